@@ -1,0 +1,170 @@
+/* Images a second of the input pipeline on one core, and of the loader on several:
+ *
+ *     bench_decode FOLDER THREADS     JPEGs in class folders, read into memory first
+ *     bench_decode --make FOLDER      writes sample pictures of 500 x 500 pixels
+ *
+ * Each row repeats the set until SECONDS have passed; the figure is processor time of the one
+ * thread, so that neighbours on the machine do not count, and wall time for the loader. */
+#include "common/clock.h"
+#include "data/fetch.h"
+#include "data/loader.h"
+#include "data/prepare.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { SECONDS = 3, SIDE = 224 };
+
+struct picture {
+    uint8_t *bytes;
+    size_t size;
+};
+
+static double thread_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int fail(const struct error *err) {
+    fprintf(stderr, "bench_decode: %s\n", err->text);
+    return err->code;
+}
+
+static int load(const struct dataset *set, struct picture *pictures, struct error *err) {
+    for (size_t i = 0; i < set->count; i++) {
+        struct buf bytes = {0};
+        if (dataset_read(set, i, &bytes, err) != 0) {
+            buf_done(&bytes);
+            return -1;
+        }
+        pictures[i] = (struct picture){(uint8_t *)bytes.data, bytes.size};
+    }
+    return 0;
+}
+
+/* All of a picture, no resampling. */
+static int decode_whole(struct fetcher *f, const struct picture *p, struct error *err) {
+    struct rect at;
+    if (jpeg_open(&f->decoder, p->bytes, p->size, err) != 0)
+        return -1;
+    const struct rect all = {0, 0, f->decoder.width, f->decoder.height};
+    return jpeg_decode(&f->decoder, &all, 1, &f->picture, &at, err);
+}
+
+/* The crop that training needs, no resampling. */
+static int decode_crop(struct fetcher *f, const struct picture *p, const struct augment *augment,
+                       uint32_t epoch, uint64_t sample, struct error *err) {
+    struct rect at;
+    struct augment_plan plan;
+    if (jpeg_open(&f->decoder, p->bytes, p->size, err) != 0)
+        return -1;
+    augment_draw(augment, f->decoder.width, f->decoder.height, 1, epoch, sample, &plan);
+    return jpeg_decode(&f->decoder, &plan.source, 1, &f->picture, &at, err);
+}
+
+enum row { ROW_WHOLE, ROW_CROP, ROW_TRAIN, ROW_EVAL };
+
+static int run_row(const char *title, enum row row, const struct picture *pictures, size_t count,
+                   struct error *err) {
+    static uint8_t pixels[SIDE * SIDE * IMAGE_CHANNELS];
+    cleanup_fetcher struct fetcher f;
+    struct augment train, eval;
+    augment_defaults_train(&train, SIDE);
+    augment_defaults_eval(&eval, SIDE);
+    if (fetcher_init(&f, err) != 0)
+        return -1;
+    double begin = thread_seconds();
+    size_t done = 0;
+    for (uint32_t epoch = 0; thread_seconds() - begin < SECONDS; epoch++)
+        for (size_t i = 0; i < count; i++, done++) {
+            const struct picture *p = &pictures[i];
+            int rc = row == ROW_WHOLE ? decode_whole(&f, p, err)
+                     : row == ROW_CROP
+                         ? decode_crop(&f, p, &train, epoch, i, err)
+                         : fetch_picture(&f, p->bytes, p->size, row == ROW_TRAIN ? &train : &eval,
+                                         1, epoch, i, pixels, err);
+            if (rc != 0)
+                return -1;
+        }
+    printf("%-44s %8.0f images/s a core\n", title, (double)done / (thread_seconds() - begin));
+    return 0;
+}
+
+static int run_loader(const struct dataset *set, int threads, struct error *err) {
+    struct loader_options options = {.dataset = set,
+                                     .sampler = {.count = set->count,
+                                                 .ranks = 1,
+                                                 .batch = 32,
+                                                 .accumulate = 1,
+                                                 .seed = 1,
+                                                 .shuffle = true},
+                                     .epochs = UINT32_MAX,
+                                     .threads = threads,
+                                     .depth = 4};
+    cleanup_loader struct loader *loader = NULL;
+    augment_defaults_train(&options.augment, SIDE);
+    if (loader_start(&options, &loader, err) != 0)
+        return -1;
+    int64_t begin = clock_now();
+    int64_t images = 0;
+    while (clock_now() - begin < SECONDS * CLOCK_SECOND) {
+        const struct batch *batch;
+        if (loader_next(loader, INT64_MAX, &batch, err) != LOADER_BATCH)
+            return -1;
+        images += batch->count;
+        loader_release(loader, batch);
+    }
+    char title[64];
+    snprintf(title, sizeof(title), "loader, %d threads, files from the page cache", threads);
+    printf("%-44s %8.0f images/s\n", title,
+           (double)images * CLOCK_SECOND / (double)(clock_now() - begin));
+    return 0;
+}
+
+static int run(const char *folder, int threads, struct error *err) {
+    cleanup_dataset struct dataset set = {0};
+    if (dataset_open_folder(&set, folder, err) != 0)
+        return -1;
+    struct picture *pictures = calloc(set.count, sizeof(*pictures));
+    if (pictures == NULL)
+        return error_no_memory(err, "pictures");
+    int rc = load(&set, pictures, err);
+    if (rc == 0) {
+        printf("%zu pictures of %.0f KB\n", set.count,
+               (double)set.bytes / (double)set.count / 1000);
+        rc = run_row("whole picture decoded", ROW_WHOLE, pictures, set.count, err);
+    }
+    if (rc == 0)
+        rc = run_row("random crop decoded", ROW_CROP, pictures, set.count, err);
+    if (rc == 0)
+        rc = run_row("random crop decoded and resampled to 224", ROW_TRAIN, pictures, set.count,
+                     err);
+    if (rc == 0)
+        rc =
+            run_row("centre crop decoded and resampled to 224", ROW_EVAL, pictures, set.count, err);
+    for (size_t i = 0; i < set.count; i++)
+        free(pictures[i].bytes);
+    free(pictures);
+    return rc == 0 ? run_loader(&set, threads, err) : -1;
+}
+
+int main(int argc, char **argv) {
+    struct error err = {0};
+    if (argc == 3 && strcmp(argv[1], "--make") == 0) {
+        struct prepare_options options;
+        prepare_defaults(&options);
+        options.folder = argv[2];
+        options.side = 500;
+        options.train = 160;
+        options.validation = 8;
+        return prepare_shapes(&options, &err) == 0 ? 0 : fail(&err);
+    }
+    if (argc != 3 || atoi(argv[2]) < 1) {
+        fprintf(stderr, "usage: bench_decode FOLDER THREADS | --make FOLDER\n");
+        return EXIT_CODE_USAGE;
+    }
+    return run(argv[1], atoi(argv[2]), &err) == 0 ? 0 : fail(&err);
+}

@@ -1,0 +1,73 @@
+#!/bin/sh
+# How fast a job comes up and goes away, and what it costs while it runs:
+#
+#   sh bench/launch.sh [HOSTS...]       default: 3 8
+#   DRIVER=ns|docker  RUNS=3
+#
+# Hosts are namespaces or containers on this machine, one rank each, a program without MPI that
+# sleeps 8 s. Times are medians over RUNS. Prints, with units:
+#
+#   up        from the start of the last host to the first and the last rank in main
+#   gone      from the end of the last rank to the first and the last host out
+#   memory    resident set of PID 1, master and worker
+#   wake-ups  context switches of PID 1 a second (voluntary and not), over 4 s while ranks sleep
+# shellcheck disable=SC2154  # lib.sh's variables
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/tests/system/lib.sh"
+
+RUNS=${RUNS:-3}
+[ $# -gt 0 ] || set -- 3 8
+
+median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
+field() { sed -n "s/^$2:[[:space:]]*\([0-9]*\).*/\1/p" "/proc/$1/status"; }
+switches() { echo $(($(field "$1" voluntary_ctxt_switches) + $(field "$1" nonvoluntary_ctxt_switches))); }
+marks() { cut -d ' ' -f 2 "$share/$1"-* | sort -n; }
+
+all_in_main() {
+    for rank in $(seq 0 $((size - 1))); do [ -e "$share/in-main-$rank" ] || return 1; done
+}
+
+one_run() {
+    ring "$size"
+    cp "$system/probe.sh" "$share/"
+    start_all -- train -- sh "$share/probe.sh" "$share" 8
+    last_start=$(now_ms)
+    [ "$DRIVER" = docker ] || last_start=$(cat "$RING/host-$size/started")
+    wait_for 60 all_in_main || { show_logs; exit 1; }
+    sleep 1
+    master=$(hosts pid 1) worker=$(hosts pid 2)
+    master_before=$(switches "$master") worker_before=$(switches "$worker")
+    sleep 4
+    echo $((($(switches "$master") - master_before) * 25)) >>"$work/wake-master"
+    echo $((($(switches "$worker") - worker_before) * 25)) >>"$work/wake-worker"
+    field "$master" VmRSS >>"$work/rss-master"
+    field "$worker" VmRSS >>"$work/rss-worker"
+    hosts wait 60 >/dev/null || { show_logs; exit 1; }
+    for host in $everyone; do
+        [ "$(hosts code "$host")" = 0 ] || { show_logs; exit 1; }
+    done
+    echo $(($(marks in-main | head -n 1) - last_start)) >>"$work/up-first"
+    echo $(($(marks in-main | tail -n 1) - last_start)) >>"$work/up-last"
+    out=$(marks out | tail -n 1)
+    ended=$(for host in $everyone; do hosts ended "$host"; done | sort -n)
+    echo $(($(echo "$ended" | head -n 1) - out)) >>"$work/gone-first"
+    echo $(($(echo "$ended" | tail -n 1) - out)) >>"$work/gone-last"
+}
+
+work=$(mktemp -d)
+trap 'ring_down; rm -rf "$work"' EXIT
+m() { median <"$work/$1"; }
+for size in "$@"; do
+    rm -f "$work"/*
+    for run in $(seq 1 "$RUNS"); do
+        one_run
+        echo "$size hosts, run $run of $RUNS" >&2
+    done
+    echo "hosts=$size driver=$DRIVER runs=$RUNS"
+    echo "  last host started to first rank in main: $(m up-first) ms, to last: $(m up-last) ms"
+    echo "  last rank out to first host out: $(m gone-first) ms, to last: $(m gone-last) ms"
+    echo "  resident set of PID 1: master $(m rss-master) KiB, worker $(m rss-worker) KiB"
+    printf '  wake-ups of PID 1: master %s.%02d, worker %s.%02d a second\n' \
+        $(($(m wake-master) / 100)) $(($(m wake-master) % 100)) \
+        $(($(m wake-worker) / 100)) $(($(m wake-worker) % 100))
+done

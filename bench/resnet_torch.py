@@ -1,0 +1,49 @@
+"""The other side of bench/resnet_cpu.sh: training steps of torchvision's ResNet in PyTorch.
+
+    resnet_torch.py MODEL f32|bf16 BATCH SIZE THREADS
+
+As bench/resnet_step.c: a number of steps a line on stdin, a line of their seconds on stdout.
+PyTorch as its documents advise for CPUs: channels_last, bf16 autocast around forward and loss.
+"""
+
+import sys
+import time
+
+import torch
+import torchvision
+
+
+def main():
+    model_name, dtype, batch, size, threads = sys.argv[1:6]
+    batch, size = int(batch), int(size)
+    torch.set_num_threads(int(threads))
+    torch.manual_seed(1)
+    model = getattr(torchvision.models, model_name)(num_classes=1000)
+    model = model.to(memory_format=torch.channels_last).train()
+    optimizer = torch.optim.SGD(
+        model.parameters(), lr=0.01, momentum=0.9, weight_decay=1e-4, nesterov=True
+    )
+    criterion = torch.nn.CrossEntropyLoss()
+    image = torch.randn(batch, 3, size, size).contiguous(memory_format=torch.channels_last)
+    label = torch.arange(batch) * 37 % 1000
+
+    def step():
+        optimizer.zero_grad(set_to_none=True)
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=dtype == "bf16"):
+            loss = criterion(model(image), label)
+        loss.backward()
+        optimizer.step()
+
+    for line in sys.stdin:
+        if line.strip() == "version":
+            print(torch.__version__, flush=True)
+            continue
+        seconds = []
+        for _ in range(int(line)):
+            start = time.perf_counter()
+            step()
+            seconds.append(time.perf_counter() - start)
+        print(" ".join(f"{value:.6f}" for value in seconds), flush=True)
+
+
+main()

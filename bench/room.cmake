@@ -1,0 +1,14 @@
+# Programs of bench/: measured sides of its scripts. Not installed.
+if(RINGMASTER_HAVE_CPU)
+    add_executable(bench_resnet_step bench/resnet_step.c)
+    set_target_properties(bench_resnet_step PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    target_link_libraries(bench_resnet_step PRIVATE cpu graph models optim common
+        OpenMP::OpenMP_C ringmaster_flags)
+endif()
+foreach(program decode crops coco_index)
+    add_executable(bench_${program} bench/${program}.c)
+    set_target_properties(bench_${program} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    target_link_libraries(bench_${program} PRIVATE data common ringmaster_flags)
+endforeach()

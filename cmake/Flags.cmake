@@ -1,0 +1,29 @@
+# Every target of ours is built with these flags; foreign headers come in as system headers.
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE RelWithDebInfo CACHE STRING "" FORCE)
+endif()
+set(CMAKE_C_FLAGS_RELWITHDEBINFO "-O2 -g -DNDEBUG")
+
+add_library(ringmaster_flags INTERFACE)
+target_compile_definitions(ringmaster_flags INTERFACE _GNU_SOURCE
+    RINGMASTER_VERSION="${PROJECT_VERSION}")
+target_compile_options(ringmaster_flags INTERFACE
+    $<$<COMPILE_LANGUAGE:C>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wstrict-prototypes;-Wmissing-prototypes;-Wvla;-Wformat=2;-Wwrite-strings;-Wundef;-Werror>
+    $<$<COMPILE_LANGUAGE:C>:-fstack-protector-strong;-fno-common;-ffile-prefix-map=${CMAKE_SOURCE_DIR}/=>)
+if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
+    target_compile_options(ringmaster_flags INTERFACE
+        $<$<COMPILE_LANGUAGE:C>:-D_FORTIFY_SOURCE=2>)
+endif()
+target_link_options(ringmaster_flags INTERFACE -Wl,-z,relro,-z,now)
+
+if(RINGMASTER_SANITIZE)
+    target_compile_options(ringmaster_flags INTERFACE
+        $<$<COMPILE_LANGUAGE:C>:-fsanitize=${RINGMASTER_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>)
+    target_link_options(ringmaster_flags INTERFACE -fsanitize=${RINGMASTER_SANITIZE})
+endif()
+
+# Fuzzers need the whole house instrumented (clang only).
+if(RINGMASTER_FUZZ)
+    target_compile_options(ringmaster_flags INTERFACE
+        $<$<COMPILE_LANGUAGE:C>:-fsanitize=fuzzer-no-link>)
+endif()

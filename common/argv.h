@@ -1,0 +1,36 @@
+/* A growing list of strings with a NULL at its end: a command line or an environment. Nothing is
+ * ever quoted, and no shell ever sees it. Zeroed is empty. */
+#ifndef COMMON_ARGV_H
+#define COMMON_ARGV_H
+
+#include "common/error.h"
+
+#include <stddef.h>
+
+/* More than any command line of ours needs; the kernel's own limit is far above. */
+enum { ARGV_MAX = 8192 };
+
+struct argv {
+    char **items; /* owned, each of them too; items[count] is NULL */
+    size_t count;
+    size_t capacity;
+};
+
+void argv_done(struct argv *a);
+int argv_add(struct argv *a, const char *text, struct error *err);
+int argv_printf(struct argv *a, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Adds every string of a NULL-terminated list. */
+int argv_add_all(struct argv *a, const char *const *texts, struct error *err);
+
+/* As an environment: sets NAME=VALUE, in place of an earlier one of that name. */
+int argv_set_env(struct argv *a, const char *name, const char *value, struct error *err);
+/* Removes NAME; what is not there is fine. */
+void argv_unset_env(struct argv *a, const char *name);
+/* The value of NAME or NULL. */
+const char *argv_get_env(const struct argv *a, const char *name);
+
+#define cleanup_argv __attribute__((cleanup(argv_done)))
+
+#endif

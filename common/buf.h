@@ -1,0 +1,37 @@
+/* A growable byte buffer with a ceiling. Zeroed is empty with no room: give it its ceiling first.
+ * The bytes are always followed by a NUL that is not counted, so text can be read as a C string.
+ * Not thread safe. */
+#ifndef COMMON_BUF_H
+#define COMMON_BUF_H
+
+#include "common/error.h"
+
+#include <stddef.h>
+
+struct buf {
+    char *data; /* owned; NULL while empty and never grown */
+    size_t size;
+    size_t capacity;
+    size_t max; /* most bytes it may hold */
+};
+
+void buf_init(struct buf *b, size_t max);
+void buf_done(struct buf *b);
+
+/* Room for at least EXTRA more bytes behind `size`. Fails at the ceiling or out of memory, and
+ * then changes nothing. */
+int buf_reserve(struct buf *b, size_t extra, struct error *err);
+int buf_add(struct buf *b, const void *bytes, size_t size, struct error *err);
+int buf_add_text(struct buf *b, const char *text, struct error *err);
+int buf_printf(struct buf *b, struct error *err, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Drops the first COUNT bytes (at most all of them). */
+void buf_consume(struct buf *b, size_t count);
+
+/* The text, never NULL. */
+const char *buf_text(const struct buf *b);
+
+#define cleanup_buf __attribute__((cleanup(buf_done)))
+
+#endif

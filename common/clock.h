@@ -1,0 +1,26 @@
+/* Time. Deadlines are points on the monotonic clock in nanoseconds, so that a set wall clock
+ * neither fires nor hangs anything. */
+#ifndef COMMON_CLOCK_H
+#define COMMON_CLOCK_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define CLOCK_SECOND INT64_C(1000000000)
+#define CLOCK_MILLISECOND INT64_C(1000000)
+
+/* Nanoseconds since some fixed point; never goes back. */
+int64_t clock_now(void);
+
+/* Nanoseconds since 1970, for stamps that other hosts read. */
+int64_t clock_wall(void);
+
+/* What is left until DEADLINE, in milliseconds rounded up, 0 when it has passed, never above
+ * INT_MAX: fit for poll and epoll_wait. */
+int clock_left_ms(int64_t deadline);
+
+enum { CLOCK_STAMP_SIZE = 32 };
+/* Writes "2026-11-21T02:03:04.567Z" for a wall time. */
+void clock_stamp(int64_t wall, char text[CLOCK_STAMP_SIZE]);
+
+#endif

@@ -1,0 +1,18 @@
+/* CRC32C (Castagnoli, polynomial 0x1EDC6F41 reflected; RFC 3720 appendix B.4): the checksum of
+ * checkpoints and of TensorFlow's records. By the processor's instruction where it has one. */
+#ifndef COMMON_CRC32C_H
+#define COMMON_CRC32C_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The checksum of SIZE bytes behind those that CRC already covers; begin with 0. */
+uint32_t crc32c(uint32_t crc, const void *bytes, size_t size);
+
+/* The same by table, on every processor: for tests and for the first use. */
+uint32_t crc32c_table(uint32_t crc, const void *bytes, size_t size);
+
+/* TensorFlow's masked form, which may be stored among the bytes that it covers. */
+uint32_t crc32c_mask(uint32_t crc);
+
+#endif

@@ -1,0 +1,37 @@
+/* Errors are values: a function that may fail returns 0 or -1 and fills the struct error that it
+ * was given. No allocation, so that running out of memory can be reported too.
+ *
+ *     if (json_load_file(path, &root, err) != 0)
+ *         return error_wrap(err, "reading the cluster");
+ *
+ * Library code never prints an error and never exits; one place in each program does. `code` is
+ * the exit code the program should leave with. */
+#ifndef COMMON_ERROR_H
+#define COMMON_ERROR_H
+
+#include "common/exit_code.h"
+
+enum { ERROR_TEXT_MAX = 768 };
+
+struct error {
+    enum exit_code code;
+    int os_errno; /* 0 when no system call failed */
+    char text[ERROR_TEXT_MAX];
+};
+
+/* Fills ERR (which may be NULL) and returns -1, so that `return error_set(...)` reads as one step.
+ * A text too long for the buffer is cut at the end. */
+int error_set(struct error *err, enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The same for a failed system call: appends ": " and the words for errno. Keeps errno. */
+int error_set_errno(struct error *err, enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* Puts "CONTEXT: " in front of the text; returns -1. What does not fit is cut at the end. */
+int error_wrap(struct error *err, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Out of memory, with the place's name. */
+int error_no_memory(struct error *err, const char *what);
+
+#endif

@@ -1,0 +1,42 @@
+/* The exit codes of ringmaster and ringtrain, one table for programs, help texts and documents.
+ *
+ * Codes of the user's program pass unchanged, but for 130, which becomes 1: the SageMaker SDK's
+ * local mode takes 130 for success. A program that died of signal n counts as 128 + n. */
+#ifndef COMMON_EXIT_CODE_H
+#define COMMON_EXIT_CODE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+enum exit_code {
+    EXIT_CODE_OK = 0,
+    EXIT_CODE_USAGE = 64,       /* command line */
+    EXIT_CODE_CONFIG = 65,      /* cluster description, JSON, variables, ports */
+    EXIT_CODE_DATA = 66,        /* input data and checkpoints */
+    EXIT_CODE_NOT_READY = 69,   /* hosts missing at the deadline */
+    EXIT_CODE_INTERNAL = 70,    /* a fault of ours, or of the system below */
+    EXIT_CODE_DEVICE = 72,      /* device missing or unfit */
+    EXIT_CODE_HOST_LOST = 73,   /* a host of the running job vanished */
+    EXIT_CODE_STALLED = 74,     /* no progress within the limit */
+    EXIT_CODE_KEY_REFUSED = 77, /* control link authentication */
+    EXIT_CODE_NOT_EXECUTABLE = 126,
+    EXIT_CODE_NOT_FOUND = 127,
+    EXIT_CODE_STOPPED = 143, /* stopped before the end, with a checkpoint */
+};
+
+struct exit_code_row {
+    int code;
+    const char *class_name; /* first word of the failure file */
+    const char *meaning;
+};
+
+/* All rows in order of code. */
+const struct exit_code_row *exit_code_table(size_t *ret_count);
+
+/* The class for CODE: a row's name, "signal" for 129..192, else "program". Never NULL. */
+const char *exit_code_class(int code);
+
+/* Prints the table, one "  CODE  meaning" line a row. */
+void exit_code_print(FILE *out);
+
+#endif

@@ -1,0 +1,139 @@
+#include "common/json.h"
+
+#include "common/buf.h"
+#include "common/file.h"
+
+#include <string.h>
+
+/* Jansson's own depth limit (2,048) guards the parser's stack; ours guards our own walks. The
+ * check is over the text, so it costs nothing to refuse a hostile file. */
+static bool too_deep(const char *bytes, size_t size) {
+    int depth = 0;
+    bool in_string = false;
+    for (size_t i = 0; i < size; i++) {
+        char c = bytes[i];
+        if (in_string) {
+            if (c == '\\')
+                i++;
+            else if (c == '"')
+                in_string = false;
+        } else if (c == '"') {
+            in_string = true;
+        } else if (c == '{' || c == '[') {
+            if (++depth > JSON_DEPTH_MAX)
+                return true;
+        } else if (c == '}' || c == ']') {
+            depth--;
+        }
+    }
+    return false;
+}
+
+int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_root,
+               struct error *err) {
+    if (size > JSON_FILE_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: more than %d bytes", source, JSON_FILE_MAX);
+    if (too_deep(bytes, size))
+        return error_set(err, EXIT_CODE_CONFIG, "%s: nested deeper than %d", source,
+                         JSON_DEPTH_MAX);
+    json_error_t detail;
+    json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
+    if (root == NULL)
+        return error_set(err, EXIT_CODE_CONFIG, "%s:%d:%d: %s", source, detail.line, detail.column,
+                         detail.text);
+    *ret_root = root;
+    return 0;
+}
+
+int json_read_file(const char *path, json_t **ret_root, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, JSON_FILE_MAX);
+    if (file_read(path, &text, err) != 0) {
+        if (err != NULL)
+            err->code = EXIT_CODE_CONFIG;
+        return -1;
+    }
+    return json_parse(buf_text(&text), text.size, path, ret_root, err);
+}
+
+static const char *type_name(const json_t *value) {
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "an object";
+    case JSON_ARRAY:
+        return "an array";
+    case JSON_STRING:
+        return "a string";
+    case JSON_INTEGER:
+    case JSON_REAL:
+        return "a number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "true or false";
+    default:
+        return "null";
+    }
+}
+
+/* The member, NULL when absent or null. */
+static json_t *member(const json_t *object, const char *key) {
+    json_t *value = json_object_get(object, key);
+    return value == NULL || json_is_null(value) ? NULL : value;
+}
+
+static int wrong_type(const json_t *value, const char *where, const char *key, const char *wanted,
+                      struct error *err) {
+    return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" is %s, not %s", where, key,
+                     type_name(value), wanted);
+}
+
+int json_member_string(const json_t *object, const char *where, const char *key, const char **ret,
+                       struct error *err) {
+    json_t *value = member(object, key);
+    if (value == NULL)
+        return 0;
+    if (!json_is_string(value))
+        return wrong_type(value, where, key, "a string", err);
+    *ret = json_string_value(value);
+    return 0;
+}
+
+int json_member_int(const json_t *object, const char *where, const char *key, int64_t *ret,
+                    struct error *err) {
+    json_t *value = member(object, key);
+    if (value == NULL)
+        return 0;
+    if (!json_is_integer(value))
+        return wrong_type(value, where, key, "a whole number", err);
+    *ret = json_integer_value(value);
+    return 0;
+}
+
+int json_member_bool(const json_t *object, const char *where, const char *key, bool *ret,
+                     struct error *err) {
+    json_t *value = member(object, key);
+    if (value == NULL)
+        return 0;
+    if (!json_is_boolean(value))
+        return wrong_type(value, where, key, "true or false", err);
+    *ret = json_is_true(value);
+    return 0;
+}
+
+int json_member_array(const json_t *object, const char *where, const char *key, json_t **ret,
+                      struct error *err) {
+    json_t *value = member(object, key);
+    if (value != NULL && !json_is_array(value))
+        return wrong_type(value, where, key, "an array", err);
+    *ret = value;
+    return 0;
+}
+
+int json_member_object(const json_t *object, const char *where, const char *key, json_t **ret,
+                       struct error *err) {
+    json_t *value = member(object, key);
+    if (value != NULL && !json_is_object(value))
+        return wrong_type(value, where, key, "an object", err);
+    *ret = value;
+    return 0;
+}

@@ -1,0 +1,43 @@
+/* JSON through Jansson, with ceilings, strict about duplicates, and errors that name file and key.
+ * Values are Jansson's (json_t); a "borrowed" result lives as long as its root. */
+#ifndef COMMON_JSON_H
+#define COMMON_JSON_H
+
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { JSON_FILE_MAX = 1024 * 1024, JSON_DEPTH_MAX = 32 };
+
+/* Parses SIZE bytes, at most JSON_FILE_MAX: one value, no duplicate keys, no NUL inside strings,
+ * nesting of at most JSON_DEPTH_MAX. SOURCE names it in errors. *RET_ROOT is owned by the caller.
+ */
+int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_root,
+               struct error *err);
+
+/* The same for a file. A file that is not there gives an error with os_errno ENOENT. */
+int json_read_file(const char *path, json_t **ret_root, struct error *err);
+
+/* Typed members of an OBJECT. Absent and null leave *RET as it is and return 0; another type is an
+ * error that names WHERE (the file) and KEY. Strings are borrowed. */
+int json_member_string(const json_t *object, const char *where, const char *key, const char **ret,
+                       struct error *err);
+int json_member_int(const json_t *object, const char *where, const char *key, int64_t *ret,
+                    struct error *err);
+int json_member_bool(const json_t *object, const char *where, const char *key, bool *ret,
+                     struct error *err);
+/* An array or object; *RET is borrowed, NULL when absent or null. */
+int json_member_array(const json_t *object, const char *where, const char *key, json_t **ret,
+                      struct error *err);
+int json_member_object(const json_t *object, const char *where, const char *key, json_t **ret,
+                       struct error *err);
+
+static inline void cleanup_json_at(json_t **value) {
+    json_decref(*value);
+}
+#define cleanup_json __attribute__((cleanup(cleanup_json_at)))
+
+#endif

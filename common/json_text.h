@@ -1,0 +1,27 @@
+/* A string of a JSON document as it stands there, between its quotes and with its escapes. */
+#ifndef COMMON_JSON_TEXT_H
+#define COMMON_JSON_TEXT_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct json_text {
+    const char *bytes; /* borrowed, no NUL behind them */
+    size_t size;
+    bool escaped; /* holds backslashes */
+};
+
+/* True for exactly WORD, written without escapes. */
+bool json_text_is(const struct json_text *text, const char *word);
+
+/* Appends the text with its escapes resolved. Half a surrogate pair becomes U+FFFD; an escape that
+ * JSON does not know, and an escaped NUL, are errors. */
+int json_text_add(const struct json_text *text, struct buf *out, struct error *err);
+
+/* Appends SIZE bytes as a JSON string with its quotes; what is no UTF-8 becomes U+FFFD. */
+int json_text_quote(struct buf *out, const char *bytes, size_t size, struct error *err);
+
+#endif

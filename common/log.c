@@ -1,0 +1,50 @@
+#include "common/log.h"
+
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/redact.h"
+#include "common/str.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char who_name[80];
+static enum log_level lowest = LOG_INFO;
+
+void log_set_who(const char *who) {
+    snprintf(who_name, sizeof(who_name), "%s", who != NULL ? who : "");
+}
+
+void log_set_level(enum log_level level) {
+    lowest = level;
+}
+
+void log_line(enum log_level level, const char *format, ...) {
+    static const char *const names[] = {"debug", "info", "warning", "error"};
+    if (level < lowest)
+        return;
+    int saved = errno;
+
+    char text[LOG_LINE_MAX];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof(text), format, args);
+    va_end(args);
+
+    cleanup_buf struct buf clean;
+    buf_init(&clean, (size_t)LOG_LINE_MAX * 4);
+    cleanup_buf struct buf line;
+    buf_init(&line, (size_t)LOG_LINE_MAX * 16);
+    char stamp[CLOCK_STAMP_SIZE];
+    clock_stamp(clock_wall(), stamp);
+    if (redact_text(&clean, text, NULL) == 0 &&
+        buf_printf(&line, NULL, "%s %-7s %s%s", stamp, names[level], who_name,
+                   who_name[0] != '\0' ? ": " : "") == 0 &&
+        str_add_utf8(&line, buf_text(&clean), clean.size, NULL) == 0 &&
+        buf_add(&line, "\n", 1, NULL) == 0)
+        (void)file_write_all(STDERR_FILENO, line.data, line.size, NULL);
+    errno = saved;
+}

@@ -1,0 +1,28 @@
+/* The program's own words, one line each on stderr: time, level, who, text.
+ *
+ *     2026-11-21T02:03:04.567Z info  algo-2: joined algo-1
+ *
+ * Only programs log (main and the parts named supervisor, master, worker, train); libraries return
+ * errors. Secrets are blotted out (redact.h) and bytes that are not UTF-8 replaced. A line is one
+ * write, so lines of several processes do not mix. Keeps errno. */
+#ifndef COMMON_LOG_H
+#define COMMON_LOG_H
+
+enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
+
+/* Text above this length is cut. */
+enum { LOG_LINE_MAX = 8192 };
+
+/* WHO stands before each text; a copy is kept, cut at 80 bytes. NULL leaves it out. */
+void log_set_who(const char *who);
+/* Lines below LEVEL are dropped; default LOG_INFO. */
+void log_set_level(enum log_level level);
+
+void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
+#define log_info(...) log_line(LOG_INFO, __VA_ARGS__)
+#define log_warning(...) log_line(LOG_WARNING, __VA_ARGS__)
+#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
+
+#endif

@@ -1,0 +1,41 @@
+#include "common/metric_line.h"
+
+#include <math.h>
+
+/* A number as metric_line_format writes it. */
+#define NUMBER "(-?[0-9.]+(?:e[-+]?[0-9]+)?|nan|-?inf)"
+
+static const struct metric_definition definitions[] = {
+    {"train:loss", "train step=.* loss=" NUMBER},
+    {"train:lr", "train step=.* lr=" NUMBER},
+    {"train:images_per_second", "train step=.* images_per_second=" NUMBER},
+    {"eval:top1", "eval epoch=.* top1=" NUMBER},
+    {"eval:top5", "eval epoch=.* top5=" NUMBER},
+    {"eval:loss", "eval epoch=.* loss=" NUMBER},
+};
+
+static int add_value(struct buf *out, double value, struct error *err) {
+    if (isnan(value))
+        return buf_add_text(out, "nan", err);
+    if (isinf(value))
+        return buf_add_text(out, value < 0 ? "-inf" : "inf", err);
+    if (fabs(value) < 1e15 && value == floor(value))
+        return buf_printf(out, err, "%.0f", value);
+    return buf_printf(out, err, "%.6g", value);
+}
+
+int metric_line_format(struct buf *out, const char *kind, const struct metric_field *fields,
+                       size_t count, struct error *err) {
+    if (buf_add_text(out, kind, err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (buf_printf(out, err, " %s=", fields[i].name) != 0 ||
+            add_value(out, fields[i].value, err) != 0)
+            return -1;
+    return 0;
+}
+
+const struct metric_definition *metric_line_definitions(size_t *ret_count) {
+    *ret_count = sizeof(definitions) / sizeof(definitions[0]);
+    return definitions;
+}

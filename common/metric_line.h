@@ -1,0 +1,34 @@
+/* Metric lines: the form that scrapers read, kept in one place for the trainer that writes them and
+ * for the launcher that prints their definitions.
+ *
+ *     train step=20 epoch=1 loss=2.30259 lr=0.1 images_per_second=812.5
+ *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400
+ *
+ * key=value, one blank between, no tabs; fractions, not percent. */
+#ifndef COMMON_METRIC_LINE_H
+#define COMMON_METRIC_LINE_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stddef.h>
+
+struct metric_field {
+    const char *name;
+    double value;
+};
+
+/* One metric as CreateTrainingJob's AlgorithmSpecification.MetricDefinitions wants it. */
+struct metric_definition {
+    const char *name;  /* train:loss */
+    const char *regex; /* one group; matches the lines above */
+};
+
+/* Appends "KIND k=v k=v" without line end. Whole values are written without a point, others with
+ * six significant digits, values that are not finite as nan, inf, -inf. */
+int metric_line_format(struct buf *out, const char *kind, const struct metric_field *fields,
+                       size_t count, struct error *err);
+
+const struct metric_definition *metric_line_definitions(size_t *ret_count);
+
+#endif

@@ -1,0 +1,75 @@
+#include "common/progress.h"
+
+#include "common/cleanup.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+struct progress_slot {
+    _Atomic uint64_t marks;
+    _Atomic uint64_t step;
+    _Atomic uint64_t patience_seconds;
+    uint64_t reserved[5];
+};
+_Static_assert(sizeof(struct progress_slot) == 64, "one cache line");
+
+static int map(struct progress *p, int fd, const char *path, struct error *err) {
+    void *slot =
+        mmap(NULL, sizeof(struct progress_slot), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (slot == MAP_FAILED)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+    p->slot = slot;
+    return 0;
+}
+
+int progress_create(struct progress *p, const char *path, struct error *err) {
+    p->slot = NULL;
+    (void)unlink(path);
+    cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+    if (ftruncate(fd, (off_t)sizeof(struct progress_slot)) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+    return map(p, fd, path, err);
+}
+
+int progress_open(struct progress *p, const char *path, struct error *err) {
+    p->slot = NULL;
+    if (path == NULL)
+        return 0;
+    cleanup_fd int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, PROGRESS_VARIABLE "=%s", path);
+    struct stat status;
+    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
+        status.st_size != (off_t)sizeof(struct progress_slot))
+        return error_set(err, EXIT_CODE_CONFIG, PROGRESS_VARIABLE "=%s: not a progress file", path);
+    return map(p, fd, path, err);
+}
+
+void progress_done(struct progress *p) {
+    if (p->slot != NULL)
+        (void)munmap(p->slot, sizeof(struct progress_slot));
+    p->slot = NULL;
+}
+
+void progress_mark(struct progress *p, uint64_t step, uint64_t patience_seconds) {
+    if (p->slot == NULL)
+        return;
+    atomic_store_explicit(&p->slot->step, step, memory_order_relaxed);
+    atomic_store_explicit(&p->slot->patience_seconds, patience_seconds, memory_order_relaxed);
+    atomic_fetch_add_explicit(&p->slot->marks, 1, memory_order_release);
+}
+
+struct progress_state progress_read(const struct progress *p) {
+    struct progress_state state = {0};
+    if (p->slot == NULL)
+        return state;
+    state.marks = atomic_load_explicit(&p->slot->marks, memory_order_acquire);
+    state.step = atomic_load_explicit(&p->slot->step, memory_order_relaxed);
+    state.patience_seconds = atomic_load_explicit(&p->slot->patience_seconds, memory_order_relaxed);
+    return state;
+}

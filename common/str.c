@@ -1,0 +1,171 @@
+#include "common/str.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+int str_parse_int(const char *text, int64_t min, int64_t max, int64_t *ret, struct error *err) {
+    char *end = NULL;
+    errno = 0;
+    long long value = 0;
+    bool plain = text[0] == '-' ? isdigit((unsigned char)text[1]) : isdigit((unsigned char)text[0]);
+    if (plain)
+        value = strtoll(text, &end, 10);
+    if (!plain || *end != '\0')
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is not a whole number", text);
+    if (errno == ERANGE || value < min || value > max)
+        return error_set(err, EXIT_CODE_CONFIG, "%.64s is not between %" PRId64 " and %" PRId64,
+                         text, min, max);
+    *ret = value;
+    return 0;
+}
+
+/* The form of a decimal number, so that strtod never sees "inf", "nan", hexadecimal or blanks. The
+ * C locale is in force: no program of ours calls setlocale. */
+static bool is_decimal(const char *text) {
+    const char *p = text + (*text == '-');
+    size_t digits = 0;
+    for (; isdigit((unsigned char)*p); p++)
+        digits++;
+    if (*p == '.')
+        for (p++; isdigit((unsigned char)*p); p++)
+            digits++;
+    if (digits == 0)
+        return false;
+    if (*p == 'e' || *p == 'E') {
+        p++;
+        p += *p == '-' || *p == '+';
+        if (!isdigit((unsigned char)*p))
+            return false;
+        while (isdigit((unsigned char)*p))
+            p++;
+    }
+    return *p == '\0';
+}
+
+int str_parse_double(const char *text, double min, double max, double *ret, struct error *err) {
+    if (!is_decimal(text))
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is not a number", text);
+    double value = strtod(text, NULL);
+    if (!isfinite(value) || value < min || value > max)
+        return error_set(err, EXIT_CODE_CONFIG, "%.64s is not between %g and %g", text, min, max);
+    *ret = value;
+    return 0;
+}
+
+int str_parse_bool(const char *text, bool *ret, struct error *err) {
+    static const char *const yes[] = {"true", "True", "1"};
+    static const char *const no[] = {"false", "False", "0"};
+    for (size_t i = 0; i < 3; i++) {
+        if (strcmp(text, yes[i]) == 0 || strcmp(text, no[i]) == 0) {
+            *ret = strcmp(text, yes[i]) == 0;
+            return 0;
+        }
+    }
+    return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither true nor false", text);
+}
+
+static size_t digit_run(const char *text) {
+    size_t length = 0;
+    while (isdigit((unsigned char)text[length]))
+        length++;
+    return length;
+}
+
+/* Two runs of digits by value: without leading zeros the longer is greater. */
+static int compare_runs(const char *a, size_t a_length, const char *b, size_t b_length) {
+    while (a_length > 1 && *a == '0') {
+        a++;
+        a_length--;
+    }
+    while (b_length > 1 && *b == '0') {
+        b++;
+        b_length--;
+    }
+    if (a_length != b_length)
+        return a_length < b_length ? -1 : 1;
+    return memcmp(a, b, a_length);
+}
+
+int str_compare_natural(const char *a, const char *b) {
+    const char *p = a;
+    const char *q = b;
+    while (*p != '\0' && *q != '\0') {
+        size_t p_run = digit_run(p);
+        size_t q_run = digit_run(q);
+        if (p_run > 0 && q_run > 0) {
+            int order = compare_runs(p, p_run, q, q_run);
+            if (order != 0)
+                return order;
+            p += p_run;
+            q += q_run;
+        } else if (*p != *q) {
+            return (unsigned char)*p < (unsigned char)*q ? -1 : 1;
+        } else {
+            p++;
+            q++;
+        }
+    }
+    if (*p != *q)
+        return *p == '\0' ? -1 : 1;
+    return strcmp(a, b);
+}
+
+bool str_starts_with(const char *text, const char *prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* The length of the well-formed UTF-8 sequence at BYTES (Unicode 15, table 3-7), 0 if none. */
+static size_t utf8_sequence(const unsigned char *bytes, size_t size) {
+    unsigned char lead = bytes[0];
+    if (lead < 0x80)
+        return 1;
+    size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4 || size < length)
+        return 0;
+    unsigned char low = lead == 0xe0 ? 0xa0 : lead == 0xf0 ? 0x90 : 0x80;
+    unsigned char high = lead == 0xed ? 0x9f : lead == 0xf4 ? 0x8f : 0xbf;
+    if (bytes[1] < low || bytes[1] > high)
+        return 0;
+    for (size_t i = 2; i < length; i++)
+        if ((bytes[i] & 0xc0) != 0x80)
+            return 0;
+    return length;
+}
+
+int str_add_utf8(struct buf *out, const char *bytes, size_t size, struct error *err) {
+    const unsigned char *p = (const unsigned char *)bytes;
+    for (size_t at = 0; at < size;) {
+        size_t length = utf8_sequence(p + at, size - at);
+        int failed = 0;
+        if (length == 0)
+            failed = buf_add(out, "\xef\xbf\xbd", 3, err);
+        else if (length == 1 && (p[at] < 0x20 || p[at] == 0x7f) && p[at] != '\t')
+            failed = buf_add(out, "?", 1, err);
+        else
+            failed = buf_add(out, p + at, length, err);
+        if (failed != 0)
+            return -1;
+        at += length > 0 ? length : 1;
+    }
+    return 0;
+}
+
+size_t str_utf8_prefix(const char *text, size_t size, size_t max) {
+    if (size <= max)
+        return size;
+    size_t end = max;
+    while (end > 0 && ((unsigned char)text[end] & 0xc0) == 0x80)
+        end--;
+    return end;
+}
+
+uint64_t str_hash(uint64_t hash, const void *bytes, size_t size) {
+    const unsigned char *p = bytes;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ p[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}

@@ -1,0 +1,89 @@
+#!/bin/sh
+# Runs a command with a Docker engine at hand.
+#
+#   sh docker/engine.sh COMMAND ARGS...
+#
+# An engine that answers is used as it is. Where none does, and this is root on a machine with
+# dockerd, one is started for the time of the command, with a socket of its own, and stopped after
+# it. Its images stay in .cache/engine, so that the next call finds them.
+# Without any way to an engine the status is 69 and COMMAND does not run.
+set -eu
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+
+answers() { docker version >/dev/null 2>&1; }
+
+no_engine() {
+    echo "engine.sh: $*" >&2
+    exit 69
+}
+
+[ $# -gt 0 ] || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64; }
+command -v docker >/dev/null 2>&1 || no_engine "no docker client"
+if answers; then
+    exec "$@"
+fi
+[ "$(id -u)" = 0 ] || no_engine "no Docker engine answers, and only root can start one"
+command -v dockerd >/dev/null 2>&1 || no_engine "no Docker engine answers, and dockerd is not installed"
+
+data=$top/.cache/engine
+mkdir -p "$data"
+# Socket paths are short (107 bytes), so they do not lie in the repository.
+own=$(mktemp -d /tmp/ringmaster-engine.XXXXXX)
+# A folder serves one engine at a time; the lock goes with the daemon.
+exec 9>"$data/lock"
+flock -w 600 9 || no_engine "another engine holds $data"
+
+# A machine without systemd may lack control groups.
+if [ ! -e /sys/fs/cgroup/cgroup.controllers ] && [ ! -d /sys/fs/cgroup/devices ] &&
+    command -v cgroupfs-mount >/dev/null 2>&1; then
+    cgroupfs-mount || :
+fi
+
+export DOCKER_HOST="unix://$own/docker.sock"
+dockerd --host "$DOCKER_HOST" --data-root "$data/data" --exec-root "$own/exec" \
+    --pidfile "$own/pid" >"$data/dockerd.log" 2>&1 &
+daemon=$!
+
+had_bridge=no
+[ ! -e /sys/class/net/docker0 ] || had_bridge=yes
+forward=$(iptables -S FORWARD 2>/dev/null | sed -n 's/^-P FORWARD //p') || forward=
+
+# dockerd leaves its bridge and its firewall rules behind. Where neither was there before, neither
+# stays.
+remove_network() {
+    [ "$had_bridge" = no ] || return 0
+    ip link delete docker0 2>/dev/null || :
+    if iptables-save >"$own/rules" 2>/dev/null; then
+        grep -vE 'DOCKER|docker0' "$own/rules" | iptables-restore 2>/dev/null || :
+        [ -z "$forward" ] || iptables -P FORWARD "$forward" || :
+    fi
+}
+
+stop_engine() {
+    trap - EXIT INT TERM HUP
+    # Containers that the command left behind end with their engine.
+    containers=$(docker ps -q 2>/dev/null) || containers=
+    # shellcheck disable=SC2086  # a list
+    [ -z "$containers" ] || docker kill $containers >/dev/null 2>&1 || :
+    kill "$daemon" 2>/dev/null || :
+    wait "$daemon" 2>/dev/null || :
+    remove_network
+    # The container run times' folders may still be mounted for a moment.
+    umount -l "$own"/exec/netns/* 2>/dev/null || :
+    rm -rf "$own"
+}
+trap stop_engine EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+tries=0
+until answers; do
+    kill -0 "$daemon" 2>/dev/null || { tail -n 5 "$data/dockerd.log" >&2; no_engine "dockerd ended at once (log: $data/dockerd.log)"; }
+    tries=$((tries + 1))
+    [ "$tries" -le 300 ] || no_engine "dockerd did not answer in 60 s (log: $data/dockerd.log)"
+    sleep 0.2
+done
+code=0
+"$@" 9>&- || code=$?
+exit "$code"

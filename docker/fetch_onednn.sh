@@ -1,0 +1,93 @@
+#!/bin/sh
+# Makes an installation prefix of oneDNN 3 (include/, lib/libdnnl.so.3, licenses) where the
+# distribution has none. The build finds it by cmake/FindOneDNN.cmake.
+#
+#   sh docker/fetch_onednn.sh [PREFIX]     default .cache/onednn; does nothing where oneDNN 3 is
+#                                          already there, in PREFIX or in the system
+#   sh docker/fetch_onednn.sh --wheels     only brings the two wheels into docker/wheels/
+#
+# The wheels come from PyPI through pip, checked against docker/onednn.lock; wheels that already lie
+# in docker/wheels/ are used without any network. The library lies three times in its wheel; the
+# prefix gets it once.
+set -eu
+
+top=$(cd "$(dirname "$0")/.." && pwd)
+wheels=$top/docker/wheels
+lock=$top/docker/onednn.lock
+
+fail() {
+    echo "fetch_onednn: $*" >&2
+    exit 1
+}
+
+# Is there a v3 header below $1?
+has_v3() {
+    grep -q '^#define DNNL_VERSION_MAJOR 3$' "$1/oneapi/dnnl/dnnl_version.h" 2>/dev/null
+}
+
+# The lock's hash for a wheel file: its name up to the version, with _ as -.
+locked_hash() {
+    name=$(basename "$1" | sed 's/-[0-9].*//; s/_/-/g')
+    sed -n "s/^$name==.*--hash=sha256:\([0-9a-f]*\)\$/\1/p" "$lock"
+}
+
+wheels_are_good() {
+    [ "$(find "$wheels" -name 'onednn*.whl' 2>/dev/null | wc -l)" -eq 2 ] || return 1
+    for wheel in "$wheels"/onednn*.whl; do
+        [ "$(sha256sum "$wheel" | cut -d ' ' -f 1)" = "$(locked_hash "$wheel")" ] ||
+            fail "$wheel is not what docker/onednn.lock says; remove it"
+    done
+}
+
+bring_wheels() {
+    wheels_are_good && return 0
+    python3 -m pip --version >/dev/null 2>&1 ||
+        fail "pip is missing (Debian: apt-get install python3-pip), or put the wheels of docker/onednn.lock into docker/wheels/"
+    mkdir -p "$wheels"
+    # Networks with a proxy of their own have certificates of their own, see docker/build.sh.
+    [ -z "${RINGMASTER_CA:-}" ] || export PIP_CERT="$RINGMASTER_CA"
+    # The wheels hold no Python; asking for a generic platform lets any Python fetch them.
+    python3 -m pip download --quiet --no-deps --require-hashes --only-binary :all: \
+        --implementation py --abi none --platform manylinux1_x86_64 \
+        --dest "$wheels" --requirement "$lock" || fail "the download failed"
+    wheels_are_good || fail "the download is incomplete"
+}
+
+unpack() {
+    if command -v unzip >/dev/null 2>&1; then
+        unzip -q -o "$1" -d "$2"
+    else
+        python3 -m zipfile -e "$1" "$2"
+    fi
+}
+
+[ "$(uname -m)" = x86_64 ] || fail "the wheels are for x86_64; install oneDNN 3 by other means"
+if [ "${1:-}" = --wheels ]; then
+    bring_wheels
+    exit 0
+fi
+prefix=${1:-$top/.cache/onednn}
+if has_v3 "$prefix/include" && [ -e "$prefix/lib/libdnnl.so.3" ]; then
+    exit 0
+fi
+if has_v3 /usr/include || has_v3 "/usr/include/$(uname -m)-linux-gnu"; then
+    echo "fetch_onednn: the system has oneDNN 3"
+    exit 0
+fi
+
+bring_wheels
+mkdir -p "$(dirname "$prefix")"
+work=$(mktemp -d "$prefix.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+for wheel in "$wheels"/onednn*.whl; do
+    unpack "$wheel" "$work/unpacked"
+done
+mkdir -p "$work/prefix/lib" "$work/prefix/share/doc"
+mv "$work"/unpacked/onednn_devel_cpu_gomp-*.data/data/include "$work/prefix/include"
+mv "$work"/unpacked/onednn_cpu_gomp-*.data/data/lib/libdnnl.so.3 "$work/prefix/lib/"
+mv "$work"/unpacked/onednn_cpu_gomp-*.data/data/share/doc/onednn "$work/prefix/share/doc/"
+ln -s libdnnl.so.3 "$work/prefix/lib/libdnnl.so"
+chmod -R u=rwX,go=rX "$work/prefix"
+rm -rf "$prefix"
+mv "$work/prefix" "$prefix"
+echo "fetch_onednn: oneDNN $(sed -n 's/^#define DNNL_VERSION_MAJOR //p' "$prefix/include/oneapi/dnnl/dnnl_version.h").$(sed -n 's/^#define DNNL_VERSION_MINOR //p' "$prefix/include/oneapi/dnnl/dnnl_version.h") in $prefix"

@@ -1,0 +1,107 @@
+#!/bin/sh
+# The one table of system packages. Every script and the Dockerfile ask here.
+#
+#   sh docker/packages.sh list SET...      names for this distribution
+#   sh docker/packages.sh missing SET...   those of them that are not installed
+#   sh docker/packages.sh install SET...   installs what is missing (root); else says what is
+#
+# SET   build   compiler, CMake, headers
+#       fetch   pip, for oneDNN's wheels where the distribution has no oneDNN 3
+#       test    what the tests need besides
+#       run     what a built ringmaster and ringtrain need (Open MPI apart, see mpi)
+#       mpi     Open MPI's programs
+#       engine  a Docker engine of one's own and a base image for it
+#
+# Debian 12 is what everything is tried on; on Debian 13 it builds and passes the unit tests. The
+# names for Ubuntu 22.04 and 24.04 are listed, not tried.
+set -u
+
+distribution() {
+    # PACKAGES_FOR=ubuntu-24.04 shows another distribution's names.
+    if [ -n "${PACKAGES_FOR:-}" ]; then
+        echo "$PACKAGES_FOR"
+    elif [ -r /etc/os-release ]; then
+        # shellcheck disable=SC1091
+        (. /etc/os-release && echo "${ID:-unknown}-${VERSION_ID:-0}")
+    else
+        echo unknown-0
+    fi
+}
+
+names() {
+    case $1:$2 in
+    build:debian-13*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" \
+        "libjpeg62-turbo-dev libpng-dev libopenmpi-dev libdnnl-dev" ;;
+    build:ubuntu-*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" \
+        "libjpeg-turbo8-dev libpng-dev libopenmpi-dev" ;;
+    build:*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" \
+        "libjpeg62-turbo-dev libpng-dev libopenmpi-dev" ;;
+    fetch:debian-13*) ;;
+    fetch:*) echo "python3-pip ca-certificates" ;;
+    test:*) echo "libcunit1-dev iproute2 util-linux procps" ;;
+    run:debian-13*) echo "libjansson4 libssl3t64 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" ;;
+    run:ubuntu-24*) echo "libjansson4 libssl3t64 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" ;;
+    run:ubuntu-*) echo "libjansson4 libssl3 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" ;;
+    run:*) echo "libjansson4 libssl3 libjpeg62-turbo libpng16-16 libgomp1 libstdc++6" ;;
+    mpi:*) echo "openmpi-bin" ;;
+    engine:*) echo "docker.io debootstrap debian-archive-keyring iptables ca-certificates" ;;
+    *) echo "packages.sh: no set '$1'" >&2; return 1 ;;
+    esac
+}
+
+installed() {
+    status=$(dpkg-query -W -f '${Status}' "$1" 2>/dev/null) || return 1
+    [ "$status" = "install ok installed" ]
+}
+
+list() {
+    for set in "$@"; do
+        names "$set" "$here" || return 1
+    done
+}
+
+missing() {
+    wanted=$(list "$@") || return 1
+    for name in $wanted; do
+        installed "$name" || printf '%s ' "$name"
+    done
+}
+
+install() {
+    absent=$(missing "$@") || return 1
+    [ -n "$absent" ] || return 0
+    if [ "$(id -u)" != 0 ]; then
+        echo "missing packages: $absent" >&2
+        echo "install them as root: apt-get install --no-install-recommends $absent" >&2
+        return 1
+    fi
+    echo "installing: $absent"
+    # The lists may be old or absent: then once more with new ones.
+    # shellcheck disable=SC2086  # one word a package
+    apt_install $absent >/dev/null 2>&1 && return 0
+    apt-get update -qq || return 1
+    # shellcheck disable=SC2086
+    said=$(apt_install $absent 2>&1) || { echo "$said" | tail -n 20 >&2; return 1; }
+}
+
+apt_install() {
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+}
+
+here=$(distribution)
+verb=${1:-}
+[ $# -ge 2 ] || verb=usage
+[ $# -eq 0 ] || shift
+case $here in
+debian-* | ubuntu-*) ;;
+*) if [ "$verb" != list ]; then
+    echo "packages.sh: $here is not a Debian or Ubuntu; Debian 12 calls them: $(list "$@")" >&2
+    exit 1
+fi ;;
+esac
+case $verb in
+list) list "$@" ;;
+missing) missing "$@" && echo ;;
+install) install "$@" ;;
+*) echo "usage: sh docker/packages.sh list|missing|install SET..." >&2; exit 64 ;;
+esac

@@ -1,0 +1,67 @@
+#include "entrypoint/agent.h"
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/gate.h"
+#include "entrypoint/gate_words.h"
+#include "entrypoint/local.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+static int ask(int socket, const char *const *words, struct error *err) {
+    cleanup_buf struct buf command;
+    cleanup_buf struct buf bytes;
+    buf_init(&command, GATE_COMMAND_MAX);
+    buf_init(&bytes, (size_t)FRAME_HEADER + FRAME_MAX);
+    if (gate_join(words + 1, &command, err) != 0)
+        return -1;
+    cleanup_json json_t *message = frame_new("agent");
+    (void)json_object_set_new(message, "host", json_string(words[0]));
+    (void)json_object_set_new(message, "command", json_string(buf_text(&command)));
+    if (frame_put(&bytes, message, err) != 0)
+        return -1;
+    return file_write_all(socket, bytes.data, bytes.size, err);
+}
+
+/* There is no deadline: the answer comes when the job ends, and the socket ends with the
+ * supervisor. */
+static int await(int socket, json_t **ret, struct error *err) {
+    cleanup_buf struct buf in;
+    buf_init(&in, (size_t)FRAME_HEADER + FRAME_MAX);
+    for (;;) {
+        int got = frame_take(&in, ret, err);
+        if (got != 0)
+            return got > 0 ? 0 : -1;
+        char bytes[1024];
+        ssize_t size = read(socket, bytes, sizeof(bytes));
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size < 0)
+            return error_set_errno(err, EXIT_CODE_INTERNAL, "the supervisor");
+        if (size == 0)
+            return error_set(err, EXIT_CODE_INTERNAL, "the supervisor has left");
+        if (buf_add(&in, bytes, (size_t)size, err) != 0)
+            return -1;
+    }
+}
+
+int agent_run(const char *const *words, const char *path, int *ret_code, struct error *err) {
+    if (words[0] == NULL || words[1] == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "agent: expected HOST and a command");
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without its mpirun an agent has no purpose */
+    (void)signal(SIGPIPE, SIG_IGN);
+    cleanup_fd int socket = local_connect(path, err);
+    cleanup_json json_t *answer = NULL;
+    if (socket < 0 || ask(socket, words, err) != 0 || await(socket, &answer, err) != 0)
+        return -1;
+    int64_t code = EXIT_CODE_INTERNAL;
+    if (json_member_int(answer, "leave", "code", &code, err) != 0)
+        return -1;
+    *ret_code = (int)(code & 0xFF);
+    return 0;
+}

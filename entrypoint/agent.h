@@ -1,0 +1,15 @@
+/* The remote-launch agent: mpirun calls it as `AGENT HOST WORDS...` where it would call ssh. It
+ * hands host and words to its supervisor, which has the host's own supervisor start the daemon
+ * they ask for, and stays for as long as that daemon runs; its code is then the daemon's, or
+ * EXIT_CODE_HOST_LOST when the host is lost, which ends mpirun.
+ *
+ *   agent to supervisor: agent host command      supervisor to agent: leave code */
+#ifndef ENTRYPOINT_AGENT_H
+#define ENTRYPOINT_AGENT_H
+
+#include "common/error.h"
+
+/* WORDS are HOST WORDS..., PATH is RINGMASTER_SOCKET's value. */
+int agent_run(const char *const *words, const char *path, int *ret_code, struct error *err);
+
+#endif

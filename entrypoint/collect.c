@@ -1,0 +1,202 @@
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/master.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+
+static const int64_t after_failure = 10 * CLOCK_SECOND; /* mpirun ends the other ranks meanwhile */
+static const int64_t after_loss = CLOCK_SECOND / 2;     /* nothing outranks a lost host */
+static const int64_t after_success = 5 * CLOCK_SECOND;  /* mpirun may hang on very short programs */
+static const int64_t after_mpirun = CLOCK_SECOND;       /* last reports are under way */
+
+int collect_open(struct master *m, struct error *err) {
+    m->ranks = cluster_ranks(&m->s.job->cluster);
+    m->reports = calloc(m->ranks, sizeof(*m->reports));
+    m->reported = calloc(m->ranks, sizeof(*m->reported));
+    m->seated = calloc(m->ranks, sizeof(*m->seated));
+    m->losses = calloc(m->s.job->cluster.count, sizeof(*m->losses));
+    if (m->reports == NULL || m->reported == NULL || m->seated == NULL || m->losses == NULL)
+        return error_no_memory(err, "reports");
+    return 0;
+}
+
+void collect_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->collect);
+    free(m->reports);
+    free(m->reported);
+    free(m->seated);
+    free(m->losses);
+}
+
+static void time_is_up(void *context) {
+    collect_judge(context);
+}
+
+void collect_begin(struct master *m, int64_t nanoseconds) {
+    int64_t deadline = clock_now() + nanoseconds;
+    if (m->phase != MASTER_RUNNING || (m->collect.active && m->collect.deadline <= deadline))
+        return;
+    m->collect.fire = time_is_up;
+    m->collect.context = m;
+    loop_at(&m->s.loop, &m->collect, deadline);
+}
+
+void collect_failed(struct master *m) {
+    collect_begin(m, after_failure);
+}
+
+/* Ranks are placed host by host, as the host file lists them. */
+static size_t host_of(const struct master *m, size_t rank) {
+    size_t host = 0;
+    for (size_t first = 0; rank >= first + m->s.job->cluster.hosts[host].slots; host++)
+        first += m->s.job->cluster.hosts[host].slots;
+    return host;
+}
+
+/* Nothing more will be heard. */
+static bool is_complete(const struct master *m) {
+    for (size_t i = 0; i < m->ranks; i++)
+        if (!m->reported[i] && !m->members[host_of(m, i)].lost)
+            return false;
+    return true;
+}
+
+static void judge_if_complete(struct master *m) {
+    if (m->mpirun_ended && is_complete(m))
+        collect_judge(m);
+}
+
+static void release(struct master *m, size_t host, unsigned rank) {
+    json_t *order = frame_new("release");
+    (void)json_object_set_new(order, "rank", json_integer(rank));
+    master_send(m, host, order);
+}
+
+void collect_release_all(struct master *m) {
+    for (size_t i = 0; i < m->report_count; i++)
+        release(m, m->reports[i].host, m->reports[i].rank);
+}
+
+void collect_seated(struct master *m, const json_t *message) {
+    int64_t rank = -1;
+    if (json_member_int(message, "seated", "rank", &rank, NULL) != 0 || rank < 0 ||
+        (uint64_t)rank >= m->ranks || m->seated[rank])
+        return;
+    m->seated[rank] = true;
+    m->seated_count++;
+    if (m->seated_count < m->ranks)
+        return;
+    log_info("all %zu ranks have started, %.2f s after the launch", m->ranks,
+             (double)(clock_now() - m->launched) / (double)CLOCK_SECOND);
+    stop_seats_taken(m);
+}
+
+static bool is_good(const struct rank_report *r) {
+    return r->end == RANK_EXITED && r->value == 0;
+}
+
+/* All reports are here. After a failure mpirun would only spend seconds on ranks that are gone. */
+static void weigh_all(struct master *m) {
+    collect_release_all(m);
+    collect_begin(m, after_success);
+    for (size_t i = 0; i < m->report_count; i++)
+        if (!is_good(&m->reports[i])) {
+            collect_judge(m);
+            return;
+        }
+    judge_if_complete(m);
+}
+
+static void weigh(struct master *m, const struct rank_report *r) {
+    if (!is_good(r) && r->cause == RANK_CAUSE_NONE && m->stop_asked == 0)
+        collect_begin(m, after_failure);
+    if (is_complete(m))
+        weigh_all(m);
+    else if (!stop_holds(m))
+        release(m, r->host, r->rank);
+}
+
+void collect_report(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    struct rank_report r;
+    struct error err = {0};
+    if (rank_report_parse(message, (unsigned)m->ranks, (unsigned)m->s.job->cluster.count, &r,
+                          &err) != 0) {
+        log_warning("%s: %s", supervisor_host_name(&m->s, b->index), err.text);
+        return;
+    }
+    if (m->reported[r.rank])
+        return;
+    r.host = (unsigned)b->index;
+    r.time -= b->offset;
+    m->reported[r.rank] = true;
+    m->reports[m->report_count++] = r;
+    weigh(m, &r);
+}
+
+void collect_host_lost(struct master *m) {
+    collect_begin(m, after_loss);
+    judge_if_complete(m);
+}
+
+void collect_stalled(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    int64_t rank = 0;
+    int64_t seconds = 0;
+    if (m->stalled != 0 || json_member_int(message, "stalled", "rank", &rank, NULL) != 0 ||
+        json_member_int(message, "stalled", "seconds", &seconds, NULL) != 0 || rank < 0 ||
+        (uint64_t)rank >= m->ranks)
+        return;
+    m->stalled = clock_wall();
+    m->stalled_rank = (unsigned)rank;
+    m->stalled_host = (unsigned)b->index;
+    log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s",
+              supervisor_host_name(&m->s, b->index), rank, seconds);
+    collect_begin(m, after_failure);
+    launch_signal(m, SIGTERM);
+}
+
+void collect_mpirun_ended(struct master *m) {
+    collect_begin(m, after_mpirun);
+    judge_if_complete(m);
+}
+
+void collect_judge(struct master *m) {
+    struct verdict verdict;
+    const struct verdict_facts facts = {.cluster = &m->s.job->cluster,
+                                        .reports = m->reports,
+                                        .report_count = m->report_count,
+                                        .losses = m->losses,
+                                        .loss_count = m->loss_count,
+                                        .stop_asked = m->stop_asked,
+                                        .stop_host = m->stop_host,
+                                        .stalled = m->stalled,
+                                        .stalled_rank = m->stalled_rank,
+                                        .stalled_host = m->stalled_host,
+                                        .mpirun_code = m->mpirun_ended ? m->mpirun_code : -1,
+                                        .daemon_words = m->daemon_note,
+                                        .mpirun_words = m->mpirun.tail.text};
+    if (m->phase == MASTER_JUDGED)
+        return;
+    verdict_judge(&facts, &verdict);
+    collect_conclude(m, &verdict);
+}
+
+void collect_conclude(struct master *m, const struct verdict *verdict) {
+    if (m->phase == MASTER_JUDGED)
+        return;
+    m->phase = MASTER_JUDGED;
+    loop_cancel(&m->s.loop, &m->collect);
+    json_t *message = frame_new("verdict");
+    json_t *members = verdict_json(verdict);
+    (void)json_object_update(message, members);
+    json_decref(members);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        master_send(m, i, json_incref(message));
+    json_decref(message);
+    supervisor_conclude(&m->s, verdict);
+}

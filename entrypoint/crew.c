@@ -1,0 +1,256 @@
+#include "entrypoint/crew.h"
+
+#include "common/argv.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/progress.h"
+#include "entrypoint/environment.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/rank_report.h"
+#include "entrypoint/tap.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WATCH_SECONDS = 3, ENVIRONMENT_MAX = 16 * 1024 * 1024 };
+
+struct seat {
+    struct crew *crew;
+    struct link *link; /* NULL once the shim is gone */
+    unsigned rank;
+    struct tap out;
+    struct tap error_out;
+    struct tail tail;
+    struct progress progress;
+    uint64_t marks;    /* as last seen */
+    int64_t marked_at; /* when they last changed */
+    enum rank_cause cause;
+    bool reported;
+    bool stalled;
+    struct seat *next;
+};
+
+static struct seat *find_seat(const struct crew *c, int64_t rank) {
+    for (struct seat *s = c->seats; s != NULL; s = s->next)
+        if (s->rank == rank)
+            return s;
+    return NULL;
+}
+
+static void order(struct seat *s, const char *type) {
+    if (s->link != NULL)
+        link_send(s->link, frame_new(type));
+}
+
+static void tell(struct crew *c, const char *type, const json_t *members) {
+    json_t *message = frame_new(type);
+    if (message != NULL && members != NULL)
+        (void)json_object_update(message, (json_t *)(uintptr_t)members);
+    c->sinks.tell(c->sinks.context, message);
+}
+
+static void close_taps(struct seat *s) {
+    tap_close(&s->out);
+    tap_close(&s->error_out);
+}
+
+/* All that the program wrote lies in its pipes by now, so the lines are complete. */
+static void report(struct seat *s, struct rank_report *r) {
+    close_taps(s);
+    s->reported = true;
+    r->rank = s->rank;
+    r->host = (unsigned)s->crew->job->cluster.self;
+    (void)snprintf(r->lines, sizeof(r->lines), "%s", s->tail.text);
+    cleanup_json json_t *members = rank_report_json(r);
+    tell(s->crew, "report", members);
+}
+
+static void shim_said(void *context, const json_t *message) {
+    struct seat *s = context;
+    const char *type = frame_type(message);
+    struct rank_report r;
+    struct error err;
+    const struct cluster *cluster = &s->crew->job->cluster;
+    if (strcmp(type, "teardown") == 0)
+        s->cause = RANK_CAUSE_TEARDOWN;
+    else if (strcmp(type, "report") == 0 && !s->reported &&
+             rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
+                               &r, &err) == 0)
+        report(s, &r);
+}
+
+static void shim_gone(void *context, const struct error *why) {
+    struct seat *s = context;
+    (void)why;
+    link_free(s->link);
+    s->link = NULL;
+    if (s->reported)
+        return;
+    struct rank_report r = {.end = RANK_VANISHED, .cause = s->cause, .time = clock_wall()};
+    report(s, &r);
+}
+
+static const struct link_events events = {.message = shim_said, .closed = shim_gone};
+
+static void look_at(struct seat *s, int64_t now) {
+    struct progress_state state = progress_read(&s->progress);
+    if (state.marks != s->marks) {
+        s->marks = state.marks;
+        s->marked_at = now;
+    }
+    int64_t limit = s->crew->job->settings.stall_seconds;
+    if (state.patience_seconds > 0 && state.patience_seconds < (uint64_t)limit)
+        limit = (int64_t)state.patience_seconds;
+    if (s->reported || s->stalled || state.marks == 0 || now - s->marked_at < limit * CLOCK_SECOND)
+        return;
+    s->stalled = true;
+    cleanup_json json_t *members =
+        json_pack("{s:I, s:I}", "rank", (json_int_t)s->rank, "seconds", (json_int_t)limit);
+    tell(s->crew, "stalled", members);
+}
+
+/* When this process itself stood still (a paused container), silence says nothing about ranks. */
+static void watch(void *context) {
+    struct crew *c = context;
+    int64_t now = clock_now();
+    bool stood_still = now - c->watch.deadline > WATCH_SECONDS * CLOCK_SECOND;
+    for (struct seat *s = c->seats; s != NULL; s = s->next) {
+        if (stood_still)
+            s->marked_at = now;
+        look_at(s, now);
+    }
+    loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
+}
+
+static int write_environment(struct crew *c, char *const *own, struct error *err) {
+    cleanup_argv struct argv environment = {0};
+    cleanup_buf struct buf text;
+    buf_init(&text, ENVIRONMENT_MAX);
+    if (environment_host(c->job, own, &environment, err) != 0)
+        return -1;
+    for (size_t i = 0; i < environment.count; i++)
+        if (buf_add(&text, environment.items[i], strlen(environment.items[i]) + 1, err) != 0)
+            return -1;
+    return file_publish(c->environment, text.data, text.size, 0600, err);
+}
+
+int crew_open(struct crew *c, struct loop *loop, const struct job *job, const struct local *local,
+              char *const *environment, const struct crew_sinks *sinks, struct error *err) {
+    *c = (struct crew){.loop = loop, .job = job, .local = local, .sinks = *sinks};
+    c->watch = (struct timer){.fire = watch, .context = c};
+    local_file(local, "environment", c->environment);
+    return write_environment(c, environment, err);
+}
+
+static void free_seat(struct seat *s) {
+    close_taps(s);
+    link_free(s->link);
+    progress_done(&s->progress);
+    free(s);
+}
+
+void crew_done(struct crew *c) {
+    if (c->loop != NULL)
+        loop_cancel(c->loop, &c->watch);
+    while (c->seats != NULL) {
+        struct seat *s = c->seats;
+        c->seats = s->next;
+        free_seat(s);
+    }
+}
+
+static int open_taps(struct seat *s, struct link *link, struct error *err) {
+    char prefix[LINES_PREFIX_SIZE];
+    struct crew *c = s->crew;
+    const struct cluster *cluster = &c->job->cluster;
+    (void)snprintf(prefix, sizeof(prefix), "[%s rank %u] ", cluster->hosts[cluster->self].name.text,
+                   s->rank);
+    int out = link_take_fd(link);
+    int error_out = link_take_fd(link);
+    if (error_out < 0) {
+        if (out >= 0)
+            (void)close(out);
+        return error_set(err, EXIT_CODE_INTERNAL, "a hello without pipes");
+    }
+    if (tap_open(&s->out, c->loop, out, prefix, &s->tail, c->sinks.line, c->sinks.context, err) !=
+        0) {
+        (void)close(error_out);
+        return -1;
+    }
+    return tap_open(&s->error_out, c->loop, error_out, prefix, &s->tail, c->sinks.line,
+                    c->sinks.context, err);
+}
+
+static void start(struct seat *s, const char *progress) {
+    const struct crew *c = s->crew;
+    json_t *message = frame_new("start");
+    (void)json_object_set_new(message, "environment", json_string(c->environment));
+    (void)json_object_set_new(message, "progress", json_string(progress));
+    (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
+    (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
+    if (c->job->program.directory != NULL)
+        (void)json_object_set_new(message, "directory", json_string(c->job->program.directory));
+    link_send(s->link, message);
+}
+
+/* Without a progress file nobody is ever called stalled: not worth failing a rank for. */
+static void add_seat(struct crew *c, struct seat *s) {
+    char name[32];
+    char path[LOCAL_FILE_SIZE];
+    struct error ignored;
+    (void)snprintf(name, sizeof(name), "progress-%u", s->rank);
+    local_file(c->local, name, path);
+    (void)progress_create(&s->progress, path, &ignored);
+    s->next = c->seats;
+    c->seats = s;
+    start(s, path);
+    cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
+    tell(c, "seated", members);
+    if (c->stopping)
+        order(s, "stop");
+    if (c->killed)
+        order(s, "kill");
+    if (c->job->settings.stall_seconds > 0 && !c->watch.active)
+        loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
+}
+
+void crew_seat(struct crew *c, struct link *link, const json_t *hello) {
+    struct error err;
+    int64_t rank = -1;
+    struct seat *s = calloc(1, sizeof(*s));
+    if (s == NULL || json_member_int(hello, "hello", "rank", &rank, &err) != 0 || rank < 0 ||
+        (uint64_t)rank >= cluster_ranks(&c->job->cluster) || find_seat(c, rank) != NULL) {
+        free(s);
+        link_free(link);
+        return;
+    }
+    s->crew = c;
+    s->link = link;
+    s->rank = (unsigned)rank;
+    link_own(link, &events, s);
+    if (open_taps(s, link, &err) != 0)
+        free_seat(s);
+    else
+        add_seat(c, s);
+}
+
+void crew_stop(struct crew *c) {
+    c->stopping = true;
+    for (struct seat *s = c->seats; s != NULL; s = s->next)
+        order(s, "stop");
+}
+
+void crew_kill(struct crew *c) {
+    c->killed = true;
+    for (struct seat *s = c->seats; s != NULL; s = s->next)
+        order(s, "kill");
+}
+
+void crew_release(struct crew *c, unsigned rank) {
+    struct seat *s = find_seat(c, rank);
+    if (s != NULL && s->reported)
+        order(s, "leave");
+}

@@ -1,0 +1,57 @@
+/* The ranks of this container, seen from its supervisor: one seat for each shim that has said
+ * hello. Their lines go to the line sink, what becomes of them to the master:
+ *
+ *   seated  rank            its program has been told to start
+ *   report  (rank_report)   it ended, or its shim vanished
+ *   stalled rank seconds    it had shown progress and fell silent
+ *
+ * and the master's orders come back: stop, kill, release. */
+#ifndef ENTRYPOINT_CREW_H
+#define ENTRYPOINT_CREW_H
+
+#include "entrypoint/interface.h"
+#include "entrypoint/job.h"
+#include "entrypoint/link.h"
+#include "entrypoint/local.h"
+#include "entrypoint/loop.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+struct seat;
+
+struct crew_sinks {
+    void (*tell)(void *context, json_t *message); /* takes the reference */
+    void (*line)(void *context, const char *line, size_t size);
+    void *context;
+};
+
+struct crew {
+    struct loop *loop;
+    const struct job *job;
+    const struct local *local; /* whose folder holds environment and progress files */
+    struct crew_sinks sinks;
+    char environment[LOCAL_FILE_SIZE];
+    char master_addr[INTERFACE_TEXT_SIZE]; /* to be set before the first shim comes */
+    struct seat *seats;
+    struct timer watch; /* over progress */
+    bool stopping;
+    bool killed;
+};
+
+/* Writes the environment of this host's programs to the folder for the shims. */
+int crew_open(struct crew *c, struct loop *loop, const struct job *job, const struct local *local,
+              char *const *environment, const struct crew_sinks *sinks, struct error *err);
+void crew_done(struct crew *c);
+
+/* A shim's hello; the link is the crew's from here. */
+void crew_seat(struct crew *c, struct link *link, const json_t *hello);
+
+/* SIGTERM to all programs, those still to come too. */
+void crew_stop(struct crew *c);
+/* SIGKILL to all programs. */
+void crew_kill(struct crew *c);
+/* Lets a shim that has reported leave. */
+void crew_release(struct crew *c, unsigned rank);
+
+#endif

@@ -1,0 +1,48 @@
+/* A worker's way to its master: looks the name up, tries its addresses one after another and, from
+ * the start again, until one of them proves the job's key. The name is looked up anew each time: a
+ * container that was started again has another address, and in SageMaker's local mode another job's
+ * host may answer to the same name, with another key. */
+#ifndef ENTRYPOINT_DIAL_H
+#define ENTRYPOINT_DIAL_H
+
+#include "entrypoint/link.h"
+#include "entrypoint/resolve.h"
+
+#include <stdint.h>
+
+/* So many rounds in which somebody answered, and all who did had another key. */
+enum { DIAL_REFUSED_ROUNDS = 5 };
+
+struct dial_events {
+    /* LINK is open and becomes the callee's: it calls link_own(). PEER is who proved the key. */
+    void (*opened)(void *context, struct link *link, struct in_addr peer);
+    /* No use to go on: nobody there has this job's key. */
+    void (*refused)(void *context, const struct error *why);
+};
+
+struct dial {
+    struct loop *loop;
+    struct reaper *reaper;
+    SSL_CTX *tls;
+    const char *name;
+    uint16_t port;
+    const struct dial_events *events;
+    void *context;
+    struct resolve resolve;
+    struct timer again;
+    struct in_addr addresses[RESOLVE_MAX];
+    size_t count;
+    size_t next;
+    struct link *link;
+    int64_t pause; /* before the next round */
+    int refused_rounds;
+    bool refused;     /* in this round */
+    struct error why; /* the last reason that it did not work; text "" at first */
+};
+
+/* Takes NAME by reference. */
+void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CTX *tls,
+                const char *name, uint16_t port, const struct dial_events *events, void *context);
+void dial_stop(struct dial *d);
+
+#endif

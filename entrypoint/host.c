@@ -1,0 +1,180 @@
+#include "entrypoint/host.h"
+
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "entrypoint/environment.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/gate.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Lines are the least of what the link carries: above this they are dropped, not it. */
+enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2 };
+
+static void forward(struct host *h, const char *line, size_t size) {
+    if (h->queued(h->context) > FORWARD_QUEUE_MAX) {
+        h->dropped++;
+        return;
+    }
+    json_t *message = frame_new("line");
+    if (h->dropped > 0)
+        (void)json_object_set_new(message, "dropped", json_integer((json_int_t)h->dropped));
+    (void)json_object_set_new(message, "text", json_stringn(line, size));
+    h->dropped = 0;
+    h->tell(h->context, message);
+}
+
+static void log_one(void *host, const char *line, size_t size) {
+    struct host *h = host;
+    console_line(h->console, line, size);
+    if (h->job->settings.logs == SETTINGS_LOGS_MASTER && !cluster_is_master(&h->job->cluster))
+        forward(h, line, size);
+}
+
+static void crew_tell(void *context, json_t *message) {
+    struct host *h = context;
+    h->tell(h->context, message);
+}
+
+/* The lines of a daemon have a prefix, so the text to judge begins behind it. */
+void host_tool_line(void *host, const char *line, size_t size) {
+    const struct host *h = host;
+    char text[256];
+    const char *at = memchr(line, ']', size);
+    size_t skip = at != NULL ? (size_t)(at - line) + 2 : 0;
+    (void)snprintf(text, sizeof(text), "%.*s", (int)(size - skip), line + skip);
+    if (!h->quiet && !openmpi_is_noise(text))
+        log_one(host, line, size);
+}
+
+static void tell_daemon(struct host *h, int code, const char *text) {
+    json_t *message = frame_new("daemon");
+    (void)json_object_set_new(message, "code", json_integer(code));
+    (void)json_object_set_new(message, "text", json_string(text));
+    h->tell(h->context, message);
+}
+
+static void daemon_ended(void *context, int code) {
+    struct host *h = context;
+    tell_daemon(h, code, "");
+}
+
+void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct openmpi_request *ret) {
+    local_file(h->local, "agent", agent);
+    *ret = (struct openmpi_request){.version = h->tools->version,
+                                    .cluster = &h->job->cluster,
+                                    .interface = &h->interface,
+                                    .ports = &h->job->ports,
+                                    .agent = agent,
+                                    .mpirun = h->tools->mpirun};
+}
+
+int host_tool_environment(const struct host *h, struct argv *ret, struct error *err) {
+    if (environment_daemon(h->environment, h->local->socket, ret, err) != 0)
+        return -1;
+    return argv_set_env(ret, "TMPDIR", h->local->folder, err);
+}
+
+static int start_daemon(struct host *h, const char *command, struct error *err) {
+    cleanup_argv struct argv argv = {0};
+    cleanup_argv struct argv environment = {0};
+    char agent[LOCAL_FILE_SIZE];
+    char prefix[LINES_PREFIX_SIZE];
+    struct openmpi_request request;
+    struct openmpi_options options;
+    const struct cluster *cluster = &h->job->cluster;
+    host_request(h, agent, &request);
+    if (h->daemon.running)
+        return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
+    if (openmpi_options(&request, &options, err) != 0)
+        return -1;
+    struct gate gate = {.series = h->tools->version.series,
+                        .daemon = h->tools->daemon,
+                        .options = &options,
+                        .hosts = cluster->count,
+                        .master = h->master,
+                        .port = h->job->ports.daemons_v4};
+    if (gate_check(&gate, command, strlen(command), &argv, err) != 0 ||
+        host_tool_environment(h, &environment, err) != 0)
+        return -1;
+    (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
+                   openmpi_daemon(h->tools->version.series));
+    struct task_options task = {
+        .prefix = prefix, .line = host_tool_line, .ended = daemon_ended, .context = h};
+    task_done(&h->daemon);
+    return task_start(&h->daemon, h->loop, h->reaper, &argv, &environment, &task, err);
+}
+
+static void launch(struct host *h, const json_t *order) {
+    struct error err = {0};
+    const char *command = NULL;
+    if (json_member_string(order, "launch", "command", &command, &err) != 0 || command == NULL ||
+        start_daemon(h, command, &err) != 0)
+        tell_daemon(h, EXIT_CODE_INTERNAL, command == NULL ? "a launch without command" : err.text);
+}
+
+void host_order(struct host *h, const json_t *order) {
+    const char *type = frame_type(order);
+    if (strcmp(type, "launch") == 0)
+        launch(h, order);
+    else if (strcmp(type, "stop") == 0)
+        crew_stop(&h->crew);
+    else if (strcmp(type, "kill") == 0)
+        crew_kill(&h->crew);
+    else if (strcmp(type, "release") == 0)
+        crew_release(&h->crew, (unsigned)json_integer_value(json_object_get(order, "rank")));
+}
+
+int host_self(char path[LOCAL_FILE_SIZE], struct error *err) {
+    ssize_t size = readlink("/proc/self/exe", path, LOCAL_FILE_SIZE);
+    if (size < 0 || size >= LOCAL_FILE_SIZE)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "/proc/self/exe");
+    path[size] = '\0';
+    return 0;
+}
+
+/* mpirun calls the agent by one path without words before the host's name: a link to this program,
+ * told by its name. */
+static int link_agent(const struct local *local, struct error *err) {
+    char agent[LOCAL_FILE_SIZE];
+    char self[LOCAL_FILE_SIZE];
+    local_file(local, "agent", agent);
+    if (host_self(self, err) != 0)
+        return -1;
+    if (symlink(self, agent) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", agent);
+    return 0;
+}
+
+int host_open(struct host *h, const struct host_options *o, struct error *err) {
+    *h = (struct host){.loop = o->loop,
+                       .reaper = o->reaper,
+                       .job = o->job,
+                       .environment = o->environment,
+                       .local = o->local,
+                       .tools = o->tools,
+                       .console = o->console,
+                       .tell = o->tell,
+                       .queued = o->queued,
+                       .context = o->context};
+    struct crew_sinks sinks = {.tell = crew_tell, .line = log_one, .context = h};
+    if (link_agent(o->local, err) != 0)
+        return -1;
+    return crew_open(&h->crew, o->loop, o->job, o->local, o->environment, &sinks, err);
+}
+
+void host_done(struct host *h) {
+    crew_done(&h->crew);
+    task_done(&h->daemon);
+}
+
+int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,
+                     char warning[INTERFACE_WARNING_SIZE], struct error *err) {
+    if (interface_choose(h->job->cluster.interface, peer, &h->interface, warning, err) != 0)
+        return -1;
+    h->master = cluster_is_master(&h->job->cluster) ? h->interface.address : master;
+    struct interface at = {.address = h->master};
+    interface_address(&at, h->crew.master_addr);
+    return 0;
+}

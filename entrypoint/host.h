@@ -1,0 +1,79 @@
+/* This container as the master's subordinate: its ranks (crew.h), Open MPI's daemon and its log.
+ * The master's own container is one too and is given orders through the same function.
+ *
+ *   orders from the master                    words to the master
+ *   launch command   start the daemon         daemon code text   it ended, or was refused
+ *   stop             SIGTERM to the programs  seated rank
+ *   kill             SIGKILL to them          report ...
+ *   release rank     let its shim leave       stalled rank seconds
+ *                                             line text          with RINGMASTER_LOGS=master */
+#ifndef ENTRYPOINT_HOST_H
+#define ENTRYPOINT_HOST_H
+
+#include "entrypoint/console.h"
+#include "entrypoint/crew.h"
+#include "entrypoint/interface.h"
+#include "entrypoint/job.h"
+#include "entrypoint/local.h"
+#include "entrypoint/task.h"
+#include "entrypoint/tools.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct host {
+    struct loop *loop;
+    struct reaper *reaper;
+    const struct job *job;
+    char *const *environment; /* this process's own */
+    const struct local *local;
+    const struct tools *tools;
+    struct console *console;
+    struct crew crew;
+    struct task daemon;
+    struct interface interface;
+    struct in_addr master; /* who proved to be it */
+    void (*tell)(void *context, json_t *message);
+    size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
+    void *context;
+    uint64_t dropped; /* lines not forwarded */
+    bool quiet;       /* the job is over: what mpirun and its daemon say of that is noise */
+};
+
+/* All pointers outlive it. Callbacks may not come before it returns. */
+struct host_options {
+    struct loop *loop;
+    struct reaper *reaper;
+    const struct job *job;
+    char *const *environment;
+    const struct local *local;
+    const struct tools *tools;
+    struct console *console;
+    void (*tell)(void *context, json_t *message);
+    size_t (*queued)(void *context);
+    void *context;
+};
+int host_open(struct host *h, const struct host_options *options, struct error *err);
+void host_done(struct host *h);
+
+/* Where the master is, once that is known: chooses the interface. WARNING is for the log. */
+int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,
+                     char warning[INTERFACE_WARNING_SIZE], struct error *err);
+
+/* Unknown orders are left alone. */
+void host_order(struct host *h, const json_t *order);
+
+/* A line of mpirun's or its daemon's, for this container's log; noise is left out. */
+void host_tool_line(void *host, const char *line, size_t size);
+
+/* The environment of mpirun and its daemon here: their temporary files lie in our folder. */
+int host_tool_environment(const struct host *h, struct argv *ret, struct error *err);
+
+/* The path of this program. */
+int host_self(char path[LOCAL_FILE_SIZE], struct error *err);
+
+/* The request that mpirun's and its daemons' command lines are made of, on this host. AGENT is
+ * filled with the agent's path and must outlive the request. */
+void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct openmpi_request *ret);
+
+#endif

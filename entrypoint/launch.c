@@ -1,0 +1,179 @@
+#include "common/argv.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/host.h"
+#include "entrypoint/master.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HOSTFILE_MAX = 512 * 1024 };
+
+static int write_hostfile(const struct master *m, char path[LOCAL_FILE_SIZE], struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, HOSTFILE_MAX);
+    local_file(&m->s.local, "hostfile", path);
+    if (openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
+        return -1;
+    return file_publish(path, text.data, text.size, 0600, err);
+}
+
+static int mpirun_command(const struct master *m, const char *self, struct argv *ret,
+                          struct error *err) {
+    char agent[LOCAL_FILE_SIZE];
+    char hostfile[LOCAL_FILE_SIZE];
+    struct openmpi_request request;
+    host_request(&m->s.host, agent, &request);
+    if (write_hostfile(m, hostfile, err) != 0)
+        return -1;
+    request.hostfile = hostfile;
+    request.ringmaster = self;
+    request.program = (const char *const *)m->s.job->program.argv.items;
+    return openmpi_command(&request, ret, err);
+}
+
+/* One rank needs no mpirun: the shim is started as mpirun would have. */
+static int shim_command(const struct master *m, const char *self, struct argv *ret,
+                        struct error *err) {
+    const char *const words[] = {self, "rank", "--", NULL};
+    if (argv_add_all(ret, words, err) != 0)
+        return -1;
+    for (size_t i = 0; i < m->s.job->program.argv.count; i++)
+        if (openmpi_guard(m->s.job->program.argv.items[i], ret, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int alone(struct argv *environment, struct error *err) {
+    if (argv_set_env(environment, "OMPI_COMM_WORLD_RANK", "0", err) != 0 ||
+        argv_set_env(environment, "OMPI_COMM_WORLD_SIZE", "1", err) != 0 ||
+        argv_set_env(environment, "OMPI_COMM_WORLD_LOCAL_RANK", "0", err) != 0)
+        return -1;
+    return argv_set_env(environment, "OMPI_COMM_WORLD_LOCAL_SIZE", "1", err);
+}
+
+/* Once something has gone wrong, mpirun's words are banners about what we know better. */
+static void line(void *context, const char *text, size_t size) {
+    struct master *m = context;
+    if (!m->collect.active)
+        host_tool_line(&m->s.host, text, size);
+}
+
+static void ended(void *context, int code) {
+    struct master *m = context;
+    m->mpirun_code = code;
+    m->mpirun_ended = true;
+    log_debug("mpirun ended with %d", code);
+    collect_mpirun_ended(m);
+}
+
+int launch_begin(struct master *m, struct error *err) {
+    cleanup_argv struct argv argv = {0};
+    cleanup_argv struct argv environment = {0};
+    char self[LOCAL_FILE_SIZE];
+    char prefix[LINES_PREFIX_SIZE];
+    bool one = m->ranks == 1;
+    if (host_self(self, err) != 0 || host_tool_environment(&m->s.host, &environment, err) != 0)
+        return -1;
+    if (one ? (shim_command(m, self, &argv, err) != 0 || alone(&environment, err) != 0)
+            : mpirun_command(m, self, &argv, err) != 0)
+        return -1;
+    (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
+                   one ? "rank" : "mpirun");
+    struct task_options options = {.prefix = prefix, .line = line, .ended = ended, .context = m};
+    if (task_start(&m->mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options, err) != 0)
+        return -1;
+    m->phase = MASTER_RUNNING;
+    m->launched = clock_now();
+    log_info("all hosts are here: starting %zu ranks of %s", m->ranks,
+             m->s.job->program.argv.items[0]);
+    return 0;
+}
+
+static void agent_said(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void agent_closed(void *context, const struct error *why) {
+    struct member *b = context;
+    (void)why;
+    link_free(b->agent);
+    b->agent = NULL;
+}
+
+static const struct link_events agent_events = {.message = agent_said, .closed = agent_closed};
+
+static void leave(struct link *link, int code) {
+    json_t *message = frame_new("leave");
+    (void)json_object_set_new(message, "code", json_integer(code));
+    link_send(link, message);
+}
+
+void launch_agent_leave(struct member *b, int code) {
+    if (b->agent != NULL)
+        leave(b->agent, code);
+}
+
+void launch_agent(struct master *m, struct link *link, const json_t *message) {
+    struct host_name name;
+    const char *text = json_string_value(json_object_get(message, "host"));
+    json_t *command = json_object_get(message, "command");
+    int host = -1;
+    if (text != NULL && host_name_parse(text, strlen(text), &name, NULL) == 0)
+        host = cluster_find(&m->s.job->cluster, &name);
+    if (host < 0 || !json_is_string(command) || m->phase != MASTER_RUNNING ||
+        m->members[host].agent != NULL) {
+        link_free(link);
+        return;
+    }
+    struct member *b = &m->members[host];
+    b->agent = link;
+    link_own(link, &agent_events, b);
+    if (b->lost) {
+        launch_agent_leave(b, EXIT_CODE_HOST_LOST);
+        return;
+    }
+    json_t *order = frame_new("launch");
+    (void)json_object_set(order, "command", command);
+    master_send(m, (size_t)host, order);
+}
+
+/* A daemon that ends while its ranks run takes them along; it leaves with 0 after failed ranks. */
+static void note(struct member *b, int code, const char *text) {
+    struct master *m = b->master;
+    if (m->daemon_note[0] != '\0' || m->mpirun_ended || m->collect.active)
+        return;
+    const char *host = supervisor_host_name(&m->s, b->index);
+    const char *daemon = openmpi_daemon(m->s.tools.version.series);
+    if (text[0] != '\0')
+        (void)snprintf(m->daemon_note, sizeof(m->daemon_note), "%s started no %s: %s", host, daemon,
+                       text);
+    else if (code != 0)
+        (void)snprintf(m->daemon_note, sizeof(m->daemon_note), "%s: %s ended with %d", host, daemon,
+                       code);
+    if (m->daemon_note[0] == '\0')
+        return;
+    log_error("%s", m->daemon_note);
+    collect_failed(m);
+}
+
+void launch_daemon_ended(struct member *b, const json_t *message) {
+    int64_t code = EXIT_CODE_INTERNAL;
+    const char *text = NULL;
+    (void)json_member_int(message, "daemon", "code", &code, NULL);
+    (void)json_member_string(message, "daemon", "text", &text, NULL);
+    note(b, (int)(code & 0xFF), text != NULL ? text : "");
+    launch_agent_leave(b, (int)(code & 0xFF));
+}
+
+void launch_signal(struct master *m, int number) {
+    task_signal(&m->mpirun, number);
+}
+
+void launch_close(struct master *m) {
+    task_done(&m->mpirun);
+}

@@ -1,0 +1,43 @@
+/* A program's bytes made into lines that are safe to print: whole, with a prefix that says whose
+ * they are, valid UTF-8 (one bad byte on stdout ends SageMaker's SDK), LINES_MAX bytes at most with
+ * prefix and line end; longer ones are cut into several. A lone carriage return ends a line too, as
+ * progress bars use it. Also keeps the last lines, for the report of how a rank ended. */
+#ifndef ENTRYPOINT_LINES_H
+#define ENTRYPOINT_LINES_H
+
+#include "common/buf.h"
+#include "entrypoint/rank_report.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Fits into a message (frame.h) even if every byte of it has to be escaped there. */
+enum { LINES_MAX = 30 * 1024, LINES_PREFIX_SIZE = 320, LINES_TAIL_COUNT = 12 };
+
+/* The last lines, without prefix, '\n' between them. Two streams may share one. */
+struct tail {
+    char text[RANK_REPORT_LINES_SIZE];
+    size_t size;
+};
+
+struct lines {
+    char prefix[LINES_PREFIX_SIZE]; /* with the blank behind it */
+    struct tail *tail;              /* may be NULL */
+    /* LINE has prefix and '\n', but no NUL. */
+    void (*emit)(void *context, const char *line, size_t size);
+    void *context;
+    struct buf partial;
+    bool after_return;
+};
+
+void lines_init(struct lines *l, const char *prefix, struct tail *tail,
+                void (*emit)(void *context, const char *line, size_t size), void *context);
+void lines_done(struct lines *l);
+
+void lines_feed(struct lines *l, const char *bytes, size_t size);
+/* Emits what has no line end. */
+void lines_end(struct lines *l);
+
+void tail_add(struct tail *t, const char *line, size_t size);
+
+#endif

@@ -1,0 +1,221 @@
+/* ringmaster: the table of contents. What each command does is in the file of its name. */
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "common/redact.h"
+#include "entrypoint/agent.h"
+#include "entrypoint/failure.h"
+#include "entrypoint/job.h"
+#include "entrypoint/master.h"
+#include "entrypoint/plan.h"
+#include "entrypoint/probe.h"
+#include "entrypoint/rank.h"
+#include "entrypoint/worker.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+extern char **environ;
+
+static const char usage[] =
+    "ringmaster: turns a set of identical containers into one MPI training job\n"
+    "\n"
+    "  ringmaster train [FLAGS]            train with ringtrain, or with sagemaker_program\n"
+    "  ringmaster train -- PROGRAM ARGS    run any program on every slot of every host\n"
+    "  ringmaster plan [as for train]      print what would run, as JSON\n"
+    "  ringmaster check                    gather all hosts and print what each of them has\n"
+    "  ringmaster metrics                  print metric definitions for CreateTrainingJob\n"
+    "  ringmaster version\n"
+    "  ringmaster help\n"
+    "\n"
+    "Called by the name of train it does as `ringmaster train` does. `ringmaster rank` and\n"
+    "`ringmaster agent` are started by mpirun.\n";
+
+static const size_t print_max = (size_t)4 * 1024 * 1024;
+
+static int print_buf(const struct buf *text) {
+    return fwrite(buf_text(text), 1, text->size, stdout) == text->size && fflush(stdout) == 0
+               ? EXIT_CODE_OK
+               : EXIT_CODE_INTERNAL;
+}
+
+static int run_help(const char *const *words, struct error *err) {
+    (void)words;
+    (void)err;
+    (void)fputs(usage, stdout);
+    (void)printf("\n");
+    settings_print_help(stdout);
+    (void)printf("\nExit codes:\n");
+    exit_code_print(stdout);
+    return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+}
+
+static int run_version(const char *const *words, struct error *err) {
+    (void)words;
+    (void)err;
+    return printf("ringmaster %s\n", RINGMASTER_VERSION) > 0 && fflush(stdout) == 0
+               ? EXIT_CODE_OK
+               : EXIT_CODE_INTERNAL;
+}
+
+static int run_metrics(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    (void)words;
+    buf_init(&text, print_max);
+    return plan_print_metrics(&text, err) == 0 ? print_buf(&text) : -1;
+}
+
+static int run_plan(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    struct job job = {0};
+    struct probe probe;
+    buf_init(&text, print_max);
+    int code = -1;
+    if (job_read(words, environ, &job, err) == 0) {
+        probe_run(&job, environ, &probe);
+        if (plan_print(&job, probe.complete ? &probe.request : NULL, environ, &text, err) == 0)
+            code = print_buf(&text);
+        probe_done(&probe);
+    }
+    job_done(&job);
+    return code;
+}
+
+/* What only this container can say: nobody else is there to write its failure file. */
+static void leave_failure(const struct job *job, const struct error *error) {
+    struct verdict verdict;
+    struct error ignored;
+    bool kept = false;
+    const char *base = job->settings.base_dir != NULL ? job->settings.base_dir : "/opt/ml";
+    verdict_from_error(error, &job->cluster, -1, &verdict);
+    if (access(base, F_OK) == 0)
+        (void)failure_write(base, &verdict, &kept, &ignored);
+}
+
+/* No other process of this user may look into this one, which holds the key, and it leaves no core
+ * file. */
+static void close_the_curtains(void) {
+    (void)prctl(PR_SET_DUMPABLE, 0);
+}
+
+/* The kernel drops a signal that PID 1 neither handles nor blocks. Blocked from the first moment, a
+ * stop that comes this early is heard when the loop begins. */
+static void block_stops(void) {
+    sigset_t stops;
+    (void)sigemptyset(&stops);
+    (void)sigaddset(&stops, SIGTERM);
+    (void)sigaddset(&stops, SIGINT);
+    (void)sigaddset(&stops, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &stops, NULL);
+}
+
+/* With cluster and ports known, the other hosts can be told what is wrong with this one. */
+static bool has_others(const struct job *job) {
+    return job->cluster.count > 1 && job->ports.control != 0;
+}
+
+static int run_role(const struct supervisor_options *options, struct error *err) {
+    const struct job *job = options->job;
+    int code = -1;
+    log_set_who(job->cluster.hosts[job->cluster.self].name.text);
+    log_set_level(job->settings.debug ? LOG_DEBUG : LOG_INFO);
+    if (job->warning[0] != '\0')
+        log_warning("%s", job->warning);
+    int result = cluster_is_master(&job->cluster) ? master_run(options, &code, err)
+                                                  : worker_run(options, &code, err);
+    return result == 0 ? code : -1;
+}
+
+static int run_job(const char *const *words, bool check, struct error *err) {
+    struct job job = {0};
+    struct error fault = {0};
+    int code = -1;
+    block_stops();
+    close_the_curtains();
+    if (redact_add_environment(environ, err) != 0)
+        return -1;
+    bool complete = job_read(words, environ, &job, &fault) == 0;
+    const struct supervisor_options options = {
+        .job = &job, .environment = environ, .fault = complete ? NULL : &fault, .check = check};
+    if (complete || has_others(&job))
+        code = run_role(&options, err);
+    else
+        *err = fault;
+    if (code < 0)
+        leave_failure(&job, err);
+    job_done(&job);
+    return code;
+}
+
+static int run_train(const char *const *words, struct error *err) {
+    return run_job(words, false, err);
+}
+
+static int run_check(const char *const *words, struct error *err) {
+    return run_job(words, true, err);
+}
+
+static int run_rank(const char *const *words, struct error *err) {
+    int code = -1;
+    if (words[0] == NULL || strcmp(words[0], "--") != 0)
+        return error_set(err, EXIT_CODE_USAGE, "rank: expected -- PROGRAM ARGS");
+    return rank_run(words + 1, environ, &code, err) == 0 ? code : -1;
+}
+
+static int run_agent(const char *const *words, struct error *err) {
+    int code = -1;
+    return agent_run(words, getenv(LOCAL_VARIABLE), &code, err) == 0 ? code : -1;
+}
+
+static const struct command {
+    const char *name;
+    /* WORDS are those behind the name. Returns the code to leave with or -1. */
+    int (*run)(const char *const *words, struct error *err);
+} commands[] = {
+    {"train", run_train}, {"plan", run_plan},   {"metrics", run_metrics},   {"check", run_check},
+    {"rank", run_rank},   {"agent", run_agent}, {"version", run_version},   {"help", run_help},
+    {"--help", run_help}, {"-h", run_help},     {"--version", run_version},
+};
+
+static const struct command *find_command(const char *name) {
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+/* The links named train and agent are commands of their own. */
+static const struct command *choose(const char *const **words, struct error *err) {
+    const char *slash = strrchr((*words)[0], '/');
+    const char *name = slash != NULL ? slash + 1 : (*words)[0];
+    *words += 1;
+    if (strcmp(name, "train") == 0 || strcmp(name, "agent") == 0)
+        return find_command(name);
+    if ((*words)[0] == NULL) {
+        (void)error_set(err, EXIT_CODE_USAGE, "a command is missing; see `ringmaster help`");
+        return NULL;
+    }
+    const struct command *found = find_command((*words)[0]);
+    if (found == NULL)
+        (void)error_set(err, EXIT_CODE_USAGE, "unknown command %s; see `ringmaster help`",
+                        (*words)[0]);
+    *words += 1;
+    return found;
+}
+
+int main(int argc, char **argv) {
+    struct error err = {.code = EXIT_CODE_INTERNAL};
+    const char *const *words = (const char *const *)argv;
+    if (argc < 1)
+        return EXIT_CODE_USAGE;
+    const struct command *command = choose(&words, &err);
+    int code = command != NULL ? command->run(words, &err) : -1;
+    if (code < 0) {
+        log_error("%s", err.text);
+        code = err.code != 0 ? (int)err.code : EXIT_CODE_INTERNAL;
+    }
+    redact_done();
+    return code;
+}

@@ -1,0 +1,154 @@
+/* The supervisor of the first host, which runs the job for all: gathers the hosts (join.c), keeps
+ * watch over them (lease.c), starts mpirun (launch.c), passes stops on (stop.c), gathers how the
+ * ranks ended and judges (collect.c). Its own host is member 0 and is told and heard like the
+ * others, through a post instead of a link. */
+#ifndef ENTRYPOINT_MASTER_H
+#define ENTRYPOINT_MASTER_H
+
+#include "common/error.h"
+#include "entrypoint/door.h"
+#include "entrypoint/facts.h"
+#include "entrypoint/job.h"
+#include "entrypoint/post.h"
+#include "entrypoint/rank_report.h"
+#include "entrypoint/supervisor.h"
+#include "entrypoint/task.h"
+#include "entrypoint/verdict.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum master_phase {
+    MASTER_JOINING,
+    MASTER_RUNNING, /* mpirun has been started */
+    MASTER_JUDGED,
+};
+
+struct master;
+
+struct member {
+    struct master *master;
+    size_t index;
+    struct link *link;  /* NULL: not there (always for member 0) */
+    struct link *agent; /* mpirun's agent for this host, while its daemon runs */
+    bool joined;
+    bool lost;
+    struct in_addr address;
+    struct facts facts;
+    int64_t heard;  /* when, by clock_now() */
+    int64_t trip;   /* shortest round trip of a heartbeat so far; 0: none yet */
+    int64_t offset; /* its wall clock less ours, by that heartbeat */
+};
+
+struct master {
+    struct supervisor s;
+    enum master_phase phase;
+    bool check;             /* `ringmaster check`: a table instead of a launch */
+    struct member *members; /* one a host of the cluster */
+    size_t joined;
+    struct door door;
+    struct post to_self;   /* orders to our own host */
+    struct post from_self; /* its words */
+    /* join.c */
+    struct timer ready_deadline;
+    struct timer announce;
+    struct error fault; /* the first one that a host reported; code 0: none */
+    int fault_host;
+    struct in_addr refused_peer; /* the last one without the key */
+    bool refused;
+    int64_t refused_said;
+    /* lease.c */
+    struct timer beat;
+    struct timer lease;
+    struct verdict_loss *losses;
+    size_t loss_count;
+    /* launch.c */
+    struct task mpirun;
+    int mpirun_code;
+    bool mpirun_ended;
+    char daemon_note[256]; /* the first daemon that failed, and how; "": none */
+    int64_t launched;
+    /* collect.c */
+    struct rank_report *reports; /* in the order in which they came */
+    size_t report_count;
+    bool *reported; /* by rank */
+    bool *seated;
+    size_t seated_count;
+    size_t ranks;
+    struct timer collect; /* then it is judged with what is there */
+    int64_t stalled;
+    unsigned stalled_rank;
+    unsigned stalled_host;
+    /* stop.c */
+    struct timer budget; /* of a stop: then SIGKILL */
+    struct timer hold;   /* of a stop that waits for ranks to take their seats */
+    int64_t stop_asked;  /* wall; 0: never */
+    unsigned stop_host;
+    bool stop_sent;
+    bool killed;
+};
+
+int master_run(const struct supervisor_options *options, int *ret_code, struct error *err);
+
+/* An order to one host or to all that are there. Take over the reference. */
+void master_send(struct master *m, size_t host, json_t *message);
+void master_send_all(struct master *m, json_t *message);
+
+/* Of the links of members that have joined; the context is the member. */
+extern const struct link_events master_member_events;
+
+/* --- join.c --- */
+/* Before all else: a stop may come before join_open. */
+void join_init(struct master *m);
+int join_open(struct master *m, struct error *err);
+void join_close(struct master *m);
+/* A fault of ours or of a host: all hosts are still given time to join, so that they hear of it. */
+void join_fault(struct master *m, const struct error *fault, int host);
+/* The link of a member ended before the launch. */
+void join_left(struct member *b);
+
+/* --- lease.c --- */
+void lease_open(struct master *m);
+void lease_close(struct master *m);
+void lease_heard(struct member *b);
+void lease_alive(struct member *b, const json_t *message);
+/* The host is lost to the running job. */
+void lease_lost(struct member *b, const char *why);
+
+/* --- launch.c --- */
+int launch_begin(struct master *m, struct error *err);
+void launch_agent(struct master *m, struct link *link, const json_t *message);
+void launch_signal(struct master *m, int number);
+/* Lets the agent of a host leave with CODE. */
+void launch_agent_leave(struct member *b, int code);
+void launch_daemon_ended(struct member *b, const json_t *message);
+void launch_close(struct master *m);
+
+/* --- collect.c --- */
+int collect_open(struct master *m, struct error *err);
+void collect_close(struct master *m);
+void collect_seated(struct master *m, const json_t *message);
+void collect_report(struct member *b, const json_t *message);
+void collect_host_lost(struct master *m);
+void collect_stalled(struct member *b, const json_t *message);
+/* The job has failed in a way that no report will tell: judged when mpirun has ended. */
+void collect_failed(struct master *m);
+/* Something has ended the job: judge within NANOSECONDS, unless that is due sooner already. */
+void collect_begin(struct master *m, int64_t nanoseconds);
+void collect_mpirun_ended(struct master *m);
+/* Lets all shims go that have reported. */
+void collect_release_all(struct master *m);
+void collect_judge(struct master *m);
+/* The verdict is known: tells everybody. */
+void collect_conclude(struct master *m, const struct verdict *verdict);
+
+/* --- stop.c --- */
+void stop_asked(struct master *m, size_t host, bool again);
+/* All ranks have taken their seats: a stop that waited for that goes out. */
+void stop_seats_taken(struct master *m);
+/* While a stop runs, shims that have reported stay until all have. */
+bool stop_holds(const struct master *m);
+void stop_close(struct master *m);
+
+#endif

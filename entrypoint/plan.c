@@ -1,0 +1,148 @@
+#include "entrypoint/plan.h"
+
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "common/metric_line.h"
+#include "common/redact.h"
+#include "common/str.h"
+#include "entrypoint/environment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const sources[] = {"alone", "sagemaker", "environment"};
+
+static json_t *hosts_json(const struct cluster *c) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->count; i++)
+        json_array_append_new(list, json_pack("{s:s, s:i, s:s}", "name", c->hosts[i].name.text,
+                                              "slots", (int)c->hosts[i].slots, "role",
+                                              i == 0 ? "master" : "worker"));
+    return list;
+}
+
+/* A word whose flag in front (or whose own --name=) says that it is a secret is blotted out. */
+static json_t *words_json(const struct argv *words) {
+    json_t *list = json_array();
+    bool secret = false;
+    for (size_t i = 0; i < words->count; i++) {
+        const char *word = words->items[i];
+        bool flag = str_starts_with(word, "--");
+        size_t name = strcspn(word, "=");
+        char own[128] = {0};
+        if (flag && name < sizeof(own))
+            memcpy(own, word + 2, name - 2);
+        bool assigns = flag && word[name] == '=' && redact_is_secret_name(own);
+        json_t *text = assigns ? json_sprintf("--%s=***", own) : json_string(secret ? "***" : word);
+        json_array_append_new(list, text != NULL ? text : json_string("(not UTF-8)"));
+        secret = flag && word[name] == '\0' && redact_is_secret_name(own);
+    }
+    return list;
+}
+
+static json_t *ports_json(const struct ports *p) {
+    return json_pack("{s:i, s:[i,i], s:i, s:i, s:i}", "control", (int)p->control, "daemons",
+                     (int)p->daemons_v4, (int)p->daemons_v6, "master", (int)p->master, "data",
+                     (int)p->data, "data_count", (int)p->data_count);
+}
+
+static json_t *channels_json(const struct channels *c) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->count; i++)
+        json_array_append_new(list, json_string(c->names[i]));
+    return list;
+}
+
+static json_t *interface_json(const struct interface *i) {
+    char address[INTERFACE_TEXT_SIZE];
+    char network[INTERFACE_TEXT_SIZE];
+    interface_address(i, address);
+    interface_cidr(i, network);
+    return json_pack("{s:s, s:s, s:s}", "name", i->name, "address", address, "network", network);
+}
+
+static int compare_text(const void *a, const void *b) {
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* The names alone: values are the job's own business, and some are secrets. */
+static int names_json(const struct job *job, char *const *environment, json_t **ret,
+                      struct error *err) {
+    cleanup_argv struct argv list = {0};
+    if (environment_host(job, environment, &list, err) != 0)
+        return -1;
+    qsort(list.items, list.count, sizeof(list.items[0]), compare_text);
+    *ret = json_array();
+    for (size_t i = 0; i < list.count; i++)
+        json_array_append_new(*ret, json_stringn(list.items[i], strcspn(list.items[i], "=")));
+    return 0;
+}
+
+/* The members about mpirun; nulls where there is no request. */
+static int add_launch(const struct openmpi_request *request, json_t *plan, struct error *err) {
+    cleanup_argv struct argv words = {0};
+    if (request == NULL) {
+        json_object_set_new(plan, "interface", json_null());
+        json_object_set_new(plan, "openmpi", json_null());
+        json_object_set_new(plan, "mpirun", json_null());
+        return 0;
+    }
+    if (openmpi_command(request, &words, err) != 0)
+        return -1;
+    json_object_set_new(plan, "interface", interface_json(request->interface));
+    json_object_set_new(plan, "openmpi",
+                        json_sprintf("%u.%u.%u", request->version.major, request->version.minor,
+                                     request->version.release));
+    json_object_set_new(plan, "mpirun", words_json(&words));
+    return 0;
+}
+
+static int add_job(const struct job *job, json_t *plan) {
+    const struct cluster *c = &job->cluster;
+    const char *directory = job->program.directory;
+    return json_object_update_new(
+        plan,
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "job",
+                  c->job, "described_by", sources[c->source], "host", c->hosts[c->self].name.text,
+                  "role", cluster_is_master(c) ? "master" : "worker", "ranks",
+                  (int)cluster_ranks(c), "local_mode", (int)c->local_mode, "stop_seconds",
+                  (json_int_t)settings_stop_seconds(&job->settings, c->local_mode), "hosts",
+                  hosts_json(c), "ports", ports_json(&job->ports), "program",
+                  words_json(&job->program.argv), "directory",
+                  directory != NULL ? json_string(directory) : json_null(), "channels",
+                  channels_json(&job->channels), "settings", settings_json(&job->settings)));
+}
+
+/* Appends VALUE, indented, with a line end. */
+static int add_text(const json_t *value, struct buf *ret, struct error *err) {
+    cleanup_free char *text = json_dumps(value, JSON_INDENT(2));
+    if (text == NULL)
+        return error_no_memory(err, "the plan");
+    return buf_add_text(ret, text, err) == 0 ? buf_add(ret, "\n", 1, err) : -1;
+}
+
+int plan_print(const struct job *job, const struct openmpi_request *request,
+               char *const *environment, struct buf *ret, struct error *err) {
+    cleanup_json json_t *plan = json_object();
+    json_t *names = NULL;
+    if (add_job(job, plan) != 0)
+        return error_no_memory(err, "the plan");
+    if (add_launch(request, plan, err) != 0 || names_json(job, environment, &names, err) != 0)
+        return -1;
+    if (json_object_set_new(plan, "environment", names) != 0)
+        return error_no_memory(err, "the plan");
+    return add_text(plan, ret, err);
+}
+
+int plan_print_metrics(struct buf *ret, struct error *err) {
+    size_t count = 0;
+    const struct metric_definition *metrics = metric_line_definitions(&count);
+    cleanup_json json_t *list = json_array();
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(
+            list, json_pack("{s:s, s:s}", "Name", metrics[i].name, "Regex", metrics[i].regex));
+    if (json_array_size(list) != count)
+        return error_no_memory(err, "the metric definitions");
+    return add_text(list, ret, err);
+}

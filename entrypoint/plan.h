@@ -1,0 +1,18 @@
+/* `ringmaster plan`: what would run here, as JSON, without running it or talking to anybody.
+ * `ringmaster metrics`: the metric definitions for CreateTrainingJob. No secret values. */
+#ifndef ENTRYPOINT_PLAN_H
+#define ENTRYPOINT_PLAN_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "entrypoint/job.h"
+#include "entrypoint/openmpi.h"
+
+/* REQUEST is what mpirun would be started with; NULL where that could not be found out (no mpirun,
+ * no network), which the plan then shows as null. ENVIRONMENT is this container's own. */
+int plan_print(const struct job *job, const struct openmpi_request *request,
+               char *const *environment, struct buf *ret, struct error *err);
+
+int plan_print_metrics(struct buf *ret, struct error *err);
+
+#endif

@@ -1,0 +1,263 @@
+#include "entrypoint/rank.h"
+
+#include "common/argv.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/progress.h"
+#include "entrypoint/child.h"
+#include "entrypoint/environment.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/link.h"
+#include "entrypoint/local.h"
+#include "entrypoint/openmpi.h"
+#include "entrypoint/program.h"
+#include "entrypoint/rank_report.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/wait.h>
+
+enum { LEAVE_SECONDS = 1, ENVIRONMENT_MAX = 16 * 1024 * 1024 };
+
+struct shim {
+    struct loop loop;
+    struct reaper reaper;
+    struct link *link;
+    struct child program;
+    struct timer leave;
+    const char *const *words;
+    char *const *environment; /* that mpirun started us in */
+    struct rank_place place;
+    enum rank_cause cause;
+    int out[2]; /* pipes: [0] goes to the supervisor, [1] to the program */
+    int error_out[2];
+    int code;
+    bool running;
+    bool ended;
+};
+
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+/* The group lives as long as one of its processes does, so this reaches the program's children too,
+ * and nobody else once the program is gone: its pid stays taken until it is reaped. */
+static void signal_program(const struct shim *s, int number) {
+    if (s->running)
+        (void)kill(-s->program.pid, number);
+}
+
+static void report(struct shim *s, enum rank_end end, int value) {
+    struct rank_report r = {
+        .rank = s->place.rank, .end = end, .value = value, .cause = s->cause, .time = clock_wall()};
+    json_t *message = frame_new("report");
+    cleanup_json json_t *members = rank_report_json(&r);
+    if (message != NULL && members != NULL)
+        (void)json_object_update(message, members);
+    link_send(s->link, message);
+    s->ended = true;
+    /* In a stop the other ranks may still be at work on a checkpoint: leaving would end them. */
+    if (s->cause != RANK_CAUSE_STOP)
+        loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
+}
+
+static void program_ended(void *context, int status) {
+    struct shim *s = context;
+    s->running = false;
+    s->code = child_exit_code(status);
+    if (WIFSIGNALED(status))
+        report(s, RANK_SIGNALLED, WTERMSIG(status));
+    else
+        report(s, RANK_EXITED, WEXITSTATUS(status));
+}
+
+static void leave_now(void *context) {
+    struct shim *s = context;
+    loop_end(&s->loop);
+}
+
+static int read_environment(const char *path, struct argv *ret, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, ENVIRONMENT_MAX);
+    if (file_read(path, &text, err) != 0)
+        return -1;
+    for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1)
+        if (argv_add(ret, text.data + at, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int build_environment(const struct shim *s, const json_t *start, struct argv *ret,
+                             struct error *err) {
+    const char *path = NULL;
+    const char *progress = NULL;
+    const char *master = NULL;
+    int64_t port = 0;
+    if (json_member_string(start, "start", "environment", &path, err) != 0 ||
+        json_member_string(start, "start", "progress", &progress, err) != 0 ||
+        json_member_string(start, "start", "master_addr", &master, err) != 0 ||
+        json_member_int(start, "start", "master_port", &port, err) != 0)
+        return -1;
+    if (path == NULL || master == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
+    if (read_environment(path, ret, err) != 0 ||
+        environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
+        return -1;
+    return progress != NULL ? argv_set_env(ret, PROGRESS_VARIABLE, progress, err) : 0;
+}
+
+/* There is at least one word. */
+static int unguard(const char *const *words, struct argv *ret, struct error *err) {
+    do {
+        if (argv_add(ret, openmpi_unguard(*words), err) != 0)
+            return -1;
+    } while (*++words != NULL);
+    return 0;
+}
+
+static int start_program(struct shim *s, const json_t *start, struct error *err) {
+    cleanup_argv struct argv environment = {0};
+    cleanup_argv struct argv program = {0};
+    cleanup_free char *file = NULL;
+    const char *directory = NULL;
+    if (build_environment(s, start, &environment, err) != 0 ||
+        json_member_string(start, "start", "directory", &directory, err) != 0)
+        return -1;
+    if (unguard(s->words, &program, err) != 0)
+        return -1;
+    if (directory != NULL && chdir(directory) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "the program's folder %s", directory);
+    if (program_find(program.items[0], argv_get_env(&environment, "PATH"), &file, err) != 0)
+        return -1;
+    struct child_options options = {.file = file,
+                                    .argv = program.items,
+                                    .environment = environment.items,
+                                    .out = s->out[1],
+                                    .error_out = s->error_out[1],
+                                    .group = CHILD_NEW_GROUP,
+                                    .death_signal = SIGKILL};
+    if (child_spawn(&options, &s->program.pid, err) != 0)
+        return -1;
+    reaper_add(&s->reaper, &s->program);
+    s->running = true;
+    return 0;
+}
+
+/* A program that cannot be started says why where its own words would have gone. */
+static void start(struct shim *s, const json_t *message) {
+    struct error err = {0};
+    if (start_program(s, message, &err) != 0) {
+        (void)dprintf(s->error_out[1], "ringmaster: %s\n", err.text);
+        s->code = (int)err.code;
+        report(s, RANK_EXITED, (int)err.code);
+    }
+    close_fd(&s->out[1]);
+    close_fd(&s->error_out[1]);
+}
+
+static void hear(void *context, const json_t *message) {
+    struct shim *s = context;
+    const char *type = frame_type(message);
+    if (strcmp(type, "start") == 0 && !s->running && !s->ended) {
+        start(s, message);
+    } else if (strcmp(type, "stop") == 0) {
+        loop_cancel(&s->loop, &s->leave);
+        if (s->running && s->cause == RANK_CAUSE_NONE)
+            s->cause = RANK_CAUSE_STOP;
+        signal_program(s, SIGTERM);
+    } else if (strcmp(type, "kill") == 0) {
+        signal_program(s, SIGKILL);
+        if (!s->running)
+            loop_end(&s->loop);
+    } else if (strcmp(type, "leave") == 0 && !s->running) {
+        loop_end(&s->loop);
+    }
+}
+
+/* Without a supervisor there is nobody to report to, and nothing may outlive it. */
+static void supervisor_gone(void *context, const struct error *why) {
+    struct shim *s = context;
+    (void)why;
+    signal_program(s, SIGKILL);
+    if (s->code == 0)
+        s->code = EXIT_CODE_INTERNAL;
+    loop_end(&s->loop);
+}
+
+static const struct link_events events = {.message = hear, .closed = supervisor_gone};
+
+/* SIGTERM and SIGINT here come from mpirun or its daemon, which end the job: nobody else signals
+ * the shim. */
+static void on_signal(void *context, int number) {
+    struct shim *s = context;
+    if (number == SIGCHLD) {
+        (void)reaper_run(&s->reaper);
+    } else if (number == SIGTERM || number == SIGINT || number == SIGHUP) {
+        if (s->cause == RANK_CAUSE_NONE) {
+            s->cause = RANK_CAUSE_TEARDOWN;
+            link_send(s->link, frame_new("teardown"));
+        }
+        signal_program(s, SIGTERM);
+        if (!s->running)
+            loop_end(&s->loop);
+    } else {
+        signal_program(s, number);
+    }
+}
+
+static int listen_to_signals(struct shim *s, struct error *err) {
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        (void)sigaddset(&set, numbers[i]);
+    return loop_signals(&s->loop, &set, on_signal, s, err);
+}
+
+static int say_hello(struct shim *s, struct error *err) {
+    if (pipe2(s->out, O_CLOEXEC) != 0 || pipe2(s->error_out, O_CLOEXEC) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "pipes for the program's output");
+    cleanup_fd int socket = local_connect(getenv(LOCAL_VARIABLE), err);
+    if (socket < 0)
+        return -1;
+    cleanup_json json_t *hello = frame_new("hello");
+    (void)json_object_set_new(hello, "rank", json_integer(s->place.rank));
+    (void)json_object_set_new(hello, "pid", json_integer(getpid()));
+    int fds[LINK_FDS_MAX] = {s->out[0], s->error_out[0]};
+    if (link_send_fds(socket, hello, fds, LINK_FDS_MAX, err) != 0)
+        return -1;
+    close_fd(&s->out[0]);
+    close_fd(&s->error_out[0]);
+    s->link = link_new(&s->loop, take_fd(&socket), NULL, false, &events, s, err);
+    return s->link != NULL ? 0 : -1;
+}
+
+static void shim_done(struct shim *s) {
+    link_free(s->link);
+    loop_done(&s->loop);
+    for (int i = 0; i < 2; i++) {
+        close_fd(&s->out[i]);
+        close_fd(&s->error_out[i]);
+    }
+}
+
+int rank_run(const char *const *words, char *const *environment, int *ret_code, struct error *err) {
+    struct shim s = {
+        .words = words, .environment = environment, .out = {-1, -1}, .error_out = {-1, -1}};
+    s.program = (struct child){.ended = program_ended, .context = &s};
+    s.leave = (struct timer){.fire = leave_now, .context = &s};
+    if (words[0] == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "rank: a program is missing behind --");
+    (void)signal(SIGPIPE, SIG_IGN);
+    int result = -1;
+    if (environment_rank_place(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&
+        listen_to_signals(&s, err) == 0 && say_hello(&s, err) == 0)
+        result = loop_run(&s.loop, err);
+    *ret_code = s.code;
+    shim_done(&s);
+    return result;
+}

@@ -1,0 +1,174 @@
+#include "entrypoint/settings.h"
+
+#include "common/str.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS };
+
+struct row {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    int64_t min, max, fallback; /* NUMBER */
+    const char *text_fallback;  /* TEXT */
+    const char *help;
+};
+
+#define FIELD(field) offsetof(struct settings, field)
+
+static const struct row table[] = {
+    {"RINGMASTER_HOSTS", TEXT, FIELD(hosts), 0, 0, 0, NULL,
+     "all hosts of the job, a[:slots],b[:slots]; wins over SageMaker's description"},
+    {"RINGMASTER_HOST", TEXT, FIELD(host), 0, 0, 0, NULL,
+     "which of them this is (default: the one with this machine's name or address)"},
+    {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
+     "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
+    {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,
+     "first TCP port: control +0, mpirun +1 +2, MASTER_PORT +3, MPI data from +16"},
+    {"RINGMASTER_INTERFACE", TEXT, FIELD(interface), 0, 0, 0, NULL,
+     "network interface (default: the platform's, else the one that leads to a peer)"},
+    {"RINGMASTER_KEY", SECRET, FIELD(key), 0, 0, 0, NULL,
+     "shared secret of the control link, at least 16 bytes; hidden from every child"},
+    {"RINGMASTER_KEY_FILE", TEXT, FIELD(key_file), 0, 0, 0, NULL, "file that holds the secret"},
+    {"RINGMASTER_REQUIRE_KEY", SWITCH, FIELD(require_key), 0, 0, 0, NULL,
+     "1: refuse to run on the image's seed alone"},
+    {"RINGMASTER_STOP_SECONDS", NUMBER, FIELD(stop_seconds), 1, 86400, 0, NULL,
+     "from a stop request to SIGKILL (default: 100, and 8 in SageMaker's local mode)"},
+    {"RINGMASTER_READY_SECONDS", NUMBER, FIELD(ready_seconds), 1, 86400, 600, NULL,
+     "how long all hosts may take to join"},
+    {"RINGMASTER_STALL_SECONDS", NUMBER, FIELD(stall_seconds), 0, 86400, 600, NULL,
+     "how long a rank that reports progress may be silent; 0: for ever"},
+    {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
+     "host: each host prints its own ranks (default); master: the master prints all"},
+    {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
+     "folder for sockets (default: /run, else /tmp)"},
+    {"RINGMASTER_DEBUG", SWITCH, FIELD(debug), 0, 0, 0, NULL, "1: log more"},
+    {"SAGEMAKER_BASE_DIR", TEXT, FIELD(base_dir), 0, 0, 0, "/opt/ml", "stands in for /opt/ml"},
+};
+enum { ROWS = sizeof(table) / sizeof(table[0]) };
+
+/* Set by ringmaster itself for its children; not a user's business. */
+static const char *const inner[] = {"RINGMASTER_SOCKET"};
+
+static void *field(struct settings *s, const struct row *row) {
+    return (char *)s + row->offset;
+}
+
+static int parse_logs(const char *value, enum settings_logs *ret, struct error *err) {
+    if (strcmp(value, "host") == 0)
+        *ret = SETTINGS_LOGS_HOST;
+    else if (strcmp(value, "master") == 0)
+        *ret = SETTINGS_LOGS_MASTER;
+    else
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither host nor master", value);
+    return 0;
+}
+
+static int parse_row(const struct row *row, const char *value, struct settings *ret,
+                     struct error *err) {
+    switch (row->kind) {
+    case NUMBER:
+        return str_parse_int(value, row->min, row->max, field(ret, row), err);
+    case SWITCH:
+        return str_parse_bool(value, field(ret, row), err);
+    case LOGS:
+        return parse_logs(value, field(ret, row), err);
+    default:
+        *(const char **)field(ret, row) = value;
+        return 0;
+    }
+}
+
+static void set_defaults(struct settings *ret) {
+    *ret = (struct settings){0};
+    for (size_t i = 0; i < ROWS; i++) {
+        if (table[i].kind == NUMBER)
+            *(int64_t *)field(ret, &table[i]) = table[i].fallback;
+        else if (table[i].kind == TEXT)
+            *(const char **)field(ret, &table[i]) = table[i].text_fallback;
+    }
+}
+
+static bool is_inner(const char *name, size_t size) {
+    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
+        if (strlen(inner[i]) == size && memcmp(inner[i], name, size) == 0)
+            return true;
+    return false;
+}
+
+static const struct row *find_row(const char *name, size_t size) {
+    for (size_t i = 0; i < ROWS; i++)
+        if (strlen(table[i].name) == size && memcmp(table[i].name, name, size) == 0)
+            return &table[i];
+    return NULL;
+}
+
+static int parse_variable(const char *variable, struct settings *ret, struct error *err) {
+    const char *equals = strchr(variable, '=');
+    if (equals == NULL)
+        return 0;
+    size_t size = (size_t)(equals - variable);
+    const struct row *row = find_row(variable, size);
+    if (row == NULL && str_starts_with(variable, "RINGMASTER_") && !is_inner(variable, size))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%.*s: there is no such setting; ringmaster --help lists them all",
+                         (int)(size < 128 ? size : 128), variable);
+    if (row == NULL || equals[1] == '\0')
+        return 0;
+    if (parse_row(row, equals + 1, ret, err) != 0)
+        return error_wrap(err, "%s", row->name);
+    return 0;
+}
+
+int settings_parse(char *const *environment, struct settings *ret, struct error *err) {
+    set_defaults(ret);
+    for (char *const *variable = environment; *variable != NULL; variable++)
+        if (parse_variable(*variable, ret, err) != 0)
+            return -1;
+    return 0;
+}
+
+int64_t settings_stop_seconds(const struct settings *s, bool local_mode) {
+    if (s->stop_seconds > 0)
+        return s->stop_seconds;
+    return local_mode ? 8 : 100;
+}
+
+void settings_print_help(FILE *out) {
+    for (size_t i = 0; i < ROWS; i++) {
+        fprintf(out, "  %-25s %s", table[i].name, table[i].help);
+        if (table[i].kind == NUMBER && table[i].fallback != 0)
+            fprintf(out, " (default %" PRId64 ")", table[i].fallback);
+        else if (table[i].text_fallback != NULL)
+            fprintf(out, " (default %s)", table[i].text_fallback);
+        fputc('\n', out);
+    }
+}
+
+static json_t *value_json(const struct settings *s, const struct row *row) {
+    const char *at = (const char *)s + row->offset;
+    const char *text = NULL;
+    switch (row->kind) {
+    case NUMBER:
+        return json_integer(*(const int64_t *)(const void *)at);
+    case SWITCH:
+        return json_boolean(*(const bool *)at);
+    case LOGS:
+        return json_string(s->logs == SETTINGS_LOGS_MASTER ? "master" : "host");
+    default:
+        text = *(const char *const *)(const void *)at;
+        if (text == NULL)
+            return json_null();
+        return json_string(row->kind == SECRET ? "***" : text);
+    }
+}
+
+json_t *settings_json(const struct settings *s) {
+    json_t *object = json_object();
+    for (size_t i = 0; object != NULL && i < ROWS; i++)
+        json_object_set_new(object, table[i].name, value_json(s, &table[i]));
+    return object;
+}

@@ -1,0 +1,17 @@
+/* The SM_* variables of this host, as SageMaker's training toolkit gives them to programs: strings
+ * as they are, everything else JSON with sorted keys, no blanks, ASCII. CURRENT_HOST comes with
+ * them. */
+#ifndef ENTRYPOINT_SM_VARIABLES_H
+#define ENTRYPOINT_SM_VARIABLES_H
+
+#include "common/argv.h"
+#include "common/error.h"
+#include "entrypoint/job.h"
+
+/* Sets them in RET, over what is there already. */
+int sm_variables_add(const struct job *job, struct argv *ret, struct error *err);
+
+/* CPUs that this process may run on. */
+unsigned sm_variables_cpus(void);
+
+#endif

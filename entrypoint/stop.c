@@ -1,0 +1,89 @@
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/master.h"
+
+#include <signal.h>
+
+/* How long a stop waits for ranks that have not started yet: they would miss it. */
+static const int64_t hold_longest = 10 * CLOCK_SECOND;
+/* How long a stop before the launch waits for hosts that have not joined yet: they would wait for
+ * this one in vain. */
+static const int64_t join_longest = 5 * CLOCK_SECOND;
+/* From SIGKILL to the verdict. */
+static const int64_t after_kill = CLOCK_SECOND;
+
+/* The end of the budget. What reports now is let go at once, so that mpirun ends too. */
+static void budget_spent(void *context) {
+    struct master *m = context;
+    if (m->phase != MASTER_RUNNING)
+        return;
+    log_warning("the time to stop is over: SIGKILL");
+    m->killed = true;
+    master_send_all(m, frame_new("kill"));
+    collect_release_all(m);
+    collect_begin(m, after_kill);
+}
+
+/* Not all ranks came: the launch itself is ended. */
+static void held_too_long(void *context) {
+    struct master *m = context;
+    if (m->phase != MASTER_RUNNING || m->stop_sent)
+        return;
+    launch_signal(m, SIGTERM);
+    budget_spent(m);
+}
+
+static void send_stop(struct master *m) {
+    if (m->stop_sent)
+        return;
+    m->stop_sent = true;
+    loop_cancel(&m->s.loop, &m->hold);
+    master_send_all(m, frame_new("stop"));
+}
+
+static void begin(struct master *m, size_t host) {
+    int64_t seconds = settings_stop_seconds(&m->s.job->settings, m->s.job->cluster.local_mode);
+    int64_t budget = seconds * CLOCK_SECOND;
+    m->stop_asked = clock_wall();
+    m->stop_host = (unsigned)host;
+    m->budget = (struct timer){.fire = budget_spent, .context = m};
+    m->hold = (struct timer){.fire = held_too_long, .context = m};
+    log_info("stopping on request of %s, within %lld s", supervisor_host_name(&m->s, host),
+             (long long)seconds);
+    if (m->phase == MASTER_JOINING) {
+        loop_after(&m->s.loop, &m->ready_deadline, join_longest);
+        return;
+    }
+    loop_after(&m->s.loop, &m->budget, budget);
+    if (m->seated_count == m->ranks)
+        send_stop(m);
+    else
+        loop_after(&m->s.loop, &m->hold, budget / 2 < hold_longest ? budget / 2 : hold_longest);
+}
+
+void stop_asked(struct master *m, size_t host, bool again) {
+    if (m->phase == MASTER_JUDGED || m->collect.active)
+        return; /* the job is ending already */
+    if (m->stop_asked == 0)
+        begin(m, host);
+    else if (again && m->phase == MASTER_JOINING)
+        collect_judge(m);
+    else if (again && !m->killed && m->budget.active)
+        loop_at(&m->s.loop, &m->budget, clock_now());
+}
+
+void stop_seats_taken(struct master *m) {
+    if (m->stop_asked != 0)
+        send_stop(m);
+}
+
+bool stop_holds(const struct master *m) {
+    return m->stop_sent && !m->killed;
+}
+
+void stop_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->budget);
+    loop_cancel(&m->s.loop, &m->hold);
+}

@@ -1,0 +1,232 @@
+#include "entrypoint/supervisor.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "entrypoint/environment.h"
+#include "entrypoint/failure.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/key.h"
+#include "entrypoint/ports.h"
+#include "entrypoint/tls.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* From the verdict to the end of all processes: the job is over, so what is left gets a moment to
+ * hear of it and no more. Together with LEAVE_SECONDS within the 2 s that leaving may take. */
+static const int64_t sweep_grace = 500 * CLOCK_MILLISECOND;
+static const int64_t sweep_give_up = CLOCK_SECOND;
+enum { LEAVE_SECONDS = 1, FLUSH_SECONDS = 1 };
+
+const char *supervisor_host_name(const struct supervisor *s, size_t index) {
+    return s->job->cluster.hosts[index].name.text;
+}
+
+const char *supervisor_own_name(const struct supervisor *s) {
+    return supervisor_host_name(s, s->job->cluster.self);
+}
+
+static void on_signal(void *context, int number) {
+    struct supervisor *s = context;
+    if (number == SIGCHLD) {
+        sweep_reaped(&s->sweep, reaper_run(&s->reaper));
+        return;
+    }
+    bool is_stop = number == SIGTERM || number == SIGINT || number == SIGHUP;
+    if (!is_stop || s->judged)
+        return; /* once the verdict stands nothing changes it */
+    s->stops++;
+    log_info("%s: a stop was asked for%s", strsignal(number), s->stops > 1 ? " again" : "");
+    s->role->stop(s->state, s->stops > 1);
+}
+
+static int listen_to_signals(struct supervisor *s, struct error *err) {
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        (void)sigaddset(&set, numbers[i]);
+    (void)signal(SIGPIPE, SIG_IGN);
+    return loop_signals(&s->loop, &set, on_signal, s, err);
+}
+
+static void guest_arrived(void *context, struct link *link, struct in_addr peer,
+                          const json_t *message) {
+    struct supervisor *s = context;
+    const char *type = frame_type(message);
+    (void)peer;
+    if (strcmp(type, "hello") == 0)
+        crew_seat(&s->host.crew, link, message);
+    else if (strcmp(type, "agent") == 0)
+        s->role->agent(s->state, link, message);
+    else
+        link_free(link);
+}
+
+static const struct door_events local_events = {.arrived = guest_arrived};
+
+static void host_tells(void *context, json_t *message) {
+    struct supervisor *s = context;
+    s->role->tell(s->state, message);
+}
+
+static size_t host_queued(void *context) {
+    struct supervisor *s = context;
+    return s->role->queued(s->state);
+}
+
+static void begin(void *context) {
+    struct supervisor *s = context;
+    s->role->start(s->state);
+}
+
+static void tools_found(void *context, const struct error *failure) {
+    struct supervisor *s = context;
+    if (failure != NULL)
+        s->fault = *failure;
+    begin(s);
+}
+
+static const char *own_path(char *const *environment) {
+    for (; *environment != NULL; environment++)
+        if (strncmp(*environment, "PATH=", 5) == 0)
+            return *environment + 5;
+    return NULL;
+}
+
+static int open_host(struct supervisor *s, struct error *err) {
+    struct host_options options = {.loop = &s->loop,
+                                   .reaper = &s->reaper,
+                                   .job = s->job,
+                                   .environment = s->environment,
+                                   .local = &s->local,
+                                   .tools = &s->tools,
+                                   .console = &s->console,
+                                   .tell = host_tells,
+                                   .queued = host_queued,
+                                   .context = s};
+    if (local_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
+        return -1;
+    return host_open(&s->host, &options, err);
+}
+
+/* One rank needs no mpirun. */
+static int find_tools(struct supervisor *s, struct error *err) {
+    if (cluster_ranks(&s->job->cluster) == 1) {
+        loop_at(&s->loop, &s->begin, clock_now());
+        return 0;
+    }
+    if (ports_check_free(&s->job->ports, err) != 0 ||
+        environment_daemon(s->environment, s->local.socket, &s->tools_environment, err) != 0)
+        return -1;
+    return tools_find(&s->tools, &s->loop, &s->reaper, own_path(s->environment),
+                      &s->tools_environment, tools_found, s, err);
+}
+
+static int open_tls(struct supervisor *s, struct error *err) {
+    struct key key = {0};
+    const struct key_places usual = {0};
+    const struct cluster *cluster = &s->job->cluster;
+    if (cluster->count == 1)
+        return 0;
+    if (key_make(&s->job->settings, cluster, &usual, &key, err) != 0)
+        return -1;
+    if (key.source == KEY_FROM_SEED)
+        log_warning("the control link's key comes from the image (%s), which keeps out only those "
+                    "who cannot pull it; RINGMASTER_KEY or RINGMASTER_KEY_FILE set a better one",
+                    key.place);
+    s->tls = tls_context_new(&key, cluster_is_master(cluster), err);
+    key_done(&key);
+    return s->tls != NULL ? 0 : -1;
+}
+
+int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
+                    const struct role *role, void *state, struct error *err) {
+    *s = (struct supervisor){
+        .job = options->job, .environment = options->environment, .role = role, .state = state};
+    s->begin = (struct timer){.fire = begin, .context = s};
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "becoming a subreaper");
+    if (loop_init(&s->loop, err) != 0 || listen_to_signals(s, err) != 0)
+        return -1;
+    failure_clear(s->job->settings.base_dir);
+    console_init(&s->console, &s->loop, STDOUT_FILENO);
+    if (open_tls(s, err) != 0)
+        return -1;
+    key_hide(s->environment);
+    if (options->fault != NULL)
+        s->fault = *options->fault;
+    if (options->fault != NULL || open_host(s, &s->fault) != 0 || find_tools(s, &s->fault) != 0)
+        loop_at(&s->loop, &s->begin, clock_now());
+    return 0;
+}
+
+int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
+    if (loop_run(&s->loop, err) != 0)
+        return -1;
+    *ret_code = s->verdict.code;
+    return 0;
+}
+
+void supervisor_close(struct supervisor *s) {
+    tools_done(&s->tools);
+    host_done(&s->host);
+    console_flush(&s->console, FLUSH_SECONDS * CLOCK_SECOND);
+    console_done(&s->console);
+    local_close(&s->local);
+    argv_done(&s->tools_environment);
+    tls_context_free(s->tls);
+    loop_done(&s->loop);
+}
+
+static void write_failure(const struct supervisor *s) {
+    struct error err = {0};
+    bool kept = false;
+    if (failure_write(s->job->settings.base_dir, &s->verdict, &kept, &err) != 0)
+        log_warning("the failure file was not written: %s", err.text);
+    else if (kept)
+        log_info("the failure file that the program wrote is kept");
+}
+
+static void leave_now(void *context) {
+    struct supervisor *s = context;
+    loop_end(&s->loop);
+}
+
+static void swept(void *context, size_t left) {
+    struct supervisor *s = context;
+    if (left > 0)
+        log_warning("%zu processes did not die of SIGKILL in time", left);
+    s->swept = true;
+    s->leave = (struct timer){.fire = leave_now, .context = s};
+    loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
+    supervisor_may_leave(s);
+}
+
+void supervisor_may_leave(struct supervisor *s) {
+    if (s->judged && s->swept && s->role->may_leave(s->state))
+        loop_end(&s->loop);
+}
+
+void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
+    if (s->judged)
+        return;
+    s->judged = true;
+    s->verdict = *verdict;
+    s->host.quiet = true;
+    if (verdict->code == 0)
+        log_info("done: %s", verdict->text);
+    else
+        log_error("%s: %s; leaving with %d", verdict->class_name, verdict->text, verdict->code);
+    if (verdict->code != 0)
+        write_failure(s);
+    sweep_start(&s->sweep, &s->loop, &s->reaper, sweep_grace, sweep_give_up, swept, s);
+}
+
+void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host) {
+    struct verdict verdict;
+    verdict_from_error(error, &s->job->cluster, host, &verdict);
+    supervisor_conclude(s, &verdict);
+}

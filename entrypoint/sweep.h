@@ -1,0 +1,36 @@
+/* Ending every descendant of this process, however deep: SIGTERM to all, SIGKILL to what is left
+ * at a deadline, reaped until the kernel says that there is no child. Needs to be PID 1 or a
+ * subreaper, so that orphans come back here. Processes that came in from outside (docker exec) are
+ * no descendants and are left alone. */
+#ifndef ENTRYPOINT_SWEEP_H
+#define ENTRYPOINT_SWEEP_H
+
+#include "entrypoint/child.h"
+#include "entrypoint/loop.h"
+
+#include <stddef.h>
+
+struct sweep {
+    struct loop *loop;
+    struct reaper *reaper;
+    void (*done)(void *context, size_t left); /* LEFT processes would not die in time */
+    void *context;
+    struct timer timer;
+    int64_t kill_at;
+    int64_t give_up_at;
+    bool running;
+};
+
+/* Sends SIGTERM to all, SIGKILL after GRACE nanoseconds (0: at once), and gives up on what even
+ * that does not end (a process in uninterruptible sleep) GIVE_UP nanoseconds later. Calls DONE from
+ * the loop. */
+void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grace, int64_t give_up,
+                 void (*done)(void *context, size_t left), void *context);
+
+/* To be called after each reaper_run() with its result. */
+void sweep_reaped(struct sweep *s, bool children_left);
+
+/* Sends NUMBER to each living descendant of this process; returns how many there were. */
+size_t sweep_signal(int number);
+
+#endif

@@ -1,0 +1,23 @@
+/* The reading end of a pipe that a program writes to: its bytes become lines (lines.h). */
+#ifndef ENTRYPOINT_TAP_H
+#define ENTRYPOINT_TAP_H
+
+#include "entrypoint/lines.h"
+#include "entrypoint/loop.h"
+
+struct tap {
+    struct loop *loop;
+    struct watch watch; /* fd -1: closed */
+    struct lines lines;
+};
+
+/* Takes over FD, also when it fails. */
+int tap_open(struct tap *t, struct loop *loop, int fd, const char *prefix, struct tail *tail,
+             void (*emit)(void *context, const char *line, size_t size), void *context,
+             struct error *err);
+
+/* Reads what is there now, emits a last line without end, and closes: for when the program has
+ * ended, whoever else may still hold the other end. Closed already is fine. */
+void tap_close(struct tap *t);
+
+#endif

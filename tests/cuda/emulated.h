@@ -1,0 +1,13 @@
+/* The CUDA backend's own kernels on the CPU: real steps and real launch arguments, with kernels
+ * that run where they are launched (on_host.hpp). WHOLE: what cuDNN and cuBLASLt would do is done
+ * by the reference, so that networks run; else those operators are not supported. */
+#ifndef TESTS_CUDA_EMULATED_H
+#define TESTS_CUDA_EMULATED_H
+
+#include "backend/backend.h"
+
+#include <stdbool.h>
+
+int emulated_open(struct backend **ret, bool whole, struct error *err);
+
+#endif

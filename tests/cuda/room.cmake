@@ -1,0 +1,33 @@
+# What can be said of the CUDA backend without a GPU.
+room_tests(cuda unit/cuda unit)
+room_tests(cuda plans plans USES models)
+foreach(target unit_cuda_dnn_plan plans_cuda_resnet)
+    target_compile_definitions(${target} PRIVATE
+        RINGMASTER_CUDA_DEVICES="${CMAKE_SOURCE_DIR}/trainer/backend/cuda/devices")
+endforeach()
+
+# The kernels, compiled for the host, under the real steps: they are linked in front of the room's
+# own, which then stay out.
+file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/*.cu)
+set(on_host)
+enable_language(CXX)
+foreach(kernel IN LISTS kernels)
+    get_filename_component(stem ${kernel} NAME_WE)
+    set(source ${CMAKE_BINARY_DIR}/on_host/${stem}.cpp)
+    file(CONFIGURE OUTPUT ${source} CONTENT "#include \"cuda/on_host.hpp\"\n#include \"@kernel@\"\n" @ONLY)
+    list(APPEND on_host ${source})
+endforeach()
+add_library(cuda_on_host OBJECT ${on_host} tests/cuda/emulated.c)
+target_link_libraries(cuda_on_host PUBLIC cuda graph kernels ref)
+target_include_directories(cuda_on_host PRIVATE ${ROOM_INCLUDES}/cuda tests)
+set_target_properties(cuda_on_host PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
+target_compile_options(cuda_on_host PRIVATE -ffp-contract=off
+    $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-Wno-unknown-pragmas>)
+foreach(stem kernels training)
+    set(target ops_cuda_${stem})
+    add_executable(${target} tests/cuda/test_${stem}.c $<TARGET_OBJECTS:cuda_on_host>)
+    target_link_libraries(${target} PRIVATE ops_harness app cuda ringmaster_flags)
+    target_include_directories(${target} PRIVATE tests)
+    add_test(NAME ${target} COMMAND ${target})
+    set_tests_properties(${target} PROPERTIES LABELS ops TIMEOUT 300)
+endforeach()

@@ -1,0 +1,147 @@
+/* The CUDA backend's own kernels, run on the host, against the reference; and the optimizer with
+ * its loss scale against the body that the host uses. */
+#include "cuda/emulated.h"
+#include "cuda/launch.h"
+#include "ops/parity.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <string.h>
+
+static void check(enum dtype dtype) {
+    struct backend *backend = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(emulated_open(&backend, false, &err), 0);
+    parity_check(backend, dtype, PARITY_SOME);
+    backend_close(backend);
+}
+
+static void kernels_agree_with_the_reference_in_f32(void) {
+    check(DTYPE_F32);
+}
+
+static void kernels_agree_with_the_reference_in_bf16(void) {
+    check(DTYPE_BF16);
+}
+
+static void kernels_agree_with_the_reference_in_f16(void) {
+    check(DTYPE_F16);
+}
+
+enum { COUNT = 1000 };
+
+struct arenas {
+    float weights[COUNT], momentum[COUNT], gradients[COUNT];
+};
+
+static void fill(struct arenas *a, float scale) {
+    for (int i = 0; i < COUNT; i++) {
+        a->weights[i] = 0.01F * (float)i - 3;
+        a->momentum[i] = 0.5F - 0.001F * (float)i;
+        a->gradients[i] = scale * (0.25F - 0.0005F * (float)i);
+    }
+}
+
+static cudaError_t update(struct control *control, struct arenas *a) {
+    struct sgd_args args = {
+        .weights = a->weights, .momentum = a->momentum, .gradients = a->gradients, .count = COUNT};
+    return launch_sgd(NULL, control, &args);
+}
+
+static const struct sgd_step step = {
+    .rate = 0.1F, .momentum = 0.9F, .weight_decay = 1e-4F, .scale = 0.5F, .nesterov = 1};
+
+static void the_update_is_the_hosts_to_the_bit(void) {
+    static struct arenas device, host;
+    struct control control = {.step = step, .loss_scale = 1024, .finite = 1};
+    fill(&device, 1024);
+    fill(&host, 1024);
+    CU_ASSERT_EQUAL(update(&control, &device), cudaSuccess);
+    struct sgd_step scaled = step;
+    scaled.scale /= 1024;
+    for (int i = 0; i < COUNT; i++)
+        sgd_update(&scaled, &host.weights[i], &host.momentum[i], host.gradients[i]);
+    CU_ASSERT_EQUAL(memcmp(&device, &host, sizeof(device)), 0);
+    CU_ASSERT_EQUAL(control.loss_scale, 1024);
+    CU_ASSERT_EQUAL(control.skipped, 0);
+}
+
+static void a_step_that_is_not_finite_changes_nothing_but_the_scale(void) {
+    static struct arenas device, before;
+    struct control control = {
+        .step = step, .loss_scale = 1024, .growth_interval = 2, .good_steps = 1, .finite = 1};
+    fill(&device, 1);
+    device.gradients[COUNT / 2] = INFINITY;
+    before = device;
+    (void)update(&control, &device);
+    CU_ASSERT_EQUAL(memcmp(device.weights, before.weights, sizeof(before.weights)), 0);
+    CU_ASSERT_EQUAL(memcmp(device.momentum, before.momentum, sizeof(before.momentum)), 0);
+    CU_ASSERT_EQUAL(control.loss_scale, 512);
+    CU_ASSERT_EQUAL(control.good_steps, 0);
+    CU_ASSERT_EQUAL(control.skipped, 1);
+}
+
+static void a_dynamic_scale_grows_after_its_interval(void) {
+    static struct arenas device;
+    struct control control = {.step = step, .loss_scale = 64, .growth_interval = 2, .finite = 1};
+    fill(&device, 1);
+    (void)update(&control, &device);
+    CU_ASSERT_EQUAL(control.loss_scale, 64);
+    (void)update(&control, &device);
+    CU_ASSERT_EQUAL(control.loss_scale, 128);
+    CU_ASSERT_EQUAL(control.good_steps, 0);
+}
+
+static void decay_spares_the_groups_that_say_so(void) {
+    static struct arenas device, host;
+    unsigned char decays[COUNT / LAUNCH_DECAY_GROUP + 1] = {[1] = 1};
+    struct control control = {.step = step, .loss_scale = 1, .finite = 1};
+    struct sgd_args args = {.weights = device.weights,
+                            .momentum = device.momentum,
+                            .gradients = device.gradients,
+                            .decays = decays,
+                            .count = COUNT};
+    fill(&device, 1);
+    fill(&host, 1);
+    (void)launch_sgd(NULL, &control, &args);
+    for (int i = 0; i < COUNT; i++) {
+        struct sgd_step own = step;
+        if (i / LAUNCH_DECAY_GROUP != 1)
+            own.weight_decay = 0;
+        sgd_update(&own, &host.weights[i], &host.momentum[i], host.gradients[i]);
+    }
+    CU_ASSERT_EQUAL(memcmp(&device, &host, sizeof(device)), 0);
+}
+
+static void a_void_step_changes_nothing(void) {
+    static struct arenas device, before;
+    const float flag = 1;
+    struct control control = {.step = step, .loss_scale = 1, .finite = 1};
+    struct sgd_args args = {.weights = device.weights,
+                            .momentum = device.momentum,
+                            .gradients = device.gradients,
+                            .void_flag = &flag,
+                            .count = COUNT};
+    fill(&device, 1);
+    before = device;
+    (void)launch_sgd(NULL, &control, &args);
+    CU_ASSERT_EQUAL(memcmp(&device, &before, sizeof(device)), 0);
+    CU_ASSERT_EQUAL(control.skipped, 1);
+}
+
+static void rows_are_widened_with_zeros_and_narrowed_again(void) {
+    static const float weights[2 * 3] = {1, 2, 3, 4, 5, 6};
+    float packed[2 * 4], back[2 * 3];
+    CU_ASSERT_EQUAL(launch_pack(NULL, DTYPE_F32, packed, weights, 2, 4, 3), cudaSuccess);
+    static const float expected[2 * 4] = {1, 2, 3, 0, 4, 5, 6, 0};
+    CU_ASSERT_EQUAL(memcmp(packed, expected, sizeof(packed)), 0);
+    CU_ASSERT_EQUAL(launch_unpack(NULL, DTYPE_F32, back, packed, 2, 3, 4), cudaSuccess);
+    CU_ASSERT_EQUAL(memcmp(back, weights, sizeof(back)), 0);
+}
+
+UNIT_MAIN("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
+          UNIT(kernels_agree_with_the_reference_in_bf16),
+          UNIT(kernels_agree_with_the_reference_in_f16), UNIT(the_update_is_the_hosts_to_the_bit),
+          UNIT(a_step_that_is_not_finite_changes_nothing_but_the_scale),
+          UNIT(a_dynamic_scale_grows_after_its_interval), UNIT(decay_spares_the_groups_that_say_so),
+          UNIT(a_void_step_changes_nothing), UNIT(rows_are_widened_with_zeros_and_narrowed_again))

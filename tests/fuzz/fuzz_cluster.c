@@ -1,0 +1,49 @@
+/* Cluster descriptions: the first byte chooses RINGMASTER_HOSTS ('E') or resourceconfig.json. A
+ * cluster that was read holds its promises. */
+#include "entrypoint/cluster_env.h"
+#include "entrypoint/resource_config.h"
+#include "fuzz/check.h"
+
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int read_variable(const uint8_t *data, size_t size, struct cluster *ret, struct error *err) {
+    static const struct own_names own = {
+        .names = {{"algo-1"}, {"10.0.0.1"}}, .count = 2, .has_kernel_name = true};
+    char *text = strndup((const char *)data, size);
+    CHECK(text != NULL);
+    int done = cluster_env_parse(text, NULL, &own, ret, err);
+    free(text);
+    return done;
+}
+
+static void check_cluster(const struct cluster *c) {
+    CHECK(c->count >= 1 && c->count <= CLUSTER_HOSTS_MAX && c->self < c->count);
+    CHECK(strlen(c->interface) < sizeof(c->interface));
+    for (size_t i = 0; i < c->count; i++) {
+        struct host_name again;
+        const char *name = c->hosts[i].name.text;
+        CHECK(host_name_parse(name, strlen(name), &again, NULL) == 0);
+        CHECK(c->hosts[i].slots <= CLUSTER_SLOTS_MAX);
+        CHECK(i == 0 || host_name_compare(&c->hosts[i - 1].name, &c->hosts[i].name) < 0);
+        CHECK(cluster_find(c, &c->hosts[i].name) == (int)i);
+    }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct cluster c = {0};
+    struct error err = {0};
+    if (size == 0)
+        return 0;
+    int done = data[0] == 'E'
+                   ? read_variable(data + 1, size - 1, &c, &err)
+                   : resource_config_parse((const char *)data + 1, size - 1, "file", &c, &err);
+    if (done == 0)
+        check_cluster(&c);
+    else
+        CHECK(err.text[0] != '\0');
+    cluster_done(&c);
+    return 0;
+}

@@ -1,0 +1,116 @@
+#include "ops/cases.h"
+
+#define X(n, h, w, c) .x = {.rank = 4, .dim = {n, h, w, c}}
+#define ROWS(n, c) .x = {.rank = 2, .dim = {n, c}}
+#define WINDOW(k, s, p) .attr = {.window = {.kernel = k, .stride = s, .pad = p}}
+#define NORM .attr = {.epsilon = 1e-5, .momentum = 0.1}
+#define NORM_POOL(k, s, p)                                                                         \
+    .attr = {.epsilon = 1e-5, .momentum = 0.1, .window = {.kernel = k, .stride = s, .pad = p}}
+#define LOSS(smoothing, scale) .attr = {.label_smoothing = smoothing, .gradient_scale = scale}
+#define IMAGE(c)                                                                                   \
+    .attr = {.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}, .channels = c}
+
+const struct op_case op_cases[] = {
+    {"image 3 channels", OP_IMAGE_NORMALIZE, X(2, 5, 7, 3), IMAGE(3)},
+    {"image padded to 4", OP_IMAGE_NORMALIZE, X(2, 5, 7, 3), IMAGE(4)},
+    {"image 224", OP_IMAGE_NORMALIZE, X(1, 224, 224, 3), IMAGE(3)},
+
+    {"conv 1x1 tiny", OP_CONV2D, X(2, 3, 4, 3), 5, WINDOW(1, 1, 0), .differentiate = true},
+    {"conv 3x3 tiny", OP_CONV2D, X(2, 4, 5, 3), 4, WINDOW(3, 1, 1), .differentiate = true},
+    {"conv 3x3 stride 2 tiny", OP_CONV2D, X(2, 5, 6, 2), 3, WINDOW(3, 2, 1), .differentiate = true},
+    {"conv 1x1 stride 2 tiny", OP_CONV2D, X(1, 5, 5, 3), 4, WINDOW(1, 2, 0), .differentiate = true},
+    {"conv 7x7 stride 2 tiny", OP_CONV2D, X(1, 9, 8, 3), 2, WINDOW(7, 2, 3), .differentiate = true},
+    {"conv 3x3 without padding", OP_CONV2D, X(1, 5, 5, 2), 3, WINDOW(3, 1, 0),
+     .differentiate = true},
+    {"conv of a padded image", OP_CONV2D, X(1, 6, 6, 4), 3, 3, WINDOW(3, 2, 1),
+     .differentiate = true},
+    {"conv stem of resnet50", OP_CONV2D, X(2, 32, 32, 3), 64, WINDOW(7, 2, 3)},
+    {"conv stem of resnet20", OP_CONV2D, X(2, 16, 16, 3), 16, WINDOW(3, 1, 1)},
+    {"conv 1x1 64 to 256", OP_CONV2D, X(2, 14, 14, 64), 256, WINDOW(1, 1, 0)},
+    {"conv 1x1 256 to 64", OP_CONV2D, X(2, 14, 14, 256), 64, WINDOW(1, 1, 0)},
+    {"conv 3x3 64", OP_CONV2D, X(2, 14, 14, 64), 64, WINDOW(3, 1, 1)},
+    {"conv 3x3 128 stride 2", OP_CONV2D, X(2, 14, 14, 128), 128, WINDOW(3, 2, 1)},
+    {"conv 1x1 stride 2 projection", OP_CONV2D, X(2, 14, 14, 128), 256, WINDOW(1, 2, 0)},
+    {"conv 3x3 512 at 7", OP_CONV2D, X(1, 7, 7, 256), 256, WINDOW(3, 1, 1)},
+    {"conv odd channels", OP_CONV2D, X(3, 9, 11, 17), 23, WINDOW(3, 2, 1)},
+    {"conv one pixel", OP_CONV2D, X(2, 1, 1, 32), 48, WINDOW(3, 1, 1)},
+
+    {"norm tiny", OP_BATCH_NORM, X(2, 3, 4, 5), NORM, .differentiate = true},
+    {"norm", OP_BATCH_NORM, X(4, 14, 14, 64), NORM},
+    {"norm odd channels", OP_BATCH_NORM, X(3, 5, 7, 19), NORM},
+    {"norm of a long reduction", OP_BATCH_NORM, X(8, 56, 56, 16), NORM},
+    {"norm two gradients", OP_BATCH_NORM, X(3, 5, 7, 32), NORM, .two_gradients = true},
+    {"norm relu tiny", OP_BATCH_NORM_RELU, X(2, 3, 4, 5), NORM, .differentiate = true},
+    {"norm relu", OP_BATCH_NORM_RELU, X(4, 14, 14, 64), NORM},
+    {"norm relu odd channels", OP_BATCH_NORM_RELU, X(3, 5, 7, 19), NORM},
+    {"norm relu two gradients", OP_BATCH_NORM_RELU, X(2, 3, 4, 5), NORM, .two_gradients = true,
+     .differentiate = true},
+    {"join tiny", OP_BATCH_NORM_ADD_RELU, X(2, 3, 4, 5), NORM, .differentiate = true},
+    {"join", OP_BATCH_NORM_ADD_RELU, X(4, 14, 14, 64), NORM},
+    {"join two gradients", OP_BATCH_NORM_ADD_RELU, X(2, 3, 4, 5), NORM, .two_gradients = true,
+     .differentiate = true},
+    {"join two gradients wide", OP_BATCH_NORM_ADD_RELU, X(2, 7, 7, 256), NORM,
+     .two_gradients = true},
+    {"join odd channels", OP_BATCH_NORM_ADD_RELU, X(3, 5, 7, 19), NORM, .two_gradients = true},
+    {"dual join tiny", OP_BATCH_NORM_DUAL_ADD_RELU, X(2, 3, 4, 5), NORM, .differentiate = true},
+    {"dual join", OP_BATCH_NORM_DUAL_ADD_RELU, X(4, 14, 14, 64), NORM},
+    {"dual join two gradients", OP_BATCH_NORM_DUAL_ADD_RELU, X(2, 3, 4, 5), NORM,
+     .two_gradients = true, .differentiate = true},
+    {"dual join odd channels", OP_BATCH_NORM_DUAL_ADD_RELU, X(3, 5, 7, 19), NORM,
+     .two_gradients = true},
+    {"norm relu pool tiny", OP_BATCH_NORM_RELU_MAX_POOL, X(2, 6, 5, 3), NORM_POOL(3, 2, 1),
+     .differentiate = true},
+    {"norm relu pool", OP_BATCH_NORM_RELU_MAX_POOL, X(2, 28, 28, 64), NORM_POOL(3, 2, 1)},
+    {"norm relu pool two gradients", OP_BATCH_NORM_RELU_MAX_POOL, X(2, 9, 11, 16),
+     NORM_POOL(3, 2, 1), .two_gradients = true},
+    {"norm relu pool odd channels", OP_BATCH_NORM_RELU_MAX_POOL, X(2, 7, 9, 5), NORM_POOL(2, 2, 0)},
+
+    {"inference norm", OP_BATCH_NORM_INFERENCE, X(3, 5, 7, 19), NORM},
+    {"inference norm relu", OP_BATCH_NORM_INFERENCE_RELU, X(2, 14, 14, 64), NORM},
+    {"inference join", OP_BATCH_NORM_INFERENCE_ADD_RELU, X(2, 14, 14, 64), NORM},
+    {"inference dual join", OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU, X(2, 14, 14, 64), NORM},
+    {"inference join odd channels", OP_BATCH_NORM_INFERENCE_ADD_RELU, X(1, 3, 5, 7), NORM},
+
+    {"relu tiny", OP_RELU, X(2, 3, 4, 5), .differentiate = true},
+    {"relu", OP_RELU, X(2, 14, 14, 64)},
+    {"relu odd count", OP_RELU, ROWS(7, 13)},
+    {"add tiny", OP_ADD, X(2, 3, 4, 5)},
+    {"add", OP_ADD, X(2, 14, 14, 64)},
+    {"add relu tiny", OP_ADD_RELU, X(2, 3, 4, 5), .differentiate = true},
+    {"add relu", OP_ADD_RELU, X(2, 7, 7, 33)},
+
+    {"max pool tiny", OP_MAX_POOL, X(2, 6, 5, 3), WINDOW(3, 2, 1), .differentiate = true},
+    {"max pool", OP_MAX_POOL, X(2, 28, 28, 64), WINDOW(3, 2, 1)},
+    {"max pool 2x2", OP_MAX_POOL, X(2, 7, 9, 5), WINDOW(2, 2, 0)},
+    {"average pool tiny", OP_GLOBAL_AVG_POOL, X(2, 3, 4, 5), .differentiate = true},
+    {"average pool", OP_GLOBAL_AVG_POOL, X(4, 7, 7, 512)},
+    {"average pool of one pixel", OP_GLOBAL_AVG_POOL, X(3, 1, 1, 20)},
+
+    {"linear tiny", OP_LINEAR, ROWS(3, 4), 5, .differentiate = true},
+    {"linear", OP_LINEAR, ROWS(16, 512), 1000},
+    {"linear odd", OP_LINEAR, ROWS(7, 65), 5},
+    {"loss tiny", OP_SOFTMAX_CROSS_ENTROPY, ROWS(5, 7), LOSS(0, 0.2), .differentiate = true},
+    {"loss smoothed", OP_SOFTMAX_CROSS_ENTROPY, ROWS(5, 3), LOSS(0.1, 1), .differentiate = true},
+    {"stats", OP_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 2, 1)},
+    {"stats 1x1", OP_CONV2D_STATS, X(2, 14, 14, 64), 128, WINDOW(1, 1, 0)},
+    {"norm prologue", OP_NORM_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 1, 1)},
+    {"norm prologue 1x1", OP_NORM_CONV2D_STATS, X(2, 14, 14, 64), 128, WINDOW(1, 1, 0)},
+    {"join prologue", OP_JOIN_CONV2D_STATS, X(2, 7, 7, 64), 16, WINDOW(1, 1, 0)},
+    {"dual join prologue", OP_DUAL_JOIN_CONV2D_STATS, X(2, 7, 7, 64), 16, WINDOW(1, 1, 0)},
+    {"finalize", OP_NORM_FINALIZE, X(4, 7, 7, 40), NORM},
+    {"apply", OP_NORM_APPLY_RELU, X(2, 7, 7, 24)},
+    {"apply join", OP_JOIN_APPLY_RELU, X(2, 7, 7, 24)},
+    {"apply dual join", OP_DUAL_JOIN_APPLY_RELU, X(2, 7, 7, 24)},
+    {"weights behind a norm", OP_NORM_CONV2D_GRAD_WEIGHT, X(2, 9, 7, 16), 24, WINDOW(3, 2, 1)},
+    {"data gradient into a norm", OP_CONV2D_GRAD_DATA_NORM, X(2, 9, 7, 16), 24, WINDOW(3, 2, 1)},
+    {"data gradient and shortcut into a norm", OP_CONV2D_GRAD_DATA_ADD_NORM, X(2, 8, 8, 16), 24,
+     WINDOW(3, 1, 1)},
+    {"data gradient into a join", OP_CONV2D_GRAD_DATA_ADD_JOIN, X(2, 7, 7, 64), 16,
+     WINDOW(1, 1, 0)},
+    {"data gradient into a dual join", OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN, X(2, 7, 7, 64), 16,
+     WINDOW(1, 1, 0)},
+    {"apply a norm's gradient", OP_NORM_GRAD_APPLY, X(2, 7, 7, 24)},
+    {"loss 1000 classes", OP_SOFTMAX_CROSS_ENTROPY, ROWS(16, 1000), LOSS(0.1, 0.0625)},
+};
+
+const int op_case_count = sizeof(op_cases) / sizeof(op_cases[0]);

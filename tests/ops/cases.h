@@ -1,0 +1,25 @@
+/* The table of operators under test. A row describes a forward operator on a shape; the operators
+ * of its gradient come from the operator table's own rule, so that a row tests all of them. */
+#ifndef TESTS_OPS_CASES_H
+#define TESTS_OPS_CASES_H
+
+#include "graph/op.h"
+
+struct op_case {
+    const char *name;
+    enum op_kind kind;
+    struct shape x;        /* of input 0 */
+    int64_t outputs;       /* channels or features that the operator makes, where it is free */
+    int64_t weight_inputs; /* channels that the weights know, if fewer than x has; 0: all */
+    struct op_attr attr;
+    bool two_gradients; /* norms: the output has two readers, whose gradients arrive apart */
+    bool differentiate; /* small and smooth enough here for finite differences */
+    /* 0: the rule of the parity test. Otherwise WHY says what is special. */
+    double f32_tolerance, bf16_tolerance, f16_tolerance;
+    const char *why;
+};
+
+extern const struct op_case op_cases[];
+extern const int op_case_count;
+
+#endif

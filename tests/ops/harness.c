@@ -1,0 +1,465 @@
+#include "ops/harness.h"
+
+#include "graph/gradients.h"
+#include "kernels/bf16.h"
+#include "kernels/f16.h"
+#include "kernels/random.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+double value_get(const void *values, enum dtype type, int64_t i) {
+    switch (type) {
+    case DTYPE_F32:
+        return (double)((const float *)values)[i];
+    case DTYPE_BF16:
+        return (double)bf16_to_f32(((const uint16_t *)values)[i]);
+    case DTYPE_F16:
+        return (double)f16_to_f32(((const uint16_t *)values)[i]);
+    case DTYPE_F64:
+        return ((const double *)values)[i];
+    case DTYPE_U8:
+        return ((const uint8_t *)values)[i];
+    case DTYPE_I32:
+        return ((const int32_t *)values)[i];
+    default:
+        CU_FAIL_FATAL("no such type");
+        return 0;
+    }
+}
+
+void value_set(void *values, enum dtype type, int64_t i, double value) {
+    switch (type) {
+    case DTYPE_F32:
+        ((float *)values)[i] = (float)value;
+        break;
+    case DTYPE_BF16:
+        ((uint16_t *)values)[i] = bf16_from_f32((float)value);
+        break;
+    case DTYPE_F16:
+        ((uint16_t *)values)[i] = f16_from_f32((float)value);
+        break;
+    case DTYPE_F64:
+        ((double *)values)[i] = value;
+        break;
+    case DTYPE_U8:
+        ((uint8_t *)values)[i] = (uint8_t)value;
+        break;
+    case DTYPE_I32:
+        ((int32_t *)values)[i] = (int32_t)value;
+        break;
+    default:
+        CU_FAIL_FATAL("no such type");
+    }
+}
+
+/* --- the graph of a row ----------------------------------------------------------------------- */
+
+static int add_input(struct op_graph *g, enum dtype dtype, struct shape shape, enum fill fill) {
+    struct error err = {0};
+    int tensor = graph_tensor(&g->graph, "input", dtype, shape, TENSOR_INPUT, &err);
+    CU_ASSERT_FATAL(tensor >= 0 && tensor < CASE_TENSORS_MAX);
+    g->fill[tensor] = fill;
+    return tensor;
+}
+
+static bool is_norm(enum op_kind kind) {
+    return (kind >= OP_BATCH_NORM && kind <= OP_BATCH_NORM_RELU_MAX_POOL) ||
+           (kind >= OP_BATCH_NORM_INFERENCE && kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU);
+}
+
+static void norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    enum op_kind kind = g->row->kind;
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    struct shape channels = shape_1(g->row->x.dim[3]);
+    bool dual =
+        kind == OP_BATCH_NORM_DUAL_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
+    bool add = kind == OP_BATCH_NORM_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_ADD_RELU;
+    for (int side = 0; side < (dual ? 2 : 1); side++) {
+        int first = side == 0 ? NORM_X : NORM_SIDE;
+        inputs[first] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[first + NORM_GAMMA] = add_input(g, wide, channels, FILL_GAMMA);
+        inputs[first + NORM_BETA] = add_input(g, wide, channels, FILL_NORMAL);
+        inputs[first + NORM_MEAN] = add_input(g, wide, channels, FILL_NORMAL);
+        inputs[first + NORM_VARIANCE] = add_input(g, wide, channels, FILL_POSITIVE);
+    }
+    if (add)
+        inputs[NORM_SIDE] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+}
+
+/* The operators of FUSION_CONV on x: also what lies behind the convolution. */
+static bool is_fused_forward(enum op_kind kind) {
+    return kind >= OP_CONV2D_STATS && kind <= OP_DUAL_JOIN_APPLY_RELU && kind != OP_NORM_FINALIZE;
+}
+
+static struct shape weight_shape(const struct op_case *row) {
+    int64_t kernel = row->attr.window.kernel;
+    int64_t channels = row->weight_inputs == 0 ? row->x.dim[3] : row->weight_inputs;
+    return shape_4(row->outputs, kernel, kernel, channels);
+}
+
+static struct shape conv_shape(const struct op_case *row) {
+    const struct op_window *w = &row->attr.window;
+    return shape_4(row->x.dim[0], (row->x.dim[1] + 2 * w->pad - w->kernel) / w->stride + 1,
+                   (row->x.dim[2] + 2 * w->pad - w->kernel) / w->stride + 1, row->outputs);
+}
+
+static void fused_forward_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    enum op_kind kind = g->row->kind;
+    enum dtype dtype = g->graph.dtype;
+    struct shape channels = shape_1(g->row->x.dim[3]);
+    bool dual = kind == OP_DUAL_JOIN_CONV2D_STATS || kind == OP_DUAL_JOIN_APPLY_RELU;
+    inputs[FUSED_CONV_X] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+    if (kind < OP_NORM_FINALIZE)
+        inputs[FUSED_CONV_W] = add_input(g, dtype_wide(dtype), weight_shape(g->row), FILL_WEIGHT);
+    for (int i = FUSED_CONV_SCALE; i <= FUSED_CONV_BIAS && kind != OP_CONV2D_STATS; i++)
+        inputs[i] = add_input(g, dtype, channels, FILL_GAMMA);
+    if (dual || kind == OP_JOIN_CONV2D_STATS || kind == OP_JOIN_APPLY_RELU)
+        inputs[FUSED_CONV_SIDE] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+    for (int i = FUSED_CONV_SCALE2; i <= FUSED_CONV_BIAS2 && dual; i++)
+        inputs[i] = add_input(g, dtype, channels, FILL_GAMMA);
+}
+
+static void grad_data_norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    enum op_kind kind = g->row->kind;
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    struct shape channels = shape_1(g->row->x.dim[3]);
+    bool dual = kind == OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN;
+    inputs[GRAD_DATA_NORM_DY] = add_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
+    inputs[GRAD_DATA_NORM_W] = add_input(g, wide, weight_shape(g->row), FILL_WEIGHT);
+    if (kind != OP_CONV2D_GRAD_DATA_NORM)
+        inputs[GRAD_DATA_NORM_SHORTCUT] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+    if (dual || kind == OP_CONV2D_GRAD_DATA_ADD_JOIN)
+        inputs[GRAD_DATA_NORM_SIDE] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+    inputs[GRAD_DATA_NORM_X] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+    for (int i = 0; i < (dual ? 2 : 1); i++) {
+        int slot = i == 0 ? GRAD_DATA_NORM_GAMMA : GRAD_DATA_NORM_GAMMA2;
+        inputs[slot] = add_input(g, wide, channels, FILL_GAMMA);
+        inputs[slot + 1] = add_input(g, wide, channels, FILL_NORMAL);
+        inputs[slot + 2] = add_input(g, wide, channels, FILL_NORMAL);
+        inputs[slot + 3] = add_input(g, wide, channels, FILL_POSITIVE);
+    }
+}
+
+/* Whether KIND is one of the rest of FUSION_CONV; then makes its inputs. */
+static bool fused_rest_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    struct shape channels = shape_1(g->row->x.dim[3]);
+    switch (g->row->kind) {
+    case OP_NORM_FINALIZE:
+        for (int i = 0; i < NORM_FINALIZE_INPUTS; i++)
+            inputs[i] = add_input(g, wide, channels, FILL_POSITIVE);
+        g->fill[inputs[NORM_FINALIZE_SUM]] = FILL_SUM;
+        g->fill[inputs[NORM_FINALIZE_SQUARE_SUM]] = FILL_SQUARE_SUM;
+        return true;
+    case OP_NORM_CONV2D_GRAD_WEIGHT:
+        inputs[0] = add_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
+        inputs[1] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[2] = add_input(g, dtype, channels, FILL_GAMMA);
+        inputs[3] = add_input(g, dtype, channels, FILL_NORMAL);
+        return true;
+    case OP_NORM_GRAD_APPLY:
+        inputs[0] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[1] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[2] = add_input(g, wide, shape_2(3, g->row->x.dim[3]), FILL_NORMAL);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    const struct op_case *row = g->row;
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    int64_t last = row->x.dim[row->x.rank - 1];
+    if (is_norm(row->kind)) {
+        norm_inputs(g, inputs);
+        return;
+    }
+    if (is_fused_forward(row->kind)) {
+        fused_forward_inputs(g, inputs);
+        return;
+    }
+    if (row->kind >= OP_CONV2D_GRAD_DATA_NORM && row->kind <= OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN) {
+        grad_data_norm_inputs(g, inputs);
+        return;
+    }
+    if (fused_rest_inputs(g, inputs))
+        return;
+    if (row->kind == OP_SOFTMAX_CROSS_ENTROPY) {
+        inputs[0] = add_input(g, wide, row->x, FILL_NORMAL);
+        inputs[1] = add_input(g, DTYPE_I32, shape_1(row->x.dim[0]), FILL_LABELS);
+        inputs[2] = add_input(g, DTYPE_F32, shape_1(row->x.dim[0]), FILL_SAMPLE_WEIGHT);
+        return;
+    }
+    bool image = row->kind == OP_IMAGE_NORMALIZE;
+    inputs[0] = add_input(g, image ? DTYPE_U8 : dtype, row->x, image ? FILL_BYTES : FILL_NORMAL);
+    if (row->kind == OP_ADD || row->kind == OP_ADD_RELU)
+        inputs[1] = add_input(g, dtype, row->x, FILL_NORMAL);
+    if (row->kind == OP_CONV2D)
+        inputs[1] = add_input(g, wide, weight_shape(row), FILL_WEIGHT);
+    if (row->kind == OP_LINEAR) {
+        inputs[1] = add_input(g, wide, shape_2(row->outputs, last), FILL_WEIGHT);
+        inputs[2] = add_input(g, wide, shape_1(row->outputs), FILL_NORMAL);
+    }
+}
+
+static bool has_gradient(enum op_kind kind) {
+    return op_rule(kind)->gradient != NULL && kind != OP_ADD;
+}
+
+/* Adds the gradient operators by the table's rule, from seeds instead of a loss. */
+static void add_gradients(struct op_graph *g) {
+    struct graph *graph = &g->graph;
+    struct error err = {0};
+    int output = graph->ops[0].outputs[0];
+    if (g->row->kind != OP_SOFTMAX_CROSS_ENTROPY) {
+        /* What flows back into a linear layer has the type of activations. */
+        struct shape shape = graph->tensors[output].shape;
+        g->seeds[0] = add_input(g, graph->dtype, shape, FILL_NORMAL);
+        graph->gradient[output] = g->seeds[0];
+        if (g->row->two_gradients)
+            g->seeds[1] = add_input(g, graph->dtype, shape, FILL_NORMAL);
+    }
+    CU_ASSERT_EQUAL_FATAL(op_rule(g->row->kind)->gradient(graph, 0, &err), 0);
+    for (int i = 1; i < graph->op_count; i++) {
+        graph->ops[i].forward = 0;
+        if (g->row->two_gradients)
+            graph->ops[i].inputs[NORM_GRAD_DY2] = g->seeds[1];
+    }
+    CU_ASSERT_FATAL(graph->tensor_count <= CASE_TENSORS_MAX);
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+
+/* How many values a channel of x has. */
+static double row_count(const struct op_graph *g) {
+    return (double)(shape_count(&g->row->x) / g->row->x.dim[g->row->x.rank - 1]);
+}
+
+static double fill_value(const struct op_graph *g, int tensor, int64_t i, struct random *random) {
+    const struct shape *shape = &g->graph.tensors[tensor].shape;
+    double sign = random_below(random, 2) == 0 ? -1 : 1;
+    switch (g->fill[tensor]) {
+    case FILL_NORMAL:
+        return random_normal(random);
+    case FILL_WEIGHT: {
+        double value = random_normal(random) / sqrt((double)(shape_count(shape) / shape->dim[0]));
+        if (g->graph.dtype == DTYPE_BF16)
+            value = (double)bf16_to_f32(bf16_from_f32((float)value));
+        if (g->graph.dtype == DTYPE_F16)
+            value = (double)f16_to_f32(f16_from_f32((float)value));
+        return value;
+    }
+    case FILL_GAMMA:
+        return sign * random_between(random, 0.5, 1.5);
+    case FILL_POSITIVE:
+        return random_between(random, 0.5, 1.5);
+    case FILL_SUM:
+        return row_count(g) * random_between(random, -0.5, 0.5);
+    case FILL_SQUARE_SUM:
+        return row_count(g) * random_between(random, 1, 2);
+    case FILL_BYTES:
+        return random_below(random, 256);
+    case FILL_LABELS:
+        return i == 1 ? -1.0 : (double)random_below(random, (uint32_t)g->row->x.dim[1]);
+    case FILL_SAMPLE_WEIGHT:
+        return i == 1 ? 0 : i == 2 ? 0.5 : 1;
+    case FILL_NONE:
+        break;
+    }
+    return 0;
+}
+
+static void fill_values(struct op_graph *g) {
+    for (int t = 0; t < g->graph.tensor_count; t++) {
+        const struct tensor *tensor = &g->graph.tensors[t];
+        struct random random = random_stream(11, 0, (uint64_t)t);
+        g->value[t] = calloc(1, tensor_bytes(tensor));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(g->value[t]);
+        for (int64_t i = 0; g->fill[t] != FILL_NONE && i < tensor_count(tensor); i++)
+            value_set(g->value[t], tensor->dtype, i, fill_value(g, t, i, &random));
+    }
+}
+
+void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dtype) {
+    bool inference =
+        row->kind >= OP_BATCH_NORM_INFERENCE && row->kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
+    *g = (struct op_graph){.row = row, .seeds = {TENSOR_NONE, TENSOR_NONE}};
+    graph_init(&g->graph, dtype, !inference);
+    int inputs[OP_INPUTS_MAX];
+    struct error err = {0};
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        inputs[i] = TENSOR_NONE;
+    make_inputs(g, inputs);
+    struct op_attr attr = row->attr;
+    if (row->kind >= OP_CONV2D_STATS)
+        attr.target = row->kind == OP_NORM_CONV2D_GRAD_WEIGHT ? weight_shape(row) : row->x;
+    int op = graph_append(&g->graph, row->kind, row->name, inputs, &attr, &err);
+    if (op < 0)
+        CU_FAIL_FATAL("a row of the table describes no operator");
+    if (has_gradient(row->kind))
+        add_gradients(g);
+    fill_values(g);
+}
+
+void op_graph_done(struct op_graph *g) {
+    for (int i = 0; i < CASE_TENSORS_MAX; i++)
+        free(g->value[i]);
+    free(g->saved);
+    graph_done(&g->graph);
+    *g = (struct op_graph){0};
+}
+
+/* --- running one operator --------------------------------------------------------------------- */
+
+/* The backend's memory for one operator. */
+struct memory {
+    struct backend *backend;
+    void *in[OP_INPUTS_MAX], *out[OP_OUTPUTS_MAX];
+    size_t in_bytes[OP_INPUTS_MAX], out_bytes[OP_OUTPUTS_MAX];
+    bool borrowed[OP_OUTPUTS_MAX]; /* the place of an input */
+    void *scratch, *saved, *packed;
+    struct backend_needs needs;
+    struct backend_bound bound;
+};
+
+static void memory_done(struct memory *m) {
+    const struct backend_table *table = m->backend->table;
+    if (m->bound.step.context != NULL)
+        table->release(m->backend, m->bound.step.context);
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        if (m->in[i] != NULL)
+            table->free(m->backend, m->in[i], m->in_bytes[i]);
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (m->out[i] != NULL && !m->borrowed[i])
+            table->free(m->backend, m->out[i], m->out_bytes[i]);
+    if (m->scratch != NULL)
+        table->free(m->backend, m->scratch, m->needs.scratch);
+    if (m->packed != NULL)
+        table->free(m->backend, m->packed, m->needs.packed);
+    if (m->saved != NULL)
+        table->free(m->backend, m->saved, m->needs.saved);
+}
+
+static int allocate(struct backend *backend, void **memory, size_t bytes, struct error *err) {
+    *memory = bytes == 0 ? NULL : backend->table->alloc(backend, bytes, err);
+    return bytes != 0 && *memory == NULL ? -1 : 0;
+}
+
+static void borrow_places(const struct op *op, struct memory *m) {
+    const struct op_rule *rule = op_rule(op->kind);
+    for (int i = 0; i < rule->in_place_count; i++) {
+        int output = rule->in_place[i].output, input = rule->in_place[i].input;
+        if (m->borrowed[output] || op->outputs[output] == TENSOR_NONE || m->in[input] == NULL ||
+            m->in_bytes[input] != m->out_bytes[output])
+            continue;
+        m->backend->table->free(m->backend, m->out[output], m->out_bytes[output]);
+        m->out[output] = m->in[input];
+        m->borrowed[output] = true;
+    }
+}
+
+static int prepare(struct op_graph *g, const struct op *op, struct memory *m, struct error *err) {
+    const struct graph *graph = &g->graph;
+    const struct backend_table *table = m->backend->table;
+    for (int i = 0; i < OP_INPUTS_MAX; i++) {
+        if (op->inputs[i] == TENSOR_NONE)
+            continue;
+        m->in_bytes[i] = tensor_bytes(&graph->tensors[op->inputs[i]]);
+        if (allocate(m->backend, &m->in[i], m->in_bytes[i], err) != 0 ||
+            table->copy_in(m->backend, m->in[i], g->value[op->inputs[i]], m->in_bytes[i], err) != 0)
+            return -1;
+    }
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++) {
+        if (op->outputs[i] == TENSOR_NONE)
+            continue;
+        m->out_bytes[i] = tensor_bytes(&graph->tensors[op->outputs[i]]);
+        if (allocate(m->backend, &m->out[i], m->out_bytes[i], err) != 0)
+            return -1;
+    }
+    if (table->query(m->backend, graph, op, &m->needs, err) != 0)
+        return -1;
+    if (op->forward >= 0)
+        m->needs.saved = g->saved_bytes;
+    if (allocate(m->backend, &m->scratch, m->needs.scratch, err) != 0 ||
+        allocate(m->backend, &m->packed, m->needs.packed, err) != 0)
+        return -1;
+    return allocate(m->backend, &m->saved, m->needs.saved, err);
+}
+
+/* Carries what the forward operator saved to its gradients, by way of host memory. */
+static int carry_saved(struct op_graph *g, const struct op *op, struct memory *m, bool before,
+                       struct error *err) {
+    const struct backend_table *table = m->backend->table;
+    if (m->needs.saved == 0)
+        return 0;
+    if (before)
+        return op->forward < 0
+                   ? 0
+                   : table->copy_in(m->backend, m->saved, g->saved, g->saved_bytes, err);
+    if (op->forward >= 0)
+        return 0;
+    free(g->saved);
+    g->saved_bytes = m->needs.saved;
+    g->saved = malloc(g->saved_bytes);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(g->saved);
+    return table->copy_out(m->backend, g->saved, m->saved, g->saved_bytes, err);
+}
+
+static int bind_and_run(struct op_graph *g, const struct op *op, struct memory *m,
+                        struct error *err) {
+    const struct backend_table *table = m->backend->table;
+    struct backend_site site = {.inputs = m->in,
+                                .outputs = m->out,
+                                .scratch = m->scratch,
+                                .saved = m->saved,
+                                .packed = m->packed};
+    if (table->bind(m->backend, &g->graph, op, &site, &m->bound, err) != 0 ||
+        carry_saved(g, op, m, true, err) != 0)
+        return -1;
+    if (m->bound.refresh.run != NULL && m->bound.refresh.run(m->bound.refresh.context, err) != 0)
+        return -1;
+    if (m->bound.step.run(m->bound.step.context, err) != 0 || table->sync(m->backend, err) != 0)
+        return -1;
+    return carry_saved(g, op, m, false, err);
+}
+
+bool op_graph_in_place(struct op_graph *g, struct backend *backend, int number) {
+    struct backend_needs needs = {0};
+    struct error err = {0};
+    const struct op *op = &g->graph.ops[number];
+    CU_ASSERT_EQUAL(backend->table->query(backend, &g->graph, op, &needs, &err), 0);
+    return needs.in_place && op_rule(op->kind)->in_place_count > 0;
+}
+
+static int run_in(struct op_graph *g, const struct op *op, struct memory *m, bool in_place,
+                  void *const *result, struct error *err) {
+    const struct backend_table *table = m->backend->table;
+    if (prepare(g, op, m, err) != 0)
+        return -1;
+    if (in_place)
+        borrow_places(op, m);
+    if (bind_and_run(g, op, m, err) != 0)
+        return -1;
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (m->out[i] != NULL && table->copy_out(m->backend, result[op->outputs[i]], m->out[i],
+                                                 m->out_bytes[i], err) != 0)
+            return -1;
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        if (m->in[i] != NULL && op_updates(op->kind, i) &&
+            table->copy_out(m->backend, result[op->inputs[i]], m->in[i], m->in_bytes[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+int op_graph_run(struct op_graph *g, struct backend *backend, int number, bool in_place,
+                 void *const *result, struct error *err) {
+    struct op op = g->graph.ops[number];
+    struct memory m = {.backend = backend};
+    int status = run_in(g, &op, &m, in_place, result, err);
+    memory_done(&m);
+    return status;
+}

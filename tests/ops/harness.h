@@ -1,0 +1,53 @@
+/* One row of the table as a small graph with values, run operator by operator. Every operator gets
+ * the reference backend's results as its inputs, so that an error shows at the operator that makes
+ * it. */
+#ifndef TESTS_OPS_HARNESS_H
+#define TESTS_OPS_HARNESS_H
+
+#include "backend/backend.h"
+#include "graph/graph.h"
+#include "ops/cases.h"
+
+enum { CASE_TENSORS_MAX = 48 };
+
+/* What a tensor is filled with. */
+enum fill {
+    FILL_NONE,
+    FILL_NORMAL,     /* deviation 1 */
+    FILL_WEIGHT,     /* normal, scaled so that sums stay near 1; rounded as activations are */
+    FILL_GAMMA,      /* 0.5 .. 1.5, either sign */
+    FILL_POSITIVE,   /* 0.5 .. 1.5 */
+    FILL_SUM,        /* of as many values as x has per channel, */
+    FILL_SQUARE_SUM, /* and of their squares */
+    FILL_BYTES,
+    FILL_LABELS,       /* one is out of range, at a sample of weight 0 */
+    FILL_SAMPLE_WEIGHT /* 1, but 0 and 0.5 */
+};
+
+struct op_graph {
+    struct graph graph;
+    const struct op_case *row;
+    enum fill fill[CASE_TENSORS_MAX];
+    void *value[CASE_TENSORS_MAX]; /* host memory, in the tensor's type */
+    int seeds[2];                  /* the gradients of output 0 that arrive; TENSOR_NONE: none */
+    void *saved;                   /* of operator 0, of the backend that ran last */
+    size_t saved_bytes;
+};
+
+/* Asserts (CUnit) that everything worked. */
+void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dtype);
+void op_graph_done(struct op_graph *g);
+
+/* Runs operator NUMBER on BACKEND with the values of its inputs. Results: outputs go to RESULT,
+ * one per tensor (allocated by the caller as g->value is); updated inputs too. IN_PLACE: outputs
+ * take the place of inputs wherever the operator table allows it. */
+int op_graph_run(struct op_graph *g, struct backend *backend, int number, bool in_place,
+                 void *const *result, struct error *err);
+
+/* Whether the backend lets outputs of the operator take the place of inputs. */
+bool op_graph_in_place(struct op_graph *g, struct backend *backend, int number);
+
+double value_get(const void *values, enum dtype type, int64_t i);
+void value_set(void *values, enum dtype type, int64_t i, double value);
+
+#endif

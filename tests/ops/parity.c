@@ -1,0 +1,183 @@
+#include "ops/parity.h"
+
+#include "graph/op.h"
+#include "ops/harness.h"
+#include "ref/ref.h"
+
+#include <CUnit/CUnit.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How many terms the longest sum of the operator has. */
+static double reduction_length(const struct graph *graph, const struct op *op) {
+    const struct shape *in = &graph->tensors[op->inputs[0]].shape;
+    double count = (double)shape_count(in);
+    double rows = count / (double)in->dim[in->rank - 1];
+    const struct shape *w =
+        op->inputs[1] == TENSOR_NONE ? NULL : &graph->tensors[op->inputs[1]].shape;
+    switch (op->kind) {
+    case OP_CONV2D:
+    case OP_LINEAR:
+        return (double)(shape_count(w) / w->dim[0]);
+    case OP_CONV2D_GRAD_DATA:
+        return (double)(shape_count(w) / w->dim[w->rank - 1]);
+    case OP_LINEAR_GRAD_DATA:
+        return (double)w->dim[0];
+    case OP_SOFTMAX_CROSS_ENTROPY:
+    case OP_SOFTMAX_CROSS_ENTROPY_GRAD:
+        return count;
+    case OP_CONV2D_STATS:
+    case OP_NORM_CONV2D_STATS:
+    case OP_JOIN_CONV2D_STATS:
+    case OP_DUAL_JOIN_CONV2D_STATS:
+        return fmax(rows, (double)(shape_count(w) / w->dim[0]));
+    case OP_CONV2D_GRAD_DATA_NORM:
+    case OP_CONV2D_GRAD_DATA_ADD_NORM:
+    case OP_CONV2D_GRAD_DATA_ADD_JOIN:
+    case OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN:
+        return fmax(rows, (double)(shape_count(w) / w->dim[w->rank - 1]));
+    default:
+        return rows;
+    }
+}
+
+static double tolerance(const struct op_graph *g, const struct op *op) {
+    if (g->graph.dtype == DTYPE_BF16)
+        return g->row->bf16_tolerance > 0 ? g->row->bf16_tolerance : 1e-2;
+    if (g->graph.dtype == DTYPE_F16)
+        return g->row->f16_tolerance > 0 ? g->row->f16_tolerance : 2e-3;
+    if (g->row->f32_tolerance > 0)
+        return g->row->f32_tolerance;
+    double rule = 2e-6 * sqrt(reduction_length(&g->graph, op));
+    return rule > 1e-5 ? rule : 1e-5;
+}
+
+static double largest_error(const struct tensor *tensor, const void *a, const void *ref) {
+    double worst = 0, largest = 0;
+    for (int64_t i = 0; i < tensor_count(tensor); i++) {
+        double expected = value_get(ref, tensor->dtype, i);
+        double apart = fabs(value_get(a, tensor->dtype, i) - expected);
+        if (!(apart <= worst)) /* NaN too */
+            worst = apart;
+        largest = fmax(largest, fabs(expected));
+    }
+    return worst == 0 ? 0 : worst / largest;
+}
+
+/* In bf16 and f16 the values under a fused pool are not rounded before they are compared, and
+ * several that are one after rounding leave the choice open: there a few indices may differ. */
+static void check_index(const struct op_graph *g, const struct op *op, const struct tensor *tensor,
+                        const uint8_t *a, const uint8_t *ref, const char *what) {
+    int64_t different = 0, count = tensor_count(tensor);
+    for (int64_t i = 0; i < count; i++)
+        different += a[i] != ref[i];
+    bool open = op->kind == OP_BATCH_NORM_RELU_MAX_POOL && g->graph.dtype != DTYPE_F32;
+    if (different > (open ? count / 20 : 0)) {
+        printf("%s: %s: %lld of %lld indices differ\n", g->row->name, what, (long long)different,
+               (long long)count);
+        CU_FAIL("indices of a pool differ");
+    }
+}
+
+static void check_tensor(const struct op_graph *g, const struct op *op, int number,
+                         void *const *result, const char *backend, const char *how) {
+    const struct tensor *tensor = &g->graph.tensors[number];
+    char what[200];
+    (void)snprintf(what, sizeof(what), "%s %s %s%s", backend, op_name(op->kind),
+                   dtype_name(g->graph.dtype), how);
+    if (tensor->dtype == DTYPE_U8) {
+        check_index(g, op, tensor, result[number], g->value[number], what);
+        return;
+    }
+    double error = largest_error(tensor, result[number], g->value[number]);
+    if (!(error <= tolerance(g, op))) {
+        printf("%s: %s: error %.3g, at most %.3g\n", g->row->name, what, error, tolerance(g, op));
+        CU_FAIL("a backend differs from the reference");
+    }
+}
+
+static void check_results(const struct op_graph *g, const struct op *op, void *const *result,
+                          const char *backend, const char *how) {
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (op->outputs[i] != TENSOR_NONE)
+            check_tensor(g, op, op->outputs[i], result, backend, how);
+}
+
+/* Results of their own for the backend under test. */
+static void new_results(const struct op_graph *g, void **result) {
+    for (int i = 0; i < g->graph.tensor_count; i++) {
+        result[i] = calloc(1, tensor_bytes(&g->graph.tensors[i]));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(result[i]);
+    }
+}
+
+static void fail_run(const struct op_graph *g, const char *backend, const struct error *err) {
+    printf("%s: %s: %s\n", g->row->name, backend, err->text);
+    CU_FAIL("a backend failed");
+}
+
+/* Operator NUMBER on the backend, apart and in place, against the reference's values. The running
+ * statistics that both update are compared before the reference's replace the old ones. */
+static void compare_op(struct op_graph *g, struct backend *ref, struct backend *backend, int number,
+                       void **result) {
+    const struct op op = g->graph.ops[number];
+    struct error err = {0};
+    const char *name = backend->table->name;
+    if (op_graph_run(g, backend, number, false, result, &err) != 0) {
+        fail_run(g, name, &err);
+        return;
+    }
+    void *updated[CASE_TENSORS_MAX] = {0};
+    new_results(g, updated);
+    if (op_graph_run(g, ref, number, false, updated, &err) != 0)
+        fail_run(g, "ref", &err);
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (op.outputs[i] != TENSOR_NONE)
+            memcpy(g->value[op.outputs[i]], updated[op.outputs[i]],
+                   tensor_bytes(&g->graph.tensors[op.outputs[i]]));
+    check_results(g, &op, result, name, "");
+    for (int i = 0; i < OP_INPUTS_MAX; i++) {
+        if (op.inputs[i] == TENSOR_NONE || !op_updates(op.kind, i))
+            continue;
+        const struct tensor *tensor = &g->graph.tensors[op.inputs[i]];
+        double error = largest_error(tensor, result[op.inputs[i]], updated[op.inputs[i]]);
+        if (!(error <= tolerance(g, &op))) {
+            printf("%s: %s: running statistics: error %.3g\n", g->row->name, name, error);
+            CU_FAIL("running statistics differ");
+        }
+    }
+    for (int i = 0; i < CASE_TENSORS_MAX; i++)
+        free(updated[i]);
+    if (op_graph_in_place(g, backend, number)) {
+        if (op_graph_run(g, backend, number, true, result, &err) != 0)
+            fail_run(g, name, &err);
+        else
+            check_results(g, &op, result, name, " in place");
+    }
+}
+
+void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope scope) {
+    struct backend *ref = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
+    for (int i = 0; i < op_case_count; i++) {
+        struct op_graph g;
+        void *result[CASE_TENSORS_MAX] = {0};
+        op_graph_init(&g, &op_cases[i], dtype);
+        new_results(&g, result);
+        for (int op = 0; op < g.graph.op_count; op++) {
+            bool supported = backend->table->supports(backend, &g.graph, &g.graph.ops[op]);
+            bool open = scope == PARITY_SOME ||
+                        (scope == PARITY_ALL && g.graph.ops[op].kind >= OP_CONV2D_STATS);
+            CU_ASSERT(open || supported == (scope == PARITY_ALL));
+            if (supported)
+                compare_op(&g, ref, backend, op, result);
+        }
+        for (int t = 0; t < CASE_TENSORS_MAX; t++)
+            free(result[t]);
+        op_graph_done(&g);
+    }
+    backend_close(ref);
+}

@@ -1,0 +1,17 @@
+/* A backend against the reference, over the whole table. The error of an operator is
+ * max|a - ref| / max|ref| over each of its outputs. */
+#ifndef TESTS_OPS_PARITY_H
+#define TESTS_OPS_PARITY_H
+
+#include "backend/backend.h"
+#include "graph/tensor.h"
+
+/* Which operators of the table the backend must say it has with this type. ALL leaves open those of
+ * FUSION_CONV, each of which a backend may lack. */
+enum parity_scope { PARITY_ALL, PARITY_NONE, PARITY_SOME };
+
+/* Asserts (CUnit) for every row, with activations of DTYPE, that what BACKEND has is what SCOPE
+ * says, and that it agrees. */
+void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope scope);
+
+#endif

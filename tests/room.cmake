@@ -1,0 +1,77 @@
+pkg_check_modules(cunit REQUIRED IMPORTED_TARGET cunit)
+
+add_library(test_support STATIC tests/support/unit.c)
+target_include_directories(test_support PUBLIC tests)
+target_link_libraries(test_support PUBLIC PkgConfig::cunit PRIVATE ringmaster_flags)
+
+room_tests(common unit/common unit)
+
+foreach(lint house shell format)
+    add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)
+    set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
+endforeach()
+room_tests(entrypoint unit/entrypoint unit)
+add_library(test_net STATIC tests/support/net.c)
+target_link_libraries(test_net PUBLIC test_support graph models ref PRIVATE ringmaster_flags)
+room_tests(graph unit/graph unit USES test_net)
+room_tests(models unit/models unit USES ref)
+foreach(trainer_room kernels ref comm data optim eval checkpoint telemetry app)
+    room_tests(${trainer_room} unit/${trainer_room} unit)
+endforeach()
+
+# Every operator on every backend that this build has, and against finite differences.
+add_library(ops_harness STATIC tests/ops/cases.c tests/ops/harness.c tests/ops/parity.c)
+target_link_libraries(ops_harness PUBLIC test_support graph ref PRIVATE ringmaster_flags)
+set(backends ref)
+if(RINGMASTER_HAVE_CPU)
+    list(APPEND backends cpu)
+endif()
+room_tests(graph ops ops USES ops_harness test_net ${backends})
+
+if(RINGMASTER_HAVE_CUDA)
+    include(${CMAKE_CURRENT_LIST_DIR}/cuda/room.cmake)
+elseif(RINGMASTER_CUDA)
+    add_test(NAME plans_cuda COMMAND sh -c "echo 'skipped: no CUDA toolkit with cuDNN here'; exit 77")
+    set_tests_properties(plans_cuda PROPERTIES LABELS plans SKIP_RETURN_CODE 77)
+endif()
+
+# Whole jobs on hosts of this machine: they measure time and need its cores to themselves.
+file(GLOB system_tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/system/test_*.sh)
+foreach(script IN LISTS system_tests)
+    get_filename_component(stem ${script} NAME_WE)
+    string(REPLACE "test_" "system_" name ${stem})
+    add_test(NAME ${name} COMMAND sh ${script})
+    set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT 900 RUN_SERIAL ON
+        SKIP_RETURN_CODE 77 ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
+endforeach()
+if(RINGMASTER_HAVE_CPU)
+    room_tests(cpu unit/cpu unit)
+endif()
+# A program that the system tests start on the hosts.
+if(MPI_C_FOUND)
+    add_executable(probe_mpi tests/system/probe_mpi.c)
+    target_link_libraries(probe_mpi PRIVATE MPI::MPI_C ringmaster_flags)
+endif()
+
+include(${CMAKE_CURRENT_LIST_DIR}/train/room.cmake)
+
+# Fuzz targets: tests/fuzz/fuzz_NAME.c over the seeds in tests/fuzz/corpus/NAME. With
+# RINGMASTER_FUZZ (clang, preset fuzz) they are fuzzers; otherwise they replay their seeds.
+file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
+foreach(source IN LISTS fuzz_sources)
+    get_filename_component(target ${source} NAME_WE)
+    string(REPLACE "fuzz_" "" name ${target})
+    add_executable(${target} ${source})
+    set_target_properties(${target} PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
+    target_link_libraries(${target} PRIVATE entrypoint data checkpoint eval
+        common ringmaster_flags)
+    if(RINGMASTER_FUZZ)
+        target_link_options(${target} PRIVATE -fsanitize=fuzzer)
+    else()
+        target_sources(${target} PRIVATE tests/fuzz/replay.c)
+        add_test(NAME ${target} COMMAND ${target} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+        set_tests_properties(${target} PROPERTIES LABELS unit TIMEOUT 120)
+    endif()
+endforeach()

@@ -1,0 +1,85 @@
+#!/bin/sh
+# Sets up what is missing, builds, runs the tests and sums up.
+#
+#   sh tests/run.sh [all|unit|system|gpu] [PRESET]      default: all release
+#
+#   unit     everything that runs in one process: unit tests, operators, plans, lint
+#   system   hosts out of namespaces (root), containers where an engine answers or can be started
+#   gpu      what needs a CUDA device
+#   PRESET   one of CMakePresets.json: release debug asan ubsan tsan cuda. With tsan only the rooms
+#            that have threads or other processes of their own are built and run, with cuda and
+#            unit only what the other presets do not have.
+#
+# The last line is `N passed, N failed`, with `, N skipped` where some were. The status is 0 only if
+# nothing failed and something ran.
+set -u
+
+what=${1:-all}
+preset=${2:-release}
+cd "$(dirname "$0")/.." || exit 70
+build=build/$preset
+cores=$(nproc)
+
+case $what in
+all) labels='.' ;;
+unit) labels='^(unit|ops|plans)$' ;;
+system) labels='^system$' ;;
+gpu) labels='^gpu$' ;;
+*) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;;
+esac
+
+fail() {
+    echo "run.sh: $*" >&2
+    exit 1
+}
+
+sh docker/packages.sh install build fetch test mpi || fail "packages are missing"
+sh docker/fetch_onednn.sh || fail "no oneDNN"
+
+cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log"; fail "cmake failed"; }
+mkdir -p "$build" && mv "build-$preset.log" "$build/configure.log"
+chosen=.
+targets=all
+if [ "$preset" = tsan ]; then
+    chosen='^unit_(entrypoint|data|comm)_'
+    targets=$(cmake --build "$build" --target help | grep -oE 'unit_(entrypoint|data|comm)_[a-z0-9_]+$')
+    targets="$targets $(cmake --build "$build" --target help | grep -oE '\.\.\. ringmaster$' | cut -c 5-)"
+    # libgomp is not built with the sanitizer: its barriers look like races. The limit also holds
+    # where a program asks for more threads.
+    export OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1
+fi
+if [ "$preset" = cuda ] && [ "$what" = unit ]; then
+    chosen=cuda
+    targets="ringtrain $(cmake --build "$build" --target help | grep -oE '(unit|ops|plans)_cuda_[a-z0-9_]+$')"
+fi
+echo "building $preset"
+# shellcheck disable=SC2086  # a list
+cmake --build "$build" --parallel "$cores" --target $targets >"$build/build.log" 2>&1 ||
+    { tail -n 50 "$build/build.log"; fail "the build failed (whole log: $build/build.log)"; }
+
+export ASAN_OPTIONS="${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0}"
+export LSAN_OPTIONS="${LSAN_OPTIONS:-suppressions=$PWD/tests/support/lsan.supp:print_suppressions=0}"
+export UBSAN_OPTIONS="${UBSAN_OPTIONS:-print_stacktrace=1}"
+export TSAN_OPTIONS="${TSAN_OPTIONS:-halt_on_error=0 exitcode=66}"
+
+rm -f "$build/tests.xml"
+ctest --test-dir "$build" -L "$labels" -R "$chosen" -j "$cores" --output-on-failure \
+    --no-tests=ignore --output-junit tests.xml
+status=$?
+[ -f "$build/tests.xml" ] || fail "ctest left no results"
+
+# The suite's own counts, an attribute a line at the head of the file.
+count() {
+    sed -n "s/^[[:space:]]*$1=\"\([0-9]*\)\"\$/\1/p" "$build/tests.xml" | head -n 1
+}
+total=$(count tests)
+failed=$(count failures)
+skipped=$(($(count skipped) + $(count disabled)))
+passed=$((${total:-0} - ${failed:-0} - skipped))
+[ "$status" -eq 0 ] || [ "$failed" -gt 0 ] || failed=1
+if [ "$skipped" -gt 0 ]; then
+    echo "$passed passed, $failed failed, $skipped skipped"
+else
+    echo "$passed passed, $failed failed"
+fi
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]

@@ -1,0 +1,166 @@
+#!/bin/sh
+# Every way a job of three hosts can go wrong, for one kind of program:
+#
+#   WORKLOAD=sh|mpi|ringtrain [DRIVER=ns|docker] [REPEAT=20] [CASES="..."] sh tests/system/faults.sh
+#
+#   sh          a shell script without MPI
+#   mpi         a program that meets in an all-reduce all the time
+#   ringtrain   training on synthetic images
+#
+# In every case all hosts end by themselves, in time, with the code of the cause, with the cause in
+# each failure file, and nothing still running.
+# shellcheck disable=SC2154  # share, system, failures: lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ "$WORKLOAD" != ringtrain ] || [ "$DRIVER" != ns ] || [ -x "$RINGMASTER_BIN/ringtrain" ] ||
+    skip "ringtrain is not built"
+
+# A killed or frozen host is noticed after 10 s; teardown and leaving take 2 s each. Tests allow
+# three times what is promised.
+NOTICED=30
+LEFT=12
+SPREAD=6000
+
+# run [RANK FAULT...]: starts the job on every host and waits until all ranks are at work.
+run() {
+    ring 3
+    cp "$system/probe.sh" "$share/"
+    [ ! -e "$RINGMASTER_BIN/probe_mpi" ] || cp "$RINGMASTER_BIN/probe_mpi" "$share/"
+    case $WORKLOAD in
+    sh) start_all -- train -- sh "$share/probe.sh" "$share" 120 "$@" ;;
+    mpi) start_all -- train -- "$share/probe_mpi" "$share" 120 "$@" ;;
+    ringtrain) start_all -- train --data synthetic --model resnet20 --image-size 32 \
+        --batch-size 8 --steps 1000000 --report-every 1 --checkpoint-dir /opt/ml/checkpoints ;;
+    esac
+    check "all ranks are at work within 30 s" wait_for 30 at_work
+}
+
+at_work() {
+    case $WORKLOAD in
+    ringtrain) hosts log 1 | grep -q 'train step=' ;;
+    *) [ -e "$share/in-main-0" ] && [ -e "$share/in-main-1" ] && [ -e "$share/in-main-2" ] ;;
+    esac
+}
+
+# signal_rank HOST SIGNAL: to the program itself, on a host with one rank.
+# shellcheck disable=SC2016  # expanded on the host
+signal_rank() {
+    case $WORKLOAD in
+    ringtrain) hosts exec "$1" sh -c 'for p in /proc/[0-9]*; do
+        case $(readlink "$p/exe") in */ringtrain) kill -s "$0" "${p#/proc/}" ;; esac; done' "$2" ;;
+    *) read -r id rest <"$share/in-main-$(($1 - 1))"
+        hosts exec "$1" sh -c 'kill -s "$0" "$1"' "$2" "$id" ;;
+    esac
+}
+
+# ended CODE TEXT SECONDS HOST...
+ended() {
+    code=$1 text=$2 seconds=$3
+    shift 3
+    all_end "$seconds" "$code" "$@" || return
+    all_name "$text" "$@"
+    check "the hosts leave together" at_most "$(spread "$@")" "$SPREAD"
+}
+
+a_rank_exits_with_42() {
+    run 2 exit 42
+    ended 42 'algo-3 rank 2: exited with 42' "$LEFT" 1 2 3
+}
+
+a_rank_segfaults() {
+    if [ "$WORKLOAD" = ringtrain ]; then
+        run
+        signal_rank 3 SEGV
+    else
+        run 2 segv
+    fi
+    ended 139 'algo-3 rank 2' "$LEFT" 1 2 3
+}
+
+a_rank_is_killed() {
+    run
+    signal_rank 2 KILL
+    ended 137 'algo-2 rank 1' "$LEFT" 1 2 3
+}
+
+a_worker_is_killed() {
+    run
+    hosts kill 2
+    ended 73 'algo-2' "$NOTICED" 1 3
+    check "the killed host's code" equal "$(hosts code 2)" 137
+}
+
+the_master_is_killed() {
+    run
+    hosts kill 1
+    ended 73 'algo-1' "$NOTICED" 2 3
+}
+
+a_worker_is_cut_off() {
+    run
+    hosts cut 3
+    ended 73 'algo-3' "$NOTICED" 1 2
+    check "the lonely host ends too" hosts wait "$NOTICED" 3
+    check "the lonely host's code" equal "$(hosts code 3)" 73
+}
+
+a_worker_is_frozen() {
+    run
+    hosts freeze 3
+    ended 73 'algo-3' "$NOTICED" 1 2
+    hosts thaw 3
+    ended 73 '' "$NOTICED" 3
+}
+
+stopped() {
+    run
+    hosts stop "$1"
+    all_end 30 143 1 2 3
+    check "the hosts leave together" at_most "$(spread 1 2 3)" "$SPREAD"
+    [ "$WORKLOAD" != ringtrain ] || goes_on_from_its_checkpoint
+}
+
+# The checkpoint is valid: the same job started again takes it up and does two steps more.
+goes_on_from_its_checkpoint() {
+    file=$(find "$(hosts opt 1)/checkpoints" -name 'step-*.safetensors' | sort | tail -n 1)
+    check "there is a checkpoint" test -s "$file" || return
+    steps=$(basename "$file" .safetensors | sed 's/step-0*//')
+    start_all -- train --data synthetic --model resnet20 --image-size 32 --batch-size 8 \
+        --steps $((steps + 2)) --report-every 1 --checkpoint-dir /opt/ml/checkpoints
+    all_end 60 0 1 2 3 || return
+    check "it goes on after step $steps" holds "$(hosts log 1)" "train step=$((steps + 1)) "
+    check "it does not begin again" lacks "$(hosts log 1)" 'train step=1 '
+}
+the_master_is_stopped() { stopped 1; }
+a_worker_is_stopped() { stopped 3; }
+
+a_host_is_missing() {
+    ring 3
+    for host in 1 3; do
+        hosts start "$host" -e RINGMASTER_READY_SECONDS=3 -- train -- sleep 60
+    done
+    ended 69 'algo-2' "$LEFT" 1 3
+    check "the log says who is missing" holds "$(hosts log 1)" 'algo-2'
+}
+
+a_host_is_late() {
+    ring 3
+    for host in 1 3; do
+        hosts start "$host" -- train -- true
+    done
+    sleep 4
+    hosts start 2 -- train -- true
+    all_end "$LEFT" 0 1 2 3
+}
+
+# Nothing makes ringtrain leave with a code of our choice.
+exits=a_rank_exits_with_42
+[ "$WORKLOAD" != ringtrain ] || exits=
+CASES=${CASES:-$exits a_rank_segfaults a_rank_is_killed a_worker_is_killed
+    the_master_is_killed a_worker_is_cut_off a_worker_is_frozen the_master_is_stopped
+    a_worker_is_stopped a_host_is_missing a_host_is_late}
+
+# After each case.
+case_ends() { check "nothing is left running" equal "$(hosts left)" 0; }
+run_cases
+finish

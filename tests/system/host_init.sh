@@ -1,0 +1,50 @@
+#!/bin/sh
+# The first process of a namespace host: gives it a file system of its own where hosts must differ,
+# then becomes the host's PID 1.
+#
+#   host_init.sh FOLDER NAME COMMAND ARGS...
+#
+# FOLDER is the host's (see hosts.sh). /opt, /tmp, /run and /var/tmp become the host's own folders
+# below it, /dev/shm a memory file system, /etc/hosts and /etc/resolv.conf those of the ring; the
+# environment is FOLDER/environment. Everything else is the machine's, and the repository stays
+# where it is.
+set -eu
+
+folder=$1
+name=$2
+shift 2
+
+# A line each, in front of the command; of two for one name the file's first counts.
+while IFS= read -r line; do
+    set -- "$line" "$@"
+done <"$folder/environment"
+
+mount --make-rprivate /
+top=$(cd "$(dirname "$0")/../.." && pwd)
+# The repository, and with it FOLDER, may lie in a folder that is about to be covered: then it is
+# laid into the host's own one first, at its old path, and that folder is covered last.
+last=
+for own in opt tmp run var/tmp; do
+    case $top in
+    /"$own"/*) last=$own ;;
+    esac
+done
+if [ -n "$last" ]; then
+    mkdir -p "$folder/root$top"
+    mount --bind "$top" "$folder/root$top"
+fi
+# The hosts file is shared by the whole ring and grows as hosts start, as a name service would.
+mount --bind "$folder/../hosts" /etc/hosts
+mount --bind "$folder/../resolv.conf" /etc/resolv.conf
+for own in opt tmp run var/tmp; do
+    [ "$own" = "$last" ] || mount --bind "$folder/root/$own" "/$own"
+done
+[ -z "$last" ] || mount --rbind "$folder/root/$last" "/$last"
+mount -t tmpfs -o size=64m,mode=1777 shm /dev/shm
+mount -t proc proc /proc
+# mount leaves a folder of its own.
+rm -rf /run/mount
+hostname "$name"
+cd /
+# A shell's background job ignores INT and QUIT; a container's first process does not.
+exec env -i --default-signal=INT,QUIT "$@"

@@ -1,0 +1,169 @@
+#!/bin/sh
+# A ring of hosts on this machine: each with its own network, processes, host name and /opt/ml,
+# joined by a bridge. Two drivers have the same verbs: namespaces (ns, the default) and docker.
+#
+#   RING=$(sh tests/system/hosts.sh up 3)       makes hosts algo-1..3, starts nothing
+#   export RING
+#   sh tests/system/hosts.sh start 1 [-e NAME=VALUE]... [--] COMMAND ARGS...
+#   sh tests/system/hosts.sh wait 60            until all started hosts have ended
+#   sh tests/system/hosts.sh code 1             its exit code
+#   sh tests/system/hosts.sh down               ends and removes everything
+#
+# Verbs  up N [--driver ns|docker] [--suffix TEXT] [--interface NAME] [--image IMAGE]
+#        start HOST ...    COMMAND becomes its PID 1
+#        stop HOST         SIGTERM to its PID 1         kill HOST     it is gone at once
+#        freeze HOST       all its processes stand      thaw HOST
+#        cut HOST          its packets vanish           mend HOST
+#        exec HOST COMMAND... a process beside its PID 1
+#        pid HOST          its PID 1, as this machine numbers it
+#        pids HOST         all its processes, as this machine numbers them
+#        wait SECONDS [HOST...]    0 when they have ended, 1 with their names when not
+#        code HOST         exit code, 128+n for a signal
+#        ended HOST        when it ended, ms since 1970
+#        log HOST          what it printed
+#        follow HOST       the same as it comes, until the host ends
+#        opt HOST          its /opt/ml, as a folder of this machine
+#        share             a folder that all hosts see under the same path
+#        left              processes that still run on any host, as a count
+#        down
+# HOST is a number from 1. Needs root. RING lies in build/ring, which hosts see under its own path.
+set -eu
+
+top=$(cd "$(dirname "$0")/../.." && pwd)
+system=$top/tests/system
+
+fail() {
+    echo "hosts.sh: $*" >&2
+    exit 70
+}
+
+now_ms() { date +%s%3N; }
+
+host_folder() { echo "$RING/host-$1"; }
+host_name() { echo "algo-$1$(cat "$RING/suffix")"; }
+host_started() { [ -e "$RING/host-$1/started" ]; }
+hosts_started() {
+    for host in $(seq 1 "$(cat "$RING/count")"); do
+        host_started "$host" && echo "$host"
+    done
+    return 0
+}
+
+# What SageMaker puts into every container.
+write_config() {
+    config=$(host_folder "$1")/root/opt/ml/input/config
+    names=$(for other in $(seq 1 "$(cat "$RING/count")"); do
+        printf '"%s",' "$(host_name "$other")"
+    done)
+    mkdir -p "$config"
+    printf '{"current_host":"%s","hosts":[%s],"network_interface_name":"%s","current_instance_type":"local"}\n' \
+        "$(host_name "$1")" "${names%,}" "$2" >"$config/resourceconfig.json"
+    echo '{}' >"$config/hyperparameters.json"
+    echo '{}' >"$config/inputdataconfig.json"
+}
+
+ring_up() {
+    count=$1
+    shift
+    driver=ns suffix='' interface=eth0 image=ringmaster:latest
+    while [ $# -gt 0 ]; do
+        case $1 in
+        --driver) driver=$2 ;;
+        --suffix) suffix=$2 ;;
+        --interface) interface=$2 ;;
+        --image) image=$2 ;;
+        *) fail "up: unknown option $1" ;;
+        esac
+        shift 2
+    done
+    mkdir -p "$top/build/ring"
+    RING=$(mktemp -d "$top/build/ring/XXXXXX")
+    chmod 755 "$RING"
+    mkdir "$RING/share"
+    echo "$count" >"$RING/count"
+    echo "$driver" >"$RING/driver"
+    echo "$suffix" >"$RING/suffix"
+    echo "$image" >"$RING/image"
+    for host in $(seq 1 "$count"); do
+        mkdir -p "$(host_folder "$host")"
+        for own in opt/ml/model opt/ml/output/data opt/ml/input/data opt/ml/checkpoints \
+            tmp run var/tmp; do
+            mkdir -p "$(host_folder "$host")/root/$own"
+        done
+        chmod 1777 "$(host_folder "$host")/root/tmp" "$(host_folder "$host")/root/var/tmp"
+        write_config "$host" "$interface"
+    done
+    load_driver
+    driver_up "$count"
+    echo "$RING"
+}
+
+load_driver() {
+    # shellcheck source=/dev/null
+    . "$system/hosts_$(cat "$RING/driver").sh"
+}
+
+ring_start() {
+    host=$1
+    shift
+    # Each -e NAME=VALUE becomes a line; values of several lines are not needed here.
+    : >"$(host_folder "$host")/environment"
+    while [ "${1:-}" = -e ]; do
+        printf '%s\n' "$2" >>"$(host_folder "$host")/environment"
+        shift 2
+    done
+    [ "${1:-}" != -- ] || shift
+    [ $# -gt 0 ] || fail "start: no command"
+    rm -f "$(host_folder "$host")/code" "$(host_folder "$host")/ended" "$(host_folder "$host")/killed"
+    now_ms >"$(host_folder "$host")/started"
+    driver_start "$host" "$@"
+}
+
+ring_wait() {
+    deadline=$(($(now_ms) + $1 * 1000))
+    shift
+    # shellcheck disable=SC2046  # numbers
+    [ $# -gt 0 ] || set -- $(hosts_started)
+    while :; do
+        running=
+        for host in "$@"; do
+            driver_has_ended "$host" || running="$running $(host_name "$host")"
+        done
+        [ -n "$running" ] || return 0
+        if [ "$(now_ms)" -ge "$deadline" ]; then
+            echo "still running:$running"
+            return 1
+        fi
+        sleep 0.05
+    done
+}
+
+ring_left() {
+    total=0
+    for host in $(hosts_started); do
+        driver_has_ended "$host" && continue
+        total=$((total + $(driver_pids "$host" | wc -l)))
+    done
+    echo "$total"
+}
+
+verb=${1:-}
+[ $# -eq 0 ] || shift
+case $verb in
+up) ring_up "$@"; exit ;;
+'' | help | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;;
+esac
+[ -d "${RING:-}/share" ] || fail "RING names no ring; make one: RING=\$(sh hosts.sh up 3)"
+load_driver
+case $verb in
+start) ring_start "$@" ;;
+wait) ring_wait "$@" ;;
+stop | kill | freeze | thaw | cut | mend | pid | pids | code | ended | log | follow) "driver_$verb" "$1" ;;
+exec) driver_exec "$@" ;;
+opt) echo "$(host_folder "$1")/root/opt/ml" ;;
+name) host_name "$1" ;;
+share) echo "$RING/share" ;;
+left) ring_left ;;
+down) driver_down; rm -rf "$RING" ;;
+*) fail "unknown verb $verb" ;;
+esac

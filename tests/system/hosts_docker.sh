@@ -1,0 +1,67 @@
+# Hosts out of containers on a bridge network of their own. Sourced by hosts.sh.
+# Like in SageMaker's local mode a container's own host name is its id, not algo-N.
+# shellcheck shell=sh disable=SC2154
+
+net() { echo "rm-$(basename "$RING")"; }
+container() { echo "rm-$(basename "$RING")-$1"; }
+inspect() { docker inspect --format "$2" "$(container "$1")"; }
+
+driver_up() {
+    docker version >/dev/null 2>&1 || fail "no engine answers (docker/engine.sh starts one)"
+    docker network create "$(net)" >/dev/null
+}
+
+driver_start() {
+    host=$1
+    shift
+    docker rm -f "$(container "$host")" >/dev/null 2>&1 || :
+    docker run --detach --name "$(container "$host")" \
+        --network "$(net)" --network-alias "$(host_name "$host")" \
+        --env-file "$(host_folder "$host")/environment" \
+        --volume "$(host_folder "$host")/root/opt/ml:/opt/ml" \
+        --volume "$RING/share:$RING/share" \
+        "$(cat "$RING/image")" "$@" >/dev/null
+}
+
+driver_has_ended() { [ "$(inspect "$1" '{{.State.Running}}')" = false ]; }
+driver_code() { inspect "$1" '{{.State.ExitCode}}'; }
+driver_ended() { date -d "$(inspect "$1" '{{.State.FinishedAt}}')" +%s%3N; }
+driver_log() { docker logs "$(container "$1")" 2>&1; }
+driver_follow() { docker logs --follow "$(container "$1")" 2>&1; }
+driver_pid() { inspect "$1" '{{.State.Pid}}'; }
+driver_pids() { docker top "$(container "$1")" -o pid | sed 1d; }
+
+driver_stop() { docker kill --signal TERM "$(container "$1")" >/dev/null; }
+driver_kill() { docker kill "$(container "$1")" >/dev/null; }
+driver_freeze() { docker pause "$(container "$1")" >/dev/null; }
+driver_thaw() { docker unpause "$(container "$1")" >/dev/null; }
+
+# The container's end of its cable says which port of the bridge the other end is.
+port() {
+    index=$(nsenter --target "$(driver_pid "$1")" --net ip -o link show dev eth0 |
+        sed -n 's/^[0-9]*: eth0@if\([0-9]*\):.*/\1/p')
+    ip -o link | sed -n "s/^$index: \([^@:]*\)[@:].*/\1/p"
+}
+driver_cut() {
+    cable=$(port "$1")
+    ip -o link show "$cable" | sed -n 's/.* master \([^ ]*\) .*/\1/p' >"$(host_folder "$1")/bridge"
+    ip link set "$cable" nomaster
+}
+driver_mend() { ip link set "$(port "$1")" master "$(cat "$(host_folder "$1")/bridge")"; }
+
+driver_exec() {
+    host=$1
+    shift
+    docker exec "$(container "$host")" "$@"
+}
+
+driver_down() {
+    for host in $(hosts_started); do
+        docker unpause "$(container "$host")" >/dev/null 2>&1 || :
+        docker rm -f "$(container "$host")" >/dev/null 2>&1 || :
+    done
+    docker network rm "$(net)" >/dev/null 2>&1 || :
+    # The containers wrote as root; a user of the engine who is not root cannot remove that.
+    [ "$(id -u)" = 0 ] || docker run --rm --volume "$RING:/ring" "$(cat "$RING/image")" \
+        sh -c 'rm -rf /ring/host-*' || :
+}

@@ -1,0 +1,128 @@
+# Hosts out of namespaces: net, pid, mount, uts and ipc, a bridge in a network namespace of its own.
+# Sourced by hosts.sh. The machine's own network is not touched.
+# shellcheck shell=sh disable=SC2154
+
+default_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+
+net() { echo "rm-$(basename "$RING")-$1"; }
+
+driver_up() {
+    command -v ip >/dev/null 2>&1 || fail "no ip (package iproute2)"
+    ip netns add "$(net hub)"
+    hub="ip -n $(net hub)"
+    $hub link add ring type bridge
+    $hub link set ring up
+    for host in $(seq 1 "$1"); do
+        ip netns add "$(net "$host")"
+        $hub link add "h$host" type veth peer name eth0 netns "$(net "$host")"
+        $hub link set "h$host" master ring up
+        ip -n "$(net "$host")" link set lo up
+        ip -n "$(net "$host")" address add "10.77.0.$host/24" dev eth0
+        ip -n "$(net "$host")" link set eth0 up
+    done
+    echo '127.0.0.1 localhost' >"$RING/hosts"
+    : >"$RING/resolv.conf"
+    # An image has a seed; these hosts have a key of their own instead.
+    head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$RING/key"
+}
+
+# A folder of the second control group hierarchy, or nothing where there is none.
+group() {
+    mounted=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
+    [ -n "$mounted" ] && echo "$mounted/$(net "$1")"
+}
+
+driver_start() {
+    folder=$(host_folder "$1")
+    name=$(host_name "$1")
+    grep -q " $name\$" "$RING/hosts" || echo "10.77.0.$1 $name" >>"$RING/hosts"
+    group=$(group "$1") && mkdir -p "$group" 2>/dev/null || group=
+    network=/run/netns/$(net "$1")
+    shift
+    echo "PATH=${RINGMASTER_BIN:-$top/build/release/bin}:$default_path
+HOME=/root
+RINGMASTER_KEY=$(cat "$RING/key")" >>"$folder/environment"
+    # What the sanitizers' programs are told is for the hosts' programs, too.
+    env | grep -E '^(A|L|UB|T)SAN_OPTIONS=' >>"$folder/environment" || :
+    setsid sh "$system/host_run.sh" "$folder" "$network" "$group" "$name" "$@" \
+        </dev/null >"$folder/log" 2>&1 &
+    echo $! >"$folder/keeper"
+}
+
+driver_has_ended() { [ -e "$(host_folder "$1")/code" ]; }
+driver_code() { cat "$(host_folder "$1")/code"; }
+driver_ended() { cat "$(host_folder "$1")/ended"; }
+driver_log() { cat "$(host_folder "$1")/log"; }
+driver_follow() {
+    # The record keeper ends after the host and its last line.
+    tail -n +1 --pid="$(cat "$(host_folder "$1")/keeper")" --sleep-interval=0.2 -f \
+        "$(host_folder "$1")/log"
+}
+
+driver_pid() {
+    parent=$(cat "$(host_folder "$1")/parent" 2>/dev/null) || return 1
+    # unshare's one child is the host's first process.
+    ps -o pid= --ppid "$parent" | tr -d ' '
+}
+
+driver_pids() {
+    first=$(driver_pid "$1")
+    [ -n "$first" ] || return 0
+    space=$(readlink "/proc/$first/ns/pid") || return 0
+    for entry in /proc/[0-9]*; do
+        [ "$(readlink "$entry/ns/pid" 2>/dev/null)" = "$space" ] && echo "${entry#/proc/}"
+    done
+    return 0
+}
+
+signal_first() {
+    first=$(driver_pid "$2")
+    [ -n "$first" ] || fail "$(host_name "$2") is not running"
+    kill -s "$1" "$first"
+}
+driver_stop() { signal_first TERM "$1"; }
+driver_kill() {
+    : >"$(host_folder "$1")/killed"
+    signal_first KILL "$1"
+}
+
+# Without a control group every process is stopped by itself.
+driver_freeze() {
+    group=$(group "$1")
+    if [ -w "$group/cgroup.freeze" ]; then
+        echo 1 >"$group/cgroup.freeze"
+    else
+        driver_pids "$1" | xargs -r kill -s STOP
+    fi
+}
+driver_thaw() {
+    group=$(group "$1")
+    if [ -w "$group/cgroup.freeze" ]; then
+        echo 0 >"$group/cgroup.freeze"
+    else
+        driver_pids "$1" | xargs -r kill -s CONT
+    fi
+}
+
+driver_cut() { ip -n "$(net hub)" link set "h$1" nomaster; }
+driver_mend() { ip -n "$(net hub)" link set "h$1" master ring; }
+
+driver_exec() {
+    first=$(driver_pid "$1")
+    shift
+    nsenter --target "$first" --net --pid --mount --uts --ipc "$@"
+}
+
+driver_down() {
+    for host in $(hosts_started); do
+        driver_has_ended "$host" && continue
+        driver_thaw "$host"
+        driver_kill "$host" 2>/dev/null || :
+        ring_wait 10 "$host" || :
+    done
+    for host in hub $(seq 1 "$(cat "$RING/count")"); do
+        ip netns del "$(net "$host")" 2>/dev/null || :
+        group=$(group "$host") || continue
+        rmdir "$group" 2>/dev/null || :
+    done
+}

@@ -1,0 +1,158 @@
+# What the system tests share: rings that go away by themselves, and checks that say what they saw.
+# Sourced: `. "$(dirname "$0")/lib.sh"` from a script in tests/system; from elsewhere with top set to the
+# repository.
+#
+#   DRIVER=ns|docker   what the hosts are made of (hosts.sh)
+#   REPEAT=20          how often each case runs; once where not told
+# shellcheck shell=sh disable=SC2034
+set -u
+
+top=${top:-$(cd "$(dirname "$0")/../.." && pwd)}
+system=$top/tests/system
+DRIVER=${DRIVER:-ns}
+REPEAT=${REPEAT:-1}
+RINGMASTER_BIN=${RINGMASTER_BIN:-$top/build/release/bin}
+export RINGMASTER_BIN
+checks=0
+failures=0
+RING=
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+[ "$(id -u)" = 0 ] || skip "hosts need root"
+case $DRIVER in
+ns) [ -x "$RINGMASTER_BIN/train" ] || skip "$RINGMASTER_BIN/train is not built"
+    unshare --net --pid --mount --uts --ipc --fork true 2>/dev/null || skip "no namespaces here" ;;
+docker)
+    # An engine for the time of this script.
+    if ! docker version >/dev/null 2>&1; then
+        [ -z "${RINGMASTER_ENGINE:-}" ] || skip "no Docker engine"
+        exec env RINGMASTER_ENGINE=own sh "$top/docker/engine.sh" sh "$0" "$@"
+    fi
+    docker image inspect "${RINGMASTER_IMAGE:-ringmaster:latest}" >/dev/null 2>&1 ||
+        skip "no image; sh docker/build.sh makes it"
+    ;;
+esac
+
+hosts() { sh "$system/hosts.sh" "$@"; }
+now_ms() { date +%s%3N; }
+
+ring_down() {
+    [ -z "$RING" ] || hosts down
+    RING=
+}
+trap ring_down EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM HUP
+
+# ring N [hosts.sh up's options]: a fresh ring in place of the last one.
+ring() {
+    ring_down
+    count=$1
+    RING=$(hosts up "$@" --driver "$DRIVER") || exit 70
+    export RING
+    share=$RING/share
+    everyone=$(seq -s ' ' 1 "$count")
+}
+
+# start_all [-e NAME=VALUE]... [--] COMMAND...: the same on every host.
+start_all() {
+    for host in $everyone; do
+        hosts start "$host" "$@"
+    done
+}
+
+show_logs() {
+    for host in $everyone; do
+        [ -e "$RING/host-$host/started" ] || continue
+        echo "    --- $(hosts name "$host"): code $(hosts code "$host" 2>/dev/null || echo none)"
+        hosts log "$host" | cut -c 1-300 | tail -n 25 | sed 's/^/    | /'
+        [ ! -e "$(hosts opt "$host")/output/failure" ] ||
+            sed 's/^/    failure: /' "$(hosts opt "$host")/output/failure"
+    done
+}
+
+# check WHAT COMMAND...: counts, and shows everything when COMMAND fails.
+check() {
+    what=$1
+    shift
+    checks=$((checks + 1))
+    "$@" && return 0
+    failures=$((failures + 1))
+    echo "  FAILED: $what"
+    [ -z "$RING" ] || show_logs
+    return 1
+}
+
+equal() { [ "$1" = "$2" ] || { echo "  got '$1', expected '$2'"; return 1; }; }
+at_most() { [ "$1" -le "$2" ] || { echo "  got $1, at most $2 expected"; return 1; }; }
+holds() { case $1 in *"$2"*) ;; *) echo "  '$2' is not in: $1"; return 1 ;; esac; }
+lacks() { case $1 in *"$2"*) echo "  '$2' is in: $1"; return 1 ;; esac; }
+
+# wait_for SECONDS COMMAND...: until COMMAND succeeds.
+wait_for() {
+    deadline=$(($(now_ms) + $1 * 1000))
+    shift
+    until "$@" >/dev/null 2>&1; do
+        [ "$(now_ms)" -lt "$deadline" ] || return 1
+        sleep 0.05
+    done
+}
+
+failure_of() { cat "$(hosts opt "$1")/output/failure" 2>/dev/null; }
+
+# all_end SECONDS CODE HOST...: they end in time, with that code, and leave no process.
+all_end() {
+    seconds=$1 code=$2
+    shift 2
+    check "hosts $* end within $seconds s" hosts wait "$seconds" "$@" || return 1
+    for host in "$@"; do
+        check "host $host leaves with $code" equal "$(hosts code "$host")" "$code"
+    done
+}
+
+# all_name TEXT HOST...: the failure file of each host is there, short, and says TEXT.
+all_name() {
+    text=$1
+    shift
+    for host in "$@"; do
+        story=$(failure_of "$host")
+        check "failure file of host $host says '$text'" holds "$story" "$text"
+        check "failure file of host $host is short" at_most "$(printf %s "$story" | wc -c)" 1024
+    done
+}
+
+# spread HOST...: ms between the first and the last of them to end.
+spread() {
+    for host in "$@"; do hosts ended "$host"; done | sort -n |
+        awk 'NR == 1 { first = $1 } { last = $1 } END { print last - first }'
+}
+
+# For scripts that check something after each case.
+case_ends() { :; }
+
+# run_cases: each function of $CASES, $REPEAT times, with its time.
+run_cases() {
+    for name in $CASES; do
+        for turn in $(seq 1 "$REPEAT"); do
+            began=$(now_ms)
+            before=$failures
+            "$name"
+            case_ends
+            took=$(($(now_ms) - began))
+            [ "$failures" -gt "$before" ] && word=FAILED || word=ok
+            echo "$word $name ($DRIVER, $turn of $REPEAT): $((took / 1000)).$((took / 100 % 10)) s"
+        done
+    done
+}
+
+# finish: the script's last line.
+finish() {
+    ring_down
+    echo "$checks checks, $failures failed"
+    [ "$failures" -eq 0 ] && [ "$checks" -gt 0 ]
+    exit
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# A program without MPI for the system tests.
+#
+#   probe.sh FOLDER SECONDS [RANK exit CODE | RANK segv]
+#
+# Each rank leaves FOLDER/in-main-RANK (process number, time in ms) at its start and FOLDER/out-RANK
+# at its end. With a RANK that one fails half a second after all are there. SIGTERM ends it with 0.
+set -u
+
+folder=$1
+seconds=$2
+shift 2
+
+mark() {
+    echo "$$ $(date +%s%3N)" >"$folder/$1-$RANK.part"
+    mv "$folder/$1-$RANK.part" "$folder/$1-$RANK"
+}
+
+nap=
+leave() {
+    # The whole group hears TERM; the nap may be over already.
+    [ -z "$nap" ] || kill "$nap" 2>/dev/null
+    echo "rank $RANK leaves on request"
+    mark out
+    exit 0
+}
+trap leave TERM
+mark in-main
+echo "rank $RANK of $WORLD_SIZE is in main"
+
+nap_for() {
+    sleep "$1" &
+    nap=$!
+    wait "$nap"
+    nap=
+}
+
+if [ "${1:-}" = "$RANK" ]; then
+    for other in $(seq 0 $((WORLD_SIZE - 1))); do
+        while [ ! -e "$folder/in-main-$other" ]; do nap_for 0.1; done
+    done
+    nap_for 0.5
+    case $2 in
+    exit) exit "$3" ;;
+    segv) kill -s SEGV $$ ;;
+    esac
+fi
+nap_for "$seconds"
+mark out

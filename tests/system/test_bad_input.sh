@@ -1,0 +1,187 @@
+#!/bin/sh
+# Wrong input of every kind: each ends soon, with its documented code, and says what is wrong where.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+SOON=30
+config() { echo "$(hosts opt "$1")/input/config"; }
+put() { for host in $everyone; do printf '%s' "$2" >"$(config "$host")/$1"; done; }
+
+# says CODE TEXT: every host of the ring ends with CODE, and its log says TEXT.
+says() {
+    all_end "$SOON" "$1" $everyone || return
+    for host in $everyone; do
+        check "host $host says '$2'" holds "$(hosts log "$host")" "$2"
+    done
+}
+
+resource_config_is_not_json() {
+    ring 1
+    put resourceconfig.json '{"current_host": "algo-1", "hosts": ['
+    start_all -- train -- true
+    says 65 resourceconfig.json
+}
+
+resource_config_lacks_this_host() {
+    ring 1
+    put resourceconfig.json '{"current_host": "algo-9", "hosts": ["algo-1", "algo-2"]}'
+    start_all -- train -- true
+    says 65 algo-9
+}
+
+resource_config_lacks_the_hosts() {
+    ring 1
+    put resourceconfig.json '{"current_host": "algo-1"}'
+    start_all -- train -- true
+    says 65 hosts
+}
+
+host_names_are_hostile() {
+    long=$(printf '%0300d' 0)
+    for names in '["algo-1", "algo-1"]' '["algo-1", "-oProxyCommand=x"]' '["algo-1", "a b"]' \
+        '["algo-1", "a;b"]' '["algo-1", ""]' '["algo-1", 7]' "[\"algo-1\", \"$long\"]"; do
+        ring 1
+        put resourceconfig.json "{\"current_host\": \"algo-1\", \"hosts\": $names}"
+        start_all -- train -- true
+        says 65 hosts || echo "  for $names" | cut -c 1-100
+    done
+}
+
+host_list_lacks_this_host() {
+    ring 1
+    rm "$(config 1)/resourceconfig.json"
+    start_all -e RINGMASTER_HOSTS=one,two -e RINGMASTER_HOST=three -- train -- true
+    says 65 three
+}
+
+hyperparameters_are_not_json() {
+    ring 1
+    put hyperparameters.json 'lr = 0.1'
+    start_all -- train -- true
+    says 65 hyperparameters.json
+}
+
+a_hyperparameter_is_unknown() {
+    ring 1
+    put hyperparameters.json '{"learning-speed": "0.1"}'
+    start_all -- train --data synthetic --steps 1
+    says 64 learning-speed
+}
+
+a_hyperparameter_has_a_wrong_value() {
+    ring 1
+    put hyperparameters.json '{"batch-size": "many"}'
+    start_all -- train --data synthetic --steps 1
+    says 64 batch-size
+}
+
+a_variable_is_unknown() {
+    ring 1
+    start_all -e RINGMASTER_HOTS=a,b -- train -- true
+    says 65 RINGMASTER_HOTS
+}
+
+a_channel_is_a_pipe() {
+    ring 1
+    put inputdataconfig.json '{"train": {"TrainingInputMode": "Pipe"}}'
+    mkfifo "$(hosts opt 1)/input/data/train_0"
+    start_all -- train -- true
+    says 65 train
+}
+
+code_lies_on_s3() {
+    ring 1
+    put hyperparameters.json \
+        '{"sagemaker_program": "train.sh", "sagemaker_submit_directory": "s3://bucket/code.tar.gz"}'
+    start_all -- train
+    says 65 s3://
+}
+
+the_program_is_not_there() {
+    ring 2
+    start_all -- train -- no-such-program
+    says 127 no-such-program
+}
+
+the_program_is_no_program() {
+    ring 2
+    for host in $everyone; do echo text >"$(hosts opt "$host")/model/text"; done
+    start_all -- train -- /opt/ml/model/text
+    says 126 /opt/ml/model/text
+}
+
+the_command_is_unknown() {
+    ring 1
+    start_all -- ringmaster trian
+    says 64 trian
+}
+
+# The stranger says why at once; the others say so too when they stop waiting for it.
+one_host_has_another_key() {
+    ring 3
+    for host in 1 2; do
+        hosts start "$host" -e RINGMASTER_READY_SECONDS=6 \
+            -e RINGMASTER_KEY=the-key-of-all-the-others -- train -- true
+    done
+    hosts start 3 -e RINGMASTER_READY_SECONDS=6 -e RINGMASTER_KEY=a-key-that-is-not-theirs -- train -- true
+    check "all end" hosts wait "$SOON"
+    check "the stranger is refused" equal "$(hosts code 3)" 77
+    check "the stranger says why" holds "$(hosts log 3)" 'key'
+    for host in 1 2; do
+        check "host $host does not go on" lacks ' 0 ' " $(hosts code "$host") "
+        check "host $host names the stranger" holds "$(hosts log "$host")" 'algo-3'
+    done
+    check "the others agree" equal "$(hosts code 1)" "$(hosts code 2)"
+}
+
+a_key_is_required() {
+    ring 2
+    start_all -e RINGMASTER_REQUIRE_KEY=1 -e RINGMASTER_KEY= -- train -- true
+    says 77 RINGMASTER_REQUIRE_KEY
+}
+
+# Perl is in every Debian; it holds the port while ringmaster looks for it.
+a_port_is_busy() {
+    ring 2
+    hosts start 2 -e RINGMASTER_READY_SECONDS=10 -- train -- true
+    hosts start 1 -e RINGMASTER_READY_SECONDS=10 -- sh -c '
+        perl -MIO::Socket::INET -e "my \$s = IO::Socket::INET->new(Listen => 1, LocalPort => 7070) or die;
+            open my \$f, q(>), q(/tmp/ready); close \$f; sleep 60" &
+        while [ ! -e /tmp/ready ]; do sleep 0.1; done
+        exec train -- true'
+    check "all end" hosts wait "$SOON"
+    check "the master's code" equal "$(hosts code 1)" 65
+    check "it names the port" holds "$(hosts log 1)" '7070'
+    check "it names the variable" holds "$(hosts log 1)" 'RINGMASTER_PORT'
+    check "the other does not go on" lacks ' 0 ' " $(hosts code 2) "
+}
+
+a_folder_has_no_pictures() {
+    ring 1
+    mkdir "$(hosts opt 1)/input/data/train"
+    put inputdataconfig.json '{"train": {"TrainingInputMode": "File"}}'
+    start_all -- train --steps 1
+    says 66 /opt/ml/input/data/train
+}
+
+a_picture_is_cut_off() {
+    ring 1
+    folder=$(hosts opt 1)/input/data/train
+    hosts start 1 -- ringtrain prepare shapes /opt/ml/input/data/made --train 64 --validation 16
+    check "the set is made" hosts wait "$SOON" || return
+    mv "$(hosts opt 1)/input/data/made/train" "$folder"
+    victim=$(find "$folder" -name '*.jpg' | sort | head -n 1)
+    head -c 200 "$victim" >"$victim.part"
+    mv "$victim.part" "$victim"
+    start_all -- train --model resnet20 --epochs 1 --batch-size 8
+    says 66 "$(basename "$victim")"
+}
+
+CASES=${CASES:-resource_config_is_not_json resource_config_lacks_this_host
+    resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
+    hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
+    a_variable_is_unknown a_channel_is_a_pipe code_lies_on_s3 the_program_is_not_there
+    the_program_is_no_program the_command_is_unknown one_host_has_another_key a_key_is_required
+    a_port_is_busy a_folder_has_no_pictures a_picture_is_cut_off}
+run_cases
+finish

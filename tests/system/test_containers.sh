@@ -1,0 +1,74 @@
+#!/bin/sh
+# The image: what it adds to its base, what is and is not in it, and a selection of the system tests
+# on containers. FULL=1 runs all of them; REPEAT as in lib.sh.
+set -u
+
+system=$(cd "$(dirname "$0")" && pwd)
+top=$(cd "$system/../.." && pwd)
+
+if [ -z "${RINGMASTER_ENGINE:-}" ]; then
+    [ "$(id -u)" = 0 ] || docker version >/dev/null 2>&1 || { echo "skipped: no engine, not root"; exit 77; }
+    docker version >/dev/null 2>&1 || sh "$top/docker/packages.sh" install engine ||
+        { echo "skipped: no packages for an engine"; exit 77; }
+    code=0
+    RINGMASTER_ENGINE=own sh "$top/docker/engine.sh" sh "$0" || code=$?
+    [ "$code" -ne 69 ] || { echo "skipped: no engine"; exit 77; }
+    exit "$code"
+fi
+
+sh "$top/docker/base.sh" || { echo "skipped: no base image"; exit 77; }
+sh "$top/docker/build.sh" || exit 1
+image=${RINGMASTER_IMAGE:-ringmaster:latest}
+failed=0
+step() {
+    echo "-- $*"
+    "$@"
+    code=$?
+    [ "$code" -eq 0 ] || [ "$code" -eq 77 ] || failed=1
+}
+
+size() { docker image inspect --format '{{.Size}}' "$1"; }
+added=$((($(size "$image") - $(size debian:bookworm-slim)) / 1000000))
+echo "the image adds $added MB to its base"
+[ "$added" -lt 200 ] || { echo "FAILED: 200 MB are the most"; failed=1; }
+for foreign in ssh sshd python3 gcc; do
+    if docker run --rm --network none "$image" sh -c "command -v $foreign" >/dev/null; then
+        echo "FAILED: the image has $foreign"
+        failed=1
+    fi
+done
+said=$(docker run --rm --network none "$image" echo foreign commands run)
+[ "$said" = 'foreign commands run' ] || { echo "FAILED: a foreign command said '$said'"; failed=1; }
+
+# The job of docker/compose.yml, smaller: its code is the job's, for success and for a failure.
+compose() {
+    command -v docker-compose >/dev/null 2>&1 || { echo "no docker-compose"; return 0; }
+    file=$(mktemp --suffix=.yml "$top/build/compose.XXXXXX")
+    sed "s/--epochs 8/--steps 3/; $1" "$top/docker/compose.yml" >"$file"
+    timeout 120 docker-compose -p "ringmaster-test" -f "$file" up --abort-on-container-exit \
+        >"$file.log" 2>&1
+    code=$?
+    docker-compose -p "ringmaster-test" -f "$file" down >/dev/null 2>&1
+    [ "$code" -eq "$2" ] || { echo "FAILED: compose ended with $code, not $2"; tail -n 30 "$file.log"; }
+    rm -f "$file" "$file.log"
+    [ "$code" -eq "$2" ]
+}
+mkdir -p "$top/build"
+step compose '' 0
+step compose 's/--model resnet20/--model no-such-network/' 64
+
+export DRIVER=docker
+if [ -n "${FULL:-}" ]; then
+    step sh "$system/test_job.sh"
+    step sh "$system/test_bad_input.sh"
+    step sh "$system/test_sagemaker.sh"
+    for workload in sh mpi ringtrain; do
+        step env WORKLOAD="$workload" sh "$system/faults.sh"
+    done
+else
+    step env CASES='every_rank_knows_its_place ranks_meet_by_mpi' sh "$system/test_job.sh"
+    step env CASES='one_host_has_another_key a_port_is_busy' sh "$system/test_bad_input.sh"
+    step env WORKLOAD=mpi CASES='a_rank_exits_with_42 a_worker_is_killed the_master_is_killed
+        the_master_is_stopped a_worker_is_frozen' sh "$system/faults.sh"
+fi
+exit "$failed"

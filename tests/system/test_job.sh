@@ -1,0 +1,140 @@
+#!/bin/sh
+# Jobs of three hosts that go well: every rank runs with the right surroundings, its lines come out
+# of its own host whole and marked, all hosts leave with 0, together, and leave nothing behind.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+# Nothing on disk but what the job was asked for.
+left_behind() {
+    for host in $everyone; do
+        root=$RING/host-$host/root
+        # A repository in a folder that hosts have of their own is laid in there (host_init.sh).
+        [ "$DRIVER" = docker ] || find "$root/tmp" "$root/run" "$root/var/tmp" -mindepth 1 |
+            while IFS= read -r entry; do
+                case $root$top/ in
+                "$entry"/*) ;;
+                *) echo "$entry" ;;
+                esac
+            done
+        find "$root/opt/ml/output" "$root/opt/ml/model" -mindepth 1 ! -path '*/output/data'
+    done
+}
+
+all_well() {
+    all_end 60 0 $everyone || return
+    check "the hosts leave together" at_most "$(spread $everyone)" 6000
+    check "nothing is left running" equal "$(hosts left)" 0
+    check "no file is left behind" equal "$(left_behind)" ""
+}
+
+every_rank_knows_its_place() {
+    ring 3
+    start_all -- train -- sh -c 'echo "place $RANK $LOCAL_RANK $WORLD_SIZE $MASTER_ADDR" \
+        "$SM_CURRENT_HOST $SM_NUM_GPUS args:$#:$1"' program 'a "b" $c;d'
+    all_well || return
+    for host in 1 2 3; do
+        check "host $host prints its own rank, marked" holds "$(hosts log "$host")" \
+            "[algo-$host rank $((host - 1))] place $((host - 1)) 0 3 "
+        check "host $host has its own SM_CURRENT_HOST" holds "$(hosts log "$host")" " algo-$host "
+        check "arguments arrive as they were" holds "$(hosts log "$host")" 'args:1:a "b" $c;d'
+    done
+    check "others' lines stay with them" lacks "$(hosts log 2)" '[algo-3 rank'
+}
+
+two_ranks_a_host() {
+    ring 3
+    for host in $everyone; do
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' \
+            >"$(hosts opt "$host")/input/config/hyperparameters.json"
+    done
+    start_all -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE local $LOCAL_RANK"'
+    all_well || return
+    check "rank 3 is the second of algo-2" holds "$(hosts log 2)" \
+        '[algo-2 rank 3] rank 3 of 6 local 1'
+}
+
+ranks_meet_by_mpi() {
+    ring 3
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/"
+    start_all -- train -- "$share/probe_mpi" "$share" 1
+    all_well || return
+    check "rank 2 has joined" holds "$(hosts log 3)" '[algo-3 rank 2] rank 2 of 3 has joined'
+    # How long it took from the last rank's end to the last host's.
+    out=$(cut -d ' ' -f 2 "$share"/out-* | sort -n | tail -n 1)
+    gone=$(for host in $everyone; do hosts ended "$host"; done | sort -n | tail -n 1)
+    check "all hosts are gone soon after the last rank" at_most $((gone - out)) 6000
+}
+
+ringtrain_trains() {
+    [ -x "$RINGMASTER_BIN/ringtrain" ] || [ "$DRIVER" = docker ] || return 0
+    ring 3
+    start_all -- train --data synthetic --model resnet20 --batch-size 8 --steps 3 --report-every 1
+    # /opt/ml/model holds a model now.
+    all_end 120 0 $everyone || return
+    check "rank 0 reports" holds "$(hosts log 1)" '[algo-1 rank 0] train step=3 '
+    check "rank 0 evaluates" holds "$(hosts log 1)" '[algo-1 rank 0] eval epoch='
+    check "no other rank reports" lacks "$(hosts log 2)$(hosts log 3)" 'train step='
+    check "the master has the model" test -s "$(hosts opt 1)/model/model.safetensors"
+}
+
+lines_stay_whole_and_valid() {
+    ring 3
+    start_all -- train -- sh -c 'printf "one byte \203 of Latin 1\n"
+        head -c 30000 /dev/zero | tr "\0" x; echo
+        i=0; while [ $i -lt 2000 ]; do echo "line $i of two thousand"; i=$((i + 1)); done
+        printf "no end"'
+    all_well || return
+    for host in $everyone; do
+        log=$(hosts log "$host")
+        check "host $host prints valid UTF-8" utf8 "$host"
+        check "host $host keeps all lines" equal \
+            "$(echo "$log" | grep -c "^\[algo-$host rank $((host - 1))\] line [0-9]* of two thousand")" 2000
+        check "host $host keeps a long line" equal "$(echo "$log" | grep -c 'x\{30000\}$')" 1
+        check "host $host keeps a last line without end" holds "$log" '] no end'
+    done
+}
+utf8() { hosts log "$1" | iconv -f UTF-8 -t UTF-8 >/dev/null; }
+
+the_master_prints_all_if_asked() {
+    ring 3
+    start_all -e RINGMASTER_LOGS=master -- train -- sh -c 'echo "hello from $RANK"'
+    all_well || return
+    for host in 1 2 3; do
+        check "the master's log has rank $((host - 1))" holds "$(hosts log 1)" \
+            "[algo-$host rank $((host - 1))] hello from $((host - 1))"
+    done
+}
+
+ten_jobs_of_one_instant() {
+    for job in 1 2 3 4 5 6 7 8 9 10; do
+        ring 3
+        start_all -- train -- true
+        all_well || return
+    done
+    echo "  $job jobs"
+}
+
+one_host_alone() {
+    ring 1
+    rm "$(hosts opt 1)"/input/config/*
+    start_all -- train -- sh -c 'echo "alone $RANK of $WORLD_SIZE"'
+    all_well || return
+    check "it is rank 0 of 1" holds "$(hosts log 1)" 'alone 0 of 1'
+}
+
+hosts_named_by_a_variable() {
+    ring 3
+    for host in $everyone; do rm "$(hosts opt "$host")"/input/config/*; done
+    for host in $everyone; do
+        hosts start "$host" -e RINGMASTER_HOSTS=algo-1:2,algo-2,algo-3 -e "RINGMASTER_HOST=algo-$host" \
+            -- train -- sh -c 'echo "rank $RANK of $WORLD_SIZE"'
+    done
+    all_well || return
+    check "algo-1 has two slots" holds "$(hosts log 1)" '[algo-1 rank 1] rank 1 of 4'
+}
+
+CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
+    lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
+    one_host_alone hosts_named_by_a_variable}
+run_cases
+finish

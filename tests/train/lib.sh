@@ -1,0 +1,92 @@
+# What the tests of the trainer share: source it. Each test gets a folder of its own, $work, which is
+# removed at its end, and a small data set, $data.
+# shellcheck shell=sh disable=SC2034
+
+bin=${RINGMASTER_BIN:?names the folder of ringtrain}
+tools=$bin/../tests
+ringtrain=$bin/ringtrain
+work=$(mktemp -d)
+data=$work/shapes
+trap 'rm -rf "$work"' EXIT
+
+# One compute thread a rank: results then do not depend on the machine's cores.
+common="--model resnet20 --batch-size 8 --threads 1 --data-threads 1 --log metrics"
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+fail() {
+    echo "FAILED: $*" >&2
+    exit 1
+}
+
+# Open MPI unloads modules that have not freed all they had: such leaks have no name by which they
+# could be suppressed. One process alone is checked for leaks.
+without_leaks() {
+    ASAN_OPTIONS="${ASAN_OPTIONS:-}:detect_leaks=0"
+    export ASAN_OPTIONS
+}
+
+need_mpirun() {
+    command -v mpirun >/dev/null || skip "no mpirun"
+    "$ringtrain" version | grep -q 'MPI: Open MPI' || skip "this build has no MPI"
+    without_leaks
+}
+
+make_data() {
+    "$ringtrain" prepare shapes "$data" --train "${1:-160}" --validation "${2:-40}" --classes 4 \
+        --side 40 || fail "no data"
+}
+
+# ranks N COMMAND...: as N ranks on this machine.
+ranks() {
+    n=$1
+    shift
+    mpirun --allow-run-as-root --oversubscribe --bind-to none -np "$n" "$@" </dev/null
+}
+
+# Runs a command and leaves its exit code in $work/code.RANK: mpirun's own code is not to be relied
+# on, it has crashed while it cleaned up.
+# shellcheck disable=SC2016  # for the rank's own shell
+recorded='work=$1; shift; "$@"; code=$?; echo $code >"$work/code.$OMPI_COMM_WORLD_RANK"; exit $code'
+
+# codes WANTED: at least one rank has left its code, and all that have left this one.
+codes() {
+    cat "$work"/code.* >"$work/codes" 2>/dev/null || fail "no rank has ended by itself"
+    [ "$(sort -u "$work/codes")" = "$1" ] || {
+        cat "$work/out" "$work/err" >&2
+        fail "exit codes $(tr '\n' ' ' <"$work/codes"), not $1"
+    }
+    rm -f "$work"/code.*
+}
+
+# code WANTED COMMAND...: runs it, its output in $work/out and $work/err; checks the exit code.
+code() {
+    wanted=$1
+    shift
+    got=0
+    "$@" >"$work/out" 2>"$work/err" || got=$?
+    [ "$got" = "$wanted" ] || {
+        cat "$work/out" "$work/err" >&2
+        fail "exit code $got, not $wanted: $*"
+    }
+}
+
+# says WORDS: the last program's words on stderr hold them.
+says() {
+    grep -qF -e "$1" "$work/err" || {
+        cat "$work/err" >&2
+        fail "not said: $1"
+    }
+}
+
+same_weights() {
+    "$tools/weights_compare" "$@" || fail "other weights: $*"
+}
+
+# losses FILE: "STEP LOSS" lines of its training lines.
+losses() {
+    sed -n 's/^train step=\([0-9]*\) .*loss=\([^ ]*\) .*/\1 \2/p' "$1"
+}

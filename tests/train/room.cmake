@@ -1,0 +1,13 @@
+# The trainer as users start it, on small data: one process, and ranks under mpirun.
+add_executable(weights_compare ${CMAKE_CURRENT_LIST_DIR}/weights_compare.c)
+set_target_properties(weights_compare PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+target_link_libraries(weights_compare PRIVATE checkpoint m ringmaster_flags)
+
+file(GLOB train_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/test_*.sh)
+foreach(script IN LISTS train_tests)
+    get_filename_component(stem ${script} NAME_WE)
+    string(REPLACE "test_" "train_" name ${stem})
+    add_test(NAME ${name} COMMAND sh ${script})
+    set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT 300 RUN_SERIAL ON
+        SKIP_RETURN_CODE 77 ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
+endforeach()

@@ -1,0 +1,85 @@
+#!/bin/sh
+# Bad input: each a clear error with its documented code, at once.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data 48 16
+train="$ringtrain train $common --steps 2 --resume none --checkpoint-dir $work/c --model-dir $work/m"
+
+# refused CODE WORDS FLAGS...
+refused() {
+    wanted=$1 words=$2
+    shift 2
+    # shellcheck disable=SC2086  # a list
+    code "$wanted" timeout 60 $train "$@"
+    says "$words"
+}
+
+echo "flags"
+refused 64 "unknown flag --bach-size; did you mean --batch-size?" --bach-size 3
+refused 64 "--epochs" --epochs many
+refused 64 "--epochs needs a value" --epochs
+refused 64 "is none of resnet18" --data synthetic --model resnet19
+code 64 "$ringtrain" trian
+code 0 "$ringtrain" train --help
+grep -q -- --label-smoothing "$work/out" || fail "help without flags"
+grep -q ' 143 ' "$work/out" || fail "help without exit codes"
+
+echo "data"
+refused 66 "no training data"
+refused 66 "$work/none is not a folder" --data "$work/none"
+mkdir -p "$work/empty" "$work/classes/a" "$work/classes/b"
+refused 66 "$work/empty" --data "$work/empty"
+refused 66 "$work/classes" --data "$work/classes"
+refused 66 "batch" --data "$data" --batch-size 64
+cp -r "$data" "$work/cut"
+find "$work/cut/train" -name '*.jpg' | sort | while read -r file; do
+    head -c 300 "$file" >"$work/part" && cp "$work/part" "$file"
+done
+refused 66 "$work/cut/train" --data "$work/cut"
+
+mkdir -p "$work/latin/train"
+cp -r "$data/train/"* "$work/latin/train"
+mv "$work/latin/train/circle" "$work/latin/train/$(printf 'b\351')"
+refused 66 "not UTF-8" --data "$work/latin"
+
+echo "places to write to"
+: >"$work/file"
+refused 65 "--model-dir" --data "$data" --model-dir "$work/file"
+refused 65 "--checkpoint-dir" --data "$data" --checkpoint-dir "$work/file/below"
+
+echo "weights and checkpoints"
+refused 66 "--init" --data synthetic --init "$work/none.safetensors"
+printf 'garbage' >"$work/bad.safetensors"
+refused 66 "bad.safetensors" --data synthetic --init "$work/bad.safetensors"
+refused 66 "bad.safetensors" --data synthetic --resume "$work/bad.safetensors"
+code 66 "$ringtrain" eval --model-dir "$work/none" --data "$data"
+
+echo "a loss that is not finite"
+refused 65 "diverged" --data "$data" --lr 1e6 --lr-batch 0 --steps 100 --validation none
+
+# on_two A B: rank 0 on the data set A, rank 1 on B.
+on_two() {
+    # shellcheck disable=SC2016,SC2086  # for the ranks' own shells; a list
+    timeout 60 mpirun --allow-run-as-root --oversubscribe -np 2 sh -c "$recorded" - "$work" sh -c '
+        [ "$OMPI_COMM_WORLD_RANK" = 0 ] && SM_CHANNEL_TRAIN=$1 || SM_CHANNEL_TRAIN=$2
+        shift 2
+        export SM_CHANNEL_TRAIN
+        exec "$@"' - "$1" "$2" $train </dev/null >"$work/out" 2>"$work/err" || :
+    codes 66
+}
+
+if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
+    echo "two hosts with other files; one rank that fails"
+    without_leaks
+    cp -r "$data" "$work/second"
+    rm "$(find "$work/second/train" -name '*.jpg' | sort | head -n 1)"
+    on_two "$data/train" "$work/second/train"
+    says "the training data differs between hosts"
+    says "(rank 1)"
+    on_two "$data/train" "$work/nowhere"
+    says "nowhere is not a folder"
+fi
+
+echo "nothing was left behind that looks like a result"
+[ ! -e "$work/m/model.safetensors" ] || fail "published a model"

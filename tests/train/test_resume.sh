@@ -1,0 +1,54 @@
+#!/bin/sh
+# A run that was interrupted and resumed ends with the bits of one that was not.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data
+flags="$common --data $data --schedule constant --warmup-epochs 0.5 --momentum 0.9 --report-every 1"
+
+# train NAME FLAGS...
+train() {
+    name=$1
+    shift
+    # shellcheck disable=SC2086  # a list
+    "$ringtrain" train $flags --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@" \
+        >"$work/$name.out" 2>"$work/$name.err" || { cat "$work/$name.err"; fail "$name"; }
+}
+
+echo "one run of 46 steps; another in three parts, cut within an epoch and at its end"
+train whole --steps 46
+train parts --steps 13
+train parts --steps 40
+grep -q 'resumed from .*step-000000013' "$work/parts.err" || fail "did not resume"
+train parts --steps 46
+same_weights "$work/whole/step-000000046.safetensors" "$work/parts/step-000000046.safetensors" exact ""
+same_weights "$work/whole.model/model.safetensors" "$work/parts.model/model.safetensors" exact ""
+[ "$(tail -n 1 "$work/whole.out")" = "$(tail -n 1 "$work/parts.out")" ] || fail "other evaluation"
+
+echo "two checkpoints are kept; a damaged one is passed over"
+[ "$(find "$work/parts" -name '*.safetensors' | wc -l)" = 2 ] || fail "not two checkpoints"
+printf x | dd of="$work/parts/step-000000046.safetensors" bs=1 seek=5000 conv=notrunc 2>/dev/null
+train parts --steps 46
+grep -q 'resumed from .*step-000000040' "$work/parts.err" || fail "took the damaged checkpoint"
+same_weights "$work/whole/step-000000046.safetensors" "$work/parts/step-000000046.safetensors" exact ""
+
+echo "a finished run does nothing but evaluate again"
+train whole --steps 46
+grep -q 'steps are done already' "$work/whole.err" || fail "trained again"
+grep -q '^eval ' "$work/whole.out" || fail "no evaluation"
+
+echo "what differs is said; what cannot go on is refused"
+train whole --steps 47 --seed 9
+grep -q 'not bit for bit.*seed 9 (was 0)' "$work/whole.err" || fail "difference not said"
+# shellcheck disable=SC2086  # a list
+code 66 "$ringtrain" train $flags --model resnet32 --steps 50 --checkpoint-dir "$work/whole" \
+    --model-dir "$work/other"
+says "holds resnet20, this run trains resnet32"
+
+echo "the published model scores the same, by itself and as initial weights"
+code 0 "$ringtrain" eval --model-dir "$work/parts.model" --data "$data" --threads 1 --batch-size 8
+[ "$(tail -n 1 "$work/out")" = "$(tail -n 1 "$work/parts.out")" ] || fail "other score"
+# shellcheck disable=SC2086  # a list
+code 0 "$ringtrain" train $flags --steps 1 --lr 0 --resume none --checkpoint-dir "$work/init" \
+    --model-dir "$work/init.model" --init "$work/parts.model/model.safetensors" --weight-decay 0
+same_weights "$work/init.model/model.safetensors" "$work/parts.model/model.safetensors" exact fc.

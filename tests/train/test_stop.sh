@@ -1,0 +1,52 @@
+#!/bin/sh
+# SIGTERM to one rank of three: all of them stop after the same step, with a checkpoint from which
+# the run goes on as if nothing had been.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+need_mpirun
+make_data 480 40
+flags="$common --data $data --schedule constant --epochs 4 --report-every 1"
+
+# The process of ringtrain that is rank $1 of this test.
+rank_pid() {
+    for entry in /proc/[0-9]*; do
+        [ "$(cat "$entry/comm" 2>/dev/null)" = ringtrain ] &&
+            tr '\0' '\n' <"$entry/cmdline" 2>/dev/null | grep -qx "$work/stopped" &&
+            tr '\0' '\n' <"$entry/environ" 2>/dev/null | grep -qx "OMPI_COMM_WORLD_RANK=$1" &&
+            echo "${entry#/proc/}" && return
+    done
+}
+
+# wait_line FILE PATTERN: until it is there, at most 60 s.
+wait_line() {
+    timeout 60 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 "$2"' - "$1" "$2" ||
+        fail "never said: $2"
+}
+
+# shellcheck disable=SC2086  # a list
+train="$ringtrain train $flags --model-dir $work/model --checkpoint-dir $work/stopped"
+
+echo "stopped within the first epoch"
+: >"$work/out"
+# shellcheck disable=SC2086
+mpirun --allow-run-as-root --oversubscribe --bind-to none -np 3 sh -c "$recorded" - "$work" $train \
+    >"$work/out" 2>"$work/err" </dev/null &
+launcher=$!
+wait_line "$work/out" '^train step=3 '
+kill -TERM "$(rank_pid 1)"
+wait $launcher || :
+codes 143
+says "stopped as asked after step"
+steps=$(sed -n 's/.*stopped as asked after step \([0-9]*\).*/\1/p' "$work/err")
+[ -f "$work/stopped/step-$(printf %09d "$steps").safetensors" ] || fail "no checkpoint of step $steps"
+[ ! -e "$work/model/model.safetensors" ] || fail "published an unfinished model"
+
+echo "resumed to the end, as one run would have gone"
+# shellcheck disable=SC2086
+code 0 ranks 3 $train
+says "resumed from"
+# shellcheck disable=SC2086
+code 0 ranks 3 $ringtrain train $flags --model-dir "$work/whole.model" --checkpoint-dir "$work/whole"
+same_weights "$work/model/model.safetensors" "$work/whole.model/model.safetensors" exact fc.
+same_weights "$work/model/model.safetensors" "$work/whole.model/model.safetensors" exact conv1.

@@ -1,0 +1,212 @@
+#include "checkpoint/checkpoint.h"
+#include "common/file.h"
+#include "support/unit.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct error err;
+
+static const char *folder_of(const char *name) {
+    static char folder[600];
+    snprintf(folder, sizeof(folder), "%s/%s", unit_temp_dir(), name);
+    return folder;
+}
+
+static const char *path_of(const char *folder, const char *name) {
+    static char path[1400];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    return path;
+}
+
+static bool is_there(const char *path) {
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* One value, which is the step. */
+static void save(const char *folder, int64_t step) {
+    float value = (float)step;
+    const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
+    CU_ASSERT_EQUAL_FATAL(checkpoint_save(folder, step, &array, 1, "{\"a\":1}", NULL, &err), 0);
+}
+
+/* The step of the newest valid checkpoint, -1 for none; checks that its value is the step. */
+static int64_t find(const char *folder, struct buf *notes) {
+    cleanup_safetensors struct safetensors file = {0};
+    int64_t step = -1;
+    bool found = false;
+    float value = -1;
+    const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
+    CU_ASSERT_EQUAL_FATAL(checkpoint_find(folder, &file, &step, &found, notes, &err), 0);
+    if (!found)
+        return -1;
+    CU_ASSERT_STRING_EQUAL(safetensors_note(&file, CHECKPOINT_STATE), "{\"a\":1}");
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), 0);
+    CU_ASSERT_EQUAL(value, (float)step);
+    return step;
+}
+
+static void nothing_is_found_where_nothing_is(void) {
+    CU_ASSERT_EQUAL(find(folder_of("missing"), NULL), -1);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder_of("empty"), NULL), 0);
+    CU_ASSERT_EQUAL(find(folder_of("empty"), NULL), -1);
+}
+
+static void the_newest_two_are_kept(void) {
+    const char *folder = folder_of("two");
+    for (int64_t step = 10; step <= 50; step += 10)
+        save(folder, step);
+    CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000030.safetensors")));
+    CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000040.safetensors")));
+    CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000050.safetensors")));
+    CU_ASSERT_EQUAL(find(folder, NULL), 50);
+}
+
+static void a_damaged_one_falls_back_to_the_one_before(void) {
+    const char *folder = folder_of("damaged");
+    cleanup_buf struct buf bytes;
+    cleanup_buf struct buf notes;
+    buf_init(&bytes, 1 << 20);
+    buf_init(&notes, 1 << 16);
+    save(folder, 1);
+    save(folder, 2);
+    const char *newest = path_of(folder, "step-000000002.safetensors");
+    CU_ASSERT_EQUAL_FATAL(file_read(newest, &bytes, NULL), 0);
+    bytes.data[bytes.size - 1] ^= 1;
+    CU_ASSERT_EQUAL_FATAL(file_publish(newest, bytes.data, bytes.size, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(find(folder, &notes), 1);
+    ASSERT_CONTAINS(buf_text(&notes), "step-000000002.safetensors: w: does not match");
+    CU_ASSERT_EQUAL_FATAL(file_publish(newest, bytes.data, bytes.size / 2, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(find(folder, NULL), 1);
+    CU_ASSERT_EQUAL(checkpoint_open(newest, &(struct safetensors){0}, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+}
+
+static void what_an_interrupted_write_left_goes_and_the_rest_stays(void) {
+    const char *folder = folder_of("temp");
+    save(folder, 1);
+    const char *names[] = {"step-000000002.safetensors.AbC123", "step-2.safetensors", "notes.txt",
+                           "step-000000003.safetensors.backup"};
+    for (size_t i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL_FATAL(file_publish(path_of(folder, names[i]), "x", 1, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(find(folder, NULL), 1);
+    save(folder, 4);
+    CU_ASSERT_FALSE(is_there(path_of(folder, names[0])));
+    CU_ASSERT_TRUE(is_there(path_of(folder, names[1])));
+    CU_ASSERT_TRUE(is_there(path_of(folder, names[2])));
+}
+
+static void later_steps_of_another_run_are_left_alone(void) {
+    const char *folder = folder_of("later");
+    save(folder, 900);
+    for (int64_t step = 1; step <= 4; step++)
+        save(folder, step);
+    CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000900.safetensors")));
+    CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000004.safetensors")));
+    CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000003.safetensors")));
+    CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000002.safetensors")));
+}
+
+static void a_model_is_no_checkpoint(void) {
+    const char *folder = folder_of("model");
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder, NULL), 0);
+    const char *path = path_of(folder, "step-000000001.safetensors");
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, NULL, 0, NULL, 0, &err), 0);
+    CU_ASSERT_EQUAL(checkpoint_open(path, &(struct safetensors){0}, &err), -1);
+    ASSERT_CONTAINS(err.text, "not a checkpoint");
+}
+
+static void the_path_is_told(void) {
+    char path[CHECKPOINT_PATH_MAX];
+    const char *folder = folder_of("path");
+    CU_ASSERT_EQUAL(checkpoint_save(folder, 12, NULL, 0, "{}", path, &err), 0);
+    CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000012.safetensors"));
+    CU_ASSERT_EQUAL(checkpoint_save(folder, CHECKPOINT_STEP_MAX + 1LL, NULL, 0, "{}", path, &err),
+                    -1);
+}
+
+static int count_files(const char *folder) {
+    DIR *dir = opendir(folder);
+    int count = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+    for (const struct dirent *item = readdir(dir); item != NULL; item = readdir(dir))
+        count += item->d_name[0] != '.';
+    closedir(dir);
+    return count;
+}
+
+/* In a child, whose files may not grow: what a full disk looks like to a writer. */
+static void save_without_room(const char *folder) {
+    static float big[65536];
+    const struct array array = {
+        .name = "w", .type = ARRAY_F32, .rank = 1, .shape = {65536}, .data = big};
+    const struct rlimit small = {.rlim_cur = 1000, .rlim_max = 1000};
+    signal(SIGXFSZ, SIG_IGN);
+    if (setrlimit(RLIMIT_FSIZE, &small) != 0)
+        _exit(2);
+    int rc = checkpoint_save(folder, 2, &array, 1, "{}", NULL, &err);
+    _exit(rc == -1 && strstr(err.text, "step-000000002.safetensors") != NULL ? 0 : 1);
+}
+
+static void a_full_disk_is_an_error_and_costs_nothing(void) {
+    const char *folder = folder_of("full");
+    int status = -1;
+    save(folder, 1);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        save_without_room(folder);
+    CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+    CU_ASSERT_EQUAL(status, 0);
+    CU_ASSERT_EQUAL(find(folder, NULL), 1);
+    CU_ASSERT_EQUAL(count_files(folder), 1);
+}
+
+/* In a child, until it is killed: one checkpoint after the other. */
+static void save_for_ever(const char *folder, int64_t step) {
+    for (;; step++) {
+        float value = (float)step;
+        const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
+        if (checkpoint_save(folder, step, &array, 1, "{\"a\":1}", NULL, &err) != 0)
+            _exit(1);
+    }
+}
+
+static void a_kill_at_any_moment_leaves_a_valid_one(void) {
+    const char *folder = folder_of("killed");
+    int64_t step = 1;
+    save(folder, step);
+    for (int i = 0; i < 40; i++) {
+        int status = 0;
+        const struct timespec moment = {.tv_nsec = 200000L + i * 130000L};
+        fflush(NULL);
+        pid_t child = fork();
+        if (child == 0)
+            save_for_ever(folder, step + 1);
+        nanosleep(&moment, NULL);
+        kill(child, SIGKILL);
+        CU_ASSERT_EQUAL(waitpid(child, &status, 0), child);
+        CU_ASSERT_TRUE(WIFSIGNALED(status));
+        int64_t found = find(folder, NULL);
+        CU_ASSERT(found >= step);
+        step = found;
+    }
+    CU_ASSERT(step > 1);
+    save(folder, step + 1);
+    CU_ASSERT_EQUAL(count_files(folder), CHECKPOINT_KEEP); /* and no temporary file is left */
+}
+
+UNIT_MAIN("checkpoint.checkpoint", UNIT(nothing_is_found_where_nothing_is),
+          UNIT(the_newest_two_are_kept), UNIT(a_damaged_one_falls_back_to_the_one_before),
+          UNIT(what_an_interrupted_write_left_goes_and_the_rest_stays),
+          UNIT(later_steps_of_another_run_are_left_alone), UNIT(a_model_is_no_checkpoint),
+          UNIT(the_path_is_told), UNIT(a_full_disk_is_an_error_and_costs_nothing),
+          UNIT(a_kill_at_any_moment_leaves_a_valid_one))

@@ -1,0 +1,192 @@
+#include "checkpoint/safetensors.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct error err;
+
+/* A small file of ours, in memory. */
+static void make_file(struct buf *out) {
+    float weight[2 * 2 * 3 * 3];
+    uint8_t bytes[5] = {1, 2, 3, 4, 5};
+    int64_t count = 3;
+    for (int i = 0; i < 36; i++)
+        weight[i] = (float)i / 7;
+    const struct array arrays[] = {
+        {.name = "conv1.weight",
+         .type = ARRAY_F32,
+         .rank = 4,
+         .shape = {2, 2, 3, 3},
+         .data = weight,
+         .ohwi = true},
+        {.name = "n", .type = ARRAY_I64, .data = &count},
+        {.name = "b", .type = ARRAY_U8, .rank = 1, .shape = {5}, .data = bytes},
+    };
+    const struct safetensors_note note = {"state", "{\"step\": 5}"};
+    char path[600];
+    snprintf(path, sizeof(path), "%s/small.safetensors", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, arrays, 3, &note, 1, NULL), 0);
+    buf_init(out, 1 << 20);
+    CU_ASSERT_EQUAL_FATAL(file_read(path, out, NULL), 0);
+}
+
+/* Is this a whole file of ours? What a checkpoint asks. */
+static int accept(const void *bytes, size_t size) {
+    cleanup_safetensors struct safetensors file = {0};
+    if (safetensors_parse(&file, bytes, size, "test", &err) != 0)
+        return -1;
+    return safetensors_verify(&file, &err);
+}
+
+static void the_whole_file_is_accepted(void) {
+    cleanup_buf struct buf bytes;
+    make_file(&bytes);
+    CU_ASSERT_EQUAL(accept(bytes.data, bytes.size), 0);
+}
+
+static void every_flipped_bit_is_detected(void) {
+    cleanup_buf struct buf bytes;
+    make_file(&bytes);
+    int missed = 0;
+    for (size_t bit = 0; bit < bytes.size * 8; bit++) {
+        bytes.data[bit / 8] = (char)(bytes.data[bit / 8] ^ (1 << (bit % 8)));
+        missed += accept(bytes.data, bytes.size) == 0;
+        bytes.data[bit / 8] = (char)(bytes.data[bit / 8] ^ (1 << (bit % 8)));
+    }
+    CU_ASSERT_EQUAL(missed, 0);
+    CU_ASSERT_EQUAL(accept(bytes.data, bytes.size), 0);
+}
+
+static void every_truncation_is_detected(void) {
+    cleanup_buf struct buf bytes;
+    make_file(&bytes);
+    for (size_t size = 0; size < bytes.size; size++) {
+        void *part = malloc(size + 1); /* of its exact length, for the sanitizers */
+        CU_ASSERT_PTR_NOT_NULL_FATAL(part);
+        memcpy(part, bytes.data, size);
+        CU_ASSERT_EQUAL(accept(part, size), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        free(part);
+    }
+}
+
+static void more_bytes_at_the_end_are_detected(void) {
+    cleanup_buf struct buf bytes;
+    make_file(&bytes);
+    CU_ASSERT_EQUAL_FATAL(buf_add(&bytes, "x", 1, NULL), 0);
+    CU_ASSERT_EQUAL(accept(bytes.data, bytes.size), -1);
+}
+
+/* Parses HEADER with DATA bytes behind it. */
+static int parse_foreign(const char *header, size_t data, struct safetensors *file) {
+    static char bytes[4096]; /* the file in memory stays in use */
+    uint64_t length = strlen(header);
+    memset(bytes, 0, sizeof(bytes));
+    memcpy(bytes, &length, 8);
+    memcpy(bytes + 8, header, length);
+    return safetensors_parse(file, bytes, 8 + length + data, "foreign", &err);
+}
+
+static void expect_refused(const char *header, size_t data, const char *why) {
+    cleanup_safetensors struct safetensors file = {0};
+    CU_ASSERT_EQUAL(parse_foreign(header, data, &file), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, why);
+    ASSERT_CONTAINS(err.text, "foreign");
+}
+
+static void a_foreign_file_without_checksums_can_be_read(void) {
+    cleanup_safetensors struct safetensors file = {0};
+    float out[2] = {1, 1};
+    const struct array array = {
+        .name = "a", .type = ARRAY_F32, .rank = 1, .shape = {2}, .data = out};
+    CU_ASSERT_EQUAL_FATAL(
+        parse_foreign("{ \"a\": {\"dtype\": \"F32\", \"shape\": [2], \"data_offsets\": [0, 8]},"
+                      "\"__metadata__\": {\"format\": \"pt\"}}   ",
+                      8, &file),
+        0);
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), 0);
+    CU_ASSERT(out[0] == 0 && out[1] == 0);
+    CU_ASSERT_EQUAL(safetensors_verify(&file, &err), -1);
+    ASSERT_CONTAINS(err.text, "carries no checksum");
+}
+
+static void hostile_headers_are_refused(void) {
+    expect_refused("[]", 0, "not an object");
+    expect_refused("{", 0, "foreign");
+    expect_refused("{\"a\":{\"dtype\":\"F31\",\"shape\":[1],\"data_offsets\":[0,4]}}", 4,
+                   "a: unknown dtype");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[-1],\"data_offsets\":[0,4]}}", 4,
+                   "a: bad shape");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1.5],\"data_offsets\":[0,4]}}", 4,
+                   "a: bad shape");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[2],\"data_offsets\":[0,4]}}", 4,
+                   "do not agree");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 3,
+                   "outside of the file");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,0]}}", 4,
+                   "outside of the file");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[4,8]}}", 8,
+                   "overlap or gap");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]},"
+                   "\"b\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}",
+                   4, "overlap or gap");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[1],\"data_offsets\":[0,4]}}", 8,
+                   "belong to no tensor");
+    expect_refused("{\"a\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,4],"
+                   "\"data_offsets\":[0,4]}}",
+                   4, "do not agree");
+    expect_refused("{\"a\":3}", 0, "a: unknown dtype");
+    expect_refused("{\"__metadata__\":{\"k\":1}}", 0, "no string");
+    expect_refused("{\"__metadata__\":{\"crc32c\":\"0000\"}}", 0, "malformed checksum");
+    expect_refused("{\"__metadata__\":{\"crc32c\":\"deadbeef\"}}", 0, "does not match");
+}
+
+static void a_huge_header_length_costs_nothing(void) {
+    cleanup_safetensors struct safetensors file = {0};
+    const uint8_t bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
+    CU_ASSERT_EQUAL(safetensors_parse(&file, bytes, sizeof(bytes), "huge", &err), -1);
+    ASSERT_CONTAINS(err.text, "not a safetensors file");
+}
+
+static void reading_says_what_does_not_fit(void) {
+    cleanup_buf struct buf bytes;
+    cleanup_safetensors struct safetensors file = {0};
+    float out[36];
+    make_file(&bytes);
+    CU_ASSERT_EQUAL_FATAL(safetensors_parse(&file, bytes.data, bytes.size, "test", &err), 0);
+    struct array array = {
+        .name = "fc.weight", .type = ARRAY_F32, .rank = 1, .shape = {36}, .data = out};
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    ASSERT_CONTAINS(err.text, "fc.weight: there is no such tensor");
+    array.name = "conv1.weight";
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    ASSERT_CONTAINS(err.text, "conv1.weight: has another shape");
+    array.name = "n";
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    ASSERT_CONTAINS(err.text, "n: is I64, not F32");
+}
+
+static void a_damaged_tensor_is_found_when_it_is_read(void) {
+    cleanup_buf struct buf bytes;
+    cleanup_safetensors struct safetensors file = {0};
+    uint8_t out[5];
+    const struct array array = {
+        .name = "b", .type = ARRAY_U8, .rank = 1, .shape = {5}, .data = out};
+    make_file(&bytes);
+    bytes.data[bytes.size - 1] ^= 1;
+    CU_ASSERT_EQUAL_FATAL(safetensors_parse(&file, bytes.data, bytes.size, "test", &err), 0);
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    ASSERT_CONTAINS(err.text, "b: does not match its checksum");
+}
+
+UNIT_MAIN("checkpoint.safetensors_read", UNIT(the_whole_file_is_accepted),
+          UNIT(every_flipped_bit_is_detected), UNIT(every_truncation_is_detected),
+          UNIT(more_bytes_at_the_end_are_detected),
+          UNIT(a_foreign_file_without_checksums_can_be_read), UNIT(hostile_headers_are_refused),
+          UNIT(a_huge_header_length_costs_nothing), UNIT(reading_says_what_does_not_fit),
+          UNIT(a_damaged_tensor_is_found_when_it_is_read))

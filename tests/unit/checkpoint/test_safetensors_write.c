@@ -1,0 +1,105 @@
+#include "checkpoint/safetensors.h"
+#include "common/file.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char *path_of(const char *name) {
+    static char path[600];
+    snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), name);
+    return path;
+}
+
+static void the_file_has_the_published_form(void) {
+    float weight[4] = {1, 2, 3, 4};
+    int64_t count = 7;
+    const struct array arrays[] = {
+        {.name = "fc.weight", .type = ARRAY_F32, .rank = 2, .shape = {2, 2}, .data = weight},
+        {.name = "bn1.num_batches_tracked", .type = ARRAY_I64, .data = &count},
+    };
+    const char *path = path_of("form.safetensors");
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, arrays, 2, NULL, 0, NULL), 0);
+    cleanup_buf struct buf bytes;
+    buf_init(&bytes, 1 << 20);
+    CU_ASSERT_EQUAL_FATAL(file_read(path, &bytes, NULL), 0);
+    uint64_t length;
+    memcpy(&length, bytes.data, 8); /* little-endian, as every machine of ours */
+    CU_ASSERT_EQUAL(length % 8, 0);
+    CU_ASSERT_EQUAL(bytes.size, 8 + length + 16 + 8);
+    ASSERT_CONTAINS(bytes.data + 8, "\"fc.weight\":{\"dtype\":\"F32\",\"shape\":[2,2],"
+                                    "\"data_offsets\":[0,16]}");
+    ASSERT_CONTAINS(bytes.data + 8, "\"bn1.num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[],"
+                                    "\"data_offsets\":[16,24]}");
+    CU_ASSERT_EQUAL(memcmp(bytes.data + 8 + length, weight, 16), 0);
+    CU_ASSERT_EQUAL(memcmp(bytes.data + 8 + length + 16, &count, 8), 0);
+}
+
+static void ohwi_arrays_are_written_as_oihw(void) {
+    float in[2 * 3 * 1 * 2], out[2 * 3 * 1 * 2], expected[2 * 3 * 1 * 2];
+    for (int i = 0; i < 12; i++)
+        in[i] = (float)i;
+    array_ohwi_to_oihw(in, expected, 2, 3, 1, 2);
+    struct array array = {
+        .name = "w", .type = ARRAY_F32, .rank = 4, .shape = {2, 3, 1, 2}, .data = in, .ohwi = true};
+    const char *path = path_of("ohwi.safetensors");
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, NULL, 0, NULL), 0);
+    cleanup_safetensors struct safetensors file = {0};
+    CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, NULL), 0);
+    array.data = out;
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(in, out, sizeof(in)), 0);
+    array.ohwi = false;
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(expected, out, sizeof(in)), 0);
+}
+
+static void notes_of_any_text_come_back(void) {
+    const char *text = "{\"crc32c\":\"00000000\", \"x\": \"\\u00e9\n\"}"; /* looks like a header */
+    const struct safetensors_note note = {"state", text};
+    const char *path = path_of("note.safetensors");
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, NULL, 0, &note, 1, NULL), 0);
+    cleanup_safetensors struct safetensors file = {0};
+    CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(safetensors_note(&file, "state"), text);
+    CU_ASSERT_EQUAL(safetensors_verify(&file, NULL), 0);
+}
+
+static void expect_refused(const struct array *arrays, size_t count, const char *why) {
+    struct error err;
+    struct stat st;
+    const char *path = path_of("refused.safetensors");
+    CU_ASSERT_EQUAL(safetensors_write(path, arrays, count, NULL, 0, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
+    ASSERT_CONTAINS(err.text, why);
+    CU_ASSERT_NOT_EQUAL(stat(path, &st), 0);
+}
+
+static void what_cannot_be_written_is_refused(void) {
+    float value = 0;
+    struct array arrays[2] = {{.name = "a", .type = ARRAY_F32, .data = &value},
+                              {.name = "a", .type = ARRAY_F32, .data = &value}};
+    expect_refused(arrays, 2, "a: two tensors of this name");
+    arrays[0].name = "with \"quotes\"";
+    expect_refused(arrays, 1, "is no name of a tensor");
+    arrays[0].name = "__metadata__";
+    expect_refused(arrays, 1, "is no name of a tensor");
+    arrays[0].name = "a";
+    arrays[0].rank = 1;
+    arrays[0].shape[0] = -1;
+    expect_refused(arrays, 1, "a: impossible shape");
+    arrays[0].shape[0] = 1;
+    arrays[0].ohwi = true;
+    expect_refused(arrays, 1, "a: OHWI is for four axes");
+}
+
+static void a_folder_that_is_not_there_is_named(void) {
+    struct error err;
+    CU_ASSERT_EQUAL(safetensors_write(path_of("no/such.safetensors"), NULL, 0, NULL, 0, &err), -1);
+    ASSERT_CONTAINS(err.text, "no/such.safetensors");
+}
+
+UNIT_MAIN("checkpoint.safetensors_write", UNIT(the_file_has_the_published_form),
+          UNIT(ohwi_arrays_are_written_as_oihw), UNIT(notes_of_any_text_come_back),
+          UNIT(what_cannot_be_written_is_refused), UNIT(a_folder_that_is_not_there_is_named))

@@ -1,0 +1,49 @@
+#include "common/argv.h"
+#include "support/unit.h"
+
+#include <string.h>
+
+static void items_end_with_null(void) {
+    cleanup_argv struct argv a = {0};
+    for (int i = 0; i < 100; i++)
+        CU_ASSERT_EQUAL_FATAL(argv_printf(&a, NULL, "word %d", i), 0);
+    CU_ASSERT_EQUAL(a.count, 100);
+    CU_ASSERT_PTR_NULL(a.items[100]);
+    CU_ASSERT_STRING_EQUAL(a.items[99], "word 99");
+}
+
+static void add_all_takes_every_string_as_it_is(void) {
+    cleanup_argv struct argv a = {0};
+    const char *const words[] = {"$(id)", "a b", "", "'\"", NULL};
+    CU_ASSERT_EQUAL(argv_add_all(&a, words, NULL), 0);
+    CU_ASSERT_EQUAL(a.count, 4);
+    for (size_t i = 0; i < 4; i++)
+        CU_ASSERT_STRING_EQUAL(a.items[i], words[i]);
+}
+
+static void an_environment_holds_a_name_once(void) {
+    cleanup_argv struct argv a = {0};
+    argv_set_env(&a, "PATH", "/bin", NULL);
+    argv_set_env(&a, "PATHS", "x", NULL);
+    argv_set_env(&a, "PATH", "/usr/bin", NULL);
+    CU_ASSERT_EQUAL(a.count, 2);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&a, "PATH"), "/usr/bin");
+    argv_unset_env(&a, "PATH");
+    CU_ASSERT_PTR_NULL(argv_get_env(&a, "PATH"));
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&a, "PATHS"), "x");
+    CU_ASSERT_PTR_NULL(a.items[1]);
+    argv_unset_env(&a, "NEVER");
+}
+
+static void the_ceiling_is_an_error(void) {
+    cleanup_argv struct argv a = {0};
+    for (int i = 0; i < ARGV_MAX; i++)
+        CU_ASSERT_EQUAL_FATAL(argv_add(&a, "x", NULL), 0);
+    struct error err = {0};
+    CU_ASSERT_EQUAL(argv_add(&a, "x", &err), -1);
+    ASSERT_CONTAINS(err.text, "8192 arguments");
+    CU_ASSERT_EQUAL(a.count, ARGV_MAX);
+}
+
+UNIT_MAIN("common.argv", UNIT(items_end_with_null), UNIT(add_all_takes_every_string_as_it_is),
+          UNIT(an_environment_holds_a_name_once), UNIT(the_ceiling_is_an_error))

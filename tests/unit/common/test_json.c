@@ -1,0 +1,76 @@
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "support/unit.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int parse(const char *text, struct error *err) {
+    cleanup_json json_t *root = NULL;
+    return json_parse(text, strlen(text), "config.json", &root, err);
+}
+
+static void errors_name_file_line_and_column(void) {
+    struct error err = {0};
+    CU_ASSERT_EQUAL(parse("{\n \"a\": ]", &err), -1);
+    ASSERT_CONTAINS(err.text, "config.json:2:");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+}
+
+static void duplicates_nuls_and_trailing_text_are_refused(void) {
+    CU_ASSERT_EQUAL(parse("{\"a\":1,\"a\":2}", NULL), -1);
+    CU_ASSERT_EQUAL(parse("{\"a\":\"\\u0000\"}", NULL), -1);
+    CU_ASSERT_EQUAL(parse("{} x", NULL), -1);
+    CU_ASSERT_EQUAL(parse("", NULL), -1);
+    CU_ASSERT_EQUAL(parse("{\"a\":\"\\ud800\"}", NULL), -1);
+}
+
+static void depth_is_bounded_and_brackets_in_strings_do_not_count(void) {
+    char text[200];
+    memset(text, '[', JSON_DEPTH_MAX);
+    memset(text + JSON_DEPTH_MAX, ']', JSON_DEPTH_MAX);
+    text[2 * JSON_DEPTH_MAX] = '\0';
+    CU_ASSERT_EQUAL(parse(text, NULL), 0);
+    memset(text, '[', JSON_DEPTH_MAX + 1);
+    memset(text + JSON_DEPTH_MAX + 1, ']', JSON_DEPTH_MAX + 1);
+    text[2 * JSON_DEPTH_MAX + 2] = '\0';
+    struct error err = {0};
+    CU_ASSERT_EQUAL(parse(text, &err), -1);
+    ASSERT_CONTAINS(err.text, "nested deeper");
+    CU_ASSERT_EQUAL(parse("\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[\"", NULL), 0);
+}
+
+static void members_are_typed_and_null_counts_as_absent(void) {
+    static const char text[] = "{\"s\":\"x\",\"n\":7,\"b\":true,\"a\":[1],\"o\":{},\"z\":null}";
+    cleanup_json json_t *root = NULL;
+    CU_ASSERT_EQUAL_FATAL(json_parse(text, strlen(text), "f", &root, NULL), 0);
+    const char *string = "default";
+    CU_ASSERT(json_member_string(root, "f", "s", &string, NULL) == 0 && strcmp(string, "x") == 0);
+    CU_ASSERT_EQUAL(json_member_string(root, "f", "z", &string, NULL), 0);
+    CU_ASSERT_EQUAL(json_member_string(root, "f", "missing", &string, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(string, "x");
+    int64_t number = 0;
+    CU_ASSERT(json_member_int(root, "f", "n", &number, NULL) == 0 && number == 7);
+    bool truth = false;
+    CU_ASSERT(json_member_bool(root, "f", "b", &truth, NULL) == 0 && truth);
+    json_t *value = NULL;
+    CU_ASSERT(json_member_array(root, "f", "a", &value, NULL) == 0 && json_array_size(value) == 1);
+    CU_ASSERT(json_member_object(root, "f", "z", &value, NULL) == 0 && value == NULL);
+    CU_ASSERT(json_member_object(root, "f", "o", &value, NULL) == 0 && value != NULL);
+    struct error err = {0};
+    CU_ASSERT_EQUAL(json_member_int(root, "f", "s", &number, &err), -1);
+    ASSERT_CONTAINS(err.text, "f: \"s\" is a string, not a whole number");
+}
+
+static void a_missing_file_says_enoent(void) {
+    cleanup_json json_t *root = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(json_read_file("/no/such/file.json", &root, &err), -1);
+    CU_ASSERT_EQUAL(err.os_errno, ENOENT);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+}
+
+UNIT_MAIN("common.json", UNIT(errors_name_file_line_and_column),
+          UNIT(duplicates_nuls_and_trailing_text_are_refused),
+          UNIT(depth_is_bounded_and_brackets_in_strings_do_not_count),
+          UNIT(members_are_typed_and_null_counts_as_absent), UNIT(a_missing_file_says_enoent))

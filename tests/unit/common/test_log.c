@@ -1,0 +1,67 @@
+#include "common/log.h"
+#include "common/redact.h"
+#include "support/unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static char caught[65536];
+
+/* Runs WRITE with stderr led into a pipe and keeps what came. */
+static void catch_stderr(void (*write_lines)(void)) {
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    int saved = dup(STDERR_FILENO);
+    dup2(ends[1], STDERR_FILENO);
+    write_lines();
+    dup2(saved, STDERR_FILENO);
+    close(saved);
+    close(ends[1]);
+    ssize_t got = read(ends[0], caught, sizeof(caught) - 1);
+    caught[got > 0 ? got : 0] = '\0';
+    close(ends[0]);
+}
+
+static void write_one(void) {
+    log_set_who("algo-2");
+    errno = ENOENT;
+    log_info("joined %s", "algo-1");
+    CU_ASSERT_EQUAL(errno, ENOENT);
+    log_debug("not shown");
+}
+
+static void a_line_holds_time_level_who_and_text(void) {
+    catch_stderr(write_one);
+    ASSERT_CONTAINS(caught, "Z info    algo-2: joined algo-1\n");
+    CU_ASSERT_PTR_NULL(strstr(caught, "not shown"));
+    CU_ASSERT_EQUAL(caught[4], '-');
+}
+
+static void write_secret(void) {
+    redact_add("s3cr3t-value", NULL);
+    log_warning("key is s3cr3t-value\nsecond \x83");
+    redact_done();
+}
+
+static void secrets_line_ends_and_bad_bytes_do_not_pass(void) {
+    catch_stderr(write_secret);
+    ASSERT_CONTAINS(caught, "key is ***?second \xef\xbf\xbd\n");
+}
+
+static void write_long(void) {
+    char text[2 * LOG_LINE_MAX];
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    log_error("%s", text);
+}
+
+static void long_lines_are_cut(void) {
+    catch_stderr(write_long);
+    CU_ASSERT(strlen(caught) < LOG_LINE_MAX + 100);
+    CU_ASSERT_EQUAL(caught[strlen(caught) - 1], '\n');
+}
+
+UNIT_MAIN("common.log", UNIT(a_line_holds_time_level_who_and_text),
+          UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(long_lines_are_cut))

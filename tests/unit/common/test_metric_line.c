@@ -1,0 +1,56 @@
+#include "common/metric_line.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <regex.h>
+
+static const struct metric_field train_fields[] = {
+    {"step", 20}, {"epoch", 1.5}, {"loss", 2.30251}, {"lr", 1e-5}, {"images_per_second", 812.5}};
+static const struct metric_field eval_fields[] = {
+    {"epoch", 1}, {"top1", 0.9125}, {"top5", 1}, {"loss", 0.3}, {"images", 400}};
+
+static void fields_are_key_value_with_one_blank_between(void) {
+    cleanup_buf struct buf out;
+    buf_init(&out, 1000);
+    CU_ASSERT_EQUAL(metric_line_format(&out, "train", train_fields, 5, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out),
+                           "train step=20 epoch=1.5 loss=2.30251 lr=1e-05 images_per_second=812.5");
+}
+
+static void values_that_are_not_finite_have_names(void) {
+    static const struct metric_field fields[] = {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}};
+    cleanup_buf struct buf out;
+    buf_init(&out, 1000);
+    metric_line_format(&out, "train", fields, 3, NULL);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "train a=nan b=inf c=-inf");
+}
+
+static void every_definition_finds_its_value_in_a_line(void) {
+    cleanup_buf struct buf out;
+    buf_init(&out, 1000);
+    metric_line_format(&out, "train", train_fields, 5, NULL);
+    buf_add_text(&out, "\n", NULL);
+    metric_line_format(&out, "eval", eval_fields, 5, NULL);
+    size_t count = 0;
+    const struct metric_definition *definitions = metric_line_definitions(&count);
+    CU_ASSERT_EQUAL(count, 6);
+    for (size_t i = 0; i < count; i++) {
+        /* POSIX has no (?:...); the group's place does not matter to the match. */
+        char posix[256];
+        size_t length = 0;
+        for (const char *p = definitions[i].regex; *p != '\0'; p++) {
+            posix[length++] = *p;
+            if (p[0] == '(' && p[1] == '?')
+                p += 2;
+        }
+        posix[length] = '\0';
+        regex_t compiled;
+        CU_ASSERT_EQUAL_FATAL(regcomp(&compiled, posix, REG_EXTENDED | REG_NEWLINE), 0);
+        CU_ASSERT_EQUAL(regexec(&compiled, buf_text(&out), 0, NULL, 0), 0);
+        regfree(&compiled);
+    }
+}
+
+UNIT_MAIN("common.metric_line", UNIT(fields_are_key_value_with_one_blank_between),
+          UNIT(values_that_are_not_finite_have_names),
+          UNIT(every_definition_finds_its_value_in_a_line))

@@ -1,0 +1,91 @@
+#include "common/str.h"
+#include "support/unit.h"
+
+#include <string.h>
+
+static void whole_numbers_are_whole_strings(void) {
+    int64_t value = 0;
+    CU_ASSERT_EQUAL(str_parse_int("42", 0, 100, &value, NULL), 0);
+    CU_ASSERT_EQUAL(value, 42);
+    CU_ASSERT_EQUAL(str_parse_int("-7", -10, 100, &value, NULL), 0);
+    CU_ASSERT_EQUAL(value, -7);
+    static const char *const bad[] = {
+        "", " 1", "1 ", "+1", "0x10", "1.0", "-", "--1", "101", "99999999999999999999", "1e3"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct error err = {0};
+        CU_ASSERT_EQUAL(str_parse_int(bad[i], 0, 100, &value, &err), -1);
+        ASSERT_CONTAINS(err.text, bad[i]);
+        CU_ASSERT_EQUAL(value, -7);
+    }
+}
+
+static void numbers_are_decimal_and_finite(void) {
+    double value = 0;
+    CU_ASSERT_EQUAL(str_parse_double("1e-5", 0, 1, &value, NULL), 0);
+    CU_ASSERT_EQUAL(value, 1e-5);
+    CU_ASSERT_EQUAL(str_parse_double(".5", 0, 1, &value, NULL), 0);
+    CU_ASSERT_EQUAL(value, 0.5);
+    static const char *const bad[] = {"", ".", "nan", "inf", "1e400", "0x1p3", "1e", "1 ", "2"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        CU_ASSERT_EQUAL(str_parse_double(bad[i], 0, 1, &value, NULL), -1);
+}
+
+static void truth_has_six_spellings(void) {
+    bool value = false;
+    CU_ASSERT(str_parse_bool("True", &value, NULL) == 0 && value);
+    CU_ASSERT(str_parse_bool("0", &value, NULL) == 0 && !value);
+    CU_ASSERT(str_parse_bool("true", &value, NULL) == 0 && value);
+    CU_ASSERT(str_parse_bool("False", &value, NULL) == 0 && !value);
+    CU_ASSERT_EQUAL(str_parse_bool("yes", &value, NULL), -1);
+    CU_ASSERT_EQUAL(str_parse_bool("TRUE", &value, NULL), -1);
+}
+
+static void natural_order_counts_digits_by_value(void) {
+    CU_ASSERT(str_compare_natural("algo-2", "algo-10") < 0);
+    CU_ASSERT(str_compare_natural("algo-2-plf6b", "algo-10-plf6b") < 0);
+    CU_ASSERT(str_compare_natural("algo-1", "algo-1") == 0);
+    CU_ASSERT(str_compare_natural("algo-01", "algo-1") != 0);
+    CU_ASSERT(str_compare_natural("algo-01", "algo-2") < 0);
+    CU_ASSERT(str_compare_natural("a", "b") < 0);
+    CU_ASSERT(str_compare_natural("a", "a1") < 0);
+    CU_ASSERT(str_compare_natural("a99999999999999999999999", "a99999999999999999999998") > 0);
+}
+
+static void bytes_that_are_not_utf8_are_replaced(void) {
+    cleanup_buf struct buf out;
+    buf_init(&out, 1000);
+    static const char in[] =
+        "a\x83z \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 \xed\xa0\x80 \xc0\x80\t\r";
+    CU_ASSERT_EQUAL(str_add_utf8(&out, in, sizeof(in) - 1, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out),
+                           "a\xef\xbf\xbdz \xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80 "
+                           "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd \xef\xbf\xbd\xef\xbf\xbd\t?");
+}
+
+static void a_sequence_cut_at_the_end_is_replaced(void) {
+    cleanup_buf struct buf out;
+    buf_init(&out, 100);
+    CU_ASSERT_EQUAL(str_add_utf8(&out, "\xe2\x82", 2, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "\xef\xbf\xbd\xef\xbf\xbd");
+}
+
+static void prefixes_cut_no_character(void) {
+    static const char text[] = "ab\xe2\x82\xac";
+    CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 5), 5);
+    CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 4), 2);
+    CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 3), 2);
+    CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 2), 2);
+    CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 0), 0);
+}
+
+static void the_hash_has_its_published_values(void) {
+    /* FNV-1a 64 test vectors: "" and "a" and "foobar" */
+    CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "", 0), UINT64_C(0xcbf29ce484222325));
+    CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "a", 1), UINT64_C(0xaf63dc4c8601ec8c));
+    CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "foobar", 6), UINT64_C(0x85944171f73967e8));
+}
+
+UNIT_MAIN("common.str", UNIT(whole_numbers_are_whole_strings), UNIT(numbers_are_decimal_and_finite),
+          UNIT(truth_has_six_spellings), UNIT(natural_order_counts_digits_by_value),
+          UNIT(bytes_that_are_not_utf8_are_replaced), UNIT(a_sequence_cut_at_the_end_is_replaced),
+          UNIT(prefixes_cut_no_character), UNIT(the_hash_has_its_published_values))

@@ -1,0 +1,83 @@
+#include "support/loop_data.h"
+#include "support/unit.h"
+
+enum { COUNT = 101, CHANNELS = 19, ROWS = 5 };
+
+typedef void check_fn(const struct loops *loops, enum elem elem);
+
+static void for_each(check_fn *check) {
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
+        check(*loops, ELEM_F32);
+        check(*loops, ELEM_BF16);
+    }
+}
+
+static void check_add(const struct loops *loops, enum elem elem) {
+    void *a = loop_values(COUNT, elem, 0, 1), *b = loop_values(COUNT, elem, 0, 2);
+    void *y = loop_values(COUNT, elem, 0, 3);
+    for (int form = 0; form < 4; form++) {
+        bool relu = form & 1, sum = form & 2;
+        loops->add(a, sum ? b : NULL, elem, relu, y, 0, 37);
+        loops->add(a, sum ? b : NULL, elem, relu, y, 37, COUNT);
+        for (size_t i = 0; i < COUNT; i++) {
+            double value = (double)loop_get(a, i, elem);
+            value += sum ? (double)loop_get(b, i, elem) : 0;
+            value = relu && value < 0 ? 0 : value;
+            CU_ASSERT(loop_near(loop_get(y, i, elem), value, elem, 1));
+        }
+    }
+    free(a);
+    free(b);
+    free(y);
+}
+
+static void add_sums_and_rectifies(void) {
+    for_each(check_add);
+}
+
+static void check_relu_grad(const struct loops *loops, enum elem elem) {
+    void *dy = loop_values(COUNT, elem, 0, 1), *y = loop_values(COUNT, elem, 0, 2);
+    void *dx = loop_values(COUNT, elem, 0, 3);
+    loop_put(y, 4, elem, 0);
+    loops->relu_grad(dy, y, elem, dx, 0, COUNT);
+    for (size_t i = 0; i < COUNT; i++) {
+        float expected = loop_get(y, i, elem) > 0 ? loop_get(dy, i, elem) : 0;
+        CU_ASSERT_EQUAL(loop_get(dx, i, elem), expected);
+    }
+    free(dy);
+    free(y);
+    free(dx);
+}
+
+static void relu_grad_passes_where_the_result_was_positive(void) {
+    for_each(check_relu_grad);
+}
+
+static void check_rows(const struct loops *loops, enum elem elem) {
+    void *x = loop_values(ROWS * CHANNELS, elem, 0, 1), *y = loop_values(CHANNELS, elem, 0, 2);
+    loops->sum_rows(x, elem, CHANNELS, ROWS, 0.2F, y);
+    for (size_t c = 0; c < CHANNELS; c++) {
+        double sum = 0;
+        for (size_t row = 0; row < ROWS; row++)
+            sum += (double)loop_get(x, row * CHANNELS + c, elem);
+        CU_ASSERT(loop_near(loop_get(y, c, elem), sum * 0.2, elem, ROWS));
+    }
+    float columns[CHANNELS];
+    loops->sum_columns(x, elem, CHANNELS, ROWS, columns);
+    for (size_t c = 0; c < CHANNELS; c++)
+        CU_ASSERT(loop_near(loop_get(y, c, elem), 0.2 * (double)columns[c], elem, ROWS));
+    loops->spread_row(y, elem, CHANNELS, ROWS, 0.5F, x);
+    for (size_t at = 0; at < ROWS * CHANNELS; at++) {
+        double expected = 0.5 * (double)loop_get(y, at % CHANNELS, elem);
+        CU_ASSERT(loop_near(loop_get(x, at, elem), expected, elem, 1));
+    }
+    free(x);
+    free(y);
+}
+
+static void rows_are_summed_and_spread(void) {
+    for_each(check_rows);
+}
+
+UNIT_MAIN("cpu.loop_elementwise", UNIT(add_sums_and_rectifies),
+          UNIT(relu_grad_passes_where_the_result_was_positive), UNIT(rows_are_summed_and_spread))

@@ -1,0 +1,114 @@
+#include "support/loop_data.h"
+#include "support/unit.h"
+
+struct shape_case {
+    size_t images, height, width, in, out, kernel, stride, pad;
+};
+
+/* Groups of one to four panels, windows that leave the image, odd counts of pixels, and more pixels
+ * than a block of the kernel holds. */
+static const struct shape_case shapes[] = {
+    {1, 1, 1, 16, 16, 1, 1, 0},    {1, 3, 5, 32, 16, 3, 1, 1},   {2, 7, 6, 48, 32, 3, 2, 1},
+    {1, 5, 5, 80, 48, 1, 2, 0},    {3, 15, 14, 64, 16, 1, 1, 0}, {1, 9, 9, 16, 16, 5, 2, 2},
+    {2, 20, 17, 144, 16, 3, 1, 1},
+};
+enum { CASES = sizeof(shapes) / sizeof(shapes[0]) };
+
+static struct weight_part part_of(const struct shape_case *s, enum elem elem) {
+    struct weight_part part = {.elem = elem,
+                               .height = s->height,
+                               .width = s->width,
+                               .in = s->in,
+                               .out_height = (s->height + 2 * s->pad - s->kernel) / s->stride + 1,
+                               .out_width = (s->width + 2 * s->pad - s->kernel) / s->stride + 1,
+                               .out = s->out,
+                               .kernel = s->kernel,
+                               .taps = s->kernel * s->kernel,
+                               .stride = s->stride,
+                               .pad = s->pad};
+    part.pixel_end = s->images * part.out_height * part.out_width;
+    part.unit_end = part.taps * weight_groups(s->in);
+    return part;
+}
+
+/* Adds into SUM[out][tap][in] what one output pixel gives. */
+static void add_pixel(const struct weight_part *p, size_t pixel, double *sum) {
+    size_t j = pixel % p->out_width, i = pixel / p->out_width % p->out_height;
+    size_t image = pixel / p->out_width / p->out_height;
+    for (size_t tap = 0; tap < p->taps; tap++) {
+        size_t row = i * p->stride + tap / p->kernel, column = j * p->stride + tap % p->kernel;
+        if (row < p->pad || row - p->pad >= p->height || column < p->pad ||
+            column - p->pad >= p->width)
+            continue;
+        size_t at = (image * p->height + row - p->pad) * p->width + column - p->pad;
+        for (size_t o = 0; o < p->out; o++)
+            for (size_t c = 0; c < p->in; c++)
+                sum[(o * p->taps + tap) * p->in + c] +=
+                    (double)loop_get(p->dy, pixel * p->out + o, p->elem) *
+                    (double)loop_get(p->x, at * p->in + c, p->elem);
+    }
+}
+
+static void check_case(const struct loops *loops, const struct shape_case *s, enum elem elem) {
+    struct weight_part part = part_of(s, elem);
+    size_t count = part.out * part.taps * part.in;
+    CU_ASSERT_FATAL(loops->weight_supported(&part));
+    void *x = loop_values(s->images * s->height * s->width * s->in, elem, 0, 1);
+    void *dy = loop_values(part.pixel_end * part.out, elem, 0, 2);
+    float *dw = loop_values(count, ELEM_F32, 5, 3);
+    void *scratch = loop_values(loops->weight_scratch(&part), ELEM_F32, 0, 4);
+    double *sum = calloc(count, sizeof(double));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
+    part.x = x;
+    part.dy = dy;
+    part.dw = dw;
+    part.scratch = scratch;
+    for (size_t pixel = 0; pixel < part.pixel_end; pixel++)
+        add_pixel(&part, pixel, sum);
+    struct weight_part half = part;
+    half.unit_end = part.unit_end / 2;
+    loops->weight_run(&half);
+    half.unit_begin = half.unit_end;
+    half.unit_end = part.unit_end;
+    loops->weight_run(&half);
+    for (size_t i = 0; i < count; i++)
+        CU_ASSERT(loop_near(dw[i], sum[i], ELEM_F32, (double)part.pixel_end));
+    free(x);
+    free(dy);
+    free(dw);
+    free(scratch);
+    free(sum);
+}
+
+static bool check_elem(enum elem elem) {
+    struct weight_part part = part_of(&shapes[0], elem);
+    bool any = false;
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
+        if (!(*loops)->weight_supported(&part))
+            continue;
+        any = true;
+        for (size_t i = 0; i < CASES; i++)
+            check_case(*loops, &shapes[i], elem);
+    }
+    return any;
+}
+
+static void sums_over_pixels_are_those_of_plain_loops(void) {
+    bool wide = check_elem(ELEM_F32), half = check_elem(ELEM_BF16);
+    if (!wide && !half)
+        unit_skip("this processor has no AVX-512");
+}
+
+static void other_shapes_are_left_to_onednn(void) {
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
+        struct weight_part part = part_of(&shapes[0], ELEM_F32);
+        part.in = 3;
+        CU_ASSERT_FALSE((*loops)->weight_supported(&part));
+        part.in = 16;
+        part.out = 20;
+        CU_ASSERT_FALSE((*loops)->weight_supported(&part));
+    }
+}
+
+UNIT_MAIN("cpu.loop_weight", UNIT(sums_over_pixels_are_those_of_plain_loops),
+          UNIT(other_shapes_are_left_to_onednn))

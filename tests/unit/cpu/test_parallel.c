@@ -1,0 +1,56 @@
+#include "cpu/parallel.h"
+#include "support/unit.h"
+
+enum { THREADS = 3, TOTAL = 100 };
+
+static int touched[TOTAL];
+
+static void touch(void *context, struct share share) {
+    size_t begin, end, grain = *(size_t *)context;
+    share_range(share, TOTAL, grain, &begin, &end);
+    CU_ASSERT(begin % grain == 0 || begin == TOTAL);
+    for (size_t i = begin; i < end; i++)
+        touched[i]++;
+}
+
+static void shares_cover_everything_once(void) {
+    static const size_t grains[] = {1, 7, 64, 1000};
+    for (size_t g = 0; g < sizeof(grains) / sizeof(grains[0]); g++) {
+        for (size_t i = 0; i < TOTAL; i++)
+            touched[i] = 0;
+        size_t grain = grains[g];
+        for (int index = 0; index < THREADS; index++)
+            touch(&grain, (struct share){.index = index, .count = THREADS});
+        for (size_t i = 0; i < TOTAL; i++)
+            CU_ASSERT_EQUAL(touched[i], 1);
+    }
+}
+
+static int seen[THREADS];
+
+static void mark(void *context, struct share share) {
+    (void)context;
+    CU_ASSERT_EQUAL(share.count, THREADS);
+    seen[share.index]++;
+}
+
+static void work_runs_once_on_each_thread(void) {
+    parallel_run(THREADS, mark, NULL);
+    for (int i = 0; i < THREADS; i++)
+        CU_ASSERT_EQUAL(seen[i], 1);
+}
+
+static void blocks_go_from_the_end_to_the_begin(void) {
+    size_t begin = 3, end = 20, block = 0, covered = 0, last = 20;
+    for (; block_backwards(begin, 8, &block, &end); end = block) {
+        CU_ASSERT_EQUAL(end, last);
+        CU_ASSERT(end - block <= 8);
+        covered += end - block;
+        last = block;
+    }
+    CU_ASSERT_EQUAL(covered, 17);
+    CU_ASSERT_EQUAL(last, 3);
+}
+
+UNIT_MAIN("cpu.parallel", UNIT(shares_cover_everything_once), UNIT(work_runs_once_on_each_thread),
+          UNIT(blocks_go_from_the_end_to_the_begin))

@@ -1,0 +1,28 @@
+/* Small COCO files for tests. */
+#ifndef TESTS_UNIT_DATA_COCO_FILES_H
+#define TESTS_UNIT_DATA_COCO_FILES_H
+
+#include "support/unit.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+/* Writes TEXT to NAME in the test's folder; the path is valid until the next call but one. */
+static inline const char *write_text(const char *name, const char *text) {
+    static char paths[2][PATH_MAX];
+    static int turn;
+    char *path = paths[turn++ % 2];
+    snprintf(path, PATH_MAX, "%s/%s", unit_temp_dir(), name);
+    FILE *out = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    fputs(text, out);
+    CU_ASSERT_EQUAL_FATAL(fclose(out), 0);
+    return path;
+}
+
+#define TWO_IMAGES                                                                                 \
+    "\"images\":[{\"id\":9,\"file_name\":\"nine.jpg\",\"width\":20,\"height\":10},"                \
+    "{\"id\":4,\"file_name\":\"fo\\u0075r.jpg\",\"width\":10,\"height\":10}]"
+#define TWO_CATEGORIES "\"categories\":[{\"id\":90,\"name\":\"dog\"},{\"id\":3,\"name\":\"cat\"}]"
+
+#endif

@@ -1,0 +1,183 @@
+/* Real jobs for tests: a supervisor in a process of its own, with its shims and agents (the test
+ * program itself, started anew), its own base folder and output, on this machine's loopback.
+ *
+ *     struct stage_host h;
+ *     stage_start(&h, "alone", NULL, (const char *[]){"--", "sh", "-c", "exit 3", NULL});
+ *     CU_ASSERT_EQUAL(stage_end(&h, 20), 3);
+ *     STAGE_MAIN("entrypoint.x", UNIT(...)) */
+#ifndef TESTS_UNIT_ENTRYPOINT_STAGE_H
+#define TESTS_UNIT_ENTRYPOINT_STAGE_H
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "entrypoint/agent.h"
+#include "entrypoint/job.h"
+#include "entrypoint/local.h"
+#include "entrypoint/master.h"
+#include "entrypoint/rank.h"
+#include "entrypoint/worker.h"
+#include "support/unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { STAGE_PATH_SIZE = 512, STAGE_OUTPUT_MAX = 256 * 1024, STAGE_CHECK = 1 };
+
+struct stage_host {
+    pid_t pid;
+    char base[STAGE_PATH_SIZE];
+    char output[STAGE_PATH_SIZE + 8];
+    char text[STAGE_OUTPUT_MAX]; /* of stage_output and stage_failure */
+};
+
+static inline int stage_serve(char *const *environment, const char *const *words, bool check) {
+    struct job job = {0};
+    struct error err = {0};
+    int code = -1;
+    if (job_read(words, environment, &job, &err) != 0) {
+        log_error("%s", err.text);
+        job_done(&job);
+        return err.code;
+    }
+    log_set_who(job.cluster.hosts[job.cluster.self].name.text);
+    const struct supervisor_options options = {
+        .job = &job, .environment = environment, .check = check};
+    int result = cluster_is_master(&job.cluster) ? master_run(&options, &code, &err)
+                                                 : worker_run(&options, &code, &err);
+    if (result != 0) {
+        log_error("%s", err.text);
+        code = err.code;
+    }
+    job_done(&job);
+    return code;
+}
+
+/* The first of a job's ports, which no test program running at the same time has. */
+static inline uint16_t stage_port(void) {
+    static unsigned port;
+    if (port == 0)
+        port = 20000 + (unsigned)getpid() % 100 * 120;
+    return (uint16_t)port;
+}
+
+/* SETTINGS are NAME=VALUE, NULL at the end, or NULL; WORDS are those behind `train`, NULL for a
+ * `check`. */
+static inline void stage_start(struct stage_host *h, const char *name, const char *const *settings,
+                               const char *const *words) {
+    static const char *const nothing[] = {"--", "true", NULL};
+    char base[STAGE_PATH_SIZE + 32];
+    char run[STAGE_PATH_SIZE + 32];
+    struct argv environment = {0};
+    (void)snprintf(h->base, sizeof(h->base), "%s/%s", unit_temp_dir(), name);
+    (void)snprintf(h->output, sizeof(h->output), "%s.log", h->base);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(h->base, NULL), 0);
+    (void)unlink(h->output); /* an earlier host's words are not this one's */
+    (void)snprintf(base, sizeof(base), "SAGEMAKER_BASE_DIR=%s", h->base);
+    (void)snprintf(run, sizeof(run), "RINGMASTER_RUN=%s", unit_temp_dir());
+    (void)argv_add(&environment, base, NULL);
+    (void)argv_add(&environment, run, NULL);
+    (void)argv_add(&environment, "PATH=/usr/local/bin:/usr/bin:/bin", NULL);
+    (void)argv_add(&environment, "RINGMASTER_KEY=0123456789abcdef", NULL);
+    (void)snprintf(run, sizeof(run), "RINGMASTER_PORT=%u", stage_port());
+    (void)argv_add(&environment, run, NULL);
+    for (; settings != NULL && *settings != NULL; settings++) {
+        char pair[STAGE_PATH_SIZE];
+        (void)snprintf(pair, sizeof(pair), "%s", *settings);
+        char *equals = strchr(pair, '=');
+        *equals = '\0';
+        (void)argv_set_env(&environment, pair, equals + 1, NULL);
+    }
+    h->pid = fork();
+    if (h->pid == 0) {
+        int fd = open(h->output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
+        (void)dup2(fd, 1);
+        (void)dup2(fd, 2);
+        int code = stage_serve(environment.items, words != NULL ? words : nothing, words == NULL);
+        argv_done(&environment);
+        exit(code); /* so that leaks are looked for */
+    }
+    argv_done(&environment);
+}
+
+static inline const char *stage_read(struct stage_host *h, const char *path) {
+    struct buf text;
+    buf_init(&text, sizeof(h->text) - 1);
+    (void)file_read(path, &text, NULL);
+    (void)snprintf(h->text, sizeof(h->text), "%s", buf_text(&text));
+    buf_done(&text);
+    return h->text;
+}
+
+static inline const char *stage_output(struct stage_host *h) {
+    return stage_read(h, h->output);
+}
+
+static inline const char *stage_failure(struct stage_host *h) {
+    char path[STAGE_PATH_SIZE + 32];
+    (void)snprintf(path, sizeof(path), "%s/output/failure", h->base);
+    return stage_read(h, path);
+}
+
+static inline bool stage_wait_for(struct stage_host *h, const char *text, int seconds) {
+    for (int64_t end = clock_now() + seconds * CLOCK_SECOND; clock_now() < end;) {
+        if (strstr(stage_output(h), text) != NULL)
+            return true;
+        (void)poll(NULL, 0, 10);
+    }
+    printf("\n%s never said \"%s\":\n%s\n", h->base, text, stage_output(h));
+    return false;
+}
+
+/* Its exit code, 128 + n for a signal; -1 when it had to be killed. */
+static inline int stage_end(struct stage_host *h, int seconds) {
+    int status = 0;
+    for (int64_t end = clock_now() + seconds * CLOCK_SECOND; clock_now() < end;) {
+        if (waitpid(h->pid, &status, WNOHANG) == h->pid)
+            return child_exit_code(status);
+        (void)poll(NULL, 0, 5);
+    }
+    printf("\n%s did not end:\n%s\n", h->base, stage_output(h));
+    (void)kill(h->pid, SIGKILL);
+    (void)waitpid(h->pid, &status, 0);
+    return -1;
+}
+
+static inline bool stage_has_mpirun(void) {
+    return access("/usr/bin/mpirun", X_OK) == 0;
+}
+
+static inline int stage_main(int argc, char **argv, const char *suite,
+                             const struct unit_case *cases, size_t count) {
+    struct error err = {0};
+    int code = 0;
+    const char *slash = strrchr(argv[0], '/');
+    const char *const *words = (const char *const *)argv;
+    int result = -1;
+    if (slash != NULL && strcmp(slash + 1, "agent") == 0)
+        result = agent_run(words + 1, getenv(LOCAL_VARIABLE), &code, &err);
+    else if (argc > 3 && strcmp(argv[1], "rank") == 0)
+        result = rank_run(words + 3, environ, &code, &err);
+    else
+        return unit_main(suite, cases, count);
+    if (result != 0)
+        log_error("%s", err.text);
+    return result == 0 ? code : (int)err.code;
+}
+
+#define STAGE_MAIN(suite, ...)                                                                     \
+    int main(int argc, char **argv) {                                                              \
+        static const struct unit_case cases[] = {__VA_ARGS__};                                     \
+        return stage_main(argc, argv, suite, cases, sizeof(cases) / sizeof(cases[0]));             \
+    }
+
+#endif

@@ -1,0 +1,153 @@
+#include "entrypoint/dial.h"
+
+#include "common/clock.h"
+#include "entrypoint/door.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/tls.h"
+#include "support/unit.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* Dialler and door in one loop. */
+static struct loop loop;
+static struct reaper reaper;
+static struct door door;
+static struct dial dial;
+static struct link *link_at_door;
+static struct link *link_at_dial;
+static int opened_count;
+static int refused_count;
+static uint16_t port;
+static SSL_CTX *server;
+static SSL_CTX *client;
+
+static void heard(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void ended(void *context, const struct error *why) {
+    (void)context;
+    (void)why;
+}
+
+static const struct link_events quiet = {.message = heard, .closed = ended};
+
+static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+    (void)context;
+    (void)peer;
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "join");
+    link_own(link, &quiet, NULL);
+    link_at_door = link;
+    loop_end(&loop);
+}
+
+static const struct door_events door_events = {.arrived = arrived};
+
+static void opened(void *context, struct link *link, struct in_addr peer) {
+    (void)context;
+    CU_ASSERT_EQUAL(peer.s_addr, htonl(INADDR_LOOPBACK));
+    opened_count++;
+    link_at_dial = link;
+    link_own(link, &quiet, NULL);
+    link_send(link, frame_new("join"));
+}
+
+static void refused(void *context, const struct error *why) {
+    (void)context;
+    CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
+    refused_count++;
+    loop_end(&loop);
+}
+
+static const struct dial_events dial_events = {opened, refused};
+
+static void open_door(void *context) {
+    struct error err;
+    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    int listener = door_listen(loopback, port, &err);
+    (void)context;
+    CU_ASSERT_FATAL(listener >= 0);
+    CU_ASSERT_EQUAL_FATAL(door_open(&door, &loop, listener, server, &door_events, NULL, &err), 0);
+}
+
+static void on_signal(void *context, int number) {
+    (void)context;
+    (void)number;
+    (void)reaper_run(&reaper);
+}
+
+/* A port that nobody has now. */
+static uint16_t free_port(void) {
+    struct error err;
+    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at;
+    socklen_t size = sizeof(at);
+    int fd = door_listen(loopback, 0, &err);
+    (void)getsockname(fd, (struct sockaddr *)&at, &size);
+    (void)close(fd);
+    return ntohs(at.sin_port);
+}
+
+static void set_up(unsigned char client_key) {
+    struct error err;
+    struct key key = {.source = KEY_FROM_VARIABLE};
+    sigset_t set;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    opened_count = refused_count = 0;
+    link_at_door = link_at_dial = NULL;
+    memset(key.bytes, 1, sizeof(key.bytes));
+    server = tls_context_new(&key, 1, &err);
+    memset(key.bytes, client_key, sizeof(key.bytes));
+    client = tls_context_new(&key, 0, &err);
+    port = free_port();
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+}
+
+static void tear_down(void) {
+    dial_stop(&dial);
+    link_free(link_at_door);
+    link_free(link_at_dial);
+    door_close(&door);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    loop_done(&loop);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void a_master_that_comes_late_is_found(void) {
+    struct error err;
+    struct timer later = {.fire = open_door};
+    set_up(1);
+    loop_after(&loop, &later, 300 * CLOCK_MILLISECOND);
+    dial_start(&dial, &loop, &reaper, client, "localhost", port, &dial_events, NULL);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(opened_count, 1);
+    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    ASSERT_CONTAINS(dial.why.text, "refused"); /* the connection, at first */
+    tear_down();
+}
+
+static void another_key_is_given_up_after_some_rounds(void) {
+    struct error err;
+    set_up(2);
+    open_door(NULL);
+    int64_t start = clock_now();
+    dial_start(&dial, &loop, &reaper, client, "localhost", port, &dial_events, NULL);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(refused_count, 1);
+    CU_ASSERT_EQUAL(opened_count, 0);
+    CU_ASSERT(clock_now() - start < 10 * CLOCK_SECOND);
+    tear_down();
+}
+
+UNIT_MAIN("entrypoint.dial", UNIT(a_master_that_comes_late_is_found),
+          UNIT(another_key_is_given_up_after_some_rounds))

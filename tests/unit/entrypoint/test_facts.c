@@ -1,0 +1,70 @@
+#include "entrypoint/facts.h"
+
+#include "entrypoint/job.h"
+#include "entrypoint/tools.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+
+static void read_job(const char *hosts, struct job *ret) {
+    char pair[256];
+    char host[] = "RINGMASTER_HOST=a";
+    char base[] = "SAGEMAKER_BASE_DIR=/no/such/base";
+    static const char *const words[] = {"--", "/bin/true", NULL};
+    (void)snprintf(pair, sizeof(pair), "RINGMASTER_HOSTS=%s", hosts);
+    char *const environment[] = {pair, host, base, NULL};
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(job_read(words, environment, ret, &err), 0);
+}
+
+static void gather(const char *hosts, struct facts *ret) {
+    struct job job;
+    char daemon[] = "/usr/bin/orted";
+    struct tools tools = {.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
+    read_job(hosts, &job);
+    facts_gather(&job, &tools, ret);
+    job_done(&job);
+}
+
+static void facts_survive_the_way_to_the_master(void) {
+    struct facts sent;
+    struct facts got;
+    struct error err = {0};
+    gather("a,b:2", &sent);
+    CU_ASSERT(sent.cpus >= 1);
+    CU_ASSERT(sent.memory_mib > 16);
+    CU_ASSERT(sent.files > 2);
+    CU_ASSERT_STRING_EQUAL(sent.openmpi, "4.1.4");
+    json_t *object = facts_json(&sent);
+    CU_ASSERT_EQUAL(facts_parse(object, &got, &err), 0);
+    CU_ASSERT_EQUAL(got.job, sent.job);
+    CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
+    CU_ASSERT_EQUAL(got.clock, sent.clock);
+    CU_ASSERT_EQUAL(facts_compare(&sent, &got, &err), 0);
+    CU_ASSERT_EQUAL(json_object_del(object, "version"), 0);
+    CU_ASSERT_EQUAL(facts_parse(object, &got, &err), -1);
+    ASSERT_CONTAINS(err.text, "version");
+    json_decref(object);
+}
+
+static void what_differs_is_named(void) {
+    struct facts ours;
+    struct facts theirs;
+    struct error err = {0};
+    gather("a,b:2", &ours);
+    gather("a,b:3", &theirs);
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "slots");
+    theirs = ours;
+    theirs.openmpi[0] = '5';
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    ASSERT_CONTAINS(err.text, "Open MPI 5.1.4");
+    theirs = ours;
+    theirs.version[0] = '9';
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    ASSERT_CONTAINS(err.text, "another image");
+}
+
+UNIT_MAIN("entrypoint.facts", UNIT(facts_survive_the_way_to_the_master),
+          UNIT(what_differs_is_named))

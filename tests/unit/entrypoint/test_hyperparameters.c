@@ -1,0 +1,193 @@
+#include "common/buf.h"
+#include "entrypoint/hyperparameters.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define cleanup_hyperparameters __attribute__((cleanup(hyperparameters_done)))
+
+static int parse(const char *text, struct hyperparameters *ret, struct error *err) {
+    return hyperparameters_parse(text, strlen(text), "h.json", ret, err);
+}
+
+/* The flags for TEXT, joined with '|'. */
+static const char *flags(const char *text) {
+    static char joined[1024];
+    cleanup_hyperparameters struct hyperparameters h = {0};
+    cleanup_argv struct argv words = {0};
+    joined[0] = '\0';
+    CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
+    CU_ASSERT_EQUAL(hyperparameters_add_flags(&h, &words, NULL), 0);
+    for (size_t i = 0; i < words.count; i++) {
+        strncat(joined, i > 0 ? "|" : "", sizeof(joined) - strlen(joined) - 1);
+        strncat(joined, words.items[i], sizeof(joined) - strlen(joined) - 1);
+    }
+    return joined;
+}
+
+static void all_three_spellings_are_understood(void) {
+    static const char expected[] =
+        "--f|1e-05|--i|7|--l|[1, 2, \"x\"]|--s|abc|--t|true|--u|\xc3\xa9";
+    CU_ASSERT_STRING_EQUAL(flags("{\"s\": \"abc\", \"i\": \"7\", \"f\": \"1e-05\", \"t\": \"true\","
+                                 "\"l\": \"[1, 2, \\\"x\\\"]\", \"u\": \"\\u00e9\"}"),
+                           expected);
+    CU_ASSERT_STRING_EQUAL(flags("{\"s\": \"\\\"abc\\\"\", \"i\": \"7\", \"f\": \"1e-05\", \"t\": "
+                                 "\"true\", \"n\": \"null\", \"l\": \"[1, 2, \\\"x\\\"]\", \"u\": "
+                                 "\"\\\"\\\\u00e9\\\"\"}"),
+                           expected);
+    CU_ASSERT_STRING_EQUAL(flags("{\"s\": \"abc\", \"t\": \"True\", \"l\": \"[1, 2, 'x']\"}"),
+                           "--l|[1, 2, 'x']|--s|abc|--t|True");
+}
+
+static void values_that_are_not_strings_become_compact_json(void) {
+    CU_ASSERT_STRING_EQUAL(flags("{\"b\":true,\"i\":7,\"l\":[1, 2],\"o\":{\"b\":1,\"a\":null},"
+                                 "\"n\":null}"),
+                           "--b|true|--i|7|--l|[1,2]|--o|{\"a\":null,\"b\":1}");
+}
+
+static void flags_come_in_byte_order_of_their_names(void) {
+    CU_ASSERT_STRING_EQUAL(
+        flags("{\"da-sh\":\"1\",\"un_der\":\"2\",\"un-sh\":\"3\",\"da_der\":\"2\",\"B\":\"\"}"),
+        "--B||--da-sh|1|--da_der|2|--un-sh|3|--un_der|2");
+}
+
+static void hostile_values_arrive_as_they_are(void) {
+    static const char *const values[] = {"a b; $HOME \"q\"",
+                                         "$(id)",
+                                         "`id`",
+                                         "--",
+                                         "-x",
+                                         "'",
+                                         "\"",
+                                         "\"open",
+                                         "*",
+                                         "\n",
+                                         "a\tb",
+                                         "\\",
+                                         "%s%n",
+                                         " 5 ",
+                                         "007",
+                                         "\"a\" b",
+                                         "{",
+                                         "[1",
+                                         "NaN",
+                                         "\xf0\x9f\x92\xa9",
+                                         ";",
+                                         ":",
+                                         "&&"};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        json_t *object = json_object();
+        json_object_set_new(object, "v", json_string(values[i]));
+        char *text = json_dumps(object, 0);
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, "v"), values[i]);
+        free(text);
+        json_decref(object);
+    }
+}
+
+static void what_speaks_to_us_is_hidden_from_the_program(void) {
+    static const char text[] = "{\"sagemaker_program\":\"\\\"train.py\\\"\",\"lr\":\"0.1\","
+                               "\"_tuning_objective_metric\":\"x\",\"sagemaker_job_name\":\"j\"}";
+    CU_ASSERT_STRING_EQUAL(flags(text), "--lr|0.1");
+    cleanup_hyperparameters struct hyperparameters h = {0};
+    CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, "sagemaker_program"), "train.py");
+    CU_ASSERT_PTR_NULL(hyperparameters_get(&h, "absent"));
+}
+
+static void slots_are_a_number(void) {
+    static const struct {
+        const char *text;
+        int result;
+        unsigned slots;
+    } cases[] = {
+        {"{}", 0, 0},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}", 0, 4},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":8}", 0, 8},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":null}", 0, 0},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"0\"}", -1, 0},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"two\"}", -1, 0},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"100000\"}", -1, 0},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        unsigned slots = 0;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(parse(cases[i].text, &h, NULL), 0);
+        CU_ASSERT_EQUAL(hyperparameters_slots(&h, &slots, &err), cases[i].result);
+        CU_ASSERT_EQUAL(slots, cases[i].slots);
+        if (cases[i].result != 0)
+            ASSERT_CONTAINS(err.text, "sagemaker_mpi_num_of_processes_per_host");
+    }
+}
+
+static void hostile_names_and_files_are_errors(void) {
+    static const char *const bad[] = {"",
+                                      "[]",
+                                      "7",
+                                      "{",
+                                      "{\"a\":1,\"a\":2}",
+                                      "{\"\":\"1\"}",
+                                      "{\"--\":\"1\"}",
+                                      "{\"-x\":\"1\"}",
+                                      "{\"a=b\":\"1\"}",
+                                      "{\"a b\":\"1\"}",
+                                      "{\"a\\nb\":\"1\"}",
+                                      "{\"a;b\":\"1\"}",
+                                      "{\"$x\":\"1\"}",
+                                      "{\"\\u00e9\":\"1\"}",
+                                      "{\"a\":\"\\u0000\"}",
+                                      "{\"a\":\"\\ud800\"}",
+                                      "{\".a\":\"1\"}"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct hyperparameters h = {0};
+        struct error err = {0};
+        CU_ASSERT_EQUAL(parse(bad[i], &h, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, "h.json");
+        CU_ASSERT_PTR_NULL(h.items);
+    }
+}
+
+static void ceilings_hold(void) {
+    for (int count = 256; count <= 257; count++) {
+        cleanup_buf struct buf text;
+        buf_init(&text, 65536);
+        buf_add_text(&text, "{\"a\":1", NULL);
+        for (int i = 1; i < count; i++)
+            buf_printf(&text, NULL, ",\"a%d\":1", i);
+        buf_add_text(&text, "}", NULL);
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        CU_ASSERT_EQUAL(parse(buf_text(&text), &h, NULL), count <= 256 ? 0 : -1);
+    }
+    for (size_t size = HYPERPARAMETER_VALUE_MAX; size <= HYPERPARAMETER_VALUE_MAX + 1; size++) {
+        char *text = malloc(size + 32);
+        int start = snprintf(text, 32, "{\"a\":\"");
+        memset(text + start, 'x', size);
+        memcpy(text + start + size, "\"}", 3);
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        CU_ASSERT_EQUAL(parse(text, &h, NULL), size <= HYPERPARAMETER_VALUE_MAX ? 0 : -1);
+        free(text);
+    }
+}
+
+static void no_file_is_no_parameters(void) {
+    cleanup_hyperparameters struct hyperparameters h = {0};
+    CU_ASSERT_EQUAL(hyperparameters_read("/nonexistent/h.json", &h, NULL), 0);
+    CU_ASSERT_EQUAL(h.count, 0);
+    CU_ASSERT_PTR_NULL(hyperparameters_get(&h, "a"));
+    struct error err = {0};
+    CU_ASSERT_EQUAL(hyperparameters_read("/dev/null", &h, &err), -1);
+    ASSERT_CONTAINS(err.text, "/dev/null");
+}
+
+UNIT_MAIN("entrypoint.hyperparameters", UNIT(all_three_spellings_are_understood),
+          UNIT(values_that_are_not_strings_become_compact_json),
+          UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
+          UNIT(what_speaks_to_us_is_hidden_from_the_program), UNIT(slots_are_a_number),
+          UNIT(hostile_names_and_files_are_errors), UNIT(ceilings_hold),
+          UNIT(no_file_is_no_parameters))

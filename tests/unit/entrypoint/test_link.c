@@ -1,0 +1,235 @@
+#include "entrypoint/link.h"
+
+#include "common/clock.h"
+#include "entrypoint/frame.h"
+#include "entrypoint/tls.h"
+#include "support/unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Two links in one loop, a socket pair between them. */
+struct side {
+    struct loop *loop;
+    struct link *link;
+    int opened;
+    int messages;
+    int wanted; /* ends the loop at so many messages */
+    int closed;
+    enum exit_code code;
+    char why[ERROR_TEXT_MAX];
+    bool free_when_heard;
+};
+
+static struct loop loop;
+static struct timer patience;
+
+static void opened(void *context) {
+    struct side *s = context;
+    s->opened++;
+}
+
+static void heard(void *context, const json_t *message) {
+    struct side *s = context;
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "line");
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(message, "number")), s->messages);
+    s->messages++;
+    if (s->free_when_heard) {
+        link_free(s->link);
+        s->link = NULL;
+    }
+    if (s->messages == s->wanted)
+        loop_end(&loop);
+}
+
+static void closed(void *context, const struct error *why) {
+    struct side *s = context;
+    s->closed++;
+    s->code = why->code;
+    (void)snprintf(s->why, sizeof(s->why), "%s", why->text);
+    link_free(s->link);
+    s->link = NULL;
+    loop_end(&loop);
+}
+
+static const struct link_events events = {opened, heard, closed};
+
+static void out_of_patience(void *context) {
+    (void)context;
+    CU_FAIL("waited too long");
+    loop_end(&loop);
+}
+
+static void run(void) {
+    struct error err;
+    patience = (struct timer){.fire = out_of_patience};
+    loop_after(&loop, &patience, 10 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    loop_cancel(&loop, &patience);
+}
+
+static void join(struct side *a, struct side *b, SSL_CTX *server, SSL_CTX *client) {
+    struct error err;
+    int fds[2];
+    (void)signal(SIGPIPE, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    a->link = link_new(&loop, fds[0], server, true, &events, a, &err);
+    b->link = link_new(&loop, fds[1], client, false, &events, b, &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(a->link);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(b->link);
+}
+
+static void part(struct side *a, struct side *b) {
+    link_free(a->link);
+    link_free(b->link);
+    loop_done(&loop);
+}
+
+static json_t *line(int number, size_t size) {
+    static char text[60000];
+    memset(text, 'x', sizeof(text));
+    json_t *message = frame_new("line");
+    (void)json_object_set_new(message, "number", json_integer(number));
+    (void)json_object_set_new(message, "text", json_stringn(text, size));
+    return message;
+}
+
+static void a_plain_link_carries_messages_both_ways(void) {
+    struct side a = {.wanted = 15};
+    struct side b = {.wanted = 1};
+    join(&a, &b, NULL, NULL);
+    for (int i = 0; i < 15; i++)
+        link_send(b.link, line(i, 60000));
+    CU_ASSERT(link_queued(b.link) > 800000);
+    run();
+    CU_ASSERT_EQUAL(a.messages, 15);
+    link_send(a.link, line(0, 5));
+    run();
+    CU_ASSERT_EQUAL(b.messages, 1);
+    link_free(a.link);
+    a.link = NULL;
+    run();
+    CU_ASSERT_EQUAL(b.closed, 1);
+    CU_ASSERT_EQUAL(b.code, EXIT_CODE_HOST_LOST);
+    part(&a, &b);
+}
+
+static SSL_CTX *context_of(unsigned char fill, int is_server) {
+    struct error err;
+    struct key key = {.source = KEY_FROM_VARIABLE};
+    memset(key.bytes, fill, sizeof(key.bytes));
+    return tls_context_new(&key, is_server, &err);
+}
+
+static void a_link_with_the_key_opens_and_carries_messages(void) {
+    SSL_CTX *server = context_of(1, 1);
+    SSL_CTX *client = context_of(1, 0);
+    struct side a = {.wanted = 10};
+    struct side b = {0};
+    join(&a, &b, server, client);
+    for (int i = 0; i < 10; i++)
+        link_send(b.link, line(i, 60000)); /* before it is open: waits */
+    run();
+    CU_ASSERT_EQUAL(a.messages, 10);
+    CU_ASSERT_EQUAL(a.opened + b.opened, 2);
+    part(&a, &b);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void a_link_with_another_key_closes_as_refused(void) {
+    SSL_CTX *server = context_of(1, 1);
+    SSL_CTX *client = context_of(2, 0);
+    struct side a = {0};
+    struct side b = {0};
+    join(&a, &b, server, client);
+    run();
+    if (b.closed == 0)
+        run();
+    CU_ASSERT_EQUAL(a.code, EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT_EQUAL(b.code, EXIT_CODE_KEY_REFUSED);
+    ASSERT_CONTAINS(b.why, "another image build or key");
+    CU_ASSERT_EQUAL(a.opened + b.opened, 0);
+    part(&a, &b);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void a_link_may_be_freed_by_its_own_message(void) {
+    struct side a = {.wanted = 1, .free_when_heard = true};
+    struct side b = {0};
+    join(&a, &b, NULL, NULL);
+    link_send(b.link, line(0, 10));
+    link_send(b.link, line(1, 10));
+    run();
+    CU_ASSERT_EQUAL(a.messages, 1);
+    CU_ASSERT_EQUAL(a.closed, 0);
+    part(&a, &b);
+}
+
+static void a_peer_that_does_not_read_is_cut_off(void) {
+    struct side a = {0};
+    struct side b = {0};
+    join(&a, &b, NULL, NULL);
+    for (int i = 0; i < 20; i++)
+        link_send(b.link, line(i, 60000));
+    run();
+    CU_ASSERT_EQUAL(a.closed + b.closed, 1);
+    part(&a, &b);
+}
+
+static void noise_closes_the_link_with_a_reason(void) {
+    struct error err;
+    struct side a = {0};
+    int fds[2];
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    a.link = link_new(&loop, fds[0], NULL, false, &events, &a, &err);
+    CU_ASSERT_EQUAL(write(fds[1], "GET / HTTP/1.1\r\n", 16), 16);
+    run();
+    CU_ASSERT_EQUAL(a.closed, 1);
+    ASSERT_CONTAINS(a.why, "above the 65536 allowed");
+    (void)close(fds[1]);
+    loop_done(&loop);
+}
+
+static void a_descriptor_comes_along_with_a_message(void) {
+    struct error err;
+    struct side a = {.wanted = 1};
+    int fds[2];
+    int carried[2];
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(carried), 0);
+    a.link = link_new(&loop, fds[0], NULL, false, &events, &a, &err);
+    json_t *message = line(0, 3);
+    CU_ASSERT_EQUAL(link_send_fds(fds[1], message, carried, 2, &err), 0);
+    json_decref(message);
+    run();
+    int from = link_take_fd(a.link);
+    int to = link_take_fd(a.link);
+    CU_ASSERT(from >= 0 && to >= 0);
+    CU_ASSERT_EQUAL(link_take_fd(a.link), -1);
+    CU_ASSERT_EQUAL(fcntl(from, F_GETFD), FD_CLOEXEC);
+    char byte = 0;
+    CU_ASSERT_EQUAL(write(carried[1], "y", 1), 1);
+    CU_ASSERT_EQUAL(read(from, &byte, 1), 1);
+    CU_ASSERT_EQUAL(byte, 'y');
+    link_free(a.link);
+    loop_done(&loop);
+    for (int i = 0; i < 2; i++) {
+        (void)close(carried[i]);
+        (void)close(i == 0 ? from : to);
+    }
+    (void)close(fds[1]);
+}
+
+UNIT_MAIN("entrypoint.link", UNIT(a_plain_link_carries_messages_both_ways),
+          UNIT(a_link_with_the_key_opens_and_carries_messages),
+          UNIT(a_link_with_another_key_closes_as_refused),
+          UNIT(a_link_may_be_freed_by_its_own_message), UNIT(a_peer_that_does_not_read_is_cut_off),
+          UNIT(noise_closes_the_link_with_a_reason), UNIT(a_descriptor_comes_along_with_a_message))

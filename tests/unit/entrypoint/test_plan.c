@@ -1,0 +1,97 @@
+#include "common/json.h"
+#include "entrypoint/plan.h"
+#include "support/unit.h"
+
+#include <string.h>
+
+static struct cluster_host hosts[] = {{{"algo-1"}, 2}, {{"algo-2"}, 2}};
+static const struct interface interface = {.name = "eth0", .prefix = 16};
+
+static struct job sample(void) {
+    struct job job = {
+        .settings = {.base_dir = "/opt/ml", .key = "0123456789abcdef", .port = 7070},
+        .cluster = {
+            .source = CLUSTER_SAGEMAKER, .hosts = hosts, .count = 2, .self = 1, .job = "job-1"}};
+    static const char *const words[] = {"/bin/prog",   "--lr",        "0.1",
+                                        "--api-token", "tell-nobody", "--password=tell-nobody",
+                                        "--data",      "/x",          NULL};
+    CU_ASSERT_EQUAL(ports_plan(7070, 2, &job.ports, NULL), 0);
+    CU_ASSERT_EQUAL(argv_add_all(&job.program.argv, words, NULL), 0);
+    return job;
+}
+
+static json_t *plan_of(const struct job *job, const struct openmpi_request *request) {
+    static char token[] = "MY_TOKEN=tell-nobody", key[] = "RINGMASTER_KEY=0123456789abcdef";
+    char *environment[] = {token, key, NULL};
+    cleanup_buf struct buf text;
+    buf_init(&text, 65536);
+    json_t *root = NULL;
+    CU_ASSERT_EQUAL(plan_print(job, request, environment, &text, NULL), 0);
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "tell-nobody"));
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&text), "0123456789abcdef"));
+    CU_ASSERT_EQUAL(json_parse(buf_text(&text), text.size, "plan", &root, NULL), 0);
+    return root;
+}
+
+static bool holds(const json_t *list, const char *text) {
+    for (size_t i = 0; i < json_array_size(list); i++)
+        if (strcmp(json_string_value(json_array_get(list, i)), text) == 0)
+            return true;
+    return false;
+}
+
+static void the_plan_says_what_would_run_and_no_secret(void) {
+    struct job job = sample();
+    struct openmpi_request request = {
+        .version = {OPENMPI_4_1, 4, 1, 4},
+        .cluster = &job.cluster,
+        .interface = &interface,
+        .ports = &job.ports,
+        .agent = "/run/r/agent",
+        .mpirun = "/usr/bin/mpirun",
+        .hostfile = "/run/r/hosts",
+        .ringmaster = "/usr/bin/ringmaster",
+        .program = (const char *const *)job.program.argv.items,
+    };
+    cleanup_json json_t *plan = plan_of(&job, &request);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(plan, "host")), "algo-2");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(plan, "role")), "worker");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(plan, "openmpi")), "4.1.4");
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(plan, "ranks")), 4);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(plan, "hosts")), 2);
+    CU_ASSERT(holds(json_object_get(plan, "program"), "--api-token"));
+    CU_ASSERT(holds(json_object_get(plan, "program"), "***"));
+    CU_ASSERT(holds(json_object_get(plan, "program"), "--password=***"));
+    CU_ASSERT(holds(json_object_get(plan, "program"), "/x"));
+    CU_ASSERT(holds(json_object_get(plan, "mpirun"), "/usr/bin/mpirun"));
+    CU_ASSERT(holds(json_object_get(plan, "environment"), "MY_TOKEN"));
+    CU_ASSERT(holds(json_object_get(plan, "environment"), "SM_CURRENT_HOST"));
+    CU_ASSERT_FALSE(holds(json_object_get(plan, "environment"), "RINGMASTER_KEY"));
+    argv_done(&job.program.argv);
+}
+
+static void without_mpirun_the_rest_is_still_told(void) {
+    struct job job = sample();
+    cleanup_json json_t *plan = plan_of(&job, NULL);
+    CU_ASSERT(json_is_null(json_object_get(plan, "mpirun")));
+    CU_ASSERT(json_is_null(json_object_get(plan, "interface")));
+    CU_ASSERT_PTR_NOT_NULL(json_object_get(plan, "ports"));
+    argv_done(&job.program.argv);
+}
+
+static void metric_definitions_have_names_and_expressions(void) {
+    cleanup_buf struct buf text;
+    cleanup_json json_t *list = NULL;
+    buf_init(&text, 65536);
+    CU_ASSERT_EQUAL(plan_print_metrics(&text, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(json_parse(buf_text(&text), text.size, "metrics", &list, NULL), 0);
+    CU_ASSERT(json_array_size(list) > 0);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        CU_ASSERT(json_is_string(json_object_get(json_array_get(list, i), "Name")));
+        CU_ASSERT(json_is_string(json_object_get(json_array_get(list, i), "Regex")));
+    }
+}
+
+UNIT_MAIN("entrypoint.plan", UNIT(the_plan_says_what_would_run_and_no_secret),
+          UNIT(without_mpirun_the_rest_is_still_told),
+          UNIT(metric_definitions_have_names_and_expressions))

@@ -1,0 +1,126 @@
+#include "entrypoint/tls.h"
+
+#include "support/unit.h"
+
+#include <openssl/bio.h>
+#include <openssl/ssl.h>
+#include <string.h>
+
+/* Two ends joined in memory. Both contexts are ours to change before the handshake. */
+struct ends {
+    SSL_CTX *server_context;
+    SSL_CTX *client_context;
+    SSL *server;
+    SSL *client;
+};
+
+static struct key key_of(unsigned char fill) {
+    struct key key = {.source = KEY_FROM_VARIABLE};
+    memset(key.bytes, fill, sizeof(key.bytes));
+    return key;
+}
+
+static void ends_open(struct ends *e, SSL_CTX *server, SSL_CTX *client) {
+    *e = (struct ends){.server_context = server, .client_context = client};
+    CU_ASSERT_PTR_NOT_NULL_FATAL(server);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(client);
+    e->server = SSL_new(server);
+    e->client = SSL_new(client);
+    BIO *one = NULL;
+    BIO *two = NULL;
+    CU_ASSERT_EQUAL_FATAL(BIO_new_bio_pair(&one, 0, &two, 0), 1);
+    SSL_set_bio(e->server, one, one);
+    SSL_set_bio(e->client, two, two);
+    SSL_set_accept_state(e->server);
+    SSL_set_connect_state(e->client);
+}
+
+static void ends_close(struct ends *e) {
+    SSL_free(e->server);
+    SSL_free(e->client);
+}
+
+static int failed(SSL *ssl, int result) {
+    int kind = SSL_get_error(ssl, result);
+    return result != 1 && kind != SSL_ERROR_WANT_READ && kind != SSL_ERROR_WANT_WRITE;
+}
+
+/* 0 when both ends are through. */
+static int shake(struct ends *e) {
+    for (int i = 0; i < 20; i++) {
+        int a = SSL_do_handshake(e->client);
+        int b = SSL_do_handshake(e->server);
+        if (a == 1 && b == 1)
+            return 0;
+        if (failed(e->client, a) || failed(e->server, b))
+            return -1;
+    }
+    return -1;
+}
+
+static void the_same_key_opens_and_is_what_was_used(void) {
+    struct error err = {0};
+    struct key key = key_of(7);
+    SSL_CTX *server = tls_context_new(&key, 1, &err);
+    SSL_CTX *client = tls_context_new(&key, 0, &err);
+    struct ends e;
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), 0);
+    CU_ASSERT_EQUAL(tls_check(e.client, &err), 0);
+    CU_ASSERT_EQUAL(tls_check(e.server, &err), 0);
+    CU_ASSERT_STRING_EQUAL(SSL_get_version(e.client), "TLSv1.3");
+    CU_ASSERT_STRING_EQUAL(SSL_get_cipher_name(e.client), "TLS_AES_256_GCM_SHA384");
+    CU_ASSERT_PTR_NULL(SSL_get0_peer_certificate(e.client));
+    CU_ASSERT(SSL_get_negotiated_group(e.client) != 0); /* with Diffie-Hellman */
+    ends_close(&e);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void another_key_is_refused(void) {
+    struct error err = {0};
+    struct key key = key_of(7);
+    struct key other = key_of(8);
+    SSL_CTX *server = tls_context_new(&key, 1, &err);
+    SSL_CTX *client = tls_context_new(&other, 0, &err);
+    struct ends e;
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), -1);
+    CU_ASSERT_EQUAL(tls_error(&err, EXIT_CODE_KEY_REFUSED, "no"), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_KEY_REFUSED);
+    ends_close(&e);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void a_client_without_any_key_is_refused(void) {
+    struct error err = {0};
+    struct key key = key_of(7);
+    SSL_CTX *server = tls_context_new(&key, 1, &err);
+    SSL_CTX *client = SSL_CTX_new(TLS_client_method());
+    struct ends e;
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), -1);
+    ends_close(&e);
+    tls_context_free(server);
+    SSL_CTX_free(client);
+}
+
+static void an_older_version_is_refused(void) {
+    struct error err = {0};
+    struct key key = key_of(7);
+    SSL_CTX *server = tls_context_new(&key, 1, &err);
+    SSL_CTX *client = tls_context_new(&key, 0, &err);
+    CU_ASSERT_EQUAL(SSL_CTX_set_min_proto_version(client, TLS1_2_VERSION), 1);
+    CU_ASSERT_EQUAL(SSL_CTX_set_max_proto_version(client, TLS1_2_VERSION), 1);
+    struct ends e;
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), -1);
+    ends_close(&e);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+UNIT_MAIN("entrypoint.tls", UNIT(the_same_key_opens_and_is_what_was_used),
+          UNIT(another_key_is_refused), UNIT(a_client_without_any_key_is_refused),
+          UNIT(an_older_version_is_refused))

@@ -1,0 +1,225 @@
+#include "graph/fuse.h"
+#include "graph/gradients.h"
+#include "ref/ref.h"
+#include "support/net.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ResNet-50 through the passes that rewrite, without its memory. */
+static void rewrite_at(struct net *net, bool training, enum fusion level) {
+    struct error err = {0};
+    *net = (struct net){.config = net_config("resnet50", 1, 32, training)};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&net->backend, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(resnet_build(&net->graph, &net->config, &net->tensors, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(graph_fuse(&net->graph, net->backend, level, &err), 0);
+    if (!training)
+        return;
+    CU_ASSERT_EQUAL_FATAL(graph_add_gradients(&net->graph, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(graph_fuse(&net->graph, net->backend, level, &err), 0);
+    if (level >= FUSION_CONV)
+        CU_ASSERT_EQUAL_FATAL(graph_fuse_convolutions(&net->graph, net->backend, &err), 0);
+}
+
+static void rewrite_done(struct net *net) {
+    graph_done(&net->graph);
+    backend_close(net->backend);
+}
+
+static void without_fusion_every_operator_stands_alone(void) {
+    struct net net;
+    rewrite_at(&net, true, FUSION_NONE);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM), 53);
+    CU_ASSERT_EQUAL(net_count(&net, OP_RELU), 49);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_GRAD), 53);
+    CU_ASSERT_EQUAL(net_count(&net, OP_RELU_GRAD), 49);
+    CU_ASSERT_EQUAL(net_count(&net, OP_ADD), 16 + 16); /* joins, and their gradients' sums */
+    rewrite_done(&net);
+}
+
+static void norms_swallow_relus_joins_and_gradient_sums(void) {
+    struct net net;
+    rewrite_at(&net, true, FUSION_NORM);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM), 0);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_RELU), 33);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_ADD_RELU), 12);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_DUAL_ADD_RELU), 4);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_RELU_GRAD), 33);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_ADD_RELU_GRAD), 12);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_DUAL_ADD_RELU_GRAD), 4);
+    CU_ASSERT_EQUAL(net_count(&net, OP_RELU), 0);
+    CU_ASSERT_EQUAL(net_count(&net, OP_ADD), 1); /* behind the max pool */
+    rewrite_done(&net);
+}
+
+static void all_swallows_the_pool_of_the_stem_too(void) {
+    struct net net;
+    rewrite_at(&net, true, FUSION_ALL);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_RELU), 32);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_RELU_MAX_POOL), 1);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_RELU_MAX_POOL_GRAD), 1);
+    CU_ASSERT_EQUAL(net_count(&net, OP_MAX_POOL), 0);
+    CU_ASSERT_EQUAL(net_count(&net, OP_ADD), 0);
+    rewrite_done(&net);
+}
+
+static void inference_fuses_with_its_own_operators(void) {
+    struct net net;
+    rewrite_at(&net, false, FUSION_ALL);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_INFERENCE), 0);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_INFERENCE_RELU), 33);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_INFERENCE_ADD_RELU), 12);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU), 4);
+    CU_ASSERT_EQUAL(net_count(&net, OP_MAX_POOL), 1);
+    rewrite_done(&net);
+}
+
+/* By hand: 53 convolutions. All 53 norms but the stem's (its ReLU goes with the pool) are split; of
+ * the 32 norm + ReLU all lie in front of one convolution; of the 16 joins all but the last, which
+ * the average pool reads. Backward, the norm + ReLU get their gradient from one convolution each,
+ * the joins but the last from one and a shortcut; the stem's pool from two that stay plain. */
+static void convolutions_swallow_the_norms_around_them(void) {
+    struct net net;
+    rewrite_at(&net, true, FUSION_CONV);
+    CU_ASSERT_EQUAL(net_count(&net, OP_NORM_FINALIZE), 52);
+    CU_ASSERT_EQUAL(net_count(&net, OP_NORM_CONV2D_STATS), 32);
+    CU_ASSERT_EQUAL(net_count(&net, OP_JOIN_CONV2D_STATS), 11);
+    CU_ASSERT_EQUAL(net_count(&net, OP_DUAL_JOIN_CONV2D_STATS), 4);
+    CU_ASSERT_EQUAL(net_count(&net, OP_CONV2D_STATS), 5); /* layer1.0.conv1, four projections */
+    CU_ASSERT_EQUAL(net_count(&net, OP_CONV2D), 1);
+    CU_ASSERT_EQUAL(net_count(&net, OP_NORM_APPLY_RELU), 0);
+    CU_ASSERT_EQUAL(net_count(&net, OP_JOIN_APPLY_RELU), 1);
+    CU_ASSERT_EQUAL(net_count(&net, OP_NORM_CONV2D_GRAD_WEIGHT), 32);
+    CU_ASSERT_EQUAL(net_count(&net, OP_CONV2D_GRAD_WEIGHT), 21);
+    CU_ASSERT_EQUAL(net_count(&net, OP_CONV2D_GRAD_DATA_NORM), 32);
+    CU_ASSERT_EQUAL(net_count(&net, OP_CONV2D_GRAD_DATA_ADD_JOIN), 11);
+    CU_ASSERT_EQUAL(net_count(&net, OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN), 4);
+    CU_ASSERT_EQUAL(net_count(&net, OP_NORM_GRAD_APPLY), 32 + 11 + 2 * 4);
+    CU_ASSERT_EQUAL(net_count(&net, OP_CONV2D_GRAD_DATA), 5);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_ADD_RELU_GRAD), 1);
+    rewrite_done(&net);
+}
+
+/* The reference without the operator in `lacking`. */
+static struct backend_table poor_table;
+static enum op_kind lacking;
+
+static bool poor_supports(const struct backend *backend, const struct graph *graph,
+                          const struct op *op) {
+    (void)backend;
+    (void)graph;
+    return op->kind != lacking;
+}
+
+static void what_a_backend_lacks_is_fused_less(void) {
+    struct backend *backend = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
+    poor_table = *backend->table;
+    poor_table.supports = poor_supports;
+    backend->table = &poor_table;
+    lacking = OP_BATCH_NORM_DUAL_ADD_RELU;
+    struct net net;
+    net_init(&net, backend, net_config("bottleneck", 1, 32, true),
+             (struct compile_options){.fusion = FUSION_ALL});
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM_ADD_RELU), 4);
+    CU_ASSERT_EQUAL(net_count(&net, OP_BATCH_NORM), 2);
+    net_done(&net);
+}
+
+static void a_plain_operator_that_is_lacking_is_an_error_that_names_it(void) {
+    struct backend *backend = NULL;
+    struct error err = {0};
+    struct graph graph;
+    struct resnet_tensors tensors;
+    struct program program;
+    struct store store = {0};
+    struct resnet_config config = net_config("resnet20", 1, 32, true);
+    struct compile_options options = {.fusion = FUSION_NONE};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
+    poor_table = *backend->table;
+    poor_table.supports = poor_supports;
+    backend->table = &poor_table;
+    lacking = OP_CONV2D_GRAD_DATA;
+    CU_ASSERT_EQUAL_FATAL(resnet_build(&graph, &config, &tensors, &err), 0);
+    CU_ASSERT_EQUAL(program_compile(&program, &graph, &store, backend, &options, &err), -1);
+    ASSERT_CONTAINS(err.text, "conv2d_grad_data layer3.2.conv2 [1, 8, 8, 64]");
+    program_done(&program);
+    store_done(&store);
+    graph_done(&graph);
+    backend_close(backend);
+}
+
+static void a_kept_tensor_is_not_fused_away(void) {
+    struct graph graph;
+    struct error err = {0};
+    struct backend *backend = NULL;
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
+    graph_init(&graph, DTYPE_F32, false);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_4(1, 4, 4, 8));
+    x = graph_batch_norm(&graph, "bn", x, (struct norm_options){.epsilon = 1e-5});
+    int y = graph_relu(&graph, graph_keep(&graph, x, "middle"));
+    CU_ASSERT_NOT_EQUAL(graph_keep(&graph, y, "y"), TENSOR_NONE);
+    CU_ASSERT_EQUAL(graph_fuse(&graph, backend, FUSION_ALL, &err), 0);
+    CU_ASSERT_EQUAL(graph.op_count, 2);
+    graph_done(&graph);
+    backend_close(backend);
+}
+
+/* Loss and every gradient of one step of a whole network in double, where nothing but the order
+ * of sums can differ. */
+static void every_level_gives_the_same_gradients(void) {
+    static const char *const models[] = {"resnet20", "bottleneck"};
+    for (size_t m = 0; m < 2; m++) {
+        struct net plain, fused;
+        struct resnet_config config = net_config(models[m], 3, 12, true);
+        config.dtype = DTYPE_F64;
+        net_init(&plain, NULL, config, (struct compile_options){.fusion = FUSION_NONE});
+        net_start(&plain);
+        net_fill(&plain, 5);
+        net_run(&plain, NULL);
+        for (enum fusion level = FUSION_NORM; level <= FUSION_CONV; level++) {
+            net_init(&fused, NULL, config, (struct compile_options){.fusion = level});
+            net_start(&fused);
+            CU_ASSERT_EQUAL(net_count(&fused, OP_NORM_FINALIZE) > 0, level == FUSION_CONV);
+            net_fill(&fused, 5);
+            net_run(&fused, NULL);
+            for (int i = 0; i < plain.store.slot_count; i++) {
+                const struct store_slot *slot = &plain.store.slots[i];
+                const struct store_slot *same = store_find(&fused.store, slot->name);
+                enum store_arena arena = slot->state ? STORE_STATE : STORE_GRADIENTS;
+                const double *a = store_at(&plain.store, slot, arena);
+                const double *b = store_at(&fused.store, same, arena);
+                double worst = 0, largest = 0;
+                for (size_t k = 0; k < slot->count; k++) {
+                    worst = fmax(worst, fabs(a[k] - b[k]));
+                    largest = fmax(largest, fabs(a[k]));
+                }
+                CU_ASSERT(worst <= 1e-9 * largest + 1e-15);
+            }
+            net_done(&fused);
+        }
+        net_done(&plain);
+    }
+}
+
+static void levels_have_names(void) {
+    enum fusion level;
+    struct error err = {0};
+    for (enum fusion i = FUSION_NONE; i <= FUSION_CONV; i++) {
+        CU_ASSERT_EQUAL(fusion_parse(fusion_name(i), &level, &err), 0);
+        CU_ASSERT_EQUAL(level, i);
+    }
+    CU_ASSERT_EQUAL(fusion_parse("some", &level, &err), -1);
+    ASSERT_CONTAINS(err.text, "'some'");
+}
+
+UNIT_MAIN("graph.fuse", UNIT(without_fusion_every_operator_stands_alone),
+          UNIT(norms_swallow_relus_joins_and_gradient_sums),
+          UNIT(all_swallows_the_pool_of_the_stem_too),
+          UNIT(convolutions_swallow_the_norms_around_them),
+          UNIT(inference_fuses_with_its_own_operators), UNIT(what_a_backend_lacks_is_fused_less),
+          UNIT(a_plain_operator_that_is_lacking_is_an_error_that_names_it),
+          UNIT(a_kept_tensor_is_not_fused_away), UNIT(every_level_gives_the_same_gradients),
+          UNIT(levels_have_names))

@@ -1,0 +1,163 @@
+#include "graph/plan.h"
+#include "support/net.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A chain of COUNT ReLUs on 1024 values, kept at its end. */
+static void make_chain(struct graph *graph, int count) {
+    graph_init(graph, DTYPE_F32, false);
+    int x = graph_input(graph, "x", DTYPE_F32, shape_2(4, 256));
+    for (int i = 0; i < count; i++)
+        x = graph_relu(graph, x);
+    CU_ASSERT_NOT_EQUAL(graph_keep(graph, x, "y"), TENSOR_NONE);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(graph, NULL), 0);
+}
+
+static void a_chain_lives_in_one_place_where_the_backend_allows_it(void) {
+    struct graph graph;
+    struct plan plan;
+    struct error err = {0};
+    make_chain(&graph, 10);
+    struct backend_needs needs[10] = {{0}};
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT_EQUAL(plan.block_count, 9);
+    CU_ASSERT_EQUAL(plan.arena_bytes, 2 * 4096);
+    plan_done(&plan);
+    for (int i = 0; i < 10; i++)
+        needs[i].in_place = true;
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT_EQUAL(plan.block_count, 1);
+    CU_ASSERT_EQUAL(plan.arena_bytes, 4096);
+    CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
+    plan_done(&plan);
+    graph_done(&graph);
+}
+
+static void nothing_takes_the_place_of_what_is_read_later(void) {
+    struct graph graph;
+    struct plan plan;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, false);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_2(4, 256));
+    int a = graph_relu(&graph, x);
+    int b = graph_relu(&graph, a); /* a is read again below */
+    int y = graph_add(&graph, b, a);
+    CU_ASSERT_NOT_EQUAL(graph_keep(&graph, y, "y"), TENSOR_NONE);
+    struct backend_needs needs[] = {{.in_place = true}, {.in_place = true}, {.in_place = true}};
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT_NOT_EQUAL(plan.tensor_block[a], plan.tensor_block[b]);
+    CU_ASSERT_EQUAL(plan.tensor_block[x], -1);
+    CU_ASSERT_EQUAL(plan.tensor_block[y], -1);
+    CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
+    plan_done(&plan);
+    graph_done(&graph);
+}
+
+static void scratch_is_shared_between_operators(void) {
+    struct graph graph;
+    struct plan plan;
+    struct error err = {0};
+    make_chain(&graph, 10);
+    struct backend_needs needs[10] = {{0}};
+    for (int i = 0; i < 10; i++)
+        needs[i] = (struct backend_needs){.scratch = 1000000, .in_place = true};
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT(plan.arena_bytes < 1000000 + 4096 + 128);
+    CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
+    plan_done(&plan);
+    graph_done(&graph);
+}
+
+static void the_check_sees_blocks_that_share_bytes(void) {
+    struct plan_block blocks[] = {{.first = 0, .last = 3, .bytes = 128, .offset = 0},
+                                  {.first = 3, .last = 5, .bytes = 128, .offset = 64}};
+    struct plan plan = {.blocks = blocks, .block_count = 2, .arena_bytes = 192};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(plan_check(&plan, &err), -1);
+    ASSERT_CONTAINS(err.text, "share bytes between operators 3 and 3");
+    blocks[1].first = 4;
+    CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
+    plan.arena_bytes = 128;
+    CU_ASSERT_EQUAL(plan_check(&plan, &err), -1);
+}
+
+static void plans_of_resnets_alias_nothing_and_waste_little(void) {
+    static const char *const models[] = {"resnet20", "bottleneck"};
+    for (size_t m = 0; m < 2; m++) {
+        for (enum fusion level = FUSION_NONE; level <= FUSION_CONV; level++) {
+            for (int training = 0; training < 2; training++) {
+                struct net net;
+                struct error err = {0};
+                net_init(&net, NULL, net_config(models[m], 1, 32, training != 0),
+                         (struct compile_options){.fusion = level});
+                struct backend_needs *needs = calloc((size_t)net.graph.op_count, sizeof(*needs));
+                CU_ASSERT_PTR_NOT_NULL_FATAL(needs);
+                for (int i = 0; i < net.graph.op_count; i++) {
+                    needs[i].in_place = true;
+                    needs[i].saved = i % 3 == 0 ? 100 : 0;
+                }
+                struct plan plan;
+                CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &err), 0);
+                CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
+                CU_ASSERT_EQUAL(plan_check(&net.program.plan, &err), 0);
+                CU_ASSERT(plan.arena_bytes >= plan.live_peak);
+                CU_ASSERT((double)plan.arena_bytes <= 1.1 * (double)plan.live_peak);
+                plan_done(&plan);
+                free(needs);
+                net_done(&net);
+            }
+        }
+    }
+}
+
+static void what_a_forward_operator_saves_lives_until_its_gradients(void) {
+    struct net net;
+    struct error err = {0};
+    net_init(&net, NULL, net_config("resnet20", 1, 8, true),
+             (struct compile_options){.fusion = FUSION_NONE});
+    struct backend_needs *needs = calloc((size_t)net.graph.op_count, sizeof(*needs));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(needs);
+    for (int i = 0; i < net.graph.op_count; i++)
+        needs[i].saved = 64;
+    struct plan plan;
+    CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &err), 0);
+    for (int i = 0; i < net.graph.op_count; i++) {
+        const struct op *op = &net.graph.ops[i];
+        if (op->forward < 0)
+            continue;
+        CU_ASSERT_EQUAL(plan.saved_block[i], -1);
+        const struct plan_block *block = &plan.blocks[plan.saved_block[op->forward]];
+        CU_ASSERT(block->first == op->forward && block->last >= i);
+    }
+    plan_done(&plan);
+    free(needs);
+    net_done(&net);
+}
+
+static void the_plan_prints_every_block(void) {
+    struct graph graph;
+    struct plan plan;
+    struct error err = {0};
+    make_chain(&graph, 3);
+    struct backend_needs needs[3] = {{.scratch = 5000}};
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    struct buf text;
+    buf_init(&text, 1 << 16);
+    CU_ASSERT_EQUAL(plan_print(&plan, &graph, &text, &err), 0);
+    ASSERT_CONTAINS(buf_text(&text), "scratch of relu relu");
+    ASSERT_CONTAINS(buf_text(&text), "tensor of relu relu");
+    ASSERT_CONTAINS(buf_text(&text), "3 blocks");
+    buf_done(&text);
+    plan_done(&plan);
+    graph_done(&graph);
+}
+
+UNIT_MAIN("graph.plan", UNIT(a_chain_lives_in_one_place_where_the_backend_allows_it),
+          UNIT(nothing_takes_the_place_of_what_is_read_later),
+          UNIT(scratch_is_shared_between_operators), UNIT(the_check_sees_blocks_that_share_bytes),
+          UNIT(plans_of_resnets_alias_nothing_and_waste_little),
+          UNIT(what_a_forward_operator_saves_lives_until_its_gradients),
+          UNIT(the_plan_prints_every_block))

@@ -1,0 +1,77 @@
+#include "optim/sgd.h"
+#include "support/unit.h"
+
+#include <stdlib.h>
+
+/* Two steps worked out by hand: w = 1, gradients 2 then 1 (already scaled by 1/2), rate 0.5,
+ * momentum 0.5, decay 0.25. */
+static void two_steps_by_hand(void) {
+    struct sgd_step step = {
+        .rate = 0.5F, .momentum = 0.5F, .weight_decay = 0.25F, .scale = 0.5F, .nesterov = 0};
+    float w = 1;
+    float m = 0;
+    float g = 4;
+    sgd_apply(&step, &w, &m, &g, 1);
+    CU_ASSERT_EQUAL(m, 2.25F);   /* 2 + 0.25 * 1 */
+    CU_ASSERT_EQUAL(w, -0.125F); /* 1 - 0.5 * 2.25 */
+    g = 2;
+    sgd_apply(&step, &w, &m, &g, 1);
+    CU_ASSERT_EQUAL(m, 2.09375F); /* 0.5 * 2.25 + 1 - 0.03125 */
+    CU_ASSERT_EQUAL(w, -1.171875F);
+}
+
+static void nesterov_looks_one_step_ahead(void) {
+    struct sgd_step step = {.rate = 1, .momentum = 0.5F, .scale = 1, .nesterov = 1};
+    float w = 0;
+    float m = 2;
+    float g = 1;
+    sgd_apply(&step, &w, &m, &g, 1);
+    CU_ASSERT_EQUAL(m, 2);  /* 0.5 * 2 + 1 */
+    CU_ASSERT_EQUAL(w, -2); /* 0 - (1 + 0.5 * 2) */
+}
+
+static void a_long_slice_is_the_same_as_its_elements_one_by_one(void) {
+    enum { COUNT = 50001 };
+    struct sgd_step step = {
+        .rate = 0.1F, .momentum = 0.9F, .weight_decay = 1e-4F, .scale = 1.0F / 3, .nesterov = 1};
+    float *values = calloc(6 * (size_t)COUNT, sizeof(float));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(values);
+    float *w = values;
+    float *m = values + COUNT;
+    float *g = values + 2 * COUNT;
+    float *w1 = values + 3 * COUNT;
+    float *m1 = values + 4 * COUNT;
+    for (int i = 0; i < COUNT; i++) {
+        w[i] = w1[i] = (float)(i % 17) / 7 - 1;
+        m[i] = m1[i] = (float)(i % 5) / 3;
+        g[i] = (float)(i % 23) / 11 - 1;
+    }
+    sgd_apply(&step, w, m, g, COUNT);
+    int wrong = 0;
+    for (int i = 0; i < COUNT; i++) {
+        sgd_update(&step, &w1[i], &m1[i], g[i]);
+        wrong += w[i] != w1[i] || m[i] != m1[i];
+    }
+    CU_ASSERT_EQUAL(wrong, 0);
+    free(values);
+}
+
+static void micro_batches_add_up(void) {
+    float to[3] = {1, 2, 3};
+    const float from[3] = {0.5F, -2, 1};
+    sgd_accumulate(to, from, 3);
+    CU_ASSERT(to[0] == 1.5F && to[1] == 0 && to[2] == 4);
+}
+
+static void squares_sum_in_double(void) {
+    float w[100];
+    for (int i = 0; i < 100; i++)
+        w[i] = i % 2 == 0 ? 3.0F : -4.0F;
+    CU_ASSERT_EQUAL(sgd_square_sum(w, 100), 50 * 9.0 + 50 * 16.0);
+    CU_ASSERT_EQUAL(sgd_square_sum(w, 1), 9.0);
+    CU_ASSERT_EQUAL(sgd_square_sum(w, 0), 0.0);
+}
+
+UNIT_MAIN("optim.sgd", UNIT(two_steps_by_hand), UNIT(nesterov_looks_one_step_ahead),
+          UNIT(a_long_slice_is_the_same_as_its_elements_one_by_one), UNIT(micro_batches_add_up),
+          UNIT(squares_sum_in_double))

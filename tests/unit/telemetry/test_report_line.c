@@ -1,0 +1,54 @@
+#include "common/metric_line.h"
+#include "support/unit.h"
+#include "telemetry/report_line.h"
+
+#include <regex.h>
+#include <string.h>
+
+static const struct table_row row = {20, 1.25, 812.5, 2.302585, 2.4, 0.1};
+static const struct eval_figures figures = {
+    .epoch = 3, .top1 = 0.9125, .top5 = 1, .loss = 0.31, .images = 400};
+
+static void the_lines_have_the_documented_form(void) {
+    cleanup_buf struct buf train;
+    cleanup_buf struct buf eval;
+    buf_init(&train, 1024);
+    buf_init(&eval, 1024);
+    CU_ASSERT_EQUAL(report_line_train(&train, &row, NULL), 0);
+    CU_ASSERT_EQUAL(report_line_eval(&eval, &figures, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&train),
+                           "train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5");
+    CU_ASSERT_STRING_EQUAL(buf_text(&eval), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400");
+}
+
+/* POSIX has no (?: ); the plain group in its place moves no group that matters. */
+static void make_posix(const char *python, char *out, size_t size) {
+    size_t at = 0;
+    for (const char *p = python; *p != '\0' && at + 1 < size; p++) {
+        out[at++] = *p;
+        if (strncmp(p, "(?:", 3) == 0)
+            p += 2;
+    }
+    out[at] = '\0';
+}
+
+static void every_metric_definition_matches_one_of_them(void) {
+    cleanup_buf struct buf lines;
+    size_t count;
+    const struct metric_definition *definitions = metric_line_definitions(&count);
+    buf_init(&lines, 1024);
+    CU_ASSERT_EQUAL(report_line_train(&lines, &row, NULL), 0);
+    CU_ASSERT_EQUAL(buf_add_text(&lines, "\n", NULL), 0);
+    CU_ASSERT_EQUAL(report_line_eval(&lines, &figures, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        char pattern[512];
+        regex_t regex;
+        make_posix(definitions[i].regex, pattern, sizeof(pattern));
+        CU_ASSERT_EQUAL_FATAL(regcomp(&regex, pattern, REG_EXTENDED | REG_NEWLINE), 0);
+        CU_ASSERT_EQUAL(regexec(&regex, buf_text(&lines), 0, NULL, 0), 0);
+        regfree(&regex);
+    }
+}
+
+UNIT_MAIN("telemetry.report_line", UNIT(the_lines_have_the_documented_form),
+          UNIT(every_metric_definition_matches_one_of_them))

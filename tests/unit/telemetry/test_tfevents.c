@@ -1,0 +1,90 @@
+#include "common/clock.h"
+#include "common/crc32c.h"
+#include "common/file.h"
+#include "support/unit.h"
+#include "telemetry/tfevents.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const int64_t wall = 1700000000 * CLOCK_SECOND + CLOCK_SECOND / 2;
+
+static void read_events(const char *name, struct buf *out) {
+    char path[700];
+    snprintf(path, sizeof(path), "%s/%s/events.out.tfevents.1700000000.algo-1", unit_temp_dir(),
+             name);
+    buf_init(out, 1 << 16);
+    CU_ASSERT_EQUAL_FATAL(file_read(path, out, NULL), 0);
+}
+
+static const char *folder_of(const char *name) {
+    static char folder[600];
+    snprintf(folder, sizeof(folder), "%s/%s", unit_temp_dir(), name);
+    return folder;
+}
+
+static uint32_t u32_at(const char *bytes) {
+    uint32_t value;
+    memcpy(&value, bytes, sizeof(value));
+    return value;
+}
+
+static void a_scalar_is_written_byte_for_byte(void) {
+    /* Written down by hand from the message definitions. */
+    static const uint8_t head[] = {0x09, 0,    0,   0x20, 0x40, 0xfc, 0x54, 0xd9,
+                                   0x41, 0x1a, 13,  'b',  'r',  'a',  'i',  'n',
+                                   '.',  'E',  'v', 'e',  'n',  't',  ':',  '2'};
+    static const uint8_t event[] = {0x09, 0,    0,    0x20, 0x40, 0xfc, 0x54, 0xd9,
+                                    0x41, 0x10, 0xac, 0x02, /* step 300 */
+                                    0x2a, 10,   0x0a, 8,    /* summary, value */
+                                    0x0a, 1,    'a',  0x15, 0,    0,    0xc0, 0x3f};
+    struct tfevents events = TFEVENTS_CLOSED;
+    cleanup_buf struct buf bytes;
+    const struct tfevents_scalar scalar = {"a", 1.5};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("one"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, 300, &scalar, 1, NULL), 0);
+    tfevents_done(&events);
+    read_events("one", &bytes);
+    CU_ASSERT_EQUAL_FATAL(bytes.size, sizeof(head) + sizeof(event) + 32);
+    CU_ASSERT_EQUAL(u32_at(bytes.data), sizeof(head));
+    CU_ASSERT_EQUAL(u32_at(bytes.data + 8), crc32c_mask(crc32c(0, bytes.data, 8)));
+    CU_ASSERT_EQUAL(memcmp(bytes.data + 12, head, sizeof(head)), 0);
+    CU_ASSERT_EQUAL(u32_at(bytes.data + 12 + sizeof(head)),
+                    crc32c_mask(crc32c(0, head, sizeof(head))));
+    const char *second = bytes.data + 16 + sizeof(head);
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+    CU_ASSERT_EQUAL(u32_at(second + 12 + sizeof(event)),
+                    crc32c_mask(crc32c(0, event, sizeof(event))));
+}
+
+static void the_most_scalars_with_the_longest_tags_fit(void) {
+    char tag[TFEVENTS_TAG_MAX + 2];
+    struct tfevents_scalar scalars[TFEVENTS_SCALARS_MAX];
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct error err;
+    memset(tag, 'x', sizeof(tag));
+    tag[TFEVENTS_TAG_MAX] = '\0';
+    for (int i = 0; i < TFEVENTS_SCALARS_MAX; i++)
+        scalars[i] = (struct tfevents_scalar){tag, 1};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("many"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, INT64_MAX, scalars, TFEVENTS_SCALARS_MAX, &err), 0);
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, 0, scalars, TFEVENTS_SCALARS_MAX + 1, &err), -1);
+    tag[TFEVENTS_TAG_MAX] = 'x';
+    tag[TFEVENTS_TAG_MAX + 1] = '\0';
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, 0, scalars, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, "a tag of 129 bytes");
+    tfevents_done(&events);
+    tfevents_done(&events);
+}
+
+static void a_folder_that_cannot_be_made_is_named(void) {
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct error err;
+    CU_ASSERT_EQUAL(tfevents_open(&events, "/proc/no/such", "algo-1", wall, &err), -1);
+    ASSERT_CONTAINS(err.text, "/proc/no");
+    CU_ASSERT_EQUAL(events.fd, -1);
+}
+
+UNIT_MAIN("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
+          UNIT(the_most_scalars_with_the_longest_tags_fit),
+          UNIT(a_folder_that_cannot_be_made_is_named))

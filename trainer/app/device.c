@@ -1,0 +1,108 @@
+#include "app/device.h"
+
+#include "ref/ref.h"
+#ifdef RINGMASTER_HAVE_CPU
+#include "cpu/cpu.h"
+#endif
+
+#ifdef RINGMASTER_HAVE_CUDA
+#include "cuda/cuda.h"
+#endif
+#ifdef RINGMASTER_HAVE_NCCL
+#include "comm_nccl/comm_nccl.h"
+#endif
+
+#include <stdbool.h>
+
+enum dtype device_dtype(int choice) {
+    switch (choice) {
+    case OPTION_BF16:
+        return DTYPE_BF16;
+    case OPTION_F16:
+        return DTYPE_F16;
+    default:
+        return DTYPE_F32;
+    }
+}
+
+static int open_cpu(struct backend **ret, int threads, struct error *err) {
+#ifdef RINGMASTER_HAVE_CPU
+    struct cpu_options options = {.threads = threads};
+    return cpu_open(ret, &options, err);
+#else
+    (void)ret, (void)threads;
+    return error_set(err, EXIT_CODE_DEVICE,
+                     "this build has no backend cpu (oneDNN 3 was not found when it was made)");
+#endif
+}
+
+static bool has_cpu(void) {
+#ifdef RINGMASTER_HAVE_CPU
+    return true;
+#else
+    return false;
+#endif
+}
+
+static int open_cuda(struct backend **ret, const struct options *o, int local_rank,
+                     struct error *err) {
+#ifdef RINGMASTER_HAVE_CUDA
+    struct cuda_options options = {
+        .local_rank = local_rank,
+        .share = o->comm == OPTION_COMM_MPI,
+        .tune = o->tune,
+        .plan_cache = o->plan_cache,
+        .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
+        .growth_interval = o->dtype == OPTION_F16 ? (int)o->loss_scale_growth : 0,
+    };
+    return cuda_open(ret, &options, err);
+#else
+    (void)ret, (void)o, (void)local_rank;
+    return error_set(err, EXIT_CODE_DEVICE,
+                     "this build has no backend cuda (it was made without RINGMASTER_CUDA)");
+#endif
+}
+
+int device_open(struct backend **ret, const struct options *o, int threads, int local_rank,
+                struct error *err) {
+    if (o->backend == OPTION_BACKEND_CUDA)
+        return open_cuda(ret, o, local_rank, err);
+    if (o->dtype == OPTION_F16)
+        return error_set(err, EXIT_CODE_USAGE, "--dtype f16 needs --backend cuda");
+    if (o->backend == OPTION_BACKEND_REF || (o->backend == OPTION_BACKEND_AUTO && !has_cpu()))
+        return ref_open(ret, err);
+    return open_cpu(ret, threads, err);
+}
+
+int device_sum_open(struct device_sum **ret, int choice, struct comm *comm, struct backend *backend,
+                    struct error *err) {
+    *ret = NULL;
+#ifdef RINGMASTER_HAVE_NCCL
+    if (choice != OPTION_COMM_MPI && backend->table->device->queue != NULL)
+        return comm_nccl_open(ret, comm, backend->table->device->queue(backend), err);
+#else
+    (void)comm, (void)backend;
+    if (choice == OPTION_COMM_NCCL)
+        return error_set(err, EXIT_CODE_DEVICE, "--comm nccl: this build has no NCCL");
+#endif
+    return 0;
+}
+
+void device_print(FILE *out) {
+    fprintf(out, "backend ref: the meaning of every operator, exact and slow\n");
+#ifdef RINGMASTER_HAVE_CPU
+    fprintf(out, "backend cpu: %s\n", cpu_describe_machine());
+#else
+    fprintf(out, "backend cpu: not in this build\n");
+#endif
+#ifdef RINGMASTER_HAVE_CUDA
+    fprintf(out, "backend cuda: %s\n", cuda_build_text());
+#else
+    fprintf(out, "backend cuda: not in this build\n");
+#endif
+#ifdef RINGMASTER_HAVE_NCCL
+    fprintf(out, "sums between GPUs: %s\n", comm_nccl_library());
+#else
+    fprintf(out, "sums between GPUs: through host memory (no NCCL in this build)\n");
+#endif
+}

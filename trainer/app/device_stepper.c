@@ -1,0 +1,225 @@
+#include "app/device_stepper.h"
+
+#include "app/device.h"
+#include "app/stop.h"
+#include "comm/device_sum.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DECAY_GROUP = STORE_ALIGNMENT / sizeof(float) };
+
+/* What crosses between host and device in every step, in memory that both reach. */
+struct mailbox {
+    float flags_in[STORE_FLAGS];
+    float flags_out[STORE_FLAGS];
+};
+
+struct device_stepper {
+    struct stepper *s; /* borrowed */
+    struct backend *backend;
+    const struct backend_device *ops;
+    struct mailbox *mail;
+    unsigned char *decays; /* device memory */
+    size_t decay_count;
+    float *sum; /* device memory: gradients of the micro-batches so far; NULL with one */
+    struct device_sum *sums; /* owned; NULL for one rank, and where sums go through host memory */
+    float *host_gradients;   /* for those; else NULL */
+    void *recording;
+    int steps; /* taken so far; the first runs unrecorded, so that libraries can warm up */
+    bool void_step;
+};
+
+static float *gradients(const struct device_stepper *d) {
+    return d->s->net->store.arena[STORE_GRADIENTS];
+}
+
+static size_t gradient_count(const struct device_stepper *d) {
+    return d->s->net->store.count[STORE_GRADIENTS];
+}
+
+static int open_decays(struct device_stepper *d, struct error *err) {
+    const struct store *store = &d->s->net->store;
+    d->decay_count = store->count[STORE_PARAMETERS] / DECAY_GROUP;
+    unsigned char *host = calloc(d->decay_count, 1);
+    if (host == NULL)
+        return error_no_memory(err, "weight decay");
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (!slot->state && stepper_decays(d->s, slot))
+            memset(host + slot->first / DECAY_GROUP, 1,
+                   (slot->count + DECAY_GROUP - 1) / DECAY_GROUP);
+    }
+    d->decays = d->backend->table->alloc(d->backend, d->decay_count, err);
+    int result = d->decays == NULL
+                     ? -1
+                     : d->backend->table->copy_in(d->backend, d->decays, host, d->decay_count, err);
+    free(host);
+    return result;
+}
+
+int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err) {
+    struct device_stepper *d = calloc(1, sizeof(*d));
+    if (d == NULL)
+        return error_no_memory(err, "the device's step");
+    *ret = d;
+    d->s = stepper;
+    d->backend = stepper->net->backend;
+    d->ops = d->backend->table->device;
+    d->mail = d->ops->host_alloc(d->backend, sizeof(*d->mail), err);
+    if (d->mail == NULL || open_decays(d, err) != 0)
+        return -1;
+    size_t bytes = gradient_count(d) * sizeof(float);
+    if (stepper->accumulate > 1) {
+        d->sum = d->backend->table->alloc(d->backend, bytes, err);
+        if (d->sum == NULL)
+            return -1;
+    }
+    if (comm_size(stepper->comm) == 1)
+        return 0;
+    if (device_sum_open(&d->sums, stepper->sums, stepper->comm, d->backend, err) != 0)
+        return -1;
+    if (d->sums == NULL) {
+        d->host_gradients = d->ops->host_alloc(d->backend, bytes, err);
+        if (d->host_gradients == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+void device_stepper_close(struct device_stepper *d) {
+    if (d == NULL)
+        return;
+    if (d->recording != NULL)
+        d->ops->forget(d->backend, d->recording);
+    device_sum_close(d->sums);
+    if (d->sum != NULL)
+        d->backend->table->free(d->backend, d->sum, gradient_count(d) * sizeof(float));
+    if (d->decays != NULL)
+        d->backend->table->free(d->backend, d->decays, d->decay_count);
+    if (d->host_gradients != NULL)
+        d->ops->host_free(d->backend, d->host_gradients);
+    if (d->mail != NULL)
+        d->ops->host_free(d->backend, d->mail);
+    free(d);
+}
+
+static void *output(const struct device_stepper *d, int tensor) {
+    return program_address(&d->s->net->train.program, tensor);
+}
+
+/* The flags of this step: the host's, then loss and images from the device's metrics. With several
+ * micro-batches the latter are added up behind the sum of their gradients. */
+static int put_flags(struct device_stepper *d, struct error *err) {
+    const float *metrics = output(d, d->s->net->train.tensors.metrics);
+    float *flags = gradients(d) + d->s->net->store.flags;
+    if (d->ops->copy(d->backend, flags, d->mail->flags_in, sizeof(d->mail->flags_in), err) != 0 ||
+        d->ops->copy(d->backend, flags + FLAG_LOSS, metrics + LOSS_SUM, sizeof(float), err) != 0)
+        return -1;
+    return d->ops->copy(d->backend, flags + FLAG_IMAGES, metrics + LOSS_WEIGHT, sizeof(float), err);
+}
+
+/* Called by the program when a bucket's gradients are made. */
+static int on_bucket(void *user, int index, struct error *err) {
+    struct device_stepper *d = user;
+    struct stepper *s = d->s;
+    const struct program *program = &s->net->train.program;
+    const struct bucket *bucket = &program->buckets[index];
+    float *slice = gradients(d) + bucket->first;
+    if (index == program->bucket_count - 1 && put_flags(d, err) != 0)
+        return -1;
+    if (!s->last_micro)
+        return d->ops->add(d->backend, d->sum + bucket->first, slice, bucket->count, err);
+    if (d->sum != NULL &&
+        d->ops->add(d->backend, slice, d->sum + bucket->first, bucket->count, err) != 0)
+        return -1;
+    return d->sums == NULL ? 0 : device_sum_start(d->sums, slice, bucket->count, err);
+}
+
+static int run_program(struct device_stepper *d, struct error *err) {
+    struct program_hooks hooks = {.user = d, .bucket_ready = on_bucket};
+    return program_run(&d->s->net->train.program, &hooks, err);
+}
+
+/* The gradients over a communicator in host memory. */
+static int sum_on_host(struct device_stepper *d, struct error *err) {
+    size_t bytes = gradient_count(d) * sizeof(float);
+    const struct backend_table *table = d->backend->table;
+    if (table->copy_out(d->backend, d->host_gradients, gradients(d), bytes, err) != 0 ||
+        comm_sum(d->s->comm, d->host_gradients, gradient_count(d), COMM_F32, err) != 0)
+        return -1;
+    return table->copy_in(d->backend, gradients(d), d->host_gradients, bytes, err);
+}
+
+/* Everything between the batch and the flags that come back. */
+static int enqueue_step(struct device_stepper *d, struct error *err) {
+    struct stepper *s = d->s;
+    struct store *store = &s->net->store;
+    if (run_program(d, err) != 0)
+        return -1;
+    if ((d->host_gradients != NULL && sum_on_host(d, err) != 0) ||
+        (d->sums != NULL && device_sum_join(d->sums, err) != 0))
+        return error_wrap(err, "summing gradients");
+    float *flags = gradients(d) + store->flags;
+    struct backend_sgd update = {.weights = store->arena[STORE_PARAMETERS],
+                                 .momentum = store->arena[STORE_MOMENTUM],
+                                 .gradients = gradients(d),
+                                 .decays = d->decays,
+                                 .void_flag = flags + FLAG_VOID,
+                                 .count = store->count[STORE_PARAMETERS]};
+    if (d->ops->sgd(d->backend, &update, err) != 0 || network_refresh(s->net, err) != 0)
+        return -1;
+    return d->ops->copy(d->backend, d->mail->flags_out, flags, sizeof(d->mail->flags_out), err);
+}
+
+static bool can_record(const struct device_stepper *d) {
+    return d->ops->record_begin != NULL && d->host_gradients == NULL && d->steps > 0;
+}
+
+static int launch(struct device_stepper *d, struct error *err) {
+    if (d->recording != NULL)
+        return d->ops->replay(d->backend, d->recording, err);
+    if (!can_record(d))
+        return enqueue_step(d, err);
+    if (d->ops->record_begin(d->backend, err) != 0)
+        return -1;
+    int result = enqueue_step(d, err);
+    /* Recording has to end even where a step could not be enqueued; its error is the first. */
+    if (d->ops->record_end(d->backend, &d->recording, result == 0 ? err : NULL) != 0 || result != 0)
+        return -1;
+    return d->ops->replay(d->backend, d->recording, err);
+}
+
+int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
+    if (pass_feed(&d->s->net->train, batch, err) != 0)
+        return -1;
+    return d->s->last_micro ? 0 : run_program(d, err);
+}
+
+int device_stepper_give_up(struct device_stepper *d, struct error *err) {
+    (void)err;
+    d->void_step = true;
+    d->s->last_micro = true;
+    return 0;
+}
+
+/* The sum of the micro-batches starts the next step at zero. */
+static int clear_sum(struct device_stepper *d, struct error *err) {
+    if (d->sum == NULL)
+        return 0;
+    return d->ops->clear(d->backend, d->sum, gradient_count(d) * sizeof(float), err);
+}
+
+int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    d->mail->flags_in[FLAG_STOP] = stop_requested() ? 1 : 0;
+    d->mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
+    d->void_step = false;
+    if (d->ops->set_sgd(d->backend, &d->s->sgd, err) != 0 || launch(d, err) != 0 ||
+        clear_sum(d, err) != 0 || d->backend->table->sync(d->backend, err) != 0 ||
+        (d->sums != NULL && device_sum_check(d->sums, err) != 0))
+        return -1;
+    /* The flags of micro-batches before the last one are zero. */
+    memset(d->mail->flags_in, 0, sizeof(d->mail->flags_in));
+    d->steps++;
+    return stepper_outcome(d->mail->flags_out, (double)d->s->sgd.rate, ret, err);
+}

@@ -1,0 +1,21 @@
+/* The step of a backend that is a device of its own: forward, backward, sums over ranks, optimizer
+ * and refresh are enqueued as one, recorded the second time and replayed from then on. The host
+ * feeds the batch, the rate and the flags, and reads the flags when the step has run.
+ *
+ * The sums go from device to device where a library for that is there (comm/device_sum.h);
+ * otherwise through host memory, unrecorded. What a step means is the host stepper's (stepper.h):
+ * the same flags, the same order of additions. */
+#ifndef APP_DEVICE_STEPPER_H
+#define APP_DEVICE_STEPPER_H
+
+#include "app/stepper.h"
+
+/* STEPPER is borrowed and must outlive it. */
+int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err);
+void device_stepper_close(struct device_stepper *d);
+
+int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err);
+int device_stepper_give_up(struct device_stepper *d, struct error *err);
+int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err);
+
+#endif

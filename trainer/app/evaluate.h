@@ -1,0 +1,36 @@
+/* The score of a model on a data set: every image once, over all ranks. */
+#ifndef APP_EVALUATE_H
+#define APP_EVALUATE_H
+
+#include "app/network.h"
+#include "comm/comm.h"
+#include "common/error.h"
+#include "common/progress.h"
+#include "data/dataset.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct evaluation {
+    double top1; /* fractions */
+    double top5; /* top-min(5, classes) */
+    double loss;
+    int64_t images;
+    bool stopped; /* a stop came first: the figures mean nothing */
+};
+
+struct evaluate_options {
+    const struct dataset *set;
+    int batch; /* of the network */
+    int image_size;
+    int resize; /* short side before the centre crop; 0: the default of data/augment.h */
+    int threads;
+    struct progress *progress; /* marked at each batch */
+    uint64_t step;             /* ...with this number */
+};
+
+/* All ranks together; running statistics are those in the store. */
+int evaluate(struct network *net, struct comm *comm, const struct evaluate_options *o,
+             struct evaluation *ret, struct error *err);
+
+#endif

@@ -1,0 +1,221 @@
+#include "app/job.h"
+
+#include "app/classes.h"
+#include "app/device.h"
+#include "app/ranks.h"
+#include "app/save.h"
+#include "app/start.h"
+#include "common/log.h"
+#include "common/str.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+/* A synthetic set is evaluated on one of so many of its pictures. */
+enum { SYNTHETIC_VALIDATION = 10 };
+
+/* FOLDER NULL: a synthetic set, PART of its pictures. */
+static int open_set(struct dataset *set, const char *folder, const struct options *o, int64_t part,
+                    struct error *err) {
+    if (folder != NULL)
+        return dataset_open_folder(set, folder, err);
+    int64_t count = (o->synthetic_images + part - 1) / part;
+    return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
+}
+
+static int open_data(struct job *job, struct error *err) {
+    const struct inputs *in = &job->inputs;
+    const struct options *o = job->options;
+    if (open_set(&job->training, in->synthetic ? NULL : in->training, o, 1, err) != 0)
+        return error_wrap(err, "training data");
+    if (ranks_agree(job->comm, "the training data", job->training.hash, EXIT_CODE_DATA, err) != 0)
+        return -1;
+    if (!in->scored)
+        return 0;
+    if (open_set(&job->validation, in->synthetic ? NULL : in->validation, o, SYNTHETIC_VALIDATION,
+                 err) != 0)
+        return error_wrap(err, "validation data");
+    if (ranks_agree(job->comm, "the validation data", job->validation.hash, EXIT_CODE_DATA, err) !=
+        0)
+        return -1;
+    struct classes a = {job->training.class_names, job->training.classes, "the training data"};
+    struct classes b = {job->validation.class_names, job->validation.classes,
+                        "the validation data"};
+    return classes_agree(&a, &b, err);
+}
+
+static int settle_augment(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    struct augment *a = &job->augment;
+    augment_defaults_train(a, job->image_size);
+    switch (o->augment) {
+    case OPTION_AUGMENT_CROP:
+        a->mode = AUGMENT_RANDOM_RESIZED_CROP;
+        break;
+    case OPTION_AUGMENT_PAD:
+        a->mode = AUGMENT_PAD_CROP;
+        break;
+    case OPTION_AUGMENT_CENTER:
+        augment_defaults_eval(a, job->image_size);
+        break;
+    default:
+        break;
+    }
+    if (o->min_area > 0)
+        a->area_min = o->min_area;
+    a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
+    return augment_check(a, err);
+}
+
+/* Sampler, steps and learning rate follow from data and ranks. */
+static int settle_steps(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    job->sampler = (struct sampler){
+        .count = job->training.count,
+        .ranks = comm_size(job->comm),
+        .rank = comm_rank(job->comm),
+        .batch = (int)o->batch_size,
+        .accumulate = (int)o->accumulate,
+        .seed = (uint64_t)o->seed,
+        .shuffle = true,
+    };
+    if (sampler_check(&job->sampler, err) != 0)
+        return -1;
+    job->steps_per_epoch = sampler_steps(&job->sampler);
+    int64_t global_batch = comm_size(job->comm) * o->batch_size * o->accumulate;
+    int64_t total = o->steps > 0 ? o->steps : o->epochs * job->steps_per_epoch;
+    int64_t warmup = llround(o->warmup_epochs * (double)job->steps_per_epoch);
+    job->schedule = (struct schedule){
+        .kind = (enum schedule_kind)o->schedule,
+        .peak = schedule_scale(o->lr, o->lr_batch, global_batch),
+        .warmup_steps = warmup < total ? warmup : total,
+        .total_steps = total,
+    };
+    job->state.global_batch = global_batch;
+    return 0;
+}
+
+static int open_network(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    struct network_options n = {
+        .model = o->model,
+        .batch = (int)o->batch_size,
+        .image_size = job->image_size,
+        .classes = (int)job->training.classes,
+        .zero_gamma = o->zero_gamma,
+        .dtype = device_dtype(o->dtype),
+        .fusion = (enum fusion)o->fusion,
+        .label_smoothing = o->label_smoothing,
+        .mean = NETWORK_MEAN,
+        .std = NETWORK_STD,
+    };
+    if (device_open(&job->backend, o, job->threads.compute, comm_local_rank(job->comm), err) != 0 ||
+        network_open(&job->net, job->backend, &n, true, err) != 0)
+        return -1;
+    struct stepper_options step = {
+        .accumulate = (int)o->accumulate,
+        .sgd = {.momentum = (float)o->momentum,
+                .weight_decay = (float)o->weight_decay,
+                .nesterov = o->nesterov},
+        .decay_all = o->decay_all,
+        .sums = o->comm,
+    };
+    return stepper_open(&job->stepper, &job->net, job->comm, &step, err);
+}
+
+static void describe(struct job *job) {
+    const struct options *o = job->options;
+    struct run_state *s = &job->state;
+    (void)snprintf(s->model, sizeof(s->model), "%s", o->model);
+    (void)snprintf(s->dtype, sizeof(s->dtype), "%s", dtype_name(device_dtype(o->dtype)));
+    (void)snprintf(s->fusion, sizeof(s->fusion), "%s", fusion_name((enum fusion)o->fusion));
+    (void)snprintf(s->backend, sizeof(s->backend), "%s",
+                   job->backend->table->describe(job->backend));
+    (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->training.hash);
+    s->classes = (int64_t)job->training.classes;
+    s->ranks = comm_size(job->comm);
+    s->accumulate = o->accumulate;
+    s->batch_size = o->batch_size;
+    s->threads = job->threads.compute;
+    s->seed = o->seed;
+    s->image_size = job->image_size;
+    if (!job->first)
+        return;
+    log_info("%s, %s, %d px, %zu classes; %zu training images, %zu to evaluate on", s->model,
+             s->dtype, job->image_size, job->training.classes, job->training.count,
+             job->validation.count);
+    log_info("%" PRId64 " rank(s) of %d compute and %d data threads; %" PRId64
+             " images a step, %" PRId64 " steps in all; %s",
+             s->ranks, job->threads.compute, job->threads.data, s->global_batch,
+             job->schedule.total_steps, s->backend);
+}
+
+int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err) {
+    *job = (struct job){.options = o, .comm = comm, .first = comm_rank(comm) == 0};
+    job->report.events = (struct tfevents)TFEVENTS_CLOSED;
+    if (!resnet_known(o->model))
+        return error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s", o->model,
+                         resnet_names());
+    job->image_size = o->image_size > 0 ? (int)o->image_size : resnet_default_image_size(o->model);
+    if (inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
+        progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
+        threads_settle(&job->threads, o, comm, err) != 0 || open_data(job, err) != 0 ||
+        settle_augment(job, err) != 0 || settle_steps(job, err) != 0 || open_network(job, err) != 0)
+        return -1;
+    describe(job);
+    if (report_open(&job->report, job->first ? stdout : NULL, o->log, job->inputs.events, err) !=
+            0 ||
+        save_check(job, err) != 0)
+        return -1;
+    return start_job(job, err);
+}
+
+void job_done(struct job *job) {
+    report_done(&job->report);
+    stepper_done(&job->stepper);
+    network_done(&job->net);
+    backend_close(job->backend);
+    dataset_done(&job->validation);
+    dataset_done(&job->training);
+    progress_done(&job->progress);
+}
+
+double job_epoch(const struct job *job) {
+    const struct run_state *s = &job->state;
+    double steps = (double)(s->images / s->global_batch);
+    return (double)s->epoch + steps / (double)job->steps_per_epoch;
+}
+
+int job_verify(struct job *job, struct error *err) {
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM};
+    struct store *store = &job->net.store;
+    if (comm_size(job->comm) == 1)
+        return 0;
+    uint64_t hash = STR_HASH_START;
+    for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
+        void *values = NULL;
+        if (store_pull(store, arenas[i], &values, err) != 0)
+            return -1;
+        hash = str_hash(hash, values, store->count[arenas[i]] * sizeof(float));
+    }
+    return ranks_agree(job->comm, "the parameters", hash, EXIT_CODE_INTERNAL, err);
+}
+
+int job_average_statistics(struct job *job, struct error *err) {
+    int ranks = comm_size(job->comm);
+    if (ranks == 1)
+        return 0;
+    struct store *store = &job->net.store;
+    void *arena = NULL;
+    size_t count = store->count[STORE_STATE];
+    if (store_pull(store, STORE_STATE, &arena, err) != 0 ||
+        comm_sum(job->comm, arena, count, COMM_F32, err) != 0)
+        return error_wrap(err, "averaging statistics");
+    float *values = arena;
+    for (size_t i = 0; i < count; i++)
+        values[i] /= (float)ranks;
+    if (store_push(store, STORE_STATE, err) != 0)
+        return -1;
+    return network_refresh(&job->net, err);
+}

@@ -1,0 +1,59 @@
+/* Everything that a training run holds, opened in order and closed in reverse. After job_open all
+ * ranks stand on the same parameters, checked, at the position that `state` tells. */
+#ifndef APP_JOB_H
+#define APP_JOB_H
+
+#include "app/inputs.h"
+#include "app/network.h"
+#include "app/options.h"
+#include "app/report.h"
+#include "app/run_state.h"
+#include "app/stepper.h"
+#include "app/threads.h"
+#include "comm/comm.h"
+#include "common/error.h"
+#include "common/progress.h"
+#include "data/augment.h"
+#include "data/dataset.h"
+#include "data/sampler.h"
+#include "optim/schedule.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job {
+    const struct options *options; /* borrowed */
+    struct inputs inputs;
+    struct comm *comm; /* borrowed */
+    bool first;        /* this is rank 0 */
+    int image_size;
+    struct threads threads;
+    struct backend *backend;
+    struct dataset training;
+    struct dataset validation; /* no samples: no evaluation */
+    struct sampler sampler;
+    struct augment augment;
+    struct network net;
+    struct stepper stepper;
+    struct schedule schedule;
+    int64_t steps_per_epoch;
+    struct report report;
+    struct progress progress;
+    struct run_state state;
+};
+
+/* COMM is the caller's, so that it can tell the others when this fails. */
+int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err);
+void job_done(struct job *job);
+
+/* Epochs done, with a fraction. */
+double job_epoch(const struct job *job);
+
+/* Fails with the hosts' names when parameters or momentum are not the same on every rank. */
+int job_verify(struct job *job, struct error *err);
+/* Running statistics become their mean over ranks. */
+int job_average_statistics(struct job *job, struct error *err);
+
+#define cleanup_job __attribute__((cleanup(job_done)))
+
+#endif

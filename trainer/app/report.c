@@ -1,0 +1,114 @@
+#include "app/report.h"
+
+#include "app/options.h"
+#include "common/buf.h"
+#include "common/clock.h"
+#include "telemetry/report_line.h"
+#include "telemetry/table.h"
+
+#include <inttypes.h>
+#include <unistd.h>
+
+enum { LINE_MAX_SIZE = 1024 };
+
+int report_open(struct report *r, FILE *out, int log, const char *events, struct error *err) {
+    *r = (struct report){
+        .out = out,
+        .table = log != OPTION_LOG_METRICS,
+        .metrics = log != OPTION_LOG_TABLE,
+        .events = TFEVENTS_CLOSED,
+    };
+    if (out == NULL || events[0] == '\0')
+        return 0;
+    char host[64] = "";
+    (void)gethostname(host, sizeof(host) - 1);
+    return tfevents_open(&r->events, events, host, clock_wall(), err);
+}
+
+void report_done(struct report *r) {
+    tfevents_done(&r->events);
+}
+
+void report_start(struct report *r) {
+    speed_start(&r->speed, clock_now());
+}
+
+void report_step(struct report *r, double loss, int64_t images) {
+    speed_add(&r->speed, images);
+    r->loss += loss;
+    r->steps++;
+}
+
+static int print(struct report *r, struct buf *line, struct error *err) {
+    if (fprintf(r->out, "%s\n", buf_text(line)) < 0 || fflush(r->out) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "writing to standard output");
+    buf_consume(line, line->size);
+    return 0;
+}
+
+static int print_row(struct report *r, const struct table_row *row, struct error *err) {
+    cleanup_buf struct buf line = {0};
+    buf_init(&line, LINE_MAX_SIZE);
+    if (r->table && !r->header) {
+        if (table_header(&line, err) != 0 || print(r, &line, err) != 0)
+            return -1;
+        r->header = true;
+    }
+    if (r->table && (table_row(&line, row, err) != 0 || print(r, &line, err) != 0))
+        return -1;
+    if (r->metrics && (report_line_train(&line, row, err) != 0 || print(r, &line, err) != 0))
+        return -1;
+    return 0;
+}
+
+int report_row(struct report *r, const struct report_row *at, struct error *err) {
+    if (r->steps == 0)
+        return 0;
+    double loss = r->loss / (double)r->steps;
+    double speed = speed_report(&r->speed, clock_now());
+    r->loss = 0;
+    r->steps = 0;
+    if (r->out == NULL)
+        return 0;
+    struct table_row row = {
+        .step = at->step,
+        .epoch = at->epoch,
+        .speed = speed,
+        .loss = loss,
+        .final_loss = loss + at->penalty,
+        .lr = at->lr,
+    };
+    if (print_row(r, &row, err) != 0)
+        return -1;
+    const struct tfevents_scalar scalars[] = {
+        {"train/loss", loss},
+        {"train/final_loss", row.final_loss},
+        {"train/learning_rate", at->lr},
+        {"train/images_per_second", speed},
+    };
+    return r->events.fd < 0 ? 0
+                            : tfevents_add(&r->events, clock_wall(), at->step, scalars,
+                                           sizeof(scalars) / sizeof(scalars[0]), err);
+}
+
+int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
+                      struct error *err) {
+    if (r->out == NULL)
+        return 0;
+    cleanup_buf struct buf line = {0};
+    buf_init(&line, LINE_MAX_SIZE);
+    if (r->table && (buf_printf(&line, err,
+                                "evaluation: epoch %.4g, top-1 %.2f %%, top-5 %.2f %%, loss %.4f, "
+                                "%" PRId64 " images",
+                                epoch, 100 * e->top1, 100 * e->top5, e->loss, e->images) != 0 ||
+                     print(r, &line, err) != 0))
+        return -1;
+    struct eval_figures figures = {epoch, e->top1, e->top5, e->loss, e->images};
+    if (r->metrics && (report_line_eval(&line, &figures, err) != 0 || print(r, &line, err) != 0))
+        return -1;
+    const struct tfevents_scalar scalars[] = {
+        {"eval/top1", e->top1}, {"eval/top5", e->top5}, {"eval/loss", e->loss}};
+    return r->events.fd < 0 ? 0
+                            : tfevents_add(&r->events, clock_wall(), step, scalars,
+                                           sizeof(scalars) / sizeof(scalars[0]), err);
+}

@@ -1,0 +1,47 @@
+/* What rank 0 tells while it trains: the table for people and the metric lines for scrapers, on
+ * standard output, and TensorBoard events. Other ranks hold a report that says nothing. */
+#ifndef APP_REPORT_H
+#define APP_REPORT_H
+
+#include "app/evaluate.h"
+#include "common/error.h"
+#include "telemetry/speed.h"
+#include "telemetry/tfevents.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct report {
+    FILE *out; /* borrowed; NULL: silent */
+    bool table;
+    bool metrics;
+    bool header; /* the table's head has been printed */
+    struct tfevents events;
+    struct speed speed;
+    double loss; /* sum over the steps since the last row */
+    int64_t steps;
+};
+
+/* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL makes it silent. */
+int report_open(struct report *r, FILE *out, int log, const char *events, struct error *err);
+void report_done(struct report *r);
+
+/* Training begins or goes on after something else: the clock of the speed starts. */
+void report_start(struct report *r);
+/* A step is done: its mean loss, and images over all ranks. */
+void report_step(struct report *r, double loss, int64_t images);
+
+/* Where the run stands, for a row. */
+struct report_row {
+    int64_t step;
+    double epoch;
+    double penalty; /* of weight decay: what the optimizer adds to the loss */
+    double lr;
+};
+/* One row over the steps since the last one; nothing if there were none. */
+int report_row(struct report *r, const struct report_row *row, struct error *err);
+int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* What a run leaves behind; rank 0 alone writes. */
+#ifndef APP_SAVE_H
+#define APP_SAVE_H
+
+#include "app/job.h"
+#include "common/error.h"
+
+/* Whether what is to be saved later can be written: asked before the work begins. */
+int save_check(struct job *job, struct error *err);
+/* The checkpoint of the present step; on other ranks nothing. */
+int save_checkpoint(struct job *job, struct error *err);
+/* model.safetensors and config.json; on other ranks nothing. */
+int save_model(struct job *job, struct error *err);
+
+#endif

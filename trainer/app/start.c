@@ -1,0 +1,149 @@
+#include "app/start.h"
+
+#include "app/weights.h"
+#include "checkpoint/checkpoint.h"
+#include "common/buf.h"
+#include "common/log.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { NOTES_MAX = 64 * 1024 };
+
+/* The position in images of an epoch, when a step takes another number of them now. */
+static void settle_position(struct job *job, const struct run_state *before) {
+    struct run_state *now = &job->state;
+    now->epoch = before->epoch;
+    now->step = before->step;
+    now->images = before->images;
+    if (before->global_batch == now->global_batch)
+        return;
+    int64_t in_epoch = before->images / now->global_batch;
+    if (in_epoch > job->steps_per_epoch)
+        in_epoch = job->steps_per_epoch;
+    now->images = in_epoch * now->global_batch;
+    now->step = now->epoch * job->steps_per_epoch + in_epoch;
+}
+
+static int check_fit(const struct job *job, const struct run_state *before, const char *path,
+                     struct error *err) {
+    if (strcmp(before->model, job->state.model) != 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s holds %s, this run trains %s; give another --checkpoint-dir, or "
+                         "--resume none",
+                         path, before->model, job->state.model);
+    if (before->classes != job->state.classes)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s is for %" PRId64 " classes, the data has %" PRId64
+                         "; give another --checkpoint-dir, or --resume none",
+                         path, before->classes, job->state.classes);
+    return 0;
+}
+
+static int tell_differences(const struct job *job, const struct run_state *before,
+                            struct error *err) {
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, NOTES_MAX);
+    if (run_state_differences(&text, &job->state, before, err) != 0)
+        return -1;
+    if (text.size > 0)
+        log_warning("not bit for bit the run that wrote the checkpoint: %s", buf_text(&text));
+    return 0;
+}
+
+static int resume_from(struct job *job, const struct safetensors *file, struct error *err) {
+    const char *text = safetensors_note(file, CHECKPOINT_STATE);
+    struct run_state before;
+    if (text == NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s holds no state of a run", file->path);
+    if (run_state_parse(&before, text, file->path, err) != 0 ||
+        check_fit(job, &before, file->path, err) != 0 || tell_differences(job, &before, err) != 0)
+        return -1;
+    cleanup_weights struct weights w = {0};
+    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM, 0, err) != 0 ||
+        weights_read(&w, file, err) != 0)
+        return -1;
+    settle_position(job, &before);
+    log_info("resumed from %s: %" PRId64 " steps done", file->path, job->state.step);
+    return 0;
+}
+
+static int init_from(struct job *job, const char *path, struct error *err) {
+    cleanup_safetensors struct safetensors file = {0};
+    cleanup_weights struct weights w = {0};
+    if (safetensors_open(&file, path, err) != 0 ||
+        weights_list(&w, &job->net.store, WEIGHTS_MODEL, 0, err) != 0 ||
+        weights_read(&w, &file, err) != 0)
+        return error_wrap(err, "--init");
+    log_info("initial weights from %s", path);
+    return 0;
+}
+
+static void tell_notes(struct buf *notes) {
+    char *rest = NULL;
+    if (notes->size == 0)
+        return;
+    for (char *line = strtok_r(notes->data, "\n", &rest); line != NULL;
+         line = strtok_r(NULL, "\n", &rest))
+        log_warning("%s", line);
+}
+
+/* Looks for the newest valid checkpoint; takes it if WANTED, else warns of it, because a later
+ * --resume auto would. */
+static int resume_newest(struct job *job, bool wanted, bool *ret_resumed, struct error *err) {
+    cleanup_safetensors struct safetensors file = {0};
+    cleanup_buf struct buf notes = {0};
+    int64_t step = 0;
+    bool found = false;
+    buf_init(&notes, NOTES_MAX);
+    if (checkpoint_find(job->inputs.checkpoints, &file, &step, &found, &notes, err) != 0)
+        return -1;
+    tell_notes(&notes);
+    *ret_resumed = found && wanted;
+    if (found && !wanted)
+        log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run, which --resume "
+                    "auto would take if it is the newest",
+                    job->inputs.checkpoints, step);
+    return *ret_resumed ? resume_from(job, &file, err) : 0;
+}
+
+static int read_first(struct job *job, struct error *err) {
+    const char *resume = job->options->resume;
+    bool resumed = false;
+    bool automatic = strcmp(resume, "auto") == 0;
+    if (!automatic && strcmp(resume, "none") != 0) {
+        cleanup_safetensors struct safetensors file = {0};
+        if (checkpoint_open(resume, &file, err) != 0)
+            return error_wrap(err, "--resume");
+        return resume_from(job, &file, err);
+    }
+    if (resume_newest(job, automatic, &resumed, err) != 0)
+        return -1;
+    if (resumed)
+        return 0;
+    if (store_start(&job->net.store, (uint64_t)job->options->seed, err) != 0)
+        return -1;
+    return job->options->init != NULL ? init_from(job, job->options->init, err) : 0;
+}
+
+static int spread(struct job *job, struct error *err) {
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_STATE};
+    struct store *store = &job->net.store;
+    for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
+        void *values = NULL;
+        if (store_pull(store, arenas[i], &values, err) != 0 ||
+            comm_broadcast(job->comm, values, store->count[arenas[i]] * sizeof(float), 0, err) !=
+                0 ||
+            store_push(store, arenas[i], err) != 0)
+            return error_wrap(err, "spreading parameters");
+    }
+    return comm_broadcast(job->comm, &job->state, sizeof(job->state), 0, err);
+}
+
+int start_job(struct job *job, struct error *err) {
+    if (job->first && read_first(job, err) != 0)
+        return -1;
+    if (spread(job, err) != 0 || network_refresh(&job->net, err) != 0)
+        return -1;
+    return job_verify(job, err);
+}

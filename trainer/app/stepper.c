@@ -1,0 +1,177 @@
+#include "app/stepper.h"
+
+#include "app/device_stepper.h"
+#include "app/stop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float *gradients(const struct stepper *s) {
+    return s->net->store.arena[STORE_GRADIENTS];
+}
+
+int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
+                 const struct stepper_options *o, struct error *err) {
+    *s = (struct stepper){.net = net,
+                          .comm = comm,
+                          .accumulate = o->accumulate,
+                          .sgd = o->sgd,
+                          .decay_all = o->decay_all,
+                          .sums = o->sums};
+    s->sgd.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
+    if (net->backend->table->device != NULL)
+        return device_stepper_open(&s->device, s, err);
+    if (o->accumulate > 1) {
+        s->sum = calloc(net->store.count[STORE_GRADIENTS], sizeof(float));
+        if (s->sum == NULL)
+            return error_no_memory(err, "gradients of micro-batches");
+    }
+    return 0;
+}
+
+void stepper_done(struct stepper *s) {
+    device_stepper_close(s->device);
+    s->device = NULL;
+    free(s->sum);
+    s->sum = NULL;
+}
+
+static void put_flags(struct stepper *s) {
+    float *flags = gradients(s) + s->net->store.flags;
+    memset(flags, 0, STORE_FLAGS * sizeof(*flags));
+    flags[FLAG_STOP] = stop_requested() ? 1 : 0;
+    flags[FLAG_VOID] = s->void_step ? 1 : 0;
+    flags[FLAG_LOSS] = s->loss;
+    flags[FLAG_IMAGES] = s->images;
+}
+
+static int send_bucket(struct stepper *s, int index, struct error *err) {
+    const struct program *program = &s->net->train.program;
+    const struct bucket *bucket = &program->buckets[index];
+    if (index == program->bucket_count - 1)
+        put_flags(s);
+    return comm_sum_start(s->comm, gradients(s) + bucket->first, bucket->count, COMM_F32,
+                          &s->ticket, err);
+}
+
+/* Loss and images of the micro-batch whose forward pass has run. */
+static int add_metrics(struct stepper *s, struct error *err) {
+    float metrics[LOSS_METRICS];
+    if (pass_metrics(&s->net->train, metrics, err) != 0)
+        return -1;
+    s->loss += metrics[LOSS_SUM];
+    s->images += metrics[LOSS_WEIGHT];
+    return 0;
+}
+
+static int on_bucket(void *user, int index, struct error *err) {
+    struct stepper *s = user;
+    const struct program *program = &s->net->train.program;
+    const struct bucket *bucket = &program->buckets[index];
+    float *slice = gradients(s) + bucket->first;
+    bool last_bucket = index == program->bucket_count - 1;
+    if (last_bucket && add_metrics(s, err) != 0)
+        return -1;
+    if (!s->last_micro) {
+        sgd_accumulate(s->sum + bucket->first, slice, bucket->count);
+        return 0;
+    }
+    if (s->sum != NULL) {
+        sgd_accumulate(slice, s->sum + bucket->first, bucket->count);
+        memset(s->sum + bucket->first, 0, bucket->count * sizeof(*slice));
+    }
+    return send_bucket(s, index, err);
+}
+
+int stepper_micro(struct stepper *s, const struct batch *batch, struct error *err) {
+    struct program_hooks hooks = {.user = s, .bucket_ready = on_bucket};
+    s->last_micro = batch->micro == s->accumulate - 1;
+    if (s->device != NULL)
+        return device_stepper_micro(s->device, batch, err);
+    if (pass_feed(&s->net->train, batch, err) != 0)
+        return -1;
+    return program_run(&s->net->train.program, &hooks, err);
+}
+
+int stepper_give_up(struct stepper *s, struct error *err) {
+    if (s->device != NULL)
+        return device_stepper_give_up(s->device, err);
+    size_t count = s->net->store.count[STORE_GRADIENTS];
+    memset(gradients(s), 0, count * sizeof(float));
+    if (s->sum != NULL)
+        memset(s->sum, 0, count * sizeof(float));
+    s->void_step = true;
+    for (int i = 0; i < s->net->train.program.bucket_count; i++)
+        if (send_bucket(s, i, err) != 0)
+            return -1;
+    return 0;
+}
+
+bool stepper_decays(const struct stepper *s, const struct store_slot *slot) {
+    return s->decay_all || slot->shape.rank > 1;
+}
+
+static void apply(struct stepper *s) {
+    const struct store *store = &s->net->store;
+    float *weights = store->arena[STORE_PARAMETERS];
+    float *momentum = store->arena[STORE_MOMENTUM];
+    if (s->decay_all) {
+        /* What lies between two slots is zero and stays so. */
+        sgd_apply(&s->sgd, weights, momentum, gradients(s), store->count[STORE_PARAMETERS]);
+        return;
+    }
+    struct sgd_step plain = s->sgd;
+    plain.weight_decay = 0;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (!slot->state)
+            sgd_apply(stepper_decays(s, slot) ? &s->sgd : &plain, weights + slot->first,
+                      momentum + slot->first, gradients(s) + slot->first, slot->count);
+    }
+}
+
+int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, struct error *err) {
+    double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
+    bool given_up = flags[FLAG_VOID] > 0;
+    *ret = (struct step_outcome){.loss = loss, .stop = flags[FLAG_STOP] > 0, .applied = !given_up};
+    if (given_up || isfinite(loss))
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "training has diverged: the loss is not finite at learning rate %g; try a "
+                     "lower --lr or more --warmup-epochs",
+                     rate);
+}
+
+int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err) {
+    s->sgd.rate = (float)rate;
+    if (s->device != NULL)
+        return device_stepper_finish(s->device, ret, err);
+    if (comm_wait(s->comm, s->ticket, err) != 0)
+        return error_wrap(err, "summing gradients");
+    s->loss = 0;
+    s->images = 0;
+    s->void_step = false;
+    if (stepper_outcome(gradients(s) + s->net->store.flags, rate, ret, err) != 0)
+        return -1;
+    if (!ret->applied)
+        return 0;
+    apply(s);
+    return network_refresh(s->net, err);
+}
+
+int stepper_penalty(struct stepper *s, double *ret, struct error *err) {
+    struct store *store = &s->net->store;
+    void *arena = NULL;
+    double sum = 0;
+    if (store_pull(store, STORE_PARAMETERS, &arena, err) != 0)
+        return -1;
+    const float *weights = arena;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (!slot->state && stepper_decays(s, slot))
+            sum += sgd_square_sum(weights + slot->first, slot->count);
+    }
+    *ret = 0.5 * (double)s->sgd.weight_decay * sum;
+    return 0;
+}

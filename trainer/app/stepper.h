@@ -1,0 +1,80 @@
+/* One optimizer step over all ranks: micro-batches forward and backward, gradient buckets summed
+ * while backward goes on, then SGD.
+ *
+ * The order of additions makes ranks and micro-batches exchangeable: micro-batch gradients are
+ * added up first to last, ranks are added by the communicator, and the one scaling, by
+ * 1 / (ranks * accumulate), is the optimizer's. So two ranks and one rank with two micro-batches do
+ * the same f32 operations.
+ *
+ * Behind the last bucket ride flags: the request to stop, the loss, and whether a rank had to give
+ * the step up because it was asked to stop while it had no data. A step that any rank gave up, or
+ * whose loss is not finite, changes nothing on any rank. */
+#ifndef APP_STEPPER_H
+#define APP_STEPPER_H
+
+#include "app/network.h"
+#include "comm/comm.h"
+#include "common/error.h"
+#include "data/loader.h"
+#include "optim/sgd.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Places among the flags behind the last gradient. */
+enum stepper_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES };
+
+struct device_stepper; /* device_stepper.h */
+
+struct stepper {
+    struct network *net;
+    struct comm *comm;
+    int accumulate;
+    struct sgd_step sgd; /* rate and scale are set in each step */
+    bool decay_all;      /* else only weights of two and more dimensions */
+    int sums;            /* enum option_comm: who sums gradients on a device */
+
+    float *sum; /* owned; gradients of the micro-batches so far, NULL with one micro-batch */
+    float loss; /* of this rank's micro-batches so far: sum over samples */
+    float images;
+    bool last_micro;
+    bool void_step;
+    uint64_t ticket; /* of the bucket started last */
+
+    struct device_stepper *device; /* owned; takes the steps where the backend is a device */
+};
+
+struct step_outcome {
+    double loss; /* mean over all samples of the step */
+    bool applied;
+    bool stop; /* some rank was asked to stop */
+};
+
+struct stepper_options {
+    int accumulate;
+    struct sgd_step sgd;
+    bool decay_all;
+    int sums; /* enum option_comm */
+};
+/* NET must have its training pass. */
+int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
+                 const struct stepper_options *options, struct error *err);
+void stepper_done(struct stepper *s);
+
+/* Forward and backward of one micro-batch, 0 .. accumulate - 1; the last one starts the sums. */
+int stepper_micro(struct stepper *s, const struct batch *batch, struct error *err);
+/* In place of the micro-batches that are still missing: the step is given up. */
+int stepper_give_up(struct stepper *s, struct error *err);
+/* Waits for the sums and takes the step at RATE. */
+int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err);
+
+/* Whether weight decay applies to SLOT. */
+bool stepper_decays(const struct stepper *s, const struct store_slot *slot);
+/* What the FLAGS that came back with the sums say of a step taken at RATE. A loss that is not
+ * finite is an error. */
+int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, struct error *err);
+
+/* Half the decay times the squares of what it applies to: what the optimizer adds to the loss. */
+int stepper_penalty(struct stepper *s, double *ret, struct error *err);
+
+#endif

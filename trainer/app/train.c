@@ -1,0 +1,191 @@
+#include "app/train.h"
+
+#include "app/job.h"
+#include "app/save.h"
+#include "app/stop.h"
+#include "app/wait.h"
+#include "common/clock.h"
+#include "common/log.h"
+
+#include <inttypes.h>
+
+/* How long the next mark of progress may take, in seconds. */
+enum { STEP_PATIENCE = 600, SAVE_PATIENCE = 1200 };
+
+/* Batches in the ring, read ahead of the step that runs. */
+enum { RING_LEAST = 4 };
+
+static int start_loader(const struct job *job, struct loader **ret, struct error *err) {
+    int ahead = 2 * (int)job->options->accumulate;
+    int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
+    struct loader_options load = {
+        .dataset = &job->training,
+        .augment = job->augment,
+        .sampler = job->sampler,
+        .epoch = (uint32_t)job->state.epoch,
+        .step = job->state.images / job->state.global_batch,
+        .epochs = (uint32_t)epochs,
+        .threads = job->threads.data,
+        .depth =
+            ahead < RING_LEAST ? RING_LEAST : (ahead > LOADER_DEPTH_MAX ? LOADER_DEPTH_MAX : ahead),
+    };
+    return loader_start(&load, ret, err);
+}
+
+/* Forward and backward over this rank's micro-batches of one step. */
+static int run_micro_batches(struct job *job, struct loader *loader, struct error *err) {
+    for (int64_t i = 0; i < job->options->accumulate; i++) {
+        const struct batch *batch = NULL;
+        switch (wait_batch(loader, &batch, err)) {
+        case WAIT_ERROR:
+            return -1;
+        case WAIT_END:
+            return error_set(err, EXIT_CODE_INTERNAL, "the data ended at step %" PRId64,
+                             job->state.step);
+        case WAIT_STOP:
+            return stepper_give_up(&job->stepper, err);
+        case WAIT_BATCH:
+            break;
+        }
+        int result = stepper_micro(&job->stepper, batch, err);
+        loader_release(loader, batch);
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void advance(struct job *job) {
+    struct run_state *s = &job->state;
+    s->step++;
+    s->images += s->global_batch;
+    if (s->images == job->steps_per_epoch * s->global_batch) {
+        s->images = 0;
+        s->epoch++;
+    }
+}
+
+static int report_if_due(struct job *job, double rate, struct error *err) {
+    int64_t step = job->state.step;
+    if (step % job->options->report_every != 0 && step != job->schedule.total_steps)
+        return 0;
+    struct report_row row = {
+        .step = step,
+        .epoch = job_epoch(job),
+        .lr = rate,
+    };
+    if (job->first && stepper_penalty(&job->stepper, &row.penalty, err) != 0)
+        return -1;
+    return report_row(&job->report, &row, err);
+}
+
+static int step_once(struct job *job, struct loader *loader, bool *ret_stop, struct error *err) {
+    double rate = schedule_rate(&job->schedule, job->state.step);
+    struct step_outcome outcome;
+    if (run_micro_batches(job, loader, err) != 0 ||
+        stepper_finish(&job->stepper, rate, &outcome, err) != 0)
+        return error_wrap(err, "step %" PRId64, job->state.step + 1);
+    *ret_stop = outcome.stop;
+    if (!outcome.applied)
+        return 0;
+    advance(job);
+    progress_mark(&job->progress, (uint64_t)job->state.step, STEP_PATIENCE);
+    report_step(&job->report, outcome.loss, job->state.global_batch);
+    if (report_if_due(job, rate, err) != 0)
+        return -1;
+    int64_t verify = job->options->verify_every;
+    return verify > 0 && job->state.step % verify == 0 ? job_verify(job, err) : 0;
+}
+
+static int score(struct job *job, bool *ret_stop, struct error *err) {
+    struct evaluate_options o = {
+        .set = &job->validation,
+        .batch = (int)job->options->batch_size,
+        .image_size = job->image_size,
+        .resize = (int)job->options->resize,
+        .threads = job->threads.data,
+        .progress = &job->progress,
+        .step = (uint64_t)job->state.step,
+    };
+    struct evaluation e;
+    if (job->validation.count == 0)
+        return 0;
+    if (evaluate(&job->net, job->comm, &o, &e, err) != 0)
+        return -1;
+    *ret_stop = e.stopped;
+    return e.stopped ? 0
+                     : report_evaluation(&job->report, job->state.step, job_epoch(job), &e, err);
+}
+
+static int keep(struct job *job, struct error *err) {
+    progress_mark(&job->progress, (uint64_t)job->state.step, SAVE_PATIENCE);
+    if (job_average_statistics(job, err) != 0)
+        return -1;
+    return save_checkpoint(job, err);
+}
+
+static bool evaluation_is_due(const struct job *job) {
+    int64_t every = job->options->eval_every;
+    return every > 0 && job->state.epoch % every == 0;
+}
+
+/* After the last step of an epoch that is not the last of the run. */
+static int end_epoch(struct job *job, bool *ret_stop, struct error *err) {
+    if (keep(job, err) != 0)
+        return -1;
+    if (evaluation_is_due(job) && score(job, ret_stop, err) != 0)
+        return -1;
+    report_start(&job->report);
+    return 0;
+}
+
+/* Steps until the end or a stop; all ranks leave after the same one. */
+static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
+    cleanup_loader struct loader *loader = NULL;
+    if (start_loader(job, &loader, err) != 0)
+        return -1;
+    report_start(&job->report);
+    while (job->state.step < job->schedule.total_steps) {
+        if (step_once(job, loader, ret_stop, err) != 0)
+            return -1;
+        if (job->state.step == job->schedule.total_steps)
+            break;
+        if (*ret_stop)
+            return keep(job, err);
+        if (job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
+            return -1;
+        if (*ret_stop)
+            return 0;
+    }
+    /* What was asked for is done: a stop has nothing left to stop. */
+    *ret_stop = false;
+    return keep(job, err);
+}
+
+int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
+    cleanup_job struct job job = {0};
+    bool stopped = false;
+    if (stop_listen(err) != 0 || job_open(&job, o, comm, err) != 0)
+        return -1;
+    if (job.state.step >= job.schedule.total_steps) {
+        if (job.first)
+            log_info("all %" PRId64 " steps are done already", job.schedule.total_steps);
+    } else if (run_steps(&job, &stopped, err) != 0) {
+        return -1;
+    }
+    *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
+    if (stopped) {
+        if (job.first)
+            log_info("stopped as asked after step %" PRId64, job.state.step);
+        /* Nobody leaves while rank 0 still writes: the launcher would end it. */
+        return comm_barrier(comm, err);
+    }
+    if (save_model(&job, err) != 0)
+        return -1;
+    bool cut_short = false;
+    if (score(&job, &cut_short, err) != 0)
+        return -1;
+    if (cut_short && job.first)
+        log_info("training is complete; asked to stop during its last evaluation");
+    return comm_barrier(comm, err);
+}

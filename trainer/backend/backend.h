@@ -1,0 +1,142 @@
+/* The seam between the engine and a device: {query, bind, run}. A backend is asked about every
+ * operator of a compiled graph before anything is allocated (supports, query), is then given the
+ * addresses once (bind), and afterwards is only run.
+ *
+ * Implementations live in backend/ref, backend/cpu, backend/cuda; each has one function that opens
+ * it and returns a struct backend *. A backend and what it bound are used by one thread at a time;
+ * inside a step it may use as many threads as it was opened with. Errors name operator and shape.
+ *
+ * Who owns what: the engine owns arenas (through alloc and free); a bound step's context belongs to
+ * the backend and is given back with `release`. Nothing is allocated while steps run. */
+#ifndef BACKEND_BACKEND_H
+#define BACKEND_BACKEND_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct graph;    /* graph/graph.h */
+struct sgd_step; /* kernels/sgd.h */
+struct op;       /* graph/op.h */
+struct backend;
+
+/* Alignment of every address in a site. */
+enum { BACKEND_ALIGNMENT = 64 };
+
+/* What one operator wants from the memory plan, in bytes. Zeroed is nothing. */
+struct backend_needs {
+    size_t scratch; /* during the operator alone */
+    size_t saved;   /* of a forward operator: kept until its gradient operators have run */
+    size_t packed;  /* kept between steps, this operator's own: weights in the backend's layout */
+    bool in_place;  /* outputs may take the place of inputs, as the operator table allows */
+};
+
+/* The addresses of one operator. Slots as in graph/op.h; NULL for absent ones. The arrays are
+ * the engine's and go away after bind: copy what you need. In the sites of gradients `saved` is
+ * that of the forward operator. */
+struct backend_site {
+    void *const *inputs;
+    void *const *outputs;
+    void *scratch;
+    void *saved;
+    void *packed;
+};
+
+struct bound_step {
+    int (*run)(void *context, struct error *err);
+    void *context;
+};
+
+/* What bind makes of one operator. */
+struct backend_bound {
+    struct bound_step step;
+    /* Brings `packed` up to date with the parameters: runs before the first step and after each
+     * change of parameters. `run` is NULL when there is nothing to do. */
+    struct bound_step refresh;
+};
+
+/* One update of whole arenas (kernels/sgd.h), all in device memory. DECAYS has a byte for every
+ * STORE_ALIGNMENT bytes of weights: 0 where weight decay does not apply. Nothing changes while
+ * *VOID_FLAG is above 0 or a gradient is not finite. */
+struct backend_sgd {
+    float *weights, *momentum;
+    const float *gradients;
+    const unsigned char *decays;
+    const float *void_flag;
+    size_t count;
+};
+
+/* What a device with memory and a queue of its own brings, so that a whole step needs no host:
+ * everything here is enqueued and runs in order with the bound steps. */
+struct backend_device {
+    /* The queue itself, for a library that enqueues on it (comm/device_sum.h): a cudaStream_t. */
+    void *(*queue)(struct backend *backend);
+    /* What is enqueued between begin and end is recorded instead of run; replay enqueues all of it
+     * at once. record_begin may be NULL: the device cannot record. A recording is given back with
+     * `forget`. */
+    int (*record_begin)(struct backend *backend, struct error *err);
+    int (*record_end)(struct backend *backend, void **ret_recording, struct error *err);
+    int (*replay)(struct backend *backend, void *recording, struct error *err);
+    void (*forget)(struct backend *backend, void *recording);
+
+    /* Host memory that the device reads and writes by itself, zeroed; NULL on failure. */
+    void *(*host_alloc)(struct backend *backend, size_t bytes, struct error *err);
+    void (*host_free)(struct backend *backend, void *memory);
+    /* Between device memory and device or host_alloc memory. */
+    int (*copy)(struct backend *backend, void *to, const void *from, size_t bytes,
+                struct error *err);
+    int (*clear)(struct backend *backend, void *memory, size_t bytes, struct error *err);
+    /* TO[i] += FROM[i]. */
+    int (*add)(struct backend *backend, float *to, const float *from, size_t count,
+               struct error *err);
+    /* The optimizer's numbers for the updates to come; recorded updates read them when they run. */
+    int (*set_sgd)(struct backend *backend, const struct sgd_step *step, struct error *err);
+    int (*sgd)(struct backend *backend, const struct backend_sgd *update, struct error *err);
+};
+
+struct backend_table {
+    const char *name; /* "ref", "cpu", "cuda" */
+    /* NULL: arenas lie in host memory, and a step has run when its call returns. */
+    const struct backend_device *device;
+
+    /* Whether it has this operator with these types. Fusion asks before it rewrites; a plain
+     * operator that is not supported is an error of compilation. */
+    bool (*supports)(const struct backend *backend, const struct graph *graph, const struct op *op);
+    /* Fills NEEDS (zeroed by the caller). */
+    int (*query)(struct backend *backend, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err);
+    /* Binds the operator to addresses. `step.context` is released once, with `release`; the
+     * refresh step may share it. */
+    int (*bind)(struct backend *backend, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err);
+    void (*release)(struct backend *backend, void *context);
+
+    /* Device memory, aligned to BACKEND_ALIGNMENT, zeroed. alloc returns NULL on failure. */
+    void *(*alloc)(struct backend *backend, size_t bytes, struct error *err);
+    void (*free)(struct backend *backend, void *memory, size_t bytes);
+    /* Between host memory and the device's; both sides may be used when they return. */
+    int (*copy_in)(struct backend *backend, void *device, const void *host, size_t bytes,
+                   struct error *err);
+    int (*copy_out)(struct backend *backend, void *host, const void *device, size_t bytes,
+                    struct error *err);
+    /* Waits until all steps that were run have finished. */
+    int (*sync)(struct backend *backend, struct error *err);
+
+    /* One line for the run's record: library versions, instruction set, threads. */
+    const char *(*describe)(const struct backend *backend);
+    void (*close)(struct backend *backend);
+};
+
+/* First member of every backend's own struct. */
+struct backend {
+    const struct backend_table *table;
+};
+
+static inline void backend_close(struct backend *backend) {
+    if (backend != NULL)
+        backend->table->close(backend);
+}
+
+#endif

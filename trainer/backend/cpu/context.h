@@ -1,0 +1,82 @@
+/* What the CPU backend's own files share: the open backend, the operators' table and the form of
+ * what bind leaves. Private to trainer/backend/cpu. */
+#ifndef CPU_CONTEXT_H
+#define CPU_CONTEXT_H
+
+#include "backend/backend.h"
+#include "cpu/loops.h"
+#include "graph/graph.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cpu {
+    struct backend backend;
+    int threads;
+    bool has_bf16;
+    bool own_weights; /* weight gradients: our kernel is the faster one (conv_weight.h) */
+    const struct loops *loops;
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    char description[160];
+};
+
+/* First member of every context that bind hands out. `done` frees what it holds, not itself. */
+struct cpu_step {
+    const struct cpu *cpu;
+    void (*done)(void *context);
+};
+
+/* How one kind of operator is run here. */
+struct cpu_operator {
+    int (*query)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err); /* NULL: needs nothing */
+    int (*bind)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err);
+};
+
+/* NULL where this backend does not have the operator. */
+const struct cpu_operator *cpu_operator(enum op_kind kind);
+
+/* A zeroed context of BYTES with its cpu_step filled, in RET_BOUND's step; NULL and an error. */
+void *cpu_step_new(const struct cpu *cpu, size_t bytes,
+                   int (*run)(void *context, struct error *err), void (*done)(void *context),
+                   struct backend_bound *ret_bound, struct error *err);
+
+static inline const struct tensor *cpu_input(const struct graph *graph, const struct op *op,
+                                             int slot) {
+    return op->inputs[slot] == TENSOR_NONE ? NULL : &graph->tensors[op->inputs[slot]];
+}
+
+static inline const struct tensor *cpu_output(const struct graph *graph, const struct op *op,
+                                              int slot) {
+    return op->outputs[slot] == TENSOR_NONE ? NULL : &graph->tensors[op->outputs[slot]];
+}
+
+static inline enum elem cpu_elem(enum dtype type) {
+    return type == DTYPE_BF16 ? ELEM_BF16 : ELEM_F32;
+}
+
+/* All dimensions but the last, multiplied: rows of channels. */
+static inline size_t cpu_rows(const struct shape *shape) {
+    return (size_t)(shape_count(shape) / shape->dim[shape->rank - 1]);
+}
+
+static inline size_t cpu_channels(const struct shape *shape) {
+    return (size_t)shape->dim[shape->rank - 1];
+}
+
+extern const struct cpu_operator cpu_conv_forward, cpu_conv_grad_data, cpu_conv_grad_weight;
+extern const struct cpu_operator cpu_linear_forward, cpu_linear_grad_data, cpu_linear_grad_weight;
+extern const struct cpu_operator cpu_norm_forward, cpu_norm_inference, cpu_norm_grad;
+extern const struct cpu_operator cpu_norm_pool, cpu_norm_pool_grad;
+extern const struct cpu_operator cpu_max_pool, cpu_max_pool_grad;
+extern const struct cpu_operator cpu_avg_pool, cpu_avg_pool_grad;
+extern const struct cpu_operator cpu_add, cpu_relu, cpu_add_relu, cpu_relu_grad;
+extern const struct cpu_operator cpu_image_normalize;
+extern const struct cpu_operator cpu_cross_entropy, cpu_cross_entropy_grad;
+
+#endif

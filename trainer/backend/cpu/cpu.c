@@ -1,0 +1,236 @@
+#include "cpu/cpu.h"
+#include "cpu/context.h"
+#include "cpu/parallel.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ARCH_REQUEST_PERMISSION = 0x1023, ARCH_TILE_DATA = 18 };
+enum { HUGE_PAGE = 2 << 20 };
+
+/* Linux gives the tile registers of AMX only to a process that asked. Asked before oneDNN looks,
+ * so that every thread has them; an error means that there are none. */
+static void ask_for_tiles(void) {
+#if defined(__x86_64__) && defined(SYS_arch_prctl)
+    (void)syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, ARCH_TILE_DATA);
+#endif
+}
+
+static const char *isa_name(void) {
+    static const struct {
+        dnnl_cpu_isa_t isa;
+        const char *name;
+    } names[] = {{dnnl_cpu_isa_avx512_core_amx_fp16, "avx512_core_amx_fp16"},
+                 {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
+                 {dnnl_cpu_isa_avx512_core_fp16, "avx512_core_fp16"},
+                 {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
+                 {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
+                 {dnnl_cpu_isa_avx512_core, "avx512_core"},
+                 {dnnl_cpu_isa_avx2_vnni_2, "avx2_vnni_2"},
+                 {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
+                 {dnnl_cpu_isa_avx2, "avx2"},
+                 {dnnl_cpu_isa_avx, "avx"},
+                 {dnnl_cpu_isa_sse41, "sse41"}};
+    dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (isa == names[i].isa)
+            return names[i].name;
+    return "generic code";
+}
+
+const char *cpu_describe_machine(void) {
+    static _Thread_local char text[128];
+    const dnnl_version_t *version = dnnl_version();
+    ask_for_tiles();
+    (void)snprintf(text, sizeof text, "oneDNN %d.%d.%d %s, loops %s", version->major,
+                   version->minor, version->patch, isa_name(), loops_best()->name);
+    return text;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+
+static bool supports(const struct backend *backend, const struct graph *graph,
+                     const struct op *op) {
+    const struct cpu *cpu = (const struct cpu *)backend;
+    if (cpu_operator(op->kind) == NULL)
+        return false;
+    for (int slot = 0; slot < OP_INPUTS_MAX + OP_OUTPUTS_MAX; slot++) {
+        int tensor = slot < OP_INPUTS_MAX ? op->inputs[slot] : op->outputs[slot - OP_INPUTS_MAX];
+        if (tensor == TENSOR_NONE)
+            continue;
+        enum dtype type = graph->tensors[tensor].dtype;
+        if (type == DTYPE_F64 || type == DTYPE_F16 || (type == DTYPE_BF16 && !cpu->has_bf16))
+            return false;
+    }
+    return true;
+}
+
+static int add_context(struct error *err, const struct graph *graph, const struct op *op) {
+    char text[SHAPE_TEXT_SIZE] = "";
+    for (int slot = 0; slot < OP_OUTPUTS_MAX && text[0] == '\0'; slot++)
+        if (op->outputs[slot] != TENSOR_NONE)
+            (void)shape_text(&graph->tensors[op->outputs[slot]].shape, text);
+    return error_wrap(err, "%s (%s) %s", op->name, op_name(op->kind), text);
+}
+
+static int query(struct backend *backend, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    const struct cpu *cpu = (const struct cpu *)backend;
+    const struct cpu_operator *row = cpu_operator(op->kind);
+    if (row == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "the cpu backend has no %s", op_name(op->kind));
+    if (row->query == NULL)
+        return 0;
+    parallel_set_threads(cpu->threads);
+    if (row->query(cpu, graph, op, ret_needs, err) != 0)
+        return add_context(err, graph, op);
+    return 0;
+}
+
+static void release(struct backend *backend, void *context) {
+    (void)backend;
+    struct cpu_step *step = context;
+    if (step == NULL)
+        return;
+    if (step->done != NULL)
+        step->done(step);
+    free(step);
+}
+
+static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    const struct cpu *cpu = (const struct cpu *)backend;
+    const struct cpu_operator *row = cpu_operator(op->kind);
+    struct backend_bound bound = {0};
+    if (row == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "the cpu backend has no %s", op_name(op->kind));
+    parallel_set_threads(cpu->threads);
+    if (row->bind(cpu, graph, op, site, &bound, err) != 0) {
+        release(backend, bound.step.context);
+        return add_context(err, graph, op);
+    }
+    *ret_bound = bound;
+    return 0;
+}
+
+void *cpu_step_new(const struct cpu *cpu, size_t bytes,
+                   int (*run)(void *context, struct error *err), void (*done)(void *context),
+                   struct backend_bound *ret_bound, struct error *err) {
+    struct cpu_step *step = calloc(1, bytes);
+    if (step == NULL) {
+        (void)error_no_memory(err, "a bound operator");
+        return NULL;
+    }
+    step->cpu = cpu;
+    step->done = done;
+    ret_bound->step = (struct bound_step){.run = run, .context = step};
+    return step;
+}
+
+/* --- memory ----------------------------------------------------------------------------------- */
+
+static size_t whole_pages(size_t bytes) {
+    return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+}
+
+/* Large arenas lie on huge pages where the system has them: fewer misses of the address cache. */
+static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
+    (void)backend;
+    void *memory = aligned_alloc(HUGE_PAGE, whole_pages(bytes > 0 ? bytes : 1));
+    if (memory == NULL) {
+        (void)error_no_memory(err, "an arena of the cpu backend");
+        return NULL;
+    }
+    (void)madvise(memory, whole_pages(bytes), MADV_HUGEPAGE);
+    memset(memory, 0, bytes);
+    return memory;
+}
+
+static void free_memory(struct backend *backend, void *memory, size_t bytes) {
+    (void)backend;
+    (void)bytes;
+    free(memory);
+}
+
+static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
+                struct error *err) {
+    (void)backend;
+    (void)err;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+static int sync_stream(struct backend *backend, struct error *err) {
+    return dnnl_stream_wait(((struct cpu *)backend)->stream) == dnnl_success
+               ? 0
+               : error_set(err, EXIT_CODE_INTERNAL, "oneDNN's stream failed");
+}
+
+static const char *describe(const struct backend *backend) {
+    return ((const struct cpu *)backend)->description;
+}
+
+static void close_cpu(struct backend *backend) {
+    struct cpu *cpu = (struct cpu *)backend;
+    if (cpu->stream != NULL)
+        dnnl_stream_destroy(cpu->stream);
+    if (cpu->engine != NULL)
+        dnnl_engine_destroy(cpu->engine);
+    free(cpu);
+}
+
+static const struct backend_table table = {.name = "cpu",
+                                           .supports = supports,
+                                           .query = query,
+                                           .bind = bind,
+                                           .release = release,
+                                           .alloc = alloc,
+                                           .free = free_memory,
+                                           .copy_in = copy,
+                                           .copy_out = copy,
+                                           .sync = sync_stream,
+                                           .describe = describe,
+                                           .close = close_cpu};
+
+/* Whether oneDNN has bf16 products here: asked, since the sets differ between its versions. */
+static bool probe_bf16(dnnl_engine_t engine) {
+    dnnl_dims_t dims = {16, 16};
+    dnnl_memory_desc_t desc = NULL;
+    dnnl_primitive_desc_t product = NULL;
+    if (dnnl_memory_desc_create_with_tag(&desc, 2, dims, dnnl_bf16, dnnl_ab) != dnnl_success)
+        return false;
+    dnnl_status_t status =
+        dnnl_matmul_primitive_desc_create(&product, engine, desc, desc, NULL, desc, NULL);
+    if (status == dnnl_success)
+        dnnl_primitive_desc_destroy(product);
+    dnnl_memory_desc_destroy(desc);
+    return status == dnnl_success;
+}
+
+int cpu_open(struct backend **ret, const struct cpu_options *options, struct error *err) {
+    if (options->threads < 1 || options->threads > CPU_THREADS_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "the cpu backend runs on 1 to %d threads, not %d",
+                         CPU_THREADS_MAX, options->threads);
+    struct cpu *cpu = calloc(1, sizeof *cpu);
+    if (cpu == NULL)
+        return error_no_memory(err, "the cpu backend");
+    cpu->backend.table = &table;
+    cpu->threads = options->threads;
+    ask_for_tiles();
+    cpu->loops = loops_best();
+    if (dnnl_engine_create(&cpu->engine, dnnl_cpu, 0) != dnnl_success ||
+        dnnl_stream_create(&cpu->stream, cpu->engine, dnnl_stream_default_flags) != dnnl_success) {
+        close_cpu(&cpu->backend);
+        return error_set(err, EXIT_CODE_DEVICE, "oneDNN has no engine for this processor");
+    }
+    cpu->has_bf16 = probe_bf16(cpu->engine);
+    /* Measured on such machines; with AMX oneDNN's are the faster ones. */
+    cpu->own_weights = dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx512_core_bf16;
+    (void)snprintf(cpu->description, sizeof cpu->description, "%s, %d threads",
+                   cpu_describe_machine(), cpu->threads);
+    *ret = &cpu->backend;
+    return 0;
+}

@@ -1,0 +1,25 @@
+/* The CPU backend: convolutions and matrix products by oneDNN, the rest by loops of its own
+ * (cpu/loops.h), all on OpenMP's threads. Activations f32 or bf16, in NHWC; statistics, weights and
+ * their gradients f32. Results are the same for the same number of threads and instruction set.
+ *
+ * bf16 needs a processor for which oneDNN has it (AVX-512 on x86): elsewhere the operators are
+ * reported as not supported. */
+#ifndef CPU_CPU_H
+#define CPU_CPU_H
+
+#include "backend/backend.h"
+#include "common/error.h"
+
+struct cpu_options {
+    int threads; /* of each operator; at least 1 */
+};
+
+enum { CPU_THREADS_MAX = 1024 };
+
+/* RET is closed with backend_close. */
+int cpu_open(struct backend **ret, const struct cpu_options *options, struct error *err);
+
+/* "oneDNN 3.2.0 avx512_core_bf16, loops avx512bf16": what this machine would run. Never NULL. */
+const char *cpu_describe_machine(void);
+
+#endif

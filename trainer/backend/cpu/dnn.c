@@ -1,0 +1,111 @@
+#include "cpu/dnn.h"
+#include "cpu/parallel.h"
+
+static const char *status_words(dnnl_status_t status) {
+    switch (status) {
+    case dnnl_success:
+        return "success";
+    case dnnl_out_of_memory:
+        return "out of memory";
+    case dnnl_invalid_arguments:
+        return "invalid arguments";
+    case dnnl_unimplemented:
+        return "not offered on this processor";
+    case dnnl_runtime_error:
+        return "runtime error";
+    default:
+        return "failure";
+    }
+}
+
+int dnn_check(dnnl_status_t status, const char *what, struct error *err) {
+    if (status == dnnl_success)
+        return 0;
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: oneDNN says: %s (%d)", what,
+                     status_words(status), (int)status);
+}
+
+dnnl_data_type_t dnn_type(enum dtype type) {
+    return type == DTYPE_BF16 ? dnnl_bf16 : dnnl_f32;
+}
+
+int dnn_desc_channels_last(dnnl_memory_desc_t *ret, const dnnl_dims_t dims, dnnl_data_type_t type,
+                           int64_t channels, struct error *err) {
+    dnnl_dims_t strides = {dims[2] * dims[3] * channels, 1, dims[3] * channels, channels};
+    return dnn_check(dnnl_memory_desc_create_with_strides(ret, 4, dims, type, strides),
+                     "memory descriptor", err);
+}
+
+int dnn_desc_any(dnnl_memory_desc_t *ret, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                 struct error *err) {
+    return dnn_check(dnnl_memory_desc_create_with_tag(ret, rank, dims, type, dnnl_format_tag_any),
+                     "memory descriptor", err);
+}
+
+int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err) {
+    dnnl_primitive_attr_t attr = NULL;
+    if (dnn_check(dnnl_primitive_attr_create(&attr), "attributes", err) != 0)
+        return -1;
+    if (dnn_check(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
+                  "attributes", err) != 0) {
+        dnnl_primitive_attr_destroy(attr);
+        return -1;
+    }
+    *ret = attr;
+    return 0;
+}
+
+const_dnnl_memory_desc_t dnn_chosen(const_dnnl_primitive_desc_t primitive, dnnl_query_t what) {
+    return dnnl_primitive_desc_query_md(primitive, what, 0);
+}
+
+size_t dnn_chosen_bytes(const_dnnl_primitive_desc_t primitive, dnnl_query_t what) {
+    const_dnnl_memory_desc_t desc = dnn_chosen(primitive, what);
+    return desc == NULL ? 0 : dnnl_memory_desc_get_size(desc);
+}
+
+int dnn_call_init(struct dnn_call *call, const_dnnl_primitive_desc_t primitive, struct error *err) {
+    return dnn_check(dnnl_primitive_create(&call->primitive, primitive), "primitive", err);
+}
+
+int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
+                 const_dnnl_memory_desc_t desc, void *address, struct error *err) {
+    dnnl_memory_t memory = NULL;
+    if (call->count == DNN_ARGS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "a oneDNN call has too many arguments");
+    if (dnn_check(dnnl_memory_create(&memory, desc, cpu->engine, address), "memory", err) != 0)
+        return -1;
+    call->args[call->count].arg = arg;
+    call->args[call->count].memory = memory;
+    call->count++;
+    return 0;
+}
+
+int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
+                     void *from_address, const_dnnl_memory_desc_t to, void *to_address,
+                     struct error *err) {
+    dnnl_primitive_desc_t desc = NULL;
+    if (dnn_check(
+            dnnl_reorder_primitive_desc_create(&desc, from, cpu->engine, to, cpu->engine, NULL),
+            "reorder", err) != 0)
+        return -1;
+    int result = dnn_call_init(call, desc, err);
+    dnnl_primitive_desc_destroy(desc);
+    if (result != 0 || dnn_call_arg(call, cpu, DNNL_ARG_FROM, from, from_address, err) != 0)
+        return -1;
+    return dnn_call_arg(call, cpu, DNNL_ARG_TO, to, to_address, err);
+}
+
+int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err) {
+    parallel_set_threads(cpu->threads);
+    return dnn_check(dnnl_primitive_execute(call->primitive, cpu->stream, call->count, call->args),
+                     "execution", err);
+}
+
+void dnn_call_done(struct dnn_call *call) {
+    for (int i = 0; i < call->count; i++)
+        dnnl_memory_destroy(call->args[i].memory);
+    if (call->primitive != NULL)
+        dnnl_primitive_destroy(call->primitive);
+    *call = (struct dnn_call){0};
+}

@@ -1,0 +1,51 @@
+/* oneDNN's C API in the house's manners: statuses become errors, and one bound primitive with its
+ * memories is a struct that runs and is freed. Private to trainer/backend/cpu.
+ *
+ * Scratchpads are the caller's (dnn_attr); no call allocates once it is bound. Memory descriptors
+ * follow oneDNN's logical order (NCHW, OIHW) with strides of NHWC and OHWI. */
+#ifndef CPU_DNN_H
+#define CPU_DNN_H
+
+#include "common/error.h"
+#include "cpu/context.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+enum { DNN_ARGS_MAX = 6 };
+
+struct dnn_call {
+    dnnl_primitive_t primitive;
+    dnnl_exec_arg_t args[DNN_ARGS_MAX];
+    int count;
+};
+
+/* 0, or -1 with "WHAT: oneDNN says ..." in ERR. */
+int dnn_check(dnnl_status_t status, const char *what, struct error *err);
+
+dnnl_data_type_t dnn_type(enum dtype type);
+
+/* RET is a descriptor of the 4 dimensions in oneDNN's order, dense as NHWC (or OHWI); of CHANNELS
+ * stored values a pixel only the first dims[1] count. */
+int dnn_desc_channels_last(dnnl_memory_desc_t *ret, const dnnl_dims_t dims, dnnl_data_type_t type,
+                           int64_t channels, struct error *err);
+/* Layout left to the primitive. */
+int dnn_desc_any(dnnl_memory_desc_t *ret, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                 struct error *err);
+/* RET is freed with dnnl_primitive_attr_destroy. */
+int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err);
+
+/* The descriptor that PRIMITIVE chose; owned by it. */
+const_dnnl_memory_desc_t dnn_chosen(const_dnnl_primitive_desc_t primitive, dnnl_query_t what);
+size_t dnn_chosen_bytes(const_dnnl_primitive_desc_t primitive, dnnl_query_t what);
+
+int dnn_call_init(struct dnn_call *call, const_dnnl_primitive_desc_t primitive, struct error *err);
+int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
+                 const_dnnl_memory_desc_t desc, void *address, struct error *err);
+/* A reorder from one descriptor to the other. */
+int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
+                     void *from_address, const_dnnl_memory_desc_t to, void *to_address,
+                     struct error *err);
+int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err);
+void dnn_call_done(struct dnn_call *call);
+
+#endif

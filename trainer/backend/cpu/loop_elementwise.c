@@ -1,0 +1,82 @@
+#include "cpu/loop_names.h"
+#include "cpu/vec.h"
+
+VEC_INLINE void add_of(const void *a, const void *b, enum elem elem, bool relu, void *y,
+                       size_t begin, size_t end) {
+    for (size_t at = begin; at < end; at += LANES) {
+        size_t n = end - at < LANES ? end - at : LANES;
+        vecf value = vec_load_n(a, at, n, elem);
+        if (b != NULL)
+            value += vec_load_n(b, at, n, elem);
+        vec_store_n(y, at, relu ? vec_relu(value) : value, n, elem);
+    }
+}
+
+void LOOP(add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,
+               size_t end) {
+    if (elem == ELEM_F32)
+        add_of(a, b, ELEM_F32, relu, y, begin, end);
+    else
+        add_of(a, b, ELEM_BF16, relu, y, begin, end);
+}
+
+VEC_INLINE void relu_grad_of(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
+                             size_t end) {
+    for (size_t at = begin; at < end; at += LANES) {
+        size_t n = end - at < LANES ? end - at : LANES;
+        veci passed = vec_load_n(y, at, n, elem) > vec_set(0);
+        vec_store_n(dx, at, vec_keep(passed, vec_load_n(dy, at, n, elem)), n, elem);
+    }
+}
+
+void LOOP(relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
+                     size_t end) {
+    if (elem == ELEM_F32)
+        relu_grad_of(dy, y, ELEM_F32, dx, begin, end);
+    else
+        relu_grad_of(dy, y, ELEM_BF16, dx, begin, end);
+}
+
+VEC_INLINE void sum_of(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
+                       void *y, enum elem y_elem) {
+    for (size_t c = 0; c < channels; c += LANES) {
+        size_t n = channels - c < LANES ? channels - c : LANES;
+        vecf sum = {0};
+        for (size_t row = 0; row < rows; row++)
+            sum += vec_load_n(x, row * channels + c, n, elem);
+        vec_store_n(y, c, sum * vec_set(factor), n, y_elem);
+    }
+}
+
+void LOOP(sum_rows)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
+                    void *y) {
+    if (elem == ELEM_F32)
+        sum_of(x, ELEM_F32, channels, rows, factor, y, ELEM_F32);
+    else
+        sum_of(x, ELEM_BF16, channels, rows, factor, y, ELEM_BF16);
+}
+
+void LOOP(sum_columns)(const void *x, enum elem elem, size_t channels, size_t rows, float *y) {
+    if (elem == ELEM_F32)
+        sum_of(x, ELEM_F32, channels, rows, 1, y, ELEM_F32);
+    else
+        sum_of(x, ELEM_BF16, channels, rows, 1, y, ELEM_F32);
+}
+
+VEC_INLINE void spread_row_of(const void *x, enum elem elem, size_t channels, size_t rows,
+                              float factor, void *y) {
+    for (size_t row = 0; row < rows; row++)
+        for (size_t c = 0; c < channels; c += LANES) {
+            size_t n = channels - c < LANES ? channels - c : LANES;
+            vecf value = vec_load_n(x, c, n, elem) * vec_set(factor);
+            vec_store_n(y, row * channels + c, value, n, elem);
+        }
+}
+
+void LOOP(spread_row)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
+                      void *y) {
+    if (elem == ELEM_F32)
+        spread_row_of(x, ELEM_F32, channels, rows, factor, y);
+    else
+        spread_row_of(x, ELEM_BF16, channels, rows, factor, y);
+}

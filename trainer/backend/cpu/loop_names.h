@@ -1,0 +1,37 @@
+/* Names of the bodies in loop_*.c, which are compiled once for each instruction set:
+ * LOOP(norm_forward) is norm_forward_avx512 and so on. */
+#ifndef CPU_LOOP_NAMES_H
+#define CPU_LOOP_NAMES_H
+
+#include "cpu/loops.h"
+
+#define LOOP_PASTE(name, variant) name##_##variant
+#define LOOP_NAME(name, variant) LOOP_PASTE(name, variant)
+#define LOOP(name) LOOP_NAME(name, LOOP_VARIANT)
+
+void LOOP(norm_sums)(const void *x, enum elem elem, size_t channels, const float *around,
+                     float *sum, float *square, size_t begin, size_t end);
+void LOOP(norm_forward)(const struct norm_forward *norm, size_t begin, size_t end);
+void LOOP(norm_backward_sums)(const struct norm_backward *norm, const struct norm_grad_sums *sums,
+                              size_t begin, size_t end);
+void LOOP(norm_backward)(const struct norm_backward *norm, size_t begin, size_t end);
+
+void LOOP(max_pool)(const struct pool *pool, size_t begin, size_t end);
+void LOOP(max_pool_grad_row)(const struct pool *pool, const void *dy, const void *dy2, size_t row,
+                             void *dx);
+
+bool LOOP(weight_supported)(const struct weight_part *part);
+size_t LOOP(weight_scratch)(const struct weight_part *part);
+void LOOP(weight_run)(const struct weight_part *part);
+
+void LOOP(add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,
+               size_t end);
+void LOOP(relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
+                     size_t end);
+void LOOP(sum_rows)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
+                    void *y);
+void LOOP(sum_columns)(const void *x, enum elem elem, size_t channels, size_t rows, float *y);
+void LOOP(spread_row)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
+                      void *y);
+
+#endif

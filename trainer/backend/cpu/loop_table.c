@@ -1,0 +1,24 @@
+#include "cpu/loop_names.h"
+
+#define LOOP_STRING(word) #word
+#define LOOP_WORD(word) LOOP_STRING(word)
+
+extern const struct loops LOOP(loops);
+
+const struct loops LOOP(loops) = {
+    .name = LOOP_WORD(LOOP_VARIANT),
+    .norm_sums = LOOP(norm_sums),
+    .norm_forward = LOOP(norm_forward),
+    .norm_backward_sums = LOOP(norm_backward_sums),
+    .norm_backward = LOOP(norm_backward),
+    .max_pool = LOOP(max_pool),
+    .max_pool_grad_row = LOOP(max_pool_grad_row),
+    .weight_supported = LOOP(weight_supported),
+    .weight_scratch = LOOP(weight_scratch),
+    .weight_run = LOOP(weight_run),
+    .add = LOOP(add),
+    .relu_grad = LOOP(relu_grad),
+    .sum_rows = LOOP(sum_rows),
+    .sum_columns = LOOP(sum_columns),
+    .spread_row = LOOP(spread_row),
+};

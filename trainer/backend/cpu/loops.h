@@ -1,0 +1,132 @@
+/* The CPU backend's own loops over rows of channels (NHWC: a row is a pixel, and `channels` values
+ * lie side by side). Each works on rows [begin, end) in one thread; cpu/parallel.h cuts the work.
+ *
+ * There is one table of functions for each instruction set that the build knows; loops_best() is
+ * the widest one that this processor has. Activations are f32 or bf16 (`elem`), everything kept
+ * a channel is f32. Pointers named here stay the caller's. A NULL pointer leaves its term out.
+ * With `stream`, results bypass the caches: then rows are whole vectors (channels a multiple of
+ * 16) and results aligned to 64 bytes.
+ *
+ * Batch norm: Ioffe and Szegedy 2015; the one-pass sums are taken around a shift near the mean,
+ * so that the variance does not cancel. */
+#ifndef CPU_LOOPS_H
+#define CPU_LOOPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum elem { ELEM_F32, ELEM_BF16 };
+
+static inline size_t elem_size(enum elem elem) {
+    return elem == ELEM_F32 ? 4 : 2;
+}
+
+/* y = [relu](x * scale + shift + other * other_scale + other_shift); without other_scale, `other`
+ * is added as it is. */
+struct norm_forward {
+    enum elem elem;
+    size_t channels;
+    bool relu, stream;
+    const void *x, *other;
+    const float *scale, *shift, *other_scale, *other_shift;
+    void *y;
+};
+
+/* Gradient through that: dz = (dy + dy2) where the ReLU let pass. With `other`, its scale and shift
+ * there is a ReLU, and its result is computed again; without, y > 0 tells where y is given. */
+struct norm_backward {
+    enum elem elem;
+    size_t channels;
+    bool relu, stream;
+    const void *dy, *dy2, *y, *x, *other;
+    const float *scale, *shift, *other_scale, *other_shift;
+    const float *mean, *other_mean;
+    void *dz; /* the masked sum is kept here */
+
+    /* Second pass: dx = dz * a + x * b + c, and the same for the other normalised input. */
+    const float *a, *b, *c, *other_a, *other_b, *other_c;
+    void *dx, *dother;
+};
+
+/* Sums a channel over rows: of dz, of dz * (x - mean) and of dz * (other - other_mean). */
+struct norm_grad_sums {
+    float *dz, *dz_x, *dz_other;
+};
+
+/* Max pooling of [images, height, width, channels] by a square window; cells outside the image
+ * count as minus infinity, no window is all outside. Its input may be relu(x * scale + shift). */
+struct pool {
+    enum elem elem;
+    size_t channels, height, width, out_height, out_width;
+    size_t kernel, stride, pad;
+    const void *x;
+    const float *scale, *shift;
+    void *y;
+    uint8_t *index; /* of the first maximum in its window, row * kernel + column; or NULL */
+};
+
+/* One thread's part of a convolution's weight gradient: output pixels [pixel_begin, pixel_end),
+ * counted over all images, and of the result the units [unit_begin, unit_end), a unit being one
+ * group of input channels at one tap, tap * weight_groups(in) + group. */
+struct weight_part {
+    enum elem elem;
+    size_t height, width, in, out_height, out_width, out;
+    size_t kernel, taps, stride, pad; /* taps: kernel * kernel */
+    const void *x, *dy;
+    size_t pixel_begin, pixel_end, unit_begin, unit_end;
+    float *dw;     /* [out][taps][in]; the units are set */
+    void *scratch; /* weight_scratch() bytes, aligned to 64 */
+};
+
+enum { WEIGHT_GROUP = 64 };
+
+static inline size_t weight_groups(size_t in) {
+    return (in + WEIGHT_GROUP - 1) / WEIGHT_GROUP;
+}
+
+struct loops {
+    const char *name;
+
+    /* Adds, over the rows, x - around and its square into sum and square. */
+    void (*norm_sums)(const void *x, enum elem elem, size_t channels, const float *around,
+                      float *sum, float *square, size_t begin, size_t end);
+    void (*norm_forward)(const struct norm_forward *norm, size_t begin, size_t end);
+    /* Adds into the sums, and writes dz where asked to. */
+    void (*norm_backward_sums)(const struct norm_backward *norm, const struct norm_grad_sums *sums,
+                               size_t begin, size_t end);
+    void (*norm_backward)(const struct norm_backward *norm, size_t begin, size_t end);
+
+    /* Rows of the output, counted over all images. */
+    void (*max_pool)(const struct pool *pool, size_t begin, size_t end);
+    /* What dy (and dy2, or NULL) send to row ROW of the input, counted over all images: width x
+     * channels values. */
+    void (*max_pool_grad_row)(const struct pool *pool, const void *dy, const void *dy2, size_t row,
+                              void *dx);
+
+    /* Whether this instruction set has a kernel of its own for weight gradients of this shape. */
+    bool (*weight_supported)(const struct weight_part *part);
+    size_t (*weight_scratch)(const struct weight_part *part);
+    void (*weight_run)(const struct weight_part *part);
+
+    /* y = a + b, y = relu(a + b); b may be NULL. Over elements. */
+    void (*add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,
+                size_t end);
+    /* dx = dy where y > 0, else 0. */
+    void (*relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
+                      size_t end);
+    /* y = factor * sum of x's rows. */
+    void (*sum_rows)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
+                     void *y);
+    /* y = sum of x's rows, in f32. */
+    void (*sum_columns)(const void *x, enum elem elem, size_t channels, size_t rows, float *y);
+    /* Each of y's rows = factor * x. */
+    void (*spread_row)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
+                       void *y);
+};
+
+/* The tables this processor can run, best first, NULL at the end. */
+const struct loops *const *loops_available(void);
+const struct loops *loops_best(void);
+
+#endif

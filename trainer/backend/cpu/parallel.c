@@ -1,0 +1,26 @@
+#include "cpu/parallel.h"
+
+#include <omp.h>
+
+void parallel_set_threads(int threads) {
+    omp_set_num_threads(threads);
+}
+
+void parallel_run(int threads, parallel_work *work, void *context) {
+    if (threads <= 1) {
+        work(context, (struct share){.index = 0, .count = 1});
+        return;
+    }
+#pragma omp parallel num_threads(threads)
+    work(context, (struct share){.index = omp_get_thread_num(), .count = omp_get_num_threads()});
+}
+
+void share_range(struct share share, size_t total, size_t grain, size_t *ret_begin,
+                 size_t *ret_end) {
+    size_t grains = (total + grain - 1) / grain;
+    size_t index = (size_t)share.index, count = (size_t)share.count;
+    size_t begin = grains * index / count * grain;
+    size_t end = grains * (index + 1) / count * grain;
+    *ret_begin = begin < total ? begin : total;
+    *ret_end = end < total ? end : total;
+}

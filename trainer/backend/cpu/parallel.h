@@ -1,0 +1,37 @@
+/* The one compute pool: OpenMP's (libgomp), which oneDNN uses too.
+ *
+ * parallel_run() calls WORK once on each of THREADS threads and returns when all are done.
+ * A thread's share is a fixed function of its number, so that sums added up by share come out the
+ * same for the same number of threads. */
+#ifndef CPU_PARALLEL_H
+#define CPU_PARALLEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct share {
+    int index, count;
+};
+
+typedef void parallel_work(void *context, struct share share);
+
+/* Sets the number of threads for oneDNN's primitives that the calling thread makes or runs: a
+ * primitive is cut into parts when it is described, and must run on as many. */
+void parallel_set_threads(int threads);
+
+void parallel_run(int threads, parallel_work *work, void *context);
+
+/* This share of [0, total), in multiples of GRAIN (at least 1); both ends may be equal. */
+void share_range(struct share share, size_t total, size_t grain, size_t *ret_begin,
+                 size_t *ret_end);
+
+/* Walks [begin, end) from its end in blocks of BLOCK: what the pass before read last is still in
+ * the caches. RET_BEGIN and *END are the next block; false when nothing is left. */
+static inline bool block_backwards(size_t begin, size_t block, size_t *ret_begin, size_t *end) {
+    if (*end <= begin)
+        return false;
+    *ret_begin = *end - begin > block ? *end - block : begin;
+    return true;
+}
+
+#endif

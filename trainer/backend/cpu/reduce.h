@@ -1,0 +1,27 @@
+/* Sums a channel over many rows, on all threads: each thread adds its rows in f32 blocks of
+ * REDUCE_ROWS and the blocks in double, and the threads' totals are added in order. So the result
+ * depends on the number of threads alone, and its error hardly on the number of rows. */
+#ifndef CPU_REDUCE_H
+#define CPU_REDUCE_H
+
+#include "cpu/context.h"
+#include "cpu/parallel.h"
+
+enum { REDUCE_ROWS = 1024, REDUCE_SUMS_MAX = 3 };
+
+struct reduce {
+    const struct cpu *cpu;
+    size_t rows, block; /* block: rows of one f32 sum */
+    size_t channels;
+    int sums; /* sums a channel: at most REDUCE_SUMS_MAX */
+    /* Adds rows [begin, end) into sum[i][channel]. */
+    void (*add)(void *context, struct share share, float *const *sum, size_t begin, size_t end);
+    void *context;
+    char *scratch; /* reduce_scratch() bytes, aligned to 64 */
+};
+
+size_t reduce_scratch(const struct cpu *cpu, size_t channels, int sums);
+/* The totals lie in RET[i][channel], in the scratch, until that is used again. */
+void reduce_run(const struct reduce *reduce, const double *ret[REDUCE_SUMS_MAX]);
+
+#endif

@@ -1,0 +1,49 @@
+# The CPU backend: oneDNN for convolutions and matrix products, loops of our own for the rest.
+# Without oneDNN the build goes on and the program has the backend `ref` alone.
+#
+# The loops (loop_*.c) are compiled once for each instruction set below and chosen when the program
+# starts, so that a build never depends on the machine that made it.
+set(RINGMASTER_ONEDNN AUTO CACHE STRING "the CPU backend on oneDNN 3: AUTO, ON or OFF")
+set_property(CACHE RINGMASTER_ONEDNN PROPERTY STRINGS AUTO ON OFF)
+
+set(RINGMASTER_HAVE_CPU OFF)
+if(NOT RINGMASTER_ONEDNN STREQUAL "OFF")
+    find_package(OneDNN 3.0)
+    if(OneDNN_FOUND AND OpenMP_C_FOUND)
+        set(RINGMASTER_HAVE_CPU ON)
+    elseif(RINGMASTER_ONEDNN STREQUAL "ON")
+        message(FATAL_ERROR "RINGMASTER_ONEDNN=ON needs oneDNN 3 (sh docker/fetch_onednn.sh, or "
+            "-DONEDNN_ROOT=PREFIX) and OpenMP")
+    endif()
+endif()
+if(NOT RINGMASTER_HAVE_CPU)
+    message(STATUS "No backend `cpu`: oneDNN 3 was not found or not wanted "
+        "(sh docker/fetch_onednn.sh fetches it; -DONEDNN_ROOT=PREFIX names it)")
+    return()
+endif()
+
+file(GLOB cpu_loops CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}
+    ${CMAKE_CURRENT_LIST_DIR}/loop_*.c)
+room(cpu trainer/backend/cpu USES common graph backend kernels
+    LINKS OneDNN::OneDNN OpenMP::OpenMP_C m
+    EXCLUDE ${cpu_loops})
+target_compile_definitions(cpu PUBLIC RINGMASTER_HAVE_CPU=1)
+
+function(cpu_loop_variant NAME)
+    list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/ OUTPUT_VARIABLE sources)
+    add_library(cpu_loops_${NAME} OBJECT ${sources})
+    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu)
+    target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
+    # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA.
+    target_compile_options(cpu_loops_${NAME} PRIVATE -O3 -ffp-contract=fast ${ARGN})
+    target_link_libraries(cpu_loops_${NAME} PRIVATE ringmaster_flags)
+    target_sources(cpu PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
+endfunction()
+
+cpu_loop_variant(baseline)
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
+    cpu_loop_variant(avx2 -march=x86-64-v3)
+    cpu_loop_variant(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
+    cpu_loop_variant(avx512bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
+    target_compile_definitions(cpu PRIVATE LOOP_X86=1)
+endif()

@@ -1,0 +1,127 @@
+#include "cuda/context.h"
+
+#include "cuda/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void *cuda_step_new(struct cuda *cuda, const struct graph *graph, const struct op *op, size_t size,
+                    struct error *err) {
+    struct cuda_step *step = calloc(1, size);
+    if (step == NULL) {
+        (void)error_no_memory(err, op->name);
+        return NULL;
+    }
+    step->cuda = cuda;
+    step->type = graph->dtype;
+    memcpy(step->name, op->name, sizeof(step->name));
+    (void)shape_text(&cuda_input(graph, op, 0)->shape, step->shape);
+    return step;
+}
+
+void cuda_step_free(struct cuda_step *step) {
+    if (step->done != NULL)
+        step->done(step);
+    free(step);
+}
+
+int cuda_step_check(const struct cuda_step *step, cudaError_t status, struct error *err) {
+    if (status == cudaSuccess)
+        return 0;
+    (void)cuda_error(status, step->shape, err);
+    return error_wrap(err, "%s", step->name);
+}
+
+int cuda_query_in_place(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                        struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)graph;
+    (void)op;
+    (void)err;
+    needs->in_place = true;
+    return 0;
+}
+
+static const struct tensor *tensor_of(const struct graph *graph, int number) {
+    return number == TENSOR_NONE ? NULL : &graph->tensors[number];
+}
+
+const struct tensor *cuda_input(const struct graph *graph, const struct op *op, int slot) {
+    return tensor_of(graph, op->inputs[slot]);
+}
+
+const struct tensor *cuda_output(const struct graph *graph, const struct op *op, int slot) {
+    return tensor_of(graph, op->outputs[slot]);
+}
+
+int cuda_channels(const struct tensor *tensor) {
+    return (int)tensor->shape.dim[tensor->shape.rank - 1];
+}
+
+size_t cuda_rows(const struct tensor *tensor) {
+    return (size_t)(tensor_count(tensor) / cuda_channels(tensor));
+}
+
+const struct cuda_rule *cuda_rule(enum op_kind kind) {
+    switch (kind) {
+    case OP_CONV2D:
+    case OP_CONV2D_GRAD_DATA:
+    case OP_CONV2D_GRAD_WEIGHT:
+    case OP_CONV2D_STATS:
+    case OP_NORM_CONV2D_STATS:
+    case OP_JOIN_CONV2D_STATS:
+    case OP_DUAL_JOIN_CONV2D_STATS:
+    case OP_NORM_CONV2D_GRAD_WEIGHT:
+    case OP_CONV2D_GRAD_DATA_NORM:
+    case OP_CONV2D_GRAD_DATA_ADD_NORM:
+    case OP_CONV2D_GRAD_DATA_ADD_JOIN:
+    case OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN:
+        return &cuda_conv_rule;
+    case OP_NORM_FINALIZE:
+        return &cuda_norm_finalize_rule;
+    case OP_NORM_APPLY_RELU:
+    case OP_JOIN_APPLY_RELU:
+    case OP_DUAL_JOIN_APPLY_RELU:
+        return &cuda_norm_apply_rule;
+    case OP_NORM_GRAD_APPLY:
+        return &cuda_norm_grad_apply_rule;
+    case OP_BATCH_NORM:
+    case OP_BATCH_NORM_RELU:
+    case OP_BATCH_NORM_ADD_RELU:
+    case OP_BATCH_NORM_DUAL_ADD_RELU:
+    case OP_BATCH_NORM_INFERENCE:
+    case OP_BATCH_NORM_INFERENCE_RELU:
+    case OP_BATCH_NORM_INFERENCE_ADD_RELU:
+    case OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU:
+        return &cuda_norm_rule;
+    case OP_BATCH_NORM_GRAD:
+    case OP_BATCH_NORM_RELU_GRAD:
+    case OP_BATCH_NORM_ADD_RELU_GRAD:
+    case OP_BATCH_NORM_DUAL_ADD_RELU_GRAD:
+        return &cuda_norm_grad_rule;
+    case OP_RELU:
+    case OP_RELU_GRAD:
+    case OP_ADD:
+    case OP_ADD_RELU:
+        return &cuda_pointwise_rule;
+    case OP_IMAGE_NORMALIZE:
+        return &cuda_normalize_rule;
+    case OP_MAX_POOL:
+        return &cuda_pool_rule;
+    case OP_MAX_POOL_GRAD:
+        return &cuda_pool_grad_rule;
+    case OP_GLOBAL_AVG_POOL:
+    case OP_GLOBAL_AVG_POOL_GRAD:
+        return &cuda_average_rule;
+    case OP_LINEAR:
+    case OP_LINEAR_GRAD_DATA:
+        return &cuda_linear_rule;
+    case OP_LINEAR_GRAD_WEIGHT:
+        return &cuda_linear_grad_weight_rule;
+    case OP_SOFTMAX_CROSS_ENTROPY:
+    case OP_SOFTMAX_CROSS_ENTROPY_GRAD:
+        return &cuda_loss_rule;
+    default:
+        return NULL;
+    }
+}

@@ -1,0 +1,72 @@
+/* Inside the CUDA backend: its state, and what a bound step is. */
+#ifndef CUDA_CONTEXT_H
+#define CUDA_CONTEXT_H
+
+#include "backend/backend.h"
+#include "cuda/cuda.h"
+#include "cuda/dnn_plan.h"
+#include "cuda/launch.h"
+#include "graph/graph.h"
+
+#include <cublasLt.h>
+#include <cudnn.h>
+
+struct conv_choice; /* conv_plan.h */
+
+struct cuda {
+    struct backend base;
+    struct cuda_options options;
+    int ordinal;
+    int multiprocessors;
+    cudaStream_t stream;
+    cudnnHandle_t dnn;
+    cublasLtHandle_t lt;
+    struct dnn_device device;
+    struct conv_choice *choices; /* list; one for each distinct convolution pass */
+    struct control *control;     /* device memory */
+    char description[256];
+};
+
+/* First member of every step's context. NAME, of the operator, is for errors. */
+struct cuda_step {
+    struct cuda *cuda;
+    enum dtype type;
+    char name[TENSOR_NAME_SIZE];
+    char shape[SHAPE_TEXT_SIZE];
+    void (*done)(struct cuda_step *step); /* frees what the step owns, but not itself; or NULL */
+};
+
+/* A zeroed context of SIZE bytes that begins with a filled struct cuda_step. */
+void *cuda_step_new(struct cuda *cuda, const struct graph *graph, const struct op *op, size_t size,
+                    struct error *err);
+void cuda_step_free(struct cuda_step *step);
+/* 0 for success; else fills ERR with the operator's name and shape. */
+int cuda_step_check(const struct cuda_step *step, cudaError_t status, struct error *err);
+
+const struct tensor *cuda_input(const struct graph *graph, const struct op *op, int slot);
+const struct tensor *cuda_output(const struct graph *graph, const struct op *op, int slot);
+/* Rows of a tensor seen as a matrix [rows, last dimension]. */
+size_t cuda_rows(const struct tensor *tensor);
+int cuda_channels(const struct tensor *tensor);
+
+/* How one kind of operator is queried and bound. QUERY may be NULL: nothing is needed. */
+struct cuda_rule {
+    int (*query)(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                 struct backend_needs *needs, struct error *err);
+    int (*bind)(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *bound, struct error *err);
+};
+
+/* For rules whose outputs may take the place of inputs and that want nothing else. */
+int cuda_query_in_place(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                        struct backend_needs *needs, struct error *err);
+
+/* NULL for a kind that this backend does not have. */
+const struct cuda_rule *cuda_rule(enum op_kind kind);
+
+extern const struct cuda_rule cuda_conv_rule, cuda_norm_rule, cuda_norm_grad_rule, cuda_pool_rule,
+    cuda_pool_grad_rule, cuda_average_rule, cuda_pointwise_rule, cuda_normalize_rule,
+    cuda_linear_rule, cuda_linear_grad_weight_rule, cuda_loss_rule, cuda_norm_finalize_rule,
+    cuda_norm_apply_rule, cuda_norm_grad_apply_rule;
+
+#endif

@@ -1,0 +1,34 @@
+/* Which of cuDNN's operation graphs serves a kind of operator, and which of the operator's tensors
+ * stand behind the graph's ids: one table for the plain convolutions and all fused forms. */
+#ifndef CUDA_CONV_FORM_H
+#define CUDA_CONV_FORM_H
+
+#include "cuda/dnn_graph.h"
+#include "graph/graph.h"
+
+enum { CONV_OPERANDS_MAX = 24, CONV_FORM_ROWS = 20 };
+
+struct conv_row {
+    int64_t uid; /* 0: end of the rows */
+    bool output; /* of the operator, else an input */
+    int slot;
+    int parts; /* ids uid .. uid + parts - 1 share the tensor, a row of channels each; 0: one */
+};
+
+struct conv_form {
+    enum op_kind kind;
+    enum dnn_pattern pattern;
+    struct conv_row rows[CONV_FORM_ROWS];
+};
+
+/* NULL for a kind that is no convolution. */
+const struct conv_form *conv_form(enum op_kind kind);
+
+/* The convolution itself: the shapes of its input and weights, wherever the operator has them. */
+struct dnn_conv conv_form_shape(const struct conv_form *form, const struct graph *graph,
+                                const struct op *op);
+/* The operator's weights, or their gradient. */
+const struct tensor *conv_form_weights(const struct conv_form *form, const struct graph *graph,
+                                       const struct op *op);
+
+#endif

@@ -1,0 +1,136 @@
+#include "cuda/conv_plan.h"
+
+#include "cuda/device.h"
+#include "cuda/dnn_pack.h"
+#include "cuda/plan_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static cudnnDataType_t dnn_type(enum dtype type) {
+    switch (type) {
+    case DTYPE_F16:
+        return CUDNN_DATA_HALF;
+    case DTYPE_BF16:
+        return CUDNN_DATA_BFLOAT16;
+    default:
+        return CUDNN_DATA_FLOAT;
+    }
+}
+
+static struct conv_choice *find(const struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,
+                                const struct dnn_conv *conv) {
+    struct conv_choice *c = cuda->choices;
+    while (c != NULL &&
+           (c->pattern != pattern || c->type != type || memcmp(&c->conv, conv, sizeof(*conv)) != 0))
+        c = c->next;
+    return c;
+}
+
+static void choice_free(struct conv_choice *choice) {
+    dnn_plan_list_done(&choice->plans);
+    dnn_graph_done(&choice->graph);
+    free(choice);
+}
+
+int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,
+                    const struct dnn_conv *conv, struct conv_choice **ret, struct error *err) {
+    *ret = find(cuda, pattern, type, conv);
+    if (*ret != NULL)
+        return 0;
+    struct conv_choice *c = calloc(1, sizeof(*c));
+    if (c == NULL)
+        return error_no_memory(err, "convolution plan");
+    c->pattern = pattern;
+    c->type = type;
+    c->conv = *conv;
+    c->chosen = -1;
+    struct dnn_plan_query query = {
+        .device = &cuda->device, .workspace_max = CONV_WORKSPACE_MAX, .most = CONV_CANDIDATES};
+    if (dnn_graph_build(&c->graph, pattern, conv, dnn_type(type), err) != 0 ||
+        dnn_plan_list_find(&c->plans, &c->graph, &query, err) != 0) {
+        choice_free(c);
+        return -1;
+    }
+    if (c->plans.count == 0) {
+        choice_free(c);
+        return error_set(err, EXIT_CODE_DEVICE, "cuDNN has no plan for %s in %s",
+                         dnn_pattern_name(pattern), dtype_name(type));
+    }
+    for (int i = 0; i < c->plans.count; i++)
+        if (c->plans.plans[i].workspace > c->workspace)
+            c->workspace = c->plans.plans[i].workspace;
+    c->next = cuda->choices;
+    cuda->choices = c;
+    *ret = c;
+    return 0;
+}
+
+void conv_choices_done(struct cuda *cuda) {
+    while (cuda->choices != NULL) {
+        struct conv_choice *next = cuda->choices->next;
+        choice_free(cuda->choices);
+        cuda->choices = next;
+    }
+}
+
+/* Milliseconds of one run of PLAN: the mean of several, behind some that warm up. */
+static int time_plan(struct cuda *cuda, const struct dnn_plan *plan,
+                     const struct conv_operands *operands, float *ret_ms, struct error *err) {
+    enum { WARM_UP = 3, TIMED = 10 };
+    struct dnn_pack pack;
+    cudaEvent_t begin = NULL, end = NULL;
+    int result = dnn_pack_init(&pack, operands->ids, operands->addresses, operands->count,
+                               operands->workspace, err);
+    if (result == 0 &&
+        (cudaEventCreate(&begin) != cudaSuccess || cudaEventCreate(&end) != cudaSuccess))
+        result = cuda_error(cudaGetLastError(), "timing", err);
+    for (int i = 0; result == 0 && i < WARM_UP + TIMED; i++) {
+        if (i == WARM_UP)
+            (void)cudaEventRecord(begin, cuda->stream);
+        result = dnn_pack_run(&pack, cuda->dnn, plan, err);
+    }
+    if (result == 0) {
+        (void)cudaEventRecord(end, cuda->stream);
+        cudaError_t status = cudaEventSynchronize(end);
+        if (status == cudaSuccess)
+            status = cudaEventElapsedTime(ret_ms, begin, end);
+        if (status != cudaSuccess)
+            result = cuda_error(status, "timing", err);
+        *ret_ms /= TIMED;
+    }
+    if (begin != NULL)
+        (void)cudaEventDestroy(begin);
+    if (end != NULL)
+        (void)cudaEventDestroy(end);
+    dnn_pack_done(&pack);
+    return result;
+}
+
+int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
+                       const struct conv_operands *operands, struct error *err) {
+    if (choice->chosen >= 0)
+        return 0;
+    choice->chosen = plan_cache_find(cuda, choice);
+    if (choice->chosen >= 0)
+        return 0;
+    if (!cuda->options.tune) {
+        choice->chosen = 0;
+        return 0;
+    }
+    int best = -1;
+    float best_ms = 0;
+    for (int i = 0; i < choice->plans.count; i++) {
+        float ms = 0;
+        /* A plan that finalized but does not run is passed over; another one will serve. */
+        if (time_plan(cuda, &choice->plans.plans[i], operands, &ms, err) == 0 &&
+            (best < 0 || ms < best_ms)) {
+            best = i;
+            best_ms = ms;
+        }
+    }
+    if (best < 0)
+        return error_wrap(err, "no plan for %s ran", dnn_pattern_name(choice->pattern));
+    choice->chosen = best;
+    return plan_cache_add(cuda, choice, best_ms, err);
+}

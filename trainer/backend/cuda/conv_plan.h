@@ -1,0 +1,41 @@
+/* Which of cuDNN's plans serves a convolution pass: candidates when an operator is queried, one
+ * of them when it is bound. Passes of the same shape share the choice. */
+#ifndef CUDA_CONV_PLAN_H
+#define CUDA_CONV_PLAN_H
+
+#include "cuda/context.h"
+#include "cuda/conv_form.h"
+
+enum {
+    CONV_CANDIDATES = 8 /* timed when tuning */
+};
+#define CONV_WORKSPACE_MAX (INT64_C(1) << 30)
+
+struct conv_choice {
+    struct conv_choice *next;
+    enum dnn_pattern pattern;
+    enum dtype type;
+    struct dnn_conv conv;
+    struct dnn_graph graph;
+    struct dnn_plan_list plans;
+    int64_t workspace; /* the most that a candidate wants */
+    int chosen;        /* index into plans, -1 before binding */
+};
+
+struct conv_operands {
+    int64_t ids[CONV_OPERANDS_MAX];
+    void *addresses[CONV_OPERANDS_MAX];
+    int count;
+    void *workspace;
+};
+
+/* The choice for this pass, made when it is new; owned by CUDA. No plan at all is an error. */
+int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,
+                    const struct dnn_conv *conv, struct conv_choice **ret, struct error *err);
+/* Settles `chosen`: by the plan cache, by timing on OPERANDS if tuning was asked for, else the
+ * heuristics' first. Timing overwrites the pass's output. */
+int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
+                       const struct conv_operands *operands, struct error *err);
+void conv_choices_done(struct cuda *cuda);
+
+#endif

@@ -1,0 +1,183 @@
+#include "cuda/cuda.h"
+
+#include "cuda/context.h"
+#include "cuda/conv_plan.h"
+#include "cuda/device.h"
+#include "cuda/queue.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static struct cuda *cuda_of(struct backend *backend) {
+    return (struct cuda *)backend;
+}
+
+/* A fused convolution is there if cuDNN has a plan for it; a plain one always is. */
+static bool has_plan(struct cuda *cuda, const struct graph *graph, const struct op *op) {
+    const struct conv_form *form = conv_form(op->kind);
+    if (form == NULL || form->pattern <= DNN_GRAD_WEIGHT)
+        return true;
+    struct dnn_conv conv = conv_form_shape(form, graph, op);
+    struct conv_choice *choice = NULL;
+    return dnn_pattern_applies(form->pattern, &conv) &&
+           conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, NULL) == 0;
+}
+
+static bool supports(const struct backend *backend, const struct graph *graph,
+                     const struct op *op) {
+    bool type =
+        graph->dtype == DTYPE_F16 || graph->dtype == DTYPE_BF16 || graph->dtype == DTYPE_F32;
+    /* The choices that an answer rests on are kept. */
+    return type && cuda_rule(op->kind) != NULL && has_plan((struct cuda *)backend, graph, op);
+}
+
+static int query(struct backend *backend, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    const struct cuda_rule *rule = cuda_rule(op->kind);
+    return rule->query != NULL ? rule->query(cuda_of(backend), graph, op, ret_needs, err) : 0;
+}
+
+static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    return cuda_rule(op->kind)->bind(cuda_of(backend), graph, op, site, ret_bound, err);
+}
+
+static void release(struct backend *backend, void *context) {
+    (void)backend;
+    cuda_step_free(context);
+}
+
+static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
+    void *memory = NULL;
+    size_t free_bytes = 0, total_bytes = 0;
+    cudaError_t status = cudaMalloc(&memory, bytes);
+    if (status == cudaSuccess)
+        status = cudaMemsetAsync(memory, 0, bytes, cuda_of(backend)->stream);
+    if (status == cudaSuccess)
+        return memory;
+    (void)cudaMemGetInfo(&free_bytes, &total_bytes);
+    (void)cuda_error(status, "memory", err);
+    (void)error_wrap(err, "%.1f MiB wanted, %.1f of %.1f MiB free on the GPU",
+                     (double)bytes / 1048576, (double)free_bytes / 1048576,
+                     (double)total_bytes / 1048576);
+    if (memory != NULL)
+        (void)cudaFree(memory);
+    return NULL;
+}
+
+static void free_memory(struct backend *backend, void *memory, size_t bytes) {
+    (void)backend;
+    (void)bytes;
+    (void)cudaFree(memory);
+}
+
+static int sync(struct backend *backend, struct error *err) {
+    cudaError_t status = cudaStreamSynchronize(cuda_of(backend)->stream);
+    return status == cudaSuccess ? 0 : cuda_error(status, "running a step", err);
+}
+
+static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
+                enum cudaMemcpyKind kind, struct error *err) {
+    cudaError_t status = cudaMemcpyAsync(to, from, bytes, kind, cuda_of(backend)->stream);
+    return status == cudaSuccess ? sync(backend, err) : cuda_error(status, "copying", err);
+}
+
+static int copy_in(struct backend *backend, void *device, const void *host, size_t bytes,
+                   struct error *err) {
+    return copy(backend, device, host, bytes, cudaMemcpyHostToDevice, err);
+}
+
+static int copy_out(struct backend *backend, void *host, const void *device, size_t bytes,
+                    struct error *err) {
+    return copy(backend, host, device, bytes, cudaMemcpyDeviceToHost, err);
+}
+
+static const char *describe(const struct backend *backend) {
+    return ((const struct cuda *)backend)->description;
+}
+
+/* Safe on a half-opened backend. */
+static void close_backend(struct backend *backend) {
+    struct cuda *cuda = cuda_of(backend);
+    conv_choices_done(cuda);
+    dnn_device_done(&cuda->device);
+    if (cuda->lt != NULL)
+        (void)cublasLtDestroy(cuda->lt);
+    if (cuda->dnn != NULL)
+        (void)cudnnDestroy(cuda->dnn);
+    if (cuda->control != NULL)
+        (void)cudaFree(cuda->control);
+    if (cuda->stream != NULL)
+        (void)cudaStreamDestroy(cuda->stream);
+    free(cuda);
+}
+
+static const struct backend_table table = {
+    .name = "cuda",
+    .device = &cuda_queue,
+    .supports = supports,
+    .query = query,
+    .bind = bind,
+    .release = release,
+    .alloc = alloc,
+    .free = free_memory,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .sync = sync,
+    .describe = describe,
+    .close = close_backend,
+};
+
+const char *cuda_build_text(void) {
+    static char text[64];
+    char version[16];
+    cuda_version_text(CUDART_VERSION, version);
+    snprintf(text, sizeof(text), "CUDA %s, cuDNN %d.%d.%d", version, CUDNN_MAJOR, CUDNN_MINOR,
+             CUDNN_PATCHLEVEL);
+    return text;
+}
+
+static int open_libraries(struct cuda *cuda, struct error *err) {
+    cudaError_t status = cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking);
+    if (status == cudaSuccess)
+        status = cudaMalloc((void **)&cuda->control, sizeof(*cuda->control));
+    if (status != cudaSuccess)
+        return cuda_error(status, "opening the GPU", err);
+    cudnnStatus_t dnn = cudnnCreate(&cuda->dnn);
+    if (dnn == CUDNN_STATUS_SUCCESS)
+        dnn = cudnnSetStream(cuda->dnn, cuda->stream);
+    if (dnn != CUDNN_STATUS_SUCCESS)
+        return dnn_error(dnn, "opening", err);
+    cublasStatus_t lt = cublasLtCreate(&cuda->lt);
+    if (lt != CUBLAS_STATUS_SUCCESS)
+        return error_set(err, EXIT_CODE_DEVICE, "cuBLASLt: opening: %s",
+                         cublasLtGetStatusString(lt));
+    struct control control = {.loss_scale = cuda->options.loss_scale,
+                              .growth_interval = cuda->options.growth_interval,
+                              .finite = 1};
+    return copy_in(&cuda->base, cuda->control, &control, sizeof(control), err);
+}
+
+int cuda_open(struct backend **ret, const struct cuda_options *options, struct error *err) {
+    struct cudaDeviceProp properties;
+    int ordinal = 0;
+    if (cuda_device_choose(options->local_rank, options->share, &properties, &ordinal, err) != 0)
+        return -1;
+    struct cuda *cuda = calloc(1, sizeof(*cuda));
+    if (cuda == NULL)
+        return error_no_memory(err, "CUDA backend");
+    cuda->base.table = &table;
+    cuda->options = *options;
+    cuda->ordinal = ordinal;
+    cuda->multiprocessors = properties.multiProcessorCount;
+    snprintf(cuda->description, sizeof(cuda->description), "%.128s (sm_%d%d), %s", properties.name,
+             properties.major, properties.minor, cuda_build_text());
+    if (open_libraries(cuda, err) != 0 ||
+        dnn_device_open(&cuda->device, ordinal, properties.name, err) != 0) {
+        close_backend(&cuda->base);
+        return -1;
+    }
+    *ret = &cuda->base;
+    return 0;
+}

@@ -1,0 +1,26 @@
+/* The CUDA backend: cuDNN for convolutions, cuBLASLt for the classifier, own kernels for the
+ * rest. Everything of a step is enqueued on one stream; nothing in a step waits for the device.
+ * Open it on the thread that will run it. */
+#ifndef CUDA_CUDA_H
+#define CUDA_CUDA_H
+
+#include "backend/backend.h"
+
+#include <stdbool.h>
+
+struct cuda_options {
+    int local_rank;
+    bool share;             /* ranks may share a GPU: more ranks than GPUs go round */
+    bool tune;              /* time the candidate plans on the real buffers when binding */
+    const char *plan_cache; /* file of earlier choices, read and extended; NULL: none */
+    float loss_scale;       /* of half-precision gradients; 1: none */
+    int growth_interval;    /* steps after which a dynamic scale doubles; 0: static */
+};
+
+/* Fails with EXIT_CODE_DEVICE and one line that says why this host cannot (device.h). */
+int cuda_open(struct backend **ret, const struct cuda_options *options, struct error *err);
+
+/* "CUDA 13.0, cuDNN 9.19.0", what this build was made with; needs no GPU. */
+const char *cuda_build_text(void);
+
+#endif

@@ -1,0 +1,185 @@
+/* The launchers of the device's own kernels, callable from C: each enqueues on STREAM and returns
+ * what the launch said. Addresses are device memory; activations are NHWC, dense; `type` is that of
+ * activations, everything per channel is f32. Nothing here waits. */
+#ifndef CUDA_LAUNCH_H
+#define CUDA_LAUNCH_H
+
+#include "graph/tensor.h"
+#include "kernels/sgd.h"
+
+#include <cuda_runtime_api.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* --- elementwise.cu ------------------------------------------------------------------------- */
+enum pointwise_kind { LAUNCH_RELU, LAUNCH_RELU_GRAD, LAUNCH_ADD, LAUNCH_ADD_RELU };
+/* y = f(a, b) over COUNT elements. RELU: b unused; RELU_GRAD: a is dy, b is y. In place is fine. */
+cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise_kind kind, enum dtype type,
+                             const void *a, const void *b, void *y, size_t count);
+
+struct normalize_args {
+    const uint8_t *image; /* [pixels, 3] */
+    void *y;              /* [pixels, channels] */
+    size_t pixels;
+    int channels;
+    float scale[3], bias[3]; /* y = u8 * scale + bias */
+};
+cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
+                             const struct normalize_args *args);
+
+/* Rows of `from_width` elements to rows of `to_width`: what is missing becomes zero, what is too
+ * much is dropped. Weights to the activation's type and back. */
+cudaError_t launch_pack(cudaStream_t stream, enum dtype to, void *packed, const float *values,
+                        size_t rows, int to_width, int from_width);
+cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, const void *packed,
+                          size_t rows, int to_width, int from_width);
+/* sums[c] = sum over ROWS of x[r, c], in row order. */
+cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums, const void *x,
+                              int rows, int columns);
+
+/* --- norm_forward.cu, norm_backward.cu ----------------------------------------------------------
+ */
+enum { LAUNCH_CHUNKS_MAX = 1024 };
+/* How many partial sums ROWS of CHANNELS are split into on a device of MULTIPROCESSORS. */
+int launch_norm_chunks(size_t rows, int channels, int multiprocessors);
+
+/* One batch norm's operands; the forward pass fills mean and invstd. */
+struct norm_args {
+    const void *x;
+    const float *gamma, *beta;
+    float *mean, *invstd; /* of this batch */
+    float *running_mean, *running_variance;
+};
+
+struct norm_forward_args {
+    struct norm_args first, second; /* second.x is NULL but for the dual form */
+    const void *side;               /* added after the norm; NULL */
+    void *y;                        /* NULL: statistics alone */
+    size_t rows;
+    int channels;
+    bool relu;
+    bool inference; /* the running statistics instead of the batch's */
+    float epsilon, momentum;
+    int chunks;
+    float *partial; /* scratch: chunks * 2 * channels */
+};
+cudaError_t launch_norm_forward(cudaStream_t stream, enum dtype type,
+                                const struct norm_forward_args *args);
+
+struct norm_backward_args {
+    struct norm_args first, second;
+    const void *dy, *dy2; /* dy2: added to dy, or NULL */
+    const void *y;        /* mask y > 0; NULL: none, or computed again where `relu` */
+    bool relu;            /* mask norm(x) (+ norm2(x2)) > 0 where y is NULL */
+    void *dx, *dside;     /* dside: the masked dy, dual: by x of the second; or NULL */
+    float *dgamma, *dbeta, *dgamma2, *dbeta2;
+    size_t rows;
+    int channels;
+    int chunks;
+    float *partial;      /* scratch: chunks * 3 * channels (dual: one sum of g serves both) */
+    float *coefficients; /* scratch: 6 * channels: dx = a g + b x + c, twice */
+};
+cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,
+                                 const struct norm_backward_args *args);
+
+/* --- norm_fused.cu ---------------------------------------------------------------------------- */
+struct norm_finalize_args {
+    const float *sum, *square_sum, *gamma, *beta;
+    float *running_mean, *running_variance;
+    float *mean, *invstd;
+    void *scale, *bias; /* of the activation's type */
+    size_t rows;
+    int channels;
+    float epsilon, momentum;
+};
+cudaError_t launch_norm_finalize(cudaStream_t stream, enum dtype type,
+                                 const struct norm_finalize_args *args);
+
+/* y = relu(x * scale + bias + side), where side may be NULL, or stand for side * scale2 + bias2. */
+struct norm_apply_args {
+    const void *x, *scale, *bias;
+    const void *side, *scale2, *bias2;
+    void *y;
+    size_t rows;
+    int channels;
+};
+cudaError_t launch_norm_apply(cudaStream_t stream, enum dtype type,
+                              const struct norm_apply_args *args);
+
+/* dx = g * coefficients[0] + x * coefficients[1] + coefficients[2], each a row of channels. */
+struct norm_grad_apply_args {
+    const void *g, *x;
+    const float *coefficients;
+    void *dx;
+    size_t rows;
+    int channels;
+};
+cudaError_t launch_norm_grad_apply(cudaStream_t stream, enum dtype type,
+                                   const struct norm_grad_apply_args *args);
+
+/* --- pool.cu -----------------------------------------------------------------------------------
+ */
+struct pool_args {
+    int batch, height, width, channels, out_height, out_width;
+    int kernel, stride, pad;
+};
+cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct pool_args *shape,
+                            const void *x, void *y, uint8_t *index);
+cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,
+                                 const struct pool_args *shape, const void *dy,
+                                 const uint8_t *index, void *dx);
+cudaError_t launch_average_pool(cudaStream_t stream, enum dtype type, const void *x, void *y,
+                                int batch, int pixels, int channels);
+cudaError_t launch_average_pool_grad(cudaStream_t stream, enum dtype type, const void *dy, void *dx,
+                                     int batch, int pixels, int channels);
+
+/* --- loss.cu -----------------------------------------------------------------------------------
+ */
+struct loss_args {
+    const float *logits; /* [batch, classes] */
+    const int32_t *labels;
+    const float *weights;
+    int batch, classes;
+    float smoothing;
+};
+/* metrics: LOSS_METRICS sums in sample order; PARTIAL is scratch of batch * LOSS_METRICS. */
+cudaError_t launch_loss(cudaStream_t stream, const struct loss_args *args, float *metrics,
+                        float *partial);
+/* SCALE: times gradient_scale, times *loss_scale (device memory; NULL is 1). */
+cudaError_t launch_loss_grad(cudaStream_t stream, enum dtype type, const struct loss_args *args,
+                             void *dlogits, float gradient_scale, const float *loss_scale);
+
+/* --- optimizer.cu --------------------------------------------------------------------------------
+ */
+/* What the optimizer keeps on the device, so that a recorded step needs no host. */
+struct control {
+    struct sgd_step step; /* written by the host before each step */
+    float loss_scale;
+    int good_steps;      /* since the scale last changed */
+    int growth_interval; /* 0: the scale is static */
+    int finite;          /* of this step's gradients */
+    int skipped;         /* steps that changed nothing */
+};
+enum { LAUNCH_DECAY_GROUP = 16 }; /* weights that share a byte of `decays` */
+
+struct sgd_args {
+    float *weights, *momentum;
+    const float *gradients;
+    const unsigned char *decays; /* 0: no weight decay for these; NULL: decay for all */
+    const float *void_flag;      /* the step is void while it is above 0; NULL: never */
+    size_t count;
+};
+/* Clears `finite` in CONTROL if a gradient is not, or the step is void; updates, unless it is
+ * clear; then adapts the scale (Micikevicius et al. 2018, section 3.2). */
+cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,37 @@
+/* One matrix product by cuBLASLt, chosen once, run many times. Matrices are row-major here; the
+ * library's column-major view of them is this file's business alone. */
+#ifndef CUDA_MATMUL_H
+#define CUDA_MATMUL_H
+
+#include "common/error.h"
+#include "graph/tensor.h"
+
+#include <cublasLt.h>
+#include <stdbool.h>
+
+enum { MATMUL_WORKSPACE = 4 * 1024 * 1024 };
+
+/* D [rows, columns] = A B (+ bias over the columns), where A is [rows, inner], or [inner, rows]
+ * when transposed, and B is [inner, columns], or [columns, inner] when transposed. */
+struct matmul_shape {
+    int rows, columns, inner;
+    bool transpose_a, transpose_b;
+    enum dtype type;   /* of A and B */
+    enum dtype d_type; /* of D */
+    const float *bias; /* device memory, or NULL */
+};
+
+struct matmul {
+    cublasLtMatmulDesc_t operation;
+    cublasLtMatrixLayout_t a, b, d;
+    cublasLtMatmulAlgo_t algorithm;
+};
+
+int matmul_init(struct matmul *m, cublasLtHandle_t handle, const struct matmul_shape *shape,
+                struct error *err);
+void matmul_done(struct matmul *m);
+/* Enqueues on STREAM; WORKSPACE is MATMUL_WORKSPACE bytes of device memory. */
+int matmul_run(const struct matmul *m, cublasLtHandle_t handle, cudaStream_t stream, const void *a,
+               const void *b, void *d, void *workspace, struct error *err);
+
+#endif

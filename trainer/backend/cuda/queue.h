@@ -1,0 +1,15 @@
+/* The CUDA backend as a device with a queue of its own: see struct backend_device. Enqueuing works
+ * the same where kernels run on the host (in tests); recording needs a GPU. */
+#ifndef CUDA_QUEUE_H
+#define CUDA_QUEUE_H
+
+#include "cuda/context.h"
+
+extern const struct backend_device cuda_queue;
+
+/* The two that only launch kernels of our own. */
+int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t count,
+                   struct error *err);
+int cuda_queue_sgd(struct backend *backend, const struct backend_sgd *update, struct error *err);
+
+#endif

@@ -1,0 +1,37 @@
+# The CUDA backend: host code in C, kernels in .cu. Left out where no toolkit is found.
+if(RINGMASTER_CUDA)
+    include(Cuda)
+endif()
+if(NOT RINGMASTER_HAVE_CUDA)
+    return()
+endif()
+
+set(CMAKE_CUDA_COMPILER ${RINGMASTER_NVCC})
+set(CMAKE_CUDA_ARCHITECTURES ${RINGMASTER_CUDA_ARCHITECTURES})
+set(CMAKE_CUDA_STANDARD 17)
+set(CMAKE_CUDA_STANDARD_REQUIRED ON)
+set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
+enable_language(CUDA)
+
+room(cuda trainer/backend/cuda USES common graph backend kernels)
+# Its headers speak in cuDNN's descriptors and CUDA's streams, so its tests see those too.
+target_link_libraries(cuda PUBLIC ringmaster_cuda)
+
+file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/*.cu)
+add_library(cuda_kernels STATIC ${kernels})
+target_link_libraries(cuda_kernels PUBLIC graph kernels ringmaster_cuda)
+target_include_directories(cuda_kernels PRIVATE ${ROOM_INCLUDES}/cuda)
+target_compile_options(cuda_kernels PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
+# A body that the host shares computes the same there: no contraction to fused multiply-adds.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/trainer/backend/cuda/optimizer.cu
+    PROPERTIES COMPILE_OPTIONS -fmad=false)
+target_link_libraries(cuda PRIVATE cuda_kernels)
+
+# Registers, shared memory and spills of every kernel, as the assembler reports them, in
+# kernels.txt of the build folder.
+set(report ${CMAKE_SOURCE_DIR}/cmake/kernel_report.sh)
+set_target_properties(cuda_kernels PROPERTIES
+    CUDA_COMPILER_LAUNCHER "sh;${report};compile;${CMAKE_BINARY_DIR}/kernels")
+add_custom_command(TARGET cuda_kernels POST_BUILD
+    COMMAND sh ${report} table ${CMAKE_BINARY_DIR}/kernels ${CMAKE_BINARY_DIR}/kernels.txt)

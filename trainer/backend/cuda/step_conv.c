@@ -1,0 +1,141 @@
+#include "cuda/conv_plan.h"
+
+#include "cuda/conv_form.h"
+#include "cuda/dnn_pack.h"
+
+/* A convolution pass, plain or fused. cuDNN wants weights in the activation's type and with the
+ * input's channels (the stem's are padded): `packed` holds them so. A weight gradient comes out in
+ * that form, too, and is brought into the f32 arena behind it. */
+struct conv_step {
+    struct cuda_step step;
+    const struct dnn_plan *plan;
+    struct dnn_pack pack;
+    /* weights: [out * kernel * kernel, in] */
+    size_t rows;
+    int in, in_padded;
+    float *arena;
+    void *packed;
+};
+
+/* Whether cuDNN can use the arena's own weights. */
+static bool needs_packing(const struct graph *graph, const struct tensor *w,
+                          const struct dnn_conv *conv) {
+    return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3];
+}
+
+static size_t packed_bytes(const struct graph *graph, const struct tensor *w,
+                           const struct dnn_conv *conv) {
+    if (!needs_packing(graph, w, conv))
+        return 0;
+    return cuda_rows(w) * (size_t)conv->in_channels * dtype_size(graph->dtype);
+}
+
+static size_t aligned(size_t bytes) {
+    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+}
+
+static bool is_weight_gradient(const struct conv_form *form) {
+    return form->pattern == DNN_GRAD_WEIGHT || form->pattern == DNN_NORM_GRAD_WEIGHT;
+}
+
+static int query_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      struct backend_needs *needs, struct error *err) {
+    const struct conv_form *form = conv_form(op->kind);
+    struct dnn_conv conv = conv_form_shape(form, graph, op);
+    const struct tensor *w = conv_form_weights(form, graph, op);
+    struct conv_choice *choice = NULL;
+    if (conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, err) != 0)
+        return error_wrap(err, "%s", op->name);
+    needs->scratch = aligned((size_t)choice->workspace);
+    if (is_weight_gradient(form))
+        needs->scratch += packed_bytes(graph, w, &conv);
+    else
+        needs->packed = packed_bytes(graph, w, &conv);
+    return 0;
+}
+
+static int run_conv(void *context, struct error *err) {
+    struct conv_step *s = context;
+    if (dnn_pack_run(&s->pack, s->step.cuda->dnn, s->plan, err) != 0)
+        return error_wrap(err, "%s %s", s->step.name, s->step.shape);
+    return 0;
+}
+
+static int run_grad_weight(void *context, struct error *err) {
+    struct conv_step *s = context;
+    if (run_conv(context, err) != 0)
+        return -1;
+    if (s->packed == s->arena)
+        return 0;
+    cudaError_t status = launch_unpack(s->step.cuda->stream, s->step.type, s->arena, s->packed,
+                                       s->rows, s->in, s->in_padded);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int refresh_weights(void *context, struct error *err) {
+    struct conv_step *s = context;
+    cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->arena,
+                                     s->rows, s->in_padded, s->in);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static void conv_done(struct cuda_step *step) {
+    dnn_pack_done(&((struct conv_step *)step)->pack);
+}
+
+/* Every id of the form with its address; the weights' own is WEIGHTS. */
+static void fill_operands(struct conv_operands *o, const struct conv_form *form,
+                          const struct dnn_conv *conv, const struct backend_site *site,
+                          void *weights) {
+    o->count = 0;
+    o->workspace = site->scratch;
+    for (const struct conv_row *row = form->rows; row->uid != 0; row++) {
+        char *address = row->output ? site->outputs[row->slot] : site->inputs[row->slot];
+        if (row->uid == DNN_UID_W)
+            address = weights;
+        for (int part = 0; part < (row->parts > 0 ? row->parts : 1); part++) {
+            o->ids[o->count] = row->uid + part;
+            o->addresses[o->count++] =
+                address + (size_t)part * (size_t)conv->in_channels * sizeof(float);
+        }
+    }
+}
+
+static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    const struct conv_form *form = conv_form(op->kind);
+    struct dnn_conv conv = conv_form_shape(form, graph, op);
+    const struct tensor *w = conv_form_weights(form, graph, op);
+    struct conv_choice *choice = NULL;
+    if (conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, err) != 0)
+        return error_wrap(err, "%s", op->name);
+    struct conv_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    s->step.done = conv_done;
+    bound->step.context = s;
+    bool gradient = is_weight_gradient(form);
+    s->rows = cuda_rows(w);
+    s->in = cuda_channels(w);
+    s->in_padded = (int)conv.in_channels;
+    /* Slot 1 holds the weights wherever they are an input. */
+    s->arena = gradient ? site->outputs[0] : site->inputs[1];
+    s->packed = s->arena;
+    if (needs_packing(graph, w, &conv))
+        s->packed =
+            gradient ? (char *)site->scratch + aligned((size_t)choice->workspace) : site->packed;
+    struct conv_operands operands;
+    fill_operands(&operands, form, &conv, site, s->packed);
+    if (conv_choice_settle(cuda, choice, &operands, err) != 0 ||
+        dnn_pack_init(&s->pack, operands.ids, operands.addresses, operands.count,
+                      operands.workspace, err) != 0)
+        return error_wrap(err, "%s", op->name);
+    s->plan = &choice->plans.plans[choice->chosen];
+    bound->step.run = gradient ? run_grad_weight : run_conv;
+    if (!gradient && s->packed != s->arena)
+        bound->refresh = (struct bound_step){refresh_weights, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_conv_rule = {query_conv, bind_conv};

@@ -1,0 +1,138 @@
+#include "cuda/context.h"
+
+#include "cuda/matmul.h"
+
+/* The classifier and its gradients: one product each. */
+struct linear_step {
+    struct cuda_step step;
+    struct matmul product;
+    const void *a, *b;
+    void *d, *workspace;
+    /* forward and data gradient: weights in the activation's type */
+    const float *weights;
+    void *packed;
+    size_t outputs;
+    int inputs;
+    /* weight gradient */
+    float *dbias;
+    const void *dy;
+    int batch;
+};
+
+static const struct tensor *weights_of(const struct graph *graph, const struct op *op) {
+    return op->kind == OP_LINEAR_GRAD_WEIGHT ? cuda_output(graph, op, 0) : cuda_input(graph, op, 1);
+}
+
+static int query_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                        struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    needs->scratch = MATMUL_WORKSPACE;
+    if (op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32)
+        needs->packed = (size_t)tensor_count(weights_of(graph, op)) * dtype_size(graph->dtype);
+    return 0;
+}
+
+static int run_product(void *context, struct error *err) {
+    struct linear_step *s = context;
+    const struct cuda *cuda = s->step.cuda;
+    if (matmul_run(&s->product, cuda->lt, cuda->stream, s->a, s->b, s->d, s->workspace, err) != 0)
+        return error_wrap(err, "%s %s", s->step.name, s->step.shape);
+    return 0;
+}
+
+static int run_grad_weight(void *context, struct error *err) {
+    struct linear_step *s = context;
+    if (run_product(context, err) != 0)
+        return -1;
+    cudaError_t status = launch_column_sum(s->step.cuda->stream, s->step.type, s->dbias, s->dy,
+                                           s->batch, (int)s->outputs);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int refresh_weights(void *context, struct error *err) {
+    struct linear_step *s = context;
+    cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->weights,
+                                     s->outputs, s->inputs, s->inputs);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static void linear_done(struct cuda_step *step) {
+    matmul_done(&((struct linear_step *)step)->product);
+}
+
+/* A new step with what the three kinds share. */
+static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph,
+                                    const struct op *op, const struct backend_site *site,
+                                    struct error *err) {
+    struct linear_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return NULL;
+    const struct tensor *w = weights_of(graph, op);
+    s->step.done = linear_done;
+    s->workspace = site->scratch;
+    s->outputs = (size_t)w->shape.dim[0];
+    s->inputs = (int)w->shape.dim[1];
+    s->batch = (int)cuda_input(graph, op, 0)->shape.dim[0];
+    return s;
+}
+
+/* Forward: y = x w^T + bias; data gradient: dx = dy w. */
+static int bind_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                       const struct backend_site *site, struct backend_bound *bound,
+                       struct error *err) {
+    struct linear_step *s = new_step(cuda, graph, op, site, err);
+    if (s == NULL)
+        return -1;
+    bound->step = (struct bound_step){run_product, s};
+    bool forward = op->kind == OP_LINEAR;
+    s->weights = site->inputs[1];
+    s->packed = graph->dtype != DTYPE_F32 ? site->packed : site->inputs[1];
+    s->a = site->inputs[0];
+    s->b = s->packed;
+    s->d = site->outputs[0];
+    struct matmul_shape shape = {
+        .rows = s->batch,
+        .columns = forward ? (int)s->outputs : s->inputs,
+        .inner = forward ? s->inputs : (int)s->outputs,
+        .transpose_b = forward,
+        .type = graph->dtype,
+        .d_type = forward ? DTYPE_F32 : graph->dtype,
+        .bias = forward ? site->inputs[2] : NULL,
+    };
+    if (matmul_init(&s->product, cuda->lt, &shape, err) != 0)
+        return error_wrap(err, "%s", op->name);
+    if (graph->dtype != DTYPE_F32)
+        bound->refresh = (struct bound_step){refresh_weights, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_linear_rule = {query_linear, bind_linear};
+
+/* dw = dy^T x. */
+static int bind_grad_weight(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                            const struct backend_site *site, struct backend_bound *bound,
+                            struct error *err) {
+    struct linear_step *s = new_step(cuda, graph, op, site, err);
+    if (s == NULL)
+        return -1;
+    bound->step = (struct bound_step){run_grad_weight, s};
+    s->a = site->inputs[0];
+    s->b = site->inputs[1];
+    s->d = site->outputs[0];
+    s->dy = site->inputs[0];
+    s->dbias = site->outputs[1];
+    struct matmul_shape shape = {
+        .rows = (int)s->outputs,
+        .columns = s->inputs,
+        .inner = s->batch,
+        .transpose_a = true,
+        .type = graph->dtype,
+        .d_type = DTYPE_F32,
+    };
+    if (matmul_init(&s->product, cuda->lt, &shape, err) != 0)
+        return error_wrap(err, "%s", op->name);
+    return 0;
+}
+
+const struct cuda_rule cuda_linear_grad_weight_rule = {query_linear, bind_grad_weight};

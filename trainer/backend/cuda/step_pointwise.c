@@ -1,0 +1,77 @@
+#include "cuda/context.h"
+
+struct pointwise_step {
+    struct cuda_step step;
+    enum pointwise_kind kind;
+    const void *a, *b;
+    void *y;
+    size_t count;
+};
+
+static int run_pointwise(void *context, struct error *err) {
+    struct pointwise_step *s = context;
+    cudaError_t status =
+        launch_pointwise(s->step.cuda->stream, s->kind, s->step.type, s->a, s->b, s->y, s->count);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static enum pointwise_kind kind_of(enum op_kind kind) {
+    switch (kind) {
+    case OP_RELU:
+        return LAUNCH_RELU;
+    case OP_RELU_GRAD:
+        return LAUNCH_RELU_GRAD;
+    case OP_ADD:
+        return LAUNCH_ADD;
+    default:
+        return LAUNCH_ADD_RELU;
+    }
+}
+
+static int bind_pointwise(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, struct backend_bound *bound,
+                          struct error *err) {
+    struct pointwise_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    s->kind = kind_of(op->kind);
+    s->a = site->inputs[0];
+    s->b = op->kind == OP_RELU ? NULL : site->inputs[1];
+    s->y = site->outputs[0];
+    s->count = (size_t)tensor_count(cuda_output(graph, op, 0));
+    bound->step = (struct bound_step){run_pointwise, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_pointwise_rule = {cuda_query_in_place, bind_pointwise};
+
+struct normalize_step {
+    struct cuda_step step;
+    struct normalize_args args;
+};
+
+static int run_normalize(void *context, struct error *err) {
+    struct normalize_step *s = context;
+    return cuda_step_check(&s->step, launch_normalize(s->step.cuda->stream, s->step.type, &s->args),
+                           err);
+}
+
+static int bind_normalize(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, struct backend_bound *bound,
+                          struct error *err) {
+    struct normalize_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    s->args.image = site->inputs[0];
+    s->args.y = site->outputs[0];
+    s->args.pixels = cuda_rows(cuda_input(graph, op, 0));
+    s->args.channels = op->attr.channels;
+    for (int c = 0; c < 3; c++) {
+        s->args.scale[c] = 1.0F / (255.0F * op->attr.std[c]);
+        s->args.bias[c] = -op->attr.mean[c] / op->attr.std[c];
+    }
+    bound->step = (struct bound_step){run_normalize, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_normalize_rule = {NULL, bind_normalize};

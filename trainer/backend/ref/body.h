@@ -1,0 +1,51 @@
+/* Private to this room: what an operator's body gets. Slots as in graph/op.h; arrays are dense
+ * doubles in the order of the shape; NULL where the slot is absent. */
+#ifndef REF_BODY_H
+#define REF_BODY_H
+
+#include "common/error.h"
+#include "graph/op.h"
+
+struct ref_call {
+    struct op op;
+    enum dtype dtype; /* of activations */
+    struct shape in_shape[OP_INPUTS_MAX], out_shape[OP_OUTPUTS_MAX];
+    double *in[OP_INPUTS_MAX], *out[OP_OUTPUTS_MAX];
+};
+
+typedef int ref_body(const struct ref_call *call, struct error *err);
+
+/* conv.c */
+ref_body ref_conv2d, ref_conv2d_grad_data, ref_conv2d_grad_weight;
+/* norm.c */
+ref_body ref_batch_norm, ref_batch_norm_inference;
+/* norm_grad.c */
+ref_body ref_batch_norm_grad;
+/* pool.c */
+ref_body ref_max_pool, ref_max_pool_grad, ref_global_avg_pool, ref_global_avg_pool_grad;
+/* dense.c */
+ref_body ref_image_normalize, ref_relu, ref_relu_grad, ref_add, ref_add_relu;
+ref_body ref_linear, ref_linear_grad_data, ref_linear_grad_weight;
+/* fused_conv.c */
+ref_body ref_fused_conv2d, ref_norm_finalize, ref_norm_apply, ref_norm_conv2d_grad_weight;
+/* fused_grad.c */
+ref_body ref_conv2d_grad_data_norm, ref_norm_grad_apply;
+/* loss.c */
+ref_body ref_softmax_cross_entropy, ref_softmax_cross_entropy_grad;
+
+/* Moves the running statistics of one channel by those of a batch of ROWS values; VARIANCE is the
+ * biased one. */
+void ref_move_running(const struct op_attr *attr, double mean, double variance, int64_t rows,
+                      double *running_mean, double *running_variance);
+
+/* The value of norm number WHICH (0 or 1) of a forward call at element I of its x, with the given
+ * mean and 1 / deviation per channel. */
+static inline double ref_norm_at(const struct ref_call *call, int which, const double *mean,
+                                 const double *invstd, int64_t i) {
+    int first = which == 0 ? NORM_X : NORM_SIDE;
+    int64_t c = i % call->in_shape[NORM_X].dim[3];
+    return call->in[first + NORM_GAMMA][c] * (call->in[first][i] - mean[c]) * invstd[c] +
+           call->in[first + NORM_BETA][c];
+}
+
+#endif

@@ -1,0 +1,100 @@
+#include "ref/body.h"
+
+/* One pairing of an output pixel with a tap of the window that lies inside the image: offsets of
+ * the first channel in x, in y, and of the tap in w (of output channel 0). */
+struct tap {
+    int64_t x, y, w;
+};
+
+/* The sides of a convolution: x [N,H,W,C], y [N,P,Q,O], w [O,K,K,I]. */
+struct sides {
+    int64_t n, h, w, c, p, q, o, k, i;
+    struct op_window window;
+};
+
+static struct sides sides_of(const struct ref_call *call, const struct shape *x,
+                             const struct shape *y, const struct shape *w) {
+    return (struct sides){.n = x->dim[0],
+                          .h = x->dim[1],
+                          .w = x->dim[2],
+                          .c = x->dim[3],
+                          .p = y->dim[1],
+                          .q = y->dim[2],
+                          .o = y->dim[3],
+                          .k = w->dim[1],
+                          .i = w->dim[3],
+                          .window = call->op.attr.window};
+}
+
+static void each_tap(const struct sides *s, void *user, void (*visit)(void *, const struct tap *)) {
+    int64_t pixels = s->n * s->p * s->q;
+    for (int64_t pixel = 0; pixel < pixels; pixel++) {
+        int64_t q = pixel % s->q, p = pixel / s->q % s->p, n = pixel / s->q / s->p;
+        for (int64_t tap = 0; tap < s->k * s->k; tap++) {
+            int64_t row = p * s->window.stride - s->window.pad + tap / s->k;
+            int64_t column = q * s->window.stride - s->window.pad + tap % s->k;
+            if (row < 0 || row >= s->h || column < 0 || column >= s->w)
+                continue;
+            struct tap t = {
+                .x = ((n * s->h + row) * s->w + column) * s->c, .y = pixel * s->o, .w = tap * s->i};
+            visit(user, &t);
+        }
+    }
+}
+
+struct arrays {
+    struct sides sides;
+    double *x, *y, *w;
+};
+
+static void forward_tap(void *user, const struct tap *t) {
+    const struct arrays *a = user;
+    int64_t step = a->sides.k * a->sides.k * a->sides.i;
+    for (int64_t o = 0; o < a->sides.o; o++) {
+        const double *w = a->w + o * step + t->w;
+        double sum = 0;
+        for (int64_t i = 0; i < a->sides.i; i++)
+            sum += a->x[t->x + i] * w[i];
+        a->y[t->y + o] += sum;
+    }
+}
+
+static void data_tap(void *user, const struct tap *t) {
+    const struct arrays *a = user;
+    int64_t step = a->sides.k * a->sides.k * a->sides.i;
+    for (int64_t o = 0; o < a->sides.o; o++)
+        for (int64_t i = 0; i < a->sides.i; i++)
+            a->x[t->x + i] += a->y[t->y + o] * a->w[o * step + t->w + i];
+}
+
+static void weight_tap(void *user, const struct tap *t) {
+    const struct arrays *a = user;
+    int64_t step = a->sides.k * a->sides.k * a->sides.i;
+    for (int64_t o = 0; o < a->sides.o; o++)
+        for (int64_t i = 0; i < a->sides.i; i++)
+            a->w[o * step + t->w + i] += a->y[t->y + o] * a->x[t->x + i];
+}
+
+int ref_conv2d(const struct ref_call *call, struct error *err) {
+    (void)err;
+    struct arrays a = {sides_of(call, &call->in_shape[0], &call->out_shape[0], &call->in_shape[1]),
+                       call->in[0], call->out[0], call->in[1]};
+    each_tap(&a.sides, &a, forward_tap);
+    return 0;
+}
+
+int ref_conv2d_grad_data(const struct ref_call *call, struct error *err) {
+    (void)err;
+    struct arrays a = {sides_of(call, &call->out_shape[0], &call->in_shape[0], &call->in_shape[1]),
+                       call->out[0], call->in[0], call->in[1]};
+    each_tap(&a.sides, &a, data_tap);
+    return 0;
+}
+
+int ref_conv2d_grad_weight(const struct ref_call *call, struct error *err) {
+    (void)err;
+    struct arrays a = {sides_of(call, &call->in_shape[1], &call->in_shape[0], &call->out_shape[0]),
+                       call->in[1], call->in[0], call->out[0]};
+    each_tap(&a.sides, &a, weight_tap);
+    return 0;
+}

@@ -1,0 +1,49 @@
+/* What a checkpoint holds: a list of named arrays somewhere in memory. The caller owns names and
+ * data; nothing here allocates or copies. */
+#ifndef CHECKPOINT_ARRAY_H
+#define CHECKPOINT_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ARRAY_RANK_MAX = 8, ARRAY_NAME_MAX = 256 };
+
+enum array_type {
+    ARRAY_F32,
+    ARRAY_F64,
+    ARRAY_F16,
+    ARRAY_BF16,
+    ARRAY_I64,
+    ARRAY_I32,
+    ARRAY_I16,
+    ARRAY_I8,
+    ARRAY_U8,
+    ARRAY_BOOL,
+    ARRAY_TYPES
+};
+
+struct array {
+    const char *name; /* torchvision's; at most ARRAY_NAME_MAX bytes */
+    enum array_type type;
+    int rank;                      /* 0 for a single value */
+    int64_t shape[ARRAY_RANK_MAX]; /* as in the file; see ohwi */
+    void *data;                    /* read by writers, written by readers */
+    /* The memory holds [O][H][W][I] where the file has [O][I][H][W]: a convolution's weight of this
+     * trainer. `shape` is then the file's O, I, H, W; rank 4 and F32 alone. */
+    bool ohwi;
+};
+
+/* "F32" and so on; bytes of one value. */
+const char *array_type_name(enum array_type type);
+size_t array_type_size(enum array_type type);
+
+/* Values and bytes; -1 when a dimension is negative or the product does not fit. */
+int64_t array_count(const struct array *array);
+int64_t array_bytes(const struct array *array);
+
+/* OUT = IN with the axes brought into the other order. Sizes are of the OIHW view. */
+void array_ohwi_to_oihw(const float *in, float *out, int64_t o, int64_t i, int64_t h, int64_t w);
+void array_oihw_to_ohwi(const float *in, float *out, int64_t o, int64_t i, int64_t h, int64_t w);
+
+#endif

@@ -1,0 +1,178 @@
+#include "checkpoint/model_dir.h"
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/json.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WEIGHTS "model.safetensors"
+#define CONFIG "config.json"
+
+enum { CLASSES_MAX = 65536, SIDE_MAX = 1 << 14, NUMBER_DIGITS = 9 };
+
+void model_config_done(struct model_config *config) {
+    for (size_t c = 0; config->class_names != NULL && c < config->classes; c++)
+        free(config->class_names[c]);
+    free(config->class_names);
+    free(config->model);
+    *config = (struct model_config){0};
+}
+
+static int path_in(const char *folder, const char *name, char path[PATH_MAX], struct error *err) {
+    int length = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    if (length < 0 || length >= PATH_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
+    return 0;
+}
+
+/* NULL when a name is not UTF-8. */
+static json_t *config_json(const struct model_config *config) {
+    json_t *names = json_array();
+    for (size_t c = 0; c < config->classes; c++) {
+        if (json_array_append_new(names, json_string(config->class_names[c])) != 0) {
+            json_decref(names);
+            return NULL;
+        }
+    }
+    return json_pack("{s:s, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f}", "model", config->model,
+                     "classes", names, "image_size", config->image_size, "resize_side",
+                     config->resize_side, "mean", config->mean[0], config->mean[1], config->mean[2],
+                     "std", config->std[0], config->std[1], config->std[2], "epochs",
+                     config->epochs);
+}
+
+/* The file's content, to be freed. */
+static int config_text(const char *folder, const struct model_config *config, char **ret_text,
+                       struct error *err) {
+    cleanup_json json_t *root = config_json(config);
+    *ret_text = NULL;
+    if (root != NULL)
+        *ret_text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(NUMBER_DIGITS));
+    if (*ret_text == NULL) /* a class folder's name may be any bytes; JSON wants UTF-8 */
+        return error_set(err, EXIT_CODE_DATA, "%s/" CONFIG ": a class name is not UTF-8", folder);
+    return 0;
+}
+
+int model_dir_check(const char *folder, const struct model_config *config, struct error *err) {
+    cleanup_free char *text = NULL;
+    if (config_text(folder, config, &text, err) != 0 || file_make_dirs(folder, err) != 0)
+        return -1;
+    if (access(folder, W_OK | X_OK) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
+    return 0;
+}
+
+int model_dir_save(const char *folder, const struct model_config *config,
+                   const struct array *arrays, size_t count, struct error *err) {
+    char path[PATH_MAX];
+    cleanup_free char *text = NULL;
+    if (config_text(folder, config, &text, err) != 0 || file_make_dirs(folder, err) != 0 ||
+        path_in(folder, WEIGHTS, path, err) != 0 ||
+        safetensors_write(path, arrays, count, NULL, 0, err) != 0 ||
+        path_in(folder, CONFIG, path, err) != 0)
+        return -1;
+    return file_publish(path, text, strlen(text), 0644, err);
+}
+
+static int refuse(struct error *err, const char *path, const char *key, const char *why) {
+    return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" %s", path, key, why);
+}
+
+static int read_side(const json_t *root, const char *path, const char *key, int *ret,
+                     struct error *err) {
+    const json_t *value = json_object_get(root, key);
+    if (!json_is_integer(value) || json_integer_value(value) < 1 ||
+        json_integer_value(value) > SIDE_MAX)
+        return refuse(err, path, key, "is not a number of pixels");
+    *ret = (int)json_integer_value(value);
+    return 0;
+}
+
+static int read_three(const json_t *root, const char *path, const char *key, double ret[3],
+                      struct error *err) {
+    const json_t *values = json_object_get(root, key);
+    if (!json_is_array(values) || json_array_size(values) != 3)
+        return refuse(err, path, key, "is not a list of three numbers");
+    for (size_t i = 0; i < 3; i++) {
+        if (!json_is_number(json_array_get(values, i)))
+            return refuse(err, path, key, "is not a list of three numbers");
+        ret[i] = json_number_value(json_array_get(values, i));
+    }
+    return 0;
+}
+
+static int read_classes(const json_t *root, const char *path, struct model_config *config,
+                        struct error *err) {
+    const json_t *names = json_object_get(root, "classes");
+    size_t count = json_array_size(names);
+    if (count < 1 || count > CLASSES_MAX)
+        return refuse(err, path, "classes", "is not a list of class names");
+    config->class_names = calloc(count, sizeof(*config->class_names));
+    if (config->class_names == NULL)
+        return error_no_memory(err, path);
+    config->classes = count;
+    for (size_t c = 0; c < count; c++) {
+        const char *name = json_string_value(json_array_get(names, c));
+        if (name == NULL)
+            return refuse(err, path, "classes", "is not a list of class names");
+        config->class_names[c] = strdup(name);
+        if (config->class_names[c] == NULL)
+            return error_no_memory(err, path);
+    }
+    return 0;
+}
+
+static int read_config(const json_t *root, const char *path, struct model_config *config,
+                       struct error *err) {
+    const char *model = json_string_value(json_object_get(root, "model"));
+    if (model == NULL || *model == '\0')
+        return refuse(err, path, "model", "is not a model's name");
+    config->model = strdup(model);
+    if (config->model == NULL)
+        return error_no_memory(err, path);
+    if (read_classes(root, path, config, err) != 0 ||
+        read_side(root, path, "image_size", &config->image_size, err) != 0 ||
+        read_side(root, path, "resize_side", &config->resize_side, err) != 0 ||
+        read_three(root, path, "mean", config->mean, err) != 0 ||
+        read_three(root, path, "std", config->std, err) != 0)
+        return -1;
+    if (config->resize_side < config->image_size)
+        return refuse(err, path, "resize_side", "is less than image_size");
+    const json_t *epochs = json_object_get(root, "epochs");
+    if (epochs != NULL && !json_is_number(epochs))
+        return refuse(err, path, "epochs", "is not a number");
+    config->epochs = json_number_value(epochs);
+    for (int i = 0; i < 3; i++)
+        if (!(config->std[i] > 0))
+            return refuse(err, path, "std", "is not above zero");
+    return 0;
+}
+
+int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err) {
+    char path[PATH_MAX];
+    cleanup_json json_t *root = NULL;
+    *ret_config = (struct model_config){0};
+    if (path_in(folder, CONFIG, path, err) != 0)
+        return -1;
+    if (json_read_file(path, &root, err) != 0) {
+        if (err != NULL)
+            err->code = EXIT_CODE_DATA;
+        return -1;
+    }
+    if (read_config(root, path, ret_config, err) == 0)
+        return 0;
+    model_config_done(ret_config);
+    return -1;
+}
+
+int model_dir_open(const char *folder, struct safetensors *file, struct error *err) {
+    char path[PATH_MAX];
+    if (path_in(folder, WEIGHTS, path, err) != 0)
+        return -1;
+    return safetensors_open(file, path, err);
+}

@@ -1,0 +1,358 @@
+#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors_form.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/crc32c.h"
+#include "common/file.h"
+#include "common/json.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Pieces in which a tensor is read to be checked. */
+enum { PIECE = 1 << 20 };
+
+void safetensors_done(struct safetensors *file) {
+    for (size_t i = 0; i < file->count; i++)
+        free(file->entries[i].name);
+    free(file->entries);
+    free(file->path);
+    json_decref(file->notes);
+    if (file->is_open)
+        (void)close(file->fd);
+    *file = (struct safetensors){0};
+}
+
+static int refuse(const struct safetensors *file, struct error *err, const char *name,
+                  const char *why) {
+    return error_set(err, EXIT_CODE_DATA, "%s: %s%s%s", file->path, name, *name ? ": " : "", why);
+}
+
+/* SIZE bytes at OFFSET of the file, wherever it is. */
+static int bytes_at(const struct safetensors *file, size_t offset, void *out, size_t size,
+                    struct error *err) {
+    if (!file->is_open) {
+        memcpy(out, file->bytes + offset, size);
+        return 0;
+    }
+    for (char *p = out; size > 0;) {
+        ssize_t got = pread(file->fd, p, size, (off_t)offset);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return error_set_errno(err, EXIT_CODE_DATA, "%s", file->path);
+        if (got == 0)
+            return refuse(file, err, "", "became shorter while it was read");
+        p += got;
+        offset += (size_t)got;
+        size -= (size_t)got;
+    }
+    return 0;
+}
+
+static int parse_digits(const char *text, uint32_t *ret) {
+    char again[SAFETENSORS_DIGITS + 1];
+    char *end;
+    unsigned long value = strtoul(text, &end, 16);
+    snprintf(again, sizeof(again), "%08lx", value & 0xffffffffUL);
+    if (strcmp(again, text) != 0) /* one spelling alone: a changed bit is always seen */
+        return -1;
+    *ret = (uint32_t)value;
+    return 0;
+}
+
+static int parse_shape(const json_t *shape, struct safetensors_entry *entry) {
+    if (!json_is_array(shape) || json_array_size(shape) > ARRAY_RANK_MAX)
+        return -1;
+    entry->rank = (int)json_array_size(shape);
+    for (int i = 0; i < entry->rank; i++) {
+        const json_t *size = json_array_get(shape, (size_t)i);
+        if (!json_is_integer(size) || json_integer_value(size) < 0)
+            return -1;
+        entry->shape[i] = json_integer_value(size);
+    }
+    return 0;
+}
+
+static int parse_type(const json_t *text, enum array_type *ret) {
+    for (int type = 0; json_is_string(text) && type < ARRAY_TYPES; type++)
+        if (strcmp(json_string_value(text), array_type_name((enum array_type)type)) == 0) {
+            *ret = (enum array_type)type;
+            return 0;
+        }
+    return -1;
+}
+
+/* NULL, or what is wrong. */
+static const char *parse_entry(const json_t *value, size_t data_size,
+                               struct safetensors_entry *entry) {
+    const json_t *offsets = json_object_get(value, "data_offsets");
+    const json_t *begin = json_array_get(offsets, 0);
+    const json_t *end = json_array_get(offsets, 1);
+    if (parse_type(json_object_get(value, "dtype"), &entry->type) != 0)
+        return "unknown dtype";
+    if (parse_shape(json_object_get(value, "shape"), entry) != 0)
+        return "bad shape";
+    if (json_array_size(offsets) != 2 || !json_is_integer(begin) || !json_is_integer(end))
+        return "bad data_offsets";
+    json_int_t first = json_integer_value(begin), last = json_integer_value(end);
+    if (first < 0 || last < first || (uint64_t)last > data_size)
+        return "data_offsets outside of the file";
+    struct array array = {.type = entry->type, .rank = entry->rank};
+    memcpy(array.shape, entry->shape, sizeof(array.shape));
+    if (array_bytes(&array) != last - first)
+        return "shape and data_offsets do not agree";
+    entry->begin = (size_t)first;
+    entry->size = (size_t)(last - first);
+    return NULL;
+}
+
+static int compare_entries(const void *a, const void *b) {
+    const struct safetensors_entry *x = a, *y = b;
+    if (x->begin != y->begin)
+        return x->begin < y->begin ? -1 : 1;
+    return x->size < y->size ? -1 : x->size > y->size;
+}
+
+/* Every byte behind the header belongs to exactly one tensor. */
+static int check_cover(struct safetensors *file, struct error *err) {
+    if (file->count > 0)
+        qsort(file->entries, file->count, sizeof(*file->entries), compare_entries);
+    size_t at = 0;
+    for (size_t i = 0; i < file->count; i++) {
+        if (file->entries[i].begin != at)
+            return refuse(file, err, file->entries[i].name, "overlap or gap between tensors");
+        at += file->entries[i].size;
+    }
+    if (at != file->data_size)
+        return refuse(file, err, "", "bytes that belong to no tensor, or a file cut short");
+    return 0;
+}
+
+static int add_entry(struct safetensors *file, const char *name, const json_t *value,
+                     struct error *err) {
+    struct safetensors_entry *entry = &file->entries[file->count];
+    if (strlen(name) > ARRAY_NAME_MAX)
+        return refuse(file, err, "", "a tensor's name is too long");
+    const char *wrong = parse_entry(value, file->data_size, entry);
+    if (wrong != NULL)
+        return refuse(file, err, name, wrong);
+    char key[ARRAY_NAME_MAX + 16];
+    snprintf(key, sizeof(key), SAFETENSORS_CRC ":%s", name);
+    const char *digits = safetensors_note(file, key);
+    if (digits != NULL && parse_digits(digits, &entry->crc) != 0)
+        return refuse(file, err, name, "malformed checksum");
+    entry->checked = digits != NULL;
+    entry->name = strdup(name);
+    if (entry->name == NULL)
+        return error_no_memory(err, "reading tensors");
+    file->count++;
+    return 0;
+}
+
+static int take_metadata(struct safetensors *file, json_t *root, struct error *err) {
+    json_t *metadata = json_object_get(root, SAFETENSORS_METADATA);
+    const char *key;
+    json_t *value;
+    if (metadata == NULL)
+        return 0;
+    if (!json_is_object(metadata))
+        return refuse(file, err, SAFETENSORS_METADATA, "not an object");
+    json_object_foreach(metadata, key, value) {
+        if (!json_is_string(value))
+            return refuse(file, err, SAFETENSORS_METADATA, "holds something that is no string");
+    }
+    file->notes = json_incref(metadata);
+    return 0;
+}
+
+/* The header's own checksum, taken with its digits as zeros over length and text. */
+static int check_header(struct safetensors *file, struct buf *header, struct error *err) {
+    const char *stated = safetensors_note(file, SAFETENSORS_CRC);
+    if (stated == NULL)
+        return 0;
+    uint32_t crc = 0;
+    char *digits = safetensors_crc_digits(header->data, header->size);
+    if (digits == NULL || parse_digits(stated, &crc) != 0)
+        return refuse(file, err, "", "malformed checksum of the header");
+    memcpy(digits, SAFETENSORS_ZEROS, SAFETENSORS_DIGITS);
+    if (crc32c(0, header->data, header->size) != crc)
+        return refuse(file, err, "", "the header does not match its checksum");
+    file->checked = true;
+    return 0;
+}
+
+static int parse_header(struct safetensors *file, struct buf *header, struct error *err) {
+    cleanup_json json_t *root = NULL;
+    const char *name;
+    json_t *value;
+    if (json_parse(header->data + SAFETENSORS_HEAD, header->size - SAFETENSORS_HEAD, file->path,
+                   &root, err) != 0) {
+        if (err != NULL)
+            err->code = EXIT_CODE_DATA;
+        return -1;
+    }
+    if (!json_is_object(root))
+        return refuse(file, err, "", "the header is not an object");
+    if (json_object_size(root) > SAFETENSORS_TENSORS_MAX)
+        return refuse(file, err, "", "too many tensors");
+    file->entries = calloc(json_object_size(root) + 1, sizeof(*file->entries));
+    if (file->entries == NULL)
+        return error_no_memory(err, "reading tensors");
+    if (take_metadata(file, root, err) != 0)
+        return -1;
+    json_object_foreach(root, name, value) {
+        if (strcmp(name, SAFETENSORS_METADATA) != 0 && add_entry(file, name, value, err) != 0)
+            return -1;
+    }
+    if (check_cover(file, err) != 0)
+        return -1;
+    return check_header(file, header, err);
+}
+
+/* From the source that is set, SIZE bytes long. */
+static int read_header(struct safetensors *file, size_t size, struct error *err) {
+    cleanup_buf struct buf header;
+    buf_init(&header, SAFETENSORS_HEADER_MAX + SAFETENSORS_HEAD);
+    uint8_t head[SAFETENSORS_HEAD];
+    if (size < sizeof(head))
+        return refuse(file, err, "", "not a safetensors file: shorter than 8 bytes");
+    if (bytes_at(file, 0, head, sizeof(head), err) != 0)
+        return -1;
+    uint64_t length = 0;
+    for (int i = SAFETENSORS_HEAD - 1; i >= 0; i--)
+        length = length << 8 | head[i];
+    if (length > SAFETENSORS_HEADER_MAX || length > size - sizeof(head))
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: not a safetensors file, or cut short: a header of %llu bytes",
+                         file->path, (unsigned long long)length);
+    size_t all = SAFETENSORS_HEAD + (size_t)length;
+    if (buf_reserve(&header, all, err) != 0 || bytes_at(file, 0, header.data, all, err) != 0)
+        return -1;
+    header.size = all;
+    file->data_at = all;
+    file->data_size = size - all;
+    return parse_header(file, &header, err);
+}
+
+static int open_file(struct safetensors *file, struct error *err) {
+    struct stat st;
+    file->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (file->fd < 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", file->path);
+    file->is_open = true;
+    if (fstat(file->fd, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", file->path);
+    if (!S_ISREG(st.st_mode))
+        return refuse(file, err, "", "not a regular file");
+    return read_header(file, (size_t)st.st_size, err);
+}
+
+int safetensors_open(struct safetensors *file, const char *path, struct error *err) {
+    *file = (struct safetensors){.path = strdup(path)};
+    if (file->path == NULL)
+        return error_no_memory(err, "reading tensors");
+    if (open_file(file, err) == 0)
+        return 0;
+    safetensors_done(file);
+    return -1;
+}
+
+int safetensors_parse(struct safetensors *file, const void *bytes, size_t size, const char *source,
+                      struct error *err) {
+    *file = (struct safetensors){.path = strdup(source), .bytes = bytes};
+    if (file->path == NULL)
+        return error_no_memory(err, "reading tensors");
+    if (read_header(file, size, err) == 0)
+        return 0;
+    safetensors_done(file);
+    return -1;
+}
+
+const char *safetensors_note(const struct safetensors *file, const char *key) {
+    return json_string_value(json_object_get(file->notes, key));
+}
+
+const struct safetensors_entry *safetensors_find(const struct safetensors *file, const char *name) {
+    for (size_t i = 0; i < file->count; i++)
+        if (strcmp(file->entries[i].name, name) == 0)
+            return &file->entries[i];
+    return NULL;
+}
+
+static int verify_entry(const struct safetensors *file, const struct safetensors_entry *entry,
+                        char *piece, struct error *err) {
+    uint32_t crc = 0;
+    for (size_t done = 0; done < entry->size;) {
+        size_t size = entry->size - done < PIECE ? entry->size - done : PIECE;
+        if (bytes_at(file, file->data_at + entry->begin + done, piece, size, err) != 0)
+            return -1;
+        crc = crc32c(crc, piece, size);
+        done += size;
+    }
+    if (crc != entry->crc)
+        return refuse(file, err, entry->name, "does not match its checksum");
+    return 0;
+}
+
+int safetensors_verify(const struct safetensors *file, struct error *err) {
+    cleanup_free char *piece = malloc(PIECE);
+    if (piece == NULL)
+        return error_no_memory(err, "reading tensors");
+    if (!file->checked)
+        return refuse(file, err, "", "carries no checksum");
+    for (size_t i = 0; i < file->count; i++) {
+        if (!file->entries[i].checked)
+            return refuse(file, err, file->entries[i].name, "carries no checksum");
+        if (verify_entry(file, &file->entries[i], piece, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Filter by filter, each through SCRATCH. */
+static int read_filters(const struct safetensors *file, const struct safetensors_entry *entry,
+                        float *data, uint32_t *ret_crc, struct error *err) {
+    int64_t filter = entry->shape[1] * entry->shape[2] * entry->shape[3];
+    size_t size = (size_t)filter * sizeof(float);
+    cleanup_free float *scratch = malloc(size + 1);
+    if (scratch == NULL)
+        return error_no_memory(err, "reading tensors");
+    for (int64_t o = 0; o < entry->shape[0]; o++) {
+        if (bytes_at(file, file->data_at + entry->begin + (size_t)o * size, scratch, size, err) !=
+            0)
+            return -1;
+        *ret_crc = crc32c(*ret_crc, scratch, size);
+        array_oihw_to_ohwi(scratch, data + o * filter, 1, entry->shape[1], entry->shape[2],
+                           entry->shape[3]);
+    }
+    return 0;
+}
+
+int safetensors_read(const struct safetensors *file, const struct array *array, struct error *err) {
+    const struct safetensors_entry *entry = safetensors_find(file, array->name);
+    if (entry == NULL)
+        return refuse(file, err, array->name, "there is no such tensor");
+    if (entry->type != array->type)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: is %s, not %s", file->path, array->name,
+                         array_type_name(entry->type), array_type_name(array->type));
+    if (entry->rank != array->rank ||
+        memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) != 0)
+        return refuse(file, err, array->name, "has another shape than the model's");
+    uint32_t crc = 0;
+    if (array->ohwi && entry->rank == 4 && entry->type == ARRAY_F32) {
+        if (read_filters(file, entry, array->data, &crc, err) != 0)
+            return -1;
+    } else {
+        if (bytes_at(file, file->data_at + entry->begin, array->data, entry->size, err) != 0)
+            return -1;
+        crc = crc32c(0, array->data, entry->size);
+    }
+    if (entry->checked && crc != entry->crc)
+        return refuse(file, err, entry->name, "does not match its checksum");
+    return 0;
+}

@@ -1,0 +1,175 @@
+#include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors_form.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/crc32c.h"
+#include "common/file.h"
+#include "common/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* What passes through a sink: the file, or the checksum. */
+struct sink {
+    int fd; /* -1: checksum alone */
+    uint32_t crc;
+};
+
+static int sink_take(struct sink *sink, const void *bytes, size_t size, struct error *err) {
+    if (sink->fd >= 0)
+        return file_write_all(sink->fd, bytes, size, err);
+    sink->crc = crc32c(sink->crc, bytes, size);
+    return 0;
+}
+
+/* The array's bytes in the file's order; an OHWI array goes through SCRATCH. */
+static int stream_array(const struct array *array, float *scratch, struct sink *sink,
+                        struct error *err) {
+    const int64_t *shape = array->shape;
+    if (array->ohwi)
+        array_ohwi_to_oihw(array->data, scratch, shape[0], shape[1], shape[2], shape[3]);
+    return sink_take(sink, array->ohwi ? scratch : array->data, (size_t)array_bytes(array), err);
+}
+
+/* Names go into JSON as they are and into file names of other tools: plain characters only. */
+static bool is_plain_name(const char *name) {
+    size_t length = strlen(name);
+    if (length == 0 || length > ARRAY_NAME_MAX)
+        return false;
+    for (const char *p = name; *p != '\0'; p++)
+        if (*p <= ' ' || *p > '~' || *p == '"' || *p == '\\')
+            return false;
+    return strcmp(name, SAFETENSORS_METADATA) != 0;
+}
+
+static int check_array(const struct array *array, struct error *err) {
+    if (!is_plain_name(array->name))
+        return error_set(err, EXIT_CODE_INTERNAL, "\"%s\" is no name of a tensor", array->name);
+    if (array_bytes(array) < 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s: impossible shape", array->name);
+    if (array->ohwi && (array->rank != 4 || array->type != ARRAY_F32))
+        return error_set(err, EXIT_CODE_INTERNAL, "%s: OHWI is for four axes of F32", array->name);
+    return 0;
+}
+
+static json_t *entry_json(const struct array *array, int64_t begin) {
+    json_t *shape = json_array();
+    for (int i = 0; i < array->rank; i++)
+        json_array_append_new(shape, json_integer(array->shape[i]));
+    json_int_t end = begin + array_bytes(array);
+    return json_pack("{s:s, s:o, s:[I,I]}", "dtype", array_type_name(array->type), "shape", shape,
+                     "data_offsets", (json_int_t)begin, end);
+}
+
+static int add_checksum(json_t *metadata, const struct array *array, float *scratch,
+                        struct error *err) {
+    struct sink sink = {.fd = -1};
+    char key[ARRAY_NAME_MAX + 16];
+    char digits[SAFETENSORS_DIGITS + 1];
+    if (stream_array(array, scratch, &sink, err) != 0)
+        return -1;
+    snprintf(key, sizeof(key), SAFETENSORS_CRC ":%s", array->name);
+    snprintf(digits, sizeof(digits), "%08x", (unsigned)sink.crc);
+    if (json_object_set_new(metadata, key, json_string(digits)) != 0)
+        return error_no_memory(err, "checkpoint header");
+    return 0;
+}
+
+/* The header as JSON, its own checksum still zeros. */
+static int header_json(const struct array *arrays, size_t count,
+                       const struct safetensors_note *notes, size_t note_count, float *scratch,
+                       json_t **ret_root, struct error *err) {
+    cleanup_json json_t *root = json_object();
+    json_t *metadata = json_object(); /* handed to root */
+    if (json_object_set_new(root, SAFETENSORS_METADATA, metadata) != 0 ||
+        json_object_set_new(metadata, "format", json_string("pt")) != 0 ||
+        json_object_set_new(metadata, SAFETENSORS_CRC, json_string(SAFETENSORS_ZEROS)) != 0)
+        return error_no_memory(err, "checkpoint header");
+    for (size_t i = 0; i < note_count; i++)
+        if (json_object_set_new(metadata, notes[i].key, json_string(notes[i].text)) != 0)
+            return error_set(err, EXIT_CODE_INTERNAL, "note %s is no text", notes[i].key);
+    int64_t begin = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct array *array = &arrays[i];
+        if (check_array(array, err) != 0)
+            return -1;
+        if (json_object_get(root, array->name) != NULL)
+            return error_set(err, EXIT_CODE_INTERNAL, "%s: two tensors of this name", array->name);
+        if (add_checksum(metadata, array, scratch, err) != 0)
+            return -1;
+        if (json_object_set_new(root, array->name, entry_json(array, begin)) != 0)
+            return error_no_memory(err, "checkpoint header");
+        begin += array_bytes(array);
+    }
+    *ret_root = TAKE_PTR(root);
+    return 0;
+}
+
+/* Length and header, padded with blanks to a multiple of eight, with their checksum in place. */
+static int header_bytes(const json_t *root, struct buf *out, struct error *err) {
+    cleanup_free char *text = json_dumps(root, JSON_COMPACT | JSON_ENSURE_ASCII);
+    if (text == NULL)
+        return error_no_memory(err, "checkpoint header");
+    size_t length = (strlen(text) + 7) / 8 * 8;
+    if (length > SAFETENSORS_HEADER_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "a header of %zu bytes; %d are the most", length,
+                         SAFETENSORS_HEADER_MAX);
+    char head[SAFETENSORS_HEAD];
+    for (int i = 0; i < SAFETENSORS_HEAD; i++)
+        head[i] = (char)(uint8_t)(length >> (8 * i));
+    if (buf_add(out, head, sizeof(head), err) != 0 ||
+        buf_printf(out, err, "%-*s", (int)length, text) != 0)
+        return -1;
+    char *digits = safetensors_crc_digits(out->data, out->size);
+    if (digits == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "a header without a place for its checksum");
+    char sum[SAFETENSORS_DIGITS + 1];
+    snprintf(sum, sizeof(sum), "%08x", (unsigned)crc32c(0, out->data, out->size));
+    memcpy(digits, sum, SAFETENSORS_DIGITS);
+    return 0;
+}
+
+static int write_all(int fd, const struct buf *header, const struct array *arrays, size_t count,
+                     float *scratch, struct error *err) {
+    struct sink sink = {.fd = fd};
+    if (file_write_all(fd, header->data, header->size, err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (stream_array(&arrays[i], scratch, &sink, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* Room for the largest array that is transposed. */
+static float *transpose_scratch(const struct array *arrays, size_t count) {
+    int64_t most = 1;
+    for (size_t i = 0; i < count; i++)
+        if (arrays[i].ohwi && array_count(&arrays[i]) > most)
+            most = array_count(&arrays[i]);
+    return malloc((size_t)most * sizeof(float));
+}
+
+int safetensors_write(const char *path, const struct array *arrays, size_t count,
+                      const struct safetensors_note *notes, size_t note_count, struct error *err) {
+    cleanup_free float *scratch = transpose_scratch(arrays, count);
+    cleanup_json json_t *root = NULL;
+    cleanup_buf struct buf header;
+    buf_init(&header, SAFETENSORS_HEADER_MAX + SAFETENSORS_HEAD);
+    if (scratch == NULL)
+        return error_no_memory(err, "checkpoint");
+    if (count > SAFETENSORS_TENSORS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s: %zu tensors; %d are the most", path, count,
+                         SAFETENSORS_TENSORS_MAX);
+    if (header_json(arrays, count, notes, note_count, scratch, &root, err) != 0 ||
+        header_bytes(root, &header, err) != 0)
+        return error_wrap(err, "%s", path);
+    char temp[4096];
+    int fd = file_publish_open(path, temp, 0644, err);
+    if (fd < 0)
+        return -1;
+    if (write_all(fd, &header, arrays, count, scratch, err) != 0) {
+        file_publish_abort(fd, temp);
+        return error_wrap(err, "%s", path);
+    }
+    return file_publish_commit(fd, temp, path, err);
+}

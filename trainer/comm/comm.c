@@ -1,0 +1,59 @@
+#include "comm/comm.h"
+
+#include "comm/comm_driver.h"
+
+void comm_close(struct comm *c) {
+    if (c != NULL)
+        c->driver->close(c);
+}
+
+void comm_abort(struct comm *c) {
+    if (c != NULL)
+        c->driver->abort(c);
+}
+
+int comm_rank(const struct comm *c) {
+    return c->rank;
+}
+
+int comm_size(const struct comm *c) {
+    return c->size;
+}
+
+int comm_local_rank(const struct comm *c) {
+    return c->local_rank;
+}
+
+int comm_local_size(const struct comm *c) {
+    return c->local_size;
+}
+
+int comm_sum_start(struct comm *c, void *values, size_t count, enum comm_type type,
+                   uint64_t *ret_ticket, struct error *err) {
+    return c->driver->sum_start(c, values, count, type, ret_ticket, err);
+}
+
+int comm_wait(struct comm *c, uint64_t ticket, struct error *err) {
+    return c->driver->wait(c, ticket, err);
+}
+
+int comm_sum(struct comm *c, void *values, size_t count, enum comm_type type, struct error *err) {
+    uint64_t ticket = 0;
+    if (comm_sum_start(c, values, count, type, &ticket, err) != 0)
+        return -1;
+    return comm_wait(c, ticket, err);
+}
+
+int comm_broadcast(struct comm *c, void *bytes, size_t size, int root, struct error *err) {
+    if (root < 0 || root >= c->size)
+        return error_set(err, EXIT_CODE_INTERNAL, "broadcast from rank %d of %d", root, c->size);
+    return c->driver->broadcast(c, bytes, size, root, err);
+}
+
+int comm_gather(struct comm *c, const void *bytes, size_t size, void *all, struct error *err) {
+    return c->driver->gather(c, bytes, size, all, err);
+}
+
+int comm_barrier(struct comm *c, struct error *err) {
+    return c->driver->barrier(c, err);
+}

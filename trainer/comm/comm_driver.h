@@ -1,0 +1,28 @@
+/* What a communicator has to bring; see comm.h for the meaning of each call. comm.c checks
+ * arguments and forwards; a driver embeds struct comm as its first member. */
+#ifndef COMM_COMM_DRIVER_H
+#define COMM_COMM_DRIVER_H
+
+#include "comm/comm.h"
+
+struct comm_driver {
+    const char *name;
+    void (*close)(struct comm *c);
+    void (*abort)(struct comm *c);
+    int (*sum_start)(struct comm *c, void *values, size_t count, enum comm_type type,
+                     uint64_t *ret_ticket, struct error *err);
+    int (*wait)(struct comm *c, uint64_t ticket, struct error *err);
+    int (*broadcast)(struct comm *c, void *bytes, size_t size, int root, struct error *err);
+    int (*gather)(struct comm *c, const void *bytes, size_t size, void *all, struct error *err);
+    int (*barrier)(struct comm *c, struct error *err);
+};
+
+struct comm {
+    const struct comm_driver *driver;
+    int rank;
+    int size;
+    int local_rank;
+    int local_size;
+};
+
+#endif

@@ -1,0 +1,254 @@
+#include "comm_mpi/comm_mpi.h"
+
+#include "comm/comm_driver.h"
+#include "comm/work_queue.h"
+#include "common/clock.h"
+
+#include <mpi.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    INIT_DEADLINE_SECONDS = 300,
+    FINALIZE_DEADLINE_SECONDS = 60,
+    /* MPI counts are ints; a longer slice goes in pieces of this many elements. */
+    PIECE_MAX = 1 << 30,
+};
+
+struct mpi_comm {
+    struct comm base; /* first, so that the two can be cast into each other */
+    struct work_queue queue;
+    pthread_t thread;
+};
+
+static int mpi_error(struct error *err, const char *what, int code) {
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int size = 0;
+    (void)MPI_Error_string(code, text, &size);
+    return error_set(err, EXIT_CODE_INTERNAL, "MPI: %s: %s", what, text);
+}
+
+static int sum(const struct work *work, struct error *err) {
+    MPI_Datatype type = work->type == COMM_F32 ? MPI_FLOAT : MPI_DOUBLE;
+    size_t width = work->type == COMM_F32 ? sizeof(float) : sizeof(double);
+    char *at = work->data;
+    for (size_t left = work->count; left > 0;) {
+        size_t piece = left < PIECE_MAX ? left : PIECE_MAX;
+        int code = MPI_Allreduce(MPI_IN_PLACE, at, (int)piece, type, MPI_SUM, MPI_COMM_WORLD);
+        if (code != MPI_SUCCESS)
+            return mpi_error(err, "sum over ranks", code);
+        at += piece * width;
+        left -= piece;
+    }
+    return 0;
+}
+
+static int broadcast(const struct work *work, struct error *err) {
+    char *at = work->data;
+    for (size_t left = work->count; left > 0;) {
+        size_t piece = left < PIECE_MAX ? left : PIECE_MAX;
+        int code = MPI_Bcast(at, (int)piece, MPI_BYTE, work->root, MPI_COMM_WORLD);
+        if (code != MPI_SUCCESS)
+            return mpi_error(err, "broadcast", code);
+        at += piece;
+        left -= piece;
+    }
+    return 0;
+}
+
+static int gather(const struct work *work, struct error *err) {
+    if (work->count > PIECE_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "gather of %zu bytes a rank", work->count);
+    int size = (int)work->count;
+    int code =
+        MPI_Allgather(work->input, size, MPI_BYTE, work->data, size, MPI_BYTE, MPI_COMM_WORLD);
+    return code == MPI_SUCCESS ? 0 : mpi_error(err, "gather", code);
+}
+
+static int perform(const struct work *work, struct error *err) {
+    switch (work->kind) {
+    case WORK_SUM:
+        return sum(work, err);
+    case WORK_BROADCAST:
+        return broadcast(work, err);
+    case WORK_GATHER:
+        return gather(work, err);
+    case WORK_BARRIER:
+        break;
+    }
+    int code = MPI_Barrier(MPI_COMM_WORLD);
+    return code == MPI_SUCCESS ? 0 : mpi_error(err, "barrier", code);
+}
+
+static int find_local(struct comm *c, struct error *err) {
+    MPI_Comm local = MPI_COMM_NULL;
+    int code = MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &local);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_rank(local, &c->local_rank);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_size(local, &c->local_size);
+    if (code == MPI_SUCCESS)
+        code = MPI_Comm_free(&local);
+    return code == MPI_SUCCESS ? 0 : mpi_error(err, "ranks of this host", code);
+}
+
+static int begin(struct mpi_comm *m, struct error *err) {
+    int provided = MPI_THREAD_SINGLE;
+    int code = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
+    if (code != MPI_SUCCESS)
+        return mpi_error(err, "init", code);
+    (void)MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    if (provided < MPI_THREAD_FUNNELED)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "MPI: this library was built without threads (MPI_THREAD_FUNNELED)");
+    (void)MPI_Comm_rank(MPI_COMM_WORLD, &m->base.rank);
+    (void)MPI_Comm_size(MPI_COMM_WORLD, &m->base.size);
+    return find_local(&m->base, err);
+}
+
+/* From init to finalize. The first work that the opener posts is a barrier: once it is finished,
+ * all ranks are there. */
+static void *talk(void *argument) {
+    struct mpi_comm *m = argument;
+    struct error err = {0};
+    struct work work;
+    int result = begin(m, &err);
+    while (result == 0 && work_queue_take(&m->queue, &work)) {
+        result = perform(&work, &err);
+        if (result == 0)
+            work_queue_finish(&m->queue);
+    }
+    if (result != 0)
+        work_queue_fail(&m->queue, &err);
+    else
+        (void)MPI_Finalize();
+    return NULL;
+}
+
+static int64_t deadline_in(int seconds) {
+    return clock_now() + seconds * CLOCK_SECOND;
+}
+
+static int post(struct comm *c, const struct work *work, uint64_t *ret_ticket, struct error *err) {
+    struct mpi_comm *m = (struct mpi_comm *)c;
+    return work_queue_post(&m->queue, work, deadline_in(COMM_DEADLINE_SECONDS), ret_ticket, err);
+}
+
+static int mpi_wait(struct comm *c, uint64_t ticket, struct error *err) {
+    struct mpi_comm *m = (struct mpi_comm *)c;
+    return work_queue_wait(&m->queue, ticket, deadline_in(COMM_DEADLINE_SECONDS), err);
+}
+
+static int post_and_wait(struct comm *c, const struct work *work, struct error *err) {
+    uint64_t ticket = 0;
+    if (post(c, work, &ticket, err) != 0)
+        return -1;
+    return mpi_wait(c, ticket, err);
+}
+
+static int mpi_sum_start(struct comm *c, void *values, size_t count, enum comm_type type,
+                         uint64_t *ret_ticket, struct error *err) {
+    struct work work = {.kind = WORK_SUM, .data = values, .count = count, .type = type};
+    return post(c, &work, ret_ticket, err);
+}
+
+static int mpi_broadcast(struct comm *c, void *bytes, size_t size, int root, struct error *err) {
+    struct work work = {.kind = WORK_BROADCAST, .data = bytes, .count = size, .root = root};
+    return post_and_wait(c, &work, err);
+}
+
+static int mpi_gather(struct comm *c, const void *bytes, size_t size, void *all,
+                      struct error *err) {
+    struct work work = {.kind = WORK_GATHER, .input = bytes, .data = all, .count = size};
+    return post_and_wait(c, &work, err);
+}
+
+static int mpi_barrier(struct comm *c, struct error *err) {
+    struct work work = {.kind = WORK_BARRIER};
+    return post_and_wait(c, &work, err);
+}
+
+static void mpi_close(struct comm *c) {
+    struct mpi_comm *m = (struct mpi_comm *)c;
+    work_queue_close(&m->queue);
+    int64_t deadline = deadline_in(FINALIZE_DEADLINE_SECONDS);
+    struct timespec until = {
+        .tv_sec = (time_t)(deadline / CLOCK_SECOND),
+        .tv_nsec = (long)(deadline % CLOCK_SECOND),
+    };
+    /* A rank that cannot finalize keeps its memory until the process ends. */
+    if (pthread_clockjoin_np(m->thread, NULL, CLOCK_MONOTONIC, &until) != 0)
+        return;
+    work_queue_done(&m->queue);
+    free(m);
+}
+
+/* The thread may sit in a call that never returns, so nothing is joined and nothing is freed. */
+static void mpi_abort(struct comm *c) {
+    struct mpi_comm *m = (struct mpi_comm *)c;
+    struct error err = {0};
+    (void)error_set(&err, EXIT_CODE_INTERNAL, "this rank has left the job");
+    work_queue_fail(&m->queue, &err);
+}
+
+static int start_thread(struct mpi_comm *m, struct error *err) {
+    sigset_t all;
+    sigset_t before;
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    int bad = pthread_create(&m->thread, NULL, talk, m);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (bad != 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "thread for MPI: %s", strerror(bad));
+    return 0;
+}
+
+int comm_mpi_open(struct comm **ret, struct error *err) {
+    static const struct comm_driver driver = {
+        .name = "mpi",
+        .close = mpi_close,
+        .abort = mpi_abort,
+        .sum_start = mpi_sum_start,
+        .wait = mpi_wait,
+        .broadcast = mpi_broadcast,
+        .gather = mpi_gather,
+        .barrier = mpi_barrier,
+    };
+    /* Waiting calls give their core away: data threads and other ranks need it. */
+    (void)setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+
+    struct mpi_comm *m = calloc(1, sizeof(*m));
+    if (m == NULL)
+        return error_no_memory(err, "communicator");
+    m->base.driver = &driver;
+    if (work_queue_init(&m->queue, err) != 0) {
+        free(m);
+        return -1;
+    }
+    if (start_thread(m, err) != 0) {
+        work_queue_done(&m->queue);
+        free(m);
+        return -1;
+    }
+    struct work hello = {.kind = WORK_BARRIER};
+    uint64_t ticket = 0;
+    int64_t deadline = deadline_in(INIT_DEADLINE_SECONDS);
+    if (work_queue_post(&m->queue, &hello, deadline, &ticket, err) != 0 ||
+        work_queue_wait(&m->queue, ticket, deadline, err) != 0) {
+        /* What the thread still uses is left to the end of the process. */
+        (void)pthread_detach(m->thread);
+        return error_wrap(err, "joining the other ranks");
+    }
+    *ret = &m->base;
+    return 0;
+}
+
+const char *comm_mpi_library(void) {
+    static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+    int size = 0;
+    if (MPI_Get_library_version(text, &size) != MPI_SUCCESS)
+        text[0] = '\0';
+    return text;
+}

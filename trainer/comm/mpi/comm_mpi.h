@@ -1,0 +1,16 @@
+/* The communicator over Open MPI. One thread makes every MPI call from init to finalize
+ * (MPI_THREAD_FUNNELED on it); it takes work from a bounded queue in the order in which it was
+ * posted and runs the blocking calls while the caller computes. Signals are blocked on it and on
+ * whatever threads the library starts. */
+#ifndef COMM_MPI_COMM_MPI_H
+#define COMM_MPI_COMM_MPI_H
+
+#include "comm/comm.h"
+
+/* Only for a process that a launcher started as a rank. */
+int comm_mpi_open(struct comm **ret, struct error *err);
+
+/* "Open MPI v4.1.4, ..."; needs no init. */
+const char *comm_mpi_library(void);
+
+#endif

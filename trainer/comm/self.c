@@ -1,0 +1,62 @@
+/* The communicator of one rank: every sum is there already. */
+#include "comm/comm.h"
+#include "comm/comm_driver.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void self_close(struct comm *c) {
+    free(c);
+}
+
+static void self_abort(struct comm *c) {
+    (void)c;
+}
+
+static int self_sum_start(struct comm *c, void *values, size_t count, enum comm_type type,
+                          uint64_t *ret_ticket, struct error *err) {
+    (void)c, (void)values, (void)count, (void)type, (void)err;
+    *ret_ticket = 0;
+    return 0;
+}
+
+static int self_wait(struct comm *c, uint64_t ticket, struct error *err) {
+    (void)c, (void)ticket, (void)err;
+    return 0;
+}
+
+static int self_broadcast(struct comm *c, void *bytes, size_t size, int root, struct error *err) {
+    (void)c, (void)bytes, (void)size, (void)root, (void)err;
+    return 0;
+}
+
+static int self_gather(struct comm *c, const void *bytes, size_t size, void *all,
+                       struct error *err) {
+    (void)c, (void)err;
+    memcpy(all, bytes, size);
+    return 0;
+}
+
+static int self_barrier(struct comm *c, struct error *err) {
+    (void)c, (void)err;
+    return 0;
+}
+
+int comm_self_open(struct comm **ret, struct error *err) {
+    static const struct comm_driver driver = {
+        .name = "self",
+        .close = self_close,
+        .abort = self_abort,
+        .sum_start = self_sum_start,
+        .wait = self_wait,
+        .broadcast = self_broadcast,
+        .gather = self_gather,
+        .barrier = self_barrier,
+    };
+    struct comm *c = calloc(1, sizeof(*c));
+    if (c == NULL)
+        return error_no_memory(err, "communicator");
+    *c = (struct comm){.driver = &driver, .size = 1, .local_size = 1};
+    *ret = c;
+    return 0;
+}

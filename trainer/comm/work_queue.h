@@ -1,0 +1,57 @@
+/* The bounded queue between the thread that computes and the one thread that talks to the other
+ * ranks. Work is taken in the order in which it was posted; a ticket is the count of works posted
+ * so far, so waiting for one is waiting for a number to be reached.
+ *
+ * After a failure nothing more is taken and every post and wait returns that failure. Memory that
+ * a posted work points to stays the caller's and must live until the work has finished. */
+#ifndef COMM_WORK_QUEUE_H
+#define COMM_WORK_QUEUE_H
+
+#include "comm/comm.h"
+
+#include <pthread.h>
+#include <stdbool.h>
+
+enum work_kind { WORK_SUM, WORK_BROADCAST, WORK_GATHER, WORK_BARRIER };
+
+struct work {
+    enum work_kind kind;
+    void *data;        /* summed or broadcast in place; where gathered bytes go */
+    const void *input; /* gather: this rank's bytes */
+    size_t count;      /* elements of a sum, else bytes */
+    enum comm_type type;
+    int root;
+};
+
+enum { WORK_QUEUE_MAX = 128 };
+
+struct work_queue {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    struct work ring[WORK_QUEUE_MAX];
+    uint64_t posted;
+    uint64_t taken;
+    uint64_t finished;
+    bool closed;
+    bool failed;
+    struct error failure;
+};
+
+int work_queue_init(struct work_queue *q, struct error *err);
+void work_queue_done(struct work_queue *q);
+
+/* DEADLINE bounds the wait for room; see clock.h. */
+int work_queue_post(struct work_queue *q, const struct work *work, int64_t deadline,
+                    uint64_t *ret_ticket, struct error *err);
+int work_queue_wait(struct work_queue *q, uint64_t ticket, int64_t deadline, struct error *err);
+/* No more posts; what is there is still done. */
+void work_queue_close(struct work_queue *q);
+
+/* The other side. Blocks until there is work (true), or the queue is closed and empty or has
+ * failed (false). */
+bool work_queue_take(struct work_queue *q, struct work *ret);
+/* The work taken last is done. */
+void work_queue_finish(struct work_queue *q);
+void work_queue_fail(struct work_queue *q, const struct error *failure);
+
+#endif

@@ -1,0 +1,166 @@
+#include "data/coco_build.h"
+
+#include "common/clock.h"
+#include "common/file.h"
+#include "data/coco_build_parts.h"
+#include "data/coco_file.h"
+#include "data/coco_record.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "images": [...] and "categories": [...]: the named things. */
+static int read_named(struct coco_builder *b, struct coco_named *ret, struct error *err) {
+    struct json_text key;
+    bool has_id = false;
+    int more;
+    *ret = (struct coco_named){0};
+    if (json_stream_object(&b->stream, err) != 0)
+        return -1;
+    while ((more = json_stream_key(&b->stream, &key, err)) == 1) {
+        enum json_kind kind = JSON_KIND_END;
+        if (json_stream_kind(&b->stream, &kind, err) != 0)
+            return -1;
+        bool given = kind != JSON_KIND_NULL;
+        int failed = 0;
+        if (given && json_text_is(&key, "id")) {
+            has_id = true;
+            failed = json_stream_integer(&b->stream, &ret->id, err);
+        } else if (given && json_text_is(&key, "width")) {
+            failed = coco_read_side(&b->stream, &ret->width, err);
+        } else if (given && json_text_is(&key, "height")) {
+            failed = coco_read_side(&b->stream, &ret->height, err);
+        } else if (given && (json_text_is(&key, "file_name") || json_text_is(&key, "name"))) {
+            failed = coco_add_name(b, &ret->name, err);
+        } else {
+            failed = json_stream_skip(&b->stream, err);
+        }
+        if (failed != 0)
+            return -1;
+    }
+    if (more == 0 && !has_id)
+        return error_set(err, EXIT_CODE_DATA, "no \"id\"");
+    return more;
+}
+
+static int read_named_list(struct coco_builder *b, struct coco_named_list *list, const char *what,
+                           size_t max, struct error *err) {
+    int more;
+    if (json_stream_array(&b->stream, err) != 0)
+        return error_wrap(err, "the list of %ss", what);
+    while ((more = json_stream_item(&b->stream, err)) == 1) {
+        struct coco_named item;
+        uint64_t at = json_stream_tell(&b->stream);
+        if (list->count == max)
+            return error_set(err, EXIT_CODE_DATA, "more than %zu %ss", max, what);
+        if (read_named(b, &item, err) != 0)
+            return coco_name_record(b, what, list->count, at, err);
+        if (coco_named_add(list, &item, err) != 0)
+            return -1;
+    }
+    return more;
+}
+
+static int add_annotation(struct coco_builder *b, const struct coco_record *record,
+                          struct error *err) {
+    if (b->annotation_count == b->annotation_capacity) {
+        size_t capacity = b->annotation_capacity * 3 / 2 + 1024;
+        struct coco_pending *grown = realloc(b->annotations, capacity * sizeof(*grown));
+        if (grown == NULL)
+            return error_no_memory(err, "annotations");
+        b->annotations = grown;
+        b->annotation_capacity = capacity;
+    }
+    unsigned flags = (record->crowd ? COCO_ANNOTATION_CROWD : 0U) |
+                     ((record->has & COCO_HAS_BOX) != 0 ? COCO_ANNOTATION_BOX : 0U) |
+                     ((record->has & COCO_HAS_AREA) != 0 ? COCO_ANNOTATION_AREA : 0U);
+    struct coco_pending *pending = &b->annotations[b->annotation_count++];
+    *pending =
+        (struct coco_pending){.image_id = record->image_id,
+                              .category_id = record->category_id,
+                              .annotation = {.id = record->id,
+                                             .area = record->area,
+                                             .segment = b->segments_flushed + record->segment,
+                                             .segment_size = (uint32_t)record->segment_size,
+                                             .order = (uint32_t)(b->annotation_count - 1),
+                                             .kind = (uint16_t)record->kind,
+                                             .flags = (uint16_t)flags}};
+    memcpy(pending->annotation.box, record->box, sizeof(record->box));
+    return 0;
+}
+
+static int read_annotations(struct coco_builder *b, struct error *err) {
+    int more;
+    if (json_stream_array(&b->stream, err) != 0)
+        return error_wrap(err, "the list of annotations");
+    while ((more = json_stream_item(&b->stream, err)) == 1) {
+        struct coco_record record;
+        uint64_t at = json_stream_tell(&b->stream);
+        if (b->annotation_count == COCO_ANNOTATIONS_MAX)
+            return error_set(err, EXIT_CODE_DATA, "more than %d annotations", COCO_ANNOTATIONS_MAX);
+        if (coco_record_read(&b->stream, &b->outline, &b->segments,
+                             COCO_HAS_ID | COCO_HAS_IMAGE | COCO_HAS_CATEGORY, &record, err) != 0)
+            return coco_name_record(b, "annotation", b->annotation_count, at, err);
+        if (add_annotation(b, &record, err) != 0 || coco_flush_segments(b, false, err) != 0)
+            return -1;
+    }
+    return more;
+}
+
+static int read_document(struct coco_builder *b, struct error *err) {
+    struct json_text key;
+    int more;
+    if (json_stream_object(&b->stream, err) != 0)
+        return -1;
+    while ((more = json_stream_key(&b->stream, &key, err)) == 1) {
+        int failed;
+        if (json_text_is(&key, "images"))
+            failed = read_named_list(b, &b->images, "image", COCO_IMAGES_MAX, err);
+        else if (json_text_is(&key, "categories"))
+            failed = read_named_list(b, &b->categories, "category", COCO_CATEGORIES_MAX, err);
+        else if (json_text_is(&key, "annotations"))
+            failed = read_annotations(b, err);
+        else
+            failed = json_stream_skip(&b->stream, err);
+        if (failed != 0)
+            return -1;
+    }
+    return more == 0 ? json_stream_finish(&b->stream, err) : -1;
+}
+
+static int build(struct coco_builder *b, struct error *err) {
+    struct stat st;
+    if (json_stream_open(&b->stream, b->json, err) != 0)
+        return -1;
+    if (fstat(b->stream.fd, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", b->json);
+    b->head.source_size = (uint64_t)st.st_size;
+    b->head.source_time = st.st_mtim.tv_sec * CLOCK_SECOND + st.st_mtim.tv_nsec;
+    if (coco_begin_file(b, err) != 0)
+        return -1;
+    if (read_document(b, err) != 0)
+        return error_wrap(err, "%s", b->json);
+    return coco_end_file(b, err);
+}
+
+int coco_build(const char *json, int fd, struct error *err) {
+    struct coco_builder builder = {.json = json, .fd = fd};
+    int failed = build(&builder, err);
+    coco_builder_done(&builder);
+    return failed;
+}
+
+int coco_build_file(const char *json, const char *path, struct error *err) {
+    char temp[4096];
+    int fd = file_publish_open(path, temp, 0644, err);
+    if (fd < 0)
+        return -1;
+    if (coco_build(json, fd, err) != 0) {
+        file_publish_abort(fd, temp);
+        return -1;
+    }
+    return file_publish_commit(fd, temp, path, err);
+}

@@ -1,0 +1,29 @@
+/* Paints a picture's objects over it: masks first, then boxes, then labels, large objects before
+ * small ones, so that everything can be seen. Labels sit on their box's upper edge, and move where
+ * another label already is. */
+#ifndef DATA_COCO_DRAW_H
+#define DATA_COCO_DRAW_H
+
+#include "common/error.h"
+#include "data/image.h"
+#include "eval/rle.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { COCO_LABEL_MAX = 64 };
+
+struct coco_drawing {
+    double box[4];
+    bool has_box;
+    bool crowd;
+    const struct rle *mask; /* borrowed; NULL for none */
+    uint32_t color;         /* number of the colour: the category's */
+    char label[COCO_LABEL_MAX];
+};
+
+/* Reorders LIST. */
+int coco_draw(struct image *image, struct coco_drawing *list, size_t count, struct error *err);
+
+#endif

@@ -1,0 +1,62 @@
+/* A labelled set of encoded pictures: N samples, a class for each, a name for each class.
+ *
+ * Sources: a folder of class folders with JPEGs, and `synthetic`, which has no files. Classes are
+ * the folder's subfolders and samples their files, both in bytewise order, so that every host
+ * numbers them alike; names that begin with a dot are skipped. The hash covers class names, file
+ * names and file sizes: ranks whose hashes differ do not see the same files.
+ *
+ * A dataset does not change after it was opened and may be read by any number of threads. Errors
+ * carry EXIT_CODE_DATA and name folder or file. */
+#ifndef DATA_DATASET_H
+#define DATA_DATASET_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DATASET_CLASSES_MAX = 65536,
+    DATASET_SAMPLES_MAX = 100 * 1000 * 1000,
+};
+
+enum dataset_kind { DATASET_FOLDER, DATASET_SYNTHETIC };
+
+struct dataset {
+    enum dataset_kind kind;
+    size_t count;       /* samples */
+    int32_t *labels;    /* owned; [count], 0 .. classes-1 */
+    size_t classes;     /* at least one */
+    char **class_names; /* owned; [classes] */
+    uint64_t hash;      /* of classes, names and sizes; the same on every host for the same files */
+    int64_t bytes;      /* of all files together; 0 without files */
+
+    char *root;      /* owned; the folder, NULL without one */
+    char *names;     /* owned; file names one after the other, each with its NUL */
+    size_t *name_at; /* owned; [count], offsets into names */
+};
+
+void dataset_done(struct dataset *set);
+
+/* FOLDER/CLASS/FILE. Files count as pictures by their ending: .jpg .jpeg .JPG .JPEG. A class folder
+ * without any is an error that names it. */
+int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
+
+/* COUNT samples over CLASSES classes, sample i of class i mod CLASSES. Its pixels are noise around
+ * a colour of the class, see dataset_paint. */
+int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, struct error *err);
+
+/* Writes the path of a sample, or "synthetic/I", to TEXT (cut when too long). For messages. */
+void dataset_sample_name(const struct dataset *set, size_t sample, char *text, size_t size);
+
+/* Puts the encoded bytes of a sample in place of what OUT held. Not for synthetic sets. */
+int dataset_read(const struct dataset *set, size_t sample, struct buf *out, struct error *err);
+
+/* Fills SIDE x SIDE x 3 bytes with the picture of a synthetic sample. */
+void dataset_paint(const struct dataset *set, size_t sample, int side, uint8_t *pixels);
+
+#define cleanup_dataset __attribute__((cleanup(dataset_done)))
+
+#endif

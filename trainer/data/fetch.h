@@ -1,0 +1,39 @@
+/* One sample from its number to pixels: read, decode what the plan needs, resample. */
+#ifndef DATA_FETCH_H
+#define DATA_FETCH_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "data/augment.h"
+#include "data/dataset.h"
+#include "data/image.h"
+#include "data/jpeg.h"
+#include "data/resize.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a thread keeps between samples. */
+struct fetcher {
+    struct jpeg_decoder decoder;
+    struct resizer resizer;
+    struct image picture;
+    struct buf encoded;
+};
+
+int fetcher_init(struct fetcher *fetcher, struct error *err);
+void fetcher_done(struct fetcher *fetcher);
+
+/* Writes image_size x image_size x 3 bytes to PIXELS. The error names the file. */
+int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t sample,
+                 const struct augment *augment, uint64_t seed, uint32_t epoch, uint8_t *pixels,
+                 struct error *err);
+
+/* The same for SIZE encoded bytes, as sample SAMPLE. The error names nothing. */
+int fetch_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size,
+                  const struct augment *augment, uint64_t seed, uint32_t epoch, uint64_t sample,
+                  uint8_t *pixels, struct error *err);
+
+#define cleanup_fetcher __attribute__((cleanup(fetcher_done)))
+
+#endif

@@ -1,0 +1,94 @@
+/* Ready batches, in order, from worker threads that read, decode and augment ahead.
+ *
+ *     struct loader_options options = {...};
+ *     struct loader *loader = NULL;
+ *     if (loader_start(&options, &loader, err) != 0) return -1;
+ *     switch (loader_next(loader, deadline, &batch, err)) { case LOADER_BATCH: ... }
+ *     loader_release(loader, batch);
+ *     loader_done(loader);
+ *
+ * Batches are slots of a ring allocated once; workers write uint8 NHWC pixels straight into them.
+ * Their order and content depend on dataset, recipe, sampler, epoch and step alone, not on the
+ * number of threads. When shuffling, the loader runs on from epoch to epoch up to `epochs`; a
+ * loader started at (epoch, step) gives exactly what the earlier one would have given from there.
+ *
+ * A sample that cannot be read or decoded makes an error that names its file; it comes from
+ * loader_next in place of the batch which it belongs to, so earlier batches are not lost.
+ *
+ * One consumer thread. loader_done may be called at any time; it waits for samples in work. */
+#ifndef DATA_LOADER_H
+#define DATA_LOADER_H
+
+#include "common/error.h"
+#include "data/augment.h"
+#include "data/dataset.h"
+#include "data/sampler.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    LOADER_THREADS_MAX = 256,
+    LOADER_DEPTH_MAX = 64, /* slots of the ring */
+};
+
+struct loader_options {
+    const struct dataset *dataset; /* must outlive the loader */
+    struct augment augment;
+    struct sampler sampler;
+    uint32_t epoch;  /* where to begin... */
+    int64_t step;    /* ...0 .. steps of an epoch (the next one then) */
+    uint32_t epochs; /* end before this epoch: epoch + 1 for one pass */
+    int threads;     /* workers, at least 1 */
+    int depth;       /* batches ready or in work at once, at least 2 */
+};
+
+struct batch {
+    uint32_t epoch;
+    int64_t step;     /* within the epoch */
+    int micro;        /* 0 .. accumulate-1 */
+    uint8_t *images;  /* [batch][image_size][image_size][3], RGB */
+    int32_t *labels;  /* [batch]; 0 where padding */
+    float *weights;   /* [batch]; 1, or 0 where padding */
+    int64_t *samples; /* [batch]; the sample's number, SAMPLER_PADDING where padding */
+    int count;        /* samples that are not padding; they come first */
+};
+
+enum loader_result {
+    LOADER_ERROR = -1,
+    LOADER_BATCH = 0,
+    LOADER_END = 1,      /* all epochs given */
+    LOADER_DEADLINE = 2, /* nothing ready yet; ask again */
+};
+
+struct loader;
+
+int loader_start(const struct loader_options *options, struct loader **ret_loader,
+                 struct error *err);
+/* Stops and frees; NULL is fine. */
+void loader_done(struct loader *loader);
+
+/* Waits for the next batch until DEADLINE (common/clock.h). *RET_BATCH stays valid until it is
+ * released; at most depth - 1 may be held at once, and they are released in order. */
+enum loader_result loader_next(struct loader *loader, int64_t deadline,
+                               const struct batch **ret_batch, struct error *err);
+void loader_release(struct loader *loader, const struct batch *batch);
+
+/* Makes a waiting loader_next return LOADER_DEADLINE, now or at its next call, once. From any
+ * thread; not from a signal handler. */
+void loader_interrupt(struct loader *loader);
+
+struct loader_figures {
+    int64_t warnings; /* damaged but decodable pictures so far */
+    int64_t wait_ns;  /* time that loader_next has waited: the step's stall */
+    int64_t batches;  /* given out */
+    int ready;        /* batches ready now */
+};
+void loader_figures(struct loader *loader, struct loader_figures *ret_figures);
+
+static inline void cleanup_loader_at(struct loader **loader) {
+    loader_done(*loader);
+}
+#define cleanup_loader __attribute__((cleanup(cleanup_loader_at)))
+
+#endif

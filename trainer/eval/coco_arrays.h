@@ -1,0 +1,14 @@
+/* The curves of an evaluation as NumPy files (format 1.0), for those who look further: KIND is put
+ * in front, as in bbox.precision.npy [10, 101, categories, 4, 3], bbox.scores.npy of the same
+ * shape and bbox.recall.npy [10, categories, 4, 3]. Read with numpy.load. */
+#ifndef EVAL_COCO_ARRAYS_H
+#define EVAL_COCO_ARRAYS_H
+
+#include "common/error.h"
+#include "eval/coco_eval.h"
+
+/* FOLDER is made when missing. */
+int coco_arrays_write(const struct coco_curves *curves, const char *folder, const char *kind,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,88 @@
+#include "eval/coco_curve.h"
+
+#include "eval/coco_rules.h"
+
+#include <float.h>
+#include <stdlib.h>
+
+void coco_curve_room_done(struct coco_curve_room *room) {
+    free(room->precision);
+    free(room->score);
+    *room = (struct coco_curve_room){0};
+}
+
+static int make_room(struct coco_curve_room *room, size_t count, struct error *err) {
+    if (count <= room->capacity)
+        return 0;
+    double *precision = realloc(room->precision, count * sizeof(*precision));
+    if (precision != NULL)
+        room->precision = precision;
+    double *score = realloc(room->score, count * sizeof(*score));
+    if (score != NULL)
+        room->score = score;
+    if (precision == NULL || score == NULL)
+        return error_no_memory(err, "a curve of precision");
+    room->capacity = count;
+    return 0;
+}
+
+/* Precision and score at each true positive of the first LIMIT detections of every image. Between
+ * true positives recall stays and precision only falls, so nothing else shapes the curve. Returns
+ * their number. */
+static size_t collect(struct coco_curve_room *room, const struct coco_curve_input *input,
+                      size_t limit, unsigned bit) {
+    size_t hit = 0, missed = 0;
+    for (size_t i = 0; i < input->count; i++) {
+        const struct coco_hit *at = &input->hits[input->sorted[i].number];
+        if (at->rank >= limit || ((at->ignored >> bit) & 1) != 0)
+            continue;
+        if (((at->matched >> bit) & 1) == 0) {
+            missed++;
+            continue;
+        }
+        hit++;
+        room->precision[hit - 1] = (double)hit / ((double)missed + (double)hit + DBL_EPSILON);
+        room->score[hit - 1] = at->score;
+    }
+    return hit;
+}
+
+/* The score of the first detection of all: where recall 0 is read. */
+static double first_score(const struct coco_curve_input *input, size_t limit) {
+    for (size_t i = 0; i < input->count; i++)
+        if (input->hits[input->sorted[i].number].rank < limit)
+            return input->sorted[i].score;
+    return 0;
+}
+
+static void write_curve(const struct coco_curve_room *room, const struct coco_curve_input *input,
+                        size_t limit, size_t threshold, size_t hit, struct coco_curves *ret) {
+    ret->recall[coco_recall_index(ret, threshold, input->category, input->area, limit)] =
+        (double)hit / (double)input->truth_count;
+    size_t at = 0;
+    for (size_t r = 0; r < COCO_RECALLS; r++) {
+        double wanted = coco_recall(r);
+        while (at < hit && (double)(at + 1) / (double)input->truth_count < wanted)
+            at++;
+        size_t index = coco_precision_index(ret, threshold, r, input->category, input->area, limit);
+        ret->precision[index] = at < hit ? room->precision[at] : 0;
+        ret->score[index] = at < hit ? room->score[at] : 0;
+        if (r == 0)
+            ret->score[index] = first_score(input, coco_limit(limit));
+    }
+}
+
+int coco_curve(struct coco_curve_room *room, const struct coco_curve_input *input,
+               struct coco_curves *ret, struct error *err) {
+    if (make_room(room, input->count + 1, err) != 0)
+        return -1;
+    for (size_t limit = 0; limit < COCO_LIMITS; limit++)
+        for (size_t t = 0; t < COCO_THRESHOLDS; t++) {
+            size_t hit = collect(room, input, coco_limit(limit), coco_hit_bit(input->area, t));
+            for (size_t i = hit; i > 1; i--)
+                if (room->precision[i - 1] > room->precision[i - 2])
+                    room->precision[i - 2] = room->precision[i - 1];
+            write_curve(room, input, limit, t, hit, ret);
+        }
+    return 0;
+}

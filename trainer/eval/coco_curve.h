@@ -1,0 +1,36 @@
+/* From one category's outcomes to its precision over recall, for one area range and one limit of
+ * detections. */
+#ifndef EVAL_COCO_CURVE_H
+#define EVAL_COCO_CURVE_H
+
+#include "common/error.h"
+#include "eval/coco_eval.h"
+#include "eval/coco_match.h"
+#include "eval/coco_sort.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct coco_curve_input {
+    const struct coco_hit *hits;      /* all outcomes */
+    const struct coco_scored *sorted; /* this category's, by falling score: numbers of hits */
+    size_t count;
+    size_t category;
+    size_t area;
+    size_t truth_count; /* objects that count in this area range; above 0 */
+};
+
+/* What a thread keeps from one curve to the next. Zeroed is ready. */
+struct coco_curve_room {
+    double *precision; /* owned: at each true positive */
+    double *score;     /* owned */
+    size_t capacity;
+};
+
+void coco_curve_room_done(struct coco_curve_room *room);
+
+/* Fills in all limits and thresholds of the category and area. */
+int coco_curve(struct coco_curve_room *room, const struct coco_curve_input *input,
+               struct coco_curves *ret, struct error *err);
+
+#endif

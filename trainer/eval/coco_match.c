@@ -1,0 +1,223 @@
+#include "eval/coco_match.h"
+
+#include "eval/coco_rules.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void coco_matcher_done(struct coco_matcher *matcher) {
+    rle_brush_done(&matcher->brush);
+    rle_done(&matcher->spare);
+    for (size_t i = 0; matcher->truth_masks != NULL && i < matcher->truth_capacity; i++)
+        rle_done(&matcher->truth_masks[i]);
+    for (size_t i = 0; matcher->found_masks != NULL && i < matcher->found_capacity; i++)
+        rle_done(&matcher->found_masks[i]);
+    free(matcher->truth_masks);
+    free(matcher->found_masks);
+    free(matcher->truth_boxes);
+    free(matcher->found_boxes);
+    free(matcher->sorted);
+    free(matcher->scratch);
+    free(matcher->overlaps);
+    free(matcher->hopeful);
+    free(matcher->order);
+    free(matcher->ignored);
+    free(matcher->taken);
+    *matcher = (struct coco_matcher){0};
+}
+
+/* Makes *ITEMS hold NEW items of SIZE bytes, those behind OLD zeroed. */
+static int grow(void *items, size_t size, size_t old, size_t new, struct error *err) {
+    char *grown = realloc(*(void **)items, new *size);
+    if (grown == NULL)
+        return error_no_memory(err, "matching detections");
+    memset(grown + old * size, 0, (new - old) * size);
+    *(void **)items = grown;
+    return 0;
+}
+
+/* On failure some arrays are longer than their capacity says, which harms nothing. */
+static int make_room(struct coco_matcher *m, size_t truth, size_t found, struct error *err) {
+    if (truth > m->truth_capacity) {
+        size_t old = m->truth_capacity, new = truth + truth / 2 + 16;
+        if (grow(&m->truth_masks, sizeof(*m->truth_masks), old, new, err) != 0 ||
+            grow(&m->truth_boxes, sizeof(*m->truth_boxes), old, new, err) != 0 ||
+            grow(&m->order, sizeof(*m->order), old, new, err) != 0 ||
+            grow(&m->ignored, sizeof(*m->ignored), old, new, err) != 0 ||
+            grow(&m->taken, sizeof(*m->taken), old, new, err) != 0)
+            return -1;
+        m->truth_capacity = new;
+    }
+    if (found > m->found_capacity) {
+        size_t old = m->found_capacity, new = found + found / 2 + 16;
+        if (grow(&m->found_masks, sizeof(*m->found_masks), old, new, err) != 0 ||
+            grow(&m->found_boxes, sizeof(*m->found_boxes), old, new, err) != 0 ||
+            grow(&m->sorted, sizeof(*m->sorted), old, new, err) != 0 ||
+            grow(&m->scratch, sizeof(*m->scratch), old, new, err) != 0 ||
+            grow(&m->hopeful, sizeof(*m->hopeful), old, new, err) != 0)
+            return -1;
+        m->found_capacity = new;
+    }
+    size_t limit = coco_limit(COCO_LIMITS - 1);
+    size_t cells = truth * (found < limit ? found : limit);
+    if (cells > m->overlap_capacity) {
+        size_t new = cells + cells / 2 + 64;
+        if (grow(&m->overlaps, sizeof(*m->overlaps), m->overlap_capacity, new, err) != 0)
+            return -1;
+        m->overlap_capacity = new;
+    }
+    return 0;
+}
+
+/* One pair, as the functions below see it. */
+struct view {
+    const struct coco_input *input;
+    const uint32_t *truth; /* numbers in the list of truth */
+    size_t truth_count;
+    size_t found_count; /* those within the limit; their numbers are in matcher->sorted */
+};
+
+static const struct coco_object *truth_at(const struct view *v, size_t i) {
+    return &v->input->truth.list[v->truth[i]];
+}
+
+static const struct coco_object *found_at(const struct view *v, const struct coco_matcher *m,
+                                          size_t i) {
+    return &v->input->found.list[m->sorted[i].number];
+}
+
+static int read_masks(struct coco_matcher *m, const struct view *v, size_t all_found,
+                      struct error *err) {
+    const struct coco_objects *truth = &v->input->truth, *found = &v->input->found;
+    bool needed = v->truth_count > 0 && v->found_count > 0;
+    for (size_t i = 0; i < v->truth_count; i++) {
+        struct rle *mask = needed ? &m->truth_masks[i] : &m->spare;
+        if (truth->mask(truth->user, v->truth[i], &m->brush, mask, err) != 0)
+            return -1;
+        if (needed)
+            rle_box(mask, m->truth_boxes[i]);
+    }
+    for (size_t i = 0; i < all_found; i++) {
+        bool used = needed && i < v->found_count;
+        struct rle *mask = used ? &m->found_masks[i] : &m->spare;
+        if (found->mask(found->user, m->sorted[i].number, &m->brush, mask, err) != 0)
+            return -1;
+        if (used)
+            rle_box(mask, m->found_boxes[i]);
+    }
+    return 0;
+}
+
+static void fill_overlaps(struct coco_matcher *m, const struct view *v) {
+    double lowest = coco_threshold(0);
+    for (size_t d = 0; d < v->found_count; d++) {
+        double *row = m->overlaps + d * v->truth_count;
+        bool hopeful = false;
+        for (size_t g = 0; g < v->truth_count; g++) {
+            const struct coco_object *truth = truth_at(v, g);
+            if (v->input->masks) {
+                row[g] = box_iou(m->found_boxes[d], m->truth_boxes[g], truth->crowd);
+                if (row[g] > 0)
+                    row[g] = rle_iou(&m->found_masks[d], &m->truth_masks[g], truth->crowd);
+            } else {
+                row[g] = box_iou(found_at(v, m, d)->box, truth->box, truth->crowd);
+            }
+            hopeful |= !(row[g] < lowest);
+        }
+        m->hopeful[d] = hopeful;
+    }
+}
+
+/* Puts objects that count for AREA first. */
+static void order_truth(struct coco_matcher *m, const struct view *v, size_t area) {
+    size_t at = 0;
+    for (int ignored = 0; ignored <= 1; ignored++)
+        for (size_t g = 0; g < v->truth_count; g++) {
+            const struct coco_object *truth = truth_at(v, g);
+            if ((truth->crowd || coco_area_outside(area, truth->area)) != (ignored == 1))
+                continue;
+            m->order[at] = (uint32_t)g;
+            m->ignored[at++] = ignored == 1;
+        }
+}
+
+/* The place in the order that a detection takes, or -1. */
+static ptrdiff_t choose(const struct coco_matcher *m, const struct view *v, const double *row,
+                        double least) {
+    double best = least < 1 - 1e-10 ? least : 1 - 1e-10;
+    ptrdiff_t chosen = -1;
+    for (size_t i = 0; i < v->truth_count; i++) {
+        uint32_t g = m->order[i];
+        if (m->taken[i] && !truth_at(v, g)->crowd)
+            continue;
+        if (chosen >= 0 && !m->ignored[chosen] && m->ignored[i])
+            break;
+        if (row[g] < best)
+            continue;
+        best = row[g];
+        chosen = (ptrdiff_t)i;
+    }
+    return chosen;
+}
+
+static void match_area(struct coco_matcher *m, const struct view *v, size_t area,
+                       struct coco_hit *hits) {
+    order_truth(m, v, area);
+    for (size_t t = 0; t < COCO_THRESHOLDS; t++) {
+        uint64_t bit = UINT64_C(1) << coco_hit_bit(area, t);
+        memset(m->taken, 0, v->truth_count * sizeof(*m->taken));
+        for (size_t d = 0; d < v->found_count; d++) {
+            if (!m->hopeful[d])
+                continue;
+            ptrdiff_t i = choose(m, v, m->overlaps + d * v->truth_count, coco_threshold(t));
+            if (i < 0)
+                continue;
+            m->taken[i] = true;
+            if (m->ignored[i])
+                hits[d].ignored |= bit;
+            if (!truth_at(v, m->order[i])->id_zero)
+                hits[d].matched |= bit;
+        }
+    }
+}
+
+/* Detections that are not matched and lie outside the area range do not count. */
+static void ignore_outside(const struct coco_matcher *m, const struct view *v,
+                           struct coco_hit *hits) {
+    for (size_t d = 0; d < v->found_count; d++)
+        for (size_t area = 0; area < COCO_AREAS; area++)
+            if (coco_area_outside(area, found_at(v, m, d)->area)) {
+                uint64_t bits = ((UINT64_C(1) << COCO_THRESHOLDS) - 1) << coco_hit_bit(area, 0);
+                hits[d].ignored |= bits & ~hits[d].matched;
+            }
+}
+
+int coco_match(struct coco_matcher *m, const struct coco_input *input,
+               const struct coco_pairs *pairs, const struct coco_pair *pair, struct coco_hit *hits,
+               struct error *err) {
+    size_t limit = coco_limit(COCO_LIMITS - 1);
+    struct view view = {.input = input,
+                        .truth = pairs->truth_order + pair->truth,
+                        .truth_count = pair->truth_count,
+                        .found_count = pair->found_count < limit ? pair->found_count : limit};
+    if (make_room(m, pair->truth_count, pair->found_count, err) != 0)
+        return -1;
+    for (size_t i = 0; i < pair->found_count; i++) {
+        uint32_t number = pairs->found_order[pair->found + i];
+        m->sorted[i] = (struct coco_scored){input->found.list[number].score, number};
+    }
+    coco_sort(m->sorted, pair->found_count, m->scratch);
+    if (input->masks && read_masks(m, &view, pair->found_count, err) != 0)
+        return -1;
+
+    hits += pair->hits;
+    for (size_t d = 0; d < view.found_count; d++)
+        hits[d] = (struct coco_hit){.score = m->sorted[d].score, .rank = (uint32_t)d};
+    if (view.truth_count > 0 && view.found_count > 0) {
+        fill_overlaps(m, &view);
+        for (size_t area = 0; area < COCO_AREAS; area++)
+            match_area(m, &view, area, hits);
+    }
+    ignore_outside(m, &view, hits);
+    return 0;
+}

@@ -1,0 +1,21 @@
+/* The fixed numbers of the COCO detection challenge, as the doubles that numpy makes of them. */
+#ifndef EVAL_COCO_RULES_H
+#define EVAL_COCO_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Threshold 0..9 of overlap: 0.5 to 0.95. The ninth lies one bit below 0.9. */
+double coco_threshold(size_t number);
+
+/* Point 0..100 of recall: 0 to 1. */
+double coco_recall(size_t number);
+
+/* Area range 0..3: its name, and whether AREA lies outside; both ends lie inside. */
+const char *coco_area_name(size_t number);
+bool coco_area_outside(size_t number, double area);
+
+/* Detection limit 0..2. */
+size_t coco_limit(size_t number);
+
+#endif

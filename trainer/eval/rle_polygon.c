@@ -1,0 +1,190 @@
+#include "eval/rle_polygon.h"
+
+#include "kernels/polygon.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Up to so many crossings of one column are sorted by insertion. */
+enum { INSERTION_MAX = 32 };
+
+void rle_brush_done(struct rle_brush *brush) {
+    free(brush->crossings);
+    free(brush->sorted);
+    free(brush->columns);
+    rle_done(&brush->part);
+    rle_done(&brush->merged);
+    *brush = (struct rle_brush){0};
+}
+
+static int grow(uint32_t **numbers, size_t *capacity, size_t count, struct error *err) {
+    if (count <= *capacity)
+        return 0;
+    size_t wanted = count + count / 2 + 64;
+    uint32_t *grown = realloc(*numbers, wanted * sizeof(*grown));
+    if (grown == NULL)
+        return error_no_memory(err, "a polygon's crossings");
+    *numbers = grown;
+    *capacity = wanted;
+    return 0;
+}
+
+/* Adds where the edge between two points crosses columns: pixel indices column * height + row,
+ * counted by column; a crossing below the last row is one above the next column. */
+static int add_edge(struct rle_brush *brush, const struct polygon_edge *edge, uint32_t height,
+                    struct error *err) {
+    if (edge->first > edge->last)
+        return 0;
+    size_t more = (size_t)(edge->last - edge->first) + 1;
+    if (grow(&brush->crossings, &brush->crossing_capacity, brush->crossing_count + more, err) != 0)
+        return -1;
+    for (int column = edge->first; column <= edge->last; column++) {
+        uint32_t row = (uint32_t)polygon_edge_row(edge, column, (int)height);
+        brush->crossings[brush->crossing_count++] = (uint32_t)column * height + row;
+        brush->columns[(uint32_t)column + (row == height)]++;
+    }
+    return 0;
+}
+
+static int check_points(const double *points, size_t count, struct error *err) {
+    if (count == 0)
+        return error_set(err, EXIT_CODE_DATA, "a polygon without points");
+    for (size_t i = 0; i < 2 * count; i++)
+        if (!(fabs(points[i]) <= POLYGON_LIMIT))
+            return error_set(err, EXIT_CODE_DATA,
+                             "coordinate %g of a polygon lies beyond %d pixels", points[i],
+                             POLYGON_LIMIT);
+    return 0;
+}
+
+static int collect_crossings(struct rle_brush *brush, const double *points, size_t count,
+                             uint32_t height, uint32_t width, struct error *err) {
+    brush->crossing_count = 0;
+    if (grow(&brush->columns, &brush->column_capacity, (size_t)width + 1, err) != 0)
+        return -1;
+    memset(brush->columns, 0, ((size_t)width + 1) * sizeof(*brush->columns));
+    int from_x = polygon_fine(points[2 * count - 2]), from_y = polygon_fine(points[2 * count - 1]);
+    for (size_t i = 0; i < count; i++) {
+        int x = polygon_fine(points[2 * i]), y = polygon_fine(points[2 * i + 1]);
+        struct polygon_edge edge = polygon_edge_between(from_x, from_y, x, y, (int)width);
+        if (add_edge(brush, &edge, height, err) != 0)
+            return -1;
+        from_x = x;
+        from_y = y;
+    }
+    return 0;
+}
+
+static int compare(const void *a, const void *b) {
+    uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+    return (left > right) - (left < right);
+}
+
+static void sort_few(uint32_t *numbers, size_t count) {
+    for (size_t i = 1; i < count; i++) {
+        uint32_t number = numbers[i];
+        size_t at = i;
+        for (; at > 0 && numbers[at - 1] > number; at--)
+            numbers[at] = numbers[at - 1];
+        numbers[at] = number;
+    }
+}
+
+/* Sorts the crossings into brush->sorted, with the end of the picture behind them: into columns by
+ * counting, then within each. */
+static int sort_crossings(struct rle_brush *brush, uint32_t height, uint32_t width,
+                          struct error *err) {
+    if (grow(&brush->sorted, &brush->sorted_capacity, brush->crossing_count + 1, err) != 0)
+        return -1;
+    uint32_t start = 0;
+    for (uint32_t column = 0; column <= width; column++) {
+        uint32_t here = brush->columns[column];
+        brush->columns[column] = start;
+        start += here;
+    }
+    for (size_t i = 0; i < brush->crossing_count; i++) {
+        uint32_t index = brush->crossings[i];
+        brush->sorted[brush->columns[index / height]++] = index;
+    }
+    start = 0;
+    for (uint32_t column = 0; column <= width; column++) {
+        size_t count = brush->columns[column] - start;
+        if (count > INSERTION_MAX)
+            qsort(brush->sorted + start, count, sizeof(*brush->sorted), compare);
+        else
+            sort_few(brush->sorted + start, count);
+        start = brush->columns[column];
+    }
+    brush->sorted[brush->crossing_count] = height * width;
+    return 0;
+}
+
+/* The distances between the sorted crossings are the runs, but that two crossings at one pixel
+ * undo each other. */
+static int runs_from_crossings(struct rle *ret, const struct rle_brush *brush, struct error *err) {
+    size_t count = brush->crossing_count + 1;
+    if (rle_reserve(ret, count, err) != 0)
+        return -1;
+    const uint32_t *at = brush->sorted;
+    size_t runs = 0;
+    ret->runs[runs++] = at[0];
+    for (size_t i = 1; i < count; i++) {
+        if (at[i] > at[i - 1])
+            ret->runs[runs++] = at[i] - at[i - 1];
+        else if (++i < count)
+            ret->runs[runs - 1] += at[i] - at[i - 1];
+    }
+    ret->count = runs;
+    return 0;
+}
+
+int rle_from_polygon(struct rle *ret, struct rle_brush *brush, const double *points, size_t count,
+                     uint32_t height, uint32_t width, struct error *err) {
+    if (!rle_size_fits(height, width))
+        return error_set(err, EXIT_CODE_DATA, "a polygon on a picture without a size");
+    ret->height = height;
+    ret->width = width;
+    ret->count = 0;
+    if (check_points(points, count, err) != 0 ||
+        collect_crossings(brush, points, count, height, width, err) != 0 ||
+        sort_crossings(brush, height, width, err) != 0)
+        return -1;
+    return runs_from_crossings(ret, brush, err);
+}
+
+int rle_from_box(struct rle *ret, struct rle_brush *brush, const double box[4], uint32_t height,
+                 uint32_t width, struct error *err) {
+    double right = box[0] + box[2], bottom = box[1] + box[3];
+    const double corners[] = {box[0], box[1], box[0], bottom, right, bottom, right, box[1]};
+    return rle_from_polygon(ret, brush, corners, 4, height, width, err);
+}
+
+static int part(struct rle *ret, struct rle_brush *brush, const double *numbers, uint32_t size,
+                const struct rle_parts *parts, struct error *err) {
+    if (parts->sizes[0] == 4 && size == 4)
+        return rle_from_box(ret, brush, numbers, parts->height, parts->width, err);
+    if (parts->sizes[0] == 4 || size < 4 || size % 2 != 0)
+        return error_set(err, EXIT_CODE_DATA, "a polygon of %u numbers%s", size,
+                         parts->sizes[0] == 4 ? " among boxes" : "");
+    return rle_from_polygon(ret, brush, numbers, size / 2, parts->height, parts->width, err);
+}
+
+int rle_from_parts(struct rle *ret, struct rle_brush *brush, const struct rle_parts *parts,
+                   struct error *err) {
+    if (parts->count == 0)
+        return error_set(err, EXIT_CODE_DATA, "a mask without a polygon");
+    const double *numbers = parts->numbers;
+    if (part(ret, brush, numbers, parts->sizes[0], parts, err) != 0)
+        return -1;
+    for (size_t i = 1; i < parts->count; i++) {
+        numbers += parts->sizes[i - 1];
+        if (part(&brush->part, brush, numbers, parts->sizes[i], parts, err) != 0 ||
+            rle_merge(&brush->merged, ret, &brush->part, RLE_UNION, err) != 0)
+            return -1;
+        struct rle taken = *ret;
+        *ret = brush->merged;
+        brush->merged = taken;
+    }
+    return 0;
+}

@@ -1,0 +1,177 @@
+#include "graph/bind.h"
+
+#include "common/cleanup.h"
+
+#include <stdlib.h>
+
+static size_t align(size_t bytes) {
+    return (bytes + PLAN_ALIGNMENT - 1) / PLAN_ALIGNMENT * PLAN_ALIGNMENT;
+}
+
+static int allocate(struct program *program, void **memory, size_t bytes, const char *what,
+                    struct error *err) {
+    if (bytes == 0)
+        return 0;
+    *memory = program->backend->table->alloc(program->backend, bytes, err);
+    return *memory == NULL ? error_wrap(err, "%zu bytes for %s", bytes, what) : 0;
+}
+
+int program_allocate(struct program *program, struct error *err) {
+    const struct graph *graph = program->graph;
+    program->place = calloc((size_t)graph->tensor_count + 1, sizeof(*program->place));
+    if (program->place == NULL)
+        return error_no_memory(err, "the program");
+    for (int i = 0; i < graph->tensor_count; i++) {
+        const struct tensor *tensor = &graph->tensors[i];
+        program->place[i] = PROGRAM_NO_PLACE;
+        if (tensor->role != TENSOR_INPUT && tensor->role != TENSOR_OUTPUT)
+            continue;
+        program->place[i] = program->kept_bytes;
+        program->kept_bytes += align(tensor_bytes(tensor));
+    }
+    for (int i = 0; i < graph->op_count; i++)
+        program->packed_bytes += align(program->needs[i].packed);
+    if (allocate(program, &program->arena, program->plan.arena_bytes, "activations", err) != 0 ||
+        allocate(program, &program->kept, program->kept_bytes, "inputs and outputs", err) != 0)
+        return -1;
+    return allocate(program, &program->packed, program->packed_bytes, "packed weights", err);
+}
+
+static void *stored_address(const struct program *program, int number, struct error *err) {
+    const struct graph *graph = program->graph;
+    const struct tensor *tensor = &graph->tensors[number];
+    bool gradient = tensor->role == TENSOR_GRADIENT;
+    const struct tensor *owner = gradient ? &graph->tensors[tensor->parameter] : tensor;
+    const struct store_slot *slot = store_find(program->store, owner->name);
+    if (slot == NULL) {
+        (void)error_set(err, EXIT_CODE_INTERNAL, "the store has no %s", owner->name);
+        return NULL;
+    }
+    if (!shape_equal(&slot->shape, &owner->shape)) {
+        char is[SHAPE_TEXT_SIZE], wanted[SHAPE_TEXT_SIZE];
+        (void)error_set(err, EXIT_CODE_CONFIG, "%s is %s in the store, wanted %s", owner->name,
+                        shape_text(&slot->shape, is), shape_text(&owner->shape, wanted));
+        return NULL;
+    }
+    enum store_arena arena = gradient                       ? STORE_GRADIENTS
+                             : tensor->role == TENSOR_STATE ? STORE_STATE
+                                                            : STORE_PARAMETERS;
+    void *address = store_at(program->store, slot, arena);
+    if (address == NULL)
+        (void)error_set(err, EXIT_CODE_INTERNAL, "the store keeps no such values of %s",
+                        owner->name);
+    return address;
+}
+
+/* Fills ADDRESSES, one per tensor; tensors that no operator touches get NULL. */
+static int resolve_addresses(const struct program *program, void **addresses, struct error *err) {
+    const struct graph *graph = program->graph;
+    for (int i = 0; i < graph->tensor_count; i++) {
+        switch (graph->tensors[i].role) {
+        case TENSOR_ACTIVATION: {
+            int block = program->plan.tensor_block[i];
+            if (block >= 0)
+                addresses[i] = (char *)program->arena + program->plan.blocks[block].offset;
+            break;
+        }
+        case TENSOR_INPUT:
+        case TENSOR_OUTPUT:
+            addresses[i] = program_address(program, i);
+            break;
+        case TENSOR_GRADIENT:
+        case TENSOR_PARAMETER:
+        case TENSOR_STATE:
+            addresses[i] = stored_address(program, i, err);
+            if (addresses[i] == NULL)
+                return -1;
+            break;
+        }
+    }
+    return 0;
+}
+
+static void *block_address(const struct program *program, int block) {
+    return block < 0 ? NULL : (char *)program->arena + program->plan.blocks[block].offset;
+}
+
+static int bind_one(struct program *program, int number, void *const *addresses, char *packed,
+                    struct error *err) {
+    const struct op *op = &program->graph->ops[number];
+    void *inputs[OP_INPUTS_MAX] = {0}, *outputs[OP_OUTPUTS_MAX] = {0};
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        if (op->inputs[i] != TENSOR_NONE)
+            inputs[i] = addresses[op->inputs[i]];
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (op->outputs[i] != TENSOR_NONE)
+            outputs[i] = addresses[op->outputs[i]];
+    int saver = op->forward >= 0 ? op->forward : number;
+    struct backend_site site = {.inputs = inputs,
+                                .outputs = outputs,
+                                .scratch =
+                                    block_address(program, program->plan.scratch_block[number]),
+                                .saved = block_address(program, program->plan.saved_block[saver]),
+                                .packed = program->needs[number].packed == 0 ? NULL : packed};
+    struct backend_bound *bound = &program->bound[number];
+    if (program->backend->table->bind(program->backend, program->graph, op, &site, bound, err) != 0)
+        return error_wrap(err, "%s %s", op_name(op->kind), op->name);
+    program->steps[program->step_count++] = bound->step;
+    if (bound->refresh.run != NULL)
+        program->refresh[program->refresh_count++] = bound->refresh;
+    return 0;
+}
+
+int program_bind(struct program *program, struct error *err) {
+    const struct graph *graph = program->graph;
+    size_t count = (size_t)graph->op_count + 1;
+    cleanup_free void **addresses = calloc((size_t)graph->tensor_count + 1, sizeof(*addresses));
+    program->bound = calloc(count, sizeof(*program->bound));
+    program->steps = calloc(count, sizeof(*program->steps));
+    program->refresh = calloc(count, sizeof(*program->refresh));
+    if (addresses == NULL || program->bound == NULL || program->steps == NULL ||
+        program->refresh == NULL)
+        return error_no_memory(err, "the program");
+    if (resolve_addresses(program, addresses, err) != 0)
+        return -1;
+    char *packed = program->packed;
+    for (int i = 0; i < graph->op_count; i++) {
+        if (bind_one(program, i, addresses, packed, err) != 0)
+            return -1;
+        if (packed != NULL)
+            packed += align(program->needs[i].packed);
+    }
+    return 0;
+}
+
+/* The operator that makes the gradient of the parameter called SLOT->name, or -1. */
+static int gradient_producer(const struct graph *graph, const struct store_slot *slot) {
+    int parameter = graph_find(graph, slot->name);
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].role == TENSOR_GRADIENT && graph->tensors[i].parameter == parameter)
+            return graph->tensors[i].producer;
+    return -1;
+}
+
+int program_make_buckets(struct program *program, size_t bucket_bytes, struct error *err) {
+    const struct store *store = program->store;
+    size_t least =
+        (bucket_bytes == 0 ? PROGRAM_BUCKET_BYTES : bucket_bytes) / dtype_size(store->dtype);
+    program->buckets = calloc((size_t)store->slot_count + 1, sizeof(*program->buckets));
+    if (program->buckets == NULL)
+        return error_no_memory(err, "gradient buckets");
+    struct bucket open = {0};
+    for (int i = 0; i < store->slot_count; i++) {
+        if (store->slots[i].state)
+            continue;
+        if (store->slots[i].first - open.first >= least) {
+            open.count = store->slots[i].first - open.first;
+            program->buckets[program->bucket_count++] = open;
+            open.first = store->slots[i].first;
+        }
+        int producer = gradient_producer(program->graph, &store->slots[i]);
+        if (producer > open.after)
+            open.after = producer;
+    }
+    open.count = store->count[STORE_GRADIENTS] - open.first;
+    program->buckets[program->bucket_count++] = open;
+    return 0;
+}

@@ -1,0 +1,18 @@
+/* Private to this room: the last passes of a compile, from plan to bound steps. */
+#ifndef GRAPH_BIND_H
+#define GRAPH_BIND_H
+
+#include "graph/program.h"
+
+#include <stdint.h>
+
+/* In program->place: neither input nor output. */
+#define PROGRAM_NO_PLACE SIZE_MAX
+
+/* Allocates arena, kept and packed memory. */
+int program_allocate(struct program *program, struct error *err);
+/* Resolves the addresses of all tensors and binds every operator. */
+int program_bind(struct program *program, struct error *err);
+int program_make_buckets(struct program *program, size_t bucket_bytes, struct error *err);
+
+#endif

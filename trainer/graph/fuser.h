@@ -1,0 +1,35 @@
+/* Private to this room: what the fusion patterns share. */
+#ifndef GRAPH_FUSER_H
+#define GRAPH_FUSER_H
+
+#include "backend/backend.h"
+#include "graph/graph.h"
+
+/* A pass over the graph with the readers of every tensor at hand. */
+struct fuser {
+    struct graph *graph;
+    const struct backend *backend;
+    int *readers; /* per tensor: how many operators read it */
+};
+
+void fuser_count_readers(struct fuser *f);
+/* The operator of KIND that makes TENSOR as its output 0, if it makes it for one reader alone; else
+ * NULL. */
+struct op *fuser_only_for_one(const struct fuser *f, int tensor, enum op_kind kind);
+
+static inline bool fuser_supports(const struct fuser *f, const struct op *op) {
+    return f->backend->table->supports(f->backend, f->graph, op);
+}
+
+/* Notes in the tensors who makes the outputs of operator NUMBER. */
+static inline void fuser_claim_outputs(struct graph *graph, int number) {
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (graph->ops[number].outputs[i] != TENSOR_NONE)
+            graph->tensors[graph->ops[number].outputs[i]].producer = number;
+}
+
+/* fuse_grad.c: tries to put the data gradient in front of norm gradient NUMBER, its ReLU mask and
+ * the reductions into one operator. May insert operators behind it. */
+int fuse_data_gradient(struct fuser *f, int number, struct error *err);
+
+#endif

@@ -1,0 +1,144 @@
+/* The gradient rules of the operator table. The gradient by the weights comes before that by the
+ * data: its bucket is ready one operator earlier, and the forward activation dies before its
+ * gradient is made. */
+#include "graph/gradients.h"
+#include "graph/rules.h"
+
+/* Appends a gradient operator and sends its output 0 to TENSOR. */
+static int append_and_send(struct graph *graph, enum op_kind kind, const struct op *op,
+                           const int *inputs, const struct op_attr *attr, int tensor,
+                           struct error *err) {
+    struct op_attr own = *attr; /* attr may lie in graph->ops, which moves */
+    int added = graph_append(graph, kind, op->name, inputs, &own, err);
+    if (added < 0)
+        return -1;
+    return gradients_send(graph, tensor, graph->ops[added].outputs[0], err);
+}
+
+int gradient_conv2d(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int x = op.inputs[0], w = op.inputs[1], dy = gradients_of(graph, op.outputs[0]);
+    struct op_attr attr = op.attr;
+    attr.target = graph->tensors[w].shape;
+    if (gradients_wanted(graph, w) &&
+        append_and_send(graph, OP_CONV2D_GRAD_WEIGHT, &op, (int[]){dy, x}, &attr, w, err) != 0)
+        return -1;
+    attr.target = graph->tensors[x].shape;
+    if (!gradients_wanted(graph, x))
+        return 0;
+    return append_and_send(graph, OP_CONV2D_GRAD_DATA, &op, (int[]){dy, w}, &attr, x, err);
+}
+
+static enum op_kind norm_grad_kind(enum op_kind kind) {
+    return (enum op_kind)(kind - OP_BATCH_NORM + OP_BATCH_NORM_GRAD);
+}
+
+/* Fills the inputs of the gradient operator from the slots of the forward one. */
+static void norm_grad_inputs(const struct graph *graph, const struct op *op,
+                             int inputs[NORM_GRAD_INPUTS]) {
+    for (int i = 0; i < NORM_GRAD_INPUTS; i++)
+        inputs[i] = TENSOR_NONE;
+    inputs[NORM_GRAD_DY] = gradients_of(graph, op->outputs[NORM_Y]);
+    inputs[NORM_GRAD_X] = op->inputs[NORM_X];
+    inputs[NORM_GRAD_GAMMA] = op->inputs[NORM_GAMMA];
+    inputs[NORM_GRAD_BETA] = op->inputs[NORM_BETA];
+    inputs[NORM_GRAD_MEAN] = op->outputs[NORM_SAVED_MEAN];
+    inputs[NORM_GRAD_INVSTD] = op->outputs[NORM_SAVED_INVSTD];
+    if (op->kind == OP_BATCH_NORM_RELU_MAX_POOL)
+        inputs[NORM_GRAD_Y] = op->outputs[NORM_POOL_INDEX];
+    if (op->kind == OP_BATCH_NORM_ADD_RELU || op->kind == OP_BATCH_NORM_DUAL_ADD_RELU)
+        inputs[NORM_GRAD_Y] = op->outputs[NORM_Y];
+    if (op->kind == OP_BATCH_NORM_DUAL_ADD_RELU) {
+        inputs[NORM_GRAD_SIDE] = op->inputs[NORM_SIDE];
+        inputs[NORM_GRAD_GAMMA2] = op->inputs[NORM_GAMMA2];
+        inputs[NORM_GRAD_BETA2] = op->inputs[NORM_BETA2];
+        inputs[NORM_GRAD_MEAN2] = op->outputs[NORM_SAVED_MEAN2];
+        inputs[NORM_GRAD_INVSTD2] = op->outputs[NORM_SAVED_INVSTD2];
+    }
+}
+
+int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int inputs[NORM_GRAD_INPUTS];
+    norm_grad_inputs(graph, &op, inputs);
+    int added = graph_append(graph, norm_grad_kind(op.kind), op.name, inputs, &op.attr, err);
+    if (added < 0)
+        return -1;
+    const struct op grad = graph->ops[added];
+    const int flows[][2] = {
+        {op.inputs[NORM_X], grad.outputs[NORM_GRAD_DX]},
+        {op.inputs[NORM_GAMMA], grad.outputs[NORM_GRAD_DGAMMA]},
+        {op.inputs[NORM_BETA], grad.outputs[NORM_GRAD_DBETA]},
+        {op.inputs[NORM_SIDE], grad.outputs[NORM_GRAD_DSIDE]},
+        {op.inputs[NORM_GAMMA2], grad.outputs[NORM_GRAD_DGAMMA2]},
+        {op.inputs[NORM_BETA2], grad.outputs[NORM_GRAD_DBETA2]},
+    };
+    for (size_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++)
+        if (flows[i][0] != TENSOR_NONE && gradients_send(graph, flows[i][0], flows[i][1], err) != 0)
+            return -1;
+    return 0;
+}
+
+int gradient_relu(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[0]};
+    return append_and_send(graph, OP_RELU_GRAD, &op, inputs, &op.attr, op.inputs[0], err);
+}
+
+int gradient_add(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int dy = gradients_of(graph, op.outputs[0]);
+    if (gradients_send(graph, op.inputs[0], dy, err) != 0)
+        return -1;
+    return gradients_send(graph, op.inputs[1], dy, err);
+}
+
+int gradient_add_relu(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[0]};
+    int added = graph_append(graph, OP_RELU_GRAD, op.name, inputs, &op.attr, err);
+    if (added < 0)
+        return -1;
+    int masked = graph->ops[added].outputs[0];
+    if (gradients_send(graph, op.inputs[0], masked, err) != 0)
+        return -1;
+    return gradients_send(graph, op.inputs[1], masked, err);
+}
+
+int gradient_max_pool(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    struct op_attr attr = op.attr;
+    attr.target = graph->tensors[op.inputs[0]].shape;
+    int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[1]};
+    return append_and_send(graph, OP_MAX_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
+}
+
+int gradient_global_avg_pool(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    struct op_attr attr = {.target = graph->tensors[op.inputs[0]].shape};
+    int inputs[] = {gradients_of(graph, op.outputs[0])};
+    return append_and_send(graph, OP_GLOBAL_AVG_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
+}
+
+int gradient_linear(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int dy = gradients_of(graph, op.outputs[0]);
+    int added = graph_append(graph, OP_LINEAR_GRAD_WEIGHT, op.name, (int[]){dy, op.inputs[0]},
+                             &op.attr, err);
+    if (added < 0)
+        return -1;
+    int dw = graph->ops[added].outputs[0], dbias = graph->ops[added].outputs[1];
+    if (gradients_send(graph, op.inputs[1], dw, err) != 0 ||
+        gradients_send(graph, op.inputs[2], dbias, err) != 0)
+        return -1;
+    if (!gradients_wanted(graph, op.inputs[0]))
+        return 0;
+    return append_and_send(graph, OP_LINEAR_GRAD_DATA, &op, (int[]){dy, op.inputs[1]}, &op.attr,
+                           op.inputs[0], err);
+}
+
+int gradient_loss(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    return append_and_send(graph, OP_SOFTMAX_CROSS_ENTROPY_GRAD, &op, op.inputs, &op.attr,
+                           op.inputs[0], err);
+}

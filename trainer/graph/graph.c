@@ -1,0 +1,158 @@
+#include "graph/graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void graph_init(struct graph *graph, enum dtype dtype, bool training) {
+    *graph = (struct graph){.dtype = dtype, .training = training, .loss = -1};
+}
+
+void graph_done(struct graph *graph) {
+    free(graph->tensors);
+    free(graph->ops);
+    free(graph->gradient);
+    *graph = (struct graph){.loss = -1};
+}
+
+int graph_finish(const struct graph *graph, struct error *err) {
+    if (!graph->failed)
+        return 0;
+    if (err != NULL)
+        *err = graph->error;
+    return -1;
+}
+
+/* Doubles *ITEMS of SIZE bytes each; *CAPACITY stays at or below MAX. */
+static int grow(void **items, int *capacity, int max, size_t size, const char *what,
+                struct error *err) {
+    int wanted = *capacity == 0 ? 64 : *capacity * 2;
+    if (wanted > max)
+        wanted = max;
+    if (wanted == *capacity)
+        return error_set(err, EXIT_CODE_INTERNAL, "the graph has more than %d %s", max, what);
+    void *grown = realloc(*items, (size_t)wanted * size);
+    if (grown == NULL)
+        return error_no_memory(err, "the graph");
+    *items = grown;
+    *capacity = wanted;
+    return 0;
+}
+
+static int grow_tensors(struct graph *graph, struct error *err) {
+    int capacity = graph->tensor_capacity;
+    void *tensors = graph->tensors;
+    if (grow(&tensors, &capacity, GRAPH_TENSORS_MAX, sizeof(*graph->tensors), "tensors", err) != 0)
+        return -1;
+    graph->tensors = tensors;
+    int *gradient = realloc(graph->gradient, (size_t)capacity * sizeof(*gradient));
+    if (gradient == NULL)
+        return error_no_memory(err, "the graph");
+    graph->gradient = gradient;
+    graph->tensor_capacity = capacity;
+    return 0;
+}
+
+static void set_name(char name[TENSOR_NAME_SIZE], const char *text) {
+    size_t length = strnlen(text, TENSOR_NAME_SIZE - 1);
+    memcpy(name, text, length);
+    name[length] = '\0';
+}
+
+static int check_dimensions(const char *name, const struct shape *shape, struct error *err) {
+    int64_t count = 1;
+    for (int i = 0; i < shape->rank; i++) {
+        if (shape->dim[i] < 1 || shape->dim[i] > INT32_MAX || count > INT64_MAX / 16 / INT32_MAX) {
+            char text[SHAPE_TEXT_SIZE];
+            return error_set(err, EXIT_CODE_CONFIG, "%s: shape %s cannot be", name,
+                             shape_text(shape, text));
+        }
+        count *= shape->dim[i];
+    }
+    return 0;
+}
+
+int graph_tensor(struct graph *graph, const char *name, enum dtype dtype, struct shape shape,
+                 enum tensor_role role, struct error *err) {
+    if (check_dimensions(name, &shape, err) != 0)
+        return TENSOR_NONE;
+    if (graph->tensor_count == graph->tensor_capacity && grow_tensors(graph, err) != 0)
+        return TENSOR_NONE;
+    int number = graph->tensor_count++;
+    struct tensor *tensor = &graph->tensors[number];
+    *tensor = (struct tensor){
+        .dtype = dtype, .shape = shape, .role = role, .producer = -1, .parameter = TENSOR_NONE};
+    set_name(tensor->name, name);
+    graph->gradient[number] = TENSOR_NONE;
+    return number;
+}
+
+int graph_set_output(struct graph *graph, struct op *op, int slot, enum dtype dtype,
+                     struct shape shape, struct error *err) {
+    op->outputs[slot] = graph_tensor(graph, op->name, dtype, shape, TENSOR_ACTIVATION, err);
+    return op->outputs[slot] == TENSOR_NONE ? -1 : 0;
+}
+
+static int reserve_op(struct graph *graph, struct error *err) {
+    if (graph->op_count < graph->op_capacity)
+        return 0;
+    void *ops = graph->ops;
+    if (grow(&ops, &graph->op_capacity, GRAPH_OPS_MAX, sizeof(*graph->ops), "operators", err) != 0)
+        return -1;
+    graph->ops = ops;
+    return 0;
+}
+
+int graph_insert(struct graph *graph, int number, const struct op *op, struct error *err) {
+    struct op own = *op; /* it may lie in graph->ops, which moves */
+    if (reserve_op(graph, err) != 0)
+        return -1;
+    memmove(&graph->ops[number + 1], &graph->ops[number],
+            (size_t)(graph->op_count - number) * sizeof(own));
+    graph->ops[number] = own;
+    graph->op_count++;
+    for (int i = 0; i < graph->op_count; i++)
+        if (graph->ops[i].forward >= number)
+            graph->ops[i].forward++;
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].producer >= number)
+            graph->tensors[i].producer++;
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (own.outputs[i] != TENSOR_NONE)
+            graph->tensors[own.outputs[i]].producer = number;
+    if (graph->loss >= number)
+        graph->loss++;
+    return 0;
+}
+
+int graph_append(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+                 const struct op_attr *attr, struct error *err) {
+    const struct op_rule *rule = op_rule(kind);
+    struct op op = {.kind = kind, .forward = -1};
+    if (attr != NULL)
+        op.attr = *attr;
+    set_name(op.name, name);
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        op.inputs[i] = i < rule->inputs ? inputs[i] : TENSOR_NONE;
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        op.outputs[i] = TENSOR_NONE;
+    if (reserve_op(graph, err) != 0)
+        return -1;
+    if (rule->shape(graph, &op, err) != 0)
+        return error_wrap(err, "%s %s", rule->name, name);
+    int number = graph->op_count++;
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (op.outputs[i] != TENSOR_NONE)
+            graph->tensors[op.outputs[i]].producer = number;
+    graph->ops[number] = op;
+    return number;
+}
+
+int graph_find(const struct graph *graph, const char *name) {
+    for (int i = 0; i < graph->tensor_count; i++) {
+        const struct tensor *tensor = &graph->tensors[i];
+        if (tensor->role != TENSOR_ACTIVATION && tensor->role != TENSOR_GRADIENT &&
+            strcmp(tensor->name, name) == 0)
+            return i;
+    }
+    return TENSOR_NONE;
+}

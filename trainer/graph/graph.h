@@ -1,0 +1,86 @@
+/* The static graph: tensors and operators in the order in which they run. A model is described
+ * once with the builder functions below, then compiled (graph/program.h), which rewrites the graph.
+ *
+ * The builder returns tensor numbers. It never returns an error: the first one is kept, later calls
+ * do nothing and return TENSOR_NONE, and graph_finish reports it. Names are copied; a printf-free
+ * name of an operator is the prefix of its parameters ("layer1.0.bn1").
+ *
+ * Ownership: the graph owns all it holds until graph_done. Not thread safe. */
+#ifndef GRAPH_GRAPH_H
+#define GRAPH_GRAPH_H
+
+#include "common/error.h"
+#include "graph/op.h"
+#include "graph/tensor.h"
+
+#include <stdbool.h>
+
+/* ResNet-152 takes about 5,000 tensors with its backward pass. */
+enum { GRAPH_TENSORS_MAX = 65536, GRAPH_OPS_MAX = 32768 };
+
+struct graph {
+    enum dtype dtype; /* of activations */
+    bool training;    /* batch norm uses batch statistics; a compile adds the backward pass */
+    struct tensor *tensors;
+    int tensor_count, tensor_capacity;
+    struct op *ops;
+    int op_count, op_capacity;
+    int *gradient;      /* per tensor, for gradients.c */
+    int loss;           /* the operator that backward starts from, -1 if none */
+    struct error error; /* of the first builder call that failed */
+    bool failed;
+};
+
+void graph_init(struct graph *graph, enum dtype dtype, bool training);
+void graph_done(struct graph *graph);
+/* 0, or the first error of the calls before. */
+int graph_finish(const struct graph *graph, struct error *err);
+
+/* --- tensors from outside ------------------------------------------------------------------- */
+int graph_input(struct graph *graph, const char *name, enum dtype dtype, struct shape shape);
+int graph_parameter(struct graph *graph, const char *name, struct shape shape,
+                    enum tensor_init init, int64_t init_fan);
+int graph_state(struct graph *graph, const char *name, struct shape shape, enum tensor_init init);
+/* Keeps TENSOR after a step and calls it NAME, by which program_read finds it. Returns TENSOR. */
+int graph_keep(struct graph *graph, int tensor, const char *name);
+
+/* --- operators -------------------------------------------------------------------------------- */
+int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
+                          int channels);
+/* Makes NAME.weight for INPUTS channels (those of x, or fewer: the rest is padding). */
+int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
+                 struct op_window window);
+struct norm_options {
+    double epsilon;         /* 1e-5 */
+    double momentum;        /* 0.1 */
+    enum tensor_init gamma; /* INIT_ONE or INIT_ZERO */
+};
+/* Makes NAME.weight, .bias, .running_mean, .running_var. */
+int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_options options);
+int graph_relu(struct graph *graph, int x);
+int graph_add(struct graph *graph, int a, int b);
+int graph_max_pool(struct graph *graph, int x, struct op_window window);
+int graph_global_avg_pool(struct graph *graph, int x);
+/* Makes NAME.weight and NAME.bias. */
+int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs);
+/* The metrics tensor (enum loss_metric); the graph's backward pass starts here, with the mean over
+ * the batch. */
+int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
+                                double label_smoothing);
+
+/* --- for passes and tests --------------------------------------------------------------------- */
+int graph_tensor(struct graph *graph, const char *name, enum dtype dtype, struct shape shape,
+                 enum tensor_role role, struct error *err);
+/* Appends an operator: INPUTS has a slot for each of the kind's inputs. Outputs are made by the
+ * shape rule. Returns its number or -1. */
+int graph_append(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+                 const struct op_attr *attr, struct error *err);
+/* Puts OP, whose outputs exist, in front of operator NUMBER; it and those behind move up by one. */
+int graph_insert(struct graph *graph, int number, const struct op *op, struct error *err);
+/* For shape rules: makes output SLOT, an activation. */
+int graph_set_output(struct graph *graph, struct op *op, int slot, enum dtype dtype,
+                     struct shape shape, struct error *err);
+/* The tensor called NAME, or TENSOR_NONE. */
+int graph_find(const struct graph *graph, const char *name);
+
+#endif

@@ -1,0 +1,96 @@
+/* Compile and run. program_compile takes a described graph through the passes
+ *
+ *     fuse (forward) -> gradients -> fuse (backward) -> schedule -> query -> plan -> bind
+ *
+ * and leaves an array of bound steps; a training step is a walk over it. Compiling rewrites the
+ * graph, which is borrowed and must outlive the program, as must store and backend.
+ *
+ *     resnet_build(&graph, ...);                        describe
+ *     program_compile(&train, &graph, &store, ...);     compile; the first one lays out the store
+ *     store_start(&store, seed, err);                   or load a checkpoint
+ *     program_refresh(&train, err);
+ *     for each batch:
+ *         fill program_host_input(...)s;  program_run(&train, &hooks, err);
+ *         all-reduce, optimizer;          program_refresh(&train, err);
+ *
+ * A program is used by one thread at a time. */
+#ifndef GRAPH_PROGRAM_H
+#define GRAPH_PROGRAM_H
+
+#include "backend/backend.h"
+#include "common/buf.h"
+#include "common/error.h"
+#include "graph/fuse.h"
+#include "graph/graph.h"
+#include "graph/plan.h"
+#include "graph/store.h"
+
+enum { PROGRAM_BUCKET_BYTES = 25 * 1024 * 1024 };
+
+struct compile_options {
+    enum fusion fusion;
+    size_t bucket_bytes; /* least size of a gradient bucket but the last; 0: PROGRAM_BUCKET_BYTES */
+};
+
+/* A slice of the gradient arena whose gradients are complete once step `after` has run. Buckets
+ * cover the arena without gaps, in order, the last one with the store's flags. */
+struct bucket {
+    size_t first, count; /* elements */
+    int after;
+};
+
+struct program {
+    struct graph *graph;         /* borrowed */
+    struct store *store;         /* borrowed */
+    struct backend *backend;     /* borrowed */
+    struct backend_bound *bound; /* one per operator of the graph */
+    struct bound_step *steps;
+    int step_count;
+    struct bound_step *refresh;
+    int refresh_count;
+    struct bucket *buckets; /* none without training */
+    int bucket_count;
+    struct backend_needs *needs; /* one per operator */
+    struct plan plan;
+    void *arena;  /* plan.arena_bytes */
+    void *kept;   /* inputs and outputs */
+    void *packed; /* what backends keep between steps */
+    size_t kept_bytes, packed_bytes;
+    size_t *place; /* per tensor: offset in `kept`, for inputs and outputs */
+};
+
+/* Called on the thread of program_run, between two steps. */
+struct program_hooks {
+    void *user;
+    /* The gradients of bucket INDEX are complete; later steps do not touch them. NULL: nobody
+     * wants to know. */
+    int (*bucket_ready)(void *user, int index, struct error *err);
+    /* After each step: for timing and traces. NULL mostly. */
+    void (*after_step)(void *user, int step);
+};
+
+void program_done(struct program *program);
+int program_compile(struct program *program, struct graph *graph, struct store *store,
+                    struct backend *backend, const struct compile_options *options,
+                    struct error *err);
+/* One step. HOOKS may be NULL. */
+int program_run(struct program *program, const struct program_hooks *hooks, struct error *err);
+/* Brings packed weights up to date; after every change of the store's parameters. */
+int program_refresh(struct program *program, struct error *err);
+
+/* Copies a whole input in, a kept output out; NAME as in the graph. Sizes must be those of the
+ * tensor. */
+int program_write(struct program *program, const char *name, const void *values, size_t bytes,
+                  struct error *err);
+int program_read(struct program *program, const char *name, void *ret_values, size_t bytes,
+                 struct error *err);
+/* Where input or output TENSOR lies: host memory on ref and cpu, to be filled without a copy. */
+void *program_address(const struct program *program, int tensor);
+
+/* FLOPs and bytes of all operators. */
+struct op_cost program_cost(const struct program *program);
+/* A table for people: every operator with its tensors, cost, scratch, saved and packed bytes, then
+ * the buckets and the memory plan. */
+int program_print(const struct program *program, struct buf *out, struct error *err);
+
+#endif

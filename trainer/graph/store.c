@@ -1,0 +1,203 @@
+#include "graph/store.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+#include "kernels/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t arena_bytes(const struct store *store, enum store_arena arena) {
+    return store->count[arena] * dtype_size(store->dtype);
+}
+
+void store_done(struct store *store) {
+    for (int i = 0; i < STORE_ARENAS; i++) {
+        if (store->arena[i] != NULL)
+            store->backend->table->free(store->backend, store->arena[i],
+                                        arena_bytes(store, (enum store_arena)i));
+        free(store->mirror[i]);
+    }
+    free(store->slots);
+    *store = (struct store){0};
+}
+
+static size_t round_up(const struct store *store, size_t count) {
+    size_t unit = STORE_ALIGNMENT / dtype_size(store->dtype);
+    return (count + unit - 1) / unit * unit;
+}
+
+static void add_slot(struct store *store, const struct tensor *tensor) {
+    struct store_slot *slot = &store->slots[store->slot_count++];
+    enum store_arena arena = tensor->role == TENSOR_STATE ? STORE_STATE : STORE_PARAMETERS;
+    *slot = (struct store_slot){.shape = tensor->shape,
+                                .init = tensor->init,
+                                .init_fan = tensor->init_fan,
+                                .state = tensor->role == TENSOR_STATE,
+                                .first = store->count[arena],
+                                .count = (size_t)tensor_count(tensor)};
+    memcpy(slot->name, tensor->name, sizeof(slot->name));
+    store->count[arena] += round_up(store, slot->count);
+}
+
+/* Parameters in the order in which their gradients are made, then those without gradient, then
+ * states in the order of the graph. */
+static int add_slots(struct store *store, const struct graph *graph, struct error *err) {
+    cleanup_free bool *seen = calloc((size_t)graph->tensor_count + 1, sizeof(*seen));
+    store->slots = calloc((size_t)graph->tensor_count + 1, sizeof(*store->slots));
+    if (seen == NULL || store->slots == NULL)
+        return error_no_memory(err, "the store");
+    for (int i = 0; i < graph->op_count; i++) {
+        for (int k = 0; k < OP_OUTPUTS_MAX; k++) {
+            int output = graph->ops[i].outputs[k];
+            if (output == TENSOR_NONE || graph->tensors[output].role != TENSOR_GRADIENT)
+                continue;
+            int parameter = graph->tensors[output].parameter;
+            seen[parameter] = true;
+            add_slot(store, &graph->tensors[parameter]);
+        }
+    }
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].role == TENSOR_PARAMETER && !seen[i])
+            add_slot(store, &graph->tensors[i]);
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].role == TENSOR_STATE)
+            add_slot(store, &graph->tensors[i]);
+    return 0;
+}
+
+int store_init(struct store *store, struct backend *backend, const struct graph *graph,
+               struct error *err) {
+    *store = (struct store){.backend = backend, .dtype = dtype_wide(graph->dtype)};
+    if (add_slots(store, graph, err) != 0)
+        return -1;
+    if (graph->training) {
+        store->flags = store->count[STORE_PARAMETERS];
+        store->count[STORE_GRADIENTS] = store->flags + STORE_FLAGS;
+        store->count[STORE_MOMENTUM] = store->count[STORE_PARAMETERS];
+    }
+    for (int i = 0; i < STORE_ARENAS; i++) {
+        if (store->count[i] == 0)
+            continue;
+        store->arena[i] =
+            backend->table->alloc(backend, arena_bytes(store, (enum store_arena)i), err);
+        if (store->arena[i] == NULL)
+            return error_wrap(err, "parameters");
+    }
+    return 0;
+}
+
+const struct store_slot *store_find(const struct store *store, const char *name) {
+    for (int i = 0; i < store->slot_count; i++)
+        if (strcmp(store->slots[i].name, name) == 0)
+            return &store->slots[i];
+    return NULL;
+}
+
+void *store_at(const struct store *store, const struct store_slot *slot, enum store_arena arena) {
+    if (slot->state != (arena == STORE_STATE) || store->arena[arena] == NULL)
+        return NULL;
+    return (char *)store->arena[arena] + slot->first * dtype_size(store->dtype);
+}
+
+int store_read(const struct store *store, const struct store_slot *slot, enum store_arena arena,
+               void *ret_values, struct error *err) {
+    const void *from = store_at(store, slot, arena);
+    if (from == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has no such values", slot->name);
+    return store->backend->table->copy_out(store->backend, ret_values, from,
+                                           slot->count * dtype_size(store->dtype), err);
+}
+
+int store_write(struct store *store, const struct store_slot *slot, enum store_arena arena,
+                const void *values, struct error *err) {
+    void *to = store_at(store, slot, arena);
+    if (to == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has no such values", slot->name);
+    return store->backend->table->copy_in(store->backend, to, values,
+                                          slot->count * dtype_size(store->dtype), err);
+}
+
+int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err) {
+    const struct backend_table *table = store->backend->table;
+    if (table->device == NULL || store->arena[arena] == NULL) {
+        *ret_values = store->arena[arena];
+        return 0;
+    }
+    if (store->mirror[arena] == NULL)
+        store->mirror[arena] = malloc(arena_bytes(store, arena));
+    if (store->mirror[arena] == NULL)
+        return error_no_memory(err, "a copy of the parameters");
+    *ret_values = store->mirror[arena];
+    return table->copy_out(store->backend, store->mirror[arena], store->arena[arena],
+                           arena_bytes(store, arena), err);
+}
+
+int store_push(struct store *store, enum store_arena arena, struct error *err) {
+    const struct backend_table *table = store->backend->table;
+    if (table->device == NULL || store->mirror[arena] == NULL)
+        return 0;
+    return table->copy_in(store->backend, store->arena[arena], store->mirror[arena],
+                          arena_bytes(store, arena), err);
+}
+
+static double start_value(const struct store_slot *slot, struct random *random, double spread) {
+    switch (slot->init) {
+    case INIT_ZERO:
+        return 0;
+    case INIT_ONE:
+        return 1;
+    case INIT_NORMAL_FAN_OUT:
+        return spread * random_normal(random);
+    case INIT_UNIFORM_FAN_IN:
+    case INIT_UNIFORM_BIAS:
+        return random_between(random, -spread, spread);
+    }
+    return 0;
+}
+
+/* Deviation of a normal, bound of a uniform start. */
+static double start_spread(const struct store_slot *slot) {
+    const int64_t *dim = slot->shape.dim;
+    double area = slot->shape.rank == 4 ? (double)(dim[1] * dim[2]) : 1;
+    double inputs = (double)dim[slot->shape.rank - 1];
+    switch (slot->init) {
+    case INIT_NORMAL_FAN_OUT:
+        return sqrt(2.0 / ((double)dim[0] * area));
+    case INIT_UNIFORM_FAN_IN:
+        return 1.0 / sqrt(inputs * area);
+    case INIT_UNIFORM_BIAS:
+        return 1.0 / sqrt((double)slot->init_fan);
+    default:
+        return 0;
+    }
+}
+
+static void fill_start(const struct store *store, const struct store_slot *slot, uint64_t seed,
+                       void *values) {
+    uint64_t name = str_hash(STR_HASH_START, slot->name, strlen(slot->name));
+    struct random random = random_stream(seed, 0, name);
+    double spread = start_spread(slot);
+    for (size_t i = 0; i < slot->count; i++) {
+        double value = start_value(slot, &random, spread);
+        if (store->dtype == DTYPE_F64)
+            ((double *)values)[i] = (double)(float)value;
+        else
+            ((float *)values)[i] = (float)value;
+    }
+}
+
+int store_start(struct store *store, uint64_t seed, struct error *err) {
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        cleanup_free void *values = malloc(slot->count * dtype_size(store->dtype));
+        if (values == NULL)
+            return error_no_memory(err, "start values");
+        fill_start(store, slot, seed, values);
+        if (store_write(store, slot, slot->state ? STORE_STATE : STORE_PARAMETERS, values, err) !=
+            0)
+            return error_wrap(err, "%s", slot->name);
+    }
+    return 0;
+}

@@ -1,0 +1,70 @@
+/* What outlives a step: parameters, their gradients, optimizer state and running statistics, each
+ * in one arena that the backend allocated. A training and an evaluation program share one store.
+ *
+ * A parameter has the same place in the parameter, gradient and momentum arenas. The order is that
+ * in which backward makes the gradients, so that a bucket of an all-reduce is a slice
+ * [first, first + count). Places are aligned to STORE_ALIGNMENT bytes; what lies between them is
+ * zero and stays zero under sums and optimizers. Behind the last parameter lie STORE_FLAGS more
+ * elements in the gradient arena, part of the last bucket: small values that ride along (a stop
+ * request, a loss). Elements are f32, or f64 beside an f64 graph. Offsets count elements. */
+#ifndef GRAPH_STORE_H
+#define GRAPH_STORE_H
+
+#include "backend/backend.h"
+#include "common/error.h"
+#include "graph/graph.h"
+
+enum { STORE_ALIGNMENT = 64, STORE_FLAGS = 16 };
+
+enum store_arena {
+    STORE_PARAMETERS,
+    STORE_GRADIENTS, /* training only */
+    STORE_MOMENTUM,  /* training only; the optimizer's, zero at first */
+    STORE_STATE,     /* running statistics */
+    STORE_ARENAS
+};
+
+struct store_slot {
+    char name[TENSOR_NAME_SIZE]; /* "layer1.0.conv1.weight" */
+    struct shape shape;          /* OHWI for convolutions */
+    enum tensor_init init;
+    int64_t init_fan;
+    bool state;   /* lies in STORE_STATE alone */
+    size_t first; /* element of its arena(s) */
+    size_t count;
+};
+
+struct store {
+    struct backend *backend; /* borrowed */
+    enum dtype dtype;        /* F32 or F64 */
+    struct store_slot *slots;
+    int slot_count;
+    void *arena[STORE_ARENAS];  /* the backend's memory; NULL if there is none */
+    void *mirror[STORE_ARENAS]; /* host copies of a device's arenas, once asked for */
+    size_t count[STORE_ARENAS]; /* elements, flags included */
+    size_t flags;               /* first of STORE_FLAGS elements of STORE_GRADIENTS */
+};
+
+void store_done(struct store *store);
+/* Allocates the arenas for GRAPH's parameters and states, all zero. Gradients of the scheduled
+ * graph decide the order. program_compile calls this for an empty (zeroed) store. */
+int store_init(struct store *store, struct backend *backend, const struct graph *graph,
+               struct error *err);
+/* The slot called NAME, or NULL. */
+const struct store_slot *store_find(const struct store *store, const char *name);
+/* Address of SLOT in ARENA, NULL where it has none. Host memory on ref and cpu. */
+void *store_at(const struct store *store, const struct store_slot *slot, enum store_arena arena);
+/* Copies between SLOT and dense host memory of the store's type. */
+int store_read(const struct store *store, const struct store_slot *slot, enum store_arena arena,
+               void *ret_values, struct error *err);
+int store_write(struct store *store, const struct store_slot *slot, enum store_arena arena,
+                const void *values, struct error *err);
+/* ARENA in host memory, as it is now: the arena itself on ref and cpu, else a copy, which is the
+ * store's and good until the next call for this arena. A changed copy goes back with store_push. */
+int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err);
+int store_push(struct store *store, enum store_arena arena, struct error *err);
+/* Sets parameters and states to their start values; the numbers depend on SEED, name and element
+ * alone. Programs bound to the store need program_refresh afterwards. */
+int store_start(struct store *store, uint64_t seed, struct error *err);
+
+#endif

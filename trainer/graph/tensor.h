@@ -1,0 +1,73 @@
+/* What a tensor is: element type, static shape, role. No data: addresses come from the memory plan
+ * and the store when a graph is compiled.
+ *
+ * Activations are NHWC, weights of convolutions OHWI, of linear layers [out, in], dense and
+ * row-major (the last dimension is contiguous) on every backend. A shape counts elements. */
+#ifndef GRAPH_TENSOR_H
+#define GRAPH_TENSOR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum dtype { DTYPE_F32, DTYPE_BF16, DTYPE_F16, DTYPE_F64, DTYPE_U8, DTYPE_I32, DTYPES };
+
+size_t dtype_size(enum dtype type);
+const char *dtype_name(enum dtype type);
+/* The type of parameters, statistics, gradients of parameters and losses beside activations of
+ * TYPE: F64 beside F64 (finite differences), else F32. */
+enum dtype dtype_wide(enum dtype type);
+
+enum { SHAPE_RANK_MAX = 4 };
+
+struct shape {
+    int rank; /* 1 to SHAPE_RANK_MAX */
+    int64_t dim[SHAPE_RANK_MAX];
+};
+
+struct shape shape_1(int64_t a);
+struct shape shape_2(int64_t a, int64_t b);
+struct shape shape_4(int64_t a, int64_t b, int64_t c, int64_t d);
+int64_t shape_count(const struct shape *shape);
+bool shape_equal(const struct shape *a, const struct shape *b);
+enum { SHAPE_TEXT_SIZE = 96 };
+/* Writes "[32, 56, 56, 64]"; returns TEXT. */
+const char *shape_text(const struct shape *shape, char text[SHAPE_TEXT_SIZE]);
+
+/* Where a tensor lives and who fills it. */
+enum tensor_role {
+    TENSOR_ACTIVATION, /* made and used within a step: placed by the memory plan */
+    TENSOR_INPUT,      /* filled by the caller before a step, kept during it */
+    TENSOR_OUTPUT,     /* made by a step, kept until the next */
+    TENSOR_PARAMETER,  /* trained: in the store's parameter arena */
+    TENSOR_GRADIENT,   /* of a parameter: in the store's gradient arena, same place */
+    TENSOR_STATE       /* kept, not trained (running statistics): in the store's state arena */
+};
+
+/* How a parameter or state starts. FAN_IN counts the inputs of one output element, FAN_OUT the
+ * outputs that one input element reaches (kernel area x channels). */
+enum tensor_init {
+    INIT_ZERO,
+    INIT_ONE,
+    INIT_NORMAL_FAN_OUT, /* normal, deviation sqrt(2 / fan out): He et al. 2015, for ReLU */
+    INIT_UNIFORM_FAN_IN, /* uniform within +-1 / sqrt(fan in): torch's default for linear layers */
+    INIT_UNIFORM_BIAS    /* the same bound, for a bias: fan in is `init_fan` */
+};
+
+enum { TENSOR_NAME_SIZE = 96, TENSOR_NONE = -1 };
+
+struct tensor {
+    char name[TENSOR_NAME_SIZE]; /* unique among parameters and states */
+    enum dtype dtype;
+    struct shape shape;
+    enum tensor_role role;
+    enum tensor_init init; /* parameters and states */
+    int64_t init_fan;      /* INIT_UNIFORM_BIAS */
+    int producer;          /* the operator that makes it, or -1 */
+    int parameter;         /* of a TENSOR_GRADIENT: whose gradient; else TENSOR_NONE */
+};
+
+int64_t tensor_count(const struct tensor *tensor);
+size_t tensor_bytes(const struct tensor *tensor);
+
+#endif

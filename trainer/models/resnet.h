@@ -1,0 +1,53 @@
+/* The ResNet families as one table: ResNet-18/34/50/101/152 (He et al. 2015, table 1; v1.5: the
+ * stride of a bottleneck lies in its 3x3, as in torchvision) made for 224 px, and the CIFAR
+ * family ResNet-20/32/44/56/110 (the same paper, section 4.2: a 3x3 stem without pool, three stages
+ * of 16, 32, 64 channels).
+ *
+ * Names are torchvision's ("conv1.weight", "layer1.0.bn1.running_mean", "layer2.0.downsample.0.
+ * weight", "fc.bias"), so that a checkpoint loads there. CIFAR shortcuts that change shape are 1x1
+ * projections with batch norm (option B of the paper, which used A, a padded copy): they cost a few
+ * thousand parameters and need no operator of their own.
+ *
+ * Start values: convolutions normal with fan out, batch norms 1 and 0, the classifier uniform with
+ * fan in: torchvision's. */
+#ifndef MODELS_RESNET_H
+#define MODELS_RESNET_H
+
+#include "common/error.h"
+#include "graph/graph.h"
+
+#include <stdbool.h>
+
+struct resnet_config {
+    const char *model; /* "resnet50", "resnet20" ... */
+    int batch;         /* images in a step of this rank */
+    int image_size;    /* square, in pixels; at least 8 */
+    int classes;       /* at least 2 */
+    bool training;
+    bool zero_gamma;  /* the last norm of each block starts at 0: blocks start as identities */
+    enum dtype dtype; /* of activations */
+    double label_smoothing;
+    float mean[3], std[3]; /* of pixel values in 0..1 */
+    int stem_channels; /* channels of the normalised image: 3, or more with zeros behind; 0: 3 */
+};
+
+/* The tensors to fill before and to read after a step; numbers of the graph. */
+struct resnet_tensors {
+    int image;   /* input "image", u8 [N,H,W,3] */
+    int label;   /* input "label", i32 [N], 0-based */
+    int weight;  /* input "weight", f32 [N]: 1, or 0 for a slot that only fills the batch */
+    int logits;  /* kept, "logits" [N, classes], f32 */
+    int metrics; /* kept, "metrics" [LOSS_METRICS], f32 (enum loss_metric) */
+};
+
+/* Describes the model in GRAPH, which it initialises: call graph_done in any case. */
+int resnet_build(struct graph *graph, const struct resnet_config *config,
+                 struct resnet_tensors *ret_tensors, struct error *err);
+
+/* "resnet18, resnet34, ..." for messages and help. */
+const char *resnet_names(void);
+bool resnet_known(const char *model);
+/* The side of the images that the family was made for: 224 or 32. */
+int resnet_default_image_size(const char *model);
+
+#endif

@@ -1,0 +1,37 @@
+#include "optim/schedule.h"
+
+#include <math.h>
+
+static const double PI = 3.14159265358979323846;
+
+static double steps_down(double done) {
+    if (done < 1.0 / 3.0)
+        return 1.0;
+    if (done < 2.0 / 3.0)
+        return 0.1;
+    return done < 8.0 / 9.0 ? 0.01 : 0.001;
+}
+
+double schedule_rate(const struct schedule *s, int64_t step) {
+    if (step >= s->total_steps)
+        step = s->total_steps - 1;
+    if (step < s->warmup_steps)
+        return s->peak * (double)(step + 1) / (double)s->warmup_steps;
+
+    double t = (double)(step - s->warmup_steps) / (double)(s->total_steps - s->warmup_steps);
+    switch (s->kind) {
+    case SCHEDULE_STEP:
+        return s->peak * steps_down((double)step / (double)s->total_steps);
+    case SCHEDULE_POLY2:
+        return s->peak * (1.0 - t) * (1.0 - t);
+    case SCHEDULE_COSINE:
+        return s->peak * 0.5 * (1.0 + cos(PI * t));
+    case SCHEDULE_CONSTANT:
+        break;
+    }
+    return s->peak;
+}
+
+double schedule_scale(double lr, int64_t batch, int64_t global_batch) {
+    return batch > 0 ? lr * ((double)global_batch / (double)batch) : lr;
+}

@@ -1,0 +1,32 @@
+/* The learning rate as a pure function of the step: warm-up, then a decay to the end of the run.
+ *
+ *     warm-up    step s of W: peak * (s + 1) / W         (linear; W may be 0)
+ *     after it   t = (s - W) / (T - W), of T steps in all
+ *       constant peak
+ *       step     peak / 10 from 1/3, / 100 from 2/3, / 1000 from 8/9 of all T steps
+ *                (the 30, 60 and 80 of 90 epochs in Goyal et al., arXiv 1706.02677, section 5.1)
+ *       poly2    peak * (1 - t)^2
+ *       cosine   peak * (1 + cos(pi t)) / 2               (Loshchilov and Hutter, arXiv 1608.03983)
+ */
+#ifndef OPTIM_SCHEDULE_H
+#define OPTIM_SCHEDULE_H
+
+#include <stdint.h>
+
+enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_POLY2, SCHEDULE_COSINE };
+
+struct schedule {
+    enum schedule_kind kind;
+    double peak;
+    int64_t warmup_steps;
+    int64_t total_steps;
+};
+
+/* The rate of step STEP, counted from 0. Steps behind the end get that of the last one. */
+double schedule_rate(const struct schedule *s, int64_t step);
+
+/* The linear scaling rule: LR is meant for BATCH images a step, the job takes GLOBAL_BATCH. A BATCH
+ * of 0 leaves LR as it is. */
+double schedule_scale(double lr, int64_t batch, int64_t global_batch);
+
+#endif

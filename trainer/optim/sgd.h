@@ -1,0 +1,21 @@
+/* SGD over slices of the store's arenas: kernels/sgd.h for each element, on the compute threads.
+ * Results do not depend on the number of threads. */
+#ifndef OPTIM_SGD_H
+#define OPTIM_SGD_H
+
+#include "kernels/sgd.h"
+
+#include <stddef.h>
+
+/* WEIGHT and MOMENTUM of COUNT elements go one step down GRADIENT. */
+void sgd_apply(const struct sgd_step *step, float *weight, float *momentum, const float *gradient,
+               size_t count);
+
+/* TO[i] += FROM[i]: gradients of micro-batches. */
+void sgd_accumulate(float *to, const float *from, size_t count);
+
+/* Sum of the squares, in double: the weight-decay term of the loss is half of it times the decay.
+ */
+double sgd_square_sum(const float *weight, size_t count);
+
+#endif

@@ -1,0 +1,72 @@
+# The trainer's rooms, from the bottom up. Arrows go one way; what a room may include is what it
+# USES. Only backend/cpu sees oneDNN, only backend/cuda and comm/nccl see CUDA, only comm/mpi sees
+# MPI, only data sees libjpeg.
+pkg_check_modules(turbojpeg IMPORTED_TARGET libturbojpeg)
+find_package(JPEG)
+find_package(PNG REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS C)
+set(RINGMASTER_MPI AUTO CACHE STRING "ranks over Open MPI: AUTO (when found), ON, OFF")
+if(NOT RINGMASTER_MPI STREQUAL "OFF")
+    find_package(MPI COMPONENTS C)
+    if(RINGMASTER_MPI STREQUAL "ON" AND NOT MPI_C_FOUND)
+        message(FATAL_ERROR "RINGMASTER_MPI=ON, but no MPI was found (libopenmpi-dev)")
+    endif()
+endif()
+
+room(kernels trainer/kernels USES common)
+# Headers alone, so what their bodies call has to be linked by whoever includes them.
+target_link_libraries(kernels INTERFACE m)
+room(backend trainer/backend USES common)
+room(graph trainer/graph USES common backend kernels)
+room(ref trainer/backend/ref USES common graph backend kernels LINKS m)
+include(${CMAKE_CURRENT_LIST_DIR}/backend/cpu/room.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/backend/cuda/room.cmake)
+room(comm trainer/comm USES common LINKS Threads::Threads)
+if(MPI_C_FOUND)
+    room(comm_mpi trainer/comm/mpi USES comm common LINKS MPI::MPI_C Threads::Threads)
+endif()
+if(RINGMASTER_HAVE_NCCL)
+    room(comm_nccl trainer/comm/nccl USES comm common LINKS ringmaster_nccl Threads::Threads)
+endif()
+room(models trainer/models USES common graph backend kernels)
+# The data room holds outlines, whose masks are eval's.
+room(eval trainer/eval USES common kernels LINKS OpenMP::OpenMP_C m)
+room(data trainer/data USES common kernels eval LINKS JPEG::JPEG PNG::PNG Threads::Threads m)
+room(optim trainer/optim USES common kernels LINKS OpenMP::OpenMP_C m)
+# Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
+target_compile_options(optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
+room(checkpoint trainer/checkpoint USES common)
+room(telemetry trainer/telemetry USES common LINKS m)
+room(app trainer/app
+    USES common graph backend kernels ref comm models data optim eval checkpoint telemetry
+    LINKS OpenMP::OpenMP_C Threads::Threads m
+    EXCLUDE main.c)
+if(TARGET cpu)
+    target_link_libraries(app PUBLIC cpu)
+endif()
+if(TARGET cuda)
+    target_link_libraries(app PUBLIC cuda)
+    target_compile_definitions(app PUBLIC RINGMASTER_HAVE_CUDA)
+endif()
+if(TARGET comm_nccl)
+    target_link_libraries(app PUBLIC comm_nccl)
+    target_compile_definitions(app PUBLIC RINGMASTER_HAVE_NCCL)
+endif()
+if(MPI_C_FOUND)
+    target_link_libraries(app PUBLIC comm_mpi)
+    target_compile_definitions(app PUBLIC RINGMASTER_HAVE_MPI)
+endif()
+
+# The meaning of every operator is exact: a*b+c is two roundings there.
+foreach(exact kernels ref eval)
+    get_target_property(type ${exact} TYPE)
+    if(NOT type STREQUAL "INTERFACE_LIBRARY")
+        target_compile_options(${exact} PRIVATE -ffp-contract=off)
+    endif()
+endforeach()
+
+if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
+    add_executable(ringtrain ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
+    target_link_libraries(ringtrain PRIVATE app ringmaster_flags)
+    install(TARGETS ringtrain)
+endif()

@@ -1,0 +1,26 @@
+/* The two metric lines of DESIGN's form, for scrapers (common/metric_line.h):
+ *
+ *     train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5
+ *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400 */
+#ifndef TELEMETRY_REPORT_LINE_H
+#define TELEMETRY_REPORT_LINE_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "telemetry/table.h"
+
+#include <stdint.h>
+
+struct eval_figures {
+    double epoch;
+    double top1; /* fractions */
+    double top5;
+    double loss;
+    int64_t images;
+};
+
+/* One line without its end. */
+int report_line_train(struct buf *out, const struct table_row *row, struct error *err);
+int report_line_eval(struct buf *out, const struct eval_figures *figures, struct error *err);
+
+#endif

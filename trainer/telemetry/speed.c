@@ -1,0 +1,18 @@
+#include "telemetry/speed.h"
+
+#include "common/clock.h"
+
+void speed_start(struct speed *speed, int64_t now) {
+    *speed = (struct speed){.since = now};
+}
+
+void speed_add(struct speed *speed, int64_t images) {
+    speed->images += images;
+}
+
+double speed_report(struct speed *speed, int64_t now) {
+    int64_t passed = now - speed->since;
+    double rate = passed > 0 ? (double)speed->images * CLOCK_SECOND / (double)passed : 0;
+    speed_start(speed, now);
+    return rate;
+}

@@ -1,0 +1,18 @@
+/* Images a second over the window since the last report: not an average over the run, so that a
+ * slow start does not hide in it. */
+#ifndef TELEMETRY_SPEED_H
+#define TELEMETRY_SPEED_H
+
+#include <stdint.h>
+
+struct speed {
+    int64_t since; /* clock_now() at the start of the window */
+    int64_t images;
+};
+
+void speed_start(struct speed *speed, int64_t now);
+void speed_add(struct speed *speed, int64_t images);
+/* The rate of the window up to NOW, 0 for an empty one; starts the next window. */
+double speed_report(struct speed *speed, int64_t now);
+
+#endif

@@ -1,0 +1,29 @@
+/* The table for people, in fixed columns:
+ *
+ *         Step  Epoch    Speed    Loss FinLoss        LR
+ *           20   1.25    812.5  2.3026  2.3526  0.100000
+ *
+ * Loss is the mean of the cross-entropy since the last row; FinLoss adds the weight-decay term of
+ * the parameters, which is what the optimizer goes down. Epoch counts with a fraction. */
+#ifndef TELEMETRY_TABLE_H
+#define TELEMETRY_TABLE_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stdint.h>
+
+struct table_row {
+    int64_t step;
+    double epoch;
+    double speed; /* images a second, all ranks */
+    double loss;
+    double final_loss;
+    double lr;
+};
+
+/* One line without its end. */
+int table_header(struct buf *out, struct error *err);
+int table_row(struct buf *out, const struct table_row *row, struct error *err);
+
+#endif
