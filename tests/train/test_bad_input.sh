@@ -61,7 +61,7 @@ refused 65 "diverged" --data "$data" --lr 1e6 --lr-batch 0 --steps 100 --validat
 # on_two A B: rank 0 on the data set A, rank 1 on B.
 on_two() {
     # shellcheck disable=SC2016,SC2086  # for the ranks' own shells; a list
-    timeout 60 mpirun --allow-run-as-root --oversubscribe -np 2 sh -c "$recorded" - "$work" sh -c '
+    timeout -k 10 60 mpirun --allow-run-as-root --oversubscribe -np 2 sh -c "$recorded" - "$work" sh -c '
         [ "$OMPI_COMM_WORLD_RANK" = 0 ] && SM_CHANNEL_TRAIN=$1 || SM_CHANNEL_TRAIN=$2
         shift 2
         export SM_CHANNEL_TRAIN

@@ -128,7 +128,8 @@ static int draw_labels(struct image *image, const struct coco_drawing *list, siz
 }
 
 int coco_draw(struct image *image, struct coco_drawing *list, size_t count, struct error *err) {
-    qsort(list, count, sizeof(*list), larger_first);
+    if (count > 0)
+        qsort(list, count, sizeof(*list), larger_first);
     for (size_t i = 0; i < count; i++)
         if (list[i].mask != NULL &&
             canvas_mask(image, list[i].mask, color_of(list[i].color), list[i].crowd, err) != 0)
