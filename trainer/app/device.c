@@ -50,8 +50,10 @@ static int open_cuda(struct backend **ret, const struct options *o, int local_ra
     struct cuda_options options = {
         .local_rank = local_rank,
         .share = o->comm == OPTION_COMM_MPI,
-        .tune = o->tune,
-        .plan_cache = o->plan_cache,
+        .tune = o->tune && !o->deterministic,
+        .tf32 = o->tf32,
+        .deterministic = o->deterministic,
+        .plan_cache = o->deterministic ? NULL : o->plan_cache,
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
         .growth_interval = o->dtype == OPTION_F16 ? (int)o->loss_scale_growth : 0,
     };

@@ -1,5 +1,8 @@
 #include "app/network.h"
 
+/* On a device pictures are padded to four channels: convolutions of three find slower kernels. */
+enum { DEVICE_STEM_CHANNELS = 4 };
+
 const double NETWORK_MEAN[3] = {0.485, 0.456, 0.406};
 const double NETWORK_STD[3] = {0.229, 0.224, 0.225};
 
@@ -24,6 +27,7 @@ static int pass_open(struct pass *pass, struct network *net, const struct networ
         .training = training,
         .zero_gamma = o->zero_gamma,
         .dtype = o->dtype,
+        .stem_channels = net->backend->table->device != NULL ? DEVICE_STEM_CHANNELS : 0,
         .label_smoothing = training ? o->label_smoothing : 0,
     };
     for (int c = 0; c < 3; c++) {

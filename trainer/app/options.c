@@ -87,6 +87,11 @@ static const struct flag FLAGS[] = {
     CHOICE("comm", comm, comms, "auto", T,
            "cuda: who sums gradients; mpi goes through host memory and lets ranks share a GPU"),
     BOOL("tune", tune, "true", T | E, "cuda: time cuDNN's kernels on the real buffers at start"),
+    BOOL(
+        "tf32", tf32, "true", T | E,
+        "cuda: in f32, products may round their inputs to 10 bits of mantissa, as tensor cores do"),
+    BOOL("deterministic", deterministic, "false", T | E,
+         "cuda: only kernels that give the same bits in every run, chosen without timing"),
     TEXT("plan-cache", plan_cache, NULL, T | E, "FILE",
          "cuda: keeps what tuning chose, for later runs"),
     REAL("loss-scale", loss_scale, "1024", 1, 65536, T, "X",

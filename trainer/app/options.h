@@ -66,6 +66,8 @@ struct options {
     int fusion; /* enum fusion */
     int comm;
     bool tune;
+    bool tf32;
+    bool deterministic;
     const char *plan_cache;
     double loss_scale;
     int64_t loss_scale_growth;

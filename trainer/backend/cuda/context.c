@@ -2,6 +2,7 @@
 
 #include "cuda/device.h"
 
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +61,16 @@ int cuda_channels(const struct tensor *tensor) {
 
 size_t cuda_rows(const struct tensor *tensor) {
     return (size_t)(tensor_count(tensor) / cuda_channels(tensor));
+}
+
+size_t cuda_workspace_bytes(size_t bytes) {
+    size_t whole = (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+    return whole == 0 ? 0 : whole + CUDA_WORKSPACE_ALIGNMENT - BACKEND_ALIGNMENT;
+}
+
+void *cuda_workspace(void *scratch) {
+    size_t past = (uintptr_t)scratch % CUDA_WORKSPACE_ALIGNMENT;
+    return past == 0 ? scratch : (char *)scratch + (CUDA_WORKSPACE_ALIGNMENT - past);
 }
 
 const struct cuda_rule *cuda_rule(enum op_kind kind) {

@@ -45,6 +45,12 @@ int cuda_step_check(const struct cuda_step *step, cudaError_t status, struct err
 
 const struct tensor *cuda_input(const struct graph *graph, const struct op *op, int slot);
 const struct tensor *cuda_output(const struct graph *graph, const struct op *op, int slot);
+/* What libraries work in has to lie at a multiple of this; arenas promise less (BACKEND_ALIGNMENT).
+ * Scratch that begins with such a workspace asks for cuda_workspace_bytes of it. */
+enum { CUDA_WORKSPACE_ALIGNMENT = 256 };
+size_t cuda_workspace_bytes(size_t bytes);
+void *cuda_workspace(void *scratch);
+
 /* Rows of a tensor seen as a matrix [rows, last dimension]. */
 size_t cuda_rows(const struct tensor *tensor);
 int cuda_channels(const struct tensor *tensor);

@@ -33,11 +33,38 @@ static void choice_free(struct conv_choice *choice) {
     free(choice);
 }
 
+/* Only precompiled plans: a network has hundreds of passes, and compiling takes up to a second a
+ * candidate. Every plain convolution has one (tests/plans), a fused one without falls back. */
+static int search(struct cuda *cuda, struct conv_choice *c, struct error *err) {
+    const struct cuda_options *o = &cuda->options;
+    struct dnn_plan_query query = {.device = &cuda->device,
+                                   .workspace_max = CONV_WORKSPACE_MAX,
+                                   .most = o->tune || o->plan_cache != NULL ? CONV_CANDIDATES : 1,
+                                   .precompiled = true,
+                                   .deterministic = o->deterministic,
+                                   .exact = c->type == DTYPE_F32 && !o->tf32};
+    if (dnn_graph_build(&c->graph, c->pattern, &c->conv, dnn_type(c->type), err) != 0 ||
+        dnn_plan_list_find(&c->plans, &c->graph, &query, err) != 0)
+        return -1;
+    for (int i = 0; i < c->plans.count; i++)
+        if (c->plans.plans[i].workspace > c->workspace)
+            c->workspace = c->plans.plans[i].workspace;
+    return 0;
+}
+
+/* A pass without plans is kept, too, so that its question is not asked again for each operator. */
+static int check_found(const struct conv_choice *c, struct error *err) {
+    if (c->plans.count > 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DEVICE, "cuDNN has no plan for %s in %s",
+                     dnn_pattern_name(c->pattern), dtype_name(c->type));
+}
+
 int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,
                     const struct dnn_conv *conv, struct conv_choice **ret, struct error *err) {
     *ret = find(cuda, pattern, type, conv);
     if (*ret != NULL)
-        return 0;
+        return check_found(*ret, err);
     struct conv_choice *c = calloc(1, sizeof(*c));
     if (c == NULL)
         return error_no_memory(err, "convolution plan");
@@ -45,25 +72,14 @@ int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type
     c->type = type;
     c->conv = *conv;
     c->chosen = -1;
-    struct dnn_plan_query query = {
-        .device = &cuda->device, .workspace_max = CONV_WORKSPACE_MAX, .most = CONV_CANDIDATES};
-    if (dnn_graph_build(&c->graph, pattern, conv, dnn_type(type), err) != 0 ||
-        dnn_plan_list_find(&c->plans, &c->graph, &query, err) != 0) {
+    if (search(cuda, c, err) != 0) {
         choice_free(c);
         return -1;
     }
-    if (c->plans.count == 0) {
-        choice_free(c);
-        return error_set(err, EXIT_CODE_DEVICE, "cuDNN has no plan for %s in %s",
-                         dnn_pattern_name(pattern), dtype_name(type));
-    }
-    for (int i = 0; i < c->plans.count; i++)
-        if (c->plans.plans[i].workspace > c->workspace)
-            c->workspace = c->plans.plans[i].workspace;
     c->next = cuda->choices;
     cuda->choices = c;
     *ret = c;
-    return 0;
+    return check_found(c, err);
 }
 
 void conv_choices_done(struct cuda *cuda) {
@@ -129,6 +145,8 @@ int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
             best_ms = ms;
         }
     }
+    /* What a plan that did not run left behind is not the next launch's error. */
+    (void)cudaGetLastError();
     if (best < 0)
         return error_wrap(err, "no plan for %s ran", dnn_pattern_name(choice->pattern));
     choice->chosen = best;

@@ -12,6 +12,8 @@ struct cuda_options {
     int local_rank;
     bool share;             /* ranks may share a GPU: more ranks than GPUs go round */
     bool tune;              /* time the candidate plans on the real buffers when binding */
+    bool tf32;              /* f32 products may round their inputs to TF32 */
+    bool deterministic;     /* the same bits in every run; excludes `tune` */
     const char *plan_cache; /* file of earlier choices, read and extended; NULL: none */
     float loss_scale;       /* of half-precision gradients; 1: none */
     int growth_interval;    /* steps after which a dynamic scale doubles; 0: static */

@@ -5,6 +5,16 @@ void dnn_pool_done(struct dnn_pool *pool) {
         (void)cudnnBackendDestroyDescriptor(pool->items[--pool->count]);
 }
 
+void dnn_pool_move(struct dnn_pool *from, struct dnn_pool *to, cudnnBackendDescriptor_t desc) {
+    int at = 0;
+    while (at < from->count && from->items[at] != desc)
+        at++;
+    if (at == from->count)
+        return;
+    from->items[at] = from->items[--from->count];
+    to->items[to->count++] = desc;
+}
+
 int dnn_error(cudnnStatus_t status, const char *what, struct error *err) {
     char detail[256] = "";
     cudnnGetLastErrorString(detail, sizeof(detail));

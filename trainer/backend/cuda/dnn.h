@@ -19,6 +19,8 @@ struct dnn_pool {
 };
 
 void dnn_pool_done(struct dnn_pool *pool);
+/* DESC of FROM is TO's from here on; TO must have room. */
+void dnn_pool_move(struct dnn_pool *from, struct dnn_pool *to, cudnnBackendDescriptor_t desc);
 
 /* A new descriptor of TYPE, owned by POOL. WHAT names it in errors. */
 int dnn_new(struct dnn_pool *pool, cudnnBackendDescriptorType_t type, const char *what,

@@ -14,6 +14,20 @@ void dnn_plan_list_done(struct dnn_plan_list *list) {
         plan_done(&list->plans[--list->count]);
 }
 
+/* Whether an engine with this note computes with less than f32 has. */
+static bool loses_bits(cudnnBackendNumericalNote_t note) {
+    switch (note) {
+    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+    case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
+    case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
+    case CUDNN_NUMERICAL_NOTE_FFT:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* Reads the engine behind PLAN's configuration: its index and what it says of itself. */
 static int describe(struct dnn_plan *plan, desc_t config, struct error *err) {
     enum { NOTES_MAX = 16 };
@@ -44,9 +58,10 @@ static int describe(struct dnn_plan *plan, desc_t config, struct error *err) {
         if (behaviour[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)
             plan->runtime_compiled = true;
     plan->deterministic = true;
-    for (int64_t i = 0; i < numericals && i < NOTES_MAX; i++)
-        if (numerical[i] == CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)
-            plan->deterministic = false;
+    for (int64_t i = 0; i < numericals && i < NOTES_MAX; i++) {
+        plan->deterministic &= numerical[i] != CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+        plan->rounds |= loses_bits(numerical[i]);
+    }
     return 0;
 }
 
@@ -90,6 +105,11 @@ static int ask(struct dnn_pool *pool, const struct dnn_graph *graph,
     return status == CUDNN_STATUS_SUCCESS ? 0 : dnn_error(status, "heuristics", err);
 }
 
+static bool wanted(const struct dnn_plan *plan, const struct dnn_plan_query *query) {
+    return !(query->precompiled && plan->runtime_compiled) &&
+           !(query->deterministic && !plan->deterministic) && !(query->exact && plan->rounds);
+}
+
 static int add_plans(struct dnn_plan_list *list, const struct dnn_graph *graph,
                      const struct dnn_plan_query *query, cudnnBackendHeurMode_t mode,
                      struct error *err) {
@@ -100,12 +120,14 @@ static int add_plans(struct dnn_plan_list *list, const struct dnn_graph *graph,
     for (int64_t i = 0; result == 0 && i < count && list->count < query->most; i++) {
         struct dnn_plan plan = {0};
         result = describe(&plan, configs[i], err);
-        if (result == 0 && finalize(&plan, configs[i], query->device, NULL) == 0 &&
+        bool serves = result == 0 && wanted(&plan, query);
+        if (serves && finalize(&plan, configs[i], query->device, NULL) == 0 &&
             plan.workspace <= query->workspace_max) {
+            dnn_pool_move(&pool, &plan.pool, configs[i]);
             list->plans[list->count++] = plan;
             continue;
         }
-        list->needs_driver += plan.runtime_compiled;
+        list->needs_driver += serves && plan.runtime_compiled;
         plan_done(&plan);
     }
     dnn_pool_done(&pool);

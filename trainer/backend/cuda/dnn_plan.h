@@ -15,6 +15,7 @@ struct dnn_plan {
     int64_t workspace; /* bytes */
     bool runtime_compiled;
     bool deterministic;
+    bool rounds; /* f32 loses bits on the way: TF32, Winograd and the like */
 };
 
 struct dnn_plan_list {
@@ -27,6 +28,9 @@ struct dnn_plan_query {
     const struct dnn_device *device;
     int64_t workspace_max; /* plans that want more are left out */
     int most;              /* stop after this many; at most DNN_PLANS_MAX */
+    bool precompiled;      /* leave out what has to be compiled first, up to a second a plan */
+    bool deterministic;    /* leave out what may give other bits in another run */
+    bool exact;            /* leave out what rounds f32 */
 };
 
 /* Fills LIST in the heuristics' order (mode A, then the fallback list). No plan is not an error:

@@ -1,5 +1,7 @@
 #include "cuda/matmul.h"
 
+#include "backend/backend.h"
+
 static cudaDataType_t type_of(enum dtype type) {
     switch (type) {
     case DTYPE_F16:
@@ -43,7 +45,7 @@ static int describe(struct matmul *m, const struct matmul_shape *s, struct error
     cublasOperation_t first = s->transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasOperation_t second = s->transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N;
     cublasComputeType_t compute =
-        s->type == DTYPE_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+        s->type == DTYPE_F32 && s->tf32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
     if (check(cublasLtMatmulDescCreate(&m->operation, compute, CUDA_R_32F), "operation", err) != 0)
         return -1;
     cublasStatus_t status = cublasLtMatmulDescSetAttribute(
@@ -70,15 +72,28 @@ static int describe(struct matmul *m, const struct matmul_shape *s, struct error
     return check(status, "operation", err);
 }
 
+/* The library takes addresses for multiples of 256 unless it is told. */
+static cublasStatus_t prefer(cublasLtMatmulPreference_t preference) {
+    static const cublasLtMatmulPreferenceAttributes_t operands[] = {
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
+    size_t workspace = MATMUL_WORKSPACE;
+    uint32_t alignment = BACKEND_ALIGNMENT;
+    cublasStatus_t status = cublasLtMatmulPreferenceSetAttribute(
+        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
+    for (size_t i = 0; i < 4 && status == CUBLAS_STATUS_SUCCESS; i++)
+        status = cublasLtMatmulPreferenceSetAttribute(preference, operands[i], &alignment,
+                                                      sizeof(alignment));
+    return status;
+}
+
 static int choose(struct matmul *m, cublasLtHandle_t handle, struct error *err) {
     cublasLtMatmulPreference_t preference = NULL;
     if (check(cublasLtMatmulPreferenceCreate(&preference), "preference", err) != 0)
         return -1;
-    size_t workspace = MATMUL_WORKSPACE;
     cublasLtMatmulHeuristicResult_t result;
     int found = 0;
-    cublasStatus_t status = cublasLtMatmulPreferenceSetAttribute(
-        preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
+    cublasStatus_t status = prefer(preference);
     if (status == CUBLAS_STATUS_SUCCESS)
         status = cublasLtMatmulAlgoGetHeuristic(handle, m->operation, m->b, m->a, m->d, m->d,
                                                 preference, 1, &result, &found);

@@ -1,5 +1,6 @@
-/* One matrix product by cuBLASLt, chosen once, run many times. Matrices are row-major here; the
- * library's column-major view of them is this file's business alone. */
+/* One matrix product by cuBLASLt, chosen once, run many times. Matrices are row-major here, at
+ * addresses aligned to BACKEND_ALIGNMENT; the library's column-major view of them is this file's
+ * business alone. */
 #ifndef CUDA_MATMUL_H
 #define CUDA_MATMUL_H
 
@@ -17,6 +18,7 @@ struct matmul_shape {
     int rows, columns, inner;
     bool transpose_a, transpose_b;
     enum dtype type;   /* of A and B */
+    bool tf32;         /* f32 may be rounded to TF32 */
     enum dtype d_type; /* of D */
     const float *bias; /* device memory, or NULL */
 };

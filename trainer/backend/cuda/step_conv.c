@@ -30,10 +30,6 @@ static size_t packed_bytes(const struct graph *graph, const struct tensor *w,
     return cuda_rows(w) * (size_t)conv->in_channels * dtype_size(graph->dtype);
 }
 
-static size_t aligned(size_t bytes) {
-    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
-}
-
 static bool is_weight_gradient(const struct conv_form *form) {
     return form->pattern == DNN_GRAD_WEIGHT || form->pattern == DNN_NORM_GRAD_WEIGHT;
 }
@@ -46,7 +42,7 @@ static int query_conv(struct cuda *cuda, const struct graph *graph, const struct
     struct conv_choice *choice = NULL;
     if (conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, err) != 0)
         return error_wrap(err, "%s", op->name);
-    needs->scratch = aligned((size_t)choice->workspace);
+    needs->scratch = cuda_workspace_bytes((size_t)choice->workspace);
     if (is_weight_gradient(form))
         needs->scratch += packed_bytes(graph, w, &conv);
     else
@@ -88,7 +84,7 @@ static void fill_operands(struct conv_operands *o, const struct conv_form *form,
                           const struct dnn_conv *conv, const struct backend_site *site,
                           void *weights) {
     o->count = 0;
-    o->workspace = site->scratch;
+    o->workspace = cuda_workspace(site->scratch);
     for (const struct conv_row *row = form->rows; row->uid != 0; row++) {
         char *address = row->output ? site->outputs[row->slot] : site->inputs[row->slot];
         if (row->uid == DNN_UID_W)
@@ -123,8 +119,9 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
     s->arena = gradient ? site->outputs[0] : site->inputs[1];
     s->packed = s->arena;
     if (needs_packing(graph, w, &conv))
-        s->packed =
-            gradient ? (char *)site->scratch + aligned((size_t)choice->workspace) : site->packed;
+        s->packed = gradient
+                        ? (char *)site->scratch + cuda_workspace_bytes((size_t)choice->workspace)
+                        : site->packed;
     struct conv_operands operands;
     fill_operands(&operands, form, &conv, site, s->packed);
     if (conv_choice_settle(cuda, choice, &operands, err) != 0 ||

@@ -27,7 +27,7 @@ static int query_linear(struct cuda *cuda, const struct graph *graph, const stru
                         struct backend_needs *needs, struct error *err) {
     (void)cuda;
     (void)err;
-    needs->scratch = MATMUL_WORKSPACE;
+    needs->scratch = cuda_workspace_bytes(MATMUL_WORKSPACE);
     if (op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32)
         needs->packed = (size_t)tensor_count(weights_of(graph, op)) * dtype_size(graph->dtype);
     return 0;
@@ -70,7 +70,7 @@ static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph
         return NULL;
     const struct tensor *w = weights_of(graph, op);
     s->step.done = linear_done;
-    s->workspace = site->scratch;
+    s->workspace = cuda_workspace(site->scratch);
     s->outputs = (size_t)w->shape.dim[0];
     s->inputs = (int)w->shape.dim[1];
     s->batch = (int)cuda_input(graph, op, 0)->shape.dim[0];
@@ -97,6 +97,7 @@ static int bind_linear(struct cuda *cuda, const struct graph *graph, const struc
         .inner = forward ? s->inputs : (int)s->outputs,
         .transpose_b = forward,
         .type = graph->dtype,
+        .tf32 = cuda->options.tf32,
         .d_type = forward ? DTYPE_F32 : graph->dtype,
         .bias = forward ? site->inputs[2] : NULL,
     };
@@ -128,6 +129,7 @@ static int bind_grad_weight(struct cuda *cuda, const struct graph *graph, const 
         .inner = s->batch,
         .transpose_a = true,
         .type = graph->dtype,
+        .tf32 = cuda->options.tf32,
         .d_type = DTYPE_F32,
     };
     if (matmul_init(&s->product, cuda->lt, &shape, err) != 0)
