@@ -49,8 +49,8 @@ if [ "$preset" = tsan ]; then
     export OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1
 fi
 if [ "$preset" = cuda ] && [ "$what" = unit ]; then
-    chosen=cuda
-    targets="ringtrain $(cmake --build "$build" --target help | grep -oE '(unit|ops|plans)_cuda_[a-z0-9_]+$')"
+    chosen='cuda|nccl'
+    targets="ringtrain $(cmake --build "$build" --target help | grep -oE '(unit|ops|plans)_(cuda|comm_nccl)_[a-z0-9_]+$')"
 fi
 echo "building $preset"
 # shellcheck disable=SC2086  # a list

@@ -1,10 +1,18 @@
 # What can be said of the CUDA backend without a GPU.
 room_tests(cuda unit/cuda unit)
-room_tests(cuda plans plans USES models)
-foreach(target unit_cuda_dnn_plan plans_cuda_resnet)
-    target_compile_definitions(${target} PRIVATE
-        RINGMASTER_CUDA_DEVICES="${CMAKE_SOURCE_DIR}/trainer/backend/cuda/devices")
-endforeach()
+if(RINGMASTER_HAVE_CUDNN)
+    room_tests(cuda unit/dnn unit)
+    room_tests(cuda plans plans USES models)
+    foreach(target unit_cuda_dnn_plan plans_cuda_resnet)
+        target_compile_definitions(${target} PRIVATE
+            RINGMASTER_CUDA_DEVICES="${CMAKE_SOURCE_DIR}/trainer/backend/cuda/devices")
+    endforeach()
+endif()
+
+if(RINGMASTER_HAVE_NCCL)
+    room_tests(comm_nccl unit/nccl unit)
+    target_link_libraries(unit_comm_nccl_guard PRIVATE ringmaster_nccl)
+endif()
 
 # The kernels, compiled for the host, under the real steps: they are linked in front of the room's
 # own, which then stay out.

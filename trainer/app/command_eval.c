@@ -63,7 +63,7 @@ static int open_network(struct scoring *s, struct comm *comm, struct error *err)
     if (!resnet_known(n.model))
         return error_set(err, EXIT_CODE_DATA, "%s/config.json: model '%.64s' is none of %s",
                          s->inputs.model, n.model, resnet_names());
-    if (device_open(&s->backend, o, s->threads.compute, 0, err) != 0)
+    if (device_open(&s->backend, o, s->threads.compute, comm, false, err) != 0)
         return -1;
     return network_open(&s->net, s->backend, &n, false, err);
 }

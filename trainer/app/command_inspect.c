@@ -32,7 +32,9 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
         .std = NETWORK_STD,
     };
     cleanup_backend struct backend *backend = NULL;
-    if (device_open(&backend, &o, threads, 0, err) != 0)
+    cleanup_comm struct comm *alone = NULL;
+    if (comm_self_open(&alone, err) != 0 ||
+        device_open(&backend, &o, threads, alone, false, err) != 0)
         return -1;
     struct network net;
     cleanup_buf struct buf text = {0};

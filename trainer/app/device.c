@@ -44,12 +44,25 @@ static bool has_cpu(void) {
 #endif
 }
 
-static int open_cuda(struct backend **ret, const struct options *o, int local_rank,
-                     struct error *err) {
+#ifdef RINGMASTER_HAVE_CUDA
+/* Whether gradients go over NCCL: several ranks, and nothing speaks against it. */
+static bool sums_by_nccl(const struct options *o, const struct comm *comm) {
+#ifdef RINGMASTER_HAVE_NCCL
+    return o->comm != OPTION_COMM_MPI && comm_size(comm) > 1;
+#else
+    (void)o, (void)comm;
+    return false;
+#endif
+}
+#endif
+
+static int open_cuda(struct backend **ret, const struct options *o, const struct comm *comm,
+                     bool sums, struct error *err) {
 #ifdef RINGMASTER_HAVE_CUDA
     struct cuda_options options = {
-        .local_rank = local_rank,
-        .share = o->comm == OPTION_COMM_MPI,
+        .local_rank = comm_local_rank(comm),
+        .local_ranks = comm_local_size(comm),
+        .share = !sums || !sums_by_nccl(o, comm),
         .tune = o->tune && !o->deterministic,
         .tf32 = o->tf32,
         .deterministic = o->deterministic,
@@ -57,18 +70,22 @@ static int open_cuda(struct backend **ret, const struct options *o, int local_ra
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
         .growth_interval = o->dtype == OPTION_F16 ? (int)o->loss_scale_growth : 0,
     };
+#ifdef RINGMASTER_HAVE_NCCL
+    if (sums && sums_by_nccl(o, comm))
+        options.summed = (struct backend_memory){comm_nccl_alloc, comm_nccl_free};
+#endif
     return cuda_open(ret, &options, err);
 #else
-    (void)ret, (void)o, (void)local_rank;
+    (void)ret, (void)o, (void)comm, (void)sums;
     return error_set(err, EXIT_CODE_DEVICE,
                      "this build has no backend cuda (it was made without RINGMASTER_CUDA)");
 #endif
 }
 
-int device_open(struct backend **ret, const struct options *o, int threads, int local_rank,
-                struct error *err) {
+int device_open(struct backend **ret, const struct options *o, int threads, struct comm *comm,
+                bool sums, struct error *err) {
     if (o->backend == OPTION_BACKEND_CUDA)
-        return open_cuda(ret, o, local_rank, err);
+        return open_cuda(ret, o, comm, sums, err);
     if (o->dtype == OPTION_F16)
         return error_set(err, EXIT_CODE_USAGE, "--dtype f16 needs --backend cuda");
     if (o->backend == OPTION_BACKEND_REF || (o->backend == OPTION_BACKEND_AUTO && !has_cpu()))
@@ -76,15 +93,17 @@ int device_open(struct backend **ret, const struct options *o, int threads, int 
     return open_cpu(ret, threads, err);
 }
 
-int device_sum_open(struct device_sum **ret, int choice, struct comm *comm, struct backend *backend,
-                    struct error *err) {
+int device_sum_open(struct device_sum **ret, const struct options *o, struct comm *comm,
+                    struct backend *backend, void *memory, size_t bytes, struct error *err) {
     *ret = NULL;
+    if (backend->table->device == NULL)
+        return 0;
 #ifdef RINGMASTER_HAVE_NCCL
-    if (choice != OPTION_COMM_MPI && backend->table->device->queue != NULL)
-        return comm_nccl_open(ret, comm, backend->table->device->queue(backend), err);
+    if (sums_by_nccl(o, comm))
+        return comm_nccl_open(ret, comm, memory, bytes, err);
 #else
-    (void)comm, (void)backend;
-    if (choice == OPTION_COMM_NCCL)
+    (void)comm, (void)memory, (void)bytes;
+    if (o->comm == OPTION_COMM_NCCL)
         return error_set(err, EXIT_CODE_DEVICE, "--comm nccl: this build has no NCCL");
 #endif
     return 0;
@@ -103,7 +122,7 @@ void device_print(FILE *out) {
     fprintf(out, "backend cuda: not in this build\n");
 #endif
 #ifdef RINGMASTER_HAVE_NCCL
-    fprintf(out, "sums between GPUs: %s\n", comm_nccl_library());
+    fprintf(out, "sums between GPUs: %s\n", comm_nccl_text());
 #else
     fprintf(out, "sums between GPUs: through host memory (no NCCL in this build)\n");
 #endif

@@ -14,15 +14,17 @@
 /* The type of activations that CHOICE (enum option_dtype) names. */
 enum dtype device_dtype(int choice);
 
-/* Opens the backend that O asks for, with THREADS compute threads, for the rank LOCAL_RANK of this
- * host. What this build or host lacks is EXIT_CODE_DEVICE. */
-int device_open(struct backend **ret, const struct options *o, int threads, int local_rank,
-                struct error *err);
+/* Opens the backend that O asks for, with THREADS compute threads, for this rank of COMM. What this
+ * build or host lacks is EXIT_CODE_DEVICE. SUMS: the ranks will sum gradients, each on a GPU of its
+ * own if over NCCL; else they may share. */
+int device_open(struct backend **ret, const struct options *o, int threads, struct comm *comm,
+                bool sums, struct error *err);
 
-/* Sums over the ranks of COMM from device to device, where BACKEND's device and this build can and
- * CHOICE (enum option_comm) allows it; else *RET is NULL. */
-int device_sum_open(struct device_sum **ret, int choice, struct comm *comm, struct backend *backend,
-                    struct error *err);
+/* Sums over the ranks of COMM from device to device, of what lies in the BYTES of MEMORY
+ * (backend_device.alloc_summed), where BACKEND's device, this build and O allow it; else *RET is
+ * NULL, as for a single rank. */
+int device_sum_open(struct device_sum **ret, const struct options *o, struct comm *comm,
+                    struct backend *backend, void *memory, size_t bytes, struct error *err);
 
 /* "backend ref, cpu (oneDNN 3.2.0, avx512_core_amx)": a line for each, for `ringtrain version`. */
 void device_print(FILE *out);

@@ -1,8 +1,8 @@
 #include "app/device_stepper.h"
 
-#include "app/device.h"
 #include "app/stop.h"
 #include "comm/device_sum.h"
+#include "common/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +23,7 @@ struct device_stepper {
     unsigned char *decays; /* device memory */
     size_t decay_count;
     float *sum; /* device memory: gradients of the micro-batches so far; NULL with one */
-    struct device_sum *sums; /* owned; NULL for one rank, and where sums go through host memory */
+    struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
     float *host_gradients;   /* for those; else NULL */
     void *recording;
     int steps; /* taken so far; the first runs unrecorded, so that libraries can warm up */
@@ -36,6 +36,10 @@ static float *gradients(const struct device_stepper *d) {
 
 static size_t gradient_count(const struct device_stepper *d) {
     return d->s->net->store.count[STORE_GRADIENTS];
+}
+
+static void *queue(const struct device_stepper *d) {
+    return d->ops->queue != NULL ? d->ops->queue(d->backend) : NULL;
 }
 
 static int open_decays(struct device_stepper *d, struct error *err) {
@@ -75,11 +79,8 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
         if (d->sum == NULL)
             return -1;
     }
-    if (comm_size(stepper->comm) == 1)
-        return 0;
-    if (device_sum_open(&d->sums, stepper->sums, stepper->comm, d->backend, err) != 0)
-        return -1;
-    if (d->sums == NULL) {
+    d->sums = stepper->device_sum;
+    if (d->sums == NULL && comm_size(stepper->comm) > 1) {
         d->host_gradients = d->ops->host_alloc(d->backend, bytes, err);
         if (d->host_gradients == NULL)
             return -1;
@@ -92,7 +93,6 @@ void device_stepper_close(struct device_stepper *d) {
         return;
     if (d->recording != NULL)
         d->ops->forget(d->backend, d->recording);
-    device_sum_close(d->sums);
     if (d->sum != NULL)
         d->backend->table->free(d->backend, d->sum, gradient_count(d) * sizeof(float));
     if (d->decays != NULL)
@@ -133,7 +133,7 @@ static int on_bucket(void *user, int index, struct error *err) {
     if (d->sum != NULL &&
         d->ops->add(d->backend, slice, d->sum + bucket->first, bucket->count, err) != 0)
         return -1;
-    return d->sums == NULL ? 0 : device_sum_start(d->sums, slice, bucket->count, err);
+    return d->sums == NULL ? 0 : device_sum_start(d->sums, queue(d), slice, bucket->count, err);
 }
 
 static int run_program(struct device_stepper *d, struct error *err) {
@@ -158,7 +158,7 @@ static int enqueue_step(struct device_stepper *d, struct error *err) {
     if (run_program(d, err) != 0)
         return -1;
     if ((d->host_gradients != NULL && sum_on_host(d, err) != 0) ||
-        (d->sums != NULL && device_sum_join(d->sums, err) != 0))
+        (d->sums != NULL && device_sum_join(d->sums, queue(d), err) != 0))
         return error_wrap(err, "summing gradients");
     float *flags = gradients(d) + store->flags;
     struct backend_sgd update = {.weights = store->arena[STORE_PARAMETERS],
@@ -210,13 +210,21 @@ static int clear_sum(struct device_stepper *d, struct error *err) {
     return d->ops->clear(d->backend, d->sum, gradient_count(d) * sizeof(float), err);
 }
 
+/* Where the sums went wrong, what the queue says of it is the lesser news. */
+static int wait_for_step(struct device_stepper *d, struct error *err) {
+    if (d->sums == NULL)
+        return d->backend->table->sync(d->backend, err);
+    device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
+    int result = d->backend->table->sync(d->backend, err);
+    return device_sum_check(d->sums, err) != 0 ? -1 : result;
+}
+
 int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
     d->mail->flags_in[FLAG_STOP] = stop_requested() ? 1 : 0;
     d->mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
     d->void_step = false;
     if (d->ops->set_sgd(d->backend, &d->s->sgd, err) != 0 || launch(d, err) != 0 ||
-        clear_sum(d, err) != 0 || d->backend->table->sync(d->backend, err) != 0 ||
-        (d->sums != NULL && device_sum_check(d->sums, err) != 0))
+        clear_sum(d, err) != 0 || wait_for_step(d, err) != 0)
         return -1;
     /* The flags of micro-batches before the last one are zero. */
     memset(d->mail->flags_in, 0, sizeof(d->mail->flags_in));

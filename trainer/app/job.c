@@ -110,8 +110,11 @@ static int open_network(struct job *job, struct error *err) {
         .mean = NETWORK_MEAN,
         .std = NETWORK_STD,
     };
-    if (device_open(&job->backend, o, job->threads.compute, comm_local_rank(job->comm), err) != 0 ||
-        network_open(&job->net, job->backend, &n, true, err) != 0)
+    if (device_open(&job->backend, o, job->threads.compute, job->comm, true, err) != 0 ||
+        network_open(&job->net, job->backend, &n, true, err) != 0 ||
+        device_sum_open(&job->sums, o, job->comm, job->backend,
+                        job->net.store.arena[STORE_GRADIENTS],
+                        job->net.store.count[STORE_GRADIENTS] * sizeof(float), err) != 0)
         return -1;
     struct stepper_options step = {
         .accumulate = (int)o->accumulate,
@@ -119,7 +122,7 @@ static int open_network(struct job *job, struct error *err) {
                 .weight_decay = (float)o->weight_decay,
                 .nesterov = o->nesterov},
         .decay_all = o->decay_all,
-        .sums = o->comm,
+        .device_sum = job->sums,
     };
     return stepper_open(&job->stepper, &job->net, job->comm, &step, err);
 }
@@ -173,12 +176,24 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
 
 void job_done(struct job *job) {
     report_done(&job->report);
-    stepper_done(&job->stepper);
-    network_done(&job->net);
-    backend_close(job->backend);
+    /* Sums first: whatever frees device memory waits for them. Where the device does not let go,
+     * all of it stays until the process ends. */
+    if (device_sum_close(job->sums) == 0) {
+        stepper_done(&job->stepper);
+        network_done(&job->net);
+        backend_close(job->backend);
+    }
     dataset_done(&job->validation);
     dataset_done(&job->training);
     progress_done(&job->progress);
+}
+
+int job_leave(struct job *job, struct error *err) {
+    /* Nobody leaves while rank 0 still writes: the launcher would end it. */
+    if (comm_barrier(job->comm, err) != 0)
+        return -1;
+    stepper_done(&job->stepper);
+    return device_sum_finish(job->sums, err);
 }
 
 double job_epoch(const struct job *job) {

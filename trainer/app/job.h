@@ -34,6 +34,7 @@ struct job {
     struct sampler sampler;
     struct augment augment;
     struct network net;
+    struct device_sum *sums; /* between devices; NULL for one rank, and where the host sums */
     struct stepper stepper;
     struct schedule schedule;
     int64_t steps_per_epoch;
@@ -45,6 +46,8 @@ struct job {
 /* COMM is the caller's, so that it can tell the others when this fails. */
 int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err);
 void job_done(struct job *job);
+/* All ranks together, at the end of a run that went well: after it the job can only be closed. */
+int job_leave(struct job *job, struct error *err);
 
 /* Epochs done, with a fraction. */
 double job_epoch(const struct job *job);

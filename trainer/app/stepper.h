@@ -25,14 +25,15 @@
 enum stepper_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES };
 
 struct device_stepper; /* device_stepper.h */
+struct device_sum;
 
 struct stepper {
     struct network *net;
     struct comm *comm;
     int accumulate;
-    struct sgd_step sgd; /* rate and scale are set in each step */
-    bool decay_all;      /* else only weights of two and more dimensions */
-    int sums;            /* enum option_comm: who sums gradients on a device */
+    struct sgd_step sgd;           /* rate and scale are set in each step */
+    bool decay_all;                /* else only weights of two and more dimensions */
+    struct device_sum *device_sum; /* borrowed; NULL: one rank, or through host memory */
 
     float *sum; /* owned; gradients of the micro-batches so far, NULL with one micro-batch */
     float loss; /* of this rank's micro-batches so far: sum over samples */
@@ -54,7 +55,7 @@ struct stepper_options {
     int accumulate;
     struct sgd_step sgd;
     bool decay_all;
-    int sums; /* enum option_comm */
+    struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL where the host sums */
 };
 /* NET must have its training pass. */
 int stepper_open(struct stepper *s, struct network *net, struct comm *comm,

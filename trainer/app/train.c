@@ -177,8 +177,7 @@ int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, 
     if (stopped) {
         if (job.first)
             log_info("stopped as asked after step %" PRId64, job.state.step);
-        /* Nobody leaves while rank 0 still writes: the launcher would end it. */
-        return comm_barrier(comm, err);
+        return job_leave(&job, err);
     }
     if (save_model(&job, err) != 0)
         return -1;
@@ -187,5 +186,5 @@ int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, 
         return -1;
     if (cut_short && job.first)
         log_info("training is complete; asked to stop during its last evaluation");
-    return comm_barrier(comm, err);
+    return job_leave(&job, err);
 }

@@ -67,6 +67,13 @@ struct backend_sgd {
     size_t count;
 };
 
+/* Where device memory comes from, for those who have their own kind (comm/device_sum.h). What ALLOC
+ * gives need not be cleared; NULL on failure. */
+struct backend_memory {
+    void *(*alloc)(size_t bytes, struct error *err);
+    void (*free)(void *memory);
+};
+
 /* What a device with memory and a queue of its own brings, so that a whole step needs no host:
  * everything here is enqueued and runs in order with the bound steps. */
 struct backend_device {
@@ -79,6 +86,11 @@ struct backend_device {
     int (*record_end)(struct backend *backend, void **ret_recording, struct error *err);
     int (*replay)(struct backend *backend, void *recording, struct error *err);
     void (*forget)(struct backend *backend, void *recording);
+
+    /* Device memory as of the backend's alloc, for what is summed over ranks. May be NULL: alloc
+     * serves for that, too. */
+    void *(*alloc_summed)(struct backend *backend, size_t bytes, struct error *err);
+    void (*free_summed)(struct backend *backend, void *memory, size_t bytes);
 
     /* Host memory that the device reads and writes by itself, zeroed; NULL on failure. */
     void *(*host_alloc)(struct backend *backend, size_t bytes, struct error *err);

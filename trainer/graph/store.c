@@ -12,11 +12,34 @@ static size_t arena_bytes(const struct store *store, enum store_arena arena) {
     return store->count[arena] * dtype_size(store->dtype);
 }
 
+/* Gradients are summed over ranks: a device may have memory for that. */
+static const struct backend_device *summing_device(const struct store *store,
+                                                   enum store_arena arena) {
+    const struct backend_device *device = store->backend->table->device;
+    bool summed = arena == STORE_GRADIENTS && device != NULL && device->alloc_summed != NULL;
+    return summed ? device : NULL;
+}
+
+static void *arena_alloc(struct store *store, enum store_arena arena, struct error *err) {
+    const struct backend_device *device = summing_device(store, arena);
+    size_t bytes = arena_bytes(store, arena);
+    return device != NULL ? device->alloc_summed(store->backend, bytes, err)
+                          : store->backend->table->alloc(store->backend, bytes, err);
+}
+
+static void arena_free(struct store *store, enum store_arena arena) {
+    const struct backend_device *device = summing_device(store, arena);
+    size_t bytes = arena_bytes(store, arena);
+    if (device != NULL)
+        device->free_summed(store->backend, store->arena[arena], bytes);
+    else
+        store->backend->table->free(store->backend, store->arena[arena], bytes);
+}
+
 void store_done(struct store *store) {
     for (int i = 0; i < STORE_ARENAS; i++) {
         if (store->arena[i] != NULL)
-            store->backend->table->free(store->backend, store->arena[i],
-                                        arena_bytes(store, (enum store_arena)i));
+            arena_free(store, (enum store_arena)i);
         free(store->mirror[i]);
     }
     free(store->slots);
@@ -80,8 +103,7 @@ int store_init(struct store *store, struct backend *backend, const struct graph 
     for (int i = 0; i < STORE_ARENAS; i++) {
         if (store->count[i] == 0)
             continue;
-        store->arena[i] =
-            backend->table->alloc(backend, arena_bytes(store, (enum store_arena)i), err);
+        store->arena[i] = arena_alloc(store, (enum store_arena)i, err);
         if (store->arena[i] == NULL)
             return error_wrap(err, "parameters");
     }

@@ -3,22 +3,14 @@
 #
 # The loops (loop_*.c) are compiled once for each instruction set below and chosen when the program
 # starts, so that a build never depends on the machine that made it.
-set(RINGMASTER_ONEDNN AUTO CACHE STRING "the CPU backend on oneDNN 3: AUTO, ON or OFF")
-set_property(CACHE RINGMASTER_ONEDNN PROPERTY STRINGS AUTO ON OFF)
-
-set(RINGMASTER_HAVE_CPU OFF)
-if(NOT RINGMASTER_ONEDNN STREQUAL "OFF")
+part(ONEDNN AUTO "the CPU backend on oneDNN 3")
+if(RINGMASTER_ONEDNN)
     find_package(OneDNN 3.0)
-    if(OneDNN_FOUND AND OpenMP_C_FOUND)
-        set(RINGMASTER_HAVE_CPU ON)
-    elseif(RINGMASTER_ONEDNN STREQUAL "ON")
-        message(FATAL_ERROR "RINGMASTER_ONEDNN=ON needs oneDNN 3 (sh docker/fetch_onednn.sh, or "
-            "-DONEDNN_ROOT=PREFIX) and OpenMP")
-    endif()
 endif()
+part_settle(ONEDNN "${OneDNN_FOUND}"
+    "oneDNN 3: sh docker/fetch_onednn.sh fetches it, -DONEDNN_ROOT=PREFIX names it")
+set(RINGMASTER_HAVE_CPU ${RINGMASTER_HAVE_ONEDNN})
 if(NOT RINGMASTER_HAVE_CPU)
-    message(STATUS "No backend `cpu`: oneDNN 3 was not found or not wanted "
-        "(sh docker/fetch_onednn.sh fetches it; -DONEDNN_ROOT=PREFIX names it)")
     return()
 endif()
 

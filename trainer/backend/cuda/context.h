@@ -4,14 +4,12 @@
 
 #include "backend/backend.h"
 #include "cuda/cuda.h"
-#include "cuda/dnn_plan.h"
 #include "cuda/launch.h"
 #include "graph/graph.h"
 
 #include <cublasLt.h>
-#include <cudnn.h>
 
-struct conv_choice; /* conv_plan.h */
+struct convs; /* convs.h */
 
 struct cuda {
     struct backend base;
@@ -19,11 +17,9 @@ struct cuda {
     int ordinal;
     int multiprocessors;
     cudaStream_t stream;
-    cudnnHandle_t dnn;
     cublasLtHandle_t lt;
-    struct dnn_device device;
-    struct conv_choice *choices; /* list; one for each distinct convolution pass */
-    struct control *control;     /* device memory */
+    struct convs *convs;     /* NULL without cuDNN */
+    struct control *control; /* device memory */
     char description[256];
 };
 

@@ -18,9 +18,9 @@ static cudnnDataType_t dnn_type(enum dtype type) {
     }
 }
 
-static struct conv_choice *find(const struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,
-                                const struct dnn_conv *conv) {
-    struct conv_choice *c = cuda->choices;
+static struct conv_choice *find(const struct convs *convs, enum dnn_pattern pattern,
+                                enum dtype type, const struct dnn_conv *conv) {
+    struct conv_choice *c = convs->choices;
     while (c != NULL &&
            (c->pattern != pattern || c->type != type || memcmp(&c->conv, conv, sizeof(*conv)) != 0))
         c = c->next;
@@ -37,7 +37,7 @@ static void choice_free(struct conv_choice *choice) {
  * candidate. Every plain convolution has one (tests/plans), a fused one without falls back. */
 static int search(struct cuda *cuda, struct conv_choice *c, struct error *err) {
     const struct cuda_options *o = &cuda->options;
-    struct dnn_plan_query query = {.device = &cuda->device,
+    struct dnn_plan_query query = {.device = &cuda->convs->device,
                                    .workspace_max = CONV_WORKSPACE_MAX,
                                    .most = o->tune || o->plan_cache != NULL ? CONV_CANDIDATES : 1,
                                    .precompiled = true,
@@ -62,7 +62,7 @@ static int check_found(const struct conv_choice *c, struct error *err) {
 
 int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,
                     const struct dnn_conv *conv, struct conv_choice **ret, struct error *err) {
-    *ret = find(cuda, pattern, type, conv);
+    *ret = find(cuda->convs, pattern, type, conv);
     if (*ret != NULL)
         return check_found(*ret, err);
     struct conv_choice *c = calloc(1, sizeof(*c));
@@ -76,17 +76,17 @@ int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type
         choice_free(c);
         return -1;
     }
-    c->next = cuda->choices;
-    cuda->choices = c;
+    c->next = cuda->convs->choices;
+    cuda->convs->choices = c;
     *ret = c;
     return check_found(c, err);
 }
 
-void conv_choices_done(struct cuda *cuda) {
-    while (cuda->choices != NULL) {
-        struct conv_choice *next = cuda->choices->next;
-        choice_free(cuda->choices);
-        cuda->choices = next;
+void conv_choices_done(struct convs *convs) {
+    while (convs->choices != NULL) {
+        struct conv_choice *next = convs->choices->next;
+        choice_free(convs->choices);
+        convs->choices = next;
     }
 }
 
@@ -104,7 +104,7 @@ static int time_plan(struct cuda *cuda, const struct dnn_plan *plan,
     for (int i = 0; result == 0 && i < WARM_UP + TIMED; i++) {
         if (i == WARM_UP)
             (void)cudaEventRecord(begin, cuda->stream);
-        result = dnn_pack_run(&pack, cuda->dnn, plan, err);
+        result = dnn_pack_run(&pack, cuda->convs->dnn, plan, err);
     }
     if (result == 0) {
         (void)cudaEventRecord(end, cuda->stream);

@@ -5,6 +5,13 @@
 
 #include "cuda/context.h"
 #include "cuda/conv_form.h"
+#include "cuda/dnn_plan.h"
+
+struct convs {
+    cudnnHandle_t dnn;
+    struct dnn_device device;
+    struct conv_choice *choices; /* list; one for each distinct convolution pass */
+};
 
 enum {
     CONV_CANDIDATES = 8 /* timed when tuning */
@@ -36,6 +43,6 @@ int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type
  * heuristics' first. Timing overwrites the pass's output. */
 int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
                        const struct conv_operands *operands, struct error *err);
-void conv_choices_done(struct cuda *cuda);
+void conv_choices_done(struct convs *convs);
 
 #endif

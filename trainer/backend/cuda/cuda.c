@@ -1,7 +1,7 @@
 #include "cuda/cuda.h"
 
 #include "cuda/context.h"
-#include "cuda/conv_plan.h"
+#include "cuda/convs.h"
 #include "cuda/device.h"
 #include "cuda/queue.h"
 
@@ -12,23 +12,11 @@ static struct cuda *cuda_of(struct backend *backend) {
     return (struct cuda *)backend;
 }
 
-/* A fused convolution is there if cuDNN has a plan for it; a plain one always is. */
-static bool has_plan(struct cuda *cuda, const struct graph *graph, const struct op *op) {
-    const struct conv_form *form = conv_form(op->kind);
-    if (form == NULL || form->pattern <= DNN_GRAD_WEIGHT)
-        return true;
-    struct dnn_conv conv = conv_form_shape(form, graph, op);
-    struct conv_choice *choice = NULL;
-    return dnn_pattern_applies(form->pattern, &conv) &&
-           conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, NULL) == 0;
-}
-
 static bool supports(const struct backend *backend, const struct graph *graph,
                      const struct op *op) {
     bool type =
         graph->dtype == DTYPE_F16 || graph->dtype == DTYPE_BF16 || graph->dtype == DTYPE_F32;
-    /* The choices that an answer rests on are kept. */
-    return type && cuda_rule(op->kind) != NULL && has_plan((struct cuda *)backend, graph, op);
+    return type && cuda_rule(op->kind) != NULL && convs_support((struct cuda *)backend, graph, op);
 }
 
 static int query(struct backend *backend, const struct graph *graph, const struct op *op,
@@ -100,12 +88,9 @@ static const char *describe(const struct backend *backend) {
 /* Safe on a half-opened backend. */
 static void close_backend(struct backend *backend) {
     struct cuda *cuda = cuda_of(backend);
-    conv_choices_done(cuda);
-    dnn_device_done(&cuda->device);
+    convs_close(cuda->convs);
     if (cuda->lt != NULL)
         (void)cublasLtDestroy(cuda->lt);
-    if (cuda->dnn != NULL)
-        (void)cudnnDestroy(cuda->dnn);
     if (cuda->control != NULL)
         (void)cudaFree(cuda->control);
     if (cuda->stream != NULL)
@@ -133,8 +118,7 @@ const char *cuda_build_text(void) {
     static char text[64];
     char version[16];
     cuda_version_text(CUDART_VERSION, version);
-    snprintf(text, sizeof(text), "CUDA %s, cuDNN %d.%d.%d", version, CUDNN_MAJOR, CUDNN_MINOR,
-             CUDNN_PATCHLEVEL);
+    snprintf(text, sizeof(text), "CUDA %s, %s", version, convs_text());
     return text;
 }
 
@@ -144,11 +128,6 @@ static int open_libraries(struct cuda *cuda, struct error *err) {
         status = cudaMalloc((void **)&cuda->control, sizeof(*cuda->control));
     if (status != cudaSuccess)
         return cuda_error(status, "opening the GPU", err);
-    cudnnStatus_t dnn = cudnnCreate(&cuda->dnn);
-    if (dnn == CUDNN_STATUS_SUCCESS)
-        dnn = cudnnSetStream(cuda->dnn, cuda->stream);
-    if (dnn != CUDNN_STATUS_SUCCESS)
-        return dnn_error(dnn, "opening", err);
     cublasStatus_t lt = cublasLtCreate(&cuda->lt);
     if (lt != CUBLAS_STATUS_SUCCESS)
         return error_set(err, EXIT_CODE_DEVICE, "cuBLASLt: opening: %s",
@@ -173,8 +152,7 @@ int cuda_open(struct backend **ret, const struct cuda_options *options, struct e
     cuda->multiprocessors = properties.multiProcessorCount;
     snprintf(cuda->description, sizeof(cuda->description), "%.128s (sm_%d%d), %s", properties.name,
              properties.major, properties.minor, cuda_build_text());
-    if (open_libraries(cuda, err) != 0 ||
-        dnn_device_open(&cuda->device, ordinal, properties.name, err) != 0) {
+    if (open_libraries(cuda, err) != 0 || convs_open(cuda, properties.name, err) != 0) {
         close_backend(&cuda->base);
         return -1;
     }

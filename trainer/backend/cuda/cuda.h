@@ -9,7 +9,7 @@
 #include <stdbool.h>
 
 struct cuda_options {
-    int local_rank;
+    int local_rank, local_ranks;
     bool share;             /* ranks may share a GPU: more ranks than GPUs go round */
     bool tune;              /* time the candidate plans on the real buffers when binding */
     bool tf32;              /* f32 products may round their inputs to TF32 */
@@ -17,6 +17,8 @@ struct cuda_options {
     const char *plan_cache; /* file of earlier choices, read and extended; NULL: none */
     float loss_scale;       /* of half-precision gradients; 1: none */
     int growth_interval;    /* steps after which a dynamic scale doubles; 0: static */
+    /* Memory for what is summed over ranks, as the library that sums wants it; zero: cudaMalloc. */
+    struct backend_memory summed;
 };
 
 /* Fails with EXIT_CODE_DEVICE and one line that says why this host cannot (device.h). */

@@ -17,7 +17,7 @@ static void key_of(const struct cuda *cuda, const struct conv_choice *choice, ch
     snprintf(key, KEY_SIZE,
              "%zu|%s|%s %s n%" PRId64 " h%" PRId64 " w%" PRId64 " c%" PRId64 " k%" PRId64
              " r%" PRId64 " s%" PRId64 " p%" PRId64,
-             cudnnGetVersion(), cuda->device.name, dnn_pattern_name(choice->pattern),
+             cudnnGetVersion(), cuda->convs->device.name, dnn_pattern_name(choice->pattern),
              dtype_name(choice->type), c->batch, c->height, c->width, c->in_channels,
              c->out_channels, c->kernel, c->stride, c->padding);
 }

@@ -45,6 +45,27 @@ static void forget(struct backend *backend, void *recording) {
     (void)cudaGraphExecDestroy(recording);
 }
 
+static void *alloc_summed(struct backend *backend, size_t bytes, struct error *err) {
+    const struct backend_memory *summed = &cuda_of(backend)->options.summed;
+    if (summed->alloc == NULL)
+        return backend->table->alloc(backend, bytes, err);
+    void *memory = summed->alloc(bytes, err);
+    if (memory != NULL &&
+        check(cudaMemsetAsync(memory, 0, bytes, cuda_of(backend)->stream), "clearing", err) != 0) {
+        summed->free(memory);
+        return NULL;
+    }
+    return memory;
+}
+
+static void free_summed(struct backend *backend, void *memory, size_t bytes) {
+    const struct backend_memory *summed = &cuda_of(backend)->options.summed;
+    if (summed->alloc == NULL)
+        backend->table->free(backend, memory, bytes);
+    else
+        summed->free(memory);
+}
+
 static void *host_alloc(struct backend *backend, size_t bytes, struct error *err) {
     (void)backend;
     void *memory = NULL;
@@ -101,6 +122,8 @@ const struct backend_device cuda_queue = {
     .record_end = record_end,
     .replay = replay,
     .forget = forget,
+    .alloc_summed = alloc_summed,
+    .free_summed = free_summed,
     .host_alloc = host_alloc,
     .host_free = host_free,
     .copy = copy,

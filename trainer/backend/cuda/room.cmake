@@ -1,4 +1,6 @@
-# The CUDA backend: host code in C, kernels in .cu. Left out where no toolkit is found.
+# The CUDA backend: host code in C, kernels in .cu. Left out where no toolkit is found; without
+# cuDNN it has no convolutions.
+part(CUDA OFF "the CUDA backend")
 if(RINGMASTER_CUDA)
     include(Cuda)
 endif()
@@ -13,9 +15,18 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
 
-room(cuda trainer/backend/cuda USES common graph backend kernels)
+set(other_convs convs_absent.c)
+if(NOT RINGMASTER_HAVE_CUDNN)
+    file(GLOB other_convs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}
+        ${CMAKE_CURRENT_LIST_DIR}/dnn*.c ${CMAKE_CURRENT_LIST_DIR}/conv_*.c)
+    list(APPEND other_convs convs.c plan_cache.c step_conv.c)
+endif()
+room(cuda trainer/backend/cuda USES common graph backend kernels EXCLUDE ${other_convs})
 # Its headers speak in cuDNN's descriptors and CUDA's streams, so its tests see those too.
 target_link_libraries(cuda PUBLIC ringmaster_cuda)
+if(RINGMASTER_HAVE_CUDNN)
+    target_link_libraries(cuda PUBLIC ringmaster_cudnn)
+endif()
 
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/*.cu)
 add_library(cuda_kernels STATIC ${kernels})

@@ -1,19 +1,31 @@
-/* Sums over NCCL: a communicator of one GPU a rank, on a high-priority stream of its own. A thread
- * watches for errors that NCCL finds by itself (a peer that went away) and aborts the communicator
- * then, so that no rank hangs in a sum. */
+/* Sums over NCCL: a communicator of one GPU a rank, on a high-priority stream of its own. It is
+ * opened without blocking, watched by a thread (guard.h), and aborted where a peer is gone, so that
+ * no rank hangs in a sum. What is summed lies in NCCL's own kind of memory, registered with the
+ * communicator: the sums then need no copies, and on one host NCCL may take its symmetric kernels,
+ * which reduce every element once, in the order of ranks. Where it cannot register, it sums all the
+ * same. NCCL_WIN_ENABLE=0 and NCCL_LOCAL_REGISTER=0 switch that off. */
 #ifndef COMM_NCCL_COMM_NCCL_H
 #define COMM_NCCL_COMM_NCCL_H
 
 #include "comm/comm.h"
 #include "comm/device_sum.h"
 
-enum { COMM_NCCL_INIT_SECONDS = 300 };
+enum { COMM_NCCL_INIT_SECONDS = 300, COMM_NCCL_FINISH_SECONDS = 60, COMM_NCCL_ABORT_SECONDS = 10 };
 
-/* All ranks of COMM together, each with its device current on the calling thread. QUEUE is the
- * backend's stream (backend_device.queue). COMM carries NCCL's id and is not needed afterwards. */
-int comm_nccl_open(struct device_sum **ret, struct comm *comm, void *queue, struct error *err);
+/* Memory on the current device that can be registered. What comm_nccl_alloc gives is not cleared;
+ * NULL on failure. */
+void *comm_nccl_alloc(size_t bytes, struct error *err);
+void comm_nccl_free(void *memory);
 
-/* "NCCL 2.28.9" */
-const char *comm_nccl_library(void);
+/* All ranks of COMM together, each with its device current on the calling thread; two ranks on one
+ * GPU are an error of all of them. MEMORY, of comm_nccl_alloc, holds everything that will be
+ * summed, and has to outlive the sums; NULL: nothing is registered. COMM carries NCCL's id and is
+ * not needed afterwards. */
+int comm_nccl_open(struct device_sum **ret, struct comm *comm, void *memory, size_t bytes,
+                   struct error *err);
+
+/* "NCCL 2.28.9": what this build was made with, and what is loaded. */
+const char *comm_nccl_text(void);
+const char *comm_nccl_loaded(void);
 
 #endif

@@ -1,0 +1,61 @@
+#include "cuda/convs.h"
+
+#include "cuda/conv_plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+int convs_open(struct cuda *cuda, const char *name, struct error *err) {
+    struct convs *convs = calloc(1, sizeof(*convs));
+    if (convs == NULL)
+        return error_no_memory(err, "convolutions");
+    cuda->convs = convs;
+    cudnnStatus_t status = cudnnCreate(&convs->dnn);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return dnn_error(status, "opening", err);
+    if (convs_stream(cuda, err) != 0)
+        return -1;
+    return dnn_device_open(&convs->device, cuda->ordinal, name, err);
+}
+
+int convs_stream(struct cuda *cuda, struct error *err) {
+    cudnnStatus_t status = cudnnSetStream(cuda->convs->dnn, cuda->stream);
+    return status == CUDNN_STATUS_SUCCESS ? 0 : dnn_error(status, "choosing a stream", err);
+}
+
+void convs_close(struct convs *convs) {
+    if (convs == NULL)
+        return;
+    conv_choices_done(convs);
+    dnn_device_done(&convs->device);
+    if (convs->dnn != NULL)
+        (void)cudnnDestroy(convs->dnn);
+    free(convs);
+}
+
+bool convs_support(struct cuda *cuda, const struct graph *graph, const struct op *op) {
+    const struct conv_form *form = conv_form(op->kind);
+    if (form == NULL || form->pattern <= DNN_GRAD_WEIGHT)
+        return true;
+    struct dnn_conv conv = conv_form_shape(form, graph, op);
+    struct conv_choice *choice = NULL;
+    /* The choices that an answer rests on are kept. */
+    return dnn_pattern_applies(form->pattern, &conv) &&
+           conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, NULL) == 0;
+}
+
+static const char *version_text(char *text, size_t size, size_t version) {
+    (void)snprintf(text, size, "cuDNN %zu.%zu.%zu", version / 10000, version / 100 % 100,
+                   version % 100);
+    return text;
+}
+
+const char *convs_text(void) {
+    static char text[32];
+    return version_text(text, sizeof(text), CUDNN_VERSION);
+}
+
+const char *convs_loaded(void) {
+    static char text[32];
+    return version_text(text, sizeof(text), cudnnGetVersion());
+}

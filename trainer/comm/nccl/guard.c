@@ -1,0 +1,180 @@
+#include "comm_nccl/guard.h"
+
+#include "common/clock.h"
+
+#include <string.h>
+#include <time.h>
+
+/* How often the thread asks, and how often a call that is under way is asked for its end. */
+enum { WATCH_MS = 200, SETTLE_MS = 1 };
+
+static struct timespec timespec_of(int64_t at) {
+    return (struct timespec){.tv_sec = (time_t)(at / CLOCK_SECOND),
+                             .tv_nsec = (long)(at % CLOCK_SECOND)};
+}
+
+/* Under the lock. */
+static void wait_ms(struct guard *g, int ms) {
+    struct timespec until = timespec_of(clock_now() + ms * CLOCK_MILLISECOND);
+    (void)pthread_cond_timedwait(&g->changed, &g->lock, &until);
+}
+
+int guard_error(ncclResult_t result, const char *what, struct error *err) {
+    const char *words = ncclGetLastError(NULL);
+    bool more = words != NULL && words[0] != '\0';
+    /* A peer or the way to it is gone: not this device's fault. */
+    enum exit_code code = result == ncclRemoteError ? EXIT_CODE_HOST_LOST : EXIT_CODE_DEVICE;
+    return error_set(err, code, "NCCL: %s: %s%s%.256s", what, ncclGetErrorString(result),
+                     more ? ": " : "", more ? words : "");
+}
+
+/* Under the lock: the state of what was begun last. */
+static ncclResult_t ask(const struct guard *g) {
+    ncclResult_t state = ncclSuccess;
+    ncclResult_t asked = ncclCommGetAsyncError(g->comm, &state);
+    return asked == ncclSuccess ? state : asked;
+}
+
+static void fail(struct guard *g, const struct error *failure) {
+    g->failed = true;
+    g->failure = *failure;
+    (void)pthread_cond_broadcast(&g->changed);
+}
+
+/* Under the lock, with a communicator. */
+static void look(struct guard *g) {
+    struct error failure = {0};
+    ncclResult_t state = ask(g);
+    if (state != ncclSuccess && state != ncclInProgress)
+        (void)guard_error(state, "summing over ranks", &failure);
+    else if (g->deadline != 0 && clock_now() > g->deadline)
+        (void)error_set(&failure, EXIT_CODE_STALLED,
+                        "NCCL: a sum over ranks is not through at its deadline: a rank is gone or "
+                        "stands still");
+    else
+        return;
+    fail(g, &failure);
+}
+
+/* Whoever has to abort does it on this thread, because that may never return. */
+static void *watch(void *argument) {
+    struct guard *g = argument;
+    (void)pthread_mutex_lock(&g->lock);
+    while (!g->leaving && !g->failed) {
+        wait_ms(g, WATCH_MS);
+        if (g->comm != NULL && !g->leaving && !g->failed)
+            look(g);
+    }
+    ncclComm_t comm = g->comm;
+    g->comm = NULL;
+    (void)pthread_mutex_unlock(&g->lock);
+    if (comm != NULL)
+        (void)ncclCommAbort(comm);
+    return NULL;
+}
+
+int guard_init(struct guard *g, struct error *err) {
+    pthread_condattr_t monotonic;
+    *g = (struct guard){0};
+    (void)pthread_condattr_init(&monotonic);
+    (void)pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    (void)pthread_mutex_init(&g->lock, NULL);
+    (void)pthread_cond_init(&g->changed, &monotonic);
+    (void)pthread_condattr_destroy(&monotonic);
+    g->running = pthread_create(&g->thread, NULL, watch, g) == 0;
+    if (!g->running)
+        return error_set(err, EXIT_CODE_INTERNAL, "NCCL: no thread to watch for errors");
+    return 0;
+}
+
+void guard_lock(struct guard *g) {
+    (void)pthread_mutex_lock(&g->lock);
+}
+
+void guard_unlock(struct guard *g) {
+    (void)pthread_mutex_unlock(&g->lock);
+}
+
+int guard_check(struct guard *g, struct error *err) {
+    guard_lock(g);
+    bool failed = g->failed;
+    if (failed && err != NULL)
+        *err = g->failure;
+    guard_unlock(g);
+    return failed ? -1 : 0;
+}
+
+int guard_settle(struct guard *g, ncclResult_t result, const char *what, int64_t deadline,
+                 struct error *err) {
+    struct error failure = {0};
+    guard_lock(g);
+    while (!g->failed && g->comm != NULL && result == ncclInProgress) {
+        result = ask(g);
+        if (result != ncclInProgress)
+            break;
+        if (clock_now() > deadline) {
+            (void)error_set(&failure, EXIT_CODE_STALLED,
+                            "NCCL: %s: not all ranks were there at the deadline", what);
+            fail(g, &failure);
+        } else {
+            wait_ms(g, SETTLE_MS);
+        }
+    }
+    if (!g->failed && result != ncclSuccess) {
+        (void)guard_error(result, what, &failure);
+        fail(g, &failure);
+    }
+    guard_unlock(g);
+    return guard_check(g, err);
+}
+
+int guard_open(struct guard *g, const ncclUniqueId *id, int size, int rank, int64_t deadline,
+               struct error *err) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    guard_lock(g);
+    ncclResult_t result = ncclCommInitRankConfig(&g->comm, size, *id, rank, &config);
+    guard_unlock(g);
+    return guard_settle(g, result, "joining the other ranks", deadline, err);
+}
+
+void guard_expect(struct guard *g, int64_t deadline) {
+    guard_lock(g);
+    g->deadline = deadline;
+    guard_unlock(g);
+}
+
+int guard_finish(struct guard *g, int64_t deadline, struct error *err) {
+    if (guard_check(g, err) != 0)
+        return -1;
+    guard_lock(g);
+    ncclResult_t result = g->comm != NULL ? ncclCommFinalize(g->comm) : ncclSuccess;
+    guard_unlock(g);
+    if (guard_settle(g, result, "leaving together", deadline, err) != 0)
+        return -1;
+    guard_lock(g);
+    ncclComm_t comm = g->comm;
+    g->comm = NULL;
+    guard_unlock(g);
+    if (comm != NULL)
+        (void)ncclCommDestroy(comm);
+    return 0;
+}
+
+int guard_close(struct guard *g, int64_t deadline) {
+    if (!g->running)
+        return 0;
+    guard_lock(g);
+    g->leaving = true;
+    (void)pthread_cond_broadcast(&g->changed);
+    guard_unlock(g);
+    struct timespec until = timespec_of(deadline);
+    if (pthread_clockjoin_np(g->thread, NULL, CLOCK_MONOTONIC, &until) != 0) {
+        (void)pthread_detach(g->thread);
+        return -1;
+    }
+    g->running = false;
+    (void)pthread_cond_destroy(&g->changed);
+    (void)pthread_mutex_destroy(&g->lock);
+    return 0;
+}
