@@ -32,6 +32,7 @@ const struct op_case op_cases[] = {
     {"conv 3x3 128 stride 2", OP_CONV2D, X(2, 14, 14, 128), 128, WINDOW(3, 2, 1)},
     {"conv 1x1 stride 2 projection", OP_CONV2D, X(2, 14, 14, 128), 256, WINDOW(1, 2, 0)},
     {"conv 3x3 512 at 7", OP_CONV2D, X(1, 7, 7, 256), 256, WINDOW(3, 1, 1)},
+    {"conv 3x3 odd picture", OP_CONV2D, X(3, 9, 5, 96), 128, WINDOW(3, 1, 1)},
     {"conv odd channels", OP_CONV2D, X(3, 9, 11, 17), 23, WINDOW(3, 2, 1)},
     {"conv one pixel", OP_CONV2D, X(2, 1, 1, 32), 48, WINDOW(3, 1, 1)},
 

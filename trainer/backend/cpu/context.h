@@ -16,7 +16,7 @@ struct cpu {
     struct backend backend;
     int threads;
     bool has_bf16;
-    bool own_weights; /* weight gradients: our kernel is the faster one (conv_weight.h) */
+    bool own_products; /* our kernels are the faster ones (conv_weight.h, conv_winograd.h) */
     const struct loops *loops;
     dnnl_engine_t engine;
     dnnl_stream_t stream;

@@ -2,9 +2,10 @@
  * layout of the weights. Forward and data gradient each keep a packed copy in that layout (and in
  * the activation type), which `refresh` makes anew from the f32 master weights; where the master
  * weights lie as the primitive wants them, it reads them. The weight gradient is made in the
- * primitive's layout in scratch and brought into the OHWI arena, where no kernel of our own makes
- * it (conv_weight.h). */
+ * primitive's layout in scratch and brought into the OHWI arena. Where a kernel of our own is the
+ * faster one, that is bound instead (conv_winograd.h, conv_weight.h). */
 #include "cpu/conv_weight.h"
+#include "cpu/conv_winograd.h"
 #include "cpu/dnn.h"
 
 struct conv {
@@ -137,6 +138,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
                  struct backend_needs *ret_needs, struct error *err) {
     if (op->kind == OP_CONV2D_GRAD_WEIGHT && conv_weight_has(cpu, graph, op))
         return conv_weight_query(cpu, graph, op, ret_needs);
+    if (op->kind != OP_CONV2D_GRAD_WEIGHT && conv_winograd_has(cpu, graph, op))
+        return conv_winograd_query(cpu, graph, op, ret_needs);
     struct conv_plan plan = {0};
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0) {
@@ -205,6 +208,8 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
 static int bind_with(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                      const struct backend_site *site, struct backend_bound *ret_bound,
                      struct error *err) {
+    if (conv_winograd_has(cpu, graph, op))
+        return conv_winograd_bind(cpu, graph, op, site, ret_bound, err);
     struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
     if (conv == NULL)
         return -1;

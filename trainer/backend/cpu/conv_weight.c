@@ -41,7 +41,7 @@ static struct weight_part part_of(const struct graph *graph, const struct op *op
 
 bool conv_weight_has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct weight_part part = part_of(graph, op);
-    return cpu->own_weights && cpu_input(graph, op, 1)->shape.dim[3] == op->attr.target.dim[3] &&
+    return cpu->own_products && cpu_input(graph, op, 1)->shape.dim[3] == op->attr.target.dim[3] &&
            cpu->loops->weight_supported(&part);
 }
 

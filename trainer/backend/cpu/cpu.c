@@ -228,7 +228,7 @@ int cpu_open(struct backend **ret, const struct cpu_options *options, struct err
     }
     cpu->has_bf16 = probe_bf16(cpu->engine);
     /* Measured on such machines; with AMX oneDNN's are the faster ones. */
-    cpu->own_weights = dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx512_core_bf16;
+    cpu->own_products = dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx512_core_bf16;
     (void)snprintf(cpu->description, sizeof cpu->description, "%s, %d threads",
                    cpu_describe_machine(), cpu->threads);
     *ret = &cpu->backend;

@@ -1,6 +1,7 @@
-/* The CPU backend: convolutions and matrix products by oneDNN, the rest by loops of its own
- * (cpu/loops.h), all on OpenMP's threads. Activations f32 or bf16, in NHWC; statistics, weights and
- * their gradients f32. Results are the same for the same number of threads and instruction set.
+/* The CPU backend: convolutions and matrix products by oneDNN, the rest, and the convolutions that
+ * gain by it, by loops of its own (cpu/loops.h), all on OpenMP's threads. Activations f32 or bf16,
+ * in NHWC; statistics, weights and their gradients f32. Results are the same for the same number of
+ * threads and instruction set.
  *
  * bf16 needs a processor for which oneDNN has it (AVX-512 on x86): elsewhere the operators are
  * reported as not supported. */

@@ -85,6 +85,39 @@ static inline size_t weight_groups(size_t in) {
     return (in + WEIGHT_GROUP - 1) / WEIGHT_GROUP;
 }
 
+/* A 3x3 convolution of stride 1 and padding 1 in bf16, of [images, height, width, in]: its output
+ * is cut into tiles of 2x2, counted over all images. */
+struct winograd {
+    size_t images, height, width, in, out;
+    const void *x;
+    const void *weights; /* winograd_weight_bytes(), as winograd_pack() leaves them */
+    void *y;
+    void *scratch; /* winograd_scratch() bytes, aligned to 64 */
+};
+
+static inline size_t winograd_tiles(size_t pixels) {
+    return (pixels + 1) / 2;
+}
+
+static inline size_t winograd_weight_bytes(size_t in, size_t out) {
+    return 16 * in * out * sizeof(uint16_t);
+}
+
+/* From f32 weights [out][9][in] or, for the data gradient (whose `in` are the forward outputs),
+ * from [in][9][out] with the taps turned round. */
+struct winograd_pack {
+    size_t in, out;
+    bool gradient;
+    const float *w;
+    void *weights;
+};
+
+enum { WINOGRAD_OUTS = 64, WINOGRAD_INS = 32 }; /* of one unit of packing */
+
+static inline size_t winograd_pack_units(const struct winograd_pack *p) {
+    return p->out / WINOGRAD_OUTS * (p->in / WINOGRAD_INS);
+}
+
 struct loops {
     const char *name;
 
@@ -108,6 +141,11 @@ struct loops {
     bool (*weight_supported)(const struct weight_part *part);
     size_t (*weight_scratch)(const struct weight_part *part);
     void (*weight_run)(const struct weight_part *part);
+
+    bool (*winograd_supported)(const struct winograd *w);
+    size_t (*winograd_scratch)(const struct winograd *w);
+    void (*winograd_run)(const struct winograd *w, size_t begin, size_t end);       /* tiles */
+    void (*winograd_pack)(const struct winograd_pack *p, size_t begin, size_t end); /* units */
 
     /* y = a + b, y = relu(a + b); b may be NULL. Over elements. */
     void (*add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,
