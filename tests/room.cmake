@@ -20,13 +20,14 @@ foreach(trainer_room kernels ref comm data optim eval checkpoint telemetry app)
 endforeach()
 
 # Every operator on every backend that this build has, and against finite differences.
-add_library(ops_harness STATIC tests/ops/cases.c tests/ops/harness.c tests/ops/parity.c)
-target_link_libraries(ops_harness PUBLIC test_support graph ref PRIVATE ringmaster_flags)
+add_library(ops_harness STATIC tests/ops/cases.c tests/ops/harness.c tests/ops/network.c
+    tests/ops/parity.c)
+target_link_libraries(ops_harness PUBLIC test_support test_net graph ref m PRIVATE ringmaster_flags)
 set(backends ref)
 if(RINGMASTER_HAVE_CPU)
     list(APPEND backends cpu)
 endif()
-room_tests(graph ops ops USES ops_harness test_net ${backends})
+room_tests(graph ops ops USES ops_harness ${backends})
 
 if(RINGMASTER_HAVE_CUDA)
     include(${CMAKE_CURRENT_LIST_DIR}/cuda/room.cmake)

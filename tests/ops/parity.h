@@ -11,7 +11,11 @@
 enum parity_scope { PARITY_ALL, PARITY_NONE, PARITY_SOME };
 
 /* Asserts (CUnit) for every row, with activations of DTYPE, that what BACKEND has is what SCOPE
- * says, and that it agrees. */
+ * says, and that it agrees. The environment variable OPS_ROWS limits the table to rows whose name
+ * holds its words: for tools that slow a run down a hundredfold. */
 void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope scope);
+/* The same of what BACKEND has, with errors of up to LEAST everywhere: for f32 whose products are
+ * rounded to less. */
+void parity_check_rounded(struct backend *backend, enum dtype dtype, double least);
 
 #endif

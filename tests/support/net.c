@@ -1,10 +1,12 @@
 #include "support/net.h"
 
 #include "kernels/random.h"
+#include "kernels/sgd.h"
 #include "ref/ref.h"
 #include "support/unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct resnet_config net_config(const char *model, int batch, int size, bool training) {
@@ -32,18 +34,17 @@ static int conv(struct graph *graph, const char *prefix, const char *name, int x
     return graph_conv2d(graph, text, x, inputs, outputs, window);
 }
 
-enum { INNER = 4 };
-
 static int block(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
                  int stride) {
+    int64_t inner = outputs / 4;
     struct op_window one = {.kernel = 1, .stride = 1};
     struct op_window three = {.kernel = 3, .stride = stride, .pad = 1};
     struct op_window projection = {.kernel = 1, .stride = stride};
-    int y = conv(graph, name, "conv1", x, inputs, INNER, one);
+    int y = conv(graph, name, "conv1", x, inputs, inner, one);
     y = graph_relu(graph, norm(graph, name, "bn1", y));
-    y = conv(graph, name, "conv2", y, INNER, INNER, three);
+    y = conv(graph, name, "conv2", y, inner, inner, three);
     y = graph_relu(graph, norm(graph, name, "bn2", y));
-    y = norm(graph, name, "bn3", conv(graph, name, "conv3", y, INNER, outputs, one));
+    y = norm(graph, name, "bn3", conv(graph, name, "conv3", y, inner, outputs, one));
     if (inputs != outputs) {
         x = conv(graph, name, "downsample.0", x, inputs, outputs, projection);
         x = norm(graph, name, "downsample.1", x);
@@ -59,15 +60,17 @@ static int build_bottleneck(struct graph *graph, const struct resnet_config *con
                           shape_4(config->batch, config->image_size, config->image_size, 3));
     t.label = graph_input(graph, "label", DTYPE_I32, shape_1(config->batch));
     t.weight = graph_input(graph, "weight", DTYPE_F32, shape_1(config->batch));
-    int x = graph_image_normalize(graph, t.image, config->mean, config->std, 3);
-    x = conv(graph, "stem", "conv", x, 3, 8,
+    int64_t width = strcmp(config->model, "wide") == 0 ? 32 : 8;
+    int channels = config->stem_channels == 0 ? 3 : config->stem_channels;
+    int x = graph_image_normalize(graph, t.image, config->mean, config->std, channels);
+    x = conv(graph, "stem", "conv", x, 3, width,
              (struct op_window){.kernel = 3, .stride = 1, .pad = 1});
     x = graph_relu(graph, norm(graph, "stem", "bn", x));
     x = graph_max_pool(graph, x, (struct op_window){.kernel = 3, .stride = 2, .pad = 1});
-    x = block(graph, "layer1.0", x, 8, 16, 1);
-    x = block(graph, "layer1.1", x, 16, 16, 1);
-    x = block(graph, "layer2.0", x, 16, 24, 2);
-    x = block(graph, "layer2.1", x, 24, 24, 1);
+    x = block(graph, "layer1.0", x, width, 2 * width, 1);
+    x = block(graph, "layer1.1", x, 2 * width, 2 * width, 1);
+    x = block(graph, "layer2.0", x, 2 * width, 4 * width, 2);
+    x = block(graph, "layer2.1", x, 4 * width, 4 * width, 1);
     x = graph_linear(graph, "fc", graph_global_avg_pool(graph, x), config->classes);
     t.logits = graph_keep(graph, x, "logits");
     t.metrics = graph_keep(
@@ -80,7 +83,7 @@ static int build_bottleneck(struct graph *graph, const struct resnet_config *con
 
 static int build(struct graph *graph, const struct resnet_config *config,
                  struct resnet_tensors *ret_tensors, struct error *err) {
-    if (strcmp(config->model, "bottleneck") == 0)
+    if (strcmp(config->model, "bottleneck") == 0 || strcmp(config->model, "wide") == 0)
         return build_bottleneck(graph, config, ret_tensors, err);
     return resnet_build(graph, config, ret_tensors, err);
 }
@@ -109,6 +112,22 @@ void net_start(struct net *net) {
     require(program_refresh(&net->program, &err), &err);
 }
 
+void net_update(struct net *net, float rate, float scale) {
+    struct sgd_step sgd = {.rate = rate, .momentum = 0.9F, .scale = 1 / scale, .nesterov = 1};
+    struct store *store = &net->store;
+    struct error err = {0};
+    void *weights = NULL, *momentum = NULL, *gradients = NULL;
+    require(store_pull(store, STORE_PARAMETERS, &weights, &err), &err);
+    require(store_pull(store, STORE_MOMENTUM, &momentum, &err), &err);
+    require(store_pull(store, STORE_GRADIENTS, &gradients, &err), &err);
+    for (size_t i = 0; i < store->count[STORE_PARAMETERS]; i++)
+        sgd_update(&sgd, &((float *)weights)[i], &((float *)momentum)[i],
+                   ((const float *)gradients)[i]);
+    require(store_push(store, STORE_PARAMETERS, &err), &err);
+    require(store_push(store, STORE_MOMENTUM, &err), &err);
+    require(program_refresh(&net->program, &err), &err);
+}
+
 void net_done(struct net *net) {
     program_done(&net->program);
     store_done(&net->store);
@@ -117,18 +136,29 @@ void net_done(struct net *net) {
     *net = (struct net){0};
 }
 
+static void write_input(struct net *net, const char *name, void *values, size_t bytes) {
+    struct error err = {0};
+    require(program_write(&net->program, name, values, bytes, &err), &err);
+    free(values);
+}
+
 void net_fill(struct net *net, uint64_t seed) {
-    uint8_t *image = program_address(&net->program, net->tensors.image);
-    int32_t *label = program_address(&net->program, net->tensors.label);
-    float *weight = program_address(&net->program, net->tensors.weight);
-    int64_t pixels = (int64_t)net->config.image_size * net->config.image_size * 3;
-    for (int n = 0; n < net->config.batch; n++) {
+    size_t pixels = (size_t)net->config.image_size * (size_t)net->config.image_size * 3;
+    size_t batch = (size_t)net->config.batch;
+    uint8_t *image = malloc(batch * pixels);
+    int32_t *label = malloc(batch * sizeof(*label));
+    float *weight = malloc(batch * sizeof(*weight));
+    CU_ASSERT_FATAL(image != NULL && label != NULL && weight != NULL);
+    for (size_t n = 0; n < batch; n++) {
         struct random random = random_stream(seed, 0, (uint64_t)n);
-        for (int64_t i = 0; i < pixels; i++)
+        for (size_t i = 0; i < pixels; i++)
             image[n * pixels + i] = (uint8_t)random_below(&random, 256);
         label[n] = (int32_t)random_below(&random, (uint32_t)net->config.classes);
         weight[n] = 1;
     }
+    write_input(net, "image", image, batch * pixels);
+    write_input(net, "label", label, batch * sizeof(*label));
+    write_input(net, "weight", weight, batch * sizeof(*weight));
 }
 
 void net_run(struct net *net, const struct program_hooks *hooks) {

@@ -16,7 +16,8 @@ struct net {
 };
 
 /* MODEL is one of models/resnet.h, or "bottleneck": two stages of two small bottleneck blocks, for
- * what ResNet-50 would show at a hundred times the cost. What tests mostly want: BATCH pictures of
+ * what ResNet-50 would show at a hundred times the cost; "wide": the same with channels that fused
+ * convolutions of a GPU take. What tests mostly want: BATCH pictures of
  * SIZE px, 10 classes, f32. */
 struct resnet_config net_config(const char *model, int batch, int size, bool training);
 /* Takes BACKEND, or opens the reference if it is NULL. */
@@ -24,6 +25,9 @@ void net_init(struct net *net, struct backend *backend, struct resnet_config con
               struct compile_options options);
 /* Start values of seed 1. */
 void net_start(struct net *net);
+/* One update of every parameter by SGD with Nesterov's momentum, on the host, from gradients that
+ * were computed times SCALE. */
+void net_update(struct net *net, float rate, float scale);
 void net_done(struct net *net);
 /* Fills image, label and weight with seeded values, all weights 1. */
 void net_fill(struct net *net, uint64_t seed);

@@ -1,0 +1,39 @@
+/* A few optimizer steps of a small ResNet-20 by app/stepper.h on any backend. Asserts (CUnit) that
+ * everything worked. */
+#ifndef TESTS_CUDA_TRAINING_H
+#define TESTS_CUDA_TRAINING_H
+
+#include "app/network.h"
+#include "backend/backend.h"
+#include "graph/fuse.h"
+
+#include <stdbool.h>
+
+enum { TRAINING_STEPS_MAX = 64 };
+
+struct training {
+    enum dtype dtype;
+    enum fusion fusion;
+    int batch;
+    int accumulate;
+    int steps;
+    bool decay_all;
+    double rate;
+    /* Called behind each step; NULL: nobody wants to know. */
+    void (*after_step)(void *user, struct network *net, int step);
+    void *user;
+};
+
+struct training_outcome {
+    double losses[TRAINING_STEPS_MAX];
+    float *weights; /* after the last step; owned */
+    size_t count;
+};
+
+/* BACKEND is borrowed. Step and micro-batch alone decide the pictures. */
+void training_run(struct backend *backend, const struct training *t, struct training_outcome *ret);
+void training_done(struct training_outcome *outcome);
+/* max|a - b| / max|b| of the weights. */
+double training_difference(const struct training_outcome *a, const struct training_outcome *b);
+
+#endif
