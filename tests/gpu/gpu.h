@@ -13,7 +13,7 @@ bool gpu_here(void);
 /* What most tests want: all bits of f32, the same ones in every run. */
 #define GPU_EXACT                                                                                  \
     (struct cuda_options) {                                                                        \
-        .deterministic = true, .loss_scale = 1                                                     \
+        .local_ranks = 1, .deterministic = true, .loss_scale = 1                                   \
     }
 
 /* Asserts (CUnit) that it worked. */

@@ -13,7 +13,8 @@ static struct backend *exact(void) {
 }
 
 static struct backend *scaled(void) {
-    return gpu_open((struct cuda_options){.deterministic = true, .loss_scale = 1024});
+    return gpu_open(
+        (struct cuda_options){.local_ranks = 1, .deterministic = true, .loss_scale = 1024});
 }
 
 static void one_step_in_f32_gives_the_gradients_of_the_reference(void) {
@@ -45,7 +46,7 @@ static void every_level_gives_what_none_gives(void) {
     static const struct network_row rows[] = {
         {"wide", 16, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 1e-4},
         {"wide", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.3},
-        {"resnet50", 64, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.6}};
+        {"resnet20", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4}};
     if (gpu_here())
         network_check_levels(scaled, rows, sizeof(rows) / sizeof(rows[0]));
 }

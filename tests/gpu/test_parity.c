@@ -60,7 +60,8 @@ static void cuda_agrees_with_the_reference_in_f32(void) {
 }
 
 static void cuda_agrees_with_the_reference_in_tf32(void) {
-    compare(DTYPE_F32, (struct cuda_options){.tf32 = true, .loss_scale = 1}, TF32_LEAST);
+    compare(DTYPE_F32, (struct cuda_options){.local_ranks = 1, .tf32 = true, .loss_scale = 1},
+            TF32_LEAST);
 }
 
 static void cuda_agrees_with_the_reference_in_bf16(void) {
@@ -73,7 +74,7 @@ static void cuda_agrees_with_the_reference_in_f16(void) {
 
 /* Whatever plan timing chooses is right, too. */
 static void tuned_plans_agree_in_f16(void) {
-    compare(DTYPE_F16, (struct cuda_options){.tune = true, .loss_scale = 1}, 0);
+    compare(DTYPE_F16, (struct cuda_options){.local_ranks = 1, .tune = true, .loss_scale = 1}, 0);
 }
 
 static void memory_that_is_not_there_is_an_error_with_numbers(void) {

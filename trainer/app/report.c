@@ -39,6 +39,10 @@ void report_step(struct report *r, double loss, int64_t images) {
     r->steps++;
 }
 
+void report_wait(struct report *r, int64_t nanoseconds) {
+    speed_wait(&r->speed, nanoseconds);
+}
+
 static int print(struct report *r, struct buf *line, struct error *err) {
     if (fprintf(r->out, "%s\n", buf_text(line)) < 0 || fflush(r->out) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "writing to standard output");
@@ -65,7 +69,8 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     if (r->steps == 0)
         return 0;
     double loss = r->loss / (double)r->steps;
-    double speed = speed_report(&r->speed, clock_now());
+    double data_wait = 0;
+    double speed = speed_report(&r->speed, clock_now(), &data_wait);
     r->loss = 0;
     r->steps = 0;
     if (r->out == NULL)
@@ -77,6 +82,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .loss = loss,
         .final_loss = loss + at->penalty,
         .lr = at->lr,
+        .data_wait = data_wait,
     };
     if (print_row(r, &row, err) != 0)
         return -1;
@@ -85,6 +91,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         {"train/final_loss", row.final_loss},
         {"train/learning_rate", at->lr},
         {"train/images_per_second", speed},
+        {"train/data_wait", data_wait},
     };
     return r->events.fd < 0 ? 0
                             : tfevents_add(&r->events, clock_wall(), at->step, scalars,

@@ -31,6 +31,8 @@ void report_done(struct report *r);
 void report_start(struct report *r);
 /* A step is done: its mean loss, and images over all ranks. */
 void report_step(struct report *r, double loss, int64_t images);
+/* So long nothing was done but to wait for pictures. */
+void report_wait(struct report *r, int64_t nanoseconds);
 
 /* Where the run stands, for a row. */
 struct report_row {

@@ -32,11 +32,20 @@ static int start_loader(const struct job *job, struct loader **ret, struct error
     return loader_start(&load, ret, err);
 }
 
+/* The next batch, and on the report how long it took to come. */
+static enum wait_result next_batch(struct job *job, struct loader *loader, const struct batch **ret,
+                                   struct error *err) {
+    int64_t start = clock_now();
+    enum wait_result result = wait_batch(loader, ret, err);
+    report_wait(&job->report, clock_now() - start);
+    return result;
+}
+
 /* Forward and backward over this rank's micro-batches of one step. */
 static int run_micro_batches(struct job *job, struct loader *loader, struct error *err) {
     for (int64_t i = 0; i < job->options->accumulate; i++) {
         const struct batch *batch = NULL;
-        switch (wait_batch(loader, &batch, err)) {
+        switch (next_batch(job, loader, &batch, err)) {
         case WAIT_ERROR:
             return -1;
         case WAIT_END:

@@ -7,7 +7,8 @@ int report_line_train(struct buf *out, const struct table_row *row, struct error
                                           {"epoch", row->epoch},
                                           {"loss", row->loss},
                                           {"lr", row->lr},
-                                          {"images_per_second", row->speed}};
+                                          {"images_per_second", row->speed},
+                                          {"data_wait", row->data_wait}};
     return metric_line_format(out, "train", fields, sizeof(fields) / sizeof(fields[0]), err);
 }
 

@@ -10,8 +10,13 @@ void speed_add(struct speed *speed, int64_t images) {
     speed->images += images;
 }
 
-double speed_report(struct speed *speed, int64_t now) {
+void speed_wait(struct speed *speed, int64_t nanoseconds) {
+    speed->waited += nanoseconds;
+}
+
+double speed_report(struct speed *speed, int64_t now, double *ret_waited) {
     int64_t passed = now - speed->since;
+    *ret_waited = passed > 0 ? (double)speed->waited / (double)passed : 0;
     double rate = passed > 0 ? (double)speed->images * CLOCK_SECOND / (double)passed : 0;
     speed_start(speed, now);
     return rate;

@@ -8,11 +8,15 @@
 struct speed {
     int64_t since; /* clock_now() at the start of the window */
     int64_t images;
+    int64_t waited; /* for data */
 };
 
 void speed_start(struct speed *speed, int64_t now);
 void speed_add(struct speed *speed, int64_t images);
-/* The rate of the window up to NOW, 0 for an empty one; starts the next window. */
-double speed_report(struct speed *speed, int64_t now);
+/* NANOSECONDS in which nothing else was done than to wait for data. */
+void speed_wait(struct speed *speed, int64_t nanoseconds);
+/* The rate of the window up to NOW and the share of it that was waited, 0 for an empty one; starts
+ * the next window. */
+double speed_report(struct speed *speed, int64_t now, double *ret_waited);
 
 #endif

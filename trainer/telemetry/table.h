@@ -20,6 +20,7 @@ struct table_row {
     double loss;
     double final_loss;
     double lr;
+    double data_wait; /* share of the time that rank 0 waited for pictures; not in the table */
 };
 
 /* One line without its end. */

@@ -21,6 +21,7 @@ static char *told(int log) {
     row.step = 4;
     CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
     report_step(&r, 1.5, 64);
+    report_wait(&r, 1);
     CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
     struct evaluation e = {.top1 = 0.75, .top5 = 1, .loss = 0.5, .images = 860};
     CU_ASSERT_EQUAL(report_evaluation(&r, 4, 1, &e, NULL), 0);
@@ -39,6 +40,7 @@ static int lines(const char *text) {
 static void rows_hold_the_mean_since_the_last_one(void) {
     char *text = told(OPTION_LOG_METRICS);
     ASSERT_CONTAINS(text, "train step=2 epoch=0.5 loss=2.5 lr=0.1 images_per_second=");
+    ASSERT_CONTAINS(text, " data_wait=0\n");
     ASSERT_CONTAINS(text, "train step=4 epoch=0.5 loss=1.5 lr=0.1");
     ASSERT_CONTAINS(text, "eval epoch=1 top1=0.75 top5=1 loss=0.5 images=860\n");
     CU_ASSERT_EQUAL(lines(text), 3);

@@ -5,7 +5,7 @@
 #include <regex.h>
 #include <string.h>
 
-static const struct table_row row = {20, 1.25, 812.5, 2.302585, 2.4, 0.1};
+static const struct table_row row = {20, 1.25, 812.5, 2.302585, 2.4, 0.1, 0.015};
 static const struct eval_figures figures = {
     .epoch = 3, .top1 = 0.9125, .top5 = 1, .loss = 0.31, .images = 400};
 
@@ -16,8 +16,8 @@ static void the_lines_have_the_documented_form(void) {
     buf_init(&eval, 1024);
     CU_ASSERT_EQUAL(report_line_train(&train, &row, NULL), 0);
     CU_ASSERT_EQUAL(report_line_eval(&eval, &figures, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(buf_text(&train),
-                           "train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5");
+    CU_ASSERT_STRING_EQUAL(buf_text(&train), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
+                                             "images_per_second=812.5 data_wait=0.015");
     CU_ASSERT_STRING_EQUAL(buf_text(&eval), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400");
 }
 

@@ -1,0 +1,28 @@
+#!/bin/sh
+# compute-sanitizer over small cases: memcheck over every operator's smallest rows and a few steps,
+# racecheck and synccheck over the kernels that share memory among threads.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+here=$(dirname "$0")
+. "$here/lib.sh"
+need_gpu
+sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
+[ -x "$sanitizer" ] || skip "no compute-sanitizer"
+
+# clean TOOL ROWS PROGRAM: no error in PROGRAM, whose own assertions hold too.
+clean() {
+    echo "$1: ${3##*/} (rows: $2)"
+    got=0
+    OPS_ROWS=$2 timeout 150 "$sanitizer" --tool "$1" --error-exitcode 99 --launch-timeout 60 "$3" \
+        >"$work/report" 2>&1 || got=$?
+    grep -hE 'Device not supported|LibraryNotLoaded' "$work/report" &&
+        skip "compute-sanitizer does not work on this machine"
+    [ $got = 0 ] || { tail -n 60 "$work/report" >&2; fail "$1 ended with $got"; }
+}
+
+clean memcheck tiny "$tools/gpu_cuda_parity"
+clean memcheck 'odd channels' "$tools/gpu_cuda_parity"
+clean racecheck 'norm relu tiny' "$tools/gpu_cuda_parity"
+clean racecheck loss "$tools/gpu_cuda_parity"
+clean synccheck 'join' "$tools/gpu_cuda_parity"
+clean synccheck loss "$tools/gpu_cuda_parity"
