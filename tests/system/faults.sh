@@ -134,6 +134,13 @@ goes_on_from_its_checkpoint() {
 the_master_is_stopped() { stopped 1; }
 a_worker_is_stopped() { stopped 3; }
 
+a_host_is_stopped_at_once() {
+    ring 3
+    start_all -- train -- sleep 60
+    hosts stop 2
+    ended 143 'stopped' "$NOTICED" 1 2 3
+}
+
 a_host_is_missing() {
     ring 3
     for host in 1 3; do
@@ -158,7 +165,7 @@ exits=a_rank_exits_with_42
 [ "$WORKLOAD" != ringtrain ] || exits=
 CASES=${CASES:-$exits a_rank_segfaults a_rank_is_killed a_worker_is_killed
     the_master_is_killed a_worker_is_cut_off a_worker_is_frozen the_master_is_stopped
-    a_worker_is_stopped a_host_is_missing a_host_is_late}
+    a_worker_is_stopped a_host_is_stopped_at_once a_host_is_missing a_host_is_late}
 
 # After each case.
 case_ends() { check "nothing is left running" equal "$(hosts left)" 0; }

@@ -2,7 +2,7 @@
 # The first process of a namespace host: gives it a file system of its own where hosts must differ,
 # then becomes the host's PID 1.
 #
-#   host_init.sh FOLDER NAME COMMAND ARGS...
+#   bash host_init.sh FOLDER NAME COMMAND ARGS...
 #
 # FOLDER is the host's (see hosts.sh). /opt, /tmp, /run and /var/tmp become the host's own folders
 # below it, /dev/shm a memory file system, /etc/hosts and /etc/resolv.conf those of the ring; the

@@ -10,13 +10,15 @@ network=$2
 group=$3
 shift 3
 
+# A stop that comes while the host is being made waits, blocked, for its first program. The shell in
+# between must leave it so: dash unblocks everything when it waits, bash does not.
 # shellcheck disable=SC2016  # expanded by the inner shell
 sh -c '
     [ -z "$1" ] || echo 0 >"$1/cgroup.procs" || :
     shift
     exec "$@"
-' host "$group" nsenter --net="$network" unshare --pid --mount --uts --ipc --fork --kill-child \
-    sh "$(dirname "$0")/host_init.sh" "$folder" "$@" &
+' host "$group" env --block-signal=TERM nsenter --net="$network" \
+    unshare --pid --mount --uts --ipc --fork --kill-child bash "$(dirname "$0")/host_init.sh" "$folder" "$@" &
 echo $! >"$folder/parent"
 wait $!
 code=$?
