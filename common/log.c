@@ -13,6 +13,7 @@
 
 static char who_name[80];
 static enum log_level lowest = LOG_INFO;
+static struct log_sink lines_go;
 
 void log_set_who(const char *who) {
     snprintf(who_name, sizeof(who_name), "%s", who != NULL ? who : "");
@@ -20,6 +21,19 @@ void log_set_who(const char *who) {
 
 void log_set_level(enum log_level level) {
     lowest = level;
+}
+
+struct log_sink log_set_sink(struct log_sink sink) {
+    struct log_sink before = lines_go;
+    lines_go = sink;
+    return before;
+}
+
+static void put(const struct buf *line) {
+    if (lines_go.put != NULL)
+        lines_go.put(lines_go.context, buf_text(line), line->size);
+    else
+        (void)file_write_all(STDERR_FILENO, line->data, line->size, NULL);
 }
 
 void log_line(enum log_level level, const char *format, ...) {
@@ -45,6 +59,6 @@ void log_line(enum log_level level, const char *format, ...) {
                    who_name[0] != '\0' ? ": " : "") == 0 &&
         str_add_utf8(&line, buf_text(&clean), clean.size, NULL) == 0 &&
         buf_add(&line, "\n", 1, NULL) == 0)
-        (void)file_write_all(STDERR_FILENO, line.data, line.size, NULL);
+        put(&line);
     errno = saved;
 }

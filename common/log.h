@@ -8,6 +8,8 @@
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 
+#include <stddef.h>
+
 enum log_level { LOG_DEBUG, LOG_INFO, LOG_WARNING, LOG_ERROR };
 
 /* Text above this length is cut. */
@@ -17,6 +19,14 @@ enum { LOG_LINE_MAX = 8192 };
 void log_set_who(const char *who);
 /* Lines below LEVEL are dropped; default LOG_INFO. */
 void log_set_level(enum log_level level);
+
+/* Where lines go, each whole and with its '\n'. Without PUT to stderr, however long that takes. */
+struct log_sink {
+    void (*put)(void *context, const char *line, size_t size);
+    void *context;
+};
+/* Returns the sink until now. */
+struct log_sink log_set_sink(struct log_sink sink);
 
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

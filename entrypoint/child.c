@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/file.h"
+#include "entrypoint/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +45,7 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
     if (failure == 0 && place_streams(o) != 0)
         failure = errno;
     if (failure == 0) {
+        open_files_restore(o->open_files);
         reset_signals();
         (void)execve(o->file, o->argv, o->environment);
         failure = errno;

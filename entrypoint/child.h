@@ -26,7 +26,8 @@ struct child_options {
     int out;                  /* becomes stdout; -1: this process's own */
     int error_out;            /* becomes stderr; -1 likewise */
     enum child_group group;
-    int death_signal; /* sent to it when this process dies; 0: none */
+    int death_signal;    /* sent to it when this process dies; 0: none */
+    uint64_t open_files; /* soft limit of descriptors (open_files.h); 0: as this process's */
 };
 
 /* Starts it. The error's code is 127 for a program that is not there and 126 for one that cannot be

@@ -3,21 +3,11 @@
 #include "common/clock.h"
 
 #include <errno.h>
-#include <limits.h>
-#include <poll.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/epoll.h>
-#include <unistd.h>
 
-/* A pipe that is ready takes at least PIPE_BUF bytes at once, so that no write blocks although the
- * descriptor, which others may share, is a blocking one. Whole lines where they fit. */
-static size_t next_piece(const struct console *c) {
-    if (c->queue.size <= PIPE_BUF)
-        return c->queue.size;
-    const char *end = memrchr(c->queue.data, '\n', PIPE_BUF);
-    return end != NULL ? (size_t)(end - c->queue.data) + 1 : PIPE_BUF;
-}
+/* A terminal may say that it has room and take nothing: asked again after this. */
+static const int64_t retry_after = 50 * CLOCK_MILLISECOND;
 
 static void tell_dropped(struct console *c) {
     char line[96];
@@ -28,35 +18,63 @@ static void tell_dropped(struct console *c) {
         c->dropped = 0;
 }
 
-static void write_piece(struct console *c) {
-    ssize_t sent = write(c->watch.fd, c->queue.data, next_piece(c));
+/* False when nothing was taken. */
+static bool write_piece(struct console *c) {
+    ssize_t sent =
+        outlet_write(&c->outlet, c->queue.data, outlet_piece(c->queue.data, c->queue.size));
     if (sent < 0 && errno != EINTR && errno != EAGAIN) {
         c->broken = true;
         c->queue.size = 0;
+        return false;
     }
     if (sent > 0)
         buf_consume(&c->queue, (size_t)sent);
-    if (c->queue.size == 0 && c->dropped > 0 && !c->broken)
+    if (c->queue.size == 0 && c->dropped > 0)
         tell_dropped(c);
+    return sent > 0;
+}
+
+void console_push(struct console *c) {
+    while (c->queue.size > 0 && write_piece(c))
+        ;
+}
+
+static void rest(struct console *c) {
+    loop_unwatch(c->loop, &c->watch);
+    if (c->queue.size > 0)
+        loop_after(c->loop, &c->retry, retry_after);
+}
+
+/* Plain files cannot be watched, and always take what they are given. */
+static void await_room(void *context) {
+    struct console *c = context;
+    if (c->queue.size == 0 || loop_watch(c->loop, &c->watch, EPOLLOUT, NULL) == 0)
+        return;
+    console_push(c);
+    rest(c);
 }
 
 static void ready(void *context, uint32_t events) {
     struct console *c = context;
     (void)events;
-    write_piece(c);
-    if (c->queue.size == 0)
-        loop_unwatch(c->loop, &c->watch);
+    if (c->queue.size == 0 || !write_piece(c) || c->queue.size == 0)
+        rest(c);
 }
 
 void console_init(struct console *c, struct loop *loop, int fd) {
     *c = (struct console){.loop = loop};
-    c->watch = (struct watch){.fd = fd, .ready = ready, .context = c};
+    outlet_open(&c->outlet, fd);
+    c->watch = (struct watch){.fd = c->outlet.fd, .ready = ready, .context = c};
+    c->retry = (struct timer){.fire = await_room, .context = c};
     buf_init(&c->queue, CONSOLE_QUEUE_MAX);
 }
 
 void console_done(struct console *c) {
-    if (c->loop != NULL)
-        loop_unwatch(c->loop, &c->watch);
+    if (c->loop == NULL)
+        return;
+    loop_unwatch(c->loop, &c->watch);
+    loop_cancel(c->loop, &c->retry);
+    outlet_close(&c->outlet);
     buf_done(&c->queue);
 }
 
@@ -67,23 +85,11 @@ void console_line(struct console *c, const char *line, size_t size) {
         c->dropped++;
         c->dropped_ever++;
     }
-    if (c->watch.active)
-        return;
-    /* Plain files cannot be watched, and do not block either. */
-    if (loop_watch(c->loop, &c->watch, EPOLLOUT, NULL) != 0)
-        while (c->queue.size > 0)
-            write_piece(c);
+    if (!c->watch.active && !c->retry.active)
+        await_room(c);
 }
 
-void console_flush(struct console *c, int64_t nanoseconds) {
-    int64_t deadline = clock_now() + nanoseconds;
-    while (c->queue.size > 0) {
-        struct pollfd p = {.fd = c->watch.fd, .events = POLLOUT};
-        int left = clock_left_ms(deadline);
-        int count = poll(&p, 1, left);
-        if (count > 0)
-            write_piece(c);
-        else if (count == 0 || errno != EINTR)
-            return;
-    }
+void console_flush(struct console *c, int64_t deadline) {
+    while (c->queue.size > 0 && outlet_wait(&c->outlet, deadline) && write_piece(c))
+        ;
 }

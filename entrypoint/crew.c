@@ -7,6 +7,7 @@
 #include "common/progress.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/frame.h"
+#include "entrypoint/open_files.h"
 #include "entrypoint/rank_report.h"
 #include "entrypoint/tap.h"
 
@@ -191,6 +192,7 @@ static void start(struct seat *s, const char *progress) {
     (void)json_object_set_new(message, "progress", json_string(progress));
     (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
     (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
+    (void)json_object_set_new(message, "open_files", json_integer((json_int_t)open_files_before()));
     if (c->job->program.directory != NULL)
         (void)json_object_set_new(message, "directory", json_string(c->job->program.directory));
     link_send(s->link, message);

@@ -6,6 +6,7 @@
 #include "common/json.h"
 #include "common/str.h"
 #include "entrypoint/job.h"
+#include "entrypoint/open_files.h"
 #include "entrypoint/tools.h"
 
 #include <inttypes.h>
@@ -56,6 +57,8 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
     (void)sched_getaffinity(0, sizeof(cpus), &cpus);
     (void)statvfs("/dev/shm", &shm);
     (void)getrlimit(RLIMIT_NOFILE, &files);
+    if (open_files_before() != 0)
+        files.rlim_cur = open_files_before(); /* what programs get */
     *ret = (struct facts){.version = RINGMASTER_VERSION,
                           .job = hash_job(job),
                           .cpus = CPU_COUNT(&cpus),

@@ -1,11 +1,13 @@
 /* ringmaster: the table of contents. What each command does is in the file of its name. */
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/redact.h"
 #include "entrypoint/agent.h"
 #include "entrypoint/failure.h"
 #include "entrypoint/job.h"
 #include "entrypoint/master.h"
+#include "entrypoint/outlet.h"
 #include "entrypoint/plan.h"
 #include "entrypoint/probe.h"
 #include "entrypoint/rank.h"
@@ -101,14 +103,21 @@ static void close_the_curtains(void) {
 }
 
 /* The kernel drops a signal that PID 1 neither handles nor blocks. Blocked from the first moment, a
- * stop that comes this early is heard when the loop begins. */
-static void block_stops(void) {
+ * stop that comes this early is heard when the loop begins; commands without a loop end of it. */
+static void mask_stops(int how) {
     sigset_t stops;
     (void)sigemptyset(&stops);
     (void)sigaddset(&stops, SIGTERM);
     (void)sigaddset(&stops, SIGINT);
     (void)sigaddset(&stops, SIGHUP);
-    (void)sigprocmask(SIG_BLOCK, &stops, NULL);
+    (void)sigprocmask(how, &stops, NULL);
+}
+
+/* Before and after its loop PID 1 waits for nobody to read its words either, or not for long. */
+static void put_words(void *context, const char *line, size_t size) {
+    static const int64_t patience = CLOCK_SECOND / 4;
+    (void)context;
+    outlet_put(STDERR_FILENO, line, size, patience);
 }
 
 /* With cluster and ports known, the other hosts can be told what is wrong with this one. */
@@ -132,7 +141,8 @@ static int run_job(const char *const *words, bool check, struct error *err) {
     struct job job = {0};
     struct error fault = {0};
     int code = -1;
-    block_stops();
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)log_set_sink((struct log_sink){.put = put_words});
     close_the_curtains();
     if (redact_add_environment(environ, err) != 0)
         return -1;
@@ -173,10 +183,12 @@ static const struct command {
     const char *name;
     /* WORDS are those behind the name. Returns the code to leave with or -1. */
     int (*run)(const char *const *words, struct error *err);
+    bool hears_stops; /* by its loop */
 } commands[] = {
-    {"train", run_train}, {"plan", run_plan},   {"metrics", run_metrics},   {"check", run_check},
-    {"rank", run_rank},   {"agent", run_agent}, {"version", run_version},   {"help", run_help},
-    {"--help", run_help}, {"-h", run_help},     {"--version", run_version},
+    {"train", run_train, true},  {"check", run_check, true},        {"plan", run_plan, false},
+    {"rank", run_rank, false},   {"agent", run_agent, false},       {"metrics", run_metrics, false},
+    {"help", run_help, false},   {"version", run_version, false},   {"-h", run_help, false},
+    {"--help", run_help, false}, {"--version", run_version, false},
 };
 
 static const struct command *find_command(const char *name) {
@@ -206,11 +218,14 @@ static const struct command *choose(const char *const **words, struct error *err
 }
 
 int main(int argc, char **argv) {
+    mask_stops(SIG_BLOCK);
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const char *const *words = (const char *const *)argv;
     if (argc < 1)
         return EXIT_CODE_USAGE;
     const struct command *command = choose(&words, &err);
+    if (command == NULL || !command->hears_stops)
+        mask_stops(SIG_UNBLOCK);
     int code = command != NULL ? command->run(words, &err) : -1;
     if (code < 0) {
         log_error("%s", err.text);

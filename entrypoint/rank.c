@@ -124,8 +124,10 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
     cleanup_argv struct argv program = {0};
     cleanup_free char *file = NULL;
     const char *directory = NULL;
+    int64_t open_files = 0;
     if (build_environment(s, start, &environment, err) != 0 ||
-        json_member_string(start, "start", "directory", &directory, err) != 0)
+        json_member_string(start, "start", "directory", &directory, err) != 0 ||
+        json_member_int(start, "start", "open_files", &open_files, err) != 0)
         return -1;
     if (unguard(s->words, &program, err) != 0)
         return -1;
@@ -139,7 +141,8 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
                                     .out = s->out[1],
                                     .error_out = s->error_out[1],
                                     .group = CHILD_NEW_GROUP,
-                                    .death_signal = SIGKILL};
+                                    .death_signal = SIGKILL,
+                                    .open_files = (uint64_t)open_files};
     if (child_spawn(&options, &s->program.pid, err) != 0)
         return -1;
     reaper_add(&s->reaper, &s->program);

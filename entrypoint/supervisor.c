@@ -6,6 +6,7 @@
 #include "entrypoint/failure.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/key.h"
+#include "entrypoint/open_files.h"
 #include "entrypoint/ports.h"
 #include "entrypoint/tls.h"
 
@@ -125,21 +126,26 @@ static int find_tools(struct supervisor *s, struct error *err) {
                       &s->tools_environment, tools_found, s, err);
 }
 
+/* A host alone has no link to protect; whether a key is there is asked all the same where one is
+ * required, so that a trial of one host fails as the job of many would. */
 static int open_tls(struct supervisor *s, struct error *err) {
     struct key key = {0};
     const struct key_places usual = {0};
     const struct cluster *cluster = &s->job->cluster;
-    if (cluster->count == 1)
+    const struct settings *settings = &s->job->settings;
+    bool alone = cluster->count == 1;
+    if (alone && !settings->require_key)
         return 0;
-    if (key_make(&s->job->settings, cluster, &usual, &key, err) != 0)
+    if (key_make(settings, cluster, &usual, &key, err) != 0)
         return -1;
     if (key.source == KEY_FROM_SEED)
         log_warning("the control link's key comes from the image (%s), which keeps out only those "
                     "who cannot pull it; RINGMASTER_KEY or RINGMASTER_KEY_FILE set a better one",
                     key.place);
-    s->tls = tls_context_new(&key, cluster_is_master(cluster), err);
+    if (!alone)
+        s->tls = tls_context_new(&key, cluster_is_master(cluster), err);
     key_done(&key);
-    return s->tls != NULL ? 0 : -1;
+    return alone || s->tls != NULL ? 0 : -1;
 }
 
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
@@ -153,12 +159,15 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         return -1;
     failure_clear(s->job->settings.base_dir);
     console_init(&s->console, &s->loop, STDOUT_FILENO);
+    words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
     if (open_tls(s, err) != 0)
         return -1;
     key_hide(s->environment);
     if (options->fault != NULL)
         s->fault = *options->fault;
-    if (options->fault != NULL || open_host(s, &s->fault) != 0 || find_tools(s, &s->fault) != 0)
+    if (options->fault != NULL ||
+        open_files_raise(open_files_needed(&s->job->cluster), &s->fault) != 0 ||
+        open_host(s, &s->fault) != 0 || find_tools(s, &s->fault) != 0)
         loop_at(&s->loop, &s->begin, clock_now());
     return 0;
 }
@@ -173,7 +182,9 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 void supervisor_close(struct supervisor *s) {
     tools_done(&s->tools);
     host_done(&s->host);
-    console_flush(&s->console, FLUSH_SECONDS * CLOCK_SECOND);
+    int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;
+    console_flush(&s->console, deadline);
+    words_close(&s->words, deadline);
     console_done(&s->console);
     local_close(&s->local);
     argv_done(&s->tools_environment);

@@ -14,6 +14,7 @@
 #include "entrypoint/sweep.h"
 #include "entrypoint/tools.h"
 #include "entrypoint/verdict.h"
+#include "entrypoint/words.h"
 
 #include <openssl/types.h>
 #include <stdbool.h>
@@ -49,7 +50,8 @@ struct supervisor {
     struct loop loop;
     struct reaper reaper;
     struct sweep sweep;
-    struct console console;
+    struct console console; /* what programs print */
+    struct words words;
     struct local local;
     struct tools tools;
     struct argv tools_environment;

@@ -50,6 +50,29 @@ static void secrets_line_ends_and_bad_bytes_do_not_pass(void) {
     ASSERT_CONTAINS(caught, "key is ***?second \xef\xbf\xbd\n");
 }
 
+static size_t sunk;
+
+static void sink(void *context, const char *line, size_t size) {
+    CU_ASSERT_PTR_EQUAL(context, &sunk);
+    CU_ASSERT_EQUAL(line[size - 1], '\n');
+    sunk += size;
+}
+
+static void write_to_sink(void) {
+    struct log_sink before = log_set_sink((struct log_sink){sink, &sunk});
+    CU_ASSERT_PTR_NULL(before.put);
+    log_info("elsewhere");
+    CU_ASSERT_PTR_EQUAL(log_set_sink(before).context, &sunk);
+    log_info("here again");
+}
+
+static void lines_go_where_they_are_led(void) {
+    catch_stderr(write_to_sink);
+    CU_ASSERT_PTR_NULL(strstr(caught, "elsewhere"));
+    ASSERT_CONTAINS(caught, "here again\n");
+    CU_ASSERT(sunk > strlen("elsewhere\n"));
+}
+
 static void write_long(void) {
     char text[2 * LOG_LINE_MAX];
     memset(text, 'x', sizeof(text) - 1);
@@ -64,4 +87,5 @@ static void long_lines_are_cut(void) {
 }
 
 UNIT_MAIN("common.log", UNIT(a_line_holds_time_level_who_and_text),
-          UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(long_lines_are_cut))
+          UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(lines_go_where_they_are_led),
+          UNIT(long_lines_are_cut))

@@ -40,6 +40,9 @@ struct stage_host {
     char text[STAGE_OUTPUT_MAX]; /* of stage_output and stage_failure */
 };
 
+/* What the next host's process does before it serves, NULL for nothing. */
+static void (*stage_first)(void);
+
 static inline int stage_serve(char *const *environment, const char *const *words, bool check) {
     struct job job = {0};
     struct error err = {0};
@@ -102,6 +105,8 @@ static inline void stage_start(struct stage_host *h, const char *name, const cha
         int fd = open(h->output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
         (void)dup2(fd, 1);
         (void)dup2(fd, 2);
+        if (stage_first != NULL)
+            stage_first();
         int code = stage_serve(environment.items, words != NULL ? words : nothing, words == NULL);
         argv_done(&environment);
         exit(code); /* so that leaks are looked for */

@@ -70,6 +70,7 @@ static void a_full_pipe_blocks_nothing_and_losses_are_counted(void) {
     pid_t reader = fork();
     if (reader == 0) {
         (void)close(ends[1]);
+        (void)close(console.outlet.fd);
         FILE *file = fdopen(ends[0], "r");
         char got[2048];
         while (fgets(got, sizeof(got), file) != NULL) {
@@ -80,7 +81,7 @@ static void a_full_pipe_blocks_nothing_and_losses_are_counted(void) {
     }
     (void)close(ends[0]);
     run_for(200 * CLOCK_MILLISECOND);
-    console_flush(&console, CLOCK_SECOND);
+    console_flush(&console, clock_now() + CLOCK_SECOND);
     close_all();
     (void)close(ends[1]);
     int status = 1;

@@ -1,5 +1,6 @@
 #include "unit/entrypoint/stage.h"
 
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 static struct stage_host host;
@@ -51,6 +52,79 @@ static void its_folder_is_gone_afterwards(void) {
     CU_ASSERT_PTR_NULL(strstr(strchr(first, '\n'), "rank 0]"));
 }
 
+static int run_first(void (*first)(void), const char *const *settings, const char *script) {
+    const char *words[] = {"--", "sh", "-c", script, NULL};
+    stage_first = first;
+    stage_start(&host, "first", settings, words);
+    stage_first = NULL;
+    return stage_end(&host, 20);
+}
+
+/* As main() does, and a stop comes right then. */
+static void be_stopped(void) {
+    sigset_t stops;
+    (void)sigemptyset(&stops);
+    (void)sigaddset(&stops, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &stops, NULL);
+    (void)kill(getpid(), SIGTERM);
+}
+
+static void a_stop_before_the_loop_begins_counts(void) {
+    CU_ASSERT_EQUAL(run_first(be_stopped, NULL, "sleep 100"), 143);
+    ASSERT_CONTAINS(stage_failure(&host), "stopped");
+}
+
+/* One pipe for both streams, full before the first word, which stays open and unread. */
+static void speak_to_nobody(void) {
+    static char bytes[64 * 1024];
+    int ends[2];
+    (void)!pipe(ends);
+    (void)fcntl(ends[1], F_SETFL, O_NONBLOCK);
+    while (write(ends[1], bytes, sizeof(bytes)) > 0)
+        ;
+    (void)fcntl(ends[1], F_SETFL, 0);
+    (void)dup2(ends[1], 1);
+    (void)dup2(ends[1], 2);
+}
+
+static void nobody_reading_its_words_changes_nothing(void) {
+    int64_t start = clock_now();
+    CU_ASSERT_EQUAL(run_first(speak_to_nobody, NULL, "yes words | head -c 4000000; exit 9"), 9);
+    CU_ASSERT(clock_now() - start < 10 * CLOCK_SECOND);
+    ASSERT_CONTAINS(stage_failure(&host), "exited with 9");
+}
+
+static void a_required_key_is_asked_for_on_a_host_alone_too(void) {
+    const char *without[] = {"RINGMASTER_REQUIRE_KEY=1", "RINGMASTER_KEY=", NULL};
+    const char *with[] = {"RINGMASTER_REQUIRE_KEY=1", NULL};
+    CU_ASSERT_EQUAL(run_first(NULL, without, "true"), EXIT_CODE_KEY_REFUSED);
+    ASSERT_CONTAINS(stage_output(&host), "RINGMASTER_REQUIRE_KEY");
+    CU_ASSERT_EQUAL(run_first(NULL, with, "true"), 0);
+}
+
+static void set_open_files(rlim_t soft, rlim_t hard) {
+    const struct rlimit limit = {.rlim_cur = soft, .rlim_max = hard};
+    (void)setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static void allow_few_open_files(void) {
+    set_open_files(64, 4096);
+}
+
+static void allow_too_few_open_files(void) {
+    set_open_files(64, 64);
+}
+
+static void programs_get_the_limit_of_open_files_that_they_would_have_had(void) {
+    CU_ASSERT_EQUAL(run_first(allow_few_open_files, NULL, "exit $(ulimit -n)"), 64);
+    CU_ASSERT_EQUAL(run_first(allow_too_few_open_files, NULL, "true"), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&host), "open files");
+}
+
 STAGE_MAIN("entrypoint.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
            UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
-           UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(its_folder_is_gone_afterwards))
+           UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(its_folder_is_gone_afterwards),
+           UNIT(a_stop_before_the_loop_begins_counts),
+           UNIT(nobody_reading_its_words_changes_nothing),
+           UNIT(a_required_key_is_asked_for_on_a_host_alone_too),
+           UNIT(programs_get_the_limit_of_open_files_that_they_would_have_had))
