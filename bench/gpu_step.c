@@ -5,7 +5,7 @@
  *         images/s over rounds of a few steps for about SECONDS: best round and median
  *     bench_gpu_step profile MODEL f32|bf16|f16 FUSION BATCH SIZE GB/s TFLOP/s
  *         a table of operators: each one's best time between two events on the queue, its bytes and
- *         FLOPs, and the share of the time that it would take at the two ceilings
+ *         FLOPs, and the share of the time that it would take at the two ceilings; all on one lane
  *
  * BENCH_TUNE=0 leaves cuDNN's plans untimed, BENCH_PLANS names a file that keeps what was chosen.
  * Status 77: no device. */
@@ -32,6 +32,7 @@ struct bench {
     enum dtype dtype;
     enum fusion fusion;
     int64_t batch_size, size;
+    bool one_lane;       /* operators one after another, so that each can be timed */
     double open_seconds; /* compiling, tuning included */
     cudaEvent_t *events; /* profile: one before the first operator and one behind each */
 };
@@ -76,7 +77,8 @@ static int prepare(struct bench *b, struct error *err) {
                                 .dtype = b->dtype,
                                 .fusion = b->fusion,
                                 .mean = NETWORK_MEAN,
-                                .std = NETWORK_STD};
+                                .std = NETWORK_STD,
+                                .one_lane = b->one_lane};
     struct stepper_options how = {.accumulate = 1,
                                   .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F, .nesterov = 1},
                                   .decay_all = true};
@@ -259,6 +261,7 @@ static int parse_dtype(const char *text, enum dtype *ret) {
 
 static int run(struct bench *b, int argc, char **argv, struct error *err) {
     bool profiles = strcmp(argv[1], "profile") == 0;
+    b->one_lane = profiles;
     if (argc != (profiles ? 9 : 8) || parse_dtype(argv[3], &b->dtype) != 0)
         return error_set(err, EXIT_CODE_USAGE,
                          "usage: %s step|profile MODEL f32|bf16|f16 FUSION BATCH SIZE ...",

@@ -1,22 +1,26 @@
 #include "cuda/emulated.h"
 
 #include "cuda/context.h"
+#include "cuda/lanes_emulated.h"
 #include "cuda/queue.h"
 #include "ref/ref.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-    MULTIPROCESSORS = 2, /* few, so that a launch has few blocks, and more than one */
-    LENT_MAX = 4096
-};
+enum { MULTIPROCESSORS = 2 /* few, so that a launch has few blocks, and more than one */ };
 
 struct emulated {
-    struct cuda cuda;     /* first: the steps see this */
-    struct backend *ref;  /* runs what a library would; NULL: not at all */
-    void *lent[LENT_MAX]; /* contexts that are ref's */
-    size_t lent_count;
+    struct cuda cuda;             /* first: the steps see this */
+    struct backend *ref;          /* runs what a library would; NULL: not at all */
+    struct emulated_lanes *lanes; /* NULL: everything runs at once */
+};
+
+/* A step that is enqueued, whosever it is. */
+struct kept_step {
+    struct emulated *e;
+    struct backend_bound bound;
+    bool lent; /* it is ref's */
 };
 
 static bool is_own(enum op_kind kind) {
@@ -42,30 +46,54 @@ static int query(struct backend *backend, const struct graph *graph, const struc
     return rule->query == NULL ? 0 : rule->query(&e->cuda, graph, op, ret_needs, err);
 }
 
-static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
-                struct error *err) {
-    struct emulated *e = (struct emulated *)backend;
-    if (is_own(op->kind))
-        return cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, ret_bound, err);
-    if (e->lent_count == LENT_MAX)
-        return error_set(err, EXIT_CODE_INTERNAL, "more than %d lent steps", LENT_MAX);
-    int result = e->ref->table->bind(e->ref, graph, op, site, ret_bound, err);
-    if (ret_bound->step.context != NULL)
-        e->lent[e->lent_count++] = ret_bound->step.context;
-    return result;
+static int enqueue(struct emulated *e, const struct lanes_call *call, struct error *err) {
+    if (e->lanes == NULL)
+        return call->run(&e->cuda.base, call, err);
+    return emulated_lanes_add(e->lanes, call, err);
+}
+
+static int run_kept(struct backend *backend, const struct lanes_call *call, struct error *err) {
+    (void)backend;
+    return call->step.run(call->step.context, err);
+}
+
+static int enqueue_step(void *context, struct error *err) {
+    const struct kept_step *kept = context;
+    return enqueue(kept->e, &(struct lanes_call){.run = run_kept, .step = kept->bound.step}, err);
+}
+
+static int enqueue_refresh(void *context, struct error *err) {
+    const struct kept_step *kept = context;
+    return enqueue(kept->e, &(struct lanes_call){.run = run_kept, .step = kept->bound.refresh},
+                   err);
 }
 
 static void release(struct backend *backend, void *context) {
     struct emulated *e = (struct emulated *)backend;
-    for (size_t i = 0; i < e->lent_count; i++) {
-        if (e->lent[i] == context) {
-            e->lent[i] = e->lent[--e->lent_count];
-            e->ref->table->release(e->ref, context);
-            return;
-        }
-    }
-    cuda_step_free(context);
+    struct kept_step *kept = context;
+    void *inner = kept->bound.step.context;
+    if (inner != NULL && kept->lent)
+        e->ref->table->release(e->ref, inner);
+    else if (inner != NULL)
+        cuda_step_free(inner);
+    free(kept);
+}
+
+static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    struct emulated *e = (struct emulated *)backend;
+    struct kept_step *kept = calloc(1, sizeof(*kept));
+    if (kept == NULL)
+        return error_no_memory(err, "a step");
+    *kept = (struct kept_step){.e = e, .lent = !is_own(op->kind)};
+    ret_bound->step = (struct bound_step){enqueue_step, kept};
+    int result = kept->lent
+                     ? e->ref->table->bind(e->ref, graph, op, site, &kept->bound, err)
+                     : cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, &kept->bound, err);
+    if (kept->bound.refresh.run != NULL)
+        ret_bound->refresh = (struct bound_step){enqueue_refresh, kept};
+    return result;
 }
 
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
@@ -85,18 +113,28 @@ static void free_memory(struct backend *backend, void *memory, size_t bytes) {
     free(memory);
 }
 
-static int copy_in(struct backend *backend, void *device, const void *host, size_t bytes,
-                   struct error *err) {
+static int sync(struct backend *backend, struct error *err) {
+    struct emulated *e = (struct emulated *)backend;
+    return e->lanes == NULL ? 0 : emulated_lanes_sync(e->lanes, err);
+}
+
+static int run_copy(struct backend *backend, const struct lanes_call *call, struct error *err) {
     (void)backend;
     (void)err;
-    memcpy(device, host, bytes);
+    memcpy(call->to, call->from, call->size);
     return 0;
 }
 
-static int sync(struct backend *backend, struct error *err) {
-    (void)backend;
-    (void)err;
-    return 0;
+static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
+                struct error *err) {
+    return enqueue((struct emulated *)backend,
+                   &(struct lanes_call){.run = run_copy, .to = to, .from = from, .size = bytes},
+                   err);
+}
+
+static int copy_now(struct backend *backend, void *to, const void *from, size_t bytes,
+                    struct error *err) {
+    return copy(backend, to, from, bytes, err) != 0 ? -1 : sync(backend, err);
 }
 
 static const char *describe(const struct backend *backend) {
@@ -106,6 +144,7 @@ static const char *describe(const struct backend *backend) {
 
 static void close_backend(struct backend *backend) {
     struct emulated *e = (struct emulated *)backend;
+    emulated_lanes_close(e->lanes);
     backend_close(e->ref);
     free(e->cuda.control);
     free(e);
@@ -120,44 +159,104 @@ static void host_free(struct backend *backend, void *memory) {
     free(memory);
 }
 
-static int clear(struct backend *backend, void *memory, size_t bytes, struct error *err) {
+static int run_clear(struct backend *backend, const struct lanes_call *call, struct error *err) {
     (void)backend;
     (void)err;
-    memset(memory, 0, bytes);
+    memset(call->to, 0, call->size);
     return 0;
+}
+
+static int clear(struct backend *backend, void *memory, size_t bytes, struct error *err) {
+    return enqueue((struct emulated *)backend,
+                   &(struct lanes_call){.run = run_clear, .to = memory, .size = bytes}, err);
+}
+
+static int run_add(struct backend *backend, const struct lanes_call *call, struct error *err) {
+    return cuda_queue_add(backend, call->to, call->from, call->size, err);
+}
+
+static int add(struct backend *backend, float *to, const float *from, size_t count,
+               struct error *err) {
+    return enqueue((struct emulated *)backend,
+                   &(struct lanes_call){.run = run_add, .to = to, .from = from, .size = count},
+                   err);
 }
 
 static int set_sgd(struct backend *backend, const struct sgd_step *step, struct error *err) {
+    return copy(backend, &((struct cuda *)backend)->control->step, step, sizeof(*step), err);
+}
+
+static int run_sgd(struct backend *backend, const struct lanes_call *call, struct error *err) {
+    return cuda_queue_sgd(backend, &call->sgd, err);
+}
+
+static int sgd(struct backend *backend, const struct backend_sgd *update, struct error *err) {
+    return enqueue((struct emulated *)backend, &(struct lanes_call){.run = run_sgd, .sgd = *update},
+                   err);
+}
+
+static struct emulated_lanes *lanes_of_backend(struct backend *backend) {
+    return ((struct emulated *)backend)->lanes;
+}
+
+static int select_lane(struct backend *backend, enum backend_lane lane, struct error *err) {
     (void)err;
-    ((struct cuda *)backend)->control->step = *step;
+    emulated_lanes_select(lanes_of_backend(backend), lane);
     return 0;
 }
 
-static const struct backend_device queue = {
-    .host_alloc = host_alloc,
-    .host_free = host_free,
-    .copy = copy_in,
-    .clear = clear,
-    .add = cuda_queue_add,
-    .set_sgd = set_sgd,
-    .sgd = cuda_queue_sgd,
-};
+static int mark(struct backend *backend, int number, struct error *err) {
+    return emulated_lanes_mark(lanes_of_backend(backend), number, err);
+}
 
-static const struct backend_table table = {
-    .name = "cuda (on the host)",
-    .device = &queue,
-    .supports = supports,
-    .query = query,
-    .bind = bind,
-    .release = release,
-    .alloc = alloc,
-    .free = free_memory,
-    .copy_in = copy_in,
-    .copy_out = copy_in,
-    .sync = sync,
-    .describe = describe,
-    .close = close_backend,
-};
+static int wait_for_mark(struct backend *backend, int number, struct error *err) {
+    return emulated_lanes_wait(lanes_of_backend(backend), number, err);
+}
+
+static int reach(struct backend *backend, int number, struct error *err) {
+    return emulated_lanes_reach(lanes_of_backend(backend), number, err);
+}
+
+static int record_begin(struct backend *backend, struct error *err) {
+    return emulated_lanes_record_begin(lanes_of_backend(backend), err);
+}
+
+static int record_end(struct backend *backend, void **ret_recording, struct error *err) {
+    return emulated_lanes_record_end(lanes_of_backend(backend), ret_recording, err);
+}
+
+static int replay(struct backend *backend, void *recording, struct error *err) {
+    return emulated_lanes_replay(lanes_of_backend(backend), recording, err);
+}
+
+static void forget(struct backend *backend, void *recording) {
+    (void)backend;
+    emulated_lanes_forget(recording);
+}
+
+#define ENQUEUED                                                                                   \
+    .host_alloc = host_alloc, .host_free = host_free, .copy = copy, .clear = clear, .add = add,    \
+    .set_sgd = set_sgd, .sgd = sgd
+static const struct backend_device at_once = {ENQUEUED};
+static const struct backend_device with_lanes = {ENQUEUED,
+                                                 .select = select_lane,
+                                                 .mark = mark,
+                                                 .wait = wait_for_mark,
+                                                 .reach = reach,
+                                                 .record_begin = record_begin,
+                                                 .record_end = record_end,
+                                                 .replay = replay,
+                                                 .forget = forget};
+
+#define TABLE(device_)                                                                             \
+    {                                                                                              \
+        .name = "cuda (on the host)", .device = (device_), .supports = supports, .query = query,   \
+        .bind = bind, .release = release, .alloc = alloc, .free = free_memory,                     \
+        .copy_in = copy_now, .copy_out = copy_now, .sync = sync, .describe = describe,             \
+        .close = close_backend,                                                                    \
+    }
+static const struct backend_table table_at_once = TABLE(&at_once);
+static const struct backend_table table_with_lanes = TABLE(&with_lanes);
 
 int emulated_open(struct backend **ret, bool whole, struct error *err) {
     struct emulated *e = calloc(1, sizeof(*e));
@@ -167,10 +266,19 @@ int emulated_open(struct backend **ret, bool whole, struct error *err) {
         free(control);
         return error_no_memory(err, "emulated backend");
     }
-    e->cuda.base.table = &table;
+    e->cuda.base.table = &table_at_once;
     e->cuda.multiprocessors = MULTIPROCESSORS;
     e->cuda.control = control;
     control->loss_scale = 1;
     *ret = &e->cuda.base;
     return 0;
+}
+
+int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t seed,
+                        struct error *err) {
+    if (emulated_open(ret, true, err) != 0)
+        return -1;
+    struct emulated *e = (struct emulated *)*ret;
+    e->cuda.base.table = &table_with_lanes;
+    return emulated_lanes_open(&e->lanes, *ret, order, seed, err);
 }

@@ -5,9 +5,14 @@
 #define TESTS_CUDA_EMULATED_H
 
 #include "backend/backend.h"
+#include "cuda/lanes_emulated.h"
 
 #include <stdbool.h>
 
+/* Everything runs when it is enqueued. */
 int emulated_open(struct backend **ret, bool whole, struct error *err);
+/* A whole one with lanes, on which things run in ORDER. */
+int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t seed,
+                        struct error *err);
 
 #endif

@@ -3,23 +3,108 @@
 #include "cuda/emulated.h"
 #include "cuda/training.h"
 #include "ref/ref.h"
+#include "support/net.h"
 #include "support/unit.h"
 
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { STEPS = 3 };
+
+static const struct training small = {.dtype = DTYPE_F32,
+                                      .fusion = FUSION_NORM,
+                                      .batch = 2,
+                                      .size = 8,
+                                      .steps = STEPS,
+                                      .decay_all = true,
+                                      .rate = 0.01};
+
+/* Weight gradients at the latest and the earliest moments that the marks allow, and in between. */
+static void the_order_of_lanes_changes_no_bit(int accumulate) {
+    struct backend *device = NULL;
+    struct error err = {0};
+    struct training_outcome at_once = {0};
+    struct training t = small;
+    t.accumulate = accumulate;
+    CU_ASSERT_EQUAL_FATAL(emulated_open(&device, true, &err), 0);
+    training_run(device, &t, &at_once);
+    backend_close(device);
+    for (int i = 0; i < 4; i++) {
+        struct training_outcome on_lanes = {0};
+        enum lanes_order order = i < LANES_MIXED ? (enum lanes_order)i : LANES_MIXED;
+        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, order, (uint64_t)i, &err), 0);
+        training_run(device, &t, &on_lanes);
+        CU_ASSERT_EQUAL(memcmp(on_lanes.losses, at_once.losses, sizeof(at_once.losses)), 0);
+        CU_ASSERT_EQUAL(memcmp(on_lanes.weights, at_once.weights, at_once.count * sizeof(float)),
+                        0);
+        training_done(&on_lanes);
+        backend_close(device);
+    }
+    training_done(&at_once);
+}
+
+static void weight_gradients_may_run_whenever_the_marks_allow(void) {
+    the_order_of_lanes_changes_no_bit(1);
+}
+
+static void so_may_those_of_micro_batches(void) {
+    the_order_of_lanes_changes_no_bit(2);
+}
+
+/* Copies every bucket where it is said to be ready. */
+struct watch {
+    struct net *net;
+    float *copy;
+    int calls;
+};
+
+static int copy_bucket(void *user, int index, struct error *err) {
+    struct watch *watch = user;
+    const struct bucket *bucket = &watch->net->program.buckets[index];
+    const float *gradients = watch->net->store.arena[STORE_GRADIENTS];
+    watch->calls++;
+    return watch->net->backend->table->device->copy(
+        watch->net->backend, watch->copy + bucket->first, gradients + bucket->first,
+        bucket->count * sizeof(float), err);
+}
+
+static void a_bucket_is_ready_on_the_lane_that_is_told_so(void) {
+    for (int i = 0; i < 4; i++) {
+        struct backend *device = NULL;
+        struct net net;
+        struct error err = {0};
+        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, (enum lanes_order)(i % 3), 9, &err), 0);
+        net_init(&net, device, net_config("resnet20", 1, 8, true),
+                 (struct compile_options){
+                     .fusion = FUSION_NORM, .bucket_bytes = 64, .one_lane = i == 3});
+        CU_ASSERT_EQUAL(net.program.lanes.lane == NULL, i == 3);
+        cleanup_buf struct buf text = {0};
+        buf_init(&text, 1 << 20);
+        CU_ASSERT_EQUAL(program_print(&net.program, &text, &err), 0);
+        CU_ASSERT_EQUAL(strstr(buf_text(&text), "  side  after ") == NULL, i == 3);
+        net_start(&net);
+        net_fill(&net, 1);
+        size_t count = net.store.count[STORE_GRADIENTS];
+        struct watch watch = {.net = &net, .copy = calloc(count, sizeof(float))};
+        CU_ASSERT_PTR_NOT_NULL_FATAL(watch.copy);
+        net_run(&net, &(struct program_hooks){.user = &watch, .bucket_ready = copy_bucket});
+        CU_ASSERT_EQUAL_FATAL(device->table->sync(device, &err), 0);
+        CU_ASSERT(watch.calls > 50); /* nearly each parameter its own */
+        CU_ASSERT_EQUAL(memcmp(watch.copy, net.store.arena[STORE_GRADIENTS], count * sizeof(float)),
+                        0);
+        free(watch.copy);
+        net_done(&net);
+    }
+}
 
 static void compare(int accumulate, bool decay_all) {
     struct backend *ref = NULL, *device = NULL;
     struct error err = {0};
     struct training_outcome on_host = {0}, on_device = {0};
-    struct training t = {.dtype = DTYPE_F32,
-                         .fusion = FUSION_NORM,
-                         .batch = 2,
-                         .accumulate = accumulate,
-                         .steps = STEPS,
-                         .decay_all = decay_all,
-                         .rate = 0.01};
+    struct training t = small;
+    t.accumulate = accumulate;
+    t.decay_all = decay_all;
     CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
     CU_ASSERT_EQUAL_FATAL(emulated_open(&device, true, &err), 0);
     training_run(ref, &t, &on_host);
@@ -42,5 +127,7 @@ static void micro_batches_add_up_on_the_device_and_norms_may_go_without_decay(vo
     compare(2, false);
 }
 
-UNIT_MAIN("cuda.training", UNIT(the_devices_step_is_the_hosts),
+UNIT_MAIN("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
+          UNIT(so_may_those_of_micro_batches), UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so),
+          UNIT(the_devices_step_is_the_hosts),
           UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay))

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SIDE = 32, CLASSES = 4, PICTURE = SIDE * SIDE * 3, BATCH_MAX = 16 };
+enum { SIDE = 32, CLASSES = 4, BATCH_MAX = 16, PIXELS_MAX = BATCH_MAX * SIDE * SIDE * 3 };
 
 struct world {
     struct network net;
@@ -22,6 +22,10 @@ static void require(int status, const struct error *err) {
     }
 }
 
+static int side(const struct training *t) {
+    return t->size > 0 ? t->size : SIDE;
+}
+
 static void open_world(struct world *w, struct backend *backend, const struct training *t) {
     static const double mean[3] = {0.5, 0.5, 0.5};
     struct error err = {0};
@@ -29,7 +33,7 @@ static void open_world(struct world *w, struct backend *backend, const struct tr
                                 .mean = mean,
                                 .std = mean,
                                 .batch = t->batch,
-                                .image_size = SIDE,
+                                .image_size = side(t),
                                 .classes = CLASSES,
                                 .dtype = t->dtype,
                                 .fusion = t->fusion,
@@ -45,12 +49,12 @@ static void open_world(struct world *w, struct backend *backend, const struct tr
 }
 
 static void feed(struct world *w, const struct training *t, int step, int micro) {
-    static unsigned char images[BATCH_MAX * PICTURE];
+    static unsigned char images[PIXELS_MAX];
     static int32_t labels[BATCH_MAX];
     static float weights[BATCH_MAX];
     struct batch batch = {.images = images, .labels = labels, .weights = weights, .micro = micro};
     struct error err = {0};
-    for (int i = 0; i < t->batch * PICTURE; i++)
+    for (int i = 0; i < t->batch * side(t) * side(t) * 3; i++)
         images[i] = (unsigned char)((i * 31 + step * 17 + micro * 101) % 251);
     for (int i = 0; i < t->batch; i++) {
         labels[i] = (step + i + micro) % CLASSES;
@@ -62,7 +66,7 @@ static void feed(struct world *w, const struct training *t, int step, int micro)
 void training_run(struct backend *backend, const struct training *t, struct training_outcome *ret) {
     struct world w = {0};
     struct error err = {0};
-    CU_ASSERT_FATAL(t->steps <= TRAINING_STEPS_MAX && t->batch <= BATCH_MAX);
+    CU_ASSERT_FATAL(t->steps <= TRAINING_STEPS_MAX && t->batch <= BATCH_MAX && t->size <= SIDE);
     open_world(&w, backend, t);
     for (int step = 0; step < t->steps; step++) {
         struct step_outcome outcome = {0};

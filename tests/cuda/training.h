@@ -15,6 +15,7 @@ struct training {
     enum dtype dtype;
     enum fusion fusion;
     int batch;
+    int size; /* of the pictures in px; 0: 32 */
     int accumulate;
     int steps;
     bool decay_all;

@@ -36,7 +36,7 @@ static int pass_open(struct pass *pass, struct network *net, const struct networ
     }
     if (resnet_build(&pass->graph, &config, &pass->tensors, err) != 0)
         return error_wrap(err, "%s at %d px", o->model, o->image_size);
-    struct compile_options compile = {.fusion = o->fusion};
+    struct compile_options compile = {.fusion = o->fusion, .one_lane = o->one_lane};
     if (program_compile(&pass->program, &pass->graph, &net->store, net->backend, &compile, err) !=
         0)
         return error_wrap(err, "compiling %s to %s", o->model, training ? "train" : "evaluate");

@@ -25,6 +25,7 @@ struct network_options {
     double label_smoothing; /* in training alone; evaluation tells the plain loss */
     const double *mean;     /* of pixels in 0..1, RGB */
     const double *std;
+    bool one_lane; /* compile_options */
 };
 
 struct pass {

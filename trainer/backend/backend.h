@@ -74,14 +74,41 @@ struct backend_memory {
     void (*free)(void *memory);
 };
 
-/* What a device with memory and a queue of its own brings, so that a whole step needs no host:
- * everything here is enqueued and runs in order with the bound steps. */
+/* The queues of a device. Each runs what it was given in order, beside the others; marks and waits
+ * order them. */
+enum backend_lane {
+    LANE_MAIN,
+    LANE_SIDE, /* weight gradients (graph/lanes.h) */
+    LANE_COPY, /* the input of the next step */
+    BACKEND_LANES
+};
+
+enum { BACKEND_MARKS = 16 };
+
+/* What a device with memory and queues of its own brings, so that a whole step needs no host:
+ * everything here, and the bound steps, is enqueued on the selected lane, and no call waits for it.
+ * alloc, copy_in, copy_out and sync of the table are the main lane's; it is the selected one but
+ * between two selects. */
 struct backend_device {
-    /* The queue itself, for a library that enqueues on it (comm/device_sum.h): a cudaStream_t. */
+    /* What is enqueued from here on goes to LANE. NULL: there is only one, and mark, wait and reach
+     * are NULL, too. */
+    int (*select)(struct backend *backend, enum backend_lane lane, struct error *err);
+    /* Mark NUMBER, of BACKEND_MARKS, stands behind what the selected lane holds now; the one it had
+     * before is forgotten. */
+    int (*mark)(struct backend *backend, int number, struct error *err);
+    /* The selected lane goes on when what was in front of mark NUMBER has run; one that was never
+     * set does not hold it. */
+    int (*wait)(struct backend *backend, int number, struct error *err);
+    /* The host does. */
+    int (*reach)(struct backend *backend, int number, struct error *err);
+    /* The selected lane itself, for a library that enqueues on it (comm/device_sum.h): a
+     * cudaStream_t. */
     void *(*queue)(struct backend *backend);
     /* What is enqueued between begin and end is recorded instead of run; replay enqueues all of it
-     * at once. record_begin may be NULL: the device cannot record. A recording is given back with
-     * `forget`. */
+     * at once, on the main lane. Another lane takes part from where it waits for a mark of the
+     * recording, and must be waited for before the end; marks from before are not known inside,
+     * those from inside not behind it. record_begin may be NULL: the device cannot record. A
+     * recording is given back with `forget`. */
     int (*record_begin)(struct backend *backend, struct error *err);
     int (*record_end)(struct backend *backend, void **ret_recording, struct error *err);
     int (*replay)(struct backend *backend, void *recording, struct error *err);

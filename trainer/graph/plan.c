@@ -42,80 +42,124 @@ static int plan_allocate(struct plan *plan, const struct graph *graph, struct er
     return complete ? 0 : -1;
 }
 
-static int add_block(struct plan *plan, enum plan_block_kind kind, int owner, int op,
-                     size_t bytes) {
-    plan->blocks[plan->block_count] = (struct plan_block){
-        .kind = kind, .owner = owner, .first = op, .last = op, .bytes = align(bytes)};
-    return plan->block_count++;
+/* What a plan is made from. */
+struct planner {
+    struct plan *plan;
+    const struct graph *graph;
+    const struct backend_needs *needs;
+    const struct lanes *lanes;
+    int *last_use; /* per tensor, the last operator that reads it; -1 if none does */
+};
+
+/* Operators touch a block in the graph's order. */
+static void touch(const struct planner *p, int block, int op) {
+    struct plan_block *b = &p->plan->blocks[block];
+    int lane = lanes_of(p->lanes, op);
+    b->last = op;
+    b->end[lane] = op;
+    if (b->begin[lane] < 0)
+        b->begin[lane] = op;
 }
 
-/* Per tensor, the last operator that reads it; -1 if none does. */
-static void find_last_uses(const struct graph *graph, int *last_use) {
-    for (int i = 0; i < graph->op_count; i++)
+static int add_block(const struct planner *p, enum plan_block_kind kind, int owner, int op,
+                     size_t bytes) {
+    int number = p->plan->block_count++;
+    p->plan->blocks[number] = (struct plan_block){.kind = kind,
+                                                  .owner = owner,
+                                                  .first = op,
+                                                  .begin = {-1, -1},
+                                                  .end = {-1, -1},
+                                                  .bytes = align(bytes)};
+    touch(p, number, op);
+    return number;
+}
+
+static void find_last_uses(const struct planner *p) {
+    for (int i = 0; i < p->graph->op_count; i++)
         for (int k = 0; k < OP_INPUTS_MAX; k++)
-            if (graph->ops[i].inputs[k] != TENSOR_NONE)
-                last_use[graph->ops[i].inputs[k]] = i;
+            if (p->graph->ops[i].inputs[k] != TENSOR_NONE)
+                p->last_use[p->graph->ops[i].inputs[k]] = i;
+}
+
+/* Whether nobody but operator NUMBER may still be at BLOCK when that runs. */
+static bool is_left_to(const struct planner *p, const struct plan_block *block, int number) {
+    for (int lane = 0; lane < LANES; lane++)
+        if (block->end[lane] >= 0 && block->end[lane] != number &&
+            !lanes_before(p->lanes, block->end[lane], number))
+            return false;
+    return true;
 }
 
 /* The block of the input that dies at operator NUMBER and whose place output SLOT may take, or -1.
  * A block that another output has taken already lives past NUMBER or is no longer its input's. */
-static int dying_block(const struct plan *plan, const struct graph *graph, const int *last_use,
-                       int number, int slot) {
-    const struct op *op = &graph->ops[number];
+static int dying_block(const struct planner *p, int number, int slot) {
+    const struct plan *plan = p->plan;
+    const struct op *op = &p->graph->ops[number];
     const struct op_rule *rule = op_rule(op->kind);
-    size_t bytes = align(tensor_bytes(&graph->tensors[op->outputs[slot]]));
+    size_t bytes = align(tensor_bytes(&p->graph->tensors[op->outputs[slot]]));
     for (int i = 0; i < rule->in_place_count; i++) {
         int input =
             rule->in_place[i].output == slot ? op->inputs[rule->in_place[i].input] : TENSOR_NONE;
-        if (input == TENSOR_NONE || plan->tensor_block[input] < 0 || last_use[input] != number)
+        if (input == TENSOR_NONE || plan->tensor_block[input] < 0 || p->last_use[input] != number)
             continue;
-        bool taken = false;
+        const struct plan_block *block = &plan->blocks[plan->tensor_block[input]];
+        bool taken = !is_left_to(p, block, number);
         for (int k = 0; k < slot; k++)
             taken |= op->outputs[k] != TENSOR_NONE &&
                      plan->tensor_block[op->outputs[k]] == plan->tensor_block[input];
-        if (!taken && plan->blocks[plan->tensor_block[input]].bytes == bytes)
+        if (!taken && block->bytes == bytes)
             return plan->tensor_block[input];
     }
     return -1;
 }
 
-static void place_outputs(struct plan *plan, const struct graph *graph, const int *last_use,
-                          const struct backend_needs *needs, int number) {
-    const struct op *op = &graph->ops[number];
+static void place_outputs(const struct planner *p, int number) {
+    const struct op *op = &p->graph->ops[number];
     for (int slot = 0; slot < OP_OUTPUTS_MAX; slot++) {
         int output = op->outputs[slot];
-        if (output == TENSOR_NONE || graph->tensors[output].role != TENSOR_ACTIVATION)
+        if (output == TENSOR_NONE || p->graph->tensors[output].role != TENSOR_ACTIVATION)
             continue;
-        int block = needs[number].in_place ? dying_block(plan, graph, last_use, number, slot) : -1;
+        int block = p->needs[number].in_place ? dying_block(p, number, slot) : -1;
         if (block < 0)
             block =
-                add_block(plan, PLAN_TENSOR, output, number, tensor_bytes(&graph->tensors[output]));
-        plan->tensor_block[output] = block;
+                add_block(p, PLAN_TENSOR, output, number, tensor_bytes(&p->graph->tensors[output]));
+        p->plan->tensor_block[output] = block;
     }
 }
 
-static void collect_blocks(struct plan *plan, const struct graph *graph, const int *last_use,
-                           const struct backend_needs *needs) {
-    for (int i = 0; i < graph->op_count; i++) {
-        const struct op *op = &graph->ops[i];
+static void collect_blocks(const struct planner *p) {
+    struct plan *plan = p->plan;
+    for (int i = 0; i < p->graph->op_count; i++) {
+        const struct op *op = &p->graph->ops[i];
         for (int k = 0; k < OP_INPUTS_MAX; k++)
             if (op->inputs[k] != TENSOR_NONE && plan->tensor_block[op->inputs[k]] >= 0)
-                plan->blocks[plan->tensor_block[op->inputs[k]]].last = i;
-        place_outputs(plan, graph, last_use, needs, i);
+                touch(p, plan->tensor_block[op->inputs[k]], i);
+        place_outputs(p, i);
         for (int k = 0; k < OP_OUTPUTS_MAX; k++)
             if (op->outputs[k] != TENSOR_NONE && plan->tensor_block[op->outputs[k]] >= 0)
-                plan->blocks[plan->tensor_block[op->outputs[k]]].last = i;
-        if (needs[i].scratch > 0)
-            plan->scratch_block[i] = add_block(plan, PLAN_SCRATCH, i, i, needs[i].scratch);
-        if (needs[i].saved > 0 && op->forward < 0)
-            plan->saved_block[i] = add_block(plan, PLAN_SAVED, i, i, needs[i].saved);
+                touch(p, plan->tensor_block[op->outputs[k]], i);
+        if (p->needs[i].scratch > 0)
+            plan->scratch_block[i] = add_block(p, PLAN_SCRATCH, i, i, p->needs[i].scratch);
+        if (p->needs[i].saved > 0 && op->forward < 0)
+            plan->saved_block[i] = add_block(p, PLAN_SAVED, i, i, p->needs[i].saved);
         if (op->forward >= 0 && plan->saved_block[op->forward] >= 0)
-            plan->blocks[plan->saved_block[op->forward]].last = i;
+            touch(p, plan->saved_block[op->forward], i);
     }
 }
 
-static bool live_together(const struct plan_block *a, const struct plan_block *b) {
-    return a->first <= b->last && b->first <= a->last;
+/* Whether all that touches A has surely run before anything that touches B starts. */
+static bool is_over(const struct lanes *lanes, const struct plan_block *a,
+                    const struct plan_block *b) {
+    for (int i = 0; i < LANES; i++)
+        for (int k = 0; k < LANES; k++)
+            if (a->end[i] >= 0 && b->begin[k] >= 0 && !lanes_before(lanes, a->end[i], b->begin[k]))
+                return false;
+    return true;
+}
+
+static bool live_together(const struct lanes *lanes, const struct plan_block *a,
+                          const struct plan_block *b) {
+    return !is_over(lanes, a, b) && !is_over(lanes, b, a);
 }
 
 static int compare_sizes(const void *a, const void *b) {
@@ -127,12 +171,12 @@ static int compare_sizes(const void *a, const void *b) {
 
 /* Finds BLOCK's offset: the tightest gap between those of PLACED (sorted by offset) that live at
  * the same time, else behind the last of them. */
-static size_t tightest_gap(const struct plan_block *block, struct plan_block *const *placed,
-                           int count) {
+static size_t tightest_gap(const struct lanes *lanes, const struct plan_block *block,
+                           struct plan_block *const *placed, int count) {
     size_t end = 0, best = 0, best_gap = SIZE_MAX;
     for (int i = 0; i < count; i++) {
         const struct plan_block *other = placed[i];
-        if (!live_together(block, other))
+        if (!live_together(lanes, block, other))
             continue;
         if (other->offset > end && other->offset - end >= block->bytes &&
             other->offset - end < best_gap) {
@@ -145,7 +189,7 @@ static size_t tightest_gap(const struct plan_block *block, struct plan_block *co
     return best_gap == SIZE_MAX ? end : best;
 }
 
-static int assign_offsets(struct plan *plan, struct error *err) {
+static int assign_offsets(struct plan *plan, const struct lanes *lanes, struct error *err) {
     size_t count = (size_t)plan->block_count;
     cleanup_free struct plan_block **order = calloc(2 * count + 1, sizeof(*order));
     if (order == NULL)
@@ -156,7 +200,7 @@ static int assign_offsets(struct plan *plan, struct error *err) {
     qsort(order, count, sizeof(*order), compare_sizes);
     for (size_t i = 0; i < count; i++) {
         struct plan_block *block = order[i];
-        block->offset = tightest_gap(block, placed, (int)i);
+        block->offset = tightest_gap(lanes, block, placed, (int)i);
         size_t at = i;
         for (; at > 0 && placed[at - 1]->offset > block->offset; at--)
             placed[at] = placed[at - 1];
@@ -189,33 +233,16 @@ static int find_peak(struct plan *plan, struct error *err) {
 }
 
 int plan_make(struct plan *plan, const struct graph *graph, const struct backend_needs *needs,
-              struct error *err) {
+              const struct lanes *lanes, struct error *err) {
     *plan = (struct plan){0};
     cleanup_free int *last_use = new_numbers(graph->tensor_count, err);
     if (last_use == NULL || plan_allocate(plan, graph, err) != 0)
         return -1;
-    find_last_uses(graph, last_use);
-    collect_blocks(plan, graph, last_use, needs);
-    if (assign_offsets(plan, err) != 0)
+    struct planner planner = {
+        .plan = plan, .graph = graph, .needs = needs, .lanes = lanes, .last_use = last_use};
+    find_last_uses(&planner);
+    collect_blocks(&planner);
+    if (assign_offsets(plan, lanes, err) != 0)
         return -1;
     return find_peak(plan, err);
-}
-
-int plan_check(const struct plan *plan, struct error *err) {
-    for (int i = 0; i < plan->block_count; i++) {
-        const struct plan_block *a = &plan->blocks[i];
-        if (a->offset % PLAN_ALIGNMENT != 0 || a->offset + a->bytes > plan->arena_bytes)
-            return error_set(err, EXIT_CODE_INTERNAL, "block %d lies at %zu + %zu of %zu", i,
-                             a->offset, a->bytes, plan->arena_bytes);
-        for (int k = 0; k < i; k++) {
-            const struct plan_block *b = &plan->blocks[k];
-            bool meet = a->offset < b->offset + b->bytes && b->offset < a->offset + a->bytes;
-            if (meet && live_together(a, b))
-                return error_set(err, EXIT_CODE_INTERNAL,
-                                 "blocks %d and %d share bytes between operators %d and %d", k, i,
-                                 a->first > b->first ? a->first : b->first,
-                                 a->last < b->last ? a->last : b->last);
-        }
-    }
-    return 0;
 }

@@ -50,16 +50,25 @@ int plan_print(const struct plan *plan, const struct graph *graph, struct buf *o
                       plan->arena_bytes, plan->block_count, plan->live_peak, plan->peak_op);
 }
 
+static int print_lane(const struct lanes *lanes, int number, struct buf *out, struct error *err) {
+    const char *lane = lanes_of(lanes, number) == LANE_SIDE ? "  side" : "";
+    if (lanes->lane == NULL || lanes->wait[number] < 0)
+        return buf_printf(out, err, "%s\n", lane);
+    return buf_printf(out, err, "%s  after %d\n", lane, lanes->wait[number]);
+}
+
 static int print_op(const struct program *program, int number, struct buf *out, struct error *err) {
     const struct graph *graph = program->graph;
     const struct op *op = &graph->ops[number];
     const struct backend_needs *needs = &program->needs[number];
     struct op_cost cost = op_cost(graph, op);
     char shape[SHAPE_TEXT_SIZE];
-    return buf_printf(out, err, "%5d %-32s %-28s %-22s %10.4f %9.3f %11zu %11zu %11zu\n", number,
-                      op_name(op->kind), op->name,
-                      shape_text(&graph->tensors[op->outputs[0]].shape, shape), cost.flops / 1e9,
-                      cost.bytes / 1e6, needs->scratch, needs->saved, needs->packed);
+    if (buf_printf(out, err, "%5d %-32s %-28s %-22s %10.4f %9.3f %11zu %11zu %11zu", number,
+                   op_name(op->kind), op->name,
+                   shape_text(&graph->tensors[op->outputs[0]].shape, shape), cost.flops / 1e9,
+                   cost.bytes / 1e6, needs->scratch, needs->saved, needs->packed) != 0)
+        return -1;
+    return print_lane(&program->lanes, number, out, err);
 }
 
 int program_print(const struct program *program, struct buf *out, struct error *err) {

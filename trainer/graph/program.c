@@ -26,6 +26,7 @@ void program_done(struct program *program) {
     free_memory(program, program->kept, program->kept_bytes);
     free_memory(program, program->packed, program->packed_bytes);
     plan_done(&program->plan);
+    lanes_done(&program->lanes);
     free(program->bound);
     free(program->steps);
     free(program->refresh);
@@ -77,11 +78,14 @@ static int ask_backend(struct program *program, struct error *err) {
     return 0;
 }
 
-static int make_plan(struct program *program, struct error *err) {
-    if (plan_make(&program->plan, program->graph, program->needs, err) != 0)
+static int make_plan(struct program *program, bool one_lane, struct error *err) {
+    const struct backend_device *device = program->backend->table->device;
+    int lanes = device != NULL && device->select != NULL && !one_lane ? LANES : 1;
+    if (lanes_make(&program->lanes, program->graph, lanes, err) != 0 ||
+        plan_make(&program->plan, program->graph, program->needs, &program->lanes, err) != 0)
         return -1;
 #ifndef NDEBUG
-    if (plan_check(&program->plan, err) != 0)
+    if (plan_check(&program->plan, program->graph, &program->lanes, err) != 0)
         return -1;
 #endif
     return 0;
@@ -92,7 +96,7 @@ int program_compile(struct program *program, struct graph *graph, struct store *
                     struct error *err) {
     *program = (struct program){.graph = graph, .store = store, .backend = backend};
     if (rewrite(graph, backend, options->fusion, err) != 0 || ask_backend(program, err) != 0 ||
-        make_plan(program, err) != 0)
+        make_plan(program, options->one_lane, err) != 0)
         return error_wrap(err, "compiling");
     if (store->slots == NULL && store_init(store, backend, graph, err) != 0)
         return error_wrap(err, "compiling");
@@ -102,26 +106,78 @@ int program_compile(struct program *program, struct graph *graph, struct store *
     return 0;
 }
 
-static int call_hooks(const struct program *program, const struct program_hooks *hooks, int step,
-                      int *bucket, struct error *err) {
-    if (hooks->after_step != NULL)
-        hooks->after_step(hooks->user, step);
-    for (; *bucket < program->bucket_count && program->buckets[*bucket].after <= step; ++*bucket)
-        if (hooks->bucket_ready != NULL && hooks->bucket_ready(hooks->user, *bucket, err) != 0)
-            return -1;
-    return 0;
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* Where a run has come to. LANE is selected on a device with lanes. */
+struct run {
+    struct program *program;
+    const struct program_hooks *hooks;
+    const struct backend_device *device; /* NULL: one lane */
+    int lane;
+    int bucket; /* the next one */
+};
+
+static int select_lane(struct run *r, int lane, struct error *err) {
+    if (r->device == NULL || r->lane == lane)
+        return 0;
+    r->lane = lane;
+    return r->device->select(r->program->backend, (enum backend_lane)lane, err);
 }
 
-int program_run(struct program *program, const struct program_hooks *hooks, struct error *err) {
-    int bucket = 0;
-    for (int i = 0; i < program->step_count; i++) {
-        const struct bound_step *step = &program->steps[i];
-        if (step->run(step->context, err) != 0)
-            return op_error(program->graph, &program->graph->ops[i], err);
-        if (hooks != NULL && call_hooks(program, hooks, i, &bucket, err) != 0)
+/* Lane TO goes on behind all that lane FROM holds; TO is selected then. */
+static int chain_lanes(struct run *r, int from, int to, struct error *err) {
+    if (r->device == NULL)
+        return 0;
+    struct backend *backend = r->program->backend;
+    if (select_lane(r, from, err) != 0 || r->device->mark(backend, 0, err) != 0 ||
+        select_lane(r, to, err) != 0)
+        return -1;
+    return r->device->wait(backend, 0, err);
+}
+
+static int call_hooks(struct run *r, int step, struct error *err) {
+    const struct program *program = r->program;
+    if (r->hooks->after_step != NULL)
+        r->hooks->after_step(r->hooks->user, step);
+    for (; r->bucket < program->bucket_count && program->buckets[r->bucket].after <= step;
+         r->bucket++) {
+        if (r->hooks->bucket_ready == NULL)
+            continue;
+        if (chain_lanes(r, LANE_MAIN, LANE_SIDE, err) != 0 ||
+            r->hooks->bucket_ready(r->hooks->user, r->bucket, err) != 0)
             return -1;
     }
     return 0;
+}
+
+static int run_step(struct run *r, int number, struct error *err) {
+    struct program *program = r->program;
+    const struct lanes *lanes = &program->lanes;
+    const struct bound_step *step = &program->steps[number];
+    struct backend *backend = program->backend;
+    if (select_lane(r, lanes_of(lanes, number), err) != 0 ||
+        (r->device != NULL && lanes->wait[number] >= 0 &&
+         r->device->wait(backend, lanes->mark[lanes->wait[number]], err) != 0))
+        return -1;
+    if (step->run(step->context, err) != 0)
+        return op_error(program->graph, &program->graph->ops[number], err);
+    if (r->device != NULL && lanes->mark[number] >= 0 &&
+        r->device->mark(backend, lanes->mark[number], err) != 0)
+        return -1;
+    return r->hooks != NULL ? call_hooks(r, number, err) : 0;
+}
+
+int program_run(struct program *program, const struct program_hooks *hooks, struct error *err) {
+    struct run r = {.program = program, .hooks = hooks, .lane = LANE_MAIN};
+    if (program->lanes.lane != NULL)
+        r.device = program->backend->table->device;
+    int result = chain_lanes(&r, LANE_MAIN, LANE_SIDE, err);
+    for (int i = 0; result == 0 && i < program->step_count; i++)
+        result = run_step(&r, i, err);
+    if (result == 0)
+        return chain_lanes(&r, LANE_SIDE, LANE_MAIN, err);
+    (void)select_lane(&r, LANE_MAIN, NULL);
+    return -1;
 }
 
 int program_refresh(struct program *program, struct error *err) {

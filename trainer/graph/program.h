@@ -1,6 +1,6 @@
 /* Compile and run. program_compile takes a described graph through the passes
  *
- *     fuse (forward) -> gradients -> fuse (backward) -> schedule -> query -> plan -> bind
+ *     fuse (forward) -> gradients -> fuse (backward) -> schedule -> lanes -> query -> plan -> bind
  *
  * and leaves an array of bound steps; a training step is a walk over it. Compiling rewrites the
  * graph, which is borrowed and must outlive the program, as must store and backend.
@@ -22,6 +22,7 @@
 #include "common/error.h"
 #include "graph/fuse.h"
 #include "graph/graph.h"
+#include "graph/lanes.h"
 #include "graph/plan.h"
 #include "graph/store.h"
 
@@ -30,10 +31,11 @@ enum { PROGRAM_BUCKET_BYTES = 25 * 1024 * 1024 };
 struct compile_options {
     enum fusion fusion;
     size_t bucket_bytes; /* least size of a gradient bucket but the last; 0: PROGRAM_BUCKET_BYTES */
+    bool one_lane; /* all on the device's main lane, to time or compare operators one by one */
 };
 
-/* A slice of the gradient arena whose gradients are complete once step `after` has run. Buckets
- * cover the arena without gaps, in order, the last one with the store's flags. */
+/* A slice of the gradient arena whose gradients are complete once step `after` and those before it
+ * have run. Buckets cover the arena without gaps, in order, the last one with the store's flags. */
 struct bucket {
     size_t first, count; /* elements */
     int after;
@@ -51,6 +53,7 @@ struct program {
     struct bucket *buckets; /* none without training */
     int bucket_count;
     struct backend_needs *needs; /* one per operator */
+    struct lanes lanes;
     struct plan plan;
     void *arena;  /* plan.arena_bytes */
     void *kept;   /* inputs and outputs */
@@ -62,8 +65,9 @@ struct program {
 /* Called on the thread of program_run, between two steps. */
 struct program_hooks {
     void *user;
-    /* The gradients of bucket INDEX are complete; later steps do not touch them. NULL: nobody
-     * wants to know. */
+    /* The gradients of bucket INDEX are complete; later steps do not touch them. On a device they
+     * are so on the lane that is selected then, which is what work on them is enqueued on: the
+     * main lane goes on without waiting for it. NULL: nobody wants to know. */
     int (*bucket_ready)(void *user, int index, struct error *err);
     /* After each step: for timing and traces. NULL mostly. */
     void (*after_step)(void *user, int step);
@@ -89,8 +93,8 @@ void *program_address(const struct program *program, int tensor);
 
 /* FLOPs and bytes of all operators. */
 struct op_cost program_cost(const struct program *program);
-/* A table for people: every operator with its tensors, cost, scratch, saved and packed bytes, then
- * the buckets and the memory plan. */
+/* A table for people: every operator with its tensors, cost, scratch, saved and packed bytes, its
+ * lane and what of the other one it waits for, then the buckets and the memory plan. */
 int program_print(const struct program *program, struct buf *out, struct error *err);
 
 #endif

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct lanes one_lane;
+
 /* A chain of COUNT ReLUs on 1024 values, kept at its end. */
 static void make_chain(struct graph *graph, int count) {
     graph_init(graph, DTYPE_F32, false);
@@ -22,16 +24,16 @@ static void a_chain_lives_in_one_place_where_the_backend_allows_it(void) {
     struct error err = {0};
     make_chain(&graph, 10);
     struct backend_needs needs[10] = {{0}};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
     CU_ASSERT_EQUAL(plan.block_count, 9);
     CU_ASSERT_EQUAL(plan.arena_bytes, 2 * 4096);
     plan_done(&plan);
     for (int i = 0; i < 10; i++)
         needs[i].in_place = true;
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
     CU_ASSERT_EQUAL(plan.block_count, 1);
     CU_ASSERT_EQUAL(plan.arena_bytes, 4096);
-    CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
     plan_done(&plan);
     graph_done(&graph);
 }
@@ -47,11 +49,11 @@ static void nothing_takes_the_place_of_what_is_read_later(void) {
     int y = graph_add(&graph, b, a);
     CU_ASSERT_NOT_EQUAL(graph_keep(&graph, y, "y"), TENSOR_NONE);
     struct backend_needs needs[] = {{.in_place = true}, {.in_place = true}, {.in_place = true}};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
     CU_ASSERT_NOT_EQUAL(plan.tensor_block[a], plan.tensor_block[b]);
     CU_ASSERT_EQUAL(plan.tensor_block[x], -1);
     CU_ASSERT_EQUAL(plan.tensor_block[y], -1);
-    CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
     plan_done(&plan);
     graph_done(&graph);
 }
@@ -64,24 +66,37 @@ static void scratch_is_shared_between_operators(void) {
     struct backend_needs needs[10] = {{0}};
     for (int i = 0; i < 10; i++)
         needs[i] = (struct backend_needs){.scratch = 1000000, .in_place = true};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
     CU_ASSERT(plan.arena_bytes < 1000000 + 4096 + 128);
-    CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
     plan_done(&plan);
     graph_done(&graph);
 }
 
-static void the_check_sees_blocks_that_share_bytes(void) {
-    struct plan_block blocks[] = {{.first = 0, .last = 3, .bytes = 128, .offset = 0},
-                                  {.first = 3, .last = 5, .bytes = 128, .offset = 64}};
-    struct plan plan = {.blocks = blocks, .block_count = 2, .arena_bytes = 192};
+static void the_check_sees_values_that_share_bytes(void) {
+    struct graph graph;
+    struct plan plan;
     struct error err = {0};
-    CU_ASSERT_EQUAL(plan_check(&plan, &err), -1);
-    ASSERT_CONTAINS(err.text, "share bytes between operators 3 and 3");
-    blocks[1].first = 4;
-    CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
-    plan.arena_bytes = 128;
-    CU_ASSERT_EQUAL(plan_check(&plan, &err), -1);
+    make_chain(&graph, 4);
+    struct backend_needs needs[4] = {{0}, {.scratch = 64}};
+    CU_ASSERT_EQUAL_FATAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
+    struct plan_block *first = &plan.blocks[plan.tensor_block[graph.ops[0].outputs[0]]];
+    struct plan_block *third = &plan.blocks[plan.tensor_block[graph.ops[2].outputs[0]]];
+    struct plan_block *scratch = &plan.blocks[plan.scratch_block[1]];
+    size_t place = scratch->offset;
+    CU_ASSERT_EQUAL(first->offset, third->offset);
+    scratch->offset = first->offset; /* operator 1 would write over what it reads */
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
+    ASSERT_CONTAINS(err.text, "what operators 0 and 1 make may share bytes");
+    scratch->offset = place + 1;
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
+    ASSERT_CONTAINS(err.text, "what operator 1 makes lies at");
+    scratch->offset = place;
+    plan.arena_bytes -= 64;
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
+    plan_done(&plan);
+    graph_done(&graph);
 }
 
 static void plans_of_resnets_alias_nothing_and_waste_little(void) {
@@ -100,9 +115,9 @@ static void plans_of_resnets_alias_nothing_and_waste_little(void) {
                     needs[i].saved = i % 3 == 0 ? 100 : 0;
                 }
                 struct plan plan;
-                CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &err), 0);
-                CU_ASSERT_EQUAL(plan_check(&plan, &err), 0);
-                CU_ASSERT_EQUAL(plan_check(&net.program.plan, &err), 0);
+                CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &one_lane, &err), 0);
+                CU_ASSERT_EQUAL(plan_check(&plan, &net.graph, &one_lane, &err), 0);
+                CU_ASSERT_EQUAL(plan_check(&net.program.plan, &net.graph, &one_lane, &err), 0);
                 CU_ASSERT(plan.arena_bytes >= plan.live_peak);
                 CU_ASSERT((double)plan.arena_bytes <= 1.1 * (double)plan.live_peak);
                 plan_done(&plan);
@@ -123,7 +138,7 @@ static void what_a_forward_operator_saves_lives_until_its_gradients(void) {
     for (int i = 0; i < net.graph.op_count; i++)
         needs[i].saved = 64;
     struct plan plan;
-    CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &net.graph, needs, &one_lane, &err), 0);
     for (int i = 0; i < net.graph.op_count; i++) {
         const struct op *op = &net.graph.ops[i];
         if (op->forward < 0)
@@ -143,7 +158,7 @@ static void the_plan_prints_every_block(void) {
     struct error err = {0};
     make_chain(&graph, 3);
     struct backend_needs needs[3] = {{.scratch = 5000}};
-    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &err), 0);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
     struct buf text;
     buf_init(&text, 1 << 16);
     CU_ASSERT_EQUAL(plan_print(&plan, &graph, &text, &err), 0);
@@ -157,7 +172,7 @@ static void the_plan_prints_every_block(void) {
 
 UNIT_MAIN("graph.plan", UNIT(a_chain_lives_in_one_place_where_the_backend_allows_it),
           UNIT(nothing_takes_the_place_of_what_is_read_later),
-          UNIT(scratch_is_shared_between_operators), UNIT(the_check_sees_blocks_that_share_bytes),
+          UNIT(scratch_is_shared_between_operators), UNIT(the_check_sees_values_that_share_bytes),
           UNIT(plans_of_resnets_alias_nothing_and_waste_little),
           UNIT(what_a_forward_operator_saves_lives_until_its_gradients),
           UNIT(the_plan_prints_every_block))

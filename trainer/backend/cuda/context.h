@@ -16,7 +16,9 @@ struct cuda {
     struct cuda_options options;
     int ordinal;
     int multiprocessors;
-    cudaStream_t stream;
+    cudaStream_t stream; /* the selected one of LANES: what steps enqueue on */
+    cudaStream_t lanes[BACKEND_LANES];
+    cudaEvent_t marks[BACKEND_MARKS];
     cublasLtHandle_t lt;
     struct convs *convs;     /* NULL without cuDNN */
     struct control *control; /* device memory */

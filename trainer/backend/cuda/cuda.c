@@ -93,8 +93,7 @@ static void close_backend(struct backend *backend) {
         (void)cublasLtDestroy(cuda->lt);
     if (cuda->control != NULL)
         (void)cudaFree(cuda->control);
-    if (cuda->stream != NULL)
-        (void)cudaStreamDestroy(cuda->stream);
+    cuda_queue_close(cuda);
     free(cuda);
 }
 
@@ -123,9 +122,9 @@ const char *cuda_build_text(void) {
 }
 
 static int open_libraries(struct cuda *cuda, struct error *err) {
-    cudaError_t status = cudaStreamCreateWithFlags(&cuda->stream, cudaStreamNonBlocking);
-    if (status == cudaSuccess)
-        status = cudaMalloc((void **)&cuda->control, sizeof(*cuda->control));
+    if (cuda_queue_open(cuda, err) != 0)
+        return -1;
+    cudaError_t status = cudaMalloc((void **)&cuda->control, sizeof(*cuda->control));
     if (status != cudaSuccess)
         return cuda_error(status, "opening the GPU", err);
     cublasStatus_t lt = cublasLtCreate(&cuda->lt);

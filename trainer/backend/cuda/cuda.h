@@ -1,6 +1,6 @@
 /* The CUDA backend: cuDNN for convolutions, cuBLASLt for the classifier, own kernels for the
- * rest. Everything of a step is enqueued on one stream; nothing in a step waits for the device.
- * Open it on the thread that will run it. */
+ * rest. A step is enqueued on two streams, its input on a third; nothing in it waits for the
+ * device. Open it on the thread that will run it. */
 #ifndef CUDA_CUDA_H
 #define CUDA_CUDA_H
 

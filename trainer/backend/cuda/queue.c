@@ -1,5 +1,6 @@
 #include "cuda/queue.h"
 
+#include "cuda/convs.h"
 #include "cuda/device.h"
 
 #include <string.h>
@@ -10,6 +11,48 @@ static struct cuda *cuda_of(struct backend *backend) {
 
 static int check(cudaError_t status, const char *what, struct error *err) {
     return status == cudaSuccess ? 0 : cuda_error(status, what, err);
+}
+
+int cuda_queue_open(struct cuda *cuda, struct error *err) {
+    cudaError_t status = cudaSuccess;
+    for (int i = 0; i < BACKEND_LANES && status == cudaSuccess; i++)
+        status = cudaStreamCreateWithFlags(&cuda->lanes[i], cudaStreamNonBlocking);
+    /* A host that waits for a mark leaves its core to those that decode pictures. */
+    for (int i = 0; i < BACKEND_MARKS && status == cudaSuccess; i++)
+        status = cudaEventCreateWithFlags(&cuda->marks[i],
+                                          cudaEventDisableTiming | cudaEventBlockingSync);
+    cuda->stream = cuda->lanes[LANE_MAIN];
+    return check(status, "opening the GPU", err);
+}
+
+/* Safe on half-opened ones. */
+void cuda_queue_close(struct cuda *cuda) {
+    for (int i = 0; i < BACKEND_MARKS; i++)
+        if (cuda->marks[i] != NULL)
+            (void)cudaEventDestroy(cuda->marks[i]);
+    for (int i = 0; i < BACKEND_LANES; i++)
+        if (cuda->lanes[i] != NULL)
+            (void)cudaStreamDestroy(cuda->lanes[i]);
+}
+
+static int select_lane(struct backend *backend, enum backend_lane lane, struct error *err) {
+    struct cuda *cuda = cuda_of(backend);
+    cuda->stream = cuda->lanes[lane];
+    return convs_stream(cuda, err);
+}
+
+static int mark(struct backend *backend, int number, struct error *err) {
+    struct cuda *cuda = cuda_of(backend);
+    return check(cudaEventRecord(cuda->marks[number], cuda->stream), "marking a stream", err);
+}
+
+static int wait_for_mark(struct backend *backend, int number, struct error *err) {
+    struct cuda *cuda = cuda_of(backend);
+    return check(cudaStreamWaitEvent(cuda->stream, cuda->marks[number], 0), "joining streams", err);
+}
+
+static int reach(struct backend *backend, int number, struct error *err) {
+    return check(cudaEventSynchronize(cuda_of(backend)->marks[number]), "running a step", err);
 }
 
 static void *queue(struct backend *backend) {
@@ -117,6 +160,10 @@ int cuda_queue_sgd(struct backend *backend, const struct backend_sgd *update, st
 }
 
 const struct backend_device cuda_queue = {
+    .select = select_lane,
+    .mark = mark,
+    .wait = wait_for_mark,
+    .reach = reach,
     .queue = queue,
     .record_begin = record_begin,
     .record_end = record_end,

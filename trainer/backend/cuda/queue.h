@@ -7,6 +7,10 @@
 
 extern const struct backend_device cuda_queue;
 
+/* Lanes and marks; the main lane is selected then. */
+int cuda_queue_open(struct cuda *cuda, struct error *err);
+void cuda_queue_close(struct cuda *cuda);
+
 /* The two that only launch kernels of our own. */
 int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t count,
                    struct error *err);
