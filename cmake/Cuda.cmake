@@ -1,4 +1,5 @@
-# The CUDA toolkit, cuDNN and NCCL, found where they usually lie, so that nvcc need not be on PATH.
+# The CUDA toolkit, cuDNN and NCCL, found where they usually lie, so that nvcc need not be on PATH:
+# with the toolkit, or as the packages of a Python's that PyTorch brings (nvidia-cudnn-cu13 and others).
 # Targets: ringmaster_cuda (headers, runtime, cuBLASLt), ringmaster_cudnn, ringmaster_nccl.
 set(RINGMASTER_CUDA_ARCHITECTURES "80;89;90;100" CACHE STRING "GPU architectures to compile for")
 part(CUDNN AUTO "cuDNN, for convolutions on GPUs")
@@ -13,10 +14,24 @@ if(RINGMASTER_NVCC)
     set(cuda_libraries ${cuda_root}/lib64 ${cuda_root}/lib)
     find_library(CUDART_LIBRARY cudart HINTS ${cuda_libraries})
     find_library(CUBLASLT_LIBRARY cublasLt HINTS ${cuda_libraries})
-    find_path(CUDNN_INCLUDE cudnn.h HINTS ${cuda_headers})
-    find_library(CUDNN_LIBRARY cudnn HINTS ${cuda_libraries})
-    find_path(NCCL_INCLUDE nccl.h HINTS ${cuda_headers})
-    find_library(NCCL_LIBRARY nccl HINTS ${cuda_libraries})
+    if(NOT DEFINED RINGMASTER_NVIDIA_PACKAGES)
+        find_program(RINGMASTER_PYTHON python3)
+        if(RINGMASTER_PYTHON)
+            execute_process(COMMAND ${RINGMASTER_PYTHON} -c
+                "import nvidia; print(list(nvidia.__path__)[0])"
+                OUTPUT_VARIABLE packages OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+        endif()
+        set(RINGMASTER_NVIDIA_PACKAGES "${packages}" CACHE PATH
+            "the folder nvidia of a Python's packages, for cuDNN and NCCL that the toolkit lacks")
+    endif()
+    set(python ${RINGMASTER_NVIDIA_PACKAGES})
+    # Python's packages have no names without a version.
+    find_path(CUDNN_INCLUDE cudnn.h HINTS ${cuda_headers} PATHS ${python}/cudnn/include)
+    find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${cuda_libraries}
+        PATHS ${python}/cudnn/lib)
+    find_path(NCCL_INCLUDE nccl.h HINTS ${cuda_headers} PATHS ${python}/nccl/include)
+    find_library(NCCL_LIBRARY NAMES nccl libnccl.so.2 HINTS ${cuda_libraries}
+        PATHS ${python}/nccl/lib)
 endif()
 
 set(found OFF)

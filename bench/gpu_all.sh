@@ -1,0 +1,196 @@
+#!/bin/sh
+# Everything that needs a GPU, in under eight minutes and without a network: first whether the CUDA
+# backend is right, then how fast it is. Prints a table last.
+#
+#   sh bench/gpu_all.sh [PART...]         default all, in the order of the table below
+#
+#   OUT       folder of the logs, default build/gpu: summary.txt, the parts' output in log-1.txt and on,
+#             none over 8 MiB, and the reports of the measurements
+#   DATA      a folder with cifar10-jpg.tar.gz and pictures.tar, default .gpu/data
+#   BUDGET    seconds for everything, default 470. What does not fit is not run, and the table says so
+#   RINGMASTER_BUILD, PYTHON   see bench/gpu_env.sh
+#
+# Programs come from .gpu (bench/gpu_pack.sh) where that is there; else they are built here from
+# what the machine has. Each part has its own time limit; one that fails leaves the others. The
+# status is 0 if no part that checks correctness failed, and 1 else; without a device every part says
+# so at once, and the status is 77.
+# shellcheck disable=SC2154  # variables of gpu_env.sh
+set -u
+cd "$(dirname "$0")/.." || exit 2
+# shellcheck disable=SC1091
+. bench/gpu_env.sh
+out=${OUT:-build/gpu}
+data=${DATA:-.gpu/data}
+budget=${BUDGET:-470}
+started=$(date +%s)
+piece=1
+piece_max=8388608
+part_max=1048576
+failures=0
+any=0
+
+# name, kind (right: failing it fails the run), limit in seconds
+parts='build right 240
+parity right 150
+step right 90
+network right 90
+ranks right 60
+ceilings speed 40
+resnet speed 150
+pictures speed 60
+cifar speed 120
+sanitizer right 90
+operators speed 60
+torch speed 170'
+
+test_binary() {
+    ours "$build/tests/$1"
+}
+
+run_part() {
+    # Where nvidia-smi shows a device, programs that see none have failed.
+    export RINGMASTER_NEED_GPU=1
+    case $1 in
+    build)
+        if [ -x "$build/bin/ringtrain" ]; then
+            ours "$build/bin/ringtrain" version
+            [ ! -e "$build/revision" ] || echo "built from $(cat "$build/revision")"
+            return 0
+        fi
+        capability=$(nvidia-smi --query-gpu=compute_cap --format=csv,noheader | head -n 1 | tr -d .)
+        cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_CUDA=ON \
+            -DRINGMASTER_ENTRYPOINT=AUTO -DRINGMASTER_CUDA_ARCHITECTURES="${capability:-90}" &&
+            cmake --build "$build" --parallel "$(nproc)" --target ringtrain weights_compare \
+                bench_gpu_step bench_gpu_ceilings gpu_cuda_parity gpu_cuda_network gpu_cuda_step &&
+            ours "$build/bin/ringtrain" version
+        ;;
+    parity | step | network) test_binary "gpu_cuda_$1" ;;
+    ranks | sanitizer) ours sh "tests/gpu/test_$1.sh" ;;
+    ceilings) ours "$build/bench/bench_gpu_ceilings" ;;
+    resnet) RESULTS=$out TORCH='' PROFILE_BATCH=0 sh bench/resnet_cuda.sh ;;
+    torch) RESULTS=$out/torch LEVELS=conv BATCHES=256 TORCH_BATCHES='256 512' PROFILE_BATCH=0 \
+        TORCH_LIMIT=100 sh bench/resnet_cuda.sh ;;
+    operators) RESULTS=$out/operators LEVELS='norm conv' BATCHES=256 TORCH='' sh bench/resnet_cuda.sh ;;
+    pictures) sh bench/pictures_cuda.sh "$data/pictures.tar" ;;
+    cifar) TORCH=0 LIMIT=110 sh bench/cifar_cuda.sh "$data/cifar10-jpg.tar.gz" ;;
+    esac
+}
+
+# Puts the part's output behind the log, its middle left out where it is long.
+keep_log() {
+    size=$(wc -c <"$out/running.txt")
+    log=$out/log-$piece.txt
+    if [ -e "$log" ] && [ $(($(wc -c <"$log") + 2 * part_max)) -gt $piece_max ]; then
+        piece=$((piece + 1))
+        log=$out/log-$piece.txt
+    fi
+    {
+        echo "=== $1: $2"
+        if [ "$size" -gt $((2 * part_max)) ]; then
+            head -c $part_max "$out/running.txt"
+            echo
+            echo "... $((size - 2 * part_max)) bytes left out"
+            tail -c $part_max "$out/running.txt"
+        else
+            cat "$out/running.txt"
+        fi
+    } >>"$log"
+}
+
+# What the table says beside the result: the part's own last word.
+last_word() {
+    case $1 in
+    parity | step | network) grep -aE '^ *asserts' "$out/running.txt" |
+        awk '{ print $2 " assertions, " $5 " failed" }' ;;
+    resnet | torch) grep -a '^| ' "$out/running.txt" | sort -t '|' -k5,5 -rn | grep -v images/s |
+        awk -F '|' 'NR == 1 { print $5 "images/s:" $2 "batch" $4 }' ;;
+    *) grep -av '^[[:space:]]*$' "$out/running.txt" | tail -n 1 | cut -c 1-110 ;;
+    esac
+}
+
+table=
+row() {
+    line=$(printf '%-10s %-14s %5s s  %s' "$1" "$2" "$3" "$4")
+    table="$table$line
+"
+    echo "$line"
+}
+
+one() {
+    left=$((budget - ($(date +%s) - started)))
+    limit=$3
+    [ "$limit" -le "$left" ] || limit=$left
+    if [ "$limit" -lt 10 ]; then
+        row "$1" 'not run' 0 'out of time'
+        [ "$2" = speed ] || failures=$((failures + 1))
+        return
+    fi
+    begun=$(date +%s)
+    status=0
+    timeout -k 5 "$limit" sh bench/gpu_all.sh --part "$1" >"$out/running.txt" 2>&1 || status=$?
+    took=$(($(date +%s) - begun))
+    word=$(last_word "$1")
+    case $status in
+    0) result=ok any=1 ;;
+    77) result=skipped ;;
+    124 | 137) result="over $limit s" ;;
+    *) result="failed ($status)" ;;
+    esac
+    case $status in
+    0 | 77) ;;
+    *) [ "$2" = speed ] || failures=$((failures + 1)) ;;
+    esac
+    keep_log "$1" "$result"
+    row "$1" "$result" "$took" "$word"
+}
+
+if [ "${1:-}" = --part ]; then
+    run_part "$2"
+    exit
+fi
+mkdir -p "$out" || exit 70
+rm -f "$out"/log-*.txt "$out/running.txt" "$out/summary.txt"
+
+wanted=" $* "
+for word in "$@"; do
+    echo "$parts" | grep -q "^$word " || { sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64; }
+done
+if have_gpu; then
+    echo "$gpu_name; programs in $build"
+else
+    budget=0
+fi
+# Not a pipe: the table is this shell's.
+while read -r name kind limit <&3; do
+    case $wanted in
+    '  ' | *" $name "*) ;;
+    *) [ "$name" = build ] || continue ;;
+    esac
+    if [ -z "$gpu_name" ]; then
+        row "$name" skipped 0 'no device'
+        continue
+    fi
+    one "$name" "$kind" "$limit"
+done 3<<END
+$parts
+END
+rm -f "$out/running.txt"
+for report in "$out"/torch/* "$out"/operators/*; do
+    [ ! -e "$report" ] || mv "$report" "$out/$(basename "$(dirname "$report")")-$(basename "$report")"
+done
+rmdir "$out/torch" "$out/operators" 2>/dev/null
+
+{
+    echo
+    echo "${gpu_name:-no device}, $(date -u +%Y-%m-%dT%H:%M:%SZ), $(($(date +%s) - started)) s"
+    printf '%s' "$table"
+    if [ -z "$gpu_name" ]; then
+        echo 'nothing was run: no device'
+    elif [ $failures -gt 0 ]; then
+        echo "$failures part(s) that check correctness did not pass"
+    else
+        echo 'all that checks correctness passed'
+    fi
+} | tee "$out/summary.txt"
+[ -n "$gpu_name" ] || exit 77
+[ $failures -eq 0 ] && [ $any -eq 1 ]

@@ -1,0 +1,44 @@
+# Where the scripts that need a GPU find our programs and NVIDIA's libraries: source it from the root
+# of the tree. Sets $build, and `ours COMMAND...`, which runs a command with them.
+#
+#   RINGMASTER_BUILD   a folder with bin/, tests/ and bench/: default .gpu (bench/gpu_pack.sh) where
+#                      there is one, else build/cuda
+#   PYTHON             a Python, whose packages may hold cuDNN and NCCL; default python3
+# shellcheck shell=sh
+
+build=${RINGMASTER_BUILD:-}
+if [ -z "$build" ]; then
+    build=build/cuda
+    [ -x .gpu/bin/ringtrain ] && build=.gpu
+fi
+python=${PYTHON:-python3}
+
+# The packages of NVIDIA's libraries, as PyTorch brings them, in front of the toolkit's: they fit
+# each other.
+nvidia_libraries() {
+    "$python" -c '
+import glob, os
+try:
+    import nvidia
+except ImportError:
+    raise SystemExit
+roots = list(nvidia.__path__)
+print(":".join(sorted(d for r in roots for d in glob.glob(r + "/*/lib") if os.path.isdir(d))))
+' 2>/dev/null
+}
+gpu_libraries=$(nvidia_libraries)
+for folder in /usr/local/cuda/lib64 "${CUDA_HOME:-/usr/local/cuda}/lib64" "$PWD/$build/lib"; do
+    [ -d "$folder" ] && gpu_libraries=${gpu_libraries:+$gpu_libraries:}$folder
+done
+
+# For PyTorch there must be none of this: it brings its own libraries.
+ours() {
+    env LD_LIBRARY_PATH="$gpu_libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
+        PATH="$PATH:$PWD/$build/mpi/bin" RINGMASTER_BIN="$PWD/$build/bin" "$@"
+}
+
+# Whether a GPU answers; its name is left in $gpu_name.
+have_gpu() {
+    gpu_name=$(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -n 1)
+    [ -n "$gpu_name" ]
+}

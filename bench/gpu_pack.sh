@@ -1,0 +1,99 @@
+#!/bin/sh
+# Builds here what the tests and measurements on a GPU need, and packs it with its libraries into
+# one folder, for a machine that has a GPU, CUDA's libraries and cuDNN, but neither our other
+# libraries nor a network. bench/gpu_all.sh finds it there.
+#
+#   sh bench/gpu_pack.sh [FOLDER]         default .gpu, which git ignores
+#
+#   ARCHITECTURES   of the GPUs, default 90 (H100, H200)
+#   MPI             0 leaves Open MPI out; it is taken along where it is installed
+#   DATA            a folder with cifar10-jpg.tar.gz and imagenet-sample.tar.gz: the first goes along
+#                   whole, of the second as many pictures as fit into PICTURES MiB, default 8
+#   LIMIT           MiB that the folder may hold, default 60
+set -eu
+cd "$(dirname "$0")/.."
+pack=${1:-.gpu}
+tree=build/gpu_pack
+limit=${LIMIT:-60}
+
+fail() {
+    echo "gpu_pack.sh: $*" >&2
+    exit 1
+}
+
+mpi=AUTO
+[ "${MPI:-1}" = 0 ] && mpi=OFF
+mkdir -p "$tree"
+cmake -S . -B "$tree" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_CUDA=ON \
+    -DRINGMASTER_CUDA_ARCHITECTURES="${ARCHITECTURES:-90}" -DRINGMASTER_ONEDNN=OFF \
+    -DRINGMASTER_ENTRYPOINT=OFF -DRINGMASTER_MPI=$mpi -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
+    "-DCMAKE_INSTALL_RPATH=\$ORIGIN/../lib" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >"$tree/configure.log" 2>&1 ||
+    { tail -n 20 "$tree/configure.log" >&2; fail "cmake failed"; }
+targets="ringtrain weights_compare bench_gpu_step bench_gpu_ceilings
+    $(cmake --build "$tree" --target help | grep -oE 'gpu_cuda_[a-z0-9_]+$')"
+# shellcheck disable=SC2086  # a list
+cmake --build "$tree" --parallel "$(nproc)" --target $targets >"$tree/build.log" 2>&1 ||
+    { tail -n 40 "$tree/build.log" >&2; fail "the build failed"; }
+
+rm -rf "$pack"
+mkdir -p "$pack/bin" "$pack/tests" "$pack/bench" "$pack/lib"
+cp "$tree/bin/ringtrain" "$pack/bin/"
+cp "$tree"/tests/gpu_cuda_* "$tree/tests/weights_compare" "$pack/tests/"
+cp "$tree"/bench/bench_gpu_* "$pack/bench/"
+
+# take_libraries FILE...: what they load, but for the compiler's and CUDA's, which the machine has.
+take_libraries() {
+    ldd "$@" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
+        grep -vE '/(ld-linux|lib(c|m|dl|rt|pthread|resolv|util|stdc\+\+|gcc_s)\.so|libcud|libcublas|libnv|libnccl)' |
+        while IFS= read -r library; do
+            cp -Lu "$library" "$pack/lib/"
+        done
+}
+take_libraries "$pack"/bin/* "$pack"/tests/* "$pack"/bench/*
+
+# Open MPI: its launcher, and its plug-ins for ranks of one machine.
+launcher=$(command -v orterun || true)
+if [ -n "$launcher" ] && [ "$mpi" != OFF ] && [ -e "$pack/lib/libmpi.so.40" ]; then
+    plugins=$(ompi_info --path pkglibdir --parsable | cut -d : -f 3)
+    mkdir -p "$pack/mpi/bin" "$pack/mpi/plugins"
+    cp -L "$launcher" "$pack/mpi/bin/orterun"
+    cp -L "$plugins"/*.so "$pack/mpi/plugins/"
+    # For other networks and schedulers, with large libraries of their own.
+    (cd "$pack/mpi/plugins" && rm -f ./*ofi* ./*ucx* ./*psm* ./*openib* ./*usnic* ./*portals* \
+        ./*verbs* ./*tm.so ./*slurm* ./*gridengine* ./*hcoll* ./*monitoring* ./*oshmem* ./*scoll* \
+        ./*sshmem* ./*spml* ./*memheap* ./libompi_dbg*)
+    take_libraries "$pack/mpi/bin/orterun" "$pack"/mpi/plugins/*.so
+    cat >"$pack/mpi/bin/mpirun" <<'END'
+#!/bin/sh
+# Open MPI out of this folder.
+here=$(cd "$(dirname "$0")/.." && pwd)
+export OPAL_PREFIX="$here" LD_LIBRARY_PATH="$here/../lib:${LD_LIBRARY_PATH:-}"
+export OMPI_MCA_mca_base_component_path="$here/plugins"
+export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
+exec "$here/bin/orterun" "$@"
+END
+    chmod +x "$pack/mpi/bin/mpirun"
+fi
+
+find "$pack" -type f \( -name '*.so*' -o -perm -u+x \) -exec strip --strip-unneeded {} + 2>/dev/null || true
+
+if [ -n "${DATA:-}" ]; then
+    mkdir -p "$pack/data"
+    [ ! -e "$DATA/cifar10-jpg.tar.gz" ] || cp "$DATA/cifar10-jpg.tar.gz" "$pack/data/"
+    if [ -e "$DATA/imagenet-sample.tar.gz" ]; then
+        mkdir -p "$tree/pictures"
+        tar -xzf "$DATA/imagenet-sample.tar.gz" -C "$tree/pictures"
+        (cd "$tree/pictures" && find . -type f -size -200k | sort | awk -v most="${PICTURES:-8}" '
+            { cmd = "wc -c <\"" $0 "\""; cmd | getline size; close(cmd); sum += size
+              if (sum > most * 1048576) exit
+              print }') >"$tree/pictures.list"
+        tar -C "$tree/pictures" -cf "$pack/data/pictures.tar" -T "$tree/pictures.list"
+        rm -rf "$tree/pictures"
+    fi
+fi
+
+size=$(du -sm "$pack" | cut -f 1)
+git rev-parse --short HEAD >"$pack/revision" 2>/dev/null || echo unknown >"$pack/revision"
+echo "$pack: $size MiB"
+du -sm "$pack"/* | sed 's/^/    /'
+[ "$size" -le "$limit" ] || fail "$size MiB are more than $limit (DATA=, MPI=0, PICTURES=)"
