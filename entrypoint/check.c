@@ -83,7 +83,7 @@ int check_conclude(struct master *m, struct error *err) {
     print_lines(&m->s.console, &table);
     struct verdict verdict = {.host = -1, .rank = -1, .class_name = "ok"};
     (void)snprintf(verdict.text, sizeof(verdict.text), "%zu hosts can run %zu ranks",
-                   cluster->count, m->ranks);
+                   cluster->count, m->attempt.ranks);
     collect_conclude(m, &verdict);
     return 0;
 }

@@ -25,7 +25,7 @@ int cluster_add(struct cluster *c, const struct host_name *name, unsigned slots,
     if (hosts == NULL)
         return error_no_memory(err, "the list of hosts");
     c->hosts = hosts;
-    c->hosts[c->count++] = (struct cluster_host){*name, slots};
+    c->hosts[c->count++] = (struct cluster_host){.name = *name, .slots = slots};
     return 0;
 }
 
@@ -54,11 +54,29 @@ int cluster_find(const struct cluster *c, const struct host_name *name) {
     return -1;
 }
 
+size_t cluster_hosts_left(const struct cluster *c) {
+    size_t left = 0;
+    for (size_t i = 0; i < c->count; i++)
+        left += !c->hosts[i].gone;
+    return left;
+}
+
 size_t cluster_ranks(const struct cluster *c) {
     size_t ranks = 0;
     for (size_t i = 0; i < c->count; i++)
-        ranks += c->hosts[i].slots;
+        ranks += c->hosts[i].gone ? 0 : c->hosts[i].slots;
     return ranks;
+}
+
+size_t cluster_host_of_rank(const struct cluster *c, size_t rank) {
+    size_t host = 0;
+    for (; host + 1 < c->count && (c->hosts[host].gone || rank >= c->hosts[host].slots); host++)
+        rank -= c->hosts[host].gone ? 0 : c->hosts[host].slots;
+    return host;
+}
+
+void cluster_drop(struct cluster *c, size_t host) {
+    c->hosts[host].gone = true;
 }
 
 unsigned cluster_most_slots(const struct cluster *c) {

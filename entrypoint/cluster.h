@@ -33,6 +33,7 @@ enum cluster_source { CLUSTER_ALONE, CLUSTER_SAGEMAKER, CLUSTER_ENVIRONMENT };
 struct cluster_host {
     struct host_name name;
     unsigned slots; /* ranks to start there; 0 until cluster_fill_slots when nobody told */
+    bool gone;      /* takes no part any more: see cluster_drop */
 };
 
 struct cluster {
@@ -63,10 +64,18 @@ static inline bool cluster_is_master(const struct cluster *c) {
 }
 /* The index of the host called NAME, -1 if there is none. */
 int cluster_find(const struct cluster *c, const struct host_name *name);
-/* The sum of all slots. */
+/* Of the hosts that are not gone: how many they are, and the sum of their slots. */
+size_t cluster_hosts_left(const struct cluster *c);
 size_t cluster_ranks(const struct cluster *c);
+/* Ranks are dealt out host by host, as many as a host has slots: whose RANK is, below
+ * cluster_ranks. */
+size_t cluster_host_of_rank(const struct cluster *c, size_t rank);
 /* The most slots of any host. */
 unsigned cluster_most_slots(const struct cluster *c);
+
+/* From now on the job runs without that host. Indices stay as they are, so that all hosts go on to
+ * mean the same by them. */
+void cluster_drop(struct cluster *c, size_t host);
 
 /* For the readers: appends a host; duplicates and hosts beyond the ceiling are errors. */
 int cluster_add(struct cluster *c, const struct host_name *name, unsigned slots, struct error *err);

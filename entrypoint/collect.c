@@ -14,22 +14,25 @@ static const int64_t after_success = 5 * CLOCK_SECOND;  /* mpirun may hang on ve
 static const int64_t after_mpirun = CLOCK_SECOND;       /* last reports are under way */
 
 int collect_open(struct master *m, struct error *err) {
-    m->ranks = cluster_ranks(&m->s.job->cluster);
-    m->reports = calloc(m->ranks, sizeof(*m->reports));
-    m->reported = calloc(m->ranks, sizeof(*m->reported));
-    m->seated = calloc(m->ranks, sizeof(*m->seated));
-    m->losses = calloc(m->s.job->cluster.count, sizeof(*m->losses));
-    if (m->reports == NULL || m->reported == NULL || m->seated == NULL || m->losses == NULL)
+    m->attempt.ranks = cluster_ranks(&m->s.job->cluster);
+    m->attempt.reports = calloc(m->attempt.ranks, sizeof(*m->attempt.reports));
+    m->attempt.reported = calloc(m->attempt.ranks, sizeof(*m->attempt.reported));
+    m->attempt.seated = calloc(m->attempt.ranks, sizeof(*m->attempt.seated));
+    m->attempt.losses = calloc(m->s.job->cluster.count, sizeof(*m->attempt.losses));
+    if (m->attempt.reports == NULL || m->attempt.reported == NULL || m->attempt.seated == NULL ||
+        m->attempt.losses == NULL)
         return error_no_memory(err, "reports");
     return 0;
 }
 
 void collect_close(struct master *m) {
-    loop_cancel(&m->s.loop, &m->collect);
-    free(m->reports);
-    free(m->reported);
-    free(m->seated);
-    free(m->losses);
+    loop_cancel(&m->s.loop, &m->attempt.collect);
+    free(m->attempt.reports);
+    free(m->attempt.reported);
+    free(m->attempt.seated);
+    for (size_t i = 0; i < m->attempt.loss_count; i++)
+        free((char *)(uintptr_t)m->attempt.losses[i].why);
+    free(m->attempt.losses);
 }
 
 static void time_is_up(void *context) {
@@ -38,35 +41,29 @@ static void time_is_up(void *context) {
 
 void collect_begin(struct master *m, int64_t nanoseconds) {
     int64_t deadline = clock_now() + nanoseconds;
-    if (m->phase != MASTER_RUNNING || (m->collect.active && m->collect.deadline <= deadline))
+    if (m->phase != MASTER_RUNNING ||
+        (m->attempt.collect.active && m->attempt.collect.deadline <= deadline))
         return;
-    m->collect.fire = time_is_up;
-    m->collect.context = m;
-    loop_at(&m->s.loop, &m->collect, deadline);
+    m->attempt.collect.fire = time_is_up;
+    m->attempt.collect.context = m;
+    loop_at(&m->s.loop, &m->attempt.collect, deadline);
 }
 
 void collect_failed(struct master *m) {
     collect_begin(m, after_failure);
 }
 
-/* Ranks are placed host by host, as the host file lists them. */
-static size_t host_of(const struct master *m, size_t rank) {
-    size_t host = 0;
-    for (size_t first = 0; rank >= first + m->s.job->cluster.hosts[host].slots; host++)
-        first += m->s.job->cluster.hosts[host].slots;
-    return host;
-}
-
 /* Nothing more will be heard. */
 static bool is_complete(const struct master *m) {
-    for (size_t i = 0; i < m->ranks; i++)
-        if (!m->reported[i] && !m->members[host_of(m, i)].lost)
+    for (size_t i = 0; i < m->attempt.ranks; i++)
+        if (!m->attempt.reported[i] &&
+            !m->members[cluster_host_of_rank(&m->s.job->cluster, i)].lost)
             return false;
     return true;
 }
 
 static void judge_if_complete(struct master *m) {
-    if (m->mpirun_ended && is_complete(m))
+    if (m->attempt.mpirun_ended && is_complete(m))
         collect_judge(m);
 }
 
@@ -77,21 +74,21 @@ static void release(struct master *m, size_t host, unsigned rank) {
 }
 
 void collect_release_all(struct master *m) {
-    for (size_t i = 0; i < m->report_count; i++)
-        release(m, m->reports[i].host, m->reports[i].rank);
+    for (size_t i = 0; i < m->attempt.report_count; i++)
+        release(m, m->attempt.reports[i].host, m->attempt.reports[i].rank);
 }
 
 void collect_seated(struct master *m, const json_t *message) {
     int64_t rank = -1;
     if (json_member_int(message, "seated", "rank", &rank, NULL) != 0 || rank < 0 ||
-        (uint64_t)rank >= m->ranks || m->seated[rank])
+        (uint64_t)rank >= m->attempt.ranks || m->attempt.seated[rank])
         return;
-    m->seated[rank] = true;
-    m->seated_count++;
-    if (m->seated_count < m->ranks)
+    m->attempt.seated[rank] = true;
+    m->attempt.seated_count++;
+    if (m->attempt.seated_count < m->attempt.ranks)
         return;
-    log_info("all %zu ranks have started, %.2f s after the launch", m->ranks,
-             (double)(clock_now() - m->launched) / (double)CLOCK_SECOND);
+    log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks,
+             (double)(clock_now() - m->attempt.launched) / (double)CLOCK_SECOND);
     stop_seats_taken(m);
 }
 
@@ -103,8 +100,8 @@ static bool is_good(const struct rank_report *r) {
 static void weigh_all(struct master *m) {
     collect_release_all(m);
     collect_begin(m, after_success);
-    for (size_t i = 0; i < m->report_count; i++)
-        if (!is_good(&m->reports[i])) {
+    for (size_t i = 0; i < m->attempt.report_count; i++)
+        if (!is_good(&m->attempt.reports[i])) {
             collect_judge(m);
             return;
         }
@@ -112,7 +109,7 @@ static void weigh_all(struct master *m) {
 }
 
 static void weigh(struct master *m, const struct rank_report *r) {
-    if (!is_good(r) && r->cause == RANK_CAUSE_NONE && m->stop_asked == 0)
+    if (!is_good(r) && r->cause == RANK_CAUSE_NONE && m->attempt.stop_asked == 0)
         collect_begin(m, after_failure);
     if (is_complete(m))
         weigh_all(m);
@@ -124,17 +121,17 @@ void collect_report(struct member *b, const json_t *message) {
     struct master *m = b->master;
     struct rank_report r;
     struct error err = {0};
-    if (rank_report_parse(message, (unsigned)m->ranks, (unsigned)m->s.job->cluster.count, &r,
-                          &err) != 0) {
+    if (rank_report_parse(message, (unsigned)m->attempt.ranks, (unsigned)m->s.job->cluster.count,
+                          &r, &err) != 0) {
         log_warning("%s: %s", supervisor_host_name(&m->s, b->index), err.text);
         return;
     }
-    if (m->reported[r.rank])
+    if (m->attempt.reported[r.rank])
         return;
     r.host = (unsigned)b->index;
     r.time -= b->offset;
-    m->reported[r.rank] = true;
-    m->reports[m->report_count++] = r;
+    m->attempt.reported[r.rank] = true;
+    m->attempt.reports[m->attempt.report_count++] = r;
     weigh(m, &r);
 }
 
@@ -147,13 +144,13 @@ void collect_stalled(struct member *b, const json_t *message) {
     struct master *m = b->master;
     int64_t rank = 0;
     int64_t seconds = 0;
-    if (m->stalled != 0 || json_member_int(message, "stalled", "rank", &rank, NULL) != 0 ||
+    if (m->attempt.stalled != 0 || json_member_int(message, "stalled", "rank", &rank, NULL) != 0 ||
         json_member_int(message, "stalled", "seconds", &seconds, NULL) != 0 || rank < 0 ||
-        (uint64_t)rank >= m->ranks)
+        (uint64_t)rank >= m->attempt.ranks)
         return;
-    m->stalled = clock_wall();
-    m->stalled_rank = (unsigned)rank;
-    m->stalled_host = (unsigned)b->index;
+    m->attempt.stalled = clock_wall();
+    m->attempt.stalled_rank = (unsigned)rank;
+    m->attempt.stalled_host = (unsigned)b->index;
     log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s",
               supervisor_host_name(&m->s, b->index), rank, seconds);
     collect_begin(m, after_failure);
@@ -168,29 +165,30 @@ void collect_mpirun_ended(struct master *m) {
 void collect_judge(struct master *m) {
     struct verdict verdict;
     const struct verdict_facts facts = {.cluster = &m->s.job->cluster,
-                                        .reports = m->reports,
-                                        .report_count = m->report_count,
-                                        .losses = m->losses,
-                                        .loss_count = m->loss_count,
-                                        .stop_asked = m->stop_asked,
-                                        .stop_host = m->stop_host,
-                                        .stalled = m->stalled,
-                                        .stalled_rank = m->stalled_rank,
-                                        .stalled_host = m->stalled_host,
-                                        .mpirun_code = m->mpirun_ended ? m->mpirun_code : -1,
-                                        .daemon_words = m->daemon_note,
-                                        .mpirun_words = m->mpirun.tail.text};
+                                        .reports = m->attempt.reports,
+                                        .report_count = m->attempt.report_count,
+                                        .losses = m->attempt.losses,
+                                        .loss_count = m->attempt.loss_count,
+                                        .stop_asked = m->attempt.stop_asked,
+                                        .stop_host = m->attempt.stop_host,
+                                        .stalled = m->attempt.stalled,
+                                        .stalled_rank = m->attempt.stalled_rank,
+                                        .stalled_host = m->attempt.stalled_host,
+                                        .mpirun_code =
+                                            m->attempt.mpirun_ended ? m->attempt.mpirun_code : -1,
+                                        .daemon_words = m->attempt.daemon_note,
+                                        .mpirun_words = m->attempt.mpirun.tail.text};
     if (m->phase == MASTER_JUDGED)
         return;
     verdict_judge(&facts, &verdict);
-    collect_conclude(m, &verdict);
+    relaunch_weigh(m, &verdict);
 }
 
 void collect_conclude(struct master *m, const struct verdict *verdict) {
     if (m->phase == MASTER_JUDGED)
         return;
     m->phase = MASTER_JUDGED;
-    loop_cancel(&m->s.loop, &m->collect);
+    loop_cancel(&m->s.loop, &m->attempt.collect);
     json_t *message = frame_new("verdict");
     json_t *members = verdict_json(verdict);
     (void)json_object_update(message, members);

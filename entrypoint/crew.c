@@ -140,7 +140,7 @@ static int write_environment(struct crew *c, char *const *own, struct error *err
 
 int crew_open(struct crew *c, struct loop *loop, const struct job *job, const struct local *local,
               char *const *environment, const struct crew_sinks *sinks, struct error *err) {
-    *c = (struct crew){.loop = loop, .job = job, .local = local, .sinks = *sinks};
+    *c = (struct crew){.loop = loop, .job = job, .local = local, .sinks = *sinks, .attempt = 1};
     c->watch = (struct timer){.fire = watch, .context = c};
     local_file(local, "environment", c->environment);
     return write_environment(c, environment, err);
@@ -153,14 +153,29 @@ static void free_seat(struct seat *s) {
     free(s);
 }
 
-void crew_done(struct crew *c) {
-    if (c->loop != NULL)
-        loop_cancel(c->loop, &c->watch);
+static void free_seats(struct crew *c) {
     while (c->seats != NULL) {
         struct seat *s = c->seats;
         c->seats = s->next;
         free_seat(s);
     }
+}
+
+void crew_done(struct crew *c) {
+    if (c->loop != NULL)
+        loop_cancel(c->loop, &c->watch);
+    free_seats(c);
+}
+
+void crew_clear(struct crew *c, unsigned attempt) {
+    free_seats(c);
+    c->attempt = attempt;
+}
+
+int crew_begin(struct crew *c, char *const *environment, struct error *err) {
+    c->stopping = false;
+    c->killed = false;
+    return write_environment(c, environment, err);
 }
 
 static int open_taps(struct seat *s, struct link *link, struct error *err) {
@@ -224,7 +239,8 @@ void crew_seat(struct crew *c, struct link *link, const json_t *hello) {
     int64_t rank = -1;
     struct seat *s = calloc(1, sizeof(*s));
     if (s == NULL || json_member_int(hello, "hello", "rank", &rank, &err) != 0 || rank < 0 ||
-        (uint64_t)rank >= cluster_ranks(&c->job->cluster) || find_seat(c, rank) != NULL) {
+        (uint64_t)rank >= cluster_ranks(&c->job->cluster) || find_seat(c, rank) != NULL ||
+        json_integer_value(json_object_get(hello, "attempt")) != c->attempt) {
         free(s);
         link_free(link);
         return;

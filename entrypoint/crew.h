@@ -35,6 +35,7 @@ struct crew {
     char master_addr[INTERFACE_TEXT_SIZE]; /* to be set before the first shim comes */
     struct seat *seats;
     struct timer watch; /* over progress */
+    unsigned attempt;   /* whose shims have a seat here */
     bool stopping;
     bool killed;
 };
@@ -44,7 +45,12 @@ int crew_open(struct crew *c, struct loop *loop, const struct job *job, const st
               char *const *environment, const struct crew_sinks *sinks, struct error *err);
 void crew_done(struct crew *c);
 
-/* A shim's hello; the link is the crew's from here. */
+/* Between two attempts: takes all seats away, so that shims and programs end, and lets none of the
+ * old attempt sit down again; then makes ready for the new one, whose hosts may be fewer. */
+void crew_clear(struct crew *c, unsigned attempt);
+int crew_begin(struct crew *c, char *const *environment, struct error *err);
+
+/* A shim's hello; the link is the crew's from here. Of another attempt it is sent away. */
 void crew_seat(struct crew *c, struct link *link, const json_t *hello);
 
 /* SIGTERM to all programs, those still to come too. */

@@ -1,5 +1,6 @@
 #include "entrypoint/environment.h"
 
+#include "common/attempt.h"
 #include "common/str.h"
 #include "entrypoint/sm_variables.h"
 
@@ -39,6 +40,20 @@ int environment_daemon(char *const *own, const char *socket, struct argv *ret, s
             return -1;
     }
     return argv_set_env(ret, "RINGMASTER_SOCKET", socket, err);
+}
+
+static int set_number(struct argv *environment, const char *name, unsigned value,
+                      struct error *err) {
+    char text[16];
+    snprintf(text, sizeof(text), "%u", value);
+    return argv_set_env(environment, name, text, err);
+}
+
+int environment_add_attempt(struct argv *environment, unsigned attempt, const char *run,
+                            struct error *err) {
+    if (set_number(environment, ATTEMPT_VARIABLE, attempt, err) != 0)
+        return -1;
+    return argv_set_env(environment, ATTEMPT_RUN_VARIABLE, run, err);
 }
 
 /* --- programs -------------------------------------------------------------------------------- */
@@ -83,22 +98,18 @@ int environment_rank_place(char *const *launched, struct rank_place *ret, struct
     if (read_place(launched, "OMPI_COMM_WORLD_RANK", most, &ret->rank, err) != 0 ||
         read_place(launched, "OMPI_COMM_WORLD_SIZE", most, &ret->size, err) != 0 ||
         read_place(launched, "OMPI_COMM_WORLD_LOCAL_RANK", most, &ret->local_rank, err) != 0 ||
-        read_place(launched, "OMPI_COMM_WORLD_LOCAL_SIZE", most, &ret->local_size, err) != 0)
+        read_place(launched, "OMPI_COMM_WORLD_LOCAL_SIZE", most, &ret->local_size, err) != 0 ||
+        read_place(launched, ATTEMPT_VARIABLE, INT32_MAX, &ret->attempt, err) != 0)
         return -1;
     return 0;
-}
-
-static int set_number(struct argv *environment, const char *name, unsigned value,
-                      struct error *err) {
-    char text[16];
-    snprintf(text, sizeof(text), "%u", value);
-    return argv_set_env(environment, name, text, err);
 }
 
 int environment_add_rank(struct argv *environment, char *const *launched, const char *master_addr,
                          unsigned master_port, struct error *err) {
     struct rank_place place = {0};
-    if (environment_rank_place(launched, &place, err) != 0)
+    const char *run = environment_get(launched, ATTEMPT_RUN_VARIABLE);
+    if (environment_rank_place(launched, &place, err) != 0 ||
+        environment_add_attempt(environment, place.attempt, run != NULL ? run : "", err) != 0)
         return -1;
     for (; *launched != NULL; launched++)
         if (is_mpi(*launched) && argv_add(environment, *launched, err) != 0)

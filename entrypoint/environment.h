@@ -5,10 +5,12 @@
  *                             Open MPI (RINGMASTER_*, OMPI_*, PMIX_*, PRTE_*), plus this host's
  *                             SM_* and CURRENT_HOST; then, in the shim, what mpirun gave this rank
  *                             (OMPI_*, PMIX_*, PRTE_*) and RANK, LOCAL_RANK, WORLD_SIZE,
- *                             LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT
+ *                             LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RINGMASTER_ATTEMPT and
+ *                             RINGMASTER_RUN_ID (common/attempt.h)
  *
  * SM_* follow the SageMaker training toolkit: strings as they are, the rest JSON with sorted keys,
- * no blanks, ASCII. */
+ * no blanks, ASCII. Lists of hosts leave out those that are gone; SM_RESOURCE_CONFIG stays what the
+ * platform wrote. */
 #ifndef ENTRYPOINT_ENVIRONMENT_H
 #define ENTRYPOINT_ENVIRONMENT_H
 
@@ -31,12 +33,17 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
 int environment_add_rank(struct argv *environment, char *const *launched, const char *master_addr,
                          unsigned master_port, struct error *err);
 
+/* Adds what the daemons of one attempt pass on to its shims and agents. */
+int environment_add_attempt(struct argv *environment, unsigned attempt, const char *run,
+                            struct error *err);
+
 /* Rank and size as mpirun told the shim. An error where they are missing: not started by mpirun. */
 struct rank_place {
     unsigned rank;
     unsigned size;
     unsigned local_rank;
     unsigned local_size;
+    unsigned attempt;
 };
 int environment_rank_place(char *const *launched, struct rank_place *ret, struct error *err);
 

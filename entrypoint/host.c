@@ -1,8 +1,11 @@
 #include "entrypoint/host.h"
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "entrypoint/environment.h"
+#include "entrypoint/failure.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/gate.h"
 
@@ -32,9 +35,14 @@ static void log_one(void *host, const char *line, size_t size) {
         forward(h, line, size);
 }
 
-static void crew_tell(void *context, json_t *message) {
-    struct host *h = context;
+/* Words about this attempt. */
+static void tell(struct host *h, json_t *message) {
+    (void)json_object_set_new(message, "attempt", json_integer(h->crew.attempt));
     h->tell(h->context, message);
+}
+
+static void crew_tell(void *context, json_t *message) {
+    tell(context, message);
 }
 
 /* The lines of a daemon have a prefix, so the text to judge begins behind it. */
@@ -52,7 +60,7 @@ static void tell_daemon(struct host *h, int code, const char *text) {
     json_t *message = frame_new("daemon");
     (void)json_object_set_new(message, "code", json_integer(code));
     (void)json_object_set_new(message, "text", json_string(text));
-    h->tell(h->context, message);
+    tell(h, message);
 }
 
 static void daemon_ended(void *context, int code) {
@@ -71,7 +79,8 @@ void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct open
 }
 
 int host_tool_environment(const struct host *h, struct argv *ret, struct error *err) {
-    if (environment_daemon(h->environment, h->local->socket, ret, err) != 0)
+    if (environment_daemon(h->environment, h->local->socket, ret, err) != 0 ||
+        environment_add_attempt(ret, h->crew.attempt, h->run, err) != 0)
         return -1;
     return argv_set_env(ret, "TMPDIR", h->local->folder, err);
 }
@@ -92,7 +101,7 @@ static int start_daemon(struct host *h, const char *command, struct error *err) 
     struct gate gate = {.series = h->tools->version.series,
                         .daemon = h->tools->daemon,
                         .options = &options,
-                        .hosts = cluster->count,
+                        .hosts = cluster_hosts_left(cluster),
                         .master = h->master,
                         .port = h->job->ports.daemons_v4};
     if (gate_check(&gate, command, strlen(command), &argv, err) != 0 ||
@@ -114,9 +123,66 @@ static void launch(struct host *h, const json_t *order) {
         tell_daemon(h, EXIT_CODE_INTERNAL, command == NULL ? "a launch without command" : err.text);
 }
 
+/* --- from one attempt to the next ------------------------------------------------------------ */
+
+/* What SIGTERM does not end in so long is killed; what even that does not end in so long, never. */
+static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
+static const int64_t clear_give_up = 10 * CLOCK_SECOND;
+
+static int check_clear(const struct host *h, size_t left, struct error *err) {
+    if (left > 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
+    return cluster_ranks(&h->job->cluster) > 1 ? ports_check_free(&h->job->ports, err) : 0;
+}
+
+/* A failure file that the old attempt's program wrote is not the new one's. */
+static void cleared(void *context, size_t left) {
+    struct host *h = context;
+    struct error fault = {0};
+    json_t *message = frame_new("cleared");
+    failure_clear(h->job->settings.base_dir);
+    if (check_clear(h, left, &fault) != 0)
+        (void)json_object_set_new(message, "fault", json_string(fault.text));
+    tell(h, message);
+}
+
+static void clear(struct host *h, int64_t attempt) {
+    log_info("attempt %u is over", h->crew.attempt);
+    h->quiet = true;
+    crew_clear(&h->crew, (unsigned)attempt);
+    task_done(&h->daemon);
+    sweep_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
+}
+
+static void begin(struct host *h, const json_t *order) {
+    struct error err = {0};
+    const json_t *gone = json_object_get(order, "gone");
+    for (size_t i = 0; i < json_array_size(gone); i++) {
+        json_int_t host = json_integer_value(json_array_get(gone, i));
+        if (host > 0 && (uint64_t)host < h->job->cluster.count)
+            cluster_drop(&h->job->cluster, (size_t)host);
+    }
+    log_info("attempt %u begins, with %zu ranks on %zu hosts", h->crew.attempt,
+             cluster_ranks(&h->job->cluster), cluster_hosts_left(&h->job->cluster));
+    h->quiet = false;
+    if (crew_begin(&h->crew, h->environment, &err) != 0)
+        tell_daemon(h, EXIT_CODE_INTERNAL, err.text);
+}
+
+void host_set_run(struct host *h, const char *run) {
+    (void)snprintf(h->run, sizeof(h->run), "%s", run);
+}
+
 void host_order(struct host *h, const json_t *order) {
     const char *type = frame_type(order);
-    if (strcmp(type, "launch") == 0)
+    int64_t attempt = json_integer_value(json_object_get(order, "attempt"));
+    if (strcmp(type, "clear") == 0 && attempt == (int64_t)h->crew.attempt + 1)
+        clear(h, attempt);
+    else if (attempt != h->crew.attempt)
+        return;
+    else if (strcmp(type, "attempt") == 0)
+        begin(h, order);
+    else if (strcmp(type, "launch") == 0)
         launch(h, order);
     else if (strcmp(type, "stop") == 0)
         crew_stop(&h->crew);
@@ -150,6 +216,7 @@ static int link_agent(const struct local *local, struct error *err) {
 int host_open(struct host *h, const struct host_options *o, struct error *err) {
     *h = (struct host){.loop = o->loop,
                        .reaper = o->reaper,
+                       .sweep = o->sweep,
                        .job = o->job,
                        .environment = o->environment,
                        .local = o->local,

@@ -6,15 +6,22 @@
  *   stop             SIGTERM to the programs  seated rank
  *   kill             SIGKILL to them          report ...
  *   release rank     let its shim leave       stalled rank seconds
- *                                             line text          with RINGMASTER_LOGS=master */
+ *                                             line text          with RINGMASTER_LOGS=master
+ *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
+ *   attempt gone     begin the next one       daemon code text   where that is not possible
+ *
+ * Orders and words carry the number of the attempt that they are about. Each `clear` brings the
+ * next number; orders about another one are left alone. */
 #ifndef ENTRYPOINT_HOST_H
 #define ENTRYPOINT_HOST_H
 
+#include "common/attempt.h"
 #include "entrypoint/console.h"
 #include "entrypoint/crew.h"
 #include "entrypoint/interface.h"
 #include "entrypoint/job.h"
 #include "entrypoint/local.h"
+#include "entrypoint/sweep.h"
 #include "entrypoint/task.h"
 #include "entrypoint/tools.h"
 
@@ -24,7 +31,9 @@
 struct host {
     struct loop *loop;
     struct reaper *reaper;
-    const struct job *job;
+    struct sweep *sweep;
+    struct job *job; /* whose cluster loses hosts between attempts */
+    char run[ATTEMPT_RUN_SIZE];
     char *const *environment; /* this process's own */
     const struct local *local;
     const struct tools *tools;
@@ -37,14 +46,15 @@ struct host {
     size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
     void *context;
     uint64_t dropped; /* lines not forwarded */
-    bool quiet;       /* the job is over: what mpirun and its daemon say of that is noise */
+    bool quiet;       /* job or attempt are over: what mpirun and its daemon say of that is noise */
 };
 
 /* All pointers outlive it. Callbacks may not come before it returns. */
 struct host_options {
     struct loop *loop;
     struct reaper *reaper;
-    const struct job *job;
+    struct sweep *sweep;
+    struct job *job;
     char *const *environment;
     const struct local *local;
     const struct tools *tools;
@@ -59,6 +69,9 @@ void host_done(struct host *h);
 /* Where the master is, once that is known: chooses the interface. WARNING is for the log. */
 int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,
                      char warning[INTERFACE_WARNING_SIZE], struct error *err);
+
+/* The name of this run, which the master gives to all hosts. Longer ones are cut. */
+void host_set_run(struct host *h, const char *run);
 
 /* Unknown orders are left alone. */
 void host_order(struct host *h, const json_t *order);

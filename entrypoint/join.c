@@ -7,7 +7,9 @@
 #include "entrypoint/master.h"
 
 #include <arpa/inet.h>
+#include <inttypes.h>
 #include <string.h>
+#include <sys/random.h>
 
 enum {
     ANNOUNCE_SECONDS = 5,
@@ -51,7 +53,7 @@ static void deadline_passed(void *context) {
     char peer[INET_ADDRSTRLEN] = "";
     struct error err = {0};
     struct verdict verdict;
-    if (m->stop_asked != 0) {
+    if (m->attempt.stop_asked != 0) {
         collect_judge(m);
         return;
     }
@@ -93,7 +95,7 @@ static void begin_if_complete(struct master *m) {
         return;
     loop_cancel(&m->s.loop, &m->ready_deadline);
     loop_cancel(&m->s.loop, &m->announce);
-    if (m->stop_asked != 0) {
+    if (m->attempt.stop_asked != 0) {
         collect_judge(m);
         return;
     }
@@ -156,7 +158,9 @@ static void admit(struct master *m, struct member *b, struct link *link, struct 
     m->joined++;
     link_own(link, &master_member_events, b);
     lease_heard(b);
-    link_send(link, frame_new("welcome"));
+    json_t *welcome = frame_new("welcome");
+    (void)json_object_set_new(welcome, "run", json_string(m->s.host.run));
+    link_send(link, welcome);
     weigh(b, message);
     log_info("%s is here, %zu of %zu", supervisor_host_name(&m->s, b->index), m->joined,
              m->s.job->cluster.count);
@@ -221,8 +225,21 @@ void join_init(struct master *m) {
     m->announce = (struct timer){.fire = announce, .context = m};
 }
 
+/* Unlike any other run's, also of a job of the same name. */
+static int name_run(struct master *m, struct error *err) {
+    uint64_t number = 0;
+    char run[ATTEMPT_RUN_SIZE];
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "a name for this run");
+    (void)snprintf(run, sizeof(run), "%016" PRIx64, number);
+    host_set_run(&m->s.host, run);
+    return 0;
+}
+
 int join_open(struct master *m, struct error *err) {
     const struct job *job = m->s.job;
+    if (name_run(m, err) != 0)
+        return -1;
     m->members[0].joined = true;
     m->joined = 1;
     facts_gather(job, &m->s.tools, &m->members[0].facts);
@@ -233,7 +250,7 @@ int join_open(struct master *m, struct error *err) {
             return -1;
         log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
         loop_after(&m->s.loop, &m->announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
-        if (m->stop_asked == 0)
+        if (m->attempt.stop_asked == 0)
             loop_after(&m->s.loop, &m->ready_deadline, job->settings.ready_seconds * CLOCK_SECOND);
     }
     if (m->s.fault.code != 0)

@@ -58,14 +58,14 @@ static int alone(struct argv *environment, struct error *err) {
 /* Once something has gone wrong, mpirun's words are banners about what we know better. */
 static void line(void *context, const char *text, size_t size) {
     struct master *m = context;
-    if (!m->collect.active)
+    if (!m->attempt.collect.active)
         host_tool_line(&m->s.host, text, size);
 }
 
 static void ended(void *context, int code) {
     struct master *m = context;
-    m->mpirun_code = code;
-    m->mpirun_ended = true;
+    m->attempt.mpirun_code = code;
+    m->attempt.mpirun_ended = true;
     log_debug("mpirun ended with %d", code);
     collect_mpirun_ended(m);
 }
@@ -75,7 +75,7 @@ int launch_begin(struct master *m, struct error *err) {
     cleanup_argv struct argv environment = {0};
     char self[LOCAL_FILE_SIZE];
     char prefix[LINES_PREFIX_SIZE];
-    bool one = m->ranks == 1;
+    bool one = m->attempt.ranks == 1;
     if (host_self(self, err) != 0 || host_tool_environment(&m->s.host, &environment, err) != 0)
         return -1;
     if (one ? (shim_command(m, self, &argv, err) != 0 || alone(&environment, err) != 0)
@@ -84,11 +84,12 @@ int launch_begin(struct master *m, struct error *err) {
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
                    one ? "rank" : "mpirun");
     struct task_options options = {.prefix = prefix, .line = line, .ended = ended, .context = m};
-    if (task_start(&m->mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options, err) != 0)
+    if (task_start(&m->attempt.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
+                   err) != 0)
         return -1;
     m->phase = MASTER_RUNNING;
-    m->launched = clock_now();
-    log_info("all hosts are here: starting %zu ranks of %s", m->ranks,
+    m->attempt.launched = clock_now();
+    log_info("all hosts are here: starting %zu ranks of %s", m->attempt.ranks,
              m->s.job->program.argv.items[0]);
     return 0;
 }
@@ -126,6 +127,7 @@ void launch_agent(struct master *m, struct link *link, const json_t *message) {
     if (text != NULL && host_name_parse(text, strlen(text), &name, NULL) == 0)
         host = cluster_find(&m->s.job->cluster, &name);
     if (host < 0 || !json_is_string(command) || m->phase != MASTER_RUNNING ||
+        json_integer_value(json_object_get(message, "attempt")) != m->attempt.number ||
         m->members[host].agent != NULL) {
         link_free(link);
         return;
@@ -145,19 +147,19 @@ void launch_agent(struct master *m, struct link *link, const json_t *message) {
 /* A daemon that ends while its ranks run takes them along; it leaves with 0 after failed ranks. */
 static void note(struct member *b, int code, const char *text) {
     struct master *m = b->master;
-    if (m->daemon_note[0] != '\0' || m->mpirun_ended || m->collect.active)
+    if (m->attempt.daemon_note[0] != '\0' || m->attempt.mpirun_ended || m->attempt.collect.active)
         return;
     const char *host = supervisor_host_name(&m->s, b->index);
     const char *daemon = openmpi_daemon(m->s.tools.version.series);
     if (text[0] != '\0')
-        (void)snprintf(m->daemon_note, sizeof(m->daemon_note), "%s started no %s: %s", host, daemon,
-                       text);
+        (void)snprintf(m->attempt.daemon_note, sizeof(m->attempt.daemon_note),
+                       "%s started no %s: %s", host, daemon, text);
     else if (code != 0)
-        (void)snprintf(m->daemon_note, sizeof(m->daemon_note), "%s: %s ended with %d", host, daemon,
-                       code);
-    if (m->daemon_note[0] == '\0')
+        (void)snprintf(m->attempt.daemon_note, sizeof(m->attempt.daemon_note),
+                       "%s: %s ended with %d", host, daemon, code);
+    if (m->attempt.daemon_note[0] == '\0')
         return;
-    log_error("%s", m->daemon_note);
+    log_error("%s", m->attempt.daemon_note);
     collect_failed(m);
 }
 
@@ -171,9 +173,13 @@ void launch_daemon_ended(struct member *b, const json_t *message) {
 }
 
 void launch_signal(struct master *m, int number) {
-    task_signal(&m->mpirun, number);
+    task_signal(&m->attempt.mpirun, number);
 }
 
 void launch_close(struct master *m) {
-    task_done(&m->mpirun);
+    task_done(&m->attempt.mpirun);
+    for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++) {
+        link_free(m->members[i].agent);
+        m->members[i].agent = NULL;
+    }
 }

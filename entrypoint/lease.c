@@ -41,11 +41,15 @@ void lease_alive(struct member *b, const json_t *message) {
 
 void lease_lost(struct member *b, const char *why) {
     struct master *m = b->master;
-    if (b->lost || m->phase != MASTER_RUNNING)
+    if (b->lost || (m->phase != MASTER_RUNNING && m->phase != MASTER_CLEARING))
         return;
     b->lost = true;
     log_error("%s is lost: %s", supervisor_host_name(&m->s, b->index), why);
-    m->losses[m->loss_count++] =
+    if (m->phase == MASTER_CLEARING) {
+        relaunch_lost(b, why);
+        return;
+    }
+    m->attempt.losses[m->attempt.loss_count++] =
         (struct verdict_loss){.host = (unsigned)b->index, .time = clock_wall(), .why = strdup(why)};
     launch_agent_leave(b, EXIT_CODE_HOST_LOST);
     collect_host_lost(m);
@@ -58,10 +62,10 @@ static void silent(struct member *b) {
     b->link = NULL;
     if (b->master->phase == MASTER_JOINING)
         join_left(b);
-    else if (b->master->phase == MASTER_RUNNING)
-        lease_lost(b, why);
-    else
+    else if (b->master->phase == MASTER_JUDGED)
         supervisor_may_leave(&b->master->s);
+    else
+        lease_lost(b, why);
 }
 
 /* When this container itself stood still, the hosts get a new chance: what they sent meanwhile lies
@@ -97,6 +101,4 @@ void lease_open(struct master *m) {
 void lease_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->beat);
     loop_cancel(&m->s.loop, &m->lease);
-    for (size_t i = 0; i < m->loss_count; i++)
-        free((char *)(uintptr_t)m->losses[i].why);
 }

@@ -176,7 +176,7 @@ static int run_rank(const char *const *words, struct error *err) {
 
 static int run_agent(const char *const *words, struct error *err) {
     int code = -1;
-    return agent_run(words, getenv(LOCAL_VARIABLE), &code, err) == 0 ? code : -1;
+    return agent_run(words, environ, &code, err) == 0 ? code : -1;
 }
 
 static const struct command {

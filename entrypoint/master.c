@@ -8,6 +8,7 @@
 #include <string.h>
 
 void master_send(struct master *m, size_t host, json_t *message) {
+    (void)json_object_set_new(message, "attempt", json_integer(m->attempt.number));
     if (host == 0)
         post_put(&m->to_self, message);
     else if (m->members[host].link != NULL)
@@ -32,10 +33,17 @@ static void stop_from(struct member *b, const json_t *message) {
     stop_asked(b->master, b->index, json_is_true(json_object_get(message, "again")));
 }
 
-/* Words of a member that only have a meaning while the job runs. */
-static void hear_running(struct member *b, const json_t *message) {
+/* Words of a member that only have a meaning for one attempt: late ones of the last are left alone.
+ */
+static void hear_attempt(struct member *b, const json_t *message) {
     const char *type = frame_type(message);
-    if (strcmp(type, "seated") == 0)
+    if (json_integer_value(json_object_get(message, "attempt")) != b->master->attempt.number)
+        return;
+    if (strcmp(type, "cleared") == 0)
+        relaunch_cleared(b, message);
+    else if (b->master->phase != MASTER_RUNNING)
+        return;
+    else if (strcmp(type, "seated") == 0)
         collect_seated(b->master, message);
     else if (strcmp(type, "report") == 0)
         collect_report(b, message);
@@ -58,8 +66,8 @@ static void hear(struct member *b, const json_t *message) {
         return;
     else if (strcmp(type, "stop") == 0)
         stop_from(b, message);
-    else if (m->phase == MASTER_RUNNING)
-        hear_running(b, message);
+    else
+        hear_attempt(b, message);
 }
 
 static void hear_member(void *context, const json_t *message) {
@@ -73,10 +81,10 @@ static void member_closed(void *context, const struct error *why) {
     b->link = NULL;
     if (m->phase == MASTER_JOINING)
         join_left(b);
-    else if (m->phase == MASTER_RUNNING)
-        lease_lost(b, why->text);
-    else
+    else if (m->phase == MASTER_JUDGED)
         supervisor_may_leave(&m->s);
+    else
+        lease_lost(b, why->text);
 }
 
 const struct link_events master_member_events = {.message = hear_member, .closed = member_closed};
@@ -153,8 +161,8 @@ static void close_all(struct master *m) {
     size_t count = m->members != NULL ? m->s.job->cluster.count : 0;
     for (size_t i = 0; i < count; i++) {
         link_free(m->members[i].link);
-        link_free(m->members[i].agent);
     }
+    relaunch_close(m);
     stop_close(m);
     launch_close(m);
     join_close(m);
@@ -170,6 +178,7 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
     struct master m = {.check = options->check, .fault_host = -1, .door = {.watch = {.fd = -1}}};
     int result = -1;
     join_init(&m);
+    relaunch_init(&m);
     if (supervisor_open(&m.s, options, &role, &m, err) == 0 && open_members(&m, err) == 0 &&
         collect_open(&m, err) == 0)
         result = supervisor_run(&m.s, ret_code, err);

@@ -1,7 +1,7 @@
 /* The supervisor of the first host, which runs the job for all: gathers the hosts (join.c), keeps
  * watch over them (lease.c), starts mpirun (launch.c), passes stops on (stop.c), gathers how the
- * ranks ended and judges (collect.c). Its own host is member 0 and is told and heard like the
- * others, through a post instead of a link. */
+ * ranks ended and judges (collect.c), and tries again where that may help (relaunch.c). Its own
+ * host is member 0 and is told and heard like the others, through a post instead of a link. */
 #ifndef ENTRYPOINT_MASTER_H
 #define ENTRYPOINT_MASTER_H
 
@@ -21,11 +21,45 @@
 
 enum master_phase {
     MASTER_JOINING,
-    MASTER_RUNNING, /* mpirun has been started */
+    MASTER_RUNNING,  /* mpirun has been started */
+    MASTER_CLEARING, /* an attempt has failed; its processes are ended for the next one */
     MASTER_JUDGED,
 };
 
 struct master;
+
+/* One launch and all that is gathered about it: judged once, then forgotten. */
+struct attempt {
+    unsigned number; /* from 1; words of hosts about another one count for nothing */
+    /* lease.c */
+    struct verdict_loss *losses;
+    size_t loss_count;
+    /* launch.c */
+    struct task mpirun;
+    int mpirun_code;
+    bool mpirun_ended;
+    char daemon_note[256]; /* the first daemon that failed, and how; "": none */
+    int64_t launched;
+    /* collect.c */
+    struct rank_report *reports; /* in the order in which they came */
+    size_t report_count;
+    bool *reported; /* by rank */
+    bool *seated;
+    size_t seated_count;
+    size_t ranks;
+    struct timer collect; /* then it is judged with what is there */
+    int64_t stalled;
+    unsigned stalled_rank;
+    unsigned stalled_host;
+    /* stop.c */
+    struct timer budget; /* of a stop: then SIGKILL */
+    struct timer hold;   /* of a stop that waits for ranks to take their seats */
+    int64_t stop_asked;  /* wall; 0: never */
+    unsigned stop_host;
+    bool stop_sent;
+    bool stop_late; /* one came while a failure was being looked into */
+    bool killed;
+};
 
 struct member {
     struct master *master;
@@ -33,7 +67,8 @@ struct member {
     struct link *link;  /* NULL: not there (always for member 0) */
     struct link *agent; /* mpirun's agent for this host, while its daemon runs */
     bool joined;
-    bool lost;
+    bool lost;        /* for good: it is not taken back */
+    unsigned cleared; /* the last attempt that it said to be ready for */
     struct in_addr address;
     struct facts facts;
     int64_t heard;  /* when, by clock_now() */
@@ -61,32 +96,11 @@ struct master {
     /* lease.c */
     struct timer beat;
     struct timer lease;
-    struct verdict_loss *losses;
-    size_t loss_count;
-    /* launch.c */
-    struct task mpirun;
-    int mpirun_code;
-    bool mpirun_ended;
-    char daemon_note[256]; /* the first daemon that failed, and how; "": none */
-    int64_t launched;
-    /* collect.c */
-    struct rank_report *reports; /* in the order in which they came */
-    size_t report_count;
-    bool *reported; /* by rank */
-    bool *seated;
-    size_t seated_count;
-    size_t ranks;
-    struct timer collect; /* then it is judged with what is there */
-    int64_t stalled;
-    unsigned stalled_rank;
-    unsigned stalled_host;
-    /* stop.c */
-    struct timer budget; /* of a stop: then SIGKILL */
-    struct timer hold;   /* of a stop that waits for ranks to take their seats */
-    int64_t stop_asked;  /* wall; 0: never */
-    unsigned stop_host;
-    bool stop_sent;
-    bool killed;
+    struct attempt attempt; /* launch.c, collect.c, stop.c */
+    /* relaunch.c */
+    struct verdict failed; /* what the attempt before came to, while hosts are cleared */
+    struct timer pause;    /* before the next launch */
+    struct timer clear_deadline;
 };
 
 int master_run(const struct supervisor_options *options, int *ret_code, struct error *err);
@@ -140,8 +154,19 @@ void collect_mpirun_ended(struct master *m);
 /* Lets all shims go that have reported. */
 void collect_release_all(struct master *m);
 void collect_judge(struct master *m);
-/* The verdict is known: tells everybody. */
+/* The job's verdict is known: tells everybody. */
 void collect_conclude(struct master *m, const struct verdict *verdict);
+
+/* --- relaunch.c --- */
+void relaunch_init(struct master *m);
+void relaunch_close(struct master *m);
+/* An attempt has come to VERDICT: another one follows, or that is the job's. */
+void relaunch_weigh(struct master *m, const struct verdict *verdict);
+/* A host has ended everything and is ready, or says why it is not. */
+void relaunch_cleared(struct member *b, const json_t *message);
+/* Between two attempts: a host was lost; a stop was asked for. */
+void relaunch_lost(struct member *b, const char *why);
+void relaunch_stopped(struct master *m, size_t host);
 
 /* --- stop.c --- */
 void stop_asked(struct master *m, size_t host, bool again);

@@ -230,7 +230,8 @@ int openmpi_command(const struct openmpi_request *request, struct argv *ret, str
 
 int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err) {
     for (size_t i = 0; i < cluster->count; i++)
-        if (buf_printf(ret, err, "%s slots=%u\n", cluster->hosts[i].name.text,
+        if (!cluster->hosts[i].gone &&
+            buf_printf(ret, err, "%s slots=%u\n", cluster->hosts[i].name.text,
                        cluster->hosts[i].slots) != 0)
             return -1;
     return 0;

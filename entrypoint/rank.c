@@ -229,6 +229,7 @@ static int say_hello(struct shim *s, struct error *err) {
         return -1;
     cleanup_json json_t *hello = frame_new("hello");
     (void)json_object_set_new(hello, "rank", json_integer(s->place.rank));
+    (void)json_object_set_new(hello, "attempt", json_integer(s->place.attempt));
     (void)json_object_set_new(hello, "pid", json_integer(getpid()));
     int fds[LINK_FDS_MAX] = {s->out[0], s->error_out[0]};
     if (link_send_fds(socket, hello, fds, LINK_FDS_MAX, err) != 0)

@@ -1,5 +1,6 @@
 #include "entrypoint/settings.h"
 
+#include "common/attempt.h"
 #include "common/str.h"
 
 #include <inttypes.h>
@@ -41,6 +42,12 @@ static const struct row table[] = {
      "how long all hosts may take to join"},
     {"RINGMASTER_STALL_SECONDS", NUMBER, FIELD(stall_seconds), 0, 86400, 600, NULL,
      "how long a rank that reports progress may be silent; 0: for ever"},
+    {"RINGMASTER_RESTARTS", NUMBER, FIELD(restarts), 0, 1000, 0, NULL,
+     "how often the job may be launched again after a lost host, a stall or a crash (default 0)"},
+    {"RINGMASTER_SHRINK", SWITCH, FIELD(shrink), 0, 0, 0, NULL,
+     "1: a restart goes on without lost hosts; without it a lost host ends the job"},
+    {"RINGMASTER_MIN_HOSTS", NUMBER, FIELD(min_hosts), 1, 1024, 1, NULL,
+     "the fewest hosts that a restart may go on with"},
     {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
      "host: each host prints its own ranks (default); master: the master prints all"},
     {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
@@ -51,7 +58,7 @@ static const struct row table[] = {
 enum { ROWS = sizeof(table) / sizeof(table[0]) };
 
 /* Set by ringmaster itself for its children; not a user's business. */
-static const char *const inner[] = {"RINGMASTER_SOCKET"};
+static const char *const inner[] = {"RINGMASTER_SOCKET", ATTEMPT_VARIABLE, ATTEMPT_RUN_VARIABLE};
 
 static void *field(struct settings *s, const struct row *row) {
     return (char *)s + row->offset;

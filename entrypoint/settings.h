@@ -27,6 +27,9 @@ struct settings {
     int64_t stop_seconds; /* 0: not told, see settings_stop_seconds */
     int64_t ready_seconds;
     int64_t stall_seconds; /* a rank that had reported progress and falls silent; 0: never */
+    int64_t restarts;      /* after the first launch; as the first host has it */
+    int64_t min_hosts;     /* of a restart, with shrink */
+    bool shrink;
     bool require_key;
     bool debug;
     enum settings_logs logs;

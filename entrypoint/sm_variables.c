@@ -66,21 +66,41 @@ static json_t *kept(json_t *object) {
 
 /* --- hosts ----------------------------------------------------------------------------------- */
 
+static bool is_gone(const struct cluster *c, const char *name) {
+    struct host_name parsed;
+    int host = -1;
+    if (name != NULL && host_name_parse(name, strlen(name), &parsed, NULL) == 0)
+        host = cluster_find(c, &parsed);
+    return host >= 0 && c->hosts[host].gone;
+}
+
+/* A list of the platform's without the hosts that are gone. */
+static json_t *still_here(struct values *v, const struct cluster *c, const json_t *given) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(given); i++) {
+        json_t *name = json_array_get(given, i);
+        if (!is_gone(c, json_string_value(name)))
+            append(v, list, json_incref(name));
+    }
+    return list;
+}
+
 /* The hosts as the platform listed them where it did, else in our order. */
 static json_t *host_list(struct values *v, const struct cluster *c) {
-    json_t *given = json_object_get(c->resource_config, "hosts");
+    const json_t *given = json_object_get(c->resource_config, "hosts");
     if (given != NULL)
-        return json_incref(given);
+        return still_here(v, c, given);
     json_t *list = json_array();
     for (size_t i = 0; i < c->count; i++)
-        append(v, list, json_string(c->hosts[i].name.text));
+        if (!c->hosts[i].gone)
+            append(v, list, json_string(c->hosts[i].name.text));
     return list;
 }
 
 static void put_groups(struct values *v, const struct cluster *c) {
     json_t *groups = json_object_get(c->resource_config, "instance_groups");
     json_t *names = json_array();
-    json_t *own_hosts = NULL;
+    const json_t *own_hosts = NULL;
     if (!json_is_array(groups)) {
         json_decref(names);
         return;
@@ -97,8 +117,7 @@ static void put_groups(struct values *v, const struct cluster *c) {
     put(v, "SM_IS_HETERO", json_boolean(json_array_size(groups) > 1));
     put(v, "SM_INSTANCE_GROUPS", names);
     put_text(v, "SM_CURRENT_INSTANCE_GROUP", c->group);
-    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS",
-        own_hosts != NULL ? json_incref(own_hosts) : json_array());
+    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS", still_here(v, c, own_hosts));
 }
 
 static void put_hosts(struct values *v, const struct cluster *c) {

@@ -100,6 +100,7 @@ static const char *own_path(char *const *environment) {
 static int open_host(struct supervisor *s, struct error *err) {
     struct host_options options = {.loop = &s->loop,
                                    .reaper = &s->reaper,
+                                   .sweep = &s->sweep,
                                    .job = s->job,
                                    .environment = s->environment,
                                    .local = &s->local,

@@ -21,7 +21,7 @@
 
 /* What a master or worker is run with. */
 struct supervisor_options {
-    const struct job *job;     /* cluster and ports are there even with a fault */
+    struct job *job;           /* cluster and ports are there even with a fault */
     char *const *environment;  /* this process's own */
     const struct error *fault; /* what was wrong with the rest of the job; NULL: nothing */
     bool check;                /* `ringmaster check` */
@@ -43,7 +43,7 @@ struct role {
 };
 
 struct supervisor {
-    const struct job *job;
+    struct job *job;
     char *const *environment;
     const struct role *role;
     void *state;

@@ -151,6 +151,8 @@ static void advance(void *context) {
 void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grace, int64_t give_up,
                  void (*done)(void *context, size_t left), void *context) {
     int64_t now = clock_now();
+    if (s->running)
+        loop_cancel(s->loop, &s->timer);
     *s = (struct sweep){.loop = l,
                         .reaper = r,
                         .done = done,

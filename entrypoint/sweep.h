@@ -23,7 +23,7 @@ struct sweep {
 
 /* Sends SIGTERM to all, SIGKILL after GRACE nanoseconds (0: at once), and gives up on what even
  * that does not end (a process in uninterruptible sleep) GIVE_UP nanoseconds later. Calls DONE from
- * the loop. */
+ * the loop. A sweep that runs already is taken over, and its own DONE not called. */
 void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grace, int64_t give_up,
                  void (*done)(void *context, size_t left), void *context);
 

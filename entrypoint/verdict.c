@@ -150,6 +150,11 @@ static void judge_loss(const struct verdict_facts *f, struct verdict *ret) {
     const struct verdict_loss *loss = first_loss(f);
     fill(ret, EXIT_CODE_HOST_LOST, (int)loss->host, -1, "%s: lost: %s", host_name(f, loss->host),
          loss->why);
+    ret->transient = true;
+}
+
+static bool asks_to_end(int number) {
+    return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
 }
 
 static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
@@ -164,6 +169,8 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
          end);
     if (r->end != RANK_EXITED)
         snprintf(ret->class_name, sizeof(ret->class_name), "signal");
+    ret->transient =
+        r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && !asks_to_end(r->value));
     set_story(ret, r->lines);
 }
 
@@ -171,6 +178,7 @@ static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
     fill(ret, EXIT_CODE_STALLED, (int)f->stalled_host, (int)f->stalled_rank,
          "%s rank %u: made no progress within its limit", host_name(f, f->stalled_host),
          f->stalled_rank);
+    ret->transient = true;
     for (size_t i = 0; i < f->report_count; i++)
         if (f->reports[i].rank == f->stalled_rank)
             set_story(ret, f->reports[i].lines);
@@ -181,14 +189,6 @@ static bool has_report(const struct verdict_facts *f, size_t rank) {
         if (f->reports[i].rank == rank)
             return true;
     return false;
-}
-
-/* Ranks are dealt out host by host, as many as a host has slots. */
-static int host_of_rank(const struct cluster *c, size_t rank) {
-    size_t host = 0;
-    while (host + 1 < c->count && rank >= c->hosts[host].slots)
-        rank -= c->hosts[host++].slots;
-    return (int)host;
 }
 
 static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
@@ -202,7 +202,7 @@ static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
     if (f->daemon_words != NULL && f->daemon_words[0] != '\0') {
         fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s", f->daemon_words);
     } else if (missing < ranks) {
-        int host = host_of_rank(f->cluster, missing);
+        int host = (int)cluster_host_of_rank(f->cluster, missing);
         fill(ret, EXIT_CODE_INTERNAL, host, (int)missing,
              "%s rank %zu: nothing was heard of it (%zu of %zu ranks reported); %s",
              host_name(f, (unsigned)host), missing, f->report_count, ranks, mpirun);

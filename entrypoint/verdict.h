@@ -21,6 +21,7 @@ struct verdict {
     int code;                            /* that every container leaves with */
     int host;                            /* index, -1 for none in particular */
     int rank;                            /* -1 for none in particular */
+    bool transient;                      /* another attempt may do better; the master's alone */
     char class_name[VERDICT_CLASS_SIZE]; /* exit_code_class, as the failure file's first word */
     char text[VERDICT_TEXT_SIZE];        /* "algo-3 rank 2: exited with 42" */
     char story[VERDICT_STORY_SIZE];      /* that rank's last lines, or what else explains it; "" */
@@ -60,7 +61,11 @@ struct verdict_facts {
  *   3. the first failure that nobody asked for: a rank's (its code, 128 + signal, 130 becomes 1, a
  *      vanished rank 137) or a stall (74);
  *   4. every rank reported and ended with 0: success, whatever mpirun said;
- *   5. else 70: a missing report is never success. */
+ *   5. else 70: a missing report is never success.
+ *
+ * Transient are a lost host, a stall, and a rank that crashed, was killed or vanished. Not so an
+ * exit code, which is the program's own word and would be said again, and a signal by which
+ * somebody asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT). */
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret);
 
 /* A verdict from an error of ours: on HOST, or -1. */

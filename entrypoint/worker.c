@@ -82,6 +82,13 @@ static void lose_master(struct worker *w, const char *why) {
     supervisor_conclude_error(&w->s, &err, 0);
 }
 
+static void take_run(struct worker *w, const json_t *welcome) {
+    const char *run = NULL;
+    (void)json_member_string(welcome, "welcome", "run", &run, NULL);
+    if (run != NULL)
+        host_set_run(&w->s.host, run);
+}
+
 static void hear(void *context, const json_t *message) {
     struct worker *w = context;
     const char *type = frame_type(message);
@@ -90,6 +97,7 @@ static void hear(void *context, const json_t *message) {
         answer_beat(w, message);
     } else if (strcmp(type, "welcome") == 0) {
         w->joined = true;
+        take_run(w, message);
         loop_cancel(&w->s.loop, &w->deadline);
         loop_cancel(&w->s.loop, &w->announce);
         log_info("joined %s", master_name(w));

@@ -9,7 +9,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static struct cluster_host hosts[] = {{{"algo-1"}, 1}, {{"algo-2"}, 1}, {{"algo-3"}, 1}};
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 1},
+                                      {.name = {"algo-2"}, .slots = 1},
+                                      {.name = {"algo-3"}, .slots = 1}};
 static const struct cluster cluster = {.hosts = hosts, .count = 3};
 static const struct interface interface = {.name = "eth0", .prefix = 16};
 

@@ -46,8 +46,7 @@ at_work() {
 # shellcheck disable=SC2016  # expanded on the host
 signal_rank() {
     case $WORKLOAD in
-    ringtrain) hosts exec "$1" sh -c 'for p in /proc/[0-9]*; do
-        case $(readlink "$p/exe") in */ringtrain) kill -s "$0" "${p#/proc/}" ;; esac; done' "$2" ;;
+    ringtrain) signal_program "$1" "$2" ringtrain ;;
     *) read -r id rest <"$share/in-main-$(($1 - 1))"
         hosts exec "$1" sh -c 'kill -s "$0" "$1"' "$2" "$id" ;;
     esac

@@ -102,6 +102,13 @@ wait_for() {
     done
 }
 
+# signal_program HOST SIGNAL NAME: to every process of the host that runs a file of that name.
+# shellcheck disable=SC2016  # expanded on the host
+signal_program() {
+    hosts exec "$1" sh -c 'for p in /proc/[0-9]*; do
+        case $(readlink "$p/exe") in */"$1") kill -s "$0" "${p#/proc/}" ;; esac; done' "$2" "$3"
+}
+
 failure_of() { cat "$(hosts opt "$1")/output/failure" 2>/dev/null; }
 
 # all_end SECONDS CODE HOST...: they end in time, with that code, and leave no process.

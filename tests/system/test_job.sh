@@ -133,8 +133,21 @@ hosts_named_by_a_variable() {
     check "algo-1 has two slots" holds "$(hosts log 1)" '[algo-1 rank 1] rank 1 of 4'
 }
 
+hosts_are_checked() {
+    ring 3
+    start_all -- ringmaster check
+    all_well || return
+    table=$(hosts log 1 | sed -n '/^host /,/^[^a]/p')
+    for host in 1 2 3; do
+        check "algo-$host has a row with its rank and its cores" equal \
+            "$(echo "$table" | awk -v name="algo-$host" '$1 == name { print $2, $3 }')" "1 $(nproc)"
+    done
+    check "it says that the job can run" holds "$(hosts log 1)" '3 hosts can run 3 ranks'
+    check "no rank was started" lacks "$(hosts log 1)$(hosts log 2)" ' rank '
+}
+
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
-    one_host_alone hosts_named_by_a_variable}
+    one_host_alone hosts_named_by_a_variable hosts_are_checked}
 run_cases
 finish

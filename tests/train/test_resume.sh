@@ -45,6 +45,17 @@ code 66 "$ringtrain" train $flags --model resnet32 --steps 50 --checkpoint-dir "
     --model-dir "$work/other"
 says "holds resnet20, this run trains resnet32"
 
+echo "a run that is launched again goes on from its own checkpoint, whatever --resume said"
+export RINGMASTER_ATTEMPT=1 RINGMASTER_RUN_ID=0123456789abcdef
+train whole --resume none --steps 5
+export RINGMASTER_ATTEMPT=2
+train whole --resume none --steps 8
+grep -q 'resumed from .*step-000000005' "$work/whole.err" || fail "did not go on"
+export RINGMASTER_RUN_ID=fedcba9876543210
+train whole --resume none --steps 3
+! grep -q 'resumed' "$work/whole.err" || fail "went on from the checkpoint of another run"
+unset RINGMASTER_ATTEMPT RINGMASTER_RUN_ID
+
 echo "the published model scores the same, by itself and as initial weights"
 code 0 "$ringtrain" eval --model-dir "$work/parts.model" --data "$data" --threads 1 --batch-size 8
 [ "$(tail -n 1 "$work/out")" = "$(tail -n 1 "$work/parts.out")" ] || fail "other score"

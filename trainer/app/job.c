@@ -5,6 +5,7 @@
 #include "app/ranks.h"
 #include "app/save.h"
 #include "app/start.h"
+#include "common/attempt.h"
 #include "common/log.h"
 #include "common/str.h"
 
@@ -136,6 +137,8 @@ static void describe(struct job *job) {
     (void)snprintf(s->backend, sizeof(s->backend), "%s",
                    job->backend->table->describe(job->backend));
     (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->training.hash);
+    const char *run = getenv(ATTEMPT_RUN_VARIABLE);
+    (void)snprintf(s->run, sizeof(s->run), "%s", run != NULL ? run : "");
     s->classes = (int64_t)job->training.classes;
     s->ranks = comm_size(job->comm);
     s->accumulate = o->accumulate;

@@ -14,20 +14,32 @@ struct field {
     size_t offset;
     bool is_text;
     bool exact; /* has to be the same for a bit-exact resume */
+    bool optional;
 };
 
 #define NUMBER(name, exact_)                                                                       \
-    { #name, offsetof(struct run_state, name), false, exact_ }
+    { #name, offsetof(struct run_state, name), false, exact_, false }
 #define TEXT(name, exact_)                                                                         \
-    { #name, offsetof(struct run_state, name), true, exact_ }
+    { #name, offsetof(struct run_state, name), true, exact_, false }
 
 static const struct field FIELDS[] = {
-    TEXT(model, false),    NUMBER(classes, false),   NUMBER(step, false),
-    NUMBER(epoch, false),  NUMBER(images, false),    NUMBER(global_batch, true),
-    NUMBER(ranks, true),   NUMBER(accumulate, true), NUMBER(batch_size, true),
-    NUMBER(threads, true), NUMBER(seed, true),       NUMBER(image_size, true),
-    TEXT(dtype, true),     TEXT(fusion, true),       TEXT(backend, true),
+    TEXT(model, false),
+    NUMBER(classes, false),
+    NUMBER(step, false),
+    NUMBER(epoch, false),
+    NUMBER(images, false),
+    NUMBER(global_batch, true),
+    NUMBER(ranks, true),
+    NUMBER(accumulate, true),
+    NUMBER(batch_size, true),
+    NUMBER(threads, true),
+    NUMBER(seed, true),
+    NUMBER(image_size, true),
+    TEXT(dtype, true),
+    TEXT(fusion, true),
+    TEXT(backend, true),
     TEXT(data, true),
+    {"run", offsetof(struct run_state, run), true, false, true},
 };
 
 enum { FIELD_COUNT = sizeof(FIELDS) / sizeof(FIELDS[0]) };
@@ -65,6 +77,8 @@ static int parse_field(struct run_state *ret, const json_t *object, const struct
     if (f->is_text) {
         if (json_member_string(object, source, f->key, &text, err) != 0)
             return -1;
+        if (text == NULL && f->optional)
+            return 0;
         if (text == NULL || strlen(text) >= RUN_STATE_TEXT)
             return error_set(err, EXIT_CODE_DATA, "%s: %s: missing or too long", source, f->key);
         memcpy(place, text, strlen(text) + 1);

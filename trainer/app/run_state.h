@@ -29,11 +29,14 @@ struct run_state {
     char fusion[RUN_STATE_TEXT];
     char backend[RUN_STATE_TEXT]; /* with library and instruction set */
     char data[RUN_STATE_TEXT];    /* hash of the training set, hexadecimal */
+
+    char run[RUN_STATE_TEXT]; /* ringmaster's name of it (common/attempt.h); "" where none was told
+                               */
 };
 
 /* Appends one line of JSON. */
 int run_state_format(struct buf *out, const struct run_state *state, struct error *err);
-/* SOURCE names the text in errors (EXIT_CODE_DATA). Every key must be there. */
+/* SOURCE names the text in errors (EXIT_CODE_DATA). Every key must be there but "run". */
 int run_state_parse(struct run_state *ret, const char *text, const char *source, struct error *err);
 
 /* Appends "threads 2 (was 4), ..." for what differs in the second group; nothing if all is the

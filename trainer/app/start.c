@@ -2,10 +2,12 @@
 
 #include "app/weights.h"
 #include "checkpoint/checkpoint.h"
+#include "common/attempt.h"
 #include "common/buf.h"
 #include "common/log.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NOTES_MAX = 64 * 1024 };
@@ -96,7 +98,8 @@ static int resume_newest(struct job *job, bool wanted, bool *ret_resumed, struct
     int64_t step = 0;
     bool found = false;
     buf_init(&notes, NOTES_MAX);
-    if (checkpoint_find(job->inputs.checkpoints, &file, &step, &found, &notes, err) != 0)
+    if (checkpoint_find(job->inputs.checkpoints, CHECKPOINT_ANY, &file, &step, &found, &notes,
+                        err) != 0)
         return -1;
     tell_notes(&notes);
     *ret_resumed = found && wanted;
@@ -107,9 +110,42 @@ static int resume_newest(struct job *job, bool wanted, bool *ret_resumed, struct
     return *ret_resumed ? resume_from(job, &file, err) : 0;
 }
 
+/* Whether ringmaster has launched this run before. */
+static bool is_relaunched(const struct job *job) {
+    const char *attempt = getenv(ATTEMPT_VARIABLE);
+    return attempt != NULL && strtol(attempt, NULL, 10) > 1 && job->state.run[0] != '\0';
+}
+
+static bool is_own(const struct job *job, const struct safetensors *file) {
+    struct run_state before;
+    const char *text = safetensors_note(file, CHECKPOINT_STATE);
+    return run_state_parse(&before, text, file->path, NULL) == 0 &&
+           strcmp(before.run, job->state.run) == 0;
+}
+
+/* A run that is launched again goes on from the newest checkpoint that it wrote itself, whatever
+ * --resume said of its beginning. One that has written none begins again as it was told. */
+static int resume_own(struct job *job, bool *ret_resumed, struct error *err) {
+    int64_t step = CHECKPOINT_ANY;
+    *ret_resumed = false;
+    for (bool found = is_relaunched(job); found && !*ret_resumed;) {
+        cleanup_safetensors struct safetensors file = {0};
+        if (checkpoint_find(job->inputs.checkpoints, step, &file, &step, &found, NULL, err) != 0)
+            return -1;
+        *ret_resumed = found && is_own(job, &file);
+        if (*ret_resumed && resume_from(job, &file, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int read_first(struct job *job, struct error *err) {
     const char *resume = job->options->resume;
     bool resumed = false;
+    if (resume_own(job, &resumed, err) != 0)
+        return -1;
+    if (resumed)
+        return 0;
     bool automatic = strcmp(resume, "auto") == 0;
     if (!automatic && strcmp(resume, "none") != 0) {
         cleanup_safetensors struct safetensors file = {0};

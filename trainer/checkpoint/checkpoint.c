@@ -146,7 +146,7 @@ int checkpoint_open(const char *path, struct safetensors *file, struct error *er
     return -1;
 }
 
-int checkpoint_find(const char *folder, struct safetensors *file, int64_t *ret_step,
+int checkpoint_find(const char *folder, int64_t below, struct safetensors *file, int64_t *ret_step,
                     bool *ret_found, struct buf *notes, struct error *err) {
     __attribute__((cleanup(steps_done))) struct steps steps = {0};
     *ret_found = false;
@@ -155,6 +155,8 @@ int checkpoint_find(const char *folder, struct safetensors *file, int64_t *ret_s
     for (size_t i = 0; i < steps.count; i++) {
         char path[CHECKPOINT_PATH_MAX];
         struct error damage;
+        if (steps.items[i] >= below)
+            continue;
         if (path_of(folder, steps.items[i], path, err) != 0)
             return -1;
         if (checkpoint_open(path, file, &damage) == 0) {

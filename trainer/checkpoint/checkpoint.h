@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 enum { CHECKPOINT_PATH_MAX = 4096, CHECKPOINT_KEEP = 2, CHECKPOINT_STEP_MAX = 999999999 };
+enum { CHECKPOINT_ANY = CHECKPOINT_STEP_MAX + 1 };
 
 #define CHECKPOINT_STATE "state"
 
@@ -25,10 +26,10 @@ enum { CHECKPOINT_PATH_MAX = 4096, CHECKPOINT_KEEP = 2, CHECKPOINT_STEP_MAX = 99
 int checkpoint_save(const char *folder, int64_t step, const struct array *arrays, size_t count,
                     const char *state, char ret_path[CHECKPOINT_PATH_MAX], struct error *err);
 
-/* Finds the newest valid checkpoint and leaves it open in FILE. *RET_FOUND is false, without error,
- * when there is no folder or no valid file in it. One line for each damaged file goes to NOTES (may
- * be NULL). The state is safetensors_note(FILE, CHECKPOINT_STATE). */
-int checkpoint_find(const char *folder, struct safetensors *file, int64_t *ret_step,
+/* Finds the newest valid checkpoint of a step below BELOW and leaves it open in FILE. *RET_FOUND is
+ * false, without error, when there is no folder or no valid file in it. One line for each damaged
+ * file goes to NOTES (may be NULL). The state is safetensors_note(FILE, CHECKPOINT_STATE). */
+int checkpoint_find(const char *folder, int64_t below, struct safetensors *file, int64_t *ret_step,
                     bool *ret_found, struct buf *notes, struct error *err);
 
 /* Opens PATH as a checkpoint: valid in the sense above, or an error. */

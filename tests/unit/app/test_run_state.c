@@ -19,7 +19,8 @@ static const struct run_state sample = {.model = "resnet20",
                                         .dtype = "f32",
                                         .fusion = "all",
                                         .backend = "cpu \"quoted\"",
-                                        .data = "0123456789abcdef"};
+                                        .data = "0123456789abcdef",
+                                        .run = "fedcba9876543210"};
 
 static void what_is_written_is_read_again(void) {
     cleanup_buf struct buf text = {0};
@@ -28,6 +29,20 @@ static void what_is_written_is_read_again(void) {
     struct run_state back;
     CU_ASSERT_EQUAL(run_state_parse(&back, buf_text(&text), "here", NULL), 0);
     CU_ASSERT_EQUAL(memcmp(&back, &sample, sizeof(back)), 0);
+}
+
+/* A checkpoint that was written before runs had names. */
+static void a_run_need_not_have_a_name(void) {
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, RUN_STATE_JSON_MAX);
+    CU_ASSERT_EQUAL(run_state_format(&text, &sample, NULL), 0);
+    char *name = strstr(text.data, ",\"run\":");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(name);
+    memcpy(name, "}", 2);
+    struct run_state back;
+    CU_ASSERT_EQUAL(run_state_parse(&back, buf_text(&text), "here", NULL), 0);
+    CU_ASSERT_STRING_EQUAL(back.run, "");
+    CU_ASSERT_STRING_EQUAL(back.data, sample.data);
 }
 
 static void a_missing_key_is_named(void) {
@@ -54,5 +69,5 @@ static void differences_name_now_and_before(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "threads 2 (was 4), backend cpu \"quoted\" (was ref)");
 }
 
-UNIT_MAIN("app.run_state", UNIT(what_is_written_is_read_again), UNIT(a_missing_key_is_named),
-          UNIT(differences_name_now_and_before))
+UNIT_MAIN("app.run_state", UNIT(what_is_written_is_read_again), UNIT(a_run_need_not_have_a_name),
+          UNIT(a_missing_key_is_named), UNIT(differences_name_now_and_before))

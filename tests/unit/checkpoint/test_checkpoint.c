@@ -45,7 +45,8 @@ static int64_t find(const char *folder, struct buf *notes) {
     bool found = false;
     float value = -1;
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
-    CU_ASSERT_EQUAL_FATAL(checkpoint_find(folder, &file, &step, &found, notes, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        checkpoint_find(folder, CHECKPOINT_ANY, &file, &step, &found, notes, &err), 0);
     if (!found)
         return -1;
     CU_ASSERT_STRING_EQUAL(safetensors_note(&file, CHECKPOINT_STATE), "{\"a\":1}");
@@ -68,6 +69,11 @@ static void the_newest_two_are_kept(void) {
     CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000040.safetensors")));
     CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000050.safetensors")));
     CU_ASSERT_EQUAL(find(folder, NULL), 50);
+    cleanup_safetensors struct safetensors file = {0};
+    int64_t step = 50;
+    bool found = false;
+    CU_ASSERT_EQUAL(checkpoint_find(folder, step, &file, &step, &found, NULL, &err), 0);
+    CU_ASSERT(found && step == 40);
 }
 
 static void a_damaged_one_falls_back_to_the_one_before(void) {

@@ -169,7 +169,7 @@ static inline int stage_main(int argc, char **argv, const char *suite,
     const char *const *words = (const char *const *)argv;
     int result = -1;
     if (slash != NULL && strcmp(slash + 1, "agent") == 0)
-        result = agent_run(words + 1, getenv(LOCAL_VARIABLE), &code, &err);
+        result = agent_run(words + 1, environ, &code, &err);
     else if (argc > 3 && strcmp(argv[1], "rank") == 0)
         result = rank_run(words + 3, environ, &code, &err);
     else

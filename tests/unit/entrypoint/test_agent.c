@@ -1,5 +1,6 @@
 #include "entrypoint/agent.h"
 
+#include "common/attempt.h"
 #include "common/file.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/local.h"
@@ -36,6 +37,7 @@ static void arrived(void *context, struct link *link, struct in_addr peer, const
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(message, "host")), "algo-2");
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(message, "command")),
                            " orted -mca ess \"env\"");
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(message, "attempt")), 3);
     if (answer < 0) {
         link_free(link);
         loop_end(&loop);
@@ -62,7 +64,11 @@ static int run(int with) {
     pid_t pid = fork();
     if (pid == 0) {
         int code = 0;
-        _exit(agent_run(words, local.socket, &code, &err) == 0 ? code : 99);
+        char socket[LOCAL_PATH_SIZE + 64];
+        char attempt[] = ATTEMPT_VARIABLE "=3";
+        (void)snprintf(socket, sizeof(socket), LOCAL_VARIABLE "=%s", local.socket);
+        char *const environment[] = {socket, attempt, NULL};
+        _exit(agent_run(words, environment, &code, &err) == 0 ? code : 99);
     }
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     int status = 0;
@@ -85,7 +91,8 @@ static void host_and_command_are_needed(void) {
     static const char *const words[] = {"algo-2", NULL};
     struct error err;
     int code = 0;
-    CU_ASSERT_EQUAL(agent_run(words, "/no/such/socket", &code, &err), -1);
+    char *const nothing[] = {NULL};
+    CU_ASSERT_EQUAL(agent_run(words, nothing, &code, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
 }
 

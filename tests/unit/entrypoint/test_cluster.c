@@ -121,7 +121,23 @@ static void twins_and_a_thousand_and_more_are_refused(void) {
     cluster_done(&c);
 }
 
+static void without_a_host_its_ranks_move_up(void) {
+    struct cluster_host hosts[] = {
+        {.name = {"a"}, .slots = 2}, {.name = {"b"}, .slots = 3}, {.name = {"c"}, .slots = 1}};
+    struct cluster c = {.hosts = hosts, .count = 3};
+    static const size_t before[] = {0, 0, 1, 1, 1, 2};
+    static const size_t after[] = {0, 0, 2};
+    for (size_t i = 0; i < 6; i++)
+        CU_ASSERT_EQUAL(cluster_host_of_rank(&c, i), before[i]);
+    cluster_drop(&c, 1);
+    CU_ASSERT_EQUAL(cluster_ranks(&c), 3);
+    CU_ASSERT_EQUAL(cluster_hosts_left(&c), 2);
+    CU_ASSERT_EQUAL(c.count, 3);
+    for (size_t i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(cluster_host_of_rank(&c, i), after[i]);
+}
+
 UNIT_MAIN("entrypoint.cluster", UNIT(no_description_is_one_host),
           UNIT(variables_win_over_the_file_and_the_file_over_nothing),
           UNIT(wrong_descriptions_are_errors), UNIT(hosts_come_into_natural_order_on_every_host),
-          UNIT(twins_and_a_thousand_and_more_are_refused))
+          UNIT(twins_and_a_thousand_and_more_are_refused), UNIT(without_a_host_its_ranks_move_up))

@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-static struct cluster_host hosts[] = {{{"algo-1"}, 1}, {{"algo-2"}, 1}};
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 1},
+                                      {.name = {"algo-2"}, .slots = 1}};
 
 static struct job job_of_two(void) {
     return (struct job){
@@ -58,8 +59,9 @@ static void ranks_get_their_place(void) {
     char rank[] = "OMPI_COMM_WORLD_RANK=3", size[] = "OMPI_COMM_WORLD_SIZE=4",
          local_rank[] = "OMPI_COMM_WORLD_LOCAL_RANK=1",
          local_size[] = "OMPI_COMM_WORLD_LOCAL_SIZE=2", uri[] = "PMIX_SERVER_URI2=x",
-         other[] = "PATH=/daemon", socket[] = "RINGMASTER_SOCKET=/s";
-    char *launched[] = {rank, size, local_rank, local_size, uri, other, socket, NULL};
+         other[] = "PATH=/daemon", socket[] = "RINGMASTER_SOCKET=/s",
+         attempt[] = "RINGMASTER_ATTEMPT=2", run[] = "RINGMASTER_RUN_ID=0123456789abcdef";
+    char *launched[] = {rank, size, local_rank, local_size, uri, other, socket, attempt, run, NULL};
     cleanup_argv struct argv got = {0};
     CU_ASSERT_EQUAL(argv_set_env(&got, "PATH", "/own", NULL), 0);
     CU_ASSERT_EQUAL(argv_set_env(&got, "RANK", "99", NULL), 0);
@@ -70,6 +72,8 @@ static void ranks_get_their_place(void) {
                                               {"LOCAL_WORLD_SIZE", "2"},
                                               {"MASTER_ADDR", "10.0.0.1"},
                                               {"MASTER_PORT", "7073"},
+                                              {"RINGMASTER_ATTEMPT", "2"},
+                                              {"RINGMASTER_RUN_ID", "0123456789abcdef"},
                                               {"PATH", "/own"},
                                               {"OMPI_COMM_WORLD_RANK", "3"},
                                               {"PMIX_SERVER_URI2", "x"}};

@@ -23,7 +23,9 @@ static const char line_5[] =
     "--prtemca plm_ssh_agent \"/run/m/agent\" --pmixmca ptl_base_if_include \"lo\" --prtemca plm "
     "\"ssh\" --prtemca pmix_session_server \"1\"";
 
-static struct cluster_host hosts[] = {{{"algo-1"}, 1}, {{"algo-2"}, 1}, {{"algo-3"}, 1}};
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 1},
+                                      {.name = {"algo-2"}, .slots = 1},
+                                      {.name = {"algo-3"}, .slots = 1}};
 static const struct cluster cluster = {.hosts = hosts, .count = 3};
 static const struct interface interface = {.name = "eth0", .prefix = 16};
 static struct ports ports;

@@ -6,10 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static struct loop loop;
 static struct reaper reaper;
+static struct sweep sweep;
 static struct local local;
 static struct tools tools;
 static struct console console;
@@ -48,8 +50,8 @@ static void open_host(const char *logs) {
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err) | pipe(output), 0);
     CU_ASSERT_EQUAL_FATAL(local_open(&local, &loop, unit_temp_dir(), &no_guests, NULL, &err), 0);
     console_init(&console, &loop, output[1]);
-    struct host_options options = {&loop,  &reaper,  &job, environment, &local,
-                                   &tools, &console, tell, queued,      NULL};
+    struct host_options options = {&loop,  &reaper,  &sweep, &job,   environment, &local,
+                                   &tools, &console, tell,   queued, NULL};
     CU_ASSERT_EQUAL_FATAL(host_open(&host, &options, &err), 0);
 }
 
@@ -81,6 +83,7 @@ static void nothing_but_this_jobs_daemon_is_started(void) {
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         json_t *order = frame_new("launch");
         (void)json_object_set_new(order, "command", json_string(commands[i]));
+        (void)json_object_set_new(order, "attempt", json_integer(1));
         host_order(&host, order);
         json_decref(order);
         CU_ASSERT_EQUAL(json_array_size(told), i + 1);
@@ -88,6 +91,76 @@ static void nothing_but_this_jobs_daemon_is_started(void) {
         CU_ASSERT(strlen(told_text(i, "text")) > 0);
         CU_ASSERT_FALSE(host.daemon.running);
     }
+    close_host();
+}
+
+static json_t *about(const char *type, int attempt) {
+    json_t *message = frame_new(type);
+    (void)json_object_set_new(message, "attempt", json_integer(attempt));
+    return message;
+}
+
+static void order(const char *type, int attempt) {
+    json_t *message = about(type, attempt);
+    host_order(&host, message);
+    json_decref(message);
+}
+
+/* A shim's hello, with the pipes of a program that has ended. */
+static void hello(int attempt) {
+    static const struct link_events ignored = {0};
+    int pair[2];
+    int pipes[2];
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(pipes), 0);
+    json_t *message = about("hello", attempt);
+    (void)json_object_set_new(message, "rank", json_integer(1));
+    CU_ASSERT_EQUAL(link_send_fds(pair[0], message, pipes, 2, &err), 0);
+    struct link *link = link_new(&loop, pair[1], NULL, true, &ignored, NULL, &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(link);
+    crew_seat(&host.crew, link, message);
+    json_decref(message);
+    (void)close(pair[0]);
+    (void)close(pipes[0]);
+    (void)close(pipes[1]);
+}
+
+static void orders_and_shims_of_another_attempt_count_for_nothing(void) {
+    open_host("host");
+    order("launch", 2);
+    order("attempt", 2);
+    order("clear", 3); /* it would be the one after the next */
+    order("clear", 1);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    CU_ASSERT_EQUAL(host.crew.attempt, 1);
+    CU_ASSERT_FALSE(sweep.running);
+    hello(2);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    order("clear", 2);
+    CU_ASSERT_EQUAL(host.crew.attempt, 2);
+    CU_ASSERT(sweep.running);
+    hello(1);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    order("launch", 1);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    loop_cancel(&loop, &sweep.timer);
+    close_host();
+}
+
+static void the_next_attempt_knows_who_is_gone(void) {
+    open_host("host");
+    CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), 2);
+    order("clear", 2);
+    loop_cancel(&loop, &sweep.timer);
+    json_t *message = about("attempt", 2);
+    (void)json_object_set_new(message, "gone", json_pack("[i, i, s]", 7, 0, "x"));
+    host_order(&host, message); /* nobody is number 7, and the master is never gone */
+    CU_ASSERT_EQUAL(cluster_hosts_left(&job.cluster), 2);
+    (void)json_object_set_new(message, "gone", json_pack("[i]", 1));
+    host_order(&host, message);
+    json_decref(message);
+    CU_ASSERT_EQUAL(cluster_hosts_left(&job.cluster), 1);
     close_host();
 }
 
@@ -126,6 +199,7 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
     close_host();
 }
 
-UNIT_MAIN("entrypoint.host", UNIT(nothing_but_this_jobs_daemon_is_started),
+UNIT_MAIN("entrypoint.host", UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
+          UNIT(the_next_attempt_knows_who_is_gone), UNIT(nothing_but_this_jobs_daemon_is_started),
           UNIT(the_agent_is_a_link_to_this_program),
           UNIT(lines_go_to_the_master_too_where_it_wants_them))

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static struct cluster_host hosts[] = {{{"algo-1"}, 1}, {{"algo-2"}, 2}};
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 1},
+                                      {.name = {"algo-2"}, .slots = 2}};
 static struct cluster cluster = {.hosts = hosts, .count = 2, .job = "job-1"};
 static char seed[4200], secret[4200], file[4200], base[4200], channel[4400];
 

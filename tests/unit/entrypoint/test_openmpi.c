@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-static struct cluster_host hosts[] = {{{"algo-1"}, 2}, {{"algo-2"}, 2}, {{"algo-3"}, 1}};
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
+                                      {.name = {"algo-2"}, .slots = 2},
+                                      {.name = {"algo-3"}, .slots = 1}};
 static const struct cluster cluster = {.hosts = hosts, .count = 3};
 static const struct interface interface = {.name = "eth0", .prefix = 16};
 static struct ports ports;
@@ -262,6 +264,11 @@ static void the_host_file_lists_hosts_with_slots(void) {
     buf_init(&text, 1024);
     CU_ASSERT_EQUAL(openmpi_hostfile(&cluster, &text, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "algo-1 slots=2\nalgo-2 slots=2\nalgo-3 slots=1\n");
+    hosts[1].gone = true;
+    text.size = 0;
+    CU_ASSERT_EQUAL(openmpi_hostfile(&cluster, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "algo-1 slots=2\nalgo-3 slots=1\n");
+    hosts[1].gone = false;
 }
 
 static void every_word_survives_guarding(void) {

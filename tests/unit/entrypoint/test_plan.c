@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-static struct cluster_host hosts[] = {{{"algo-1"}, 2}, {{"algo-2"}, 2}};
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
+                                      {.name = {"algo-2"}, .slots = 2}};
 static const struct interface interface = {.name = "eth0", .prefix = 16};
 
 static struct job sample(void) {

@@ -1,3 +1,4 @@
+#include "common/attempt.h"
 #include "unit/entrypoint/stage.h"
 
 static struct stage_host host;
@@ -65,7 +66,8 @@ static void without_a_supervisor_it_is_an_error(void) {
     char size[] = "OMPI_COMM_WORLD_SIZE=1";
     char local_rank[] = "OMPI_COMM_WORLD_LOCAL_RANK=0";
     char local_size[] = "OMPI_COMM_WORLD_LOCAL_SIZE=1";
-    char *const environment[] = {rank, size, local_rank, local_size, NULL};
+    char attempt[] = ATTEMPT_VARIABLE "=1";
+    char *const environment[] = {rank, size, local_rank, local_size, attempt, NULL};
     (void)unsetenv(LOCAL_VARIABLE);
     CU_ASSERT_EQUAL(rank_run(words, environment, &code, &err), -1);
     ASSERT_CONTAINS(err.text, LOCAL_VARIABLE);

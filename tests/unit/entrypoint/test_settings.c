@@ -20,6 +20,9 @@ static void nothing_set_gives_the_defaults(void) {
     CU_ASSERT_STRING_EQUAL(s.base_dir, "/opt/ml");
     CU_ASSERT_EQUAL(s.logs, SETTINGS_LOGS_HOST);
     CU_ASSERT_FALSE(s.require_key);
+    CU_ASSERT_EQUAL(s.restarts, 0);
+    CU_ASSERT_EQUAL(s.min_hosts, 1);
+    CU_ASSERT_FALSE(s.shrink);
 }
 
 static void an_empty_value_is_not_set(void) {
@@ -36,8 +39,9 @@ static void values_are_read(void) {
     struct settings s;
     char one[] = "RINGMASTER_HOSTS=a,b", two[] = "RINGMASTER_PORT=9000",
          three[] = "RINGMASTER_REQUIRE_KEY=1", four[] = "RINGMASTER_LOGS=master",
-         five[] = "SAGEMAKER_BASE_DIR=/x", six[] = "RINGMASTER_SOCKET=/run/s", seven[] = "odd";
-    char *environment[] = {one, two, three, four, five, six, seven, NULL};
+         five[] = "SAGEMAKER_BASE_DIR=/x", six[] = "RINGMASTER_SOCKET=/run/s", seven[] = "odd",
+         eight[] = "RINGMASTER_ATTEMPT=1";
+    char *environment[] = {one, two, three, four, five, six, seven, eight, NULL};
     CU_ASSERT_EQUAL(settings_parse(environment, &s, NULL), 0);
     CU_ASSERT_STRING_EQUAL(s.hosts, "a,b");
     CU_ASSERT_EQUAL(s.port, 9000);

@@ -107,7 +107,8 @@ static void arguments_that_are_not_utf_8_stop_nothing(void) {
 }
 
 static void without_sagemaker_they_describe_the_cluster_all_the_same(void) {
-    static struct cluster_host hosts[] = {{{"n1"}, 1}, {{"n2"}, 1}};
+    static struct cluster_host hosts[] = {{.name = {"n1"}, .slots = 1},
+                                          {.name = {"n2"}, .slots = 1}};
     struct job job = {.settings = {.base_dir = "/x"},
                       .cluster = {.hosts = hosts, .count = 2, .self = 0}};
     cleanup_argv struct argv got = {0};
@@ -120,6 +121,18 @@ static void without_sagemaker_they_describe_the_cluster_all_the_same(void) {
     CU_ASSERT(sm_variables_cpus() >= 1);
 }
 
+static void hosts_that_are_gone_are_left_out(void) {
+    struct job job = sagemaker_job();
+    cleanup_argv struct argv got = {0};
+    cluster_drop(&job.cluster, 0);
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HOSTS"), "[\"algo-10\",\"algo-2\"]");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_CURRENT_INSTANCE_GROUP_HOSTS"), "[\"algo-2\"]");
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_RESOURCE_CONFIG"), "algo-1\"");
+    job_done(&job);
+}
+
 UNIT_MAIN("entrypoint.sm_variables", UNIT(they_are_what_the_toolkit_sets),
           UNIT(the_training_env_holds_them_all), UNIT(arguments_that_are_not_utf_8_stop_nothing),
-          UNIT(without_sagemaker_they_describe_the_cluster_all_the_same))
+          UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
+          UNIT(hosts_that_are_gone_are_left_out))

@@ -116,6 +116,24 @@ static void without_children_it_is_done_at_once(void) {
     stage_close(&s);
 }
 
+static void never(void *context, size_t left) {
+    (void)left;
+    done(context, 77);
+}
+
+static void a_second_sweep_takes_over_the_first(void) {
+    struct stage s;
+    struct error err;
+    stage_open(&s);
+    start_tree(2, true, false);
+    sweep_start(&s.sweep, &s.loop, &s.reaper, 50 * CLOCK_MILLISECOND, CLOCK_SECOND, never, &s);
+    sweep_start(&s.sweep, &s.loop, &s.reaper, 100 * CLOCK_MILLISECOND, CLOCK_SECOND, done, &s);
+    CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
+    CU_ASSERT_EQUAL(s.calls, 1);
+    CU_ASSERT_EQUAL(s.left, 0);
+    stage_close(&s);
+}
+
 /* A process that is not below this one, as from docker exec: this process's own parent's child. */
 static void processes_beside_us_are_left_alone(void) {
     pid_t beside = fork();
@@ -141,4 +159,5 @@ static void processes_beside_us_are_left_alone(void) {
 
 UNIT_MAIN("entrypoint.sweep", UNIT(a_deep_tree_ends_by_sigterm),
           UNIT(what_ignores_sigterm_is_killed_at_the_deadline),
-          UNIT(without_children_it_is_done_at_once), UNIT(processes_beside_us_are_left_alone))
+          UNIT(without_children_it_is_done_at_once), UNIT(a_second_sweep_takes_over_the_first),
+          UNIT(processes_beside_us_are_left_alone))

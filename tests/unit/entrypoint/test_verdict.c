@@ -8,7 +8,9 @@
 
 #define MS(n) (INT64_C(1700000000000000000) + (n)*INT64_C(1000000))
 
-static struct cluster_host hosts[] = {{{"algo-1"}, 2}, {{"algo-2"}, 2}, {{"algo-3"}, 2}};
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
+                                      {.name = {"algo-2"}, .slots = 2},
+                                      {.name = {"algo-3"}, .slots = 2}};
 static const struct cluster cluster = {.hosts = hosts, .count = 3};
 
 /* Six ranks on three hosts; every test changes what it is about. */
@@ -236,6 +238,37 @@ static void a_verdict_survives_its_frame(void) {
     CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
 }
 
+static void what_nobody_chose_may_be_tried_again(void) {
+    static const struct {
+        enum rank_end end;
+        int value;
+        bool transient;
+    } cases[] = {{RANK_SIGNALLED, SIGKILL, true}, {RANK_SIGNALLED, SIGSEGV, true},
+                 {RANK_SIGNALLED, SIGBUS, true},  {RANK_SIGNALLED, SIGABRT, true},
+                 {RANK_VANISHED, 0, true},        {RANK_SIGNALLED, SIGTERM, false},
+                 {RANK_SIGNALLED, SIGINT, false}, {RANK_EXITED, 1, false},
+                 {RANK_EXITED, 42, false},        {RANK_EXITED, EXIT_CODE_DATA, false},
+                 {RANK_EXITED, 126, false},       {RANK_EXITED, 137, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        all_ended_well();
+        CU_ASSERT_FALSE(judged().transient);
+        end_rank(3, cases[i].end, cases[i].value, RANK_CAUSE_NONE, MS(1000));
+        CU_ASSERT_EQUAL(judged().transient, cases[i].transient);
+        facts.stop_asked = MS(900);
+        CU_ASSERT_FALSE(judged().transient);
+    }
+    all_ended_well();
+    facts.stalled = MS(500);
+    CU_ASSERT(judged().transient);
+    const struct verdict_loss loss = {.host = 1, .time = MS(400), .why = "silence"};
+    facts.losses = &loss;
+    facts.loss_count = 1;
+    CU_ASSERT(judged().transient);
+    all_ended_well();
+    facts.report_count = 5;
+    CU_ASSERT_FALSE(judged().transient);
+}
+
 UNIT_MAIN("entrypoint.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
           UNIT(a_missing_report_is_never_success), UNIT(the_earliest_failure_is_the_cause),
           UNIT(within_50_ms_a_signal_outranks_an_exit), UNIT(a_vanished_rank_counts_as_killed),
@@ -244,4 +277,5 @@ UNIT_MAIN("entrypoint.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
           UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still),
           UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
           UNIT(a_130_becomes_1_and_is_told), UNIT(ranks_ended_for_no_known_cause_are_not_success),
-          UNIT(an_error_becomes_a_verdict), UNIT(a_verdict_survives_its_frame))
+          UNIT(an_error_becomes_a_verdict), UNIT(a_verdict_survives_its_frame),
+          UNIT(what_nobody_chose_may_be_tried_again))

@@ -1,0 +1,181 @@
+#!/bin/sh
+# Jobs of three hosts that fail and are launched again: where that may help, and only there, from
+# the job's own checkpoint, with the hosts that are left.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+# Three times what is promised, as in faults.sh.
+NOTICED=30
+LEFT=12
+SPREAD=6000
+
+# train RESTARTS [-e NAME=VALUE]...: five steps an epoch, five epochs, a checkpoint after each; waits
+# for the first.
+train() {
+    restarts=$1
+    shift
+    ring 3
+    start_all -e "RINGMASTER_RESTARTS=$restarts" "$@" -- train --data synthetic \
+        --synthetic-images 120 --model resnet20 --image-size 32 --batch-size 8 --epochs 5 \
+        --eval-every 0 --report-every 1 --resume none --checkpoint-dir /opt/ml/checkpoints
+    check "there is a checkpoint within 30 s" wait_for 30 has_checkpoint
+}
+has_checkpoint() { [ -n "$(find "$(hosts opt 1)/checkpoints" -name 'step-*.safetensors')" ]; }
+
+# went_on RANKS HOST...: they all leave with 0, the second attempt having gone on from a checkpoint.
+went_on() {
+    ranks=$1
+    shift
+    all_end 90 0 "$@" || return
+    log=$(hosts log 1)
+    check "the hosts leave together" at_most "$(spread "$@")" "$SPREAD"
+    check "it went on from its checkpoint" holds "$log" 'resumed from /opt/ml/checkpoints/step-'
+    check "it began once" equal "$(echo "$log" | grep -c 'train step=1 ')" 1
+    check "with $ranks ranks" holds "$log" "all $ranks ranks ended with 0; attempt 2 of "
+    check "the model is there" test -s "$(hosts opt 1)/model/model.safetensors"
+    for host in "$@"; do
+        check "host $host has no failure file" equal "$(failure_of "$host")" ''
+    done
+}
+
+# run RESTARTS SCRIPT [-e NAME=VALUE]...: a shell script on every rank.
+run() {
+    restarts=$1 script=$2
+    shift 2
+    ring 3
+    start_all -e "RINGMASTER_RESTARTS=$restarts" "$@" -- train -- sh -c "$script"
+}
+
+says() { hosts log "$1" | grep -q "$2"; }
+
+# ended CODE TEXT SECONDS HOST...
+ended() {
+    code=$1 text=$2 seconds=$3
+    shift 3
+    all_end "$seconds" "$code" "$@" || return
+    all_name "$text" "$@"
+    check "the hosts leave together" at_most "$(spread "$@")" "$SPREAD"
+}
+
+a_killed_rank_is_made_good() {
+    train 1
+    signal_program 2 KILL ringtrain
+    went_on 3 1 2 3
+    check "what the first attempt died of is in the log" holds "$(hosts log 1)" \
+        'algo-2 rank 1: killed by signal 9'
+}
+
+a_stalled_rank_is_made_good() {
+    train 1 -e RINGMASTER_STALL_SECONDS=4
+    signal_program 3 STOP ringtrain
+    went_on 3 1 2 3
+    check "what the first attempt died of is in the log" holds "$(hosts log 1)" 'no progress'
+}
+
+a_lost_host_is_done_without() {
+    train 1 -e RINGMASTER_SHRINK=1
+    hosts kill 2
+    went_on 2 1 3
+}
+
+# The frozen host wakes up in the middle of the next attempt, and disturbs nobody.
+a_frozen_host_is_done_without() {
+    train 1 -e RINGMASTER_SHRINK=1
+    hosts freeze 3
+    check "the others go on" wait_for "$NOTICED" says 1 'attempt 2 begins, with 2 ranks on 2 hosts'
+    hosts thaw 3
+    went_on 2 1 2
+    all_end "$NOTICED" 73 3
+}
+
+a_lost_host_is_missed() {
+    run 2 'exec sleep 60'
+    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    hosts kill 2
+    ended 73 'attempt 1 of 3, no restart without a lost host unless RINGMASTER_SHRINK is 1' \
+        "$NOTICED" 1 3
+}
+
+too_few_hosts_are_left() {
+    run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1 -e RINGMASTER_MIN_HOSTS=3
+    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    hosts kill 3
+    ended 73 'no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3' "$NOTICED" 1 2
+}
+
+the_master_is_lost() {
+    run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1
+    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    hosts kill 1
+    ended 73 'the master is lost' "$NOTICED" 2 3
+}
+
+# Down to the master alone, on which the rest of the job is one process without mpirun.
+two_hosts_are_lost() {
+    run 3 '[ $WORLD_SIZE -gt 1 ] || { echo "alone with $SM_HOSTS"; exit 0; }; exec sleep 60' \
+        -e RINGMASTER_SHRINK=1
+    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    hosts kill 3
+    check "two go on" wait_for "$NOTICED" says 1 'all 2 ranks have started'
+    hosts kill 2
+    all_end "$NOTICED" 0 1
+    check "the last one knows that it is alone" holds "$(hosts log 1)" 'alone with ["algo-1"]'
+}
+
+restarts_run_out() {
+    run 1 'echo "this is attempt $RINGMASTER_ATTEMPT"; [ $RANK != 1 ] || kill -s SEGV $$; exec sleep 60'
+    ended 139 'algo-2 rank 1: killed by signal 11 (SIGSEGV); attempt 2 of 2' 60 1 2 3
+    check "the failure file is the last attempt's" holds "$(failure_of 3)" 'this is attempt 2'
+    check "each host had both" holds "$(hosts log 3)" '] this is attempt 1'
+}
+
+an_exit_code_is_final() {
+    run 2 '[ $RANK != 2 ] || exit 42; exec sleep 60'
+    ended 42 'algo-3 rank 2: exited with 42; attempt 1 of 3, no restart after such an end' \
+        "$LEFT" 1 2 3
+}
+
+# The third pause is four seconds long.
+a_stop_between_attempts() {
+    run 9 'kill -s KILL $$'
+    check "a pause begins" wait_for 60 says 3 'attempt 3 is over'
+    hosts stop 3
+    ended 143 'algo-3: stopped on request between two attempts; attempt 3 of 10' "$LEFT" 1 2 3
+}
+
+a_stop_of_the_second_attempt() {
+    run 9 '[ $RINGMASTER_ATTEMPT = 2 ] || kill -s KILL $$
+        trap "echo saved; exit 0" TERM; while :; do sleep 0.1; done'
+    check "the second one runs" wait_for 30 says 1 'attempt 2 begins'
+    check "all ranks have started" wait_for 30 says 1 '^[^ ]* info.*all 3 ranks have started'
+    hosts stop 2
+    ended 143 'stopped on request at algo-2; attempt 2 of 10' 30 1 2 3
+}
+
+# MPI's ports and shared memory of one attempt do not stand in the way of the next ones.
+mpi_meets_again_and_again() {
+    ring 3
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/"
+    for host in $everyone; do
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' \
+            >"$(hosts opt "$host")/input/config/hyperparameters.json"
+    done
+    start_all -e RINGMASTER_RESTARTS=3 -- train -- "$share/probe_mpi" "$share" 4
+    for time in 1 2 3; do
+        check "all ranks meet, time $time" wait_for 40 met 1 "$time" || return
+        signal_program "$time" KILL probe_mpi
+    done
+    all_end 60 0 $everyone || return
+    check "the fourth attempt is the last" holds "$(hosts log 1)" 'ended with 0; attempt 4 of 4'
+}
+met() { [ "$(hosts log "$1" | grep -c 'of 6 has joined')" -eq $((2 * $2)) ]; }
+
+CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_lost_host_is_done_without
+    a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost
+    two_hosts_are_lost restarts_run_out an_exit_code_is_final a_stop_between_attempts
+    a_stop_of_the_second_attempt mpi_meets_again_and_again}
+
+# After each case. A host that was cut down leaves its shared memory with its namespaces.
+case_ends() { check "nothing is left running" equal "$(hosts left)" 0; }
+run_cases
+finish
