@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <limits.h>
 #include <linux/close_range.h>
 #include <stdio.h>
@@ -154,6 +155,19 @@ int file_make_dirs(const char *path, struct error *err) {
     if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         return error_set(err, EXIT_CODE_CONFIG, "%s: not a folder", path);
     return 0;
+}
+
+static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *at) {
+    (void)status;
+    (void)type;
+    (void)at;
+    (void)remove(path);
+    return 0;
+}
+
+void file_remove_tree(const char *path) {
+    enum { DESCRIPTORS = 16 }; /* that it may hold open */
+    (void)nftw(path, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 void file_cloexec_all(void) {

@@ -31,6 +31,10 @@ void file_publish_abort(int fd, const char *temp);
 /* Makes the folder and its parents (0755 less umask); existing folders are fine. */
 int file_make_dirs(const char *path, struct error *err);
 
+/* Removes what is at PATH, a folder with all that is in it, as far as that is possible. Follows no
+ * link and leaves other file systems alone. */
+void file_remove_tree(const char *path);
+
 /* Marks every descriptor above 2 close-on-exec. */
 void file_cloexec_all(void);
 

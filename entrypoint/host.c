@@ -75,14 +75,19 @@ void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct open
                                     .interface = &h->interface,
                                     .ports = &h->job->ports,
                                     .agent = agent,
+                                    .shared = h->scratch.shared,
                                     .mpirun = h->tools->mpirun};
+}
+
+int host_open_scratch(struct host *h, struct error *err) {
+    return scratch_open(&h->scratch, h->local, h->run, h->crew.attempt, err);
 }
 
 int host_tool_environment(const struct host *h, struct argv *ret, struct error *err) {
     if (environment_daemon(h->environment, h->local->socket, ret, err) != 0 ||
         environment_add_attempt(ret, h->crew.attempt, h->run, err) != 0)
         return -1;
-    return argv_set_env(ret, "TMPDIR", h->local->folder, err);
+    return argv_set_env(ret, "TMPDIR", h->scratch.temporary, err);
 }
 
 static int start_daemon(struct host *h, const char *command, struct error *err) {
@@ -93,9 +98,11 @@ static int start_daemon(struct host *h, const char *command, struct error *err) 
     struct openmpi_request request;
     struct openmpi_options options;
     const struct cluster *cluster = &h->job->cluster;
-    host_request(h, agent, &request);
     if (h->daemon.running)
         return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
+    if (host_open_scratch(h, err) != 0)
+        return -1;
+    host_request(h, agent, &request);
     if (openmpi_options(&request, &options, err) != 0)
         return -1;
     struct gate gate = {.series = h->tools->version.series,
@@ -140,6 +147,7 @@ static void cleared(void *context, size_t left) {
     struct host *h = context;
     struct error fault = {0};
     json_t *message = frame_new("cleared");
+    scratch_close(&h->scratch);
     failure_clear(h->job->settings.base_dir);
     if (check_clear(h, left, &fault) != 0)
         (void)json_object_set_new(message, "fault", json_string(fault.text));
@@ -234,6 +242,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
 void host_done(struct host *h) {
     crew_done(&h->crew);
     task_done(&h->daemon);
+    scratch_close(&h->scratch);
 }
 
 int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,

@@ -21,6 +21,7 @@
 #include "entrypoint/interface.h"
 #include "entrypoint/job.h"
 #include "entrypoint/local.h"
+#include "entrypoint/scratch.h"
 #include "entrypoint/sweep.h"
 #include "entrypoint/task.h"
 #include "entrypoint/tools.h"
@@ -40,6 +41,7 @@ struct host {
     struct console *console;
     struct crew crew;
     struct task daemon;
+    struct scratch scratch;
     struct interface interface;
     struct in_addr master; /* who proved to be it */
     void (*tell)(void *context, json_t *message);
@@ -79,7 +81,9 @@ void host_order(struct host *h, const json_t *order);
 /* A line of mpirun's or its daemon's, for this container's log; noise is left out. */
 void host_tool_line(void *host, const char *line, size_t size);
 
-/* The environment of mpirun and its daemon here: their temporary files lie in our folder. */
+/* Before a program of Open MPI starts here: makes what this attempt's ones may fill. */
+int host_open_scratch(struct host *h, struct error *err);
+/* The environment of mpirun and its daemon here. */
 int host_tool_environment(const struct host *h, struct argv *ret, struct error *err);
 
 /* The path of this program. */

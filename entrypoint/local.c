@@ -1,14 +1,12 @@
 #include "entrypoint/local.h"
 
 #include "common/cleanup.h"
+#include "common/file.h"
 
-#include <ftw.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-
-enum { DESCRIPTORS = 16 }; /* that removing a tree may hold open */
 
 /* mkdtemp makes it 0700. */
 static int make_folder(struct local *l, const char *run, struct error *err) {
@@ -48,18 +46,10 @@ int local_open(struct local *l, struct loop *loop, const char *run,
     return -1;
 }
 
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *at) {
-    (void)status;
-    (void)type;
-    (void)at;
-    (void)remove(path);
-    return 0;
-}
-
 void local_close(struct local *l) {
     door_close(&l->door);
     if (l->folder[0] != '\0')
-        (void)nftw(l->folder, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
+        file_remove_tree(l->folder);
     l->folder[0] = '\0';
 }
 

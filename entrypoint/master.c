@@ -135,7 +135,8 @@ static const struct role role = {.start = start,
 
 static void order_self(void *context, const json_t *message) {
     struct master *m = context;
-    host_order(&m->s.host, message);
+    if (!m->s.judged) /* nothing may come between the job's end and ours */
+        host_order(&m->s.host, message);
 }
 
 static void hear_self(void *context, const json_t *message) {

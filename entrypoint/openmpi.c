@@ -53,7 +53,18 @@ const char *openmpi_daemon(enum openmpi_series series) {
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* Where a parameter's value comes from. */
-enum source { FIXED, AGENT, HOSTS, INTERFACE, NETWORK, PORT_V4, PORT_V6, DATA_FIRST, DATA_COUNT };
+enum source {
+    FIXED,
+    AGENT,
+    HOSTS,
+    INTERFACE,
+    NETWORK,
+    PORT_V4,
+    PORT_V6,
+    DATA_FIRST,
+    DATA_COUNT,
+    SHARED
+};
 
 /* One parameter in both series; a NULL name means that the series has no such parameter. */
 struct row {
@@ -95,6 +106,7 @@ static const struct row table[] = {
     /* Messages between ranks. Containers have no right to read each other's memory (CMA). */
     {{"btl", "btl"}, "--mca", {"tcp,self,vader", "tcp,self,sm"}, FIXED, false},
     {{"pml", "pml"}, "--mca", {"ob1", "ob1"}, FIXED, false},
+    {{"btl_vader_backing_directory", "btl_sm_backing_directory"}, "--mca", {0}, SHARED, false},
     {{"btl_vader_single_copy_mechanism", NULL}, "--mca", {"none", NULL}, FIXED, false},
     {{"btl_tcp_if_include", "btl_tcp_if_include"}, "--mca", {0}, NETWORK, true},
     {{"btl_tcp_port_min_v4", "btl_tcp_port_min_v4"}, "--mca", {0}, DATA_FIRST, false},
@@ -129,6 +141,9 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
     case DATA_FIRST:
         snprintf(value, size, "%u", (unsigned)r->ports->data);
         break;
+    case SHARED:
+        snprintf(value, size, "%s", r->shared);
+        break;
     case DATA_COUNT:
         snprintf(value, size, "%u", (unsigned)r->ports->data_count);
         break;
@@ -145,6 +160,8 @@ static int add_option(const struct row *row, const struct openmpi_request *r,
                       struct openmpi_options *ret, struct error *err) {
     enum openmpi_series series = r->version.series;
     struct openmpi_option *option = &ret->items[ret->count];
+    if (row->source == SHARED && (r->shared == NULL || r->shared[0] == '\0'))
+        return 0;
     *option = (struct openmpi_option){
         .flag = series == OPENMPI_4_1 ? "--mca" : row->flag_5,
         .own = row->own,

@@ -47,7 +47,8 @@ struct openmpi_request {
     const struct cluster *cluster;
     const struct interface *interface;
     const struct ports *ports;
-    const char *agent; /* path of the remote-launch agent: a program that takes no words first */
+    const char *agent;  /* path of the remote-launch agent: a program that takes no words first */
+    const char *shared; /* folder for the memory that ranks share; NULL or "": Open MPI's own way */
     /* The rest is for the command line alone. */
     const char *mpirun;         /* its path */
     const char *hostfile;       /* path of a file with openmpi_hostfile's text */

@@ -8,6 +8,7 @@
 
 /* Where a running job keeps them lies in a folder with a name of its own each time. */
 static const char agent[] = "/run/ringmaster-XXXXXX/agent";
+static const char shared[] = "/dev/shm/ringmaster-XXXXXXXXXXXXXXXX-1";
 static const char hostfile[] = "/run/ringmaster-XXXXXX/hostfile";
 
 struct asking {
@@ -56,6 +57,7 @@ void probe_run(const struct job *job, char *const *environment, struct probe *re
                                  .interface = &ret->interface,
                                  .ports = &job->ports,
                                  .agent = agent,
+                                 .shared = shared,
                                  .mpirun = ret->tools.mpirun,
                                  .hostfile = hostfile,
                                  .ringmaster = ret->self,

@@ -11,7 +11,7 @@ enum { PAUSE_MAX_SECONDS = 300 };
 bool restart_follows(const struct settings *settings, const struct restart_facts *f,
                      char why[RESTART_WHY_SIZE]) {
     why[0] = '\0';
-    if ((int64_t)f->attempt > settings->restarts)
+    if ((int64_t)f->attempt > settings->restarts || f->verdict->code == EXIT_CODE_STOPPED)
         return false;
     if (!f->verdict->transient)
         (void)snprintf(why, RESTART_WHY_SIZE, "no restart after such an end");

@@ -107,7 +107,7 @@ static void hear(void *context, const json_t *message) {
         take_verdict(w, message);
     } else if (strcmp(type, "refuse") == 0) {
         take_refusal(w, message);
-    } else {
+    } else if (!w->s.judged) {
         host_order(&w->s.host, message);
     }
 }

@@ -165,6 +165,11 @@ mpi_meets_again_and_again() {
         check "all ranks meet, time $time" wait_for 40 met 1 "$time" || return
         signal_program "$time" KILL probe_mpi
     done
+    check "all ranks meet, time 4" wait_for 40 met 1 4 || return
+    for host in $everyone; do
+        check "host $host has no memory of earlier ranks" equal \
+            "$(hosts exec "$host" find /dev/shm -name '*_segment.*' | wc -l)" 2
+    done
     all_end 60 0 $everyone || return
     check "the fourth attempt is the last" holds "$(hosts log 1)" 'ended with 0; attempt 4 of 4'
 }
@@ -175,7 +180,7 @@ CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_lost_hos
     two_hosts_are_lost restarts_run_out an_exit_code_is_final a_stop_between_attempts
     a_stop_of_the_second_attempt mpi_meets_again_and_again}
 
-# After each case. A host that was cut down leaves its shared memory with its namespaces.
+# After each case.
 case_ends() { check "nothing is left running" equal "$(hosts left)" 0; }
 run_cases
 finish

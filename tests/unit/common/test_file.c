@@ -105,6 +105,23 @@ static void exact_reads_notice_an_early_end(void) {
     close(ends[0]);
 }
 
+static void a_tree_is_removed_but_not_what_its_links_name(void) {
+    char kept[4096], tree[4096], path[4200];
+    (void)snprintf(kept, sizeof(kept), "%s/kept", unit_temp_dir());
+    (void)snprintf(tree, sizeof(tree), "%s/tree", unit_temp_dir());
+    CU_ASSERT_EQUAL(file_publish(kept, "x", 1, 0600, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/a/b", tree);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/a/link", tree);
+    CU_ASSERT_EQUAL(symlink(kept, path), 0);
+    (void)snprintf(path, sizeof(path), "%s/a/folder", tree);
+    CU_ASSERT_EQUAL(symlink(unit_temp_dir(), path), 0);
+    file_remove_tree(tree);
+    CU_ASSERT_NOT_EQUAL(access(tree, F_OK), 0);
+    CU_ASSERT_EQUAL(access(kept, F_OK), 0);
+    file_remove_tree(tree);
+}
+
 static void open_descriptors_become_close_on_exec(void) {
     cleanup_fd int fd = open("/dev/null", O_RDONLY);
     CU_ASSERT_FATAL(fd > 2);
@@ -117,4 +134,6 @@ UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
           UNIT(an_aborted_publish_leaves_the_old_file_alone),
           UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
           UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
-          UNIT(exact_reads_notice_an_early_end), UNIT(open_descriptors_become_close_on_exec))
+          UNIT(exact_reads_notice_an_early_end),
+          UNIT(a_tree_is_removed_but_not_what_its_links_name),
+          UNIT(open_descriptors_become_close_on_exec))

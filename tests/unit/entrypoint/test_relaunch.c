@@ -92,5 +92,4 @@ STAGE_MAIN("entrypoint.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well
            UNIT(the_last_attempt_is_the_jobs_verdict), UNIT(a_code_of_the_programs_own_is_final),
            UNIT(nothing_of_the_old_attempt_lives_on),
            UNIT(a_stop_between_two_attempts_ends_the_job),
-           UNIT(a_stop_of_the_second_attempt_is_a_stop),
-           UNIT(late_words_count_for_nothing))
+           UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing))

@@ -22,6 +22,9 @@ static void restarts_are_counted(void) {
     CU_ASSERT_STRING_EQUAL(why, "");
     CU_ASSERT_FALSE(follows(two, (struct restart_facts){.verdict = &chosen, .attempt = 1}));
     ASSERT_CONTAINS(why, "no restart after such an end");
+    const struct verdict stopped = {.code = EXIT_CODE_STOPPED};
+    CU_ASSERT_FALSE(follows(two, (struct restart_facts){.verdict = &stopped, .attempt = 1}));
+    CU_ASSERT_STRING_EQUAL(why, "");
 }
 
 static void without_a_host_only_where_that_was_asked_for(void) {
