@@ -62,6 +62,7 @@ if [ -n "${FULL:-}" ]; then
     step sh "$system/test_job.sh"
     step sh "$system/test_bad_input.sh"
     step sh "$system/test_sagemaker.sh"
+    step sh "$system/test_relaunch.sh"
     for workload in sh mpi ringtrain; do
         step env WORKLOAD="$workload" sh "$system/faults.sh"
     done
