@@ -8,11 +8,6 @@
 
 enum { PLACES = 16, OUTS = WINOGRAD_OUTS, INS = WINOGRAD_INS, PAIRS = INS / 2, WIDE = 16 };
 
-/* The first input of a pair; the other one is two further. */
-static size_t first_of_pair(size_t pair) {
-    return pair % 8 * 4 + pair / 8;
-}
-
 /* One dimension of G w, of WIDE values side by side: four of three, STEP apart. */
 static void widen(const float *a, size_t step, float *ret, size_t ret_step) {
     const float *b = a + step, *c = b + step;
@@ -39,21 +34,34 @@ static void transform(const float *w, ptrdiff_t step, uint16_t ret[PLACES][WIDE]
             vec_store(ret[place], i, vec_load(all[place], i, ELEM_F32), ELEM_BF16);
 }
 
-/* PLACES x PAIRS words for each of 16 outputs, from the weights of INS inputs: [out][9][in]. */
+/* A whole line past the caches: all the weights are written before any is read. */
+static void put_line(uint32_t *to, const uint32_t line[WIDE]) {
+#ifdef __AVX512F__
+    _mm512_stream_si512((void *)to, _mm512_loadu_si512(line));
+#else
+    memcpy(to, line, WIDE * sizeof *line);
+#endif
+}
+
+/* Lines of 16 outputs from the weights of INS inputs: [out][9][in]. */
 static void pack_forward(const struct winograd_pack *p, size_t in, size_t out, uint32_t *to) {
-    uint16_t part[WIDE][2][PLACES][WIDE];
+    uint16_t part[WIDE][INS / WIDE][PLACES][WIDE];
     size_t place_words = p->in / 2 * OUTS;
     for (size_t i = 0; i < WIDE; i++)
-        for (size_t half = 0; half < 2; half++)
+        for (size_t half = 0; half < INS / WIDE; half++)
             transform(p->w + (out + i) * 9 * p->in + in + half * WIDE, (ptrdiff_t)p->in,
                       part[i][half]);
     for (size_t place = 0; place < PLACES; place++)
-        for (size_t pair = 0; pair < PAIRS; pair++) {
-            size_t first = first_of_pair(pair), second = first + 2;
-            for (size_t i = 0; i < WIDE; i++)
-                to[place * place_words + pair * OUTS + i] =
-                    part[i][first / WIDE][place][first % WIDE] |
-                    (uint32_t)part[i][second / WIDE][place][second % WIDE] << 16;
+        for (size_t pair = 0; pair < PAIRS / 2; pair++) {
+            uint32_t even[WIDE], odd[WIDE];
+            for (size_t i = 0; i < WIDE; i++) {
+                uint32_t two[2]; /* inputs 4 * pair and three more */
+                memcpy(two, &part[i][pair / 4][place][pair % 4 * 4], sizeof two);
+                even[i] = (two[0] & 0xffff) | two[1] << 16;
+                odd[i] = two[0] >> 16 | (two[1] & 0xffff0000);
+            }
+            put_line(to + place * place_words + pair * OUTS, even);
+            put_line(to + place * place_words + (pair + PAIRS / 2) * OUTS, odd);
         }
 }
 
@@ -63,13 +71,15 @@ static void pack_gradient(const struct winograd_pack *p, size_t in, size_t out, 
     size_t place_words = p->in / 2 * OUTS;
     ptrdiff_t step = -(ptrdiff_t)p->out;
     for (size_t pair = 0; pair < PAIRS; pair++) {
-        size_t first = in + first_of_pair(pair);
+        size_t first = in + pair % (PAIRS / 2) * 4 + pair / (PAIRS / 2);
         transform(p->w + (first * 9 + 8) * p->out + out, step, low);
         transform(p->w + ((first + 2) * 9 + 8) * p->out + out, step, high);
-        for (size_t place = 0; place < PLACES; place++)
+        for (size_t place = 0; place < PLACES; place++) {
+            uint32_t line[WIDE];
             for (size_t i = 0; i < WIDE; i++)
-                to[place * place_words + pair * OUTS + i] = low[place][i] | (uint32_t)high[place][i]
-                                                                                << 16;
+                line[i] = low[place][i] | (uint32_t)high[place][i] << 16;
+            put_line(to + place * place_words + pair * OUTS, line);
+        }
     }
 }
 
@@ -84,4 +94,5 @@ void LOOP(winograd_pack)(const struct winograd_pack *p, size_t begin, size_t end
             else
                 pack_forward(p, in, out + i, to + i);
     }
+    vec_fence();
 }
