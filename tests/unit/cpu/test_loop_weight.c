@@ -26,7 +26,7 @@ static struct weight_part part_of(const struct shape_case *s, enum elem elem) {
                                .taps = s->kernel * s->kernel,
                                .stride = s->stride,
                                .pad = s->pad};
-    part.pixel_end = s->images * part.out_height * part.out_width;
+    part.end = s->images * part.out_height * part.out_width;
     part.unit_end = part.taps * weight_groups(s->in);
     return part;
 }
@@ -52,27 +52,27 @@ static void add_pixel(const struct weight_part *p, size_t pixel, double *sum) {
 static void check_case(const struct loops *loops, const struct shape_case *s, enum elem elem) {
     struct weight_part part = part_of(s, elem);
     size_t count = part.out * part.taps * part.in;
-    CU_ASSERT_FATAL(loops->weight_supported(&part));
+    CU_ASSERT_FATAL(loops->weight.supported(&part));
     void *x = loop_values(s->images * s->height * s->width * s->in, elem, 0, 1);
-    void *dy = loop_values(part.pixel_end * part.out, elem, 0, 2);
+    void *dy = loop_values(part.end * part.out, elem, 0, 2);
     float *dw = loop_values(count, ELEM_F32, 5, 3);
-    void *scratch = loop_values(loops->weight_scratch(&part), ELEM_F32, 0, 4);
+    void *scratch = loop_values(loops->weight.scratch(&part), ELEM_F32, 0, 4);
     double *sum = calloc(count, sizeof(double));
     CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
     part.x = x;
     part.dy = dy;
     part.dw = dw;
     part.scratch = scratch;
-    for (size_t pixel = 0; pixel < part.pixel_end; pixel++)
+    for (size_t pixel = 0; pixel < part.end; pixel++)
         add_pixel(&part, pixel, sum);
     struct weight_part half = part;
     half.unit_end = part.unit_end / 2;
-    loops->weight_run(&half);
+    loops->weight.run(&half);
     half.unit_begin = half.unit_end;
     half.unit_end = part.unit_end;
-    loops->weight_run(&half);
+    loops->weight.run(&half);
     for (size_t i = 0; i < count; i++)
-        CU_ASSERT(loop_near(dw[i], sum[i], ELEM_F32, (double)part.pixel_end));
+        CU_ASSERT(loop_near(dw[i], sum[i], ELEM_F32, (double)part.end));
     free(x);
     free(dy);
     free(dw);
@@ -84,7 +84,7 @@ static bool check_elem(enum elem elem) {
     struct weight_part part = part_of(&shapes[0], elem);
     bool any = false;
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
-        if (!(*loops)->weight_supported(&part))
+        if (!(*loops)->weight.supported(&part))
             continue;
         any = true;
         for (size_t i = 0; i < CASES; i++)
@@ -103,10 +103,10 @@ static void other_shapes_are_left_to_onednn(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
         struct weight_part part = part_of(&shapes[0], ELEM_F32);
         part.in = 3;
-        CU_ASSERT_FALSE((*loops)->weight_supported(&part));
+        CU_ASSERT_FALSE((*loops)->weight.supported(&part));
         part.in = 16;
         part.out = 20;
-        CU_ASSERT_FALSE((*loops)->weight_supported(&part));
+        CU_ASSERT_FALSE((*loops)->weight.supported(&part));
     }
 }
 

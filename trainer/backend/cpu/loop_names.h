@@ -29,6 +29,10 @@ size_t LOOP(winograd_scratch)(const struct winograd *w);
 void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end);
 void LOOP(winograd_pack)(const struct winograd_pack *p, size_t begin, size_t end);
 
+bool LOOP(winograd_weight_supported)(const struct weight_part *part);
+size_t LOOP(winograd_weight_scratch)(const struct weight_part *part);
+void LOOP(winograd_weight_run)(const struct weight_part *part);
+
 void LOOP(add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,
                size_t end);
 void LOOP(relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,

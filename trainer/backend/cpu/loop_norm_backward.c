@@ -47,12 +47,8 @@ VEC_INLINE vecf masked_gradient(const struct norm_backward *b, struct form f,
     return vec_keep(z > vec_set(0), dz);
 }
 
-VEC_INLINE void put(const struct norm_backward *b, void *to, const struct place *p, vecf value,
-                    enum elem elem) {
-    if (b->stream)
-        vec_stream(to, p->at, value, elem);
-    else
-        vec_store_n(to, p->at, value, p->n, elem);
+VEC_INLINE void put(void *to, const struct place *p, vecf value, enum elem elem) {
+    vec_store_n(to, p->at, value, p->n, elem);
 }
 
 VEC_INLINE void add_n(float *sum, const struct place *p, vecf value) {
@@ -87,7 +83,7 @@ VEC_INLINE void sums_at(const struct norm_backward *b, const struct norm_grad_su
         load_inputs(b, f, &p);
         vecf dz = masked_gradient(b, f, &p);
         if (b->dz != NULL)
-            put(b, b->dz, &p, dz, f.elem);
+            put(b->dz, &p, dz, f.elem);
         s += dz;
         sx += dz * (p.x - mean);
         if (f.mask == MASK_BOTH)
@@ -112,8 +108,6 @@ VEC_INLINE void sums_of(const struct norm_backward *norm, const struct norm_grad
         if (c < b.channels)
             sums_at(&b, &sums, f, (struct place){.c = c, .n = b.channels - c}, row, last);
     }
-    if (b.stream)
-        vec_fence();
 }
 
 VEC_INLINE vecf affine(vecf dz, vecf x, const float *a, const float *b, const float *c,
@@ -124,9 +118,9 @@ VEC_INLINE vecf affine(vecf dz, vecf x, const float *a, const float *b, const fl
 VEC_INLINE void backward_at(const struct norm_backward *b, struct form f, struct place p) {
     load_inputs(b, f, &p);
     vecf dz = masked_gradient(b, f, &p);
-    put(b, b->dx, &p, affine(dz, p.x, b->a, b->b, b->c, &p), f.elem);
+    put(b->dx, &p, affine(dz, p.x, b->a, b->b, b->c, &p), f.elem);
     if (f.mask == MASK_BOTH)
-        put(b, b->dother, &p, affine(dz, p.other, b->other_a, b->other_b, b->other_c, &p), f.elem);
+        put(b->dother, &p, affine(dz, p.other, b->other_a, b->other_b, b->other_c, &p), f.elem);
 }
 
 VEC_INLINE void backward_of(const struct norm_backward *norm, struct form f, size_t begin,
@@ -139,8 +133,6 @@ VEC_INLINE void backward_of(const struct norm_backward *norm, struct form f, siz
         if (c < b.channels)
             backward_at(&b, f, (struct place){.at = at + c, .c = c, .n = b.channels - c});
     }
-    if (b.stream)
-        vec_fence();
 }
 
 VEC_INLINE struct form form_of(enum elem elem, bool dy2, enum mask mask) {

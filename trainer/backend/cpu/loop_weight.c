@@ -53,9 +53,17 @@ struct block {
     const char *rows[2 * BLOCK]; /* of x at one tap */
 };
 
+/* The rows of dy and of x that the next block begins to pack, and how much of them to ask for in
+ * the time of a tile. */
+struct ahead {
+    const char *at[2], *end[2];
+    size_t step[2];
+};
+
 struct memory {
     struct block *block;
     char *zeros, *packed_dy, *packed_x;
+    struct ahead ahead;
 };
 
 static size_t padded(size_t bytes) {
@@ -78,7 +86,7 @@ size_t LOOP(weight_scratch)(const struct weight_part *part) {
 }
 
 static struct memory memory_of(const struct weight_part *p) {
-    struct memory m;
+    struct memory m = {0};
     m.block = p->scratch;
     m.zeros = (char *)p->scratch + padded(sizeof(struct block));
     m.packed_dy = m.zeros + zero_bytes(p);
@@ -213,17 +221,29 @@ VEC_INLINE void tile(const char *dy, const char *x, size_t lines, size_t panels,
         }
 }
 
-VEC_INLINE void tiles(const struct weight_part *p, const struct memory *m, size_t panels,
-                      enum elem elem, float *c, bool set) {
+/* Asks for a share of what the next block will pack. */
+static void fetch_ahead(struct ahead *ahead) {
+    for (size_t i = 0; i < 2; i++) {
+        const char *end = ahead->at[i] + ahead->step[i];
+        if (end > ahead->end[i])
+            end = ahead->end[i];
+        for (; ahead->at[i] < end; ahead->at[i] += LINE)
+            _mm_prefetch(ahead->at[i], _MM_HINT_T1);
+    }
+}
+
+VEC_INLINE void tiles(const struct weight_part *p, struct memory *m, size_t panels, enum elem elem,
+                      float *c, bool set) {
     size_t lines = m->block->lines, stride = p->taps * p->in;
     for (size_t o = 0; o < p->out; o += TILE) {
+        fetch_ahead(&m->ahead);
         const char *dy =
             m->packed_dy + o / PANEL * panel_bytes(lines) + o % PANEL * sizeof(int32_t);
         tile(dy, m->packed_x, lines, panels, elem, c + o * stride, stride, set);
     }
 }
 
-VEC_INLINE void tiles_of(const struct weight_part *p, const struct memory *m, size_t panels,
+VEC_INLINE void tiles_of(const struct weight_part *p, struct memory *m, size_t panels,
                          enum elem elem, float *c, bool set) {
     switch (panels) {
     case 4:
@@ -242,7 +262,7 @@ VEC_INLINE void tiles_of(const struct weight_part *p, const struct memory *m, si
 }
 
 /* One tap of one group of input channels. */
-static void run_unit(const struct weight_part *p, const struct memory *m, size_t unit, bool set) {
+static void run_unit(const struct weight_part *p, struct memory *m, size_t unit, bool set) {
     size_t groups = weight_groups(p->in), tap = unit / groups;
     size_t first = unit % groups * WEIGHT_GROUP;
     size_t count = p->in - first < WEIGHT_GROUP ? p->in - first : WEIGHT_GROUP;
@@ -255,14 +275,35 @@ static void run_unit(const struct weight_part *p, const struct memory *m, size_t
         tiles_of(p, m, count / PANEL, ELEM_BF16, c, set);
 }
 
+/* Pixels [BEGIN, END) of the next block. Windows of more than a pixel see rows that are still in
+ * the caches. */
+static struct ahead ahead_of(const struct weight_part *p, size_t begin, size_t end) {
+    size_t tiles = (p->unit_end - p->unit_begin) * (p->out / TILE);
+    size_t row[2] = {p->out * elem_size(p->elem), p->in * elem_size(p->elem)};
+    const char *from[2] = {p->dy, p->x};
+    struct ahead ahead = {0};
+    size_t count = p->taps == 1 && p->stride == 1 ? 2 : 1;
+    for (size_t i = 0; i < count; i++) {
+        ahead.at[i] = from[i] + begin * row[i];
+        ahead.end[i] = from[i] + end * row[i];
+        ahead.step[i] = ((end - begin) * row[i] / tiles + LINE) / LINE * LINE;
+    }
+    return ahead;
+}
+
 void LOOP(weight_run)(const struct weight_part *p) {
     struct memory m = memory_of(p);
     size_t most = BLOCK * line_pixels(p->elem);
-    size_t total = p->pixel_end - p->pixel_begin, blocks = (total + most - 1) / most;
+    size_t total = p->end - p->begin, blocks = (total + most - 1) / most;
+    if (p->unit_begin == p->unit_end)
+        return;
     memset(m.zeros, 0, zero_bytes(p));
     for (size_t block = 0; block < blocks; block++) {
-        size_t begin = p->pixel_begin + total * block / blocks;
-        find_pixels(p, m.block, begin, p->pixel_begin + total * (block + 1) / blocks, m.zeros);
+        size_t begin = p->begin + total * block / blocks;
+        size_t end = p->begin + total * (block + 1) / blocks;
+        size_t next = p->begin + total * (block + 2) / blocks;
+        find_pixels(p, m.block, begin, end, m.zeros);
+        m.ahead = ahead_of(p, end, next < p->end ? next : p->end);
         pack(p, m.block->dy, m.block->lines, p->out / PANEL, m.packed_dy);
         for (size_t unit = p->unit_begin; unit < p->unit_end; unit++)
             run_unit(p, &m, unit, block == 0);

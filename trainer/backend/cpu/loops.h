@@ -38,7 +38,7 @@ struct norm_forward {
 struct norm_backward {
     enum elem elem;
     size_t channels;
-    bool relu, stream;
+    bool relu;
     const void *dy, *dy2, *y, *x, *other;
     const float *scale, *shift, *other_scale, *other_shift;
     const float *mean, *other_mean;
@@ -66,23 +66,33 @@ struct pool {
     uint8_t *index; /* of the first maximum in its window, row * kernel + column; or NULL */
 };
 
-/* One thread's part of a convolution's weight gradient: output pixels [pixel_begin, pixel_end),
- * counted over all images, and of the result the units [unit_begin, unit_end), a unit being one
- * group of input channels at one tap, tap * weight_groups(in) + group. */
+/* One thread's part of a convolution's weight gradient: the positions [begin, end) of the sum and
+ * of the result the units [unit_begin, unit_end). Directly, positions are output pixels, counted
+ * over all images, and a unit is one group of input channels at one tap, tap * weight_groups(in) +
+ * group. By Winograd's products positions are tiles of 2x2 output pixels, and a unit is a group of
+ * inputs for a group of outputs, out_group * weight_groups(in) + group. */
 struct weight_part {
     enum elem elem;
     size_t height, width, in, out_height, out_width, out;
     size_t kernel, taps, stride, pad; /* taps: kernel * kernel */
     const void *x, *dy;
-    size_t pixel_begin, pixel_end, unit_begin, unit_end;
+    size_t begin, end, unit_begin, unit_end;
     float *dw;     /* [out][taps][in]; the units are set */
-    void *scratch; /* weight_scratch() bytes, aligned to 64 */
+    void *scratch; /* scratch() bytes, aligned to 64 */
+};
+
+/* One way to make it. */
+struct weight_kernel {
+    /* Whether this instruction set has it for this shape. */
+    bool (*supported)(const struct weight_part *part);
+    size_t (*scratch)(const struct weight_part *part);
+    void (*run)(const struct weight_part *part);
 };
 
 enum { WEIGHT_GROUP = 64 };
 
-static inline size_t weight_groups(size_t in) {
-    return (in + WEIGHT_GROUP - 1) / WEIGHT_GROUP;
+static inline size_t weight_groups(size_t channels) {
+    return (channels + WEIGHT_GROUP - 1) / WEIGHT_GROUP;
 }
 
 /* A 3x3 convolution of stride 1 and padding 1 in bf16, of [images, height, width, in]: its output
@@ -137,10 +147,7 @@ struct loops {
     void (*max_pool_grad_row)(const struct pool *pool, const void *dy, const void *dy2, size_t row,
                               void *dx);
 
-    /* Whether this instruction set has a kernel of its own for weight gradients of this shape. */
-    bool (*weight_supported)(const struct weight_part *part);
-    size_t (*weight_scratch)(const struct weight_part *part);
-    void (*weight_run)(const struct weight_part *part);
+    struct weight_kernel weight, winograd_weight;
 
     bool (*winograd_supported)(const struct winograd *w);
     size_t (*winograd_scratch)(const struct winograd *w);

@@ -21,8 +21,8 @@ struct norm_size {
     double epsilon, momentum;
 };
 
-/* Results larger than this bypass the caches. */
-enum { NORM_STREAM_BYTES = 1 << 23 };
+/* Forward results larger than this bypass the caches; gradients are read again at once. */
+enum { NORM_STREAM_BYTES = 1 << 22 };
 /* The second pass goes backwards in blocks of so many rows. */
 enum { NORM_BLOCK_ROWS = 64 };
 

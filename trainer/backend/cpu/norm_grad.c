@@ -139,9 +139,6 @@ static int bind_grad(const struct cpu *cpu, const struct graph *graph, const str
         grad->apply = grad->reduce;
     }
     grad->apply.dx = site->outputs[NORM_GRAD_DX];
-    bool whole = tensor_bytes(x) > NORM_STREAM_BYTES && grad->channels % 16 == 0;
-    grad->reduce.stream = whole;
-    grad->apply.stream = whole;
     return 0;
 }
 
