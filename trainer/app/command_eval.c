@@ -22,9 +22,11 @@ struct scoring {
     struct backend *backend;
     struct network net;
     struct threads threads;
+    struct report report;
 };
 
 static void scoring_done(struct scoring *s) {
+    report_done(&s->report);
     network_done(&s->net);
     backend_close(s->backend);
     dataset_done(&s->set);
@@ -81,7 +83,6 @@ static int load(struct scoring *s, struct error *err) {
 static int run(struct scoring *s, struct comm *comm, struct error *err) {
     const struct options *o = s->options;
     struct evaluation result;
-    struct report report;
     if (stop_listen(err) != 0 || open_data(s, comm, err) != 0 || open_network(s, comm, err) != 0 ||
         load(s, err) != 0)
         return -1;
@@ -91,14 +92,16 @@ static int run(struct scoring *s, struct comm *comm, struct error *err) {
         .image_size = s->config.image_size,
         .resize = o->resize > 0 ? (int)o->resize : s->config.resize_side,
         .threads = s->threads.data,
+        .line = &s->report.line,
     };
+    if (report_open(&s->report, comm_rank(comm) == 0 ? stdout : NULL, OPTION_LOG_BOTH, "", err) !=
+        0)
+        return -1;
     if (evaluate(&s->net, comm, &e, &result, err) != 0)
         return -1;
     if (result.stopped)
         return EXIT_CODE_STOPPED;
-    if (report_open(&report, comm_rank(comm) == 0 ? stdout : NULL, OPTION_LOG_BOTH, "", err) != 0)
-        return -1;
-    return report_evaluation(&report, 0, s->config.epochs, &result, err);
+    return report_evaluation(&s->report, 0, s->config.epochs, &result, err);
 }
 
 int command_eval(int argc, char *const *argv, struct error *err) {
@@ -111,7 +114,7 @@ int command_eval(int argc, char *const *argv, struct error *err) {
     wait_policy_settle((int)options.threads);
     if (ranks_open(&comm, err) != 0)
         return -1;
-    struct scoring s = {.options = &options};
+    struct scoring s = {.options = &options, .report = {.events = TFEVENTS_CLOSED}};
     int result = run(&s, comm, err);
     scoring_done(&s);
     if (result < 0)

@@ -2,6 +2,7 @@
 
 #include "app/stop.h"
 #include "app/wait.h"
+#include "common/clock.h"
 
 /* Seconds that one batch of an evaluation may take before a rank counts as stalled. */
 enum { BATCH_PATIENCE = 600 };
@@ -22,8 +23,20 @@ static int score(struct pass *pass, const struct batch *batch, double totals[TOT
     return 0;
 }
 
+/* The other ranks are taken to be as far as this one. */
+static void show(const struct evaluate_options *o, int ranks, double images) {
+    char text[STATUS_LINE_MAX];
+    int64_t now = clock_now();
+    if (!status_line_due(o->line, now))
+        return;
+    int64_t of = (int64_t)o->set->count;
+    int64_t done = (int64_t)images * ranks;
+    status_text_evaluation(text, done < of ? done : of, of);
+    status_line_show(o->line, now, text);
+}
+
 static int score_all(struct network *net, struct loader *loader, const struct evaluate_options *o,
-                     double totals[TOTALS], struct error *err) {
+                     int ranks, double totals[TOTALS], struct error *err) {
     for (;;) {
         const struct batch *batch = NULL;
         switch (stop_requested() ? WAIT_STOP : wait_batch(loader, &batch, err)) {
@@ -43,6 +56,7 @@ static int score_all(struct network *net, struct loader *loader, const struct ev
             return -1;
         if (o->progress != NULL)
             progress_mark(o->progress, o->step, BATCH_PATIENCE);
+        show(o, ranks, totals[TOTAL_IMAGES]);
     }
 }
 
@@ -65,7 +79,8 @@ int evaluate(struct network *net, struct comm *comm, const struct evaluate_optio
 
     cleanup_loader struct loader *loader = NULL;
     double totals[TOTALS] = {0};
-    if (loader_start(&load, &loader, err) != 0 || score_all(net, loader, o, totals, err) != 0 ||
+    if (loader_start(&load, &loader, err) != 0 ||
+        score_all(net, loader, o, comm_size(comm), totals, err) != 0 ||
         comm_sum(comm, totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
     double images = totals[TOTAL_IMAGES];

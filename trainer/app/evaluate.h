@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/progress.h"
 #include "data/dataset.h"
+#include "telemetry/status_line.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -27,6 +28,7 @@ struct evaluate_options {
     int threads;
     struct progress *progress; /* marked at each batch */
     uint64_t step;             /* ...with this number */
+    struct status_line *line;  /* shows how far it is */
 };
 
 /* All ranks together; running statistics are those in the store. */

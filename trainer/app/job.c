@@ -18,7 +18,9 @@ enum { SYNTHETIC_VALIDATION = 10 };
 
 /* FOLDER NULL: a synthetic set, PART of its pictures. */
 static int open_set(struct dataset *set, const char *folder, const struct options *o, int64_t part,
-                    struct error *err) {
+                    bool first, struct error *err) {
+    if (folder != NULL && first)
+        log_info("looking for pictures in %s", folder);
     if (folder != NULL)
         return dataset_open_folder(set, folder, err);
     int64_t count = (o->synthetic_images + part - 1) / part;
@@ -28,14 +30,14 @@ static int open_set(struct dataset *set, const char *folder, const struct option
 static int open_data(struct job *job, struct error *err) {
     const struct inputs *in = &job->inputs;
     const struct options *o = job->options;
-    if (open_set(&job->training, in->synthetic ? NULL : in->training, o, 1, err) != 0)
+    if (open_set(&job->training, in->synthetic ? NULL : in->training, o, 1, job->first, err) != 0)
         return error_wrap(err, "training data");
     if (ranks_agree(job->comm, "the training data", job->training.hash, EXIT_CODE_DATA, err) != 0)
         return -1;
     if (!in->scored)
         return 0;
     if (open_set(&job->validation, in->synthetic ? NULL : in->validation, o, SYNTHETIC_VALIDATION,
-                 err) != 0)
+                 job->first, err) != 0)
         return error_wrap(err, "validation data");
     if (ranks_agree(job->comm, "the validation data", job->validation.hash, EXIT_CODE_DATA, err) !=
         0)
@@ -97,6 +99,17 @@ static int settle_steps(struct job *job, struct error *err) {
     return 0;
 }
 
+/* Before the work begins that may take a while: compiling the network, tuning, the first step. */
+static void announce(const struct job *job) {
+    const struct options *o = job->options;
+    if (job->first)
+        log_info("%s, %s, %d px, %zu classes; %zu training images, %zu to evaluate on; %" PRId64
+                 " steps of %" PRId64 " images",
+                 o->model, dtype_name(device_dtype(o->dtype)), job->image_size,
+                 job->training.classes, job->training.count, job->validation.count,
+                 job->schedule.total_steps, job->state.global_batch);
+}
+
 static int open_network(struct job *job, struct error *err) {
     const struct options *o = job->options;
     struct network_options n = {
@@ -146,15 +159,9 @@ static void describe(struct job *job) {
     s->threads = job->threads.compute;
     s->seed = o->seed;
     s->image_size = job->image_size;
-    if (!job->first)
-        return;
-    log_info("%s, %s, %d px, %zu classes; %zu training images, %zu to evaluate on", s->model,
-             s->dtype, job->image_size, job->training.classes, job->training.count,
-             job->validation.count);
-    log_info("%" PRId64 " rank(s) of %d compute and %d data threads; %" PRId64
-             " images a step, %" PRId64 " steps in all; %s",
-             s->ranks, job->threads.compute, job->threads.data, s->global_batch,
-             job->schedule.total_steps, s->backend);
+    if (job->first)
+        log_info("%" PRId64 " rank(s) of %d compute and %d data threads; %s", s->ranks,
+                 job->threads.compute, job->threads.data, s->backend);
 }
 
 int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err) {
@@ -167,7 +174,10 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
     if (inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         threads_settle(&job->threads, o, comm, err) != 0 || open_data(job, err) != 0 ||
-        settle_augment(job, err) != 0 || settle_steps(job, err) != 0 || open_network(job, err) != 0)
+        settle_augment(job, err) != 0 || settle_steps(job, err) != 0)
+        return -1;
+    announce(job);
+    if (open_network(job, err) != 0)
         return -1;
     describe(job);
     if (report_open(&job->report, job->first ? stdout : NULL, o->log, job->inputs.events, err) !=
@@ -188,6 +198,11 @@ void job_done(struct job *job) {
     }
     dataset_done(&job->validation);
     dataset_done(&job->training);
+    progress_done(&job->progress);
+}
+
+void job_give_up(struct job *job) {
+    report_done(&job->report);
     progress_done(&job->progress);
 }
 

@@ -46,6 +46,9 @@ struct job {
 /* COMM is the caller's, so that it can tell the others when this fails. */
 int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err);
 void job_done(struct job *job);
+/* In place of job_done after an error. The thread that speaks to the other ranks may still sit in a
+ * sum, so what it works on stays until the process ends, which is at once. */
+void job_give_up(struct job *job);
 /* All ranks together, at the end of a run that went well: after it the job can only be closed. */
 int job_leave(struct job *job, struct error *err);
 
@@ -56,7 +59,5 @@ double job_epoch(const struct job *job);
 int job_verify(struct job *job, struct error *err);
 /* Running statistics become their mean over ranks. */
 int job_average_statistics(struct job *job, struct error *err);
-
-#define cleanup_job __attribute__((cleanup(job_done)))
 
 #endif

@@ -75,7 +75,8 @@ int main(int argc, char **argv) {
         return code;
     log_error("%s", err.text);
     /* Not through exit: a communication thread may sit in a call that never returns, and handlers
-     * of its library must not wait for it. */
-    (void)fflush(NULL);
+     * of its library must not wait for it. Nor through fflush(NULL), which would wait for a stream
+     * that it holds. */
+    (void)fflush(stdout);
     _exit(err.code != EXIT_CODE_OK ? (int)err.code : EXIT_CODE_INTERNAL);
 }

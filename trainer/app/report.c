@@ -11,6 +11,9 @@
 
 enum { LINE_MAX_SIZE = 1024 };
 
+/* How much of the time of a step that is told comes from the last one. */
+static const double newest = 0.1;
+
 int report_open(struct report *r, FILE *out, int log, const char *events, struct error *err) {
     *r = (struct report){
         .out = out,
@@ -18,7 +21,10 @@ int report_open(struct report *r, FILE *out, int log, const char *events, struct
         .metrics = log != OPTION_LOG_TABLE,
         .events = TFEVENTS_CLOSED,
     };
-    if (out == NULL || events[0] == '\0')
+    if (out == NULL)
+        return 0;
+    status_line_open(&r->line, STDERR_FILENO);
+    if (events[0] == '\0')
         return 0;
     char host[64] = "";
     (void)gethostname(host, sizeof(host) - 1);
@@ -26,17 +32,38 @@ int report_open(struct report *r, FILE *out, int log, const char *events, struct
 }
 
 void report_done(struct report *r) {
+    status_line_close(&r->line);
     tfevents_done(&r->events);
 }
 
 void report_start(struct report *r) {
-    speed_start(&r->speed, clock_now());
+    r->stepped_at = clock_now();
+    speed_start(&r->speed, r->stepped_at);
 }
 
 void report_step(struct report *r, double loss, int64_t images) {
     speed_add(&r->speed, images);
     r->loss += loss;
     r->steps++;
+    int64_t now = clock_now();
+    double took = (double)(now - r->stepped_at) / (double)CLOCK_SECOND;
+    double *mean = &r->standing.step_seconds;
+    *mean = *mean > 0 ? *mean + (took - *mean) * newest : took;
+    r->stepped_at = now;
+    r->standing.loss = loss;
+    r->standing.step_images = images;
+}
+
+void report_standing(struct report *r, int64_t step, int64_t steps, double epoch) {
+    char text[STATUS_LINE_MAX];
+    int64_t now = clock_now();
+    if (!status_line_due(&r->line, now))
+        return;
+    r->standing.step = step;
+    r->standing.steps = steps;
+    r->standing.epoch = epoch;
+    status_text_training(text, &r->standing);
+    status_line_show(&r->line, now, text);
 }
 
 void report_wait(struct report *r, int64_t nanoseconds) {
@@ -44,6 +71,7 @@ void report_wait(struct report *r, int64_t nanoseconds) {
 }
 
 static int print(struct report *r, struct buf *line, struct error *err) {
+    status_line_clear(&r->line);
     if (fprintf(r->out, "%s\n", buf_text(line)) < 0 || fflush(r->out) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "writing to standard output");
     buf_consume(line, line->size);

@@ -1,11 +1,13 @@
 /* What rank 0 tells while it trains: the table for people and the metric lines for scrapers, on
- * standard output, and TensorBoard events. Other ranks hold a report that says nothing. */
+ * standard output, and TensorBoard events; on a terminal a status line below them, on standard
+ * error. Other ranks hold a report that says nothing. */
 #ifndef APP_REPORT_H
 #define APP_REPORT_H
 
 #include "app/evaluate.h"
 #include "common/error.h"
 #include "telemetry/speed.h"
+#include "telemetry/status_line.h"
 #include "telemetry/tfevents.h"
 
 #include <stdbool.h>
@@ -21,9 +23,13 @@ struct report {
     struct speed speed;
     double loss; /* sum over the steps since the last row */
     int64_t steps;
+    struct status_line line;
+    struct status_training standing; /* what the line says */
+    int64_t stepped_at;              /* clock_now() of the last step */
 };
 
-/* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL makes it silent. */
+/* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL makes it silent. The report
+ * stays where it is until report_done. */
 int report_open(struct report *r, FILE *out, int log, const char *events, struct error *err);
 void report_done(struct report *r);
 
@@ -31,6 +37,8 @@ void report_done(struct report *r);
 void report_start(struct report *r);
 /* A step is done: its mean loss, and images over all ranks. */
 void report_step(struct report *r, double loss, int64_t images);
+/* The same for the status line. */
+void report_standing(struct report *r, int64_t step, int64_t steps, double epoch);
 /* So long nothing was done but to wait for pictures. */
 void report_wait(struct report *r, int64_t nanoseconds);
 

@@ -12,6 +12,9 @@
 /* How long the next mark of progress may take, in seconds. */
 enum { STEP_PATIENCE = 600, SAVE_PATIENCE = 1200 };
 
+/* A first report that is further away than this is announced. */
+enum { PACE_SECONDS = 10 };
+
 /* Batches in the ring, read ahead of the step that runs. */
 enum { RING_LEAST = 4 };
 
@@ -88,6 +91,28 @@ static int report_if_due(struct job *job, double rate, struct error *err) {
     return report_row(&job->report, &row, err);
 }
 
+static void show_standing(struct job *job) {
+    report_standing(&job->report, job->state.step, job->schedule.total_steps, job_epoch(job));
+}
+
+/* Where the first report is long in coming, a word when to expect it. */
+static void tell_pace(const struct job *job) {
+    const struct run_state *s = &job->state;
+    int64_t every = job->options->report_every;
+    int64_t left = job->schedule.total_steps - s->step;
+    int64_t until = every - s->step % every < left ? every - s->step % every : left;
+    double seconds = job->report.standing.step_seconds;
+    char report[32];
+    char all[32];
+    if (!job->first || (double)until * seconds < PACE_SECONDS)
+        return;
+    status_duration(report, sizeof(report), (double)until * seconds);
+    status_duration(all, sizeof(all), (double)left * seconds);
+    log_info("a first step took %.1f s: at that pace the first report comes after step %" PRId64
+             " in %s, and all %" PRId64 " steps take %s",
+             seconds, s->step + until, report, left, all);
+}
+
 static int step_once(struct job *job, struct loader *loader, bool *ret_stop, struct error *err) {
     double rate = schedule_rate(&job->schedule, job->state.step);
     struct step_outcome outcome;
@@ -102,6 +127,7 @@ static int step_once(struct job *job, struct loader *loader, bool *ret_stop, str
     report_step(&job->report, outcome.loss, job->state.global_batch);
     if (report_if_due(job, rate, err) != 0)
         return -1;
+    show_standing(job);
     int64_t verify = job->options->verify_every;
     return verify > 0 && job->state.step % verify == 0 ? job_verify(job, err) : 0;
 }
@@ -115,6 +141,7 @@ static int score(struct job *job, bool *ret_stop, struct error *err) {
         .threads = job->threads.data,
         .progress = &job->progress,
         .step = (uint64_t)job->state.step,
+        .line = &job->report.line,
     };
     struct evaluation e;
     if (job->validation.count == 0)
@@ -154,9 +181,13 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
     if (start_loader(job, &loader, err) != 0)
         return -1;
     report_start(&job->report);
+    show_standing(job);
+    const int64_t first = job->state.step + 1;
     while (job->state.step < job->schedule.total_steps) {
         if (step_once(job, loader, ret_stop, err) != 0)
             return -1;
+        if (job->state.step == first)
+            tell_pace(job);
         if (job->state.step == job->schedule.total_steps)
             break;
         if (*ret_stop)
@@ -171,29 +202,37 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
     return keep(job, err);
 }
 
-int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
-    cleanup_job struct job job = {0};
+static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
-    if (stop_listen(err) != 0 || job_open(&job, o, comm, err) != 0)
-        return -1;
-    if (job.state.step >= job.schedule.total_steps) {
-        if (job.first)
-            log_info("all %" PRId64 " steps are done already", job.schedule.total_steps);
-    } else if (run_steps(&job, &stopped, err) != 0) {
+    if (job->state.step >= job->schedule.total_steps) {
+        if (job->first)
+            log_info("all %" PRId64 " steps are done already", job->schedule.total_steps);
+    } else if (run_steps(job, &stopped, err) != 0) {
         return -1;
     }
     *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
     if (stopped) {
-        if (job.first)
-            log_info("stopped as asked after step %" PRId64, job.state.step);
-        return job_leave(&job, err);
+        if (job->first)
+            log_info("stopped as asked after step %" PRId64, job->state.step);
+        return job_leave(job, err);
     }
-    if (save_model(&job, err) != 0)
+    if (save_model(job, err) != 0)
         return -1;
     bool cut_short = false;
-    if (score(&job, &cut_short, err) != 0)
+    if (score(job, &cut_short, err) != 0)
         return -1;
-    if (cut_short && job.first)
+    if (cut_short && job->first)
         log_info("training is complete; asked to stop during its last evaluation");
-    return job_leave(&job, err);
+    return job_leave(job, err);
+}
+
+int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
+    struct job job = {0};
+    if (stop_listen(err) == 0 && job_open(&job, o, comm, err) == 0 &&
+        run(&job, ret_code, err) == 0) {
+        job_done(&job);
+        return 0;
+    }
+    job_give_up(&job);
+    return -1;
 }
