@@ -40,8 +40,8 @@ struct dataset {
 
 void dataset_done(struct dataset *set);
 
-/* FOLDER/CLASS/FILE. Files count as pictures by their ending: .jpg .jpeg .JPG .JPEG. A class folder
- * without any is an error that names it. */
+/* FOLDER/CLASS/FILE. Files count as pictures by their ending: .jpg .jpeg .JPG .JPEG. A PNG under
+ * such a name is read as what it is. A class folder without any is an error that names it. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
 
 /* COUNT samples over CLASSES classes, sample i of class i mod CLASSES. Its pixels are noise around

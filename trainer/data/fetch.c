@@ -1,5 +1,7 @@
 #include "data/fetch.h"
 
+#include "data/png.h"
+
 #include <limits.h>
 #include <math.h>
 
@@ -46,17 +48,38 @@ static void needed_part(int source, int length, int scaled, int window, int side
     *ret_length = (int)(end - begin);
 }
 
+/* Data sets of JPEGs hold a PNG by another name now and then, ImageNet itself one. */
+static int open_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size, int *ret_width,
+                        int *ret_height, struct error *err) {
+    fetcher->whole = png_is(bytes, size);
+    if (fetcher->whole ? png_decode(bytes, size, &fetcher->picture, err) != 0
+                       : jpeg_open(&fetcher->decoder, bytes, size, err) != 0)
+        return -1;
+    *ret_width = fetcher->whole ? fetcher->picture.width : fetcher->decoder.width;
+    *ret_height = fetcher->whole ? fetcher->picture.height : fetcher->decoder.height;
+    return 0;
+}
+
+/* The part NEED of the open picture, at 1/SHRINK, into `picture`; *RET_AT says what lies there. */
+static int decode(struct fetcher *fetcher, const struct rect *need, int shrink, struct rect *ret_at,
+                  struct error *err) {
+    if (!fetcher->whole)
+        return jpeg_decode(&fetcher->decoder, need, shrink, &fetcher->picture, ret_at, err);
+    *ret_at = (struct rect){0, 0, fetcher->picture.width, fetcher->picture.height};
+    return 0;
+}
+
 /* The open picture, as planned. */
 static int render(struct fetcher *fetcher, const struct augment_plan *plan, int side,
                   uint8_t *pixels, struct error *err) {
-    const int shrink = decoder_shrink(plan);
+    const int shrink = fetcher->whole ? 1 : decoder_shrink(plan);
     struct rect need;
     struct rect at;
     needed_part(plan->source.left, plan->source.width, plan->width, plan->left, side, &need.left,
                 &need.width);
     needed_part(plan->source.top, plan->source.height, plan->height, plan->top, side, &need.top,
                 &need.height);
-    if (jpeg_decode(&fetcher->decoder, &need, shrink, &fetcher->picture, &at, err) != 0)
+    if (decode(fetcher, &need, shrink, &at, err) != 0)
         return -1;
     const struct resize_map map = {
         .left = (double)plan->source.left / shrink - at.left,
@@ -74,11 +97,12 @@ static int render(struct fetcher *fetcher, const struct augment_plan *plan, int 
 int fetch_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size,
                   const struct augment *augment, uint64_t seed, uint32_t epoch, uint64_t sample,
                   uint8_t *pixels, struct error *err) {
-    if (jpeg_open(&fetcher->decoder, bytes, size, err) != 0)
-        return -1;
     struct augment_plan plan;
-    augment_draw(augment, fetcher->decoder.width, fetcher->decoder.height, seed, epoch, sample,
-                 &plan);
+    int width = 0;
+    int height = 0;
+    if (open_picture(fetcher, bytes, size, &width, &height, err) != 0)
+        return -1;
+    augment_draw(augment, width, height, seed, epoch, sample, &plan);
     return render(fetcher, &plan, augment->image_size, pixels, err);
 }
 

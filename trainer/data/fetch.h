@@ -10,6 +10,7 @@
 #include "data/jpeg.h"
 #include "data/resize.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct fetcher {
     struct jpeg_decoder decoder;
     struct resizer resizer;
     struct image picture;
+    bool whole; /* the open picture lies decoded in `picture`: it is no JPEG */
     struct buf encoded;
 };
 

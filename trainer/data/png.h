@@ -1,4 +1,4 @@
-/* PNG out, through libpng. */
+/* PNG in and out, through libpng. */
 #ifndef DATA_PNG_H
 #define DATA_PNG_H
 
@@ -6,7 +6,18 @@
 #include "common/error.h"
 #include "data/image.h"
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum { PNG_BYTES_MAX = 1 << 30 };
+
+/* Do these bytes begin as a PNG does? */
+bool png_is(const uint8_t *bytes, size_t size);
+
+/* Decodes SIZE bytes into OUT: grey, palette and 16 bits become RGB of 8, transparency is dropped,
+ * as Pillow's convert("RGB") does. A picture above JPEG_PIXELS_MAX pixels and damage are errors
+ * with EXIT_CODE_DATA that do not name the file. */
+int png_decode(const uint8_t *bytes, size_t size, struct image *out, struct error *err);
 
 /* Appends IMAGE as an RGB PNG; OUT's ceiling bounds it. */
 int png_encode(const struct image *image, struct buf *out, struct error *err);

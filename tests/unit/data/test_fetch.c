@@ -2,6 +2,8 @@
 #include "support/pictures.h"
 #include "support/unit.h"
 
+#include "data/png.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,6 +76,31 @@ static void shrinking_while_decoding_stays_near(void) {
     CU_ASSERT(most <= 8);
 }
 
+/* The very file that ImageNet has: a PNG that is called .JPEG. */
+static void a_png_by_another_name_is_read(void) {
+    char folder[600], path[700];
+    uint8_t pixels[SIZE];
+    struct augment a;
+    cleanup_dataset struct dataset set = {0};
+    cleanup_image struct image image = {0};
+    cleanup_buf struct buf bytes = {.max = PNG_BYTES_MAX};
+    snprintf(folder, sizeof(folder), "%s/png", unit_temp_dir());
+    snprintf(path, sizeof(path), "%s/a/000.jpg", folder);
+    augment_defaults_eval(&a, SIDE);
+    a.resize_side = SIDE;
+    picture_fill(&image, SIDE, SIDE, 5);
+    CU_ASSERT_EQUAL_FATAL(png_encode(&image, &bytes, &err), 0);
+    picture_write(folder, "a", 0, 60, 60);
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, bytes.data, bytes.size, 0644, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder, &err), 0);
+    CU_ASSERT_EQUAL(fetch_sample(&fetcher, &set, 0, &a, 1, 0, pixels, &err), 0);
+    CU_ASSERT_EQUAL(memcmp(pixels, image.pixels, SIZE), 0);
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, bytes.data, bytes.size / 2, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(fetch_sample(&fetcher, &set, 0, &a, 1, 0, pixels, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, path);
+}
+
 static void errors_name_the_file(void) {
     char folder[600], path[700];
     uint8_t pixels[SIZE];
@@ -110,5 +137,5 @@ static void a_synthetic_sample_needs_no_file(void) {
 }
 
 UNIT_MAIN("data.fetch", UNIT(cropping_first_gives_the_same_pixels),
-          UNIT(shrinking_while_decoding_stays_near), UNIT(errors_name_the_file),
-          UNIT(a_synthetic_sample_needs_no_file))
+          UNIT(shrinking_while_decoding_stays_near), UNIT(a_png_by_another_name_is_read),
+          UNIT(errors_name_the_file), UNIT(a_synthetic_sample_needs_no_file))
