@@ -29,7 +29,7 @@ if [ ! -d "$data" ]; then
 fi
 
 started=$(date +%s)
-ours timeout "$limit" "$build/bin/ringtrain" train --backend cuda --data "$data/train" \
+ours timeout --foreground "$limit" "$build/bin/ringtrain" train --backend cuda --data "$data/train" \
     --validation "$data/test" --model resnet20 --dtype f16 --fusion conv --epochs "$epochs" \
     --batch-size 256 --lr 0.2 --lr-batch 256 --warmup-epochs 2 --nesterov true --weight-decay 5e-4 \
     --label-smoothing 0.1 --eval-every 0 --report-every 195 --log metrics --data-threads "$(nproc)" \
@@ -40,7 +40,7 @@ grep '^train ' "$work/out" | tail -n 3
 top1=$(sed -n 's/^eval .*top1=\([0-9.]*\).*/\1/p' "$work/out" | tail -n 1)
 echo "cifar ringtrain top1=$top1 seconds=$seconds epochs=$epochs"
 if [ "${TORCH:-1}" = 1 ]; then
-    timeout "$limit" "$python" bench/cifar_torch.py "$data" "$epochs" 2>&1 | tail -n 3
+    timeout --foreground "$limit" "$python" bench/cifar_torch.py "$data" "$epochs" 2>&1 | tail -n 3
 fi
 # At fewer epochs than the recipe's there is no promise.
 [ "$epochs" -lt 60 ] || awk -v top1="${top1:-0}" 'BEGIN { exit !(top1 >= 0.91) }'

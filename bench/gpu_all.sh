@@ -67,7 +67,7 @@ run_part() {
     parity | step | network) test_binary "gpu_cuda_$1" ;;
     ranks | sanitizer) ours sh "tests/gpu/test_$1.sh" ;;
     ceilings) ours "$build/bench/bench_gpu_ceilings" ;;
-    resnet) RESULTS=$out TORCH='' PROFILE_BATCH=0 sh bench/resnet_cuda.sh ;;
+    resnet) RESULTS=$out LEVELS='conv norm none' BATCHES='256 64 512 128' TORCH='' PROFILE_BATCH=0 sh bench/resnet_cuda.sh ;;
     torch) RESULTS=$out/torch LEVELS=conv BATCHES=256 TORCH_BATCHES='256 512' PROFILE_BATCH=0 \
         TORCH_LIMIT=100 sh bench/resnet_cuda.sh ;;
     operators) RESULTS=$out/operators LEVELS='norm conv' BATCHES=256 TORCH='' sh bench/resnet_cuda.sh ;;

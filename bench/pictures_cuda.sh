@@ -45,7 +45,7 @@ for folder, _, names in sorted(os.walk(once)):
 END
 
 run() {
-    ours timeout 100 "$build/bin/ringtrain" train --backend cuda --validation none --model resnet50 \
+    ours timeout --foreground 100 "$build/bin/ringtrain" train --backend cuda --validation none --model resnet50 \
         --dtype f16 --fusion conv --batch-size "$batch" --steps "$steps" --lr 0.01 --report-every 10 \
         --log metrics --data-threads "$threads" --resume none --model-dir "$work/model" \
         --checkpoint-dir "$work/checkpoints" "$@" >"$work/out" 2>"$work/err" ||

@@ -60,7 +60,7 @@ say "$(date -u +%Y-%m-%d), driver $(nvidia-smi --query-gpu=driver_version --form
     "$(ours "$build/bin/ringtrain" version | sed -n 's/^backend cuda: //p')"
 say
 
-ceilings=$(ours timeout 60 "$build/bench/bench_gpu_ceilings" | tail -n 1) || ceilings=
+ceilings=$(ours timeout --foreground 60 "$build/bench/bench_gpu_ceilings" | tail -n 1) || ceilings=
 say "Ceilings, measured: ${ceilings#ceilings }"
 say
 copy=$(field copy_gbs "$ceilings")
@@ -71,7 +71,7 @@ say "| --- | --- | --- | --- | --- | --- | --- |"
 for type in $DTYPES; do
     for level in $LEVELS; do
         for batch in $BATCHES; do
-            line=$(BENCH_PLANS=$plans ours timeout 60 "$step" step "$MODEL" "$type" "$level" "$batch" \
+            line=$(BENCH_PLANS=$plans ours timeout --foreground 60 "$step" step "$MODEL" "$type" "$level" "$batch" \
                 "$SIZE" "$EACH" 2>&1 | tail -n 1)
             case $line in
             step*) say "| ringtrain --fusion $level | $type | $batch |" \
@@ -86,7 +86,7 @@ for mode in $TORCH; do
     batches=$TORCH_BATCHES
     [ "$mode" = compile ] && batches=$PROFILE_BATCH
     # shellcheck disable=SC2086  # a list
-    timeout "$TORCH_LIMIT" "$python" bench/resnet_torch_cuda.py "$MODEL" "$SIZE" "$EACH" "$mode" \
+    timeout --foreground "$TORCH_LIMIT" "$python" bench/resnet_torch_cuda.py "$MODEL" "$SIZE" "$EACH" "$mode" \
         $batches 2>&1 | tee -a "$report.torch" | grep '^torch mode\|^no ' | while IFS= read -r line; do
         case $line in
         *images_per_second=*) say "| PyTorch $mode | f16 autocast | $(field batch "$line") |" \
@@ -95,7 +95,7 @@ for mode in $TORCH; do
         *) say "| PyTorch $mode | | | $line | | | |" ;;
         esac
     done
-    grep -q "mode=$mode" "$report.torch" ||
+    grep -q "mode=$mode\|^no " "$report.torch" ||
         say "| PyTorch $mode | | | nothing within $TORCH_LIMIT s | | | |"
 done
 [ ! -e "$report.torch" ] || say "
@@ -105,7 +105,7 @@ rm -f "$report.torch"
 if [ "$PROFILE_BATCH" != 0 ] && [ -n "$copy" ]; then
     for level in $LEVELS; do
         echo "== $level"
-        BENCH_PLANS=$plans ours timeout 60 "$step" profile "$MODEL" f16 "$level" "$PROFILE_BATCH" \
+        BENCH_PLANS=$plans ours timeout --foreground 60 "$step" profile "$MODEL" f16 "$level" "$PROFILE_BATCH" \
             "$SIZE" "$copy" "$product" || failed=1
     done >"$profile" 2>&1
     say

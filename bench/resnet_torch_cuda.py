@@ -38,7 +38,7 @@ def make_step(model_name, size, mode, batch):
         model = torch.compile(model, mode="max-autotune")
 
     def step():
-        sgd.zero_grad(set_to_none=mode != "graph")
+        sgd.zero_grad(set_to_none=True)
         with torch.autocast("cuda", dtype=torch.float16, cache_enabled=mode != "graph"):
             loss = criterion(model(image), label)
         (loss * LOSS_SCALE).backward()
