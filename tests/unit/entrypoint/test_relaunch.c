@@ -60,6 +60,27 @@ static void a_stop_between_two_attempts_ends_the_job(void) {
     ASSERT_CONTAINS(stage_failure(&host), "killed by signal 9");
 }
 
+/* mpirun takes two seconds to end a rank that ignores SIGTERM; the failure is known before that. */
+static void a_stop_after_a_failure_is_the_end_too(void) {
+    const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1:2", "RINGMASTER_HOST=127.0.0.1",
+                                    "RINGMASTER_RESTARTS=9", NULL};
+    const char *words[] = {"--", "sh", "-c",
+                           "trap '' TERM; [ $RANK = 0 ] || { echo dying; kill -KILL $$; }; "
+                           "while :; do sleep 0.1; done",
+                           NULL};
+    if (!stage_has_mpirun()) {
+        unit_skip("no mpirun here");
+        return;
+    }
+    stage_start(&host, "host", settings, words);
+    CU_ASSERT(stage_wait_for(&host, "] dying", 20));
+    (void)poll(NULL, 0, 300);
+    (void)kill(host.pid, SIGTERM);
+    CU_ASSERT_EQUAL(stage_end(&host, 15), EXIT_CODE_STOPPED);
+    ASSERT_CONTAINS(stage_failure(&host), "stopped on request after a failure; attempt 1 of 10");
+    ASSERT_CONTAINS(stage_failure(&host), "rank 1: killed by signal 9");
+}
+
 static void a_stop_of_the_second_attempt_is_a_stop(void) {
     start("RINGMASTER_RESTARTS=9",
           "[ $RINGMASTER_ATTEMPT = 2 ] || kill -KILL $$; echo ready; exec sleep 60");
@@ -92,4 +113,5 @@ STAGE_MAIN("entrypoint.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well
            UNIT(the_last_attempt_is_the_jobs_verdict), UNIT(a_code_of_the_programs_own_is_final),
            UNIT(nothing_of_the_old_attempt_lives_on),
            UNIT(a_stop_between_two_attempts_ends_the_job),
+           UNIT(a_stop_after_a_failure_is_the_end_too),
            UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing))
