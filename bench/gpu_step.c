@@ -133,9 +133,11 @@ static int measure(struct bench *b, double seconds, struct error *err) {
     return 0;
 }
 
-static void after_step(void *user, int step) {
+static int after_step(void *user, int step, struct error *err) {
+    (void)err;
     struct bench *b = user;
     (void)cudaEventRecord(b->events[step + 1], b->backend->table->device->queue(b->backend));
+    return 0;
 }
 
 /* Milliseconds of each operator, the best of some rounds. */
@@ -143,7 +145,7 @@ static int time_operators(struct bench *b, float *best, struct error *err) {
     struct program *program = &b->net.train.program;
     struct program_hooks hooks = {.user = b, .after_step = after_step};
     for (int round = 0; round < PROFILE_ROUNDS; round++) {
-        after_step(b, -1);
+        (void)after_step(b, -1, NULL);
         if (program_run(program, &hooks, err) != 0 || b->backend->table->sync(b->backend, err) != 0)
             return -1;
         for (int i = 0; i < program->step_count; i++) {

@@ -91,12 +91,14 @@ static int run_step(struct bench *b, const struct program_hooks *hooks, double *
     return 0;
 }
 
-static void after_step(void *user, int step) {
+static int after_step(void *user, int step, struct error *err) {
+    (void)err;
     struct bench *b = user;
     double time = now(), took = time - b->last;
     b->last = time;
     if (b->best[step] == 0 || took < b->best[step])
         b->best[step] = took;
+    return 0;
 }
 
 static int profile(struct bench *b, struct error *err) {

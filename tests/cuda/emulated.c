@@ -1,6 +1,7 @@
 #include "cuda/emulated.h"
 
 #include "cuda/context.h"
+#include "cuda/device.h"
 #include "cuda/lanes_emulated.h"
 #include "cuda/queue.h"
 #include "ref/ref.h"
@@ -14,6 +15,10 @@ struct emulated {
     struct cuda cuda;             /* first: the steps see this */
     struct backend *ref;          /* runs what a library would; NULL: not at all */
     struct emulated_lanes *lanes; /* NULL: everything runs at once */
+    size_t limit;                 /* of memory; 0: none */
+    size_t used;
+    int fault; /* at this wait; 0: none */
+    int waits;
 };
 
 /* A step that is enqueued, whosever it is. */
@@ -97,8 +102,14 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
 }
 
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
-    (void)backend;
+    struct emulated *e = (struct emulated *)backend;
     size_t rounded = (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+    if (e->limit > 0 && e->used + bytes > e->limit) {
+        (void)error_set(err, EXIT_CODE_DEVICE, "%.1f MiB wanted, %.1f MiB free",
+                        (double)bytes / 1048576, (double)(e->limit - e->used) / 1048576);
+        return NULL;
+    }
+    e->used += bytes;
     void *memory = aligned_alloc(BACKEND_ALIGNMENT, rounded > 0 ? rounded : BACKEND_ALIGNMENT);
     if (memory == NULL)
         (void)error_no_memory(err, "emulated memory");
@@ -115,6 +126,8 @@ static void free_memory(struct backend *backend, void *memory, size_t bytes) {
 
 static int sync(struct backend *backend, struct error *err) {
     struct emulated *e = (struct emulated *)backend;
+    if (e->fault > 0 && ++e->waits >= e->fault)
+        return cuda_error(cudaErrorIllegalAddress, "running a step", err);
     return e->lanes == NULL ? 0 : emulated_lanes_sync(e->lanes, err);
 }
 
@@ -281,4 +294,14 @@ int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t s
     struct emulated *e = (struct emulated *)*ret;
     e->cuda.base.table = &table_with_lanes;
     return emulated_lanes_open(&e->lanes, *ret, order, seed, err);
+}
+
+void emulated_limit(struct backend *backend, size_t bytes) {
+    ((struct emulated *)backend)->limit = bytes;
+}
+
+void emulated_fault(struct backend *backend, int waits) {
+    struct emulated *e = (struct emulated *)backend;
+    e->fault = waits;
+    e->waits = 0;
 }

@@ -15,4 +15,9 @@ int emulated_open(struct backend **ret, bool whole, struct error *err);
 int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t seed,
                         struct error *err);
 
+/* It has BYTES of memory. */
+void emulated_limit(struct backend *backend, size_t bytes);
+/* The wait number WAITS from now, counted from 1, finds a fault that stays. */
+void emulated_fault(struct backend *backend, int waits);
+
 #endif

@@ -33,7 +33,7 @@ target_compile_options(cuda_on_host PRIVATE -ffp-contract=off
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-Wno-unknown-pragmas>)
 add_library(cuda_training STATIC tests/cuda/training.c)
 target_link_libraries(cuda_training PUBLIC app test_support PRIVATE ringmaster_flags)
-foreach(stem kernels training)
+foreach(stem kernels sums training)
     set(target ops_cuda_${stem})
     add_executable(${target} tests/cuda/test_${stem}.c $<TARGET_OBJECTS:cuda_on_host>)
     target_link_libraries(${target} PRIVATE cuda_training test_net ops_harness app cuda ringmaster_flags)

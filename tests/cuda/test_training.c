@@ -127,7 +127,61 @@ static void micro_batches_add_up_on_the_device_and_norms_may_go_without_decay(vo
     compare(2, false);
 }
 
+static void a_network_too_large_for_the_device_is_told_with_its_sizes(void) {
+    struct backend *device = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(emulated_open(&device, true, &err), 0);
+    emulated_limit(device, 4 << 20);
+    struct training t = {.fusion = FUSION_NORM, .batch = 2, .accumulate = 1};
+    struct training_outcome outcome = {0};
+    CU_ASSERT_EQUAL(training_try(device, &t, &outcome, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
+    static const char *const parts[] = {"weights 1.0",  "gradients 1.0", "optimizer 1.0",
+                                        "activations ", "workspace ",    "MiB in all",
+                                        "MiB wanted",   "MiB free",      "packed weights "};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, parts[i]));
+    backend_close(device);
+}
+
+static void let_it_fail(void *user, struct network *net, int step) {
+    (void)user;
+    if (step == 0)
+        emulated_fault(net->backend, 40);
+}
+
+/* A device tells of a fault at the next wait. In the first step, and wherever it is asked for, that
+ * is behind the operator. */
+static void a_fault_of_the_device_names_operator_and_shape(void) {
+    enum { AFTER_STARTING = 150 };
+    for (int later = 0; later < 2; later++) {
+        struct backend *device = NULL;
+        struct error err = {0};
+        struct training_outcome outcome = {0};
+        CU_ASSERT_EQUAL_FATAL(emulated_open(&device, true, &err), 0);
+        struct training t = {.fusion = FUSION_NORM,
+                             .batch = 2,
+                             .accumulate = 1,
+                             .steps = STEPS,
+                             .rate = 0.01,
+                             .check_operators = later == 1};
+        if (later)
+            t.after_step = let_it_fail;
+        else
+            emulated_fault(device, AFTER_STARTING);
+        CU_ASSERT_EQUAL(training_try(device, &t, &outcome, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "layer"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "[2,"));
+        CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "illegal memory access"));
+        training_done(&outcome);
+        backend_close(device);
+    }
+}
+
 UNIT_MAIN("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
           UNIT(so_may_those_of_micro_batches), UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so),
           UNIT(the_devices_step_is_the_hosts),
-          UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay))
+          UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay),
+          UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
+          UNIT(a_fault_of_the_device_names_operator_and_shape))

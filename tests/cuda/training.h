@@ -5,6 +5,8 @@
 
 #include "app/network.h"
 #include "backend/backend.h"
+#include "comm/comm.h"
+#include "comm/device_sum.h"
 #include "graph/fuse.h"
 
 #include <stdbool.h>
@@ -20,6 +22,10 @@ struct training {
     int steps;
     bool decay_all;
     double rate;
+    bool check_operators;
+    struct comm *comm;       /* borrowed; NULL: alone */
+    struct device_sum *sums; /* borrowed; as in stepper_options */
+    int first_micro;         /* whose pictures the first micro-batch gets */
     /* Called behind each step; NULL: nobody wants to know. */
     void (*after_step)(void *user, struct network *net, int step);
     void *user;
@@ -33,6 +39,9 @@ struct training_outcome {
 
 /* BACKEND is borrowed. Step and micro-batch alone decide the pictures. */
 void training_run(struct backend *backend, const struct training *t, struct training_outcome *ret);
+/* The same, but a step or a network that fails is no failure of the test: -1 with its error. */
+int training_try(struct backend *backend, const struct training *t, struct training_outcome *ret,
+                 struct error *err);
 void training_done(struct training_outcome *outcome);
 /* max|a - b| / max|b| of the weights. */
 double training_difference(const struct training_outcome *a, const struct training_outcome *b);

@@ -50,7 +50,7 @@ static int open_data(struct scoring *s, struct comm *comm, struct error *err) {
 
 static int open_network(struct scoring *s, struct comm *comm, struct error *err) {
     const struct options *o = s->options;
-    if (threads_settle(&s->threads, o, comm, err) != 0)
+    if (device_place(o, comm, false, err) != 0 || threads_settle(&s->threads, o, comm, err) != 0)
         return -1;
     struct network_options n = {
         .model = s->config.model,

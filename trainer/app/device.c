@@ -1,5 +1,9 @@
 #include "app/device.h"
 
+#include "app/locality.h"
+#include "app/pin.h"
+#include "common/log.h"
+
 #include "ref/ref.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "cpu/cpu.h"
@@ -56,9 +60,9 @@ static bool sums_by_nccl(const struct options *o, const struct comm *comm) {
 }
 #endif
 
-static int open_cuda(struct backend **ret, const struct options *o, const struct comm *comm,
-                     bool sums, struct error *err) {
 #ifdef RINGMASTER_HAVE_CUDA
+static struct cuda_options cuda_options_of(const struct options *o, const struct comm *comm,
+                                           bool sums) {
     struct cuda_options options = {
         .local_rank = comm_local_rank(comm),
         .local_ranks = comm_local_size(comm),
@@ -74,13 +78,53 @@ static int open_cuda(struct backend **ret, const struct options *o, const struct
     if (sums && sums_by_nccl(o, comm))
         options.summed = (struct backend_memory){comm_nccl_alloc, comm_nccl_free};
 #endif
+    return options;
+}
+
+static int move_beside(const char *address, struct error *err) {
+    struct error unknown = {0};
+    cleanup_locality struct locality l = {0};
+    int cores = 0;
+    if (locality_read(&l, LOCALITY_SYSFS, address, &unknown) != 0) {
+        log_warning("staying on all cores: where GPU %s is, nobody knows (%s)", address,
+                    unknown.text);
+        return 0;
+    }
+    if (pin_to(&l, &cores, err) != 0)
+        return error_wrap(err, "moving beside GPU %s", address);
+    if (cores > 0)
+        log_info("GPU %s: moved to the %d cores beside it, NUMA node %d", address, cores, l.node);
+    return 0;
+}
+
+int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err) {
+    if (o->backend != OPTION_BACKEND_CUDA)
+        return 0;
+    struct cuda_options options = cuda_options_of(o, comm, sums);
+    char address[16];
+    if (cuda_address(&options, address, err) != 0)
+        return -1;
+    return move_beside(address, err);
+}
+
+static int open_cuda(struct backend **ret, const struct options *o, const struct comm *comm,
+                     bool sums, struct error *err) {
+    struct cuda_options options = cuda_options_of(o, comm, sums);
     return cuda_open(ret, &options, err);
+}
 #else
+int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err) {
+    (void)o, (void)comm, (void)sums, (void)err;
+    return 0;
+}
+
+static int open_cuda(struct backend **ret, const struct options *o, const struct comm *comm,
+                     bool sums, struct error *err) {
     (void)ret, (void)o, (void)comm, (void)sums;
     return error_set(err, EXIT_CODE_DEVICE,
                      "this build has no backend cuda (it was made without RINGMASTER_CUDA)");
-#endif
 }
+#endif
 
 int device_open(struct backend **ret, const struct options *o, int threads, struct comm *comm,
                 bool sums, struct error *err) {

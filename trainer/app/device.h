@@ -14,6 +14,10 @@
 /* The type of activations that CHOICE (enum option_dtype) names. */
 enum dtype device_dtype(int choice);
 
+/* Moves this process beside the device that device_open will open (app/pin.h): before threads are
+ * counted and buffers made. Where the kernel tells nothing of the device's place it stays. */
+int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err);
+
 /* Opens the backend that O asks for, with THREADS compute threads, for this rank of COMM. What this
  * build or host lacks is EXIT_CODE_DEVICE. SUMS: the ranks will sum gradients, each on a GPU of its
  * own if over NCCL; else they may share. */

@@ -136,8 +136,18 @@ static int on_bucket(void *user, int index, struct error *err) {
     return d->sums == NULL ? 0 : device_sum_start(d->sums, queue(d), slice, bucket->count, err);
 }
 
+/* A device tells of a fault when it is waited for. */
+static int wait_for_operator(void *user, int step, struct error *err) {
+    const struct device_stepper *d = user;
+    (void)step;
+    return d->backend->table->sync(d->backend, err);
+}
+
+/* The first step, in which most faults would show, waits for each operator. */
 static int run_program(struct device_stepper *d, struct error *err) {
     struct program_hooks hooks = {.user = d, .bucket_ready = on_bucket};
+    if (d->s->check_operators || d->steps == 0)
+        hooks.after_step = wait_for_operator;
     return program_run(&d->s->net->train.program, &hooks, err);
 }
 
@@ -173,7 +183,8 @@ static int enqueue_step(struct device_stepper *d, struct error *err) {
 }
 
 static bool can_record(const struct device_stepper *d) {
-    return d->ops->record_begin != NULL && d->host_gradients == NULL && d->steps > 0;
+    return d->ops->record_begin != NULL && d->host_gradients == NULL && d->steps > 0 &&
+           !d->s->check_operators;
 }
 
 static int launch(struct device_stepper *d, struct error *err) {

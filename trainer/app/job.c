@@ -137,6 +137,7 @@ static int open_network(struct job *job, struct error *err) {
                 .nesterov = o->nesterov},
         .decay_all = o->decay_all,
         .device_sum = job->sums,
+        .check_operators = o->check_operators,
     };
     return stepper_open(&job->stepper, &job->net, job->comm, &step, err);
 }
@@ -173,8 +174,8 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
     job->image_size = o->image_size > 0 ? (int)o->image_size : resnet_default_image_size(o->model);
     if (inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
-        threads_settle(&job->threads, o, comm, err) != 0 || open_data(job, err) != 0 ||
-        settle_augment(job, err) != 0 || settle_steps(job, err) != 0)
+        device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
+        open_data(job, err) != 0 || settle_augment(job, err) != 0 || settle_steps(job, err) != 0)
         return -1;
     announce(job);
     if (open_network(job, err) != 0)

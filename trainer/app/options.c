@@ -86,6 +86,9 @@ static const struct flag FLAGS[] = {
     CHOICE("fusion", fusion, fusions, "all", ALL, "operators run as one where the backend can"),
     CHOICE("comm", comm, comms, "auto", T,
            "cuda: who sums gradients; mpi goes through host memory and lets ranks share a GPU"),
+    BOOL("check-operators", check_operators, "false", T,
+         "cuda: run operators one by one and wait for each, so that a fault of the GPU names its "
+         "operator; slow"),
     BOOL("tune", tune, "true", T | E, "cuda: time cuDNN's kernels on the real buffers at start"),
     BOOL(
         "tf32", tf32, "true", T | E,

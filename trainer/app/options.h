@@ -65,6 +65,7 @@ struct options {
     int backend;
     int fusion; /* enum fusion */
     int comm;
+    bool check_operators;
     bool tune;
     bool tf32;
     bool deterministic;

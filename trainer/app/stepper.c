@@ -18,7 +18,8 @@ int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                           .accumulate = o->accumulate,
                           .sgd = o->sgd,
                           .decay_all = o->decay_all,
-                          .device_sum = o->device_sum};
+                          .device_sum = o->device_sum,
+                          .check_operators = o->check_operators};
     s->sgd.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
     if (net->backend->table->device != NULL)
         return device_stepper_open(&s->device, s, err);

@@ -34,6 +34,7 @@ struct stepper {
     struct sgd_step sgd;           /* rate and scale are set in each step */
     bool decay_all;                /* else only weights of two and more dimensions */
     struct device_sum *device_sum; /* borrowed; NULL: one rank, or through host memory */
+    bool check_operators;          /* on a device: wait for each operator */
 
     float *sum; /* owned; gradients of the micro-batches so far, NULL with one micro-batch */
     float loss; /* of this rank's micro-batches so far: sum over samples */
@@ -56,6 +57,7 @@ struct stepper_options {
     struct sgd_step sgd;
     bool decay_all;
     struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL where the host sums */
+    bool check_operators;
 };
 /* NET must have its training pass. */
 int stepper_open(struct stepper *s, struct network *net, struct comm *comm,

@@ -16,7 +16,7 @@ static int allocate(struct program *program, void **memory, size_t bytes, const 
     return *memory == NULL ? error_wrap(err, "%zu bytes for %s", bytes, what) : 0;
 }
 
-int program_allocate(struct program *program, struct error *err) {
+int program_measure(struct program *program, struct error *err) {
     const struct graph *graph = program->graph;
     program->place = calloc((size_t)graph->tensor_count + 1, sizeof(*program->place));
     if (program->place == NULL)
@@ -31,6 +31,10 @@ int program_allocate(struct program *program, struct error *err) {
     }
     for (int i = 0; i < graph->op_count; i++)
         program->packed_bytes += align(program->needs[i].packed);
+    return 0;
+}
+
+int program_allocate(struct program *program, struct error *err) {
     if (allocate(program, &program->arena, program->plan.arena_bytes, "activations", err) != 0 ||
         allocate(program, &program->kept, program->kept_bytes, "inputs and outputs", err) != 0)
         return -1;

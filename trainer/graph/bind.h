@@ -9,6 +9,8 @@
 /* In program->place: neither input nor output. */
 #define PROGRAM_NO_PLACE SIZE_MAX
 
+/* Fills place, kept_bytes and packed_bytes. */
+int program_measure(struct program *program, struct error *err);
 /* Allocates arena, kept and packed memory. */
 int program_allocate(struct program *program, struct error *err);
 /* Resolves the addresses of all tensors and binds every operator. */

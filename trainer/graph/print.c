@@ -2,6 +2,7 @@
 #include "graph/program.h"
 
 #include "common/cleanup.h"
+#include "graph/sizes.h"
 
 #include <stdlib.h>
 
@@ -88,5 +89,10 @@ int program_print(const struct program *program, struct buf *out, struct error *
                        bucket->first, bucket->count, bucket->after) != 0)
             return -1;
     }
-    return plan_print(&program->plan, program->graph, out, err);
+    char text[SIZES_TEXT_SIZE];
+    struct sizes sizes = sizes_of(program);
+    sizes_text(&sizes, text, sizeof(text));
+    if (plan_print(&program->plan, program->graph, out, err) != 0)
+        return -1;
+    return buf_printf(out, err, "memory: %s\n", text);
 }

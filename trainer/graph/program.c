@@ -3,6 +3,7 @@
 #include "graph/bind.h"
 #include "graph/gradients.h"
 #include "graph/rules.h"
+#include "graph/sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -91,16 +92,28 @@ static int make_plan(struct program *program, bool one_lane, struct error *err) 
     return 0;
 }
 
+/* Memory for the store, if this program lays it out, and for the program. Where it is not enough,
+ * the error tells what everything takes. */
+static int find_memory(struct program *program, struct error *err) {
+    char text[SIZES_TEXT_SIZE];
+    bool empty = program->store->slots == NULL;
+    if (program_measure(program, err) != 0)
+        return -1;
+    if ((!empty || store_init(program->store, program->backend, program->graph, err) == 0) &&
+        program_allocate(program, err) == 0)
+        return 0;
+    struct sizes sizes = sizes_of(program);
+    sizes_text(&sizes, text, sizeof(text));
+    return error_wrap(err, "memory for a batch of this size (%s)", text);
+}
+
 int program_compile(struct program *program, struct graph *graph, struct store *store,
                     struct backend *backend, const struct compile_options *options,
                     struct error *err) {
     *program = (struct program){.graph = graph, .store = store, .backend = backend};
     if (rewrite(graph, backend, options->fusion, err) != 0 || ask_backend(program, err) != 0 ||
-        make_plan(program, options->one_lane, err) != 0)
-        return error_wrap(err, "compiling");
-    if (store->slots == NULL && store_init(store, backend, graph, err) != 0)
-        return error_wrap(err, "compiling");
-    if (program_allocate(program, err) != 0 || program_bind(program, err) != 0 ||
+        make_plan(program, options->one_lane, err) != 0 || find_memory(program, err) != 0 ||
+        program_bind(program, err) != 0 ||
         (graph->training && program_make_buckets(program, options->bucket_bytes, err) != 0))
         return error_wrap(err, "compiling");
     return 0;
@@ -137,8 +150,8 @@ static int chain_lanes(struct run *r, int from, int to, struct error *err) {
 
 static int call_hooks(struct run *r, int step, struct error *err) {
     const struct program *program = r->program;
-    if (r->hooks->after_step != NULL)
-        r->hooks->after_step(r->hooks->user, step);
+    if (r->hooks->after_step != NULL && r->hooks->after_step(r->hooks->user, step, err) != 0)
+        return op_error(program->graph, &program->graph->ops[step], err);
     for (; r->bucket < program->bucket_count && program->buckets[r->bucket].after <= step;
          r->bucket++) {
         if (r->hooks->bucket_ready == NULL)

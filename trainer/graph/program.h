@@ -69,8 +69,9 @@ struct program_hooks {
      * are so on the lane that is selected then, which is what work on them is enqueued on: the
      * main lane goes on without waiting for it. NULL: nobody wants to know. */
     int (*bucket_ready)(void *user, int index, struct error *err);
-    /* After each step: for timing and traces. NULL mostly. */
-    void (*after_step)(void *user, int step);
+    /* After each step: for timing, traces, and to find the step that fails on a device. NULL
+     * mostly. */
+    int (*after_step)(void *user, int step, struct error *err);
 };
 
 void program_done(struct program *program);

@@ -46,8 +46,10 @@ static int copy_bucket(void *user, int index, struct error *err) {
     return 0;
 }
 
-static void note_step(void *user, int step) {
+static int note_step(void *user, int step, struct error *err) {
+    (void)err;
     ((struct watch *)user)->last_step = step;
+    return 0;
 }
 
 static void a_bucket_that_is_ready_does_not_change_any_more(void) {

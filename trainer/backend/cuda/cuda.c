@@ -38,17 +38,13 @@ static void release(struct backend *backend, void *context) {
 
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     void *memory = NULL;
-    size_t free_bytes = 0, total_bytes = 0;
     cudaError_t status = cudaMalloc(&memory, bytes);
     if (status == cudaSuccess)
         status = cudaMemsetAsync(memory, 0, bytes, cuda_of(backend)->stream);
     if (status == cudaSuccess)
         return memory;
-    (void)cudaMemGetInfo(&free_bytes, &total_bytes);
     (void)cuda_error(status, "memory", err);
-    (void)error_wrap(err, "%.1f MiB wanted, %.1f of %.1f MiB free on the GPU",
-                     (double)bytes / 1048576, (double)free_bytes / 1048576,
-                     (double)total_bytes / 1048576);
+    (void)cuda_memory_error(bytes, err);
     if (memory != NULL)
         (void)cudaFree(memory);
     return NULL;
@@ -62,7 +58,11 @@ static void free_memory(struct backend *backend, void *memory, size_t bytes) {
 
 static int sync(struct backend *backend, struct error *err) {
     cudaError_t status = cudaStreamSynchronize(cuda_of(backend)->stream);
-    return status == cudaSuccess ? 0 : cuda_error(status, "running a step", err);
+    return status == cudaSuccess ? 0
+                                 : cuda_error(status,
+                                              "running a step (--check-operators true tells which "
+                                              "operator)",
+                                              err);
 }
 
 static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
@@ -137,10 +137,19 @@ static int open_libraries(struct cuda *cuda, struct error *err) {
     return copy_in(&cuda->base, cuda->control, &control, sizeof(control), err);
 }
 
+int cuda_address(const struct cuda_options *options, char address[16], struct error *err) {
+    int ordinal = 0;
+    if (cuda_device_find(options, &ordinal, err) != 0)
+        return -1;
+    cudaError_t status = cudaDeviceGetPCIBusId(address, 16, ordinal);
+    return status == cudaSuccess ? 0 : cuda_error(status, "asking for the GPU's place", err);
+}
+
 int cuda_open(struct backend **ret, const struct cuda_options *options, struct error *err) {
     struct cudaDeviceProp properties;
     int ordinal = 0;
-    if (cuda_device_choose(options->local_rank, options->share, &properties, &ordinal, err) != 0)
+    if (cuda_device_find(options, &ordinal, err) != 0 ||
+        cuda_device_open(ordinal, &properties, err) != 0)
         return -1;
     struct cuda *cuda = calloc(1, sizeof(*cuda));
     if (cuda == NULL)

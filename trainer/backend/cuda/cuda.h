@@ -9,20 +9,29 @@
 #include <stdbool.h>
 
 struct cuda_options {
-    int local_rank, local_ranks;
-    bool share;             /* ranks may share a GPU: more ranks than GPUs go round */
-    bool tune;              /* time the candidate plans on the real buffers when binding */
-    bool tf32;              /* f32 products may round their inputs to TF32 */
-    bool deterministic;     /* the same bits in every run; excludes `tune` */
-    const char *plan_cache; /* file of earlier choices, read and extended; NULL: none */
-    float loss_scale;       /* of half-precision gradients; 1: none */
-    int growth_interval;    /* steps after which a dynamic scale doubles; 0: static */
+    int local_rank, local_ranks; /* of this host */
+    bool share;                  /* ranks may share a GPU: more ranks than GPUs go round */
+    bool tune;                   /* time the candidate plans on the real buffers when binding */
+    bool tf32;                   /* f32 products may round their inputs to TF32 */
+    bool deterministic;          /* the same bits in every run; excludes `tune` */
+    const char *plan_cache;      /* file of earlier choices, read and extended; NULL: none */
+    float loss_scale;            /* of half-precision gradients; 1: none */
+    int growth_interval;         /* steps after which a dynamic scale doubles; 0: static */
     /* Memory for what is summed over ranks, as the library that sums wants it; zero: cudaMalloc. */
     struct backend_memory summed;
 };
 
 /* Fails with EXIT_CODE_DEVICE and one line that says why this host cannot (device.h). */
 int cuda_open(struct backend **ret, const struct cuda_options *options, struct error *err);
+
+/* What this build has code for, "sm 80 89 90 100", and whether a GPU of compute capability
+ * MAJOR.MINOR can run it. */
+const char *cuda_architectures(void);
+bool cuda_has_code(int major, int minor);
+
+/* Where the GPU that these options lead to stands on the PCI bus, "0000:0A:00.0". Opens nothing on
+ * it, so that the process can move beside it first. */
+int cuda_address(const struct cuda_options *options, char address[16], struct error *err);
 
 /* "CUDA 13.0, cuDNN 9.19.0", what this build was made with; needs no GPU. */
 const char *cuda_build_text(void);

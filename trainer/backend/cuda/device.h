@@ -3,21 +3,30 @@
 #define CUDA_DEVICE_H
 
 #include "common/error.h"
+#include "cuda/cuda.h"
 
 #include <cuda_runtime_api.h>
-#include <stdbool.h>
 
-/* The GPU for LOCAL_RANK among the ranks of this host: one each, in order; with SHARE they go
- * round. Errors, with EXIT_CODE_DEVICE, for no driver, a driver older than this build, fewer GPUs
- * than ranks, and an architecture that this build has no code for. Makes it the calling thread's
- * device. */
-int cuda_device_choose(int local_rank, bool share, struct cudaDeviceProp *ret, int *ret_ordinal,
-                       struct error *err);
+/* The number of the GPU for the local rank of OPTIONS: one each, in order, of those that
+ * CUDA_VISIBLE_DEVICES shows; with `share` they go round. Errors, with EXIT_CODE_DEVICE, for no
+ * driver, a driver older than this build, and fewer GPUs than ranks. Opens nothing on the GPU. */
+int cuda_device_find(const struct cuda_options *options, int *ret_ordinal, struct error *err);
+/* Makes the GPU the calling thread's and opens it. An architecture that this build has no code for
+ * is an error. */
+int cuda_device_open(int ordinal, struct cudaDeviceProp *ret, struct error *err);
 
-/* Fills ERR from STATUS, clears CUDA's sticky error where that can be done; returns -1. */
+/* 0 if a driver that supports DRIVER (0: there is none) serves a runtime of version RUNTIME. NAME
+ * is the driver's own version, "" where nobody knows. */
+int cuda_driver_check(int driver, int runtime, const char *name, struct error *err);
+/* "580.65.06" out of what /proc/driver/nvidia/version holds; "" if it is not there. */
+void cuda_driver_name(const char *text, char name[32]);
+
+/* Fills ERR from STATUS, clears CUDA's error where that can be done; returns -1. */
 int cuda_error(cudaError_t status, const char *what, struct error *err);
+/* Puts in front of an error: how much was wanted, how much is free. Returns -1. */
+int cuda_memory_error(size_t wanted, struct error *err);
 
-/* What a described build needs: the CUDA version in words, "13.0". */
+/* A CUDA version in words, "13.0". */
 void cuda_version_text(int version, char text[16]);
 
 #endif

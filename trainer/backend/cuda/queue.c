@@ -93,8 +93,10 @@ static void *alloc_summed(struct backend *backend, size_t bytes, struct error *e
     if (summed->alloc == NULL)
         return backend->table->alloc(backend, bytes, err);
     void *memory = summed->alloc(bytes, err);
-    if (memory != NULL &&
-        check(cudaMemsetAsync(memory, 0, bytes, cuda_of(backend)->stream), "clearing", err) != 0) {
+    if (memory == NULL)
+        (void)cuda_memory_error(bytes, err);
+    else if (check(cudaMemsetAsync(memory, 0, bytes, cuda_of(backend)->stream), "clearing", err) !=
+             0) {
         summed->free(memory);
         return NULL;
     }

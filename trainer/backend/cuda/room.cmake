@@ -24,6 +24,9 @@ endif()
 room(cuda trainer/backend/cuda USES common graph backend kernels EXCLUDE ${other_convs})
 # Its headers speak in cuDNN's descriptors and CUDA's streams, so its tests see those too.
 target_link_libraries(cuda PUBLIC ringmaster_cuda)
+string(REPLACE ";" " " sm "${RINGMASTER_CUDA_ARCHITECTURES}")
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/architectures.c
+    PROPERTIES COMPILE_DEFINITIONS "RINGMASTER_CUDA_SM=\"${sm}\"")
 if(RINGMASTER_HAVE_CUDNN)
     target_link_libraries(cuda PUBLIC ringmaster_cudnn)
 endif()
