@@ -12,6 +12,8 @@ int command_train(int argc, char *const *argv, struct error *err);
 int command_eval(int argc, char *const *argv, struct error *err);
 int command_prepare(int argc, char *const *argv, struct error *err);
 int command_inspect(int argc, char *const *argv, struct error *err);
+/* `inspect --cuda`. */
+int command_inspect_cuda(struct error *err);
 int command_draw(int argc, char *const *argv, struct error *err);
 int command_version(int argc, char *const *argv, struct error *err);
 

@@ -53,13 +53,21 @@ int command_inspect(int argc, char *const *argv, struct error *err) {
         return inspect_plan(argc - 1, argv + 1, err);
     if (argc > 0 && strcmp(argv[0], "coco") == 0)
         return command_inspect_coco(argc - 1, argv + 1, err);
-    return error_set(err, EXIT_CODE_USAGE, "usage: ringtrain inspect plan|coco [--FLAG VALUE]...");
+    if (argc == 1 && strcmp(argv[0], "--cuda") == 0)
+        return command_inspect_cuda(err);
+    return error_set(err, EXIT_CODE_USAGE,
+                     "usage: ringtrain inspect plan|coco [--FLAG VALUE]..., or inspect --cuda");
 }
 
 void command_inspect_help(FILE *out) {
-    fprintf(out,
-            "usage: ringtrain inspect plan [--FLAG VALUE]...\n\n"
-            "Prints the compiled training step: operators, gradient buckets, memory plan.\n\n");
+    fprintf(
+        out,
+        "usage: ringtrain inspect plan [--FLAG VALUE]...\n\n"
+        "Prints the compiled training step: operators, gradient buckets, memory plan.\n\n"
+        "usage: ringtrain inspect --cuda\n\n"
+        "Prints driver, libraries and GPUs, as this program was made with and as it finds them; "
+        "%d where it cannot train on GPUs here.\n\n",
+        EXIT_CODE_DEVICE);
     options_print(out, COMMAND_PLAN);
     command_inspect_coco_help(out);
 }

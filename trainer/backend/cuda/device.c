@@ -94,9 +94,8 @@ int cuda_driver_check(int driver, int runtime, const char *name, struct error *e
                      driver_text, runtime_text, oldest_driver(runtime));
 }
 
-static int check_driver(struct error *err) {
+int cuda_driver_find(char name[32]) {
     int driver = 0;
-    char name[32];
     cleanup_buf struct buf text;
     buf_init(&text, DRIVER_FILE_MAX);
     if (cudaDriverGetVersion(&driver) != cudaSuccess) {
@@ -105,7 +104,23 @@ static int check_driver(struct error *err) {
     }
     (void)file_read("/proc/driver/nvidia/version", &text, NULL);
     cuda_driver_name(buf_text(&text), name);
-    return cuda_driver_check(driver, CUDART_VERSION, name, err);
+    return driver;
+}
+
+int cuda_device_count(int *ret_count, struct error *err) {
+    char name[32];
+    int driver = cuda_driver_find(name);
+    if (cuda_driver_check(driver, CUDART_VERSION, name, err) != 0)
+        return -1;
+    *ret_count = 0;
+    cudaError_t status = cudaGetDeviceCount(ret_count);
+    if (status == cudaSuccess)
+        return 0;
+    *ret_count = 0;
+    if (status != cudaErrorNoDevice)
+        return cuda_error(status, "counting GPUs", err);
+    (void)cudaGetLastError();
+    return 0;
 }
 
 static int too_few(const struct cuda_options *o, int count, struct error *err) {
@@ -124,13 +139,8 @@ static int too_few(const struct cuda_options *o, int count, struct error *err) {
 
 int cuda_device_find(const struct cuda_options *o, int *ret_ordinal, struct error *err) {
     int count = 0;
-    if (check_driver(err) != 0)
+    if (cuda_device_count(&count, err) != 0)
         return -1;
-    cudaError_t status = cudaGetDeviceCount(&count);
-    if (status != cudaSuccess && status != cudaErrorNoDevice)
-        return cuda_error(status, "counting GPUs", err);
-    if (status == cudaErrorNoDevice)
-        (void)cudaGetLastError();
     if (count == 0 || (o->local_ranks > count && !o->share))
         return too_few(o, count, err);
     *ret_ordinal = o->local_rank % count;

@@ -15,6 +15,12 @@ int cuda_device_find(const struct cuda_options *options, int *ret_ordinal, struc
  * is an error. */
 int cuda_device_open(int ordinal, struct cudaDeviceProp *ret, struct error *err);
 
+/* How many GPUs there are, under a driver that serves; none is no error. */
+int cuda_device_count(int *ret_count, struct error *err);
+/* The CUDA version that this host's driver supports, 0 where there is none, and the driver's own
+ * version, "" where nobody knows. */
+int cuda_driver_find(char name[32]);
+
 /* 0 if a driver that supports DRIVER (0: there is none) serves a runtime of version RUNTIME. NAME
  * is the driver's own version, "" where nobody knows. */
 int cuda_driver_check(int driver, int runtime, const char *name, struct error *err);
