@@ -146,13 +146,29 @@ VEC_INLINE void pack_line(const char *const *first, const char *const *second, s
             _mm512_permutexvar_epi16(interleave, (__m512i)_mm512_cvtne2ps_pbh(b[i], a[i])));
 }
 
+/* The pixels of tiles TILE and TILE + 1; what will be read of them is asked for. */
+VEC_INLINE void find_pair(const struct weight_part *p, const char *zeros, size_t tile,
+                          size_t channel, bool is_x, const char *ret[2][PLACES]) {
+    size_t side = is_x ? 4 : 2;
+    for (size_t i = 0; i < 2; i++) {
+        find_pixels(p, tile + i, side, zeros, ret[i]);
+        for (size_t k = 0; k < side * side; k++) {
+            if (side == 4 && k % 4 < 2)
+                continue;
+            _mm_prefetch(ret[i][k] + channel * 2, _MM_HINT_T0);
+            _mm_prefetch(ret[i][k] + channel * 2 + LINE, _MM_HINT_T0);
+        }
+    }
+}
+
 /* 64 channels of COUNT lines from tile BEGIN on. */
 VEC_INLINE void pack(const struct weight_part *p, const char *zeros, size_t begin, size_t count,
                      size_t channel, bool is_x, char *to) {
+    const char *pixels[2][2][PLACES];
+    find_pair(p, zeros, begin, channel, is_x, pixels[0]);
     for (size_t k = 0; k < count; k++) {
-        const char *first[PLACES], *second[PLACES];
-        find_pixels(p, begin + 2 * k, is_x ? 4 : 2, zeros, first);
-        find_pixels(p, begin + 2 * k + 1, is_x ? 4 : 2, zeros, second);
+        const char *const *first = pixels[k % 2][0], *const *second = pixels[k % 2][1];
+        find_pair(p, zeros, begin + 2 * (k + 1), channel, is_x, pixels[(k + 1) % 2]);
         for (size_t panel = 0; panel < PANELS; panel += 2) {
             size_t offset = (channel + panel * PANEL) * sizeof(uint16_t);
             char *line = to + panel * PANEL_BYTES + k * LINE;
