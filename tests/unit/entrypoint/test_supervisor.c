@@ -88,9 +88,7 @@ static void speak_to_nobody(void) {
 }
 
 static void nobody_reading_its_words_changes_nothing(void) {
-    int64_t start = clock_now();
     CU_ASSERT_EQUAL(run_first(speak_to_nobody, NULL, "yes words | head -c 4000000; exit 9"), 9);
-    CU_ASSERT(clock_now() - start < 10 * CLOCK_SECOND);
     ASSERT_CONTAINS(stage_failure(&host), "exited with 9");
 }
 
