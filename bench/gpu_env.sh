@@ -27,7 +27,8 @@ print(":".join(sorted(d for r in roots for d in glob.glob(r + "/*/lib") if os.pa
 ' 2>/dev/null
 }
 gpu_libraries=$(nvidia_libraries)
-for folder in /usr/local/cuda/lib64 "${CUDA_HOME:-/usr/local/cuda}/lib64" "$PWD/$build/lib"; do
+for folder in /usr/local/cuda/lib64 "${CUDA_HOME:-/usr/local/cuda}/lib64" "$PWD/$build/lib" \
+    "$PWD/$build/mpi/lib"; do
     [ -d "$folder" ] && gpu_libraries=${gpu_libraries:+$gpu_libraries:}$folder
 done
 

@@ -6,7 +6,8 @@
 #   sh bench/gpu_pack.sh [FOLDER]         default .gpu, which git ignores
 #
 #   ARCHITECTURES   of the GPUs, default 90 (H100, H200)
-#   MPI             0 leaves Open MPI out; it is taken along where it is installed
+#   MPI             0 leaves Open MPI out. Where it is installed it goes along with a ringtrain of its own:
+#                   its libraries want a newer C library than all the others
 #   DATA            a folder with cifar10-jpg.tar.gz and imagenet-sample.tar.gz: the first goes along
 #                   whole, of the second as many pictures as fit into PICTURES MiB, default 8
 #   LIMIT           MiB that the folder may hold, default 60
@@ -21,19 +22,29 @@ fail() {
     exit 1
 }
 
-mpi=AUTO
-[ "${MPI:-1}" = 0 ] && mpi=OFF
-mkdir -p "$tree"
-cmake -S . -B "$tree" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_CUDA=ON \
-    -DRINGMASTER_CUDA_ARCHITECTURES="${ARCHITECTURES:-90}" -DRINGMASTER_ONEDNN=OFF \
-    -DRINGMASTER_ENTRYPOINT=OFF -DRINGMASTER_MPI=$mpi -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
-    "-DCMAKE_INSTALL_RPATH=\$ORIGIN/../lib" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags >"$tree/configure.log" 2>&1 ||
-    { tail -n 20 "$tree/configure.log" >&2; fail "cmake failed"; }
-targets="ringtrain weights_compare bench_gpu_step bench_gpu_ceilings
-    $(cmake --build "$tree" --target help | grep -oE 'gpu_cuda_[a-z0-9_]+$')"
-# shellcheck disable=SC2086  # a list
-cmake --build "$tree" --parallel "$(nproc)" --target $targets >"$tree/build.log" 2>&1 ||
-    { tail -n 40 "$tree/build.log" >&2; fail "the build failed"; }
+# build TREE MPI TARGET...
+build() {
+    folder=$1 with_mpi=$2
+    shift 2
+    mkdir -p "$folder"
+    cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_CUDA=ON \
+        -DRINGMASTER_CUDA_ARCHITECTURES="${ARCHITECTURES:-90}" -DRINGMASTER_ONEDNN=OFF \
+        -DRINGMASTER_ENTRYPOINT=OFF -DRINGMASTER_MPI="$with_mpi" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
+        "-DCMAKE_INSTALL_RPATH=\$ORIGIN/../lib" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags \
+        >"$folder/configure.log" 2>&1 ||
+        { tail -n 20 "$folder/configure.log" >&2; fail "cmake failed"; }
+    # Every test on a GPU, whatever their number.
+    # shellcheck disable=SC2046  # a list
+    [ "$with_mpi" = ON ] ||
+        set -- "$@" $(cmake --build "$folder" --target help | grep -oE 'gpu_cuda_[a-z0-9_]+$')
+    cmake --build "$folder" --parallel "$(nproc)" --target "$@" >"$folder/build.log" 2>&1 ||
+        { tail -n 40 "$folder/build.log" >&2; fail "the build failed"; }
+}
+
+launcher=$(command -v orterun || true)
+command -v mpicc >/dev/null && [ "${MPI:-1}" != 0 ] || launcher=
+build "$tree" OFF ringtrain weights_compare bench_gpu_step bench_gpu_ceilings
+[ -z "$launcher" ] || build "$tree/mpi" ON ringtrain
 
 rm -rf "$pack"
 mkdir -p "$pack/bin" "$pack/tests" "$pack/bench" "$pack/lib"
@@ -41,33 +52,37 @@ cp "$tree/bin/ringtrain" "$pack/bin/"
 cp "$tree"/tests/gpu_cuda_* "$tree/tests/weights_compare" "$pack/tests/"
 cp "$tree"/bench/bench_gpu_* "$pack/bench/"
 
-# take_libraries FILE...: what they load, but for the compiler's and CUDA's, which the machine has.
+# take_libraries FOLDER FILE...: what they load, but for the compiler's and CUDA's, which the machine
+# has.
 take_libraries() {
+    into=$1
+    shift
     ldd "$@" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u |
         grep -vE '/(ld-linux|lib(c|m|dl|rt|pthread|resolv|util|stdc\+\+|gcc_s)\.so|libcud|libcublas|libnv|libnccl)' |
         while IFS= read -r library; do
-            cp -Lu "$library" "$pack/lib/"
+            cp -Lu "$library" "$into/"
         done
 }
-take_libraries "$pack"/bin/* "$pack"/tests/* "$pack"/bench/*
+take_libraries "$pack/lib" "$pack"/bin/* "$pack"/tests/* "$pack"/bench/*
 
 # Open MPI: its launcher, and its plug-ins for ranks of one machine.
-launcher=$(command -v orterun || true)
-if [ -n "$launcher" ] && [ "$mpi" != OFF ] && [ -e "$pack/lib/libmpi.so.40" ]; then
+if [ -n "$launcher" ]; then
     plugins=$(ompi_info --path pkglibdir --parsable | cut -d : -f 3)
-    mkdir -p "$pack/mpi/bin" "$pack/mpi/plugins"
+    mkdir -p "$pack/mpi/bin" "$pack/mpi/lib" "$pack/mpi/plugins"
     cp -L "$launcher" "$pack/mpi/bin/orterun"
+    cp "$tree/mpi/bin/ringtrain" "$pack/mpi/bin/"
     cp -L "$plugins"/*.so "$pack/mpi/plugins/"
     # For other networks and schedulers, with large libraries of their own.
     (cd "$pack/mpi/plugins" && rm -f ./*ofi* ./*ucx* ./*psm* ./*openib* ./*usnic* ./*portals* \
         ./*verbs* ./*tm.so ./*slurm* ./*gridengine* ./*hcoll* ./*monitoring* ./*oshmem* ./*scoll* \
-        ./*sshmem* ./*spml* ./*memheap* ./libompi_dbg*)
-    take_libraries "$pack/mpi/bin/orterun" "$pack"/mpi/plugins/*.so
+        ./*sshmem* ./*spml* ./*memheap* ./*munge* ./libompi_dbg*)
+    take_libraries "$pack/mpi/lib" "$pack/mpi/bin/orterun" "$pack/mpi/bin/ringtrain" \
+        "$pack"/mpi/plugins/*.so
     cat >"$pack/mpi/bin/mpirun" <<'END'
 #!/bin/sh
 # Open MPI out of this folder.
 here=$(cd "$(dirname "$0")/.." && pwd)
-export OPAL_PREFIX="$here" LD_LIBRARY_PATH="$here/../lib:${LD_LIBRARY_PATH:-}"
+export OPAL_PREFIX="$here" LD_LIBRARY_PATH="$here/lib:${LD_LIBRARY_PATH:-}"
 export OMPI_MCA_mca_base_component_path="$here/plugins"
 export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_pml=ob1
 exec "$here/bin/orterun" "$@"

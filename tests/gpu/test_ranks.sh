@@ -6,6 +6,8 @@ set -eu
 here=$(dirname "$0")
 . "$here/lib.sh"
 need_gpu
+# A pack (bench/gpu_pack.sh) has a program of its own for this.
+[ ! -x "$bin/../mpi/bin/ringtrain" ] || ringtrain=$bin/../mpi/bin/ringtrain
 need_mpirun
 make_data
 
