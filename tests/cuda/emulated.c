@@ -168,7 +168,7 @@ static void *host_alloc(struct backend *backend, size_t bytes, struct error *err
 }
 
 static void host_free(struct backend *backend, void *memory) {
-    (void)backend;
+    (void)sync(backend, NULL);
     free(memory);
 }
 
@@ -206,6 +206,18 @@ static int run_sgd(struct backend *backend, const struct lanes_call *call, struc
 static int sgd(struct backend *backend, const struct backend_sgd *update, struct error *err) {
     return enqueue((struct emulated *)backend, &(struct lanes_call){.run = run_sgd, .sgd = *update},
                    err);
+}
+
+static int run_squares(struct backend *backend, const struct lanes_call *call, struct error *err) {
+    return cuda_queue_squares(backend, &call->sgd, err);
+}
+
+static int squares(struct backend *backend, const struct backend_sgd *update, double *ret,
+                   struct error *err) {
+    if (enqueue((struct emulated *)backend,
+                &(struct lanes_call){.run = run_squares, .sgd = *update}, err) != 0)
+        return -1;
+    return copy(backend, ret, &((struct cuda *)backend)->control->squares, sizeof(*ret), err);
 }
 
 static struct emulated_lanes *lanes_of_backend(struct backend *backend) {
@@ -249,7 +261,7 @@ static void forget(struct backend *backend, void *recording) {
 
 #define ENQUEUED                                                                                   \
     .host_alloc = host_alloc, .host_free = host_free, .copy = copy, .clear = clear, .add = add,    \
-    .set_sgd = set_sgd, .sgd = sgd
+    .set_sgd = set_sgd, .sgd = sgd, .squares = squares
 static const struct backend_device at_once = {ENQUEUED};
 static const struct backend_device with_lanes = {ENQUEUED,
                                                  .select = select_lane,

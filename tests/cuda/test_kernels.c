@@ -113,6 +113,27 @@ static void decay_spares_the_groups_that_say_so(void) {
     CU_ASSERT_EQUAL(memcmp(&device, &host, sizeof(device)), 0);
 }
 
+static void squares_are_of_what_decays(void) {
+    static struct arenas device;
+    unsigned char decays[COUNT / LAUNCH_DECAY_GROUP + 1] = {[1] = 1,
+                                                            [COUNT / LAUNCH_DECAY_GROUP] = 1};
+    static struct control control;
+    struct sgd_args args = {.weights = device.weights, .decays = decays, .count = COUNT};
+    double some = 0, all = 0;
+    fill(&device, 1);
+    for (int i = 0; i < COUNT; i++) {
+        double square = (double)device.weights[i] * (double)device.weights[i];
+        all += square;
+        some += decays[i / LAUNCH_DECAY_GROUP] != 0 ? square : 0;
+    }
+    CU_ASSERT(some > 0 && some < all);
+    CU_ASSERT_EQUAL(launch_squares(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_DOUBLE_EQUAL(control.squares, some, 1e-12 * some);
+    args.decays = NULL;
+    CU_ASSERT_EQUAL(launch_squares(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_DOUBLE_EQUAL(control.squares, all, 1e-12 * all);
+}
+
 static void a_void_step_changes_nothing(void) {
     static struct arenas device, before;
     const float flag = 1;
@@ -144,4 +165,5 @@ UNIT_MAIN("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
           UNIT(kernels_agree_with_the_reference_in_f16), UNIT(the_update_is_the_hosts_to_the_bit),
           UNIT(a_step_that_is_not_finite_changes_nothing_but_the_scale),
           UNIT(a_dynamic_scale_grows_after_its_interval), UNIT(decay_spares_the_groups_that_say_so),
-          UNIT(a_void_step_changes_nothing), UNIT(rows_are_widened_with_zeros_and_narrowed_again))
+          UNIT(a_void_step_changes_nothing), UNIT(squares_are_of_what_decays),
+          UNIT(rows_are_widened_with_zeros_and_narrowed_again))

@@ -52,6 +52,27 @@ static void so_may_those_of_micro_batches(void) {
     the_order_of_lanes_changes_no_bit(2);
 }
 
+/* When the device tells that a step was given up, the next one is already under way. */
+static void steps_given_up_change_nothing(void) {
+    struct backend *device = NULL;
+    struct error err = {0};
+    struct training_outcome all = {0}, fewer = {0};
+    struct training t = small;
+    t.accumulate = 1;
+    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MAIN_FIRST, 0, &err), 0);
+    t.steps = 4;
+    t.give_up_from = 2;
+    training_run(device, &t, &all);
+    t.steps = 2;
+    t.give_up_from = 0;
+    training_run(device, &t, &fewer);
+    CU_ASSERT_EQUAL(memcmp(all.weights, fewer.weights, fewer.count * sizeof(float)), 0);
+    CU_ASSERT_EQUAL(memcmp(all.losses, fewer.losses, sizeof(fewer.losses)), 0);
+    training_done(&all);
+    training_done(&fewer);
+    backend_close(device);
+}
+
 /* Copies every bucket where it is said to be ready. */
 struct watch {
     struct net *net;
@@ -109,9 +130,13 @@ static void compare(int accumulate, bool decay_all) {
     CU_ASSERT_EQUAL_FATAL(emulated_open(&device, true, &err), 0);
     training_run(ref, &t, &on_host);
     training_run(device, &t, &on_device);
-    for (int i = 0; i < STEPS; i++)
+    for (int i = 0; i < STEPS; i++) {
         CU_ASSERT_DOUBLE_EQUAL(on_device.losses[i], on_host.losses[i],
                                1e-3 * fabs(on_host.losses[i]));
+        CU_ASSERT(on_host.penalties[i] > 0);
+        CU_ASSERT_DOUBLE_EQUAL(on_device.penalties[i], on_host.penalties[i],
+                               1e-4 * on_host.penalties[i]);
+    }
     CU_ASSERT(training_difference(&on_device, &on_host) <= 1e-3);
     training_done(&on_host);
     training_done(&on_device);
@@ -180,8 +205,8 @@ static void a_fault_of_the_device_names_operator_and_shape(void) {
 }
 
 UNIT_MAIN("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
-          UNIT(so_may_those_of_micro_batches), UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so),
-          UNIT(the_devices_step_is_the_hosts),
+          UNIT(so_may_those_of_micro_batches), UNIT(steps_given_up_change_nothing),
+          UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so), UNIT(the_devices_step_is_the_hosts),
           UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay),
           UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
           UNIT(a_fault_of_the_device_names_operator_and_shape))

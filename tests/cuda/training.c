@@ -48,10 +48,15 @@ static void close_world(struct world *w) {
     comm_close(w->alone);
 }
 
+/* Batches take turns in two places: as soon as the next one has been fed, one is overwritten. */
 static int feed(struct world *w, const struct training *t, int step, int micro, struct error *err) {
-    static unsigned char images[PIXELS_MAX];
-    static int32_t labels[BATCH_MAX];
-    static float weights[BATCH_MAX];
+    static unsigned char places[2][PIXELS_MAX];
+    static int32_t label_places[2][BATCH_MAX];
+    static float weight_places[2][BATCH_MAX];
+    int turn = (step * t->accumulate + micro) % 2;
+    unsigned char *images = places[turn];
+    int32_t *labels = label_places[turn];
+    float *weights = weight_places[turn];
     struct batch batch = {.images = images, .labels = labels, .weights = weights, .micro = micro};
     micro += t->first_micro;
     for (int i = 0; i < t->batch * side(t) * side(t) * 3; i++)
@@ -63,16 +68,47 @@ static int feed(struct world *w, const struct training *t, int step, int micro, 
     return stepper_micro(&w->stepper, &batch, err);
 }
 
+static void keep_outcome(const struct training *t, const struct step_outcome *outcome,
+                         struct training_outcome *ret) {
+    if (!outcome->known)
+        return;
+    CU_ASSERT_EQUAL(outcome->applied, t->give_up_from == 0 || ret->told < t->give_up_from);
+    CU_ASSERT(!outcome->stop);
+    if (outcome->applied) {
+        ret->losses[ret->told] = outcome->loss;
+        ret->penalties[ret->told] = outcome->penalty;
+    }
+    ret->told++;
+}
+
+static int settle(struct world *w, const struct training *t, struct training_outcome *ret,
+                  struct error *err) {
+    struct step_outcome outcome;
+    if (stepper_settle(&w->stepper, &outcome, err) != 0)
+        return -1;
+    keep_outcome(t, &outcome, ret);
+    CU_ASSERT_EQUAL(stepper_pending(&w->stepper), 0);
+    return 0;
+}
+
 static int take_step(struct world *w, const struct training *t, int step,
                      struct training_outcome *ret, struct error *err) {
     struct step_outcome outcome = {0};
-    for (int micro = 0; micro < t->accumulate; micro++)
+    bool gives_up = t->give_up_from > 0 && step >= t->give_up_from;
+    for (int micro = 0; micro < t->accumulate && !gives_up; micro++)
         if (feed(w, t, step, micro, err) != 0)
             return -1;
+    if (gives_up && stepper_give_up(&w->stepper, err) != 0)
+        return -1;
+    w->stepper.penalty = true;
     if (stepper_finish(&w->stepper, t->rate, &outcome, err) != 0)
         return -1;
-    CU_ASSERT(outcome.applied && !outcome.stop);
-    ret->losses[step] = outcome.loss;
+    keep_outcome(t, &outcome, ret);
+    CU_ASSERT_EQUAL(ret->told + stepper_pending(&w->stepper), step + 1);
+    if (t->after_step == NULL && step + 1 < t->steps)
+        return 0;
+    if (settle(w, t, ret, err) != 0)
+        return -1;
     if (t->after_step != NULL)
         t->after_step(t->user, &w->net, step);
     return 0;

@@ -21,18 +21,21 @@ struct training {
     int accumulate;
     int steps;
     bool decay_all;
+    int give_up_from; /* steps from this one on are given up; 0: none */
     double rate;
     bool check_operators;
     struct comm *comm;       /* borrowed; NULL: alone */
     struct device_sum *sums; /* borrowed; as in stepper_options */
     int first_micro;         /* whose pictures the first micro-batch gets */
-    /* Called behind each step; NULL: nobody wants to know. */
+    /* Called when each step has run; NULL: nobody wants to know, and a device runs on. */
     void (*after_step)(void *user, struct network *net, int step);
     void *user;
 };
 
 struct training_outcome {
-    double losses[TRAINING_STEPS_MAX];
+    double losses[TRAINING_STEPS_MAX]; /* of those that were not given up */
+    double penalties[TRAINING_STEPS_MAX];
+    int told;
     float *weights; /* after the last step; owned */
     size_t count;
 };

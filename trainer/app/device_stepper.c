@@ -1,5 +1,6 @@
 #include "app/device_stepper.h"
 
+#include "app/device_feed.h"
 #include "app/stop.h"
 #include "comm/device_sum.h"
 #include "common/clock.h"
@@ -7,26 +8,46 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECAY_GROUP = STORE_ALIGNMENT / sizeof(float) };
+enum { DECAY_GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeof(float) };
 
-/* What crosses between host and device in every step, in memory that both reach. */
-struct mailbox {
+/* A step is under way while the host prepares the next one. */
+enum { STEPS_AHEAD = 2 };
+
+/* Behind the program's marks. */
+enum { MARK_FEED = LANES_MARKS, MARK_OUTCOME = MARK_FEED + 2 };
+
+/* What crosses between host and device in a step, in memory that both reach; a step and the next
+ * one take turns, so that neither side touches what the other one still needs. */
+struct mail {
+    struct sgd_step sgd;
     float flags_in[STORE_FLAGS];
     float flags_out[STORE_FLAGS];
+    double squares; /* where the penalty was wanted */
+};
+
+/* What the host remembers of a step under way. */
+struct launched {
+    double rate;
+    bool penalty;
 };
 
 struct device_stepper {
     struct stepper *s; /* borrowed */
     struct backend *backend;
     const struct backend_device *ops;
-    struct mailbox *mail;
+    struct device_feed feed;
+    struct mail *mail; /* STEPS_AHEAD */
+    struct launched launched[STEPS_AHEAD];
+    float *flags_in;       /* device memory: the host's flags of this step */
     unsigned char *decays; /* device memory */
     size_t decay_count;
     float *sum; /* device memory: gradients of the micro-batches so far; NULL with one */
     struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
     float *host_gradients;   /* for those; else NULL */
-    void *recording;
-    int steps; /* taken so far; the first runs unrecorded, so that libraries can warm up */
+    void *micro_recording;   /* a micro-batch before the last one */
+    void *recording;         /* the last one with all that follows */
+    int64_t steps; /* taken so far; the first runs unrecorded, so that libraries warm up */
+    int64_t told;  /* those whose outcome is known */
     bool void_step;
 };
 
@@ -70,8 +91,12 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
     d->s = stepper;
     d->backend = stepper->net->backend;
     d->ops = d->backend->table->device;
-    d->mail = d->ops->host_alloc(d->backend, sizeof(*d->mail), err);
-    if (d->mail == NULL || open_decays(d, err) != 0)
+    d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
+    if (d->mail == NULL || open_decays(d, err) != 0 ||
+        device_feed_open(&d->feed, &stepper->net->train, MARK_FEED, err) != 0)
+        return -1;
+    d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
+    if (d->flags_in == NULL)
         return -1;
     size_t bytes = gradient_count(d) * sizeof(float);
     if (stepper->accumulate > 1) {
@@ -91,8 +116,15 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
 void device_stepper_close(struct device_stepper *d) {
     if (d == NULL)
         return;
+    /* A step may be under way where the run failed. */
+    (void)d->backend->table->sync(d->backend, NULL);
     if (d->recording != NULL)
         d->ops->forget(d->backend, d->recording);
+    if (d->micro_recording != NULL)
+        d->ops->forget(d->backend, d->micro_recording);
+    device_feed_done(&d->feed);
+    if (d->flags_in != NULL)
+        d->backend->table->free(d->backend, d->flags_in, FLAG_BYTES);
     if (d->sum != NULL)
         d->backend->table->free(d->backend, d->sum, gradient_count(d) * sizeof(float));
     if (d->decays != NULL)
@@ -113,7 +145,7 @@ static void *output(const struct device_stepper *d, int tensor) {
 static int put_flags(struct device_stepper *d, struct error *err) {
     const float *metrics = output(d, d->s->net->train.tensors.metrics);
     float *flags = gradients(d) + d->s->net->store.flags;
-    if (d->ops->copy(d->backend, flags, d->mail->flags_in, sizeof(d->mail->flags_in), err) != 0 ||
+    if (d->ops->copy(d->backend, flags, d->flags_in, FLAG_BYTES, err) != 0 ||
         d->ops->copy(d->backend, flags + FLAG_LOSS, metrics + LOSS_SUM, sizeof(float), err) != 0)
         return -1;
     return d->ops->copy(d->backend, flags + FLAG_IMAGES, metrics + LOSS_WEIGHT, sizeof(float), err);
@@ -161,25 +193,27 @@ static int sum_on_host(struct device_stepper *d, struct error *err) {
     return table->copy_in(d->backend, gradients(d), d->host_gradients, bytes, err);
 }
 
-/* Everything between the batch and the flags that come back. */
+static struct backend_sgd update_of(const struct device_stepper *d) {
+    const struct store *store = &d->s->net->store;
+    return (struct backend_sgd){.weights = store->arena[STORE_PARAMETERS],
+                                .momentum = store->arena[STORE_MOMENTUM],
+                                .gradients = gradients(d),
+                                .decays = d->decays,
+                                .void_flag = gradients(d) + store->flags + FLAG_VOID,
+                                .count = store->count[STORE_PARAMETERS]};
+}
+
+/* Everything between the batch and the new weights. */
 static int enqueue_step(struct device_stepper *d, struct error *err) {
-    struct stepper *s = d->s;
-    struct store *store = &s->net->store;
+    struct backend_sgd update = update_of(d);
     if (run_program(d, err) != 0)
         return -1;
     if ((d->host_gradients != NULL && sum_on_host(d, err) != 0) ||
         (d->sums != NULL && device_sum_join(d->sums, queue(d), err) != 0))
         return error_wrap(err, "summing gradients");
-    float *flags = gradients(d) + store->flags;
-    struct backend_sgd update = {.weights = store->arena[STORE_PARAMETERS],
-                                 .momentum = store->arena[STORE_MOMENTUM],
-                                 .gradients = gradients(d),
-                                 .decays = d->decays,
-                                 .void_flag = flags + FLAG_VOID,
-                                 .count = store->count[STORE_PARAMETERS]};
-    if (d->ops->sgd(d->backend, &update, err) != 0 || network_refresh(s->net, err) != 0)
+    if (d->ops->sgd(d->backend, &update, err) != 0)
         return -1;
-    return d->ops->copy(d->backend, d->mail->flags_out, flags, sizeof(d->mail->flags_out), err);
+    return network_refresh(d->s->net, err);
 }
 
 static bool can_record(const struct device_stepper *d) {
@@ -187,24 +221,26 @@ static bool can_record(const struct device_stepper *d) {
            !d->s->check_operators;
 }
 
-static int launch(struct device_stepper *d, struct error *err) {
-    if (d->recording != NULL)
-        return d->ops->replay(d->backend, d->recording, err);
+/* ENQUEUE, by its recording once there is one. */
+static int launch(struct device_stepper *d, void **recording,
+                  int (*enqueue)(struct device_stepper *d, struct error *err), struct error *err) {
+    if (*recording != NULL)
+        return d->ops->replay(d->backend, *recording, err);
     if (!can_record(d))
-        return enqueue_step(d, err);
+        return enqueue(d, err);
     if (d->ops->record_begin(d->backend, err) != 0)
         return -1;
-    int result = enqueue_step(d, err);
+    int result = enqueue(d, err);
     /* Recording has to end even where a step could not be enqueued; its error is the first. */
-    if (d->ops->record_end(d->backend, &d->recording, result == 0 ? err : NULL) != 0 || result != 0)
+    if (d->ops->record_end(d->backend, recording, result == 0 ? err : NULL) != 0 || result != 0)
         return -1;
-    return d->ops->replay(d->backend, d->recording, err);
+    return d->ops->replay(d->backend, *recording, err);
 }
 
 int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
-    if (pass_feed(&d->s->net->train, batch, err) != 0)
+    if (device_feed_put(&d->feed, batch, err) != 0)
         return -1;
-    return d->s->last_micro ? 0 : run_program(d, err);
+    return d->s->last_micro ? 0 : launch(d, &d->micro_recording, run_program, err);
 }
 
 int device_stepper_give_up(struct device_stepper *d, struct error *err) {
@@ -214,31 +250,71 @@ int device_stepper_give_up(struct device_stepper *d, struct error *err) {
     return 0;
 }
 
-/* The sum of the micro-batches starts the next step at zero. */
-static int clear_sum(struct device_stepper *d, struct error *err) {
-    if (d->sum == NULL)
-        return 0;
-    return d->ops->clear(d->backend, d->sum, gradient_count(d) * sizeof(float), err);
+/* What the host has to say of the step, in front of it. */
+static int post_mail(struct device_stepper *d, struct mail *mail, struct error *err) {
+    memset(mail, 0, sizeof(*mail));
+    mail->sgd = d->s->sgd;
+    mail->flags_in[FLAG_STOP] = stop_requested() ? 1 : 0;
+    mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
+    d->void_step = false;
+    if (d->ops->copy(d->backend, d->flags_in, mail->flags_in, FLAG_BYTES, err) != 0)
+        return -1;
+    return d->ops->set_sgd(d->backend, &mail->sgd, err);
+}
+
+/* What the step has to say, behind it. The sum of the micro-batches starts the next step at zero,
+ * and so do its flags: those before the last one have none. */
+static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, struct error *err) {
+    const float *flags = gradients(d) + d->s->net->store.flags;
+    struct backend_sgd update = update_of(d);
+    if (d->ops->copy(d->backend, mail->flags_out, flags, FLAG_BYTES, err) != 0 ||
+        (d->s->penalty && d->ops->squares(d->backend, &update, &mail->squares, err) != 0) ||
+        d->ops->clear(d->backend, d->flags_in, FLAG_BYTES, err) != 0)
+        return -1;
+    if (d->sum != NULL &&
+        d->ops->clear(d->backend, d->sum, gradient_count(d) * sizeof(float), err) != 0)
+        return -1;
+    return d->ops->mark != NULL ? d->ops->mark(d->backend, mark, err) : 0;
 }
 
 /* Where the sums went wrong, what the queue says of it is the lesser news. */
-static int wait_for_step(struct device_stepper *d, struct error *err) {
-    if (d->sums == NULL)
-        return d->backend->table->sync(d->backend, err);
-    device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
-    int result = d->backend->table->sync(d->backend, err);
-    return device_sum_check(d->sums, err) != 0 ? -1 : result;
+static int wait_for_step(struct device_stepper *d, int mark, struct error *err) {
+    if (d->sums != NULL)
+        device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
+    int result = d->ops->reach != NULL ? d->ops->reach(d->backend, mark, err)
+                                       : d->backend->table->sync(d->backend, err);
+    return d->sums != NULL && device_sum_check(d->sums, err) != 0 ? -1 : result;
+}
+
+/* The outcome of the oldest step under way. */
+static int tell(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    int turn = (int)(d->told++ % STEPS_AHEAD);
+    const struct mail *mail = &d->mail[turn];
+    const struct launched *launched = &d->launched[turn];
+    if (wait_for_step(d, MARK_OUTCOME + turn, err) != 0 ||
+        stepper_outcome(mail->flags_out, launched->rate, ret, err) != 0)
+        return -1;
+    if (launched->penalty)
+        ret->penalty = 0.5 * (double)mail->sgd.weight_decay * mail->squares;
+    return 0;
 }
 
 int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
-    d->mail->flags_in[FLAG_STOP] = stop_requested() ? 1 : 0;
-    d->mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
-    d->void_step = false;
-    if (d->ops->set_sgd(d->backend, &d->s->sgd, err) != 0 || launch(d, err) != 0 ||
-        clear_sum(d, err) != 0 || wait_for_step(d, err) != 0)
+    int turn = (int)(d->steps % STEPS_AHEAD);
+    struct mail *mail = &d->mail[turn];
+    d->launched[turn] = (struct launched){.rate = (double)d->s->sgd.rate, .penalty = d->s->penalty};
+    if (post_mail(d, mail, err) != 0 || launch(d, &d->recording, enqueue_step, err) != 0 ||
+        collect_mail(d, mail, MARK_OUTCOME + turn, err) != 0)
         return -1;
-    /* The flags of micro-batches before the last one are zero. */
-    memset(d->mail->flags_in, 0, sizeof(d->mail->flags_in));
     d->steps++;
-    return stepper_outcome(d->mail->flags_out, (double)d->s->sgd.rate, ret, err);
+    bool ahead = d->ops->reach != NULL && d->steps - d->told < STEPS_AHEAD;
+    return ahead ? 0 : tell(d, ret, err);
+}
+
+int device_stepper_pending(const struct device_stepper *d) {
+    return (int)(d->steps - d->told);
+}
+
+int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    return d->steps == d->told ? 0 : tell(d, ret, err);
 }

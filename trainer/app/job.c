@@ -188,23 +188,33 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
     return start_job(job, err);
 }
 
+void job_stop_loader(struct job *job) {
+    loader_done(job->loader);
+    job->loader = NULL;
+    job->held = NULL;
+}
+
 void job_done(struct job *job) {
     report_done(&job->report);
-    /* Sums first: whatever frees device memory waits for them. Where the device does not let go,
-     * all of it stays until the process ends. */
-    if (device_sum_close(job->sums) == 0) {
-        stepper_done(&job->stepper);
-        network_done(&job->net);
-        backend_close(job->backend);
-    }
+    progress_done(&job->progress);
+    /* Sums first: whatever frees what the device may use waits for them. Where the device does not
+     * let go, all of it stays until the process ends. */
+    if (device_sum_close(job->sums) != 0)
+        return;
+    stepper_done(&job->stepper);
+    job_stop_loader(job);
+    network_done(&job->net);
+    backend_close(job->backend);
     dataset_done(&job->validation);
     dataset_done(&job->training);
-    progress_done(&job->progress);
 }
 
 void job_give_up(struct job *job) {
     report_done(&job->report);
     progress_done(&job->progress);
+    if (job->backend != NULL && job->backend->table->device == NULL)
+        job_stop_loader(job);
+    loader_stop(job->loader);
 }
 
 int job_leave(struct job *job, struct error *err) {

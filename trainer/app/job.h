@@ -36,6 +36,8 @@ struct job {
     struct network net;
     struct device_sum *sums; /* between devices; NULL for one rank, and where the host sums */
     struct stepper stepper;
+    struct loader *loader;    /* while it trains */
+    const struct batch *held; /* the loader's, which a device may still copy */
     struct schedule schedule;
     int64_t steps_per_epoch;
     struct report report;
@@ -49,6 +51,8 @@ void job_done(struct job *job);
 /* In place of job_done after an error. The thread that speaks to the other ranks may still sit in a
  * sum, so what it works on stays until the process ends, which is at once. */
 void job_give_up(struct job *job);
+/* When no step is under way. */
+void job_stop_loader(struct job *job);
 /* All ranks together, at the end of a run that went well: after it the job can only be closed. */
 int job_leave(struct job *job, struct error *err);
 

@@ -96,6 +96,7 @@ int stepper_micro(struct stepper *s, const struct batch *batch, struct error *er
 }
 
 int stepper_give_up(struct stepper *s, struct error *err) {
+    s->gave_up = true;
     if (s->device != NULL)
         return device_stepper_give_up(s->device, err);
     size_t count = s->net->store.count[STORE_GRADIENTS];
@@ -135,7 +136,8 @@ static void apply(struct stepper *s) {
 int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, struct error *err) {
     double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
     bool given_up = flags[FLAG_VOID] > 0;
-    *ret = (struct step_outcome){.loss = loss, .stop = flags[FLAG_STOP] > 0, .applied = !given_up};
+    *ret = (struct step_outcome){
+        .known = true, .loss = loss, .stop = flags[FLAG_STOP] > 0, .applied = !given_up};
     if (given_up || isfinite(loss))
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
@@ -144,21 +146,38 @@ int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, s
                      rate);
 }
 
-int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err) {
-    s->sgd.rate = (float)rate;
-    if (s->device != NULL)
-        return device_stepper_finish(s->device, ret, err);
+static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct error *err) {
     if (comm_wait(s->comm, s->ticket, err) != 0)
         return error_wrap(err, "summing gradients");
     s->loss = 0;
     s->images = 0;
     s->void_step = false;
-    if (stepper_outcome(gradients(s) + s->net->store.flags, rate, ret, err) != 0)
+    if (stepper_outcome(gradients(s) + s->net->store.flags, (double)s->sgd.rate, ret, err) != 0)
         return -1;
     if (!ret->applied)
         return 0;
     apply(s);
+    if (s->penalty && stepper_penalty(s, &ret->penalty, err) != 0)
+        return -1;
     return network_refresh(s->net, err);
+}
+
+int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err) {
+    *ret = (struct step_outcome){0};
+    s->sgd.rate = (float)rate;
+    int result = s->device != NULL ? device_stepper_finish(s->device, ret, err)
+                                   : finish_on_host(s, ret, err);
+    s->penalty = false;
+    return result;
+}
+
+int stepper_pending(const struct stepper *s) {
+    return s->device != NULL ? device_stepper_pending(s->device) : 0;
+}
+
+int stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {
+    *ret = (struct step_outcome){0};
+    return s->device != NULL ? device_stepper_settle(s->device, ret, err) : 0;
 }
 
 int stepper_penalty(struct stepper *s, double *ret, struct error *err) {

@@ -41,13 +41,17 @@ struct stepper {
     float images;
     bool last_micro;
     bool void_step;
+    bool gave_up; /* some step: those behind it, launched before that was known, have to be, too */
+    bool penalty; /* set it before stepper_finish where the outcome of that step is to tell it */
     uint64_t ticket; /* of the bucket started last */
 
     struct device_stepper *device; /* owned; takes the steps where the backend is a device */
 };
 
 struct step_outcome {
-    double loss; /* mean over all samples of the step */
+    bool known;     /* false: the rest says nothing, the step is still under way */
+    double loss;    /* mean over all samples of the step */
+    double penalty; /* what the optimizer added to it, if that was wanted (stepper.penalty) */
     bool applied;
     bool stop; /* some rank was asked to stop */
 };
@@ -64,12 +68,21 @@ int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                  const struct stepper_options *options, struct error *err);
 void stepper_done(struct stepper *s);
 
-/* Forward and backward of one micro-batch, 0 .. accumulate - 1; the last one starts the sums. */
+/* Forward and backward of one micro-batch, 0 .. accumulate - 1; the last one starts the sums. On a
+ * device BATCH lies in its host_alloc memory and stays as it is until the next call for a
+ * micro-batch has returned. */
 int stepper_micro(struct stepper *s, const struct batch *batch, struct error *err);
 /* In place of the micro-batches that are still missing: the step is given up. */
 int stepper_give_up(struct stepper *s, struct error *err);
-/* Waits for the sums and takes the step at RATE. */
+/* Takes the step at RATE and tells its outcome. A device is left to work on it: then the outcome is
+ * that of the step before, which is known, or of none. All ranks hear of a step at the same time.
+ */
 int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err);
+
+/* Steps that were taken and whose outcome is not known: 0 or 1. */
+int stepper_pending(const struct stepper *s);
+/* Waits for that one. */
+int stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err);
 
 /* Whether weight decay applies to SLOT. */
 bool stepper_decays(const struct stepper *s, const struct store_slot *slot);

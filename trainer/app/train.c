@@ -18,7 +18,17 @@ enum { PACE_SECONDS = 10 };
 /* Batches in the ring, read ahead of the step that runs. */
 enum { RING_LEAST = 4 };
 
-static int start_loader(const struct job *job, struct loader **ret, struct error *err) {
+static void *device_memory(void *user, size_t bytes, struct error *err) {
+    struct backend *backend = user;
+    return backend->table->device->host_alloc(backend, bytes, err);
+}
+
+static void free_device_memory(void *user, void *memory) {
+    struct backend *backend = user;
+    backend->table->device->host_free(backend, memory);
+}
+
+static int start_loader(struct job *job, struct error *err) {
     int ahead = 2 * (int)job->options->accumulate;
     int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
     struct loader_options load = {
@@ -32,23 +42,27 @@ static int start_loader(const struct job *job, struct loader **ret, struct error
         .depth =
             ahead < RING_LEAST ? RING_LEAST : (ahead > LOADER_DEPTH_MAX ? LOADER_DEPTH_MAX : ahead),
     };
-    return loader_start(&load, ret, err);
+    if (job->backend->table->device != NULL)
+        load.memory = (struct loader_memory){device_memory, free_device_memory, job->backend};
+    return loader_start(&load, &job->loader, err);
 }
 
 /* The next batch, and on the report how long it took to come. */
-static enum wait_result next_batch(struct job *job, struct loader *loader, const struct batch **ret,
-                                   struct error *err) {
+static enum wait_result next_batch(struct job *job, const struct batch **ret, struct error *err) {
     int64_t start = clock_now();
-    enum wait_result result = wait_batch(loader, ret, err);
+    enum wait_result result = wait_batch(job->loader, ret, err);
     report_wait(&job->report, clock_now() - start);
     return result;
 }
 
-/* Forward and backward over this rank's micro-batches of one step. */
-static int run_micro_batches(struct job *job, struct loader *loader, struct error *err) {
+/* Forward and backward over this rank's micro-batches of one step. A batch is given back when the
+ * stepper has the next one. */
+static int run_micro_batches(struct job *job, struct error *err) {
+    if (job->stepper.gave_up)
+        return stepper_give_up(&job->stepper, err);
     for (int64_t i = 0; i < job->options->accumulate; i++) {
         const struct batch *batch = NULL;
-        switch (next_batch(job, loader, &batch, err)) {
+        switch (next_batch(job, &batch, err)) {
         case WAIT_ERROR:
             return -1;
         case WAIT_END:
@@ -60,7 +74,9 @@ static int run_micro_batches(struct job *job, struct loader *loader, struct erro
             break;
         }
         int result = stepper_micro(&job->stepper, batch, err);
-        loader_release(loader, batch);
+        if (job->held != NULL)
+            loader_release(job->loader, job->held);
+        job->held = batch;
         if (result != 0)
             return -1;
     }
@@ -77,18 +93,8 @@ static void advance(struct job *job) {
     }
 }
 
-static int report_if_due(struct job *job, double rate, struct error *err) {
-    int64_t step = job->state.step;
-    if (step % job->options->report_every != 0 && step != job->schedule.total_steps)
-        return 0;
-    struct report_row row = {
-        .step = step,
-        .epoch = job_epoch(job),
-        .lr = rate,
-    };
-    if (job->first && stepper_penalty(&job->stepper, &row.penalty, err) != 0)
-        return -1;
-    return report_row(&job->report, &row, err);
+static bool report_is_due(const struct job *job, int64_t step) {
+    return step % job->options->report_every == 0 || step == job->schedule.total_steps;
 }
 
 static void show_standing(struct job *job) {
@@ -113,23 +119,51 @@ static void tell_pace(const struct job *job) {
              seconds, s->step + until, report, left, all);
 }
 
-static int step_once(struct job *job, struct loader *loader, bool *ret_stop, struct error *err) {
+/* What a step that has run means for the job. */
+static int account(struct job *job, const struct step_outcome *outcome, bool *ret_stop,
+                   struct error *err) {
     double rate = schedule_rate(&job->schedule, job->state.step);
-    struct step_outcome outcome;
-    if (run_micro_batches(job, loader, err) != 0 ||
-        stepper_finish(&job->stepper, rate, &outcome, err) != 0)
-        return error_wrap(err, "step %" PRId64, job->state.step + 1);
-    *ret_stop = outcome.stop;
-    if (!outcome.applied)
+    *ret_stop = *ret_stop || outcome->stop;
+    if (!outcome->known || !outcome->applied)
         return 0;
     advance(job);
-    progress_mark(&job->progress, (uint64_t)job->state.step, STEP_PATIENCE);
-    report_step(&job->report, outcome.loss, job->state.global_batch);
-    if (report_if_due(job, rate, err) != 0)
+    int64_t step = job->state.step;
+    progress_mark(&job->progress, (uint64_t)step, STEP_PATIENCE);
+    report_step(&job->report, outcome->loss, job->state.global_batch);
+    struct report_row row = {
+        .step = step, .epoch = job_epoch(job), .penalty = outcome->penalty, .lr = rate};
+    if (report_is_due(job, step) && report_row(&job->report, &row, err) != 0)
         return -1;
     show_standing(job);
     int64_t verify = job->options->verify_every;
-    return verify > 0 && job->state.step % verify == 0 ? job_verify(job, err) : 0;
+    return verify > 0 && step % verify == 0 ? job_verify(job, err) : 0;
+}
+
+/* Waits for the step that is under way on a device. */
+static int settle(struct job *job, bool *ret_stop, struct error *err) {
+    struct step_outcome outcome;
+    if (stepper_settle(&job->stepper, &outcome, err) != 0)
+        return error_wrap(err, "step %" PRId64, job->state.step + 1);
+    return account(job, &outcome, ret_stop, err);
+}
+
+/* Takes the next step. At the end of an epoch, of the run, and after a stop none is under way when
+ * it returns. */
+static int step_once(struct job *job, bool *ret_stop, struct error *err) {
+    const struct run_state *s = &job->state;
+    int pending = stepper_pending(&job->stepper);
+    int64_t number = s->step + pending + 1;
+    bool last = number == job->schedule.total_steps ||
+                s->images / s->global_batch + pending + 1 == job->steps_per_epoch;
+    struct step_outcome outcome;
+    job->stepper.penalty = job->first && report_is_due(job, number);
+    if (run_micro_batches(job, err) != 0 ||
+        stepper_finish(&job->stepper, schedule_rate(&job->schedule, number - 1), &outcome, err) !=
+            0)
+        return error_wrap(err, "step %" PRId64, s->step + 1);
+    if (account(job, &outcome, ret_stop, err) != 0)
+        return -1;
+    return last || *ret_stop ? settle(job, ret_stop, err) : 0;
 }
 
 static int score(struct job *job, bool *ret_stop, struct error *err) {
@@ -177,14 +211,13 @@ static int end_epoch(struct job *job, bool *ret_stop, struct error *err) {
 
 /* Steps until the end or a stop; all ranks leave after the same one. */
 static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
-    cleanup_loader struct loader *loader = NULL;
-    if (start_loader(job, &loader, err) != 0)
+    if (start_loader(job, err) != 0)
         return -1;
     report_start(&job->report);
     show_standing(job);
     const int64_t first = job->state.step + 1;
     while (job->state.step < job->schedule.total_steps) {
-        if (step_once(job, loader, ret_stop, err) != 0)
+        if (step_once(job, ret_stop, err) != 0)
             return -1;
         if (job->state.step == first)
             tell_pace(job);
@@ -192,13 +225,15 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
             break;
         if (*ret_stop)
             return keep(job, err);
-        if (job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
+        bool epoch_ends = job->state.images == 0 && stepper_pending(&job->stepper) == 0;
+        if (epoch_ends && end_epoch(job, ret_stop, err) != 0)
             return -1;
         if (*ret_stop)
             return 0;
     }
     /* What was asked for is done: a stop has nothing left to stop. */
     *ret_stop = false;
+    job_stop_loader(job);
     return keep(job, err);
 }
 

@@ -129,9 +129,13 @@ struct backend_device {
     /* TO[i] += FROM[i]. */
     int (*add)(struct backend *backend, float *to, const float *from, size_t count,
                struct error *err);
-    /* The optimizer's numbers for the updates to come; recorded updates read them when they run. */
+    /* The optimizer's numbers for the updates to come; recorded updates read them when they run.
+     * STEP lies in host_alloc memory and stays until this has run. */
     int (*set_sgd)(struct backend *backend, const struct sgd_step *step, struct error *err);
     int (*sgd)(struct backend *backend, const struct backend_sgd *update, struct error *err);
+    /* *RET, in host_alloc memory, becomes the sum of the squares of those weights that decay. */
+    int (*squares)(struct backend *backend, const struct backend_sgd *update, double *ret,
+                   struct error *err);
 };
 
 struct backend_table {

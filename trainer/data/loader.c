@@ -148,6 +148,44 @@ static int check_options(const struct loader_options *o, struct error *err) {
     return 0;
 }
 
+static void *heap_alloc(void *user, size_t bytes, struct error *err) {
+    (void)user;
+    void *memory = calloc(1, bytes);
+    if (memory == NULL)
+        (void)error_no_memory(err, "batches");
+    return memory;
+}
+
+static void heap_free(void *user, void *memory) {
+    (void)user;
+    free(memory);
+}
+
+static int slot_make(struct slot *slot, const struct loader_memory *memory, size_t batch,
+                     size_t size, struct error *err) {
+    slot->batch.images = memory->alloc(memory->user, batch * size, err);
+    if (slot->batch.images != NULL)
+        slot->batch.labels = memory->alloc(memory->user, batch * sizeof(int32_t), err);
+    if (slot->batch.labels != NULL)
+        slot->batch.weights = memory->alloc(memory->user, batch * sizeof(float), err);
+    if (slot->batch.weights == NULL)
+        return error_wrap(err, "batches");
+    slot->batch.samples = calloc(batch, sizeof(int64_t));
+    slot->error = calloc(1, sizeof(*slot->error));
+    if (slot->batch.samples == NULL || slot->error == NULL)
+        return error_no_memory(err, "batches");
+    return 0;
+}
+
+static void slot_done(struct slot *slot, const struct loader_memory *memory) {
+    void *const lent[] = {slot->batch.images, slot->batch.labels, slot->batch.weights};
+    for (size_t i = 0; i < sizeof(lent) / sizeof(lent[0]); i++)
+        if (lent[i] != NULL)
+            memory->free(memory->user, lent[i]);
+    free(slot->batch.samples);
+    free(slot->error);
+}
+
 static int slots_make(struct loader *l, struct error *err) {
     const struct loader_options *o = &l->options;
     size_t batch = (size_t)o->sampler.batch;
@@ -156,17 +194,9 @@ static int slots_make(struct loader *l, struct error *err) {
     l->threads = calloc((size_t)o->threads, sizeof(*l->threads));
     if (l->slots == NULL || l->threads == NULL)
         return error_no_memory(err, "batches");
-    for (int i = 0; i < o->depth; i++) {
-        struct slot *slot = &l->slots[i];
-        slot->batch.images = calloc(batch, size);
-        slot->batch.labels = calloc(batch, sizeof(int32_t));
-        slot->batch.weights = calloc(batch, sizeof(float));
-        slot->batch.samples = calloc(batch, sizeof(int64_t));
-        slot->error = calloc(1, sizeof(*slot->error));
-        if (slot->batch.images == NULL || slot->batch.labels == NULL ||
-            slot->batch.weights == NULL || slot->batch.samples == NULL || slot->error == NULL)
-            return error_no_memory(err, "batches");
-    }
+    for (int i = 0; i < o->depth; i++)
+        if (slot_make(&l->slots[i], &o->memory, batch, size, err) != 0)
+            return -1;
     return 0;
 }
 
@@ -194,6 +224,8 @@ int loader_start(const struct loader_options *options, struct loader **ret_loade
     if (l == NULL)
         return error_no_memory(err, "loader");
     l->options = *options;
+    if (l->options.memory.alloc == NULL)
+        l->options.memory = (struct loader_memory){heap_alloc, heap_free, NULL};
     l->steps = sampler_steps(&options->sampler);
     l->total = ((int64_t)(options->epochs - options->epoch) * l->steps - options->step) *
                options->sampler.accumulate;
@@ -216,7 +248,7 @@ int loader_start(const struct loader_options *options, struct loader **ret_loade
     return 0;
 }
 
-void loader_done(struct loader *l) {
+void loader_stop(struct loader *l) {
     if (l == NULL)
         return;
     pthread_mutex_lock(&l->lock);
@@ -225,13 +257,15 @@ void loader_done(struct loader *l) {
     pthread_mutex_unlock(&l->lock);
     for (int i = 0; i < l->started; i++)
         pthread_join(l->threads[i], NULL);
-    for (int i = 0; l->slots != NULL && i < l->options.depth; i++) {
-        free(l->slots[i].batch.images);
-        free(l->slots[i].batch.labels);
-        free(l->slots[i].batch.weights);
-        free(l->slots[i].batch.samples);
-        free(l->slots[i].error);
-    }
+    l->started = 0;
+}
+
+void loader_done(struct loader *l) {
+    if (l == NULL)
+        return;
+    loader_stop(l);
+    for (int i = 0; l->slots != NULL && i < l->options.depth; i++)
+        slot_done(&l->slots[i], &l->options.memory);
     pthread_cond_destroy(&l->ready);
     pthread_cond_destroy(&l->work);
     pthread_mutex_destroy(&l->lock);

@@ -32,7 +32,16 @@ enum {
     LOADER_DEPTH_MAX = 64, /* slots of the ring */
 };
 
+/* Where the batches of the ring lie, for a device that copies from there; ALLOC gives zeroed
+ * memory, NULL on failure. Called by the thread that starts and ends the loader. */
+struct loader_memory {
+    void *(*alloc)(void *user, size_t bytes, struct error *err);
+    void (*free)(void *user, void *memory);
+    void *user;
+};
+
 struct loader_options {
+    struct loader_memory memory;   /* zeroed: the heap */
     const struct dataset *dataset; /* must outlive the loader */
     struct augment augment;
     struct sampler sampler;
@@ -65,6 +74,8 @@ struct loader;
 
 int loader_start(const struct loader_options *options, struct loader **ret_loader,
                  struct error *err);
+/* Ends the workers alone, where a device may not let go of the batches; NULL is fine. */
+void loader_stop(struct loader *loader);
 /* Stops and frees; NULL is fine. */
 void loader_done(struct loader *loader);
 

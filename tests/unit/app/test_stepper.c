@@ -197,6 +197,17 @@ static void decay_counts_in_the_penalty(void) {
     w.stepper.decay_all = false;
     CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &weights, NULL), 0);
     CU_ASSERT(all > weights && weights > 0);
+    struct step_outcome outcome;
+    for (int i = 0; i < 2; i++) {
+        w.stepper.penalty = i == 0;
+        CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &weights, NULL), 0);
+        CU_ASSERT_EQUAL(outcome.penalty, i == 0 ? weights : 0);
+        CU_ASSERT(outcome.known && stepper_pending(&w.stepper) == 0);
+    }
+    CU_ASSERT_EQUAL(stepper_settle(&w.stepper, &outcome, NULL), 0);
+    CU_ASSERT_FALSE(outcome.known);
     close_world(&w);
 }
 

@@ -265,9 +265,49 @@ static void figures_count_batches(void) {
     dataset_done(&set);
 }
 
+/* Memory that counts itself, up to a limit. */
+struct lender {
+    int lent, given_back, most;
+};
+
+static void *lend(void *user, size_t bytes, struct error *err) {
+    struct lender *l = user;
+    if (l->lent == l->most) {
+        (void)error_set(err, EXIT_CODE_DEVICE, "nothing left to pin");
+        return NULL;
+    }
+    l->lent++;
+    return calloc(1, bytes);
+}
+
+static void take_back(void *user, void *memory) {
+    ((struct lender *)user)->given_back++;
+    free(memory);
+}
+
+static void batches_lie_where_the_device_wants_them(void) {
+    uint64_t heap[64] = {0}, lent[64] = {0};
+    struct lender lender = {.most = 100};
+    struct loader_options o = options(2);
+    (void)run(&o, heap);
+    o.memory = (struct loader_memory){lend, take_back, &lender};
+    (void)run(&o, lent);
+    CU_ASSERT_EQUAL(memcmp(heap, lent, sizeof(heap)), 0);
+    CU_ASSERT_EQUAL(lender.lent, 3 * o.depth);
+    CU_ASSERT_EQUAL(lender.given_back, lender.lent);
+    struct loader *loader = NULL;
+    struct error err = {0};
+    lender = (struct lender){.most = 4};
+    CU_ASSERT_EQUAL(loader_start(&o, &loader, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
+    ASSERT_CONTAINS(err.text, "nothing left to pin");
+    CU_ASSERT_EQUAL(lender.given_back, 4);
+}
+
 UNIT_MAIN("data.loader", UNIT(make_folder), UNIT(the_number_of_threads_changes_nothing),
           UNIT(a_later_start_gives_the_rest_exactly), UNIT(ranks_together_see_what_one_rank_sees),
           UNIT(evaluation_pads_the_last_batch), UNIT(a_broken_picture_is_named_in_its_place),
           UNIT(it_stops_at_any_time), UNIT(a_deadline_in_the_past_does_not_wait),
           UNIT(an_interruption_ends_the_wait), UNIT(holding_every_batch_is_our_fault),
-          UNIT(options_that_cannot_work_are_refused), UNIT(figures_count_batches))
+          UNIT(options_that_cannot_work_are_refused), UNIT(figures_count_batches),
+          UNIT(batches_lie_where_the_device_wants_them))

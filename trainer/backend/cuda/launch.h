@@ -157,6 +157,7 @@ cudaError_t launch_loss_grad(cudaStream_t stream, enum dtype type, const struct 
 /* --- optimizer.cu --------------------------------------------------------------------------------
  */
 /* What the optimizer keeps on the device, so that a recorded step needs no host. */
+enum { LAUNCH_SQUARES_BLOCKS = 256 };
 struct control {
     struct sgd_step step; /* written by the host before each step */
     float loss_scale;
@@ -164,6 +165,8 @@ struct control {
     int growth_interval; /* 0: the scale is static */
     int finite;          /* of this step's gradients */
     int skipped;         /* steps that changed nothing */
+    double squares;      /* of launch_squares, and what its blocks add up */
+    double partial_squares[LAUNCH_SQUARES_BLOCKS];
 };
 enum { LAUNCH_DECAY_GROUP = 16 }; /* weights that share a byte of `decays` */
 
@@ -177,6 +180,9 @@ struct sgd_args {
 /* Clears `finite` in CONTROL if a gradient is not, or the step is void; updates, unless it is
  * clear; then adapts the scale (Micikevicius et al. 2018, section 3.2). */
 cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args);
+/* control->squares = sum of the squares of the weights that decay, always in the same order. */
+cudaError_t launch_squares(cudaStream_t stream, struct control *control,
+                           const struct sgd_args *args);
 
 #ifdef __cplusplus
 }

@@ -54,3 +54,43 @@ cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struc
     enqueue(adapt_scale_kernel, 1, 1, stream, control);
     return cudaPeekAtLastError();
 }
+
+/* Adds V over the block, in a fixed order; thread 0 gets the sum. All threads must call it. */
+static __device__ double block_sum(double v) {
+    __shared__ double sums[THREADS];
+    sums[threadIdx.x] = v;
+    __syncthreads();
+    for (unsigned half = THREADS / 2; half > 0; half /= 2) {
+        if (threadIdx.x < half)
+            sums[threadIdx.x] += sums[threadIdx.x + half];
+        __syncthreads();
+    }
+    return sums[0];
+}
+
+static __global__ void squares_kernel(struct control *control, struct sgd_args args) {
+    double sum = 0;
+    FOR_EACH_ITEM(i, args.count) {
+        bool decays = args.decays == nullptr || args.decays[i / LAUNCH_DECAY_GROUP] != 0;
+        double w = decays ? args.weights[i] : 0;
+        sum += w * w;
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0)
+        control->partial_squares[blockIdx.x] = sum;
+}
+
+static __global__ void add_squares_kernel(struct control *control) {
+    double sum =
+        block_sum(threadIdx.x < LAUNCH_SQUARES_BLOCKS ? control->partial_squares[threadIdx.x] : 0);
+    if (threadIdx.x == 0)
+        control->squares = sum;
+}
+
+cudaError_t launch_squares(cudaStream_t stream, struct control *control,
+                           const struct sgd_args *args) {
+    static_assert(int{LAUNCH_SQUARES_BLOCKS} <= int{THREADS}, "one block adds them up");
+    enqueue(squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
+    enqueue(add_squares_kernel, 1, THREADS, stream, control);
+    return cudaPeekAtLastError();
+}

@@ -121,7 +121,8 @@ static void *host_alloc(struct backend *backend, size_t bytes, struct error *err
 }
 
 static void host_free(struct backend *backend, void *memory) {
-    (void)backend;
+    /* Nobody copies from it any more. */
+    (void)cudaStreamSynchronize(cuda_of(backend)->lanes[LANE_COPY]);
     (void)cudaFreeHost(memory);
 }
 
@@ -144,21 +145,38 @@ int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t
 
 static int set_sgd(struct backend *backend, const struct sgd_step *step, struct error *err) {
     struct cuda *cuda = cuda_of(backend);
-    /* Pageable memory: the copy has left STEP when the call returns. */
     return check(cudaMemcpyAsync(&cuda->control->step, step, sizeof(*step), cudaMemcpyHostToDevice,
                                  cuda->stream),
                  "setting the learning rate", err);
 }
 
+static struct sgd_args args_of(const struct backend_sgd *update) {
+    return (struct sgd_args){.weights = update->weights,
+                             .momentum = update->momentum,
+                             .gradients = update->gradients,
+                             .decays = update->decays,
+                             .void_flag = update->void_flag,
+                             .count = update->count};
+}
+
 int cuda_queue_sgd(struct backend *backend, const struct backend_sgd *update, struct error *err) {
     struct cuda *cuda = cuda_of(backend);
-    struct sgd_args args = {.weights = update->weights,
-                            .momentum = update->momentum,
-                            .gradients = update->gradients,
-                            .decays = update->decays,
-                            .void_flag = update->void_flag,
-                            .count = update->count};
+    struct sgd_args args = args_of(update);
     return check(launch_sgd(cuda->stream, cuda->control, &args), "the optimizer", err);
+}
+
+int cuda_queue_squares(struct backend *backend, const struct backend_sgd *update,
+                       struct error *err) {
+    struct cuda *cuda = cuda_of(backend);
+    struct sgd_args args = args_of(update);
+    return check(launch_squares(cuda->stream, cuda->control, &args), "the penalty", err);
+}
+
+static int squares(struct backend *backend, const struct backend_sgd *update, double *ret,
+                   struct error *err) {
+    if (cuda_queue_squares(backend, update, err) != 0)
+        return -1;
+    return copy(backend, ret, &cuda_of(backend)->control->squares, sizeof(*ret), err);
 }
 
 const struct backend_device cuda_queue = {
@@ -180,4 +198,5 @@ const struct backend_device cuda_queue = {
     .add = cuda_queue_add,
     .set_sgd = set_sgd,
     .sgd = cuda_queue_sgd,
+    .squares = squares,
 };

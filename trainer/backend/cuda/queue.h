@@ -11,9 +11,11 @@ extern const struct backend_device cuda_queue;
 int cuda_queue_open(struct cuda *cuda, struct error *err);
 void cuda_queue_close(struct cuda *cuda);
 
-/* The two that only launch kernels of our own. */
+/* Those that only launch kernels of our own; squares leaves its sum in `control`. */
 int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t count,
                    struct error *err);
 int cuda_queue_sgd(struct backend *backend, const struct backend_sgd *update, struct error *err);
+int cuda_queue_squares(struct backend *backend, const struct backend_sgd *update,
+                       struct error *err);
 
 #endif
