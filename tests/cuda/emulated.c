@@ -1,5 +1,6 @@
 #include "cuda/emulated.h"
 
+#include "backend/host_memory.h"
 #include "cuda/context.h"
 #include "cuda/device.h"
 #include "cuda/lanes_emulated.h"
@@ -103,25 +104,13 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
 
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     struct emulated *e = (struct emulated *)backend;
-    size_t rounded = (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
     if (e->limit > 0 && e->used + bytes > e->limit) {
         (void)error_set(err, EXIT_CODE_DEVICE, "%.1f MiB wanted, %.1f MiB free",
                         (double)bytes / 1048576, (double)(e->limit - e->used) / 1048576);
         return NULL;
     }
     e->used += bytes;
-    void *memory = aligned_alloc(BACKEND_ALIGNMENT, rounded > 0 ? rounded : BACKEND_ALIGNMENT);
-    if (memory == NULL)
-        (void)error_no_memory(err, "emulated memory");
-    else
-        memset(memory, 0, rounded);
-    return memory;
-}
-
-static void free_memory(struct backend *backend, void *memory, size_t bytes) {
-    (void)backend;
-    (void)bytes;
-    free(memory);
+    return host_memory_alloc(backend, bytes, err);
 }
 
 static int sync(struct backend *backend, struct error *err) {
@@ -164,7 +153,7 @@ static void close_backend(struct backend *backend) {
 }
 
 static void *host_alloc(struct backend *backend, size_t bytes, struct error *err) {
-    return alloc(backend, bytes, err);
+    return host_memory_alloc(backend, bytes, err);
 }
 
 static void host_free(struct backend *backend, void *memory) {
@@ -276,7 +265,7 @@ static const struct backend_device with_lanes = {ENQUEUED,
 #define TABLE(device_)                                                                             \
     {                                                                                              \
         .name = "cuda (on the host)", .device = (device_), .supports = supports, .query = query,   \
-        .bind = bind, .release = release, .alloc = alloc, .free = free_memory,                     \
+        .bind = bind, .release = release, .alloc = alloc, .free = host_memory_free,                \
         .copy_in = copy_now, .copy_out = copy_now, .sync = sync, .describe = describe,             \
         .close = close_backend,                                                                    \
     }

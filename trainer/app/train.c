@@ -153,8 +153,9 @@ static int step_once(struct job *job, bool *ret_stop, struct error *err) {
     const struct run_state *s = &job->state;
     int pending = stepper_pending(&job->stepper);
     int64_t number = s->step + pending + 1;
-    bool last = number == job->schedule.total_steps ||
-                s->images / s->global_batch + pending + 1 == job->steps_per_epoch;
+    bool last =
+        number == job->schedule.total_steps ||
+        s->images + (pending + 1) * s->global_batch == job->steps_per_epoch * s->global_batch;
     struct step_outcome outcome;
     job->stepper.penalty = job->first && report_is_due(job, number);
     if (run_micro_batches(job, err) != 0 ||

@@ -1,4 +1,5 @@
 #include "cpu/cpu.h"
+#include "backend/host_memory.h"
 #include "cpu/context.h"
 #include "cpu/parallel.h"
 
@@ -149,20 +150,6 @@ static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     return memory;
 }
 
-static void free_memory(struct backend *backend, void *memory, size_t bytes) {
-    (void)backend;
-    (void)bytes;
-    free(memory);
-}
-
-static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
-                struct error *err) {
-    (void)backend;
-    (void)err;
-    memcpy(to, from, bytes);
-    return 0;
-}
-
 static int sync_stream(struct backend *backend, struct error *err) {
     return dnnl_stream_wait(((struct cpu *)backend)->stream) == dnnl_success
                ? 0
@@ -188,9 +175,9 @@ static const struct backend_table table = {.name = "cpu",
                                            .bind = bind,
                                            .release = release,
                                            .alloc = alloc,
-                                           .free = free_memory,
-                                           .copy_in = copy,
-                                           .copy_out = copy,
+                                           .free = host_memory_free,
+                                           .copy_in = host_memory_copy,
+                                           .copy_out = host_memory_copy,
                                            .sync = sync_stream,
                                            .describe = describe,
                                            .close = close_cpu};

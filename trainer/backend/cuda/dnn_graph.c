@@ -138,56 +138,60 @@ static desc_t conv_descriptor(struct build *b) {
     return d;
 }
 
-static void set_alpha_beta(struct build *b, desc_t op, cudnnBackendAttributeName_t alpha_name,
-                           cudnnBackendAttributeName_t beta_name) {
-    float alpha = 1, beta = 0;
-    if (!b->failed)
-        check(b, dnn_set(op, alpha_name, CUDNN_TYPE_FLOAT, 1, &alpha, b->err) ||
-                     dnn_set(op, beta_name, CUDNN_TYPE_FLOAT, 1, &beta, b->err));
-}
-
 static desc_t filter(struct build *b) {
     const struct dnn_conv *c = b->conv;
     return tensor(b, DNN_UID_W, (int64_t[4]){c->out_channels, c->in_channels, c->kernel, c->kernel},
                   b->activation);
 }
 
-static void forward(struct build *b, desc_t x, desc_t y) {
+/* The three passes of a convolution have the same operands under names of their own. IMAGE is the
+ * convolution's input or its gradient, RESPONSE the output or its. */
+struct conv_pass {
+    cudnnBackendDescriptorType_t type;
+    const char *what;
+    cudnnBackendAttributeName_t conv, image, filter, response, alpha, beta;
+};
+
+static const struct conv_pass conv_passes[] = {
+    [DNN_FORWARD] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, "conv forward",
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC,
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X,
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W,
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y,
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
+                     CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+    [DNN_GRAD_DATA] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, "dgrad",
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
+                       CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA},
+    [DNN_GRAD_WEIGHT] = {CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, "wgrad",
+                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC,
+                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X,
+                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW,
+                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY,
+                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
+                         CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
+};
+
+static void convolve(struct build *b, enum dnn_pattern pattern, desc_t image, desc_t response) {
+    const struct conv_pass *pass = &conv_passes[pattern];
+    float alpha = 1, beta = 0;
     desc_t conv = conv_descriptor(b);
-    desc_t op = new_op(b, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR, "conv forward");
-    SET_SLOTS(b, op, {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC, conv},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X, x},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W, filter(b)},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y, y});
-    set_alpha_beta(b, op, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA);
-    finish_op(b, op, "conv forward");
+    desc_t op = new_op(b, pass->type, pass->what);
+    SET_SLOTS(b, op, {pass->conv, conv}, {pass->image, image}, {pass->filter, filter(b)},
+              {pass->response, response});
+    if (!b->failed)
+        check(b, dnn_set(op, pass->alpha, CUDNN_TYPE_FLOAT, 1, &alpha, b->err) ||
+                     dnn_set(op, pass->beta, CUDNN_TYPE_FLOAT, 1, &beta, b->err));
+    finish_op(b, op, pass->what);
 }
 
-static void grad_data(struct build *b, desc_t dx) {
-    desc_t conv = conv_descriptor(b);
-    desc_t dy = tensor(b, DNN_UID_Y, b->out_dims, b->activation);
-    desc_t op = new_op(b, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR, "dgrad");
-    SET_SLOTS(b, op, {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC, conv},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX, dx},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W, filter(b)},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY, dy});
-    set_alpha_beta(b, op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA);
-    finish_op(b, op, "dgrad");
-}
-
-static void grad_weight(struct build *b, desc_t x) {
-    desc_t conv = conv_descriptor(b);
-    desc_t dy = tensor(b, DNN_UID_Y, b->out_dims, b->activation);
-    desc_t op = new_op(b, CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR, "wgrad");
-    SET_SLOTS(b, op, {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC, conv},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X, x},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW, filter(b)},
-              {CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY, dy});
-    set_alpha_beta(b, op, CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA,
-                   CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA);
-    finish_op(b, op, "wgrad");
+/* The convolution's output, or its gradient. */
+static desc_t response(struct build *b) {
+    return tensor(b, DNN_UID_Y, b->out_dims, b->activation);
 }
 
 static desc_t pointwise_descriptor(struct build *b, cudnnPointwiseMode_t mode) {
@@ -333,8 +337,8 @@ static void build_forward(struct build *b, enum dnn_pattern pattern) {
         pointwise(b, CUDNN_POINTWISE_RELU_FWD, x, NULL, z);
         x = z;
     }
-    desc_t y = tensor(b, DNN_UID_Y, b->out_dims, b->activation);
-    forward(b, x, y);
+    desc_t y = response(b);
+    convolve(b, DNN_FORWARD, x, y);
     if (pattern != DNN_FORWARD)
         statistics(b, y);
 }
@@ -347,16 +351,17 @@ static void build_grad_weight(struct build *b, enum dnn_pattern pattern) {
         desc_t normed = scale_bias(b, DNN_UID_X, DNN_UID_SCALE, DNN_UID_BIAS);
         x = pointwise_virtual(b, CUDNN_POINTWISE_RELU_FWD, normed, NULL);
     }
-    grad_weight(b, x);
+    convolve(b, DNN_GRAD_WEIGHT, x, response(b));
 }
 
 static void build_grad_data(struct build *b, enum dnn_pattern pattern) {
     if (pattern == DNN_GRAD_DATA) {
-        grad_data(b, tensor(b, DNN_UID_DX, b->in_dims, b->activation));
+        desc_t dx = tensor(b, DNN_UID_DX, b->in_dims, b->activation);
+        convolve(b, DNN_GRAD_DATA, dx, response(b));
         return;
     }
     desc_t gradient = virtual_tensor(b, b->in_dims);
-    grad_data(b, gradient);
+    convolve(b, DNN_GRAD_DATA, gradient, response(b));
     if (pattern != DNN_GRAD_DATA_NORM) {
         desc_t shortcut = tensor(b, DNN_UID_SHORTCUT, b->in_dims, b->activation);
         gradient = pointwise_virtual(b, CUDNN_POINTWISE_ADD, gradient, shortcut);

@@ -1,5 +1,6 @@
 #include "ref/ref.h"
 
+#include "backend/host_memory.h"
 #include "common/cleanup.h"
 #include "graph/graph.h"
 #include "ref/body.h"
@@ -171,37 +172,6 @@ static void release(struct backend *backend, void *context) {
     free(context);
 }
 
-static void *alloc_memory(struct backend *backend, size_t bytes, struct error *err) {
-    (void)backend;
-    size_t rounded = (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
-    void *memory = aligned_alloc(BACKEND_ALIGNMENT, rounded);
-    if (memory == NULL) {
-        (void)error_no_memory(err, "the reference backend");
-        return NULL;
-    }
-    return memset(memory, 0, rounded);
-}
-
-static void free_memory(struct backend *backend, void *memory, size_t bytes) {
-    (void)backend;
-    (void)bytes;
-    free(memory);
-}
-
-static int copy(struct backend *backend, void *to, const void *from, size_t bytes,
-                struct error *err) {
-    (void)backend;
-    (void)err;
-    memcpy(to, from, bytes);
-    return 0;
-}
-
-static int sync_steps(struct backend *backend, struct error *err) {
-    (void)backend;
-    (void)err;
-    return 0;
-}
-
 static const char *describe(const struct backend *backend) {
     (void)backend;
     return "ref: plain loops in double, one thread";
@@ -217,11 +187,11 @@ static const struct backend_table table = {
     .query = query,
     .bind = bind,
     .release = release,
-    .alloc = alloc_memory,
-    .free = free_memory,
-    .copy_in = copy,
-    .copy_out = copy,
-    .sync = sync_steps,
+    .alloc = host_memory_alloc,
+    .free = host_memory_free,
+    .copy_in = host_memory_copy,
+    .copy_out = host_memory_copy,
+    .sync = host_memory_sync,
     .describe = describe,
     .close = close_backend,
 };
