@@ -309,5 +309,5 @@ UNIT_MAIN("data.loader", UNIT(make_folder), UNIT(the_number_of_threads_changes_n
           UNIT(evaluation_pads_the_last_batch), UNIT(a_broken_picture_is_named_in_its_place),
           UNIT(it_stops_at_any_time), UNIT(a_deadline_in_the_past_does_not_wait),
           UNIT(an_interruption_ends_the_wait), UNIT(holding_every_batch_is_our_fault),
-          UNIT(options_that_cannot_work_are_refused), UNIT(figures_count_batches),
-          UNIT(batches_lie_where_the_device_wants_them))
+          UNIT(options_that_cannot_work_are_refused), UNIT(batches_lie_where_the_device_wants_them),
+          UNIT(figures_count_batches))
