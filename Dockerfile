@@ -1,20 +1,24 @@
 # ringmaster and ringtrain in one image. `sh docker/build.sh` builds it.
 #
-#   BASE              base of the image, a Debian 12
-#   BUILD_BASE        base of the build stage, of the same distribution
-#   RINGMASTER_CUDA   ON with bases that have the CUDA toolkit and its libraries, for example
-#                     BUILD_BASE=nvidia/cuda:13.0.0-cudnn-devel-ubuntu24.04 and
-#                     BASE=nvidia/cuda:13.0.0-cudnn-runtime-ubuntu24.04
+#   RINGMASTER_CUDA   ON: with the CUDA backend. The build stage then stands on NVIDIA's image with
+#                     the toolkit, and of its libraries the image gets those that ringtrain needs;
+#                     absent: without
+#   RINGMASTER_CUDA_ARCHITECTURES   for these GPUs, "80;89;90;100" where absent
+#   BASE              base of the image: Debian 12, with CUDA Ubuntu 24.04
+#   BUILD_BASE        base of the build stage, of the same distribution; with CUDA any that has the
+#                     toolkit, cuDNN 9 and NCCL
 #   RINGMASTER_SEED   the image's seed for the control link; a random one where absent
 #
 # No ENTRYPOINT: `docker run IMAGE train`, `docker run IMAGE` and SageMaker start the job, any other
 # command runs as it is.
-ARG BASE=debian:bookworm-slim
-ARG BUILD_BASE=${BASE}
+ARG RINGMASTER_CUDA
+ARG BASE=${RINGMASTER_CUDA:+ubuntu:24.04}
+ARG BUILD_BASE=${RINGMASTER_CUDA:+nvidia/cuda:13.0.0-cudnn-devel-ubuntu24.04}
 
-FROM ${BUILD_BASE} AS build
+FROM ${BUILD_BASE:-${BASE:-debian:bookworm-slim}} AS build
 COPY docker/packages.sh /src/docker/
-RUN apt-get update -qq && sh /src/docker/packages.sh install build
+ARG RINGMASTER_CUDA
+RUN apt-get update -qq && sh /src/docker/packages.sh install build ${RINGMASTER_CUDA:+cuda}
 # Wheels that docker/build.sh brought are used; only without them is something downloaded here.
 COPY docker /src/docker
 RUN if ! ls /src/docker/wheels/onednn*.whl >/dev/null 2>&1; then \
@@ -28,13 +32,16 @@ COPY cmake /src/cmake
 COPY common /src/common
 COPY entrypoint /src/entrypoint
 COPY trainer /src/trainer
-ARG RINGMASTER_CUDA=OFF
+ARG RINGMASTER_CUDA_ARCHITECTURES=80;89;90;100
 RUN cmake -S /src -B /build -DRINGMASTER_TESTS=OFF -DONEDNN_ROOT=/opt/onednn \
-        -DRINGMASTER_CUDA="$RINGMASTER_CUDA" \
+        -DRINGMASTER_CUDA="${RINGMASTER_CUDA:-OFF}" \
+        -DRINGMASTER_CUDNN="${RINGMASTER_CUDA:-AUTO}" -DRINGMASTER_NCCL="${RINGMASTER_CUDA:-AUTO}" \
+        -DRINGMASTER_CUDA_ARCHITECTURES="$RINGMASTER_CUDA_ARCHITECTURES" \
         -DCMAKE_INSTALL_PREFIX=/usr/local >/dev/null && \
     cmake --build /build --parallel "$(nproc)" && \
     DESTDIR=/out cmake --install /build --strip && \
     mkdir -p /out/usr/local/lib && \
+    sh /src/docker/cuda_libs.sh /out/usr/local/bin/ringtrain /out/usr/local/lib && \
     if [ -e /opt/onednn ]; then \
         cp /opt/onednn/lib/libdnnl.so.3 /out/usr/local/lib/; \
         mkdir -p /out/usr/local/share/doc; \
@@ -49,7 +56,11 @@ RUN mkdir -p /none/DEBIAN && \
         >/none/DEBIAN/control && \
     dpkg-deb --build /none /ringmaster-without.deb >/dev/null
 
-FROM ${BASE}
+FROM ${BASE:-debian:bookworm-slim}
+ARG RINGMASTER_CUDA
+# What NVIDIA's container run time goes by; empty is nothing.
+ENV NVIDIA_VISIBLE_DEVICES=${RINGMASTER_CUDA:+all} \
+    NVIDIA_DRIVER_CAPABILITIES=${RINGMASTER_CUDA:+compute,utility}
 COPY --from=build /ringmaster-without.deb /src/docker/packages.sh /tmp/
 RUN apt-get update -qq && dpkg -i /tmp/ringmaster-without.deb >/dev/null && \
     sh /tmp/packages.sh install run mpi && \

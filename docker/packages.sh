@@ -6,6 +6,7 @@
 #   sh docker/packages.sh install SET...   installs what is missing (root); else says what is
 #
 # SET   build   compiler, CMake, headers
+#       cuda    what nvcc needs besides the toolkit
 #       fetch   pip, for oneDNN's wheels where the distribution has no oneDNN 3
 #       test    what the tests need besides
 #       run     what a built ringmaster and ringtrain need (Open MPI apart, see mpi)
@@ -36,6 +37,7 @@ names() {
         "libjpeg-turbo8-dev libpng-dev libopenmpi-dev" ;;
     build:*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" \
         "libjpeg62-turbo-dev libpng-dev libopenmpi-dev" ;;
+    cuda:*) echo "g++" ;;
     fetch:debian-13*) ;;
     fetch:*) echo "python3-pip ca-certificates" ;;
     test:*) echo "libcunit1-dev iproute2 util-linux procps" ;;

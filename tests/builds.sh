@@ -1,0 +1,84 @@
+#!/bin/sh
+# Leaves out, one after the other, every part that a build can do without: configures, builds
+# ringtrain, holds what `ringtrain version` says against what was asked for, and trains two steps on
+# a backend that is left. What this machine does not have is left out of the list, and said.
+#
+#   sh tests/builds.sh [NAME...]      default: all rows below
+#
+# One build folder for all rows: what they share is compiled once. The last line counts.
+set -u
+cd "$(dirname "$0")/.." || exit 70
+build=build/parts
+work=$(mktemp -d "${TMPDIR:-/tmp}/ringmaster-builds.XXXXXX") || exit 70
+trap 'rm -rf "$work"' EXIT
+passed=0
+failed=0
+
+nvcc=$(command -v nvcc || echo /usr/local/cuda/bin/nvcc)
+
+fail() {
+    echo "FAILED $name: $*"
+    failed=$((failed + 1))
+}
+
+# row NAME BACKEND OPTIONS... -- LINE...: LINEs are expressions that `version` must match.
+row() {
+    name=$1
+    backend=$2
+    shift 2
+    [ -z "$only" ] || case " $only " in *" $name "*) ;; *) return ;; esac
+    options=
+    while [ "$1" != -- ]; do
+        options="$options $1"
+        shift
+    done
+    shift
+    # shellcheck disable=SC2086  # words
+    cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_TESTS=OFF \
+        -DRINGMASTER_CUDA_ARCHITECTURES=90 $options >"$work/log" 2>&1 &&
+        cmake --build "$build" --parallel "$(nproc)" --target ringtrain >>"$work/log" 2>&1 ||
+        { tail -n 20 "$work/log"; fail "does not build"; return; }
+    "$build/bin/ringtrain" version >"$work/version" || { fail "version"; return; }
+    for line in "$@"; do
+        grep -qE "$line" "$work/version" || { cat "$work/version"; fail "version has no '$line'"; return; }
+    done
+    rm -rf "$work/run"
+    mkdir "$work/run"
+    "$build/bin/ringtrain" train --data synthetic --synthetic-images 16 --model resnet20 --steps 2 \
+        --batch-size 4 --image-size 32 --backend "$backend" --model-dir "$work/run/model" \
+        --checkpoint-dir "$work/run/checkpoints" --tensorboard-dir "$work/run/events" \
+        >"$work/log" 2>&1 || { tail -n 5 "$work/log"; fail "does not train"; return; }
+    grep -q ' step=2 ' "$work/log" || { cat "$work/log"; fail "no second step"; return; }
+    passed=$((passed + 1))
+    echo "ok $name"
+}
+
+all_off="-DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF"
+no_cuda='backend cuda: not in this build'
+only=$*
+
+# shellcheck disable=SC2086  # words
+row nothing ref $all_off -- 'backend cpu: not in this build' "$no_cuda" \
+    'MPI: not in this build' 'no NCCL in this build'
+row onednn cpu -DRINGMASTER_ONEDNN=ON -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -- \
+    'backend cpu: oneDNN 3' "$no_cuda" 'MPI: not in this build'
+row mpi ref -DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=ON -DRINGMASTER_CUDA=OFF -- \
+    'backend cpu: not in this build' 'MPI: Open MPI'
+if [ -x "$nvcc" ]; then
+    row cuda ref -DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=ON \
+        -DRINGMASTER_CUDNN=ON -DRINGMASTER_NCCL=ON -- \
+        'backend cuda: CUDA [0-9.]*, cuDNN 9' 'GPUs: NCCL 2'
+    row no-cudnn ref -DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=ON \
+        -DRINGMASTER_CUDNN=OFF -DRINGMASTER_NCCL=ON -- \
+        'backend cuda: CUDA [0-9.]*, without cuDNN: no convolutions' 'GPUs: NCCL 2'
+    row no-nccl ref -DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=ON \
+        -DRINGMASTER_CUDNN=ON -DRINGMASTER_NCCL=OFF -- \
+        'backend cuda: CUDA [0-9.]*, cuDNN 9' 'no NCCL in this build'
+    row everything cpu -DRINGMASTER_ONEDNN=ON -DRINGMASTER_MPI=ON -DRINGMASTER_CUDA=ON \
+        -DRINGMASTER_CUDNN=ON -DRINGMASTER_NCCL=ON -- \
+        'backend cpu: oneDNN 3' 'backend cuda: CUDA [0-9.]*, cuDNN 9' 'GPUs: NCCL 2' 'MPI: Open MPI'
+else
+    echo "skipped: no CUDA toolkit here"
+fi
+echo "$passed passed, $failed failed"
+[ "$failed" -eq 0 ] && [ "$passed" -gt 0 ]
