@@ -89,7 +89,7 @@ ncclResult_t ncclCommWindowRegister(ncclComm_t comm, void *memory, size_t bytes,
     nccl.memory = memory;
     nccl.bytes = bytes;
     *ret = (ncclWindow_t)memory;
-    return flags == NCCL_WIN_COLL_SYMMETRIC ? begun() : ncclInvalidUsage;
+    return flags == NCCL_WIN_DEFAULT ? begun() : ncclInvalidUsage;
 }
 
 ncclResult_t ncclCommWindowDeregister(ncclComm_t comm, ncclWindow_t window) {

@@ -152,10 +152,11 @@ static int open_window(struct nccl_sum *n, void *memory, size_t bytes, struct er
     if (memory == NULL)
         return 0;
     guard_lock(&n->guard);
-    ncclResult_t result = n->guard.comm == NULL
-                              ? ncclSuccess
-                              : ncclCommWindowRegister(n->guard.comm, memory, bytes, &n->window,
-                                                       NCCL_WIN_COLL_SYMMETRIC);
+    /* The symmetric kernels of 2.28 wait for peers without looking at the abort flag. */
+    ncclResult_t result =
+        n->guard.comm == NULL
+            ? ncclSuccess
+            : ncclCommWindowRegister(n->guard.comm, memory, bytes, &n->window, NCCL_WIN_DEFAULT);
     guard_unlock(&n->guard);
     return guard_settle(&n->guard, result,
                         "registering the gradients (NCCL_WIN_ENABLE=0 does without)",

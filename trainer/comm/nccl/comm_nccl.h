@@ -1,9 +1,9 @@
 /* Sums over NCCL: a communicator of one GPU a rank, on a high-priority stream of its own. It is
  * opened without blocking, watched by a thread (guard.h), and aborted where a peer is gone, so that
  * no rank hangs in a sum. What is summed lies in NCCL's own kind of memory, registered with the
- * communicator: the sums then need no copies, and on one host NCCL may take its symmetric kernels,
- * which reduce every element once, in the order of ranks. Where it cannot register, it sums all the
- * same. NCCL_WIN_ENABLE=0 and NCCL_LOCAL_REGISTER=0 switch that off. */
+ * communicator, so that sums may do without copies; but not as a symmetric window, whose kernels
+ * cannot be aborted. Where it cannot register, it sums all the same. NCCL_WIN_ENABLE=0 and
+ * NCCL_LOCAL_REGISTER=0 switch that off. */
 #ifndef COMM_NCCL_COMM_NCCL_H
 #define COMM_NCCL_COMM_NCCL_H
 

@@ -2,7 +2,8 @@
  * asked, and its calls may only begin what they are called for: so every call is followed by
  * guard_settle, which asks until it is through, and in between the thread asks five times a second.
  * An error, or an announced wait that passes its deadline, aborts the communicator: its kernels
- * leave the device, and no queue stays blocked. */
+ * leave the device, and no queue stays blocked. That holds for kernels that look at the abort flag;
+ * NCCL's symmetric ones do not, and are not used. */
 #ifndef COMM_NCCL_GUARD_H
 #define COMM_NCCL_GUARD_H
 
