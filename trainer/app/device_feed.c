@@ -21,7 +21,10 @@ int device_feed_open(struct device_feed *f, struct pass *pass, int first_mark, s
     if (f->backend->table->device->select == NULL)
         return 0;
     f->staging = f->backend->table->alloc(f->backend, f->bytes, err);
-    return f->staging != NULL ? 0 : error_wrap(err, "the next input");
+    if (f->staging == NULL)
+        return error_wrap(err, "the next input");
+    /* It is cleared on the main lane, and filled on another. */
+    return f->backend->table->sync(f->backend, err);
 }
 
 void device_feed_done(struct device_feed *f) {

@@ -168,11 +168,19 @@ static int on_bucket(void *user, int index, struct error *err) {
     return d->sums == NULL ? 0 : device_sum_start(d->sums, queue(d), slice, bucket->count, err);
 }
 
+/* For MARK, or for everything: then it is negative. Where the sums went wrong, what the queue says
+ * of it is the lesser news. */
+static int wait_for(const struct device_stepper *d, int mark, struct error *err) {
+    device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
+    int result = mark >= 0 && d->ops->reach != NULL ? d->ops->reach(d->backend, mark, err)
+                                                    : d->backend->table->sync(d->backend, err);
+    return device_sum_check(d->sums, err) != 0 ? -1 : result;
+}
+
 /* A device tells of a fault when it is waited for. */
 static int wait_for_operator(void *user, int step, struct error *err) {
-    const struct device_stepper *d = user;
     (void)step;
-    return d->backend->table->sync(d->backend, err);
+    return wait_for(user, -1, err);
 }
 
 /* The first step, in which most faults would show, waits for each operator. */
@@ -277,21 +285,12 @@ static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, s
     return d->ops->mark != NULL ? d->ops->mark(d->backend, mark, err) : 0;
 }
 
-/* Where the sums went wrong, what the queue says of it is the lesser news. */
-static int wait_for_step(struct device_stepper *d, int mark, struct error *err) {
-    if (d->sums != NULL)
-        device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
-    int result = d->ops->reach != NULL ? d->ops->reach(d->backend, mark, err)
-                                       : d->backend->table->sync(d->backend, err);
-    return d->sums != NULL && device_sum_check(d->sums, err) != 0 ? -1 : result;
-}
-
 /* The outcome of the oldest step under way. */
 static int tell(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
     int turn = (int)(d->told++ % STEPS_AHEAD);
     const struct mail *mail = &d->mail[turn];
     const struct launched *launched = &d->launched[turn];
-    if (wait_for_step(d, MARK_OUTCOME + turn, err) != 0 ||
+    if (wait_for(d, MARK_OUTCOME + turn, err) != 0 ||
         stepper_outcome(mail->flags_out, launched->rate, ret, err) != 0)
         return -1;
     if (launched->penalty)

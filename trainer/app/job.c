@@ -5,7 +5,9 @@
 #include "app/ranks.h"
 #include "app/save.h"
 #include "app/start.h"
+#include "comm/device_sum.h"
 #include "common/attempt.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/str.h"
 
@@ -231,15 +233,22 @@ double job_epoch(const struct job *job) {
     return (double)s->epoch + steps / (double)job->steps_per_epoch;
 }
 
+/* The device may be in a step whose sums wait for a peer. */
+static int pull(struct job *job, enum store_arena arena, void **ret, struct error *err) {
+    device_sum_expect(job->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
+    int result = store_pull(&job->net.store, arena, ret, err);
+    return device_sum_check(job->sums, err) != 0 ? -1 : result;
+}
+
 int job_verify(struct job *job, struct error *err) {
     static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM};
-    struct store *store = &job->net.store;
+    const struct store *store = &job->net.store;
     if (comm_size(job->comm) == 1)
         return 0;
     uint64_t hash = STR_HASH_START;
     for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
         void *values = NULL;
-        if (store_pull(store, arenas[i], &values, err) != 0)
+        if (pull(job, arenas[i], &values, err) != 0)
             return -1;
         hash = str_hash(hash, values, store->count[arenas[i]] * sizeof(float));
     }
@@ -253,7 +262,7 @@ int job_average_statistics(struct job *job, struct error *err) {
     struct store *store = &job->net.store;
     void *arena = NULL;
     size_t count = store->count[STORE_STATE];
-    if (store_pull(store, STORE_STATE, &arena, err) != 0 ||
+    if (pull(job, STORE_STATE, &arena, err) != 0 ||
         comm_sum(job->comm, arena, count, COMM_F32, err) != 0)
         return error_wrap(err, "averaging statistics");
     float *values = arena;
