@@ -1,5 +1,5 @@
 # Where the scripts that need a GPU find our programs and NVIDIA's libraries: source it from the root
-# of the tree. Sets $build, and `ours COMMAND...`, which runs a command with them.
+# of the tree. Sets $build, an absolute path, and `ours COMMAND...`, which runs a command with them.
 #
 #   RINGMASTER_BUILD   a folder with bin/, tests/ and bench/: default .gpu (bench/gpu_pack.sh) where
 #                      there is one, else build/cuda
@@ -11,6 +11,10 @@ if [ -z "$build" ]; then
     build=build/cuda
     [ -x .gpu/bin/ringtrain ] && build=.gpu
 fi
+case $build in
+/*) ;;
+*) build=$PWD/$build ;;
+esac
 python=${PYTHON:-python3}
 
 # The packages of NVIDIA's libraries, as PyTorch brings them, in front of the toolkit's: they fit
@@ -27,15 +31,15 @@ print(":".join(sorted(d for r in roots for d in glob.glob(r + "/*/lib") if os.pa
 ' 2>/dev/null
 }
 gpu_libraries=$(nvidia_libraries)
-for folder in /usr/local/cuda/lib64 "${CUDA_HOME:-/usr/local/cuda}/lib64" "$PWD/$build/lib" \
-    "$PWD/$build/mpi/lib"; do
+for folder in /usr/local/cuda/lib64 "${CUDA_HOME:-/usr/local/cuda}/lib64" "$build/lib" \
+    "$build/mpi/lib"; do
     [ -d "$folder" ] && gpu_libraries=${gpu_libraries:+$gpu_libraries:}$folder
 done
 
 # For PyTorch there must be none of this: it brings its own libraries.
 ours() {
     env LD_LIBRARY_PATH="$gpu_libraries${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
-        PATH="$PATH:$PWD/$build/mpi/bin" RINGMASTER_BIN="$PWD/$build/bin" "$@"
+        PATH="$PATH:$build/mpi/bin" RINGMASTER_BIN="$build/bin" "$@"
 }
 
 # Whether a GPU answers; its name is left in $gpu_name.

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Real JPEGs into a ResNet-50 on a GPU: images/s decoded, cropped and trained on, and the share of the time
-# that the step waited for pictures, with all cores decoding and beside synthetic input of the same kind.
+# that the step waited for pictures, with all cores beside the GPU decoding.
 #
 #   sh bench/pictures_cuda.sh DATA
 #

@@ -11,7 +11,7 @@
 #   LEVELS, DTYPES   fusion levels: none norm conv; types: f16
 #   EACH             seconds for each measurement, default 2
 #   TORCH            PyTorch's modes: eager graph compile; none: ''
-#   TORCH_BATCHES    BATCHES, but for compile only PROFILE_BATCH
+#   TORCH_BATCHES    BATCHES, but for compile only PROFILE_BATCH; where that is 0, their first
 #   TORCH_LIMIT      seconds for each of PyTorch's modes, default 150
 #   PROFILE_BATCH    batch of the table of operators, default 256; 0: none
 #   RESULTS          folder of the report, default bench/results
@@ -84,7 +84,8 @@ for type in $DTYPES; do
 done
 for mode in $TORCH; do
     batches=$TORCH_BATCHES
-    [ "$mode" = compile ] && batches=$PROFILE_BATCH
+    [ "$mode" = compile ] && [ "$PROFILE_BATCH" != 0 ] && batches=$PROFILE_BATCH
+    [ "$mode" = compile ] && [ "$PROFILE_BATCH" = 0 ] && batches=${TORCH_BATCHES%% *}
     # shellcheck disable=SC2086  # a list
     timeout --foreground "$TORCH_LIMIT" "$python" bench/resnet_torch_cuda.py "$MODEL" "$SIZE" "$EACH" "$mode" \
         $batches 2>&1 | tee -a "$report.torch" | grep '^torch mode\|^no ' | while IFS= read -r line; do
