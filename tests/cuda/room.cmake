@@ -2,8 +2,8 @@
 room_tests(cuda unit/cuda unit)
 if(RINGMASTER_HAVE_CUDNN)
     room_tests(cuda unit/dnn unit)
-    room_tests(cuda plans plans USES models)
-    foreach(target unit_cuda_dnn_plan plans_cuda_resnet)
+    room_tests(cuda plans plans USES models ops_harness)
+    foreach(target unit_cuda_dnn_plan plans_cuda_resnet plans_cuda_cases)
         target_compile_definitions(${target} PRIVATE
             RINGMASTER_CUDA_DEVICES="${CMAKE_SOURCE_DIR}/trainer/backend/cuda/devices")
     endforeach()
