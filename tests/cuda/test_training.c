@@ -68,6 +68,8 @@ static void steps_given_up_change_nothing(void) {
     training_run(device, &t, &fewer);
     CU_ASSERT_EQUAL(memcmp(all.weights, fewer.weights, fewer.count * sizeof(float)), 0);
     CU_ASSERT_EQUAL(memcmp(all.losses, fewer.losses, sizeof(fewer.losses)), 0);
+    CU_ASSERT_FATAL(fewer.state_count > 0);
+    CU_ASSERT_EQUAL(memcmp(all.states, fewer.states, fewer.state_count * sizeof(float)), 0);
     training_done(&all);
     training_done(&fewer);
     backend_close(device);

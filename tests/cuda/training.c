@@ -114,15 +114,22 @@ static int take_step(struct world *w, const struct training *t, int step,
     return 0;
 }
 
-static int keep_weights(struct world *w, struct training_outcome *ret, struct error *err) {
+static int keep_arena(struct world *w, enum store_arena arena, float **ret, size_t *ret_count,
+                      struct error *err) {
     void *values = NULL;
-    if (store_pull(&w->net.store, STORE_PARAMETERS, &values, err) != 0)
+    if (store_pull(&w->net.store, arena, &values, err) != 0)
         return -1;
-    ret->count = w->net.store.count[STORE_PARAMETERS];
-    ret->weights = malloc(ret->count * sizeof(float));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(ret->weights);
-    memcpy(ret->weights, values, ret->count * sizeof(float));
+    *ret_count = w->net.store.count[arena];
+    *ret = malloc(*ret_count * sizeof(float));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(*ret);
+    memcpy(*ret, values, *ret_count * sizeof(float));
     return 0;
+}
+
+static int keep_weights(struct world *w, struct training_outcome *ret, struct error *err) {
+    if (keep_arena(w, STORE_PARAMETERS, &ret->weights, &ret->count, err) != 0)
+        return -1;
+    return keep_arena(w, STORE_STATE, &ret->states, &ret->state_count, err);
 }
 
 int training_try(struct backend *backend, const struct training *t, struct training_outcome *ret,
@@ -148,6 +155,7 @@ void training_run(struct backend *backend, const struct training *t, struct trai
 
 void training_done(struct training_outcome *outcome) {
     free(outcome->weights);
+    free(outcome->states);
     *outcome = (struct training_outcome){0};
 }
 

@@ -38,6 +38,8 @@ struct training_outcome {
     int told;
     float *weights; /* after the last step; owned */
     size_t count;
+    float *states; /* running statistics then; owned */
+    size_t state_count;
 };
 
 /* BACKEND is borrowed. Step and micro-batch alone decide the pictures. */

@@ -41,7 +41,11 @@ struct device_stepper {
     float *flags_in;       /* device memory: the host's flags of this step */
     unsigned char *decays; /* device memory */
     size_t decay_count;
-    float *sum; /* device memory: gradients of the micro-batches so far; NULL with one */
+    /* device memory: running statistics as they were before each step under way */
+    void *states[STEPS_AHEAD];
+    bool states_kept;     /* in this step */
+    bool states_put_back; /* those of the first step given up; the later ones are of no use */
+    float *sum;           /* device memory: gradients of the micro-batches so far; NULL with one */
     struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
     float *host_gradients;   /* for those; else NULL */
     void *micro_recording;   /* a micro-batch before the last one */
@@ -83,6 +87,19 @@ static int open_decays(struct device_stepper *d, struct error *err) {
     return result;
 }
 
+static size_t state_bytes(const struct device_stepper *d) {
+    return d->s->net->store.count[STORE_STATE] * sizeof(float);
+}
+
+static int open_states(struct device_stepper *d, struct error *err) {
+    for (int i = 0; i < STEPS_AHEAD && state_bytes(d) > 0; i++) {
+        d->states[i] = d->backend->table->alloc(d->backend, state_bytes(d), err);
+        if (d->states[i] == NULL)
+            return -1;
+    }
+    return 0;
+}
+
 int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err) {
     struct device_stepper *d = calloc(1, sizeof(*d));
     if (d == NULL)
@@ -92,7 +109,7 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
     d->backend = stepper->net->backend;
     d->ops = d->backend->table->device;
     d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
-    if (d->mail == NULL || open_decays(d, err) != 0 ||
+    if (d->mail == NULL || open_decays(d, err) != 0 || open_states(d, err) != 0 ||
         device_feed_open(&d->feed, &stepper->net->train, MARK_FEED, err) != 0)
         return -1;
     d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
@@ -123,6 +140,9 @@ void device_stepper_close(struct device_stepper *d) {
     if (d->micro_recording != NULL)
         d->ops->forget(d->backend, d->micro_recording);
     device_feed_done(&d->feed);
+    for (int i = 0; i < STEPS_AHEAD; i++)
+        if (d->states[i] != NULL)
+            d->backend->table->free(d->backend, d->states[i], state_bytes(d));
     if (d->flags_in != NULL)
         d->backend->table->free(d->backend, d->flags_in, FLAG_BYTES);
     if (d->sum != NULL)
@@ -245,17 +265,34 @@ static int launch(struct device_stepper *d, void **recording,
     return d->ops->replay(d->backend, *recording, err);
 }
 
+/* A forward pass moves running statistics at once, long before it is known whether the step counts,
+ * and with a step given up it runs, too. */
+static int keep_states(struct device_stepper *d, struct error *err) {
+    if (d->states_kept || state_bytes(d) == 0)
+        return 0;
+    d->states_kept = true;
+    return d->ops->copy(d->backend, d->states[d->steps % STEPS_AHEAD],
+                        d->s->net->store.arena[STORE_STATE], state_bytes(d), err);
+}
+
+static int put_states_back(struct device_stepper *d, int turn, struct error *err) {
+    if (d->states_put_back || state_bytes(d) == 0)
+        return 0;
+    d->states_put_back = true;
+    return d->ops->copy(d->backend, d->s->net->store.arena[STORE_STATE], d->states[turn],
+                        state_bytes(d), err);
+}
+
 int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
-    if (device_feed_put(&d->feed, batch, err) != 0)
+    if (keep_states(d, err) != 0 || device_feed_put(&d->feed, batch, err) != 0)
         return -1;
     return d->s->last_micro ? 0 : launch(d, &d->micro_recording, run_program, err);
 }
 
 int device_stepper_give_up(struct device_stepper *d, struct error *err) {
-    (void)err;
     d->void_step = true;
     d->s->last_micro = true;
-    return 0;
+    return keep_states(d, err);
 }
 
 /* What the host has to say of the step, in front of it. */
@@ -293,6 +330,8 @@ static int tell(struct device_stepper *d, struct step_outcome *ret, struct error
     if (wait_for(d, MARK_OUTCOME + turn, err) != 0 ||
         stepper_outcome(mail->flags_out, launched->rate, ret, err) != 0)
         return -1;
+    if (!ret->applied && put_states_back(d, turn, err) != 0)
+        return -1;
     if (launched->penalty)
         ret->penalty = 0.5 * (double)mail->sgd.weight_decay * mail->squares;
     return 0;
@@ -306,6 +345,7 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
         collect_mail(d, mail, MARK_OUTCOME + turn, err) != 0)
         return -1;
     d->steps++;
+    d->states_kept = false;
     bool ahead = d->ops->reach != NULL && d->steps - d->told < STEPS_AHEAD;
     return ahead ? 0 : tell(d, ret, err);
 }

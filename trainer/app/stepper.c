@@ -23,6 +23,9 @@ int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
     s->sgd.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
     if (net->backend->table->device != NULL)
         return device_stepper_open(&s->device, s, err);
+    s->states = malloc((s->net->store.count[STORE_STATE] + 1) * sizeof(float));
+    if (s->states == NULL)
+        return error_no_memory(err, "running statistics before a step");
     if (o->accumulate > 1) {
         s->sum = calloc(net->store.count[STORE_GRADIENTS], sizeof(float));
         if (s->sum == NULL)
@@ -35,7 +38,9 @@ void stepper_done(struct stepper *s) {
     device_stepper_close(s->device);
     s->device = NULL;
     free(s->sum);
+    free(s->states);
     s->sum = NULL;
+    s->states = NULL;
 }
 
 static void put_flags(struct stepper *s) {
@@ -85,11 +90,27 @@ static int on_bucket(void *user, int index, struct error *err) {
     return send_bucket(s, index, err);
 }
 
+/* A forward pass moves running statistics at once, long before it is known whether the step counts.
+ */
+static void keep_states(struct stepper *s) {
+    const struct store *store = &s->net->store;
+    if (!s->states_kept)
+        memcpy(s->states, store->arena[STORE_STATE], store->count[STORE_STATE] * sizeof(float));
+    s->states_kept = true;
+}
+
+static void restore_states(struct stepper *s, bool kept) {
+    struct store *store = &s->net->store;
+    if (kept)
+        memcpy(store->arena[STORE_STATE], s->states, store->count[STORE_STATE] * sizeof(float));
+}
+
 int stepper_micro(struct stepper *s, const struct batch *batch, struct error *err) {
     struct program_hooks hooks = {.user = s, .bucket_ready = on_bucket};
     s->last_micro = batch->micro == s->accumulate - 1;
     if (s->device != NULL)
         return device_stepper_micro(s->device, batch, err);
+    keep_states(s);
     if (pass_feed(&s->net->train, batch, err) != 0)
         return -1;
     return program_run(&s->net->train.program, &hooks, err);
@@ -147,15 +168,19 @@ int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, s
 }
 
 static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct error *err) {
+    bool states_kept = s->states_kept;
     if (comm_wait(s->comm, s->ticket, err) != 0)
         return error_wrap(err, "summing gradients");
+    s->states_kept = false;
     s->loss = 0;
     s->images = 0;
     s->void_step = false;
     if (stepper_outcome(gradients(s) + s->net->store.flags, (double)s->sgd.rate, ret, err) != 0)
         return -1;
-    if (!ret->applied)
+    if (!ret->applied) {
+        restore_states(s, states_kept);
         return 0;
+    }
     apply(s);
     if (s->penalty && stepper_penalty(s, &ret->penalty, err) != 0)
         return -1;

@@ -36,8 +36,10 @@ struct stepper {
     struct device_sum *device_sum; /* borrowed; NULL: one rank, or through host memory */
     bool check_operators;          /* on a device: wait for each operator */
 
-    float *sum; /* owned; gradients of the micro-batches so far, NULL with one micro-batch */
-    float loss; /* of this rank's micro-batches so far: sum over samples */
+    float *sum;       /* owned; gradients of the micro-batches so far, NULL with one micro-batch */
+    float *states;    /* owned; running statistics as they were before this step */
+    bool states_kept; /* in this step */
+    float loss;       /* of this rank's micro-batches so far: sum over samples */
     float images;
     bool last_micro;
     bool void_step;

@@ -146,11 +146,14 @@ static void a_step_given_up_changes_nothing_and_leaves_nothing_behind(void) {
     struct step_outcome outcome;
     open_world(&w, self, 2);
     float *before = copy_of(&w, STORE_PARAMETERS);
+    float *states = copy_of(&w, STORE_STATE);
     CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(2, 0), NULL), 0);
+    CU_ASSERT_FALSE(same(&w, STORE_STATE, states));
     CU_ASSERT_EQUAL(stepper_give_up(&w.stepper, NULL), 0);
     CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
     CU_ASSERT_FALSE(outcome.applied);
     CU_ASSERT(same(&w, STORE_PARAMETERS, before));
+    CU_ASSERT(same(&w, STORE_STATE, states));
 
     open_world(&fresh, self, 2);
     struct world *both[] = {&w, &fresh};
@@ -161,6 +164,8 @@ static void a_step_given_up_changes_nothing_and_leaves_nothing_behind(void) {
         CU_ASSERT(outcome.applied);
     }
     CU_ASSERT(same(&w, STORE_PARAMETERS, fresh.net.store.arena[STORE_PARAMETERS]));
+    CU_ASSERT(same(&w, STORE_STATE, fresh.net.store.arena[STORE_STATE]));
+    free(states);
     free(before);
     close_world(&fresh);
     close_world(&w);
