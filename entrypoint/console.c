@@ -3,6 +3,7 @@
 #include "common/clock.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/epoll.h>
 
@@ -90,6 +91,7 @@ void console_line(struct console *c, const char *line, size_t size) {
 }
 
 void console_flush(struct console *c, int64_t deadline) {
-    while (c->queue.size > 0 && outlet_wait(&c->outlet, deadline) && write_piece(c))
-        ;
+    while (c->queue.size > 0 && clock_left_ms(deadline) > 0 && outlet_wait(&c->outlet, deadline))
+        if (!write_piece(c) && c->queue.size > 0)
+            (void)poll(NULL, 0, (int)(retry_after / CLOCK_MILLISECOND));
 }

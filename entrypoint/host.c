@@ -132,26 +132,46 @@ static void launch(struct host *h, const json_t *order) {
 
 /* --- from one attempt to the next ------------------------------------------------------------ */
 
-/* What SIGTERM does not end in so long is killed; what even that does not end in so long, never. */
+/* Programs are killed with their seats. What else SIGTERM does not end in so long is killed, too;
+ * what even that does not end in so long, never. */
 static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t clear_give_up = 10 * CLOCK_SECOND;
 
-static int check_clear(const struct host *h, size_t left, struct error *err) {
-    if (left > 0)
-        return error_set(err, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
-    return cluster_ranks(&h->job->cluster) > 1 ? ports_check_free(&h->job->ports, err) : 0;
+/* A port may be busy for a while after the one who had it is dead. */
+static const int64_t ports_retry = 500 * CLOCK_MILLISECOND;
+static const int64_t ports_give_up = 15 * CLOCK_SECOND;
+
+static void tell_cleared(struct host *h, const char *fault) {
+    json_t *message = frame_new("cleared");
+    if (fault != NULL)
+        (void)json_object_set_new(message, "fault", json_string(fault));
+    tell(h, message);
+}
+
+static void check_ports(void *context) {
+    struct host *h = context;
+    struct error fault = {0};
+    if (cluster_ranks(&h->job->cluster) <= 1 || ports_check_free(&h->job->ports, &fault) == 0)
+        tell_cleared(h, NULL);
+    else if (clock_now() >= h->ports_deadline)
+        tell_cleared(h, fault.text);
+    else
+        loop_after(h->loop, &h->ports_again, ports_retry);
 }
 
 /* A failure file that the old attempt's program wrote is not the new one's. */
 static void cleared(void *context, size_t left) {
     struct host *h = context;
     struct error fault = {0};
-    json_t *message = frame_new("cleared");
     scratch_close(&h->scratch);
     failure_clear(h->job->settings.base_dir);
-    if (check_clear(h, left, &fault) != 0)
-        (void)json_object_set_new(message, "fault", json_string(fault.text));
-    tell(h, message);
+    if (left > 0) {
+        (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
+        tell_cleared(h, fault.text);
+        return;
+    }
+    h->ports_deadline = clock_now() + ports_give_up;
+    check_ports(h);
 }
 
 static void clear(struct host *h, int64_t attempt) {
@@ -234,12 +254,15 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
                        .queued = o->queued,
                        .context = o->context};
     struct crew_sinks sinks = {.tell = crew_tell, .line = log_one, .context = h};
+    h->ports_again = (struct timer){.fire = check_ports, .context = h};
     if (link_agent(o->local, err) != 0)
         return -1;
     return crew_open(&h->crew, o->loop, o->job, o->local, o->environment, &sinks, err);
 }
 
 void host_done(struct host *h) {
+    if (h->loop != NULL)
+        loop_cancel(h->loop, &h->ports_again);
     crew_done(&h->crew);
     task_done(&h->daemon);
     scratch_close(&h->scratch);

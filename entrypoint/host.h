@@ -42,6 +42,8 @@ struct host {
     struct crew crew;
     struct task daemon;
     struct scratch scratch;
+    struct timer ports_again; /* between attempts, until the ports are free */
+    int64_t ports_deadline;
     struct interface interface;
     struct in_addr master; /* who proved to be it */
     void (*tell)(void *context, json_t *message);

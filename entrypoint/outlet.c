@@ -72,7 +72,8 @@ void outlet_put(int fd, const char *bytes, size_t size, int64_t nanoseconds) {
     int64_t deadline = clock_now() + nanoseconds;
     struct outlet o;
     outlet_open(&o, fd);
-    while (size > 0 && outlet_wait(&o, deadline)) {
+    /* A terminal may say that it has room and take nothing. */
+    while (size > 0 && clock_now() < deadline && outlet_wait(&o, deadline)) {
         ssize_t sent = outlet_write(&o, bytes, outlet_piece(bytes, size));
         if (sent < 0 && errno != EINTR && errno != EAGAIN)
             break;

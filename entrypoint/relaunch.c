@@ -128,11 +128,14 @@ static void pause_over(void *context) {
     go_on_if_ready(context);
 }
 
-/* A host that is not ready is as good as lost, and learns of it by its link's end. */
+/* A host that is not ready is as good as lost. Where the others go on, it learns of it by its
+ * link's end. */
 static void unfit(struct member *b, const char *why) {
+    lease_lost(b, why);
+    if (b->master->phase == MASTER_JUDGED)
+        return; /* it hears the verdict like the others */
     link_free(b->link);
     b->link = NULL;
-    lease_lost(b, why);
 }
 
 static void time_is_up(void *context) {

@@ -31,6 +31,7 @@ int scratch_open(struct scratch *s, const struct local *local, const char *run, 
     if (make_folder(s->temporary, err) == 0 &&
         (s->shared[0] == '\0' || make_folder(s->shared, err) == 0))
         return 0;
+    s->shared[0] = '\0'; /* somebody else's, or made by a host that shares /dev/shm and uses it */
     scratch_close(s);
     return -1;
 }

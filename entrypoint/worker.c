@@ -1,5 +1,6 @@
 #include "entrypoint/worker.h"
 
+#include "common/attempt.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -85,7 +86,9 @@ static void lose_master(struct worker *w, const char *why) {
 static void take_run(struct worker *w, const json_t *welcome) {
     const char *run = NULL;
     (void)json_member_string(welcome, "welcome", "run", &run, NULL);
-    if (run != NULL)
+    /* It becomes part of a path. */
+    if (run != NULL && strlen(run) == ATTEMPT_RUN_SIZE - 1 &&
+        run[strspn(run, "0123456789abcdef")] == '\0')
         host_set_run(&w->s.host, run);
 }
 

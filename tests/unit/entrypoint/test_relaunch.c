@@ -1,6 +1,8 @@
 #include "entrypoint/frame.h"
 #include "unit/entrypoint/stage.h"
 
+#include <string.h>
+
 static struct stage_host host;
 
 static void start(const char *restarts, const char *script) {
@@ -74,10 +76,13 @@ static void a_stop_after_a_failure_is_the_end_too(void) {
     }
     stage_start(&host, "host", settings, words);
     CU_ASSERT(stage_wait_for(&host, "] dying", 20));
-    (void)poll(NULL, 0, 300);
+    (void)poll(NULL, 0, 1000);
     (void)kill(host.pid, SIGTERM);
     CU_ASSERT_EQUAL(stage_end(&host, 15), EXIT_CODE_STOPPED);
-    ASSERT_CONTAINS(stage_failure(&host), "stopped on request after a failure; attempt 1 of 10");
+    /* After the failure, or on a busy machine between two attempts. */
+    ASSERT_CONTAINS(stage_failure(&host), "stopped on request ");
+    CU_ASSERT_PTR_NULL(strstr(stage_failure(&host), "stopped on request at"));
+    ASSERT_CONTAINS(stage_failure(&host), "attempt 1 of 10");
     ASSERT_CONTAINS(stage_failure(&host), "rank 1: killed by signal 9");
 }
 
