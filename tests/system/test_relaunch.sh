@@ -143,6 +143,22 @@ a_stop_between_attempts() {
     ended 143 'algo-3: stopped on request between two attempts; attempt 3 of 10' "$LEFT" 1 2 3
 }
 
+# The third pause is four seconds long.
+a_host_lost_in_the_pause_is_done_without() {
+    run 9 '[ $WORLD_SIZE = 2 ] && exit 0; kill -s KILL $$' -e RINGMASTER_SHRINK=1
+    check "a pause begins" wait_for 60 says 3 'attempt 3 is over'
+    hosts kill 2
+    all_end 60 0 1 3
+    check "two went on" holds "$(hosts log 1)" 'attempt 4 begins, with 2 ranks on 2 hosts'
+}
+
+a_host_lost_in_the_pause_is_missed() {
+    run 9 'kill -s KILL $$'
+    check "a pause begins" wait_for 60 says 3 'attempt 3 is over'
+    hosts kill 2
+    ended 73 'lost between two attempts' "$NOTICED" 1 3
+}
+
 a_stop_of_the_second_attempt() {
     run 9 '[ $RINGMASTER_ATTEMPT = 2 ] || kill -s KILL $$
         trap "echo saved; exit 0" TERM; echo trapped; while :; do sleep 0.1; done'
@@ -179,7 +195,8 @@ met() { [ "$(hosts log "$1" | grep -c 'of 6 has joined')" -eq $((2 * $2)) ]; }
 
 CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_lost_host_is_done_without
     a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost
-    two_hosts_are_lost restarts_run_out an_exit_code_is_final a_stop_between_attempts
+    two_hosts_are_lost a_host_lost_in_the_pause_is_done_without a_host_lost_in_the_pause_is_missed
+    restarts_run_out an_exit_code_is_final a_stop_between_attempts
     a_stop_of_the_second_attempt mpi_meets_again_and_again}
 
 # After each case.
