@@ -58,9 +58,9 @@ RUN mkdir -p /none/DEBIAN && \
 
 FROM ${BASE:-debian:bookworm-slim}
 ARG RINGMASTER_CUDA
-# What NVIDIA's container run time goes by; empty is nothing.
-ENV NVIDIA_VISIBLE_DEVICES=${RINGMASTER_CUDA:+all} \
-    NVIDIA_DRIVER_CAPABILITIES=${RINGMASTER_CUDA:+compute,utility}
+# What NVIDIA's container run time goes by: the base's own words where it has some; empty is nothing.
+ENV NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES:-${RINGMASTER_CUDA:+all}} \
+    NVIDIA_DRIVER_CAPABILITIES=${NVIDIA_DRIVER_CAPABILITIES:-${RINGMASTER_CUDA:+compute,utility}}
 COPY --from=build /ringmaster-without.deb /src/docker/packages.sh /tmp/
 RUN apt-get update -qq && dpkg -i /tmp/ringmaster-without.deb >/dev/null && \
     sh /tmp/packages.sh install run mpi && \

@@ -31,7 +31,8 @@ for name in $opened; do
             [ -e "$candidate" ] || continue
             # The name that programs ask for: libcudnn_graph.so.9, libnvrtc-builtins.so.13.0.
             asked=$(objdump -p "$candidate" 2>/dev/null | sed -n 's/^ *SONAME *//p')
-            [ -n "$asked" ] && [ ! -e "$folder/$asked" ] && cp -L "$candidate" "$folder/$asked"
+            [ -n "$asked" ] || continue
+            [ -e "$folder/$asked" ] || cp -L "$candidate" "$folder/$asked"
             found=yes
         done
     done

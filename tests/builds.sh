@@ -1,7 +1,7 @@
 #!/bin/sh
 # Leaves out, one after the other, every part that a build can do without: configures, builds
 # ringtrain, holds what `ringtrain version` says against what was asked for, and trains two steps on
-# a backend that is left. What this machine does not have is left out of the list, and said.
+# a backend that is left. It needs all parts here; without a CUDA toolkit those rows are skipped.
 #
 #   sh tests/builds.sh [NAME...]      default: all rows below
 #

@@ -81,20 +81,20 @@ static struct cuda_options cuda_options_of(const struct options *o, const struct
     return options;
 }
 
-static int move_beside(const char *address, struct error *err) {
+/* It only makes things faster: where it cannot be done, it is not. */
+static void move_beside(const char *address) {
     struct error unknown = {0};
     cleanup_locality struct locality l = {0};
     int cores = 0;
     if (locality_read(&l, LOCALITY_SYSFS, address, &unknown) != 0) {
         log_warning("staying on all cores: where GPU %s is, nobody knows (%s)", address,
                     unknown.text);
-        return 0;
+        return;
     }
-    if (pin_to(&l, &cores, err) != 0)
-        return error_wrap(err, "moving beside GPU %s", address);
-    if (cores > 0)
+    if (pin_to(&l, &cores, &unknown) != 0)
+        log_warning("staying on all cores: cannot move beside GPU %s (%s)", address, unknown.text);
+    else if (cores > 0)
         log_info("GPU %s: moved to the %d cores beside it, NUMA node %d", address, cores, l.node);
-    return 0;
 }
 
 int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err) {
@@ -104,7 +104,8 @@ int device_place(const struct options *o, struct comm *comm, bool sums, struct e
     char address[16];
     if (cuda_address(&options, address, err) != 0)
         return -1;
-    return move_beside(address, err);
+    move_beside(address);
+    return 0;
 }
 
 static int open_cuda(struct backend **ret, const struct options *o, const struct comm *comm,

@@ -130,8 +130,11 @@ static int resume_own(struct job *job, bool *ret_resumed, struct error *err) {
     *ret_resumed = false;
     for (bool found = is_relaunched(job); found && !*ret_resumed;) {
         cleanup_safetensors struct safetensors file = {0};
-        if (checkpoint_find(job->inputs.checkpoints, step, &file, &step, &found, NULL, err) != 0)
+        cleanup_buf struct buf notes = {0};
+        buf_init(&notes, NOTES_MAX);
+        if (checkpoint_find(job->inputs.checkpoints, step, &file, &step, &found, &notes, err) != 0)
             return -1;
+        tell_notes(&notes);
         *ret_resumed = found && is_own(job, &file);
         if (*ret_resumed && resume_from(job, &file, err) != 0)
             return -1;

@@ -44,6 +44,7 @@ int png_decode(const uint8_t *bytes, size_t size, struct image *out, struct erro
     if (png_image_begin_read_from_memory(&picture, bytes, size) == 0)
         return error_set(err, EXIT_CODE_DATA, "PNG: %s", picture.message);
     int result = -1;
+    picture.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* a deep picture is no linear one */
     if ((uint64_t)picture.width * picture.height > JPEG_PIXELS_MAX)
         (void)error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; %d in all are the most",
                         picture.width, picture.height, JPEG_PIXELS_MAX);

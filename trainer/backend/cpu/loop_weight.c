@@ -224,9 +224,10 @@ VEC_INLINE void tile(const char *dy, const char *x, size_t lines, size_t panels,
 /* Asks for a share of what the next block will pack. */
 static void fetch_ahead(struct ahead *ahead) {
     for (size_t i = 0; i < 2; i++) {
-        const char *end = ahead->at[i] + ahead->step[i];
-        if (end > ahead->end[i])
-            end = ahead->end[i];
+        if (ahead->at[i] == NULL || ahead->at[i] >= ahead->end[i])
+            continue;
+        size_t left = (size_t)(ahead->end[i] - ahead->at[i]);
+        const char *end = ahead->at[i] + (ahead->step[i] < left ? ahead->step[i] : left);
         for (; ahead->at[i] < end; ahead->at[i] += LINE)
             _mm_prefetch(ahead->at[i], _MM_HINT_T1);
     }
