@@ -136,7 +136,7 @@ a_worker_is_stopped() { stopped 3; }
 a_host_is_stopped_at_once() {
     ring 3
     start_all -- train -- sleep 60
-    hosts stop 2
+    check "there is somebody to stop" wait_for 10 hosts stop 2
     ended 143 'stopped' "$NOTICED" 1 2 3
 }
 
