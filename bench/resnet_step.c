@@ -62,7 +62,7 @@ static int prepare(struct bench *b, const char *model, enum dtype dtype, struct 
                                    .dtype = dtype,
                                    .mean = {0.485F, 0.456F, 0.406F},
                                    .std = {0.229F, 0.224F, 0.225F}};
-    struct compile_options compile = {.fusion = FUSION_ALL};
+    struct compile_options compile = {.fusion = FUSION_CONV};
     if (cpu_open(&b->backend, &options, err) != 0 ||
         resnet_build(&b->graph, &config, &b->tensors, err) != 0 ||
         program_compile(&b->program, &b->graph, &b->store, b->backend, &compile, err) != 0 ||

@@ -21,17 +21,35 @@ NOTICED=30
 LEFT=12
 SPREAD=6000
 
-# run [RANK FAULT...]: starts the job on every host and waits until all ranks are at work.
-run() {
+# start_on HOSTS READY AMOUNT [RANK FAULT...]: the program on those hosts, for AMOUNT seconds or, of
+# training, steps. They wait READY seconds for each other.
+start_on() {
+    on=$1 ready=$2 amount=$3
+    shift 3
+    case $WORKLOAD in
+    sh) set -- -- sh "$share/probe.sh" "$share" "$amount" "$@" ;;
+    mpi) set -- -- "$share/probe_mpi" "$share" "$amount" "$@" ;;
+    ringtrain) set -- --data synthetic --model resnet20 --image-size 32 --batch-size 8 \
+        --steps "$amount" --report-every 1 --checkpoint-dir /opt/ml/checkpoints ;;
+    esac
+    for host in $on; do
+        hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -- train "$@"
+    done
+}
+
+# A fresh ring with the programs it may run.
+fresh() {
     ring 3
     cp "$system/probe.sh" "$share/"
     [ ! -e "$RINGMASTER_BIN/probe_mpi" ] || cp "$RINGMASTER_BIN/probe_mpi" "$share/"
-    case $WORKLOAD in
-    sh) start_all -- train -- sh "$share/probe.sh" "$share" 120 "$@" ;;
-    mpi) start_all -- train -- "$share/probe_mpi" "$share" 120 "$@" ;;
-    ringtrain) start_all -- train --data synthetic --model resnet20 --image-size 32 \
-        --batch-size 8 --steps 1000000 --report-every 1 --checkpoint-dir /opt/ml/checkpoints ;;
-    esac
+}
+
+# run [RANK FAULT...]: starts the job on every host and waits until all ranks are at work.
+run() {
+    fresh
+    amount=120
+    [ "$WORKLOAD" != ringtrain ] || amount=1000000
+    start_on "$everyone" 600 "$amount" "$@"
     check "all ranks are at work within 30 s" wait_for 30 at_work
 }
 
@@ -124,8 +142,7 @@ goes_on_from_its_checkpoint() {
     file=$(find "$(hosts opt 1)/checkpoints" -name 'step-*.safetensors' | sort | tail -n 1)
     check "there is a checkpoint" test -s "$file" || return
     steps=$(basename "$file" .safetensors | sed 's/step-0*//')
-    start_all -- train --data synthetic --model resnet20 --image-size 32 --batch-size 8 \
-        --steps $((steps + 2)) --report-every 1 --checkpoint-dir /opt/ml/checkpoints
+    start_on "$everyone" 600 $((steps + 2))
     all_end 60 0 1 2 3 || return
     check "it goes on after step $steps" holds "$(hosts log 1)" "train step=$((steps + 1)) "
     check "it does not begin again" lacks "$(hosts log 1)" 'train step=1 '
@@ -141,21 +158,17 @@ a_host_is_stopped_at_once() {
 }
 
 a_host_is_missing() {
-    ring 3
-    for host in 1 3; do
-        hosts start "$host" -e RINGMASTER_READY_SECONDS=3 -- train -- sleep 60
-    done
+    fresh
+    start_on '1 3' 3 60
     ended 69 'algo-2' "$LEFT" 1 3
     check "the log says who is missing" holds "$(hosts log 1)" 'algo-2'
 }
 
 a_host_is_late() {
-    ring 3
-    for host in 1 3; do
-        hosts start "$host" -- train -- true
-    done
+    fresh
+    start_on '1 3' 600 2
     sleep 4
-    hosts start 2 -- train -- true
+    start_on 2 600 2
     all_end "$LEFT" 0 1 2 3
 }
 

@@ -24,7 +24,8 @@ driver_start() {
 }
 
 driver_has_ended() { [ "$(inspect "$1" '{{.State.Running}}')" = false ]; }
-driver_code() { inspect "$1" '{{.State.ExitCode}}'; }
+# A container that runs has code 0 too.
+driver_code() { driver_has_ended "$1" && inspect "$1" '{{.State.ExitCode}}'; }
 driver_ended() { date -d "$(inspect "$1" '{{.State.FinishedAt}}')" +%s%3N; }
 driver_log() { docker logs "$(container "$1")" 2>&1; }
 driver_follow() { docker logs --follow "$(container "$1")" 2>&1; }

@@ -58,7 +58,7 @@ static int open_network(struct scoring *s, struct comm *comm, struct error *err)
         .image_size = s->config.image_size,
         .classes = (int)s->config.classes,
         .dtype = device_dtype(o->dtype),
-        .fusion = (enum fusion)o->fusion,
+        .fusion = device_fusion(o),
         .mean = s->config.mean,
         .std = s->config.std,
     };
@@ -74,10 +74,9 @@ static int load(struct scoring *s, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     cleanup_weights struct weights w = {0};
     if (model_dir_open(s->inputs.model, &file, err) != 0 ||
-        weights_list(&w, &s->net.store, WEIGHTS_MODEL, 0, err) != 0 ||
-        weights_read(&w, &file, err) != 0)
+        weights_list(&w, &s->net.store, WEIGHTS_MODEL, 0, err) != 0)
         return -1;
-    return network_refresh(&s->net, err);
+    return weights_read(&w, &file, err);
 }
 
 static int run(struct scoring *s, struct comm *comm, struct error *err) {

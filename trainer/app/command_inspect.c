@@ -27,7 +27,7 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
         .image_size = o.image_size > 0 ? (int)o.image_size : resnet_default_image_size(o.model),
         .classes = (int)o.synthetic_classes,
         .dtype = device_dtype(o.dtype),
-        .fusion = (enum fusion)o.fusion,
+        .fusion = device_fusion(&o),
         .mean = NETWORK_MEAN,
         .std = NETWORK_STD,
     };

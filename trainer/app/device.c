@@ -48,6 +48,16 @@ static bool has_cpu(void) {
 #endif
 }
 
+static bool takes_ref(const struct options *o) {
+    return o->backend == OPTION_BACKEND_REF || (o->backend == OPTION_BACKEND_AUTO && !has_cpu());
+}
+
+enum fusion device_fusion(const struct options *o) {
+    if (o->fusion != OPTION_FUSION_AUTO)
+        return (enum fusion)o->fusion;
+    return takes_ref(o) || o->backend == OPTION_BACKEND_CUDA ? FUSION_ALL : FUSION_CONV;
+}
+
 #ifdef RINGMASTER_HAVE_CUDA
 /* Whether gradients go over NCCL: several ranks, and nothing speaks against it. */
 static bool sums_by_nccl(const struct options *o, const struct comm *comm) {
@@ -133,7 +143,7 @@ int device_open(struct backend **ret, const struct options *o, int threads, stru
         return open_cuda(ret, o, comm, sums, err);
     if (o->dtype == OPTION_F16)
         return error_set(err, EXIT_CODE_USAGE, "--dtype f16 needs --backend cuda");
-    if (o->backend == OPTION_BACKEND_REF || (o->backend == OPTION_BACKEND_AUTO && !has_cpu()))
+    if (takes_ref(o))
         return ref_open(ret, err);
     return open_cpu(ret, threads, err);
 }

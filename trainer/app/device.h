@@ -7,12 +7,16 @@
 #include "comm/comm.h"
 #include "comm/device_sum.h"
 #include "common/error.h"
+#include "graph/fuse.h"
 #include "graph/tensor.h"
 
 #include <stdio.h>
 
 /* The type of activations that CHOICE (enum option_dtype) names. */
 enum dtype device_dtype(int choice);
+
+/* How far O fuses operators: --fusion, and where that is `auto` what serves the backend best. */
+enum fusion device_fusion(const struct options *o);
 
 /* Moves this process beside the device that device_open will open (app/pin.h): before threads are
  * counted and buffers made. Where the kernel tells nothing of the device's place it stays. */

@@ -121,7 +121,7 @@ static int open_network(struct job *job, struct error *err) {
         .classes = (int)job->training.classes,
         .zero_gamma = o->zero_gamma,
         .dtype = device_dtype(o->dtype),
-        .fusion = (enum fusion)o->fusion,
+        .fusion = device_fusion(o),
         .label_smoothing = o->label_smoothing,
         .mean = NETWORK_MEAN,
         .std = NETWORK_STD,
@@ -149,7 +149,7 @@ static void describe(struct job *job) {
     struct run_state *s = &job->state;
     (void)snprintf(s->model, sizeof(s->model), "%s", o->model);
     (void)snprintf(s->dtype, sizeof(s->dtype), "%s", dtype_name(device_dtype(o->dtype)));
-    (void)snprintf(s->fusion, sizeof(s->fusion), "%s", fusion_name((enum fusion)o->fusion));
+    (void)snprintf(s->fusion, sizeof(s->fusion), "%s", fusion_name(device_fusion(o)));
     (void)snprintf(s->backend, sizeof(s->backend), "%s",
                    job->backend->table->describe(job->backend));
     (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->training.hash);

@@ -52,9 +52,9 @@ int network_open(struct network *net, struct backend *backend, const struct netw
 }
 
 int network_refresh(struct network *net, struct error *err) {
-    if (net->train.program.steps != NULL && program_refresh(&net->train.program, err) != 0)
-        return -1;
-    return program_refresh(&net->eval.program, err);
+    if (net->train.program.steps == NULL)
+        return 0;
+    return program_refresh(&net->train.program, err);
 }
 
 int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {

@@ -46,7 +46,8 @@ void network_done(struct network *net);
  * or load it, and call network_refresh. */
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err);
-/* After any change of parameters from outside. */
+/* After any change of parameters: what trains takes them up. What evaluates does so before it runs
+ * (evaluate), not at every step. */
 int network_refresh(struct network *net, struct error *err);
 
 /* The batch becomes the input of the next run of PASS. */

@@ -10,7 +10,7 @@ static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
 static const char *const logs[] = {"both", "table", "metrics", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const schedules[] = {"constant", "step", "poly2", "cosine", NULL};
-static const char *const fusions[] = {"none", "norm", "all", "conv", NULL};
+static const char *const fusions[] = {"none", "norm", "all", "conv", "auto", NULL};
 
 enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, ALL = T | E | P };
 
@@ -83,7 +83,8 @@ static const struct flag FLAGS[] = {
          "share of the target that goes to all classes alike"),
     CHOICE("backend", backend, backends, "auto", ALL,
            "who computes: ref is exact and slow; auto: the fastest here"),
-    CHOICE("fusion", fusion, fusions, "all", ALL, "operators run as one where the backend can"),
+    CHOICE("fusion", fusion, fusions, "auto", ALL,
+           "operators run as one where the backend can; auto: conv on the cpu, else all"),
     CHOICE("comm", comm, comms, "auto", T,
            "cuda: who sums gradients; mpi goes through host memory and lets ranks share a GPU"),
     BOOL("check-operators", check_operators, "false", T,

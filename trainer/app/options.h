@@ -5,6 +5,7 @@
 #define APP_OPTIONS_H
 
 #include "common/error.h"
+#include "graph/fuse.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -21,6 +22,7 @@ enum option_backend {
     OPTION_BACKEND_CPU,
     OPTION_BACKEND_CUDA
 };
+enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* behind enum fusion */
 enum option_comm { OPTION_COMM_AUTO, OPTION_COMM_MPI, OPTION_COMM_NCCL };
 enum option_log { OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
 enum option_augment {
@@ -63,7 +65,7 @@ struct options {
     double label_smoothing;
 
     int backend;
-    int fusion; /* enum fusion */
+    int fusion; /* enum fusion, or OPTION_FUSION_AUTO */
     int comm;
     bool check_operators;
     bool tune;

@@ -119,9 +119,25 @@ static int bind_one(struct program *program, int number, void *const *addresses,
     if (program->backend->table->bind(program->backend, program->graph, op, &site, bound, err) != 0)
         return error_wrap(err, "%s %s", op_name(op->kind), op->name);
     program->steps[program->step_count++] = bound->step;
-    if (bound->refresh.run != NULL)
-        program->refresh[program->refresh_count++] = bound->refresh;
     return 0;
+}
+
+static bool pack_the_same(const struct program *program, int i, int k) {
+    return program->bound[i].refresh.run != NULL && program->bound[k].refresh.run != NULL &&
+           program->graph->ops[i].inputs[1] == program->graph->ops[k].inputs[1];
+}
+
+/* Refresh steps in the order of operators, but those that pack the same weights in a row: the later
+ * ones find them in the caches. */
+static void collect_refresh(struct program *program) {
+    for (int i = 0; i < program->graph->op_count; i++) {
+        int first = 0;
+        while (first < i && !pack_the_same(program, first, i))
+            first++;
+        for (int k = i; first == i && k < program->graph->op_count; k++)
+            if (pack_the_same(program, i, k))
+                program->refresh[program->refresh_count++] = program->bound[k].refresh;
+    }
 }
 
 int program_bind(struct program *program, struct error *err) {
@@ -143,6 +159,7 @@ int program_bind(struct program *program, struct error *err) {
         if (packed != NULL)
             packed += align(program->needs[i].packed);
     }
+    collect_refresh(program);
     return 0;
 }
 

@@ -107,7 +107,7 @@ static void forward_normalises_adds_and_rectifies(void) {
 }
 
 static struct norm_backward backward_form(const struct arrays *m, int form) {
-    bool other = form & 2;
+    bool other = form & 2, dual = other && !(form & 8);
     return (struct norm_backward){.elem = m->elem,
                                   .channels = m->channels,
                                   .relu = form & 1 || other,
@@ -119,8 +119,8 @@ static struct norm_backward backward_form(const struct arrays *m, int form) {
                                   .shift = m->shift,
                                   .mean = m->mean,
                                   .other = other ? m->other : NULL,
-                                  .other_scale = other ? m->other_scale : NULL,
-                                  .other_shift = other ? m->other_shift : NULL,
+                                  .other_scale = dual ? m->other_scale : NULL,
+                                  .other_shift = dual ? m->other_shift : NULL,
                                   .other_mean = m->other_mean,
                                   .a = m->a,
                                   .b = m->b,
@@ -147,7 +147,7 @@ static void check_backward_sums(const struct loops *loops, const struct arrays *
         b.dz = m->dz;
         memset(sums, 0, sizeof sums);
         struct norm_grad_sums into = {
-            .dz = sums[0], .dz_x = sums[1], .dz_other = b.other != NULL ? sums[2] : NULL};
+            .dz = sums[0], .dz_x = sums[1], .dz_other = b.other_scale != NULL ? sums[2] : NULL};
         loops->norm_backward_sums(&b, &into, 0, ROWS);
         for (size_t c = 0; c < m->channels; c++) {
             double s = 0, sx = 0, so = 0;
@@ -160,7 +160,7 @@ static void check_backward_sums(const struct loops *loops, const struct arrays *
             }
             CU_ASSERT(loop_near(sums[0][c], s, ELEM_F32, ROWS));
             CU_ASSERT(loop_near(sums[1][c], sx, ELEM_F32, 2 * ROWS));
-            if (b.other != NULL)
+            if (b.other_scale != NULL)
                 CU_ASSERT(loop_near(sums[2][c], so, ELEM_F32, 2 * ROWS));
         }
     }
@@ -174,7 +174,7 @@ static void check_backward(const struct loops *loops, const struct arrays *m) {
     for (int form = 0; form < 16; form++) {
         struct norm_backward b = backward_form(m, form);
         b.dx = m->dx;
-        b.dother = b.other != NULL ? m->dother : NULL;
+        b.dother = b.other_scale != NULL ? m->dother : NULL;
         loops->norm_backward(&b, 0, ROWS);
         for (size_t at = 0; at < ROWS * m->channels; at++) {
             size_t c = at % m->channels;
@@ -182,7 +182,7 @@ static void check_backward(const struct loops *loops, const struct arrays *m) {
             double other = (double)loop_get(m->other, at, m->elem);
             double dx = dz * (double)m->a[c] + x * (double)m->b[c] + (double)m->c[c];
             CU_ASSERT(loop_near(loop_get(m->dx, at, m->elem), dx, m->elem, 8));
-            if (b.other == NULL)
+            if (b.other_scale == NULL)
                 continue;
             double dother = dz * (double)m->b[c] + other * (double)m->c[c] + (double)m->a[c];
             CU_ASSERT(loop_near(loop_get(m->dother, at, m->elem), dother, m->elem, 8));

@@ -51,9 +51,9 @@ static void check_forward(const struct loops *loops, const struct shape_case *s,
     void *y = loop_values(pixels * s->out, ELEM_BF16, 5, 3);
     void *scratch = loop_values(loops->winograd_scratch(&form), ELEM_BF16, 0, 4);
     void *weights = loop_values(winograd_weight_bytes(s->in, s->out), ELEM_BF16, 0, 5);
-    struct winograd_pack pack = {s->in, s->out, gradient, w, weights};
+    struct own_pack pack = {s->in, s->out, gradient, w, weights};
     loops->winograd_pack(&pack, 0, 1);
-    loops->winograd_pack(&pack, 1, winograd_pack_units(&pack));
+    loops->winograd_pack(&pack, 1, pack_units(&pack));
     form.x = x;
     form.y = y;
     form.weights = weights;

@@ -1,6 +1,8 @@
 #include "cpu/parallel.h"
 #include "support/unit.h"
 
+#include <string.h>
+
 enum { THREADS = 3, TOTAL = 100 };
 
 static int touched[TOTAL];
@@ -40,6 +42,26 @@ static void work_runs_once_on_each_thread(void) {
         CU_ASSERT_EQUAL(seen[i], 1);
 }
 
+enum { MANY_UNITS = 1000 };
+
+static int made[MANY_UNITS];
+
+static void make_unit(void *context, int thread, size_t unit) {
+    (void)context;
+    CU_ASSERT(thread >= 0 && thread < THREADS);
+    made[unit]++;
+}
+
+static void units_are_made_once_each(void) {
+    for (int threads = 1; threads <= THREADS; threads += THREADS - 1)
+        for (size_t units = 0; units <= MANY_UNITS; units = units * 7 + 1) {
+            memset(made, 0, sizeof made);
+            parallel_units(threads, units, make_unit, NULL);
+            for (size_t i = 0; i < MANY_UNITS; i++)
+                CU_ASSERT_EQUAL(made[i], i < units ? 1 : 0);
+        }
+}
+
 static void blocks_go_from_the_end_to_the_begin(void) {
     size_t begin = 3, end = 20, block = 0, covered = 0, last = 20;
     for (; block_backwards(begin, 8, &block, &end); end = block) {
@@ -53,4 +75,4 @@ static void blocks_go_from_the_end_to_the_begin(void) {
 }
 
 UNIT_MAIN("cpu.parallel", UNIT(shares_cover_everything_once), UNIT(work_runs_once_on_each_thread),
-          UNIT(blocks_go_from_the_end_to_the_begin))
+          UNIT(units_are_made_once_each), UNIT(blocks_go_from_the_end_to_the_begin))

@@ -16,7 +16,7 @@ struct cpu {
     struct backend backend;
     int threads;
     bool has_bf16;
-    bool own_products; /* our kernels are the faster ones (conv_weight.h, conv_winograd.h) */
+    bool own_products; /* our kernels are the faster ones (conv_weight.h, conv_own.h) */
     const struct loops *loops;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
@@ -31,6 +31,8 @@ struct cpu_step {
 
 /* How one kind of operator is run here. */
 struct cpu_operator {
+    /* NULL: every one of its kind in f32 and bf16. */
+    bool (*has)(const struct cpu *cpu, const struct graph *graph, const struct op *op);
     int (*query)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err); /* NULL: needs nothing */
     int (*bind)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -60,6 +62,10 @@ static inline enum elem cpu_elem(enum dtype type) {
     return type == DTYPE_BF16 ? ELEM_BF16 : ELEM_F32;
 }
 
+static inline size_t cpu_aligned(size_t bytes) {
+    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+}
+
 /* All dimensions but the last, multiplied: rows of channels. */
 static inline size_t cpu_rows(const struct shape *shape) {
     return (size_t)(shape_count(shape) / shape->dim[shape->rank - 1]);
@@ -72,6 +78,7 @@ static inline size_t cpu_channels(const struct shape *shape) {
 extern const struct cpu_operator cpu_conv_forward, cpu_conv_grad_data, cpu_conv_grad_weight;
 extern const struct cpu_operator cpu_linear_forward, cpu_linear_grad_data, cpu_linear_grad_weight;
 extern const struct cpu_operator cpu_norm_forward, cpu_norm_inference, cpu_norm_grad;
+extern const struct cpu_operator cpu_conv_norm_grad, cpu_norm_grad_apply;
 extern const struct cpu_operator cpu_norm_pool, cpu_norm_pool_grad;
 extern const struct cpu_operator cpu_max_pool, cpu_max_pool_grad;
 extern const struct cpu_operator cpu_avg_pool, cpu_avg_pool_grad;

@@ -3,9 +3,9 @@
  * the activation type), which `refresh` makes anew from the f32 master weights; where the master
  * weights lie as the primitive wants them, it reads them. The weight gradient is made in the
  * primitive's layout in scratch and brought into the OHWI arena. Where a kernel of our own is the
- * faster one, that is bound instead (conv_winograd.h, conv_weight.h). */
+ * faster one, that is bound instead (conv_own.h, conv_weight.h). */
+#include "cpu/conv_own.h"
 #include "cpu/conv_weight.h"
-#include "cpu/conv_winograd.h"
 #include "cpu/dnn.h"
 
 struct conv {
@@ -130,21 +130,17 @@ static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct
     return 0;
 }
 
-static size_t aligned(size_t bytes) {
-    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
-}
-
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     if (op->kind == OP_CONV2D_GRAD_WEIGHT && conv_weight_has(cpu, graph, op))
         return conv_weight_query(cpu, graph, op, ret_needs);
-    if (op->kind != OP_CONV2D_GRAD_WEIGHT && conv_winograd_has(cpu, graph, op))
-        return conv_winograd_query(cpu, graph, op, ret_needs);
+    if (op->kind != OP_CONV2D_GRAD_WEIGHT && conv_own_has(cpu, graph, op))
+        return conv_own_query(cpu, graph, op, ret_needs);
     struct conv_plan plan = {0};
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0) {
-        size_t weights = plan.packs ? aligned(dnnl_memory_desc_get_size(plan.w)) : 0;
-        ret_needs->scratch = aligned(plan.scratchpad);
+        size_t weights = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.w)) : 0;
+        ret_needs->scratch = cpu_aligned(plan.scratchpad);
         if (op->kind == OP_CONV2D_GRAD_WEIGHT)
             ret_needs->scratch += weights;
         else
@@ -208,8 +204,8 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
 static int bind_with(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                      const struct backend_site *site, struct backend_bound *ret_bound,
                      struct error *err) {
-    if (conv_winograd_has(cpu, graph, op))
-        return conv_winograd_bind(cpu, graph, op, site, ret_bound, err);
+    if (conv_own_has(cpu, graph, op))
+        return conv_own_bind(cpu, graph, op, site, ret_bound, err);
     struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
     if (conv == NULL)
         return -1;
@@ -231,7 +227,7 @@ static int bind_weight_call(struct conv *conv, struct conv_plan *plan,
     void *weights = site->outputs[0];
     if (plan->packs) {
         weights = site->scratch;
-        scratchpad += aligned(dnnl_memory_desc_get_size(plan->w));
+        scratchpad += cpu_aligned(dnnl_memory_desc_get_size(plan->w));
         if (dnn_call_reorder(&conv->reorder, cpu, plan->w, weights, plan->master, site->outputs[0],
                              err) != 0)
             return -1;
@@ -263,6 +259,6 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
     return result;
 }
 
-const struct cpu_operator cpu_conv_forward = {query, bind_with};
-const struct cpu_operator cpu_conv_grad_data = {query, bind_with};
-const struct cpu_operator cpu_conv_grad_weight = {query, bind_grad_weight};
+const struct cpu_operator cpu_conv_forward = {NULL, query, bind_with};
+const struct cpu_operator cpu_conv_grad_data = {NULL, query, bind_with};
+const struct cpu_operator cpu_conv_grad_weight = {NULL, query, bind_grad_weight};

@@ -18,10 +18,6 @@ struct conv_weight {
     float *sums;          /* of pixel part 1 and on */
 };
 
-static size_t aligned(size_t bytes) {
-    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
-}
-
 /* The tensors' shapes; positions and units are the kernel's. */
 static struct weight_part shapes_of(const struct graph *graph, const struct op *op) {
     const struct tensor *dy = cpu_input(graph, op, 0), *x = cpu_input(graph, op, 1);
@@ -102,7 +98,7 @@ static void lay_out(struct conv_weight *conv, const struct cpu *cpu, const struc
     conv->unit_parts = threads / conv->position_parts;
     conv->units = conv->part.unit_end;
     conv->result = conv->part.out * conv->part.taps * conv->part.in;
-    conv->scratch_bytes = aligned(conv->kernel->scratch(&conv->part));
+    conv->scratch_bytes = cpu_aligned(conv->kernel->scratch(&conv->part));
 }
 
 int conv_weight_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -110,7 +106,7 @@ int conv_weight_query(const struct cpu *cpu, const struct graph *graph, const st
     struct conv_weight conv = {0};
     lay_out(&conv, cpu, graph, op);
     ret_needs->scratch = conv.scratch_bytes * (size_t)cpu->threads +
-                         aligned(conv.result * sizeof(float)) * (conv.position_parts - 1);
+                         cpu_aligned(conv.result * sizeof(float)) * (conv.position_parts - 1);
     return 0;
 }
 
@@ -123,7 +119,7 @@ static void run_part(const struct conv_weight *conv, size_t index) {
     share_range(units, conv->units, 1, &part.unit_begin, &part.unit_end);
     part.scratch = conv->scratch + conv->scratch_bytes * index;
     if (positions.index > 0)
-        part.dw = (float *)(void *)((char *)conv->sums + aligned(conv->result * sizeof(float)) *
+        part.dw = (float *)(void *)((char *)conv->sums + cpu_aligned(conv->result * sizeof(float)) *
                                                              (size_t)(positions.index - 1));
     conv->kernel->run(&part);
 }
@@ -137,7 +133,7 @@ static void run_share(void *context, struct share share) {
 
 static void add_share(void *context, struct share share) {
     const struct conv_weight *conv = context;
-    size_t begin, end, stride = aligned(conv->result * sizeof(float));
+    size_t begin, end, stride = cpu_aligned(conv->result * sizeof(float));
     share_range(share, conv->result, BACKEND_ALIGNMENT, &begin, &end);
     for (size_t i = 0; i + 1 < conv->position_parts; i++)
         conv->step.cpu->loops->add(conv->part.dw, (char *)conv->sums + stride * i, ELEM_F32, false,

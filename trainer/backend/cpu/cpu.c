@@ -65,7 +65,8 @@ static bool supports(const struct backend *backend, const struct graph *graph,
         if (type == DTYPE_F64 || type == DTYPE_F16 || (type == DTYPE_BF16 && !cpu->has_bf16))
             return false;
     }
-    return true;
+    const struct cpu_operator *row = cpu_operator(op->kind);
+    return row->has == NULL || row->has(cpu, graph, op);
 }
 
 static int add_context(struct error *err, const struct graph *graph, const struct op *op) {

@@ -70,7 +70,7 @@ static int bind_pair(const struct cpu *cpu, const struct graph *graph, const str
     return 0;
 }
 
-const struct cpu_operator cpu_add = {query, bind_pair};
-const struct cpu_operator cpu_relu = {query, bind_pair};
-const struct cpu_operator cpu_add_relu = {query, bind_pair};
-const struct cpu_operator cpu_relu_grad = {query, bind_pair};
+const struct cpu_operator cpu_add = {NULL, query, bind_pair};
+const struct cpu_operator cpu_relu = {NULL, query, bind_pair};
+const struct cpu_operator cpu_add_relu = {NULL, query, bind_pair};
+const struct cpu_operator cpu_relu_grad = {NULL, query, bind_pair};

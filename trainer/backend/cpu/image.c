@@ -70,4 +70,4 @@ static int bind_image(const struct cpu *cpu, const struct graph *graph, const st
     return 0;
 }
 
-const struct cpu_operator cpu_image_normalize = {NULL, bind_image};
+const struct cpu_operator cpu_image_normalize = {NULL, NULL, bind_image};

@@ -183,6 +183,6 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
     return result;
 }
 
-const struct cpu_operator cpu_linear_forward = {query, bind_packed};
-const struct cpu_operator cpu_linear_grad_data = {query, bind_packed};
-const struct cpu_operator cpu_linear_grad_weight = {query, bind_grad_weight};
+const struct cpu_operator cpu_linear_forward = {NULL, query, bind_packed};
+const struct cpu_operator cpu_linear_grad_data = {NULL, query, bind_packed};
+const struct cpu_operator cpu_linear_grad_weight = {NULL, query, bind_grad_weight};

@@ -26,8 +26,13 @@ void LOOP(weight_run)(const struct weight_part *part);
 
 bool LOOP(winograd_supported)(const struct winograd *w);
 size_t LOOP(winograd_scratch)(const struct winograd *w);
+size_t LOOP(winograd_block)(const struct winograd *w);
 void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end);
-void LOOP(winograd_pack)(const struct winograd_pack *p, size_t begin, size_t end);
+void LOOP(winograd_pack)(const struct own_pack *p, size_t begin, size_t end);
+
+bool LOOP(point_supported)(const struct point *p);
+void LOOP(point_run)(const struct point *p, size_t begin, size_t end);
+void LOOP(point_pack)(const struct own_pack *p, size_t begin, size_t end);
 
 bool LOOP(winograd_weight_supported)(const struct weight_part *part);
 size_t LOOP(winograd_weight_scratch)(const struct weight_part *part);

@@ -6,7 +6,7 @@
 enum { ROWS = 8, AHEAD = 256 };
 
 /* Where the ReLU's mask comes from. */
-enum mask { MASK_NONE, MASK_Y, MASK_X, MASK_BOTH };
+enum mask { MASK_NONE, MASK_Y, MASK_X, MASK_SIDE, MASK_BOTH };
 
 /* What is known when a loop is compiled. */
 struct form {
@@ -27,7 +27,7 @@ VEC_INLINE vecf channel(const float *values, const struct place *p) {
 
 VEC_INLINE void load_inputs(const struct norm_backward *b, struct form f, struct place *p) {
     p->x = vec_load_n(b->x, p->at, p->n, f.elem);
-    if (f.mask == MASK_BOTH)
+    if (f.mask == MASK_SIDE || f.mask == MASK_BOTH)
         p->other = vec_load_n(b->other, p->at, p->n, f.elem);
 }
 
@@ -42,6 +42,8 @@ VEC_INLINE vecf masked_gradient(const struct norm_backward *b, struct form f,
         z = vec_load_n(b->y, p->at, p->n, f.elem);
     else
         z = p->x * channel(b->scale, p) + channel(b->shift, p);
+    if (f.mask == MASK_SIDE)
+        z += p->other;
     if (f.mask == MASK_BOTH)
         z += p->other * channel(b->other_scale, p) + channel(b->other_shift, p);
     return vec_keep(z > vec_set(0), dz);
@@ -63,7 +65,7 @@ VEC_INLINE void prefetch(const struct norm_backward *b, struct form f, size_t at
         vec_prefetch(b->dy2, at, f.elem);
     if (f.mask == MASK_Y)
         vec_prefetch(b->y, at, f.elem);
-    if (f.mask == MASK_BOTH)
+    if (f.mask == MASK_SIDE || f.mask == MASK_BOTH)
         vec_prefetch(b->other, at, f.elem);
 }
 
@@ -141,7 +143,7 @@ VEC_INLINE struct form form_of(enum elem elem, bool dy2, enum mask mask) {
 
 static enum mask mask_of(const struct norm_backward *b) {
     if (b->other != NULL)
-        return MASK_BOTH;
+        return b->other_scale != NULL ? MASK_BOTH : MASK_SIDE;
     if (!b->relu)
         return MASK_NONE;
     return b->y != NULL ? MASK_Y : MASK_X;
@@ -158,6 +160,9 @@ static enum mask mask_of(const struct norm_backward *b) {
         break;                                                                                     \
     case MASK_X:                                                                                   \
         body(form_of(element, both, MASK_X));                                                      \
+        break;                                                                                     \
+    case MASK_SIDE:                                                                                \
+        body(form_of(element, both, MASK_SIDE));                                                   \
         break;                                                                                     \
     case MASK_BOTH:                                                                                \
         body(form_of(element, both, MASK_BOTH));                                                   \

@@ -24,6 +24,11 @@ size_t LOOP(winograd_scratch)(const struct winograd *w) {
     return 0;
 }
 
+size_t LOOP(winograd_block)(const struct winograd *w) {
+    (void)w;
+    return 1;
+}
+
 void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
     (void)w;
     (void)begin;
@@ -32,15 +37,17 @@ void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
 
 #else
 
-enum { PLACES = 16, GROUP = 4, OUTS = WINOGRAD_OUTS, ROWS = 7, LINE = 64 };
+#include "cpu/loop_tile.h"
+
+enum { PLACES = 16, GROUP = TILE_GROUP, OUTS = PACK_OUTS, ROWS = TILE_ROWS, LINE = TILE_LINE };
 enum { INPUT_BYTES = 384 << 10 }; /* of a block's transformed inputs, about */
 
 bool LOOP(winograd_supported)(const struct winograd *w) {
-    return w->in % WINOGRAD_INS == 0 && w->out % OUTS == 0;
+    return w->in % PACK_INS == 0 && w->out % OUTS == 0;
 }
 
 /* Tiles of a block: a multiple of what the kernel takes at once. */
-static size_t block_tiles(const struct winograd *w) {
+size_t LOOP(winograd_block)(const struct winograd *w) {
     size_t tiles = INPUT_BYTES / (PLACES * w->in * sizeof(uint16_t)) / ROWS * ROWS;
     return tiles < ROWS ? ROWS : tiles > 8 * ROWS ? 8 * ROWS : tiles;
 }
@@ -51,24 +58,24 @@ static size_t row_bytes(const struct winograd *w) {
 }
 
 size_t LOOP(winograd_scratch)(const struct winograd *w) {
-    return PLACES * block_tiles(w) * (row_bytes(w) + OUTS * sizeof(float)) +
+    return PLACES * LOOP(winograd_block)(w) * (row_bytes(w) + OUTS * sizeof(float)) +
            w->in * sizeof(uint16_t);
 }
 
 /* Where a tile lies. */
-struct tile {
+struct corner {
     size_t image, row, column;
 };
 
-static struct tile tile_at(const struct winograd *w, size_t number) {
+static struct corner corner_of(const struct winograd *w, size_t number) {
     size_t columns = winograd_tiles(w->width), rows = winograd_tiles(w->height);
-    return (struct tile){.image = number / columns / rows,
-                         .row = 2 * (number / columns % rows),
-                         .column = 2 * (number % columns)};
+    return (struct corner){.image = number / columns / rows,
+                           .row = 2 * (number / columns % rows),
+                           .column = 2 * (number % columns)};
 }
 
 /* The 16 pixels a tile sees; ZEROS outside the picture. */
-static void find_pixels(const struct winograd *w, struct tile t, const char *zeros,
+static void find_pixels(const struct winograd *w, struct corner t, const char *zeros,
                         const char *ret[PLACES]) {
     for (size_t i = 0; i < PLACES; i++) {
         size_t row = t.row + i / 4 - 1, column = t.column + i % 4 - 1;
@@ -113,10 +120,10 @@ VEC_INLINE void transform_half(const char *const *pixels, size_t offset, bool od
 
 static void transform_inputs(const struct winograd *w, size_t begin, size_t count, char *inputs,
                              const char *zeros) {
-    size_t row = row_bytes(w), place = row * block_tiles(w);
+    size_t row = row_bytes(w), place = row * LOOP(winograd_block)(w);
     for (size_t t = 0; t < count; t++) {
         const char *pixels[PLACES];
-        find_pixels(w, tile_at(w, begin + t), zeros, pixels);
+        find_pixels(w, corner_of(w, begin + t), zeros, pixels);
         for (size_t offset = 0; offset < w->in * 2; offset += LINE) {
             char *to = inputs + t * row + offset;
             transform_half(pixels, offset, false, to, place);
@@ -128,32 +135,13 @@ static void transform_inputs(const struct winograd *w, size_t begin, size_t coun
 /* COUNT tiles x 64 outputs over all channels. */
 VEC_INLINE void product(const char *inputs, size_t row, const char *weights, size_t pairs,
                         size_t count, float *sums) {
-    __m512 sum[ROWS][GROUP];
+    struct tile tile;
+    tile_products(&tile, inputs, row, weights, pairs, count, false, (struct tile_soon){0});
 #pragma GCC unroll 7
     for (size_t i = 0; i < count; i++)
 #pragma GCC unroll 4
         for (size_t j = 0; j < GROUP; j++)
-            sum[i][j] = _mm512_setzero_ps();
-    for (size_t k = 0; k < pairs; k++) {
-        __m512bh line[GROUP];
-#pragma GCC unroll 4
-        for (size_t j = 0; j < GROUP; j++)
-            line[j] = (__m512bh)_mm512_load_si512(weights + (k * GROUP + j) * LINE);
-#pragma GCC unroll 7
-        for (size_t i = 0; i < count; i++) {
-            int32_t word;
-            memcpy(&word, inputs + i * row + k * sizeof word, sizeof word);
-            __m512bh all = (__m512bh)_mm512_set1_epi32(word);
-#pragma GCC unroll 4
-            for (size_t j = 0; j < GROUP; j++)
-                sum[i][j] = _mm512_dpbf16_ps(sum[i][j], all, line[j]);
-        }
-    }
-#pragma GCC unroll 7
-    for (size_t i = 0; i < count; i++)
-#pragma GCC unroll 4
-        for (size_t j = 0; j < GROUP; j++)
-            _mm512_store_ps(sums + i * OUTS + j * 16, sum[i][j]);
+            _mm512_store_ps(sums + i * OUTS + j * 16, tile.sum[i][j]);
 }
 
 static void products(const char *inputs, size_t row, const char *weights, size_t pairs,
@@ -163,23 +151,9 @@ static void products(const char *inputs, size_t row, const char *weights, size_t
         size_t begin = count * part / parts, end = count * (part + 1) / parts;
         const char *from = inputs + begin * row;
         float *to = sums + begin * OUTS;
-        switch (end - begin) {
-        case 7:
-            product(from, row, weights, pairs, 7, to);
-            break;
-        case 6:
-            product(from, row, weights, pairs, 6, to);
-            break;
-        case 5:
-            product(from, row, weights, pairs, 5, to);
-            break;
-        case 4:
-            product(from, row, weights, pairs, 4, to);
-            break;
-        default:
-            for (size_t i = 0; i < end - begin; i++)
-                product(from + i * row, row, weights, pairs, 1, to + i * OUTS);
-        }
+#define TOGETHER(rows) product(from, row, weights, pairs, rows, to)
+#define EACH(i) product(from + (i)*row, row, weights, pairs, 1, to + (i)*OUTS)
+        TILE_COUNTS(end - begin, TOGETHER, EACH)
     }
 }
 
@@ -211,9 +185,9 @@ VEC_INLINE void transform_back(const float *sums, size_t place, uint16_t *const 
 
 static void transform_outputs(const struct winograd *w, size_t begin, size_t count,
                               const float *sums, size_t out) {
-    size_t place = block_tiles(w) * OUTS;
+    size_t place = LOOP(winograd_block)(w) * OUTS;
     for (size_t t = 0; t < count; t++) {
-        struct tile at = tile_at(w, begin + t);
+        struct corner at = corner_of(w, begin + t);
         uint16_t *pixels[4];
         for (size_t i = 0; i < 4; i++) {
             size_t row = at.row + i / 2, column = at.column + i % 2;
@@ -228,7 +202,7 @@ static void transform_outputs(const struct winograd *w, size_t begin, size_t cou
 }
 
 void LOOP(winograd_run)(const struct winograd *w, size_t begin, size_t end) {
-    size_t tiles = block_tiles(w), row = row_bytes(w), pairs = w->in / 2;
+    size_t tiles = LOOP(winograd_block)(w), row = row_bytes(w), pairs = w->in / 2;
     size_t blocks = (end - begin + tiles - 1) / tiles;
     char *inputs = w->scratch;
     float *sums = (float *)(void *)(inputs + PLACES * tiles * row);

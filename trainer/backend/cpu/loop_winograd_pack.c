@@ -6,7 +6,7 @@
 #include "cpu/loop_names.h"
 #include "cpu/vec.h"
 
-enum { PLACES = 16, OUTS = WINOGRAD_OUTS, INS = WINOGRAD_INS, PAIRS = INS / 2, WIDE = 16 };
+enum { PLACES = 16, OUTS = PACK_OUTS, INS = PACK_INS, PAIRS = INS / 2, WIDE = 16 };
 
 /* One dimension of G w, of WIDE values side by side: four of three, STEP apart. */
 static void widen(const float *a, size_t step, float *ret, size_t ret_step) {
@@ -34,17 +34,8 @@ static void transform(const float *w, ptrdiff_t step, uint16_t ret[PLACES][WIDE]
             vec_store(ret[place], i, vec_load(all[place], i, ELEM_F32), ELEM_BF16);
 }
 
-/* A whole line past the caches: all the weights are written before any is read. */
-static void put_line(uint32_t *to, const uint32_t line[WIDE]) {
-#ifdef __AVX512F__
-    _mm512_stream_si512((void *)to, _mm512_loadu_si512(line));
-#else
-    memcpy(to, line, WIDE * sizeof *line);
-#endif
-}
-
 /* Lines of 16 outputs from the weights of INS inputs: [out][9][in]. */
-static void pack_forward(const struct winograd_pack *p, size_t in, size_t out, uint32_t *to) {
+static void pack_forward(const struct own_pack *p, size_t in, size_t out, uint32_t *to) {
     uint16_t part[WIDE][INS / WIDE][PLACES][WIDE];
     size_t place_words = p->in / 2 * OUTS;
     for (size_t i = 0; i < WIDE; i++)
@@ -60,13 +51,13 @@ static void pack_forward(const struct winograd_pack *p, size_t in, size_t out, u
                 even[i] = (two[0] & 0xffff) | two[1] << 16;
                 odd[i] = two[0] >> 16 | (two[1] & 0xffff0000);
             }
-            put_line(to + place * place_words + pair * OUTS, even);
-            put_line(to + place * place_words + (pair + PAIRS / 2) * OUTS, odd);
+            vec_stream_line(to + place * place_words + pair * OUTS, even);
+            vec_stream_line(to + place * place_words + (pair + PAIRS / 2) * OUTS, odd);
         }
 }
 
 /* The same from [in][9][out], the taps turned round. */
-static void pack_gradient(const struct winograd_pack *p, size_t in, size_t out, uint32_t *to) {
+static void pack_gradient(const struct own_pack *p, size_t in, size_t out, uint32_t *to) {
     uint16_t low[PLACES][WIDE], high[PLACES][WIDE];
     size_t place_words = p->in / 2 * OUTS;
     ptrdiff_t step = -(ptrdiff_t)p->out;
@@ -78,12 +69,12 @@ static void pack_gradient(const struct winograd_pack *p, size_t in, size_t out, 
             uint32_t line[WIDE];
             for (size_t i = 0; i < WIDE; i++)
                 line[i] = low[place][i] | (uint32_t)high[place][i] << 16;
-            put_line(to + place * place_words + pair * OUTS, line);
+            vec_stream_line(to + place * place_words + pair * OUTS, line);
         }
     }
 }
 
-void LOOP(winograd_pack)(const struct winograd_pack *p, size_t begin, size_t end) {
+void LOOP(winograd_pack)(const struct own_pack *p, size_t begin, size_t end) {
     size_t groups = p->in / INS;
     for (size_t unit = begin; unit < end; unit++) {
         size_t in = unit % groups * INS, out = unit / groups * OUTS;

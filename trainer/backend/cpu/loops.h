@@ -33,8 +33,9 @@ struct norm_forward {
     void *y;
 };
 
-/* Gradient through that: dz = (dy + dy2) where the ReLU let pass. With `other`, its scale and shift
- * there is a ReLU, and its result is computed again; without, y > 0 tells where y is given. */
+/* Gradient through that: dz = (dy + dy2) where the ReLU let pass. With `other` (added as it is
+ * without other_scale) there is a ReLU, and its result is computed again; without, y > 0 tells
+ * where y is given. dz may lie where dy does. */
 struct norm_backward {
     enum elem elem;
     size_t channels;
@@ -113,19 +114,37 @@ static inline size_t winograd_weight_bytes(size_t in, size_t out) {
     return 16 * in * out * sizeof(uint16_t);
 }
 
-/* From f32 weights [out][9][in] or, for the data gradient (whose `in` are the forward outputs),
- * from [in][9][out] with the taps turned round. */
-struct winograd_pack {
+/* A 1x1 convolution of stride 1 in bf16: y [rows][out] = x [rows][in] times weights. */
+struct point {
+    size_t rows, in, out;
+    const void *x;
+    const void *weights; /* point_weight_bytes(), as point_pack() leaves them */
+    void *y;
+    /* Other rows of `out` channels in bf16 that will be read next (or NULL): they are asked for
+     * between the products, and so are the following rows of x. */
+    const void *soon[3];
+};
+
+enum { POINT_ROWS = 56 }; /* at once, at most */
+
+static inline size_t point_weight_bytes(size_t in, size_t out) {
+    return in * out * sizeof(uint16_t);
+}
+
+/* From f32 weights [out][taps][in] or, for the data gradient (whose `in` are the forward outputs),
+ * from [in][taps][out] with the taps turned round; 9 taps for winograd_pack(), 1 for point_pack().
+ */
+struct own_pack {
     size_t in, out;
     bool gradient;
     const float *w;
     void *weights;
 };
 
-enum { WINOGRAD_OUTS = 64, WINOGRAD_INS = 32 }; /* of one unit of packing */
+enum { PACK_OUTS = 64, PACK_INS = 32 }; /* of one unit of packing */
 
-static inline size_t winograd_pack_units(const struct winograd_pack *p) {
-    return p->out / WINOGRAD_OUTS * (p->in / WINOGRAD_INS);
+static inline size_t pack_units(const struct own_pack *p) {
+    return p->out / PACK_OUTS * (p->in / PACK_INS);
 }
 
 struct loops {
@@ -151,8 +170,14 @@ struct loops {
 
     bool (*winograd_supported)(const struct winograd *w);
     size_t (*winograd_scratch)(const struct winograd *w);
-    void (*winograd_run)(const struct winograd *w, size_t begin, size_t end);       /* tiles */
-    void (*winograd_pack)(const struct winograd_pack *p, size_t begin, size_t end); /* units */
+    size_t (*winograd_block)(
+        const struct winograd *w); /* tiles that share one reading of weights */
+    void (*winograd_run)(const struct winograd *w, size_t begin, size_t end);  /* tiles */
+    void (*winograd_pack)(const struct own_pack *p, size_t begin, size_t end); /* units */
+
+    bool (*point_supported)(const struct point *p);
+    void (*point_run)(const struct point *p, size_t begin, size_t end);     /* POINT_ROWS at most */
+    void (*point_pack)(const struct own_pack *p, size_t begin, size_t end); /* units */
 
     /* y = a + b, y = relu(a + b); b may be NULL. Over elements. */
     void (*add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,

@@ -150,5 +150,5 @@ static int bind_loss(const struct cpu *cpu, const struct graph *graph, const str
     return 0;
 }
 
-const struct cpu_operator cpu_cross_entropy = {query, bind_loss};
-const struct cpu_operator cpu_cross_entropy_grad = {NULL, bind_loss};
+const struct cpu_operator cpu_cross_entropy = {NULL, query, bind_loss};
+const struct cpu_operator cpu_cross_entropy_grad = {NULL, NULL, bind_loss};

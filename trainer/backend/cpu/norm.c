@@ -25,9 +25,8 @@ struct statistics {
     const struct norm_branch *branch;
 };
 
-static void add_rows(void *context, struct share share, float *const *sum, size_t begin,
-                     size_t end) {
-    (void)share;
+static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
+    (void)thread;
     const struct statistics *s = context;
     s->cpu->loops->norm_sums(s->branch->x, s->size->elem, s->size->channels, s->branch->shift,
                              sum[0], sum[1], begin, end);
@@ -96,7 +95,7 @@ void norm_grad_place(const struct cpu *cpu, size_t channels, char *scratch, int 
         *places[i] = row_of(rows, channels, GRAD_ROWS / 2 * index + i);
 }
 
-void norm_grad_recall(size_t channels, const struct norm_grad_branch *branch) {
+static void recall(size_t channels, const struct norm_grad_branch *branch) {
     for (size_t c = 0; c < channels; c++) {
         double scale = (double)branch->gamma[c] * (double)branch->invstd[c];
         branch->scale[c] = (float)scale;
@@ -106,8 +105,8 @@ void norm_grad_recall(size_t channels, const struct norm_grad_branch *branch) {
     }
 }
 
-void norm_grad_factors(size_t rows, size_t channels, const struct norm_grad_branch *branch,
-                       const double *dz, const double *dz_x) {
+static void set_grad_factors(size_t rows, size_t channels, const struct norm_grad_branch *branch,
+                             const double *dz, const double *dz_x) {
     double n = (double)rows;
     for (size_t c = 0; c < channels; c++) {
         double invstd = (double)branch->invstd[c];
@@ -121,4 +120,14 @@ void norm_grad_factors(size_t rows, size_t channels, const struct norm_grad_bran
         branch->b[c] = (float)b;
         branch->c[c] = (float)(-a * dz[c] / n - b * (double)branch->mean[c]);
     }
+}
+
+void norm_grad_reduce(const struct reduce *reduce, size_t rows,
+                      const struct norm_grad_branch *branches, int count) {
+    const double *sums[REDUCE_SUMS_MAX];
+    for (int i = 0; i < count; i++)
+        recall(reduce->channels, &branches[i]);
+    reduce_run(reduce, sums);
+    for (int i = 0; i < count; i++)
+        set_grad_factors(rows, reduce->channels, &branches[i], sums[0], sums[1 + i]);
 }

@@ -52,11 +52,10 @@ struct norm_grad_branch {
 size_t norm_grad_scratch(const struct cpu *cpu, size_t channels);
 void norm_grad_place(const struct cpu *cpu, size_t channels, char *scratch, int index,
                      struct norm_grad_branch *branch);
-/* The factors by which the forward pass is computed again. */
-void norm_grad_recall(size_t channels, const struct norm_grad_branch *branch);
-/* From the sums of dz and dz * (x - mean) over ROWS: parameter gradients, and the a, b, c with
- * dx = dz * a + x * b + c. */
-void norm_grad_factors(size_t rows, size_t channels, const struct norm_grad_branch *branch,
-                       const double *dz, const double *dz_x);
+/* Fills the factors by which the forward pass is computed again, takes the sums of dz and
+ * dz * (x - mean) as REDUCE says, and makes of them, over ROWS, the parameter gradients of the
+ * COUNT branches and the a, b, c with dx = dz * a + x * b + c. */
+void norm_grad_reduce(const struct reduce *reduce, size_t rows,
+                      const struct norm_grad_branch *branches, int count);
 
 #endif

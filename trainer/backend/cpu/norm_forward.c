@@ -109,5 +109,5 @@ static int bind_inference(const struct cpu *cpu, const struct graph *graph, cons
     return bind_as(cpu, graph, op, site, false, ret_bound, err);
 }
 
-const struct cpu_operator cpu_norm_forward = {query, bind_training};
-const struct cpu_operator cpu_norm_inference = {query, bind_inference};
+const struct cpu_operator cpu_norm_forward = {NULL, query, bind_training};
+const struct cpu_operator cpu_norm_inference = {NULL, query, bind_inference};

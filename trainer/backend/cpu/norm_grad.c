@@ -21,9 +21,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
-static void add_rows(void *context, struct share share, float *const *sum, size_t begin,
-                     size_t end) {
-    (void)share;
+static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
+    (void)thread;
     const struct grad_op *grad = context;
     struct norm_grad_sums sums = {.dz = sum[0], .dz_x = sum[1], .dz_other = sum[2]};
     grad->step.cpu->loops->norm_backward_sums(&grad->reduce, &sums, begin, end);
@@ -49,12 +48,7 @@ static int run(void *context, struct error *err) {
                             .add = add_rows,
                             .context = grad,
                             .scratch = grad->scratch};
-    const double *sums[REDUCE_SUMS_MAX];
-    for (int i = 0; i < grad->branches; i++)
-        norm_grad_recall(grad->channels, &grad->branch[i]);
-    reduce_run(&reduce, sums);
-    for (int i = 0; i < grad->branches; i++)
-        norm_grad_factors(grad->rows, grad->channels, &grad->branch[i], sums[0], sums[1 + i]);
+    norm_grad_reduce(&reduce, grad->rows, grad->branch, grad->branches);
     if (grad->apply.dx != NULL)
         parallel_run(cpu->threads, apply_rows, grad);
     return 0;
@@ -142,4 +136,4 @@ static int bind_grad(const struct cpu *cpu, const struct graph *graph, const str
     return 0;
 }
 
-const struct cpu_operator cpu_norm_grad = {query, bind_grad};
+const struct cpu_operator cpu_norm_grad = {NULL, query, bind_grad};

@@ -102,10 +102,10 @@ static int query_grad(const struct cpu *cpu, const struct graph *graph, const st
     return 0;
 }
 
-static struct norm_backward row_form(const struct pool_grad *grad, struct share share, size_t row) {
+static struct norm_backward row_form(const struct pool_grad *grad, int thread, size_t row) {
     struct norm_backward form = grad->form;
     size_t width = grad->pool.width * grad->pool.channels * elem_size(grad->pool.elem);
-    char *buffer = grad->buffers + grad->row_bytes * (size_t)share.index;
+    char *buffer = grad->buffers + grad->row_bytes * (size_t)thread;
     grad->step.cpu->loops->max_pool_grad_row(&grad->pool, grad->dy, grad->dy2, row, buffer);
     form.dy = buffer;
     form.x = (const char *)form.x + row * width;
@@ -113,12 +113,11 @@ static struct norm_backward row_form(const struct pool_grad *grad, struct share 
     return form;
 }
 
-static void add_rows(void *context, struct share share, float *const *sum, size_t begin,
-                     size_t end) {
+static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
     const struct pool_grad *grad = context;
     struct norm_grad_sums sums = {.dz = sum[0], .dz_x = sum[1]};
     for (size_t row = begin; row < end; row++) {
-        struct norm_backward form = row_form(grad, share, row);
+        struct norm_backward form = row_form(grad, thread, row);
         grad->step.cpu->loops->norm_backward_sums(&form, &sums, 0, grad->pool.width);
     }
 }
@@ -128,7 +127,7 @@ static void spread_rows(void *context, struct share share) {
     size_t begin, end;
     share_range(share, grad->rows, 1, &begin, &end);
     for (size_t row = end; row-- > begin;) {
-        struct norm_backward form = row_form(grad, share, row);
+        struct norm_backward form = row_form(grad, share.index, row);
         grad->step.cpu->loops->norm_backward(&form, 0, grad->pool.width);
     }
 }
@@ -146,10 +145,7 @@ static int run_grad(void *context, struct error *err) {
                             .add = add_rows,
                             .context = grad,
                             .scratch = grad->scratch};
-    const double *sums[REDUCE_SUMS_MAX];
-    norm_grad_recall(channels, &grad->branch);
-    reduce_run(&reduce, sums);
-    norm_grad_factors(grad->rows * width, channels, &grad->branch, sums[0], sums[1]);
+    norm_grad_reduce(&reduce, grad->rows * width, &grad->branch, 1);
     if (grad->form.dx != NULL)
         parallel_run(cpu->threads, spread_rows, grad);
     return 0;
@@ -193,5 +189,5 @@ static int bind_grad(const struct cpu *cpu, const struct graph *graph, const str
     return 0;
 }
 
-const struct cpu_operator cpu_norm_pool = {query, bind_forward};
-const struct cpu_operator cpu_norm_pool_grad = {query_grad, bind_grad};
+const struct cpu_operator cpu_norm_pool = {NULL, query, bind_forward};
+const struct cpu_operator cpu_norm_pool_grad = {NULL, query_grad, bind_grad};

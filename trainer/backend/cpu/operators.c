@@ -30,6 +30,11 @@ static const struct cpu_operator *const operators[OP_KINDS] = {
     [OP_LINEAR] = &cpu_linear_forward,
     [OP_LINEAR_GRAD_DATA] = &cpu_linear_grad_data,
     [OP_LINEAR_GRAD_WEIGHT] = &cpu_linear_grad_weight,
+    [OP_CONV2D_GRAD_DATA_NORM] = &cpu_conv_norm_grad,
+    [OP_CONV2D_GRAD_DATA_ADD_NORM] = &cpu_conv_norm_grad,
+    [OP_CONV2D_GRAD_DATA_ADD_JOIN] = &cpu_conv_norm_grad,
+    [OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN] = &cpu_conv_norm_grad,
+    [OP_NORM_GRAD_APPLY] = &cpu_norm_grad_apply,
     [OP_SOFTMAX_CROSS_ENTROPY] = &cpu_cross_entropy,
     [OP_SOFTMAX_CROSS_ENTROPY_GRAD] = &cpu_cross_entropy_grad,
 };

@@ -15,6 +15,21 @@ void parallel_run(int threads, parallel_work *work, void *context) {
     work(context, (struct share){.index = omp_get_thread_num(), .count = omp_get_num_threads()});
 }
 
+/* Each thread comes back for work about as often as this. */
+enum { UNIT_TURNS = 32 };
+
+void parallel_units(int threads, size_t units, parallel_unit *work, void *context) {
+    if (threads <= 1) {
+        for (size_t unit = 0; unit < units; unit++)
+            work(context, 0, unit);
+        return;
+    }
+    size_t turn = units / ((size_t)threads * UNIT_TURNS) + 1;
+#pragma omp parallel for num_threads(threads) schedule(dynamic, turn)
+    for (size_t unit = 0; unit < units; unit++)
+        work(context, omp_get_thread_num(), unit);
+}
+
 void share_range(struct share share, size_t total, size_t grain, size_t *ret_begin,
                  size_t *ret_end) {
     size_t grains = (total + grain - 1) / grain;

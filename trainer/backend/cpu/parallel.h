@@ -21,6 +21,12 @@ void parallel_set_threads(int threads);
 
 void parallel_run(int threads, parallel_work *work, void *context);
 
+/* Calls WORK once for each of UNITS pieces of work, which THREADS threads take in order as they
+ * become free: a thread that is held up gets less. THREAD is less than THREADS. For results that do
+ * not depend on who makes them. */
+typedef void parallel_unit(void *context, int thread, size_t unit);
+void parallel_units(int threads, size_t units, parallel_unit *work, void *context);
+
 /* This share of [0, total), in multiples of GRAIN (at least 1); both ends may be equal. */
 void share_range(struct share share, size_t total, size_t grain, size_t *ret_begin,
                  size_t *ret_end);

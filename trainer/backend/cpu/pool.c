@@ -154,7 +154,7 @@ static int bind_avg_grad(const struct cpu *cpu, const struct graph *graph, const
     return bind_mean_with(cpu, cpu_output(graph, op, 0), site, run_spread, ret_bound, err);
 }
 
-const struct cpu_operator cpu_max_pool = {NULL, bind_max};
-const struct cpu_operator cpu_max_pool_grad = {NULL, bind_max_grad};
-const struct cpu_operator cpu_avg_pool = {NULL, bind_avg};
-const struct cpu_operator cpu_avg_pool_grad = {NULL, bind_avg_grad};
+const struct cpu_operator cpu_max_pool = {NULL, NULL, bind_max};
+const struct cpu_operator cpu_max_pool_grad = {NULL, NULL, bind_max_grad};
+const struct cpu_operator cpu_avg_pool = {NULL, NULL, bind_avg};
+const struct cpu_operator cpu_avg_pool_grad = {NULL, NULL, bind_avg_grad};

@@ -1,52 +1,67 @@
 #include "cpu/reduce.h"
 
-/* A thread's part of the scratch: totals in double, then a block's sums in float. */
+/* Scratch: the pieces' totals in double, then each thread's block of sums in float. */
 static size_t padded(size_t channels) {
     return (channels + 15) / 16 * 16;
 }
 
-static size_t thread_bytes(size_t channels, int sums) {
-    return padded(channels) * (size_t)sums * (sizeof(double) + sizeof(float));
+static size_t most_pieces(const struct cpu *cpu) {
+    size_t threads = (size_t)cpu->threads;
+    return (REDUCE_PIECES + threads - 1) / threads * threads;
 }
 
 size_t reduce_scratch(const struct cpu *cpu, size_t channels, int sums) {
-    return thread_bytes(channels, sums) * (size_t)cpu->threads;
+    return padded(channels) * (size_t)sums *
+           (most_pieces(cpu) * sizeof(double) + (size_t)cpu->threads * sizeof(float));
 }
 
-static double *totals_of(const struct reduce *r, int thread) {
-    return (double *)(void *)(r->scratch + thread_bytes(r->channels, r->sums) * (size_t)thread);
+static double *totals_of(const struct reduce *r, size_t piece) {
+    return (double *)(void *)r->scratch + padded(r->channels) * (size_t)r->sums * piece;
 }
 
-static void add_share(void *context, struct share share) {
+static size_t piece_rows(const struct reduce *r) {
+    return (r->rows + most_pieces(r->cpu) - 1) / most_pieces(r->cpu);
+}
+
+static size_t pieces_of(const struct reduce *r) {
+    return (r->rows + piece_rows(r) - 1) / piece_rows(r);
+}
+
+static void add_piece(void *context, int thread, size_t piece) {
     const struct reduce *r = context;
-    size_t stride = padded(r->channels), count = stride * (size_t)r->sums, begin, end;
-    double *totals = totals_of(r, share.index);
-    float *block = (float *)(void *)(totals + count);
+    size_t stride = padded(r->channels), count = stride * (size_t)r->sums;
+    size_t begin = piece * piece_rows(r);
+    size_t end = begin + piece_rows(r) < r->rows ? begin + piece_rows(r) : r->rows;
+    double *totals = totals_of(r, piece);
+    float *block = (float *)(void *)totals_of(r, most_pieces(r->cpu)) + count * (size_t)thread;
     float *sum[REDUCE_SUMS_MAX] = {0};
     for (int i = 0; i < r->sums; i++)
         sum[i] = block + stride * (size_t)i;
     memset(totals, 0, count * sizeof(double));
-    share_range(share, r->rows, 1, &begin, &end);
     for (size_t row = begin; row < end; row += r->block) {
         memset(block, 0, count * sizeof(float));
-        r->add(r->context, share, sum, row, row + r->block < end ? row + r->block : end);
+        r->add(r->context, thread, sum, row, row + r->block < end ? row + r->block : end);
         for (size_t i = 0; i < count; i++)
             totals[i] += (double)block[i];
     }
 }
 
-void reduce_run(const struct reduce *r, const double *ret[REDUCE_SUMS_MAX]) {
-    size_t stride = padded(r->channels), count = stride * (size_t)r->sums;
+/* The first piece's totals become all pieces'. */
+static void add_totals(void *context, struct share share) {
+    const struct reduce *r = context;
+    size_t begin, end;
+    share_range(share, padded(r->channels) * (size_t)r->sums, BACKEND_ALIGNMENT, &begin, &end);
     double *first = totals_of(r, 0);
-    /* Should the system give fewer threads than asked for, the others add nothing. */
-    for (int thread = 1; thread < r->cpu->threads; thread++)
-        memset(totals_of(r, thread), 0, count * sizeof(double));
-    parallel_run(r->cpu->threads, add_share, (void *)r);
-    for (int thread = 1; thread < r->cpu->threads; thread++) {
-        const double *totals = totals_of(r, thread);
-        for (size_t i = 0; i < count; i++)
+    for (size_t piece = 1; piece < pieces_of(r); piece++) {
+        const double *totals = totals_of(r, piece);
+        for (size_t i = begin; i < end; i++)
             first[i] += totals[i];
     }
+}
+
+void reduce_run(const struct reduce *r, const double *ret[REDUCE_SUMS_MAX]) {
+    parallel_units(r->cpu->threads, pieces_of(r), add_piece, (void *)r);
+    parallel_run(r->cpu->threads, add_totals, (void *)r);
     for (int i = 0; i < r->sums; i++)
-        ret[i] = first + stride * (size_t)i;
+        ret[i] = totals_of(r, 0) + padded(r->channels) * (size_t)i;
 }

@@ -1,13 +1,16 @@
-/* Sums a channel over many rows, on all threads: each thread adds its rows in f32 blocks of
- * REDUCE_ROWS and the blocks in double, and the threads' totals are added in order. So the result
- * depends on the number of threads alone, and its error hardly on the number of rows. */
+/* Sums a channel over many rows, on all threads. The rows are cut into pieces of one size, equally
+ * many for each thread where there are enough rows, which threads take as they become free; a
+ * piece's rows are added in f32 by blocks and the blocks in double, and the pieces' totals are
+ * added in order. So the result depends on the number of threads alone, and its error hardly on the
+ * number of rows. */
 #ifndef CPU_REDUCE_H
 #define CPU_REDUCE_H
 
 #include "cpu/context.h"
 #include "cpu/parallel.h"
 
-enum { REDUCE_ROWS = 1024, REDUCE_SUMS_MAX = 3 };
+/* Pieces: at least, where threads are few. */
+enum { REDUCE_ROWS = 1024, REDUCE_SUMS_MAX = 3, REDUCE_PIECES = 32 };
 
 struct reduce {
     const struct cpu *cpu;
@@ -15,7 +18,7 @@ struct reduce {
     size_t channels;
     int sums; /* sums a channel: at most REDUCE_SUMS_MAX */
     /* Adds rows [begin, end) into sum[i][channel]. */
-    void (*add)(void *context, struct share share, float *const *sum, size_t begin, size_t end);
+    void (*add)(void *context, int thread, float *const *sum, size_t begin, size_t end);
     void *context;
     char *scratch; /* reduce_scratch() bytes, aligned to 64 */
 };

@@ -157,6 +157,15 @@ VEC_INLINE void vec_stream(void *base, size_t at, vecf value, enum elem elem) {
 #endif
 }
 
+/* 16 words, a whole line, past the caches: weights are all written before any is read. */
+VEC_INLINE void vec_stream_line(uint32_t *to, const uint32_t line[16]) {
+#ifdef __AVX512F__
+    _mm512_stream_si512((void *)to, _mm512_loadu_si512(line));
+#else
+    memcpy(to, line, 16 * sizeof *line);
+#endif
+}
+
 /* Asks for the cache line of an element that will be read soon; any address is fine. */
 VEC_INLINE void vec_prefetch(const void *base, size_t at, enum elem elem) {
     __builtin_prefetch((const char *)base + at * elem_size(elem), 0, 3);
