@@ -40,24 +40,41 @@ if [ ! -e /sys/fs/cgroup/cgroup.controllers ] && [ ! -d /sys/fs/cgroup/devices ]
     cgroupfs-mount || :
 fi
 
+drop_rules() {
+    iptables-save >"$own/rules" 2>/dev/null || return 0
+    grep -qE "$1" "$own/rules" || return 0
+    grep -vE "$1" "$own/rules" | iptables-restore 2>/dev/null || :
+}
+
+# "From 172.18.0.0/16 and not to br-0123456789ab: masquerade" means all that the next network with
+# these addresses says to itself, once that bridge is gone: Open MPI then drops every connection.
+drop_rules_of_lost_bridges() {
+    for bridge in $(iptables-save 2>/dev/null | grep -oE 'br-[0-9a-f]{12}' | sort -u); do
+        [ -e "/sys/class/net/$bridge" ] || drop_rules "$bridge"
+    done
+}
+
+drop_rules_of_lost_bridges
+had_bridge=no
+[ ! -e /sys/class/net/docker0 ] || had_bridge=yes
+forward=$(iptables -S FORWARD 2>/dev/null | sed -n 's/^-P FORWARD //p') || forward=
+
 export DOCKER_HOST="unix://$own/docker.sock"
 dockerd --host "$DOCKER_HOST" --data-root "$data/data" --exec-root "$own/exec" \
     --pidfile "$own/pid" >"$data/dockerd.log" 2>&1 &
 daemon=$!
 
-had_bridge=no
-[ ! -e /sys/class/net/docker0 ] || had_bridge=yes
-forward=$(iptables -S FORWARD 2>/dev/null | sed -n 's/^-P FORWARD //p') || forward=
-
-# dockerd leaves its bridge and its firewall rules behind. Where neither was there before, neither
-# stays.
+# dockerd leaves its bridges and its firewall rules behind, those of networks that still exist among
+# them, and makes them again when it is started again.
 remove_network() {
+    for network in $networks; do
+        ip link delete "br-$network" 2>/dev/null || :
+    done
+    drop_rules_of_lost_bridges
     [ "$had_bridge" = no ] || return 0
     ip link delete docker0 2>/dev/null || :
-    if iptables-save >"$own/rules" 2>/dev/null; then
-        grep -vE 'DOCKER|docker0' "$own/rules" | iptables-restore 2>/dev/null || :
-        [ -z "$forward" ] || iptables -P FORWARD "$forward" || :
-    fi
+    drop_rules 'DOCKER|docker0'
+    [ -z "$forward" ] || iptables -P FORWARD "$forward" || :
 }
 
 stop_engine() {
@@ -66,6 +83,7 @@ stop_engine() {
     containers=$(docker ps -q 2>/dev/null) || containers=
     # shellcheck disable=SC2086  # a list
     [ -z "$containers" ] || docker kill $containers >/dev/null 2>&1 || :
+    networks=$(docker network ls -q --filter driver=bridge 2>/dev/null) || networks=
     kill "$daemon" 2>/dev/null || :
     wait "$daemon" 2>/dev/null || :
     remove_network
