@@ -30,6 +30,12 @@ if(RINGMASTER_HAVE_CPU)
     list(APPEND backends cpu)
 endif()
 room_tests(graph ops ops USES ops_harness ${backends})
+# What a processor without bf16 would run: the same table once more, on any.
+if(RINGMASTER_HAVE_CPU)
+    add_test(NAME ops_graph_parity_avx2 COMMAND ops_graph_parity)
+    set_tests_properties(ops_graph_parity_avx2 PROPERTIES LABELS ops TIMEOUT 600
+        ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX2)
+endif()
 
 if(RINGMASTER_HAVE_CUDA)
     include(${CMAKE_CURRENT_LIST_DIR}/cuda/room.cmake)

@@ -8,7 +8,7 @@
 
 /* Which operators of the table the backend must say it has with this type. ALL leaves open those of
  * FUSION_CONV, each of which a backend may lack. */
-enum parity_scope { PARITY_ALL, PARITY_NONE, PARITY_SOME };
+enum parity_scope { PARITY_ALL, PARITY_SOME };
 
 /* Asserts (CUnit) for every row, with activations of DTYPE, that what BACKEND has is what SCOPE
  * says, and that it agrees. The environment variable OPS_ROWS limits the table to rows whose name

@@ -79,5 +79,30 @@ static void rows_are_summed_and_spread(void) {
     for_each(check_rows);
 }
 
+static void check_conversion(const struct loops *loops, enum elem elem) {
+    if (elem == ELEM_F32)
+        return;
+    void *half = loop_values(COUNT, elem, 0, 1), *back = loop_values(COUNT, elem, 0, 2);
+    float wide[COUNT + 1] = {[COUNT] = 7}, first = loop_get(back, 0, elem);
+    loops->widen(half, wide, 0, 37);
+    loops->widen(half, wide, 37, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+        CU_ASSERT_EQUAL(wide[i], loop_get(half, i, elem));
+    CU_ASSERT_EQUAL(wide[COUNT], 7);
+    for (size_t i = 0; i < COUNT; i++)
+        wide[i] *= 1.01F;
+    loops->narrow(wide, back, 1, COUNT);
+    CU_ASSERT_EQUAL(loop_get(back, 0, elem), first);
+    for (size_t i = 1; i < COUNT; i++)
+        CU_ASSERT_EQUAL(loop_get(back, i, elem), loop_bf16_round(wide[i]));
+    free(half);
+    free(back);
+}
+
+static void bf16_is_widened_exactly_and_narrowed_by_rounding(void) {
+    for_each(check_conversion);
+}
+
 UNIT_MAIN("cpu.loop_elementwise", UNIT(add_sums_and_rectifies),
+          UNIT(bf16_is_widened_exactly_and_narrowed_by_rounding),
           UNIT(relu_grad_passes_where_the_result_was_positive), UNIT(rows_are_summed_and_spread))

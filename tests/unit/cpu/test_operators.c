@@ -112,21 +112,8 @@ static void a_step_repeats_to_the_bit_in_f32(void) {
     check_repeats(DTYPE_F32);
 }
 
-static bool has_bf16(void) {
-    struct backend *backend = NULL;
-    struct error err = {0};
-    struct net n = {0};
-    CU_ASSERT_EQUAL_FATAL(cpu_open(&backend, &(struct cpu_options){.threads = 1}, &err), 0);
-    describe(&n, DTYPE_BF16);
-    bool has = backend->table->supports(backend, &n.graph, &n.graph.ops[1]);
-    graph_done(&n.graph);
-    backend_close(backend);
-    return has;
-}
-
 static void a_step_repeats_to_the_bit_in_bf16(void) {
-    if (has_bf16())
-        check_repeats(DTYPE_BF16);
+    check_repeats(DTYPE_BF16);
 }
 
 static void check_threads(enum fusion fusion) {

@@ -56,12 +56,12 @@ static struct conv_tensors tensors_of(const struct graph *graph, const struct op
     }
 }
 
-static int describe(struct conv_plan *plan, enum op_kind kind, const struct conv_tensors *t,
-                    struct error *err) {
+static int describe(struct conv_plan *plan, const struct cpu *cpu, enum op_kind kind,
+                    const struct conv_tensors *t, struct error *err) {
     const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
     dnnl_dims_t x_dims = {x[0], w[3], x[1], x[2]}, w_dims = {w[0], w[3], w[1], w[2]};
     dnnl_dims_t y_dims = {y[0], y[3], y[1], y[2]};
-    dnnl_data_type_t type = dnn_type(t->x->dtype);
+    dnnl_data_type_t type = dnn_type(cpu, t->x->dtype);
     dnnl_data_type_t w_type = kind == OP_CONV2D_GRAD_WEIGHT ? dnnl_f32 : type;
     if (dnn_desc_channels_last(&plan->x, x_dims, type, x[3], err) != 0 ||
         dnn_desc_channels_last(&plan->y, y_dims, type, y[3], err) != 0 ||
@@ -112,7 +112,7 @@ static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct
          (y[2] - 1) * window->stride + w[2] - x[2] - window->pad},
     };
     dnnl_primitive_attr_t attr = NULL;
-    if (describe(plan, op->kind, &t, err) != 0 || dnn_attr(&attr, err) != 0)
+    if (describe(plan, cpu, op->kind, &t, err) != 0 || dnn_attr(&attr, err) != 0)
         return -1;
     int result = choose(plan, cpu, op->kind, window, (const dnnl_dims_t *)pads, attr, err);
     dnnl_primitive_attr_destroy(attr);
@@ -139,8 +139,10 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     struct conv_plan plan = {0};
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0) {
+        struct conv_tensors t = tensors_of(graph, op);
         size_t weights = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.w)) : 0;
-        ret_needs->scratch = cpu_aligned(plan.scratchpad);
+        ret_needs->scratch =
+            dnn_wide_bytes(cpu, t.x) + dnn_wide_bytes(cpu, t.y) + cpu_aligned(plan.scratchpad);
         if (op->kind == OP_CONV2D_GRAD_WEIGHT)
             ret_needs->scratch += weights;
         else
@@ -182,23 +184,25 @@ static const struct conv_args forward_args = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DN
 static const struct conv_args grad_data_args = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS,
                                                 DNNL_ARG_DIFF_SRC};
 
-static int bind_call(struct conv *conv, struct conv_plan *plan, const struct conv_args *args,
-                     const struct backend_site *site, struct error *err) {
+static int bind_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
+                     const struct conv_args *args, const struct backend_site *site,
+                     struct error *err) {
     const struct cpu *cpu = conv->step.cpu;
     bool forward = args == &forward_args;
+    char *scratch = site->scratch;
     void *weights = plan->packs ? site->packed : site->inputs[1];
     if (plan->packs && dnn_call_reorder(&conv->reorder, cpu, plan->master, site->inputs[1], plan->w,
                                         weights, err) != 0)
         return -1;
     if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
-        dnn_call_arg(&conv->call, cpu, args->first, forward ? plan->x : plan->y, site->inputs[0],
-                     err) != 0 ||
+        dnn_call_tensor(&conv->call, cpu, args->first, forward ? plan->x : plan->y,
+                        forward ? t->x : t->y, site->inputs[0], &scratch, err) != 0 ||
         dnn_call_arg(&conv->call, cpu, args->second, plan->w, weights, err) != 0 ||
-        dnn_call_arg(&conv->call, cpu, args->result, forward ? plan->y : plan->x, site->outputs[0],
-                     err) != 0)
+        dnn_call_tensor(&conv->call, cpu, args->result, forward ? plan->y : plan->x,
+                        forward ? t->y : t->x, site->outputs[0], &scratch, err) != 0)
         return -1;
     return dnn_call_arg(&conv->call, cpu, DNNL_ARG_SCRATCHPAD,
-                        dnn_chosen(plan->desc, dnnl_query_scratchpad_md), site->scratch, err);
+                        dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
 }
 
 static int bind_with(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -210,9 +214,10 @@ static int bind_with(const struct cpu *cpu, const struct graph *graph, const str
     if (conv == NULL)
         return -1;
     struct conv_plan plan = {0};
+    struct conv_tensors t = tensors_of(graph, op);
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0)
-        result = bind_call(conv, &plan, op->kind == OP_CONV2D ? &forward_args : &grad_data_args,
+        result = bind_call(conv, &plan, &t, op->kind == OP_CONV2D ? &forward_args : &grad_data_args,
                            site, err);
     if (result == 0 && plan.packs)
         ret_bound->refresh = (struct bound_step){.run = run_refresh, .context = conv};
@@ -220,25 +225,27 @@ static int bind_with(const struct cpu *cpu, const struct graph *graph, const str
     return result;
 }
 
-static int bind_weight_call(struct conv *conv, struct conv_plan *plan,
+static int bind_weight_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
                             const struct backend_site *site, struct error *err) {
     const struct cpu *cpu = conv->step.cpu;
-    char *scratchpad = site->scratch;
+    char *scratch = site->scratch;
     void *weights = site->outputs[0];
     if (plan->packs) {
-        weights = site->scratch;
-        scratchpad += cpu_aligned(dnnl_memory_desc_get_size(plan->w));
+        weights = scratch;
+        scratch += cpu_aligned(dnnl_memory_desc_get_size(plan->w));
         if (dnn_call_reorder(&conv->reorder, cpu, plan->w, weights, plan->master, site->outputs[0],
                              err) != 0)
             return -1;
     }
     if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
-        dnn_call_arg(&conv->call, cpu, DNNL_ARG_DIFF_DST, plan->y, site->inputs[0], err) != 0 ||
-        dnn_call_arg(&conv->call, cpu, DNNL_ARG_SRC, plan->x, site->inputs[1], err) != 0 ||
+        dnn_call_tensor(&conv->call, cpu, DNNL_ARG_DIFF_DST, plan->y, t->y, site->inputs[0],
+                        &scratch, err) != 0 ||
+        dnn_call_tensor(&conv->call, cpu, DNNL_ARG_SRC, plan->x, t->x, site->inputs[1], &scratch,
+                        err) != 0 ||
         dnn_call_arg(&conv->call, cpu, DNNL_ARG_DIFF_WEIGHTS, plan->w, weights, err) != 0)
         return -1;
     return dnn_call_arg(&conv->call, cpu, DNNL_ARG_SCRATCHPAD,
-                        dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratchpad, err);
+                        dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
 }
 
 static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -250,9 +257,10 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
     if (conv == NULL)
         return -1;
     struct conv_plan plan = {0};
+    struct conv_tensors t = tensors_of(graph, op);
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0)
-        result = bind_weight_call(conv, &plan, site, err);
+        result = bind_weight_call(conv, &plan, &t, site, err);
     if (result == 0 && plan.packs)
         ret_bound->step.run = run_and_reorder;
     plan_done(&plan);

@@ -62,7 +62,7 @@ static bool supports(const struct backend *backend, const struct graph *graph,
         if (tensor == TENSOR_NONE)
             continue;
         enum dtype type = graph->tensors[tensor].dtype;
-        if (type == DTYPE_F64 || type == DTYPE_F16 || (type == DTYPE_BF16 && !cpu->has_bf16))
+        if (type == DTYPE_F64 || type == DTYPE_F16)
             return false;
     }
     const struct cpu_operator *row = cpu_operator(op->kind);
@@ -217,8 +217,9 @@ int cpu_open(struct backend **ret, const struct cpu_options *options, struct err
     cpu->has_bf16 = probe_bf16(cpu->engine);
     /* Measured on such machines; with AMX oneDNN's are the faster ones. */
     cpu->own_products = dnnl_get_effective_cpu_isa() == dnnl_cpu_isa_avx512_core_bf16;
-    (void)snprintf(cpu->description, sizeof cpu->description, "%s, %d threads",
-                   cpu_describe_machine(), cpu->threads);
+    (void)snprintf(cpu->description, sizeof cpu->description, "%s, %d threads%s",
+                   cpu_describe_machine(), cpu->threads,
+                   cpu->has_bf16 ? "" : ", products in f32 alone");
     *ret = &cpu->backend;
     return 0;
 }

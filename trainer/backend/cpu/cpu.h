@@ -3,8 +3,8 @@
  * in NHWC; statistics, weights and their gradients f32. Results are the same for the same number of
  * threads and instruction set.
  *
- * bf16 needs a processor for which oneDNN has it (AVX-512 on x86): elsewhere the operators are
- * reported as not supported. */
+ * Where oneDNN has no bf16 for the processor (on x86 it wants AVX-512), products of bf16 are made
+ * in f32: the same roundings of what is kept, at the speed of f32. */
 #ifndef CPU_CPU_H
 #define CPU_CPU_H
 

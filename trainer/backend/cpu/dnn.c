@@ -25,8 +25,18 @@ int dnn_check(dnnl_status_t status, const char *what, struct error *err) {
                      status_words(status), (int)status);
 }
 
-dnnl_data_type_t dnn_type(enum dtype type) {
-    return type == DTYPE_BF16 ? dnnl_bf16 : dnnl_f32;
+static bool is_widened(const struct cpu *cpu, enum dtype type) {
+    return type == DTYPE_BF16 && !cpu->has_bf16;
+}
+
+dnnl_data_type_t dnn_type(const struct cpu *cpu, enum dtype type) {
+    return type == DTYPE_BF16 && !is_widened(cpu, type) ? dnnl_bf16 : dnnl_f32;
+}
+
+size_t dnn_wide_bytes(const struct cpu *cpu, const struct tensor *tensor) {
+    return is_widened(cpu, tensor->dtype)
+               ? cpu_aligned((size_t)tensor_count(tensor) * sizeof(float))
+               : 0;
 }
 
 int dnn_desc_channels_last(dnnl_memory_desc_t *ret, const dnnl_dims_t dims, dnnl_data_type_t type,
@@ -81,6 +91,24 @@ int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
     return 0;
 }
 
+int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
+                    const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
+                    char **scratch, struct error *err) {
+    size_t bytes = dnn_wide_bytes(cpu, tensor);
+    if (bytes == 0)
+        return dnn_call_arg(call, cpu, arg, desc, address, err);
+    float *wide = (float *)(void *)*scratch;
+    if (dnn_call_arg(call, cpu, arg, desc, wide, err) != 0)
+        return -1;
+    call->widened[call->widened_count++] =
+        (struct dnn_widened){.half = address,
+                             .wide = wide,
+                             .count = (size_t)tensor_count(tensor),
+                             .is_result = arg == DNNL_ARG_DST || arg == DNNL_ARG_DIFF_SRC};
+    *scratch += bytes;
+    return 0;
+}
+
 int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
                      void *from_address, const_dnnl_memory_desc_t to, void *to_address,
                      struct error *err) {
@@ -96,10 +124,38 @@ int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_me
     return dnn_call_arg(call, cpu, DNNL_ARG_TO, to, to_address, err);
 }
 
+struct conversion {
+    const struct cpu *cpu;
+    const struct dnn_widened *of;
+};
+
+static void convert_share(void *context, struct share share) {
+    const struct conversion *conversion = context;
+    const struct dnn_widened *of = conversion->of;
+    size_t begin, end;
+    share_range(share, of->count, BACKEND_ALIGNMENT, &begin, &end);
+    if (of->is_result)
+        conversion->cpu->loops->narrow(of->wide, of->half, begin, end);
+    else
+        conversion->cpu->loops->widen(of->half, of->wide, begin, end);
+}
+
+static void convert(const struct dnn_call *call, const struct cpu *cpu, bool results) {
+    for (int i = 0; i < call->widened_count; i++) {
+        struct conversion conversion = {.cpu = cpu, .of = &call->widened[i]};
+        if (call->widened[i].is_result == results)
+            parallel_run(cpu->threads, convert_share, &conversion);
+    }
+}
+
 int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err) {
     parallel_set_threads(cpu->threads);
-    return dnn_check(dnnl_primitive_execute(call->primitive, cpu->stream, call->count, call->args),
-                     "execution", err);
+    convert(call, cpu, false);
+    if (dnn_check(dnnl_primitive_execute(call->primitive, cpu->stream, call->count, call->args),
+                  "execution", err) != 0)
+        return -1;
+    convert(call, cpu, true);
+    return 0;
 }
 
 void dnn_call_done(struct dnn_call *call) {

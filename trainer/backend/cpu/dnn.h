@@ -13,16 +13,29 @@
 
 enum { DNN_ARGS_MAX = 6 };
 
+/* An argument in bf16 and its values in f32, which the primitive works on. */
+struct dnn_widened {
+    void *half;
+    float *wide;
+    size_t count;
+    bool is_result;
+};
+
 struct dnn_call {
     dnnl_primitive_t primitive;
     dnnl_exec_arg_t args[DNN_ARGS_MAX];
-    int count;
+    struct dnn_widened widened[DNN_ARGS_MAX];
+    int count, widened_count;
 };
 
 /* 0, or -1 with "WHAT: oneDNN says ..." in ERR. */
 int dnn_check(dnnl_status_t status, const char *what, struct error *err);
 
-dnnl_data_type_t dnn_type(enum dtype type);
+/* The type in which oneDNN computes with values of TYPE: f32 for bf16 where it has no bf16. */
+dnnl_data_type_t dnn_type(const struct cpu *cpu, enum dtype type);
+/* Bytes of scratch that dnn_call_tensor() takes: none but where TENSOR is in bf16 and oneDNN
+ * computes in f32. */
+size_t dnn_wide_bytes(const struct cpu *cpu, const struct tensor *tensor);
 
 /* RET is a descriptor of the 4 dimensions in oneDNN's order, dense as NHWC (or OHWI); of CHANNELS
  * stored values a pixel only the first dims[1] count. */
@@ -41,6 +54,12 @@ size_t dnn_chosen_bytes(const_dnnl_primitive_desc_t primitive, dnnl_query_t what
 int dnn_call_init(struct dnn_call *call, const_dnnl_primitive_desc_t primitive, struct error *err);
 int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
                  const_dnnl_memory_desc_t desc, void *address, struct error *err);
+/* The values of TENSOR, in the type that dnn_type() says; with DESC's strides dense. Where that is
+ * wider than the tensor's, they are brought into f32 before the primitive runs, or back after it:
+ * *SCRATCH is where, and moves on behind them. */
+int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
+                    const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
+                    char **scratch, struct error *err);
 /* A reorder from one descriptor to the other. */
 int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
                      void *from_address, const_dnnl_memory_desc_t to, void *to_address,

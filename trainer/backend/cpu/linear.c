@@ -38,34 +38,34 @@ static int desc_2(dnnl_memory_desc_t *ret, int64_t rows, int64_t columns, bool t
                      err);
 }
 
-static int describe_forward(struct product *p, const struct tensor *x, const struct tensor *w,
-                            struct error *err) {
+static int describe_forward(struct product *p, const struct cpu *cpu, const struct tensor *x,
+                            const struct tensor *w, struct error *err) {
     int64_t n = x->shape.dim[0], in = w->shape.dim[1], out = w->shape.dim[0];
     dnnl_dims_t second = {in, out};
-    if (desc_2(&p->first, n, in, false, dnn_type(x->dtype), err) != 0 ||
-        dnn_desc_any(&p->second, 2, second, dnn_type(x->dtype), err) != 0 ||
+    if (desc_2(&p->first, n, in, false, dnn_type(cpu, x->dtype), err) != 0 ||
+        dnn_desc_any(&p->second, 2, second, dnn_type(cpu, x->dtype), err) != 0 ||
         desc_2(&p->bias, 1, out, false, dnnl_f32, err) != 0 ||
         desc_2(&p->master, in, out, true, dnnl_f32, err) != 0)
         return -1;
     return desc_2(&p->result, n, out, false, dnnl_f32, err);
 }
 
-static int describe_data(struct product *p, const struct tensor *dy, const struct tensor *w,
-                         struct error *err) {
+static int describe_data(struct product *p, const struct cpu *cpu, const struct tensor *dy,
+                         const struct tensor *w, struct error *err) {
     int64_t n = dy->shape.dim[0], in = w->shape.dim[1], out = w->shape.dim[0];
     dnnl_dims_t second = {out, in};
-    if (desc_2(&p->first, n, out, false, dnn_type(dy->dtype), err) != 0 ||
-        dnn_desc_any(&p->second, 2, second, dnn_type(dy->dtype), err) != 0 ||
+    if (desc_2(&p->first, n, out, false, dnn_type(cpu, dy->dtype), err) != 0 ||
+        dnn_desc_any(&p->second, 2, second, dnn_type(cpu, dy->dtype), err) != 0 ||
         desc_2(&p->master, out, in, false, dnnl_f32, err) != 0)
         return -1;
-    return desc_2(&p->result, n, in, false, dnn_type(dy->dtype), err);
+    return desc_2(&p->result, n, in, false, dnn_type(cpu, dy->dtype), err);
 }
 
-static int describe_weight(struct product *p, const struct tensor *dy, const struct tensor *x,
-                           struct error *err) {
+static int describe_weight(struct product *p, const struct cpu *cpu, const struct tensor *dy,
+                           const struct tensor *x, struct error *err) {
     int64_t n = dy->shape.dim[0], in = x->shape.dim[1], out = dy->shape.dim[1];
-    if (desc_2(&p->first, out, n, true, dnn_type(dy->dtype), err) != 0 ||
-        desc_2(&p->second, n, in, false, dnn_type(x->dtype), err) != 0)
+    if (desc_2(&p->first, out, n, true, dnn_type(cpu, dy->dtype), err) != 0 ||
+        desc_2(&p->second, n, in, false, dnn_type(cpu, x->dtype), err) != 0)
         return -1;
     return desc_2(&p->result, out, in, false, dnnl_f32, err);
 }
@@ -75,11 +75,11 @@ static int product_make(struct product *p, const struct cpu *cpu, const struct g
     const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
     int result;
     if (op->kind == OP_LINEAR)
-        result = describe_forward(p, first, second, err);
+        result = describe_forward(p, cpu, first, second, err);
     else if (op->kind == OP_LINEAR_GRAD_DATA)
-        result = describe_data(p, first, second, err);
+        result = describe_data(p, cpu, first, second, err);
     else
-        result = describe_weight(p, first, second, err);
+        result = describe_weight(p, cpu, first, second, err);
     dnnl_primitive_attr_t attr = NULL;
     if (result != 0 || dnn_attr(&attr, err) != 0)
         return -1;
@@ -95,7 +95,10 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0) {
-        ret_needs->scratch = dnn_chosen_bytes(p.desc, dnnl_query_scratchpad_md);
+        ret_needs->scratch = dnn_wide_bytes(cpu, cpu_input(graph, op, 0)) +
+                             dnn_wide_bytes(cpu, cpu_input(graph, op, 1)) +
+                             dnn_wide_bytes(cpu, cpu_output(graph, op, 0)) +
+                             dnn_chosen_bytes(p.desc, dnnl_query_scratchpad_md);
         if (op->kind != OP_LINEAR_GRAD_WEIGHT)
             ret_needs->packed = dnn_chosen_bytes(p.desc, dnnl_query_weights_md);
     }
@@ -127,21 +130,26 @@ static void done(void *context) {
     dnn_call_done(&linear->reorder);
 }
 
-static int bind_call(struct linear *linear, const struct product *p, void *second,
-                     const struct backend_site *site, struct error *err) {
+/* The second operand is packed weights, of f32 in the graph, or a tensor. */
+static int bind_call(struct linear *linear, const struct product *p, const struct graph *graph,
+                     const struct op *op, void *second, const struct backend_site *site,
+                     struct error *err) {
     const struct cpu *cpu = linear->step.cpu;
     struct dnn_call *call = &linear->call;
+    char *scratch = site->scratch;
     if (dnn_call_init(call, p->desc, err) != 0 ||
-        dnn_call_arg(call, cpu, DNNL_ARG_SRC, p->first, site->inputs[0], err) != 0 ||
-        dnn_call_arg(call, cpu, DNNL_ARG_WEIGHTS, dnn_chosen(p->desc, dnnl_query_weights_md),
-                     second, err) != 0 ||
-        dnn_call_arg(call, cpu, DNNL_ARG_DST, p->result, site->outputs[0], err) != 0)
+        dnn_call_tensor(call, cpu, DNNL_ARG_SRC, p->first, cpu_input(graph, op, 0), site->inputs[0],
+                        &scratch, err) != 0 ||
+        dnn_call_tensor(call, cpu, DNNL_ARG_WEIGHTS, dnn_chosen(p->desc, dnnl_query_weights_md),
+                        cpu_input(graph, op, 1), second, &scratch, err) != 0 ||
+        dnn_call_tensor(call, cpu, DNNL_ARG_DST, p->result, cpu_output(graph, op, 0),
+                        site->outputs[0], &scratch, err) != 0)
         return -1;
     if (p->bias != NULL &&
         dnn_call_arg(call, cpu, DNNL_ARG_BIAS, p->bias, site->inputs[2], err) != 0)
         return -1;
     return dnn_call_arg(call, cpu, DNNL_ARG_SCRATCHPAD,
-                        dnn_chosen(p->desc, dnnl_query_scratchpad_md), site->scratch, err);
+                        dnn_chosen(p->desc, dnnl_query_scratchpad_md), scratch, err);
 }
 
 static int bind_packed(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -153,7 +161,7 @@ static int bind_packed(const struct cpu *cpu, const struct graph *graph, const s
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_call(linear, &p, site->packed, site, err);
+        result = bind_call(linear, &p, graph, op, site->packed, site, err);
     if (result == 0)
         result = dnn_call_reorder(&linear->reorder, cpu, p.master, site->inputs[1],
                                   dnn_chosen(p.desc, dnnl_query_weights_md), site->packed, err);
@@ -178,7 +186,7 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_call(linear, &p, site->inputs[1], site, err);
+        result = bind_call(linear, &p, graph, op, site->inputs[1], site, err);
     product_done(&p);
     return result;
 }

@@ -37,6 +37,22 @@ void LOOP(relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, si
         relu_grad_of(dy, y, ELEM_BF16, dx, begin, end);
 }
 
+VEC_INLINE void convert_of(const void *from, enum elem elem, void *to, enum elem to_elem,
+                           size_t begin, size_t end) {
+    for (size_t at = begin; at < end; at += LANES) {
+        size_t n = end - at < LANES ? end - at : LANES;
+        vec_store_n(to, at, vec_load_n(from, at, n, elem), n, to_elem);
+    }
+}
+
+void LOOP(widen)(const void *half, float *wide, size_t begin, size_t end) {
+    convert_of(half, ELEM_BF16, wide, ELEM_F32, begin, end);
+}
+
+void LOOP(narrow)(const float *wide, void *half, size_t begin, size_t end) {
+    convert_of(wide, ELEM_F32, half, ELEM_BF16, begin, end);
+}
+
 VEC_INLINE void sum_of(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
                        void *y, enum elem y_elem) {
     for (size_t c = 0; c < channels; c += LANES) {

@@ -42,6 +42,8 @@ void LOOP(add)(const void *a, const void *b, enum elem elem, bool relu, void *y,
                size_t end);
 void LOOP(relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
                      size_t end);
+void LOOP(widen)(const void *half, float *wide, size_t begin, size_t end);
+void LOOP(narrow)(const float *wide, void *half, size_t begin, size_t end);
 void LOOP(sum_rows)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
                     void *y);
 void LOOP(sum_columns)(const void *x, enum elem elem, size_t channels, size_t rows, float *y);

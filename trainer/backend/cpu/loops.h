@@ -185,6 +185,9 @@ struct loops {
     /* dx = dy where y > 0, else 0. */
     void (*relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
                       size_t end);
+    /* From bf16 to f32 and back. Over elements. */
+    void (*widen)(const void *half, float *wide, size_t begin, size_t end);
+    void (*narrow)(const float *wide, void *half, size_t begin, size_t end);
     /* y = factor * sum of x's rows. */
     void (*sum_rows)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
                      void *y);
