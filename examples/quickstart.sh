@@ -81,7 +81,7 @@ say_phase 'training'
 for host in 1 2 3; do
     # shellcheck disable=SC2086  # flags
     hosts start "$host" -- train --data "$data" ${QUICKSTART_FLAGS:---model resnet20 \
-        --batch-size 8 --epochs 3 --lr 0.05 --lr-batch 24 --warmup-epochs 0.5 --nesterov true}
+        --image-size 24 --batch-size 12 --epochs 4 --lr 0.1 --lr-batch 36 --warmup-epochs 0.5 --nesterov true}
 done
 hosts follow 1 &
 follower=$!

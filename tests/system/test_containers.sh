@@ -44,7 +44,7 @@ said=$(docker run --rm --network none "$image" echo foreign commands run)
 compose() {
     command -v docker-compose >/dev/null 2>&1 || { echo "no docker-compose"; return 0; }
     file=$(mktemp --suffix=.yml "$top/build/compose.XXXXXX")
-    sed "s/--epochs 3/--steps 3/; $1" "$top/docker/compose.yml" >"$file"
+    sed "s/--epochs 4/--steps 3/; $1" "$top/docker/compose.yml" >"$file"
     timeout 120 docker-compose -p "ringmaster-test" -f "$file" up --abort-on-container-exit \
         >"$file.log" 2>&1
     code=$?
