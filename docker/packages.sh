@@ -12,6 +12,7 @@
 #       run     what a built ringmaster and ringtrain need (Open MPI apart, see mpi)
 #       mpi     Open MPI's programs
 #       engine  a Docker engine of one's own and a base image for it
+#       compose docker-compose, which the tests try docker/compose.yml with
 #
 # Debian 12 is what everything is tried on; on Debian 13 it builds and passes the unit tests. The
 # names for Ubuntu 22.04 and 24.04 are listed, not tried.
@@ -47,6 +48,7 @@ names() {
     run:*) echo "libjansson4 libssl3 libjpeg62-turbo libpng16-16 libgomp1 libstdc++6" ;;
     mpi:*) echo "openmpi-bin" ;;
     engine:*) echo "docker.io debootstrap debian-archive-keyring iptables ca-certificates" ;;
+    compose:*) echo "docker-compose" ;;
     *) echo "packages.sh: no set '$1'" >&2; return 1 ;;
     esac
 }

@@ -6,10 +6,22 @@ set -u
 system=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$system/../.." && pwd)
 
+# Compose's second version or its first, whichever is here.
+composer() {
+    if docker compose version >/dev/null 2>&1; then
+        echo "docker compose"
+    elif command -v docker-compose >/dev/null 2>&1; then
+        echo "docker-compose"
+    else
+        return 1
+    fi
+}
+
 if [ -z "${RINGMASTER_ENGINE:-}" ]; then
     [ "$(id -u)" = 0 ] || docker version >/dev/null 2>&1 || { echo "skipped: no engine, not root"; exit 77; }
     docker version >/dev/null 2>&1 || sh "$top/docker/packages.sh" install engine ||
         { echo "skipped: no packages for an engine"; exit 77; }
+    composer >/dev/null || sh "$top/docker/packages.sh" install compose
     code=0
     RINGMASTER_ENGINE=own sh "$top/docker/engine.sh" sh "$0" || code=$?
     [ "$code" -ne 69 ] || { echo "skipped: no engine"; exit 77; }
@@ -42,13 +54,15 @@ said=$(docker run --rm --network none "$image" echo foreign commands run)
 
 # The job of docker/compose.yml, smaller: its code is the job's, for success and for a failure.
 compose() {
-    command -v docker-compose >/dev/null 2>&1 || { echo "no docker-compose"; return 0; }
+    composer=$(composer) || { echo "not tried: no compose"; return 0; }
     file=$(mktemp --suffix=.yml "$top/build/compose.XXXXXX")
     sed "s/--epochs 4/--steps 3/; $1" "$top/docker/compose.yml" >"$file"
-    timeout 120 docker-compose -p "ringmaster-test" -f "$file" up --abort-on-container-exit \
+    # shellcheck disable=SC2086  # two words
+    timeout 120 $composer -p "ringmaster-test" -f "$file" up --abort-on-container-exit \
         >"$file.log" 2>&1
     code=$?
-    docker-compose -p "ringmaster-test" -f "$file" down >/dev/null 2>&1
+    # shellcheck disable=SC2086  # two words
+    $composer -p "ringmaster-test" -f "$file" down >/dev/null 2>&1
     [ "$code" -eq "$2" ] || { echo "FAILED: compose ended with $code, not $2"; tail -n 30 "$file.log"; }
     rm -f "$file" "$file.log"
     [ "$code" -eq "$2" ]
