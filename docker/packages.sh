@@ -41,7 +41,7 @@ names() {
     cuda:*) echo "g++" ;;
     fetch:debian-13*) ;;
     fetch:*) echo "python3-pip ca-certificates" ;;
-    test:*) echo "libcunit1-dev iproute2 util-linux procps" ;;
+    test:*) echo "libcunit1-dev iproute2 iptables util-linux procps" ;;
     run:debian-13*) echo "libjansson4 libssl3t64 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" ;;
     run:ubuntu-24*) echo "libjansson4 libssl3t64 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" ;;
     run:ubuntu-*) echo "libjansson4 libssl3 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" ;;

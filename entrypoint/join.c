@@ -146,6 +146,21 @@ static void weigh(struct member *b, const json_t *message) {
         join_fault(b->master, &fault, (int)b->index);
 }
 
+/* Open MPI takes connections from addresses alone that their hosts know as their own. */
+static void warn_of_translation(const struct member *b, struct in_addr peer,
+                                const json_t *message) {
+    const char *text = NULL;
+    struct in_addr own;
+    char seen[INET_ADDRSTRLEN] = "";
+    (void)json_member_string(message, "join", "address", &text, NULL);
+    if (text == NULL || inet_pton(AF_INET, text, &own) != 1 || own.s_addr == peer.s_addr)
+        return;
+    (void)inet_ntop(AF_INET, &peer, seen, sizeof(seen));
+    log_warning("%s sends from %s and arrives from %s: a firewall between the hosts translates "
+                "addresses (a masquerade rule?), and MPI drops such connections",
+                supervisor_host_name(&b->master->s, b->index), text, seen);
+}
+
 static void admit(struct master *m, struct member *b, struct link *link, struct in_addr peer,
                   const json_t *message) {
     if (b->link != NULL) { /* it was started again before we saw its first link end */
@@ -161,6 +176,7 @@ static void admit(struct master *m, struct member *b, struct link *link, struct 
     json_t *welcome = frame_new("welcome");
     (void)json_object_set_new(welcome, "run", json_string(m->s.host.run));
     link_send(link, welcome);
+    warn_of_translation(b, peer, message);
     weigh(b, message);
     log_info("%s is here, %zu of %zu", supervisor_host_name(&m->s, b->index), m->joined,
              m->s.job->cluster.count);

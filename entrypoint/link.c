@@ -357,6 +357,14 @@ void link_flush(struct link *l) {
         destroy(l);
 }
 
+struct in_addr link_own_address(const struct link *l) {
+    struct sockaddr_in own = {0};
+    socklen_t size = sizeof(own);
+    if (getsockname(l->watch.fd, (struct sockaddr *)&own, &size) != 0 || own.sin_family != AF_INET)
+        return (struct in_addr){0};
+    return own.sin_addr;
+}
+
 size_t link_queued(const struct link *l) {
     return l->out.size;
 }

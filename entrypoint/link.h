@@ -11,6 +11,7 @@
 #include "entrypoint/loop.h"
 
 #include <jansson.h>
+#include <netinet/in.h>
 #include <openssl/types.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -46,6 +47,8 @@ void link_own(struct link *l, const struct link_events *events, void *context);
 void link_send(struct link *l, json_t *message);
 /* Writes at once what can be written; for the last words before leaving. */
 void link_flush(struct link *l);
+/* This end's address as this host sees it; 0.0.0.0 on a unix socket. */
+struct in_addr link_own_address(const struct link *l);
 /* Bytes that still wait to be sent. */
 size_t link_queued(const struct link *l);
 

@@ -9,6 +9,7 @@
 #include "entrypoint/frame.h"
 #include "entrypoint/supervisor.h"
 
+#include <arpa/inet.h>
 #include <string.h>
 
 struct worker {
@@ -35,6 +36,10 @@ static void send_join(struct worker *w) {
     json_t *message = frame_new("join");
     cleanup_json json_t *members = facts_json(&facts);
     (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
+    char address[INET_ADDRSTRLEN] = "";
+    struct in_addr own = link_own_address(w->link);
+    (void)inet_ntop(AF_INET, &own, address, sizeof(address));
+    (void)json_object_set_new(message, "address", json_string(address));
     if (members != NULL)
         (void)json_object_update(message, members);
     if (w->s.fault.code != 0) {
