@@ -30,9 +30,11 @@ data=$top/.cache/engine
 mkdir -p "$data"
 # Socket paths are short (107 bytes), so they do not lie in the repository.
 own=$(mktemp -d /tmp/ringmaster-engine.XXXXXX)
-# A folder serves one engine at a time; the lock goes with the daemon.
-exec 9>"$data/lock"
-flock -w 600 9 || no_engine "another engine holds $data"
+# One engine of this kind at a time, as they share the machine's network; the lock goes with the
+# daemon.
+lock=/run/ringmaster-engine.lock
+exec 9>"$lock"
+flock -w 600 9 || no_engine "another engine holds $lock"
 
 # A machine without systemd may lack control groups.
 if [ ! -e /sys/fs/cgroup/cgroup.controllers ] && [ ! -d /sys/fs/cgroup/devices ] &&
@@ -40,23 +42,36 @@ if [ ! -e /sys/fs/cgroup/cgroup.controllers ] && [ ! -d /sys/fs/cgroup/devices ]
     cgroupfs-mount || :
 fi
 
+# Takes away the rules that match $1, and chains whose names match $2 (may be empty); all others stay
+# as they are.
 drop_rules() {
-    iptables-save >"$own/rules" 2>/dev/null || return 0
-    grep -qE "$1" "$own/rules" || return 0
-    grep -vE "$1" "$own/rules" | iptables-restore 2>/dev/null || :
+    iptables-save 2>/dev/null | awk -v rule="$1" -v chain="$2" '
+        /^[*]/ { table = $0; rules = emptied = gone = "" }
+        /^:/ && chain != "" && substr($1, 2) ~ chain {
+            emptied = emptied "-F " substr($1, 2) "\n"
+            gone = gone "-X " substr($1, 2) "\n"
+        }
+        /^-A/ && $0 ~ rule { sub(/^-A/, "-D"); rules = rules $0 "\n" }
+        /^COMMIT/ && rules gone != "" { printf "%s\n%s%s%sCOMMIT\n", table, rules, emptied, gone }
+    ' | iptables-restore --noflush --wait 10 2>/dev/null || :
 }
 
 # "From 172.18.0.0/16 and not to br-0123456789ab: masquerade" means all that the next network with
 # these addresses says to itself, once that bridge is gone: Open MPI then drops every connection.
 drop_rules_of_lost_bridges() {
+    command -v ip >/dev/null 2>&1 || return 0
+    lost=
     for bridge in $(iptables-save 2>/dev/null | grep -oE 'br-[0-9a-f]{12}' | sort -u); do
-        [ -e "/sys/class/net/$bridge" ] || drop_rules "$bridge"
+        ip link show dev "$bridge" >/dev/null 2>&1 || lost="$lost${lost:+|}$bridge"
     done
+    [ -z "$lost" ] || drop_rules "$lost" ""
 }
 
 drop_rules_of_lost_bridges
-had_bridge=no
-[ ! -e /sys/class/net/docker0 ] || had_bridge=yes
+had_network=no
+if [ -e /sys/class/net/docker0 ] || iptables -t nat -S DOCKER >/dev/null 2>&1; then
+    had_network=yes
+fi
 forward=$(iptables -S FORWARD 2>/dev/null | sed -n 's/^-P FORWARD //p') || forward=
 
 export DOCKER_HOST="unix://$own/docker.sock"
@@ -65,15 +80,16 @@ dockerd --host "$DOCKER_HOST" --data-root "$data/data" --exec-root "$own/exec" \
 daemon=$!
 
 # dockerd leaves its bridges and its firewall rules behind, those of networks that still exist among
-# them, and makes them again when it is started again.
+# them, and makes them again when it is started again. What another engine's network needs was there
+# before, and stays.
 remove_network() {
     for network in $networks; do
         ip link delete "br-$network" 2>/dev/null || :
     done
     drop_rules_of_lost_bridges
-    [ "$had_bridge" = no ] || return 0
+    [ "$had_network" = no ] || return 0
     ip link delete docker0 2>/dev/null || :
-    drop_rules 'DOCKER|docker0'
+    drop_rules 'DOCKER|docker0' '^DOCKER'
     [ -z "$forward" ] || iptables -P FORWARD "$forward" || :
 }
 

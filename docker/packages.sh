@@ -47,7 +47,7 @@ names() {
     run:ubuntu-*) echo "libjansson4 libssl3 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" ;;
     run:*) echo "libjansson4 libssl3 libjpeg62-turbo libpng16-16 libgomp1 libstdc++6" ;;
     mpi:*) echo "openmpi-bin" ;;
-    engine:*) echo "docker.io debootstrap debian-archive-keyring iptables ca-certificates" ;;
+    engine:*) echo "docker.io debootstrap debian-archive-keyring iptables iproute2 ca-certificates" ;;
     compose:*) echo "docker-compose" ;;
     *) echo "packages.sh: no set '$1'" >&2; return 1 ;;
     esac

@@ -30,11 +30,13 @@ if(RINGMASTER_HAVE_CPU)
     list(APPEND backends cpu)
 endif()
 room_tests(graph ops ops USES ops_harness ${backends})
-# What a processor without bf16 would run: the same table once more, on any.
+# Once more with oneDNN as on a processor without bf16 products.
 if(RINGMASTER_HAVE_CPU)
-    add_test(NAME ops_graph_parity_avx2 COMMAND ops_graph_parity)
-    set_tests_properties(ops_graph_parity_avx2 PROPERTIES LABELS ops TIMEOUT 600
-        ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX2)
+    foreach(test parity network)
+        add_test(NAME ops_graph_${test}_avx2 COMMAND ops_graph_${test})
+        set_tests_properties(ops_graph_${test}_avx2 PROPERTIES LABELS ops TIMEOUT 600
+            ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX2)
+    endforeach()
 endif()
 
 if(RINGMASTER_HAVE_CUDA)

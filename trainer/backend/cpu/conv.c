@@ -125,7 +125,8 @@ static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct
     if (dnn_check(dnnl_memory_desc_clone(&plan->w, dnn_chosen(plan->desc, what)), "weights", err) !=
         0)
         return -1;
-    plan->packs = !dnnl_memory_desc_equal(plan->w, plan->master);
+    bool rounds = op->kind != OP_CONV2D_GRAD_WEIGHT && dnn_widens(cpu, t.x->dtype);
+    plan->packs = rounds || !dnnl_memory_desc_equal(plan->w, plan->master);
     plan->scratchpad = dnn_chosen_bytes(plan->desc, dnnl_query_scratchpad_md);
     return 0;
 }
@@ -191,8 +192,8 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
     bool forward = args == &forward_args;
     char *scratch = site->scratch;
     void *weights = plan->packs ? site->packed : site->inputs[1];
-    if (plan->packs && dnn_call_reorder(&conv->reorder, cpu, plan->master, site->inputs[1], plan->w,
-                                        weights, err) != 0)
+    if (plan->packs && dnn_call_pack(&conv->reorder, cpu, t->x->dtype, plan->master,
+                                     site->inputs[1], plan->w, weights, err) != 0)
         return -1;
     if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
         dnn_call_tensor(&conv->call, cpu, args->first, forward ? plan->x : plan->y,

@@ -3,7 +3,7 @@
  * in NHWC; statistics, weights and their gradients f32. Results are the same for the same number of
  * threads and instruction set.
  *
- * Where oneDNN has no bf16 for the processor (on x86 it wants AVX-512), products of bf16 are made
+ * Where the processor has no bf16 products (AVX-512 BF16, AMX), those of bf16 values are made
  * in f32: the same roundings of what is kept, at the speed of f32. */
 #ifndef CPU_CPU_H
 #define CPU_CPU_H

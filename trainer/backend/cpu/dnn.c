@@ -25,18 +25,18 @@ int dnn_check(dnnl_status_t status, const char *what, struct error *err) {
                      status_words(status), (int)status);
 }
 
-static bool is_widened(const struct cpu *cpu, enum dtype type) {
+bool dnn_widens(const struct cpu *cpu, enum dtype type) {
     return type == DTYPE_BF16 && !cpu->has_bf16;
 }
 
 dnnl_data_type_t dnn_type(const struct cpu *cpu, enum dtype type) {
-    return type == DTYPE_BF16 && !is_widened(cpu, type) ? dnnl_bf16 : dnnl_f32;
+    return type == DTYPE_BF16 && cpu->has_bf16 ? dnnl_bf16 : dnnl_f32;
 }
 
 size_t dnn_wide_bytes(const struct cpu *cpu, const struct tensor *tensor) {
-    return is_widened(cpu, tensor->dtype)
-               ? cpu_aligned((size_t)tensor_count(tensor) * sizeof(float))
-               : 0;
+    if (!dnn_widens(cpu, tensor->dtype))
+        return 0;
+    return cpu_aligned((size_t)tensor_count(tensor) * sizeof(float));
 }
 
 int dnn_desc_channels_last(dnnl_memory_desc_t *ret, const dnnl_dims_t dims, dnnl_data_type_t type,
@@ -91,6 +91,10 @@ int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
     return 0;
 }
 
+static bool is_input(int arg) {
+    return arg == DNNL_ARG_SRC || arg == DNNL_ARG_WEIGHTS || arg == DNNL_ARG_DIFF_DST;
+}
+
 int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
                     const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
                     char **scratch, struct error *err) {
@@ -104,7 +108,7 @@ int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
         (struct dnn_widened){.half = address,
                              .wide = wide,
                              .count = (size_t)tensor_count(tensor),
-                             .is_result = arg == DNNL_ARG_DST || arg == DNNL_ARG_DIFF_SRC};
+                             .is_result = !is_input(arg)};
     *scratch += bytes;
     return 0;
 }
@@ -124,20 +128,47 @@ int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_me
     return dnn_call_arg(call, cpu, DNNL_ARG_TO, to, to_address, err);
 }
 
+int dnn_call_pack(struct dnn_call *call, const struct cpu *cpu, enum dtype type,
+                  const_dnnl_memory_desc_t master, void *master_address,
+                  const_dnnl_memory_desc_t packed, void *packed_address, struct error *err) {
+    if (dnn_call_reorder(call, cpu, master, master_address, packed, packed_address, err) != 0)
+        return -1;
+    if (dnn_widens(cpu, type))
+        call->widened[call->widened_count++] =
+            (struct dnn_widened){.wide = packed_address,
+                                 .count = dnnl_memory_desc_get_size(packed) / sizeof(float),
+                                 .is_result = true};
+    return 0;
+}
+
 struct conversion {
     const struct cpu *cpu;
     const struct dnn_widened *of;
 };
 
+enum { ROUND_BLOCK = 1024 };
+
+static void round_values(const struct loops *loops, float *values, size_t begin, size_t end) {
+    uint16_t half[ROUND_BLOCK];
+    for (size_t at = begin; at < end; at += ROUND_BLOCK) {
+        size_t n = end - at < ROUND_BLOCK ? end - at : ROUND_BLOCK;
+        loops->narrow(values + at, half, 0, n);
+        loops->widen(half, values + at, 0, n);
+    }
+}
+
 static void convert_share(void *context, struct share share) {
     const struct conversion *conversion = context;
     const struct dnn_widened *of = conversion->of;
+    const struct loops *loops = conversion->cpu->loops;
     size_t begin, end;
     share_range(share, of->count, BACKEND_ALIGNMENT, &begin, &end);
-    if (of->is_result)
-        conversion->cpu->loops->narrow(of->wide, of->half, begin, end);
+    if (of->half == NULL)
+        round_values(loops, of->wide, begin, end);
+    else if (of->is_result)
+        loops->narrow(of->wide, of->half, begin, end);
     else
-        conversion->cpu->loops->widen(of->half, of->wide, begin, end);
+        loops->widen(of->half, of->wide, begin, end);
 }
 
 static void convert(const struct dnn_call *call, const struct cpu *cpu, bool results) {

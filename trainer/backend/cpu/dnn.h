@@ -13,7 +13,8 @@
 
 enum { DNN_ARGS_MAX = 6 };
 
-/* An argument in bf16 and its values in f32, which the primitive works on. */
+/* An argument in bf16 and its values in f32, which the primitive works on; without `half` a result
+ * that is rounded to bf16 where it lies. */
 struct dnn_widened {
     void *half;
     float *wide;
@@ -31,7 +32,9 @@ struct dnn_call {
 /* 0, or -1 with "WHAT: oneDNN says ..." in ERR. */
 int dnn_check(dnnl_status_t status, const char *what, struct error *err);
 
-/* The type in which oneDNN computes with values of TYPE: f32 for bf16 where it has no bf16. */
+/* Whether values of TYPE are computed with in f32, as oneDNN has no (or only a slow) bf16 here. */
+bool dnn_widens(const struct cpu *cpu, enum dtype type);
+/* The type in which oneDNN computes with values of TYPE. */
 dnnl_data_type_t dnn_type(const struct cpu *cpu, enum dtype type);
 /* Bytes of scratch that dnn_call_tensor() takes: none but where TENSOR is in bf16 and oneDNN
  * computes in f32. */
@@ -64,6 +67,11 @@ int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
 int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
                      void *from_address, const_dnnl_memory_desc_t to, void *to_address,
                      struct error *err);
+/* A reorder of f32 master weights into a primitive's layout, with the values of TYPE: where that is
+ * widened, each is rounded to bf16 all the same. */
+int dnn_call_pack(struct dnn_call *call, const struct cpu *cpu, enum dtype type,
+                  const_dnnl_memory_desc_t master, void *master_address,
+                  const_dnnl_memory_desc_t packed, void *packed_address, struct error *err);
 int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err);
 void dnn_call_done(struct dnn_call *call);
 

@@ -163,8 +163,9 @@ static int bind_packed(const struct cpu *cpu, const struct graph *graph, const s
     if (result == 0)
         result = bind_call(linear, &p, graph, op, site->packed, site, err);
     if (result == 0)
-        result = dnn_call_reorder(&linear->reorder, cpu, p.master, site->inputs[1],
-                                  dnn_chosen(p.desc, dnnl_query_weights_md), site->packed, err);
+        result = dnn_call_pack(&linear->reorder, cpu, cpu_input(graph, op, 0)->dtype, p.master,
+                               site->inputs[1], dnn_chosen(p.desc, dnnl_query_weights_md),
+                               site->packed, err);
     ret_bound->refresh = (struct bound_step){.run = run_refresh, .context = linear};
     product_done(&p);
     return result;
