@@ -62,17 +62,24 @@ static void forward_tap(void *user, const struct tap *t) {
 static void data_tap(void *user, const struct tap *t) {
     const struct arrays *a = user;
     int64_t step = a->sides.k * a->sides.k * a->sides.i;
-    for (int64_t o = 0; o < a->sides.o; o++)
+    double *x = a->x + t->x;
+    for (int64_t o = 0; o < a->sides.o; o++) {
+        const double dy = a->y[t->y + o], *w = a->w + o * step + t->w;
         for (int64_t i = 0; i < a->sides.i; i++)
-            a->x[t->x + i] += a->y[t->y + o] * a->w[o * step + t->w + i];
+            x[i] += dy * w[i];
+    }
 }
 
 static void weight_tap(void *user, const struct tap *t) {
     const struct arrays *a = user;
     int64_t step = a->sides.k * a->sides.k * a->sides.i;
-    for (int64_t o = 0; o < a->sides.o; o++)
+    const double *x = a->x + t->x;
+    for (int64_t o = 0; o < a->sides.o; o++) {
+        const double dy = a->y[t->y + o];
+        double *w = a->w + o * step + t->w;
         for (int64_t i = 0; i < a->sides.i; i++)
-            a->w[o * step + t->w + i] += a->y[t->y + o] * a->x[t->x + i];
+            w[i] += dy * x[i];
+    }
 }
 
 int ref_conv2d(const struct ref_call *call, struct error *err) {
