@@ -43,6 +43,10 @@ struct cpu_operator {
 /* NULL where this backend does not have the operator. */
 const struct cpu_operator *cpu_operator(enum op_kind kind);
 
+/* The query of operators that need nothing and may write where they read. */
+int cpu_query_in_place(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                       struct backend_needs *ret_needs, struct error *err);
+
 /* A zeroed context of BYTES with its cpu_step filled, in RET_BOUND's step; NULL and an error. */
 void *cpu_step_new(const struct cpu *cpu, size_t bytes,
                    int (*run)(void *context, struct error *err), void (*done)(void *context),

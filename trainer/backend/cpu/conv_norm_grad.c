@@ -166,14 +166,4 @@ static int bind_apply(const struct cpu *cpu, const struct graph *graph, const st
     return 0;
 }
 
-static int query_apply(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       struct backend_needs *ret_needs, struct error *err) {
-    (void)cpu;
-    (void)graph;
-    (void)op;
-    (void)err;
-    ret_needs->in_place = true;
-    return 0;
-}
-
-const struct cpu_operator cpu_norm_grad_apply = {NULL, query_apply, bind_apply};
+const struct cpu_operator cpu_norm_grad_apply = {NULL, cpu_query_in_place, bind_apply};

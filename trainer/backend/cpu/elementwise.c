@@ -14,16 +14,6 @@ struct pair_op {
 /* Whole cache lines to a thread. */
 enum { GRAIN = 64 };
 
-static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                 struct backend_needs *ret_needs, struct error *err) {
-    (void)cpu;
-    (void)graph;
-    (void)op;
-    (void)err;
-    ret_needs->in_place = true;
-    return 0;
-}
-
 static void add_share(void *context, struct share share) {
     const struct pair_op *op = context;
     size_t begin, end;
@@ -70,7 +60,7 @@ static int bind_pair(const struct cpu *cpu, const struct graph *graph, const str
     return 0;
 }
 
-const struct cpu_operator cpu_add = {NULL, query, bind_pair};
-const struct cpu_operator cpu_relu = {NULL, query, bind_pair};
-const struct cpu_operator cpu_add_relu = {NULL, query, bind_pair};
-const struct cpu_operator cpu_relu_grad = {NULL, query, bind_pair};
+const struct cpu_operator cpu_add = {NULL, cpu_query_in_place, bind_pair};
+const struct cpu_operator cpu_relu = {NULL, cpu_query_in_place, bind_pair};
+const struct cpu_operator cpu_add_relu = {NULL, cpu_query_in_place, bind_pair};
+const struct cpu_operator cpu_relu_grad = {NULL, cpu_query_in_place, bind_pair};

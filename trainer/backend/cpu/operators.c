@@ -42,3 +42,13 @@ static const struct cpu_operator *const operators[OP_KINDS] = {
 const struct cpu_operator *cpu_operator(enum op_kind kind) {
     return operators[kind];
 }
+
+int cpu_query_in_place(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                       struct backend_needs *ret_needs, struct error *err) {
+    (void)cpu;
+    (void)graph;
+    (void)op;
+    (void)err;
+    ret_needs->in_place = true;
+    return 0;
+}
