@@ -13,6 +13,26 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum exit_code file_write_code(int number) {
+    switch (number) {
+    case ENOSPC:
+    case EDQUOT:
+    case EFBIG:
+    case EROFS:
+    case EACCES:
+    case EPERM:
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case ELOOP:
+    case ENAMETOOLONG:
+    case ETXTBSY:
+        return EXIT_CODE_CONFIG;
+    default:
+        return EXIT_CODE_INTERNAL;
+    }
+}
+
 int file_write_all(int fd, const void *bytes, size_t size, struct error *err) {
     const char *p = bytes;
     while (size > 0) {
@@ -20,7 +40,7 @@ int file_write_all(int fd, const void *bytes, size_t size, struct error *err) {
         if (wrote < 0 && errno == EINTR)
             continue;
         if (wrote < 0)
-            return error_set_errno(err, EXIT_CODE_INTERNAL, "write");
+            return error_set_errno(err, file_write_code(errno), "write");
         p += wrote;
         size -= (size_t)wrote;
     }
@@ -99,7 +119,7 @@ int file_publish_open(const char *path, char temp[4096], mode_t mode, struct err
         return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", path);
     int fd = mkostemp(temp, O_CLOEXEC);
     if (fd < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", temp);
+        return error_set_errno(err, file_write_code(errno), "%s", path);
     if (fchmod(fd, mode) != 0) {
         (void)error_set_errno(err, EXIT_CODE_INTERNAL, "%s: chmod", temp);
         file_publish_abort(fd, temp);
@@ -110,7 +130,7 @@ int file_publish_open(const char *path, char temp[4096], mode_t mode, struct err
 
 int file_publish_commit(int fd, const char *temp, const char *path, struct error *err) {
     if (fsync(fd) != 0 || rename(temp, path) != 0) {
-        (void)error_set_errno(err, EXIT_CODE_INTERNAL, "%s: publish", path);
+        (void)error_set_errno(err, file_write_code(errno), "%s: publish", path);
         file_publish_abort(fd, temp);
         return -1;
     }

@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+/* The exit code for a failure to write with this errno: EXIT_CODE_CONFIG where the place that was
+ * named does not take it (full, read-only, missing, not allowed), else EXIT_CODE_INTERNAL. */
+enum exit_code file_write_code(int number);
+
 /* Writes all SIZE bytes, through EINTR and short writes. */
 int file_write_all(int fd, const void *bytes, size_t size, struct error *err);
 /* Reads exactly SIZE bytes; an earlier end of file is an error. */

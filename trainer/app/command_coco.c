@@ -2,13 +2,19 @@
 
 #include <string.h>
 
+/* '-' and '_' are one character in names of flags. */
+static bool is_flag(const char *word, const char *name) {
+    if (strncmp(word, "--", 2) != 0)
+        return false;
+    for (word += 2; *name != '\0'; word++, name++)
+        if (*word != *name && !(*word == '_' && *name == '-'))
+            return false;
+    return *word == '\0' || *word == '=';
+}
+
 bool command_has_flag(int argc, char *const *argv, const char *name) {
-    size_t size = strlen(name);
-    for (int i = 0; i < argc; i++) {
-        const char *word = argv[i];
-        if (strncmp(word, "--", 2) == 0 && strncmp(word + 2, name, size) == 0 &&
-            (word[2 + size] == '\0' || word[2 + size] == '='))
+    for (int i = 0; i < argc; i++)
+        if (is_flag(argv[i], name))
             return true;
-    }
     return false;
 }

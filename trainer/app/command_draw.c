@@ -1,5 +1,6 @@
 /* ringtrain draw: pictures with their objects painted in. */
 #include "app/command.h"
+#include "app/command_coco.h"
 #include "app/flag.h"
 #include "app/picture.h"
 #include "common/file.h"
@@ -257,6 +258,12 @@ int command_draw(int argc, char *const *argv, struct error *err) {
         return -1;
     if (flags.set == NULL || flags.out == NULL)
         return error_set(err, EXIT_CODE_USAGE, "usage: ringtrain draw --coco DIR|FILE --out DIR");
+    if (flags.results == NULL && command_has_flag(argc, argv, "least-score"))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--least-score is of --results FILE, which is not given");
+    if (flags.image >= 0 && command_has_flag(argc, argv, "count"))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--image draws one picture; --count has no use there");
     struct drawing drawing = {.flags = &flags};
     int result = run(&drawing, err);
     drawing_done(&drawing);

@@ -1,6 +1,7 @@
 /* ringtrain eval --coco: scores anybody's detections against anybody's annotations. */
 #include "app/command_coco.h"
 #include "app/flag.h"
+#include "app/output.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
@@ -189,7 +190,8 @@ int command_eval_coco(int argc, char *const *argv, struct error *err) {
     struct scoring s = {.flags = &flags};
     int result = run(&s, err);
     /* Behind the files: a closed pipe must not cost them. */
-    fputs(buf_text(&s.text), stdout);
+    if (result == 0)
+        result = output_text(buf_text(&s.text), err);
     scoring_done(&s);
     return result;
 }

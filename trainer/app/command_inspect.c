@@ -4,6 +4,7 @@
 #include "app/device.h"
 #include "app/network.h"
 #include "app/options.h"
+#include "app/output.h"
 #include "common/buf.h"
 
 #include <omp.h>
@@ -44,7 +45,7 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
         result = program_print(&net.train.program, &text, err);
     network_done(&net);
     if (result == 0)
-        fputs(buf_text(&text), stdout);
+        result = output_text(buf_text(&text), err);
     return result;
 }
 

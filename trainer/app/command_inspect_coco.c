@@ -1,5 +1,6 @@
 /* ringtrain inspect coco: counts a data set and tells what is out of order in it. */
 #include "app/command_coco.h"
+#include "app/output.h"
 #include "common/buf.h"
 #include "data/coco_check.h"
 #include "data/coco_folder.h"
@@ -19,8 +20,7 @@ static int inspect_set(const struct coco_set *set, struct error *err) {
                    pictures != NULL ? pictures : "") != 0 ||
         coco_check_print(&check, &index, &text, err) != 0)
         return -1;
-    fputs(buf_text(&text), stdout);
-    return 0;
+    return output_text(buf_text(&text), err);
 }
 
 int command_inspect_coco(int argc, char *const *argv, struct error *err) {

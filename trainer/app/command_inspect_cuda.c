@@ -1,6 +1,7 @@
 /* `ringtrain inspect --cuda`: what a GPU needs, what is there, and whether it is enough. */
 #include "app/command.h"
 #include "app/locality.h"
+#include "app/output.h"
 #ifdef RINGMASTER_HAVE_CUDA
 #include "cuda/report.h"
 #endif
@@ -43,8 +44,7 @@ int command_inspect_cuda(struct error *err) {
         print_gpu(i, &gpus[i]);
     if (result != 0 || cuda_report_verdict(gpus, count, err) != 0)
         return error_wrap(err, "this host cannot train on GPUs");
-    printf("this host can train on GPUs\n");
-    return 0;
+    return output_text("this host can train on GPUs\n", err);
 }
 #else
 int command_inspect_cuda(struct error *err) {

@@ -39,7 +39,9 @@ int command_prepare(int argc, char *const *argv, struct error *err) {
     if (argc > 0 && strcmp(argv[0], "shapes") == 0 && command_has_flag(argc, argv, "coco"))
         return command_prepare_coco(argc - 1, argv + 1, err);
     if (argc < 2 || strcmp(argv[0], "shapes") != 0 || argv[1][0] == '-')
-        return error_set(err, EXIT_CODE_USAGE, "usage: ringtrain prepare shapes DIR [--FLAG N]...");
+        return error_set(err, EXIT_CODE_USAGE,
+                         "usage: ringtrain prepare shapes DIR [--FLAG N]...: DIR, where the "
+                         "pictures go, comes first, flags behind it");
     struct prepare_options o;
     prepare_defaults(&o);
     struct prepare_flags f = {o.train, o.validation, o.classes, o.side, o.quality, (int64_t)o.seed};
@@ -52,7 +54,12 @@ int command_prepare(int argc, char *const *argv, struct error *err) {
     o.side = (int)f.side;
     o.quality = (int)f.quality;
     o.seed = (uint64_t)f.seed;
-    return prepare_shapes(&o, err);
+    if (prepare_shapes(&o, err) != 0)
+        return -1;
+    printf("%s: %d pictures to train on in train/, %d to evaluate on in val/, %d classes, "
+           "%d x %d px; train with --data %s\n",
+           o.folder, o.train, o.validation, o.classes, o.side, o.side, o.folder);
+    return 0;
 }
 
 void command_prepare_help(FILE *out) {

@@ -52,7 +52,12 @@ int command_prepare_coco(int argc, char *const *argv, struct error *err) {
                                 .side = (int)f.side,
                                 .quality = (int)f.quality,
                                 .seed = (uint64_t)f.seed};
-    return coco_shapes_write(&o, err);
+    if (coco_shapes_write(&o, err) != 0)
+        return -1;
+    printf("%s: %d pictures to train on in train/, %d to evaluate on in val/, annotations in "
+           "annotations/\n",
+           o.folder, o.train, o.validation);
+    return 0;
 }
 
 void command_prepare_coco_help(FILE *out) {

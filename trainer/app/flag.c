@@ -44,10 +44,21 @@ static size_t distance(const char *name, const char *text, size_t size) {
     return row[size];
 }
 
+static const struct flag *find(const struct flag *flags, size_t count, unsigned command,
+                               const char *text, size_t size) {
+    for (size_t i = 0; i < count; i++)
+        if ((flags[i].commands & command) != 0 && same_name(flags[i].name, text, size))
+            return &flags[i];
+    return NULL;
+}
+
 static int unknown(const struct flag *flags, size_t count, unsigned command, const char *text,
                    size_t size, struct error *err) {
     const char *nearest = NULL;
     size_t best = SIZE_MAX;
+    if (find(flags, count, ~0U, text, size) != NULL)
+        return error_set(err, EXIT_CODE_USAGE, "--%.*s is of no use to this command",
+                         (int)smaller(size, 64), text);
     for (size_t i = 0; i < count; i++) {
         size_t d = distance(flags[i].name, text, size);
         if ((flags[i].commands & command) != 0 && d < best) {
@@ -98,14 +109,6 @@ static int apply(const struct flag *f, const char *text, void *into, struct erro
     (void)error_wrap(err, "--%s", f->name);
     err->code = EXIT_CODE_USAGE;
     return -1;
-}
-
-static const struct flag *find(const struct flag *flags, size_t count, unsigned command,
-                               const char *text, size_t size) {
-    for (size_t i = 0; i < count; i++)
-        if ((flags[i].commands & command) != 0 && same_name(flags[i].name, text, size))
-            return &flags[i];
-    return NULL;
 }
 
 int flags_parse(const struct flag *flags, size_t count, unsigned command, int argc,

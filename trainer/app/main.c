@@ -1,8 +1,10 @@
 /* ringtrain: one table of commands, one place that prints errors, one place that exits. */
 #include "app/command.h"
+#include "app/output.h"
 #include "common/exit_code.h"
 #include "common/log.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -33,44 +35,67 @@ static void print_help(FILE *out) {
     exit_code_print(out);
 }
 
-static int print_command_help(const struct command *command) {
+static void print_command_help(const struct command *command) {
     if (command->help == NULL)
         printf("usage: ringtrain %s\n", command->name);
     else
         command->help(stdout);
     printf("\nexit codes:\n");
     exit_code_print(stdout);
-    return 0;
 }
 
-static int is_help(const char *word) {
-    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+static bool is_help(const char *word) {
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
 static const struct command *find(const char *name) {
+    name = strcmp(name, "--version") == 0 ? "version" : name;
     for (size_t i = 0; i < COMMAND_COUNT; i++)
         if (strcmp(COMMANDS[i].name, name) == 0)
             return &COMMANDS[i];
     return NULL;
 }
 
-int main(int argc, char **argv) {
-    if (argc < 2 || is_help(argv[1])) {
-        print_help(argc < 2 ? stderr : stdout);
-        return argc < 2 ? EXIT_CODE_USAGE : EXIT_CODE_OK;
+/* Help and version are asked for anywhere in the line, with words beside them that may be wrong. */
+static bool answer(const struct command *command, int argc, char **argv, struct error *err,
+                   int *ret_code) {
+    for (int i = 2; i < argc; i++) {
+        if (is_help(argv[i])) {
+            print_command_help(command);
+            *ret_code = EXIT_CODE_OK;
+            return true;
+        }
+        if (strcmp(argv[i], "--version") == 0) {
+            *ret_code = command_version(0, NULL, err);
+            return true;
+        }
     }
-    const struct command *command = find(argv[1]);
+    return false;
+}
+
+static int run(int argc, char **argv, struct error *err) {
+    if (argc >= 2 && (is_help(argv[1]) || strcmp(argv[1], "help") == 0)) {
+        print_help(stdout);
+        return EXIT_CODE_OK;
+    }
+    const struct command *command = argc >= 2 ? find(argv[1]) : NULL;
     if (command == NULL) {
-        fprintf(stderr, "ringtrain: unknown command '%.64s'\n", argv[1]);
+        if (argc >= 2)
+            fprintf(stderr, "ringtrain: unknown command '%.64s'\n", argv[1]);
         print_help(stderr);
         return EXIT_CODE_USAGE;
     }
-    for (int i = 2; i < argc; i++)
-        if (strcmp(argv[i], "--help") == 0)
-            return print_command_help(command);
+    int code = 0;
+    if (!answer(command, argc, argv, err, &code))
+        code = command->run(argc - 2, argv + 2, err);
+    return code;
+}
 
+int main(int argc, char **argv) {
     struct error err = {0};
-    int code = command->run(argc - 2, argv + 2, &err);
+    int code = run(argc, argv, &err);
+    if (code == EXIT_CODE_OK && output_finish(&err) != 0)
+        code = -1;
     if (code >= 0)
         return code;
     log_error("%s", err.text);

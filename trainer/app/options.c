@@ -35,12 +35,16 @@ enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, ALL = T | E | P };
     { ROW(name, FLAG_CHOICE, field, standard, commands, help), .choices = (names), .value = "" }
 
 static const struct flag FLAGS[] = {
-    TEXT("model", model, "resnet50", ALL, "NAME", "network, see below"),
-    TEXT("data", data, NULL, T | E, "DIR",
+    TEXT("model", model, "resnet50", T | P, "NAME", "network, see below"),
+    TEXT("data", data, NULL, E, "DIR",
+         "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
+    TEXT("data", data, NULL, T, "DIR",
          "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs no "
          "files; without it SageMaker's channels"),
-    TEXT("validation", validation, NULL, T | E, "DIR",
+    TEXT("validation", validation, NULL, T, "DIR",
          "folder of class folders to evaluate on; none: no evaluation"),
+    TEXT("validation", validation, NULL, E, "DIR",
+         "folder of class folders to evaluate on, when it is not under --data"),
     INT("synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
         "pictures in the synthetic set"),
     INT("synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",
@@ -106,8 +110,10 @@ static const struct flag FLAGS[] = {
         "compute threads of a rank (0: its share of the cores)"),
     INT("data-threads", data_threads, "0", 0, 256, T | E, "N",
         "threads that decode pictures (0: as many as half the compute threads)"),
-    TEXT("model-dir", model_dir, NULL, T | E, "DIR",
+    TEXT("model-dir", model_dir, NULL, T, "DIR",
          "where the finished model goes; default /opt/ml/model, else ./model"),
+    TEXT("model-dir", model_dir, NULL, E, "DIR",
+         "where the trained model is; default /opt/ml/model, else ./model"),
     TEXT("checkpoint-dir", checkpoint_dir, NULL, T, "DIR",
          "where checkpoints go; default /opt/ml/checkpoints, else ./checkpoints"),
     TEXT("tensorboard-dir", tensorboard_dir, NULL, T, "DIR",

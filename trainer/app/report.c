@@ -3,9 +3,11 @@
 #include "app/options.h"
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "telemetry/report_line.h"
 #include "telemetry/table.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <unistd.h>
 
@@ -73,7 +75,7 @@ void report_wait(struct report *r, int64_t nanoseconds) {
 static int print(struct report *r, struct buf *line, struct error *err) {
     status_line_clear(&r->line);
     if (fprintf(r->out, "%s\n", buf_text(line)) < 0 || fflush(r->out) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "writing to standard output");
+        return error_set_errno(err, file_write_code(errno), "writing to standard output");
     buf_consume(line, line->size);
     return 0;
 }

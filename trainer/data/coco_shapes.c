@@ -5,6 +5,7 @@
 #include "data/coco_scene.h"
 #include "data/jpeg.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
@@ -63,7 +64,7 @@ static int write_picture(const struct prepare_options *o, const char *part, int 
     if (file == NULL)
         return error_set_errno(err, EXIT_CODE_USAGE, "%s", path);
     if (fwrite(bytes.data, 1, bytes.size, file) != bytes.size || fflush(file) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+        return error_set_errno(err, file_write_code(errno), "%s", path);
     return 0;
 }
 

@@ -86,7 +86,7 @@ static int write_file(const char *path, const struct buf *bytes, struct error *e
     if (file == NULL)
         return error_set_errno(err, EXIT_CODE_USAGE, "%s", path);
     if (fwrite(bytes->data, 1, bytes->size, file) != bytes->size || fflush(file) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+        return error_set_errno(err, file_write_code(errno), "%s", path);
     return 0;
 }
 

@@ -1,0 +1,76 @@
+#!/bin/sh
+# What every command owes its user: help and version, words about what was made, flags that mean
+# something, and no success where the answer was lost.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data 16 8
+
+echo "help and version leave with 0, wherever they stand"
+for command in train eval prepare inspect draw version "inspect coco" "prepare shapes"; do
+    for word in -h --help --version; do
+        # shellcheck disable=SC2086  # two words
+        code 0 "$ringtrain" $command $word
+        [ -s "$work/out" ] || fail "$command $word says nothing"
+        [ ! -s "$work/err" ] || fail "$command $word: $(cat "$work/err")"
+    done
+done
+for word in -h --help help --version version; do
+    code 0 "$ringtrain" "$word"
+done
+code 0 "$ringtrain" --version
+grep -q '^ringtrain [0-9]' "$work/out" || fail "--version says no version"
+code 0 "$ringtrain" train --epochs many --help
+
+echo "prepare says what it made and where its folder goes"
+code 64 "$ringtrain" prepare shapes --train 16 "$work/late"
+says "comes first"
+code 0 "$ringtrain" prepare shapes "$work/said" --train 16 --validation 8 --classes 4
+grep -q "$work/said: 16 pictures to train on" "$work/out" || fail "did not say what it made"
+code 0 "$ringtrain" prepare shapes --coco "$work/coco" --train 6 --validation 3 --side 64
+grep -q "$work/coco: 6 pictures to train on" "$work/out" || fail "did not say what it made"
+
+echo "flags that do nothing are refused"
+code 64 "$ringtrain" eval --model resnet50 --data "$data"
+says "--model is of no use to this command"
+code 0 "$ringtrain" eval --help
+! grep -q -e '--model NAME' -e synthetic "$work/out" || fail "eval's help offers what it refuses"
+code 64 "$ringtrain" draw --coco "$work/coco" --out "$work/d" --least-score 0.3
+says "--least-score"
+code 64 "$ringtrain" draw --coco "$work/coco" --out "$work/d" --image 1 --count 3
+says "--count"
+
+echo "a full standard output is no success"
+printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5}]' >"$work/results.json"
+truth=$work/coco/annotations/instances_train.json
+# full COMMAND...: 65 and words.
+full() {
+    got=0
+    "$ringtrain" "$@" >/dev/full 2>"$work/err" || got=$?
+    [ "$got" = 65 ] || { cat "$work/err" >&2; fail "exit code $got with a full standard output: $*"; }
+    says "writing to standard output"
+}
+code 0 "$ringtrain" eval --coco "$truth" --results "$work/results.json"
+full eval --coco "$truth" --results "$work/results.json"
+full inspect coco "$work/coco"
+full inspect plan --model resnet20 --batch-size 2
+full draw --coco "$work/coco" --out "$work/drawn" --count 1
+full prepare shapes "$work/unheard" --train 16 --validation 8
+full prepare shapes --coco "$work/unheard.coco" --train 4 --validation 2
+full version
+full train --help
+full --help
+# shellcheck disable=SC2086  # a list
+full train $common --data "$data" --steps 2 --checkpoint-dir "$work/c" --model-dir "$work/m"
+
+echo "places that take nothing are told by the name that was given, and are no internal error"
+code 65 "$ringtrain" eval --coco "$truth" --results "$work/results.json" --json "$work/nowhere/x.json"
+says "$work/nowhere"
+! grep -q 'x\.json\.' "$work/err" || fail "names a file that nobody gave"
+[ ! -s "$work/out" ] || fail "found after the work"
+code 65 "$ringtrain" eval --coco "$truth" --results "$work/results.json" --index "$work/nowhere/x"
+says "$work/nowhere"
+code 65 "$ringtrain" eval --coco "$truth" --results "$work/results.json" --arrays "$truth/below"
+says "$truth"
+code 65 "$ringtrain" draw --coco "$work/coco" --out "$truth/below"
+says "$truth"
