@@ -1,7 +1,6 @@
 #include "app/device_stepper.h"
 
 #include "app/device_feed.h"
-#include "app/stop.h"
 #include "comm/device_sum.h"
 #include "common/clock.h"
 
@@ -299,7 +298,7 @@ int device_stepper_give_up(struct device_stepper *d, struct error *err) {
 static int post_mail(struct device_stepper *d, struct mail *mail, struct error *err) {
     memset(mail, 0, sizeof(*mail));
     mail->sgd = d->s->sgd;
-    mail->flags_in[FLAG_STOP] = stop_requested() ? 1 : 0;
+    stepper_say(d->s, mail->flags_in);
     mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
     d->void_step = false;
     if (d->ops->copy(d->backend, d->flags_in, mail->flags_in, FLAG_BYTES, err) != 0)

@@ -43,10 +43,16 @@ void stepper_done(struct stepper *s) {
     s->states = NULL;
 }
 
-static void put_flags(struct stepper *s) {
-    float *flags = gradients(s) + s->net->store.flags;
+void stepper_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     memset(flags, 0, STORE_FLAGS * sizeof(*flags));
     flags[FLAG_STOP] = stop_requested() ? 1 : 0;
+    flags[FLAG_SAVE] = s->save ? 1 : 0;
+    flags[FLAG_FAILED] = s->failed ? 1 : 0;
+}
+
+static void put_flags(struct stepper *s) {
+    float *flags = gradients(s) + s->net->store.flags;
+    stepper_say(s, flags);
     flags[FLAG_VOID] = s->void_step ? 1 : 0;
     flags[FLAG_LOSS] = s->loss;
     flags[FLAG_IMAGES] = s->images;
@@ -157,8 +163,12 @@ static void apply(struct stepper *s) {
 int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, struct error *err) {
     double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
     bool given_up = flags[FLAG_VOID] > 0;
-    *ret = (struct step_outcome){
-        .known = true, .loss = loss, .stop = flags[FLAG_STOP] > 0, .applied = !given_up};
+    *ret = (struct step_outcome){.known = true,
+                                 .loss = loss,
+                                 .stop = flags[FLAG_STOP] > 0,
+                                 .save = flags[FLAG_SAVE] > 0,
+                                 .failed = flags[FLAG_FAILED] > 0,
+                                 .applied = !given_up};
     if (given_up || isfinite(loss))
         return 0;
     return error_set(err, EXIT_CODE_CONFIG,
@@ -193,6 +203,7 @@ int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, str
     int result = s->device != NULL ? device_stepper_finish(s->device, ret, err)
                                    : finish_on_host(s, ret, err);
     s->penalty = false;
+    s->save = false;
     return result;
 }
 

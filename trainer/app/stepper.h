@@ -6,8 +6,9 @@
  * 1 / (ranks * accumulate), is the optimizer's. So two ranks and one rank with two micro-batches do
  * the same f32 operations.
  *
- * Behind the last bucket ride flags: the request to stop, the loss, and whether a rank had to give
- * the step up because it was asked to stop while it had no data. A step that any rank gave up, or
+ * Behind the last bucket ride flags: the request to stop, the loss, the wish for a checkpoint, and
+ * whether a rank had to give the step up because it was asked to stop while it had no data, or
+ * because its data failed. A step that any rank gave up, or
  * whose loss is not finite, changes nothing on any rank. */
 #ifndef APP_STEPPER_H
 #define APP_STEPPER_H
@@ -22,7 +23,7 @@
 #include <stdint.h>
 
 /* Places among the flags behind the last gradient. */
-enum stepper_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES };
+enum stepper_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES, FLAG_SAVE, FLAG_FAILED };
 
 struct device_stepper; /* device_stepper.h */
 struct device_sum;
@@ -44,6 +45,8 @@ struct stepper {
     bool last_micro;
     bool void_step;
     bool gave_up; /* some step: those behind it, launched before that was known, have to be, too */
+    bool failed;  /* set it before stepper_give_up: this rank cannot go on */
+    bool save;    /* set it before a step's first micro-batch: a checkpoint is due behind it */
     bool penalty; /* set it before stepper_finish where the outcome of that step is to tell it */
     uint64_t ticket; /* of the bucket started last */
 
@@ -55,7 +58,9 @@ struct step_outcome {
     double loss;    /* mean over all samples of the step */
     double penalty; /* what the optimizer added to it, if that was wanted (stepper.penalty) */
     bool applied;
-    bool stop; /* some rank was asked to stop */
+    bool stop;   /* some rank was asked to stop */
+    bool save;   /* some rank finds a checkpoint due */
+    bool failed; /* some rank cannot go on */
 };
 
 struct stepper_options {
@@ -88,6 +93,8 @@ int stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *er
 
 /* Whether weight decay applies to SLOT. */
 bool stepper_decays(const struct stepper *s, const struct store_slot *slot);
+/* The FLAGS that this rank knows before a step is computed; the others become 0. */
+void stepper_say(const struct stepper *s, float flags[STORE_FLAGS]);
 /* What the FLAGS that came back with the sums say of a step taken at RATE. A loss that is not
  * finite is an error. */
 int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, struct error *err);

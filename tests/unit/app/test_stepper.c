@@ -171,6 +171,37 @@ static void a_step_given_up_changes_nothing_and_leaves_nothing_behind(void) {
     close_world(&w);
 }
 
+/* What one rank wishes, all ranks hear of with the sums of the same step, and of that step alone.
+ */
+static void wishes_ride_along_for_one_step(void) {
+    struct pretended two = {.base = {.driver = &pretending, .size = 2}};
+    struct world w;
+    struct step_outcome outcome;
+    open_world(&w, &two.base, 1);
+    two.other = calloc(w.net.store.count[STORE_GRADIENTS], sizeof(float));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(two.other);
+    two.adds = true;
+    float *flags = two.other + w.net.store.flags;
+    const bool own[] = {false, true, false, false}, others[] = {false, false, true, false};
+    for (int i = 0; i < 4; i++) {
+        two.at = 0;
+        flags[FLAG_SAVE] = others[i] ? 1 : 0;
+        w.stepper.save = own[i];
+        CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(i, 0), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(outcome.save, own[i] || others[i]);
+        CU_ASSERT(outcome.applied && !outcome.failed);
+    }
+    two.at = 0;
+    flags[FLAG_FAILED] = 1;
+    flags[FLAG_VOID] = 1;
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+    CU_ASSERT(outcome.failed && !outcome.applied && !outcome.stop);
+    close_world(&w);
+    free(two.other);
+}
+
 static void a_loss_that_is_not_finite_ends_the_run_before_the_update(void) {
     cleanup_comm struct comm *self = NULL;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, NULL), 0);
@@ -218,5 +249,6 @@ static void decay_counts_in_the_penalty(void) {
 
 UNIT_MAIN("app.stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
           UNIT(a_step_given_up_changes_nothing_and_leaves_nothing_behind),
+          UNIT(wishes_ride_along_for_one_step),
           UNIT(a_loss_that_is_not_finite_ends_the_run_before_the_update),
           UNIT(decay_counts_in_the_penalty))
