@@ -2,11 +2,11 @@
 
 #include "common/argv.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "common/json.h"
 #include "common/progress.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/frame.h"
+#include "entrypoint/launch_spec.h"
 #include "entrypoint/open_files.h"
 #include "entrypoint/rank_report.h"
 #include "entrypoint/tap.h"
@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WATCH_SECONDS = 3, ENVIRONMENT_MAX = 16 * 1024 * 1024 };
+enum { WATCH_SECONDS = 3 };
 
 struct seat {
     struct crew *crew;
@@ -126,24 +126,22 @@ static void watch(void *context) {
     loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
 }
 
-static int write_environment(struct crew *c, char *const *own, struct error *err) {
+static int make_spec(struct crew *c, char *const *own, struct error *err) {
     cleanup_argv struct argv environment = {0};
-    cleanup_buf struct buf text;
-    buf_init(&text, ENVIRONMENT_MAX);
     if (environment_host(c->job, own, &environment, err) != 0)
         return -1;
-    for (size_t i = 0; i < environment.count; i++)
-        if (buf_add(&text, environment.items[i], strlen(environment.items[i]) + 1, err) != 0)
-            return -1;
-    return file_publish(c->environment, text.data, text.size, 0600, err);
+    if (c->spec >= 0)
+        (void)close(c->spec);
+    c->spec = launch_spec_make(&environment, &c->job->program.argv, err);
+    return c->spec >= 0 ? 0 : -1;
 }
 
 int crew_open(struct crew *c, struct loop *loop, const struct job *job, const struct local *local,
               char *const *environment, const struct crew_sinks *sinks, struct error *err) {
-    *c = (struct crew){.loop = loop, .job = job, .local = local, .sinks = *sinks, .attempt = 1};
+    *c = (struct crew){
+        .loop = loop, .job = job, .local = local, .sinks = *sinks, .spec = -1, .attempt = 1};
     c->watch = (struct timer){.fire = watch, .context = c};
-    local_file(local, "environment", c->environment);
-    return write_environment(c, environment, err);
+    return make_spec(c, environment, err);
 }
 
 static void free_seat(struct seat *s) {
@@ -162,9 +160,13 @@ static void free_seats(struct crew *c) {
 }
 
 void crew_done(struct crew *c) {
-    if (c->loop != NULL)
-        loop_cancel(c->loop, &c->watch);
+    if (c->loop == NULL)
+        return;
+    loop_cancel(c->loop, &c->watch);
     free_seats(c);
+    if (c->spec >= 0)
+        (void)close(c->spec);
+    c->spec = -1;
 }
 
 void crew_clear(struct crew *c, unsigned attempt) {
@@ -175,7 +177,7 @@ void crew_clear(struct crew *c, unsigned attempt) {
 int crew_begin(struct crew *c, char *const *environment, struct error *err) {
     c->stopping = false;
     c->killed = false;
-    return write_environment(c, environment, err);
+    return make_spec(c, environment, err);
 }
 
 static int open_taps(struct seat *s, struct link *link, struct error *err) {
@@ -203,14 +205,13 @@ static int open_taps(struct seat *s, struct link *link, struct error *err) {
 static void start(struct seat *s, const char *progress) {
     const struct crew *c = s->crew;
     json_t *message = frame_new("start");
-    (void)json_object_set_new(message, "environment", json_string(c->environment));
     (void)json_object_set_new(message, "progress", json_string(progress));
     (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
     (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)open_files_before()));
     if (c->job->program.directory != NULL)
         (void)json_object_set_new(message, "directory", json_string(c->job->program.directory));
-    link_send(s->link, message);
+    link_send_fd(s->link, message, c->spec);
 }
 
 /* Without a progress file nobody is ever called stalled: not worth failing a rank for. */

@@ -29,9 +29,9 @@ struct crew_sinks {
 struct crew {
     struct loop *loop;
     const struct job *job;
-    const struct local *local; /* whose folder holds environment and progress files */
+    const struct local *local; /* whose folder holds progress files */
     struct crew_sinks sinks;
-    char environment[LOCAL_FILE_SIZE];
+    int spec;                              /* what programs are started with (launch_spec.h) */
     char master_addr[INTERFACE_TEXT_SIZE]; /* to be set before the first shim comes */
     struct seat *seats;
     struct timer watch; /* over progress */
@@ -40,7 +40,7 @@ struct crew {
     bool killed;
 };
 
-/* Writes the environment of this host's programs to the folder for the shims. */
+/* Makes what this host's shims start their programs with. */
 int crew_open(struct crew *c, struct loop *loop, const struct job *job, const struct local *local,
               char *const *environment, const struct crew_sinks *sinks, struct error *err);
 void crew_done(struct crew *c);

@@ -30,6 +30,18 @@ static uint64_t hash_job(const struct job *job) {
     return str_hash(hash, &job->ports, sizeof(job->ports));
 }
 
+/* Each host starts its own ranks with its own words, which are to be the same. Where the program
+ * lies may differ. */
+static uint64_t hash_program(const struct argv *words) {
+    uint64_t hash = STR_HASH_START;
+    for (size_t i = 0; i < words->count; i++) {
+        const char *slash = i == 0 ? strrchr(words->items[i], '/') : NULL;
+        const char *word = slash != NULL ? slash + 1 : words->items[i];
+        hash = str_hash(hash, word, strlen(word) + 1);
+    }
+    return hash;
+}
+
 /* cgroup v2, then v1; "max" and absent files are no limit. */
 static int64_t memory_limit_mib(void) {
     static const char *const paths[] = {"/sys/fs/cgroup/memory.max",
@@ -61,6 +73,7 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
         files.rlim_cur = open_files_before(); /* what programs get */
     *ret = (struct facts){.version = RINGMASTER_VERSION,
                           .job = hash_job(job),
+                          .program = hash_program(&job->program.argv),
                           .cpus = CPU_COUNT(&cpus),
                           .memory_mib = memory_limit_mib(),
                           .shm_mib = (int64_t)(shm.f_blocks * shm.f_frsize / MIB),
@@ -73,11 +86,14 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
 
 json_t *facts_json(const struct facts *f) {
     char hash[24];
+    char program[24];
     (void)snprintf(hash, sizeof(hash), "%016" PRIx64, f->job);
-    return json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "version", f->version, "openmpi",
-                     f->openmpi, "job", hash, "cpus", (json_int_t)f->cpus, "memory_mib",
-                     (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib, "files",
-                     (json_int_t)f->files, "clock", (json_int_t)f->clock);
+    (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "version", f->version,
+                     "openmpi", f->openmpi, "job", hash, "program", program, "cpus",
+                     (json_int_t)f->cpus, "memory_mib", (json_int_t)f->memory_mib, "shm_mib",
+                     (json_int_t)f->shm_mib, "files", (json_int_t)f->files, "clock",
+                     (json_int_t)f->clock);
 }
 
 static int text_member(const json_t *object, const char *key, char *ret, size_t size,
@@ -93,10 +109,12 @@ static int text_member(const json_t *object, const char *key, char *ret, size_t 
 
 int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
     char hash[24];
+    char program[24];
     *ret = (struct facts){0};
     if (text_member(object, "version", ret->version, sizeof(ret->version), err) != 0 ||
         text_member(object, "openmpi", ret->openmpi, sizeof(ret->openmpi), err) != 0 ||
         text_member(object, "job", hash, sizeof(hash), err) != 0 ||
+        text_member(object, "program", program, sizeof(program), err) != 0 ||
         json_member_int(object, "join", "cpus", &ret->cpus, err) != 0 ||
         json_member_int(object, "join", "memory_mib", &ret->memory_mib, err) != 0 ||
         json_member_int(object, "join", "shm_mib", &ret->shm_mib, err) != 0 ||
@@ -104,6 +122,7 @@ int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
         json_member_int(object, "join", "clock", &ret->clock, err) != 0)
         return -1;
     ret->job = strtoull(hash, NULL, 16);
+    ret->program = strtoull(program, NULL, 16);
     return 0;
 }
 
@@ -118,5 +137,8 @@ int facts_compare(const struct facts *ours, const struct facts *theirs, struct e
     if (ours->job != theirs->job)
         return error_set(err, EXIT_CODE_CONFIG,
                          "it was given other hosts, slots or ports than the master");
+    if (ours->program != theirs->program)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "it was given another program, or other words for it, than the master");
     return 0;
 }

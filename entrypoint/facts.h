@@ -13,7 +13,8 @@ enum { FACTS_VERSION_SIZE = 32 };
 struct facts {
     char version[FACTS_VERSION_SIZE]; /* ringmaster's */
     char openmpi[FACTS_VERSION_SIZE]; /* "" where no mpirun is needed */
-    uint64_t job; /* hash of what all hosts must read alike: hosts, slots, port */
+    uint64_t job;     /* hash of what all hosts must read alike: hosts, slots, port */
+    uint64_t program; /* likewise: what runs on every slot */
     int64_t cpus;
     int64_t memory_mib; /* what this container may use */
     int64_t shm_mib;    /* size of /dev/shm */

@@ -31,20 +31,13 @@ static int mpirun_command(const struct master *m, const char *self, struct argv 
         return -1;
     request.hostfile = hostfile;
     request.ringmaster = self;
-    request.program = (const char *const *)m->s.job->program.argv.items;
     return openmpi_command(&request, ret, err);
 }
 
 /* One rank needs no mpirun: the shim is started as mpirun would have. */
-static int shim_command(const struct master *m, const char *self, struct argv *ret,
-                        struct error *err) {
-    const char *const words[] = {self, "rank", "--", NULL};
-    if (argv_add_all(ret, words, err) != 0)
-        return -1;
-    for (size_t i = 0; i < m->s.job->program.argv.count; i++)
-        if (openmpi_guard(m->s.job->program.argv.items[i], ret, err) != 0)
-            return -1;
-    return 0;
+static int shim_command(const char *self, struct argv *ret, struct error *err) {
+    const char *const words[] = {self, "rank", NULL};
+    return argv_add_all(ret, words, err);
 }
 
 static int alone(struct argv *environment, struct error *err) {
@@ -79,7 +72,7 @@ int launch_begin(struct master *m, struct error *err) {
     if (host_self(self, err) != 0 || host_open_scratch(&m->s.host, err) != 0 ||
         host_tool_environment(&m->s.host, &environment, err) != 0)
         return -1;
-    if (one ? (shim_command(m, self, &argv, err) != 0 || alone(&environment, err) != 0)
+    if (one ? (shim_command(self, &argv, err) != 0 || alone(&environment, err) != 0)
             : mpirun_command(m, self, &argv, err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),

@@ -30,6 +30,8 @@ struct link {
     struct buf out;
     int fds[LINK_FDS_MAX]; /* received and not yet taken */
     size_t fd_count;
+    int gift; /* to be sent with the byte at `gift_at` of `out`; -1: none */
+    size_t gift_at;
     bool open;   /* messages may pass */
     bool failed; /* closed() was called */
     bool busy;   /* inside one of its callbacks: link_free waits */
@@ -44,6 +46,8 @@ static void destroy(struct link *l) {
         (void)close(l->watch.fd);
     for (size_t i = 0; i < l->fd_count; i++)
         (void)close(l->fds[i]);
+    if (l->gift >= 0)
+        (void)close(l->gift);
     buf_done(&l->in);
     buf_done(&l->out);
     free(l);
@@ -234,12 +238,42 @@ static void read_all(struct link *l) {
     }
 }
 
+static void fill_rights(struct msghdr *header, const int *fds, size_t count) {
+    struct cmsghdr *c = CMSG_FIRSTHDR(header);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+}
+
+/* The gift goes with the first byte of its message, so what lies before that is sent first. */
+static ssize_t send_plain(struct link *l) {
+    const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    if (l->gift < 0 || l->gift_at > 0)
+        return send(l->watch.fd, l->out.data, l->gift < 0 ? l->out.size : l->gift_at, flags);
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {.room = {0}};
+    struct iovec piece = {.iov_base = l->out.data, .iov_len = l->out.size};
+    struct msghdr header = {.msg_iov = &piece,
+                            .msg_iovlen = 1,
+                            .msg_control = control.room,
+                            .msg_controllen = sizeof(control.room)};
+    fill_rights(&header, &l->gift, 1);
+    ssize_t sent = sendmsg(l->watch.fd, &header, flags);
+    if (sent > 0) {
+        (void)close(l->gift);
+        l->gift = -1;
+    }
+    return sent;
+}
+
 static void write_all(struct link *l) {
     while (l->out.size > 0) {
         size_t sent = 0;
         if (l->ssl == NULL) {
-            ssize_t count =
-                send(l->watch.fd, l->out.data, l->out.size, MSG_DONTWAIT | MSG_NOSIGNAL);
+            ssize_t count = send_plain(l);
             if (count < 0 && errno != EAGAIN && errno != EINTR)
                 fail_by_errno(l);
             sent = count > 0 ? (size_t)count : 0;
@@ -252,6 +286,7 @@ static void write_all(struct link *l) {
         }
         if (sent == 0)
             break;
+        l->gift_at -= l->gift >= 0 ? sent : 0;
         buf_consume(&l->out, sent);
     }
     if (!is_gone(l))
@@ -310,6 +345,7 @@ struct link *link_new(struct loop *loop, int fd, SSL_CTX *tls, bool is_server,
         return NULL;
     }
     l->loop = loop;
+    l->gift = -1;
     l->watch = (struct watch){.fd = fd, .ready = ready, .context = l};
     l->handshake = (struct timer){.fire = late, .context = l};
     l->events = events;
@@ -345,6 +381,16 @@ void link_send(struct link *l, json_t *message) {
     json_decref(message);
     if (!is_gone(l) && l->open)
         (void)loop_watch(l->loop, &l->watch, EPOLLIN | EPOLLOUT, &ignored);
+}
+
+void link_send_fd(struct link *l, json_t *message, int fd) {
+    bool busy = l->gift >= 0;
+    if (!busy)
+        l->gift = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    l->gift_at = busy ? l->gift_at : l->out.size;
+    if (busy || l->gift < 0)
+        (void)shutdown(l->watch.fd, SHUT_RDWR);
+    link_send(l, message);
 }
 
 void link_flush(struct link *l) {
@@ -393,11 +439,7 @@ int link_send_fds(int socket, const json_t *message, const int *fds, size_t coun
                             .msg_iovlen = 1,
                             .msg_control = control.room,
                             .msg_controllen = CMSG_SPACE(count * sizeof(int))};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&header);
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(count * sizeof(int));
-    memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+    fill_rights(&header, fds, count);
     ssize_t sent = sendmsg(socket, &header, MSG_NOSIGNAL);
     if (sent < 0 || (size_t)sent != bytes.size)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "telling the supervisor");

@@ -45,6 +45,9 @@ void link_own(struct link *l, const struct link_events *events, void *context);
 
 /* Queues MESSAGE, of which it takes over the reference; NULL (out of memory) cuts the link. */
 void link_send(struct link *l, json_t *message);
+/* Plain links: the same, and a copy of FD arrives with the message. One at a time may be under way:
+ * until it has been sent, another one cuts the link. */
+void link_send_fd(struct link *l, json_t *message, int fd);
 /* Writes at once what can be written; for the last words before leaving. */
 void link_flush(struct link *l);
 /* This end's address as this host sees it; 0.0.0.0 on a unix socket. */

@@ -169,9 +169,8 @@ static int run_check(const char *const *words, struct error *err) {
 
 static int run_rank(const char *const *words, struct error *err) {
     int code = -1;
-    if (words[0] == NULL || strcmp(words[0], "--") != 0)
-        return error_set(err, EXIT_CODE_USAGE, "rank: expected -- PROGRAM ARGS");
-    return rank_run(words + 1, environ, &code, err) == 0 ? code : -1;
+    (void)words;
+    return rank_run(environ, &code, err) == 0 ? code : -1;
 }
 
 static int run_agent(const char *const *words, struct error *err) {

@@ -236,13 +236,8 @@ int openmpi_command(const struct openmpi_request *request, struct argv *ret, str
     for (const char *const *name = request->exports; name != NULL && *name != NULL; name++)
         if (argv_add(ret, "-x", err) != 0 || argv_add(ret, *name, err) != 0)
             return -1;
-    const char *const shim[] = {request->ringmaster, "rank", "--", NULL};
-    if (argv_add_all(ret, shim, err) != 0)
-        return -1;
-    for (const char *const *word = request->program; *word != NULL; word++)
-        if (openmpi_guard(*word, ret, err) != 0)
-            return -1;
-    return 0;
+    const char *const shim[] = {request->ringmaster, "rank", NULL};
+    return argv_add_all(ret, shim, err);
 }
 
 int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err) {
@@ -252,19 +247,6 @@ int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct erro
                        cluster->hosts[i].slots) != 0)
             return -1;
     return 0;
-}
-
-/* A word of backslashes and then one colon: the words that guarding makes, and ":" itself. */
-static bool is_guardable(const char *word) {
-    return strcmp(word + strspn(word, "\\"), ":") == 0;
-}
-
-int openmpi_guard(const char *word, struct argv *ret, struct error *err) {
-    return is_guardable(word) ? argv_printf(ret, err, "\\%s", word) : argv_add(ret, word, err);
-}
-
-const char *openmpi_unguard(const char *word) {
-    return word[0] == '\\' && is_guardable(word) ? word + 1 : word;
 }
 
 bool openmpi_is_noise(const char *line) {

@@ -53,9 +53,8 @@ struct openmpi_request {
     const char *mpirun;         /* its path */
     const char *hostfile;       /* path of a file with openmpi_hostfile's text */
     const char *directory;      /* where ranks start; NULL: nowhere in particular */
-    const char *ringmaster;     /* path of this program, which is started as `ringmaster rank --` */
+    const char *ringmaster;     /* path of this program, which is started as `ringmaster rank` */
     const char *const *exports; /* names for -x, NULL at the end; may be NULL */
-    const char *const *program; /* the program's argv */
 };
 
 /* Safe in a shell line: one or more of A-Z a-z 0-9 _ . , : ^ / = + - */
@@ -68,12 +67,6 @@ int openmpi_command(const struct openmpi_request *request, struct argv *ret, str
 
 /* "algo-1 slots=2\n" for every host that is not gone. */
 int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err);
-
-/* mpirun takes a word that is ":" for a border between programs, wherever it stands. Guarded words
- * arrive whole: the command line guards, the shim unguards each of its program's words. Unguarding
- * returns a pointer into WORD. */
-int openmpi_guard(const char *word, struct argv *ret, struct error *err);
-const char *openmpi_unguard(const char *word);
 
 /* Words that Open MPI prints in good runs and that only worry people: leave the line out. */
 bool openmpi_is_noise(const char *line);

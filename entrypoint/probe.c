@@ -51,17 +51,15 @@ void probe_run(const struct job *job, char *const *environment, struct probe *re
         interface_choose(job->cluster.interface, NULL, &ret->interface, warning, &ignored) == 0)
         (void)ask(&a, environment, &ours, &ignored);
     loop_done(&a.loop);
-    ret->request =
-        (struct openmpi_request){.version = ret->tools.version,
-                                 .cluster = &job->cluster,
-                                 .interface = &ret->interface,
-                                 .ports = &job->ports,
-                                 .agent = agent,
-                                 .shared = shared,
-                                 .mpirun = ret->tools.mpirun,
-                                 .hostfile = hostfile,
-                                 .ringmaster = ret->self,
-                                 .program = (const char *const *)job->program.argv.items};
+    ret->request = (struct openmpi_request){.version = ret->tools.version,
+                                            .cluster = &job->cluster,
+                                            .interface = &ret->interface,
+                                            .ports = &job->ports,
+                                            .agent = agent,
+                                            .shared = shared,
+                                            .mpirun = ret->tools.mpirun,
+                                            .hostfile = hostfile,
+                                            .ringmaster = ret->self};
 }
 
 void probe_done(struct probe *p) {

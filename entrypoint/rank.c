@@ -3,15 +3,14 @@
 #include "common/argv.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "common/json.h"
 #include "common/progress.h"
 #include "entrypoint/child.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/frame.h"
+#include "entrypoint/launch_spec.h"
 #include "entrypoint/link.h"
 #include "entrypoint/local.h"
-#include "entrypoint/openmpi.h"
 #include "entrypoint/program.h"
 #include "entrypoint/rank_report.h"
 
@@ -19,7 +18,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
-enum { LEAVE_SECONDS = 1, ENVIRONMENT_MAX = 16 * 1024 * 1024 };
+enum { LEAVE_SECONDS = 1 };
 
 struct shim {
     struct loop loop;
@@ -27,7 +26,6 @@ struct shim {
     struct link *link;
     struct child program;
     struct timer leave;
-    const char *const *words;
     char *const *environment; /* that mpirun started us in */
     struct rank_place place;
     enum rank_cause cause;
@@ -80,43 +78,21 @@ static void leave_now(void *context) {
     loop_end(&s->loop);
 }
 
-static int read_environment(const char *path, struct argv *ret, struct error *err) {
-    cleanup_buf struct buf text;
-    buf_init(&text, ENVIRONMENT_MAX);
-    if (file_read(path, &text, err) != 0)
-        return -1;
-    for (size_t at = 0; at < text.size; at += strlen(text.data + at) + 1)
-        if (argv_add(ret, text.data + at, err) != 0)
-            return -1;
-    return 0;
-}
-
+/* Fills the rest of the program's environment in. */
 static int build_environment(const struct shim *s, const json_t *start, struct argv *ret,
                              struct error *err) {
-    const char *path = NULL;
     const char *progress = NULL;
     const char *master = NULL;
     int64_t port = 0;
-    if (json_member_string(start, "start", "environment", &path, err) != 0 ||
-        json_member_string(start, "start", "progress", &progress, err) != 0 ||
+    if (json_member_string(start, "start", "progress", &progress, err) != 0 ||
         json_member_string(start, "start", "master_addr", &master, err) != 0 ||
         json_member_int(start, "start", "master_port", &port, err) != 0)
         return -1;
-    if (path == NULL || master == NULL)
+    if (master == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
-    if (read_environment(path, ret, err) != 0 ||
-        environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
+    if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
         return -1;
     return progress != NULL ? argv_set_env(ret, PROGRESS_VARIABLE, progress, err) : 0;
-}
-
-/* There is at least one word. */
-static int unguard(const char *const *words, struct argv *ret, struct error *err) {
-    do {
-        if (argv_add(ret, openmpi_unguard(*words), err) != 0)
-            return -1;
-    } while (*++words != NULL);
-    return 0;
 }
 
 static int start_program(struct shim *s, const json_t *start, struct error *err) {
@@ -125,11 +101,11 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
     cleanup_free char *file = NULL;
     const char *directory = NULL;
     int64_t open_files = 0;
-    if (build_environment(s, start, &environment, err) != 0 ||
+    cleanup_fd int spec = link_take_fd(s->link);
+    if (launch_spec_read(spec, &environment, &program, err) != 0 ||
+        build_environment(s, start, &environment, err) != 0 ||
         json_member_string(start, "start", "directory", &directory, err) != 0 ||
         json_member_int(start, "start", "open_files", &open_files, err) != 0)
-        return -1;
-    if (unguard(s->words, &program, err) != 0)
         return -1;
     if (directory != NULL && chdir(directory) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "the program's folder %s", directory);
@@ -249,13 +225,10 @@ static void shim_done(struct shim *s) {
     }
 }
 
-int rank_run(const char *const *words, char *const *environment, int *ret_code, struct error *err) {
-    struct shim s = {
-        .words = words, .environment = environment, .out = {-1, -1}, .error_out = {-1, -1}};
+int rank_run(char *const *environment, int *ret_code, struct error *err) {
+    struct shim s = {.environment = environment, .out = {-1, -1}, .error_out = {-1, -1}};
     s.program = (struct child){.ended = program_ended, .context = &s};
     s.leave = (struct timer){.fire = leave_now, .context = &s};
-    if (words[0] == NULL)
-        return error_set(err, EXIT_CODE_USAGE, "rank: a program is missing behind --");
     (void)signal(SIGPIPE, SIG_IGN);
     int result = -1;
     if (environment_rank_place(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&

@@ -1,11 +1,12 @@
-/* `ringmaster rank -- PROGRAM ARGS`: the shim that mpirun starts on every slot. It tells its
+/* `ringmaster rank`: the shim that mpirun starts on every slot. It tells its
  * supervisor that it is there and hands it the reading ends of the program's output, starts the
  * program in a process group of its own when told to, passes signals and stop requests on, and
  * reports how the program ended. It leaves, with the program's code, when the supervisor has let
  * it go or after a second: mpirun begins to end the other ranks only then.
  *
  *   shim to supervisor          supervisor to shim
- *   hello rank pid (+ 2 fds)    start environment directory progress master_addr master_port
+ *   hello rank pid (+ 2 fds)    start directory progress master_addr master_port (+ 1 fd, what
+ *                                     the program is started with: launch_spec.h)
  *   teardown                    stop      SIGTERM to the program; stay until let go
  *   report                      kill      SIGKILL to the program
  *                               leave */
@@ -14,8 +15,7 @@
 
 #include "common/error.h"
 
-/* WORDS are PROGRAM ARGS as mpirun passed them on (openmpi_guard), ENVIRONMENT is this process's.
- * *RET_CODE is what to leave with. */
-int rank_run(const char *const *words, char *const *environment, int *ret_code, struct error *err);
+/* ENVIRONMENT is this process's. *RET_CODE is what to leave with. */
+int rank_run(char *const *environment, int *ret_code, struct error *err);
 
 #endif

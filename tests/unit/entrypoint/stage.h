@@ -170,8 +170,8 @@ static inline int stage_main(int argc, char **argv, const char *suite,
     int result = -1;
     if (slash != NULL && strcmp(slash + 1, "agent") == 0)
         result = agent_run(words + 1, environ, &code, &err);
-    else if (argc > 3 && strcmp(argv[1], "rank") == 0)
-        result = rank_run(words + 3, environ, &code, &err);
+    else if (argc == 2 && strcmp(argv[1], "rank") == 0)
+        result = rank_run(environ, &code, &err);
     else
         return unit_main(suite, cases, count);
     if (result != 0)

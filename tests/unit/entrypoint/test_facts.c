@@ -6,22 +6,22 @@
 
 #include <stdio.h>
 
-static void read_job(const char *hosts, struct job *ret) {
+static void read_job(const char *hosts, const char *program, struct job *ret) {
     char pair[256];
     char host[] = "RINGMASTER_HOST=a";
     char base[] = "SAGEMAKER_BASE_DIR=/no/such/base";
-    static const char *const words[] = {"--", "/bin/true", NULL};
+    const char *const words[] = {"--", program, "x", NULL};
     (void)snprintf(pair, sizeof(pair), "RINGMASTER_HOSTS=%s", hosts);
     char *const environment[] = {pair, host, base, NULL};
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(job_read(words, environment, ret, &err), 0);
 }
 
-static void gather(const char *hosts, struct facts *ret) {
+static void gather(const char *hosts, const char *program, struct facts *ret) {
     struct job job;
     char daemon[] = "/usr/bin/orted";
     struct tools tools = {.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
-    read_job(hosts, &job);
+    read_job(hosts, program, &job);
     facts_gather(&job, &tools, ret);
     job_done(&job);
 }
@@ -30,7 +30,7 @@ static void facts_survive_the_way_to_the_master(void) {
     struct facts sent;
     struct facts got;
     struct error err = {0};
-    gather("a,b:2", &sent);
+    gather("a,b:2", "/bin/true", &sent);
     CU_ASSERT(sent.cpus >= 1);
     CU_ASSERT(sent.memory_mib > 16);
     CU_ASSERT(sent.files > 2);
@@ -38,6 +38,7 @@ static void facts_survive_the_way_to_the_master(void) {
     json_t *object = facts_json(&sent);
     CU_ASSERT_EQUAL(facts_parse(object, &got, &err), 0);
     CU_ASSERT_EQUAL(got.job, sent.job);
+    CU_ASSERT_EQUAL(got.program, sent.program);
     CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
     CU_ASSERT_EQUAL(got.clock, sent.clock);
     CU_ASSERT_EQUAL(facts_compare(&sent, &got, &err), 0);
@@ -51,8 +52,8 @@ static void what_differs_is_named(void) {
     struct facts ours;
     struct facts theirs;
     struct error err = {0};
-    gather("a,b:2", &ours);
-    gather("a,b:3", &theirs);
+    gather("a,b:2", "/bin/true", &ours);
+    gather("a,b:3", "/bin/true", &theirs);
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "slots");
@@ -64,6 +65,11 @@ static void what_differs_is_named(void) {
     theirs.version[0] = '9';
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
     ASSERT_CONTAINS(err.text, "another image");
+    gather("a,b:2", "/bin/false", &theirs);
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    ASSERT_CONTAINS(err.text, "another program");
+    gather("a,b:2", "/usr/bin/true", &theirs); /* where it lies is each host's matter */
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), 0);
 }
 
 UNIT_MAIN("entrypoint.facts", UNIT(facts_survive_the_way_to_the_master),

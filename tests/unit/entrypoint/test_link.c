@@ -228,8 +228,48 @@ static void a_descriptor_comes_along_with_a_message(void) {
     (void)close(fds[1]);
 }
 
+/* It goes with its own message, behind what waits in front of that: a reader may find both at once.
+ */
+static void a_link_sends_a_descriptor_too(void) {
+    struct side a = {.loop = &loop};
+    struct error err;
+    int fds[2];
+    int carried[2];
+    static char room[2 * 64 * 1024];
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(carried), 0);
+    a.link = link_new(&loop, fds[0], NULL, false, &events, &a, &err);
+    link_send(a.link, line(0, 3));
+    link_send_fd(a.link, line(1, 3), carried[1]);
+    link_send(a.link, line(2, 3));
+    (void)close(carried[1]);
+    size_t all = link_queued(a.link);
+    link_flush(a.link);
+    struct iovec piece = {.iov_base = room, .iov_len = sizeof(room)};
+    char control[CMSG_SPACE(sizeof(int))];
+    struct msghdr header = {.msg_iov = &piece,
+                            .msg_iovlen = 1,
+                            .msg_control = control,
+                            .msg_controllen = sizeof(control)};
+    CU_ASSERT_EQUAL(recvmsg(fds[1], &header, MSG_DONTWAIT), (ssize_t)all);
+    CU_ASSERT_NOT_EQUAL_FATAL(header.msg_controllen, 0);
+    int got = -1;
+    memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof(got));
+    char byte = 0;
+    CU_ASSERT_EQUAL(write(got, "y", 1), 1);
+    CU_ASSERT_EQUAL(read(carried[0], &byte, 1), 1);
+    CU_ASSERT_EQUAL(byte, 'y');
+    link_free(a.link);
+    loop_done(&loop);
+    (void)close(carried[0]);
+    (void)close(fds[1]);
+    (void)close(got);
+}
+
 UNIT_MAIN("entrypoint.link", UNIT(a_plain_link_carries_messages_both_ways),
           UNIT(a_link_with_the_key_opens_and_carries_messages),
           UNIT(a_link_with_another_key_closes_as_refused),
           UNIT(a_link_may_be_freed_by_its_own_message), UNIT(a_peer_that_does_not_read_is_cut_off),
-          UNIT(noise_closes_the_link_with_a_reason), UNIT(a_descriptor_comes_along_with_a_message))
+          UNIT(noise_closes_the_link_with_a_reason), UNIT(a_descriptor_comes_along_with_a_message),
+          UNIT(a_link_sends_a_descriptor_too))

@@ -52,7 +52,6 @@ static void the_plan_says_what_would_run_and_no_secret(void) {
         .mpirun = "/usr/bin/mpirun",
         .hostfile = "/run/r/hosts",
         .ringmaster = "/usr/bin/ringmaster",
-        .program = (const char *const *)job.program.argv.items,
     };
     cleanup_json json_t *plan = plan_of(&job, &request);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(plan, "host")), "algo-2");

@@ -50,6 +50,22 @@ static void words_arrive_as_they_were(void) {
     ASSERT_CONTAINS(output, "<>\n");
 }
 
+/* Words may hold secrets, and everybody on a machine may read command lines. */
+static void words_stand_in_the_programs_command_line_alone(void) {
+    const char *words[] = {
+        "--",          "sh",
+        "-c",          "grep -lz 'can[a]ry' /proc/[0-9]*/cmdline 2>/dev/null | sed 's/.*/in &/'",
+        "sh",          "--api-token",
+        "canary-7391", NULL};
+    stage_start(&host, "cmdline", NULL, words);
+    CU_ASSERT_EQUAL(stage_end(&host, 20), 0);
+    const char *output = stage_output(&host);
+    size_t count = 0;
+    for (const char *at = output; (at = strstr(at, "] in /proc/")) != NULL; at++)
+        count++;
+    CU_ASSERT_EQUAL(count, 1); /* the shell's own */
+}
+
 static void the_last_words_of_both_streams_are_in_the_failure_file(void) {
     CU_ASSERT_EQUAL(run("echo out; printf 'err without end' >&2; exit 9"), 9);
     const char *failure = stage_failure(&host);
@@ -59,7 +75,6 @@ static void the_last_words_of_both_streams_are_in_the_failure_file(void) {
 }
 
 static void without_a_supervisor_it_is_an_error(void) {
-    const char *words[] = {"true", NULL};
     struct error err = {0};
     int code = 0;
     char rank[] = "OMPI_COMM_WORLD_RANK=0";
@@ -69,12 +84,13 @@ static void without_a_supervisor_it_is_an_error(void) {
     char attempt[] = ATTEMPT_VARIABLE "=1";
     char *const environment[] = {rank, size, local_rank, local_size, attempt, NULL};
     (void)unsetenv(LOCAL_VARIABLE);
-    CU_ASSERT_EQUAL(rank_run(words, environment, &code, &err), -1);
+    CU_ASSERT_EQUAL(rank_run(environment, &code, &err), -1);
     ASSERT_CONTAINS(err.text, LOCAL_VARIABLE);
 }
 
 STAGE_MAIN("entrypoint.rank", UNIT(exit_codes_pass_unchanged),
            UNIT(a_program_that_is_not_there_is_127_and_says_so),
            UNIT(the_program_learns_its_place_and_no_secret), UNIT(words_arrive_as_they_were),
+           UNIT(words_stand_in_the_programs_command_line_alone),
            UNIT(the_last_words_of_both_streams_are_in_the_failure_file),
            UNIT(without_a_supervisor_it_is_an_error))
