@@ -4,6 +4,7 @@
 #include "common/redact.h"
 #include "common/str.h"
 #include "entrypoint/environment.h"
+#include "entrypoint/platform.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -67,7 +68,7 @@ static int redact_secrets(const struct hyperparameters *h, struct error *err) {
 
 static int read_cluster(struct job *j, char *const *environment, struct error *err) {
     char path[PATH_MAX];
-    if (settings_parse(environment, &j->settings, err) != 0 ||
+    if (settings_parse(environment, &j->settings, &j->warnings, err) != 0 ||
         config_path(j, "hyperparameters.json", path, err) != 0 ||
         hyperparameters_read(path, &j->hyperparameters, err) != 0 ||
         redact_secrets(&j->hyperparameters, err) != 0)
@@ -76,6 +77,9 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
     if (name == NULL || name[0] == '\0')
         name = hyperparameters_get(&j->hyperparameters, "sagemaker_job_name");
     if (cluster_read(&j->settings, name, &j->cluster, err) != 0 || fill_slots(j, err) != 0)
+        return -1;
+    bool told = j->cluster.source != CLUSTER_ALONE || j->settings.platform_none;
+    if (!told && platform_check(environment, &j->warnings, err) != 0)
         return -1;
     return ports_plan(j->settings.port, cluster_most_slots(&j->cluster), &j->ports, err);
 }
@@ -100,10 +104,10 @@ static void note_ignored(struct job *j) {
     static const char name[] = "sagemaker_mpi_custom_mpi_options";
     const char *options = hyperparameters_get(&j->hyperparameters, name);
     if (options != NULL && options[0] != '\0')
-        snprintf(j->warning, sizeof(j->warning),
-                 "the hyperparameter %s is ignored: mpirun's options are ringmaster's own; set "
-                 "variables in the job's environment instead",
-                 name);
+        warnings_add(&j->warnings,
+                     "the hyperparameter %s is ignored: mpirun's options are ringmaster's own; set "
+                     "variables in the job's environment instead",
+                     name);
 }
 
 static int read_program(const char *const *arguments, char *const *environment, struct job *j,

@@ -10,6 +10,7 @@
 #include "entrypoint/ports.h"
 #include "entrypoint/program.h"
 #include "entrypoint/settings.h"
+#include "entrypoint/warnings.h"
 
 struct job {
     struct settings settings;
@@ -18,7 +19,7 @@ struct job {
     struct channels channels;
     struct program program;
     struct ports ports;
-    char warning[256]; /* for the log: something was ignored; "" */
+    struct warnings warnings; /* for the log: what was ignored */
 };
 
 void job_done(struct job *j);

@@ -26,14 +26,15 @@ static const char usage[] =
     "\n"
     "  ringmaster train [FLAGS]            train with ringtrain, or with sagemaker_program\n"
     "  ringmaster train -- PROGRAM ARGS    run any program on every slot of every host\n"
-    "  ringmaster plan [as for train]      print what would run, as JSON\n"
+    "  ringmaster plan [train] [as above]  print what would run, as JSON\n"
     "  ringmaster check                    gather all hosts and print what each of them has\n"
     "  ringmaster metrics                  print metric definitions for CreateTrainingJob\n"
     "  ringmaster version\n"
     "  ringmaster help\n"
     "\n"
     "Called by the name of train it does as `ringmaster train` does. `ringmaster rank` and\n"
-    "`ringmaster agent` are started by mpirun.\n";
+    "`ringmaster agent` are started by mpirun. `ringtrain train --help` lists the trainer's "
+    "flags.\n";
 
 static const size_t print_max = (size_t)4 * 1024 * 1024;
 
@@ -43,9 +44,14 @@ static int print_buf(const struct buf *text) {
                : EXIT_CODE_INTERNAL;
 }
 
-static int run_help(const char *const *words, struct error *err) {
-    (void)words;
-    (void)err;
+/* Of a command that takes no words. */
+static int refuse_words(const char *const *words, struct error *err) {
+    if (words[0] == NULL)
+        return 0;
+    return error_set(err, EXIT_CODE_USAGE, "unexpected %.128s; see `ringmaster help`", words[0]);
+}
+
+static int print_help(void) {
     (void)fputs(usage, stdout);
     (void)printf("\n");
     settings_print_help(stdout);
@@ -54,9 +60,21 @@ static int run_help(const char *const *words, struct error *err) {
     return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
+static int run_help(const char *const *words, struct error *err) {
+    return refuse_words(words, err) == 0 ? print_help() : -1;
+}
+
+/* In front of `--`; what follows that is the program's. */
+static bool asks_for_help(const char *const *words) {
+    for (; *words != NULL && strcmp(*words, "--") != 0; words++)
+        if (strcmp(*words, "--help") == 0 || strcmp(*words, "-h") == 0)
+            return true;
+    return false;
+}
+
 static int run_version(const char *const *words, struct error *err) {
-    (void)words;
-    (void)err;
+    if (refuse_words(words, err) != 0)
+        return -1;
     return printf("ringmaster %s\n", RINGMASTER_VERSION) > 0 && fflush(stdout) == 0
                ? EXIT_CODE_OK
                : EXIT_CODE_INTERNAL;
@@ -64,8 +82,9 @@ static int run_version(const char *const *words, struct error *err) {
 
 static int run_metrics(const char *const *words, struct error *err) {
     cleanup_buf struct buf text;
-    (void)words;
     buf_init(&text, print_max);
+    if (refuse_words(words, err) != 0)
+        return -1;
     return plan_print_metrics(&text, err) == 0 ? print_buf(&text) : -1;
 }
 
@@ -75,6 +94,10 @@ static int run_plan(const char *const *words, struct error *err) {
     struct probe probe;
     buf_init(&text, print_max);
     int code = -1;
+    if (words[0] != NULL && strcmp(words[0], "train") == 0)
+        words++; /* the command that is planned, in full */
+    if (asks_for_help(words))
+        return print_help();
     if (job_read(words, environ, &job, err) == 0) {
         probe_run(&job, environ, &probe);
         if (plan_print(&job, probe.complete ? &probe.request : NULL, environ, &text, err) == 0)
@@ -130,8 +153,10 @@ static int run_role(const struct supervisor_options *options, struct error *err)
     int code = -1;
     log_set_who(job->cluster.hosts[job->cluster.self].name.text);
     log_set_level(job->settings.debug ? LOG_DEBUG : LOG_INFO);
-    if (job->warning[0] != '\0')
-        log_warning("%s", job->warning);
+    for (size_t i = 0; i < job->warnings.count; i++)
+        log_warning("%s", job->warnings.text[i]);
+    if (job->warnings.dropped > 0)
+        log_warning("%zu more such warnings", job->warnings.dropped);
     int result = cluster_is_master(&job->cluster) ? master_run(options, &code, err)
                                                   : worker_run(options, &code, err);
     return result == 0 ? code : -1;
@@ -141,6 +166,8 @@ static int run_job(const char *const *words, bool check, struct error *err) {
     struct job job = {0};
     struct error fault = {0};
     int code = -1;
+    if (asks_for_help(words))
+        return print_help();
     (void)signal(SIGPIPE, SIG_IGN);
     (void)log_set_sink((struct log_sink){.put = put_words});
     close_the_curtains();

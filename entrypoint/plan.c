@@ -98,12 +98,21 @@ static int add_launch(const struct openmpi_request *request, json_t *plan, struc
     return 0;
 }
 
+static json_t *warnings_json(const struct warnings *w) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < w->count; i++) {
+        json_t *text = json_string(w->text[i]);
+        json_array_append_new(list, text != NULL ? text : json_string("(not UTF-8)"));
+    }
+    return list;
+}
+
 static int add_job(const struct job *job, json_t *plan) {
     const struct cluster *c = &job->cluster;
     const char *directory = job->program.directory;
     return json_object_update_new(
         plan,
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "job",
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "job",
                   c->job, "described_by", sources[c->source], "host", c->hosts[c->self].name.text,
                   "role", cluster_is_master(c) ? "master" : "worker", "ranks",
                   (int)cluster_ranks(c), "local_mode", (int)c->local_mode, "stop_seconds",
@@ -111,7 +120,8 @@ static int add_job(const struct job *job, json_t *plan) {
                   hosts_json(c), "ports", ports_json(&job->ports), "program",
                   words_json(&job->program.argv), "directory",
                   directory != NULL ? json_string(directory) : json_null(), "channels",
-                  channels_json(&job->channels), "settings", settings_json(&job->settings)));
+                  channels_json(&job->channels), "settings", settings_json(&job->settings),
+                  "warnings", warnings_json(&job->warnings)));
 }
 
 /* Appends VALUE, indented, with a line end. */

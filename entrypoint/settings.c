@@ -3,11 +3,12 @@
 #include "common/attempt.h"
 #include "common/str.h"
 
+#include <ctype.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <string.h>
 
-enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS };
+enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, PLATFORM };
 
 struct row {
     const char *name;
@@ -22,9 +23,12 @@ struct row {
 
 static const struct row table[] = {
     {"RINGMASTER_HOSTS", TEXT, FIELD(hosts), 0, 0, 0, NULL,
-     "all hosts of the job, a[:slots],b[:slots]; wins over SageMaker's description"},
+     "all hosts of the job, a[:slots],b[:slots]; wins over SageMaker's description. The first in "
+     "natural order is the master, however they are listed"},
     {"RINGMASTER_HOST", TEXT, FIELD(host), 0, 0, 0, NULL,
      "which of them this is (default: the one with this machine's name or address)"},
+    {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform_none), 0, 0, 0, NULL,
+     "none: this host is alone, whatever another platform's variables count"},
     {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
      "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
     {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,
@@ -74,6 +78,14 @@ static int parse_logs(const char *value, enum settings_logs *ret, struct error *
     return 0;
 }
 
+static int parse_platform(const char *value, bool *ret, struct error *err) {
+    if (strcmp(value, "none") != 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "\"%.64s\" is not none, the one value that there is", value);
+    *ret = true;
+    return 0;
+}
+
 static int parse_row(const struct row *row, const char *value, struct settings *ret,
                      struct error *err) {
     switch (row->kind) {
@@ -83,6 +95,8 @@ static int parse_row(const struct row *row, const char *value, struct settings *
         return str_parse_bool(value, field(ret, row), err);
     case LOGS:
         return parse_logs(value, field(ret, row), err);
+    case PLATFORM:
+        return parse_platform(value, field(ret, row), err);
     default:
         *(const char **)field(ret, row) = value;
         return 0;
@@ -113,28 +127,89 @@ static const struct row *find_row(const char *name, size_t size) {
     return NULL;
 }
 
-static int parse_variable(const char *variable, struct settings *ret, struct error *err) {
+/* Where "_PORT_" and a number stand in NAME, with '_' or the end behind them. */
+static bool has_port_number(const char *name, size_t size) {
+    static const char port[] = "_PORT_";
+    for (size_t at = 0; at + sizeof(port) <= size; at++) {
+        size_t end = at + sizeof(port) - 1;
+        if (memcmp(name + at, port, sizeof(port) - 1) != 0 || !isdigit((unsigned char)name[end]))
+            continue;
+        while (end < size && isdigit((unsigned char)name[end]))
+            end++;
+        if (end == size || name[end] == '_')
+            return true;
+    }
+    return false;
+}
+
+static bool is_url(const char *value) {
+    return str_starts_with(value, "tcp://") || str_starts_with(value, "udp://") ||
+           str_starts_with(value, "sctp://");
+}
+
+/* What Kubernetes puts into every pod beside a service called ringmaster or ringmaster-..., and
+ * docker into a container with a link of that name. */
+static bool is_of_a_service(const char *variable, size_t size) {
+    static const char host[] = "_SERVICE_HOST";
+    static const char port[] = "_SERVICE_PORT";
+    const char *service_port = memmem(variable, size, port, sizeof(port) - 1);
+    const char *value = variable + size + 1;
+    if (service_port != NULL) {
+        const char *rest = service_port + sizeof(port) - 1;
+        return *rest == '=' || *rest == '_';
+    }
+    return is_url(value) || has_port_number(variable, size) ||
+           (size >= sizeof(host) &&
+            memcmp(variable + size - sizeof(host) + 1, host, sizeof(host) - 1) == 0) ||
+           (str_starts_with(variable, "RINGMASTER_NAME=/") ||
+            str_starts_with(variable, "RINGMASTER_ENV_"));
+}
+
+/* What was ignored so far, told in one line. */
+struct ignored {
+    const char *first;
+    size_t count;
+};
+
+static int parse_variable(const char *variable, struct settings *ret, struct ignored *ignored,
+                          struct error *err) {
     const char *equals = strchr(variable, '=');
-    if (equals == NULL)
+    if (equals == NULL || equals[1] == '\0')
         return 0;
     size_t size = (size_t)(equals - variable);
     const struct row *row = find_row(variable, size);
-    if (row == NULL && str_starts_with(variable, "RINGMASTER_") && !is_inner(variable, size))
+    bool ours = str_starts_with(variable, "RINGMASTER_");
+    bool is_port = row != NULL && strcmp(row->name, "RINGMASTER_PORT") == 0;
+    if (ours &&
+        ((row == NULL && is_of_a_service(variable, size)) || (is_port && is_url(equals + 1)))) {
+        if (ignored->count++ == 0)
+            ignored->first = variable;
+        return 0;
+    }
+    if (row == NULL && ours && !is_inner(variable, size))
         return error_set(err, EXIT_CODE_CONFIG,
                          "%.*s: there is no such setting; ringmaster --help lists them all",
                          (int)(size < 128 ? size : 128), variable);
-    if (row == NULL || equals[1] == '\0')
+    if (row == NULL)
         return 0;
     if (parse_row(row, equals + 1, ret, err) != 0)
         return error_wrap(err, "%s", row->name);
     return 0;
 }
 
-int settings_parse(char *const *environment, struct settings *ret, struct error *err) {
+int settings_parse(char *const *environment, struct settings *ret, struct warnings *warnings,
+                   struct error *err) {
+    struct ignored ignored = {0};
     set_defaults(ret);
     for (char *const *variable = environment; *variable != NULL; variable++)
-        if (parse_variable(*variable, ret, err) != 0)
+        if (parse_variable(*variable, ret, &ignored, err) != 0)
             return -1;
+    if (ignored.count > 0)
+        warnings_add(warnings,
+                     "%.*s%s: ignored, as Kubernetes or docker made it of a service called "
+                     "ringmaster; it is no setting",
+                     (int)strcspn(ignored.first, "="), ignored.first,
+                     ignored.count > 1 ? " and others like it" : "");
     return 0;
 }
 
@@ -163,6 +238,8 @@ static json_t *value_json(const struct settings *s, const struct row *row) {
         return json_integer(*(const int64_t *)(const void *)at);
     case SWITCH:
         return json_boolean(*(const bool *)at);
+    case PLATFORM:
+        return s->platform_none ? json_string("none") : json_null();
     case LOGS:
         return json_string(s->logs == SETTINGS_LOGS_MASTER ? "master" : "host");
     default:

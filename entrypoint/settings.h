@@ -1,10 +1,13 @@
 /* The RINGMASTER_* variables: one table with name, type, bounds, default and help, which the
  * parser, --help and `ringmaster plan` all read. An unknown RINGMASTER_* variable is an error: a
- * misspelt setting must not be ignored. An empty value counts as not set. */
+ * misspelt setting must not be ignored. Those that Kubernetes and docker links make of a service
+ * called ringmaster are known by their shape and ignored with a warning. An empty value counts as
+ * not set. */
 #ifndef ENTRYPOINT_SETTINGS_H
 #define ENTRYPOINT_SETTINGS_H
 
 #include "common/error.h"
+#include "entrypoint/warnings.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -32,11 +35,13 @@ struct settings {
     bool shrink;
     bool require_key;
     bool debug;
+    bool platform_none; /* what other platforms' variables say of a cluster does not count */
     enum settings_logs logs;
 };
 
 /* ENVIRONMENT is a NULL-terminated list of NAME=VALUE that outlives *RET. */
-int settings_parse(char *const *environment, struct settings *ret, struct error *err);
+int settings_parse(char *const *environment, struct settings *ret, struct warnings *warnings,
+                   struct error *err);
 
 /* The time from a stop request to SIGKILL: as told, else 8 s in SageMaker's local mode and 100 s
  * elsewhere. */

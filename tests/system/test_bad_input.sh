@@ -116,6 +116,57 @@ the_command_is_unknown() {
     says 64 trian
 }
 
+a_word_too_many() {
+    for command in version metrics help; do
+        ring 1
+        start_all -- ringmaster "$command" foo
+        says 64 foo
+    done
+}
+
+# Nothing starts where help is asked for, under both names; what stands behind -- is the program's.
+help_is_asked_for() {
+    for words in 'train --help' 'ringmaster train --help' 'ringmaster train --data x -h'; do
+        ring 1
+        # shellcheck disable=SC2086  # words
+        start_all -- $words
+        says 0 RINGMASTER_HOSTS
+        check "'$words' starts no job" lacks "$(hosts log 1)" 'all 1 ranks'
+    done
+    ring 1
+    start_all -- train -- sh -c 'echo "got $1"' sh --help
+    says 0 'got --help'
+}
+
+# N hosts of another platform must not run N jobs that all succeed.
+another_platform_counts_several() {
+    ring 1
+    rm "$(config 1)/resourceconfig.json"
+    start_all -e SLURM_NNODES=4 -e SLURM_NODEID=2 -- train -- true
+    says 65 'SLURM_NNODES=4, SLURM_NODEID=2'
+    says 65 'RINGMASTER_PLATFORM=none'
+    start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=none -- train -- true
+    says 0 'all 1 ranks ended with 0'
+    start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slurm -- train -- true
+    says 65 RINGMASTER_PLATFORM
+    start_all -e JOB_COMPLETION_INDEX=1 -- train -- true
+    says 0 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job) says that there are others'
+}
+
+a_service_is_called_ringmaster() {
+    ring 1
+    start_all -e RINGMASTER_SERVICE_HOST=10.0.0.1 -e RINGMASTER_PORT=tcp://10.0.0.1:7070 -- train -- true
+    says 0 'and others like it: ignored'
+}
+
+# The same words behind plan as in front of it: what they would run.
+plan_of_train() {
+    ring 1
+    start_all -- ringmaster plan train -- echo one
+    says 0 '"one"'
+    check "train is no word of the program" lacks "$(hosts log 1 | sed -n '/"program"/,/]/p')" '"train"'
+}
+
 # The stranger says why at once; the others say so too when they stop waiting for it.
 one_host_has_another_key() {
     ring 3
@@ -181,7 +232,8 @@ CASES=${CASES:-resource_config_is_not_json resource_config_lacks_this_host
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
     a_variable_is_unknown a_channel_is_a_pipe code_lies_on_s3 the_program_is_not_there
-    the_program_is_no_program the_command_is_unknown one_host_has_another_key a_key_is_required
+    the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
+    another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_has_another_key a_key_is_required
     a_port_is_busy a_folder_has_no_pictures a_picture_is_cut_off}
 run_cases
 finish

@@ -46,7 +46,8 @@ static void a_sagemaker_job_is_read_whole(void) {
     CU_ASSERT_EQUAL(redact_text(&redacted, "token tell-nobody", NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&redacted), "token ***");
     redact_done();
-    ASSERT_CONTAINS(job.warning, "sagemaker_mpi_custom_mpi_options");
+    CU_ASSERT_EQUAL_FATAL(job.warnings.count, 1);
+    ASSERT_CONTAINS(job.warnings.text[0], "sagemaker_mpi_custom_mpi_options");
     job_done(&job);
 
     char name[] = "TRAINING_JOB_NAME=job-2";
@@ -63,7 +64,32 @@ static void nothing_at_all_is_one_host_with_a_rank_or_more(void) {
     CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
     CU_ASSERT_EQUAL(job.cluster.count, 1);
     CU_ASSERT(cluster_ranks(&job.cluster) >= 1);
-    CU_ASSERT_STRING_EQUAL(job.warning, "");
+    CU_ASSERT_EQUAL(job.warnings.count, 0);
+    job_done(&job);
+}
+
+static void a_host_that_another_platform_counts_among_several_is_not_alone(void) {
+    use_base("counted");
+    char count[] = "AWS_BATCH_JOB_NUM_NODES=4", none[] = "RINGMASTER_PLATFORM=none";
+    char hosts[] = "RINGMASTER_HOSTS=a,b", host[] = "RINGMASTER_HOST=a";
+    char *counted[] = {base, path_variable, count, NULL};
+    char *told[] = {base, path_variable, count, none, NULL};
+    char *described[] = {base, path_variable, count, hosts, host, NULL};
+    struct job job;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(job_read(sleeper, counted, &job, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "AWS_BATCH_JOB_NUM_NODES=4");
+    CU_ASSERT_EQUAL(job.ports.control, 0);
+    job_done(&job);
+    CU_ASSERT_EQUAL(job_read(sleeper, told, &job, &err), 0);
+    CU_ASSERT_EQUAL(job.cluster.count, 1);
+    job_done(&job);
+    CU_ASSERT_EQUAL(job_read(sleeper, described, &job, &err), 0);
+    CU_ASSERT_EQUAL(job.cluster.count, 2);
+    job_done(&job);
+    write_config("resourceconfig.json", "{\"current_host\":\"algo-1\",\"hosts\":[\"algo-1\"]}");
+    CU_ASSERT_EQUAL(job_read(sleeper, counted, &job, &err), 0);
     job_done(&job);
 }
 
@@ -115,5 +141,6 @@ static void gpus_are_counted_by_their_devices(void) {
 
 UNIT_MAIN("entrypoint.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(nothing_at_all_is_one_host_with_a_rank_or_more),
+          UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
           UNIT(a_wrong_program_leaves_the_cluster_known), UNIT(a_wrong_cluster_leaves_nothing),
           UNIT(gpus_are_counted_by_their_devices))
