@@ -12,11 +12,16 @@
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <math.h>
+#include <setjmp.h>
 #include <ucontext.h>
 #include <vector>
 
 #undef __shared__
 #define __shared__ static
+#undef __grid_constant__
+#undef __launch_bounds__
+#define __launch_bounds__(...)
+#define __grid_constant__
 
 using std::isfinite;
 
@@ -35,46 +40,65 @@ namespace on_host {
 constexpr size_t STACK = 64 * 1024;
 constexpr unsigned THREADS_MAX = 1024;
 
+/* A coroutine runs the bodies of block after block. It is begun by setcontext and switched by
+ * _longjmp, which unlike swapcontext asks the system for nothing. */
 struct thread {
-    ucontext_t context;
     std::vector<char> stack;
+    jmp_buf at;
     bool running;
 };
 
 inline std::vector<thread> threads(THREADS_MAX);
-inline ucontext_t scheduler;
+inline jmp_buf scheduler;
 inline thread *current;
 inline const std::function<void()> *body;
 
-inline void enter() {
-    (*body)();
-    current->running = false;
+inline void yield() {
+    if (_setjmp(current->at) == 0)
+        _longjmp(scheduler, 1);
 }
 
-inline void start(thread &t) {
+inline void enter() {
+    for (;;) {
+        (*body)();
+        current->running = false;
+        yield();
+    }
+}
+
+inline void begin(thread &t) {
+    ucontext_t context;
     t.stack.resize(STACK);
-    getcontext(&t.context);
-    t.context.uc_stack.ss_sp = t.stack.data();
-    t.context.uc_stack.ss_size = STACK;
-    t.context.uc_link = &scheduler;
-    makecontext(&t.context, enter, 0);
-    t.running = true;
+    getcontext(&context);
+    context.uc_stack.ss_sp = t.stack.data();
+    context.uc_stack.ss_size = STACK;
+    context.uc_link = nullptr;
+    makecontext(&context, enter, 0);
+    setcontext(&context);
+}
+
+inline void resume(thread &t) {
+    current = &t;
+    if (_setjmp(scheduler) != 0)
+        return;
+    if (t.stack.empty())
+        begin(t);
+    _longjmp(t.at, 1);
 }
 
 /* Lets every thread of the block run to its next barrier, or its end, until all have ended. */
 inline void run_block(unsigned count) {
     for (unsigned i = 0; i < count; i++)
-        start(threads[i]);
+        threads[i].running = true;
     for (bool any = true; any;) {
         any = false;
         for (unsigned i = 0; i < count; i++) {
             if (!threads[i].running)
                 continue;
             any = true;
-            current = &threads[i];
             threadIdx =
                 uint3{i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
-            swapcontext(&scheduler, &current->context);
+            resume(threads[i]);
         }
     }
 }
@@ -99,8 +123,7 @@ inline void run_grid(dim3 grid, dim3 block) {
 
 static inline void __syncthreads() {
     uint3 mine = threadIdx;
-    on_host::thread *self = on_host::current;
-    swapcontext(&self->context, &on_host::scheduler);
+    on_host::yield();
     threadIdx = mine;
 }
 

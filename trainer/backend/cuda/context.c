@@ -63,6 +63,10 @@ size_t cuda_rows(const struct tensor *tensor) {
     return (size_t)(tensor_count(tensor) / cuda_channels(tensor));
 }
 
+int cuda_norm_chunks(const struct cuda *cuda, const struct tensor *tensor) {
+    return launch_norm_chunks(cuda_rows(tensor), cuda_channels(tensor), cuda->multiprocessors);
+}
+
 size_t cuda_workspace_bytes(size_t bytes) {
     size_t whole = (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
     return whole == 0 ? 0 : whole + CUDA_WORKSPACE_ALIGNMENT - BACKEND_ALIGNMENT;

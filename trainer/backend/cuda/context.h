@@ -52,6 +52,8 @@ void *cuda_workspace(void *scratch);
 /* Rows of a tensor seen as a matrix [rows, last dimension]. */
 size_t cuda_rows(const struct tensor *tensor);
 int cuda_channels(const struct tensor *tensor);
+/* Into how many chunks the norms' kernels split the rows of TENSOR. */
+int cuda_norm_chunks(const struct cuda *cuda, const struct tensor *tensor);
 
 /* How one kind of operator is queried and bound. QUERY may be NULL: nothing is needed. */
 struct cuda_rule {

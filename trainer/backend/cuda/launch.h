@@ -45,7 +45,8 @@ cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums,
 /* --- norm_forward.cu, norm_backward.cu ----------------------------------------------------------
  */
 enum { LAUNCH_CHUNKS_MAX = 1024 };
-/* How many partial sums ROWS of CHANNELS are split into on a device of MULTIPROCESSORS. */
+/* How many chunks, a block's work each, ROWS of CHANNELS are split into on a device of
+ * MULTIPROCESSORS. */
 int launch_norm_chunks(size_t rows, int channels, int multiprocessors);
 
 /* One batch norm's operands; the forward pass fills mean and invstd. */
@@ -81,7 +82,7 @@ struct norm_backward_args {
     size_t rows;
     int channels;
     int chunks;
-    float *partial;      /* scratch: chunks * 3 * channels (dual: one sum of g serves both) */
+    float *partial;      /* scratch: chunks * 2 (dual: 3, one sum of g serves both) * channels */
     float *coefficients; /* scratch: 6 * channels: dx = a g + b x + c, twice */
 };
 cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,
@@ -107,6 +108,7 @@ struct norm_apply_args {
     void *y;
     size_t rows;
     int channels;
+    int chunks; /* of the rows: blocks that share them */
 };
 cudaError_t launch_norm_apply(cudaStream_t stream, enum dtype type,
                               const struct norm_apply_args *args);
@@ -118,6 +120,7 @@ struct norm_grad_apply_args {
     void *dx;
     size_t rows;
     int channels;
+    int chunks;
 };
 cudaError_t launch_norm_grad_apply(cudaStream_t stream, enum dtype type,
                                    const struct norm_grad_apply_args *args);

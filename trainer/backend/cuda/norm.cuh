@@ -1,12 +1,97 @@
-/* The shape of the batch-norm kernels, and the sum over the rows of a block. */
+/* The shape of the batch-norm kernels: how a block walks over [rows, channels], the sum over the
+ * rows of a block, and the sum of what the blocks found. */
 #ifndef CUDA_NORM_CUH
 #define CUDA_NORM_CUH
 
+#include "cuda/launch.h"
 #include "cuda/vec.cuh"
 
 /* A block is LANES packets of channels wide and ROWS_PER_BLOCK rows high. Eight lanes of 16 bytes
- * are a whole 128-byte line of each row. */
-enum { LANES = 8, ROWS_PER_BLOCK = 32 };
+ * are a whole 128-byte line of each row. A thread keeps to its channels, so that what belongs to
+ * a channel is loaded once, into registers. */
+enum { LANES = 8, ROWS_PER_BLOCK = 32, NORM_THREADS = LANES * ROWS_PER_BLOCK };
+
+static inline dim3 norm_block() {
+    return dim3(LANES, ROWS_PER_BLOCK);
+}
+template <int W> static inline dim3 norm_grid(int channels, int chunks) {
+    return dim3((channels + LANES * W - 1) / (LANES * W), chunks);
+}
+
+/* This thread's first channel. */
+template <int W> static __device__ __forceinline__ int own_channel() {
+    return static_cast<int>(blockIdx.x * LANES + threadIdx.x) * W;
+}
+
+/* USE(r, FETCH(r)) for every row of this thread, in order. What FLIGHT rows need is asked for
+ * before the first of them is worked on. */
+template <int FLIGHT, typename Fetch, typename Use>
+static __device__ __forceinline__ void walk_rows(size_t rows, Fetch fetch, Use use) {
+    const size_t step = static_cast<size_t>(gridDim.y) * ROWS_PER_BLOCK;
+    size_t r = blockIdx.y * static_cast<size_t>(ROWS_PER_BLOCK) + threadIdx.y;
+    for (; r + (FLIGHT - 1) * step < rows; r += FLIGHT * step) {
+        decltype(fetch(r)) held[FLIGHT];
+#pragma unroll
+        for (int i = 0; i < FLIGHT; i++)
+            held[i] = fetch(r + i * step);
+#pragma unroll
+        for (int i = 0; i < FLIGHT; i++)
+            use(r + i * step, held[i]);
+    }
+    for (; r < rows; r += step)
+        use(r, fetch(r));
+}
+
+/* A packet as it lies in memory; it is widened where it is used. */
+template <typename T, int W>
+static __device__ __forceinline__ packet<T, W> raw_at(const void *base, size_t at) {
+    return *reinterpret_cast<const packet<T, W> *>(static_cast<const T *>(base) + at);
+}
+template <typename T, int W>
+static __device__ __forceinline__ lane<W> widened(const packet<T, W> &raw) {
+    lane<W> out;
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        out.v[k] = widen(raw.v[k]);
+    return out;
+}
+
+/* W neighbouring f32 values of a row of channels. */
+template <int W> static __device__ __forceinline__ lane<W> load_f32(const float *p) {
+    lane<W> out;
+    constexpr int PART = W % 4 == 0 ? 4 : 1;
+#pragma unroll
+    for (int k = 0; k < W; k += PART) {
+        packet<float, PART> part = *reinterpret_cast<const packet<float, PART> *>(p + k);
+#pragma unroll
+        for (int i = 0; i < PART; i++)
+            out.v[k + i] = part.v[i];
+    }
+    return out;
+}
+
+/* x * scale + bias of a packet of channels. */
+template <int W> struct affine {
+    lane<W> scale, bias;
+
+    __device__ __forceinline__ float at(int k, float x) const {
+        return x * scale.v[k] + bias.v[k];
+    }
+};
+
+/* The norm with MEAN and INVSTD as such. */
+template <int W>
+static __device__ __forceinline__ affine<W> affine_of(const struct norm_args &norm, int c,
+                                                      const lane<W> &mean, const lane<W> &invstd) {
+    const lane<W> gamma = load_f32<W>(norm.gamma + c), beta = load_f32<W>(norm.beta + c);
+    affine<W> a;
+#pragma unroll
+    for (int k = 0; k < W; k++) {
+        a.scale.v[k] = gamma.v[k] * invstd.v[k];
+        a.bias.v[k] = beta.v[k] - mean.v[k] * a.scale.v[k];
+    }
+    return a;
+}
 
 /* Adds V over the rows of the block, in a fixed order, and writes the W sums to OUT (each lane has
  * its own OUT). All threads of the block must call it. */
@@ -32,6 +117,53 @@ static __device__ __forceinline__ void reduce_rows(const lane<W> &v, bool inside
         for (int k = 0; k < W; k++)
             out[k] = sums[0][threadIdx.x * W + k];
     }
+}
+
+/* What the chunks found, [chunks, SUMS, channels], is added by blocks of CHUNK_CHANNELS channels
+ * and CHUNK_ROWS rows: each row takes every CHUNK_ROWS-th chunk, then a tree adds the rows; in
+ * double, in an order that depends on the number of chunks alone. Threads of row 0 get the sums of
+ * their channel (below `channels`); all threads of the block must call it. */
+enum { CHUNK_CHANNELS = 32, CHUNK_ROWS = 32 };
+
+static inline dim3 chunk_block() {
+    return dim3(CHUNK_CHANNELS, CHUNK_ROWS);
+}
+static inline dim3 chunk_grid(int channels) {
+    return dim3((channels + CHUNK_CHANNELS - 1) / CHUNK_CHANNELS);
+}
+
+template <int SUMS> struct chunk_sums { double v[SUMS]; };
+
+template <int SUMS>
+static __device__ __forceinline__ chunk_sums<SUMS> add_chunks(const float *partial, int chunks,
+                                                              int channels) {
+    __shared__ double tree[SUMS][CHUNK_ROWS][CHUNK_CHANNELS];
+    const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
+    chunk_sums<SUMS> sum = {};
+    if (c < channels) {
+#pragma unroll 4
+        for (int i = static_cast<int>(threadIdx.y); i < chunks; i += CHUNK_ROWS)
+#pragma unroll
+            for (int s = 0; s < SUMS; s++)
+                sum.v[s] += static_cast<double>(
+                    partial[(static_cast<size_t>(i) * SUMS + s) * channels + c]);
+    }
+#pragma unroll
+    for (int s = 0; s < SUMS; s++)
+        tree[s][threadIdx.y][threadIdx.x] = sum.v[s];
+    __syncthreads();
+    for (unsigned half = CHUNK_ROWS / 2; half > 0; half /= 2) {
+        if (threadIdx.y < half) {
+#pragma unroll
+            for (int s = 0; s < SUMS; s++)
+                tree[s][threadIdx.y][threadIdx.x] += tree[s][threadIdx.y + half][threadIdx.x];
+        }
+        __syncthreads();
+    }
+#pragma unroll
+    for (int s = 0; s < SUMS; s++)
+        sum.v[s] = tree[s][0][threadIdx.x];
+    return sum;
 }
 
 #endif

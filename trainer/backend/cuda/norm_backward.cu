@@ -1,101 +1,90 @@
 /* Batch norm, backward (Ioffe and Szegedy 2015, section 3): one pass for the two sums a channel
  * needs, one that applies dx = a g + b x + c. g is the gradient behind the mask; it is computed
- * again in the second pass rather than stored. Two norms that share a join are served together. */
-#include "cuda/launch.h"
+ * again in the second pass rather than stored. Two norms that share a join are served together
+ * (DUAL). Bytes moved: dy and x, and dy2, y and x2 where they are, once for the sums; the same and
+ * what is written, once more. */
 #include "cuda/norm.cuh"
 
-template <typename T, int W>
-static __device__ __forceinline__ lane<W> load_at(const void *base, size_t at) {
-    return load<T, W>(static_cast<const T *>(base) + at);
-}
-
-/* norm(x) = x * scale + bias for the packet of channels at C. */
-template <int W> struct affine {
-    lane<W> scale, bias;
-
-    __device__ __forceinline__ void set(const struct norm_args &norm, int c) {
-#pragma unroll
-        for (int k = 0; k < W; k++) {
-            scale.v[k] = norm.gamma[c + k] * norm.invstd[c + k];
-            bias.v[k] = norm.beta[c + k] - norm.mean[c + k] * scale.v[k];
-        }
-    }
-    __device__ __forceinline__ float at(int k, float x) const {
-        return x * scale.v[k] + bias.v[k];
-    }
-};
+/* What a row brings, as it lies in memory. */
+template <typename T, int W> struct grad_operands { packet<T, W> x, x2, dy, dy2, y; };
 
 /* What both passes need to compute g of the packet of channels at C. The mask is y > 0 where y is
  * at hand, else norm(x) (+ norm2(x2)) > 0, computed again. */
-template <typename T, int W> struct masked {
+template <typename T, int W, bool DUAL> struct masked {
     const struct norm_backward_args &args;
-    int c;
-    bool dual, computed;
+    const int c;
+    const bool computed;
     affine<W> first, second;
 
     __device__ __forceinline__ masked(const struct norm_backward_args &a, int channel)
-        : args(a), c(channel), dual(a.second.x != nullptr), computed(a.relu && a.y == nullptr),
-          first(), second() {
+        : args(a), c(channel), computed(a.relu && a.y == nullptr), first(), second() {
         if (computed)
-            first.set(a.first, c);
-        if (computed && dual)
-            second.set(a.second, c);
+            first = batch_affine(a.first);
+        if (computed && DUAL)
+            second = batch_affine(a.second);
     }
 
-    __device__ __forceinline__ lane<W> gradient(size_t at, const lane<W> &x,
-                                                const lane<W> &x2) const {
-        lane<W> g = load_at<T, W>(args.dy, at);
-        if (args.dy2 != nullptr) {
-            lane<W> more = load_at<T, W>(args.dy2, at);
-#pragma unroll
-            for (int k = 0; k < W; k++)
-                g.v[k] += more.v[k];
-        }
-        if (args.y != nullptr) {
-            lane<W> y = load_at<T, W>(args.y, at);
-#pragma unroll
-            for (int k = 0; k < W; k++)
-                g.v[k] = y.v[k] > 0 ? g.v[k] : 0;
-        } else if (computed) {
-#pragma unroll
-            for (int k = 0; k < W; k++) {
-                float y = first.at(k, x.v[k]) + (dual ? second.at(k, x2.v[k]) : 0);
-                g.v[k] = y > 0 ? g.v[k] : 0;
-            }
-        }
-        return g;
+    __device__ __forceinline__ affine<W> batch_affine(const struct norm_args &norm) const {
+        return affine_of<W>(norm, c, load_f32<W>(norm.mean + c), load_f32<W>(norm.invstd + c));
+    }
+
+    __device__ __forceinline__ grad_operands<T, W> fetch(size_t r) const {
+        const size_t at = r * args.channels + c;
+        grad_operands<T, W> o = {};
+        o.x = raw_at<T, W>(args.first.x, at);
+        o.dy = raw_at<T, W>(args.dy, at);
+        if (DUAL)
+            o.x2 = raw_at<T, W>(args.second.x, at);
+        if (args.dy2 != nullptr)
+            o.dy2 = raw_at<T, W>(args.dy2, at);
+        if (args.y != nullptr)
+            o.y = raw_at<T, W>(args.y, at);
+        return o;
+    }
+
+    __device__ __forceinline__ float gradient(const grad_operands<T, W> &o, int k) const {
+        float g = widen(o.dy.v[k]);
+        if (args.dy2 != nullptr)
+            g += widen(o.dy2.v[k]);
+        float y = 1;
+        if (args.y != nullptr)
+            y = widen(o.y.v[k]);
+        else if (computed)
+            y = first.at(k, widen(o.x.v[k])) + (DUAL ? second.at(k, widen(o.x2.v[k])) : 0);
+        return y <= 0 ? 0 : g;
     }
 };
 
-template <typename T, int W> static __global__ void reduce_kernel(struct norm_backward_args args) {
-    int packet = static_cast<int>(blockIdx.x * LANES + threadIdx.x);
-    int c = packet * W;
-    bool inside = c < args.channels;
-    bool dual = args.second.x != nullptr;
+template <typename T, int W, bool DUAL>
+static __global__ void __launch_bounds__(NORM_THREADS)
+    norm_backward_reduce_kernel(const __grid_constant__ struct norm_backward_args args) {
+    const int c = own_channel<W>();
+    const bool inside = c < args.channels;
     lane<W> sum = {}, first = {}, second = {};
     if (inside) {
-        masked<T, W> mask(args, c);
-        for (size_t r = blockIdx.y * static_cast<size_t>(ROWS_PER_BLOCK) + threadIdx.y;
-             r < args.rows; r += static_cast<size_t>(gridDim.y) * ROWS_PER_BLOCK) {
-            size_t at = r * args.channels + c;
-            lane<W> x = load_at<T, W>(args.first.x, at);
-            lane<W> x2 = {};
-            if (dual)
-                x2 = load_at<T, W>(args.second.x, at);
-            lane<W> g = mask.gradient(at, x, x2);
+        const masked<T, W, DUAL> mask(args, c);
+        const lane<W> mean = load_f32<W>(args.first.mean + c);
+        lane<W> mean2 = {};
+        if (DUAL)
+            mean2 = load_f32<W>(args.second.mean + c);
+        walk_rows<1>(
+            args.rows, [&](size_t r) { return mask.fetch(r); },
+            [&](size_t, const grad_operands<T, W> &o) {
 #pragma unroll
-            for (int k = 0; k < W; k++) {
-                sum.v[k] += g.v[k];
-                first.v[k] += g.v[k] * (x.v[k] - args.first.mean[c + k]);
-                if (dual)
-                    second.v[k] += g.v[k] * (x2.v[k] - args.second.mean[c + k]);
-            }
-        }
+                for (int k = 0; k < W; k++) {
+                    float g = mask.gradient(o, k);
+                    sum.v[k] += g;
+                    first.v[k] += g * (widen(o.x.v[k]) - mean.v[k]);
+                    if (DUAL)
+                        second.v[k] += g * (widen(o.x2.v[k]) - mean2.v[k]);
+                }
+            });
     }
-    float *out = args.partial + static_cast<size_t>(blockIdx.y) * 3 * args.channels + c;
+    constexpr int SUMS = DUAL ? 3 : 2;
+    float *out = args.partial + static_cast<size_t>(blockIdx.y) * SUMS * args.channels + c;
     reduce_rows<W>(sum, inside, out);
     reduce_rows<W>(first, inside, out + args.channels);
-    if (dual)
+    if (DUAL)
         reduce_rows<W>(second, inside, out + 2 * args.channels);
 }
 
@@ -114,75 +103,81 @@ static __device__ void finish_norm(const struct norm_args &norm, float *dgamma, 
         static_cast<float>(-scale * sum / rows - slope * static_cast<double>(norm.mean[c]));
 }
 
-static __global__ void finish_kernel(struct norm_backward_args args) {
-    FOR_EACH_ITEM(i, static_cast<size_t>(args.channels)) {
-        int c = static_cast<int>(i);
-        double sum = 0, first = 0, second = 0;
-        bool dual = args.second.x != nullptr;
-        for (int k = 0; k < args.chunks; k++) {
-            const float *chunk = args.partial + static_cast<size_t>(k) * 3 * args.channels + c;
-            sum += chunk[0];
-            first += chunk[args.channels];
-            if (dual)
-                second += chunk[2 * args.channels];
-        }
-        double rows = static_cast<double>(args.rows);
-        finish_norm(args.first, args.dgamma, args.dbeta, args.coefficients, c, args.channels, rows,
-                    sum, first);
-        if (dual)
-            finish_norm(args.second, args.dgamma2, args.dbeta2,
-                        args.coefficients + 3 * args.channels, c, args.channels, rows, sum, second);
+template <bool DUAL>
+static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS)
+    norm_backward_finish_kernel(const __grid_constant__ struct norm_backward_args args) {
+    constexpr int SUMS = DUAL ? 3 : 2;
+    const chunk_sums<SUMS> sums = add_chunks<SUMS>(args.partial, args.chunks, args.channels);
+    const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
+    if (threadIdx.y != 0 || c >= args.channels)
+        return;
+    double rows = static_cast<double>(args.rows);
+    finish_norm(args.first, args.dgamma, args.dbeta, args.coefficients, c, args.channels, rows,
+                sums.v[0], sums.v[1]);
+    if (DUAL)
+        finish_norm(args.second, args.dgamma2, args.dbeta2, args.coefficients + 3 * args.channels,
+                    c, args.channels, rows, sums.v[0], sums.v[SUMS - 1]);
+}
+
+/* dx = a g + b x + c of a packet of channels. */
+template <int W> struct grad_affine {
+    lane<W> a, b, c;
+
+    __device__ __forceinline__ void set(const float *coefficients, int channels, int at) {
+        a = load_f32<W>(coefficients + at);
+        b = load_f32<W>(coefficients + channels + at);
+        c = load_f32<W>(coefficients + 2 * channels + at);
     }
-}
+    __device__ __forceinline__ float at(int k, float g, float x) const {
+        return a.v[k] * g + b.v[k] * x + c.v[k];
+    }
+};
 
-template <int W>
-static __device__ __forceinline__ lane<W> apply(const float *coefficients, int channels, int c,
-                                                const lane<W> &g, const lane<W> &x) {
-    lane<W> dx;
-#pragma unroll
-    for (int k = 0; k < W; k++)
-        dx.v[k] = coefficients[c + k] * g.v[k] + coefficients[channels + c + k] * x.v[k] +
-                  coefficients[2 * channels + c + k];
-    return dx;
-}
-
-template <typename T, int W> static __global__ void apply_kernel(struct norm_backward_args args) {
-    int c = static_cast<int>(blockIdx.x * LANES + threadIdx.x) * W;
+template <typename T, int W, bool DUAL>
+static __global__ void __launch_bounds__(NORM_THREADS)
+    norm_backward_apply_kernel(const __grid_constant__ struct norm_backward_args args) {
+    const int c = own_channel<W>();
     if (c >= args.channels)
         return;
-    masked<T, W> mask(args, c);
-    for (size_t r = blockIdx.y * static_cast<size_t>(ROWS_PER_BLOCK) + threadIdx.y; r < args.rows;
-         r += static_cast<size_t>(gridDim.y) * ROWS_PER_BLOCK) {
-        size_t at = r * args.channels + c;
-        lane<W> x = load_at<T, W>(args.first.x, at);
-        lane<W> x2 = {};
-        if (mask.dual)
-            x2 = load_at<T, W>(args.second.x, at);
-        lane<W> g = mask.gradient(at, x, x2);
-        if (args.dside != nullptr)
-            store<T, W>(
-                static_cast<T *>(args.dside) + at,
-                mask.dual ? apply<W>(args.coefficients + 3 * args.channels, args.channels, c, g, x2)
-                          : g);
-        if (args.dx != nullptr)
-            store<T, W>(static_cast<T *>(args.dx) + at,
-                        apply<W>(args.coefficients, args.channels, c, g, x));
-    }
+    const masked<T, W, DUAL> mask(args, c);
+    grad_affine<W> first, second = {};
+    first.set(args.coefficients, args.channels, c);
+    if (DUAL)
+        second.set(args.coefficients + 3 * args.channels, args.channels, c);
+    walk_rows<1>(
+        args.rows, [&](size_t r) { return mask.fetch(r); },
+        [&](size_t r, const grad_operands<T, W> &o) {
+            const size_t at = r * args.channels + c;
+            lane<W> dx, dside;
+#pragma unroll
+            for (int k = 0; k < W; k++) {
+                float g = mask.gradient(o, k);
+                dx.v[k] = first.at(k, g, widen(o.x.v[k]));
+                dside.v[k] = DUAL ? second.at(k, g, widen(o.x2.v[k])) : g;
+            }
+            if (args.dside != nullptr)
+                store<T, W>(static_cast<T *>(args.dside) + at, dside);
+            if (args.dx != nullptr)
+                store<T, W>(static_cast<T *>(args.dx) + at, dx);
+        });
 }
 
-template <typename T, int W>
+template <typename T, int W, bool DUAL>
 static cudaError_t backward(cudaStream_t stream, const struct norm_backward_args *args) {
-    dim3 block(LANES, ROWS_PER_BLOCK);
-    dim3 grid((args->channels + LANES * W - 1) / (LANES * W), args->chunks);
-    enqueue(reduce_kernel<T, W>, grid, block, stream, *args);
-    enqueue(finish_kernel, blocks_for(static_cast<size_t>(args->channels)), THREADS, stream, *args);
-    enqueue(apply_kernel<T, W>, grid, block, stream, *args);
+    const dim3 grid = norm_grid<W>(args->channels, args->chunks);
+    enqueue(norm_backward_reduce_kernel<T, W, DUAL>, grid, norm_block(), stream, *args);
+    enqueue(norm_backward_finish_kernel<DUAL>, chunk_grid(args->channels), chunk_block(), stream,
+            *args);
+    enqueue(norm_backward_apply_kernel<T, W, DUAL>, grid, norm_block(), stream, *args);
     return cudaPeekAtLastError();
 }
 
 cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,
                                  const struct norm_backward_args *args) {
     return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {
-        return backward<typename decltype(tag)::type, decltype(width)::value>(stream, args);
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(width)::value;
+        return args->second.x != nullptr ? backward<T, W, true>(stream, args)
+                                         : backward<T, W, false>(stream, args);
     });
 }

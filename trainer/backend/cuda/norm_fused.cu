@@ -1,22 +1,35 @@
 /* What is left of a batch norm when its statistics come out of the convolution in front of it and
  * its result goes into the one behind it: the finalize between them, the result where no
  * convolution takes it, and the last pass of its gradient. */
-#include "cuda/launch.h"
-#include "cuda/vec.cuh"
+#include "cuda/norm.cuh"
 
-template <typename T> static __global__ void finalize_kernel(struct norm_finalize_args args) {
+/* VALUE within what T can hold: a channel of no variance has a scale and a bias beyond f16, and
+ * infinity minus infinity would be NaN. */
+template <typename T> static __device__ __forceinline__ T narrow_finite(double value) {
+    return narrow<T>(static_cast<float>(value));
+}
+template <> __device__ __forceinline__ __half narrow_finite<__half>(double value) {
+    const double most = 65504;
+    value = value > most ? most : value;
+    value = value < -most ? -most : value; /* NaN stays */
+    return narrow<__half>(static_cast<float>(value));
+}
+
+template <typename T>
+static __global__ void
+norm_finalize_kernel(const __grid_constant__ struct norm_finalize_args args) {
     FOR_EACH_ITEM(c, static_cast<size_t>(args.channels)) {
         double count = static_cast<double>(args.rows);
         double mean = static_cast<double>(args.sum[c]) / count;
         double variance = static_cast<double>(args.square_sum[c]) / count - mean * mean;
-        variance = variance > 0 ? variance : 0;
+        variance = variance < 0 ? 0 : variance;
         double invstd = 1.0 / sqrt(variance + static_cast<double>(args.epsilon));
         double scale = static_cast<double>(args.gamma[c]) * invstd;
         args.mean[c] = static_cast<float>(mean);
         args.invstd[c] = static_cast<float>(invstd);
-        static_cast<T *>(args.scale)[c] = narrow<T>(static_cast<float>(scale));
+        static_cast<T *>(args.scale)[c] = narrow_finite<T>(scale);
         static_cast<T *>(args.bias)[c] =
-            narrow<T>(static_cast<float>(static_cast<double>(args.beta[c]) - mean * scale));
+            narrow_finite<T>(static_cast<double>(args.beta[c]) - mean * scale);
         double unbiased = args.rows > 1 ? variance * count / (count - 1) : variance;
         args.running_mean[c] += args.momentum * (static_cast<float>(mean) - args.running_mean[c]);
         args.running_variance[c] +=
@@ -28,41 +41,54 @@ cudaError_t launch_norm_finalize(cudaStream_t stream, enum dtype type,
                                  const struct norm_finalize_args *args) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        enqueue(finalize_kernel<T>, blocks_for(static_cast<size_t>(args->channels)), THREADS,
+        enqueue(norm_finalize_kernel<T>, blocks_for(static_cast<size_t>(args->channels)), THREADS,
                 stream, *args);
         return cudaPeekAtLastError();
     });
 }
 
-/* A pass over [rows, channels] in packets of W channels: BODY is called with the first channel and
- * the offset of each. */
-#define FOR_EACH_PACKET(W, channels, rows, c, at)                                                  \
-    for (size_t item = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x,                 \
-                packets = (rows) * ((channels) / (W));                                             \
-         item < packets; item += static_cast<size_t>(gridDim.x) * blockDim.x)                      \
-        if (int c = static_cast<int>(item % ((channels) / (W))) * (W); true)                       \
-            if (size_t at = item * (W); true)
+template <typename T, int W>
+static __device__ __forceinline__ affine<W> stored_affine(const void *scale, const void *bias,
+                                                          int c) {
+    return {widened<T, W>(raw_at<T, W>(scale, c)), widened<T, W>(raw_at<T, W>(bias, c))};
+}
 
-template <typename T, int W> static __global__ void apply_kernel(struct norm_apply_args args) {
-    const T *scale = static_cast<const T *>(args.scale);
-    const T *bias = static_cast<const T *>(args.bias);
-    const T *scale2 = static_cast<const T *>(args.scale2);
-    const T *bias2 = static_cast<const T *>(args.bias2);
-    FOR_EACH_PACKET(W, args.channels, args.rows, c, at) {
-        lane<W> v = load<T, W>(static_cast<const T *>(args.x) + at);
-        lane<W> side = {};
-        if (args.side != nullptr)
-            side = load<T, W>(static_cast<const T *>(args.side) + at);
+/* Moves x, side and y once. */
+template <typename T, int W>
+static __global__ void __launch_bounds__(NORM_THREADS)
+    norm_apply_kernel(const __grid_constant__ struct norm_apply_args args) {
+    const int c = own_channel<W>();
+    if (c >= args.channels)
+        return;
+    const bool dual = args.scale2 != nullptr;
+    const affine<W> first = stored_affine<T, W>(args.scale, args.bias, c);
+    affine<W> second = {};
+    if (dual)
+        second = stored_affine<T, W>(args.scale2, args.bias2, c);
+    struct operands {
+        packet<T, W> x, side;
+    };
+    walk_rows<2>(
+        args.rows,
+        [&](size_t r) {
+            size_t at = r * args.channels + c;
+            operands o = {raw_at<T, W>(args.x, at), {}};
+            if (args.side != nullptr)
+                o.side = raw_at<T, W>(args.side, at);
+            return o;
+        },
+        [&](size_t r, const operands &o) {
+            lane<W> y;
 #pragma unroll
-        for (int k = 0; k < W; k++) {
-            float s = side.v[k];
-            if (scale2 != nullptr)
-                s = s * widen(scale2[c + k]) + widen(bias2[c + k]);
-            float y = v.v[k] * widen(scale[c + k]) + widen(bias[c + k]) + s;
-            v.v[k] = y > 0 ? y : 0;
-        }
-        store<T, W>(static_cast<T *>(args.y) + at, v);
-    }
+            for (int k = 0; k < W; k++) {
+                float s = args.side != nullptr ? widen(o.side.v[k]) : 0;
+                if (dual)
+                    s = second.at(k, s);
+                float v = first.at(k, widen(o.x.v[k])) + s;
+                y.v[k] = v <= 0 ? 0 : v;
+            }
+            store<T, W>(static_cast<T *>(args.y) + r * args.channels + c, y);
+        });
 }
 
 cudaError_t launch_norm_apply(cudaStream_t stream, enum dtype type,
@@ -70,24 +96,38 @@ cudaError_t launch_norm_apply(cudaStream_t stream, enum dtype type,
     return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {
         using T = typename decltype(tag)::type;
         constexpr int W = decltype(width)::value;
-        size_t packets = args->rows * static_cast<size_t>(args->channels) / W;
-        enqueue(apply_kernel<T, W>, blocks_for(packets), THREADS, stream, *args);
+        enqueue(norm_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks), norm_block(),
+                stream, *args);
         return cudaPeekAtLastError();
     });
 }
 
+/* Moves g, x and dx once; dx may be g or x: a row is read before it is written. */
 template <typename T, int W>
-static __global__ void grad_apply_kernel(struct norm_grad_apply_args args) {
-    FOR_EACH_PACKET(W, args.channels, args.rows, c, at) {
-        lane<W> g = load<T, W>(static_cast<const T *>(args.g) + at);
-        lane<W> x = load<T, W>(static_cast<const T *>(args.x) + at);
+static __global__ void __launch_bounds__(NORM_THREADS, 3)
+    norm_grad_apply_kernel(const __grid_constant__ struct norm_grad_apply_args args) {
+    const int c = own_channel<W>();
+    if (c >= args.channels)
+        return;
+    const lane<W> by_g = load_f32<W>(args.coefficients + c);
+    const lane<W> by_x = load_f32<W>(args.coefficients + args.channels + c);
+    const lane<W> offset = load_f32<W>(args.coefficients + 2 * args.channels + c);
+    struct operands {
+        packet<T, W> g, x;
+    };
+    walk_rows<4>(
+        args.rows,
+        [&](size_t r) {
+            size_t at = r * args.channels + c;
+            return operands{raw_at<T, W>(args.g, at), raw_at<T, W>(args.x, at)};
+        },
+        [&](size_t r, const operands &o) {
+            lane<W> dx;
 #pragma unroll
-        for (int k = 0; k < W; k++)
-            g.v[k] = args.coefficients[c + k] * g.v[k] +
-                     args.coefficients[args.channels + c + k] * x.v[k] +
-                     args.coefficients[2 * args.channels + c + k];
-        store<T, W>(static_cast<T *>(args.dx) + at, g);
-    }
+            for (int k = 0; k < W; k++)
+                dx.v[k] = by_g.v[k] * widen(o.g.v[k]) + by_x.v[k] * widen(o.x.v[k]) + offset.v[k];
+            store<T, W>(static_cast<T *>(args.dx) + r * args.channels + c, dx);
+        });
 }
 
 cudaError_t launch_norm_grad_apply(cudaStream_t stream, enum dtype type,
@@ -95,8 +135,8 @@ cudaError_t launch_norm_grad_apply(cudaStream_t stream, enum dtype type,
     return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {
         using T = typename decltype(tag)::type;
         constexpr int W = decltype(width)::value;
-        size_t packets = args->rows * static_cast<size_t>(args->channels) / W;
-        enqueue(grad_apply_kernel<T, W>, blocks_for(packets), THREADS, stream, *args);
+        enqueue(norm_grad_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks),
+                norm_block(), stream, *args);
         return cudaPeekAtLastError();
     });
 }

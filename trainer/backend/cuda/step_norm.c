@@ -18,8 +18,8 @@ static bool is_dual(enum op_kind kind) {
 }
 
 static size_t partial_bytes(const struct cuda *cuda, const struct tensor *x, int sums) {
-    int chunks = launch_norm_chunks(cuda_rows(x), cuda_channels(x), cuda->multiprocessors);
-    return (size_t)chunks * (size_t)sums * (size_t)cuda_channels(x) * sizeof(float);
+    return (size_t)cuda_norm_chunks(cuda, x) * (size_t)sums * (size_t)cuda_channels(x) *
+           sizeof(float);
 }
 
 static int query_norm(struct cuda *cuda, const struct graph *graph, const struct op *op,
@@ -59,7 +59,7 @@ static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct 
         .inference = inference,
         .epsilon = (float)op->attr.epsilon,
         .momentum = (float)op->attr.momentum,
-        .chunks = launch_norm_chunks(cuda_rows(x), cuda_channels(x), cuda->multiprocessors),
+        .chunks = cuda_norm_chunks(cuda, x),
         .partial = site->scratch,
     };
     if (is_dual(op->kind))
@@ -88,7 +88,8 @@ static int query_norm_grad(struct cuda *cuda, const struct graph *graph, const s
                            struct backend_needs *needs, struct error *err) {
     (void)err;
     const struct tensor *x = cuda_input(graph, op, NORM_GRAD_X);
-    needs->scratch = partial_bytes(cuda, x, 3) + 6 * (size_t)cuda_channels(x) * sizeof(float);
+    int sums = op->kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD ? 3 : 2;
+    needs->scratch = partial_bytes(cuda, x, sums) + 6 * (size_t)cuda_channels(x) * sizeof(float);
     needs->in_place = true;
     return 0;
 }
@@ -127,7 +128,7 @@ static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const st
         .dbeta2 = site->outputs[NORM_GRAD_DBETA2],
         .rows = cuda_rows(x),
         .channels = channels,
-        .chunks = launch_norm_chunks(cuda_rows(x), channels, cuda->multiprocessors),
+        .chunks = cuda_norm_chunks(cuda, x),
         .coefficients = coefficients,
         .partial = coefficients + (ptrdiff_t)6 * channels,
     };

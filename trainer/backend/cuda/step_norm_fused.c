@@ -70,6 +70,7 @@ static int bind_apply(struct cuda *cuda, const struct graph *graph, const struct
         .y = site->outputs[FUSED_CONV_Y],
         .rows = cuda_rows(x),
         .channels = cuda_channels(x),
+        .chunks = cuda_norm_chunks(cuda, x),
     };
     bound->step = (struct bound_step){run_apply, s};
     return 0;
@@ -100,7 +101,8 @@ static int bind_grad_apply(struct cuda *cuda, const struct graph *graph, const s
                                             .coefficients = site->inputs[2],
                                             .dx = site->outputs[0],
                                             .rows = cuda_rows(g),
-                                            .channels = cuda_channels(g)};
+                                            .channels = cuda_channels(g),
+                                            .chunks = cuda_norm_chunks(cuda, g)};
     bound->step = (struct bound_step){run_grad_apply, s};
     return 0;
 }
