@@ -5,6 +5,9 @@
 
 #include "graph/op.h"
 
+/* Values that are no numbers among the activations (harness.c). */
+enum special { SPECIAL_NONE, SPECIAL_NAN, SPECIAL_ALL };
+
 struct op_case {
     const char *name;
     enum op_kind kind;
@@ -14,6 +17,7 @@ struct op_case {
     struct op_attr attr;
     bool two_gradients; /* norms: the output has two readers, whose gradients arrive apart */
     bool differentiate; /* small and smooth enough here for finite differences */
+    enum special special;
     /* 0: the rule of the parity test. Otherwise WHY says what is special. */
     double f32_tolerance, bf16_tolerance, f16_tolerance;
     const char *why;

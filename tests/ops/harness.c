@@ -239,6 +239,24 @@ static double row_count(const struct op_graph *g) {
     return (double)(shape_count(&g->row->x) / g->row->x.dim[g->row->x.rank - 1]);
 }
 
+/* What a row with special values has in place of some of its activations: NaN in a quarter of the
+ * channels, in others for gradients that arrive; with infinities those in all other channels, and
+ * one channel of minus infinity alone. */
+static double special_value(const struct op_graph *g, int tensor, int64_t i, double value) {
+    const struct shape *shape = &g->graph.tensors[tensor].shape;
+    bool seed = tensor == g->seeds[0] || tensor == g->seeds[1];
+    int64_t c = i % shape->dim[shape->rank - 1], turn = i * 7919 % 5;
+    if (g->row->special == SPECIAL_NONE || shape->rank < 2 || g->fill[tensor] != FILL_NORMAL)
+        return value;
+    if (turn == 0 && c % 4 == (seed ? 2 : 1))
+        return NAN;
+    if (g->row->special == SPECIAL_NAN || seed)
+        return value;
+    if (c == 0)
+        return -INFINITY;
+    return turn == 1 ? INFINITY : turn == 2 ? -INFINITY : value;
+}
+
 static double fill_value(const struct op_graph *g, int tensor, int64_t i, struct random *random) {
     const struct shape *shape = &g->graph.tensors[tensor].shape;
     double sign = random_below(random, 2) == 0 ? -1 : 1;
@@ -280,7 +298,8 @@ static void fill_values(struct op_graph *g) {
         g->value[t] = calloc(1, tensor_bytes(tensor));
         CU_ASSERT_PTR_NOT_NULL_FATAL(g->value[t]);
         for (int64_t i = 0; g->fill[t] != FILL_NONE && i < tensor_count(tensor); i++)
-            value_set(g->value[t], tensor->dtype, i, fill_value(g, t, i, &random));
+            value_set(g->value[t], tensor->dtype, i,
+                      special_value(g, t, i, fill_value(g, t, i, &random)));
     }
 }
 

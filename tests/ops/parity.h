@@ -6,6 +6,10 @@
 #include "backend/backend.h"
 #include "graph/tensor.h"
 
+/* max|a - ref| / max|ref| over the values of TENSOR. NaN and infinities have to stand in the same
+ * places, and integers to be the same; else it is infinite. */
+double parity_error(const struct tensor *tensor, const void *a, const void *ref);
+
 /* Which operators of the table the backend must say it has with this type. ALL leaves open those of
  * FUSION_CONV, each of which a backend may lack. */
 enum parity_scope { PARITY_ALL, PARITY_SOME };

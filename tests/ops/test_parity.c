@@ -23,6 +23,22 @@ static void every_row_runs_on_the_reference(void) {
     backend_close(ref);
 }
 
+static void what_is_no_number_and_what_is_whole_has_to_be_the_same(void) {
+    const struct tensor wide = {.dtype = DTYPE_F32, .shape = shape_1(3)};
+    const struct tensor whole = {.dtype = DTYPE_I32, .shape = shape_1(3)};
+    static const float ref[] = {NAN, -INFINITY, 4}, near[] = {NAN, -INFINITY, 4.004F};
+    static const float number[] = {0, -INFINITY, 4}, other[] = {NAN, INFINITY, 4};
+    static const float none[] = {NAN, -INFINITY, NAN};
+    CU_ASSERT_DOUBLE_EQUAL(parity_error(&wide, near, ref), 1e-3, 1e-6);
+    CU_ASSERT_EQUAL(parity_error(&wide, ref, ref), 0);
+    CU_ASSERT(isinf(parity_error(&wide, number, ref)));
+    CU_ASSERT(isinf(parity_error(&wide, other, ref)));
+    CU_ASSERT(isinf(parity_error(&wide, none, ref)));
+    static const int32_t counts[] = {1, -2, 16777217}, close[] = {1, -2, 16777216};
+    CU_ASSERT_EQUAL(parity_error(&whole, counts, counts), 0);
+    CU_ASSERT(isinf(parity_error(&whole, close, counts)));
+}
+
 static void every_operator_has_a_row(void) {
     bool seen[OP_KINDS] = {false};
     for (int i = 0; i < op_case_count; i++) {
@@ -122,4 +138,5 @@ static void cpu_agrees_with_the_reference_in_bf16(void) {
 #endif
 
 UNIT_MAIN("ops.parity", CPU_CASES UNIT(every_row_runs_on_the_reference),
-          UNIT(every_operator_has_a_row))
+          UNIT(every_operator_has_a_row),
+          UNIT(what_is_no_number_and_what_is_whole_has_to_be_the_same))

@@ -42,6 +42,8 @@ enum op_kind {
     OP_BATCH_NORM_INFERENCE_ADD_RELU,
     OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU,
 
+    /* ReLUs, their masks and pools keep NaN (kernels/relu.h, kernels/pool.h); "y > 0" here and
+     * above means "not y <= 0". */
     OP_RELU,      /* x -> y */
     OP_RELU_GRAD, /* dy, y -> dx: dy where y > 0, else 0 */
     OP_ADD,       /* a, b -> y; also sums gradients where a tensor had several readers */
@@ -100,8 +102,8 @@ enum op_kind {
 };
 
 /* OP_SOFTMAX_CROSS_ENTROPY's output: sums over the batch, each sample times its weight. A class is
- * in front of another if its logit is greater, or equal with a lower number. TOP5 is
- * top-min(5, classes). */
+ * in front of another if its logit is greater, or equal with a lower number; a label with a NaN is
+ * never among the first. TOP5 is top-min(5, classes). */
 enum loss_metric { LOSS_SUM, LOSS_TOP1, LOSS_TOP5, LOSS_WEIGHT, LOSS_METRICS };
 
 /* Slots of the forward norms. The second five are for the DUAL forms, NORM_SIDE for the ADD form

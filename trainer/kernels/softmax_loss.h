@@ -6,6 +6,7 @@
 #include "kernels/kernel.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 /* log sum exp of CLASSES logits. */
 KERNEL double softmax_log_sum(const double *logits, int classes) {
@@ -33,13 +34,16 @@ KERNEL double softmax_loss_gradient(const double *logits, int classes, int label
     return exp(logits[k] - log_sum) - target;
 }
 
-/* How many classes are in front of LABEL: those with a greater logit, or the same and a lower
- * number. 0 is a correct top-1 answer. */
-KERNEL int softmax_rank(const double *logits, int classes, int label) {
-    int before = 0;
-    for (int k = 0; k < classes; k++)
-        before += logits[k] > logits[label] || (logits[k] == logits[label] && k < label);
-    return before;
+/* Whether class K with logit OTHER is in front of LABEL with logit OWN: it is greater, or the same
+ * and of a lower number. A NaN is in front of everything, and everything is in front of a NaN: what
+ * is not a number is never a right answer. */
+KERNEL bool softmax_before(double other, double own, int k, int label) {
+    return !(other <= own) || (other == own && k < label);
+}
+
+/* Whether a label that so many classes are in front of is among the first TOP of CLASSES. */
+KERNEL bool softmax_among(int before, int top, int classes) {
+    return before < (top < classes ? top : classes);
 }
 
 #endif

@@ -53,6 +53,36 @@ static void relu_grad_passes_where_the_result_was_positive(void) {
     for_each(check_relu_grad);
 }
 
+static void check_nan(const struct loops *loops, enum elem elem) {
+    static const size_t places[] = {0, 33, COUNT - 1};
+    void *a = loop_values(COUNT, elem, 0, 1), *b = loop_values(COUNT, elem, 0, 2);
+    void *y = loop_values(COUNT, elem, 0, 3);
+    for (size_t i = 0; i < 3; i++)
+        loop_put(a, places[i], elem, NAN);
+    for (int form = 0; form < 4; form++) {
+        int nans = 0;
+        loops->add(a, form & 2 ? b : NULL, elem, form & 1, y, 0, COUNT);
+        for (size_t i = 0; i < COUNT; i++)
+            nans += isnan(loop_get(y, i, elem));
+        CU_ASSERT_EQUAL(nans, 3);
+        for (size_t i = 0; i < 3; i++)
+            CU_ASSERT(isnan(loop_get(y, places[i], elem)));
+    }
+    loops->relu_grad(b, a, elem, y, 0, COUNT);
+    for (size_t i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(loop_get(y, places[i], elem), loop_get(b, places[i], elem));
+    loop_put(b, 33, elem, 1);
+    loops->relu_grad(a, b, elem, y, 0, COUNT);
+    CU_ASSERT(isnan(loop_get(y, 33, elem)));
+    free(a);
+    free(b);
+    free(y);
+}
+
+static void nan_is_kept(void) {
+    for_each(check_nan);
+}
+
 static void check_rows(const struct loops *loops, enum elem elem) {
     void *x = loop_values(ROWS * CHANNELS, elem, 0, 1), *y = loop_values(CHANNELS, elem, 0, 2);
     loops->sum_rows(x, elem, CHANNELS, ROWS, 0.2F, y);
@@ -105,4 +135,5 @@ static void bf16_is_widened_exactly_and_narrowed_by_rounding(void) {
 
 UNIT_MAIN("cpu.loop_elementwise", UNIT(add_sums_and_rectifies),
           UNIT(bf16_is_widened_exactly_and_narrowed_by_rounding),
-          UNIT(relu_grad_passes_where_the_result_was_positive), UNIT(rows_are_summed_and_spread))
+          UNIT(relu_grad_passes_where_the_result_was_positive), UNIT(rows_are_summed_and_spread),
+          UNIT(nan_is_kept))

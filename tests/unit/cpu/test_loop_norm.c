@@ -194,6 +194,50 @@ static void backward_spreads_the_sums(void) {
     for_each(check_backward);
 }
 
+/* Of the first channel one value is none; what is made of it is none either, and nothing else. */
+static void check_nan(const struct loops *loops, const struct arrays *m) {
+    float sums[3][64];
+    size_t place = 3 * m->channels;
+    loop_put(m->x, place, m->elem, NAN);
+    for (int form = 0; form < 16; form++) {
+        struct norm_backward b = backward_form(m, form);
+        struct norm_forward f = {.elem = m->elem,
+                                 .channels = m->channels,
+                                 .relu = b.relu,
+                                 .x = m->x,
+                                 .scale = m->scale,
+                                 .shift = m->shift,
+                                 .other = b.other,
+                                 .other_scale = b.other_scale,
+                                 .other_shift = b.other_shift,
+                                 .y = m->y};
+        loops->norm_forward(&f, 0, ROWS);
+        for (size_t at = 0; at < ROWS * m->channels; at++)
+            CU_ASSERT_EQUAL(isnan(loop_get(m->y, at, m->elem)) != 0, at == place);
+        memset(sums, 0, sizeof sums);
+        b.dz = m->dz;
+        struct norm_grad_sums into = {
+            .dz = sums[0], .dz_x = sums[1], .dz_other = b.other_scale != NULL ? sums[2] : NULL};
+        loops->norm_backward_sums(&b, &into, 0, ROWS);
+        double passed = (double)loop_get(m->dy, place, m->elem);
+        passed += b.dy2 != NULL ? (double)loop_get(m->dy2, place, m->elem) : 0;
+        CU_ASSERT(loop_near(loop_get(m->dz, place, m->elem), passed, m->elem, 4));
+        for (size_t c = 0; c < m->channels; c++) {
+            CU_ASSERT(isfinite(sums[0][c]));
+            CU_ASSERT_EQUAL(isnan(sums[1][c]) != 0, c == 0);
+        }
+        b.dx = m->dx;
+        b.dother = b.other_scale != NULL ? m->dother : NULL;
+        loops->norm_backward(&b, 0, ROWS);
+        for (size_t at = 0; at < ROWS * m->channels; at++)
+            CU_ASSERT_EQUAL(isnan(loop_get(m->dx, at, m->elem)) != 0, at == place);
+    }
+}
+
+static void nan_passes_the_relu_and_stays_in_its_channel(void) {
+    for_each(check_nan);
+}
+
 static void bf16_rounds_ties_to_even_and_keeps_nan(void) {
     static const struct {
         uint32_t from;
@@ -224,4 +268,5 @@ static void bf16_rounds_ties_to_even_and_keeps_nan(void) {
 
 UNIT_MAIN("cpu.loop_norm", UNIT(sums_add_what_lies_around_the_shift),
           UNIT(forward_normalises_adds_and_rectifies), UNIT(backward_sums_mask_and_reduce),
-          UNIT(backward_spreads_the_sums), UNIT(bf16_rounds_ties_to_even_and_keeps_nan))
+          UNIT(backward_spreads_the_sums), UNIT(nan_passes_the_relu_and_stays_in_its_channel),
+          UNIT(bf16_rounds_ties_to_even_and_keeps_nan))

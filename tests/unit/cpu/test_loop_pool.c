@@ -29,12 +29,15 @@ static long cell_at(size_t out, int cell) {
     return ((image * HEIGHT + row) * WIDTH + column) * CHANNELS + c;
 }
 
-static void check_pool(const struct loops *loops, enum elem elem, bool norm) {
+static void check_pool(const struct loops *loops, enum elem elem, bool norm, float special) {
     struct pool pool = pool_of(elem);
     void *x = loop_values(INPUTS, elem, 0, 3), *y = loop_values(OUTPUTS, elem, 0, 4);
     float *scale = loop_values(CHANNELS, ELEM_F32, 0, 5);
     float *shift = loop_values(CHANNELS, ELEM_F32, 0, 6);
     uint8_t index[OUTPUTS];
+    for (size_t at = 0; special != 0 && at < INPUTS; at++)
+        if (at % 5 == 0 || at % CHANNELS == 2)
+            loop_put(x, at, elem, special);
     pool.x = x;
     pool.y = y;
     pool.index = index;
@@ -52,14 +55,16 @@ static void check_pool(const struct loops *loops, enum elem elem, bool norm) {
             float v = loop_get(x, (size_t)at, elem);
             if (norm) {
                 v = fmaf(v, scale[out % CHANNELS], shift[out % CHANNELS]);
-                v = v > 0 ? v : 0;
+                v = v < 0 ? 0 : v;
             }
-            if (where < 0 || v > best) {
+            if (where < 0 || v > best || (isnan(v) && !isnan(best))) {
                 best = v;
                 where = cell;
             }
         }
-        CU_ASSERT(loop_near(loop_get(y, out, elem), (double)best, elem, 1));
+        float result = loop_get(y, out, elem);
+        CU_ASSERT(isfinite(best) ? loop_near(result, (double)best, elem, 1)
+                                 : result == best || (isnan(result) && isnan(best)));
         CU_ASSERT_EQUAL(index[out], where);
     }
     free(x);
@@ -70,11 +75,21 @@ static void check_pool(const struct loops *loops, enum elem elem, bool norm) {
 
 static void the_first_maximum_of_a_window_counts(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
-        check_pool(*loops, ELEM_F32, false);
-        check_pool(*loops, ELEM_BF16, false);
-        check_pool(*loops, ELEM_F32, true);
-        check_pool(*loops, ELEM_BF16, true);
+        check_pool(*loops, ELEM_F32, false, 0);
+        check_pool(*loops, ELEM_BF16, false, 0);
+        check_pool(*loops, ELEM_F32, true, 0);
+        check_pool(*loops, ELEM_BF16, true, 0);
     }
+}
+
+/* Some here and there, and a channel of nothing else: the cell of such a window lies inside. */
+static void nan_comes_before_all_numbers_and_minus_infinity_behind(void) {
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
+        for (int elem = ELEM_F32; elem <= ELEM_BF16; elem++) {
+            check_pool(*loops, (enum elem)elem, false, NAN);
+            check_pool(*loops, (enum elem)elem, true, NAN);
+            check_pool(*loops, (enum elem)elem, false, -INFINITY);
+        }
 }
 
 static void check_grad(const struct loops *loops, enum elem elem, bool both) {
@@ -112,4 +127,5 @@ static void gradients_go_back_where_the_maximum_was(void) {
 }
 
 UNIT_MAIN("cpu.loop_pool", UNIT(the_first_maximum_of_a_window_counts),
+          UNIT(nan_comes_before_all_numbers_and_minus_infinity_behind),
           UNIT(gradients_go_back_where_the_maximum_was))

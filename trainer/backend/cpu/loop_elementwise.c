@@ -24,7 +24,7 @@ VEC_INLINE void relu_grad_of(const void *dy, const void *y, enum elem elem, void
                              size_t end) {
     for (size_t at = begin; at < end; at += LANES) {
         size_t n = end - at < LANES ? end - at : LANES;
-        veci passed = vec_load_n(y, at, n, elem) > vec_set(0);
+        veci passed = vec_passes(vec_load_n(y, at, n, elem));
         vec_store_n(dx, at, vec_keep(passed, vec_load_n(dy, at, n, elem)), n, elem);
     }
 }

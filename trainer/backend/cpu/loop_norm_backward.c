@@ -46,7 +46,7 @@ VEC_INLINE vecf masked_gradient(const struct norm_backward *b, struct form f,
         z += p->other;
     if (f.mask == MASK_BOTH)
         z += p->other * channel(b->other_scale, p) + channel(b->other_shift, p);
-    return vec_keep(z > vec_set(0), dz);
+    return vec_keep(vec_passes(z), dz);
 }
 
 VEC_INLINE void put(void *to, const struct place *p, vecf value, enum elem elem) {

@@ -3,6 +3,7 @@
 #include "cpu/context.h"
 #include "cpu/parallel.h"
 #include "kernels/bf16.h"
+#include "kernels/softmax_loss.h"
 
 #include <math.h>
 
@@ -38,12 +39,11 @@ static double log_sum_exp(const float *logits, size_t classes) {
 }
 
 /* How many classes are in front of LABEL. */
-static size_t rank_of(const float *logits, size_t classes, size_t label) {
-    size_t rank = 0;
-    for (size_t k = 0; k < classes; k++)
-        if (logits[k] > logits[label] || (logits[k] == logits[label] && k < label))
-            rank++;
-    return rank;
+static int rank_of(const float *logits, int classes, int label) {
+    int before = 0;
+    for (int k = 0; k < classes; k++)
+        before += softmax_before((double)logits[k], (double)logits[label], k, label);
+    return before;
 }
 
 static void score_sample(const struct loss_op *op, size_t sample) {
@@ -56,12 +56,12 @@ static void score_sample(const struct loss_op *op, size_t sample) {
     double total = log_sum_exp(logits, op->classes), sum = 0;
     for (size_t k = 0; k < op->classes; k++)
         sum += total - (double)logits[k];
-    size_t rank = rank_of(logits, op->classes, label);
+    int classes = (int)op->classes, before = rank_of(logits, classes, (int)label);
     double loss = (1 - op->smoothing) * (total - (double)logits[label]) +
                   op->smoothing / (double)op->classes * sum;
     row[LOSS_SUM] = weight * loss;
-    row[LOSS_TOP1] = rank < 1 ? weight : 0;
-    row[LOSS_TOP5] = rank < 5 ? weight : 0;
+    row[LOSS_TOP1] = softmax_among(before, 1, classes) ? weight : 0;
+    row[LOSS_TOP5] = softmax_among(before, 5, classes) ? weight : 0;
     row[LOSS_WEIGHT] = weight;
 }
 

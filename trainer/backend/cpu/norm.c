@@ -1,4 +1,5 @@
 #include "cpu/norm.h"
+#include "kernels/relu.h"
 
 #include <math.h>
 
@@ -62,7 +63,7 @@ void norm_use_batch(const struct cpu *cpu, const struct norm_size *size,
     for (size_t c = 0; c < size->channels; c++) {
         double offset = sums[0][c] / n;
         double mean = (double)branch->shift[c] + offset;
-        double variance = fmax(sums[1][c] / n - offset * offset, 0);
+        double variance = relu(sums[1][c] / n - offset * offset);
         double invstd = 1 / sqrt(variance + size->epsilon);
         if (branch->saved_mean != NULL)
             branch->saved_mean[c] = (float)mean;

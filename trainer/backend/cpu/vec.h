@@ -47,8 +47,13 @@ VEC_INLINE vecf vec_select(veci mask, vecf yes, vecf no) {
     return (vecf)(((veci)yes & mask) | ((veci)no & ~mask));
 }
 
+/* kernels/relu.h: where the gradient passes, and the function itself. NaN is kept. */
+VEC_INLINE veci vec_passes(vecf value) {
+    return ~(value <= vec_set(0));
+}
+
 VEC_INLINE vecf vec_relu(vecf value) {
-    return vec_keep(value > vec_set(0), value);
+    return vec_keep(vec_passes(value), value);
 }
 
 /* Between 32 and fewer bits a lane. Compilers take the generic conversion apart, so the single

@@ -1,6 +1,7 @@
 /* Passes that touch each element once: their only cost is the bytes they move. */
 #include "cuda/launch.h"
 #include "cuda/vec.cuh"
+#include "kernels/relu.h"
 
 template <typename T, int W, int KIND>
 static __global__ void pointwise_kernel(const T *a, const T *b, T *y, size_t packets) {
@@ -13,9 +14,9 @@ static __global__ void pointwise_kernel(const T *a, const T *b, T *y, size_t pac
             if (KIND == LAUNCH_ADD || KIND == LAUNCH_ADD_RELU)
                 v += q.v[k];
             if (KIND == LAUNCH_RELU || KIND == LAUNCH_ADD_RELU)
-                v = v > 0 ? v : 0;
+                v = relu_float(v);
             if (KIND == LAUNCH_RELU_GRAD)
-                v = q.v[k] > 0 ? v : 0;
+                v = relu_passes_float(q.v[k]) ? v : 0;
             p.v[k] = v;
         }
         store<T, W>(y + i * W, p);

@@ -2,6 +2,7 @@
 #include "cuda/launch.h"
 #include "cuda/vec.cuh"
 #include "graph/op.h"
+#include "kernels/softmax_loss.h"
 
 #include <math.h>
 
@@ -51,16 +52,16 @@ static __global__ void loss_kernel(struct loss_args args, float *partial) {
     for (int k = static_cast<int>(threadIdx.x); k < args.classes; k += THREADS) {
         float v = logits[k];
         all += normaliser - v;
-        ahead += v > own || (v == own && k < label) ? 1.0f : 0.0f;
+        ahead += softmax_before(v, own, k, label) ? 1.0f : 0.0f;
     }
     all = over_block<false>(all);
     ahead = over_block<false>(ahead);
     if (threadIdx.x == 0) {
-        int top = args.classes < 5 ? args.classes : 5;
+        int before = static_cast<int>(ahead);
         out[LOSS_SUM] = weight * ((1 - args.smoothing) * (normaliser - own) +
                                   args.smoothing / static_cast<float>(args.classes) * all);
-        out[LOSS_TOP1] = ahead < 1 ? weight : 0;
-        out[LOSS_TOP5] = ahead < static_cast<float>(top) ? weight : 0;
+        out[LOSS_TOP1] = softmax_among(before, 1, args.classes) ? weight : 0;
+        out[LOSS_TOP5] = softmax_among(before, 5, args.classes) ? weight : 0;
         out[LOSS_WEIGHT] = weight;
     }
 }

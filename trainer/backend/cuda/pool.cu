@@ -2,8 +2,7 @@
  * gradient gathers, so that no two threads add to one place and the order of sums is fixed. */
 #include "cuda/launch.h"
 #include "cuda/vec.cuh"
-
-#include <math.h>
+#include "kernels/pool.h"
 
 /* The place of packet I of a [batch, height, width, channels] tensor. */
 struct place {
@@ -33,9 +32,10 @@ static __global__ void max_pool_kernel(struct pool_args s, const T *x, T *y, uin
         uint8_t cell[W];
 #pragma unroll
         for (int k = 0; k < W; k++) {
-            best.v[k] = -INFINITY;
+            best.v[k] = 0;
             cell[k] = 0;
         }
+        bool first = true;
         for (int ky = 0; ky < s.kernel; ky++) {
             for (int kx = 0; kx < s.kernel; kx++) {
                 int iy = p.y * s.stride - s.pad + ky;
@@ -49,11 +49,12 @@ static __global__ void max_pool_kernel(struct pool_args s, const T *x, T *y, uin
 #pragma unroll
                 for (int k = 0; k < W; k++) {
                     float value = v.v[k];
-                    if (value > best.v[k]) {
+                    if (first || pool_exceeds(value, best.v[k])) {
                         best.v[k] = value;
                         cell[k] = static_cast<uint8_t>(ky * s.kernel + kx);
                     }
                 }
+                first = false;
             }
         }
         store<T, W>(y + i * W, best);

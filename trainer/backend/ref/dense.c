@@ -1,3 +1,4 @@
+#include "kernels/relu.h"
 #include "ref/body.h"
 
 int ref_image_normalize(const struct ref_call *call, struct error *err) {
@@ -14,14 +15,14 @@ int ref_image_normalize(const struct ref_call *call, struct error *err) {
 int ref_relu(const struct ref_call *call, struct error *err) {
     (void)err;
     for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
-        call->out[0][i] = call->in[0][i] > 0 ? call->in[0][i] : 0;
+        call->out[0][i] = relu(call->in[0][i]);
     return 0;
 }
 
 int ref_relu_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
-        call->out[0][i] = call->in[1][i] > 0 ? call->in[0][i] : 0;
+        call->out[0][i] = relu_passes(call->in[1][i]) ? call->in[0][i] : 0;
     return 0;
 }
 
@@ -34,10 +35,8 @@ int ref_add(const struct ref_call *call, struct error *err) {
 
 int ref_add_relu(const struct ref_call *call, struct error *err) {
     (void)err;
-    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++) {
-        double sum = call->in[0][i] + call->in[1][i];
-        call->out[0][i] = sum > 0 ? sum : 0;
-    }
+    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
+        call->out[0][i] = relu(call->in[0][i] + call->in[1][i]);
     return 0;
 }
 

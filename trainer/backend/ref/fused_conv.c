@@ -1,5 +1,6 @@
 /* Convolutions with the norms around them: composed of the plain bodies. Inputs are this call's own
  * copies, so a prologue may work on them in place. */
+#include "kernels/relu.h"
 #include "ref/body.h"
 #include "ref/value.h"
 
@@ -16,7 +17,7 @@ static double normalized(const struct ref_call *call, const double *x, const dou
     if (kind == OP_DUAL_JOIN_CONV2D_STATS || kind == OP_DUAL_JOIN_APPLY_RELU)
         value += call->in[FUSED_CONV_SIDE][i] * call->in[FUSED_CONV_SCALE2][c] +
                  call->in[FUSED_CONV_BIAS2][c];
-    return value > 0 ? ref_round(call->dtype, value) : 0;
+    return relu(ref_round(call->dtype, value));
 }
 
 static void prologue(const struct ref_call *call, double *to) {
@@ -57,7 +58,7 @@ int ref_norm_finalize(const struct ref_call *call, struct error *err) {
     for (int64_t c = 0; c < channels; c++) {
         double mean = call->in[NORM_FINALIZE_SUM][c] / (double)rows;
         double variance = call->in[NORM_FINALIZE_SQUARE_SUM][c] / (double)rows - mean * mean;
-        variance = variance > 0 ? variance : 0;
+        variance = relu(variance);
         double invstd = 1.0 / sqrt(variance + call->op.attr.epsilon);
         double scale = call->in[NORM_FINALIZE_GAMMA][c] * invstd;
         ref_move_running(&call->op.attr, mean, variance, rows, &call->in[NORM_FINALIZE_MEAN][c],

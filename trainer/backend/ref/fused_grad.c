@@ -1,3 +1,4 @@
+#include "kernels/relu.h"
 #include "ref/body.h"
 
 /* One of the (up to) two norms in front of the convolution. */
@@ -61,7 +62,7 @@ int ref_conv2d_grad_data_norm(const struct ref_call *call, struct error *err) {
             before += side[i];
         if (dual)
             before += norm_value(&second, i, i % channels);
-        g[i] = before > 0 ? g[i] + (shortcut == NULL ? 0 : shortcut[i]) : 0;
+        g[i] = relu_passes(before) ? g[i] + (shortcut == NULL ? 0 : shortcut[i]) : 0;
     }
     reduce(&first, g, count, channels);
     if (dual)

@@ -21,11 +21,13 @@ int ref_softmax_cross_entropy(const struct ref_call *call, struct error *err) {
             return -1;
         const double *logits = call->in[0] + n * classes;
         int label = (int)call->in[1][n];
-        int rank = softmax_rank(logits, classes, label);
+        int before = 0;
+        for (int k = 0; k < classes; k++)
+            before += softmax_before(logits[k], logits[label], k, label);
         metrics[LOSS_SUM] +=
             weight * softmax_loss(logits, classes, label, call->op.attr.label_smoothing);
-        metrics[LOSS_TOP1] += rank < 1 ? weight : 0;
-        metrics[LOSS_TOP5] += rank < 5 ? weight : 0;
+        metrics[LOSS_TOP1] += softmax_among(before, 1, classes) ? weight : 0;
+        metrics[LOSS_TOP5] += softmax_among(before, 5, classes) ? weight : 0;
         metrics[LOSS_WEIGHT] += weight;
     }
     return 0;

@@ -1,3 +1,5 @@
+#include "kernels/pool.h"
+#include "kernels/relu.h"
 #include "ref/body.h"
 
 #include <math.h>
@@ -40,10 +42,6 @@ static void norm_statistics(const struct ref_call *call, int which, double *mean
     }
 }
 
-static double positive(double value) {
-    return value > 0 ? value : 0;
-}
-
 /* Statistics per channel of both norms. */
 struct statistics {
     double *mean[2], *invstd[2];
@@ -55,13 +53,13 @@ static double output_at(const struct ref_call *call, const struct statistics *s,
     case OP_BATCH_NORM_RELU:
     case OP_BATCH_NORM_RELU_MAX_POOL:
     case OP_BATCH_NORM_INFERENCE_RELU:
-        return positive(y);
+        return relu(y);
     case OP_BATCH_NORM_ADD_RELU:
     case OP_BATCH_NORM_INFERENCE_ADD_RELU:
-        return positive(y + call->in[NORM_SIDE][i]);
+        return relu(y + call->in[NORM_SIDE][i]);
     case OP_BATCH_NORM_DUAL_ADD_RELU:
     case OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU:
-        return positive(y + ref_norm_at(call, 1, s->mean[1], s->invstd[1], i));
+        return relu(y + ref_norm_at(call, 1, s->mean[1], s->invstd[1], i));
     default:
         return y;
     }
@@ -75,7 +73,7 @@ static void pool_outputs(const struct ref_call *call, const struct statistics *s
         int64_t c = i % y->dim[3], q = i / y->dim[3] % y->dim[2];
         int64_t p = i / y->dim[3] / y->dim[2] % y->dim[1],
                 n = i / y->dim[3] / y->dim[2] / y->dim[1];
-        call->out[NORM_Y][i] = -INFINITY;
+        bool first = true;
         for (int tap = 0; tap < window->kernel * window->kernel; tap++) {
             int64_t row = p * window->stride - window->pad + tap / window->kernel;
             int64_t column = q * window->stride - window->pad + tap % window->kernel;
@@ -83,10 +81,11 @@ static void pool_outputs(const struct ref_call *call, const struct statistics *s
                 continue;
             int64_t at = ((n * x->dim[1] + row) * x->dim[2] + column) * x->dim[3] + c;
             double value = output_at(call, s, at);
-            if (value > call->out[NORM_Y][i]) {
+            if (first || pool_exceeds(value, call->out[NORM_Y][i])) {
                 call->out[NORM_Y][i] = value;
                 call->out[NORM_POOL_INDEX][i] = tap;
             }
+            first = false;
         }
     }
 }

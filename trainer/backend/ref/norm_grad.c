@@ -1,3 +1,4 @@
+#include "kernels/relu.h"
 #include "ref/body.h"
 
 #include <string.h>
@@ -76,11 +77,10 @@ static void masked_gradient(const struct ref_call *call, const struct norm *norm
             g[i] = incoming(call, i);
         bool closed = false;
         if (kind == OP_BATCH_NORM_ADD_RELU_GRAD || kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD)
-            closed = !(call->in[NORM_GRAD_Y][i] > 0);
+            closed = !relu_passes(call->in[NORM_GRAD_Y][i]);
         else if (kind != OP_BATCH_NORM_GRAD)
-            closed =
-                !(norm->gamma[c] * (norm->x[i] - norm->mean[c]) * norm->invstd[c] + norm->beta[c] >
-                  0);
+            closed = !relu_passes(norm->gamma[c] * (norm->x[i] - norm->mean[c]) * norm->invstd[c] +
+                                  norm->beta[c]);
         if (closed)
             g[i] = 0;
     }

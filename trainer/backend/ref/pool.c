@@ -1,6 +1,5 @@
+#include "kernels/pool.h"
 #include "ref/body.h"
-
-#include <math.h>
 
 /* The element of X under tap TAP of the window of element I of Y, -1 outside the image. */
 static int64_t under(const struct shape *x, const struct shape *y, const struct op_window *window,
@@ -19,11 +18,11 @@ int ref_max_pool(const struct ref_call *call, struct error *err) {
     const struct shape *x = &call->in_shape[0], *y = &call->out_shape[0];
     const struct op_window *window = &call->op.attr.window;
     for (int64_t i = 0; i < shape_count(y); i++) {
-        double most = -INFINITY;
-        int index = 0;
+        double most = 0;
+        int index = -1; /* no window is all outside */
         for (int tap = 0; tap < window->kernel * window->kernel; tap++) {
             int64_t at = under(x, y, window, i, tap);
-            if (at >= 0 && call->in[0][at] > most) {
+            if (at >= 0 && (index < 0 || pool_exceeds(call->in[0][at], most))) {
                 most = call->in[0][at];
                 index = tap;
             }

@@ -1,0 +1,15 @@
+/* The order of values under a max pool: NaN comes before every number, so that one that goes in
+ * comes out; among equals the first one counts. */
+#ifndef KERNELS_POOL_H
+#define KERNELS_POOL_H
+
+#include "kernels/kernel.h"
+
+#include <stdbool.h>
+
+/* Whether VALUE takes the place of BEST, which stands before it in the window. */
+KERNEL bool pool_exceeds(double value, double best) {
+    return !(value <= best) && best == best;
+}
+
+#endif
