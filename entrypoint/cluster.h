@@ -17,6 +17,7 @@
 #include "entrypoint/settings.h"
 
 #include <jansson.h>
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,8 +33,9 @@ enum cluster_source { CLUSTER_ALONE, CLUSTER_SAGEMAKER, CLUSTER_ENVIRONMENT };
 
 struct cluster_host {
     struct host_name name;
-    unsigned slots; /* ranks to start there; 0 until cluster_fill_slots when nobody told */
-    bool gone;      /* takes no part any more: see cluster_drop */
+    unsigned slots;         /* ranks to start there; 0 until cluster_fill_slots when nobody told */
+    bool gone;              /* takes no part any more: see cluster_drop */
+    struct in_addr address; /* of its interface for the job, once it is known: see addresses.h */
 };
 
 struct cluster {

@@ -1,3 +1,4 @@
+#include "common/buf.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -12,6 +13,9 @@ static const int64_t after_failure = 10 * CLOCK_SECOND; /* mpirun ends the other
 static const int64_t after_loss = CLOCK_SECOND / 2;     /* nothing outranks a lost host */
 static const int64_t after_success = 5 * CLOCK_SECOND;  /* mpirun may hang on very short programs */
 static const int64_t after_mpirun = CLOCK_SECOND;       /* last reports are under way */
+
+/* With hosts' names in place of their addresses. */
+enum { MPIRUN_WORDS_MAX = 64 * 1024 };
 
 int collect_open(struct master *m, struct error *err) {
     m->attempt.ranks = cluster_ranks(&m->s.job->cluster);
@@ -164,6 +168,9 @@ void collect_mpirun_ended(struct master *m) {
 
 void collect_judge(struct master *m) {
     struct verdict verdict;
+    cleanup_buf struct buf words;
+    buf_init(&words, MPIRUN_WORDS_MAX);
+    launch_words(m, &words);
     const struct verdict_facts facts = {.cluster = &m->s.job->cluster,
                                         .reports = m->attempt.reports,
                                         .report_count = m->attempt.report_count,
@@ -177,7 +184,7 @@ void collect_judge(struct master *m) {
                                         .mpirun_code =
                                             m->attempt.mpirun_ended ? m->attempt.mpirun_code : -1,
                                         .daemon_words = m->attempt.daemon_note,
-                                        .mpirun_words = m->attempt.mpirun.tail.text};
+                                        .mpirun_words = buf_text(&words)};
     if (m->phase == MASTER_JUDGED)
         return;
     verdict_judge(&facts, &verdict);

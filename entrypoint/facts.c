@@ -9,6 +9,7 @@
 #include "entrypoint/open_files.h"
 #include "entrypoint/tools.h"
 
+#include <arpa/inet.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -74,6 +75,7 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
     *ret = (struct facts){.version = RINGMASTER_VERSION,
                           .job = hash_job(job),
                           .program = hash_program(&job->program.argv),
+                          .address = job->cluster.hosts[job->cluster.self].address,
                           .cpus = CPU_COUNT(&cpus),
                           .memory_mib = memory_limit_mib(),
                           .shm_mib = (int64_t)(shm.f_blocks * shm.f_frsize / MIB),
@@ -87,12 +89,14 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
 json_t *facts_json(const struct facts *f) {
     char hash[24];
     char program[24];
+    char address[INET_ADDRSTRLEN];
     (void)snprintf(hash, sizeof(hash), "%016" PRIx64, f->job);
     (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
-    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "version", f->version,
-                     "openmpi", f->openmpi, "job", hash, "program", program, "cpus",
-                     (json_int_t)f->cpus, "memory_mib", (json_int_t)f->memory_mib, "shm_mib",
-                     (json_int_t)f->shm_mib, "files", (json_int_t)f->files, "clock",
+    (void)inet_ntop(AF_INET, &f->address, address, sizeof(address));
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "version", f->version,
+                     "openmpi", f->openmpi, "job", hash, "program", program, "interface_address",
+                     address, "cpus", (json_int_t)f->cpus, "memory_mib", (json_int_t)f->memory_mib,
+                     "shm_mib", (json_int_t)f->shm_mib, "files", (json_int_t)f->files, "clock",
                      (json_int_t)f->clock);
 }
 
@@ -110,11 +114,13 @@ static int text_member(const json_t *object, const char *key, char *ret, size_t 
 int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
     char hash[24];
     char program[24];
+    char address[INET_ADDRSTRLEN];
     *ret = (struct facts){0};
     if (text_member(object, "version", ret->version, sizeof(ret->version), err) != 0 ||
         text_member(object, "openmpi", ret->openmpi, sizeof(ret->openmpi), err) != 0 ||
         text_member(object, "job", hash, sizeof(hash), err) != 0 ||
         text_member(object, "program", program, sizeof(program), err) != 0 ||
+        text_member(object, "interface_address", address, sizeof(address), err) != 0 ||
         json_member_int(object, "join", "cpus", &ret->cpus, err) != 0 ||
         json_member_int(object, "join", "memory_mib", &ret->memory_mib, err) != 0 ||
         json_member_int(object, "join", "shm_mib", &ret->shm_mib, err) != 0 ||
@@ -123,6 +129,8 @@ int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
         return -1;
     ret->job = strtoull(hash, NULL, 16);
     ret->program = strtoull(program, NULL, 16);
+    if (inet_pton(AF_INET, address, &ret->address) != 1)
+        return error_set(err, EXIT_CODE_CONFIG, "join: interface_address is \"%s\"", address);
     return 0;
 }
 

@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "entrypoint/addresses.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/failure.h"
 #include "entrypoint/frame.h"
@@ -13,7 +14,7 @@
 #include <string.h>
 
 /* Lines are the least of what the link carries: above this they are dropped, not it. */
-enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2 };
+enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2, NAMED_MAX = 64 * LINES_MAX };
 
 static void forward(struct host *h, const char *line, size_t size) {
     if (h->queued(h->context) > FORWARD_QUEUE_MAX) {
@@ -51,8 +52,15 @@ void host_tool_line(void *host, const char *line, size_t size) {
     char text[256];
     const char *at = memchr(line, ']', size);
     size_t skip = at != NULL ? (size_t)(at - line) + 2 : 0;
+    cleanup_buf struct buf named;
+    buf_init(&named, NAMED_MAX);
     (void)snprintf(text, sizeof(text), "%.*s", (int)(size - skip), line + skip);
-    if (!h->quiet && !openmpi_is_noise(text))
+    if (h->quiet || openmpi_is_noise(text))
+        return;
+    if (addresses_to_names(&h->job->cluster, line, size, &named, NULL) == 0 &&
+        named.size <= LINES_MAX)
+        log_one(host, named.data, named.size);
+    else
         log_one(host, line, size);
 }
 
@@ -272,7 +280,10 @@ int host_meet_master(struct host *h, struct in_addr master, const struct in_addr
                      char warning[INTERFACE_WARNING_SIZE], struct error *err) {
     if (interface_choose(h->job->cluster.interface, peer, &h->interface, warning, err) != 0)
         return -1;
-    h->master = cluster_is_master(&h->job->cluster) ? h->interface.address : master;
+    struct cluster *cluster = &h->job->cluster;
+    h->master = cluster_is_master(cluster) ? h->interface.address : master;
+    cluster->hosts[0].address = h->master;
+    cluster->hosts[cluster->self].address = h->interface.address;
     struct interface at = {.address = h->master};
     interface_address(&at, h->crew.master_addr);
     return 0;

@@ -3,20 +3,27 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "entrypoint/addresses.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/host.h"
 #include "entrypoint/master.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { HOSTFILE_MAX = 512 * 1024 };
+enum { HOSTFILE_MAX = 512 * 1024, WORDS_MAX = 4096 };
 
 static int write_hostfile(const struct master *m, char path[LOCAL_FILE_SIZE], struct error *err) {
+    char name[HOST_NAME_MAX + 1];
     cleanup_buf struct buf text;
     buf_init(&text, HOSTFILE_MAX);
     local_file(&m->s.local, "hostfile", path);
-    if (openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
+    if (gethostname(name, sizeof(name)) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "the kernel's host name");
+    if (addresses_check(&m->s.job->cluster, name, err) != 0 ||
+        openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
         return -1;
     return file_publish(path, text.data, text.size, 0600, err);
 }
@@ -48,9 +55,19 @@ static int alone(struct argv *environment, struct error *err) {
     return argv_set_env(environment, "OMPI_COMM_WORLD_LOCAL_SIZE", "1", err);
 }
 
+void launch_words(const struct master *m, struct buf *ret) {
+    cleanup_buf struct buf text;
+    buf_init(&text, WORDS_MAX);
+    if (banner_story(&m->attempt.banner, &m->attempt.mpirun.tail, &text, NULL) == 0)
+        (void)addresses_to_names(&m->s.job->cluster, buf_text(&text), text.size, ret, NULL);
+}
+
 /* Once something has gone wrong, mpirun's words are banners about what we know better. */
 static void line(void *context, const char *text, size_t size) {
     struct master *m = context;
+    size_t prefix = strlen(m->attempt.mpirun.error_out.lines.prefix);
+    if (size > prefix)
+        banner_add(&m->attempt.banner, text + prefix, size - prefix - 1);
     if (!m->attempt.collect.active)
         host_tool_line(&m->s.host, text, size);
 }
@@ -114,12 +131,9 @@ void launch_agent_leave(struct member *b, int code) {
 }
 
 void launch_agent(struct master *m, struct link *link, const json_t *message) {
-    struct host_name name;
-    const char *text = json_string_value(json_object_get(message, "host"));
+    const char *address = json_string_value(json_object_get(message, "host"));
     json_t *command = json_object_get(message, "command");
-    int host = -1;
-    if (text != NULL && host_name_parse(text, strlen(text), &name, NULL) == 0)
-        host = cluster_find(&m->s.job->cluster, &name);
+    int host = address != NULL ? addresses_find(&m->s.job->cluster, address) : -1;
     if (host < 0 || !json_is_string(command) || m->phase != MASTER_RUNNING ||
         json_integer_value(json_object_get(message, "attempt")) != m->attempt.number ||
         m->members[host].agent != NULL) {

@@ -6,6 +6,7 @@
 #define ENTRYPOINT_MASTER_H
 
 #include "common/error.h"
+#include "entrypoint/banner.h"
 #include "entrypoint/door.h"
 #include "entrypoint/facts.h"
 #include "entrypoint/job.h"
@@ -36,6 +37,7 @@ struct attempt {
     size_t loss_count;
     /* launch.c */
     struct task mpirun;
+    struct banner banner; /* its first lines; task.tail has the last */
     int mpirun_code;
     bool mpirun_ended;
     char daemon_note[256]; /* the first daemon that failed, and how; "": none */
@@ -134,6 +136,8 @@ void lease_lost(struct member *b, const char *why);
 int launch_begin(struct master *m, struct error *err);
 void launch_agent(struct master *m, struct link *link, const json_t *message);
 void launch_signal(struct master *m, int number);
+/* What mpirun said first and last, with the hosts' names. */
+void launch_words(const struct master *m, struct buf *ret);
 /* Lets the agent of a host leave with CODE. */
 void launch_agent_leave(struct member *b, int code);
 void launch_daemon_ended(struct member *b, const json_t *message);

@@ -2,6 +2,7 @@
 
 #include "common/str.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -241,9 +242,11 @@ int openmpi_command(const struct openmpi_request *request, struct argv *ret, str
 }
 
 int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err) {
+    char address[INET_ADDRSTRLEN];
     for (size_t i = 0; i < cluster->count; i++)
         if (!cluster->hosts[i].gone &&
-            buf_printf(ret, err, "%s slots=%u\n", cluster->hosts[i].name.text,
+            buf_printf(ret, err, "%s slots=%u\n",
+                       inet_ntop(AF_INET, &cluster->hosts[i].address, address, sizeof(address)),
                        cluster->hosts[i].slots) != 0)
             return -1;
     return 0;

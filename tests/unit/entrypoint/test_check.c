@@ -6,8 +6,15 @@ static void the_table_has_a_row_a_host_and_warns_of_what_will_hurt(void) {
     struct cluster_host hosts[2] = {{.name = {"algo-1"}, .slots = 1},
                                     {.name = {"algo-2"}, .slots = 8}};
     struct cluster cluster = {.hosts = hosts, .count = 2};
-    struct facts good = {"0.1.0", "4.1.4", 1, 1, 4, 16000, 8000, 65536, 0};
-    struct facts poor = {"0.1.0", "", 1, 1, 2, 900, 16, 256, 0};
+    struct facts good = {.version = "0.1.0",
+                         .openmpi = "4.1.4",
+                         .job = 1,
+                         .cpus = 4,
+                         .memory_mib = 16000,
+                         .shm_mib = 8000,
+                         .files = 65536};
+    struct facts poor = {
+        .version = "0.1.0", .job = 1, .cpus = 2, .memory_mib = 900, .shm_mib = 16, .files = 256};
     const struct facts *facts[2] = {&good, &poor};
     const int64_t offsets[2] = {0, -2 * CLOCK_SECOND};
     struct buf table;

@@ -22,6 +22,7 @@ static void gather(const char *hosts, const char *program, struct facts *ret) {
     char daemon[] = "/usr/bin/orted";
     struct tools tools = {.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
     read_job(hosts, program, &job);
+    job.cluster.hosts[job.cluster.self].address.s_addr = htonl(0x0a000007);
     facts_gather(&job, &tools, ret);
     job_done(&job);
 }
@@ -39,12 +40,17 @@ static void facts_survive_the_way_to_the_master(void) {
     CU_ASSERT_EQUAL(facts_parse(object, &got, &err), 0);
     CU_ASSERT_EQUAL(got.job, sent.job);
     CU_ASSERT_EQUAL(got.program, sent.program);
+    CU_ASSERT_EQUAL(got.address.s_addr, htonl(0x0a000007));
     CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
     CU_ASSERT_EQUAL(got.clock, sent.clock);
     CU_ASSERT_EQUAL(facts_compare(&sent, &got, &err), 0);
     CU_ASSERT_EQUAL(json_object_del(object, "version"), 0);
     CU_ASSERT_EQUAL(facts_parse(object, &got, &err), -1);
     ASSERT_CONTAINS(err.text, "version");
+    (void)json_object_set_new(object, "version", json_string("0"));
+    (void)json_object_set_new(object, "interface_address", json_string("fe80::1"));
+    CU_ASSERT_EQUAL(facts_parse(object, &got, &err), -1);
+    ASSERT_CONTAINS(err.text, "fe80::1");
     json_decref(object);
 }
 

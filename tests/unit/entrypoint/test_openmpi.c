@@ -250,15 +250,18 @@ static void values_that_a_shell_would_read_are_refused(void) {
     CU_ASSERT_EQUAL(openmpi_options(&r, &options, NULL), -1);
 }
 
-static void the_host_file_lists_hosts_with_slots(void) {
+static void the_host_file_lists_addresses_with_slots(void) {
     cleanup_buf struct buf text;
     buf_init(&text, 1024);
+    for (size_t i = 0; i < 3; i++)
+        hosts[i].address.s_addr = htonl(0x0a000001 + (uint32_t)i);
     CU_ASSERT_EQUAL(openmpi_hostfile(&cluster, &text, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(buf_text(&text), "algo-1 slots=2\nalgo-2 slots=2\nalgo-3 slots=1\n");
+    CU_ASSERT_STRING_EQUAL(buf_text(&text),
+                           "10.0.0.1 slots=2\n10.0.0.2 slots=2\n10.0.0.3 slots=1\n");
     hosts[1].gone = true;
     text.size = 0;
     CU_ASSERT_EQUAL(openmpi_hostfile(&cluster, &text, NULL), 0);
-    CU_ASSERT_STRING_EQUAL(buf_text(&text), "algo-1 slots=2\nalgo-3 slots=1\n");
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "10.0.0.1 slots=2\n10.0.0.3 slots=1\n");
     hosts[1].gone = false;
 }
 
@@ -271,4 +274,4 @@ static void harmless_warnings_are_known(void) {
 UNIT_MAIN("entrypoint.openmpi", UNIT(versions_are_told_apart), UNIT(other_launchers_are_refused),
           UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
           UNIT(values_that_a_shell_would_read_are_refused),
-          UNIT(the_host_file_lists_hosts_with_slots), UNIT(harmless_warnings_are_known))
+          UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))

@@ -1,0 +1,87 @@
+#!/bin/sh
+# A job runs whatever its machines call themselves and whatever the list calls them: kernel host
+# names with and without dots, foreign, equal, of digits, that are addresses, on master and workers.
+# Each job is an MPI program on two hosts, with the Open MPI of OPENMPI's bin folder (a prefix), or
+# the first in the usual path.
+# shellcheck disable=SC2154  # lib.sh's variables
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "a container may not change its host name"
+[ -x "$RINGMASTER_BIN/probe_mpi" ] || skip "probe_mpi is not built: no mpicc"
+
+# What the hosts are started with: that mpirun is the first in the path.
+environment=
+[ -z "${OPENMPI:-}" ] ||
+    environment="-e PATH=$RINGMASTER_BIN:$OPENMPI/bin:/usr/sbin:/usr/bin:/sbin:/bin
+        -e LD_LIBRARY_PATH=$OPENMPI/lib"
+
+# row MASTER'S-KERNEL-NAME WORKER'S-KERNEL-NAME LISTED-MASTER LISTED-WORKER: names in the list
+# lead to the hosts, kernel names nowhere.
+row() {
+    ring 2
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/"
+    hosts_file "$3" 1
+    hosts_file "$4" 2
+    start_named 1 "$1" "$3" "$3,$4"
+    start_named 2 "$2" "$4" "$3,$4"
+    word="$1 and $2, listed as $3 and $4"
+    hosts wait 30 >/dev/null
+    for host in 1 2; do
+        check "$word: host $host leaves with 0" equal "$(hosts code "$host" 2>/dev/null)" 0 || return
+    done
+    check "$word: the second rank runs on the second host" holds "$(hosts log 2)" \
+        "[$4 rank 1] rank 1 of 2 has joined"
+}
+hosts_file() {
+    case $1 in
+    [0-9]*.*.*.[0-9]*) ;;
+    *) echo "10.77.0.$2 $1" >>"$RING/hosts" ;;
+    esac
+}
+start_named() {
+    rm -f "$(hosts opt "$1")"/input/config/*
+    # shellcheck disable=SC2086  # words
+    hosts start "$1" $environment -e "RINGMASTER_HOSTS=$4" -e "RINGMASTER_HOST=$3" -- \
+        sh -c 'hostname "$0"; exec train -- "$@"' "$2" "$share/probe_mpi" "$share" 0
+}
+
+rows() {
+    row aws aws algo-1 algo-2
+    row localhost localhost algo-1 algo-2
+    row localhost.localdomain localhost.localdomain algo-1 algo-2
+    row 0f3c5a9be812 77e4a1c2d9f0 algo-1 algo-2
+    row 123456789012 987654321098 algo-1 algo-2
+    row ip-10-0-78-79 ip-10-0-78-80 algo-1 algo-2
+    row ip-10-0-78-79.ec2.internal ip-10-0-78-80.ec2.internal algo-1 algo-2
+    row abc.example aws algo-1 algo-2
+    row aws abc.example algo-1 algo-2
+    row algo-1.ec2.internal algo-2.ec2.internal algo-1 algo-2
+    row algo-2 algo-1 algo-1 algo-2
+    row n1.example.com n2.example.com n1 n2
+    row n1.example.com n2.example.com n1.example.com n2.example.com
+    row n1 n2 n1.example.com n2.example.com
+    row pod-0 pod-1 pod-0.svc pod-1.svc
+    row ip-10-0-0-1.ec2.internal ip-10-0-0-2.ec2.internal 10.77.0.1 10.77.0.2
+    row 10.77.0.1 10.77.0.2 10.77.0.1 10.77.0.2
+    row 10.77.0.1 10.77.0.2 algo-1 algo-2
+    row 192.0.2.7 192.0.2.7 algo-1 algo-2
+    row my_host_1 My-Host.2 algo-1 algo-2
+}
+
+any_name_runs() { rows; }
+
+# The one name that Open MPI cannot be taught: the master's, where it is another host's address.
+another_hosts_address_is_refused() {
+    ring 2
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/"
+    hosts_file algo-1 1
+    hosts_file algo-2 2
+    start_named 1 10.77.0.2 algo-1 algo-1,algo-2
+    start_named 2 10.77.0.1 algo-2 algo-1,algo-2
+    all_end 30 65 1 2 || return
+    all_name 'host name is "10.77.0.2", which is algo-2'"'"'s address' 1 2
+}
+
+CASES=${CASES:-any_name_runs another_hosts_address_is_refused}
+run_cases
+finish
