@@ -3,6 +3,7 @@
 #include "support/unit.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 static struct cluster_host hosts[3];
@@ -13,7 +14,7 @@ static void three_hosts(void) {
     static const char *const names[] = {"algo-1", "algo-2", "node.example"};
     for (size_t i = 0; i < 3; i++) {
         hosts[i] = (struct cluster_host){.slots = 1};
-        (void)strcpy(hosts[i].name.text, names[i]);
+        (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "%s", names[i]);
         CU_ASSERT_EQUAL(inet_pton(AF_INET, addresses[i], &hosts[i].address), 1);
     }
 }
