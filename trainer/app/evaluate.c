@@ -40,6 +40,7 @@ static int score_all(struct network *net, struct loader *loader, const struct ev
     for (;;) {
         const struct batch *batch = NULL;
         switch (stop_requested() ? WAIT_STOP : wait_batch(loader, &batch, err)) {
+        case WAIT_BAD:
         case WAIT_ERROR:
             return -1;
         case WAIT_END:

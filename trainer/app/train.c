@@ -63,6 +63,7 @@ static int run_micro_batches(struct job *job, struct error *err) {
     for (int64_t i = 0; i < job->options->accumulate; i++) {
         const struct batch *batch = NULL;
         switch (next_batch(job, &batch, err)) {
+        case WAIT_BAD:
         case WAIT_ERROR:
             return -1;
         case WAIT_END:

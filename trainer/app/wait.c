@@ -17,6 +17,8 @@ enum wait_result wait_batch(struct loader *loader, const struct batch **ret, str
             return WAIT_END;
         case LOADER_ERROR:
             return WAIT_ERROR;
+        case LOADER_BAD:
+            return WAIT_BAD;
         case LOADER_DEADLINE:
             break;
         }

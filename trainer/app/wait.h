@@ -5,7 +5,13 @@
 #include "common/error.h"
 #include "data/loader.h"
 
-enum wait_result { WAIT_ERROR = -1, WAIT_BATCH = 0, WAIT_END = 1, WAIT_STOP = 2 };
+enum wait_result {
+    WAIT_ERROR = -1,
+    WAIT_BATCH = 0,
+    WAIT_END = 1,
+    WAIT_STOP = 2,
+    WAIT_BAD = 3, /* like an error, but of the data: all else is well, a checkpoint can be saved */
+};
 
 /* Data that does not come within this time is an error. */
 enum { WAIT_DATA_SECONDS = 600 };

@@ -19,6 +19,7 @@ void dataset_done(struct dataset *set) {
     free(set->root);
     free(set->names);
     free(set->name_at);
+    left_out_done(&set->left_out);
     *set = (struct dataset){0};
 }
 

@@ -1,9 +1,9 @@
 /* A labelled set of encoded pictures: N samples, a class for each, a name for each class.
  *
- * Sources: a folder of class folders with JPEGs, and `synthetic`, which has no files. Classes are
- * the folder's subfolders and samples their files, both in bytewise order, so that every host
- * numbers them alike; names that begin with a dot are skipped. The hash covers class names, file
- * names and file sizes: ranks whose hashes differ do not see the same files.
+ * Sources: a folder of class folders with JPEGs and PNGs, and `synthetic`, which has no files.
+ * Classes are the folder's subfolders and samples the files in them and below, in an order that
+ * every host finds alike (data/folder.h); names that begin with a dot are skipped. The hash covers
+ * class names, file names and file sizes: ranks whose hashes differ do not see the same files.
  *
  * A dataset does not change after it was opened and may be read by any number of threads. Errors
  * carry EXIT_CODE_DATA and name folder or file. */
@@ -12,6 +12,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "data/left_out.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,15 +34,18 @@ struct dataset {
     uint64_t hash;      /* of classes, names and sizes; the same on every host for the same files */
     int64_t bytes;      /* of all files together; 0 without files */
 
-    char *root;      /* owned; the folder, NULL without one */
-    char *names;     /* owned; file names one after the other, each with its NUL */
+    char *root;  /* owned; the folder, NULL without one */
+    char *names; /* owned; paths below the class folder one after the other, each with its NUL */
     size_t *name_at; /* owned; [count], offsets into names */
+
+    struct left_out left_out; /* owned; what lies there and is no sample */
 };
 
 void dataset_done(struct dataset *set);
 
-/* FOLDER/CLASS/FILE. Files count as pictures by their ending: .jpg .jpeg .JPG .JPEG. A PNG under
- * such a name is read as what it is. A class folder without any is an error that names it. */
+/* FOLDER/CLASS/FILE, FOLDER/CLASS/SUB/FILE and so on. Files count as pictures by their suffix in
+ * any case: .jpg .jpeg .jpe .jfif .png; they are read as what they are, whichever of these they are
+ * called. A class folder without any is an error that names it. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
 
 /* COUNT samples over CLASSES classes, sample i of class i mod CLASSES. Its pixels are noise around

@@ -100,15 +100,20 @@ int fetch_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size,
     struct augment_plan plan;
     int width = 0;
     int height = 0;
+    fetcher->damage = NULL;
     if (open_picture(fetcher, bytes, size, &width, &height, err) != 0)
         return -1;
     augment_draw(augment, width, height, seed, epoch, sample, &plan);
-    return render(fetcher, &plan, augment->image_size, pixels, err);
+    if (render(fetcher, &plan, augment->image_size, pixels, err) != 0)
+        return -1;
+    fetcher->damage = fetcher->whole ? NULL : fetcher->decoder.damage;
+    return 0;
 }
 
 int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t sample,
                  const struct augment *augment, uint64_t seed, uint32_t epoch, uint8_t *pixels,
                  struct error *err) {
+    fetcher->damage = NULL;
     if (set->kind == DATASET_SYNTHETIC) {
         dataset_paint(set, sample, augment->image_size, pixels);
         return 0;

@@ -21,12 +21,14 @@ struct fetcher {
     struct image picture;
     bool whole; /* the open picture lies decoded in `picture`: it is no JPEG */
     struct buf encoded;
+    const char *damage; /* of the last sample, decoded over: in words; NULL for none */
 };
 
 int fetcher_init(struct fetcher *fetcher, struct error *err);
 void fetcher_done(struct fetcher *fetcher);
 
-/* Writes image_size x image_size x 3 bytes to PIXELS. The error names the file. */
+/* Writes image_size x image_size x 3 bytes to PIXELS. The error names the file; EXIT_CODE_DATA says
+ * that it is the file's fault. */
 int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t sample,
                  const struct augment *augment, uint64_t seed, uint32_t epoch, uint8_t *pixels,
                  struct error *err);

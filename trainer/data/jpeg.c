@@ -16,7 +16,9 @@ struct jpeg_library {
     struct jpeg_progress_mgr progress;
     jmp_buf out_of_library; /* valid while a call of ours is in the library */
     char text[JMSG_LENGTH_MAX];
-    int64_t warnings;
+    int warnings; /* of this picture */
+    char damage[JMSG_LENGTH_MAX];
+    bool made;     /* `in` is to be destroyed */
     JSAMPLE *line; /* one row that is not the caller's: CMYK, or more than it wants */
     size_t line_size;
 };
@@ -30,8 +32,10 @@ static void leave_library(j_common_ptr common) {
 
 static void count_message(j_common_ptr common, int level) {
     struct jpeg_library *library = common->client_data;
-    if (level < 0)
-        library->warnings++;
+    if (level >= 0)
+        return;
+    if (library->warnings++ == 0)
+        common->err->format_message(common, library->damage);
 }
 
 static void say_nothing(j_common_ptr common) {
@@ -43,6 +47,7 @@ static void check_scans(j_common_ptr common) {
     struct jpeg_library *library = common->client_data;
     if (library->in.input_scan_number <= JPEG_SCANS_MAX)
         return;
+    library->errors.msg_code = JERR_BAD_PROGRESSION;
     snprintf(library->text, sizeof(library->text), "more than %d scans", JPEG_SCANS_MAX);
     longjmp(library->out_of_library, 1);
 }
@@ -56,27 +61,42 @@ int jpeg_decoder_init(struct jpeg_decoder *decoder, struct error *err) {
     library->errors.error_exit = leave_library;
     library->errors.emit_message = count_message;
     library->errors.output_message = say_nothing;
-    library->in.client_data = library;
-    if (setjmp(library->out_of_library) != 0) {
-        (void)error_set(err, EXIT_CODE_INTERNAL, "libjpeg: %s", library->text);
-        free(library);
-        return -1;
-    }
-    jpeg_create_decompress(&library->in);
-    library->in.mem->max_memory_to_use = JPEG_MEMORY_MAX;
     library->progress.progress_monitor = check_scans;
-    library->in.progress = &library->progress;
     decoder->library = library;
     return 0;
 }
 
+/* Gives up what the picture before left. */
+static void close_picture(struct jpeg_decoder *decoder) {
+    struct jpeg_library *library = decoder->library;
+    decoder->width = decoder->height = 0;
+    if (library->made)
+        jpeg_destroy_decompress(&library->in);
+    library->made = false;
+}
+
+/* A decompressor of its own for each picture: libjpeg's abort keeps quantization and Huffman
+ * tables, which a file without any would then be decoded with. Inside the library. */
+static void open_library(struct jpeg_library *library) {
+    jpeg_create_decompress(&library->in); /* zeroes all but `err` and `client_data` */
+    library->made = true;
+    library->in.mem->max_memory_to_use = JPEG_MEMORY_MAX;
+    library->in.progress = &library->progress;
+}
+
 void jpeg_decoder_done(struct jpeg_decoder *decoder) {
     if (decoder->library != NULL) {
-        jpeg_destroy_decompress(&decoder->library->in);
+        close_picture(decoder);
         free(decoder->library->line);
         free(decoder->library);
     }
     *decoder = (struct jpeg_decoder){0};
+}
+
+/* What the library has warned of so far. */
+static void tell_damage(struct jpeg_decoder *decoder) {
+    decoder->warnings = decoder->library->warnings;
+    decoder->damage = decoder->warnings > 0 ? decoder->library->damage : NULL;
 }
 
 /* Coded data never holds FF D9 but as the end marker, so its absence behind the headers means that
@@ -102,11 +122,20 @@ static J_COLOR_SPACE rgb_or_cmyk(J_COLOR_SPACE coded) {
     return coded == JCS_CMYK || coded == JCS_YCCK ? JCS_CMYK : JCS_RGB;
 }
 
+/* After an error of the library: the file's fault, but for a machine without memory. */
+static int give_up(struct jpeg_decoder *decoder, struct error *err) {
+    struct jpeg_library *library = decoder->library;
+    bool memory = library->errors.msg_code == JERR_OUT_OF_MEMORY;
+    close_picture(decoder);
+    return error_set(err, memory ? EXIT_CODE_INTERNAL : EXIT_CODE_DATA, "JPEG: %s", library->text);
+}
+
 int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, struct error *err) {
     struct jpeg_library *library = decoder->library;
     struct jpeg_decompress_struct *in = &library->in;
-    decoder->width = decoder->height = 0;
-    jpeg_abort_decompress(in); /* a picture that was opened and not decoded */
+    close_picture(decoder);
+    library->warnings = 0;
+    tell_damage(decoder);
     if (size < 4 || bytes[0] != 0xff || bytes[1] != 0xd8)
         return error_set(err, EXIT_CODE_DATA, size == 0 ? "the file is empty" : "not a JPEG");
     if (size > JPEG_BYTES_MAX)
@@ -114,15 +143,14 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
                          JPEG_BYTES_MAX);
     if (!has_end(bytes, size))
         return refuse_truncated(size, err);
+    in->client_data = library;
     if (setjmp(library->out_of_library) != 0) {
-        jpeg_abort_decompress(in);
-        return error_set(err, EXIT_CODE_DATA, "JPEG: %s", library->text);
+        return give_up(decoder, err);
     }
+    open_library(library);
     jpeg_mem_src(in, bytes, (unsigned long)size);
-    int64_t before = library->warnings;
     jpeg_read_header(in, TRUE);
-    if (library->warnings != before) /* the source ran dry and made up an end marker */
-        decoder->warnings = library->warnings;
+    tell_damage(decoder); /* the source ran dry and made up an end marker */
     if ((uint64_t)in->image_width * in->image_height > JPEG_PIXELS_MAX)
         return error_set(err, EXIT_CODE_DATA, "JPEG: %u x %u pixels; %d in all are the most",
                          in->image_width, in->image_height, JPEG_PIXELS_MAX);
@@ -135,15 +163,17 @@ int jpeg_open(struct jpeg_decoder *decoder, const uint8_t *bytes, size_t size, s
     return 0;
 }
 
-/* Adobe writes CMYK inverted (255 is no ink); without its marker 0 is. As Pillow reads both. */
-static void cmyk_to_rgb(const JSAMPLE *in, uint8_t *out, JDIMENSION width, bool inverted) {
-    for (JDIMENSION x = 0; x < width; x++, in += 4, out += 3) {
-        unsigned black = inverted ? in[3] : 255u - in[3];
-        for (int c = 0; c < 3; c++) {
-            unsigned light = inverted ? in[c] : 255u - in[c];
-            out[c] = (uint8_t)((light * black + 127) / 255);
-        }
-    }
+/* a * b / 255, rounded, as Pillow has it. */
+static unsigned times(unsigned a, unsigned b) {
+    unsigned product = a * b + 128;
+    return ((product >> 8) + product) >> 8;
+}
+
+/* Values are light, not ink, as Adobe writes them; Pillow takes them so without the marker, too. */
+static void cmyk_to_rgb(const JSAMPLE *in, uint8_t *out, JDIMENSION width) {
+    for (JDIMENSION x = 0; x < width; x++, in += 4, out += IMAGE_CHANNELS)
+        for (int c = 0; c < IMAGE_CHANNELS; c++)
+            out[c] = (uint8_t)(in[3] - times(255u - in[c], in[3]));
 }
 
 static int reserve_line(struct jpeg_library *library, size_t size, struct error *err) {
@@ -168,9 +198,10 @@ static void read_rows(struct jpeg_library *library, JDIMENSION top, struct image
         JSAMPROW row = cmyk ? library->line : image_row(out, y);
         (void)jpeg_read_scanlines(in, &row, 1);
         if (cmyk)
-            cmyk_to_rgb(library->line, image_row(out, y), in->output_width,
-                        in->saw_Adobe_marker != 0);
+            cmyk_to_rgb(library->line, image_row(out, y), in->output_width);
     }
+    if (in->output_scanline == in->output_height)
+        jpeg_finish_decompress(in); /* reads to the end marker: warns of what lies before it */
 }
 
 /* The places of a shrunk line of SIZE that cover BEGIN .. BEGIN+LENGTH-1 of the full one. */
@@ -198,8 +229,7 @@ int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shr
         return error_set(err, EXIT_CODE_INTERNAL, "a crop outside of the picture");
     decoder->width = decoder->height = 0;
     if (setjmp(library->out_of_library) != 0) {
-        jpeg_abort_decompress(in);
-        return error_set(err, EXIT_CODE_DATA, "JPEG: %s", library->text);
+        return give_up(decoder, err);
     }
     in->scale_num = 1;
     in->scale_denom = (unsigned)shrink;
@@ -217,11 +247,11 @@ int jpeg_decode(struct jpeg_decoder *decoder, const struct rect *region, int shr
     ret_at->width = (int)width;
     if (image_resize(out, ret_at->width, ret_at->height, err) != 0 ||
         (in->out_color_space == JCS_CMYK && reserve_line(library, (size_t)width * 4, err) != 0)) {
-        jpeg_abort_decompress(in);
+        close_picture(decoder);
         return -1;
     }
     read_rows(library, (JDIMENSION)ret_at->top, out);
-    jpeg_abort_decompress(in); /* what lies below is not wanted */
-    decoder->warnings = library->warnings;
+    close_picture(decoder); /* what lies below is not wanted */
+    tell_damage(decoder);
     return 0;
 }

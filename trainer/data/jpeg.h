@@ -5,11 +5,16 @@
  * alone: rows above and below are skipped, columns left and right are not transformed, and a crop
  * far larger than needed is shrunk by 2, 4 or 8 inside the inverse DCT.
  *
- * Gray pictures become RGB, CMYK and YCCK are converted. Refused with EXIT_CODE_DATA: what is no
+ * A picture depends on its bytes alone: tables of the file before are forgotten. A file without
+ * Huffman tables (a frame of Motion JPEG) is read with the standard ones (ITU-T T.81, annex K.3),
+ * one without quantization tables is refused.
+ *
+ * Gray pictures become RGB. CMYK and YCCK are taken as inverted (255 is no ink), with Adobe's
+ * marker and without, and become RGB by Pillow's formula. Refused with EXIT_CODE_DATA: what is no
  * JPEG, a picture above the limits (a hostile header costs nothing), a file that ends before its
  * end-of-image marker ("truncated"), too many scans. Damage that the library can decode over is
- * counted as warnings. The orientation tag is not looked at, as in torchvision's ImageFolder.
- * Errors do not name the file: the caller knows it. */
+ * counted and told; of a crop, as far down as it reaches. The orientation tag is not looked at, as
+ * in torchvision's ImageFolder. Errors do not name the file: the caller knows it. */
 #ifndef DATA_JPEG_H
 #define DATA_JPEG_H
 
@@ -33,7 +38,8 @@ struct jpeg_decoder {
     struct jpeg_library *library; /* owned */
     int width;                    /* of the open picture */
     int height;
-    int64_t warnings; /* damage decoded over, all pictures so far */
+    int warnings;       /* damage of this picture that was decoded over */
+    const char *damage; /* the first of it in libjpeg's words, NULL for none; until the next one */
 };
 
 int jpeg_decoder_init(struct jpeg_decoder *decoder, struct error *err);

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "data/fetch.h"
+#include "data/image.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -86,6 +87,27 @@ static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) 
     return true;
 }
 
+/* What stands in the place of a sample that cannot be used: near the mean of any normalisation. */
+enum { GREY = 128 };
+
+/* A sample was refused with ERR. Returns 0 when it may stay away. */
+static int judge(const struct loader *l, const struct batch *batch, int place, uint8_t *pixels,
+                 size_t size, const struct error *err) {
+    const struct loader_options *o = &l->options;
+    if (o->faults == NULL || err->code != EXIT_CODE_DATA)
+        return -1;
+    char name[PATH_MAX];
+    dataset_sample_name(o->dataset, (size_t)batch->samples[place], name, sizeof(name));
+    size_t length = strlen(name);
+    bool named = strncmp(err->text, name, length) == 0 && err->text[length] == ':';
+    const char *why = named ? err->text + length + strspn(err->text + length, ": ") : err->text;
+    if (faults_note(o->faults, batch->samples[place], FAULT_BAD, why) > o->bad_allowed)
+        return -1;
+    memset(pixels, GREY, size);
+    batch->weights[place] = 0;
+    return 0;
+}
+
 /* Without the lock: a slot's batch is only read once it has begun, and each place has one worker.
  */
 static int fill_place(const struct loader *l, struct fetcher *fetcher, const struct slot *slot,
@@ -98,15 +120,18 @@ static int fill_place(const struct loader *l, struct fetcher *fetcher, const str
         memset(pixels, 0, size);
         return 0;
     }
-    return fetch_sample(fetcher, o->dataset, (size_t)batch->samples[place], &o->augment,
-                        o->sampler.seed, batch->epoch, pixels, err);
+    if (fetch_sample(fetcher, o->dataset, (size_t)batch->samples[place], &o->augment,
+                     o->sampler.seed, batch->epoch, pixels, err) != 0)
+        return judge(l, batch, place, pixels, size, err);
+    if (fetcher->damage != NULL && o->faults != NULL)
+        (void)faults_note(o->faults, batch->samples[place], FAULT_DAMAGED, fetcher->damage);
+    return 0;
 }
 
 static void *worker(void *argument) {
     struct loader *l = argument;
     struct fetcher fetcher;
     struct error err;
-    int64_t warnings = 0;
     int made = fetcher_init(&fetcher, &err);
     struct slot *slot;
     int place;
@@ -119,8 +144,6 @@ static void *worker(void *argument) {
             slot->failed = place;
             *slot->error = err;
         }
-        l->figures.warnings += fetcher.decoder.warnings - warnings;
-        warnings = fetcher.decoder.warnings;
         if (--slot->missing == 0)
             pthread_cond_signal(&l->ready);
     }
@@ -141,6 +164,8 @@ static int check_options(const struct loader_options *o, struct error *err) {
     if (o->sampler.count != o->dataset->count)
         return error_set(err, EXIT_CODE_INTERNAL, "the sampler is for %zu pictures, not %zu",
                          o->sampler.count, o->dataset->count);
+    if (o->bad_allowed > 0 && (o->faults == NULL || o->faults->samples != o->dataset->count))
+        return error_set(err, EXIT_CODE_INTERNAL, "nobody counts what cannot be used");
     if (o->step < 0 || o->step > sampler_steps(&o->sampler) || o->epoch > o->epochs)
         return error_set(err, EXIT_CODE_DATA, "no step %lld in an epoch of %lld, or epoch %u of %u",
                          (long long)o->step, (long long)sampler_steps(&o->sampler), o->epoch,
@@ -280,19 +305,50 @@ static bool is_ready(struct loader *l, int64_t number) {
     return begun && slot_of(l, number)->missing == 0;
 }
 
-/* With the lock held: true when the batch is there, false at the deadline or an interruption. */
-static bool wait_ready(struct loader *l, int64_t deadline) {
+static bool is_next_ready(struct loader *l) {
+    return is_ready(l, l->given);
+}
+
+/* With the lock held: true when IT is so, false at the deadline or an interruption. */
+static bool wait_until(struct loader *l, bool (*it)(struct loader *l), int64_t deadline) {
     const struct timespec until = {.tv_sec = (time_t)(deadline / CLOCK_SECOND),
                                    .tv_nsec = (long)(deadline % CLOCK_SECOND)};
     int64_t begin = clock_now();
     bool timed_out = deadline <= begin;
-    while (!is_ready(l, l->given) && !l->interrupted && !timed_out)
+    while (!it(l) && !l->interrupted && !timed_out)
         timed_out = pthread_cond_timedwait(&l->ready, &l->lock, &until) != 0;
     l->figures.wait_ns += clock_now() - begin;
-    if (is_ready(l, l->given))
+    if (it(l))
         return true;
     l->interrupted = false;
     return false;
+}
+
+/* Is every batch read that may be read ahead? */
+static bool is_all_ready(struct loader *l) {
+    int64_t end = l->released + l->options.depth;
+    bool ready = true;
+    for (int64_t n = l->given; n < l->total && n < end; n++)
+        ready = ready && is_ready(l, n);
+    return ready;
+}
+
+/* The next batch is ready, with the lock held. */
+static enum loader_result give(struct loader *l, int64_t deadline, const struct batch **ret_batch,
+                               struct error *err) {
+    const struct slot *slot = slot_of(l, l->given);
+    if (slot->failed == INT_MAX) {
+        *ret_batch = &slot->batch;
+        l->given++;
+        l->figures.batches++;
+        return LOADER_BATCH;
+    }
+    if (slot->error->code == EXIT_CODE_DATA && l->options.faults != NULL &&
+        !wait_until(l, is_all_ready, deadline))
+        return LOADER_DEADLINE;
+    if (err != NULL)
+        *err = *slot->error;
+    return slot->error->code == EXIT_CODE_DATA ? LOADER_BAD : LOADER_ERROR;
 }
 
 enum loader_result loader_next(struct loader *l, int64_t deadline, const struct batch **ret_batch,
@@ -304,20 +360,11 @@ enum loader_result loader_next(struct loader *l, int64_t deadline, const struct 
     } else if (l->given >= l->released + l->options.depth) {
         (void)error_set(err, EXIT_CODE_INTERNAL, "all %d batches are held", l->options.depth);
         result = LOADER_ERROR;
-    } else if (l->interrupted || !wait_ready(l, deadline)) {
+    } else if (l->interrupted || !wait_until(l, is_next_ready, deadline)) {
         l->interrupted = false;
         result = LOADER_DEADLINE;
     } else {
-        const struct slot *slot = slot_of(l, l->given);
-        if (slot->failed != INT_MAX) {
-            if (err != NULL)
-                *err = *slot->error;
-            result = LOADER_ERROR;
-        } else {
-            *ret_batch = &slot->batch;
-            l->given++;
-            l->figures.batches++;
-        }
+        result = give(l, deadline, ret_batch, err);
     }
     pthread_mutex_unlock(&l->lock);
     return result;

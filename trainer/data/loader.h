@@ -12,8 +12,11 @@
  * number of threads. When shuffling, the loader runs on from epoch to epoch up to `epochs`; a
  * loader started at (epoch, step) gives exactly what the earlier one would have given from there.
  *
- * A sample that cannot be read or decoded makes an error that names its file; it comes from
- * loader_next in place of the batch which it belongs to, so earlier batches are not lost.
+ * A sample that cannot be read or decoded is LOADER_BAD, with an error that names its file; it
+ * comes from loader_next in place of the batch which it belongs to, so earlier batches are not
+ * lost, and when all batches ahead are read too, so that `faults` holds what else is bad there.
+ * Where some may be bad (`bad_allowed`) it has weight 0 and grey pixels instead: places stay what
+ * they are.
  *
  * One consumer thread. loader_done may be called at any time; it waits for samples in work. */
 #ifndef DATA_LOADER_H
@@ -22,6 +25,7 @@
 #include "common/error.h"
 #include "data/augment.h"
 #include "data/dataset.h"
+#include "data/faults.h"
 #include "data/sampler.h"
 
 #include <stddef.h>
@@ -50,6 +54,9 @@ struct loader_options {
     uint32_t epochs; /* end before this epoch: epoch + 1 for one pass */
     int threads;     /* workers, at least 1 */
     int depth;       /* batches ready or in work at once, at least 2 */
+
+    struct faults *faults; /* notes what is wrong with samples; borrowed, NULL: nobody does */
+    int64_t bad_allowed;   /* so many of `faults` may be FAULT_BAD; needs faults when not 0 */
 };
 
 struct batch {
@@ -58,7 +65,7 @@ struct batch {
     int micro;        /* 0 .. accumulate-1 */
     uint8_t *images;  /* [batch][image_size][image_size][3], RGB */
     int32_t *labels;  /* [batch]; 0 where padding */
-    float *weights;   /* [batch]; 1, or 0 where padding */
+    float *weights;   /* [batch]; 1, or 0 where padding or not usable */
     int64_t *samples; /* [batch]; the sample's number, SAMPLER_PADDING where padding */
     int count;        /* samples that are not padding; they come first */
 };
@@ -68,6 +75,7 @@ enum loader_result {
     LOADER_BATCH = 0,
     LOADER_END = 1,      /* all epochs given */
     LOADER_DEADLINE = 2, /* nothing ready yet; ask again */
+    LOADER_BAD = 3,      /* like an error, but of the data: the next batch cannot be made */
 };
 
 struct loader;
@@ -90,10 +98,9 @@ void loader_release(struct loader *loader, const struct batch *batch);
 void loader_interrupt(struct loader *loader);
 
 struct loader_figures {
-    int64_t warnings; /* damaged but decodable pictures so far */
-    int64_t wait_ns;  /* time that loader_next has waited: the step's stall */
-    int64_t batches;  /* given out */
-    int ready;        /* batches ready now */
+    int64_t wait_ns; /* time that loader_next has waited: the step's stall */
+    int64_t batches; /* given out */
+    int ready;       /* batches ready now */
 };
 void loader_figures(struct loader *loader, struct loader_figures *ret_figures);
 

@@ -3,6 +3,8 @@
 #include "data/jpeg.h"
 
 #include <png.h>
+#include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
 
 static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
@@ -11,46 +13,85 @@ bool png_is(const uint8_t *bytes, size_t size) {
     return size >= sizeof(signature) && memcmp(bytes, signature, sizeof(signature)) == 0;
 }
 
-/* RGBA in place to RGB: libpng would blend what is transparent with a background. */
-static void drop_alpha(const uint8_t *in, uint8_t *out, size_t pixels) {
-    for (size_t i = 0; i < pixels; i++, in += 4, out += IMAGE_CHANNELS) {
-        out[0] = in[0];
-        out[1] = in[1];
-        out[2] = in[2];
-    }
+/* The bytes that libpng reads from, and where it leaves to on an error. */
+struct source {
+    const uint8_t *at;
+    size_t left;
+    jmp_buf out_of_library;
+    char text[128];
+};
+
+static void leave_library(png_structp png, png_const_charp text) {
+    struct source *source = png_get_error_ptr(png);
+    snprintf(source->text, sizeof(source->text), "%s", text);
+    longjmp(source->out_of_library, 1);
 }
 
-static int read_pixels(png_image *picture, struct image *out, struct error *err) {
-    int width = (int)picture->width;
-    int height = (int)picture->height;
-    bool alpha = (picture->format & PNG_FORMAT_FLAG_ALPHA) != 0;
-    picture->format = alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB;
-    /* Room for four channels, of which the picture then uses three. */
-    int rows = alpha ? height + (height + 2) / IMAGE_CHANNELS : height;
-    if (image_resize(out, width, rows, err) != 0)
+/* Most files that libpng warns of have a profile that it does not like: no damage. */
+static void say_nothing(png_structp png, png_const_charp text) {
+    (void)png;
+    (void)text;
+}
+
+static void read_bytes(png_structp png, png_bytep to, size_t size) {
+    struct source *source = png_get_io_ptr(png);
+    if (size > source->left)
+        png_error(png, "truncated");
+    memcpy(to, source->at, size);
+    source->at += size;
+    source->left -= size;
+}
+
+/* The one error that is not the file's fault. */
+static bool is_lack_of_memory(const struct source *source) {
+    return strcmp(source->text, "Out of memory") == 0;
+}
+
+/* Every kind of PNG as RGB of 8 bits. Inside the library. */
+static void set_output(png_structp png) {
+    png_set_expand(png); /* palettes, few bits of grey; a tRNS chunk becomes alpha... */
+    png_set_strip_16(png);
+    png_set_strip_alpha(png); /* ...which goes */
+    png_set_gray_to_rgb(png);
+}
+
+/* Inside the library but for the pixels' memory. */
+static int read_picture(png_structp png, png_infop info, struct source *source, struct image *out,
+                        struct error *err) {
+    /* Colours are as they are coded: gamma, profiles, text and the like are not even read. */
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_read_fn(png, source, read_bytes);
+    png_read_info(png, info);
+    png_uint_32 width = png_get_image_width(png, info);
+    png_uint_32 height = png_get_image_height(png, info);
+    if ((uint64_t)width * height > JPEG_PIXELS_MAX)
+        return error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; %d in all are the most",
+                         (unsigned)width, (unsigned)height, JPEG_PIXELS_MAX);
+    set_output(png);
+    int passes = png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+    if (image_resize(out, (int)width, (int)height, err) != 0)
         return -1;
-    if (png_image_finish_read(picture, NULL, out->pixels, 0, NULL) == 0)
-        return error_set(err, EXIT_CODE_DATA, "PNG: %s", picture->message);
-    if (alpha)
-        drop_alpha(out->pixels, out->pixels, (size_t)width * (size_t)height);
-    out->height = height;
+    for (int pass = 0; pass < passes; pass++)
+        for (int y = 0; y < out->height; y++)
+            png_read_row(png, image_row(out, y), NULL);
     return 0;
 }
 
 int png_decode(const uint8_t *bytes, size_t size, struct image *out, struct error *err) {
-    png_image picture;
-    memset(&picture, 0, sizeof(picture));
-    picture.version = PNG_IMAGE_VERSION;
-    if (png_image_begin_read_from_memory(&picture, bytes, size) == 0)
-        return error_set(err, EXIT_CODE_DATA, "PNG: %s", picture.message);
+    struct source source = {.at = bytes, .left = size};
+    png_structp png =
+        png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, leave_library, say_nothing);
+    png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
     int result = -1;
-    picture.flags |= PNG_IMAGE_FLAG_16BIT_sRGB; /* a deep picture is no linear one */
-    if ((uint64_t)picture.width * picture.height > JPEG_PIXELS_MAX)
-        (void)error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; %d in all are the most",
-                        picture.width, picture.height, JPEG_PIXELS_MAX);
+    if (info == NULL)
+        (void)error_no_memory(err, "PNG");
+    else if (setjmp(source.out_of_library) != 0)
+        (void)error_set(err, is_lack_of_memory(&source) ? EXIT_CODE_INTERNAL : EXIT_CODE_DATA,
+                        "PNG: %s", source.text);
     else
-        result = read_pixels(&picture, out, err);
-    png_image_free(&picture);
+        result = read_picture(png, info, &source, out, err);
+    png_destroy_read_struct(&png, &info, NULL);
     return result;
 }
 

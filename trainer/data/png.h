@@ -15,8 +15,9 @@ enum { PNG_BYTES_MAX = 1 << 30 };
 bool png_is(const uint8_t *bytes, size_t size);
 
 /* Decodes SIZE bytes into OUT: grey, palette and 16 bits become RGB of 8, transparency is dropped,
- * as Pillow's convert("RGB") does; a gAMA chunk is applied. A picture above JPEG_PIXELS_MAX pixels
- * and damage are errors with EXIT_CODE_DATA that do not name the file. */
+ * and gAMA and colour profiles are not looked at, all as Pillow's convert("RGB") does (but for 16
+ * bits of grey, of which Pillow cuts off all above 255). A picture above JPEG_PIXELS_MAX pixels and
+ * damage are errors with EXIT_CODE_DATA that do not name the file. */
 int png_decode(const uint8_t *bytes, size_t size, struct image *out, struct error *err);
 
 /* Appends IMAGE as an RGB PNG; OUT's ceiling bounds it. */

@@ -45,18 +45,106 @@ static void classes_and_files_are_in_bytewise_order(void) {
     CU_ASSERT_EQUAL(set.bytes, 6);
 }
 
-static void what_is_hidden_or_no_picture_is_skipped(void) {
+static void add_level(char *path, size_t size) {
+    snprintf(path + strlen(path), size - strlen(path), "d/");
+}
+
+static void expect_left_out(const struct dataset *set, const char *what, size_t count,
+                            const char *example) {
+    const struct left_out *left = &set->left_out;
+    for (size_t i = 0; i < left->kinds; i++)
+        if (strcmp(left->kind[i].what, what) == 0) {
+            CU_ASSERT_EQUAL(left->kind[i].count, count);
+            CU_ASSERT_STRING_EQUAL(left->kind[i].example, example);
+            return;
+        }
+    CU_FAIL("nothing of that kind is left out");
+}
+
+static void what_is_no_picture_is_left_out_and_counted(void) {
     const char *folder = folder_of("skip");
+    char text[400];
     put(folder, "a/1.jpg", "x");
     put(folder, "a/.hidden.jpg", "x");
     put(folder, "a/README.txt", "x");
-    put(folder, "a/folder.jpg/1.jpg", "x");
+    put(folder, "a/2.webp", "x");
+    put(folder, "a/deep/3.WEBP", "x");
+    put(folder, "a/deep/noname", "x");
     put(folder, ".git/1.jpg", "x");
     put(folder, "loose.jpg", "x");
+    put(folder, "labels.csv", "x");
     cleanup_dataset struct dataset set = {0};
     CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder, &err), 0);
     CU_ASSERT_EQUAL(set.classes, 1);
     CU_ASSERT_EQUAL(set.count, 1);
+    CU_ASSERT_EQUAL(set.left_out.count, 6);
+    CU_ASSERT_EQUAL(set.left_out.pictures, 3);
+    expect_left_out(&set, ".txt", 1, "a/README.txt");
+    expect_left_out(&set, "without a suffix", 1, "a/deep/noname");
+    expect_left_out(&set, "beside the class folders", 1, "loose.jpg");
+    expect_left_out(&set, ".csv", 1, "labels.csv");
+    left_out_text(&set.left_out, text, sizeof(text));
+    ASSERT_CONTAINS(text, "6 left out:");
+    ASSERT_CONTAINS(text, "2 .webp (a/");
+    ASSERT_CONTAINS(buf_text(&set.left_out.names), "a/deep/3.WEBP\n");
+    left_out_text(&set.left_out, text, 20);
+    CU_ASSERT_EQUAL(strlen(text), 19);
+}
+
+static void all_names_of_jpeg_and_png_are_taken(void) {
+    static const char *const names[] = {"1.jpg", "2.JPG",  "3.jpeg", "4.Jpeg", "5.jpe",
+                                        "6.JPE", "7.jfif", "8.png",  "9.PNG"};
+    char path[64];
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "a/%s", names[i]);
+        put(folder_of("names"), path, "x");
+    }
+    cleanup_dataset struct dataset set = {0};
+    CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder_of("names"), &err), 0);
+    CU_ASSERT_EQUAL(set.count, sizeof(names) / sizeof(names[0]));
+    CU_ASSERT_EQUAL(set.left_out.count, 0);
+}
+
+/* The order is that of torchvision.datasets.ImageFolder 0.29 on the same tree. */
+static void folders_below_a_class_belong_to_it(void) {
+    static const char *const order[] = {"a/z.jpg", "a/b/1.jpg", "a/b.c/1.jpg", "a/b/d.jpg/x.png",
+                                        "c/d/e/f/1.jpg"};
+    const char *folder = folder_of("deep");
+    for (size_t i = 0; i < sizeof(order) / sizeof(order[0]); i++)
+        put(folder, order[i], "x");
+    cleanup_dataset struct dataset set = {0};
+    CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(set.count, sizeof(order) / sizeof(order[0]));
+    for (size_t i = 0; i < set.count; i++) {
+        char name[800];
+        char wanted[800];
+        dataset_sample_name(&set, i, name, sizeof(name));
+        snprintf(wanted, sizeof(wanted), "%s/%s", folder, order[i]);
+        CU_ASSERT_STRING_EQUAL(name, wanted);
+        CU_ASSERT_EQUAL(set.labels[i], i == 4);
+    }
+}
+
+static void circles_and_great_depth_are_left_out(void) {
+    char path[1400];
+    const char *folder = folder_of("circle");
+    put(folder, "a/b/1.jpg", "x");
+    put(folder, "other/2.jpg", "x");
+    snprintf(path, sizeof(path), "%s/a/b/up", folder);
+    CU_ASSERT_EQUAL_FATAL(symlink("..", path), 0);
+    snprintf(path, sizeof(path), "%s/a/beside", folder);
+    CU_ASSERT_EQUAL_FATAL(symlink("../other", path), 0); /* a link that is followed */
+    snprintf(path, sizeof(path), "a/");
+    for (int i = 0; i < 17; i++)
+        add_level(path, sizeof(path));
+    snprintf(path + strlen(path), sizeof(path) - strlen(path), "1.jpg");
+    put(folder, path, "x");
+    cleanup_dataset struct dataset set = {0};
+    CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder, &err), 0);
+    CU_ASSERT_EQUAL(set.count, 3);
+    expect_left_out(&set, "links to a folder around them", 1, "a/b/up");
+    CU_ASSERT_EQUAL(set.left_out.count, 2);
+    CU_ASSERT_EQUAL(set.left_out.pictures, 1); /* nested too deep */
 }
 
 static uint64_t hash_of(const char *folder) {
@@ -123,10 +211,12 @@ static void a_fifo_is_no_picture_and_does_not_block(void) {
     cleanup_dataset struct dataset set = {0};
     CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder_of("fifo"), &err), 0);
     CU_ASSERT_EQUAL(set.count, 1);
+    expect_left_out(&set, "that are no files", 1, "a/2.jpg");
 }
 
 UNIT_MAIN("data.folder", UNIT(classes_and_files_are_in_bytewise_order),
-          UNIT(what_is_hidden_or_no_picture_is_skipped),
-          UNIT(the_hash_sees_names_classes_and_sizes),
+          UNIT(what_is_no_picture_is_left_out_and_counted),
+          UNIT(all_names_of_jpeg_and_png_are_taken), UNIT(folders_below_a_class_belong_to_it),
+          UNIT(circles_and_great_depth_are_left_out), UNIT(the_hash_sees_names_classes_and_sizes),
           UNIT(folders_without_pictures_are_refused_by_name),
           UNIT(a_link_that_leads_nowhere_is_named), UNIT(a_fifo_is_no_picture_and_does_not_block))

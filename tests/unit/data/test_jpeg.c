@@ -42,6 +42,7 @@ static void a_picture_comes_back_nearly_as_it_was(void) {
     CU_ASSERT_EQUAL(out.height, 80);
     CU_ASSERT(difference(&out, &at, &all, &original) < 64);
     CU_ASSERT_EQUAL(decoder.warnings, 0);
+    CU_ASSERT_PTR_NULL(decoder.damage);
 }
 
 static void a_crop_has_the_pixels_of_the_whole_picture(void) {
@@ -79,34 +80,6 @@ static void shrinking_gives_the_picture_in_small(void) {
         CU_ASSERT_EQUAL(out.width, (203 + shrink - 1) / shrink);
         CU_ASSERT_EQUAL(out.height, (157 + shrink - 1) / shrink);
     }
-}
-
-/* Written by Pillow 13.0 in Adobe's inverted CMYK, 16 x 8: left half (0, 255, 255, 0), right half
- * (255, 128, 0, 64), of which Pillow makes the RGB below. */
-static void cmyk_becomes_rgb(void) {
-    static const uint8_t bytes[] = {
-        0xff, 0xd8, 0xff, 0xee, 0x00, 0x0e, 0x41, 0x64, 0x6f, 0x62, 0x65, 0x00, 0x64, 0x00,
-        0x00, 0x00, 0x00, 0x00, 0xff, 0xdb, 0x00, 0x43, 0x00, 0x08, 0x06, 0x06, 0x07, 0x06,
-        0x05, 0x08, 0x07, 0x07, 0x07, 0x09, 0x09, 0x08, 0x0a, 0x0c, 0x14, 0x0d, 0x0c, 0x0b,
-        0x0b, 0x0c, 0x19, 0x12, 0x13, 0x0f, 0x14, 0x1d, 0x1a, 0x1f, 0x1e, 0x1d, 0x1a, 0x1c,
-        0x1c, 0x20, 0x24, 0x2e, 0x27, 0x20, 0x22, 0x2c, 0x23, 0x1c, 0x1c, 0x28, 0x37, 0x29,
-        0x2c, 0x30, 0x31, 0x34, 0x34, 0x34, 0x1f, 0x27, 0x39, 0x3d, 0x38, 0x32, 0x3c, 0x2e,
-        0x33, 0x34, 0x32, 0xff, 0xc0, 0x00, 0x14, 0x08, 0x00, 0x08, 0x00, 0x10, 0x04, 0x43,
-        0x11, 0x00, 0x4d, 0x11, 0x00, 0x59, 0x11, 0x00, 0x4b, 0x11, 0x00, 0xff, 0xc4, 0x00,
-        0x15, 0x00, 0x01, 0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-        0x00, 0x00, 0x00, 0x00, 0x07, 0x08, 0xff, 0xc4, 0x00, 0x14, 0x10, 0x01, 0x00, 0x00,
-        0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00,
-        0xff, 0xda, 0x00, 0x0e, 0x04, 0x43, 0x00, 0x4d, 0x00, 0x59, 0x00, 0x4b, 0x00, 0x00,
-        0x3f, 0x00, 0x7f, 0x4f, 0xe9, 0xfc, 0xfe, 0x80, 0x0f, 0xeb, 0xfc, 0x7e, 0xff, 0xd9};
-    static const uint8_t expected[2][3] = {{255, 0, 0}, {0, 95, 191}};
-    cleanup_image struct image out = {0};
-    struct rect at;
-    const struct rect all = {0, 0, 16, 8};
-    CU_ASSERT_EQUAL_FATAL(jpeg_open(&decoder, bytes, sizeof(bytes), &err), 0);
-    CU_ASSERT_EQUAL_FATAL(jpeg_decode(&decoder, &all, 1, &out, &at, &err), 0);
-    for (int half = 0; half < 2; half++)
-        for (int c = 0; c < 3; c++)
-            CU_ASSERT(abs(image_pixel(&out, 3 + 8 * half, 4)[c] - expected[half][c]) <= 1);
 }
 
 static void expect_refused(const void *bytes, size_t size, const char *why) {
@@ -153,10 +126,11 @@ static void damage_is_counted_and_does_not_stop(void) {
     picture_encode(&bytes, 160, 120, 4);
     /* A restart marker where none belongs, late in the coded data. */
     memcpy(bytes.data + bytes.size * 3 / 4, "\xff\xd3", 2);
-    int64_t before = decoder.warnings;
     CU_ASSERT_EQUAL_FATAL(jpeg_open(&decoder, bytes_of(&bytes), bytes.size, &err), 0);
     CU_ASSERT_EQUAL(jpeg_decode(&decoder, &all, 1, &out, &at, &err), 0);
-    CU_ASSERT(decoder.warnings > before);
+    CU_ASSERT(decoder.warnings > 0);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(decoder.damage);
+    ASSERT_CONTAINS(decoder.damage, "Corrupt JPEG data");
 }
 
 static void a_crop_outside_of_the_picture_is_our_fault(void) {
@@ -177,7 +151,6 @@ int main(void) {
         UNIT(a_picture_comes_back_nearly_as_it_was),
         UNIT(a_crop_has_the_pixels_of_the_whole_picture),
         UNIT(shrinking_gives_the_picture_in_small),
-        UNIT(cmyk_becomes_rgb),
         UNIT(every_truncation_is_an_error),
         UNIT(what_is_no_jpeg_is_refused),
         UNIT(a_hostile_size_is_refused_by_the_header),
