@@ -7,6 +7,7 @@
 #include "app/options.h"
 #include "app/ranks.h"
 #include "app/report.h"
+#include "app/samples.h"
 #include "app/stop.h"
 #include "app/threads.h"
 #include "app/wait_policy.h"
@@ -19,6 +20,8 @@ struct scoring {
     struct inputs inputs;
     struct model_config config;
     struct dataset set;
+    struct faults faults;
+    int64_t bad_allowed;
     struct backend *backend;
     struct network net;
     struct threads threads;
@@ -29,6 +32,7 @@ static void scoring_done(struct scoring *s) {
     report_done(&s->report);
     network_done(&s->net);
     backend_close(s->backend);
+    faults_done(&s->faults);
     dataset_done(&s->set);
     model_config_done(&s->config);
 }
@@ -39,7 +43,9 @@ static int open_data(struct scoring *s, struct comm *comm, struct error *err) {
         return -1;
     if (s->inputs.synthetic)
         return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
-    if (dataset_open_folder(&s->set, s->inputs.validation, err) != 0)
+    if (samples_parse_allowed(s->options->bad_samples, &s->bad_allowed, err) != 0 ||
+        samples_open(&s->set, s->inputs.validation, comm_rank(comm) == 0, err) != 0 ||
+        faults_init(&s->faults, s->set.count, err) != 0)
         return -1;
     struct classes set = {s->set.class_names, s->set.classes, s->inputs.validation};
     struct classes model = {s->config.class_names, s->config.classes, "the model"};
@@ -91,6 +97,8 @@ static int run(struct scoring *s, struct comm *comm, struct error *err) {
         .image_size = s->config.image_size,
         .resize = o->resize > 0 ? (int)o->resize : s->config.resize_side,
         .threads = s->threads.data,
+        .faults = &s->faults,
+        .bad_allowed = s->bad_allowed,
         .line = &s->report.line,
     };
     if (report_open(&s->report, comm_rank(comm) == 0 ? stdout : NULL, OPTION_LOG_BOTH, "", err) !=
@@ -100,6 +108,8 @@ static int run(struct scoring *s, struct comm *comm, struct error *err) {
         return -1;
     if (result.stopped)
         return EXIT_CODE_STOPPED;
+    if (comm_rank(comm) == 0)
+        samples_sum_up(&s->faults, &s->set, s->bad_allowed);
     return report_evaluation(&s->report, 0, s->config.epochs, &result, err);
 }
 

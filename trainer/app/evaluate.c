@@ -1,5 +1,6 @@
 #include "app/evaluate.h"
 
+#include "app/samples.h"
 #include "app/stop.h"
 #include "app/wait.h"
 #include "common/clock.h"
@@ -41,6 +42,8 @@ static int score_all(struct network *net, struct loader *loader, const struct ev
         const struct batch *batch = NULL;
         switch (stop_requested() ? WAIT_STOP : wait_batch(loader, &batch, err)) {
         case WAIT_BAD:
+            samples_tell(o->faults, o->set, o->bad_allowed);
+            return -1;
         case WAIT_ERROR:
             return -1;
         case WAIT_END:
@@ -70,6 +73,8 @@ int evaluate(struct network *net, struct comm *comm, const struct evaluate_optio
                     .rank = comm_rank(comm),
                     .batch = o->batch,
                     .accumulate = 1},
+        .faults = o->faults,
+        .bad_allowed = o->bad_allowed,
         .epochs = 1,
         .threads = o->threads,
         .depth = 3,
@@ -82,6 +87,7 @@ int evaluate(struct network *net, struct comm *comm, const struct evaluate_optio
     double totals[TOTALS] = {0};
     if (program_refresh(&net->eval.program, err) != 0 || loader_start(&load, &loader, err) != 0 ||
         score_all(net, loader, o, comm_size(comm), totals, err) != 0 ||
+        samples_share(comm, o->faults, o->set, o->bad_allowed, err) != 0 ||
         comm_sum(comm, totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
     double images = totals[TOTAL_IMAGES];
@@ -91,6 +97,8 @@ int evaluate(struct network *net, struct comm *comm, const struct evaluate_optio
         .top5 = totals[TOTAL_TOP5] * share,
         .loss = totals[TOTAL_LOSS] * share,
         .images = (int64_t)images,
+        .bad = faults_count(o->faults, FAULT_BAD),
+        .damaged = faults_count(o->faults, FAULT_DAMAGED),
         .stopped = totals[TOTAL_STOPPED] > 0,
     };
     return 0;

@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "common/progress.h"
 #include "data/dataset.h"
+#include "data/faults.h"
 #include "telemetry/status_line.h"
 
 #include <stdbool.h>
@@ -16,8 +17,10 @@ struct evaluation {
     double top1; /* fractions */
     double top5; /* top-min(5, classes) */
     double loss;
-    int64_t images;
-    bool stopped; /* a stop came first: the figures mean nothing */
+    int64_t images;  /* that were scored */
+    int64_t bad;     /* files of the set that were not, so far */
+    int64_t damaged; /* and that were read as far as they go */
+    bool stopped;    /* a stop came first: the figures mean nothing */
 };
 
 struct evaluate_options {
@@ -26,6 +29,8 @@ struct evaluate_options {
     int image_size;
     int resize; /* short side before the centre crop; 0: the default of data/augment.h */
     int threads;
+    struct faults *faults;     /* of the set; borrowed */
+    int64_t bad_allowed;       /* so many files are left out of the score */
     struct progress *progress; /* marked at each batch */
     uint64_t step;             /* ...with this number */
     struct status_line *line;  /* shows how far it is */

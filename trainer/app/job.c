@@ -3,6 +3,7 @@
 #include "app/classes.h"
 #include "app/device.h"
 #include "app/ranks.h"
+#include "app/samples.h"
 #include "app/save.h"
 #include "app/start.h"
 #include "comm/device_sum.h"
@@ -21,10 +22,8 @@ enum { SYNTHETIC_VALIDATION = 10 };
 /* FOLDER NULL: a synthetic set, PART of its pictures. */
 static int open_set(struct dataset *set, const char *folder, const struct options *o, int64_t part,
                     bool first, struct error *err) {
-    if (folder != NULL && first)
-        log_info("looking for pictures in %s", folder);
     if (folder != NULL)
-        return dataset_open_folder(set, folder, err);
+        return samples_open(set, folder, first, err);
     int64_t count = (o->synthetic_images + part - 1) / part;
     return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
 }
@@ -34,6 +33,8 @@ static int open_data(struct job *job, struct error *err) {
     const struct options *o = job->options;
     if (open_set(&job->training, in->synthetic ? NULL : in->training, o, 1, job->first, err) != 0)
         return error_wrap(err, "training data");
+    if (faults_init(&job->training_faults, job->training.count, err) != 0)
+        return -1;
     if (ranks_agree(job->comm, "the training data", job->training.hash, EXIT_CODE_DATA, err) != 0)
         return -1;
     if (!in->scored)
@@ -41,6 +42,8 @@ static int open_data(struct job *job, struct error *err) {
     if (open_set(&job->validation, in->synthetic ? NULL : in->validation, o, SYNTHETIC_VALIDATION,
                  job->first, err) != 0)
         return error_wrap(err, "validation data");
+    if (faults_init(&job->validation_faults, job->validation.count, err) != 0)
+        return -1;
     if (ranks_agree(job->comm, "the validation data", job->validation.hash, EXIT_CODE_DATA, err) !=
         0)
         return -1;
@@ -174,7 +177,8 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
         return error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s", o->model,
                          resnet_names());
     job->image_size = o->image_size > 0 ? (int)o->image_size : resnet_default_image_size(o->model);
-    if (inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
+    if (samples_parse_allowed(o->bad_samples, &job->bad_allowed, err) != 0 ||
+        inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
         open_data(job, err) != 0 || settle_augment(job, err) != 0 || settle_steps(job, err) != 0)
@@ -207,6 +211,8 @@ void job_done(struct job *job) {
     job_stop_loader(job);
     network_done(&job->net);
     backend_close(job->backend);
+    faults_done(&job->validation_faults);
+    faults_done(&job->training_faults);
     dataset_done(&job->validation);
     dataset_done(&job->training);
 }

@@ -15,6 +15,7 @@
 #include "common/progress.h"
 #include "data/augment.h"
 #include "data/dataset.h"
+#include "data/faults.h"
 #include "data/sampler.h"
 #include "optim/schedule.h"
 
@@ -30,7 +31,10 @@ struct job {
     struct threads threads;
     struct backend *backend;
     struct dataset training;
-    struct dataset validation; /* no samples: no evaluation */
+    struct dataset validation;     /* no samples: no evaluation */
+    struct faults training_faults; /* what is wrong with them; after job_give_up threads may note */
+    struct faults validation_faults;
+    int64_t bad_allowed; /* so many bad files of a set are skipped */
     struct sampler sampler;
     struct augment augment;
     struct network net;

@@ -40,11 +40,15 @@ static const struct flag FLAGS[] = {
          "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
     TEXT("data", data, NULL, T, "DIR",
          "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs no "
-         "files; without it SageMaker's channels"),
+         "files; without it SageMaker's channels. Pictures are .jpg .jpeg .jpe .jfif .png, in the "
+         "class folders and below; EXIF orientation is ignored, as torchvision's ImageFolder does"),
     TEXT("validation", validation, NULL, T, "DIR",
          "folder of class folders to evaluate on; none: no evaluation"),
     TEXT("validation", validation, NULL, E, "DIR",
          "folder of class folders to evaluate on, when it is not under --data"),
+    TEXT("bad-samples", bad_samples, "fail", T | E, "fail|skip|N",
+         "a file that cannot be read or decoded ends the run, is left out of its batch, or so many "
+         "of a data set are"),
     INT("synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
         "pictures in the synthetic set"),
     INT("synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",

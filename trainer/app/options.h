@@ -51,6 +51,7 @@ struct options {
     bool flip;
     int dtype;
     bool zero_gamma;
+    const char *bad_samples;
     const char *init;
     int64_t seed;
 

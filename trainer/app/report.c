@@ -113,6 +113,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .final_loss = loss + at->penalty,
         .lr = at->lr,
         .data_wait = data_wait,
+        .faults = {at->bad_files, at->damaged_files},
     };
     if (print_row(r, &row, err) != 0)
         return -1;
@@ -140,7 +141,8 @@ int report_evaluation(struct report *r, int64_t step, double epoch, const struct
                                 epoch, 100 * e->top1, 100 * e->top5, e->loss, e->images) != 0 ||
                      print(r, &line, err) != 0))
         return -1;
-    struct eval_figures figures = {epoch, e->top1, e->top5, e->loss, e->images};
+    struct eval_figures figures = {epoch,   e->top1,   e->top5,
+                                   e->loss, e->images, {e->bad, e->damaged}};
     if (r->metrics && (report_line_eval(&line, &figures, err) != 0 || print(r, &line, err) != 0))
         return -1;
     const struct tfevents_scalar scalars[] = {

@@ -48,6 +48,8 @@ struct report_row {
     double epoch;
     double penalty; /* of weight decay: what the optimizer adds to the loss */
     double lr;
+    int64_t bad_files;
+    int64_t damaged_files;
 };
 /* One row over the steps since the last one; nothing if there were none. */
 int report_row(struct report *r, const struct report_row *row, struct error *err);

@@ -1,6 +1,7 @@
 #include "app/train.h"
 
 #include "app/job.h"
+#include "app/samples.h"
 #include "app/save.h"
 #include "app/stop.h"
 #include "app/wait.h"
@@ -33,6 +34,8 @@ static int start_loader(struct job *job, struct error *err) {
     int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
     struct loader_options load = {
         .dataset = &job->training,
+        .faults = &job->training_faults,
+        .bad_allowed = job->bad_allowed,
         .augment = job->augment,
         .sampler = job->sampler,
         .epoch = (uint32_t)job->state.epoch,
@@ -64,6 +67,8 @@ static int run_micro_batches(struct job *job, struct error *err) {
         const struct batch *batch = NULL;
         switch (next_batch(job, &batch, err)) {
         case WAIT_BAD:
+            samples_tell(&job->training_faults, &job->training, job->bad_allowed);
+            return -1;
         case WAIT_ERROR:
             return -1;
         case WAIT_END:
@@ -120,6 +125,21 @@ static void tell_pace(const struct job *job) {
              seconds, s->step + until, report, left, all);
 }
 
+/* All ranks together, so that they count the same faults of the data. */
+static int report(struct job *job, double penalty, double rate, struct error *err) {
+    if (samples_share(job->comm, &job->training_faults, &job->training, job->bad_allowed, err) != 0)
+        return -1;
+    struct report_row row = {
+        .step = job->state.step,
+        .epoch = job_epoch(job),
+        .penalty = penalty,
+        .lr = rate,
+        .bad_files = faults_count(&job->training_faults, FAULT_BAD),
+        .damaged_files = faults_count(&job->training_faults, FAULT_DAMAGED),
+    };
+    return report_row(&job->report, &row, err);
+}
+
 /* What a step that has run means for the job. */
 static int account(struct job *job, const struct step_outcome *outcome, bool *ret_stop,
                    struct error *err) {
@@ -131,9 +151,7 @@ static int account(struct job *job, const struct step_outcome *outcome, bool *re
     int64_t step = job->state.step;
     progress_mark(&job->progress, (uint64_t)step, STEP_PATIENCE);
     report_step(&job->report, outcome->loss, job->state.global_batch);
-    struct report_row row = {
-        .step = step, .epoch = job_epoch(job), .penalty = outcome->penalty, .lr = rate};
-    if (report_is_due(job, step) && report_row(&job->report, &row, err) != 0)
+    if (report_is_due(job, step) && report(job, outcome->penalty, rate, err) != 0)
         return -1;
     show_standing(job);
     int64_t verify = job->options->verify_every;
@@ -175,6 +193,8 @@ static int score(struct job *job, bool *ret_stop, struct error *err) {
         .image_size = job->image_size,
         .resize = (int)job->options->resize,
         .threads = job->threads.data,
+        .faults = &job->validation_faults,
+        .bad_allowed = job->bad_allowed,
         .progress = &job->progress,
         .step = (uint64_t)job->state.step,
         .line = &job->report.line,
@@ -239,6 +259,12 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
     return keep(job, err);
 }
 
+static void sum_up_data(struct job *job) {
+    samples_sum_up(&job->training_faults, &job->training, job->bad_allowed);
+    if (job->validation.count > 0)
+        samples_sum_up(&job->validation_faults, &job->validation, job->bad_allowed);
+}
+
 static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     bool stopped = false;
     if (job->state.step >= job->schedule.total_steps) {
@@ -258,6 +284,8 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     bool cut_short = false;
     if (score(job, &cut_short, err) != 0)
         return -1;
+    if (job->first)
+        sum_up_data(job);
     if (cut_short && job->first)
         log_info("training is complete; asked to stop during its last evaluation");
     return job_leave(job, err);

@@ -64,6 +64,13 @@ int64_t faults_count(struct faults *f, enum fault_kind kind) {
     return count;
 }
 
+int64_t faults_fresh(struct faults *f) {
+    pthread_mutex_lock(&f->lock);
+    int64_t fresh = f->fresh;
+    pthread_mutex_unlock(&f->lock);
+    return fresh;
+}
+
 static int compare_faults(const void *first, const void *second) {
     const struct fault *a = first;
     const struct fault *b = second;

@@ -44,6 +44,8 @@ void faults_done(struct faults *f);
 /* Returns how many samples have this fault now. */
 int64_t faults_note(struct faults *f, int64_t sample, enum fault_kind kind, const char *why);
 int64_t faults_count(struct faults *f, enum fault_kind kind);
+/* Found here and not given by faults_unshared yet, of all kinds. */
+int64_t faults_fresh(struct faults *f);
 
 /* What was found here and not told yet, by sample: at most MAX of them, which then count as told.
  * The first FAULTS_TOLD_MAX of a kind alone. */

@@ -1,7 +1,9 @@
 /* The two metric lines of DESIGN's form, for scrapers (common/metric_line.h):
  *
  *     train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015
- *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400 */
+ *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400
+ *
+ * bad_files= and damaged_files= come behind them as soon as there is such a file. */
 #ifndef TELEMETRY_REPORT_LINE_H
 #define TELEMETRY_REPORT_LINE_H
 
@@ -17,6 +19,7 @@ struct eval_figures {
     double top5;
     double loss;
     int64_t images;
+    struct file_faults faults;
 };
 
 /* One line without its end. */

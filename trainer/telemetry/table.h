@@ -13,6 +13,12 @@
 
 #include <stdint.h>
 
+/* Files of a set that could not be used, and such as were damaged and decoded over, so far. */
+struct file_faults {
+    int64_t bad;
+    int64_t damaged;
+};
+
 struct table_row {
     int64_t step;
     double epoch;
@@ -21,6 +27,7 @@ struct table_row {
     double final_loss;
     double lr;
     double data_wait; /* share of the time that rank 0 waited for pictures; not in the table */
+    struct file_faults faults; /* not in the table either */
 };
 
 /* One line without its end. */

@@ -5,7 +5,7 @@
 #include <regex.h>
 #include <string.h>
 
-static const struct table_row row = {20, 1.25, 812.5, 2.302585, 2.4, 0.1, 0.015};
+static const struct table_row row = {20, 1.25, 812.5, 2.302585, 2.4, 0.1, 0.015, {0, 0}};
 static const struct eval_figures figures = {
     .epoch = 3, .top1 = 0.9125, .top5 = 1, .loss = 0.31, .images = 400};
 
@@ -19,6 +19,23 @@ static void the_lines_have_the_documented_form(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&train), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
                                              "images_per_second=812.5 data_wait=0.015");
     CU_ASSERT_STRING_EQUAL(buf_text(&eval), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400");
+}
+
+static void faults_of_the_data_are_counted_once_there_are_some(void) {
+    cleanup_buf struct buf out;
+    struct table_row damaged = row;
+    struct eval_figures both = figures;
+    buf_init(&out, 1024);
+    damaged.faults.damaged = 7;
+    both.faults = (struct file_faults){.bad = 2, .damaged = 1};
+    CU_ASSERT_EQUAL(report_line_train(&out, &damaged, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
+                                           "images_per_second=812.5 data_wait=0.015 "
+                                           "damaged_files=7");
+    buf_consume(&out, out.size);
+    CU_ASSERT_EQUAL(report_line_eval(&out, &both, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400 "
+                                           "bad_files=2 damaged_files=1");
 }
 
 /* POSIX has no (?: ); the plain group in its place moves no group that matters. */
@@ -51,4 +68,5 @@ static void every_metric_definition_matches_one_of_them(void) {
 }
 
 UNIT_MAIN("telemetry.report_line", UNIT(the_lines_have_the_documented_form),
+          UNIT(faults_of_the_data_are_counted_once_there_are_some),
           UNIT(every_metric_definition_matches_one_of_them))
