@@ -160,10 +160,36 @@ static void rows_are_widened_with_zeros_and_narrowed_again(void) {
     CU_ASSERT_EQUAL(memcmp(back, weights, sizeof(back)), 0);
 }
 
+static void numbers_to_time_on_are_finite_in_every_type(void) {
+    static uint32_t words[COUNT + 1];
+    words[COUNT] = 7;
+    CU_ASSERT_EQUAL(launch_numbers(NULL, words, COUNT * sizeof(words[0])), cudaSuccess);
+    CU_ASSERT_EQUAL(words[COUNT], 7);
+    int negative = 0, distinct = 0;
+    for (int i = 0; i < COUNT; i++) {
+        float as_f32, as_bf16[2];
+        const uint32_t halves[2] = {words[i] & 0xffff, words[i] >> 16};
+        memcpy(&as_f32, &words[i], sizeof(as_f32));
+        CU_ASSERT(isnormal(as_f32));
+        for (int k = 0; k < 2; k++) {
+            const uint32_t wide = halves[k] << 16;
+            memcpy(&as_bf16[k], &wide, sizeof(wide));
+            CU_ASSERT(isnormal(as_bf16[k]));
+            /* f16: the exponent of 0.25 to 0.5. */
+            CU_ASSERT_EQUAL(halves[k] >> 10 & 0x1f, 13);
+            negative += halves[k] >> 15 != 0;
+        }
+        distinct += i > 0 && words[i] != words[i - 1];
+    }
+    CU_ASSERT(negative > COUNT / 2 && negative < 3 * COUNT / 2);
+    CU_ASSERT_EQUAL(distinct, COUNT - 1);
+}
+
 UNIT_MAIN("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
           UNIT(kernels_agree_with_the_reference_in_bf16),
           UNIT(kernels_agree_with_the_reference_in_f16), UNIT(the_update_is_the_hosts_to_the_bit),
           UNIT(a_step_that_is_not_finite_changes_nothing_but_the_scale),
           UNIT(a_dynamic_scale_grows_after_its_interval), UNIT(decay_spares_the_groups_that_say_so),
           UNIT(a_void_step_changes_nothing), UNIT(squares_are_of_what_decays),
-          UNIT(rows_are_widened_with_zeros_and_narrowed_again))
+          UNIT(rows_are_widened_with_zeros_and_narrowed_again),
+          UNIT(numbers_to_time_on_are_finite_in_every_type))

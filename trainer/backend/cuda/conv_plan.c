@@ -1,7 +1,6 @@
 #include "cuda/conv_plan.h"
 
-#include "cuda/device.h"
-#include "cuda/dnn_pack.h"
+#include "cuda/conv_tune.h"
 #include "cuda/plan_cache.h"
 
 #include <stdlib.h>
@@ -90,39 +89,6 @@ void conv_choices_done(struct convs *convs) {
     }
 }
 
-/* Milliseconds of one run of PLAN: the mean of several, behind some that warm up. */
-static int time_plan(struct cuda *cuda, const struct dnn_plan *plan,
-                     const struct conv_operands *operands, float *ret_ms, struct error *err) {
-    enum { WARM_UP = 3, TIMED = 10 };
-    struct dnn_pack pack;
-    cudaEvent_t begin = NULL, end = NULL;
-    int result = dnn_pack_init(&pack, operands->ids, operands->addresses, operands->count,
-                               operands->workspace, err);
-    if (result == 0 &&
-        (cudaEventCreate(&begin) != cudaSuccess || cudaEventCreate(&end) != cudaSuccess))
-        result = cuda_error(cudaGetLastError(), "timing", err);
-    for (int i = 0; result == 0 && i < WARM_UP + TIMED; i++) {
-        if (i == WARM_UP)
-            (void)cudaEventRecord(begin, cuda->stream);
-        result = dnn_pack_run(&pack, cuda->convs->dnn, plan, err);
-    }
-    if (result == 0) {
-        (void)cudaEventRecord(end, cuda->stream);
-        cudaError_t status = cudaEventSynchronize(end);
-        if (status == cudaSuccess)
-            status = cudaEventElapsedTime(ret_ms, begin, end);
-        if (status != cudaSuccess)
-            result = cuda_error(status, "timing", err);
-        *ret_ms /= TIMED;
-    }
-    if (begin != NULL)
-        (void)cudaEventDestroy(begin);
-    if (end != NULL)
-        (void)cudaEventDestroy(end);
-    dnn_pack_done(&pack);
-    return result;
-}
-
 int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
                        const struct conv_operands *operands, struct error *err) {
     if (choice->chosen >= 0)
@@ -134,21 +100,8 @@ int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
         choice->chosen = 0;
         return 0;
     }
-    int best = -1;
-    float best_ms = 0;
-    for (int i = 0; i < choice->plans.count; i++) {
-        float ms = 0;
-        /* A plan that finalized but does not run is passed over; another one will serve. */
-        if (time_plan(cuda, &choice->plans.plans[i], operands, &ms, err) == 0 &&
-            (best < 0 || ms < best_ms)) {
-            best = i;
-            best_ms = ms;
-        }
-    }
-    /* What a plan that did not run left behind is not the next launch's error. */
-    (void)cudaGetLastError();
-    if (best < 0)
-        return error_wrap(err, "no plan for %s ran", dnn_pattern_name(choice->pattern));
-    choice->chosen = best;
-    return plan_cache_add(cuda, choice, best_ms, err);
+    float ms = 0;
+    if (conv_tune(cuda, choice, operands, &ms, err) != 0)
+        return -1;
+    return plan_cache_add(cuda, choice, ms, err);
 }

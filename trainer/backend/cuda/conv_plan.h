@@ -14,7 +14,7 @@ struct convs {
 };
 
 enum {
-    CONV_CANDIDATES = 8 /* timed when tuning */
+    CONV_CANDIDATES = DNN_PLANS_MAX /* timed when tuning: all that the heuristics offer */
 };
 #define CONV_WORKSPACE_MAX (INT64_C(1) << 30)
 
@@ -32,6 +32,7 @@ struct conv_choice {
 struct conv_operands {
     int64_t ids[CONV_OPERANDS_MAX];
     void *addresses[CONV_OPERANDS_MAX];
+    size_t scratch[CONV_OPERANDS_MAX]; /* bytes that tuning may write over; 0: it must not */
     int count;
     void *workspace;
 };
@@ -40,7 +41,7 @@ struct conv_operands {
 int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,
                     const struct dnn_conv *conv, struct conv_choice **ret, struct error *err);
 /* Settles `chosen`: by the plan cache, by timing on OPERANDS if tuning was asked for, else the
- * heuristics' first. Timing overwrites the pass's output. */
+ * heuristics' first. Timing writes over what OPERANDS says it may, and leaves zeros there. */
 int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
                        const struct conv_operands *operands, struct error *err);
 void conv_choices_done(struct convs *convs);

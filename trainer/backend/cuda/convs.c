@@ -15,7 +15,10 @@ int convs_open(struct cuda *cuda, const char *name, struct error *err) {
         return dnn_error(status, "opening", err);
     if (convs_stream(cuda, err) != 0)
         return -1;
-    return dnn_device_open(&convs->device, cuda->ordinal, name, err);
+    if (dnn_device_open(&convs->device, cuda->ordinal, name, err) != 0)
+        return -1;
+    convs->device.handle = convs->dnn;
+    return 0;
 }
 
 int convs_stream(struct cuda *cuda, struct error *err) {

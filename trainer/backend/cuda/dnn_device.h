@@ -10,6 +10,7 @@ struct dnn_device {
     char name[256];
     struct dnn_pool pool;
     cudnnBackendDescriptor_t properties;
+    cudnnHandle_t handle; /* whoever opened the device sets it; NULL for a described one */
 };
 
 /* Reads the JSON file PATH (members: cuDNN's own, see devices/). */

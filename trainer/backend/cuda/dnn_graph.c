@@ -78,8 +78,9 @@ static desc_t tensor(struct build *b, int64_t uid, const int64_t dims[4], cudnnD
     return t;
 }
 
+/* What never reaches memory is f32: an engine that takes the type at its word must not round it. */
 static desc_t virtual_tensor(struct build *b, const int64_t dims[4]) {
-    return tensor(b, b->g->next_virtual++, dims, b->activation);
+    return tensor(b, b->g->next_virtual++, dims, CUDNN_DATA_FLOAT);
 }
 
 static desc_t channel_tensor(struct build *b, int64_t uid, int64_t channels, cudnnDataType_t type) {

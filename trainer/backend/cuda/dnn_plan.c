@@ -65,15 +65,21 @@ static int describe(struct dnn_plan *plan, desc_t config, struct error *err) {
     return 0;
 }
 
+/* For whom PLAN is: the handle that will run it, or a device by its description. */
+static int set_target(desc_t plan, const struct dnn_device *device, struct error *err) {
+    if (device->handle != NULL)
+        return dnn_set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+                       (const void *)&device->handle, err);
+    return dnn_set_desc(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device->properties, err);
+}
+
 /* Makes and finalizes the plan; -1 with the reason when this engine does not serve. */
 static int finalize(struct dnn_plan *plan, desc_t config, const struct dnn_device *device,
                     struct error *err) {
     if (dnn_new(&plan->pool, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan", &plan->plan, err) !=
             0 ||
         dnn_set_desc(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config, err) != 0 ||
-        dnn_set_desc(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device->properties, err) !=
-            0 ||
-        dnn_finalize(plan->plan, "plan", err) != 0)
+        set_target(plan->plan, device, err) != 0 || dnn_finalize(plan->plan, "plan", err) != 0)
         return -1;
     int64_t got = 0;
     cudnnStatus_t status =

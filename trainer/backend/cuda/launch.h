@@ -187,6 +187,11 @@ cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struc
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,
                            const struct sgd_args *args);
 
+/* --- numbers.cu ------------------------------------------------------------------------------- */
+/* Fills BYTES, whole words, with numbers that are finite in every type: magnitudes from 0.25 to
+ * 0.5 in f16. The same in every run. */
+cudaError_t launch_numbers(cudaStream_t stream, void *memory, size_t bytes);
+
 #ifdef __cplusplus
 }
 #endif

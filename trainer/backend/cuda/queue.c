@@ -14,9 +14,12 @@ static int check(cudaError_t status, const char *what, struct error *err) {
 }
 
 int cuda_queue_open(struct cuda *cuda, struct error *err) {
-    cudaError_t status = cudaSuccess;
+    int least = 0, greatest = 0;
+    cudaError_t status = cudaDeviceGetStreamPriorityRange(&least, &greatest);
+    /* Nothing waits for a weight gradient but the optimizer: it yields to the chain of the rest. */
     for (int i = 0; i < BACKEND_LANES && status == cudaSuccess; i++)
-        status = cudaStreamCreateWithFlags(&cuda->lanes[i], cudaStreamNonBlocking);
+        status = cudaStreamCreateWithPriority(&cuda->lanes[i], cudaStreamNonBlocking,
+                                              i == LANE_MAIN ? greatest : least);
     /* A host that waits for a mark leaves its core to those that decode pictures. */
     for (int i = 0; i < BACKEND_MARKS && status == cudaSuccess; i++)
         status = cudaEventCreateWithFlags(&cuda->marks[i],

@@ -79,18 +79,30 @@ static void conv_done(struct cuda_step *step) {
     dnn_pack_done(&((struct conv_step *)step)->pack);
 }
 
-/* Every id of the form with its address; the weights' own is WEIGHTS. */
+/* The bytes of a tensor that lives in the step's own arena; 0 for parameters and the like. */
+static size_t arena_bytes(const struct graph *graph, const struct op *op,
+                          const struct conv_row *row) {
+    const struct tensor *t =
+        row->output ? cuda_output(graph, op, row->slot) : cuda_input(graph, op, row->slot);
+    return t->role == TENSOR_ACTIVATION ? tensor_bytes(t) : 0;
+}
+
+/* Every id of the form with its address; the weights' own is WEIGHTS, of which tuning may write
+ * over WEIGHTS_SCRATCH bytes. */
 static void fill_operands(struct conv_operands *o, const struct conv_form *form,
-                          const struct dnn_conv *conv, const struct backend_site *site,
-                          void *weights) {
+                          const struct dnn_conv *conv, const struct graph *graph,
+                          const struct op *op, const struct backend_site *site, void *weights,
+                          size_t weights_scratch) {
     o->count = 0;
     o->workspace = cuda_workspace(site->scratch);
     for (const struct conv_row *row = form->rows; row->uid != 0; row++) {
         char *address = row->output ? site->outputs[row->slot] : site->inputs[row->slot];
+        size_t scratch = row->uid == DNN_UID_W ? weights_scratch : arena_bytes(graph, op, row);
         if (row->uid == DNN_UID_W)
             address = weights;
         for (int part = 0; part < (row->parts > 0 ? row->parts : 1); part++) {
             o->ids[o->count] = row->uid + part;
+            o->scratch[o->count] = part == 0 ? scratch : 0;
             o->addresses[o->count++] =
                 address + (size_t)part * (size_t)conv->in_channels * sizeof(float);
         }
@@ -123,7 +135,8 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
                         ? (char *)site->scratch + cuda_workspace_bytes((size_t)choice->workspace)
                         : site->packed;
     struct conv_operands operands;
-    fill_operands(&operands, form, &conv, site, s->packed);
+    fill_operands(&operands, form, &conv, graph, op, site, s->packed,
+                  s->packed != s->arena ? packed_bytes(graph, w, &conv) : 0);
     if (conv_choice_settle(cuda, choice, &operands, err) != 0 ||
         dnn_pack_init(&s->pack, operands.ids, operands.addresses, operands.count,
                       operands.workspace, err) != 0)
