@@ -1,9 +1,13 @@
 #include "entrypoint/failure.h"
 
+#include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,32 +62,114 @@ int failure_text(const struct verdict *v, struct buf *ret, struct error *err) {
     return buf_add(ret, "\n", 1, err);
 }
 
+/* --- the file -------------------------------------------------------------------------------- */
+
+/* Names within BASE/output, which is opened once: whatever its path leads to later. */
+static const char name[] = "failure";
+static const char reserve[] = ".failure-reserve";
+
+static int output_path(const char *base_dir, char path[PATH_MAX], struct error *err) {
+    int size = snprintf(path, PATH_MAX, "%s/output", base_dir);
+    if (size < 0 || size >= PATH_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+    return 0;
+}
+
+static int open_output(const char *base_dir, struct error *err) {
+    char path[PATH_MAX];
+    if (output_path(base_dir, path, err) != 0 || file_make_dirs(path, err) != 0)
+        return -1;
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return folder >= 0 ? folder : error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+}
+
+void failure_clear(const char *base_dir, int64_t deadline) {
+    char path[PATH_MAX];
+    if (output_path(base_dir, path, NULL) != 0)
+        return;
+    cleanup_fd int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0 && clock_now() < deadline)
+        (void)unlinkat(folder, name, 0);
+}
+
+int failure_reserve(const char *base_dir, struct error *err) {
+    static const char room[FAILURE_ROOM];
+    if (access(base_dir, F_OK) != 0)
+        return 0;
+    cleanup_fd int folder = open_output(base_dir, err);
+    if (folder < 0)
+        return -1;
+    (void)unlinkat(folder, reserve, 0);
+    cleanup_fd int fd = openat(folder, reserve, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s/output", base_dir);
+    /* Bytes, not a hole: room for them is what this is about. */
+    if (file_write_all(fd, room, sizeof(room), err) == 0)
+        return 0;
+    (void)unlinkat(folder, reserve, 0);
+    return error_wrap(err, "%s/output", base_dir);
+}
+
+void failure_release(const char *base_dir) {
+    char path[PATH_MAX];
+    if (output_path(base_dir, path, NULL) != 0)
+        return;
+    cleanup_fd int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (folder >= 0)
+        (void)unlinkat(folder, reserve, 0);
+}
+
+/* The reserve, or a new file where there is none. A link is neither. */
+static int open_reserve(int folder, struct error *err) {
+    struct stat st;
+    int fd = openat(folder, reserve, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_nlink == 1)
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    (void)unlinkat(folder, reserve, 0);
+    fd = openat(folder, reserve, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    return fd >= 0 ? fd : error_set_errno(err, EXIT_CODE_INTERNAL, "a new file");
+}
+
+/* EMPTY: an empty file of that name is there, and may go. */
+static int publish(int folder, const struct buf *text, bool empty, bool *ret_kept,
+                   struct error *err) {
+    cleanup_fd int fd = open_reserve(folder, err);
+    if (fd < 0 || file_write_all(fd, text->data, text->size, err) != 0)
+        return -1;
+    if (ftruncate(fd, (off_t)text->size) != 0 || fchmod(fd, 0644) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "writing");
+    if (!empty && renameat2(folder, reserve, folder, name, RENAME_NOREPLACE) == 0)
+        return 0;
+    *ret_kept = !empty && errno == EEXIST; /* the program was faster */
+    if (*ret_kept)
+        return unlinkat(folder, reserve, 0);
+    if (renameat(folder, reserve, folder, name) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "renaming");
+    return 0;
+}
+
 int failure_write(const char *base_dir, const struct verdict *v, bool *ret_kept,
                   struct error *err) {
-    char path[PATH_MAX];
-    char folder[PATH_MAX];
+    struct stat st;
     *ret_kept = false;
     if (v->code == EXIT_CODE_OK)
         return 0;
-    int size = snprintf(folder, sizeof(folder), "%s/output", base_dir);
-    if (size < 0 || (size_t)size + sizeof("/failure") > sizeof(path))
-        return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
-    snprintf(path, sizeof(path), "%.*s/failure", size, folder);
-    struct stat st;
-    if (lstat(path, &st) == 0 && (!S_ISREG(st.st_mode) || st.st_size > 0)) {
-        *ret_kept = true;
-        return 0;
-    }
     cleanup_buf struct buf text;
     buf_init(&text, (size_t)64 * 1024);
-    if (failure_text(v, &text, err) != 0 || file_make_dirs(folder, err) != 0)
+    if (failure_text(v, &text, err) != 0)
         return -1;
-    return file_publish(path, text.data, text.size, 0644, err);
-}
-
-void failure_clear(const char *base_dir) {
-    char path[PATH_MAX];
-    int size = snprintf(path, sizeof(path), "%s/output/failure", base_dir);
-    if (size > 0 && (size_t)size < sizeof(path))
-        (void)unlink(path);
+    cleanup_fd int folder = open_output(base_dir, err);
+    if (folder < 0)
+        return -1;
+    bool there = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (there && (!S_ISREG(st.st_mode) || st.st_size > 0)) {
+        *ret_kept = true;
+        (void)unlinkat(folder, reserve, 0);
+        return 0;
+    }
+    if (publish(folder, &text, there, ret_kept, err) != 0)
+        return error_wrap(err, "%s/output/%s", base_dir, name);
+    return 0;
 }

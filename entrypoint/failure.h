@@ -8,6 +8,7 @@
 #include "entrypoint/verdict.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { FAILURE_MAX = 1024 };
 
@@ -15,11 +16,22 @@ enum { FAILURE_MAX = 1024 };
  * last are kept. */
 int failure_text(const struct verdict *v, struct buf *ret, struct error *err);
 
-/* Writes BASE_DIR/output/failure for a verdict that is not success, unless the program has left one
- * there: *RET_KEPT says so. */
+/* The rest touches the disk, without fsync: nobody reads the file after a power cut. A disk may
+ * stall, so who has a loop leaves all of it to a child (failure_child.h). */
+
+/* Writes BASE_DIR/output/failure for a verdict that is not success, into the reserve's room, unless
+ * the program has left something there: *RET_KEPT says so. An empty file is nothing. */
 int failure_write(const char *base_dir, const struct verdict *v, bool *ret_kept, struct error *err);
 
-/* Removes a file that an earlier run of this container left, which would pass for this one's. */
-void failure_clear(const char *base_dir);
+/* Removes a file that an earlier run of this container left, which would pass for this one's; where
+ * the disk stalls until DEADLINE it stays, because by then it may be the program's own. */
+void failure_clear(const char *base_dir, int64_t deadline);
+
+/* Takes the room for the file under another name, so that a disk which is full by then keeps the
+ * story. Where there is no BASE_DIR nothing is made. */
+enum { FAILURE_ROOM = 4096 };
+int failure_reserve(const char *base_dir, struct error *err);
+/* Gives it back. */
+void failure_release(const char *base_dir);
 
 #endif

@@ -6,7 +6,6 @@
 #include "common/log.h"
 #include "entrypoint/addresses.h"
 #include "entrypoint/environment.h"
-#include "entrypoint/failure.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/gate.h"
 
@@ -172,7 +171,7 @@ static void cleared(void *context, size_t left) {
     struct host *h = context;
     struct error fault = {0};
     scratch_close(&h->scratch);
-    failure_clear(h->job->settings.base_dir);
+    failure_child_prepare(h->failure);
     if (left > 0) {
         (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
         tell_cleared(h, fault.text);
@@ -258,6 +257,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
                        .local = o->local,
                        .tools = o->tools,
                        .console = o->console,
+                       .failure = o->failure,
                        .tell = o->tell,
                        .queued = o->queued,
                        .context = o->context};

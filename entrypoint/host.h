@@ -18,6 +18,7 @@
 #include "common/attempt.h"
 #include "entrypoint/console.h"
 #include "entrypoint/crew.h"
+#include "entrypoint/failure_child.h"
 #include "entrypoint/interface.h"
 #include "entrypoint/job.h"
 #include "entrypoint/local.h"
@@ -39,6 +40,7 @@ struct host {
     const struct local *local;
     const struct tools *tools;
     struct console *console;
+    struct failure_child *failure;
     struct crew crew;
     struct task daemon;
     struct scratch scratch;
@@ -63,6 +65,7 @@ struct host_options {
     const struct local *local;
     const struct tools *tools;
     struct console *console;
+    struct failure_child *failure;
     void (*tell)(void *context, json_t *message);
     size_t (*queued)(void *context);
     void *context;

@@ -4,7 +4,7 @@
 #include "common/log.h"
 #include "common/redact.h"
 #include "entrypoint/agent.h"
-#include "entrypoint/failure.h"
+#include "entrypoint/failure_child.h"
 #include "entrypoint/job.h"
 #include "entrypoint/master.h"
 #include "entrypoint/outlet.h"
@@ -111,12 +111,10 @@ static int run_plan(const char *const *words, struct error *err) {
 /* What only this container can say: nobody else is there to write its failure file. */
 static void leave_failure(const struct job *job, const struct error *error) {
     struct verdict verdict;
-    struct error ignored;
-    bool kept = false;
     const char *base = job->settings.base_dir != NULL ? job->settings.base_dir : "/opt/ml";
     verdict_from_error(error, &job->cluster, -1, &verdict);
     if (access(base, F_OK) == 0)
-        (void)failure_write(base, &verdict, &kept, &ignored);
+        failure_child_run(base, &verdict);
 }
 
 /* No other process of this user may look into this one, which holds the key, and it leaves no core

@@ -3,7 +3,6 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "entrypoint/environment.h"
-#include "entrypoint/failure.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/key.h"
 #include "entrypoint/open_files.h"
@@ -90,13 +89,6 @@ static void tools_found(void *context, const struct error *failure) {
     begin(s);
 }
 
-static const char *own_path(char *const *environment) {
-    for (; *environment != NULL; environment++)
-        if (strncmp(*environment, "PATH=", 5) == 0)
-            return *environment + 5;
-    return NULL;
-}
-
 static int open_host(struct supervisor *s, struct error *err) {
     struct host_options options = {.loop = &s->loop,
                                    .reaper = &s->reaper,
@@ -106,6 +98,7 @@ static int open_host(struct supervisor *s, struct error *err) {
                                    .local = &s->local,
                                    .tools = &s->tools,
                                    .console = &s->console,
+                                   .failure = &s->failure,
                                    .tell = host_tells,
                                    .queued = host_queued,
                                    .context = s};
@@ -123,7 +116,7 @@ static int find_tools(struct supervisor *s, struct error *err) {
     if (ports_check_free(&s->job->ports, err) != 0 ||
         environment_daemon(s->environment, s->local.socket, &s->tools_environment, err) != 0)
         return -1;
-    return tools_find(&s->tools, &s->loop, &s->reaper, own_path(s->environment),
+    return tools_find(&s->tools, &s->loop, &s->reaper, environment_get(s->environment, "PATH"),
                       &s->tools_environment, tools_found, s, err);
 }
 
@@ -158,7 +151,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         return error_set_errno(err, EXIT_CODE_INTERNAL, "becoming a subreaper");
     if (loop_init(&s->loop, err) != 0 || listen_to_signals(s, err) != 0)
         return -1;
-    failure_clear(s->job->settings.base_dir);
+    failure_child_open(&s->failure, &s->reaper, s->job->settings.base_dir);
+    failure_child_prepare(&s->failure);
     console_init(&s->console, &s->loop, STDOUT_FILENO);
     words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
     if (open_tls(s, err) != 0)
@@ -182,6 +176,7 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 
 void supervisor_close(struct supervisor *s) {
     tools_done(&s->tools);
+    failure_child_close(&s->failure);
     host_done(&s->host);
     int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;
     console_flush(&s->console, deadline);
@@ -191,15 +186,6 @@ void supervisor_close(struct supervisor *s) {
     argv_done(&s->tools_environment);
     tls_context_free(s->tls);
     loop_done(&s->loop);
-}
-
-static void write_failure(const struct supervisor *s) {
-    struct error err = {0};
-    bool kept = false;
-    if (failure_write(s->job->settings.base_dir, &s->verdict, &kept, &err) != 0)
-        log_warning("the failure file was not written: %s", err.text);
-    else if (kept)
-        log_info("the failure file that the program wrote is kept");
 }
 
 static void leave_now(void *context) {
@@ -232,8 +218,8 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
         log_info("done: %s", verdict->text);
     else
         log_error("%s: %s; leaving with %d", verdict->class_name, verdict->text, verdict->code);
-    if (verdict->code != 0)
-        write_failure(s);
+    failure_child_conclude(&s->failure, verdict);
+    sweep_spare(&s->sweep, s->failure.child.pid);
     sweep_start(&s->sweep, &s->loop, &s->reaper, sweep_grace, sweep_give_up, swept, s);
 }
 

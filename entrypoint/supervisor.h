@@ -6,6 +6,7 @@
 
 #include "common/argv.h"
 #include "entrypoint/console.h"
+#include "entrypoint/failure_child.h"
 #include "entrypoint/host.h"
 #include "entrypoint/job.h"
 #include "entrypoint/local.h"
@@ -50,6 +51,7 @@ struct supervisor {
     struct loop loop;
     struct reaper reaper;
     struct sweep sweep;
+    struct failure_child failure;
     struct console console; /* what programs print */
     struct words words;
     struct local local;
@@ -74,8 +76,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
 int supervisor_run(struct supervisor *s, int *ret_code, struct error *err);
 void supervisor_close(struct supervisor *s);
 
-/* The verdict stands: writes it down, ends all processes and leaves when the role agrees. A second
- * verdict changes nothing. */
+/* The verdict stands: has it written down, ends all processes and leaves when the role agrees. A
+ * second verdict changes nothing. */
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict);
 void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host);
 /* To be called when what role->may_leave() says may have changed. */

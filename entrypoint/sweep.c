@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,12 +14,14 @@
 /* What is killed may have forked just before: looked at again so often until all are gone. */
 static const int64_t kill_again = 50 * CLOCK_MILLISECOND;
 
+enum kin { KIN_UNKNOWN, KIN_STRANGER, KIN_OURS };
+
 struct process {
     pid_t pid;
     pid_t parent;
     unsigned long long born; /* ticks since boot: with the pid it names a process for good */
     bool dead;
-    bool ours;
+    enum kin kin;
 };
 
 struct processes {
@@ -76,48 +79,73 @@ static void list_all(struct processes *all) {
     (void)closedir(proc);
 }
 
-static bool is_ours(const struct processes *all, pid_t parent) {
-    if (parent == getpid())
-        return true;
-    for (size_t i = 0; i < all->count; i++)
-        if (all->items[i].pid == parent)
-            return all->items[i].ours;
-    return false;
+static int by_pid(const void *a, const void *b) {
+    const struct process *one = a;
+    const struct process *other = b;
+    return (one->pid > other->pid) - (one->pid < other->pid);
 }
 
-/* Marks children of marked ones until nothing changes: as many rounds as the tree is deep. */
+static struct process *find(const struct processes *all, pid_t pid) {
+    const struct process key = {.pid = pid};
+    if (all->count == 0)
+        return NULL;
+    return bsearch(&key, all->items, all->count, sizeof(key), by_pid);
+}
+
+/* Walks up from each process until the answer is known, and writes it down for all on the way, so
+ * that nobody is walked over twice. A list that was read while processes came and went may hold a
+ * circle: a walk ends after as many steps as there are processes. */
 static void mark_descendants(struct processes *all) {
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (size_t i = 0; i < all->count; i++) {
-            struct process *p = &all->items[i];
-            if (!p->ours && is_ours(all, p->parent))
-                p->ours = changed = true;
+    const pid_t self = getpid();
+    if (all->count > 0)
+        qsort(all->items, all->count, sizeof(*all->items), by_pid);
+    for (size_t i = 0; i < all->count; i++) {
+        struct process *p = &all->items[i];
+        size_t steps = 0;
+        while (p != NULL && p->kin == KIN_UNKNOWN && p->parent != self && steps++ < all->count)
+            p = find(all, p->parent);
+        enum kin kin = KIN_STRANGER;
+        if (p != NULL && (p->kin == KIN_OURS || (p->kin == KIN_UNKNOWN && p->parent == self)))
+            kin = KIN_OURS;
+        for (p = &all->items[i]; p != NULL && p->kin == KIN_UNKNOWN && p->pid != self;) {
+            p->kin = kin;
+            p = p->parent != self ? find(all, p->parent) : NULL;
         }
     }
 }
 
-/* A pidfd holds on to the process that had the pid when it was opened; if that one was born when
- * the listed one was, the signal cannot hit a newcomer. */
+/* A child's pid stays taken until it is reaped here. Of others a pidfd holds on to the process that
+ * had the pid when it was opened; if that one was born when the listed one was, the signal cannot
+ * hit a newcomer. A stopped process hears SIGTERM only when it goes on. */
 static void signal_process(const struct process *p, int number) {
+    if (p->parent == getpid()) {
+        (void)kill(p->pid, number);
+        if (number == SIGTERM)
+            (void)kill(p->pid, SIGCONT);
+        return;
+    }
     int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
     if (fd < 0)
         return;
     struct process now;
-    if (read_process(p->pid, &now) && now.born == p->born)
+    if (read_process(p->pid, &now) && now.born == p->born) {
         (void)syscall(SYS_pidfd_send_signal, fd, number, NULL, 0);
+        if (number == SIGTERM)
+            (void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
+    }
     (void)close(fd);
 }
 
-size_t sweep_signal(int number) {
+size_t sweep_signal(int number, pid_t spared) {
     struct processes all = {0};
     list_all(&all);
     mark_descendants(&all);
     size_t count = 0;
     for (size_t i = 0; i < all.count; i++) {
-        if (!all.items[i].ours || all.items[i].dead)
+        const struct process *p = &all.items[i];
+        if (p->kin != KIN_OURS || p->dead || (spared > 0 && p->pid == spared))
             continue;
-        signal_process(&all.items[i], number);
+        signal_process(p, number);
         count++;
     }
     free(all.items);
@@ -141,8 +169,9 @@ static void advance(void *context) {
         loop_at(s->loop, &s->timer, s->kill_at);
         return;
     }
-    size_t left = sweep_signal(SIGKILL);
-    if (now >= s->give_up_at)
+    bool giving_up = now >= s->give_up_at;
+    size_t left = sweep_signal(SIGKILL, giving_up ? 0 : s->spared);
+    if (giving_up)
         finish(s, left);
     else
         loop_after(s->loop, &s->timer, kill_again);
@@ -158,14 +187,17 @@ void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grac
                         .done = done,
                         .context = context,
                         .timer = {.fire = advance, .context = s},
+                        .spared = s->spared,
                         .kill_at = now + grace,
                         .give_up_at = now + grace + give_up,
                         .running = true};
-    if (grace > 0) {
-        (void)sweep_signal(SIGTERM);
-        (void)sweep_signal(SIGCONT); /* a stopped process hears the first only when it goes on */
-    }
+    if (grace > 0)
+        (void)sweep_signal(SIGTERM, 0);
     loop_at(l, &s->timer, now);
+}
+
+void sweep_spare(struct sweep *s, pid_t child) {
+    s->spared = child;
 }
 
 void sweep_reaped(struct sweep *s, bool children_left) {

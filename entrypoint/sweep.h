@@ -16,6 +16,7 @@ struct sweep {
     void (*done)(void *context, size_t left); /* LEFT processes would not die in time */
     void *context;
     struct timer timer;
+    pid_t spared; /* 0: nobody */
     int64_t kill_at;
     int64_t give_up_at;
     bool running;
@@ -27,10 +28,15 @@ struct sweep {
 void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grace, int64_t give_up,
                  void (*done)(void *context, size_t left), void *context);
 
+/* For the next sweep_start(): SIGKILL spares this child, which keeps a deadline of its own, until
+ * the sweep gives up. It is waited for like the others. */
+void sweep_spare(struct sweep *s, pid_t child);
+
 /* To be called after each reaper_run() with its result. */
 void sweep_reaped(struct sweep *s, bool children_left);
 
-/* Sends NUMBER to each living descendant of this process; returns how many there were. */
-size_t sweep_signal(int number);
+/* Sends NUMBER to each living descendant of this process but SPARED (0: nobody); returns how many
+ * there were. */
+size_t sweep_signal(int number, pid_t spared);
 
 #endif

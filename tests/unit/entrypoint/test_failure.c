@@ -1,3 +1,4 @@
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
@@ -106,11 +107,74 @@ static void a_file_of_an_earlier_run_is_removed(void) {
     snprintf(path, sizeof(path), "%s/output/failure", base);
     struct verdict v = failed("");
     bool kept = true;
-    failure_clear(base);
+    failure_clear(base, clock_now() + CLOCK_SECOND);
     v.code = 42;
     CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
     CU_ASSERT_EQUAL(access(path, F_OK), 0);
-    failure_clear(base);
+    failure_clear(base, clock_now()); /* too late: it may be the program's */
+    CU_ASSERT_EQUAL(access(path, F_OK), 0);
+    failure_clear(base, clock_now() + CLOCK_SECOND);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+}
+
+/* A FIFO nobody reads, a link to somewhere: the program made them, and neither is opened. */
+static void what_is_no_file_is_left_alone(void) {
+    char base[4200];
+    char path[4400];
+    char aim[4400];
+    snprintf(base, sizeof(base), "%s/odd", unit_temp_dir());
+    snprintf(path, sizeof(path), "%s/output", base);
+    snprintf(aim, sizeof(aim), "%s/aim", base);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    snprintf(path, sizeof(path), "%s/output/failure", base);
+    struct verdict v = failed("");
+    struct stat st;
+    bool kept = false;
+    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT(kept);
+    CU_ASSERT(lstat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+    (void)unlink(path);
+    CU_ASSERT_EQUAL(file_publish(aim, "", 0, 0600, NULL), 0);
+    CU_ASSERT_EQUAL(symlink(aim, path), 0);
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT(kept);
+    CU_ASSERT(stat(path, &st) == 0 && st.st_size == 0);
+    (void)unlink(path);
+    /* Nor is a link in the reserve's place followed. */
+    snprintf(path, sizeof(path), "%s/output/.failure-reserve", base);
+    CU_ASSERT_EQUAL(symlink(aim, path), 0);
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT_FALSE(kept);
+    CU_ASSERT(stat(aim, &st) == 0 && st.st_size == 0);
+}
+
+static void the_reserve_is_real_and_goes(void) {
+    char base[4200];
+    char path[4400];
+    struct stat st;
+    snprintf(base, sizeof(base), "%s/reserved", unit_temp_dir());
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0); /* nothing is made where there is no base */
+    CU_ASSERT_NOT_EQUAL(access(base, F_OK), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0);
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0); /* an earlier run's is replaced */
+    snprintf(path, sizeof(path), "%s/output/.failure-reserve", base);
+    CU_ASSERT_EQUAL(stat(path, &st), 0);
+    CU_ASSERT(st.st_blocks * 512 >= FAILURE_ROOM);
+    struct verdict v = failed("the story");
+    bool kept = true;
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT_FALSE(kept);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+    cleanup_buf struct buf text;
+    buf_init(&text, FAILURE_MAX);
+    snprintf(path, sizeof(path), "%s/output/failure", base);
+    CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "program: algo-3 rank 2: exited with 42\nthe story\n");
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0);
+    failure_release(base);
+    snprintf(path, sizeof(path), "%s/output/.failure-reserve", base);
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
 }
 
@@ -118,4 +182,5 @@ UNIT_MAIN("entrypoint.failure", UNIT(the_first_line_says_it_all),
           UNIT(long_stories_keep_their_last_whole_lines), UNIT(characters_are_never_cut),
           UNIT(hostile_text_becomes_valid_and_secrets_go),
           UNIT(the_file_is_written_once_and_never_over_the_programs),
-          UNIT(a_file_of_an_earlier_run_is_removed))
+          UNIT(a_file_of_an_earlier_run_is_removed), UNIT(what_is_no_file_is_left_alone),
+          UNIT(the_reserve_is_real_and_goes))

@@ -15,6 +15,7 @@ static struct sweep sweep;
 static struct local local;
 static struct tools tools;
 static struct console console;
+static struct failure_child failure;
 static struct host host;
 static struct job job;
 static json_t *told;
@@ -50,8 +51,9 @@ static void open_host(const char *logs) {
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err) | pipe(output), 0);
     CU_ASSERT_EQUAL_FATAL(local_open(&local, &loop, unit_temp_dir(), &no_guests, NULL, &err), 0);
     console_init(&console, &loop, output[1]);
-    struct host_options options = {&loop,  &reaper,  &sweep, &job,   environment, &local,
-                                   &tools, &console, tell,   queued, NULL};
+    failure_child_open(&failure, &reaper, "/no/such/base");
+    struct host_options options = {&loop,  &reaper,  &sweep,   &job, environment, &local,
+                                   &tools, &console, &failure, tell, queued,      NULL};
     CU_ASSERT_EQUAL_FATAL(host_open(&host, &options, &err), 0);
 }
 
