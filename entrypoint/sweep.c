@@ -1,9 +1,11 @@
 #include "entrypoint/sweep.h"
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -34,11 +36,10 @@ static bool read_process(pid_t pid, struct process *ret) {
     char path[64];
     char text[1024];
     (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    FILE *file = fopen(path, "re");
-    if (file == NULL)
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1; /* all of it at once */
+    if (size <= 0)
         return false;
-    size_t size = fread(text, 1, sizeof(text) - 1, file);
-    (void)fclose(file);
     text[size] = '\0';
     const char *at = strrchr(text, ')'); /* the name may hold anything, blanks and ')' too */
     if (at == NULL || at[1] != ' ')
