@@ -18,15 +18,16 @@ static const char kept[] = "the failure file that the program wrote is kept";
 static const char not_written[] = "the failure file was not written";
 
 /* VERDICT NULL: the beginning. The answer is below PIPE_BUF: at once or not at all. */
-static _Noreturn void work(const char *base_dir, const struct verdict *verdict, int64_t deadline,
+static _Noreturn void work(const char *base_dir, const struct verdict *verdict, int64_t clear_by,
                            int to) {
     struct error err = {0};
     bool is_kept = false;
     const char *answer = "";
     (void)dup2(to, 3);
     (void)syscall(SYS_close_range, 4U, ~0U, 0U);
+    if (clear_by > 0)
+        failure_clear(base_dir, clear_by);
     if (verdict == NULL) {
-        failure_clear(base_dir, deadline);
         (void)failure_reserve(base_dir, &err); /* a disk that is full now may be less so then */
     } else if (verdict->code == EXIT_CODE_OK) {
         failure_release(base_dir);
@@ -40,15 +41,15 @@ static _Noreturn void work(const char *base_dir, const struct verdict *verdict, 
 }
 
 /* Returns the pid, and in *RET_ANSWER the descriptor to read its answer from; -1 on failure. */
-static pid_t start(const char *base_dir, const struct verdict *verdict, int *ret_answer) {
+static pid_t start(const char *base_dir, const struct verdict *verdict, int64_t clear_by,
+                   int *ret_answer) {
     int ends[2];
     *ret_answer = -1;
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return -1;
-    int64_t deadline = clock_now() + FAILURE_CHILD_PATIENCE;
     pid_t pid = fork();
     if (pid == 0)
-        work(base_dir, verdict, deadline, ends[1]);
+        work(base_dir, verdict, clear_by, ends[1]);
     (void)close(ends[1]);
     if (pid < 0)
         (void)close(ends[0]);
@@ -78,6 +79,8 @@ static void forget(struct failure_child *f) {
 
 static void ended(void *context, int status) {
     struct failure_child *f = context;
+    if (WIFEXITED(status))
+        f->clear_by = 0;
     tell(f->answer, status);
     forget(f);
 }
@@ -103,7 +106,7 @@ void failure_child_close(struct failure_child *f) {
 static void run(struct failure_child *f, const struct verdict *verdict) {
     drop(f); /* one that is still at it has waited for the disk all this time */
     f->child = (struct child){.ended = ended, .context = f};
-    f->child.pid = start(f->base_dir, verdict, &f->answer);
+    f->child.pid = start(f->base_dir, verdict, f->clear_by, &f->answer);
     if (f->child.pid > 0)
         reaper_add(f->reaper, &f->child);
     else if (verdict != NULL && verdict->code != EXIT_CODE_OK)
@@ -111,6 +114,7 @@ static void run(struct failure_child *f, const struct verdict *verdict) {
 }
 
 void failure_child_prepare(struct failure_child *f) {
+    f->clear_by = clock_now() + FAILURE_CHILD_PATIENCE;
     run(f, NULL);
 }
 
@@ -120,7 +124,7 @@ void failure_child_conclude(struct failure_child *f, const struct verdict *verdi
 
 void failure_child_run(const char *base_dir, const struct verdict *verdict) {
     int answer = -1;
-    pid_t pid = start(base_dir, verdict, &answer);
+    pid_t pid = start(base_dir, verdict, 0, &answer);
     if (pid <= 0)
         return;
     struct pollfd p = {.fd = answer, .events = POLLIN};

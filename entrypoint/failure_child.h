@@ -16,6 +16,7 @@ struct failure_child {
     struct reaper *reaper; /* NULL: not open */
     const char *base_dir;
     struct child child; /* pid 0: none */
+    int64_t clear_by;   /* until then an earlier file may be cleared away; 0: it has been */
     int answer;         /* what it has to say; -1: none */
 };
 

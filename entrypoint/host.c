@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "common/str.h"
 #include "entrypoint/addresses.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/frame.h"
@@ -14,24 +15,45 @@
 
 /* Lines are the least of what the link carries: above this they are dropped, not it. */
 enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2, NAMED_MAX = 64 * LINES_MAX };
+/* Fits into a message even if every byte of it has to be escaped there. */
+enum { FORWARD_PART_MAX = 30 * 1024 };
 
+static void forward_part(struct host *h, const char *text, size_t size) {
+    json_t *message = frame_new("line");
+    if (h->dropped > 0)
+        (void)json_object_set_new(message, "dropped", json_integer((json_int_t)h->dropped));
+    (void)json_object_set_new(message, "text", json_stringn(text, size));
+    h->dropped = 0;
+    h->tell(h->context, message);
+}
+
+/* A message holds less than the longest line: the last part of one ends with its '\n'. */
 static void forward(struct host *h, const char *line, size_t size) {
     if (h->queued(h->context) > FORWARD_QUEUE_MAX) {
         h->dropped++;
         return;
     }
-    json_t *message = frame_new("line");
-    if (h->dropped > 0)
-        (void)json_object_set_new(message, "dropped", json_integer((json_int_t)h->dropped));
-    (void)json_object_set_new(message, "text", json_stringn(line, size));
-    h->dropped = 0;
-    h->tell(h->context, message);
+    while (size > 0) {
+        size_t part = str_utf8_prefix(line, size, FORWARD_PART_MAX);
+        forward_part(h, line, part);
+        line += part;
+        size -= part;
+    }
+}
+
+static bool is_forwarded(const struct host *h) {
+    return h->job->settings.logs == SETTINGS_LOGS_MASTER && !cluster_is_master(&h->job->cluster);
+}
+
+void host_tell_dropped(struct host *h) {
+    if (h->dropped > 0 && is_forwarded(h)) /* never with a host that is not open */
+        forward_part(h, "", 0);
 }
 
 static void log_one(void *host, const char *line, size_t size) {
     struct host *h = host;
     console_line(h->console, line, size);
-    if (h->job->settings.logs == SETTINGS_LOGS_MASTER && !cluster_is_master(&h->job->cluster))
+    if (is_forwarded(h))
         forward(h, line, size);
 }
 

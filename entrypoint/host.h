@@ -6,7 +6,7 @@
  *   stop             SIGTERM to the programs  seated rank
  *   kill             SIGKILL to them          report ...
  *   release rank     let its shim leave       stalled rank seconds
- *                                             line text          with RINGMASTER_LOGS=master
+ *                                             line text dropped  with RINGMASTER_LOGS=master
  *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
  *   attempt gone     begin the next one       daemon code text   where that is not possible
  *
@@ -85,6 +85,9 @@ void host_order(struct host *h, const json_t *order);
 
 /* A line of mpirun's or its daemon's, for this container's log; noise is left out. */
 void host_tool_line(void *host, const char *line, size_t size);
+
+/* At the end: tells the master of lines that were dropped since it was last told. */
+void host_tell_dropped(struct host *h);
 
 /* Before a program of Open MPI starts here: makes what this attempt's ones may fill. */
 int host_open_scratch(struct host *h, struct error *err);

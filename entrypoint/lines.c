@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* One line of the tail at most: a report has room for some. */
-enum { TAIL_LINE_MAX = 400 };
+enum { TAIL_LINE_MAX = 400, MARK_SIZE = 64 };
 
 static size_t count_lines(const struct tail *t) {
     size_t count = t->size > 0 ? 1 : 0;
@@ -46,62 +46,50 @@ void lines_done(struct lines *l) {
     buf_done(&l->partial);
 }
 
-static void emit_piece(struct lines *l, const char *text, size_t size) {
+/* RAW, with LOST more bytes that had no room, is one line without its end. Out of memory it is
+ * lost: there is nowhere to say so. */
+static void emit_line(struct lines *l, const char *raw, size_t size, size_t lost) {
     char line[LINES_MAX];
-    size_t prefix = strlen(l->prefix);
-    memcpy(line, l->prefix, prefix);
-    memcpy(line + prefix, text, size);
-    line[prefix + size] = '\n';
-    l->emit(l->context, line, prefix + size + 1);
-}
-
-/* RAW is one line without its end. Out of memory it is lost: there is nowhere to say so. */
-static void emit_line(struct lines *l, const char *raw, size_t size) {
+    char mark[MARK_SIZE] = "";
     cleanup_buf struct buf text;
     buf_init(&text, 3 * (size_t)LINES_MAX + 1);
     if (str_add_utf8(&text, raw, size, NULL) != 0)
         return;
     if (l->tail != NULL)
         tail_add(l->tail, buf_text(&text), text.size);
-    const char *at = buf_text(&text);
-    size_t left = text.size;
-    size_t room = LINES_MAX - strlen(l->prefix) - 1;
-    do {
-        size_t piece = str_utf8_prefix(at, left, room);
-        emit_piece(l, at, piece);
-        at += piece;
-        left -= piece;
-    } while (left > 0);
+    size_t prefix = strlen(l->prefix);
+    size_t room = sizeof(line) - prefix - 1;
+    if (lost > 0 || text.size > room)
+        (void)snprintf(mark, sizeof(mark), " [cut: the line has %zu bytes]", size + lost);
+    size_t fit = str_utf8_prefix(buf_text(&text), text.size, room - strlen(mark));
+    memcpy(line, l->prefix, prefix);
+    memcpy(line + prefix, buf_text(&text), fit);
+    memcpy(line + prefix + fit, mark, strlen(mark));
+    fit += strlen(mark);
+    line[prefix + fit] = '\n';
+    l->emit(l->context, line, prefix + fit + 1);
 }
 
+/* Where room ended within a character, what there is of it goes, too. */
 static void end_line(struct lines *l) {
-    emit_line(l, buf_text(&l->partial), l->partial.size);
+    size_t size = l->partial.size;
+    const unsigned char *data = (const unsigned char *)l->partial.data;
+    size_t back = 0;
+    while (l->lost > 0 && back < 3 && back + 1 < size && (data[size - 1 - back] & 0xC0) == 0x80)
+        back++;
+    if (l->lost > 0 && size > back && data[size - 1 - back] >= 0xC0)
+        size -= back + 1;
+    emit_line(l, buf_text(&l->partial), size, l->lost + (l->partial.size - size));
     l->partial.size = 0;
-}
-
-/* A line too long for one: cut where no character is cut in two. */
-static void cut_line(struct lines *l) {
-    size_t cut = l->partial.size;
-    const char *data = l->partial.data;
-    for (int i = 0; i < 3 && ((unsigned char)data[cut - 1] & 0xC0) == 0x80; i++)
-        cut--;
-    if ((unsigned char)data[cut - 1] >= 0xC0)
-        cut--;
-    emit_line(l, data, cut);
-    buf_consume(&l->partial, cut);
+    l->lost = 0;
 }
 
 static void add_text(struct lines *l, const char *bytes, size_t size) {
-    while (size > 0) {
-        size_t room = l->partial.max - l->partial.size;
-        size_t piece = size < room ? size : room;
-        if (buf_add(&l->partial, bytes, piece, NULL) != 0)
-            return;
-        bytes += piece;
-        size -= piece;
-        if (l->partial.size == l->partial.max)
-            cut_line(l);
-    }
+    size_t room = l->partial.max - l->partial.size;
+    size_t fit = size < room ? size : room;
+    if (fit > 0 && buf_add(&l->partial, bytes, fit, NULL) != 0)
+        fit = 0;
+    l->lost += size - fit;
 }
 
 void lines_feed(struct lines *l, const char *bytes, size_t size) {

@@ -1,7 +1,8 @@
 /* A program's bytes made into lines that are safe to print: whole, with a prefix that says whose
  * they are, valid UTF-8 (one bad byte on stdout ends SageMaker's SDK), LINES_MAX bytes at most with
- * prefix and line end; longer ones are cut into several. A lone carriage return ends a line too, as
- * progress bars use it. Also keeps the last lines, for the report of how a rank ended. */
+ * prefix and line end; of a longer one the beginning comes, with a mark at its end that says how
+ * many bytes it had. A lone carriage return ends a line too, as progress bars use it. Also keeps
+ * the last lines, for the report of how a rank ended. */
 #ifndef ENTRYPOINT_LINES_H
 #define ENTRYPOINT_LINES_H
 
@@ -11,8 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Fits into a message (frame.h) even if every byte of it has to be escaped there. */
-enum { LINES_MAX = 30 * 1024, LINES_PREFIX_SIZE = 320, LINES_TAIL_COUNT = 12 };
+enum { LINES_MAX = 64 * 1024, LINES_PREFIX_SIZE = 320, LINES_TAIL_COUNT = 12 };
 
 /* The last lines, without prefix, '\n' between them. Two streams may share one. */
 struct tail {
@@ -26,7 +26,8 @@ struct lines {
     /* LINE has prefix and '\n', but no NUL. */
     void (*emit)(void *context, const char *line, size_t size);
     void *context;
-    struct buf partial;
+    struct buf partial; /* of the line that has not ended yet, as it came */
+    size_t lost;        /* bytes of it that had no room */
     bool after_return;
 };
 

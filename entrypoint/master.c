@@ -23,10 +23,22 @@ void master_send_all(struct master *m, json_t *message) {
     json_decref(message);
 }
 
-static void forwarded_line(struct master *m, const json_t *message) {
+/* Lines come in parts that a message holds; the last one ends with '\n'. */
+static void forwarded_line(struct member *b, const json_t *message) {
     const json_t *text = json_object_get(message, "text");
-    if (json_is_string(text))
-        console_line(&m->s.console, json_string_value(text), json_string_length(text));
+    struct console *console = &b->master->s.console;
+    size_t size = json_string_length(text);
+    int64_t dropped = json_integer_value(json_object_get(message, "dropped"));
+    if (dropped > 0)
+        console_count_dropped(console, (uint64_t)dropped);
+    if (size == 0)
+        return;
+    if (buf_add(&b->line, json_string_value(text), size, NULL) != 0)
+        b->line.size = 0; /* none of ours is that long */
+    else if (b->line.data[b->line.size - 1] == '\n') {
+        console_line(console, b->line.data, b->line.size);
+        b->line.size = 0;
+    }
 }
 
 static void stop_from(struct member *b, const json_t *message) {
@@ -59,7 +71,7 @@ static void hear(struct member *b, const json_t *message) {
     const char *type = frame_type(message);
     lease_heard(b);
     if (strcmp(type, "line") == 0)
-        forwarded_line(m, message);
+        forwarded_line(b, message);
     else if (strcmp(type, "alive") == 0)
         lease_alive(b, message);
     else if (m->phase == MASTER_JUDGED)
@@ -152,6 +164,7 @@ static int open_members(struct master *m, struct error *err) {
     for (size_t i = 0; i < count; i++) {
         m->members[i].master = m;
         m->members[i].index = i;
+        buf_init(&m->members[i].line, LINES_MAX);
     }
     if (post_init(&m->to_self, &m->s.loop, order_self, m, err) != 0)
         return -1;
@@ -162,6 +175,7 @@ static void close_all(struct master *m) {
     size_t count = m->members != NULL ? m->s.job->cluster.count : 0;
     for (size_t i = 0; i < count; i++) {
         link_free(m->members[i].link);
+        buf_done(&m->members[i].line);
     }
     relaunch_close(m);
     stop_close(m);

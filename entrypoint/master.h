@@ -73,9 +73,10 @@ struct member {
     unsigned cleared; /* the last attempt that it said to be ready for */
     struct in_addr address;
     struct facts facts;
-    int64_t heard;  /* when, by clock_now() */
-    int64_t trip;   /* shortest round trip of a heartbeat so far; 0: none yet */
-    int64_t offset; /* its wall clock less ours, by that heartbeat */
+    struct buf line; /* of a forwarded one, the parts that are here */
+    int64_t heard;   /* when, by clock_now() */
+    int64_t trip;    /* shortest round trip of a heartbeat so far; 0: none yet */
+    int64_t offset;  /* its wall clock less ours, by that heartbeat */
 };
 
 struct master {

@@ -208,6 +208,20 @@ void supervisor_may_leave(struct supervisor *s) {
         loop_end(&s->loop);
 }
 
+/* The last lines of the rank that failed, for logs that do not have them: another host's, or one
+ * that is read too slowly. */
+static void tell_story(const struct supervisor *s, const struct verdict *v) {
+    bool own = v->host == (int)s->job->cluster.self;
+    if (own && s->console.dropped_ever == 0 && console_waiting(&s->console) == 0)
+        return;
+    for (const char *line = v->story; *line != '\0';) {
+        int size = (int)strcspn(line, "\n");
+        if (size > 0)
+            log_error("  | %.*s", size, line);
+        line += size + (line[size] == '\n');
+    }
+}
+
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     if (s->judged)
         return;
@@ -218,6 +232,8 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
         log_info("done: %s", verdict->text);
     else
         log_error("%s: %s; leaving with %d", verdict->class_name, verdict->text, verdict->code);
+    tell_story(s, verdict);
+    host_tell_dropped(&s->host);
     failure_child_conclude(&s->failure, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid);
     sweep_start(&s->sweep, &s->loop, &s->reaper, sweep_grace, sweep_give_up, swept, s);

@@ -2,8 +2,7 @@
 
 static void put(void *context, const char *line, size_t size) {
     const struct words *w = context;
-    console_line(w->to, line, size);
-    console_push(w->to);
+    console_word(w->to, line, size);
 }
 
 void words_open(struct words *w, struct loop *loop, int fd, struct console *out) {

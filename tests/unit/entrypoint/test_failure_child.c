@@ -83,6 +83,24 @@ static void a_job_that_fails_leaves_its_story(void) {
     failure_child_close(&child);
 }
 
+/* The beginning had no time to do its work. */
+static void a_job_that_fails_at_once_leaves_its_own_story(void) {
+    cleanup_buf struct buf text;
+    char path[600];
+    buf_init(&text, 1024);
+    open_on("at-once");
+    failure_child_run(base, &bad);
+    failure_child_prepare(&child);
+    struct verdict own = bad;
+    snprintf(own.class_name, sizeof(own.class_name), "other");
+    failure_child_conclude(&child, &own);
+    await_end(5);
+    snprintf(path, sizeof(path), "%s/output/failure", base);
+    CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "other: rank 2: exited\n");
+    failure_child_close(&child);
+}
+
 static void what_went_wrong_is_told(void) {
     open_on("wrong");
     failure_child_open(&child, &reaper, "/proc/nowhere");
@@ -136,5 +154,6 @@ static void it_holds_no_descriptor_of_ours(void) {
 }
 
 UNIT_MAIN("entrypoint.failure_child", UNIT(a_job_that_succeeds_leaves_nothing),
-          UNIT(a_job_that_fails_leaves_its_story), UNIT(what_went_wrong_is_told),
+          UNIT(a_job_that_fails_leaves_its_story),
+          UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
           UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(it_holds_no_descriptor_of_ours))

@@ -197,7 +197,7 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
     open_host("host");
     host_tool_line(&host, "[algo-2 orted] one\n", 19);
     CU_ASSERT_EQUAL(json_array_size(told), 0);
-    CU_ASSERT(console.queue.size > 0);
+    CU_ASSERT(console_waiting(&console) > 0);
     close_host();
 }
 

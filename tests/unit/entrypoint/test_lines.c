@@ -39,25 +39,50 @@ static void bytes_that_are_no_text_are_replaced(void) {
     lines_are("\x00\x1b[1m\n", 6, 6, "[a] ??[1m\n");
 }
 
-static void a_long_line_is_cut_between_characters(void) {
+static void feed_long(size_t size, const char *character) {
     struct lines l;
-    static char text[3 * LINES_MAX];
-    for (size_t i = 0; i + 1 < sizeof(text); i += 2)
-        memcpy(text + i, "\xc3\xa4", 2);
+    size_t width = strlen(character);
     longest = 0;
     buf_init(&seen, 8 * LINES_MAX);
     lines_init(&l, "[p] ", NULL, keep, NULL);
     lines_feed(&l, "x", 1);
-    lines_feed(&l, text, sizeof(text));
-    lines_end(&l);
-    CU_ASSERT(longest <= LINES_MAX);
-    CU_ASSERT_PTR_NULL(strstr(buf_text(&seen), "\xef\xbf\xbd"));
-    size_t umlauts = 0;
-    for (const char *at = buf_text(&seen); (at = strstr(at, "\xc3\xa4")) != NULL; at += 2)
-        umlauts++;
-    CU_ASSERT_EQUAL(umlauts, sizeof(text) / 2);
+    for (size_t i = 0; i < size; i += width)
+        lines_feed(&l, character, width);
+    lines_feed(&l, "\nnext\n", 6);
     lines_done(&l);
+}
+
+static void a_line_of_the_documented_length_comes_whole(void) {
+    feed_long(LINES_MAX - strlen("[p] x\n"), "y");
+    CU_ASSERT_EQUAL(longest, LINES_MAX);
+    CU_ASSERT_PTR_NULL(strstr(buf_text(&seen), "cut"));
+    ASSERT_CONTAINS(buf_text(&seen), "yyy\n[p] next\n");
+    CU_ASSERT_EQUAL(seen.size, LINES_MAX + strlen("[p] next\n"));
     buf_done(&seen);
+}
+
+static void of_a_longer_line_the_beginning_comes_and_a_mark(void) {
+    static const char *const characters[] = {"y", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x92\xa9",
+                                             "\x83"};
+    for (size_t i = 0; i < sizeof(characters) / sizeof(characters[0]); i++) {
+        feed_long(1200000, characters[i]);
+        CU_ASSERT(longest <= LINES_MAX && longest > LINES_MAX - 8);
+        ASSERT_CONTAINS(buf_text(&seen), " [cut: the line has 1200001 bytes]\n[p] next\n");
+        CU_ASSERT_EQUAL(strncmp(buf_text(&seen), "[p] x", 5), 0);
+        bool bad = strstr(buf_text(&seen), "\xef\xbf\xbd") != NULL;
+        CU_ASSERT_EQUAL(bad, characters[i][0] == '\x83');
+        buf_done(&seen);
+    }
+    feed_long(LINES_MAX - strlen("[p] x\n") + 1, "y");
+    ASSERT_CONTAINS(buf_text(&seen), " bytes]\n[p] next\n");
+    buf_done(&seen);
+}
+
+/* A progress bar. */
+static void a_return_in_the_middle_ends_a_line(void) {
+    lines_are("10%\r100%\nnext", 13, 13, "[a] 10%\n[a] 100%\n[a] next\n");
+    lines_are("10%\r100%\nnext", 13, 1, "[a] 10%\n[a] 100%\n[a] next\n");
+    lines_are("a\r\rb\r\n\nc\n", 9, 3, "[a] a\n[a] b\n[a] \n[a] c\n");
 }
 
 static void the_tail_keeps_the_last_lines(void) {
@@ -77,6 +102,31 @@ static void the_tail_keeps_the_last_lines(void) {
     CU_ASSERT_EQUAL(strlen(t.text), t.size);
 }
 
+/* Lines of every length up to the most that is kept of one, so that each number of bytes is left
+ * over; what lies behind the tail's room must stay as it was. */
+static void the_tail_never_leaves_its_room(void) {
+    struct {
+        struct tail tail;
+        char behind[8];
+    } t = {.behind = "behind."};
+    char line[500];
+    memset(line, 'x', sizeof(line));
+    for (size_t first = 1; first <= 400; first++) {
+        t.tail.size = 0;
+        tail_add(&t.tail, line, first);
+        while (t.tail.size + 402 < sizeof(t.tail.text))
+            tail_add(&t.tail, line, 399);
+        for (size_t size = 1; size < 8; size++)
+            tail_add(&t.tail, line, 396 + size);
+        CU_ASSERT(t.tail.size < sizeof(t.tail.text));
+        CU_ASSERT_EQUAL(t.tail.text[t.tail.size], '\0');
+        CU_ASSERT_STRING_EQUAL(t.behind, "behind.");
+    }
+}
+
 UNIT_MAIN("entrypoint.lines", UNIT(lines_come_whole_however_they_are_cut),
-          UNIT(bytes_that_are_no_text_are_replaced), UNIT(a_long_line_is_cut_between_characters),
+          UNIT(bytes_that_are_no_text_are_replaced),
+          UNIT(a_line_of_the_documented_length_comes_whole),
+          UNIT(of_a_longer_line_the_beginning_comes_and_a_mark),
+          UNIT(a_return_in_the_middle_ends_a_line), UNIT(the_tail_never_leaves_its_room),
           UNIT(the_tail_keeps_the_last_lines))
