@@ -1,11 +1,13 @@
 #include "entrypoint/child.h"
 
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "entrypoint/open_files.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -54,6 +56,17 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
     _exit(EXIT_CODE_NOT_EXECUTABLE);
 }
 
+/* The pipe's other end closes with exec; *RET is not 0 where that failed. False when the deadline
+ * has passed: a program on a disk that stalls. */
+static bool await_exec(int from, int *ret) {
+    struct pollfd p = {.fd = from, .events = POLLIN};
+    int64_t deadline = clock_now() + CHILD_EXEC_SECONDS * CLOCK_SECOND;
+    while (poll(&p, 1, clock_left_ms(deadline)) <= 0)
+        if (clock_left_ms(deadline) == 0)
+            return false;
+    return read(from, ret, sizeof(*ret)) >= 0;
+}
+
 int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -70,11 +83,12 @@ int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err
     (void)close(take_fd(&to));
 
     int failure = 0;
-    ssize_t got;
-    do
-        got = read(from, &failure, sizeof(failure));
-    while (got < 0 && errno == EINTR);
-    if (got == (ssize_t)sizeof(failure)) {
+    if (!await_exec(from, &failure)) {
+        (void)kill(pid, SIGKILL); /* reaped as an orphan when the disk lets go of it */
+        return error_set(err, EXIT_CODE_NOT_EXECUTABLE, "%s did not start within %d s", o->file,
+                         CHILD_EXEC_SECONDS);
+    }
+    if (failure != 0) {
         (void)waitpid(pid, NULL, 0);
         errno = failure;
         bool absent = failure == ENOENT || failure == ENOTDIR;

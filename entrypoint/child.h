@@ -30,8 +30,11 @@ struct child_options {
     uint64_t open_files; /* soft limit of descriptors (open_files.h); 0: as this process's */
 };
 
+/* Less than other hosts wait for a sign of life (heartbeats go out between two callbacks). */
+enum { CHILD_EXEC_SECONDS = 5 };
+
 /* Starts it. The error's code is 127 for a program that is not there and 126 for one that cannot be
- * executed. */
+ * executed, or not within CHILD_EXEC_SECONDS. */
 int child_spawn(const struct child_options *options, pid_t *ret_pid, struct error *err);
 
 /* A child whose end somebody waits for. Owned by the caller, in place until `ended` was called or

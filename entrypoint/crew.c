@@ -58,9 +58,11 @@ static void close_taps(struct seat *s) {
     tap_close(&s->error_out);
 }
 
-/* All that the program wrote lies in its pipes by now, so the lines are complete. */
+/* All that the program wrote lies in its pipes by now, so the lines are complete. What it has left
+ * behind may have last words yet. */
 static void report(struct seat *s, struct rank_report *r) {
-    close_taps(s);
+    tap_drain(&s->out);
+    tap_drain(&s->error_out);
     s->reported = true;
     r->rank = s->rank;
     r->host = (unsigned)s->crew->job->cluster.self;

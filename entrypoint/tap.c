@@ -51,11 +51,20 @@ int tap_open(struct tap *t, struct loop *loop, int fd, const char *prefix, struc
     return -1;
 }
 
-void tap_close(struct tap *t) {
+void tap_drain(struct tap *t) {
     if (t->loop == NULL || t->watch.fd < 0)
         return;
     bool ended = false;
     for (int i = 0; i < DRAIN_MAX && read_some(t, &ended); i++)
         ;
-    shut(t);
+    if (ended)
+        shut(t);
+    else
+        lines_end(&t->lines);
+}
+
+void tap_close(struct tap *t) {
+    tap_drain(t);
+    if (t->loop != NULL && t->watch.fd >= 0)
+        shut(t);
 }

@@ -16,8 +16,10 @@ int tap_open(struct tap *t, struct loop *loop, int fd, const char *prefix, struc
              void (*emit)(void *context, const char *line, size_t size), void *context,
              struct error *err);
 
-/* Reads what is there now, emits a last line without end, and closes: for when the program has
- * ended, whoever else may still hold the other end. Closed already is fine. */
+/* Reads what is there now and emits a last line without end: for when the program has ended. Who
+ * else holds the other end is heard further on. Closed already is fine. */
+void tap_drain(struct tap *t);
+/* The same, and closes. */
 void tap_close(struct tap *t);
 
 #endif

@@ -1,5 +1,6 @@
 #include "entrypoint/child.h"
 
+#include "common/clock.h"
 #include "support/unit.h"
 
 #include <fcntl.h>
@@ -9,8 +10,17 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+/* In place of the library's: a disk that stalls under one program. */
+static const char stalling[] = "/no/such/disk/program";
+int execve(const char *file, char *const *argv, char *const *environment) {
+    if (strcmp(file, stalling) == 0)
+        (void)sleep(60);
+    return (int)syscall(SYS_execve, file, argv, environment);
+}
 
 static char path_variable[] = "PATH=/usr/bin:/bin";
 static char *const no_environment[] = {path_variable, NULL};
@@ -152,7 +162,22 @@ static void the_reaper_takes_known_children_and_orphans(void) {
     CU_ASSERT_PTR_NULL(r.children);
 }
 
+static void a_program_on_a_stalling_disk_is_given_up(void) {
+    char *argv[] = {path_variable, NULL};
+    struct child_options options = {
+        .file = stalling, .argv = argv, .environment = no_environment, .out = -1, .error_out = -1};
+    struct error err = {0};
+    pid_t pid = -1;
+    int64_t start = clock_now();
+    CU_ASSERT_EQUAL(child_spawn(&options, &pid, &err), -1);
+    CU_ASSERT(clock_now() - start < 3 * CHILD_EXEC_SECONDS * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_EXECUTABLE);
+    ASSERT_CONTAINS(err.text, "/no/such/disk/program did not start within 5 s");
+    CU_ASSERT(waitpid(-1, NULL, 0) > 0); /* it was killed */
+}
+
 UNIT_MAIN("entrypoint.child", UNIT(every_exit_code_and_signal_is_told_apart),
           UNIT(a_child_starts_with_nothing_of_ours),
           UNIT(what_cannot_be_executed_is_told_from_what_is_not_there),
-          UNIT(the_reaper_takes_known_children_and_orphans))
+          UNIT(the_reaper_takes_known_children_and_orphans),
+          UNIT(a_program_on_a_stalling_disk_is_given_up))

@@ -69,5 +69,29 @@ static void closing_reads_what_is_there_and_waits_for_nobody(void) {
     loop_done(&loop);
 }
 
+/* A program has ended, its child has not. */
+static void after_draining_others_are_still_heard(void) {
+    struct tap t;
+    struct error err;
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err) | pipe(ends), 0);
+    buf_init(&seen, 4096);
+    CU_ASSERT_EQUAL(tap_open(&t, &loop, ends[0], "[x] ", NULL, keep, NULL, &err), 0);
+    CU_ASSERT_EQUAL(write(ends[1], "end", 3), 3);
+    tap_drain(&t);
+    CU_ASSERT_STRING_EQUAL(buf_text(&seen), "[x] end\n");
+    CU_ASSERT_EQUAL(write(ends[1], "more\n", 5), 5);
+    run_for(20 * CLOCK_MILLISECOND);
+    CU_ASSERT_STRING_EQUAL(buf_text(&seen), "[x] end\n[x] more\n");
+    (void)close(ends[1]);
+    tap_drain(&t);
+    CU_ASSERT_EQUAL(t.watch.fd, -1);
+    tap_drain(&t);
+    tap_close(&t);
+    buf_done(&seen);
+    loop_done(&loop);
+}
+
 UNIT_MAIN("entrypoint.tap", UNIT(lines_are_read_to_the_end_of_the_pipe),
-          UNIT(closing_reads_what_is_there_and_waits_for_nobody))
+          UNIT(closing_reads_what_is_there_and_waits_for_nobody),
+          UNIT(after_draining_others_are_still_heard))
