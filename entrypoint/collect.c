@@ -203,5 +203,6 @@ void collect_conclude(struct master *m, const struct verdict *verdict) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
+    master_flush(m); /* before anything else that takes time */
     supervisor_conclude(&m->s, verdict);
 }

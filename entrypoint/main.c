@@ -13,6 +13,8 @@
 #include "entrypoint/rank.h"
 #include "entrypoint/worker.h"
 
+#include <fcntl.h>
+#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -241,8 +243,26 @@ static const struct command *choose(const char *const **words, struct error *err
     return found;
 }
 
+/* What is opened would take the place of a stream that is closed, and then get what is printed. */
+static void fill_streams(void) {
+    int fd;
+    do
+        fd = open("/dev/null", O_RDWR);
+    while (fd >= 0 && fd <= STDERR_FILENO);
+    if (fd > STDERR_FILENO)
+        (void)close(fd);
+}
+
+/* OPENSSL_CONF and the system's openssl.cnf may load code of anybody's choice into this process and
+ * change what the control link is made of. */
+static void ignore_openssl_conf(void) {
+    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+}
+
 int main(int argc, char **argv) {
+    fill_streams();
     mask_stops(SIG_BLOCK);
+    ignore_openssl_conf();
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const char *const *words = (const char *const *)argv;
     if (argc < 1)

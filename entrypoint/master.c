@@ -41,6 +41,12 @@ static void forwarded_line(struct member *b, const json_t *message) {
     }
 }
 
+void master_flush(struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link != NULL)
+            link_flush(m->members[i].link);
+}
+
 static void stop_from(struct member *b, const json_t *message) {
     stop_asked(b->master, b->index, json_is_true(json_object_get(message, "again")));
 }

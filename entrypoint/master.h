@@ -111,6 +111,8 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
 /* An order to one host or to all that are there. Take over the reference. */
 void master_send(struct master *m, size_t host, json_t *message);
 void master_send_all(struct master *m, json_t *message);
+/* Writes at once what the links take. */
+void master_flush(struct master *m);
 
 /* Of the links of members that have joined; the context is the member. */
 extern const struct link_events master_member_events;

@@ -13,9 +13,11 @@
 #include "entrypoint/local.h"
 #include "entrypoint/program.h"
 #include "entrypoint/rank_report.h"
+#include "entrypoint/sweep.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum { LEAVE_SECONDS = 1 };
@@ -148,6 +150,7 @@ static void hear(void *context, const json_t *message) {
         if (s->running && s->cause == RANK_CAUSE_NONE)
             s->cause = RANK_CAUSE_STOP;
         signal_program(s, SIGTERM);
+        (void)sweep_signal_outside(SIGTERM, s->program.pid);
     } else if (strcmp(type, "kill") == 0) {
         signal_program(s, SIGKILL);
         if (!s->running)
@@ -230,6 +233,9 @@ int rank_run(char *const *environment, int *ret_code, struct error *err) {
     s.program = (struct child){.ended = program_ended, .context = &s};
     s.leave = (struct timer){.fire = leave_now, .context = &s};
     (void)signal(SIGPIPE, SIG_IGN);
+    /* What leaves the program's group, and its parents, stays below this process: a stop finds it.
+     */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     int result = -1;
     if (environment_rank_place(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&
         listen_to_signals(&s, err) == 0 && say_hello(&s, err) == 0)

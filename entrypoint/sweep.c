@@ -21,6 +21,7 @@ enum kin { KIN_UNKNOWN, KIN_STRANGER, KIN_OURS };
 struct process {
     pid_t pid;
     pid_t parent;
+    pid_t group;
     unsigned long long born; /* ticks since boot: with the pid it names a process for good */
     bool dead;
     enum kin kin;
@@ -47,11 +48,15 @@ static bool read_process(pid_t pid, struct process *ret) {
     char state = at[2];
     char *end = NULL;
     long parent = strtol(at + 3, &end, 10);
+    long group = strtol(end, &end, 10);
     unsigned long long born = 0;
-    for (int field = 5; field <= 22; field++) /* numbered as in proc(5) */
+    for (int field = 6; field <= 22; field++) /* numbered as in proc(5) */
         born = strtoull(end, &end, 10);
-    *ret = (struct process){
-        .pid = pid, .parent = (pid_t)parent, .born = born, .dead = state == 'Z' || state == 'X'};
+    *ret = (struct process){.pid = pid,
+                            .parent = (pid_t)parent,
+                            .group = (pid_t)group,
+                            .born = born,
+                            .dead = state == 'Z' || state == 'X'};
     return true;
 }
 
@@ -137,20 +142,29 @@ static void signal_process(const struct process *p, int number) {
     (void)close(fd);
 }
 
-size_t sweep_signal(int number, pid_t spared) {
+static size_t signal_all(int number, pid_t spared, pid_t group) {
     struct processes all = {0};
     list_all(&all);
     mark_descendants(&all);
     size_t count = 0;
     for (size_t i = 0; i < all.count; i++) {
         const struct process *p = &all.items[i];
-        if (p->kin != KIN_OURS || p->dead || (spared > 0 && p->pid == spared))
+        if (p->kin != KIN_OURS || p->dead || (spared > 0 && p->pid == spared) ||
+            (group > 0 && p->group == group))
             continue;
         signal_process(p, number);
         count++;
     }
     free(all.items);
     return count;
+}
+
+size_t sweep_signal(int number, pid_t spared) {
+    return signal_all(number, spared, 0);
+}
+
+size_t sweep_signal_outside(int number, pid_t group) {
+    return signal_all(number, 0, group);
 }
 
 static void finish(struct sweep *s, size_t left) {

@@ -38,5 +38,7 @@ void sweep_reaped(struct sweep *s, bool children_left);
 /* Sends NUMBER to each living descendant of this process but SPARED (0: nobody); returns how many
  * there were. */
 size_t sweep_signal(int number, pid_t spared);
+/* The same, but for those in the process group GROUP, which one kill() has reached. */
+size_t sweep_signal_outside(int number, pid_t group);
 
 #endif

@@ -21,6 +21,29 @@ static void what_a_program_leaves_behind_is_ended(void) {
     CU_ASSERT_NOT_EQUAL(kill(left, 0), 0);
 }
 
+/* In a session of its own, as `setsid` and many daemons do. */
+static void a_stop_reaches_what_left_the_programs_group(void) {
+    const char *words[] = {"--", "sh", "-c",
+                           "setsid sh -c 'trap \"echo the last words; exit 0\" TERM; echo apart; "
+                           "while :; do sleep 0.05; done' & "
+                           "(setsid sh -c 'trap \"echo of an orphan; exit 0\" TERM; echo alone; "
+                           "while :; do sleep 0.05; done' &) ; "
+                           "trap 'echo once; sleep 0.3; exit 3' TERM; while :; do sleep 0.05; done",
+                           NULL};
+    stage_start(&host, "apart", NULL, words);
+    CU_ASSERT(stage_wait_for(&host, "] apart", 10));
+    CU_ASSERT(stage_wait_for(&host, "] alone", 10));
+    (void)kill(host.pid, SIGTERM);
+    CU_ASSERT_EQUAL(stage_end(&host, 20), 143);
+    const char *output = stage_output(&host);
+    ASSERT_CONTAINS(output, "] the last words\n");
+    ASSERT_CONTAINS(output, "] of an orphan\n");
+    const char *once = strstr(output, "] once\n");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(once);
+    CU_ASSERT_PTR_NULL(strstr(once + 1, "] once\n"));
+    CU_ASSERT(strstr(output, "the last words") < strstr(output, "143"));
+}
+
 static void a_failure_file_of_the_program_is_kept_and_an_old_one_is_not(void) {
     CU_ASSERT_EQUAL(run("exit 3"), 3);
     ASSERT_CONTAINS(stage_failure(&host), "exited with 3");
@@ -120,6 +143,7 @@ static void programs_get_the_limit_of_open_files_that_they_would_have_had(void) 
 }
 
 STAGE_MAIN("entrypoint.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
+           UNIT(a_stop_reaches_what_left_the_programs_group),
            UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
            UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(its_folder_is_gone_afterwards),
            UNIT(a_stop_before_the_loop_begins_counts),
