@@ -22,10 +22,15 @@ static void opened(void *context) {
 static void closed(void *context, const struct error *why) {
     struct dial *d = context;
     d->why = *why;
-    if (why->code == EXIT_CODE_KEY_REFUSED)
-        d->refused = true;
     link_free(d->link);
     d->link = NULL;
+    if (why->code == EXIT_CODE_KEY_REFUSED) {
+        bool first = d->refused_since == 0 && !d->refused;
+        d->refused = true;
+        d->refusal = *why;
+        if (first)
+            d->events->told(d->context, d->addresses[d->next - 1], why);
+    }
     try_next(d);
 }
 
@@ -36,12 +41,16 @@ static void too_early(void *context, const json_t *message) {
 
 /* The master speaks only when it was spoken to, so no message comes before another owner has the
  * link. */
-static const struct link_events events = {opened, too_early, closed};
+static const struct link_events events = {.opened = opened, .message = too_early, .closed = closed};
 
 static void end_round(struct dial *d) {
-    d->refused_rounds = d->refused ? d->refused_rounds + 1 : 0;
-    if (d->refused_rounds >= DIAL_REFUSED_ROUNDS) {
-        d->events->refused(d->context, &d->why);
+    int64_t now = clock_now();
+    if (!d->refused)
+        d->refused_since = 0;
+    else if (d->refused_since == 0)
+        d->refused_since = now;
+    else if (d->count == 1 && now - d->refused_since >= d->patience) {
+        d->events->refused(d->context, &d->refusal);
         return;
     }
     loop_after(d->loop, &d->again, d->pause);
@@ -72,7 +81,10 @@ static void found(void *context, const struct in_addr *addresses, size_t count) 
     memcpy(d->addresses, addresses, count * sizeof(*addresses));
     d->count = count;
     if (count == 0)
-        (void)error_set(&d->why, EXIT_CODE_NOT_READY, "the name is not known yet");
+        (void)error_set(&d->why, EXIT_CODE_NOT_READY,
+                        d->resolve.only_ipv6
+                            ? "the name has IPv6 addresses alone, and IPv6 is not supported"
+                            : "the name is not known yet");
     try_next(d);
 }
 
@@ -95,9 +107,14 @@ void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CT
                        .port = port,
                        .events = dial_events,
                        .context = context,
-                       .pause = first_pause};
+                       .pause = first_pause,
+                       .patience = DIAL_REFUSED_SECONDS * CLOCK_SECOND};
     d->again = (struct timer){.fire = look_up, .context = d};
     look_up(d);
+}
+
+const struct error *dial_why(const struct dial *d) {
+    return d->refusal.code != 0 ? &d->refusal : &d->why;
 }
 
 void dial_stop(struct dial *d) {

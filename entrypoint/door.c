@@ -4,15 +4,19 @@
 #include "common/clock.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+
+static const int64_t rest_time = CLOCK_SECOND / 10;
 
 struct guest {
     struct door *door;
     struct link *link;
     struct timer patience;
     struct in_addr peer;
+    bool proved; /* the key */
     struct guest *next;
 };
 
@@ -41,15 +45,35 @@ static void guest_message(void *context, const json_t *message) {
     d->events->arrived(d->context, link, peer, message);
 }
 
+static void guest_foreign(void *context, const json_t *message) {
+    struct guest *g = context;
+    struct door *d = g->door;
+    struct link *link = g->link;
+    struct in_addr peer = g->peer;
+    remove_guest(g);
+    if (d->events->foreign != NULL)
+        d->events->foreign(d->context, link, peer, message);
+    else
+        link_free(link);
+}
+
+static void guest_opened(void *context) {
+    struct guest *g = context;
+    g->proved = true;
+}
+
 static void guest_closed(void *context, const struct error *why) {
     struct guest *g = context;
     const struct door *d = g->door;
-    if (why->code == EXIT_CODE_KEY_REFUSED && d->events->refused != NULL)
-        d->events->refused(d->context, g->peer, why);
+    if (!g->proved && d->events->turned_away != NULL)
+        d->events->turned_away(d->context, g->peer, why);
     send_away(g);
 }
 
-static const struct link_events guest_events = {.message = guest_message, .closed = guest_closed};
+static const struct link_events guest_events = {.opened = guest_opened,
+                                                .message = guest_message,
+                                                .foreign = guest_foreign,
+                                                .closed = guest_closed};
 
 static bool is_same_user(int fd) {
     struct ucred peer;
@@ -57,16 +81,37 @@ static bool is_same_user(int fd) {
     return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
 }
 
-static void send_oldest_away(struct door *d) {
-    struct guest *g = d->guests;
-    while (g->next != NULL)
-        g = g->next;
+/* Of those from PEER (NULL: from anywhere) the one who has waited longest, if they are more than
+ * LEAST. */
+static struct guest *oldest(const struct door *d, const struct in_addr *peer, bool proved,
+                            size_t least) {
+    struct guest *found = NULL;
+    size_t count = 0;
+    for (struct guest *g = d->guests; g != NULL; g = g->next) {
+        if (g->proved != proved || (peer != NULL && g->peer.s_addr != peer->s_addr))
+            continue;
+        found = g;
+        count++;
+    }
+    return count > least ? found : NULL;
+}
+
+/* One guest, for a newcomer from PEER. There must be one. */
+static void send_one_away(struct door *d, const struct in_addr *peer) {
+    static const struct error crowd = {.code = EXIT_CODE_NOT_READY, .text = "too many at once"};
+    struct guest *g = peer != NULL ? oldest(d, peer, false, d->room / 4) : NULL;
+    if (g == NULL)
+        g = oldest(d, NULL, false, 0);
+    if (g == NULL)
+        g = oldest(d, NULL, true, 0);
+    if (d->events->turned_away != NULL)
+        d->events->turned_away(d->context, g->peer, &crowd);
     send_away(g);
 }
 
 static void admit(struct door *d, int fd, struct in_addr peer) {
-    if (d->guest_count >= DOOR_GUESTS_MAX)
-        send_oldest_away(d);
+    if (d->guest_count >= d->room)
+        send_one_away(d, &peer);
     struct guest *g = calloc(1, sizeof(*g));
     if (g == NULL || (d->tls == NULL && !is_same_user(fd))) {
         (void)close(fd);
@@ -87,14 +132,47 @@ static void admit(struct door *d, int fd, struct in_addr peer) {
     loop_after(d->loop, &g->patience, DOOR_GUEST_SECONDS * CLOCK_SECOND);
 }
 
+static void rest(struct door *d) {
+    loop_unwatch(d->loop, &d->watch);
+    loop_after(d->loop, &d->rest, rest_time);
+}
+
+static void listen_again(void *context) {
+    struct door *d = context;
+    struct error ignored;
+    if (d->spare < 0)
+        d->spare = fcntl(d->watch.fd, F_DUPFD_CLOEXEC, 0);
+    if (loop_watch(d->loop, &d->watch, EPOLLIN, &ignored) != 0)
+        loop_after(d->loop, &d->rest, rest_time);
+}
+
+/* Nobody can be taken in, and whoever knocks goes on knocking. */
+static void make_room(struct door *d) {
+    if (d->guests != NULL) {
+        send_one_away(d, NULL);
+        return;
+    }
+    if (d->spare < 0) {
+        rest(d);
+        return;
+    }
+    (void)close(d->spare);
+    int fd = accept4(d->watch.fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd >= 0)
+        (void)close(fd);
+    d->spare = fcntl(d->watch.fd, F_DUPFD_CLOEXEC, 0);
+}
+
 static void knock(void *context, uint32_t events) {
     struct door *d = context;
     struct sockaddr_storage from = {0};
     socklen_t size = sizeof(from);
     (void)events;
     int fd = accept4(d->watch.fd, (struct sockaddr *)&from, &size, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0 && (errno == EMFILE || errno == ENFILE) && d->guests != NULL)
-        send_oldest_away(d);
+    if (fd < 0 && (errno == EMFILE || errno == ENFILE))
+        make_room(d);
+    else if (fd < 0 && errno != EAGAIN && errno != EINTR && errno != ECONNABORTED)
+        rest(d);
     if (fd < 0)
         return;
     struct in_addr peer = {0};
@@ -106,9 +184,20 @@ static void knock(void *context, uint32_t events) {
     admit(d, fd, peer);
 }
 
+void door_set_room(struct door *d, uint64_t guests) {
+    d->room = guests > DOOR_GUESTS_MAX     ? DOOR_GUESTS_MAX
+              : guests < DOOR_GUESTS_LEAST ? DOOR_GUESTS_LEAST
+                                           : (size_t)guests;
+    while (d->guest_count > d->room)
+        send_one_away(d, NULL);
+}
+
 int door_open(struct door *d, struct loop *loop, int listener, SSL_CTX *tls,
               const struct door_events *events, void *context, struct error *err) {
-    *d = (struct door){.loop = loop, .tls = tls, .events = events, .context = context};
+    *d = (struct door){
+        .loop = loop, .tls = tls, .events = events, .context = context, .room = DOOR_GUESTS_MAX};
+    d->spare = fcntl(listener, F_DUPFD_CLOEXEC, 0);
+    d->rest = (struct timer){.fire = listen_again, .context = d};
     d->watch = (struct watch){.fd = listener, .ready = knock, .context = d};
     if (loop_watch(loop, &d->watch, EPOLLIN, err) == 0)
         return 0;
@@ -121,10 +210,13 @@ void door_close(struct door *d) {
         return;
     while (d->guests != NULL)
         send_away(d->guests);
+    loop_cancel(d->loop, &d->rest);
     loop_unwatch(d->loop, &d->watch);
     if (d->watch.fd >= 0)
         (void)close(d->watch.fd);
-    d->watch.fd = -1;
+    if (d->watch.fd >= 0 && d->spare >= 0)
+        (void)close(d->spare);
+    d->watch.fd = d->spare = -1;
 }
 
 int door_listen(struct in_addr address, uint16_t port, struct error *err) {

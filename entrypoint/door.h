@@ -1,7 +1,12 @@
 /* A listening socket and those who have knocked but not yet said who they are. Each guest has a
- * few seconds for the handshake (TCP: TLS with the job's key) and its first message; there is room
- * for a fixed number of them, and when it is full the one who has waited longest goes, so that a
- * flood of strangers cannot keep those with the key outside. */
+ * few seconds for the handshake (TCP: TLS with the job's key) and its first message. There is room
+ * for so many of them; when it is full the one who has waited longest goes, first of those who have
+ * not proved the key, and of the newcomer's own address where that holds a quarter of the room: a
+ * flood of strangers cannot keep those with the key outside.
+ *
+ * Where descriptors run out, guests go too, and then newcomers are taken in and sent away at once
+ * by a descriptor kept for that; a door that can do neither rests, so that it never turns in
+ * circles. */
 #ifndef ENTRYPOINT_DOOR_H
 #define ENTRYPOINT_DOOR_H
 
@@ -13,7 +18,7 @@
 #include <netinet/in.h>
 #include <openssl/types.h>
 
-enum { DOOR_GUESTS_MAX = 512, DOOR_GUEST_SECONDS = 10 };
+enum { DOOR_GUESTS_MAX = 512, DOOR_GUESTS_LEAST = 4, DOOR_GUEST_SECONDS = 10 };
 
 struct guest;
 
@@ -21,8 +26,11 @@ struct door_events {
     /* A guest's first message. LINK becomes the callee's: it calls link_own() or link_free(). PEER
      * is 0.0.0.0 on a unix socket. */
     void (*arrived)(void *context, struct link *link, struct in_addr peer, const json_t *message);
-    /* A guest without the key. May be NULL. */
-    void (*refused)(void *context, struct in_addr peer, const struct error *why);
+    /* The same for a guest whose message is of another version (frame.h). NULL: it is sent away. */
+    void (*foreign)(void *context, struct link *link, struct in_addr peer, const json_t *message);
+    /* A guest that went without a message: EXIT_CODE_KEY_REFUSED for a ringmaster with another key,
+     * else EXIT_CODE_NOT_READY, for a stranger. May be NULL. */
+    void (*turned_away)(void *context, struct in_addr peer, const struct error *why);
 };
 
 struct door {
@@ -33,6 +41,9 @@ struct door {
     void *context;
     struct guest *guests; /* newest first */
     size_t guest_count;
+    size_t room;       /* for guests */
+    int spare;         /* a descriptor to turn newcomers away by; -1: gone */
+    struct timer rest; /* then it listens again */
 };
 
 /* Takes over LISTENER, also when it fails. TLS is NULL for a unix socket, whose peers must be of
@@ -40,6 +51,10 @@ struct door {
 int door_open(struct door *d, struct loop *loop, int listener, SSL_CTX *tls,
               const struct door_events *events, void *context, struct error *err);
 void door_close(struct door *d);
+
+/* Room for so many guests from now on, within DOOR_GUESTS_LEAST and DOOR_GUESTS_MAX, which is what
+ * a door begins with. */
+void door_set_room(struct door *d, uint64_t guests);
 
 /* A listening TCP socket, or -1. The error names the port. */
 int door_listen(struct in_addr address, uint16_t port, struct error *err);

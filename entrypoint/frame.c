@@ -6,8 +6,23 @@
 #include <stdint.h>
 #include <string.h>
 
+json_t *frame_new_for(int64_t version, const char *type) {
+    return json_pack("{s:I, s:s}", "v", (json_int_t)version, "type", type);
+}
+
 json_t *frame_new(const char *type) {
-    return json_pack("{s:i, s:s}", "v", FRAME_VERSION, "type", type);
+    return frame_new_for(FRAME_VERSION, type);
+}
+
+int64_t frame_version(const json_t *message) {
+    return json_integer_value(json_object_get(message, "v"));
+}
+
+int frame_error_version(struct error *err, const char *who, int64_t version) {
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "%s speaks version %lld of the control link, this host version %d: another "
+                     "image build",
+                     who, (long long)version, FRAME_VERSION);
 }
 
 const char *frame_type(const json_t *message) {
@@ -40,9 +55,8 @@ static int check_form(const json_t *message, struct error *err) {
     if (first == NULL || strcmp(json_object_iter_key(first), "v") != 0)
         return error_set(err, EXIT_CODE_INTERNAL, "a message does not begin with its version");
     const json_t *version = json_object_iter_value(first);
-    if (!json_is_integer(version) || json_integer_value(version) != FRAME_VERSION)
-        return error_set(err, EXIT_CODE_INTERNAL,
-                         "a message is not of version %d: another ringmaster", FRAME_VERSION);
+    if (!json_is_integer(version) || json_integer_value(version) < 1)
+        return error_set(err, EXIT_CODE_INTERNAL, "a message has no version");
     if (frame_type(message) == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "a message has no type");
     return 0;

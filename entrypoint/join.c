@@ -5,6 +5,7 @@
 #include "entrypoint/check.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/master.h"
+#include "entrypoint/open_files.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -13,9 +14,8 @@
 
 enum {
     ANNOUNCE_SECONDS = 5,
-    FAULT_SECONDS = 30,   /* for hosts to join and hear that there is no job */
-    REFUSED_SECONDS = 10, /* between two lines about strangers */
-    MISSING_MAX = 512,    /* bytes of names */
+    FAULT_SECONDS = 30, /* for hosts to join and hear that there is no job */
+    MISSING_MAX = 512,  /* bytes of names */
 };
 
 static void missing_names(const struct master *m, char text[MISSING_MAX]) {
@@ -62,11 +62,13 @@ static void deadline_passed(void *context) {
         return;
     }
     missing_names(m, missing);
-    (void)inet_ntop(AF_INET, &m->refused_peer, peer, sizeof(peer));
-    if (m->refused)
+    struct in_addr address = {0};
+    int stranger = strangers_host(&m->strangers, &address);
+    (void)inet_ntop(AF_INET, &address, peer, sizeof(peer));
+    if (stranger >= 0)
         (void)error_set(&err, EXIT_CODE_KEY_REFUSED,
-                        "missing%s; a host at %s was refused: another image build or key", missing,
-                        peer);
+                        "missing%s; %s at %s was refused: another image build or key", missing,
+                        supervisor_host_name(&m->s, (size_t)stranger), peer);
     else
         (void)error_set(&err, EXIT_CODE_NOT_READY, "only %zu of %zu hosts within %lld s, missing%s",
                         m->joined, m->s.job->cluster.count,
@@ -95,6 +97,8 @@ static void begin_if_complete(struct master *m) {
         return;
     loop_cancel(&m->s.loop, &m->ready_deadline);
     loop_cancel(&m->s.loop, &m->announce);
+    /* For those who come too late, to be told so. */
+    door_set_room(&m->door, DOOR_GUESTS_LEAST);
     if (m->attempt.stop_asked != 0) {
         collect_judge(m);
         return;
@@ -107,13 +111,11 @@ static void begin_if_complete(struct master *m) {
         conclude_fault(m);
 }
 
-static void refuse(struct link *link, enum exit_code code, const char *text) {
-    json_t *message = frame_new("refuse");
-    (void)json_object_set_new(message, "code", json_integer(code));
-    (void)json_object_set_new(message, "text", json_string(text));
-    link_send(link, message);
-    link_flush(link);
-    link_free(link);
+static void refuse(struct link *link, int64_t version, const struct error *why) {
+    json_t *message = frame_new_for(version, "refuse");
+    (void)json_object_set_new(message, "code", json_integer(why->code));
+    (void)json_object_set_new(message, "text", json_string(why->text));
+    link_part(link, message);
 }
 
 void join_fault(struct master *m, const struct error *fault, int host) {
@@ -164,7 +166,7 @@ static void warn_of_translation(const struct member *b, struct in_addr peer,
 
 static void admit(struct master *m, struct member *b, struct link *link, struct in_addr peer,
                   const json_t *message) {
-    if (b->link != NULL) { /* it was started again before we saw its first link end */
+    if (b->link != NULL) { /* silent by now: it was started again before we saw its link end */
         link_free(b->link);
         join_left(b);
     }
@@ -184,36 +186,83 @@ static void admit(struct master *m, struct member *b, struct link *link, struct 
     begin_if_complete(m);
 }
 
+/* The host that MESSAGE, a join of any version, says that it is; -1: none of ours. */
+static int host_of(const struct master *m, const json_t *message) {
+    struct host_name name;
+    const char *type = frame_type(message);
+    const char *text = json_string_value(json_object_get(message, "host"));
+    if (strcmp(type, "join") != 0 || text == NULL ||
+        host_name_parse(text, strlen(text), &name, NULL) != 0)
+        return -1;
+    int host = cluster_find(&m->s.job->cluster, &name);
+    return host > 0 ? host : -1;
+}
+
+/* Why the host that says to be HOST cannot have that place; 0 where it can. */
+static int check_place(const struct master *m, int host, struct error *err) {
+    if (host < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
+    const struct member *b = &m->members[host];
+    char first[INET_ADDRSTRLEN] = "";
+    (void)inet_ntop(AF_INET, &b->address, first, sizeof(first));
+    if (lease_is_fresh(b))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the host at %s came first with the name %s; each host needs one of its "
+                         "own (RINGMASTER_HOST)",
+                         first, supervisor_host_name(&m->s, (size_t)host));
+    if (m->phase != MASTER_JOINING)
+        return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
+    return 0;
+}
+
 static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
     struct master *m = context;
-    struct host_name name;
-    const char *text = json_string_value(json_object_get(message, "host"));
-    int host = -1;
-    if (strcmp(frame_type(message), "join") == 0 && text != NULL &&
-        host_name_parse(text, strlen(text), &name, NULL) == 0)
-        host = cluster_find(&m->s.job->cluster, &name);
-    if (host < 1)
-        refuse(link, EXIT_CODE_CONFIG, "no host of this job has that name");
-    else if (m->phase != MASTER_JOINING)
-        refuse(link, EXIT_CODE_HOST_LOST, "the job has begun without it");
-    else
-        admit(m, &m->members[host], link, peer, message);
-}
-
-static void stranger(void *context, struct in_addr peer, const struct error *why) {
-    struct master *m = context;
+    struct error why = {0};
     char text[INET_ADDRSTRLEN] = "";
-    int64_t now = clock_now();
-    m->refused = true;
-    m->refused_peer = peer;
-    if (m->refused_said != 0 && now - m->refused_said < REFUSED_SECONDS * CLOCK_SECOND)
+    int host = host_of(m, message);
+    if (check_place(m, host, &why) == 0) {
+        admit(m, &m->members[host], link, peer, message);
         return;
-    m->refused_said = now;
+    }
     (void)inet_ntop(AF_INET, &peer, text, sizeof(text));
-    log_warning("a peer at %s was refused: %s", text, why->text);
+    log_warning("a host at %s was refused: %s", text, why.text);
+    refuse(link, FRAME_VERSION, &why);
 }
 
-static const struct door_events door_events = {arrived, stranger};
+/* Another build with our key: it is told, and so is everybody else. */
+static void foreign(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+    struct master *m = context;
+    struct error why = {0};
+    struct error theirs = {0};
+    char text[INET_ADDRSTRLEN] = "";
+    int64_t version = frame_version(message);
+    int host = host_of(m, message);
+    (void)inet_ntop(AF_INET, &peer, text, sizeof(text));
+    (void)frame_error_version(&why, host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : text,
+                              version);
+    (void)error_set(&theirs, EXIT_CODE_CONFIG,
+                    "it speaks version %lld of the control link, the master version %d: another "
+                    "image build",
+                    (long long)version, FRAME_VERSION);
+    if (host >= 0 && m->phase == MASTER_JOINING && !m->members[host].joined)
+        join_fault(m, &theirs, host);
+    else
+        log_warning("%s", why.text);
+    refuse(link, version, &theirs);
+}
+
+static void turned_away(void *context, struct in_addr peer, const struct error *why) {
+    struct master *m = context;
+    strangers_add(&m->strangers, peer, why);
+}
+
+static bool is_missing(void *context, size_t host) {
+    const struct master *m = context;
+    return m->phase == MASTER_JOINING && !m->members[host].joined;
+}
+
+static const struct door_events door_events = {
+    .arrived = arrived, .foreign = foreign, .turned_away = turned_away};
 
 void join_left(struct member *b) {
     struct master *m = b->master;
@@ -259,12 +308,14 @@ int join_open(struct master *m, struct error *err) {
         return -1;
     m->members[0].joined = true;
     m->joined = 1;
+    strangers_open(&m->strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster, is_missing, m);
     facts_gather(job, &m->s.tools, &m->members[0].facts);
     if (job->cluster.count > 1) {
         int listener = door_listen(listening_address(m), job->ports.control, err);
         if (listener < 0 ||
             door_open(&m->door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
             return -1;
+        door_set_room(&m->door, open_files_guests(open_files_needed(&job->cluster)));
         log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
         loop_after(&m->s.loop, &m->announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
         if (m->attempt.stop_asked == 0)
@@ -279,5 +330,6 @@ int join_open(struct master *m, struct error *err) {
 void join_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->ready_deadline);
     loop_cancel(&m->s.loop, &m->announce);
+    strangers_close(&m->strangers);
     door_close(&m->door);
 }

@@ -24,6 +24,10 @@ void lease_heard(struct member *b) {
     b->heard = clock_now();
 }
 
+bool lease_is_fresh(const struct member *b) {
+    return b->link != NULL && clock_now() - b->heard < (BEAT_SECONDS + 1) * CLOCK_SECOND;
+}
+
 /* Of all heartbeats the fastest tells the difference of the clocks best. */
 void lease_alive(struct member *b, const json_t *message) {
     int64_t sent = 0;

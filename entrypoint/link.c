@@ -104,8 +104,11 @@ static void fail_by_tls(struct link *l, int result) {
         fail_by_end(l);
     } else if (kind == SSL_ERROR_SSL) {
         struct error why;
-        (void)tls_error(&why, l->open ? EXIT_CODE_HOST_LOST : EXIT_CODE_KEY_REFUSED,
-                        l->open ? "the link broke" : "another image build or key");
+        enum exit_code code =
+            l->open ? EXIT_CODE_HOST_LOST : tls_refusal(SSL_is_server(l->ssl), number);
+        (void)tls_error(&why, code, l->open ? "the link broke" : "no ringmaster of this job");
+        if (code == EXIT_CODE_KEY_REFUSED) /* the library's words for it lead astray */
+            (void)error_set(&why, code, "another image build or key");
         fail(l, &why);
     } else {
         ERR_clear_error();
@@ -214,6 +217,16 @@ static size_t receive(struct link *l, char *bytes, size_t size) {
     return 0;
 }
 
+static void take_foreign(struct link *l, const json_t *message) {
+    struct error why;
+    if (l->events->foreign != NULL) {
+        l->events->foreign(l->context, message);
+        return;
+    }
+    (void)frame_error_version(&why, "the peer", frame_version(message));
+    fail(l, &why);
+}
+
 static void take_messages(struct link *l) {
     while (!is_gone(l)) {
         struct error why;
@@ -223,8 +236,10 @@ static void take_messages(struct link *l) {
             return;
         if (got < 0)
             fail(l, &why);
-        else
+        else if (frame_version(message) == FRAME_VERSION)
             l->events->message(l->context, message);
+        else
+            take_foreign(l, message);
     }
 }
 
@@ -403,12 +418,24 @@ void link_flush(struct link *l) {
         destroy(l);
 }
 
+void link_part(struct link *l, json_t *message) {
+    link_send(l, message);
+    l->failed = true; /* its owner hears no more of it */
+    if (l->open)
+        write_all(l);
+    link_free(l);
+}
+
 struct in_addr link_own_address(const struct link *l) {
     struct sockaddr_in own = {0};
     socklen_t size = sizeof(own);
     if (getsockname(l->watch.fd, (struct sockaddr *)&own, &size) != 0 || own.sin_family != AF_INET)
         return (struct in_addr){0};
     return own.sin_addr;
+}
+
+int64_t link_peer_version(const struct link *l) {
+    return l->ssl != NULL ? tls_peer_version(l->ssl) : FRAME_VERSION;
 }
 
 size_t link_queued(const struct link *l) {

@@ -30,9 +30,13 @@ struct link_events {
      * not call it. May be NULL. */
     void (*opened)(void *context);
     void (*message)(void *context, const json_t *message);
+    /* A message of another version (frame.h), after which the callee ends the link. NULL: it closes
+     * with words about that. */
+    void (*foreign)(void *context, const json_t *message);
     /* Once, at the end of the link, unless it was freed before. The code is
-     * EXIT_CODE_KEY_REFUSED for a peer without the key, EXIT_CODE_NOT_READY for another end before
-     * `opened`, EXIT_CODE_HOST_LOST for an end after it. */
+     * EXIT_CODE_KEY_REFUSED for a ringmaster with another key, EXIT_CODE_NOT_READY for another end
+     * before `opened` (no ringmaster, say), EXIT_CODE_CONFIG for one of another version,
+     * EXIT_CODE_HOST_LOST for another end after it. */
     void (*closed)(void *context, const struct error *why);
 };
 
@@ -50,8 +54,13 @@ void link_send(struct link *l, json_t *message);
 void link_send_fd(struct link *l, json_t *message, int fd);
 /* Writes at once what can be written; for the last words before leaving. */
 void link_flush(struct link *l);
+/* Says MESSAGE, of which it takes over the reference, as far as the socket takes it at once, and
+ * frees the link; also from within its callbacks. */
+void link_part(struct link *l, json_t *message);
 /* This end's address as this host sees it; 0.0.0.0 on a unix socket. */
 struct in_addr link_own_address(const struct link *l);
+/* Which version of the messages the peer of an open link speaks (tls_peer_version). */
+int64_t link_peer_version(const struct link *l);
 /* Bytes that still wait to be sent. */
 size_t link_queued(const struct link *l);
 

@@ -12,6 +12,7 @@
 #include "entrypoint/job.h"
 #include "entrypoint/post.h"
 #include "entrypoint/rank_report.h"
+#include "entrypoint/strangers.h"
 #include "entrypoint/supervisor.h"
 #include "entrypoint/task.h"
 #include "entrypoint/verdict.h"
@@ -93,9 +94,7 @@ struct master {
     struct timer announce;
     struct error fault; /* the first one that a host reported; code 0: none */
     int fault_host;
-    struct in_addr refused_peer; /* the last one without the key */
-    bool refused;
-    int64_t refused_said;
+    struct strangers strangers;
     /* lease.c */
     struct timer beat;
     struct timer lease;
@@ -131,6 +130,8 @@ void join_left(struct member *b);
 void lease_open(struct master *m);
 void lease_close(struct master *m);
 void lease_heard(struct member *b);
+/* It was heard of so lately that it is there: no other one can be it. */
+bool lease_is_fresh(const struct member *b);
 void lease_alive(struct member *b, const json_t *message);
 /* The host is lost to the running job. */
 void lease_lost(struct member *b, const char *why);

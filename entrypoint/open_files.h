@@ -9,12 +9,17 @@
 
 #include <stdint.h>
 
-/* What this host's ringmaster and mpirun need at most, each for itself. */
+/* What this host's ringmaster and mpirun need at most, each for itself, with the fewest guests at
+ * both doors. */
 uint64_t open_files_needed(const struct cluster *cluster);
 
-/* Raises the soft limit of this process and its children to NEEDED where it is lower; a hard limit
- * below is an error that names both numbers. */
+/* Raises the soft limit of this process and its children where it is lower to NEEDED and what
+ * guests like to have, or as near as the hard limit lets it; a hard limit below NEEDED is an error
+ * that names both numbers. */
 int open_files_raise(uint64_t needed, struct error *err);
+
+/* How many guests each of the two doors may have, so that the others find NEEDED descriptors. */
+uint64_t open_files_guests(uint64_t needed);
 
 /* The soft limit as it was before it was raised; 0 if it was not. */
 uint64_t open_files_before(void);

@@ -10,19 +10,36 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 
-static _Noreturn void look_up(const char *name, int to) {
-    struct addrinfo hints = {.ai_family = AF_INET, .ai_socktype = SOCK_STREAM};
-    struct addrinfo *list = NULL;
-    if (getaddrinfo(name, NULL, &hints, &list) != 0)
-        _exit(1);
+/* What the child says: below PIPE_BUF, so at once or not at all. */
+struct answer {
     struct in_addr found[RESOLVE_MAX];
-    size_t count = 0;
-    for (const struct addrinfo *a = list; a != NULL && count < RESOLVE_MAX; a = a->ai_next) {
+    size_t count;
+    bool only_ipv6;
+};
+
+static struct addrinfo *ask(const char *name, int family) {
+    struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    return getaddrinfo(name, NULL, &hints, &list) == 0 ? list : NULL;
+}
+
+static bool is_known(const struct answer *a, struct in_addr address) {
+    for (size_t i = 0; i < a->count; i++)
+        if (a->found[i].s_addr == address.s_addr)
+            return true;
+    return false;
+}
+
+static _Noreturn void look_up(const char *name, int to) {
+    struct answer answer = {.count = 0};
+    for (const struct addrinfo *a = ask(name, AF_INET); a != NULL; a = a->ai_next) {
         struct sockaddr_in in;
         memcpy(&in, a->ai_addr, sizeof(in));
-        found[count++] = in.sin_addr;
+        if (answer.count < RESOLVE_MAX && !is_known(&answer, in.sin_addr))
+            answer.found[answer.count++] = in.sin_addr;
     }
-    (void)!write(to, found, count * sizeof(found[0])); /* below PIPE_BUF: at once or not at all */
+    answer.only_ipv6 = answer.count == 0 && ask(name, AF_INET6) != NULL;
+    (void)!write(to, &answer, sizeof(answer));
     _exit(0);
 }
 
@@ -54,9 +71,13 @@ static void finish(struct resolve *r) {
 
 static void answered(void *context, uint32_t events) {
     struct resolve *r = context;
+    struct answer answer = {.count = 0};
     (void)events;
-    ssize_t got = read(r->watch.fd, r->found, sizeof(r->found));
-    r->count = got > 0 ? (size_t)got / sizeof(r->found[0]) : 0;
+    if (read(r->watch.fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
+        answer = (struct answer){.count = 0};
+    memcpy(r->found, answer.found, sizeof(r->found));
+    r->count = answer.count;
+    r->only_ipv6 = answer.only_ipv6;
     finish(r);
 }
 

@@ -1,5 +1,5 @@
 /* The addresses of a host's name, looked up without blocking the loop: the system's resolver runs
- * in a child, which is ended at the deadline. IPv4. */
+ * in a child, which is ended at the deadline. IPv4; each address once. */
 #ifndef ENTRYPOINT_RESOLVE_H
 #define ENTRYPOINT_RESOLVE_H
 
@@ -7,6 +7,7 @@
 #include "entrypoint/loop.h"
 
 #include <netinet/in.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { RESOLVE_MAX = 8, RESOLVE_SECONDS = 5 };
@@ -19,6 +20,7 @@ struct resolve {
     struct timer deadline;
     struct in_addr found[RESOLVE_MAX];
     size_t count;
+    bool only_ipv6; /* the name is known, but has no IPv4 address */
     /* COUNT is 0 for a name that is not known, or not in time. */
     void (*done)(void *context, const struct in_addr *found, size_t count);
     void *context;

@@ -104,6 +104,7 @@ static int open_host(struct supervisor *s, struct error *err) {
                                    .context = s};
     if (local_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
+    door_set_room(&s->local.door, open_files_guests(open_files_needed(&s->job->cluster)));
     return host_open(&s->host, &options, err);
 }
 

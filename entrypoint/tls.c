@@ -1,14 +1,20 @@
 #include "entrypoint/tls.h"
 
+#include "common/str.h"
+#include "entrypoint/frame.h"
+
 #include <openssl/crypto.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char suite[] = "TLS_AES_256_GCM_SHA384";
 static const unsigned char suite_bytes[2] = {0x13, 0x02};
 static const unsigned char identity[] = "ringmaster 1";
-enum { IDENTITY_SIZE = sizeof(identity) - 1 };
+enum { IDENTITY_SIZE = sizeof(identity) - 1, PROTOCOL_SIZE = 32 };
+static const char protocol[] = "ringmaster/"; /* and the version of frame.h */
 
 int tls_error(struct error *err, enum exit_code code, const char *what) {
     char words[160] = "no reason given";
@@ -17,6 +23,17 @@ int tls_error(struct error *err, enum exit_code code, const char *what) {
         ERR_error_string_n(number, words, sizeof(words));
     ERR_clear_error();
     return error_set(err, code, "%s: %s", what, words);
+}
+
+enum exit_code tls_refusal(int is_server, unsigned long number) {
+    int reason = ERR_GET_REASON(number);
+    if (ERR_GET_LIB(number) != ERR_LIB_SSL)
+        return EXIT_CODE_NOT_READY;
+    bool key = is_server ? reason == SSL_R_BINDER_DOES_NOT_VERIFY
+                         : reason == SSL_R_SSLV3_ALERT_ILLEGAL_PARAMETER ||
+                               reason == SSL_R_TLSV1_ALERT_DECRYPT_ERROR ||
+                               reason == SSL_R_TLSV1_ALERT_UNKNOWN_PSK_IDENTITY;
+    return key ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY;
 }
 
 /* Looked up by address alone: the place in a context where its key lies. */
@@ -60,6 +77,43 @@ static int server_session(SSL *ssl, const unsigned char *id, size_t id_size,
     return *session != NULL;
 }
 
+/* What a client offers is taken, whichever version it is: a peer of another one shall hear that in
+ * words, not as a broken handshake. */
+static int take_protocol(SSL *ssl, const unsigned char **ret, unsigned char *ret_size,
+                         const unsigned char *offered, unsigned offered_size, void *context) {
+    (void)ssl;
+    (void)context;
+    if (offered_size < 2)
+        return SSL_TLSEXT_ERR_NOACK;
+    *ret = offered + 1;
+    *ret_size = offered[0];
+    return SSL_TLSEXT_ERR_OK;
+}
+
+/* 0 when it worked, as this call alone has it. */
+static int offer_protocol(SSL_CTX *context) {
+    char text[PROTOCOL_SIZE];
+    int size = snprintf(text + 1, sizeof(text) - 1, "%s%d", protocol, FRAME_VERSION);
+    text[0] = (char)size;
+    return SSL_CTX_set_alpn_protos(context, (const unsigned char *)text, (unsigned)size + 1);
+}
+
+int64_t tls_peer_version(const SSL *ssl) {
+    const unsigned char *name = NULL;
+    unsigned size = 0;
+    char text[PROTOCOL_SIZE] = "";
+    int64_t version = 0;
+    SSL_get0_alpn_selected(ssl, &name, &size);
+    if (size == 0)
+        return 1;
+    if (size < sizeof(text))
+        memcpy(text, name, size);
+    if (!str_starts_with(text, protocol) ||
+        str_parse_int(text + sizeof(protocol) - 1, 1, INT32_MAX, &version, NULL) != 0)
+        return 0;
+    return version;
+}
+
 static int keep_key(SSL_CTX *context, const struct key *key) {
     unsigned char *copy = OPENSSL_malloc(KEY_SIZE);
     if (copy == NULL)
@@ -73,7 +127,8 @@ SSL_CTX *tls_context_new(const struct key *key, int is_server, struct error *err
     if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_ciphersuites(context, suite) != 1 || SSL_CTX_set_num_tickets(context, 0) != 1 ||
-        SSL_CTX_set_max_early_data(context, 0) != 1 || !keep_key(context, key)) {
+        SSL_CTX_set_max_early_data(context, 0) != 1 || offer_protocol(context) != 0 ||
+        !keep_key(context, key)) {
         (void)tls_error(err, EXIT_CODE_INTERNAL, "setting up TLS");
         tls_context_free(context);
         return NULL;
@@ -84,6 +139,7 @@ SSL_CTX *tls_context_new(const struct key *key, int is_server, struct error *err
                                         SSL_MODE_RELEASE_BUFFERS);
     if (is_server) {
         SSL_CTX_set_psk_find_session_callback(context, server_session);
+        SSL_CTX_set_alpn_select_cb(context, take_protocol, NULL);
     } else {
         SSL_CTX_set_psk_use_session_callback(context, client_session);
         /* A server that offers a certificate instead of the key fails on it: nobody vouches. */
@@ -104,6 +160,6 @@ int tls_check(SSL *ssl, struct error *err) {
     const SSL_CIPHER *cipher = SSL_get_current_cipher(ssl);
     if (SSL_session_reused(ssl) != 1 || cipher == NULL ||
         strcmp(SSL_CIPHER_get_name(cipher), suite) != 0)
-        return error_set(err, EXIT_CODE_KEY_REFUSED, "the peer did not prove the job's key");
+        return error_set(err, EXIT_CODE_NOT_READY, "the peer did not prove the job's key");
     return 0;
 }

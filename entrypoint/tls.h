@@ -8,13 +8,25 @@
 #include "entrypoint/key.h"
 
 #include <openssl/types.h>
+#include <stdint.h>
 
 /* Makes the context for one side. It holds a copy of the key, wiped by tls_context_free. */
 SSL_CTX *tls_context_new(const struct key *key, int is_server, struct error *err);
 void tls_context_free(SSL_CTX *context);
 
+/* After the handshake: which version of the control link (frame.h) the peer speaks. A server learns
+ * it from the client's offer (ALPN); a client learns from the answer that it is 1, from before
+ * there were offers, or takes it for its own until a frame says otherwise. 0: none that we know. */
+int64_t tls_peer_version(const SSL *ssl);
+
 /* After the handshake: was it really the key that let them in? */
 int tls_check(SSL *ssl, struct error *err);
+
+/* Why a handshake ended by an error of the library, NUMBER (ERR_peek_error): EXIT_CODE_KEY_REFUSED
+ * where the peer is a ringmaster that holds another key, which a server knows when the proof in the
+ * greeting (the binder) fails, and a client by the alert that it gets then; EXIT_CODE_NOT_READY for
+ * everything else, from a port scanner to a server that offers a certificate. */
+enum exit_code tls_refusal(int is_server, unsigned long number);
 
 /* Words for what the library last complained about; empties its queue. */
 int tls_error(struct error *err, enum exit_code code, const char *what);

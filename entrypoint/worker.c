@@ -77,6 +77,8 @@ static void take_refusal(struct worker *w, const json_t *message) {
     const char *text = NULL;
     (void)json_member_int(message, "refuse", "code", &code, NULL);
     (void)json_member_string(message, "refuse", "text", &text, NULL);
+    if (code < 1 || code > UINT8_MAX)
+        code = EXIT_CODE_CONFIG; /* a refusal is never a success */
     (void)error_set(&why, (enum exit_code)code, "%s refused this host: %s", master_name(w),
                     text != NULL ? text : "no reason given");
     supervisor_conclude_error(&w->s, &why, (int)w->s.job->cluster.self);
@@ -121,8 +123,9 @@ static void hear(void *context, const json_t *message) {
 }
 
 static void opened(void *context, struct link *link, struct in_addr peer);
+static void told(void *context, struct in_addr peer, const struct error *why);
 static void refused(void *context, const struct error *why);
-static const struct dial_events dial_events = {opened, refused};
+static const struct dial_events dial_events = {opened, told, refused};
 
 static void dial(struct worker *w) {
     dial_start(&w->dial, &w->s.loop, &w->s.reaper, w->s.tls, master_name(w),
@@ -143,11 +146,49 @@ static void closed(void *context, const struct error *why) {
         dial(w);
 }
 
-static const struct link_events link_events = {.message = hear, .closed = closed};
+static void conclude_version(struct worker *w, int64_t version) {
+    struct error err = {0};
+    (void)frame_error_version(&err, master_name(w), version);
+    supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
+}
+
+/* From a master of another version a refusal alone means something. */
+static void foreign(void *context, const json_t *message) {
+    struct worker *w = context;
+    link_free(w->link);
+    w->link = NULL;
+    loop_cancel(&w->s.loop, &w->lease);
+    if (strcmp(frame_type(message), "refuse") == 0)
+        take_refusal(w, message);
+    else
+        conclude_version(w, frame_version(message));
+}
+
+static const struct link_events link_events = {
+    .message = hear, .foreign = foreign, .closed = closed};
+
+/* In its own words, which are few: the job then ends for all hosts, with the reason. */
+static void part_from_older(struct worker *w, struct link *link, int64_t version) {
+    char text[128];
+    json_t *message = frame_new_for(version, "join");
+    (void)snprintf(text, sizeof(text),
+                   "it speaks version %d of the control link, the master version %lld: another "
+                   "image build",
+                   FRAME_VERSION, (long long)version);
+    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
+    (void)json_object_set_new(message, "fault_code", json_integer(EXIT_CODE_CONFIG));
+    (void)json_object_set_new(message, "fault_text", json_string(text));
+    link_part(link, message);
+    conclude_version(w, version);
+}
 
 static void opened(void *context, struct link *link, struct in_addr peer) {
     struct worker *w = context;
     char warning[INTERFACE_WARNING_SIZE] = "";
+    if (link_peer_version(link) != FRAME_VERSION) {
+        part_from_older(w, link, link_peer_version(link));
+        return;
+    }
     w->link = link;
     link_own(link, &link_events, w);
     loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
@@ -156,6 +197,14 @@ static void opened(void *context, struct link *link, struct in_addr peer) {
     if (warning[0] != '\0')
         log_warning("%s", warning);
     send_join(w);
+}
+
+static void told(void *context, struct in_addr peer, const struct error *why) {
+    const struct worker *w = context;
+    char address[INET_ADDRSTRLEN] = "";
+    (void)inet_ntop(AF_INET, &peer, address, sizeof(address));
+    log_warning("%s at %s refuses this host: %s; trying on, as another job may have that name",
+                master_name(w), address, why->text);
 }
 
 static void refused(void *context, const struct error *why) {
@@ -191,14 +240,17 @@ static void deadline_passed(void *context) {
         supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
         return;
     }
-    (void)error_set(&err, EXIT_CODE_NOT_READY, "%s was not there within %lld s: %s", master_name(w),
-                    (long long)w->s.job->settings.ready_seconds, w->dial.why.text);
+    const struct error *why = dial_why(&w->dial);
+    (void)error_set(
+        &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,
+        "%s was not there within %lld s: %s", master_name(w),
+        (long long)w->s.job->settings.ready_seconds, why->text);
     supervisor_conclude_error(&w->s, &err, 0);
 }
 
 static void announce(void *context) {
     struct worker *w = context;
-    log_info("waiting for %s: %s", master_name(w), w->dial.why.text);
+    log_info("waiting for %s: %s", master_name(w), dial_why(&w->dial)->text);
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
 }
 

@@ -21,6 +21,8 @@ static struct link *link_at_door;
 static struct link *link_at_dial;
 static int opened_count;
 static int refused_count;
+static int told_count;
+static int64_t told_at;
 static uint16_t port;
 static SSL_CTX *server;
 static SSL_CTX *client;
@@ -57,6 +59,14 @@ static void opened(void *context, struct link *link, struct in_addr peer) {
     link_send(link, frame_new("join"));
 }
 
+static void told(void *context, struct in_addr peer, const struct error *why) {
+    (void)context;
+    CU_ASSERT_EQUAL(peer.s_addr, htonl(INADDR_LOOPBACK));
+    CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
+    told_count++;
+    told_at = clock_now();
+}
+
 static void refused(void *context, const struct error *why) {
     (void)context;
     CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
@@ -64,7 +74,7 @@ static void refused(void *context, const struct error *why) {
     loop_end(&loop);
 }
 
-static const struct dial_events dial_events = {opened, refused};
+static const struct dial_events dial_events = {opened, told, refused};
 
 static void open_door(void *context) {
     struct error err;
@@ -100,7 +110,7 @@ static void set_up(unsigned char client_key) {
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
-    opened_count = refused_count = 0;
+    opened_count = refused_count = told_count = 0;
     link_at_door = link_at_dial = NULL;
     memset(key.bytes, 1, sizeof(key.bytes));
     server = tls_context_new(&key, 1, &err);
@@ -136,18 +146,51 @@ static void a_master_that_comes_late_is_found(void) {
     tear_down();
 }
 
-static void another_key_is_given_up_after_some_rounds(void) {
+static void another_key_is_told_at_once_and_given_up_in_the_end(void) {
     struct error err;
     set_up(2);
     open_door(NULL);
     int64_t start = clock_now();
-    dial_start(&dial, &loop, &reaper, client, "localhost", port, &dial_events, NULL);
+    dial_start(&dial, &loop, &reaper, client, "127.0.0.1", port, &dial_events, NULL);
+    CU_ASSERT_EQUAL(dial.patience, 30 * CLOCK_SECOND);
+    dial.patience = 4 * CLOCK_SECOND;
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(told_count, 1);
+    CU_ASSERT(told_at - start < 2 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(refused_count, 1);
     CU_ASSERT_EQUAL(opened_count, 0);
-    CU_ASSERT(clock_now() - start < 10 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(dial_why(&dial)->code, EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT(clock_now() - start >= 4 * CLOCK_SECOND);
+    CU_ASSERT(clock_now() - start < 12 * CLOCK_SECOND);
+    tear_down();
+}
+
+static void change_key(void *context) {
+    struct key key = {.source = KEY_FROM_VARIABLE};
+    struct error err;
+    (void)context;
+    CU_ASSERT_EQUAL(told_count, 1);
+    door_close(&door);
+    tls_context_free(server);
+    memset(key.bytes, 2, sizeof(key.bytes));
+    server = tls_context_new(&key, 1, &err);
+    open_door(NULL);
+}
+
+/* As where another job's host had the name before ours came. */
+static void another_key_is_no_end_when_the_right_one_comes(void) {
+    struct error err;
+    struct timer later = {.fire = change_key};
+    set_up(2);
+    open_door(NULL);
+    loop_after(&loop, &later, 6 * CLOCK_SECOND);
+    dial_start(&dial, &loop, &reaper, client, "127.0.0.1", port, &dial_events, NULL);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(opened_count, 1);
+    CU_ASSERT_EQUAL(refused_count, 0);
     tear_down();
 }
 
 UNIT_MAIN("entrypoint.dial", UNIT(a_master_that_comes_late_is_found),
-          UNIT(another_key_is_given_up_after_some_rounds))
+          UNIT(another_key_is_told_at_once_and_given_up_in_the_end),
+          UNIT(another_key_is_no_end_when_the_right_one_comes))

@@ -55,7 +55,7 @@ static void closed(void *context, const struct error *why) {
     loop_end(&loop);
 }
 
-static const struct link_events events = {opened, heard, closed};
+static const struct link_events events = {.opened = opened, .message = heard, .closed = closed};
 
 static void out_of_patience(void *context) {
     (void)context;

@@ -45,6 +45,8 @@ static void close_loop(void) {
     loop_done(&loop);
 }
 
+static bool only_ipv6;
+
 static size_t look_up(const char *name) {
     struct resolve r;
     struct error err;
@@ -52,6 +54,7 @@ static size_t look_up(const char *name) {
     CU_ASSERT_EQUAL_FATAL(resolve_start(&r, &loop, &reaper, name, done, NULL, &err), 0);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(calls, 1);
+    only_ipv6 = r.only_ipv6;
     resolve_cancel(&r);
     close_loop();
     return answers;
@@ -66,6 +69,14 @@ static void names_and_addresses_are_found(void) {
 
 static void a_name_that_is_not_known_gives_nothing(void) {
     CU_ASSERT_EQUAL(look_up("no.such.host.invalid"), 0);
+    CU_ASSERT_FALSE(only_ipv6);
+}
+
+static void a_name_with_ipv6_alone_is_known_as_that(void) {
+    CU_ASSERT_EQUAL(look_up("::1"), 0);
+    CU_ASSERT(only_ipv6);
+    CU_ASSERT_EQUAL(look_up("127.0.0.1"), 1);
+    CU_ASSERT_FALSE(only_ipv6);
 }
 
 static void a_search_that_was_given_up_is_silent(void) {
@@ -81,4 +92,5 @@ static void a_search_that_was_given_up_is_silent(void) {
 }
 
 UNIT_MAIN("entrypoint.resolve", UNIT(names_and_addresses_are_found),
-          UNIT(a_name_that_is_not_known_gives_nothing), UNIT(a_search_that_was_given_up_is_silent))
+          UNIT(a_name_that_is_not_known_gives_nothing),
+          UNIT(a_name_with_ipv6_alone_is_known_as_that), UNIT(a_search_that_was_given_up_is_silent))
