@@ -29,7 +29,8 @@ endif()
 room(models trainer/models USES common graph backend kernels)
 # The data room holds outlines, whose masks are eval's.
 room(eval trainer/eval USES common kernels LINKS OpenMP::OpenMP_C m)
-room(data trainer/data USES common kernels eval LINKS JPEG::JPEG PNG::PNG Threads::Threads m)
+room(data trainer/data USES common kernels eval
+    LINKS JPEG::JPEG PNG::PNG Threads::Threads OpenMP::OpenMP_C m)
 room(optim trainer/optim USES common kernels LINKS OpenMP::OpenMP_C m)
 # Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
 target_compile_options(optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)

@@ -1,13 +1,13 @@
 /* ringtrain draw: pictures with their objects painted in. */
 #include "app/command.h"
 #include "app/command_coco.h"
+#include "app/draw_targets.h"
 #include "app/flag.h"
-#include "app/picture.h"
-#include "common/file.h"
 #include "data/coco_draw.h"
 #include "data/coco_folder.h"
 #include "data/coco_index.h"
 #include "data/coco_results.h"
+#include "data/picture.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -194,12 +194,10 @@ static int add_results(struct drawing *d, const struct coco_image *image, struct
     return 0;
 }
 
-static int draw_image(struct drawing *d, const struct coco_image *image, struct error *err) {
+static int draw_image(struct drawing *d, const struct draw_target *target, struct error *err) {
     char path[PATH_MAX];
+    const struct coco_image *image = target->image;
     const char *name = coco_index_name(&d->index, image->name);
-    const char *base = strrchr(name, '/') != NULL ? strrchr(name, '/') + 1 : name;
-    const char *dot = strrchr(base, '.');
-    int stem = dot != NULL ? (int)(dot - base) : (int)strlen(base);
     if (snprintf(path, sizeof(path), "%s/%s", d->pictures, name) >= (int)sizeof(path))
         return error_set(err, EXIT_CODE_DATA, "%.64s...: path too long", d->pictures);
     if (picture_read(path, &d->image, err) != 0)
@@ -210,28 +208,34 @@ static int draw_image(struct drawing *d, const struct coco_image *image, struct 
     int failed =
         d->flags->results != NULL ? add_results(d, image, err) : add_annotations(d, image, err);
     if (failed != 0)
-        return -1;
+        return error_wrap(err, "%s", d->flags->results != NULL ? d->flags->results : d->index.path);
     for (size_t i = 0; i < d->count; i++)
         d->list[i].mask = d->masks[i].count > 0 ? &d->masks[i] : NULL;
     if (coco_draw(&d->image, d->list, d->count, err) != 0)
         return error_wrap(err, "%s", path);
-    if (snprintf(path, sizeof(path), "%s/%.*s.%s", d->flags->out, stem, base,
-                 d->flags->format == 0 ? "jpg" : "png") >= (int)sizeof(path))
-        return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", d->flags->out);
-    printf("%s  %zu objects\n", path, d->count);
-    return picture_write(&d->image, d->flags->format == 1, path, err);
+    if (picture_write(&d->image, d->flags->format == 1, target->path, err) != 0)
+        return -1;
+    printf("%s  %zu objects\n", target->path, d->count);
+    return 0;
 }
 
 static int draw_all(struct drawing *d, struct error *err) {
     const struct flags *f = d->flags;
+    cleanup_draw_targets struct draw_targets targets = {0};
+    size_t first = 0, count = d->index.image_count;
     if (f->image >= 0) {
         uint32_t number = coco_index_image(&d->index, f->image);
         if (number == COCO_NUMBER_NONE)
             return error_set(err, EXIT_CODE_DATA, "%s: no image %" PRId64, f->set, f->image);
-        return draw_image(d, &d->index.images[number], err);
+        first = number;
+        count = 1;
     }
-    for (size_t i = 0; i < d->index.image_count && i < (size_t)f->count; i++)
-        if (draw_image(d, &d->index.images[i], err) != 0)
+    count = count < (size_t)f->count ? count : (size_t)f->count;
+    if (draw_targets_make(&targets, &d->index, first, count, f->out, f->format == 0 ? "jpg" : "png",
+                          err) != 0)
+        return -1;
+    for (size_t i = 0; i < targets.count; i++)
+        if (draw_image(d, &targets.list[i], err) != 0)
             return -1;
     return 0;
 }
@@ -246,8 +250,7 @@ static int run(struct drawing *d, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE, "%s: no pictures beside it; say --pictures DIR",
                          folder.sets[0].json);
     if (coco_index_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
-        (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0) ||
-        file_make_dirs(f->out, err) != 0)
+        (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
         return -1;
     return draw_all(d, err);
 }
@@ -271,8 +274,11 @@ int command_draw(int argc, char *const *argv, struct error *err) {
 }
 
 void command_draw_help(FILE *out) {
-    fprintf(out, "usage: ringtrain draw --coco DIR|FILE --out DIR [--FLAG VALUE]...\n\n"
-                 "Paints boxes, masks and labels on a data set's pictures: its annotations, or "
-                 "detections.\nOf a folder with several sets the first by name is taken.\n\n");
+    fprintf(
+        out,
+        "usage: ringtrain draw --coco DIR|FILE --out DIR [--FLAG VALUE]...\n\n"
+        "Paints boxes, masks and labels on a data set's pictures: its annotations, or "
+        "detections.\nOf a folder with several sets the first by name is taken. Folders in images' "
+        "names are kept under --out; nothing that is\nthere already is written over.\n\n");
     flags_print(out, FLAGS, FLAG_COUNT, DRAW);
 }

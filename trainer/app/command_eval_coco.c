@@ -6,6 +6,8 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "common/target.h"
+#include "data/coco_file.h"
 #include "data/coco_index.h"
 #include "data/coco_results.h"
 #include "data/coco_task.h"
@@ -167,12 +169,39 @@ static int write_json(struct scoring *s, struct error *err) {
     return file_publish(s->flags->json, s->json.data, s->json.size, 0644, err);
 }
 
+static const char *const JSON_STARTS[] = {"{\"bbox\": ", "{\"segm\": ", NULL};
+static const struct target_kind JSON_KIND = {"a file of an earlier scoring", JSON_STARTS};
+
+/* Before the work: everything that is to be written can be, and costs nobody a file. */
+static int check_targets(const struct flags *f, struct error *err) {
+    if (f->json != NULL && f->index != NULL && target_is_same(f->json, f->index))
+        return error_set(err, EXIT_CODE_USAGE, "--json and --index name one file: %s", f->json);
+    if (f->json != NULL && target_check(f->json, &JSON_KIND, "--json", err) != 0)
+        return -1;
+    if (f->index != NULL && target_check(f->index, &COCO_FILE_KIND, "--index", err) != 0)
+        return -1;
+    return f->arrays != NULL ? coco_arrays_check(f->arrays, err) : 0;
+}
+
+static int read_files(struct scoring *s, struct error *err) {
+    const struct flags *f = s->flags;
+    if (check_targets(f, err) != 0 ||
+        coco_index_load(&s->index, f->annotations, f->index, err) != 0)
+        return -1;
+    const char *missing = coco_index_missing(&s->index);
+    if (missing != NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s: no list \"%s\" to score against", f->annotations,
+                         missing);
+    if (coco_results_read(&s->results, f->results, err) != 0)
+        return -1;
+    return list_categories(s, err);
+}
+
 static int run(struct scoring *s, struct error *err) {
     const struct flags *f = s->flags;
     buf_init(&s->text, TEXT_MAX);
     buf_init(&s->json, TEXT_MAX);
-    if (coco_index_load(&s->index, f->annotations, f->index, err) != 0 ||
-        coco_results_read(&s->results, f->results, err) != 0 || list_categories(s, err) != 0)
+    if (read_files(s, err) != 0)
         return -1;
     bool boxes = f->kinds != KINDS_MASK;
     bool masks = f->kinds == KINDS_AUTO ? s->results.masks : f->kinds != KINDS_BOX;

@@ -94,7 +94,7 @@ static int run(int argc, char **argv, struct error *err) {
 int main(int argc, char **argv) {
     struct error err = {0};
     int code = run(argc, argv, &err);
-    if (code == EXIT_CODE_OK && output_finish(&err) != 0)
+    if ((code == EXIT_CODE_OK || code == EXIT_CODE_DATA) && output_finish(&err) != 0)
         code = -1;
     if (code >= 0)
         return code;

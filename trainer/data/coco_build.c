@@ -1,9 +1,9 @@
 #include "data/coco_build.h"
 
-#include "common/clock.h"
 #include "common/file.h"
 #include "data/coco_build_parts.h"
 #include "data/coco_file.h"
+#include "data/coco_json.h"
 #include "data/coco_record.h"
 
 #include <inttypes.h>
@@ -13,7 +13,17 @@
 #include <unistd.h>
 
 /* "images": [...] and "categories": [...]: the named things. */
-static int read_named(struct coco_builder *b, struct coco_named *ret, struct error *err) {
+struct naming {
+    const char *one, *many;
+    const char *key; /* of the name */
+    size_t max;
+};
+
+static const struct naming IMAGES = {"image", "images", "file_name", COCO_IMAGES_MAX};
+static const struct naming CATEGORIES = {"category", "categories", "name", COCO_CATEGORIES_MAX};
+
+static int read_named(struct coco_builder *b, const struct naming *naming, struct coco_named *ret,
+                      struct error *err) {
     struct json_text key;
     bool has_id = false;
     int more;
@@ -33,7 +43,7 @@ static int read_named(struct coco_builder *b, struct coco_named *ret, struct err
             failed = coco_read_side(&b->stream, &ret->width, err);
         } else if (given && json_text_is(&key, "height")) {
             failed = coco_read_side(&b->stream, &ret->height, err);
-        } else if (given && (json_text_is(&key, "file_name") || json_text_is(&key, "name"))) {
+        } else if (given && json_text_is(&key, naming->key)) {
             failed = coco_add_name(b, &ret->name, err);
         } else {
             failed = json_stream_skip(&b->stream, err);
@@ -46,18 +56,18 @@ static int read_named(struct coco_builder *b, struct coco_named *ret, struct err
     return more;
 }
 
-static int read_named_list(struct coco_builder *b, struct coco_named_list *list, const char *what,
-                           size_t max, struct error *err) {
+static int read_named_list(struct coco_builder *b, struct coco_named_list *list,
+                           const struct naming *naming, struct error *err) {
     int more;
     if (json_stream_array(&b->stream, err) != 0)
-        return error_wrap(err, "the list of %ss", what);
+        return error_wrap(err, "the list of %s", naming->many);
     while ((more = json_stream_item(&b->stream, err)) == 1) {
         struct coco_named item;
         uint64_t at = json_stream_tell(&b->stream);
-        if (list->count == max)
-            return error_set(err, EXIT_CODE_DATA, "more than %zu %ss", max, what);
-        if (read_named(b, &item, err) != 0)
-            return coco_name_record(b, what, list->count, at, err);
+        if (list->count == naming->max)
+            return error_set(err, EXIT_CODE_DATA, "more than %zu %s", naming->max, naming->many);
+        if (read_named(b, naming, &item, err) != 0)
+            return coco_name_record(b, naming->one, list->count, at, err);
         if (coco_named_add(list, &item, err) != 0)
             return -1;
     }
@@ -110,44 +120,58 @@ static int read_annotations(struct coco_builder *b, struct error *err) {
     return more;
 }
 
+/* The list that KEY names, or whatever else stands there. */
+static int read_part(struct coco_builder *b, const struct json_text *key, struct error *err) {
+    if (json_text_is(key, "images")) {
+        b->head.lists |= COCO_LIST_IMAGES;
+        return read_named_list(b, &b->images, &IMAGES, err);
+    }
+    if (json_text_is(key, "categories")) {
+        b->head.lists |= COCO_LIST_CATEGORIES;
+        return read_named_list(b, &b->categories, &CATEGORIES, err);
+    }
+    if (json_text_is(key, "annotations")) {
+        b->head.lists |= COCO_LIST_ANNOTATIONS;
+        return read_annotations(b, err);
+    }
+    return json_stream_skip(&b->stream, err);
+}
+
 static int read_document(struct coco_builder *b, struct error *err) {
     struct json_text key;
     int more;
     if (json_stream_object(&b->stream, err) != 0)
         return -1;
-    while ((more = json_stream_key(&b->stream, &key, err)) == 1) {
-        int failed;
-        if (json_text_is(&key, "images"))
-            failed = read_named_list(b, &b->images, "image", COCO_IMAGES_MAX, err);
-        else if (json_text_is(&key, "categories"))
-            failed = read_named_list(b, &b->categories, "category", COCO_CATEGORIES_MAX, err);
-        else if (json_text_is(&key, "annotations"))
-            failed = read_annotations(b, err);
-        else
-            failed = json_stream_skip(&b->stream, err);
-        if (failed != 0)
+    while ((more = json_stream_key(&b->stream, &key, err)) == 1)
+        if (read_part(b, &key, err) != 0)
             return -1;
-    }
     return more == 0 ? json_stream_finish(&b->stream, err) : -1;
 }
 
+static bool same_times(const struct stat *a, const struct stat *b) {
+    return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 static int build(struct coco_builder *b, struct error *err) {
-    struct stat st;
-    if (json_stream_open(&b->stream, b->json, err) != 0)
+    struct stat before, after;
+    if (coco_json_open(&b->stream, b->json, err) != 0)
         return -1;
-    if (fstat(b->stream.fd, &st) != 0)
+    if (fstat(b->stream.fd, &before) != 0)
         return error_set_errno(err, EXIT_CODE_DATA, "%s", b->json);
-    b->head.source_size = (uint64_t)st.st_size;
-    b->head.source_time = st.st_mtim.tv_sec * CLOCK_SECOND + st.st_mtim.tv_nsec;
+    if (b->keyed && coco_json_key(b->stream.fd, b->json, &b->head.source, err) != 0)
+        return -1;
     if (coco_begin_file(b, err) != 0)
         return -1;
     if (read_document(b, err) != 0)
         return error_wrap(err, "%s", b->json);
+    if (fstat(b->stream.fd, &after) != 0 || !same_times(&before, &after))
+        return error_set(err, EXIT_CODE_DATA, "%s: changed while it was read", b->json);
     return coco_end_file(b, err);
 }
 
-int coco_build(const char *json, int fd, struct error *err) {
-    struct coco_builder builder = {.json = json, .fd = fd};
+int coco_build(const char *json, int fd, bool keyed, struct error *err) {
+    struct coco_builder builder = {.json = json, .fd = fd, .keyed = keyed};
     int failed = build(&builder, err);
     coco_builder_done(&builder);
     return failed;
@@ -158,7 +182,7 @@ int coco_build_file(const char *json, const char *path, struct error *err) {
     int fd = file_publish_open(path, temp, 0644, err);
     if (fd < 0)
         return -1;
-    if (coco_build(json, fd, err) != 0) {
+    if (coco_build(json, fd, true, err) != 0) {
         file_publish_abort(fd, temp);
         return -1;
     }

@@ -7,14 +7,17 @@
 
 #include "common/error.h"
 
+#include <stdbool.h>
+
 enum {
     COCO_IMAGES_MAX = 100 * 1000 * 1000,
     COCO_CATEGORIES_MAX = 1000 * 1000,
     COCO_ANNOTATIONS_MAX = 500 * 1000 * 1000,
 };
 
-/* Writes the index to FD, an empty file open for reading and writing. */
-int coco_build(const char *json, int fd, struct error *err);
+/* Writes the index to FD, an empty file open for reading and writing; KEYED: with the key of the
+ * JSON's content (coco_json.h), which costs a second reading. */
+int coco_build(const char *json, int fd, bool keyed, struct error *err);
 
 /* Replaces the file PATH by the index, all at once. */
 int coco_build_file(const char *json, const char *path, struct error *err);

@@ -56,9 +56,15 @@ int coco_add_name(struct coco_builder *b, uint64_t *ret, struct error *err) {
 int coco_name_record(const struct coco_builder *b, const char *what, size_t number, uint64_t offset,
                      struct error *err) {
     int64_t id = 0;
-    if (coco_record_find_id(b->json, offset, &id))
+    switch (coco_record_find_id(b->json, offset, &id)) {
+    case COCO_ID_FOUND:
         return error_wrap(err, "%s %" PRId64, what, id);
-    return error_wrap(err, "%s number %zu (without id)", what, number + 1);
+    case COCO_ID_UNREADABLE:
+        return error_wrap(err, "%s number %zu (its id is no whole number of 64 bits)", what,
+                          number + 1);
+    default:
+        return error_wrap(err, "%s number %zu (without id)", what, number + 1);
+    }
 }
 
 int coco_begin_file(struct coco_builder *b, struct error *err) {

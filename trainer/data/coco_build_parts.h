@@ -38,6 +38,7 @@ struct coco_pending {
 struct coco_builder {
     const char *json;
     int fd; /* borrowed */
+    bool keyed;
     uint64_t written;
     struct json_stream stream;
     struct coco_head head;
@@ -58,7 +59,7 @@ int coco_named_add(struct coco_named_list *list, const struct coco_named *item, 
 
 /* Reads a picture's width or height. */
 int coco_read_side(struct json_stream *s, uint32_t *ret, struct error *err);
-/* Reads a name and keeps it. */
+/* Reads a name and keeps it; the last of two counts. */
 int coco_add_name(struct coco_builder *b, uint64_t *ret, struct error *err);
 
 /* Puts what a record is, with its id when it has one to be found, in front of ERR; returns -1. */

@@ -1,8 +1,10 @@
 #include "data/coco_build_parts.h"
 
 #include "common/cleanup.h"
+#include "common/crc32c.h"
 #include "common/file.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -11,9 +13,10 @@ enum { FLUSH_SIZE = 1024 * 1024, ANNOTATIONS_AT_ONCE = 4096 };
 /* Writes at the end of the file. */
 static int append(struct coco_builder *b, const void *bytes, size_t size, struct error *err) {
     if (b->written == 0 && lseek(b->fd, sizeof(b->head), SEEK_SET) < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "writing an index of annotations");
+        return error_set_errno(err, file_write_code(errno), "writing an index of annotations");
     if (size > 0 && file_write_all(b->fd, bytes, size, err) != 0)
         return error_wrap(err, "writing an index of annotations");
+    b->head.body = crc32c(b->head.body, bytes, size);
     b->written += size;
     return 0;
 }
@@ -173,6 +176,6 @@ int coco_end_file(struct coco_builder *b, struct error *err) {
     b->head.file_size = sizeof(b->head) + b->written;
     coco_head_seal(&b->head);
     if (pwrite(b->fd, &b->head, sizeof(b->head), 0) != (ssize_t)sizeof(b->head))
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "writing an index of annotations");
+        return error_set_errno(err, file_write_code(errno), "writing an index of annotations");
     return 0;
 }

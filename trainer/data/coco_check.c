@@ -1,14 +1,10 @@
 #include "data/coco_check.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
-#include "data/jpeg.h"
+#include "data/coco_check_pictures.h"
 
-#include <limits.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* How far the area that is given and the mask's may lie apart: outlines and pixels never agree
  * exactly, small and thin objects least. */
@@ -20,7 +16,7 @@ void coco_check_done(struct coco_check *check) {
     *check = (struct coco_check){0};
 }
 
-static void found(struct coco_check *check, enum coco_finding_kind kind, int64_t id) {
+void coco_check_found(struct coco_check *check, enum coco_finding_kind kind, int64_t id) {
     struct coco_finding *finding = &check->findings[kind];
     if (finding->count < COCO_EXAMPLES)
         finding->examples[finding->count] = id;
@@ -30,16 +26,16 @@ static void found(struct coco_check *check, enum coco_finding_kind kind, int64_t
 static void check_box(struct coco_check *check, const struct coco_annotation *a,
                       const struct coco_image *image) {
     if ((a->flags & COCO_ANNOTATION_BOX) == 0) {
-        found(check, COCO_NO_BOX, a->id);
+        coco_check_found(check, COCO_NO_BOX, a->id);
         return;
     }
     /* A pixel of grace: boxes are often rounded outwards. */
     bool outside = a->box[0] < -1 || a->box[1] < -1 || a->box[0] + a->box[2] > image->width + 1.0 ||
                    a->box[1] + a->box[3] > image->height + 1.0;
     if (a->box[2] <= 0 || a->box[3] <= 0)
-        found(check, COCO_DEGENERATE_BOX, a->id);
+        coco_check_found(check, COCO_DEGENERATE_BOX, a->id);
     else if (image->width > 0 && outside)
-        found(check, COCO_BOX_OUTSIDE, a->id);
+        coco_check_found(check, COCO_BOX_OUTSIDE, a->id);
 }
 
 /* What masks are made with. */
@@ -55,40 +51,40 @@ static void check_outline(struct coco_check *check, const struct coco_index *ind
     check->polygons += a->kind == COCO_SEGMENT_POLYGONS;
     check->runs += a->kind == COCO_SEGMENT_RUNS;
     if (a->kind == COCO_SEGMENT_NONE) {
-        found(check, COCO_NO_OUTLINE, a->id);
+        coco_check_found(check, COCO_NO_OUTLINE, a->id);
         return;
     }
     if (a->kind == COCO_SEGMENT_POLYGONS &&
         !rle_size_fits(index->images[a->image].height, index->images[a->image].width))
         return; /* told as an image without a size */
     if (coco_index_mask(index, a, &masks->room, &masks->brush, &masks->mask, &ignored) != 0) {
-        found(check, COCO_BAD_OUTLINE, a->id);
+        coco_check_found(check, COCO_BAD_OUTLINE, a->id);
         return;
     }
     double pixels = rle_area(&masks->mask);
     double apart = fabs(pixels - a->area);
     if ((a->flags & COCO_ANNOTATION_AREA) != 0 && apart > AREA_PIXELS &&
         apart > AREA_SHARE * fmax(pixels, a->area))
-        found(check, COCO_AREA_MISMATCH, a->id);
+        coco_check_found(check, COCO_AREA_MISMATCH, a->id);
 }
 
 static void check_annotation(struct coco_check *check, const struct coco_index *index,
                              const struct coco_annotation *a, struct masks *masks) {
     if (a->id == 0)
-        found(check, COCO_ZERO_ID, a->id);
+        coco_check_found(check, COCO_ZERO_ID, a->id);
     if (a->category < index->category_count)
         check->by_category[a->category]++;
     else
-        found(check, COCO_UNKNOWN_CATEGORY, a->id);
+        coco_check_found(check, COCO_UNKNOWN_CATEGORY, a->id);
     if (a->image >= index->image_count) {
-        found(check, COCO_UNKNOWN_IMAGE, a->id);
+        coco_check_found(check, COCO_UNKNOWN_IMAGE, a->id);
         return;
     }
     check->crowds += (a->flags & COCO_ANNOTATION_CROWD) != 0;
     if ((a->flags & COCO_ANNOTATION_AREA) != 0)
         check->sizes[a->area < 1024 ? 0 : a->area <= 9216 ? 1 : 2]++;
     else
-        found(check, COCO_NO_AREA, a->id);
+        coco_check_found(check, COCO_NO_AREA, a->id);
     check_box(check, a, &index->images[a->image]);
     check_outline(check, index, a, masks);
 }
@@ -109,37 +105,16 @@ static int check_repeated(struct coco_check *check, const struct coco_index *ind
     qsort(ids, count, sizeof(*ids), compare_ids);
     for (size_t i = 1; i < count; i++)
         if (ids[i] == ids[i - 1])
-            found(check, COCO_REPEATED_ANNOTATIONS, ids[i]);
+            coco_check_found(check, COCO_REPEATED_ANNOTATIONS, ids[i]);
     check->findings[COCO_REPEATED_IMAGES].count = index->repeated_images;
     check->findings[COCO_REPEATED_CATEGORIES].count = index->repeated_categories;
-    return 0;
-}
-
-static int check_file(struct coco_check *check, const struct coco_index *index,
-                      const struct coco_image *image, const char *pictures,
-                      struct jpeg_decoder *decoder, struct error *err) {
-    cleanup_buf struct buf bytes = {.max = JPEG_BYTES_MAX};
-    struct error ignored = {0};
-    char path[PATH_MAX];
-    int length =
-        snprintf(path, sizeof(path), "%s/%s", pictures, coco_index_name(index, image->name));
-    if (length < 0 || (size_t)length >= sizeof(path))
-        return error_set(err, EXIT_CODE_DATA, "%.64s...: path too long", pictures);
-    if (file_read(path, &bytes, &ignored) != 0) {
-        found(check, COCO_NO_FILE, image->id);
-        return 0;
-    }
-    if (jpeg_open(decoder, (const uint8_t *)bytes.data, bytes.size, &ignored) != 0)
-        return 0; /* another format */
-    if (decoder->width != (int)image->width || decoder->height != (int)image->height)
-        found(check, COCO_OTHER_SIZE, image->id);
     return 0;
 }
 
 static void check_sides(struct coco_check *check, const struct coco_image *image) {
     const uint32_t sides[2] = {image->width, image->height};
     if (image->width == 0 || image->height == 0) {
-        found(check, COCO_NO_SIZE, image->id);
+        coco_check_found(check, COCO_NO_SIZE, image->id);
         return;
     }
     for (int i = 0; i < 2; i++) {
@@ -150,20 +125,13 @@ static void check_sides(struct coco_check *check, const struct coco_image *image
     }
 }
 
-static int check_images(struct coco_check *check, const struct coco_index *index,
-                        const char *pictures, struct error *err) {
-    cleanup_jpeg_decoder struct jpeg_decoder decoder = {0};
-    if (pictures != NULL && jpeg_decoder_init(&decoder, err) != 0)
-        return -1;
+static void check_images(struct coco_check *check, const struct coco_index *index) {
     for (size_t i = 0; i < index->image_count; i++) {
         const struct coco_image *image = &index->images[i];
         check->empty_images += image->count == 0;
         check->most = image->count > check->most ? image->count : check->most;
         check_sides(check, image);
-        if (pictures != NULL && check_file(check, index, image, pictures, &decoder, err) != 0)
-            return -1;
     }
-    return 0;
 }
 
 int coco_check_make(struct coco_check *ret, const struct coco_index *index, const char *pictures,
@@ -180,7 +148,10 @@ int coco_check_make(struct coco_check *ret, const struct coco_index *index, cons
     rle_done(&masks.mask);
     for (size_t c = 0; c < index->category_count; c++)
         check.empty_categories += check.by_category[c] == 0;
-    if (check_repeated(&check, index, err) != 0 || check_images(&check, index, pictures, err) != 0)
+    check_images(&check, index);
+    check.missing = coco_index_missing(index);
+    if (check_repeated(&check, index, err) != 0 ||
+        (pictures != NULL && coco_check_pictures(&check, index, pictures, err) != 0))
         return -1;
     *ret = check;
     check = (struct coco_check){0};

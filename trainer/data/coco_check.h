@@ -7,6 +7,7 @@
 #include "common/error.h"
 #include "data/coco_index.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -26,6 +27,7 @@ enum coco_finding_kind {
     COCO_AREA_MISMATCH,
     COCO_NO_SIZE,
     COCO_NO_FILE,
+    COCO_BAD_FILE,
     COCO_OTHER_SIZE,
     COCO_FINDINGS
 };
@@ -39,6 +41,7 @@ struct coco_finding {
 };
 
 struct coco_check {
+    const char *missing; /* the first list that is not there, or NULL */
     struct coco_finding findings[COCO_FINDINGS];
     size_t crowds;
     size_t polygons; /* annotations with polygons, and with runs */
@@ -54,10 +57,17 @@ struct coco_check {
 
 void coco_check_done(struct coco_check *check);
 
-/* PICTURES is the folder of the images' files, or NULL to leave them out. Files are opened for
- * their size, their pixels are not read. */
+/* PICTURES is the folder of the images' files, or NULL to leave them out. Every file is decoded, on
+ * all cores that OpenMP gives. */
 int coco_check_make(struct coco_check *ret, const struct coco_index *index, const char *pictures,
                     struct error *err);
+
+/* True when something was found that makes training or scoring fail or go wrong: not so for boxes,
+ * outlines and areas that are odd, as they are in COCO itself. */
+bool coco_check_broken(const struct coco_check *check);
+
+/* Counts one more of KIND. */
+void coco_check_found(struct coco_check *check, enum coco_finding_kind kind, int64_t id);
 
 /* Appends a page of text. */
 int coco_check_print(const struct coco_check *check, const struct coco_index *index,

@@ -8,25 +8,27 @@
 struct wording {
     const char *what;
     const char *of; /* what the ids are of */
+    bool broken;    /* coco_check_broken */
 };
 
 static const struct wording WORDS[COCO_FINDINGS] = {
-    [COCO_REPEATED_IMAGES] = {"image ids given again (the last counts)", NULL},
-    [COCO_REPEATED_CATEGORIES] = {"category ids given again (the last counts)", NULL},
-    [COCO_REPEATED_ANNOTATIONS] = {"annotation ids given again", "annotation"},
-    [COCO_UNKNOWN_IMAGE] = {"annotations of images that are not listed", "annotation"},
-    [COCO_UNKNOWN_CATEGORY] = {"annotations of categories that are not listed", "annotation"},
-    [COCO_ZERO_ID] = {"annotations with id 0 (pycocotools never matches them)", "annotation"},
+    [COCO_REPEATED_IMAGES] = {"image ids given again (the last counts)", NULL, true},
+    [COCO_REPEATED_CATEGORIES] = {"category ids given again (the last counts)", NULL, true},
+    [COCO_REPEATED_ANNOTATIONS] = {"annotation ids given again", "annotation", true},
+    [COCO_UNKNOWN_IMAGE] = {"annotations of images that are not listed", "annotation", true},
+    [COCO_UNKNOWN_CATEGORY] = {"annotations of categories that are not listed", "annotation", true},
+    [COCO_ZERO_ID] = {"annotations with id 0 (pycocotools never matches them)", "annotation", true},
     [COCO_NO_BOX] = {"annotations without a box", "annotation"},
     [COCO_NO_AREA] = {"annotations without an area", "annotation"},
     [COCO_NO_OUTLINE] = {"annotations without an outline", "annotation"},
     [COCO_DEGENERATE_BOX] = {"boxes without width or height", "annotation"},
     [COCO_BOX_OUTSIDE] = {"boxes that leave the image", "annotation"},
-    [COCO_BAD_OUTLINE] = {"outlines that give no mask", "annotation"},
+    [COCO_BAD_OUTLINE] = {"outlines that give no mask", "annotation", true},
     [COCO_AREA_MISMATCH] = {"areas that the mask does not have", "annotation"},
-    [COCO_NO_SIZE] = {"images without width or height", "image"},
-    [COCO_NO_FILE] = {"images without a file", "image"},
-    [COCO_OTHER_SIZE] = {"images whose file has another size", "image"},
+    [COCO_NO_SIZE] = {"images without width or height", "image", true},
+    [COCO_NO_FILE] = {"images without a file", "image", true},
+    [COCO_BAD_FILE] = {"images whose file is no whole JPEG or PNG", "image", true},
+    [COCO_OTHER_SIZE] = {"images whose file has another size", "image", true},
 };
 
 static int print_counts(const struct coco_check *c, const struct coco_index *index, struct buf *out,
@@ -60,8 +62,20 @@ static int print_finding(const struct coco_finding *finding, const struct wordin
     return buf_add_text(out, words->of != NULL && finding->count > shown ? " ...\n" : "\n", err);
 }
 
+bool coco_check_broken(const struct coco_check *check) {
+    for (int i = 0; i < COCO_FINDINGS; i++)
+        if (WORDS[i].broken && check->findings[i].count > 0)
+            return true;
+    return check->missing != NULL;
+}
+
 static int print_findings(const struct coco_check *check, struct buf *out, struct error *err) {
     size_t kinds = 0;
+    if (check->missing != NULL) {
+        kinds++;
+        if (buf_printf(out, err, "found:\n  no list \"%s\" in the JSON\n", check->missing) != 0)
+            return -1;
+    }
     for (int i = 0; i < COCO_FINDINGS; i++) {
         const struct coco_finding *finding = &check->findings[i];
         if (finding->count == 0)

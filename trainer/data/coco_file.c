@@ -1,16 +1,17 @@
 #include "data/coco_file.h"
 
-#include "common/cleanup.h"
 #include "common/crc32c.h"
+#include "common/file.h"
 
-#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char MAGIC[8] = "ringcoco";
-enum { MARK = 0x01020301 /* the last byte counts layouts */ };
+enum { MARK = 0x01020302, VERSION_BITS = 0xff /* the last byte is the format's version */ };
+
+static const char *const STARTS[] = {"ringcoco", NULL};
+const struct target_kind COCO_FILE_KIND = {"an index of annotations", STARTS};
 
 static uint32_t head_checksum(const struct coco_head *head) {
     struct coco_head copy = *head;
@@ -78,34 +79,71 @@ static void take_sections(struct coco_index *ret, const struct coco_head *head) 
     ret->placed_count = head->placed_count;
     ret->repeated_images = head->repeated_images;
     ret->repeated_categories = head->repeated_categories;
+    ret->source = head->source;
+    ret->lists = head->lists;
 }
 
-int coco_file_map(struct coco_index *ret, int fd, const char *name, struct error *err) {
-    struct stat st;
-    if (fstat(fd, &st) != 0)
-        return error_set_errno(err, EXIT_CODE_DATA, "%s", name);
-    if (!S_ISREG(st.st_mode) || st.st_size < (off_t)sizeof(struct coco_head))
+/* Checks what INDEX maps and makes it ready. */
+static int take(struct coco_index *index, const char *name, struct error *err) {
+    const struct coco_head *head = index->map;
+    if (index->map_size < sizeof(*head) || memcmp(head->magic, MAGIC, sizeof(MAGIC)) != 0)
         return error_set(err, EXIT_CODE_DATA, "%s: not an index of annotations", name);
-    cleanup_coco_index struct coco_index index = {.map_size = (size_t)st.st_size};
-    void *map = mmap(NULL, index.map_size, PROT_READ, MAP_SHARED, fd, 0);
-    if (map == MAP_FAILED)
-        return error_set_errno(err, EXIT_CODE_DATA, "%s", name);
-    index.map = map;
-    const struct coco_head *head = map;
-    if (!head_is_ours(head) || !sections_fit(head, index.map_size))
-        return error_set(err, EXIT_CODE_DATA, "%s: damaged, or not an index of annotations", name);
-    take_sections(&index, head);
-    if (!images_fit(&index))
+    if (head->mark != MARK && (head->mark | VERSION_BITS) == (MARK | VERSION_BITS))
+        return error_set(err, EXIT_CODE_DATA, "%s: an index of version %u, this program's is %u",
+                         name, head->mark & VERSION_BITS, MARK & VERSION_BITS);
+    if (!head_is_ours(head) || !sections_fit(head, index->map_size) ||
+        crc32c(0, head + 1, index->map_size - sizeof(*head)) != head->body)
         return error_set(err, EXIT_CODE_DATA, "%s: a damaged index of annotations", name);
-    *ret = index;
-    index = (struct coco_index){0};
+    take_sections(index, head);
+    if (!images_fit(index))
+        return error_set(err, EXIT_CODE_DATA, "%s: a damaged index of annotations", name);
+    index->path = name;
     return 0;
 }
 
-bool coco_file_is_made_from(const char *path, uint64_t source_size, int64_t source_time) {
-    struct coco_head head;
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    return fd >= 0 && pread(fd, &head, sizeof(head), 0) == (ssize_t)sizeof(head) &&
-           head_is_ours(&head) && head.source_size == source_size &&
-           head.source_time == source_time;
+static int size_of(int fd, const char *name, size_t *ret, struct error *err) {
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", name);
+    if (!S_ISREG(st.st_mode) || st.st_size == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: not an index of annotations", name);
+    *ret = (size_t)st.st_size;
+    return 0;
+}
+
+static int finish(struct coco_index *ret, struct coco_index *index, const char *name,
+                  struct error *err) {
+    if (take(index, name, err) != 0)
+        return -1;
+    *ret = *index;
+    *index = (struct coco_index){0};
+    return 0;
+}
+
+int coco_file_map(struct coco_index *ret, int fd, const char *name, struct error *err) {
+    cleanup_coco_index struct coco_index index = {0};
+    size_t size = 0;
+    if (size_of(fd, name, &size, err) != 0)
+        return -1;
+    void *map = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (map == MAP_FAILED)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", name);
+    index.map = map;
+    index.map_size = size;
+    return finish(ret, &index, name, err);
+}
+
+int coco_file_read(struct coco_index *ret, int fd, const char *name, struct error *err) {
+    cleanup_coco_index struct coco_index index = {0};
+    size_t size = 0;
+    if (size_of(fd, name, &size, err) != 0)
+        return -1;
+    void *map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (map == MAP_FAILED)
+        return error_no_memory(err, name);
+    index.map = map;
+    index.map_size = size;
+    if (file_read_exact(fd, map, size, err) != 0)
+        return error_wrap(err, "%s", name);
+    return finish(ret, &index, name, err);
 }

@@ -1,9 +1,11 @@
 /* The index file: a head, then the sections it names, each at a multiple of eight bytes. Written
- * and read by the same machine type; the mark tells another byte order. */
+ * and read by the same machine type; the mark tells another byte order. Every byte is under one of
+ * two checksums, the head's and the body's: a changed bit is found before anything is believed. */
 #ifndef DATA_COCO_FILE_H
 #define DATA_COCO_FILE_H
 
 #include "common/error.h"
+#include "common/target.h"
 #include "data/coco_index.h"
 
 #include <stddef.h>
@@ -20,11 +22,12 @@ enum coco_section {
 
 struct coco_head {
     char magic[8];
-    uint32_t mark;     /* byte order and layout */
+    uint32_t mark;     /* byte order and version of the format */
     uint32_t checksum; /* CRC32C of the head with this field 0 */
     uint64_t file_size;
-    uint64_t source_size; /* of the JSON it was made from */
-    int64_t source_time;  /* its last change, nanoseconds since 1970 */
+    struct coco_key source; /* of the JSON it was made from; zeros in memory */
+    uint32_t body;          /* CRC32C of all behind the head */
+    uint32_t lists;         /* that the JSON has: bits of enum coco_list */
     uint64_t placed_count;
     uint64_t repeated_images;
     uint64_t repeated_categories;
@@ -37,10 +40,15 @@ struct coco_head {
 /* Fills in magic, mark and checksum. */
 void coco_head_seal(struct coco_head *head);
 
-/* Maps what FD holds; NAME is for errors. The descriptor may be closed afterwards. */
+/* Files that an index may replace (target.h). */
+extern const struct target_kind COCO_FILE_KIND;
+
+/* Maps what FD, memory that nobody else can shorten, holds; NAME is for errors, and kept in the
+ * index. The descriptor may be closed afterwards. */
 int coco_file_map(struct coco_index *ret, int fd, const char *name, struct error *err);
 
-/* True when the index file PATH was made from a JSON of that size and time. */
-bool coco_file_is_made_from(const char *path, uint64_t source_size, int64_t source_time);
+/* The same for a file, whose bytes are copied: one that becomes shorter under a map would end the
+ * program with SIGBUS. */
+int coco_file_read(struct coco_index *ret, int fd, const char *name, struct error *err);
 
 #endif

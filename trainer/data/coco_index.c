@@ -1,7 +1,6 @@
 #include "data/coco_index.h"
 
 #include "common/cleanup.h"
-#include "common/clock.h"
 #include "data/coco_build.h"
 #include "data/coco_file.h"
 
@@ -9,7 +8,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 void coco_index_done(struct coco_index *index) {
@@ -22,30 +20,52 @@ int coco_index_open(struct coco_index *ret, const char *path, struct error *err)
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_DATA, "%s", path);
-    return coco_file_map(ret, fd, path, err);
+    return coco_file_read(ret, fd, path, err);
 }
 
 static int load_in_memory(struct coco_index *ret, const char *json, struct error *err) {
     cleanup_fd int fd = memfd_create("coco-index", MFD_CLOEXEC);
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for an index of annotations");
-    if (coco_build(json, fd, err) != 0)
+    if (coco_build(json, fd, false, err) != 0)
         return -1;
     return coco_file_map(ret, fd, json, err);
+}
+
+/* True when the index file CACHE is whole and was made from what is in JSON now. */
+static bool take_cached(struct coco_index *ret, const char *json, const char *cache) {
+    cleanup_coco_index struct coco_index index = {0};
+    struct coco_key key;
+    if (coco_index_open(&index, cache, NULL) != 0)
+        return false;
+    cleanup_fd int fd = open(json, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || coco_json_key(fd, json, &key, NULL) != 0 || key.size != index.source.size ||
+        key.hash != index.source.hash)
+        return false;
+    *ret = index;
+    index = (struct coco_index){0};
+    return true;
 }
 
 int coco_index_load(struct coco_index *ret, const char *json, const char *cache,
                     struct error *err) {
     if (cache == NULL)
         return load_in_memory(ret, json, err);
-    struct stat st;
-    if (stat(json, &st) != 0)
-        return error_set_errno(err, EXIT_CODE_DATA, "%s", json);
-    int64_t changed = st.st_mtim.tv_sec * CLOCK_SECOND + st.st_mtim.tv_nsec;
-    if (!coco_file_is_made_from(cache, (uint64_t)st.st_size, changed) &&
-        coco_build_file(json, cache, err) != 0)
+    if (target_check(cache, &COCO_FILE_KIND, "the index", err) != 0)
         return -1;
-    return coco_index_open(ret, cache, err);
+    if (!take_cached(ret, json, cache) &&
+        (coco_build_file(json, cache, err) != 0 || coco_index_open(ret, cache, err) != 0))
+        return -1;
+    ret->path = json;
+    return 0;
+}
+
+const char *coco_index_missing(const struct coco_index *index) {
+    if ((index->lists & COCO_LIST_IMAGES) == 0)
+        return "images";
+    if ((index->lists & COCO_LIST_CATEGORIES) == 0)
+        return "categories";
+    return (index->lists & COCO_LIST_ANNOTATIONS) == 0 ? "annotations" : NULL;
 }
 
 uint32_t coco_index_image(const struct coco_index *index, int64_t id) {

@@ -1,16 +1,17 @@
-/* COCO annotations as a compact file that is mapped into memory, made once from the JSON.
+/* COCO annotations in a compact form that can be kept in a file, made once from the JSON.
  *
  * Images and categories come in ascending order of their ids and are numbered so; annotations are
  * grouped by image, in the order of the JSON within each; those whose image is not listed come
  * last. Of ids given twice the last one counts for images and categories, as in pycocotools;
  * annotations with the same id are all kept. Outlines stay packed (coco_segment.h).
  *
- * The index does not change after it was opened and may be read by any number of threads and, as
- * it is mapped, by any number of processes for the memory of one. */
+ * The index does not change after it was opened and may be read by any number of threads. It is in
+ * memory as a whole, so that nothing that becomes of its file is felt. */
 #ifndef DATA_COCO_INDEX_H
 #define DATA_COCO_INDEX_H
 
 #include "common/error.h"
+#include "data/coco_json.h"
 #include "data/coco_segment.h"
 #include "eval/rle.h"
 
@@ -23,6 +24,9 @@
 
 /* What an annotation says beside the numbers. */
 enum { COCO_ANNOTATION_CROWD = 1, COCO_ANNOTATION_BOX = 2, COCO_ANNOTATION_AREA = 4 };
+
+/* The lists of a JSON; bits. */
+enum coco_list { COCO_LIST_IMAGES = 1, COCO_LIST_CATEGORIES = 2, COCO_LIST_ANNOTATIONS = 4 };
 
 /* The three below are as they lie in the file. */
 struct coco_image {
@@ -69,19 +73,26 @@ struct coco_index {
     uint64_t repeated_images; /* ids that came again, when the index was made */
     uint64_t repeated_categories;
 
+    const char *path; /* what to name in errors: borrowed, the JSON or the index file */
+    struct coco_key source;
+    unsigned lists; /* that the JSON has */
+
     void *map; /* owned */
     size_t map_size;
 };
 
 void coco_index_done(struct coco_index *index);
 
-/* Maps the index file PATH. A damaged or foreign file is refused. */
+/* Reads the index file PATH, which must outlive the index. A damaged or foreign file is refused. */
 int coco_index_open(struct coco_index *ret, const char *path, struct error *err);
 
-/* The annotations of JSON: mapped from CACHE where that is up to date (it knows size and time of
- * the JSON it was made from), made and written there where it is not; made in memory when CACHE is
- * NULL. */
+/* The annotations of JSON (the path must outlive the index): from CACHE where that was made from a
+ * file of the same content, else made and written there; a damaged or older index is replaced, any
+ * other file there refused. Made in memory when CACHE is NULL. */
 int coco_index_load(struct coco_index *ret, const char *json, const char *cache, struct error *err);
+
+/* The first of the three lists that the JSON does not have, or NULL. */
+const char *coco_index_missing(const struct coco_index *index);
 
 /* The number of an image or category, or COCO_NUMBER_NONE. */
 uint32_t coco_index_image(const struct coco_index *index, int64_t id);

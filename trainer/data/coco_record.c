@@ -137,12 +137,12 @@ static const char *skip_blanks(const char *at) {
     return at + strspn(at, " \t\r\n");
 }
 
-bool coco_record_find_id(const char *path, uint64_t offset, int64_t *ret) {
+enum coco_id coco_record_find_id(const char *path, uint64_t offset, int64_t *ret) {
     cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     cleanup_free char *text = malloc(FIND_MAX + 1);
     ssize_t size = fd >= 0 && text != NULL ? pread(fd, text, FIND_MAX, (off_t)offset) : -1;
     if (size <= 0)
-        return false;
+        return COCO_ID_NONE;
     text[size] = '\0';
     int depth = 0;
     const char *end = text + size;
@@ -150,7 +150,7 @@ bool coco_record_find_id(const char *path, uint64_t offset, int64_t *ret) {
         if (*at == '{' || *at == '[')
             depth++;
         if ((*at == '}' || *at == ']') && --depth <= 0)
-            return false;
+            return COCO_ID_NONE;
         if (*at != '"')
             continue;
         const char *start = at + 1;
@@ -159,11 +159,12 @@ bool coco_record_find_id(const char *path, uint64_t offset, int64_t *ret) {
         if (depth != 1 || at - start != 2 || memcmp(start, "id", 2) != 0)
             continue;
         const char *colon = at < end ? skip_blanks(at + 1) : end;
-        if (*colon == ':' && json_number_read(skip_blanks(colon + 1), &number) != NULL &&
-            number.is_integer) {
-            *ret = number.integer;
-            return true;
-        }
+        if (*colon != ':')
+            continue;
+        if (json_number_read(skip_blanks(colon + 1), &number) == NULL || !number.is_integer)
+            return COCO_ID_UNREADABLE;
+        *ret = number.integer;
+        return COCO_ID_FOUND;
     }
-    return false;
+    return COCO_ID_NONE;
 }

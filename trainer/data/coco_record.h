@@ -40,8 +40,10 @@ struct coco_record {
 int coco_record_read(struct json_stream *s, struct coco_outline *room, struct buf *segments,
                      unsigned needs, struct coco_record *ret, struct error *err);
 
+enum coco_id { COCO_ID_NONE, COCO_ID_FOUND, COCO_ID_UNREADABLE };
+
 /* The "id" of the object that begins at byte OFFSET of file PATH, however damaged the rest of it
- * is: for error messages. False when there is none to be found. */
-bool coco_record_find_id(const char *path, uint64_t offset, int64_t *ret);
+ * is: for error messages. */
+enum coco_id coco_record_find_id(const char *path, uint64_t offset, int64_t *ret);
 
 #endif

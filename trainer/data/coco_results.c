@@ -1,6 +1,7 @@
 #include "data/coco_results.h"
 
 #include "common/json_stream.h"
+#include "data/coco_json.h"
 #include "data/coco_record.h"
 
 #include <stdlib.h>
@@ -73,10 +74,11 @@ int coco_results_read(struct coco_results *ret, const char *path, struct error *
     cleanup_coco_outline struct coco_outline room = {0};
     cleanup_coco_results struct coco_results results = {0};
     buf_init(&results.segments, COCO_RESULTS_SEGMENTS_MAX);
-    if (json_stream_open(&stream, path, err) != 0)
+    if (coco_json_open(&stream, path, err) != 0)
         return -1;
     if (read_list(&results, &stream, &room, err) != 0)
         return error_wrap(err, "%s", path);
+    results.path = path;
     *ret = results;
     results = (struct coco_results){0};
     return 0;

@@ -33,11 +33,13 @@ struct coco_results {
     size_t count;
     size_t capacity;
     struct buf segments;
-    bool boxes; /* the first result has a box; all do then */
-    bool masks; /* every result has a mask; false for none at all */
+    const char *path; /* borrowed; named in errors */
+    bool boxes;       /* the first result has a box; all do then */
+    bool masks;       /* every result has a mask; false for none at all */
 };
 
 void coco_results_done(struct coco_results *results);
+/* PATH must outlive the results. */
 int coco_results_read(struct coco_results *ret, const char *path, struct error *err);
 
 struct coco_segment coco_result_segment(const struct coco_results *results, size_t number);

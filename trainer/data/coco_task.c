@@ -22,7 +22,9 @@ static int truth_mask(const void *user, size_t number, struct rle_brush *brush, 
     cleanup_coco_outline struct coco_outline room = {0};
     const struct coco_annotation *annotation =
         &task->index->annotations[task->truth_numbers[number]];
-    return coco_index_mask(task->index, annotation, &room, brush, ret, err);
+    if (coco_index_mask(task->index, annotation, &room, brush, ret, err) != 0)
+        return error_wrap(err, "%s", task->index->path);
+    return 0;
 }
 
 static int result_mask(const struct coco_index *index, const struct coco_results *results,
@@ -35,7 +37,7 @@ static int result_mask(const struct coco_index *index, const struct coco_results
         segment.kind == COCO_SEGMENT_NONE
             ? rle_from_box(ret, brush, result->box, image->height, image->width, err)
             : coco_segment_mask(&segment, &room, brush, image->height, image->width, ret, err);
-    return failed == 0 ? 0 : error_wrap(err, "result %zu", number + 1);
+    return failed == 0 ? 0 : error_wrap(err, "%s: result %zu", results->path, number + 1);
 }
 
 static int found_mask(const void *user, size_t number, struct rle_brush *brush, struct rle *ret,
@@ -67,7 +69,8 @@ static int find_standing(const struct coco_index *index, uint32_t *stands, struc
     for (size_t i = 0; i < count; i++) {
         const struct coco_annotation *annotation = &index->annotations[i];
         if (annotation->order >= count)
-            return error_set(err, EXIT_CODE_DATA, "a damaged index of annotations");
+            return error_set(err, EXIT_CODE_DATA, "%s: a damaged index of annotations",
+                             index->path);
         keyed[i] = (struct keyed){annotation->id, annotation->order};
         numbers[annotation->order] = (uint32_t)i;
     }
@@ -96,9 +99,11 @@ static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
             a->image >= index->image_count || a->category >= index->category_count)
             continue;
         if ((a->flags & COCO_ANNOTATION_AREA) == 0)
-            return error_set(err, EXIT_CODE_DATA, "annotation %" PRId64 ": no \"area\"", a->id);
+            return error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"area\"",
+                             index->path, a->id);
         if (!masks && (a->flags & COCO_ANNOTATION_BOX) == 0)
-            return error_set(err, EXIT_CODE_DATA, "annotation %" PRId64 ": no \"bbox\"", a->id);
+            return error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"bbox\"",
+                             index->path, a->id);
         struct coco_object *object = &task->truth[count];
         *object = (struct coco_object){.image = a->image,
                                        .category = a->category,
@@ -140,9 +145,8 @@ static int fill_found(struct coco_task *task, bool masks, enum coco_area_of area
         uint32_t image = coco_index_image(task->index, result->image_id);
         uint32_t category = coco_index_category(task->index, result->category_id);
         if (image == COCO_NUMBER_NONE)
-            return error_set(err, EXIT_CODE_DATA,
-                             "result %zu: image %" PRId64 " is not in the annotations", i + 1,
-                             result->image_id);
+            return error_set(err, EXIT_CODE_DATA, "%s: result %zu: image %" PRId64 " is not in %s",
+                             results->path, i + 1, result->image_id, task->index->path);
         if (category == COCO_NUMBER_NONE) {
             task->left_out++;
             continue;

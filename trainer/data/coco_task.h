@@ -31,7 +31,8 @@ void coco_task_done(struct coco_task *task);
 
 /* INDEX and RESULTS must outlive the task, which must stay where it is. AREA says what a
  * detection's area is where it has both box and mask and masks are scored: pycocotools takes the
- * box's. Errors name the annotation's id or the result's number. */
+ * box's. Errors name the file and the annotation's id or the result's
+ * number. */
 int coco_task_make(struct coco_task *ret, const struct coco_index *index,
                    const struct coco_results *results, bool masks, enum coco_area_of area,
                    struct error *err);

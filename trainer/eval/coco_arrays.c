@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/file.h"
+#include "common/target.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -26,6 +27,23 @@ static int write_array(const char *path, const double *numbers, size_t count, co
         buf_add(&out, text, sizeof(text), err) != 0 || buf_add(&out, numbers, bytes, err) != 0)
         return -1;
     return file_publish(path, out.data, out.size, 0644, err);
+}
+
+int coco_arrays_check(const char *folder, struct error *err) {
+    static const char *const STARTS[] = {"\x93NUMPY", NULL};
+    static const struct target_kind KIND = {"a NumPy array", STARTS};
+    static const char *const NAMES[] = {"bbox.precision", "bbox.scores", "bbox.recall",
+                                        "segm.precision", "segm.scores", "segm.recall"};
+    if (file_make_dirs(folder, err) != 0)
+        return error_wrap(err, "--arrays");
+    for (size_t i = 0; i < sizeof(NAMES) / sizeof(NAMES[0]); i++) {
+        char path[PATH_MAX];
+        if (snprintf(path, sizeof(path), "%s/%s.npy", folder, NAMES[i]) >= (int)sizeof(path))
+            return error_set(err, EXIT_CODE_CONFIG, "--arrays: a path too long: %.64s...", folder);
+        if (target_check(path, &KIND, "--arrays", err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 int coco_arrays_write(const struct coco_curves *curves, const char *folder, const char *kind,

@@ -7,6 +7,10 @@
 #include "common/error.h"
 #include "eval/coco_eval.h"
 
+/* Makes FOLDER when missing, and sees that nothing but such arrays stands where they go: before the
+ * work. */
+int coco_arrays_check(const char *folder, struct error *err);
+
 /* FOLDER is made when missing. */
 int coco_arrays_write(const struct coco_curves *curves, const char *folder, const char *kind,
                       struct error *err);

@@ -1,4 +1,5 @@
 #include "data/coco_build.h"
+#include "data/coco_index.h"
 
 #include "unit/data/coco_files.h"
 
@@ -23,6 +24,13 @@ static void malformed_annotations_are_refused_by_their_id(void) {
         {"{\"images\":[{\"id\":1},{\"width\":3}]}", "image number 2 (without id): no \"id\""},
         {"{\"images\":[{\"id\":8,\"width\":-3}]}", "image 8: width or height -3"},
         {"{\"images\":[{\"id\":8,\"file_name\":7}]}", "image 8: "},
+        {"{\"images\":[{\"id\":9223372036854775808}]}",
+         "image number 1 (its id is no whole number of 64 bits)"},
+        {"{\"categories\":{}}", "the list of categories"},
+        {"{\"images\":7}", "the list of images"},
+        {"\xef\xbb\xbf{}", "this is UTF-8 with a byte order mark"},
+        {"\xff\xfe{", "this is UTF-16"},
+        {"\x1f\x8b\x08", "this is packed with gzip"},
         {"{\"categories\":[{\"id\":8,\"name\":\"\\u00zz\"}]}", "category 8: "},
         {"[]", "expected an object"},
         {"", "expected an object"},
@@ -50,5 +58,20 @@ static void a_file_that_cannot_be_read_is_named(void) {
     ASSERT_CONTAINS(err.text, "/nowhere/at/all.json");
 }
 
-UNIT_MAIN("data.coco_build", UNIT(malformed_annotations_are_refused_by_their_id),
+/* An image has a "file_name", a category a "name"; either may carry the other's key as well. */
+static void a_name_is_read_from_its_own_key_alone(void) {
+    cleanup_coco_index struct coco_index index = {0};
+    struct error err = {0};
+    const char *json = write_text(
+        "names.json", "{\"images\":[{\"id\":1,\"file_name\":\"a.jpg\",\"name\":\"holiday\"},"
+                      "{\"id\":2,\"name\":7,\"file_name\":\"b.jpg\"}],\"categories\":["
+                      "{\"id\":1,\"name\":\"cat\",\"file_name\":\"icon.png\"}]}");
+    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, json, NULL, &err), 0);
+    CU_ASSERT_STRING_EQUAL(coco_index_name(&index, index.images[0].name), "a.jpg");
+    CU_ASSERT_STRING_EQUAL(coco_index_name(&index, index.images[1].name), "b.jpg");
+    CU_ASSERT_STRING_EQUAL(coco_index_name(&index, index.categories[0].name), "cat");
+}
+
+UNIT_MAIN("data.coco_build", UNIT(a_name_is_read_from_its_own_key_alone),
+          UNIT(malformed_annotations_are_refused_by_their_id),
           UNIT(a_file_that_cannot_be_read_is_named))

@@ -49,6 +49,7 @@ static void errors_name_the_key(void) {
         {"{\"score\":1e999}", "\"score\""},
         {"{\"segmentation\":[[1]]}", "\"segmentation\": a polygon of 1 numbers"},
         {"{\"id\":3}", "no \"image_id\""},
+        {"{\"bbox\":[1,2,3,4,5]}", "\"bbox\": 5 numbers, a box has 4"},
         {"[]", "expected an object"},
     };
     for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
@@ -63,16 +64,22 @@ static void the_id_of_a_damaged_record_is_found(void) {
     int64_t id = 0;
     const char *path = write_text(
         "a.json", "[{\"a\":[{\"id\":1}],\"s\":\"\\\"id\\\": 2\", \"b\":nonsense, \"id\" : -42}]");
-    CU_ASSERT(coco_record_find_id(path, 1, &id));
+    CU_ASSERT_EQUAL(coco_record_find_id(path, 1, &id), COCO_ID_FOUND);
     CU_ASSERT_EQUAL(id, -42);
     path = write_text("b.json", "[{\"a\":1},{\"id\":7}]");
-    CU_ASSERT_FALSE(coco_record_find_id(path, 1, &id));
-    CU_ASSERT(coco_record_find_id(path, 8, &id));
+    CU_ASSERT_EQUAL(coco_record_find_id(path, 1, &id), COCO_ID_NONE);
+    CU_ASSERT_EQUAL(coco_record_find_id(path, 8, &id), COCO_ID_FOUND);
     CU_ASSERT_EQUAL(id, 7);
-    CU_ASSERT_FALSE(coco_record_find_id(path, 1000, &id));
-    CU_ASSERT_FALSE(coco_record_find_id("/nowhere.json", 0, &id));
+    CU_ASSERT_EQUAL(coco_record_find_id(path, 1000, &id), COCO_ID_NONE);
+    CU_ASSERT_EQUAL(coco_record_find_id("/nowhere.json", 0, &id), COCO_ID_NONE);
+    /* An escaped quote alone: behind it the string still goes on. */
+    path = write_text("d.json", "{\"s\":\"\\\"\",\"id\":8,\"b\":nonsense}");
+    CU_ASSERT_EQUAL(coco_record_find_id(path, 0, &id), COCO_ID_FOUND);
+    CU_ASSERT_EQUAL(id, 8);
+    path = write_text("e.json", "{\"id\":9223372036854775808,\"b\":nonsense}");
+    CU_ASSERT_EQUAL(coco_record_find_id(path, 0, &id), COCO_ID_UNREADABLE);
     path = write_text("c.json", "{\"a\":\"cut off\\");
-    CU_ASSERT_FALSE(coco_record_find_id(path, 0, &id));
+    CU_ASSERT_EQUAL(coco_record_find_id(path, 0, &id), COCO_ID_NONE);
 }
 
 UNIT_MAIN("data.coco_record", UNIT(known_keys_are_read_and_others_skipped),

@@ -73,6 +73,7 @@ static void malformed_outlines_are_refused(void) {
     check_refused("{\"size\":[10,10]}", "without counts");
     check_refused("{\"counts\":\"0T3\"}", "size 0 x 0");
     check_refused("{\"size\":[10],\"counts\":\"0T3\"}", "size of 1 numbers");
+    check_refused("{\"size\":[10,10,3],\"counts\":\"f0550000000l0\"}", "size of 3 numbers");
     check_refused("{\"size\":[10,-10],\"counts\":\"0T3\"}", "10 x -10");
     check_refused("{\"size\":[10,10],\"counts\":\"0T\"}", "breaks off");
     check_refused("{\"size\":[10,10],\"counts\":\"04\"}", "add up to 4");
@@ -82,5 +83,22 @@ static void malformed_outlines_are_refused(void) {
     check_refused("[[1,2,3,4],[1,2,3,4,5,6]]", "6 numbers among boxes");
 }
 
-UNIT_MAIN("data.coco_segment", UNIT(polygons_and_runs_give_their_masks),
-          UNIT(an_empty_outline_is_none), UNIT(malformed_outlines_are_refused))
+/* A polygon of one number too many, and as many polygons. */
+static void outlines_have_a_ceiling(void) {
+    cleanup_buf struct buf numbers = {.max = 1 << 24}, parts = {.max = 1 << 24};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(buf_add_text(&numbers, "[[1", &err), 0);
+    for (int i = 1; i < COCO_NUMBERS_MAX + 2; i++)
+        (void)buf_add_text(&numbers, ",1", &err);
+    CU_ASSERT_EQUAL(buf_add_text(&numbers, "]]", &err), 0);
+    check_refused(buf_text(&numbers), "an outline of over 65536 polygons or 4194304 numbers");
+    CU_ASSERT_EQUAL(buf_add_text(&parts, "[[1,1,1,1]", &err), 0);
+    for (int i = 0; i < COCO_PARTS_MAX; i++)
+        (void)buf_add_text(&parts, ",[1,1,1,1]", &err);
+    CU_ASSERT_EQUAL(buf_add_text(&parts, "]", &err), 0);
+    check_refused(buf_text(&parts), "an outline of over 65536 polygons");
+}
+
+UNIT_MAIN("data.coco_segment", UNIT(outlines_have_a_ceiling),
+          UNIT(polygons_and_runs_give_their_masks), UNIT(an_empty_outline_is_none),
+          UNIT(malformed_outlines_are_refused))

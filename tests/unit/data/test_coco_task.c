@@ -118,20 +118,20 @@ static void check_refused(const char *annotations, const char *results, bool mas
 static void errors_name_annotation_or_result(void) {
     const char *object = OBJECT(1, 4, 3);
     check_refused(object, "[" FOUND(5, 3) ",\"bbox\":[1,2,3,4]}]", false,
-                  "result 1: image 5 is not in the annotations");
+                  "results.json: result 1: image 5 is not in ");
     check_refused("{\"id\":42,\"image_id\":4,\"category_id\":3,\"bbox\":[1,2,3,4]}", "[]", false,
-                  "annotation 42: no \"area\"");
+                  "set.json: annotation 42: no \"area\"");
     check_refused("{\"id\":42,\"image_id\":4,\"category_id\":3,\"area\":4}", "[]", false,
                   "annotation 42: no \"bbox\"");
     check_refused("{\"id\":42,\"image_id\":4,\"category_id\":3,\"area\":4}", "[]", true,
-                  "annotation 42: no mask");
+                  "set.json: annotation 42: no mask");
     check_refused("{\"id\":42,\"image_id\":4,\"category_id\":3,\"area\":4,\"segmentation\":"
                   "{\"size\":[10,10],\"counts\":\"0T\"}}",
                   "[]", true, "annotation 42: the mask's string breaks off");
     check_refused(object,
                   "[" FOUND(4, 3) ",\"bbox\":[2,2,5,5],\"segmentation\":{\"size\":[10,10],"
                                   "\"counts\":\"05\"}}]",
-                  true, "result 1: the mask's 2 runs add up to 5 pixels");
+                  true, "results.json: result 1: the mask's 2 runs add up to 5 pixels");
     check_refused(object, "[" FOUND(4, 3) ",\"bbox\":[2,2,5e7,5]}]", true,
                   "result 1: coordinate 5e+07 of a polygon");
 }

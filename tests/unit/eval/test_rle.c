@@ -111,7 +111,22 @@ static void runs_that_do_not_add_up_end_the_walk(void) {
     CU_ASSERT_EQUAL(rle_area(&both), 4);
 }
 
-UNIT_MAIN("eval.rle", UNIT(union_and_intersection_are_the_reference_ones),
+/* Where both stand in an empty run at once the reference's walk ends, whatever comes behind. */
+static void two_empty_runs_at_once_end_the_walk(void) {
+    cleanup_rle struct rle a = {0}, b = {0}, both = {0};
+    struct error err = {0};
+    fill(&a, (const uint32_t[]){1, 2, 0, 9}, 4);
+    fill(&b, (const uint32_t[]){1, 2, 0, 4, 5}, 5);
+    CU_ASSERT(rle_iou(&a, &b, false) == 1);
+    CU_ASSERT_EQUAL(rle_merge(&both, &a, &b, RLE_UNION, &err), 0);
+    CU_ASSERT_EQUAL(rle_area(&both), 2);
+    /* One alone does not. */
+    fill(&b, (const uint32_t[]){1, 6, 5}, 3);
+    CU_ASSERT(rle_iou(&a, &b, false) == 6.0 / 11);
+}
+
+UNIT_MAIN("eval.rle", UNIT(two_empty_runs_at_once_end_the_walk),
+          UNIT(union_and_intersection_are_the_reference_ones),
           UNIT(overlap_is_the_reference_one_to_the_last_bit),
           UNIT(masks_of_other_sizes_never_match), UNIT(encoding_and_decoding_agree),
           UNIT(the_box_of_odd_masks_is_the_reference_one),

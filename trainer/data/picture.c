@@ -1,4 +1,4 @@
-#include "app/picture.h"
+#include "data/picture.h"
 
 #include "common/file.h"
 #include "data/jpeg.h"
@@ -18,20 +18,26 @@ static void crop(struct image *image, const struct rect *at, int width, int heig
     image->height = height;
 }
 
-int picture_read(const char *path, struct image *ret, struct error *err) {
+static int read_jpeg(const uint8_t *bytes, size_t size, struct image *ret, struct error *err) {
     cleanup_jpeg_decoder struct jpeg_decoder decoder = {0};
-    cleanup_buf struct buf bytes = {.max = JPEG_BYTES_MAX};
     struct rect at;
-    if (file_read(path, &bytes, err) != 0)
+    if (jpeg_decoder_init(&decoder, err) != 0 || jpeg_open(&decoder, bytes, size, err) != 0)
         return -1;
-    if (jpeg_decoder_init(&decoder, err) != 0 ||
-        jpeg_open(&decoder, (const uint8_t *)bytes.data, bytes.size, err) != 0)
-        return error_wrap(err, "%s", path);
     struct rect whole = {0, 0, decoder.width, decoder.height};
     if (jpeg_decode(&decoder, &whole, 1, ret, &at, err) != 0)
-        return error_wrap(err, "%s", path);
+        return -1;
     crop(ret, &at, whole.width, whole.height);
     return 0;
+}
+
+int picture_read(const char *path, struct image *ret, struct error *err) {
+    cleanup_buf struct buf bytes = {.max = JPEG_BYTES_MAX};
+    if (file_read(path, &bytes, err) != 0)
+        return -1;
+    const uint8_t *data = (const uint8_t *)bytes.data;
+    int failed = png_is(data, bytes.size) ? png_decode(data, bytes.size, ret, err)
+                                          : read_jpeg(data, bytes.size, ret, err);
+    return failed == 0 ? 0 : error_wrap(err, "%s", path);
 }
 
 int picture_write(const struct image *image, bool png, const char *path, struct error *err) {

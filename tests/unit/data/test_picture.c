@@ -1,10 +1,12 @@
-#include "app/picture.h"
+#include "data/picture.h"
 
+#include "common/file.h"
 #include "support/unit.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void a_picture_comes_back_in_full_size(void) {
     cleanup_image struct image image = {0}, again = {0};
@@ -27,20 +29,32 @@ static void a_picture_comes_back_in_full_size(void) {
     CU_ASSERT(worst <= 12);
 }
 
-static void what_is_no_jpeg_is_refused_by_name(void) {
+/* Data sets hold a PNG under a JPEG's name now and then. */
+static void a_png_is_read_whatever_it_is_called(void) {
+    cleanup_image struct image image = {0}, again = {0};
+    struct error err = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/a.png.jpg", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(image_resize(&image, 5, 5, &err), 0);
+    for (int i = 0; i < 75; i++)
+        image.pixels[i] = (uint8_t)(3 * i);
+    CU_ASSERT_EQUAL_FATAL(picture_write(&image, true, path, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(picture_read(path, &again, &err), 0);
+    CU_ASSERT(again.width == 5 && again.height == 5);
+    CU_ASSERT_EQUAL(memcmp(again.pixels, image.pixels, 75), 0);
+}
+
+static void what_is_no_picture_is_refused_by_name(void) {
     cleanup_image struct image image = {0};
     struct error err = {0};
     char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/a.png", unit_temp_dir());
-    CU_ASSERT_EQUAL_FATAL(image_resize(&image, 5, 5, &err), 0);
-    for (int i = 0; i < 75; i++)
-        image.pixels[i] = 0;
-    CU_ASSERT_EQUAL_FATAL(picture_write(&image, true, path, &err), 0);
+    snprintf(path, sizeof(path), "%s/text.jpg", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, "no picture", 10, 0644, &err), 0);
     CU_ASSERT_EQUAL(picture_read(path, &image, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, path);
     CU_ASSERT_EQUAL(picture_read("/nowhere/at/all.jpg", &image, &err), -1);
 }
 
-UNIT_MAIN("app.picture", UNIT(a_picture_comes_back_in_full_size),
-          UNIT(what_is_no_jpeg_is_refused_by_name))
+UNIT_MAIN("data.picture", UNIT(a_picture_comes_back_in_full_size),
+          UNIT(a_png_is_read_whatever_it_is_called), UNIT(what_is_no_picture_is_refused_by_name))

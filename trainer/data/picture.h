@@ -1,13 +1,13 @@
 /* Whole pictures from and to files. */
-#ifndef APP_PICTURE_H
-#define APP_PICTURE_H
+#ifndef DATA_PICTURE_H
+#define DATA_PICTURE_H
 
 #include "common/error.h"
 #include "data/image.h"
 
 #include <stdbool.h>
 
-/* A JPEG in full size. Errors name the file. */
+/* A JPEG or PNG, whatever it is called, in full size. Errors name the file. */
 int picture_read(const char *path, struct image *ret, struct error *err);
 /* A PNG, or a JPEG of high quality; replaces what is there. */
 int picture_write(const struct image *image, bool png, const char *path, struct error *err);

@@ -1,0 +1,102 @@
+#!/bin/sh
+# No command writes over what it reads or what somebody else wrote; what is wrong with a file is
+# said with its name.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+set=$work/coco
+"$ringtrain" prepare shapes --coco "$set" --train 6 --validation 3 --side 64 >/dev/null
+truth=$set/annotations/instances_train.json
+results=$work/results.json
+printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5}]' >"$results"
+eval="$ringtrain eval --coco $truth --results $results"
+
+sums() {
+    find "$set" "$results" -type f -exec cksum {} + | sort
+}
+sums >"$work/before"
+unharmed() {
+    sums | cmp -s - "$work/before" || fail "a file was written over: $*"
+}
+
+echo "eval --coco leaves what it reads alone"
+for flag in --index --json; do
+    for file in "$truth" "$results" "$set/train/0000001.jpg"; do
+        # shellcheck disable=SC2086  # a list
+        code 65 $eval $flag "$file"
+        says "$flag: $file is not"
+        unharmed "$flag $file"
+    done
+done
+# shellcheck disable=SC2086
+code 64 $eval --json "$work/both" --index "$work/both"
+mkdir "$work/arrays"
+cp "$truth" "$work/arrays/bbox.recall.npy"
+# shellcheck disable=SC2086
+code 65 $eval --arrays "$work/arrays"
+says "bbox.recall.npy is not a NumPy array"
+# shellcheck disable=SC2086
+code 65 $eval --json /dev/null
+[ -c /dev/null ] || fail "/dev/null was replaced"
+echo "and its own files may be made again"
+for _ in 1 2; do
+    # shellcheck disable=SC2086
+    code 0 $eval --json "$work/numbers.json" --index "$work/truth.index" --arrays "$work/again"
+done
+# shellcheck disable=SC2086
+code 65 $eval --json "$work/truth.index"
+
+echo "draw leaves the pictures alone, and gives each a file of its own"
+code 65 "$ringtrain" draw --coco "$set" --out "$set/train"
+says "would be lost"
+unharmed "draw"
+[ ! -s "$work/out" ] || fail "drew before it refused"
+mkdir -p "$work/named/x" "$work/named/y"
+cp "$set/train/0000001.jpg" "$work/named/x/1.jpg"
+cp "$set/train/0000002.jpg" "$work/named/y/1.jpg"
+cat >"$work/named.json" <<END
+{"images": [{"id": 1, "file_name": "x/1.jpg", "width": 64, "height": 64, "name": "holiday"},
+            {"id": 2, "file_name": "y/1.jpg", "width": 64, "height": 64}],
+ "categories": [], "annotations": []}
+END
+code 0 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --out "$work/drawn"
+[ -s "$work/drawn/x/1.jpg" ] && [ -s "$work/drawn/y/1.jpg" ] || fail "one file for two pictures"
+code 65 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --out "$work/drawn"
+
+echo "a PNG that is called .jpg is drawn, too"
+code 0 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --out "$work/png" \
+    --format png
+mkdir -p "$work/disguised/x" "$work/disguised/y"
+cp "$work/png/x/1.png" "$work/disguised/x/1.jpg"
+cp "$work/png/y/1.png" "$work/disguised/y/1.jpg"
+code 0 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/disguised" --out "$work/second"
+
+echo "inspect coco looks into the pictures, and its code is for scripts"
+code 0 "$ringtrain" inspect coco "$set"
+cp -r "$set" "$work/broken"
+head -c 700 "$set/train/0000001.jpg" >"$work/broken/train/0000001.jpg"
+echo "no picture" >"$work/broken/train/0000002.jpg"
+code 66 "$ringtrain" inspect coco "$work/broken"
+grep -q '2  images whose file is no whole JPEG or PNG: 2, 3' "$work/out" ||
+    { cat "$work/out" >&2; fail "damaged pictures were not found"; }
+cp "$work/broken/annotations/instances_train.json" "$work/plain.json"
+
+echo "files that are something else are called by their name"
+gzip -c "$truth" >"$work/truth.gz"
+code 66 "$ringtrain" eval --coco "$work/truth.gz" --results "$results"
+says "$work/truth.gz: this is packed with gzip"
+printf '\357\273\277[]' >"$work/bom.json"
+code 66 "$ringtrain" eval --coco "$truth" --results "$work/bom.json"
+says "$work/bom.json: this is UTF-8 with a byte order mark"
+printf '{"images": [], "categories": []}' >"$work/less.json"
+printf '[]' >"$work/none.json"
+code 66 "$ringtrain" eval --coco "$work/less.json" --results "$work/none.json"
+says "$work/less.json: no list \"annotations\""
+printf '[{"image_id":99,"category_id":3,"bbox":[1,1,20,20],"score":0.5}]' >"$work/other.json"
+code 66 "$ringtrain" eval --coco "$truth" --results "$work/other.json"
+says "$work/other.json: result 1: image 99 is not in $truth"
+printf '{"images":[{"id":1}],"categories":[{"id":1}],"annotations":[{"id":1,"image_id":1,"category_id":1}]}' \
+    >"$work/bare.json"
+code 66 "$ringtrain" eval --coco "$work/bare.json" --results "$work/none.json" --iou-type bbox
+says "$work/bare.json: annotation 1: no \"area\""
+unharmed "at the end"
