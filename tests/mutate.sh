@@ -1,0 +1,43 @@
+#!/bin/sh
+# Which mistakes would the tests not notice? Changes one line of a source at a time, as PyPI's
+# universalmutator thinks them up, and says which of these mutants no test has killed.
+#
+#   sh tests/mutate.sh [ROOM|FILE...]       default: common
+#
+#   ROOM     a folder of sources (common, graph, backend/cpu), with all below it; FILE a source
+#   COUNT    how many mutants of each ROOM or FILE count, default 60: those that compile, to other
+#            machine code. At most one of a line
+#   SEED     which ones; default 1
+#   JOBS     tests at a time, default 2
+#   AGAIN=1  only those that survived the last time with the same ROOM and SEED
+#   WHOLE_JOBS=1  whole jobs, too, where they are the tests of a room (tests/train for app)
+#
+# A mutant is held against its twin test, then the tests that include its header, then the others
+# of its room (tests/mutation/mutate.py, MORE_TESTS); one that takes far longer than the sources
+# as they are is killed. Each test runs in namespaces of its own that can write to /tmp alone, since
+# a mutant may signal or delete whatever it reaches. All happens in .cache/mutate, in a copy
+# of the working tree.
+#
+# The last lines are the survivors and a line for each room. Those that change nothing that can be
+# seen belong in tests/mutation/equivalent.txt, with the reason: at most one in ten. The status is 0 if
+# every mutant was killed.
+set -u
+
+cd "$(dirname "$0")/.." || exit 70
+fail() {
+    echo "mutate.sh: $*" >&2
+    exit 1
+}
+case ${1:-} in -h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;; esac
+[ "$(id -u)" = 0 ] || fail "mutants run in namespaces of their own: that takes root"
+case $PWD/ in /tmp/* | /run/*) fail "the tests of a mutant have a /tmp and a /run of their own: move the repository" ;; esac
+
+cache=.cache/mutate
+tool=universalmutator==1.14.1
+if ! "$cache/venv/bin/python" -c 'import universalmutator.mutator' 2>/dev/null; then
+    mkdir -p "$cache"
+    python3 -m venv "$cache/venv" || fail "no Python environment (package python3-venv)"
+    # What it depends on serves its other programs.
+    "$cache/venv/bin/pip" install -q --no-deps "$tool" || fail "pip cannot install $tool"
+fi
+PYTHONDONTWRITEBYTECODE=1 exec "$cache/venv/bin/python" tests/mutation/mutate.py "$@"

@@ -1,0 +1,266 @@
+"""What tests/mutate.sh runs; see there. Run from the repository's root."""
+
+import contextlib
+import io
+import os
+import pathlib
+import random
+import re
+import sys
+
+import equivalent
+import scratch
+from universalmutator import mutator
+
+RULES = ["universal.rules", "c_like.rules", "c.rules"]
+TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is taken
+# Tests beyond a room's own that know what its sources mean.
+MORE_TESTS = {
+    "graph": "ops_", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
+    "eval": "unit_data_coco_golden$", "common": "unit_(data_coco|checkpoint_safetensors|telemetry)_",
+}
+WHOLE_JOBS = {"app": "train_", "comm": "train_ranks", "mpi": "train_ranks"}
+LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def words_alone(before, after):
+    """Whether only words meant for people differ: literals with a blank in them."""
+    if LITERAL.sub("", before) != LITERAL.sub("", after):
+        return False
+    pairs = list(zip(LITERAL.findall(before), LITERAL.findall(after)))
+    return all(" " in old for old, new in pairs if old != new)
+
+
+class Mutant:
+    def __init__(self, name, number, before, after):
+        self.name = name
+        self.number = number  # of the line, from 1
+        self.before = before.strip()
+        self.after = after.strip()
+        self.text = after
+        self.verdict = ""
+        self.killer = ""
+
+    def key(self):
+        return self.name, self.before, self.after
+
+
+class Source:
+    """A file of the copy, into which mutants are put and taken out again."""
+
+    def __init__(self, name):
+        self.name = name
+        self.path = scratch.TREE / name
+        self.lines = self.path.read_text().splitlines(keepends=True)
+        self.times = os.stat(self.path)
+
+    def put(self, mutant):
+        lines = list(self.lines)
+        lines[mutant.number - 1] = mutant.text
+        self.path.write_text("".join(lines))
+
+    def restore(self):
+        self.path.write_text("".join(self.lines))
+
+    def restore_unchanged(self):
+        """As if it had never been another."""
+        self.restore()
+        os.utime(self.path, ns=(self.times.st_atime_ns, self.times.st_mtime_ns))
+
+    def mutants(self):
+        """Line number -> its mutants, but for those that only change words meant for people."""
+        with contextlib.redirect_stdout(io.StringIO()):
+            found = mutator.mutants_regexp(self.lines, ruleFiles=RULES, ignorePatterns=[])
+        lines = {}
+        for number, after, *_ in found:
+            before = self.lines[number - 1]
+            if not words_alone(before, after):
+                lines.setdefault(number, []).append(Mutant(self.name, number, before, after))
+        return lines
+
+
+def sources_of(argument):
+    """The sources that a ROOM or FILE names."""
+    if os.path.isfile(argument):
+        return [os.path.relpath(argument)]
+    for top in ("", "trainer/", "trainer/backend/"):
+        folder = pathlib.Path(top + argument.rstrip("/"))
+        if folder.is_dir():
+            return sorted(str(path) for path in folder.rglob("*.c"))
+    sys.exit(f"mutate.sh: neither a room nor a file: {argument}")
+
+
+def tests_for(name, tests):
+    """The tests that a mutant of a source is held against, in three rings."""
+    path = pathlib.Path(name)
+    room = path.parent.name
+    # trainer/backend/cpu and trainer/data/coco have their tests under unit/cpu and unit/data.
+    house = [part for part in path.parent.parts if part not in ("trainer", "backend")][0]
+    twin, near, rest = [], [], []
+    for test in tests.values():
+        folders = pathlib.Path(test.source).parent.parts
+        if folders[-1:] == (room,) and test.source.endswith(f"/test_{path.stem}.c"):
+            twin.append(test)
+        elif re.search(rf'"(\w+/)*{room}/{path.stem}\.h"', test.text):
+            near.append(test)
+        elif folders[:2] == ("tests", "unit") and house in folders[2:3]:
+            rest.append(test)
+        elif re.match(MORE_TESTS.get(house, "$"), test.name):
+            rest.append(test)
+        elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house, "$"), test.name):
+            rest.append(test)
+    return [twin, near, rest]
+
+
+def draw(sources, compiler, count, seed):
+    """COUNT mutants that count, one a line at most, in the order of their files; how many did not
+    compile; how many came to the same machine code."""
+    lines = [mutants for source in sources.values() for mutants in source.mutants().values()]
+    dice = random.Random(seed)
+    dice.shuffle(lines)
+    drawn, broken, same = [], 0, 0
+    codes = {}
+    for mutants in lines:
+        if len(drawn) == count:
+            break
+        dice.shuffle(mutants)
+        for mutant in mutants[:TRIES_A_LINE]:
+            source = sources[mutant.name]
+            if mutant.name not in codes:
+                codes[mutant.name] = compiler.code(mutant.name)
+            source.put(mutant)
+            code = compiler.code(mutant.name)
+            source.restore_unchanged()
+            if code is None:
+                broken += 1
+            elif code == codes[mutant.name]:
+                same += 1
+            else:
+                drawn.append(mutant)
+                break
+    return drawn, broken, same
+
+
+def survivors_of(results, sources):
+    """Those that survived the last time, where their lines are still there."""
+    if not results.is_file():
+        sys.exit(f"mutate.sh: no last time: {results}")
+    again = []
+    for row in results.read_text().splitlines():
+        verdict, name, number, before, after, _ = row.split("\t")
+        lines = sources[name].lines if name in sources else []
+        places = [at for at, line in enumerate(lines, 1) if line.strip() == before]
+        if verdict == "survived" and places:
+            at = min(places, key=lambda place: abs(place - int(number)))
+            blank = lines[at - 1][:len(lines[at - 1]) - len(lines[at - 1].lstrip())]
+            again.append(Mutant(name, at, before, blank + after + "\n"))
+    return again
+
+
+def judge(mutant, rings, jobs):
+    """Sets the mutant's verdict; it lies in the copy already."""
+    mutant.verdict = "survived"
+    for tests in rings:
+        tests = [test for test in tests if test.seconds is not None]
+        tests.sort(key=lambda test: test.seconds)
+        if not tests:
+            continue
+        if not scratch.build({target for test in tests for target in test.targets}, jobs):
+            mutant.verdict, mutant.killer = "killed", "the build"
+            return
+        name, how = scratch.first_to_fail(tests, jobs)
+        if name:
+            mutant.verdict, mutant.killer = "killed", name if how == "failed" else f"{name} ({how})"
+            return
+
+
+def prepare(sources, tests, jobs):
+    """The rings of each source, every test in them built and timed."""
+    rings = {name: tests_for(name, tests) for name in sources}
+    needed = {test.name: test for ring in rings.values() for part in ring for test in part}
+    if not needed:
+        sys.exit("mutate.sh: no tests for this")
+    if not scratch.build({target for test in needed.values() for target in test.targets}, jobs):
+        sys.exit(f"mutate.sh: the tests do not build (cmake --build {scratch.BUILD})")
+    for test in needed.values():
+        if test.seconds is None:
+            test.time_it()
+            if test.seconds is None:
+                print(f"left out, it does not pass here without a mutant: {test.name}", flush=True)
+    return rings
+
+
+def run_room(argument, tests, compiler, known, options):
+    """Tries one ROOM or FILE; its mutants and the numbers that did not compile or changed nothing."""
+    sources = {name: Source(name) for name in sources_of(argument) if name in compiler.commands}
+    if not sources:
+        sys.exit(f"mutate.sh: nothing of {argument} is compiled in the preset release")
+    results = scratch.CACHE / "results" / f"{argument.strip('/').replace('/', '-')}.{options['seed']}.tsv"
+    rings = prepare(sources, tests, options["jobs"])
+    broken = same = 0
+    if options["again"]:
+        mutants = survivors_of(results, sources)
+    else:
+        mutants, broken, same = draw(sources, compiler, options["count"], f"{options['seed']} {argument}")
+    mutants.sort(key=lambda mutant: (mutant.name, mutant.number))
+    for at, mutant in enumerate(mutants, 1):
+        source = sources[mutant.name]
+        if mutant.key() in known:
+            mutant.verdict = "equivalent"
+        else:
+            source.put(mutant)
+            try:
+                judge(mutant, rings[mutant.name], options["jobs"])
+            finally:
+                source.restore()
+        word = f"{mutant.verdict} {mutant.killer}".strip()
+        print(f"{at}/{len(mutants)} {mutant.name}:{mutant.number} {word}", flush=True)
+    if not options["again"]:
+        results.parent.mkdir(parents=True, exist_ok=True)
+        results.write_text("".join(
+            f"{m.verdict}\t{m.name}\t{m.number}\t{m.before}\t{m.after}\t{m.killer}\n" for m in mutants))
+    return mutants, broken, same
+
+
+def number(name, default):
+    text = os.environ.get(name, default)
+    if not text.isdecimal() or int(text) == 0 and name != "SEED":
+        sys.exit(f"mutate.sh: {name}={text} is not a number above 0")
+    return int(text)
+
+
+def main(arguments):
+    options = {"seed": number("SEED", "1"), "count": number("COUNT", "60"), "jobs": number("JOBS", "2"),
+               "again": bool(os.environ.get("AGAIN"))}
+    known = equivalent.read()
+    for one in equivalent.stale(known):
+        print(f"{equivalent.LIST}: no such line any more: {one}")
+    for argument in arguments:
+        sources_of(argument)
+    scratch.synchronize()
+    scratch.configure()
+    tests = scratch.all_tests()
+    compiler = scratch.Compiler()
+    table = []
+    for argument in arguments:
+        table.append((argument, *run_room(argument, tests, compiler, known, options)))
+    print()
+    for _, mutants, _, _ in table:
+        for one in mutants:
+            if one.verdict == "survived":
+                print(f"{one.name}:{one.number}\n  - {one.before}\n  + {one.after}")
+    print(f"\n{'room':24} {'seed':>5} {'mutants':>8} {'killed':>7} {'survived':>9} {'equivalent':>11} {'score':>6}"
+          f"   (did not compile, same code)")
+    for argument, mutants, broken, same in table:
+        count = {word: sum(one.verdict == word for one in mutants)
+                 for word in ("killed", "survived", "equivalent")}
+        tried = count["killed"] + count["survived"]
+        score = f"{100 * count['killed'] / tried:.0f} %" if tried else "-"
+        print(f"{argument:24} {options['seed']:5} {len(mutants):8} {count['killed']:7} {count['survived']:9}"
+              f" {count['equivalent']:11} {score:>6}   ({broken}, {same})")
+        if count["equivalent"] * 10 > len(mutants) and not options["again"]:
+            print(f"  more than one in ten of {argument} is said to be equivalent")
+    return any(one.verdict == "survived" for _, mutants, _, _ in table for one in mutants)
+
+
+sys.exit(main(sys.argv[1:] or ["common"]))
