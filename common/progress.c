@@ -2,11 +2,13 @@
 
 #include "common/cleanup.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stddef.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct progress_slot {
     _Atomic uint64_t marks;
@@ -16,38 +18,40 @@ struct progress_slot {
 };
 _Static_assert(sizeof(struct progress_slot) == 64, "one cache line");
 
-static int map(struct progress *p, int fd, const char *path, struct error *err) {
+enum { SEALS = F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
+
+int progress_create(struct error *err) {
+    cleanup_fd int fd = memfd_create("ringmaster-progress", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    if (fd < 0 || ftruncate(fd, (off_t)sizeof(struct progress_slot)) != 0 ||
+        fcntl(fd, F_ADD_SEALS, SEALS) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for progress");
+    return take_fd(&fd);
+}
+
+int progress_adopt(struct progress *p, int fd, struct error *err) {
+    struct stat status;
+    p->slot = NULL;
+    if (fstat(fd, &status) != 0 || fcntl(fd, F_GET_SEALS) != SEALS ||
+        status.st_size != (off_t)sizeof(struct progress_slot))
+        return error_set(err, EXIT_CODE_CONFIG, "not memory for progress");
     void *slot =
         mmap(NULL, sizeof(struct progress_slot), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (slot == MAP_FAILED)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for progress");
     p->slot = slot;
     return 0;
-}
-
-int progress_create(struct progress *p, const char *path, struct error *err) {
-    p->slot = NULL;
-    (void)unlink(path);
-    cleanup_fd int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-    if (fd < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
-    if (ftruncate(fd, (off_t)sizeof(struct progress_slot)) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
-    return map(p, fd, path, err);
 }
 
 int progress_open(struct progress *p, const char *path, struct error *err) {
     p->slot = NULL;
     if (path == NULL)
         return 0;
-    cleanup_fd int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_fd int fd = open(path, O_RDWR | O_CLOEXEC);
+    if (fd < 0 && errno == ENOENT)
+        return 0;
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, PROGRESS_VARIABLE "=%s", path);
-    struct stat status;
-    if (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) ||
-        status.st_size != (off_t)sizeof(struct progress_slot))
-        return error_set(err, EXIT_CODE_CONFIG, PROGRESS_VARIABLE "=%s: not a progress file", path);
-    return map(p, fd, path, err);
+    return progress_adopt(p, fd, err) == 0 ? 0 : error_wrap(err, PROGRESS_VARIABLE "=%s", path);
 }
 
 void progress_done(struct progress *p) {

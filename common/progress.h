@@ -1,7 +1,9 @@
 /* A rank's progress, shared between the program that makes it and the supervisor that watches it:
- * a file of 64 bytes, mapped by both. The program finds its path in RINGMASTER_PROGRESS and marks
- * each step together with its patience: how long the silence until the next mark may last. A
- * program that never marks is never called stalled. Marks cost two stores.
+ * 64 bytes of memory that both map. It has no name in any folder, so that no other rank finds it,
+ * and its size is sealed, so that no program can take it away under the supervisor. The program
+ * inherits its descriptor, finds a path that leads there in RINGMASTER_PROGRESS and marks each step
+ * together with its patience: how long the silence until the next mark may last. A program that
+ * never marks is never called stalled. Marks cost two stores.
  *
  * One writer; the reader sees each field whole. */
 #ifndef COMMON_PROGRESS_H
@@ -25,9 +27,13 @@ struct progress_state {
     uint64_t patience_seconds; /* 0: no limit */
 };
 
-/* Makes the file anew and maps it: the supervisor's side. */
-int progress_create(struct progress *p, const char *path, struct error *err);
-/* Maps the file at PATH: the program's side. With PATH NULL there is nothing to do. */
+/* New memory: its descriptor, or -1. */
+int progress_create(struct error *err);
+/* Maps what FD, which stays the caller's, leads to: the supervisor's side. Memory of another size,
+ * or that may change it, is refused. */
+int progress_adopt(struct progress *p, int fd, struct error *err);
+/* Maps what PATH leads to: the program's side. With PATH NULL, or where the descriptor behind it
+ * was not inherited, there is nothing to do. */
 int progress_open(struct progress *p, const char *path, struct error *err);
 void progress_done(struct progress *p);
 

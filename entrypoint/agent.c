@@ -62,6 +62,7 @@ int agent_run(const char *const *words, char *const *environment, int *ret_code,
     const char *attempt = environment_get(environment, ATTEMPT_VARIABLE);
     if (words[0] == NULL || words[1] == NULL)
         return error_set(err, EXIT_CODE_USAGE, "agent: expected HOST and a command");
+    (void)prctl(PR_SET_DUMPABLE, 0);        /* as the shims (rank.c) */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without its mpirun an agent has no purpose */
     (void)signal(SIGPIPE, SIG_IGN);
     cleanup_fd int socket = local_connect(environment_get(environment, LOCAL_VARIABLE), err);

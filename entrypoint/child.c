@@ -31,6 +31,8 @@ static int place_streams(const struct child_options *o) {
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error_out, 2) < 0)
         return -1;
     file_cloexec_all();
+    if (o->keep > 2 && fcntl(o->keep, F_SETFD, 0) != 0)
+        return -1;
     return 0;
 }
 

@@ -82,10 +82,18 @@ void collect_release_all(struct master *m) {
         release(m, m->attempt.reports[i].host, m->attempt.reports[i].rank);
 }
 
-void collect_seated(struct master *m, const json_t *message) {
+/* A rank is the host's on which it was placed: no other one has a word about it. */
+static bool is_rank_of(const struct member *b, int64_t rank) {
+    const struct master *m = b->master;
+    return rank >= 0 && (uint64_t)rank < m->attempt.ranks &&
+           cluster_host_of_rank(&m->s.job->cluster, (size_t)rank) == b->index;
+}
+
+void collect_seated(struct member *b, const json_t *message) {
+    struct master *m = b->master;
     int64_t rank = -1;
-    if (json_member_int(message, "seated", "rank", &rank, NULL) != 0 || rank < 0 ||
-        (uint64_t)rank >= m->attempt.ranks || m->attempt.seated[rank])
+    if (json_member_int(message, "seated", "rank", &rank, NULL) != 0 || !is_rank_of(b, rank) ||
+        m->attempt.seated[rank])
         return;
     m->attempt.seated[rank] = true;
     m->attempt.seated_count++;
@@ -121,6 +129,19 @@ static void weigh(struct master *m, const struct rank_report *r) {
         release(m, r->host, r->rank);
 }
 
+/* Of two reports about one rank a failure counts more than an end that was good. */
+static bool add_report(struct attempt *a, const struct rank_report *r) {
+    size_t at = 0;
+    while (at < a->report_count && a->reports[at].rank != r->rank)
+        at++;
+    if (at < a->report_count && (is_good(r) || !is_good(&a->reports[at])))
+        return false;
+    a->reports[at] = *r;
+    a->report_count += at == a->report_count;
+    a->reported[r->rank] = true;
+    return true;
+}
+
 void collect_report(struct member *b, const json_t *message) {
     struct master *m = b->master;
     struct rank_report r;
@@ -130,13 +151,15 @@ void collect_report(struct member *b, const json_t *message) {
         log_warning("%s: %s", supervisor_host_name(&m->s, b->index), err.text);
         return;
     }
-    if (m->attempt.reported[r.rank])
+    if (!is_rank_of(b, r.rank)) {
+        log_warning("%s: a report about rank %u, which is not its own, is left alone",
+                    supervisor_host_name(&m->s, b->index), r.rank);
         return;
+    }
     r.host = (unsigned)b->index;
     r.time -= b->offset;
-    m->attempt.reported[r.rank] = true;
-    m->attempt.reports[m->attempt.report_count++] = r;
-    weigh(m, &r);
+    if (add_report(&m->attempt, &r))
+        weigh(m, &r);
 }
 
 void collect_host_lost(struct master *m) {
@@ -149,8 +172,7 @@ void collect_stalled(struct member *b, const json_t *message) {
     int64_t rank = 0;
     int64_t seconds = 0;
     if (m->attempt.stalled != 0 || json_member_int(message, "stalled", "rank", &rank, NULL) != 0 ||
-        json_member_int(message, "stalled", "seconds", &seconds, NULL) != 0 || rank < 0 ||
-        (uint64_t)rank >= m->attempt.ranks)
+        json_member_int(message, "stalled", "seconds", &seconds, NULL) != 0 || !is_rank_of(b, rank))
         return;
     m->attempt.stalled = clock_wall();
     m->attempt.stalled_rank = (unsigned)rank;

@@ -1,8 +1,10 @@
 #include "entrypoint/crew.h"
 
 #include "common/argv.h"
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "common/progress.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/frame.h"
@@ -11,6 +13,7 @@
 #include "entrypoint/rank_report.h"
 #include "entrypoint/tap.h"
 
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,10 +82,10 @@ static void shim_said(void *context, const json_t *message) {
     const struct cluster *cluster = &s->crew->job->cluster;
     if (strcmp(type, "teardown") == 0)
         s->cause = RANK_CAUSE_TEARDOWN;
-    else if (strcmp(type, "report") == 0 && !s->reported &&
+    else if (strcmp(type, "report") == 0 &&
              rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
                                &r, &err) == 0)
-        report(s, &r);
+        report(s, &r); /* the master weighs a second one */
 }
 
 static void shim_gone(void *context, const struct error *why) {
@@ -138,10 +141,9 @@ static int make_spec(struct crew *c, char *const *own, struct error *err) {
     return c->spec >= 0 ? 0 : -1;
 }
 
-int crew_open(struct crew *c, struct loop *loop, const struct job *job, const struct local *local,
-              char *const *environment, const struct crew_sinks *sinks, struct error *err) {
-    *c = (struct crew){
-        .loop = loop, .job = job, .local = local, .sinks = *sinks, .spec = -1, .attempt = 1};
+int crew_open(struct crew *c, struct loop *loop, const struct job *job, char *const *environment,
+              const struct crew_sinks *sinks, struct error *err) {
+    *c = (struct crew){.loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1};
     c->watch = (struct timer){.fire = watch, .context = c};
     return make_spec(c, environment, err);
 }
@@ -177,6 +179,8 @@ void crew_clear(struct crew *c, unsigned attempt) {
 }
 
 int crew_begin(struct crew *c, char *const *environment, struct error *err) {
+    c->started = false;
+    c->warned = false;
     c->stopping = false;
     c->killed = false;
     return make_spec(c, environment, err);
@@ -204,10 +208,21 @@ static int open_taps(struct seat *s, struct link *link, struct error *err) {
                     c->sinks.context, err);
 }
 
-static void start(struct seat *s, const char *progress) {
-    const struct crew *c = s->crew;
+/* Without it nobody is ever called stalled: not worth failing a rank for. */
+static void adopt_progress(struct seat *s, struct link *link) {
+    struct error ignored;
+    cleanup_fd int fd = link_take_fd(link);
+    if (fd >= 0)
+        (void)progress_adopt(&s->progress, fd, &ignored);
+}
+
+static void start(struct seat *s) {
+    struct crew *c = s->crew;
     json_t *message = frame_new("start");
-    (void)json_object_set_new(message, "progress", json_string(progress));
+    if (s->link == NULL) {
+        json_decref(message);
+        return;
+    }
     (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
     (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)open_files_before()));
@@ -216,51 +231,77 @@ static void start(struct seat *s, const char *progress) {
     link_send_fd(s->link, message, c->spec);
 }
 
-/* Without a progress file nobody is ever called stalled: not worth failing a rank for. */
-static void add_seat(struct crew *c, struct seat *s) {
-    char name[32];
-    char path[LOCAL_FILE_SIZE];
-    struct error ignored;
-    (void)snprintf(name, sizeof(name), "progress-%u", s->rank);
-    local_file(c->local, name, path);
-    (void)progress_create(&s->progress, path, &ignored);
-    s->next = c->seats;
-    c->seats = s;
-    start(s, path);
-    cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-    tell(c, "seated", members);
-    if (c->stopping)
-        order(s, "stop");
-    if (c->killed)
-        order(s, "kill");
+static void start_all(struct crew *c) {
+    c->started = true;
+    for (struct seat *s = c->seats; s != NULL; s = s->next) {
+        start(s);
+        cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
+        tell(c, "seated", members);
+        if (c->stopping)
+            order(s, "stop");
+        if (c->killed)
+            order(s, "kill");
+    }
     if (c->job->settings.stall_seconds > 0 && !c->watch.active)
         loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
+}
+
+static unsigned count_seats(const struct crew *c) {
+    unsigned count = 0;
+    for (const struct seat *s = c->seats; s != NULL; s = s->next)
+        count++;
+    return count;
+}
+
+/* NULL where RANK may sit down, else why not. */
+static const char *refusal(const struct crew *c, int64_t rank, const json_t *hello) {
+    const struct cluster *cluster = &c->job->cluster;
+    if (json_integer_value(json_object_get(hello, "attempt")) != c->attempt)
+        return "it is of another attempt";
+    if (c->started)
+        return "all of this host's ranks have started";
+    if (rank < 0 || (uint64_t)rank >= cluster_ranks(cluster) ||
+        cluster_host_of_rank(cluster, (size_t)rank) != cluster->self)
+        return "that is no rank of this host";
+    return find_seat(c, rank) != NULL ? "that seat is taken" : NULL;
+}
+
+static void send_away(struct crew *c, struct link *link, int64_t rank, const char *why) {
+    link_free(link);
+    if (!c->warned)
+        log_warning("a process here asked for the seat of rank %" PRId64 " and was refused: %s",
+                    rank, why);
+    c->warned = true;
 }
 
 void crew_seat(struct crew *c, struct link *link, const json_t *hello) {
     struct error err;
     int64_t rank = -1;
-    struct seat *s = calloc(1, sizeof(*s));
-    if (s == NULL || json_member_int(hello, "hello", "rank", &rank, &err) != 0 || rank < 0 ||
-        (uint64_t)rank >= cluster_ranks(&c->job->cluster) || find_seat(c, rank) != NULL ||
-        json_integer_value(json_object_get(hello, "attempt")) != c->attempt) {
-        free(s);
-        link_free(link);
+    (void)json_member_int(hello, "hello", "rank", &rank, &err);
+    const char *why = refusal(c, rank, hello);
+    struct seat *s = why == NULL ? calloc(1, sizeof(*s)) : NULL;
+    if (s == NULL) {
+        send_away(c, link, rank, why != NULL ? why : "out of memory");
         return;
     }
     s->crew = c;
     s->link = link;
     s->rank = (unsigned)rank;
     link_own(link, &events, s);
-    if (open_taps(s, link, &err) != 0)
+    if (open_taps(s, link, &err) != 0) {
         free_seat(s);
-    else
-        add_seat(c, s);
+        return;
+    }
+    adopt_progress(s, link);
+    s->next = c->seats;
+    c->seats = s;
+    if (count_seats(c) == c->job->cluster.hosts[c->job->cluster.self].slots)
+        start_all(c);
 }
 
 void crew_stop(struct crew *c) {
     c->stopping = true;
-    for (struct seat *s = c->seats; s != NULL; s = s->next)
+    for (struct seat *s = c->seats; c->started && s != NULL; s = s->next)
         order(s, "stop");
 }
 

@@ -1,7 +1,9 @@
 /* The ranks of this container, seen from its supervisor: one seat for each shim that has said
- * hello. Their lines go to the line sink, what becomes of them to the master:
+ * hello. Programs run as our user and could say all that a shim can say, so it is order that tells
+ * them apart: no program is started before the last seat is taken, and no seat is given after that.
+ * Lines of the ranks go to the line sink, what becomes of them to the master:
  *
- *   seated  rank            its program has been told to start
+ *   seated  rank            its program has been told to start, as all of this host's have
  *   report  (rank_report)   it ended, or its shim vanished
  *   stalled rank seconds    it had shown progress and fell silent
  *
@@ -12,7 +14,6 @@
 #include "entrypoint/interface.h"
 #include "entrypoint/job.h"
 #include "entrypoint/link.h"
-#include "entrypoint/local.h"
 #include "entrypoint/loop.h"
 
 #include <jansson.h>
@@ -29,20 +30,21 @@ struct crew_sinks {
 struct crew {
     struct loop *loop;
     const struct job *job;
-    const struct local *local; /* whose folder holds progress files */
     struct crew_sinks sinks;
     int spec;                              /* what programs are started with (launch_spec.h) */
     char master_addr[INTERFACE_TEXT_SIZE]; /* to be set before the first shim comes */
     struct seat *seats;
     struct timer watch; /* over progress */
     unsigned attempt;   /* whose shims have a seat here */
+    bool started;       /* all seats were taken: no more are given */
+    bool warned;        /* of a hello that was refused */
     bool stopping;
     bool killed;
 };
 
 /* Makes what this host's shims start their programs with. */
-int crew_open(struct crew *c, struct loop *loop, const struct job *job, const struct local *local,
-              char *const *environment, const struct crew_sinks *sinks, struct error *err);
+int crew_open(struct crew *c, struct loop *loop, const struct job *job, char *const *environment,
+              const struct crew_sinks *sinks, struct error *err);
 void crew_done(struct crew *c);
 
 /* Between two attempts: takes all seats away, so that shims and programs end, and lets none of the
@@ -50,7 +52,8 @@ void crew_done(struct crew *c);
 void crew_clear(struct crew *c, unsigned attempt);
 int crew_begin(struct crew *c, char *const *environment, struct error *err);
 
-/* A shim's hello; the link is the crew's from here. Of another attempt it is sent away. */
+/* A shim's hello; the link is the crew's from here. One that has no place here is sent away: of
+ * another attempt, for another host's rank, for a seat that is taken, or after the start. */
 void crew_seat(struct crew *c, struct link *link, const json_t *hello);
 
 /* SIGTERM to all programs, those still to come too. */

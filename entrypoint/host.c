@@ -287,7 +287,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
     h->ports_again = (struct timer){.fire = check_ports, .context = h};
     if (link_agent(o->local, err) != 0)
         return -1;
-    return crew_open(&h->crew, o->loop, o->job, o->local, o->environment, &sinks, err);
+    return crew_open(&h->crew, o->loop, o->job, o->environment, &sinks, err);
 }
 
 void host_done(struct host *h) {

@@ -130,14 +130,34 @@ void launch_agent_leave(struct member *b, int code) {
         leave(b->agent, code);
 }
 
+/* NULL where mpirun may have called this agent, else why it has not. Open MPI starts ranks only
+ * when all daemons have reported, so an agent that comes after the first rank is a program's doing.
+ */
+static const char *refusal(const struct master *m, int host, const json_t *message) {
+    if (m->phase != MASTER_RUNNING ||
+        json_integer_value(json_object_get(message, "attempt")) != m->attempt.number)
+        return "it is of another attempt";
+    if (m->attempt.seated_count > 0 || m->s.host.crew.started)
+        return "ranks have started";
+    if (host < 1 || m->s.job->cluster.hosts[host].gone)
+        return "mpirun starts no daemon there";
+    if (!json_is_string(json_object_get(message, "command")))
+        return "it names no command";
+    return m->members[host].agent != NULL ? "another agent is waiting for that host" : NULL;
+}
+
 void launch_agent(struct master *m, struct link *link, const json_t *message) {
     const char *address = json_string_value(json_object_get(message, "host"));
     json_t *command = json_object_get(message, "command");
     int host = address != NULL ? addresses_find(&m->s.job->cluster, address) : -1;
-    if (host < 0 || !json_is_string(command) || m->phase != MASTER_RUNNING ||
-        json_integer_value(json_object_get(message, "attempt")) != m->attempt.number ||
-        m->members[host].agent != NULL) {
+    const char *why = refusal(m, host, message);
+    if (why != NULL) {
         link_free(link);
+        if (!m->attempt.agent_warned)
+            log_warning(
+                "a process here asked for a daemon on %.64s and was refused: %s",
+                host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : "no host of this job", why);
+        m->attempt.agent_warned = true;
         return;
     }
     struct member *b = &m->members[host];
@@ -152,22 +172,27 @@ void launch_agent(struct master *m, struct link *link, const json_t *message) {
     master_send(m, (size_t)host, order);
 }
 
-/* A daemon that ends while its ranks run takes them along; it leaves with 0 after failed ranks. */
+/* Who asked for what was refused is not known: the request may be a stranger's. If it was mpirun's,
+ * its agent leaves with a code, mpirun ends, and the note says why. A daemon that ends while its
+ * ranks run takes them along; it leaves with 0 after failed ranks. */
 static void note(struct member *b, int code, const char *text) {
     struct master *m = b->master;
-    if (m->attempt.daemon_note[0] != '\0' || m->attempt.mpirun_ended || m->attempt.collect.active)
+    struct attempt *a = &m->attempt;
+    bool noted = a->daemon_note[0] != '\0' && !a->note_is_refusal;
+    if (noted || code == 0 || a->mpirun_ended || a->collect.active)
         return;
     const char *host = supervisor_host_name(&m->s, b->index);
     const char *daemon = openmpi_daemon(m->s.tools.version.series);
-    if (text[0] != '\0')
-        (void)snprintf(m->attempt.daemon_note, sizeof(m->attempt.daemon_note),
-                       "%s started no %s: %s", host, daemon, text);
-    else if (code != 0)
-        (void)snprintf(m->attempt.daemon_note, sizeof(m->attempt.daemon_note),
-                       "%s: %s ended with %d", host, daemon, code);
-    if (m->attempt.daemon_note[0] == '\0')
+    a->note_is_refusal = text[0] != '\0';
+    if (a->note_is_refusal) {
+        (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s started no %s: %s", host, daemon,
+                       text);
+        log_warning("%s", a->daemon_note);
         return;
-    log_error("%s", m->attempt.daemon_note);
+    }
+    (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s: %s ended with %d", host, daemon,
+                   code);
+    log_error("%s", a->daemon_note);
     collect_failed(m);
 }
 

@@ -62,7 +62,7 @@ static void hear_attempt(struct member *b, const json_t *message) {
     else if (b->master->phase != MASTER_RUNNING)
         return;
     else if (strcmp(type, "seated") == 0)
-        collect_seated(b->master, message);
+        collect_seated(b, message);
     else if (strcmp(type, "report") == 0)
         collect_report(b, message);
     else if (strcmp(type, "stalled") == 0)

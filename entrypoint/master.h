@@ -41,7 +41,9 @@ struct attempt {
     struct banner banner; /* its first lines; task.tail has the last */
     int mpirun_code;
     bool mpirun_ended;
-    char daemon_note[256]; /* the first daemon that failed, and how; "": none */
+    char daemon_note[256]; /* the first daemon that failed, or the last that was refused: how */
+    bool note_is_refusal;
+    bool agent_warned; /* of an agent that was refused */
     int64_t launched;
     /* collect.c */
     struct rank_report *reports; /* in the order in which they came */
@@ -150,7 +152,7 @@ void launch_close(struct master *m);
 /* --- collect.c --- */
 int collect_open(struct master *m, struct error *err);
 void collect_close(struct master *m);
-void collect_seated(struct master *m, const json_t *message);
+void collect_seated(struct member *b, const json_t *message);
 void collect_report(struct member *b, const json_t *message);
 void collect_host_lost(struct master *m);
 void collect_stalled(struct member *b, const json_t *message);

@@ -33,6 +33,7 @@ struct shim {
     enum rank_cause cause;
     int out[2]; /* pipes: [0] goes to the supervisor, [1] to the program */
     int error_out[2];
+    int progress; /* -1: none */
     int code;
     bool running;
     bool ended;
@@ -83,18 +84,18 @@ static void leave_now(void *context) {
 /* Fills the rest of the program's environment in. */
 static int build_environment(const struct shim *s, const json_t *start, struct argv *ret,
                              struct error *err) {
-    const char *progress = NULL;
     const char *master = NULL;
     int64_t port = 0;
-    if (json_member_string(start, "start", "progress", &progress, err) != 0 ||
-        json_member_string(start, "start", "master_addr", &master, err) != 0 ||
+    if (json_member_string(start, "start", "master_addr", &master, err) != 0 ||
         json_member_int(start, "start", "master_port", &port, err) != 0)
         return -1;
     if (master == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
     if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
         return -1;
-    return progress != NULL ? argv_set_env(ret, PROGRESS_VARIABLE, progress, err) : 0;
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", s->progress);
+    return s->progress >= 0 ? argv_set_env(ret, PROGRESS_VARIABLE, path, err) : 0;
 }
 
 static int start_program(struct shim *s, const json_t *start, struct error *err) {
@@ -119,6 +120,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
                                     .out = s->out[1],
                                     .error_out = s->error_out[1],
                                     .group = CHILD_NEW_GROUP,
+                                    .keep = s->progress,
                                     .death_signal = SIGKILL,
                                     .open_files = (uint64_t)open_files};
     if (child_spawn(&options, &s->program.pid, err) != 0)
@@ -201,6 +203,8 @@ static int listen_to_signals(struct shim *s, struct error *err) {
 }
 
 static int say_hello(struct shim *s, struct error *err) {
+    struct error ignored; /* without it nobody is called stalled: not worth failing a rank for */
+    s->progress = progress_create(&ignored);
     if (pipe2(s->out, O_CLOEXEC) != 0 || pipe2(s->error_out, O_CLOEXEC) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "pipes for the program's output");
     cleanup_fd int socket = local_connect(getenv(LOCAL_VARIABLE), err);
@@ -210,8 +214,8 @@ static int say_hello(struct shim *s, struct error *err) {
     (void)json_object_set_new(hello, "rank", json_integer(s->place.rank));
     (void)json_object_set_new(hello, "attempt", json_integer(s->place.attempt));
     (void)json_object_set_new(hello, "pid", json_integer(getpid()));
-    int fds[LINK_FDS_MAX] = {s->out[0], s->error_out[0]};
-    if (link_send_fds(socket, hello, fds, LINK_FDS_MAX, err) != 0)
+    int fds[LINK_FDS_MAX] = {s->out[0], s->error_out[0], s->progress};
+    if (link_send_fds(socket, hello, fds, s->progress >= 0 ? 3 : 2, err) != 0)
         return -1;
     close_fd(&s->out[0]);
     close_fd(&s->error_out[0]);
@@ -226,12 +230,21 @@ static void shim_done(struct shim *s) {
         close_fd(&s->out[i]);
         close_fd(&s->error_out[i]);
     }
+    close_fd(&s->progress);
+}
+
+/* No program of this user may look into a process that says how a rank ended, and it leaves no core
+ * file. */
+static void close_the_curtains(void) {
+    (void)prctl(PR_SET_DUMPABLE, 0);
 }
 
 int rank_run(char *const *environment, int *ret_code, struct error *err) {
-    struct shim s = {.environment = environment, .out = {-1, -1}, .error_out = {-1, -1}};
+    struct shim s = {
+        .environment = environment, .out = {-1, -1}, .error_out = {-1, -1}, .progress = -1};
     s.program = (struct child){.ended = program_ended, .context = &s};
     s.leave = (struct timer){.fire = leave_now, .context = &s};
+    close_the_curtains();
     (void)signal(SIGPIPE, SIG_IGN);
     /* What leaves the program's group, and its parents, stays below this process: a stop finds it.
      */

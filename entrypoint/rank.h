@@ -5,8 +5,8 @@
  * it go or after a second: mpirun begins to end the other ranks only then.
  *
  *   shim to supervisor          supervisor to shim
- *   hello rank pid (+ 2 fds)    start directory progress master_addr master_port (+ 1 fd, what
- *                                     the program is started with: launch_spec.h)
+ *   hello rank pid              start directory master_addr master_port (+ 1 fd, what the
+ *    (+ 2 fds, 3 with progress)       program is started with: launch_spec.h)
  *   teardown                    stop      SIGTERM to the program; stay until let go
  *   report                      kill      SIGKILL to the program
  *                               leave */

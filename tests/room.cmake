@@ -58,7 +58,9 @@ endforeach()
 if(RINGMASTER_HAVE_CPU)
     room_tests(cpu unit/cpu unit)
 endif()
-# A program that the system tests start on the hosts.
+# Programs that the system tests start on the hosts.
+add_executable(probe_forge tests/system/probe_forge.c)
+target_link_libraries(probe_forge PRIVATE ringmaster_flags)
 if(RINGMASTER_HAVE_MPI)
     add_executable(probe_mpi tests/system/probe_mpi.c)
     target_link_libraries(probe_mpi PRIVATE MPI::MPI_C ringmaster_flags)

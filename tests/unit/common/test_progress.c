@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,8 +18,11 @@ static const char *path_in_temp(const char *name) {
 static void another_process_sees_the_marks(void) {
     struct error err;
     struct progress supervisor;
-    const char *path = path_in_temp("slot");
-    CU_ASSERT_EQUAL_FATAL(progress_create(&supervisor, path, &err), 0);
+    char path[32];
+    int fd = progress_create(&err);
+    CU_ASSERT_FATAL(fd >= 0);
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    CU_ASSERT_EQUAL_FATAL(progress_adopt(&supervisor, fd, &err), 0);
     CU_ASSERT_EQUAL(progress_read(&supervisor).marks, 0);
     pid_t child = fork();
     if (child == 0) {
@@ -37,6 +41,7 @@ static void another_process_sees_the_marks(void) {
     CU_ASSERT_EQUAL(state.step, 8);
     CU_ASSERT_EQUAL(state.patience_seconds, 120);
     progress_done(&supervisor);
+    (void)close(fd);
 }
 
 static void without_a_path_marks_go_nowhere(void) {
@@ -58,21 +63,35 @@ static void a_file_of_another_size_is_refused(void) {
     (void)fclose(file);
     CU_ASSERT_EQUAL(progress_open(&program, path, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(err.text, "not a progress file");
+    ASSERT_CONTAINS(err.text, "not memory for progress");
 }
 
-static void creating_starts_from_nothing(void) {
+/* Who shrinks what another process has mapped ends that process with SIGBUS. */
+static void nobody_takes_the_memory_away(void) {
     struct error err;
     struct progress p;
-    const char *path = path_in_temp("again");
-    CU_ASSERT_EQUAL_FATAL(progress_create(&p, path, &err), 0);
-    progress_mark(&p, 3, 3);
-    progress_done(&p);
-    CU_ASSERT_EQUAL_FATAL(progress_create(&p, path, &err), 0);
+    int fd = progress_create(&err);
+    CU_ASSERT_FATAL(fd >= 0);
+    CU_ASSERT_EQUAL(ftruncate(fd, 0), -1);
+    CU_ASSERT_EQUAL(progress_adopt(&p, fd, &err), 0);
     CU_ASSERT_EQUAL(progress_read(&p).marks, 0);
     progress_done(&p);
+    (void)close(fd);
+    fd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CU_ASSERT_EQUAL(ftruncate(fd, 64), 0);
+    CU_ASSERT_EQUAL(progress_adopt(&p, fd, &err), -1);
+    CU_ASSERT_PTR_NULL(p.slot);
+    (void)close(fd);
+}
+
+static void a_descriptor_that_was_not_inherited_is_no_error(void) {
+    struct error err;
+    struct progress program;
+    CU_ASSERT_EQUAL(progress_open(&program, "/proc/self/fd/987", &err), 0);
+    progress_mark(&program, 1, 1);
+    CU_ASSERT_PTR_NULL(program.slot);
 }
 
 UNIT_MAIN("common.progress", UNIT(another_process_sees_the_marks),
           UNIT(without_a_path_marks_go_nowhere), UNIT(a_file_of_another_size_is_refused),
-          UNIT(creating_starts_from_nothing))
+          UNIT(nobody_takes_the_memory_away), UNIT(a_descriptor_that_was_not_inherited_is_no_error))

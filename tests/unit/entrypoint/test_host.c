@@ -109,23 +109,64 @@ static void order(const char *type, int attempt) {
 }
 
 /* A shim's hello, with the pipes of a program that has ended. */
-static void hello(int attempt) {
-    static const struct link_events ignored = {0};
+static struct link *shim;
+static int shims_ends[8];
+static size_t shims;
+
+static void said(void *context, const json_t *message) {
+    (void)context;
+    crew_seat(&host.crew, shim, message);
+    loop_end(&loop);
+}
+
+static void hello_of(int attempt, int rank) {
+    static const struct link_events events = {.message = said};
     int pair[2];
     int pipes[2];
     struct error err;
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
     CU_ASSERT_EQUAL_FATAL(pipe(pipes), 0);
     json_t *message = about("hello", attempt);
-    (void)json_object_set_new(message, "rank", json_integer(1));
+    (void)json_object_set_new(message, "rank", json_integer(rank));
     CU_ASSERT_EQUAL(link_send_fds(pair[0], message, pipes, 2, &err), 0);
-    struct link *link = link_new(&loop, pair[1], NULL, true, &ignored, NULL, &err);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(link);
-    crew_seat(&host.crew, link, message);
+    shim = link_new(&loop, pair[1], NULL, true, &events, NULL, &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shim);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     json_decref(message);
-    (void)close(pair[0]);
+    shims_ends[shims++] = pair[0];
     (void)close(pipes[0]);
     (void)close(pipes[1]);
+}
+
+static void close_shims(void) {
+    while (shims > 0)
+        (void)close(shims_ends[--shims]);
+}
+
+static void hello(int attempt) {
+    hello_of(attempt, 1);
+}
+
+/* The host has two ranks, 1 and 2 of the three; rank 0 is the other one's. */
+static void programs_start_when_all_seats_are_taken_and_no_seat_is_given_later(void) {
+    open_host("host");
+    job.cluster.hosts[1].slots = 2;
+    hello_of(1, 0);
+    hello_of(1, 3);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    hello_of(1, 1);
+    hello_of(1, 1);
+    CU_ASSERT_FALSE(host.crew.started);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    hello_of(1, 2);
+    CU_ASSERT(host.crew.started);
+    CU_ASSERT_EQUAL(json_array_size(told), 2);
+    const struct seat *last = host.crew.seats;
+    hello_of(1, 2);
+    hello_of(1, 0);
+    CU_ASSERT_PTR_EQUAL(host.crew.seats, last);
+    close_shims();
+    close_host();
 }
 
 static void orders_and_shims_of_another_attempt_count_for_nothing(void) {
@@ -147,6 +188,7 @@ static void orders_and_shims_of_another_attempt_count_for_nothing(void) {
     order("launch", 1);
     CU_ASSERT_EQUAL(json_array_size(told), 0);
     loop_cancel(&loop, &sweep.timer);
+    close_shims();
     close_host();
 }
 
@@ -201,7 +243,9 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
     close_host();
 }
 
-UNIT_MAIN("entrypoint.host", UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
+UNIT_MAIN("entrypoint.host",
+          UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
+          UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
           UNIT(the_next_attempt_knows_who_is_gone), UNIT(nothing_but_this_jobs_daemon_is_started),
           UNIT(the_agent_is_a_link_to_this_program),
           UNIT(lines_go_to_the_master_too_where_it_wants_them))

@@ -99,11 +99,14 @@ static void a_stop_of_the_second_attempt_is_a_stop(void) {
 /* A rank of the first attempt takes its seat when the second runs. */
 static void late_words_count_for_nothing(void) {
     bool seated[2] = {false, false};
-    struct master m = {.phase = MASTER_RUNNING,
+    struct cluster_host hosts[2] = {{.slots = 1}, {.slots = 1}};
+    struct job job = {.cluster = {.hosts = hosts, .count = 2}};
+    struct master m = {.s = {.job = &job},
+                       .phase = MASTER_RUNNING,
                        .attempt = {.number = 2, .ranks = 2, .seated = seated}};
     struct member b = {.master = &m, .index = 1};
     json_t *message = frame_new("seated");
-    (void)json_object_set_new(message, "rank", json_integer(0));
+    (void)json_object_set_new(message, "rank", json_integer(1));
     master_member_events.message(&b, message);
     (void)json_object_set_new(message, "attempt", json_integer(1));
     master_member_events.message(&b, message);
