@@ -12,4 +12,8 @@ KERNEL bool pool_exceeds(double value, double best) {
     return !(value <= best) && best == best;
 }
 
+KERNEL bool pool_exceeds_float(float value, float best) {
+    return !(value <= best) && best == best;
+}
+
 #endif

@@ -67,6 +67,19 @@ int cuda_norm_chunks(const struct cuda *cuda, const struct tensor *tensor) {
     return launch_norm_chunks(cuda_rows(tensor), cuda_channels(tensor), cuda->multiprocessors);
 }
 
+struct pool_args cuda_pool_shape(const struct tensor *full, const struct tensor *small,
+                                 const struct op_window *window) {
+    return (struct pool_args){.batch = (int)full->shape.dim[0],
+                              .height = (int)full->shape.dim[1],
+                              .width = (int)full->shape.dim[2],
+                              .channels = (int)full->shape.dim[3],
+                              .out_height = (int)small->shape.dim[1],
+                              .out_width = (int)small->shape.dim[2],
+                              .kernel = window->kernel,
+                              .stride = window->stride,
+                              .pad = window->pad};
+}
+
 size_t cuda_workspace_bytes(size_t bytes) {
     size_t whole = (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
     return whole == 0 ? 0 : whole + CUDA_WORKSPACE_ALIGNMENT - BACKEND_ALIGNMENT;
@@ -104,6 +117,7 @@ const struct cuda_rule *cuda_rule(enum op_kind kind) {
     case OP_BATCH_NORM_RELU:
     case OP_BATCH_NORM_ADD_RELU:
     case OP_BATCH_NORM_DUAL_ADD_RELU:
+    case OP_BATCH_NORM_RELU_MAX_POOL:
     case OP_BATCH_NORM_INFERENCE:
     case OP_BATCH_NORM_INFERENCE_RELU:
     case OP_BATCH_NORM_INFERENCE_ADD_RELU:
@@ -113,6 +127,7 @@ const struct cuda_rule *cuda_rule(enum op_kind kind) {
     case OP_BATCH_NORM_RELU_GRAD:
     case OP_BATCH_NORM_ADD_RELU_GRAD:
     case OP_BATCH_NORM_DUAL_ADD_RELU_GRAD:
+    case OP_BATCH_NORM_RELU_MAX_POOL_GRAD:
         return &cuda_norm_grad_rule;
     case OP_RELU:
     case OP_RELU_GRAD:

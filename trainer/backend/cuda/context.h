@@ -55,6 +55,10 @@ int cuda_channels(const struct tensor *tensor);
 /* Into how many chunks the norms' kernels split the rows of TENSOR. */
 int cuda_norm_chunks(const struct cuda *cuda, const struct tensor *tensor);
 
+/* FULL is the tensor before pooling, SMALL the one behind it. */
+struct pool_args cuda_pool_shape(const struct tensor *full, const struct tensor *small,
+                                 const struct op_window *window);
+
 /* How one kind of operator is queried and bound. QUERY may be NULL: nothing is needed. */
 struct cuda_rule {
     int (*query)(struct cuda *cuda, const struct graph *graph, const struct op *op,

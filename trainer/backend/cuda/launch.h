@@ -49,6 +49,12 @@ enum { LAUNCH_CHUNKS_MAX = 1024 };
  * MULTIPROCESSORS. */
 int launch_norm_chunks(size_t rows, int channels, int multiprocessors);
 
+/* A pool's shape, before and behind it. */
+struct pool_args {
+    int batch, height, width, channels, out_height, out_width;
+    int kernel, stride, pad;
+};
+
 /* One batch norm's operands; the forward pass fills mean and invstd. */
 struct norm_args {
     const void *x;
@@ -68,6 +74,8 @@ struct norm_forward_args {
     float epsilon, momentum;
     int chunks;
     float *partial; /* scratch: chunks * 2 * channels */
+    uint8_t *index; /* not NULL: y is max_pool(relu(norm(x))), and this the pool's index */
+    struct pool_args pool;
 };
 cudaError_t launch_norm_forward(cudaStream_t stream, enum dtype type,
                                 const struct norm_forward_args *args);
@@ -82,8 +90,10 @@ struct norm_backward_args {
     size_t rows;
     int channels;
     int chunks;
-    float *partial;      /* scratch: chunks * 2 (dual: 3, one sum of g serves both) * channels */
-    float *coefficients; /* scratch: 6 * channels: dx = a g + b x + c, twice */
+    float *partial;       /* scratch: chunks * 2 (dual: 3, one sum of g serves both) * channels */
+    float *coefficients;  /* scratch: 6 * channels: dx = a g + b x + c, twice */
+    const uint8_t *index; /* not NULL: dy and dy2 stand behind a max pool, and this is its index */
+    struct pool_args pool;
 };
 cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,
                                  const struct norm_backward_args *args);
@@ -127,10 +137,6 @@ cudaError_t launch_norm_grad_apply(cudaStream_t stream, enum dtype type,
 
 /* --- pool.cu -----------------------------------------------------------------------------------
  */
-struct pool_args {
-    int batch, height, width, channels, out_height, out_width;
-    int kernel, stride, pad;
-};
 cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct pool_args *shape,
                             const void *x, void *y, uint8_t *index);
 cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,

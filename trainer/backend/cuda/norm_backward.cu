@@ -4,13 +4,18 @@
  * (DUAL). Bytes moved: dy and x, and dy2, y and x2 where they are, once for the sums; the same and
  * what is written, once more. */
 #include "cuda/norm.cuh"
+#include "cuda/pool.cuh"
+#include "kernels/relu.h"
 
 /* What a row brings, as it lies in memory. */
 template <typename T, int W> struct grad_operands { packet<T, W> x, x2, dy, dy2, y; };
 
-/* What both passes need to compute g of the packet of channels at C. The mask is y > 0 where y is
+/* What both passes need to compute g, the gradient behind the mask, of the packet of channels at C:
+ * FETCH loads a row, GRADIENT says what comes of it. Without a pool; the mask is y > 0 where y is
  * at hand, else norm(x) (+ norm2(x2)) > 0, computed again. */
-template <typename T, int W, bool DUAL> struct masked {
+template <typename T, int W, bool DUAL_> struct masked {
+    static constexpr bool DUAL = DUAL_;
+    using operands = grad_operands<T, W>;
     const struct norm_backward_args &args;
     const int c;
     const bool computed;
@@ -51,28 +56,60 @@ template <typename T, int W, bool DUAL> struct masked {
             y = widen(o.y.v[k]);
         else if (computed)
             y = first.at(k, widen(o.x.v[k])) + (DUAL ? second.at(k, widen(o.x2.v[k])) : 0);
-        return y <= 0 ? 0 : g;
+        return relu_passes_float(y) ? g : 0;
     }
 };
 
-template <typename T, int W, bool DUAL>
-static __global__ void __launch_bounds__(NORM_THREADS)
+/* The same behind a max pool: the gradient of an element is gathered from the windows whose maximum
+ * it is. Both passes gather: dx of the pool never reaches memory. */
+template <typename T, int W> struct masked_pool {
+    static constexpr bool DUAL = false;
+    struct operands {
+        packet<T, W> x, x2;
+        lane<W> g;
+    };
+    const struct norm_backward_args &args;
+    const int c;
+    const affine<W> norm;
+
+    __device__ __forceinline__ masked_pool(const struct norm_backward_args &a, int channel)
+        : args(a), c(channel),
+          norm(affine_of<W>(a.first, channel, load_f32<W>(a.first.mean + channel),
+                            load_f32<W>(a.first.invstd + channel))) {
+    }
+
+    __device__ __forceinline__ operands fetch(size_t r) const {
+        operands o = {raw_at<T, W>(args.first.x, r * args.channels + c), {}, {}};
+        o.g = pool_gather<T, W>(args.pool, pixel_at(r, args.pool.height, args.pool.width), c,
+                                static_cast<const T *>(args.dy), static_cast<const T *>(args.dy2),
+                                args.index);
+        return o;
+    }
+
+    __device__ __forceinline__ float gradient(const operands &o, int k) const {
+        return relu_passes_float(norm.at(k, widen(o.x.v[k]))) ? o.g.v[k] : 0;
+    }
+};
+
+template <typename T, int W, typename Source>
+static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_reduce_kernel(const __grid_constant__ struct norm_backward_args args) {
+    constexpr bool DUAL = Source::DUAL;
     const int c = own_channel<W>();
     const bool inside = c < args.channels;
     lane<W> sum = {}, first = {}, second = {};
     if (inside) {
-        const masked<T, W, DUAL> mask(args, c);
+        const Source source(args, c);
         const lane<W> mean = load_f32<W>(args.first.mean + c);
         lane<W> mean2 = {};
         if (DUAL)
             mean2 = load_f32<W>(args.second.mean + c);
         walk_rows<1>(
-            args.rows, [&](size_t r) { return mask.fetch(r); },
-            [&](size_t, const grad_operands<T, W> &o) {
+            args.rows, [&](size_t r) { return source.fetch(r); },
+            [&](size_t, const typename Source::operands &o) {
 #pragma unroll
                 for (int k = 0; k < W; k++) {
-                    float g = mask.gradient(o, k);
+                    float g = source.gradient(o, k);
                     sum.v[k] += g;
                     first.v[k] += g * (widen(o.x.v[k]) - mean.v[k]);
                     if (DUAL)
@@ -133,25 +170,26 @@ template <int W> struct grad_affine {
     }
 };
 
-template <typename T, int W, bool DUAL>
-static __global__ void __launch_bounds__(NORM_THREADS)
+template <typename T, int W, typename Source>
+static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_apply_kernel(const __grid_constant__ struct norm_backward_args args) {
+    constexpr bool DUAL = Source::DUAL;
     const int c = own_channel<W>();
     if (c >= args.channels)
         return;
-    const masked<T, W, DUAL> mask(args, c);
+    const Source source(args, c);
     grad_affine<W> first, second = {};
     first.set(args.coefficients, args.channels, c);
     if (DUAL)
         second.set(args.coefficients + 3 * args.channels, args.channels, c);
     walk_rows<1>(
-        args.rows, [&](size_t r) { return mask.fetch(r); },
-        [&](size_t r, const grad_operands<T, W> &o) {
+        args.rows, [&](size_t r) { return source.fetch(r); },
+        [&](size_t r, const typename Source::operands &o) {
             const size_t at = r * args.channels + c;
             lane<W> dx, dside;
 #pragma unroll
             for (int k = 0; k < W; k++) {
-                float g = mask.gradient(o, k);
+                float g = source.gradient(o, k);
                 dx.v[k] = first.at(k, g, widen(o.x.v[k]));
                 dside.v[k] = DUAL ? second.at(k, g, widen(o.x2.v[k])) : g;
             }
@@ -162,13 +200,13 @@ static __global__ void __launch_bounds__(NORM_THREADS)
         });
 }
 
-template <typename T, int W, bool DUAL>
+template <typename T, int W, typename Source>
 static cudaError_t backward(cudaStream_t stream, const struct norm_backward_args *args) {
     const dim3 grid = norm_grid<W>(args->channels, args->chunks);
-    enqueue(norm_backward_reduce_kernel<T, W, DUAL>, grid, norm_block(), stream, *args);
-    enqueue(norm_backward_finish_kernel<DUAL>, chunk_grid(args->channels), chunk_block(), stream,
-            *args);
-    enqueue(norm_backward_apply_kernel<T, W, DUAL>, grid, norm_block(), stream, *args);
+    enqueue(norm_backward_reduce_kernel<T, W, Source>, grid, norm_block(), stream, *args);
+    enqueue(norm_backward_finish_kernel<Source::DUAL>, chunk_grid(args->channels), chunk_block(),
+            stream, *args);
+    enqueue(norm_backward_apply_kernel<T, W, Source>, grid, norm_block(), stream, *args);
     return cudaPeekAtLastError();
 }
 
@@ -177,7 +215,10 @@ cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,
     return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {
         using T = typename decltype(tag)::type;
         constexpr int W = decltype(width)::value;
-        return args->second.x != nullptr ? backward<T, W, true>(stream, args)
-                                         : backward<T, W, false>(stream, args);
+        if (args->index != nullptr)
+            return backward<T, W, masked_pool<T, W>>(stream, args);
+        if (args->second.x != nullptr)
+            return backward<T, W, masked<T, W, true>>(stream, args);
+        return backward<T, W, masked<T, W, false>>(stream, args);
     });
 }

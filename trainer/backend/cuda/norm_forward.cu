@@ -6,6 +6,8 @@
  * order that does not depend on how blocks were scheduled. Bytes moved: x once for the
  * statistics; x (and side) and y to apply them. */
 #include "cuda/norm.cuh"
+#include "cuda/pool.cuh"
+#include "kernels/relu.h"
 
 int launch_norm_chunks(size_t rows, int channels, int multiprocessors) {
     int groups = (channels + 8 * LANES - 1) / (8 * LANES);
@@ -108,9 +110,33 @@ static __global__ void __launch_bounds__(NORM_THREADS)
                 if (dual)
                     s = second.at(k, s);
                 float v = first.at(k, widen(o.x.v[k])) + s;
-                y.v[k] = args.relu && v <= 0 ? 0 : v;
+                y.v[k] = args.relu ? relu_float(v) : v;
             }
             store<T, W>(static_cast<T *>(args.y) + r * args.channels + c, y);
+        });
+}
+
+/* y = max_pool(relu(norm(x))): what stands before the pool never reaches memory. Bytes moved: x
+ * once (windows overlap in the caches), y and a byte a value. */
+template <typename T, int W>
+static __global__ void __launch_bounds__(NORM_THREADS)
+    norm_pool_kernel(const __grid_constant__ struct norm_forward_args args) {
+    const int c = own_channel<W>();
+    if (c >= args.channels)
+        return;
+    const affine<W> norm = affine_by<W>(args.first, c, args.inference, args.epsilon);
+    const struct pool_args &s = args.pool;
+    const T *x = static_cast<const T *>(args.first.x);
+    walk_rows<1>(
+        static_cast<size_t>(s.batch) * s.out_height * s.out_width,
+        [&](size_t r) {
+            return pool_window<T, W>(s, pixel_at(r, s.out_height, s.out_width), c, x,
+                                     [&](int k, float v) { return relu_float(norm.at(k, v)); });
+        },
+        [&](size_t r, const pooled_max<W> &m) {
+            const size_t at = r * args.channels + c;
+            store<T, W>(static_cast<T *>(args.y) + at, m.best);
+            *reinterpret_cast<packet<uint8_t, W> *>(args.index + at) = m.cell;
         });
 }
 
@@ -131,9 +157,11 @@ static cudaError_t forward(cudaStream_t stream, const struct norm_forward_args *
         if (args->second.x != nullptr)
             statistics<T, W>(stream, args, &args->second);
     }
-    if (args->y != nullptr)
-        enqueue(norm_forward_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks),
-                norm_block(), stream, *args);
+    const dim3 grid = norm_grid<W>(args->channels, args->chunks);
+    if (args->index != nullptr)
+        enqueue(norm_pool_kernel<T, W>, grid, norm_block(), stream, *args);
+    else if (args->y != nullptr)
+        enqueue(norm_forward_apply_kernel<T, W>, grid, norm_block(), stream, *args);
     return cudaPeekAtLastError();
 }
 

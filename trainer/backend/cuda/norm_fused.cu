@@ -2,6 +2,7 @@
  * its result goes into the one behind it: the finalize between them, the result where no
  * convolution takes it, and the last pass of its gradient. */
 #include "cuda/norm.cuh"
+#include "kernels/relu.h"
 
 /* VALUE within what T can hold: a channel of no variance has a scale and a bias beyond f16, and
  * infinity minus infinity would be NaN. */
@@ -85,7 +86,7 @@ static __global__ void __launch_bounds__(NORM_THREADS)
                 if (dual)
                     s = second.at(k, s);
                 float v = first.at(k, widen(o.x.v[k])) + s;
-                y.v[k] = v <= 0 ? 0 : v;
+                y.v[k] = relu_float(v);
             }
             store<T, W>(static_cast<T *>(args.y) + r * args.channels + c, y);
         });

@@ -1,69 +1,28 @@
-/* Pooling over NHWC. The index of a maximum is its cell in the window, row * kernel + column; the
- * gradient gathers, so that no two threads add to one place and the order of sums is fixed. */
+/* Pooling over NHWC. The index of a maximum is its cell in the window, row * kernel + column. */
 #include "cuda/launch.h"
+#include "cuda/pool.cuh"
 #include "cuda/vec.cuh"
-#include "kernels/pool.h"
 
-/* The place of packet I of a [batch, height, width, channels] tensor. */
-struct place {
-    int image, y, x, c;
-};
-
-template <int W>
-static __device__ __forceinline__ struct place place_of(size_t i, int height, int width,
-                                                        int channels) {
-    int packets = channels / W;
-    struct place p;
-    p.c = static_cast<int>(i % packets) * W;
-    i /= packets;
-    p.x = static_cast<int>(i % width);
-    i /= width;
-    p.y = static_cast<int>(i % height);
-    p.image = static_cast<int>(i / height);
-    return p;
+/* Bytes moved: x once (its windows overlap in the caches), y and a byte a value. */
+template <typename T, int W>
+static __global__ void max_pool_kernel(const __grid_constant__ struct pool_args s, const T *x, T *y,
+                                       uint8_t *index, unsigned packets) {
+    const unsigned width = static_cast<unsigned>(s.channels / W);
+    FOR_EACH_ITEM(i, packets) {
+        const unsigned number = static_cast<unsigned>(i) / width;
+        const int c = static_cast<int>(static_cast<unsigned>(i) - number * width) * W;
+        const pixel o = pixel_at(number, s.out_height, s.out_width);
+        const pooled_max<W> m = pool_window<T, W>(s, o, c, x, [](int, float v) { return v; });
+        store<T, W>(y + i * W, m.best);
+        if (index != nullptr)
+            *reinterpret_cast<packet<uint8_t, W> *>(index + i * W) = m.cell;
+    }
 }
 
-template <typename T, int W>
-static __global__ void max_pool_kernel(struct pool_args s, const T *x, T *y, uint8_t *index,
-                                       size_t packets) {
-    FOR_EACH_ITEM(i, packets) {
-        struct place p = place_of<W>(i, s.out_height, s.out_width, s.channels);
-        lane<W> best;
-        uint8_t cell[W];
-#pragma unroll
-        for (int k = 0; k < W; k++) {
-            best.v[k] = 0;
-            cell[k] = 0;
-        }
-        bool first = true;
-        for (int ky = 0; ky < s.kernel; ky++) {
-            for (int kx = 0; kx < s.kernel; kx++) {
-                int iy = p.y * s.stride - s.pad + ky;
-                int ix = p.x * s.stride - s.pad + kx;
-                if (iy < 0 || iy >= s.height || ix < 0 || ix >= s.width)
-                    continue;
-                lane<W> v = load<T, W>(
-                    x +
-                    ((static_cast<size_t>(p.image) * s.height + iy) * s.width + ix) * s.channels +
-                    p.c);
-#pragma unroll
-                for (int k = 0; k < W; k++) {
-                    float value = v.v[k];
-                    if (first || pool_exceeds(value, best.v[k])) {
-                        best.v[k] = value;
-                        cell[k] = static_cast<uint8_t>(ky * s.kernel + kx);
-                    }
-                }
-                first = false;
-            }
-        }
-        store<T, W>(y + i * W, best);
-        if (index != nullptr) {
-#pragma unroll
-            for (int k = 0; k < W; k++)
-                index[i * W + k] = cell[k];
-        }
-    }
+/* 0 where there are more packets than 32 bits count. */
+static unsigned packets_of(const struct pool_args *s, int height, int width, int in_packet) {
+    size_t packets = static_cast<size_t>(s->batch) * height * width * s->channels / in_packet;
+    return packets <= UINT32_MAX ? static_cast<unsigned>(packets) : 0;
 }
 
 cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct pool_args *shape,
@@ -71,39 +30,26 @@ cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct p
     return with_packets(type, static_cast<size_t>(shape->channels), [=](auto tag, auto width) {
         using T = typename decltype(tag)::type;
         constexpr int W = decltype(width)::value;
-        size_t packets = static_cast<size_t>(shape->batch) * shape->out_height * shape->out_width *
-                         shape->channels / W;
+        unsigned packets = packets_of(shape, shape->out_height, shape->out_width, W);
+        if (packets == 0 || packets_of(shape, shape->height, shape->width, 1) == 0)
+            return cudaErrorInvalidValue;
         enqueue(max_pool_kernel<T, W>, blocks_for(packets), THREADS, stream, *shape,
                 static_cast<const T *>(x), static_cast<T *>(y), index, packets);
         return cudaPeekAtLastError();
     });
 }
 
+/* Bytes moved: dy and the index once (windows overlap in the caches), dx. */
 template <typename T, int W>
-static __global__ void max_pool_grad_kernel(struct pool_args s, const T *dy, const uint8_t *index,
-                                            T *dx, size_t packets) {
+static __global__ void max_pool_grad_kernel(const __grid_constant__ struct pool_args s, const T *dy,
+                                            const uint8_t *index, T *dx, unsigned packets) {
+    const unsigned width = static_cast<unsigned>(s.channels / W);
     FOR_EACH_ITEM(i, packets) {
-        struct place p = place_of<W>(i, s.height, s.width, s.channels);
-        lane<W> sum = {};
-        int first_y = (p.y + s.pad - s.kernel + s.stride) / s.stride;
-        int first_x = (p.x + s.pad - s.kernel + s.stride) / s.stride;
-        for (int oy = first_y > 0 ? first_y : 0; oy < s.out_height && oy * s.stride - s.pad <= p.y;
-             oy++) {
-            for (int ox = first_x > 0 ? first_x : 0;
-                 ox < s.out_width && ox * s.stride - s.pad <= p.x; ox++) {
-                size_t at =
-                    ((static_cast<size_t>(p.image) * s.out_height + oy) * s.out_width + ox) *
-                        s.channels +
-                    p.c;
-                int cell =
-                    (p.y - (oy * s.stride - s.pad)) * s.kernel + p.x - (ox * s.stride - s.pad);
-                lane<W> v = load<T, W>(dy + at);
-#pragma unroll
-                for (int k = 0; k < W; k++)
-                    sum.v[k] += index[at + k] == cell ? v.v[k] : 0;
-            }
-        }
-        store<T, W>(dx + i * W, sum);
+        const unsigned number = static_cast<unsigned>(i) / width;
+        const int c = static_cast<int>(static_cast<unsigned>(i) - number * width) * W;
+        const pixel p = pixel_at(number, s.height, s.width);
+        store<T, W>(dx + i * W,
+                    pool_gather<T, W>(s, p, c, dy, static_cast<const T *>(nullptr), index));
     }
 }
 
@@ -113,8 +59,9 @@ cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,
     return with_packets(type, static_cast<size_t>(shape->channels), [=](auto tag, auto width) {
         using T = typename decltype(tag)::type;
         constexpr int W = decltype(width)::value;
-        size_t packets =
-            static_cast<size_t>(shape->batch) * shape->height * shape->width * shape->channels / W;
+        unsigned packets = packets_of(shape, shape->height, shape->width, W);
+        if (packets == 0)
+            return cudaErrorInvalidValue;
         enqueue(max_pool_grad_kernel<T, W>, blocks_for(packets), THREADS, stream, *shape,
                 static_cast<const T *>(dy), index, static_cast<T *>(dx), packets);
         return cudaPeekAtLastError();

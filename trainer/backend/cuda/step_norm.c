@@ -73,6 +73,10 @@ static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct 
                                .invstd = inference ? NULL : site->outputs[NORM_SAVED_INVSTD2]};
     else if (op->kind == OP_BATCH_NORM_ADD_RELU || op->kind == OP_BATCH_NORM_INFERENCE_ADD_RELU)
         s->args.side = site->inputs[NORM_SIDE];
+    if (op->kind == OP_BATCH_NORM_RELU_MAX_POOL) {
+        s->args.index = site->outputs[NORM_POOL_INDEX];
+        s->args.pool = cuda_pool_shape(x, cuda_output(graph, op, NORM_Y), &op->attr.window);
+    }
     bound->step = (struct bound_step){run_norm, s};
     return 0;
 }
@@ -138,6 +142,10 @@ static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const st
                                             .beta = site->inputs[NORM_GRAD_BETA2],
                                             .mean = site->inputs[NORM_GRAD_MEAN2],
                                             .invstd = site->inputs[NORM_GRAD_INVSTD2]};
+    if (op->kind == OP_BATCH_NORM_RELU_MAX_POOL_GRAD) {
+        s->args.index = site->inputs[NORM_GRAD_Y];
+        s->args.pool = cuda_pool_shape(x, cuda_input(graph, op, NORM_GRAD_DY), &op->attr.window);
+    }
     bound->step = (struct bound_step){run_norm_grad, s};
     return 0;
 }

@@ -10,20 +10,6 @@ struct pool_step {
     int pixels; /* of the average */
 };
 
-/* FULL is the tensor before pooling, SMALL the one behind it. */
-static void fill_shape(struct pool_args *shape, const struct tensor *full,
-                       const struct tensor *small, const struct op_window *window) {
-    shape->batch = (int)full->shape.dim[0];
-    shape->height = (int)full->shape.dim[1];
-    shape->width = (int)full->shape.dim[2];
-    shape->channels = (int)full->shape.dim[3];
-    shape->out_height = (int)small->shape.dim[1];
-    shape->out_width = (int)small->shape.dim[2];
-    shape->kernel = window->kernel;
-    shape->stride = window->stride;
-    shape->pad = window->pad;
-}
-
 static int run_pool(void *context, struct error *err) {
     struct pool_step *s = context;
     cudaError_t status =
@@ -37,7 +23,8 @@ static int bind_pool(struct cuda *cuda, const struct graph *graph, const struct 
     struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
-    fill_shape(&s->shape, cuda_input(graph, op, 0), cuda_output(graph, op, 0), &op->attr.window);
+    s->shape =
+        cuda_pool_shape(cuda_input(graph, op, 0), cuda_output(graph, op, 0), &op->attr.window);
     s->x = site->inputs[0];
     s->y = site->outputs[0];
     s->index_out = site->outputs[1];
@@ -60,7 +47,8 @@ static int bind_pool_grad(struct cuda *cuda, const struct graph *graph, const st
     struct pool_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
-    fill_shape(&s->shape, cuda_output(graph, op, 0), cuda_input(graph, op, 0), &op->attr.window);
+    s->shape =
+        cuda_pool_shape(cuda_output(graph, op, 0), cuda_input(graph, op, 0), &op->attr.window);
     s->x = site->inputs[0];
     s->index_in = site->inputs[1];
     s->y = site->outputs[0];
