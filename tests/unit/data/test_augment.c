@@ -76,6 +76,56 @@ static void one_pixel_is_a_picture_too(void) {
     CU_ASSERT(p.width == 128 && p.height == 128 && p.left == 8);
 }
 
+struct golden_box {
+    int width, height;
+    uint64_t seed;
+    uint32_t epoch;
+    uint64_t sample;
+    double area_min;
+    struct rect box;
+};
+
+struct golden_center {
+    int width, height;
+    int side; /* of the short side before the crop */
+    int size; /* of the crop */
+    int scaled_width, scaled_height, left, top;
+};
+
+#include "golden/boxes.h"
+
+static void random_boxes_are_torchvisions(void) {
+    for (size_t i = 0; i < sizeof(golden_boxes) / sizeof(golden_boxes[0]); i++) {
+        const struct golden_box *g = &golden_boxes[i];
+        struct augment a;
+        struct augment_plan p;
+        augment_defaults_train(&a, 224);
+        a.area_min = g->area_min;
+        augment_draw(&a, g->width, g->height, g->seed, g->epoch, g->sample, &p);
+        CU_ASSERT_EQUAL(memcmp(&p.source, &g->box, sizeof(p.source)), 0);
+    }
+}
+
+static void centre_crops_are_torchvisions(void) {
+    for (size_t i = 0; i < sizeof(golden_centers) / sizeof(golden_centers[0]); i++) {
+        const struct golden_center *g = &golden_centers[i];
+        struct augment a;
+        augment_defaults_eval(&a, g->size);
+        a.resize_side = g->side;
+        struct augment_plan p = plan_of(&a, g->width, g->height, 0);
+        CU_ASSERT(p.width == g->scaled_width && p.height == g->scaled_height);
+        CU_ASSERT(p.left == g->left && p.top == g->top);
+    }
+}
+
+static void the_side_before_a_centre_crop_is_rounded(void) {
+    for (int size = 41; size <= 600; size++) {
+        struct augment a;
+        augment_defaults_eval(&a, size);
+        CU_ASSERT_EQUAL(a.resize_side, (int)floor(size * 8 / 7.0 + 0.5));
+    }
+}
+
 /* As torchvision 0.2x does it: Resize(256), CenterCrop(224). */
 static void the_centre_crop_rounds_as_torchvision(void) {
     struct augment a;
@@ -83,6 +133,8 @@ static void the_centre_crop_rounds_as_torchvision(void) {
     struct augment_plan p = plan_of(&a, 500, 375, 0);
     CU_ASSERT(p.width == 341 && p.height == 256 && p.top == 16);
     CU_ASSERT_EQUAL(p.left, 58); /* 58.5 goes to the even neighbour */
+    p = plan_of(&a, 343, 256, 0);
+    CU_ASSERT_EQUAL(p.left, 60); /* and so does 59.5 */
     p = plan_of(&a, 375, 500, 0);
     CU_ASSERT(p.width == 256 && p.height == 341 && p.left == 16 && p.top == 58);
     p = plan_of(&a, 333, 500, 0);
@@ -150,5 +202,7 @@ static void impossible_recipes_are_refused_by_field(void) {
 
 UNIT_MAIN("data.augment", UNIT(defaults_fit_the_size), UNIT(random_crops_keep_to_area_and_aspect),
           UNIT(a_strip_falls_back_to_its_middle), UNIT(one_pixel_is_a_picture_too),
+          UNIT(random_boxes_are_torchvisions), UNIT(centre_crops_are_torchvisions),
+          UNIT(the_side_before_a_centre_crop_is_rounded),
           UNIT(the_centre_crop_rounds_as_torchvision), UNIT(pad_and_crop_reaches_every_offset),
           UNIT(the_plan_depends_on_its_key_alone), UNIT(impossible_recipes_are_refused_by_field))

@@ -20,13 +20,41 @@ static void an_epoch_is_a_permutation(void) {
 static void seeds_and_epochs_give_other_orders(void) {
     int by_epoch = 0;
     int by_seed = 0;
+    int by_high_half = 0;
     for (size_t place = 0; place < 1000; place++) {
         size_t at = sampler_permute(7, 3, 1000, place);
         by_epoch += at == sampler_permute(7, 4, 1000, place);
         by_seed += at == sampler_permute(8, 3, 1000, place);
+        by_high_half += at == sampler_permute(7 | UINT64_C(1) << 32, 3, 1000, place);
     }
+    CU_ASSERT(by_high_half < 10);
     CU_ASSERT(by_epoch < 10);
     CU_ASSERT(by_seed < 10);
+}
+
+/* Runs that go on after an update must see the pictures that they would have seen; the numbers are
+ * those of tests/golden/order.py. */
+static void the_order_is_the_same_in_every_build(void) {
+    static const struct {
+        uint64_t seed;
+        uint32_t epoch;
+        size_t count;
+        size_t first[8];
+    } orders[] = {
+        {UINT64_C(0), 0u, 10, {1, 6, 4, 7, 2, 3, 9, 0}},
+        {UINT64_C(7), 3u, 1000, {854, 633, 718, 512, 814, 811, 938, 272}},
+        {UINT64_C(21474836487), 3u, 1000, {796, 16, 299, 320, 956, 940, 175, 890}},
+        {UINT64_C(1),
+         89u,
+         1281167,
+         {1032881, 426926, 761103, 583003, 881500, 590158, 947962, 461598}},
+        {UINT64_C(9223372036854775817), 4294967295u, 103, {59, 4, 11, 35, 62, 50, 21, 84}},
+    };
+    for (size_t i = 0; i < sizeof(orders) / sizeof(orders[0]); i++)
+        for (size_t place = 0; place < 8; place++)
+            CU_ASSERT_EQUAL(
+                sampler_permute(orders[i].seed, orders[i].epoch, orders[i].count, place),
+                orders[i].first[place]);
 }
 
 /* Where sample 0 of ten lands over many epochs: each place about equally often (chi square with 9
@@ -71,12 +99,17 @@ static void ranks_and_accumulation_make_the_same_global_batches(void) {
                 }
 }
 
+static void count_seen(uint8_t seen[103], int64_t sample) {
+    CU_ASSERT_FATAL(sample >= 0 && sample < 103);
+    seen[sample]++;
+}
+
 static void training_drops_the_incomplete_batch(void) {
     uint8_t seen[103] = {0};
     for (int64_t step = 0; step < sampler_steps(&training); step++)
         for (int micro = 0; micro < 6; micro++)
             for (int i = 0; i < 4; i++)
-                seen[sampler_at(&training, 0, step, micro, i)]++;
+                count_seen(seen, sampler_at(&training, 0, step, micro, i));
     int once = 0;
     for (int i = 0; i < 103; i++) {
         CU_ASSERT(seen[i] <= 1);
@@ -100,7 +133,7 @@ static void evaluation_sees_every_sample_once(void) {
                     if (at == SAMPLER_PADDING)
                         padding++;
                     else
-                        seen[at]++;
+                        count_seen(seen, at);
                 }
         }
         for (int i = 0; i < 103; i++)
@@ -127,7 +160,8 @@ static void what_cannot_be_divided_is_refused(void) {
 }
 
 UNIT_MAIN("data.sampler", UNIT(an_epoch_is_a_permutation), UNIT(seeds_and_epochs_give_other_orders),
-          UNIT(all_places_are_equally_likely), UNIT(neighbours_do_not_stay_neighbours),
+          UNIT(the_order_is_the_same_in_every_build), UNIT(all_places_are_equally_likely),
+          UNIT(neighbours_do_not_stay_neighbours),
           UNIT(ranks_and_accumulation_make_the_same_global_batches),
           UNIT(training_drops_the_incomplete_batch), UNIT(evaluation_sees_every_sample_once),
           UNIT(what_cannot_be_divided_is_refused))
