@@ -42,8 +42,7 @@ static int score_all(struct network *net, struct loader *loader, const struct ev
         const struct batch *batch = NULL;
         switch (stop_requested() ? WAIT_STOP : wait_batch(loader, &batch, err)) {
         case WAIT_BAD:
-            samples_tell(o->faults, o->set, o->bad_allowed);
-            return -1;
+            return samples_refuse(o->faults, o->set, o->bad_allowed, err);
         case WAIT_ERROR:
             return -1;
         case WAIT_END:

@@ -57,6 +57,22 @@ void samples_tell(struct faults *faults, const struct dataset *set, int64_t allo
     }
 }
 
+int samples_refuse(struct faults *faults, const struct dataset *set, int64_t allowed,
+                   struct error *err) {
+    struct error first = *err;
+    int64_t bad = faults_count(faults, FAULT_BAD);
+    samples_tell(faults, set, allowed);
+    if (allowed > 0)
+        return error_set(err, first.code,
+                         "%.500s (%" PRId64 " files cannot be used; --bad-samples %" PRId64
+                         " are the most)",
+                         first.text, bad, allowed);
+    return error_set(err, first.code,
+                     "%.500s (%" PRId64 " such files so far; ringtrain inspect data finds all, "
+                     "--bad-samples skip goes on without them)",
+                     first.text, bad);
+}
+
 /* One round: what every rank found, to every rank. Returns how many are left over all ranks. */
 static int share_round(struct comm *comm, struct faults *faults, bool *ret_more,
                        struct error *err) {

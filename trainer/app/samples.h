@@ -21,6 +21,11 @@ int samples_parse_allowed(const char *text, int64_t *ret, struct error *err);
 /* Names what this rank has found since the last call. */
 void samples_tell(struct faults *faults, const struct dataset *set, int64_t allowed);
 
+/* In place of a batch came WAIT_BAD with ERR: names what is known, and adds to ERR how many files
+ * that are and what can be done. Returns -1. */
+int samples_refuse(struct faults *faults, const struct dataset *set, int64_t allowed,
+                   struct error *err);
+
 /* All ranks together: each tells what it found, and from then on all count alike. An error on all
  * of them, of the data, when more than ALLOWED (not 0: then the rank that meets the file says so)
  * cannot be used. */

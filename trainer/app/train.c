@@ -67,8 +67,7 @@ static int run_micro_batches(struct job *job, struct error *err) {
         const struct batch *batch = NULL;
         switch (next_batch(job, &batch, err)) {
         case WAIT_BAD:
-            samples_tell(&job->training_faults, &job->training, job->bad_allowed);
-            return -1;
+            return samples_refuse(&job->training_faults, &job->training, job->bad_allowed, err);
         case WAIT_ERROR:
             return -1;
         case WAIT_END:

@@ -80,6 +80,10 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     samples_sum_up(&faults, &set, 1);
     ASSERT_CONTAINS(heard, "of 3 files 1 skipped: ");
     ASSERT_CONTAINS(heard, "of 3 files 1 damaged, read as far as it goes: ");
+    (void)error_set(&err, EXIT_CODE_DATA, "set/b/4.png: truncated");
+    CU_ASSERT_EQUAL(samples_refuse(&faults, &set, 0, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "set/b/4.png: truncated (1 such files so far; ringtrain inspect");
     (void)faults_note(&faults, 1, FAULT_BAD, "empty");
     CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 1, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);

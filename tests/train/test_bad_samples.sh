@@ -1,0 +1,110 @@
+#!/bin/sh
+# Pictures that cannot be used, or were damaged: named, counted, and without weight where that was
+# asked for, on any number of ranks.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data 64 32
+
+pictures() {
+    find "$1" -name '*.jpg' | sort
+}
+
+# cut SET NUMBER...: these pictures of it lose their second half.
+cut_short() {
+    set=$1
+    shift
+    for number; do
+        file=$(pictures "$set" | sed -n "${number}p")
+        head -c 400 "$file" >"$work/part" && cp "$work/part" "$file"
+    done
+}
+
+# An end marker in the middle: decoded over.
+damage() {
+    file=$(pictures "$1" | sed -n "${2}p")
+    size=$(wc -c <"$file")
+    printf '\377\331' | dd of="$file" bs=1 seek=$((size * 3 / 4)) conv=notrunc 2>/dev/null
+}
+
+# train CODE NAME FLAGS...: one process.
+train() {
+    wanted=$1 name=$2
+    shift 2
+    # shellcheck disable=SC2086  # a list
+    code "$wanted" "$ringtrain" train $common --data "$data" --epochs 2 --report-every 1 --resume none \
+        --checkpoint-dir "$work/$name.checkpoints" --model-dir "$work/$name" "$@"
+}
+
+# reported WORDS: the last training line holds them.
+reported() {
+    grep '^train ' "$work/out" | tail -n 1 | grep -q "$1" || { cat "$work/out"; fail "not reported: $1"; }
+}
+
+echo "a sound set says nothing of faults"
+train 0 sound
+! grep -qE 'damaged|bad_files|left out|skipped' "$work/out" "$work/err" || fail "faults in a sound set"
+
+cut_short "$data/train" 3 20 40
+damage "$data/train" 10
+cut_short "$data/val" 5
+bad=$(pictures "$data/train" | sed -n '3p;20p;40p')
+
+echo "a bad picture ends the run; those read ahead are named, too"
+train 66 fail --batch-size 32 --validation none
+for file in $bad; do
+    says "cannot be used: $file: JPEG: truncated"
+done
+says "--bad-samples"
+
+echo "bad pictures are skipped, each named once, and counted"
+train 0 skip --bad-samples skip
+for file in $bad; do
+    [ "$(grep -c "skipped: $file: JPEG: truncated" "$work/err")" = 1 ] || fail "$file not named once"
+done
+reported 'bad_files=3 damaged_files=1'
+grep '^eval ' "$work/out" | tail -n 1 | grep -q 'images=31 bad_files=1' || fail "images= counts others"
+says "of 64 files 3 skipped: "
+says "of 64 files 1 damaged, read as far as it goes: "
+says "of 32 files 1 skipped: "
+train 0 four --bad-samples skip --data-threads 4
+same_weights "$work/skip/model.safetensors" "$work/four/model.safetensors" exact "" .num_batches_tracked
+
+echo "at most so many"
+train 0 three --bad-samples 3
+train 66 two --bad-samples 2
+says "cannot be used"
+train 64 word --bad-samples some
+says "--bad-samples"
+
+echo "evaluation"
+code 66 "$ringtrain" eval --model-dir "$work/skip" --data "$data"
+says "$(pictures "$data/val" | sed -n 5p)"
+code 0 "$ringtrain" eval --model-dir "$work/skip" --data "$data" --bad-samples 1
+grep -q 'images=31 bad_files=1' "$work/out" || fail "images= counts others"
+
+if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
+    without_leaks
+    # run NAME RANKS ACCUMULATE FLAGS...
+    run() {
+        name=$1 n=$2 accumulate=$3
+        shift 3
+        # shellcheck disable=SC2086  # a list
+        ranks "$n" "$ringtrain" train $common --data "$data" --validation none --epochs 2 --resume none \
+            --accumulate "$accumulate" --report-every 1 --model-dir "$work/$name" \
+            --checkpoint-dir "$work/$name.checkpoints" "$@" >"$work/out" 2>"$work/err"
+    }
+
+    echo "two ranks skip what one rank skips: the same weights to the bit, the same count"
+    run pair 2 1 --bad-samples 3 || { cat "$work/err"; fail "two ranks"; }
+    reported 'bad_files=3 damaged_files=1'
+    says "of 64 files 3 skipped: "
+    run one 1 2 --bad-samples 3 || { cat "$work/err"; fail "one rank"; }
+    same_weights "$work/pair/model.safetensors" "$work/one/model.safetensors" exact "" .running_ \
+        .num_batches_tracked
+
+    echo "the limit is one over all ranks"
+    ! run over 2 1 --bad-samples 2 || fail "three bad pictures on two ranks passed for two"
+    says "cannot be used"
+    [ ! -e "$work/over/model.safetensors" ] || fail "published a model"
+fi
