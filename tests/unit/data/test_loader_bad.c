@@ -5,7 +5,9 @@
 #include "support/pictures.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
 
 enum { SIDE = 24, BATCH = 4, SIZE = SIDE * SIDE * IMAGE_CHANNELS };
 
@@ -169,6 +171,30 @@ static void one_broken_picture_too_many_ends_it(void) {
     bad_done(&bad);
 }
 
+/* With no descriptor left no file can be opened: no file's fault, however many may be bad. */
+static void a_machine_without_descriptors_is_no_bad_picture(void) {
+    struct bad_set bad;
+    struct rlimit old;
+    make_bad(&bad, "descriptors", "", "");
+    struct loader_options o = in_order(&bad, 1);
+    o.bad_allowed = INT64_MAX;
+    cleanup_loader struct loader *loader = NULL;
+    const struct batch *batch = NULL;
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NOFILE, &old), 0);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = old.rlim_max};
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &none), 0);
+    int started = loader_start(&o, &loader, NULL);
+    enum loader_result result = started == 0 ? loader_next(loader, soon(), &batch, &err) : -1;
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_NOFILE, &old), 0);
+    CU_ASSERT_EQUAL(started, 0);
+    CU_ASSERT_EQUAL(result, LOADER_ERROR);
+    CU_ASSERT_EQUAL(err.os_errno, EMFILE);
+    CU_ASSERT_EQUAL(faults_count(&bad.faults, FAULT_BAD), 0);
+    loader_done(TAKE_PTR(loader));
+    bad_done(&bad);
+}
+
 static void a_broken_picture_counts_once_in_all_epochs(void) {
     struct bad_set bad;
     make_bad(&bad, "epochs", "1 9", "4");
@@ -214,5 +240,6 @@ UNIT_MAIN("data.loader_bad", UNIT(a_broken_picture_is_named_in_its_place_and_tho
           UNIT(of_two_broken_pictures_the_first_is_told),
           UNIT(a_skipped_picture_keeps_its_place_without_weight),
           UNIT(one_broken_picture_too_many_ends_it),
+          UNIT(a_machine_without_descriptors_is_no_bad_picture),
           UNIT(a_broken_picture_counts_once_in_all_epochs),
           UNIT(a_deadline_ends_the_wait_and_one_in_the_past_does_not_wait))
