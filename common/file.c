@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <limits.h>
 #include <linux/close_range.h>
 #include <stdio.h>
@@ -155,6 +154,17 @@ int file_publish(const char *path, const void *bytes, size_t size, mode_t mode, 
     return file_publish_commit(fd, temp, path, err);
 }
 
+int file_put(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err) {
+    (void)unlink(path);
+    cleanup_fd int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+    if (file_write_all(fd, bytes, size, err) == 0)
+        return 0;
+    (void)unlink(path);
+    return error_wrap(err, "%s", path);
+}
+
 int file_make_dirs(const char *path, struct error *err) {
     char part[PATH_MAX];
     int length = snprintf(part, sizeof(part), "%s", path);
@@ -175,19 +185,6 @@ int file_make_dirs(const char *path, struct error *err) {
     if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode))
         return error_set(err, EXIT_CODE_CONFIG, "%s: not a folder", path);
     return 0;
-}
-
-static int remove_entry(const char *path, const struct stat *status, int type, struct FTW *at) {
-    (void)status;
-    (void)type;
-    (void)at;
-    (void)remove(path);
-    return 0;
-}
-
-void file_remove_tree(const char *path) {
-    enum { DESCRIPTORS = 16 }; /* that it may hold open */
-    (void)nftw(path, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 void file_cloexec_all(void) {

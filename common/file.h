@@ -25,19 +25,19 @@ int file_read(const char *path, struct buf *out, struct error *err);
  * temporary file in the same folder, write, fsync, rename, fsync of the folder. */
 int file_publish(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err);
 
-/* The same for content that is streamed: file_publish_open makes the temporary file (its name is
- * written to TEMP) and returns its descriptor, or -1; file_publish_commit syncs, renames and
- * closes; file_publish_abort removes and closes. */
+/* Makes PATH anew with SIZE bytes, without waiting for a disk: for what is of no use after a crash.
+ * What was there is removed first, so that no link is followed. */
+int file_put(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err);
+
+/* The same as file_publish for content that is streamed: file_publish_open makes the temporary file
+ * (its name is written to TEMP) and returns its descriptor, or -1; file_publish_commit syncs,
+ * renames and closes; file_publish_abort removes and closes. */
 int file_publish_open(const char *path, char temp[4096], mode_t mode, struct error *err);
 int file_publish_commit(int fd, const char *temp, const char *path, struct error *err);
 void file_publish_abort(int fd, const char *temp);
 
 /* Makes the folder and its parents (0755 less umask); existing folders are fine. */
 int file_make_dirs(const char *path, struct error *err);
-
-/* Removes what is at PATH, a folder with all that is in it, as far as that is possible. Follows no
- * link and leaves other file systems alone. */
-void file_remove_tree(const char *path);
 
 /* Marks every descriptor above 2 close-on-exec. */
 void file_cloexec_all(void);

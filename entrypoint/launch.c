@@ -25,7 +25,7 @@ static int write_hostfile(const struct master *m, char path[LOCAL_FILE_SIZE], st
     if (addresses_check(&m->s.job->cluster, name, err) != 0 ||
         openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
         return -1;
-    return file_publish(path, text.data, text.size, 0600, err);
+    return file_put(path, text.data, text.size, 0600, err);
 }
 
 static int mpirun_command(const struct master *m, const char *self, struct argv *ret,

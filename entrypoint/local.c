@@ -1,28 +1,49 @@
 #include "entrypoint/local.h"
 
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "entrypoint/leftovers.h"
 
+#include <linux/magic.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/un.h>
 
-/* mkdtemp makes it 0700. */
-static int make_folder(struct local *l, const char *run, struct error *err) {
-    const char *const places[] = {"/run", "/tmp"};
-    for (size_t i = 0; i < (run != NULL ? 1 : sizeof(places) / sizeof(places[0])); i++) {
-        const char *place = run != NULL ? run : places[i];
-        int size = snprintf(l->folder, sizeof(l->folder), "%s/ringmaster-XXXXXX", place);
-        if (size >= (int)sizeof(l->folder))
-            return error_set(err, EXIT_CODE_CONFIG, "RINGMASTER_RUN=%s: too long a path", place);
-        if (mkdtemp(l->folder) != NULL)
-            return 0;
+/* 2: in memory; 1: somewhere; 0: full. A memory file system without a limit says that it has no
+ * blocks at all. */
+static int rank_place(const char *place) {
+    struct statfs fs;
+    if (statfs(place, &fs) != 0)
+        return 0;
+    if (fs.f_blocks > 0 && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < LOCAL_ROOM)
+        return 0;
+    return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ? 2 : 1;
+}
+
+size_t local_places(const char *run, const char *ret[LOCAL_PLACES_MAX]) {
+    static const char *const usual[LOCAL_PLACES_MAX] = {"/run", "/dev/shm", "/tmp"};
+    size_t count = 0;
+    if (run != NULL) {
+        ret[0] = run;
+        return 1;
     }
-    (void)error_set_errno(err, EXIT_CODE_CONFIG, "no folder for sockets (RINGMASTER_RUN): %s",
-                          l->folder);
+    for (int rank = 2; rank >= 0; rank--)
+        for (size_t i = 0; i < LOCAL_PLACES_MAX; i++)
+            if (rank_place(usual[i]) == rank)
+                ret[count++] = usual[i];
+    return count;
+}
+
+static int make_folder(struct local *l, const char *place, struct error *err) {
+    int size = snprintf(l->folder, sizeof(l->folder), "%s/" LEFTOVERS_PREFIX "XXXXXX", place);
+    if (size >= (int)sizeof(l->folder))
+        (void)error_set(err, EXIT_CODE_CONFIG, "%s: too long a path", place);
+    else
+        l->lock = leftovers_make_new(l->folder, err);
+    if (l->lock >= 0)
+        return 0;
     l->folder[0] = '\0';
-    return -1;
+    return error_wrap(err, "no folder for sockets (RINGMASTER_RUN)");
 }
 
 static int listen_at(struct local *l, struct error *err) {
@@ -38,8 +59,14 @@ static int listen_at(struct local *l, struct error *err) {
 
 int local_open(struct local *l, struct loop *loop, const char *run,
                const struct door_events *events, void *context, struct error *err) {
-    *l = (struct local){.door = {.watch = {.fd = -1}}};
-    int listener = make_folder(l, run, err) == 0 ? listen_at(l, err) : -1;
+    const char *places[LOCAL_PLACES_MAX];
+    size_t count = local_places(run, places);
+    int listener = -1;
+    *l = (struct local){.lock = -1, .door = {.watch = {.fd = -1}}};
+    for (size_t i = 0; i < count && listener < 0; i++) {
+        local_close(l);
+        listener = make_folder(l, places[i], err) == 0 ? listen_at(l, err) : -1;
+    }
     if (listener >= 0 && door_open(&l->door, loop, listener, NULL, events, context, err) == 0)
         return 0;
     local_close(l);
@@ -49,8 +76,9 @@ int local_open(struct local *l, struct loop *loop, const char *run,
 void local_close(struct local *l) {
     door_close(&l->door);
     if (l->folder[0] != '\0')
-        file_remove_tree(l->folder);
+        leftovers_remove(l->folder, l->lock);
     l->folder[0] = '\0';
+    l->lock = -1;
 }
 
 void local_file(const struct local *l, const char *name, char path[LOCAL_FILE_SIZE]) {

@@ -14,11 +14,18 @@ enum { LOCAL_PATH_SIZE = 80 }; /* with the names in it below sun_path's 108 */
 
 struct local {
     char folder[LOCAL_PATH_SIZE]; /* "": not open */
+    int lock;                     /* on the folder (leftovers.h) */
     char socket[LOCAL_PATH_SIZE + 16];
     struct door door;
 };
 
-/* Makes folder and socket under RUN, else /run, else /tmp. */
+/* Where folders of ours may lie: RUN alone where it is not NULL, else /run, /dev/shm or /tmp, the
+ * first of them in memory that has LOCAL_ROOM left, since what lies there is of no use after this
+ * process's end and nobody should wait for a disk because of it; else the first on a disk. */
+enum { LOCAL_ROOM = 16 * 1024 * 1024, LOCAL_PLACES_MAX = 3 };
+size_t local_places(const char *run, const char *ret[LOCAL_PLACES_MAX]);
+
+/* Makes folder and socket in the first place that can hold them. */
 int local_open(struct local *l, struct loop *loop, const char *run,
                const struct door_events *events, void *context, struct error *err);
 /* Removes the folder with all that is in it. */

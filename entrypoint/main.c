@@ -11,10 +11,10 @@
 #include "entrypoint/plan.h"
 #include "entrypoint/probe.h"
 #include "entrypoint/rank.h"
+#include "entrypoint/tls.h"
 #include "entrypoint/worker.h"
 
 #include <fcntl.h>
-#include <openssl/crypto.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -253,16 +253,10 @@ static void fill_streams(void) {
         (void)close(fd);
 }
 
-/* OPENSSL_CONF and the system's openssl.cnf may load code of anybody's choice into this process and
- * change what the control link is made of. */
-static void ignore_openssl_conf(void) {
-    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
-}
-
 int main(int argc, char **argv) {
     fill_streams();
     mask_stops(SIG_BLOCK);
-    ignore_openssl_conf();
+    tls_ignore_configuration();
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const char *const *words = (const char *const *)argv;
     if (argc < 1)

@@ -7,9 +7,9 @@
 #include <signal.h>
 
 /* Where a running job keeps them lies in a folder with a name of its own each time. */
-static const char agent[] = "/run/ringmaster-XXXXXX/agent";
-static const char shared[] = "/dev/shm/ringmaster-XXXXXXXXXXXXXXXX-1";
-static const char hostfile[] = "/run/ringmaster-XXXXXX/hostfile";
+static const char agent[] = "/run/ringmaster-run-XXXXXX/agent";
+static const char shared[] = "/dev/shm/ringmaster-run-XXXXXXXXXXXXXXXX-1";
+static const char hostfile[] = "/run/ringmaster-run-XXXXXX/hostfile";
 
 struct asking {
     struct loop loop;

@@ -12,10 +12,12 @@ enum { SCRATCH_PATH_SIZE = 64 };
 struct scratch {
     char temporary[LOCAL_FILE_SIZE]; /* "": not open */
     char shared[SCRATCH_PATH_SIZE];  /* the same on all hosts; "" where there is no /dev/shm */
+    int temporary_lock;              /* on the folders (leftovers.h) */
+    int shared_lock;
 };
 
 /* Makes both. Hosts that share one /dev/shm also share the folder in it, in which files have the
- * names of their hosts. Open already is fine. */
+ * names of their hosts; the last to close removes it. Open already is fine. */
 int scratch_open(struct scratch *s, const struct local *local, const char *run, unsigned attempt,
                  struct error *err);
 void scratch_close(struct scratch *s);

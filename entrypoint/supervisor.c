@@ -5,6 +5,7 @@
 #include "entrypoint/environment.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/key.h"
+#include "entrypoint/leftovers.h"
 #include "entrypoint/open_files.h"
 #include "entrypoint/ports.h"
 #include "entrypoint/tls.h"
@@ -89,6 +90,12 @@ static void tools_found(void *context, const struct error *failure) {
     begin(s);
 }
 
+static void sweep_leftovers(const char *run) {
+    const char *places[1 + LOCAL_PLACES_MAX] = {run};
+    size_t first = run != NULL ? 1 : 0;
+    leftovers_sweep_apart(places, first + local_places(NULL, places + first));
+}
+
 static int open_host(struct supervisor *s, struct error *err) {
     struct host_options options = {.loop = &s->loop,
                                    .reaper = &s->reaper,
@@ -102,6 +109,7 @@ static int open_host(struct supervisor *s, struct error *err) {
                                    .tell = host_tells,
                                    .queued = host_queued,
                                    .context = s};
+    sweep_leftovers(s->job->settings.run);
     if (local_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
     door_set_room(&s->local.door, open_files_guests(open_files_needed(&s->job->cluster)));

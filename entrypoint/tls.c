@@ -156,6 +156,10 @@ void tls_context_free(SSL_CTX *context) {
     SSL_CTX_free(context);
 }
 
+void tls_ignore_configuration(void) {
+    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
+}
+
 int tls_check(SSL *ssl, struct error *err) {
     const SSL_CIPHER *cipher = SSL_get_current_cipher(ssl);
     if (SSL_session_reused(ssl) != 1 || cipher == NULL ||

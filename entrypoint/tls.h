@@ -10,6 +10,10 @@
 #include <openssl/types.h>
 #include <stdint.h>
 
+/* To be called first of all: OPENSSL_CONF and the system's openssl.cnf, which may load code of
+ * anybody's choice and change what the link is made of, do not count for this process. */
+void tls_ignore_configuration(void);
+
 /* Makes the context for one side. It holds a copy of the key, wiped by tls_context_free. */
 SSL_CTX *tls_context_new(const struct key *key, int is_server, struct error *err);
 void tls_context_free(SSL_CTX *context);

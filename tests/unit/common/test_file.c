@@ -105,21 +105,26 @@ static void exact_reads_notice_an_early_end(void) {
     close(ends[0]);
 }
 
-static void a_tree_is_removed_but_not_what_its_links_name(void) {
-    char kept[4096], tree[4096], path[4200];
+static void a_put_file_replaces_a_link_and_not_its_aim(void) {
+    char kept[4096], path[4096];
+    cleanup_buf struct buf text;
+    buf_init(&text, 16);
     (void)snprintf(kept, sizeof(kept), "%s/kept", unit_temp_dir());
-    (void)snprintf(tree, sizeof(tree), "%s/tree", unit_temp_dir());
+    (void)snprintf(path, sizeof(path), "%s/put", unit_temp_dir());
     CU_ASSERT_EQUAL(file_publish(kept, "x", 1, 0600, NULL), 0);
-    (void)snprintf(path, sizeof(path), "%s/a/b", tree);
-    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
-    (void)snprintf(path, sizeof(path), "%s/a/link", tree);
     CU_ASSERT_EQUAL(symlink(kept, path), 0);
-    (void)snprintf(path, sizeof(path), "%s/a/folder", tree);
-    CU_ASSERT_EQUAL(symlink(unit_temp_dir(), path), 0);
-    file_remove_tree(tree);
-    CU_ASSERT_NOT_EQUAL(access(tree, F_OK), 0);
-    CU_ASSERT_EQUAL(access(kept, F_OK), 0);
-    file_remove_tree(tree);
+    CU_ASSERT_EQUAL(file_put(path, "longer", 6, 0640, NULL), 0);
+    CU_ASSERT_EQUAL(file_put(path, "new", 3, 0640, NULL), 0);
+    CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "new");
+    struct stat st;
+    CU_ASSERT_EQUAL(lstat(path, &st), 0);
+    CU_ASSERT_EQUAL(st.st_mode, S_IFREG | 0640);
+    CU_ASSERT_EQUAL(stat(kept, &st), 0);
+    CU_ASSERT_EQUAL(st.st_size, 1);
+    struct error err = {0};
+    CU_ASSERT_EQUAL(file_put("/no/such/folder/file", "x", 1, 0600, &err), -1);
+    ASSERT_CONTAINS(err.text, "/no/such/folder/file");
 }
 
 static void open_descriptors_become_close_on_exec(void) {
@@ -134,6 +139,5 @@ UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
           UNIT(an_aborted_publish_leaves_the_old_file_alone),
           UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
           UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
-          UNIT(exact_reads_notice_an_early_end),
-          UNIT(a_tree_is_removed_but_not_what_its_links_name),
+          UNIT(exact_reads_notice_an_early_end), UNIT(a_put_file_replaces_a_link_and_not_its_aim),
           UNIT(open_descriptors_become_close_on_exec))

@@ -37,7 +37,7 @@ static void both_folders_go_with_all_that_is_in_them(void) {
     CU_ASSERT_EQUAL(st.st_mode & 07777, 0700);
     fill(s.temporary);
     if (access("/dev/shm", W_OK) == 0) {
-        ASSERT_CONTAINS(s.shared, "/dev/shm/ringmaster-abcd");
+        ASSERT_CONTAINS(s.shared, "/dev/shm/ringmaster-run-abcd");
         CU_ASSERT_EQUAL(lstat(s.shared, &st), 0);
         CU_ASSERT_EQUAL(st.st_mode & 07777, 0700);
         fill(s.shared);
