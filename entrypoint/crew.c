@@ -27,7 +27,8 @@ struct seat {
     unsigned rank;
     struct tap out;
     struct tap error_out;
-    struct tail tail;
+    struct tail tail; /* of standard output */
+    struct tail error_tail;
     struct progress progress;
     uint64_t marks;    /* as last seen */
     int64_t marked_at; /* when they last changed */
@@ -69,7 +70,9 @@ static void report(struct seat *s, struct rank_report *r) {
     s->reported = true;
     r->rank = s->rank;
     r->host = (unsigned)s->crew->job->cluster.self;
-    (void)snprintf(r->lines, sizeof(r->lines), "%s", s->tail.text);
+    struct tail last;
+    tail_join(&s->tail, &s->error_tail, &last);
+    (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
     cleanup_json json_t *members = rank_report_json(r);
     tell(s->crew, "report", members);
 }
@@ -204,7 +207,7 @@ static int open_taps(struct seat *s, struct link *link, struct error *err) {
         (void)close(error_out);
         return -1;
     }
-    return tap_open(&s->error_out, c->loop, error_out, prefix, &s->tail, c->sinks.line,
+    return tap_open(&s->error_out, c->loop, error_out, prefix, &s->error_tail, c->sinks.line,
                     c->sinks.context, err);
 }
 

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 static const char kept[] = "the failure file that the program wrote is kept";
+static const char too_late[] = "the disk did not answer in time";
 static const char not_written[] = "the failure file was not written";
 
 /* VERDICT NULL: the beginning. The answer is below PIPE_BUF: at once or not at all. */
@@ -67,7 +68,7 @@ static void tell(int answer, int status) {
     else if (text[0] != '\0')
         log_warning("%s: %s", not_written, text);
     else if (WIFSIGNALED(status))
-        log_warning("%s: the disk did not answer in time", not_written);
+        log_warning("%s: %s", not_written, too_late);
 }
 
 static void forget(struct failure_child *f) {
@@ -98,18 +99,22 @@ void failure_child_open(struct failure_child *f, struct reaper *reaper, const ch
 }
 
 void failure_child_close(struct failure_child *f) {
-    if (f->reaper != NULL)
-        drop(f);
+    if (f->reaper == NULL)
+        return;
+    if (f->child.pid > 0 && f->writes)
+        log_warning("%s: %s", not_written, too_late);
+    drop(f);
     f->reaper = NULL;
 }
 
 static void run(struct failure_child *f, const struct verdict *verdict) {
     drop(f); /* one that is still at it has waited for the disk all this time */
     f->child = (struct child){.ended = ended, .context = f};
+    f->writes = verdict != NULL && verdict->code != EXIT_CODE_OK;
     f->child.pid = start(f->base_dir, verdict, f->clear_by, &f->answer);
     if (f->child.pid > 0)
         reaper_add(f->reaper, &f->child);
-    else if (verdict != NULL && verdict->code != EXIT_CODE_OK)
+    else if (f->writes)
         log_warning("%s: %s", not_written, strerror(errno));
 }
 

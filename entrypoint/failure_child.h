@@ -7,6 +7,7 @@
 #include "entrypoint/child.h"
 #include "entrypoint/verdict.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* From the verdict to the end of waiting for the disk. */
@@ -18,11 +19,12 @@ struct failure_child {
     struct child child; /* pid 0: none */
     int64_t clear_by;   /* until then an earlier file may be cleared away; 0: it has been */
     int answer;         /* what it has to say; -1: none */
+    bool writes;        /* it is to leave a file */
 };
 
 /* BASE_DIR and the reaper outlive it. */
 void failure_child_open(struct failure_child *f, struct reaper *reaper, const char *base_dir);
-/* Forgets the child, if there is one. */
+/* Ends the child, if there is one yet, and says so where the file is missing because of that. */
 void failure_child_close(struct failure_child *f);
 
 /* At the beginning of a job or of an attempt: clears away an earlier file, reserves room. */

@@ -35,6 +35,29 @@ void tail_add(struct tail *t, const char *line, size_t size) {
     t->text[t->size] = '\0';
 }
 
+static void add_all(struct tail *ret, const struct tail *t, size_t skip) {
+    const char *at = t->text;
+    const char *end = t->text + t->size;
+    while (at < end) {
+        const char *stop = memchr(at, '\n', (size_t)(end - at));
+        size_t size = (size_t)((stop != NULL ? stop : end) - at);
+        if (skip == 0)
+            tail_add(ret, at, size);
+        skip -= skip > 0;
+        at += size + 1;
+    }
+}
+
+void tail_join(const struct tail *out, const struct tail *error_out, struct tail *ret) {
+    const size_t half = LINES_TAIL_COUNT / 2;
+    size_t outs = count_lines(out);
+    size_t errors = count_lines(error_out);
+    size_t room = outs < half ? LINES_TAIL_COUNT - outs : half;
+    *ret = (struct tail){.size = 0};
+    add_all(ret, out, 0);
+    add_all(ret, error_out, errors > room ? errors - room : 0);
+}
+
 void lines_init(struct lines *l, const char *prefix, struct tail *tail,
                 void (*emit)(void *context, const char *line, size_t size), void *context) {
     *l = (struct lines){.tail = tail, .emit = emit, .context = context};

@@ -14,7 +14,7 @@
 
 enum { LINES_MAX = 64 * 1024, LINES_PREFIX_SIZE = 320, LINES_TAIL_COUNT = 12 };
 
-/* The last lines, without prefix, '\n' between them. Two streams may share one. */
+/* The last lines, without prefix, '\n' between them. */
 struct tail {
     char text[RANK_REPORT_LINES_SIZE];
     size_t size;
@@ -40,5 +40,10 @@ void lines_feed(struct lines *l, const char *bytes, size_t size);
 void lines_end(struct lines *l);
 
 void tail_add(struct tail *t, const char *line, size_t size);
+
+/* The last lines of a program's two streams in one, standard error behind standard output: which
+ * was said first is not known, and errors say more. Each gets half of the lines, and what the other
+ * leaves over. */
+void tail_join(const struct tail *out, const struct tail *error_out, struct tail *ret);
 
 #endif

@@ -184,9 +184,8 @@ static void advance(void *context) {
         loop_at(s->loop, &s->timer, s->kill_at);
         return;
     }
-    bool giving_up = now >= s->give_up_at;
-    size_t left = sweep_signal(SIGKILL, giving_up ? 0 : s->spared);
-    if (giving_up)
+    size_t left = sweep_signal(SIGKILL, s->spared);
+    if (now >= s->give_up_at)
         finish(s, left);
     else
         loop_after(s->loop, &s->timer, kill_again);

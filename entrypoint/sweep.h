@@ -28,8 +28,8 @@ struct sweep {
 void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grace, int64_t give_up,
                  void (*done)(void *context, size_t left), void *context);
 
-/* For the next sweep_start(): SIGKILL spares this child, which keeps a deadline of its own, until
- * the sweep gives up. It is waited for like the others. */
+/* For the next sweep_start(): SIGKILL spares this child, which is its owner's to end. It is waited
+ * for like the others until the sweep gives up, and not counted then. */
 void sweep_spare(struct sweep *s, pid_t child);
 
 /* To be called after each reaper_run() with its result. */

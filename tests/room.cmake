@@ -92,3 +92,8 @@ foreach(source IN LISTS fuzz_sources)
         set_tests_properties(${target} PROPERTIES LABELS unit TIMEOUT 120)
     endif()
 endforeach()
+
+# A disk that stalls, for the system tests.
+add_library(stall MODULE tests/system/stall.c)
+target_link_libraries(stall PRIVATE ringmaster_flags)
+set_target_properties(stall PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

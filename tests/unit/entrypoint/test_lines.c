@@ -124,9 +124,33 @@ static void the_tail_never_leaves_its_room(void) {
     }
 }
 
+static void join(int outs, int errors, const char *expected) {
+    struct tail out = {.size = 0};
+    struct tail error_out = {.size = 0};
+    struct tail both;
+    char line[16];
+    for (int i = 0; i < outs; i++)
+        tail_add(&out, line, (size_t)snprintf(line, sizeof(line), "o%d", i));
+    for (int i = 0; i < errors; i++)
+        tail_add(&error_out, line, (size_t)snprintf(line, sizeof(line), "e%d", i));
+    tail_join(&out, &error_out, &both);
+    CU_ASSERT_STRING_EQUAL(both.text, expected);
+}
+
+/* However much a program prints beside its error. */
+static void both_streams_are_in_the_last_lines(void) {
+    join(0, 0, "");
+    join(1, 1, "o0\ne0");
+    join(40, 1, "o29\no30\no31\no32\no33\no34\no35\no36\no37\no38\no39\ne0");
+    join(1, 40, "o0\ne29\ne30\ne31\ne32\ne33\ne34\ne35\ne36\ne37\ne38\ne39");
+    join(40, 40, "o34\no35\no36\no37\no38\no39\ne34\ne35\ne36\ne37\ne38\ne39");
+    join(8, 8, "o2\no3\no4\no5\no6\no7\ne2\ne3\ne4\ne5\ne6\ne7");
+    join(0, 12, "e0\ne1\ne2\ne3\ne4\ne5\ne6\ne7\ne8\ne9\ne10\ne11");
+}
+
 UNIT_MAIN("entrypoint.lines", UNIT(lines_come_whole_however_they_are_cut),
           UNIT(bytes_that_are_no_text_are_replaced),
           UNIT(a_line_of_the_documented_length_comes_whole),
           UNIT(of_a_longer_line_the_beginning_comes_and_a_mark),
           UNIT(a_return_in_the_middle_ends_a_line), UNIT(the_tail_never_leaves_its_room),
-          UNIT(the_tail_keeps_the_last_lines))
+          UNIT(both_streams_are_in_the_last_lines), UNIT(the_tail_keeps_the_last_lines))

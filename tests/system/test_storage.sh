@@ -1,0 +1,269 @@
+#!/bin/sh
+# What the launcher writes and prints, where disks stall, are full or read-only, the log's reader is
+# slow, and secrets are to be found nowhere.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "these hosts mount file systems of their own"
+
+SOON=30
+stall=$(dirname "$RINGMASTER_BIN")/tests/stall.so
+config() { echo "$(hosts opt "$1")/input/config"; }
+kept() { cat "$(hosts opt "$1")/model/$2" 2>/dev/null; }
+
+# The first host's first process mounts what MOUNT says, runs the job, and keeps the failure file
+# that lies there; the second host is an ordinary one. Rank 1 fails with 7 after PREPARE.
+one_odd_host() {
+    mount=$1 prepare=$2
+    ring 2
+    program="$prepare; [ \$RANK = 0 ] && exec sleep 60; sleep 1; echo the cause; exit 7"
+    hosts start 2 -- train -- sh -c "$program"
+    hosts start 1 -- sh -c "$mount"' || exit 99
+        train -- sh -c "$0"
+        code=$?
+        cp /opt/ml/output/failure /opt/ml/model/failure 2>/dev/null
+        ls -A /opt/ml/output >/opt/ml/model/names
+        exit $code' "$program"
+}
+
+both_tell_the_cause() {
+    all_end "$SOON" 7 1 2
+    all_name 'algo-2 rank 1: exited with 7' 2
+    check "the odd host tells the cause, too" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 7'
+}
+
+the_disk_stalls() {
+    ring 2
+    program='[ $RANK = 0 ] && exec sleep 60; sleep 1; echo the cause; exit 7'
+    hosts start 2 -- train -- sh -c "$program"
+    hosts start 1 -e LD_PRELOAD="$stall" -e STALL_SECONDS=20 -- train -- sh -c "$program"
+    check "all end in time" hosts wait 12
+    both_tell_the_cause
+    check "it says that the file is missing" holds "$(hosts log 1)" \
+        'the failure file was not written: the disk did not answer in time'
+}
+
+the_disk_stalls_at_the_end_of_a_good_job() {
+    ring 2
+    for host in 1 2; do
+        hosts start $host -e LD_PRELOAD="$stall" -e STALL_SECONDS=20 -- train -- true
+    done
+    all_end 12 0 1 2
+}
+
+# Not a library's doing: whoever writes stands in disk sleep, cannot be killed, and holds the host's
+# process space. The other host is gone by then; this one leaves with the right code when the disk
+# comes back.
+the_disk_freezes() {
+    command -v fsfreeze >/dev/null && command -v mkfs.ext4 >/dev/null || return 0
+    ring 2
+    disk=$RING/disk
+    truncate -s 8M "$disk" && mkfs.ext4 -q "$disk"
+    mkdir "$RING/probe"
+    mount -o loop "$disk" "$RING/probe" 2>/dev/null || return 0
+    umount "$RING/probe"
+    program="[ \$RANK = 0 ] && { fsfreeze -f /opt/ml/output; touch $share/frozen; exec sleep 60; }
+        until [ -e $share/frozen ]; do sleep 0.1; done; echo the cause; exit 7"
+    hosts start 2 -- train -- sh -c "$program"
+    hosts start 1 -- sh -c "mount -o loop $disk /opt/ml/output || exit 99"'
+        exec train -- sh -c "$0"' "$program"
+    check "the other host ends" hosts wait "$SOON" 2
+    check "the other host's code" equal "$(hosts code 2)" 7
+    all_name 'algo-2 rank 1: exited with 7' 2
+    check "the verdict is in the log" wait_for 10 grep -q 'exited with 7; leaving with 7' "$RING/host-1/log"
+    hosts exec 1 fsfreeze -u /opt/ml/output || mount -o loop "$disk" "$RING/probe"
+    if mountpoint -q "$RING/probe"; then
+        fsfreeze -u "$RING/probe" || :
+        umount "$RING/probe"
+    fi
+    check "this one ends with the disk's return" hosts wait "$SOON" 1
+    check "its code" equal "$(hosts code 1)" 7
+}
+
+the_disk_is_full() {
+    one_odd_host 'mount -t tmpfs -o size=64k full /opt/ml/output' \
+        'dd if=/dev/zero of=/opt/ml/output/fill bs=1k count=100 2>/dev/null; [ $RANK = 1 ] ||
+         dd if=/dev/zero of=/opt/ml/output/rest bs=1 count=4096 2>/dev/null'
+    both_tell_the_cause
+    check "the story fits into the reserve" holds "$(kept 1 failure)" 'algo-2 rank 1: exited with 7'
+    check "with the last words" holds "$(kept 1 failure)" 'the cause'
+    check "the disk was full" holds "$(kept 1 names)" fill
+    check "no reserve is left" lacks "$(kept 1 names)" reserve
+}
+
+the_disk_is_read_only() {
+    one_odd_host 'mount -t tmpfs -o ro full /opt/ml/output' :
+    both_tell_the_cause
+    check "it says that the file is missing" holds "$(hosts log 1)" 'failure file was not written'
+}
+
+a_good_job_leaves_neither_story_nor_reserve() {
+    ring 2
+    start_all -- train -- true
+    all_end "$SOON" 0 1 2
+    for host in 1 2; do
+        check "nothing is left on host $host" equal \
+            "$(find "$(hosts opt "$host")/output" -type f | wc -l)" 0
+    done
+}
+
+the_folder_for_sockets_has_no_room() {
+    ring 2
+    program='echo in $(dirname "$RINGMASTER_PROGRESS")'
+    for host in 1 2; do
+        hosts start $host -- sh -c 'mount -t tmpfs -o size=4k tiny /run &&
+            mount -t tmpfs -o size=4k tiny /dev/shm && exec train -- sh -c "$0"' "$program"
+    done
+    all_end "$SOON" 0 1 2
+    check "it lies elsewhere" holds "$(hosts log 1)" 'in /tmp/ringmaster-run-'
+}
+
+# slowly COMMAND: it runs as a child of the host's first process, and what it prints is read at
+# 16 KB/s.
+slowly() {
+    ring 1
+    hosts start 1 -- sh -c '{ "$@"; echo $? >/opt/ml/model/code; } 2>&1 | perl -e "
+        \$| = 1; while (sysread(STDIN, \$b, 1638)) { print \$b; select(undef, undef, undef, 0.1) }"' \
+        sh "$@"
+    check "the host ends" hosts wait 60
+}
+
+the_log_is_read_slowly() {
+    slowly train -- sh -c 'yes "a line that nobody needs, of which there are far too many" |
+        head -n 400000; echo "the real cause" >&2; exit 9'
+    check "the code is right" equal "$(kept 1 code)" 9
+    log=$RING/host-1/log
+    check "the cause comes out" grep -q 'the real cause$' "$log"
+    check "the failure file has it" holds "$(failure_of 1)" 'the real cause'
+    check "the verdict comes out" grep -q 'leaving with 9$' "$log"
+    check "the count comes out" grep -q 'lines dropped here' "$log"
+    check "no line is broken" equal "$(grep -v '  | ' "$log" | grep -c nobody)" \
+        "$(grep -c 'rank 0\] a line that nobody needs, of which there are far too many$' "$log")"
+    told=$(sed -n 's/.* dropped here, \([0-9]*\) in all.*/\1/p' "$log" | tail -n 1)
+    check "lines and count agree" equal "$((told + $(grep -c 'rank 0\]' "$log")))" 400001
+}
+
+a_line_is_very_long() {
+    ring 2
+    start_all -e RINGMASTER_LOGS=master -- train -- sh -c '
+        [ $RANK = 1 ] || exit 0
+        perl -e "print qq(\\\\) x 60000, qq(\n), qq(x) x 1048576, qq(\nnext\n)"'
+    all_end "$SOON" 0 1 2
+    log=$RING/host-1/log
+    check "60,000 bytes come whole" equal \
+        "$(awk '/rank 1\] \\\\/ { sub(/^[^\]]*\] /, ""); print length($0) }' "$log")" 60000
+    check "1 MiB is one line with a mark" equal \
+        "$(grep -c 'rank 1\] x*x \[cut: the line has 1048576 bytes\]$' "$log")" 1
+    check "the next line is whole" grep -q 'rank 1\] next$' "$log"
+    check "there are no more" equal "$(grep -c 'rank 1\]' "$log")" 3
+}
+
+# --- secrets -----------------------------------------------------------------------------------
+
+# What the program does: tells where a canary is that should not be. Its own command line may hold
+# some, which are hyperparameters.
+write_scanner() {
+    cat >"$(hosts opt 1)/code/scan.sh" <<'END'
+mark=can
+mark=${mark}ary-
+for line in /proc/[0-9]*/cmdline; do
+    words=$(cat "$line" 2>/dev/null | tr '\0' ' ')
+    case $words in *scan.sh*) ;; *$mark*) echo "found in a command line: ${words%% *}" ;; esac
+done
+grep -rl $mark /run /tmp /var/tmp /dev/shm /opt/ml/output /opt/ml/model 2>/dev/null | sed 's/^/found in /'
+echo "secrets seen: $(env | grep -c $mark)"
+case $* in *"--end fail"*) exit 5 ;; *"--end wait"*) touch /opt/ml/model/waits; exec sleep 60 ;; esac
+END
+}
+
+# secret_job END [SETUP]: 20 canaries in variables, hyperparameters and the key; two ranks, so that
+# mpirun takes part.
+secret_job() {
+    variables=
+    for n in 01 02 03 04 05 06 07 08 09; do variables="$variables -e NAME_$n=canary-v$n"; done
+    parameters='"sagemaker_program": "scan.sh", "sagemaker_mpi_num_of_processes_per_host": "2"'
+    for n in 01 02 03 04 05; do
+        parameters="$parameters, \"api-token-$n\": \"canary-t$n\", \"name-$n\": \"canary-p$n\""
+    done
+    mkdir -p "$(hosts opt 1)/code"
+    write_scanner
+    printf '{%s, "end": "%s"}' "$parameters" "$1" >"$(config 1)/hyperparameters.json"
+    # shellcheck disable=SC2086  # words
+    hosts start 1 $variables -e RINGMASTER_KEY=canary-of-the-control-link \
+        -e RINGMASTER_REQUIRE_KEY=1 -- sh -c "$2"
+}
+
+nothing_is_found() {
+    check "the program has its secrets" holds "$(hosts log 1)" 'secrets seen: '
+    check "no secret where none belongs" lacks "$(hosts log 1)" 'found in '
+    check "no secret in the log" lacks "$(hosts log 1)" canary-
+    check "no secret in the failure file" lacks "$(failure_of 1)" canary-
+    check "no secret on the disk" equal \
+        "$(grep -rl canary- "$RING/host-1/root" | grep -v input/config/hyperparameters.json)" ''
+}
+
+secrets_are_nowhere_after_a_good_end() {
+    ring 1
+    secret_job good 'exec train'
+    all_end "$SOON" 0 1
+    nothing_is_found
+}
+
+secrets_are_nowhere_after_a_failure() {
+    ring 1
+    secret_job fail 'exec train'
+    all_end "$SOON" 5 1
+    nothing_is_found
+}
+
+# In the same container, whose files outlive the first run. What lies there holds no secret, and the
+# second run removes it.
+secrets_are_nowhere_after_a_kill() {
+    ring 1
+    secret_job wait '
+        train & first=$!
+        until [ -e /opt/ml/model/waits ]; do sleep 0.1; done
+        kill -KILL $first
+        wait $first
+        grep -rl "can[a]ry-" /run /tmp /var/tmp /dev/shm | sed "s/^/found in /"
+        echo "left: $(find /run /tmp /dev/shm -name "ringmaster-run-*" | wc -l)"
+        sed -i "s/wait/good/" /opt/ml/input/config/hyperparameters.json
+        train
+        code=$?
+        find /run /tmp /dev/shm -name "ringmaster-*" | sed "s/^/found in /"
+        exit $code'
+    all_end "$SOON" 0 1
+    check "the first run left something" lacks "$(hosts log 1)" 'left: 0'
+    nothing_is_found
+}
+
+# A configuration with which no TLS 1.3 would be spoken.
+no_openssl_configuration_counts() {
+    ring 2
+    cat >"$share/openssl.cnf" <<'END'
+openssl_conf = all
+[all]
+ssl_conf = ssl
+[ssl]
+system_default = tls
+[tls]
+MaxProtocol = TLSv1.2
+END
+    start_all -e OPENSSL_CONF="$share/openssl.cnf" -e RINGMASTER_READY_SECONDS=10 -- train -- true
+    all_end "$SOON" 0 1 2
+}
+
+closed_streams_stay_closed() {
+    ring 1
+    hosts start 1 -- sh -c 'exec train -- sh -c "echo out; exit 4" <&- >&- 2>&-'
+    all_end "$SOON" 4 1
+    check "the story is in the file" holds "$(failure_of 1)" 'exited with 4'
+}
+
+CASES=${CASES:-the_disk_stalls the_disk_stalls_at_the_end_of_a_good_job the_disk_freezes the_disk_is_full
+    the_disk_is_read_only a_good_job_leaves_neither_story_nor_reserve
+    the_folder_for_sockets_has_no_room the_log_is_read_slowly a_line_is_very_long
+    secrets_are_nowhere_after_a_good_end secrets_are_nowhere_after_a_failure
+    secrets_are_nowhere_after_a_kill no_openssl_configuration_counts closed_streams_stay_closed}
+run_cases
+finish
