@@ -109,7 +109,7 @@ a_good_job_leaves_neither_story_nor_reserve() {
 
 the_folder_for_sockets_has_no_room() {
     ring 2
-    program='echo in $(dirname "$RINGMASTER_PROGRESS")'
+    program='echo in $(ls -d /tmp/ringmaster-run-*)'
     for host in 1 2; do
         hosts start $host -- sh -c 'mount -t tmpfs -o size=4k tiny /run &&
             mount -t tmpfs -o size=4k tiny /dev/shm && exec train -- sh -c "$0"' "$program"
