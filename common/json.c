@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/file.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Jansson's own depth limit (2,048) guards the parser's stack; ours guards our own walks. The
@@ -36,6 +37,10 @@ int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_
     if (too_deep(bytes, size))
         return error_set(err, EXIT_CODE_CONFIG, "%s: nested deeper than %d", source,
                          JSON_DEPTH_MAX);
+    if (size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: begins with a byte order mark (BOM); save it as UTF-8 without one",
+                         source);
     json_error_t detail;
     json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
     if (root == NULL)
@@ -54,6 +59,20 @@ int json_read_file(const char *path, json_t **ret_root, struct error *err) {
         return -1;
     }
     return json_parse(buf_text(&text), text.size, path, ret_root, err);
+}
+
+char *json_shortest(const json_t *value, size_t flags) {
+    enum { ALWAYS_EXACT = 17 };
+    for (size_t digits = ALWAYS_EXACT - 2; digits < ALWAYS_EXACT; digits++) {
+        char *text = json_dumps(value, flags | JSON_REAL_PRECISION(digits));
+        json_t *again = text != NULL ? json_loads(text, JSON_DECODE_ANY, NULL) : NULL;
+        bool same = json_equal(again, value) == 1;
+        json_decref(again);
+        if (same)
+            return text;
+        free(text);
+    }
+    return json_dumps(value, flags);
 }
 
 static const char *type_name(const json_t *value) {

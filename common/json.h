@@ -21,6 +21,10 @@ int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_
 /* The same for a file. A file that is not there gives an error with os_errno ENOENT. */
 int json_read_file(const char *path, json_t **ret_root, struct error *err);
 
+/* json_dumps with numbers as short as they can be read back: 0.1 and not 0.10000000000000001. The
+ * caller frees it; NULL when out of memory. */
+char *json_shortest(const json_t *value, size_t flags);
+
 /* Typed members of an OBJECT. Absent and null leave *RET as it is and return 0; another type is an
  * error that names WHERE (the file) and KEY. Strings are borrowed. */
 int json_member_string(const json_t *object, const char *where, const char *key, const char **ret,

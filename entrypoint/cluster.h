@@ -25,7 +25,7 @@ enum {
     CLUSTER_HOSTS_MAX = 1024,
     CLUSTER_SLOTS_MAX = 256,
     CLUSTER_JOB_SIZE = 256,
-    CLUSTER_TYPE_SIZE = 64,
+    CLUSTER_TYPE_SIZE = 256,     /* what is longer is cut: it is shown, not used */
     CLUSTER_INTERFACE_SIZE = 16, /* IFNAMSIZ */
 };
 

@@ -83,7 +83,8 @@ static int find_self(const struct cluster *c, const struct own_names *own, struc
 
 /* One "name" or "name:slots" of SIZE bytes. */
 static int parse_host(const char *text, size_t size, struct cluster *ret, struct error *err) {
-    const char *colon = memchr(text, ':', size);
+    bool ipv6 = host_name_is_ipv6(text, size);
+    const char *colon = ipv6 ? NULL : memchr(text, ':', size);
     size_t name_size = colon != NULL ? (size_t)(colon - text) : size;
     struct host_name name;
     if (host_name_parse(text, name_size, &name, err) != 0)

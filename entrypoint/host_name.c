@@ -35,6 +35,22 @@ static bool is_name(const char *text) {
     return label[strspn(label, "0123456789")] != '\0' || inet_pton(AF_INET, text, &address) == 1;
 }
 
+bool host_name_is_ipv6(const char *text, size_t size) {
+    char address[INET6_ADDRSTRLEN] = "";
+    struct in6_addr parsed;
+    if (size > 0 && text[0] == '[') {
+        text++;
+        size--;
+    }
+    for (size_t i = 0; i < size; i++)
+        if (text[i] == ']' || text[i] == '%')
+            size = i;
+    if (size >= sizeof(address))
+        return false;
+    memcpy(address, text, size);
+    return inet_pton(AF_INET6, address, &parsed) == 1;
+}
+
 int host_name_parse(const char *text, size_t size, struct host_name *ret, struct error *err) {
     int shown = size < 64 ? (int)size : 64;
     if (size == 0)
@@ -44,6 +60,12 @@ int host_name_parse(const char *text, size_t size, struct host_name *ret, struct
                          "the host name \"%.*s...\" has %zu bytes; %d are "
                          "the most",
                          shown, text, size, HOST_NAME_SIZE - 1);
+    if (host_name_is_ipv6(text, size))
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "\"%.*s\" is an IPv6 address, and IPv6 is not supported: list names or IPv4 "
+            "addresses",
+            shown, text);
     struct host_name name = {0};
     memcpy(name.text, text, size);
     if (strlen(name.text) != size || !is_name(name.text))

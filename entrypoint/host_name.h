@@ -19,6 +19,10 @@ struct host_name {
  * caller adds file and key. */
 int host_name_parse(const char *text, size_t size, struct host_name *ret, struct error *err);
 
+/* Whether the text is an IPv6 address, in brackets, with a port behind them, or with a zone: those
+ * are not supported. */
+bool host_name_is_ipv6(const char *text, size_t size);
+
 /* Names are equal whatever the case of their letters, as in DNS. */
 bool host_name_equal(const struct host_name *a, const struct host_name *b);
 

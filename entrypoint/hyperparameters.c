@@ -1,5 +1,6 @@
 #include "entrypoint/hyperparameters.h"
 
+#include "common/cleanup.h"
 #include "common/json.h"
 #include "common/str.h"
 
@@ -42,16 +43,16 @@ static bool is_null(const json_t *value) {
 
 static int add(const char *name, const json_t *value, const char *source,
                struct hyperparameters *ret, struct error *err) {
-    if (!is_name(name))
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "%s: \"%.64s\" is not a hyperparameter's name (1 to %d letters, digits, "
-                         "'_', and inside '.', ':', '-')",
-                         source, name, HYPERPARAMETER_NAME_MAX);
+    if (!is_name(name)) {
+        if (ret->ignored++ == 0)
+            ret->first_ignored = name;
+        return 0;
+    }
     if (is_null(value))
         return 0;
     char *text = json_is_string(value)
                      ? string_text(json_string_value(value))
-                     : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+                     : json_shortest(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
     if (text == NULL)
         return error_no_memory(err, "the hyperparameters");
     ret->items[ret->count++] = (struct hyperparameter){name, text, is_hidden(name)};
@@ -138,11 +139,25 @@ int hyperparameters_add_flags(const struct hyperparameters *h, struct argv *ret,
     return 0;
 }
 
+/* "2.0" is 2: what a tool makes of a number on its way through a float. */
+static void cut_zero_fraction(char *number) {
+    char *dot = strchr(number, '.');
+    if (dot != NULL && dot > number && dot[1] != '\0' && dot[1 + strspn(dot + 1, "0")] == '\0')
+        *dot = '\0';
+}
+
 int hyperparameters_slots(const struct hyperparameters *h, unsigned *ret, struct error *err) {
     static const char name[] = "sagemaker_mpi_num_of_processes_per_host";
     const char *text = hyperparameters_get(h, name);
     int64_t slots = 0;
-    if (text != NULL && str_parse_int(text, 1, HYPERPARAMETER_SLOTS_MAX, &slots, err) != 0)
+    *ret = 0;
+    if (text == NULL)
+        return 0;
+    cleanup_free char *number = strdup(text);
+    if (number == NULL)
+        return error_no_memory(err, "the hyperparameters");
+    cut_zero_fraction(number);
+    if (str_parse_int(number, 1, HYPERPARAMETER_SLOTS_MAX, &slots, err) != 0)
         return error_wrap(err, "the hyperparameter %s", name);
     *ret = (unsigned)slots;
     return 0;

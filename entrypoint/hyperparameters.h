@@ -3,7 +3,8 @@
  * ("\"abc\"", Estimator with source_dir). The rule for all: a value arrives as it was sent, but for
  * the quotes of a JSON string, which are taken off; a value that is not a string arrives as compact
  * JSON; null leaves the parameter out. Ceilings and a strict grammar of names:
- * `[A-Za-z0-9_][A-Za-z0-9_.:-]*`.
+ * `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes. The service allows others: they become neither
+ * flag nor variable, and are counted.
  *
  * Parameters called sagemaker_* and _tuning_objective_metric speak to us and are hidden from the
  * program. */
@@ -34,6 +35,8 @@ struct hyperparameters {
     json_t *root;                 /* owned; the object as read; NULL if there was no file */
     struct hyperparameter *items; /* owned; in byte order of names */
     size_t count;
+    size_t ignored;            /* names outside the grammar */
+    const char *first_ignored; /* one of them, borrowed from root */
 };
 
 void hyperparameters_done(struct hyperparameters *h);

@@ -1,8 +1,9 @@
 #include "entrypoint/key.h"
 
 #include "common/buf.h"
-#include "common/file.h"
+#include "common/cleanup.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -12,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,7 +21,10 @@
 #define DOCKER_SECRET "/run/secrets/ringmaster_key"
 #define SEED "/etc/ringmaster/seed"
 
-enum { DIGEST_SIZE = 48 }; /* SHA-384 */
+enum {
+    DIGEST_SIZE = 48,               /* SHA-384 */
+    READ_MAX = KEY_SECRET_MAX + 64, /* of a file, with blanks at its end */
+};
 
 void key_done(struct key *k) {
     OPENSSL_cleanse(k, sizeof(*k));
@@ -91,16 +96,68 @@ static void wipe(struct buf *text) {
 }
 #define cleanup_secret __attribute__((cleanup(wipe)))
 
-/* A file's text, with the room taken at once, so that no copy stays behind where it grew. */
-static int read_secret(const char *path, struct buf *ret, struct error *err) {
+/* Others than root and this process's user may write what ST is of. Of groups those two have, too;
+ * in a folder the sticky bit keeps others from what is not theirs. */
+static bool is_open_to_others(const struct stat *st) {
+    bool group = st->st_gid == 0 || st->st_gid == getegid();
+    mode_t others = S_IWOTH | (group ? 0 : S_IWGRP);
+    return (st->st_mode & others) != 0 && !(S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0);
+}
+
+/* Every folder on the way to the file that PATH leads to, links followed. */
+static int check_folders(const char *path, struct error *err) {
     struct stat st;
-    if (stat(path, &st) != 0)
+    cleanup_free char *real = realpath(path, NULL);
+    if (real == NULL)
         return error_set_errno(err, EXIT_CODE_CONFIG, "the key file %s", path);
-    if ((st.st_mode & S_IWOTH) != 0)
+    for (char *slash = strrchr(real, '/'); slash != NULL; slash = strrchr(real, '/')) {
+        *slash = '\0';
+        const char *folder = real[0] != '\0' ? real : "/";
+        if (stat(folder, &st) != 0)
+            return error_set_errno(err, EXIT_CODE_CONFIG, "the key file's folder %s", folder);
+        if (is_open_to_others(&st))
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "the key file %s: others may write to the folder %s; chmod go-w it",
+                             path, folder);
+    }
+    return 0;
+}
+
+static int check_file(int fd, const char *path, struct error *err) {
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "the key file %s", path);
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_CONFIG, "the key file %s is not a file", path);
+    if (is_open_to_others(&st))
         return error_set(err, EXIT_CODE_CONFIG,
-                         "the key file %s may be written by everybody; chmod o-w it", path);
-    if (buf_reserve(ret, KEY_SECRET_MAX + 1, err) != 0 || file_read(path, ret, err) != 0)
-        return error_wrap(err, "reading the key");
+                         "the key file %s may be written by %s; chmod go-w it", path,
+                         (st.st_mode & S_IWOTH) != 0 ? "everybody" : "a group");
+    /* Root may be given a file by whoever started the container. */
+    if (geteuid() != 0 && st.st_uid != 0 && st.st_uid != geteuid())
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the key file %s belongs to user %u, neither to root nor to this one, %u",
+                         path, (unsigned)st.st_uid, (unsigned)geteuid());
+    return 0;
+}
+
+/* A file's text, with the room taken at once, so that no copy stays behind where it grew. Opened
+ * once, so that what was looked at is what is read; a pipe is not waited for. */
+static int read_secret(const char *path, struct buf *ret, struct error *err) {
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "the key file %s", path);
+    if (check_file(fd, path, err) != 0 || buf_reserve(ret, READ_MAX, err) != 0)
+        return -1;
+    for (ssize_t got = 1; got > 0; ret->size += (size_t)got) {
+        if (ret->size == READ_MAX)
+            return error_set(err, EXIT_CODE_CONFIG, "the key file %s has more than %d bytes", path,
+                             READ_MAX);
+        got = read(fd, ret->data + ret->size, READ_MAX - ret->size);
+        if (got < 0)
+            return error_set_errno(err, EXIT_CODE_CONFIG, "reading the key file %s", path);
+    }
+    ret->data[ret->size] = '\0';
     return 0;
 }
 
@@ -120,7 +177,7 @@ static int derive_from(const char *secret, size_t size, const struct cluster *cl
 static int derive_from_file(const char *path, const struct cluster *cluster, enum key_source source,
                             struct key *ret, struct error *err) {
     cleanup_secret struct buf text;
-    buf_init(&text, KEY_SECRET_MAX + 64);
+    buf_init(&text, READ_MAX + 1);
     if (read_secret(path, &text, err) != 0)
         return -1;
     return derive_from(buf_text(&text), text.size, cluster, path, source, ret, err);
@@ -145,8 +202,11 @@ static int derive_from_seed(const struct settings *settings, const struct cluste
 int key_make(const struct settings *settings, const struct cluster *cluster,
              const struct key_places *places, struct key *ret, struct error *err) {
     *ret = (struct key){0};
-    if (settings->key_file != NULL)
+    if (settings->key_file != NULL) {
+        if (check_folders(settings->key_file, err) != 0)
+            return -1;
         return derive_from_file(settings->key_file, cluster, KEY_FROM_FILE, ret, err);
+    }
     const char *secret = places->docker_secret != NULL ? places->docker_secret : DOCKER_SECRET;
     if (exists(secret))
         return derive_from_file(secret, cluster, KEY_FROM_FILE, ret, err);

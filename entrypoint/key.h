@@ -6,7 +6,10 @@
  * BASE/input/data/key/ringmaster_key (a channel called "key"); RINGMASTER_KEY; and else the seed of
  * the image, /etc/ringmaster/seed, which only keeps out those who cannot pull the image and which
  * RINGMASTER_REQUIRE_KEY=1 refuses. Secrets are 16 to 4,096 bytes, line ends and blanks
- * at the end not counted, in files that not everybody may write. */
+ * at the end not counted, in regular files (links are followed: secrets are mounted that way) that
+ * neither everybody nor a foreign group may write, of root or this user, unless we are root. The
+ * folders on the way to RINGMASTER_KEY_FILE are held to the same; the other places are the
+ * platform's. */
 #ifndef ENTRYPOINT_KEY_H
 #define ENTRYPOINT_KEY_H
 

@@ -50,7 +50,7 @@ static int read_self(const json_t *root, const char *where, struct cluster *ret,
     return 0;
 }
 
-/* A short text that may be missing. */
+/* A text that may be missing; what has no room is cut. */
 static int read_text(const json_t *root, const char *where, const char *key, char *ret, size_t size,
                      struct error *err) {
     const char *text = NULL;
@@ -58,23 +58,22 @@ static int read_text(const json_t *root, const char *where, const char *key, cha
         return -1;
     if (text == NULL)
         return 0;
-    if (strlen(text) >= size)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" has more than %zu bytes", where, key,
-                         size - 1);
-    memcpy(ret, text, strlen(text) + 1);
+    (void)snprintf(ret, size, "%s", text);
     return 0;
 }
 
 static int read_rest(const json_t *root, const char *where, struct cluster *ret,
                      struct error *err) {
-    if (read_text(root, where, "network_interface_name", ret->interface, sizeof(ret->interface),
-                  err) != 0 ||
+    char interface[CLUSTER_TYPE_SIZE] = "";
+    if (read_text(root, where, "network_interface_name", interface, sizeof(interface), err) != 0 ||
         read_text(root, where, "current_instance_type", ret->instance_type,
                   sizeof(ret->instance_type), err) != 0 ||
         read_text(root, where, "current_group_name", ret->group, sizeof(ret->group), err) != 0)
         return -1;
-    if (ret->interface[0] != '\0' && interface_check_name(ret->interface, err) != 0)
+    if (interface[0] != '\0' && interface_check_name(interface, err) != 0)
         return error_wrap(err, "%s: \"network_interface_name\"", where);
+    (void)snprintf(ret->interface, sizeof(ret->interface), "%.*s", CLUSTER_INTERFACE_SIZE - 1,
+                   interface);
     ret->local_mode = str_starts_with(ret->instance_type, "local");
     return 0;
 }

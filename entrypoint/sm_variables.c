@@ -257,7 +257,7 @@ static int export_all(const json_t *all, struct argv *ret, struct error *err) {
     json_t *value = NULL;
     json_object_foreach((json_t *)(uintptr_t)all, name, value) {
         const char *text = json_string_value(value);
-        cleanup_free char *dumped = text == NULL ? json_dumps(value, form) : NULL;
+        cleanup_free char *dumped = text == NULL ? json_shortest(value, form) : NULL;
         if (text == NULL && dumped == NULL)
             return error_no_memory(err, name);
         if (argv_set_env(ret, name, text != NULL ? text : dumped, err) != 0)

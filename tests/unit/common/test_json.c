@@ -70,7 +70,33 @@ static void a_missing_file_says_enoent(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
-UNIT_MAIN("common.json", UNIT(errors_name_file_line_and_column),
+static void a_byte_order_mark_is_called_that(void) {
+    struct error err = {0};
+    CU_ASSERT_EQUAL(parse("\xef\xbb\xbf{}", &err), -1);
+    ASSERT_CONTAINS(err.text, "config.json: begins with a byte order mark");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+}
+
+static void numbers_are_written_as_short_as_they_read_back(void) {
+    static const char *const same[] = {"0.1",
+                                       "1e-5",
+                                       "0.30000000000000004",
+                                       "123456789.125",
+                                       "2.0",
+                                       "{\"a\":[0.1,true],\"b\":\"0.10000000000000001\"}",
+                                       "7"};
+    for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {
+        cleanup_json json_t *value = NULL;
+        CU_ASSERT_EQUAL_FATAL(json_parse(same[i], strlen(same[i]), "x", &value, NULL), 0);
+        cleanup_free char *text =
+            json_shortest(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
+        CU_ASSERT_STRING_EQUAL(text, same[i]);
+    }
+}
+
+UNIT_MAIN("common.json", UNIT(a_byte_order_mark_is_called_that),
+          UNIT(numbers_are_written_as_short_as_they_read_back),
+          UNIT(errors_name_file_line_and_column),
           UNIT(duplicates_nuls_and_trailing_text_are_refused),
           UNIT(depth_is_bounded_and_brackets_in_strings_do_not_count),
           UNIT(members_are_typed_and_null_counts_as_absent), UNIT(a_missing_file_says_enoent))

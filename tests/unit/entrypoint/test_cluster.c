@@ -137,7 +137,25 @@ static void without_a_host_its_ranks_move_up(void) {
         CU_ASSERT_EQUAL(cluster_host_of_rank(&c, i), after[i]);
 }
 
-UNIT_MAIN("entrypoint.cluster", UNIT(no_description_is_one_host),
+static void a_jobs_name_has_at_most_255_bytes(void) {
+    static char name[CLUSTER_JOB_SIZE + 100];
+    struct settings s = settings_with("a,b");
+    struct cluster c;
+    struct error err = {0};
+    s.host = "a";
+    for (size_t size = CLUSTER_JOB_SIZE - 2; size <= CLUSTER_JOB_SIZE + 44; size++) {
+        memset(name, 'j', size);
+        name[size] = '\0';
+        int read = cluster_read(&s, name, &c, &err);
+        CU_ASSERT_EQUAL(read, size < CLUSTER_JOB_SIZE ? 0 : -1);
+        CU_ASSERT_STRING_EQUAL(c.job, read == 0 ? name : "");
+        ASSERT_CONTAINS(err.text, read == 0 ? "" : "is not 1 to 255 letters");
+        cluster_done(&c);
+    }
+}
+
+UNIT_MAIN("entrypoint.cluster", UNIT(a_jobs_name_has_at_most_255_bytes),
+          UNIT(no_description_is_one_host),
           UNIT(variables_win_over_the_file_and_the_file_over_nothing),
           UNIT(wrong_descriptions_are_errors), UNIT(hosts_come_into_natural_order_on_every_host),
           UNIT(twins_and_a_thousand_and_more_are_refused), UNIT(without_a_host_its_ranks_move_up))

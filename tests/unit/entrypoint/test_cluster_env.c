@@ -69,6 +69,31 @@ static void malformed_lists_are_errors(void) {
     }
 }
 
+static void ipv6_is_refused_in_words_that_say_so(void) {
+    static const char *const lists[] = {"fd00::1,fd00::2", "a,[fd00::2]", "a,[fd00::2]:4", "a,::1",
+                                        "a,fe80::1%eth0"};
+    struct cluster c;
+    struct error err = {0};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        CU_ASSERT_EQUAL(parse(lists[i], "a", &c, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, "RINGMASTER_HOSTS");
+        ASSERT_CONTAINS(err.text, "IPv6 is not supported");
+        cluster_done(&c);
+    }
+    CU_ASSERT_EQUAL(parse("a,b", "fd00::1", &c, &err), -1);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_HOST: \"fd00::1\" is an IPv6 address");
+    cluster_done(&c);
+}
+
+/* However the list names them. */
+static void the_first_in_natural_order_is_the_master(void) {
+    struct cluster c;
+    CU_ASSERT_EQUAL(parse("10.0.0.20,10.0.0.3", "10.0.0.3", &c, NULL), 0);
+    CU_ASSERT(cluster_is_master(&c));
+    cluster_done(&c);
+}
+
 static void this_machine_has_an_address(void) {
     struct own_names own;
     CU_ASSERT_EQUAL(own_names_read(&own, NULL), 0);
@@ -80,4 +105,5 @@ static void this_machine_has_an_address(void) {
 
 UNIT_MAIN("entrypoint.cluster_env", UNIT(hosts_and_slots_are_read),
           UNIT(this_host_is_found_by_name_or_address), UNIT(doubt_about_this_host_is_an_error),
-          UNIT(malformed_lists_are_errors), UNIT(this_machine_has_an_address))
+          UNIT(malformed_lists_are_errors), UNIT(ipv6_is_refused_in_words_that_say_so),
+          UNIT(the_first_in_natural_order_is_the_master), UNIT(this_machine_has_an_address))

@@ -45,6 +45,8 @@ static void values_that_are_not_strings_become_compact_json(void) {
     CU_ASSERT_STRING_EQUAL(flags("{\"b\":true,\"i\":7,\"l\":[1, 2],\"o\":{\"b\":1,\"a\":null},"
                                  "\"n\":null}"),
                            "--b|true|--i|7|--l|[1,2]|--o|{\"a\":null,\"b\":1}");
+    CU_ASSERT_STRING_EQUAL(flags("{\"a\":0.1,\"b\":1e-5,\"c\":0.30000000000000004,\"d\":2.0}"),
+                           "--a|0.1|--b|1e-5|--c|0.30000000000000004|--d|2.0");
 }
 
 static void flags_come_in_byte_order_of_their_names(void) {
@@ -109,6 +111,11 @@ static void slots_are_a_number(void) {
         {"{\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}", 0, 4},
         {"{\"sagemaker_mpi_num_of_processes_per_host\":8}", 0, 8},
         {"{\"sagemaker_mpi_num_of_processes_per_host\":null}", 0, 0},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"2.0\"}", 0, 2},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":2.0}", 0, 2},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"2.5\"}", -1, 0},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"2.\"}", -1, 0},
+        {"{\"sagemaker_mpi_num_of_processes_per_host\":\".0\"}", -1, 0},
         {"{\"sagemaker_mpi_num_of_processes_per_host\":\"0\"}", -1, 0},
         {"{\"sagemaker_mpi_num_of_processes_per_host\":\"two\"}", -1, 0},
         {"{\"sagemaker_mpi_num_of_processes_per_host\":\"100000\"}", -1, 0},
@@ -125,24 +132,33 @@ static void slots_are_a_number(void) {
     }
 }
 
-static void hostile_names_and_files_are_errors(void) {
-    static const char *const bad[] = {"",
-                                      "[]",
-                                      "7",
-                                      "{",
-                                      "{\"a\":1,\"a\":2}",
-                                      "{\"\":\"1\"}",
-                                      "{\"--\":\"1\"}",
-                                      "{\"-x\":\"1\"}",
-                                      "{\"a=b\":\"1\"}",
-                                      "{\"a b\":\"1\"}",
-                                      "{\"a\\nb\":\"1\"}",
-                                      "{\"a;b\":\"1\"}",
-                                      "{\"$x\":\"1\"}",
-                                      "{\"\\u00e9\":\"1\"}",
-                                      "{\"a\":\"\\u0000\"}",
-                                      "{\"a\":\"\\ud800\"}",
-                                      "{\".a\":\"1\"}"};
+/* The service takes them; they cannot be flags, and stop nothing. */
+static void names_outside_the_grammar_are_left_out_and_counted(void) {
+    static const char *const names[] = {"",    "--", "-x",      "a=b",    "a b", "a\\nb",
+                                        "a;b", "$x", "\\u00e9", "../etc", ".a"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        char text[64];
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        snprintf(text, sizeof(text), "{\"%s\":\"1\",\"lr\":\"2\"}", names[i]);
+        CU_ASSERT_STRING_EQUAL(flags(text), "--lr|2");
+        CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
+        CU_ASSERT_EQUAL(h.ignored, 1);
+        CU_ASSERT_EQUAL(json_object_size(h.root), 2); /* the program can still read it */
+    }
+    for (size_t size = HYPERPARAMETER_NAME_MAX; size <= HYPERPARAMETER_NAME_MAX + 1; size++) {
+        char text[HYPERPARAMETER_NAME_MAX + 32] = "{\"";
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        memset(text + 2, 'n', size);
+        snprintf(text + 2 + size, 16, "\":\"1\"}");
+        CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
+        CU_ASSERT_EQUAL(h.count, size <= HYPERPARAMETER_NAME_MAX ? 1 : 0);
+        CU_ASSERT_EQUAL(h.ignored, size <= HYPERPARAMETER_NAME_MAX ? 0 : 1);
+    }
+}
+
+static void hostile_files_are_errors(void) {
+    static const char *const bad[] = {
+        "", "[]", "7", "{", "{\"a\":1,\"a\":2}", "{\"a\":\"\\u0000\"}", "{\"a\":\"\\ud800\"}"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct hyperparameters h = {0};
         struct error err = {0};
@@ -183,11 +199,15 @@ static void no_file_is_no_parameters(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(hyperparameters_read("/dev/null", &h, &err), -1);
     ASSERT_CONTAINS(err.text, "/dev/null");
+    /* One that is there and cannot be read is not none. */
+    CU_ASSERT_EQUAL(hyperparameters_read("/proc", &h, &err), -1);
+    ASSERT_CONTAINS(err.text, "/proc");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
 UNIT_MAIN("entrypoint.hyperparameters", UNIT(all_three_spellings_are_understood),
           UNIT(values_that_are_not_strings_become_compact_json),
           UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
           UNIT(what_speaks_to_us_is_hidden_from_the_program), UNIT(slots_are_a_number),
-          UNIT(hostile_names_and_files_are_errors), UNIT(ceilings_hold),
-          UNIT(no_file_is_no_parameters))
+          UNIT(names_outside_the_grammar_are_left_out_and_counted), UNIT(hostile_files_are_errors),
+          UNIT(ceilings_hold), UNIT(no_file_is_no_parameters))

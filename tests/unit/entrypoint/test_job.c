@@ -93,6 +93,17 @@ static void a_host_that_another_platform_counts_among_several_is_not_alone(void)
     job_done(&job);
 }
 
+static void names_that_are_no_flags_are_a_warning(void) {
+    use_base("names");
+    write_config("hyperparameters.json", "{\"a b\":\"1\",\"\":\"2\",\"lr\":\"3\"}");
+    char *environment[] = {base, path_variable, NULL};
+    struct job job;
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(job.warnings.count, 1);
+    ASSERT_CONTAINS(job.warnings.text[0], "2 hyperparameters");
+    job_done(&job);
+}
+
 static void a_wrong_program_leaves_the_cluster_known(void) {
     use_base("wrong");
     write_config("resourceconfig.json",
@@ -142,5 +153,6 @@ static void gpus_are_counted_by_their_devices(void) {
 UNIT_MAIN("entrypoint.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(nothing_at_all_is_one_host_with_a_rank_or_more),
           UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
+          UNIT(names_that_are_no_flags_are_a_warning),
           UNIT(a_wrong_program_leaves_the_cluster_known), UNIT(a_wrong_cluster_leaves_nothing),
           UNIT(gpus_are_counted_by_their_devices))

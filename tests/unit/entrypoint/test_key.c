@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 1},
                                       {.name = {"algo-2"}, .slots = 2}};
@@ -133,6 +135,11 @@ static void unfit_files_are_refused_and_their_text_not_shown(void) {
     CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, &err), -1);
     ASSERT_CONTAINS(err.text, "5 bytes");
     CU_ASSERT_PTR_NULL(strstr(err.text, "short"));
+    write_file(file, "fifteen bytes..", 0600);
+    CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, &err), -1);
+    ASSERT_CONTAINS(err.text, "15 bytes, not 16 to 4096");
+    write_file(file, "sixteen bytes...", 0600);
+    CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, NULL), 0);
     write_file(file, one, 0646);
     CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, &err), -1);
     ASSERT_CONTAINS(err.text, "everybody");
@@ -152,6 +159,102 @@ static void unfit_files_are_refused_and_their_text_not_shown(void) {
     CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, NULL), 0);
 }
 
+/* Who may write the file, or put another in its place, knows the job's key. */
+static void modes_of_the_file_and_its_folders_are_looked_at(void) {
+    enum { OWN = 0, OTHER = 12345 };
+    char folder[4200], inside[4300], link_path[4300];
+    struct key_places p = places();
+    struct key k;
+    struct error err = {0};
+    snprintf(folder, sizeof(folder), "%s/folder", unit_temp_dir());
+    snprintf(inside, sizeof(inside), "%s/key", folder);
+    snprintf(link_path, sizeof(link_path), "%s/link", unit_temp_dir());
+    CU_ASSERT_EQUAL(mkdir(folder, 0700), 0);
+    CU_ASSERT_EQUAL(symlink(inside, link_path), 0);
+    if (geteuid() != 0) {
+        unit_skip("groups of others need root");
+        return;
+    }
+    static const struct {
+        mode_t file, folder;
+        gid_t file_group, folder_group;
+        const char *error; /* NULL: fine */
+    } cases[] = {
+        {0600, 0700, OWN, OWN, NULL},
+        {0444, 0755, OTHER, OTHER, NULL}, /* read by all: a docker secret is */
+        {0660, 0770, OWN, OWN, NULL},
+        {0660, 0700, OTHER, OWN, "written by a group"},
+        {0602, 0700, OWN, OWN, "written by everybody"},
+        {0600, 0770, OWN, OTHER, "others may write to the folder"},
+        {0600, 0777, OWN, OWN, "others may write to the folder"},
+        {0600, 01777, OWN, OTHER, NULL},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        write_file(inside, one, cases[i].file);
+        CU_ASSERT_EQUAL(chown(inside, 0, cases[i].file_group), 0);
+        CU_ASSERT_EQUAL(chown(folder, 0, cases[i].folder_group), 0);
+        CU_ASSERT_EQUAL(chmod(folder, cases[i].folder), 0);
+        const char *const paths[] = {inside, link_path};
+        for (size_t j = 0; j < 2; j++) {
+            struct settings s = {.base_dir = base, .key_file = paths[j]};
+            int made = key_make(&s, &cluster, &p, &k, &err);
+            CU_ASSERT_EQUAL(made, cases[i].error == NULL ? 0 : -1);
+            if (made == 0)
+                continue;
+            CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+            ASSERT_CONTAINS(err.text, cases[i].error != NULL ? cases[i].error : "no error");
+            ASSERT_CONTAINS(err.text, paths[j]);
+        }
+    }
+    CU_ASSERT_EQUAL(chmod(folder, 0700), 0);
+}
+
+static int make_as_nobody(void) {
+    struct key_places p = places();
+    struct settings s = {.base_dir = base, .key_file = file};
+    struct key k;
+    struct error err = {0};
+    if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
+        return 1;
+    if (key_make(&s, &cluster, &p, &k, &err) == 0)
+        return 2;
+    return strstr(err.text, "belongs to user 4242, neither to root nor to this one, 65534") != NULL
+               ? 0
+               : 3;
+}
+
+static void a_file_of_another_user_is_refused_to_all_but_root(void) {
+    struct key_places p = places();
+    struct settings s = {.base_dir = base, .key_file = file};
+    struct key k;
+    int status = -1;
+    if (geteuid() != 0) {
+        unit_skip("other users need root");
+        return;
+    }
+    CU_ASSERT_EQUAL(chmod(unit_temp_dir(), 0755), 0);
+    write_file(file, one, 0644);
+    CU_ASSERT_EQUAL(chown(file, 4242, 0), 0);
+    CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, NULL), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(make_as_nobody());
+    (void)waitpid(pid, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+static void a_pipe_is_not_waited_for(void) {
+    struct key_places p = places();
+    struct settings s = {.base_dir = base, .key_file = file};
+    struct key k;
+    struct error err = {0};
+    (void)remove(file);
+    CU_ASSERT_EQUAL(mkfifo(file, 0600), 0);
+    CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, &err), -1);
+    ASSERT_CONTAINS(err.text, "is not a file");
+    CU_ASSERT_EQUAL(remove(file), 0);
+}
+
 static void the_variable_can_be_blotted_out(void) {
     char key[] = "RINGMASTER_KEY=abcdef", other[] = "RINGMASTER_KEY_FILE=/x";
     char *environment[] = {other, key, NULL};
@@ -165,4 +268,6 @@ UNIT_MAIN("entrypoint.key", UNIT(the_derivation_is_hkdf_sha384),
           UNIT(another_job_host_or_secret_gives_another_key), UNIT(a_thousand_hosts_have_a_key_too),
           UNIT(places_are_tried_in_their_order), UNIT(white_space_at_the_end_does_not_count),
           UNIT(unfit_files_are_refused_and_their_text_not_shown),
+          UNIT(modes_of_the_file_and_its_folders_are_looked_at),
+          UNIT(a_file_of_another_user_is_refused_to_all_but_root), UNIT(a_pipe_is_not_waited_for),
           UNIT(the_variable_can_be_blotted_out))

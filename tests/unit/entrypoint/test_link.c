@@ -4,8 +4,11 @@
 #include "entrypoint/frame.h"
 #include "entrypoint/tls.h"
 #include "support/unit.h"
+#include "unit/entrypoint/certificate.h"
 
 #include <fcntl.h>
+#include <netinet/tcp.h>
+#include <openssl/ssl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -267,9 +270,120 @@ static void a_link_sends_a_descriptor_too(void) {
     (void)close(got);
 }
 
+/* What a server without the key is good for once its certificate is believed. */
+static void a_link_to_a_master_that_did_not_prove_the_key_never_opens(void) {
+    SSL_CTX *server = SSL_CTX_new(TLS_server_method());
+    SSL_CTX *client = context_of(1, 0);
+    struct side a = {0};
+    struct side b = {0};
+    give_certificate(server);
+    SSL_CTX_set_verify(client, SSL_VERIFY_NONE, NULL);
+    join(&a, &b, server, client);
+    run();
+    if (b.closed == 0)
+        run();
+    CU_ASSERT_EQUAL(b.opened, 0);
+    CU_ASSERT_EQUAL(b.closed, 1);
+    CU_ASSERT_EQUAL(b.code, EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(b.why, "did not prove the job's key");
+    part(&a, &b);
+    SSL_CTX_free(server);
+    tls_context_free(client);
+}
+
+static void a_handshake_has_five_seconds(void) {
+    struct error err;
+    struct side a = {0};
+    int fds[2];
+    SSL_CTX *server = context_of(1, 1);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    a.link = link_new(&loop, fds[0], server, true, &events, &a, &err);
+    int64_t start = clock_now();
+    run();
+    CU_ASSERT_EQUAL(a.closed, 1);
+    CU_ASSERT_EQUAL(a.code, EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(a.why, "no handshake within 5 s");
+    CU_ASSERT(clock_now() - start >= 5 * CLOCK_SECOND);
+    CU_ASSERT(clock_now() - start < 9 * CLOCK_SECOND);
+    (void)close(fds[1]);
+    loop_done(&loop);
+    tls_context_free(server);
+}
+
+static int option_of(int fd, int option) {
+    int value = -1;
+    socklen_t size = sizeof(value);
+    CU_ASSERT_EQUAL(getsockopt(fd, IPPROTO_TCP, option, &value, &size), 0);
+    return value;
+}
+
+static void the_kernel_gives_a_silent_peer_up_after_ten_seconds(void) {
+    struct error err;
+    struct side a = {0};
+    SSL_CTX *client = context_of(1, 0);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    a.link = link_new(&loop, fd, client, false, &events, &a, &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(a.link);
+    CU_ASSERT_EQUAL(option_of(fd, TCP_USER_TIMEOUT), 10000);
+    CU_ASSERT(option_of(fd, TCP_KEEPIDLE) +
+                  option_of(fd, TCP_KEEPINTVL) * option_of(fd, TCP_KEEPCNT) <=
+              11);
+    CU_ASSERT_EQUAL(option_of(fd, TCP_NODELAY), 1);
+    link_free(a.link);
+    loop_done(&loop);
+    tls_context_free(client);
+}
+
+/* Refuses whatever it hears, from within its own callback. */
+static void refuse_it(void *context, const json_t *message) {
+    struct side *s = context;
+    (void)message;
+    link_part(s->link, line(0, 10));
+    s->link = NULL;
+}
+
+static const struct link_events refusing = {.message = refuse_it, .closed = closed};
+
+static void last_words_said_inside_a_callback_arrive(void) {
+    SSL_CTX *server = context_of(1, 1);
+    SSL_CTX *client = context_of(1, 0);
+    struct side a = {0};
+    struct side b = {.wanted = 1};
+    join(&a, &b, server, client);
+    link_own(a.link, &refusing, &a);
+    link_send(b.link, line(0, 10));
+    run();
+    CU_ASSERT_EQUAL(b.messages, 1);
+    CU_ASSERT_PTR_NULL(a.link);
+    CU_ASSERT_EQUAL(a.closed, 0);
+    part(&a, &b);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void a_message_of_another_version_ends_the_link_by_that_name(void) {
+    struct side a = {0};
+    struct side b = {0};
+    join(&a, &b, NULL, NULL);
+    link_send(b.link, frame_new_for(FRAME_VERSION + 1, "line"));
+    run();
+    CU_ASSERT_EQUAL(a.messages, 0);
+    CU_ASSERT_EQUAL(a.closed, 1);
+    CU_ASSERT_EQUAL(a.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(a.why, "the peer speaks version 3 of the control link, this host version 2");
+    part(&a, &b);
+}
+
 UNIT_MAIN("entrypoint.link", UNIT(a_plain_link_carries_messages_both_ways),
           UNIT(a_link_with_the_key_opens_and_carries_messages),
           UNIT(a_link_with_another_key_closes_as_refused),
           UNIT(a_link_may_be_freed_by_its_own_message), UNIT(a_peer_that_does_not_read_is_cut_off),
-          UNIT(noise_closes_the_link_with_a_reason), UNIT(a_descriptor_comes_along_with_a_message),
-          UNIT(a_link_sends_a_descriptor_too))
+          UNIT(noise_closes_the_link_with_a_reason),
+          UNIT(a_link_to_a_master_that_did_not_prove_the_key_never_opens),
+          UNIT(a_handshake_has_five_seconds),
+          UNIT(the_kernel_gives_a_silent_peer_up_after_ten_seconds),
+          UNIT(last_words_said_inside_a_callback_arrive),
+          UNIT(a_message_of_another_version_ends_the_link_by_that_name),
+          UNIT(a_descriptor_comes_along_with_a_message), UNIT(a_link_sends_a_descriptor_too))

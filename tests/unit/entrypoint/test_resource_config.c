@@ -69,10 +69,47 @@ static void what_the_sdk_writes_is_understood(void) {
     CU_ASSERT_PTR_NOT_NULL(json_object_get(c.resource_config, "instance_groups"));
     cluster_done(&c);
 
+    CU_ASSERT_EQUAL_FATAL(read_one(FOLDER "valid/type_long.json", &c, NULL), 0);
+    CU_ASSERT(strlen(c.instance_type) > 63);
+    cluster_done(&c);
+
     CU_ASSERT_EQUAL_FATAL(read_one(FOLDER "valid/twelve_hosts_byte_order.json", &c, NULL), 0);
     CU_ASSERT_EQUAL(c.count, 12);
     CU_ASSERT_STRING_EQUAL(c.hosts[1].name.text, "algo-2");
     CU_ASSERT_EQUAL(c.self, 9);
+    cluster_done(&c);
+}
+
+static void a_byte_order_mark_is_called_that(void) {
+    static const char text[] = "\xef\xbb\xbf{\"current_host\":\"a\",\"hosts\":[\"a\"]}";
+    struct cluster c = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(resource_config_parse(text, strlen(text), "r.json", &c, &err), -1);
+    ASSERT_CONTAINS(err.text, "r.json: begins with a byte order mark (BOM)");
+    cluster_done(&c);
+}
+
+/* Only shown, so only cut; an interface that cannot exist is an error. */
+static void long_texts_are_cut_where_they_are_only_shown(void) {
+    char text[2048];
+    char longest[300];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    struct cluster c = {0};
+    struct error err = {0};
+    snprintf(text, sizeof(text),
+             "{\"current_host\":\"a\",\"hosts\":[\"a\"],\"current_instance_type\":\"%s\","
+             "\"current_group_name\":\"%s\"}",
+             longest, longest);
+    CU_ASSERT_EQUAL(resource_config_parse(text, strlen(text), "r.json", &c, &err), 0);
+    CU_ASSERT_EQUAL(strlen(c.instance_type), CLUSTER_TYPE_SIZE - 1);
+    CU_ASSERT_EQUAL(strlen(c.group), CLUSTER_TYPE_SIZE - 1);
+    cluster_done(&c);
+    snprintf(text, sizeof(text),
+             "{\"current_host\":\"a\",\"hosts\":[\"a\"],\"network_interface_name\":\"%s\"}",
+             longest);
+    CU_ASSERT_EQUAL(resource_config_parse(text, strlen(text), "r.json", &c, &err), -1);
+    ASSERT_CONTAINS(err.text, "network_interface_name");
     cluster_done(&c);
 }
 
@@ -104,4 +141,6 @@ static void a_missing_file_is_told_apart(void) {
 
 UNIT_MAIN("entrypoint.resource_config", UNIT(every_valid_file_is_read),
           UNIT(every_invalid_file_has_its_error), UNIT(what_the_sdk_writes_is_understood),
+          UNIT(a_byte_order_mark_is_called_that),
+          UNIT(long_texts_are_cut_where_they_are_only_shown),
           UNIT(a_thousand_hosts_are_read_and_more_refused), UNIT(a_missing_file_is_told_apart))

@@ -13,7 +13,8 @@ static struct job sagemaker_job(void) {
         "\"current_group_name\":\"g\",\"instance_groups\":[{\"instance_group_name\":\"g\","
         "\"instance_type\":\"ml.c5.large\",\"hosts\":[\"algo-2\",\"algo-1\"]}],\"topology\":null}";
     static const char parameters[] =
-        "{\"batch-size\":\"32\",\"s\":\"\\\"abc\\\"\",\"raw\":\"a b\",\"t\":\"true\","
+        "{\"batch-size\":\"32\",\"s\":\"\\\"abc\\\"\",\"raw\":\"a "
+        "b\",\"lr\":\"1e-5\",\"t\":\"true\","
         "\"u\":\"\\u00e9\",\"sagemaker_program\":\"\\\"train.py\\\"\"}";
     static const char input[] = "{\"train\":{\"TrainingInputMode\":\"File\"},\"My-val\":{}}";
     struct job job = {.settings = {.base_dir = "/opt/ml"}};
@@ -48,8 +49,8 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_CHANNEL_TRAIN", "/opt/ml/input/data/train"},
         {"SM_CHANNEL_MY-VAL", "/opt/ml/input/data/My-val"},
         {"SM_INPUT_DATA_CONFIG", "{\"My-val\":{},\"train\":{\"TrainingInputMode\":\"File\"}}"},
-        {"SM_HPS",
-         "{\"batch-size\":32,\"raw\":\"a b\",\"s\":\"abc\",\"t\":true,\"u\":\"\\u00E9\"}"},
+        {"SM_HPS", "{\"batch-size\":32,\"lr\":1e-5,\"raw\":\"a "
+                   "b\",\"s\":\"abc\",\"t\":true,\"u\":\"\\u00E9\"}"},
         {"SM_HP_BATCH-SIZE", "32"},
         {"SM_HP_S", "abc"},
         {"SM_HP_RAW", "a b"},

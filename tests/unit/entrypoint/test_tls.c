@@ -1,9 +1,13 @@
 #include "entrypoint/tls.h"
 
+#include "entrypoint/frame.h"
 #include "support/unit.h"
+#include "unit/entrypoint/certificate.h"
 
 #include <openssl/bio.h>
+#include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <stdbool.h>
 #include <string.h>
 
 /* Two ends joined in memory. Both contexts are ours to change before the handshake. */
@@ -106,21 +110,127 @@ static void a_client_without_any_key_is_refused(void) {
     SSL_CTX_free(client);
 }
 
+/* A server that knows no key and shows a certificate instead. */
+static SSL_CTX *impostor(int version) {
+    SSL_CTX *context = SSL_CTX_new(TLS_server_method());
+    give_certificate(context);
+    CU_ASSERT_EQUAL(SSL_CTX_set_min_proto_version(context, version), 1);
+    CU_ASSERT_EQUAL(SSL_CTX_set_max_proto_version(context, version), 1);
+    return context;
+}
+
+static void a_certificate_does_not_make_a_master(void) {
+    struct error err = {0};
+    struct key key = key_of(7);
+    SSL_CTX *server = impostor(TLS1_3_VERSION);
+    SSL_CTX *client = tls_context_new(&key, 0, &err);
+    struct ends e;
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), -1);
+    CU_ASSERT_EQUAL(tls_refusal(0, ERR_peek_error()), EXIT_CODE_NOT_READY); /* a stranger */
+    ERR_clear_error();
+    ends_close(&e);
+    /* The second line of defence alone: who did not prove the key is found out afterwards. */
+    SSL_CTX_set_verify(client, SSL_VERIFY_NONE, NULL);
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), 0);
+    CU_ASSERT_EQUAL(tls_check(e.client, &err), -1);
+    ASSERT_CONTAINS(err.text, "did not prove the job's key");
+    ends_close(&e);
+    SSL_CTX_free(server);
+    tls_context_free(client);
+}
+
 static void an_older_version_is_refused(void) {
+    struct error err = {0};
+    struct key key = key_of(7);
+    struct ends e;
+    /* Peers that could do without the key, if only the version were taken. */
+    SSL_CTX *server = impostor(TLS1_2_VERSION);
+    SSL_CTX *client = tls_context_new(&key, 0, &err);
+    SSL_CTX_set_verify(client, SSL_VERIFY_NONE, NULL);
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), -1);
+    ends_close(&e);
+    SSL_CTX_free(server);
+    tls_context_free(client);
+    server = tls_context_new(&key, 1, &err);
+    give_certificate(server);
+    client = SSL_CTX_new(TLS_client_method());
+    CU_ASSERT_EQUAL(SSL_CTX_set_max_proto_version(client, TLS1_2_VERSION), 1);
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), -1);
+    ends_close(&e);
+    tls_context_free(server);
+    SSL_CTX_free(client);
+}
+
+static void another_key_is_told_apart_from_everything_else(void) {
+    struct error err = {0};
+    struct key key = key_of(7);
+    struct key other = key_of(8);
+    SSL_CTX *server = tls_context_new(&key, 1, &err);
+    SSL_CTX *client = tls_context_new(&other, 0, &err);
+    struct ends e;
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(SSL_do_handshake(e.client), -1);
+    ERR_clear_error();
+    CU_ASSERT_EQUAL(SSL_do_handshake(e.server), -1);
+    CU_ASSERT_EQUAL(tls_refusal(1, ERR_peek_error()), EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT_EQUAL(tls_refusal(0, ERR_peek_error()), EXIT_CODE_NOT_READY);
+    ERR_clear_error();
+    CU_ASSERT_EQUAL(SSL_do_handshake(e.client), -1);
+    CU_ASSERT_EQUAL(tls_refusal(0, ERR_peek_error()), EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT_EQUAL(tls_refusal(1, ERR_peek_error()), EXIT_CODE_NOT_READY);
+    ERR_clear_error();
+    ends_close(&e);
+    tls_context_free(client);
+    client = SSL_CTX_new(TLS_client_method());
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(SSL_do_handshake(e.client), -1);
+    ERR_clear_error();
+    CU_ASSERT_EQUAL(SSL_do_handshake(e.server), -1);
+    CU_ASSERT_EQUAL(tls_refusal(1, ERR_peek_error()), EXIT_CODE_NOT_READY);
+    ERR_clear_error();
+    ends_close(&e);
+    tls_context_free(server);
+    SSL_CTX_free(client);
+}
+
+/* The version of the messages that the other side speaks. */
+static int64_t version_heard(SSL_CTX *server, SSL_CTX *client, bool by_server) {
+    struct ends e;
+    ends_open(&e, server, client);
+    CU_ASSERT_EQUAL(shake(&e), 0);
+    int64_t version = tls_peer_version(by_server ? e.server : e.client);
+    ends_close(&e);
+    return version;
+}
+
+static void the_handshake_tells_the_version_of_the_messages(void) {
     struct error err = {0};
     struct key key = key_of(7);
     SSL_CTX *server = tls_context_new(&key, 1, &err);
     SSL_CTX *client = tls_context_new(&key, 0, &err);
-    CU_ASSERT_EQUAL(SSL_CTX_set_min_proto_version(client, TLS1_2_VERSION), 1);
-    CU_ASSERT_EQUAL(SSL_CTX_set_max_proto_version(client, TLS1_2_VERSION), 1);
-    struct ends e;
-    ends_open(&e, server, client);
-    CU_ASSERT_EQUAL(shake(&e), -1);
-    ends_close(&e);
+    CU_ASSERT_EQUAL(version_heard(server, client, true), FRAME_VERSION);
+    CU_ASSERT_EQUAL(version_heard(server, client, false), FRAME_VERSION);
+    static const unsigned char newer[] = "\x0fringmaster/1234", odd[] = "\x02h2";
+    CU_ASSERT_EQUAL(SSL_CTX_set_alpn_protos(client, newer, sizeof(newer) - 1), 0);
+    CU_ASSERT_EQUAL(version_heard(server, client, true), 1234);
+    CU_ASSERT_EQUAL(SSL_CTX_set_alpn_protos(client, odd, sizeof(odd) - 1), 0);
+    CU_ASSERT_EQUAL(version_heard(server, client, true), 0);
+    CU_ASSERT_EQUAL(SSL_CTX_set_alpn_protos(client, NULL, 0), 0);
+    CU_ASSERT_EQUAL(version_heard(server, client, true), 1);
+    tls_context_free(client);
+    client = tls_context_new(&key, 0, &err);
+    SSL_CTX_set_alpn_select_cb(server, NULL, NULL);
+    CU_ASSERT_EQUAL(version_heard(server, client, false), 1);
     tls_context_free(server);
     tls_context_free(client);
 }
 
 UNIT_MAIN("entrypoint.tls", UNIT(the_same_key_opens_and_is_what_was_used),
           UNIT(another_key_is_refused), UNIT(a_client_without_any_key_is_refused),
-          UNIT(an_older_version_is_refused))
+          UNIT(a_certificate_does_not_make_a_master), UNIT(an_older_version_is_refused),
+          UNIT(another_key_is_told_apart_from_everything_else),
+          UNIT(the_handshake_tells_the_version_of_the_messages))
