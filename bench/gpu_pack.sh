@@ -43,7 +43,7 @@ build() {
 
 launcher=$(command -v orterun || true)
 command -v mpicc >/dev/null && [ "${MPI:-1}" != 0 ] || launcher=
-build "$tree" OFF ringtrain weights_compare bench_gpu_step bench_gpu_ceilings
+build "$tree" OFF ringtrain weights_compare bench_gpu_step bench_gpu_ceilings bench_gpu_kernels
 [ -z "$launcher" ] || build "$tree/mpi" ON ringtrain
 
 rm -rf "$pack"

@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CLASSES = 1000, ROUND_STEPS = 10, ROUNDS_MAX = 1000, WARM_UP = 5, PROFILE_ROUNDS = 5 };
+enum { CLASSES = 1000, ROUND_STEPS = 50, ROUNDS_MAX = 1000, WARM_UP = 5, PROFILE_ROUNDS = 5 };
 
 struct bench {
     struct backend *backend;

@@ -15,6 +15,8 @@
 #   TORCH_LIMIT      seconds for each of PyTorch's modes, default 150
 #   PROFILE_BATCH    batch of the table of operators, default 256; 0: none
 #   RESULTS          folder of the report, default bench/results
+#   CEILINGS         file with a line of bench_gpu_ceilings, which else runs here
+#   PLANS            file that keeps cuDNN's plans as they were chosen, read and extended; default none
 # shellcheck disable=SC2154  # variables of gpu_env.sh
 set -u
 cd "$(dirname "$0")/.." || exit 2
@@ -23,8 +25,8 @@ cd "$(dirname "$0")/.." || exit 2
 
 MODEL=${MODEL:-resnet50}
 SIZE=${SIZE:-224}
-BATCHES=${BATCHES:-64 128 256 512}
-LEVELS=${LEVELS:-none norm conv}
+BATCHES=${BATCHES-64 128 256 512}
+LEVELS=${LEVELS-none norm conv}
 DTYPES=${DTYPES:-f16}
 EACH=${EACH:-2}
 TORCH=${TORCH-eager graph compile}
@@ -40,8 +42,8 @@ mkdir -p "$RESULTS"
 name=$MODEL-$(echo "$gpu_name" | tr -c 'A-Za-z0-9\n' '-')
 report=$RESULTS/$name.md
 profile=$RESULTS/$name-operators.txt
-plans=$(mktemp)
-trap 'rm -f "$plans"' EXIT
+plans=${PLANS:-}
+[ -n "$plans" ] || { plans=$(mktemp) && trap 'rm -f "$plans"' EXIT; }
 failed=0
 
 say() {
@@ -60,7 +62,9 @@ say "$(date -u +%Y-%m-%d), driver $(nvidia-smi --query-gpu=driver_version --form
     "$(ours "$build/bin/ringtrain" version | sed -n 's/^backend cuda: //p')"
 say
 
-ceilings=$(ours timeout --foreground 60 "$build/bench/bench_gpu_ceilings" | tail -n 1) || ceilings=
+ceilings=$(tail -n 1 "${CEILINGS:-/dev/null}" 2>/dev/null)
+[ -n "$ceilings" ] ||
+    ceilings=$(ours timeout --foreground 60 "$build/bench/bench_gpu_ceilings" | tail -n 1) || ceilings=
 say "Ceilings, measured: ${ceilings#ceilings }"
 say
 copy=$(field copy_gbs "$ceilings")

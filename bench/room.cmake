@@ -13,7 +13,7 @@ foreach(program decode crops coco_index)
     target_link_libraries(bench_${program} PRIVATE data common ringmaster_flags)
 endforeach()
 if(TARGET cuda)
-    foreach(program gpu_step gpu_ceilings)
+    foreach(program gpu_step gpu_ceilings gpu_kernels)
         add_executable(bench_${program} bench/${program}.c)
         set_target_properties(bench_${program} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)

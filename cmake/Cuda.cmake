@@ -12,8 +12,6 @@ if(RINGMASTER_NVCC)
     get_filename_component(cuda_root ${cuda_root} DIRECTORY)
     set(cuda_headers ${cuda_root}/include ${cuda_root}/targets/x86_64-linux/include)
     set(cuda_libraries ${cuda_root}/lib64 ${cuda_root}/lib)
-    find_library(CUDART_LIBRARY cudart HINTS ${cuda_libraries})
-    find_library(CUBLASLT_LIBRARY cublasLt HINTS ${cuda_libraries})
     if(NOT DEFINED RINGMASTER_NVIDIA_PACKAGES)
         find_program(RINGMASTER_PYTHON python3)
         if(RINGMASTER_PYTHON)
@@ -25,7 +23,13 @@ if(RINGMASTER_NVCC)
             "the folder nvidia of a Python's packages, for cuDNN and NCCL that the toolkit lacks")
     endif()
     set(python ${RINGMASTER_NVIDIA_PACKAGES})
-    # Python's packages have no names without a version.
+    # Python's packages have no names without a version: those of CUDA 13 share a folder, those of
+    # CUDA 12 have one each.
+    find_library(CUDART_LIBRARY cudart HINTS ${cuda_libraries})
+    find_library(CUBLASLT_LIBRARY NAMES cublasLt libcublasLt.so.13 libcublasLt.so.12
+        HINTS ${cuda_libraries} PATHS ${python}/cu13/lib ${python}/cublas/lib)
+    find_path(CUBLASLT_INCLUDE cublasLt.h HINTS ${cuda_headers}
+        PATHS ${python}/cu13/include ${python}/cublas/include)
     find_path(CUDNN_INCLUDE cudnn.h HINTS ${cuda_headers} PATHS ${python}/cudnn/include)
     find_library(CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${cuda_libraries}
         PATHS ${python}/cudnn/lib)
@@ -35,7 +39,7 @@ if(RINGMASTER_NVCC)
 endif()
 
 set(found OFF)
-if(RINGMASTER_NVCC AND CUDART_LIBRARY AND CUBLASLT_LIBRARY)
+if(RINGMASTER_NVCC AND CUDART_LIBRARY AND CUBLASLT_LIBRARY AND CUBLASLT_INCLUDE)
     set(found ON)
 endif()
 part_settle(CUDA "${found}" "nvcc, the CUDA runtime and cuBLASLt")
@@ -57,7 +61,7 @@ part_settle(NCCL "${found}" "nccl.h and libnccl")
 
 # The CUDA driver is never linked.
 add_library(ringmaster_cuda INTERFACE)
-target_include_directories(ringmaster_cuda SYSTEM INTERFACE ${cuda_root}/include)
+target_include_directories(ringmaster_cuda SYSTEM INTERFACE ${cuda_root}/include ${CUBLASLT_INCLUDE})
 target_link_libraries(ringmaster_cuda INTERFACE ${CUBLASLT_LIBRARY} ${CUDART_LIBRARY})
 if(RINGMASTER_HAVE_CUDNN)
     # It loads its engines by dlopen beside itself.

@@ -16,7 +16,7 @@ clean() {
     got=0 more=
     [ "$1" = memcheck ] && more='--report-api-errors no'
     # shellcheck disable=SC2086  # a list
-    OPS_ROWS=$2 timeout --foreground 150 "$sanitizer" --tool "$1" $more --error-exitcode 99 --launch-timeout 60 "$3" \
+    OPS_ROWS=$2 timeout --foreground 90 "$sanitizer" --tool "$1" $more --error-exitcode 99 --launch-timeout 60 "$3" \
         >"$work/report" 2>&1 || got=$?
     grep -hE 'Device not supported|LibraryNotLoaded' "$work/report" &&
         skip "compute-sanitizer does not work on this machine"
