@@ -100,3 +100,23 @@ printf '{"images":[{"id":1}],"categories":[{"id":1}],"annotations":[{"id":1,"ima
 code 66 "$ringtrain" eval --coco "$work/bare.json" --results "$work/none.json" --iou-type bbox
 says "$work/bare.json: annotation 1: no \"area\""
 unharmed "at the end"
+
+echo "--init: a model for other classes gives all but its head; its own file is not written over"
+# shellcheck disable=SC2154
+flags="$common --steps 1 --resume none --report-every 1"
+"$ringtrain" prepare shapes "$work/four" --train 16 --validation 8 --classes 4 --side 40 >/dev/null
+"$ringtrain" prepare shapes "$work/three" --train 16 --validation 8 --classes 3 --side 40 >/dev/null
+# shellcheck disable=SC2086
+code 0 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --checkpoint-dir "$work/c4"
+# shellcheck disable=SC2086
+code 0 "$ringtrain" train $flags --data "$work/three" --model-dir "$work/m3" --checkpoint-dir "$work/c3" \
+    --init "$work/m4/model.safetensors"
+says "is for 4 classes, the data has 3: fc keeps its start values"
+# shellcheck disable=SC2086
+code 65 "$ringtrain" train $flags --data "$work/four" --model-dir "$work/m4" --checkpoint-dir "$work/c5" \
+    --init "$work/m4/model.safetensors"
+says "give another --model-dir"
+# shellcheck disable=SC2086
+code 66 "$ringtrain" train $flags --data "$work/four" --model resnet32 --model-dir "$work/m5" \
+    --checkpoint-dir "$work/c5" --init "$work/m4/model.safetensors"
+says "are not there, the first is layer"

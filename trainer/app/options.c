@@ -70,8 +70,10 @@ static const struct flag FLAGS[] = {
     CHOICE("dtype", dtype, dtypes, "f32", ALL,
            "type of activations and of the weights in use; master weights stay f32"),
     BOOL("zero-gamma", zero_gamma, "false", T, "start the last norm of each block at zero"),
-    TEXT("init", init, NULL, T, "FILE",
-         "start from the weights in a safetensors file (torchvision's names)"),
+    TEXT(
+        "init", init, NULL, T, "FILE",
+        "start from the weights in a safetensors file (torchvision's names, under any prefix; f32, "
+        "f16, bf16); a classifier for other classes is left out"),
     INT("seed", seed, "0", 0, 9e15, T, "N",
         "of initial weights, order of samples and augmentation"),
     REAL("lr", lr, "0.1", 0, 1e6, T, "X",

@@ -1,12 +1,16 @@
 #include "app/start.h"
 
+#include "app/init.h"
 #include "app/weights.h"
 #include "checkpoint/checkpoint.h"
 #include "common/attempt.h"
 #include "common/buf.h"
 #include "common/log.h"
+#include "common/target.h"
 
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,17 +74,6 @@ static int resume_from(struct job *job, const struct safetensors *file, struct e
     return 0;
 }
 
-static int init_from(struct job *job, const char *path, struct error *err) {
-    cleanup_safetensors struct safetensors file = {0};
-    cleanup_weights struct weights w = {0};
-    if (safetensors_open(&file, path, err) != 0 ||
-        weights_list(&w, &job->net.store, WEIGHTS_MODEL, 0, err) != 0 ||
-        weights_read(&w, &file, err) != 0)
-        return error_wrap(err, "--init");
-    log_info("initial weights from %s", path);
-    return 0;
-}
-
 static void tell_notes(struct buf *notes) {
     char *rest = NULL;
     if (notes->size == 0)
@@ -88,6 +81,23 @@ static void tell_notes(struct buf *notes) {
     for (char *line = strtok_r(notes->data, "\n", &rest); line != NULL;
          line = strtok_r(NULL, "\n", &rest))
         log_warning("%s", line);
+}
+
+static int init_from(struct job *job, const char *path, struct error *err) {
+    cleanup_buf struct buf notes = {0};
+    char model[PATH_MAX + sizeof("/model.safetensors")];
+    buf_init(&notes, NOTES_MAX);
+    (void)snprintf(model, sizeof(model), "%s/model.safetensors", job->inputs.model);
+    if (target_is_same(path, model))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "--init: %s is where this run's own model will go; give another "
+                         "--model-dir",
+                         path);
+    if (init_read(&job->net.store, path, &notes, err) != 0)
+        return error_wrap(err, "--init");
+    log_info("initial weights from %s", path);
+    tell_notes(&notes);
+    return 0;
 }
 
 /* Looks for the newest valid checkpoint; takes it if WANTED, else warns of it, because a later
