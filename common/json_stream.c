@@ -250,6 +250,8 @@ int json_stream_text(struct json_stream *s, struct json_text *ret, struct error 
             return json_stream_error(s, err, "a control character in a string");
         }
     }
+    if (size > JSON_STREAM_STRING_MAX)
+        return json_stream_error(s, err, "a string is too long");
     *ret = (struct json_text){.bytes = s->at, .size = size, .escaped = escaped};
     s->at += size + 1;
     return 0;

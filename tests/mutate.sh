@@ -12,9 +12,9 @@
 #   AGAIN=1  only those that survived the last time with the same ROOM and SEED
 #   WHOLE_JOBS=1  whole jobs, too, where they are the tests of a room (tests/train for app)
 #
-# A mutant is held against its twin test, then the tests that include its header, then the others
-# of its room (tests/mutation/mutate.py, MORE_TESTS); one that takes far longer than the sources
-# as they are is killed. Each test runs in namespaces of its own that can write to /tmp alone, since
+# A mutant is held against its twin test, then the room's that include its header and those that have
+# its name, then the room's others and MORE_TESTS (tests/mutation/mutate.py); one that takes far longer
+# than the sources as they are is killed. Each test runs in namespaces of its own that can write to /tmp alone, since
 # a mutant may signal or delete whatever it reaches. All happens in .cache/mutate, in a copy
 # of the working tree.
 #

@@ -99,11 +99,14 @@ def tests_for(name, tests):
     twin, near, rest = [], [], []
     for test in tests.values():
         folders = pathlib.Path(test.source).parent.parts
+        ours = folders[:2] == ("tests", "unit") and house in folders[2:3]
         if folders[-1:] == (room,) and test.source.endswith(f"/test_{path.stem}.c"):
             twin.append(test)
-        elif re.search(rf'"(\w+/)*{room}/{path.stem}\.h"', test.text):
+        elif ours and re.search(rf'"(\w+/)*{room}/{path.stem}\.h"', test.text):
             near.append(test)
-        elif folders[:2] == ("tests", "unit") and house in folders[2:3]:
+        elif test.name.endswith(f"_{path.stem}"):
+            near.append(test)
+        elif ours:
             rest.append(test)
         elif re.match(MORE_TESTS.get(house, "$"), test.name):
             rest.append(test)

@@ -368,6 +368,16 @@ static int allocate(struct backend *backend, void **memory, size_t bytes, struct
     return bytes != 0 && *memory == NULL ? -1 : 0;
 }
 
+/* Memory is as the step before left it: an element that nobody writes is no number. */
+static int spoil(struct backend *backend, void *memory, size_t bytes, struct error *err) {
+    void *spoiled = malloc(bytes + 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(spoiled);
+    memset(spoiled, 0xff, bytes);
+    int status = bytes == 0 ? 0 : backend->table->copy_in(backend, memory, spoiled, bytes, err);
+    free(spoiled);
+    return status;
+}
+
 static void borrow_places(const struct op *op, struct memory *m) {
     const struct op_rule *rule = op_rule(op->kind);
     for (int i = 0; i < rule->in_place_count; i++) {
@@ -396,7 +406,8 @@ static int prepare(struct op_graph *g, const struct op *op, struct memory *m, st
         if (op->outputs[i] == TENSOR_NONE)
             continue;
         m->out_bytes[i] = tensor_bytes(&graph->tensors[op->outputs[i]]);
-        if (allocate(m->backend, &m->out[i], m->out_bytes[i], err) != 0)
+        if (allocate(m->backend, &m->out[i], m->out_bytes[i], err) != 0 ||
+            spoil(m->backend, m->out[i], m->out_bytes[i], err) != 0)
             return -1;
     }
     if (table->query(m->backend, graph, op, &m->needs, err) != 0)
@@ -404,9 +415,12 @@ static int prepare(struct op_graph *g, const struct op *op, struct memory *m, st
     if (op->forward >= 0)
         m->needs.saved = g->saved_bytes;
     if (allocate(m->backend, &m->scratch, m->needs.scratch, err) != 0 ||
+        spoil(m->backend, m->scratch, m->needs.scratch, err) != 0 ||
         allocate(m->backend, &m->packed, m->needs.packed, err) != 0)
         return -1;
-    return allocate(m->backend, &m->saved, m->needs.saved, err);
+    return allocate(m->backend, &m->saved, m->needs.saved, err) == 0
+               ? spoil(m->backend, m->saved, m->needs.saved, err)
+               : -1;
 }
 
 /* Carries what the forward operator saved to its gradients, by way of host memory. */

@@ -91,6 +91,21 @@ static void check_index(const struct op_graph *g, const struct op *op, const str
     }
 }
 
+static bool holds_nan(const struct tensor *tensor, const void *values) {
+    for (int64_t i = 0; i < tensor_count(tensor); i++)
+        if (isnan(value_get(values, tensor->dtype, i)))
+            return true;
+    return false;
+}
+
+static bool reads_nan(const struct op_graph *g, const struct op *op) {
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        if (op->inputs[i] != TENSOR_NONE &&
+            holds_nan(&g->graph.tensors[op->inputs[i]], g->value[op->inputs[i]]))
+            return true;
+    return false;
+}
+
 static void check_tensor(const struct op_graph *g, const struct op *op, int number,
                          void *const *result, const char *backend, const char *how) {
     const struct tensor *tensor = &g->graph.tensors[number];
@@ -100,6 +115,10 @@ static void check_tensor(const struct op_graph *g, const struct op *op, int numb
     if (tensor->dtype == DTYPE_U8) {
         check_index(g, op, tensor, result[number], g->value[number], what);
         return;
+    }
+    if (holds_nan(tensor, g->value[number]) && !reads_nan(g, op)) {
+        printf("%s: %s: the reference has NaN\n", g->row->name, what);
+        CU_FAIL("the reference left an element out");
     }
     double error = parity_error(tensor, result[number], g->value[number]);
     if (!(error <= tolerance(g, op))) {

@@ -12,8 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The reference against itself: what the table describes can be run, also in place. */
-static void every_row_runs_on_the_reference(void) {
+/* Into memory full of NaN, apart and in place: what the reference leaves out, or reads after it has
+ * written over it, shows. Whether it is right is shown by test_gradients.c and by the backends. */
+static void the_reference_writes_every_element_also_in_place(void) {
     struct backend *ref = NULL;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
@@ -137,6 +138,6 @@ static void cpu_agrees_with_the_reference_in_bf16(void) {
 #define CPU_CASES
 #endif
 
-UNIT_MAIN("ops.parity", CPU_CASES UNIT(every_row_runs_on_the_reference),
+UNIT_MAIN("ops.parity", CPU_CASES UNIT(the_reference_writes_every_element_also_in_place),
           UNIT(every_operator_has_a_row),
           UNIT(what_is_no_number_and_what_is_whole_has_to_be_the_same))

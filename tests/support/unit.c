@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 static bool skipped;
+static bool case_skipped;
+static const struct unit_case *next_case;
 static char temp_dir[PATH_MAX];
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *ftw) {
@@ -33,7 +35,7 @@ const char *unit_temp_dir(void) {
 
 void unit_skip(const char *reason) {
     printf("skipped: %s\n", reason);
-    skipped = true;
+    skipped = case_skipped = true;
 }
 
 void unit_assert_contains(const char *text, const char *part, const char *file, int line) {
@@ -44,12 +46,26 @@ void unit_assert_contains(const char *text, const char *part, const char *file, 
     CU_assertImplementation(found, (unsigned)line, "ASSERT_CONTAINS", file, "", CU_FALSE);
 }
 
+/* CUnit runs its tests in the order in which they were added, each once: all of them are this one.
+ */
+static void run_next_case(void) {
+    const struct unit_case *c = next_case++;
+    unsigned before = CU_get_number_of_asserts();
+    case_skipped = false;
+    c->run();
+    if (!case_skipped && CU_get_number_of_asserts() == before) {
+        printf("\n%s asserts nothing\n", c->name);
+        CU_FAIL("a case without an assertion");
+    }
+}
+
 int unit_main(const char *suite, const struct unit_case *cases, size_t count) {
     if (CU_initialize_registry() != CUE_SUCCESS)
         return 1;
     CU_pSuite handle = CU_add_suite(suite, NULL, NULL);
+    next_case = cases;
     for (size_t i = 0; handle != NULL && i < count; i++)
-        if (CU_add_test(handle, cases[i].name, cases[i].run) == NULL)
+        if (CU_add_test(handle, cases[i].name, run_next_case) == NULL)
             return 1;
     CU_basic_set_mode(CU_BRM_NORMAL);
     CU_ErrorCode ran = CU_basic_run_tests();
@@ -57,7 +73,7 @@ int unit_main(const char *suite, const struct unit_case *cases, size_t count) {
     CU_cleanup_registry();
     if (temp_dir[0] != '\0')
         nftw(temp_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    if (ran != CUE_SUCCESS || failures > 0)
+    if (ran != CUE_SUCCESS || failures > 0 || next_case != cases + count || count == 0)
         return 1;
     return skipped ? 77 : 0;
 }

@@ -4,7 +4,7 @@
  *     UNIT_MAIN("common.host", UNIT(parse_rejects_an_empty_name))
  *
  * The program ends with 0 when every assertion of every case held, 1 otherwise, and with 77
- * (skipped) after unit_skip(). */
+ * (skipped) after unit_skip(). A case that asserts nothing, and is not skipped, has failed. */
 #ifndef TESTS_SUPPORT_UNIT_H
 #define TESTS_SUPPORT_UNIT_H
 

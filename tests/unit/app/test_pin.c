@@ -26,12 +26,13 @@ static void *count_cores(void *unused) {
     return NULL;
 }
 
-/* On a machine with one core there is nothing to choose. */
 static void every_thread_moves_to_the_near_cores_that_it_has(void) {
     cpu_set_t own, first;
     CU_ASSERT_EQUAL_FATAL(sched_getaffinity(0, sizeof(own), &own), 0);
-    if (CPU_COUNT(&own) < 2)
+    if (CPU_COUNT(&own) < 2) {
+        unit_skip("one core: there is nothing to choose");
         return;
+    }
     pthread_t thread;
     (void)sem_init(&begin, 0, 0);
     (void)sem_init(&end, 0, 0);

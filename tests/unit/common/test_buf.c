@@ -25,6 +25,37 @@ static void the_ceiling_holds_at_max_and_max_plus_one(void) {
     CU_ASSERT_EQUAL(buf_reserve(&b, SIZE_MAX, &err), -1);
 }
 
+/* A reserve of exactly what is left of a capacity leaves no room for the NUL: it has to grow. */
+static void the_nul_has_room_of_its_own(void) {
+    for (size_t extra = 250; extra < 260; extra++) {
+        cleanup_buf struct buf b;
+        buf_init(&b, 10000);
+        CU_ASSERT_EQUAL_FATAL(buf_reserve(&b, extra, NULL), 0);
+        CU_ASSERT(b.capacity >= extra + 1);
+        CU_ASSERT_EQUAL_FATAL(buf_add(&b, "x", 1, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(buf_reserve(&b, extra, NULL), 0);
+        CU_ASSERT(b.capacity >= 1 + extra + 1);
+    }
+}
+
+/* It doubles, but is never greater than its ceiling and the NUL. */
+static void capacity_doubles_up_to_the_ceiling(void) {
+    cleanup_buf struct buf b;
+    buf_init(&b, 1500);
+    static const struct {
+        size_t size, capacity;
+    } steps[] = {{1, 256},    {255, 256},   {256, 512},  {511, 512},
+                 {512, 1024}, {1024, 1501}, {1500, 1501}};
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        CU_ASSERT_EQUAL_FATAL(buf_reserve(&b, steps[i].size, NULL), 0);
+        CU_ASSERT_EQUAL(b.capacity, steps[i].capacity);
+    }
+    cleanup_buf struct buf small;
+    buf_init(&small, 4);
+    CU_ASSERT_EQUAL_FATAL(buf_reserve(&small, 4, NULL), 0);
+    CU_ASSERT(small.capacity >= 5);
+}
+
 static void printf_formats_in_place(void) {
     cleanup_buf struct buf b;
     buf_init(&b, 64);
@@ -39,6 +70,7 @@ static void consume_drops_from_the_front(void) {
     buf_add_text(&b, "hello", NULL);
     buf_consume(&b, 2);
     CU_ASSERT_STRING_EQUAL(buf_text(&b), "llo");
+    CU_ASSERT_EQUAL(b.size, 3);
     buf_consume(&b, 99);
     CU_ASSERT_EQUAL(b.size, 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&b), "");
@@ -52,6 +84,7 @@ static void a_zeroed_buffer_can_be_finished_and_holds_nothing(void) {
 }
 
 UNIT_MAIN("common.buf", UNIT(adds_grow_and_keep_a_nul_behind),
-          UNIT(the_ceiling_holds_at_max_and_max_plus_one), UNIT(printf_formats_in_place),
+          UNIT(the_ceiling_holds_at_max_and_max_plus_one), UNIT(the_nul_has_room_of_its_own),
+          UNIT(capacity_doubles_up_to_the_ceiling), UNIT(printf_formats_in_place),
           UNIT(consume_drops_from_the_front),
           UNIT(a_zeroed_buffer_can_be_finished_and_holds_nothing))

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static void start(struct json_stream *s, const char *text) {
     json_stream_memory(s, text, strlen(text));
@@ -78,12 +79,20 @@ static void any_value_can_be_skipped(void) {
 }
 
 static void malformed_values_are_refused(void) {
-    static const char *const CASES[] = {
-        "",         "[",     "{",       "[1",       "[1,",        "[1,]",
-        "[1 2]",    "{1:2}", "{\"a\"}", "{\"a\":}", "{\"a\":1,}", "{\"a\":1 \"b\":2}",
-        "nul",      "nulL",  "tru",     "falsy",    "\"a",        "\"a\\",
-        "\"\x01\"", "NaN",   "01",      "[1}",      "{\"a\":1]",  "]",
-        "-"};
+    static const char *const CASES[] = {"",           "[",
+                                        "{",          "[1",
+                                        "[1,",        "[1,]",
+                                        "[1 2]",      "{1:2}",
+                                        "{\"a\"}",    "{\"a\":}",
+                                        "{\"a\":1,}", "{\"a\":1 \"b\":2}",
+                                        "[1;2]",      "{\"a\":1;\"b\":2}",
+                                        "nul",        "nulL",
+                                        "tru",        "falsy",
+                                        "\"a",        "\"a\\",
+                                        "\"\x01\"",   "NaN",
+                                        "01",         "[1}",
+                                        "{\"a\":1]",  "]",
+                                        "-"};
     for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++) {
         struct json_stream s = {0};
         struct error err = {0};
@@ -115,49 +124,163 @@ static void nesting_has_a_ceiling(void) {
     }
 }
 
-/* Every kind of token comes to lie across the border of the window somewhere. */
-static void a_file_gives_the_same_as_memory_wherever_the_window_ends(void) {
-    enum { RECORDS = 60000 };
-    char path[PATH_MAX];
-    snprintf(path, sizeof(path), "%s/big.json", unit_temp_dir());
+/* Reads a record of every kind of token, and holds it against what it says. */
+static void check_record(struct json_stream *s) {
+    static const char *const keys[] = {"id", "v", "yes", "no", "s", "skipped", "n", "last"};
+    struct error err = {0};
+    struct json_text key, text;
+    double value = 0;
+    int64_t number = 0, last = 0;
+    bool yes = false, no = true;
+    CU_ASSERT_EQUAL_FATAL(json_stream_array(s, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(json_stream_item(s, &err), 1);
+    CU_ASSERT_EQUAL_FATAL(json_stream_object(s, &err), 0);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        CU_ASSERT_EQUAL_FATAL(json_stream_key(s, &key, &err), 1);
+        CU_ASSERT_FATAL(json_text_is(&key, keys[i]));
+        switch (i) {
+        case 0:
+            CU_ASSERT_EQUAL_FATAL(json_stream_integer(s, &number, &err), 0);
+            break;
+        case 1:
+            CU_ASSERT_EQUAL_FATAL(json_stream_number(s, &value, &err), 0);
+            break;
+        case 2:
+            CU_ASSERT_EQUAL_FATAL(json_stream_bool(s, &yes, &err), 0);
+            break;
+        case 3:
+            CU_ASSERT_EQUAL_FATAL(json_stream_bool(s, &no, &err), 0);
+            break;
+        case 4:
+            CU_ASSERT_EQUAL_FATAL(json_stream_text(s, &text, &err), 0);
+            CU_ASSERT_FATAL(text.escaped && text.size == 4 && memcmp(text.bytes, "t\\\"k", 4) == 0);
+            break;
+        case 7:
+            CU_ASSERT_EQUAL_FATAL(json_stream_integer(s, &last, &err), 0);
+            break;
+        default:
+            CU_ASSERT_EQUAL_FATAL(json_stream_skip(s, &err), 0);
+        }
+    }
+    CU_ASSERT_EQUAL(number, -1234567);
+    CU_ASSERT_EQUAL(value, -125);
+    CU_ASSERT(yes && !no);
+    CU_ASSERT_EQUAL(last, 89);
+    CU_ASSERT_EQUAL_FATAL(json_stream_key(s, &key, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(json_stream_item(s, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(json_stream_finish(s, &err), 0);
+}
+
+/* A file of a list with that record, its byte CUT being the first that the window does not hold. */
+static void write_cut(const char *path, const char *record, size_t cut) {
+    static char blanks[JSON_STREAM_WINDOW];
+    memset(blanks, ' ', sizeof(blanks));
     FILE *out = fopen(path, "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
     fputc('[', out);
-    for (int i = 0; i < RECORDS; i++)
-        fprintf(out, "%s{\"id\" \n :%d,\"v\":%d.25, \"ok\":true,\"s\":\"t\\\"%d\",\"n\":null}",
-                i > 0 ? "," : "", i, i, i);
-    fputc(']', out);
-    CU_ASSERT_EQUAL(fclose(out), 0);
+    fwrite(blanks, 1, JSON_STREAM_WINDOW - 1 - cut, out);
+    fprintf(out, "%s ]", record);
+    CU_ASSERT_EQUAL_FATAL(fclose(out), 0);
+}
 
+/* The window's border is moved over the record byte by byte. */
+static void a_file_gives_the_same_as_memory_wherever_the_window_ends(void) {
+    static const char record[] = "{\"id\" \n :-1234567,\"v\": -12.5e1 , \"yes\":true,\"no\":false,"
+                                 "\"s\":\"t\\\"k\",\"skipped\":[{\"a\\\\\" :\"\\u00e9\"},[ ],2],"
+                                 "\"n\":null,\"last\":89}";
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/cut.json", unit_temp_dir());
+    for (size_t cut = 0; cut <= strlen(record); cut++) {
+        write_cut(path, record, cut);
+        cleanup_json_stream struct json_stream s = {0};
+        struct error err = {0};
+        CU_ASSERT_EQUAL_FATAL(json_stream_open(&s, path, &err), 0);
+        check_record(&s);
+    }
+}
+
+/* A word that is wrong only behind the border is not taken for the one that it begins like. */
+static void what_is_wrong_behind_the_border_is_refused(void) {
+    static const char *const CASES[] = {"nulL", "falsy", "trup",  "\"a\x01\"",
+                                        "12.",  "-",     "[1 2]", "{\"a\";1}"};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/wrong.json", unit_temp_dir());
+    for (size_t i = 0; i < sizeof(CASES) / sizeof(CASES[0]); i++)
+        for (size_t cut = 0; cut <= strlen(CASES[i]); cut++) {
+            write_cut(path, CASES[i], cut);
+            cleanup_json_stream struct json_stream s = {0};
+            struct error err = {0};
+            CU_ASSERT_EQUAL_FATAL(json_stream_open(&s, path, &err), 0);
+            CU_ASSERT_EQUAL(json_stream_skip(&s, &err), -1);
+            CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        }
+}
+
+static void a_long_key_comes_back_cut_where_it_is_kept(void) {
+    char text[2 * JSON_STREAM_KEY_MAX];
+    for (int length = JSON_STREAM_KEY_MAX - 1; length <= JSON_STREAM_KEY_MAX + 44; length++) {
+        for (int blank = 0; blank <= 1; blank++) {
+            struct json_stream s = {0};
+            struct error err = {0};
+            struct json_text key;
+            int64_t value = 0;
+            int size = snprintf(text, sizeof(text), "{\"%0*d\"%s:7}", length, 3, blank ? " " : "");
+            json_stream_memory(&s, text, (size_t)size);
+            CU_ASSERT_EQUAL_FATAL(json_stream_object(&s, &err), 0);
+            CU_ASSERT_EQUAL_FATAL(json_stream_key(&s, &key, &err), 1);
+            int kept = blank && length > JSON_STREAM_KEY_MAX ? JSON_STREAM_KEY_MAX : length;
+            CU_ASSERT_EQUAL(key.size, (size_t)kept);
+            CU_ASSERT_EQUAL(json_stream_integer(&s, &value, &err), 0);
+            CU_ASSERT_EQUAL(value, 7);
+        }
+    }
+}
+
+/* Writes a file of one string of SIZE bytes. */
+static void write_string(const char *path, size_t size) {
+    static char piece[JSON_STREAM_WINDOW];
+    for (size_t i = 0; i < sizeof(piece); i++)
+        piece[i] = (char)('a' + i % 26);
+    FILE *out = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    fputc('"', out);
+    for (size_t at = 0; at < size; at += sizeof(piece))
+        fwrite(piece, 1, size - at < sizeof(piece) ? size - at : sizeof(piece), out);
+    fputc('"', out);
+    CU_ASSERT_EQUAL_FATAL(fclose(out), 0);
+}
+
+static void strings_have_a_ceiling(void) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/string.json", unit_temp_dir());
+    for (size_t more = 0; more <= 1; more++) {
+        write_string(path, JSON_STREAM_STRING_MAX + more);
+        cleanup_json_stream struct json_stream s = {0};
+        struct error err = {0};
+        struct json_text text = {0};
+        CU_ASSERT_EQUAL_FATAL(json_stream_open(&s, path, &err), 0);
+        CU_ASSERT_EQUAL(json_stream_text(&s, &text, &err), more == 0 ? 0 : -1);
+        if (more == 0)
+            CU_ASSERT_EQUAL(text.size, JSON_STREAM_STRING_MAX)
+        else
+            ASSERT_CONTAINS(err.text, "byte 1: a string is too long");
+    }
+    CU_ASSERT_EQUAL(truncate(path, 0), 0);
+}
+
+/* One of ever more bytes does not take ever more memory before it is refused. */
+static void a_string_without_an_end_is_given_up_at_the_ceiling(void) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/endless.json", unit_temp_dir());
+    write_string(path, (size_t)2 * JSON_STREAM_STRING_MAX + JSON_STREAM_WINDOW);
     cleanup_json_stream struct json_stream s = {0};
     struct error err = {0};
-    struct json_text key, text;
-    double value = 0, sum = 0;
-    int64_t id = 0, count = 0;
-    bool ok = false;
+    struct json_text text;
     CU_ASSERT_EQUAL_FATAL(json_stream_open(&s, path, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(json_stream_array(&s, &err), 0);
-    while (json_stream_item(&s, &err) == 1) {
-        CU_ASSERT_EQUAL_FATAL(json_stream_object(&s, &err), 0);
-        while (json_stream_key(&s, &key, &err) == 1) {
-            if (json_text_is(&key, "id"))
-                CU_ASSERT_EQUAL_FATAL(json_stream_integer(&s, &id, &err), 0)
-            else if (json_text_is(&key, "v"))
-                CU_ASSERT_EQUAL_FATAL(json_stream_number(&s, &value, &err), 0)
-            else if (json_text_is(&key, "ok"))
-                CU_ASSERT_EQUAL_FATAL(json_stream_bool(&s, &ok, &err), 0)
-            else if (json_text_is(&key, "s"))
-                CU_ASSERT_EQUAL_FATAL(json_stream_text(&s, &text, &err), 0)
-            else
-                CU_ASSERT_EQUAL_FATAL(json_stream_skip(&s, &err), 0)
-        }
-        CU_ASSERT_EQUAL_FATAL(id, count);
-        sum += value;
-        count++;
-    }
-    CU_ASSERT_EQUAL(json_stream_finish(&s, &err), 0);
-    CU_ASSERT_EQUAL(count, RECORDS);
-    CU_ASSERT(sum == RECORDS * (RECORDS - 1.0) / 2 + RECORDS * 0.25);
+    CU_ASSERT_EQUAL(json_stream_text(&s, &text, &err), -1);
+    ASSERT_CONTAINS(err.text, "a string is too long");
+    CU_ASSERT(s.capacity <= (size_t)2 * JSON_STREAM_STRING_MAX);
+    CU_ASSERT_EQUAL(truncate(path, 0), 0);
 }
 
 static void a_string_longer_than_the_window_is_read(void) {
@@ -198,4 +321,7 @@ UNIT_MAIN("common.json_stream", UNIT(an_object_is_read_key_by_key),
           UNIT(malformed_values_are_refused), UNIT(text_behind_the_value_is_refused),
           UNIT(nesting_has_a_ceiling),
           UNIT(a_file_gives_the_same_as_memory_wherever_the_window_ends),
+          UNIT(what_is_wrong_behind_the_border_is_refused),
+          UNIT(a_long_key_comes_back_cut_where_it_is_kept), UNIT(strings_have_a_ceiling),
+          UNIT(a_string_without_an_end_is_given_up_at_the_ceiling),
           UNIT(a_string_longer_than_the_window_is_read), UNIT(what_is_no_file_is_refused))

@@ -1,6 +1,9 @@
 #include "common/redact.h"
 #include "support/unit.h"
+
+#include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 
 static void registered_values_are_blotted_out(void) {
     cleanup_buf struct buf out;
@@ -15,9 +18,16 @@ static void registered_values_are_blotted_out(void) {
 static void short_values_are_left_alone(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 100);
-    redact_add("yes", NULL);
-    redact_text(&out, "yes", NULL);
-    CU_ASSERT_STRING_EQUAL(buf_text(&out), "yes");
+    char value[REDACT_SHORTEST + 1] = "";
+    memset(value, 'k', REDACT_SHORTEST - 1);
+    redact_add(value, NULL);
+    redact_text(&out, value, NULL);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), value);
+    value[REDACT_SHORTEST - 1] = 'k';
+    redact_add(value, NULL);
+    buf_consume(&out, SIZE_MAX);
+    redact_text(&out, value, NULL);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "***");
     redact_done();
 }
 
@@ -25,6 +35,18 @@ static void names_tell_secrets_by_their_words(void) {
     CU_ASSERT(redact_is_secret_name("AWS_SECRET_ACCESS_KEY"));
     CU_ASSERT(redact_is_secret_name("db-password"));
     CU_ASSERT(redact_is_secret_name("GITHUB_TOKEN"));
+    static const char *const words[] = {"key",    "token",      "secret",     "password",
+                                        "passwd", "credential", "credentials"};
+    static const char *const places[] = {"file", "path", "dir"};
+    char name[64];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        snprintf(name, sizeof(name), "MY_%s_2", words[i]);
+        CU_ASSERT(redact_is_secret_name(name));
+        for (size_t j = 0; j < sizeof(places) / sizeof(places[0]); j++) {
+            snprintf(name, sizeof(name), "%s_%s", words[i], places[j]);
+            CU_ASSERT(!redact_is_secret_name(name));
+        }
+    }
     CU_ASSERT(!redact_is_secret_name("MONKEY_COUNT"));
     CU_ASSERT(!redact_is_secret_name("PATH"));
     CU_ASSERT(!redact_is_secret_name("RINGMASTER_KEY_FILE"));

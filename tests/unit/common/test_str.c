@@ -19,13 +19,41 @@ static void whole_numbers_are_whole_strings(void) {
     }
 }
 
+/* Where strtoll answers with the greatest number there is, and that number is allowed. */
+static void what_no_number_holds_is_refused(void) {
+    int64_t value = 5;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(str_parse_int("9223372036854775807", 0, INT64_MAX, &value, &err), 0);
+    CU_ASSERT_EQUAL(value, INT64_MAX);
+    CU_ASSERT_EQUAL(str_parse_int("-9223372036854775808", INT64_MIN, 0, &value, &err), 0);
+    CU_ASSERT_EQUAL(value, INT64_MIN);
+    CU_ASSERT_EQUAL(str_parse_int("9223372036854775808", 0, INT64_MAX, &value, &err), -1);
+    ASSERT_CONTAINS(err.text, "9223372036854775808 is not between 0 and 9223372036854775807");
+    CU_ASSERT_EQUAL(str_parse_int("-9223372036854775809", INT64_MIN, 0, &value, &err), -1);
+    CU_ASSERT_EQUAL(str_parse_int("0", 0, 0, &value, &err), 0);
+    CU_ASSERT_EQUAL(value, 0);
+}
+
 static void numbers_are_decimal_and_finite(void) {
     double value = 0;
     CU_ASSERT_EQUAL(str_parse_double("1e-5", 0, 1, &value, NULL), 0);
     CU_ASSERT_EQUAL(value, 1e-5);
     CU_ASSERT_EQUAL(str_parse_double(".5", 0, 1, &value, NULL), 0);
     CU_ASSERT_EQUAL(value, 0.5);
-    static const char *const bad[] = {"", ".", "nan", "inf", "1e400", "0x1p3", "1e", "1 ", "2"};
+    static const struct {
+        const char *text;
+        double value;
+    } good[] = {{"-0.25", -0.25}, {"1.", 1},    {"1.5E+1", 15}, {"12e0", 12},
+                {"007", 7},       {"-15", -15}, {"15.000", 15}, {"150e-1", 15}};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+        CU_ASSERT_EQUAL(str_parse_double(good[i].text, -15, 15, &value, NULL), 0);
+        CU_ASSERT_EQUAL(value, good[i].value);
+    }
+    CU_ASSERT_EQUAL(str_parse_double("15.1", -15, 15, &value, NULL), -1);
+    CU_ASSERT_EQUAL(str_parse_double("-15.1", -15, 15, &value, NULL), -1);
+    CU_ASSERT_EQUAL(value, 15);
+    static const char *const bad[] = {"",  ".", "nan", "inf", "1e400", "0x1p3", "1e",  "1 ",
+                                      "2", "-", "e5",  ".e5", "1.5.",  "1e+",   "1e5x"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         CU_ASSERT_EQUAL(str_parse_double(bad[i], 0, 1, &value, NULL), -1);
 }
@@ -85,7 +113,8 @@ static void the_hash_has_its_published_values(void) {
     CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "foobar", 6), UINT64_C(0x85944171f73967e8));
 }
 
-UNIT_MAIN("common.str", UNIT(whole_numbers_are_whole_strings), UNIT(numbers_are_decimal_and_finite),
+UNIT_MAIN("common.str", UNIT(whole_numbers_are_whole_strings),
+          UNIT(what_no_number_holds_is_refused), UNIT(numbers_are_decimal_and_finite),
           UNIT(truth_has_six_spellings), UNIT(natural_order_counts_digits_by_value),
           UNIT(bytes_that_are_not_utf8_are_replaced), UNIT(a_sequence_cut_at_the_end_is_replaced),
           UNIT(prefixes_cut_no_character), UNIT(the_hash_has_its_published_values))

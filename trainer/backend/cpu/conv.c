@@ -8,10 +8,14 @@
 #include "cpu/conv_weight.h"
 #include "cpu/dnn.h"
 
+#include <string.h>
+
 struct conv {
     struct cpu_step step;
     struct dnn_call call;
     struct dnn_call reorder; /* weights in, or weight gradient out; primitive NULL: none */
+    void *cleared;           /* before each run: a gradient of channels that no weight reads */
+    size_t cleared_bytes;
 };
 
 /* The descriptors of one convolution, and what oneDNN made of them. */
@@ -155,6 +159,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 
 static int run(void *context, struct error *err) {
     struct conv *conv = context;
+    if (conv->cleared_bytes > 0)
+        memset(conv->cleared, 0, conv->cleared_bytes);
     return dnn_call_run(&conv->call, conv->step.cpu, err);
 }
 
@@ -198,8 +204,14 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
     if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
         dnn_call_tensor(&conv->call, cpu, args->first, forward ? plan->x : plan->y,
                         forward ? t->x : t->y, site->inputs[0], &scratch, err) != 0 ||
-        dnn_call_arg(&conv->call, cpu, args->second, plan->w, weights, err) != 0 ||
-        dnn_call_tensor(&conv->call, cpu, args->result, forward ? plan->y : plan->x,
+        dnn_call_arg(&conv->call, cpu, args->second, plan->w, weights, err) != 0)
+        return -1;
+    if (!forward && t->x->shape.dim[3] != t->w->shape.dim[3]) {
+        size_t wide = dnn_wide_bytes(cpu, t->x);
+        conv->cleared = wide > 0 ? scratch : site->outputs[0];
+        conv->cleared_bytes = wide > 0 ? wide : tensor_bytes(t->x);
+    }
+    if (dnn_call_tensor(&conv->call, cpu, args->result, forward ? plan->y : plan->x,
                         forward ? t->y : t->x, site->outputs[0], &scratch, err) != 0)
         return -1;
     return dnn_call_arg(&conv->call, cpu, DNNL_ARG_SCRATCHPAD,
