@@ -1,5 +1,6 @@
 #include "app/command.h"
 #include "app/command_coco.h"
+#include "app/command_inspect_data.h"
 #include "app/cpus.h"
 #include "app/device.h"
 #include "app/network.h"
@@ -54,10 +55,13 @@ int command_inspect(int argc, char *const *argv, struct error *err) {
         return inspect_plan(argc - 1, argv + 1, err);
     if (argc > 0 && strcmp(argv[0], "coco") == 0)
         return command_inspect_coco(argc - 1, argv + 1, err);
+    if (argc > 0 && strcmp(argv[0], "data") == 0)
+        return command_inspect_data(argc - 1, argv + 1, err);
     if (argc == 1 && strcmp(argv[0], "--cuda") == 0)
         return command_inspect_cuda(err);
-    return error_set(err, EXIT_CODE_USAGE,
-                     "usage: ringtrain inspect plan|coco [--FLAG VALUE]..., or inspect --cuda");
+    return error_set(
+        err, EXIT_CODE_USAGE,
+        "usage: ringtrain inspect plan|data|coco [--FLAG VALUE]..., or inspect --cuda");
 }
 
 void command_inspect_help(FILE *out) {
@@ -70,5 +74,6 @@ void command_inspect_help(FILE *out) {
         "%d where it cannot train on GPUs here.\n\n",
         EXIT_CODE_DEVICE);
     options_print(out, COMMAND_PLAN);
+    command_inspect_data_help(out);
     command_inspect_coco_help(out);
 }

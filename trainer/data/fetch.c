@@ -2,6 +2,7 @@
 
 #include "data/png.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 
@@ -108,6 +109,22 @@ int fetch_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size,
         return -1;
     fetcher->damage = fetcher->whole ? NULL : fetcher->decoder.damage;
     return 0;
+}
+
+int fetch_whole(struct fetcher *fetcher, const uint8_t *bytes, size_t size, struct error *err) {
+    struct rect all = {0};
+    struct rect at;
+    fetcher->damage = NULL;
+    if (open_picture(fetcher, bytes, size, &all.width, &all.height, err) != 0 ||
+        decode(fetcher, &all, 1, &at, err) != 0)
+        return -1;
+    fetcher->damage = fetcher->whole ? NULL : fetcher->decoder.damage;
+    return 0;
+}
+
+bool fetch_is_of_data(const struct error *err) {
+    return err->code == EXIT_CODE_DATA && err->os_errno != EMFILE && err->os_errno != ENFILE &&
+           err->os_errno != ENOMEM;
 }
 
 int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t sample,

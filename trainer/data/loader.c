@@ -4,7 +4,6 @@
 #include "data/fetch.h"
 #include "data/image.h"
 
-#include <errno.h>
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -91,23 +90,13 @@ static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) 
 /* What stands in the place of a sample that cannot be used: near the mean of any normalisation. */
 enum { GREY = 128 };
 
-/* Is it the file's fault, and not that of a machine that lacks something for a while? */
-static bool is_of_data(const struct error *err) {
-    return err->code == EXIT_CODE_DATA && err->os_errno != EMFILE && err->os_errno != ENFILE &&
-           err->os_errno != ENOMEM;
-}
-
 /* A sample was refused with ERR. Returns 0 when it may stay away. */
 static int judge(const struct loader *l, const struct batch *batch, int place, uint8_t *pixels,
                  size_t size, const struct error *err) {
     const struct loader_options *o = &l->options;
-    if (o->faults == NULL || !is_of_data(err))
+    if (o->faults == NULL || !fetch_is_of_data(err))
         return -1;
-    char name[PATH_MAX];
-    dataset_sample_name(o->dataset, (size_t)batch->samples[place], name, sizeof(name));
-    size_t length = strlen(name);
-    bool named = strncmp(err->text, name, length) == 0 && err->text[length] == ':';
-    const char *why = named ? err->text + length + strspn(err->text + length, ": ") : err->text;
+    const char *why = dataset_without_name(o->dataset, (size_t)batch->samples[place], err->text);
     if (faults_note(o->faults, batch->samples[place], FAULT_BAD, why) > o->bad_allowed)
         return -1;
     memset(pixels, GREY, size);
@@ -350,7 +339,7 @@ static enum loader_result give(struct loader *l, int64_t deadline, const struct 
         l->figures.batches++;
         return LOADER_BATCH;
     }
-    bool of_data = is_of_data(slot->error);
+    bool of_data = fetch_is_of_data(slot->error);
     if (of_data && l->options.faults != NULL && !wait_until(l, is_all_ready, deadline))
         return LOADER_DEADLINE;
     if (err != NULL)

@@ -1,0 +1,52 @@
+#!/bin/sh
+# ringtrain inspect data: what is wrong with a folder of pictures, and the exit code for scripts.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data 16 8
+
+# printed WORDS: standard output holds them.
+printed() {
+    grep -qF -e "$1" "$work/out" || { cat "$work/out" "$work/err"; fail "not printed: $1"; }
+}
+
+echo "a sound set"
+code 0 "$ringtrain" inspect data "$data"
+printed "$data/train: 16 pictures in 4 classes"
+printed "$data/val: 8 pictures in 4 classes"
+printed "  width 40 to 40, height 40 to 40 pixels"
+printed "         4  circle"
+printed "found: 0 bad, 0 damaged, 0 left out"
+code 0 "$ringtrain" inspect data "$data/train" --threads 3
+
+echo "everything that can be wrong"
+first=$(find "$data/train/circle" -name '*.jpg' | sort | head -n 1)
+cp "$first" "$data/train/circle/same.jpg"
+code 0 "$ringtrain" inspect data "$data/train"
+printed "same bytes: $first $data/train/circle/same.jpg"
+cp "$first" "$data/train/star/other.jpg"
+code 66 "$ringtrain" inspect data "$data/train"
+printed "same bytes in other classes: $first"
+rm "$data/train/star/other.jpg"
+cp "$first" "$data/val/circle/leak.jpg"
+code 66 "$ringtrain" inspect data "$data"
+printed "same bytes in other sets: $first"
+rm "$data/val/circle/leak.jpg"
+head -c 300 "$first" >"$data/train/circle/cut.jpg"
+{ head -c $(($(wc -c <"$first") * 3 / 4)) "$first" && printf '\377\331'; } >"$data/train/circle/damaged.jpg"
+: >"$data/train/star/a.webp"
+: >"$data/train/star/notes.txt"
+code 66 "$ringtrain" inspect data "$data"
+printed "bad: $data/train/circle/cut.jpg: JPEG: truncated"
+printed "damaged: $data/train/circle/damaged.jpg: "
+printed "left out: $data/train/star/a.webp"
+printed "found: 1 bad, 1 damaged, 2 left out (1 of them pictures), 1 duplicates"
+
+echo "wrong use"
+code 64 "$ringtrain" inspect data
+says "DIR"
+code 64 "$ringtrain" inspect data "$data" --threads many
+code 66 "$ringtrain" inspect data "$work/none"
+says "$work/none"
+code 0 "$ringtrain" inspect --help
+grep -q 'inspect data DIR' "$work/out" || fail "no word in --help"
