@@ -9,7 +9,10 @@
 #include <signal.h>
 #include <stdlib.h>
 
-static const int64_t after_failure = 10 * CLOCK_SECOND; /* mpirun ends the other ranks meanwhile */
+static const int64_t after_failure = 10 * CLOCK_SECOND; /* at the latest */
+static const int64_t gather = 300 * CLOCK_MILLISECOND;  /* the first to report is often a victim */
+static const int64_t grace = 500 * CLOCK_MILLISECOND;   /* from SIGTERM to SIGKILL */
+static const int64_t after_kill = CLOCK_SECOND;         /* and from that to the verdict */
 static const int64_t after_loss = CLOCK_SECOND / 2;     /* nothing outranks a lost host */
 static const int64_t after_success = 5 * CLOCK_SECOND;  /* mpirun may hang on very short programs */
 static const int64_t after_mpirun = CLOCK_SECOND;       /* last reports are under way */
@@ -31,6 +34,7 @@ int collect_open(struct master *m, struct error *err) {
 
 void collect_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->attempt.collect);
+    loop_cancel(&m->s.loop, &m->attempt.end);
     free(m->attempt.reports);
     free(m->attempt.reported);
     free(m->attempt.seated);
@@ -53,8 +57,37 @@ void collect_begin(struct master *m, int64_t nanoseconds) {
     loop_at(&m->s.loop, &m->attempt.collect, deadline);
 }
 
+/* --- the end of the ranks that still run after a failure -------------------------------------- */
+
+static void kill_ranks(void *context) {
+    struct master *m = context;
+    if (m->phase != MASTER_RUNNING)
+        return;
+    master_send_all(m, frame_new("kill"));
+    collect_begin(m, after_kill);
+}
+
+/* Shims that have reported were held until now: mpirun begins to end ranks when one leaves, and a
+ * culprit whose report is late would look like one of those. */
+static void end_ranks(void *context) {
+    struct master *m = context;
+    if (m->phase != MASTER_RUNNING)
+        return;
+    m->attempt.gathering = false;
+    master_send_all(m, frame_new("end"));
+    collect_release_all(m);
+    m->attempt.end.fire = kill_ranks;
+    loop_after(&m->s.loop, &m->attempt.end, grace);
+}
+
 void collect_failed(struct master *m) {
     collect_begin(m, after_failure);
+    if (m->phase != MASTER_RUNNING || m->attempt.failed)
+        return;
+    m->attempt.failed = true;
+    m->attempt.gathering = true;
+    m->attempt.end = (struct timer){.fire = end_ranks, .context = m};
+    loop_after(&m->s.loop, &m->attempt.end, gather);
 }
 
 /* Nothing more will be heard. */
@@ -122,10 +155,10 @@ static void weigh_all(struct master *m) {
 
 static void weigh(struct master *m, const struct rank_report *r) {
     if (!is_good(r) && r->cause == RANK_CAUSE_NONE && m->attempt.stop_asked == 0)
-        collect_begin(m, after_failure);
+        collect_failed(m);
     if (is_complete(m))
         weigh_all(m);
-    else if (!stop_holds(m))
+    else if (!stop_holds(m) && !m->attempt.gathering)
         release(m, r->host, r->rank);
 }
 
@@ -179,8 +212,7 @@ void collect_stalled(struct member *b, const json_t *message) {
     m->attempt.stalled_host = (unsigned)b->index;
     log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s",
               supervisor_host_name(&m->s, b->index), rank, seconds);
-    collect_begin(m, after_failure);
-    launch_signal(m, SIGTERM);
+    collect_failed(m);
 }
 
 void collect_mpirun_ended(struct master *m) {
@@ -218,6 +250,9 @@ void collect_conclude(struct master *m, const struct verdict *verdict) {
         return;
     m->phase = MASTER_JUDGED;
     loop_cancel(&m->s.loop, &m->attempt.collect);
+    loop_cancel(&m->s.loop, &m->attempt.end);
+    if (verdict->code != EXIT_CODE_OK)
+        launch_signal(m, SIGKILL); /* it would spend seconds on ranks that are gone */
     json_t *message = frame_new("verdict");
     json_t *members = verdict_json(verdict);
     (void)json_object_update(message, members);

@@ -308,6 +308,13 @@ void crew_stop(struct crew *c) {
         order(s, "stop");
 }
 
+void crew_end(struct crew *c) {
+    for (struct seat *s = c->seats; s != NULL; s = s->next) {
+        s->cause = RANK_CAUSE_TEARDOWN; /* also where its shim leaves without a report */
+        order(s, "end");
+    }
+}
+
 void crew_kill(struct crew *c) {
     c->killed = true;
     for (struct seat *s = c->seats; s != NULL; s = s->next)

@@ -7,7 +7,7 @@
  *   report  (rank_report)   it ended, or its shim vanished
  *   stalled rank seconds    it had shown progress and fell silent
  *
- * and the master's orders come back: stop, kill, release. */
+ * and the master's orders come back: stop, end, kill, release. */
 #ifndef ENTRYPOINT_CREW_H
 #define ENTRYPOINT_CREW_H
 
@@ -58,6 +58,8 @@ void crew_seat(struct crew *c, struct link *link, const json_t *hello);
 
 /* SIGTERM to all programs, those still to come too. */
 void crew_stop(struct crew *c);
+/* SIGTERM because another rank has failed: what they end with is not their own doing. */
+void crew_end(struct crew *c);
 /* SIGKILL to all programs. */
 void crew_kill(struct crew *c);
 /* Lets a shim that has reported leave. */

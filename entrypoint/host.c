@@ -10,6 +10,7 @@
 #include "entrypoint/frame.h"
 #include "entrypoint/gate.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -106,6 +107,10 @@ void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct open
                                     .agent = agent,
                                     .shared = h->scratch.shared,
                                     .mpirun = h->tools->mpirun};
+}
+
+void host_kill_daemon(struct host *h) {
+    task_signal(&h->daemon, SIGKILL);
 }
 
 int host_open_scratch(struct host *h, struct error *err) {
@@ -207,6 +212,7 @@ static void clear(struct host *h, int64_t attempt) {
     log_info("attempt %u is over", h->crew.attempt);
     h->quiet = true;
     crew_clear(&h->crew, (unsigned)attempt);
+    host_kill_daemon(h);
     task_done(&h->daemon);
     sweep_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
 }
@@ -243,6 +249,8 @@ void host_order(struct host *h, const json_t *order) {
         launch(h, order);
     else if (strcmp(type, "stop") == 0)
         crew_stop(&h->crew);
+    else if (strcmp(type, "end") == 0)
+        crew_end(&h->crew);
     else if (strcmp(type, "kill") == 0)
         crew_kill(&h->crew);
     else if (strcmp(type, "release") == 0)

@@ -4,6 +4,7 @@
  *   orders from the master                    words to the master
  *   launch command   start the daemon         daemon code text   it ended, or was refused
  *   stop             SIGTERM to the programs  seated rank
+ *   end              SIGTERM, as the job has failed
  *   kill             SIGKILL to them          report ...
  *   release rank     let its shim leave       stalled rank seconds
  *                                             line text dropped  with RINGMASTER_LOGS=master
@@ -88,6 +89,9 @@ void host_tool_line(void *host, const char *line, size_t size);
 
 /* At the end: tells the master of lines that were dropped since it was last told. */
 void host_tell_dropped(struct host *h);
+
+/* The job has failed: its daemon, which would spend seconds on ranks that are gone, is killed. */
+void host_kill_daemon(struct host *h);
 
 /* Before a program of Open MPI starts here: makes what this attempt's ones may fill. */
 int host_open_scratch(struct host *h, struct error *err);

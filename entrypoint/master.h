@@ -53,6 +53,9 @@ struct attempt {
     size_t seated_count;
     size_t ranks;
     struct timer collect; /* then it is judged with what is there */
+    struct timer end;     /* of the ranks that a failure has left */
+    bool failed;
+    bool gathering; /* the first failure is known, others may have come before it */
     int64_t stalled;
     unsigned stalled_rank;
     unsigned stalled_host;
@@ -156,7 +159,8 @@ void collect_seated(struct member *b, const json_t *message);
 void collect_report(struct member *b, const json_t *message);
 void collect_host_lost(struct master *m);
 void collect_stalled(struct member *b, const json_t *message);
-/* The job has failed in a way that no report will tell: judged when mpirun has ended. */
+/* The attempt has failed: what else is reported within 300 ms is heard, then the ranks are ended
+ * and it is judged. */
 void collect_failed(struct master *m);
 /* Something has ended the job: judge within NANOSECONDS, unless that is due sooner already. */
 void collect_begin(struct master *m, int64_t nanoseconds);

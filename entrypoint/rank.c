@@ -142,6 +142,18 @@ static void start(struct shim *s, const json_t *message) {
     close_fd(&s->error_out[1]);
 }
 
+/* What the program ends with from here on is not its own doing. */
+static void tear_down(struct shim *s) {
+    if (s->cause == RANK_CAUSE_NONE) {
+        s->cause = RANK_CAUSE_TEARDOWN;
+        link_send(s->link, frame_new("teardown"));
+        link_flush(s->link);
+    }
+    signal_program(s, SIGTERM);
+    if (!s->running)
+        loop_end(&s->loop);
+}
+
 static void hear(void *context, const json_t *message) {
     struct shim *s = context;
     const char *type = frame_type(message);
@@ -153,6 +165,8 @@ static void hear(void *context, const json_t *message) {
             s->cause = RANK_CAUSE_STOP;
         signal_program(s, SIGTERM);
         (void)sweep_signal_outside(SIGTERM, s->program.pid);
+    } else if (strcmp(type, "end") == 0 && !s->ended) {
+        tear_down(s);
     } else if (strcmp(type, "kill") == 0) {
         signal_program(s, SIGKILL);
         if (!s->running)
@@ -181,13 +195,7 @@ static void on_signal(void *context, int number) {
     if (number == SIGCHLD) {
         (void)reaper_run(&s->reaper);
     } else if (number == SIGTERM || number == SIGINT || number == SIGHUP) {
-        if (s->cause == RANK_CAUSE_NONE) {
-            s->cause = RANK_CAUSE_TEARDOWN;
-            link_send(s->link, frame_new("teardown"));
-        }
-        signal_program(s, SIGTERM);
-        if (!s->running)
-            loop_end(&s->loop);
+        tear_down(s);
     } else {
         signal_program(s, number);
     }

@@ -8,7 +8,8 @@
  *   hello rank pid              start directory master_addr master_port (+ 1 fd, what the
  *    (+ 2 fds, 3 with progress)       program is started with: launch_spec.h)
  *   teardown                    stop      SIGTERM to the program; stay until let go
- *   report                      kill      SIGKILL to the program
+ *   report                      end       SIGTERM to the program, as mpirun's would be
+ *                               kill      SIGKILL to the program
  *                               leave */
 #ifndef ENTRYPOINT_RANK_H
 #define ENTRYPOINT_RANK_H

@@ -5,6 +5,7 @@
 #include "entrypoint/master.h"
 #include "entrypoint/restart.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -44,6 +45,7 @@ static void conclude_between(struct master *m, const struct error *error, size_t
 static void forget(struct master *m) {
     unsigned next = m->attempt.number + 1;
     m->s.host.quiet = true; /* mpirun's farewell is noise */
+    launch_signal(m, SIGKILL);
     launch_close(m);
     stop_close(m);
     collect_close(m);

@@ -245,6 +245,8 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     host_tell_dropped(&s->host);
     failure_child_conclude(&s->failure, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid);
+    if (verdict->code != EXIT_CODE_OK)
+        host_kill_daemon(&s->host);
     sweep_start(&s->sweep, &s->loop, &s->reaper, sweep_grace, sweep_give_up, swept, s);
 }
 

@@ -4,7 +4,8 @@
 #   probe.sh FOLDER SECONDS [RANK exit CODE | RANK segv]
 #
 # Each rank leaves FOLDER/in-main-RANK (process number, time in ms) at its start and FOLDER/out-RANK
-# at its end. With a RANK that one fails half a second after all are there. SIGTERM ends it with 0.
+# at its end. With a RANK that one leaves FOLDER/failed-RANK half a second after all are there, and
+# fails. SIGTERM ends it with 0.
 set -u
 
 folder=$1
@@ -40,6 +41,7 @@ if [ "${1:-}" = "$RANK" ]; then
         while [ ! -e "$folder/in-main-$other" ]; do nap_for 0.1; done
     done
     nap_for 0.5
+    mark failed
     case $2 in
     exit) exit "$3" ;;
     segv) kill -s SEGV $$ ;;
