@@ -9,6 +9,11 @@
 #
 #   up        from the start of the last host to the first and the last rank in main
 #   gone      from the end of the last rank to the first and the last host out
+#   failure   from the first failure to the first and the last host out: rank 1 exits with 42 and the
+#             others hear SIGTERM
+#   mpirun    bare mpirun over ssh on the same hosts, where sshd is installed (Debian: openssh-server):
+#             from its start to the last rank in main, from the last rank out to its end, and from the
+#             failure to its end
 #   memory    resident set of PID 1, master and worker
 #   wake-ups  context switches of PID 1 a second (voluntary and not), over 4 s while ranks sleep
 # shellcheck disable=SC2154  # lib.sh's variables
@@ -54,6 +59,56 @@ one_run() {
     echo $(($(echo "$ended" | tail -n 1) - out)) >>"$work/gone-last"
 }
 
+failing_run() {
+    ring "$size"
+    cp "$system/probe.sh" "$share/"
+    start_all -- train -- sh "$share/probe.sh" "$share" 60 1 exit 42
+    hosts wait 60 >/dev/null || { show_logs; exit 1; }
+    for host in $everyone; do
+        [ "$(hosts code "$host")" = 42 ] || { show_logs; exit 1; }
+    done
+    failed=$(marks failed | head -n 1)
+    ended=$(for host in $everyone; do hosts ended "$host"; done | sort -n)
+    echo $(($(echo "$ended" | head -n 1) - failed)) >>"$work/failed-first"
+    echo $(($(echo "$ended" | tail -n 1) - failed)) >>"$work/failed-last"
+}
+
+# mpirun as one uses it: sshd on every host, a hostfile, a key without a passphrase.
+bare_run() {
+    ring "$size"
+    cp "$system/probe.sh" "$share/"
+    ssh-keygen -q -t ed25519 -N '' -f "$share/id"
+    for host in $everyone; do
+        # shellcheck disable=SC2016  # expanded on the host
+        hosts start "$host" -- sh -c 'mkdir -p /run/sshd
+            exec "$(command -v sshd)" -D -e -o HostKey="$0" -o AuthorizedKeysFile="$0.pub" \
+                -o StrictModes=no -o UsePAM=no -o PidFile=none' "$share/id"
+        echo "10.77.0.$host slots=1" >>"$share/hostfile"
+    done
+    sleep 1
+    printf '#!/bin/sh\nexec ssh -i %s -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "$@"\n' \
+        "$share/id" >"$share/ssh"
+    chmod 755 "$share/ssh"
+    # shellcheck disable=SC2016  # expanded on the host
+    rank='exec env RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE sh "$0/probe.sh" "$0" "$@"'
+    start=$(now_ms)
+    hosts exec 1 mpirun --allow-run-as-root --hostfile "$share/hostfile" --mca plm_rsh_agent "$share/ssh" \
+        --mca oob_tcp_if_include eth0 sh -c "$rank" "$share" "$@" >"$share/mpirun.log" 2>&1 </dev/null
+    end=$(now_ms)
+}
+
+bare() {
+    bare_run 3
+    last=$(marks out | tail -n 1)
+    [ -n "$last" ] || { cat "$share/mpirun.log"; exit 1; }
+    echo $(($(marks in-main | tail -n 1) - start)) >>"$work/bare-up"
+    echo $((end - last)) >>"$work/bare-gone"
+    bare_run 60 1 exit 42
+    echo $((end - $(marks failed | head -n 1))) >>"$work/bare-failed"
+}
+
+has_sshd() { [ "$DRIVER" = ns ] && PATH=$PATH:/usr/sbin command -v sshd >/dev/null 2>&1; }
+
 work=$(mktemp -d)
 trap 'ring_down; rm -rf "$work"' EXIT
 m() { median <"$work/$1"; }
@@ -61,11 +116,20 @@ for size in "$@"; do
     rm -f "$work"/*
     for run in $(seq 1 "$RUNS"); do
         one_run
+        failing_run
+        ! has_sshd || bare
         echo "$size hosts, run $run of $RUNS" >&2
     done
     echo "hosts=$size driver=$DRIVER runs=$RUNS"
     echo "  last host started to first rank in main: $(m up-first) ms, to last: $(m up-last) ms"
     echo "  last rank out to first host out: $(m gone-first) ms, to last: $(m gone-last) ms"
+    echo "  first failure to first host out: $(m failed-first) ms, to last: $(m failed-last) ms"
+    if has_sshd; then
+        echo "  bare mpirun over ssh: start to last rank in main: $(m bare-up) ms," \
+            "last rank out to its end: $(m bare-gone) ms, first failure to its end: $(m bare-failed) ms"
+    else
+        echo "  bare mpirun over ssh: not measured, sshd is not installed"
+    fi
     echo "  resident set of PID 1: master $(m rss-master) KiB, worker $(m rss-worker) KiB"
     printf '  wake-ups of PID 1: master %s.%02d, worker %s.%02d a second\n' \
         $(($(m wake-master) / 100)) $(($(m wake-master) % 100)) \

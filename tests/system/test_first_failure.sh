@@ -18,7 +18,7 @@ after() {
 # 42, the fastest is in time. The machine may be busy with other things.
 in_time() {
     best=999999
-    for try in 1 2 3; do
+    for _ in 1 2 3; do
         ring 3
         start_all -- train -- sh -c "$mark; $1" "$share"
         all_end 30 42 1 2 3 || return
