@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+enum { EXEC_MAX = 6 * 1024 * 1024, RANK_VARIABLES = 32 * 1024 };
 enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 
 static int add_all(struct buf *text, const struct argv *list, struct error *err) {
@@ -18,6 +19,37 @@ static int add_all(struct buf *text, const struct argv *list, struct error *err)
         if (buf_add(text, list->items[i], strlen(list->items[i]) + 1, err) != 0)
             return -1;
     return 0;
+}
+
+/* What execve() counts: each string, its NUL and its pointer. */
+static size_t weigh(const struct argv *list, const char **ret_largest) {
+    size_t sum = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < list->count; i++) {
+        size_t size = strlen(list->items[i]) + 1;
+        if (size > most) {
+            most = size;
+            *ret_largest = list->items[i];
+        }
+        sum += size + sizeof(char *);
+    }
+    return sum;
+}
+
+/* A quarter of the stack's limit, 6 MiB at most; a rank's own variables are still to come. */
+static int check_size(const struct argv *environment, const struct argv *words, struct error *err) {
+    const char *largest = "";
+    const char *ignored = "";
+    long limit = sysconf(_SC_ARG_MAX);
+    size_t room = limit > 0 && limit < EXEC_MAX ? (size_t)limit : EXEC_MAX;
+    size_t size = weigh(environment, &largest) + weigh(words, &ignored) + RANK_VARIABLES;
+    if (size <= room)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "the program's words and environment have %zu bytes, and %zu is the most that "
+                     "Linux passes on here (a quarter of `ulimit -s`, at most 6 MiB); the largest "
+                     "variable is %.*s: fewer or shorter hyperparameters, please",
+                     size, room, (int)strcspn(largest, "="), largest);
 }
 
 static void wipe(struct buf *text) {
@@ -28,6 +60,8 @@ static void wipe(struct buf *text) {
 
 int launch_spec_make(const struct argv *environment, const struct argv *words, struct error *err) {
     struct buf text;
+    if (check_size(environment, words, err) != 0)
+        return -1;
     buf_init(&text, LAUNCH_SPEC_MAX);
     cleanup_fd int fd = -1;
     if (buf_printf(&text, err, "%zu", environment->count) == 0 && buf_add(&text, "", 1, err) == 0 &&

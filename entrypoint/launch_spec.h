@@ -11,10 +11,11 @@
 
 #include <stddef.h>
 
-/* More than execve() takes: what is below this and too much for it is told by the kernel. */
+/* More than execve() ever takes. */
 enum { LAUNCH_SPEC_MAX = 48 * 1024 * 1024 };
 
-/* A descriptor of the caller's, close-on-exec, which nobody can write to; -1 on failure. */
+/* A descriptor of the caller's, close-on-exec, which nobody can write to; -1 on failure. What would
+ * be more than the kernel passes on to a program is an error that names the largest variable. */
 int launch_spec_make(const struct argv *environment, const struct argv *words, struct error *err);
 
 /* Reads it from its beginning, wherever others have read to; FD stays the caller's. Anything but a

@@ -92,9 +92,11 @@ static int run_metrics(const char *const *words, struct error *err) {
 
 static int run_plan(const char *const *words, struct error *err) {
     cleanup_buf struct buf text;
+    cleanup_buf struct buf clean; /* hyperparameters with secret names stand among the words */
     struct job job = {0};
     struct probe probe;
     buf_init(&text, print_max);
+    buf_init(&clean, print_max);
     int code = -1;
     if (words[0] != NULL && strcmp(words[0], "train") == 0)
         words++; /* the command that is planned, in full */
@@ -102,8 +104,9 @@ static int run_plan(const char *const *words, struct error *err) {
         return print_help();
     if (job_read(words, environ, &job, err) == 0) {
         probe_run(&job, environ, &probe);
-        if (plan_print(&job, probe.complete ? &probe.request : NULL, environ, &text, err) == 0)
-            code = print_buf(&text);
+        if (plan_print(&job, probe.complete ? &probe.request : NULL, environ, &text, err) == 0 &&
+            redact_text(&clean, buf_text(&text), err) == 0)
+            code = print_buf(&clean);
         probe_done(&probe);
     }
     job_done(&job);

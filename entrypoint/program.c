@@ -5,11 +5,14 @@
 #include "entrypoint/environment.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { INTERPRETER_MAX = 254 }; /* the kernel reads 256 bytes with the "#!" */
 
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -151,18 +154,66 @@ static bool ends_with(const char *text, const char *end) {
     return text_size > end_size && strcmp(text + text_size - end_size, end) == 0;
 }
 
-/* The interpreter in front where the name asks for one. */
+/* The first line of PATH behind "#!"; "" where it does not begin so. */
+static int read_interpreter(const char *path, char line[INTERPRETER_MAX + 1], struct error *err) {
+    char text[INTERPRETER_MAX + 3];
+    line[0] = '\0';
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+    if (size < 0)
+        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s", path);
+    if (size < 2 || text[0] != '#' || text[1] != '!')
+        return 0;
+    const char *end = memchr(text, '\n', (size_t)size);
+    if (end == NULL && size == (ssize_t)sizeof(text))
+        return error_set(err, EXIT_CODE_NOT_EXECUTABLE,
+                         "the program %s: its first line has more than %d bytes", path,
+                         INTERPRETER_MAX);
+    size_t length = (size_t)(end != NULL ? end - text : size) - 2;
+    memcpy(line, text + 2, length);
+    line[length] = '\0';
+    if (length > 0 && line[length - 1] == '\r')
+        return error_set(err, EXIT_CODE_NOT_EXECUTABLE,
+                         "the program %s has line ends of Windows: its interpreter's name would "
+                         "end with a carriage return",
+                         path);
+    return 0;
+}
+
+/* As the kernel reads LINE: the interpreter, and whatever follows it as one word. */
+static int add_interpreter(char *line, struct argv *ret, struct error *err) {
+    static const char blanks[] = " \t";
+    char *name = line + strspn(line, blanks);
+    char *rest = name + strcspn(name, blanks);
+    if (*rest != '\0')
+        *rest++ = '\0';
+    rest += strspn(rest, blanks);
+    for (size_t size = strlen(rest); size > 0 && strchr(blanks, rest[size - 1]) != NULL;)
+        rest[--size] = '\0';
+    if (check_executable(name, err) != 0 || argv_add(ret, name, err) != 0)
+        return -1;
+    return rest[0] != '\0' ? argv_add(ret, rest, err) : 0;
+}
+
+/* The interpreter in front where name or file ask for one. */
 static int add_entry(const struct program_inputs *in, const char *path, struct argv *ret,
                      struct error *err) {
-    const char *interpreter = ends_with(path, ".py")   ? "python3"
-                              : ends_with(path, ".sh") ? "sh"
-                                                       : NULL;
-    if (interpreter == NULL)
-        return check_executable(path, err) == 0 ? argv_add(ret, path, err) : -1;
+    char line[INTERPRETER_MAX + 1] = "";
+    bool python = ends_with(path, ".py");
     if (!is_file(path))
-        return error_set(err, EXIT_CODE_NOT_FOUND, "the program %s is not there", path);
-    if (add_found(in, interpreter, ret, err) != 0)
-        return error_wrap(err, "running %s", path);
+        return check_executable(path, err);
+    if (!python && read_interpreter(path, line, err) != 0)
+        return -1;
+    bool shell = line[0] == '\0' && ends_with(path, ".sh");
+    if (line[0] != '\0') {
+        if (add_interpreter(line, ret, err) != 0)
+            return error_wrap(err, "the interpreter of %s", path);
+    } else if (python || shell) {
+        if (add_found(in, python ? "python3" : "sh", ret, err) != 0)
+            return error_wrap(err, "running %s", path);
+    } else if (check_executable(path, err) != 0) {
+        return -1;
+    }
     return argv_add(ret, path, err);
 }
 

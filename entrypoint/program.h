@@ -6,9 +6,10 @@
  *                           and FLAGS behind them; else ringtrain train HYPERPARAMETERS FLAGS
  *
  * sagemaker_program is looked up in sagemaker_submit_directory (or SAGEMAKER_SUBMIT_DIRECTORY),
- * BASE/code and PATH. X.py runs as
- * `python3 X.py`, X.sh as `sh X.sh`; anything else must be executable. Not found is exit code 127,
- * not executable 126; code on s3:// is refused. */
+ * BASE/code and PATH. X.py runs as `python3 X.py`; a script that names its interpreter (#!) runs
+ * with that one, as the kernel would do it, but without asking for the file's mode or for a folder
+ * that programs may be run from; X.sh that names none runs as `sh X.sh`; anything else must be
+ * executable. Not found is exit code 127, not executable 126; code on s3:// is refused. */
 #ifndef ENTRYPOINT_PROGRAM_H
 #define ENTRYPOINT_PROGRAM_H
 

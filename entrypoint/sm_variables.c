@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "common/str.h"
 
 #include <ctype.h>
@@ -251,6 +252,18 @@ static void put_training_env(struct values *v, const struct job *job, json_t *fo
     put(v, "SM_TRAINING_ENV", inner.all);
 }
 
+/* Each variable has one place for all of a job's values beside those of its own (SM_HPS beside
+ * SM_HP_*): better without it than without a program. */
+static bool fits(const char *name, const char *value) {
+    size_t size = strlen(name) + 1 + strlen(value) + 1;
+    if (size <= SM_VARIABLE_MAX)
+        return true;
+    log_warning("%s is left out of the programs' environment: it has %zu bytes, and %d is the most "
+                "that Linux passes on",
+                name, size, SM_VARIABLE_MAX);
+    return false;
+}
+
 static int export_all(const json_t *all, struct argv *ret, struct error *err) {
     const size_t form = JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII | JSON_ENCODE_ANY;
     const char *name = NULL;
@@ -260,6 +273,8 @@ static int export_all(const json_t *all, struct argv *ret, struct error *err) {
         cleanup_free char *dumped = text == NULL ? json_shortest(value, form) : NULL;
         if (text == NULL && dumped == NULL)
             return error_no_memory(err, name);
+        if (!fits(name, text != NULL ? text : dumped))
+            continue;
         if (argv_set_env(ret, name, text != NULL ? text : dumped, err) != 0)
             return -1;
     }

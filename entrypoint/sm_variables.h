@@ -8,7 +8,11 @@
 #include "common/error.h"
 #include "entrypoint/job.h"
 
-/* Sets them in RET, over what is there already. */
+/* One string of an environment or a command line, with its NUL (Linux: MAX_ARG_STRLEN). */
+enum { SM_VARIABLE_MAX = 128 * 1024 };
+
+/* Sets them in RET, over what is there already. What is too long for the kernel is left out, and
+ * the log says so. */
 int sm_variables_add(const struct job *job, struct argv *ret, struct error *err);
 
 /* CPUs that this process may run on. */

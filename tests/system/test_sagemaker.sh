@@ -102,8 +102,39 @@ a_program_that_exits_130_is_no_success() {
     all_name 'exited with 130' $everyone
 }
 
+# A quarter of a megabyte in all: more than one variable of the environment may hold.
+hyperparameters_are_many_and_long() {
+    ring 2
+    code='[ ${#SM_HP_P99} = 2500 ] && [ -z "${SM_HPS:-}" ] && [ $# = 200 ]'
+    awk 'BEGIN { printf "{\"sagemaker_program\": \"check.sh\""
+        for (i = 0; i < 100; i++) printf ", \"p%d\": \"%02500d\"", i, i; print "}" }' >"$RING/long.json"
+    for host in $everyone; do
+        cp "$RING/long.json" "$(hosts opt "$host")/input/config/hyperparameters.json"
+        mkdir "$(hosts opt "$host")/code"
+        echo "$code" >"$(hosts opt "$host")/code/check.sh"
+    done
+    start_all -- train
+    all_end 30 0 1 2
+    check "what is left out is told" holds "$(hosts log 1)" 'SM_HPS is left out'
+}
+
+# An array is no word of sh's, and nothing may be executed there.
+a_script_runs_with_its_own_interpreter() {
+    ring 1
+    mkdir "$(hosts opt 1)/code"
+    printf '#!/bin/bash -e\na=(one two)\necho "${a[1]} $1 $2"\n' >"$(hosts opt 1)/code/train.sh"
+    echo '{"sagemaker_program": "train.sh", "lr": "0.1", "api-token": "canary"}' \
+        >"$(hosts opt 1)/input/config/hyperparameters.json"
+    hosts start 1 -- sh -c 'mount --bind /opt/ml/code /opt/ml/code &&
+        mount -o remount,noexec,bind /opt/ml/code && ringmaster plan && exec train'
+    all_end 30 0 1
+    check "it runs" holds "$(hosts log 1)" 'two --api-token canary'
+    check "the plan tells no secret" lacks "$(hosts log 1)" '"canary"'
+}
+
 CASES=${CASES:-sdk2_with_source_dir sdk2_generic sdk3 the_service_with_two_hosts
     a_stop_after_the_end_changes_nothing the_failure_file_of_the_program_stays
-    a_program_that_exits_130_is_no_success}
+    a_program_that_exits_130_is_no_success hyperparameters_are_many_and_long
+    $([ "$DRIVER" = docker ] || echo a_script_runs_with_its_own_interpreter)}
 run_cases
 finish

@@ -25,13 +25,17 @@ static bool has_once(const struct argv *list, const char *name) {
 static void daemons_get_little(void) {
     char path[] = "PATH=/x/bin", secret[] = "AWS_SECRET_ACCESS_KEY=s", mca[] = "OMPI_MCA_btl=self",
          prte[] = "PRTE_MCA_x=1", preload[] = "LD_PRELOAD=/x.so", key[] = "RINGMASTER_KEY=k";
-    char *own[] = {path, secret, mca, prte, preload, key, NULL};
+    char audit[] = "LD_AUDIT=/x.so", gconv[] = "GCONV_PATH=/x", conf[] = "OPENSSL_CONF=/x",
+         modules[] = "OPENSSL_MODULES=/x", library[] = "LD_LIBRARY_PATH=/x/lib";
+    char *own[] = {path,  secret, mca,  prte,    preload, key,
+                   audit, gconv,  conf, modules, library, NULL};
     cleanup_argv struct argv got = {0};
     CU_ASSERT_EQUAL(environment_daemon(own, "/run/s", &got, NULL), 0);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "PATH"), "/x/bin");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "HOME"), "/root");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "RINGMASTER_SOCKET"), "/run/s");
-    CU_ASSERT_EQUAL(got.count, 3);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "LD_LIBRARY_PATH"), "/x/lib");
+    CU_ASSERT_EQUAL(got.count, 4);
 }
 
 static void programs_get_the_containers_own_without_our_secrets(void) {

@@ -3,6 +3,7 @@
 #include "support/unit.h"
 
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -28,6 +29,25 @@ static void words_and_variables_arrive_as_they_were(void) {
             CU_ASSERT_STRING_EQUAL(program.items[w], given[w]);
     }
     (void)close(fd);
+}
+
+static void what_no_program_could_be_given_is_refused(void) {
+    static char value[100000];
+    cleanup_argv struct argv environment = {0};
+    cleanup_argv struct argv words = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(argv_add(&words, "true", NULL), 0);
+    memset(value, 'v', sizeof(value) - 1);
+    for (int i = 0; i < 70; i++) {
+        char name[16];
+        (void)snprintf(name, sizeof(name), "NAME_%d", i);
+        CU_ASSERT_EQUAL(argv_set_env(&environment, name, value, NULL), 0);
+    }
+    CU_ASSERT_EQUAL(argv_set_env(&environment, "SM_HP_LARGEST", value, NULL), 0);
+    CU_ASSERT_EQUAL(launch_spec_make(&environment, &words, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "the largest variable is SM_HP_LARGEST:");
+    CU_ASSERT_PTR_NULL(strstr(err.text, "vvv"));
 }
 
 static void nobody_can_change_it(void) {
@@ -69,4 +89,5 @@ static void anything_else_is_refused(void) {
 }
 
 UNIT_MAIN("entrypoint.launch_spec", UNIT(words_and_variables_arrive_as_they_were),
-          UNIT(nobody_can_change_it), UNIT(anything_else_is_refused))
+          UNIT(what_no_program_could_be_given_is_refused), UNIT(nobody_can_change_it),
+          UNIT(anything_else_is_refused))

@@ -112,6 +112,38 @@ static void sagemaker_program_is_looked_up_and_gets_the_flags(void) {
     CU_ASSERT_STRING_EQUAL(p.directory + strlen(base), "/code");
 }
 
+static void write_entry(const char *name, const char *text, mode_t mode) {
+    char path[4400];
+    make_house();
+    snprintf(path, sizeof(path), "%s/code/%s", base, name);
+    CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), mode, NULL), 0);
+}
+
+/* Whatever the file's name and mode. */
+static void a_script_runs_with_the_interpreter_that_it_names(void) {
+    write_entry("bash.sh", "#!/bin/bash\na=(1 2)\n", 0644);
+    write_entry("env", "#! /usr/bin/env  -S python3 -u \t\nx", 0400);
+    write_entry("bare.sh", "echo", 0755);
+    write_entry("named.py", "#!/bin/bash\n", 0755); /* the image's python3 all the same */
+    write_entry("end.sh", "#!/bin/sh", 0644);
+    expect("{\"sagemaker_program\":\"bash.sh\"}", flags, "/bin/bash|/code/bash.sh|--epochs|3");
+    expect("{\"sagemaker_program\":\"env\"}", none, "/usr/bin/env|-S python3 -u|/code/env");
+    expect("{\"sagemaker_program\":\"bare.sh\"}", none, "/bin/sh|/code/bare.sh");
+    expect("{\"sagemaker_program\":\"named.py\"}", none, "/bin/python3|/code/named.py");
+    expect("{\"sagemaker_program\":\"end.sh\"}", none, "/bin/sh|/code/end.sh");
+    char longest[600] = "#!/";
+    memset(longest + 3, 'x', sizeof(longest) - 5);
+    longest[sizeof(longest) - 2] = '\n';
+    write_entry("windows.sh", "#!/bin/bash\r\n", 0755);
+    write_entry("lost.sh", "#!/no/such/shell -e\n", 0755);
+    write_entry("empty.sh", "#! \n", 0755);
+    write_entry("long.sh", longest, 0755);
+    expect_error("{\"sagemaker_program\":\"windows.sh\"}", none, 126, "carriage return");
+    expect_error("{\"sagemaker_program\":\"lost.sh\"}", none, 127, "/no/such/shell");
+    expect_error("{\"sagemaker_program\":\"empty.sh\"}", none, 127, "empty.sh");
+    expect_error("{\"sagemaker_program\":\"long.sh\"}", none, 126, "254 bytes");
+}
+
 static void the_submit_directory_comes_first_quoted_or_not(void) {
     make_house();
     char parameters[8500];
@@ -165,5 +197,6 @@ static void relative_paths_become_absolute(void) {
 UNIT_MAIN("entrypoint.program", UNIT(the_trainer_is_the_default),
           UNIT(any_program_runs_exactly_as_given),
           UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
+          UNIT(a_script_runs_with_the_interpreter_that_it_names),
           UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(what_cannot_run_has_its_code),
           UNIT(variables_stand_in_for_hyperparameters), UNIT(relative_paths_become_absolute))

@@ -1,8 +1,11 @@
+#include "common/buf.h"
 #include "common/json.h"
+#include "common/log.h"
 #include "entrypoint/resource_config.h"
 #include "entrypoint/sm_variables.h"
 #include "support/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -133,7 +136,43 @@ static void hosts_that_are_gone_are_left_out(void) {
     job_done(&job);
 }
 
+static char said[1024];
+
+static void keep(void *context, const char *line, size_t size) {
+    (void)context;
+    (void)snprintf(said + strlen(said), sizeof(said) - strlen(said), "%.*s", (int)size, line);
+}
+
+/* 100 of 2,500 bytes: each fits into a variable of its own, all together into none. */
+static void what_is_too_long_for_a_variable_is_left_out(void) {
+    struct job job = {.settings = {.base_dir = "/opt/ml"}};
+    cleanup_buf struct buf text;
+    cleanup_argv struct argv got = {0};
+    buf_init(&text, 1 << 20);
+    for (int i = 0; i < 100; i++)
+        CU_ASSERT_EQUAL(buf_printf(&text, NULL, "%s\"p%d\":\"%02500d\"", i == 0 ? "{" : ",", i, i),
+                        0);
+    CU_ASSERT_EQUAL(buf_add(&text, "}", 1, NULL), 0);
+    CU_ASSERT_EQUAL(resource_config_parse("{\"current_host\":\"a\",\"hosts\":[\"a\"]}", 34, "r",
+                                          &job.cluster, NULL),
+                    0);
+    CU_ASSERT_EQUAL(hyperparameters_parse(text.data, text.size, "h", &job.hyperparameters, NULL),
+                    0);
+    struct log_sink before = log_set_sink((struct log_sink){.put = keep});
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    (void)log_set_sink(before);
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_HPS"));
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_TRAINING_ENV"));
+    ASSERT_CONTAINS(said, "SM_HPS is left out");
+    ASSERT_CONTAINS(said, "SM_TRAINING_ENV is left out");
+    for (size_t i = 0; i < got.count; i++)
+        CU_ASSERT(strlen(got.items[i]) < SM_VARIABLE_MAX);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(argv_get_env(&got, "SM_HP_P99"));
+    CU_ASSERT_EQUAL(strlen(argv_get_env(&got, "SM_HP_P99")), 2500);
+    job_done(&job);
+}
+
 UNIT_MAIN("entrypoint.sm_variables", UNIT(they_are_what_the_toolkit_sets),
           UNIT(the_training_env_holds_them_all), UNIT(arguments_that_are_not_utf_8_stop_nothing),
           UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
-          UNIT(hosts_that_are_gone_are_left_out))
+          UNIT(hosts_that_are_gone_are_left_out), UNIT(what_is_too_long_for_a_variable_is_left_out))
