@@ -7,7 +7,8 @@
 # FOLDER is the host's (see hosts.sh). /opt, /tmp, /run and /var/tmp become the host's own folders
 # below it, /dev/shm a memory file system, /etc/hosts and /etc/resolv.conf those of the ring; the
 # environment is FOLDER/environment. Everything else is the machine's, and the repository stays
-# where it is.
+# where it is, but can be read alone: what goes wrong on a host must not end in it. The ring's share is
+# the one folder there that hosts write to.
 set -eu
 
 folder=$1
@@ -40,6 +41,10 @@ for own in opt tmp run var/tmp; do
     [ "$own" = "$last" ] || mount --bind "$folder/root/$own" "/$own"
 done
 [ -z "$last" ] || mount --rbind "$folder/root/$last" "/$last"
+# The share is a mount of its own by then, which stays as it was.
+mount --bind "$folder/../share" "$folder/../share"
+mount --rbind "$top" "$top"
+mount -o remount,bind,ro "$top"
 mount -t tmpfs -o size=64m,mode=1777 shm /dev/shm
 mount -t proc proc /proc
 # mount leaves a folder of its own.

@@ -62,11 +62,25 @@ write_config() {
     echo '{}' >"$config/inputdataconfig.json"
 }
 
+# What a ring that could not be made leaves behind; the reason stands above.
+undo_up() {
+    code=$?
+    [ "$code" -ne 0 ] || return 0
+    driver_down >/dev/null 2>&1 || :
+    rm -rf "$RING"
+    fail "up: no ring of $count hosts could be made"
+}
+
 ring_up() {
-    count=$1
+    count=${1:-}
+    case $count in
+    '' | *[!0-9]* | 0*) fail "up: '$count' is no number of hosts" ;;
+    esac
+    [ "$count" -le 250 ] || fail "up: $count hosts; 250 are the most"
     shift
     driver=ns suffix='' interface=eth0 image=ringmaster:latest
     while [ $# -gt 0 ]; do
+        [ $# -gt 1 ] || fail "up: $1 lacks its value"
         case $1 in
         --driver) driver=$2 ;;
         --suffix) suffix=$2 ;;
@@ -76,8 +90,11 @@ ring_up() {
         esac
         shift 2
     done
+    [ -e "$system/hosts_$driver.sh" ] || fail "up: there is no driver '$driver'"
     mkdir -p "$top/build/ring"
     RING=$(mktemp -d "$top/build/ring/XXXXXX")
+    load_driver "$driver"
+    trap undo_up EXIT
     chmod 755 "$RING"
     mkdir "$RING/share"
     echo "$count" >"$RING/count"
@@ -93,14 +110,13 @@ ring_up() {
         chmod 1777 "$(host_folder "$host")/root/tmp" "$(host_folder "$host")/root/var/tmp"
         write_config "$host" "$interface"
     done
-    load_driver
     driver_up "$count"
     echo "$RING"
 }
 
 load_driver() {
     # shellcheck source=/dev/null
-    . "$system/hosts_$(cat "$RING/driver").sh"
+    . "$system/hosts_$1.sh"
 }
 
 ring_start() {
@@ -154,7 +170,7 @@ up) ring_up "$@"; exit ;;
 '' | help | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;;
 esac
 [ -d "${RING:-}/share" ] || fail "RING names no ring; make one: RING=\$(sh hosts.sh up 3)"
-load_driver
+load_driver "$(cat "$RING/driver")"
 case $verb in
 start) ring_start "$@" ;;
 wait) ring_wait "$@" ;;

@@ -59,7 +59,11 @@ trap 'exit 143' TERM HUP
 ring() {
     ring_down
     count=$1
-    RING=$(hosts up "$@" --driver "$DRIVER") || exit 70
+    RING=$(hosts up "$@" --driver "$DRIVER") || {
+        RING=
+        echo "no ring: nothing was tested"
+        exit 70
+    }
     export RING
     share=$RING/share
     everyone=$(seq -s ' ' 1 "$count")

@@ -1,0 +1,63 @@
+#!/bin/sh
+# The machinery of these tests itself: hosts cannot harm the repository, and a ring that cannot be made is an error, leaves
+# nothing, and is never taken for one.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+hosts_can_read_the_repository_and_write_where_they_should() {
+    ring 2
+    start_all -- sh -c '
+        for place in "$0/README.md" "$0/tests" "$0/build"; do
+            [ -e "$place" ] || echo "absent $place"
+        done
+        (: >"$0/made") 2>/dev/null && echo "made a file in the repository"
+        (: >>"$0/README.md") 2>/dev/null && echo "opened README.md"
+        rm -f "$0/CONTRIBUTING.md" 2>/dev/null && echo "removed CONTRIBUTING.md"
+        for folder in "$1" /opt/ml/model /tmp /run /var/tmp /dev/shm; do
+            (: >"$folder/made-$(hostname)") || echo "$folder cannot be written"
+        done
+        echo "looked"' "$top" "$share"
+    check "they end" hosts wait 20
+    for host in $everyone; do
+        check "host $host finds things as they should be" equal "$(hosts log "$host")" looked
+        check "host $host writes to the share" [ -e "$share/made-$(hosts name "$host")" ]
+    done
+    check "the repository is whole" [ -e "$top/CONTRIBUTING.md" ]
+}
+
+# Each way in which it cannot be made: code 70, a reason, no ring's name, nothing left.
+no_ring_is_no_ring() {
+    ring_down
+    rings=$(ls "$top/build/ring" 2>/dev/null)
+    broken=$(mktemp -d "$top/build/XXXXXX")
+    # It notes what it makes, and has no cables.
+    printf '#!/bin/sh\ncase "$*" in "netns add"*) echo "$3" >>%s ;; *"type veth"*) echo "no cable" >&2; exit 2 ;; esac\nexec %s "$@"\n' \
+        "$broken/made" "$(command -v ip)" >"$broken/ip"
+    chmod 755 "$broken/ip"
+    for words in '' 0 many -1 251 '2 --driver none' '2 --suffix' '2 --unknown x' '3 --broken ip'; do
+        path=$PATH
+        [ "$words" != '3 --broken ip' ] || { path=$broken:$PATH; words=3; }
+        # shellcheck disable=SC2086  # words
+        said=$(PATH=$path hosts up $words 2>"$broken/why")
+        check "'up $words' ends with 70" equal $? 70
+        check "'up $words' names no ring" equal "$said" ''
+        check "'up $words' says why" holds "$(cat "$broken/why")" 'hosts.sh: up:'
+    done
+    check "the tool's own words stay" holds "$(cat "$broken/why")" 'no cable'
+    check "networks were made" [ -s "$broken/made" ]
+    check "no network is left" equal "$(ip netns list | cut -d ' ' -f 1 | grep -Fxf "$broken/made")" ''
+    check "no folder is left" equal "$(ls "$top/build/ring" 2>/dev/null)" "$rings"
+    rm -r "$broken"
+}
+
+# A script whose ring fails must not end well.
+a_script_without_a_ring_fails() {
+    said=$(sh -c '. "$0/lib.sh"; ring 0; start_all -- true; finish' "$system" 2>&1)
+    check "it fails" equal $? 70
+    check "it says so" holds "$said" 'nothing was tested'
+}
+
+CASES=${CASES:-hosts_can_read_the_repository_and_write_where_they_should no_ring_is_no_ring
+    a_script_without_a_ring_fails}
+run_cases
+finish

@@ -1,0 +1,94 @@
+#!/bin/sh
+# Peers without the key: scanners, a flood of connections, another job's host under our name. None of them ends a job, keeps a
+# host out, or becomes the reason in a verdict, with few descriptors either.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+# flood HOST COUNT OPEN: COUNT connections to the control port of algo-1, the last OPEN of which stay open, as fast as they
+# come; Perl is in every Debian. Each waits for its place at the door at most a second.
+flood() {
+    hosts start "$1" -- perl -MIO::Socket::INET -e '
+        my ($count, $open) = @ARGV;
+        my (@all, $made);
+        for my $i (1 .. $count) {
+            my $s = IO::Socket::INET->new(PeerAddr => "10.77.0.1", PeerPort => 7070, Timeout => 1) or next;
+            syswrite($s, "GET / HTTP/1.0\r\n\r\n") if $i % 3 == 0;
+            push @all, $s;
+            shift @all if @all > $open;
+            $made++;
+        }
+        print "made $made\n"; $| = 1;
+        sleep 1;' "$2" "$3"
+}
+
+# ours HOST LIMIT ARGS...: a host of a job of two, with so many descriptors.
+ours() {
+    host=$1 limit=$2
+    shift 2
+    hosts start "$host" -e RINGMASTER_HOSTS=algo-1,algo-2 -e "RINGMASTER_HOST=algo-$host" \
+        -e RINGMASTER_READY_SECONDS=60 "$@" -- sh -c "ulimit -n $limit; exec train -- sleep 3"
+}
+
+
+ten_thousand_connections_while_hosts_join() {
+    for limit in 256 400 1024; do
+        ring 3
+        ours 1 "$limit"
+        wait_for 20 sh -c 'sh "$1" log 1 | grep -q "waiting for 1 hosts"' sh "$system/hosts.sh"
+        flood 3 10000 800
+        sleep 0.5
+        ours 2 "$limit"
+        all_end 90 0 1 2
+        check "the flood came" hosts wait 90 3
+        check "with $limit descriptors it was a flood" holds "$(hosts log 3)" 'made'
+        check "strangers are told of" holds "$(hosts log 1)" 'a stranger at 10.77.0.3 was turned away'
+        check "seldom" at_most "$(hosts log 1 | grep -c 'a stranger at')" 3
+    done
+}
+
+# The second attempt opens files of its own while the flood goes on.
+a_flood_while_a_job_runs_and_is_launched_again() {
+    ring 3
+    for host in 1 2; do
+        ours "$host" 400 -e RINGMASTER_RESTARTS=1
+    done
+    wait_for 20 sh -c 'sh "$1" log 1 | grep -q "ranks have started"' sh "$system/hosts.sh"
+    flood 3 10000 800
+    sleep 0.5
+    signal_program 2 KILL sleep
+    all_end 90 0 1 2
+    check "it was launched again" holds "$(hosts log 1)" 'attempt 2 of 2'
+    check "the flood ends" hosts wait 90 3
+}
+
+# One `GET /` while a host is missing is not another key.
+a_scanner_is_not_the_reason_that_a_host_is_missing() {
+    ring 3
+    hosts start 1 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_READY_SECONDS=6 -- train -- true
+    wait_for 20 sh -c 'sh "$1" log 1 | grep -q "waiting for 1 hosts"' sh "$system/hosts.sh"
+    flood 3 3 1
+    all_end 30 69 1
+    check "the verdict does not tell of keys" lacks "$(failure_of 1)" 'key'
+}
+
+# Two jobs have an algo-1, as two jobs of SageMaker's local mode at once: the other one is up first, ours comes later.
+another_jobs_host_answers_first() {
+    ring 3
+    echo '10.77.0.3 algo-1' >>"$RING/hosts"
+    hosts start 3 -e RINGMASTER_HOSTS=algo-1,algo-9 -e RINGMASTER_HOST=algo-1 -e RINGMASTER_JOB=other \
+        -e RINGMASTER_READY_SECONDS=30 -- train -- true
+    wait_for 20 sh -c 'sh "$1" log 3 | grep -q "waiting for 1 hosts"' sh "$system/hosts.sh"
+    echo '10.77.0.1 algo-1' >>"$RING/hosts"
+    hosts start 2 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
+    check "the refusal is told at once" wait_for 5 sh -c \
+        'sh "$1" log 2 | grep -q "algo-1 at 10.77.0.3 refuses this host"' sh "$system/hosts.sh"
+    sleep 6
+    hosts start 1 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
+    all_end 30 0 1 2
+    all_end 60 69 3
+}
+
+CASES=${CASES:-ten_thousand_connections_while_hosts_join a_flood_while_a_job_runs_and_is_launched_again
+    a_scanner_is_not_the_reason_that_a_host_is_missing another_jobs_host_answers_first}
+run_cases
+finish
