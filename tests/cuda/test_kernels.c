@@ -185,6 +185,43 @@ static void numbers_to_time_on_are_finite_in_every_type(void) {
     CU_ASSERT_EQUAL(distinct, COUNT - 1);
 }
 
+/* By hand: dx of a batch norm is scale (g - mean(g) - unit mean(g unit)), unit = (x - mean) invstd.
+ */
+static void coefficients_come_from_what_is_known_of_a_norm(void) {
+    enum { ROWS = 7, CHANNELS = 3 };
+    static const float gamma[CHANNELS] = {0.5F, -2, 1}, invstd[CHANNELS] = {4, 0.25F, 1};
+    static const float mean[CHANNELS] = {1, -3, 0};
+    float dgamma[CHANNELS] = {0}, dbeta[CHANNELS] = {0}, coefficients[3 * CHANNELS];
+    double g[ROWS][CHANNELS], x[ROWS][CHANNELS];
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < CHANNELS; c++) {
+            g[r][c] = (r * 5 + c * 3) % 11 - 5;
+            x[r][c] = (r * 7 + c * 2) % 13 - 6;
+            dbeta[c] += (float)g[r][c];
+            dgamma[c] += (float)(g[r][c] * (x[r][c] - (double)mean[c]) * (double)invstd[c]);
+        }
+    struct norm_coefficients_args args = {.gamma = gamma,
+                                          .mean = mean,
+                                          .invstd = invstd,
+                                          .dgamma = dgamma,
+                                          .dbeta = dbeta,
+                                          .coefficients = coefficients,
+                                          .rows = ROWS,
+                                          .channels = CHANNELS};
+    CU_ASSERT_EQUAL(launch_norm_coefficients(NULL, &args), cudaSuccess);
+    for (int r = 0; r < ROWS; r++)
+        for (int c = 0; c < CHANNELS; c++) {
+            double unit = (x[r][c] - (double)mean[c]) * (double)invstd[c];
+            double expected = (double)gamma[c] * (double)invstd[c] *
+                              (g[r][c] - (double)dbeta[c] / ROWS - unit * (double)dgamma[c] / ROWS);
+            const double terms[3] = {(double)coefficients[c] * g[r][c],
+                                     (double)coefficients[CHANNELS + c] * x[r][c],
+                                     (double)coefficients[2 * CHANNELS + c]};
+            double size = fabs(terms[0]) + fabs(terms[1]) + fabs(terms[2]);
+            CU_ASSERT_DOUBLE_EQUAL(terms[0] + terms[1] + terms[2], expected, 1e-6 * size);
+        }
+}
+
 UNIT_MAIN("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
           UNIT(kernels_agree_with_the_reference_in_bf16),
           UNIT(kernels_agree_with_the_reference_in_f16), UNIT(the_update_is_the_hosts_to_the_bit),
@@ -192,4 +229,5 @@ UNIT_MAIN("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
           UNIT(a_dynamic_scale_grows_after_its_interval), UNIT(decay_spares_the_groups_that_say_so),
           UNIT(a_void_step_changes_nothing), UNIT(squares_are_of_what_decays),
           UNIT(rows_are_widened_with_zeros_and_narrowed_again),
-          UNIT(numbers_to_time_on_are_finite_in_every_type))
+          UNIT(numbers_to_time_on_are_finite_in_every_type),
+          UNIT(coefficients_come_from_what_is_known_of_a_norm))

@@ -98,6 +98,16 @@ struct norm_backward_args {
 cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,
                                  const struct norm_backward_args *args);
 
+/* The coefficients of dx = a g + b x + c of a norm whose dgamma and dbeta are known. */
+struct norm_coefficients_args {
+    const float *gamma, *mean, *invstd, *dgamma, *dbeta;
+    float *coefficients; /* [3, channels] */
+    size_t rows;
+    int channels;
+};
+cudaError_t launch_norm_coefficients(cudaStream_t stream,
+                                     const struct norm_coefficients_args *args);
+
 /* --- norm_fused.cu ---------------------------------------------------------------------------- */
 struct norm_finalize_args {
     const float *sum, *square_sum, *gamma, *beta;

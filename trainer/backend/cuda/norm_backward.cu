@@ -125,19 +125,43 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
         reduce_rows<W>(second, inside, out + 2 * args.channels);
 }
 
-/* dgamma, dbeta and the three coefficients of one norm from its two sums. */
+/* The coefficients of channel C from its sums of g and of g times the normalised x. */
+static __device__ void write_coefficients(const struct norm_coefficients_args &args, int c,
+                                          double dgamma, double dbeta) {
+    double rows = static_cast<double>(args.rows);
+    double invstd = args.invstd[c];
+    double scale = args.gamma[c] * invstd;
+    double slope = -scale * invstd * dgamma / rows;
+    args.coefficients[c] = static_cast<float>(scale);
+    args.coefficients[args.channels + c] = static_cast<float>(slope);
+    args.coefficients[2 * args.channels + c] =
+        static_cast<float>(-scale * dbeta / rows - slope * static_cast<double>(args.mean[c]));
+}
+
+static __global__ void
+norm_coefficients_kernel(const __grid_constant__ struct norm_coefficients_args args) {
+    FOR_EACH_ITEM(c, static_cast<size_t>(args.channels))
+    write_coefficients(args, static_cast<int>(c), args.dgamma[c], args.dbeta[c]);
+}
+
+cudaError_t launch_norm_coefficients(cudaStream_t stream,
+                                     const struct norm_coefficients_args *args) {
+    enqueue(norm_coefficients_kernel, blocks_for(static_cast<size_t>(args->channels)), THREADS,
+            stream, *args);
+    return cudaPeekAtLastError();
+}
+
+/* dgamma, dbeta and the coefficients of one norm from its sums of g and of g times the centred x.
+ */
 static __device__ void finish_norm(const struct norm_args &norm, float *dgamma, float *dbeta,
-                                   float *coefficients, int c, int channels, double rows,
+                                   float *coefficients, size_t rows, int channels, int c,
                                    double sum, double centred) {
-    double invstd = norm.invstd[c];
-    double scale = norm.gamma[c] * invstd;
-    double slope = -scale * invstd * invstd * centred / rows;
+    double scaled = centred * static_cast<double>(norm.invstd[c]);
     dbeta[c] = static_cast<float>(sum);
-    dgamma[c] = static_cast<float>(centred * invstd);
-    coefficients[c] = static_cast<float>(scale);
-    coefficients[channels + c] = static_cast<float>(slope);
-    coefficients[2 * channels + c] =
-        static_cast<float>(-scale * sum / rows - slope * static_cast<double>(norm.mean[c]));
+    dgamma[c] = static_cast<float>(scaled);
+    const struct norm_coefficients_args args = {norm.gamma, norm.mean,    norm.invstd, dgamma,
+                                                dbeta,      coefficients, rows,        channels};
+    write_coefficients(args, c, scaled, sum);
 }
 
 template <bool DUAL>
@@ -148,12 +172,11 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS)
     const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
     if (threadIdx.y != 0 || c >= args.channels)
         return;
-    double rows = static_cast<double>(args.rows);
-    finish_norm(args.first, args.dgamma, args.dbeta, args.coefficients, c, args.channels, rows,
+    finish_norm(args.first, args.dgamma, args.dbeta, args.coefficients, args.rows, args.channels, c,
                 sums.v[0], sums.v[1]);
     if (DUAL)
         finish_norm(args.second, args.dgamma2, args.dbeta2, args.coefficients + 3 * args.channels,
-                    c, args.channels, rows, sums.v[0], sums.v[SUMS - 1]);
+                    args.rows, args.channels, c, sums.v[0], sums.v[SUMS - 1]);
 }
 
 /* dx = a g + b x + c of a packet of channels. */

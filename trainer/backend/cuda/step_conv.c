@@ -15,6 +15,9 @@ struct conv_step {
     int in, in_padded;
     float *arena;
     void *packed;
+    /* of a data gradient with norms behind it */
+    struct norm_coefficients_args coefficients[2];
+    int norms;
 };
 
 /* Whether cuDNN can use the arena's own weights. */
@@ -55,6 +58,47 @@ static int run_conv(void *context, struct error *err) {
     if (dnn_pack_run(&s->pack, s->step.cuda->convs->dnn, s->plan, err) != 0)
         return error_wrap(err, "%s %s", s->step.name, s->step.shape);
     return 0;
+}
+
+/* What cuDNN means by the coefficients that its reduction can write is documented nowhere: they are
+ * ours, from its dgamma and dbeta, which are. */
+static int run_grad_data_norm(void *context, struct error *err) {
+    struct conv_step *s = context;
+    if (run_conv(context, err) != 0)
+        return -1;
+    cudaError_t status = cudaSuccess;
+    for (int i = 0; i < s->norms && status == cudaSuccess; i++)
+        status = launch_norm_coefficients(s->step.cuda->stream, &s->coefficients[i]);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static void fill_coefficients(struct conv_step *s, const struct graph *graph, const struct op *op,
+                              const struct backend_site *site) {
+    const struct tensor *x = cuda_input(graph, op, GRAD_DATA_NORM_X);
+    s->coefficients[0] = (struct norm_coefficients_args){
+        .gamma = site->inputs[GRAD_DATA_NORM_GAMMA],
+        .mean = site->inputs[GRAD_DATA_NORM_MEAN],
+        .invstd = site->inputs[GRAD_DATA_NORM_INVSTD],
+        .dgamma = site->outputs[GRAD_DATA_NORM_DGAMMA],
+        .dbeta = site->outputs[GRAD_DATA_NORM_DBETA],
+        .coefficients = site->outputs[GRAD_DATA_NORM_COEFFICIENTS],
+        .rows = cuda_rows(x),
+        .channels = cuda_channels(x),
+    };
+    s->norms = 1;
+    if (op->kind != OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN)
+        return;
+    s->coefficients[1] = (struct norm_coefficients_args){
+        .gamma = site->inputs[GRAD_DATA_NORM_GAMMA2],
+        .mean = site->inputs[GRAD_DATA_NORM_MEAN2],
+        .invstd = site->inputs[GRAD_DATA_NORM_INVSTD2],
+        .dgamma = site->outputs[GRAD_DATA_NORM_DGAMMA2],
+        .dbeta = site->outputs[GRAD_DATA_NORM_DBETA2],
+        .coefficients = site->outputs[GRAD_DATA_NORM_COEFFICIENTS2],
+        .rows = cuda_rows(x),
+        .channels = cuda_channels(x),
+    };
+    s->norms = 2;
 }
 
 static int run_grad_weight(void *context, struct error *err) {
@@ -143,6 +187,10 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
         return error_wrap(err, "%s", op->name);
     s->plan = &choice->plans.plans[choice->chosen];
     bound->step.run = gradient ? run_grad_weight : run_conv;
+    if (form->pattern >= DNN_GRAD_DATA_NORM) {
+        fill_coefficients(s, graph, op, site);
+        bound->step.run = run_grad_data_norm;
+    }
     if (!gradient && s->packed != s->arena)
         bound->refresh = (struct bound_step){refresh_weights, s};
     return 0;
