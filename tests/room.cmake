@@ -30,6 +30,9 @@ if(RINGMASTER_HAVE_CPU)
     list(APPEND backends cpu)
 endif()
 room_tests(graph ops ops USES ops_harness ${backends})
+# Whole networks against torch's values (tests/golden/resnet_torch.py).
+room_tests(app golden ops)
+set_tests_properties(ops_app_resnet PROPERTIES TIMEOUT 900)
 # Once more with oneDNN as on a processor without bf16 products; under a sanitizer it takes minutes.
 if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
     foreach(test parity network)

@@ -147,7 +147,6 @@ static void name_object(const struct drawing *d, struct coco_drawing *object, ui
     const char *name = category < d->index.category_count
                            ? coco_index_name(&d->index, d->index.categories[category].name)
                            : "?";
-    object->color = category;
     snprintf(object->label, sizeof(object->label), "%.48s%s", name,
              object->crowd ? " (crowd)" : "");
 }

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "data/canvas.h"
+#include "data/coco_colors.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -130,6 +131,7 @@ static int draw_labels(struct image *image, const struct coco_drawing *list, siz
 int coco_draw(struct image *image, struct coco_drawing *list, size_t count, struct error *err) {
     if (count > 0)
         qsort(list, count, sizeof(*list), larger_first);
+    coco_colors_choose(list, count);
     for (size_t i = 0; i < count; i++)
         if (list[i].mask != NULL &&
             canvas_mask(image, list[i].mask, color_of(list[i].color), list[i].crowd, err) != 0)

@@ -1,6 +1,6 @@
 /* Paints a picture's objects over it: masks first, then boxes, then labels, large objects before
- * small ones, so that everything can be seen. Labels sit on their box's upper edge, and move where
- * another label already is. */
+ * small ones, so that everything can be seen, and each in a colour of its own (coco_colors.h).
+ * Labels sit on their box's upper edge, and move where another label already is. */
 #ifndef DATA_COCO_DRAW_H
 #define DATA_COCO_DRAW_H
 
@@ -19,11 +19,11 @@ struct coco_drawing {
     bool has_box;
     bool crowd;
     const struct rle *mask; /* borrowed; NULL for none */
-    uint32_t color;         /* number of the colour: the category's */
+    uint32_t color;         /* number of the colour; coco_draw chooses it */
     char label[COCO_LABEL_MAX];
 };
 
-/* Reorders LIST. */
+/* Reorders LIST and sets its colours. */
 int coco_draw(struct image *image, struct coco_drawing *list, size_t count, struct error *err);
 
 #endif

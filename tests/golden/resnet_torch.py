@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""Golden values of ResNets: what torch says in f64, and how far torch in f32 is from that.
+
+    python3 tests/golden/resnet_torch.py resnet18 >tests/golden/resnet/resnet18.txt
+    python3 tests/golden/resnet_torch.py resnet50 >tests/golden/resnet/resnet50.txt
+
+Needs torch and torchvision (2.15.0 and 0.29.2 made the files that are here). Weights, pictures and
+labels are a hash of name and place, which tests/golden/test_resnet.c computes, too; so the files hold
+results alone. A tensor is told by its norm and by its products with PROJECTIONS vectors of +-1, which
+are hashes as well: for an error vector e, each of these products is |e| in the root mean square.
+
+A ReLU whose input lies within f32's error of 0, or a maximum that two values share but for it, makes
+gradients jump: so the norms' betas keep most inputs away from 0, and the first seed is taken with
+which no mask and no maximum of torch's f32 differs from f64's in any step, with MARGIN times
+that error to spare. The rate lets the loss fall: one that makes it swing amplifies any rounding from step
+to step, torch's own as well, so that the last losses would tell nothing.
+"""
+import sys
+
+import numpy as np
+import torch
+import torchvision
+
+SIDE, BATCH, CLASSES, STEPS, PROJECTIONS, MARGIN = 32, 8, 10, 10, 8, 2.0
+RATE, MOMENTUM, DECAY = 0.00003, 0.9, 1e-4
+MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+MASK = (1 << 64) - 1
+
+
+def name_hash(name):
+    """FNV-1a."""
+    value = 0xCBF29CE484222325
+    for byte in name.encode():
+        value = (value ^ byte) * 0x100000001B3 & MASK
+    return value
+
+
+def hashes(name, seed, count):
+    """SplitMix64's output for count places of a stream."""
+    start = np.uint64((name_hash(name) + seed * 0xD1342543DE82EF95) & MASK)
+    with np.errstate(over="ignore"):
+        z = start + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def uniform(name, seed, count, low, high):
+    share = (hashes(name, seed, count) >> np.uint64(40)).astype(np.float64) / (1 << 24)
+    return (low + (high - low) * share).astype(np.float32)
+
+
+def start_value(name, shape, seed):
+    count = int(np.prod(shape))
+    if name.endswith("running_mean"):
+        values = uniform(name, seed, count, -0.5, 0.5)
+    elif name.endswith("running_var"):
+        values = uniform(name, seed, count, 0.5, 1.5)
+    elif len(shape) == 1 and name.endswith("weight"):
+        values = uniform(name, seed, count, 0.5, 1.0)
+    elif len(shape) == 1 and not name.startswith("fc."):
+        # Three channels of four are mostly above 0, the fourth mostly below; the same ones in
+        # every norm, so that sums of two keep away from 0, too.
+        values = uniform(name, seed, count, 3.0, 3.5)
+        below = hashes("sign", seed, count) >> np.uint64(62) == 0
+        values[below] = -values[below]
+    else:
+        bound = 0.02 if name.startswith("fc.") else (6.0 / np.prod(shape[1:])) ** 0.5
+        values = uniform(name, seed, count, -bound, bound)
+    return torch.from_numpy(values.reshape(shape).copy())
+
+
+def batch_of(seed):
+    count = BATCH * SIDE * SIDE * 3
+    pixels = (hashes("image", seed, count) >> np.uint64(56)).astype(np.int64)
+    labels = (hashes("label", seed, BATCH) % np.uint64(CLASSES)).astype(np.int64)
+    image = torch.from_numpy(pixels.reshape(BATCH, SIDE, SIDE, 3)).permute(0, 3, 1, 2).double()
+    mean = torch.tensor(MEAN, dtype=torch.float64)[None, :, None, None]
+    std = torch.tensor(STD, dtype=torch.float64)[None, :, None, None]
+    return (image / 255 - mean) / std, torch.from_numpy(labels)
+
+
+class Watch:
+    """Keeps what ReLUs and the pool saw, in order."""
+
+    def __init__(self, model):
+        self.seen = []
+        for module in model.modules():
+            if isinstance(module, (torch.nn.ReLU, torch.nn.MaxPool2d)):
+                if isinstance(module, torch.nn.ReLU):
+                    module.inplace = False
+                module.register_forward_hook(self.keep)
+
+    def keep(self, module, inputs, output):
+        self.seen.append((isinstance(module, torch.nn.ReLU), inputs[0].detach().double()))
+
+    def take(self):
+        seen, self.seen = self.seen, []
+        return seen
+
+
+def spare(exact, rounded):
+    """The least distance to a jump, in units of the greatest error of the same layer."""
+    least = float("inf")
+    for (relu, x), (_, y) in zip(exact, rounded):
+        error = (x - y).abs().max().item()
+        if relu:
+            gap = x.abs().min().item()
+        else:
+            patches = torch.nn.functional.unfold(
+                torch.nn.functional.pad(x, (1, 1, 1, 1), value=-1.0), 3, stride=2)
+            patches = patches.reshape(x.shape[0], x.shape[1], 9, -1)
+            top = patches.topk(2, dim=2).values
+            live = top[:, :, 0] > 0
+            gap = (top[:, :, 0] - top[:, :, 1])[live].min().item()
+        least = min(least, gap / error)
+    return least
+
+
+def make(name, seed, dtype):
+    model = getattr(torchvision.models, name)(num_classes=CLASSES)
+    state = {key: value if key.endswith("num_batches_tracked") else start_value(key, value.shape, seed)
+             for key, value in model.state_dict().items()}
+    model.load_state_dict(state)
+    return model.to(dtype)
+
+
+class Run:
+    """One type's way through evaluation and STEPS steps, step by step."""
+
+    def __init__(self, name, seed, dtype):
+        self.seed, self.dtype, self.step = seed, dtype, 0
+        self.model = make(name, seed, dtype)
+        self.watch = Watch(self.model)
+        self.first = {k: v.detach().clone() for k, v in self.model.named_parameters()}
+        self.sgd = torch.optim.SGD(self.model.parameters(), lr=RATE, momentum=MOMENTUM, weight_decay=DECAY,
+                                   nesterov=True)
+        self.loss, self.gradients, self.states = [], {}, {}
+
+    def evaluate(self):
+        self.model.eval()
+        with torch.no_grad():
+            self.eval_logits = self.model(batch_of(self.seed)[0].to(self.dtype)).double()
+        self.model.train()
+        self.watch.take()
+
+    def take_step(self):
+        image, label = batch_of(self.seed)
+        logits = self.model(image.to(self.dtype))
+        loss = torch.nn.functional.cross_entropy(logits, label)
+        self.sgd.zero_grad()
+        loss.backward()
+        self.loss.append(loss.item())
+        if self.step == 0:
+            self.logits = logits.detach().double()
+            self.gradients = {k: v.grad.double().clone() for k, v in self.model.named_parameters()}
+            self.states = self.running()
+        self.sgd.step()
+        self.step += 1
+        return self.watch.take()
+
+    def running(self):
+        return {k: v.double().clone() for k, v in self.model.named_buffers()
+                if not k.endswith("num_batches_tracked")}
+
+    def moved(self):
+        return {k: (v.detach() - self.first[k]).double() for k, v in self.model.named_parameters()}
+
+
+def products(name, tensor):
+    flat = tensor.reshape(-1).numpy()
+    signs = hashes("projection " + name, 0, flat.size)
+    return [float(np.where(signs >> np.uint64(63 - k) & np.uint64(1), flat, -flat).sum())
+            for k in range(PROJECTIONS)]
+
+
+def line(kind, name, exact, rounded):
+    norm = exact.norm().item()
+    told, own = products(name, exact), products(name, rounded)
+    error = max(abs(a - b) for a, b in zip(told, own)) / norm if norm > 0 else 0
+    print(kind, name, f"{norm:.17g} {error:.3e}", *(f"{p:.17g}" for p in told))
+
+
+def values_line(kind, exact, rounded):
+    exact, rounded = exact.reshape(-1), rounded.reshape(-1)
+    error = ((exact - rounded).abs().max() / exact.abs().max()).item()
+    print(kind, exact.numel(), f"{error:.3e}", *(f"{v:.17g}" for v in exact.tolist()))
+
+
+def attempt(name, seed):
+    """Both runs, or None where a jump is too near."""
+    exact, rounded = Run(name, seed, torch.float64), Run(name, seed, torch.float32)
+    exact.evaluate()
+    rounded.evaluate()
+    least = float("inf")
+    while exact.step < STEPS and least >= MARGIN:
+        least = min(least, spare(exact.take_step(), rounded.take_step()))
+    print(f"{name} seed {seed}: {least:.2f} errors from a jump in {exact.step} steps", file=sys.stderr)
+    return (exact, rounded, least) if least >= MARGIN else None
+
+
+def main():
+    torch.set_num_threads(1)
+    name = sys.argv[1]
+    torch.manual_seed(0)
+    torch.use_deterministic_algorithms(True)
+    seeds = (int(word) for word in sys.argv[2:]) if len(sys.argv) > 2 else range(1, 1000)
+    for seed in seeds:
+        found = attempt(name, seed)
+        if found:
+            break
+    else:
+        sys.exit("no seed keeps its distance")
+    exact, rounded, least = found
+    print(f"# torch {torch.__version__}, torchvision {torchvision.__version__}; "
+          f"{least:.1f} errors of f32 from the nearest jump")
+    print("case", name, seed, BATCH, SIDE, CLASSES, STEPS, RATE, MOMENTUM, DECAY)
+    values_line("eval_logits", exact.eval_logits, rounded.eval_logits)
+    values_line("logits", exact.logits, rounded.logits)
+    values_line("loss", torch.tensor(exact.loss, dtype=torch.float64), torch.tensor(rounded.loss, dtype=torch.float64))
+    for kind, ours, theirs in (("gradient", exact.gradients, rounded.gradients),
+                               ("state", exact.states, rounded.states),
+                               ("moved", exact.moved(), rounded.moved()),
+                               ("last_state", exact.running(), rounded.running())):
+        for key in ours:
+            line(kind, key, ours[key], theirs[key])
+
+
+main()
