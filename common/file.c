@@ -2,12 +2,14 @@
 
 #include "common/cleanup.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/close_range.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -107,18 +109,43 @@ static int sync_folder_of(const char *path, struct error *err) {
     else
         snprintf(folder, sizeof(folder), "%.*s", slash == path ? 1 : (int)(slash - path), path);
     cleanup_fd int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0 || fsync(fd) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s: fsync", folder);
-    return 0;
+    /* A folder that may be written but not read cannot be synced; some network file systems do not
+     * know how. */
+    if (fd < 0 && errno == EACCES)
+        return 0;
+    if (fd >= 0 && (fsync(fd) == 0 || errno == EINVAL || errno == ENOTSUP))
+        return 0;
+    return error_set_errno(err, file_write_code(errno), "%s: fsync", folder);
+}
+
+/* Behind the name of a file that is being written, and six characters behind that. */
+#define PARTIAL ".partial-"
+enum { PARTIAL_RANDOM = 6, PARTIAL_TRIES = 16 };
+
+/* Makes the temporary file. Its writer holds a lock on it for as long as it lives, by which
+ * file_tidy tells what is being written from what was left. */
+static int open_partial(const char *path, char temp[4096], struct error *err) {
+    for (int i = 0; i < PARTIAL_TRIES; i++) {
+        int length = snprintf(temp, 4096, "%s" PARTIAL "XXXXXX", path);
+        if (length < 0 || length >= 4096)
+            return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", path);
+        int fd = mkostemp(temp, O_CLOEXEC);
+        if (fd < 0)
+            return error_set_errno(err, file_write_code(errno), "%s", path);
+        /* A file system without locks has nothing that could be tidied away either. */
+        bool taken = flock(fd, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+        struct stat st;
+        if (!taken && fstat(fd, &st) == 0 && st.st_nlink > 0)
+            return fd;
+        (void)close(fd); /* tidied away before it was locked */
+    }
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: temporary files vanish", path);
 }
 
 int file_publish_open(const char *path, char temp[4096], mode_t mode, struct error *err) {
-    int length = snprintf(temp, 4096, "%s.XXXXXX", path);
-    if (length < 0 || length >= 4096)
-        return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", path);
-    int fd = mkostemp(temp, O_CLOEXEC);
+    int fd = open_partial(path, temp, err);
     if (fd < 0)
-        return error_set_errno(err, file_write_code(errno), "%s", path);
+        return -1;
     if (fchmod(fd, mode) != 0) {
         (void)error_set_errno(err, EXIT_CODE_INTERNAL, "%s: chmod", temp);
         file_publish_abort(fd, temp);
@@ -165,6 +192,35 @@ int file_put(const char *path, const void *bytes, size_t size, mode_t mode, stru
     return error_wrap(err, "%s", path);
 }
 
+/* The length of the published name in the name of a temporary file; 0 for any other file. */
+static size_t partial_stem(const char *name) {
+    const size_t tail = sizeof(PARTIAL) - 1 + PARTIAL_RANDOM;
+    size_t length = strlen(name);
+    if (length <= tail || strncmp(name + length - tail, PARTIAL, sizeof(PARTIAL) - 1) != 0)
+        return 0;
+    return length - tail;
+}
+
+static void remove_unlocked(int folder, const char *name) {
+    cleanup_fd int fd = openat(folder, name, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+        (void)unlinkat(folder, name, 0);
+}
+
+void file_tidy(const char *folder, bool (*is_ours)(const char *name)) {
+    DIR *dir = opendir(folder);
+    if (dir == NULL)
+        return;
+    for (const struct dirent *item = readdir(dir); item != NULL; item = readdir(dir)) {
+        char name[NAME_MAX + 1];
+        size_t stem = partial_stem(item->d_name);
+        (void)snprintf(name, sizeof(name), "%.*s", (int)stem, item->d_name);
+        if (stem > 0 && is_ours(name))
+            remove_unlocked(dirfd(dir), item->d_name);
+    }
+    (void)closedir(dir);
+}
+
 int file_make_dirs(const char *path, struct error *err) {
     char part[PATH_MAX];
     int length = snprintf(part, sizeof(part), "%s", path);
@@ -175,8 +231,12 @@ int file_make_dirs(const char *path, struct error *err) {
             continue;
         char end = *p;
         *p = '\0';
-        if (mkdir(part, 0755) != 0 && errno != EEXIST)
+        if (mkdir(part, 0755) == 0) {
+            if (sync_folder_of(part, err) != 0)
+                return -1;
+        } else if (errno != EEXIST) {
             return error_set_errno(err, EXIT_CODE_CONFIG, "%s: mkdir", part);
+        }
         if (end == '\0')
             break;
         *p = end;

@@ -5,6 +5,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -30,13 +31,17 @@ int file_publish(const char *path, const void *bytes, size_t size, mode_t mode, 
 int file_put(const char *path, const void *bytes, size_t size, mode_t mode, struct error *err);
 
 /* The same as file_publish for content that is streamed: file_publish_open makes the temporary file
- * (its name is written to TEMP) and returns its descriptor, or -1; file_publish_commit syncs,
- * renames and closes; file_publish_abort removes and closes. */
+ * (its name is written to TEMP: PATH.partial-XXXXXX) and returns its descriptor, or -1;
+ * file_publish_commit syncs, renames and closes; file_publish_abort removes and closes. */
 int file_publish_open(const char *path, char temp[4096], mode_t mode, struct error *err);
 int file_publish_commit(int fd, const char *temp, const char *path, struct error *err);
 void file_publish_abort(int fd, const char *temp);
 
-/* Makes the folder and its parents (0755 less umask); existing folders are fine. */
+/* Removes the temporary files that killed publishes have left in FOLDER, of files whose names
+ * IS_OURS. What a living process writes, here or on a host that shares the folder, stays. */
+void file_tidy(const char *folder, bool (*is_ours)(const char *name));
+
+/* Makes the folder and its parents (0755 less umask), to last; existing folders are fine. */
 int file_make_dirs(const char *path, struct error *err);
 
 /* Marks every descriptor above 2 close-on-exec. */

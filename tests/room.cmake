@@ -5,6 +5,8 @@ target_include_directories(test_support PUBLIC tests)
 target_link_libraries(test_support PUBLIC PkgConfig::cunit PRIVATE ringmaster_flags)
 
 room_tests(common unit/common unit)
+# Sees in which order a file is written, synced and renamed.
+target_link_options(unit_common_file PRIVATE -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir)
 
 foreach(lint house shell format)
     add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)

@@ -6,10 +6,58 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* The calls that make a file last, in order: this program is linked with --wrap for each of them
+ * (tests/room.cmake). "file 6" is an fsync of a regular file of six bytes, "folder" one of a
+ * folder. */
+static char calls[1024];
+static int failing_fsync; /* this one from now on fails, 1 the next; 0 none */
+
+int __real_fsync(int fd);
+int __wrap_fsync(int fd);
+int __real_rename(const char *from, const char *to);
+int __wrap_rename(const char *from, const char *to);
+int __real_mkdir(const char *path, mode_t mode);
+int __wrap_mkdir(const char *path, mode_t mode);
+
+static void note_call(const char *what, long long size) {
+    size_t used = strlen(calls);
+    const char *comma = used > 0 ? ", " : "";
+    if (size >= 0)
+        snprintf(calls + used, sizeof(calls) - used, "%s%s %lld", comma, what, size);
+    else
+        snprintf(calls + used, sizeof(calls) - used, "%s%s", comma, what);
+}
+
+int __wrap_fsync(int fd) {
+    struct stat st = {0};
+    (void)fstat(fd, &st);
+    note_call(S_ISDIR(st.st_mode) ? "folder" : "file", S_ISDIR(st.st_mode) ? -1 : st.st_size);
+    if (failing_fsync > 0 && --failing_fsync == 0) {
+        errno = EIO;
+        return -1;
+    }
+    return __real_fsync(fd);
+}
+
+int __wrap_rename(const char *from, const char *to) {
+    note_call("rename", -1);
+    return __real_rename(from, to);
+}
+
+int __wrap_mkdir(const char *path, mode_t mode) {
+    int result = __real_mkdir(path, mode);
+    if (result == 0)
+        note_call("mkdir", -1);
+    return result;
+}
 
 static void path_of(char path[PATH_MAX], const char *name) {
     snprintf(path, PATH_MAX, "%s/%s", unit_temp_dir(), name);
@@ -27,6 +75,87 @@ static void publish_replaces_the_whole_file(void) {
     struct stat st;
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     CU_ASSERT_EQUAL(st.st_mode & 0777, 0644);
+}
+
+static void what_is_published_is_on_disk_before_it_has_its_name(void) {
+    char path[PATH_MAX];
+    path_of(path, "durable");
+    calls[0] = '\0';
+    CU_ASSERT_EQUAL(file_publish(path, "second", 6, 0644, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(calls, "file 6, rename, folder");
+    calls[0] = '\0';
+    path_of(path, "durable-folder/below");
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(calls, "mkdir, folder, mkdir, folder");
+}
+
+static int count_files(const char *folder, const char *prefix) {
+    DIR *dir = opendir(folder);
+    int count = 0;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+    for (const struct dirent *item = readdir(dir); item != NULL; item = readdir(dir))
+        count += strncmp(item->d_name, prefix, strlen(prefix)) == 0;
+    closedir(dir);
+    return count;
+}
+
+static void what_could_not_be_synced_is_no_success(void) {
+    char path[PATH_MAX];
+    path_of(path, "unsynced");
+    CU_ASSERT_EQUAL(file_publish(path, "old", 3, 0644, NULL), 0);
+    struct error err = {0};
+    failing_fsync = 1;
+    CU_ASSERT_EQUAL(file_publish(path, "new", 3, 0644, &err), -1);
+    ASSERT_CONTAINS(err.text, path);
+    cleanup_buf struct buf text;
+    buf_init(&text, 100);
+    CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "old");
+    CU_ASSERT_EQUAL(count_files(unit_temp_dir(), "unsynced"), 1);
+    failing_fsync = 2;
+    CU_ASSERT_EQUAL(file_publish(path, "new", 3, 0644, &err), -1);
+    failing_fsync = 0;
+}
+
+static bool is_left(const char *name) {
+    return strncmp(name, "left", 4) == 0;
+}
+
+/* In a child, until it is killed: writes PATH and says so. */
+static void write_for_ever(const char *path, int ready) {
+    char temp[4096];
+    int fd = file_publish_open(path, temp, 0644, NULL);
+    if (fd < 0 || file_write_all(fd, "half", 4, NULL) != 0 || write(ready, temp, 4096) != 4096)
+        _exit(1);
+    for (;;)
+        pause();
+}
+
+static void tidying_leaves_what_is_being_written(void) {
+    char path[PATH_MAX], temp[4096], other[PATH_MAX], backup[PATH_MAX];
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    path_of(path, "left.bin");
+    path_of(backup, "left.bin.backup");
+    path_of(other, "right.bin.partial-AbC123");
+    CU_ASSERT_EQUAL(file_publish(backup, "x", 1, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(file_publish(other, "x", 1, 0644, NULL), 0);
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        write_for_ever(path, ends[1]);
+    CU_ASSERT_EQUAL_FATAL(file_read_exact(ends[0], temp, sizeof(temp), NULL), 0);
+    ASSERT_CONTAINS(temp, path);
+    file_tidy(unit_temp_dir(), is_left);
+    CU_ASSERT_EQUAL(access(temp, F_OK), 0);
+    kill(child, SIGKILL);
+    CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+    file_tidy(unit_temp_dir(), is_left);
+    CU_ASSERT_EQUAL(access(temp, F_OK), -1);
+    CU_ASSERT_EQUAL(access(backup, F_OK), 0);
+    CU_ASSERT_EQUAL(access(other, F_OK), 0);
+    close(ends[0]);
+    close(ends[1]);
 }
 
 static void an_aborted_publish_leaves_the_old_file_alone(void) {
@@ -136,6 +265,8 @@ static void open_descriptors_become_close_on_exec(void) {
 }
 
 UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
+          UNIT(what_is_published_is_on_disk_before_it_has_its_name),
+          UNIT(what_could_not_be_synced_is_no_success), UNIT(tidying_leaves_what_is_being_written),
           UNIT(an_aborted_publish_leaves_the_old_file_alone),
           UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
           UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
