@@ -30,13 +30,12 @@ train="$ringtrain train $flags --model-dir $work/model --checkpoint-dir $work/st
 echo "stopped within the first epoch"
 : >"$work/out"
 # shellcheck disable=SC2086
-mpirun --allow-run-as-root --oversubscribe --bind-to none -np 3 sh -c "$recorded" - "$work" $train \
-    >"$work/out" 2>"$work/err" </dev/null &
+recorded_ranks 3 $train &
 launcher=$!
 wait_line "$work/out" '^train step=3 '
 kill -TERM "$(rank_pid 1)"
-wait $launcher || :
-codes 143
+wait $launcher
+codes 143 3
 says "stopped as asked after step"
 steps=$(sed -n 's/.*stopped as asked after step \([0-9]*\).*/\1/p' "$work/err")
 [ -f "$work/stopped/step-$(printf %09d "$steps").safetensors" ] || fail "no checkpoint of step $steps"
@@ -48,5 +47,4 @@ code 0 ranks 3 $train
 says "resumed from"
 # shellcheck disable=SC2086
 code 0 ranks 3 $ringtrain train $flags --model-dir "$work/whole.model" --checkpoint-dir "$work/whole"
-same_weights "$work/model/model.safetensors" "$work/whole.model/model.safetensors" exact fc.
-same_weights "$work/model/model.safetensors" "$work/whole.model/model.safetensors" exact conv1.
+same_weights "$work/model/model.safetensors" "$work/whole.model/model.safetensors" exact ""

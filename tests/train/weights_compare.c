@@ -80,7 +80,13 @@ static int compare(const struct safetensors *a, const struct safetensors *b, boo
         if (worst->name == NULL || error > worst->error)
             *worst = (struct worst){error, x->name, worst->compared};
     }
-    return a->count == b->count ? 0 : -1;
+    for (size_t i = 0; i < b->count; i++)
+        if (is_meant(b->entries[i].name, words) &&
+            safetensors_find(a, b->entries[i].name) == NULL) {
+            fprintf(stderr, "%s: in the second file alone\n", b->entries[i].name);
+            return -1;
+        }
+    return 0;
 }
 
 int main(int argc, char **argv) {

@@ -2,8 +2,10 @@
 
 #include "common/str.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { NAME_MAX_SIZE = 48, VALUE_MAX = 128, HELP_COLUMN = 32, HELP_WIDTH = 100 };
@@ -133,6 +135,41 @@ int flags_parse(const struct flag *flags, size_t count, unsigned command, int ar
             return -1;
     }
     return 0;
+}
+
+static int print_real(struct buf *out, double value, struct error *err) {
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    return buf_add_text(out, text, err);
+}
+
+int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
+                      const void *from, struct error *err) {
+    const struct flag *f = find(flags, count, ~0U, name, strlen(name));
+    if (f == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "there is no flag --%s", name);
+    const void *field = (const char *)from + f->offset;
+    if (buf_printf(out, err, "%s=", name) != 0)
+        return -1;
+    switch (f->type) {
+    case FLAG_TEXT: {
+        const char *text = *(const char *const *)field;
+        return buf_add_text(out, text != NULL ? text : "", err);
+    }
+    case FLAG_INT:
+        return buf_printf(out, err, "%" PRId64, *(const int64_t *)field);
+    case FLAG_REAL:
+        return print_real(out, *(const double *)field, err);
+    case FLAG_BOOL:
+        return buf_add_text(out, *(const bool *)field ? "true" : "false", err);
+    case FLAG_CHOICE:
+        return buf_add_text(out, f->choices[*(const int *)field], err);
+    }
+    return error_set(err, EXIT_CODE_INTERNAL, "flag --%s has no type", name);
 }
 
 /* "red|green" of a choice, else the value's name. */

@@ -12,6 +12,7 @@
 #ifndef APP_FLAG_H
 #define APP_FLAG_H
 
+#include "common/buf.h"
 #include "common/error.h"
 
 #include <stddef.h>
@@ -36,6 +37,11 @@ struct flag {
  * bit). A flag given twice keeps the last value. Errors have EXIT_CODE_USAGE. */
 int flags_parse(const struct flag *flags, size_t count, unsigned command, int argc,
                 char *const *argv, void *into, struct error *err);
+
+/* Appends "NAME=VALUE" for the flag NAME, which must be there, from the struct that FROM points to;
+ * numbers with as many digits as bring back every bit. */
+int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
+                      const void *from, struct error *err);
 
 /* One paragraph a flag of COMMAND: name, value, help, bounds or choices, default. */
 void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command);

@@ -8,13 +8,16 @@
 #include "app/start.h"
 #include "comm/device_sum.h"
 #include "common/attempt.h"
+#include "common/buf.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/str.h"
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A synthetic set is evaluated on one of so many of its pictures. */
 enum { SYNTHETIC_VALIDATION = 10 };
@@ -147,17 +150,38 @@ static int open_network(struct job *job, struct error *err) {
     return stepper_open(&job->stepper, &job->net, job->comm, &step, err);
 }
 
-static void describe(struct job *job) {
+/* The end of a path; whole characters of UTF-8. */
+static void describe_data(const struct job *job, struct run_state *s) {
+    const char *name = job->inputs.synthetic ? "synthetic" : job->training.root;
+    size_t length = strlen(name);
+    if (length >= sizeof(s->data_name))
+        name += length - sizeof(s->data_name) + 1;
+    while (((unsigned char)*name & 0xc0) == 0x80)
+        name++;
+    (void)snprintf(s->data_name, sizeof(s->data_name), "%s", name);
+    (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->training.hash);
+    s->data_images = (int64_t)job->training.count;
+}
+
+static int describe(struct job *job, struct error *err) {
     const struct options *o = job->options;
     struct run_state *s = &job->state;
+    cleanup_buf struct buf options = {0};
+    buf_init(&options, sizeof(s->options));
+    if (options_record(&options, o, err) != 0)
+        return -1;
+    (void)snprintf(s->options, sizeof(s->options), "%s", buf_text(&options));
     (void)snprintf(s->model, sizeof(s->model), "%s", o->model);
     (void)snprintf(s->dtype, sizeof(s->dtype), "%s", dtype_name(device_dtype(o->dtype)));
     (void)snprintf(s->fusion, sizeof(s->fusion), "%s", fusion_name(device_fusion(o)));
     (void)snprintf(s->backend, sizeof(s->backend), "%s",
                    job->backend->table->describe(job->backend));
-    (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->training.hash);
+    (void)snprintf(s->program, sizeof(s->program), "ringtrain %s%s%s", RINGMASTER_VERSION,
+                   comm_size(job->comm) > 1 ? ", " : "",
+                   comm_size(job->comm) > 1 ? ranks_library() : "");
     const char *run = getenv(ATTEMPT_RUN_VARIABLE);
     (void)snprintf(s->run, sizeof(s->run), "%s", run != NULL ? run : "");
+    describe_data(job, s);
     s->classes = (int64_t)job->training.classes;
     s->ranks = comm_size(job->comm);
     s->accumulate = o->accumulate;
@@ -165,9 +189,12 @@ static void describe(struct job *job) {
     s->threads = job->threads.compute;
     s->seed = o->seed;
     s->image_size = job->image_size;
+    s->total_steps = job->schedule.total_steps;
+    s->epoch_images = job->steps_per_epoch * s->global_batch;
     if (job->first)
         log_info("%" PRId64 " rank(s) of %d compute and %d data threads; %s", s->ranks,
                  job->threads.compute, job->threads.data, s->backend);
+    return 0;
 }
 
 int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err) {
@@ -178,6 +205,7 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
                          resnet_names());
     job->image_size = o->image_size > 0 ? (int)o->image_size : resnet_default_image_size(o->model);
     if (samples_parse_allowed(o->bad_samples, &job->bad_allowed, err) != 0 ||
+        keep_open(&job->keeping, o->checkpoint_every, err) != 0 ||
         inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
@@ -186,7 +214,8 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
     announce(job);
     if (open_network(job, err) != 0)
         return -1;
-    describe(job);
+    if (describe(job, err) != 0)
+        return -1;
     if (report_open(&job->report, job->first ? stdout : NULL, o->log, job->inputs.events, err) !=
             0 ||
         save_check(job, err) != 0)
@@ -201,6 +230,7 @@ void job_stop_loader(struct job *job) {
 }
 
 void job_done(struct job *job) {
+    folder_lock_done(&job->lock);
     report_done(&job->report);
     progress_done(&job->progress);
     /* Sums first: whatever frees what the device may use waits for them. Where the device does not
@@ -218,6 +248,7 @@ void job_done(struct job *job) {
 }
 
 void job_give_up(struct job *job) {
+    folder_lock_done(&job->lock);
     report_done(&job->report);
     progress_done(&job->progress);
     if (job->backend != NULL && job->backend->table->device == NULL)
@@ -239,8 +270,7 @@ double job_epoch(const struct job *job) {
     return (double)s->epoch + steps / (double)job->steps_per_epoch;
 }
 
-/* The device may be in a step whose sums wait for a peer. */
-static int pull(struct job *job, enum store_arena arena, void **ret, struct error *err) {
+int job_pull(struct job *job, enum store_arena arena, void **ret, struct error *err) {
     device_sum_expect(job->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
     int result = store_pull(&job->net.store, arena, ret, err);
     return device_sum_check(job->sums, err) != 0 ? -1 : result;
@@ -254,27 +284,9 @@ int job_verify(struct job *job, struct error *err) {
     uint64_t hash = STR_HASH_START;
     for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
         void *values = NULL;
-        if (pull(job, arenas[i], &values, err) != 0)
+        if (job_pull(job, arenas[i], &values, err) != 0)
             return -1;
         hash = str_hash(hash, values, store->count[arenas[i]] * sizeof(float));
     }
     return ranks_agree(job->comm, "the parameters", hash, EXIT_CODE_INTERNAL, err);
-}
-
-int job_average_statistics(struct job *job, struct error *err) {
-    int ranks = comm_size(job->comm);
-    if (ranks == 1)
-        return 0;
-    struct store *store = &job->net.store;
-    void *arena = NULL;
-    size_t count = store->count[STORE_STATE];
-    if (pull(job, STORE_STATE, &arena, err) != 0 ||
-        comm_sum(job->comm, arena, count, COMM_F32, err) != 0)
-        return error_wrap(err, "averaging statistics");
-    float *values = arena;
-    for (size_t i = 0; i < count; i++)
-        values[i] /= (float)ranks;
-    if (store_push(store, STORE_STATE, err) != 0)
-        return -1;
-    return network_refresh(&job->net, err);
 }

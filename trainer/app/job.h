@@ -4,12 +4,14 @@
 #define APP_JOB_H
 
 #include "app/inputs.h"
+#include "app/keep.h"
 #include "app/network.h"
 #include "app/options.h"
 #include "app/report.h"
 #include "app/run_state.h"
 #include "app/stepper.h"
 #include "app/threads.h"
+#include "checkpoint/folder_lock.h"
 #include "comm/comm.h"
 #include "common/error.h"
 #include "common/progress.h"
@@ -47,6 +49,11 @@ struct job {
     struct report report;
     struct progress progress;
     struct run_state state;
+    struct keeping keeping;
+    struct folder_lock lock; /* of the checkpoints, on rank 0 */
+    bool own_statistics;     /* running statistics are this rank's, not yet the mean over ranks */
+    bool cannot_go_on;       /* some rank's data ended the run */
+    struct error failure;    /* why this rank's data ended the run; code 0: it did not */
 };
 
 /* COMM is the caller's, so that it can tell the others when this fails. */
@@ -65,7 +72,7 @@ double job_epoch(const struct job *job);
 
 /* Fails with the hosts' names when parameters or momentum are not the same on every rank. */
 int job_verify(struct job *job, struct error *err);
-/* Running statistics become their mean over ranks. */
-int job_average_statistics(struct job *job, struct error *err);
+/* store_pull, when a step may be under way whose sums wait for a peer. */
+int job_pull(struct job *job, enum store_arena arena, void **ret, struct error *err);
 
 #endif

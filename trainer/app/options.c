@@ -122,6 +122,10 @@ static const struct flag FLAGS[] = {
          "where the trained model is; default /opt/ml/model, else ./model"),
     TEXT("checkpoint-dir", checkpoint_dir, NULL, T, "DIR",
          "where checkpoints go; default /opt/ml/checkpoints, else ./checkpoints"),
+    TEXT(
+        "checkpoint-every", checkpoint_every, "30m", T, "N|TIME",
+        "a checkpoint every N steps or after a time (45s, 30m, 2h), beside those at ends of epochs "
+        "(0: those alone)"),
     TEXT("tensorboard-dir", tensorboard_dir, NULL, T, "DIR",
          "where event files go; default /opt/ml/output/tensorboard where that exists"),
     TEXT("resume", resume, "auto", T, "auto|none|PATH",
@@ -146,4 +150,23 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
 
 void options_print(FILE *out, unsigned command) {
     flags_print(out, FLAGS, FLAG_COUNT, command);
+}
+
+/* Those that change the bits of a training, beside what a run's state tells of batches, ranks,
+ * types and the length of the schedule. */
+static const char *const RECORDED[] = {
+    "lr",          "lr-batch",  "schedule",   "warmup-epochs",     "momentum",
+    "nesterov",    "decay-all", "augment",    "weight-decay",      "label-smoothing",
+    "flip",        "min-area",  "loss-scale", "loss-scale-growth", "comm",
+    "bad-samples", "tf32",      "tune",       "deterministic",
+};
+
+int options_record(struct buf *out, const struct options *o, struct error *err) {
+    for (size_t i = 0; i < sizeof(RECORDED) / sizeof(RECORDED[0]); i++) {
+        if (i > 0 && buf_add_text(out, " ", err) != 0)
+            return -1;
+        if (flags_print_value(out, FLAGS, FLAG_COUNT, RECORDED[i], o, err) != 0)
+            return -1;
+    }
+    return 0;
 }

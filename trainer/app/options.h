@@ -4,6 +4,7 @@
 #ifndef APP_OPTIONS_H
 #define APP_OPTIONS_H
 
+#include "common/buf.h"
 #include "common/error.h"
 #include "graph/fuse.h"
 
@@ -80,6 +81,7 @@ struct options {
 
     const char *model_dir;
     const char *checkpoint_dir;
+    const char *checkpoint_every;
     const char *tensorboard_dir;
     const char *resume;
     int64_t report_every;
@@ -91,6 +93,8 @@ struct options {
 /* Flags of COMMAND (one bit) in ARGV, over the defaults. */
 int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
                   struct error *err);
+/* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ...". */
+int options_record(struct buf *out, const struct options *o, struct error *err);
 void options_print(FILE *out, unsigned command);
 
 #endif

@@ -6,6 +6,7 @@
 #include "comm_mpi/comm_mpi.h"
 #endif
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,17 @@ int ranks_open(struct comm **ret, struct error *err) {
     return error_set(err, EXIT_CODE_CONFIG,
                      "one of %d ranks, but this build has no MPI (RINGMASTER_MPI=OFF)",
                      (int)expected);
+#endif
+}
+
+const char *ranks_library(void) {
+#ifdef RINGMASTER_HAVE_MPI
+    static char name[64];
+    const char *text = comm_mpi_library();
+    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ",\n"), text);
+    return name;
+#else
+    return "no MPI";
 #endif
 }
 

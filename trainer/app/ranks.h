@@ -11,6 +11,9 @@
  * touched. A build without MPI refuses to be one of several. */
 int ranks_open(struct comm **ret, struct error *err);
 
+/* The library over which several ranks speak, with its version. For one thread. */
+const char *ranks_library(void);
+
 /* Whether VALUE is the same on every rank. If not, the error (with CODE) says what differs and
  * names the hosts and ranks whose value is not that of rank 0. */
 int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_code code,

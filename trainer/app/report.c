@@ -22,6 +22,7 @@ int report_open(struct report *r, FILE *out, int log, const char *events, struct
         .table = log != OPTION_LOG_METRICS,
         .metrics = log != OPTION_LOG_TABLE,
         .events = TFEVENTS_CLOSED,
+        .opened_at = clock_now(),
     };
     if (out == NULL)
         return 0;
@@ -51,9 +52,27 @@ void report_step(struct report *r, double loss, int64_t images) {
     double took = (double)(now - r->stepped_at) / (double)CLOCK_SECOND;
     double *mean = &r->standing.step_seconds;
     *mean = *mean > 0 ? *mean + (took - *mean) * newest : took;
+    r->all.steps++;
+    r->all.images += images;
+    r->all.nanoseconds += now - r->stepped_at;
     r->stepped_at = now;
     r->standing.loss = loss;
     r->standing.step_images = images;
+}
+
+void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]) {
+    char training[32], whole[32];
+    double seconds = (double)r->all.nanoseconds / (double)CLOCK_SECOND;
+    text[0] = '\0';
+    if (r->all.steps == 0 || !(seconds > 0))
+        return;
+    status_duration(training, sizeof(training), seconds);
+    status_duration(whole, sizeof(whole),
+                    (double)(clock_now() - r->opened_at) / (double)CLOCK_SECOND);
+    (void)snprintf(text, REPORT_SUMMARY_MAX,
+                   "%" PRId64 " steps of %" PRId64 " images in %s of training, %.1f images/s; %s "
+                   "with evaluations and checkpoints",
+                   r->all.steps, r->all.images, training, (double)r->all.images / seconds, whole);
 }
 
 void report_standing(struct report *r, int64_t step, int64_t steps, double epoch) {

@@ -26,6 +26,10 @@ struct report {
     struct status_line line;
     struct status_training standing; /* what the line says */
     int64_t stepped_at;              /* clock_now() of the last step */
+    int64_t opened_at;               /* clock_now() */
+    struct {
+        int64_t steps, images, nanoseconds; /* of training alone */
+    } all;
 };
 
 /* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL makes it silent. The report
@@ -37,6 +41,9 @@ void report_done(struct report *r);
 void report_start(struct report *r);
 /* A step is done: its mean loss, and images over all ranks. */
 void report_step(struct report *r, double loss, int64_t images);
+/* How long all steps took and how fast they were on average, as words; "" if there were none. */
+enum { REPORT_SUMMARY_MAX = 256 };
+void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]);
 /* The same for the status line. */
 void report_standing(struct report *r, int64_t step, int64_t steps, double epoch);
 /* So long nothing was done but to wait for pictures. */

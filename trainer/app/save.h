@@ -3,12 +3,14 @@
 #define APP_SAVE_H
 
 #include "app/job.h"
+#include "app/statistics.h"
 #include "common/error.h"
 
-/* Whether what is to be saved later can be written: asked before the work begins. */
+/* Whether what is to be saved later can be written, and by this job alone: asked before the work
+ * begins. */
 int save_check(struct job *job, struct error *err);
-/* The checkpoint of the present step; on other ranks nothing. */
-int save_checkpoint(struct job *job, struct error *err);
+/* The checkpoint of the present step, with what STATISTICS hold; on other ranks nothing. */
+int save_checkpoint(struct job *job, const struct statistics *statistics, struct error *err);
 /* model.safetensors and config.json; on other ranks nothing. */
 int save_model(struct job *job, struct error *err);
 

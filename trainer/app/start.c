@@ -1,6 +1,8 @@
 #include "app/start.h"
 
 #include "app/init.h"
+#include "app/notes.h"
+#include "app/statistics.h"
 #include "app/weights.h"
 #include "checkpoint/checkpoint.h"
 #include "common/attempt.h"
@@ -16,19 +18,18 @@
 
 enum { NOTES_MAX = 64 * 1024 };
 
-/* The position in images of an epoch, when a step takes another number of them now. */
-static void settle_position(struct job *job, const struct run_state *before) {
-    struct run_state *now = &job->state;
-    now->epoch = before->epoch;
-    now->step = before->step;
-    now->images = before->images;
-    if (before->global_batch == now->global_batch)
-        return;
-    int64_t in_epoch = before->images / now->global_batch;
-    if (in_epoch > job->steps_per_epoch)
-        in_epoch = job->steps_per_epoch;
-    now->images = in_epoch * now->global_batch;
-    now->step = now->epoch * job->steps_per_epoch + in_epoch;
+/* The newest place in the folder may not be newer than what this run will write: where it does not
+ * go on from there, another course begins. */
+static int settle_course(struct job *job, struct error *err) {
+    struct run_state *s = &job->state;
+    const struct checkpoint_place own = {.course = s->course, .samples = s->samples};
+    struct checkpoint_place newest = {0};
+    bool found = false;
+    if (checkpoint_newest(job->inputs.checkpoints, &newest, &found, err) != 0)
+        return -1;
+    if (found && checkpoint_place_compare(&own, &newest) < 0)
+        s->course = newest.course + 1;
+    return 0;
 }
 
 static int check_fit(const struct job *job, const struct run_state *before, const char *path,
@@ -47,40 +48,35 @@ static int check_fit(const struct job *job, const struct run_state *before, cons
 }
 
 static int tell_differences(const struct job *job, const struct run_state *before,
-                            struct error *err) {
+                            const char *before_text, struct error *err) {
     cleanup_buf struct buf text = {0};
     buf_init(&text, NOTES_MAX);
-    if (run_state_differences(&text, &job->state, before, err) != 0)
+    if (run_state_differences(&text, &job->state, before, err) != 0 ||
+        run_state_class_differences(&text, &job->state, job->training.class_names, before_text,
+                                    err) != 0)
         return -1;
     if (text.size > 0)
         log_warning("not bit for bit the run that wrote the checkpoint: %s", buf_text(&text));
     return 0;
 }
 
-static int resume_from(struct job *job, const struct safetensors *file, struct error *err) {
+static int resume_from(struct job *job, const struct safetensors *file,
+                       struct statistics *statistics, struct error *err) {
     const char *text = safetensors_note(file, CHECKPOINT_STATE);
     struct run_state before;
     if (text == NULL)
         return error_set(err, EXIT_CODE_DATA, "%s holds no state of a run", file->path);
     if (run_state_parse(&before, text, file->path, err) != 0 ||
-        check_fit(job, &before, file->path, err) != 0 || tell_differences(job, &before, err) != 0)
+        check_fit(job, &before, file->path, err) != 0 ||
+        tell_differences(job, &before, text, err) != 0)
         return -1;
     cleanup_weights struct weights w = {0};
     if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM, 0, err) != 0 ||
         weights_read(&w, file, err) != 0)
         return -1;
-    settle_position(job, &before);
+    run_state_go_on(&job->state, &before);
     log_info("resumed from %s: %" PRId64 " steps done", file->path, job->state.step);
-    return 0;
-}
-
-static void tell_notes(struct buf *notes) {
-    char *rest = NULL;
-    if (notes->size == 0)
-        return;
-    for (char *line = strtok_r(notes->data, "\n", &rest); line != NULL;
-         line = strtok_r(NULL, "\n", &rest))
-        log_warning("%s", line);
+    return statistics_read(statistics, job, file, err);
 }
 
 static int init_from(struct job *job, const char *path, struct error *err) {
@@ -96,28 +92,28 @@ static int init_from(struct job *job, const char *path, struct error *err) {
     if (init_read(&job->net.store, path, &notes, err) != 0)
         return error_wrap(err, "--init");
     log_info("initial weights from %s", path);
-    tell_notes(&notes);
+    notes_tell(&notes);
     return 0;
 }
 
 /* Looks for the newest valid checkpoint; takes it if WANTED, else warns of it, because a later
  * --resume auto would. */
-static int resume_newest(struct job *job, bool wanted, bool *ret_resumed, struct error *err) {
+static int resume_newest(struct job *job, bool wanted, bool *ret_resumed,
+                         struct statistics *statistics, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     cleanup_buf struct buf notes = {0};
-    int64_t step = 0;
+    struct checkpoint_place place = {0};
     bool found = false;
     buf_init(&notes, NOTES_MAX);
-    if (checkpoint_find(job->inputs.checkpoints, CHECKPOINT_ANY, &file, &step, &found, &notes,
-                        err) != 0)
+    if (checkpoint_find(job->inputs.checkpoints, NULL, &file, &place, &found, &notes, err) != 0)
         return -1;
-    tell_notes(&notes);
+    notes_tell(&notes);
     *ret_resumed = found && wanted;
     if (found && !wanted)
-        log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run, which --resume "
-                    "auto would take if it is the newest",
-                    job->inputs.checkpoints, step);
-    return *ret_resumed ? resume_from(job, &file, err) : 0;
+        log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run: it counts as "
+                    "older than what this run writes, and goes as this run's checkpoints come",
+                    job->inputs.checkpoints, place.step);
+    return *ret_resumed ? resume_from(job, &file, statistics, err) : 0;
 }
 
 /* Whether ringmaster has launched this run before. */
@@ -135,27 +131,31 @@ static bool is_own(const struct job *job, const struct safetensors *file) {
 
 /* A run that is launched again goes on from the newest checkpoint that it wrote itself, whatever
  * --resume said of its beginning. One that has written none begins again as it was told. */
-static int resume_own(struct job *job, bool *ret_resumed, struct error *err) {
-    int64_t step = CHECKPOINT_ANY;
+static int resume_own(struct job *job, bool *ret_resumed, struct statistics *statistics,
+                      struct error *err) {
+    struct checkpoint_place place = {0};
+    const struct checkpoint_place *below = NULL;
     *ret_resumed = false;
     for (bool found = is_relaunched(job); found && !*ret_resumed;) {
         cleanup_safetensors struct safetensors file = {0};
         cleanup_buf struct buf notes = {0};
         buf_init(&notes, NOTES_MAX);
-        if (checkpoint_find(job->inputs.checkpoints, step, &file, &step, &found, &notes, err) != 0)
+        if (checkpoint_find(job->inputs.checkpoints, below, &file, &place, &found, &notes, err) !=
+            0)
             return -1;
-        tell_notes(&notes);
+        below = &place;
+        notes_tell(&notes);
         *ret_resumed = found && is_own(job, &file);
-        if (*ret_resumed && resume_from(job, &file, err) != 0)
+        if (*ret_resumed && resume_from(job, &file, statistics, err) != 0)
             return -1;
     }
     return 0;
 }
 
-static int read_first(struct job *job, struct error *err) {
+static int read_start(struct job *job, struct statistics *statistics, struct error *err) {
     const char *resume = job->options->resume;
     bool resumed = false;
-    if (resume_own(job, &resumed, err) != 0)
+    if (resume_own(job, &resumed, statistics, err) != 0)
         return -1;
     if (resumed)
         return 0;
@@ -164,15 +164,19 @@ static int read_first(struct job *job, struct error *err) {
         cleanup_safetensors struct safetensors file = {0};
         if (checkpoint_open(resume, &file, err) != 0)
             return error_wrap(err, "--resume");
-        return resume_from(job, &file, err);
+        return resume_from(job, &file, statistics, err);
     }
-    if (resume_newest(job, automatic, &resumed, err) != 0)
+    if (resume_newest(job, automatic, &resumed, statistics, err) != 0)
         return -1;
     if (resumed)
         return 0;
     if (store_start(&job->net.store, (uint64_t)job->options->seed, err) != 0)
         return -1;
     return job->options->init != NULL ? init_from(job, job->options->init, err) : 0;
+}
+
+static int read_first(struct job *job, struct statistics *statistics, struct error *err) {
+    return read_start(job, statistics, err) != 0 ? -1 : settle_course(job, err);
 }
 
 static int spread(struct job *job, struct error *err) {
@@ -190,9 +194,11 @@ static int spread(struct job *job, struct error *err) {
 }
 
 int start_job(struct job *job, struct error *err) {
-    if (job->first && read_first(job, err) != 0)
+    cleanup_statistics struct statistics statistics = {0};
+    if (job->first && read_first(job, &statistics, err) != 0)
         return -1;
-    if (spread(job, err) != 0 || network_refresh(&job->net, err) != 0)
+    if (spread(job, err) != 0 || statistics_scatter(&statistics, job, err) != 0 ||
+        network_refresh(&job->net, err) != 0)
         return -1;
     return job_verify(job, err);
 }

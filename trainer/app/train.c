@@ -1,17 +1,20 @@
 #include "app/train.h"
 
 #include "app/job.h"
+#include "app/ranks.h"
 #include "app/samples.h"
 #include "app/save.h"
+#include "app/statistics.h"
 #include "app/stop.h"
 #include "app/wait.h"
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/log.h"
 
 #include <inttypes.h>
 
 /* How long the next mark of progress may take, in seconds. */
-enum { STEP_PATIENCE = 600, SAVE_PATIENCE = 1200 };
+enum { STEP_PATIENCE = 600 };
 
 /* A first report that is further away than this is announced. */
 enum { PACE_SECONDS = 10 };
@@ -58,6 +61,14 @@ static enum wait_result next_batch(struct job *job, const struct batch **ret, st
     return result;
 }
 
+/* The data of this rank cannot be used: the step is given up on all ranks, which then save what
+ * they have and end together. */
+static int give_up_for_data(struct job *job, struct error *err) {
+    job->failure = *err;
+    job->stepper.failed = true;
+    return stepper_give_up(&job->stepper, err);
+}
+
 /* Forward and backward over this rank's micro-batches of one step. A batch is given back when the
  * stepper has the next one. */
 static int run_micro_batches(struct job *job, struct error *err) {
@@ -67,9 +78,10 @@ static int run_micro_batches(struct job *job, struct error *err) {
         const struct batch *batch = NULL;
         switch (next_batch(job, &batch, err)) {
         case WAIT_BAD:
-            return samples_refuse(&job->training_faults, &job->training, job->bad_allowed, err);
+            (void)samples_refuse(&job->training_faults, &job->training, job->bad_allowed, err);
+            return give_up_for_data(job, err);
         case WAIT_ERROR:
-            return -1;
+            return give_up_for_data(job, err);
         case WAIT_END:
             return error_set(err, EXIT_CODE_INTERNAL, "the data ended at step %" PRId64,
                              job->state.step);
@@ -91,8 +103,11 @@ static int run_micro_batches(struct job *job, struct error *err) {
 static void advance(struct job *job) {
     struct run_state *s = &job->state;
     s->step++;
+    s->batches += s->accumulate;
+    s->samples += s->global_batch;
     s->images += s->global_batch;
-    if (s->images == job->steps_per_epoch * s->global_batch) {
+    job->own_statistics = true;
+    if (s->images >= s->epoch_images) {
         s->images = 0;
         s->epoch++;
     }
@@ -126,8 +141,17 @@ static void tell_pace(const struct job *job) {
 
 /* All ranks together, so that they count the same faults of the data. */
 static int report(struct job *job, double penalty, double rate, struct error *err) {
-    if (samples_share(job->comm, &job->training_faults, &job->training, job->bad_allowed, err) != 0)
-        return -1;
+    struct error excess = {0};
+    if (samples_share(job->comm, &job->training_faults, &job->training, job->bad_allowed,
+                      &excess) != 0) {
+        if (excess.code != EXIT_CODE_DATA) {
+            *err = excess;
+            return -1;
+        }
+        /* All ranks found more bad files than are allowed: this step still counts. */
+        job->failure = excess;
+        job->cannot_go_on = true;
+    }
     struct report_row row = {
         .step = job->state.step,
         .epoch = job_epoch(job),
@@ -142,8 +166,10 @@ static int report(struct job *job, double penalty, double rate, struct error *er
 /* What a step that has run means for the job. */
 static int account(struct job *job, const struct step_outcome *outcome, bool *ret_stop,
                    struct error *err) {
-    double rate = schedule_rate(&job->schedule, job->state.step);
+    const double rate = schedule_rate(&job->schedule, job->state.step);
     *ret_stop = *ret_stop || outcome->stop;
+    job->keeping.asked = job->keeping.asked || outcome->save;
+    job->cannot_go_on = job->cannot_go_on || outcome->failed;
     if (!outcome->known || !outcome->applied)
         return 0;
     advance(job);
@@ -165,16 +191,16 @@ static int settle(struct job *job, bool *ret_stop, struct error *err) {
     return account(job, &outcome, ret_stop, err);
 }
 
-/* Takes the next step. At the end of an epoch, of the run, and after a stop none is under way when
- * it returns. */
+/* Takes the next step. At the end of an epoch, of the run, where a checkpoint is due and after a
+ * stop none is under way when it returns. */
 static int step_once(struct job *job, bool *ret_stop, struct error *err) {
     const struct run_state *s = &job->state;
     int pending = stepper_pending(&job->stepper);
     int64_t number = s->step + pending + 1;
-    bool last =
-        number == job->schedule.total_steps ||
-        s->images + (pending + 1) * s->global_batch == job->steps_per_epoch * s->global_batch;
+    bool last = number == job->schedule.total_steps || keep_falls_on(&job->keeping, number) ||
+                s->images + (pending + 1) * s->global_batch >= s->epoch_images;
     struct step_outcome outcome;
+    job->stepper.save = job->first && keep_is_time(&job->keeping);
     job->stepper.penalty = job->first && report_is_due(job, number);
     if (run_micro_batches(job, err) != 0 ||
         stepper_finish(&job->stepper, schedule_rate(&job->schedule, number - 1), &outcome, err) !=
@@ -182,7 +208,8 @@ static int step_once(struct job *job, bool *ret_stop, struct error *err) {
         return error_wrap(err, "step %" PRId64, s->step + 1);
     if (account(job, &outcome, ret_stop, err) != 0)
         return -1;
-    return last || *ret_stop ? settle(job, ret_stop, err) : 0;
+    bool ends = *ret_stop || job->keeping.asked || job->cannot_go_on;
+    return last || ends ? settle(job, ret_stop, err) : 0;
 }
 
 static int score(struct job *job, bool *ret_stop, struct error *err) {
@@ -208,11 +235,23 @@ static int score(struct job *job, bool *ret_stop, struct error *err) {
                      : report_evaluation(&job->report, job->state.step, job_epoch(job), &e, err);
 }
 
-static int keep(struct job *job, struct error *err) {
-    progress_mark(&job->progress, (uint64_t)job->state.step, SAVE_PATIENCE);
-    if (job_average_statistics(job, err) != 0)
+/* Saves what there is; then all ranks leave with the error of the first that cannot go on. */
+static int leave_failed(struct job *job, struct error *err) {
+    struct error failures_of_one = job->failure;
+    int ranks = comm_size(job->comm);
+    cleanup_free struct error *all = calloc((size_t)ranks, sizeof(*all));
+    if (all == NULL)
+        return error_no_memory(err, "failures of all ranks");
+    if (keep_checkpoint(job, err) != 0 ||
+        comm_gather(job->comm, &failures_of_one, sizeof(*all), all, err) != 0)
         return -1;
-    return save_checkpoint(job, err);
+    int rank = 0;
+    while (rank < ranks - 1 && all[rank].code == 0)
+        rank++;
+    *err = job->failure.code != 0 ? job->failure : all[rank];
+    if (job->failure.code == 0)
+        (void)error_wrap(err, "rank %d cannot go on", rank);
+    return -1;
 }
 
 static bool evaluation_is_due(const struct job *job) {
@@ -222,9 +261,17 @@ static bool evaluation_is_due(const struct job *job) {
 
 /* After the last step of an epoch that is not the last of the run. */
 static int end_epoch(struct job *job, bool *ret_stop, struct error *err) {
-    if (keep(job, err) != 0)
+    if (keep_checkpoint(job, err) != 0)
         return -1;
     if (evaluation_is_due(job) && score(job, ret_stop, err) != 0)
+        return -1;
+    report_start(&job->report);
+    return 0;
+}
+
+/* Within an epoch. The clock of the speed stands still. */
+static int keep_between(struct job *job, struct error *err) {
+    if (keep_checkpoint(job, err) != 0)
         return -1;
     report_start(&job->report);
     return 0;
@@ -242,12 +289,16 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
             return -1;
         if (job->state.step == first)
             tell_pace(job);
+        if (job->cannot_go_on)
+            return leave_failed(job, err);
         if (job->state.step == job->schedule.total_steps)
             break;
         if (*ret_stop)
-            return keep(job, err);
-        bool epoch_ends = job->state.images == 0 && stepper_pending(&job->stepper) == 0;
-        if (epoch_ends && end_epoch(job, ret_stop, err) != 0)
+            return keep_checkpoint(job, err);
+        bool settled = stepper_pending(&job->stepper) == 0;
+        if (settled && job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
+            return -1;
+        if (settled && keep_is_due(&job->keeping, job->state.step) && keep_between(job, err) != 0)
             return -1;
         if (*ret_stop)
             return 0;
@@ -255,10 +306,18 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
     /* What was asked for is done: a stop has nothing left to stop. */
     *ret_stop = false;
     job_stop_loader(job);
-    return keep(job, err);
+    return keep_checkpoint(job, err);
 }
 
-static void sum_up_data(struct job *job) {
+static void tell_speed(const struct job *job) {
+    char text[REPORT_SUMMARY_MAX];
+    report_summary(&job->report, text);
+    if (job->first && text[0] != '\0')
+        log_info("%s", text);
+}
+
+static void sum_up(struct job *job) {
+    tell_speed(job);
     samples_sum_up(&job->training_faults, &job->training, job->bad_allowed);
     if (job->validation.count > 0)
         samples_sum_up(&job->validation_faults, &job->validation, job->bad_allowed);
@@ -276,15 +335,16 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
     if (stopped) {
         if (job->first)
             log_info("stopped as asked after step %" PRId64, job->state.step);
+        tell_speed(job);
         return job_leave(job, err);
     }
-    if (save_model(job, err) != 0)
+    if (statistics_average(job, err) != 0 || save_model(job, err) != 0)
         return -1;
     bool cut_short = false;
     if (score(job, &cut_short, err) != 0)
         return -1;
     if (job->first)
-        sum_up_data(job);
+        sum_up(job);
     if (cut_short && job->first)
         log_info("training is complete; asked to stop during its last evaluation");
     return job_leave(job, err);

@@ -1,133 +1,109 @@
 #include "checkpoint/checkpoint.h"
 
-#include "common/cleanup.h"
+#include "checkpoint/format_version.h"
 #include "common/file.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define PREFIX "step-"
-#define SUFFIX ".safetensors"
-enum { DIGITS = 9, TEMP_TAIL = 7 /* what file_publish_open appends: .XXXXXX */ };
-
-struct steps {
-    int64_t *items; /* owned; newest first */
-    size_t count;
-    size_t capacity;
-};
-
-static void steps_done(struct steps *steps) {
-    free(steps->items);
-    *steps = (struct steps){0};
-}
-
-static void close_folder(DIR **folder) {
-    if (*folder != NULL)
-        (void)closedir(*folder);
-}
-
-static int path_of(const char *folder, int64_t step, char path[CHECKPOINT_PATH_MAX],
-                   struct error *err) {
-    int length = snprintf(path, CHECKPOINT_PATH_MAX, "%s/" PREFIX "%0*lld" SUFFIX, folder, DIGITS,
-                          (long long)step);
-    if (length < 0 || length >= CHECKPOINT_PATH_MAX)
-        return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
-    return 0;
-}
-
-/* The step of a checkpoint's file name, -1 for any other. *RET_REST is what follows the name. */
-static int64_t parse_name(const char *name, const char **ret_rest) {
-    const size_t prefix = sizeof(PREFIX) - 1, suffix = sizeof(SUFFIX) - 1;
-    int64_t step = 0;
-    if (strncmp(name, PREFIX, prefix) != 0)
+static int remove_item(const char *folder, const struct checkpoint_item *item, struct error *err) {
+    char path[CHECKPOINT_PATH_MAX];
+    if (checkpoint_path(folder, item->place.step, path, err) != 0)
         return -1;
-    for (size_t i = prefix; i < prefix + DIGITS; i++) {
-        if (name[i] < '0' || name[i] > '9')
-            return -1;
-        step = step * 10 + (name[i] - '0');
-    }
-    if (strncmp(name + prefix + DIGITS, SUFFIX, suffix) != 0)
+    if (unlink(path) != 0 && errno != ENOENT)
+        return error_set_errno(err, file_write_code(errno), "%s: cannot be removed", path);
+    return 0;
+}
+
+/* All but the newest few, and never the one of STEP, which has just been written. */
+static int remove_old(const char *folder, int64_t step, struct error *err) {
+    cleanup_checkpoint_list struct checkpoint_list list = {0};
+    int kept = 1;
+    if (checkpoint_list_read(&list, folder, err) != 0)
         return -1;
-    *ret_rest = name + prefix + DIGITS + suffix;
-    return step;
-}
-
-static int steps_add(struct steps *steps, int64_t step, struct error *err) {
-    if (steps->count == steps->capacity) {
-        size_t more = steps->capacity == 0 ? 16 : steps->capacity * 2;
-        int64_t *items = realloc(steps->items, more * sizeof(*items));
-        if (items == NULL)
-            return error_no_memory(err, "listing checkpoints");
-        steps->items = items;
-        steps->capacity = more;
-    }
-    steps->items[steps->count++] = step;
-    return 0;
-}
-
-static int newest_first(const void *a, const void *b) {
-    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/* Lists the checkpoints of FOLDER; removes what an interrupted write left when CLEAN. A folder that
- * is not there holds none. */
-static int list_steps(const char *folder, bool clean, struct steps *steps, struct error *err) {
-    __attribute__((cleanup(close_folder))) DIR *dir = opendir(folder);
-    if (dir == NULL && errno == ENOENT)
-        return 0;
-    if (dir == NULL)
-        return error_set_errno(err, EXIT_CODE_DATA, "%s", folder);
-    for (;;) {
-        errno = 0;
-        const struct dirent *item = readdir(dir);
-        const char *rest;
-        if (item == NULL && errno != 0)
-            return error_set_errno(err, EXIT_CODE_DATA, "%s", folder);
-        if (item == NULL)
-            break;
-        int64_t step = parse_name(item->d_name, &rest);
-        if (step >= 0 && *rest == '\0' && steps_add(steps, step, err) != 0)
-            return -1;
-        if (step >= 0 && clean && *rest == '.' && strlen(rest) == TEMP_TAIL)
-            (void)unlinkat(dirfd(dir), item->d_name, 0);
-    }
-    if (steps->count > 0)
-        qsort(steps->items, steps->count, sizeof(*steps->items), newest_first);
-    return 0;
-}
-
-/* Of the checkpoints up to STEP, all but the newest few. Later ones belong to another course of the
- * training and are left alone. */
-static int remove_old(const char *folder, int64_t step, const struct steps *steps,
-                      struct error *err) {
-    int kept = 0;
-    for (size_t i = 0; i < steps->count; i++) {
-        char path[CHECKPOINT_PATH_MAX];
-        if (steps->items[i] > step || kept++ < CHECKPOINT_KEEP)
+    for (size_t i = 0; i < list.count; i++) {
+        const struct checkpoint_item *item = &list.items[i];
+        if (!item->readable || item->place.step == step || kept++ < CHECKPOINT_KEEP)
             continue;
-        if (path_of(folder, steps->items[i], path, err) != 0)
+        if (remove_item(folder, item, err) != 0)
             return -1;
-        if (unlink(path) != 0 && errno != ENOENT)
-            return error_set_errno(err, EXIT_CODE_INTERNAL, "%s: cannot be removed", path);
     }
     return 0;
+}
+
+static bool is_valid(const char *folder, const struct checkpoint_item *item) {
+    char path[CHECKPOINT_PATH_MAX];
+    struct safetensors file;
+    if (checkpoint_path(folder, item->place.step, path, NULL) != 0 ||
+        checkpoint_open(path, &file, NULL) != 0)
+        return false;
+    safetensors_done(&file);
+    return true;
+}
+
+/* Removes the oldest checkpoint that is not the newest valid one. */
+static int make_room(const char *folder, bool *ret_made, struct buf *notes, struct error *err) {
+    cleanup_checkpoint_list struct checkpoint_list list = {0};
+    *ret_made = false;
+    if (checkpoint_list_read(&list, folder, err) != 0)
+        return -1;
+    size_t needed = 0;
+    while (needed < list.count &&
+           !(list.items[needed].readable && is_valid(folder, &list.items[needed])))
+        needed++;
+    for (size_t i = list.count; i-- > 0;) {
+        const struct checkpoint_item *item = &list.items[i];
+        if (i == needed || !item->readable)
+            continue;
+        if (remove_item(folder, item, err) != 0)
+            return -1;
+        *ret_made = true;
+        return notes == NULL ? 0
+                             : buf_printf(notes, err,
+                                          "no room in %s: its oldest checkpoint, step %lld, went\n",
+                                          folder, (long long)item->place.step);
+    }
+    return 0;
+}
+
+static bool is_full(const struct error *err) {
+    return err->os_errno == ENOSPC || err->os_errno == EDQUOT;
+}
+
+static int write_with_room(const char *folder, const char *path, const struct array *arrays,
+                           size_t count, const char *state, struct buf *notes, struct error *err) {
+    const struct safetensors_note texts[] = {{CHECKPOINT_STATE, state},
+                                             {FORMAT_VERSION_KEY, FORMAT_VERSION_TEXT}};
+    for (;;) {
+        struct error failure = {0};
+        bool made = false;
+        if (safetensors_write(path, arrays, count, texts, 2, &failure) == 0)
+            return 0;
+        if (is_full(&failure) && make_room(folder, &made, notes, err) != 0)
+            return -1;
+        if (made)
+            continue;
+        if (err != NULL)
+            *err = failure;
+        return is_full(&failure)
+                   ? error_wrap(err, "no room for it beside the newest checkpoint, which is kept")
+                   : -1;
+    }
 }
 
 int checkpoint_save(const char *folder, int64_t step, const struct array *arrays, size_t count,
-                    const char *state, char ret_path[CHECKPOINT_PATH_MAX], struct error *err) {
-    __attribute__((cleanup(steps_done))) struct steps steps = {0};
-    const struct safetensors_note note = {CHECKPOINT_STATE, state};
+                    const char *state, char ret_path[CHECKPOINT_PATH_MAX], struct buf *notes,
+                    struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
     if (step < 0 || step > CHECKPOINT_STEP_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "no checkpoint of step %lld", (long long)step);
-    if (path_of(folder, step, path, err) != 0 || file_make_dirs(folder, err) != 0 ||
-        safetensors_write(path, arrays, count, &note, 1, err) != 0 ||
-        list_steps(folder, true, &steps, err) != 0 || remove_old(folder, step, &steps, err) != 0)
+    if (checkpoint_path(folder, step, path, err) != 0 || file_make_dirs(folder, err) != 0)
+        return error_wrap(err, "checkpoint");
+    file_tidy(folder, checkpoint_is_name);
+    if (write_with_room(folder, path, arrays, count, state, notes, err) != 0 ||
+        remove_old(folder, step, err) != 0)
         return error_wrap(err, "checkpoint");
     if (ret_path != NULL)
         memcpy(ret_path, path, strlen(path) + 1);
@@ -135,37 +111,64 @@ int checkpoint_save(const char *folder, int64_t step, const struct array *arrays
 }
 
 int checkpoint_open(const char *path, struct safetensors *file, struct error *err) {
+    struct checkpoint_place place;
+    bool newer = false;
     if (safetensors_open(file, path, err) != 0)
         return -1;
-    if (safetensors_verify(file, err) == 0) {
-        if (safetensors_note(file, CHECKPOINT_STATE) != NULL)
-            return 0;
-        (void)error_set(err, EXIT_CODE_DATA, "%s: not a checkpoint: it has no state", path);
-    }
+    if (format_version_check_file(file, &newer, err) == 0 && safetensors_verify(file, err) == 0 &&
+        checkpoint_place_of(file, &place, err) == 0)
+        return 0;
     safetensors_done(file);
     return -1;
 }
 
-int checkpoint_find(const char *folder, int64_t below, struct safetensors *file, int64_t *ret_step,
-                    bool *ret_found, struct buf *notes, struct error *err) {
-    __attribute__((cleanup(steps_done))) struct steps steps = {0};
+static int refuse_newer(const char *folder, const struct checkpoint_list *list, struct error *err) {
+    char path[CHECKPOINT_PATH_MAX];
+    struct safetensors file;
+    for (size_t i = 0; i < list->count; i++)
+        if (list->items[i].newer &&
+            (checkpoint_path(folder, list->items[i].place.step, path, err) != 0 ||
+             checkpoint_open(path, &file, err) != 0))
+            return -1;
+    return 0;
+}
+
+int checkpoint_find(const char *folder, const struct checkpoint_place *below,
+                    struct safetensors *file, struct checkpoint_place *ret_place, bool *ret_found,
+                    struct buf *notes, struct error *err) {
+    cleanup_checkpoint_list struct checkpoint_list list = {0};
     *ret_found = false;
-    if (list_steps(folder, false, &steps, err) != 0)
+    if (checkpoint_list_read(&list, folder, err) != 0 || refuse_newer(folder, &list, err) != 0)
         return -1;
-    for (size_t i = 0; i < steps.count; i++) {
+    for (size_t i = 0; i < list.count; i++) {
+        const struct checkpoint_item *item = &list.items[i];
         char path[CHECKPOINT_PATH_MAX];
         struct error damage;
-        if (steps.items[i] >= below)
+        if (below != NULL &&
+            (!item->readable || checkpoint_place_compare(&item->place, below) >= 0))
             continue;
-        if (path_of(folder, steps.items[i], path, err) != 0)
+        if (checkpoint_path(folder, item->place.step, path, err) != 0)
             return -1;
         if (checkpoint_open(path, file, &damage) == 0) {
-            *ret_step = steps.items[i];
+            *ret_place = item->place;
             *ret_found = true;
             return 0;
         }
         if (notes != NULL && buf_printf(notes, err, "%s\n", damage.text) != 0)
             return -1;
+    }
+    return 0;
+}
+
+int checkpoint_newest(const char *folder, struct checkpoint_place *ret_place, bool *ret_found,
+                      struct error *err) {
+    cleanup_checkpoint_list struct checkpoint_list list = {0};
+    *ret_found = false;
+    if (checkpoint_list_read(&list, folder, err) != 0 || refuse_newer(folder, &list, err) != 0)
+        return -1;
+    for (size_t i = 0; i < list.count && !*ret_found; i++) {
+        *ret_found = list.items[i].readable;
+        *ret_place = list.items[i].place;
     }
     return 0;
 }

@@ -31,28 +31,42 @@ static bool is_there(const char *path) {
     return lstat(path, &st) == 0;
 }
 
+static const char *state_of(int64_t course, int64_t samples, int64_t step) {
+    static char state[200];
+    snprintf(state, sizeof(state), "{\"course\":%lld,\"samples\":%lld,\"step\":%lld}",
+             (long long)course, (long long)samples, (long long)step);
+    return state;
+}
+
 /* One value, which is the step. */
-static void save(const char *folder, int64_t step) {
+static void save_at(const char *folder, int64_t course, int64_t samples, int64_t step) {
     float value = (float)step;
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
-    CU_ASSERT_EQUAL_FATAL(checkpoint_save(folder, step, &array, 1, "{\"a\":1}", NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        checkpoint_save(folder, step, &array, 1, state_of(course, samples, step), NULL, NULL, &err),
+        0);
+}
+
+/* Four samples a step. */
+static void save(const char *folder, int64_t step) {
+    save_at(folder, 0, 4 * step, step);
 }
 
 /* The step of the newest valid checkpoint, -1 for none; checks that its value is the step. */
 static int64_t find(const char *folder, struct buf *notes) {
     cleanup_safetensors struct safetensors file = {0};
-    int64_t step = -1;
+    struct checkpoint_place place = {0};
     bool found = false;
     float value = -1;
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
-    CU_ASSERT_EQUAL_FATAL(
-        checkpoint_find(folder, CHECKPOINT_ANY, &file, &step, &found, notes, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(checkpoint_find(folder, NULL, &file, &place, &found, notes, &err), 0);
     if (!found)
         return -1;
-    CU_ASSERT_STRING_EQUAL(safetensors_note(&file, CHECKPOINT_STATE), "{\"a\":1}");
+    CU_ASSERT_STRING_EQUAL(safetensors_note(&file, CHECKPOINT_STATE),
+                           state_of(place.course, place.samples, place.step));
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), 0);
-    CU_ASSERT_EQUAL(value, (float)step);
-    return step;
+    CU_ASSERT_EQUAL(value, (float)place.step);
+    return place.step;
 }
 
 static void nothing_is_found_where_nothing_is(void) {
@@ -70,10 +84,10 @@ static void the_newest_two_are_kept(void) {
     CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000050.safetensors")));
     CU_ASSERT_EQUAL(find(folder, NULL), 50);
     cleanup_safetensors struct safetensors file = {0};
-    int64_t step = 50;
+    struct checkpoint_place place = {.samples = 200, .step = 50};
     bool found = false;
-    CU_ASSERT_EQUAL(checkpoint_find(folder, step, &file, &step, &found, NULL, &err), 0);
-    CU_ASSERT(found && step == 40);
+    CU_ASSERT_EQUAL(checkpoint_find(folder, &place, &file, &place, &found, NULL, &err), 0);
+    CU_ASSERT(found && place.step == 40 && place.samples == 160);
 }
 
 static void a_damaged_one_falls_back_to_the_one_before(void) {
@@ -99,26 +113,106 @@ static void a_damaged_one_falls_back_to_the_one_before(void) {
 static void what_an_interrupted_write_left_goes_and_the_rest_stays(void) {
     const char *folder = folder_of("temp");
     save(folder, 1);
-    const char *names[] = {"step-000000002.safetensors.AbC123", "step-2.safetensors", "notes.txt",
-                           "step-000000003.safetensors.backup"};
-    for (size_t i = 0; i < 4; i++)
+    /* The first alone is what our own write leaves; the others are somebody's, whatever they hold.
+     */
+    const char *names[] = {"step-000000002.safetensors.partial-AbC123",
+                           "step-2.safetensors",
+                           "notes.txt",
+                           "step-000000003.safetensors.backup",
+                           "step-000000003.safetensors.AbC123",
+                           "step-000000003.safetensors.partial-AbC1234",
+                           "my-step-000000003.safetensors.partial-AbC123",
+                           "step-000000005.safetensors"};
+    const size_t count = sizeof(names) / sizeof(names[0]);
+    for (size_t i = 0; i < count; i++)
         CU_ASSERT_EQUAL_FATAL(file_publish(path_of(folder, names[i]), "x", 1, 0644, NULL), 0);
     CU_ASSERT_EQUAL(find(folder, NULL), 1);
-    save(folder, 4);
+    for (int64_t step = 6; step < 10; step++)
+        save(folder, step);
     CU_ASSERT_FALSE(is_there(path_of(folder, names[0])));
-    CU_ASSERT_TRUE(is_there(path_of(folder, names[1])));
-    CU_ASSERT_TRUE(is_there(path_of(folder, names[2])));
+    for (size_t i = 1; i < count; i++)
+        CU_ASSERT_TRUE(is_there(path_of(folder, names[i])));
 }
 
-static void later_steps_of_another_run_are_left_alone(void) {
-    const char *folder = folder_of("later");
-    save(folder, 900);
-    for (int64_t step = 1; step <= 4; step++)
-        save(folder, step);
+/* A larger global batch takes fewer steps: the numbers fall while the training goes on. */
+static void the_order_is_that_of_samples_and_not_of_steps(void) {
+    const char *folder = folder_of("samples");
+    save_at(folder, 0, 268, 67);
+    save_at(folder, 0, 536, 134);
+    save_at(folder, 0, 792, 24);
+    CU_ASSERT_EQUAL(find(folder, NULL), 24);
+    CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000067.safetensors")));
+    save_at(folder, 0, 1048, 32);
+    CU_ASSERT_EQUAL(find(folder, NULL), 32);
+    CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000134.safetensors")));
+    CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000024.safetensors")));
+}
+
+static void a_later_course_is_newer_whatever_came_before(void) {
+    const char *folder = folder_of("course");
+    struct checkpoint_place place = {0};
+    bool found = true;
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), 0);
+    CU_ASSERT_FALSE(found);
+    save_at(folder, 0, 9000, 900);
+    save_at(folder, 1, 10, 1);
+    CU_ASSERT_EQUAL(find(folder, NULL), 1);
     CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000900.safetensors")));
-    CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000004.safetensors")));
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), 0);
+    CU_ASSERT(found && place.course == 1 && place.samples == 10 && place.step == 1);
+    save_at(folder, 1, 20, 2);
+    CU_ASSERT_EQUAL(find(folder, NULL), 2);
+    CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000900.safetensors")));
+}
+
+/* What has just been written stays, even if something newer than it lies there. */
+static void the_file_just_written_is_kept(void) {
+    const char *folder = folder_of("behind");
+    save_at(folder, 5, 10, 1);
+    save_at(folder, 5, 20, 2);
+    save_at(folder, 0, 30, 3);
     CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000003.safetensors")));
-    CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000002.safetensors")));
+    CU_ASSERT_TRUE(is_there(path_of(folder, "step-000000002.safetensors")));
+    CU_ASSERT_FALSE(is_there(path_of(folder, "step-000000001.safetensors")));
+}
+
+static void write_version(const char *folder, const char *name, const char *version) {
+    const struct safetensors_note notes[] = {{CHECKPOINT_STATE, "{\"step\":7,\"global_batch\":4}"},
+                                             {"format_version", version}};
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        safetensors_write(path_of(folder, name), NULL, 0, notes, version != NULL ? 2 : 1, &err), 0);
+}
+
+static void a_later_format_is_refused_by_name_and_stays(void) {
+    const char *folder = folder_of("future");
+    const char *name = "step-000000007.safetensors";
+    cleanup_safetensors struct safetensors file = {0};
+    struct checkpoint_place place = {0};
+    bool found = false;
+    write_version(folder, name, "3");
+    for (int64_t step = 1; step < 5; step++)
+        save(folder, step);
+    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &place, &found, NULL, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, name);
+    ASSERT_CONTAINS(err.text, "format version 3");
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), -1);
+    CU_ASSERT_TRUE(is_there(path_of(folder, name)));
+    write_version(folder, name, "old");
+    CU_ASSERT_EQUAL(checkpoint_open(path_of(folder, name), &file, &err), -1);
+    ASSERT_CONTAINS(err.text, "format_version");
+}
+
+static void the_first_format_counts_as_the_first_course(void) {
+    const char *folder = folder_of("first");
+    struct checkpoint_place place = {0};
+    bool found = false;
+    write_version(folder, "step-000000007.safetensors", NULL);
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &place, &found, &err), 0);
+    CU_ASSERT(found && place.course == 0 && place.samples == 28 && place.step == 7);
+    save_at(folder, 0, 32, 1);
+    CU_ASSERT_EQUAL(find(folder, NULL), 1);
 }
 
 static void a_model_is_no_checkpoint(void) {
@@ -133,10 +227,10 @@ static void a_model_is_no_checkpoint(void) {
 static void the_path_is_told(void) {
     char path[CHECKPOINT_PATH_MAX];
     const char *folder = folder_of("path");
-    CU_ASSERT_EQUAL(checkpoint_save(folder, 12, NULL, 0, "{}", path, &err), 0);
+    CU_ASSERT_EQUAL(checkpoint_save(folder, 12, NULL, 0, state_of(0, 1, 12), path, NULL, &err), 0);
     CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000012.safetensors"));
-    CU_ASSERT_EQUAL(checkpoint_save(folder, CHECKPOINT_STEP_MAX + 1LL, NULL, 0, "{}", path, &err),
-                    -1);
+    CU_ASSERT_EQUAL(
+        checkpoint_save(folder, CHECKPOINT_STEP_MAX + 1LL, NULL, 0, "{}", path, NULL, &err), -1);
 }
 
 static int count_files(const char *folder) {
@@ -158,8 +252,11 @@ static void save_without_room(const char *folder) {
     signal(SIGXFSZ, SIG_IGN);
     if (setrlimit(RLIMIT_FSIZE, &small) != 0)
         _exit(2);
-    int rc = checkpoint_save(folder, 2, &array, 1, "{}", NULL, &err);
-    _exit(rc == -1 && strstr(err.text, "step-000000002.safetensors") != NULL ? 0 : 1);
+    int rc = checkpoint_save(folder, 2, &array, 1, state_of(0, 8, 2), NULL, NULL, &err);
+    _exit(rc == -1 && err.code == EXIT_CODE_CONFIG &&
+                  strstr(err.text, "step-000000002.safetensors") != NULL
+              ? 0
+              : 1);
 }
 
 static void a_full_disk_is_an_error_and_costs_nothing(void) {
@@ -181,7 +278,8 @@ static void save_for_ever(const char *folder, int64_t step) {
     for (;; step++) {
         float value = (float)step;
         const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
-        if (checkpoint_save(folder, step, &array, 1, "{\"a\":1}", NULL, &err) != 0)
+        if (checkpoint_save(folder, step, &array, 1, state_of(0, 4 * step, step), NULL, NULL,
+                            &err) != 0)
             _exit(1);
     }
 }
@@ -213,6 +311,9 @@ static void a_kill_at_any_moment_leaves_a_valid_one(void) {
 UNIT_MAIN("checkpoint.checkpoint", UNIT(nothing_is_found_where_nothing_is),
           UNIT(the_newest_two_are_kept), UNIT(a_damaged_one_falls_back_to_the_one_before),
           UNIT(what_an_interrupted_write_left_goes_and_the_rest_stays),
-          UNIT(later_steps_of_another_run_are_left_alone), UNIT(a_model_is_no_checkpoint),
+          UNIT(the_order_is_that_of_samples_and_not_of_steps),
+          UNIT(a_later_course_is_newer_whatever_came_before), UNIT(the_file_just_written_is_kept),
+          UNIT(a_later_format_is_refused_by_name_and_stays),
+          UNIT(the_first_format_counts_as_the_first_course), UNIT(a_model_is_no_checkpoint),
           UNIT(the_path_is_told), UNIT(a_full_disk_is_an_error_and_costs_nothing),
           UNIT(a_kill_at_any_moment_leaves_a_valid_one))

@@ -1,0 +1,146 @@
+#include "checkpoint/checkpoint_list.h"
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/format_version.h"
+#include "common/cleanup.h"
+#include "common/json.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PREFIX "step-"
+#define SUFFIX ".safetensors"
+enum { DIGITS = 9 };
+
+void checkpoint_list_done(struct checkpoint_list *list) {
+    free(list->items);
+    *list = (struct checkpoint_list){0};
+}
+
+static void close_folder(DIR **folder) {
+    if (*folder != NULL)
+        (void)closedir(*folder);
+}
+
+int checkpoint_path(const char *folder, int64_t step, char path[CHECKPOINT_PATH_MAX],
+                    struct error *err) {
+    int length = snprintf(path, CHECKPOINT_PATH_MAX, "%s/" PREFIX "%0*lld" SUFFIX, folder, DIGITS,
+                          (long long)step);
+    if (length < 0 || length >= CHECKPOINT_PATH_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
+    return 0;
+}
+
+/* The step in a checkpoint's file name, -1 for any other name. */
+static int64_t parse_name(const char *name) {
+    const size_t prefix = sizeof(PREFIX) - 1;
+    int64_t step = 0;
+    if (strncmp(name, PREFIX, prefix) != 0)
+        return -1;
+    for (size_t i = prefix; i < prefix + DIGITS; i++) {
+        if (name[i] < '0' || name[i] > '9')
+            return -1;
+        step = step * 10 + (name[i] - '0');
+    }
+    return strcmp(name + prefix + DIGITS, SUFFIX) == 0 ? step : -1;
+}
+
+bool checkpoint_is_name(const char *name) {
+    return parse_name(name) >= 0;
+}
+
+static int compare_numbers(int64_t a, int64_t b) {
+    return a < b ? -1 : a > b;
+}
+
+int checkpoint_place_compare(const struct checkpoint_place *a, const struct checkpoint_place *b) {
+    int course = compare_numbers(a->course, b->course);
+    return course != 0 ? course : compare_numbers(a->samples, b->samples);
+}
+
+int checkpoint_place_of(const struct safetensors *file, struct checkpoint_place *ret,
+                        struct error *err) {
+    const char *text = safetensors_note(file, CHECKPOINT_STATE);
+    cleanup_json json_t *state = NULL;
+    int64_t global_batch = -1;
+    struct checkpoint_place place = {.course = 0, .samples = -1, .step = -1};
+    if (text == NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s: not a checkpoint: it has no state", file->path);
+    if (json_parse(text, strlen(text), file->path, &state, err) != 0 ||
+        json_member_int(state, file->path, "step", &place.step, err) != 0 ||
+        json_member_int(state, file->path, "course", &place.course, err) != 0 ||
+        json_member_int(state, file->path, "samples", &place.samples, err) != 0 ||
+        json_member_int(state, file->path, "global_batch", &global_batch, err) != 0) {
+        if (err != NULL)
+            err->code = EXIT_CODE_DATA;
+        return -1;
+    }
+    bool told = place.samples >= 0;
+    if (place.step < 0 || place.course < 0 ||
+        (!told &&
+         (global_batch < 1 || __builtin_mul_overflow(place.step, global_batch, &place.samples))))
+        return error_set(err, EXIT_CODE_DATA, "%s: its state tells no place", file->path);
+    *ret = place;
+    return 0;
+}
+
+static void look_into(const char *path, struct checkpoint_item *item) {
+    cleanup_safetensors struct safetensors file = {0};
+    int64_t step = item->place.step;
+    item->readable = safetensors_open(&file, path, NULL) == 0 &&
+                     format_version_check_file(&file, &item->newer, NULL) == 0 &&
+                     checkpoint_place_of(&file, &item->place, NULL) == 0;
+    item->place.step = step; /* the file is known by its name */
+}
+
+static int add(struct checkpoint_list *list, const char *folder, int64_t step, struct error *err) {
+    char path[CHECKPOINT_PATH_MAX];
+    if (list->count == list->capacity) {
+        size_t more = list->capacity == 0 ? 16 : list->capacity * 2;
+        struct checkpoint_item *items = realloc(list->items, more * sizeof(*items));
+        if (items == NULL)
+            return error_no_memory(err, "listing checkpoints");
+        list->items = items;
+        list->capacity = more;
+    }
+    if (checkpoint_path(folder, step, path, err) != 0)
+        return -1;
+    struct checkpoint_item *item = &list->items[list->count++];
+    *item = (struct checkpoint_item){.place.step = step};
+    look_into(path, item);
+    return 0;
+}
+
+static int newest_first(const void *a, const void *b) {
+    const struct checkpoint_item *x = a, *y = b;
+    if (x->readable != y->readable)
+        return x->readable ? 1 : -1;
+    int order = checkpoint_place_compare(&y->place, &x->place);
+    return order != 0 ? order : compare_numbers(y->place.step, x->place.step);
+}
+
+int checkpoint_list_read(struct checkpoint_list *list, const char *folder, struct error *err) {
+    __attribute__((cleanup(close_folder))) DIR *dir = opendir(folder);
+    *list = (struct checkpoint_list){0};
+    if (dir == NULL && errno == ENOENT)
+        return 0;
+    if (dir == NULL)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", folder);
+    for (;;) {
+        errno = 0;
+        const struct dirent *item = readdir(dir);
+        if (item == NULL && errno != 0)
+            return error_set_errno(err, EXIT_CODE_DATA, "%s", folder);
+        if (item == NULL)
+            break;
+        int64_t step = parse_name(item->d_name);
+        if (step >= 0 && add(list, folder, step, err) != 0)
+            return -1;
+    }
+    if (list->count > 0)
+        qsort(list->items, list->count, sizeof(*list->items), newest_first);
+    return 0;
+}
