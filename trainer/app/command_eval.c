@@ -79,7 +79,7 @@ static int open_network(struct scoring *s, struct comm *comm, struct error *err)
 static int load(struct scoring *s, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
     cleanup_weights struct weights w = {0};
-    if (model_dir_open(s->inputs.model, &file, err) != 0 ||
+    if (model_dir_open(s->inputs.model, &s->config, &file, err) != 0 ||
         weights_list(&w, &s->net.store, WEIGHTS_MODEL, 0, err) != 0)
         return -1;
     return weights_read(&w, &file, err);

@@ -1,10 +1,13 @@
 #include "checkpoint/model_dir.h"
 
+#include "checkpoint/format_version.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
 
+#include <inttypes.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +34,7 @@ static int path_in(const char *folder, const char *name, char path[PATH_MAX], st
 }
 
 /* NULL when a name is not UTF-8. */
-static json_t *config_json(const struct model_config *config) {
+static json_t *config_json(const struct model_config *config, const char *weights) {
     json_t *names = json_array();
     for (size_t c = 0; c < config->classes; c++) {
         if (json_array_append_new(names, json_string(config->class_names[c])) != 0) {
@@ -39,7 +42,8 @@ static json_t *config_json(const struct model_config *config) {
             return NULL;
         }
     }
-    return json_pack("{s:s, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f}", "model", config->model,
+    return json_pack("{s:i, s:s, s:s, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f}",
+                     FORMAT_VERSION_KEY, FORMAT_VERSION, "weights", weights, "model", config->model,
                      "classes", names, "image_size", config->image_size, "resize_side",
                      config->resize_side, "mean", config->mean[0], config->mean[1], config->mean[2],
                      "std", config->std[0], config->std[1], config->std[2], "epochs",
@@ -47,9 +51,9 @@ static json_t *config_json(const struct model_config *config) {
 }
 
 /* The file's content, to be freed. */
-static int config_text(const char *folder, const struct model_config *config, char **ret_text,
-                       struct error *err) {
-    cleanup_json json_t *root = config_json(config);
+static int config_text(const char *folder, const struct model_config *config, const char *weights,
+                       char **ret_text, struct error *err) {
+    cleanup_json json_t *root = config_json(config, weights);
     *ret_text = NULL;
     if (root != NULL)
         *ret_text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(NUMBER_DIGITS));
@@ -60,20 +64,43 @@ static int config_text(const char *folder, const struct model_config *config, ch
 
 int model_dir_check(const char *folder, const struct model_config *config, struct error *err) {
     cleanup_free char *text = NULL;
-    if (config_text(folder, config, &text, err) != 0 || file_make_dirs(folder, err) != 0)
+    if (config_text(folder, config, "", &text, err) != 0 || file_make_dirs(folder, err) != 0)
         return -1;
     if (access(folder, W_OK | X_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
     return 0;
 }
 
+static bool is_ours(const char *name) {
+    return strcmp(name, WEIGHTS) == 0 || strcmp(name, CONFIG) == 0;
+}
+
+static void digest_of(const struct safetensors *file, char digest[MODEL_DIGEST_SIZE]) {
+    (void)snprintf(digest, MODEL_DIGEST_SIZE, "crc32c:%08" PRIx32, file->crc);
+}
+
+static int save_weights(const char *folder, const struct array *arrays, size_t count,
+                        char digest[MODEL_DIGEST_SIZE], struct error *err) {
+    const struct safetensors_note note = {FORMAT_VERSION_KEY, FORMAT_VERSION_TEXT};
+    cleanup_safetensors struct safetensors file = {0};
+    char path[PATH_MAX];
+    if (path_in(folder, WEIGHTS, path, err) != 0 ||
+        safetensors_write(path, arrays, count, &note, 1, err) != 0 ||
+        safetensors_open(&file, path, err) != 0)
+        return -1;
+    digest_of(&file, digest);
+    return 0;
+}
+
 int model_dir_save(const char *folder, const struct model_config *config,
                    const struct array *arrays, size_t count, struct error *err) {
-    char path[PATH_MAX];
+    char path[PATH_MAX], digest[MODEL_DIGEST_SIZE];
     cleanup_free char *text = NULL;
-    if (config_text(folder, config, &text, err) != 0 || file_make_dirs(folder, err) != 0 ||
-        path_in(folder, WEIGHTS, path, err) != 0 ||
-        safetensors_write(path, arrays, count, NULL, 0, err) != 0 ||
+    if (file_make_dirs(folder, err) != 0)
+        return -1;
+    file_tidy(folder, is_ours);
+    if (save_weights(folder, arrays, count, digest, err) != 0 ||
+        config_text(folder, config, digest, &text, err) != 0 ||
         path_in(folder, CONFIG, path, err) != 0)
         return -1;
     return file_publish(path, text, strlen(text), 0644, err);
@@ -127,8 +154,28 @@ static int read_classes(const json_t *root, const char *path, struct model_confi
     return 0;
 }
 
+/* Which version it is, and of which weights. */
+static int read_origin(const json_t *root, const char *path, struct model_config *config,
+                       struct error *err) {
+    const json_t *version = json_object_get(root, FORMAT_VERSION_KEY);
+    const json_t *weights = json_object_get(root, "weights");
+    config->version = version != NULL ? json_integer_value(version) : FORMAT_VERSION_FIRST;
+    if (version != NULL && !json_is_integer(version))
+        return refuse(err, path, FORMAT_VERSION_KEY, "is not a number");
+    if (format_version_check(config->version, path, err) != 0)
+        return -1;
+    if (weights != NULL &&
+        (!json_is_string(weights) || json_string_length(weights) >= sizeof(config->weights)))
+        return refuse(err, path, "weights", "is not a checksum");
+    if (weights != NULL)
+        memcpy(config->weights, json_string_value(weights), json_string_length(weights) + 1);
+    return 0;
+}
+
 static int read_config(const json_t *root, const char *path, struct model_config *config,
                        struct error *err) {
+    if (read_origin(root, path, config, err) != 0)
+        return -1;
     const char *model = json_string_value(json_object_get(root, "model"));
     if (model == NULL || *model == '\0')
         return refuse(err, path, "model", "is not a model's name");
@@ -170,9 +217,30 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
     return -1;
 }
 
-int model_dir_open(const char *folder, struct safetensors *file, struct error *err) {
-    char path[PATH_MAX];
-    if (path_in(folder, WEIGHTS, path, err) != 0)
+static int check_pair(const char *folder, const struct model_config *config,
+                      const struct safetensors *file, struct error *err) {
+    char digest[MODEL_DIGEST_SIZE];
+    bool newer = false;
+    if (format_version_check_file(file, &newer, err) != 0)
         return -1;
-    return safetensors_open(file, path, err);
+    bool ours = file->checked && safetensors_note(file, FORMAT_VERSION_KEY) != NULL;
+    bool told = config->weights[0] != '\0';
+    digest_of(file, digest);
+    if (!file->checked || (told ? strcmp(config->weights, digest) == 0 : !ours))
+        return 0;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%s: " CONFIG " belongs to other weights (%s) than " WEIGHTS
+                     " (%s): a publish was interrupted, or these are files of two models",
+                     folder, told ? config->weights : "of an earlier version", digest);
+}
+
+int model_dir_open(const char *folder, const struct model_config *config, struct safetensors *file,
+                   struct error *err) {
+    char path[PATH_MAX];
+    if (path_in(folder, WEIGHTS, path, err) != 0 || safetensors_open(file, path, err) != 0)
+        return -1;
+    if (check_pair(folder, config, file, err) == 0)
+        return 0;
+    safetensors_done(file);
+    return -1;
 }

@@ -3,7 +3,9 @@
  *     model.safetensors   torchvision's names, OIHW, F32, num_batches_tracked as I64
  *     config.json         how to build the model and to prepare a picture for it
  *
- * Both are published whole, the weights first. */
+ * Both are published whole, the weights first. config.json names the checksum of the weights that
+ * it belongs to ("weights"), so that a kill between the two, or files of two models, are seen. What
+ * a killed publish has left is removed by the next one. */
 #ifndef CHECKPOINT_MODEL_DIR_H
 #define CHECKPOINT_MODEL_DIR_H
 
@@ -12,6 +14,9 @@
 #include "common/error.h"
 
 #include <stddef.h>
+#include <stdint.h>
+
+enum { MODEL_DIGEST_SIZE = 16 };
 
 struct model_config {
     char *model;        /* "resnet18" */
@@ -22,6 +27,10 @@ struct model_config {
     double mean[3];  /* of pixels scaled to 0..1, RGB */
     double std[3];
     double epochs; /* that it was trained for; 0: not told */
+
+    /* Of what was read alone: */
+    int64_t version;                 /* checkpoint/format_version.h */
+    char weights[MODEL_DIGEST_SIZE]; /* "crc32c:1a2b3c4d"; "": not told */
 };
 
 void model_config_done(struct model_config *config);
@@ -37,8 +46,11 @@ int model_dir_save(const char *folder, const struct model_config *config,
 /* Reads config.json; every field is checked. */
 int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err);
 
-/* Opens FOLDER/model.safetensors. */
-int model_dir_open(const char *folder, struct safetensors *file, struct error *err);
+/* Opens FOLDER/model.safetensors, which must be the file that CONFIG belongs to. Weights from
+ * elsewhere, without checksums, go with any configuration; so do files of the first format version.
+ */
+int model_dir_open(const char *folder, const struct model_config *config, struct safetensors *file,
+                   struct error *err);
 
 #define cleanup_model_config __attribute__((cleanup(model_config_done)))
 

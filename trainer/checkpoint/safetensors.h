@@ -55,7 +55,8 @@ struct safetensors {
     struct safetensors_entry *entries; /* in order of begin */
     size_t count;
     json_t *notes; /* the metadata: strings by name */
-    bool checked;  /* the header carries a checksum, and it holds */
+    bool checked;  /* the header carries a checksum, and it holds... */
+    uint32_t crc;  /* ...this one, which covers those of all tensors */
 };
 
 /* Opens and checks all of the header; the tensors' checksums are checked by safetensors_verify or

@@ -183,6 +183,7 @@ static int check_header(struct safetensors *file, struct buf *header, struct err
     if (crc32c(0, header->data, header->size) != crc)
         return refuse(file, err, "", "the header does not match its checksum");
     file->checked = true;
+    file->crc = crc;
     return 0;
 }
 

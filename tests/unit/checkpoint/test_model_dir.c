@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct error err;
 
@@ -41,7 +42,7 @@ static void a_model_comes_back(void) {
     CU_ASSERT_DOUBLE_EQUAL(back.mean[2], 0.406, 1e-12);
     CU_ASSERT_DOUBLE_EQUAL(back.std[0], 0.229, 1e-12);
     cleanup_safetensors struct safetensors file = {0};
-    CU_ASSERT_EQUAL_FATAL(model_dir_open(folder, &file, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(model_dir_open(folder, &back, &file, &err), 0);
     array.data = out;
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), 0);
     CU_ASSERT_EQUAL(memcmp(bias, out, sizeof(out)), 0);
@@ -70,6 +71,11 @@ static void every_field_is_checked(void) {
     expect_refused("{\"model\":\"r\",\"classes\":[1]}", "\"classes\"");
     expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":0}", "\"image_size\"");
     expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":\"8\"}", "\"image_size\"");
+    expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":16385}", "\"image_size\"");
+    expect_refused("{\"format_version\":3}", "format version 3");
+    expect_refused("{\"format_version\":\"2\"}", "\"format_version\" is not a number");
+    expect_refused("{\"format_version\":0}", "format_version 0");
+    expect_refused("{\"weights\":7}", "\"weights\"");
     expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":7" TAIL,
                    "\"resize_side\" is less");
     expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8,"
@@ -80,13 +86,86 @@ static void every_field_is_checked(void) {
                    "\"std\" is not above zero");
 }
 
+/* A folder with the weights VALUE and with the configuration that belongs to them. */
+static void make_model(const char *name, float value, const struct safetensors_note *notes) {
+    char model[] = "resnet18", bee[] = "bee";
+    char *names[] = {bee};
+    const struct model_config config = {.model = model,
+                                        .class_names = names,
+                                        .classes = 1,
+                                        .image_size = 8,
+                                        .resize_side = 8,
+                                        .std = {1, 1, 1}};
+    struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
+    char path[700];
+    CU_ASSERT_EQUAL_FATAL(model_dir_save(folder_of(name), &config, &array, 1, &err), 0);
+    snprintf(path, sizeof(path), "%s/model.safetensors", folder_of(name));
+    if (notes != NULL)
+        CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, notes, 0, &err), 0);
+}
+
+/* The configuration of folder CONFIG, the weights of folder WEIGHTS. */
+static int open_pair(const char *config_from, const char *weights_from) {
+    cleanup_model_config struct model_config config = {0};
+    cleanup_safetensors struct safetensors file = {0};
+    CU_ASSERT_EQUAL_FATAL(model_dir_config(folder_of(config_from), &config, &err), 0);
+    return model_dir_open(folder_of(weights_from), &config, &file, &err);
+}
+
+static void write_file(const char *folder, const char *name, const char *bytes, size_t size) {
+    char path[700];
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, bytes, size, 0644, &err), 0);
+}
+
+#define FIRST_CONFIG "{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8" TAIL
+/* As another program exports it: no checksums. */
+#define BARE_HEADER "{\"w\":{\"dtype\":\"F32\",\"shape\":[],\"data_offsets\":[0,4]}} "
+
+static void files_of_two_models_are_refused(void) {
+    const struct safetensors_note none[1] = {{NULL, NULL}};
+    make_model("one", 1, NULL);
+    make_model("two", 2, NULL);
+    make_model("first", 1, none); /* no format version: as before there were any */
+    make_model("newer", 3, NULL);
+    make_model("bare", 1, NULL);
+    CU_ASSERT_EQUAL(open_pair("one", "one"), 0);
+    CU_ASSERT_EQUAL(open_pair("one", "two"), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "belongs to other weights (crc32c:");
+    ASSERT_CONTAINS(err.text, folder_of("two"));
+    CU_ASSERT_EQUAL(open_pair("one", "first"), -1);
+    write_file(folder_of("first"), "config.json", FIRST_CONFIG, strlen(FIRST_CONFIG));
+    CU_ASSERT_EQUAL(open_pair("first", "first"), 0);
+    CU_ASSERT_EQUAL(open_pair("first", "two"),
+                    -1); /* new weights before their configuration came */
+    ASSERT_CONTAINS(err.text, "of an earlier version");
+    char bytes[8 + sizeof(BARE_HEADER) - 1 + 4] = {(char)(sizeof(BARE_HEADER) - 1)};
+    memcpy(bytes + 8, BARE_HEADER, sizeof(BARE_HEADER) - 1);
+    write_file(folder_of("bare"), "model.safetensors", bytes, sizeof(bytes));
+    CU_ASSERT_EQUAL(open_pair("bare", "bare"), 0);
+    CU_ASSERT_EQUAL(open_pair("first", "bare"), 0);
+}
+
+static void what_a_killed_publish_left_goes(void) {
+    char left[800], kept[800];
+    make_model("left", 1, NULL);
+    snprintf(left, sizeof(left), "%s/model.safetensors.partial-AbC123", folder_of("left"));
+    snprintf(kept, sizeof(kept), "%s/other.safetensors.partial-AbC123", folder_of("left"));
+    CU_ASSERT_EQUAL_FATAL(file_publish(left, "x", 1, 0644, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(file_publish(kept, "x", 1, 0644, NULL), 0);
+    make_model("left", 2, NULL);
+    CU_ASSERT_EQUAL(access(left, F_OK), -1);
+    CU_ASSERT_EQUAL(access(kept, F_OK), 0);
+}
+
 static void a_missing_folder_is_named(void) {
-    struct model_config config;
+    struct model_config config = {0};
     struct safetensors file;
     CU_ASSERT_EQUAL(model_dir_config(folder_of("none"), &config, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "none/config.json");
-    CU_ASSERT_EQUAL(model_dir_open(folder_of("none"), &file, &err), -1);
+    CU_ASSERT_EQUAL(model_dir_open(folder_of("none"), &config, &file, &err), -1);
     ASSERT_CONTAINS(err.text, "none/model.safetensors");
 }
 
@@ -105,4 +184,5 @@ static void what_could_not_be_saved_is_known_before(void) {
 
 UNIT_MAIN("checkpoint.model_dir", UNIT(a_model_comes_back),
           UNIT(what_could_not_be_saved_is_known_before), UNIT(every_field_is_checked),
+          UNIT(files_of_two_models_are_refused), UNIT(what_a_killed_publish_left_goes),
           UNIT(a_missing_folder_is_named))

@@ -1,11 +1,14 @@
 #include "checkpoint/safetensors.h"
+#include "checkpoint/safetensors_form.h"
 #include "common/cleanup.h"
+#include "common/crc32c.h"
 #include "common/file.h"
 #include "support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct error err;
 
@@ -153,6 +156,63 @@ static void a_huge_header_length_costs_nothing(void) {
     ASSERT_CONTAINS(err.text, "not a safetensors file");
 }
 
+static void write_bytes(char path[600], const char *name, const struct buf *bytes, size_t size) {
+    snprintf(path, 600, "%s/%s", unit_temp_dir(), name);
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, bytes->data, size, 0644, &err), 0);
+}
+
+/* The length of the header is believed before it is read, not after. */
+static void a_header_longer_than_its_file_is_cut_short(void) {
+    cleanup_buf struct buf bytes;
+    cleanup_safetensors struct safetensors file = {0};
+    char path[600];
+    make_file(&bytes);
+    write_bytes(path, "header", &bytes, 20);
+    CU_ASSERT_EQUAL(safetensors_open(&file, path, &err), -1);
+    ASSERT_CONTAINS(err.text, "or cut short: a header of ");
+    ASSERT_CONTAINS(err.text, path);
+}
+
+static void a_file_that_shrinks_ends_the_reading(void) {
+    cleanup_buf struct buf bytes;
+    cleanup_safetensors struct safetensors file = {0};
+    char path[600];
+    uint8_t out[5];
+    const struct array array = {
+        .name = "b", .type = ARRAY_U8, .rank = 1, .shape = {5}, .data = out};
+    make_file(&bytes);
+    write_bytes(path, "shrinks", &bytes, bytes.size);
+    CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(truncate(path, (off_t)bytes.size - 3), 0);
+    alarm(20); /* not for ever */
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    ASSERT_CONTAINS(err.text, "became shorter while it was read");
+    CU_ASSERT_EQUAL(safetensors_verify(&file, &err), -1);
+    ASSERT_CONTAINS(err.text, "became shorter while it was read");
+    alarm(0);
+}
+
+/* Header and checksum of the header as they should be, but one tensor has none of its own. */
+static void a_tensor_without_checksum_is_not_verified(void) {
+    cleanup_buf struct buf bytes;
+    cleanup_safetensors struct safetensors file = {0};
+    char sum[9];
+    make_file(&bytes);
+    char *key = memmem(bytes.data, bytes.size, "crc32c:b", 8);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(key);
+    memcpy(key, "nothing:", 8);
+    size_t header = 8 + (size_t)(uint8_t)bytes.data[0] + ((size_t)(uint8_t)bytes.data[1] << 8);
+    char *digits = safetensors_crc_digits(bytes.data, header);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(digits);
+    memcpy(digits, SAFETENSORS_ZEROS, 8);
+    snprintf(sum, sizeof(sum), "%08x", (unsigned)crc32c(0, bytes.data, header));
+    memcpy(digits, sum, 8);
+    CU_ASSERT_EQUAL_FATAL(safetensors_parse(&file, bytes.data, bytes.size, "test", &err), 0);
+    CU_ASSERT_TRUE(file.checked);
+    CU_ASSERT_EQUAL(safetensors_verify(&file, &err), -1);
+    ASSERT_CONTAINS(err.text, "b: carries no checksum");
+}
+
 static void reading_says_what_does_not_fit(void) {
     cleanup_buf struct buf bytes;
     cleanup_safetensors struct safetensors file = {0};
@@ -164,6 +224,10 @@ static void reading_says_what_does_not_fit(void) {
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
     ASSERT_CONTAINS(err.text, "fc.weight: there is no such tensor");
     array.name = "conv1.weight";
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
+    ASSERT_CONTAINS(err.text, "conv1.weight: has another shape");
+    array.rank = 4; /* as many values, in other places */
+    memcpy(array.shape, (int64_t[]){2, 3, 2, 3}, 4 * sizeof(int64_t));
     CU_ASSERT_EQUAL(safetensors_read(&file, &array, &err), -1);
     ASSERT_CONTAINS(err.text, "conv1.weight: has another shape");
     array.name = "n";
@@ -188,5 +252,8 @@ UNIT_MAIN("checkpoint.safetensors_read", UNIT(the_whole_file_is_accepted),
           UNIT(every_flipped_bit_is_detected), UNIT(every_truncation_is_detected),
           UNIT(more_bytes_at_the_end_are_detected),
           UNIT(a_foreign_file_without_checksums_can_be_read), UNIT(hostile_headers_are_refused),
-          UNIT(a_huge_header_length_costs_nothing), UNIT(reading_says_what_does_not_fit),
+          UNIT(a_huge_header_length_costs_nothing),
+          UNIT(a_header_longer_than_its_file_is_cut_short),
+          UNIT(a_file_that_shrinks_ends_the_reading),
+          UNIT(a_tensor_without_checksum_is_not_verified), UNIT(reading_says_what_does_not_fit),
           UNIT(a_damaged_tensor_is_found_when_it_is_read))
