@@ -120,6 +120,7 @@ static void what_an_interrupted_write_left_goes_and_the_rest_stays(void) {
                            "notes.txt",
                            "step-000000003.safetensors.backup",
                            "step-000000003.safetensors.AbC123",
+                           "step-000000003.safetensors.backup-2026-01",
                            "step-000000003.safetensors.partial-AbC1234",
                            "my-step-000000003.safetensors.partial-AbC123",
                            "step-000000005.safetensors"};
