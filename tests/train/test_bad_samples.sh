@@ -83,6 +83,12 @@ says "$(pictures "$data/val" | sed -n 5p)"
 code 0 "$ringtrain" eval --model-dir "$work/skip" --data "$data" --bad-samples 1
 grep -q 'images=31 bad_files=1' "$work/out" || fail "images= counts others"
 
+cp -r "$data/val" "$work/none"
+# shellcheck disable=SC2046  # a list of numbers
+cut_short "$work/none" $(seq 1 32)
+code 66 "$ringtrain" eval --model-dir "$work/skip" --data "$work/none" --bad-samples skip
+says "$work/none: none of 32 pictures can be scored"
+
 if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
     without_leaks
     # run NAME RANKS ACCUMULATE FLAGS...

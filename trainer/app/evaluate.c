@@ -90,6 +90,9 @@ int evaluate(struct network *net, struct comm *comm, const struct evaluate_optio
         comm_sum(comm, totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
     double images = totals[TOTAL_IMAGES];
+    if (images == 0 && totals[TOTAL_STOPPED] == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be scored",
+                         o->set->root != NULL ? o->set->root : "synthetic", o->set->count);
     double share = images > 0 ? 1 / images : 0;
     *ret = (struct evaluation){
         .top1 = totals[TOTAL_TOP1] * share,
