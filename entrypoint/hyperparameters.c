@@ -43,19 +43,17 @@ static bool is_null(const json_t *value) {
 
 static int add(const char *name, const json_t *value, const char *source,
                struct hyperparameters *ret, struct error *err) {
-    if (!is_name(name)) {
-        if (ret->ignored++ == 0)
-            ret->first_ignored = name;
-        return 0;
-    }
     if (is_null(value))
         return 0;
+    bool odd = !is_name(name);
+    if (odd && ret->ignored++ == 0)
+        ret->first_ignored = name;
     char *text = json_is_string(value)
                      ? string_text(json_string_value(value))
                      : json_shortest(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
     if (text == NULL)
         return error_no_memory(err, "the hyperparameters");
-    ret->items[ret->count++] = (struct hyperparameter){name, text, is_hidden(name)};
+    ret->items[ret->count++] = (struct hyperparameter){name, text, is_hidden(name), odd};
     if (strlen(text) > HYPERPARAMETER_VALUE_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" has more than %d bytes", source, name,
                          HYPERPARAMETER_VALUE_MAX);
@@ -132,7 +130,7 @@ int hyperparameters_add_flags(const struct hyperparameters *h, struct argv *ret,
                               struct error *err) {
     for (size_t i = 0; i < h->count; i++) {
         const struct hyperparameter *p = &h->items[i];
-        if (!p->hidden &&
+        if (!p->hidden && !p->odd &&
             (argv_printf(ret, err, "--%s", p->name) != 0 || argv_add(ret, p->text, err) != 0))
             return -1;
     }

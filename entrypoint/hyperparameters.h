@@ -3,8 +3,8 @@
  * ("\"abc\"", Estimator with source_dir). The rule for all: a value arrives as it was sent, but for
  * the quotes of a JSON string, which are taken off; a value that is not a string arrives as compact
  * JSON; null leaves the parameter out. Ceilings and a strict grammar of names:
- * `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes. The service allows others: they become neither
- * flag nor variable, and are counted.
+ * `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes. The service allows others: they are in SM_HPS,
+ * but become neither flag nor variable of their own.
  *
  * Parameters called sagemaker_* and _tuning_objective_metric speak to us and are hidden from the
  * program. */
@@ -29,6 +29,7 @@ struct hyperparameter {
     const char *name; /* borrowed from root */
     char *text;       /* owned */
     bool hidden;
+    bool odd; /* a name outside the grammar: neither flag nor variable of its own */
 };
 
 struct hyperparameters {

@@ -103,11 +103,11 @@ static char *trainer_beside_us(void) {
 static void note_ignored(struct job *j) {
     const struct hyperparameters *h = &j->hyperparameters;
     if (h->ignored > 0)
-        warnings_add(
-            &j->warnings,
-            "%zu hyperparameters have names that are no flag's and are left out, the first "
-            "is \"%.64s\" (names are letters, digits, '_', and inside '.', ':', '-')",
-            h->ignored, h->first_ignored);
+        warnings_add(&j->warnings,
+                     "%zu hyperparameters have names that are no flag's and are "
+                     "not passed as such, the first "
+                     "is \"%.64s\" (names are letters, digits, '_', and inside '.', ':', '-')",
+                     h->ignored, h->first_ignored);
     static const char name[] = "sagemaker_mpi_custom_mpi_options";
     const char *options = hyperparameters_get(&j->hyperparameters, name);
     if (options != NULL && options[0] != '\0')

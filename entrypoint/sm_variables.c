@@ -183,7 +183,7 @@ static void put_hyperparameters(struct values *v, const struct hyperparameters *
         const struct hyperparameter *p = &h->items[i];
         json_t *value = decoded(h, p->name);
         v->failed |= json_object_set_new(p->hidden ? framework : user, p->name, value) != 0;
-        if (!p->hidden)
+        if (!p->hidden && !p->odd)
             put_named(v, "SM_HP_", p->name, p->text);
     }
     put(v, "SM_HPS", user);

@@ -54,6 +54,40 @@ host_list_lacks_this_host() {
     says 65 three
 }
 
+host_list_is_ipv6() {
+    ring 1
+    rm "$(config 1)/resourceconfig.json"
+    start_all -e RINGMASTER_HOSTS=fd00::1,fd00::2 -- train -- true
+    says 65 'RINGMASTER_HOSTS: "fd00::1" is an IPv6 address, and IPv6 is not supported'
+}
+
+# A name that is there, but by IPv6 alone.
+master_is_ipv6() {
+    ring 2
+    hosts start 2 -e RINGMASTER_READY_SECONDS=7 -- sh -c \
+        "sed '/algo-1/d' /etc/hosts >/tmp/hosts && echo 'fd00::1 algo-1' >>/tmp/hosts &&
+            cat /tmp/hosts >/etc/hosts && exec train -- true"
+    all_end "$SOON" 69 2
+    check "it says that it is IPv6" holds "$(hosts log 2)" 'waiting for algo-1: the name has IPv6 addresses alone'
+    check "the story says it, too" holds "$(failure_of 2)" 'IPv6 is not supported'
+}
+
+resource_config_begins_with_a_byte_order_mark() {
+    ring 1
+    put resourceconfig.json "$(printf '\357\273\277{"current_host": "algo-1", "hosts": ["algo-1"]}')"
+    start_all -- train -- true
+    says 65 'resourceconfig.json: begins with a byte order mark (BOM)'
+}
+
+# The service takes such names; they can be no flags.
+hyperparameters_have_odd_names() {
+    ring 1
+    put hyperparameters.json '{"two words": "1", "": "2", "lr": "3"}'
+    start_all -- train -- sh -c 'echo "$SM_HPS"'
+    says 0 '2 hyperparameters have names that are no flag'
+    says 0 '"two words":1'
+}
+
 hyperparameters_are_not_json() {
     ring 1
     put hyperparameters.json 'lr = 0.1'
@@ -230,6 +264,7 @@ a_picture_is_cut_off() {
 
 CASES=${CASES:-resource_config_is_not_json resource_config_lacks_this_host
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
+    host_list_is_ipv6 master_is_ipv6 resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
     a_variable_is_unknown a_channel_is_a_pipe code_lies_on_s3 the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for

@@ -1,10 +1,14 @@
 #include "common/buf.h"
+#include "common/file.h"
 #include "entrypoint/hyperparameters.h"
 #include "support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define cleanup_hyperparameters __attribute__((cleanup(hyperparameters_done)))
 
@@ -133,7 +137,7 @@ static void slots_are_a_number(void) {
 }
 
 /* The service takes them; they cannot be flags, and stop nothing. */
-static void names_outside_the_grammar_are_left_out_and_counted(void) {
+static void names_outside_the_grammar_become_no_flags_and_are_counted(void) {
     static const char *const names[] = {"",    "--", "-x",      "a=b",    "a b", "a\\nb",
                                         "a;b", "$x", "\\u00e9", "../etc", ".a"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -143,7 +147,7 @@ static void names_outside_the_grammar_are_left_out_and_counted(void) {
         CU_ASSERT_STRING_EQUAL(flags(text), "--lr|2");
         CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
         CU_ASSERT_EQUAL(h.ignored, 1);
-        CU_ASSERT_EQUAL(json_object_size(h.root), 2); /* the program can still read it */
+        CU_ASSERT_EQUAL(h.count, 2); /* the program can still read it */
     }
     for (size_t size = HYPERPARAMETER_NAME_MAX; size <= HYPERPARAMETER_NAME_MAX + 1; size++) {
         char text[HYPERPARAMETER_NAME_MAX + 32] = "{\"";
@@ -151,7 +155,8 @@ static void names_outside_the_grammar_are_left_out_and_counted(void) {
         memset(text + 2, 'n', size);
         snprintf(text + 2 + size, 16, "\":\"1\"}");
         CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
-        CU_ASSERT_EQUAL(h.count, size <= HYPERPARAMETER_NAME_MAX ? 1 : 0);
+        CU_ASSERT_EQUAL_FATAL(h.count, 1);
+        CU_ASSERT_EQUAL(h.items[0].odd, size > HYPERPARAMETER_NAME_MAX);
         CU_ASSERT_EQUAL(h.ignored, size <= HYPERPARAMETER_NAME_MAX ? 0 : 1);
     }
 }
@@ -191,6 +196,34 @@ static void ceilings_hold(void) {
     }
 }
 
+static int read_as_nobody(const char *path) {
+    struct hyperparameters h = {0};
+    struct error err = {0};
+    if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
+        return 1;
+    if (hyperparameters_read(path, &h, &err) == 0)
+        return 2;
+    return err.code == EXIT_CODE_CONFIG && strstr(err.text, path) != NULL ? 0 : 3;
+}
+
+/* A job must not run on without the parameters that it was given. */
+static void a_file_that_may_not_be_read_is_an_error(void) {
+    char path[4200];
+    int status = -1;
+    if (geteuid() != 0) {
+        unit_skip("another user needs root");
+        return;
+    }
+    snprintf(path, sizeof(path), "%s/h.json", unit_temp_dir());
+    CU_ASSERT_EQUAL(chmod(unit_temp_dir(), 0755), 0);
+    CU_ASSERT_EQUAL(file_publish(path, "{}", 2, 0600, NULL), 0);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(read_as_nobody(path));
+    (void)waitpid(pid, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
 static void no_file_is_no_parameters(void) {
     cleanup_hyperparameters struct hyperparameters h = {0};
     CU_ASSERT_EQUAL(hyperparameters_read("/nonexistent/h.json", &h, NULL), 0);
@@ -209,5 +242,6 @@ UNIT_MAIN("entrypoint.hyperparameters", UNIT(all_three_spellings_are_understood)
           UNIT(values_that_are_not_strings_become_compact_json),
           UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
           UNIT(what_speaks_to_us_is_hidden_from_the_program), UNIT(slots_are_a_number),
-          UNIT(names_outside_the_grammar_are_left_out_and_counted), UNIT(hostile_files_are_errors),
-          UNIT(ceilings_hold), UNIT(no_file_is_no_parameters))
+          UNIT(names_outside_the_grammar_become_no_flags_and_are_counted),
+          UNIT(hostile_files_are_errors), UNIT(ceilings_hold),
+          UNIT(a_file_that_may_not_be_read_is_an_error), UNIT(no_file_is_no_parameters))

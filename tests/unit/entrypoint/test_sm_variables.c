@@ -17,7 +17,7 @@ static struct job sagemaker_job(void) {
         "\"instance_type\":\"ml.c5.large\",\"hosts\":[\"algo-2\",\"algo-1\"]}],\"topology\":null}";
     static const char parameters[] =
         "{\"batch-size\":\"32\",\"s\":\"\\\"abc\\\"\",\"raw\":\"a "
-        "b\",\"lr\":\"1e-5\",\"t\":\"true\","
+        "b\",\"lr\":\"1e-5\",\"a b\":\"5\",\"t\":\"true\","
         "\"u\":\"\\u00e9\",\"sagemaker_program\":\"\\\"train.py\\\"\"}";
     static const char input[] = "{\"train\":{\"TrainingInputMode\":\"File\"},\"My-val\":{}}";
     struct job job = {.settings = {.base_dir = "/opt/ml"}};
@@ -52,7 +52,7 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_CHANNEL_TRAIN", "/opt/ml/input/data/train"},
         {"SM_CHANNEL_MY-VAL", "/opt/ml/input/data/My-val"},
         {"SM_INPUT_DATA_CONFIG", "{\"My-val\":{},\"train\":{\"TrainingInputMode\":\"File\"}}"},
-        {"SM_HPS", "{\"batch-size\":32,\"lr\":1e-5,\"raw\":\"a "
+        {"SM_HPS", "{\"a b\":5,\"batch-size\":32,\"lr\":1e-5,\"raw\":\"a "
                    "b\",\"s\":\"abc\",\"t\":true,\"u\":\"\\u00E9\"}"},
         {"SM_HP_BATCH-SIZE", "32"},
         {"SM_HP_S", "abc"},
@@ -72,6 +72,7 @@ static void they_are_what_the_toolkit_sets(void) {
         CU_ASSERT_STRING_EQUAL(value, expected[i][1]);
     }
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_HP_SAGEMAKER_PROGRAM"));
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_HP_A B"));
     ASSERT_CONTAINS(argv_get_env(&got, "SM_RESOURCE_CONFIG"), "\"current_host\":\"algo-2\"");
     job_done(&job);
 }
