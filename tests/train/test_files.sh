@@ -63,6 +63,11 @@ code 0 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --ou
 [ -s "$work/drawn/x/1.jpg" ] && [ -s "$work/drawn/y/1.jpg" ] || fail "one file for two pictures"
 code 65 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --out "$work/drawn"
 
+echo "names that have other letters are spelled, and it is said how"
+sed 's/"name": *"circle"/"name":"K\\u00e4se"/' "$truth" >"$work/kaese.json"
+code 0 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/kaese" --count 2
+says "is spelled 'Kase' on the pictures"
+
 echo "a PNG that is called .jpg is drawn, too"
 code 0 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --out "$work/png" \
     --format png

@@ -3,11 +3,13 @@
 #include "app/command_coco.h"
 #include "app/draw_targets.h"
 #include "app/flag.h"
+#include "common/log.h"
 #include "data/coco_draw.h"
 #include "data/coco_folder.h"
 #include "data/coco_index.h"
 #include "data/coco_results.h"
 #include "data/picture.h"
+#include "data/spell.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -15,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAW = 1 };
+enum { DRAW = 1, SPELLED_MAX = 64 * 1024 * 1024 };
 
 static const char *const FORMATS[] = {"jpeg", "png", NULL};
 
@@ -107,11 +109,15 @@ struct drawing {
     struct rle *masks;         /* owned, one for each */
     size_t count;
     size_t capacity;
+    struct buf spelled; /* the categories' names in ASCII, each with its NUL */
+    size_t *names;      /* owned: where each begins */
 };
 
 static void drawing_done(struct drawing *d) {
     for (size_t i = 0; i < d->capacity; i++)
         rle_done(&d->masks[i]);
+    buf_done(&d->spelled);
+    free(d->names);
     free(d->masks);
     free(d->list);
     image_done(&d->image);
@@ -143,10 +149,29 @@ static struct coco_drawing *add_object(struct drawing *d, struct error *err) {
     return object;
 }
 
+/* Labels have ASCII's letters alone: how a name is spelled with them is told once for each. */
+static int spell_names(struct drawing *d, struct error *err) {
+    buf_init(&d->spelled, SPELLED_MAX);
+    d->names = calloc(d->index.category_count + 1, sizeof(*d->names));
+    if (d->names == NULL)
+        return error_no_memory(err, "names of categories");
+    for (size_t c = 0; c < d->index.category_count; c++) {
+        const char *name = coco_index_name(&d->index, d->index.categories[c].name);
+        d->names[c] = d->spelled.size;
+        if (spell_ascii(name, &d->spelled, err) != 0)
+            return -1;
+        if (!spell_is_plain(name))
+            log_warning("category %" PRId64 " is spelled '%s' on the pictures",
+                        d->index.categories[c].id, d->spelled.data + d->names[c]);
+        if (buf_add(&d->spelled, "", 1, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
 static void name_object(const struct drawing *d, struct coco_drawing *object, uint32_t category) {
-    const char *name = category < d->index.category_count
-                           ? coco_index_name(&d->index, d->index.categories[category].name)
-                           : "?";
+    const char *name =
+        category < d->index.category_count ? d->spelled.data + d->names[category] : "?";
     snprintf(object->label, sizeof(object->label), "%.48s%s", name,
              object->crowd ? " (crowd)" : "");
 }
@@ -251,7 +276,7 @@ static int run(struct drawing *d, struct error *err) {
     if (coco_index_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
         (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
         return -1;
-    return draw_all(d, err);
+    return spell_names(d, err) == 0 ? draw_all(d, err) : -1;
 }
 
 int command_draw(int argc, char *const *argv, struct error *err) {
