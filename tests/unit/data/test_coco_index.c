@@ -211,6 +211,11 @@ static void places_beyond_the_index_are_empty(void) {
     CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, write_text("set.json", SET), NULL, &err), 0);
     CU_ASSERT_STRING_EQUAL(coco_index_name(&index, index.names_size), "");
     CU_ASSERT_STRING_EQUAL(coco_index_name(&index, UINT64_MAX), "");
+    CU_ASSERT_STRING_EQUAL(coco_index_name(&index, 1), "nine.jpg");
+    size_t whole = index.names_size;
+    index.names_size = 1;
+    CU_ASSERT_STRING_EQUAL(coco_index_name(&index, 1), "");
+    index.names_size = whole;
     struct coco_annotation a = index.annotations[1];
     CU_ASSERT_EQUAL(coco_index_segment(&index, &a).kind, COCO_SEGMENT_POLYGONS);
     a.segment_size = (uint32_t)(index.segments_size - a.segment) + 1;
