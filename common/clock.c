@@ -18,6 +18,10 @@ int64_t clock_wall(void) {
     return read_clock(CLOCK_REALTIME);
 }
 
+int64_t clock_boot(void) {
+    return read_clock(CLOCK_BOOTTIME);
+}
+
 int clock_left_ms(int64_t deadline) {
     int64_t left = deadline - clock_now();
     if (left <= 0)

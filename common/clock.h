@@ -15,6 +15,10 @@ int64_t clock_now(void);
 /* Nanoseconds since 1970, for stamps that other hosts read. */
 int64_t clock_wall(void);
 
+/* Nanoseconds since this machine was started, sleep counted; never steps. For times that other
+ * machines put in order, once they know how far apart the clocks are. */
+int64_t clock_boot(void);
+
 /* What is left until DEADLINE, in milliseconds rounded up, 0 when it has passed, never above
  * INT_MAX: fit for poll and epoll_wait. */
 int clock_left_ms(int64_t deadline);

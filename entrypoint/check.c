@@ -76,7 +76,7 @@ int check_conclude(struct master *m, struct error *err) {
         return error_no_memory(err, "the table");
     for (size_t i = 0; i < cluster->count; i++) {
         hosts[i] = &m->members[i].facts;
-        offsets[i] = m->members[i].offset;
+        offsets[i] = m->members[i].skew;
     }
     if (check_table(cluster, hosts, offsets, &table, err) != 0)
         return -1;

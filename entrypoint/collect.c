@@ -207,7 +207,7 @@ void collect_stalled(struct member *b, const json_t *message) {
     if (m->attempt.stalled != 0 || json_member_int(message, "stalled", "rank", &rank, NULL) != 0 ||
         json_member_int(message, "stalled", "seconds", &seconds, NULL) != 0 || !is_rank_of(b, rank))
         return;
-    m->attempt.stalled = clock_wall();
+    m->attempt.stalled = clock_boot();
     m->attempt.stalled_rank = (unsigned)rank;
     m->attempt.stalled_host = (unsigned)b->index;
     log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s",

@@ -98,7 +98,7 @@ static void shim_gone(void *context, const struct error *why) {
     s->link = NULL;
     if (s->reported)
         return;
-    struct rank_report r = {.end = RANK_VANISHED, .cause = s->cause, .time = clock_wall()};
+    struct rank_report r = {.end = RANK_VANISHED, .cause = s->cause, .time = clock_boot()};
     report(s, &r);
 }
 

@@ -7,6 +7,7 @@
 #include "common/str.h"
 #include "entrypoint/job.h"
 #include "entrypoint/open_files.h"
+#include "entrypoint/rank_report.h"
 #include "entrypoint/tools.h"
 
 #include <arpa/inet.h>
@@ -80,6 +81,7 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
                           .memory_mib = memory_limit_mib(),
                           .shm_mib = (int64_t)(shm.f_blocks * shm.f_frsize / MIB),
                           .files = (int64_t)files.rlim_cur,
+                          .boot = clock_boot(),
                           .clock = clock_wall()};
     if (tools->daemon != NULL)
         (void)snprintf(ret->openmpi, sizeof(ret->openmpi), "%u.%u.%u", tools->version.major,
@@ -93,10 +95,11 @@ json_t *facts_json(const struct facts *f) {
     (void)snprintf(hash, sizeof(hash), "%016" PRIx64, f->job);
     (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
     (void)inet_ntop(AF_INET, &f->address, address, sizeof(address));
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "version", f->version,
-                     "openmpi", f->openmpi, "job", hash, "program", program, "interface_address",
-                     address, "cpus", (json_int_t)f->cpus, "memory_mib", (json_int_t)f->memory_mib,
-                     "shm_mib", (json_int_t)f->shm_mib, "files", (json_int_t)f->files, "clock",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "version",
+                     f->version, "openmpi", f->openmpi, "job", hash, "program", program,
+                     "interface_address", address, "cpus", (json_int_t)f->cpus, "memory_mib",
+                     (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib, "files",
+                     (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
                      (json_int_t)f->clock);
 }
 
@@ -125,8 +128,11 @@ int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
         json_member_int(object, "join", "memory_mib", &ret->memory_mib, err) != 0 ||
         json_member_int(object, "join", "shm_mib", &ret->shm_mib, err) != 0 ||
         json_member_int(object, "join", "files", &ret->files, err) != 0 ||
+        json_member_int(object, "join", "boot", &ret->boot, err) != 0 ||
         json_member_int(object, "join", "clock", &ret->clock, err) != 0)
         return -1;
+    if (ret->boot < 0 || ret->boot > RANK_REPORT_TIME_MAX || ret->clock < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "join: a clock is out of range");
     ret->job = strtoull(hash, NULL, 16);
     ret->program = strtoull(program, NULL, 16);
     if (inet_pton(AF_INET, address, &ret->address) != 1)

@@ -21,6 +21,7 @@ struct facts {
     int64_t memory_mib; /* what this container may use */
     int64_t shm_mib;    /* size of /dev/shm */
     int64_t files;      /* open descriptors allowed */
+    int64_t boot;       /* clock_boot() */
     int64_t clock;      /* wall clock, ns */
 };
 

@@ -81,7 +81,7 @@ static int take_daemons(struct request *r, const char *value, struct error *err)
 
 static int take_regex(struct request *r, const char *value, struct error *err) {
     r->regex = true;
-    bool good = is_all(value, LOWER UPPER DIGITS ".,:@()[]-");
+    bool good = is_all(value, LOWER UPPER DIGITS "_.,:@()[]-");
     return good ? 0 : refuse(value, "is not an expression of hosts", err);
 }
 

@@ -144,7 +144,8 @@ static void weigh(struct member *b, const json_t *message) {
     else if (facts_parse(message, &b->facts, &fault) == 0 && b->master->s.fault.code == 0)
         (void)facts_compare(&ours, &b->facts, &fault);
     b->master->s.job->cluster.hosts[b->index].address = b->facts.address;
-    b->offset = b->facts.clock - clock_wall(); /* until a heartbeat tells it better */
+    b->offset = b->facts.boot - clock_boot(); /* until a heartbeat tells it better */
+    b->skew = b->facts.clock - clock_wall();
     if (fault.code != 0)
         join_fault(b->master, &fault, (int)b->index);
 }

@@ -100,6 +100,9 @@ int launch_begin(struct master *m, struct error *err) {
         return -1;
     m->phase = MASTER_RUNNING;
     m->attempt.launched = clock_now();
+    if (!one)
+        log_info("mpirun is %s, of Open MPI %u.%u.%u", m->s.tools.mpirun, m->s.tools.version.major,
+                 m->s.tools.version.minor, m->s.tools.version.release);
     log_info("all hosts are here: starting %zu ranks of %s", m->attempt.ranks,
              m->s.job->program.argv.items[0]);
     return 0;

@@ -13,7 +13,7 @@ enum { BEAT_SECONDS = 3, DEAD_SECONDS = 10 };
 static void beat(void *context) {
     struct master *m = context;
     json_t *message = frame_new("beat");
-    (void)json_object_set_new(message, "time", json_integer(clock_wall()));
+    (void)json_object_set_new(message, "time", json_integer(clock_boot()));
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
@@ -32,9 +32,10 @@ bool lease_is_fresh(const struct member *b) {
 void lease_alive(struct member *b, const json_t *message) {
     int64_t sent = 0;
     int64_t theirs = 0;
-    int64_t now = clock_wall();
+    int64_t now = clock_boot();
     if (json_member_int(message, "alive", "echo", &sent, NULL) != 0 ||
-        json_member_int(message, "alive", "time", &theirs, NULL) != 0 || sent <= 0 || sent > now)
+        json_member_int(message, "alive", "time", &theirs, NULL) != 0 || sent <= 0 || sent > now ||
+        theirs < 0 || theirs > RANK_REPORT_TIME_MAX)
         return;
     int64_t trip = now - sent + 1;
     if (b->trip != 0 && trip >= b->trip)
@@ -54,7 +55,7 @@ void lease_lost(struct member *b, const char *why) {
         return;
     }
     m->attempt.losses[m->attempt.loss_count++] =
-        (struct verdict_loss){.host = (unsigned)b->index, .time = clock_wall(), .why = strdup(why)};
+        (struct verdict_loss){.host = (unsigned)b->index, .time = clock_boot(), .why = strdup(why)};
     launch_agent_leave(b, EXIT_CODE_HOST_LOST);
     collect_host_lost(m);
 }

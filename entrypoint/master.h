@@ -62,7 +62,7 @@ struct attempt {
     /* stop.c */
     struct timer budget; /* of a stop: then SIGKILL */
     struct timer hold;   /* of a stop that waits for ranks to take their seats */
-    int64_t stop_asked;  /* wall; 0: never */
+    int64_t stop_asked;  /* clock_boot(); 0: never */
     unsigned stop_host;
     bool stop_sent;
     bool stop_late; /* one came while a failure was being looked into */
@@ -82,7 +82,8 @@ struct member {
     struct buf line; /* of a forwarded one, the parts that are here */
     int64_t heard;   /* when, by clock_now() */
     int64_t trip;    /* shortest round trip of a heartbeat so far; 0: none yet */
-    int64_t offset;  /* its wall clock less ours, by that heartbeat */
+    int64_t offset;  /* its clock_boot() less ours, by that heartbeat */
+    int64_t skew;    /* its wall clock less ours when it joined */
 };
 
 struct master {

@@ -54,7 +54,7 @@ static void signal_program(const struct shim *s, int number) {
 
 static void report(struct shim *s, enum rank_end end, int value) {
     struct rank_report r = {
-        .rank = s->place.rank, .end = end, .value = value, .cause = s->cause, .time = clock_wall()};
+        .rank = s->place.rank, .end = end, .value = value, .cause = s->cause, .time = clock_boot()};
     json_t *message = frame_new("report");
     cleanup_json json_t *members = rank_report_json(&r);
     if (message != NULL && members != NULL)

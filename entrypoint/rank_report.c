@@ -89,7 +89,7 @@ int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, stru
     if (read_number(object, "rank", 0, (int64_t)ranks - 1, &rank, err) != 0 ||
         read_number(object, "host", 0, (int64_t)hosts - 1, &host, err) != 0 ||
         read_number(object, "value", 0, 255, &value, err) != 0 ||
-        read_number(object, "time", 0, INT64_MAX, &time, err) != 0 ||
+        read_number(object, "time", 0, RANK_REPORT_TIME_MAX, &time, err) != 0 ||
         read_word(object, "end", ends, 3, &end, err) != 0 ||
         read_word(object, "cause", causes, 3, &cause, err) != 0 ||
         read_lines(object, ret, err) != 0)

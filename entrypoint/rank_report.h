@@ -19,13 +19,16 @@ enum rank_end {
 /* Had we asked the program to end before it did? */
 enum rank_cause { RANK_CAUSE_NONE, RANK_CAUSE_STOP, RANK_CAUSE_TEARDOWN };
 
+/* Times above it are refused: the difference of any two can be worked with. */
+#define RANK_REPORT_TIME_MAX (INT64_MAX / 4)
+
 struct rank_report {
     unsigned rank;
     unsigned host; /* index in the cluster */
     enum rank_end end;
     int value;
     enum rank_cause cause;
-    int64_t time; /* of death; wall clock in ns, corrected to the master's clock by the master */
+    int64_t time; /* of death; clock_boot() in ns, corrected to the master's by the master */
     char lines[RANK_REPORT_LINES_SIZE]; /* the program's last lines: UTF-8, '\n' between */
 };
 

@@ -30,13 +30,18 @@ static void conclude(struct master *m, struct verdict *verdict, unsigned attempt
 }
 
 /* The end of the job between two attempts; what the last one came to is its story. */
-static void conclude_between(struct master *m, const struct error *error, size_t host,
-                             const char *why) {
+static void conclude_at(struct master *m, const struct error *error, size_t host, unsigned attempt,
+                        const char *why) {
     struct verdict verdict;
     verdict_from_error(error, &m->s.job->cluster, (int)host, &verdict);
     (void)snprintf(verdict.story, sizeof(verdict.story), "after %s: %s", m->failed.class_name,
                    m->failed.text);
-    conclude(m, &verdict, m->attempt.number - 1, why);
+    conclude(m, &verdict, attempt, why);
+}
+
+static void conclude_between(struct master *m, const struct error *error, size_t host,
+                             const char *why) {
+    conclude_at(m, error, host, m->attempt.number - 1, why);
 }
 
 /* --- the old attempt ------------------------------------------------------------------------- */
@@ -123,7 +128,7 @@ static void go_on_if_ready(struct master *m) {
     tell_attempt(m);
     if (collect_open(m, &err) == 0 && launch_begin(m, &err) == 0)
         return;
-    conclude_between(m, &err, 0, "");
+    conclude_at(m, &err, 0, m->attempt.number, "");
 }
 
 static void pause_over(void *context) {

@@ -46,7 +46,7 @@ static void send_stop(struct master *m) {
 static void begin(struct master *m, size_t host) {
     int64_t seconds = settings_stop_seconds(&m->s.job->settings, m->s.job->cluster.local_mode);
     int64_t budget = seconds * CLOCK_SECOND;
-    m->attempt.stop_asked = clock_wall();
+    m->attempt.stop_asked = clock_boot();
     m->attempt.stop_host = (unsigned)host;
     m->attempt.budget = (struct timer){.fire = budget_spent, .context = m};
     m->attempt.hold = (struct timer){.fire = held_too_long, .context = m};

@@ -19,6 +19,8 @@
  * hear of it and no more. Together with LEAVE_SECONDS within the 2 s that leaving may take. */
 static const int64_t sweep_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t sweep_give_up = CLOCK_SECOND;
+/* From the first signal on until a second one means more than that. */
+static const int64_t again_after = CLOCK_SECOND;
 enum { LEAVE_SECONDS = 1, FLUSH_SECONDS = 1 };
 
 const char *supervisor_host_name(const struct supervisor *s, size_t index) {
@@ -38,9 +40,16 @@ static void on_signal(void *context, int number) {
     bool is_stop = number == SIGTERM || number == SIGINT || number == SIGHUP;
     if (!is_stop || s->judged)
         return; /* once the verdict stands nothing changes it */
-    s->stops++;
-    log_info("%s: a stop was asked for%s", strsignal(number), s->stops > 1 ? " again" : "");
-    s->role->stop(s->state, s->stops > 1);
+    /* One stop often comes as several signals at once: from a terminal and from whoever closes it,
+     * to a wrapper and to its group. HUP never means more than one stop. */
+    int64_t now = clock_now();
+    bool again = s->stop_asked != 0;
+    if (again && (number == SIGHUP || now - s->stop_asked < again_after))
+        return;
+    if (!again)
+        s->stop_asked = now;
+    log_info("%s: a stop was asked for%s", strsignal(number), again ? " again" : "");
+    s->role->stop(s->state, again);
 }
 
 static int listen_to_signals(struct supervisor *s, struct error *err) {

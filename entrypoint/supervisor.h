@@ -37,7 +37,7 @@ struct role {
     size_t (*queued)(void *state);
     /* A remote-launch agent; the link is the callee's. */
     void (*agent)(void *state, struct link *link, const json_t *message);
-    /* SIGTERM, SIGINT or SIGHUP came, AGAIN for the second and later ones. */
+    /* SIGTERM, SIGINT or SIGHUP came; AGAIN for a SIGTERM or SIGINT a second or more later. */
     void (*stop)(void *state, bool again);
     /* All processes are gone: is there nobody that has to be waited for? */
     bool (*may_leave)(void *state);
@@ -65,7 +65,7 @@ struct supervisor {
     struct verdict verdict;
     bool judged;
     bool swept;
-    int stops;
+    int64_t stop_asked; /* the first time; 0: never */
 };
 
 /* OPTIONS' pointers outlive it. An error here is one that this container can only tell itself;

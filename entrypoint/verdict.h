@@ -29,11 +29,11 @@ struct verdict {
 
 struct verdict_loss {
     unsigned host;
-    int64_t time;    /* wall, ns, master's clock */
+    int64_t time;    /* ns, the master's clock */
     const char *why; /* "no heartbeat for 10 s", "its link closed" */
 };
 
-/* Times are wall clock of the master, ns; 0 means never. */
+/* Times are clock_boot() of the master, ns; 0 means never. */
 struct verdict_facts {
     const struct cluster *cluster;
     const struct rank_report *reports; /* at most one a rank */

@@ -52,7 +52,7 @@ static void send_join(struct worker *w) {
 static void answer_beat(struct worker *w, const json_t *beat) {
     json_t *message = frame_new("alive");
     (void)json_object_set(message, "echo", json_object_get(beat, "time"));
-    (void)json_object_set_new(message, "time", json_integer(clock_wall()));
+    (void)json_object_set_new(message, "time", json_integer(clock_boot()));
     link_send(w->link, message);
 }
 

@@ -5,6 +5,10 @@ static void the_clock_goes_forward(void) {
     int64_t first = clock_now();
     int64_t second = clock_now();
     CU_ASSERT(second >= first);
+    first = clock_boot();
+    second = clock_boot();
+    CU_ASSERT(second >= first && first >= clock_now() - CLOCK_SECOND);
+    CU_ASSERT(second < clock_wall()); /* since this machine's start, not since 1970 */
 }
 
 static void what_is_left_is_rounded_up_and_never_negative(void) {

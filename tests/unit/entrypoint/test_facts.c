@@ -43,6 +43,7 @@ static void facts_survive_the_way_to_the_master(void) {
     CU_ASSERT_EQUAL(got.address.s_addr, htonl(0x0a000007));
     CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
     CU_ASSERT_EQUAL(got.clock, sent.clock);
+    CU_ASSERT_EQUAL(got.boot, sent.boot);
     CU_ASSERT_EQUAL(facts_compare(&sent, &got, &err), 0);
     CU_ASSERT_EQUAL(json_object_del(object, "version"), 0);
     CU_ASSERT_EQUAL(facts_parse(object, &got, &err), -1);

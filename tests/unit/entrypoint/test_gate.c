@@ -1,7 +1,11 @@
 #include "entrypoint/gate.h"
+
+#include "entrypoint/frame.h"
+#include "entrypoint/gate_words.h"
 #include "support/unit.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
 #include <string.h>
 
 /* The line of mpirun 4.1.4, with its own addresses and paths. */
@@ -159,8 +163,12 @@ static void anything_else_is_refused_on_5_0(void) {
         {"\"prterun-algo-1-42@0\"", "\"prterun-algo-1-42@1\"", "@1"},
         {"\"prterun-algo-1-42@0\"", "\"algo-1-42@0\"", "algo-1-42@0"},
         {"--pmixmca ptl", "--prtemca ptl", "ptl_base_if_include"},
-        {"--pmixmca ptl_base_if_include \"lo\"", "--pmixmca ess \"env\"", "ess"},
-        {"--pmixmca ptl_base_if_include \"lo\"", "--pmixmca plm \"ssh\"", "plm"},
+        {"--prtemca ess \"env\"", "--pmixmca ess \"env\"",
+         "\"ess\" is not a parameter of this job"},
+        {"--prtemca plm \"ssh\"", "--pmixmca plm \"ssh\"",
+         "\"plm\" is not a parameter of this job"},
+        {"--prtemca pmix_session_server", "--pmixmca pmix_session_server", "pmix_session_server"},
+        {"--pmixmca ptl_base_if_include \"lo\"", "--prtemca ess \"env\"", "comes twice"},
         {"--pmixmca ptl_base_if_include \"lo\"", "--mca pml \"ob1\"", "--mca"},
         {"\"lo\"", "\"eth0\"", "eth0"},
         {":7071:16", ":7071:64", "mask"},
@@ -170,6 +178,55 @@ static void anything_else_is_refused_on_5_0(void) {
         {"--allow-run-as-root", "--debug", "--debug"},
     };
     expect_refusals(OPENMPI_5_0, line_5, edits, sizeof(edits) / sizeof(edits[0]));
+}
+
+/* The name of a job: 300 bytes at most, of any kernel's host name. */
+static void a_jobs_name_has_a_length(void) {
+    char name[400];
+    char job[420];
+    char uri[440];
+    for (size_t size = 284; size <= 290; size++) {
+        struct error err = {0};
+        memset(name, 'a', size);
+        name[size] = '\0';
+        snprintf(job, sizeof(job), "\"prterun-%s-42@0\"", name);
+        char line[4096];
+        snprintf(line, sizeof(line), "%s", edited(line_5, "\"prterun-algo-1-42@0\"", job));
+        snprintf(uri, sizeof(uri), "prterun-%s-42@0.0;", name);
+        const char *got = rebuilt(OPENMPI_5_0, edited(line, "prterun-algo-1-42@0.0;", uri), &err);
+        bool fits = strlen("prterun--42@0") + size <= 300;
+        CU_ASSERT_EQUAL(got[0] != '\0', fits);
+        if (!fits)
+            ASSERT_CONTAINS(err.text, "is not a job's name");
+    }
+}
+
+/* A job of 1,024 hosts whose addresses no expression makes shorter, and a kernel name of 64 bytes.
+ */
+static void the_largest_job_fits(void) {
+    cleanup_buf struct buf line;
+    cleanup_buf struct buf regex;
+    cleanup_argv struct argv got = {0};
+    struct error err = {0};
+    buf_init(&line, GATE_COMMAND_MAX);
+    buf_init(&regex, GATE_COMMAND_MAX);
+    CU_ASSERT_EQUAL(
+        buf_add_text(&regex, "a_kernel.name-of.64-bytes-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+                     NULL),
+        0);
+    for (unsigned i = 1; i < CLUSTER_HOSTS_MAX; i++)
+        CU_ASSERT_EQUAL(buf_printf(&regex, NULL, ",[3:%u].[3:%u].[3:%u].[3:%u]", 100 + i * 7 % 156,
+                                   100 + i * 11 % 156, 100 + i * 13 % 156, 100 + i % 156),
+                        0);
+    CU_ASSERT_EQUAL(buf_add_text(&regex, "@0(1024)", NULL), 0);
+    const char *at = strstr(line_4, "vm,algo-[1:2-3]-x@0(3)");
+    CU_ASSERT_EQUAL(buf_printf(&line, NULL, "%.*s%s%s", (int)(at - line_4), line_4,
+                               buf_text(&regex), at + strlen("vm,algo-[1:2-3]-x@0(3)")),
+                    0);
+    struct gate gate = gate_for(OPENMPI_4_1);
+    CU_ASSERT_EQUAL(gate_check(&gate, line.data, line.size, &got, &err), 0);
+    CU_ASSERT_STRING_EQUAL(err.text, "");
+    CU_ASSERT(line.size + 4096 < FRAME_MAX); /* also as the member of a message */
 }
 
 static void every_cut_of_a_good_line_is_refused_or_complete(void) {
@@ -194,5 +251,5 @@ static void a_master_that_is_a_host_of_its_own_counts_one_more(void) {
 UNIT_MAIN("entrypoint.gate", UNIT(what_mpirun_4_1_asks_for_is_rebuilt),
           UNIT(what_mpirun_5_0_asks_for_is_rebuilt), UNIT(anything_else_is_refused_on_4_1),
           UNIT(anything_else_is_refused_on_5_0),
-          UNIT(every_cut_of_a_good_line_is_refused_or_complete),
-          UNIT(a_master_that_is_a_host_of_its_own_counts_one_more))
+          UNIT(every_cut_of_a_good_line_is_refused_or_complete), UNIT(a_jobs_name_has_a_length),
+          UNIT(the_largest_job_fits), UNIT(a_master_that_is_a_host_of_its_own_counts_one_more))

@@ -40,6 +40,22 @@ static void settings_of_paths_are_dropped(void) {
            "/usr/bin/orted|-mca");
 }
 
+static void words_of_frame_and_settings_are_whole_words(void) {
+    static const char *const bad[] = {
+        "( testx ! -r ./.profile || . ./.profile; orted )",
+        "( test ! -rx ./.profile || . ./.profile; orted )",
+        "( test ! -r ./.profiles || . ./.profile; orted )",
+        "PRTE_PREFIX=/usr;exportPRTE_PREFIX;orted",
+        "PRTE_PREFIX=/usr;export PRTE_PREFIXES;orted",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        cleanup_gate_words struct gate_words words = {0};
+        struct error err = {0};
+        CU_ASSERT_EQUAL(split(bad[i], &words, &err), -1);
+        ASSERT_CONTAINS(err.text, "refused");
+    }
+}
+
 static void the_frame_of_a_login_shell_is_dropped(void) {
     expect("( test ! -r ./.profile || . ./.profile; orted -mca ess \"env\" )",
            "orted|-mca|ess|env");
@@ -129,5 +145,6 @@ static void a_nul_and_too_much_are_refused(void) {
 }
 
 UNIT_MAIN("entrypoint.gate_words", UNIT(words_are_bare_or_quoted),
-          UNIT(settings_of_paths_are_dropped), UNIT(the_frame_of_a_login_shell_is_dropped),
+          UNIT(settings_of_paths_are_dropped), UNIT(words_of_frame_and_settings_are_whole_words),
+          UNIT(the_frame_of_a_login_shell_is_dropped),
           UNIT(whatever_a_shell_would_act_on_is_refused), UNIT(a_nul_and_too_much_are_refused))

@@ -6,7 +6,7 @@
 
 static void alive(struct member *b, int64_t trip, int64_t ahead) {
     json_t *message = frame_new("alive");
-    int64_t now = clock_wall();
+    int64_t now = clock_boot();
     (void)json_object_set_new(message, "echo", json_integer(now - trip));
     (void)json_object_set_new(message, "time", json_integer(now - trip / 2 + ahead));
     lease_alive(b, message);
@@ -36,6 +36,10 @@ static void nonsense_is_left_alone(void) {
     (void)json_object_set_new(message, "echo", json_string("soon"));
     lease_alive(&b, message);
     json_decref(message);
+    CU_ASSERT_EQUAL(b.trip, 0);
+    CU_ASSERT_EQUAL(b.offset, 0);
+    alive(&b, CLOCK_MILLISECOND, INT64_MIN / 2);
+    alive(&b, CLOCK_MILLISECOND, INT64_MAX / 2);
     CU_ASSERT_EQUAL(b.trip, 0);
     CU_ASSERT_EQUAL(b.offset, 0);
 }

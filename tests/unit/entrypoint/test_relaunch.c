@@ -96,6 +96,14 @@ static void a_stop_of_the_second_attempt_is_a_stop(void) {
     ASSERT_CONTAINS(stage_failure(&host), "attempt 2 of 10");
 }
 
+/* The folder for sockets and files is gone when the second attempt needs it. */
+static void a_launch_that_fails_is_told_with_its_own_attempt(void) {
+    start("RINGMASTER_RESTARTS=2",
+          "rm -rf $(dirname $(dirname $SM_MODEL_DIR))/../ringmaster-*; kill -KILL $$");
+    CU_ASSERT_NOT_EQUAL(stage_end(&host, 20), 0);
+    ASSERT_CONTAINS(stage_failure(&host), "attempt 2 of 3");
+}
+
 /* A rank of the first attempt takes its seat when the second runs. */
 static void late_words_count_for_nothing(void) {
     bool seated[2] = {false, false};
@@ -122,4 +130,5 @@ STAGE_MAIN("entrypoint.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well
            UNIT(nothing_of_the_old_attempt_lives_on),
            UNIT(a_stop_between_two_attempts_ends_the_job),
            UNIT(a_stop_after_a_failure_is_the_end_too),
-           UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing))
+           UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing),
+           UNIT(a_launch_that_fails_is_told_with_its_own_attempt))

@@ -99,6 +99,29 @@ static void within_50_ms_a_signal_outranks_an_exit(void) {
     CU_ASSERT_EQUAL(v.rank, 1);
 }
 
+/* The tie to the nanosecond, with no other crash that would win anyway. */
+static void the_tie_ends_after_50_ms_exactly(void) {
+    all_ended_well();
+    end_rank(1, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
+    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(500) + VERDICT_TIE_NS);
+    CU_ASSERT_EQUAL(judged().rank, 5);
+    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(500) + VERDICT_TIE_NS + 1);
+    CU_ASSERT_EQUAL(judged().rank, 1);
+    CU_ASSERT_EQUAL(VERDICT_TIE_NS, 50000000);
+}
+
+static void a_stop_after_a_stall_changes_nothing(void) {
+    all_ended_well();
+    facts.stalled = MS(100);
+    facts.stalled_rank = 3;
+    facts.stalled_host = 1;
+    facts.stop_host = 2;
+    facts.stop_asked = MS(101);
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_STALLED);
+    facts.stop_asked = MS(99);
+    CU_ASSERT_NOT_EQUAL(judged().code, EXIT_CODE_STALLED);
+}
+
 static void a_vanished_rank_counts_as_killed(void) {
     all_ended_well();
     end_rank(4, RANK_VANISHED, 0, RANK_CAUSE_NONE, MS(520));
@@ -219,6 +242,11 @@ static void an_error_becomes_a_verdict(void) {
     CU_ASSERT_STRING_EQUAL(v.text, "algo-2: no word from it");
     verdict_from_error(&err, &cluster, -1, &v);
     CU_ASSERT_STRING_EQUAL(v.text, "no word from it");
+    CU_ASSERT_EQUAL(v.host, -1);
+    const struct cluster first_two = {.hosts = hosts, .count = 2};
+    verdict_from_error(&err, &first_two, 2, &v); /* there is one more in memory, but not in it */
+    CU_ASSERT_STRING_EQUAL(v.text, "no word from it");
+    CU_ASSERT_EQUAL(v.host, -1);
 }
 
 static void a_verdict_survives_its_frame(void) {
@@ -232,6 +260,14 @@ static void a_verdict_survives_its_frame(void) {
     CU_ASSERT_STRING_EQUAL(back.class_name, "program");
     CU_ASSERT_STRING_EQUAL(back.text, "bad \xef\xbf\xbd byte");
     CU_ASSERT_STRING_EQUAL(back.story, "last words of 2");
+    json_object_set_new(object, "host", json_integer(CLUSTER_HOSTS_MAX - 1));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
+    json_object_set_new(object, "host", json_integer(CLUSTER_HOSTS_MAX));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
+    json_object_set_new(object, "host", json_integer(-2));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
+    json_object_set_new(object, "host", json_integer(-1));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
     json_object_set_new(object, "code", json_integer(256));
     CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
     json_object_del(object, "code");
@@ -243,12 +279,13 @@ static void what_nobody_chose_may_be_tried_again(void) {
         enum rank_end end;
         int value;
         bool transient;
-    } cases[] = {{RANK_SIGNALLED, SIGKILL, true}, {RANK_SIGNALLED, SIGSEGV, true},
-                 {RANK_SIGNALLED, SIGBUS, true},  {RANK_SIGNALLED, SIGABRT, true},
-                 {RANK_VANISHED, 0, true},        {RANK_SIGNALLED, SIGTERM, false},
-                 {RANK_SIGNALLED, SIGINT, false}, {RANK_EXITED, 1, false},
-                 {RANK_EXITED, 42, false},        {RANK_EXITED, EXIT_CODE_DATA, false},
-                 {RANK_EXITED, 126, false},       {RANK_EXITED, 137, false}};
+    } cases[] = {{RANK_SIGNALLED, SIGKILL, true},  {RANK_SIGNALLED, SIGSEGV, true},
+                 {RANK_SIGNALLED, SIGBUS, true},   {RANK_SIGNALLED, SIGABRT, true},
+                 {RANK_VANISHED, 0, true},         {RANK_SIGNALLED, SIGTERM, false},
+                 {RANK_SIGNALLED, SIGINT, false},  {RANK_SIGNALLED, SIGHUP, false},
+                 {RANK_SIGNALLED, SIGQUIT, false}, {RANK_EXITED, 1, false},
+                 {RANK_EXITED, 42, false},         {RANK_EXITED, EXIT_CODE_DATA, false},
+                 {RANK_EXITED, 126, false},        {RANK_EXITED, 137, false}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         all_ended_well();
         CU_ASSERT_FALSE(judged().transient);
@@ -272,6 +309,7 @@ static void what_nobody_chose_may_be_tried_again(void) {
 UNIT_MAIN("entrypoint.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
           UNIT(a_missing_report_is_never_success), UNIT(the_earliest_failure_is_the_cause),
           UNIT(within_50_ms_a_signal_outranks_an_exit), UNIT(a_vanished_rank_counts_as_killed),
+          UNIT(the_tie_ends_after_50_ms_exactly), UNIT(a_stop_after_a_stall_changes_nothing),
           UNIT(a_lost_host_outranks_its_consequences), UNIT(a_loss_after_all_is_done_is_a_loss_too),
           UNIT(a_stop_before_any_failure_is_a_stop),
           UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still),
