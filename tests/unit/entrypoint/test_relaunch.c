@@ -99,7 +99,7 @@ static void a_stop_of_the_second_attempt_is_a_stop(void) {
 /* The folder for sockets and files is gone when the second attempt needs it. */
 static void a_launch_that_fails_is_told_with_its_own_attempt(void) {
     start("RINGMASTER_RESTARTS=2",
-          "rm -rf $(dirname $(dirname $SM_MODEL_DIR))/../ringmaster-*; kill -KILL $$");
+          "rm -rf $(dirname $(dirname $SM_MODEL_DIR))/ringmaster-run-*; kill -KILL $$");
     CU_ASSERT_NOT_EQUAL(stage_end(&host, 20), 0);
     ASSERT_CONTAINS(stage_failure(&host), "attempt 2 of 3");
 }
