@@ -5,6 +5,7 @@
 
 #include "cuda/launch.h"
 #include "cuda/vec.cuh"
+#include "kernels/relu.h"
 
 /* A block is LANES packets of channels wide and ROWS_PER_BLOCK rows high. Eight lanes of 16 bytes
  * are a whole 128-byte line of each row. A thread keeps to its channels, so that what belongs to
@@ -91,6 +92,45 @@ static __device__ __forceinline__ affine<W> affine_of(const struct norm_args &no
         a.bias.v[k] = beta.v[k] - mean.v[k] * a.scale.v[k];
     }
     return a;
+}
+
+/* What stands beside a norm's result: nothing, another activation, or another norm of one. */
+template <int W> struct join_side {
+    const void *x; /* NULL: nothing */
+    bool dual;
+    affine<W> norm;
+};
+
+/* y = norm(x) + side, rectified where RELU says so, over this block's rows of [rows, channels], for
+ * the packet of channels at C. */
+template <typename T, int W>
+static __device__ __forceinline__ void apply_norm(const void *x, const affine<W> &norm,
+                                                  const join_side<W> &side, bool relu, void *y,
+                                                  size_t rows, int channels, int c) {
+    struct operands {
+        packet<T, W> x, side;
+    };
+    walk_rows<2>(
+        rows,
+        [&](size_t r) {
+            const size_t at = r * channels + c;
+            operands o = {raw_at<T, W>(x, at), {}};
+            if (side.x != nullptr)
+                o.side = raw_at<T, W>(side.x, at);
+            return o;
+        },
+        [&](size_t r, const operands &o) {
+            lane<W> out;
+#pragma unroll
+            for (int k = 0; k < W; k++) {
+                float s = side.x != nullptr ? widen(o.side.v[k]) : 0;
+                if (side.dual)
+                    s = side.norm.at(k, s);
+                const float v = norm.at(k, widen(o.x.v[k])) + s;
+                out.v[k] = relu ? relu_float(v) : v;
+            }
+            store<T, W>(static_cast<T *>(y) + r * channels + c, out);
+        });
 }
 
 /* Adds V over the rows of the block, in a fixed order, and writes the W sums to OUT (each lane has

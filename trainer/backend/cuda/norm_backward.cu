@@ -5,7 +5,6 @@
  * what is written, once more. */
 #include "cuda/norm.cuh"
 #include "cuda/pool.cuh"
-#include "kernels/relu.h"
 
 /* What a row brings, as it lies in memory. */
 template <typename T, int W> struct grad_operands { packet<T, W> x, x2, dy, dy2, y; };

@@ -7,7 +7,6 @@
  * statistics; x (and side) and y to apply them. */
 #include "cuda/norm.cuh"
 #include "cuda/pool.cuh"
-#include "kernels/relu.h"
 
 int launch_norm_chunks(size_t rows, int channels, int multiprocessors) {
     int groups = (channels + 8 * LANES - 1) / (8 * LANES);
@@ -84,36 +83,13 @@ static __global__ void __launch_bounds__(NORM_THREADS)
     const int c = own_channel<W>();
     if (c >= args.channels)
         return;
-    const bool dual = args.second.x != nullptr;
-    const void *side = dual ? args.second.x : args.side;
-    const affine<W> first = affine_by<W>(args.first, c, args.inference, args.epsilon);
-    affine<W> second = {};
-    if (dual)
-        second = affine_by<W>(args.second, c, args.inference, args.epsilon);
-    struct operands {
-        packet<T, W> x, side;
-    };
-    walk_rows<2>(
-        args.rows,
-        [&](size_t r) {
-            size_t at = r * args.channels + c;
-            operands o = {raw_at<T, W>(args.first.x, at), {}};
-            if (side != nullptr)
-                o.side = raw_at<T, W>(side, at);
-            return o;
-        },
-        [&](size_t r, const operands &o) {
-            lane<W> y;
-#pragma unroll
-            for (int k = 0; k < W; k++) {
-                float s = side != nullptr ? widen(o.side.v[k]) : 0;
-                if (dual)
-                    s = second.at(k, s);
-                float v = first.at(k, widen(o.x.v[k])) + s;
-                y.v[k] = args.relu ? relu_float(v) : v;
-            }
-            store<T, W>(static_cast<T *>(args.y) + r * args.channels + c, y);
-        });
+    join_side<W> side = {args.side, args.second.x != nullptr, {}};
+    if (side.dual) {
+        side.x = args.second.x;
+        side.norm = affine_by<W>(args.second, c, args.inference, args.epsilon);
+    }
+    apply_norm<T, W>(args.first.x, affine_by<W>(args.first, c, args.inference, args.epsilon), side,
+                     args.relu, args.y, args.rows, args.channels, c);
 }
 
 /* y = max_pool(relu(norm(x))): what stands before the pool never reaches memory. Bytes moved: x

@@ -2,7 +2,6 @@
  * its result goes into the one behind it: the finalize between them, the result where no
  * convolution takes it, and the last pass of its gradient. */
 #include "cuda/norm.cuh"
-#include "kernels/relu.h"
 
 /* VALUE within what T can hold: a channel of no variance has a scale and a bias beyond f16, and
  * infinity minus infinity would be NaN. */
@@ -61,35 +60,11 @@ static __global__ void __launch_bounds__(NORM_THREADS)
     const int c = own_channel<W>();
     if (c >= args.channels)
         return;
-    const bool dual = args.scale2 != nullptr;
-    const affine<W> first = stored_affine<T, W>(args.scale, args.bias, c);
-    affine<W> second = {};
-    if (dual)
-        second = stored_affine<T, W>(args.scale2, args.bias2, c);
-    struct operands {
-        packet<T, W> x, side;
-    };
-    walk_rows<2>(
-        args.rows,
-        [&](size_t r) {
-            size_t at = r * args.channels + c;
-            operands o = {raw_at<T, W>(args.x, at), {}};
-            if (args.side != nullptr)
-                o.side = raw_at<T, W>(args.side, at);
-            return o;
-        },
-        [&](size_t r, const operands &o) {
-            lane<W> y;
-#pragma unroll
-            for (int k = 0; k < W; k++) {
-                float s = args.side != nullptr ? widen(o.side.v[k]) : 0;
-                if (dual)
-                    s = second.at(k, s);
-                float v = first.at(k, widen(o.x.v[k])) + s;
-                y.v[k] = relu_float(v);
-            }
-            store<T, W>(static_cast<T *>(args.y) + r * args.channels + c, y);
-        });
+    join_side<W> side = {args.side, args.scale2 != nullptr, {}};
+    if (side.dual)
+        side.norm = stored_affine<T, W>(args.scale2, args.bias2, c);
+    apply_norm<T, W>(args.x, stored_affine<T, W>(args.scale, args.bias, c), side, true, args.y,
+                     args.rows, args.channels, c);
 }
 
 cudaError_t launch_norm_apply(cudaStream_t stream, enum dtype type,
