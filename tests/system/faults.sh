@@ -15,12 +15,6 @@
 [ "$WORKLOAD" != ringtrain ] || [ "$DRIVER" != ns ] || [ -x "$RINGMASTER_BIN/ringtrain" ] ||
     skip "ringtrain is not built"
 
-# A killed or frozen host is noticed after 10 s; teardown and leaving take 2 s each. Tests allow
-# three times what is promised.
-NOTICED=30
-LEFT=12
-SPREAD=6000
-
 # start_on HOSTS READY AMOUNT [RANK FAULT...]: the program on those hosts, for AMOUNT seconds or, of
 # training, steps. They wait READY seconds for each other.
 start_on() {
@@ -70,70 +64,73 @@ signal_rank() {
     esac
 }
 
-# ended CODE TEXT SECONDS HOST...
-ended() {
-    code=$1 text=$2 seconds=$3
-    shift 3
-    all_end "$seconds" "$code" "$@" || return
-    all_name "$text" "$@"
-    check "the hosts leave together" at_most "$(spread "$@")" "$SPREAD"
-}
-
 a_rank_exits_with_42() {
     run 2 exit 42
-    ended 42 'algo-3 rank 2: exited with 42' "$LEFT" 1 2 3
+    fault_begins
+    ended 42 'algo-3 rank 2: exited with 42' "$FAILURE_MS" 1 2 3
 }
 
 a_rank_segfaults() {
     if [ "$WORKLOAD" = ringtrain ]; then
         run
+        fault_begins
         signal_rank 3 SEGV
     else
         run 2 segv
+        fault_begins
     fi
-    ended 139 'algo-3 rank 2' "$LEFT" 1 2 3
+    ended 139 'algo-3 rank 2' "$FAILURE_MS" 1 2 3
 }
 
 a_rank_is_killed() {
     run
+    fault_begins
     signal_rank 2 KILL
-    ended 137 'algo-2 rank 1' "$LEFT" 1 2 3
+    ended 137 'algo-2 rank 1' "$FAILURE_MS" 1 2 3
 }
 
 a_worker_is_killed() {
     run
+    fault_begins
     hosts kill 2
-    ended 73 'algo-2' "$NOTICED" 1 3
+    ended 73 'algo-2' "$SILENCE_MS" 1 3
     check "the killed host's code" equal "$(hosts code 2)" 137
 }
 
 the_master_is_killed() {
     run
+    fault_begins
     hosts kill 1
-    ended 73 'algo-1' "$NOTICED" 2 3
+    ended 73 'algo-1' "$SILENCE_MS" 2 3
 }
 
 a_worker_is_cut_off() {
     run
+    fault_begins
     hosts cut 3
-    ended 73 'algo-3' "$NOTICED" 1 2
-    check "the lonely host ends too" hosts wait "$NOTICED" 3
+    ended 73 'algo-3' "$SILENCE_MS" 1 2
+    check "the lonely host ends too" hosts wait "$PATIENCE" 3
+    kept "$SILENCE_MS" 3
     check "the lonely host's code" equal "$(hosts code 3)" 73
 }
 
 a_worker_is_frozen() {
     run
+    fault_begins
     hosts freeze 3
-    ended 73 'algo-3' "$NOTICED" 1 2
+    ended 73 'algo-3' "$SILENCE_MS" 1 2
+    fault_begins
     hosts thaw 3
-    ended 73 '' "$NOTICED" 3
+    ended 73 'the master is lost' "$FAILURE_MS" 3
 }
 
 stopped() {
     run
+    fault_begins
     hosts stop "$1"
     all_end 30 143 1 2 3
-    check "the hosts leave together" at_most "$(spread 1 2 3)" "$SPREAD"
+    fault_ends
+    check "the hosts leave together" at_most "$(spread 1 2 3)" $((LEAVE_MS + $(cat "$RING/lag")))
     [ "$WORKLOAD" != ringtrain ] || goes_on_from_its_checkpoint
 }
 
@@ -154,13 +151,15 @@ a_host_is_stopped_at_once() {
     ring 3
     start_all -- train -- sleep 60
     check "there is somebody to stop" wait_for 10 hosts stop 2
-    ended 143 'stopped' "$NOTICED" 1 2 3
+    all_end "$PATIENCE" 143 1 2 3 || return
+    all_name stopped 1 2 3
 }
 
 a_host_is_missing() {
     fresh
     start_on '1 3' 3 60
-    ended 69 'algo-2' "$LEFT" 1 3
+    fault_begins
+    ended 69 'algo-2' $((3000 + LEAVE_MS)) 1 3
     check "the log says who is missing" holds "$(hosts log 1)" 'algo-2'
 }
 
@@ -169,7 +168,7 @@ a_host_is_late() {
     start_on '1 3' 600 2
     sleep 4
     start_on 2 600 2
-    all_end "$LEFT" 0 1 2 3
+    all_end "$PATIENCE" 0 1 2 3
 }
 
 # Nothing makes ringtrain leave with a code of our choice.

@@ -47,7 +47,44 @@ esac
 hosts() { sh "$system/hosts.sh" "$@"; }
 now_ms() { date +%s%3N; }
 
+# What the product promises, in ms: a first failure to all hosts out; the fault of a host that says
+# nothing any more (its last word came before) to all others out: lost after 10 s, and 2 s to leave.
+FAILURE_MS=1500
+SILENCE_MS=12000
+LEAVE_MS=2000
+# How long a test waits before it gives up: no promise.
+PATIENCE=60
+
+# A fault comes now. From here on the machine's own delays are measured (lag.c).
+fault_begins() {
+    fault_at=$(now_ms)
+    fault_ends
+    "$RINGMASTER_BIN/lag" >"$RING/lag" &
+    sentinel=$!
+}
+sentinel=
+fault_ends() {
+    [ -z "$sentinel" ] || { kill "$sentinel" && wait "$sentinel"; }
+    sentinel=
+}
+
+# kept MS HOST...: all have ended MS after the fault, and as much later as the machine was late.
+kept() {
+    promised=$1
+    shift
+    fault_ends
+    late=$(cat "$RING/lag")
+    # A program that fails by itself says when (probe.sh, probe_mpi.c).
+    for mark in "$share"/failed-*; do
+        [ ! -e "$mark" ] || read -r _ fault_at <"$mark"
+    done
+    took=$(($(for host in "$@"; do hosts ended "$host"; done | sort -n | tail -n 1) - fault_at))
+    echo "  all out after $took ms, $promised promised; the machine was late by $late"
+    check "all are out $promised ms after the fault" at_most "$took" $((promised + late))
+}
+
 ring_down() {
+    fault_ends
     [ -z "$RING" ] || hosts down
     RING=
 }
@@ -147,6 +184,16 @@ all_name() {
 spread() {
     for host in "$@"; do hosts ended "$host"; done | sort -n |
         awk 'NR == 1 { first = $1 } { last = $1 } END { print last - first }'
+}
+
+# ended CODE TEXT MS HOST...: after fault_begins they end so soon, together, with that code and story.
+ended() {
+    code=$1 text=$2 ms=$3
+    shift 3
+    all_end "$PATIENCE" "$code" "$@" || return
+    all_name "$text" "$@"
+    kept "$ms" "$@"
+    check "the hosts leave together" at_most "$(spread "$@")" $((LEAVE_MS + late))
 }
 
 # For scripts that check something after each case.

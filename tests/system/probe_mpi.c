@@ -4,8 +4,8 @@
  *     probe_mpi FOLDER SECONDS [RANK exit CODE | RANK segv]
  *
  * Each rank leaves FOLDER/in-main-RANK, which holds its process number and the time in ms, once it
- * is in main, and FOLDER/out-RANK when it leaves. With a RANK that one fails 500 ms after all have
- * met. SIGTERM at any rank lets all of them leave together with 0. */
+ * is in main, and FOLDER/out-RANK when it leaves. With a RANK that one leaves FOLDER/failed-RANK and
+ * fails, 500 ms after all have met. SIGTERM at any rank lets all of them leave together with 0. */
 #include <mpi.h>
 #include <signal.h>
 #include <stdint.h>
@@ -64,8 +64,10 @@ int main(int argc, char **argv) {
     int leave = 0;
     while (!leave) {
         const int64_t passed = now_ms(CLOCK_MONOTONIC) - start;
-        if (rank == failing && passed > 500)
+        if (rank == failing && passed > 500) {
+            leave_mark(argv[1], "failed", name);
             fail_as_told(argv + 4, argc - 4);
+        }
         int mine = stop_asked || (rank == 0 && passed > seconds * 1000);
         MPI_Allreduce(&mine, &leave, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
         nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);

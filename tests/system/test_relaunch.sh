@@ -4,11 +4,6 @@
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-# Three times what is promised, as in faults.sh.
-NOTICED=30
-LEFT=12
-SPREAD=6000
-
 # train RESTARTS [-e NAME=VALUE]...: five steps an epoch, five epochs, a checkpoint after each; waits
 # for the first.
 train() {
@@ -19,6 +14,7 @@ train() {
         --synthetic-images 120 --model resnet20 --image-size 32 --batch-size 8 --epochs 5 \
         --eval-every 0 --report-every 1 --resume none --checkpoint-dir /opt/ml/checkpoints
     check "there is a checkpoint within 30 s" wait_for 30 has_checkpoint
+    fault_begins
 }
 has_checkpoint() { [ -n "$(find "$(hosts opt 1)/checkpoints" -name 'step-*.safetensors')" ]; }
 
@@ -28,7 +24,8 @@ went_on() {
     shift
     all_end 90 0 "$@" || return
     log=$(hosts log 1)
-    check "the hosts leave together" at_most "$(spread "$@")" "$SPREAD"
+    fault_ends
+    check "the hosts leave together" at_most "$(spread "$@")" $((LEAVE_MS + $(cat "$RING/lag")))
     check "it went on from its checkpoint" holds "$log" 'resumed from /opt/ml/checkpoints/step-'
     check "it began once" equal "$(echo "$log" | grep -c 'train step=1 ')" 1
     check "with $ranks ranks" holds "$log" "all $ranks ranks ended with 0; attempt 2 of "
@@ -43,19 +40,10 @@ run() {
     restarts=$1 script=$2
     shift 2
     ring 3
-    start_all -e "RINGMASTER_RESTARTS=$restarts" "$@" -- train -- sh -c "$script"
+    start_all -e "RINGMASTER_RESTARTS=$restarts" -e "TEST_SHARE=$share" "$@" -- train -- sh -c "$script"
 }
 
 says() { hosts log "$1" | grep -q "$2"; }
-
-# ended CODE TEXT SECONDS HOST...
-ended() {
-    code=$1 text=$2 seconds=$3
-    shift 3
-    all_end "$seconds" "$code" "$@" || return
-    all_name "$text" "$@"
-    check "the hosts leave together" at_most "$(spread "$@")" "$SPREAD"
-}
 
 a_killed_rank_is_made_good() {
     train 1
@@ -82,32 +70,35 @@ a_lost_host_is_done_without() {
 a_frozen_host_is_done_without() {
     train 1 -e RINGMASTER_SHRINK=1
     hosts freeze 3
-    check "the others go on" wait_for "$NOTICED" says 1 'attempt 2 begins, with 2 ranks on 2 hosts'
+    check "the others go on" wait_for "$PATIENCE" says 1 'attempt 2 begins, with 2 ranks on 2 hosts'
     hosts thaw 3
     went_on 2 1 2
-    all_end "$NOTICED" 73 3
+    all_end "$PATIENCE" 73 3
 }
 
 a_lost_host_is_missed() {
     run 2 'exec sleep 60'
     check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    fault_begins
     hosts kill 2
     ended 73 'attempt 1 of 3, no restart without a lost host unless RINGMASTER_SHRINK is 1' \
-        "$NOTICED" 1 3
+        "$SILENCE_MS" 1 3
 }
 
 too_few_hosts_are_left() {
     run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1 -e RINGMASTER_MIN_HOSTS=3
     check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    fault_begins
     hosts kill 3
-    ended 73 'no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3' "$NOTICED" 1 2
+    ended 73 'no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3' "$SILENCE_MS" 1 2
 }
 
 the_master_is_lost() {
     run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1
     check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    fault_begins
     hosts kill 1
-    ended 73 'the master is lost' "$NOTICED" 2 3
+    ended 73 'the master is lost' "$SILENCE_MS" 2 3
 }
 
 # Down to the master alone, on which the rest of the job is one process without mpirun.
@@ -116,31 +107,35 @@ two_hosts_are_lost() {
         -e RINGMASTER_SHRINK=1
     check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
     hosts kill 3
-    check "two go on" wait_for "$NOTICED" says 1 'all 2 ranks have started'
+    check "two go on" wait_for "$PATIENCE" says 1 'all 2 ranks have started'
     hosts kill 2
-    all_end "$NOTICED" 0 1
+    all_end "$PATIENCE" 0 1
     check "the last one knows that it is alone" holds "$(hosts log 1)" 'alone with ["algo-1"]'
 }
 
 restarts_run_out() {
     run 1 'echo "this is attempt $RINGMASTER_ATTEMPT"; [ $RANK != 1 ] || { sleep 2; kill -s SEGV $$; }; exec sleep 60'
-    ended 139 'algo-2 rank 1: killed by signal 11 (SIGSEGV); attempt 2 of 2' 60 1 2 3
+    all_end "$PATIENCE" 139 1 2 3 || return
+    all_name 'algo-2 rank 1: killed by signal 11 (SIGSEGV); attempt 2 of 2' 1 2 3
     check "the failure file is the last attempt's" holds "$(failure_of 3)" 'this is attempt 2'
     check "each host had both" holds "$(hosts log 3)" '] this is attempt 1'
 }
 
 an_exit_code_is_final() {
-    run 2 '[ $RANK != 2 ] || exit 42; exec sleep 60'
+    run 2 '[ $RANK != 2 ] || { sleep 1; echo "$$ $(date +%s%3N)" >"$TEST_SHARE/failed-2"; exit 42; }
+        exec sleep 60'
+    fault_begins
     ended 42 'algo-3 rank 2: exited with 42; attempt 1 of 3, no restart after such an end' \
-        "$LEFT" 1 2 3
+        "$FAILURE_MS" 1 2 3
 }
 
 # The third pause is four seconds long.
 a_stop_between_attempts() {
     run 9 'kill -s KILL $$'
     check "a pause begins" wait_for 60 says 3 'attempt 3 is over'
+    fault_begins
     hosts stop 3
-    ended 143 'algo-3: stopped on request between two attempts; attempt 3 of 10' "$LEFT" 1 2 3
+    ended 143 'algo-3: stopped on request between two attempts; attempt 3 of 10' "$FAILURE_MS" 1 2 3
 }
 
 # The third pause is four seconds long.
@@ -155,8 +150,9 @@ a_host_lost_in_the_pause_is_done_without() {
 a_host_lost_in_the_pause_is_missed() {
     run 9 'kill -s KILL $$'
     check "a pause begins" wait_for 60 says 3 'attempt 3 is over'
+    fault_begins
     hosts kill 2
-    ended 73 'lost between two attempts' "$NOTICED" 1 3
+    ended 73 'lost between two attempts' "$SILENCE_MS" 1 3
 }
 
 a_stop_of_the_second_attempt() {
@@ -165,8 +161,9 @@ a_stop_of_the_second_attempt() {
     for host in 1 2 3; do
         check "the rank of host $host runs" wait_for 30 says "$host" '] trapped'
     done
+    fault_begins
     hosts stop 2
-    ended 143 'stopped on request at algo-2; attempt 2 of 10' 30 1 2 3
+    ended 143 'stopped on request at algo-2; attempt 2 of 10' "$FAILURE_MS" 1 2 3
     check "the program heard it" holds "$(hosts log 3)" '] saved'
 }
 
