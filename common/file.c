@@ -224,7 +224,9 @@ void file_tidy(const char *folder, bool (*is_ours)(const char *name)) {
 int file_make_dirs(const char *path, struct error *err) {
     char part[PATH_MAX];
     int length = snprintf(part, sizeof(part), "%s", path);
-    if (length < 0 || (size_t)length >= sizeof(part))
+    if (length <= 0)
+        return error_set(err, EXIT_CODE_CONFIG, "a folder without a name");
+    if ((size_t)length >= sizeof(part))
         return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", path);
     for (char *p = part + 1;; p++) {
         if (*p != '/' && *p != '\0')

@@ -32,8 +32,9 @@ def words_alone(before, after):
 
 
 class Mutant:
-    def __init__(self, name, number, before, after):
+    def __init__(self, name, number, above, before, after):
         self.name = name
+        self.above = above.strip()
         self.number = number  # of the line, from 1
         self.before = before.strip()
         self.after = after.strip()
@@ -42,7 +43,7 @@ class Mutant:
         self.killer = ""
 
     def key(self):
-        return self.name, self.before, self.after
+        return self.name, self.above, self.before, self.after
 
 
 class Source:
@@ -67,6 +68,10 @@ class Source:
         self.restore()
         os.utime(self.path, ns=(self.times.st_atime_ns, self.times.st_mtime_ns))
 
+    def mutant(self, number, after):
+        above = self.lines[number - 2] if number > 1 else ""
+        return Mutant(self.name, number, above, self.lines[number - 1], after)
+
     def mutants(self):
         """Line number -> its mutants, but for those that only change words meant for people."""
         with contextlib.redirect_stdout(io.StringIO()):
@@ -75,7 +80,7 @@ class Source:
         for number, after, *_ in found:
             before = self.lines[number - 1]
             if not words_alone(before, after):
-                lines.setdefault(number, []).append(Mutant(self.name, number, before, after))
+                lines.setdefault(number, []).append(self.mutant(number, after))
         return lines
 
 
@@ -156,7 +161,7 @@ def survivors_of(results, sources):
         if verdict == "survived" and places:
             at = min(places, key=lambda place: abs(place - int(number)))
             blank = lines[at - 1][:len(lines[at - 1]) - len(lines[at - 1].lstrip())]
-            again.append(Mutant(name, at, before, blank + after + "\n"))
+            again.append(sources[name].mutant(at, blank + after + "\n"))
     return again
 
 

@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -212,13 +213,28 @@ static void a_fifo_is_refused_at_once(void) {
 static void folders_are_made_with_their_parents(void) {
     char path[PATH_MAX];
     path_of(path, "a/b/c");
+    mode_t mask = umask(022);
     CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
     CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    (void)umask(mask);
+    struct stat st;
+    CU_ASSERT_EQUAL_FATAL(stat(path, &st), 0);
+    CU_ASSERT_EQUAL(st.st_mode, (mode_t)(S_IFDIR | 0755));
     path_of(path, "plain");
     file_publish(path, "", 0, 0644, NULL);
     struct error err = {0};
     CU_ASSERT_EQUAL(file_make_dirs(path, &err), -1);
     ASSERT_CONTAINS(err.text, "not a folder");
+    CU_ASSERT_EQUAL(file_make_dirs("", &err), -1);
+    ASSERT_CONTAINS(err.text, "without a name");
+    char *longest = malloc(PATH_MAX + 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(longest);
+    memset(longest, '/', PATH_MAX);
+    longest[PATH_MAX] = '\0';
+    CU_ASSERT_EQUAL(file_make_dirs(longest, &err), -1);
+    ASSERT_CONTAINS(err.text, "too long");
+    CU_ASSERT_EQUAL(file_make_dirs(longest + 1, NULL), 0);
+    free(longest);
 }
 
 static void exact_reads_notice_an_early_end(void) {

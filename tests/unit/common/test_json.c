@@ -3,6 +3,7 @@
 #include "support/unit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int parse(const char *text, struct error *err) {
@@ -37,6 +38,14 @@ static void depth_is_bounded_and_brackets_in_strings_do_not_count(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(parse(text, &err), -1);
     ASSERT_CONTAINS(err.text, "nested deeper");
+    /* Only closing brackets lead out again. */
+    char *wide = malloc(4 * (size_t)JSON_DEPTH_MAX + 8), *end = wide;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(wide);
+    for (int i = 0; i <= JSON_DEPTH_MAX; i++)
+        end = stpcpy(end, "[1, ");
+    CU_ASSERT_EQUAL(parse(wide, &err), -1);
+    ASSERT_CONTAINS(err.text, "nested deeper");
+    free(wide);
     CU_ASSERT_EQUAL(parse("\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\\\"[\"", NULL), 0);
 }
 
@@ -60,6 +69,22 @@ static void members_are_typed_and_null_counts_as_absent(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(json_member_int(root, "f", "s", &number, &err), -1);
     ASSERT_CONTAINS(err.text, "f: \"s\" is a string, not a whole number");
+    CU_ASSERT_EQUAL(json_member_string(root, "f", "n", &string, &err), -1);
+    ASSERT_CONTAINS(err.text, "f: \"n\" is a number, not a string");
+    CU_ASSERT_EQUAL(json_member_bool(root, "f", "o", &truth, &err), -1);
+    ASSERT_CONTAINS(err.text, "f: \"o\" is an object, not true or false");
+    CU_ASSERT_EQUAL(json_member_object(root, "f", "a", &value, &err), -1);
+    ASSERT_CONTAINS(err.text, "f: \"a\" is an array, not an object");
+    CU_ASSERT_EQUAL(json_member_array(root, "f", "b", &value, &err), -1);
+    ASSERT_CONTAINS(err.text, "f: \"b\" is true or false, not an array");
+    static const char *const absent[] = {"z", "missing"};
+    for (int i = 0; i < 2; i++) {
+        value = NULL;
+        CU_ASSERT(json_member_int(root, "f", absent[i], &number, NULL) == 0 && number == 7);
+        CU_ASSERT(json_member_bool(root, "f", absent[i], &truth, NULL) == 0 && truth);
+        CU_ASSERT(json_member_array(root, "f", absent[i], &value, NULL) == 0 && value == NULL);
+        CU_ASSERT(json_member_object(root, "f", absent[i], &value, NULL) == 0 && value == NULL);
+    }
 }
 
 static void a_missing_file_says_enoent(void) {

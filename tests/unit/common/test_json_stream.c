@@ -3,6 +3,7 @@
 #include "common/file.h"
 #include "support/unit.h"
 
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -303,6 +304,39 @@ static void a_string_longer_than_the_window_is_read(void) {
     CU_ASSERT_EQUAL(text.bytes[LENGTH - 1], 'a' + (LENGTH - 1) % 26);
 }
 
+/* A disk that fails in the middle of a file: every reader says so. */
+static void a_read_that_fails_is_told(void) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/fails.json", unit_temp_dir());
+    write_cut(path, "[]", 2);
+    for (int reader = 0; reader < 10; reader++) {
+        cleanup_json_stream struct json_stream s = {0};
+        struct error err = {0};
+        struct json_text text;
+        enum json_kind kind;
+        int64_t integer;
+        double number;
+        bool truth;
+        CU_ASSERT_EQUAL_FATAL(json_stream_open(&s, path, &err), 0);
+        int unreadable = open(path, O_WRONLY | O_CLOEXEC);
+        CU_ASSERT_FATAL(unreadable >= 0 && dup2(unreadable, s.fd) == s.fd);
+        close(unreadable);
+        int result = reader == 0   ? json_stream_kind(&s, &kind, &err)
+                     : reader == 1 ? json_stream_object(&s, &err)
+                     : reader == 2 ? json_stream_array(&s, &err)
+                     : reader == 3 ? json_stream_key(&s, &text, &err)
+                     : reader == 4 ? json_stream_item(&s, &err)
+                     : reader == 5 ? json_stream_integer(&s, &integer, &err)
+                     : reader == 6 ? json_stream_number(&s, &number, &err)
+                     : reader == 7 ? json_stream_bool(&s, &truth, &err)
+                     : reader == 8 ? json_stream_skip(&s, &err)
+                                   : json_stream_finish(&s, &err);
+        CU_ASSERT_EQUAL(result, -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        ASSERT_CONTAINS(err.text, "reading on");
+    }
+}
+
 static void what_is_no_file_is_refused(void) {
     char path[PATH_MAX];
     snprintf(path, sizeof(path), "%s/pipe", unit_temp_dir());
@@ -324,4 +358,5 @@ UNIT_MAIN("common.json_stream", UNIT(an_object_is_read_key_by_key),
           UNIT(what_is_wrong_behind_the_border_is_refused),
           UNIT(a_long_key_comes_back_cut_where_it_is_kept), UNIT(strings_have_a_ceiling),
           UNIT(a_string_without_an_end_is_given_up_at_the_ceiling),
-          UNIT(a_string_longer_than_the_window_is_read), UNIT(what_is_no_file_is_refused))
+          UNIT(a_string_longer_than_the_window_is_read), UNIT(a_read_that_fails_is_told),
+          UNIT(what_is_no_file_is_refused))

@@ -41,13 +41,19 @@ static void another_process_sees_the_marks(void) {
     CU_ASSERT_EQUAL(state.step, 8);
     CU_ASSERT_EQUAL(state.patience_seconds, 120);
     progress_done(&supervisor);
+    CU_ASSERT_PTR_NULL(supervisor.slot);
+    progress_mark(&supervisor, 9, 1);
+    CU_ASSERT_EQUAL(progress_read(&supervisor).marks, 0);
+    progress_done(&supervisor);
     (void)close(fd);
 }
 
 static void without_a_path_marks_go_nowhere(void) {
     struct error err;
     struct progress program;
+    memset(&program, 0xff, sizeof(program));
     CU_ASSERT_EQUAL(progress_open(&program, NULL, &err), 0);
+    CU_ASSERT_PTR_NULL(program.slot);
     progress_mark(&program, 1, 1);
     CU_ASSERT_EQUAL(progress_read(&program).marks, 0);
     progress_done(&program);

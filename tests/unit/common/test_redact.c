@@ -57,7 +57,7 @@ static void secret_variables_of_an_environment_are_found(void) {
     char secret[] = "API_KEY=0123456789";
     char plain[] = "HOME=/root/folder";
     char odd[] = "novalue";
-    char *environment[] = {secret, plain, odd, NULL};
+    char *environment[] = {plain, odd, secret, NULL};
     CU_ASSERT_EQUAL(redact_add_environment(environment, NULL), 0);
     cleanup_buf struct buf out;
     buf_init(&out, 100);

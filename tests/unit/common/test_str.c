@@ -1,6 +1,7 @@
 #include "common/str.h"
 #include "support/unit.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static void whole_numbers_are_whole_strings(void) {
@@ -95,6 +96,18 @@ static void a_sequence_cut_at_the_end_is_replaced(void) {
     buf_init(&out, 100);
     CU_ASSERT_EQUAL(str_add_utf8(&out, "\xe2\x82", 2, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&out), "\xef\xbf\xbd\xef\xbf\xbd");
+    /* Every byte of a sequence, and what none of them may be. */
+    static const char good[] = "\xe2\x82\xad\xe2\x82\xbf\xf0\x9f\x98\x81\xf0\x9f\xbf\xbf";
+    buf_consume(&out, SIZE_MAX);
+    CU_ASSERT_EQUAL(str_add_utf8(&out, good, strlen(good), NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), good);
+    static const char *const bad[] = {"\xe2\x82\x41", "\xe2\x82\xc0", "\xf0\x9f\x98\x7f",
+                                      "\xf0\x9f\xc1\x80", "\xc3\xc3"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        buf_consume(&out, SIZE_MAX);
+        CU_ASSERT_EQUAL(str_add_utf8(&out, bad[i], strlen(bad[i]), NULL), 0);
+        CU_ASSERT_EQUAL(strncmp(buf_text(&out), "\xef\xbf\xbd", 3), 0);
+    }
 }
 
 static void prefixes_cut_no_character(void) {
