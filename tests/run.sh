@@ -1,12 +1,14 @@
 #!/bin/sh
 # Sets up what is missing, builds, runs the tests and sums up.
 #
-#   sh tests/run.sh [all|unit|system|gpu] [PRESET]      default: all release; gpu: cuda
+#   sh tests/run.sh [all|unit|system|gpu|long] [PRESET]      default: all release; gpu: cuda
 #
 #   unit     everything that runs in one process: unit tests, operators, plans, lint
 #   system   hosts out of namespaces (root), containers where an engine answers or can be started
 #   gpu      what needs a CUDA device, from what the machine has: nothing is installed for it.
 #            All of it and the timings, from programs built elsewhere: bench/gpu_all.sh
+#   long     all, what is too long for every change with it: every system test on containers, too, and
+#            each case of the system tests REPEAT times (3)
 #   PRESET   one of CMakePresets.json: release debug asan ubsan tsan cuda. With tsan only the rooms
 #            that have threads or other processes of their own are built and run, with cuda and
 #            unit only what the other presets do not have.
@@ -24,6 +26,8 @@ cores=$(nproc)
 
 case $what in
 all) labels='.' ;;
+long) labels='.' FULL=1 REPEAT=${REPEAT:-3} RINGMASTER_LONG=1
+    export FULL REPEAT RINGMASTER_LONG ;;
 unit) labels='^(unit|ops|plans)$' ;;
 system) labels='^system$' ;;
 gpu) labels='^gpu$' ;;
@@ -40,6 +44,11 @@ if [ "$what" != gpu ]; then
     sh docker/fetch_onednn.sh || fail "no oneDNN"
 fi
 
+# Compiled once for all presets and trees, where ccache is installed.
+if command -v ccache >/dev/null; then
+    export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER:-ccache}"
+    export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}"
+fi
 cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log"; fail "cmake failed"; }
 mkdir -p "$build" && mv "build-$preset.log" "$build/configure.log"
 chosen=.

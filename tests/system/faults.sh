@@ -110,7 +110,7 @@ a_worker_is_cut_off() {
     hosts cut 3
     ended 73 'algo-3' "$SILENCE_MS" 1 2
     check "the lonely host ends too" hosts wait "$PATIENCE" 3
-    kept "$SILENCE_MS" 3
+    within "$SILENCE_MS" 3
     check "the lonely host's code" equal "$(hosts code 3)" 73
 }
 

@@ -68,15 +68,15 @@ fault_ends() {
     sentinel=
 }
 
-# kept MS HOST...: all have ended MS after the fault, and as much later as the machine was late.
-kept() {
+# within MS HOST...: all have ended MS after the fault, and as much later as the machine was late.
+within() {
     promised=$1
     shift
     fault_ends
     late=$(cat "$RING/lag")
     # A program that fails by itself says when (probe.sh, probe_mpi.c).
-    for mark in "$share"/failed-*; do
-        [ ! -e "$mark" ] || read -r _ fault_at <"$mark"
+    for told in "$share"/failed-*; do
+        [ ! -e "$told" ] || read -r _ fault_at <"$told"
     done
     took=$(($(for host in "$@"; do hosts ended "$host"; done | sort -n | tail -n 1) - fault_at))
     echo "  all out after $took ms, $promised promised; the machine was late by $late"
@@ -192,7 +192,7 @@ ended() {
     shift 3
     all_end "$PATIENCE" "$code" "$@" || return
     all_name "$text" "$@"
-    kept "$ms" "$@"
+    within "$ms" "$@"
     check "the hosts leave together" at_most "$(spread "$@")" $((LEAVE_MS + late))
 }
 

@@ -4,8 +4,9 @@
  *     probe_mpi FOLDER SECONDS [RANK exit CODE | RANK segv]
  *
  * Each rank leaves FOLDER/in-main-RANK, which holds its process number and the time in ms, once it
- * is in main, and FOLDER/out-RANK when it leaves. With a RANK that one leaves FOLDER/failed-RANK and
- * fails, 500 ms after all have met. SIGTERM at any rank lets all of them leave together with 0. */
+ * is in main, and FOLDER/out-RANK when it leaves. With a RANK that one leaves FOLDER/failed-RANK
+ * and fails, 500 ms after all have met. SIGTERM at any rank lets all of them leave together with 0.
+ */
 #include <mpi.h>
 #include <signal.h>
 #include <stdint.h>

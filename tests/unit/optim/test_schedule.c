@@ -51,9 +51,18 @@ static void rates_scale_with_the_global_batch(void) {
     CU_ASSERT_EQUAL(schedule_scale(0.05, 0, 96), 0.05);
 }
 
+static void steps_fall_after_a_third_two_thirds_and_eight_ninths(void) {
+    const struct schedule s = {.kind = SCHEDULE_STEP, .peak = 1, .total_steps = 90};
+    for (int64_t step = 0; step < 95; step++) {
+        double wanted = step < 30 ? 1 : step < 60 ? 0.1 : step < 80 ? 0.01 : 0.001;
+        CU_ASSERT_DOUBLE_EQUAL(schedule_rate(&s, step), wanted, 1e-12);
+    }
+}
+
 UNIT_MAIN("optim.schedule", UNIT(warm_up_rises_by_step_to_the_peak),
           UNIT(cosine_halves_in_the_middle_and_ends_near_zero),
           UNIT(poly2_is_the_square_of_what_is_left), UNIT(step_falls_at_the_three_classic_places),
           UNIT(constant_stays_and_steps_behind_the_end_repeat_the_last),
           UNIT(a_run_that_is_all_warm_up_never_divides_by_nothing),
-          UNIT(rates_scale_with_the_global_batch))
+          UNIT(rates_scale_with_the_global_batch),
+          UNIT(steps_fall_after_a_third_two_thirds_and_eight_ninths))
