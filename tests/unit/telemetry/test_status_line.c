@@ -61,6 +61,22 @@ static void it_is_rewritten_in_place_a_few_times_a_second(void) {
     close_terminal();
 }
 
+static void what_is_not_shown_is_not_cleared(void) {
+    struct status_line line;
+    open_terminal(80);
+    status_line_open(&line, terminal);
+    status_line_clear(&line);
+    CU_ASSERT_STRING_EQUAL(seen(), "");
+    status_line_show(&line, clock_now(), "one");
+    status_line_clear(&line);
+    status_line_clear(&line);
+    CU_ASSERT_STRING_EQUAL(seen(), "\r\x1b[Kone\r\x1b[K");
+    status_line_close(&line);
+    CU_ASSERT_STRING_EQUAL(seen(), "");
+    CU_ASSERT_FALSE(status_line_due(&line, INT64_MAX));
+    close_terminal();
+}
+
 static void it_is_cut_at_the_width(void) {
     struct status_line line;
     open_terminal(8);
@@ -134,5 +150,6 @@ static void its_texts_say_where_things_stand(void) {
 }
 
 UNIT_MAIN("telemetry.status_line", UNIT(it_is_rewritten_in_place_a_few_times_a_second),
-          UNIT(it_is_cut_at_the_width), UNIT(log_lines_stand_on_lines_of_their_own),
+          UNIT(what_is_not_shown_is_not_cleared), UNIT(it_is_cut_at_the_width),
+          UNIT(log_lines_stand_on_lines_of_their_own),
           UNIT(it_is_silent_where_it_would_be_in_the_way), UNIT(its_texts_say_where_things_stand))

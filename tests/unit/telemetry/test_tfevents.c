@@ -4,8 +4,10 @@
 #include "support/unit.h"
 #include "telemetry/tfevents.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const int64_t wall = 1700000000 * CLOCK_SECOND + CLOCK_SECOND / 2;
 
@@ -77,6 +79,23 @@ static void the_most_scalars_with_the_longest_tags_fit(void) {
     tfevents_done(&events);
 }
 
+static void a_closed_file_is_given_back_and_one_that_is_full_is_told(void) {
+    struct tfevents events = TFEVENTS_CLOSED;
+    struct error err = {0};
+    const struct tfevents_scalar scalar = {"a", 1.5};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("closed"), "algo-1", wall, NULL), 0);
+    int fd = events.fd;
+    CU_ASSERT(fcntl(fd, F_GETFD) >= 0);
+    int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+    CU_ASSERT_FATAL(full >= 0 && dup2(full, fd) == fd);
+    CU_ASSERT_EQUAL(tfevents_add(&events, wall, 1, &scalar, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, "TensorBoard events");
+    (void)close(full);
+    tfevents_done(&events);
+    CU_ASSERT_EQUAL(events.fd, -1);
+    CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), -1);
+}
+
 static void a_folder_that_cannot_be_made_is_named(void) {
     struct tfevents events = TFEVENTS_CLOSED;
     struct error err;
@@ -87,4 +106,5 @@ static void a_folder_that_cannot_be_made_is_named(void) {
 
 UNIT_MAIN("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
           UNIT(the_most_scalars_with_the_longest_tags_fit),
+          UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_told),
           UNIT(a_folder_that_cannot_be_made_is_named))
