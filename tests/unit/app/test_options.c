@@ -1,4 +1,5 @@
 #include "app/options.h"
+#include "app/run_state.h"
 #include "optim/schedule.h"
 #include "support/unit.h"
 
@@ -52,6 +53,24 @@ static void numbers_have_bounds(void) {
     ASSERT_CONTAINS(err.text, "--steps");
 }
 
+/* What a checkpoint tells of the recipe: every bit of a number, choices and truth as typed. */
+static void what_changes_bits_is_recorded(void) {
+    struct options o;
+    struct error err;
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, 4096);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--lr", "0.30000000000000004", "--schedule", "step",
+                          "--nesterov", "1", "--lr-batch", "0"),
+                    0);
+    CU_ASSERT_EQUAL_FATAL(options_record(&text, &o, &err), 0);
+    CU_ASSERT(text.size < RUN_STATE_OPTIONS / 2);
+    ASSERT_CONTAINS(buf_text(&text), "lr=0.30000000000000004 lr-batch=0 schedule=step ");
+    ASSERT_CONTAINS(buf_text(&text), " momentum=0.9 ");
+    ASSERT_CONTAINS(buf_text(&text), " nesterov=true ");
+    ASSERT_CONTAINS(buf_text(&text), " bad-samples=fail ");
+}
+
 UNIT_MAIN("app.options", UNIT(nothing_given_is_a_run_that_makes_sense),
           UNIT(hyperparameters_come_as_flags_with_underscores),
-          UNIT(evaluation_refuses_flags_of_training), UNIT(numbers_have_bounds))
+          UNIT(evaluation_refuses_flags_of_training), UNIT(numbers_have_bounds),
+          UNIT(what_changes_bits_is_recorded))

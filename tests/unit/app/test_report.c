@@ -1,5 +1,6 @@
 #include "app/options.h"
 #include "app/report.h"
+#include "common/clock.h"
 #include "support/unit.h"
 
 #include <stdlib.h>
@@ -66,6 +67,23 @@ static void both_end_with_the_metric_line(void) {
     free(text);
 }
 
+static void the_whole_run_is_summed_up(void) {
+    struct report r;
+    char text[REPORT_SUMMARY_MAX];
+    CU_ASSERT_EQUAL_FATAL(report_open(&r, NULL, OPTION_LOG_BOTH, "", NULL), 0);
+    report_summary(&r, text);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    report_start(&r);
+    r.stepped_at -= 3 * CLOCK_SECOND; /* a step of three seconds, after a start of five */
+    r.opened_at -= 8 * CLOCK_SECOND;
+    report_step(&r, 1, 60);
+    r.stepped_at -= CLOCK_SECOND;
+    report_step(&r, 1, 60);
+    report_summary(&r, text);
+    ASSERT_CONTAINS(text, "2 steps of 120 images in 0:04 of training, 30.0 images/s; 0:08 with");
+    report_done(&r);
+}
+
 static void other_ranks_say_nothing(void) {
     struct report r;
     CU_ASSERT_EQUAL(report_open(&r, NULL, OPTION_LOG_BOTH, "/nowhere/events", NULL), 0);
@@ -80,4 +98,4 @@ static void other_ranks_say_nothing(void) {
 
 UNIT_MAIN("app.report", UNIT(rows_hold_the_mean_since_the_last_one),
           UNIT(the_table_has_one_head_and_percent_for_people), UNIT(both_end_with_the_metric_line),
-          UNIT(other_ranks_say_nothing))
+          UNIT(the_whole_run_is_summed_up), UNIT(other_ranks_say_nothing))
