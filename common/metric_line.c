@@ -10,6 +10,7 @@ static const struct metric_definition definitions[] = {
     {"train:lr", "train step=.* lr=" NUMBER},
     {"train:images_per_second", "train step=.* images_per_second=" NUMBER},
     {"train:data_wait", "train step=.* data_wait=" NUMBER},
+    {"train:skipped", "train step=.* skipped=" NUMBER},
     {"eval:top1", "eval epoch=.* top1=" NUMBER},
     {"eval:top5", "eval epoch=.* top5=" NUMBER},
     {"eval:loss", "eval epoch=.* loss=" NUMBER},

@@ -1,7 +1,7 @@
 /* Metric lines: the form that scrapers read, kept in one place for the trainer that writes them and
  * for the launcher that prints their definitions.
  *
- *     train step=20 epoch=1 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015
+ *     train step=20 epoch=1 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015 skipped=0
  *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400
  *
  * key=value, one blank between, no tabs; fractions, not percent. */

@@ -197,6 +197,15 @@ static int sgd(struct backend *backend, const struct backend_sgd *update, struct
                    err);
 }
 
+static int sgd_state(struct backend *backend, struct backend_sgd_state *ret, struct error *err) {
+    return copy(backend, ret, &((struct cuda *)backend)->control->state, sizeof(*ret), err);
+}
+
+static int set_sgd_state(struct backend *backend, const struct backend_sgd_state *state,
+                         struct error *err) {
+    return copy_now(backend, &((struct cuda *)backend)->control->state, state, sizeof(*state), err);
+}
+
 static int run_squares(struct backend *backend, const struct lanes_call *call, struct error *err) {
     return cuda_queue_squares(backend, &call->sgd, err);
 }
@@ -250,7 +259,8 @@ static void forget(struct backend *backend, void *recording) {
 
 #define ENQUEUED                                                                                   \
     .host_alloc = host_alloc, .host_free = host_free, .copy = copy, .clear = clear, .add = add,    \
-    .set_sgd = set_sgd, .sgd = sgd, .squares = squares
+    .set_sgd = set_sgd, .sgd = sgd, .sgd_state = sgd_state, .set_sgd_state = set_sgd_state,        \
+    .squares = squares
 static const struct backend_device at_once = {ENQUEUED};
 static const struct backend_device with_lanes = {ENQUEUED,
                                                  .select = select_lane,
@@ -283,7 +293,7 @@ int emulated_open(struct backend **ret, bool whole, struct error *err) {
     e->cuda.base.table = &table_at_once;
     e->cuda.multiprocessors = MULTIPROCESSORS;
     e->cuda.control = control;
-    control->loss_scale = 1;
+    control->state = (struct backend_sgd_state){.finite = 1, .loss_scale = 1};
     *ret = &e->cuda.base;
     return 0;
 }

@@ -6,6 +6,7 @@
 #include "support/unit.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void check(enum dtype dtype) {
@@ -26,6 +27,14 @@ static void kernels_agree_with_the_reference_in_bf16(void) {
 
 static void kernels_agree_with_the_reference_in_f16(void) {
     check(DTYPE_F16);
+}
+
+static void an_outlier_takes_no_digits_from_a_variance(void) {
+    struct backend *backend = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(emulated_open(&backend, false, &err), 0);
+    parity_check_outliers(backend);
+    backend_close(backend);
 }
 
 enum { COUNT = 1000 };
@@ -53,7 +62,7 @@ static const struct sgd_step step = {
 
 static void the_update_is_the_hosts_to_the_bit(void) {
     static struct arenas device, host;
-    struct control control = {.step = step, .loss_scale = 1024, .finite = 1};
+    struct control control = {.step = step, .state.loss_scale = 1024, .state.finite = 1};
     fill(&device, 1024);
     fill(&host, 1024);
     CU_ASSERT_EQUAL(update(&control, &device), cudaSuccess);
@@ -62,40 +71,44 @@ static void the_update_is_the_hosts_to_the_bit(void) {
     for (int i = 0; i < COUNT; i++)
         sgd_update(&scaled, &host.weights[i], &host.momentum[i], host.gradients[i]);
     CU_ASSERT_EQUAL(memcmp(&device, &host, sizeof(device)), 0);
-    CU_ASSERT_EQUAL(control.loss_scale, 1024);
+    CU_ASSERT_EQUAL(control.state.loss_scale, 1024);
     CU_ASSERT_EQUAL(control.skipped, 0);
 }
 
 static void a_step_that_is_not_finite_changes_nothing_but_the_scale(void) {
     static struct arenas device, before;
-    struct control control = {
-        .step = step, .loss_scale = 1024, .growth_interval = 2, .good_steps = 1, .finite = 1};
+    struct control control = {.step = step,
+                              .state.loss_scale = 1024,
+                              .growth_interval = 2,
+                              .state.good_steps = 1,
+                              .state.finite = 1};
     fill(&device, 1);
     device.gradients[COUNT / 2] = INFINITY;
     before = device;
     (void)update(&control, &device);
     CU_ASSERT_EQUAL(memcmp(device.weights, before.weights, sizeof(before.weights)), 0);
     CU_ASSERT_EQUAL(memcmp(device.momentum, before.momentum, sizeof(before.momentum)), 0);
-    CU_ASSERT_EQUAL(control.loss_scale, 512);
-    CU_ASSERT_EQUAL(control.good_steps, 0);
+    CU_ASSERT_EQUAL(control.state.loss_scale, 512);
+    CU_ASSERT_EQUAL(control.state.good_steps, 0);
     CU_ASSERT_EQUAL(control.skipped, 1);
 }
 
 static void a_dynamic_scale_grows_after_its_interval(void) {
     static struct arenas device;
-    struct control control = {.step = step, .loss_scale = 64, .growth_interval = 2, .finite = 1};
+    struct control control = {
+        .step = step, .state.loss_scale = 64, .growth_interval = 2, .state.finite = 1};
     fill(&device, 1);
     (void)update(&control, &device);
-    CU_ASSERT_EQUAL(control.loss_scale, 64);
+    CU_ASSERT_EQUAL(control.state.loss_scale, 64);
     (void)update(&control, &device);
-    CU_ASSERT_EQUAL(control.loss_scale, 128);
-    CU_ASSERT_EQUAL(control.good_steps, 0);
+    CU_ASSERT_EQUAL(control.state.loss_scale, 128);
+    CU_ASSERT_EQUAL(control.state.good_steps, 0);
 }
 
 static void decay_spares_the_groups_that_say_so(void) {
     static struct arenas device, host;
     unsigned char decays[COUNT / LAUNCH_DECAY_GROUP + 1] = {[1] = 1};
-    struct control control = {.step = step, .loss_scale = 1, .finite = 1};
+    struct control control = {.step = step, .state.loss_scale = 1, .state.finite = 1};
     struct sgd_args args = {.weights = device.weights,
                             .momentum = device.momentum,
                             .gradients = device.gradients,
@@ -134,20 +147,76 @@ static void squares_are_of_what_decays(void) {
     CU_ASSERT_DOUBLE_EQUAL(control.squares, all, 1e-12 * all);
 }
 
-static void a_void_step_changes_nothing(void) {
+/* A void step, whatever its gradients, and one whose loss is not finite. */
+static void a_step_that_does_not_count_leaves_everything_as_it_was(void) {
     static struct arenas device, before;
-    const float flag = 1;
-    struct control control = {.step = step, .loss_scale = 1, .finite = 1};
+    for (int is_void = 0; is_void < 2; is_void++) {
+        const float flag = is_void ? 1 : 0, loss = NAN;
+        float states[40], states_before[40];
+        struct control control = {.step = step,
+                                  .state = {.loss_scale = 64, .good_steps = 1, .finite = 1},
+                                  .growth_interval = 9};
+        struct sgd_args args = {.weights = device.weights,
+                                .momentum = device.momentum,
+                                .gradients = device.gradients,
+                                .void_flag = &flag,
+                                .loss = &loss,
+                                .count = COUNT,
+                                .states = states,
+                                .states_before = states_before,
+                                .state_count = 40};
+        for (int i = 0; i < 40; i++) {
+            states[i] = NAN;
+            states_before[i] = (float)i;
+        }
+        fill(&device, 1);
+        before = device;
+        (void)launch_sgd(NULL, &control, &args);
+        CU_ASSERT_EQUAL(memcmp(&device, &before, sizeof(device)), 0);
+        CU_ASSERT_EQUAL(memcmp(states, states_before, sizeof(states)), 0);
+        CU_ASSERT_EQUAL(control.skipped, is_void ? 0 : 1);
+        CU_ASSERT_EQUAL(control.state.finite, is_void);
+        CU_ASSERT_EQUAL(control.state.loss_scale, is_void ? 64 : 32);
+        CU_ASSERT_EQUAL(control.state.good_steps, is_void ? 1 : 0);
+    }
+}
+
+static void a_step_that_counts_leaves_the_states_where_they_are(void) {
+    static struct arenas device;
+    float states[3] = {1, 2, 3};
+    const float states_before[3] = {7, 7, 7}, loss = 2;
+    struct control control = {.step = step, .state.loss_scale = 1, .state.finite = 0};
     struct sgd_args args = {.weights = device.weights,
                             .momentum = device.momentum,
                             .gradients = device.gradients,
-                            .void_flag = &flag,
-                            .count = COUNT};
+                            .loss = &loss,
+                            .count = COUNT,
+                            .states = states,
+                            .states_before = states_before,
+                            .state_count = 3};
     fill(&device, 1);
-    before = device;
+    float first = device.weights[0];
     (void)launch_sgd(NULL, &control, &args);
-    CU_ASSERT_EQUAL(memcmp(&device, &before, sizeof(device)), 0);
-    CU_ASSERT_EQUAL(control.skipped, 1);
+    CU_ASSERT(states[0] == 1 && states[2] == 3 && control.state.finite == 1);
+    CU_ASSERT_NOT_EQUAL(device.weights[0], first);
+}
+
+/* A hundred thousand times 0.1, which one f32 sum gets wrong in the fourth digit. */
+static void long_columns_are_summed_in_chunks(void) {
+    enum { ROWS = 100000, COLUMNS = 3 };
+    static float x[ROWS * COLUMNS], sums[COLUMNS];
+    for (int i = 0; i < ROWS * COLUMNS; i++)
+        x[i] = 0.1F * (float)(i % COLUMNS + 1);
+    float *partial = malloc(launch_column_sum_bytes(ROWS, COLUMNS));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(partial);
+    CU_ASSERT_EQUAL(launch_column_sum(NULL, DTYPE_F32, sums, x, ROWS, COLUMNS, partial),
+                    cudaSuccess);
+    for (int c = 0; c < COLUMNS; c++)
+        CU_ASSERT_DOUBLE_EQUAL(sums[c], ROWS * (double)x[c], 1e-5 * ROWS * (double)x[c]);
+    CU_ASSERT_EQUAL(launch_column_sum_bytes(8, COLUMNS), 0);
+    CU_ASSERT_EQUAL(launch_column_sum(NULL, DTYPE_F32, sums, x, 8, COLUMNS, NULL), cudaSuccess);
+    CU_ASSERT_DOUBLE_EQUAL(sums[1], 1.6, 1e-6);
+    free(partial);
 }
 
 static void rows_are_widened_with_zeros_and_narrowed_again(void) {
@@ -224,10 +293,14 @@ static void coefficients_come_from_what_is_known_of_a_norm(void) {
 
 UNIT_MAIN("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
           UNIT(kernels_agree_with_the_reference_in_bf16),
-          UNIT(kernels_agree_with_the_reference_in_f16), UNIT(the_update_is_the_hosts_to_the_bit),
+          UNIT(kernels_agree_with_the_reference_in_f16),
+          UNIT(an_outlier_takes_no_digits_from_a_variance),
+          UNIT(the_update_is_the_hosts_to_the_bit),
           UNIT(a_step_that_is_not_finite_changes_nothing_but_the_scale),
           UNIT(a_dynamic_scale_grows_after_its_interval), UNIT(decay_spares_the_groups_that_say_so),
-          UNIT(a_void_step_changes_nothing), UNIT(squares_are_of_what_decays),
+          UNIT(a_step_that_does_not_count_leaves_everything_as_it_was),
+          UNIT(a_step_that_counts_leaves_the_states_where_they_are),
+          UNIT(long_columns_are_summed_in_chunks), UNIT(squares_are_of_what_decays),
           UNIT(rows_are_widened_with_zeros_and_narrowed_again),
           UNIT(numbers_to_time_on_are_finite_in_every_type),
           UNIT(coefficients_come_from_what_is_known_of_a_norm))

@@ -75,6 +75,60 @@ static void steps_given_up_change_nothing(void) {
     backend_close(device);
 }
 
+/* The device finds out by itself, and the next step is already under way when the host hears of it.
+ * Twenty of them end the run. */
+static void steps_that_are_not_finite_change_nothing(void) {
+    struct backend *device = NULL;
+    struct error err = {0};
+    struct training_outcome some = {0}, fewer = {0}, all = {0};
+    struct training t = small;
+    t.accumulate = 2;
+    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MAIN_FIRST, 0, &err), 0);
+    t.steps = 5;
+    t.bad_from = 2;
+    t.bad_to = 5;
+    training_run(device, &t, &some);
+    t.steps = 2;
+    training_run(device, &t, &fewer);
+    CU_ASSERT_EQUAL(memcmp(some.weights, fewer.weights, fewer.count * sizeof(float)), 0);
+    CU_ASSERT_FATAL(fewer.state_count > 0);
+    CU_ASSERT_EQUAL(memcmp(some.states, fewer.states, fewer.state_count * sizeof(float)), 0);
+    CU_ASSERT_FALSE(isfinite(some.losses[2]));
+    training_done(&some);
+    training_done(&fewer);
+    t.steps = 24;
+    t.bad_from = 1;
+    t.bad_to = 24;
+    CU_ASSERT_EQUAL(training_try(device, &t, &all, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    CU_ASSERT_PTR_NOT_NULL(strstr(err.text, "20 steps in a row"));
+    CU_ASSERT_EQUAL(all.told, 20);
+    training_done(&all);
+    backend_close(device);
+}
+
+static void training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host(void) {
+    struct backend *ref = NULL, *device = NULL;
+    struct error err = {0};
+    struct training_outcome on_host = {0}, on_device = {0};
+    struct training t = small;
+    t.accumulate = 1;
+    t.steps = 4;
+    t.bad_from = 1;
+    t.bad_to = 3;
+    CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 3, &err), 0);
+    training_run(ref, &t, &on_host);
+    training_run(device, &t, &on_device);
+    CU_ASSERT(training_difference(&on_device, &on_host) <= 1e-3);
+    for (size_t i = 0; i < on_host.state_count; i++)
+        CU_ASSERT_DOUBLE_EQUAL(on_device.states[i], on_host.states[i], 1e-3);
+    training_done(&on_host);
+    training_done(&on_device);
+    backend_close(device);
+    backend_close(ref);
+}
+
 /* Copies every bucket where it is said to be ready. */
 struct watch {
     struct net *net;
@@ -208,6 +262,8 @@ static void a_fault_of_the_device_names_operator_and_shape(void) {
 
 UNIT_MAIN("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
           UNIT(so_may_those_of_micro_batches), UNIT(steps_given_up_change_nothing),
+          UNIT(steps_that_are_not_finite_change_nothing),
+          UNIT(training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host),
           UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so), UNIT(the_devices_step_is_the_hosts),
           UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay),
           UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),

@@ -48,6 +48,10 @@ static void close_world(struct world *w) {
     comm_close(w->alone);
 }
 
+static bool is_bad(const struct training *t, int step) {
+    return t->bad_from > 0 && step >= t->bad_from && step < t->bad_to;
+}
+
 /* Batches take turns in two places: as soon as the next one has been fed, one is overwritten. */
 static int feed(struct world *w, const struct training *t, int step, int micro, struct error *err) {
     static unsigned char places[2][PIXELS_MAX];
@@ -65,6 +69,8 @@ static int feed(struct world *w, const struct training *t, int step, int micro, 
         labels[i] = (step + i + micro) % CLASSES;
         weights[i] = 1;
     }
+    if (is_bad(t, step))
+        weights[0] = INFINITY;
     return stepper_micro(&w->stepper, &batch, err);
 }
 
@@ -74,6 +80,7 @@ static void keep_outcome(const struct training *t, const struct step_outcome *ou
         return;
     CU_ASSERT_EQUAL(outcome->applied, t->give_up_from == 0 || ret->told < t->give_up_from);
     CU_ASSERT(!outcome->stop);
+    CU_ASSERT_EQUAL(outcome->skipped, outcome->applied && is_bad(t, ret->told));
     if (outcome->applied) {
         ret->losses[ret->told] = outcome->loss;
         ret->penalties[ret->told] = outcome->penalty;

@@ -22,6 +22,9 @@ struct training {
     int steps;
     bool decay_all;
     int give_up_from; /* steps from this one on are given up; 0: none */
+    int bad_from; /* steps from this one on, up to bad_to, have a loss that is not finite; 0: none
+                   */
+    int bad_to;
     double rate;
     bool check_operators;
     struct comm *comm;       /* borrowed; NULL: alone */

@@ -151,13 +151,13 @@ static void an_overflow_skips_the_step_and_halves_the_scale(void) {
     t.user = &w;
     training_run(backend, &t, &outcome);
     CU_ASSERT_EQUAL(w.control[0].skipped, 1);
-    CU_ASSERT_EQUAL(w.control[0].loss_scale, 134217728);
+    CU_ASSERT_EQUAL(w.control[0].state.loss_scale, 134217728);
     CU_ASSERT_EQUAL(w.squares[0], w.squares[1]);
     const struct control *last = &w.control[t.steps - 1];
     printf("%d steps skipped, then a loss scale of %g; loss %g, then %g\n", last->skipped,
-           (double)last->loss_scale, outcome.losses[0], outcome.losses[t.steps - 1]);
+           (double)last->state.loss_scale, outcome.losses[0], outcome.losses[t.steps - 1]);
     CU_ASSERT(last->skipped >= 8 && last->skipped < t.steps - 10);
-    CU_ASSERT_EQUAL(last->loss_scale, ldexp(268435456, -last->skipped));
+    CU_ASSERT_EQUAL(last->state.loss_scale, ldexp(268435456, -last->skipped));
     CU_ASSERT_NOT_EQUAL(w.squares[t.steps - 1], w.squares[0]);
     CU_ASSERT(isfinite(outcome.losses[t.steps - 1]));
     training_done(&outcome);

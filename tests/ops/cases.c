@@ -163,6 +163,11 @@ const struct op_case op_cases[] = {
      .special = SPECIAL_NAN},
     {"loss with NaN, few classes", OP_SOFTMAX_CROSS_ENTROPY, ROWS(16, 3), LOSS(0, 1),
      .special = SPECIAL_NAN},
+    {"add wide", OP_ADD, X(2, 5, 6, 9), .wide = true},
+    {"add wide, many", OP_ADD, ROWS(64, 16), .wide = true},
+    {"norm behind a pixel of 100", OP_BATCH_NORM, X(4, 56, 56, 16), NORM, .outlier = 100},
+    {"norm behind a pixel of 1000", OP_BATCH_NORM_RELU, X(4, 56, 56, 16), NORM, .outlier = 1000},
+    {"linear of many rows", OP_LINEAR, ROWS(3000, 24), 10},
     {"loss 1000 classes", OP_SOFTMAX_CROSS_ENTROPY, ROWS(16, 1000), LOSS(0.1, 0.0625)},
 };
 

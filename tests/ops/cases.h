@@ -18,6 +18,8 @@ struct op_case {
     bool two_gradients; /* norms: the output has two readers, whose gradients arrive apart */
     bool differentiate; /* small and smooth enough here for finite differences */
     enum special special;
+    bool wide;      /* sums: of tensors in the wide type */
+    double outlier; /* the first pixel of each activation is this; 0: as all */
     /* 0: the rule of the parity test. Otherwise WHY says what is special. */
     double f32_tolerance, bf16_tolerance, f16_tolerance;
     const char *why;

@@ -195,6 +195,8 @@ static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         return;
     }
     bool image = row->kind == OP_IMAGE_NORMALIZE;
+    if (row->wide)
+        dtype = wide;
     inputs[0] = add_input(g, image ? DTYPE_U8 : dtype, row->x, image ? FILL_BYTES : FILL_NORMAL);
     if (row->kind == OP_ADD || row->kind == OP_ADD_RELU)
         inputs[1] = add_input(g, dtype, row->x, FILL_NORMAL);
@@ -239,22 +241,22 @@ static double row_count(const struct op_graph *g) {
     return (double)(shape_count(&g->row->x) / g->row->x.dim[g->row->x.rank - 1]);
 }
 
-/* What a row with special values has in place of some of its activations: NaN in a quarter of the
- * channels, in others for gradients that arrive; with infinities those in all other channels, and
- * one channel of minus infinity alone. */
+/* A row's special values: NaN in a quarter of the channels (others for gradients that arrive),
+ * infinities in all others, one of minus infinity alone. */
 static double special_value(const struct op_graph *g, int tensor, int64_t i, double value) {
     const struct shape *shape = &g->graph.tensors[tensor].shape;
     bool seed = tensor == g->seeds[0] || tensor == g->seeds[1];
     int64_t c = i % shape->dim[shape->rank - 1], turn = i * 7919 % 5;
-    if (g->row->special == SPECIAL_NONE || shape->rank < 2 || g->fill[tensor] != FILL_NORMAL)
+    bool plain = shape->rank < 2 || g->fill[tensor] != FILL_NORMAL;
+    if (!plain && g->row->outlier != 0 && !seed && i < shape->dim[shape->rank - 1])
+        return g->row->outlier;
+    if (plain || g->row->special == SPECIAL_NONE)
         return value;
     if (turn == 0 && c % 4 == (seed ? 2 : 1))
         return NAN;
     if (g->row->special == SPECIAL_NAN || seed)
         return value;
-    if (c == 0)
-        return -INFINITY;
-    return turn == 1 ? INFINITY : turn == 2 ? -INFINITY : value;
+    return c == 0 || turn == 2 ? -INFINITY : turn == 1 ? INFINITY : value;
 }
 
 static double fill_value(const struct op_graph *g, int tensor, int64_t i, struct random *random) {

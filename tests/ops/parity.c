@@ -46,6 +46,8 @@ static double reduction_length(const struct graph *graph, const struct op *op) {
 static double least_tolerance;
 
 static double rule(const struct op_graph *g, const struct op *op) {
+    if (g->row->wide)
+        return 1e-6;
     if (g->graph.dtype == DTYPE_BF16)
         return g->row->bf16_tolerance > 0 ? g->row->bf16_tolerance : 1e-2;
     if (g->graph.dtype == DTYPE_F16)
@@ -217,4 +219,33 @@ void parity_check_rounded(struct backend *backend, enum dtype dtype, double leas
     least_tolerance = least;
     parity_check(backend, dtype, PARITY_SOME);
     least_tolerance = 0;
+}
+
+void parity_check_outliers(struct backend *backend) {
+    struct backend *ref = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
+    for (int i = 0; i < op_case_count; i++) {
+        struct op_graph g;
+        if (op_cases[i].outlier == 0)
+            continue;
+        op_graph_init(&g, &op_cases[i], DTYPE_F32);
+        const struct op op = g.graph.ops[0];
+        int saved = op.outputs[NORM_SAVED_INVSTD];
+        const struct tensor *tensor = &g.graph.tensors[saved];
+        double expected[64], worst = 0;
+        CU_ASSERT_FATAL(tensor_count(tensor) <= 64);
+        CU_ASSERT_EQUAL(op_graph_run(&g, ref, 0, false, g.value, &err), 0);
+        for (int64_t c = 0; c < tensor_count(tensor); c++)
+            expected[c] = pow(value_get(g.value[saved], DTYPE_F32, c), -2);
+        CU_ASSERT_EQUAL(op_graph_run(&g, backend, 0, false, g.value, &err), 0);
+        for (int64_t c = 0; c < tensor_count(tensor); c++)
+            worst = fmax(worst,
+                         fabs(pow(value_get(g.value[saved], DTYPE_F32, c), -2) / expected[c] - 1));
+        if (!(worst <= 1e-5))
+            printf("%s: variance %.3g apart\n", op_cases[i].name, worst);
+        CU_ASSERT(worst <= 1e-5);
+        op_graph_done(&g);
+    }
+    backend_close(ref);
 }

@@ -21,5 +21,8 @@ void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope s
 /* The same of what BACKEND has, with errors of up to LEAST everywhere: for f32 whose products are
  * rounded to less. */
 void parity_check_rounded(struct backend *backend, enum dtype dtype, double least);
+/* Where one value of a channel lies far from all others, BACKEND's batch norm has the variance
+ * right to 1e-5 in f32. */
+void parity_check_outliers(struct backend *backend);
 
 #endif

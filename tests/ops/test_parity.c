@@ -3,6 +3,7 @@
 #include "ops/harness.h"
 #include "ops/parity.h"
 #include "ref/ref.h"
+#include "ref/value.h"
 #include "support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "cpu/cpu.h"
@@ -11,6 +12,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Into memory full of NaN, apart and in place: what the reference leaves out, or reads after it has
  * written over it, shows. Whether it is right is shown by test_gradients.c and by the backends. */
@@ -38,6 +40,16 @@ static void what_is_no_number_and_what_is_whole_has_to_be_the_same(void) {
     static const int32_t counts[] = {1, -2, 16777217}, close[] = {1, -2, 16777216};
     CU_ASSERT_EQUAL(parity_error(&whole, counts, counts), 0);
     CU_ASSERT(isinf(parity_error(&whole, close, counts)));
+}
+
+static void the_reference_gives_whole_numbers_whole(void) {
+    static const double from[] = {16777217, -3, 0};
+    int32_t to[3] = {9, 9, 9};
+    double back[3];
+    ref_narrow(to, from, DTYPE_I32, 3);
+    ref_widen(back, to, DTYPE_I32, 3);
+    CU_ASSERT(to[0] == 16777217 && to[1] == -3 && to[2] == 0);
+    CU_ASSERT_EQUAL(memcmp(back, from, sizeof(back)), 0);
 }
 
 static void every_operator_has_a_row(void) {
@@ -123,6 +135,12 @@ static void weights_are_rounded_to_the_activations_type(void) {
     backend_close(cpu);
 }
 
+static void an_outlier_takes_no_digits_from_the_cpus_variance(void) {
+    struct backend *cpu = new_cpu(2);
+    parity_check_outliers(cpu);
+    backend_close(cpu);
+}
+
 static void cpu_agrees_with_the_reference_in_f32(void) {
     compare_cpu(DTYPE_F32, 2);
 }
@@ -133,11 +151,12 @@ static void cpu_agrees_with_the_reference_in_bf16(void) {
 }
 #define CPU_CASES                                                                                  \
     UNIT(cpu_agrees_with_the_reference_in_f32), UNIT(cpu_agrees_with_the_reference_in_bf16),       \
-        UNIT(weights_are_rounded_to_the_activations_type),
+        UNIT(weights_are_rounded_to_the_activations_type),                                         \
+        UNIT(an_outlier_takes_no_digits_from_the_cpus_variance),
 #else
 #define CPU_CASES
 #endif
 
 UNIT_MAIN("ops.parity", CPU_CASES UNIT(the_reference_writes_every_element_also_in_place),
-          UNIT(every_operator_has_a_row),
+          UNIT(every_operator_has_a_row), UNIT(the_reference_gives_whole_numbers_whole),
           UNIT(what_is_no_number_and_what_is_whole_has_to_be_the_same))

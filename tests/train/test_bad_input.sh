@@ -57,6 +57,7 @@ code 66 "$ringtrain" eval --model-dir "$work/none" --data "$data"
 
 echo "a loss that is not finite"
 refused 65 "diverged" --data "$data" --lr 1e6 --lr-batch 0 --steps 100 --validation none
+refused 65 "values are not finite" --data "$data" --lr 1e6 --lr-batch 0 --steps 12 --validation none
 
 # on_two ENDED A B: rank 0 on the data set A, rank 1 on B; so many ranks end by themselves.
 on_two() {

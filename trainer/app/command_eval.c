@@ -3,6 +3,7 @@
 #include "app/command_coco.h"
 #include "app/device.h"
 #include "app/evaluate.h"
+#include "app/finite.h"
 #include "app/inputs.h"
 #include "app/options.h"
 #include "app/ranks.h"
@@ -110,7 +111,9 @@ static int run(struct scoring *s, struct comm *comm, struct error *err) {
         return EXIT_CODE_STOPPED;
     if (comm_rank(comm) == 0)
         samples_sum_up(&s->faults, &s->set, s->bad_allowed);
-    return report_evaluation(&s->report, 0, s->config.epochs, &result, err);
+    if (report_evaluation(&s->report, 0, s->config.epochs, &result, err) != 0)
+        return -1;
+    return finite_evaluation(&result, s->inputs.model, err);
 }
 
 int command_eval(int argc, char *const *argv, struct error *err) {

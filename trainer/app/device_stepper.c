@@ -21,6 +21,7 @@ struct mail {
     struct sgd_step sgd;
     float flags_in[STORE_FLAGS];
     float flags_out[STORE_FLAGS];
+    struct backend_sgd_state state;
     double squares; /* where the penalty was wanted */
 };
 
@@ -40,11 +41,9 @@ struct device_stepper {
     float *flags_in;       /* device memory: the host's flags of this step */
     unsigned char *decays; /* device memory */
     size_t decay_count;
-    /* device memory: running statistics as they were before each step under way */
-    void *states[STEPS_AHEAD];
-    bool states_kept;     /* in this step */
-    bool states_put_back; /* those of the first step given up; the later ones are of no use */
-    float *sum;           /* device memory: gradients of the micro-batches so far; NULL with one */
+    float *states;    /* device memory: running statistics as they were before this step */
+    bool states_kept; /* in this step */
+    float *sum;       /* device memory: gradients of the micro-batches so far; NULL with one */
     struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
     float *host_gradients;   /* for those; else NULL */
     void *micro_recording;   /* a micro-batch before the last one */
@@ -74,7 +73,7 @@ static int open_decays(struct device_stepper *d, struct error *err) {
         return error_no_memory(err, "weight decay");
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (!slot->state && stepper_decays(d->s, slot))
+        if (stepper_decays(d->s, slot))
             memset(host + slot->first / DECAY_GROUP, 1,
                    (slot->count + DECAY_GROUP - 1) / DECAY_GROUP);
     }
@@ -91,12 +90,10 @@ static size_t state_bytes(const struct device_stepper *d) {
 }
 
 static int open_states(struct device_stepper *d, struct error *err) {
-    for (int i = 0; i < STEPS_AHEAD && state_bytes(d) > 0; i++) {
-        d->states[i] = d->backend->table->alloc(d->backend, state_bytes(d), err);
-        if (d->states[i] == NULL)
-            return -1;
-    }
-    return 0;
+    if (state_bytes(d) == 0)
+        return 0;
+    d->states = d->backend->table->alloc(d->backend, state_bytes(d), err);
+    return d->states == NULL ? -1 : 0;
 }
 
 int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err) {
@@ -139,9 +136,8 @@ void device_stepper_close(struct device_stepper *d) {
     if (d->micro_recording != NULL)
         d->ops->forget(d->backend, d->micro_recording);
     device_feed_done(&d->feed);
-    for (int i = 0; i < STEPS_AHEAD; i++)
-        if (d->states[i] != NULL)
-            d->backend->table->free(d->backend, d->states[i], state_bytes(d));
+    if (d->states != NULL)
+        d->backend->table->free(d->backend, d->states, state_bytes(d));
     if (d->flags_in != NULL)
         d->backend->table->free(d->backend, d->flags_in, FLAG_BYTES);
     if (d->sum != NULL)
@@ -227,7 +223,11 @@ static struct backend_sgd update_of(const struct device_stepper *d) {
                                 .gradients = gradients(d),
                                 .decays = d->decays,
                                 .void_flag = gradients(d) + store->flags + FLAG_VOID,
-                                .count = store->count[STORE_PARAMETERS]};
+                                .loss = gradients(d) + store->flags + FLAG_LOSS,
+                                .count = store->trained,
+                                .states = store->arena[STORE_STATE],
+                                .states_before = d->states,
+                                .state_count = store->count[STORE_STATE]};
 }
 
 /* Everything between the batch and the new weights. */
@@ -265,21 +265,13 @@ static int launch(struct device_stepper *d, void **recording,
 }
 
 /* A forward pass moves running statistics at once, long before it is known whether the step counts,
- * and with a step given up it runs, too. */
+ * and with a step given up it runs, too. The update puts them back where it does not. */
 static int keep_states(struct device_stepper *d, struct error *err) {
     if (d->states_kept || state_bytes(d) == 0)
         return 0;
     d->states_kept = true;
-    return d->ops->copy(d->backend, d->states[d->steps % STEPS_AHEAD],
-                        d->s->net->store.arena[STORE_STATE], state_bytes(d), err);
-}
-
-static int put_states_back(struct device_stepper *d, int turn, struct error *err) {
-    if (d->states_put_back || state_bytes(d) == 0)
-        return 0;
-    d->states_put_back = true;
-    return d->ops->copy(d->backend, d->s->net->store.arena[STORE_STATE], d->states[turn],
-                        state_bytes(d), err);
+    return d->ops->copy(d->backend, d->states, d->s->net->store.arena[STORE_STATE], state_bytes(d),
+                        err);
 }
 
 int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
@@ -312,6 +304,7 @@ static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, s
     const float *flags = gradients(d) + d->s->net->store.flags;
     struct backend_sgd update = update_of(d);
     if (d->ops->copy(d->backend, mail->flags_out, flags, FLAG_BYTES, err) != 0 ||
+        d->ops->sgd_state(d->backend, &mail->state, err) != 0 ||
         (d->s->penalty && d->ops->squares(d->backend, &update, &mail->squares, err) != 0) ||
         d->ops->clear(d->backend, d->flags_in, FLAG_BYTES, err) != 0)
         return -1;
@@ -327,9 +320,7 @@ static int tell(struct device_stepper *d, struct step_outcome *ret, struct error
     const struct mail *mail = &d->mail[turn];
     const struct launched *launched = &d->launched[turn];
     if (wait_for(d, MARK_OUTCOME + turn, err) != 0 ||
-        stepper_outcome(mail->flags_out, launched->rate, ret, err) != 0)
-        return -1;
-    if (!ret->applied && put_states_back(d, turn, err) != 0)
+        stepper_outcome(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
         return -1;
     if (launched->penalty)
         ret->penalty = 0.5 * (double)mail->sgd.weight_decay * mail->squares;

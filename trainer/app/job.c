@@ -146,6 +146,7 @@ static int open_network(struct job *job, struct error *err) {
         .decay_all = o->decay_all,
         .device_sum = job->sums,
         .check_operators = o->check_operators,
+        .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
     };
     return stepper_open(&job->stepper, &job->net, job->comm, &step, err);
 }

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <unistd.h>
 
 enum { LINE_MAX_SIZE = 1024 };
@@ -44,10 +45,12 @@ void report_start(struct report *r) {
     speed_start(&r->speed, r->stepped_at);
 }
 
-void report_step(struct report *r, double loss, int64_t images) {
+void report_step(struct report *r, double loss, int64_t images, bool skipped) {
     speed_add(&r->speed, images);
-    r->loss += loss;
+    r->loss += isfinite(loss) ? loss : 0;
+    r->losses += isfinite(loss);
     r->steps++;
+    r->skipped += skipped;
     int64_t now = clock_now();
     double took = (double)(now - r->stepped_at) / (double)CLOCK_SECOND;
     double *mean = &r->standing.step_seconds;
@@ -117,11 +120,14 @@ static int print_row(struct report *r, const struct table_row *row, struct error
 int report_row(struct report *r, const struct report_row *at, struct error *err) {
     if (r->steps == 0)
         return 0;
-    double loss = r->loss / (double)r->steps;
+    double loss = r->losses > 0 ? r->loss / (double)r->losses : (double)NAN;
+    int64_t skipped = r->skipped;
     double data_wait = 0;
     double speed = speed_report(&r->speed, clock_now(), &data_wait);
     r->loss = 0;
+    r->losses = 0;
     r->steps = 0;
+    r->skipped = 0;
     if (r->out == NULL)
         return 0;
     struct table_row row = {
@@ -132,6 +138,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .final_loss = loss + at->penalty,
         .lr = at->lr,
         .data_wait = data_wait,
+        .skipped = skipped,
         .faults = {at->bad_files, at->damaged_files},
     };
     if (print_row(r, &row, err) != 0)
@@ -142,6 +149,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         {"train/learning_rate", at->lr},
         {"train/images_per_second", speed},
         {"train/data_wait", data_wait},
+        {"train/skipped", (double)skipped},
     };
     return r->events.fd < 0 ? 0
                             : tfevents_add(&r->events, clock_wall(), at->step, scalars,

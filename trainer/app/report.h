@@ -21,8 +21,10 @@ struct report {
     bool header; /* the table's head has been printed */
     struct tfevents events;
     struct speed speed;
-    double loss; /* sum over the steps since the last row */
-    int64_t steps;
+    double loss;     /* sum over the steps since the last row that had a finite one */
+    int64_t losses;  /* so many */
+    int64_t steps;   /* all since then */
+    int64_t skipped; /* those that changed nothing */
     struct status_line line;
     struct status_training standing; /* what the line says */
     int64_t stepped_at;              /* clock_now() of the last step */
@@ -39,8 +41,9 @@ void report_done(struct report *r);
 
 /* Training begins or goes on after something else: the clock of the speed starts. */
 void report_start(struct report *r);
-/* A step is done: its mean loss, and images over all ranks. */
-void report_step(struct report *r, double loss, int64_t images);
+/* A step is done: its mean loss, and images over all ranks; whether it changed nothing. A loss that
+ * is not finite stays out of the mean, unless there is no other. */
+void report_step(struct report *r, double loss, int64_t images, bool skipped);
 /* How long all steps took and how fast they were on average, as words; "" if there were none. */
 enum { REPORT_SUMMARY_MAX = 256 };
 void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]);

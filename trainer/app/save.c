@@ -1,5 +1,6 @@
 #include "app/save.h"
 
+#include "app/finite.h"
 #include "app/notes.h"
 #include "app/weights.h"
 #include "checkpoint/checkpoint.h"
@@ -128,6 +129,7 @@ int save_model(struct job *job, struct error *err) {
     cleanup_weights struct weights w = {0};
     if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
                      err) != 0 ||
+        finite_weights(&w, err) != 0 ||
         model_dir_save(job->inputs.model, &config, w.arrays, w.count, err) != 0)
         return error_wrap(err, "publishing the model");
     log_info("model in %s", job->inputs.model);

@@ -19,7 +19,8 @@ int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                           .sgd = o->sgd,
                           .decay_all = o->decay_all,
                           .device_sum = o->device_sum,
-                          .check_operators = o->check_operators};
+                          .check_operators = o->check_operators,
+                          .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};
     s->sgd.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
     if (net->backend->table->device != NULL)
         return device_stepper_open(&s->device, s, err);
@@ -138,7 +139,7 @@ int stepper_give_up(struct stepper *s, struct error *err) {
 }
 
 bool stepper_decays(const struct stepper *s, const struct store_slot *slot) {
-    return s->decay_all || slot->shape.rank > 1;
+    return slot->trained && (s->decay_all || slot->shape.rank > 1);
 }
 
 static void apply(struct stepper *s) {
@@ -147,34 +148,76 @@ static void apply(struct stepper *s) {
     float *momentum = store->arena[STORE_MOMENTUM];
     if (s->decay_all) {
         /* What lies between two slots is zero and stays so. */
-        sgd_apply(&s->sgd, weights, momentum, gradients(s), store->count[STORE_PARAMETERS]);
+        sgd_apply(&s->sgd, weights, momentum, gradients(s), store->trained);
         return;
     }
     struct sgd_step plain = s->sgd;
     plain.weight_decay = 0;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (!slot->state)
+        if (slot->trained)
             sgd_apply(stepper_decays(s, slot) ? &s->sgd : &plain, weights + slot->first,
                       momentum + slot->first, gradients(s) + slot->first, slot->count);
     }
 }
 
-int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, struct error *err) {
+/* Whether the loss or the gradients were not finite, as far as the loss tells. */
+static const char *what_is_bad(double loss) {
+    return isfinite(loss) ? "a gradient" : "the loss";
+}
+
+static int count_bad_step(struct stepper *s, const struct backend_sgd_state *state, double loss,
+                          double rate, struct error *err) {
+    bool comes_down = state->loss_scale < s->loss_scale;
+    s->bad_steps = comes_down ? 0 : s->bad_steps + 1;
+    if (s->bad_steps < STEPPER_BAD_STEPS)
+        return 0;
+    if (!s->was_finite && !isfinite(loss))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "training never began: the loss of the first %d steps was not finite; "
+                         "look at the weights it started from and at the data",
+                         s->bad_steps);
+    if (isfinite(loss) && state->loss_scale > 1)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%d steps in a row changed nothing: gradients overflow at a fixed "
+                         "--loss-scale of %g; give a smaller one, or --loss-scale-growth",
+                         s->bad_steps, (double)state->loss_scale);
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "training has diverged: in %d steps in a row %s was not finite at learning "
+                     "rate %g; try a lower --lr or more --warmup-epochs",
+                     s->bad_steps, what_is_bad(loss), rate);
+}
+
+int stepper_outcome(struct stepper *s, const float *flags, const struct backend_sgd_state *state,
+                    double rate, struct step_outcome *ret, struct error *err) {
     double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
-    bool given_up = flags[FLAG_VOID] > 0;
+    bool applied = !(flags[FLAG_VOID] > 0), skipped = applied && !state->finite;
     *ret = (struct step_outcome){.known = true,
                                  .loss = loss,
                                  .stop = flags[FLAG_STOP] > 0,
                                  .save = flags[FLAG_SAVE] > 0,
                                  .failed = flags[FLAG_FAILED] > 0,
-                                 .applied = !given_up};
-    if (given_up || isfinite(loss))
-        return 0;
-    return error_set(err, EXIT_CODE_CONFIG,
-                     "training has diverged: the loss is not finite at learning rate %g; try a "
-                     "lower --lr or more --warmup-epochs",
-                     rate);
+                                 .applied = applied,
+                                 .skipped = skipped};
+    int result = skipped ? count_bad_step(s, state, loss, rate, err) : 0;
+    s->loss_scale = state->loss_scale;
+    s->good_steps = state->good_steps;
+    if (applied && !skipped) {
+        s->bad_steps = 0;
+        s->was_finite = true;
+    }
+    return result;
+}
+
+int stepper_resume_scale(struct stepper *s, float loss_scale, int good_steps, struct error *err) {
+    struct backend_sgd_state state = {
+        .finite = 1, .loss_scale = loss_scale, .good_steps = good_steps};
+    struct backend *backend = s->net->backend;
+    s->loss_scale = loss_scale;
+    s->good_steps = good_steps;
+    return backend->table->device == NULL
+               ? 0
+               : backend->table->device->set_sgd_state(backend, &state, err);
 }
 
 static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct error *err) {
@@ -185,9 +228,15 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     s->loss = 0;
     s->images = 0;
     s->void_step = false;
-    if (stepper_outcome(gradients(s) + s->net->store.flags, (double)s->sgd.rate, ret, err) != 0)
+    /* The loss is one of the flags behind the gradients. */
+    const struct backend_sgd_state state = {
+        .finite = sgd_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]), .loss_scale = 1};
+    if (stepper_outcome(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.rate, ret,
+                        err) != 0)
         return -1;
-    if (!ret->applied) {
+    if (s->penalty && ret->skipped && stepper_penalty(s, &ret->penalty, err) != 0)
+        return -1;
+    if (!ret->applied || ret->skipped) {
         restore_states(s, states_kept);
         return 0;
     }
@@ -225,7 +274,7 @@ int stepper_penalty(struct stepper *s, double *ret, struct error *err) {
     const float *weights = arena;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (!slot->state && stepper_decays(s, slot))
+        if (stepper_decays(s, slot))
             sum += sgd_square_sum(weights + slot->first, slot->count);
     }
     *ret = 0.5 * (double)s->sgd.weight_decay * sum;

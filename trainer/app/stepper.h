@@ -8,8 +8,11 @@
  *
  * Behind the last bucket ride flags: the request to stop, the loss, the wish for a checkpoint, and
  * whether a rank had to give the step up because it was asked to stop while it had no data, or
- * because its data failed. A step that any rank gave up, or
- * whose loss is not finite, changes nothing on any rank. */
+ * because its data failed. A step that any rank gave up, or of
+ * which the loss or a summed gradient is not finite, changes nothing on any rank: neither weights
+ * nor momentum nor running statistics. The latter one counts all the same, as skipped;
+ * STEPPER_BAD_STEPS of them in a row are an error, those aside that brought a growing loss scale
+ * down. */
 #ifndef APP_STEPPER_H
 #define APP_STEPPER_H
 
@@ -24,6 +27,8 @@
 
 /* Places among the flags behind the last gradient. */
 enum stepper_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES, FLAG_SAVE, FLAG_FAILED };
+
+enum { STEPPER_BAD_STEPS = 20 };
 
 struct device_stepper; /* device_stepper.h */
 struct device_sum;
@@ -47,7 +52,11 @@ struct stepper {
     bool gave_up; /* some step: those behind it, launched before that was known, have to be, too */
     bool failed;  /* set it before stepper_give_up: this rank cannot go on */
     bool save;    /* set it before a step's first micro-batch: a checkpoint is due behind it */
-    bool penalty; /* set it before stepper_finish where the outcome of that step is to tell it */
+    float loss_scale; /* behind the last step that was told of; 1 where there is none */
+    int good_steps;   /* since it last changed */
+    int bad_steps;    /* in a row, at a loss scale that did not come down */
+    bool was_finite;  /* some step */
+    bool penalty;    /* set it before stepper_finish where the outcome of that step is to tell it */
     uint64_t ticket; /* of the bucket started last */
 
     struct device_stepper *device; /* owned; takes the steps where the backend is a device */
@@ -57,10 +66,11 @@ struct step_outcome {
     bool known;     /* false: the rest says nothing, the step is still under way */
     double loss;    /* mean over all samples of the step */
     double penalty; /* what the optimizer added to it, if that was wanted (stepper.penalty) */
-    bool applied;
-    bool stop;   /* some rank was asked to stop */
-    bool save;   /* some rank finds a checkpoint due */
-    bool failed; /* some rank cannot go on */
+    bool applied;   /* it counts: nobody gave it up */
+    bool skipped;   /* it counts, but was not finite and changed nothing */
+    bool stop;      /* some rank was asked to stop */
+    bool save;      /* some rank finds a checkpoint due */
+    bool failed;    /* some rank cannot go on */
 };
 
 struct stepper_options {
@@ -69,6 +79,7 @@ struct stepper_options {
     bool decay_all;
     struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL where the host sums */
     bool check_operators;
+    float loss_scale; /* that the backend was opened with; 0: 1 */
 };
 /* NET must have its training pass. */
 int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
@@ -95,9 +106,12 @@ int stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *er
 bool stepper_decays(const struct stepper *s, const struct store_slot *slot);
 /* The FLAGS that this rank knows before a step is computed; the others become 0. */
 void stepper_say(const struct stepper *s, float flags[STORE_FLAGS]);
-/* What the FLAGS that came back with the sums say of a step taken at RATE. A loss that is not
- * finite is an error. */
-int stepper_outcome(const float *flags, double rate, struct step_outcome *ret, struct error *err);
+/* What the FLAGS that came back with the sums, and what the update left behind, say of a step taken
+ * at RATE. One bad step too many is an error (EXIT_CODE_CONFIG). In order of the steps. */
+int stepper_outcome(struct stepper *s, const float *flags, const struct backend_sgd_state *state,
+                    double rate, struct step_outcome *ret, struct error *err);
+/* Goes on with the loss scale of a run that was interrupted. */
+int stepper_resume_scale(struct stepper *s, float loss_scale, int good_steps, struct error *err);
 
 /* Half the decay times the squares of what it applies to: what the optimizer adds to the loss. */
 int stepper_penalty(struct stepper *s, double *ret, struct error *err);

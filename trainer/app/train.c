@@ -1,5 +1,6 @@
 #include "app/train.h"
 
+#include "app/finite.h"
 #include "app/job.h"
 #include "app/ranks.h"
 #include "app/samples.h"
@@ -175,7 +176,7 @@ static int account(struct job *job, const struct step_outcome *outcome, bool *re
     advance(job);
     int64_t step = job->state.step;
     progress_mark(&job->progress, (uint64_t)step, STEP_PATIENCE);
-    report_step(&job->report, outcome->loss, job->state.global_batch);
+    report_step(&job->report, outcome->loss, job->state.global_batch, outcome->skipped);
     if (report_is_due(job, step) && report(job, outcome->penalty, rate, err) != 0)
         return -1;
     show_standing(job);
@@ -212,6 +213,18 @@ static int step_once(struct job *job, bool *ret_stop, struct error *err) {
     return last || ends ? settle(job, ret_stop, err) : 0;
 }
 
+/* A loss that is not finite may mend itself while there are steps to come. */
+static int judge_score(const struct job *job, const struct evaluation *e, struct error *err) {
+    struct error bad = {0};
+    if (finite_evaluation(e, "the model", &bad) == 0)
+        return 0;
+    if (job->state.step >= job->schedule.total_steps)
+        return error_set(err, bad.code, "%s", bad.text);
+    if (job->first)
+        log_warning("%s", bad.text);
+    return 0;
+}
+
 static int score(struct job *job, bool *ret_stop, struct error *err) {
     struct evaluate_options o = {
         .set = &job->validation,
@@ -231,8 +244,11 @@ static int score(struct job *job, bool *ret_stop, struct error *err) {
     if (evaluate(&job->net, job->comm, &o, &e, err) != 0)
         return -1;
     *ret_stop = e.stopped;
-    return e.stopped ? 0
-                     : report_evaluation(&job->report, job->state.step, job_epoch(job), &e, err);
+    if (e.stopped)
+        return 0;
+    if (report_evaluation(&job->report, job->state.step, job_epoch(job), &e, err) != 0)
+        return -1;
+    return judge_score(job, &e, err);
 }
 
 /* Saves what there is; then all ranks leave with the error of the first that cannot go on. */

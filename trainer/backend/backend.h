@@ -57,14 +57,25 @@ struct backend_bound {
 };
 
 /* One update of whole arenas (kernels/sgd.h), all in device memory. DECAYS has a byte for every
- * STORE_ALIGNMENT bytes of weights: 0 where weight decay does not apply. Nothing changes while
- * *VOID_FLAG is above 0 or a gradient is not finite. */
+ * STORE_ALIGNMENT bytes of weights: 0 where weight decay does not apply. A step that is void
+ * (*VOID_FLAG is above 0), or of which a gradient or *LOSS is not finite, changes nothing: then
+ * STATES, running statistics that its forward pass has moved, become STATES_BEFORE again. */
 struct backend_sgd {
     float *weights, *momentum;
     const float *gradients;
     const unsigned char *decays;
-    const float *void_flag;
+    const float *void_flag, *loss;
     size_t count;
+    float *states;
+    const float *states_before;
+    size_t state_count;
+};
+
+/* What an update leaves behind for the host and for the next one. */
+struct backend_sgd_state {
+    int finite;       /* loss and gradients were; or the step was void */
+    float loss_scale; /* of the next step; 1 where there is none */
+    int good_steps;   /* since the scale last changed, where it is a growing one */
 };
 
 /* Where device memory comes from, for those who have their own kind (comm/device_sum.h). What ALLOC
@@ -133,6 +144,11 @@ struct backend_device {
      * STEP lies in host_alloc memory and stays until this has run. */
     int (*set_sgd)(struct backend *backend, const struct sgd_step *step, struct error *err);
     int (*sgd)(struct backend *backend, const struct backend_sgd *update, struct error *err);
+    /* *RET, in host_alloc memory, becomes what the update before it has left. */
+    int (*sgd_state)(struct backend *backend, struct backend_sgd_state *ret, struct error *err);
+    /* The loss scale goes on from STATE; may wait. */
+    int (*set_sgd_state)(struct backend *backend, const struct backend_sgd_state *state,
+                         struct error *err);
     /* *RET, in host_alloc memory, becomes the sum of the squares of those weights that decay. */
     int (*squares)(struct backend *backend, const struct backend_sgd *update, double *ret,
                    struct error *err);

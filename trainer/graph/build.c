@@ -77,6 +77,13 @@ int graph_keep(struct graph *graph, int tensor, const char *name) {
         (void)error_set(&err, EXIT_CODE_INTERNAL, "two tensors are called %s", name);
         return fail(graph, &err);
     }
+    if (graph->tensors[tensor].role != TENSOR_ACTIVATION) {
+        (void)error_set(
+            &err, EXIT_CODE_INTERNAL,
+            "%s cannot be kept as %s: it is no result of an operator, or is kept already",
+            graph->tensors[tensor].name, name);
+        return fail(graph, &err);
+    }
     graph->tensors[tensor].role = TENSOR_OUTPUT;
     (void)snprintf(graph->tensors[tensor].name, TENSOR_NAME_SIZE, "%s", name);
     return tensor;
@@ -144,6 +151,12 @@ int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs) 
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
                                 double label_smoothing) {
     struct op_attr attr = {.label_smoothing = label_smoothing, .gradient_scale = 1};
+    struct error err = {0};
+    if (!graph->failed && graph->loss >= 0) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL,
+                        "a second loss: a graph has one, which its gradients are of");
+        return fail(graph, &err);
+    }
     if (!graph->failed)
         attr.gradient_scale = 1.0 / (double)graph->tensors[logits].shape.dim[0];
     int metrics =

@@ -107,6 +107,9 @@ static int fuse_statistics(struct fuser *f, int number, struct error *err) {
         if (!can)
             return 0;
     }
+    /* One convolution under both norms would have to give its statistics twice. */
+    if (count == 2 && splits[0].conv == splits[1].conv)
+        return 0;
     struct op apply = apply_op(&norm, splits);
     if (!fuser_supports(f, &apply))
         return 0;

@@ -41,7 +41,8 @@ int graph_input(struct graph *graph, const char *name, enum dtype dtype, struct 
 int graph_parameter(struct graph *graph, const char *name, struct shape shape,
                     enum tensor_init init, int64_t init_fan);
 int graph_state(struct graph *graph, const char *name, struct shape shape, enum tensor_init init);
-/* Keeps TENSOR after a step and calls it NAME, by which program_read finds it. Returns TENSOR. */
+/* Keeps TENSOR, the result of an operator, after a step and calls it NAME, by which program_read
+ * finds it. Returns TENSOR. */
 int graph_keep(struct graph *graph, int tensor, const char *name);
 
 /* --- operators -------------------------------------------------------------------------------- */
@@ -64,7 +65,7 @@ int graph_global_avg_pool(struct graph *graph, int x);
 /* Makes NAME.weight and NAME.bias. */
 int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs);
 /* The metrics tensor (enum loss_metric); the graph's backward pass starts here, with the mean over
- * the batch. */
+ * the batch. A graph has one loss: a second one is an error. */
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
                                 double label_smoothing);
 

@@ -46,8 +46,9 @@ enum op_kind {
      * above means "not y <= 0". */
     OP_RELU,      /* x -> y */
     OP_RELU_GRAD, /* dy, y -> dx: dy where y > 0, else 0 */
-    OP_ADD,       /* a, b -> y; also sums gradients where a tensor had several readers */
-    OP_ADD_RELU,  /* a, b -> y = relu(a + b) */
+    OP_ADD, /* a, b -> y, all of one type, the wide one too; also sums gradients where a tensor had
+               several readers */
+    OP_ADD_RELU, /* a, b -> y = relu(a + b) */
 
     /* x -> y, index u8: where in its window (row * kernel + column) the first maximum was; cells
      * outside the image count as minus infinity. The index may be unwanted (inference). */

@@ -11,6 +11,9 @@ int shape_pair(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *a = rule_input(graph, op, 0);
     if (a == NULL || rule_expect(graph, op, 1, a->dtype, &a->shape, err) != 0)
         return a == NULL ? error_set(err, EXIT_CODE_INTERNAL, "input 0 is missing") : -1;
+    if (a->dtype != graph->dtype && a->dtype != dtype_wide(graph->dtype))
+        return error_set(err, EXIT_CODE_INTERNAL, "sums of %s are none of this graph's",
+                         dtype_name(a->dtype));
     return graph_set_output(graph, op, 0, a->dtype, a->shape, err);
 }
 

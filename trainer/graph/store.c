@@ -79,8 +79,10 @@ static int add_slots(struct store *store, const struct graph *graph, struct erro
             int parameter = graph->tensors[output].parameter;
             seen[parameter] = true;
             add_slot(store, &graph->tensors[parameter]);
+            store->slots[store->slot_count - 1].trained = true;
         }
     }
+    store->trained = store->count[STORE_PARAMETERS];
     for (int i = 0; i < graph->tensor_count; i++)
         if (graph->tensors[i].role == TENSOR_PARAMETER && !seen[i])
             add_slot(store, &graph->tensors[i]);

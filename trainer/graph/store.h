@@ -30,6 +30,7 @@ struct store_slot {
     enum tensor_init init;
     int64_t init_fan;
     bool state;   /* lies in STORE_STATE alone */
+    bool trained; /* a parameter with a gradient: others stay as they are */
     size_t first; /* element of its arena(s) */
     size_t count;
 };
@@ -42,6 +43,7 @@ struct store {
     void *arena[STORE_ARENAS];  /* the backend's memory; NULL if there is none */
     void *mirror[STORE_ARENAS]; /* host copies of a device's arenas, once asked for */
     size_t count[STORE_ARENAS]; /* elements, flags included */
+    size_t trained;             /* elements of the parameters that have a gradient: the first */
     size_t flags;               /* first of STORE_FLAGS elements of STORE_GRADIENTS */
 };
 

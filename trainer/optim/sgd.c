@@ -1,5 +1,8 @@
 #include "optim/sgd.h"
 
+#include <stdint.h>
+#include <string.h>
+
 enum { SQUARE_PIECES = 64 };
 
 /* Below this many elements a parallel region costs more than it saves. */
@@ -17,6 +20,18 @@ void sgd_accumulate(float *to, const float *from, size_t count) {
 #pragma omp parallel for simd schedule(static) if (count >= PARALLEL_LEAST)
     for (size_t i = 0; i < count; i++)
         to[i] += from[i];
+}
+
+bool sgd_finite(const float *values, size_t count) {
+    const uint32_t exponent = 0x7f800000; /* all ones in NaN and infinity */
+    uint32_t bad = 0;
+#pragma omp parallel for simd schedule(static) reduction(| : bad) if (count >= PARALLEL_LEAST)
+    for (size_t i = 0; i < count; i++) {
+        uint32_t bits;
+        memcpy(&bits, &values[i], sizeof(bits));
+        bad |= (bits & exponent) == exponent;
+    }
+    return bad == 0;
 }
 
 /* Fixed pieces, added in order: the same bits on any number of threads. */

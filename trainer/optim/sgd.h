@@ -5,6 +5,7 @@
 
 #include "kernels/sgd.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* WEIGHT and MOMENTUM of COUNT elements go one step down GRADIENT. */
@@ -13,6 +14,9 @@ void sgd_apply(const struct sgd_step *step, float *weight, float *momentum, cons
 
 /* TO[i] += FROM[i]: gradients of micro-batches. */
 void sgd_accumulate(float *to, const float *from, size_t count);
+
+/* Whether each of VALUES is a finite number. */
+bool sgd_finite(const float *values, size_t count);
 
 /* Sum of the squares, in double: the weight-decay term of the loss is half of it times the decay.
  */

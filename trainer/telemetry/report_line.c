@@ -3,7 +3,7 @@
 #include "common/metric_line.h"
 
 /* Room for the two behind COUNT fields; returns how many there are then. */
-enum { TRAIN_FIELDS = 6, EVAL_FIELDS = 5, FAULT_FIELDS = 2 };
+enum { TRAIN_FIELDS = 7, EVAL_FIELDS = 5, FAULT_FIELDS = 2 };
 
 static size_t add_faults(struct metric_field *fields, size_t count,
                          const struct file_faults *faults) {
@@ -20,7 +20,8 @@ int report_line_train(struct buf *out, const struct table_row *row, struct error
                                                                {"loss", row->loss},
                                                                {"lr", row->lr},
                                                                {"images_per_second", row->speed},
-                                                               {"data_wait", row->data_wait}};
+                                                               {"data_wait", row->data_wait},
+                                                               {"skipped", (double)row->skipped}};
     size_t count = add_faults(fields, TRAIN_FIELDS, &row->faults);
     return metric_line_format(out, "train", fields, count, err);
 }

@@ -1,6 +1,7 @@
 /* The two metric lines of DESIGN's form, for scrapers (common/metric_line.h):
  *
  *     train step=20 epoch=1.25 loss=2.30259 lr=0.1 images_per_second=812.5 data_wait=0.015
+ *         skipped=0
  *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400
  *
  * bad_files= and damaged_files= come behind them as soon as there is such a file. */

@@ -27,6 +27,7 @@ struct table_row {
     double final_loss;
     double lr;
     double data_wait; /* share of the time that rank 0 waited for pictures; not in the table */
+    int64_t skipped;  /* steps since the last row that changed nothing; not in the table */
     struct file_faults faults; /* not in the table either */
 };
 

@@ -202,24 +202,150 @@ static void wishes_ride_along_for_one_step(void) {
     free(two.other);
 }
 
-static void a_loss_that_is_not_finite_ends_the_run_before_the_update(void) {
+/* Takes a step with NaN in the parameter NAME. */
+static int bad_step(struct world *w, const char *name, struct step_outcome *ret,
+                    struct error *err) {
+    float *value = store_at(&w->net.store, store_find(&w->net.store, name), STORE_PARAMETERS);
+    float before = *value;
+    *value = NAN;
+    CU_ASSERT_EQUAL(network_refresh(&w->net, NULL), 0);
+    CU_ASSERT_EQUAL(stepper_micro(&w->stepper, make_batch(0, 0), NULL), 0);
+    int result = stepper_finish(&w->stepper, 0.1, ret, err);
+    *value = before;
+    CU_ASSERT_EQUAL(network_refresh(&w->net, NULL), 0);
+    return result;
+}
+
+static void good_step(struct world *w) {
+    struct step_outcome outcome;
+    CU_ASSERT_EQUAL(stepper_micro(&w->stepper, make_batch(1, 0), NULL), 0);
+    CU_ASSERT_EQUAL(stepper_finish(&w->stepper, 0.1, &outcome, NULL), 0);
+    CU_ASSERT(outcome.applied && !outcome.skipped);
+}
+
+static void a_step_that_is_not_finite_changes_nothing(void) {
+    static const char *const names[] = {"fc.bias", "conv1.weight", "layer3.2.conv2.weight"};
     cleanup_comm struct comm *self = NULL;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, NULL), 0);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        struct world w;
+        struct step_outcome outcome;
+        open_world(&w, self, 1);
+        good_step(&w);
+        float *kept[STORE_ARENAS] = {0};
+        static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_STATE};
+        for (size_t a = 0; a < 3; a++)
+            kept[arenas[a]] = copy_of(&w, arenas[a]);
+        CU_ASSERT_EQUAL(bad_step(&w, names[i], &outcome, NULL), 0);
+        CU_ASSERT(outcome.known && outcome.applied && outcome.skipped);
+        CU_ASSERT_FALSE(isfinite(outcome.loss));
+        for (size_t a = 0; a < 3; a++) {
+            CU_ASSERT(same(&w, arenas[a], kept[arenas[a]]));
+            free(kept[arenas[a]]);
+        }
+        good_step(&w);
+        close_world(&w);
+    }
+}
+
+/* A gradient of another rank that is not finite, with a loss that is. */
+static void a_gradient_that_is_not_finite_is_seen_in_the_sum(void) {
+    struct pretended two = {.base = {.driver = &pretending, .size = 2, .rank = 0}, .adds = true};
     struct world w;
     struct step_outcome outcome;
-    struct error err = {0};
-    open_world(&w, self, 1);
-    float *bias = store_at(&w.net.store, store_find(&w.net.store, "fc.bias"), STORE_PARAMETERS);
-    bias[0] = NAN;
-    CU_ASSERT_EQUAL(network_refresh(&w.net, NULL), 0);
-    float *before = copy_of(&w, STORE_MOMENTUM);
+    open_world(&w, &two.base, 1);
+    two.other = calloc(w.net.store.count[STORE_GRADIENTS], sizeof(float));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(two.other);
+    two.other[store_find(&w.net.store, "layer2.0.conv1.weight")->first + 5] = -INFINITY;
+    float *before = copy_of(&w, STORE_PARAMETERS), *states = copy_of(&w, STORE_STATE);
     CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
-    CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, &err), -1);
-    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(err.text, "diverged");
-    CU_ASSERT(same(&w, STORE_MOMENTUM, before));
+    CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
+    CU_ASSERT(outcome.skipped && isfinite(outcome.loss));
+    CU_ASSERT(same(&w, STORE_PARAMETERS, before));
+    CU_ASSERT(same(&w, STORE_STATE, states));
     free(before);
+    free(states);
+    free(two.other);
     close_world(&w);
+}
+
+/* What an update tells: FINITE or not, behind it the loss scale SCALE. */
+static int tell(struct stepper *s, bool finite, float loss, float scale, struct error *err) {
+    const float flags[STORE_FLAGS] = {[FLAG_LOSS] = loss, [FLAG_IMAGES] = 2};
+    struct backend_sgd_state state = {.finite = finite, .loss_scale = scale, .good_steps = 3};
+    struct step_outcome outcome;
+    int result = stepper_outcome(s, flags, &state, 0.1, &outcome, err);
+    CU_ASSERT(outcome.applied && outcome.skipped == !finite);
+    CU_ASSERT(s->loss_scale == scale && s->good_steps == 3);
+    return result;
+}
+
+static void twenty_steps_in_a_row_that_are_not_finite_end_the_run(void) {
+    struct stepper s = {.loss_scale = 1}, fresh = {.loss_scale = 1};
+    struct error err = {0};
+    for (int i = 0; i < 19; i++) {
+        CU_ASSERT_EQUAL(tell(&s, false, NAN, 1, &err), 0);
+        CU_ASSERT_EQUAL(tell(&fresh, false, NAN, 1, &err), 0);
+    }
+    CU_ASSERT_EQUAL(tell(&fresh, false, NAN, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, "never began: the loss of the first 20 steps");
+    CU_ASSERT_EQUAL(tell(&s, true, 1, 1, &err), 0);
+    for (int i = 0; i < 19; i++)
+        CU_ASSERT_EQUAL(tell(&s, false, INFINITY, 1, &err), 0);
+    CU_ASSERT_EQUAL(tell(&s, false, NAN, 1, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "diverged: in 20 steps in a row the loss was not finite");
+}
+
+static void a_loss_scale_that_comes_down_is_waited_for(void) {
+    struct stepper growing = {.loss_scale = 65536}, fixed = {.loss_scale = 1024};
+    struct error err = {0};
+    float scale = 65536;
+    while (scale > 1) {
+        scale /= 2;
+        CU_ASSERT_EQUAL(tell(&growing, false, 4, scale, &err), 0);
+    }
+    for (int i = 0; i < 19; i++) {
+        CU_ASSERT_EQUAL(tell(&growing, false, 4, 1, &err), 0);
+        CU_ASSERT_EQUAL(tell(&fixed, false, 4, 1024, &err), 0);
+    }
+    CU_ASSERT_EQUAL(tell(&growing, false, 4, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, "diverged: in 20 steps in a row a gradient");
+    CU_ASSERT_EQUAL(tell(&fixed, false, 4, 1024, &err), -1);
+    ASSERT_CONTAINS(err.text, "--loss-scale of 1024");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+}
+
+/* As if the parameters that lie last had none. */
+static void what_has_no_gradient_is_neither_decayed_nor_moved(void) {
+    cleanup_comm struct comm *self = NULL;
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, NULL), 0);
+    for (int all = 0; all < 2; all++) {
+        struct world w;
+        double penalty = 0, less = 0;
+        open_world(&w, self, 1);
+        w.stepper.decay_all = all == 1;
+        CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &penalty, NULL), 0);
+        struct store *store = &w.net.store;
+        size_t frozen = store_find(store, "conv1.weight")->first;
+        for (int i = 0; i < store->slot_count; i++)
+            if (!store->slots[i].state && store->slots[i].first >= frozen)
+                store->slots[i].trained = false;
+        CU_ASSERT_EQUAL(store->trained, store->count[STORE_PARAMETERS]);
+        store->trained = frozen;
+        CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &less, NULL), 0);
+        CU_ASSERT(less > 0 && less < penalty);
+        float *before = copy_of(&w, STORE_PARAMETERS);
+        size_t bytes = (store->count[STORE_PARAMETERS] - frozen) * sizeof(float);
+        good_step(&w);
+        float *now = store->arena[STORE_PARAMETERS], *momentum = store->arena[STORE_MOMENTUM];
+        CU_ASSERT_EQUAL(memcmp(now + frozen, before + frozen, bytes), 0);
+        CU_ASSERT_NOT_EQUAL(memcmp(now, before, frozen * sizeof(float)), 0);
+        for (size_t i = frozen; i < store->count[STORE_PARAMETERS]; i++)
+            CU_ASSERT_EQUAL(momentum[i], 0);
+        free(before);
+        close_world(&w);
+    }
 }
 
 static void decay_counts_in_the_penalty(void) {
@@ -249,6 +375,9 @@ static void decay_counts_in_the_penalty(void) {
 
 UNIT_MAIN("app.stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
           UNIT(a_step_given_up_changes_nothing_and_leaves_nothing_behind),
-          UNIT(wishes_ride_along_for_one_step),
-          UNIT(a_loss_that_is_not_finite_ends_the_run_before_the_update),
+          UNIT(wishes_ride_along_for_one_step), UNIT(a_step_that_is_not_finite_changes_nothing),
+          UNIT(a_gradient_that_is_not_finite_is_seen_in_the_sum),
+          UNIT(twenty_steps_in_a_row_that_are_not_finite_end_the_run),
+          UNIT(a_loss_scale_that_comes_down_is_waited_for),
+          UNIT(what_has_no_gradient_is_neither_decayed_nor_moved),
           UNIT(decay_counts_in_the_penalty))

@@ -9,16 +9,17 @@ static const struct metric_field train_fields[] = {{"step", 20},
                                                    {"loss", 2.30251},
                                                    {"lr", 1e-5},
                                                    {"images_per_second", 812.5},
-                                                   {"data_wait", 0.25}};
+                                                   {"data_wait", 0.25},
+                                                   {"skipped", 0}};
 static const struct metric_field eval_fields[] = {
     {"epoch", 1}, {"top1", 0.9125}, {"top5", 1}, {"loss", 0.3}, {"images", 400}};
 
 static void fields_are_key_value_with_one_blank_between(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 1000);
-    CU_ASSERT_EQUAL(metric_line_format(&out, "train", train_fields, 6, NULL), 0);
+    CU_ASSERT_EQUAL(metric_line_format(&out, "train", train_fields, 7, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&out), "train step=20 epoch=1.5 loss=2.30251 lr=1e-05 "
-                                           "images_per_second=812.5 data_wait=0.25");
+                                           "images_per_second=812.5 data_wait=0.25 skipped=0");
 }
 
 static void values_that_are_not_finite_have_names(void) {
@@ -32,12 +33,12 @@ static void values_that_are_not_finite_have_names(void) {
 static void every_definition_finds_its_value_in_a_line(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 1000);
-    metric_line_format(&out, "train", train_fields, 6, NULL);
+    metric_line_format(&out, "train", train_fields, 7, NULL);
     buf_add_text(&out, "\n", NULL);
     metric_line_format(&out, "eval", eval_fields, 5, NULL);
     size_t count = 0;
     const struct metric_definition *definitions = metric_line_definitions(&count);
-    CU_ASSERT_EQUAL(count, 7);
+    CU_ASSERT_EQUAL(count, 8);
     for (size_t i = 0; i < count; i++) {
         /* POSIX has no (?:...); the group's place does not matter to the match. */
         char posix[256];

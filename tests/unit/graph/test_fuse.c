@@ -167,6 +167,91 @@ static void a_kept_tensor_is_not_fused_away(void) {
     backend_close(backend);
 }
 
+static void a_tensor_with_two_readers_is_not_fused_away(void) {
+    struct graph graph;
+    struct error err = {0};
+    struct backend *backend = NULL;
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
+    graph_init(&graph, DTYPE_F32, false);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_4(1, 4, 4, 8));
+    int norm = graph_batch_norm(&graph, "bn", x, (struct norm_options){.epsilon = 1e-5});
+    int y = graph_max_pool(&graph, graph_relu(&graph, norm), (struct op_window){2, 2, 0});
+    int z = graph_max_pool(&graph, norm, (struct op_window){2, 2, 0});
+    CU_ASSERT_NOT_EQUAL(graph_keep(&graph, graph_add(&graph, y, z), "sum"), TENSOR_NONE);
+    CU_ASSERT_EQUAL(graph_fuse(&graph, backend, FUSION_ALL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(graph.op_count, 5);
+    CU_ASSERT_EQUAL(graph.ops[0].kind, OP_BATCH_NORM_INFERENCE);
+    CU_ASSERT_EQUAL(graph.ops[1].kind, OP_RELU);
+    graph_done(&graph);
+    backend_close(backend);
+}
+
+static int count_kind(const struct graph *graph, enum op_kind kind) {
+    int count = 0;
+    for (int i = 0; i < graph->op_count; i++)
+        count += graph->ops[i].kind == kind;
+    return count;
+}
+
+/* The loss of X's means by a linear layer. */
+static void end_with_loss(struct graph *graph, int x) {
+    struct error err = {0};
+    int label = graph_input(graph, "label", DTYPE_I32, shape_1(2));
+    int weight = graph_input(graph, "weight", DTYPE_F32, shape_1(2));
+    int logits = graph_linear(graph, "fc", graph_global_avg_pool(graph, x), 4);
+    (void)graph_softmax_cross_entropy(graph, logits, label, weight, 0);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(graph, &err), 0);
+}
+
+/* A norm's result with three readers has two sums of gradients; its gradient has room for one. */
+static void a_norm_adds_two_gradients_and_never_drops_a_third(void) {
+    struct graph graph;
+    struct error err = {0};
+    struct backend *backend = NULL;
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_4(2, 4, 4, 8));
+    struct norm_options norm = {1e-5, 0.1, INIT_ONE};
+    int n = graph_batch_norm(&graph, "bn", x, norm);
+    struct op_window window = {2, 2, 0};
+    int sum = graph_add(&graph, graph_max_pool(&graph, n, window),
+                        graph_max_pool(&graph, graph_relu(&graph, n), window));
+    end_with_loss(&graph, graph_add(&graph, sum, graph_max_pool(&graph, n, window)));
+    CU_ASSERT_EQUAL_FATAL(graph_add_gradients(&graph, &err), 0);
+    CU_ASSERT_EQUAL(count_kind(&graph, OP_ADD), 2 + 2);
+    for (int pass = 0; pass < 3; pass++) {
+        CU_ASSERT_EQUAL_FATAL(graph_fuse(&graph, backend, FUSION_ALL, &err), 0);
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_ADD), 2 + 1);
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_MAX_POOL_GRAD), 3);
+    }
+    graph_done(&graph);
+    backend_close(backend);
+}
+
+/* relu(norm(c) + norm2(c)) of one convolution c. */
+static void two_norms_of_one_convolution_keep_their_own_statistics(void) {
+    struct graph graph;
+    struct error err = {0};
+    struct backend *backend = NULL;
+    struct program program;
+    struct store store = {0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_4(2, 4, 4, 8));
+    struct norm_options norm = {1e-5, 0.1, INIT_ONE};
+    x = graph_conv2d(&graph, "conv", x, 8, 8, (struct op_window){1, 1, 0});
+    int a = graph_batch_norm(&graph, "a", x, norm), b = graph_batch_norm(&graph, "b", x, norm);
+    end_with_loss(&graph, graph_relu(&graph, graph_add(&graph, a, b)));
+    struct compile_options options = {.fusion = FUSION_CONV};
+    CU_ASSERT_EQUAL(program_compile(&program, &graph, &store, backend, &options, &err), 0);
+    CU_ASSERT_EQUAL(count_kind(&graph, OP_BATCH_NORM_DUAL_ADD_RELU), 1);
+    CU_ASSERT_EQUAL(count_kind(&graph, OP_NORM_FINALIZE), 0);
+    program_done(&program);
+    store_done(&store);
+    graph_done(&graph);
+    backend_close(backend);
+}
+
 /* Loss and every gradient of one step of a whole network in double, where nothing but the order
  * of sums can differ. */
 static void every_level_gives_the_same_gradients(void) {
@@ -221,5 +306,7 @@ UNIT_MAIN("graph.fuse", UNIT(without_fusion_every_operator_stands_alone),
           UNIT(convolutions_swallow_the_norms_around_them),
           UNIT(inference_fuses_with_its_own_operators), UNIT(what_a_backend_lacks_is_fused_less),
           UNIT(a_plain_operator_that_is_lacking_is_an_error_that_names_it),
-          UNIT(a_kept_tensor_is_not_fused_away), UNIT(every_level_gives_the_same_gradients),
-          UNIT(levels_have_names))
+          UNIT(a_kept_tensor_is_not_fused_away), UNIT(a_tensor_with_two_readers_is_not_fused_away),
+          UNIT(a_norm_adds_two_gradients_and_never_drops_a_third),
+          UNIT(two_norms_of_one_convolution_keep_their_own_statistics),
+          UNIT(every_level_gives_the_same_gradients), UNIT(levels_have_names))

@@ -84,7 +84,57 @@ static void cost_counts_a_multiply_add_as_two(void) {
     graph_done(&graph);
 }
 
-UNIT_MAIN("graph.graph", UNIT(the_first_error_of_the_builder_is_kept),
-          UNIT(a_name_can_be_given_once), UNIT(shapes_follow_from_the_inputs),
-          UNIT(impossible_shapes_are_refused), UNIT(a_window_larger_than_its_picture_is_refused),
+static void a_second_loss_is_refused(void) {
+    struct graph graph;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, true);
+    int logits = graph_input(&graph, "logits", DTYPE_F32, shape_2(2, 3));
+    int labels = graph_input(&graph, "labels", DTYPE_I32, shape_1(2));
+    int weights = graph_input(&graph, "weights", DTYPE_F32, shape_1(2));
+    CU_ASSERT(graph_softmax_cross_entropy(&graph, logits, labels, weights, 0) >= 0);
+    CU_ASSERT_EQUAL(graph_finish(&graph, &err), 0);
+    CU_ASSERT_EQUAL(graph_softmax_cross_entropy(&graph, logits, labels, weights, 0), TENSOR_NONE);
+    CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
+    ASSERT_CONTAINS(err.text, "a second loss");
+    graph_done(&graph);
+}
+
+static void only_results_can_be_kept_and_once(void) {
+    for (int what = 0; what < 4; what++) {
+        struct graph graph;
+        struct error err = {0};
+        graph_init(&graph, DTYPE_F32, true);
+        int x = graph_input(&graph, "x", DTYPE_F32, shape_2(2, 3));
+        int tensors[] = {x, graph_parameter(&graph, "w", shape_1(3), INIT_ZERO, 0),
+                         graph_state(&graph, "s", shape_1(3), INIT_ZERO),
+                         graph_keep(&graph, graph_relu(&graph, x), "y")};
+        enum tensor_role role = graph.tensors[tensors[what]].role;
+        CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, &err), 0);
+        CU_ASSERT_EQUAL(graph_keep(&graph, tensors[what], "kept"), TENSOR_NONE);
+        CU_ASSERT_EQUAL(graph.tensors[tensors[what]].role, role);
+        CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
+        ASSERT_CONTAINS(err.text, "cannot be kept as kept");
+        graph_done(&graph);
+    }
+}
+
+static void sums_are_of_activations_and_wide_tensors(void) {
+    static const enum dtype types[] = {DTYPE_BF16, DTYPE_F32, DTYPE_I32, DTYPE_U8};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        struct graph graph;
+        graph_init(&graph, DTYPE_BF16, true);
+        int x = graph_input(&graph, "x", types[i], shape_2(2, 3));
+        int y = graph_add(&graph, x, x);
+        CU_ASSERT_EQUAL(y != TENSOR_NONE, i < 2);
+        if (i < 2)
+            CU_ASSERT_EQUAL(graph.tensors[y].dtype, types[i]);
+        graph_done(&graph);
+    }
+}
+
+UNIT_MAIN("graph.graph", UNIT(a_second_loss_is_refused), UNIT(only_results_can_be_kept_and_once),
+          UNIT(sums_are_of_activations_and_wide_tensors),
+          UNIT(the_first_error_of_the_builder_is_kept), UNIT(a_name_can_be_given_once),
+          UNIT(shapes_follow_from_the_inputs), UNIT(impossible_shapes_are_refused),
+          UNIT(a_window_larger_than_its_picture_is_refused),
           UNIT(cost_counts_a_multiply_add_as_two))

@@ -64,6 +64,30 @@ static void weight_gradients_run_on_the_side(void) {
     for_each_graph(check_lanes);
 }
 
+/* Two linear layers' weight gradients; the first one's is read again. */
+static void a_weight_gradient_that_is_read_stays_on_the_main_lane(void) {
+    struct graph graph;
+    struct lanes lanes;
+    struct error err = {0};
+    int gradient[2];
+    graph_init(&graph, DTYPE_F32, false);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_2(4, 8));
+    int dy = graph_relu(&graph, x);
+    for (int i = 0; i < 2; i++) {
+        gradient[i] = graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, NULL, &err);
+        CU_ASSERT_FATAL(gradient[i] >= 0);
+        for (int k = 0; k < 2; k++)
+            graph.tensors[graph.ops[gradient[i]].outputs[k]].role = TENSOR_GRADIENT;
+    }
+    int dw = graph.ops[gradient[0]].outputs[0];
+    CU_ASSERT_NOT_EQUAL(graph_keep(&graph, graph_relu(&graph, dw), "y"), TENSOR_NONE);
+    CU_ASSERT_EQUAL_FATAL(lanes_make(&lanes, &graph, LANES, &err), 0);
+    CU_ASSERT_EQUAL(lanes_of(&lanes, gradient[0]), LANE_MAIN);
+    CU_ASSERT_EQUAL(lanes_of(&lanes, gradient[1]), LANE_SIDE);
+    lanes_done(&lanes);
+    graph_done(&graph);
+}
+
 static void without_a_second_lane_or_gradients_there_is_one(void) {
     struct net net;
     struct lanes lanes;
@@ -200,6 +224,7 @@ static void a_plan_needs_the_waits_of_the_main_lane(void) {
 }
 
 UNIT_MAIN("graph.lanes", UNIT(weight_gradients_run_on_the_side),
+          UNIT(a_weight_gradient_that_is_read_stays_on_the_main_lane),
           UNIT(without_a_second_lane_or_gradients_there_is_one),
           UNIT(the_side_is_never_further_behind_than_the_lag),
           UNIT(a_mark_is_not_set_again_before_it_was_waited_for),

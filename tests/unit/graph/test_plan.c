@@ -58,6 +58,37 @@ static void nothing_takes_the_place_of_what_is_read_later(void) {
     graph_done(&graph);
 }
 
+/* dy -> gradients of weights, on the side; dy -> relu(dy), which may take dy's place. */
+static void nothing_takes_the_place_of_what_another_lane_may_still_read(void) {
+    struct graph graph;
+    struct plan plan;
+    struct lanes lanes;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, false);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_2(4, 256));
+    int dy = graph_relu(&graph, x);
+    int side = graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, NULL, &err);
+    CU_ASSERT_FATAL(side >= 0);
+    for (int i = 0; i < 2; i++)
+        graph.tensors[graph.ops[side].outputs[i]].role = TENSOR_GRADIENT;
+    int z = graph_relu(&graph, dy);
+    CU_ASSERT_NOT_EQUAL(graph_keep(&graph, graph_relu(&graph, z), "y"), TENSOR_NONE);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, &err), 0);
+    struct backend_needs needs[4] = {
+        {.in_place = true}, {.in_place = true}, {.in_place = true}, {.in_place = true}};
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    CU_ASSERT_EQUAL(plan.tensor_block[z], plan.tensor_block[dy]);
+    plan_done(&plan);
+    CU_ASSERT_EQUAL_FATAL(lanes_make(&lanes, &graph, LANES, &err), 0);
+    CU_ASSERT_EQUAL(lanes_of(&lanes, side), LANE_SIDE);
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &lanes, &err), 0);
+    CU_ASSERT_NOT_EQUAL(plan.tensor_block[z], plan.tensor_block[dy]);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &lanes, &err), 0);
+    plan_done(&plan);
+    lanes_done(&lanes);
+    graph_done(&graph);
+}
+
 static void scratch_is_shared_between_operators(void) {
     struct graph graph;
     struct plan plan;
@@ -172,6 +203,7 @@ static void the_plan_prints_every_block(void) {
 
 UNIT_MAIN("graph.plan", UNIT(a_chain_lives_in_one_place_where_the_backend_allows_it),
           UNIT(nothing_takes_the_place_of_what_is_read_later),
+          UNIT(nothing_takes_the_place_of_what_another_lane_may_still_read),
           UNIT(scratch_is_shared_between_operators), UNIT(the_check_sees_values_that_share_bytes),
           UNIT(plans_of_resnets_alias_nothing_and_waste_little),
           UNIT(what_a_forward_operator_saves_lives_until_its_gradients),

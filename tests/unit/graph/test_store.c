@@ -38,6 +38,26 @@ static void states_have_no_gradient_and_parameters_no_state(void) {
     net_done(&net);
 }
 
+/* A parameter that nothing reads. */
+static void what_has_no_gradient_lies_behind_what_is_trained(void) {
+    struct net net;
+    net_init(&net, NULL, net_config("resnet20", 1, 8, true), (struct compile_options){0});
+    CU_ASSERT_EQUAL(net.store.trained, net.store.count[STORE_PARAMETERS]);
+    CU_ASSERT(store_find(&net.store, "bn1.weight")->trained);
+    CU_ASSERT_FALSE(store_find(&net.store, "bn1.running_mean")->trained);
+    struct store store = {0};
+    struct error err = {0};
+    (void)graph_parameter(&net.graph, "idle", shape_1(5), INIT_ONE, 0);
+    CU_ASSERT_EQUAL_FATAL(store_init(&store, net.backend, &net.graph, &err), 0);
+    const struct store_slot *idle = store_find(&store, "idle");
+    CU_ASSERT_FALSE(idle->trained);
+    CU_ASSERT_EQUAL(store.trained, net.store.trained);
+    CU_ASSERT_EQUAL(idle->first, store.trained);
+    CU_ASSERT_EQUAL(store.count[STORE_PARAMETERS], store.trained + 16);
+    store_done(&store);
+    net_done(&net);
+}
+
 static void evaluation_alone_needs_no_gradients(void) {
     struct net net;
     net_init(&net, NULL, net_config("resnet20", 1, 8, false), (struct compile_options){0});
@@ -138,7 +158,9 @@ static void what_is_written_can_be_read(void) {
 
 UNIT_MAIN("graph.store", UNIT(places_are_aligned_and_in_the_order_of_backward),
           UNIT(states_have_no_gradient_and_parameters_no_state),
-          UNIT(evaluation_alone_needs_no_gradients), UNIT(start_values_have_the_published_spread),
+          UNIT(evaluation_alone_needs_no_gradients),
+          UNIT(what_has_no_gradient_lies_behind_what_is_trained),
+          UNIT(start_values_have_the_published_spread),
           UNIT(start_values_depend_on_seed_and_name_alone),
           UNIT(zero_gamma_zeroes_the_last_norm_of_each_block_alone),
           UNIT(what_is_written_can_be_read))

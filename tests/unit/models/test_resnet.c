@@ -88,14 +88,20 @@ static void the_stride_of_a_bottleneck_lies_in_its_3x3(void) {
     struct resnet_tensors tensors;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(resnet_build(&graph, &config, &tensors, &err), 0);
-    for (int i = 0; i < graph.op_count; i++) {
-        const struct op *op = &graph.ops[i];
-        if (op->kind != OP_CONV2D)
-            continue;
-        if (strcmp(op->name, "layer2.0.conv1") == 0)
-            CU_ASSERT_EQUAL(op->attr.window.stride, 1);
-        if (strcmp(op->name, "layer2.0.conv2") == 0)
-            CU_ASSERT_EQUAL(op->attr.window.stride, 2);
+    static const struct {
+        const char *name;
+        int stride;
+    } convs[] = {{"layer2.0.conv1", 1}, {"layer2.0.conv2", 2}};
+    for (size_t k = 0; k < sizeof(convs) / sizeof(convs[0]); k++) {
+        int found = 0;
+        for (int i = 0; i < graph.op_count; i++) {
+            const struct op *op = &graph.ops[i];
+            if (op->kind != OP_CONV2D || strcmp(op->name, convs[k].name) != 0)
+                continue;
+            CU_ASSERT_EQUAL(op->attr.window.stride, convs[k].stride);
+            found++;
+        }
+        CU_ASSERT_EQUAL(found, 1);
     }
     graph_done(&graph);
 }

@@ -1,6 +1,7 @@
 #include "optim/sgd.h"
 #include "support/unit.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 /* Two steps worked out by hand: w = 1, gradients 2 then 1 (already scaled by 1/2), rate 0.5,
@@ -18,6 +19,28 @@ static void two_steps_by_hand(void) {
     sgd_apply(&step, &w, &m, &g, 1);
     CU_ASSERT_EQUAL(m, 2.09375F); /* 0.5 * 2.25 + 1 - 0.03125 */
     CU_ASSERT_EQUAL(w, -1.171875F);
+}
+
+static void one_value_that_is_not_finite_is_found_anywhere(void) {
+    enum { COUNT = 40001 };
+    static const float bad[] = {NAN, INFINITY, -INFINITY};
+    static const size_t places[] = {0, 1, 777, 32768, COUNT - 1};
+    float *values = calloc(COUNT, sizeof(float));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(values);
+    for (size_t i = 0; i < COUNT; i++)
+        values[i] = i % 2 == 0 ? 3.4e38F : -1e-45F;
+    for (size_t count = 17; count <= COUNT; count += COUNT - 17) {
+        CU_ASSERT(sgd_finite(values, count));
+        for (size_t i = 0; i < 5 && places[i] < count; i++)
+            for (size_t k = 0; k < 3; k++) {
+                float before = values[places[i]];
+                values[places[i]] = bad[k];
+                CU_ASSERT_FALSE(sgd_finite(values, count));
+                values[places[i]] = before;
+            }
+    }
+    CU_ASSERT(sgd_finite(values, 0));
+    free(values);
 }
 
 static void nesterov_looks_one_step_ahead(void) {
@@ -72,6 +95,7 @@ static void squares_sum_in_double(void) {
     CU_ASSERT_EQUAL(sgd_square_sum(w, 0), 0.0);
 }
 
-UNIT_MAIN("optim.sgd", UNIT(two_steps_by_hand), UNIT(nesterov_looks_one_step_ahead),
+UNIT_MAIN("optim.sgd", UNIT(one_value_that_is_not_finite_is_found_anywhere),
+          UNIT(two_steps_by_hand), UNIT(nesterov_looks_one_step_ahead),
           UNIT(a_long_slice_is_the_same_as_its_elements_one_by_one), UNIT(micro_batches_add_up),
           UNIT(squares_sum_in_double))

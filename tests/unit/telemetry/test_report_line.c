@@ -5,7 +5,7 @@
 #include <regex.h>
 #include <string.h>
 
-static const struct table_row row = {20, 1.25, 812.5, 2.302585, 2.4, 0.1, 0.015, {0, 0}};
+static const struct table_row row = {20, 1.25, 812.5, 2.302585, 2.4, 0.1, 0.015, 3, {0, 0}};
 static const struct eval_figures figures = {
     .epoch = 3, .top1 = 0.9125, .top5 = 1, .loss = 0.31, .images = 400};
 
@@ -17,7 +17,7 @@ static void the_lines_have_the_documented_form(void) {
     CU_ASSERT_EQUAL(report_line_train(&train, &row, NULL), 0);
     CU_ASSERT_EQUAL(report_line_eval(&eval, &figures, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&train), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
-                                             "images_per_second=812.5 data_wait=0.015");
+                                             "images_per_second=812.5 data_wait=0.015 skipped=3");
     CU_ASSERT_STRING_EQUAL(buf_text(&eval), "eval epoch=3 top1=0.9125 top5=1 loss=0.31 images=400");
 }
 
@@ -30,7 +30,7 @@ static void faults_of_the_data_are_counted_once_there_are_some(void) {
     both.faults = (struct file_faults){.bad = 2, .damaged = 1};
     CU_ASSERT_EQUAL(report_line_train(&out, &damaged, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&out), "train step=20 epoch=1.25 loss=2.30259 lr=0.1 "
-                                           "images_per_second=812.5 data_wait=0.015 "
+                                           "images_per_second=812.5 data_wait=0.015 skipped=3 "
                                            "damaged_files=7");
     buf_consume(&out, out.size);
     CU_ASSERT_EQUAL(report_line_eval(&out, &both, NULL), 0);

@@ -1,17 +1,14 @@
 /* The linear layer and its gradients as matrix products of oneDNN: y = x w' + b with x [N,I],
  * w [O,I]. Forward and data gradient keep w packed in the activation type and the layout that the
  * product chose; y is f32. */
+#include "cpu/columns.h"
 #include "cpu/dnn.h"
 
 struct linear {
     struct cpu_step step;
     struct dnn_call call;
     struct dnn_call reorder;
-    /* Bias gradient: the column sums of dy. */
-    const void *dy;
-    enum elem elem;
-    size_t rows, outputs;
-    float *dbias;
+    struct columns bias; /* bias gradient: the column sums of dy; `sums` NULL: not wanted */
 };
 
 /* One matrix product: result [m, n] = first [m, k] second [k, n]. */
@@ -99,7 +96,10 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
                              dnn_wide_bytes(cpu, cpu_input(graph, op, 1)) +
                              dnn_wide_bytes(cpu, cpu_output(graph, op, 0)) +
                              dnn_chosen_bytes(p.desc, dnnl_query_scratchpad_md);
-        if (op->kind != OP_LINEAR_GRAD_WEIGHT)
+        const struct shape *dy = &cpu_input(graph, op, 0)->shape;
+        if (op->kind == OP_LINEAR_GRAD_WEIGHT)
+            ret_needs->scratch += cpu_aligned(columns_scratch(cpu_rows(dy), cpu_channels(dy)));
+        else
             ret_needs->packed = dnn_chosen_bytes(p.desc, dnnl_query_weights_md);
     }
     product_done(&p);
@@ -118,9 +118,8 @@ static int run_refresh(void *context, struct error *err) {
 
 static int run_grad_weight(void *context, struct error *err) {
     struct linear *linear = context;
-    if (linear->dbias != NULL)
-        linear->step.cpu->loops->sum_columns(linear->dy, linear->elem, linear->outputs,
-                                             linear->rows, linear->dbias);
+    if (linear->bias.sums != NULL)
+        columns_run(&linear->bias);
     return dnn_call_run(&linear->call, linear->step.cpu, err);
 }
 
@@ -133,10 +132,9 @@ static void done(void *context) {
 /* The second operand is packed weights, of f32 in the graph, or a tensor. */
 static int bind_call(struct linear *linear, const struct product *p, const struct graph *graph,
                      const struct op *op, void *second, const struct backend_site *site,
-                     struct error *err) {
+                     char *scratch, struct error *err) {
     const struct cpu *cpu = linear->step.cpu;
     struct dnn_call *call = &linear->call;
-    char *scratch = site->scratch;
     if (dnn_call_init(call, p->desc, err) != 0 ||
         dnn_call_tensor(call, cpu, DNNL_ARG_SRC, p->first, cpu_input(graph, op, 0), site->inputs[0],
                         &scratch, err) != 0 ||
@@ -161,7 +159,7 @@ static int bind_packed(const struct cpu *cpu, const struct graph *graph, const s
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_call(linear, &p, graph, op, site->packed, site, err);
+        result = bind_call(linear, &p, graph, op, site->packed, site, site->scratch, err);
     if (result == 0)
         result = dnn_call_pack(&linear->reorder, cpu, cpu_input(graph, op, 0)->dtype, p.master,
                                site->inputs[1], dnn_chosen(p.desc, dnnl_query_weights_md),
@@ -179,15 +177,20 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
     if (linear == NULL)
         return -1;
     const struct tensor *dy = cpu_input(graph, op, 0);
-    linear->dy = site->inputs[0];
-    linear->elem = cpu_elem(dy->dtype);
-    linear->rows = cpu_rows(&dy->shape);
-    linear->outputs = cpu_channels(&dy->shape);
-    linear->dbias = site->outputs[1];
+    linear->bias = (struct columns){.loops = cpu->loops,
+                                    .threads = cpu->threads,
+                                    .x = site->inputs[0],
+                                    .elem = cpu_elem(dy->dtype),
+                                    .rows = cpu_rows(&dy->shape),
+                                    .channels = cpu_channels(&dy->shape),
+                                    .sums = site->outputs[1],
+                                    .partial = site->scratch};
+    char *scratch = (char *)site->scratch +
+                    cpu_aligned(columns_scratch(linear->bias.rows, linear->bias.channels));
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_call(linear, &p, graph, op, site->inputs[1], site, err);
+        result = bind_call(linear, &p, graph, op, site->inputs[1], site, scratch, err);
     product_done(&p);
     return result;
 }

@@ -43,6 +43,32 @@ static void run_average(float *running, double batch, double momentum) {
     *running = (float)((double)*running + momentum * (batch - (double)*running));
 }
 
+/* Mean and variance of channel C from its sums around branch->shift. */
+struct moments {
+    double offset, variance;
+};
+
+static struct moments moments_of(const double *const *sums, size_t c, size_t rows) {
+    double n = (double)rows, offset = sums[0][c] / n;
+    return (struct moments){.offset = offset, .variance = relu(sums[1][c] / n - offset * offset)};
+}
+
+/* Sums around a value that lies so many variances from the mean have lost too many digits. */
+static const double far_off = 64;
+
+/* Moves what the sums are taken around to the mean, where it was found to lie far from it. */
+static bool move_centers(const struct statistics *s, const double *const *sums) {
+    bool moved = false;
+    for (size_t c = 0; c < s->size->channels; c++) {
+        struct moments m = moments_of(sums, c, s->size->rows);
+        if (m.offset * m.offset <= far_off * m.variance || m.offset == 0 || isnan(m.offset))
+            continue;
+        s->branch->shift[c] = (float)((double)s->branch->shift[c] + m.offset);
+        moved = true;
+    }
+    return moved;
+}
+
 void norm_use_batch(const struct cpu *cpu, const struct norm_size *size,
                     const struct norm_branch *branch, char *scratch) {
     struct statistics s = {.cpu = cpu, .size = size, .branch = branch};
@@ -55,21 +81,23 @@ void norm_use_batch(const struct cpu *cpu, const struct norm_size *size,
                             .context = &s,
                             .scratch = scratch};
     const double *sums[REDUCE_SUMS_MAX];
-    /* The sums are taken around the first row: any value of the channel keeps the variance from
-     * cancelling. Until the factors are known their place holds it. */
+    /* The sums are taken around the first row: a value of the channel keeps the variance from
+     * cancelling, unless it is one that lies far off. Until the factors are known their place holds
+     * it. */
     cpu->loops->sum_columns(branch->x, size->elem, size->channels, 1, branch->shift);
     reduce_run(&reduce, sums);
+    if (move_centers(&s, sums))
+        reduce_run(&reduce, sums);
     double n = (double)size->rows;
     for (size_t c = 0; c < size->channels; c++) {
-        double offset = sums[0][c] / n;
-        double mean = (double)branch->shift[c] + offset;
-        double variance = relu(sums[1][c] / n - offset * offset);
-        double invstd = 1 / sqrt(variance + size->epsilon);
+        struct moments m = moments_of(sums, c, size->rows);
+        double mean = (double)branch->shift[c] + m.offset;
+        double invstd = 1 / sqrt(m.variance + size->epsilon);
         if (branch->saved_mean != NULL)
             branch->saved_mean[c] = (float)mean;
         if (branch->saved_invstd != NULL)
             branch->saved_invstd[c] = (float)invstd;
-        double unbiased = size->rows > 1 ? variance * n / (n - 1) : variance;
+        double unbiased = size->rows > 1 ? m.variance * n / (n - 1) : m.variance;
         if (branch->mean != NULL)
             run_average(&branch->mean[c], mean, size->momentum);
         if (branch->variance != NULL)

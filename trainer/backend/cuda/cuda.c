@@ -131,9 +131,8 @@ static int open_libraries(struct cuda *cuda, struct error *err) {
     if (lt != CUBLAS_STATUS_SUCCESS)
         return error_set(err, EXIT_CODE_DEVICE, "cuBLASLt: opening: %s",
                          cublasLtGetStatusString(lt));
-    struct control control = {.loss_scale = cuda->options.loss_scale,
-                              .growth_interval = cuda->options.growth_interval,
-                              .finite = 1};
+    struct control control = {.state = {.finite = 1, .loss_scale = cuda->options.loss_scale},
+                              .growth_interval = cuda->options.growth_interval};
     return copy_in(&cuda->base, cuda->control, &control, sizeof(control), err);
 }
 

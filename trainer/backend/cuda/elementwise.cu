@@ -104,22 +104,53 @@ cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, c
     });
 }
 
+/* Rows that one thread adds up in f32; what it found is added in double. */
+enum { COLUMN_ROWS = 256 };
+
+static inline int column_chunks(int rows) {
+    return (rows + COLUMN_ROWS - 1) / COLUMN_ROWS;
+}
+
+size_t launch_column_sum_bytes(int rows, int columns) {
+    int chunks = column_chunks(rows);
+    return chunks > 1 ? static_cast<size_t>(chunks) * columns * sizeof(float) : 0;
+}
+
+/* Sums of chunk blockIdx.y. */
 template <typename T>
 static __global__ void column_sum_kernel(float *sums, const T *x, int rows, int columns) {
+    int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    int first = static_cast<int>(blockIdx.y) * COLUMN_ROWS;
+    int end = first + COLUMN_ROWS < rows ? first + COLUMN_ROWS : rows;
+    if (c >= columns)
+        return;
+    float sum = 0;
+    for (int r = first; r < end; r++)
+        sum += widen(x[static_cast<size_t>(r) * columns + c]);
+    sums[static_cast<size_t>(blockIdx.y) * columns + c] = sum;
+}
+
+static __global__ void add_column_chunks_kernel(float *sums, const float *partial, int chunks,
+                                                int columns) {
     FOR_EACH_ITEM(c, static_cast<size_t>(columns)) {
-        float sum = 0;
-        for (int r = 0; r < rows; r++)
-            sum += widen(x[static_cast<size_t>(r) * columns + c]);
-        sums[c] = sum;
+        double sum = 0;
+        for (int i = 0; i < chunks; i++)
+            sum += partial[static_cast<size_t>(i) * columns + c];
+        sums[c] = static_cast<float>(sum);
     }
 }
 
 cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums, const void *x,
-                              int rows, int columns) {
+                              int rows, int columns, float *partial) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        enqueue(column_sum_kernel<T>, blocks_for(static_cast<size_t>(columns)), THREADS, stream,
-                sums, static_cast<const T *>(x), rows, columns);
+        int chunks = column_chunks(rows);
+        unsigned blocks = blocks_for(static_cast<size_t>(columns));
+        enqueue(column_sum_kernel<T>, dim3(blocks, static_cast<unsigned>(chunks)), dim3(THREADS),
+                stream, chunks > 1 ? partial : sums, static_cast<const T *>(x), rows, columns);
+        if (chunks > 1)
+            enqueue(add_column_chunks_kernel, dim3(blocks), dim3(THREADS), stream, sums,
+                    static_cast<const float *>(partial), chunks, columns);
         return cudaPeekAtLastError();
     });
 }

@@ -4,6 +4,7 @@
 #ifndef CUDA_LAUNCH_H
 #define CUDA_LAUNCH_H
 
+#include "backend/backend.h"
 #include "graph/tensor.h"
 #include "kernels/sgd.h"
 
@@ -40,7 +41,9 @@ cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, c
                           size_t rows, int to_width, int from_width);
 /* sums[c] = sum over ROWS of x[r, c], in row order. */
 cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums, const void *x,
-                              int rows, int columns);
+                              int rows, int columns, float *partial);
+/* Bytes of PARTIAL; 0 where few rows need none. */
+size_t launch_column_sum_bytes(int rows, int columns);
 
 /* --- norm_forward.cu, norm_backward.cu ----------------------------------------------------------
  */
@@ -179,11 +182,10 @@ cudaError_t launch_loss_grad(cudaStream_t stream, enum dtype type, const struct 
 enum { LAUNCH_SQUARES_BLOCKS = 256 };
 struct control {
     struct sgd_step step; /* written by the host before each step */
-    float loss_scale;
-    int good_steps;      /* since the scale last changed */
+    struct backend_sgd_state state;
     int growth_interval; /* 0: the scale is static */
-    int finite;          /* of this step's gradients */
-    int skipped;         /* steps that changed nothing */
+    int is_void;         /* this step */
+    int skipped;         /* steps that were not finite */
     double squares;      /* of launch_squares, and what its blocks add up */
     double partial_squares[LAUNCH_SQUARES_BLOCKS];
 };
@@ -194,10 +196,15 @@ struct sgd_args {
     const float *gradients;
     const unsigned char *decays; /* 0: no weight decay for these; NULL: decay for all */
     const float *void_flag;      /* the step is void while it is above 0; NULL: never */
+    const float *loss;           /* has to be finite, too; NULL: there is none */
     size_t count;
+    float *states;
+    const float *states_before;
+    size_t state_count;
 };
-/* Clears `finite` in CONTROL if a gradient is not, or the step is void; updates, unless it is
- * clear; then adapts the scale (Micikevicius et al. 2018, section 3.2). */
+/* Clears `finite` in CONTROL if a gradient or the loss is not. Updates, unless it is clear or the
+ * step is void; then the states are put back. Last the scale is adapted, but by a void step
+ * (Micikevicius et al. 2018, section 3.2). */
 cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args);
 /* control->squares = sum of the squares of the weights that decay, always in the same order. */
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,

@@ -1,8 +1,8 @@
 /* Batch norm, forward: one pass for the statistics, one to apply them.
  *
  * The activation is a matrix [rows, channels]. A block takes LANES packets of neighbouring
- * channels and a chunk of the rows; its threads hold sums in f32, relative to the first row's
- * values, so that a large mean does not eat the variance. Partial sums are added in double, in an
+ * channels and a chunk of the rows; its threads hold sums in f32, relative to a value of the
+ * channel, so that a large mean does not eat the variance. Partial sums are added in double, in an
  * order that does not depend on how blocks were scheduled. Bytes moved: x once for the
  * statistics; x (and side) and y to apply them. */
 #include "cuda/norm.cuh"
@@ -18,6 +18,22 @@ int launch_norm_chunks(size_t rows, int channels, int multiprocessors) {
     return static_cast<int>(chunks < ceiling ? chunks : ceiling);
 }
 
+/* What the sums of a channel are taken around: the median of three of its values, far apart, so
+ * that one that lies far off does not make the variance cancel. */
+static __device__ __forceinline__ float median(float a, float b, float c) {
+    return fmaxf(fminf(a, b), fminf(fmaxf(a, b), c));
+}
+
+template <typename T, int W>
+static __device__ __forceinline__ lane<W> center_of(const T *column, size_t rows, int channels) {
+    lane<W> a = load<T, W>(column), b = load<T, W>(column + rows / 3 * channels);
+    const lane<W> c = load<T, W>(column + rows * 2 / 3 * channels);
+#pragma unroll
+    for (int k = 0; k < W; k++)
+        a.v[k] = median(a.v[k], b.v[k], c.v[k]);
+    return a;
+}
+
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_statistics_kernel(const T *x, float *partial, size_t rows, int channels) {
@@ -25,7 +41,7 @@ static __global__ void __launch_bounds__(NORM_THREADS)
     const bool inside = c < channels;
     lane<W> sum = {}, square = {};
     if (inside) {
-        const lane<W> shift = load<T, W>(x + c);
+        const lane<W> shift = center_of<T, W>(x + c, rows, channels);
         walk_rows<4>(
             rows, [=](size_t r) { return raw_at<T, W>(x, r * channels + c); },
             [&](size_t, const packet<T, W> &raw) {
@@ -55,7 +71,8 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS)
     double offset = sums.v[0] / count;
     double variance = sums.v[1] / count - offset * offset;
     variance = variance < 0 ? 0 : variance;
-    double mean = static_cast<double>(widen(static_cast<const T *>(norm.x)[c])) + offset;
+    const T *x = static_cast<const T *>(norm.x) + c;
+    double mean = static_cast<double>(center_of<T, 1>(x, rows, channels).v[0]) + offset;
     norm.mean[c] = static_cast<float>(mean);
     norm.invstd[c] = static_cast<float>(1.0 / sqrt(variance + static_cast<double>(epsilon)));
     double unbiased = rows > 1 ? variance * count / (count - 1) : variance;

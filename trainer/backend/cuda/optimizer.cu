@@ -3,54 +3,77 @@
 #include "cuda/launch.h"
 #include "cuda/vec.cuh"
 
-static __global__ void begin_kernel(struct control *control, const float *void_flag) {
-    control->finite = void_flag == nullptr || !(*void_flag > 0);
+static __global__ void begin_kernel(struct control *control, const float *void_flag,
+                                    const float *loss) {
+    control->is_void = void_flag != nullptr && *void_flag > 0;
+    control->state.finite = loss == nullptr || control->is_void || isfinite(*loss);
 }
 
 static __global__ void check_finite_kernel(struct control *control, const float *gradients,
                                            size_t count) {
+    if (control->is_void)
+        return;
     bool bad = false;
     FOR_EACH_ITEM(i, count)
     bad = bad || !isfinite(gradients[i]);
     if (bad)
-        control->finite = 0; /* every writer writes the same */
+        control->state.finite = 0; /* every writer writes the same */
+}
+
+static __device__ __forceinline__ bool counts(const struct control *control) {
+    return control->state.finite && !control->is_void;
+}
+
+static __device__ __forceinline__ bool decays(const struct sgd_args &args, size_t i) {
+    return args.decays == nullptr || args.decays[i / LAUNCH_DECAY_GROUP] != 0;
 }
 
 static __global__ void update_kernel(const struct control *control, struct sgd_args args) {
-    if (!control->finite)
+    if (!counts(control))
         return;
     struct sgd_step step = control->step;
-    step.scale /= control->loss_scale;
+    step.scale /= control->state.loss_scale;
     const float decay = step.weight_decay;
     FOR_EACH_ITEM(i, args.count) {
-        bool decays = args.decays == nullptr || args.decays[i / LAUNCH_DECAY_GROUP] != 0;
-        step.weight_decay = decays ? decay : 0;
+        step.weight_decay = decays(args, i) ? decay : 0;
         sgd_update(&step, &args.weights[i], &args.momentum[i], args.gradients[i]);
     }
 }
 
+static __global__ void restore_kernel(const struct control *control, struct sgd_args args) {
+    if (counts(control))
+        return;
+    FOR_EACH_ITEM(i, args.state_count)
+    args.states[i] = args.states_before[i];
+}
+
 static __global__ void adapt_scale_kernel(struct control *control) {
     const float least = 1, most = 65536;
-    if (!control->finite)
+    struct backend_sgd_state *state = &control->state;
+    if (control->is_void)
+        return;
+    if (!state->finite)
         control->skipped++;
     if (control->growth_interval == 0)
         return;
-    control->good_steps = control->finite ? control->good_steps + 1 : 0;
-    float scale = control->loss_scale;
-    if (!control->finite)
-        scale = scale > least ? scale / 2 : least;
-    else if (control->good_steps == control->growth_interval) {
-        control->good_steps = 0;
-        scale = scale < most ? scale * 2 : most;
+    state->good_steps = state->finite ? state->good_steps + 1 : 0;
+    float scale = state->loss_scale;
+    if (!state->finite)
+        scale = scale / 2 > least ? scale / 2 : least;
+    else if (state->good_steps == control->growth_interval) {
+        state->good_steps = 0;
+        scale = scale * 2 < most ? scale * 2 : most;
     }
-    control->loss_scale = scale;
+    state->loss_scale = scale;
 }
 
 cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args) {
     unsigned blocks = blocks_for(args->count);
-    enqueue(begin_kernel, 1, 1, stream, control, args->void_flag);
+    enqueue(begin_kernel, 1, 1, stream, control, args->void_flag, args->loss);
     enqueue(check_finite_kernel, blocks, THREADS, stream, control, args->gradients, args->count);
     enqueue(update_kernel, blocks, THREADS, stream, control, *args);
+    if (args->state_count > 0)
+        enqueue(restore_kernel, blocks_for(args->state_count), THREADS, stream, control, *args);
     enqueue(adapt_scale_kernel, 1, 1, stream, control);
     return cudaPeekAtLastError();
 }
@@ -71,8 +94,7 @@ static __device__ double block_sum(double v) {
 static __global__ void squares_kernel(struct control *control, struct sgd_args args) {
     double sum = 0;
     FOR_EACH_ITEM(i, args.count) {
-        bool decays = args.decays == nullptr || args.decays[i / LAUNCH_DECAY_GROUP] != 0;
-        double w = decays ? args.weights[i] : 0;
+        double w = decays(args, i) ? args.weights[i] : 0;
         sum += w * w;
     }
     sum = block_sum(sum);

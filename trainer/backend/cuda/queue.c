@@ -159,13 +159,27 @@ static struct sgd_args args_of(const struct backend_sgd *update) {
                              .gradients = update->gradients,
                              .decays = update->decays,
                              .void_flag = update->void_flag,
-                             .count = update->count};
+                             .loss = update->loss,
+                             .count = update->count,
+                             .states = update->states,
+                             .states_before = update->states_before,
+                             .state_count = update->state_count};
 }
 
 int cuda_queue_sgd(struct backend *backend, const struct backend_sgd *update, struct error *err) {
     struct cuda *cuda = cuda_of(backend);
     struct sgd_args args = args_of(update);
     return check(launch_sgd(cuda->stream, cuda->control, &args), "the optimizer", err);
+}
+
+static int sgd_state(struct backend *backend, struct backend_sgd_state *ret, struct error *err) {
+    return copy(backend, ret, &cuda_of(backend)->control->state, sizeof(*ret), err);
+}
+
+static int set_sgd_state(struct backend *backend, const struct backend_sgd_state *state,
+                         struct error *err) {
+    return backend->table->copy_in(backend, &cuda_of(backend)->control->state, state,
+                                   sizeof(*state), err);
 }
 
 int cuda_queue_squares(struct backend *backend, const struct backend_sgd *update,
@@ -201,5 +215,7 @@ const struct backend_device cuda_queue = {
     .add = cuda_queue_add,
     .set_sgd = set_sgd,
     .sgd = cuda_queue_sgd,
+    .sgd_state = sgd_state,
+    .set_sgd_state = set_sgd_state,
     .squares = squares,
 };

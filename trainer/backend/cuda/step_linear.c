@@ -15,6 +15,7 @@ struct linear_step {
     int inputs;
     /* weight gradient */
     float *dbias;
+    float *column_sums; /* of chunks of dy's rows, in scratch */
     const void *dy;
     int batch;
 };
@@ -28,6 +29,9 @@ static int query_linear(struct cuda *cuda, const struct graph *graph, const stru
     (void)cuda;
     (void)err;
     needs->scratch = cuda_workspace_bytes(MATMUL_WORKSPACE);
+    if (op->kind == OP_LINEAR_GRAD_WEIGHT)
+        needs->scratch += launch_column_sum_bytes((int)cuda_rows(cuda_input(graph, op, 0)),
+                                                  cuda_channels(cuda_input(graph, op, 0)));
     if (op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32)
         needs->packed = (size_t)tensor_count(weights_of(graph, op)) * dtype_size(graph->dtype);
     return 0;
@@ -46,7 +50,7 @@ static int run_grad_weight(void *context, struct error *err) {
     if (run_product(context, err) != 0)
         return -1;
     cudaError_t status = launch_column_sum(s->step.cuda->stream, s->step.type, s->dbias, s->dy,
-                                           s->batch, (int)s->outputs);
+                                           s->batch, (int)s->outputs, s->column_sums);
     return cuda_step_check(&s->step, status, err);
 }
 
@@ -123,6 +127,7 @@ static int bind_grad_weight(struct cuda *cuda, const struct graph *graph, const 
     s->d = site->outputs[0];
     s->dy = site->inputs[0];
     s->dbias = site->outputs[1];
+    s->column_sums = (float *)(void *)((char *)s->workspace + MATMUL_WORKSPACE);
     struct matmul_shape shape = {
         .rows = (int)s->outputs,
         .columns = s->inputs,

@@ -27,7 +27,7 @@ static int run_loss_grad(void *context, struct error *err) {
     struct loss_step *s = context;
     const struct cuda *cuda = s->step.cuda;
     cudaError_t status = launch_loss_grad(cuda->stream, s->step.type, &s->args, s->dlogits,
-                                          s->gradient_scale, &cuda->control->loss_scale);
+                                          s->gradient_scale, &cuda->control->state.loss_scale);
     return cuda_step_check(&s->step, status, err);
 }
 

@@ -35,6 +35,7 @@ static int bind_pointwise(struct cuda *cuda, const struct graph *graph, const st
     if (s == NULL)
         return -1;
     s->kind = kind_of(op->kind);
+    s->step.type = cuda_output(graph, op, 0)->dtype; /* sums are of wide tensors, too */
     s->a = site->inputs[0];
     s->b = op->kind == OP_RELU ? NULL : site->inputs[1];
     s->y = site->outputs[0];

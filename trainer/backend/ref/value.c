@@ -48,6 +48,9 @@ void ref_narrow(void *to, const double *from, enum dtype type, size_t count) {
         case DTYPE_U8:
             ((uint8_t *)to)[i] = (uint8_t)from[i];
             break;
+        case DTYPE_I32:
+            ((int32_t *)to)[i] = (int32_t)from[i];
+            break;
         default:
             break;
         }
