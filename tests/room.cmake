@@ -46,6 +46,12 @@ if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
             ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX2)
     endforeach()
 endif()
+# Once more where OpenMP gives fewer threads than are asked for.
+if(RINGMASTER_HAVE_CPU)
+    add_test(NAME unit_cpu_cpu_limited COMMAND unit_cpu_cpu)
+    set_tests_properties(unit_cpu_cpu_limited PROPERTIES LABELS unit TIMEOUT 120
+        ENVIRONMENT OMP_THREAD_LIMIT=2)
+endif()
 
 if(RINGMASTER_HAVE_CUDA)
     include(${CMAKE_CURRENT_LIST_DIR}/cuda/room.cmake)

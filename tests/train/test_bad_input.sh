@@ -55,6 +55,11 @@ refused 66 "bad.safetensors" --data synthetic --init "$work/bad.safetensors"
 refused 66 "bad.safetensors" --data synthetic --resume "$work/bad.safetensors"
 code 66 "$ringtrain" eval --model-dir "$work/none" --data "$data"
 
+echo "fewer threads than asked for"
+# shellcheck disable=SC2086  # a list
+code 0 env OMP_THREAD_LIMIT=1 timeout 60 $train --data synthetic --validation none --threads 2 --model-dir "$work/limited"
+says "OpenMP gives 1 of 2 threads (OMP_THREAD_LIMIT is 1): running on 1"
+
 echo "a loss that is not finite"
 refused 65 "diverged" --data "$data" --lr 1e6 --lr-batch 0 --steps 100 --validation none
 refused 65 "values are not finite" --data "$data" --lr 1e6 --lr-batch 0 --steps 12 --validation none

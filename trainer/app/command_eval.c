@@ -127,7 +127,9 @@ int command_eval(int argc, char *const *argv, struct error *err) {
     if (ranks_open(&comm, err) != 0)
         return -1;
     struct scoring s = {.options = &options, .report = {.events = TFEVENTS_CLOSED}};
-    int result = run(&s, comm, err);
+    int result = device_settle(&options, comm, err);
+    if (result == 0)
+        result = run(&s, comm, err);
     scoring_done(&s);
     if (result < 0)
         comm_abort(comm);

@@ -21,6 +21,9 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
     if (!resnet_known(o.model))
         return error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s", o.model,
                          resnet_names());
+    cleanup_comm struct comm *alone = NULL;
+    if (comm_self_open(&alone, err) != 0 || device_settle(&o, alone, err) != 0)
+        return -1;
     int threads = o.threads > 0 ? (int)o.threads : cpus_affinity();
     omp_set_num_threads(threads);
     struct network_options n = {
@@ -34,9 +37,7 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
         .std = NETWORK_STD,
     };
     cleanup_backend struct backend *backend = NULL;
-    cleanup_comm struct comm *alone = NULL;
-    if (comm_self_open(&alone, err) != 0 ||
-        device_open(&backend, &o, threads, alone, false, err) != 0)
+    if (device_open(&backend, &o, threads, alone, false, err) != 0)
         return -1;
     struct network net;
     cleanup_buf struct buf text = {0};

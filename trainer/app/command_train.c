@@ -1,4 +1,5 @@
 #include "app/command.h"
+#include "app/device.h"
 #include "app/options.h"
 #include "app/ranks.h"
 #include "app/train.h"
@@ -26,7 +27,8 @@ int command_train(int argc, char *const *argv, struct error *err) {
     wait_policy_settle((int)options.threads);
     if (ranks_open(&comm, err) != 0)
         return -1;
-    if (same_command(comm, argc, argv, err) != 0 || train(&options, comm, &code, err) != 0) {
+    if (same_command(comm, argc, argv, err) != 0 || device_settle(&options, comm, err) != 0 ||
+        train(&options, comm, &code, err) != 0) {
         comm_abort(comm);
         return -1;
     }

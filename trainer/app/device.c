@@ -18,6 +18,12 @@
 
 #include <stdbool.h>
 
+#ifdef RINGMASTER_HAVE_CUDA
+enum { GPU_NAME_SIZE = CUDA_NAME_SIZE };
+#else
+enum { GPU_NAME_SIZE = 1 };
+#endif
+
 enum dtype device_dtype(int choice) {
     switch (choice) {
     case OPTION_BF16:
@@ -46,6 +52,53 @@ static bool has_cpu(void) {
 #else
     return false;
 #endif
+}
+
+/* Whether there is a GPU for each rank of this host; NAME is the first one's. */
+static bool has_gpu(const struct options *o, const struct comm *comm, char name[GPU_NAME_SIZE]) {
+    name[0] = '\0';
+#ifdef RINGMASTER_HAVE_CUDA
+    struct error why = {0};
+    int gpus = cuda_usable(name, &why);
+    int ranks = o->comm == OPTION_COMM_MPI ? 1 : comm_local_size(comm);
+    if (gpus > 0 && gpus < ranks)
+        log_warning("--backend auto: %d GPUs for %d ranks of this host: they share none unless "
+                    "--comm mpi says so",
+                    gpus, ranks);
+    return gpus >= ranks;
+#else
+    (void)o, (void)comm;
+    return false;
+#endif
+}
+
+static void tell_gpu(const char *name) {
+#ifdef RINGMASTER_HAVE_CUDA
+    if (!cuda_is_measured(name))
+        log_warning("--backend auto takes the GPU, %s, of which bench/results has no report yet; "
+                    "--backend cpu leaves it alone",
+                    name);
+#else
+    (void)name;
+#endif
+}
+
+int device_settle(struct options *o, struct comm *comm, struct error *err) {
+    char name[GPU_NAME_SIZE];
+    if (o->backend != OPTION_BACKEND_AUTO)
+        return 0;
+    /* A rank on another kind of device than the others would hold all of them up. */
+    double with_gpu = has_gpu(o, comm, name) ? 1 : 0;
+    if (comm_size(comm) > 1 && comm_sum(comm, &with_gpu, 1, COMM_F64, err) != 0)
+        return error_wrap(err, "settling on a backend");
+    bool all = (int)with_gpu == comm_size(comm), first = comm_rank(comm) == 0;
+    o->backend = all ? OPTION_BACKEND_CUDA : has_cpu() ? OPTION_BACKEND_CPU : OPTION_BACKEND_REF;
+    if (all && first)
+        tell_gpu(name);
+    if (!all && with_gpu > 0 && first)
+        log_warning("--backend auto: %d of %d ranks have a GPU: all run on the CPU", (int)with_gpu,
+                    comm_size(comm));
+    return 0;
 }
 
 static bool takes_ref(const struct options *o) {

@@ -12,10 +12,16 @@
 
 #include <stdio.h>
 
+/* What `--backend auto` is: cuda where every rank has a GPU that answers, else cpu, or ref in a
+ * build without it. O's backend becomes that. All ranks together; a backend that was named stays.
+ */
+int device_settle(struct options *o, struct comm *comm, struct error *err);
+
 /* The type of activations that CHOICE (enum option_dtype) names. */
 enum dtype device_dtype(int choice);
 
-/* How far O fuses operators: --fusion, and where that is `auto` what serves the backend best. */
+/* How far O fuses operators: --fusion, and where that is `auto` what serves the backend best. O is
+ * settled. */
 enum fusion device_fusion(const struct options *o);
 
 /* Moves this process beside the device that device_open will open (app/pin.h): before threads are

@@ -92,7 +92,7 @@ static const struct flag FLAGS[] = {
     REAL("label-smoothing", label_smoothing, "0", 0, 1, T, "X",
          "share of the target that goes to all classes alike"),
     CHOICE("backend", backend, backends, "auto", ALL,
-           "who computes: ref is exact and slow; auto: the fastest here"),
+           "who computes: ref is exact and slow; auto: cuda where every rank has a GPU, else cpu"),
     CHOICE("fusion", fusion, fusions, "auto", ALL,
            "operators run as one where the backend can; auto: conv on the cpu, else all"),
     CHOICE("comm", comm, comms, "auto", T,

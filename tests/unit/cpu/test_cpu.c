@@ -2,6 +2,7 @@
 #include "support/unit.h"
 
 #include <stdint.h>
+#include <stdlib.h>
 
 static void opening_wants_at_least_one_thread(void) {
     struct backend *backend = NULL;
@@ -12,12 +13,26 @@ static void opening_wants_at_least_one_thread(void) {
     CU_ASSERT_PTR_NULL(backend);
 }
 
+/* With OMP_THREAD_LIMIT=2, as tests/room.cmake has it once, and without. */
+static void more_threads_than_openmp_gives_are_refused(void) {
+    struct backend *backend = NULL;
+    struct error err = {0};
+    bool limited = getenv("OMP_THREAD_LIMIT") != NULL;
+    CU_ASSERT_EQUAL(cpu_open(&backend, &(struct cpu_options){.threads = 3}, &err),
+                    limited ? -1 : 0);
+    if (limited) {
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, "OpenMP gives 2 of 3 threads (OMP_THREAD_LIMIT)");
+    }
+    backend_close(backend);
+}
+
 static void a_description_names_library_and_threads(void) {
     struct backend *backend = NULL;
     struct error err = {0};
-    CU_ASSERT_EQUAL_FATAL(cpu_open(&backend, &(struct cpu_options){.threads = 3}, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(cpu_open(&backend, &(struct cpu_options){.threads = 2}, &err), 0);
     ASSERT_CONTAINS(backend->table->describe(backend), "oneDNN 3.");
-    ASSERT_CONTAINS(backend->table->describe(backend), "3 threads");
+    ASSERT_CONTAINS(backend->table->describe(backend), "2 threads");
     ASSERT_CONTAINS(cpu_describe_machine(), "loops ");
     backend_close(backend);
 }
@@ -41,4 +56,5 @@ static void memory_is_aligned_and_zero(void) {
 }
 
 UNIT_MAIN("cpu.cpu", UNIT(opening_wants_at_least_one_thread),
+          UNIT(more_threads_than_openmp_gives_are_refused),
           UNIT(a_description_names_library_and_threads), UNIT(memory_is_aligned_and_zero))

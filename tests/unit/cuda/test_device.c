@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int driver_version, device_count, devices_opened;
+static int driver_version, device_count, devices_opened, capability = 75;
 
 cudaError_t cudaDriverGetVersion(int *version) {
     *version = driver_version;
@@ -27,8 +27,8 @@ cudaError_t cudaSetDevice(int ordinal) {
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *ret, int ordinal) {
     memset(ret, 0, sizeof(*ret));
     (void)snprintf(ret->name, sizeof(ret->name), "GPU %d", ordinal);
-    ret->major = 7;
-    ret->minor = 5;
+    ret->major = capability / 10;
+    ret->minor = capability % 10;
     return cudaSuccess;
 }
 
@@ -126,6 +126,36 @@ static void a_gpu_that_is_too_old_is_named(void) {
     CU_ASSERT(!cuda_has_code(7, 5));
 }
 
+static void gpus_are_usable_where_all_of_them_are(void) {
+    struct error why = {0};
+    char name[CUDA_NAME_SIZE];
+    driver_version = 0;
+    device_count = 2;
+    CU_ASSERT_EQUAL(cuda_usable(name, &why), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "no NVIDIA driver"));
+    driver_version = CUDART_VERSION;
+    CU_ASSERT_EQUAL(cuda_usable(name, &why), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "GPU 0 is sm_75"));
+    capability = 90;
+    CU_ASSERT_EQUAL(cuda_usable(name, &why), 2);
+    CU_ASSERT_STRING_EQUAL(name, "GPU 0");
+    capability = 75;
+    device_count = 0;
+    CU_ASSERT_EQUAL(cuda_usable(name, &why), 0);
+    CU_ASSERT_PTR_NOT_NULL(strstr(why.text, "no GPU"));
+}
+
+static void reports_are_found_by_the_gpus_name(void) {
+    static const char results[] = "README.md:resnet50-NVIDIA-H200.md:resnet50-NVIDIA-A100-80GB.md";
+    CU_ASSERT(cuda_results_hold(results, "NVIDIA H200"));
+    CU_ASSERT(cuda_results_hold(results, "NVIDIA A100 80GB"));
+    CU_ASSERT_FALSE(cuda_results_hold(results, "NVIDIA H20"));
+    CU_ASSERT_FALSE(cuda_results_hold(results, "NVIDIA A100"));
+    CU_ASSERT_FALSE(cuda_results_hold(results, "VIDIA H200"));
+    CU_ASSERT_FALSE(cuda_results_hold("", "NVIDIA H200"));
+    CU_ASSERT_FALSE(cuda_results_hold("NVIDIA-H200.md", "NVIDIA H200"));
+}
+
 static void faults_that_stay_say_so(void) {
     struct error err = {0};
     CU_ASSERT_EQUAL(cuda_error(cudaErrorIllegalAddress, "layer1 [2,8,8,16]", &err), -1);
@@ -141,4 +171,5 @@ UNIT_MAIN("cuda.device", UNIT(a_host_without_a_driver_is_told_so),
           UNIT(an_old_driver_is_named_with_what_is_needed),
           UNIT(the_drivers_own_version_is_read_in_both_forms), UNIT(ranks_get_a_gpu_each_in_order),
           UNIT(too_few_gpus_are_counted_for_every_rank), UNIT(a_gpu_that_is_too_old_is_named),
+          UNIT(gpus_are_usable_where_all_of_them_are), UNIT(reports_are_found_by_the_gpus_name),
           UNIT(faults_that_stay_say_so))

@@ -194,6 +194,12 @@ int cpu_open(struct backend **ret, const struct cpu_options *options, struct err
     if (options->threads < 1 || options->threads > CPU_THREADS_MAX)
         return error_set(err, EXIT_CODE_USAGE, "the cpu backend runs on 1 to %d threads, not %d",
                          CPU_THREADS_MAX, options->threads);
+    /* oneDNN's primitives are cut for so many and wait for each of them. */
+    int team = parallel_team(options->threads);
+    if (team < options->threads)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the cpu backend: OpenMP gives %d of %d threads (OMP_THREAD_LIMIT)", team,
+                         options->threads);
     struct cpu *cpu = calloc(1, sizeof *cpu);
     if (cpu == NULL)
         return error_no_memory(err, "the cpu backend");

@@ -6,6 +6,18 @@ void parallel_set_threads(int threads) {
     omp_set_num_threads(threads);
 }
 
+static void count_share(void *context, struct share share) {
+    if (share.index == 0)
+        *(int *)context = share.count;
+}
+
+int parallel_team(int threads) {
+    int team = 1;
+    omp_set_dynamic(0);
+    parallel_run(threads, count_share, &team);
+    return team;
+}
+
 void parallel_run(int threads, parallel_work *work, void *context) {
     if (threads <= 1) {
         work(context, (struct share){.index = 0, .count = 1});

@@ -19,6 +19,10 @@ typedef void parallel_work(void *context, struct share share);
  * primitive is cut into parts when it is described, and must run on as many. */
 void parallel_set_threads(int threads);
 
+/* How many threads work side by side where THREADS are asked for: fewer where OMP_THREAD_LIMIT says
+ * so. */
+int parallel_team(int threads);
+
 void parallel_run(int threads, parallel_work *work, void *context);
 
 /* Calls WORK once for each of UNITS pieces of work, which THREADS threads take in order as they

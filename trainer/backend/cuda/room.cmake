@@ -27,6 +27,13 @@ target_link_libraries(cuda PUBLIC ringmaster_cuda)
 string(REPLACE ";" " " sm "${RINGMASTER_CUDA_ARCHITECTURES}")
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/architectures.c
     PROPERTIES COMPILE_DEFINITIONS "RINGMASTER_CUDA_SM=\"${sm}\"")
+# Which kinds of GPU there are reports on (bench/resnet_cuda.sh).
+file(GLOB results CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/bench/results
+    ${CMAKE_SOURCE_DIR}/bench/results/*.md)
+string(REPLACE ";" ":" results "${results}")
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/usable.c
+    PROPERTIES COMPILE_DEFINITIONS
+    "RINGMASTER_CUDA_RESULTS=\"${results}\";RINGMASTER_CUDA_CONVS=$<BOOL:${RINGMASTER_HAVE_CUDNN}>")
 if(RINGMASTER_HAVE_CUDNN)
     target_link_libraries(cuda PUBLIC ringmaster_cudnn)
 endif()
