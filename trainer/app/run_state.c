@@ -35,6 +35,8 @@ static const struct field FIELDS[] = {
     NUMBER(global_batch, EXACT),
     NUMBER(course, LATER),
     NUMBER(samples, LATER),
+    TEXT(loss_scale, LATER),
+    NUMBER(good_steps, LATER),
     NUMBER(batches, LATER),
     NUMBER(epoch_images, LATER),
     NUMBER(ranks, EXACT),
@@ -294,5 +296,7 @@ void run_state_go_on(struct run_state *now, const struct run_state *before) {
     now->step = now->epoch * epoch_steps + in_epoch;
     now->course = before->course;
     now->samples = before->samples;
+    memcpy(now->loss_scale, before->loss_scale, sizeof(now->loss_scale));
+    now->good_steps = before->good_steps;
     now->batches = before->batches;
 }

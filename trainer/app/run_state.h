@@ -26,7 +26,9 @@ struct run_state {
     int64_t course;       /* * checkpoint/checkpoint_list.h */
     int64_t samples;      /* * that the optimizer has seen in all */
     int64_t batches;      /* * forward passes of training that a rank's norms have seen */
-    int64_t epoch_images; /* * that an epoch takes */
+    char loss_scale[RUN_STATE_TEXT]; /* * of f16's gradients in the next step, 9 digits */
+    int64_t good_steps;              /* * since it last changed */
+    int64_t epoch_images;            /* * that an epoch takes */
 
     int64_t ranks;
     int64_t accumulate;

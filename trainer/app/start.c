@@ -193,12 +193,22 @@ static int spread(struct job *job, struct error *err) {
     return comm_broadcast(job->comm, &job->state, sizeof(job->state), 0, err);
 }
 
+/* A scale that grows goes on where it stood; a fixed one is the flag's. */
+static int resume_scale(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    const struct run_state *s = &job->state;
+    if (o->dtype != OPTION_F16 || o->loss_scale_growth == 0 || s->loss_scale[0] == '\0')
+        return 0;
+    return stepper_resume_scale(&job->stepper, strtof(s->loss_scale, NULL), (int)s->good_steps,
+                                err);
+}
+
 int start_job(struct job *job, struct error *err) {
     cleanup_statistics struct statistics statistics = {0};
     if (job->first && read_first(job, &statistics, err) != 0)
         return -1;
     if (spread(job, err) != 0 || statistics_scatter(&statistics, job, err) != 0 ||
-        network_refresh(&job->net, err) != 0)
+        resume_scale(job, err) != 0 || network_refresh(&job->net, err) != 0)
         return -1;
     return job_verify(job, err);
 }

@@ -174,6 +174,9 @@ static int account(struct job *job, const struct step_outcome *outcome, bool *re
     if (!outcome->known || !outcome->applied)
         return 0;
     advance(job);
+    (void)snprintf(job->state.loss_scale, sizeof(job->state.loss_scale), "%.9g",
+                   (double)job->stepper.loss_scale);
+    job->state.good_steps = job->stepper.good_steps;
     int64_t step = job->state.step;
     progress_mark(&job->progress, (uint64_t)step, STEP_PATIENCE);
     report_step(&job->report, outcome->loss, job->state.global_batch, outcome->skipped);

@@ -12,6 +12,8 @@ static const struct run_state sample = {.model = "resnet20",
                                         .global_batch = 96,
                                         .course = 2,
                                         .samples = 11520,
+                                        .loss_scale = "1234.56787",
+                                        .good_steps = 77,
                                         .batches = 121,
                                         .epoch_images = 2880,
                                         .ranks = 3,
@@ -106,6 +108,8 @@ static void expect_place(struct run_state now, struct run_state before, int64_t 
     CU_ASSERT_EQUAL(now.images, images);
     CU_ASSERT_EQUAL(now.step, step);
     CU_ASSERT_EQUAL(now.samples, before.samples);
+    CU_ASSERT_STRING_EQUAL(now.loss_scale, before.loss_scale);
+    CU_ASSERT_EQUAL(now.good_steps, before.good_steps);
     CU_ASSERT_EQUAL(now.batches, before.batches);
     CU_ASSERT_EQUAL(now.course, before.course);
     CU_ASSERT(now.images < now.epoch_images);

@@ -297,6 +297,26 @@ static void twenty_steps_in_a_row_that_are_not_finite_end_the_run(void) {
     ASSERT_CONTAINS(err.text, "diverged: in 20 steps in a row the loss was not finite");
 }
 
+static struct backend_sgd_state given;
+
+static int keep_state(struct backend *backend, const struct backend_sgd_state *state,
+                      struct error *err) {
+    (void)backend, (void)err;
+    given = *state;
+    return 0;
+}
+
+static void a_loss_scale_goes_on_where_it_stood(void) {
+    static const struct backend_device device = {.set_sgd_state = keep_state};
+    static const struct backend_table table = {.device = &device};
+    struct backend backend = {&table};
+    struct network net = {.backend = &backend};
+    struct stepper s = {.net = &net, .loss_scale = 1024};
+    CU_ASSERT_EQUAL(stepper_resume_scale(&s, 4096, 17, NULL), 0);
+    CU_ASSERT(given.loss_scale == 4096 && given.good_steps == 17);
+    CU_ASSERT(s.loss_scale == 4096 && s.good_steps == 17);
+}
+
 static void a_loss_scale_that_comes_down_is_waited_for(void) {
     struct stepper growing = {.loss_scale = 65536}, fixed = {.loss_scale = 1024};
     struct error err = {0};
@@ -379,5 +399,6 @@ UNIT_MAIN("app.stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
           UNIT(a_gradient_that_is_not_finite_is_seen_in_the_sum),
           UNIT(twenty_steps_in_a_row_that_are_not_finite_end_the_run),
           UNIT(a_loss_scale_that_comes_down_is_waited_for),
+          UNIT(a_loss_scale_goes_on_where_it_stood),
           UNIT(what_has_no_gradient_is_neither_decayed_nor_moved),
           UNIT(decay_counts_in_the_penalty))
