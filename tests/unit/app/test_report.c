@@ -97,9 +97,9 @@ static void the_whole_run_is_summed_up(void) {
     report_start(&r);
     r.stepped_at -= 3 * CLOCK_SECOND; /* a step of three seconds, after a start of five */
     r.opened_at -= 8 * CLOCK_SECOND;
-    report_step(&r, 1, 60);
+    report_step(&r, 1, 60, false);
     r.stepped_at -= CLOCK_SECOND;
-    report_step(&r, 1, 60);
+    report_step(&r, 1, 60, false);
     report_summary(&r, text);
     ASSERT_CONTAINS(text, "2 steps of 120 images in 0:04 of training, 30.0 images/s; 0:08 with");
     report_done(&r);
