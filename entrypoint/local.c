@@ -62,11 +62,14 @@ int local_open(struct local *l, struct loop *loop, const char *run,
     const char *places[LOCAL_PLACES_MAX];
     size_t count = local_places(run, places);
     int listener = -1;
+    struct error why = {0}; /* the last place was no good */
     *l = (struct local){.lock = -1, .door = {.watch = {.fd = -1}}};
     for (size_t i = 0; i < count && listener < 0; i++) {
         local_close(l);
-        listener = make_folder(l, places[i], err) == 0 ? listen_at(l, err) : -1;
+        listener = make_folder(l, places[i], &why) == 0 ? listen_at(l, &why) : -1;
     }
+    if (listener < 0 && err != NULL)
+        *err = why;
     if (listener >= 0 && door_open(&l->door, loop, listener, NULL, events, context, err) == 0)
         return 0;
     local_close(l);

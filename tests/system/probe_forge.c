@@ -67,12 +67,12 @@ static int report(const char *path, const char *rank) {
     if (pipe(pipes) != 0)
         return 2;
     (void)snprintf(text, sizeof(text),
-                   "{\"v\":1,\"type\":\"hello\",\"rank\":%s,\"attempt\":1,\"pid\":%d}", rank,
+                   "{\"v\":2,\"type\":\"hello\",\"rank\":%s,\"attempt\":1,\"pid\":%d}", rank,
                    (int)getpid());
     say(fd, text, pipes);
     (void)snprintf(
         text, sizeof(text),
-        "{\"v\":1,\"type\":\"report\",\"rank\":%s,\"host\":0,\"end\":\"exited\",\"value\":0,"
+        "{\"v\":2,\"type\":\"report\",\"rank\":%s,\"host\":0,\"end\":\"exited\",\"value\":0,"
         "\"cause\":\"none\",\"time\":1,\"lines\":\"\"}",
         rank);
     say(fd, text, NULL);

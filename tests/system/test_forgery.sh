@@ -17,7 +17,9 @@ job() {
     done
     start_all -e "FAILS=$1" -- train -- sh -c '
         if [ "$RANK" = 0 ]; then
-            folder=$(echo /run/ringmaster-*) socket=$folder/socket forge=$0/probe_forge
+            folder=$(find /run /dev/shm /tmp -maxdepth 1 -name "ringmaster-run-*" -exec test -S {}/socket \; -print)
+            socket=$folder/socket forge=$0/probe_forge
+            [ -S "$socket" ] || { echo "no socket"; exit 3; }
             . "$0/script"
         elif [ "$RANK" = "$FAILS" ]; then
             sleep 2; echo "the true story"; exit 7
@@ -50,7 +52,7 @@ its_own_failure_stays() {
 agents() {
     for host in 10.77.0.1 10.77.0.2 algo-2; do
         printf '%s\n' "\"\$forge\" \"\$socket\" frame \\
-            '{\"v\":1,\"type\":\"agent\",\"attempt\":1,\"host\":\"$host\",\"command\":\"$1\"}'" \
+            '{\"v\":2,\"type\":\"agent\",\"attempt\":1,\"host\":\"$host\",\"command\":\"$1\"}'" \
             'echo "agent: $?"'
     done
 }

@@ -3,6 +3,7 @@
 #include "common/file.h"
 #include "support/unit.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,6 +117,31 @@ static void a_child_sweeps_many_places(void) {
     CU_ASSERT_FALSE(is_there("ringmaster-run-dead"));
 }
 
+/* Another container sweeps while this one makes its folder: that is neither a failure nor the rest
+ * of an error. */
+static void a_folder_is_made_while_others_sweep(void) {
+    enum { ROUNDS = 3000 };
+    settle("busy");
+    pid_t sweeper = fork();
+    if (sweeper == 0)
+        for (;;)
+            (void)leftovers_sweep(place);
+    int failed = 0, told = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        struct error err = {0};
+        char path[600];
+        snprintf(path, sizeof(path), "%s", path_of("ringmaster-run-XXXXXX"));
+        int lock = leftovers_make_new(path, &err);
+        failed += lock < 0;
+        told += err.code != 0 || err.text[0] != '\0';
+        leftovers_remove(path, lock);
+    }
+    (void)kill(sweeper, SIGKILL);
+    CU_ASSERT_EQUAL(waitpid(sweeper, NULL, 0), sweeper);
+    CU_ASSERT_EQUAL(failed, 0);
+    CU_ASSERT_EQUAL(told, 0);
+}
+
 UNIT_MAIN("entrypoint.leftovers", UNIT(what_nobody_holds_is_swept),
           UNIT(only_what_is_ours_alone_is_touched), UNIT(the_last_one_who_holds_it_removes_it),
-          UNIT(a_child_sweeps_many_places))
+          UNIT(a_child_sweeps_many_places), UNIT(a_folder_is_made_while_others_sweep))
