@@ -54,7 +54,7 @@ static void signals_of_one_moment_are_one_stop(void) {
     for (size_t i = 0; i < 3; i++) {
         const char *words[] = {"--", "sh", "-c",
                                "trap 'sleep 1.5; echo saved; exit 0' TERM; echo ready; "
-                               "while :; do sleep 0.05; done",
+                               "while :; do sleep 1 & wait $!; done",
                                NULL};
         stage_start(&host, "moment", NULL, words);
         CU_ASSERT(stage_wait_for(&host, "] ready", 20));
