@@ -123,7 +123,7 @@ static const struct made made_4[] = {
 };
 
 static const struct made made_5[] = {
-    {"ess", NULL, take_ess, false, false},
+    {"ess", NULL, take_ess, true, false},
     {"ess_base_nspace", NULL, take_nspace, false, false},
     {"ess_base_vpid", NULL, take_vpid, false, false},
     {"ess_base_num_procs", NULL, take_daemons, false, false},
@@ -271,7 +271,9 @@ static int check(struct request *r, const struct gate_words *words, struct error
         argv_add(&r->argv, r->gate->daemon, err) != 0)
         return -1;
     /* Attached in both series, so that the daemon is one process, our direct child. */
-    if (r->gate->series == OPENMPI_5_0 && argv_add(&r->argv, "--leave-session-attached", err) != 0)
+    if (r->gate->series == OPENMPI_5_0 &&
+        (argv_add(&r->argv, "--leave-session-attached", err) != 0 ||
+         add_parameter(r, "--prtemca", "ess", OPENMPI_5_0_ESS, err) != 0))
         return -1;
     if (take_words(r, words, err) != 0 || check_complete(r, err) != 0)
         return -1;

@@ -146,7 +146,9 @@ static int start_daemon(struct host *h, const char *command, struct error *err) 
                         .master = h->master,
                         .port = h->job->ports.daemons_v4};
     if (gate_check(&gate, command, strlen(command), &argv, err) != 0 ||
-        host_tool_environment(h, &environment, err) != 0)
+        host_tool_environment(h, &environment, err) != 0 ||
+        openmpi_daemon_name(gate.series, cluster->hosts[cluster->self].address, &environment,
+                            err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
                    openmpi_daemon(h->tools->version.series));

@@ -51,6 +51,19 @@ const char *openmpi_daemon(enum openmpi_series series) {
     return series == OPENMPI_4_1 ? "orted" : "prted";
 }
 
+int openmpi_daemon_name(enum openmpi_series series, struct in_addr address,
+                        struct argv *environment, struct error *err) {
+    char name[INET_ADDRSTRLEN];
+    if (series != OPENMPI_5_0)
+        return 0;
+    (void)inet_ntop(AF_INET, &address, name, sizeof(name));
+    /* The daemon's number is ess_base_vpid plus Slurm's of the node. */
+    if (argv_set_env(environment, "SLURM_JOBID", "0", err) != 0 ||
+        argv_set_env(environment, "SLURM_NODEID", "0", err) != 0)
+        return -1;
+    return argv_set_env(environment, "SLURMD_NODENAME", name, err);
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* Where a parameter's value comes from. */

@@ -11,6 +11,7 @@
 #include "entrypoint/interface.h"
 #include "entrypoint/ports.h"
 
+#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -26,6 +27,17 @@ int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, st
 
 /* The daemon's program: "orted" or "prted". */
 const char *openmpi_daemon(enum openmpi_series series);
+
+/* Tells a daemon on a worker its node's name: ADDRESS, the host's in the host file. 4.1 needs no
+ * word of it. 5.0 goes by the kernel's name and takes two hosts of one name for one: their ranks
+ * start, and hang in their first message, over TCP alone, too. But where Slurm starts it, it goes
+ * by the name in Slurm's variables. A build without the Slurm component does not read them. */
+int openmpi_daemon_name(enum openmpi_series series, struct in_addr address,
+                        struct argv *environment, struct error *err);
+
+/* The components of 5.0 that may start a daemon, for "ess": Slurm's, or else "env", mpirun's
+ * choice. */
+#define OPENMPI_5_0_ESS "^hnp"
 
 /* One MCA parameter as mpirun passes it on to its daemons. */
 enum { OPENMPI_NAME_SIZE = 48, OPENMPI_VALUE_SIZE = 256, OPENMPI_OPTIONS_MAX = 24 };

@@ -66,14 +66,35 @@ rows() {
 
 any_name_runs() { rows; }
 
-# Open MPI 5.0 takes ranks on machines of one kernel name for neighbours, whatever it is told of them:
-# they start, and hang in their first message. What does not use MPI runs there, too.
 equal_names_run() {
-    [ -z "${OPENMPI:-}" ] || { echo "  NOT RUN: MPI between equal kernel names hangs on Open MPI 5.0"; return; }
     row aws aws algo-1 algo-2
     row localhost localhost algo-1 algo-2
     row localhost.localdomain localhost.localdomain algo-1 algo-2
     row 192.0.2.7 192.0.2.7 algo-1 algo-2
+}
+
+# three KERNEL-NAME KERNEL-NAME KERNEL-NAME: what workers share with each other.
+three() {
+    ring 3
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/"
+    for host in 1 2 3; do hosts_file "algo-$host" "$host"; done
+    word="$*"
+    for host in 1 2 3; do
+        start_named "$host" "$1" "algo-$host" algo-1,algo-2,algo-3
+        shift
+    done
+    hosts wait 30 >/dev/null
+    for host in 1 2 3; do
+        check "$word: host $host leaves with 0" equal "$(hosts code "$host" 2>/dev/null)" 0 || return
+    done
+}
+
+workers_of_equal_names_run() {
+    three aws aws aws
+    three abc aws aws
+    three abc.example aws abc.example
+    three a a a
+    three abc 10.77.0.3 10.77.0.2
 }
 
 # The one name that Open MPI cannot be taught: the master's, where it is another host's address.
@@ -88,6 +109,6 @@ another_hosts_address_is_refused() {
     all_name 'host name is "10.77.0.2", which is algo-2'"'"'s address' 1 2
 }
 
-CASES=${CASES:-any_name_runs equal_names_run another_hosts_address_is_refused}
+CASES=${CASES:-any_name_runs equal_names_run workers_of_equal_names_run another_hosts_address_is_refused}
 run_cases
 finish

@@ -81,7 +81,7 @@ static void what_mpirun_5_0_asks_for_is_rebuilt(void) {
     struct error err = {0};
     CU_ASSERT_STRING_EQUAL(
         rebuilt(OPENMPI_5_0, line_5, &err),
-        "/usr/bin/prted --leave-session-attached --allow-run-as-root --prtemca ess env --prtemca "
+        "/usr/bin/prted --leave-session-attached --prtemca ess ^hnp --allow-run-as-root --prtemca "
         "ess_base_nspace prterun-algo-1-42@0 --prtemca ess_base_vpid 2 --prtemca "
         "ess_base_num_procs 3 --prtemca PREFIXES errmgr,ess,oob --prtemca plm_ssh_agent "
         "/run/w/agent --pmixmca ptl_base_if_include lo --prtemca plm ssh --prtemca "

@@ -271,7 +271,20 @@ static void harmless_warnings_are_known(void) {
     CU_ASSERT_FALSE(openmpi_is_noise("ORTE has lost communication"));
 }
 
-UNIT_MAIN("entrypoint.openmpi", UNIT(versions_are_told_apart), UNIT(other_launchers_are_refused),
+static void daemons_of_5_0_are_called_by_address(void) {
+    cleanup_argv struct argv environment = {0};
+    struct in_addr address;
+    (void)inet_pton(AF_INET, "10.0.0.2", &address);
+    CU_ASSERT_EQUAL(openmpi_daemon_name(OPENMPI_4_1, address, &environment, NULL), 0);
+    CU_ASSERT_EQUAL(environment.count, 0);
+    CU_ASSERT_EQUAL(openmpi_daemon_name(OPENMPI_5_0, address, &environment, NULL), 0);
+    CU_ASSERT_EQUAL(environment.count, 3);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&environment, "SLURMD_NODENAME"), "10.0.0.2");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&environment, "SLURM_NODEID"), "0");
+}
+
+UNIT_MAIN("entrypoint.openmpi", UNIT(daemons_of_5_0_are_called_by_address),
+          UNIT(versions_are_told_apart), UNIT(other_launchers_are_refused),
           UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
           UNIT(values_that_a_shell_would_read_are_refused),
           UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))
