@@ -43,7 +43,7 @@ reported() {
 
 echo "a sound set says nothing of faults"
 train 0 sound
-! grep -qE 'damaged|bad_files|left out|skipped' "$work/out" "$work/err" || fail "faults in a sound set"
+! grep -qE 'damaged|bad_files|left out|skipped(:|=[^0])' "$work/out" "$work/err" || fail "faults in a sound set"
 
 cut_short "$data/train" 3 20 40
 damage "$data/train" 10
@@ -88,6 +88,19 @@ cp -r "$data/val" "$work/none"
 cut_short "$work/none" $(seq 1 32)
 code 66 "$ringtrain" eval --model-dir "$work/skip" --data "$work/none" --bad-samples skip
 says "$work/none: none of 32 pictures can be scored"
+
+echo "a step of which no picture can be used"
+mkdir "$work/empty"
+cp -r "$data/train" "$data/val" "$work/empty"
+# shellcheck disable=SC2046  # a list of numbers
+cut_short "$work/empty/train" $(seq 1 64)
+# shellcheck disable=SC2086  # a list
+code 66 "$ringtrain" train $common --data "$work/empty" --epochs 2 --report-every 1 --resume none --validation none \
+    --checkpoint-dir "$work/empty.checkpoints" --model-dir "$work/empty.model" --bad-samples skip
+says "$work/empty/train: none of the 8 pictures of step 1 can be used"
+! grep -q diverged "$work/err" || fail "a divergence of no pictures"
+[ ! -e "$work/empty.model/model.safetensors" ] || fail "published a model of nothing"
+find "$work/empty.checkpoints" -name '*.safetensors' | grep -q . || fail "no checkpoint"
 
 if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
     without_leaks

@@ -191,15 +191,18 @@ static int count_bad_step(struct stepper *s, const struct backend_sgd_state *sta
 int stepper_outcome(struct stepper *s, const float *flags, const struct backend_sgd_state *state,
                     double rate, struct step_outcome *ret, struct error *err) {
     double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
-    bool applied = !(flags[FLAG_VOID] > 0), skipped = applied && !state->finite;
+    bool applied = !(flags[FLAG_VOID] > 0), finite = state->finite;
+    bool empty = applied && !(flags[FLAG_IMAGES] > 0);
+    bool skipped = applied && (!finite || empty);
     *ret = (struct step_outcome){.known = true,
                                  .loss = loss,
                                  .stop = flags[FLAG_STOP] > 0,
                                  .save = flags[FLAG_SAVE] > 0,
                                  .failed = flags[FLAG_FAILED] > 0,
                                  .applied = applied,
-                                 .skipped = skipped};
-    int result = skipped ? count_bad_step(s, state, loss, rate, err) : 0;
+                                 .skipped = skipped,
+                                 .empty = empty};
+    int result = applied && !finite ? count_bad_step(s, state, loss, rate, err) : 0;
     s->loss_scale = state->loss_scale;
     s->good_steps = state->good_steps;
     if (applied && !skipped) {

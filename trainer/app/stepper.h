@@ -67,7 +67,8 @@ struct step_outcome {
     double loss;    /* mean over all samples of the step */
     double penalty; /* what the optimizer added to it, if that was wanted (stepper.penalty) */
     bool applied;   /* it counts: nobody gave it up */
-    bool skipped;   /* it counts, but was not finite and changed nothing */
+    bool skipped;   /* it counts, but was not finite or empty, and taught nothing */
+    bool empty;     /* no rank had a sample of weight: there is no loss */
     bool stop;      /* some rank was asked to stop */
     bool save;      /* some rank finds a checkpoint due */
     bool failed;    /* some rank cannot go on */

@@ -164,6 +164,17 @@ static int report(struct job *job, double penalty, double rate, struct error *er
     return report_row(&job->report, &row, err);
 }
 
+/* No rank had a picture that can be used, and all ranks know: the step counts, and is the last. */
+static void fail_empty_step(struct job *job) {
+    (void)error_set(&job->failure, EXIT_CODE_DATA,
+                    "%s: none of the %" PRId64 " pictures of step %" PRId64
+                    " can be used (--bad-samples %.64s): there is nothing to learn from; mend the "
+                    "files, or give a larger --batch-size",
+                    job->training.root, job->state.global_batch, job->state.step,
+                    job->options->bad_samples);
+    job->cannot_go_on = true;
+}
+
 /* What a step that has run means for the job. */
 static int account(struct job *job, const struct step_outcome *outcome, bool *ret_stop,
                    struct error *err) {
@@ -177,6 +188,8 @@ static int account(struct job *job, const struct step_outcome *outcome, bool *re
     (void)snprintf(job->state.loss_scale, sizeof(job->state.loss_scale), "%.9g",
                    (double)job->stepper.loss_scale);
     job->state.good_steps = job->stepper.good_steps;
+    if (outcome->empty)
+        fail_empty_step(job);
     int64_t step = job->state.step;
     progress_mark(&job->progress, (uint64_t)step, STEP_PATIENCE);
     report_step(&job->report, outcome->loss, job->state.global_batch, outcome->skipped);

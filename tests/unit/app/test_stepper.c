@@ -297,6 +297,24 @@ static void twenty_steps_in_a_row_that_are_not_finite_end_the_run(void) {
     ASSERT_CONTAINS(err.text, "diverged: in 20 steps in a row the loss was not finite");
 }
 
+static void a_step_without_pictures_is_no_divergence(void) {
+    struct stepper s = {.loss_scale = 1};
+    const struct backend_sgd_state state = {.finite = 1, .loss_scale = 1};
+    float flags[STORE_FLAGS] = {0};
+    struct step_outcome outcome;
+    for (int i = 0; i < 2 * STEPPER_BAD_STEPS; i++) {
+        CU_ASSERT_EQUAL(stepper_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
+        CU_ASSERT(outcome.empty && outcome.skipped && outcome.applied);
+    }
+    flags[FLAG_VOID] = 1;
+    CU_ASSERT_EQUAL(stepper_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
+    CU_ASSERT(!outcome.empty && !outcome.skipped && !outcome.applied);
+    flags[FLAG_VOID] = 0;
+    flags[FLAG_IMAGES] = 1;
+    CU_ASSERT_EQUAL(stepper_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
+    CU_ASSERT(!outcome.empty && !outcome.skipped && outcome.applied);
+}
+
 static struct backend_sgd_state given;
 
 static int keep_state(struct backend *backend, const struct backend_sgd_state *state,
@@ -398,6 +416,7 @@ UNIT_MAIN("app.stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
           UNIT(wishes_ride_along_for_one_step), UNIT(a_step_that_is_not_finite_changes_nothing),
           UNIT(a_gradient_that_is_not_finite_is_seen_in_the_sum),
           UNIT(twenty_steps_in_a_row_that_are_not_finite_end_the_run),
+          UNIT(a_step_without_pictures_is_no_divergence),
           UNIT(a_loss_scale_that_comes_down_is_waited_for),
           UNIT(a_loss_scale_goes_on_where_it_stood),
           UNIT(what_has_no_gradient_is_neither_decayed_nor_moved),
