@@ -49,17 +49,39 @@ row() {
         --checkpoint-dir "$work/run/checkpoints" --tensorboard-dir "$work/run/events" \
         >"$work/log" 2>&1 || { tail -n 5 "$work/log"; fail "does not train"; return; }
     grep -q ' step=2 ' "$work/log" || { cat "$work/log"; fail "no second step"; return; }
+    draws || return
     passed=$((passed + 1))
     echo "ok $name"
 }
 
-all_off="-DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF"
+# A label with an umlaut is drawn by every build; those without FreeType say how it is spelled.
+draws() {
+    [ -d "$work/set" ] ||
+        "$build/bin/ringtrain" prepare shapes --coco "$work/set" --train 2 --validation 1 \
+            >"$work/log" 2>&1 || { tail -n 5 "$work/log"; fail "no pictures"; return 1; }
+    sed 's/"name": *"circle"/"name":"K\\u00e4se"/' "$work/set/annotations/instances_train.json" \
+        >"$work/kaese.json"
+    rm -rf "$work/drawn"
+    "$build/bin/ringtrain" draw --coco "$work/kaese.json" --pictures "$work/set/train" \
+        --out "$work/drawn" >"$work/log" 2>&1 || { tail -n 5 "$work/log"; fail "does not draw"; return 1; }
+    spelled=$(grep -c "is spelled 'Kase'" "$work/log")
+    grep -q 'pictures: ASCII alone' "$work/version" && [ "$spelled" = 1 ] && return
+    grep -q 'pictures: FreeType' "$work/version" && [ "$spelled" = 0 ] && return
+    cat "$work/log"
+    fail "a label with an umlaut is spelled $spelled times"
+    return 1
+}
+
+all_off="-DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -DRINGMASTER_FREETYPE=OFF"
 no_cuda='backend cuda: not in this build'
 only=$*
 
 # shellcheck disable=SC2086  # words
 row nothing ref $all_off -- 'backend cpu: not in this build' "$no_cuda" \
-    'MPI: not in this build' 'no NCCL in this build'
+    'MPI: not in this build' 'no NCCL in this build' 'labels in pictures: ASCII alone'
+# shellcheck disable=SC2086  # words
+row freetype ref $all_off -DRINGMASTER_FREETYPE=ON -- 'backend cpu: not in this build' \
+    'labels in pictures: FreeType 2'
 row onednn cpu -DRINGMASTER_ONEDNN=ON -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -- \
     'backend cpu: oneDNN 3' "$no_cuda" 'MPI: not in this build'
 row mpi ref -DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=ON -DRINGMASTER_CUDA=OFF -- \
@@ -75,8 +97,9 @@ if [ -x "$nvcc" ]; then
         -DRINGMASTER_CUDNN=ON -DRINGMASTER_NCCL=OFF -- \
         'backend cuda: CUDA [0-9.]*, cuDNN 9' 'no NCCL in this build'
     row everything cpu -DRINGMASTER_ONEDNN=ON -DRINGMASTER_MPI=ON -DRINGMASTER_CUDA=ON \
-        -DRINGMASTER_CUDNN=ON -DRINGMASTER_NCCL=ON -- \
-        'backend cpu: oneDNN 3' 'backend cuda: CUDA [0-9.]*, cuDNN 9' 'GPUs: NCCL 2' 'MPI: Open MPI'
+        -DRINGMASTER_CUDNN=ON -DRINGMASTER_NCCL=ON -DRINGMASTER_FREETYPE=ON -- \
+        'backend cpu: oneDNN 3' 'backend cuda: CUDA [0-9.]*, cuDNN 9' 'GPUs: NCCL 2' \
+        'MPI: Open MPI' 'labels in pictures: FreeType 2'
 else
     echo "skipped: no CUDA toolkit here"
 fi

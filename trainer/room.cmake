@@ -1,6 +1,6 @@
 # The trainer's rooms, from the bottom up. Arrows go one way; what a room may include is what it
 # USES. Only backend/cpu sees oneDNN, only backend/cuda and comm/nccl see CUDA, only comm/mpi sees
-# MPI, only data sees libjpeg.
+# MPI, only data sees libjpeg and FreeType.
 pkg_check_modules(turbojpeg IMPORTED_TARGET libturbojpeg)
 find_package(JPEG)
 find_package(PNG REQUIRED)
@@ -10,6 +10,17 @@ if(RINGMASTER_MPI)
     find_package(MPI COMPONENTS C)
 endif()
 part_settle(MPI "${MPI_C_FOUND}" "libopenmpi-dev")
+part(FREETYPE AUTO "letters of fonts for labels in pictures")
+if(RINGMASTER_FREETYPE)
+    pkg_check_modules(freetype2 IMPORTED_TARGET freetype2)
+endif()
+part_settle(FREETYPE "${freetype2_FOUND}" "libfreetype-dev")
+set(data_fonts_out fonts.c)
+set(data_fonts_library)
+if(RINGMASTER_HAVE_FREETYPE)
+    set(data_fonts_out fonts_absent.c)
+    set(data_fonts_library PkgConfig::freetype2)
+endif()
 
 room(kernels trainer/kernels USES common)
 # Headers alone, so what their bodies call has to be linked by whoever includes them.
@@ -30,7 +41,8 @@ room(models trainer/models USES common graph backend kernels)
 # The data room holds outlines, whose masks are eval's.
 room(eval trainer/eval USES common kernels LINKS OpenMP::OpenMP_C m)
 room(data trainer/data USES common kernels eval
-    LINKS JPEG::JPEG PNG::PNG Threads::Threads OpenMP::OpenMP_C m)
+    LINKS JPEG::JPEG PNG::PNG ${data_fonts_library} Threads::Threads OpenMP::OpenMP_C m
+    EXCLUDE ${data_fonts_out})
 room(optim trainer/optim USES common kernels LINKS OpenMP::OpenMP_C m)
 # Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
 target_compile_options(optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)

@@ -63,10 +63,24 @@ code 0 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --ou
 [ -s "$work/drawn/x/1.jpg" ] && [ -s "$work/drawn/y/1.jpg" ] || fail "one file for two pictures"
 code 65 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --out "$work/drawn"
 
-echo "names that have other letters are spelled, and it is said how"
-sed 's/"name": *"circle"/"name":"K\\u00e4se"/' "$truth" >"$work/kaese.json"
+echo "labels have the letters of the name; what no font has is spelled, and it is said how"
+sed 's/"name": *"circle"/"name":"K\\u00e4se \\ud80c\\udc00"/' "$truth" >"$work/kaese.json"
+umlaut='Kase'
+! "$ringtrain" version | grep -q 'pictures: FreeType' ||
+    [ ! -e /usr/share/fonts/truetype/dejavu/DejaVuSans.ttf ] || umlaut='Käse'
 code 0 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/kaese" --count 2
-says "is spelled 'Kase' on the pictures"
+says "is spelled '$umlaut U+13000' on the pictures"
+echo "no font" >"$work/broken.ttf"
+if "$ringtrain" version | grep -q 'pictures: FreeType'; then
+    code 66 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/unlettered" \
+        --font "$work/broken.ttf"
+    says "font: $work/broken.ttf: not a font"
+else
+    code 64 "$ringtrain" draw --coco "$work/kaese.json" --pictures "$set/train" --out "$work/unlettered" \
+        --font "$work/broken.ttf"
+    says "this build reads no fonts"
+fi
+[ ! -e "$work/unlettered" ] || fail "drew without the font that was asked for"
 
 echo "a PNG that is called .jpg is drawn, too"
 code 0 "$ringtrain" draw --coco "$work/named.json" --pictures "$work/named" --out "$work/png" \

@@ -1,15 +1,14 @@
 /* ringtrain draw: pictures with their objects painted in. */
 #include "app/command.h"
 #include "app/command_coco.h"
+#include "app/draw_names.h"
 #include "app/draw_targets.h"
 #include "app/flag.h"
-#include "common/log.h"
 #include "data/coco_draw.h"
 #include "data/coco_folder.h"
 #include "data/coco_index.h"
 #include "data/coco_results.h"
 #include "data/picture.h"
-#include "data/spell.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -17,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DRAW = 1, SPELLED_MAX = 64 * 1024 * 1024 };
+enum { DRAW = 1 };
 
 static const char *const FORMATS[] = {"jpeg", "png", NULL};
 
@@ -26,6 +25,7 @@ struct flags {
     const char *out;
     const char *results;
     const char *pictures;
+    const char *font;
     int64_t image;
     int64_t count;
     double least_score;
@@ -57,6 +57,12 @@ static const struct flag FLAGS[] = {
      .commands = DRAW,
      .value = "DIR",
      .help = "where the images' files are, when not beside"},
+    {.name = "font",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, font),
+     .commands = DRAW,
+     .value = "FILE",
+     .help = "a font (TTF, OTF, TTC) for labels, asked before the system's"},
     {.name = "image",
      .type = FLAG_INT,
      .offset = offsetof(struct flags, image),
@@ -109,15 +115,13 @@ struct drawing {
     struct rle *masks;         /* owned, one for each */
     size_t count;
     size_t capacity;
-    struct buf spelled; /* the categories' names in ASCII, each with its NUL */
-    size_t *names;      /* owned: where each begins */
+    struct draw_names names;
 };
 
 static void drawing_done(struct drawing *d) {
     for (size_t i = 0; i < d->capacity; i++)
         rle_done(&d->masks[i]);
-    buf_done(&d->spelled);
-    free(d->names);
+    draw_names_done(&d->names);
     free(d->masks);
     free(d->list);
     image_done(&d->image);
@@ -149,33 +153,6 @@ static struct coco_drawing *add_object(struct drawing *d, struct error *err) {
     return object;
 }
 
-/* Labels have ASCII's letters alone: how a name is spelled with them is told once for each. */
-static int spell_names(struct drawing *d, struct error *err) {
-    buf_init(&d->spelled, SPELLED_MAX);
-    d->names = calloc(d->index.category_count + 1, sizeof(*d->names));
-    if (d->names == NULL)
-        return error_no_memory(err, "names of categories");
-    for (size_t c = 0; c < d->index.category_count; c++) {
-        const char *name = coco_index_name(&d->index, d->index.categories[c].name);
-        d->names[c] = d->spelled.size;
-        if (spell_ascii(name, &d->spelled, err) != 0)
-            return -1;
-        if (!spell_is_plain(name))
-            log_warning("category %" PRId64 " is spelled '%s' on the pictures",
-                        d->index.categories[c].id, d->spelled.data + d->names[c]);
-        if (buf_add(&d->spelled, "", 1, err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static void name_object(const struct drawing *d, struct coco_drawing *object, uint32_t category) {
-    const char *name =
-        category < d->index.category_count ? d->spelled.data + d->names[category] : "?";
-    snprintf(object->label, sizeof(object->label), "%.48s%s", name,
-             object->crowd ? " (crowd)" : "");
-}
-
 static int add_annotations(struct drawing *d, const struct coco_image *image, struct error *err) {
     for (uint32_t i = 0; i < image->count; i++) {
         const struct coco_annotation *a = &d->index.annotations[image->first + i];
@@ -185,7 +162,7 @@ static int add_annotations(struct drawing *d, const struct coco_image *image, st
         memcpy(object->box, a->box, sizeof(object->box));
         object->has_box = (a->flags & COCO_ANNOTATION_BOX) != 0;
         object->crowd = (a->flags & COCO_ANNOTATION_CROWD) != 0;
-        name_object(d, object, a->category);
+        draw_names_label(&d->names, a->category, object->crowd ? " (crowd)" : "", object->label);
         if (a->kind != COCO_SEGMENT_NONE &&
             coco_index_mask(&d->index, a, &d->room, &d->brush, &d->masks[d->count - 1], err) != 0)
             return -1;
@@ -211,9 +188,10 @@ static int add_results(struct drawing *d, const struct coco_image *image, struct
         if (!r->has_box)
             rle_box(mask, object->box);
         object->has_box = true;
-        name_object(d, object, coco_index_category(&d->index, r->category_id));
-        size_t length = strlen(object->label);
-        snprintf(object->label + length, sizeof(object->label) - length, " %.2f", r->score);
+        char score[16];
+        snprintf(score, sizeof(score), " %.2f", r->score);
+        draw_names_label(&d->names, coco_index_category(&d->index, r->category_id), score,
+                         object->label);
     }
     return 0;
 }
@@ -235,7 +213,7 @@ static int draw_image(struct drawing *d, const struct draw_target *target, struc
         return error_wrap(err, "%s", d->flags->results != NULL ? d->flags->results : d->index.path);
     for (size_t i = 0; i < d->count; i++)
         d->list[i].mask = d->masks[i].count > 0 ? &d->masks[i] : NULL;
-    if (coco_draw(&d->image, d->list, d->count, err) != 0)
+    if (coco_draw(&d->image, d->list, d->count, d->names.fonts, err) != 0)
         return error_wrap(err, "%s", path);
     if (picture_write(&d->image, d->flags->format == 1, target->path, err) != 0)
         return -1;
@@ -276,7 +254,7 @@ static int run(struct drawing *d, struct error *err) {
     if (coco_index_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
         (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
         return -1;
-    return spell_names(d, err) == 0 ? draw_all(d, err) : -1;
+    return draw_names_make(&d->names, &d->index, f->font, err) == 0 ? draw_all(d, err) : -1;
 }
 
 int command_draw(int argc, char *const *argv, struct error *err) {
@@ -303,6 +281,11 @@ void command_draw_help(FILE *out) {
         "usage: ringtrain draw --coco DIR|FILE --out DIR [--FLAG VALUE]...\n\n"
         "Paints boxes, masks and labels on a data set's pictures: its annotations, or "
         "detections.\nOf a folder with several sets the first by name is taken. Folders in images' "
-        "names are kept under --out; nothing that is\nthere already is written over.\n\n");
+        "names are kept under --out; nothing that is\nthere already is written over.\nLabels "
+        "take each character from the first font that has it: --font, DejaVu Sans, and for "
+        "Chinese, Japanese and\nKorean Noto Sans CJK or WenQuanYi, where they are installed. One "
+        "that "
+        "no font has is spelled (Latin without marks,\nothers as U+ and a number), and a warning "
+        "says how. Nothing is joined or written from right to left.\n\n");
     flags_print(out, FLAGS, FLAG_COUNT, DRAW);
 }

@@ -1,5 +1,6 @@
 #include "app/command.h"
 #include "app/device.h"
+#include "data/fonts.h"
 #ifdef RINGMASTER_HAVE_MPI
 #include "comm_mpi/comm_mpi.h"
 #endif
@@ -14,5 +15,8 @@ int command_version(int argc, char *const *argv, struct error *err) {
 #else
     printf("ranks over MPI: not in this build\n");
 #endif
+    const char *fonts = fonts_library();
+    printf("labels in pictures: %s\n",
+           fonts != NULL ? fonts : "ASCII alone, no FreeType in this build");
     return 0;
 }

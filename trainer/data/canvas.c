@@ -1,7 +1,6 @@
 #include "data/canvas.h"
 
 #include "common/cleanup.h"
-#include "data/glyphs.h"
 
 #include <math.h>
 #include <string.h>
@@ -12,7 +11,6 @@ enum { TINT = 95, CROWD_TINT = 40, STRIPE_TINT = 170, OUTLINE_TINT = 255, EDGE_T
 enum { STRIPE = 8, STRIPE_WIDTH = 2 };
 
 static const struct color BLACK = {{0, 0, 0}};
-static const struct color WHITE = {{255, 255, 255}};
 
 /* Hue, saturation and value to RGB; HUE in turns. */
 static struct color from_hue(double hue, double saturation, double value) {
@@ -31,7 +29,7 @@ struct color color_of(uint32_t number) {
     return from_hue(hue, number % 2 == 0 ? 0.85 : 0.65, number % 3 == 0 ? 0.85 : 1);
 }
 
-static void blend(struct image *image, int x, int y, struct color color, int share) {
+void canvas_blend(struct image *image, int x, int y, struct color color, int share) {
     if (x < 0 || y < 0 || x >= image->width || y >= image->height)
         return;
     uint8_t *pixel = image_row(image, y) + (size_t)x * IMAGE_CHANNELS;
@@ -39,10 +37,10 @@ static void blend(struct image *image, int x, int y, struct color color, int sha
         pixel[c] = (uint8_t)(pixel[c] + (color.channel[c] - pixel[c]) * share / 255);
 }
 
-static void fill(struct image *image, const struct rect *rect, struct color color, int share) {
+void canvas_fill(struct image *image, const struct rect *rect, struct color color, int share) {
     for (int y = rect->top; y < rect->top + rect->height; y++)
         for (int x = rect->left; x < rect->left + rect->width; x++)
-            blend(image, x, y, color, share);
+            canvas_blend(image, x, y, color, share);
 }
 
 /* True where a pixel of the mask has a neighbour that is none. */
@@ -71,7 +69,7 @@ int canvas_mask(struct image *image, const struct rle *mask, struct color color,
             int share = stripe ? STRIPE_TINT : hatched ? CROWD_TINT : TINT;
             if (!hatched && on_outline(bits, image->width, image->height, x, y))
                 share = OUTLINE_TINT;
-            blend(image, x, y, color, share);
+            canvas_blend(image, x, y, color, share);
         }
     return 0;
 }
@@ -82,7 +80,7 @@ static void frame(struct image *image, const struct rect *r, struct color color,
                                  {r->left, r->top + 1, 1, r->height - 2},
                                  {r->left + r->width - 1, r->top + 1, 1, r->height - 2}};
     for (int i = 0; i < 4; i++)
-        fill(image, &sides[i], color, share);
+        canvas_fill(image, &sides[i], color, share);
 }
 
 /* A coordinate as a pixel, kept near the picture. */
@@ -101,33 +99,5 @@ void canvas_box(struct image *image, const double box[4], struct color color, in
         if (r.width < 1 || r.height < 1)
             return;
         frame(image, &r, i < thick ? color : BLACK, i < thick ? OUTLINE_TINT : EDGE_TINT);
-    }
-}
-
-int canvas_label_width(const char *text, int size) {
-    return ((int)strlen(text) * GLYPH_STEP + 3) * size;
-}
-
-int canvas_label_height(int size) {
-    return (GLYPH_HEIGHT + 2) * size;
-}
-
-void canvas_label(struct image *image, int x, int y, const char *text, struct color color,
-                  int size) {
-    struct rect plate = {x, y, canvas_label_width(text, size), canvas_label_height(size)};
-    fill(image, &plate, color, OUTLINE_TINT);
-    /* Black or white, whichever is easier to read on the plate (weights of ITU-R BT.601). */
-    int light = (299 * color.channel[0] + 587 * color.channel[1] + 114 * color.channel[2]) / 1000;
-    struct color ink = light > 110 ? BLACK : WHITE;
-    for (int i = 0; text[i] != '\0'; i++) {
-        const uint8_t *rows = glyph_rows(text[i]);
-        for (int row = 0; row < GLYPH_HEIGHT; row++)
-            for (int column = 0; column < GLYPH_WIDTH; column++) {
-                if (((rows[row] >> (GLYPH_WIDTH - 1 - column)) & 1) == 0)
-                    continue;
-                struct rect dot = {x + (2 + i * GLYPH_STEP + column) * size, y + (1 + row) * size,
-                                   size, size};
-                fill(image, &dot, ink, OUTLINE_TINT);
-            }
     }
 }

@@ -3,12 +3,13 @@
 #include "common/cleanup.h"
 #include "data/canvas.h"
 #include "data/coco_colors.h"
+#include "data/label.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 /* Dots of letters are one pixel on small pictures and grow with the shorter side. */
-enum { SIDE_A_DOT = 400, DOT_MAX = 8 };
+enum { SIDE_A_DOT = 400 };
 
 /* A label over a label is worse than one over a small object. */
 enum { LABEL_COST = 4, SMALL_BOX = 4 };
@@ -16,7 +17,7 @@ enum { LABEL_COST = 4, SMALL_BOX = 4 };
 static int dot_size(const struct image *image) {
     int side = image->width < image->height ? image->width : image->height;
     int size = (side + SIDE_A_DOT / 2) / SIDE_A_DOT;
-    return size < 1 ? 1 : size > DOT_MAX ? DOT_MAX : size;
+    return size < 1 ? 1 : size > LABEL_DOT_MAX ? LABEL_DOT_MAX : size;
 }
 
 static double size_of(const struct coco_drawing *drawing) {
@@ -61,6 +62,7 @@ static int within(int place, int size, int whole) {
 /* What labels keep clear of. */
 struct layout {
     const struct image *image;
+    struct fonts *fonts;
     int dot;
     struct rect *taken; /* labels that are written */
     size_t taken_count;
@@ -77,8 +79,8 @@ static struct rect rect_of(const double box[4]) {
 /* Where the label goes: on top of its box, below, inside, further off; the first place that covers
  * nothing, else the one that covers least. */
 static struct rect place_label(const struct layout *layout, const struct coco_drawing *drawing) {
-    int width = canvas_label_width(drawing->label, layout->dot);
-    int height = canvas_label_height(layout->dot);
+    struct label_size size = label_measure(layout->fonts, drawing->label, layout->dot);
+    int width = size.width, height = size.height;
     struct rect box = rect_of(drawing->box);
     int right = box.left + box.width, bottom = box.top + box.height;
     const int rows[] = {box.top - height - 1, box.top,        bottom + 1, bottom - height,
@@ -103,32 +105,34 @@ static struct rect place_label(const struct layout *layout, const struct coco_dr
 /* Boxes not much larger than their label. */
 static void list_small(struct layout *layout, const struct coco_drawing *list, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        double label = (double)canvas_label_width(list[i].label, layout->dot) *
-                       canvas_label_height(layout->dot);
-        if (list[i].has_box && size_of(&list[i]) < SMALL_BOX * label)
+        struct label_size size = label_measure(layout->fonts, list[i].label, layout->dot);
+        if (list[i].has_box && size_of(&list[i]) < SMALL_BOX * (double)size.width * size.height)
             layout->small[layout->small_count++] = rect_of(list[i].box);
     }
 }
 
 static int draw_labels(struct image *image, const struct coco_drawing *list, size_t count,
-                       struct error *err) {
+                       struct fonts *fonts, struct error *err) {
     cleanup_free struct rect *taken = calloc(count + 1, sizeof(*taken));
     cleanup_free struct rect *small = calloc(count + 1, sizeof(*small));
     if (taken == NULL || small == NULL)
         return error_no_memory(err, "labels");
-    struct layout layout = {.image = image, .dot = dot_size(image), .taken = taken, .small = small};
+    struct layout layout = {
+        .image = image, .fonts = fonts, .dot = dot_size(image), .taken = taken, .small = small};
     list_small(&layout, list, count);
     for (size_t i = 0; i < count; i++) {
         if (!list[i].has_box || list[i].label[0] == '\0')
             continue;
         struct rect at = place_label(&layout, &list[i]);
-        canvas_label(image, at.left, at.top, list[i].label, color_of(list[i].color), layout.dot);
+        label_paint(image, at.left, at.top, fonts, list[i].label, color_of(list[i].color),
+                    layout.dot);
         taken[layout.taken_count++] = at;
     }
     return 0;
 }
 
-int coco_draw(struct image *image, struct coco_drawing *list, size_t count, struct error *err) {
+int coco_draw(struct image *image, struct coco_drawing *list, size_t count, struct fonts *fonts,
+              struct error *err) {
     if (count > 0)
         qsort(list, count, sizeof(*list), larger_first);
     coco_colors_choose(list, count);
@@ -140,5 +144,5 @@ int coco_draw(struct image *image, struct coco_drawing *list, size_t count, stru
     for (size_t i = 0; i < count; i++)
         if (list[i].has_box)
             canvas_box(image, list[i].box, color_of(list[i].color), thick);
-    return draw_labels(image, list, count, err);
+    return draw_labels(image, list, count, fonts, err);
 }

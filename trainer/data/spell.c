@@ -1,5 +1,7 @@
 #include "data/spell.h"
 
+#include "data/utf8.h"
+
 #include <stdint.h>
 
 enum { FIRST = 0xc0, LAST = 0x17f };
@@ -22,35 +24,27 @@ static const char *const LATIN[LAST - FIRST + 1] = {
 };
 /* clang-format on */
 
-bool spell_is_plain(const char *text) {
-    for (; *text != '\0'; text++)
-        if (*text < ' ' || *text > '~')
+/* A size at which a letter is looked for in fonts. */
+enum { ANY_EM = 16 };
+
+static bool is_plain(struct fonts *fonts, uint32_t character) {
+    return (character >= ' ' && character <= '~') || fonts_glyph(fonts, character, ANY_EM) != NULL;
+}
+
+bool spell_is_plain(struct fonts *fonts, const char *text) {
+    while (*text != '\0')
+        if (!is_plain(fonts, utf8_next(&text)))
             return false;
     return true;
 }
 
-/* The next character of TEXT, which moves on; a byte that begins none counts alone. */
-static uint32_t next_character(const char **text) {
-    const unsigned char *at = (const unsigned char *)*text;
-    int more = *at >= 0xf0 ? 3 : *at >= 0xe0 ? 2 : *at >= 0xc0 ? 1 : 0;
-    uint32_t character = more == 0 ? *at < 0x80 ? *at : 0xfffd : *at & (0x3fU >> more);
-    for (int i = 1; i <= more; i++) {
-        if ((at[i] & 0xc0) != 0x80) {
-            *text += 1;
-            return 0xfffd;
-        }
-        character = character << 6 | (at[i] & 0x3fU);
-    }
-    *text += more + 1;
-    return character;
-}
-
-int spell_ascii(const char *text, struct buf *out, struct error *err) {
+int spell(struct fonts *fonts, const char *text, struct buf *out, struct error *err) {
     int failed = 0;
     while (failed == 0 && *text != '\0') {
-        uint32_t character = next_character(&text);
-        if (character >= ' ' && character <= '~')
-            failed = buf_add(out, &(char){(char)character}, 1, err);
+        const char *start = text;
+        uint32_t character = utf8_next(&text);
+        if (is_plain(fonts, character))
+            failed = buf_add(out, start, (size_t)(text - start), err);
         else if (character >= FIRST && character <= LAST)
             failed = buf_add_text(out, LATIN[character - FIRST], err);
         else

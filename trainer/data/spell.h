@@ -1,17 +1,19 @@
-/* Text in UTF-8 spelled in ASCII, for labels whose letters are ASCII's alone: Latin letters without
- * their marks ("Kase" for "Käse"), every other character as U+ and its number. */
+/* Text in UTF-8 spelled with the letters that there are: ASCII's, which labels always have, and
+ * those of fonts. Other Latin letters lose their marks ("Kase" for "Käse"), every other character
+ * becomes U+ and its number. */
 #ifndef DATA_SPELL_H
 #define DATA_SPELL_H
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "data/fonts.h"
 
 #include <stdbool.h>
 
-/* True for printable ASCII alone. */
-bool spell_is_plain(const char *text);
+/* True where all of TEXT can be written as it is. FONTS may be NULL: printable ASCII alone. */
+bool spell_is_plain(struct fonts *fonts, const char *text);
 
-/* Appends TEXT so that only printable ASCII is in OUT. */
-int spell_ascii(const char *text, struct buf *out, struct error *err);
+/* Appends TEXT so that spell_is_plain is true of it. */
+int spell(struct fonts *fonts, const char *text, struct buf *out, struct error *err);
 
 #endif

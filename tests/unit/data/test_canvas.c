@@ -79,27 +79,13 @@ static void what_lies_outside_is_clipped(void) {
                                {3, 3, -9, 4}};
     for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++)
         canvas_box(&image, boxes[i], color_of(0), 3);
-    canvas_label(&image, -20, -5, "label", color_of(2), 2);
-    canvas_label(&image, 6, 7, "label", color_of(2), 8);
+    canvas_fill(&image, &(struct rect){-5, -5, 6, 100}, color_of(2), 255);
+    canvas_blend(&image, 8, 3, color_of(2), 255);
+    canvas_blend(&image, 3, -1, color_of(2), 255);
+    CU_ASSERT(is_color(&image, 0, 7, color_of(2)));
     CU_ASSERT_EQUAL(image.width, 8);
-}
-
-static void a_label_is_a_plate_with_letters(void) {
-    cleanup_image struct image image = {0};
-    struct color color = color_of(4);
-    make_gray(&image, 60, 20);
-    canvas_label(&image, 3, 2, "L", color, 1);
-    CU_ASSERT_EQUAL(canvas_label_width("L", 1), 9);
-    CU_ASSERT_EQUAL(canvas_label_height(1), 11);
-    CU_ASSERT(is_color(&image, 3, 2, color));
-    CU_ASSERT(is_color(&image, 11, 12, color));
-    CU_ASSERT(is_gray(&image, 12, 2));
-    /* The upright stroke of the L. */
-    CU_ASSERT_FALSE(is_color(&image, 5, 3, color));
-    CU_ASSERT(is_color(&image, 7, 3, color));
 }
 
 UNIT_MAIN("data.canvas", UNIT(neighbouring_colours_differ),
           UNIT(a_mask_tints_its_pixels_and_no_others), UNIT(a_mask_of_another_size_is_refused),
-          UNIT(a_box_frames_its_pixels), UNIT(what_lies_outside_is_clipped),
-          UNIT(a_label_is_a_plate_with_letters))
+          UNIT(a_box_frames_its_pixels), UNIT(what_lies_outside_is_clipped))

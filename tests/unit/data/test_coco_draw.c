@@ -8,7 +8,7 @@ static void draw(struct image *image, struct coco_drawing *list, size_t count) {
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(image_resize(image, 200, 100, &err), 0);
     memset(image->pixels, 100, 200 * 100 * IMAGE_CHANNELS);
-    CU_ASSERT_EQUAL(coco_draw(image, list, count, &err), 0);
+    CU_ASSERT_EQUAL(coco_draw(image, list, count, NULL, &err), 0);
 }
 
 static bool touched(const struct image *image, int x, int y) {
