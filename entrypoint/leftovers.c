@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 /* A folder may be swept between its making and its locking; then it is made again. */
-enum { TRIES = 5, DEEPEST = 32 };
+enum { TRIES = 100, DEEPEST = 32 };
 
 static bool is_ours(int fd) {
     struct stat st;

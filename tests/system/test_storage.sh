@@ -32,6 +32,14 @@ both_tell_the_cause() {
     check "the odd host tells the cause, too" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 7'
 }
 
+# The next place for sockets is taken, and the first one is no fault.
+run_is_read_only() {
+    ring 2
+    hosts start 2 -- train -- sh -c 'echo runs'
+    hosts start 1 -- sh -c 'mount -t tmpfs -o ro none /run && exec train -- sh -c "$0"' 'echo runs'
+    all_end "$SOON" 0 1 2
+}
+
 the_disk_stalls() {
     ring 2
     program='[ $RANK = 0 ] && exec sleep 60; sleep 1; echo the cause; exit 7'
@@ -264,7 +272,7 @@ closed_streams_stay_closed() {
     check "the story is in the file" holds "$(failure_of 1)" 'exited with 4'
 }
 
-CASES=${CASES:-the_disk_stalls the_disk_stalls_at_the_end_of_a_good_job the_disk_freezes the_disk_is_full
+CASES=${CASES:-run_is_read_only the_disk_stalls the_disk_stalls_at_the_end_of_a_good_job the_disk_freezes the_disk_is_full
     the_disk_is_read_only a_good_job_leaves_neither_story_nor_reserve
     the_folder_for_sockets_has_no_room the_log_is_read_slowly a_line_is_very_long
     secrets_are_nowhere_after_a_good_end secrets_are_nowhere_after_a_failure
