@@ -262,7 +262,17 @@ a_picture_is_cut_off() {
     says 66 "$(basename "$victim")"
 }
 
-CASES=${CASES:-resource_config_is_not_json resource_config_lacks_this_host
+# mpirun's own request, with a parameter that nobody here gave to it.
+a_refused_daemon_is_the_story() {
+    ring 2
+    printf '#!/bin/sh\nexec /usr/bin/mpirun --mca plm_base_verbose 0 "$@"\n' >"$share/mpirun"
+    chmod 755 "$share/mpirun"
+    start_all -e "PATH=$share:$RINGMASTER_BIN:/usr/bin:/bin" -- train -- true
+    all_end 30 70 1 2
+    all_name 'algo-2 started no orted: launch request refused' 1 2
+}
+
+CASES=${CASES:-a_refused_daemon_is_the_story resource_config_is_not_json resource_config_lacks_this_host
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
     host_list_is_ipv6 master_is_ipv6 resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
