@@ -84,12 +84,12 @@ compose() {
     # shellcheck disable=SC2086  # two words
     timeout 120 $composer -p "ringmaster-test" -f "$file" up --abort-on-container-exit \
         >"$file.log" 2>&1
-    code=$?
+    got=$?
     # shellcheck disable=SC2086  # two words
     $composer -p "ringmaster-test" -f "$file" down >/dev/null 2>&1
-    [ "$code" -eq "$2" ] || { echo "FAILED: compose ended with $code, not $2"; tail -n 30 "$file.log"; }
+    [ "$got" -eq "$2" ] || { echo "FAILED: compose ended with $got, not $2"; tail -n 30 "$file.log"; }
     rm -f "$file" "$file.log"
-    [ "$code" -eq "$2" ]
+    [ "$got" -eq "$2" ]
 }
 mkdir -p "$top/build"
 step compose '' 0
