@@ -30,6 +30,15 @@ static bool too_deep(const char *bytes, size_t size) {
     return false;
 }
 
+/* How many bytes of Jansson's words can be told: not what it quotes of the text, which may be a
+ * secret's value, unless that is a name. */
+static int told_size(const json_error_t *detail) {
+    const char *quote = strstr(detail->text, " near '");
+    if (quote == NULL || json_error_code(detail) == json_error_duplicate_key)
+        return (int)strlen(detail->text);
+    return (int)(quote - detail->text);
+}
+
 int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_root,
                struct error *err) {
     if (size > JSON_FILE_MAX)
@@ -44,8 +53,8 @@ int json_parse(const char *bytes, size_t size, const char *source, json_t **ret_
     json_error_t detail;
     json_t *root = json_loadb(bytes, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &detail);
     if (root == NULL)
-        return error_set(err, EXIT_CODE_CONFIG, "%s:%d:%d: %s", source, detail.line, detail.column,
-                         detail.text);
+        return error_set(err, EXIT_CODE_CONFIG, "%s:%d:%d: %.*s", source, detail.line,
+                         detail.column, told_size(&detail), detail.text);
     *ret_root = root;
     return 0;
 }

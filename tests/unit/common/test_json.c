@@ -18,6 +18,21 @@ static void errors_name_file_line_and_column(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
 }
 
+static void errors_tell_names_and_no_values(void) {
+    static const char *const broken[] = {"{\"token\":\"needle\\u0000\"}", "{\"token\":\"needle",
+                                         "{\"token\":\"needle\\q\"}", "{\"a\":1 \"needle\"}",
+                                         "{\"a\":1} \"needle\""};
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++) {
+        struct error err = {0};
+        CU_ASSERT_EQUAL(parse(broken[i], &err), -1);
+        ASSERT_CONTAINS(err.text, "config.json:1:");
+        CU_ASSERT_PTR_NULL(strstr(err.text, "needle"));
+    }
+    struct error err = {0};
+    CU_ASSERT_EQUAL(parse("{\"lr\":\"needle\",\"lr\":1}", &err), -1);
+    ASSERT_CONTAINS(err.text, "\"lr\"");
+}
+
 static void duplicates_nuls_and_trailing_text_are_refused(void) {
     CU_ASSERT_EQUAL(parse("{\"a\":1,\"a\":2}", NULL), -1);
     CU_ASSERT_EQUAL(parse("{\"a\":\"\\u0000\"}", NULL), -1);
@@ -121,7 +136,7 @@ static void numbers_are_written_as_short_as_they_read_back(void) {
 
 UNIT_MAIN("common.json", UNIT(a_byte_order_mark_is_called_that),
           UNIT(numbers_are_written_as_short_as_they_read_back),
-          UNIT(errors_name_file_line_and_column),
+          UNIT(errors_name_file_line_and_column), UNIT(errors_tell_names_and_no_values),
           UNIT(duplicates_nuls_and_trailing_text_are_refused),
           UNIT(depth_is_bounded_and_brackets_in_strings_do_not_count),
           UNIT(members_are_typed_and_null_counts_as_absent), UNIT(a_missing_file_says_enoent))
