@@ -55,7 +55,7 @@ static const struct row table[] = {
     {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
      "host: each host prints its own ranks (default); master: the master prints all"},
     {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
-     "folder for sockets (default: /run, else /tmp)"},
+     "folder for sockets (default: /run, /dev/shm or /tmp, whichever lies in memory)"},
     {"RINGMASTER_DEBUG", SWITCH, FIELD(debug), 0, 0, 0, NULL, "1: log more"},
     {"SAGEMAKER_BASE_DIR", TEXT, FIELD(base_dir), 0, 0, 0, "/opt/ml", "stands in for /opt/ml"},
 };
