@@ -79,6 +79,18 @@ says "circle)"
 train --batch-size 8 --steps 9 --data "$work/other"
 ! grep -q "not bit for bit" "$work/err" || fail "a difference from itself"
 
+echo "an --init that a checkpoint takes the place of is said, with both names"
+train --batch-size 8 --steps 10 --data "$work/other" --init "$work/model/model.safetensors" \
+    --model-dir "$work/model2"
+newest=$kept/step-000000010.safetensors
+says "--init $work/model/model.safetensors is not read: the weights are those of $kept/step-000000009.safetensors"
+train --batch-size 8 --steps 11 --data "$work/other" --init "$work/none" --resume "$newest"
+says "--init $work/none is not read: the weights are those of $newest"
+train --batch-size 8 --steps 1 --data "$work/other" --init "$work/model2/model.safetensors" \
+    --resume none
+says "initial weights from $work/model2/model.safetensors"
+! grep -q "is not read" "$work/err" || fail "an --init that was read, and it is said that it was not"
+
 if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
     echo "half and double the ranks, again and again"
     without_leaks

@@ -76,6 +76,10 @@ static int resume_from(struct job *job, const struct safetensors *file,
         return -1;
     run_state_go_on(&job->state, &before);
     log_info("resumed from %s: %" PRId64 " steps done", file->path, job->state.step);
+    if (job->options->init != NULL)
+        log_warning("--init %s is not read: the weights are those of %s; --resume none begins with "
+                    "the former",
+                    job->options->init, file->path);
     return statistics_read(statistics, job, file, err);
 }
 
