@@ -4,6 +4,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
+#include "common/target.h"
 
 #include <inttypes.h>
 #include <limits.h>
@@ -62,13 +63,32 @@ static int config_text(const char *folder, const struct model_config *config, co
     return 0;
 }
 
+/* Whether a publish may write over what lies in the folder: only over what one has written. Our
+ * weights carry checksums in every version, those of other programs do not. */
+static int check_replaced(const char *folder, struct error *err) {
+    static const char *const starts[] = {"{\n  \"format_version\"", "{\n  \"model\"", NULL};
+    static const struct target_kind kind = {"a ringtrain model's description", starts};
+    cleanup_safetensors struct safetensors file = {0};
+    char path[PATH_MAX];
+    if (path_in(folder, CONFIG, path, err) != 0 || target_check(path, &kind, CONFIG, err) != 0 ||
+        path_in(folder, WEIGHTS, path, err) != 0)
+        return -1;
+    if (access(path, F_OK) != 0 ||
+        (safetensors_open(&file, path, NULL) == 0 && file.count > 0 && file.entries[0].checked))
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "%s holds no model that ringtrain has written and would be lost; give another "
+                     "--model-dir",
+                     path);
+}
+
 int model_dir_check(const char *folder, const struct model_config *config, struct error *err) {
     cleanup_free char *text = NULL;
     if (config_text(folder, config, "", &text, err) != 0 || file_make_dirs(folder, err) != 0)
         return -1;
     if (access(folder, W_OK | X_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", folder);
-    return 0;
+    return check_replaced(folder, err);
 }
 
 static bool is_ours(const char *name) {

@@ -182,7 +182,30 @@ static void what_could_not_be_saved_is_known_before(void) {
     ASSERT_CONTAINS(err.text, "/proc/none");
 }
 
-UNIT_MAIN("checkpoint.model_dir", UNIT(a_model_comes_back),
-          UNIT(what_could_not_be_saved_is_known_before), UNIT(every_field_is_checked),
-          UNIT(files_of_two_models_are_refused), UNIT(what_a_killed_publish_left_goes),
-          UNIT(a_missing_folder_is_named))
+static void files_of_other_programs_are_not_written_over(void) {
+    static const struct {
+        const char *name, *text;
+    } foreign[] = {
+        {"config.json", "{\"architectures\": [\"ViT\"]}"},
+        {"model.safetensors", "\x02\0\0\0\0\0\0\0{}"},
+        {"model.safetensors", "weights?"},
+    };
+    static const size_t sizes[] = {26, 10, 8};
+    char model[] = "resnet18", bee[] = "bee", path[800];
+    char *names[] = {bee};
+    const struct model_config config = {.model = model, .class_names = names, .classes = 1};
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+        make_model("foreign", 1, NULL);
+        CU_ASSERT_EQUAL(model_dir_check(folder_of("foreign"), &config, &err), 0);
+        snprintf(path, sizeof(path), "%s/%s", folder_of("foreign"), foreign[i].name);
+        CU_ASSERT_EQUAL_FATAL(file_publish(path, foreign[i].text, sizes[i], 0644, NULL), 0);
+        CU_ASSERT_EQUAL(model_dir_check(folder_of("foreign"), &config, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, path);
+    }
+}
+
+UNIT_MAIN("checkpoint.model_dir", UNIT(files_of_other_programs_are_not_written_over),
+          UNIT(a_model_comes_back), UNIT(what_could_not_be_saved_is_known_before),
+          UNIT(every_field_is_checked), UNIT(files_of_two_models_are_refused),
+          UNIT(what_a_killed_publish_left_goes), UNIT(a_missing_folder_is_named))
