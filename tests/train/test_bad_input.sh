@@ -64,6 +64,14 @@ echo "a loss that is not finite"
 refused 65 "diverged" --data "$data" --lr 1e6 --lr-batch 0 --steps 100 --validation none
 refused 65 "values are not finite" --data "$data" --lr 1e6 --lr-batch 0 --steps 12 --validation none
 
+echo "what is not finite is no checkpoint: what comes after begins before it"
+# shellcheck disable=SC2086  # a list
+code 65 $train --data "$data" --lr 1e6 --lr-batch 0 --steps 12 --checkpoint-every 1 --validation none \
+    --checkpoint-dir "$work/diverged" --model-dir "$work/none"
+says "no checkpoint of step 12: "
+says "those before it stay"
+[ ! -e "$work/diverged/step-000000012.safetensors" ] || fail "a checkpoint of what has diverged"
+
 # on_two ENDED A B: rank 0 on the data set A, rank 1 on B; so many ranks end by themselves.
 on_two() {
     ended=$1

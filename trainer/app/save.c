@@ -51,6 +51,13 @@ int save_checkpoint(struct job *job, const struct statistics *statistics, struct
     memcpy(arrays, w.arrays, w.count * sizeof(*arrays));
     if (statistics->count > 0)
         memcpy(arrays + w.count, statistics->arrays, statistics->count * sizeof(*arrays));
+    struct error why = {0};
+    if (finite_weights(&w, &why) != 0) {
+        /* To go on from it would fail again: what was kept before is worth more. */
+        log_warning("no checkpoint of step %" PRId64 ": %s; those before it stay", job->state.step,
+                    why.text);
+        return 0;
+    }
     if (save_arrays(job, arrays, w.count + statistics->count, err) != 0)
         return error_wrap(err, "saving a checkpoint");
     return 0;

@@ -175,7 +175,8 @@ static int count_bad_step(struct stepper *s, const struct backend_sgd_state *sta
     if (!s->was_finite && !isfinite(loss))
         return error_set(err, EXIT_CODE_CONFIG,
                          "training never began: the loss of the first %d steps was not finite; "
-                         "look at the weights it started from and at the data",
+                         "look at the weights it started from (--init, or a checkpoint that it "
+                         "goes on from: --resume none begins anew) and at the data",
                          s->bad_steps);
     if (isfinite(loss) && state->loss_scale > 1)
         return error_set(err, EXIT_CODE_CONFIG,
