@@ -164,7 +164,7 @@ static __device__ void finish_norm(const struct norm_args &norm, float *dgamma, 
 }
 
 template <bool DUAL>
-static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS)
+static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     norm_backward_finish_kernel(const __grid_constant__ struct norm_backward_args args) {
     constexpr int SUMS = DUAL ? 3 : 2;
     const chunk_sums<SUMS> sums = add_chunks<SUMS>(args.partial, args.chunks, args.channels);

@@ -60,7 +60,7 @@ static __global__ void __launch_bounds__(NORM_THREADS)
 
 /* Partial sums to mean and invstd, and the running statistics. */
 template <typename T>
-static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS)
+static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     norm_finish_statistics_kernel(struct norm_args norm, const float *partial, int chunks,
                                   size_t rows, int channels, float epsilon, float momentum) {
     const chunk_sums<2> sums = add_chunks<2>(partial, chunks, channels);
