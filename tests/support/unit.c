@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static bool skipped;
@@ -19,6 +20,15 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
     (void)type;
     (void)ftw;
     return remove(path);
+}
+
+int unit_in_child(int (*body)(void)) {
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(body());
+    int status = -1;
+    (void)waitpid(pid, &status, 0);
+    return status;
 }
 
 const char *unit_temp_dir(void) {

@@ -38,4 +38,8 @@ void unit_assert_contains(const char *text, const char *part, const char *file, 
  * valid until then. */
 const char *unit_temp_dir(void);
 
+/* Runs BODY in a process of its own, for what does not come back up (limits); returns the status
+ * that waitpid gives: 0 where BODY returned 0. Assertions in BODY do not count. */
+int unit_in_child(int (*body)(void));
+
 #endif

@@ -12,7 +12,6 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static struct loop loop;
@@ -282,19 +281,9 @@ static int without_a_spare(void) {
     return knock_without_descriptors(false);
 }
 
-/* In a process of its own: limits do not come back up. */
-static int in_child(int (*body)(void)) {
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(body());
-    int status = -1;
-    (void)waitpid(pid, &status, 0);
-    return status;
-}
-
 static void a_door_without_descriptors_neither_spins_nor_keeps_anybody_waiting(void) {
-    CU_ASSERT_EQUAL(in_child(with_a_spare), 0);
-    CU_ASSERT_EQUAL(in_child(without_a_spare), 0);
+    CU_ASSERT_EQUAL(unit_in_child(with_a_spare), 0);
+    CU_ASSERT_EQUAL(unit_in_child(without_a_spare), 0);
 }
 
 static void a_busy_port_is_named_with_its_variable(void) {

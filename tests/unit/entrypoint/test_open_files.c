@@ -5,7 +5,6 @@
 
 #include <string.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 static struct cluster_host hosts[400];
@@ -33,16 +32,6 @@ static void the_master_needs_more_with_every_host(void) {
     cluster.self = 0;
 }
 
-/* In a process of its own: limits do not come back up. */
-static int in_child(int (*body)(void)) {
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(body());
-    int status = -1;
-    (void)waitpid(pid, &status, 0);
-    return status;
-}
-
 static int raise_and_restore(void) {
     struct error err = {0};
     set_limit(256, 4096);
@@ -59,7 +48,7 @@ static int raise_and_restore(void) {
 }
 
 static void the_soft_limit_is_raised_and_given_back(void) {
-    CU_ASSERT_EQUAL(in_child(raise_and_restore), 0);
+    CU_ASSERT_EQUAL(unit_in_child(raise_and_restore), 0);
 }
 
 /* However few there are, what the job itself needs is left over. */
@@ -81,7 +70,7 @@ static int guests_leave_the_rest(void) {
 }
 
 static void guests_get_a_share_of_what_the_job_does_not_need(void) {
-    CU_ASSERT_EQUAL(in_child(guests_leave_the_rest), 0);
+    CU_ASSERT_EQUAL(unit_in_child(guests_leave_the_rest), 0);
 }
 
 static int raise_too_far(void) {
@@ -94,7 +83,7 @@ static int raise_too_far(void) {
 }
 
 static void a_hard_limit_below_is_an_error_with_both_numbers(void) {
-    CU_ASSERT_EQUAL(in_child(raise_too_far), 0);
+    CU_ASSERT_EQUAL(unit_in_child(raise_too_far), 0);
 }
 
 UNIT_MAIN("entrypoint.open_files", UNIT(the_master_needs_more_with_every_host),

@@ -94,6 +94,20 @@ static __device__ __forceinline__ affine<W> affine_of(const struct norm_args &no
     return a;
 }
 
+/* dx = a g + b x + c of a packet of channels. */
+template <int W> struct grad_affine {
+    lane<W> a, b, c;
+
+    __device__ __forceinline__ void set(const float *coefficients, int channels, int at) {
+        a = load_f32<W>(coefficients + at);
+        b = load_f32<W>(coefficients + channels + at);
+        c = load_f32<W>(coefficients + 2 * channels + at);
+    }
+    __device__ __forceinline__ float at(int k, float g, float x) const {
+        return a.v[k] * g + b.v[k] * x + c.v[k];
+    }
+};
+
 /* What stands beside a norm's result: nothing, another activation, or another norm of one. */
 template <int W> struct join_side {
     const void *x; /* NULL: nothing */

@@ -178,20 +178,6 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
                     args.rows, args.channels, c, sums.v[0], sums.v[SUMS - 1]);
 }
 
-/* dx = a g + b x + c of a packet of channels. */
-template <int W> struct grad_affine {
-    lane<W> a, b, c;
-
-    __device__ __forceinline__ void set(const float *coefficients, int channels, int at) {
-        a = load_f32<W>(coefficients + at);
-        b = load_f32<W>(coefficients + channels + at);
-        c = load_f32<W>(coefficients + 2 * channels + at);
-    }
-    __device__ __forceinline__ float at(int k, float g, float x) const {
-        return a.v[k] * g + b.v[k] * x + c.v[k];
-    }
-};
-
 template <typename T, int W, typename Source>
 static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_apply_kernel(const __grid_constant__ struct norm_backward_args args) {

@@ -85,9 +85,8 @@ static __global__ void __launch_bounds__(NORM_THREADS, 3)
     const int c = own_channel<W>();
     if (c >= args.channels)
         return;
-    const lane<W> by_g = load_f32<W>(args.coefficients + c);
-    const lane<W> by_x = load_f32<W>(args.coefficients + args.channels + c);
-    const lane<W> offset = load_f32<W>(args.coefficients + 2 * args.channels + c);
+    grad_affine<W> coefficients;
+    coefficients.set(args.coefficients, args.channels, c);
     struct operands {
         packet<T, W> g, x;
     };
@@ -101,7 +100,7 @@ static __global__ void __launch_bounds__(NORM_THREADS, 3)
             lane<W> dx;
 #pragma unroll
             for (int k = 0; k < W; k++)
-                dx.v[k] = by_g.v[k] * widen(o.g.v[k]) + by_x.v[k] * widen(o.x.v[k]) + offset.v[k];
+                dx.v[k] = coefficients.at(k, widen(o.g.v[k]), widen(o.x.v[k]));
             store<T, W>(static_cast<T *>(args.dx) + r * args.channels + c, dx);
         });
 }
