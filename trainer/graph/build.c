@@ -89,6 +89,39 @@ int graph_keep(struct graph *graph, int tensor, const char *name) {
     return tensor;
 }
 
+void graph_rows(struct graph *graph, int rows) {
+    struct error err = {0};
+    struct shape one = shape_1(1);
+    if (graph->failed)
+        return;
+    if (rows != TENSOR_NONE && (graph->tensors[rows].dtype != DTYPE_I32 ||
+                                !shape_equal(&graph->tensors[rows].shape, &one))) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is no count of rows: that is i32 [1]",
+                        graph->tensors[rows].name);
+        (void)fail(graph, &err);
+        return;
+    }
+    graph->rows = rows;
+}
+
+void graph_loss(struct graph *graph, int tensor) {
+    struct error err = {0};
+    if (graph->failed)
+        return;
+    int producer = graph->tensors[tensor].producer;
+    if (producer < 0 || op_rule(graph->ops[producer].kind)->gradient == NULL)
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s is no loss: its operator has no gradient",
+                        graph->tensors[tensor].name);
+    else if (graph->loss_count == GRAPH_LOSSES_MAX)
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "a graph has at most %d losses",
+                        GRAPH_LOSSES_MAX);
+    if (err.text[0] != '\0') {
+        (void)fail(graph, &err);
+        return;
+    }
+    graph->losses[graph->loss_count++] = producer;
+}
+
 int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
                           int channels) {
     struct op_attr attr = {.channels = channels};
@@ -151,17 +184,10 @@ int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs) 
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
                                 double label_smoothing) {
     struct op_attr attr = {.label_smoothing = label_smoothing, .gradient_scale = 1};
-    struct error err = {0};
-    if (!graph->failed && graph->loss >= 0) {
-        (void)error_set(&err, EXIT_CODE_INTERNAL,
-                        "a second loss: a graph has one, which its gradients are of");
-        return fail(graph, &err);
-    }
     if (!graph->failed)
         attr.gradient_scale = 1.0 / (double)graph->tensors[logits].shape.dim[0];
     int metrics =
         add_op(graph, OP_SOFTMAX_CROSS_ENTROPY, "loss", (int[]){logits, labels, weights}, &attr);
-    if (metrics != TENSOR_NONE)
-        graph->loss = graph->tensors[metrics].producer;
+    graph_loss(graph, metrics);
     return metrics;
 }

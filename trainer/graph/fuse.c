@@ -29,9 +29,9 @@ void fuser_count_readers(struct fuser *f) {
     memset(f->readers, 0, (size_t)f->graph->tensor_count * sizeof(*f->readers));
     for (int i = 0; i < f->graph->op_count; i++) {
         const struct op *op = &f->graph->ops[i];
-        for (int k = 0; k < OP_INPUTS_MAX && op->kind != OP_KINDS; k++)
-            if (op->inputs[k] != TENSOR_NONE)
-                f->readers[op->inputs[k]]++;
+        for (int k = 0; k < OP_READS_MAX && op->kind != OP_KINDS; k++)
+            if (op_reads(op, k) != TENSOR_NONE)
+                f->readers[op_reads(op, k)]++;
     }
 }
 

@@ -15,7 +15,7 @@
 #include <string.h>
 
 static struct op empty_op(enum op_kind kind, const char *name) {
-    struct op op = {.kind = kind, .forward = -1};
+    struct op op = {.kind = kind, .rows = TENSOR_NONE, .forward = -1};
     for (int i = 0; i < OP_INPUTS_MAX; i++)
         op.inputs[i] = TENSOR_NONE;
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
@@ -80,6 +80,7 @@ static enum op_kind apply_kind(enum op_kind norm) {
 
 static struct op apply_op(const struct op *norm, const struct split *splits) {
     struct op apply = empty_op(apply_kind(norm->kind), norm->name);
+    apply.rows = norm->rows;
     apply.inputs[FUSED_CONV_X] = norm->inputs[NORM_X];
     apply.inputs[FUSED_CONV_SCALE] = splits[0].finalize.outputs[NORM_FINALIZE_SCALE];
     apply.inputs[FUSED_CONV_BIAS] = splits[0].finalize.outputs[NORM_FINALIZE_BIAS];

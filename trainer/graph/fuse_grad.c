@@ -63,7 +63,7 @@ static int make_outputs(struct graph *graph, const struct op *grad, struct op *f
 
 /* g and x of one of the norms -> its dx, by coefficients. */
 static struct op apply_op(const struct op *grad, const struct op *fused, bool second) {
-    struct op apply = {.kind = OP_NORM_GRAD_APPLY, .forward = grad->forward};
+    struct op apply = {.kind = OP_NORM_GRAD_APPLY, .rows = grad->rows, .forward = grad->forward};
     for (int i = 0; i < OP_INPUTS_MAX; i++)
         apply.inputs[i] = TENSOR_NONE;
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)

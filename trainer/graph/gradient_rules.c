@@ -4,29 +4,18 @@
 #include "graph/gradients.h"
 #include "graph/rules.h"
 
-/* Appends a gradient operator and sends its output 0 to TENSOR. */
-static int append_and_send(struct graph *graph, enum op_kind kind, const struct op *op,
-                           const int *inputs, const struct op_attr *attr, int tensor,
-                           struct error *err) {
-    struct op_attr own = *attr; /* attr may lie in graph->ops, which moves */
-    int added = graph_append(graph, kind, op->name, inputs, &own, err);
-    if (added < 0)
-        return -1;
-    return gradients_send(graph, tensor, graph->ops[added].outputs[0], err);
-}
-
 int gradient_conv2d(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int x = op.inputs[0], w = op.inputs[1], dy = gradients_of(graph, op.outputs[0]);
     struct op_attr attr = op.attr;
     attr.target = graph->tensors[w].shape;
     if (gradients_wanted(graph, w) &&
-        append_and_send(graph, OP_CONV2D_GRAD_WEIGHT, &op, (int[]){dy, x}, &attr, w, err) != 0)
+        gradients_append_to(graph, OP_CONV2D_GRAD_WEIGHT, &op, (int[]){dy, x}, &attr, w, err) != 0)
         return -1;
     attr.target = graph->tensors[x].shape;
     if (!gradients_wanted(graph, x))
         return 0;
-    return append_and_send(graph, OP_CONV2D_GRAD_DATA, &op, (int[]){dy, w}, &attr, x, err);
+    return gradients_append_to(graph, OP_CONV2D_GRAD_DATA, &op, (int[]){dy, w}, &attr, x, err);
 }
 
 static enum op_kind norm_grad_kind(enum op_kind kind) {
@@ -61,7 +50,7 @@ int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[NORM_GRAD_INPUTS];
     norm_grad_inputs(graph, &op, inputs);
-    int added = graph_append(graph, norm_grad_kind(op.kind), op.name, inputs, &op.attr, err);
+    int added = gradients_append(graph, norm_grad_kind(op.kind), &op, inputs, &op.attr, err);
     if (added < 0)
         return -1;
     const struct op grad = graph->ops[added];
@@ -82,7 +71,7 @@ int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
 int gradient_relu(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[0]};
-    return append_and_send(graph, OP_RELU_GRAD, &op, inputs, &op.attr, op.inputs[0], err);
+    return gradients_append_to(graph, OP_RELU_GRAD, &op, inputs, &op.attr, op.inputs[0], err);
 }
 
 int gradient_add(struct graph *graph, int number, struct error *err) {
@@ -96,7 +85,7 @@ int gradient_add(struct graph *graph, int number, struct error *err) {
 int gradient_add_relu(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[0]};
-    int added = graph_append(graph, OP_RELU_GRAD, op.name, inputs, &op.attr, err);
+    int added = gradients_append(graph, OP_RELU_GRAD, &op, inputs, &op.attr, err);
     if (added < 0)
         return -1;
     int masked = graph->ops[added].outputs[0];
@@ -110,21 +99,22 @@ int gradient_max_pool(struct graph *graph, int number, struct error *err) {
     struct op_attr attr = op.attr;
     attr.target = graph->tensors[op.inputs[0]].shape;
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[1]};
-    return append_and_send(graph, OP_MAX_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
+    return gradients_append_to(graph, OP_MAX_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
 }
 
 int gradient_global_avg_pool(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     struct op_attr attr = {.target = graph->tensors[op.inputs[0]].shape};
     int inputs[] = {gradients_of(graph, op.outputs[0])};
-    return append_and_send(graph, OP_GLOBAL_AVG_POOL_GRAD, &op, inputs, &attr, op.inputs[0], err);
+    return gradients_append_to(graph, OP_GLOBAL_AVG_POOL_GRAD, &op, inputs, &attr, op.inputs[0],
+                               err);
 }
 
 int gradient_linear(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int dy = gradients_of(graph, op.outputs[0]);
-    int added = graph_append(graph, OP_LINEAR_GRAD_WEIGHT, op.name, (int[]){dy, op.inputs[0]},
-                             &op.attr, err);
+    int added = gradients_append(graph, OP_LINEAR_GRAD_WEIGHT, &op, (int[]){dy, op.inputs[0]},
+                                 &op.attr, err);
     if (added < 0)
         return -1;
     int dw = graph->ops[added].outputs[0], dbias = graph->ops[added].outputs[1];
@@ -133,12 +123,12 @@ int gradient_linear(struct graph *graph, int number, struct error *err) {
         return -1;
     if (!gradients_wanted(graph, op.inputs[0]))
         return 0;
-    return append_and_send(graph, OP_LINEAR_GRAD_DATA, &op, (int[]){dy, op.inputs[1]}, &op.attr,
-                           op.inputs[0], err);
+    return gradients_append_to(graph, OP_LINEAR_GRAD_DATA, &op, (int[]){dy, op.inputs[1]}, &op.attr,
+                               op.inputs[0], err);
 }
 
 int gradient_loss(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
-    return append_and_send(graph, OP_SOFTMAX_CROSS_ENTROPY_GRAD, &op, op.inputs, &op.attr,
-                           op.inputs[0], err);
+    return gradients_append_to(graph, OP_SOFTMAX_CROSS_ENTROPY_GRAD, &op, op.inputs, &op.attr,
+                               op.inputs[0], err);
 }

@@ -30,6 +30,21 @@ int gradients_send(struct graph *graph, int tensor, int gradient, struct error *
     return 0;
 }
 
+int gradients_append(struct graph *graph, enum op_kind kind, const struct op *op, const int *inputs,
+                     const struct op_attr *attr, struct error *err) {
+    struct op_attr own = *attr; /* attr may lie in graph->ops, which moves */
+    return graph_append(graph, kind, op->name, inputs, &own, err);
+}
+
+int gradients_append_to(struct graph *graph, enum op_kind kind, const struct op *op,
+                        const int *inputs, const struct op_attr *attr, int tensor,
+                        struct error *err) {
+    int added = gradients_append(graph, kind, op, inputs, attr, err);
+    if (added < 0)
+        return -1;
+    return gradients_send(graph, tensor, graph->ops[added].outputs[0], err);
+}
+
 /* Marks the tensors that depend on no parameter. */
 static void mark_unwanted(struct graph *graph) {
     for (int i = 0; i < graph->tensor_count; i++)
@@ -47,23 +62,37 @@ static void mark_unwanted(struct graph *graph) {
     }
 }
 
+/* Whether operator NUMBER is a loss or a gradient has come to one of its outputs. */
+static bool has_gradient(const struct graph *graph, int number) {
+    for (int i = 0; i < graph->loss_count; i++)
+        if (graph->losses[i] == number)
+            return true;
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (gradients_of(graph, graph->ops[number].outputs[i]) != TENSOR_NONE)
+            return true;
+    return false;
+}
+
 static int differentiate(struct graph *graph, int number, struct error *err) {
     int first = graph->op_count;
     const struct op_rule *rule = op_rule(graph->ops[number].kind);
-    bool flows = number == graph->loss || gradients_of(graph, graph->ops[number].outputs[0]) >= 0;
-    if (!flows || rule->gradient == NULL)
+    if (rule->gradient == NULL || !has_gradient(graph, number))
         return 0;
     if (rule->gradient(graph, number, err) != 0)
         return error_wrap(err, "gradient of %s %s", rule->name, graph->ops[number].name);
-    for (int i = first; i < graph->op_count; i++)
-        if (graph->ops[i].kind != OP_ADD)
-            graph->ops[i].forward = number;
+    for (int i = first; i < graph->op_count; i++) {
+        if (graph->ops[i].kind == OP_ADD)
+            continue;
+        graph->ops[i].forward = number;
+        graph->ops[i].rows = graph->ops[number].rows;
+    }
     return 0;
 }
 
 int graph_add_gradients(struct graph *graph, struct error *err) {
-    if (graph->loss < 0)
+    if (graph->loss_count == 0)
         return error_set(err, EXIT_CODE_INTERNAL, "the graph has no loss to start backward from");
+    graph->rows = TENSOR_NONE;
     mark_unwanted(graph);
     int forward = graph->op_count;
     for (int i = forward - 1; i >= 0; i--)

@@ -1,9 +1,10 @@
 /* Reverse-mode differentiation on the graph: the gradient of every operator is more operators, so
  * the backward pass is fused, planned and tested by the same code as the forward pass.
  *
- * The operators are walked from last to first; each one's rule adds operators that turn the
- * gradients of its outputs into gradients of its inputs. A tensor with several readers gets the sum
- * of what they send, by OP_ADD, in the order of the walk. Gradients of parameters become tensors of
+ * The operators are walked from last to first; the rule of a loss, and of each operator that got a
+ * gradient for any of its outputs, adds operators that turn the gradients of its outputs into
+ * gradients of its inputs. A tensor with several readers gets the sum of what they send, by OP_ADD,
+ * in the order of the walk. Gradients of parameters become tensors of
  * role TENSOR_GRADIENT. What leads to no parameter gets none. */
 #ifndef GRAPH_GRADIENTS_H
 #define GRAPH_GRADIENTS_H
@@ -11,15 +12,23 @@
 #include "common/error.h"
 #include "graph/graph.h"
 
-/* Adds the backward pass of graph->loss. */
+/* Adds the backward pass of the graph's losses. */
 int graph_add_gradients(struct graph *graph, struct error *err);
 
 /* --- for gradient rules ----------------------------------------------------------------------- */
-/* The gradient of TENSOR so far, TENSOR_NONE if nothing flows. */
+/* The gradient of TENSOR so far, TENSOR_NONE if nothing flows: zero. */
 int gradients_of(const struct graph *graph, int tensor);
 /* Whether anybody wants the gradient of TENSOR: it is a parameter or depends on one. */
 bool gradients_wanted(const struct graph *graph, int tensor);
 /* GRADIENT flows to TENSOR: kept, or added to what is there. */
 int gradients_send(struct graph *graph, int tensor, int gradient, struct error *err);
+/* Appends a gradient operator of OP, a copy of the forward one. Returns its number or -1; what it
+ * makes is sent one by one. ATTR may lie in the graph. */
+int gradients_append(struct graph *graph, enum op_kind kind, const struct op *op, const int *inputs,
+                     const struct op_attr *attr, struct error *err);
+/* The same, and sends output 0 to TENSOR. */
+int gradients_append_to(struct graph *graph, enum op_kind kind, const struct op *op,
+                        const int *inputs, const struct op_attr *attr, int tensor,
+                        struct error *err);
 
 #endif

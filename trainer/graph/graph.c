@@ -4,14 +4,14 @@
 #include <string.h>
 
 void graph_init(struct graph *graph, enum dtype dtype, bool training) {
-    *graph = (struct graph){.dtype = dtype, .training = training, .loss = -1};
+    *graph = (struct graph){.dtype = dtype, .training = training, .rows = TENSOR_NONE};
 }
 
 void graph_done(struct graph *graph) {
     free(graph->tensors);
     free(graph->ops);
     free(graph->gradient);
-    *graph = (struct graph){.loss = -1};
+    *graph = (struct graph){.rows = TENSOR_NONE};
 }
 
 int graph_finish(const struct graph *graph, struct error *err) {
@@ -119,15 +119,16 @@ int graph_insert(struct graph *graph, int number, const struct op *op, struct er
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
         if (own.outputs[i] != TENSOR_NONE)
             graph->tensors[own.outputs[i]].producer = number;
-    if (graph->loss >= number)
-        graph->loss++;
+    for (int i = 0; i < graph->loss_count; i++)
+        if (graph->losses[i] >= number)
+            graph->losses[i]++;
     return 0;
 }
 
 int graph_append(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
                  const struct op_attr *attr, struct error *err) {
     const struct op_rule *rule = op_rule(kind);
-    struct op op = {.kind = kind, .forward = -1};
+    struct op op = {.kind = kind, .rows = graph->rows, .forward = -1};
     if (attr != NULL)
         op.attr = *attr;
     set_name(op.name, name);

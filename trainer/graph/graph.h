@@ -16,7 +16,7 @@
 #include <stdbool.h>
 
 /* ResNet-152 takes about 5,000 tensors with its backward pass. */
-enum { GRAPH_TENSORS_MAX = 65536, GRAPH_OPS_MAX = 32768 };
+enum { GRAPH_TENSORS_MAX = 65536, GRAPH_OPS_MAX = 32768, GRAPH_LOSSES_MAX = 8 };
 
 struct graph {
     enum dtype dtype; /* of activations */
@@ -25,8 +25,10 @@ struct graph {
     int tensor_count, tensor_capacity;
     struct op *ops;
     int op_count, op_capacity;
-    int *gradient;      /* per tensor, for gradients.c */
-    int loss;           /* the operator that backward starts from, -1 if none */
+    int *gradient;                /* per tensor, for gradients.c */
+    int losses[GRAPH_LOSSES_MAX]; /* the operators that backward starts from */
+    int loss_count;
+    int rows;           /* of the operators that are appended (struct op) */
     struct error error; /* of the first builder call that failed */
     bool failed;
 };
@@ -44,6 +46,12 @@ int graph_state(struct graph *graph, const char *name, struct shape shape, enum 
 /* Keeps TENSOR, the result of an operator, after a step and calls it NAME, by which program_read
  * finds it. Returns TENSOR. */
 int graph_keep(struct graph *graph, int tensor, const char *name);
+/* Of the operators that are made from here on, and of their gradients, only so many leading rows
+ * count as ROWS, i32 [1], says in each step (struct op); TENSOR_NONE: all, as at first. */
+void graph_rows(struct graph *graph, int rows);
+/* The operator that makes TENSOR is one of the graph's losses: backward starts at all of them, and
+ * parameters get the gradients of their sum. */
+void graph_loss(struct graph *graph, int tensor);
 
 /* --- operators -------------------------------------------------------------------------------- */
 int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
@@ -64,8 +72,7 @@ int graph_max_pool(struct graph *graph, int x, struct op_window window);
 int graph_global_avg_pool(struct graph *graph, int x);
 /* Makes NAME.weight and NAME.bias. */
 int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs);
-/* The metrics tensor (enum loss_metric); the graph's backward pass starts here, with the mean over
- * the batch. A graph has one loss: a second one is an error. */
+/* The metrics tensor (enum loss_metric); a loss of the graph: the mean over the batch. */
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
                                 double label_smoothing);
 

@@ -50,9 +50,9 @@ static int choose_lanes(struct lanes *lanes, const struct graph *graph, struct e
     if (read == NULL)
         return error_no_memory(err, "the schedule");
     for (int i = 0; i < graph->op_count; i++)
-        for (int k = 0; k < OP_INPUTS_MAX; k++)
-            if (graph->ops[i].inputs[k] != TENSOR_NONE)
-                read[graph->ops[i].inputs[k]] = true;
+        for (int k = 0; k < OP_READS_MAX; k++)
+            if (op_reads(&graph->ops[i], k) != TENSOR_NONE)
+                read[op_reads(&graph->ops[i], k)] = true;
     for (int i = 0; i < graph->op_count; i++)
         if (is_side_work(graph, read, &graph->ops[i])) {
             lanes->lane[i] = LANE_SIDE;
@@ -64,8 +64,9 @@ static int choose_lanes(struct lanes *lanes, const struct graph *graph, struct e
 /* The last operator of the main lane that makes an input of OP, or -1. */
 static int last_maker(const struct lanes *lanes, const struct graph *graph, const struct op *op) {
     int last = -1;
-    for (int k = 0; k < OP_INPUTS_MAX; k++) {
-        int maker = op->inputs[k] == TENSOR_NONE ? -1 : graph->tensors[op->inputs[k]].producer;
+    for (int k = 0; k < OP_READS_MAX; k++) {
+        int input = op_reads(op, k);
+        int maker = input == TENSOR_NONE ? -1 : graph->tensors[input].producer;
         if (maker > last && lanes->lane[maker] == LANE_MAIN)
             last = maker;
     }

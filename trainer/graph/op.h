@@ -6,11 +6,14 @@
  * Operators name their tensors by slot: inputs and outputs are fixed positions, listed per kind
  * below; an optional input that is absent is TENSOR_NONE, and so is an output nobody wants. x, y,
  * dx, dy have the activation type; weights, statistics and everything per channel has the wide type
- * (f32, or f64 in double mode). dX is the gradient of the loss by X. */
+ * (f32, or f64 in double mode). dX is the gradient of the loss by X. Geometry (boxes, scores, what
+ * they are compared with) is f32 and numbers, labels and counts are i32 in every mode: what was
+ * chosen stays chosen under finite differences. */
 #ifndef GRAPH_OP_H
 #define GRAPH_OP_H
 
 #include "common/error.h"
+#include "graph/op_detect.h"
 #include "graph/tensor.h"
 
 #include <stdbool.h>
@@ -226,24 +229,36 @@ struct op_window {
 };
 
 struct op_attr {
-    struct op_window window; /* convolutions and pools, also fused ones */
-    double epsilon;          /* norms */
-    double momentum;         /* norms */
-    double label_smoothing;  /* losses */
-    double gradient_scale;   /* gradient of the loss: 1 / N for a mean over N samples */
-    float mean[3], std[3];   /* OP_IMAGE_NORMALIZE, of values in 0..1 */
-    int channels;            /* OP_IMAGE_NORMALIZE: C */
-    struct shape target;     /* the output's shape, where the inputs do not settle it */
+    struct op_window window;   /* convolutions and pools, also fused ones */
+    double epsilon;            /* norms */
+    double momentum;           /* norms */
+    double label_smoothing;    /* losses */
+    double gradient_scale;     /* gradient of the loss: 1 / N for a mean over N samples */
+    float mean[3], std[3];     /* OP_IMAGE_NORMALIZE, of values in 0..1 */
+    int channels;              /* OP_IMAGE_NORMALIZE: C */
+    struct shape target;       /* the output's shape, where the inputs do not settle it */
+    struct detect_attr detect; /* operators of detection */
 };
 
 struct op {
     enum op_kind kind;
     int inputs[OP_INPUTS_MAX]; /* tensors of the graph, or TENSOR_NONE; so are all the rest */
     int outputs[OP_OUTPUTS_MAX];
+    /* i32 [1], or TENSOR_NONE for all: so many rows count, from the first one, of the activations
+     * whose rows (first dimension) are counted there (graph_rows). Those behind are undefined in
+     * outputs, NaN even, so that who reads there chooses by row or label and multiplies nothing by
+     * 0. A backend may compute all of them. */
+    int rows;
     struct op_attr attr;
     int forward;                 /* of a gradient: the operator it is the gradient of, else -1 */
     char name[TENSOR_NAME_SIZE]; /* for people */
 };
+
+/* What OP reads: slots 0 to OP_READS_MAX - 1, its inputs and `rows`; TENSOR_NONE in empty ones. */
+enum { OP_READS_MAX = OP_INPUTS_MAX + 1 };
+static inline int op_reads(const struct op *op, int slot) {
+    return slot < OP_INPUTS_MAX ? op->inputs[slot] : op->rows;
+}
 
 struct graph;
 

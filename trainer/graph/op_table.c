@@ -258,9 +258,9 @@ const char *op_name(enum op_kind kind) {
 
 struct op_cost op_cost(const struct graph *graph, const struct op *op) {
     struct op_cost cost = {.flops = rules[op->kind].flops(graph, op)};
-    for (int i = 0; i < OP_INPUTS_MAX; i++)
-        if (op->inputs[i] != TENSOR_NONE)
-            cost.bytes += (double)tensor_bytes(&graph->tensors[op->inputs[i]]);
+    for (int i = 0; i < OP_READS_MAX; i++)
+        if (op_reads(op, i) != TENSOR_NONE)
+            cost.bytes += (double)tensor_bytes(&graph->tensors[op_reads(op, i)]);
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
         if (op->outputs[i] != TENSOR_NONE)
             cost.bytes += (double)tensor_bytes(&graph->tensors[op->outputs[i]]);

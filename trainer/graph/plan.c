@@ -76,9 +76,9 @@ static int add_block(const struct planner *p, enum plan_block_kind kind, int own
 
 static void find_last_uses(const struct planner *p) {
     for (int i = 0; i < p->graph->op_count; i++)
-        for (int k = 0; k < OP_INPUTS_MAX; k++)
-            if (p->graph->ops[i].inputs[k] != TENSOR_NONE)
-                p->last_use[p->graph->ops[i].inputs[k]] = i;
+        for (int k = 0; k < OP_READS_MAX; k++)
+            if (op_reads(&p->graph->ops[i], k) != TENSOR_NONE)
+                p->last_use[op_reads(&p->graph->ops[i], k)] = i;
 }
 
 /* Whether nobody but operator NUMBER may still be at BLOCK when that runs. */
@@ -131,9 +131,9 @@ static void collect_blocks(const struct planner *p) {
     struct plan *plan = p->plan;
     for (int i = 0; i < p->graph->op_count; i++) {
         const struct op *op = &p->graph->ops[i];
-        for (int k = 0; k < OP_INPUTS_MAX; k++)
-            if (op->inputs[k] != TENSOR_NONE && plan->tensor_block[op->inputs[k]] >= 0)
-                touch(p, plan->tensor_block[op->inputs[k]], i);
+        for (int k = 0; k < OP_READS_MAX; k++)
+            if (op_reads(op, k) != TENSOR_NONE && plan->tensor_block[op_reads(op, k)] >= 0)
+                touch(p, plan->tensor_block[op_reads(op, k)], i);
         place_outputs(p, i);
         for (int k = 0; k < OP_OUTPUTS_MAX; k++)
             if (op->outputs[k] != TENSOR_NONE && plan->tensor_block[op->outputs[k]] >= 0)

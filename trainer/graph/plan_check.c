@@ -50,8 +50,8 @@ static int add_read(struct proof *p, int value, int writer, int reader) {
 
 static int add_reads(struct proof *p, int number) {
     const struct op *op = &p->graph->ops[number];
-    for (int k = 0; k < OP_INPUTS_MAX; k++) {
-        int input = op->inputs[k];
+    for (int k = 0; k < OP_READS_MAX; k++) {
+        int input = op_reads(op, k);
         if (input != TENSOR_NONE &&
             add_read(p, p->tensor_value[input], p->graph->tensors[input].producer, number) != 0)
             return -1;

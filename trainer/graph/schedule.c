@@ -23,8 +23,9 @@ static bool has_effect(const struct graph *graph, const struct op *op) {
 static void mark_needed(const struct graph *graph, int number, bool *needed) {
     const struct op *op = &graph->ops[number];
     needed[number] = true;
-    for (int i = 0; i < OP_INPUTS_MAX; i++) {
-        int producer = op->inputs[i] == TENSOR_NONE ? -1 : graph->tensors[op->inputs[i]].producer;
+    for (int i = 0; i < OP_READS_MAX; i++) {
+        int read = op_reads(op, i);
+        int producer = read == TENSOR_NONE ? -1 : graph->tensors[read].producer;
         if (producer >= 0)
             needed[producer] = true;
     }
@@ -50,8 +51,11 @@ int graph_compact(struct graph *graph, struct error *err) {
             if (op->outputs[k] != TENSOR_NONE)
                 graph->tensors[op->outputs[k]].producer = number[i];
     }
-    if (graph->loss >= 0)
-        graph->loss = number[graph->loss];
+    int losses = 0;
+    for (int i = 0; i < graph->loss_count; i++)
+        if (number[graph->losses[i]] >= 0)
+            graph->losses[losses++] = number[graph->losses[i]];
+    graph->loss_count = losses;
     graph->op_count = kept;
     return 0;
 }

@@ -31,6 +31,10 @@ struct shape shape_2(int64_t a, int64_t b) {
     return (struct shape){.rank = 2, .dim = {a, b}};
 }
 
+struct shape shape_3(int64_t a, int64_t b, int64_t c) {
+    return (struct shape){.rank = 3, .dim = {a, b, c}};
+}
+
 struct shape shape_4(int64_t a, int64_t b, int64_t c, int64_t d) {
     return (struct shape){.rank = 4, .dim = {a, b, c, d}};
 }

@@ -27,6 +27,7 @@ struct shape {
 
 struct shape shape_1(int64_t a);
 struct shape shape_2(int64_t a, int64_t b);
+struct shape shape_3(int64_t a, int64_t b, int64_t c);
 struct shape shape_4(int64_t a, int64_t b, int64_t c, int64_t d);
 int64_t shape_count(const struct shape *shape);
 bool shape_equal(const struct shape *a, const struct shape *b);

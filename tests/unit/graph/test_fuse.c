@@ -252,6 +252,42 @@ static void two_norms_of_one_convolution_keep_their_own_statistics(void) {
     backend_close(backend);
 }
 
+/* conv -> norm -> ReLU -> conv -> norm -> ReLU with counted rows. */
+static void what_is_fused_keeps_its_rows(void) {
+    struct graph graph;
+    struct error err = {0};
+    struct backend *backend = NULL;
+    struct program program;
+    struct store store = {0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_4(2, 4, 4, 8));
+    int rows = graph_input(&graph, "rows", DTYPE_I32, shape_1(1));
+    graph_rows(&graph, rows);
+    for (int i = 0; i < 2; i++) {
+        x = graph_conv2d(&graph, i == 0 ? "conv1" : "conv2", x, 8, 8, (struct op_window){1, 1, 0});
+        x = graph_relu(&graph, graph_batch_norm(&graph, i == 0 ? "bn1" : "bn2", x,
+                                                (struct norm_options){1e-5, 0.1, INIT_ONE}));
+    }
+    graph_rows(&graph, TENSOR_NONE);
+    end_with_loss(&graph, x);
+    struct compile_options options = {.fusion = FUSION_CONV};
+    CU_ASSERT_EQUAL_FATAL(program_compile(&program, &graph, &store, backend, &options, &err), 0);
+    CU_ASSERT_EQUAL(count_kind(&graph, OP_NORM_CONV2D_STATS), 1);
+    CU_ASSERT_EQUAL(count_kind(&graph, OP_NORM_APPLY_RELU), 1);
+    CU_ASSERT_EQUAL(count_kind(&graph, OP_NORM_GRAD_APPLY), 1);
+    for (int i = 0; i < graph.op_count; i++) {
+        const struct op *op = &graph.ops[i];
+        bool whole = op->kind == OP_NORM_FINALIZE || strcmp(op->name, "fc") == 0 ||
+                     strcmp(op->name, "loss") == 0 || strcmp(op->name, "global_avg_pool") == 0;
+        CU_ASSERT_EQUAL(op->rows, whole ? TENSOR_NONE : rows);
+    }
+    program_done(&program);
+    store_done(&store);
+    graph_done(&graph);
+    backend_close(backend);
+}
+
 /* Loss and every gradient of one step of a whole network in double, where nothing but the order
  * of sums can differ. */
 static void every_level_gives_the_same_gradients(void) {
@@ -309,4 +345,5 @@ UNIT_MAIN("graph.fuse", UNIT(without_fusion_every_operator_stands_alone),
           UNIT(a_kept_tensor_is_not_fused_away), UNIT(a_tensor_with_two_readers_is_not_fused_away),
           UNIT(a_norm_adds_two_gradients_and_never_drops_a_third),
           UNIT(two_norms_of_one_convolution_keep_their_own_statistics),
-          UNIT(every_level_gives_the_same_gradients), UNIT(levels_have_names))
+          UNIT(what_is_fused_keeps_its_rows), UNIT(every_level_gives_the_same_gradients),
+          UNIT(levels_have_names))

@@ -84,19 +84,55 @@ static void cost_counts_a_multiply_add_as_two(void) {
     graph_done(&graph);
 }
 
-static void a_second_loss_is_refused(void) {
+/* A loss of its own on X's linear layer NAME. */
+static int add_head(struct graph *graph, const char *name, int x, int label, int weight) {
+    int logits = graph_linear(graph, name, x, 3);
+    return graph_softmax_cross_entropy(graph, logits, label, weight, 0);
+}
+
+static void more_losses_than_there_is_room_for_are_refused(void) {
     struct graph graph;
     struct error err = {0};
+    char name[] = "head0";
     graph_init(&graph, DTYPE_F32, true);
-    int logits = graph_input(&graph, "logits", DTYPE_F32, shape_2(2, 3));
-    int labels = graph_input(&graph, "labels", DTYPE_I32, shape_1(2));
-    int weights = graph_input(&graph, "weights", DTYPE_F32, shape_1(2));
-    CU_ASSERT(graph_softmax_cross_entropy(&graph, logits, labels, weights, 0) >= 0);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_2(2, 4));
+    int label = graph_input(&graph, "label", DTYPE_I32, shape_1(2));
+    int weight = graph_input(&graph, "weight", DTYPE_F32, shape_1(2));
+    for (; name[4] < '0' + GRAPH_LOSSES_MAX; name[4]++)
+        CU_ASSERT_NOT_EQUAL(add_head(&graph, name, x, label, weight), TENSOR_NONE);
     CU_ASSERT_EQUAL(graph_finish(&graph, &err), 0);
-    CU_ASSERT_EQUAL(graph_softmax_cross_entropy(&graph, logits, labels, weights, 0), TENSOR_NONE);
+    CU_ASSERT_EQUAL(graph.loss_count, GRAPH_LOSSES_MAX);
+    (void)add_head(&graph, name, x, label, weight);
     CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
-    ASSERT_CONTAINS(err.text, "a second loss");
+    ASSERT_CONTAINS(err.text, "at most 8 losses");
     graph_done(&graph);
+}
+
+static void what_has_no_gradient_is_no_loss(void) {
+    for (int i = 0; i < 2; i++) {
+        struct graph graph;
+        struct error err = {0};
+        graph_init(&graph, DTYPE_F32, true);
+        int image = graph_input(&graph, "image", DTYPE_U8, shape_4(1, 2, 2, 3));
+        int x = graph_image_normalize(&graph, image, (float[3]){0}, (float[3]){1, 1, 1}, 4);
+        graph_loss(&graph, i == 0 ? image : x);
+        CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
+        ASSERT_CONTAINS(err.text, "is no loss");
+        graph_done(&graph);
+    }
+}
+
+static void rows_are_counted_by_one_whole_number(void) {
+    for (int i = 0; i < 2; i++) {
+        struct graph graph;
+        struct error err = {0};
+        graph_init(&graph, DTYPE_F32, true);
+        graph_rows(&graph, graph_input(&graph, "rows", i == 0 ? DTYPE_F32 : DTYPE_I32,
+                                       i == 0 ? shape_1(1) : shape_1(2)));
+        CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
+        ASSERT_CONTAINS(err.text, "rows is no count of rows");
+        graph_done(&graph);
+    }
 }
 
 static void only_results_can_be_kept_and_once(void) {
@@ -132,8 +168,9 @@ static void sums_are_of_activations_and_wide_tensors(void) {
     }
 }
 
-UNIT_MAIN("graph.graph", UNIT(a_second_loss_is_refused), UNIT(only_results_can_be_kept_and_once),
-          UNIT(sums_are_of_activations_and_wide_tensors),
+UNIT_MAIN("graph.graph", UNIT(more_losses_than_there_is_room_for_are_refused),
+          UNIT(what_has_no_gradient_is_no_loss), UNIT(rows_are_counted_by_one_whole_number),
+          UNIT(only_results_can_be_kept_and_once), UNIT(sums_are_of_activations_and_wide_tensors),
           UNIT(the_first_error_of_the_builder_is_kept), UNIT(a_name_can_be_given_once),
           UNIT(shapes_follow_from_the_inputs), UNIT(impossible_shapes_are_refused),
           UNIT(a_window_larger_than_its_picture_is_refused),

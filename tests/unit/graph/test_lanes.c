@@ -88,6 +88,34 @@ static void a_weight_gradient_that_is_read_stays_on_the_main_lane(void) {
     graph_done(&graph);
 }
 
+/* A weight gradient on the side whose count of rows is made in front of it. */
+static void the_side_waits_for_the_count_of_its_rows(void) {
+    struct graph graph;
+    struct lanes lanes;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, false);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_2(4, 8));
+    int dy = graph_input(&graph, "dy", DTYPE_F32, shape_2(4, 8));
+    int gradient[2];
+    for (int i = 0; i < 2; i++) {
+        if (i == 1) {
+            int rows = graph_relu(&graph, x);
+            graph.tensors[rows].dtype = DTYPE_I32;
+            graph.tensors[rows].shape = shape_1(1);
+            graph_rows(&graph, rows);
+        }
+        gradient[i] = graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, NULL, &err);
+        CU_ASSERT_FATAL(gradient[i] >= 0);
+        for (int k = 0; k < 2; k++)
+            graph.tensors[graph.ops[gradient[i]].outputs[k]].role = TENSOR_GRADIENT;
+    }
+    CU_ASSERT_EQUAL_FATAL(lanes_make(&lanes, &graph, LANES, &err), 0);
+    CU_ASSERT_EQUAL(lanes_of(&lanes, gradient[1]), LANE_SIDE);
+    CU_ASSERT(lanes_before(&lanes, gradient[1] - 1, gradient[1]));
+    lanes_done(&lanes);
+    graph_done(&graph);
+}
+
 static void without_a_second_lane_or_gradients_there_is_one(void) {
     struct net net;
     struct lanes lanes;
@@ -225,6 +253,7 @@ static void a_plan_needs_the_waits_of_the_main_lane(void) {
 
 UNIT_MAIN("graph.lanes", UNIT(weight_gradients_run_on_the_side),
           UNIT(a_weight_gradient_that_is_read_stays_on_the_main_lane),
+          UNIT(the_side_waits_for_the_count_of_its_rows),
           UNIT(without_a_second_lane_or_gradients_there_is_one),
           UNIT(the_side_is_never_further_behind_than_the_lag),
           UNIT(a_mark_is_not_set_again_before_it_was_waited_for),

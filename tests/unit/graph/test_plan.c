@@ -1,4 +1,5 @@
 #include "graph/plan.h"
+#include "graph/rules.h"
 #include "support/net.h"
 #include "support/unit.h"
 
@@ -34,6 +35,40 @@ static void a_chain_lives_in_one_place_where_the_backend_allows_it(void) {
     CU_ASSERT_EQUAL(plan.block_count, 1);
     CU_ASSERT_EQUAL(plan.arena_bytes, 4096);
     CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
+    plan_done(&plan);
+    graph_done(&graph);
+}
+
+/* relu(x), whose result is taken for a count of rows, then two ReLUs of which the last has so many
+ * rows. */
+static void make_counted(struct graph *graph) {
+    graph_init(graph, DTYPE_F32, false);
+    int one = graph_input(graph, "one", DTYPE_F32, shape_2(1, 1));
+    int x = graph_input(graph, "x", DTYPE_F32, shape_2(4, 256));
+    int rows = graph_relu(graph, one);
+    graph->tensors[rows].dtype = DTYPE_I32;
+    graph->tensors[rows].shape = shape_1(1);
+    int y = graph_relu(graph, x);
+    graph_rows(graph, rows);
+    CU_ASSERT_NOT_EQUAL(graph_keep(graph, graph_relu(graph, y), "y"), TENSOR_NONE);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(graph, NULL), 0);
+}
+
+static void a_count_of_rows_lives_until_its_last_operator(void) {
+    struct graph graph;
+    struct plan plan;
+    struct error err = {0};
+    make_counted(&graph);
+    CU_ASSERT_EQUAL_FATAL(graph_schedule(&graph, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(graph.op_count, 3);
+    struct backend_needs needs[3] = {{0}};
+    CU_ASSERT_EQUAL(plan_make(&plan, &graph, needs, &one_lane, &err), 0);
+    const struct plan_block *rows = &plan.blocks[plan.tensor_block[graph.ops[2].rows]];
+    CU_ASSERT(rows->first == 0 && rows->last == 2);
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), 0);
+    /* The proof sees it, too: y in its place would be there too early. */
+    plan.blocks[plan.tensor_block[graph.ops[1].outputs[0]]].offset = rows->offset;
+    CU_ASSERT_EQUAL(plan_check(&plan, &graph, &one_lane, &err), -1);
     plan_done(&plan);
     graph_done(&graph);
 }
@@ -202,6 +237,7 @@ static void the_plan_prints_every_block(void) {
 }
 
 UNIT_MAIN("graph.plan", UNIT(a_chain_lives_in_one_place_where_the_backend_allows_it),
+          UNIT(a_count_of_rows_lives_until_its_last_operator),
           UNIT(nothing_takes_the_place_of_what_is_read_later),
           UNIT(nothing_takes_the_place_of_what_another_lane_may_still_read),
           UNIT(scratch_is_shared_between_operators), UNIT(the_check_sees_values_that_share_bytes),

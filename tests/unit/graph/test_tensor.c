@@ -18,9 +18,10 @@ static void shapes_are_equal_by_rank_and_every_dimension(void) {
 
 static void a_shape_prints_as_a_list(void) {
     char text[SHAPE_TEXT_SIZE];
-    struct shape image = shape_4(32, 224, 224, 3), one = shape_1(7);
+    struct shape image = shape_4(32, 224, 224, 3), one = shape_1(7), boxes = shape_3(2, 8, 4);
     CU_ASSERT_STRING_EQUAL(shape_text(&image, text), "[32, 224, 224, 3]");
     CU_ASSERT_STRING_EQUAL(shape_text(&one, text), "[7]");
+    CU_ASSERT_STRING_EQUAL(shape_text(&boxes, text), "[2, 8, 4]");
     struct shape large = shape_4(INT64_MIN, INT64_MIN, INT64_MIN, INT64_MIN);
     CU_ASSERT_STRING_EQUAL(shape_text(&large, text),
                            "[-9223372036854775808, -9223372036854775808, -9223372036854775808, "
