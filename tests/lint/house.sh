@@ -19,7 +19,7 @@ for source in common/*.c entrypoint/*.c; do
     [ -e "$twin" ] || say "$source has no twin: $twin"
 done
 
-for file in $(git ls-files '*.c' '*.h' '*.cu' '*.cuh' 2>/dev/null); do
+for file in $(git ls-files '*.c' '*.h' '*.def' '*.cu' '*.cuh' 2>/dev/null); do
     [ -e "$file" ] || continue
     lines=$(wc -l <"$file")
     [ "$lines" -le 500 ] || say "$file has $lines lines; 500 are the most"

@@ -1,7 +1,7 @@
-/* The operators: one enum, one table. A row of the table holds the name, the shape rule, the
- * gradient rule and the cost; what an operator means is written in backend/ref, and the comments
- * here say the same in words. Adding an operator: one row (op_table.c), one body in backend/ref,
- * one step in every other backend, one line in tests/ops/.
+/* The operators. All of them stand in one list (ops.def), from which the enum, the table of rules
+ * and every backend's own table are made; what an operator means is written in backend/ref, and the
+ * comments of the list say the same in words. Adding an operator: one row of the list, one body in
+ * backend/ref, one step in every other backend, one line in tests/ops/.
  *
  * Operators name their tensors by slot: inputs and outputs are fixed positions, listed per kind
  * below; an optional input that is absent is TENSOR_NONE, and so is an output nobody wants. x, y,
@@ -19,89 +19,8 @@
 #include <stdbool.h>
 
 enum op_kind {
-    /* image u8 [N,H,W,3] -> y [N,H,W,C]: (u8 / 255 - mean) / std; channels beyond 3 are zero */
-    OP_IMAGE_NORMALIZE,
-    /* x [N,H,W,C], w [O,KH,KW,I] -> y; I <= C: channels of x beyond I are padding, not read */
-    OP_CONV2D,
-    OP_CONV2D_GRAD_DATA,   /* dy, w -> dx (attr.target) */
-    OP_CONV2D_GRAD_WEIGHT, /* dy, x -> dw (attr.target) */
-
-    /* Batch norm over N,H,W with batch statistics: enum norm_slot. The running statistics among
-     * the inputs are updated in place: r += momentum * (batch - r), variance unbiased. */
-    OP_BATCH_NORM,               /* y = norm(x) */
-    OP_BATCH_NORM_RELU,          /* y = relu(norm(x)) */
-    OP_BATCH_NORM_ADD_RELU,      /* y = relu(norm(x) + side) */
-    OP_BATCH_NORM_DUAL_ADD_RELU, /* y = relu(norm(x) + norm2(side)) */
-    OP_BATCH_NORM_RELU_MAX_POOL, /* y = max_pool(relu(norm(x))), and the pool's index */
-    /* Their gradients: enum norm_grad_slot. dy stands for dy + dy2 where dy2 is given. */
-    OP_BATCH_NORM_GRAD,
-    OP_BATCH_NORM_RELU_GRAD,          /* mask: norm(x) > 0, computed again */
-    OP_BATCH_NORM_ADD_RELU_GRAD,      /* mask: y > 0 */
-    OP_BATCH_NORM_DUAL_ADD_RELU_GRAD, /* mask: y > 0, or the same from x and side again */
-    OP_BATCH_NORM_RELU_MAX_POOL_GRAD, /* by index, then as OP_BATCH_NORM_RELU_GRAD */
-    /* Batch norm with the running statistics; the slots of the forward kinds, only y out. */
-    OP_BATCH_NORM_INFERENCE,
-    OP_BATCH_NORM_INFERENCE_RELU,
-    OP_BATCH_NORM_INFERENCE_ADD_RELU,
-    OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU,
-
-    /* ReLUs, their masks and pools keep NaN (kernels/relu.h, kernels/pool.h); "y > 0" here and
-     * above means "not y <= 0". */
-    OP_RELU,      /* x -> y */
-    OP_RELU_GRAD, /* dy, y -> dx: dy where y > 0, else 0 */
-    OP_ADD, /* a, b -> y, all of one type, the wide one too; also sums gradients where a tensor had
-               several readers */
-    OP_ADD_RELU, /* a, b -> y = relu(a + b) */
-
-    /* x -> y, index u8: where in its window (row * kernel + column) the first maximum was; cells
-     * outside the image count as minus infinity. The index may be unwanted (inference). */
-    OP_MAX_POOL,
-    OP_MAX_POOL_GRAD,        /* dy, index -> dx (attr.target) */
-    OP_GLOBAL_AVG_POOL,      /* x [N,H,W,C] -> y [N,C] */
-    OP_GLOBAL_AVG_POOL_GRAD, /* dy [N,C] -> dx (attr.target) */
-
-    /* x [N,I], w [O,I], bias [O] -> y [N,O] in the wide type: the logits */
-    OP_LINEAR,
-    OP_LINEAR_GRAD_DATA,   /* dy [N,O], w -> dx */
-    OP_LINEAR_GRAD_WEIGHT, /* dy, x -> dw, dbias */
-
-    /* logits [N,K] wide, labels i32 [N], weights f32 [N] -> metrics, wide [LOSS_METRICS]. Loss of a
-     * sample: (1 - s) * -log p[label] + s / K * sum_k -log p[k], s the label smoothing. A label of
-     * a sample whose weight is 0 is not read. */
-    OP_SOFTMAX_CROSS_ENTROPY,
-    /* logits, labels, weights -> dlogits in the activation type:
-     * attr.gradient_scale * weight * (p - target) */
-    OP_SOFTMAX_CROSS_ENTROPY_GRAD,
-
-    /* What FUSION_CONV makes of convolutions and the training norms around them. `scale` and
-     * `bias` are a norm as y = x * scale + bias, per channel in the ACTIVATION type. Statistics
-     * are sum and square sum per channel over N,H,W, of y as it was before rounding.
-     * Forward: enum fused_conv_slot, x, w first as in OP_CONV2D. */
-    OP_CONV2D_STATS,           /* y = conv(x); statistics of y */
-    OP_NORM_CONV2D_STATS,      /* y = conv(relu(x * scale + bias)); statistics of y */
-    OP_JOIN_CONV2D_STATS,      /* join = relu(x * scale + bias + side), y = conv(join); ... */
-    OP_DUAL_JOIN_CONV2D_STATS, /* join = relu(x * scale + bias + side * scale2 + bias2); ... */
-    /* statistics, gamma, beta, running -> saved mean and 1 / deviation, scale, bias; the running
-     * statistics are updated in place: enum norm_finalize_slot; attr.target is x's shape */
-    OP_NORM_FINALIZE,
-    /* The norm's result without a convolution: slots of enum fused_conv_slot without w -> y */
-    OP_NORM_APPLY_RELU,      /* relu(x * scale + bias) */
-    OP_JOIN_APPLY_RELU,      /* relu(x * scale + bias + side) */
-    OP_DUAL_JOIN_APPLY_RELU, /* relu(x * scale + bias + side * scale2 + bias2) */
-    /* dy, x, scale, bias -> dw of conv(relu(x * scale + bias)) (attr.target) */
-    OP_NORM_CONV2D_GRAD_WEIGHT,
-    /* Data gradient, ReLU mask and batch-norm reductions: enum grad_data_norm_slot. With
-     * h = the data gradient by dy and w (+ shortcut) and pre the value before the ReLU, computed
-     * again from x: g = h where pre > 0, else 0; dgamma, dbeta, and coefficients. attr.target is
-     * g's shape. */
-    OP_CONV2D_GRAD_DATA_NORM,          /* pre = norm(x) */
-    OP_CONV2D_GRAD_DATA_ADD_NORM,      /* the same with shortcut */
-    OP_CONV2D_GRAD_DATA_ADD_JOIN,      /* pre = norm(x) + side */
-    OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN, /* pre = norm(x) + norm2(side); two reductions */
-    /* g, x, coefficients [3,C] -> dx = g * row 0 + x * row 1 + row 2: the rest of a norm's
-     * gradient */
-    OP_NORM_GRAD_APPLY,
-
+#define OP(kind, ...) OP_##kind,
+#include "graph/ops.def"
     OP_KINDS
 };
 

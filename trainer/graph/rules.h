@@ -22,48 +22,16 @@ int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, e
 /* The shape of a convolution of input 0 with input 1, both checked. */
 int rule_conv_output(const struct graph *graph, const struct op *op, struct shape *ret_shape,
                      struct error *err);
-int shape_image_normalize(struct graph *graph, struct op *op, struct error *err);
-int shape_conv2d(struct graph *graph, struct op *op, struct error *err);
-int shape_conv2d_grad_data(struct graph *graph, struct op *op, struct error *err);
-int shape_conv2d_grad_weight(struct graph *graph, struct op *op, struct error *err);
-int shape_max_pool(struct graph *graph, struct op *op, struct error *err);
-int shape_max_pool_grad(struct graph *graph, struct op *op, struct error *err);
-int shape_global_avg_pool(struct graph *graph, struct op *op, struct error *err);
-int shape_global_avg_pool_grad(struct graph *graph, struct op *op, struct error *err);
 /* What a window makes of a side of SIZE pixels. */
 int64_t shape_window(int64_t size, const struct op_window *window);
 
-/* shape_norm.c */
-int shape_batch_norm(struct graph *graph, struct op *op, struct error *err);
-int shape_batch_norm_grad(struct graph *graph, struct op *op, struct error *err);
-
-/* shape_fused.c: what FUSION_CONV makes. */
-int shape_fused_conv2d(struct graph *graph, struct op *op, struct error *err);
-int shape_norm_finalize(struct graph *graph, struct op *op, struct error *err);
-int shape_norm_apply(struct graph *graph, struct op *op, struct error *err);
-int shape_norm_conv2d_grad_weight(struct graph *graph, struct op *op, struct error *err);
-int shape_conv2d_grad_data_norm(struct graph *graph, struct op *op, struct error *err);
-int shape_norm_grad_apply(struct graph *graph, struct op *op, struct error *err);
-
-/* shape_dense.c: element by element, linear, loss. */
-int shape_relu(struct graph *graph, struct op *op, struct error *err);
-int shape_pair(struct graph *graph, struct op *op, struct error *err);
-int shape_linear(struct graph *graph, struct op *op, struct error *err);
-int shape_linear_grad_data(struct graph *graph, struct op *op, struct error *err);
-int shape_linear_grad_weight(struct graph *graph, struct op *op, struct error *err);
-int shape_loss(struct graph *graph, struct op *op, struct error *err);
-int shape_loss_grad(struct graph *graph, struct op *op, struct error *err);
-
-/* gradient_rules.c */
-int gradient_conv2d(struct graph *graph, int op, struct error *err);
-int gradient_batch_norm(struct graph *graph, int op, struct error *err);
-int gradient_relu(struct graph *graph, int op, struct error *err);
-int gradient_add(struct graph *graph, int op, struct error *err);
-int gradient_add_relu(struct graph *graph, int op, struct error *err);
-int gradient_max_pool(struct graph *graph, int op, struct error *err);
-int gradient_global_avg_pool(struct graph *graph, int op, struct error *err);
-int gradient_linear(struct graph *graph, int op, struct error *err);
-int gradient_loss(struct graph *graph, int op, struct error *err);
+/* The rules that the list names: shape_*.c and gradient_*.c. */
+typedef int op_shape_rule(struct graph *graph, struct op *op, struct error *err);
+typedef int op_gradient_rule(struct graph *graph, int op, struct error *err);
+#define OP(kind, label, in, out, rule, back, ...)                                                  \
+    op_shape_rule shape_##rule;                                                                    \
+    op_gradient_rule gradient_##back;
+#include "graph/ops.def"
 
 /* schedule.c: removes operators that nothing needs (kind OP_KINDS marks one that was rewritten
  * away) and renumbers the rest in their order. */

@@ -79,15 +79,10 @@ static inline size_t cpu_channels(const struct shape *shape) {
     return (size_t)shape->dim[shape->rank - 1];
 }
 
-extern const struct cpu_operator cpu_conv_forward, cpu_conv_grad_data, cpu_conv_grad_weight;
-extern const struct cpu_operator cpu_linear_forward, cpu_linear_grad_data, cpu_linear_grad_weight;
-extern const struct cpu_operator cpu_norm_forward, cpu_norm_inference, cpu_norm_grad;
-extern const struct cpu_operator cpu_conv_norm_grad, cpu_norm_grad_apply;
-extern const struct cpu_operator cpu_norm_pool, cpu_norm_pool_grad;
-extern const struct cpu_operator cpu_max_pool, cpu_max_pool_grad;
-extern const struct cpu_operator cpu_avg_pool, cpu_avg_pool_grad;
-extern const struct cpu_operator cpu_add, cpu_relu, cpu_add_relu, cpu_relu_grad;
-extern const struct cpu_operator cpu_image_normalize;
-extern const struct cpu_operator cpu_cross_entropy, cpu_cross_entropy_grad;
+/* In ops.def, of what this backend lacks. */
+extern const struct cpu_operator cpu_none;
+#define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
+    extern const struct cpu_operator cpu_##cpu;
+#include "graph/ops.def"
 
 #endif

@@ -90,68 +90,14 @@ void *cuda_workspace(void *scratch) {
     return past == 0 ? scratch : (char *)scratch + (CUDA_WORKSPACE_ALIGNMENT - past);
 }
 
+const struct cuda_rule cuda_none_rule = {NULL, NULL};
+
+static const struct cuda_rule *const rules[OP_KINDS] = {
+#define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
+    [OP_##kind] = &cuda_##cuda##_rule,
+#include "graph/ops.def"
+};
+
 const struct cuda_rule *cuda_rule(enum op_kind kind) {
-    switch (kind) {
-    case OP_CONV2D:
-    case OP_CONV2D_GRAD_DATA:
-    case OP_CONV2D_GRAD_WEIGHT:
-    case OP_CONV2D_STATS:
-    case OP_NORM_CONV2D_STATS:
-    case OP_JOIN_CONV2D_STATS:
-    case OP_DUAL_JOIN_CONV2D_STATS:
-    case OP_NORM_CONV2D_GRAD_WEIGHT:
-    case OP_CONV2D_GRAD_DATA_NORM:
-    case OP_CONV2D_GRAD_DATA_ADD_NORM:
-    case OP_CONV2D_GRAD_DATA_ADD_JOIN:
-    case OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN:
-        return &cuda_conv_rule;
-    case OP_NORM_FINALIZE:
-        return &cuda_norm_finalize_rule;
-    case OP_NORM_APPLY_RELU:
-    case OP_JOIN_APPLY_RELU:
-    case OP_DUAL_JOIN_APPLY_RELU:
-        return &cuda_norm_apply_rule;
-    case OP_NORM_GRAD_APPLY:
-        return &cuda_norm_grad_apply_rule;
-    case OP_BATCH_NORM:
-    case OP_BATCH_NORM_RELU:
-    case OP_BATCH_NORM_ADD_RELU:
-    case OP_BATCH_NORM_DUAL_ADD_RELU:
-    case OP_BATCH_NORM_RELU_MAX_POOL:
-    case OP_BATCH_NORM_INFERENCE:
-    case OP_BATCH_NORM_INFERENCE_RELU:
-    case OP_BATCH_NORM_INFERENCE_ADD_RELU:
-    case OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU:
-        return &cuda_norm_rule;
-    case OP_BATCH_NORM_GRAD:
-    case OP_BATCH_NORM_RELU_GRAD:
-    case OP_BATCH_NORM_ADD_RELU_GRAD:
-    case OP_BATCH_NORM_DUAL_ADD_RELU_GRAD:
-    case OP_BATCH_NORM_RELU_MAX_POOL_GRAD:
-        return &cuda_norm_grad_rule;
-    case OP_RELU:
-    case OP_RELU_GRAD:
-    case OP_ADD:
-    case OP_ADD_RELU:
-        return &cuda_pointwise_rule;
-    case OP_IMAGE_NORMALIZE:
-        return &cuda_normalize_rule;
-    case OP_MAX_POOL:
-        return &cuda_pool_rule;
-    case OP_MAX_POOL_GRAD:
-        return &cuda_pool_grad_rule;
-    case OP_GLOBAL_AVG_POOL:
-    case OP_GLOBAL_AVG_POOL_GRAD:
-        return &cuda_average_rule;
-    case OP_LINEAR:
-    case OP_LINEAR_GRAD_DATA:
-        return &cuda_linear_rule;
-    case OP_LINEAR_GRAD_WEIGHT:
-        return &cuda_linear_grad_weight_rule;
-    case OP_SOFTMAX_CROSS_ENTROPY:
-    case OP_SOFTMAX_CROSS_ENTROPY_GRAD:
-        return &cuda_loss_rule;
-    default:
-        return NULL;
-    }
+    return rules[kind]->bind != NULL ? rules[kind] : NULL;
 }

@@ -74,9 +74,10 @@ int cuda_query_in_place(struct cuda *cuda, const struct graph *graph, const stru
 /* NULL for a kind that this backend does not have. */
 const struct cuda_rule *cuda_rule(enum op_kind kind);
 
-extern const struct cuda_rule cuda_conv_rule, cuda_norm_rule, cuda_norm_grad_rule, cuda_pool_rule,
-    cuda_pool_grad_rule, cuda_average_rule, cuda_pointwise_rule, cuda_normalize_rule,
-    cuda_linear_rule, cuda_linear_grad_weight_rule, cuda_loss_rule, cuda_norm_finalize_rule,
-    cuda_norm_apply_rule, cuda_norm_grad_apply_rule;
+/* In ops.def, of what this backend lacks. */
+extern const struct cuda_rule cuda_none_rule;
+#define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
+    extern const struct cuda_rule cuda_##cuda##_rule;
+#include "graph/ops.def"
 
 #endif

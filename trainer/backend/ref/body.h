@@ -15,23 +15,11 @@ struct ref_call {
 
 typedef int ref_body(const struct ref_call *call, struct error *err);
 
-/* conv.c */
-ref_body ref_conv2d, ref_conv2d_grad_data, ref_conv2d_grad_weight;
-/* norm.c */
-ref_body ref_batch_norm, ref_batch_norm_inference;
-/* norm_grad.c */
-ref_body ref_batch_norm_grad;
-/* pool.c */
-ref_body ref_max_pool, ref_max_pool_grad, ref_global_avg_pool, ref_global_avg_pool_grad;
-/* dense.c */
-ref_body ref_image_normalize, ref_relu, ref_relu_grad, ref_add, ref_add_relu;
-ref_body ref_linear, ref_linear_grad_data, ref_linear_grad_weight;
-/* fused_conv.c */
-ref_body ref_fused_conv2d, ref_norm_finalize, ref_norm_apply, ref_norm_conv2d_grad_weight;
-/* fused_grad.c */
-ref_body ref_conv2d_grad_data_norm, ref_norm_grad_apply;
-/* loss.c */
-ref_body ref_softmax_cross_entropy, ref_softmax_cross_entropy_grad;
+#define OP(kind, label, in, out, shape, gradient, flops, places, ref, ...) ref_body ref_##ref;
+#include "graph/ops.def"
+
+/* Brings input 1, weights, to what the activation type holds of it. */
+void ref_round_weights(const struct ref_call *call);
 
 /* Moves the running statistics of one channel by those of a batch of ROWS values; VARIANCE is the
  * biased one. */

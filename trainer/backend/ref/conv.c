@@ -84,6 +84,7 @@ static void weight_tap(void *user, const struct tap *t) {
 
 int ref_conv2d(const struct ref_call *call, struct error *err) {
     (void)err;
+    ref_round_weights(call);
     struct arrays a = {sides_of(call, &call->in_shape[0], &call->out_shape[0], &call->in_shape[1]),
                        call->in[0], call->out[0], call->in[1]};
     each_tap(&a.sides, &a, forward_tap);
@@ -92,6 +93,7 @@ int ref_conv2d(const struct ref_call *call, struct error *err) {
 
 int ref_conv2d_grad_data(const struct ref_call *call, struct error *err) {
     (void)err;
+    ref_round_weights(call);
     struct arrays a = {sides_of(call, &call->out_shape[0], &call->in_shape[0], &call->in_shape[1]),
                        call->out[0], call->in[0], call->in[1]};
     each_tap(&a.sides, &a, data_tap);

@@ -42,6 +42,7 @@ int ref_add_relu(const struct ref_call *call, struct error *err) {
 
 int ref_linear(const struct ref_call *call, struct error *err) {
     (void)err;
+    ref_round_weights(call);
     int64_t inputs = call->in_shape[0].dim[1], outputs = call->out_shape[0].dim[1];
     for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++) {
         int64_t n = i / outputs, o = i % outputs;
@@ -55,6 +56,7 @@ int ref_linear(const struct ref_call *call, struct error *err) {
 
 int ref_linear_grad_data(const struct ref_call *call, struct error *err) {
     (void)err;
+    ref_round_weights(call);
     int64_t inputs = call->out_shape[0].dim[1], outputs = call->in_shape[0].dim[1];
     for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
         for (int64_t o = 0; o < outputs; o++)

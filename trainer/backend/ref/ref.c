@@ -10,59 +10,20 @@
 #include <string.h>
 
 static ref_body *const bodies[OP_KINDS] = {
-    [OP_IMAGE_NORMALIZE] = ref_image_normalize,
-    [OP_CONV2D] = ref_conv2d,
-    [OP_CONV2D_GRAD_DATA] = ref_conv2d_grad_data,
-    [OP_CONV2D_GRAD_WEIGHT] = ref_conv2d_grad_weight,
-    [OP_BATCH_NORM] = ref_batch_norm,
-    [OP_BATCH_NORM_RELU] = ref_batch_norm,
-    [OP_BATCH_NORM_ADD_RELU] = ref_batch_norm,
-    [OP_BATCH_NORM_DUAL_ADD_RELU] = ref_batch_norm,
-    [OP_BATCH_NORM_RELU_MAX_POOL] = ref_batch_norm,
-    [OP_BATCH_NORM_GRAD] = ref_batch_norm_grad,
-    [OP_BATCH_NORM_RELU_GRAD] = ref_batch_norm_grad,
-    [OP_BATCH_NORM_ADD_RELU_GRAD] = ref_batch_norm_grad,
-    [OP_BATCH_NORM_DUAL_ADD_RELU_GRAD] = ref_batch_norm_grad,
-    [OP_BATCH_NORM_RELU_MAX_POOL_GRAD] = ref_batch_norm_grad,
-    [OP_BATCH_NORM_INFERENCE] = ref_batch_norm_inference,
-    [OP_BATCH_NORM_INFERENCE_RELU] = ref_batch_norm_inference,
-    [OP_BATCH_NORM_INFERENCE_ADD_RELU] = ref_batch_norm_inference,
-    [OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU] = ref_batch_norm_inference,
-    [OP_RELU] = ref_relu,
-    [OP_RELU_GRAD] = ref_relu_grad,
-    [OP_ADD] = ref_add,
-    [OP_ADD_RELU] = ref_add_relu,
-    [OP_MAX_POOL] = ref_max_pool,
-    [OP_MAX_POOL_GRAD] = ref_max_pool_grad,
-    [OP_GLOBAL_AVG_POOL] = ref_global_avg_pool,
-    [OP_GLOBAL_AVG_POOL_GRAD] = ref_global_avg_pool_grad,
-    [OP_LINEAR] = ref_linear,
-    [OP_LINEAR_GRAD_DATA] = ref_linear_grad_data,
-    [OP_LINEAR_GRAD_WEIGHT] = ref_linear_grad_weight,
-    [OP_SOFTMAX_CROSS_ENTROPY] = ref_softmax_cross_entropy,
-    [OP_SOFTMAX_CROSS_ENTROPY_GRAD] = ref_softmax_cross_entropy_grad,
-    [OP_CONV2D_STATS] = ref_fused_conv2d,
-    [OP_NORM_CONV2D_STATS] = ref_fused_conv2d,
-    [OP_JOIN_CONV2D_STATS] = ref_fused_conv2d,
-    [OP_DUAL_JOIN_CONV2D_STATS] = ref_fused_conv2d,
-    [OP_NORM_FINALIZE] = ref_norm_finalize,
-    [OP_NORM_APPLY_RELU] = ref_norm_apply,
-    [OP_JOIN_APPLY_RELU] = ref_norm_apply,
-    [OP_DUAL_JOIN_APPLY_RELU] = ref_norm_apply,
-    [OP_NORM_CONV2D_GRAD_WEIGHT] = ref_norm_conv2d_grad_weight,
-    [OP_CONV2D_GRAD_DATA_NORM] = ref_conv2d_grad_data_norm,
-    [OP_CONV2D_GRAD_DATA_ADD_NORM] = ref_conv2d_grad_data_norm,
-    [OP_CONV2D_GRAD_DATA_ADD_JOIN] = ref_conv2d_grad_data_norm,
-    [OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN] = ref_conv2d_grad_data_norm,
-    [OP_NORM_GRAD_APPLY] = ref_norm_grad_apply,
+#define OP(kind, label, in, out, shape, gradient, flops, places, ref, ...) [OP_##kind] = ref_##ref,
+#include "graph/ops.def"
 };
+
+void ref_round_weights(const struct ref_call *call) {
+    for (int64_t i = 0; i < shape_count(&call->in_shape[1]); i++)
+        call->in[1][i] = ref_round(call->dtype, call->in[1][i]);
+}
 
 /* A bound operator: the body's call, and where its tensors really lie. */
 struct ref_step {
     struct ref_call call;
     enum dtype in_type[OP_INPUTS_MAX], out_type[OP_OUTPUTS_MAX];
     void *in[OP_INPUTS_MAX], *out[OP_OUTPUTS_MAX];
-    bool round_weights; /* input 1 is a weight that is used in the activation type */
 };
 
 static int run(void *context, struct error *err) {
@@ -75,9 +36,6 @@ static int run(void *context, struct error *err) {
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
         if (step->out[i] != NULL)
             memset(call->out[i], 0, (size_t)shape_count(&call->out_shape[i]) * sizeof(double));
-    if (step->round_weights)
-        for (int64_t i = 0; i < shape_count(&call->in_shape[1]); i++)
-            call->in[1][i] = ref_round(call->dtype, call->in[1][i]);
     if (bodies[call->op.kind](call, err) != 0)
         return -1;
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
@@ -114,26 +72,6 @@ static int query(struct backend *backend, const struct graph *graph, const struc
     return 0;
 }
 
-static bool uses_weights(enum op_kind kind) {
-    switch (kind) {
-    case OP_CONV2D:
-    case OP_CONV2D_GRAD_DATA:
-    case OP_LINEAR:
-    case OP_LINEAR_GRAD_DATA:
-    case OP_CONV2D_STATS:
-    case OP_NORM_CONV2D_STATS:
-    case OP_JOIN_CONV2D_STATS:
-    case OP_DUAL_JOIN_CONV2D_STATS:
-    case OP_CONV2D_GRAD_DATA_NORM:
-    case OP_CONV2D_GRAD_DATA_ADD_NORM:
-    case OP_CONV2D_GRAD_DATA_ADD_JOIN:
-    case OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN:
-        return true;
-    default:
-        return false;
-    }
-}
-
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct backend_site *site, struct backend_bound *ret_bound,
                 struct error *err) {
@@ -143,7 +81,6 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
         return error_no_memory(err, "an operator");
     step->call.op = *op;
     step->call.dtype = graph->dtype;
-    step->round_weights = uses_weights(op->kind);
     double *scratch = site->scratch;
     for (int i = 0; i < OP_INPUTS_MAX; i++) {
         if (op->inputs[i] == TENSOR_NONE)
