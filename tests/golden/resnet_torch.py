@@ -25,7 +25,9 @@ import numpy as np
 import torch
 import torchvision
 
-SIDE, BATCH, CLASSES, STEPS, PROJECTIONS, MARGIN = 32, 8, 10, 10, 8, 2.0
+from hashed import PROJECTIONS, hashes, products, uniform
+
+SIDE, BATCH, CLASSES, STEPS, MARGIN = 32, 8, 10, 10, 2.0
 ORDERS = 8
 # A gradient that is 0 in truth, as those of many betas here, has no scale of its own: torch's error is then
 # 1e9 times its norm. Three times that error is an absolute bound, and it must be a small one: no gradient's
@@ -33,30 +35,6 @@ ORDERS = 8
 NOT_EMPTY = 3e-4
 RATE, MOMENTUM, DECAY = 0.00003, 0.9, 1e-4
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
-MASK = (1 << 64) - 1
-
-
-def name_hash(name):
-    """FNV-1a."""
-    value = 0xCBF29CE484222325
-    for byte in name.encode():
-        value = (value ^ byte) * 0x100000001B3 & MASK
-    return value
-
-
-def hashes(name, seed, count):
-    """SplitMix64's output for count places of a stream."""
-    start = np.uint64((name_hash(name) + seed * 0xD1342543DE82EF95) & MASK)
-    with np.errstate(over="ignore"):
-        z = start + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-def uniform(name, seed, count, low, high):
-    share = (hashes(name, seed, count) >> np.uint64(40)).astype(np.float64) / (1 << 24)
-    return (low + (high - low) * share).astype(np.float32)
 
 
 def start_value(name, shape, seed):
@@ -175,13 +153,6 @@ class Run:
 
     def moved(self):
         return {k: (v.detach() - self.first[k]).double() for k, v in self.model.named_parameters()}
-
-
-def products(name, tensor):
-    flat = tensor.reshape(-1).numpy()
-    signs = hashes("projection " + name, 0, flat.size)
-    return [float(np.where(signs >> np.uint64(63 - k) & np.uint64(1), flat, -flat).sum())
-            for k in range(PROJECTIONS)]
 
 
 def error_of(name, exact, rounded):

@@ -1,0 +1,37 @@
+"""The numbers that golden values are made from and told by, without a file of them: a hash of a name, a
+seed and a place (tests/golden/hashed.h says the same in C)."""
+import numpy as np
+
+PROJECTIONS = 8
+MASK = (1 << 64) - 1
+
+
+def name_hash(name):
+    """FNV-1a."""
+    value = 0xCBF29CE484222325
+    for byte in name.encode():
+        value = (value ^ byte) * 0x100000001B3 & MASK
+    return value
+
+
+def hashes(name, seed, count):
+    """SplitMix64's output for count places of a stream."""
+    start = np.uint64((name_hash(name) + seed * 0xD1342543DE82EF95) & MASK)
+    with np.errstate(over="ignore"):
+        z = start + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+def uniform(name, seed, count, low, high):
+    share = (hashes(name, seed, count) >> np.uint64(40)).astype(np.float64) / (1 << 24)
+    return (low + (high - low) * share).astype(np.float32)
+
+
+def products(name, tensor):
+    """Of a tensor with PROJECTIONS vectors of +-1, which are hashes as well."""
+    flat = tensor.reshape(-1).numpy()
+    signs = hashes("projection " + name, 0, flat.size)
+    return [float(np.where(signs >> np.uint64(63 - k) & np.uint64(1), flat, -flat).sum())
+            for k in range(PROJECTIONS)]
