@@ -1,4 +1,5 @@
-/* The numbers that golden values are made from (hashed.py): a hash of a name, a seed and a place. */
+/* The numbers that golden values are made from (hashed.py): a hash of a name, a seed and a place.
+ */
 #ifndef TESTS_GOLDEN_HASHED_H
 #define TESTS_GOLDEN_HASHED_H
 
