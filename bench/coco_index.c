@@ -3,9 +3,9 @@
  *
  *     bench_coco_index build ANNOTATIONS.json INDEX
  *     bench_coco_index open INDEX */
-#include "data/coco_index.h"
+#include "coco/coco_index.h"
+#include "coco/coco_build.h"
 #include "common/clock.h"
-#include "data/coco_build.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -6,9 +6,9 @@
  * Each row repeats the set until SECONDS have passed; the figure is processor time of the one
  * thread, so that neighbours on the machine do not count, and wall time for the loader. */
 #include "common/clock.h"
-#include "data/fetch.h"
-#include "data/loader.h"
-#include "data/prepare.h"
+#include "set/fetch.h"
+#include "set/loader.h"
+#include "shapes/prepare.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Our side of bench/resnet_cuda.sh: training steps of a ResNet on the cuda backend, as `ringtrain
- * train` takes them (app/stepper.h): pictures from host memory, one recorded graph, SGD.
+ * train` takes them (run/stepper.h): pictures from host memory, one recorded graph, SGD.
  *
  *     bench_gpu_step step MODEL f32|bf16|f16 FUSION BATCH SIZE SECONDS
  *         images/s over rounds of a few steps for about SECONDS: best round and median
@@ -9,11 +9,11 @@
  *
  * BENCH_TUNE=0 leaves cuDNN's plans untimed, BENCH_PLANS names a file that keeps what was chosen.
  * Status 77: no device. */
-#include "app/network.h"
-#include "app/stepper.h"
 #include "common/clock.h"
 #include "common/str.h"
 #include "cuda/cuda.h"
+#include "run/network.h"
+#include "run/stepper.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>

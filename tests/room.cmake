@@ -22,12 +22,21 @@ add_library(test_net STATIC tests/support/net.c)
 target_link_libraries(test_net PUBLIC test_support graph models ref PRIVATE ringmaster_flags)
 room_tests(graph unit/graph unit USES test_net)
 room_tests(models unit/models unit USES ref)
-foreach(trainer_room kernels ref comm data optim eval checkpoint telemetry app)
+foreach(trainer_room kernels ref comm optim eval checkpoint telemetry)
     room_tests(${trainer_room} unit/${trainer_room} unit)
 endforeach()
 # They hold bits against those of others.
 foreach(exact anchor box exact_math)
     target_compile_options(unit_kernels_${exact} PRIVATE -ffp-contract=off)
+endforeach()
+room_tests(codec unit/data/codec unit USES kernels)
+foreach(data_room set coco draw)
+    room_tests(${data_room} unit/data/${data_room} unit)
+endforeach()
+room_tests(shapes unit/data/shapes unit USES set coco)
+room_tests(options unit/app/options unit USES optim run)
+foreach(app_room device task run command)
+    room_tests(${app_room} unit/app/${app_room} unit)
 endforeach()
 
 # Every operator on every backend that this build has, and against finite differences.
@@ -40,8 +49,8 @@ if(RINGMASTER_HAVE_CPU)
 endif()
 room_tests(graph ops ops USES ops_harness ${backends})
 # Whole networks against torch's values (tests/golden/resnet_torch.py).
-room_tests(app golden ops)
-set_tests_properties(ops_app_resnet PROPERTIES TIMEOUT 900)
+room_tests(run golden ops)
+set_tests_properties(ops_run_resnet PROPERTIES TIMEOUT 900)
 # Once more with oneDNN as on a processor without bf16 products; under a sanitizer it takes minutes.
 if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
     foreach(test parity network)
@@ -115,7 +124,7 @@ foreach(source IN LISTS fuzz_sources)
     set_target_properties(${target} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-    target_link_libraries(${target} PRIVATE entrypoint data checkpoint eval
+    target_link_libraries(${target} PRIVATE entrypoint set coco checkpoint eval
         common ringmaster_flags)
     if(RINGMASTER_FUZZ)
         target_link_options(${target} PRIVATE -fsanitize=fuzzer)

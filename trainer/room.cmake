@@ -1,6 +1,6 @@
 # The trainer's rooms, from the bottom up. Arrows go one way; what a room may include is what it
 # USES. Only backend/cpu sees oneDNN, only backend/cuda and comm/nccl see CUDA, only comm/mpi sees
-# MPI, only data sees libjpeg and FreeType.
+# MPI, only data/codec sees libjpeg and libpng, only data/draw sees FreeType.
 pkg_check_modules(turbojpeg IMPORTED_TARGET libturbojpeg)
 find_package(JPEG)
 find_package(PNG REQUIRED)
@@ -15,11 +15,11 @@ if(RINGMASTER_FREETYPE)
     pkg_check_modules(freetype2 IMPORTED_TARGET freetype2)
 endif()
 part_settle(FREETYPE "${freetype2_FOUND}" "libfreetype-dev")
-set(data_fonts_out fonts.c)
-set(data_fonts_library)
+set(draw_fonts_out fonts.c)
+set(draw_fonts_library)
 if(RINGMASTER_HAVE_FREETYPE)
-    set(data_fonts_out fonts_absent.c)
-    set(data_fonts_library PkgConfig::freetype2)
+    set(draw_fonts_out fonts_absent.c)
+    set(draw_fonts_library PkgConfig::freetype2)
 endif()
 
 room(kernels trainer/kernels USES common)
@@ -38,35 +38,52 @@ if(RINGMASTER_HAVE_NCCL)
     room(comm_nccl trainer/comm/nccl USES comm common LINKS ringmaster_nccl Threads::Threads)
 endif()
 room(models trainer/models USES common graph backend kernels)
-# The data room holds outlines, whose masks are eval's.
 room(eval trainer/eval USES common kernels LINKS OpenMP::OpenMP_C m)
-room(data trainer/data USES common kernels eval
-    LINKS JPEG::JPEG PNG::PNG ${data_fonts_library} Threads::Threads OpenMP::OpenMP_C m
-    EXCLUDE ${data_fonts_out})
+
+# Data: codec is the ground; the others stand on it side by side and do not know each other.
+room(codec trainer/data/codec USES common LINKS JPEG::JPEG PNG::PNG m)
+room(set trainer/data/set USES common kernels codec LINKS Threads::Threads m)
+# The outlines of annotations and the masks that are painted are eval's.
+room(coco trainer/data/coco USES common kernels codec eval LINKS OpenMP::OpenMP_C m)
+room(draw trainer/data/draw USES common codec eval LINKS ${draw_fonts_library} m
+    EXCLUDE ${draw_fonts_out})
+room(shapes trainer/data/shapes USES common kernels codec eval LINKS m)
+
 room(optim trainer/optim USES common kernels LINKS OpenMP::OpenMP_C m)
 # Loops over whole arenas: -O2 of GCC 12 leaves them scalar.
 target_compile_options(optim PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3>)
 room(checkpoint trainer/checkpoint USES common)
 room(telemetry trainer/telemetry USES common LINKS m)
-room(app trainer/app
-    USES common graph backend kernels ref comm models data optim eval checkpoint telemetry
-    LINKS OpenMP::OpenMP_C Threads::Threads m
-    EXCLUDE main.c)
+
+# The trainer's program, from the ground up.
+room(options trainer/app/options USES common graph)
+room(device trainer/app/device
+    USES common graph backend kernels ref comm options
+    LINKS OpenMP::OpenMP_C m)
 if(TARGET cpu)
-    target_link_libraries(app PUBLIC cpu)
+    target_link_libraries(device PUBLIC cpu)
 endif()
 if(TARGET cuda)
-    target_link_libraries(app PUBLIC cuda)
-    target_compile_definitions(app PUBLIC RINGMASTER_HAVE_CUDA)
+    target_link_libraries(device PUBLIC cuda)
+    target_compile_definitions(device PUBLIC RINGMASTER_HAVE_CUDA)
 endif()
 if(TARGET comm_nccl)
-    target_link_libraries(app PUBLIC comm_nccl)
-    target_compile_definitions(app PUBLIC RINGMASTER_HAVE_NCCL)
+    target_link_libraries(device PUBLIC comm_nccl)
+    target_compile_definitions(device PUBLIC RINGMASTER_HAVE_NCCL)
 endif()
 if(RINGMASTER_HAVE_MPI)
-    target_link_libraries(app PUBLIC comm_mpi)
-    target_compile_definitions(app PUBLIC RINGMASTER_HAVE_MPI)
+    target_link_libraries(device PUBLIC comm_mpi)
+    target_compile_definitions(device PUBLIC RINGMASTER_HAVE_MPI)
 endif()
+room(task trainer/app/task USES common comm set options)
+room(run trainer/app/run
+    USES common graph backend kernels comm models codec set optim checkpoint telemetry
+        options device task
+    LINKS m)
+room(command trainer/app/command
+    USES common graph backend kernels comm models codec set coco draw shapes eval checkpoint
+        telemetry options device task run
+    LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.
 foreach(exact kernels ref eval)
@@ -81,6 +98,6 @@ target_compile_options(ref PRIVATE $<$<CONFIG:Debug>:-O2>)
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
     add_executable(ringtrain ${CMAKE_CURRENT_LIST_DIR}/app/main.c)
-    target_link_libraries(ringtrain PRIVATE app ringmaster_flags)
+    target_link_libraries(ringtrain PRIVATE command ringmaster_flags)
     install(TARGETS ringtrain)
 endif()

@@ -34,11 +34,11 @@ set_target_properties(cuda_on_host PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUI
 target_compile_options(cuda_on_host PRIVATE -ffp-contract=off
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-Wno-unknown-pragmas>)
 add_library(cuda_training STATIC tests/cuda/training.c)
-target_link_libraries(cuda_training PUBLIC app test_support PRIVATE ringmaster_flags)
+target_link_libraries(cuda_training PUBLIC run test_support PRIVATE ringmaster_flags)
 foreach(stem kernels sums training)
     set(target ops_cuda_${stem})
     add_executable(${target} tests/cuda/test_${stem}.c $<TARGET_OBJECTS:cuda_on_host>)
-    target_link_libraries(${target} PRIVATE cuda_training test_net ops_harness app cuda ringmaster_flags)
+    target_link_libraries(${target} PRIVATE cuda_training test_net ops_harness run cuda ringmaster_flags)
     target_include_directories(${target} PRIVATE tests)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_test(NAME ${target} COMMAND ${target})

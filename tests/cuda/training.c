@@ -1,6 +1,6 @@
 #include "cuda/training.h"
 
-#include "app/stepper.h"
+#include "run/stepper.h"
 #include "support/unit.h"
 
 #include <math.h>

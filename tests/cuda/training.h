@@ -1,13 +1,13 @@
-/* A few optimizer steps of a small ResNet-20 by app/stepper.h on any backend. Asserts (CUnit) that
+/* A few optimizer steps of a small ResNet-20 by run/stepper.h on any backend. Asserts (CUnit) that
  * everything worked. */
 #ifndef TESTS_CUDA_TRAINING_H
 #define TESTS_CUDA_TRAINING_H
 
-#include "app/network.h"
 #include "backend/backend.h"
 #include "comm/comm.h"
 #include "comm/device_sum.h"
 #include "graph/fuse.h"
+#include "run/network.h"
 
 #include <stdbool.h>
 

@@ -1,8 +1,8 @@
 /* Annotation files and result files: the input is read as both, and the results are scored against
  * the annotations where both are good. An index that was made holds its promises. */
-#include "data/coco_index.h"
-#include "data/coco_results.h"
-#include "data/coco_task.h"
+#include "coco/coco_index.h"
+#include "coco/coco_results.h"
+#include "coco/coco_task.h"
 #include "eval/coco_stats.h"
 #include "fuzz/check.h"
 

@@ -5,13 +5,13 @@
  * An error is told in units of the tensor's norm. Where a gradient is 0 in truth, as before another
  * norm, that norm is f64's own rounding and torch's f32 is 1e9 of it away: three times that is an
  * absolute bound, and resnet_torch.py sees to it that it is below 1e-3 of the layer's gradient. */
-#include "app/stepper.h"
-#include "app/weights.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "golden/hashed.h"
 #include "ref/ref.h"
+#include "run/stepper.h"
+#include "run/weights.h"
 #include "support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "cpu/cpu.h"

@@ -26,6 +26,9 @@ for file in $(git ls-files '*.c' '*.h' '*.def' '*.cu' '*.cuh' 2>/dev/null); do
     if grep -nE '#include "(\.\./|/)' "$file"; then
         say "$file includes by a path that climbs out of its room"
     fi
+    if case $file in tests/*) false ;; esac && grep -nE '#include "[^"]*/[^"]*/' "$file"; then
+        say "$file includes what lies below a room: a header is named as \"room/header.h\""
+    fi
     if grep -nE '\b(system|popen|strcpy|strcat|sprintf|gets|strtok)\(' "$file"; then
         say "$file calls a function that this house does without"
     fi

@@ -17,7 +17,7 @@ TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is 
 # Tests beyond a room's own that know what its sources mean.
 MORE_TESTS = {
     "graph": "ops_", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
-    "eval": "unit_data_coco_golden$", "common": "unit_(data_coco|checkpoint_safetensors|telemetry)_",
+    "eval": "unit_coco_coco_golden$", "common": "unit_(coco_coco|checkpoint_safetensors|telemetry)_",
 }
 WHOLE_JOBS = {"app": "train_", "comm": "train_ranks", "mpi": "train_ranks"}
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')

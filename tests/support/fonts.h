@@ -2,7 +2,7 @@
 #ifndef TESTS_SUPPORT_FONTS_H
 #define TESTS_SUPPORT_FONTS_H
 
-#include "data/fonts.h"
+#include "draw/fonts.h"
 #include "support/unit.h"
 
 #include <unistd.h>

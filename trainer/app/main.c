@@ -1,6 +1,6 @@
 /* ringtrain: one table of commands, one place that prints errors, one place that exits. */
-#include "app/command.h"
-#include "app/output.h"
+#include "command/command.h"
+#include "command/output.h"
 #include "common/exit_code.h"
 #include "common/log.h"
 

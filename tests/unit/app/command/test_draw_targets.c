@@ -1,0 +1,68 @@
+#include "command/draw_targets.h"
+
+#include "common/file.h"
+#include "unit/data/coco/coco_files.h"
+
+#include <string.h>
+
+static const char SET[] =
+    "{\"images\":[{\"id\":1,\"file_name\":\"x/1.jpg\"},{\"id\":2,\"file_name\":\"y/1.jpg\"},"
+    "{\"id\":3,\"file_name\":\"a.jpg\"},{\"id\":4,\"file_name\":\"a.png\"},"
+    "{\"id\":5,\"file_name\":\"../../etc/./x.y.png\"},{\"id\":6,\"file_name\":\"/root/b\"},"
+    "{\"id\":7},{\"id\":8,\"file_name\":\"x/.hidden\"}]}";
+
+static int make(struct draw_targets *ret, struct coco_index *index, const char *set,
+                const char *out, char folder[PATH_MAX], struct error *err) {
+    snprintf(folder, PATH_MAX, "%s/%s", unit_temp_dir(), out);
+    CU_ASSERT_EQUAL_FATAL(coco_index_load(index, write_text("set.json", set), NULL, err), 0);
+    return draw_targets_make(ret, index, 0, index->image_count, folder, "jpg", err);
+}
+
+static void every_image_has_a_place_of_its_own_below(void) {
+    static const char *const WANTED[] = {"/x/1.jpg",   "/y/1.jpg",      "/a-3.jpg",
+                                         "/a-4.jpg",   "/etc/x.y.jpg",  "/root/b.jpg",
+                                         "/image.jpg", "/x/.hidden.jpg"};
+    cleanup_coco_index struct coco_index index = {0};
+    cleanup_draw_targets struct draw_targets targets = {0};
+    struct error err = {0};
+    char folder[PATH_MAX];
+    CU_ASSERT_EQUAL_FATAL(make(&targets, &index, SET, "drawn", folder, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(targets.count, 8);
+    for (int i = 0; i < 8; i++) {
+        CU_ASSERT_EQUAL(strncmp(targets.list[i].path, folder, strlen(folder)), 0);
+        CU_ASSERT_STRING_EQUAL(targets.list[i].path + strlen(folder), WANTED[i]);
+        CU_ASSERT_EQUAL(targets.list[i].image->id, i + 1);
+    }
+}
+
+static void what_is_there_stays(void) {
+    cleanup_coco_index struct coco_index index = {0};
+    cleanup_draw_targets struct draw_targets targets = {0};
+    struct error err = {0};
+    char folder[PATH_MAX], path[2 * PATH_MAX];
+    snprintf(folder, sizeof(folder), "%s/full", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder, &err), 0);
+    snprintf(path, sizeof(path), "%s/a-4.jpg", folder);
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, "mine", 4, 0644, &err), 0);
+    CU_ASSERT_EQUAL(make(&targets, &index, SET, "full", folder, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, path);
+    CU_ASSERT_EQUAL(targets.count, 0);
+}
+
+static void names_that_cannot_be_parted_are_refused(void) {
+    cleanup_coco_index struct coco_index index = {0};
+    cleanup_draw_targets struct draw_targets targets = {0};
+    struct error err = {0};
+    char folder[PATH_MAX];
+    CU_ASSERT_EQUAL(make(&targets, &index,
+                         "{\"images\":[{\"id\":3,\"file_name\":\"a.jpg\"},{\"id\":4,\"file_name\":"
+                         "\"a.png\"},{\"id\":5,\"file_name\":\"a-4.jpg\"}]}",
+                         "met", folder, &err),
+                    -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "would both be");
+}
+
+UNIT_MAIN("app.draw_targets", UNIT(every_image_has_a_place_of_its_own_below),
+          UNIT(what_is_there_stays), UNIT(names_that_cannot_be_parted_are_refused))

@@ -1,0 +1,40 @@
+#include "device/cpus.h"
+#include "support/unit.h"
+
+static void quotas_are_read_as_the_kernel_writes_them(void) {
+    CU_ASSERT_EQUAL(cpus_parse_quota("200000 100000\n"), 2);
+    CU_ASSERT_EQUAL(cpus_parse_quota("150000 100000\n"), 2);
+    CU_ASSERT_EQUAL(cpus_parse_quota("50000 100000\n"), 1);
+    CU_ASSERT_EQUAL(cpus_parse_quota("max 100000\n"), 0);
+    CU_ASSERT_EQUAL(cpus_parse_quota("-1 100000"), 0);
+    CU_ASSERT_EQUAL(cpus_parse_quota(""), 0);
+    CU_ASSERT_EQUAL(cpus_parse_quota("5 0"), 0);
+}
+
+static void ranks_share_what_there_is(void) {
+    struct cpus two = {.affinity = 2, .sharers = 1};
+    CU_ASSERT_EQUAL(cpus_threads(&two, 1, 1), 2);
+    CU_ASSERT_EQUAL(cpus_threads(&two, 3, 1), 2);
+    two.sharers = 3;
+    CU_ASSERT_EQUAL(cpus_threads(&two, 3, 3), 1);
+    struct cpus many = {.affinity = 64, .sharers = 4};
+    CU_ASSERT_EQUAL(cpus_threads(&many, 8, 4), 15);
+    many.sharers = 1;
+    CU_ASSERT_EQUAL(cpus_threads(&many, 1, 1), 64);
+    many.quota = 6;
+    CU_ASSERT_EQUAL(cpus_threads(&many, 1, 1), 6);
+    CU_ASSERT_EQUAL(cpus_threads(&many, 2, 2), 3);
+}
+
+static void this_process_has_cores_and_shares_them_with_itself(void) {
+    cleanup_comm struct comm *c = NULL;
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&c, NULL), 0);
+    struct cpus cpus = {0};
+    CU_ASSERT_EQUAL(cpus_find(&cpus, c, NULL), 0);
+    CU_ASSERT(cpus.affinity >= 1);
+    CU_ASSERT_EQUAL(cpus.affinity, cpus_affinity());
+    CU_ASSERT_EQUAL(cpus.sharers, 1);
+}
+
+UNIT_MAIN("app.cpus", UNIT(quotas_are_read_as_the_kernel_writes_them),
+          UNIT(ranks_share_what_there_is), UNIT(this_process_has_cores_and_shares_them_with_itself))

@@ -1,0 +1,146 @@
+#include "options/flag.h"
+#include "support/unit.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct wishes {
+    int64_t count;
+    double share;
+    bool loud;
+    const char *name;
+    int color;
+};
+
+static const char *const colors[] = {"red", "green", NULL};
+
+enum { FIRST = 1, SECOND = 2 };
+
+static const struct flag flags[] = {
+    {.name = "max-count",
+     .type = FLAG_INT,
+     .offset = offsetof(struct wishes, count),
+     .standard = "7",
+     .min = 1,
+     .max = 100,
+     .commands = FIRST,
+     .value = "N",
+     .help = "how many"},
+    {.name = "share",
+     .type = FLAG_REAL,
+     .offset = offsetof(struct wishes, share),
+     .standard = "0.5",
+     .min = 0,
+     .max = 1,
+     .commands = FIRST | SECOND,
+     .value = "X",
+     .help = "how much"},
+    {.name = "loud",
+     .type = FLAG_BOOL,
+     .offset = offsetof(struct wishes, loud),
+     .standard = "false",
+     .commands = FIRST,
+     .value = "BOOL",
+     .help = "shout"},
+    {.name = "name",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct wishes, name),
+     .commands = FIRST,
+     .value = "NAME",
+     .help = "whom to greet"},
+    {.name = "color",
+     .type = FLAG_CHOICE,
+     .offset = offsetof(struct wishes, color),
+     .standard = "green",
+     .choices = colors,
+     .commands = FIRST,
+     .help = "of the hat"},
+};
+enum { COUNT = sizeof(flags) / sizeof(flags[0]) };
+
+static int parse(struct wishes *w, struct error *err, const char *const *words) {
+    int argc = 0;
+    while (words[argc] != NULL)
+        argc++;
+    *w = (struct wishes){0};
+    *err = (struct error){0};
+    return flags_parse(flags, COUNT, FIRST, argc, (char *const *)(uintptr_t)words, w, err);
+}
+#define PARSE(...) parse(&w, &err, (const char *const[]){__VA_ARGS__, NULL})
+
+static void defaults_come_first(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(parse(&w, &err, (const char *const[]){NULL}), 0);
+    CU_ASSERT(w.count == 7 && w.share == 0.5 && !w.loud && w.name == NULL && w.color == 1);
+}
+
+static void every_type_takes_its_value_either_way(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE("--max_count", "9", "--share=0.25", "--loud", "True", "--name", "--x",
+                          "--color", "red"),
+                    0);
+    CU_ASSERT(w.count == 9 && w.share == 0.25 && w.loud && w.color == 0);
+    CU_ASSERT_STRING_EQUAL(w.name, "--x");
+    CU_ASSERT_EQUAL(PARSE("--max-count", "3", "--max_count=4", "--name="), 0);
+    CU_ASSERT_EQUAL(w.count, 4);
+    CU_ASSERT_STRING_EQUAL(w.name, "");
+}
+
+static void an_unknown_flag_offers_the_nearest_name(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE("--max-cuont", "9"), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "did you mean --max-count?");
+    CU_ASSERT_EQUAL(PARSE("--zebra", "9"), -1);
+    ASSERT_CONTAINS(err.text, "unknown flag --zebra");
+    CU_ASSERT_PTR_NULL(strstr(err.text, "did you mean"));
+}
+
+static void bad_values_name_flag_and_reason(void) {
+    struct wishes w;
+    struct error err;
+    CU_ASSERT_EQUAL(PARSE("--max-count", "101"), -1);
+    ASSERT_CONTAINS(err.text, "--max-count");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    CU_ASSERT_EQUAL(PARSE("--color", "blue"), -1);
+    ASSERT_CONTAINS(err.text, "'blue' is none of red, green");
+    CU_ASSERT_EQUAL(PARSE("--loud", "yes"), -1);
+    CU_ASSERT_EQUAL(PARSE("--share", "nan"), -1);
+    CU_ASSERT_EQUAL(PARSE("--share"), -1);
+    ASSERT_CONTAINS(err.text, "--share needs a value (X)");
+    CU_ASSERT_EQUAL(PARSE("stray"), -1);
+    ASSERT_CONTAINS(err.text, "'stray' stands where");
+    CU_ASSERT_EQUAL(PARSE("--"), -1);
+}
+
+static void a_command_knows_its_own_flags_alone(void) {
+    struct wishes w = {0};
+    struct error err = {0};
+    char flag[] = "--loud";
+    char value[] = "1";
+    char *const argv[] = {flag, value, NULL};
+    CU_ASSERT_EQUAL(flags_parse(flags, COUNT, SECOND, 2, argv, &w, &err), -1);
+    ASSERT_CONTAINS(err.text, "--loud is of no use to this command");
+}
+
+static void help_shows_value_choices_and_default(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    flags_print(out, flags, COUNT, FIRST);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, "--max-count N");
+    ASSERT_CONTAINS(text, "how many [7]");
+    ASSERT_CONTAINS(text, "--color red|green");
+    free(text);
+}
+
+UNIT_MAIN("app.flag", UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
+          UNIT(an_unknown_flag_offers_the_nearest_name), UNIT(bad_values_name_flag_and_reason),
+          UNIT(a_command_knows_its_own_flags_alone), UNIT(help_shows_value_choices_and_default))

@@ -1,0 +1,116 @@
+#include "common/file.h"
+#include "options/inputs.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *make(const char *root, const char *below) {
+    static char path[INPUT_PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s%s", root, below);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
+    return path;
+}
+
+static void forget_variables(void) {
+    static const char *const names[] = {"SM_CHANNEL_TRAIN",      "SM_CHANNEL_TRAINING",
+                                        "SM_CHANNEL_VALIDATION", "SM_CHANNEL_VAL",
+                                        "SM_CHANNEL_TEST",       "SM_MODEL_DIR"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        (void)unsetenv(names[i]);
+}
+
+static void a_folder_with_train_and_val_is_both(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char data[INPUT_PATH_MAX];
+    (void)make(root, "/set/train");
+    (void)make(root, "/set/val");
+    (void)snprintf(data, sizeof(data), "%s/set", root);
+    struct options o = {.data = data};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, NULL), 0);
+    ASSERT_CONTAINS(in.training, "/set/train");
+    ASSERT_CONTAINS(in.validation, "/set/val");
+    CU_ASSERT_STRING_EQUAL(in.model, "model");
+    CU_ASSERT_STRING_EQUAL(in.checkpoints, "checkpoints");
+    CU_ASSERT_STRING_EQUAL(in.events, "");
+}
+
+static void a_plain_folder_is_training_without_validation(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char data[INPUT_PATH_MAX];
+    (void)snprintf(data, sizeof(data), "%s", make(root, "/classes/cat"));
+    data[strlen(data) - 4] = '\0';
+    struct options o = {.data = data};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.training, data);
+    CU_ASSERT_FALSE(in.scored);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.validation, data);
+}
+
+static void sagemakers_folders_are_found_without_flags(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    (void)make(root, "/opt/ml/input/data/training");
+    (void)make(root, "/opt/ml/input/data/test");
+    (void)make(root, "/opt/ml/model");
+    (void)make(root, "/opt/ml/checkpoints");
+    (void)make(root, "/opt/ml/output/tensorboard");
+    struct options o = {0};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, NULL), 0);
+    ASSERT_CONTAINS(in.training, "/opt/ml/input/data/training");
+    ASSERT_CONTAINS(in.validation, "/test");
+    ASSERT_CONTAINS(in.model, "/opt/ml/model");
+    ASSERT_CONTAINS(in.checkpoints, "/opt/ml/checkpoints");
+    ASSERT_CONTAINS(in.events, "/opt/ml/output/tensorboard");
+}
+
+static void a_channel_variable_outranks_the_standard_folder(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    CU_ASSERT_EQUAL(setenv("SM_CHANNEL_TRAINING", make(root, "/elsewhere"), 1), 0);
+    struct options o = {0};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, NULL), 0);
+    ASSERT_CONTAINS(in.training, "/elsewhere");
+    forget_variables();
+}
+
+static void missing_data_is_a_data_error_that_says_what_to_give(void) {
+    forget_variables();
+    const char *root = make(unit_temp_dir(), "/empty");
+    struct options o = {0};
+    struct inputs in;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "--data");
+    o.data = "/no/such/folder";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, &err), -1);
+    ASSERT_CONTAINS(err.text, "/no/such/folder");
+}
+
+static void synthetic_needs_no_folder(void) {
+    forget_variables();
+    struct options o = {.data = "synthetic", .model_dir = "m"};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, "/nowhere", NULL), 0);
+    CU_ASSERT(in.synthetic && in.scored);
+    o.validation = "none";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, "/nowhere", NULL), 0);
+    CU_ASSERT(in.synthetic && !in.scored);
+    CU_ASSERT_STRING_EQUAL(in.model, "m");
+}
+
+UNIT_MAIN("app.inputs", UNIT(a_folder_with_train_and_val_is_both),
+          UNIT(a_plain_folder_is_training_without_validation),
+          UNIT(sagemakers_folders_are_found_without_flags),
+          UNIT(a_channel_variable_outranks_the_standard_folder),
+          UNIT(missing_data_is_a_data_error_that_says_what_to_give),
+          UNIT(synthetic_needs_no_folder))

@@ -1,0 +1,232 @@
+#include "run/init.h"
+
+#include "kernels/bf16.h"
+#include "kernels/f16.h"
+#include "models/resnet.h"
+#include "ref/ref.h"
+#include "run/weights.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAMES_SIZE = 512, MOST = 400 };
+
+struct model {
+    struct backend *backend;
+    struct graph graph;
+    struct store store;
+};
+
+static void model_open(struct model *m, int classes, uint64_t seed) {
+    struct resnet_tensors tensors;
+    struct resnet_config c = {
+        .model = "resnet20", .batch = 1, .image_size = 32, .classes = classes, .std = {1, 1, 1}};
+    *m = (struct model){0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&m->backend, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(resnet_build(&m->graph, &c, &tensors, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_init(&m->store, m->backend, &m->graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_start(&m->store, seed, NULL), 0);
+}
+
+static void model_done(struct model *m) {
+    store_done(&m->store);
+    graph_done(&m->graph);
+    backend_close(m->backend);
+}
+
+static const float *at(const struct model *m, const char *name) {
+    const struct store_slot *slot = store_find(&m->store, name);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
+    return store_at(&m->store, slot, slot->state ? STORE_STATE : STORE_PARAMETERS);
+}
+
+/* How M's weights go into a file. */
+struct export {
+    const char *prefix;
+    enum array_type type; /* F32 or one of 16 bits */
+    bool headless;
+    const char *extra;   /* a tensor that no model has */
+    const char *without; /* a tensor that is left out */
+    const char *nan;     /* a tensor whose first value is none */
+};
+
+static void *narrowed(const struct array *array, enum array_type type) {
+    size_t count = (size_t)array_count(array);
+    uint16_t *halves = malloc(count * sizeof(*halves));
+    float *plain = malloc(count * sizeof(*plain));
+    CU_ASSERT_FATAL(halves != NULL && plain != NULL);
+    memcpy(plain, array->data, count * sizeof(*plain));
+    if (array->ohwi)
+        array_ohwi_to_oihw(array->data, plain, array->shape[0], array->shape[1], array->shape[2],
+                           array->shape[3]);
+    for (size_t i = 0; i < count; i++)
+        halves[i] = type == ARRAY_F16 ? f16_from_f32(plain[i]) : bf16_from_f32(plain[i]);
+    free(plain);
+    return halves;
+}
+
+static const char *export(struct model *m, const struct export *how) {
+    static char path[4096], names[MOST][NAMES_SIZE];
+    static struct array arrays[MOST];
+    static float extra[2] = {1, 2};
+    struct weights w = {0};
+    size_t count = 0;
+    (void)snprintf(path, sizeof(path), "%s/init.safetensors", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(weights_list(&w, &m->store, WEIGHTS_MODEL | WEIGHTS_BATCHES, 3, NULL), 0);
+    for (size_t i = 0; i < w.count; i++) {
+        const struct array *array = &w.arrays[i];
+        if ((how->headless && strncmp(array->name, "fc.", 3) == 0) ||
+            (how->without != NULL && strcmp(array->name, how->without) == 0))
+            continue;
+        if (how->nan != NULL && strcmp(array->name, how->nan) == 0)
+            *(float *)array->data = NAN;
+        arrays[count] = *array;
+        (void)snprintf(names[count], NAMES_SIZE, "%s%s", how->prefix, array->name);
+        arrays[count].name = names[count];
+        if (how->type != ARRAY_F32 && array->type == ARRAY_F32) {
+            arrays[count].data = narrowed(array, how->type);
+            arrays[count].type = how->type;
+            arrays[count].ohwi = false;
+        }
+        count++;
+    }
+    if (how->extra != NULL)
+        arrays[count++] =
+            (struct array){.name = how->extra, .rank = 1, .shape = {2}, .data = extra};
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, arrays, count, NULL, 0, NULL), 0);
+    for (size_t i = 0; i < count; i++)
+        if (arrays[i].type == ARRAY_F16 || arrays[i].type == ARRAY_BF16)
+            free(arrays[i].data);
+    weights_done(&w);
+    return path;
+}
+
+/* A model of CLASSES from one of 10 that was exported so: 0 or the error. */
+static int read_model(struct model *ret, int classes, const struct export *how, struct buf *notes,
+                      struct error *err) {
+    struct model source;
+    model_open(&source, 10, 5);
+    /* Statistics that no start value has. */
+    ((float *)source.store.arena[STORE_STATE])[3] = 0.75F;
+    const char *path = export(&source, how);
+    model_open(ret, classes, 9);
+    buf_init(notes, 10000);
+    int failed = init_read(&ret->store, path, notes, err);
+    model_done(&source);
+    return failed;
+}
+
+static bool near(const struct model *m, const char *name, double bound) {
+    struct model source;
+    model_open(&source, 10, 5);
+    const struct store_slot *slot = store_find(&m->store, name);
+    const float *ours = at(m, name), *theirs = at(&source, name);
+    double worst = 0;
+    for (size_t i = 0; i < slot->count; i++)
+        worst = fmax(worst, fabs((double)ours[i] - (double)theirs[i]));
+    model_done(&source);
+    return worst <= bound;
+}
+
+static void a_file_of_the_same_model_is_taken_whole(void) {
+    struct model m;
+    cleanup_buf struct buf notes = {0};
+    CU_ASSERT_EQUAL(read_model(&m, 10, &(struct export){.prefix = ""}, &notes, NULL), 0);
+    CU_ASSERT(near(&m, "conv1.weight", 0) && near(&m, "layer3.2.conv2.weight", 0));
+    CU_ASSERT(near(&m, "fc.weight", 0) && near(&m, "fc.bias", 0));
+    CU_ASSERT_EQUAL(((float *)m.store.arena[STORE_STATE])[3], 0.75F);
+    CU_ASSERT_STRING_EQUAL(buf_text(&notes), "");
+    model_done(&m);
+}
+
+static void another_number_of_classes_leaves_the_head_and_says_so(void) {
+    struct model m, fresh;
+    cleanup_buf struct buf notes = {0};
+    CU_ASSERT_EQUAL(read_model(&m, 7, &(struct export){.prefix = ""}, &notes, NULL), 0);
+    ASSERT_CONTAINS(buf_text(&notes),
+                    "is for 10 classes, the data has 7: fc keeps its start values");
+    CU_ASSERT(near(&m, "layer2.0.downsample.0.weight", 0));
+    model_open(&fresh, 7, 9);
+    size_t bytes = store_find(&m.store, "fc.weight")->count * sizeof(float);
+    CU_ASSERT_EQUAL(memcmp(at(&m, "fc.weight"), at(&fresh, "fc.weight"), bytes), 0);
+    CU_ASSERT_EQUAL(memcmp(at(&m, "fc.bias"), at(&fresh, "fc.bias"), 7 * sizeof(float)), 0);
+    model_done(&fresh);
+    model_done(&m);
+}
+
+static void types_of_16_bits_are_widened(void) {
+    static const struct {
+        enum array_type type;
+        double bound;
+    } CASES[] = {{ARRAY_F16, 1e-3}, {ARRAY_BF16, 8e-3}};
+    for (int i = 0; i < 2; i++) {
+        struct model m;
+        cleanup_buf struct buf notes = {0};
+        struct export how = {.prefix = "", .type = CASES[i].type};
+        CU_ASSERT_EQUAL(read_model(&m, 10, &how, &notes, NULL), 0);
+        CU_ASSERT(near(&m, "conv1.weight", CASES[i].bound) && !near(&m, "conv1.weight", 0));
+        CU_ASSERT(near(&m, "layer3.0.conv1.weight", CASES[i].bound));
+        CU_ASSERT(near(&m, "fc.weight", CASES[i].bound));
+        model_done(&m);
+    }
+}
+
+static void a_backbone_is_found_by_its_prefix(void) {
+    struct model m;
+    cleanup_buf struct buf notes = {0};
+    struct export how = {.prefix = "backbone.body.", .headless = true, .extra = "rpn.bias"};
+    CU_ASSERT_EQUAL(read_model(&m, 10, &how, &notes, NULL), 0);
+    CU_ASSERT(near(&m, "layer1.0.conv1.weight", 0));
+    CU_ASSERT_FALSE(near(&m, "fc.weight", 1e-3));
+    ASSERT_CONTAINS(buf_text(&notes), "the prefix \"backbone.body.\"");
+    ASSERT_CONTAINS(buf_text(&notes), "has no backbone.body.fc.weight: fc keeps its start values");
+    ASSERT_CONTAINS(buf_text(&notes), "1 tensors are not used: rpn.bias\n");
+    model_done(&m);
+}
+
+static void refused(const struct export *how, const char *words) {
+    struct model m;
+    struct error err = {0};
+    cleanup_buf struct buf notes = {0};
+    CU_ASSERT_EQUAL(read_model(&m, 10, how, &notes, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "init.safetensors: ");
+    ASSERT_CONTAINS(err.text, words);
+    model_done(&m);
+}
+
+static void what_does_not_fit_is_refused_by_name(void) {
+    refused(&(struct export){.prefix = "", .without = "layer2.1.bn1.running_var"},
+            "1 of the model's");
+    refused(&(struct export){.prefix = "", .without = "layer2.1.bn1.running_var"},
+            "the first is layer2.1.bn1.running_var");
+    refused(&(struct export){.prefix = "", .nan = "layer2.1.conv1.weight"},
+            "layer2.1.conv1.weight: value 0 is not finite");
+    refused(&(struct export){.prefix = "", .nan = "layer2.1.conv1.weight", .type = ARRAY_BF16},
+            "layer2.1.conv1.weight: value 0 is not finite");
+}
+
+static void another_width_is_refused(void) {
+    struct model m;
+    struct error err = {0};
+    cleanup_buf struct buf notes = {0};
+    static float one[3] = {1, 2, 3};
+    char path[4096];
+    struct array array = {.name = "conv1.weight", .rank = 1, .shape = {3}, .data = one};
+    (void)snprintf(path, sizeof(path), "%s/small.safetensors", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, NULL, 0, NULL), 0);
+    model_open(&m, 10, 1);
+    buf_init(&notes, 1000);
+    CU_ASSERT_EQUAL(init_read(&m.store, path, &notes, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "conv1.weight: has another shape");
+    model_done(&m);
+}
+
+UNIT_MAIN("app.init", UNIT(a_file_of_the_same_model_is_taken_whole),
+          UNIT(another_number_of_classes_leaves_the_head_and_says_so),
+          UNIT(types_of_16_bits_are_widened), UNIT(a_backbone_is_found_by_its_prefix),
+          UNIT(what_does_not_fit_is_refused_by_name), UNIT(another_width_is_refused))

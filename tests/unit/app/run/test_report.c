@@ -1,0 +1,123 @@
+#include "common/clock.h"
+#include "options/options.h"
+#include "run/report.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Two rows and an evaluation in the form LOG; the text is the caller's. */
+static char *told(int log) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    struct report r;
+    CU_ASSERT_EQUAL_FATAL(report_open(&r, out, log, "", NULL), 0);
+    struct report_row row = {.step = 2, .epoch = 0.5, .penalty = 0.25, .lr = 0.1};
+    report_start(&r);
+    report_step(&r, 2.0, 64, false);
+    report_step(&r, (double)NAN, 64, true);
+    report_step(&r, 3.0, 64, true);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    row.step = 4;
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    report_step(&r, 1.5, 64, false);
+    report_wait(&r, 1);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    struct evaluation e = {.top1 = 0.75, .top5 = 1, .loss = 0.5, .images = 860};
+    CU_ASSERT_EQUAL(report_evaluation(&r, 4, 1, &e, NULL), 0);
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    return text;
+}
+
+static int lines(const char *text) {
+    int count = 0;
+    for (; *text != '\0'; text++)
+        count += *text == '\n';
+    return count;
+}
+
+static void rows_hold_the_mean_since_the_last_one(void) {
+    char *text = told(OPTION_LOG_METRICS);
+    ASSERT_CONTAINS(text, "train step=2 epoch=0.5 loss=2.5 lr=0.1 images_per_second=");
+    ASSERT_CONTAINS(text, " data_wait=0 skipped=2\n");
+    ASSERT_CONTAINS(text, "train step=4 epoch=0.5 loss=1.5 lr=0.1");
+    ASSERT_CONTAINS(text, " skipped=0\n");
+    ASSERT_CONTAINS(text, "eval epoch=1 top1=0.75 top5=1 loss=0.5 images=860\n");
+    CU_ASSERT_EQUAL(lines(text), 3);
+    free(text);
+}
+
+static void where_no_loss_is_finite_there_is_none(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    struct report r;
+    struct report_row row = {.step = 2};
+    CU_ASSERT_EQUAL_FATAL(report_open(&r, out, OPTION_LOG_METRICS, "", NULL), 0);
+    report_start(&r);
+    report_step(&r, (double)INFINITY, 64, true);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, " loss=nan ");
+    ASSERT_CONTAINS(text, " skipped=1\n");
+    free(text);
+}
+
+static void the_table_has_one_head_and_percent_for_people(void) {
+    char *text = told(OPTION_LOG_TABLE);
+    CU_ASSERT_EQUAL(lines(text), 4);
+    ASSERT_CONTAINS(text, "FinLoss");
+    ASSERT_CONTAINS(text, "2.7500");
+    ASSERT_CONTAINS(text, "evaluation: epoch 1, top-1 75.00 %, top-5 100.00 %");
+    CU_ASSERT_PTR_NULL(strstr(text, "train step="));
+    free(text);
+}
+
+static void both_end_with_the_metric_line(void) {
+    char *text = told(OPTION_LOG_BOTH);
+    CU_ASSERT_EQUAL(lines(text), 7);
+    const char *last = strstr(text, "eval epoch=");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(last);
+    CU_ASSERT_EQUAL(lines(last), 1);
+    free(text);
+}
+
+static void the_whole_run_is_summed_up(void) {
+    struct report r;
+    char text[REPORT_SUMMARY_MAX];
+    CU_ASSERT_EQUAL_FATAL(report_open(&r, NULL, OPTION_LOG_BOTH, "", NULL), 0);
+    report_summary(&r, text);
+    CU_ASSERT_STRING_EQUAL(text, "");
+    report_start(&r);
+    r.stepped_at -= 3 * CLOCK_SECOND; /* a step of three seconds, after a start of five */
+    r.opened_at -= 8 * CLOCK_SECOND;
+    report_step(&r, 1, 60, false);
+    r.stepped_at -= CLOCK_SECOND;
+    report_step(&r, 1, 60, false);
+    report_summary(&r, text);
+    ASSERT_CONTAINS(text, "2 steps of 120 images in 0:04 of training, 30.0 images/s; 0:08 with");
+    report_done(&r);
+}
+
+static void other_ranks_say_nothing(void) {
+    struct report r;
+    CU_ASSERT_EQUAL(report_open(&r, NULL, OPTION_LOG_BOTH, "/nowhere/events", NULL), 0);
+    struct report_row row = {.step = 1};
+    report_start(&r);
+    report_step(&r, 1, 1, false);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    struct evaluation e = {.images = 1};
+    CU_ASSERT_EQUAL(report_evaluation(&r, 1, 1, &e, NULL), 0);
+    report_done(&r);
+}
+
+UNIT_MAIN("app.report", UNIT(where_no_loss_is_finite_there_is_none),
+          UNIT(rows_hold_the_mean_since_the_last_one),
+          UNIT(the_table_has_one_head_and_percent_for_people), UNIT(both_end_with_the_metric_line),
+          UNIT(the_whole_run_is_summed_up), UNIT(other_ranks_say_nothing))

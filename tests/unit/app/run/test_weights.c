@@ -1,0 +1,80 @@
+#include "ref/ref.h"
+#include "run/weights.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One convolution with batch norm: weights of rank 4, vectors, running statistics. */
+static void build(struct graph *graph, struct store *store, struct backend **backend) {
+    CU_ASSERT_EQUAL_FATAL(ref_open(backend, NULL), 0);
+    graph_init(graph, DTYPE_F32, false);
+    int x = graph_input(graph, "x", DTYPE_F32, shape_4(1, 4, 4, 2));
+    x = graph_conv2d(graph, "conv1", x, 2, 3, (struct op_window){.kernel = 1, .stride = 1});
+    struct norm_options norm = {1e-5, 0.1, INIT_ONE};
+    (void)graph_keep(graph, graph_batch_norm(graph, "bn1", x, norm), "y");
+    CU_ASSERT_EQUAL_FATAL(graph_finish(graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_init(store, *backend, graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_start(store, 1, NULL), 0);
+}
+
+static const struct array *find(const struct weights *w, const char *name) {
+    for (size_t i = 0; i < w->count; i++)
+        if (strcmp(w->arrays[i].name, name) == 0)
+            return &w->arrays[i];
+    return NULL;
+}
+
+static void names_and_axes_are_torchvisions(void) {
+    struct graph graph;
+    struct store store = {0};
+    struct backend *backend = NULL;
+    build(&graph, &store, &backend);
+    cleanup_weights struct weights w = {0};
+    CU_ASSERT_EQUAL_FATAL(weights_list(&w, &store, WEIGHTS_MODEL | WEIGHTS_BATCHES, 12, NULL), 0);
+    CU_ASSERT_EQUAL(w.count, 6);
+    const struct array *conv = find(&w, "conv1.weight");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(conv);
+    CU_ASSERT(conv->ohwi && conv->rank == 4 && conv->shape[0] == 3 && conv->shape[1] == 2);
+    CU_ASSERT(conv->shape[2] == 1 && conv->shape[3] == 1);
+    const struct array *mean = find(&w, "bn1.running_mean");
+    CU_ASSERT(mean != NULL && mean->rank == 1 && mean->shape[0] == 3 && !mean->ohwi);
+    const struct array *seen = find(&w, "bn1.num_batches_tracked");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(seen);
+    CU_ASSERT(seen->type == ARRAY_I64 && seen->rank == 0 && *(const int64_t *)seen->data == 12);
+    store_done(&store);
+    graph_done(&graph);
+    backend_close(backend);
+}
+
+static void a_file_brings_back_every_value(void) {
+    struct graph graph;
+    struct store store = {0};
+    struct backend *backend = NULL;
+    build(&graph, &store, &backend);
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "%s/weights.safetensors", unit_temp_dir());
+    cleanup_weights struct weights w = {0};
+    CU_ASSERT_EQUAL_FATAL(weights_list(&w, &store, WEIGHTS_MODEL, 0, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, w.arrays, w.count, NULL, 0, NULL), 0);
+    float *values = store.arena[STORE_PARAMETERS];
+    float before[6];
+    memcpy(before, store_at(&store, store_find(&store, "conv1.weight"), STORE_PARAMETERS),
+           sizeof(before));
+    memset(values, 0, store.count[STORE_PARAMETERS] * sizeof(float));
+
+    cleanup_safetensors struct safetensors file = {0};
+    CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, NULL), 0);
+    CU_ASSERT_EQUAL(weights_read(&w, &file, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(before,
+                           store_at(&store, store_find(&store, "conv1.weight"), STORE_PARAMETERS),
+                           sizeof(before)),
+                    0);
+    CU_ASSERT(before[0] != 0);
+    store_done(&store);
+    graph_done(&graph);
+    backend_close(backend);
+}
+
+UNIT_MAIN("app.weights", UNIT(names_and_axes_are_torchvisions),
+          UNIT(a_file_brings_back_every_value))

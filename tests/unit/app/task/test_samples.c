@@ -1,0 +1,102 @@
+#include "common/file.h"
+#include "common/log.h"
+#include "support/unit.h"
+#include "task/samples.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static struct error err;
+static char heard[8192]; /* what was logged */
+
+static void hear(void *context, const char *line, size_t size) {
+    (void)context;
+    size_t used = strlen(heard);
+    snprintf(heard + used, sizeof(heard) - used, "%.*s", (int)size, line);
+}
+
+static void put(const char *name) {
+    char path[1000];
+    snprintf(path, sizeof(path), "%s/set/%s", unit_temp_dir(), name);
+    *strrchr(path, '/') = '\0';
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
+    path[strlen(path)] = '/';
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, "x", 1, 0644, NULL), 0);
+}
+
+static void a_limit_is_a_word_or_a_number(void) {
+    int64_t allowed = -1;
+    CU_ASSERT(samples_parse_allowed("fail", &allowed, &err) == 0 && allowed == 0);
+    CU_ASSERT(samples_parse_allowed("skip", &allowed, &err) == 0 && allowed == INT64_MAX);
+    CU_ASSERT(samples_parse_allowed("17", &allowed, &err) == 0 && allowed == 17);
+    CU_ASSERT(samples_parse_allowed("0", &allowed, &err) == 0 && allowed == 0);
+    static const char *const wrong[] = {"-1", "", "some", "1.5", "99999999999"};
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        CU_ASSERT_EQUAL(samples_parse_allowed(wrong[i], &allowed, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+        ASSERT_CONTAINS(err.text, "--bad-samples");
+    }
+}
+
+static void what_is_left_out_is_said_when_a_set_is_opened(void) {
+    char folder[600];
+    snprintf(folder, sizeof(folder), "%s/set", unit_temp_dir());
+    put("a/1.jpg");
+    put("a/2.jpg");
+    put("a/3.webp");
+    put("b/4.png");
+    put("loose.jpg");
+    cleanup_dataset struct dataset set = {0};
+    CU_ASSERT_EQUAL_FATAL(samples_open(&set, folder, false, &err), 0);
+    CU_ASSERT_STRING_EQUAL(heard, "");
+    dataset_done(&set);
+    CU_ASSERT_EQUAL_FATAL(samples_open(&set, folder, true, &err), 0);
+    ASSERT_CONTAINS(heard, "warn");
+    ASSERT_CONTAINS(heard, "set: 3 pictures; 2 left out:");
+    ASSERT_CONTAINS(heard, "1 .webp (a/3.webp)");
+    ASSERT_CONTAINS(heard, "1 beside the class folders (loose.jpg)");
+}
+
+static void each_file_is_named_once_and_counted_at_the_end(void) {
+    char folder[600];
+    snprintf(folder, sizeof(folder), "%s/set", unit_temp_dir());
+    cleanup_comm struct comm *alone = NULL;
+    cleanup_dataset struct dataset set = {0};
+    cleanup_faults struct faults faults = {0};
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(faults_init(&faults, set.count, &err), 0);
+    heard[0] = '\0';
+    (void)faults_note(&faults, 2, FAULT_BAD, "truncated");
+    (void)faults_note(&faults, 0, FAULT_DAMAGED, "odd bytes");
+    CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 1, &err), 0);
+    ASSERT_CONTAINS(heard, "damaged, read as far as it goes: ");
+    ASSERT_CONTAINS(heard, "set/a/1.jpg: odd bytes\n");
+    ASSERT_CONTAINS(heard, "skipped: ");
+    ASSERT_CONTAINS(heard, "set/b/4.png: truncated\n");
+    heard[0] = '\0';
+    CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 1, &err), 0);
+    CU_ASSERT_STRING_EQUAL(heard, "");
+    samples_sum_up(&faults, &set, 1);
+    ASSERT_CONTAINS(heard, "of 3 files 1 skipped: ");
+    ASSERT_CONTAINS(heard, "of 3 files 1 damaged, read as far as it goes: ");
+    (void)error_set(&err, EXIT_CODE_DATA, "set/b/4.png: truncated");
+    CU_ASSERT_EQUAL(samples_refuse(&faults, &set, 0, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "set/b/4.png: truncated (1 such files so far; ringtrain inspect");
+    (void)faults_note(&faults, 1, FAULT_BAD, "empty");
+    CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 1, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "2 files cannot be used; --bad-samples 1");
+    CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 0, &err), 0); /* the loader says so */
+}
+
+int main(void) {
+    static const struct unit_case cases[] = {
+        UNIT(a_limit_is_a_word_or_a_number),
+        UNIT(what_is_left_out_is_said_when_a_set_is_opened),
+        UNIT(each_file_is_named_once_and_counted_at_the_end),
+    };
+    (void)log_set_sink((struct log_sink){.put = hear});
+    return unit_main("app.samples", cases, sizeof(cases) / sizeof(cases[0]));
+}

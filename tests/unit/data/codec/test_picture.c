@@ -1,0 +1,60 @@
+#include "codec/picture.h"
+
+#include "common/file.h"
+#include "support/unit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void a_picture_comes_back_in_full_size(void) {
+    cleanup_image struct image image = {0}, again = {0};
+    struct error err = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/a.jpg", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(image_resize(&image, 53, 29, &err), 0);
+    for (int y = 0; y < 29; y++)
+        for (int x = 0; x < 53 * IMAGE_CHANNELS; x++)
+            image_row(&image, y)[x] = (uint8_t)(4 * y + x / IMAGE_CHANNELS);
+    CU_ASSERT_EQUAL_FATAL(picture_write(&image, false, path, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(picture_read(path, &again, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(again.width, 53);
+    CU_ASSERT_EQUAL_FATAL(again.height, 29);
+    int worst = 0;
+    for (int i = 0; i < 53 * 29 * IMAGE_CHANNELS; i++) {
+        int apart = abs(image.pixels[i] - again.pixels[i]);
+        worst = apart > worst ? apart : worst;
+    }
+    CU_ASSERT(worst <= 12);
+}
+
+/* Data sets hold a PNG under a JPEG's name now and then. */
+static void a_png_is_read_whatever_it_is_called(void) {
+    cleanup_image struct image image = {0}, again = {0};
+    struct error err = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/a.png.jpg", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(image_resize(&image, 5, 5, &err), 0);
+    for (int i = 0; i < 75; i++)
+        image.pixels[i] = (uint8_t)(3 * i);
+    CU_ASSERT_EQUAL_FATAL(picture_write(&image, true, path, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(picture_read(path, &again, &err), 0);
+    CU_ASSERT(again.width == 5 && again.height == 5);
+    CU_ASSERT_EQUAL(memcmp(again.pixels, image.pixels, 75), 0);
+}
+
+static void what_is_no_picture_is_refused_by_name(void) {
+    cleanup_image struct image image = {0};
+    struct error err = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/text.jpg", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, "no picture", 10, 0644, &err), 0);
+    CU_ASSERT_EQUAL(picture_read(path, &image, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, path);
+    CU_ASSERT_EQUAL(picture_read("/nowhere/at/all.jpg", &image, &err), -1);
+}
+
+UNIT_MAIN("data.picture", UNIT(a_picture_comes_back_in_full_size),
+          UNIT(a_png_is_read_whatever_it_is_called), UNIT(what_is_no_picture_is_refused_by_name))

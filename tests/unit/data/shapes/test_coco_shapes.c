@@ -1,0 +1,85 @@
+/* The sample set from its writing to its inspection. */
+#include "shapes/coco_shapes.h"
+
+#include "coco/coco_check.h"
+#include "coco/coco_folder.h"
+#include "common/file.h"
+#include "support/unit.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+static void write_set(const char *name, uint64_t seed, char path[PATH_MAX]) {
+    struct prepare_options o;
+    struct error err = {0};
+    coco_shapes_defaults(&o);
+    snprintf(path, PATH_MAX, "%s/%s", unit_temp_dir(), name);
+    o.folder = path;
+    o.train = 120;
+    o.validation = 10;
+    o.seed = seed;
+    CU_ASSERT_EQUAL_FATAL(coco_shapes_write(&o, &err), 0);
+}
+
+static void the_set_has_what_real_ones_have(void) {
+    char path[PATH_MAX];
+    struct error err = {0};
+    write_set("set", 1, path);
+    cleanup_coco_folder struct coco_folder folder = {0};
+    CU_ASSERT_EQUAL_FATAL(coco_folder_open(&folder, path, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(folder.count, 2);
+    CU_ASSERT_STRING_EQUAL(folder.sets[0].name, "train");
+    cleanup_coco_index struct coco_index index = {0};
+    cleanup_coco_check struct coco_check check = {0};
+    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, folder.sets[0].json, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, folder.sets[0].pictures, &err), 0);
+    CU_ASSERT_EQUAL(index.image_count, 120);
+    CU_ASSERT_EQUAL(coco_index_category(&index, 90), 2);
+    CU_ASSERT(check.crowds > 0 && check.runs > check.crowds && check.polygons > 10 * check.crowds);
+    CU_ASSERT(check.empty_images > 0 && check.most <= 5);
+    for (int i = 0; i < COCO_FINDINGS; i++)
+        CU_ASSERT_EQUAL(check.findings[i].count, i == COCO_AREA_MISMATCH ? 2 : 0);
+    CU_ASSERT_EQUAL(check.findings[COCO_AREA_MISMATCH].examples[1], 2);
+}
+
+static void read_file(const char *folder, const char *name, struct buf *out) {
+    char path[PATH_MAX];
+    struct error err = {0};
+    buf_init(out, 1 << 24);
+    snprintf(path, sizeof(path), "%s/%s", folder, name);
+    CU_ASSERT_EQUAL_FATAL(file_read(path, out, &err), 0);
+}
+
+static void a_seed_gives_the_same_bytes(void) {
+    static const char *const FILES[] = {"annotations/instances_train.json", "train/0000007.jpg",
+                                        "val/0000003.jpg"};
+    char first[PATH_MAX], again[PATH_MAX], other[PATH_MAX];
+    write_set("first", 5, first);
+    write_set("again", 5, again);
+    write_set("other", 6, other);
+    for (int i = 0; i < 3; i++) {
+        cleanup_buf struct buf a = {0}, b = {0}, c = {0};
+        read_file(first, FILES[i], &a);
+        read_file(again, FILES[i], &b);
+        read_file(other, FILES[i], &c);
+        CU_ASSERT(a.size == b.size && memcmp(a.data, b.data, a.size) == 0);
+        CU_ASSERT(a.size != c.size || memcmp(a.data, c.data, a.size) != 0);
+    }
+}
+
+static void a_folder_with_a_set_is_left_alone(void) {
+    char path[PATH_MAX];
+    struct prepare_options o;
+    struct error err = {0};
+    write_set("kept", 1, path);
+    coco_shapes_defaults(&o);
+    o.folder = path;
+    CU_ASSERT_EQUAL(coco_shapes_write(&o, &err), -1);
+    ASSERT_CONTAINS(err.text, "is there already");
+    o.side = 3;
+    CU_ASSERT_EQUAL(coco_shapes_write(&o, &err), -1);
+}
+
+UNIT_MAIN("data.coco_shapes", UNIT(the_set_has_what_real_ones_have),
+          UNIT(a_seed_gives_the_same_bytes), UNIT(a_folder_with_a_set_is_left_alone))

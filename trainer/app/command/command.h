@@ -1,0 +1,26 @@
+/* The commands of ringtrain. A command gets the words behind its name and returns the exit code of
+ * the program; it reports errors through ERR and returns -1 then, so that main prints them in one
+ * place. Adding one: a function here, a row in main.c. */
+#ifndef COMMAND_COMMAND_H
+#define COMMAND_COMMAND_H
+
+#include "common/error.h"
+
+#include <stdio.h>
+
+int command_train(int argc, char *const *argv, struct error *err);
+int command_eval(int argc, char *const *argv, struct error *err);
+int command_prepare(int argc, char *const *argv, struct error *err);
+int command_inspect(int argc, char *const *argv, struct error *err);
+/* `inspect --cuda`. */
+int command_inspect_cuda(struct error *err);
+int command_draw(int argc, char *const *argv, struct error *err);
+int command_version(int argc, char *const *argv, struct error *err);
+
+void command_train_help(FILE *out);
+void command_eval_help(FILE *out);
+void command_prepare_help(FILE *out);
+void command_inspect_help(FILE *out);
+void command_draw_help(FILE *out);
+
+#endif

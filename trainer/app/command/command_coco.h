@@ -1,0 +1,25 @@
+/* The commands that deal with COCO's files; command.h's dispatch to them. */
+#ifndef COMMAND_COMMAND_COCO_H
+#define COMMAND_COMMAND_COCO_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* True when ARGV has the flag --NAME or --NAME=... among its flags. */
+bool command_has_flag(int argc, char *const *argv, const char *name);
+
+/* eval --coco ANNOTATIONS --results RESULTS */
+int command_eval_coco(int argc, char *const *argv, struct error *err);
+void command_eval_coco_help(FILE *out);
+
+/* inspect coco DIR */
+int command_inspect_coco(int argc, char *const *argv, struct error *err);
+void command_inspect_coco_help(FILE *out);
+
+/* prepare shapes --coco DIR */
+int command_prepare_coco(int argc, char *const *argv, struct error *err);
+void command_prepare_coco_help(FILE *out);
+
+#endif

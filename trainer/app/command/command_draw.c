@@ -1,0 +1,291 @@
+/* ringtrain draw: pictures with their objects painted in. */
+#include "coco/coco_folder.h"
+#include "coco/coco_index.h"
+#include "coco/coco_results.h"
+#include "codec/picture.h"
+#include "command/command.h"
+#include "command/command_coco.h"
+#include "command/draw_names.h"
+#include "command/draw_targets.h"
+#include "draw/coco_draw.h"
+#include "options/flag.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DRAW = 1 };
+
+static const char *const FORMATS[] = {"jpeg", "png", NULL};
+
+struct flags {
+    const char *set;
+    const char *out;
+    const char *results;
+    const char *pictures;
+    const char *font;
+    int64_t image;
+    int64_t count;
+    double least_score;
+    int format;
+};
+
+static const struct flag FLAGS[] = {
+    {.name = "coco",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, set),
+     .commands = DRAW,
+     .value = "DIR|FILE",
+     .help = "a COCO data set, or its annotations"},
+    {.name = "out",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, out),
+     .commands = DRAW,
+     .value = "DIR",
+     .help = "where the pictures go"},
+    {.name = "results",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, results),
+     .commands = DRAW,
+     .value = "FILE",
+     .help = "draw these detections in place of the annotations"},
+    {.name = "pictures",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, pictures),
+     .commands = DRAW,
+     .value = "DIR",
+     .help = "where the images' files are, when not beside"},
+    {.name = "font",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, font),
+     .commands = DRAW,
+     .value = "FILE",
+     .help = "a font (TTF, OTF, TTC) for labels, asked before the system's"},
+    {.name = "image",
+     .type = FLAG_INT,
+     .offset = offsetof(struct flags, image),
+     .standard = "-1",
+     .min = -1,
+     .max = 9e15,
+     .commands = DRAW,
+     .value = "ID",
+     .help = "this one alone; -1: several"},
+    {.name = "count",
+     .type = FLAG_INT,
+     .offset = offsetof(struct flags, count),
+     .standard = "16",
+     .min = 1,
+     .max = 1e9,
+     .commands = DRAW,
+     .value = "N",
+     .help = "how many, the first by id"},
+    {.name = "least-score",
+     .type = FLAG_REAL,
+     .offset = offsetof(struct flags, least_score),
+     .standard = "0.5",
+     .min = -1e9,
+     .max = 1e9,
+     .commands = DRAW,
+     .value = "S",
+     .help = "of the detections to draw"},
+    {.name = "format",
+     .type = FLAG_CHOICE,
+     .offset = offsetof(struct flags, format),
+     .standard = "jpeg",
+     .choices = FORMATS,
+     .commands = DRAW,
+     .value = "FORMAT",
+     .help = "of the files"},
+};
+
+enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
+
+/* What one run holds. */
+struct drawing {
+    const struct flags *flags;
+    const char *pictures;
+    struct coco_index index;
+    struct coco_results results;
+    struct coco_outline room;
+    struct rle_brush brush;
+    struct image image;
+    struct coco_drawing *list; /* owned: the objects of one picture */
+    struct rle *masks;         /* owned, one for each */
+    size_t count;
+    size_t capacity;
+    struct draw_names names;
+};
+
+static void drawing_done(struct drawing *d) {
+    for (size_t i = 0; i < d->capacity; i++)
+        rle_done(&d->masks[i]);
+    draw_names_done(&d->names);
+    free(d->masks);
+    free(d->list);
+    image_done(&d->image);
+    rle_brush_done(&d->brush);
+    coco_outline_done(&d->room);
+    coco_results_done(&d->results);
+    coco_index_done(&d->index);
+}
+
+/* Room for another object, zeroed. */
+static struct coco_drawing *add_object(struct drawing *d, struct error *err) {
+    if (d->count == d->capacity) {
+        size_t capacity = d->capacity * 2 + 64;
+        struct coco_drawing *list = realloc(d->list, capacity * sizeof(*list));
+        if (list != NULL)
+            d->list = list;
+        struct rle *masks = realloc(d->masks, capacity * sizeof(*masks));
+        if (masks != NULL)
+            d->masks = masks;
+        if (list == NULL || masks == NULL) {
+            (void)error_no_memory(err, "objects to draw");
+            return NULL;
+        }
+        memset(masks + d->capacity, 0, (capacity - d->capacity) * sizeof(*masks));
+        d->capacity = capacity;
+    }
+    struct coco_drawing *object = &d->list[d->count++];
+    *object = (struct coco_drawing){0};
+    return object;
+}
+
+static int add_annotations(struct drawing *d, const struct coco_image *image, struct error *err) {
+    for (uint32_t i = 0; i < image->count; i++) {
+        const struct coco_annotation *a = &d->index.annotations[image->first + i];
+        struct coco_drawing *object = add_object(d, err);
+        if (object == NULL)
+            return -1;
+        memcpy(object->box, a->box, sizeof(object->box));
+        object->has_box = (a->flags & COCO_ANNOTATION_BOX) != 0;
+        object->crowd = (a->flags & COCO_ANNOTATION_CROWD) != 0;
+        draw_names_label(&d->names, a->category, object->crowd ? " (crowd)" : "", object->label);
+        if (a->kind != COCO_SEGMENT_NONE &&
+            coco_index_mask(&d->index, a, &d->room, &d->brush, &d->masks[d->count - 1], err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_results(struct drawing *d, const struct coco_image *image, struct error *err) {
+    for (size_t i = 0; i < d->results.count; i++) {
+        const struct coco_result *r = &d->results.list[i];
+        if (r->image_id != image->id || r->score < d->flags->least_score)
+            continue;
+        struct coco_drawing *object = add_object(d, err);
+        if (object == NULL)
+            return -1;
+        struct rle *mask = &d->masks[d->count - 1];
+        struct coco_segment segment = coco_result_segment(&d->results, i);
+        if (segment.kind != COCO_SEGMENT_NONE &&
+            coco_segment_mask(&segment, &d->room, &d->brush, image->height, image->width, mask,
+                              err) != 0)
+            return error_wrap(err, "result %zu", i + 1);
+        memcpy(object->box, r->box, sizeof(object->box));
+        if (!r->has_box)
+            rle_box(mask, object->box);
+        object->has_box = true;
+        char score[16];
+        snprintf(score, sizeof(score), " %.2f", r->score);
+        draw_names_label(&d->names, coco_index_category(&d->index, r->category_id), score,
+                         object->label);
+    }
+    return 0;
+}
+
+static int draw_image(struct drawing *d, const struct draw_target *target, struct error *err) {
+    char path[PATH_MAX];
+    const struct coco_image *image = target->image;
+    const char *name = coco_index_name(&d->index, image->name);
+    if (snprintf(path, sizeof(path), "%s/%s", d->pictures, name) >= (int)sizeof(path))
+        return error_set(err, EXIT_CODE_DATA, "%.64s...: path too long", d->pictures);
+    if (picture_read(path, &d->image, err) != 0)
+        return -1;
+    for (size_t i = 0; i < d->capacity; i++)
+        d->masks[i].count = 0;
+    d->count = 0;
+    int failed =
+        d->flags->results != NULL ? add_results(d, image, err) : add_annotations(d, image, err);
+    if (failed != 0)
+        return error_wrap(err, "%s", d->flags->results != NULL ? d->flags->results : d->index.path);
+    for (size_t i = 0; i < d->count; i++)
+        d->list[i].mask = d->masks[i].count > 0 ? &d->masks[i] : NULL;
+    if (coco_draw(&d->image, d->list, d->count, d->names.fonts, err) != 0)
+        return error_wrap(err, "%s", path);
+    if (picture_write(&d->image, d->flags->format == 1, target->path, err) != 0)
+        return -1;
+    printf("%s  %zu objects\n", target->path, d->count);
+    return 0;
+}
+
+static int draw_all(struct drawing *d, struct error *err) {
+    const struct flags *f = d->flags;
+    cleanup_draw_targets struct draw_targets targets = {0};
+    size_t first = 0, count = d->index.image_count;
+    if (f->image >= 0) {
+        uint32_t number = coco_index_image(&d->index, f->image);
+        if (number == COCO_NUMBER_NONE)
+            return error_set(err, EXIT_CODE_DATA, "%s: no image %" PRId64, f->set, f->image);
+        first = number;
+        count = 1;
+    }
+    count = count < (size_t)f->count ? count : (size_t)f->count;
+    if (draw_targets_make(&targets, &d->index, first, count, f->out, f->format == 0 ? "jpg" : "png",
+                          err) != 0)
+        return -1;
+    for (size_t i = 0; i < targets.count; i++)
+        if (draw_image(d, &targets.list[i], err) != 0)
+            return -1;
+    return 0;
+}
+
+static int run(struct drawing *d, struct error *err) {
+    const struct flags *f = d->flags;
+    cleanup_coco_folder struct coco_folder folder = {0};
+    if (coco_folder_open(&folder, f->set, err) != 0)
+        return -1;
+    d->pictures = f->pictures != NULL ? f->pictures : folder.sets[0].pictures;
+    if (d->pictures[0] == '\0')
+        return error_set(err, EXIT_CODE_USAGE, "%s: no pictures beside it; say --pictures DIR",
+                         folder.sets[0].json);
+    if (coco_index_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
+        (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
+        return -1;
+    return draw_names_make(&d->names, &d->index, f->font, err) == 0 ? draw_all(d, err) : -1;
+}
+
+int command_draw(int argc, char *const *argv, struct error *err) {
+    struct flags flags = {0};
+    if (flags_parse(FLAGS, FLAG_COUNT, DRAW, argc, argv, &flags, err) != 0)
+        return -1;
+    if (flags.set == NULL || flags.out == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "usage: ringtrain draw --coco DIR|FILE --out DIR");
+    if (flags.results == NULL && command_has_flag(argc, argv, "least-score"))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--least-score is of --results FILE, which is not given");
+    if (flags.image >= 0 && command_has_flag(argc, argv, "count"))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--image draws one picture; --count has no use there");
+    struct drawing drawing = {.flags = &flags};
+    int result = run(&drawing, err);
+    drawing_done(&drawing);
+    return result;
+}
+
+void command_draw_help(FILE *out) {
+    fprintf(
+        out,
+        "usage: ringtrain draw --coco DIR|FILE --out DIR [--FLAG VALUE]...\n\n"
+        "Paints boxes, masks and labels on a data set's pictures: its annotations, or "
+        "detections.\nOf a folder with several sets the first by name is taken. Folders in images' "
+        "names are kept under --out; nothing that is\nthere already is written over.\nLabels "
+        "take each character from the first font that has it: --font, DejaVu Sans, and for "
+        "Chinese, Japanese and\nKorean Noto Sans CJK or WenQuanYi, where they are installed. One "
+        "that "
+        "no font has is spelled (Latin without marks,\nothers as U+ and a number), and a warning "
+        "says how. Nothing is joined or written from right to left.\n\n");
+    flags_print(out, FLAGS, FLAG_COUNT, DRAW);
+}

@@ -1,0 +1,147 @@
+#include "checkpoint/model_dir.h"
+#include "command/command.h"
+#include "command/command_coco.h"
+#include "device/device.h"
+#include "device/ranks.h"
+#include "device/threads.h"
+#include "device/wait_policy.h"
+#include "options/inputs.h"
+#include "options/options.h"
+#include "run/evaluate.h"
+#include "run/finite.h"
+#include "run/report.h"
+#include "run/stop.h"
+#include "run/weights.h"
+#include "task/classes.h"
+#include "task/samples.h"
+
+/* What an evaluation holds. */
+struct scoring {
+    const struct options *options;
+    struct inputs inputs;
+    struct model_config config;
+    struct dataset set;
+    struct faults faults;
+    int64_t bad_allowed;
+    struct backend *backend;
+    struct network net;
+    struct threads threads;
+    struct report report;
+};
+
+static void scoring_done(struct scoring *s) {
+    report_done(&s->report);
+    network_done(&s->net);
+    backend_close(s->backend);
+    faults_done(&s->faults);
+    dataset_done(&s->set);
+    model_config_done(&s->config);
+}
+
+static int open_data(struct scoring *s, struct comm *comm, struct error *err) {
+    if (inputs_find(&s->inputs, s->options, COMMAND_EVAL, "", err) != 0 ||
+        model_dir_config(s->inputs.model, &s->config, err) != 0)
+        return -1;
+    if (s->inputs.synthetic)
+        return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
+    if (samples_parse_allowed(s->options->bad_samples, &s->bad_allowed, err) != 0 ||
+        samples_open(&s->set, s->inputs.validation, comm_rank(comm) == 0, err) != 0 ||
+        faults_init(&s->faults, s->set.count, err) != 0)
+        return -1;
+    struct classes set = {s->set.class_names, s->set.classes, s->inputs.validation};
+    struct classes model = {s->config.class_names, s->config.classes, "the model"};
+    if (classes_agree(&set, &model, err) != 0)
+        return -1;
+    return ranks_agree(comm, "the data", s->set.hash, EXIT_CODE_DATA, err);
+}
+
+static int open_network(struct scoring *s, struct comm *comm, struct error *err) {
+    const struct options *o = s->options;
+    if (device_place(o, comm, false, err) != 0 || threads_settle(&s->threads, o, comm, err) != 0)
+        return -1;
+    struct network_options n = {
+        .model = s->config.model,
+        .batch = (int)o->batch_size,
+        .image_size = s->config.image_size,
+        .classes = (int)s->config.classes,
+        .dtype = device_dtype(o->dtype),
+        .fusion = device_fusion(o),
+        .mean = s->config.mean,
+        .std = s->config.std,
+    };
+    if (!resnet_known(n.model))
+        return error_set(err, EXIT_CODE_DATA, "%s/config.json: model '%.64s' is none of %s",
+                         s->inputs.model, n.model, resnet_names());
+    if (device_open(&s->backend, o, s->threads.compute, comm, false, err) != 0)
+        return -1;
+    return network_open(&s->net, s->backend, &n, false, err);
+}
+
+static int load(struct scoring *s, struct error *err) {
+    cleanup_safetensors struct safetensors file = {0};
+    cleanup_weights struct weights w = {0};
+    if (model_dir_open(s->inputs.model, &s->config, &file, err) != 0 ||
+        weights_list(&w, &s->net.store, WEIGHTS_MODEL, 0, err) != 0)
+        return -1;
+    return weights_read(&w, &file, err);
+}
+
+static int run(struct scoring *s, struct comm *comm, struct error *err) {
+    const struct options *o = s->options;
+    struct evaluation result;
+    if (stop_listen(err) != 0 || open_data(s, comm, err) != 0 || open_network(s, comm, err) != 0 ||
+        load(s, err) != 0)
+        return -1;
+    struct evaluate_options e = {
+        .set = &s->set,
+        .batch = (int)o->batch_size,
+        .image_size = s->config.image_size,
+        .resize = o->resize > 0 ? (int)o->resize : s->config.resize_side,
+        .threads = s->threads.data,
+        .faults = &s->faults,
+        .bad_allowed = s->bad_allowed,
+        .line = &s->report.line,
+    };
+    if (report_open(&s->report, comm_rank(comm) == 0 ? stdout : NULL, OPTION_LOG_BOTH, "", err) !=
+        0)
+        return -1;
+    if (evaluate(&s->net, comm, &e, &result, err) != 0)
+        return -1;
+    if (result.stopped)
+        return EXIT_CODE_STOPPED;
+    if (comm_rank(comm) == 0)
+        samples_sum_up(&s->faults, &s->set, s->bad_allowed);
+    if (report_evaluation(&s->report, 0, s->config.epochs, &result, err) != 0)
+        return -1;
+    return finite_evaluation(&result, s->inputs.model, err);
+}
+
+int command_eval(int argc, char *const *argv, struct error *err) {
+    if (command_has_flag(argc, argv, "coco"))
+        return command_eval_coco(argc, argv, err);
+    struct options options;
+    struct comm *comm = NULL;
+    if (options_parse(&options, COMMAND_EVAL, argc, argv, err) != 0)
+        return -1;
+    wait_policy_settle((int)options.threads);
+    if (ranks_open(&comm, err) != 0)
+        return -1;
+    struct scoring s = {.options = &options, .report = {.events = TFEVENTS_CLOSED}};
+    int result = device_settle(&options, comm, err);
+    if (result == 0)
+        result = run(&s, comm, err);
+    scoring_done(&s);
+    if (result < 0)
+        comm_abort(comm);
+    else
+        comm_close(comm);
+    return result;
+}
+
+void command_eval_help(FILE *out) {
+    fprintf(out, "usage: ringtrain eval --model-dir DIR --data DIR [--FLAG VALUE]...\n\n"
+                 "Scores a trained model on a folder of class folders and prints the same line as "
+                 "training.\n\n");
+    options_print(out, COMMAND_EVAL);
+    command_eval_coco_help(out);
+}

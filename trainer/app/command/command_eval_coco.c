@@ -1,0 +1,234 @@
+/* ringtrain eval --coco: scores anybody's detections against anybody's annotations. */
+#include "coco/coco_file.h"
+#include "coco/coco_index.h"
+#include "coco/coco_results.h"
+#include "coco/coco_task.h"
+#include "command/command_coco.h"
+#include "command/output.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "common/target.h"
+#include "eval/coco_arrays.h"
+#include "eval/coco_eval.h"
+#include "eval/coco_report.h"
+#include "options/flag.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { EVAL_COCO = 1, TEXT_MAX = 64 * 1024 * 1024 };
+
+enum kinds { KINDS_AUTO, KINDS_BOX, KINDS_MASK, KINDS_BOTH };
+static const char *const KIND_NAMES[] = {"auto", "bbox", "segm", "bbox,segm", NULL};
+static const char *const AREA_NAMES[] = {"bbox", "mask", NULL};
+
+struct flags {
+    const char *annotations;
+    const char *results;
+    const char *json;
+    const char *arrays;
+    const char *index;
+    int kinds;
+    int segm_area;
+    int64_t threads;
+};
+
+static const struct flag FLAGS[] = {
+    {.name = "coco",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, annotations),
+     .commands = EVAL_COCO,
+     .value = "FILE",
+     .help = "annotations in COCO's JSON"},
+    {.name = "results",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, results),
+     .commands = EVAL_COCO,
+     .value = "FILE",
+     .help = "list of detections in COCO's JSON"},
+    {.name = "iou-type",
+     .type = FLAG_CHOICE,
+     .offset = offsetof(struct flags, kinds),
+     .standard = "auto",
+     .choices = KIND_NAMES,
+     .commands = EVAL_COCO,
+     .value = "TYPE",
+     .help = "what is compared; auto: boxes, and masks when every result has one"},
+    {.name = "json",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, json),
+     .commands = EVAL_COCO,
+     .value = "FILE",
+     .help = "where to write all numbers as JSON"},
+    {.name = "arrays",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, arrays),
+     .commands = EVAL_COCO,
+     .value = "DIR",
+     .help = "where to write precision, recall and scores as NumPy arrays"},
+    {.name = "index",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, index),
+     .commands = EVAL_COCO,
+     .value = "FILE",
+     .help = "where to keep the annotations' index for the next time"},
+    {.name = "segm-area",
+     .type = FLAG_CHOICE,
+     .offset = offsetof(struct flags, segm_area),
+     .standard = "bbox",
+     .choices = AREA_NAMES,
+     .commands = EVAL_COCO,
+     .value = "OF",
+     .help = "the area of a detection with box and mask: the box's as in pycocotools, or the "
+             "mask's as in detectron2"},
+    {.name = "threads",
+     .type = FLAG_INT,
+     .offset = offsetof(struct flags, threads),
+     .standard = "0",
+     .min = 0,
+     .max = 1024,
+     .commands = EVAL_COCO,
+     .value = "N",
+     .help = "0: as many as there are processors"},
+};
+
+enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
+
+/* What one run holds. */
+struct scoring {
+    const struct flags *flags;
+    struct coco_index index;
+    struct coco_results results;
+    struct coco_report_category *categories;
+    struct buf text; /* for the screen */
+    struct buf json;
+};
+
+static void scoring_done(struct scoring *s) {
+    coco_index_done(&s->index);
+    coco_results_done(&s->results);
+    free(s->categories);
+    buf_done(&s->text);
+    buf_done(&s->json);
+}
+
+static int list_categories(struct scoring *s, struct error *err) {
+    s->categories = calloc(s->index.category_count + 1, sizeof(*s->categories));
+    if (s->categories == NULL)
+        return error_no_memory(err, "categories");
+    for (size_t c = 0; c < s->index.category_count; c++)
+        s->categories[c] = (struct coco_report_category){
+            .name = coco_index_name(&s->index, s->index.categories[c].name),
+            .id = s->index.categories[c].id};
+    for (size_t i = 0; i < s->index.placed_count; i++) {
+        const struct coco_annotation *a = &s->index.annotations[i];
+        if (a->category < s->index.category_count && (a->flags & COCO_ANNOTATION_CROWD) == 0)
+            s->categories[a->category].objects++;
+    }
+    return 0;
+}
+
+static int add_report(struct scoring *s, const struct coco_report *report, struct error *err) {
+    if (buf_printf(&s->text, err, "%s\n", report->kind) != 0 ||
+        coco_report_lines(report, &s->text, err) != 0 ||
+        coco_report_table(report, &s->text, err) != 0)
+        return -1;
+    if (buf_printf(&s->json, err, "%s\"%s\": ", s->json.size > 0 ? ",\n " : "{", report->kind) != 0)
+        return -1;
+    return coco_report_json(report, &s->json, err);
+}
+
+static int score(struct scoring *s, bool masks, struct error *err) {
+    const char *kind = masks ? "segm" : "bbox";
+    cleanup_coco_task struct coco_task task = {0};
+    cleanup_coco_curves struct coco_curves curves = {0};
+    cleanup_coco_report struct coco_report report = {0};
+    enum coco_area_of area = s->flags->segm_area == 1 ? COCO_AREA_OF_MASK : COCO_AREA_OF_BOX;
+    if (coco_task_make(&task, &s->index, &s->results, masks, area, err) != 0)
+        return -1;
+    task.input.threads = (int)s->flags->threads;
+    if (coco_eval(&task.input, &curves, err) != 0 ||
+        coco_report_make(&report, kind, &curves, s->categories, err) != 0)
+        return -1;
+    if (task.left_out > 0)
+        log_warning("%zu results of categories that the annotations do not have do not count",
+                    task.left_out);
+    if (s->flags->arrays != NULL && coco_arrays_write(&curves, s->flags->arrays, kind, err) != 0)
+        return -1;
+    return add_report(s, &report, err);
+}
+
+static int write_json(struct scoring *s, struct error *err) {
+    if (s->flags->json == NULL)
+        return 0;
+    if (buf_add_text(&s->json, "}\n", err) != 0)
+        return -1;
+    return file_publish(s->flags->json, s->json.data, s->json.size, 0644, err);
+}
+
+static const char *const JSON_STARTS[] = {"{\"bbox\": ", "{\"segm\": ", NULL};
+static const struct target_kind JSON_KIND = {"a file of an earlier scoring", JSON_STARTS};
+
+/* Before the work: everything that is to be written can be, and costs nobody a file. */
+static int check_targets(const struct flags *f, struct error *err) {
+    if (f->json != NULL && f->index != NULL && target_is_same(f->json, f->index))
+        return error_set(err, EXIT_CODE_USAGE, "--json and --index name one file: %s", f->json);
+    if (f->json != NULL && target_check(f->json, &JSON_KIND, "--json", err) != 0)
+        return -1;
+    if (f->index != NULL && target_check(f->index, &COCO_FILE_KIND, "--index", err) != 0)
+        return -1;
+    return f->arrays != NULL ? coco_arrays_check(f->arrays, err) : 0;
+}
+
+static int read_files(struct scoring *s, struct error *err) {
+    const struct flags *f = s->flags;
+    if (check_targets(f, err) != 0 ||
+        coco_index_load(&s->index, f->annotations, f->index, err) != 0)
+        return -1;
+    const char *missing = coco_index_missing(&s->index);
+    if (missing != NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s: no list \"%s\" to score against", f->annotations,
+                         missing);
+    if (coco_results_read(&s->results, f->results, err) != 0)
+        return -1;
+    return list_categories(s, err);
+}
+
+static int run(struct scoring *s, struct error *err) {
+    const struct flags *f = s->flags;
+    buf_init(&s->text, TEXT_MAX);
+    buf_init(&s->json, TEXT_MAX);
+    if (read_files(s, err) != 0)
+        return -1;
+    bool boxes = f->kinds != KINDS_MASK;
+    bool masks = f->kinds == KINDS_AUTO ? s->results.masks : f->kinds != KINDS_BOX;
+    if ((boxes && score(s, false, err) != 0) || (masks && score(s, true, err) != 0))
+        return -1;
+    return write_json(s, err);
+}
+
+int command_eval_coco(int argc, char *const *argv, struct error *err) {
+    struct flags flags = {0};
+    if (flags_parse(FLAGS, FLAG_COUNT, EVAL_COCO, argc, argv, &flags, err) != 0)
+        return -1;
+    if (flags.annotations == NULL || flags.results == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "eval --coco FILE needs --results FILE too");
+    struct scoring s = {.flags = &flags};
+    int result = run(&s, err);
+    /* Behind the files: a closed pipe must not cost them. */
+    if (result == 0)
+        result = output_text(buf_text(&s.text), err);
+    scoring_done(&s);
+    return result;
+}
+
+void command_eval_coco_help(FILE *out) {
+    fprintf(out, "\nusage: ringtrain eval --coco ANNOTATIONS.json --results RESULTS.json "
+                 "[--FLAG VALUE]...\n\n"
+                 "Scores detections as pycocotools does, to the last bit: twelve numbers and a "
+                 "table by category.\n\n");
+    flags_print(out, FLAGS, FLAG_COUNT, EVAL_COCO);
+}

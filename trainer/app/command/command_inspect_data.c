@@ -1,0 +1,239 @@
+/* ringtrain inspect data: decodes every picture of a data set once and tells what is wrong. */
+#include "command/command_inspect_data.h"
+
+#include "command/output.h"
+#include "common/buf.h"
+#include "common/log.h"
+#include "device/cpus.h"
+#include "options/flag.h"
+#include "set/folder.h"
+#include "set/verify.h"
+#include "task/samples.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { SETS_MAX = 5, TEXT_MAX = 1 << 30 };
+
+struct inspection {
+    size_t count;
+    struct dataset sets[SETS_MAX];
+    struct verification verified[SETS_MAX];
+    size_t duplicates;  /* files that are the same as one before them */
+    size_t mislabelled; /* groups of the same bytes in several classes */
+    size_t leaked;      /* and in several sets */
+};
+
+static void inspection_done(struct inspection *in) {
+    for (size_t s = 0; s < SETS_MAX; s++) {
+        verification_done(&in->verified[s]);
+        dataset_done(&in->sets[s]);
+    }
+}
+
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* DIR's train/ and val/ where it has one of training, else DIR itself. */
+static int open_sets(struct inspection *in, const char *dir, struct error *err) {
+    static const char *const names[SETS_MAX] = {"train", "training", "validation", "val", "test"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < SETS_MAX; i++) {
+        if (snprintf(path, sizeof(path), "%s/%s", dir, names[i]) >= (int)sizeof(path))
+            return error_set(err, EXIT_CODE_USAGE, "%.64s...: path too long", dir);
+        if (!is_folder(path) || (i > 1 && in->count == 0))
+            continue;
+        if (dataset_open_folder(&in->sets[in->count++], path, err) != 0)
+            return -1;
+    }
+    if (in->count > 0)
+        return 0;
+    in->count = 1;
+    return dataset_open_folder(&in->sets[0], dir, err);
+}
+
+static int print_classes(const struct dataset *set, struct buf *text, struct error *err) {
+    size_t at = 0;
+    for (size_t c = 0; c < set->classes; c++) {
+        size_t begin = at;
+        while (at < set->count && set->labels[at] == (int32_t)c)
+            at++;
+        if (buf_printf(text, err, "  %8zu  %s\n", at - begin, set->class_names[c]) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int print_sizes(const struct verification *v, struct buf *text, struct error *err) {
+    int least[2] = {INT_MAX, INT_MAX};
+    int most[2] = {0, 0};
+    for (size_t i = 0; i < v->set->count; i++) {
+        const int sides[2] = {v->items[i].width, v->items[i].height};
+        for (int k = 0; k < 2 && v->items[i].state != VERIFIED_BAD; k++) {
+            least[k] = sides[k] < least[k] ? sides[k] : least[k];
+            most[k] = sides[k] > most[k] ? sides[k] : most[k];
+        }
+    }
+    if (most[0] == 0)
+        return 0;
+    return buf_printf(text, err, "  width %d to %d, height %d to %d pixels\n", least[0], most[0],
+                      least[1], most[1]);
+}
+
+static int print_faults(const struct verification *v, enum verified_state state, const char *word,
+                        struct buf *text, struct error *err) {
+    char name[PATH_MAX];
+    for (size_t i = 0; i < v->set->count; i++) {
+        if (v->items[i].state != state)
+            continue;
+        dataset_sample_name(v->set, i, name, sizeof(name));
+        if (buf_printf(text, err, "%s: %s: %s\n", word, name, v->items[i].why) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int print_left_out(const struct dataset *set, struct buf *text, struct error *err) {
+    const struct left_out *left = &set->left_out;
+    const char *name = buf_text(&left->names);
+    size_t named = 0;
+    for (const char *end; (end = strchr(name, '\n')) != NULL; name = end + 1, named++)
+        if (buf_printf(text, err, "left out: %s/%.*s\n", set->root, (int)(end - name), name) != 0)
+            return -1;
+    if (named == left->count)
+        return 0;
+    return buf_printf(text, err, "left out: %zu more\n", left->count - named);
+}
+
+static int print_set(const struct verification *v, struct buf *text, struct error *err) {
+    const struct dataset *set = v->set;
+    if (buf_printf(text, err, "%s: %zu pictures in %zu classes, %.1f MB\n", set->root, set->count,
+                   set->classes, (double)set->bytes / 1e6) != 0 ||
+        print_sizes(v, text, err) != 0 || print_classes(set, text, err) != 0 ||
+        print_faults(v, VERIFIED_BAD, "bad", text, err) != 0 ||
+        print_faults(v, VERIFIED_DAMAGED, "damaged", text, err) != 0)
+        return -1;
+    return print_left_out(set, text, err);
+}
+
+/* One group of files with the same bytes, and what that means. */
+static int print_group(struct inspection *in, const struct content *group, size_t size,
+                       struct buf *text, struct error *err) {
+    char name[PATH_MAX];
+    bool labels = false;
+    bool sets = false;
+    const struct dataset *first = &in->sets[group[0].set];
+    const char *class_name = first->class_names[first->labels[group[0].sample]];
+    for (size_t i = 1; i < size; i++) {
+        const struct dataset *set = &in->sets[group[i].set];
+        sets = sets || group[i].set != group[0].set;
+        labels = labels || strcmp(set->class_names[set->labels[group[i].sample]], class_name) != 0;
+    }
+    in->duplicates += size - 1;
+    in->mislabelled += labels;
+    in->leaked += sets;
+    if (buf_printf(text, err, "same bytes%s%s:", labels ? " in other classes" : "",
+                   sets ? " in other sets" : "") != 0)
+        return -1;
+    for (size_t i = 0; i < size; i++) {
+        dataset_sample_name(&in->sets[group[i].set], group[i].sample, name, sizeof(name));
+        if (buf_printf(text, err, " %s", name) != 0)
+            return -1;
+    }
+    return buf_add_text(text, "\n", err);
+}
+
+static int print_duplicates(struct inspection *in, struct buf *text, struct error *err) {
+    cleanup_duplicates struct duplicates found = {0};
+    size_t first = 0;
+    if (duplicates_find(&found, in->verified, in->count, err) != 0)
+        return -1;
+    for (size_t size; (size = duplicates_next(&found, first, &first)) > 0; first += size)
+        if (print_group(in, &found.items[first], size, text, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* The last line; true when something is out of order. */
+static int print_verdict(const struct inspection *in, struct buf *text, bool *ret_wrong,
+                         struct error *err) {
+    size_t bad = 0, damaged = 0, left = 0, pictures = 0;
+    for (size_t s = 0; s < in->count; s++) {
+        bad += in->verified[s].bad;
+        damaged += in->verified[s].damaged;
+        left += in->sets[s].left_out.count;
+        pictures += in->sets[s].left_out.pictures;
+    }
+    *ret_wrong = bad + damaged + pictures + in->mislabelled + in->leaked > 0;
+    return buf_printf(text, err,
+                      "found: %zu bad, %zu damaged, %zu left out (%zu of them pictures), %zu "
+                      "duplicates (%zu times in several classes, %zu times in several sets): %s\n",
+                      bad, damaged, left, pictures, in->duplicates, in->mislabelled, in->leaked,
+                      *ret_wrong ? "not in order" : "in order");
+}
+
+static int inspect(struct inspection *in, const char *dir, int threads, struct buf *text,
+                   bool *ret_wrong, struct error *err) {
+    if (open_sets(in, dir, err) != 0)
+        return -1;
+    for (size_t s = 0; s < in->count; s++) {
+        log_info("decoding %zu pictures of %s with %d threads", in->sets[s].count, in->sets[s].root,
+                 threads);
+        if (verify_set(&in->verified[s], &in->sets[s], threads, err) != 0 ||
+            print_set(&in->verified[s], text, err) != 0)
+            return -1;
+    }
+    if (print_duplicates(in, text, err) != 0)
+        return -1;
+    return print_verdict(in, text, ret_wrong, err);
+}
+
+struct inspect_options {
+    int64_t threads;
+};
+
+static const struct flag FLAGS[] = {
+    {.name = "threads",
+     .type = FLAG_INT,
+     .offset = offsetof(struct inspect_options, threads),
+     .standard = "0",
+     .max = VERIFY_THREADS_MAX,
+     .commands = 1,
+     .value = "N",
+     .help = "threads that decode (0: as many as cores)"},
+};
+
+int command_inspect_data(int argc, char *const *argv, struct error *err) {
+    struct inspect_options o = {0};
+    if (argc < 1 || argv[0][0] == '-')
+        return error_set(err, EXIT_CODE_USAGE,
+                         "usage: ringtrain inspect data DIR [--threads N]: DIR comes first");
+    if (flags_parse(FLAGS, sizeof(FLAGS) / sizeof(FLAGS[0]), 1, argc - 1, argv + 1, &o, err) != 0)
+        return -1;
+    int threads = o.threads > 0 ? (int)o.threads : cpus_affinity();
+    threads = threads < 1 ? 1 : threads > VERIFY_THREADS_MAX ? VERIFY_THREADS_MAX : threads;
+    cleanup_buf struct buf text = {.max = TEXT_MAX};
+    struct inspection in = {0};
+    bool wrong = false;
+    int result = inspect(&in, argv[0], threads, &text, &wrong, err);
+    inspection_done(&in);
+    if (result != 0 || output_text(buf_text(&text), err) != 0)
+        return -1;
+    return wrong ? EXIT_CODE_DATA : EXIT_CODE_OK;
+}
+
+void command_inspect_data_help(FILE *out) {
+    fprintf(out,
+            "\nusage: ringtrain inspect data DIR [--threads N]\n\n"
+            "Reads and decodes every picture of DIR's class folders once (or of its train/ and "
+            "val/), and lists what\ncannot be used, what is damaged, what is left out (taken are "
+            "%s, in the class\nfolders and below) and files with the same bytes; counts "
+            "classes and sizes. Leaves with %d when\nsomething is bad, damaged or a picture is "
+            "left out, or the same bytes lie in two classes or in\ntrain/ and val/.\n",
+            FOLDER_SUFFIXES, EXIT_CODE_DATA);
+    flags_print(out, FLAGS, sizeof(FLAGS) / sizeof(FLAGS[0]), 1);
+}

@@ -1,0 +1,12 @@
+/* ringtrain inspect data DIR; command.h's `inspect` dispatches to it. */
+#ifndef COMMAND_COMMAND_INSPECT_DATA_H
+#define COMMAND_COMMAND_INSPECT_DATA_H
+
+#include "common/error.h"
+
+#include <stdio.h>
+
+int command_inspect_data(int argc, char *const *argv, struct error *err);
+void command_inspect_data_help(FILE *out);
+
+#endif

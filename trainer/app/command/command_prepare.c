@@ -1,0 +1,77 @@
+#include "command/command.h"
+#include "command/command_coco.h"
+#include "options/flag.h"
+#include "shapes/prepare.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+struct prepare_flags {
+    int64_t train;
+    int64_t validation;
+    int64_t classes;
+    int64_t side;
+    int64_t quality;
+    int64_t seed;
+};
+
+enum { PREPARE = 1 };
+
+#define ROW(name_, field_, low, high, help_)                                                       \
+    {                                                                                              \
+        .name = (name_), .type = FLAG_INT, .offset = offsetof(struct prepare_flags, field_),       \
+        .min = (low), .max = (high), .commands = PREPARE, .value = "N", .help = (help_)            \
+    }
+
+static const struct flag FLAGS[] = {
+    ROW("train", train, 1, PREPARE_COUNT_MAX, "pictures to train on"),
+    ROW("validation", validation, 1, PREPARE_COUNT_MAX, "pictures to evaluate on"),
+    ROW("classes", classes, 2, 100, "forms"),
+    ROW("side", side, PREPARE_SIDE_MIN, PREPARE_SIDE_MAX, "of the square pictures, pixels"),
+    ROW("quality", quality, 1, 100, "of the JPEGs"),
+    ROW("seed", seed, 0, 9e15, "of everything drawn"),
+};
+
+enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
+
+int command_prepare(int argc, char *const *argv, struct error *err) {
+    if (argc > 0 && strcmp(argv[0], "shapes") == 0 && command_has_flag(argc, argv, "coco"))
+        return command_prepare_coco(argc - 1, argv + 1, err);
+    if (argc < 2 || strcmp(argv[0], "shapes") != 0 || argv[1][0] == '-')
+        return error_set(err, EXIT_CODE_USAGE,
+                         "usage: ringtrain prepare shapes DIR [--FLAG N]...: DIR, where the "
+                         "pictures go, comes first, flags behind it");
+    struct prepare_options o;
+    prepare_defaults(&o);
+    struct prepare_flags f = {o.train, o.validation, o.classes, o.side, o.quality, (int64_t)o.seed};
+    if (flags_parse(FLAGS, FLAG_COUNT, PREPARE, argc - 2, argv + 2, &f, err) != 0)
+        return -1;
+    o.folder = argv[1];
+    o.train = (int)f.train;
+    o.validation = (int)f.validation;
+    o.classes = (int)f.classes;
+    o.side = (int)f.side;
+    o.quality = (int)f.quality;
+    o.seed = (uint64_t)f.seed;
+    if (prepare_shapes(&o, err) != 0)
+        return -1;
+    printf("%s: %d pictures to train on in train/, %d to evaluate on in val/, %d classes, "
+           "%d x %d px; train with --data %s\n",
+           o.folder, o.train, o.validation, o.classes, o.side, o.side, o.folder);
+    return 0;
+}
+
+void command_prepare_help(FILE *out) {
+    struct prepare_options o;
+    prepare_defaults(&o);
+    fprintf(
+        out,
+        "usage: ringtrain prepare shapes DIR [--FLAG N]...\n\n"
+        "Writes JPEGs of coloured shapes to DIR/train/CLASS and DIR/val/CLASS, the same for the "
+        "same flags.\nDefaults: %d to train on, %d to evaluate on, %d classes, %d px, quality "
+        "%d.\n\n",
+        o.train, o.validation, o.classes, o.side, o.quality);
+    flags_print(out, FLAGS, FLAG_COUNT, PREPARE);
+    command_prepare_coco_help(out);
+}

@@ -1,0 +1,68 @@
+/* ringtrain prepare shapes --coco: the sample detection set. */
+#include "command/command_coco.h"
+#include "options/flag.h"
+#include "shapes/coco_shapes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PREPARE_COCO = 1 };
+
+struct flags {
+    const char *folder;
+    int64_t train;
+    int64_t validation;
+    int64_t side;
+    int64_t quality;
+    int64_t seed;
+};
+
+#define ROW(name_, field_, standard_, low, high, help_)                                            \
+    {                                                                                              \
+        .name = (name_), .type = FLAG_INT, .offset = offsetof(struct flags, field_),               \
+        .standard = (standard_), .min = (low), .max = (high), .commands = PREPARE_COCO,            \
+        .value = "N", .help = (help_)                                                              \
+    }
+
+static const struct flag FLAGS[] = {
+    {.name = "coco",
+     .type = FLAG_TEXT,
+     .offset = offsetof(struct flags, folder),
+     .commands = PREPARE_COCO,
+     .value = "DIR",
+     .help = "where to write the set"},
+    ROW("train", train, "300", 1, PREPARE_COUNT_MAX, "pictures to train on"),
+    ROW("validation", validation, "60", 1, PREPARE_COUNT_MAX, "pictures to evaluate on"),
+    ROW("side", side, "128", PREPARE_SIDE_MIN, PREPARE_SIDE_MAX, "of the square pictures, pixels"),
+    ROW("quality", quality, "90", 1, 100, "of the JPEGs"),
+    ROW("seed", seed, "1", 0, 9e15, "of everything drawn"),
+};
+
+enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
+
+int command_prepare_coco(int argc, char *const *argv, struct error *err) {
+    struct flags f = {0};
+    if (flags_parse(FLAGS, FLAG_COUNT, PREPARE_COCO, argc, argv, &f, err) != 0)
+        return -1;
+    if (f.folder == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "--coco needs a folder");
+    struct prepare_options o = {.folder = f.folder,
+                                .train = (int)f.train,
+                                .validation = (int)f.validation,
+                                .side = (int)f.side,
+                                .quality = (int)f.quality,
+                                .seed = (uint64_t)f.seed};
+    if (coco_shapes_write(&o, err) != 0)
+        return -1;
+    printf("%s: %d pictures to train on in train/, %d to evaluate on in val/, annotations in "
+           "annotations/\n",
+           o.folder, o.train, o.validation);
+    return 0;
+}
+
+void command_prepare_coco_help(FILE *out) {
+    fprintf(out, "\nusage: ringtrain prepare shapes --coco DIR [--FLAG N]...\n\n"
+                 "Writes a detection set of circles, squares and triangles with masks, in COCO's "
+                 "layout.\n\n");
+    flags_print(out, FLAGS, FLAG_COUNT, PREPARE_COCO);
+}

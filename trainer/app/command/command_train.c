@@ -1,0 +1,45 @@
+#include "command/command.h"
+#include "common/str.h"
+#include "device/device.h"
+#include "device/ranks.h"
+#include "device/wait_policy.h"
+#include "models/resnet.h"
+#include "options/options.h"
+#include "run/train.h"
+
+#include <string.h>
+
+/* Ranks with other words on their command lines would wait for each other forever. */
+static int same_command(struct comm *comm, int argc, char *const *argv, struct error *err) {
+    uint64_t hash = str_hash(STR_HASH_START, RINGMASTER_VERSION, sizeof(RINGMASTER_VERSION));
+    for (int i = 0; i < argc; i++)
+        hash = str_hash(hash, argv[i], strlen(argv[i]) + 1);
+    return ranks_agree(comm, "the command line or the version of ringtrain", hash, EXIT_CODE_CONFIG,
+                       err);
+}
+
+int command_train(int argc, char *const *argv, struct error *err) {
+    struct options options;
+    struct comm *comm = NULL;
+    enum exit_code code = EXIT_CODE_OK;
+    if (options_parse(&options, COMMAND_TRAIN, argc, argv, err) != 0)
+        return -1;
+    wait_policy_settle((int)options.threads);
+    if (ranks_open(&comm, err) != 0)
+        return -1;
+    if (same_command(comm, argc, argv, err) != 0 || device_settle(&options, comm, err) != 0 ||
+        train(&options, comm, &code, err) != 0) {
+        comm_abort(comm);
+        return -1;
+    }
+    comm_close(comm);
+    return (int)code;
+}
+
+void command_train_help(FILE *out) {
+    fprintf(out, "usage: ringtrain train [--FLAG VALUE]...\n\n"
+                 "Trains a network on a folder of class folders with JPEGs. Every flag takes a "
+                 "value;\n'-' and '_' are the same in names. Defaults stand in brackets.\n\n");
+    options_print(out, COMMAND_TRAIN);
+    fprintf(out, "\nmodels: %s\n", resnet_names());
+}

@@ -1,0 +1,22 @@
+#include "command/command.h"
+#include "device/device.h"
+#include "draw/fonts.h"
+#ifdef RINGMASTER_HAVE_MPI
+#include "comm_mpi/comm_mpi.h"
+#endif
+
+int command_version(int argc, char *const *argv, struct error *err) {
+    if (argc > 0)
+        return error_set(err, EXIT_CODE_USAGE, "ringtrain version takes no '%.64s'", argv[0]);
+    printf("ringtrain %s\n", RINGMASTER_VERSION);
+    device_print(stdout);
+#ifdef RINGMASTER_HAVE_MPI
+    printf("ranks over MPI: %s\n", comm_mpi_library());
+#else
+    printf("ranks over MPI: not in this build\n");
+#endif
+    const char *fonts = fonts_library();
+    printf("labels in pictures: %s\n",
+           fonts != NULL ? fonts : "ASCII alone, no FreeType in this build");
+    return 0;
+}

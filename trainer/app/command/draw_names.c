@@ -1,0 +1,79 @@
+#include "command/draw_names.h"
+
+#include "common/log.h"
+#include "draw/spell.h"
+#include "draw/utf8.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { SPELLED_MAX = 64 * 1024 * 1024 };
+
+void draw_names_done(struct draw_names *names) {
+    fonts_free(names->fonts);
+    buf_done(&names->spelled);
+    free(names->starts);
+    *names = (struct draw_names){0};
+}
+
+static const char *name_of(const struct coco_index *index, size_t category) {
+    return coco_index_name(index, index->categories[category].name);
+}
+
+static bool all_plain(struct fonts *fonts, const struct coco_index *index) {
+    for (size_t c = 0; c < index->category_count; c++)
+        if (!spell_is_plain(fonts, name_of(index, c)))
+            return false;
+    return true;
+}
+
+/* FONT first, then the system's first one, which has ASCII, and others while letters are missing.
+ */
+static int add_fonts(struct fonts *fonts, const struct coco_index *index, const char *font,
+                     struct error *err) {
+    if (font != NULL && fonts_add(fonts, font, err) != 0)
+        return error_wrap(err, "--font");
+    for (size_t i = 0; FONTS_KNOWN[i] != NULL; i++) {
+        struct error why = {0};
+        if ((i > 0 && all_plain(fonts, index)) || access(FONTS_KNOWN[i], F_OK) != 0)
+            continue;
+        if (fonts_add(fonts, FONTS_KNOWN[i], &why) != 0)
+            log_warning("%s: labels do without it", why.text);
+    }
+    return 0;
+}
+
+int draw_names_make(struct draw_names *ret, const struct coco_index *index, const char *font,
+                    struct error *err) {
+    buf_init(&ret->spelled, SPELLED_MAX);
+    ret->fonts = fonts_new(err);
+    if (ret->fonts == NULL || add_fonts(ret->fonts, index, font, err) != 0)
+        return -1;
+    ret->starts = calloc(index->category_count + 1, sizeof(*ret->starts));
+    if (ret->starts == NULL)
+        return error_no_memory(err, "names of categories");
+    for (size_t c = 0; c < index->category_count; c++) {
+        const char *name = name_of(index, c);
+        ret->starts[c] = ret->spelled.size;
+        if (spell(ret->fonts, name, &ret->spelled, err) != 0)
+            return -1;
+        if (!spell_is_plain(ret->fonts, name))
+            log_warning("category %" PRId64 " is spelled '%s' on the pictures",
+                        index->categories[c].id, ret->spelled.data + ret->starts[c]);
+        if (buf_add(&ret->spelled, "", 1, err) != 0)
+            return -1;
+        ret->count++;
+    }
+    return 0;
+}
+
+void draw_names_label(const struct draw_names *names, uint32_t category, const char *suffix,
+                      char label[COCO_LABEL_MAX]) {
+    const char *name =
+        category < names->count ? names->spelled.data + names->starts[category] : "?";
+    snprintf(label, COCO_LABEL_MAX, "%.*s%.15s", (int)utf8_length(name, COCO_NAME_MAX), name,
+             suffix);
+}

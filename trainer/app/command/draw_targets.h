@@ -1,0 +1,32 @@
+/* Where the pictures that `draw` paints go: OUT/FOLDERS/STEM.EXTENSION for an image that is called
+ * FOLDERS/STEM.ANYTHING; images that would meet in one file get their ids behind the stem. Nothing
+ * that is there already is ever written over, and all of this is settled before the first picture
+ * is painted. */
+#ifndef COMMAND_DRAW_TARGETS_H
+#define COMMAND_DRAW_TARGETS_H
+
+#include "coco/coco_index.h"
+#include "common/error.h"
+
+#include <stddef.h>
+
+struct draw_target {
+    const struct coco_image *image; /* borrowed from the index */
+    char *path;                     /* owned */
+};
+
+struct draw_targets {
+    struct draw_target *list; /* owned, in the order of the images */
+    size_t count;
+};
+
+void draw_targets_done(struct draw_targets *targets);
+
+/* For COUNT images of INDEX from FIRST on. Makes the folders. An error has EXIT_CODE_CONFIG and
+ * names the file that is in the way. */
+int draw_targets_make(struct draw_targets *ret, const struct coco_index *index, size_t first,
+                      size_t count, const char *out, const char *extension, struct error *err);
+
+#define cleanup_draw_targets __attribute__((cleanup(draw_targets_done)))
+
+#endif

@@ -1,0 +1,32 @@
+/* The cores that this rank may use, and how many threads to run on them. The least of the affinity
+ * mask and the cgroup's CPU quota counts, divided among the ranks that share them; hosts that are
+ * containers on one machine share them too, which the launcher cannot see. */
+#ifndef DEVICE_CPUS_H
+#define DEVICE_CPUS_H
+
+#include "comm/comm.h"
+#include "common/error.h"
+
+#include <stdint.h>
+
+struct cpus {
+    int affinity; /* cores in the affinity mask */
+    int quota;    /* whole cores of the cgroup's quota, at least 1; 0: no quota */
+    int sharers;  /* ranks of the job with the same cores, this one included */
+};
+
+/* Asks the system, then the other ranks. */
+int cpus_find(struct cpus *cpus, struct comm *comm, struct error *err);
+
+/* Compute threads for one rank: its share, less one for communication from 4 up when there are
+ * other ranks. At least 1. */
+int cpus_threads(const struct cpus *cpus, int ranks, int local_ranks);
+
+/* The quota of a cgroup as its files tell: version 2's cpu.max ("200000 100000", "max 100000").
+ * Rounded up to whole cores; 0 for none or text of another form. */
+int cpus_parse_quota(const char *cpu_max);
+
+/* Cores of the affinity mask, without asking other ranks. */
+int cpus_affinity(void);
+
+#endif

@@ -1,0 +1,237 @@
+#include "device/device.h"
+
+#include "common/log.h"
+#include "device/locality.h"
+#include "device/pin.h"
+
+#include "ref/ref.h"
+#ifdef RINGMASTER_HAVE_CPU
+#include "cpu/cpu.h"
+#endif
+
+#ifdef RINGMASTER_HAVE_CUDA
+#include "cuda/cuda.h"
+#endif
+#ifdef RINGMASTER_HAVE_NCCL
+#include "comm_nccl/comm_nccl.h"
+#endif
+
+#include <stdbool.h>
+
+#ifdef RINGMASTER_HAVE_CUDA
+enum { GPU_NAME_SIZE = CUDA_NAME_SIZE };
+#else
+enum { GPU_NAME_SIZE = 1 };
+#endif
+
+enum dtype device_dtype(int choice) {
+    switch (choice) {
+    case OPTION_BF16:
+        return DTYPE_BF16;
+    case OPTION_F16:
+        return DTYPE_F16;
+    default:
+        return DTYPE_F32;
+    }
+}
+
+static int open_cpu(struct backend **ret, int threads, struct error *err) {
+#ifdef RINGMASTER_HAVE_CPU
+    struct cpu_options options = {.threads = threads};
+    return cpu_open(ret, &options, err);
+#else
+    (void)ret, (void)threads;
+    return error_set(err, EXIT_CODE_DEVICE,
+                     "this build has no backend cpu (oneDNN 3 was not found when it was made)");
+#endif
+}
+
+static bool has_cpu(void) {
+#ifdef RINGMASTER_HAVE_CPU
+    return true;
+#else
+    return false;
+#endif
+}
+
+/* Whether there is a GPU for each rank of this host; NAME is the first one's. */
+static bool has_gpu(const struct options *o, const struct comm *comm, char name[GPU_NAME_SIZE]) {
+    name[0] = '\0';
+#ifdef RINGMASTER_HAVE_CUDA
+    struct error why = {0};
+    int gpus = cuda_usable(name, &why);
+    int ranks = o->comm == OPTION_COMM_MPI ? 1 : comm_local_size(comm);
+    if (gpus > 0 && gpus < ranks)
+        log_warning("--backend auto: %d GPUs for %d ranks of this host: they share none unless "
+                    "--comm mpi says so",
+                    gpus, ranks);
+    return gpus >= ranks;
+#else
+    (void)o, (void)comm;
+    return false;
+#endif
+}
+
+static void tell_gpu(const char *name) {
+#ifdef RINGMASTER_HAVE_CUDA
+    if (!cuda_is_measured(name))
+        log_warning("--backend auto takes the GPU, %s, of which bench/results has no report yet; "
+                    "--backend cpu leaves it alone",
+                    name);
+#else
+    (void)name;
+#endif
+}
+
+int device_settle(struct options *o, struct comm *comm, struct error *err) {
+    char name[GPU_NAME_SIZE];
+    if (o->backend != OPTION_BACKEND_AUTO)
+        return 0;
+    /* A rank on another kind of device than the others would hold all of them up. */
+    double with_gpu = has_gpu(o, comm, name) ? 1 : 0;
+    if (comm_size(comm) > 1 && comm_sum(comm, &with_gpu, 1, COMM_F64, err) != 0)
+        return error_wrap(err, "settling on a backend");
+    bool all = (int)with_gpu == comm_size(comm), first = comm_rank(comm) == 0;
+    o->backend = all ? OPTION_BACKEND_CUDA : has_cpu() ? OPTION_BACKEND_CPU : OPTION_BACKEND_REF;
+    if (all && first)
+        tell_gpu(name);
+    if (!all && with_gpu > 0 && first)
+        log_warning("--backend auto: %d of %d ranks have a GPU: all run on the CPU", (int)with_gpu,
+                    comm_size(comm));
+    return 0;
+}
+
+static bool takes_ref(const struct options *o) {
+    return o->backend == OPTION_BACKEND_REF || (o->backend == OPTION_BACKEND_AUTO && !has_cpu());
+}
+
+enum fusion device_fusion(const struct options *o) {
+    if (o->fusion != OPTION_FUSION_AUTO)
+        return (enum fusion)o->fusion;
+    return takes_ref(o) || o->backend == OPTION_BACKEND_CUDA ? FUSION_ALL : FUSION_CONV;
+}
+
+#ifdef RINGMASTER_HAVE_CUDA
+/* Whether gradients go over NCCL: several ranks, and nothing speaks against it. */
+static bool sums_by_nccl(const struct options *o, const struct comm *comm) {
+#ifdef RINGMASTER_HAVE_NCCL
+    return o->comm != OPTION_COMM_MPI && comm_size(comm) > 1;
+#else
+    (void)o, (void)comm;
+    return false;
+#endif
+}
+#endif
+
+#ifdef RINGMASTER_HAVE_CUDA
+static struct cuda_options cuda_options_of(const struct options *o, const struct comm *comm,
+                                           bool sums) {
+    struct cuda_options options = {
+        .local_rank = comm_local_rank(comm),
+        .local_ranks = comm_local_size(comm),
+        .share = !sums || !sums_by_nccl(o, comm),
+        .tune = o->tune && !o->deterministic,
+        .tf32 = o->tf32,
+        .deterministic = o->deterministic,
+        .plan_cache = o->deterministic ? NULL : o->plan_cache,
+        .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
+        .growth_interval = o->dtype == OPTION_F16 ? (int)o->loss_scale_growth : 0,
+    };
+#ifdef RINGMASTER_HAVE_NCCL
+    if (sums && sums_by_nccl(o, comm))
+        options.summed = (struct backend_memory){comm_nccl_alloc, comm_nccl_free};
+#endif
+    return options;
+}
+
+/* It only makes things faster: where it cannot be done, it is not. */
+static void move_beside(const char *address) {
+    struct error unknown = {0};
+    cleanup_locality struct locality l = {0};
+    int cores = 0;
+    if (locality_read(&l, LOCALITY_SYSFS, address, &unknown) != 0) {
+        log_warning("staying on all cores: where GPU %s is, nobody knows (%s)", address,
+                    unknown.text);
+        return;
+    }
+    if (pin_to(&l, &cores, &unknown) != 0)
+        log_warning("staying on all cores: cannot move beside GPU %s (%s)", address, unknown.text);
+    else if (cores > 0)
+        log_info("GPU %s: moved to the %d cores beside it, NUMA node %d", address, cores, l.node);
+}
+
+int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err) {
+    if (o->backend != OPTION_BACKEND_CUDA)
+        return 0;
+    struct cuda_options options = cuda_options_of(o, comm, sums);
+    char address[16];
+    if (cuda_address(&options, address, err) != 0)
+        return -1;
+    move_beside(address);
+    return 0;
+}
+
+static int open_cuda(struct backend **ret, const struct options *o, const struct comm *comm,
+                     bool sums, struct error *err) {
+    struct cuda_options options = cuda_options_of(o, comm, sums);
+    return cuda_open(ret, &options, err);
+}
+#else
+int device_place(const struct options *o, struct comm *comm, bool sums, struct error *err) {
+    (void)o, (void)comm, (void)sums, (void)err;
+    return 0;
+}
+
+static int open_cuda(struct backend **ret, const struct options *o, const struct comm *comm,
+                     bool sums, struct error *err) {
+    (void)ret, (void)o, (void)comm, (void)sums;
+    return error_set(err, EXIT_CODE_DEVICE,
+                     "this build has no backend cuda (it was made without RINGMASTER_CUDA)");
+}
+#endif
+
+int device_open(struct backend **ret, const struct options *o, int threads, struct comm *comm,
+                bool sums, struct error *err) {
+    if (o->backend == OPTION_BACKEND_CUDA)
+        return open_cuda(ret, o, comm, sums, err);
+    if (o->dtype == OPTION_F16)
+        return error_set(err, EXIT_CODE_USAGE, "--dtype f16 needs --backend cuda");
+    if (takes_ref(o))
+        return ref_open(ret, err);
+    return open_cpu(ret, threads, err);
+}
+
+int device_sum_open(struct device_sum **ret, const struct options *o, struct comm *comm,
+                    struct backend *backend, void *memory, size_t bytes, struct error *err) {
+    *ret = NULL;
+    if (backend->table->device == NULL)
+        return 0;
+#ifdef RINGMASTER_HAVE_NCCL
+    if (sums_by_nccl(o, comm))
+        return comm_nccl_open(ret, comm, memory, bytes, err);
+#else
+    (void)comm, (void)memory, (void)bytes;
+    if (o->comm == OPTION_COMM_NCCL)
+        return error_set(err, EXIT_CODE_DEVICE, "--comm nccl: this build has no NCCL");
+#endif
+    return 0;
+}
+
+void device_print(FILE *out) {
+    fprintf(out, "backend ref: the meaning of every operator, exact and slow\n");
+#ifdef RINGMASTER_HAVE_CPU
+    fprintf(out, "backend cpu: %s\n", cpu_describe_machine());
+#else
+    fprintf(out, "backend cpu: not in this build\n");
+#endif
+#ifdef RINGMASTER_HAVE_CUDA
+    fprintf(out, "backend cuda: %s\n", cuda_build_text());
+#else
+    fprintf(out, "backend cuda: not in this build\n");
+#endif
+#ifdef RINGMASTER_HAVE_NCCL
+    fprintf(out, "sums between GPUs: %s\n", comm_nccl_text());
+#else
+    fprintf(out, "sums between GPUs: through host memory (no NCCL in this build)\n");
+#endif
+}

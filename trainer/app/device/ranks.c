@@ -1,0 +1,95 @@
+#include "device/ranks.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+#ifdef RINGMASTER_HAVE_MPI
+#include "comm_mpi/comm_mpi.h"
+#endif
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANKS_MAX = 1 << 20, NAMED_MAX = 8 };
+
+/* 1 without a launcher. */
+static int ranks_expected(int64_t *ret, struct error *err) {
+    *ret = 1;
+    const char *text = getenv("OMPI_COMM_WORLD_SIZE");
+    if (text == NULL)
+        return 0;
+    if (str_parse_int(text, 1, RANKS_MAX, ret, err) != 0) {
+        (void)error_wrap(err, "OMPI_COMM_WORLD_SIZE");
+        err->code = EXIT_CODE_CONFIG;
+        return -1;
+    }
+    return 0;
+}
+
+int ranks_open(struct comm **ret, struct error *err) {
+    int64_t expected = 1;
+    if (ranks_expected(&expected, err) != 0)
+        return -1;
+    if (expected == 1)
+        return comm_self_open(ret, err);
+#ifdef RINGMASTER_HAVE_MPI
+    return comm_mpi_open(ret, err);
+#else
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "one of %d ranks, but this build has no MPI (RINGMASTER_MPI=OFF)",
+                     (int)expected);
+#endif
+}
+
+const char *ranks_library(void) {
+#ifdef RINGMASTER_HAVE_MPI
+    static char name[64];
+    const char *text = comm_mpi_library();
+    (void)snprintf(name, sizeof(name), "%.*s", (int)strcspn(text, ",\n"), text);
+    return name;
+#else
+    return "no MPI";
+#endif
+}
+
+/* What a rank says of itself. */
+struct statement {
+    uint64_t value;
+    char host[64];
+};
+
+static int name_the_odd(const struct statement *all, int ranks, const char *what,
+                        enum exit_code code, struct error *err) {
+    char names[512] = "";
+    int odd = 0;
+    for (int i = 0; i < ranks; i++) {
+        if (all[i].value == all[0].value || odd++ >= NAMED_MAX)
+            continue;
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof(names) - used, "%s%s (rank %d)", used > 0 ? ", " : "",
+                       all[i].host, i);
+    }
+    if (odd > NAMED_MAX) {
+        size_t used = strlen(names);
+        (void)snprintf(names + used, sizeof(names) - used, " and %d more", odd - NAMED_MAX);
+    }
+    return error_set(err, code, "%s differs between hosts: %s (rank 0) has other content than %s",
+                     what, all[0].host, names);
+}
+
+int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_code code,
+                struct error *err) {
+    int ranks = comm_size(comm);
+    cleanup_free struct statement *all = calloc((size_t)ranks, sizeof(*all));
+    if (all == NULL)
+        return error_no_memory(err, "statements of all ranks");
+    struct statement own = {.value = value};
+    (void)gethostname(own.host, sizeof(own.host) - 1);
+    if (comm_gather(comm, &own, sizeof(own), all, err) != 0)
+        return error_wrap(err, "comparing %s", what);
+    for (int i = 1; i < ranks; i++)
+        if (all[i].value != all[0].value)
+            return name_the_odd(all, ranks, what, code, err);
+    return 0;
+}

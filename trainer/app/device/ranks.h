@@ -1,0 +1,22 @@
+/* This process among the ranks of its job: who it is, and whether all of them hold the same. */
+#ifndef DEVICE_RANKS_H
+#define DEVICE_RANKS_H
+
+#include "comm/comm.h"
+#include "common/error.h"
+
+#include <stdint.h>
+
+/* One of several ranks if the launcher's environment says so, over MPI; else alone, and no MPI is
+ * touched. A build without MPI refuses to be one of several. */
+int ranks_open(struct comm **ret, struct error *err);
+
+/* The library over which several ranks speak, with its version. For one thread. */
+const char *ranks_library(void);
+
+/* Whether VALUE is the same on every rank. If not, the error (with CODE) says what differs and
+ * names the hosts and ranks whose value is not that of rank 0. */
+int ranks_agree(struct comm *comm, const char *what, uint64_t value, enum exit_code code,
+                struct error *err);
+
+#endif

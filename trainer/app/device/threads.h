@@ -1,0 +1,18 @@
+/* How many threads a rank runs: as the flags say, else by the cores that it has. */
+#ifndef DEVICE_THREADS_H
+#define DEVICE_THREADS_H
+
+#include "comm/comm.h"
+#include "common/error.h"
+#include "options/options.h"
+
+struct threads {
+    int compute;
+    int data;
+};
+
+/* Also tells OpenMP. All ranks together. */
+int threads_settle(struct threads *ret, const struct options *o, struct comm *comm,
+                   struct error *err);
+
+#endif

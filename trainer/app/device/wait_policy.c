@@ -1,0 +1,65 @@
+#include "device/wait_policy.h"
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/str.h"
+#include "device/cpus.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define POLICY "OMP_WAIT_POLICY"
+
+/* A machine on which nobody works has some load all the same. */
+static const double LOAD_OF_NOTHING = 0.5;
+
+enum { COMMAND_LINE_MAX = 4 * 1024 * 1024, WORDS_MAX = 65536 };
+
+static int local_ranks(void) {
+    int64_t ranks = 1;
+    const char *text = getenv("OMPI_COMM_WORLD_LOCAL_SIZE");
+    if (text == NULL || str_parse_int(text, 1, WORDS_MAX, &ranks, NULL) != 0)
+        return 1;
+    return (int)ranks;
+}
+
+/* The words of /proc/self/cmdline, which end with a NUL each. */
+static void start_again(void) {
+    cleanup_buf struct buf line = {0};
+    buf_init(&line, COMMAND_LINE_MAX);
+    if (file_read("/proc/self/cmdline", &line, NULL) != 0 || line.size == 0)
+        return;
+    cleanup_free char **words = calloc(WORDS_MAX + 1, sizeof(*words));
+    if (words == NULL)
+        return;
+    size_t count = 0;
+    for (size_t at = 0; at < line.size && count < WORDS_MAX; at += strlen(line.data + at) + 1)
+        words[count++] = line.data + at;
+    /* By its own path: a process that was started as /proc/self/exe is called "exe" everywhere. */
+    char path[PATH_MAX];
+    ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
+    if (size <= 0 || setenv(POLICY, "passive", 1) != 0)
+        return;
+    path[size] = '\0';
+    (void)execv(path, words);
+}
+
+bool wait_policy_is_crowded(int threads, int ranks, int cores, double load) {
+    int all = threads > 0 ? threads * ranks : cores;
+    /* One thread waits for nobody. */
+    bool pool = threads > 1 || (threads == 0 && cores / ranks > 1);
+    return pool && (double)all + load > (double)cores + LOAD_OF_NOTHING;
+}
+
+void wait_policy_settle(int threads) {
+    double load = 0;
+    if (getenv(POLICY) != NULL || getenv("GOMP_SPINCOUNT") != NULL)
+        return;
+    if (getloadavg(&load, 1) != 1)
+        load = 0;
+    if (wait_policy_is_crowded(threads, local_ranks(), cpus_affinity(), load))
+        start_again();
+}

@@ -1,0 +1,215 @@
+#include "options/flag.h"
+
+#include "common/str.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NAME_MAX_SIZE = 48, VALUE_MAX = 128, HELP_COLUMN = 32, HELP_WIDTH = 100 };
+
+static char plain(char c) {
+    return c == '_' ? '-' : c;
+}
+
+/* SIZE bytes of TEXT against a flag's name. */
+static bool same_name(const char *name, const char *text, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        if (name[i] == '\0' || name[i] != plain(text[i]))
+            return false;
+    return name[size] == '\0';
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Levenshtein distance, one row at a time; names here are short. */
+static size_t distance(const char *name, const char *text, size_t size) {
+    size_t row[NAME_MAX_SIZE + 1];
+    size_t length = strlen(name);
+    if (size > NAME_MAX_SIZE || length > NAME_MAX_SIZE)
+        return SIZE_MAX;
+    for (size_t j = 0; j <= size; j++)
+        row[j] = j;
+    for (size_t i = 1; i <= length; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= size; j++) {
+            size_t replaced = diagonal + (name[i - 1] != plain(text[j - 1]));
+            diagonal = row[j];
+            row[j] = smaller(replaced, smaller(row[j], row[j - 1]) + 1);
+        }
+    }
+    return row[size];
+}
+
+static const struct flag *find(const struct flag *flags, size_t count, unsigned command,
+                               const char *text, size_t size) {
+    for (size_t i = 0; i < count; i++)
+        if ((flags[i].commands & command) != 0 && same_name(flags[i].name, text, size))
+            return &flags[i];
+    return NULL;
+}
+
+static int unknown(const struct flag *flags, size_t count, unsigned command, const char *text,
+                   size_t size, struct error *err) {
+    const char *nearest = NULL;
+    size_t best = SIZE_MAX;
+    if (find(flags, count, ~0U, text, size) != NULL)
+        return error_set(err, EXIT_CODE_USAGE, "--%.*s is of no use to this command",
+                         (int)smaller(size, 64), text);
+    for (size_t i = 0; i < count; i++) {
+        size_t d = distance(flags[i].name, text, size);
+        if ((flags[i].commands & command) != 0 && d < best) {
+            best = d;
+            nearest = flags[i].name;
+        }
+    }
+    if (nearest == NULL || best > size / 2)
+        return error_set(err, EXIT_CODE_USAGE, "unknown flag --%.*s", (int)smaller(size, 64), text);
+    return error_set(err, EXIT_CODE_USAGE, "unknown flag --%.*s; did you mean --%s?",
+                     (int)smaller(size, 64), text, nearest);
+}
+
+static int set_choice(const struct flag *f, const char *text, int *field, struct error *err) {
+    char all[256] = "";
+    for (int i = 0; f->choices[i] != NULL; i++) {
+        if (strcmp(f->choices[i], text) == 0) {
+            *field = i;
+            return 0;
+        }
+        size_t used = strlen(all);
+        (void)snprintf(all + used, sizeof(all) - used, "%s%s", used > 0 ? ", " : "", f->choices[i]);
+    }
+    return error_set(err, EXIT_CODE_USAGE, "'%.64s' is none of %s", text, all);
+}
+
+static int set_value(const struct flag *f, const char *text, void *into, struct error *err) {
+    void *field = (char *)into + f->offset;
+    switch (f->type) {
+    case FLAG_TEXT:
+        *(const char **)field = text;
+        return 0;
+    case FLAG_INT:
+        return str_parse_int(text, (int64_t)f->min, (int64_t)f->max, field, err);
+    case FLAG_REAL:
+        return str_parse_double(text, f->min, f->max, field, err);
+    case FLAG_BOOL:
+        return str_parse_bool(text, field, err);
+    case FLAG_CHOICE:
+        return set_choice(f, text, field, err);
+    }
+    return error_set(err, EXIT_CODE_INTERNAL, "flag --%s has no type", f->name);
+}
+
+static int apply(const struct flag *f, const char *text, void *into, struct error *err) {
+    if (set_value(f, text, into, err) == 0)
+        return 0;
+    (void)error_wrap(err, "--%s", f->name);
+    err->code = EXIT_CODE_USAGE;
+    return -1;
+}
+
+int flags_parse(const struct flag *flags, size_t count, unsigned command, int argc,
+                char *const *argv, void *into, struct error *err) {
+    for (size_t i = 0; i < count; i++)
+        if (flags[i].standard != NULL && apply(&flags[i], flags[i].standard, into, err) != 0)
+            return -1;
+
+    for (int i = 0; i < argc; i++) {
+        if (!str_starts_with(argv[i], "--") || argv[i][2] == '\0')
+            return error_set(err, EXIT_CODE_USAGE, "'%.64s' stands where a --flag was expected",
+                             argv[i]);
+        const char *name = argv[i] + 2;
+        size_t size = strcspn(name, "=");
+        const struct flag *f = find(flags, count, command, name, size);
+        if (f == NULL)
+            return unknown(flags, count, command, name, size, err);
+        const char *text = name[size] == '=' ? name + size + 1 : argv[++i];
+        if (text == NULL || i >= argc)
+            return error_set(err, EXIT_CODE_USAGE, "--%s needs a value (%s)", f->name, f->value);
+        if (apply(f, text, into, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int print_real(struct buf *out, double value, struct error *err) {
+    char text[40];
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(text, sizeof(text), "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    return buf_add_text(out, text, err);
+}
+
+int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
+                      const void *from, struct error *err) {
+    const struct flag *f = find(flags, count, ~0U, name, strlen(name));
+    if (f == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "there is no flag --%s", name);
+    const void *field = (const char *)from + f->offset;
+    if (buf_printf(out, err, "%s=", name) != 0)
+        return -1;
+    switch (f->type) {
+    case FLAG_TEXT: {
+        const char *text = *(const char *const *)field;
+        return buf_add_text(out, text != NULL ? text : "", err);
+    }
+    case FLAG_INT:
+        return buf_printf(out, err, "%" PRId64, *(const int64_t *)field);
+    case FLAG_REAL:
+        return print_real(out, *(const double *)field, err);
+    case FLAG_BOOL:
+        return buf_add_text(out, *(const bool *)field ? "true" : "false", err);
+    case FLAG_CHOICE:
+        return buf_add_text(out, f->choices[*(const int *)field], err);
+    }
+    return error_set(err, EXIT_CODE_INTERNAL, "flag --%s has no type", name);
+}
+
+/* "red|green" of a choice, else the value's name. */
+static void value_text(const struct flag *f, char text[VALUE_MAX]) {
+    size_t used = 0;
+    (void)snprintf(text, VALUE_MAX, "%s", f->type == FLAG_CHOICE ? "" : f->value);
+    for (int i = 0; f->type == FLAG_CHOICE && f->choices[i] != NULL && used < VALUE_MAX; i++)
+        used += (size_t)snprintf(text + used, VALUE_MAX - used, "%s%s", i > 0 ? "|" : "",
+                                 f->choices[i]);
+}
+
+/* Words of TEXT from column COLUMN on, wrapped at HELP_WIDTH and indented to HELP_COLUMN. */
+static int print_wrapped(FILE *out, const char *text, int column) {
+    while (*text != '\0') {
+        int size = (int)strcspn(text, " ");
+        if (column > HELP_COLUMN && column + 1 + size > HELP_WIDTH)
+            column = fprintf(out, "\n%*s", HELP_COLUMN, "") - 1;
+        column += fprintf(out, "%s%.*s", column > HELP_COLUMN ? " " : "", size, text);
+        text += size;
+        text += strspn(text, " ");
+    }
+    return column;
+}
+
+void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command) {
+    for (size_t i = 0; i < count; i++) {
+        const struct flag *f = &flags[i];
+        char value[VALUE_MAX];
+        if ((f->commands & command) == 0)
+            continue;
+        value_text(f, value);
+        int width = fprintf(out, "  --%s %s", f->name, value);
+        if (width >= HELP_COLUMN)
+            width = fprintf(out, "\n") - 1;
+        fprintf(out, "%*s", HELP_COLUMN - width, "");
+        width = print_wrapped(out, f->help, HELP_COLUMN);
+        if (f->standard != NULL) {
+            (void)snprintf(value, sizeof(value), "[%s]", f->standard);
+            (void)print_wrapped(out, value, width);
+        }
+        fputc('\n', out);
+    }
+}

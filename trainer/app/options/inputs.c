@@ -1,0 +1,138 @@
+#include "options/inputs.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define INPUT_ROOT "/opt/ml/input/data"
+
+/* Names of one thing, in the order of preference. */
+struct channel {
+    const char *names[4];     /* folders, NULL-terminated */
+    const char *variables[4]; /* SageMaker's, NULL-terminated */
+};
+
+static const struct channel TRAINING = {{"train", "training", NULL},
+                                        {"SM_CHANNEL_TRAIN", "SM_CHANNEL_TRAINING", NULL}};
+static const struct channel VALIDATION = {
+    {"validation", "val", "test", NULL},
+    {"SM_CHANNEL_VALIDATION", "SM_CHANNEL_VAL", "SM_CHANNEL_TEST", NULL}};
+
+static bool is_folder(const char *path) {
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static int put(char to[INPUT_PATH_MAX], const char *a, const char *b, const char *c,
+               struct error *err) {
+    if (snprintf(to, INPUT_PATH_MAX, "%s%s%s", a, b, c) >= INPUT_PATH_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "path '%.64s...' is too long", to);
+    return 0;
+}
+
+/* Writes PARENT/NAME for the first of the names that is a folder; else TO is empty. */
+static int find_below(char to[INPUT_PATH_MAX], const char *parent, const struct channel *channel,
+                      struct error *err) {
+    for (size_t i = 0; channel->names[i] != NULL; i++) {
+        if (put(to, parent, "/", channel->names[i], err) != 0)
+            return -1;
+        if (is_folder(to))
+            return 0;
+    }
+    to[0] = '\0';
+    return 0;
+}
+
+static int find_channel(char to[INPUT_PATH_MAX], const struct channel *channel, const char *root,
+                        struct error *err) {
+    for (size_t i = 0; channel->variables[i] != NULL; i++) {
+        const char *value = getenv(channel->variables[i]);
+        if (value != NULL && value[0] != '\0')
+            return put(to, value, "", "", err);
+    }
+    char parent[INPUT_PATH_MAX];
+    if (put(parent, root, INPUT_ROOT, "", err) != 0)
+        return -1;
+    return find_below(to, parent, channel, err);
+}
+
+/* A folder of --data, else --data itself, else a channel. */
+static int find_training(struct inputs *in, const struct options *o, const char *root,
+                         struct error *err) {
+    char given[INPUT_PATH_MAX];
+    if (o->data != NULL) {
+        if (put(given, o->data, "", "", err) != 0)
+            return -1;
+    } else if (find_channel(given, &TRAINING, root, err) != 0) {
+        return -1;
+    }
+    if (given[0] == '\0')
+        return error_set(err, EXIT_CODE_DATA,
+                         "no training data: give --data DIR (or --data synthetic), or a channel "
+                         "named train or training");
+    if (!is_folder(given))
+        return error_set(err, EXIT_CODE_DATA, "training data: %s is not a folder", given);
+    if (find_below(in->training, given, &TRAINING, err) != 0)
+        return -1;
+    return in->training[0] != '\0' ? 0 : put(in->training, given, "", "", err);
+}
+
+static int find_validation(struct inputs *in, const struct options *o, unsigned command,
+                           const char *root, struct error *err) {
+    if (o->validation != NULL && strcmp(o->validation, "none") == 0)
+        return 0;
+    if (o->validation != NULL) {
+        if (put(in->validation, o->validation, "", "", err) != 0)
+            return -1;
+    } else if (o->data != NULL) {
+        if (find_below(in->validation, o->data, &VALIDATION, err) != 0)
+            return -1;
+        if (in->validation[0] == '\0' && command == COMMAND_EVAL &&
+            put(in->validation, o->data, "", "", err) != 0)
+            return -1;
+    } else if (find_channel(in->validation, &VALIDATION, root, err) != 0) {
+        return -1;
+    }
+    if (in->validation[0] == '\0' && command == COMMAND_EVAL)
+        return error_set(err, EXIT_CODE_DATA, "no data to evaluate on: give --data DIR");
+    if (in->validation[0] != '\0' && !is_folder(in->validation))
+        return error_set(err, EXIT_CODE_DATA, "validation data: %s is not a folder",
+                         in->validation);
+    return 0;
+}
+
+/* GIVEN, else VALUE of a variable, else STANDARD under root when it exists, else FALLBACK. */
+static int find_output(char to[INPUT_PATH_MAX], const char *given, const char *value,
+                       const char *root, const char *standard, const char *fallback,
+                       struct error *err) {
+    if (given != NULL)
+        return put(to, given, "", "", err);
+    if (value != NULL && value[0] != '\0')
+        return put(to, value, "", "", err);
+    if (put(to, root, standard, "", err) != 0)
+        return -1;
+    return is_folder(to) ? 0 : put(to, fallback, "", "", err);
+}
+
+int inputs_find(struct inputs *in, const struct options *o, unsigned command, const char *root,
+                struct error *err) {
+    *in = (struct inputs){.synthetic = o->data != NULL && strcmp(o->data, "synthetic") == 0};
+    if (in->synthetic) {
+        in->scored = o->validation == NULL || strcmp(o->validation, "none") != 0;
+    } else {
+        if (command == COMMAND_TRAIN && find_training(in, o, root, err) != 0)
+            return -1;
+        if (find_validation(in, o, command, root, err) != 0)
+            return -1;
+        in->scored = in->validation[0] != '\0';
+    }
+    if (find_output(in->model, o->model_dir, getenv("SM_MODEL_DIR"), root, "/opt/ml/model", "model",
+                    err) != 0 ||
+        find_output(in->checkpoints, o->checkpoint_dir, NULL, root, "/opt/ml/checkpoints",
+                    "checkpoints", err) != 0)
+        return -1;
+    return find_output(in->events, o->tensorboard_dir, NULL, root, "/opt/ml/output/tensorboard", "",
+                       err);
+}

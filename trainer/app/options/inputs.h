@@ -1,0 +1,36 @@
+/* Where the data lies and where results go. Flags first, then what SageMaker gives, then the
+ * current folder:
+ *
+ *     training     --data (its train/ if it has one), $SM_CHANNEL_TRAIN, $SM_CHANNEL_TRAINING,
+ *                  /opt/ml/input/data/{train,training}
+ *     validation   --validation; val/, validation/ or test/ in --data; else
+ *                  $SM_CHANNEL_{VALIDATION,VAL,TEST}, /opt/ml/input/data/{validation,val,test}
+ *     model        --model-dir, $SM_MODEL_DIR, /opt/ml/model, ./model
+ *     checkpoints  --checkpoint-dir, /opt/ml/checkpoints, ./checkpoints
+ *     events       --tensorboard-dir, /opt/ml/output/tensorboard; else none */
+#ifndef OPTIONS_INPUTS_H
+#define OPTIONS_INPUTS_H
+
+#include "common/error.h"
+#include "options/options.h"
+
+#include <stdbool.h>
+
+enum { INPUT_PATH_MAX = 4096 };
+
+struct inputs {
+    bool synthetic; /* no folders */
+    bool scored;    /* there is something to evaluate on */
+    char training[INPUT_PATH_MAX];
+    char validation[INPUT_PATH_MAX];
+    char model[INPUT_PATH_MAX];
+    char checkpoints[INPUT_PATH_MAX];
+    char events[INPUT_PATH_MAX]; /* empty: none */
+};
+
+/* ROOT stands in front of /opt/ml; "" but in tests. No data at all is EXIT_CODE_DATA. For
+ * COMMAND_EVAL `training` stays empty and --data may be the validation folder itself. */
+int inputs_find(struct inputs *in, const struct options *o, unsigned command, const char *root,
+                struct error *err);
+
+#endif

@@ -1,0 +1,172 @@
+#include "options/options.h"
+
+#include "options/flag.h"
+
+#include <stddef.h>
+
+static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
+static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
+static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
+static const char *const logs[] = {"both", "table", "metrics", NULL};
+static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
+static const char *const schedules[] = {"constant", "step", "poly2", "cosine", NULL};
+static const char *const fusions[] = {"none", "norm", "all", "conv", "auto", NULL};
+
+enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, ALL = T | E | P };
+
+#define ROW(name_, type_, field_, standard_, commands_, help_)                                     \
+    .name = (name_), .type = (type_), .offset = offsetof(struct options, field_),                  \
+    .standard = (standard_), .commands = (commands_), .help = (help_)
+#define TEXT(name, field, standard, commands, what, help)                                          \
+    { ROW(name, FLAG_TEXT, field, standard, commands, help), .value = (what) }
+#define INT(name, field, standard, low, high, commands, what, help)                                \
+    {                                                                                              \
+        ROW(name, FLAG_INT, field, standard, commands, help), .value = (what), .min = (low),       \
+                                                              .max = (high)                        \
+    }
+#define REAL(name, field, standard, low, high, commands, what, help)                               \
+    {                                                                                              \
+        ROW(name, FLAG_REAL, field, standard, commands, help), .value = (what), .min = (low),      \
+                                                               .max = (high)                       \
+    }
+#define BOOL(name, field, standard, commands, help)                                                \
+    { ROW(name, FLAG_BOOL, field, standard, commands, help), .value = "true|false" }
+#define CHOICE(name, field, names, standard, commands, help)                                       \
+    { ROW(name, FLAG_CHOICE, field, standard, commands, help), .choices = (names), .value = "" }
+
+static const struct flag FLAGS[] = {
+    TEXT("model", model, "resnet50", T | P, "NAME", "network, see below"),
+    TEXT("data", data, NULL, E, "DIR",
+         "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
+    TEXT("data", data, NULL, T, "DIR",
+         "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs no "
+         "files; without it SageMaker's channels. Pictures are .jpg .jpeg .jpe .jfif .png, in the "
+         "class folders and below; EXIF orientation is ignored, as torchvision's ImageFolder does"),
+    TEXT("validation", validation, NULL, T, "DIR",
+         "folder of class folders to evaluate on; none: no evaluation"),
+    TEXT("validation", validation, NULL, E, "DIR",
+         "folder of class folders to evaluate on, when it is not under --data"),
+    TEXT("bad-samples", bad_samples, "fail", T | E, "fail|skip|N",
+         "a file that cannot be read or decoded ends the run, is left out of its batch, or so many "
+         "of a data set are"),
+    INT("synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
+        "pictures in the synthetic set"),
+    INT("synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",
+        "classes in the synthetic set"),
+    INT("epochs", epochs, "90", 1, 1e6, T, "N", "passes over the data"),
+    INT("steps", steps, "0", 0, 999999999, T, "N",
+        "stop after so many steps instead; the schedule then ends there too (0: epochs decide)"),
+    INT("batch-size", batch_size, "32", 1, 65536, ALL, "N", "images a rank takes at once"),
+    INT("accumulate", accumulate, "1", 1, 65536, T, "N", "batches a rank adds up to one step"),
+    INT("image-size", image_size, "0", 0, 4096, T | P, "N",
+        "side of the network's input in pixels (0: the model's own, 224 or 32)"),
+    INT("resize", resize, "0", 0, 16384, T | E, "N",
+        "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
+    CHOICE("augment", augment, augments, "auto", T,
+           "training crop: random resized, padded, none; auto: by image size"),
+    REAL("min-area", min_area, "0", 0, 1, T, "SHARE",
+         "smallest share of the picture that a random resized crop keeps (0: 0.08)"),
+    BOOL("flip", flip, "true", T, "mirror every second picture in training"),
+    CHOICE("dtype", dtype, dtypes, "f32", ALL,
+           "type of activations and of the weights in use; master weights stay f32"),
+    BOOL("zero-gamma", zero_gamma, "false", T, "start the last norm of each block at zero"),
+    TEXT(
+        "init", init, NULL, T, "FILE",
+        "start from the weights in a safetensors file (torchvision's names, under any prefix; f32, "
+        "f16, bf16); a classifier for other classes is left out"),
+    INT("seed", seed, "0", 0, 9e15, T, "N",
+        "of initial weights, order of samples and augmentation"),
+    REAL("lr", lr, "0.1", 0, 1e6, T, "X",
+         "peak learning rate for --lr-batch images a step; scaled in proportion to the images that "
+         "the whole job takes a step"),
+    INT("lr-batch", lr_batch, "256", 0, 1e9, T, "N",
+        "images a step that --lr is meant for (0: --lr is taken as it is)"),
+    CHOICE("schedule", schedule, schedules, "cosine", T, "learning rate after warm-up"),
+    REAL("warmup-epochs", warmup_epochs, "0", 0, 1e6, T, "X",
+         "rise from 0 to the peak, linear by step"),
+    REAL("momentum", momentum, "0.9", 0, 1, T, "X", "of SGD"),
+    BOOL("nesterov", nesterov, "false", T, "Nesterov's momentum"),
+    REAL("weight-decay", weight_decay, "0.0001", 0, 1e3, T, "X",
+         "added to the gradient, times the weight"),
+    BOOL("decay-all", decay_all, "true", T, "decay norms and biases too"),
+    REAL("label-smoothing", label_smoothing, "0", 0, 1, T, "X",
+         "share of the target that goes to all classes alike"),
+    CHOICE("backend", backend, backends, "auto", ALL,
+           "who computes: ref is exact and slow; auto: cuda where every rank has a GPU, else cpu"),
+    CHOICE("fusion", fusion, fusions, "auto", ALL,
+           "operators run as one where the backend can; auto: conv on the cpu, else all"),
+    CHOICE("comm", comm, comms, "auto", T,
+           "cuda: who sums gradients; mpi goes through host memory and lets ranks share a GPU"),
+    BOOL("check-operators", check_operators, "false", T,
+         "cuda: run operators one by one and wait for each, so that a fault of the GPU names its "
+         "operator; slow"),
+    BOOL("tune", tune, "true", T | E, "cuda: time cuDNN's kernels on the real buffers at start"),
+    BOOL(
+        "tf32", tf32, "true", T | E,
+        "cuda: in f32, products may round their inputs to 10 bits of mantissa, as tensor cores do"),
+    BOOL("deterministic", deterministic, "false", T | E,
+         "cuda: only kernels that give the same bits in every run, chosen without timing"),
+    TEXT("plan-cache", plan_cache, NULL, T | E, "FILE",
+         "cuda: keeps what tuning chose, for later runs"),
+    REAL("loss-scale", loss_scale, "1024", 1, 65536, T, "X",
+         "f16: gradients are computed times this and brought back by the optimizer"),
+    INT("loss-scale-growth", loss_scale_growth, "0", 0, 1e9, T, "N",
+        "f16: double the scale after so many good steps, halve it after a bad one (0: fixed)"),
+    INT("threads", threads, "0", 0, 4096, ALL, "N",
+        "compute threads of a rank (0: its share of the cores)"),
+    INT("data-threads", data_threads, "0", 0, 256, T | E, "N",
+        "threads that decode pictures (0: as many as half the compute threads)"),
+    TEXT("model-dir", model_dir, NULL, T, "DIR",
+         "where the finished model goes; default /opt/ml/model, else ./model"),
+    TEXT("model-dir", model_dir, NULL, E, "DIR",
+         "where the trained model is; default /opt/ml/model, else ./model"),
+    TEXT("checkpoint-dir", checkpoint_dir, NULL, T, "DIR",
+         "where checkpoints go; default /opt/ml/checkpoints, else ./checkpoints"),
+    TEXT(
+        "checkpoint-every", checkpoint_every, "30m", T, "N|TIME",
+        "a checkpoint every N steps or after a time (45s, 30m, 2h), beside those at ends of epochs "
+        "(0: those alone)"),
+    TEXT("tensorboard-dir", tensorboard_dir, NULL, T, "DIR",
+         "where event files go; default /opt/ml/output/tensorboard where that exists"),
+    TEXT("resume", resume, "auto", T, "auto|none|PATH",
+         "newest valid checkpoint, a fresh start, or this checkpoint"),
+    INT("report-every", report_every, "20", 1, 1e9, T, "N", "steps between two reports"),
+    INT("eval-every", eval_every, "1", 0, 1e6, T, "N",
+        "epochs between two evaluations (0: at the end alone)"),
+    INT("verify-every", verify_every, "0", 0, 1e9, T, "N",
+        "steps between two checks that all ranks hold the same parameters; always at start (0: "
+        "then alone)"),
+    CHOICE("log", log, logs, "both", T,
+           "form of the reports: table for people, metric lines for scrapers"),
+};
+
+enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
+
+int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
+                  struct error *err) {
+    *o = (struct options){0};
+    return flags_parse(FLAGS, FLAG_COUNT, command, argc, argv, o, err);
+}
+
+void options_print(FILE *out, unsigned command) {
+    flags_print(out, FLAGS, FLAG_COUNT, command);
+}
+
+/* Those that change the bits of a training, beside what a run's state tells of batches, ranks,
+ * types and the length of the schedule. */
+static const char *const RECORDED[] = {
+    "lr",          "lr-batch",  "schedule",   "warmup-epochs",     "momentum",
+    "nesterov",    "decay-all", "augment",    "weight-decay",      "label-smoothing",
+    "flip",        "min-area",  "loss-scale", "loss-scale-growth", "comm",
+    "bad-samples", "tf32",      "tune",       "deterministic",
+};
+
+int options_record(struct buf *out, const struct options *o, struct error *err) {
+    for (size_t i = 0; i < sizeof(RECORDED) / sizeof(RECORDED[0]); i++) {
+        if (i > 0 && buf_add_text(out, " ", err) != 0)
+            return -1;
+        if (flags_print_value(out, FLAGS, FLAG_COUNT, RECORDED[i], o, err) != 0)
+            return -1;
+    }
+    return 0;
+}

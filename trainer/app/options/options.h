@@ -1,0 +1,100 @@
+/* Every flag of `ringtrain train` and `ringtrain eval`: one table (options.c), one struct. What a
+ * flag means stands in its help text there. Numbers that are 0 where 0 makes no sense mean "choose
+ * for me". */
+#ifndef OPTIONS_OPTIONS_H
+#define OPTIONS_OPTIONS_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "graph/fuse.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* Commands that share the table, as bits. */
+enum { COMMAND_TRAIN = 1, COMMAND_EVAL = 2, COMMAND_PLAN = 4 };
+
+/* In the order of the choices in the table. */
+enum option_dtype { OPTION_F32, OPTION_BF16, OPTION_F16 };
+enum option_backend {
+    OPTION_BACKEND_AUTO,
+    OPTION_BACKEND_REF,
+    OPTION_BACKEND_CPU,
+    OPTION_BACKEND_CUDA
+};
+enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* behind enum fusion */
+enum option_comm { OPTION_COMM_AUTO, OPTION_COMM_MPI, OPTION_COMM_NCCL };
+enum option_log { OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
+enum option_augment {
+    OPTION_AUGMENT_AUTO,
+    OPTION_AUGMENT_CROP,
+    OPTION_AUGMENT_PAD,
+    OPTION_AUGMENT_CENTER
+};
+
+/* Text is borrowed from the command line. */
+struct options {
+    const char *model;
+    const char *data;
+    const char *validation;
+    int64_t synthetic_images;
+    int64_t synthetic_classes;
+
+    int64_t epochs;
+    int64_t steps;
+    int64_t batch_size;
+    int64_t accumulate;
+    int64_t image_size;
+    int64_t resize;
+    int augment;
+    double min_area;
+    bool flip;
+    int dtype;
+    bool zero_gamma;
+    const char *bad_samples;
+    const char *init;
+    int64_t seed;
+
+    double lr;
+    int64_t lr_batch;
+    int schedule; /* enum schedule_kind */
+    double warmup_epochs;
+    double momentum;
+    bool nesterov;
+    double weight_decay;
+    bool decay_all;
+    double label_smoothing;
+
+    int backend;
+    int fusion; /* enum fusion, or OPTION_FUSION_AUTO */
+    int comm;
+    bool check_operators;
+    bool tune;
+    bool tf32;
+    bool deterministic;
+    const char *plan_cache;
+    double loss_scale;
+    int64_t loss_scale_growth;
+    int64_t threads;
+    int64_t data_threads;
+
+    const char *model_dir;
+    const char *checkpoint_dir;
+    const char *checkpoint_every;
+    const char *tensorboard_dir;
+    const char *resume;
+    int64_t report_every;
+    int64_t eval_every;
+    int64_t verify_every;
+    int log;
+};
+
+/* Flags of COMMAND (one bit) in ARGV, over the defaults. */
+int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
+                  struct error *err);
+/* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ...". */
+int options_record(struct buf *out, const struct options *o, struct error *err);
+void options_print(FILE *out, unsigned command);
+
+#endif

@@ -1,0 +1,34 @@
+/* The way of a batch onto a device: from the loader's pinned memory into a staging buffer, on the
+ * copy lane, while the step before still computes; from there, in front of the step, into the
+ * program's inputs, on the main lane. So a recorded step reads from the same addresses always, and
+ * staging is free again as soon as its step begins.
+ *
+ * The second copy moves what a step reads of the picture once more within the device, 0.15 MB an
+ * image of the hundreds of MB that the step moves; the other way, one recording for each of two
+ * input buffers, would double bound steps and recordings instead. */
+#ifndef RUN_DEVICE_FEED_H
+#define RUN_DEVICE_FEED_H
+
+#include "run/network.h"
+
+enum { FEED_TENSORS = 3 };
+
+struct device_feed {
+    struct backend *backend; /* borrowed */
+    int first_mark;          /* of two that are the feed's */
+    size_t bytes;
+    char *staging; /* device memory; NULL on a device without lanes */
+    struct feed_tensor {
+        void *input; /* of the program */
+        size_t bytes, offset;
+    } tensors[FEED_TENSORS];
+};
+
+int device_feed_open(struct device_feed *f, struct pass *pass, int first_mark, struct error *err);
+void device_feed_done(struct device_feed *f);
+
+/* The batch becomes the input of what is enqueued next on the main lane. BATCH lies in host_alloc
+ * memory and stays unchanged until the next put has returned, or all lanes have run dry. */
+int device_feed_put(struct device_feed *f, const struct batch *batch, struct error *err);
+
+#endif

@@ -1,0 +1,349 @@
+#include "run/device_stepper.h"
+
+#include "comm/device_sum.h"
+#include "common/clock.h"
+#include "run/device_feed.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { DECAY_GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeof(float) };
+
+/* A step is under way while the host prepares the next one. */
+enum { STEPS_AHEAD = 2 };
+
+/* Behind the program's marks. */
+enum { MARK_FEED = LANES_MARKS, MARK_OUTCOME = MARK_FEED + 2 };
+
+/* What crosses between host and device in a step, in memory that both reach; a step and the next
+ * one take turns, so that neither side touches what the other one still needs. */
+struct mail {
+    struct sgd_step sgd;
+    float flags_in[STORE_FLAGS];
+    float flags_out[STORE_FLAGS];
+    struct backend_sgd_state state;
+    double squares; /* where the penalty was wanted */
+};
+
+/* What the host remembers of a step under way. */
+struct launched {
+    double rate;
+    bool penalty;
+};
+
+struct device_stepper {
+    struct stepper *s; /* borrowed */
+    struct backend *backend;
+    const struct backend_device *ops;
+    struct device_feed feed;
+    struct mail *mail; /* STEPS_AHEAD */
+    struct launched launched[STEPS_AHEAD];
+    float *flags_in;       /* device memory: the host's flags of this step */
+    unsigned char *decays; /* device memory */
+    size_t decay_count;
+    float *states;    /* device memory: running statistics as they were before this step */
+    bool states_kept; /* in this step */
+    float *sum;       /* device memory: gradients of the micro-batches so far; NULL with one */
+    struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
+    float *host_gradients;   /* for those; else NULL */
+    void *micro_recording;   /* a micro-batch before the last one */
+    void *recording;         /* the last one with all that follows */
+    int64_t steps; /* taken so far; the first runs unrecorded, so that libraries warm up */
+    int64_t told;  /* those whose outcome is known */
+    bool void_step;
+};
+
+static float *gradients(const struct device_stepper *d) {
+    return d->s->net->store.arena[STORE_GRADIENTS];
+}
+
+static size_t gradient_count(const struct device_stepper *d) {
+    return d->s->net->store.count[STORE_GRADIENTS];
+}
+
+static void *queue(const struct device_stepper *d) {
+    return d->ops->queue != NULL ? d->ops->queue(d->backend) : NULL;
+}
+
+static int open_decays(struct device_stepper *d, struct error *err) {
+    const struct store *store = &d->s->net->store;
+    d->decay_count = store->count[STORE_PARAMETERS] / DECAY_GROUP;
+    unsigned char *host = calloc(d->decay_count, 1);
+    if (host == NULL)
+        return error_no_memory(err, "weight decay");
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (stepper_decays(d->s, slot))
+            memset(host + slot->first / DECAY_GROUP, 1,
+                   (slot->count + DECAY_GROUP - 1) / DECAY_GROUP);
+    }
+    d->decays = d->backend->table->alloc(d->backend, d->decay_count, err);
+    int result = d->decays == NULL
+                     ? -1
+                     : d->backend->table->copy_in(d->backend, d->decays, host, d->decay_count, err);
+    free(host);
+    return result;
+}
+
+static size_t state_bytes(const struct device_stepper *d) {
+    return d->s->net->store.count[STORE_STATE] * sizeof(float);
+}
+
+static int open_states(struct device_stepper *d, struct error *err) {
+    if (state_bytes(d) == 0)
+        return 0;
+    d->states = d->backend->table->alloc(d->backend, state_bytes(d), err);
+    return d->states == NULL ? -1 : 0;
+}
+
+int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err) {
+    struct device_stepper *d = calloc(1, sizeof(*d));
+    if (d == NULL)
+        return error_no_memory(err, "the device's step");
+    *ret = d;
+    d->s = stepper;
+    d->backend = stepper->net->backend;
+    d->ops = d->backend->table->device;
+    d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
+    if (d->mail == NULL || open_decays(d, err) != 0 || open_states(d, err) != 0 ||
+        device_feed_open(&d->feed, &stepper->net->train, MARK_FEED, err) != 0)
+        return -1;
+    d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
+    if (d->flags_in == NULL)
+        return -1;
+    size_t bytes = gradient_count(d) * sizeof(float);
+    if (stepper->accumulate > 1) {
+        d->sum = d->backend->table->alloc(d->backend, bytes, err);
+        if (d->sum == NULL)
+            return -1;
+    }
+    d->sums = stepper->device_sum;
+    if (d->sums == NULL && comm_size(stepper->comm) > 1) {
+        d->host_gradients = d->ops->host_alloc(d->backend, bytes, err);
+        if (d->host_gradients == NULL)
+            return -1;
+    }
+    return 0;
+}
+
+void device_stepper_close(struct device_stepper *d) {
+    if (d == NULL)
+        return;
+    /* A step may be under way where the run failed. */
+    (void)d->backend->table->sync(d->backend, NULL);
+    if (d->recording != NULL)
+        d->ops->forget(d->backend, d->recording);
+    if (d->micro_recording != NULL)
+        d->ops->forget(d->backend, d->micro_recording);
+    device_feed_done(&d->feed);
+    if (d->states != NULL)
+        d->backend->table->free(d->backend, d->states, state_bytes(d));
+    if (d->flags_in != NULL)
+        d->backend->table->free(d->backend, d->flags_in, FLAG_BYTES);
+    if (d->sum != NULL)
+        d->backend->table->free(d->backend, d->sum, gradient_count(d) * sizeof(float));
+    if (d->decays != NULL)
+        d->backend->table->free(d->backend, d->decays, d->decay_count);
+    if (d->host_gradients != NULL)
+        d->ops->host_free(d->backend, d->host_gradients);
+    if (d->mail != NULL)
+        d->ops->host_free(d->backend, d->mail);
+    free(d);
+}
+
+static void *output(const struct device_stepper *d, int tensor) {
+    return program_address(&d->s->net->train.program, tensor);
+}
+
+/* The flags of this step: the host's, then loss and images from the device's metrics. With several
+ * micro-batches the latter are added up behind the sum of their gradients. */
+static int put_flags(struct device_stepper *d, struct error *err) {
+    const float *metrics = output(d, d->s->net->train.tensors.metrics);
+    float *flags = gradients(d) + d->s->net->store.flags;
+    if (d->ops->copy(d->backend, flags, d->flags_in, FLAG_BYTES, err) != 0 ||
+        d->ops->copy(d->backend, flags + FLAG_LOSS, metrics + LOSS_SUM, sizeof(float), err) != 0)
+        return -1;
+    return d->ops->copy(d->backend, flags + FLAG_IMAGES, metrics + LOSS_WEIGHT, sizeof(float), err);
+}
+
+/* Called by the program when a bucket's gradients are made. */
+static int on_bucket(void *user, int index, struct error *err) {
+    struct device_stepper *d = user;
+    struct stepper *s = d->s;
+    const struct program *program = &s->net->train.program;
+    const struct bucket *bucket = &program->buckets[index];
+    float *slice = gradients(d) + bucket->first;
+    if (index == program->bucket_count - 1 && put_flags(d, err) != 0)
+        return -1;
+    if (!s->last_micro)
+        return d->ops->add(d->backend, d->sum + bucket->first, slice, bucket->count, err);
+    if (d->sum != NULL &&
+        d->ops->add(d->backend, slice, d->sum + bucket->first, bucket->count, err) != 0)
+        return -1;
+    return d->sums == NULL ? 0 : device_sum_start(d->sums, queue(d), slice, bucket->count, err);
+}
+
+/* For MARK, or for everything: then it is negative. Where the sums went wrong, what the queue says
+ * of it is the lesser news. */
+static int wait_for(const struct device_stepper *d, int mark, struct error *err) {
+    device_sum_expect(d->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
+    int result = mark >= 0 && d->ops->reach != NULL ? d->ops->reach(d->backend, mark, err)
+                                                    : d->backend->table->sync(d->backend, err);
+    return device_sum_check(d->sums, err) != 0 ? -1 : result;
+}
+
+/* A device tells of a fault when it is waited for. */
+static int wait_for_operator(void *user, int step, struct error *err) {
+    (void)step;
+    return wait_for(user, -1, err);
+}
+
+/* The first step, in which most faults would show, waits for each operator. */
+static int run_program(struct device_stepper *d, struct error *err) {
+    struct program_hooks hooks = {.user = d, .bucket_ready = on_bucket};
+    if (d->s->check_operators || d->steps == 0)
+        hooks.after_step = wait_for_operator;
+    return program_run(&d->s->net->train.program, &hooks, err);
+}
+
+/* The gradients over a communicator in host memory. */
+static int sum_on_host(struct device_stepper *d, struct error *err) {
+    size_t bytes = gradient_count(d) * sizeof(float);
+    const struct backend_table *table = d->backend->table;
+    if (table->copy_out(d->backend, d->host_gradients, gradients(d), bytes, err) != 0 ||
+        comm_sum(d->s->comm, d->host_gradients, gradient_count(d), COMM_F32, err) != 0)
+        return -1;
+    return table->copy_in(d->backend, gradients(d), d->host_gradients, bytes, err);
+}
+
+static struct backend_sgd update_of(const struct device_stepper *d) {
+    const struct store *store = &d->s->net->store;
+    return (struct backend_sgd){.weights = store->arena[STORE_PARAMETERS],
+                                .momentum = store->arena[STORE_MOMENTUM],
+                                .gradients = gradients(d),
+                                .decays = d->decays,
+                                .void_flag = gradients(d) + store->flags + FLAG_VOID,
+                                .loss = gradients(d) + store->flags + FLAG_LOSS,
+                                .count = store->trained,
+                                .states = store->arena[STORE_STATE],
+                                .states_before = d->states,
+                                .state_count = store->count[STORE_STATE]};
+}
+
+/* Everything between the batch and the new weights. */
+static int enqueue_step(struct device_stepper *d, struct error *err) {
+    struct backend_sgd update = update_of(d);
+    if (run_program(d, err) != 0)
+        return -1;
+    if ((d->host_gradients != NULL && sum_on_host(d, err) != 0) ||
+        (d->sums != NULL && device_sum_join(d->sums, queue(d), err) != 0))
+        return error_wrap(err, "summing gradients");
+    if (d->ops->sgd(d->backend, &update, err) != 0)
+        return -1;
+    return network_refresh(d->s->net, err);
+}
+
+static bool can_record(const struct device_stepper *d) {
+    return d->ops->record_begin != NULL && d->host_gradients == NULL && d->steps > 0 &&
+           !d->s->check_operators;
+}
+
+/* ENQUEUE, by its recording once there is one. */
+static int launch(struct device_stepper *d, void **recording,
+                  int (*enqueue)(struct device_stepper *d, struct error *err), struct error *err) {
+    if (*recording != NULL)
+        return d->ops->replay(d->backend, *recording, err);
+    if (!can_record(d))
+        return enqueue(d, err);
+    if (d->ops->record_begin(d->backend, err) != 0)
+        return -1;
+    int result = enqueue(d, err);
+    /* Recording has to end even where a step could not be enqueued; its error is the first. */
+    if (d->ops->record_end(d->backend, recording, result == 0 ? err : NULL) != 0 || result != 0)
+        return -1;
+    return d->ops->replay(d->backend, *recording, err);
+}
+
+/* A forward pass moves running statistics at once, long before it is known whether the step counts,
+ * and with a step given up it runs, too. The update puts them back where it does not. */
+static int keep_states(struct device_stepper *d, struct error *err) {
+    if (d->states_kept || state_bytes(d) == 0)
+        return 0;
+    d->states_kept = true;
+    return d->ops->copy(d->backend, d->states, d->s->net->store.arena[STORE_STATE], state_bytes(d),
+                        err);
+}
+
+int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
+    if (keep_states(d, err) != 0 || device_feed_put(&d->feed, batch, err) != 0)
+        return -1;
+    return d->s->last_micro ? 0 : launch(d, &d->micro_recording, run_program, err);
+}
+
+int device_stepper_give_up(struct device_stepper *d, struct error *err) {
+    d->void_step = true;
+    d->s->last_micro = true;
+    return keep_states(d, err);
+}
+
+/* What the host has to say of the step, in front of it. */
+static int post_mail(struct device_stepper *d, struct mail *mail, struct error *err) {
+    memset(mail, 0, sizeof(*mail));
+    mail->sgd = d->s->sgd;
+    stepper_say(d->s, mail->flags_in);
+    mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
+    d->void_step = false;
+    if (d->ops->copy(d->backend, d->flags_in, mail->flags_in, FLAG_BYTES, err) != 0)
+        return -1;
+    return d->ops->set_sgd(d->backend, &mail->sgd, err);
+}
+
+/* What the step has to say, behind it. The sum of the micro-batches starts the next step at zero,
+ * and so do its flags: those before the last one have none. */
+static int collect_mail(struct device_stepper *d, struct mail *mail, int mark, struct error *err) {
+    const float *flags = gradients(d) + d->s->net->store.flags;
+    struct backend_sgd update = update_of(d);
+    if (d->ops->copy(d->backend, mail->flags_out, flags, FLAG_BYTES, err) != 0 ||
+        d->ops->sgd_state(d->backend, &mail->state, err) != 0 ||
+        (d->s->penalty && d->ops->squares(d->backend, &update, &mail->squares, err) != 0) ||
+        d->ops->clear(d->backend, d->flags_in, FLAG_BYTES, err) != 0)
+        return -1;
+    if (d->sum != NULL &&
+        d->ops->clear(d->backend, d->sum, gradient_count(d) * sizeof(float), err) != 0)
+        return -1;
+    return d->ops->mark != NULL ? d->ops->mark(d->backend, mark, err) : 0;
+}
+
+/* The outcome of the oldest step under way. */
+static int tell(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    int turn = (int)(d->told++ % STEPS_AHEAD);
+    const struct mail *mail = &d->mail[turn];
+    const struct launched *launched = &d->launched[turn];
+    if (wait_for(d, MARK_OUTCOME + turn, err) != 0 ||
+        stepper_outcome(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
+        return -1;
+    if (launched->penalty)
+        ret->penalty = 0.5 * (double)mail->sgd.weight_decay * mail->squares;
+    return 0;
+}
+
+int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    int turn = (int)(d->steps % STEPS_AHEAD);
+    struct mail *mail = &d->mail[turn];
+    d->launched[turn] = (struct launched){.rate = (double)d->s->sgd.rate, .penalty = d->s->penalty};
+    if (post_mail(d, mail, err) != 0 || launch(d, &d->recording, enqueue_step, err) != 0 ||
+        collect_mail(d, mail, MARK_OUTCOME + turn, err) != 0)
+        return -1;
+    d->steps++;
+    d->states_kept = false;
+    bool ahead = d->ops->reach != NULL && d->steps - d->told < STEPS_AHEAD;
+    return ahead ? 0 : tell(d, ret, err);
+}
+
+int device_stepper_pending(const struct device_stepper *d) {
+    return (int)(d->steps - d->told);
+}
+
+int device_stepper_settle(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
+    return d->steps == d->told ? 0 : tell(d, ret, err);
+}

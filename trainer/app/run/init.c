@@ -1,0 +1,251 @@
+#include "run/init.h"
+
+#include "common/cleanup.h"
+#include "kernels/bf16.h"
+#include "kernels/f16.h"
+#include "run/weights.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SHOWN = 5, PREFIX_MAX = ARRAY_NAME_MAX };
+
+/* What one reading holds. */
+struct reading {
+    struct store *store;
+    struct safetensors file;
+    struct weights weights;
+    char prefix[PREFIX_MAX];
+    const char *head; /* "fc", of HEAD_SIZE characters: the layer whose weight has two axes */
+    size_t head_size;
+    bool *used; /* owned: entries of the file */
+    struct buf *notes;
+};
+
+static void reading_done(struct reading *r) {
+    free(r->used);
+    weights_done(&r->weights);
+    safetensors_done(&r->file);
+}
+
+static const struct safetensors_entry *find(const struct reading *r, const char *prefix,
+                                            const char *name) {
+    char whole[2 * ARRAY_NAME_MAX];
+    (void)snprintf(whole, sizeof(whole), "%s%s", prefix, name);
+    return safetensors_find(&r->file, whole);
+}
+
+static bool same_shape(const struct safetensors_entry *entry, const struct array *array) {
+    return entry->rank == array->rank &&
+           memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) == 0;
+}
+
+/* How much of the model is in the file under PREFIX. */
+static size_t agreement(const struct reading *r, const char *prefix) {
+    size_t count = 0;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        const struct safetensors_entry *entry = find(r, prefix, array->name);
+        count += entry != NULL && same_shape(entry, array);
+    }
+    return count;
+}
+
+/* The prefix under which most of the model is: of all that stand in front of its first name. */
+static void choose_prefix(struct reading *r) {
+    const char *first = r->weights.arrays[0].name;
+    size_t length = strlen(first), best = agreement(r, "");
+    for (size_t i = 0; i < r->file.count; i++) {
+        const char *name = r->file.entries[i].name;
+        size_t size = strlen(name);
+        char prefix[PREFIX_MAX];
+        if (size <= length || size - length >= sizeof(prefix) || name[size - length - 1] != '.' ||
+            strcmp(name + size - length, first) != 0)
+            continue;
+        (void)snprintf(prefix, sizeof(prefix), "%.*s", (int)(size - length), name);
+        size_t found = agreement(r, prefix);
+        if (found <= best)
+            continue;
+        best = found;
+        memcpy(r->prefix, prefix, sizeof(prefix));
+    }
+}
+
+static void find_head(struct reading *r) {
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        const char *dot = strrchr(array->name, '.');
+        if (array->rank != 2 || dot == NULL)
+            continue;
+        r->head = array->name;
+        r->head_size = (size_t)(dot - array->name) + 1;
+    }
+}
+
+static bool of_head(const struct reading *r, const struct array *array) {
+    return r->head != NULL && strncmp(array->name, r->head, r->head_size) == 0;
+}
+
+static double value_of(const void *values, enum array_type type, size_t i) {
+    switch (type) {
+    case ARRAY_F16:
+        return f16_to_f32(((const uint16_t *)values)[i]);
+    case ARRAY_BF16:
+        return bf16_to_f32(((const uint16_t *)values)[i]);
+    case ARRAY_F64:
+        return ((const double *)values)[i];
+    default:
+        return ((const float *)values)[i];
+    }
+}
+
+/* From any of the floating types, in the file's order of axes, into ARRAY. */
+static int convert(const struct reading *r, const struct safetensors_entry *entry,
+                   const struct array *array, struct error *err) {
+    size_t count = (size_t)array_count(array);
+    cleanup_free void *raw = malloc(entry->size + 1);
+    cleanup_free float *plain = malloc(count * sizeof(float) + 1);
+    if (raw == NULL || plain == NULL)
+        return error_no_memory(err, "initial weights");
+    struct array as_written = *array;
+    as_written.name = entry->name;
+    as_written.type = entry->type;
+    as_written.ohwi = false;
+    as_written.data = raw;
+    if (safetensors_read(&r->file, &as_written, err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        plain[i] = (float)value_of(raw, entry->type, i);
+        if (!isfinite(plain[i]))
+            return error_set(err, EXIT_CODE_DATA, "%s: %s: value %zu is not finite", r->file.path,
+                             entry->name, i);
+    }
+    if (array->ohwi)
+        array_oihw_to_ohwi(plain, array->data, array->shape[0], array->shape[1], array->shape[2],
+                           array->shape[3]);
+    else
+        memcpy(array->data, plain, count * sizeof(float));
+    return 0;
+}
+
+static int read_array(struct reading *r, const struct safetensors_entry *entry,
+                      const struct array *array, struct error *err) {
+    r->used[entry - r->file.entries] = true;
+    if (!same_shape(entry, array))
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: has another shape than the model's",
+                         r->file.path, entry->name);
+    if (entry->type != ARRAY_F32 && entry->type != ARRAY_F16 && entry->type != ARRAY_BF16 &&
+        entry->type != ARRAY_F64)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: is %s; F32, F16, BF16 and F64 can be taken",
+                         r->file.path, entry->name, array_type_name(entry->type));
+    return convert(r, entry, array, err);
+}
+
+static int read_body(struct reading *r, struct error *err) {
+    const char *first = NULL;
+    size_t missing = 0;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        const struct safetensors_entry *entry = find(r, r->prefix, array->name);
+        if (of_head(r, array))
+            continue;
+        if (entry == NULL) {
+            first = missing++ == 0 ? array->name : first;
+            continue;
+        }
+        if (read_array(r, entry, array, err) != 0)
+            return -1;
+    }
+    if (missing > 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: %zu of the model's %zu tensors are not there, the first is %s%s",
+                         r->file.path, missing, r->weights.count, r->prefix, first);
+    return 0;
+}
+
+/* All of the classifier, or nothing of it. */
+static int read_head(struct reading *r, struct error *err) {
+    const struct array *other = NULL;
+    const struct safetensors_entry *there = NULL;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        const struct safetensors_entry *entry = find(r, r->prefix, array->name);
+        if (!of_head(r, array) || (entry != NULL && same_shape(entry, array)))
+            continue;
+        if (other == NULL || array->rank == 2) {
+            other = array;
+            there = entry;
+        }
+    }
+    if (other != NULL && there != NULL)
+        return buf_printf(r->notes, err,
+                          "%s is for %" PRId64 " classes, the data has %" PRId64
+                          ": %.*s keeps its start values\n",
+                          r->file.path, there->shape[0], other->shape[0], (int)r->head_size - 1,
+                          r->head);
+    if (other != NULL)
+        return buf_printf(r->notes, err, "%s has no %s%s: %.*s keeps its start values\n",
+                          r->file.path, r->prefix, other->name, (int)r->head_size - 1, r->head);
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const struct array *array = &r->weights.arrays[i];
+        if (of_head(r, array) && read_array(r, find(r, r->prefix, array->name), array, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What a checkpoint of training holds besides, and counters, are not told of. */
+static bool is_expected(const char *name) {
+    const char *counter = ".num_batches_tracked";
+    size_t size = strlen(name), tail = strlen(counter);
+    return strncmp(name, "optimizer.", 10) == 0 ||
+           (size > tail && strcmp(name + size - tail, counter) == 0);
+}
+
+static int tell_unused(const struct reading *r, struct error *err) {
+    cleanup_buf struct buf names = {.max = (size_t)(SHOWN + 1) * (ARRAY_NAME_MAX + 8)};
+    size_t count = 0;
+    for (size_t i = 0; i < r->file.count; i++) {
+        const char *name = r->file.entries[i].name;
+        if (r->used[i] || is_expected(name))
+            continue;
+        if (count++ < SHOWN && buf_printf(&names, err, "%s%s", count > 1 ? ", " : "", name) != 0)
+            return -1;
+    }
+    if (count == 0)
+        return 0;
+    return buf_printf(r->notes, err, "%s: %zu tensors are not used: %s%s\n", r->file.path, count,
+                      buf_text(&names), count > SHOWN ? ", ..." : "");
+}
+
+static int read_all(struct reading *r, struct error *err) {
+    choose_prefix(r);
+    find_head(r);
+    if (read_body(r, err) != 0 || read_head(r, err) != 0)
+        return -1;
+    if (r->prefix[0] != '\0' &&
+        buf_printf(r->notes, err, "%s calls the model by the prefix \"%s\"\n", r->file.path,
+                   r->prefix) != 0)
+        return -1;
+    if (store_push(r->store, STORE_PARAMETERS, err) != 0 ||
+        store_push(r->store, STORE_STATE, err) != 0)
+        return -1;
+    return tell_unused(r, err);
+}
+
+int init_read(struct store *store, const char *path, struct buf *notes, struct error *err) {
+    struct reading r = {.store = store, .notes = notes};
+    int failed = safetensors_open(&r.file, path, err);
+    if (failed == 0)
+        failed = weights_list(&r.weights, store, WEIGHTS_MODEL, 0, err);
+    r.used = calloc(r.file.count + 1, sizeof(*r.used));
+    if (failed == 0 && r.used == NULL)
+        failed = error_no_memory(err, "initial weights");
+    if (failed == 0)
+        failed = read_all(&r, err);
+    reading_done(&r);
+    return failed;
+}

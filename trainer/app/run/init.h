@@ -1,0 +1,17 @@
+/* --init: start values of a model from somebody's safetensors file.
+ *
+ * The file may hold more than the model, call everything by a prefix ("module.", "backbone.body."),
+ * be of f16, bf16 or f64, and be made for another number of classes, or none at all: then the
+ * classifier keeps its start values. All else of the model must be there, in its shape. */
+#ifndef RUN_INIT_H
+#define RUN_INIT_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "graph/store.h"
+
+/* Reads what PATH has for STORE, which has its start values. What was kept and what was not used is
+ * told in NOTES, a line each. Errors have EXIT_CODE_DATA and name file and tensor. */
+int init_read(struct store *store, const char *path, struct buf *notes, struct error *err);
+
+#endif

@@ -1,0 +1,293 @@
+#include "run/job.h"
+
+#include "comm/device_sum.h"
+#include "common/attempt.h"
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "device/device.h"
+#include "device/ranks.h"
+#include "run/save.h"
+#include "run/start.h"
+#include "task/classes.h"
+#include "task/samples.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A synthetic set is evaluated on one of so many of its pictures. */
+enum { SYNTHETIC_VALIDATION = 10 };
+
+/* FOLDER NULL: a synthetic set, PART of its pictures. */
+static int open_set(struct dataset *set, const char *folder, const struct options *o, int64_t part,
+                    bool first, struct error *err) {
+    if (folder != NULL)
+        return samples_open(set, folder, first, err);
+    int64_t count = (o->synthetic_images + part - 1) / part;
+    return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
+}
+
+static int open_data(struct job *job, struct error *err) {
+    const struct inputs *in = &job->inputs;
+    const struct options *o = job->options;
+    if (open_set(&job->training, in->synthetic ? NULL : in->training, o, 1, job->first, err) != 0)
+        return error_wrap(err, "training data");
+    if (faults_init(&job->training_faults, job->training.count, err) != 0)
+        return -1;
+    if (ranks_agree(job->comm, "the training data", job->training.hash, EXIT_CODE_DATA, err) != 0)
+        return -1;
+    if (!in->scored)
+        return 0;
+    if (open_set(&job->validation, in->synthetic ? NULL : in->validation, o, SYNTHETIC_VALIDATION,
+                 job->first, err) != 0)
+        return error_wrap(err, "validation data");
+    if (faults_init(&job->validation_faults, job->validation.count, err) != 0)
+        return -1;
+    if (ranks_agree(job->comm, "the validation data", job->validation.hash, EXIT_CODE_DATA, err) !=
+        0)
+        return -1;
+    struct classes a = {job->training.class_names, job->training.classes, "the training data"};
+    struct classes b = {job->validation.class_names, job->validation.classes,
+                        "the validation data"};
+    return classes_agree(&a, &b, err);
+}
+
+static int settle_augment(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    struct augment *a = &job->augment;
+    augment_defaults_train(a, job->image_size);
+    switch (o->augment) {
+    case OPTION_AUGMENT_CROP:
+        a->mode = AUGMENT_RANDOM_RESIZED_CROP;
+        break;
+    case OPTION_AUGMENT_PAD:
+        a->mode = AUGMENT_PAD_CROP;
+        break;
+    case OPTION_AUGMENT_CENTER:
+        augment_defaults_eval(a, job->image_size);
+        break;
+    default:
+        break;
+    }
+    if (o->min_area > 0)
+        a->area_min = o->min_area;
+    a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
+    return augment_check(a, err);
+}
+
+/* Sampler, steps and learning rate follow from data and ranks. */
+static int settle_steps(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    job->sampler = (struct sampler){
+        .count = job->training.count,
+        .ranks = comm_size(job->comm),
+        .rank = comm_rank(job->comm),
+        .batch = (int)o->batch_size,
+        .accumulate = (int)o->accumulate,
+        .seed = (uint64_t)o->seed,
+        .shuffle = true,
+    };
+    if (sampler_check(&job->sampler, err) != 0)
+        return -1;
+    job->steps_per_epoch = sampler_steps(&job->sampler);
+    int64_t global_batch = comm_size(job->comm) * o->batch_size * o->accumulate;
+    int64_t total = o->steps > 0 ? o->steps : o->epochs * job->steps_per_epoch;
+    int64_t warmup = llround(o->warmup_epochs * (double)job->steps_per_epoch);
+    job->schedule = (struct schedule){
+        .kind = (enum schedule_kind)o->schedule,
+        .peak = schedule_scale(o->lr, o->lr_batch, global_batch),
+        .warmup_steps = warmup < total ? warmup : total,
+        .total_steps = total,
+    };
+    job->state.global_batch = global_batch;
+    return 0;
+}
+
+/* Before the work begins that may take a while: compiling the network, tuning, the first step. */
+static void announce(const struct job *job) {
+    const struct options *o = job->options;
+    if (job->first)
+        log_info("%s, %s, %d px, %zu classes; %zu training images, %zu to evaluate on; %" PRId64
+                 " steps of %" PRId64 " images",
+                 o->model, dtype_name(device_dtype(o->dtype)), job->image_size,
+                 job->training.classes, job->training.count, job->validation.count,
+                 job->schedule.total_steps, job->state.global_batch);
+}
+
+static int open_network(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    struct network_options n = {
+        .model = o->model,
+        .batch = (int)o->batch_size,
+        .image_size = job->image_size,
+        .classes = (int)job->training.classes,
+        .zero_gamma = o->zero_gamma,
+        .dtype = device_dtype(o->dtype),
+        .fusion = device_fusion(o),
+        .label_smoothing = o->label_smoothing,
+        .mean = NETWORK_MEAN,
+        .std = NETWORK_STD,
+    };
+    if (device_open(&job->backend, o, job->threads.compute, job->comm, true, err) != 0 ||
+        network_open(&job->net, job->backend, &n, true, err) != 0 ||
+        device_sum_open(&job->sums, o, job->comm, job->backend,
+                        job->net.store.arena[STORE_GRADIENTS],
+                        job->net.store.count[STORE_GRADIENTS] * sizeof(float), err) != 0)
+        return -1;
+    struct stepper_options step = {
+        .accumulate = (int)o->accumulate,
+        .sgd = {.momentum = (float)o->momentum,
+                .weight_decay = (float)o->weight_decay,
+                .nesterov = o->nesterov},
+        .decay_all = o->decay_all,
+        .device_sum = job->sums,
+        .check_operators = o->check_operators,
+        .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,
+    };
+    return stepper_open(&job->stepper, &job->net, job->comm, &step, err);
+}
+
+/* The end of a path; whole characters of UTF-8. */
+static void describe_data(const struct job *job, struct run_state *s) {
+    const char *name = job->inputs.synthetic ? "synthetic" : job->training.root;
+    size_t length = strlen(name);
+    if (length >= sizeof(s->data_name))
+        name += length - sizeof(s->data_name) + 1;
+    while (((unsigned char)*name & 0xc0) == 0x80)
+        name++;
+    (void)snprintf(s->data_name, sizeof(s->data_name), "%s", name);
+    (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->training.hash);
+    s->data_images = (int64_t)job->training.count;
+}
+
+static int describe(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    struct run_state *s = &job->state;
+    cleanup_buf struct buf options = {0};
+    buf_init(&options, sizeof(s->options));
+    if (options_record(&options, o, err) != 0)
+        return -1;
+    (void)snprintf(s->options, sizeof(s->options), "%s", buf_text(&options));
+    (void)snprintf(s->model, sizeof(s->model), "%s", o->model);
+    (void)snprintf(s->dtype, sizeof(s->dtype), "%s", dtype_name(device_dtype(o->dtype)));
+    (void)snprintf(s->fusion, sizeof(s->fusion), "%s", fusion_name(device_fusion(o)));
+    (void)snprintf(s->backend, sizeof(s->backend), "%s",
+                   job->backend->table->describe(job->backend));
+    (void)snprintf(s->program, sizeof(s->program), "ringtrain %s%s%s", RINGMASTER_VERSION,
+                   comm_size(job->comm) > 1 ? ", " : "",
+                   comm_size(job->comm) > 1 ? ranks_library() : "");
+    const char *run = getenv(ATTEMPT_RUN_VARIABLE);
+    (void)snprintf(s->run, sizeof(s->run), "%s", run != NULL ? run : "");
+    describe_data(job, s);
+    s->classes = (int64_t)job->training.classes;
+    s->ranks = comm_size(job->comm);
+    s->accumulate = o->accumulate;
+    s->batch_size = o->batch_size;
+    s->threads = job->threads.compute;
+    s->seed = o->seed;
+    s->image_size = job->image_size;
+    s->total_steps = job->schedule.total_steps;
+    s->epoch_images = job->steps_per_epoch * s->global_batch;
+    if (job->first)
+        log_info("%" PRId64 " rank(s) of %d compute and %d data threads; %s", s->ranks,
+                 job->threads.compute, job->threads.data, s->backend);
+    return 0;
+}
+
+int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err) {
+    *job = (struct job){.options = o, .comm = comm, .first = comm_rank(comm) == 0};
+    job->report.events = (struct tfevents)TFEVENTS_CLOSED;
+    if (!resnet_known(o->model))
+        return error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s", o->model,
+                         resnet_names());
+    job->image_size = o->image_size > 0 ? (int)o->image_size : resnet_default_image_size(o->model);
+    if (samples_parse_allowed(o->bad_samples, &job->bad_allowed, err) != 0 ||
+        keep_open(&job->keeping, o->checkpoint_every, err) != 0 ||
+        inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
+        progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
+        device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
+        open_data(job, err) != 0 || settle_augment(job, err) != 0 || settle_steps(job, err) != 0)
+        return -1;
+    announce(job);
+    if (open_network(job, err) != 0)
+        return -1;
+    if (describe(job, err) != 0)
+        return -1;
+    if (report_open(&job->report, job->first ? stdout : NULL, o->log, job->inputs.events, err) !=
+            0 ||
+        save_check(job, err) != 0)
+        return -1;
+    return start_job(job, err);
+}
+
+void job_stop_loader(struct job *job) {
+    loader_done(job->loader);
+    job->loader = NULL;
+    job->held = NULL;
+}
+
+void job_done(struct job *job) {
+    folder_lock_done(&job->lock);
+    report_done(&job->report);
+    progress_done(&job->progress);
+    /* Sums first: whatever frees what the device may use waits for them. Where the device does not
+     * let go, all of it stays until the process ends. */
+    if (device_sum_close(job->sums) != 0)
+        return;
+    stepper_done(&job->stepper);
+    job_stop_loader(job);
+    network_done(&job->net);
+    backend_close(job->backend);
+    faults_done(&job->validation_faults);
+    faults_done(&job->training_faults);
+    dataset_done(&job->validation);
+    dataset_done(&job->training);
+}
+
+void job_give_up(struct job *job) {
+    folder_lock_done(&job->lock);
+    report_done(&job->report);
+    progress_done(&job->progress);
+    if (job->backend != NULL && job->backend->table->device == NULL)
+        job_stop_loader(job);
+    loader_stop(job->loader);
+}
+
+int job_leave(struct job *job, struct error *err) {
+    /* Nobody leaves while rank 0 still writes: the launcher would end it. */
+    if (comm_barrier(job->comm, err) != 0)
+        return -1;
+    stepper_done(&job->stepper);
+    return device_sum_finish(job->sums, err);
+}
+
+double job_epoch(const struct job *job) {
+    const struct run_state *s = &job->state;
+    double steps = (double)(s->images / s->global_batch);
+    return (double)s->epoch + steps / (double)job->steps_per_epoch;
+}
+
+int job_pull(struct job *job, enum store_arena arena, void **ret, struct error *err) {
+    device_sum_expect(job->sums, clock_now() + COMM_DEADLINE_SECONDS * CLOCK_SECOND);
+    int result = store_pull(&job->net.store, arena, ret, err);
+    return device_sum_check(job->sums, err) != 0 ? -1 : result;
+}
+
+int job_verify(struct job *job, struct error *err) {
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM};
+    const struct store *store = &job->net.store;
+    if (comm_size(job->comm) == 1)
+        return 0;
+    uint64_t hash = STR_HASH_START;
+    for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
+        void *values = NULL;
+        if (job_pull(job, arenas[i], &values, err) != 0)
+            return -1;
+        hash = str_hash(hash, values, store->count[arenas[i]] * sizeof(float));
+    }
+    return ranks_agree(job->comm, "the parameters", hash, EXIT_CODE_INTERNAL, err);
+}

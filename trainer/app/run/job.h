@@ -1,0 +1,78 @@
+/* Everything that a training run holds, opened in order and closed in reverse. After job_open all
+ * ranks stand on the same parameters, checked, at the position that `state` tells. */
+#ifndef RUN_JOB_H
+#define RUN_JOB_H
+
+#include "checkpoint/folder_lock.h"
+#include "comm/comm.h"
+#include "common/error.h"
+#include "common/progress.h"
+#include "device/threads.h"
+#include "optim/schedule.h"
+#include "options/inputs.h"
+#include "options/options.h"
+#include "run/keep.h"
+#include "run/network.h"
+#include "run/report.h"
+#include "run/run_state.h"
+#include "run/stepper.h"
+#include "set/augment.h"
+#include "set/dataset.h"
+#include "set/faults.h"
+#include "set/sampler.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job {
+    const struct options *options; /* borrowed */
+    struct inputs inputs;
+    struct comm *comm; /* borrowed */
+    bool first;        /* this is rank 0 */
+    int image_size;
+    struct threads threads;
+    struct backend *backend;
+    struct dataset training;
+    struct dataset validation;     /* no samples: no evaluation */
+    struct faults training_faults; /* what is wrong with them; after job_give_up threads may note */
+    struct faults validation_faults;
+    int64_t bad_allowed; /* so many bad files of a set are skipped */
+    struct sampler sampler;
+    struct augment augment;
+    struct network net;
+    struct device_sum *sums; /* between devices; NULL for one rank, and where the host sums */
+    struct stepper stepper;
+    struct loader *loader;    /* while it trains */
+    const struct batch *held; /* the loader's, which a device may still copy */
+    struct schedule schedule;
+    int64_t steps_per_epoch;
+    struct report report;
+    struct progress progress;
+    struct run_state state;
+    struct keeping keeping;
+    struct folder_lock lock; /* of the checkpoints, on rank 0 */
+    bool own_statistics;     /* running statistics are this rank's, not yet the mean over ranks */
+    bool cannot_go_on;       /* some rank's data ended the run */
+    struct error failure;    /* why this rank's data ended the run; code 0: it did not */
+};
+
+/* COMM is the caller's, so that it can tell the others when this fails. */
+int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err);
+void job_done(struct job *job);
+/* In place of job_done after an error. The thread that speaks to the other ranks may still sit in a
+ * sum, so what it works on stays until the process ends, which is at once. */
+void job_give_up(struct job *job);
+/* When no step is under way. */
+void job_stop_loader(struct job *job);
+/* All ranks together, at the end of a run that went well: after it the job can only be closed. */
+int job_leave(struct job *job, struct error *err);
+
+/* Epochs done, with a fraction. */
+double job_epoch(const struct job *job);
+
+/* Fails with the hosts' names when parameters or momentum are not the same on every rank. */
+int job_verify(struct job *job, struct error *err);
+/* store_pull, when a step may be under way whose sums wait for a peer. */
+int job_pull(struct job *job, enum store_arena arena, void **ret, struct error *err);
+
+#endif

@@ -1,0 +1,35 @@
+/* When a checkpoint is due, and keeping it. At the end of each epoch in any case; beside that every
+ * so many steps, which all ranks count alike, or after some time by the clock of rank 0, which
+ * tells the others with the sums of a step (stepper.h). */
+#ifndef RUN_KEEP_H
+#define RUN_KEEP_H
+
+#include "common/error.h"
+#include "run/interval.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct job;
+
+struct keeping {
+    struct interval every;
+    int64_t since;      /* clock_now() of the last one, or of the start */
+    int64_t saved_step; /* of the last one; -1 for none */
+    bool asked;         /* rank 0's time was up */
+};
+
+/* EVERY is --checkpoint-every. */
+int keep_open(struct keeping *k, const char *every, struct error *err);
+/* Whether a checkpoint belongs behind step NUMBER: the same on every rank. */
+bool keep_falls_on(const struct keeping *k, int64_t number);
+/* Whether one is due behind STEP, which is done. */
+bool keep_is_due(const struct keeping *k, int64_t step);
+/* Whether so much time has gone that the next step ends with one. For rank 0. */
+bool keep_is_time(const struct keeping *k);
+
+/* All ranks together, with no step under way: saves a checkpoint of the present step, unless that
+ * was the last thing done. At the end of an epoch running statistics become their mean. */
+int keep_checkpoint(struct job *job, struct error *err);
+
+#endif

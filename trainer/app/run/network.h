@@ -1,0 +1,58 @@
+/* A model with what it runs on: one store of parameters and up to two compiled programs over it,
+ * one that trains and one that evaluates. */
+#ifndef RUN_NETWORK_H
+#define RUN_NETWORK_H
+
+#include "backend/backend.h"
+#include "common/error.h"
+#include "graph/fuse.h"
+#include "graph/program.h"
+#include "models/resnet.h"
+#include "set/loader.h"
+
+/* Mean and deviation of ImageNet's pixels in 0..1, RGB: what torchvision's models expect. */
+extern const double NETWORK_MEAN[3];
+extern const double NETWORK_STD[3];
+
+struct network_options {
+    const char *model;
+    int batch;
+    int image_size;
+    int classes;
+    bool zero_gamma;
+    enum dtype dtype;
+    enum fusion fusion;
+    double label_smoothing; /* in training alone; evaluation tells the plain loss */
+    const double *mean;     /* of pixels in 0..1, RGB */
+    const double *std;
+    bool one_lane; /* compile_options */
+};
+
+struct pass {
+    struct graph graph;
+    struct resnet_tensors tensors;
+    struct program program;
+};
+
+struct network {
+    struct backend *backend; /* borrowed */
+    struct store store;
+    struct pass train;
+    struct pass eval;
+};
+
+void network_done(struct network *net);
+/* Builds and compiles both passes, or the evaluating one alone. The store is all zero then: start
+ * or load it, and call network_refresh. */
+int network_open(struct network *net, struct backend *backend, const struct network_options *o,
+                 bool training, struct error *err);
+/* After any change of parameters: what trains takes them up. What evaluates does so before it runs
+ * (evaluate), not at every step. */
+int network_refresh(struct network *net, struct error *err);
+
+/* The batch becomes the input of the next run of PASS. */
+int pass_feed(struct pass *pass, const struct batch *batch, struct error *err);
+/* The sums of the last run; enum loss_metric. */
+int pass_metrics(struct pass *pass, float ret_metrics[LOSS_METRICS], struct error *err);
+
+#endif

@@ -1,0 +1,69 @@
+/* What rank 0 tells while it trains: the table for people and the metric lines for scrapers, on
+ * standard output, and TensorBoard events; on a terminal a status line below them, on standard
+ * error. Other ranks hold a report that says nothing. */
+#ifndef RUN_REPORT_H
+#define RUN_REPORT_H
+
+#include "common/error.h"
+#include "run/evaluate.h"
+#include "telemetry/speed.h"
+#include "telemetry/status_line.h"
+#include "telemetry/tfevents.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct report {
+    FILE *out; /* borrowed; NULL: silent */
+    bool table;
+    bool metrics;
+    bool header; /* the table's head has been printed */
+    struct tfevents events;
+    struct speed speed;
+    double loss;     /* sum over the steps since the last row that had a finite one */
+    int64_t losses;  /* so many */
+    int64_t steps;   /* all since then */
+    int64_t skipped; /* those that changed nothing */
+    struct status_line line;
+    struct status_training standing; /* what the line says */
+    int64_t stepped_at;              /* clock_now() of the last step */
+    int64_t opened_at;               /* clock_now() */
+    struct {
+        int64_t steps, images, nanoseconds; /* of training alone */
+    } all;
+};
+
+/* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL makes it silent. The report
+ * stays where it is until report_done. */
+int report_open(struct report *r, FILE *out, int log, const char *events, struct error *err);
+void report_done(struct report *r);
+
+/* Training begins or goes on after something else: the clock of the speed starts. */
+void report_start(struct report *r);
+/* A step is done: its mean loss, and images over all ranks; whether it changed nothing. A loss that
+ * is not finite stays out of the mean, unless there is no other. */
+void report_step(struct report *r, double loss, int64_t images, bool skipped);
+/* How long all steps took and how fast they were on average, as words; "" if there were none. */
+enum { REPORT_SUMMARY_MAX = 256 };
+void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]);
+/* The same for the status line. */
+void report_standing(struct report *r, int64_t step, int64_t steps, double epoch);
+/* So long nothing was done but to wait for pictures. */
+void report_wait(struct report *r, int64_t nanoseconds);
+
+/* Where the run stands, for a row. */
+struct report_row {
+    int64_t step;
+    double epoch;
+    double penalty; /* of weight decay: what the optimizer adds to the loss */
+    double lr;
+    int64_t bad_files;
+    int64_t damaged_files;
+};
+/* One row over the steps since the last one; nothing if there were none. */
+int report_row(struct report *r, const struct report_row *row, struct error *err);
+int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,302 @@
+#include "run/run_state.h"
+
+#include "common/json.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    EXACT = 1, /* has to be the same for a bit-exact resume */
+    LATER = 2, /* unknown to format version 1 */
+};
+
+/* A field is a number, or text. */
+struct field {
+    const char *key;
+    size_t offset;
+    size_t text; /* bytes of a text; 0: a number */
+    unsigned flags;
+};
+
+#define NUMBER(name, flags_)                                                                       \
+    { #name, offsetof(struct run_state, name), 0, flags_ }
+#define TEXT(name, flags_)                                                                         \
+    { #name, offsetof(struct run_state, name), sizeof(((struct run_state *)0)->name), flags_ }
+
+static const struct field FIELDS[] = {
+    TEXT(model, 0),
+    NUMBER(classes, 0),
+    NUMBER(step, 0),
+    NUMBER(epoch, 0),
+    NUMBER(images, 0),
+    NUMBER(global_batch, EXACT),
+    NUMBER(course, LATER),
+    NUMBER(samples, LATER),
+    TEXT(loss_scale, LATER),
+    NUMBER(good_steps, LATER),
+    NUMBER(batches, LATER),
+    NUMBER(epoch_images, LATER),
+    NUMBER(ranks, EXACT),
+    NUMBER(accumulate, EXACT),
+    NUMBER(batch_size, EXACT),
+    NUMBER(threads, EXACT),
+    NUMBER(seed, EXACT),
+    NUMBER(image_size, EXACT),
+    NUMBER(total_steps, EXACT | LATER),
+    TEXT(dtype, EXACT),
+    TEXT(fusion, EXACT),
+    TEXT(backend, EXACT),
+    TEXT(data, 0), /* compared by its name */
+    TEXT(data_name, LATER),
+    NUMBER(data_images, LATER),
+    TEXT(program, EXACT | LATER),
+    TEXT(options, LATER), /* compared word by word */
+    TEXT(run, LATER),
+};
+
+enum { FIELD_COUNT = sizeof(FIELDS) / sizeof(FIELDS[0]) };
+
+#define CLASS_NAMES "class_names"
+
+/* Steps and epochs; the loader counts epochs in 32 bits. */
+enum { RUN_STATE_MAX = 999999999 };
+
+static const int64_t *number_in(const struct run_state *state, const struct field *f) {
+    return (const int64_t *)(const void *)((const char *)state + f->offset);
+}
+
+static const char *text_in(const struct run_state *state, const struct field *f) {
+    return (const char *)state + f->offset;
+}
+
+/* JSON holds UTF-8 alone; a path may be any bytes. */
+static json_t *text_json(const char *text) {
+    json_t *value = json_string(text);
+    return value != NULL ? value : json_string("(not UTF-8)");
+}
+
+static int add_classes(json_t *object, const struct run_state *state, char *const *class_names,
+                       struct error *err) {
+    size_t bytes = 0;
+    json_t *names = json_array();
+    for (int64_t c = 0; c < state->classes; c++) {
+        bytes += strlen(class_names[c]) + 1;
+        (void)json_array_append_new(names, text_json(class_names[c]));
+    }
+    if (bytes > RUN_STATE_CLASSES) {
+        json_decref(names);
+        return 0;
+    }
+    if (json_object_set_new(object, CLASS_NAMES, names) != 0)
+        return error_no_memory(err, "state of the run");
+    return 0;
+}
+
+int run_state_format(struct buf *out, const struct run_state *state, char *const *class_names,
+                     struct error *err) {
+    cleanup_json json_t *object = json_object();
+    for (size_t i = 0; i < FIELD_COUNT; i++) {
+        const struct field *f = &FIELDS[i];
+        json_t *value =
+            f->text > 0 ? text_json(text_in(state, f)) : json_integer(*number_in(state, f));
+        if (json_object_set_new(object, f->key, value) != 0)
+            return error_no_memory(err, "state of the run");
+    }
+    if (add_classes(object, state, class_names, err) != 0)
+        return -1;
+    size_t size = json_dumpb(object, NULL, 0, JSON_COMPACT);
+    if (buf_reserve(out, size, err) != 0)
+        return -1;
+    out->size += json_dumpb(object, out->data + out->size, size, JSON_COMPACT);
+    out->data[out->size] = '\0';
+    return 0;
+}
+
+static int parse_field(struct run_state *ret, const json_t *object, const struct field *f,
+                       const char *source, struct error *err) {
+    char *place = (char *)ret + f->offset;
+    const char *text = NULL;
+    int64_t number = -1;
+    bool absent = json_object_get(object, f->key) == NULL;
+    if (absent && (f->flags & LATER) != 0)
+        return 0;
+    if (f->text > 0) {
+        if (json_member_string(object, source, f->key, &text, err) != 0)
+            return -1;
+        if (text == NULL || strlen(text) >= f->text)
+            return error_set(err, EXIT_CODE_DATA, "%s: %s: missing or too long", source, f->key);
+        memcpy(place, text, strlen(text) + 1);
+        return 0;
+    }
+    if (json_member_int(object, source, f->key, &number, err) != 0)
+        return -1;
+    if (number < 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: %s: missing or negative", source, f->key);
+    memcpy(place, &number, sizeof(number));
+    return 0;
+}
+
+static int check(const struct run_state *s, const char *source, struct error *err) {
+    int64_t product = 0;
+    bool fits = !__builtin_mul_overflow(s->ranks, s->batch_size, &product) &&
+                !__builtin_mul_overflow(product, s->accumulate, &product);
+    if (s->global_batch < 1 || !fits || product != s->global_batch)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: global_batch %" PRId64 " is not ranks %" PRId64
+                         " times batch_size %" PRId64 " times accumulate %" PRId64,
+                         source, s->global_batch, s->ranks, s->batch_size, s->accumulate);
+    if (s->images % s->global_batch != 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: images %" PRId64 " is no number of steps of %" PRId64, source,
+                         s->images, s->global_batch);
+    if (s->epoch_images > 0 && s->images >= s->epoch_images)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: images %" PRId64 " of an epoch of %" PRId64 " (epoch_images)", source,
+                         s->images, s->epoch_images);
+    if (s->step > RUN_STATE_MAX || s->epoch > RUN_STATE_MAX)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: step %" PRId64 " or epoch %" PRId64 " is impossible", source, s->step,
+                         s->epoch);
+    return 0;
+}
+
+/* What format version 1 did not count: it had one course, and its steps were of one size. */
+static int complete(struct run_state *s, const json_t *object, const char *source,
+                    struct error *err) {
+    if ((json_object_get(object, "samples") == NULL &&
+         __builtin_mul_overflow(s->step, s->global_batch, &s->samples)) ||
+        (json_object_get(object, "batches") == NULL &&
+         __builtin_mul_overflow(s->step, s->accumulate, &s->batches)))
+        return error_set(err, EXIT_CODE_DATA, "%s: step %" PRId64 " is impossible", source,
+                         s->step);
+    return 0;
+}
+
+int run_state_parse(struct run_state *ret, const char *text, const char *source,
+                    struct error *err) {
+    cleanup_json json_t *object = NULL;
+    *ret = (struct run_state){0};
+    int result = json_parse(text, strlen(text), source, &object, err);
+    for (size_t i = 0; result == 0 && i < FIELD_COUNT; i++)
+        result = parse_field(ret, object, &FIELDS[i], source, err);
+    if (result == 0 && (check(ret, source, err) != 0 || complete(ret, object, source, err) != 0))
+        result = -1;
+    if (result != 0 && err != NULL)
+        err->code = EXIT_CODE_DATA;
+    return result;
+}
+
+static const char *comma(const struct buf *out) {
+    return out->size > 0 ? ", " : "";
+}
+
+static int add_difference(struct buf *out, const struct run_state *now,
+                          const struct run_state *before, const struct field *f,
+                          struct error *err) {
+    bool later = (f->flags & LATER) != 0;
+    if (f->text > 0) {
+        const char *a = text_in(now, f);
+        const char *b = text_in(before, f);
+        return strcmp(a, b) == 0 || (later && b[0] == '\0')
+                   ? 0
+                   : buf_printf(out, err, "%s%s %s (was %s)", comma(out), f->key, a, b);
+    }
+    int64_t a = *number_in(now, f);
+    int64_t b = *number_in(before, f);
+    return a == b || (later && b == 0) ? 0
+                                       : buf_printf(out, err, "%s%s %" PRId64 " (was %" PRId64 ")",
+                                                    comma(out), f->key, a, b);
+}
+
+/* The value of the option that the NAME_SIZE bytes at NAME call, in "lr=0.1 momentum=0.9"; NULL if
+ * it is not there. */
+static const char *option_value(const char *options, const char *name, size_t name_size) {
+    for (const char *word = options; *word != '\0';) {
+        if (strncmp(word, name, name_size) == 0 && word[name_size] == '=')
+            return word + name_size + 1;
+        word += strcspn(word, " ");
+        word += strspn(word, " ");
+    }
+    return NULL;
+}
+
+static int add_options(struct buf *out, const char *now, const char *before, struct error *err) {
+    for (const char *word = before; *word != '\0';) {
+        size_t name = strcspn(word, "= ");
+        size_t size = strcspn(word, " ");
+        const char *a = option_value(now, word, name);
+        const char *b = word + name + 1;
+        int b_size = (int)(size - name - 1);
+        bool same = a == NULL || name >= size ||
+                    (strcspn(a, " ") == (size_t)b_size && strncmp(a, b, (size_t)b_size) == 0);
+        if (!same && buf_printf(out, err, "%s%.*s %.*s (was %.*s)", comma(out), (int)name, word,
+                                (int)strcspn(a, " "), a, b_size, b) != 0)
+            return -1;
+        word += size;
+        word += strspn(word, " ");
+    }
+    return 0;
+}
+
+/* Names are no difference where the hashes agree: the same files may lie elsewhere. */
+static int add_data(struct buf *out, const struct run_state *now, const struct run_state *before,
+                    struct error *err) {
+    if (strcmp(now->data, before->data) == 0)
+        return 0;
+    if (before->data_name[0] == '\0')
+        return buf_printf(out, err, "%sdata %s (was a set with the hash %s)", comma(out),
+                          now->data_name, before->data);
+    return buf_printf(out, err, "%sdata %s of %" PRId64 " images (was %s of %" PRId64 " images)",
+                      comma(out), now->data_name, now->data_images, before->data_name,
+                      before->data_images);
+}
+
+int run_state_differences(struct buf *out, const struct run_state *now,
+                          const struct run_state *before, struct error *err) {
+    for (size_t i = 0; i < FIELD_COUNT; i++)
+        if ((FIELDS[i].flags & EXACT) != 0 &&
+            add_difference(out, now, before, &FIELDS[i], err) != 0)
+            return -1;
+    if (add_options(out, now->options, before->options, err) != 0)
+        return -1;
+    return add_data(out, now, before, err);
+}
+
+int run_state_class_differences(struct buf *out, const struct run_state *now,
+                                char *const *class_names, const char *text, struct error *err) {
+    cleanup_json json_t *object = NULL;
+    size_t others = 0;
+    if (json_parse(text, strlen(text), "state", &object, err) != 0)
+        return -1;
+    const json_t *names = json_object_get(object, CLASS_NAMES);
+    for (int64_t c = 0; c < now->classes && (size_t)c < json_array_size(names); c++) {
+        const char *before = json_string_value(json_array_get(names, (size_t)c));
+        if (before == NULL || strcmp(before, class_names[c]) == 0 || others++ > 0)
+            continue;
+        if (buf_printf(out, err, "%sclass %" PRId64 " %s (was %s)", comma(out), c, class_names[c],
+                       before) != 0)
+            return -1;
+    }
+    return others < 2 ? 0 : buf_printf(out, err, " and %zu more class names", others - 1);
+}
+
+void run_state_go_on(struct run_state *now, const struct run_state *before) {
+    int64_t epoch_steps = now->epoch_images / now->global_batch;
+    int64_t in_epoch = before->images / now->global_batch;
+    bool same_data = strcmp(now->data, before->data) == 0;
+    if (!same_data && before->epoch_images > 0)
+        in_epoch =
+            (int64_t)((double)before->images / (double)before->epoch_images * (double)epoch_steps);
+    now->epoch = before->epoch + in_epoch / epoch_steps;
+    in_epoch %= epoch_steps;
+    now->images = in_epoch * now->global_batch;
+    now->step = now->epoch * epoch_steps + in_epoch;
+    now->course = before->course;
+    now->samples = before->samples;
+    memcpy(now->loss_scale, before->loss_scale, sizeof(now->loss_scale));
+    now->good_steps = before->good_steps;
+    now->batches = before->batches;
+}

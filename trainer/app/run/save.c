@@ -1,0 +1,144 @@
+#include "run/save.h"
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/model_dir.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "run/finite.h"
+#include "run/notes.h"
+#include "run/weights.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { NOTES_MAX = 64 * 1024 };
+
+static int save_arrays(struct job *job, const struct array *arrays, size_t count,
+                       struct error *err) {
+    cleanup_buf struct buf state = {0};
+    cleanup_buf struct buf notes = {0};
+    char path[CHECKPOINT_PATH_MAX];
+    buf_init(&state, RUN_STATE_JSON_MAX);
+    buf_init(&notes, NOTES_MAX);
+    if (run_state_format(&state, &job->state, job->training.class_names, err) != 0)
+        return -1;
+    int result = checkpoint_save(job->inputs.checkpoints, job->state.step, arrays, count,
+                                 buf_text(&state), path, &notes, err);
+    notes_tell(&notes);
+    if (result == 0)
+        log_info("checkpoint %s", path);
+    return result;
+}
+
+int save_checkpoint(struct job *job, const struct statistics *statistics, struct error *err) {
+    if (!job->first)
+        return 0;
+    cleanup_weights struct weights w = {0};
+    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM | WEIGHTS_BATCHES,
+                     job->state.batches, err) != 0)
+        return -1;
+    cleanup_free struct array *arrays = calloc(w.count + statistics->count, sizeof(*arrays));
+    if (arrays == NULL)
+        return error_no_memory(err, "saving a checkpoint");
+    if (statistics->count > 0)
+        statistics_show_mean(statistics, job, &w);
+    memcpy(arrays, w.arrays, w.count * sizeof(*arrays));
+    if (statistics->count > 0)
+        memcpy(arrays + w.count, statistics->arrays, statistics->count * sizeof(*arrays));
+    struct error why = {0};
+    if (finite_weights(&w, &why) != 0) {
+        /* To go on from it would fail again: what was kept before is worth more. */
+        log_warning("no checkpoint of step %" PRId64 ": %s; those before it stay", job->state.step,
+                    why.text);
+        return 0;
+    }
+    if (save_arrays(job, arrays, w.count + statistics->count, err) != 0)
+        return error_wrap(err, "saving a checkpoint");
+    return 0;
+}
+
+/* Names are borrowed from JOB: nothing to free. */
+static struct model_config describe_model(struct job *job) {
+    struct augment crop;
+    augment_defaults_eval(&crop, job->image_size);
+    struct model_config config = {
+        .model = job->state.model,
+        .class_names = job->training.class_names,
+        .classes = job->training.classes,
+        .image_size = job->image_size,
+        .resize_side = job->options->resize > 0 ? (int)job->options->resize : crop.resize_side,
+        .epochs = job_epoch(job),
+    };
+    memcpy(config.mean, NETWORK_MEAN, sizeof(config.mean));
+    memcpy(config.std, NETWORK_STD, sizeof(config.std));
+    return config;
+}
+
+/* "RUN", then words for people. */
+static void describe_job(const struct job *job, char text[FOLDER_LOCK_TEXT]) {
+    char host[64] = "", since[32] = "";
+    time_t now = time(NULL);
+    struct tm utc;
+    (void)gethostname(host, sizeof(host) - 1);
+    if (gmtime_r(&now, &utc) != NULL)
+        (void)strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S UTC", &utc);
+    (void)snprintf(text, FOLDER_LOCK_TEXT, "%s\nhost %s, process %ld, since %s", job->state.run,
+                   host, (long)getpid(), since);
+}
+
+/* The folder of the checkpoints for this job alone. An earlier attempt at the same job may still
+ * sit on a host that was lost: it does not count. */
+static int lock_checkpoints(struct job *job, struct error *err) {
+    char own[FOLDER_LOCK_TEXT], holder[FOLDER_LOCK_TEXT];
+    bool taken = false;
+    describe_job(job, own);
+    if (folder_lock_take(&job->lock, job->inputs.checkpoints, own, holder, &taken, err) != 0)
+        return error_wrap(err, "--checkpoint-dir");
+    if (taken)
+        return 0;
+    size_t run = strcspn(holder, "\n");
+    const char *who = holder[run] == '\n' ? holder + run + 1 : "not known by name yet";
+    if (run > 0 && strlen(job->state.run) == run && strncmp(holder, job->state.run, run) == 0) {
+        log_warning("an earlier attempt at this job still holds %s (%s)", job->inputs.checkpoints,
+                    who);
+        return 0;
+    }
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "--checkpoint-dir: another job is writing to %s (%s); two would remove each "
+                     "other's checkpoints: give this one another folder",
+                     job->inputs.checkpoints, who);
+}
+
+int save_check(struct job *job, struct error *err) {
+    if (!job->first)
+        return 0;
+    const char *checkpoints = job->inputs.checkpoints;
+    struct model_config config = describe_model(job);
+    if (model_dir_check(job->inputs.model, &config, err) != 0)
+        return error_wrap(err, "--model-dir");
+    if (file_make_dirs(checkpoints, err) != 0)
+        return error_wrap(err, "--checkpoint-dir");
+    if (access(checkpoints, W_OK | X_OK) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "--checkpoint-dir: %s", checkpoints);
+    return lock_checkpoints(job, err);
+}
+
+int save_model(struct job *job, struct error *err) {
+    if (!job->first)
+        return 0;
+    struct model_config config = describe_model(job);
+    cleanup_weights struct weights w = {0};
+    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_BATCHES, job->state.batches,
+                     err) != 0 ||
+        finite_weights(&w, err) != 0 ||
+        model_dir_save(job->inputs.model, &config, w.arrays, w.count, err) != 0)
+        return error_wrap(err, "publishing the model");
+    log_info("model in %s", job->inputs.model);
+    return 0;
+}

@@ -1,0 +1,218 @@
+#include "run/start.h"
+
+#include "checkpoint/checkpoint.h"
+#include "common/attempt.h"
+#include "common/buf.h"
+#include "common/log.h"
+#include "common/target.h"
+#include "run/init.h"
+#include "run/notes.h"
+#include "run/statistics.h"
+#include "run/weights.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOTES_MAX = 64 * 1024 };
+
+/* The newest place in the folder may not be newer than what this run will write: where it does not
+ * go on from there, another course begins. */
+static int settle_course(struct job *job, struct error *err) {
+    struct run_state *s = &job->state;
+    const struct checkpoint_place own = {.course = s->course, .samples = s->samples};
+    struct checkpoint_place newest = {0};
+    bool found = false;
+    if (checkpoint_newest(job->inputs.checkpoints, &newest, &found, err) != 0)
+        return -1;
+    if (found && checkpoint_place_compare(&own, &newest) < 0)
+        s->course = newest.course + 1;
+    return 0;
+}
+
+static int check_fit(const struct job *job, const struct run_state *before, const char *path,
+                     struct error *err) {
+    if (strcmp(before->model, job->state.model) != 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s holds %s, this run trains %s; give another --checkpoint-dir, or "
+                         "--resume none",
+                         path, before->model, job->state.model);
+    if (before->classes != job->state.classes)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s is for %" PRId64 " classes, the data has %" PRId64
+                         "; give another --checkpoint-dir, or --resume none",
+                         path, before->classes, job->state.classes);
+    return 0;
+}
+
+static int tell_differences(const struct job *job, const struct run_state *before,
+                            const char *before_text, struct error *err) {
+    cleanup_buf struct buf text = {0};
+    buf_init(&text, NOTES_MAX);
+    if (run_state_differences(&text, &job->state, before, err) != 0 ||
+        run_state_class_differences(&text, &job->state, job->training.class_names, before_text,
+                                    err) != 0)
+        return -1;
+    if (text.size > 0)
+        log_warning("not bit for bit the run that wrote the checkpoint: %s", buf_text(&text));
+    return 0;
+}
+
+static int resume_from(struct job *job, const struct safetensors *file,
+                       struct statistics *statistics, struct error *err) {
+    const char *text = safetensors_note(file, CHECKPOINT_STATE);
+    struct run_state before;
+    if (text == NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s holds no state of a run", file->path);
+    if (run_state_parse(&before, text, file->path, err) != 0 ||
+        check_fit(job, &before, file->path, err) != 0 ||
+        tell_differences(job, &before, text, err) != 0)
+        return -1;
+    cleanup_weights struct weights w = {0};
+    if (weights_list(&w, &job->net.store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM, 0, err) != 0 ||
+        weights_read(&w, file, err) != 0)
+        return -1;
+    run_state_go_on(&job->state, &before);
+    log_info("resumed from %s: %" PRId64 " steps done", file->path, job->state.step);
+    if (job->options->init != NULL)
+        log_warning("--init %s is not read: the weights are those of %s; --resume none begins with "
+                    "the former",
+                    job->options->init, file->path);
+    return statistics_read(statistics, job, file, err);
+}
+
+static int init_from(struct job *job, const char *path, struct error *err) {
+    cleanup_buf struct buf notes = {0};
+    char model[PATH_MAX + sizeof("/model.safetensors")];
+    buf_init(&notes, NOTES_MAX);
+    (void)snprintf(model, sizeof(model), "%s/model.safetensors", job->inputs.model);
+    if (target_is_same(path, model))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "--init: %s is where this run's own model will go; give another "
+                         "--model-dir",
+                         path);
+    if (init_read(&job->net.store, path, &notes, err) != 0)
+        return error_wrap(err, "--init");
+    log_info("initial weights from %s", path);
+    notes_tell(&notes);
+    return 0;
+}
+
+/* Looks for the newest valid checkpoint; takes it if WANTED, else warns of it, because a later
+ * --resume auto would. */
+static int resume_newest(struct job *job, bool wanted, bool *ret_resumed,
+                         struct statistics *statistics, struct error *err) {
+    cleanup_safetensors struct safetensors file = {0};
+    cleanup_buf struct buf notes = {0};
+    struct checkpoint_place place = {0};
+    bool found = false;
+    buf_init(&notes, NOTES_MAX);
+    if (checkpoint_find(job->inputs.checkpoints, NULL, &file, &place, &found, &notes, err) != 0)
+        return -1;
+    notes_tell(&notes);
+    *ret_resumed = found && wanted;
+    if (found && !wanted)
+        log_warning("%s holds a checkpoint of step %" PRId64 " of an earlier run: it counts as "
+                    "older than what this run writes, and goes as this run's checkpoints come",
+                    job->inputs.checkpoints, place.step);
+    return *ret_resumed ? resume_from(job, &file, statistics, err) : 0;
+}
+
+/* Whether ringmaster has launched this run before. */
+static bool is_relaunched(const struct job *job) {
+    const char *attempt = getenv(ATTEMPT_VARIABLE);
+    return attempt != NULL && strtol(attempt, NULL, 10) > 1 && job->state.run[0] != '\0';
+}
+
+static bool is_own(const struct job *job, const struct safetensors *file) {
+    struct run_state before;
+    const char *text = safetensors_note(file, CHECKPOINT_STATE);
+    return run_state_parse(&before, text, file->path, NULL) == 0 &&
+           strcmp(before.run, job->state.run) == 0;
+}
+
+/* A run that is launched again goes on from the newest checkpoint that it wrote itself, whatever
+ * --resume said of its beginning. One that has written none begins again as it was told. */
+static int resume_own(struct job *job, bool *ret_resumed, struct statistics *statistics,
+                      struct error *err) {
+    struct checkpoint_place place = {0};
+    const struct checkpoint_place *below = NULL;
+    *ret_resumed = false;
+    for (bool found = is_relaunched(job); found && !*ret_resumed;) {
+        cleanup_safetensors struct safetensors file = {0};
+        cleanup_buf struct buf notes = {0};
+        buf_init(&notes, NOTES_MAX);
+        if (checkpoint_find(job->inputs.checkpoints, below, &file, &place, &found, &notes, err) !=
+            0)
+            return -1;
+        below = &place;
+        notes_tell(&notes);
+        *ret_resumed = found && is_own(job, &file);
+        if (*ret_resumed && resume_from(job, &file, statistics, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_start(struct job *job, struct statistics *statistics, struct error *err) {
+    const char *resume = job->options->resume;
+    bool resumed = false;
+    if (resume_own(job, &resumed, statistics, err) != 0)
+        return -1;
+    if (resumed)
+        return 0;
+    bool automatic = strcmp(resume, "auto") == 0;
+    if (!automatic && strcmp(resume, "none") != 0) {
+        cleanup_safetensors struct safetensors file = {0};
+        if (checkpoint_open(resume, &file, err) != 0)
+            return error_wrap(err, "--resume");
+        return resume_from(job, &file, statistics, err);
+    }
+    if (resume_newest(job, automatic, &resumed, statistics, err) != 0)
+        return -1;
+    if (resumed)
+        return 0;
+    if (store_start(&job->net.store, (uint64_t)job->options->seed, err) != 0)
+        return -1;
+    return job->options->init != NULL ? init_from(job, job->options->init, err) : 0;
+}
+
+static int read_first(struct job *job, struct statistics *statistics, struct error *err) {
+    return read_start(job, statistics, err) != 0 ? -1 : settle_course(job, err);
+}
+
+static int spread(struct job *job, struct error *err) {
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_STATE};
+    struct store *store = &job->net.store;
+    for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
+        void *values = NULL;
+        if (store_pull(store, arenas[i], &values, err) != 0 ||
+            comm_broadcast(job->comm, values, store->count[arenas[i]] * sizeof(float), 0, err) !=
+                0 ||
+            store_push(store, arenas[i], err) != 0)
+            return error_wrap(err, "spreading parameters");
+    }
+    return comm_broadcast(job->comm, &job->state, sizeof(job->state), 0, err);
+}
+
+/* A scale that grows goes on where it stood; a fixed one is the flag's. */
+static int resume_scale(struct job *job, struct error *err) {
+    const struct options *o = job->options;
+    const struct run_state *s = &job->state;
+    if (o->dtype != OPTION_F16 || o->loss_scale_growth == 0 || s->loss_scale[0] == '\0')
+        return 0;
+    return stepper_resume_scale(&job->stepper, strtof(s->loss_scale, NULL), (int)s->good_steps,
+                                err);
+}
+
+int start_job(struct job *job, struct error *err) {
+    cleanup_statistics struct statistics statistics = {0};
+    if (job->first && read_first(job, &statistics, err) != 0)
+        return -1;
+    if (spread(job, err) != 0 || statistics_scatter(&statistics, job, err) != 0 ||
+        resume_scale(job, err) != 0 || network_refresh(&job->net, err) != 0)
+        return -1;
+    return job_verify(job, err);
+}

@@ -1,0 +1,286 @@
+#include "run/stepper.h"
+
+#include "run/device_stepper.h"
+#include "run/stop.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static float *gradients(const struct stepper *s) {
+    return s->net->store.arena[STORE_GRADIENTS];
+}
+
+int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
+                 const struct stepper_options *o, struct error *err) {
+    *s = (struct stepper){.net = net,
+                          .comm = comm,
+                          .accumulate = o->accumulate,
+                          .sgd = o->sgd,
+                          .decay_all = o->decay_all,
+                          .device_sum = o->device_sum,
+                          .check_operators = o->check_operators,
+                          .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};
+    s->sgd.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
+    if (net->backend->table->device != NULL)
+        return device_stepper_open(&s->device, s, err);
+    s->states = malloc((s->net->store.count[STORE_STATE] + 1) * sizeof(float));
+    if (s->states == NULL)
+        return error_no_memory(err, "running statistics before a step");
+    if (o->accumulate > 1) {
+        s->sum = calloc(net->store.count[STORE_GRADIENTS], sizeof(float));
+        if (s->sum == NULL)
+            return error_no_memory(err, "gradients of micro-batches");
+    }
+    return 0;
+}
+
+void stepper_done(struct stepper *s) {
+    device_stepper_close(s->device);
+    s->device = NULL;
+    free(s->sum);
+    free(s->states);
+    s->sum = NULL;
+    s->states = NULL;
+}
+
+void stepper_say(const struct stepper *s, float flags[STORE_FLAGS]) {
+    memset(flags, 0, STORE_FLAGS * sizeof(*flags));
+    flags[FLAG_STOP] = stop_requested() ? 1 : 0;
+    flags[FLAG_SAVE] = s->save ? 1 : 0;
+    flags[FLAG_FAILED] = s->failed ? 1 : 0;
+}
+
+static void put_flags(struct stepper *s) {
+    float *flags = gradients(s) + s->net->store.flags;
+    stepper_say(s, flags);
+    flags[FLAG_VOID] = s->void_step ? 1 : 0;
+    flags[FLAG_LOSS] = s->loss;
+    flags[FLAG_IMAGES] = s->images;
+}
+
+static int send_bucket(struct stepper *s, int index, struct error *err) {
+    const struct program *program = &s->net->train.program;
+    const struct bucket *bucket = &program->buckets[index];
+    if (index == program->bucket_count - 1)
+        put_flags(s);
+    return comm_sum_start(s->comm, gradients(s) + bucket->first, bucket->count, COMM_F32,
+                          &s->ticket, err);
+}
+
+/* Loss and images of the micro-batch whose forward pass has run. */
+static int add_metrics(struct stepper *s, struct error *err) {
+    float metrics[LOSS_METRICS];
+    if (pass_metrics(&s->net->train, metrics, err) != 0)
+        return -1;
+    s->loss += metrics[LOSS_SUM];
+    s->images += metrics[LOSS_WEIGHT];
+    return 0;
+}
+
+static int on_bucket(void *user, int index, struct error *err) {
+    struct stepper *s = user;
+    const struct program *program = &s->net->train.program;
+    const struct bucket *bucket = &program->buckets[index];
+    float *slice = gradients(s) + bucket->first;
+    bool last_bucket = index == program->bucket_count - 1;
+    if (last_bucket && add_metrics(s, err) != 0)
+        return -1;
+    if (!s->last_micro) {
+        sgd_accumulate(s->sum + bucket->first, slice, bucket->count);
+        return 0;
+    }
+    if (s->sum != NULL) {
+        sgd_accumulate(slice, s->sum + bucket->first, bucket->count);
+        memset(s->sum + bucket->first, 0, bucket->count * sizeof(*slice));
+    }
+    return send_bucket(s, index, err);
+}
+
+/* A forward pass moves running statistics at once, long before it is known whether the step counts.
+ */
+static void keep_states(struct stepper *s) {
+    const struct store *store = &s->net->store;
+    if (!s->states_kept)
+        memcpy(s->states, store->arena[STORE_STATE], store->count[STORE_STATE] * sizeof(float));
+    s->states_kept = true;
+}
+
+static void restore_states(struct stepper *s, bool kept) {
+    struct store *store = &s->net->store;
+    if (kept)
+        memcpy(store->arena[STORE_STATE], s->states, store->count[STORE_STATE] * sizeof(float));
+}
+
+int stepper_micro(struct stepper *s, const struct batch *batch, struct error *err) {
+    struct program_hooks hooks = {.user = s, .bucket_ready = on_bucket};
+    s->last_micro = batch->micro == s->accumulate - 1;
+    if (s->device != NULL)
+        return device_stepper_micro(s->device, batch, err);
+    keep_states(s);
+    if (pass_feed(&s->net->train, batch, err) != 0)
+        return -1;
+    return program_run(&s->net->train.program, &hooks, err);
+}
+
+int stepper_give_up(struct stepper *s, struct error *err) {
+    s->gave_up = true;
+    if (s->device != NULL)
+        return device_stepper_give_up(s->device, err);
+    size_t count = s->net->store.count[STORE_GRADIENTS];
+    memset(gradients(s), 0, count * sizeof(float));
+    if (s->sum != NULL)
+        memset(s->sum, 0, count * sizeof(float));
+    s->void_step = true;
+    for (int i = 0; i < s->net->train.program.bucket_count; i++)
+        if (send_bucket(s, i, err) != 0)
+            return -1;
+    return 0;
+}
+
+bool stepper_decays(const struct stepper *s, const struct store_slot *slot) {
+    return slot->trained && (s->decay_all || slot->shape.rank > 1);
+}
+
+static void apply(struct stepper *s) {
+    const struct store *store = &s->net->store;
+    float *weights = store->arena[STORE_PARAMETERS];
+    float *momentum = store->arena[STORE_MOMENTUM];
+    if (s->decay_all) {
+        /* What lies between two slots is zero and stays so. */
+        sgd_apply(&s->sgd, weights, momentum, gradients(s), store->trained);
+        return;
+    }
+    struct sgd_step plain = s->sgd;
+    plain.weight_decay = 0;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (slot->trained)
+            sgd_apply(stepper_decays(s, slot) ? &s->sgd : &plain, weights + slot->first,
+                      momentum + slot->first, gradients(s) + slot->first, slot->count);
+    }
+}
+
+/* Whether the loss or the gradients were not finite, as far as the loss tells. */
+static const char *what_is_bad(double loss) {
+    return isfinite(loss) ? "a gradient" : "the loss";
+}
+
+static int count_bad_step(struct stepper *s, const struct backend_sgd_state *state, double loss,
+                          double rate, struct error *err) {
+    bool comes_down = state->loss_scale < s->loss_scale;
+    s->bad_steps = comes_down ? 0 : s->bad_steps + 1;
+    if (s->bad_steps < STEPPER_BAD_STEPS)
+        return 0;
+    if (!s->was_finite && !isfinite(loss))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "training never began: the loss of the first %d steps was not finite; "
+                         "look at the weights it started from (--init, or a checkpoint that it "
+                         "goes on from: --resume none begins anew) and at the data",
+                         s->bad_steps);
+    if (isfinite(loss) && state->loss_scale > 1)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%d steps in a row changed nothing: gradients overflow at a fixed "
+                         "--loss-scale of %g; give a smaller one, or --loss-scale-growth",
+                         s->bad_steps, (double)state->loss_scale);
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "training has diverged: in %d steps in a row %s was not finite at learning "
+                     "rate %g; try a lower --lr or more --warmup-epochs",
+                     s->bad_steps, what_is_bad(loss), rate);
+}
+
+int stepper_outcome(struct stepper *s, const float *flags, const struct backend_sgd_state *state,
+                    double rate, struct step_outcome *ret, struct error *err) {
+    double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
+    bool applied = !(flags[FLAG_VOID] > 0), finite = state->finite;
+    bool empty = applied && !(flags[FLAG_IMAGES] > 0);
+    bool skipped = applied && (!finite || empty);
+    *ret = (struct step_outcome){.known = true,
+                                 .loss = loss,
+                                 .stop = flags[FLAG_STOP] > 0,
+                                 .save = flags[FLAG_SAVE] > 0,
+                                 .failed = flags[FLAG_FAILED] > 0,
+                                 .applied = applied,
+                                 .skipped = skipped,
+                                 .empty = empty};
+    int result = applied && !finite ? count_bad_step(s, state, loss, rate, err) : 0;
+    s->loss_scale = state->loss_scale;
+    s->good_steps = state->good_steps;
+    if (applied && !skipped) {
+        s->bad_steps = 0;
+        s->was_finite = true;
+    }
+    return result;
+}
+
+int stepper_resume_scale(struct stepper *s, float loss_scale, int good_steps, struct error *err) {
+    struct backend_sgd_state state = {
+        .finite = 1, .loss_scale = loss_scale, .good_steps = good_steps};
+    struct backend *backend = s->net->backend;
+    s->loss_scale = loss_scale;
+    s->good_steps = good_steps;
+    return backend->table->device == NULL
+               ? 0
+               : backend->table->device->set_sgd_state(backend, &state, err);
+}
+
+static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct error *err) {
+    bool states_kept = s->states_kept;
+    if (comm_wait(s->comm, s->ticket, err) != 0)
+        return error_wrap(err, "summing gradients");
+    s->states_kept = false;
+    s->loss = 0;
+    s->images = 0;
+    s->void_step = false;
+    /* The loss is one of the flags behind the gradients. */
+    const struct backend_sgd_state state = {
+        .finite = sgd_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]), .loss_scale = 1};
+    if (stepper_outcome(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.rate, ret,
+                        err) != 0)
+        return -1;
+    if (s->penalty && ret->skipped && stepper_penalty(s, &ret->penalty, err) != 0)
+        return -1;
+    if (!ret->applied || ret->skipped) {
+        restore_states(s, states_kept);
+        return 0;
+    }
+    apply(s);
+    if (s->penalty && stepper_penalty(s, &ret->penalty, err) != 0)
+        return -1;
+    return network_refresh(s->net, err);
+}
+
+int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err) {
+    *ret = (struct step_outcome){0};
+    s->sgd.rate = (float)rate;
+    int result = s->device != NULL ? device_stepper_finish(s->device, ret, err)
+                                   : finish_on_host(s, ret, err);
+    s->penalty = false;
+    s->save = false;
+    return result;
+}
+
+int stepper_pending(const struct stepper *s) {
+    return s->device != NULL ? device_stepper_pending(s->device) : 0;
+}
+
+int stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {
+    *ret = (struct step_outcome){0};
+    return s->device != NULL ? device_stepper_settle(s->device, ret, err) : 0;
+}
+
+int stepper_penalty(struct stepper *s, double *ret, struct error *err) {
+    struct store *store = &s->net->store;
+    void *arena = NULL;
+    double sum = 0;
+    if (store_pull(store, STORE_PARAMETERS, &arena, err) != 0)
+        return -1;
+    const float *weights = arena;
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (stepper_decays(s, slot))
+            sum += sgd_square_sum(weights + slot->first, slot->count);
+    }
+    *ret = 0.5 * (double)s->sgd.weight_decay * sum;
+    return 0;
+}

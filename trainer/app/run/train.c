@@ -1,0 +1,394 @@
+#include "run/train.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "device/ranks.h"
+#include "run/finite.h"
+#include "run/job.h"
+#include "run/save.h"
+#include "run/statistics.h"
+#include "run/stop.h"
+#include "run/wait.h"
+#include "task/samples.h"
+
+#include <inttypes.h>
+
+/* How long the next mark of progress may take, in seconds. */
+enum { STEP_PATIENCE = 600 };
+
+/* A first report that is further away than this is announced. */
+enum { PACE_SECONDS = 10 };
+
+/* Batches in the ring, read ahead of the step that runs. */
+enum { RING_LEAST = 4 };
+
+static void *device_memory(void *user, size_t bytes, struct error *err) {
+    struct backend *backend = user;
+    return backend->table->device->host_alloc(backend, bytes, err);
+}
+
+static void free_device_memory(void *user, void *memory) {
+    struct backend *backend = user;
+    backend->table->device->host_free(backend, memory);
+}
+
+static int start_loader(struct job *job, struct error *err) {
+    int ahead = 2 * (int)job->options->accumulate;
+    int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
+    struct loader_options load = {
+        .dataset = &job->training,
+        .faults = &job->training_faults,
+        .bad_allowed = job->bad_allowed,
+        .augment = job->augment,
+        .sampler = job->sampler,
+        .epoch = (uint32_t)job->state.epoch,
+        .step = job->state.images / job->state.global_batch,
+        .epochs = (uint32_t)epochs,
+        .threads = job->threads.data,
+        .depth =
+            ahead < RING_LEAST ? RING_LEAST : (ahead > LOADER_DEPTH_MAX ? LOADER_DEPTH_MAX : ahead),
+    };
+    if (job->backend->table->device != NULL)
+        load.memory = (struct loader_memory){device_memory, free_device_memory, job->backend};
+    return loader_start(&load, &job->loader, err);
+}
+
+/* The next batch, and on the report how long it took to come. */
+static enum wait_result next_batch(struct job *job, const struct batch **ret, struct error *err) {
+    int64_t start = clock_now();
+    enum wait_result result = wait_batch(job->loader, ret, err);
+    report_wait(&job->report, clock_now() - start);
+    return result;
+}
+
+/* The data of this rank cannot be used: the step is given up on all ranks, which then save what
+ * they have and end together. */
+static int give_up_for_data(struct job *job, struct error *err) {
+    job->failure = *err;
+    job->stepper.failed = true;
+    return stepper_give_up(&job->stepper, err);
+}
+
+/* Forward and backward over this rank's micro-batches of one step. A batch is given back when the
+ * stepper has the next one. */
+static int run_micro_batches(struct job *job, struct error *err) {
+    if (job->stepper.gave_up)
+        return stepper_give_up(&job->stepper, err);
+    for (int64_t i = 0; i < job->options->accumulate; i++) {
+        const struct batch *batch = NULL;
+        switch (next_batch(job, &batch, err)) {
+        case WAIT_BAD:
+            (void)samples_refuse(&job->training_faults, &job->training, job->bad_allowed, err);
+            return give_up_for_data(job, err);
+        case WAIT_ERROR:
+            return give_up_for_data(job, err);
+        case WAIT_END:
+            return error_set(err, EXIT_CODE_INTERNAL, "the data ended at step %" PRId64,
+                             job->state.step);
+        case WAIT_STOP:
+            return stepper_give_up(&job->stepper, err);
+        case WAIT_BATCH:
+            break;
+        }
+        int result = stepper_micro(&job->stepper, batch, err);
+        if (job->held != NULL)
+            loader_release(job->loader, job->held);
+        job->held = batch;
+        if (result != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void advance(struct job *job) {
+    struct run_state *s = &job->state;
+    s->step++;
+    s->batches += s->accumulate;
+    s->samples += s->global_batch;
+    s->images += s->global_batch;
+    job->own_statistics = true;
+    if (s->images >= s->epoch_images) {
+        s->images = 0;
+        s->epoch++;
+    }
+}
+
+static bool report_is_due(const struct job *job, int64_t step) {
+    return step % job->options->report_every == 0 || step == job->schedule.total_steps;
+}
+
+static void show_standing(struct job *job) {
+    report_standing(&job->report, job->state.step, job->schedule.total_steps, job_epoch(job));
+}
+
+/* Where the first report is long in coming, a word when to expect it. */
+static void tell_pace(const struct job *job) {
+    const struct run_state *s = &job->state;
+    int64_t every = job->options->report_every;
+    int64_t left = job->schedule.total_steps - s->step;
+    int64_t until = every - s->step % every < left ? every - s->step % every : left;
+    double seconds = job->report.standing.step_seconds;
+    char report[32];
+    char all[32];
+    if (!job->first || (double)until * seconds < PACE_SECONDS)
+        return;
+    status_duration(report, sizeof(report), (double)until * seconds);
+    status_duration(all, sizeof(all), (double)left * seconds);
+    log_info("a first step took %.1f s: at that pace the first report comes after step %" PRId64
+             " in %s, and all %" PRId64 " steps take %s",
+             seconds, s->step + until, report, left, all);
+}
+
+/* All ranks together, so that they count the same faults of the data. */
+static int report(struct job *job, double penalty, double rate, struct error *err) {
+    struct error excess = {0};
+    if (samples_share(job->comm, &job->training_faults, &job->training, job->bad_allowed,
+                      &excess) != 0) {
+        if (excess.code != EXIT_CODE_DATA) {
+            *err = excess;
+            return -1;
+        }
+        /* All ranks found more bad files than are allowed: this step still counts. */
+        job->failure = excess;
+        job->cannot_go_on = true;
+    }
+    struct report_row row = {
+        .step = job->state.step,
+        .epoch = job_epoch(job),
+        .penalty = penalty,
+        .lr = rate,
+        .bad_files = faults_count(&job->training_faults, FAULT_BAD),
+        .damaged_files = faults_count(&job->training_faults, FAULT_DAMAGED),
+    };
+    return report_row(&job->report, &row, err);
+}
+
+/* No rank had a picture that can be used, and all ranks know: the step counts, and is the last. */
+static void fail_empty_step(struct job *job) {
+    (void)error_set(&job->failure, EXIT_CODE_DATA,
+                    "%s: none of the %" PRId64 " pictures of step %" PRId64
+                    " can be used (--bad-samples %.64s): there is nothing to learn from; mend the "
+                    "files, or give a larger --batch-size",
+                    job->training.root, job->state.global_batch, job->state.step,
+                    job->options->bad_samples);
+    job->cannot_go_on = true;
+}
+
+/* What a step that has run means for the job. */
+static int account(struct job *job, const struct step_outcome *outcome, bool *ret_stop,
+                   struct error *err) {
+    const double rate = schedule_rate(&job->schedule, job->state.step);
+    *ret_stop = *ret_stop || outcome->stop;
+    job->keeping.asked = job->keeping.asked || outcome->save;
+    job->cannot_go_on = job->cannot_go_on || outcome->failed;
+    if (!outcome->known || !outcome->applied)
+        return 0;
+    advance(job);
+    (void)snprintf(job->state.loss_scale, sizeof(job->state.loss_scale), "%.9g",
+                   (double)job->stepper.loss_scale);
+    job->state.good_steps = job->stepper.good_steps;
+    if (outcome->empty)
+        fail_empty_step(job);
+    int64_t step = job->state.step;
+    progress_mark(&job->progress, (uint64_t)step, STEP_PATIENCE);
+    report_step(&job->report, outcome->loss, job->state.global_batch, outcome->skipped);
+    if (report_is_due(job, step) && report(job, outcome->penalty, rate, err) != 0)
+        return -1;
+    show_standing(job);
+    int64_t verify = job->options->verify_every;
+    return verify > 0 && step % verify == 0 ? job_verify(job, err) : 0;
+}
+
+/* Waits for the step that is under way on a device. */
+static int settle(struct job *job, bool *ret_stop, struct error *err) {
+    struct step_outcome outcome;
+    if (stepper_settle(&job->stepper, &outcome, err) != 0)
+        return error_wrap(err, "step %" PRId64, job->state.step + 1);
+    return account(job, &outcome, ret_stop, err);
+}
+
+/* Takes the next step. At the end of an epoch, of the run, where a checkpoint is due and after a
+ * stop none is under way when it returns. */
+static int step_once(struct job *job, bool *ret_stop, struct error *err) {
+    const struct run_state *s = &job->state;
+    int pending = stepper_pending(&job->stepper);
+    int64_t number = s->step + pending + 1;
+    bool last = number == job->schedule.total_steps || keep_falls_on(&job->keeping, number) ||
+                s->images + (pending + 1) * s->global_batch >= s->epoch_images;
+    struct step_outcome outcome;
+    job->stepper.save = job->first && keep_is_time(&job->keeping);
+    job->stepper.penalty = job->first && report_is_due(job, number);
+    if (run_micro_batches(job, err) != 0 ||
+        stepper_finish(&job->stepper, schedule_rate(&job->schedule, number - 1), &outcome, err) !=
+            0)
+        return error_wrap(err, "step %" PRId64, s->step + 1);
+    if (account(job, &outcome, ret_stop, err) != 0)
+        return -1;
+    bool ends = *ret_stop || job->keeping.asked || job->cannot_go_on;
+    return last || ends ? settle(job, ret_stop, err) : 0;
+}
+
+/* A loss that is not finite may mend itself while there are steps to come. */
+static int judge_score(const struct job *job, const struct evaluation *e, struct error *err) {
+    struct error bad = {0};
+    if (finite_evaluation(e, "the model", &bad) == 0)
+        return 0;
+    if (job->state.step >= job->schedule.total_steps)
+        return error_set(err, bad.code, "%s", bad.text);
+    if (job->first)
+        log_warning("%s", bad.text);
+    return 0;
+}
+
+static int score(struct job *job, bool *ret_stop, struct error *err) {
+    struct evaluate_options o = {
+        .set = &job->validation,
+        .batch = (int)job->options->batch_size,
+        .image_size = job->image_size,
+        .resize = (int)job->options->resize,
+        .threads = job->threads.data,
+        .faults = &job->validation_faults,
+        .bad_allowed = job->bad_allowed,
+        .progress = &job->progress,
+        .step = (uint64_t)job->state.step,
+        .line = &job->report.line,
+    };
+    struct evaluation e;
+    if (job->validation.count == 0)
+        return 0;
+    if (evaluate(&job->net, job->comm, &o, &e, err) != 0)
+        return -1;
+    *ret_stop = e.stopped;
+    if (e.stopped)
+        return 0;
+    if (report_evaluation(&job->report, job->state.step, job_epoch(job), &e, err) != 0)
+        return -1;
+    return judge_score(job, &e, err);
+}
+
+/* Saves what there is; then all ranks leave with the error of the first that cannot go on. */
+static int leave_failed(struct job *job, struct error *err) {
+    struct error failures_of_one = job->failure;
+    int ranks = comm_size(job->comm);
+    cleanup_free struct error *all = calloc((size_t)ranks, sizeof(*all));
+    if (all == NULL)
+        return error_no_memory(err, "failures of all ranks");
+    if (keep_checkpoint(job, err) != 0 ||
+        comm_gather(job->comm, &failures_of_one, sizeof(*all), all, err) != 0)
+        return -1;
+    int rank = 0;
+    while (rank < ranks - 1 && all[rank].code == 0)
+        rank++;
+    *err = job->failure.code != 0 ? job->failure : all[rank];
+    if (job->failure.code == 0)
+        (void)error_wrap(err, "rank %d cannot go on", rank);
+    return -1;
+}
+
+static bool evaluation_is_due(const struct job *job) {
+    int64_t every = job->options->eval_every;
+    return every > 0 && job->state.epoch % every == 0;
+}
+
+/* After the last step of an epoch that is not the last of the run. */
+static int end_epoch(struct job *job, bool *ret_stop, struct error *err) {
+    if (keep_checkpoint(job, err) != 0)
+        return -1;
+    if (evaluation_is_due(job) && score(job, ret_stop, err) != 0)
+        return -1;
+    report_start(&job->report);
+    return 0;
+}
+
+/* Within an epoch. The clock of the speed stands still. */
+static int keep_between(struct job *job, struct error *err) {
+    if (keep_checkpoint(job, err) != 0)
+        return -1;
+    report_start(&job->report);
+    return 0;
+}
+
+/* Steps until the end or a stop; all ranks leave after the same one. */
+static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
+    if (start_loader(job, err) != 0)
+        return -1;
+    report_start(&job->report);
+    show_standing(job);
+    const int64_t first = job->state.step + 1;
+    while (job->state.step < job->schedule.total_steps) {
+        if (step_once(job, ret_stop, err) != 0)
+            return -1;
+        if (job->state.step == first)
+            tell_pace(job);
+        if (job->cannot_go_on)
+            return leave_failed(job, err);
+        if (job->state.step == job->schedule.total_steps)
+            break;
+        if (*ret_stop)
+            return keep_checkpoint(job, err);
+        bool settled = stepper_pending(&job->stepper) == 0;
+        if (settled && job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
+            return -1;
+        if (settled && keep_is_due(&job->keeping, job->state.step) && keep_between(job, err) != 0)
+            return -1;
+        if (*ret_stop)
+            return 0;
+    }
+    /* What was asked for is done: a stop has nothing left to stop. */
+    *ret_stop = false;
+    job_stop_loader(job);
+    return keep_checkpoint(job, err);
+}
+
+static void tell_speed(const struct job *job) {
+    char text[REPORT_SUMMARY_MAX];
+    report_summary(&job->report, text);
+    if (job->first && text[0] != '\0')
+        log_info("%s", text);
+}
+
+static void sum_up(struct job *job) {
+    tell_speed(job);
+    samples_sum_up(&job->training_faults, &job->training, job->bad_allowed);
+    if (job->validation.count > 0)
+        samples_sum_up(&job->validation_faults, &job->validation, job->bad_allowed);
+}
+
+static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
+    bool stopped = false;
+    if (job->state.step >= job->schedule.total_steps) {
+        if (job->first)
+            log_info("all %" PRId64 " steps are done already", job->schedule.total_steps);
+    } else if (run_steps(job, &stopped, err) != 0) {
+        return -1;
+    }
+    *ret_code = stopped ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
+    if (stopped) {
+        if (job->first)
+            log_info("stopped as asked after step %" PRId64, job->state.step);
+        tell_speed(job);
+        return job_leave(job, err);
+    }
+    if (statistics_average(job, err) != 0 || save_model(job, err) != 0)
+        return -1;
+    bool cut_short = false;
+    if (score(job, &cut_short, err) != 0)
+        return -1;
+    if (job->first)
+        sum_up(job);
+    if (cut_short && job->first)
+        log_info("training is complete; asked to stop during its last evaluation");
+    return job_leave(job, err);
+}
+
+int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
+    struct job job = {0};
+    if (stop_listen(err) == 0 && job_open(&job, o, comm, err) == 0 &&
+        run(&job, ret_code, err) == 0) {
+        job_done(&job);
+        return 0;
+    }
+    job_give_up(&job);
+    return -1;
+}

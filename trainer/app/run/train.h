@@ -1,0 +1,15 @@
+/* `ringtrain train`: steps until the end of the schedule or a request to stop, with an evaluation
+ * and a checkpoint after each epoch, and the finished model at last. */
+#ifndef RUN_TRAIN_H
+#define RUN_TRAIN_H
+
+#include "comm/comm.h"
+#include "common/error.h"
+#include "common/exit_code.h"
+#include "options/options.h"
+
+/* *RET_CODE is EXIT_CODE_OK, or EXIT_CODE_STOPPED when it was asked to stop before the end and has
+ * saved a checkpoint. */
+int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err);
+
+#endif

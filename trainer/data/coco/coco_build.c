@@ -1,0 +1,190 @@
+#include "coco/coco_build.h"
+
+#include "coco/coco_build_parts.h"
+#include "coco/coco_file.h"
+#include "coco/coco_json.h"
+#include "coco/coco_record.h"
+#include "common/file.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* "images": [...] and "categories": [...]: the named things. */
+struct naming {
+    const char *one, *many;
+    const char *key; /* of the name */
+    size_t max;
+};
+
+static const struct naming IMAGES = {"image", "images", "file_name", COCO_IMAGES_MAX};
+static const struct naming CATEGORIES = {"category", "categories", "name", COCO_CATEGORIES_MAX};
+
+static int read_named(struct coco_builder *b, const struct naming *naming, struct coco_named *ret,
+                      struct error *err) {
+    struct json_text key;
+    bool has_id = false;
+    int more;
+    *ret = (struct coco_named){0};
+    if (json_stream_object(&b->stream, err) != 0)
+        return -1;
+    while ((more = json_stream_key(&b->stream, &key, err)) == 1) {
+        enum json_kind kind = JSON_KIND_END;
+        if (json_stream_kind(&b->stream, &kind, err) != 0)
+            return -1;
+        bool given = kind != JSON_KIND_NULL;
+        int failed = 0;
+        if (given && json_text_is(&key, "id")) {
+            has_id = true;
+            failed = json_stream_integer(&b->stream, &ret->id, err);
+        } else if (given && json_text_is(&key, "width")) {
+            failed = coco_read_side(&b->stream, &ret->width, err);
+        } else if (given && json_text_is(&key, "height")) {
+            failed = coco_read_side(&b->stream, &ret->height, err);
+        } else if (given && json_text_is(&key, naming->key)) {
+            failed = coco_add_name(b, &ret->name, err);
+        } else {
+            failed = json_stream_skip(&b->stream, err);
+        }
+        if (failed != 0)
+            return -1;
+    }
+    if (more == 0 && !has_id)
+        return error_set(err, EXIT_CODE_DATA, "no \"id\"");
+    return more;
+}
+
+static int read_named_list(struct coco_builder *b, struct coco_named_list *list,
+                           const struct naming *naming, struct error *err) {
+    int more;
+    if (json_stream_array(&b->stream, err) != 0)
+        return error_wrap(err, "the list of %s", naming->many);
+    while ((more = json_stream_item(&b->stream, err)) == 1) {
+        struct coco_named item;
+        uint64_t at = json_stream_tell(&b->stream);
+        if (list->count == naming->max)
+            return error_set(err, EXIT_CODE_DATA, "more than %zu %s", naming->max, naming->many);
+        if (read_named(b, naming, &item, err) != 0)
+            return coco_name_record(b, naming->one, list->count, at, err);
+        if (coco_named_add(list, &item, err) != 0)
+            return -1;
+    }
+    return more;
+}
+
+static int add_annotation(struct coco_builder *b, const struct coco_record *record,
+                          struct error *err) {
+    if (b->annotation_count == b->annotation_capacity) {
+        size_t capacity = b->annotation_capacity * 3 / 2 + 1024;
+        struct coco_pending *grown = realloc(b->annotations, capacity * sizeof(*grown));
+        if (grown == NULL)
+            return error_no_memory(err, "annotations");
+        b->annotations = grown;
+        b->annotation_capacity = capacity;
+    }
+    unsigned flags = (record->crowd ? COCO_ANNOTATION_CROWD : 0U) |
+                     ((record->has & COCO_HAS_BOX) != 0 ? COCO_ANNOTATION_BOX : 0U) |
+                     ((record->has & COCO_HAS_AREA) != 0 ? COCO_ANNOTATION_AREA : 0U);
+    struct coco_pending *pending = &b->annotations[b->annotation_count++];
+    *pending =
+        (struct coco_pending){.image_id = record->image_id,
+                              .category_id = record->category_id,
+                              .annotation = {.id = record->id,
+                                             .area = record->area,
+                                             .segment = b->segments_flushed + record->segment,
+                                             .segment_size = (uint32_t)record->segment_size,
+                                             .order = (uint32_t)(b->annotation_count - 1),
+                                             .kind = (uint16_t)record->kind,
+                                             .flags = (uint16_t)flags}};
+    memcpy(pending->annotation.box, record->box, sizeof(record->box));
+    return 0;
+}
+
+static int read_annotations(struct coco_builder *b, struct error *err) {
+    int more;
+    if (json_stream_array(&b->stream, err) != 0)
+        return error_wrap(err, "the list of annotations");
+    while ((more = json_stream_item(&b->stream, err)) == 1) {
+        struct coco_record record;
+        uint64_t at = json_stream_tell(&b->stream);
+        if (b->annotation_count == COCO_ANNOTATIONS_MAX)
+            return error_set(err, EXIT_CODE_DATA, "more than %d annotations", COCO_ANNOTATIONS_MAX);
+        if (coco_record_read(&b->stream, &b->outline, &b->segments,
+                             COCO_HAS_ID | COCO_HAS_IMAGE | COCO_HAS_CATEGORY, &record, err) != 0)
+            return coco_name_record(b, "annotation", b->annotation_count, at, err);
+        if (add_annotation(b, &record, err) != 0 || coco_flush_segments(b, false, err) != 0)
+            return -1;
+    }
+    return more;
+}
+
+/* The list that KEY names, or whatever else stands there. */
+static int read_part(struct coco_builder *b, const struct json_text *key, struct error *err) {
+    if (json_text_is(key, "images")) {
+        b->head.lists |= COCO_LIST_IMAGES;
+        return read_named_list(b, &b->images, &IMAGES, err);
+    }
+    if (json_text_is(key, "categories")) {
+        b->head.lists |= COCO_LIST_CATEGORIES;
+        return read_named_list(b, &b->categories, &CATEGORIES, err);
+    }
+    if (json_text_is(key, "annotations")) {
+        b->head.lists |= COCO_LIST_ANNOTATIONS;
+        return read_annotations(b, err);
+    }
+    return json_stream_skip(&b->stream, err);
+}
+
+static int read_document(struct coco_builder *b, struct error *err) {
+    struct json_text key;
+    int more;
+    if (json_stream_object(&b->stream, err) != 0)
+        return -1;
+    while ((more = json_stream_key(&b->stream, &key, err)) == 1)
+        if (read_part(b, &key, err) != 0)
+            return -1;
+    return more == 0 ? json_stream_finish(&b->stream, err) : -1;
+}
+
+static bool same_times(const struct stat *a, const struct stat *b) {
+    return a->st_size == b->st_size && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static int build(struct coco_builder *b, struct error *err) {
+    struct stat before, after;
+    if (coco_json_open(&b->stream, b->json, err) != 0)
+        return -1;
+    if (fstat(b->stream.fd, &before) != 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", b->json);
+    if (b->keyed && coco_json_key(b->stream.fd, b->json, &b->head.source, err) != 0)
+        return -1;
+    if (coco_begin_file(b, err) != 0)
+        return -1;
+    if (read_document(b, err) != 0)
+        return error_wrap(err, "%s", b->json);
+    if (fstat(b->stream.fd, &after) != 0 || !same_times(&before, &after))
+        return error_set(err, EXIT_CODE_DATA, "%s: changed while it was read", b->json);
+    return coco_end_file(b, err);
+}
+
+int coco_build(const char *json, int fd, bool keyed, struct error *err) {
+    struct coco_builder builder = {.json = json, .fd = fd, .keyed = keyed};
+    int failed = build(&builder, err);
+    coco_builder_done(&builder);
+    return failed;
+}
+
+int coco_build_file(const char *json, const char *path, struct error *err) {
+    char temp[4096];
+    int fd = file_publish_open(path, temp, 0644, err);
+    if (fd < 0)
+        return -1;
+    if (coco_build(json, fd, true, err) != 0) {
+        file_publish_abort(fd, temp);
+        return -1;
+    }
+    return file_publish_commit(fd, temp, path, err);
+}

@@ -1,0 +1,75 @@
+/* Inside the making of an index: what is gathered while the JSON is read, and how it is laid out
+ * in the file when the end is reached. */
+#ifndef COCO_COCO_BUILD_PARTS_H
+#define COCO_COCO_BUILD_PARTS_H
+
+#include "coco/coco_file.h"
+#include "coco/coco_index.h"
+#include "coco/coco_segment.h"
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/json_stream.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* An image or a category as it was read. */
+struct coco_named {
+    int64_t id;
+    uint64_t order; /* in the JSON */
+    uint64_t name;
+    uint32_t width;
+    uint32_t height;
+};
+
+struct coco_named_list {
+    struct coco_named *items; /* owned */
+    size_t count;
+    size_t capacity;
+};
+
+/* An annotation before images and categories are numbered: they may come behind it. */
+struct coco_pending {
+    struct coco_annotation annotation;
+    int64_t image_id;
+    int64_t category_id;
+};
+
+struct coco_builder {
+    const char *json;
+    int fd; /* borrowed */
+    bool keyed;
+    uint64_t written;
+    struct json_stream stream;
+    struct coco_head head;
+    struct coco_outline outline;
+    struct buf segments; /* read, not yet written */
+    uint64_t segments_flushed;
+    struct buf names;
+    struct coco_named_list images;
+    struct coco_named_list categories;
+    struct coco_pending *annotations; /* owned */
+    size_t annotation_count;
+    size_t annotation_capacity;
+};
+
+void coco_builder_done(struct coco_builder *b);
+
+int coco_named_add(struct coco_named_list *list, const struct coco_named *item, struct error *err);
+
+/* Reads a picture's width or height. */
+int coco_read_side(struct json_stream *s, uint32_t *ret, struct error *err);
+/* Reads a name and keeps it; the last of two counts. */
+int coco_add_name(struct coco_builder *b, uint64_t *ret, struct error *err);
+
+/* Puts what a record is, with its id when it has one to be found, in front of ERR; returns -1. */
+int coco_name_record(const struct coco_builder *b, const char *what, size_t number, uint64_t offset,
+                     struct error *err);
+
+int coco_begin_file(struct coco_builder *b, struct error *err);
+/* Writes the outlines that wait, once they are many, or ALL. */
+int coco_flush_segments(struct coco_builder *b, bool all, struct error *err);
+/* Sorts, numbers and writes everything else. */
+int coco_end_file(struct coco_builder *b, struct error *err);
+
+#endif

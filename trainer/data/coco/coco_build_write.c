@@ -1,0 +1,181 @@
+#include "coco/coco_build_parts.h"
+
+#include "common/cleanup.h"
+#include "common/crc32c.h"
+#include "common/file.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+enum { FLUSH_SIZE = 1024 * 1024, ANNOTATIONS_AT_ONCE = 4096 };
+
+/* Writes at the end of the file. */
+static int append(struct coco_builder *b, const void *bytes, size_t size, struct error *err) {
+    if (b->written == 0 && lseek(b->fd, sizeof(b->head), SEEK_SET) < 0)
+        return error_set_errno(err, file_write_code(errno), "writing an index of annotations");
+    if (size > 0 && file_write_all(b->fd, bytes, size, err) != 0)
+        return error_wrap(err, "writing an index of annotations");
+    b->head.body = crc32c(b->head.body, bytes, size);
+    b->written += size;
+    return 0;
+}
+
+int coco_flush_segments(struct coco_builder *b, bool all, struct error *err) {
+    if (!all && b->segments.size < FLUSH_SIZE)
+        return 0;
+    if (append(b, b->segments.data, b->segments.size, err) != 0)
+        return -1;
+    b->segments_flushed += b->segments.size;
+    buf_consume(&b->segments, b->segments.size);
+    return 0;
+}
+
+/* Begins a section at the next multiple of eight. */
+static int begin_section(struct coco_builder *b, enum coco_section section, uint64_t size,
+                         struct error *err) {
+    static const char ZEROS[8] = {0};
+    if (append(b, ZEROS, (8 - (sizeof(b->head) + b->written) % 8) % 8, err) != 0)
+        return -1;
+    b->head.sections[section].offset = sizeof(b->head) + b->written;
+    b->head.sections[section].size = size;
+    return 0;
+}
+
+static int compare_named(const void *a, const void *b) {
+    const struct coco_named *left = a, *right = b;
+    if (left->id != right->id)
+        return left->id < right->id ? -1 : 1;
+    return left->order < right->order ? -1 : left->order > right->order;
+}
+
+/* Sorts by id and keeps the last of each; returns how many went. */
+static uint64_t sort_named(struct coco_named_list *list) {
+    size_t kept = 0;
+    if (list->count == 0)
+        return 0;
+    qsort(list->items, list->count, sizeof(*list->items), compare_named);
+    for (size_t i = 0; i < list->count; i++) {
+        if (kept > 0 && list->items[kept - 1].id == list->items[i].id)
+            kept--; /* the one that came later counts */
+        list->items[kept++] = list->items[i];
+    }
+    uint64_t gone = list->count - kept;
+    list->count = kept;
+    return gone;
+}
+
+static uint32_t find_named(const struct coco_named_list *list, int64_t id) {
+    size_t low = 0, high = list->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (list->items[middle].id < id)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < list->count && list->items[low].id == id ? (uint32_t)low : COCO_NUMBER_NONE;
+}
+
+/* Numbers the annotations' images and categories. STARTS[i] becomes where image i's annotations
+ * begin, STARTS[images] where those without an image do; ORDER lists all in that order. */
+static void order_annotations(struct coco_builder *b, size_t *starts, uint32_t *order) {
+    size_t images = b->images.count;
+    for (size_t i = 0; i < b->annotation_count; i++) {
+        struct coco_pending *pending = &b->annotations[i];
+        pending->annotation.image = find_named(&b->images, pending->image_id);
+        pending->annotation.category = find_named(&b->categories, pending->category_id);
+        size_t image = pending->annotation.image;
+        starts[(image < images ? image : images) + 1]++;
+    }
+    for (size_t i = 0; i <= images; i++)
+        starts[i + 1] += starts[i];
+    for (size_t i = 0; i < b->annotation_count; i++) {
+        size_t image = b->annotations[i].annotation.image;
+        order[starts[image < images ? image : images]++] = (uint32_t)i;
+    }
+    /* Each start has moved to its image's end: the next one's start. */
+    for (size_t i = images + 1; i > 0; i--)
+        starts[i] = starts[i - 1];
+    starts[0] = 0;
+}
+
+static int write_annotations(struct coco_builder *b, const uint32_t *order, struct error *err) {
+    cleanup_free struct coco_annotation *block = calloc(ANNOTATIONS_AT_ONCE, sizeof(*block));
+    if (block == NULL)
+        return error_no_memory(err, "annotations");
+    if (begin_section(b, COCO_SECTION_ANNOTATIONS, b->annotation_count * sizeof(*block), err) != 0)
+        return -1;
+    size_t filled = 0;
+    for (size_t i = 0; i < b->annotation_count; i++) {
+        block[filled++] = b->annotations[order[i]].annotation;
+        if (filled < ANNOTATIONS_AT_ONCE && i + 1 < b->annotation_count)
+            continue;
+        if (append(b, block, filled * sizeof(*block), err) != 0)
+            return -1;
+        filled = 0;
+    }
+    return 0;
+}
+
+static int write_images(struct coco_builder *b, const size_t *starts, struct error *err) {
+    size_t size = b->images.count * sizeof(struct coco_image);
+    cleanup_free struct coco_image *images = calloc(1, size + 1);
+    if (images == NULL)
+        return error_no_memory(err, "images");
+    for (size_t i = 0; i < b->images.count; i++) {
+        const struct coco_named *item = &b->images.items[i];
+        images[i] = (struct coco_image){.id = item->id,
+                                        .name = item->name,
+                                        .first = starts[i],
+                                        .count = (uint32_t)(starts[i + 1] - starts[i]),
+                                        .width = item->width,
+                                        .height = item->height};
+    }
+    if (begin_section(b, COCO_SECTION_IMAGES, size, err) != 0)
+        return -1;
+    return append(b, images, size, err);
+}
+
+static int write_categories(struct coco_builder *b, struct error *err) {
+    size_t size = b->categories.count * sizeof(struct coco_category);
+    cleanup_free struct coco_category *categories = calloc(1, size + 1);
+    if (categories == NULL)
+        return error_no_memory(err, "categories");
+    for (size_t i = 0; i < b->categories.count; i++)
+        categories[i] = (struct coco_category){.id = b->categories.items[i].id,
+                                               .name = b->categories.items[i].name};
+    if (begin_section(b, COCO_SECTION_CATEGORIES, size, err) != 0)
+        return -1;
+    return append(b, categories, size, err);
+}
+
+static int write_sections(struct coco_builder *b, struct error *err) {
+    cleanup_free size_t *starts = calloc(b->images.count + 2, sizeof(*starts));
+    cleanup_free uint32_t *order = calloc(b->annotation_count + 1, sizeof(*order));
+    if (starts == NULL || order == NULL)
+        return error_no_memory(err, "the order of annotations");
+    order_annotations(b, starts, order);
+    b->head.placed_count = starts[b->images.count];
+    if (begin_section(b, COCO_SECTION_NAMES, b->names.size, err) != 0 ||
+        append(b, b->names.data, b->names.size, err) != 0)
+        return -1;
+    if (write_images(b, starts, err) != 0 || write_categories(b, err) != 0)
+        return -1;
+    return write_annotations(b, order, err);
+}
+
+int coco_end_file(struct coco_builder *b, struct error *err) {
+    if (coco_flush_segments(b, true, err) != 0)
+        return -1;
+    b->head.sections[COCO_SECTION_SEGMENTS].size = b->segments_flushed;
+    b->head.repeated_images = sort_named(&b->images);
+    b->head.repeated_categories = sort_named(&b->categories);
+    if (write_sections(b, err) != 0)
+        return -1;
+    b->head.file_size = sizeof(b->head) + b->written;
+    coco_head_seal(&b->head);
+    if (pwrite(b->fd, &b->head, sizeof(b->head), 0) != (ssize_t)sizeof(b->head))
+        return error_set_errno(err, file_write_code(errno), "writing an index of annotations");
+    return 0;
+}

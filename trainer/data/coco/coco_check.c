@@ -1,0 +1,159 @@
+#include "coco/coco_check.h"
+
+#include "coco/coco_check_pictures.h"
+#include "common/cleanup.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* How far the area that is given and the mask's may lie apart: outlines and pixels never agree
+ * exactly, small and thin objects least. */
+static const double AREA_SHARE = 0.1;
+static const double AREA_PIXELS = 20;
+
+void coco_check_done(struct coco_check *check) {
+    free(check->by_category);
+    *check = (struct coco_check){0};
+}
+
+void coco_check_found(struct coco_check *check, enum coco_finding_kind kind, int64_t id) {
+    struct coco_finding *finding = &check->findings[kind];
+    if (finding->count < COCO_EXAMPLES)
+        finding->examples[finding->count] = id;
+    finding->count++;
+}
+
+static void check_box(struct coco_check *check, const struct coco_annotation *a,
+                      const struct coco_image *image) {
+    if ((a->flags & COCO_ANNOTATION_BOX) == 0) {
+        coco_check_found(check, COCO_NO_BOX, a->id);
+        return;
+    }
+    /* A pixel of grace: boxes are often rounded outwards. */
+    bool outside = a->box[0] < -1 || a->box[1] < -1 || a->box[0] + a->box[2] > image->width + 1.0 ||
+                   a->box[1] + a->box[3] > image->height + 1.0;
+    if (a->box[2] <= 0 || a->box[3] <= 0)
+        coco_check_found(check, COCO_DEGENERATE_BOX, a->id);
+    else if (image->width > 0 && outside)
+        coco_check_found(check, COCO_BOX_OUTSIDE, a->id);
+}
+
+/* What masks are made with. */
+struct masks {
+    struct coco_outline room;
+    struct rle_brush brush;
+    struct rle mask;
+};
+
+static void check_outline(struct coco_check *check, const struct coco_index *index,
+                          const struct coco_annotation *a, struct masks *masks) {
+    struct error ignored = {0};
+    check->polygons += a->kind == COCO_SEGMENT_POLYGONS;
+    check->runs += a->kind == COCO_SEGMENT_RUNS;
+    if (a->kind == COCO_SEGMENT_NONE) {
+        coco_check_found(check, COCO_NO_OUTLINE, a->id);
+        return;
+    }
+    if (a->kind == COCO_SEGMENT_POLYGONS &&
+        !rle_size_fits(index->images[a->image].height, index->images[a->image].width))
+        return; /* told as an image without a size */
+    if (coco_index_mask(index, a, &masks->room, &masks->brush, &masks->mask, &ignored) != 0) {
+        coco_check_found(check, COCO_BAD_OUTLINE, a->id);
+        return;
+    }
+    double pixels = rle_area(&masks->mask);
+    double apart = fabs(pixels - a->area);
+    if ((a->flags & COCO_ANNOTATION_AREA) != 0 && apart > AREA_PIXELS &&
+        apart > AREA_SHARE * fmax(pixels, a->area))
+        coco_check_found(check, COCO_AREA_MISMATCH, a->id);
+}
+
+static void check_annotation(struct coco_check *check, const struct coco_index *index,
+                             const struct coco_annotation *a, struct masks *masks) {
+    if (a->id == 0)
+        coco_check_found(check, COCO_ZERO_ID, a->id);
+    if (a->category < index->category_count)
+        check->by_category[a->category]++;
+    else
+        coco_check_found(check, COCO_UNKNOWN_CATEGORY, a->id);
+    if (a->image >= index->image_count) {
+        coco_check_found(check, COCO_UNKNOWN_IMAGE, a->id);
+        return;
+    }
+    check->crowds += (a->flags & COCO_ANNOTATION_CROWD) != 0;
+    if ((a->flags & COCO_ANNOTATION_AREA) != 0)
+        check->sizes[a->area < 1024 ? 0 : a->area <= 9216 ? 1 : 2]++;
+    else
+        coco_check_found(check, COCO_NO_AREA, a->id);
+    check_box(check, a, &index->images[a->image]);
+    check_outline(check, index, a, masks);
+}
+
+static int compare_ids(const void *a, const void *b) {
+    int64_t left = *(const int64_t *)a, right = *(const int64_t *)b;
+    return (left > right) - (left < right);
+}
+
+static int check_repeated(struct coco_check *check, const struct coco_index *index,
+                          struct error *err) {
+    size_t count = index->annotation_count;
+    cleanup_free int64_t *ids = calloc(count + 1, sizeof(*ids));
+    if (ids == NULL)
+        return error_no_memory(err, "annotations' ids");
+    for (size_t i = 0; i < count; i++)
+        ids[i] = index->annotations[i].id;
+    qsort(ids, count, sizeof(*ids), compare_ids);
+    for (size_t i = 1; i < count; i++)
+        if (ids[i] == ids[i - 1])
+            coco_check_found(check, COCO_REPEATED_ANNOTATIONS, ids[i]);
+    check->findings[COCO_REPEATED_IMAGES].count = index->repeated_images;
+    check->findings[COCO_REPEATED_CATEGORIES].count = index->repeated_categories;
+    return 0;
+}
+
+static void check_sides(struct coco_check *check, const struct coco_image *image) {
+    const uint32_t sides[2] = {image->width, image->height};
+    if (image->width == 0 || image->height == 0) {
+        coco_check_found(check, COCO_NO_SIZE, image->id);
+        return;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (check->most_side[i] == 0 || sides[i] < check->least_side[i])
+            check->least_side[i] = sides[i];
+        if (sides[i] > check->most_side[i])
+            check->most_side[i] = sides[i];
+    }
+}
+
+static void check_images(struct coco_check *check, const struct coco_index *index) {
+    for (size_t i = 0; i < index->image_count; i++) {
+        const struct coco_image *image = &index->images[i];
+        check->empty_images += image->count == 0;
+        check->most = image->count > check->most ? image->count : check->most;
+        check_sides(check, image);
+    }
+}
+
+int coco_check_make(struct coco_check *ret, const struct coco_index *index, const char *pictures,
+                    struct error *err) {
+    cleanup_coco_check struct coco_check check = {0};
+    check.by_category = calloc(index->category_count + 1, sizeof(*check.by_category));
+    if (check.by_category == NULL)
+        return error_no_memory(err, "annotations by category");
+    struct masks masks = {0};
+    for (size_t i = 0; i < index->annotation_count; i++)
+        check_annotation(&check, index, &index->annotations[i], &masks);
+    coco_outline_done(&masks.room);
+    rle_brush_done(&masks.brush);
+    rle_done(&masks.mask);
+    for (size_t c = 0; c < index->category_count; c++)
+        check.empty_categories += check.by_category[c] == 0;
+    check_images(&check, index);
+    check.missing = coco_index_missing(index);
+    if (check_repeated(&check, index, err) != 0 ||
+        (pictures != NULL && coco_check_pictures(&check, index, pictures, err) != 0))
+        return -1;
+    *ret = check;
+    check = (struct coco_check){0};
+    return 0;
+}

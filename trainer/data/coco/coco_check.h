@@ -1,0 +1,78 @@
+/* Looks through a set of annotations for what trips up training or scoring, and counts what is
+ * there. Nothing here is an error: a set with findings can be used, and who uses it decides. */
+#ifndef COCO_COCO_CHECK_H
+#define COCO_COCO_CHECK_H
+
+#include "coco/coco_index.h"
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum coco_finding_kind {
+    COCO_REPEATED_IMAGES,
+    COCO_REPEATED_CATEGORIES,
+    COCO_REPEATED_ANNOTATIONS,
+    COCO_UNKNOWN_IMAGE,
+    COCO_UNKNOWN_CATEGORY,
+    COCO_ZERO_ID,
+    COCO_NO_BOX,
+    COCO_NO_AREA,
+    COCO_NO_OUTLINE,
+    COCO_DEGENERATE_BOX,
+    COCO_BOX_OUTSIDE,
+    COCO_BAD_OUTLINE,
+    COCO_AREA_MISMATCH,
+    COCO_NO_SIZE,
+    COCO_NO_FILE,
+    COCO_BAD_FILE,
+    COCO_OTHER_SIZE,
+    COCO_FINDINGS
+};
+
+enum { COCO_EXAMPLES = 5 };
+
+struct coco_finding {
+    size_t count;
+    int64_t examples[COCO_EXAMPLES]; /* ids of the first ones; not kept for repeated images and
+                                        categories */
+};
+
+struct coco_check {
+    const char *missing; /* the first list that is not there, or NULL */
+    struct coco_finding findings[COCO_FINDINGS];
+    size_t crowds;
+    size_t polygons; /* annotations with polygons, and with runs */
+    size_t runs;
+    size_t empty_images;
+    size_t empty_categories;
+    size_t sizes[3];        /* objects: small, medium, large by their area */
+    uint32_t most;          /* annotations of one image */
+    uint32_t least_side[2]; /* width, height */
+    uint32_t most_side[2];
+    size_t *by_category; /* owned: annotations */
+};
+
+void coco_check_done(struct coco_check *check);
+
+/* PICTURES is the folder of the images' files, or NULL to leave them out. Every file is decoded, on
+ * all cores that OpenMP gives. */
+int coco_check_make(struct coco_check *ret, const struct coco_index *index, const char *pictures,
+                    struct error *err);
+
+/* True when something was found that makes training or scoring fail or go wrong: not so for boxes,
+ * outlines and areas that are odd, as they are in COCO itself. */
+bool coco_check_broken(const struct coco_check *check);
+
+/* Counts one more of KIND. */
+void coco_check_found(struct coco_check *check, enum coco_finding_kind kind, int64_t id);
+
+/* Appends a page of text. */
+int coco_check_print(const struct coco_check *check, const struct coco_index *index,
+                     struct buf *out, struct error *err);
+
+#define cleanup_coco_check __attribute__((cleanup(coco_check_done)))
+
+#endif

@@ -1,0 +1,12 @@
+/* The part of coco_check.h that looks into the pictures. */
+#ifndef COCO_COCO_CHECK_PICTURES_H
+#define COCO_COCO_CHECK_PICTURES_H
+
+#include "coco/coco_check.h"
+
+/* Decodes every image's file under the folder PICTURES and counts what is missing, damaged or of
+ * another size. */
+int coco_check_pictures(struct coco_check *check, const struct coco_index *index,
+                        const char *pictures, struct error *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* Where a COCO data set keeps its parts: FOLDER/annotations/instances_NAME.json and the pictures in
+ * FOLDER/NAME, as COCO's own archives unpack (train2017, val2017). */
+#ifndef COCO_COCO_FOLDER_H
+#define COCO_COCO_FOLDER_H
+
+#include "common/error.h"
+
+#include <limits.h>
+#include <stddef.h>
+
+enum { COCO_SETS_MAX = 64 };
+
+struct coco_set {
+    char name[NAME_MAX + 1];
+    char json[PATH_MAX];
+    char pictures[PATH_MAX]; /* "" when there is no such folder */
+};
+
+struct coco_folder {
+    struct coco_set *sets; /* owned, by name */
+    size_t count;          /* at least one */
+};
+
+void coco_folder_done(struct coco_folder *folder);
+
+/* PATH is a data set's folder, or a JSON file of annotations, whose pictures are then looked for
+ * beside the folder it lies in. */
+int coco_folder_open(struct coco_folder *ret, const char *path, struct error *err);
+
+#define cleanup_coco_folder __attribute__((cleanup(coco_folder_done)))
+
+#endif

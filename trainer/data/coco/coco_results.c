@@ -1,0 +1,93 @@
+#include "coco/coco_results.h"
+
+#include "coco/coco_json.h"
+#include "coco/coco_record.h"
+#include "common/json_stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void coco_results_done(struct coco_results *results) {
+    free(results->list);
+    buf_done(&results->segments);
+    *results = (struct coco_results){0};
+}
+
+static int add(struct coco_results *results, const struct coco_record *record, struct error *err) {
+    if (results->count == COCO_RESULTS_MAX)
+        return error_set(err, EXIT_CODE_DATA, "more than %zu results", COCO_RESULTS_MAX);
+    if (results->count == results->capacity) {
+        size_t capacity = results->capacity * 3 / 2 + 1024;
+        struct coco_result *grown = realloc(results->list, capacity * sizeof(*grown));
+        if (grown == NULL)
+            return error_no_memory(err, "results");
+        results->list = grown;
+        results->capacity = capacity;
+    }
+    struct coco_result *result = &results->list[results->count++];
+    *result = (struct coco_result){.image_id = record->image_id,
+                                   .category_id = record->category_id,
+                                   .score = record->score,
+                                   .segment = record->segment,
+                                   .segment_size = (uint32_t)record->segment_size,
+                                   .kind = (uint16_t)record->kind,
+                                   .has_box = (record->has & COCO_HAS_BOX) != 0};
+    memcpy(result->box, record->box, sizeof(record->box));
+    return 0;
+}
+
+/* What the first result has decides what all must have. */
+static int check_kind(struct coco_results *results, const struct coco_record *record,
+                      struct error *err) {
+    bool box = (record->has & COCO_HAS_BOX) != 0, mask = record->kind != COCO_SEGMENT_NONE;
+    if (results->count == 0) {
+        results->boxes = box;
+        results->masks = true;
+    }
+    results->masks &= mask;
+    if (results->boxes && !box)
+        return error_set(err, EXIT_CODE_DATA, "no \"bbox\", which the first result has");
+    if (!results->boxes && !mask)
+        return error_set(err, EXIT_CODE_DATA, "neither \"bbox\" nor \"segmentation\"");
+    return 0;
+}
+
+static int read_list(struct coco_results *results, struct json_stream *s, struct coco_outline *room,
+                     struct error *err) {
+    const unsigned needs = COCO_HAS_IMAGE | COCO_HAS_CATEGORY | COCO_HAS_SCORE;
+    int more;
+    if (json_stream_array(s, err) != 0)
+        return -1;
+    while ((more = json_stream_item(s, err)) == 1) {
+        struct coco_record record;
+        if (coco_record_read(s, room, &results->segments, needs, &record, err) != 0 ||
+            check_kind(results, &record, err) != 0)
+            return error_wrap(err, "result %zu", results->count + 1);
+        if (add(results, &record, err) != 0)
+            return -1;
+    }
+    return more == 0 ? json_stream_finish(s, err) : -1;
+}
+
+int coco_results_read(struct coco_results *ret, const char *path, struct error *err) {
+    cleanup_json_stream struct json_stream stream = {0};
+    cleanup_coco_outline struct coco_outline room = {0};
+    cleanup_coco_results struct coco_results results = {0};
+    buf_init(&results.segments, COCO_RESULTS_SEGMENTS_MAX);
+    if (coco_json_open(&stream, path, err) != 0)
+        return -1;
+    if (read_list(&results, &stream, &room, err) != 0)
+        return error_wrap(err, "%s", path);
+    results.path = path;
+    *ret = results;
+    results = (struct coco_results){0};
+    return 0;
+}
+
+struct coco_segment coco_result_segment(const struct coco_results *results, size_t number) {
+    const struct coco_result *result = &results->list[number];
+    return (struct coco_segment){.kind = result->kind,
+                                 .bytes = (const uint8_t *)buf_text(&results->segments) +
+                                          result->segment,
+                                 .size = result->segment_size};
+}

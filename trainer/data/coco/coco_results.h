@@ -1,0 +1,49 @@
+/* Detections from a result file: a list of {image_id, category_id, score, bbox, segmentation}.
+ *
+ * Read as pycocotools' loadRes reads it: when the first result has a box, all must, and areas are
+ * the boxes'; else all must have masks, and areas are the masks', boxes too where none is given.
+ * Result number i is the i-th of the list, from 1. Masks stay packed (coco_segment.h). */
+#ifndef COCO_COCO_RESULTS_H
+#define COCO_COCO_RESULTS_H
+
+#include "coco/coco_segment.h"
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define COCO_RESULTS_MAX ((size_t)1 << 28)
+#define COCO_RESULTS_SEGMENTS_MAX ((size_t)1 << 36) /* bytes of packed masks */
+
+struct coco_result {
+    int64_t image_id;
+    int64_t category_id;
+    double score;
+    double box[4];
+    size_t segment; /* offset of the mask */
+    uint32_t segment_size;
+    uint16_t kind; /* enum coco_segment_kind */
+    bool has_box;
+};
+
+struct coco_results {
+    struct coco_result *list; /* owned */
+    size_t count;
+    size_t capacity;
+    struct buf segments;
+    const char *path; /* borrowed; named in errors */
+    bool boxes;       /* the first result has a box; all do then */
+    bool masks;       /* every result has a mask; false for none at all */
+};
+
+void coco_results_done(struct coco_results *results);
+/* PATH must outlive the results. */
+int coco_results_read(struct coco_results *ret, const char *path, struct error *err);
+
+struct coco_segment coco_result_segment(const struct coco_results *results, size_t number);
+
+#define cleanup_coco_results __attribute__((cleanup(coco_results_done)))
+
+#endif

@@ -1,0 +1,219 @@
+#include "coco/coco_segment.h"
+
+#include "coco/coco_pack.h"
+#include "eval/rle_text.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+void coco_outline_done(struct coco_outline *outline) {
+    free(outline->numbers);
+    free(outline->sizes);
+    rle_done(&outline->runs);
+    *outline = (struct coco_outline){0};
+}
+
+static int grow(void *items, size_t item, size_t *capacity, size_t count, struct error *err) {
+    if (count <= *capacity)
+        return 0;
+    size_t wanted = count + count / 2 + 64;
+    void *grown = realloc(*(void **)items, wanted * item);
+    if (grown == NULL)
+        return error_no_memory(err, "an outline");
+    *(void **)items = grown;
+    *capacity = wanted;
+    return 0;
+}
+
+static int make_room(struct coco_outline *o, size_t parts, size_t numbers, struct error *err) {
+    if (parts > COCO_PARTS_MAX || numbers > COCO_NUMBERS_MAX)
+        return error_set(err, EXIT_CODE_DATA, "an outline of over %d polygons or %d numbers",
+                         COCO_PARTS_MAX, COCO_NUMBERS_MAX);
+    if (grow(&o->sizes, sizeof(*o->sizes), &o->size_capacity, parts, err) != 0)
+        return -1;
+    return grow(&o->numbers, sizeof(*o->numbers), &o->number_capacity, numbers, err);
+}
+
+static int read_polygon(struct json_stream *s, struct coco_outline *room, struct error *err) {
+    size_t start = room->number_count;
+    if (json_stream_array(s, err) != 0)
+        return -1;
+    int more;
+    while ((more = json_stream_item(s, err)) == 1) {
+        if (make_room(room, room->count + 1, room->number_count + 1, err) != 0 ||
+            json_stream_number(s, &room->numbers[room->number_count], err) != 0)
+            return -1;
+        room->number_count++;
+    }
+    size_t size = room->number_count - start;
+    if (more == 0 && (size < 4 || size % 2 != 0))
+        return error_set(err, EXIT_CODE_DATA, "a polygon of %zu numbers", size);
+    if (more == 0)
+        room->sizes[room->count++] = (uint32_t)size;
+    return more;
+}
+
+static int read_polygons(struct json_stream *s, struct coco_outline *room, struct buf *out,
+                         enum coco_segment_kind *ret, struct error *err) {
+    room->count = room->number_count = 0;
+    if (json_stream_array(s, err) != 0)
+        return -1;
+    int more;
+    while ((more = json_stream_item(s, err)) == 1)
+        if (read_polygon(s, room, err) != 0)
+            return -1;
+    if (more < 0)
+        return -1;
+    *ret = room->count > 0 ? COCO_SEGMENT_POLYGONS : COCO_SEGMENT_NONE;
+    if (room->count == 0)
+        return 0;
+    if (coco_pack_count(out, room->count, err) != 0)
+        return -1;
+    const double *numbers = room->numbers;
+    for (size_t i = 0; i < room->count; i++) {
+        if (coco_pack_count(out, room->sizes[i], err) != 0 ||
+            coco_pack_points(out, numbers, room->sizes[i], err) != 0)
+            return -1;
+        numbers += room->sizes[i];
+    }
+    return 0;
+}
+
+static int read_size(struct json_stream *s, int64_t size[2], struct error *err) {
+    int count = 0, more;
+    if (json_stream_array(s, err) != 0)
+        return -1;
+    while ((more = json_stream_item(s, err)) == 1) {
+        int64_t number = 0;
+        if (json_stream_integer(s, &number, err) != 0)
+            return -1;
+        if (count < 2)
+            size[count] = number;
+        count++;
+    }
+    if (more == 0 && count != 2)
+        return error_set(err, EXIT_CODE_DATA, "a mask's size of %d numbers", count);
+    return more;
+}
+
+static int read_run_list(struct json_stream *s, struct rle *runs, struct error *err) {
+    int more;
+    if (json_stream_array(s, err) != 0)
+        return -1;
+    while ((more = json_stream_item(s, err)) == 1) {
+        int64_t run = 0;
+        if (json_stream_integer(s, &run, err) != 0 || rle_add(runs, run, err) != 0)
+            return -1;
+    }
+    return more;
+}
+
+/* "counts": a list, which goes to ROOM's runs, or a string, which goes to TEXT. */
+static int read_counts(struct json_stream *s, struct coco_outline *room, struct buf *text,
+                       struct error *err) {
+    enum json_kind kind = JSON_KIND_END;
+    room->runs.count = 0;
+    buf_consume(text, text->size);
+    if (json_stream_kind(s, &kind, err) != 0)
+        return -1;
+    if (kind == JSON_KIND_ARRAY) {
+        if (read_run_list(s, &room->runs, err) != 0)
+            return -1;
+        return rle_format(&room->runs, text, err);
+    }
+    struct json_text written;
+    if (json_stream_text(s, &written, err) != 0)
+        return -1;
+    return json_text_add(&written, text, err);
+}
+
+static int read_runs(struct json_stream *s, struct coco_outline *room, struct buf *out,
+                     struct error *err) {
+    cleanup_buf struct buf text = {.max = JSON_STREAM_STRING_MAX};
+    struct json_text key;
+    int64_t size[2] = {0, 0};
+    bool counts = false;
+    int more;
+    if (json_stream_object(s, err) != 0)
+        return -1;
+    while ((more = json_stream_key(s, &key, err)) == 1) {
+        bool is_counts = json_text_is(&key, "counts");
+        int failed = is_counts                    ? read_counts(s, room, &text, err)
+                     : json_text_is(&key, "size") ? read_size(s, size, err)
+                                                  : json_stream_skip(s, err);
+        if (failed != 0)
+            return -1;
+        counts |= is_counts;
+    }
+    if (more < 0)
+        return -1;
+    if (!counts || !rle_size_fits(size[0], size[1]))
+        return error_set(err, EXIT_CODE_DATA, "a mask %s and size %" PRId64 " x %" PRId64,
+                         counts ? "with counts" : "without counts", size[0], size[1]);
+    if (coco_pack_count(out, (uint64_t)size[0], err) != 0 ||
+        coco_pack_count(out, (uint64_t)size[1], err) != 0)
+        return -1;
+    return buf_add(out, text.data, text.size, err);
+}
+
+int coco_segment_read(struct json_stream *s, struct coco_outline *room, struct buf *out,
+                      enum coco_segment_kind *ret, struct error *err) {
+    enum json_kind kind = JSON_KIND_END;
+    if (json_stream_kind(s, &kind, err) != 0)
+        return -1;
+    if (kind == JSON_KIND_OBJECT) {
+        *ret = COCO_SEGMENT_RUNS;
+        return read_runs(s, room, out, err);
+    }
+    if (kind == JSON_KIND_ARRAY)
+        return read_polygons(s, room, out, ret, err);
+    *ret = COCO_SEGMENT_NONE;
+    if (kind == JSON_KIND_NULL)
+        return json_stream_skip(s, err);
+    return json_stream_error(s, err, "expected polygons or runs");
+}
+
+int coco_segment_outline(const struct coco_segment *segment, struct coco_outline *ret,
+                         struct error *err) {
+    struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
+    uint64_t count = 0;
+    ret->count = ret->number_count = 0;
+    if (segment->kind != COCO_SEGMENT_POLYGONS)
+        return error_set(err, EXIT_CODE_DATA, "an outline without polygons");
+    if (coco_unpack_count(&in, COCO_PARTS_MAX, &count, err) != 0)
+        return -1;
+    for (uint64_t i = 0; i < count; i++) {
+        uint64_t size = 0;
+        if (coco_unpack_count(&in, COCO_NUMBERS_MAX, &size, err) != 0 ||
+            make_room(ret, ret->count + 1, ret->number_count + size, err) != 0 ||
+            coco_unpack_points(&in, ret->numbers + ret->number_count, size, err) != 0)
+            return -1;
+        ret->sizes[ret->count++] = (uint32_t)size;
+        ret->number_count += size;
+    }
+    return 0;
+}
+
+int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *room,
+                      struct rle_brush *brush, uint32_t height, uint32_t width, struct rle *ret,
+                      struct error *err) {
+    if (segment->kind == COCO_SEGMENT_NONE)
+        return error_set(err, EXIT_CODE_DATA, "no mask");
+    if (segment->kind == COCO_SEGMENT_RUNS) {
+        struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
+        uint64_t rows = 0, columns = 0;
+        if (coco_unpack_count(&in, RLE_PIXELS_MAX, &rows, err) != 0 ||
+            coco_unpack_count(&in, RLE_PIXELS_MAX, &columns, err) != 0)
+            return -1;
+        return rle_parse(ret, (const char *)in.at, (size_t)(in.end - in.at), (int64_t)rows,
+                         (int64_t)columns, err);
+    }
+    if (coco_segment_outline(segment, room, err) != 0)
+        return -1;
+    struct rle_parts parts = {.numbers = room->numbers,
+                              .sizes = room->sizes,
+                              .count = room->count,
+                              .height = height,
+                              .width = width};
+    return rle_from_parts(ret, brush, &parts, err);
+}

@@ -1,0 +1,181 @@
+#include "coco/coco_task.h"
+
+#include "common/cleanup.h"
+#include "eval/rle_polygon.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+void coco_task_done(struct coco_task *task) {
+    free(task->truth);
+    free(task->found);
+    free(task->truth_numbers);
+    free(task->found_numbers);
+    *task = (struct coco_task){0};
+}
+
+/* The room to unpack an outline belongs to the thread that asks. */
+static int truth_mask(const void *user, size_t number, struct rle_brush *brush, struct rle *ret,
+                      struct error *err) {
+    const struct coco_task *task = user;
+    cleanup_coco_outline struct coco_outline room = {0};
+    const struct coco_annotation *annotation =
+        &task->index->annotations[task->truth_numbers[number]];
+    if (coco_index_mask(task->index, annotation, &room, brush, ret, err) != 0)
+        return error_wrap(err, "%s", task->index->path);
+    return 0;
+}
+
+static int result_mask(const struct coco_index *index, const struct coco_results *results,
+                       size_t number, struct rle_brush *brush, struct rle *ret, struct error *err) {
+    const struct coco_result *result = &results->list[number];
+    const struct coco_image *image = &index->images[coco_index_image(index, result->image_id)];
+    struct coco_segment segment = coco_result_segment(results, number);
+    cleanup_coco_outline struct coco_outline room = {0};
+    int failed =
+        segment.kind == COCO_SEGMENT_NONE
+            ? rle_from_box(ret, brush, result->box, image->height, image->width, err)
+            : coco_segment_mask(&segment, &room, brush, image->height, image->width, ret, err);
+    return failed == 0 ? 0 : error_wrap(err, "%s: result %zu", results->path, number + 1);
+}
+
+static int found_mask(const void *user, size_t number, struct rle_brush *brush, struct rle *ret,
+                      struct error *err) {
+    const struct coco_task *task = user;
+    return result_mask(task->index, task->results, task->found_numbers[number], brush, ret, err);
+}
+
+struct keyed {
+    int64_t id;
+    uint32_t number;
+};
+
+static int compare_keyed(const void *a, const void *b) {
+    const struct keyed *left = a, *right = b;
+    if (left->id != right->id)
+        return left->id < right->id ? -1 : 1;
+    return left->number < right->number ? -1 : left->number > right->number;
+}
+
+/* Fills STANDS[i] with the number of the annotation that stands for annotation i: the last of its
+ * id in the JSON. */
+static int find_standing(const struct coco_index *index, uint32_t *stands, struct error *err) {
+    size_t count = index->annotation_count;
+    cleanup_free struct keyed *keyed = calloc(count + 1, sizeof(*keyed));
+    cleanup_free uint32_t *numbers = calloc(count + 1, sizeof(*numbers));
+    if (keyed == NULL || numbers == NULL)
+        return error_no_memory(err, "annotations by id");
+    for (size_t i = 0; i < count; i++) {
+        const struct coco_annotation *annotation = &index->annotations[i];
+        if (annotation->order >= count)
+            return error_set(err, EXIT_CODE_DATA, "%s: a damaged index of annotations",
+                             index->path);
+        keyed[i] = (struct keyed){annotation->id, annotation->order};
+        numbers[annotation->order] = (uint32_t)i;
+    }
+    qsort(keyed, count, sizeof(*keyed), compare_keyed);
+    for (size_t i = count; i > 0; i--) {
+        bool last = i == count || keyed[i].id != keyed[i - 1].id;
+        uint32_t own = numbers[keyed[i - 1].number];
+        stands[own] = last ? own : stands[numbers[keyed[i].number]];
+    }
+    return 0;
+}
+
+static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
+    const struct coco_index *index = task->index;
+    cleanup_free uint32_t *stands = calloc(index->annotation_count + 1, sizeof(*stands));
+    task->truth = calloc(index->placed_count + 1, sizeof(*task->truth));
+    task->truth_numbers = calloc(index->placed_count + 1, sizeof(*task->truth_numbers));
+    if (stands == NULL || task->truth == NULL || task->truth_numbers == NULL)
+        return error_no_memory(err, "annotations to score");
+    if (find_standing(index, stands, err) != 0)
+        return -1;
+    size_t count = 0;
+    for (size_t i = 0; i < index->placed_count; i++) {
+        const struct coco_annotation *a = &index->annotations[stands[i]];
+        if (index->annotations[i].category >= index->category_count ||
+            a->image >= index->image_count || a->category >= index->category_count)
+            continue;
+        if ((a->flags & COCO_ANNOTATION_AREA) == 0)
+            return error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"area\"",
+                             index->path, a->id);
+        if (!masks && (a->flags & COCO_ANNOTATION_BOX) == 0)
+            return error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"bbox\"",
+                             index->path, a->id);
+        struct coco_object *object = &task->truth[count];
+        *object = (struct coco_object){.image = a->image,
+                                       .category = a->category,
+                                       .crowd = (a->flags & COCO_ANNOTATION_CROWD) != 0,
+                                       .id_zero = a->id == 0,
+                                       .area = a->area};
+        memcpy(object->box, a->box, sizeof(object->box));
+        task->truth_numbers[count++] = stands[i];
+    }
+    task->input.truth = (struct coco_objects){
+        .list = task->truth, .count = count, .mask = truth_mask, .user = task};
+    return 0;
+}
+
+/* Area and box where the mask has to give them. */
+static int measure_mask(const struct coco_task *task, size_t number, struct rle_brush *brush,
+                        struct rle *mask, struct coco_object *object, struct error *err) {
+    if (result_mask(task->index, task->results, number, brush, mask, err) != 0)
+        return -1;
+    object->area = rle_area(mask);
+    if (!task->results->list[number].has_box)
+        rle_box(mask, object->box);
+    return 0;
+}
+
+static int fill_found(struct coco_task *task, bool masks, enum coco_area_of area,
+                      struct error *err) {
+    const struct coco_results *results = task->results;
+    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle struct rle mask = {0};
+    bool of_mask = !results->boxes || (masks && results->masks && area == COCO_AREA_OF_MASK);
+    task->found = calloc(results->count + 1, sizeof(*task->found));
+    task->found_numbers = calloc(results->count + 1, sizeof(*task->found_numbers));
+    if (task->found == NULL || task->found_numbers == NULL)
+        return error_no_memory(err, "results to score");
+    size_t count = 0;
+    for (size_t i = 0; i < results->count; i++) {
+        const struct coco_result *result = &results->list[i];
+        uint32_t image = coco_index_image(task->index, result->image_id);
+        uint32_t category = coco_index_category(task->index, result->category_id);
+        if (image == COCO_NUMBER_NONE)
+            return error_set(err, EXIT_CODE_DATA, "%s: result %zu: image %" PRId64 " is not in %s",
+                             results->path, i + 1, result->image_id, task->index->path);
+        if (category == COCO_NUMBER_NONE) {
+            task->left_out++;
+            continue;
+        }
+        struct coco_object *object = &task->found[count];
+        *object = (struct coco_object){.image = image,
+                                       .category = category,
+                                       .score = result->score,
+                                       .area = result->box[2] * result->box[3]};
+        memcpy(object->box, result->box, sizeof(object->box));
+        if (of_mask && measure_mask(task, i, &brush, &mask, object, err) != 0)
+            return -1;
+        task->found_numbers[count++] = (uint32_t)i;
+    }
+    task->input.found = (struct coco_objects){
+        .list = task->found, .count = count, .mask = found_mask, .user = task};
+    return 0;
+}
+
+int coco_task_make(struct coco_task *ret, const struct coco_index *index,
+                   const struct coco_results *results, bool masks, enum coco_area_of area,
+                   struct error *err) {
+    *ret = (struct coco_task){.index = index, .results = results};
+    ret->input.image_count = index->image_count;
+    ret->input.category_count = index->category_count;
+    ret->input.masks = masks;
+    if (fill_truth(ret, masks, err) != 0 || fill_found(ret, masks, area, err) != 0) {
+        coco_task_done(ret);
+        return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,42 @@
+/* Annotations and results brought into the form that the evaluation takes, with pycocotools'
+ * rules: annotations and results of categories that are not listed do not count, nor do
+ * annotations of images that are not; a result for an image that is not listed is an error; of
+ * annotations with one id the last one stands for all. */
+#ifndef COCO_COCO_TASK_H
+#define COCO_COCO_TASK_H
+
+#include "coco/coco_index.h"
+#include "coco/coco_results.h"
+#include "common/error.h"
+#include "eval/coco_eval.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum coco_area_of { COCO_AREA_OF_BOX, COCO_AREA_OF_MASK };
+
+struct coco_task {
+    struct coco_input input;   /* ready for coco_eval; lives as long as the task */
+    size_t left_out;           /* results of categories that are not listed */
+    struct coco_object *truth; /* owned, like all below */
+    struct coco_object *found;
+    uint32_t *truth_numbers;        /* of annotations in the index */
+    uint32_t *found_numbers;        /* of results */
+    const struct coco_index *index; /* borrowed, both */
+    const struct coco_results *results;
+};
+
+void coco_task_done(struct coco_task *task);
+
+/* INDEX and RESULTS must outlive the task, which must stay where it is. AREA says what a
+ * detection's area is where it has both box and mask and masks are scored: pycocotools takes the
+ * box's. Errors name the file and the annotation's id or the result's
+ * number. */
+int coco_task_make(struct coco_task *ret, const struct coco_index *index,
+                   const struct coco_results *results, bool masks, enum coco_area_of area,
+                   struct error *err);
+
+#define cleanup_coco_task __attribute__((cleanup(coco_task_done)))
+
+#endif

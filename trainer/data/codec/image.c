@@ -1,0 +1,25 @@
+#include "codec/image.h"
+
+#include <stdlib.h>
+
+void image_done(struct image *image) {
+    free(image->pixels);
+    *image = (struct image){0};
+}
+
+int image_resize(struct image *image, int width, int height, struct error *err) {
+    if (width <= 0 || height <= 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "a picture of %d x %d pixels", width, height);
+    size_t size = (size_t)width * (size_t)height * IMAGE_CHANNELS;
+    if (size > image->capacity) {
+        free(image->pixels);
+        image->capacity = 0;
+        image->pixels = malloc(size);
+        if (image->pixels == NULL)
+            return error_no_memory(err, "picture");
+        image->capacity = size;
+    }
+    image->width = width;
+    image->height = height;
+    return 0;
+}

@@ -1,0 +1,49 @@
+#include "codec/picture.h"
+
+#include "codec/jpeg.h"
+#include "codec/png.h"
+#include "common/file.h"
+
+#include <string.h>
+
+enum { QUALITY = 95 };
+
+/* The decoder may give a few pixels more than asked for; these stay. */
+static void crop(struct image *image, const struct rect *at, int width, int height) {
+    size_t row = (size_t)width * IMAGE_CHANNELS;
+    size_t from = (size_t)(-at->left) * IMAGE_CHANNELS;
+    for (int y = 0; y < height; y++)
+        memmove(image->pixels + (size_t)y * row, image_row(image, y - at->top) + from, row);
+    image->width = width;
+    image->height = height;
+}
+
+static int read_jpeg(const uint8_t *bytes, size_t size, struct image *ret, struct error *err) {
+    cleanup_jpeg_decoder struct jpeg_decoder decoder = {0};
+    struct rect at;
+    if (jpeg_decoder_init(&decoder, err) != 0 || jpeg_open(&decoder, bytes, size, err) != 0)
+        return -1;
+    struct rect whole = {0, 0, decoder.width, decoder.height};
+    if (jpeg_decode(&decoder, &whole, 1, ret, &at, err) != 0)
+        return -1;
+    crop(ret, &at, whole.width, whole.height);
+    return 0;
+}
+
+int picture_read(const char *path, struct image *ret, struct error *err) {
+    cleanup_buf struct buf bytes = {.max = JPEG_BYTES_MAX};
+    if (file_read(path, &bytes, err) != 0)
+        return -1;
+    const uint8_t *data = (const uint8_t *)bytes.data;
+    int failed = png_is(data, bytes.size) ? png_decode(data, bytes.size, ret, err)
+                                          : read_jpeg(data, bytes.size, ret, err);
+    return failed == 0 ? 0 : error_wrap(err, "%s", path);
+}
+
+int picture_write(const struct image *image, bool png, const char *path, struct error *err) {
+    cleanup_buf struct buf bytes = {.max = png ? PNG_BYTES_MAX : JPEG_BYTES_MAX};
+    int failed = png ? png_encode(image, &bytes, err) : jpeg_encode(image, QUALITY, &bytes, err);
+    if (failed != 0)
+        return error_wrap(err, "%s", path);
+    return file_publish(path, bytes.data, bytes.size, 0644, err);
+}

@@ -1,0 +1,115 @@
+#include "codec/png.h"
+
+#include "codec/jpeg.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+static const uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1a, '\n'};
+
+bool png_is(const uint8_t *bytes, size_t size) {
+    return size >= sizeof(signature) && memcmp(bytes, signature, sizeof(signature)) == 0;
+}
+
+/* The bytes that libpng reads from, and where it leaves to on an error. */
+struct source {
+    const uint8_t *at;
+    size_t left;
+    jmp_buf out_of_library;
+    char text[128];
+};
+
+static void leave_library(png_structp png, png_const_charp text) {
+    struct source *source = png_get_error_ptr(png);
+    snprintf(source->text, sizeof(source->text), "%s", text);
+    longjmp(source->out_of_library, 1);
+}
+
+/* Most files that libpng warns of have a profile that it does not like: no damage. */
+static void say_nothing(png_structp png, png_const_charp text) {
+    (void)png;
+    (void)text;
+}
+
+static void read_bytes(png_structp png, png_bytep to, size_t size) {
+    struct source *source = png_get_io_ptr(png);
+    if (size > source->left)
+        png_error(png, "truncated");
+    memcpy(to, source->at, size);
+    source->at += size;
+    source->left -= size;
+}
+
+/* The one error that is not the file's fault. */
+static bool is_lack_of_memory(const struct source *source) {
+    return strcmp(source->text, "Out of memory") == 0;
+}
+
+/* Every kind of PNG as RGB of 8 bits. Inside the library. */
+static void set_output(png_structp png) {
+    png_set_expand(png); /* palettes, few bits of grey; a tRNS chunk becomes alpha... */
+    png_set_strip_16(png);
+    png_set_strip_alpha(png); /* ...which goes */
+    png_set_gray_to_rgb(png);
+}
+
+/* Inside the library but for the pixels' memory. */
+static int read_picture(png_structp png, png_infop info, struct source *source, struct image *out,
+                        struct error *err) {
+    /* Colours are as they are coded: gamma, profiles, text and the like are not even read. */
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
+    png_set_read_fn(png, source, read_bytes);
+    png_read_info(png, info);
+    png_uint_32 width = png_get_image_width(png, info);
+    png_uint_32 height = png_get_image_height(png, info);
+    if ((uint64_t)width * height > JPEG_PIXELS_MAX)
+        return error_set(err, EXIT_CODE_DATA, "PNG: %u x %u pixels; %d in all are the most",
+                         (unsigned)width, (unsigned)height, JPEG_PIXELS_MAX);
+    set_output(png);
+    int passes = png_set_interlace_handling(png);
+    png_read_update_info(png, info);
+    if (image_resize(out, (int)width, (int)height, err) != 0)
+        return -1;
+    for (int pass = 0; pass < passes; pass++)
+        for (int y = 0; y < out->height; y++)
+            png_read_row(png, image_row(out, y), NULL);
+    return 0;
+}
+
+int png_decode(const uint8_t *bytes, size_t size, struct image *out, struct error *err) {
+    struct source source = {.at = bytes, .left = size};
+    png_structp png =
+        png_create_read_struct(PNG_LIBPNG_VER_STRING, &source, leave_library, say_nothing);
+    png_infop info = png != NULL ? png_create_info_struct(png) : NULL;
+    int result = -1;
+    if (info == NULL)
+        (void)error_no_memory(err, "PNG");
+    else if (setjmp(source.out_of_library) != 0)
+        (void)error_set(err, is_lack_of_memory(&source) ? EXIT_CODE_INTERNAL : EXIT_CODE_DATA,
+                        "PNG: %s", source.text);
+    else
+        result = read_picture(png, info, &source, out, err);
+    png_destroy_read_struct(&png, &info, NULL);
+    return result;
+}
+
+int png_encode(const struct image *image, struct buf *out, struct error *err) {
+    png_image picture;
+    memset(&picture, 0, sizeof(picture));
+    picture.version = PNG_IMAGE_VERSION;
+    picture.width = (png_uint_32)image->width;
+    picture.height = (png_uint_32)image->height;
+    picture.format = PNG_FORMAT_RGB;
+    size_t size = PNG_IMAGE_PNG_SIZE_MAX(picture);
+    if (buf_reserve(out, size, err) != 0)
+        return -1;
+    png_alloc_size_t written = size;
+    if (png_image_write_to_memory(&picture, out->data + out->size, &written, 0, image->pixels, 0,
+                                  NULL) == 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "PNG: %s", picture.message);
+    out->size += written;
+    out->data[out->size] = '\0';
+    return 0;
+}

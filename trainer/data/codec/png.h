@@ -1,0 +1,26 @@
+/* PNG in and out, through libpng. */
+#ifndef CODEC_PNG_H
+#define CODEC_PNG_H
+
+#include "codec/image.h"
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { PNG_BYTES_MAX = 1 << 30 };
+
+/* Do these bytes begin as a PNG does? */
+bool png_is(const uint8_t *bytes, size_t size);
+
+/* Decodes SIZE bytes into OUT: grey, palette and 16 bits become RGB of 8, transparency is dropped,
+ * and gAMA and colour profiles are not looked at, all as Pillow's convert("RGB") does (but for 16
+ * bits of grey, of which Pillow cuts off all above 255). A picture above JPEG_PIXELS_MAX pixels and
+ * damage are errors with EXIT_CODE_DATA that do not name the file. */
+int png_decode(const uint8_t *bytes, size_t size, struct image *out, struct error *err);
+
+/* Appends IMAGE as an RGB PNG; OUT's ceiling bounds it. */
+int png_encode(const struct image *image, struct buf *out, struct error *err);
+
+#endif

@@ -1,0 +1,52 @@
+/* Resampling with a triangle filter that widens when shrinking ("bilinear with antialias", as
+ * Pillow and torchvision do it): integer arithmetic, the same bits on every processor. Weights have
+ * 14 bits and add up to one exactly; between the passes a value keeps 7 bits behind the point.
+ *
+ * A box of the input (fractions of pixels allowed) is scaled to a virtual picture, of which only a
+ * window is computed. The filter sees nothing outside of the box. */
+#ifndef CODEC_RESIZE_H
+#define CODEC_RESIZE_H
+
+#include "codec/image.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct resize_map {
+    double left; /* the box, in pixels of the input */
+    double top;
+    double width;
+    double height;
+    int virtual_width; /* what the box is scaled to */
+    int virtual_height;
+    struct rect window; /* of the virtual picture; what lies outside of it becomes black */
+    bool flip;          /* mirror the window left and right */
+};
+
+/* The weights along one direction, for each place of the window. */
+struct resize_axis {
+    int taps;         /* of every place, even; unused ones weigh 0 */
+    int *first;       /* owned; input place of the first tap, -1 for black */
+    int16_t *weights; /* owned; [places][taps] */
+    size_t first_capacity;
+    size_t weights_capacity;
+};
+
+/* Scratch for one thread. Zeroed is ready. */
+struct resizer {
+    struct resize_axis across;
+    struct resize_axis down;
+    int16_t *row; /* one row between the passes */
+    size_t row_capacity;
+};
+
+void resizer_done(struct resizer *resizer);
+
+/* Writes window.width x window.height x 3 bytes to OUT. */
+int resize_window(struct resizer *resizer, const struct image *in, const struct resize_map *map,
+                  uint8_t *out, struct error *err);
+
+#define cleanup_resizer __attribute__((cleanup(resizer_done)))
+
+#endif

@@ -1,0 +1,31 @@
+/* The two passes of a resampling, over one row of the result. Both come in versions with the same
+ * bits: plain C, and vectors where the processor has them (SSE2, AVX2). */
+#ifndef CODEC_RESIZE_ROWS_H
+#define CODEC_RESIZE_ROWS_H
+
+#include "codec/resize.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    RESIZE_WEIGHT_BITS = 14,
+    RESIZE_BETWEEN_BITS = 7, /* behind the point, between the passes */
+    RESIZE_ROW_SLACK = 8,    /* values that a vector may read behind the last tap */
+};
+
+/* OUT[i] = sum of ROWS[k][i] x WEIGHTS[k] for i < SIZE, k < TAPS (even). Rows are STRIDE bytes
+ * apart; a tap of weight 0 is not read. */
+void resize_down(const uint8_t *first, size_t stride, const int16_t *weights, int taps, size_t size,
+                 int16_t *out);
+void resize_down_plain(const uint8_t *first, size_t stride, const int16_t *weights, int taps,
+                       size_t size, int16_t *out);
+
+/* One row of COUNT pixels from ROW by AXIS, mirrored when FLIP. Taps of weight 0 may lie behind the
+ * row: it is followed by AXIS->taps x 3 + RESIZE_ROW_SLACK values, zeroed. */
+void resize_across(const int16_t *row, const struct resize_axis *axis, int count, bool flip,
+                   uint8_t *out);
+void resize_across_plain(const int16_t *row, const struct resize_axis *axis, int count, bool flip,
+                         uint8_t *out);
+
+#endif

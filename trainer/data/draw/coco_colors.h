@@ -1,0 +1,11 @@
+/* Colours for the objects of one picture: each its own, and those that lie beside or over each
+ * other as far apart as the palette allows, whatever their categories are. */
+#ifndef DRAW_COCO_COLORS_H
+#define DRAW_COCO_COLORS_H
+
+#include "draw/coco_draw.h"
+
+/* Sets the colours of LIST, which depend on its boxes and their order alone. */
+void coco_colors_choose(struct coco_drawing *list, size_t count);
+
+#endif

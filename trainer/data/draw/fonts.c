@@ -1,0 +1,173 @@
+#include "draw/fonts.h"
+
+#include "common/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <ft2build.h>
+#include FT_FREETYPE_H
+#include FT_OUTLINE_H
+
+/* Letters larger than so many ems in a direction are taken for damage. */
+enum { REACH = 3 };
+
+/* Letters that are kept, each in the one place that its number gives it. */
+enum { PLACES = 512 };
+
+#define TEXT_OF(number) #number
+#define TEXT(number) TEXT_OF(number)
+
+const char *const FONTS_KNOWN[] = {
+    "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf",
+    "/usr/share/fonts/opentype/noto/NotoSansCJK-Regular.ttc",
+    "/usr/share/fonts/truetype/wqy/wqy-zenhei.ttc",
+    "/usr/share/fonts/truetype/wqy/wqy-microhei.ttc",
+    NULL,
+};
+
+struct font {
+    FT_Face face;
+    struct buf bytes; /* the file, which the face reads from */
+};
+
+struct place {
+    bool used;
+    bool there; /* false: no font has it */
+    uint32_t character;
+    int em;
+    struct glyph glyph;
+    uint8_t *coverage; /* owned */
+};
+
+struct fonts {
+    FT_Library library;
+    struct font list[FONTS_MAX];
+    size_t count;
+    struct place places[PLACES];
+};
+
+const char *fonts_library(void) {
+    return "FreeType " TEXT(FREETYPE_MAJOR) "." TEXT(FREETYPE_MINOR) "." TEXT(FREETYPE_PATCH);
+}
+
+static void forget_letters(struct fonts *fonts) {
+    for (size_t i = 0; i < PLACES; i++) {
+        free(fonts->places[i].coverage);
+        fonts->places[i] = (struct place){0};
+    }
+}
+
+static void font_done(struct font *font) {
+    if (font->face != NULL)
+        (void)FT_Done_Face(font->face);
+    buf_done(&font->bytes);
+    *font = (struct font){0};
+}
+
+struct fonts *fonts_new(struct error *err) {
+    struct fonts *fonts = calloc(1, sizeof(*fonts));
+    if (fonts == NULL || FT_Init_FreeType(&fonts->library) != 0) {
+        (void)error_no_memory(err, "fonts");
+        free(fonts);
+        return NULL;
+    }
+    return fonts;
+}
+
+void fonts_free(struct fonts *fonts) {
+    if (fonts == NULL)
+        return;
+    forget_letters(fonts);
+    for (size_t i = 0; i < fonts->count; i++)
+        font_done(&fonts->list[i]);
+    (void)FT_Done_FreeType(fonts->library);
+    free(fonts);
+}
+
+static int font_open(struct font *font, FT_Library library, const char *path, struct error *err) {
+    buf_init(&font->bytes, FONT_BYTES_MAX);
+    if (file_read(path, &font->bytes, err) != 0)
+        return -1;
+    FT_Error failed = FT_New_Memory_Face(library, (const FT_Byte *)buf_text(&font->bytes),
+                                         (FT_Long)font->bytes.size, 0, &font->face);
+    if (failed != 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: not a font, or damaged (FreeType's error 0x%02x)", path,
+                         (unsigned)failed);
+    if (!FT_IS_SCALABLE(font->face))
+        return error_set(err, EXIT_CODE_DATA, "%s: a font of dots, without outlines", path);
+    if (FT_Select_Charmap(font->face, FT_ENCODING_UNICODE) != 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: a font without Unicode's numbers", path);
+    return 0;
+}
+
+int fonts_add(struct fonts *fonts, const char *path, struct error *err) {
+    if (fonts->count == FONTS_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "%s: more than %d fonts", path, FONTS_MAX);
+    struct font *font = &fonts->list[fonts->count];
+    if (font_open(font, fonts->library, path, err) != 0) {
+        font_done(font);
+        return -1;
+    }
+    fonts->count++;
+    forget_letters(fonts);
+    return 0;
+}
+
+size_t fonts_count(const struct fonts *fonts) {
+    return fonts == NULL ? 0 : fonts->count;
+}
+
+/* Leaves the letter's coverage in the face's slot. The light hinter is FreeType's own: the programs
+ * that fonts carry do not run. */
+static bool render(FT_Face face, uint32_t character, int em) {
+    FT_UInt index = FT_Get_Char_Index(face, character);
+    if (index == 0 || FT_Set_Pixel_Sizes(face, 0, (FT_UInt)em) != 0 ||
+        FT_Load_Glyph(face, index, FT_LOAD_TARGET_LIGHT | FT_LOAD_NO_BITMAP) != 0)
+        return false;
+    FT_GlyphSlot slot = face->glyph;
+    if (slot->format != FT_GLYPH_FORMAT_OUTLINE)
+        return false;
+    FT_BBox box;
+    FT_Outline_Get_CBox(&slot->outline, &box);
+    const FT_Pos most = (FT_Pos)REACH * em * 64;
+    if (box.xMin < -most || box.yMin < -most || box.xMax > most || box.yMax > most ||
+        slot->advance.x > most)
+        return false;
+    return FT_Render_Glyph(slot, FT_RENDER_MODE_NORMAL) == 0 &&
+           (slot->bitmap.rows == 0 ||
+            (slot->bitmap.pixel_mode == FT_PIXEL_MODE_GRAY && slot->bitmap.pitch > 0));
+}
+
+static bool keep(struct place *place, FT_GlyphSlot slot) {
+    size_t width = slot->bitmap.width, height = slot->bitmap.rows;
+    place->coverage = malloc(width * height + 1);
+    if (place->coverage == NULL)
+        return false;
+    for (size_t row = 0; row < height; row++)
+        memcpy(place->coverage + row * width,
+               slot->bitmap.buffer + row * (size_t)slot->bitmap.pitch, width);
+    FT_Pos advance = slot->advance.x < 0 ? 0 : (slot->advance.x + 32) / 64;
+    place->glyph = (struct glyph){.coverage = place->coverage,
+                                  .width = (int)width,
+                                  .height = (int)height,
+                                  .left = slot->bitmap_left,
+                                  .top = slot->bitmap_top,
+                                  .advance = (int)advance};
+    return true;
+}
+
+const struct glyph *fonts_glyph(struct fonts *fonts, uint32_t character, int em) {
+    if (fonts == NULL || em < 1 || em > FONT_EM_MAX)
+        return NULL;
+    struct place *place = &fonts->places[(character + (uint32_t)em * 31) % PLACES];
+    if (!place->used || place->character != character || place->em != em) {
+        free(place->coverage);
+        *place = (struct place){.used = true, .character = character, .em = em};
+        for (size_t i = 0; i < fonts->count && !place->there; i++)
+            place->there = render(fonts->list[i].face, character, em) &&
+                           keep(place, fonts->list[i].face->glyph);
+    }
+    return place->there ? &place->glyph : NULL;
+}

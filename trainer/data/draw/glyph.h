@@ -1,0 +1,16 @@
+/* The shape of a letter as it is painted. */
+#ifndef DRAW_GLYPH_H
+#define DRAW_GLYPH_H
+
+#include <stdint.h>
+
+struct glyph {
+    const uint8_t *coverage; /* borrowed; [height][width], 255 where the letter covers a pixel */
+    int width;
+    int height;
+    int left;    /* from the pen to the first column, in pixels; may be negative */
+    int top;     /* how many rows are above the baseline */
+    int advance; /* from this letter's pen to the next one's, not negative */
+};
+
+#endif

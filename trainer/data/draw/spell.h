@@ -1,0 +1,19 @@
+/* Text in UTF-8 spelled with the letters that there are: ASCII's, which labels always have, and
+ * those of fonts. Other Latin letters lose their marks ("Kase" for "Käse"), every other character
+ * becomes U+ and its number. */
+#ifndef DRAW_SPELL_H
+#define DRAW_SPELL_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "draw/fonts.h"
+
+#include <stdbool.h>
+
+/* True where all of TEXT can be written as it is. FONTS may be NULL: printable ASCII alone. */
+bool spell_is_plain(struct fonts *fonts, const char *text);
+
+/* Appends TEXT so that spell_is_plain is true of it. */
+int spell(struct fonts *fonts, const char *text, struct buf *out, struct error *err);
+
+#endif

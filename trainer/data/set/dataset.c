@@ -1,0 +1,107 @@
+#include "set/dataset.h"
+
+#include "codec/jpeg.h"
+#include "common/file.h"
+#include "common/str.h"
+#include "kernels/random.h"
+#include "set/folder.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void dataset_done(struct dataset *set) {
+    for (size_t c = 0; set->class_names != NULL && c < set->classes; c++)
+        free(set->class_names[c]);
+    free(set->class_names);
+    free(set->labels);
+    free(set->root);
+    free(set->names);
+    free(set->name_at);
+    left_out_done(&set->left_out);
+    *set = (struct dataset){0};
+}
+
+int dataset_open_folder(struct dataset *set, const char *folder, struct error *err) {
+    *set = (struct dataset){.kind = DATASET_FOLDER};
+    if (folder_scan(set, folder, err) == 0)
+        return 0;
+    dataset_done(set);
+    return -1;
+}
+
+static int name_synthetic_classes(struct dataset *set, struct error *err) {
+    set->class_names = calloc(set->classes, sizeof(*set->class_names));
+    if (set->class_names == NULL)
+        return error_no_memory(err, "synthetic data set");
+    for (size_t c = 0; c < set->classes; c++)
+        if (asprintf(&set->class_names[c], "class%zu", c) < 0) {
+            set->class_names[c] = NULL;
+            return error_no_memory(err, "synthetic data set");
+        }
+    return 0;
+}
+
+int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, struct error *err) {
+    *set = (struct dataset){.kind = DATASET_SYNTHETIC, .count = count, .classes = classes};
+    if (count == 0 || count > DATASET_SAMPLES_MAX || classes == 0 ||
+        classes > DATASET_CLASSES_MAX) {
+        *set = (struct dataset){0};
+        return error_set(err, EXIT_CODE_USAGE,
+                         "a synthetic set of %zu pictures in %zu classes; 1 to %d in 1 to %d are "
+                         "possible",
+                         count, classes, DATASET_SAMPLES_MAX, DATASET_CLASSES_MAX);
+    }
+    set->labels = malloc(count * sizeof(*set->labels));
+    if (set->labels == NULL || name_synthetic_classes(set, err) != 0) {
+        dataset_done(set);
+        return error_no_memory(err, "synthetic data set");
+    }
+    for (size_t i = 0; i < count; i++)
+        set->labels[i] = (int32_t)(i % classes);
+    set->hash = str_hash(STR_HASH_START, &count, sizeof(count));
+    set->hash = str_hash(set->hash, &classes, sizeof(classes));
+    return 0;
+}
+
+void dataset_sample_name(const struct dataset *set, size_t sample, char *text, size_t size) {
+    if (set->kind == DATASET_SYNTHETIC)
+        snprintf(text, size, "synthetic/%zu", sample);
+    else
+        snprintf(text, size, "%s/%s/%s", set->root, set->class_names[set->labels[sample]],
+                 set->names + set->name_at[sample]);
+}
+
+const char *dataset_without_name(const struct dataset *set, size_t sample, const char *text) {
+    char name[PATH_MAX];
+    dataset_sample_name(set, sample, name, sizeof(name));
+    size_t length = strlen(name);
+    if (strncmp(text, name, length) != 0 || text[length] != ':')
+        return text;
+    return text + length + strspn(text + length, ": ");
+}
+
+int dataset_read(const struct dataset *set, size_t sample, struct buf *out, struct error *err) {
+    char path[PATH_MAX];
+    dataset_sample_name(set, sample, path, sizeof(path));
+    out->size = 0;
+    out->max = JPEG_BYTES_MAX;
+    return file_read(path, out, err);
+}
+
+/* Noise around a colour of the class: a network can learn it, and no two pictures are alike. */
+void dataset_paint(const struct dataset *set, size_t sample, int side, uint8_t *pixels) {
+    const int32_t label = set->labels[sample];
+    struct random of_class = random_stream((uint64_t)label, 0, 0);
+    struct random of_sample = random_stream(sample, 1, 0);
+    uint32_t color[3];
+    for (int c = 0; c < 3; c++)
+        color[c] = random_below(&of_class, 128);
+    size_t count = (size_t)side * (size_t)side;
+    for (size_t i = 0; i < count; i++) {
+        uint32_t noise = random_u32(&of_sample);
+        for (int c = 0; c < 3; c++)
+            pixels[i * 3 + (size_t)c] = (uint8_t)(color[c] + ((noise >> (8 * c)) & 127));
+    }
+}

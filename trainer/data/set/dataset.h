@@ -1,0 +1,69 @@
+/* A labelled set of encoded pictures: N samples, a class for each, a name for each class.
+ *
+ * Sources: a folder of class folders with JPEGs and PNGs, and `synthetic`, which has no files.
+ * Classes are the folder's subfolders and samples the files in them and below, in an order that
+ * every host finds alike (set/folder.h); names that begin with a dot are skipped. The hash covers
+ * class names, file names and file sizes: ranks whose hashes differ do not see the same files.
+ *
+ * A dataset does not change after it was opened and may be read by any number of threads. Errors
+ * carry EXIT_CODE_DATA and name folder or file. */
+#ifndef SET_DATASET_H
+#define SET_DATASET_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "set/left_out.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    DATASET_CLASSES_MAX = 65536,
+    DATASET_SAMPLES_MAX = 100 * 1000 * 1000,
+};
+
+enum dataset_kind { DATASET_FOLDER, DATASET_SYNTHETIC };
+
+struct dataset {
+    enum dataset_kind kind;
+    size_t count;       /* samples */
+    int32_t *labels;    /* owned; [count], 0 .. classes-1 */
+    size_t classes;     /* at least one */
+    char **class_names; /* owned; [classes] */
+    uint64_t hash;      /* of classes, names and sizes; the same on every host for the same files */
+    int64_t bytes;      /* of all files together; 0 without files */
+
+    char *root;  /* owned; the folder, NULL without one */
+    char *names; /* owned; paths below the class folder one after the other, each with its NUL */
+    size_t *name_at; /* owned; [count], offsets into names */
+
+    struct left_out left_out; /* owned; what lies there and is no sample */
+};
+
+void dataset_done(struct dataset *set);
+
+/* FOLDER/CLASS/FILE, FOLDER/CLASS/SUB/FILE and so on. Files count as pictures by their suffix in
+ * any case: .jpg .jpeg .jpe .jfif .png; they are read as what they are, whichever of these they are
+ * called. A class folder without any is an error that names it. */
+int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
+
+/* COUNT samples over CLASSES classes, sample i of class i mod CLASSES. Its pixels are noise around
+ * a colour of the class, see dataset_paint. */
+int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, struct error *err);
+
+/* Writes the path of a sample, or "synthetic/I", to TEXT (cut when too long). For messages. */
+void dataset_sample_name(const struct dataset *set, size_t sample, char *text, size_t size);
+
+/* TEXT without "NAME: " in front, where it begins with the sample's name. */
+const char *dataset_without_name(const struct dataset *set, size_t sample, const char *text);
+
+/* Puts the encoded bytes of a sample in place of what OUT held. Not for synthetic sets. */
+int dataset_read(const struct dataset *set, size_t sample, struct buf *out, struct error *err);
+
+/* Fills SIDE x SIDE x 3 bytes with the picture of a synthetic sample. */
+void dataset_paint(const struct dataset *set, size_t sample, int side, uint8_t *pixels);
+
+#define cleanup_dataset __attribute__((cleanup(dataset_done)))
+
+#endif

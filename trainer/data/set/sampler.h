@@ -1,0 +1,49 @@
+/* Which sample stands where: the order of an epoch and its division among ranks. Pure functions,
+ * so any rank and thread can ask about any place.
+ *
+ * Training: the samples of an epoch are permuted, keyed by (seed, epoch), and cut into global
+ * batches of ranks x accumulate x batch consecutive places; the incomplete one at the end is
+ * dropped. Rank r takes places r x accumulate x batch onwards of each, as `accumulate`
+ * micro-batches of `batch`. So the global batches depend on their size alone, and one rank with
+ * accumulate = N sees as its micro-batches, in order, what N ranks see as their batches.
+ *
+ * Evaluation: no permutation, every sample once over all ranks, in global batches too; places
+ * beyond the end are padding, which carries weight 0.
+ *
+ * The permutation is a Feistel network over the next power of four with cycle walking (Black and
+ * Rogaway, Ciphers with Arbitrary Finite Domains, 2002): no memory, any place in constant time. */
+#ifndef SET_SAMPLER_H
+#define SET_SAMPLER_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct sampler {
+    size_t count;   /* samples of the set */
+    int ranks;      /* at least 1 */
+    int rank;       /* 0 .. ranks-1 */
+    int batch;      /* samples of one micro-batch of one rank */
+    int accumulate; /* micro-batches a step; 1 for evaluation */
+    uint64_t seed;
+    bool shuffle; /* true for training */
+};
+
+/* What is wrong with it, or that the set is smaller than one global batch of training. */
+int sampler_check(const struct sampler *sampler, struct error *err);
+
+/* Steps (global batches) of an epoch: whole ones when shuffling, all of them otherwise. */
+int64_t sampler_steps(const struct sampler *sampler);
+
+enum { SAMPLER_PADDING = -1 };
+
+/* The sample at place I (0 .. batch-1) of this rank's micro-batch MICRO (0 .. accumulate-1) of step
+ * STEP (0 .. steps-1) of EPOCH; SAMPLER_PADDING behind the end of an evaluation. */
+int64_t sampler_at(const struct sampler *sampler, uint32_t epoch, int64_t step, int micro, int i);
+
+/* Place PLACE of the permutation of 0 .. count-1 for (seed, epoch). */
+size_t sampler_permute(uint64_t seed, uint32_t epoch, size_t count, size_t place);
+
+#endif

@@ -1,0 +1,37 @@
+/* One picture of the sample detection set: its shapes, drawn, and what the annotations say of
+ * them. */
+#ifndef SHAPES_COCO_SCENE_H
+#define SHAPES_COCO_SCENE_H
+
+#include "codec/image.h"
+#include "common/buf.h"
+#include "common/error.h"
+#include "kernels/random.h"
+#include "shapes/shapes.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { COCO_SCENE_CATEGORIES = 3 };
+
+struct coco_scene_category {
+    int64_t id;
+    enum shape_form form;
+};
+
+extern const struct coco_scene_category COCO_SCENE_CATEGORY_ROWS[COCO_SCENE_CATEGORIES];
+
+/* Draws picture NUMBER of the set SEED on SIDE x SIDE pixels, and appends its annotations, joined
+ * by commas, to JSON; *NEXT_ID counts them on, from 1. The first two annotations get a wrong area
+ * where WRONG_AREAS says so. */
+struct coco_scene {
+    uint64_t seed;
+    uint64_t number;
+    int side;
+    int64_t image_id;
+    int64_t wrong_areas; /* annotations up to this id */
+};
+int coco_scene_draw(const struct coco_scene *scene, struct image *image, struct buf *json,
+                    int64_t *next_id, struct error *err);
+
+#endif

@@ -1,0 +1,33 @@
+/* Sample data that needs no download: JPEGs of coloured shapes on a noisy ground, in class folders,
+ *
+ *     FOLDER/train/CLASS/NNNNN.jpg     FOLDER/val/CLASS/NNNNN.jpg
+ *
+ * the same bytes for the same options and JPEG library. Place, size, turn and colours are random;
+ * only the form tells the classes apart. */
+#ifndef SHAPES_PREPARE_H
+#define SHAPES_PREPARE_H
+
+#include "common/error.h"
+
+#include <stdint.h>
+
+enum {
+    PREPARE_COUNT_MAX = 10 * 1000 * 1000,
+    PREPARE_SIDE_MIN = 16,
+    PREPARE_SIDE_MAX = 4096,
+};
+
+struct prepare_options {
+    const char *folder; /* made when missing; must not hold train or val yet */
+    int train;          /* pictures in all, spread evenly over the classes */
+    int validation;
+    int classes; /* 2 .. SHAPE_FORMS */
+    int side;    /* of the square pictures, pixels */
+    int quality; /* of the JPEGs, 1..100 */
+    uint64_t seed;
+};
+
+void prepare_defaults(struct prepare_options *options);
+int prepare_shapes(const struct prepare_options *options, struct error *err);
+
+#endif
