@@ -27,11 +27,11 @@ static void check_support(struct backend *backend, enum dtype dtype) {
     bool all = dtype == DTYPE_F16 && is_hopper();
     int fused = 0, missing = 0;
     const char *words = getenv("OPS_ROWS");
-    for (int i = 0; i < op_case_count; i++) {
-        if (words != NULL && strstr(op_cases[i].name, words) == NULL)
+    for (int i = 0; i < op_case_count(); i++) {
+        if (words != NULL && strstr(op_case_at(i)->name, words) == NULL)
             continue;
         struct op_graph g;
-        op_graph_init(&g, &op_cases[i], dtype);
+        op_graph_init(&g, op_case_at(i), dtype);
         for (int op = 0; op < g.graph.op_count; op++) {
             enum op_kind kind = g.graph.ops[op].kind;
             bool has = backend->table->supports(backend, &g.graph, &g.graph.ops[op]);
@@ -42,7 +42,7 @@ static void check_support(struct backend *backend, enum dtype dtype) {
             fused++;
             missing += !has;
             if (!has && all)
-                printf("%s: no plan for %s\n", op_cases[i].name, op_name(kind));
+                printf("%s: no plan for %s\n", op_case_at(i)->name, op_name(kind));
         }
         op_graph_done(&g);
     }

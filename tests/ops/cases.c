@@ -10,7 +10,7 @@
 #define IMAGE(c)                                                                                   \
     .attr = {.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}, .channels = c}
 
-const struct op_case op_cases[] = {
+static const struct op_case rows[] = {
     {"image 3 channels", OP_IMAGE_NORMALIZE, X(2, 5, 7, 3), IMAGE(3)},
     {"image padded to 4", OP_IMAGE_NORMALIZE, X(2, 5, 7, 3), IMAGE(4)},
     {"image 224", OP_IMAGE_NORMALIZE, X(1, 224, 224, 3), IMAGE(3)},
@@ -171,4 +171,20 @@ const struct op_case op_cases[] = {
     {"loss 1000 classes", OP_SOFTMAX_CROSS_ENTROPY, ROWS(16, 1000), LOSS(0.1, 0.0625)},
 };
 
-const int op_case_count = sizeof(op_cases) / sizeof(op_cases[0]);
+static const struct op_case_list dense = {rows, sizeof(rows) / sizeof(rows[0])};
+static const struct op_case_list *const lists[] = {&dense};
+enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+
+int op_case_count(void) {
+    int count = 0;
+    for (int i = 0; i < LISTS; i++)
+        count += lists[i]->count;
+    return count;
+}
+
+const struct op_case *op_case_at(int number) {
+    int list = 0;
+    for (; number >= lists[list]->count; list++)
+        number -= lists[list]->count;
+    return &lists[list]->rows[number];
+}

@@ -5,6 +5,8 @@
 
 #include "graph/op.h"
 
+struct op_graph;
+
 /* Values that are no numbers among the activations (harness.c). */
 enum special { SPECIAL_NONE, SPECIAL_NAN, SPECIAL_ALL };
 
@@ -20,12 +22,24 @@ struct op_case {
     enum special special;
     bool wide;      /* sums: of tensors in the wide type */
     double outlier; /* the first pixel of each activation is this; 0: as all */
+    /* Where inputs are more than a shape: adds them and their values (op_graph_input,
+     * op_graph_values). */
+    void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX]);
+    int losses; /* outputs, from the first, whose sum is the loss; 0: gradients arrive at output 0
+                 */
     /* 0: the rule of the parity test. Otherwise WHY says what is special. */
     double f32_tolerance, bf16_tolerance, f16_tolerance;
     const char *why;
 };
 
-extern const struct op_case op_cases[];
-extern const int op_case_count;
+/* All rows: those of cases.c, then those of the files beside it. */
+int op_case_count(void);
+const struct op_case *op_case_at(int number);
+
+/* One file's. */
+struct op_case_list {
+    const struct op_case *rows;
+    int count;
+};
 
 #endif

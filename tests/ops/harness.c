@@ -57,12 +57,18 @@ void value_set(void *values, enum dtype type, int64_t i, double value) {
 
 /* --- the graph of a row ----------------------------------------------------------------------- */
 
-static int add_input(struct op_graph *g, enum dtype dtype, struct shape shape, enum fill fill) {
+int op_graph_input(struct op_graph *g, enum dtype dtype, struct shape shape, enum fill fill) {
     struct error err = {0};
     int tensor = graph_tensor(&g->graph, "input", dtype, shape, TENSOR_INPUT, &err);
     CU_ASSERT_FATAL(tensor >= 0 && tensor < CASE_TENSORS_MAX);
     g->fill[tensor] = fill;
     return tensor;
+}
+
+void *op_graph_values(struct op_graph *g, int tensor) {
+    g->value[tensor] = calloc(1, tensor_bytes(&g->graph.tensors[tensor]));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(g->value[tensor]);
+    return g->value[tensor];
 }
 
 static bool is_norm(enum op_kind kind) {
@@ -79,14 +85,14 @@ static void norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     bool add = kind == OP_BATCH_NORM_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_ADD_RELU;
     for (int side = 0; side < (dual ? 2 : 1); side++) {
         int first = side == 0 ? NORM_X : NORM_SIDE;
-        inputs[first] = add_input(g, dtype, g->row->x, FILL_NORMAL);
-        inputs[first + NORM_GAMMA] = add_input(g, wide, channels, FILL_GAMMA);
-        inputs[first + NORM_BETA] = add_input(g, wide, channels, FILL_NORMAL);
-        inputs[first + NORM_MEAN] = add_input(g, wide, channels, FILL_NORMAL);
-        inputs[first + NORM_VARIANCE] = add_input(g, wide, channels, FILL_POSITIVE);
+        inputs[first] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[first + NORM_GAMMA] = op_graph_input(g, wide, channels, FILL_GAMMA);
+        inputs[first + NORM_BETA] = op_graph_input(g, wide, channels, FILL_NORMAL);
+        inputs[first + NORM_MEAN] = op_graph_input(g, wide, channels, FILL_NORMAL);
+        inputs[first + NORM_VARIANCE] = op_graph_input(g, wide, channels, FILL_POSITIVE);
     }
     if (add)
-        inputs[NORM_SIDE] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[NORM_SIDE] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
 }
 
 /* The operators of FUSION_CONV on x: also what lies behind the convolution. */
@@ -111,15 +117,16 @@ static void fused_forward_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) 
     enum dtype dtype = g->graph.dtype;
     struct shape channels = shape_1(g->row->x.dim[3]);
     bool dual = kind == OP_DUAL_JOIN_CONV2D_STATS || kind == OP_DUAL_JOIN_APPLY_RELU;
-    inputs[FUSED_CONV_X] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+    inputs[FUSED_CONV_X] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
     if (kind < OP_NORM_FINALIZE)
-        inputs[FUSED_CONV_W] = add_input(g, dtype_wide(dtype), weight_shape(g->row), FILL_WEIGHT);
+        inputs[FUSED_CONV_W] =
+            op_graph_input(g, dtype_wide(dtype), weight_shape(g->row), FILL_WEIGHT);
     for (int i = FUSED_CONV_SCALE; i <= FUSED_CONV_BIAS && kind != OP_CONV2D_STATS; i++)
-        inputs[i] = add_input(g, dtype, channels, FILL_GAMMA);
+        inputs[i] = op_graph_input(g, dtype, channels, FILL_GAMMA);
     if (dual || kind == OP_JOIN_CONV2D_STATS || kind == OP_JOIN_APPLY_RELU)
-        inputs[FUSED_CONV_SIDE] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[FUSED_CONV_SIDE] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
     for (int i = FUSED_CONV_SCALE2; i <= FUSED_CONV_BIAS2 && dual; i++)
-        inputs[i] = add_input(g, dtype, channels, FILL_GAMMA);
+        inputs[i] = op_graph_input(g, dtype, channels, FILL_GAMMA);
 }
 
 static void grad_data_norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
@@ -127,19 +134,19 @@ static void grad_data_norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX])
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
     struct shape channels = shape_1(g->row->x.dim[3]);
     bool dual = kind == OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN;
-    inputs[GRAD_DATA_NORM_DY] = add_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
-    inputs[GRAD_DATA_NORM_W] = add_input(g, wide, weight_shape(g->row), FILL_WEIGHT);
+    inputs[GRAD_DATA_NORM_DY] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
+    inputs[GRAD_DATA_NORM_W] = op_graph_input(g, wide, weight_shape(g->row), FILL_WEIGHT);
     if (kind != OP_CONV2D_GRAD_DATA_NORM)
-        inputs[GRAD_DATA_NORM_SHORTCUT] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[GRAD_DATA_NORM_SHORTCUT] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
     if (dual || kind == OP_CONV2D_GRAD_DATA_ADD_JOIN)
-        inputs[GRAD_DATA_NORM_SIDE] = add_input(g, dtype, g->row->x, FILL_NORMAL);
-    inputs[GRAD_DATA_NORM_X] = add_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[GRAD_DATA_NORM_SIDE] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
+    inputs[GRAD_DATA_NORM_X] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
     for (int i = 0; i < (dual ? 2 : 1); i++) {
         int slot = i == 0 ? GRAD_DATA_NORM_GAMMA : GRAD_DATA_NORM_GAMMA2;
-        inputs[slot] = add_input(g, wide, channels, FILL_GAMMA);
-        inputs[slot + 1] = add_input(g, wide, channels, FILL_NORMAL);
-        inputs[slot + 2] = add_input(g, wide, channels, FILL_NORMAL);
-        inputs[slot + 3] = add_input(g, wide, channels, FILL_POSITIVE);
+        inputs[slot] = op_graph_input(g, wide, channels, FILL_GAMMA);
+        inputs[slot + 1] = op_graph_input(g, wide, channels, FILL_NORMAL);
+        inputs[slot + 2] = op_graph_input(g, wide, channels, FILL_NORMAL);
+        inputs[slot + 3] = op_graph_input(g, wide, channels, FILL_POSITIVE);
     }
 }
 
@@ -150,20 +157,20 @@ static bool fused_rest_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     switch (g->row->kind) {
     case OP_NORM_FINALIZE:
         for (int i = 0; i < NORM_FINALIZE_INPUTS; i++)
-            inputs[i] = add_input(g, wide, channels, FILL_POSITIVE);
+            inputs[i] = op_graph_input(g, wide, channels, FILL_POSITIVE);
         g->fill[inputs[NORM_FINALIZE_SUM]] = FILL_SUM;
         g->fill[inputs[NORM_FINALIZE_SQUARE_SUM]] = FILL_SQUARE_SUM;
         return true;
     case OP_NORM_CONV2D_GRAD_WEIGHT:
-        inputs[0] = add_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
-        inputs[1] = add_input(g, dtype, g->row->x, FILL_NORMAL);
-        inputs[2] = add_input(g, dtype, channels, FILL_GAMMA);
-        inputs[3] = add_input(g, dtype, channels, FILL_NORMAL);
+        inputs[0] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
+        inputs[1] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[2] = op_graph_input(g, dtype, channels, FILL_GAMMA);
+        inputs[3] = op_graph_input(g, dtype, channels, FILL_NORMAL);
         return true;
     case OP_NORM_GRAD_APPLY:
-        inputs[0] = add_input(g, dtype, g->row->x, FILL_NORMAL);
-        inputs[1] = add_input(g, dtype, g->row->x, FILL_NORMAL);
-        inputs[2] = add_input(g, wide, shape_2(3, g->row->x.dim[3]), FILL_NORMAL);
+        inputs[0] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[1] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
+        inputs[2] = op_graph_input(g, wide, shape_2(3, g->row->x.dim[3]), FILL_NORMAL);
         return true;
     default:
         return false;
@@ -174,6 +181,10 @@ static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     const struct op_case *row = g->row;
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
     int64_t last = row->x.dim[row->x.rank - 1];
+    if (row->make != NULL) {
+        row->make(g, inputs);
+        return;
+    }
     if (is_norm(row->kind)) {
         norm_inputs(g, inputs);
         return;
@@ -189,22 +200,23 @@ static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     if (fused_rest_inputs(g, inputs))
         return;
     if (row->kind == OP_SOFTMAX_CROSS_ENTROPY) {
-        inputs[0] = add_input(g, wide, row->x, FILL_NORMAL);
-        inputs[1] = add_input(g, DTYPE_I32, shape_1(row->x.dim[0]), FILL_LABELS);
-        inputs[2] = add_input(g, DTYPE_F32, shape_1(row->x.dim[0]), FILL_SAMPLE_WEIGHT);
+        inputs[0] = op_graph_input(g, wide, row->x, FILL_NORMAL);
+        inputs[1] = op_graph_input(g, DTYPE_I32, shape_1(row->x.dim[0]), FILL_LABELS);
+        inputs[2] = op_graph_input(g, DTYPE_F32, shape_1(row->x.dim[0]), FILL_SAMPLE_WEIGHT);
         return;
     }
     bool image = row->kind == OP_IMAGE_NORMALIZE;
     if (row->wide)
         dtype = wide;
-    inputs[0] = add_input(g, image ? DTYPE_U8 : dtype, row->x, image ? FILL_BYTES : FILL_NORMAL);
+    inputs[0] =
+        op_graph_input(g, image ? DTYPE_U8 : dtype, row->x, image ? FILL_BYTES : FILL_NORMAL);
     if (row->kind == OP_ADD || row->kind == OP_ADD_RELU)
-        inputs[1] = add_input(g, dtype, row->x, FILL_NORMAL);
+        inputs[1] = op_graph_input(g, dtype, row->x, FILL_NORMAL);
     if (row->kind == OP_CONV2D)
-        inputs[1] = add_input(g, wide, weight_shape(row), FILL_WEIGHT);
+        inputs[1] = op_graph_input(g, wide, weight_shape(row), FILL_WEIGHT);
     if (row->kind == OP_LINEAR) {
-        inputs[1] = add_input(g, wide, shape_2(row->outputs, last), FILL_WEIGHT);
-        inputs[2] = add_input(g, wide, shape_1(row->outputs), FILL_NORMAL);
+        inputs[1] = op_graph_input(g, wide, shape_2(row->outputs, last), FILL_WEIGHT);
+        inputs[2] = op_graph_input(g, wide, shape_1(row->outputs), FILL_NORMAL);
     }
 }
 
@@ -217,13 +229,13 @@ static void add_gradients(struct op_graph *g) {
     struct graph *graph = &g->graph;
     struct error err = {0};
     int output = graph->ops[0].outputs[0];
-    if (g->row->kind != OP_SOFTMAX_CROSS_ENTROPY) {
+    if (g->row->kind != OP_SOFTMAX_CROSS_ENTROPY && g->row->losses == 0) {
         /* What flows back into a linear layer has the type of activations. */
         struct shape shape = graph->tensors[output].shape;
-        g->seeds[0] = add_input(g, graph->dtype, shape, FILL_NORMAL);
+        g->seeds[0] = op_graph_input(g, graph->dtype, shape, FILL_NORMAL);
         graph->gradient[output] = g->seeds[0];
         if (g->row->two_gradients)
-            g->seeds[1] = add_input(g, graph->dtype, shape, FILL_NORMAL);
+            g->seeds[1] = op_graph_input(g, graph->dtype, shape, FILL_NORMAL);
     }
     CU_ASSERT_EQUAL_FATAL(op_rule(g->row->kind)->gradient(graph, 0, &err), 0);
     for (int i = 1; i < graph->op_count; i++) {
@@ -288,6 +300,7 @@ static double fill_value(const struct op_graph *g, int tensor, int64_t i, struct
     case FILL_SAMPLE_WEIGHT:
         return i == 1 ? 0 : i == 2 ? 0.5 : 1;
     case FILL_NONE:
+    case FILL_GIVEN:
         break;
     }
     return 0;
@@ -297,8 +310,9 @@ static void fill_values(struct op_graph *g) {
     for (int t = 0; t < g->graph.tensor_count; t++) {
         const struct tensor *tensor = &g->graph.tensors[t];
         struct random random = random_stream(11, 0, (uint64_t)t);
-        g->value[t] = calloc(1, tensor_bytes(tensor));
-        CU_ASSERT_PTR_NOT_NULL_FATAL(g->value[t]);
+        if (g->fill[t] == FILL_GIVEN)
+            continue;
+        (void)op_graph_values(g, t);
         for (int64_t i = 0; g->fill[t] != FILL_NONE && i < tensor_count(tensor); i++)
             value_set(g->value[t], tensor->dtype, i,
                       special_value(g, t, i, fill_value(g, t, i, &random)));

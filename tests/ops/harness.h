@@ -20,8 +20,9 @@ enum fill {
     FILL_SUM,        /* of as many values as x has per channel, */
     FILL_SQUARE_SUM, /* and of their squares */
     FILL_BYTES,
-    FILL_LABELS,       /* one is out of range, at a sample of weight 0 */
-    FILL_SAMPLE_WEIGHT /* 1, but 0 and 0.5 */
+    FILL_LABELS,        /* one is out of range, at a sample of weight 0 */
+    FILL_SAMPLE_WEIGHT, /* 1, but 0 and 0.5 */
+    FILL_GIVEN          /* by the row itself */
 };
 
 struct op_graph {
@@ -37,6 +38,11 @@ struct op_graph {
 /* Asserts (CUnit) that everything worked. */
 void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dtype);
 void op_graph_done(struct op_graph *g);
+
+/* For a row's own `make`: a tensor that comes from outside, and room for the values of one that is
+ * FILL_GIVEN, zeroed. */
+int op_graph_input(struct op_graph *g, enum dtype dtype, struct shape shape, enum fill fill);
+void *op_graph_values(struct op_graph *g, int tensor);
 
 /* Runs operator NUMBER on BACKEND with the values of its inputs. Results: outputs go to RESULT,
  * one per tensor (allocated by the caller as g->value is); updated inputs too. IN_PLACE: outputs

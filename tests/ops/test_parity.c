@@ -54,9 +54,9 @@ static void the_reference_gives_whole_numbers_whole(void) {
 
 static void every_operator_has_a_row(void) {
     bool seen[OP_KINDS] = {false};
-    for (int i = 0; i < op_case_count; i++) {
+    for (int i = 0; i < op_case_count(); i++) {
         struct op_graph g;
-        op_graph_init(&g, &op_cases[i], DTYPE_F32);
+        op_graph_init(&g, op_case_at(i), DTYPE_F32);
         for (int op = 0; op < g.graph.op_count; op++)
             seen[g.graph.ops[op].kind] = true;
         op_graph_done(&g);
@@ -122,8 +122,8 @@ static void weights_are_rounded_to_the_activations_type(void) {
     struct error err = {0};
     int rows = 0;
     CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
-    for (int i = 0; i < op_case_count; i++) {
-        const struct op_case *row = &op_cases[i];
+    for (int i = 0; i < op_case_count(); i++) {
+        const struct op_case *row = op_case_at(i);
         if (row->kind != OP_LINEAR && (row->kind != OP_CONV2D || row->attr.window.stride != 2))
             continue;
         check_rounding(ref, row);
