@@ -25,7 +25,7 @@ struct op_case {
     /* Where inputs are more than a shape: adds them and their values (op_graph_input,
      * op_graph_values). */
     void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX]);
-    int losses; /* outputs, from the first, whose sum is the loss; 0: gradients arrive at output 0
+    int losses; /* values, the first of output 0, whose sum is the loss; 0: gradients arrive there
                  */
     /* 0: the rule of the parity test. Otherwise WHY says what is special. */
     double f32_tolerance, bf16_tolerance, f16_tolerance;
