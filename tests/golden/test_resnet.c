@@ -245,7 +245,7 @@ static void check_all(struct run *r, const char *kind, enum store_arena arena, c
     CU_ASSERT_EQUAL_FATAL(weights_list(&w, store, WEIGHTS_MODEL, 0, NULL), 0);
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (slot->state == (arena == STORE_STATE))
+        if ((slot->home == STORE_STATE) == (arena == STORE_STATE))
             check_tensor(r, kind, &w.arrays[i], values + slot->first,
                          less != NULL ? less + slot->first : NULL, floor);
     }

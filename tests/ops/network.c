@@ -18,7 +18,7 @@ static void run_first_step(struct net *net, struct backend *backend, const struc
 }
 
 static const float *values(struct net *net, const struct store_slot *slot) {
-    enum store_arena arena = slot->state ? STORE_STATE : STORE_GRADIENTS;
+    enum store_arena arena = slot->home == STORE_STATE ? STORE_STATE : STORE_GRADIENTS;
     struct error err = {0};
     void *host = NULL;
     CU_ASSERT_EQUAL_FATAL(store_pull(&net->store, arena, &host, &err), 0);
@@ -33,7 +33,8 @@ static double slot_error(struct net *a, double scale, struct net *b,
     const float *right = values(b, slot);
     double apart = 0, length = 0;
     for (size_t i = 0; i < slot->count; i++) {
-        apart += pow((double)left[i] / (slot->state ? 1 : scale) - (double)right[i], 2);
+        apart +=
+            pow((double)left[i] / (slot->home == STORE_STATE ? 1 : scale) - (double)right[i], 2);
         length += pow((double)right[i], 2);
     }
     return length == 0 ? apart : sqrt(apart / length);

@@ -57,10 +57,7 @@ static void *stored_address(const struct program *program, int number, struct er
                         shape_text(&slot->shape, is), shape_text(&owner->shape, wanted));
         return NULL;
     }
-    enum store_arena arena = gradient                       ? STORE_GRADIENTS
-                             : tensor->role == TENSOR_STATE ? STORE_STATE
-                                                            : STORE_PARAMETERS;
-    void *address = store_at(program->store, slot, arena);
+    void *address = store_at(program->store, slot, gradient ? STORE_GRADIENTS : slot->home);
     if (address == NULL)
         (void)error_set(err, EXIT_CODE_INTERNAL, "the store keeps no such values of %s",
                         owner->name);
@@ -85,6 +82,7 @@ static int resolve_addresses(const struct program *program, void **addresses, st
         case TENSOR_GRADIENT:
         case TENSOR_PARAMETER:
         case TENSOR_STATE:
+        case TENSOR_CONSTANT:
             addresses[i] = stored_address(program, i, err);
             if (addresses[i] == NULL)
                 return -1;
@@ -181,7 +179,7 @@ int program_make_buckets(struct program *program, size_t bucket_bytes, struct er
         return error_no_memory(err, "gradient buckets");
     struct bucket open = {0};
     for (int i = 0; i < store->slot_count; i++) {
-        if (store->slots[i].state)
+        if (store->slots[i].home != STORE_PARAMETERS)
             continue;
         if (store->slots[i].first - open.first >= least) {
             open.count = store->slots[i].first - open.first;

@@ -29,6 +29,7 @@ struct graph {
     int losses[GRAPH_LOSSES_MAX]; /* the operators that backward starts from */
     int loss_count;
     int rows;           /* of the operators that are appended (struct op) */
+    bool frozen;        /* graph_freeze */
     struct error error; /* of the first builder call that failed */
     bool failed;
 };
@@ -43,6 +44,9 @@ int graph_input(struct graph *graph, const char *name, enum dtype dtype, struct 
 int graph_parameter(struct graph *graph, const char *name, struct shape shape,
                     enum tensor_init init, int64_t init_fan);
 int graph_state(struct graph *graph, const char *name, struct shape shape, enum tensor_init init);
+/* While FROZEN, parameters and states that are made become constants, and norms use their running
+ * statistics in training, too. */
+void graph_freeze(struct graph *graph, bool frozen);
 /* Keeps TENSOR, the result of an operator, after a step and calls it NAME, by which program_read
  * finds it. Returns TENSOR. */
 int graph_keep(struct graph *graph, int tensor, const char *name);
@@ -56,7 +60,19 @@ void graph_loss(struct graph *graph, int tensor);
 /* --- operators -------------------------------------------------------------------------------- */
 int graph_image_normalize(struct graph *graph, int image, const float mean[3], const float std[3],
                           int channels);
+/* What an operator learns or was given, TENSOR_NONE where it has none. Made once, it may serve
+ * several operators (the _with functions): its gradient is the sum of what they send. */
+struct graph_weights {
+    int weight, bias;   /* of a norm: gamma, beta */
+    int mean, variance; /* of a norm: running */
+};
+
 /* Makes NAME.weight for INPUTS channels (those of x, or fewer: the rest is padding). */
+struct graph_weights graph_conv2d_weights(struct graph *graph, const char *name, int64_t inputs,
+                                          int64_t outputs, int kernel);
+int graph_conv2d_with(struct graph *graph, const char *name, int x,
+                      const struct graph_weights *weights, struct op_window window);
+/* Both. */
 int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
                  struct op_window window);
 struct norm_options {
@@ -65,12 +81,22 @@ struct norm_options {
     enum tensor_init gamma; /* INIT_ONE or INIT_ZERO */
 };
 /* Makes NAME.weight, .bias, .running_mean, .running_var. */
+struct graph_weights graph_norm_weights(struct graph *graph, const char *name, int64_t channels,
+                                        enum tensor_init gamma);
+int graph_batch_norm_with(struct graph *graph, const char *name, int x,
+                          const struct graph_weights *weights, struct norm_options options);
+/* Both. */
 int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_options options);
 int graph_relu(struct graph *graph, int x);
 int graph_add(struct graph *graph, int a, int b);
 int graph_max_pool(struct graph *graph, int x, struct op_window window);
 int graph_global_avg_pool(struct graph *graph, int x);
 /* Makes NAME.weight and NAME.bias. */
+struct graph_weights graph_linear_weights(struct graph *graph, const char *name, int64_t inputs,
+                                          int64_t outputs);
+int graph_linear_with(struct graph *graph, const char *name, int x,
+                      const struct graph_weights *weights);
+/* Both. */
 int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs);
 /* The metrics tensor (enum loss_metric); a loss of the graph: the mean over the batch. */
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,

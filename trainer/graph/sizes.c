@@ -8,7 +8,7 @@ static size_t arena(const struct program *program, enum store_arena which) {
 
 struct sizes sizes_of(const struct program *program) {
     struct sizes s = {
-        .weights = arena(program, STORE_PARAMETERS),
+        .weights = arena(program, STORE_PARAMETERS) + arena(program, STORE_CONSTANTS),
         .gradients = arena(program, STORE_GRADIENTS),
         .optimizer = arena(program, STORE_MOMENTUM),
         .statistics = arena(program, STORE_STATE),

@@ -51,21 +51,32 @@ static size_t round_up(const struct store *store, size_t count) {
     return (count + unit - 1) / unit * unit;
 }
 
+static enum store_arena home_of(enum tensor_role role) {
+    switch (role) {
+    case TENSOR_STATE:
+        return STORE_STATE;
+    case TENSOR_CONSTANT:
+        return STORE_CONSTANTS;
+    default:
+        return STORE_PARAMETERS;
+    }
+}
+
 static void add_slot(struct store *store, const struct tensor *tensor) {
     struct store_slot *slot = &store->slots[store->slot_count++];
-    enum store_arena arena = tensor->role == TENSOR_STATE ? STORE_STATE : STORE_PARAMETERS;
+    enum store_arena home = home_of(tensor->role);
     *slot = (struct store_slot){.shape = tensor->shape,
                                 .init = tensor->init,
                                 .init_fan = tensor->init_fan,
-                                .state = tensor->role == TENSOR_STATE,
-                                .first = store->count[arena],
+                                .home = home,
+                                .first = store->count[home],
                                 .count = (size_t)tensor_count(tensor)};
     memcpy(slot->name, tensor->name, sizeof(slot->name));
-    store->count[arena] += round_up(store, slot->count);
+    store->count[home] += round_up(store, slot->count);
 }
 
 /* Parameters in the order in which their gradients are made, then those without gradient, then
- * states in the order of the graph. */
+ * states and constants in the order of the graph. */
 static int add_slots(struct store *store, const struct graph *graph, struct error *err) {
     cleanup_free bool *seen = calloc((size_t)graph->tensor_count + 1, sizeof(*seen));
     store->slots = calloc((size_t)graph->tensor_count + 1, sizeof(*store->slots));
@@ -86,9 +97,11 @@ static int add_slots(struct store *store, const struct graph *graph, struct erro
     for (int i = 0; i < graph->tensor_count; i++)
         if (graph->tensors[i].role == TENSOR_PARAMETER && !seen[i])
             add_slot(store, &graph->tensors[i]);
-    for (int i = 0; i < graph->tensor_count; i++)
-        if (graph->tensors[i].role == TENSOR_STATE)
-            add_slot(store, &graph->tensors[i]);
+    static const enum tensor_role others[] = {TENSOR_STATE, TENSOR_CONSTANT};
+    for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++)
+        for (int i = 0; i < graph->tensor_count; i++)
+            if (graph->tensors[i].role == others[k])
+                add_slot(store, &graph->tensors[i]);
     return 0;
 }
 
@@ -120,7 +133,9 @@ const struct store_slot *store_find(const struct store *store, const char *name)
 }
 
 void *store_at(const struct store *store, const struct store_slot *slot, enum store_arena arena) {
-    if (slot->state != (arena == STORE_STATE) || store->arena[arena] == NULL)
+    bool beside =
+        slot->home == STORE_PARAMETERS && (arena == STORE_GRADIENTS || arena == STORE_MOMENTUM);
+    if ((arena != slot->home && !beside) || store->arena[arena] == NULL)
         return NULL;
     return (char *)store->arena[arena] + slot->first * dtype_size(store->dtype);
 }
@@ -219,8 +234,7 @@ int store_start(struct store *store, uint64_t seed, struct error *err) {
         if (values == NULL)
             return error_no_memory(err, "start values");
         fill_start(store, slot, seed, values);
-        if (store_write(store, slot, slot->state ? STORE_STATE : STORE_PARAMETERS, values, err) !=
-            0)
+        if (store_write(store, slot, slot->home, values, err) != 0)
             return error_wrap(err, "%s", slot->name);
     }
     return 0;

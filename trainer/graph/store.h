@@ -1,5 +1,6 @@
-/* What outlives a step: parameters, their gradients, optimizer state and running statistics, each
- * in one arena that the backend allocated. A training and an evaluation program share one store.
+/* What outlives a step: parameters, their gradients, optimizer state, running statistics and
+ * constants, each in one arena that the backend allocated. A training and an evaluation program
+ * share one store.
  *
  * A parameter has the same place in the parameter, gradient and momentum arenas. The order is that
  * in which backward makes the gradients, so that a bucket of an all-reduce is a slice
@@ -21,6 +22,7 @@ enum store_arena {
     STORE_GRADIENTS, /* training only */
     STORE_MOMENTUM,  /* training only; the optimizer's, zero at first */
     STORE_STATE,     /* running statistics */
+    STORE_CONSTANTS, /* what frozen layers were given: no step changes it */
     STORE_ARENAS
 };
 
@@ -29,9 +31,9 @@ struct store_slot {
     struct shape shape;          /* OHWI for convolutions */
     enum tensor_init init;
     int64_t init_fan;
-    bool state;   /* lies in STORE_STATE alone */
-    bool trained; /* a parameter with a gradient: others stay as they are */
-    size_t first; /* element of its arena(s) */
+    enum store_arena home; /* of its values: STORE_PARAMETERS, STORE_STATE or STORE_CONSTANTS */
+    bool trained;          /* a parameter with a gradient: others stay as they are */
+    size_t first;          /* element of its arena(s) */
     size_t count;
 };
 
@@ -48,8 +50,8 @@ struct store {
 };
 
 void store_done(struct store *store);
-/* Allocates the arenas for GRAPH's parameters and states, all zero. Gradients of the scheduled
- * graph decide the order. program_compile calls this for an empty (zeroed) store. */
+/* Allocates the arenas for GRAPH's parameters, states and constants, all zero. Gradients of the
+ * scheduled graph decide the order. program_compile calls this for an empty (zeroed) store. */
 int store_init(struct store *store, struct backend *backend, const struct graph *graph,
                struct error *err);
 /* The slot called NAME, or NULL. */
@@ -65,8 +67,8 @@ int store_write(struct store *store, const struct store_slot *slot, enum store_a
  * store's and good until the next call for this arena. A changed copy goes back with store_push. */
 int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err);
 int store_push(struct store *store, enum store_arena arena, struct error *err);
-/* Sets parameters and states to their start values; the numbers depend on SEED, name and element
- * alone. Programs bound to the store need program_refresh afterwards. */
+/* Sets parameters, states and constants to their start values; the numbers depend on SEED, name and
+ * element alone. Programs bound to the store need program_refresh afterwards. */
 int store_start(struct store *store, uint64_t seed, struct error *err);
 
 #endif

@@ -42,11 +42,12 @@ enum tensor_role {
     TENSOR_OUTPUT,     /* made by a step, kept until the next */
     TENSOR_PARAMETER,  /* trained: in the store's parameter arena */
     TENSOR_GRADIENT,   /* of a parameter: in the store's gradient arena, same place */
-    TENSOR_STATE       /* kept, not trained (running statistics): in the store's state arena */
+    TENSOR_STATE,      /* kept, not trained (running statistics): in the store's state arena */
+    TENSOR_CONSTANT    /* given, never changed (frozen layers): in the store's constant arena */
 };
 
-/* How a parameter or state starts. FAN_IN counts the inputs of one output element, FAN_OUT the
- * outputs that one input element reaches (kernel area x channels). */
+/* How a parameter, state or constant starts. FAN_IN counts the inputs of one output element,
+ * FAN_OUT the outputs that one input element reaches (kernel area x channels). */
 enum tensor_init {
     INIT_ZERO,
     INIT_ONE,
@@ -58,11 +59,11 @@ enum tensor_init {
 enum { TENSOR_NAME_SIZE = 96, TENSOR_NONE = -1 };
 
 struct tensor {
-    char name[TENSOR_NAME_SIZE]; /* unique among parameters and states */
+    char name[TENSOR_NAME_SIZE]; /* unique among parameters, states and constants */
     enum dtype dtype;
     struct shape shape;
     enum tensor_role role;
-    enum tensor_init init; /* parameters and states */
+    enum tensor_init init; /* parameters, states and constants */
     int64_t init_fan;      /* INIT_UNIFORM_BIAS */
     int producer;          /* the operator that makes it, or -1 */
     int parameter;         /* of a TENSOR_GRADIENT: whose gradient; else TENSOR_NONE */

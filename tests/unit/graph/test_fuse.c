@@ -309,7 +309,7 @@ static void every_level_gives_the_same_gradients(void) {
             for (int i = 0; i < plain.store.slot_count; i++) {
                 const struct store_slot *slot = &plain.store.slots[i];
                 const struct store_slot *same = store_find(&fused.store, slot->name);
-                enum store_arena arena = slot->state ? STORE_STATE : STORE_GRADIENTS;
+                enum store_arena arena = slot->home == STORE_STATE ? STORE_STATE : STORE_GRADIENTS;
                 const double *a = store_at(&plain.store, slot, arena);
                 const double *b = store_at(&fused.store, same, arena);
                 double worst = 0, largest = 0;

@@ -11,7 +11,7 @@ static void places_are_aligned_and_in_the_order_of_backward(void) {
              (struct compile_options){.fusion = FUSION_ALL});
     const struct store *store = &net.store;
     size_t end = 0;
-    for (int i = 0; i < store->slot_count && !store->slots[i].state; i++) {
+    for (int i = 0; i < store->slot_count && store->slots[i].home == STORE_PARAMETERS; i++) {
         CU_ASSERT(store->slots[i].first >= end);
         CU_ASSERT_EQUAL(store->slots[i].first * sizeof(float) % STORE_ALIGNMENT, 0);
         end = store->slots[i].first + store->slots[i].count;

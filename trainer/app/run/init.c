@@ -231,7 +231,8 @@ static int read_all(struct reading *r, struct error *err) {
                    r->prefix) != 0)
         return -1;
     if (store_push(r->store, STORE_PARAMETERS, err) != 0 ||
-        store_push(r->store, STORE_STATE, err) != 0)
+        store_push(r->store, STORE_STATE, err) != 0 ||
+        store_push(r->store, STORE_CONSTANTS, err) != 0)
         return -1;
     return tell_unused(r, err);
 }

@@ -278,7 +278,7 @@ int job_pull(struct job *job, enum store_arena arena, void **ret, struct error *
 }
 
 int job_verify(struct job *job, struct error *err) {
-    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM};
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_CONSTANTS};
     const struct store *store = &job->net.store;
     if (comm_size(job->comm) == 1)
         return 0;

@@ -184,7 +184,8 @@ static int read_first(struct job *job, struct statistics *statistics, struct err
 }
 
 static int spread(struct job *job, struct error *err) {
-    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_STATE};
+    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_STATE,
+                                              STORE_CONSTANTS};
     struct store *store = &job->net.store;
     for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
         void *values = NULL;

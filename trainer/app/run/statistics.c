@@ -54,7 +54,7 @@ static int prepare(struct statistics *s, const struct job *job, struct error *er
         return error_no_memory(err, "statistics of all ranks");
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (!slot->state)
+        if (slot->home != STORE_STATE)
             continue;
         char *name = s->names + s->count * ARRAY_NAME_MAX;
         struct array *array = &s->arrays[s->count++];
@@ -76,7 +76,7 @@ static void take_all(struct statistics *s, const struct job *job, const float *a
     float *out = s->ranks;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        for (size_t r = 0; slot->state && r < ranks; r++, out += slot->count)
+        for (size_t r = 0; slot->home == STORE_STATE && r < ranks; r++, out += slot->count)
             memcpy(out, all + r * count + slot->first, slot->count * sizeof(float));
     }
     for (size_t r = 0; r < ranks; r++)
@@ -108,7 +108,7 @@ void statistics_show_mean(const struct statistics *s, const struct job *job, str
     const struct store *store = &job->net.store;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        for (size_t k = 0; slot->state && k < w->count; k++)
+        for (size_t k = 0; slot->home == STORE_STATE && k < w->count; k++)
             if (strcmp(w->arrays[k].name, slot->name) == 0)
                 w->arrays[k].data = s->mean + slot->first;
     }
@@ -151,7 +151,7 @@ int statistics_scatter(struct statistics *s, struct job *job, struct error *err)
     const float *in = s->ranks;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (!slot->state)
+        if (slot->home != STORE_STATE)
             continue;
         memcpy((float *)arena + slot->first, in + rank * slot->count, slot->count * sizeof(float));
         in += ranks * slot->count;

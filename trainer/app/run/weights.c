@@ -43,7 +43,8 @@ static void add_slot(struct weights *w, void *const arenas[STORE_ARENAS],
 static bool is_mean(const struct store_slot *slot, size_t *ret_prefix) {
     size_t size = strlen(slot->name);
     size_t suffix = strlen(MEAN_SUFFIX);
-    if (!slot->state || size < suffix || strcmp(slot->name + size - suffix, MEAN_SUFFIX) != 0)
+    if (slot->home != STORE_STATE || size < suffix ||
+        strcmp(slot->name + size - suffix, MEAN_SUFFIX) != 0)
         return false;
     *ret_prefix = size - suffix;
     return true;
@@ -54,6 +55,7 @@ static bool concerns(unsigned what, enum store_arena arena) {
     switch (arena) {
     case STORE_PARAMETERS:
     case STORE_STATE:
+    case STORE_CONSTANTS:
         return (what & WEIGHTS_MODEL) != 0;
     case STORE_MOMENTUM:
         return (what & WEIGHTS_MOMENTUM) != 0;
@@ -81,8 +83,8 @@ int weights_list(struct weights *w, struct store *store, unsigned what, int64_t 
         const struct store_slot *slot = &store->slots[i];
         size_t prefix = 0;
         if ((what & WEIGHTS_MODEL) != 0)
-            add_slot(w, arenas, slot, "", slot->state ? STORE_STATE : STORE_PARAMETERS);
-        if ((what & WEIGHTS_MOMENTUM) != 0 && !slot->state)
+            add_slot(w, arenas, slot, "", slot->home);
+        if ((what & WEIGHTS_MOMENTUM) != 0 && slot->home == STORE_PARAMETERS)
             add_slot(w, arenas, slot, "optimizer.momentum.", STORE_MOMENTUM);
         if ((what & WEIGHTS_BATCHES) != 0 && is_mean(slot, &prefix)) {
             struct array *array = add(w, "", slot->name, (int)prefix, ".num_batches_tracked");

@@ -40,7 +40,7 @@ static void model_done(struct model *m) {
 static const float *at(const struct model *m, const char *name) {
     const struct store_slot *slot = store_find(&m->store, name);
     CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
-    return store_at(&m->store, slot, slot->state ? STORE_STATE : STORE_PARAMETERS);
+    return store_at(&m->store, slot, slot->home);
 }
 
 /* How M's weights go into a file. */

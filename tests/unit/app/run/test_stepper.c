@@ -367,7 +367,7 @@ static void what_has_no_gradient_is_neither_decayed_nor_moved(void) {
         struct store *store = &w.net.store;
         size_t frozen = store_find(store, "conv1.weight")->first;
         for (int i = 0; i < store->slot_count; i++)
-            if (!store->slots[i].state && store->slots[i].first >= frozen)
+            if (store->slots[i].home == STORE_PARAMETERS && store->slots[i].first >= frozen)
                 store->slots[i].trained = false;
         CU_ASSERT_EQUAL(store->trained, store->count[STORE_PARAMETERS]);
         store->trained = frozen;

@@ -47,6 +47,35 @@ static void names_and_axes_are_torchvisions(void) {
     backend_close(backend);
 }
 
+/* They are in the model and its checkpoints, without what only training needs. */
+static void constants_have_values_and_no_momentum(void) {
+    struct graph graph;
+    struct store store = {0};
+    struct backend *backend = NULL;
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, NULL), 0);
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_4(1, 4, 4, 2));
+    graph_freeze(&graph, true);
+    x = graph_conv2d(&graph, "conv1", x, 2, 3, (struct op_window){.kernel = 1, .stride = 1});
+    (void)graph_batch_norm(&graph, "bn1", x, (struct norm_options){1e-5, 0.1, INIT_ONE});
+    graph_freeze(&graph, false);
+    (void)graph_conv2d(&graph, "conv2", x, 3, 3, (struct op_window){.kernel = 1, .stride = 1});
+    CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_init(&store, backend, &graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_start(&store, 1, NULL), 0);
+    cleanup_weights struct weights w = {0};
+    CU_ASSERT_EQUAL_FATAL(
+        weights_list(&w, &store, WEIGHTS_MODEL | WEIGHTS_MOMENTUM | WEIGHTS_BATCHES, 12, NULL), 0);
+    CU_ASSERT_EQUAL(w.count, 7);
+    const struct array *conv = find(&w, "conv1.weight"), *variance = find(&w, "bn1.running_var");
+    CU_ASSERT(conv != NULL && conv->ohwi && ((const float *)conv->data)[0] != 0);
+    CU_ASSERT(variance != NULL && ((const float *)variance->data)[2] == 1);
+    CU_ASSERT_PTR_NOT_NULL(find(&w, "optimizer.momentum.conv2.weight"));
+    store_done(&store);
+    graph_done(&graph);
+    backend_close(backend);
+}
+
 static void a_file_brings_back_every_value(void) {
     struct graph graph;
     struct store store = {0};
@@ -77,4 +106,4 @@ static void a_file_brings_back_every_value(void) {
 }
 
 UNIT_MAIN("app.weights", UNIT(names_and_axes_are_torchvisions),
-          UNIT(a_file_brings_back_every_value))
+          UNIT(constants_have_values_and_no_momentum), UNIT(a_file_brings_back_every_value))

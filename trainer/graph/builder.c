@@ -1,0 +1,32 @@
+#include "graph/builder.h"
+
+#include <stdio.h>
+
+int builder_fail(struct graph *graph, const struct error *err) {
+    if (!graph->failed) {
+        graph->failed = true;
+        graph->error = *err;
+    }
+    return TENSOR_NONE;
+}
+
+int builder_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+               const struct op_attr *attr) {
+    struct error err = {0};
+    if (graph->failed)
+        return TENSOR_NONE;
+    int op = graph_append(graph, kind, name, inputs, attr, &err);
+    return op < 0 ? builder_fail(graph, &err) : graph->ops[op].outputs[0];
+}
+
+const char *builder_join(char text[TENSOR_NAME_SIZE], const char *name, const char *part) {
+    (void)snprintf(text, TENSOR_NAME_SIZE, "%s.%s", name, part);
+    return text;
+}
+
+int64_t builder_channels(const struct graph *graph, int tensor) {
+    if (graph->failed || tensor == TENSOR_NONE)
+        return 1;
+    const struct shape *shape = &graph->tensors[tensor].shape;
+    return shape->dim[shape->rank - 1];
+}

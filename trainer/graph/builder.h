@@ -1,0 +1,17 @@
+/* Private to this room: what the builder functions of graph.h share. */
+#ifndef GRAPH_BUILDER_H
+#define GRAPH_BUILDER_H
+
+#include "graph/graph.h"
+
+/* Keeps ERR, if it is the first; TENSOR_NONE. */
+int builder_fail(struct graph *graph, const struct error *err);
+/* Appends an operator and returns its output 0. */
+int builder_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+               const struct op_attr *attr);
+/* Writes "NAME.PART"; returns TEXT. */
+const char *builder_join(char text[TENSOR_NAME_SIZE], const char *name, const char *part);
+/* The last dimension of TENSOR, the channels; 1 when the builder has failed. */
+int64_t builder_channels(const struct graph *graph, int tensor);
+
+#endif
