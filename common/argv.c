@@ -89,3 +89,11 @@ const char *argv_get_env(const struct argv *a, const char *name) {
     size_t at = find_env(a, name);
     return at == a->count ? NULL : a->items[at] + strlen(name) + 1;
 }
+
+const char *env_get(char *const *environment, const char *name) {
+    size_t size = strlen(name);
+    for (; *environment != NULL; environment++)
+        if (strncmp(*environment, name, size) == 0 && (*environment)[size] == '=')
+            return *environment + size + 1;
+    return NULL;
+}

@@ -31,6 +31,9 @@ void argv_unset_env(struct argv *a, const char *name);
 /* The value of NAME or NULL. */
 const char *argv_get_env(const struct argv *a, const char *name);
 
+/* The same in a NULL-terminated list of NAME=VALUE. */
+const char *env_get(char *const *environment, const char *name);
+
 #define cleanup_argv __attribute__((cleanup(argv_done)))
 
 #endif

@@ -1,11 +1,11 @@
 #include "entrypoint/agent.h"
 
+#include "common/argv.h"
 #include "common/attempt.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "entrypoint/environment.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/gate.h"
 #include "entrypoint/gate_words.h"
@@ -59,13 +59,13 @@ static int await(int socket, json_t **ret, struct error *err) {
 
 int agent_run(const char *const *words, char *const *environment, int *ret_code,
               struct error *err) {
-    const char *attempt = environment_get(environment, ATTEMPT_VARIABLE);
+    const char *attempt = env_get(environment, ATTEMPT_VARIABLE);
     if (words[0] == NULL || words[1] == NULL)
         return error_set(err, EXIT_CODE_USAGE, "agent: expected HOST and a command");
     (void)prctl(PR_SET_DUMPABLE, 0);        /* as the shims (rank.c) */
     (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without its mpirun an agent has no purpose */
     (void)signal(SIGPIPE, SIG_IGN);
-    cleanup_fd int socket = local_connect(environment_get(environment, LOCAL_VARIABLE), err);
+    cleanup_fd int socket = local_connect(env_get(environment, LOCAL_VARIABLE), err);
     cleanup_json json_t *answer = NULL;
     if (socket < 0 || ask(socket, words, attempt, err) != 0 || await(socket, &answer, err) != 0)
         return -1;

@@ -71,6 +71,7 @@ static void report(struct seat *s, struct rank_report *r) {
     r->rank = s->rank;
     r->host = (unsigned)s->crew->job->cluster.self;
     struct tail last;
+    _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");
     tail_join(&s->tail, &s->error_tail, &last);
     (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
     cleanup_json json_t *members = rank_report_json(r);

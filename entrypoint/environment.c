@@ -8,14 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *environment_get(char *const *environment, const char *name) {
-    size_t size = strlen(name);
-    for (; *environment != NULL; environment++)
-        if (strncmp(*environment, name, size) == 0 && (*environment)[size] == '=')
-            return *environment + size + 1;
-    return NULL;
-}
-
 /* --- daemons --------------------------------------------------------------------------------- */
 
 struct passed {
@@ -33,7 +25,7 @@ int environment_daemon(char *const *own, const char *socket, struct argv *ret, s
         {"TZ", NULL},
     };
     for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
-        const char *value = environment_get(own, passed[i].name);
+        const char *value = env_get(own, passed[i].name);
         if (value == NULL)
             value = passed[i].fallback;
         if (value != NULL && argv_set_env(ret, passed[i].name, value, err) != 0)
@@ -83,7 +75,7 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
 
 static int read_place(char *const *launched, const char *name, int64_t max, unsigned *ret,
                       struct error *err) {
-    const char *text = environment_get(launched, name);
+    const char *text = env_get(launched, name);
     int64_t value = 0;
     if (text == NULL)
         return error_set(err, EXIT_CODE_USAGE, "%s is not set: mpirun did not start this", name);
@@ -107,7 +99,7 @@ int environment_rank_place(char *const *launched, struct rank_place *ret, struct
 int environment_add_rank(struct argv *environment, char *const *launched, const char *master_addr,
                          unsigned master_port, struct error *err) {
     struct rank_place place = {0};
-    const char *run = environment_get(launched, ATTEMPT_RUN_VARIABLE);
+    const char *run = env_get(launched, ATTEMPT_RUN_VARIABLE);
     if (environment_rank_place(launched, &place, err) != 0 ||
         environment_add_attempt(environment, place.attempt, run != NULL ? run : "", err) != 0)
         return -1;

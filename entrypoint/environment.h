@@ -18,9 +18,6 @@
 #include "common/error.h"
 #include "entrypoint/job.h"
 
-/* The value of NAME in a NULL-terminated list of NAME=VALUE; NULL if it is not there. */
-const char *environment_get(char *const *environment, const char *name);
-
 /* PATH, HOME, TMPDIR, LANG, LD_LIBRARY_PATH and TZ of OWN, the first two with defaults (orted 4.1
  * fails without PATH, prted 5.0 crashes without HOME), and RINGMASTER_SOCKET=SOCKET. */
 int environment_daemon(char *const *own, const char *socket, struct argv *ret, struct error *err);

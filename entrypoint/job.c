@@ -1,9 +1,9 @@
 #include "entrypoint/job.h"
 
+#include "common/argv.h"
 #include "common/cleanup.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "entrypoint/environment.h"
 #include "entrypoint/platform.h"
 
 #include <dirent.h>
@@ -73,7 +73,7 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
         hyperparameters_read(path, &j->hyperparameters, err) != 0 ||
         redact_secrets(&j->hyperparameters, err) != 0)
         return -1;
-    const char *name = environment_get(environment, "TRAINING_JOB_NAME");
+    const char *name = env_get(environment, "TRAINING_JOB_NAME");
     if (name == NULL || name[0] == '\0')
         name = hyperparameters_get(&j->hyperparameters, "sagemaker_job_name");
     if (cluster_read(&j->settings, name, &j->cluster, err) != 0 || fill_slots(j, err) != 0)

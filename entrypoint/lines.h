@@ -7,16 +7,20 @@
 #define ENTRYPOINT_LINES_H
 
 #include "common/buf.h"
-#include "entrypoint/rank_report.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
-enum { LINES_MAX = 64 * 1024, LINES_PREFIX_SIZE = 320, LINES_TAIL_COUNT = 12 };
+enum {
+    LINES_MAX = 64 * 1024,
+    LINES_PREFIX_SIZE = 320,
+    LINES_TAIL_COUNT = 12,
+    LINES_TAIL_SIZE = 2048,
+};
 
 /* The last lines, without prefix, '\n' between them. */
 struct tail {
-    char text[RANK_REPORT_LINES_SIZE];
+    char text[LINES_TAIL_SIZE];
     size_t size;
 };
 

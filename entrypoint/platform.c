@@ -1,11 +1,11 @@
 #include "entrypoint/platform.h"
 
+#include "common/argv.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "entrypoint/environment.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -257,7 +257,7 @@ int platform_check(char *const *environment, struct warnings *warnings, struct e
             return -1;
     for (size_t i = 0; i < sizeof(indices) / sizeof(indices[0]); i++) {
         const struct index_row *row = &indices[i];
-        const char *value = environment_get(environment, row->index);
+        const char *value = env_get(environment, row->index);
         if (value != NULL && value[0] != '\0' && !any_set(environment, row->counts, NAMES_MAX))
             warnings_add(warnings,
                          "%s=%.32s (%s) says that there are others, but not how many: " LONE,

@@ -2,7 +2,6 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
-#include "entrypoint/environment.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -106,7 +105,7 @@ int program_find(const char *name, const char *path, char **ret, struct error *e
 static int add_found(const struct program_inputs *in, const char *name, struct argv *ret,
                      struct error *err) {
     cleanup_free char *found = NULL;
-    if (program_find(name, environment_get(in->environment, "PATH"), &found, err) != 0)
+    if (program_find(name, env_get(in->environment, "PATH"), &found, err) != 0)
         return -1;
     return argv_add(ret, found, err);
 }
@@ -116,14 +115,14 @@ static int add_found(const struct program_inputs *in, const char *name, struct a
 static const char *either(const struct program_inputs *in, const char *hyperparameter,
                           const char *variable) {
     const char *text = hyperparameters_get(in->hyperparameters, hyperparameter);
-    return text != NULL ? text : environment_get(in->environment, variable);
+    return text != NULL ? text : env_get(in->environment, variable);
 }
 
 /* Where the entry point called NAME lies. */
 static int find_entry(const struct program_inputs *in, const char *name, char **ret,
                       struct error *err) {
     const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
-    const char *path = environment_get(in->environment, "PATH");
+    const char *path = env_get(in->environment, "PATH");
     if (submit != NULL && str_starts_with(submit, "s3://"))
         return error_set(
             err, EXIT_CODE_CONFIG,

@@ -134,7 +134,7 @@ static int find_tools(struct supervisor *s, struct error *err) {
     if (ports_check_free(&s->job->ports, err) != 0 ||
         environment_daemon(s->environment, s->local.socket, &s->tools_environment, err) != 0)
         return -1;
-    return tools_find(&s->tools, &s->loop, &s->reaper, environment_get(s->environment, "PATH"),
+    return tools_find(&s->tools, &s->loop, &s->reaper, env_get(s->environment, "PATH"),
                       &s->tools_environment, tools_found, s, err);
 }
 

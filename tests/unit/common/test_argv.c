@@ -35,6 +35,14 @@ static void an_environment_holds_a_name_once(void) {
     argv_unset_env(&a, "NEVER");
 }
 
+static void names_are_compared_whole(void) {
+    char longer[] = "PATHS=1", path[] = "PATH=2";
+    char *list[] = {longer, path, NULL};
+    CU_ASSERT_STRING_EQUAL(env_get(list, "PATH"), "2");
+    CU_ASSERT_PTR_NULL(env_get(list, "PAT"));
+    CU_ASSERT_PTR_NULL(env_get(list + 2, "PATH"));
+}
+
 static void the_ceiling_is_an_error(void) {
     cleanup_argv struct argv a = {0};
     for (int i = 0; i < ARGV_MAX; i++)
@@ -46,4 +54,4 @@ static void the_ceiling_is_an_error(void) {
 }
 
 UNIT_MAIN("common.argv", UNIT(items_end_with_null), UNIT(add_all_takes_every_string_as_it_is),
-          UNIT(an_environment_holds_a_name_once), UNIT(the_ceiling_is_an_error))
+          UNIT(an_environment_holds_a_name_once), UNIT(names_are_compared_whole), UNIT(the_ceiling_is_an_error))
