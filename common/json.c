@@ -1,6 +1,7 @@
 #include "common/json.h"
 
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "common/file.h"
 
 #include <stdlib.h>
@@ -82,6 +83,13 @@ char *json_shortest(const json_t *value, size_t flags) {
         free(text);
     }
     return json_dumps(value, flags);
+}
+
+int json_add_text(const json_t *value, struct buf *ret, struct error *err) {
+    cleanup_free char *text = json_dumps(value, JSON_INDENT(2));
+    if (text == NULL)
+        return error_no_memory(err, "JSON");
+    return buf_add_text(ret, text, err) == 0 ? buf_add(ret, "\n", 1, err) : -1;
 }
 
 static const char *type_name(const json_t *value) {

@@ -3,6 +3,7 @@
 #ifndef COMMON_JSON_H
 #define COMMON_JSON_H
 
+#include "common/buf.h"
 #include "common/error.h"
 
 #include <jansson.h>
@@ -24,6 +25,9 @@ int json_read_file(const char *path, json_t **ret_root, struct error *err);
 /* json_dumps with numbers as short as they can be read back: 0.1 and not 0.10000000000000001. The
  * caller frees it; NULL when out of memory. */
 char *json_shortest(const json_t *value, size_t flags);
+
+/* Appends VALUE, indented, with a line end. */
+int json_add_text(const json_t *value, struct buf *ret, struct error *err);
 
 /* Typed members of an OBJECT. Absent and null leave *RET as it is and return 0; another type is an
  * error that names WHERE (the file) and KEY. Strings are borrowed. */

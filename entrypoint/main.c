@@ -7,6 +7,7 @@
 #include "entrypoint/failure_child.h"
 #include "entrypoint/job.h"
 #include "entrypoint/master.h"
+#include "entrypoint/metrics.h"
 #include "entrypoint/outlet.h"
 #include "entrypoint/plan.h"
 #include "entrypoint/probe.h"
@@ -87,7 +88,7 @@ static int run_metrics(const char *const *words, struct error *err) {
     buf_init(&text, print_max);
     if (refuse_words(words, err) != 0)
         return -1;
-    return plan_print_metrics(&text, err) == 0 ? print_buf(&text) : -1;
+    return metrics_print(&text, err) == 0 ? print_buf(&text) : -1;
 }
 
 static int run_plan(const char *const *words, struct error *err) {

@@ -2,7 +2,6 @@
 
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "common/metric_line.h"
 #include "common/redact.h"
 #include "common/str.h"
 #include "entrypoint/environment.h"
@@ -124,14 +123,6 @@ static int add_job(const struct job *job, json_t *plan) {
                   "warnings", warnings_json(&job->warnings)));
 }
 
-/* Appends VALUE, indented, with a line end. */
-static int add_text(const json_t *value, struct buf *ret, struct error *err) {
-    cleanup_free char *text = json_dumps(value, JSON_INDENT(2));
-    if (text == NULL)
-        return error_no_memory(err, "the plan");
-    return buf_add_text(ret, text, err) == 0 ? buf_add(ret, "\n", 1, err) : -1;
-}
-
 int plan_print(const struct job *job, const struct openmpi_request *request,
                char *const *environment, struct buf *ret, struct error *err) {
     cleanup_json json_t *plan = json_object();
@@ -142,17 +133,5 @@ int plan_print(const struct job *job, const struct openmpi_request *request,
         return -1;
     if (json_object_set_new(plan, "environment", names) != 0)
         return error_no_memory(err, "the plan");
-    return add_text(plan, ret, err);
-}
-
-int plan_print_metrics(struct buf *ret, struct error *err) {
-    size_t count = 0;
-    const struct metric_definition *metrics = metric_line_definitions(&count);
-    cleanup_json json_t *list = json_array();
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(
-            list, json_pack("{s:s, s:s}", "Name", metrics[i].name, "Regex", metrics[i].regex));
-    if (json_array_size(list) != count)
-        return error_no_memory(err, "the metric definitions");
-    return add_text(list, ret, err);
+    return json_add_text(plan, ret, err);
 }

@@ -1,5 +1,5 @@
-/* `ringmaster plan`: what would run here, as JSON, without running it or talking to anybody.
- * `ringmaster metrics`: the metric definitions for CreateTrainingJob. No secret values. */
+/* `ringmaster plan`: what would run here, as JSON, without running it or talking to anybody. No
+ * secret values. */
 #ifndef ENTRYPOINT_PLAN_H
 #define ENTRYPOINT_PLAN_H
 
@@ -12,7 +12,5 @@
  * no network), which the plan then shows as null. ENVIRONMENT is this container's own. */
 int plan_print(const struct job *job, const struct openmpi_request *request,
                char *const *environment, struct buf *ret, struct error *err);
-
-int plan_print_metrics(struct buf *ret, struct error *err);
 
 #endif

@@ -134,7 +134,16 @@ static void numbers_are_written_as_short_as_they_read_back(void) {
     }
 }
 
-UNIT_MAIN("common.json", UNIT(a_byte_order_mark_is_called_that),
+static void a_value_becomes_text_with_a_line_end(void) {
+    cleanup_json json_t *value = json_pack("{s:[i]}", "a", 1);
+    cleanup_buf struct buf text;
+    buf_init(&text, 64);
+    CU_ASSERT_EQUAL(json_add_text(value, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "{\n  \"a\": [\n    1\n  ]\n}\n");
+}
+
+UNIT_MAIN("common.json", UNIT(a_value_becomes_text_with_a_line_end),
+          UNIT(a_byte_order_mark_is_called_that),
           UNIT(numbers_are_written_as_short_as_they_read_back),
           UNIT(errors_name_file_line_and_column), UNIT(errors_tell_names_and_no_values),
           UNIT(duplicates_nuls_and_trailing_text_are_refused),

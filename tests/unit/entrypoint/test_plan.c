@@ -79,19 +79,5 @@ static void without_mpirun_the_rest_is_still_told(void) {
     argv_done(&job.program.argv);
 }
 
-static void metric_definitions_have_names_and_expressions(void) {
-    cleanup_buf struct buf text;
-    cleanup_json json_t *list = NULL;
-    buf_init(&text, 65536);
-    CU_ASSERT_EQUAL(plan_print_metrics(&text, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(json_parse(buf_text(&text), text.size, "metrics", &list, NULL), 0);
-    CU_ASSERT(json_array_size(list) > 0);
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        CU_ASSERT(json_is_string(json_object_get(json_array_get(list, i), "Name")));
-        CU_ASSERT(json_is_string(json_object_get(json_array_get(list, i), "Regex")));
-    }
-}
-
 UNIT_MAIN("entrypoint.plan", UNIT(the_plan_says_what_would_run_and_no_secret),
-          UNIT(without_mpirun_the_rest_is_still_told),
-          UNIT(metric_definitions_have_names_and_expressions))
+          UNIT(without_mpirun_the_rest_is_still_told))
