@@ -249,6 +249,16 @@ int file_make_dirs(const char *path, struct error *err) {
     return 0;
 }
 
+int file_self(char *path, size_t size, struct error *err) {
+    ssize_t length = readlink("/proc/self/exe", path, size);
+    if (length < 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "/proc/self/exe");
+    if ((size_t)length >= size)
+        return error_set(err, EXIT_CODE_INTERNAL, "/proc/self/exe: path too long");
+    path[length] = '\0';
+    return 0;
+}
+
 void file_cloexec_all(void) {
     if (syscall(SYS_close_range, 3U, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
         return;

@@ -44,6 +44,9 @@ void file_tidy(const char *folder, bool (*is_ours)(const char *name));
 /* Makes the folder and its parents (0755 less umask), to last; existing folders are fine. */
 int file_make_dirs(const char *path, struct error *err);
 
+/* The path of this process's own program; SIZE bytes of room, PATH_MAX are enough. */
+int file_self(char *path, size_t size, struct error *err);
+
 /* Marks every descriptor above 2 close-on-exec. */
 void file_cloexec_all(void);
 

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
@@ -259,21 +260,13 @@ void host_order(struct host *h, const json_t *order) {
         crew_release(&h->crew, (unsigned)json_integer_value(json_object_get(order, "rank")));
 }
 
-int host_self(char path[LOCAL_FILE_SIZE], struct error *err) {
-    ssize_t size = readlink("/proc/self/exe", path, LOCAL_FILE_SIZE);
-    if (size < 0 || size >= LOCAL_FILE_SIZE)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "/proc/self/exe");
-    path[size] = '\0';
-    return 0;
-}
-
 /* mpirun calls the agent by one path without words before the host's name: a link to this program,
  * told by its name. */
 static int link_agent(const struct local *local, struct error *err) {
     char agent[LOCAL_FILE_SIZE];
     char self[LOCAL_FILE_SIZE];
     local_file(local, "agent", agent);
-    if (host_self(self, err) != 0)
+    if (file_self(self, sizeof(self), err) != 0)
         return -1;
     if (symlink(self, agent) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", agent);

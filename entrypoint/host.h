@@ -98,9 +98,6 @@ int host_open_scratch(struct host *h, struct error *err);
 /* The environment of mpirun and its daemon here. */
 int host_tool_environment(const struct host *h, struct argv *ret, struct error *err);
 
-/* The path of this program. */
-int host_self(char path[LOCAL_FILE_SIZE], struct error *err);
-
 /* The request that mpirun's and its daemons' command lines are made of, on this host. AGENT is
  * filled with the agent's path and must outlive the request. */
 void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct openmpi_request *ret);

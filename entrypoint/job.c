@@ -2,6 +2,7 @@
 
 #include "common/argv.h"
 #include "common/cleanup.h"
+#include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
 #include "entrypoint/platform.h"
@@ -87,10 +88,10 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
 /* The trainer that was installed beside this program, NULL if there is none. */
 static char *trainer_beside_us(void) {
     char self[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", self, sizeof(self));
-    if (size <= 0 || size >= (ssize_t)sizeof(self))
+    struct error ignored;
+    if (file_self(self, sizeof(self), &ignored) != 0)
         return NULL;
-    const char *slash = memrchr(self, '/', (size_t)size);
+    const char *slash = strrchr(self, '/');
     char *path = NULL;
     if (slash == NULL || asprintf(&path, "%.*s/ringtrain", (int)(slash - self), self) < 0)
         return NULL;

@@ -2,10 +2,10 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "entrypoint/capacity.h"
 #include "entrypoint/check.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/master.h"
-#include "entrypoint/open_files.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -316,7 +316,7 @@ int join_open(struct master *m, struct error *err) {
         if (listener < 0 ||
             door_open(&m->door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
             return -1;
-        door_set_room(&m->door, open_files_guests(open_files_needed(&job->cluster)));
+        door_set_room(&m->door, capacity_guests(&job->cluster));
         log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
         loop_after(&m->s.loop, &m->announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
         if (m->attempt.stop_asked == 0)

@@ -86,7 +86,7 @@ int launch_begin(struct master *m, struct error *err) {
     char self[LOCAL_FILE_SIZE];
     char prefix[LINES_PREFIX_SIZE];
     bool one = m->attempt.ranks == 1;
-    if (host_self(self, err) != 0 || host_open_scratch(&m->s.host, err) != 0 ||
+    if (file_self(self, sizeof(self), err) != 0 || host_open_scratch(&m->s.host, err) != 0 ||
         host_tool_environment(&m->s.host, &environment, err) != 0)
         return -1;
     if (one ? (shim_command(self, &argv, err) != 0 || alone(&environment, err) != 0)

@@ -1,6 +1,7 @@
 #include "entrypoint/probe.h"
 
 #include "common/argv.h"
+#include "common/file.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/host.h"
 
@@ -47,7 +48,7 @@ void probe_run(const struct job *job, char *const *environment, struct probe *re
     char warning[INTERFACE_WARNING_SIZE];
     cleanup_argv struct argv ours = {0};
     *ret = (struct probe){0};
-    if (host_self(ret->self, &ignored) == 0 &&
+    if (file_self(ret->self, sizeof(ret->self), &ignored) == 0 &&
         interface_choose(job->cluster.interface, NULL, &ret->interface, warning, &ignored) == 0)
         (void)ask(&a, environment, &ours, &ignored);
     loop_done(&a.loop);

@@ -2,11 +2,11 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "entrypoint/capacity.h"
 #include "entrypoint/environment.h"
 #include "entrypoint/frame.h"
 #include "entrypoint/key.h"
 #include "entrypoint/leftovers.h"
-#include "entrypoint/open_files.h"
 #include "entrypoint/ports.h"
 #include "entrypoint/tls.h"
 
@@ -121,7 +121,7 @@ static int open_host(struct supervisor *s, struct error *err) {
     sweep_leftovers(s->job->settings.run);
     if (local_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
         return -1;
-    door_set_room(&s->local.door, open_files_guests(open_files_needed(&s->job->cluster)));
+    door_set_room(&s->local.door, capacity_guests(&s->job->cluster));
     return host_open(&s->host, &options, err);
 }
 
@@ -141,6 +141,7 @@ static int find_tools(struct supervisor *s, struct error *err) {
 /* A host alone has no link to protect; whether a key is there is asked all the same where one is
  * required, so that a trial of one host fails as the job of many would. */
 static int open_tls(struct supervisor *s, struct error *err) {
+    _Static_assert(sizeof(((struct key *)NULL)->bytes) == TLS_KEY_SIZE, "one key, whole");
     struct key key = {0};
     const struct key_places usual = {0};
     const struct cluster *cluster = &s->job->cluster;
@@ -155,7 +156,7 @@ static int open_tls(struct supervisor *s, struct error *err) {
                     "who cannot pull it; RINGMASTER_KEY or RINGMASTER_KEY_FILE set a better one",
                     key.place);
     if (!alone)
-        s->tls = tls_context_new(&key, cluster_is_master(cluster), err);
+        s->tls = tls_context_new(key.bytes, cluster_is_master(cluster), err);
     key_done(&key);
     return alone || s->tls != NULL ? 0 : -1;
 }
@@ -178,8 +179,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     key_hide(s->environment);
     if (options->fault != NULL)
         s->fault = *options->fault;
-    if (options->fault != NULL ||
-        open_files_raise(open_files_needed(&s->job->cluster), &s->fault) != 0 ||
+    if (options->fault != NULL || capacity_raise(&s->job->cluster, &s->fault) != 0 ||
         open_host(s, &s->fault) != 0 || find_tools(s, &s->fault) != 0)
         loop_at(&s->loop, &s->begin, clock_now());
     return 0;

@@ -11,7 +11,6 @@
 #include "entrypoint/job.h"
 #include "entrypoint/local.h"
 #include "entrypoint/loop.h"
-#include "entrypoint/post.h"
 #include "entrypoint/sweep.h"
 #include "entrypoint/tools.h"
 #include "entrypoint/verdict.h"

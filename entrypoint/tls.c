@@ -50,7 +50,7 @@ static SSL_SESSION *make_session(SSL *ssl) {
     const SSL_CIPHER *cipher = SSL_CIPHER_find(ssl, suite_bytes);
     SSL_SESSION *session = SSL_SESSION_new();
     if (key == NULL || cipher == NULL || session == NULL ||
-        SSL_SESSION_set1_master_key(session, key, KEY_SIZE) != 1 ||
+        SSL_SESSION_set1_master_key(session, key, TLS_KEY_SIZE) != 1 ||
         SSL_SESSION_set_cipher(session, cipher) != 1 ||
         SSL_SESSION_set_protocol_version(session, TLS1_3_VERSION) != 1) {
         SSL_SESSION_free(session);
@@ -114,15 +114,15 @@ int64_t tls_peer_version(const SSL *ssl) {
     return version;
 }
 
-static int keep_key(SSL_CTX *context, const struct key *key) {
-    unsigned char *copy = OPENSSL_malloc(KEY_SIZE);
+static int keep_key(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE]) {
+    unsigned char *copy = OPENSSL_malloc(TLS_KEY_SIZE);
     if (copy == NULL)
         return 0;
-    memcpy(copy, key->bytes, KEY_SIZE);
+    memcpy(copy, key, TLS_KEY_SIZE);
     return SSL_CTX_set_ex_data(context, key_slot(), copy);
 }
 
-SSL_CTX *tls_context_new(const struct key *key, int is_server, struct error *err) {
+SSL_CTX *tls_context_new(const unsigned char key[TLS_KEY_SIZE], int is_server, struct error *err) {
     SSL_CTX *context = SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method());
     if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) != 1 ||
@@ -152,7 +152,7 @@ void tls_context_free(SSL_CTX *context) {
     if (context == NULL)
         return;
     unsigned char *key = SSL_CTX_get_ex_data(context, key_slot());
-    OPENSSL_clear_free(key, KEY_SIZE);
+    OPENSSL_clear_free(key, TLS_KEY_SIZE);
     SSL_CTX_free(context);
 }
 

@@ -5,7 +5,6 @@
 #define ENTRYPOINT_TLS_H
 
 #include "common/error.h"
-#include "entrypoint/key.h"
 
 #include <openssl/types.h>
 #include <stdint.h>
@@ -14,8 +13,10 @@
  * anybody's choice and change what the link is made of, do not count for this process. */
 void tls_ignore_configuration(void);
 
+enum { TLS_KEY_SIZE = 48 };
+
 /* Makes the context for one side. It holds a copy of the key, wiped by tls_context_free. */
-SSL_CTX *tls_context_new(const struct key *key, int is_server, struct error *err);
+SSL_CTX *tls_context_new(const unsigned char key[TLS_KEY_SIZE], int is_server, struct error *err);
 void tls_context_free(SSL_CTX *context);
 
 /* After the handshake: which version of the control link (frame.h) the peer speaks. A server learns

@@ -280,6 +280,15 @@ static void open_descriptors_become_close_on_exec(void) {
     CU_ASSERT(!(fcntl(STDOUT_FILENO, F_GETFD) & FD_CLOEXEC));
 }
 
+static void a_program_finds_itself(void) {
+    char path[4096];
+    struct error err = {0};
+    CU_ASSERT_EQUAL(file_self(path, sizeof(path), &err), 0);
+    ASSERT_CONTAINS(path, "/unit_common_file");
+    CU_ASSERT_EQUAL(file_self(path, 8, &err), -1);
+    ASSERT_CONTAINS(err.text, "too long");
+}
+
 UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
           UNIT(what_is_published_is_on_disk_before_it_has_its_name),
           UNIT(what_could_not_be_synced_is_no_success), UNIT(tidying_leaves_what_is_being_written),
@@ -287,4 +296,4 @@ UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
           UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
           UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),
           UNIT(exact_reads_notice_an_early_end), UNIT(a_put_file_replaces_a_link_and_not_its_aim),
-          UNIT(open_descriptors_become_close_on_exec))
+          UNIT(open_descriptors_become_close_on_exec), UNIT(a_program_finds_itself))

@@ -105,17 +105,17 @@ static uint16_t free_port(void) {
 
 static void set_up(unsigned char client_key) {
     struct error err;
-    struct key key = {.source = KEY_FROM_VARIABLE};
+    unsigned char key[TLS_KEY_SIZE];
     sigset_t set;
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
     opened_count = refused_count = told_count = 0;
     link_at_door = link_at_dial = NULL;
-    memset(key.bytes, 1, sizeof(key.bytes));
-    server = tls_context_new(&key, 1, &err);
-    memset(key.bytes, client_key, sizeof(key.bytes));
-    client = tls_context_new(&key, 0, &err);
+    memset(key, 1, sizeof(key));
+    server = tls_context_new(key, 1, &err);
+    memset(key, client_key, sizeof(key));
+    client = tls_context_new(key, 0, &err);
     port = free_port();
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
     CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
@@ -166,14 +166,14 @@ static void another_key_is_told_at_once_and_given_up_in_the_end(void) {
 }
 
 static void change_key(void *context) {
-    struct key key = {.source = KEY_FROM_VARIABLE};
+    unsigned char key[TLS_KEY_SIZE];
     struct error err;
     (void)context;
     CU_ASSERT_EQUAL(told_count, 1);
     door_close(&door);
     tls_context_free(server);
-    memset(key.bytes, 2, sizeof(key.bytes));
-    server = tls_context_new(&key, 1, &err);
+    memset(key, 2, sizeof(key));
+    server = tls_context_new(key, 1, &err);
     open_door(NULL);
 }
 

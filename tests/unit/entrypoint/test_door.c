@@ -58,9 +58,9 @@ static const struct door_events events = {
 
 static SSL_CTX *context_of(unsigned char fill, int is_server) {
     struct error err;
-    struct key key = {.source = KEY_FROM_VARIABLE};
-    memset(key.bytes, fill, sizeof(key.bytes));
-    return tls_context_new(&key, is_server, &err);
+    unsigned char key[TLS_KEY_SIZE];
+    memset(key, fill, sizeof(key));
+    return tls_context_new(key, is_server, &err);
 }
 
 static void open_door(SSL_CTX *tls) {

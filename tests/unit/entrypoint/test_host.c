@@ -1,5 +1,6 @@
 #include "entrypoint/host.h"
 
+#include "common/file.h"
 #include "entrypoint/frame.h"
 #include "support/unit.h"
 
@@ -216,7 +217,7 @@ static void the_agent_is_a_link_to_this_program(void) {
     struct error err;
     open_host("host");
     host_request(&host, agent, &request);
-    CU_ASSERT_EQUAL(host_self(self, &err), 0);
+    CU_ASSERT_EQUAL(file_self(self, sizeof(self), &err), 0);
     CU_ASSERT(readlink(agent, target, sizeof(target) - 1) > 0);
     CU_ASSERT_STRING_EQUAL(target, self);
     CU_ASSERT_STRING_EQUAL(strrchr(agent, '/'), "/agent");

@@ -103,7 +103,7 @@ static SSL_CTX *job_tls(int is_server) {
     struct error err;
     CU_ASSERT_EQUAL(key_derive((const unsigned char *)"0123456789abcdef", 16, &cluster, &key, &err),
                     0);
-    SSL_CTX *context = tls_context_new(&key, is_server, &err);
+    SSL_CTX *context = tls_context_new(key.bytes, is_server, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(context);
     return context;
 }

@@ -18,10 +18,11 @@ struct ends {
     SSL *client;
 };
 
-static struct key key_of(unsigned char fill) {
-    struct key key = {.source = KEY_FROM_VARIABLE};
-    memset(key.bytes, fill, sizeof(key.bytes));
-    return key;
+static SSL_CTX *context_of(unsigned char fill, int is_server) {
+    struct error err = {0};
+    unsigned char key[TLS_KEY_SIZE];
+    memset(key, fill, sizeof(key));
+    return tls_context_new(key, is_server, &err);
 }
 
 static void ends_open(struct ends *e, SSL_CTX *server, SSL_CTX *client) {
@@ -64,9 +65,8 @@ static int shake(struct ends *e) {
 
 static void the_same_key_opens_and_is_what_was_used(void) {
     struct error err = {0};
-    struct key key = key_of(7);
-    SSL_CTX *server = tls_context_new(&key, 1, &err);
-    SSL_CTX *client = tls_context_new(&key, 0, &err);
+    SSL_CTX *server = context_of(7, 1);
+    SSL_CTX *client = context_of(7, 0);
     struct ends e;
     ends_open(&e, server, client);
     CU_ASSERT_EQUAL(shake(&e), 0);
@@ -83,10 +83,8 @@ static void the_same_key_opens_and_is_what_was_used(void) {
 
 static void another_key_is_refused(void) {
     struct error err = {0};
-    struct key key = key_of(7);
-    struct key other = key_of(8);
-    SSL_CTX *server = tls_context_new(&key, 1, &err);
-    SSL_CTX *client = tls_context_new(&other, 0, &err);
+    SSL_CTX *server = context_of(7, 1);
+    SSL_CTX *client = context_of(8, 0);
     struct ends e;
     ends_open(&e, server, client);
     CU_ASSERT_EQUAL(shake(&e), -1);
@@ -98,9 +96,7 @@ static void another_key_is_refused(void) {
 }
 
 static void a_client_without_any_key_is_refused(void) {
-    struct error err = {0};
-    struct key key = key_of(7);
-    SSL_CTX *server = tls_context_new(&key, 1, &err);
+    SSL_CTX *server = context_of(7, 1);
     SSL_CTX *client = SSL_CTX_new(TLS_client_method());
     struct ends e;
     ends_open(&e, server, client);
@@ -121,9 +117,8 @@ static SSL_CTX *impostor(int version) {
 
 static void a_certificate_does_not_make_a_master(void) {
     struct error err = {0};
-    struct key key = key_of(7);
     SSL_CTX *server = impostor(TLS1_3_VERSION);
-    SSL_CTX *client = tls_context_new(&key, 0, &err);
+    SSL_CTX *client = context_of(7, 0);
     struct ends e;
     ends_open(&e, server, client);
     CU_ASSERT_EQUAL(shake(&e), -1);
@@ -142,19 +137,17 @@ static void a_certificate_does_not_make_a_master(void) {
 }
 
 static void an_older_version_is_refused(void) {
-    struct error err = {0};
-    struct key key = key_of(7);
     struct ends e;
     /* Peers that could do without the key, if only the version were taken. */
     SSL_CTX *server = impostor(TLS1_2_VERSION);
-    SSL_CTX *client = tls_context_new(&key, 0, &err);
+    SSL_CTX *client = context_of(7, 0);
     SSL_CTX_set_verify(client, SSL_VERIFY_NONE, NULL);
     ends_open(&e, server, client);
     CU_ASSERT_EQUAL(shake(&e), -1);
     ends_close(&e);
     SSL_CTX_free(server);
     tls_context_free(client);
-    server = tls_context_new(&key, 1, &err);
+    server = context_of(7, 1);
     give_certificate(server);
     client = SSL_CTX_new(TLS_client_method());
     CU_ASSERT_EQUAL(SSL_CTX_set_max_proto_version(client, TLS1_2_VERSION), 1);
@@ -166,11 +159,8 @@ static void an_older_version_is_refused(void) {
 }
 
 static void another_key_is_told_apart_from_everything_else(void) {
-    struct error err = {0};
-    struct key key = key_of(7);
-    struct key other = key_of(8);
-    SSL_CTX *server = tls_context_new(&key, 1, &err);
-    SSL_CTX *client = tls_context_new(&other, 0, &err);
+    SSL_CTX *server = context_of(7, 1);
+    SSL_CTX *client = context_of(8, 0);
     struct ends e;
     ends_open(&e, server, client);
     CU_ASSERT_EQUAL(SSL_do_handshake(e.client), -1);
@@ -208,10 +198,8 @@ static int64_t version_heard(SSL_CTX *server, SSL_CTX *client, bool by_server) {
 }
 
 static void the_handshake_tells_the_version_of_the_messages(void) {
-    struct error err = {0};
-    struct key key = key_of(7);
-    SSL_CTX *server = tls_context_new(&key, 1, &err);
-    SSL_CTX *client = tls_context_new(&key, 0, &err);
+    SSL_CTX *server = context_of(7, 1);
+    SSL_CTX *client = context_of(7, 0);
     CU_ASSERT_EQUAL(version_heard(server, client, true), FRAME_VERSION);
     CU_ASSERT_EQUAL(version_heard(server, client, false), FRAME_VERSION);
     static const unsigned char newer[] = "\x0fringmaster/1234", odd[] = "\x02h2";
@@ -222,7 +210,7 @@ static void the_handshake_tells_the_version_of_the_messages(void) {
     CU_ASSERT_EQUAL(SSL_CTX_set_alpn_protos(client, NULL, 0), 0);
     CU_ASSERT_EQUAL(version_heard(server, client, true), 1);
     tls_context_free(client);
-    client = tls_context_new(&key, 0, &err);
+    client = context_of(7, 0);
     SSL_CTX_set_alpn_select_cb(server, NULL, NULL);
     CU_ASSERT_EQUAL(version_heard(server, client, false), 1);
     tls_context_free(server);

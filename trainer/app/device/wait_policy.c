@@ -40,11 +40,8 @@ static void start_again(void) {
         words[count++] = line.data + at;
     /* By its own path: a process that was started as /proc/self/exe is called "exe" everywhere. */
     char path[PATH_MAX];
-    ssize_t size = readlink("/proc/self/exe", path, sizeof(path) - 1);
-    if (size <= 0 || setenv(POLICY, "passive", 1) != 0)
-        return;
-    path[size] = '\0';
-    (void)execv(path, words);
+    if (file_self(path, sizeof(path), NULL) == 0 && setenv(POLICY, "passive", 1) == 0)
+        (void)execv(path, words);
 }
 
 bool wait_policy_is_crowded(int threads, int ranks, int cores, double load) {
