@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "entrypoint/environment.h"
+#include "host/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

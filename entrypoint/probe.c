@@ -2,8 +2,8 @@
 
 #include "common/argv.h"
 #include "common/file.h"
-#include "entrypoint/environment.h"
-#include "entrypoint/host.h"
+#include "host/environment.h"
+#include "host/host.h"
 
 #include <signal.h>
 

@@ -2,11 +2,11 @@
 #ifndef ENTRYPOINT_PROBE_H
 #define ENTRYPOINT_PROBE_H
 
-#include "entrypoint/interface.h"
-#include "entrypoint/job.h"
-#include "entrypoint/local.h"
-#include "entrypoint/openmpi.h"
-#include "entrypoint/tools.h"
+#include "job/interface.h"
+#include "job/job.h"
+#include "mpi/openmpi.h"
+#include "mpi/tools.h"
+#include "wire/local.h"
 
 #include <stdbool.h>
 

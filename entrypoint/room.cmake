@@ -1,4 +1,12 @@
-room(entrypoint entrypoint USES common LINKS OpenSSL::SSL OpenSSL::Crypto EXCLUDE main.c)
+# The launcher's rooms, from the ground up; os and job do not know each other. Arrows go one way.
+room(os entrypoint/os USES common)
+room(wire entrypoint/wire USES common os LINKS OpenSSL::SSL OpenSSL::Crypto)
+room(job entrypoint/job USES common LINKS OpenSSL::Crypto)
+room(outcome entrypoint/outcome USES common job)
+room(mpi entrypoint/mpi USES common os wire job)
+room(host entrypoint/host USES common os wire job outcome mpi)
+room(master entrypoint/master USES common os wire job outcome mpi host)
+room(entrypoint entrypoint USES common os wire job outcome mpi host master EXCLUDE main.c)
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/main.c)
     add_executable(ringmaster ${CMAKE_CURRENT_LIST_DIR}/main.c)

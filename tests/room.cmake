@@ -13,10 +13,14 @@ foreach(lint house shell format)
     set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
 endforeach()
 if(TARGET entrypoint)
+    foreach(entrypoint_room os wire job outcome mpi master)
+        room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit)
+    endforeach()
+    # Whole jobs in one test (stage.h) have a master, too.
+    room_tests(host unit/entrypoint/host unit USES master)
     room_tests(entrypoint unit/entrypoint unit)
     # They wait for real time, while others compute.
-    set_tests_properties(unit_entrypoint_worker unit_entrypoint_crew unit_entrypoint_relaunch
-        PROPERTIES COST 50)
+    set_tests_properties(unit_host_worker unit_host_crew unit_master_relaunch PROPERTIES COST 50)
 endif()
 add_library(test_net STATIC tests/support/net.c)
 target_link_libraries(test_net PUBLIC test_support graph models ref PRIVATE ringmaster_flags)

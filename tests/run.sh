@@ -54,8 +54,9 @@ mkdir -p "$build" && mv "build-$preset.log" "$build/configure.log"
 chosen=.
 targets=all
 if [ "$preset" = tsan ]; then
-    chosen='^unit_(entrypoint|codec|set|coco|draw|shapes|comm)_'
-    targets=$(cmake --build "$build" --target help | grep -oE 'unit_(entrypoint|codec|set|coco|draw|shapes|comm)_[a-z0-9_]+$')
+    rooms='unit_(os|wire|job|outcome|mpi|host|master|entrypoint|codec|set|coco|draw|shapes|comm)_'
+    chosen="^$rooms"
+    targets=$(cmake --build "$build" --target help | grep -oE "${rooms}[a-z0-9_]+\$")
     targets="$targets $(cmake --build "$build" --target help | grep -oE '\.\.\. ringmaster$' | cut -c 5-)"
     # libgomp is not built with the sanitizer: its barriers look like races. The limit also holds
     # where a program asks for more threads.

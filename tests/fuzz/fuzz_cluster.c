@@ -1,8 +1,8 @@
 /* Cluster descriptions: the first byte chooses RINGMASTER_HOSTS ('E') or resourceconfig.json. A
  * cluster that was read holds its promises. */
-#include "entrypoint/cluster_env.h"
-#include "entrypoint/resource_config.h"
 #include "fuzz/check.h"
+#include "job/cluster_env.h"
+#include "job/resource_config.h"
 
 #include <stdint.h>
 #include <string.h>

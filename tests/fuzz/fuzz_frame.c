@@ -1,6 +1,6 @@
 /* What a peer sends on a link, fed in pieces whose size the first byte chooses. Every frame that is
  * taken is an object that begins with its version, and survives being sent on. */
-#include "entrypoint/frame.h"
+#include "wire/frame.h"
 
 #include "fuzz/check.h"
 

@@ -1,8 +1,8 @@
 /* hyperparameters.json (first byte 'H') and inputdataconfig.json: what was read keeps its grammar
  * and ceilings. */
-#include "entrypoint/channels.h"
-#include "entrypoint/hyperparameters.h"
 #include "fuzz/check.h"
+#include "job/channels.h"
+#include "job/hyperparameters.h"
 
 #include <stdint.h>
 #include <string.h>

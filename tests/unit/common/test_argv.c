@@ -54,4 +54,5 @@ static void the_ceiling_is_an_error(void) {
 }
 
 UNIT_MAIN("common.argv", UNIT(items_end_with_null), UNIT(add_all_takes_every_string_as_it_is),
-          UNIT(an_environment_holds_a_name_once), UNIT(names_are_compared_whole), UNIT(the_ceiling_is_an_error))
+          UNIT(an_environment_holds_a_name_once), UNIT(names_are_compared_whole),
+          UNIT(the_ceiling_is_an_error))

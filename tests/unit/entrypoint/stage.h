@@ -4,7 +4,7 @@
  *     struct stage_host h;
  *     stage_start(&h, "alone", NULL, (const char *[]){"--", "sh", "-c", "exit 3", NULL});
  *     CU_ASSERT_EQUAL(stage_end(&h, 20), 3);
- *     STAGE_MAIN("entrypoint.x", UNIT(...)) */
+ *     STAGE_MAIN("room.file", UNIT(...)) */
 #ifndef TESTS_UNIT_ENTRYPOINT_STAGE_H
 #define TESTS_UNIT_ENTRYPOINT_STAGE_H
 
@@ -12,13 +12,13 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
-#include "entrypoint/agent.h"
-#include "entrypoint/job.h"
-#include "entrypoint/local.h"
-#include "entrypoint/master.h"
-#include "entrypoint/rank.h"
-#include "entrypoint/worker.h"
+#include "host/rank.h"
+#include "host/worker.h"
+#include "job/job.h"
+#include "master/master.h"
+#include "mpi/agent.h"
 #include "support/unit.h"
+#include "wire/local.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,0 +1,26 @@
+#include "host/capacity.h"
+
+#include "os/open_files.h"
+#include "wire/door.h"
+
+enum {
+    FILES_AT_LEAST = 128, /* libraries, streams, sockets of our own */
+    FILES_DOORS = 2,      /* each with its fewest guests and a spare */
+    FILES_GUESTS = 64,    /* what a door likes to have beyond that */
+    FILES_A_HOST = 2,     /* at the master: its link, and its agent's socket */
+    FILES_A_SLOT = 8,     /* a shim's socket and two pipes; mpirun's pipes and sockets */
+};
+
+uint64_t capacity_files(const struct cluster *cluster) {
+    uint64_t hosts = cluster_is_master(cluster) ? cluster->count : 1;
+    return FILES_AT_LEAST + FILES_DOORS * (DOOR_GUESTS_LEAST + 1) + FILES_A_HOST * hosts +
+           FILES_A_SLOT * (uint64_t)cluster->hosts[cluster->self].slots;
+}
+
+int capacity_raise(const struct cluster *cluster, struct error *err) {
+    return open_files_raise(capacity_files(cluster), FILES_DOORS * FILES_GUESTS, err);
+}
+
+size_t capacity_guests(const struct cluster *cluster) {
+    return DOOR_GUESTS_LEAST + open_files_spare(capacity_files(cluster)) / FILES_DOORS;
+}

@@ -1,0 +1,329 @@
+#include "host/crew.h"
+
+#include "common/argv.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/progress.h"
+#include "host/environment.h"
+#include "host/launch_spec.h"
+#include "os/open_files.h"
+#include "os/tap.h"
+#include "outcome/rank_report.h"
+#include "wire/frame.h"
+
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WATCH_SECONDS = 3 };
+
+struct seat {
+    struct crew *crew;
+    struct link *link; /* NULL once the shim is gone */
+    unsigned rank;
+    struct tap out;
+    struct tap error_out;
+    struct tail tail; /* of standard output */
+    struct tail error_tail;
+    struct progress progress;
+    uint64_t marks;    /* as last seen */
+    int64_t marked_at; /* when they last changed */
+    enum rank_cause cause;
+    bool reported;
+    bool stalled;
+    struct seat *next;
+};
+
+static struct seat *find_seat(const struct crew *c, int64_t rank) {
+    for (struct seat *s = c->seats; s != NULL; s = s->next)
+        if (s->rank == rank)
+            return s;
+    return NULL;
+}
+
+static void order(struct seat *s, const char *type) {
+    if (s->link != NULL)
+        link_send(s->link, frame_new(type));
+}
+
+static void tell(struct crew *c, const char *type, const json_t *members) {
+    json_t *message = frame_new(type);
+    if (message != NULL && members != NULL)
+        (void)json_object_update(message, (json_t *)(uintptr_t)members);
+    c->sinks.tell(c->sinks.context, message);
+}
+
+static void close_taps(struct seat *s) {
+    tap_close(&s->out);
+    tap_close(&s->error_out);
+}
+
+/* All that the program wrote lies in its pipes by now, so the lines are complete. What it has left
+ * behind may have last words yet. */
+static void report(struct seat *s, struct rank_report *r) {
+    tap_drain(&s->out);
+    tap_drain(&s->error_out);
+    s->reported = true;
+    r->rank = s->rank;
+    r->host = (unsigned)s->crew->job->cluster.self;
+    struct tail last;
+    _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");
+    tail_join(&s->tail, &s->error_tail, &last);
+    (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
+    cleanup_json json_t *members = rank_report_json(r);
+    tell(s->crew, "report", members);
+}
+
+static void shim_said(void *context, const json_t *message) {
+    struct seat *s = context;
+    const char *type = frame_type(message);
+    struct rank_report r;
+    struct error err;
+    const struct cluster *cluster = &s->crew->job->cluster;
+    if (strcmp(type, "teardown") == 0)
+        s->cause = RANK_CAUSE_TEARDOWN;
+    else if (strcmp(type, "report") == 0 &&
+             rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
+                               &r, &err) == 0)
+        report(s, &r); /* the master weighs a second one */
+}
+
+static void shim_gone(void *context, const struct error *why) {
+    struct seat *s = context;
+    (void)why;
+    link_free(s->link);
+    s->link = NULL;
+    if (s->reported)
+        return;
+    struct rank_report r = {.end = RANK_VANISHED, .cause = s->cause, .time = clock_boot()};
+    report(s, &r);
+}
+
+static const struct link_events events = {.message = shim_said, .closed = shim_gone};
+
+static void look_at(struct seat *s, int64_t now) {
+    struct progress_state state = progress_read(&s->progress);
+    if (state.marks != s->marks) {
+        s->marks = state.marks;
+        s->marked_at = now;
+    }
+    int64_t limit = s->crew->job->settings.stall_seconds;
+    if (state.patience_seconds > 0 && state.patience_seconds < (uint64_t)limit)
+        limit = (int64_t)state.patience_seconds;
+    if (s->reported || s->stalled || state.marks == 0 || now - s->marked_at < limit * CLOCK_SECOND)
+        return;
+    s->stalled = true;
+    cleanup_json json_t *members =
+        json_pack("{s:I, s:I}", "rank", (json_int_t)s->rank, "seconds", (json_int_t)limit);
+    tell(s->crew, "stalled", members);
+}
+
+/* When this process itself stood still (a paused container), silence says nothing about ranks. */
+static void watch(void *context) {
+    struct crew *c = context;
+    int64_t now = clock_now();
+    bool stood_still = now - c->watch.deadline > WATCH_SECONDS * CLOCK_SECOND;
+    for (struct seat *s = c->seats; s != NULL; s = s->next) {
+        if (stood_still)
+            s->marked_at = now;
+        look_at(s, now);
+    }
+    loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
+}
+
+static int make_spec(struct crew *c, char *const *own, struct error *err) {
+    cleanup_argv struct argv environment = {0};
+    if (environment_host(c->job, own, &environment, err) != 0)
+        return -1;
+    if (c->spec >= 0)
+        (void)close(c->spec);
+    c->spec = launch_spec_make(&environment, &c->job->program.argv, err);
+    return c->spec >= 0 ? 0 : -1;
+}
+
+int crew_open(struct crew *c, struct loop *loop, const struct job *job, char *const *environment,
+              const struct crew_sinks *sinks, struct error *err) {
+    *c = (struct crew){.loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1};
+    c->watch = (struct timer){.fire = watch, .context = c};
+    return make_spec(c, environment, err);
+}
+
+static void free_seat(struct seat *s) {
+    close_taps(s);
+    link_free(s->link);
+    progress_done(&s->progress);
+    free(s);
+}
+
+static void free_seats(struct crew *c) {
+    while (c->seats != NULL) {
+        struct seat *s = c->seats;
+        c->seats = s->next;
+        free_seat(s);
+    }
+}
+
+void crew_done(struct crew *c) {
+    if (c->loop == NULL)
+        return;
+    loop_cancel(c->loop, &c->watch);
+    free_seats(c);
+    if (c->spec >= 0)
+        (void)close(c->spec);
+    c->spec = -1;
+}
+
+void crew_clear(struct crew *c, unsigned attempt) {
+    free_seats(c);
+    c->attempt = attempt;
+}
+
+int crew_begin(struct crew *c, char *const *environment, struct error *err) {
+    c->started = false;
+    c->warned = false;
+    c->stopping = false;
+    c->killed = false;
+    return make_spec(c, environment, err);
+}
+
+static int open_taps(struct seat *s, struct link *link, struct error *err) {
+    char prefix[LINES_PREFIX_SIZE];
+    struct crew *c = s->crew;
+    const struct cluster *cluster = &c->job->cluster;
+    (void)snprintf(prefix, sizeof(prefix), "[%s rank %u] ", cluster->hosts[cluster->self].name.text,
+                   s->rank);
+    int out = link_take_fd(link);
+    int error_out = link_take_fd(link);
+    if (error_out < 0) {
+        if (out >= 0)
+            (void)close(out);
+        return error_set(err, EXIT_CODE_INTERNAL, "a hello without pipes");
+    }
+    if (tap_open(&s->out, c->loop, out, prefix, &s->tail, c->sinks.line, c->sinks.context, err) !=
+        0) {
+        (void)close(error_out);
+        return -1;
+    }
+    return tap_open(&s->error_out, c->loop, error_out, prefix, &s->error_tail, c->sinks.line,
+                    c->sinks.context, err);
+}
+
+/* Without it nobody is ever called stalled: not worth failing a rank for. */
+static void adopt_progress(struct seat *s, struct link *link) {
+    struct error ignored;
+    cleanup_fd int fd = link_take_fd(link);
+    if (fd >= 0)
+        (void)progress_adopt(&s->progress, fd, &ignored);
+}
+
+static void start(struct seat *s) {
+    struct crew *c = s->crew;
+    json_t *message = frame_new("start");
+    if (s->link == NULL) {
+        json_decref(message);
+        return;
+    }
+    (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
+    (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
+    (void)json_object_set_new(message, "open_files", json_integer((json_int_t)open_files_before()));
+    if (c->job->program.directory != NULL)
+        (void)json_object_set_new(message, "directory", json_string(c->job->program.directory));
+    link_send_fd(s->link, message, c->spec);
+}
+
+static void start_all(struct crew *c) {
+    c->started = true;
+    for (struct seat *s = c->seats; s != NULL; s = s->next) {
+        start(s);
+        cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
+        tell(c, "seated", members);
+        if (c->stopping)
+            order(s, "stop");
+        if (c->killed)
+            order(s, "kill");
+    }
+    if (c->job->settings.stall_seconds > 0 && !c->watch.active)
+        loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
+}
+
+static unsigned count_seats(const struct crew *c) {
+    unsigned count = 0;
+    for (const struct seat *s = c->seats; s != NULL; s = s->next)
+        count++;
+    return count;
+}
+
+/* NULL where RANK may sit down, else why not. */
+static const char *refusal(const struct crew *c, int64_t rank, const json_t *hello) {
+    const struct cluster *cluster = &c->job->cluster;
+    if (json_integer_value(json_object_get(hello, "attempt")) != c->attempt)
+        return "it is of another attempt";
+    if (c->started)
+        return "all of this host's ranks have started";
+    if (rank < 0 || (uint64_t)rank >= cluster_ranks(cluster) ||
+        cluster_host_of_rank(cluster, (size_t)rank) != cluster->self)
+        return "that is no rank of this host";
+    return find_seat(c, rank) != NULL ? "that seat is taken" : NULL;
+}
+
+static void send_away(struct crew *c, struct link *link, int64_t rank, const char *why) {
+    link_free(link);
+    if (!c->warned)
+        log_warning("a process here asked for the seat of rank %" PRId64 " and was refused: %s",
+                    rank, why);
+    c->warned = true;
+}
+
+void crew_seat(struct crew *c, struct link *link, const json_t *hello) {
+    struct error err;
+    int64_t rank = -1;
+    (void)json_member_int(hello, "hello", "rank", &rank, &err);
+    const char *why = refusal(c, rank, hello);
+    struct seat *s = why == NULL ? calloc(1, sizeof(*s)) : NULL;
+    if (s == NULL) {
+        send_away(c, link, rank, why != NULL ? why : "out of memory");
+        return;
+    }
+    s->crew = c;
+    s->link = link;
+    s->rank = (unsigned)rank;
+    link_own(link, &events, s);
+    if (open_taps(s, link, &err) != 0) {
+        free_seat(s);
+        return;
+    }
+    adopt_progress(s, link);
+    s->next = c->seats;
+    c->seats = s;
+    if (count_seats(c) == c->job->cluster.hosts[c->job->cluster.self].slots)
+        start_all(c);
+}
+
+void crew_stop(struct crew *c) {
+    c->stopping = true;
+    for (struct seat *s = c->seats; c->started && s != NULL; s = s->next)
+        order(s, "stop");
+}
+
+void crew_end(struct crew *c) {
+    for (struct seat *s = c->seats; s != NULL; s = s->next) {
+        s->cause = RANK_CAUSE_TEARDOWN; /* also where its shim leaves without a report */
+        order(s, "end");
+    }
+}
+
+void crew_kill(struct crew *c) {
+    c->killed = true;
+    for (struct seat *s = c->seats; s != NULL; s = s->next)
+        order(s, "kill");
+}
+
+void crew_release(struct crew *c, unsigned rank) {
+    struct seat *s = find_seat(c, rank);
+    if (s != NULL && s->reported)
+        order(s, "leave");
+}

@@ -1,0 +1,116 @@
+#include "host/environment.h"
+
+#include "common/attempt.h"
+#include "common/str.h"
+#include "job/sm_variables.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- daemons --------------------------------------------------------------------------------- */
+
+struct passed {
+    const char *name;
+    const char *fallback; /* NULL: not set then */
+};
+
+int environment_daemon(char *const *own, const char *socket, struct argv *ret, struct error *err) {
+    static const struct passed passed[] = {
+        {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
+        {"HOME", "/root"},
+        {"TMPDIR", NULL},
+        {"LANG", NULL},
+        {"LD_LIBRARY_PATH", NULL},
+        {"TZ", NULL},
+    };
+    for (size_t i = 0; i < sizeof(passed) / sizeof(passed[0]); i++) {
+        const char *value = env_get(own, passed[i].name);
+        if (value == NULL)
+            value = passed[i].fallback;
+        if (value != NULL && argv_set_env(ret, passed[i].name, value, err) != 0)
+            return -1;
+    }
+    return argv_set_env(ret, "RINGMASTER_SOCKET", socket, err);
+}
+
+static int set_number(struct argv *environment, const char *name, unsigned value,
+                      struct error *err) {
+    char text[16];
+    snprintf(text, sizeof(text), "%u", value);
+    return argv_set_env(environment, name, text, err);
+}
+
+int environment_add_attempt(struct argv *environment, unsigned attempt, const char *run,
+                            struct error *err) {
+    if (set_number(environment, ATTEMPT_VARIABLE, attempt, err) != 0)
+        return -1;
+    return argv_set_env(environment, ATTEMPT_RUN_VARIABLE, run, err);
+}
+
+/* --- programs -------------------------------------------------------------------------------- */
+
+static bool is_mpi(const char *variable) {
+    return str_starts_with(variable, "OMPI_") || str_starts_with(variable, "PMIX_") ||
+           str_starts_with(variable, "PRTE_");
+}
+
+/* Not for programs: our settings with their secrets, and what would steer Open MPI. */
+static bool is_kept(const char *variable) {
+    return !is_mpi(variable) && !str_starts_with(variable, "RINGMASTER_");
+}
+
+int environment_host(const struct job *job, char *const *own, struct argv *ret, struct error *err) {
+    for (; *own != NULL; own++)
+        if (strchr(*own, '=') != NULL && is_kept(*own) && argv_add(ret, *own, err) != 0)
+            return -1;
+    /* Ranks write to a pipe; without this a Python program's words come when it ends. */
+    if (argv_get_env(ret, "PYTHONUNBUFFERED") == NULL &&
+        argv_set_env(ret, "PYTHONUNBUFFERED", "1", err) != 0)
+        return -1;
+    return sm_variables_add(job, ret, err);
+}
+
+/* --- ranks ----------------------------------------------------------------------------------- */
+
+static int read_place(char *const *launched, const char *name, int64_t max, unsigned *ret,
+                      struct error *err) {
+    const char *text = env_get(launched, name);
+    int64_t value = 0;
+    if (text == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "%s is not set: mpirun did not start this", name);
+    if (str_parse_int(text, 0, max, &value, err) != 0)
+        return error_wrap(err, "%s", name);
+    *ret = (unsigned)value;
+    return 0;
+}
+
+int environment_rank_place(char *const *launched, struct rank_place *ret, struct error *err) {
+    const int64_t most = (int64_t)CLUSTER_HOSTS_MAX * CLUSTER_SLOTS_MAX;
+    if (read_place(launched, "OMPI_COMM_WORLD_RANK", most, &ret->rank, err) != 0 ||
+        read_place(launched, "OMPI_COMM_WORLD_SIZE", most, &ret->size, err) != 0 ||
+        read_place(launched, "OMPI_COMM_WORLD_LOCAL_RANK", most, &ret->local_rank, err) != 0 ||
+        read_place(launched, "OMPI_COMM_WORLD_LOCAL_SIZE", most, &ret->local_size, err) != 0 ||
+        read_place(launched, ATTEMPT_VARIABLE, INT32_MAX, &ret->attempt, err) != 0)
+        return -1;
+    return 0;
+}
+
+int environment_add_rank(struct argv *environment, char *const *launched, const char *master_addr,
+                         unsigned master_port, struct error *err) {
+    struct rank_place place = {0};
+    const char *run = env_get(launched, ATTEMPT_RUN_VARIABLE);
+    if (environment_rank_place(launched, &place, err) != 0 ||
+        environment_add_attempt(environment, place.attempt, run != NULL ? run : "", err) != 0)
+        return -1;
+    for (; *launched != NULL; launched++)
+        if (is_mpi(*launched) && argv_add(environment, *launched, err) != 0)
+            return -1;
+    if (set_number(environment, "RANK", place.rank, err) != 0 ||
+        set_number(environment, "WORLD_SIZE", place.size, err) != 0 ||
+        set_number(environment, "LOCAL_RANK", place.local_rank, err) != 0 ||
+        set_number(environment, "LOCAL_WORLD_SIZE", place.local_size, err) != 0 ||
+        set_number(environment, "MASTER_PORT", master_port, err) != 0)
+        return -1;
+    return argv_set_env(environment, "MASTER_ADDR", master_addr, err);
+}

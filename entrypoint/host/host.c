@@ -1,0 +1,315 @@
+#include "host/host.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/str.h"
+#include "host/environment.h"
+#include "mpi/addresses.h"
+#include "mpi/gate.h"
+#include "wire/frame.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Lines are the least of what the link carries: above this they are dropped, not it. */
+enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2, NAMED_MAX = 64 * LINES_MAX };
+/* Fits into a message even if every byte of it has to be escaped there. */
+enum { FORWARD_PART_MAX = 30 * 1024 };
+
+static void forward_part(struct host *h, const char *text, size_t size) {
+    json_t *message = frame_new("line");
+    if (h->dropped > 0)
+        (void)json_object_set_new(message, "dropped", json_integer((json_int_t)h->dropped));
+    (void)json_object_set_new(message, "text", json_stringn(text, size));
+    h->dropped = 0;
+    h->tell(h->context, message);
+}
+
+/* A message holds less than the longest line: the last part of one ends with its '\n'. */
+static void forward(struct host *h, const char *line, size_t size) {
+    if (h->queued(h->context) > FORWARD_QUEUE_MAX) {
+        h->dropped++;
+        return;
+    }
+    while (size > 0) {
+        size_t part = str_utf8_prefix(line, size, FORWARD_PART_MAX);
+        forward_part(h, line, part);
+        line += part;
+        size -= part;
+    }
+}
+
+static bool is_forwarded(const struct host *h) {
+    return h->job->settings.logs == SETTINGS_LOGS_MASTER && !cluster_is_master(&h->job->cluster);
+}
+
+void host_tell_dropped(struct host *h) {
+    if (h->dropped > 0 && is_forwarded(h)) /* never with a host that is not open */
+        forward_part(h, "", 0);
+}
+
+static void log_one(void *host, const char *line, size_t size) {
+    struct host *h = host;
+    console_line(h->console, line, size);
+    if (is_forwarded(h))
+        forward(h, line, size);
+}
+
+/* Words about this attempt. */
+static void tell(struct host *h, json_t *message) {
+    (void)json_object_set_new(message, "attempt", json_integer(h->crew.attempt));
+    h->tell(h->context, message);
+}
+
+static void crew_tell(void *context, json_t *message) {
+    tell(context, message);
+}
+
+/* The lines of a daemon have a prefix, so the text to judge begins behind it. */
+void host_tool_line(void *host, const char *line, size_t size) {
+    const struct host *h = host;
+    char text[256];
+    const char *at = memchr(line, ']', size);
+    size_t skip = at != NULL ? (size_t)(at - line) + 2 : 0;
+    cleanup_buf struct buf named;
+    buf_init(&named, NAMED_MAX);
+    (void)snprintf(text, sizeof(text), "%.*s", (int)(size - skip), line + skip);
+    if (h->quiet || openmpi_is_noise(text))
+        return;
+    if (addresses_to_names(&h->job->cluster, line, size, &named, NULL) == 0 &&
+        named.size <= LINES_MAX)
+        log_one(host, named.data, named.size);
+    else
+        log_one(host, line, size);
+}
+
+static void tell_daemon(struct host *h, int code, const char *text) {
+    json_t *message = frame_new("daemon");
+    (void)json_object_set_new(message, "code", json_integer(code));
+    (void)json_object_set_new(message, "text", json_string(text));
+    tell(h, message);
+}
+
+static void daemon_ended(void *context, int code) {
+    struct host *h = context;
+    tell_daemon(h, code, "");
+}
+
+void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct openmpi_request *ret) {
+    local_file(h->local, "agent", agent);
+    *ret = (struct openmpi_request){.version = h->tools->version,
+                                    .cluster = &h->job->cluster,
+                                    .interface = &h->interface,
+                                    .ports = &h->job->ports,
+                                    .agent = agent,
+                                    .shared = h->scratch.shared,
+                                    .mpirun = h->tools->mpirun};
+}
+
+void host_kill_daemon(struct host *h) {
+    task_signal(&h->daemon, SIGKILL);
+}
+
+int host_open_scratch(struct host *h, struct error *err) {
+    return scratch_open(&h->scratch, h->local, h->run, h->crew.attempt, err);
+}
+
+int host_tool_environment(const struct host *h, struct argv *ret, struct error *err) {
+    if (environment_daemon(h->environment, h->local->socket, ret, err) != 0 ||
+        environment_add_attempt(ret, h->crew.attempt, h->run, err) != 0)
+        return -1;
+    return argv_set_env(ret, "TMPDIR", h->scratch.temporary, err);
+}
+
+static int start_daemon(struct host *h, const char *command, struct error *err) {
+    cleanup_argv struct argv argv = {0};
+    cleanup_argv struct argv environment = {0};
+    char agent[LOCAL_FILE_SIZE];
+    char prefix[LINES_PREFIX_SIZE];
+    struct openmpi_request request;
+    struct openmpi_options options;
+    const struct cluster *cluster = &h->job->cluster;
+    if (h->daemon.running)
+        return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
+    if (host_open_scratch(h, err) != 0)
+        return -1;
+    host_request(h, agent, &request);
+    if (openmpi_options(&request, &options, err) != 0)
+        return -1;
+    struct gate gate = {.series = h->tools->version.series,
+                        .daemon = h->tools->daemon,
+                        .options = &options,
+                        .hosts = cluster_hosts_left(cluster),
+                        .master = h->master,
+                        .port = h->job->ports.daemons_v4};
+    if (gate_check(&gate, command, strlen(command), &argv, err) != 0 ||
+        host_tool_environment(h, &environment, err) != 0 ||
+        openmpi_daemon_name(gate.series, cluster->hosts[cluster->self].address, &environment,
+                            err) != 0)
+        return -1;
+    (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
+                   openmpi_daemon(h->tools->version.series));
+    struct task_options task = {
+        .prefix = prefix, .line = host_tool_line, .ended = daemon_ended, .context = h};
+    task_done(&h->daemon);
+    return task_start(&h->daemon, h->loop, h->reaper, &argv, &environment, &task, err);
+}
+
+static void launch(struct host *h, const json_t *order) {
+    struct error err = {0};
+    const char *command = NULL;
+    if (json_member_string(order, "launch", "command", &command, &err) != 0 || command == NULL ||
+        start_daemon(h, command, &err) != 0)
+        tell_daemon(h, EXIT_CODE_INTERNAL, command == NULL ? "a launch without command" : err.text);
+}
+
+/* --- from one attempt to the next ------------------------------------------------------------ */
+
+/* Programs are killed with their seats. What else SIGTERM does not end in so long is killed, too;
+ * what even that does not end in so long, never. */
+static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
+static const int64_t clear_give_up = 10 * CLOCK_SECOND;
+
+/* A port may be busy for a while after the one who had it is dead. */
+static const int64_t ports_retry = 500 * CLOCK_MILLISECOND;
+static const int64_t ports_give_up = 15 * CLOCK_SECOND;
+
+static void tell_cleared(struct host *h, const char *fault) {
+    json_t *message = frame_new("cleared");
+    if (fault != NULL)
+        (void)json_object_set_new(message, "fault", json_string(fault));
+    tell(h, message);
+}
+
+static void check_ports(void *context) {
+    struct host *h = context;
+    struct error fault = {0};
+    if (cluster_ranks(&h->job->cluster) <= 1 || ports_check_free(&h->job->ports, &fault) == 0)
+        tell_cleared(h, NULL);
+    else if (clock_now() >= h->ports_deadline)
+        tell_cleared(h, fault.text);
+    else
+        loop_after(h->loop, &h->ports_again, ports_retry);
+}
+
+/* A failure file that the old attempt's program wrote is not the new one's. */
+static void cleared(void *context, size_t left) {
+    struct host *h = context;
+    struct error fault = {0};
+    scratch_close(&h->scratch);
+    failure_child_prepare(h->failure);
+    if (left > 0) {
+        (void)error_set(&fault, EXIT_CODE_INTERNAL, "%zu processes did not die of SIGKILL", left);
+        tell_cleared(h, fault.text);
+        return;
+    }
+    h->ports_deadline = clock_now() + ports_give_up;
+    check_ports(h);
+}
+
+static void clear(struct host *h, int64_t attempt) {
+    log_info("attempt %u is over", h->crew.attempt);
+    h->quiet = true;
+    crew_clear(&h->crew, (unsigned)attempt);
+    host_kill_daemon(h);
+    task_done(&h->daemon);
+    sweep_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
+}
+
+static void begin(struct host *h, const json_t *order) {
+    struct error err = {0};
+    const json_t *gone = json_object_get(order, "gone");
+    for (size_t i = 0; i < json_array_size(gone); i++) {
+        json_int_t host = json_integer_value(json_array_get(gone, i));
+        if (host > 0 && (uint64_t)host < h->job->cluster.count)
+            cluster_drop(&h->job->cluster, (size_t)host);
+    }
+    log_info("attempt %u begins, with %zu ranks on %zu hosts", h->crew.attempt,
+             cluster_ranks(&h->job->cluster), cluster_hosts_left(&h->job->cluster));
+    h->quiet = false;
+    if (crew_begin(&h->crew, h->environment, &err) != 0)
+        tell_daemon(h, EXIT_CODE_INTERNAL, err.text);
+}
+
+void host_set_run(struct host *h, const char *run) {
+    (void)snprintf(h->run, sizeof(h->run), "%s", run);
+}
+
+void host_order(struct host *h, const json_t *order) {
+    const char *type = frame_type(order);
+    int64_t attempt = json_integer_value(json_object_get(order, "attempt"));
+    if (strcmp(type, "clear") == 0 && attempt == (int64_t)h->crew.attempt + 1)
+        clear(h, attempt);
+    else if (attempt != h->crew.attempt)
+        return;
+    else if (strcmp(type, "attempt") == 0)
+        begin(h, order);
+    else if (strcmp(type, "launch") == 0)
+        launch(h, order);
+    else if (strcmp(type, "stop") == 0)
+        crew_stop(&h->crew);
+    else if (strcmp(type, "end") == 0)
+        crew_end(&h->crew);
+    else if (strcmp(type, "kill") == 0)
+        crew_kill(&h->crew);
+    else if (strcmp(type, "release") == 0)
+        crew_release(&h->crew, (unsigned)json_integer_value(json_object_get(order, "rank")));
+}
+
+/* mpirun calls the agent by one path without words before the host's name: a link to this program,
+ * told by its name. */
+static int link_agent(const struct local *local, struct error *err) {
+    char agent[LOCAL_FILE_SIZE];
+    char self[LOCAL_FILE_SIZE];
+    local_file(local, "agent", agent);
+    if (file_self(self, sizeof(self), err) != 0)
+        return -1;
+    if (symlink(self, agent) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", agent);
+    return 0;
+}
+
+int host_open(struct host *h, const struct host_options *o, struct error *err) {
+    *h = (struct host){.loop = o->loop,
+                       .reaper = o->reaper,
+                       .sweep = o->sweep,
+                       .job = o->job,
+                       .environment = o->environment,
+                       .local = o->local,
+                       .tools = o->tools,
+                       .console = o->console,
+                       .failure = o->failure,
+                       .tell = o->tell,
+                       .queued = o->queued,
+                       .context = o->context};
+    struct crew_sinks sinks = {.tell = crew_tell, .line = log_one, .context = h};
+    h->ports_again = (struct timer){.fire = check_ports, .context = h};
+    if (link_agent(o->local, err) != 0)
+        return -1;
+    return crew_open(&h->crew, o->loop, o->job, o->environment, &sinks, err);
+}
+
+void host_done(struct host *h) {
+    if (h->loop != NULL)
+        loop_cancel(h->loop, &h->ports_again);
+    crew_done(&h->crew);
+    task_done(&h->daemon);
+    scratch_close(&h->scratch);
+}
+
+int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,
+                     char warning[INTERFACE_WARNING_SIZE], struct error *err) {
+    if (interface_choose(h->job->cluster.interface, peer, &h->interface, warning, err) != 0)
+        return -1;
+    struct cluster *cluster = &h->job->cluster;
+    h->master = cluster_is_master(cluster) ? h->interface.address : master;
+    cluster->hosts[0].address = h->master;
+    cluster->hosts[cluster->self].address = h->interface.address;
+    struct interface at = {.address = h->master};
+    interface_address(&at, h->crew.master_addr);
+    return 0;
+}

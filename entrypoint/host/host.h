@@ -1,0 +1,105 @@
+/* This container as the master's subordinate: its ranks (crew.h), Open MPI's daemon and its log.
+ * The master's own container is one too and is given orders through the same function.
+ *
+ *   orders from the master                    words to the master
+ *   launch command   start the daemon         daemon code text   it ended, or was refused
+ *   stop             SIGTERM to the programs  seated rank
+ *   end              SIGTERM, as the job has failed
+ *   kill             SIGKILL to them          report ...
+ *   release rank     let its shim leave       stalled rank seconds
+ *                                             line text dropped  with RINGMASTER_LOGS=master
+ *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
+ *   attempt gone     begin the next one       daemon code text   where that is not possible
+ *
+ * Orders and words carry the number of the attempt that they are about. Each `clear` brings the
+ * next number; orders about another one are left alone. */
+#ifndef HOST_HOST_H
+#define HOST_HOST_H
+
+#include "common/attempt.h"
+#include "host/crew.h"
+#include "host/failure_child.h"
+#include "job/interface.h"
+#include "job/job.h"
+#include "mpi/scratch.h"
+#include "mpi/tools.h"
+#include "os/console.h"
+#include "os/sweep.h"
+#include "os/task.h"
+#include "wire/local.h"
+
+#include <jansson.h>
+#include <stdint.h>
+
+struct host {
+    struct loop *loop;
+    struct reaper *reaper;
+    struct sweep *sweep;
+    struct job *job; /* whose cluster loses hosts between attempts */
+    char run[ATTEMPT_RUN_SIZE];
+    char *const *environment; /* this process's own */
+    const struct local *local;
+    const struct tools *tools;
+    struct console *console;
+    struct failure_child *failure;
+    struct crew crew;
+    struct task daemon;
+    struct scratch scratch;
+    struct timer ports_again; /* between attempts, until the ports are free */
+    int64_t ports_deadline;
+    struct interface interface;
+    struct in_addr master; /* who proved to be it */
+    void (*tell)(void *context, json_t *message);
+    size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
+    void *context;
+    uint64_t dropped; /* lines not forwarded */
+    bool quiet;       /* job or attempt are over: what mpirun and its daemon say of that is noise */
+};
+
+/* All pointers outlive it. Callbacks may not come before it returns. */
+struct host_options {
+    struct loop *loop;
+    struct reaper *reaper;
+    struct sweep *sweep;
+    struct job *job;
+    char *const *environment;
+    const struct local *local;
+    const struct tools *tools;
+    struct console *console;
+    struct failure_child *failure;
+    void (*tell)(void *context, json_t *message);
+    size_t (*queued)(void *context);
+    void *context;
+};
+int host_open(struct host *h, const struct host_options *options, struct error *err);
+void host_done(struct host *h);
+
+/* Where the master is, once that is known: chooses the interface. WARNING is for the log. */
+int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,
+                     char warning[INTERFACE_WARNING_SIZE], struct error *err);
+
+/* The name of this run, which the master gives to all hosts. Longer ones are cut. */
+void host_set_run(struct host *h, const char *run);
+
+/* Unknown orders are left alone. */
+void host_order(struct host *h, const json_t *order);
+
+/* A line of mpirun's or its daemon's, for this container's log; noise is left out. */
+void host_tool_line(void *host, const char *line, size_t size);
+
+/* At the end: tells the master of lines that were dropped since it was last told. */
+void host_tell_dropped(struct host *h);
+
+/* The job has failed: its daemon, which would spend seconds on ranks that are gone, is killed. */
+void host_kill_daemon(struct host *h);
+
+/* Before a program of Open MPI starts here: makes what this attempt's ones may fill. */
+int host_open_scratch(struct host *h, struct error *err);
+/* The environment of mpirun and its daemon here. */
+int host_tool_environment(const struct host *h, struct argv *ret, struct error *err);
+
+/* The request that mpirun's and its daemons' command lines are made of, on this host. AGENT is
+ * filled with the agent's path and must outlive the request. */
+void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct openmpi_request *ret);
+
+#endif

@@ -1,0 +1,266 @@
+#include "host/supervisor.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "host/capacity.h"
+#include "host/environment.h"
+#include "job/key.h"
+#include "job/ports.h"
+#include "os/leftovers.h"
+#include "wire/frame.h"
+#include "wire/tls.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+/* From the verdict to the end of all processes: the job is over, so what is left gets a moment to
+ * hear of it and no more. Together with LEAVE_SECONDS within the 2 s that leaving may take. */
+static const int64_t sweep_grace = 500 * CLOCK_MILLISECOND;
+static const int64_t sweep_give_up = CLOCK_SECOND;
+/* From the first signal on until a second one means more than that. */
+static const int64_t again_after = CLOCK_SECOND;
+enum { LEAVE_SECONDS = 1, FLUSH_SECONDS = 1 };
+
+const char *supervisor_host_name(const struct supervisor *s, size_t index) {
+    return s->job->cluster.hosts[index].name.text;
+}
+
+const char *supervisor_own_name(const struct supervisor *s) {
+    return supervisor_host_name(s, s->job->cluster.self);
+}
+
+static void on_signal(void *context, int number) {
+    struct supervisor *s = context;
+    if (number == SIGCHLD) {
+        sweep_reaped(&s->sweep, reaper_run(&s->reaper));
+        return;
+    }
+    bool is_stop = number == SIGTERM || number == SIGINT || number == SIGHUP;
+    if (!is_stop || s->judged)
+        return; /* once the verdict stands nothing changes it */
+    /* One stop often comes as several signals at once: from a terminal and from whoever closes it,
+     * to a wrapper and to its group. HUP never means more than one stop. */
+    int64_t now = clock_now();
+    bool again = s->stop_asked != 0;
+    if (again && (number == SIGHUP || now - s->stop_asked < again_after))
+        return;
+    if (!again)
+        s->stop_asked = now;
+    log_info("%s: a stop was asked for%s", strsignal(number), again ? " again" : "");
+    s->role->stop(s->state, again);
+}
+
+static int listen_to_signals(struct supervisor *s, struct error *err) {
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        (void)sigaddset(&set, numbers[i]);
+    (void)signal(SIGPIPE, SIG_IGN);
+    return loop_signals(&s->loop, &set, on_signal, s, err);
+}
+
+static void guest_arrived(void *context, struct link *link, struct in_addr peer,
+                          const json_t *message) {
+    struct supervisor *s = context;
+    const char *type = frame_type(message);
+    (void)peer;
+    if (strcmp(type, "hello") == 0)
+        crew_seat(&s->host.crew, link, message);
+    else if (strcmp(type, "agent") == 0)
+        s->role->agent(s->state, link, message);
+    else
+        link_free(link);
+}
+
+static const struct door_events local_events = {.arrived = guest_arrived};
+
+static void host_tells(void *context, json_t *message) {
+    struct supervisor *s = context;
+    s->role->tell(s->state, message);
+}
+
+static size_t host_queued(void *context) {
+    struct supervisor *s = context;
+    return s->role->queued(s->state);
+}
+
+static void begin(void *context) {
+    struct supervisor *s = context;
+    s->role->start(s->state);
+}
+
+static void tools_found(void *context, const struct error *failure) {
+    struct supervisor *s = context;
+    if (failure != NULL)
+        s->fault = *failure;
+    begin(s);
+}
+
+static void sweep_leftovers(const char *run) {
+    const char *places[1 + LOCAL_PLACES_MAX] = {run};
+    size_t first = run != NULL ? 1 : 0;
+    leftovers_sweep_apart(places, first + local_places(NULL, places + first));
+}
+
+static int open_host(struct supervisor *s, struct error *err) {
+    struct host_options options = {.loop = &s->loop,
+                                   .reaper = &s->reaper,
+                                   .sweep = &s->sweep,
+                                   .job = s->job,
+                                   .environment = s->environment,
+                                   .local = &s->local,
+                                   .tools = &s->tools,
+                                   .console = &s->console,
+                                   .failure = &s->failure,
+                                   .tell = host_tells,
+                                   .queued = host_queued,
+                                   .context = s};
+    sweep_leftovers(s->job->settings.run);
+    if (local_open(&s->local, &s->loop, s->job->settings.run, &local_events, s, err) != 0)
+        return -1;
+    door_set_room(&s->local.door, capacity_guests(&s->job->cluster));
+    return host_open(&s->host, &options, err);
+}
+
+/* One rank needs no mpirun. */
+static int find_tools(struct supervisor *s, struct error *err) {
+    if (cluster_ranks(&s->job->cluster) == 1) {
+        loop_at(&s->loop, &s->begin, clock_now());
+        return 0;
+    }
+    if (ports_check_free(&s->job->ports, err) != 0 ||
+        environment_daemon(s->environment, s->local.socket, &s->tools_environment, err) != 0)
+        return -1;
+    return tools_find(&s->tools, &s->loop, &s->reaper, env_get(s->environment, "PATH"),
+                      &s->tools_environment, tools_found, s, err);
+}
+
+/* A host alone has no link to protect; whether a key is there is asked all the same where one is
+ * required, so that a trial of one host fails as the job of many would. */
+static int open_tls(struct supervisor *s, struct error *err) {
+    _Static_assert(sizeof(((struct key *)NULL)->bytes) == TLS_KEY_SIZE, "one key, whole");
+    struct key key = {0};
+    const struct key_places usual = {0};
+    const struct cluster *cluster = &s->job->cluster;
+    const struct settings *settings = &s->job->settings;
+    bool alone = cluster->count == 1;
+    if (alone && !settings->require_key)
+        return 0;
+    if (key_make(settings, cluster, &usual, &key, err) != 0)
+        return -1;
+    if (key.source == KEY_FROM_SEED)
+        log_warning("the control link's key comes from the image (%s), which keeps out only those "
+                    "who cannot pull it; RINGMASTER_KEY or RINGMASTER_KEY_FILE set a better one",
+                    key.place);
+    if (!alone)
+        s->tls = tls_context_new(key.bytes, cluster_is_master(cluster), err);
+    key_done(&key);
+    return alone || s->tls != NULL ? 0 : -1;
+}
+
+int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
+                    const struct role *role, void *state, struct error *err) {
+    *s = (struct supervisor){
+        .job = options->job, .environment = options->environment, .role = role, .state = state};
+    s->begin = (struct timer){.fire = begin, .context = s};
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "becoming a subreaper");
+    if (loop_init(&s->loop, err) != 0 || listen_to_signals(s, err) != 0)
+        return -1;
+    failure_child_open(&s->failure, &s->reaper, s->job->settings.base_dir);
+    failure_child_prepare(&s->failure);
+    console_init(&s->console, &s->loop, STDOUT_FILENO);
+    words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
+    if (open_tls(s, err) != 0)
+        return -1;
+    key_hide(s->environment);
+    if (options->fault != NULL)
+        s->fault = *options->fault;
+    if (options->fault != NULL || capacity_raise(&s->job->cluster, &s->fault) != 0 ||
+        open_host(s, &s->fault) != 0 || find_tools(s, &s->fault) != 0)
+        loop_at(&s->loop, &s->begin, clock_now());
+    return 0;
+}
+
+int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
+    if (loop_run(&s->loop, err) != 0)
+        return -1;
+    *ret_code = s->verdict.code;
+    return 0;
+}
+
+void supervisor_close(struct supervisor *s) {
+    tools_done(&s->tools);
+    failure_child_close(&s->failure);
+    host_done(&s->host);
+    int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;
+    console_flush(&s->console, deadline);
+    words_close(&s->words, deadline);
+    console_done(&s->console);
+    local_close(&s->local);
+    argv_done(&s->tools_environment);
+    tls_context_free(s->tls);
+    loop_done(&s->loop);
+}
+
+static void leave_now(void *context) {
+    struct supervisor *s = context;
+    loop_end(&s->loop);
+}
+
+static void swept(void *context, size_t left) {
+    struct supervisor *s = context;
+    if (left > 0)
+        log_warning("%zu processes did not die of SIGKILL in time", left);
+    s->swept = true;
+    s->leave = (struct timer){.fire = leave_now, .context = s};
+    loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
+    supervisor_may_leave(s);
+}
+
+void supervisor_may_leave(struct supervisor *s) {
+    if (s->judged && s->swept && s->role->may_leave(s->state))
+        loop_end(&s->loop);
+}
+
+/* The last lines of the rank that failed, for logs that do not have them: another host's, or one
+ * that is read too slowly. */
+static void tell_story(const struct supervisor *s, const struct verdict *v) {
+    bool own = v->host == (int)s->job->cluster.self;
+    if (own && s->console.dropped_ever == 0 && console_waiting(&s->console) == 0)
+        return;
+    for (const char *line = v->story; *line != '\0';) {
+        int size = (int)strcspn(line, "\n");
+        if (size > 0)
+            log_error("  | %.*s", size, line);
+        line += size + (line[size] == '\n');
+    }
+}
+
+void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
+    if (s->judged)
+        return;
+    s->judged = true;
+    s->verdict = *verdict;
+    s->host.quiet = true;
+    if (verdict->code == 0)
+        log_info("done: %s", verdict->text);
+    else
+        log_error("%s: %s; leaving with %d", verdict->class_name, verdict->text, verdict->code);
+    tell_story(s, verdict);
+    host_tell_dropped(&s->host);
+    failure_child_conclude(&s->failure, verdict);
+    sweep_spare(&s->sweep, s->failure.child.pid);
+    if (verdict->code != EXIT_CODE_OK)
+        host_kill_daemon(&s->host);
+    sweep_start(&s->sweep, &s->loop, &s->reaper, sweep_grace, sweep_give_up, swept, s);
+}
+
+void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host) {
+    struct verdict verdict;
+    verdict_from_error(error, &s->job->cluster, host, &verdict);
+    supervisor_conclude(s, &verdict);
+}

@@ -1,0 +1,89 @@
+/* What master and worker have in common: the loop, signals, children, the door for this container's
+ * processes, the host itself (host.h), and the way out. A role embeds a supervisor, is told of what
+ * happens through its table, and ends the job for this container by supervisor_conclude(). */
+#ifndef HOST_SUPERVISOR_H
+#define HOST_SUPERVISOR_H
+
+#include "common/argv.h"
+#include "host/failure_child.h"
+#include "host/host.h"
+#include "job/job.h"
+#include "mpi/tools.h"
+#include "os/console.h"
+#include "os/loop.h"
+#include "os/sweep.h"
+#include "os/words.h"
+#include "outcome/verdict.h"
+#include "wire/local.h"
+
+#include <openssl/types.h>
+#include <stdbool.h>
+
+/* What a master or worker is run with. */
+struct supervisor_options {
+    struct job *job;           /* cluster and ports are there even with a fault */
+    char *const *environment;  /* this process's own */
+    const struct error *fault; /* what was wrong with the rest of the job; NULL: nothing */
+    bool check;                /* `ringmaster check` */
+};
+
+struct role {
+    /* Everything that this container needs for the job has been found, or s->fault says what has
+     * not; called once, from the loop. */
+    void (*start)(void *state);
+    /* A word of this container's host to the master; takes the reference. */
+    void (*tell)(void *state, json_t *message);
+    size_t (*queued)(void *state);
+    /* A remote-launch agent; the link is the callee's. */
+    void (*agent)(void *state, struct link *link, const json_t *message);
+    /* SIGTERM, SIGINT or SIGHUP came; AGAIN for a SIGTERM or SIGINT a second or more later. */
+    void (*stop)(void *state, bool again);
+    /* All processes are gone: is there nobody that has to be waited for? */
+    bool (*may_leave)(void *state);
+};
+
+struct supervisor {
+    struct job *job;
+    char *const *environment;
+    const struct role *role;
+    void *state;
+    struct loop loop;
+    struct reaper reaper;
+    struct sweep sweep;
+    struct failure_child failure;
+    struct console console; /* what programs print */
+    struct words words;
+    struct local local;
+    struct tools tools;
+    struct argv tools_environment;
+    struct host host;
+    SSL_CTX *tls; /* NULL for a host alone */
+    struct timer begin;
+    struct timer leave; /* at the latest */
+    struct error fault; /* code 0: none */
+    struct verdict verdict;
+    bool judged;
+    bool swept;
+    int64_t stop_asked; /* the first time; 0: never */
+};
+
+/* OPTIONS' pointers outlive it. An error here is one that this container can only tell itself;
+ * others become s->fault, for the master to tell everybody. */
+int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
+                    const struct role *role, void *state, struct error *err);
+/* Runs to the end and returns the code to leave with. */
+int supervisor_run(struct supervisor *s, int *ret_code, struct error *err);
+void supervisor_close(struct supervisor *s);
+
+/* The verdict stands: has it written down, ends all processes and leaves when the role agrees. A
+ * second verdict changes nothing. */
+void supervisor_conclude(struct supervisor *s, const struct verdict *verdict);
+void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host);
+/* To be called when what role->may_leave() says may have changed. */
+void supervisor_may_leave(struct supervisor *s);
+
+/* The name of the host with this index, and of this one. */
+const char *supervisor_host_name(const struct supervisor *s, size_t index);
+const char *supervisor_own_name(const struct supervisor *s);
+
+#endif

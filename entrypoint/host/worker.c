@@ -1,0 +1,323 @@
+#include "host/worker.h"
+
+#include "common/attempt.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "host/facts.h"
+#include "host/supervisor.h"
+#include "wire/dial.h"
+#include "wire/frame.h"
+
+#include <arpa/inet.h>
+#include <string.h>
+
+struct worker {
+    struct supervisor s;
+    struct dial dial;
+    struct link *link; /* to the master, once it is open */
+    struct timer deadline;
+    struct timer announce;
+    struct timer lease;
+    bool joined;
+    bool stopping; /* asked for before it had joined: the master shall hear of it */
+};
+
+/* A stop before the join tries so long to reach the master, or all would wait for this host. */
+enum { STOP_JOIN_SECONDS = 5 };
+
+static const char *master_name(const struct worker *w) {
+    return supervisor_host_name(&w->s, 0);
+}
+
+static void send_join(struct worker *w) {
+    struct facts facts;
+    facts_gather(w->s.job, &w->s.tools, &facts);
+    json_t *message = frame_new("join");
+    cleanup_json json_t *members = facts_json(&facts);
+    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
+    char address[INET_ADDRSTRLEN] = "";
+    struct in_addr own = link_own_address(w->link);
+    (void)inet_ntop(AF_INET, &own, address, sizeof(address));
+    (void)json_object_set_new(message, "address", json_string(address));
+    if (members != NULL)
+        (void)json_object_update(message, members);
+    if (w->s.fault.code != 0) {
+        (void)json_object_set_new(message, "fault_code", json_integer(w->s.fault.code));
+        (void)json_object_set_new(message, "fault_text", json_string(w->s.fault.text));
+    }
+    link_send(w->link, message);
+}
+
+static void answer_beat(struct worker *w, const json_t *beat) {
+    json_t *message = frame_new("alive");
+    (void)json_object_set(message, "echo", json_object_get(beat, "time"));
+    (void)json_object_set_new(message, "time", json_integer(clock_boot()));
+    link_send(w->link, message);
+}
+
+static void send_stop(struct worker *w, bool again) {
+    json_t *message = frame_new("stop");
+    (void)json_object_set_new(message, "again", json_boolean(again));
+    link_send(w->link, message);
+}
+
+static void take_verdict(struct worker *w, const json_t *message) {
+    struct verdict verdict;
+    struct error err = {0};
+    if (verdict_parse(message, &verdict, &err) != 0)
+        verdict_from_error(&err, &w->s.job->cluster, -1, &verdict);
+    supervisor_conclude(&w->s, &verdict);
+    link_send(w->link, frame_new("heard"));
+}
+
+static void take_refusal(struct worker *w, const json_t *message) {
+    struct error why = {0};
+    int64_t code = EXIT_CODE_CONFIG;
+    const char *text = NULL;
+    (void)json_member_int(message, "refuse", "code", &code, NULL);
+    (void)json_member_string(message, "refuse", "text", &text, NULL);
+    if (code < 1 || code > UINT8_MAX)
+        code = EXIT_CODE_CONFIG; /* a refusal is never a success */
+    (void)error_set(&why, (enum exit_code)code, "%s refused this host: %s", master_name(w),
+                    text != NULL ? text : "no reason given");
+    supervisor_conclude_error(&w->s, &why, (int)w->s.job->cluster.self);
+}
+
+static void lose_master(struct worker *w, const char *why) {
+    struct error err = {0};
+    (void)error_set(&err, EXIT_CODE_HOST_LOST, "the master is lost: %s", why);
+    supervisor_conclude_error(&w->s, &err, 0);
+}
+
+static void take_run(struct worker *w, const json_t *welcome) {
+    const char *run = NULL;
+    (void)json_member_string(welcome, "welcome", "run", &run, NULL);
+    /* It becomes part of a path. */
+    if (run != NULL && strlen(run) == ATTEMPT_RUN_SIZE - 1 &&
+        run[strspn(run, "0123456789abcdef")] == '\0')
+        host_set_run(&w->s.host, run);
+}
+
+static void hear(void *context, const json_t *message) {
+    struct worker *w = context;
+    const char *type = frame_type(message);
+    loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
+    if (strcmp(type, "beat") == 0) {
+        answer_beat(w, message);
+    } else if (strcmp(type, "welcome") == 0) {
+        w->joined = true;
+        take_run(w, message);
+        loop_cancel(&w->s.loop, &w->deadline);
+        loop_cancel(&w->s.loop, &w->announce);
+        log_info("joined %s", master_name(w));
+        if (w->stopping)
+            send_stop(w, false);
+    } else if (strcmp(type, "verdict") == 0) {
+        take_verdict(w, message);
+    } else if (strcmp(type, "refuse") == 0) {
+        take_refusal(w, message);
+    } else if (!w->s.judged) {
+        host_order(&w->s.host, message);
+    }
+}
+
+static void opened(void *context, struct link *link, struct in_addr peer);
+static void told(void *context, struct in_addr peer, const struct error *why);
+static void refused(void *context, const struct error *why);
+static const struct dial_events dial_events = {opened, told, refused};
+
+static void dial(struct worker *w) {
+    dial_start(&w->dial, &w->s.loop, &w->s.reaper, w->s.tls, master_name(w),
+               w->s.job->ports.control, &dial_events, w);
+}
+
+/* A master that closes the link before its welcome may have been started again. */
+static void closed(void *context, const struct error *why) {
+    struct worker *w = context;
+    loop_cancel(&w->s.loop, &w->lease);
+    link_free(w->link);
+    w->link = NULL;
+    if (w->s.judged)
+        supervisor_may_leave(&w->s);
+    else if (w->joined)
+        lose_master(w, why->text);
+    else
+        dial(w);
+}
+
+static void conclude_version(struct worker *w, int64_t version) {
+    struct error err = {0};
+    (void)frame_error_version(&err, master_name(w), version);
+    supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
+}
+
+/* From a master of another version a refusal alone means something. */
+static void foreign(void *context, const json_t *message) {
+    struct worker *w = context;
+    link_free(w->link);
+    w->link = NULL;
+    loop_cancel(&w->s.loop, &w->lease);
+    if (strcmp(frame_type(message), "refuse") == 0)
+        take_refusal(w, message);
+    else
+        conclude_version(w, frame_version(message));
+}
+
+static const struct link_events link_events = {
+    .message = hear, .foreign = foreign, .closed = closed};
+
+/* In its own words, which are few: the job then ends for all hosts, with the reason. */
+static void part_from_older(struct worker *w, struct link *link, int64_t version) {
+    char text[128];
+    json_t *message = frame_new_for(version, "join");
+    (void)snprintf(text, sizeof(text),
+                   "it speaks version %d of the control link, the master version %lld: another "
+                   "image build",
+                   FRAME_VERSION, (long long)version);
+    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
+    (void)json_object_set_new(message, "fault_code", json_integer(EXIT_CODE_CONFIG));
+    (void)json_object_set_new(message, "fault_text", json_string(text));
+    link_part(link, message);
+    conclude_version(w, version);
+}
+
+static void opened(void *context, struct link *link, struct in_addr peer) {
+    struct worker *w = context;
+    char warning[INTERFACE_WARNING_SIZE] = "";
+    if (link_peer_version(link) != FRAME_VERSION) {
+        part_from_older(w, link, link_peer_version(link));
+        return;
+    }
+    w->link = link;
+    link_own(link, &link_events, w);
+    loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
+    if (w->s.fault.code == 0)
+        (void)host_meet_master(&w->s.host, peer, &peer, warning, &w->s.fault);
+    if (warning[0] != '\0')
+        log_warning("%s", warning);
+    send_join(w);
+}
+
+static void told(void *context, struct in_addr peer, const struct error *why) {
+    const struct worker *w = context;
+    char address[INET_ADDRSTRLEN] = "";
+    (void)inet_ntop(AF_INET, &peer, address, sizeof(address));
+    log_warning("%s at %s refuses this host: %s; trying on, as another job may have that name",
+                master_name(w), address, why->text);
+}
+
+static void refused(void *context, const struct error *why) {
+    struct worker *w = context;
+    struct error err = *why;
+    (void)error_wrap(&err, "%s refused this host", master_name(w));
+    supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
+}
+
+/* When this container itself stood still, the master gets a new chance: what it sent meanwhile
+ * lies unread. */
+static void lease_ended(void *context) {
+    struct worker *w = context;
+    char why[64];
+    if (clock_now() - w->lease.deadline > CLOCK_SECOND) {
+        loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
+        return;
+    }
+    (void)snprintf(why, sizeof(why), "no word from it for %d s", WORKER_LEASE_SECONDS);
+    link_free(w->link);
+    w->link = NULL;
+    if (w->s.judged)
+        supervisor_may_leave(&w->s);
+    else
+        lose_master(w, why);
+}
+
+static void deadline_passed(void *context) {
+    struct worker *w = context;
+    struct error err = {0};
+    if (w->stopping) {
+        (void)error_set(&err, EXIT_CODE_STOPPED, "stopped before the job began");
+        supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
+        return;
+    }
+    const struct error *why = dial_why(&w->dial);
+    (void)error_set(
+        &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,
+        "%s was not there within %lld s: %s", master_name(w),
+        (long long)w->s.job->settings.ready_seconds, why->text);
+    supervisor_conclude_error(&w->s, &err, 0);
+}
+
+static void announce(void *context) {
+    struct worker *w = context;
+    log_info("waiting for %s: %s", master_name(w), dial_why(&w->dial)->text);
+    loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
+}
+
+static void start(void *state) {
+    struct worker *w = state;
+    if (w->s.judged)
+        return;
+    if (!w->stopping)
+        loop_after(&w->s.loop, &w->deadline, w->s.job->settings.ready_seconds * CLOCK_SECOND);
+    loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
+    dial(w);
+}
+
+static void tell(void *state, json_t *message) {
+    struct worker *w = state;
+    if (w->link != NULL)
+        link_send(w->link, message);
+    else
+        json_decref(message);
+}
+
+static size_t queued(void *state) {
+    const struct worker *w = state;
+    return w->link != NULL ? link_queued(w->link) : 0;
+}
+
+static void agent(void *state, struct link *link, const json_t *message) {
+    (void)state;
+    (void)message;
+    link_free(link); /* mpirun runs on the master */
+}
+
+static void stop(void *state, bool again) {
+    struct worker *w = state;
+    if (w->joined) {
+        send_stop(w, again);
+        return;
+    }
+    w->stopping = true;
+    loop_after(&w->s.loop, &w->deadline, again ? 0 : STOP_JOIN_SECONDS * CLOCK_SECOND);
+}
+
+static bool may_leave(void *state) {
+    struct worker *w = state;
+    if (w->link == NULL)
+        return true;
+    link_flush(w->link);
+    return w->link == NULL || link_queued(w->link) == 0;
+}
+
+static const struct role role = {.start = start,
+                                 .tell = tell,
+                                 .queued = queued,
+                                 .agent = agent,
+                                 .stop = stop,
+                                 .may_leave = may_leave};
+
+int worker_run(const struct supervisor_options *options, int *ret_code, struct error *err) {
+    struct worker w = {0};
+    int result = -1;
+    w.deadline = (struct timer){.fire = deadline_passed, .context = &w};
+    w.announce = (struct timer){.fire = announce, .context = &w};
+    w.lease = (struct timer){.fire = lease_ended, .context = &w};
+    if (supervisor_open(&w.s, options, &role, &w, err) == 0)
+        result = supervisor_run(&w.s, ret_code, err);
+    dial_stop(&w.dial);
+    link_free(w.link);
+    supervisor_close(&w.s);
+    return result;
+}

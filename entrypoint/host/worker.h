@@ -1,0 +1,20 @@
+/* The supervisor of every host but the first: dials the master, joins with its facts, carries out
+ * orders and answers heartbeats until the master's verdict, or until the master is lost.
+ *
+ *   to the master        join host facts... [fault_code fault_text], alive echo time,
+ *                        stop again, heard, and what host.h tells
+ *   from the master      welcome, refuse code text, beat time, verdict ..., and host.h's orders */
+#ifndef HOST_WORKER_H
+#define HOST_WORKER_H
+
+#include "common/error.h"
+#include "host/supervisor.h"
+
+enum {
+    WORKER_LEASE_SECONDS = 10,  /* silence after which the master counts as dead */
+    WORKER_ANNOUNCE_SECONDS = 5 /* between two lines about what is waited for */
+};
+
+int worker_run(const struct supervisor_options *options, int *ret_code, struct error *err);
+
+#endif

@@ -1,0 +1,32 @@
+/* The name of a host: a DNS name of RFC 1123 labels (letters, digits, '-' inside) or an IPv4
+ * address, at most 253 bytes. A value of this type has passed host_name_parse and is safe as a
+ * command-line word, in a host file and in a path: it never starts with '-' and holds no blank. */
+#ifndef JOB_HOST_NAME_H
+#define JOB_HOST_NAME_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { HOST_NAME_SIZE = 254, HOST_LABEL_MAX = 63 };
+
+struct host_name {
+    char text[HOST_NAME_SIZE];
+};
+
+/* Takes SIZE bytes (none of them counted on to be NUL-terminated). The error shows the name; the
+ * caller adds file and key. */
+int host_name_parse(const char *text, size_t size, struct host_name *ret, struct error *err);
+
+/* Whether the text is an IPv6 address, in brackets, with a port behind them, or with a zone: those
+ * are not supported. */
+bool host_name_is_ipv6(const char *text, size_t size);
+
+/* Names are equal whatever the case of their letters, as in DNS. */
+bool host_name_equal(const struct host_name *a, const struct host_name *b);
+
+/* Natural order: algo-2 before algo-10, and algo-2-x7k before algo-10-x7k. */
+int host_name_compare(const struct host_name *a, const struct host_name *b);
+
+#endif

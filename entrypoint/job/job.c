@@ -1,0 +1,145 @@
+#include "job/job.h"
+
+#include "common/argv.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/redact.h"
+#include "common/str.h"
+#include "job/platform.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void job_done(struct job *j) {
+    cluster_done(&j->cluster);
+    hyperparameters_done(&j->hyperparameters);
+    channels_done(&j->channels);
+    program_done(&j->program);
+}
+
+unsigned job_count_gpus(const char *dev) {
+    DIR *folder = opendir(dev);
+    if (folder == NULL)
+        return 0;
+    unsigned count = 0;
+    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
+        const char *digits = entry->d_name + strlen("nvidia");
+        if (str_starts_with(entry->d_name, "nvidia") && *digits != '\0' &&
+            digits[strspn(digits, "0123456789")] == '\0')
+            count++;
+    }
+    closedir(folder);
+    return count;
+}
+
+/* BASE/input/config/NAME. */
+static int config_path(const struct job *j, const char *name, char path[PATH_MAX],
+                       struct error *err) {
+    int size = snprintf(path, PATH_MAX, "%s/input/config/%s", j->settings.base_dir, name);
+    if (size < 0 || size >= PATH_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+    return 0;
+}
+
+/* A host's slots: RINGMASTER_HOSTS, else the hyperparameter, else one a GPU, else one. */
+static int fill_slots(struct job *j, struct error *err) {
+    unsigned slots = 0;
+    if (hyperparameters_slots(&j->hyperparameters, &slots, err) != 0)
+        return -1;
+    if (slots == 0)
+        slots = job_count_gpus("/dev");
+    if (slots > CLUSTER_SLOTS_MAX)
+        slots = CLUSTER_SLOTS_MAX;
+    cluster_fill_slots(&j->cluster, slots > 0 ? slots : 1);
+    return 0;
+}
+
+/* Hyperparameters that are secrets by their names stay out of logs and failure file. */
+static int redact_secrets(const struct hyperparameters *h, struct error *err) {
+    for (size_t i = 0; i < h->count; i++)
+        if (redact_is_secret_name(h->items[i].name) && redact_add(h->items[i].text, err) != 0)
+            return -1;
+    return 0;
+}
+
+static int read_cluster(struct job *j, char *const *environment, struct error *err) {
+    char path[PATH_MAX];
+    if (settings_parse(environment, &j->settings, &j->warnings, err) != 0 ||
+        config_path(j, "hyperparameters.json", path, err) != 0 ||
+        hyperparameters_read(path, &j->hyperparameters, err) != 0 ||
+        redact_secrets(&j->hyperparameters, err) != 0)
+        return -1;
+    const char *name = env_get(environment, "TRAINING_JOB_NAME");
+    if (name == NULL || name[0] == '\0')
+        name = hyperparameters_get(&j->hyperparameters, "sagemaker_job_name");
+    if (cluster_read(&j->settings, name, &j->cluster, err) != 0 || fill_slots(j, err) != 0)
+        return -1;
+    bool told = j->cluster.source != CLUSTER_ALONE || j->settings.platform_none;
+    if (!told && platform_check(environment, &j->warnings, err) != 0)
+        return -1;
+    return ports_plan(j->settings.port, cluster_most_slots(&j->cluster), &j->ports, err);
+}
+
+/* The trainer that was installed beside this program, NULL if there is none. */
+static char *trainer_beside_us(void) {
+    char self[PATH_MAX];
+    struct error ignored;
+    if (file_self(self, sizeof(self), &ignored) != 0)
+        return NULL;
+    const char *slash = strrchr(self, '/');
+    char *path = NULL;
+    if (slash == NULL || asprintf(&path, "%.*s/ringtrain", (int)(slash - self), self) < 0)
+        return NULL;
+    if (access(path, X_OK) == 0)
+        return path;
+    free(path);
+    return NULL;
+}
+
+static void note_ignored(struct job *j) {
+    const struct hyperparameters *h = &j->hyperparameters;
+    if (h->ignored > 0)
+        warnings_add(&j->warnings,
+                     "%zu hyperparameters have names that are no flag's and are "
+                     "not passed as such, the first "
+                     "is \"%.64s\" (names are letters, digits, '_', and inside '.', ':', '-')",
+                     h->ignored, h->first_ignored);
+    static const char name[] = "sagemaker_mpi_custom_mpi_options";
+    const char *options = hyperparameters_get(&j->hyperparameters, name);
+    if (options != NULL && options[0] != '\0')
+        warnings_add(&j->warnings,
+                     "the hyperparameter %s is ignored: mpirun's options are ringmaster's own; set "
+                     "variables in the job's environment instead",
+                     name);
+}
+
+static int read_program(const char *const *arguments, char *const *environment, struct job *j,
+                        struct error *err) {
+    char path[PATH_MAX];
+    if (config_path(j, "inputdataconfig.json", path, err) != 0 ||
+        channels_read(path, &j->channels, err) != 0)
+        return -1;
+    cleanup_free char *ringtrain = trainer_beside_us();
+    struct program_inputs in = {
+        .arguments = arguments,
+        .hyperparameters = &j->hyperparameters,
+        .base_dir = j->settings.base_dir,
+        .environment = environment,
+        .ringtrain = ringtrain,
+    };
+    note_ignored(j);
+    return program_resolve(&in, &j->program, err);
+}
+
+int job_read(const char *const *arguments, char *const *environment, struct job *ret,
+             struct error *err) {
+    *ret = (struct job){0};
+    if (read_cluster(ret, environment, err) != 0)
+        return -1;
+    return read_program(arguments, environment, ret, err);
+}

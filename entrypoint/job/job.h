@@ -1,0 +1,39 @@
+/* Everything that one container knows about its job before it talks to anybody: settings, cluster,
+ * hyperparameters, channels, program, ports. Read once at start; constant afterwards. */
+#ifndef JOB_JOB_H
+#define JOB_JOB_H
+
+#include "common/error.h"
+#include "job/channels.h"
+#include "job/cluster.h"
+#include "job/hyperparameters.h"
+#include "job/ports.h"
+#include "job/program.h"
+#include "job/settings.h"
+#include "job/warnings.h"
+
+struct job {
+    struct settings settings;
+    struct cluster cluster; /* every host has its slots */
+    struct hyperparameters hyperparameters;
+    struct channels channels;
+    struct program program;
+    struct ports ports;
+    struct warnings warnings; /* for the log: what was ignored */
+};
+
+void job_done(struct job *j);
+
+/* ARGUMENTS are the words behind `train`, NULL at the end; ENVIRONMENT outlives *RET. Nothing is
+ * changed and nothing opened but configuration files.
+ *
+ * The cluster and the ports come first. When only what follows them fails, they stay in *RET
+ * (ports.control is not 0), so that this host can join the others and tell them why it cannot run.
+ * Call job_done in any case. */
+int job_read(const char *const *arguments, char *const *environment, struct job *ret,
+             struct error *err);
+
+/* Devices called nvidia0, nvidia1 ... in DEV ("/dev"). */
+unsigned job_count_gpus(const char *dev);
+
+#endif

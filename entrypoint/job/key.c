@@ -1,0 +1,225 @@
+#include "job/key.h"
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <openssl/core_names.h>
+#include <openssl/crypto.h>
+#include <openssl/evp.h>
+#include <openssl/kdf.h>
+#include <openssl/params.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define DOCKER_SECRET "/run/secrets/ringmaster_key"
+#define SEED "/etc/ringmaster/seed"
+
+enum {
+    DIGEST_SIZE = 48,               /* SHA-384 */
+    READ_MAX = KEY_SECRET_MAX + 64, /* of a file, with blanks at its end */
+};
+
+void key_done(struct key *k) {
+    OPENSSL_cleanse(k, sizeof(*k));
+}
+
+void key_hide(char *const *environment) {
+    /* The strings of the environment are ours to change, though the list is not. */
+    for (; *environment != NULL; environment++) {
+        static const char start[] = "RINGMASTER_KEY=";
+        if (strncmp(*environment, start, sizeof(start) - 1) == 0) {
+            char *value = *environment + sizeof(start) - 1;
+            OPENSSL_cleanse(value, strlen(value));
+        }
+    }
+}
+
+/* --- derivation ------------------------------------------------------------------------------ */
+
+/* SHA-384 of the job's name and its hosts, each with a NUL behind it, so that no two lists read the
+ * same. A digest, because OpenSSL 3.0 takes no more than 2 KiB of info. */
+static int digest_job(const struct cluster *cluster, unsigned char *ret, struct error *err) {
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+    int good = context != NULL && EVP_DigestInit_ex(context, EVP_sha384(), NULL) == 1 &&
+               EVP_DigestUpdate(context, cluster->job, strlen(cluster->job) + 1) == 1;
+    for (size_t i = 0; good && i < cluster->count; i++) {
+        const char *name = cluster->hosts[i].name.text;
+        good = EVP_DigestUpdate(context, name, strlen(name) + 1) == 1;
+    }
+    good = good && EVP_DigestFinal_ex(context, ret, NULL) == 1;
+    EVP_MD_CTX_free(context);
+    return good ? 0 : error_set(err, EXIT_CODE_INTERNAL, "OpenSSL cannot digest the job's name");
+}
+
+static int hkdf(const unsigned char *secret, size_t size, unsigned char info[DIGEST_SIZE],
+                unsigned char *ret) {
+    static char digest[] = "SHA384";
+    static char salt[] = "ringmaster 1";
+    EVP_KDF *kdf = EVP_KDF_fetch(NULL, "HKDF", NULL);
+    EVP_KDF_CTX *context = kdf != NULL ? EVP_KDF_CTX_new(kdf) : NULL;
+    OSSL_PARAM params[] = {
+        OSSL_PARAM_construct_utf8_string(OSSL_KDF_PARAM_DIGEST, digest, 0),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_KEY, (void *)(uintptr_t)secret, size),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_SALT, salt, sizeof(salt) - 1),
+        OSSL_PARAM_construct_octet_string(OSSL_KDF_PARAM_INFO, info, DIGEST_SIZE),
+        OSSL_PARAM_construct_end(),
+    };
+    int derived = context != NULL ? EVP_KDF_derive(context, ret, KEY_SIZE, params) : 0;
+    EVP_KDF_CTX_free(context);
+    EVP_KDF_free(kdf);
+    return derived == 1 ? 0 : -1;
+}
+
+int key_derive(const unsigned char *secret, size_t size, const struct cluster *cluster,
+               struct key *ret, struct error *err) {
+    unsigned char info[DIGEST_SIZE];
+    if (digest_job(cluster, info, err) != 0)
+        return -1;
+    if (hkdf(secret, size, info, ret->bytes) != 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "OpenSSL cannot derive the job's key");
+    return 0;
+}
+
+/* --- where the secret is --------------------------------------------------------------------- */
+
+static void wipe(struct buf *text) {
+    if (text->data != NULL)
+        OPENSSL_cleanse(text->data, text->capacity);
+    buf_done(text);
+}
+#define cleanup_secret __attribute__((cleanup(wipe)))
+
+/* Others than root and this process's user may write what ST is of. Of groups those two have, too;
+ * in a folder the sticky bit keeps others from what is not theirs. */
+static bool is_open_to_others(const struct stat *st) {
+    bool group = st->st_gid == 0 || st->st_gid == getegid();
+    mode_t others = S_IWOTH | (group ? 0 : S_IWGRP);
+    return (st->st_mode & others) != 0 && !(S_ISDIR(st->st_mode) && (st->st_mode & S_ISVTX) != 0);
+}
+
+/* Every folder on the way to the file that PATH leads to, links followed. */
+static int check_folders(const char *path, struct error *err) {
+    struct stat st;
+    cleanup_free char *real = realpath(path, NULL);
+    if (real == NULL)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "the key file %s", path);
+    for (char *slash = strrchr(real, '/'); slash != NULL; slash = strrchr(real, '/')) {
+        *slash = '\0';
+        const char *folder = real[0] != '\0' ? real : "/";
+        if (stat(folder, &st) != 0)
+            return error_set_errno(err, EXIT_CODE_CONFIG, "the key file's folder %s", folder);
+        if (is_open_to_others(&st))
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "the key file %s: others may write to the folder %s; chmod go-w it",
+                             path, folder);
+    }
+    return 0;
+}
+
+static int check_file(int fd, const char *path, struct error *err) {
+    struct stat st;
+    if (fstat(fd, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "the key file %s", path);
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_CONFIG, "the key file %s is not a file", path);
+    if (is_open_to_others(&st))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the key file %s may be written by %s; chmod go-w it", path,
+                         (st.st_mode & S_IWOTH) != 0 ? "everybody" : "a group");
+    /* Root may be given a file by whoever started the container. */
+    if (geteuid() != 0 && st.st_uid != 0 && st.st_uid != geteuid())
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the key file %s belongs to user %u, neither to root nor to this one, %u",
+                         path, (unsigned)st.st_uid, (unsigned)geteuid());
+    return 0;
+}
+
+/* A file's text, with the room taken at once, so that no copy stays behind where it grew. Opened
+ * once, so that what was looked at is what is read; a pipe is not waited for. */
+static int read_secret(const char *path, struct buf *ret, struct error *err) {
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "the key file %s", path);
+    if (check_file(fd, path, err) != 0 || buf_reserve(ret, READ_MAX, err) != 0)
+        return -1;
+    for (ssize_t got = 1; got > 0; ret->size += (size_t)got) {
+        if (ret->size == READ_MAX)
+            return error_set(err, EXIT_CODE_CONFIG, "the key file %s has more than %d bytes", path,
+                             READ_MAX);
+        got = read(fd, ret->data + ret->size, READ_MAX - ret->size);
+        if (got < 0)
+            return error_set_errno(err, EXIT_CODE_CONFIG, "reading the key file %s", path);
+    }
+    ret->data[ret->size] = '\0';
+    return 0;
+}
+
+static int derive_from(const char *secret, size_t size, const struct cluster *cluster,
+                       const char *place, enum key_source source, struct key *ret,
+                       struct error *err) {
+    while (size > 0 && strchr(" \t\r\n", secret[size - 1]) != NULL)
+        size--;
+    if (size < KEY_SECRET_MIN || size > KEY_SECRET_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "the key in %s has %zu bytes, not %d to %d", place,
+                         size, KEY_SECRET_MIN, KEY_SECRET_MAX);
+    ret->source = source;
+    snprintf(ret->place, sizeof(ret->place), "%s", place);
+    return key_derive((const unsigned char *)secret, size, cluster, ret, err);
+}
+
+static int derive_from_file(const char *path, const struct cluster *cluster, enum key_source source,
+                            struct key *ret, struct error *err) {
+    cleanup_secret struct buf text;
+    buf_init(&text, READ_MAX + 1);
+    if (read_secret(path, &text, err) != 0)
+        return -1;
+    return derive_from(buf_text(&text), text.size, cluster, path, source, ret, err);
+}
+
+static bool exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+static int derive_from_seed(const struct settings *settings, const struct cluster *cluster,
+                            const char *seed, struct key *ret, struct error *err) {
+    static const char advice[] = "give all hosts the same RINGMASTER_KEY or RINGMASTER_KEY_FILE";
+    if (settings->require_key)
+        return error_set(err, EXIT_CODE_KEY_REFUSED,
+                         "RINGMASTER_REQUIRE_KEY is set and there is no key: %s", advice);
+    if (!exists(seed))
+        return error_set(err, EXIT_CODE_CONFIG, "there is no key and no %s in the image: %s", seed,
+                         advice);
+    return derive_from_file(seed, cluster, KEY_FROM_SEED, ret, err);
+}
+
+int key_make(const struct settings *settings, const struct cluster *cluster,
+             const struct key_places *places, struct key *ret, struct error *err) {
+    *ret = (struct key){0};
+    if (settings->key_file != NULL) {
+        if (check_folders(settings->key_file, err) != 0)
+            return -1;
+        return derive_from_file(settings->key_file, cluster, KEY_FROM_FILE, ret, err);
+    }
+    const char *secret = places->docker_secret != NULL ? places->docker_secret : DOCKER_SECRET;
+    if (exists(secret))
+        return derive_from_file(secret, cluster, KEY_FROM_FILE, ret, err);
+    char channel[PATH_MAX];
+    int size =
+        snprintf(channel, sizeof(channel), "%s/input/data/key/ringmaster_key", settings->base_dir);
+    if (size < 0 || (size_t)size >= sizeof(channel))
+        return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+    if (exists(channel))
+        return derive_from_file(channel, cluster, KEY_FROM_FILE, ret, err);
+    if (settings->key != NULL)
+        return derive_from(settings->key, strlen(settings->key), cluster, "RINGMASTER_KEY",
+                           KEY_FROM_VARIABLE, ret, err);
+    return derive_from_seed(settings, cluster, places->seed != NULL ? places->seed : SEED, ret,
+                            err);
+}

@@ -1,0 +1,268 @@
+#include "job/program.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { INTERPRETER_MAX = 254 }; /* the kernel reads 256 bytes with the "#!" */
+
+static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+void program_done(struct program *p) {
+    argv_done(&p->argv);
+    argv_done(&p->user_args);
+    free(p->directory);
+    free(p->entry_point);
+    *p = (struct program){0};
+}
+
+/* --- finding files --------------------------------------------------------------------------- */
+
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* "DIRECTORY/NAME" as an absolute path, NULL when out of memory. */
+static char *join(const char *directory, size_t size, const char *name) {
+    char *path = NULL;
+    cleanup_free char *here = NULL;
+    int printed = 0;
+    if (size > 0 && directory[0] == '/') {
+        printed = asprintf(&path, "%.*s/%s", (int)size, directory, name);
+    } else {
+        here = getcwd(NULL, 0);
+        if (here == NULL)
+            return NULL;
+        printed = size > 0 ? asprintf(&path, "%s/%.*s/%s", here, (int)size, directory, name)
+                           : asprintf(&path, "%s/%s", here, name);
+    }
+    return printed < 0 ? NULL : path;
+}
+
+/* The first folder of PATH that holds NAME: executable, or with ANY_FILE any regular file. *RET is
+ * NULL if there is none. */
+static int search(const char *path, const char *name, bool any_file, char **ret,
+                  struct error *err) {
+    *ret = NULL;
+    for (const char *at = path;;) {
+        size_t size = strcspn(at, ":");
+        cleanup_free char *candidate = join(at, size, name);
+        if (candidate == NULL)
+            return error_no_memory(err, "a path");
+        if (is_file(candidate) && (any_file || access(candidate, X_OK) == 0)) {
+            *ret = TAKE_PTR(candidate);
+            return 0;
+        }
+        if (at[size] == '\0')
+            return 0;
+        at += size + 1;
+    }
+}
+
+static int check_executable(const char *path, struct error *err) {
+    if (access(path, F_OK) != 0)
+        return error_set_errno(err, EXIT_CODE_NOT_FOUND, "the program %s", path);
+    if (!is_file(path))
+        return error_set(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not a file", path);
+    if (access(path, X_OK) != 0)
+        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s is not executable",
+                               path);
+    return 0;
+}
+
+int program_find(const char *name, const char *path, char **ret, struct error *err) {
+    *ret = NULL;
+    if (name[0] == '\0')
+        return error_set(err, EXIT_CODE_NOT_FOUND, "the program's name is empty");
+    if (path == NULL)
+        path = default_path;
+    if (strchr(name, '/') == NULL) {
+        if (search(path, name, false, ret, err) != 0)
+            return -1;
+        return *ret != NULL
+                   ? 0
+                   : error_set(err, EXIT_CODE_NOT_FOUND,
+                               "the program \"%.128s\" is not in PATH (%.256s)", name, path);
+    }
+    cleanup_free char *found = name[0] == '/' ? strdup(name) : join("", 0, name);
+    if (found == NULL)
+        return error_no_memory(err, "a path");
+    if (check_executable(found, err) != 0)
+        return -1;
+    *ret = TAKE_PTR(found);
+    return 0;
+}
+
+/* Adds the executable NAME with its path. */
+static int add_found(const struct program_inputs *in, const char *name, struct argv *ret,
+                     struct error *err) {
+    cleanup_free char *found = NULL;
+    if (program_find(name, env_get(in->environment, "PATH"), &found, err) != 0)
+        return -1;
+    return argv_add(ret, found, err);
+}
+
+/* --- sagemaker_program ----------------------------------------------------------------------- */
+
+static const char *either(const struct program_inputs *in, const char *hyperparameter,
+                          const char *variable) {
+    const char *text = hyperparameters_get(in->hyperparameters, hyperparameter);
+    return text != NULL ? text : env_get(in->environment, variable);
+}
+
+/* Where the entry point called NAME lies. */
+static int find_entry(const struct program_inputs *in, const char *name, char **ret,
+                      struct error *err) {
+    const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
+    const char *path = env_get(in->environment, "PATH");
+    if (submit != NULL && str_starts_with(submit, "s3://"))
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "sagemaker_submit_directory is %.256s: code is not fetched from S3; put it "
+            "into the image under /opt/ml/code",
+            submit);
+    if (name[0] == '/') {
+        *ret = strdup(name);
+        return *ret != NULL ? 0 : error_no_memory(err, "a path");
+    }
+    char places[8192];
+    int size =
+        snprintf(places, sizeof(places), "%s%s%s/code:%s", submit != NULL ? submit : "",
+                 submit != NULL ? ":" : "", in->base_dir, path != NULL ? path : default_path);
+    if (size < 0 || (size_t)size >= sizeof(places))
+        return error_set(err, EXIT_CODE_CONFIG, "PATH or sagemaker_submit_directory is too long");
+    if (search(places, name, true, ret, err) != 0)
+        return -1;
+    return *ret != NULL
+               ? 0
+               : error_set(err, EXIT_CODE_NOT_FOUND,
+                           "sagemaker_program \"%.128s\" is in none of %.400s", name, places);
+}
+
+static bool ends_with(const char *text, const char *end) {
+    size_t text_size = strlen(text);
+    size_t end_size = strlen(end);
+    return text_size > end_size && strcmp(text + text_size - end_size, end) == 0;
+}
+
+/* The first line of PATH behind "#!"; "" where it does not begin so. */
+static int read_interpreter(const char *path, char line[INTERPRETER_MAX + 1], struct error *err) {
+    char text[INTERPRETER_MAX + 3];
+    line[0] = '\0';
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof(text)) : -1;
+    if (size < 0)
+        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "the program %s", path);
+    if (size < 2 || text[0] != '#' || text[1] != '!')
+        return 0;
+    const char *end = memchr(text, '\n', (size_t)size);
+    if (end == NULL && size == (ssize_t)sizeof(text))
+        return error_set(err, EXIT_CODE_NOT_EXECUTABLE,
+                         "the program %s: its first line has more than %d bytes", path,
+                         INTERPRETER_MAX);
+    size_t length = (size_t)(end != NULL ? end - text : size) - 2;
+    memcpy(line, text + 2, length);
+    line[length] = '\0';
+    if (length > 0 && line[length - 1] == '\r')
+        return error_set(err, EXIT_CODE_NOT_EXECUTABLE,
+                         "the program %s has line ends of Windows: its interpreter's name would "
+                         "end with a carriage return",
+                         path);
+    return 0;
+}
+
+/* As the kernel reads LINE: the interpreter, and whatever follows it as one word. */
+static int add_interpreter(char *line, struct argv *ret, struct error *err) {
+    static const char blanks[] = " \t";
+    char *name = line + strspn(line, blanks);
+    char *rest = name + strcspn(name, blanks);
+    if (*rest != '\0')
+        *rest++ = '\0';
+    rest += strspn(rest, blanks);
+    for (size_t size = strlen(rest); size > 0 && strchr(blanks, rest[size - 1]) != NULL;)
+        rest[--size] = '\0';
+    if (check_executable(name, err) != 0 || argv_add(ret, name, err) != 0)
+        return -1;
+    return rest[0] != '\0' ? argv_add(ret, rest, err) : 0;
+}
+
+/* The interpreter in front where name or file ask for one. */
+static int add_entry(const struct program_inputs *in, const char *path, struct argv *ret,
+                     struct error *err) {
+    char line[INTERPRETER_MAX + 1] = "";
+    bool python = ends_with(path, ".py");
+    if (!is_file(path))
+        return check_executable(path, err);
+    if (!python && read_interpreter(path, line, err) != 0)
+        return -1;
+    bool shell = line[0] == '\0' && ends_with(path, ".sh");
+    if (line[0] != '\0') {
+        if (add_interpreter(line, ret, err) != 0)
+            return error_wrap(err, "the interpreter of %s", path);
+    } else if (python || shell) {
+        if (add_found(in, python ? "python3" : "sh", ret, err) != 0)
+            return error_wrap(err, "running %s", path);
+    } else if (check_executable(path, err) != 0) {
+        return -1;
+    }
+    return argv_add(ret, path, err);
+}
+
+static int resolve_entry(const struct program_inputs *in, const char *name, struct program *ret,
+                         struct error *err) {
+    cleanup_free char *path = NULL;
+    if (find_entry(in, name, &path, err) != 0 || path == NULL)
+        return -1;
+    ret->entry_point = strdup(name);
+    ret->directory = strndup(path, (size_t)(strrchr(path, '/') - path));
+    if (ret->entry_point == NULL || ret->directory == NULL)
+        return error_no_memory(err, "a path");
+    return add_entry(in, path, &ret->argv, err);
+}
+
+/* --- the three ways -------------------------------------------------------------------------- */
+
+static int resolve_exact(const struct program_inputs *in, struct program *ret, struct error *err) {
+    const char *const *words = in->arguments + 1; /* behind "--" */
+    if (*words == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "train --: the program is missing");
+    if (add_found(in, *words, &ret->argv, err) != 0)
+        return -1;
+    return argv_add_all(&ret->user_args, words + 1, err);
+}
+
+static int resolve_trainer(const struct program_inputs *in, struct program *ret,
+                           struct error *err) {
+    ret->is_trainer = true;
+    const char *name = in->ringtrain != NULL ? in->ringtrain : "ringtrain";
+    return add_found(in, name, &ret->argv, err) == 0 ? argv_add(&ret->argv, "train", err) : -1;
+}
+
+static int resolve_flags(const struct program_inputs *in, struct program *ret, struct error *err) {
+    const char *entry = either(in, "sagemaker_program", "SAGEMAKER_PROGRAM");
+    bool given = entry != NULL && entry[0] != '\0';
+    int resolved = given ? resolve_entry(in, entry, ret, err) : resolve_trainer(in, ret, err);
+    if (resolved != 0 || hyperparameters_add_flags(in->hyperparameters, &ret->user_args, err) != 0)
+        return -1;
+    return argv_add_all(&ret->user_args, in->arguments, err);
+}
+
+int program_resolve(const struct program_inputs *in, struct program *ret, struct error *err) {
+    *ret = (struct program){0};
+    bool exact = in->arguments[0] != NULL && strcmp(in->arguments[0], "--") == 0;
+    int resolved = exact ? resolve_exact(in, ret, err) : resolve_flags(in, ret, err);
+    if (resolved == 0 &&
+        (ret->user_args.count == 0 ||
+         argv_add_all(&ret->argv, (const char *const *)ret->user_args.items, err) == 0))
+        return 0;
+    program_done(ret);
+    return -1;
+}

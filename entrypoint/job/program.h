@@ -1,0 +1,46 @@
+/* What runs on every slot, as an argv; no shell ever sees it.
+ *
+ *   train -- PROGRAM ARGS   PROGRAM ARGS, exactly
+ *   train FLAGS             sagemaker_program, if that hyperparameter (or the variable
+ *                           SAGEMAKER_PROGRAM) is there, with the other hyperparameters as flags
+ *                           and FLAGS behind them; else ringtrain train HYPERPARAMETERS FLAGS
+ *
+ * sagemaker_program is looked up in sagemaker_submit_directory (or SAGEMAKER_SUBMIT_DIRECTORY),
+ * BASE/code and PATH. X.py runs as `python3 X.py`; a script that names its interpreter (#!) runs
+ * with that one, as the kernel would do it, but without asking for the file's mode or for a folder
+ * that programs may be run from; X.sh that names none runs as `sh X.sh`; anything else must be
+ * executable. Not found is exit code 127, not executable 126; code on s3:// is refused. */
+#ifndef JOB_PROGRAM_H
+#define JOB_PROGRAM_H
+
+#include "common/argv.h"
+#include "common/error.h"
+#include "job/hyperparameters.h"
+
+#include <stdbool.h>
+
+struct program_inputs {
+    const char *const *arguments; /* the words behind `train`, NULL at the end */
+    const struct hyperparameters *hyperparameters;
+    const char *base_dir;     /* /opt/ml */
+    char *const *environment; /* for PATH and the two variables above */
+    const char *ringtrain;    /* path of the trainer; NULL: looked up in PATH */
+};
+
+struct program {
+    struct argv argv;
+    char *directory;       /* owned; where it runs: the folder of sagemaker_program; else NULL */
+    char *entry_point;     /* owned; sagemaker_program as given, for SM_USER_ENTRY_POINT; or NULL */
+    struct argv user_args; /* what follows the program's name, for SM_USER_ARGS */
+    bool is_trainer;       /* ringtrain, whose ranks report progress */
+};
+
+void program_done(struct program *p);
+int program_resolve(const struct program_inputs *in, struct program *ret, struct error *err);
+
+/* The executable called NAME, as an absolute path: from the current folder if it holds a '/', else
+ * searched in PATH (NULL: a default). Not found is 127, not executable 126. The caller frees
+ * *RET. */
+int program_find(const char *name, const char *path, char **ret, struct error *err);
+
+#endif

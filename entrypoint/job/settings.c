@@ -1,0 +1,258 @@
+#include "job/settings.h"
+
+#include "common/attempt.h"
+#include "common/str.h"
+
+#include <ctype.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <string.h>
+
+enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, PLATFORM };
+
+struct row {
+    const char *name;
+    enum kind kind;
+    size_t offset;
+    int64_t min, max, fallback; /* NUMBER */
+    const char *text_fallback;  /* TEXT */
+    const char *help;
+};
+
+#define FIELD(field) offsetof(struct settings, field)
+
+static const struct row table[] = {
+    {"RINGMASTER_HOSTS", TEXT, FIELD(hosts), 0, 0, 0, NULL,
+     "all hosts of the job, a[:slots],b[:slots]; wins over SageMaker's description. The first in "
+     "natural order is the master, however they are listed"},
+    {"RINGMASTER_HOST", TEXT, FIELD(host), 0, 0, 0, NULL,
+     "which of them this is (default: the one with this machine's name or address)"},
+    {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform_none), 0, 0, 0, NULL,
+     "none: this host is alone, whatever another platform's variables count"},
+    {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
+     "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
+    {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,
+     "first TCP port: control +0, mpirun +1 +2, MASTER_PORT +3, MPI data from +16"},
+    {"RINGMASTER_INTERFACE", TEXT, FIELD(interface), 0, 0, 0, NULL,
+     "network interface (default: the platform's, else the one that leads to a peer)"},
+    {"RINGMASTER_KEY", SECRET, FIELD(key), 0, 0, 0, NULL,
+     "shared secret of the control link, at least 16 bytes; hidden from every child"},
+    {"RINGMASTER_KEY_FILE", TEXT, FIELD(key_file), 0, 0, 0, NULL, "file that holds the secret"},
+    {"RINGMASTER_REQUIRE_KEY", SWITCH, FIELD(require_key), 0, 0, 0, NULL,
+     "1: refuse to run on the image's seed alone"},
+    {"RINGMASTER_STOP_SECONDS", NUMBER, FIELD(stop_seconds), 1, 86400, 0, NULL,
+     "from a stop request to SIGKILL (default: 100, and 8 in SageMaker's local mode)"},
+    {"RINGMASTER_READY_SECONDS", NUMBER, FIELD(ready_seconds), 1, 86400, 600, NULL,
+     "how long all hosts may take to join"},
+    {"RINGMASTER_STALL_SECONDS", NUMBER, FIELD(stall_seconds), 0, 86400, 600, NULL,
+     "how long a rank that reports progress may be silent; 0: for ever"},
+    {"RINGMASTER_RESTARTS", NUMBER, FIELD(restarts), 0, 1000, 0, NULL,
+     "how often the job may be launched again after a lost host, a stall or a crash (default 0)"},
+    {"RINGMASTER_SHRINK", SWITCH, FIELD(shrink), 0, 0, 0, NULL,
+     "1: a restart goes on without lost hosts; without it a lost host ends the job"},
+    {"RINGMASTER_MIN_HOSTS", NUMBER, FIELD(min_hosts), 1, 1024, 1, NULL,
+     "the fewest hosts that a restart may go on with"},
+    {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
+     "host: each host prints its own ranks (default); master: the master prints all"},
+    {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
+     "folder for sockets (default: /run, /dev/shm or /tmp, whichever lies in memory)"},
+    {"RINGMASTER_DEBUG", SWITCH, FIELD(debug), 0, 0, 0, NULL, "1: log more"},
+    {"SAGEMAKER_BASE_DIR", TEXT, FIELD(base_dir), 0, 0, 0, "/opt/ml", "stands in for /opt/ml"},
+};
+enum { ROWS = sizeof(table) / sizeof(table[0]) };
+
+/* Set by ringmaster itself for its children; not a user's business. */
+static const char *const inner[] = {"RINGMASTER_SOCKET", ATTEMPT_VARIABLE, ATTEMPT_RUN_VARIABLE};
+
+static void *field(struct settings *s, const struct row *row) {
+    return (char *)s + row->offset;
+}
+
+static int parse_logs(const char *value, enum settings_logs *ret, struct error *err) {
+    if (strcmp(value, "host") == 0)
+        *ret = SETTINGS_LOGS_HOST;
+    else if (strcmp(value, "master") == 0)
+        *ret = SETTINGS_LOGS_MASTER;
+    else
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither host nor master", value);
+    return 0;
+}
+
+static int parse_platform(const char *value, bool *ret, struct error *err) {
+    if (strcmp(value, "none") != 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "\"%.64s\" is not none, the one value that there is", value);
+    *ret = true;
+    return 0;
+}
+
+static int parse_row(const struct row *row, const char *value, struct settings *ret,
+                     struct error *err) {
+    switch (row->kind) {
+    case NUMBER:
+        return str_parse_int(value, row->min, row->max, field(ret, row), err);
+    case SWITCH:
+        return str_parse_bool(value, field(ret, row), err);
+    case LOGS:
+        return parse_logs(value, field(ret, row), err);
+    case PLATFORM:
+        return parse_platform(value, field(ret, row), err);
+    default:
+        *(const char **)field(ret, row) = value;
+        return 0;
+    }
+}
+
+static void set_defaults(struct settings *ret) {
+    *ret = (struct settings){0};
+    for (size_t i = 0; i < ROWS; i++) {
+        if (table[i].kind == NUMBER)
+            *(int64_t *)field(ret, &table[i]) = table[i].fallback;
+        else if (table[i].kind == TEXT)
+            *(const char **)field(ret, &table[i]) = table[i].text_fallback;
+    }
+}
+
+static bool is_inner(const char *name, size_t size) {
+    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
+        if (strlen(inner[i]) == size && memcmp(inner[i], name, size) == 0)
+            return true;
+    return false;
+}
+
+static const struct row *find_row(const char *name, size_t size) {
+    for (size_t i = 0; i < ROWS; i++)
+        if (strlen(table[i].name) == size && memcmp(table[i].name, name, size) == 0)
+            return &table[i];
+    return NULL;
+}
+
+/* Where "_PORT_" and a number stand in NAME, with '_' or the end behind them. */
+static bool has_port_number(const char *name, size_t size) {
+    static const char port[] = "_PORT_";
+    for (size_t at = 0; at + sizeof(port) <= size; at++) {
+        size_t end = at + sizeof(port) - 1;
+        if (memcmp(name + at, port, sizeof(port) - 1) != 0 || !isdigit((unsigned char)name[end]))
+            continue;
+        while (end < size && isdigit((unsigned char)name[end]))
+            end++;
+        if (end == size || name[end] == '_')
+            return true;
+    }
+    return false;
+}
+
+static bool is_url(const char *value) {
+    return str_starts_with(value, "tcp://") || str_starts_with(value, "udp://") ||
+           str_starts_with(value, "sctp://");
+}
+
+/* What Kubernetes puts into every pod beside a service called ringmaster or ringmaster-..., and
+ * docker into a container with a link of that name. */
+static bool is_of_a_service(const char *variable, size_t size) {
+    static const char host[] = "_SERVICE_HOST";
+    static const char port[] = "_SERVICE_PORT";
+    const char *service_port = memmem(variable, size, port, sizeof(port) - 1);
+    const char *value = variable + size + 1;
+    if (service_port != NULL) {
+        const char *rest = service_port + sizeof(port) - 1;
+        return *rest == '=' || *rest == '_';
+    }
+    return is_url(value) || has_port_number(variable, size) ||
+           (size >= sizeof(host) &&
+            memcmp(variable + size - sizeof(host) + 1, host, sizeof(host) - 1) == 0) ||
+           (str_starts_with(variable, "RINGMASTER_NAME=/") ||
+            str_starts_with(variable, "RINGMASTER_ENV_"));
+}
+
+/* What was ignored so far, told in one line. */
+struct ignored {
+    const char *first;
+    size_t count;
+};
+
+static int parse_variable(const char *variable, struct settings *ret, struct ignored *ignored,
+                          struct error *err) {
+    const char *equals = strchr(variable, '=');
+    if (equals == NULL || equals[1] == '\0')
+        return 0;
+    size_t size = (size_t)(equals - variable);
+    const struct row *row = find_row(variable, size);
+    bool ours = str_starts_with(variable, "RINGMASTER_");
+    bool is_port = row != NULL && strcmp(row->name, "RINGMASTER_PORT") == 0;
+    if (ours &&
+        ((row == NULL && is_of_a_service(variable, size)) || (is_port && is_url(equals + 1)))) {
+        if (ignored->count++ == 0)
+            ignored->first = variable;
+        return 0;
+    }
+    if (row == NULL && ours && !is_inner(variable, size))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%.*s: there is no such setting; ringmaster --help lists them all",
+                         (int)(size < 128 ? size : 128), variable);
+    if (row == NULL)
+        return 0;
+    if (parse_row(row, equals + 1, ret, err) != 0)
+        return error_wrap(err, "%s", row->name);
+    return 0;
+}
+
+int settings_parse(char *const *environment, struct settings *ret, struct warnings *warnings,
+                   struct error *err) {
+    struct ignored ignored = {0};
+    set_defaults(ret);
+    for (char *const *variable = environment; *variable != NULL; variable++)
+        if (parse_variable(*variable, ret, &ignored, err) != 0)
+            return -1;
+    if (ignored.count > 0)
+        warnings_add(warnings,
+                     "%.*s%s: ignored, as Kubernetes or docker made it of a service called "
+                     "ringmaster; it is no setting",
+                     (int)strcspn(ignored.first, "="), ignored.first,
+                     ignored.count > 1 ? " and others like it" : "");
+    return 0;
+}
+
+int64_t settings_stop_seconds(const struct settings *s, bool local_mode) {
+    if (s->stop_seconds > 0)
+        return s->stop_seconds;
+    return local_mode ? 8 : 100;
+}
+
+void settings_print_help(FILE *out) {
+    for (size_t i = 0; i < ROWS; i++) {
+        fprintf(out, "  %-25s %s", table[i].name, table[i].help);
+        if (table[i].kind == NUMBER && table[i].fallback != 0)
+            fprintf(out, " (default %" PRId64 ")", table[i].fallback);
+        else if (table[i].text_fallback != NULL)
+            fprintf(out, " (default %s)", table[i].text_fallback);
+        fputc('\n', out);
+    }
+}
+
+static json_t *value_json(const struct settings *s, const struct row *row) {
+    const char *at = (const char *)s + row->offset;
+    const char *text = NULL;
+    switch (row->kind) {
+    case NUMBER:
+        return json_integer(*(const int64_t *)(const void *)at);
+    case SWITCH:
+        return json_boolean(*(const bool *)at);
+    case PLATFORM:
+        return s->platform_none ? json_string("none") : json_null();
+    case LOGS:
+        return json_string(s->logs == SETTINGS_LOGS_MASTER ? "master" : "host");
+    default:
+        text = *(const char *const *)(const void *)at;
+        if (text == NULL)
+            return json_null();
+        return json_string(row->kind == SECRET ? "***" : text);
+    }
+}
+
+json_t *settings_json(const struct settings *s) {
+    json_t *object = json_object();
+    for (size_t i = 0; object != NULL && i < ROWS; i++)
+        json_object_set_new(object, table[i].name, value_json(s, &table[i]));
+    return object;
+}

@@ -1,0 +1,56 @@
+/* The RINGMASTER_* variables: one table with name, type, bounds, default and help, which the
+ * parser, --help and `ringmaster plan` all read. An unknown RINGMASTER_* variable is an error: a
+ * misspelt setting must not be ignored. Those that Kubernetes and docker links make of a service
+ * called ringmaster are known by their shape and ignored with a warning. An empty value counts as
+ * not set. */
+#ifndef JOB_SETTINGS_H
+#define JOB_SETTINGS_H
+
+#include "common/error.h"
+#include "job/warnings.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+enum settings_logs { SETTINGS_LOGS_HOST, SETTINGS_LOGS_MASTER };
+
+/* Strings are borrowed from the environment that was parsed; NULL where not set. */
+struct settings {
+    const char *hosts;
+    const char *host;
+    const char *job;
+    const char *interface;
+    const char *key; /* secret */
+    const char *key_file;
+    const char *run;      /* folder for sockets; NULL: /run, else /tmp */
+    const char *base_dir; /* SAGEMAKER_BASE_DIR, default /opt/ml */
+    int64_t port;
+    int64_t stop_seconds; /* 0: not told, see settings_stop_seconds */
+    int64_t ready_seconds;
+    int64_t stall_seconds; /* a rank that had reported progress and falls silent; 0: never */
+    int64_t restarts;      /* after the first launch; as the first host has it */
+    int64_t min_hosts;     /* of a restart, with shrink */
+    bool shrink;
+    bool require_key;
+    bool debug;
+    bool platform_none; /* what other platforms' variables say of a cluster does not count */
+    enum settings_logs logs;
+};
+
+/* ENVIRONMENT is a NULL-terminated list of NAME=VALUE that outlives *RET. */
+int settings_parse(char *const *environment, struct settings *ret, struct warnings *warnings,
+                   struct error *err);
+
+/* The time from a stop request to SIGKILL: as told, else 8 s in SageMaker's local mode and 100 s
+ * elsewhere. */
+int64_t settings_stop_seconds(const struct settings *s, bool local_mode);
+
+/* The "Variables:" part of --help. */
+void settings_print_help(FILE *out);
+
+/* Name and value of every setting, for `plan`; the key as "***". The caller owns the object. */
+json_t *settings_json(const struct settings *s);
+
+#endif

@@ -1,0 +1,300 @@
+#include "job/sm_variables.h"
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "common/str.h"
+
+#include <ctype.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+unsigned sm_variables_cpus(void) {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) != 0)
+        return 1;
+    return (unsigned)CPU_COUNT(&set);
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+
+/* All variables by name, as JSON: strings become text as they are, the rest is written as JSON. */
+struct values {
+    json_t *all;
+    bool failed; /* out of memory somewhere */
+};
+
+/* Takes VALUE over. */
+static void put(struct values *v, const char *name, json_t *value) {
+    v->failed |= json_object_set_new(v->all, name, value) != 0;
+}
+
+/* JSON holds UTF-8 alone; bytes that are none are replaced. */
+static json_t *text_json(const char *text) {
+    json_t *value = json_string(text);
+    cleanup_buf struct buf valid;
+    buf_init(&valid, 4 * strlen(text) + 1);
+    if (value == NULL && str_add_utf8(&valid, text, strlen(text), NULL) == 0)
+        value = json_string(buf_text(&valid));
+    return value;
+}
+
+static void put_text(struct values *v, const char *name, const char *text) {
+    put(v, name, text_json(text));
+}
+
+/* A list is made before it is filled, so appending to NULL and a NULL element both show. */
+static void append(struct values *v, json_t *list, json_t *value) {
+    v->failed |= json_array_append_new(list, value) != 0;
+}
+
+/* PREFIX with NAME in upper case. As in the toolkit '-' stays, though no shell can name it. */
+static void put_named(struct values *v, const char *prefix, const char *name, const char *text) {
+    char variable[320];
+    (void)snprintf(variable, sizeof(variable), "%s%s", prefix, name);
+    for (char *c = variable; *c != '\0'; c++)
+        *c = (char)toupper((unsigned char)*c);
+    put_text(v, variable, text);
+}
+
+/* What a file held, or an empty object where there was none. */
+static json_t *kept(json_t *object) {
+    return object != NULL ? json_incref(object) : json_object();
+}
+
+/* --- hosts ----------------------------------------------------------------------------------- */
+
+static bool is_gone(const struct cluster *c, const char *name) {
+    struct host_name parsed;
+    int host = -1;
+    if (name != NULL && host_name_parse(name, strlen(name), &parsed, NULL) == 0)
+        host = cluster_find(c, &parsed);
+    return host >= 0 && c->hosts[host].gone;
+}
+
+/* A list of the platform's without the hosts that are gone. */
+static json_t *still_here(struct values *v, const struct cluster *c, const json_t *given) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < json_array_size(given); i++) {
+        json_t *name = json_array_get(given, i);
+        if (!is_gone(c, json_string_value(name)))
+            append(v, list, json_incref(name));
+    }
+    return list;
+}
+
+/* The hosts as the platform listed them where it did, else in our order. */
+static json_t *host_list(struct values *v, const struct cluster *c) {
+    const json_t *given = json_object_get(c->resource_config, "hosts");
+    if (given != NULL)
+        return still_here(v, c, given);
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->count; i++)
+        if (!c->hosts[i].gone)
+            append(v, list, json_string(c->hosts[i].name.text));
+    return list;
+}
+
+static void put_groups(struct values *v, const struct cluster *c) {
+    json_t *groups = json_object_get(c->resource_config, "instance_groups");
+    json_t *names = json_array();
+    const json_t *own_hosts = NULL;
+    if (!json_is_array(groups)) {
+        json_decref(names);
+        return;
+    }
+    for (size_t i = 0; i < json_array_size(groups); i++) {
+        const json_t *group = json_array_get(groups, i);
+        json_t *name = json_object_get(group, "instance_group_name");
+        if (!json_is_string(name))
+            continue;
+        append(v, names, json_incref(name));
+        if (strcmp(json_string_value(name), c->group) == 0)
+            own_hosts = json_object_get(group, "hosts");
+    }
+    put(v, "SM_IS_HETERO", json_boolean(json_array_size(groups) > 1));
+    put(v, "SM_INSTANCE_GROUPS", names);
+    put_text(v, "SM_CURRENT_INSTANCE_GROUP", c->group);
+    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS", still_here(v, c, own_hosts));
+}
+
+static void put_hosts(struct values *v, const struct cluster *c) {
+    put_text(v, "CURRENT_HOST", c->hosts[c->self].name.text);
+    put_text(v, "SM_CURRENT_HOST", c->hosts[c->self].name.text);
+    put(v, "SM_HOSTS", host_list(v, c));
+    put_text(v, "SM_NETWORK_INTERFACE_NAME", c->interface[0] != '\0' ? c->interface : "eth0");
+    put_text(v, "SM_CURRENT_INSTANCE_TYPE",
+             c->instance_type[0] != '\0' ? c->instance_type : "local");
+    put(v, "SM_RESOURCE_CONFIG", kept(c->resource_config));
+    put_groups(v, c);
+}
+
+/* --- folders and channels -------------------------------------------------------------------- */
+
+static void put_folders(struct values *v, const char *base) {
+    static const struct {
+        const char *name, *folder;
+    } folders[] = {
+        {"SM_INPUT_DIR", "input"},
+        {"SM_INPUT_CONFIG_DIR", "input/config"},
+        {"SM_OUTPUT_DIR", "output"},
+        {"SM_OUTPUT_DATA_DIR", "output/data"},
+        {"SM_OUTPUT_INTERMEDIATE_DIR", "output/intermediate"},
+        {"SM_MODEL_DIR", "model"},
+    };
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        put(v, folders[i].name, json_sprintf("%s/%s", base, folders[i].folder));
+}
+
+/* Returns the folders by channel, which the caller owns. */
+static json_t *put_channels(struct values *v, const struct channels *c, const char *base) {
+    json_t *names = json_array();
+    json_t *folders = json_object();
+    for (size_t i = 0; i < c->count; i++) {
+        json_t *folder = json_sprintf("%s/input/data/%s", base, c->names[i]);
+        append(v, names, json_string(c->names[i]));
+        v->failed |= json_object_set_new(folders, c->names[i], folder) != 0;
+        if (!v->failed)
+            put_named(v, "SM_CHANNEL_", c->names[i], json_string_value(folder));
+    }
+    put(v, "SM_CHANNELS", names);
+    put(v, "SM_INPUT_DATA_CONFIG", kept(c->config));
+    return folders;
+}
+
+/* --- hyperparameters and program ------------------------------------------------------------- */
+
+/* The value behind the text, as the toolkit decodes it: JSON where it is JSON, else the text. */
+static json_t *decoded(const struct hyperparameters *h, const char *name) {
+    json_t *raw = json_object_get(h->root, name);
+    json_t *value = NULL;
+    if (json_is_string(raw))
+        value = json_loads(json_string_value(raw), JSON_DECODE_ANY, NULL);
+    return value != NULL ? value : json_incref(raw);
+}
+
+static void put_hyperparameters(struct values *v, const struct hyperparameters *h) {
+    json_t *user = json_object();
+    json_t *framework = json_object();
+    for (size_t i = 0; i < h->count; i++) {
+        const struct hyperparameter *p = &h->items[i];
+        json_t *value = decoded(h, p->name);
+        v->failed |= json_object_set_new(p->hidden ? framework : user, p->name, value) != 0;
+        if (!p->hidden && !p->odd)
+            put_named(v, "SM_HP_", p->name, p->text);
+    }
+    put(v, "SM_HPS", user);
+    put(v, "SM_FRAMEWORK_PARAMS", framework);
+}
+
+static void put_program(struct values *v, const struct program *p) {
+    json_t *args = json_array();
+    for (size_t i = 0; i < p->user_args.count; i++)
+        append(v, args, text_json(p->user_args.items[i]));
+    put(v, "SM_USER_ARGS", args);
+    if (p->entry_point == NULL)
+        return;
+    size_t size = strlen(p->entry_point);
+    if (size > 3 && strcmp(p->entry_point + size - 3, ".py") == 0)
+        size -= 3;
+    cleanup_free char *module = strndup(p->entry_point, size);
+    put_text(v, "SM_USER_ENTRY_POINT", p->entry_point);
+    put_text(v, "SM_MODULE_DIR", p->directory);
+    put_text(v, "SM_MODULE_NAME", module != NULL ? module : "");
+}
+
+/* --- all of it in one ------------------------------------------------------------------------ */
+
+/* SM_TRAINING_ENV: members by the toolkit's names, most of them variables of their own too. */
+static void put_training_env(struct values *v, const struct job *job, json_t *folders) {
+    static const struct {
+        const char *member, *variable;
+    } members[] = {
+        {"additional_framework_parameters", "SM_FRAMEWORK_PARAMS"},
+        {"current_host", "SM_CURRENT_HOST"},
+        {"current_instance_group", "SM_CURRENT_INSTANCE_GROUP"},
+        {"current_instance_group_hosts", "SM_CURRENT_INSTANCE_GROUP_HOSTS"},
+        {"current_instance_type", "SM_CURRENT_INSTANCE_TYPE"},
+        {"hosts", "SM_HOSTS"},
+        {"hyperparameters", "SM_HPS"},
+        {"input_config_dir", "SM_INPUT_CONFIG_DIR"},
+        {"input_data_config", "SM_INPUT_DATA_CONFIG"},
+        {"input_dir", "SM_INPUT_DIR"},
+        {"instance_groups", "SM_INSTANCE_GROUPS"},
+        {"is_hetero", "SM_IS_HETERO"},
+        {"log_level", "SM_LOG_LEVEL"},
+        {"model_dir", "SM_MODEL_DIR"},
+        {"module_dir", "SM_MODULE_DIR"},
+        {"module_name", "SM_MODULE_NAME"},
+        {"network_interface_name", "SM_NETWORK_INTERFACE_NAME"},
+        {"num_cpus", "SM_NUM_CPUS"},
+        {"num_gpus", "SM_NUM_GPUS"},
+        {"output_data_dir", "SM_OUTPUT_DATA_DIR"},
+        {"output_dir", "SM_OUTPUT_DIR"},
+        {"output_intermediate_dir", "SM_OUTPUT_INTERMEDIATE_DIR"},
+        {"resource_config", "SM_RESOURCE_CONFIG"},
+        {"user_entry_point", "SM_USER_ENTRY_POINT"},
+    };
+    struct values inner = {.all = json_object()};
+    for (size_t i = 0; i < sizeof(members) / sizeof(members[0]); i++) {
+        json_t *value = json_object_get(v->all, members[i].variable);
+        if (value != NULL)
+            put(&inner, members[i].member, json_incref(value));
+    }
+    put(&inner, "channel_input_dirs", folders);
+    put(&inner, "is_master", json_boolean(cluster_is_master(&job->cluster)));
+    put_text(&inner, "job_name", job->cluster.job);
+    put_text(&inner, "master_hostname", job->cluster.hosts[0].name.text);
+    v->failed |= inner.failed;
+    put(v, "SM_TRAINING_ENV", inner.all);
+}
+
+/* Each variable has one place for all of a job's values beside those of its own (SM_HPS beside
+ * SM_HP_*): better without it than without a program. */
+static bool fits(const char *name, const char *value) {
+    size_t size = strlen(name) + 1 + strlen(value) + 1;
+    if (size <= SM_VARIABLE_MAX)
+        return true;
+    log_warning("%s is left out of the programs' environment: it has %zu bytes, and %d is the most "
+                "that Linux passes on",
+                name, size, SM_VARIABLE_MAX);
+    return false;
+}
+
+static int export_all(const json_t *all, struct argv *ret, struct error *err) {
+    const size_t form = JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII | JSON_ENCODE_ANY;
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach((json_t *)(uintptr_t)all, name, value) {
+        const char *text = json_string_value(value);
+        cleanup_free char *dumped = text == NULL ? json_shortest(value, form) : NULL;
+        if (text == NULL && dumped == NULL)
+            return error_no_memory(err, name);
+        if (!fits(name, text != NULL ? text : dumped))
+            continue;
+        if (argv_set_env(ret, name, text != NULL ? text : dumped, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int sm_variables_add(const struct job *job, struct argv *ret, struct error *err) {
+    cleanup_json json_t *all = json_object();
+    struct values v = {.all = all};
+    const char *base = job->settings.base_dir;
+    put_hosts(&v, &job->cluster);
+    put_folders(&v, base);
+    json_t *folders = put_channels(&v, &job->channels, base);
+    put_hyperparameters(&v, &job->hyperparameters);
+    put_program(&v, &job->program);
+    put(&v, "SM_NUM_CPUS", json_integer((json_int_t)sm_variables_cpus()));
+    put(&v, "SM_NUM_GPUS", json_integer((json_int_t)job_count_gpus("/dev")));
+    put(&v, "SM_LOG_LEVEL", json_integer(20));
+    put_training_env(&v, job, folders);
+    if (v.failed)
+        return error_no_memory(err, "the SM_ variables");
+    return export_all(all, ret, err);
+}

@@ -1,0 +1,21 @@
+/* The SM_* variables of this host, as SageMaker's training toolkit gives them to programs: strings
+ * as they are, everything else JSON with sorted keys, no blanks, ASCII. CURRENT_HOST comes with
+ * them. */
+#ifndef JOB_SM_VARIABLES_H
+#define JOB_SM_VARIABLES_H
+
+#include "common/argv.h"
+#include "common/error.h"
+#include "job/job.h"
+
+/* One string of an environment or a command line, with its NUL (Linux: MAX_ARG_STRLEN). */
+enum { SM_VARIABLE_MAX = 128 * 1024 };
+
+/* Sets them in RET, over what is there already. What is too long for the kernel is left out, and
+ * the log says so. */
+int sm_variables_add(const struct job *job, struct argv *ret, struct error *err);
+
+/* CPUs that this process may run on. */
+unsigned sm_variables_cpus(void);
+
+#endif

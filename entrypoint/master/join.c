@@ -1,0 +1,336 @@
+#include "common/buf.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "host/capacity.h"
+#include "master/check.h"
+#include "master/master.h"
+#include "wire/frame.h"
+
+#include <arpa/inet.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/random.h>
+
+enum {
+    ANNOUNCE_SECONDS = 5,
+    FAULT_SECONDS = 30, /* for hosts to join and hear that there is no job */
+    MISSING_MAX = 512,  /* bytes of names */
+};
+
+static void missing_names(const struct master *m, char text[MISSING_MAX]) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        if (m->members[i].joined)
+            continue;
+        const char *name = supervisor_host_name(&m->s, i);
+        if (used + strlen(name) + 6 > MISSING_MAX) {
+            (void)snprintf(text + used, MISSING_MAX - used, " ...");
+            return;
+        }
+        used += (size_t)snprintf(text + used, MISSING_MAX - used, " %s", name);
+    }
+}
+
+static void announce(void *context) {
+    struct master *m = context;
+    char missing[MISSING_MAX];
+    missing_names(m, missing);
+    log_info("%zu of %zu hosts are here, missing%s", m->joined, m->s.job->cluster.count, missing);
+    loop_after(&m->s.loop, &m->announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
+}
+
+static void conclude_fault(struct master *m) {
+    struct verdict verdict;
+    verdict_from_error(&m->fault, &m->s.job->cluster, m->fault_host, &verdict);
+    collect_conclude(m, &verdict);
+}
+
+static void deadline_passed(void *context) {
+    struct master *m = context;
+    char missing[MISSING_MAX];
+    char peer[INET_ADDRSTRLEN] = "";
+    struct error err = {0};
+    struct verdict verdict;
+    if (m->attempt.stop_asked != 0) {
+        collect_judge(m);
+        return;
+    }
+    if (m->fault.code != 0) {
+        conclude_fault(m);
+        return;
+    }
+    missing_names(m, missing);
+    struct in_addr address = {0};
+    int stranger = strangers_host(&m->strangers, &address);
+    (void)inet_ntop(AF_INET, &address, peer, sizeof(peer));
+    if (stranger >= 0)
+        (void)error_set(&err, EXIT_CODE_KEY_REFUSED,
+                        "missing%s; %s at %s was refused: another image build or key", missing,
+                        supervisor_host_name(&m->s, (size_t)stranger), peer);
+    else
+        (void)error_set(&err, EXIT_CODE_NOT_READY, "only %zu of %zu hosts within %lld s, missing%s",
+                        m->joined, m->s.job->cluster.count,
+                        (long long)m->s.job->settings.ready_seconds, missing);
+    verdict_from_error(&err, &m->s.job->cluster, -1, &verdict);
+    collect_conclude(m, &verdict);
+}
+
+static int launch(struct master *m, struct error *err) {
+    const struct cluster *cluster = &m->s.job->cluster;
+    const struct in_addr none = {0};
+    char warning[INTERFACE_WARNING_SIZE] = "";
+    const struct in_addr *peer = cluster->count > 1 ? &m->members[1].address : NULL;
+    if (host_meet_master(&m->s.host, none, peer, warning, err) != 0)
+        return -1;
+    if (warning[0] != '\0')
+        log_warning("%s", warning);
+    if (m->check)
+        return check_conclude(m, err);
+    return launch_begin(m, err);
+}
+
+static void begin_if_complete(struct master *m) {
+    struct error err = {0};
+    if (m->joined < m->s.job->cluster.count)
+        return;
+    loop_cancel(&m->s.loop, &m->ready_deadline);
+    loop_cancel(&m->s.loop, &m->announce);
+    /* For those who come too late, to be told so. */
+    door_set_room(&m->door, DOOR_GUESTS_LEAST);
+    if (m->attempt.stop_asked != 0) {
+        collect_judge(m);
+        return;
+    }
+    if (m->fault.code == 0 && launch(m, &err) != 0) {
+        m->fault = err;
+        m->fault_host = 0;
+    }
+    if (m->fault.code != 0)
+        conclude_fault(m);
+}
+
+static void refuse(struct link *link, int64_t version, const struct error *why) {
+    json_t *message = frame_new_for(version, "refuse");
+    (void)json_object_set_new(message, "code", json_integer(why->code));
+    (void)json_object_set_new(message, "text", json_string(why->text));
+    link_part(link, message);
+}
+
+void join_fault(struct master *m, const struct error *fault, int host) {
+    if (m->fault.code != 0)
+        return;
+    m->fault = *fault;
+    m->fault_host = host;
+    log_error("%s: %s", supervisor_host_name(&m->s, (size_t)host), fault->text);
+    int64_t left = m->s.job->settings.ready_seconds < FAULT_SECONDS
+                       ? m->s.job->settings.ready_seconds
+                       : FAULT_SECONDS;
+    loop_after(&m->s.loop, &m->ready_deadline, left * CLOCK_SECOND);
+}
+
+/* What the host says of itself: a fault of its own, or that it does not fit. */
+static void weigh(struct member *b, const json_t *message) {
+    struct error fault = {0};
+    struct facts ours;
+    int64_t code = 0;
+    const char *text = NULL;
+    (void)json_member_int(message, "join", "fault_code", &code, NULL);
+    (void)json_member_string(message, "join", "fault_text", &text, NULL);
+    facts_gather(b->master->s.job, &b->master->s.tools, &ours);
+    if (code > 0 && code < 256)
+        (void)error_set(&fault, (enum exit_code)code, "%s", text != NULL ? text : "a fault");
+    else if (facts_parse(message, &b->facts, &fault) == 0 && b->master->s.fault.code == 0)
+        (void)facts_compare(&ours, &b->facts, &fault);
+    b->master->s.job->cluster.hosts[b->index].address = b->facts.address;
+    b->offset = b->facts.boot - clock_boot(); /* until a heartbeat tells it better */
+    b->skew = b->facts.clock - clock_wall();
+    if (fault.code != 0)
+        join_fault(b->master, &fault, (int)b->index);
+}
+
+/* Open MPI takes connections from addresses alone that their hosts know as their own. */
+static void warn_of_translation(const struct member *b, struct in_addr peer,
+                                const json_t *message) {
+    const char *text = NULL;
+    struct in_addr own;
+    char seen[INET_ADDRSTRLEN] = "";
+    (void)json_member_string(message, "join", "address", &text, NULL);
+    if (text == NULL || inet_pton(AF_INET, text, &own) != 1 || own.s_addr == peer.s_addr)
+        return;
+    (void)inet_ntop(AF_INET, &peer, seen, sizeof(seen));
+    log_warning("%s sends from %s and arrives from %s: a firewall between the hosts translates "
+                "addresses (a masquerade rule?), and MPI drops such connections",
+                supervisor_host_name(&b->master->s, b->index), text, seen);
+}
+
+static void admit(struct master *m, struct member *b, struct link *link, struct in_addr peer,
+                  const json_t *message) {
+    if (b->link != NULL) { /* silent by now: it was started again before we saw its link end */
+        link_free(b->link);
+        join_left(b);
+    }
+    b->link = link;
+    b->address = peer;
+    b->joined = true;
+    m->joined++;
+    link_own(link, &master_member_events, b);
+    lease_heard(b);
+    json_t *welcome = frame_new("welcome");
+    (void)json_object_set_new(welcome, "run", json_string(m->s.host.run));
+    link_send(link, welcome);
+    warn_of_translation(b, peer, message);
+    weigh(b, message);
+    log_info("%s is here, %zu of %zu", supervisor_host_name(&m->s, b->index), m->joined,
+             m->s.job->cluster.count);
+    begin_if_complete(m);
+}
+
+/* The host that MESSAGE, a join of any version, says that it is; -1: none of ours. */
+static int host_of(const struct master *m, const json_t *message) {
+    struct host_name name;
+    const char *type = frame_type(message);
+    const char *text = json_string_value(json_object_get(message, "host"));
+    if (strcmp(type, "join") != 0 || text == NULL ||
+        host_name_parse(text, strlen(text), &name, NULL) != 0)
+        return -1;
+    int host = cluster_find(&m->s.job->cluster, &name);
+    return host > 0 ? host : -1;
+}
+
+/* Why the host that says to be HOST cannot have that place; 0 where it can. */
+static int check_place(const struct master *m, int host, struct error *err) {
+    if (host < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
+    const struct member *b = &m->members[host];
+    char first[INET_ADDRSTRLEN] = "";
+    (void)inet_ntop(AF_INET, &b->address, first, sizeof(first));
+    if (lease_is_fresh(b))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the host at %s came first with the name %s; each host needs one of its "
+                         "own (RINGMASTER_HOST)",
+                         first, supervisor_host_name(&m->s, (size_t)host));
+    if (m->phase != MASTER_JOINING)
+        return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
+    return 0;
+}
+
+static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+    struct master *m = context;
+    struct error why = {0};
+    char text[INET_ADDRSTRLEN] = "";
+    int host = host_of(m, message);
+    if (check_place(m, host, &why) == 0) {
+        admit(m, &m->members[host], link, peer, message);
+        return;
+    }
+    (void)inet_ntop(AF_INET, &peer, text, sizeof(text));
+    log_warning("a host at %s was refused: %s", text, why.text);
+    refuse(link, FRAME_VERSION, &why);
+}
+
+/* Another build with our key: it is told, and so is everybody else. */
+static void foreign(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+    struct master *m = context;
+    struct error why = {0};
+    struct error theirs = {0};
+    char text[INET_ADDRSTRLEN] = "";
+    int64_t version = frame_version(message);
+    int host = host_of(m, message);
+    (void)inet_ntop(AF_INET, &peer, text, sizeof(text));
+    (void)frame_error_version(&why, host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : text,
+                              version);
+    (void)error_set(&theirs, EXIT_CODE_CONFIG,
+                    "it speaks version %lld of the control link, the master version %d: another "
+                    "image build",
+                    (long long)version, FRAME_VERSION);
+    if (host >= 0 && m->phase == MASTER_JOINING && !m->members[host].joined)
+        join_fault(m, &theirs, host);
+    else
+        log_warning("%s", why.text);
+    refuse(link, version, &theirs);
+}
+
+static void turned_away(void *context, struct in_addr peer, const struct error *why) {
+    struct master *m = context;
+    strangers_add(&m->strangers, peer, why);
+}
+
+static bool is_missing(void *context, size_t host) {
+    const struct master *m = context;
+    return m->phase == MASTER_JOINING && !m->members[host].joined;
+}
+
+static const struct door_events door_events = {
+    .arrived = arrived, .foreign = foreign, .turned_away = turned_away};
+
+void join_left(struct member *b) {
+    struct master *m = b->master;
+    if (!b->joined)
+        return;
+    b->joined = false;
+    b->trip = 0;
+    m->joined--;
+    log_warning("%s has gone again", supervisor_host_name(&m->s, b->index));
+}
+
+/* On the interface that the platform names, where that exists; else on all, as no other host can be
+ * asked yet which one leads to it. */
+static struct in_addr listening_address(const struct master *m) {
+    struct in_addr any = {.s_addr = htonl(INADDR_ANY)};
+    const char *configured = m->s.job->cluster.interface;
+    char warning[INTERFACE_WARNING_SIZE] = "";
+    struct interface interface;
+    if (configured[0] == '\0' || interface_choose(configured, NULL, &interface, warning, NULL) != 0)
+        return any;
+    return warning[0] == '\0' ? interface.address : any;
+}
+
+void join_init(struct master *m) {
+    m->ready_deadline = (struct timer){.fire = deadline_passed, .context = m};
+    m->announce = (struct timer){.fire = announce, .context = m};
+}
+
+/* Unlike any other run's, also of a job of the same name. */
+static int name_run(struct master *m, struct error *err) {
+    uint64_t number = 0;
+    char run[ATTEMPT_RUN_SIZE];
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "a name for this run");
+    (void)snprintf(run, sizeof(run), "%016" PRIx64, number);
+    host_set_run(&m->s.host, run);
+    return 0;
+}
+
+int join_open(struct master *m, struct error *err) {
+    const struct job *job = m->s.job;
+    if (name_run(m, err) != 0)
+        return -1;
+    m->members[0].joined = true;
+    m->joined = 1;
+    strangers_open(&m->strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster, is_missing, m);
+    facts_gather(job, &m->s.tools, &m->members[0].facts);
+    if (job->cluster.count > 1) {
+        int listener = door_listen(listening_address(m), job->ports.control, err);
+        if (listener < 0 ||
+            door_open(&m->door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
+            return -1;
+        door_set_room(&m->door, capacity_guests(&job->cluster));
+        log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
+        loop_after(&m->s.loop, &m->announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
+        if (m->attempt.stop_asked == 0)
+            loop_after(&m->s.loop, &m->ready_deadline, job->settings.ready_seconds * CLOCK_SECOND);
+    }
+    if (m->s.fault.code != 0)
+        join_fault(m, &m->s.fault, 0);
+    begin_if_complete(m);
+    return 0;
+}
+
+void join_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->ready_deadline);
+    loop_cancel(&m->s.loop, &m->announce);
+    strangers_close(&m->strangers);
+    door_close(&m->door);
+}

@@ -1,0 +1,221 @@
+#include "common/argv.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "host/host.h"
+#include "master/master.h"
+#include "mpi/addresses.h"
+#include "wire/frame.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HOSTFILE_MAX = 512 * 1024, WORDS_MAX = 4096 };
+
+static int write_hostfile(const struct master *m, char path[LOCAL_FILE_SIZE], struct error *err) {
+    char name[HOST_NAME_MAX + 1];
+    cleanup_buf struct buf text;
+    buf_init(&text, HOSTFILE_MAX);
+    local_file(&m->s.local, "hostfile", path);
+    if (gethostname(name, sizeof(name)) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "the kernel's host name");
+    if (addresses_check(&m->s.job->cluster, name, err) != 0 ||
+        openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
+        return -1;
+    return file_put(path, text.data, text.size, 0600, err);
+}
+
+static int mpirun_command(const struct master *m, const char *self, struct argv *ret,
+                          struct error *err) {
+    char agent[LOCAL_FILE_SIZE];
+    char hostfile[LOCAL_FILE_SIZE];
+    struct openmpi_request request;
+    host_request(&m->s.host, agent, &request);
+    if (write_hostfile(m, hostfile, err) != 0)
+        return -1;
+    request.hostfile = hostfile;
+    request.ringmaster = self;
+    return openmpi_command(&request, ret, err);
+}
+
+/* One rank needs no mpirun: the shim is started as mpirun would have. */
+static int shim_command(const char *self, struct argv *ret, struct error *err) {
+    const char *const words[] = {self, "rank", NULL};
+    return argv_add_all(ret, words, err);
+}
+
+static int alone(struct argv *environment, struct error *err) {
+    if (argv_set_env(environment, "OMPI_COMM_WORLD_RANK", "0", err) != 0 ||
+        argv_set_env(environment, "OMPI_COMM_WORLD_SIZE", "1", err) != 0 ||
+        argv_set_env(environment, "OMPI_COMM_WORLD_LOCAL_RANK", "0", err) != 0)
+        return -1;
+    return argv_set_env(environment, "OMPI_COMM_WORLD_LOCAL_SIZE", "1", err);
+}
+
+void launch_words(const struct master *m, struct buf *ret) {
+    cleanup_buf struct buf text;
+    buf_init(&text, WORDS_MAX);
+    if (banner_story(&m->attempt.banner, &m->attempt.mpirun.tail, &text, NULL) == 0)
+        (void)addresses_to_names(&m->s.job->cluster, buf_text(&text), text.size, ret, NULL);
+}
+
+/* Once something has gone wrong, mpirun's words are banners about what we know better. */
+static void line(void *context, const char *text, size_t size) {
+    struct master *m = context;
+    size_t prefix = strlen(m->attempt.mpirun.error_out.lines.prefix);
+    if (size > prefix)
+        banner_add(&m->attempt.banner, text + prefix, size - prefix - 1);
+    if (!m->attempt.collect.active)
+        host_tool_line(&m->s.host, text, size);
+}
+
+static void ended(void *context, int code) {
+    struct master *m = context;
+    m->attempt.mpirun_code = code;
+    m->attempt.mpirun_ended = true;
+    log_debug("mpirun ended with %d", code);
+    collect_mpirun_ended(m);
+}
+
+int launch_begin(struct master *m, struct error *err) {
+    cleanup_argv struct argv argv = {0};
+    cleanup_argv struct argv environment = {0};
+    char self[LOCAL_FILE_SIZE];
+    char prefix[LINES_PREFIX_SIZE];
+    bool one = m->attempt.ranks == 1;
+    if (file_self(self, sizeof(self), err) != 0 || host_open_scratch(&m->s.host, err) != 0 ||
+        host_tool_environment(&m->s.host, &environment, err) != 0)
+        return -1;
+    if (one ? (shim_command(self, &argv, err) != 0 || alone(&environment, err) != 0)
+            : mpirun_command(m, self, &argv, err) != 0)
+        return -1;
+    (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
+                   one ? "rank" : "mpirun");
+    struct task_options options = {.prefix = prefix, .line = line, .ended = ended, .context = m};
+    if (task_start(&m->attempt.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
+                   err) != 0)
+        return -1;
+    m->phase = MASTER_RUNNING;
+    m->attempt.launched = clock_now();
+    if (!one)
+        log_info("mpirun is %s, of Open MPI %u.%u.%u", m->s.tools.mpirun, m->s.tools.version.major,
+                 m->s.tools.version.minor, m->s.tools.version.release);
+    log_info("all hosts are here: starting %zu ranks of %s", m->attempt.ranks,
+             m->s.job->program.argv.items[0]);
+    return 0;
+}
+
+static void agent_said(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void agent_closed(void *context, const struct error *why) {
+    struct member *b = context;
+    (void)why;
+    link_free(b->agent);
+    b->agent = NULL;
+}
+
+static const struct link_events agent_events = {.message = agent_said, .closed = agent_closed};
+
+static void leave(struct link *link, int code) {
+    json_t *message = frame_new("leave");
+    (void)json_object_set_new(message, "code", json_integer(code));
+    link_send(link, message);
+}
+
+void launch_agent_leave(struct member *b, int code) {
+    if (b->agent != NULL)
+        leave(b->agent, code);
+}
+
+/* NULL where mpirun may have called this agent, else why it has not. Open MPI starts ranks only
+ * when all daemons have reported, so an agent that comes after the first rank is a program's doing.
+ */
+static const char *refusal(const struct master *m, int host, const json_t *message) {
+    if (m->phase != MASTER_RUNNING ||
+        json_integer_value(json_object_get(message, "attempt")) != m->attempt.number)
+        return "it is of another attempt";
+    if (m->attempt.seated_count > 0 || m->s.host.crew.started)
+        return "ranks have started";
+    if (host < 1 || m->s.job->cluster.hosts[host].gone)
+        return "mpirun starts no daemon there";
+    if (!json_is_string(json_object_get(message, "command")))
+        return "it names no command";
+    return m->members[host].agent != NULL ? "another agent is waiting for that host" : NULL;
+}
+
+void launch_agent(struct master *m, struct link *link, const json_t *message) {
+    const char *address = json_string_value(json_object_get(message, "host"));
+    json_t *command = json_object_get(message, "command");
+    int host = address != NULL ? addresses_find(&m->s.job->cluster, address) : -1;
+    const char *why = refusal(m, host, message);
+    if (why != NULL) {
+        link_free(link);
+        if (!m->attempt.agent_warned)
+            log_warning(
+                "a process here asked for a daemon on %.64s and was refused: %s",
+                host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : "no host of this job", why);
+        m->attempt.agent_warned = true;
+        return;
+    }
+    struct member *b = &m->members[host];
+    b->agent = link;
+    link_own(link, &agent_events, b);
+    if (b->lost) {
+        launch_agent_leave(b, EXIT_CODE_HOST_LOST);
+        return;
+    }
+    json_t *order = frame_new("launch");
+    (void)json_object_set(order, "command", command);
+    master_send(m, (size_t)host, order);
+}
+
+/* Who asked for what was refused is not known: the request may be a stranger's. If it was mpirun's,
+ * its agent leaves with a code, mpirun ends, and the note says why. A daemon that ends while its
+ * ranks run takes them along; it leaves with 0 after failed ranks. */
+static void note(struct member *b, int code, const char *text) {
+    struct master *m = b->master;
+    struct attempt *a = &m->attempt;
+    bool noted = a->daemon_note[0] != '\0' && !a->note_is_refusal;
+    if (noted || code == 0 || a->mpirun_ended || a->collect.active)
+        return;
+    const char *host = supervisor_host_name(&m->s, b->index);
+    const char *daemon = openmpi_daemon(m->s.tools.version.series);
+    a->note_is_refusal = text[0] != '\0';
+    if (a->note_is_refusal) {
+        (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s started no %s: %s", host, daemon,
+                       text);
+        log_warning("%s", a->daemon_note);
+        return;
+    }
+    (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s: %s ended with %d", host, daemon,
+                   code);
+    log_error("%s", a->daemon_note);
+    collect_failed(m);
+}
+
+void launch_daemon_ended(struct member *b, const json_t *message) {
+    int64_t code = EXIT_CODE_INTERNAL;
+    const char *text = NULL;
+    (void)json_member_int(message, "daemon", "code", &code, NULL);
+    (void)json_member_string(message, "daemon", "text", &text, NULL);
+    note(b, (int)(code & 0xFF), text != NULL ? text : "");
+    launch_agent_leave(b, (int)(code & 0xFF));
+}
+
+void launch_signal(struct master *m, int number) {
+    task_signal(&m->attempt.mpirun, number);
+}
+
+void launch_close(struct master *m) {
+    task_done(&m->attempt.mpirun);
+    for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++) {
+        link_free(m->members[i].agent);
+        m->members[i].agent = NULL;
+    }
+}

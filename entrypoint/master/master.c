@@ -1,0 +1,208 @@
+#include "master/master.h"
+
+#include "common/json.h"
+#include "common/log.h"
+#include "wire/frame.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void master_send(struct master *m, size_t host, json_t *message) {
+    (void)json_object_set_new(message, "attempt", json_integer(m->attempt.number));
+    if (host == 0)
+        post_put(&m->to_self, message);
+    else if (m->members[host].link != NULL)
+        link_send(m->members[host].link, message);
+    else
+        json_decref(message);
+}
+
+void master_send_all(struct master *m, json_t *message) {
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        master_send(m, i, json_incref(message));
+    json_decref(message);
+}
+
+/* Lines come in parts that a message holds; the last one ends with '\n'. */
+static void forwarded_line(struct member *b, const json_t *message) {
+    const json_t *text = json_object_get(message, "text");
+    struct console *console = &b->master->s.console;
+    size_t size = json_string_length(text);
+    int64_t dropped = json_integer_value(json_object_get(message, "dropped"));
+    if (dropped > 0)
+        console_count_dropped(console, (uint64_t)dropped);
+    if (size == 0)
+        return;
+    if (buf_add(&b->line, json_string_value(text), size, NULL) != 0)
+        b->line.size = 0; /* none of ours is that long */
+    else if (b->line.data[b->line.size - 1] == '\n') {
+        console_line(console, b->line.data, b->line.size);
+        b->line.size = 0;
+    }
+}
+
+void master_flush(struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link != NULL)
+            link_flush(m->members[i].link);
+}
+
+static void stop_from(struct member *b, const json_t *message) {
+    stop_asked(b->master, b->index, json_is_true(json_object_get(message, "again")));
+}
+
+/* Words of a member that only have a meaning for one attempt: late ones of the last are left alone.
+ */
+static void hear_attempt(struct member *b, const json_t *message) {
+    const char *type = frame_type(message);
+    if (json_integer_value(json_object_get(message, "attempt")) != b->master->attempt.number)
+        return;
+    if (strcmp(type, "cleared") == 0)
+        relaunch_cleared(b, message);
+    else if (b->master->phase != MASTER_RUNNING)
+        return;
+    else if (strcmp(type, "seated") == 0)
+        collect_seated(b, message);
+    else if (strcmp(type, "report") == 0)
+        collect_report(b, message);
+    else if (strcmp(type, "stalled") == 0)
+        collect_stalled(b, message);
+    else if (strcmp(type, "daemon") == 0)
+        launch_daemon_ended(b, message);
+}
+
+/* The words of every host, our own among them. */
+static void hear(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    const char *type = frame_type(message);
+    lease_heard(b);
+    if (strcmp(type, "line") == 0)
+        forwarded_line(b, message);
+    else if (strcmp(type, "alive") == 0)
+        lease_alive(b, message);
+    else if (m->phase == MASTER_JUDGED)
+        return;
+    else if (strcmp(type, "stop") == 0)
+        stop_from(b, message);
+    else
+        hear_attempt(b, message);
+}
+
+static void hear_member(void *context, const json_t *message) {
+    hear(context, message);
+}
+
+static void member_closed(void *context, const struct error *why) {
+    struct member *b = context;
+    struct master *m = b->master;
+    link_free(b->link);
+    b->link = NULL;
+    if (m->phase == MASTER_JOINING)
+        join_left(b);
+    else if (m->phase == MASTER_JUDGED)
+        supervisor_may_leave(&m->s);
+    else
+        lease_lost(b, why->text);
+}
+
+const struct link_events master_member_events = {.message = hear_member, .closed = member_closed};
+
+static void start(void *state) {
+    struct master *m = state;
+    struct error err = {0};
+    if (m->s.judged)
+        return;
+    lease_open(m);
+    if (join_open(m, &err) != 0)
+        supervisor_conclude_error(&m->s, &err, 0);
+}
+
+static void tell(void *state, json_t *message) {
+    struct master *m = state;
+    post_put(&m->from_self, message);
+}
+
+static size_t queued(void *state) {
+    (void)state;
+    return 0;
+}
+
+static void agent(void *state, struct link *link, const json_t *message) {
+    launch_agent(state, link, message);
+}
+
+static void stop(void *state, bool again) {
+    stop_asked(state, 0, again);
+}
+
+/* The master leaves last: a closed link says that the host at its other end has left. */
+static bool may_leave(void *state) {
+    const struct master *m = state;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link != NULL)
+            return false;
+    return true;
+}
+
+static const struct role role = {.start = start,
+                                 .tell = tell,
+                                 .queued = queued,
+                                 .agent = agent,
+                                 .stop = stop,
+                                 .may_leave = may_leave};
+
+static void order_self(void *context, const json_t *message) {
+    struct master *m = context;
+    if (!m->s.judged) /* nothing may come between the job's end and ours */
+        host_order(&m->s.host, message);
+}
+
+static void hear_self(void *context, const json_t *message) {
+    struct master *m = context;
+    hear(&m->members[0], message);
+}
+
+static int open_members(struct master *m, struct error *err) {
+    size_t count = m->s.job->cluster.count;
+    m->members = calloc(count, sizeof(*m->members));
+    if (m->members == NULL)
+        return error_no_memory(err, "hosts");
+    for (size_t i = 0; i < count; i++) {
+        m->members[i].master = m;
+        m->members[i].index = i;
+        buf_init(&m->members[i].line, LINES_MAX);
+    }
+    if (post_init(&m->to_self, &m->s.loop, order_self, m, err) != 0)
+        return -1;
+    return post_init(&m->from_self, &m->s.loop, hear_self, m, err);
+}
+
+static void close_all(struct master *m) {
+    size_t count = m->members != NULL ? m->s.job->cluster.count : 0;
+    for (size_t i = 0; i < count; i++) {
+        link_free(m->members[i].link);
+        buf_done(&m->members[i].line);
+    }
+    relaunch_close(m);
+    stop_close(m);
+    launch_close(m);
+    join_close(m);
+    lease_close(m);
+    collect_close(m);
+    post_done(&m->to_self);
+    post_done(&m->from_self);
+    supervisor_close(&m->s);
+    free(m->members);
+}
+
+int master_run(const struct supervisor_options *options, int *ret_code, struct error *err) {
+    struct master m = {.check = options->check, .fault_host = -1, .door = {.watch = {.fd = -1}}};
+    int result = -1;
+    join_init(&m);
+    relaunch_init(&m);
+    if (supervisor_open(&m.s, options, &role, &m, err) == 0 && open_members(&m, err) == 0 &&
+        collect_open(&m, err) == 0)
+        result = supervisor_run(&m.s, ret_code, err);
+    close_all(&m);
+    return result;
+}

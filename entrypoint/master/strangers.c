@@ -1,0 +1,104 @@
+#include "master/strangers.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+
+#include <arpa/inet.h>
+
+static void look_at_next(struct strangers *s);
+
+static size_t kept(const struct strangers *s) {
+    return s->refused_count < STRANGERS_MAX ? s->refused_count : STRANGERS_MAX;
+}
+
+static bool is_refused(const struct strangers *s, struct in_addr address) {
+    for (size_t i = 0; i < kept(s); i++)
+        if (s->refused[i].s_addr == address.s_addr)
+            return true;
+    return false;
+}
+
+static bool is_due(int64_t *said, int64_t seconds) {
+    int64_t now = clock_now();
+    if (*said != 0 && now - *said < seconds * CLOCK_SECOND)
+        return false;
+    *said = now;
+    return true;
+}
+
+static void found(void *context, const struct in_addr *addresses, size_t count) {
+    struct strangers *s = context;
+    if (count == 1 && is_refused(s, addresses[0]) && s->is_missing(s->context, s->host)) {
+        char text[INET_ADDRSTRLEN] = "";
+        (void)inet_ntop(AF_INET, &addresses[0], text, sizeof(text));
+        s->known = (int)s->host;
+        s->known_address = addresses[0];
+        s->looking = false;
+        log_warning("that is %s, at %s", s->cluster->hosts[s->host].name.text, text);
+        return;
+    }
+    s->host++;
+    look_at_next(s);
+}
+
+static void look_at_next(struct strangers *s) {
+    struct error ignored;
+    while (s->host < s->cluster->count && !s->is_missing(s->context, s->host))
+        s->host++;
+    s->looking = s->host < s->cluster->count &&
+                 resolve_start(&s->resolve, s->loop, s->reaper,
+                               s->cluster->hosts[s->host].name.text, found, s, &ignored) == 0;
+}
+
+static void add_refused(struct strangers *s, struct in_addr peer, const char *peer_text,
+                        const struct error *why) {
+    bool is_new = !is_refused(s, peer);
+    if (is_new)
+        s->refused[s->refused_count++ % STRANGERS_MAX] = peer;
+    bool due = is_due(&s->key_said, STRANGERS_KEY_SECONDS);
+    if (due || (is_new && s->refused_count <= STRANGERS_MAX))
+        log_warning("a peer at %s was refused: %s", peer_text, why->text);
+    struct in_addr unused;
+    if (s->looking || strangers_host(s, &unused) >= 0 ||
+        !is_due(&s->looked, STRANGERS_LOOK_SECONDS))
+        return;
+    s->host = 1;
+    look_at_next(s);
+}
+
+void strangers_add(struct strangers *s, struct in_addr peer, const struct error *why) {
+    char text[INET_ADDRSTRLEN] = "";
+    (void)inet_ntop(AF_INET, &peer, text, sizeof(text));
+    if (why->code == EXIT_CODE_KEY_REFUSED) {
+        add_refused(s, peer, text, why);
+        return;
+    }
+    s->untold++;
+    if (!is_due(&s->said, STRANGERS_SAID_SECONDS))
+        return;
+    log_warning("a stranger at %s was turned away: %s (%zu since the last such line)", text,
+                why->text, s->untold);
+    s->untold = 0;
+}
+
+int strangers_host(const struct strangers *s, struct in_addr *ret_address) {
+    if (s->known < 0 || !s->is_missing(s->context, (size_t)s->known))
+        return -1;
+    *ret_address = s->known_address;
+    return s->known;
+}
+
+void strangers_open(struct strangers *s, struct loop *loop, struct reaper *reaper,
+                    const struct cluster *cluster, bool (*is_missing)(void *context, size_t host),
+                    void *context) {
+    *s = (struct strangers){.loop = loop,
+                            .reaper = reaper,
+                            .cluster = cluster,
+                            .is_missing = is_missing,
+                            .context = context,
+                            .known = -1};
+}
+
+void strangers_close(struct strangers *s) {
+    resolve_cancel(&s->resolve);
+}

@@ -1,0 +1,77 @@
+#include "mpi/agent.h"
+
+#include "common/argv.h"
+#include "common/attempt.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/str.h"
+#include "mpi/gate.h"
+#include "mpi/gate_words.h"
+#include "wire/frame.h"
+#include "wire/local.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+
+static int ask(int socket, const char *const *words, const char *attempt, struct error *err) {
+    int64_t number = 0;
+    cleanup_buf struct buf command;
+    cleanup_buf struct buf bytes;
+    buf_init(&command, GATE_COMMAND_MAX);
+    buf_init(&bytes, (size_t)FRAME_HEADER + FRAME_MAX);
+    if (attempt == NULL || str_parse_int(attempt, 1, INT32_MAX, &number, err) != 0)
+        return error_set(err, EXIT_CODE_USAGE, ATTEMPT_VARIABLE " is not set by ringmaster");
+    if (gate_join(words + 1, &command, err) != 0)
+        return -1;
+    cleanup_json json_t *message = frame_new("agent");
+    (void)json_object_set_new(message, "host", json_string(words[0]));
+    (void)json_object_set_new(message, "command", json_string(buf_text(&command)));
+    (void)json_object_set_new(message, "attempt", json_integer(number));
+    if (frame_put(&bytes, message, err) != 0)
+        return -1;
+    return file_write_all(socket, bytes.data, bytes.size, err);
+}
+
+/* There is no deadline: the answer comes when the job ends, and the socket ends with the
+ * supervisor. */
+static int await(int socket, json_t **ret, struct error *err) {
+    cleanup_buf struct buf in;
+    buf_init(&in, (size_t)FRAME_HEADER + FRAME_MAX);
+    for (;;) {
+        int got = frame_take(&in, ret, err);
+        if (got != 0)
+            return got > 0 ? 0 : -1;
+        char bytes[1024];
+        ssize_t size = read(socket, bytes, sizeof(bytes));
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size < 0)
+            return error_set_errno(err, EXIT_CODE_INTERNAL, "the supervisor");
+        if (size == 0)
+            return error_set(err, EXIT_CODE_INTERNAL, "the supervisor has left");
+        if (buf_add(&in, bytes, (size_t)size, err) != 0)
+            return -1;
+    }
+}
+
+int agent_run(const char *const *words, char *const *environment, int *ret_code,
+              struct error *err) {
+    const char *attempt = env_get(environment, ATTEMPT_VARIABLE);
+    if (words[0] == NULL || words[1] == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "agent: expected HOST and a command");
+    (void)prctl(PR_SET_DUMPABLE, 0);        /* as the shims (rank.c) */
+    (void)prctl(PR_SET_PDEATHSIG, SIGTERM); /* without its mpirun an agent has no purpose */
+    (void)signal(SIGPIPE, SIG_IGN);
+    cleanup_fd int socket = local_connect(env_get(environment, LOCAL_VARIABLE), err);
+    cleanup_json json_t *answer = NULL;
+    if (socket < 0 || ask(socket, words, attempt, err) != 0 || await(socket, &answer, err) != 0)
+        return -1;
+    int64_t code = EXIT_CODE_INTERNAL;
+    if (json_member_int(answer, "leave", "code", &code, err) != 0)
+        return -1;
+    *ret_code = (int)(code & 0xFF);
+    return 0;
+}

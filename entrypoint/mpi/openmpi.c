@@ -1,0 +1,270 @@
+#include "mpi/openmpi.h"
+
+#include "common/str.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- versions -------------------------------------------------------------------------------- */
+
+static bool take_number(const char **at, const char *end, unsigned *ret) {
+    unsigned value = 0;
+    const char *start = *at;
+    while (*at < end && isdigit((unsigned char)**at) && value < 1000)
+        value = value * 10 + (unsigned)(*(*at)++ - '0');
+    *ret = value;
+    return *at > start;
+}
+
+static bool take_dot(const char **at, const char *end) {
+    if (*at == end || **at != '.')
+        return false;
+    (*at)++;
+    return true;
+}
+
+int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, struct error *err) {
+    static const char mark[] = "(Open MPI) ";
+    const char *at = memmem(text, size, mark, sizeof(mark) - 1);
+    const char *end = text + size;
+    struct openmpi v = {0};
+    if (at != NULL)
+        at += sizeof(mark) - 1;
+    if (at == NULL || !take_number(&at, end, &v.major) || !take_dot(&at, end) ||
+        !take_number(&at, end, &v.minor) || !take_dot(&at, end) ||
+        !take_number(&at, end, &v.release))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "mpirun --version does not say that it is Open MPI: \"%.*s\"",
+                         (int)(size < 80 ? size : 80), text);
+    bool known = (v.major == 4 && v.minor == 1) || v.major == 5;
+    if (!known)
+        return error_set(err, EXIT_CODE_CONFIG, "Open MPI %u.%u.%u: 4.1 and 5.0 are supported",
+                         v.major, v.minor, v.release);
+    v.series = v.major == 4 ? OPENMPI_4_1 : OPENMPI_5_0;
+    *ret = v;
+    return 0;
+}
+
+const char *openmpi_daemon(enum openmpi_series series) {
+    return series == OPENMPI_4_1 ? "orted" : "prted";
+}
+
+int openmpi_daemon_name(enum openmpi_series series, struct in_addr address,
+                        struct argv *environment, struct error *err) {
+    char name[INET_ADDRSTRLEN];
+    if (series != OPENMPI_5_0)
+        return 0;
+    (void)inet_ntop(AF_INET, &address, name, sizeof(name));
+    /* The daemon's number is ess_base_vpid plus Slurm's of the node. */
+    if (argv_set_env(environment, "SLURM_JOBID", "0", err) != 0 ||
+        argv_set_env(environment, "SLURM_NODEID", "0", err) != 0)
+        return -1;
+    return argv_set_env(environment, "SLURMD_NODENAME", name, err);
+}
+
+/* --- the table ------------------------------------------------------------------------------- */
+
+/* Where a parameter's value comes from. */
+enum source {
+    FIXED,
+    AGENT,
+    HOSTS,
+    INTERFACE,
+    NETWORK,
+    PORT_V4,
+    PORT_V6,
+    DATA_FIRST,
+    DATA_COUNT,
+    SHARED
+};
+
+/* One parameter in both series; a NULL name means that the series has no such parameter. */
+struct row {
+    const char *name[2]; /* by enum openmpi_series */
+    const char *flag_5;  /* 4.1 says --mca for all */
+    const char *fixed[2];
+    enum source source;
+    bool own;
+};
+
+static const struct row table[] = {
+    /* How daemons are started: by our agent, all at once, all from the master. */
+    {{"plm_rsh_agent", "plm_ssh_agent"}, "--prtemca", {0}, AGENT, true},
+    {{"plm_rsh_no_tree_spawn", "plm_ssh_no_tree_spawn"}, "--prtemca", {"1", "1"}, FIXED, false},
+    {{"plm_rsh_num_concurrent", "plm_ssh_num_concurrent"}, "--prtemca", {0}, HOSTS, false},
+    /* Names as we wrote them: 4.1 cuts a.example.com to a, 5.0 takes a container's kernel name for
+     * another host than the one it was given. */
+    {{"orte_keep_fqdn_hostnames", "prte_keep_fqdn_hostnames"},
+     "--prtemca",
+     {"1", "1"},
+     FIXED,
+     false},
+    {{NULL, "prte_do_not_resolve"}, "--prtemca", {NULL, "0"}, FIXED, false},
+    /* Where daemons talk. 5.0 ignores a network here, so it is the interface's name in both. One
+     * port each: a range would be opened whole. "Static", because "dynamic" ports cannot be opened
+     * again for a minute after a job (TIME_WAIT), and a relaunch must. */
+    {{"oob_tcp_if_include", "prte_if_include"}, "--prtemca", {0}, INTERFACE, true},
+    {{"oob_tcp_static_ipv4_ports", "oob_tcp_static_ipv4_ports"}, "--prtemca", {0}, PORT_V4, false},
+    {{"oob_tcp_static_ipv6_ports", "oob_tcp_static_ipv6_ports"}, "--prtemca", {0}, PORT_V6, false},
+    {{NULL, "ptl_base_if_include"}, "--pmixmca", {NULL, "lo"}, FIXED, false},
+    /* A dead peer within 11 s, not 480. */
+    {{"oob_tcp_keepalive_time", "oob_tcp_keepalive_time"}, "--prtemca", {"5", "5"}, FIXED, false},
+    {{"oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl"}, "--prtemca", {"2", "2"}, FIXED, false},
+    {{"oob_tcp_keepalive_probes", "oob_tcp_keepalive_probes"},
+     "--prtemca",
+     {"3", "3"},
+     FIXED,
+     false},
+    /* Messages between ranks. Containers have no right to read each other's memory (CMA). */
+    {{"btl", "btl"}, "--mca", {"tcp,self,vader", "tcp,self,sm"}, FIXED, false},
+    {{"pml", "pml"}, "--mca", {"ob1", "ob1"}, FIXED, false},
+    {{"btl_vader_backing_directory", "btl_sm_backing_directory"}, "--mca", {0}, SHARED, false},
+    {{"btl_vader_single_copy_mechanism", NULL}, "--mca", {"none", NULL}, FIXED, false},
+    {{"btl_tcp_if_include", "btl_tcp_if_include"}, "--mca", {0}, NETWORK, true},
+    {{"btl_tcp_port_min_v4", "btl_tcp_port_min_v4"}, "--mca", {0}, DATA_FIRST, false},
+    {{"btl_tcp_port_range_v4", "btl_tcp_port_range_v4"}, "--mca", {0}, DATA_COUNT, false},
+    {{"mpi_yield_when_idle", "mpi_yield_when_idle"}, "--mca", {"1", "1"}, FIXED, false},
+};
+
+static void write_value(const struct row *row, const struct openmpi_request *r, char *value,
+                        size_t size) {
+    switch (row->source) {
+    case FIXED:
+        snprintf(value, size, "%s", row->fixed[r->version.series]);
+        break;
+    case AGENT:
+        snprintf(value, size, "%s", r->agent);
+        break;
+    case HOSTS:
+        snprintf(value, size, "%zu", r->cluster->count);
+        break;
+    case INTERFACE:
+        snprintf(value, size, "%s", r->interface->name);
+        break;
+    case NETWORK:
+        interface_cidr(r->interface, value);
+        break;
+    case PORT_V4:
+        snprintf(value, size, "%u", (unsigned)r->ports->daemons_v4);
+        break;
+    case PORT_V6:
+        snprintf(value, size, "%u", (unsigned)r->ports->daemons_v6);
+        break;
+    case DATA_FIRST:
+        snprintf(value, size, "%u", (unsigned)r->ports->data);
+        break;
+    case SHARED:
+        snprintf(value, size, "%s", r->shared);
+        break;
+    case DATA_COUNT:
+        snprintf(value, size, "%u", (unsigned)r->ports->data_count);
+        break;
+    }
+}
+
+bool openmpi_is_value(const char *value) {
+    return value[0] != '\0' &&
+           value[strspn(value, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                               "_.,:^/=+-")] == '\0';
+}
+
+static int add_option(const struct row *row, const struct openmpi_request *r,
+                      struct openmpi_options *ret, struct error *err) {
+    enum openmpi_series series = r->version.series;
+    struct openmpi_option *option = &ret->items[ret->count];
+    if (row->source == SHARED && (r->shared == NULL || r->shared[0] == '\0'))
+        return 0;
+    *option = (struct openmpi_option){
+        .flag = series == OPENMPI_4_1 ? "--mca" : row->flag_5,
+        .own = row->own,
+        .on_daemon = series == OPENMPI_4_1 || strcmp(row->flag_5, "--mca") != 0,
+    };
+    snprintf(option->name, sizeof(option->name), "%s", row->name[series]);
+    if (row->source == AGENT && strlen(r->agent) >= sizeof(option->value))
+        return error_set(err, EXIT_CODE_CONFIG, "the agent's path is too long: %.64s...", r->agent);
+    write_value(row, r, option->value, sizeof(option->value));
+    if (!openmpi_is_value(option->value))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "\"%s\" cannot be the value of Open MPI's %s: only letters, digits and "
+                         "_.,:^/=+- are safe there",
+                         option->value, option->name);
+    ret->count++;
+    return 0;
+}
+
+int openmpi_options(const struct openmpi_request *request, struct openmpi_options *ret,
+                    struct error *err) {
+    ret->count = 0;
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
+        if (table[i].name[request->version.series] != NULL &&
+            add_option(&table[i], request, ret, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* --- the command line ------------------------------------------------------------------------ */
+
+/* The fixed words. Daemons stay attached to their agents (--leave-session-attached), so that an
+ * agent that leaves with a code ends mpirun with it at once. */
+static int add_start(const struct openmpi_request *r, struct argv *ret, struct error *err) {
+    if (argv_add(ret, r->mpirun, err) != 0 || argv_add(ret, "--allow-run-as-root", err) != 0)
+        return -1;
+    if (r->version.series == OPENMPI_4_1 && argv_add(ret, "--noprefix", err) != 0)
+        return -1;
+    char ranks[24];
+    snprintf(ranks, sizeof(ranks), "%zu", cluster_ranks(r->cluster));
+    const char *const words[] = {"--leave-session-attached",
+                                 "--hostfile",
+                                 r->hostfile,
+                                 "-np",
+                                 ranks,
+                                 "--map-by",
+                                 "slot",
+                                 "--bind-to",
+                                 "none",
+                                 NULL};
+    if (argv_add_all(ret, words, err) != 0)
+        return -1;
+    const char *const directory[] = {"--wdir", r->directory, NULL};
+    return r->directory != NULL ? argv_add_all(ret, directory, err) : 0;
+}
+
+static int add_options(const struct openmpi_request *r, struct argv *ret, struct error *err) {
+    struct openmpi_options options;
+    if (openmpi_options(r, &options, err) != 0)
+        return -1;
+    for (size_t i = 0; i < options.count; i++) {
+        const struct openmpi_option *o = &options.items[i];
+        const char *const words[] = {o->flag, o->name, o->value, NULL};
+        if (argv_add_all(ret, words, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int openmpi_command(const struct openmpi_request *request, struct argv *ret, struct error *err) {
+    if (add_start(request, ret, err) != 0 || add_options(request, ret, err) != 0)
+        return -1;
+    for (const char *const *name = request->exports; name != NULL && *name != NULL; name++)
+        if (argv_add(ret, "-x", err) != 0 || argv_add(ret, *name, err) != 0)
+            return -1;
+    const char *const shim[] = {request->ringmaster, "rank", NULL};
+    return argv_add_all(ret, shim, err);
+}
+
+int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err) {
+    char address[INET_ADDRSTRLEN];
+    for (size_t i = 0; i < cluster->count; i++)
+        if (!cluster->hosts[i].gone &&
+            buf_printf(ret, err, "%s slots=%u\n",
+                       inet_ntop(AF_INET, &cluster->hosts[i].address, address, sizeof(address)),
+                       cluster->hosts[i].slots) != 0)
+            return -1;
+    return 0;
+}
+
+bool openmpi_is_noise(const char *line) {
+    return strstr(line, "sh: Warning: setpgid(") != NULL;
+}

@@ -1,0 +1,86 @@
+/* All that depends on the version of Open MPI: one table with a row for 4.1 (ORTE) and one for 5.0
+ * (PRRTE), the command line of mpirun as a pure function of a request, and the options that its
+ * daemons are expected to be started with, which the gate (gate.h) checks. */
+#ifndef MPI_OPENMPI_H
+#define MPI_OPENMPI_H
+
+#include "common/argv.h"
+#include "common/buf.h"
+#include "common/error.h"
+#include "job/cluster.h"
+#include "job/interface.h"
+#include "job/ports.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum openmpi_series { OPENMPI_4_1, OPENMPI_5_0 };
+
+struct openmpi {
+    enum openmpi_series series;
+    unsigned major, minor, release;
+};
+
+/* From what `mpirun --version` prints. Other versions than 4.1.x and 5.x are refused. */
+int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, struct error *err);
+
+/* The daemon's program: "orted" or "prted". */
+const char *openmpi_daemon(enum openmpi_series series);
+
+/* Tells a daemon on a worker its node's name: ADDRESS, the host's in the host file. 4.1 needs no
+ * word of it. 5.0 goes by the kernel's name and takes two hosts of one name for one: their ranks
+ * start, and hang in their first message, over TCP alone, too. But where Slurm starts it, it goes
+ * by the name in Slurm's variables. A build without the Slurm component does not read them. */
+int openmpi_daemon_name(enum openmpi_series series, struct in_addr address,
+                        struct argv *environment, struct error *err);
+
+/* The components of 5.0 that may start a daemon, for "ess": Slurm's, or else "env", mpirun's
+ * choice. */
+#define OPENMPI_5_0_ESS "^hnp"
+
+/* One MCA parameter as mpirun passes it on to its daemons. */
+enum { OPENMPI_NAME_SIZE = 48, OPENMPI_VALUE_SIZE = 256, OPENMPI_OPTIONS_MAX = 24 };
+struct openmpi_option {
+    const char *flag; /* --mca, --prtemca or --pmixmca */
+    char name[OPENMPI_NAME_SIZE];
+    char value[OPENMPI_VALUE_SIZE];
+    bool own;       /* differs from host to host: each host puts its own value in */
+    bool on_daemon; /* mpirun repeats it on the daemons' command lines */
+};
+struct openmpi_options {
+    struct openmpi_option items[OPENMPI_OPTIONS_MAX];
+    size_t count;
+};
+
+/* What the options are made of; equal on all hosts, but for interface and agent. */
+struct openmpi_request {
+    struct openmpi version;
+    const struct cluster *cluster;
+    const struct interface *interface;
+    const struct ports *ports;
+    const char *agent;  /* path of the remote-launch agent: a program that takes no words first */
+    const char *shared; /* folder for the memory that ranks share; NULL or "": Open MPI's own way */
+    /* The rest is for the command line alone. */
+    const char *mpirun;         /* its path */
+    const char *hostfile;       /* path of a file with openmpi_hostfile's text */
+    const char *directory;      /* where ranks start; NULL: nowhere in particular */
+    const char *ringmaster;     /* path of this program, which is started as `ringmaster rank` */
+    const char *const *exports; /* names for -x, NULL at the end; may be NULL */
+};
+
+/* Safe in a shell line: one or more of A-Z a-z 0-9 _ . , : ^ / = + - */
+bool openmpi_is_value(const char *value);
+
+/* Every value is checked with openmpi_is_value: mpirun writes it into a shell line. */
+int openmpi_options(const struct openmpi_request *request, struct openmpi_options *ret,
+                    struct error *err);
+int openmpi_command(const struct openmpi_request *request, struct argv *ret, struct error *err);
+
+/* "10.0.0.1 slots=2\n" for every host that is not gone; addresses_check() holds. */
+int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err);
+
+/* Words that Open MPI prints in good runs and that only worry people: leave the line out. */
+bool openmpi_is_noise(const char *line);
+
+#endif

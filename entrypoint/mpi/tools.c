@@ -1,0 +1,67 @@
+#include "mpi/tools.h"
+
+#include "common/clock.h"
+#include "job/program.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+enum { WORDS_MAX = 4096 };
+
+/* Only the first line matters; what does not fit does not either. */
+static void hear(void *context, const char *line, size_t size) {
+    struct tools *t = context;
+    (void)buf_add(&t->words, line, size, NULL);
+}
+
+static int conclude(struct tools *t, int code, struct error *err) {
+    if (code != 0)
+        return error_set(err, EXIT_CODE_CONFIG, "%s --version ended with %d: %s", t->mpirun, code,
+                         t->task.tail.text);
+    if (openmpi_parse_version(buf_text(&t->words), t->words.size, &t->version, err) != 0)
+        return error_wrap(err, "%s", t->mpirun);
+    return program_find(openmpi_daemon(t->version.series), t->path, &t->daemon, err);
+}
+
+static void ended(void *context, int code) {
+    struct tools *t = context;
+    struct error err = {0};
+    loop_cancel(t->loop, &t->deadline);
+    t->done(t->context, conclude(t, code, &err) == 0 ? NULL : &err);
+}
+
+/* Its end is then heard of like any other. */
+static void late(void *context) {
+    struct tools *t = context;
+    task_signal(&t->task, SIGKILL);
+}
+
+int tools_find(struct tools *t, struct loop *loop, struct reaper *reaper, const char *path,
+               const struct argv *environment,
+               void (*done)(void *context, const struct error *failure), void *context,
+               struct error *err) {
+    *t = (struct tools){.loop = loop, .path = path, .done = done, .context = context};
+    t->deadline = (struct timer){.fire = late, .context = t};
+    buf_init(&t->words, WORDS_MAX);
+    if (program_find("mpirun", path, &t->mpirun, err) != 0)
+        return -1;
+    cleanup_argv struct argv argv = {0};
+    if (argv_add(&argv, t->mpirun, err) != 0 || argv_add(&argv, "--version", err) != 0)
+        return -1;
+    struct task_options options = {.prefix = "", .line = hear, .ended = ended, .context = t};
+    if (task_start(&t->task, loop, reaper, &argv, environment, &options, err) != 0)
+        return -1;
+    loop_after(loop, &t->deadline, TOOLS_SECONDS * CLOCK_SECOND);
+    return 0;
+}
+
+void tools_done(struct tools *t) {
+    if (t->loop == NULL)
+        return;
+    loop_cancel(t->loop, &t->deadline);
+    task_done(&t->task);
+    buf_done(&t->words);
+    free(t->mpirun);
+    free(t->daemon);
+    t->mpirun = t->daemon = NULL;
+}

@@ -1,0 +1,139 @@
+#include "os/child.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "os/open_files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+static void reset_signals(void) {
+    struct sigaction action = {.sa_handler = SIG_DFL};
+    for (int number = 1; number < NSIG; number++)
+        (void)sigaction(number, &action, NULL); /* refused for KILL and STOP: nothing to reset */
+    sigset_t none;
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Descriptors move above 9 first, so that putting one in its place cannot hit another. */
+static int place_streams(const struct child_options *o) {
+    int in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    int out = fcntl(o->out >= 0 ? o->out : 1, F_DUPFD_CLOEXEC, 10);
+    int error_out = fcntl(o->error_out >= 0 ? o->error_out : 2, F_DUPFD_CLOEXEC, 10);
+    if (in < 0 || out < 0 || error_out < 0)
+        return -1;
+    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error_out, 2) < 0)
+        return -1;
+    file_cloexec_all();
+    if (o->keep > 2 && fcntl(o->keep, F_SETFD, 0) != 0)
+        return -1;
+    return 0;
+}
+
+static _Noreturn void become(const struct child_options *o, pid_t parent, int report) {
+    int failure = 0;
+    if (o->group == CHILD_NEW_SESSION)
+        (void)setsid();
+    if (o->group == CHILD_NEW_GROUP)
+        (void)setpgid(0, 0);
+    if (o->death_signal != 0 && prctl(PR_SET_PDEATHSIG, o->death_signal) != 0)
+        failure = errno;
+    if (o->death_signal != 0 && getppid() != parent)
+        _exit(EXIT_CODE_INTERNAL);
+    if (failure == 0 && place_streams(o) != 0)
+        failure = errno;
+    if (failure == 0) {
+        open_files_restore(o->open_files);
+        reset_signals();
+        (void)execve(o->file, o->argv, o->environment);
+        failure = errno;
+    }
+    (void)!write(report, &failure, sizeof(failure));
+    _exit(EXIT_CODE_NOT_EXECUTABLE);
+}
+
+/* The pipe's other end closes with exec; *RET is not 0 where that failed. False when the deadline
+ * has passed: a program on a disk that stalls. */
+static bool await_exec(int from, int *ret) {
+    struct pollfd p = {.fd = from, .events = POLLIN};
+    int64_t deadline = clock_now() + CHILD_EXEC_SECONDS * CLOCK_SECOND;
+    while (poll(&p, 1, clock_left_ms(deadline)) <= 0)
+        if (clock_left_ms(deadline) == 0)
+            return false;
+    return read(from, ret, sizeof(*ret)) >= 0;
+}
+
+int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err) {
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "starting %s: pipe", o->file);
+    cleanup_fd int from = ends[0];
+    cleanup_fd int to = fcntl(ends[1], F_DUPFD_CLOEXEC, 10); /* out of the way of 0, 1 and 2 */
+    (void)close(ends[1]);
+    pid_t parent = getpid();
+    pid_t pid = to < 0 ? -1 : fork();
+    if (pid < 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "starting %s", o->file);
+    if (pid == 0)
+        become(o, parent, to);
+    (void)close(take_fd(&to));
+
+    int failure = 0;
+    if (!await_exec(from, &failure)) {
+        (void)kill(pid, SIGKILL); /* reaped as an orphan when the disk lets go of it */
+        return error_set(err, EXIT_CODE_NOT_EXECUTABLE, "%s did not start within %d s", o->file,
+                         CHILD_EXEC_SECONDS);
+    }
+    if (failure != 0) {
+        (void)waitpid(pid, NULL, 0);
+        errno = failure;
+        bool absent = failure == ENOENT || failure == ENOTDIR;
+        return error_set_errno(err, absent ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE, "%s",
+                               o->file);
+    }
+    *ret_pid = pid;
+    return 0;
+}
+
+void reaper_add(struct reaper *r, struct child *c) {
+    c->next = r->children;
+    r->children = c;
+}
+
+void reaper_forget(struct reaper *r, struct child *c) {
+    for (struct child **slot = &r->children; *slot != NULL; slot = &(*slot)->next)
+        if (*slot == c) {
+            *slot = c->next;
+            return;
+        }
+}
+
+bool reaper_run(struct reaper *r) {
+    for (;;) {
+        int status = 0;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid < 0 && errno == EINTR)
+            continue;
+        if (pid <= 0)
+            return pid == 0;
+        struct child *c = r->children;
+        while (c != NULL && c->pid != pid)
+            c = c->next;
+        if (c == NULL) {
+            r->orphans++;
+            continue;
+        }
+        reaper_forget(r, c);
+        c->ended(c->context, status);
+    }
+}
+
+int child_exit_code(int status) {
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,64 @@
+/* Starting programs and burying them. A program is started without a shell, with exactly the
+ * environment that it is given, no signal blocked, every handler at its default, stdin from
+ * /dev/null and no descriptor above 2 but one that it is to keep. Whether exec worked is known when
+ * child_spawn() returns.
+ *
+ * One reaper a process takes every dead child by waitpid, those that it knows and orphans that came
+ * to it; until then a pid cannot be used again, so a known child's pid is safe to signal. */
+#ifndef OS_CHILD_H
+#define OS_CHILD_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum child_group {
+    CHILD_SAME_GROUP,
+    CHILD_NEW_GROUP,
+    CHILD_NEW_SESSION,
+};
+
+struct child_options {
+    const char *file; /* path of the program */
+    char *const *argv;
+    char *const *environment; /* NAME=VALUE, NULL at the end */
+    int out;                  /* becomes stdout; -1: this process's own */
+    int error_out;            /* becomes stderr; -1 likewise */
+    enum child_group group;
+    int keep;            /* a descriptor that it inherits under its number; 0: none */
+    int death_signal;    /* sent to it when this process dies; 0: none */
+    uint64_t open_files; /* soft limit of descriptors (open_files.h); 0: as this process's */
+};
+
+/* Less than other hosts wait for a sign of life (heartbeats go out between two callbacks). */
+enum { CHILD_EXEC_SECONDS = 5 };
+
+/* Starts it. The error's code is 127 for a program that is not there and 126 for one that cannot be
+ * executed, or not within CHILD_EXEC_SECONDS. */
+int child_spawn(const struct child_options *options, pid_t *ret_pid, struct error *err);
+
+/* A child whose end somebody waits for. Owned by the caller, in place until `ended` was called or
+ * reaper_forget(). */
+struct child {
+    pid_t pid;
+    void (*ended)(void *context, int status); /* wait status, as of waitpid */
+    void *context;
+    struct child *next;
+};
+
+struct reaper {
+    struct child *children;
+    uint64_t orphans; /* reaped without being known */
+};
+
+void reaper_add(struct reaper *r, struct child *c);
+void reaper_forget(struct reaper *r, struct child *c);
+/* Takes all that are dead now: for each SIGCHLD. Returns false when no child is left at all. */
+bool reaper_run(struct reaper *r);
+
+/* The exit code for a wait status: the program's own, or 128 + the signal. */
+int child_exit_code(int status);
+
+#endif

@@ -1,0 +1,193 @@
+#include "os/console.h"
+
+#include "common/clock.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/epoll.h>
+
+/* A terminal may say that it has room and take nothing: asked again after this. */
+static const int64_t retry_after = 50 * CLOCK_MILLISECOND;
+/* While lines are lost all the time, this often it is told how many. */
+static const int64_t tell_again = CLOCK_SECOND;
+
+/* Making room moves the rest of the queue, so it is made for many lines at once. */
+enum { DROP_LEAST = CONSOLE_QUEUE_MAX / 8, NOTICE_SIZE = 128 };
+
+/* --- queues ---------------------------------------------------------------------------------- */
+
+static size_t count_lines(const char *bytes, size_t size) {
+    size_t count = 0;
+    for (const char *at = bytes, *end = bytes + size;
+         (at = memchr(at, '\n', (size_t)(end - at))) != NULL; at++)
+        count++;
+    return count;
+}
+
+static size_t rest_of_first(const struct console_queue *q) {
+    const char *end = memchr(q->bytes.data, '\n', q->bytes.size);
+    return (size_t)(end - q->bytes.data) + 1;
+}
+
+/* Drops whole lines, the oldest first, at least SIZE bytes where there are so many; one that has
+ * gone in part stays. */
+static void drop_oldest(struct console *c, struct console_queue *q, size_t size) {
+    char *data = q->bytes.data;
+    size_t first = q->begun ? rest_of_first(q) : 0;
+    size_t left = q->bytes.size - first;
+    if (left == 0)
+        return;
+    size_t aim = (size < left ? size : left) - 1;
+    const char *end = memchr(data + first + aim, '\n', left - aim);
+    size_t gone = (size_t)(end - (data + first)) + 1;
+    size_t count = count_lines(data + first, gone);
+    memmove(data + first, data + first + gone, left - gone);
+    q->bytes.size -= gone;
+    c->dropped += count;
+    c->dropped_ever += count;
+}
+
+static void put(struct console *c, struct console_queue *q, const char *line, size_t size) {
+    if (buf_add(&q->bytes, line, size, NULL) == 0)
+        return;
+    drop_oldest(c, q, size > DROP_LEAST ? size : DROP_LEAST);
+    if (buf_add(&q->bytes, line, size, NULL) != 0)
+        console_count_dropped(c, 1);
+}
+
+void console_count_dropped(struct console *c, uint64_t lines) {
+    c->dropped += lines;
+    c->dropped_ever += lines;
+}
+
+size_t console_waiting(const struct console *c) {
+    return c->words.bytes.size + c->lines.bytes.size;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static void tell_dropped(struct console *c) {
+    char line[NOTICE_SIZE];
+    int size = snprintf(line, sizeof(line),
+                        "[ringmaster] %" PRIu64 " lines dropped here, %" PRIu64
+                        " in all: this log is read too slowly\n",
+                        c->dropped, c->dropped_ever);
+    put(c, &c->words, line, (size_t)size);
+    c->dropped = 0;
+    c->told_at = clock_now();
+}
+
+/* What goes next: a line that was begun, then words, then lines; between lines there may be a gap
+ * to be told of. */
+static struct console_queue *next(struct console *c) {
+    if (c->lines.begun)
+        return &c->lines;
+    if (c->words.bytes.size == 0 && c->dropped > 0 && clock_now() - c->told_at >= tell_again)
+        tell_dropped(c);
+    return c->words.bytes.size > 0 ? &c->words : &c->lines;
+}
+
+/* False when nothing was taken. */
+static bool write_piece(struct console *c) {
+    struct console_queue *q = next(c);
+    const char *data = q->bytes.data;
+    size_t size = q->bytes.size;
+    if (q == &c->lines && q->begun && c->words.bytes.size > 0)
+        size = rest_of_first(q);
+    ssize_t sent = outlet_write(&c->outlet, data, outlet_piece(data, size));
+    if (sent < 0 && errno != EINTR && errno != EAGAIN) {
+        c->broken = true;
+        c->words.bytes.size = c->lines.bytes.size = 0;
+        c->words.begun = c->lines.begun = false;
+        c->dropped = 0;
+        return false;
+    }
+    if (sent <= 0)
+        return false;
+    q->begun = data[sent - 1] != '\n';
+    buf_consume(&q->bytes, (size_t)sent);
+    if (console_waiting(c) == 0 && c->dropped > 0)
+        tell_dropped(c);
+    return true;
+}
+
+static void push(struct console *c) {
+    while (console_waiting(c) > 0 && write_piece(c))
+        ;
+}
+
+static void rest(struct console *c) {
+    loop_unwatch(c->loop, &c->watch);
+    if (console_waiting(c) > 0)
+        loop_after(c->loop, &c->retry, retry_after);
+}
+
+/* Plain files cannot be watched, and always take what they are given. */
+static void await_room(void *context) {
+    struct console *c = context;
+    if (console_waiting(c) == 0 || loop_watch(c->loop, &c->watch, EPOLLOUT, NULL) == 0)
+        return;
+    push(c);
+    rest(c);
+}
+
+static void ready(void *context, uint32_t events) {
+    struct console *c = context;
+    (void)events;
+    if (console_waiting(c) == 0 || !write_piece(c) || console_waiting(c) == 0)
+        rest(c);
+}
+
+/* --- for all --------------------------------------------------------------------------------- */
+
+void console_init(struct console *c, struct loop *loop, int fd) {
+    *c = (struct console){.loop = loop, .told_at = clock_now() - tell_again};
+    outlet_open(&c->outlet, fd);
+    c->watch = (struct watch){.fd = c->outlet.fd, .ready = ready, .context = c};
+    c->retry = (struct timer){.fire = await_room, .context = c};
+    buf_init(&c->words.bytes, CONSOLE_WORDS_MAX);
+    buf_init(&c->lines.bytes, CONSOLE_QUEUE_MAX);
+}
+
+void console_done(struct console *c) {
+    if (c->loop == NULL)
+        return;
+    loop_unwatch(c->loop, &c->watch);
+    loop_cancel(c->loop, &c->retry);
+    outlet_close(&c->outlet);
+    buf_done(&c->words.bytes);
+    buf_done(&c->lines.bytes);
+}
+
+static void add(struct console *c, struct console_queue *q, const char *line, size_t size) {
+    if (c->broken)
+        return;
+    put(c, q, line, size);
+    if (!c->watch.active && !c->retry.active)
+        await_room(c);
+}
+
+void console_line(struct console *c, const char *line, size_t size) {
+    add(c, &c->lines, line, size);
+}
+
+void console_word(struct console *c, const char *line, size_t size) {
+    push(c);
+    add(c, &c->words, line, size);
+    push(c);
+}
+
+void console_flush(struct console *c, int64_t deadline) {
+    push(c);
+    if (c->lines.bytes.size > CONSOLE_LAST_LINES)
+        drop_oldest(c, &c->lines, c->lines.bytes.size - CONSOLE_LAST_LINES);
+    if (c->dropped > 0)
+        tell_dropped(c);
+    while (console_waiting(c) > 0 && clock_left_ms(deadline) > 0 &&
+           outlet_wait(&c->outlet, deadline))
+        if (!write_piece(c) && console_waiting(c) > 0)
+            (void)poll(NULL, 0, (int)(retry_after / CLOCK_MILLISECOND));
+}

@@ -1,0 +1,63 @@
+/* One of this container's streams, written without ever blocking. Two queues with ceilings: words
+ * of our own, which go first, and lines of programs, of which the oldest go when there is no more
+ * room. What was dropped is counted, and the count told in a line of its own where the gap is, and
+ * at the end in any case.
+ *
+ * A reader of CONSOLE_READER_LEAST bytes a second hears how a job ended, whatever the programs
+ * print: what happened is said first, and the end of what they printed comes out as well. */
+#ifndef OS_CONSOLE_H
+#define OS_CONSOLE_H
+
+#include "common/buf.h"
+#include "os/loop.h"
+#include "os/outlet.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    CONSOLE_QUEUE_MAX = 1024 * 1024, /* of programs' lines */
+    CONSOLE_WORDS_MAX = 256 * 1024,  /* of our own */
+    CONSOLE_READER_LEAST = 16 * 1024,
+    CONSOLE_LAST_LINES = 8 * 1024, /* of what waits at the end so much is tried yet */
+};
+
+/* Whole lines, of which the first may have gone in part. */
+struct console_queue {
+    struct buf bytes;
+    bool begun; /* the first one has */
+};
+
+struct console {
+    struct loop *loop;
+    struct outlet outlet;
+    struct watch watch;
+    struct timer retry;
+    struct console_queue words;
+    struct console_queue lines;
+    uint64_t dropped; /* since the last line that told of them */
+    uint64_t dropped_ever;
+    int64_t told_at;
+    bool broken; /* nobody reads any more */
+};
+
+/* FD stays the caller's. */
+void console_init(struct console *c, struct loop *loop, int fd);
+void console_done(struct console *c);
+
+/* LINE, a program's, ends with '\n'. */
+void console_line(struct console *c, const char *line, size_t size);
+/* The same for words of our own, which should not wait for the loop's next turn: they are written
+ * at once if that is possible, behind the lines before them where these can be written, too. */
+void console_word(struct console *c, const char *line, size_t size);
+/* So many lines were dropped on their way here. */
+void console_count_dropped(struct console *c, uint64_t lines);
+/* Bytes that wait. */
+size_t console_waiting(const struct console *c);
+
+/* For the end, outside the loop: writes what waits, until DEADLINE at most; of lines the last
+ * CONSOLE_LAST_LINES bytes where there are more than can be written now. */
+void console_flush(struct console *c, int64_t deadline);
+
+#endif

@@ -1,0 +1,32 @@
+/* Folders of ours in places that outlive this process (/run, /dev/shm, /tmp): who makes one holds a
+ * lock on it, so that after a SIGKILL the next start knows it for a dead one's and removes it.
+ *
+ * Names begin with LEFTOVERS_PREFIX. Only folders of our own user with mode 0700 are ever touched,
+ * through descriptors, no link followed. */
+#ifndef OS_LEFTOVERS_H
+#define OS_LEFTOVERS_H
+
+#include "common/error.h"
+
+#include <stddef.h>
+
+#define LEFTOVERS_PREFIX "ringmaster-run-"
+
+/* Makes the folder PATH, or takes one that is there, ours alone, and locks it together with others
+ * who use it. Returns the descriptor that holds the lock, or -1. */
+int leftovers_make(const char *path, struct error *err);
+
+/* The same for a new one: PATH ends in XXXXXX, which is filled in. */
+int leftovers_make_new(char *path, struct error *err);
+
+/* Lets go of it, and removes it with all that is in it unless somebody else holds it too. Closes
+ * LOCK; -1 is fine. */
+void leftovers_remove(const char *path, int lock);
+
+/* Removes the folders in PLACE that nobody holds; returns how many. */
+size_t leftovers_sweep(const char *place);
+
+/* The same for all COUNT places in a child, which nobody waits for: removing may take long. */
+void leftovers_sweep_apart(const char *const *places, size_t count);
+
+#endif

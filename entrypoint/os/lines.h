@@ -1,0 +1,53 @@
+/* A program's bytes made into lines that are safe to print: whole, with a prefix that says whose
+ * they are, valid UTF-8 (one bad byte on stdout ends SageMaker's SDK), LINES_MAX bytes at most with
+ * prefix and line end; of a longer one the beginning comes, with a mark at its end that says how
+ * many bytes it had. A lone carriage return ends a line too, as progress bars use it. Also keeps
+ * the last lines, for the report of how a rank ended. */
+#ifndef OS_LINES_H
+#define OS_LINES_H
+
+#include "common/buf.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    LINES_MAX = 64 * 1024,
+    LINES_PREFIX_SIZE = 320,
+    LINES_TAIL_COUNT = 12,
+    LINES_TAIL_SIZE = 2048,
+};
+
+/* The last lines, without prefix, '\n' between them. */
+struct tail {
+    char text[LINES_TAIL_SIZE];
+    size_t size;
+};
+
+struct lines {
+    char prefix[LINES_PREFIX_SIZE]; /* with the blank behind it */
+    struct tail *tail;              /* may be NULL */
+    /* LINE has prefix and '\n', but no NUL. */
+    void (*emit)(void *context, const char *line, size_t size);
+    void *context;
+    struct buf partial; /* of the line that has not ended yet, as it came */
+    size_t lost;        /* bytes of it that had no room */
+    bool after_return;
+};
+
+void lines_init(struct lines *l, const char *prefix, struct tail *tail,
+                void (*emit)(void *context, const char *line, size_t size), void *context);
+void lines_done(struct lines *l);
+
+void lines_feed(struct lines *l, const char *bytes, size_t size);
+/* Emits what has no line end. */
+void lines_end(struct lines *l);
+
+void tail_add(struct tail *t, const char *line, size_t size);
+
+/* The last lines of a program's two streams in one, standard error behind standard output: which
+ * was said first is not known, and errors say more. Each gets half of the lines, and what the other
+ * leaves over. */
+void tail_join(const struct tail *out, const struct tail *error_out, struct tail *ret);
+
+#endif

@@ -1,0 +1,65 @@
+/* The one event loop of a process: descriptors, timers and signals, each with a callback and its
+ * context. No threads; a callback never blocks.
+ *
+ * Watches and timers are members of the caller's own structs and must be taken out (loop_unwatch,
+ * loop_cancel) before that memory goes away. One event is taken from the kernel at a time, so a
+ * callback may take out and free anything, itself too. Deadlines are points of clock_now(). */
+#ifndef OS_LOOP_H
+#define OS_LOOP_H
+
+#include "common/error.h"
+
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct loop;
+
+struct watch {
+    int fd;
+    void (*ready)(void *context, uint32_t events); /* EPOLLIN, EPOLLOUT, EPOLLHUP ... */
+    void *context;
+    bool active;
+};
+
+struct timer {
+    int64_t deadline;
+    void (*fire)(void *context);
+    void *context;
+    struct timer *next;
+    bool active;
+};
+
+struct loop {
+    int epoll_fd;
+    struct timer *timers; /* by deadline */
+    struct watch alarm;   /* timerfd, set to the first deadline */
+    int64_t armed;
+    struct watch signals; /* signalfd */
+    void (*on_signal)(void *context, int number);
+    void *signal_context;
+    bool ended;
+};
+
+int loop_init(struct loop *l, struct error *err);
+void loop_done(struct loop *l);
+
+/* Blocks SET in this process and hands each of its signals to ON_SIGNAL instead. */
+int loop_signals(struct loop *l, const sigset_t *set, void (*on_signal)(void *context, int number),
+                 void *context, struct error *err);
+
+/* Watches w->fd for EVENTS; called again for the same watch it changes the events. */
+int loop_watch(struct loop *l, struct watch *w, uint32_t events, struct error *err);
+/* Not watched is fine. Does not close the descriptor. */
+void loop_unwatch(struct loop *l, struct watch *w);
+
+/* Fires once at DEADLINE; sets anew a timer that is already set. */
+void loop_at(struct loop *l, struct timer *t, int64_t deadline);
+void loop_after(struct loop *l, struct timer *t, int64_t nanoseconds);
+void loop_cancel(struct loop *l, struct timer *t);
+
+/* Runs until loop_end() has been called from a callback. */
+int loop_run(struct loop *l, struct error *err);
+void loop_end(struct loop *l);
+
+#endif

@@ -1,0 +1,93 @@
+#include "os/outlet.h"
+
+#include "common/clock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void outlet_open(struct outlet *o, int fd) {
+    struct stat st;
+    *o = (struct outlet){.fd = fd};
+    if (fstat(fd, &st) != 0)
+        return;
+    o->socket = S_ISSOCK(st.st_mode);
+    if (!S_ISFIFO(st.st_mode) && !isatty(fd))
+        return;
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    int own = open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    if (own < 0)
+        return;
+    o->fd = own;
+    o->own = true;
+}
+
+void outlet_close(struct outlet *o) {
+    if (o->own)
+        (void)close(o->fd);
+    *o = (struct outlet){.fd = -1};
+}
+
+/* A closed one counts: the write then says so. */
+static bool takes(const struct outlet *o, int milliseconds) {
+    struct pollfd p = {.fd = o->fd, .events = POLLOUT};
+    return poll(&p, 1, milliseconds) > 0;
+}
+
+ssize_t outlet_write(const struct outlet *o, const char *bytes, size_t size) {
+    if (o->socket)
+        return send(o->fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (o->own)
+        return write(o->fd, bytes, size);
+    if (!takes(o, 0)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(o->fd, bytes, size < PIPE_BUF ? size : PIPE_BUF);
+}
+
+size_t outlet_piece(const char *bytes, size_t size) {
+    if (size <= PIPE_BUF)
+        return size;
+    const char *end = memrchr(bytes, '\n', PIPE_BUF);
+    return end != NULL ? (size_t)(end - bytes) + 1 : PIPE_BUF;
+}
+
+bool outlet_wait(const struct outlet *o, int64_t deadline) {
+    do {
+        if (takes(o, clock_left_ms(deadline)))
+            return true;
+    } while (clock_now() < deadline); /* a signal came */
+    return false;
+}
+
+void outlet_put(int fd, const char *bytes, size_t size, int64_t nanoseconds) {
+    int64_t deadline = clock_now() + nanoseconds;
+    struct outlet o;
+    outlet_open(&o, fd);
+    /* A terminal may say that it has room and take nothing. */
+    while (size > 0 && clock_now() < deadline && outlet_wait(&o, deadline)) {
+        ssize_t sent = outlet_write(&o, bytes, outlet_piece(bytes, size));
+        if (sent < 0 && errno != EINTR && errno != EAGAIN)
+            break;
+        if (sent > 0) {
+            bytes += sent;
+            size -= (size_t)sent;
+        }
+    }
+    outlet_close(&o);
+}
+
+bool outlet_same(int a, int b) {
+    struct stat one;
+    struct stat other;
+    return fstat(a, &one) == 0 && fstat(b, &other) == 0 && one.st_dev == other.st_dev &&
+           one.st_ino == other.st_ino;
+}

@@ -1,0 +1,220 @@
+#include "os/sweep.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* What is killed may have forked just before: looked at again so often until all are gone. */
+static const int64_t kill_again = 50 * CLOCK_MILLISECOND;
+
+enum kin { KIN_UNKNOWN, KIN_STRANGER, KIN_OURS };
+
+struct process {
+    pid_t pid;
+    pid_t parent;
+    pid_t group;
+    unsigned long long born; /* ticks since boot: with the pid it names a process for good */
+    bool dead;
+    enum kin kin;
+};
+
+struct processes {
+    struct process *items;
+    size_t count;
+    size_t capacity;
+};
+
+static bool read_process(pid_t pid, struct process *ret) {
+    char path[64];
+    char text[1024];
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1; /* all of it at once */
+    if (size <= 0)
+        return false;
+    text[size] = '\0';
+    const char *at = strrchr(text, ')'); /* the name may hold anything, blanks and ')' too */
+    if (at == NULL || at[1] != ' ')
+        return false;
+    char state = at[2];
+    char *end = NULL;
+    long parent = strtol(at + 3, &end, 10);
+    long group = strtol(end, &end, 10);
+    unsigned long long born = 0;
+    for (int field = 6; field <= 22; field++) /* numbered as in proc(5) */
+        born = strtoull(end, &end, 10);
+    *ret = (struct process){.pid = pid,
+                            .parent = (pid_t)parent,
+                            .group = (pid_t)group,
+                            .born = born,
+                            .dead = state == 'Z' || state == 'X'};
+    return true;
+}
+
+static void add_process(struct processes *all, const struct process *p) {
+    if (all->count == all->capacity) {
+        size_t capacity = all->capacity == 0 ? 64 : 2 * all->capacity;
+        struct process *items = realloc(all->items, capacity * sizeof(*items));
+        if (items == NULL)
+            return; /* it is found in the next round, when others are gone */
+        all->items = items;
+        all->capacity = capacity;
+    }
+    all->items[all->count++] = *p;
+}
+
+static void list_all(struct processes *all) {
+    DIR *proc = opendir("/proc");
+    if (proc == NULL)
+        return;
+    for (struct dirent *entry = readdir(proc); entry != NULL; entry = readdir(proc)) {
+        struct process p;
+        if (isdigit((unsigned char)entry->d_name[0]) &&
+            read_process((pid_t)strtol(entry->d_name, NULL, 10), &p))
+            add_process(all, &p);
+    }
+    (void)closedir(proc);
+}
+
+static int by_pid(const void *a, const void *b) {
+    const struct process *one = a;
+    const struct process *other = b;
+    return (one->pid > other->pid) - (one->pid < other->pid);
+}
+
+static struct process *find(const struct processes *all, pid_t pid) {
+    const struct process key = {.pid = pid};
+    if (all->count == 0)
+        return NULL;
+    return bsearch(&key, all->items, all->count, sizeof(key), by_pid);
+}
+
+/* Walks up from each process until the answer is known, and writes it down for all on the way, so
+ * that nobody is walked over twice. A list that was read while processes came and went may hold a
+ * circle: a walk ends after as many steps as there are processes. */
+static void mark_descendants(struct processes *all) {
+    const pid_t self = getpid();
+    if (all->count > 0)
+        qsort(all->items, all->count, sizeof(*all->items), by_pid);
+    for (size_t i = 0; i < all->count; i++) {
+        struct process *p = &all->items[i];
+        size_t steps = 0;
+        while (p != NULL && p->kin == KIN_UNKNOWN && p->parent != self && steps++ < all->count)
+            p = find(all, p->parent);
+        enum kin kin = KIN_STRANGER;
+        if (p != NULL && (p->kin == KIN_OURS || (p->kin == KIN_UNKNOWN && p->parent == self)))
+            kin = KIN_OURS;
+        for (p = &all->items[i]; p != NULL && p->kin == KIN_UNKNOWN && p->pid != self;) {
+            p->kin = kin;
+            p = p->parent != self ? find(all, p->parent) : NULL;
+        }
+    }
+}
+
+/* A child's pid stays taken until it is reaped here. Of others a pidfd holds on to the process that
+ * had the pid when it was opened; if that one was born when the listed one was, the signal cannot
+ * hit a newcomer. A stopped process hears SIGTERM only when it goes on. */
+static void signal_process(const struct process *p, int number) {
+    if (p->parent == getpid()) {
+        (void)kill(p->pid, number);
+        if (number == SIGTERM)
+            (void)kill(p->pid, SIGCONT);
+        return;
+    }
+    int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    if (fd < 0)
+        return;
+    struct process now;
+    if (read_process(p->pid, &now) && now.born == p->born) {
+        (void)syscall(SYS_pidfd_send_signal, fd, number, NULL, 0);
+        if (number == SIGTERM)
+            (void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
+    }
+    (void)close(fd);
+}
+
+static size_t signal_all(int number, pid_t spared, pid_t group) {
+    struct processes all = {0};
+    list_all(&all);
+    mark_descendants(&all);
+    size_t count = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        const struct process *p = &all.items[i];
+        if (p->kin != KIN_OURS || p->dead || (spared > 0 && p->pid == spared) ||
+            (group > 0 && p->group == group))
+            continue;
+        signal_process(p, number);
+        count++;
+    }
+    free(all.items);
+    return count;
+}
+
+size_t sweep_signal(int number, pid_t spared) {
+    return signal_all(number, spared, 0);
+}
+
+size_t sweep_signal_outside(int number, pid_t group) {
+    return signal_all(number, 0, group);
+}
+
+static void finish(struct sweep *s, size_t left) {
+    s->running = false;
+    loop_cancel(s->loop, &s->timer);
+    s->done(s->context, left);
+}
+
+static void advance(void *context) {
+    struct sweep *s = context;
+    if (!reaper_run(s->reaper)) {
+        finish(s, 0);
+        return;
+    }
+    int64_t now = clock_now();
+    if (now < s->kill_at) {
+        loop_at(s->loop, &s->timer, s->kill_at);
+        return;
+    }
+    size_t left = sweep_signal(SIGKILL, s->spared);
+    if (now >= s->give_up_at)
+        finish(s, left);
+    else
+        loop_after(s->loop, &s->timer, kill_again);
+}
+
+void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grace, int64_t give_up,
+                 void (*done)(void *context, size_t left), void *context) {
+    int64_t now = clock_now();
+    if (s->running)
+        loop_cancel(s->loop, &s->timer);
+    *s = (struct sweep){.loop = l,
+                        .reaper = r,
+                        .done = done,
+                        .context = context,
+                        .timer = {.fire = advance, .context = s},
+                        .spared = s->spared,
+                        .kill_at = now + grace,
+                        .give_up_at = now + grace + give_up,
+                        .running = true};
+    if (grace > 0)
+        (void)sweep_signal(SIGTERM, 0);
+    loop_at(l, &s->timer, now);
+}
+
+void sweep_spare(struct sweep *s, pid_t child) {
+    s->spared = child;
+}
+
+void sweep_reaped(struct sweep *s, bool children_left) {
+    if (s->running && !children_left)
+        finish(s, 0);
+}

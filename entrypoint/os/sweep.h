@@ -1,0 +1,44 @@
+/* Ending every descendant of this process, however deep: SIGTERM to all, SIGKILL to what is left
+ * at a deadline, reaped until the kernel says that there is no child. Needs to be PID 1 or a
+ * subreaper, so that orphans come back here. Processes that came in from outside (docker exec) are
+ * no descendants and are left alone. */
+#ifndef OS_SWEEP_H
+#define OS_SWEEP_H
+
+#include "os/child.h"
+#include "os/loop.h"
+
+#include <stddef.h>
+
+struct sweep {
+    struct loop *loop;
+    struct reaper *reaper;
+    void (*done)(void *context, size_t left); /* LEFT processes would not die in time */
+    void *context;
+    struct timer timer;
+    pid_t spared; /* 0: nobody */
+    int64_t kill_at;
+    int64_t give_up_at;
+    bool running;
+};
+
+/* Sends SIGTERM to all, SIGKILL after GRACE nanoseconds (0: at once), and gives up on what even
+ * that does not end (a process in uninterruptible sleep) GIVE_UP nanoseconds later. Calls DONE from
+ * the loop. A sweep that runs already is taken over, and its own DONE not called. */
+void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grace, int64_t give_up,
+                 void (*done)(void *context, size_t left), void *context);
+
+/* For the next sweep_start(): SIGKILL spares this child, which is its owner's to end. It is waited
+ * for like the others until the sweep gives up, and not counted then. */
+void sweep_spare(struct sweep *s, pid_t child);
+
+/* To be called after each reaper_run() with its result. */
+void sweep_reaped(struct sweep *s, bool children_left);
+
+/* Sends NUMBER to each living descendant of this process but SPARED (0: nobody); returns how many
+ * there were. */
+size_t sweep_signal(int number, pid_t spared);
+/* The same, but for those in the process group GROUP, which one kill() has reached. */
+size_t sweep_signal_outside(int number, pid_t group);
+
+#endif

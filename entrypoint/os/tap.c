@@ -1,0 +1,70 @@
+#include "os/tap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+enum {
+    READ_SIZE = 16 * 1024,
+    DRAIN_MAX = 64, /* reads at the end: more than a pipe holds is somebody still writing */
+};
+
+/* False at the end of the pipe and when nothing is there. */
+static bool read_some(struct tap *t, bool *ret_ended) {
+    char bytes[READ_SIZE];
+    ssize_t got = read(t->watch.fd, bytes, sizeof(bytes));
+    if (got > 0)
+        lines_feed(&t->lines, bytes, (size_t)got);
+    *ret_ended = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    return got > 0;
+}
+
+static void shut(struct tap *t) {
+    lines_end(&t->lines);
+    lines_done(&t->lines);
+    loop_unwatch(t->loop, &t->watch);
+    (void)close(t->watch.fd);
+    t->watch.fd = -1;
+}
+
+static void ready(void *context, uint32_t events) {
+    struct tap *t = context;
+    bool ended = false;
+    (void)events;
+    (void)read_some(t, &ended);
+    if (ended)
+        shut(t);
+}
+
+int tap_open(struct tap *t, struct loop *loop, int fd, const char *prefix, struct tail *tail,
+             void (*emit)(void *context, const char *line, size_t size), void *context,
+             struct error *err) {
+    *t = (struct tap){.loop = loop};
+    t->watch = (struct watch){.fd = fd, .ready = ready, .context = t};
+    lines_init(&t->lines, prefix, tail, emit, context);
+    if (fcntl(fd, F_SETFL, O_NONBLOCK) != 0)
+        (void)error_set_errno(err, EXIT_CODE_INTERNAL, "a program's output");
+    else if (loop_watch(loop, &t->watch, EPOLLIN, err) == 0)
+        return 0;
+    tap_close(t);
+    return -1;
+}
+
+void tap_drain(struct tap *t) {
+    if (t->loop == NULL || t->watch.fd < 0)
+        return;
+    bool ended = false;
+    for (int i = 0; i < DRAIN_MAX && read_some(t, &ended); i++)
+        ;
+    if (ended)
+        shut(t);
+    else
+        lines_end(&t->lines);
+}
+
+void tap_close(struct tap *t) {
+    tap_drain(t);
+    if (t->loop != NULL && t->watch.fd >= 0)
+        shut(t);
+}

@@ -1,0 +1,72 @@
+#include "os/task.h"
+
+#include "common/cleanup.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+static void ended(void *context, int status) {
+    struct task *t = context;
+    t->running = false;
+    tap_close(&t->out);
+    tap_close(&t->error_out);
+    t->ended(t->context, child_exit_code(status));
+}
+
+static int spawn(struct task *t, const struct argv *argv, const struct argv *environment, int out,
+                 int error_out, struct error *err) {
+    struct child_options options = {.file = argv->items[0],
+                                    .argv = argv->items,
+                                    .environment = environment->items,
+                                    .out = out,
+                                    .error_out = error_out,
+                                    .group = CHILD_NEW_SESSION,
+                                    .death_signal = SIGKILL};
+    if (child_spawn(&options, &t->child.pid, err) != 0)
+        return -1;
+    t->running = true;
+    reaper_add(t->reaper, &t->child);
+    return 0;
+}
+
+int task_start(struct task *t, struct loop *loop, struct reaper *reaper, const struct argv *argv,
+               const struct argv *environment, const struct task_options *options,
+               struct error *err) {
+    *t = (struct task){.reaper = reaper, .ended = options->ended, .context = options->context};
+    t->child = (struct child){.ended = ended, .context = t};
+    int out[2] = {-1, -1};
+    int error_out[2] = {-1, -1};
+    if (pipe2(out, O_CLOEXEC) != 0 || pipe2(error_out, O_CLOEXEC) != 0) {
+        (void)error_set_errno(err, EXIT_CODE_INTERNAL, "pipes for %s", argv->items[0]);
+        if (out[0] >= 0) {
+            (void)close(out[0]);
+            (void)close(out[1]);
+        }
+        return -1;
+    }
+    cleanup_fd int out_end = out[1];
+    cleanup_fd int error_end = error_out[1];
+    cleanup_fd int error_begin = error_out[0];
+    if (tap_open(&t->out, loop, out[0], options->prefix, &t->tail, options->line, options->context,
+                 err) == 0 &&
+        tap_open(&t->error_out, loop, take_fd(&error_begin), options->prefix, &t->tail,
+                 options->line, options->context, err) == 0 &&
+        spawn(t, argv, environment, out_end, error_end, err) == 0)
+        return 0;
+    task_done(t);
+    return -1;
+}
+
+void task_done(struct task *t) {
+    if (t->running)
+        reaper_forget(t->reaper, &t->child);
+    t->running = false;
+    tap_close(&t->out);
+    tap_close(&t->error_out);
+}
+
+void task_signal(const struct task *t, int number) {
+    if (t->running)
+        (void)kill(-t->child.pid, number);
+}

@@ -1,0 +1,39 @@
+/* A program of Open MPI that the supervisor runs for the job (mpirun, orted): in a session of its
+ * own, so that one signal reaches all of it, its words made into lines. */
+#ifndef OS_TASK_H
+#define OS_TASK_H
+
+#include "common/argv.h"
+#include "os/child.h"
+#include "os/tap.h"
+
+#include <stdbool.h>
+
+struct task {
+    struct reaper *reaper;
+    struct child child;
+    struct tap out;
+    struct tap error_out;
+    struct tail tail; /* its last words */
+    void (*ended)(void *context, int code);
+    void *context;
+    bool running;
+};
+
+struct task_options {
+    const char *prefix; /* of its lines */
+    void (*line)(void *context, const char *line, size_t size);
+    void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
+    void *context;                          /* for both */
+};
+
+/* ARGV's first word is the program's path. */
+int task_start(struct task *t, struct loop *loop, struct reaper *reaper, const struct argv *argv,
+               const struct argv *environment, const struct task_options *options,
+               struct error *err);
+void task_done(struct task *t);
+
+/* To its whole process group; not running is fine. */
+void task_signal(const struct task *t, int number);
+
+#endif

@@ -1,0 +1,37 @@
+/* The failure file, of which SageMaker shows the first 1,024 characters: first line
+ * "CLASS: algo-3 rank 2: exited with 42", then the last lines of that rank. */
+#ifndef OUTCOME_FAILURE_H
+#define OUTCOME_FAILURE_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "outcome/verdict.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { FAILURE_MAX = 1024 };
+
+/* At most FAILURE_MAX bytes of valid UTF-8, secrets blotted out. Of lines that do not fit the
+ * last are kept. */
+int failure_text(const struct verdict *v, struct buf *ret, struct error *err);
+
+/* The rest touches the disk, without fsync: nobody reads the file after a power cut. A disk may
+ * stall, so who has a loop leaves all of it to a child (failure_child.h). */
+
+/* Writes BASE_DIR/output/failure for a verdict that is not success, into the reserve's room, unless
+ * the program has left something there: *RET_KEPT says so. An empty file is nothing. */
+int failure_write(const char *base_dir, const struct verdict *v, bool *ret_kept, struct error *err);
+
+/* Removes a file that an earlier run of this container left, which would pass for this one's; where
+ * the disk stalls until DEADLINE it stays, because by then it may be the program's own. */
+void failure_clear(const char *base_dir, int64_t deadline);
+
+/* Takes the room for the file under another name, so that a disk which is full by then keeps the
+ * story. Where there is no BASE_DIR nothing is made. */
+enum { FAILURE_ROOM = 4096 };
+int failure_reserve(const char *base_dir, struct error *err);
+/* Gives it back. */
+void failure_release(const char *base_dir);
+
+#endif

@@ -1,0 +1,106 @@
+#include "outcome/rank_report.h"
+
+#include "common/buf.h"
+#include "common/json.h"
+#include "common/str.h"
+
+#include <string.h>
+
+static const char *const ends[] = {"exited", "signalled", "vanished"};
+static const char *const causes[] = {"none", "stop", "teardown"};
+
+/* --- lines ----------------------------------------------------------------------------------- */
+
+/* BYTES line by line, each made valid, empty ones left out. */
+static int clean(const char *bytes, size_t size, struct buf *ret) {
+    for (const char *end = bytes + size; bytes < end;) {
+        const char *line_end = memchr(bytes, '\n', (size_t)(end - bytes));
+        size_t length = (size_t)((line_end != NULL ? line_end : end) - bytes);
+        size_t shown = length > 0 && bytes[length - 1] == '\r' ? length - 1 : length;
+        if (shown > 0 && ((ret->size > 0 && buf_add(ret, "\n", 1, NULL) != 0) ||
+                          str_add_utf8(ret, bytes, shown, NULL) != 0))
+            return -1;
+        bytes += length + (line_end != NULL);
+    }
+    return 0;
+}
+
+void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size) {
+    r->lines[0] = '\0';
+    if (size > RANK_REPORT_LINES_SIZE) {
+        bytes += size - RANK_REPORT_LINES_SIZE;
+        size = RANK_REPORT_LINES_SIZE;
+    }
+    cleanup_buf struct buf text;
+    buf_init(&text, (size_t)4 * RANK_REPORT_LINES_SIZE);
+    if (clean(bytes, size, &text) != 0)
+        return;
+    size_t start = text.size < RANK_REPORT_LINES_SIZE ? 0 : text.size - RANK_REPORT_LINES_SIZE + 1;
+    while (start < text.size && ((unsigned char)text.data[start] & 0xc0) == 0x80)
+        start++;
+    memcpy(r->lines, buf_text(&text) + start, text.size - start + 1);
+}
+
+/* --- frames ---------------------------------------------------------------------------------- */
+
+json_t *rank_report_json(const struct rank_report *r) {
+    return json_pack("{s:i, s:i, s:s, s:i, s:s, s:I, s:s}", "rank", (int)r->rank, "host",
+                     (int)r->host, "end", ends[r->end], "value", r->value, "cause",
+                     causes[r->cause], "time", (json_int_t)r->time, "lines", r->lines);
+}
+
+static int read_number(const json_t *object, const char *key, int64_t min, int64_t max,
+                       int64_t *ret, struct error *err) {
+    *ret = INT64_MIN;
+    if (json_member_int(object, "report", key, ret, err) != 0)
+        return -1;
+    if (*ret < min || *ret > max)
+        return error_set(err, EXIT_CODE_INTERNAL, "report: \"%s\" is missing or out of range", key);
+    return 0;
+}
+
+static int read_word(const json_t *object, const char *key, const char *const *words, size_t count,
+                     size_t *ret, struct error *err) {
+    const char *text = "";
+    if (json_member_string(object, "report", key, &text, err) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(text, words[i]) == 0) {
+            *ret = i;
+            return 0;
+        }
+    }
+    return error_set(err, EXIT_CODE_INTERNAL, "report: \"%s\" is missing or unknown", key);
+}
+
+static int read_lines(const json_t *object, struct rank_report *ret, struct error *err) {
+    const char *lines = "";
+    if (json_member_string(object, "report", "lines", &lines, err) != 0)
+        return -1;
+    rank_report_set_lines(ret, lines, strlen(lines));
+    return 0;
+}
+
+int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,
+                      struct error *err) {
+    int64_t rank = 0, host = 0, value = 0, time = 0;
+    size_t end = 0, cause = 0;
+    *ret = (struct rank_report){0};
+    if (read_number(object, "rank", 0, (int64_t)ranks - 1, &rank, err) != 0 ||
+        read_number(object, "host", 0, (int64_t)hosts - 1, &host, err) != 0 ||
+        read_number(object, "value", 0, 255, &value, err) != 0 ||
+        read_number(object, "time", 0, RANK_REPORT_TIME_MAX, &time, err) != 0 ||
+        read_word(object, "end", ends, 3, &end, err) != 0 ||
+        read_word(object, "cause", causes, 3, &cause, err) != 0 ||
+        read_lines(object, ret, err) != 0)
+        return -1;
+    if (end == RANK_SIGNALLED && (value < 1 || value > RANK_REPORT_SIGNAL_MAX))
+        return error_set(err, EXIT_CODE_INTERNAL, "report: %d is no signal", (int)value);
+    ret->rank = (unsigned)rank;
+    ret->host = (unsigned)host;
+    ret->value = (int)value;
+    ret->time = time;
+    ret->end = (enum rank_end)end;
+    ret->cause = (enum rank_cause)cause;
+    return 0;
+}

@@ -1,0 +1,45 @@
+/* How one rank ended, as its shim tells its supervisor and that tells the master. */
+#ifndef OUTCOME_RANK_REPORT_H
+#define OUTCOME_RANK_REPORT_H
+
+#include "common/error.h"
+
+#include <jansson.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { RANK_REPORT_LINES_SIZE = 2048, RANK_REPORT_SIGNAL_MAX = 64 };
+
+enum rank_end {
+    RANK_EXITED,    /* value: exit code */
+    RANK_SIGNALLED, /* value: signal */
+    RANK_VANISHED,  /* its socket closed without a word; value 0 */
+};
+
+/* Had we asked the program to end before it did? */
+enum rank_cause { RANK_CAUSE_NONE, RANK_CAUSE_STOP, RANK_CAUSE_TEARDOWN };
+
+/* Times above it are refused: the difference of any two can be worked with. */
+#define RANK_REPORT_TIME_MAX (INT64_MAX / 4)
+
+struct rank_report {
+    unsigned rank;
+    unsigned host; /* index in the cluster */
+    enum rank_end end;
+    int value;
+    enum rank_cause cause;
+    int64_t time; /* of death; clock_boot() in ns, corrected to the master's by the master */
+    char lines[RANK_REPORT_LINES_SIZE]; /* the program's last lines: UTF-8, '\n' between */
+};
+
+/* Keeps the end of SIZE bytes of output: whole UTF-8 characters, anything else replaced, no empty
+ * lines, as much as fits. */
+void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size);
+
+/* The members of a frame: rank, host, end, value, cause, time, lines. NULL when out of memory. */
+json_t *rank_report_json(const struct rank_report *r);
+/* Checks everything that a peer may have got wrong: rank below RANKS, host below HOSTS. */
+int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,
+                      struct error *err);
+
+#endif

@@ -1,0 +1,284 @@
+#include "outcome/verdict.h"
+
+#include "common/json.h"
+#include "common/str.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CODE_VANISHED = 137 }; /* what takes a shim away without a word is SIGKILL */
+
+int verdict_program_code(int code) {
+    return code == 130 ? 1 : code;
+}
+
+static void fill(struct verdict *v, int code, int host, int rank, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+
+static void fill(struct verdict *v, int code, int host, int rank, const char *format, ...) {
+    *v = (struct verdict){.code = code, .host = host, .rank = rank};
+    snprintf(v->class_name, sizeof(v->class_name), "%s", exit_code_class(code));
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(v->text, sizeof(v->text), format, args);
+    va_end(args);
+}
+
+static void set_story(struct verdict *v, const char *story) {
+    size_t size = str_utf8_prefix(story, strlen(story), sizeof(v->story) - 1);
+    memcpy(v->story, story, size);
+    v->story[size] = '\0';
+}
+
+static const char *host_name(const struct verdict_facts *f, unsigned host) {
+    return f->cluster->hosts[host].name.text;
+}
+
+/* --- what happened first --------------------------------------------------------------------- */
+
+static bool is_good(const struct rank_report *r) {
+    return r->end == RANK_EXITED && r->value == 0;
+}
+
+static bool is_failure(const struct rank_report *r) {
+    return r->cause == RANK_CAUSE_NONE && !is_good(r);
+}
+
+static const struct rank_report *first_report(const struct verdict_facts *f) {
+    const struct rank_report *first = NULL;
+    for (size_t i = 0; i < f->report_count; i++) {
+        const struct rank_report *r = &f->reports[i];
+        if (is_failure(r) && (first == NULL || r->time < first->time))
+            first = r;
+    }
+    return first;
+}
+
+/* The crash that lies within the tie of FIRST, else FIRST. */
+static const struct rank_report *prefer_crash(const struct verdict_facts *f,
+                                              const struct rank_report *first) {
+    const struct rank_report *chosen = first;
+    for (size_t i = 0; i < f->report_count; i++) {
+        const struct rank_report *r = &f->reports[i];
+        bool tied = is_failure(r) && r->time - first->time <= VERDICT_TIE_NS;
+        bool better = chosen->end == RANK_EXITED || r->time < chosen->time;
+        if (tied && r->end != RANK_EXITED && better)
+            chosen = r;
+    }
+    return chosen;
+}
+
+static const struct verdict_loss *first_loss(const struct verdict_facts *f) {
+    const struct verdict_loss *first = NULL;
+    for (size_t i = 0; i < f->loss_count; i++)
+        if (first == NULL || f->losses[i].time < first->time)
+            first = &f->losses[i];
+    return first;
+}
+
+static bool stop_came_first(const struct verdict_facts *f) {
+    const struct rank_report *report = first_report(f);
+    const struct verdict_loss *loss = first_loss(f);
+    if (f->stop_asked == 0)
+        return false;
+    return (report == NULL || f->stop_asked <= report->time) &&
+           (loss == NULL || f->stop_asked <= loss->time) &&
+           (f->stalled == 0 || f->stop_asked <= f->stalled);
+}
+
+/* --- the five outcomes ----------------------------------------------------------------------- */
+
+/* Whether every rank reported and ended with 0; with UNASKED, also before anybody told it to. */
+static bool all_good(const struct verdict_facts *f, bool unasked) {
+    for (size_t i = 0; i < f->report_count; i++)
+        if (!is_good(&f->reports[i]) || (unasked && f->reports[i].cause != RANK_CAUSE_NONE))
+            return false;
+    return f->report_count == cluster_ranks(f->cluster);
+}
+
+static void judge_success(const struct verdict_facts *f, struct verdict *ret) {
+    fill(ret, EXIT_CODE_OK, -1, -1, "all %zu ranks ended with 0", f->report_count);
+}
+
+/* How a rank ended, in words that follow "algo-1 rank 0: ". */
+static void describe_end(const struct rank_report *r, char *text, size_t size) {
+    const char *name = r->end == RANK_SIGNALLED ? sigabbrev_np(r->value) : NULL;
+    const char *hint = r->value == SIGKILL  ? "; out of memory?"
+                       : r->value == SIGBUS ? "; is /dev/shm full?"
+                                            : "";
+    if (r->end == RANK_VANISHED)
+        snprintf(text, size, "vanished without a word; killed, or out of memory?");
+    else if (r->end == RANK_SIGNALLED)
+        snprintf(text, size, "killed by signal %d (%s%s)%s", r->value, name != NULL ? "SIG" : "",
+                 name != NULL ? name : "unknown", hint);
+    else
+        snprintf(text, size, "exited with %d%s", r->value,
+                 r->value == 130 ? " (passed on as 1)" : "");
+}
+
+/* A rank that did worse than end as it was asked to. */
+static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
+    for (size_t i = 0; i < f->report_count; i++) {
+        const struct rank_report *r = &f->reports[i];
+        bool asked = (r->end == RANK_EXITED && (r->value == 0 || r->value == EXIT_CODE_STOPPED)) ||
+                     (r->end == RANK_SIGNALLED && r->value == SIGTERM);
+        if (!asked)
+            return r;
+    }
+    return NULL;
+}
+
+static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
+    if (all_good(f, true)) {
+        judge_success(f, ret);
+        return;
+    }
+    fill(ret, EXIT_CODE_STOPPED, (int)f->stop_host, -1, "stopped on request at %s",
+         host_name(f, f->stop_host));
+    const struct rank_report *worst = worst_stopped(f);
+    if (worst == NULL)
+        return;
+    char end[128];
+    describe_end(worst, end, sizeof(end));
+    snprintf(ret->story, sizeof(ret->story), "%s rank %u: %s", host_name(f, worst->host),
+             worst->rank, end);
+}
+
+static void judge_loss(const struct verdict_facts *f, struct verdict *ret) {
+    const struct verdict_loss *loss = first_loss(f);
+    fill(ret, EXIT_CODE_HOST_LOST, (int)loss->host, -1, "%s: lost: %s", host_name(f, loss->host),
+         loss->why);
+    ret->transient = true;
+}
+
+static bool asks_to_end(int number) {
+    return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
+}
+
+static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
+                         struct verdict *ret) {
+    char end[128];
+    describe_end(r, end, sizeof(end));
+    int code = r->end == RANK_EXITED      ? r->value
+               : r->end == RANK_SIGNALLED ? 128 + r->value
+                                          : CODE_VANISHED;
+    code = verdict_program_code(code);
+    fill(ret, code, (int)r->host, (int)r->rank, "%s rank %u: %s", host_name(f, r->host), r->rank,
+         end);
+    if (r->end != RANK_EXITED)
+        snprintf(ret->class_name, sizeof(ret->class_name), "signal");
+    ret->transient =
+        r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && !asks_to_end(r->value));
+    set_story(ret, r->lines);
+}
+
+static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
+    fill(ret, EXIT_CODE_STALLED, (int)f->stalled_host, (int)f->stalled_rank,
+         "%s rank %u: made no progress within its limit", host_name(f, f->stalled_host),
+         f->stalled_rank);
+    ret->transient = true;
+    for (size_t i = 0; i < f->report_count; i++)
+        if (f->reports[i].rank == f->stalled_rank)
+            set_story(ret, f->reports[i].lines);
+}
+
+static bool has_report(const struct verdict_facts *f, size_t rank) {
+    for (size_t i = 0; i < f->report_count; i++)
+        if (f->reports[i].rank == rank)
+            return true;
+    return false;
+}
+
+static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
+    size_t ranks = cluster_ranks(f->cluster);
+    size_t missing = 0;
+    while (missing < ranks && has_report(f, missing))
+        missing++;
+    char mpirun[48] = "mpirun had not ended";
+    if (f->mpirun_code >= 0)
+        snprintf(mpirun, sizeof(mpirun), "mpirun ended with %d", f->mpirun_code);
+    if (f->daemon_words != NULL && f->daemon_words[0] != '\0') {
+        fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s", f->daemon_words);
+    } else if (missing < ranks) {
+        int host = (int)cluster_host_of_rank(f->cluster, missing);
+        fill(ret, EXIT_CODE_INTERNAL, host, (int)missing,
+             "%s rank %zu: nothing was heard of it (%zu of %zu ranks reported); %s",
+             host_name(f, (unsigned)host), missing, f->report_count, ranks, mpirun);
+    } else {
+        fill(ret, EXIT_CODE_INTERNAL, -1, -1, "the ranks were ended though none had failed; %s",
+             mpirun);
+    }
+    set_story(ret, f->mpirun_words != NULL ? f->mpirun_words : "");
+}
+
+void verdict_judge(const struct verdict_facts *facts, struct verdict *ret) {
+    const struct rank_report *first = first_report(facts);
+    bool stall_first = facts->stalled != 0 && (first == NULL || facts->stalled < first->time);
+    if (stop_came_first(facts))
+        judge_stop(facts, ret);
+    else if (facts->loss_count > 0)
+        judge_loss(facts, ret);
+    else if (stall_first)
+        judge_stall(facts, ret);
+    else if (first != NULL)
+        judge_report(facts, prefer_crash(facts, first), ret);
+    else if (all_good(facts, false))
+        judge_success(facts, ret);
+    else
+        judge_unknown(facts, ret);
+}
+
+void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,
+                        struct verdict *ret) {
+    int code = error->code == EXIT_CODE_OK ? EXIT_CODE_INTERNAL : (int)error->code;
+    bool known = host >= 0 && (size_t)host < cluster->count;
+    fill(ret, code, known ? host : -1, -1, "%s%s%s", known ? cluster->hosts[host].name.text : "",
+         known ? ": " : "", error->text);
+}
+
+/* --- frames ---------------------------------------------------------------------------------- */
+
+/* TEXT as a JSON string whatever bytes it holds: a name in an error may be anything. */
+static json_t *clean_string(const char *text) {
+    struct rank_report cleaned;
+    rank_report_set_lines(&cleaned, text, strlen(text));
+    return json_string(cleaned.lines);
+}
+
+json_t *verdict_json(const struct verdict *v) {
+    return json_pack("{s:i, s:i, s:i, s:s, s:o, s:o}", "code", v->code, "host", v->host, "rank",
+                     v->rank, "class", v->class_name, "text", clean_string(v->text), "story",
+                     clean_string(v->story));
+}
+
+static int read_text(const json_t *object, const char *key, char *ret, size_t size,
+                     struct error *err) {
+    const char *text = "";
+    if (json_member_string(object, "verdict", key, &text, err) != 0)
+        return -1;
+    size_t fit = str_utf8_prefix(text, strlen(text), size - 1);
+    memcpy(ret, text, fit);
+    ret[fit] = '\0';
+    return 0;
+}
+
+int verdict_parse(const json_t *object, struct verdict *ret, struct error *err) {
+    *ret = (struct verdict){0};
+    int64_t code = -1, host = -1, rank = -1;
+    if (json_member_int(object, "verdict", "code", &code, err) != 0 ||
+        json_member_int(object, "verdict", "host", &host, err) != 0 ||
+        json_member_int(object, "verdict", "rank", &rank, err) != 0 ||
+        read_text(object, "class", ret->class_name, sizeof(ret->class_name), err) != 0 ||
+        read_text(object, "text", ret->text, sizeof(ret->text), err) != 0 ||
+        read_text(object, "story", ret->story, sizeof(ret->story), err) != 0)
+        return -1;
+    if (code < 0 || code > 255 || host < -1 || host >= CLUSTER_HOSTS_MAX || rank < -1 ||
+        rank >= (int64_t)CLUSTER_HOSTS_MAX * CLUSTER_SLOTS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "verdict: a number is missing or out of range");
+    ret->code = (int)code;
+    ret->host = (int)host;
+    ret->rank = (int)rank;
+    return 0;
+}

@@ -1,0 +1,81 @@
+/* How a job ended: judged once by the master from what it gathered, then sent to every host. */
+#ifndef OUTCOME_VERDICT_H
+#define OUTCOME_VERDICT_H
+
+#include "common/error.h"
+#include "job/cluster.h"
+#include "outcome/rank_report.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    VERDICT_CLASS_SIZE = 24,
+    VERDICT_TEXT_SIZE = 768,
+    VERDICT_STORY_SIZE = RANK_REPORT_LINES_SIZE,
+};
+
+struct verdict {
+    int code;                            /* that every container leaves with */
+    int host;                            /* index, -1 for none in particular */
+    int rank;                            /* -1 for none in particular */
+    bool transient;                      /* another attempt may do better; the master's alone */
+    char class_name[VERDICT_CLASS_SIZE]; /* exit_code_class, as the failure file's first word */
+    char text[VERDICT_TEXT_SIZE];        /* "algo-3 rank 2: exited with 42" */
+    char story[VERDICT_STORY_SIZE];      /* that rank's last lines, or what else explains it; "" */
+};
+
+struct verdict_loss {
+    unsigned host;
+    int64_t time;    /* ns, the master's clock */
+    const char *why; /* "no heartbeat for 10 s", "its link closed" */
+};
+
+/* Times are clock_boot() of the master, ns; 0 means never. */
+struct verdict_facts {
+    const struct cluster *cluster;
+    const struct rank_report *reports; /* at most one a rank */
+    size_t report_count;
+    const struct verdict_loss *losses;
+    size_t loss_count;
+    int64_t stop_asked;
+    unsigned stop_host; /* where the stop came from */
+    int64_t stalled;    /* when a stall was called */
+    unsigned stalled_rank;
+    unsigned stalled_host;
+    int mpirun_code;          /* exit code or 128 + signal, -1 while it runs; for words alone */
+    const char *daemon_words; /* "algo-2: orted ended with 137"; NULL or "" if none did */
+    const char *mpirun_words; /* the last it said on stderr; may be NULL */
+};
+
+/* Within this time of the first failure a signal outranks an exit: the rank that crashed is the
+ * cause of the ranks that then gave up. */
+#define VERDICT_TIE_NS INT64_C(50000000)
+
+/* In this order:
+ *   1. a stop asked for before any failure: 143, or 0 if every rank had ended with 0 before it was
+ *      told;
+ *   2. a lost host: 73, the first one;
+ *   3. the first failure that nobody asked for: a rank's (its code, 128 + signal, 130 becomes 1, a
+ *      vanished rank 137) or a stall (74);
+ *   4. every rank reported and ended with 0: success, whatever mpirun said;
+ *   5. else 70: a missing report is never success.
+ *
+ * Transient are a lost host, a stall, and a rank that crashed, was killed or vanished. Not so an
+ * exit code, which is the program's own word and would be said again, and a signal by which
+ * somebody asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT). */
+void verdict_judge(const struct verdict_facts *facts, struct verdict *ret);
+
+/* A verdict from an error of ours: on HOST, or -1. */
+void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,
+                        struct verdict *ret);
+
+json_t *verdict_json(const struct verdict *v);
+int verdict_parse(const json_t *object, struct verdict *ret, struct error *err);
+
+/* A program's code made fit to leave with: 130 (also SIGINT's 128 + 2) becomes 1. */
+int verdict_program_code(int code);
+
+#endif

@@ -1,0 +1,56 @@
+/* A worker's way to its master: looks the name up, tries its addresses one after another and, from
+ * the start again, until one of them proves the job's key. The name is looked up anew each time: a
+ * container that was started again has another address, and in SageMaker's local mode another job's
+ * host may answer to the same name, with another key. */
+#ifndef WIRE_DIAL_H
+#define WIRE_DIAL_H
+
+#include "wire/link.h"
+#include "wire/resolve.h"
+
+#include <stdint.h>
+
+/* So long a name with one address may have another key. Where it has several, another job's host
+ * may be the one that answers, until ours comes: that never ends the dialling. */
+enum { DIAL_REFUSED_SECONDS = 30 };
+
+struct dial_events {
+    /* LINK is open and becomes the callee's: it calls link_own(). PEER is who proved the key. */
+    void (*opened)(void *context, struct link *link, struct in_addr peer);
+    /* Somebody there has another key, for the first time: the dialling goes on. */
+    void (*told)(void *context, struct in_addr peer, const struct error *why);
+    /* No use to go on: nobody there has this job's key. */
+    void (*refused)(void *context, const struct error *why);
+};
+
+struct dial {
+    struct loop *loop;
+    struct reaper *reaper;
+    SSL_CTX *tls;
+    const char *name;
+    uint16_t port;
+    const struct dial_events *events;
+    void *context;
+    struct resolve resolve;
+    struct timer again;
+    struct in_addr addresses[RESOLVE_MAX];
+    size_t count;
+    size_t next;
+    struct link *link;
+    int64_t pause;         /* before the next round */
+    int64_t refused_since; /* all rounds since then met another key; 0: the last one did not */
+    int64_t patience;      /* DIAL_REFUSED_SECONDS */
+    bool refused;          /* in this round */
+    struct error refusal;  /* the last one */
+    struct error why;      /* the last reason that it did not work; text "" at first */
+};
+
+/* Takes NAME by reference. */
+void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CTX *tls,
+                const char *name, uint16_t port, const struct dial_events *events, void *context);
+void dial_stop(struct dial *d);
+
+/* Why there is no link yet: another key, where one was ever met, else the last reason. */
+const struct error *dial_why(const struct dial *d);
+
+#endif

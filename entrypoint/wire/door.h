@@ -1,0 +1,62 @@
+/* A listening socket and those who have knocked but not yet said who they are. Each guest has a
+ * few seconds for the handshake (TCP: TLS with the job's key) and its first message. There is room
+ * for so many of them; when it is full the one who has waited longest goes, first of those who have
+ * not proved the key, and of the newcomer's own address where that holds a quarter of the room: a
+ * flood of strangers cannot keep those with the key outside.
+ *
+ * Where descriptors run out, guests go too, and then newcomers are taken in and sent away at once
+ * by a descriptor kept for that; a door that can do neither rests, so that it never turns in
+ * circles. */
+#ifndef WIRE_DOOR_H
+#define WIRE_DOOR_H
+
+#include "common/error.h"
+#include "os/loop.h"
+#include "wire/link.h"
+
+#include <jansson.h>
+#include <netinet/in.h>
+#include <openssl/types.h>
+
+enum { DOOR_GUESTS_MAX = 512, DOOR_GUESTS_LEAST = 4, DOOR_GUEST_SECONDS = 10 };
+
+struct guest;
+
+struct door_events {
+    /* A guest's first message. LINK becomes the callee's: it calls link_own() or link_free(). PEER
+     * is 0.0.0.0 on a unix socket. */
+    void (*arrived)(void *context, struct link *link, struct in_addr peer, const json_t *message);
+    /* The same for a guest whose message is of another version (frame.h). NULL: it is sent away. */
+    void (*foreign)(void *context, struct link *link, struct in_addr peer, const json_t *message);
+    /* A guest that went without a message: EXIT_CODE_KEY_REFUSED for a ringmaster with another key,
+     * else EXIT_CODE_NOT_READY, for a stranger. May be NULL. */
+    void (*turned_away)(void *context, struct in_addr peer, const struct error *why);
+};
+
+struct door {
+    struct loop *loop;
+    struct watch watch; /* fd -1: closed */
+    SSL_CTX *tls;
+    const struct door_events *events;
+    void *context;
+    struct guest *guests; /* newest first */
+    size_t guest_count;
+    size_t room;       /* for guests */
+    int spare;         /* a descriptor to turn newcomers away by; -1: gone */
+    struct timer rest; /* then it listens again */
+};
+
+/* Takes over LISTENER, also when it fails. TLS is NULL for a unix socket, whose peers must be of
+ * this process's user. */
+int door_open(struct door *d, struct loop *loop, int listener, SSL_CTX *tls,
+              const struct door_events *events, void *context, struct error *err);
+void door_close(struct door *d);
+
+/* Room for so many guests from now on, within DOOR_GUESTS_LEAST and DOOR_GUESTS_MAX, which is what
+ * a door begins with. */
+void door_set_room(struct door *d, uint64_t guests);
+
+/* A listening TCP socket, or -1. The error names the port. */
+int door_listen(struct in_addr address, uint16_t port, struct error *err);
+
+#endif

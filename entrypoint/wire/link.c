@@ -1,0 +1,474 @@
+#include "wire/link.h"
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "wire/frame.h"
+#include "wire/tls.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+enum { READ_SIZE = 16 * 1024 };
+
+struct link {
+    struct loop *loop;
+    struct watch watch;
+    struct timer handshake; /* its deadline; set until the link is open */
+    SSL *ssl;               /* NULL: plain */
+    const struct link_events *events;
+    void *context;
+    struct buf in;
+    struct buf out;
+    int fds[LINK_FDS_MAX]; /* received and not yet taken */
+    size_t fd_count;
+    int gift; /* to be sent with the byte at `gift_at` of `out`; -1: none */
+    size_t gift_at;
+    bool open;   /* messages may pass */
+    bool failed; /* closed() was called */
+    bool busy;   /* inside one of its callbacks: link_free waits */
+    bool freed;
+};
+
+static void destroy(struct link *l) {
+    loop_cancel(l->loop, &l->handshake);
+    loop_unwatch(l->loop, &l->watch);
+    SSL_free(l->ssl);
+    if (l->watch.fd >= 0)
+        (void)close(l->watch.fd);
+    for (size_t i = 0; i < l->fd_count; i++)
+        (void)close(l->fds[i]);
+    if (l->gift >= 0)
+        (void)close(l->gift);
+    buf_done(&l->in);
+    buf_done(&l->out);
+    free(l);
+}
+
+void link_free(struct link *l) {
+    if (l == NULL)
+        return;
+    l->freed = true;
+    loop_cancel(l->loop, &l->handshake);
+    loop_unwatch(l->loop, &l->watch);
+    if (!l->busy)
+        destroy(l);
+}
+
+static bool is_gone(const struct link *l) {
+    return l->failed || l->freed;
+}
+
+/* Must be the last thing that a function does with the link. */
+static void fail(struct link *l, const struct error *why) {
+    if (is_gone(l))
+        return;
+    l->failed = true;
+    loop_cancel(l->loop, &l->handshake);
+    loop_unwatch(l->loop, &l->watch);
+    l->events->closed(l->context, why);
+}
+
+static enum exit_code end_code(const struct link *l) {
+    return l->open ? EXIT_CODE_HOST_LOST : EXIT_CODE_NOT_READY;
+}
+
+static void fail_by_errno(struct link *l) {
+    struct error why;
+    (void)error_set_errno(&why, end_code(l), "the link broke");
+    fail(l, &why);
+}
+
+static void fail_by_end(struct link *l) {
+    struct error why;
+    (void)error_set(&why, end_code(l), "the other side closed the link");
+    fail(l, &why);
+}
+
+static void fail_by_tls(struct link *l, int result) {
+    int saved = errno;
+    int kind = SSL_get_error(l->ssl, result);
+    unsigned long number = ERR_peek_error();
+    if (kind == SSL_ERROR_ZERO_RETURN ||
+        (kind == SSL_ERROR_SSL && ERR_GET_REASON(number) == SSL_R_UNEXPECTED_EOF_WHILE_READING) ||
+        (kind == SSL_ERROR_SYSCALL && saved == 0)) {
+        ERR_clear_error();
+        fail_by_end(l);
+    } else if (kind == SSL_ERROR_SSL) {
+        struct error why;
+        enum exit_code code =
+            l->open ? EXIT_CODE_HOST_LOST : tls_refusal(SSL_is_server(l->ssl), number);
+        (void)tls_error(&why, code, l->open ? "the link broke" : "no ringmaster of this job");
+        if (code == EXIT_CODE_KEY_REFUSED) /* the library's words for it lead astray */
+            (void)error_set(&why, code, "another image build or key");
+        fail(l, &why);
+    } else {
+        ERR_clear_error();
+        errno = saved;
+        fail_by_errno(l);
+    }
+}
+
+/* What the socket is waited for next. WANTED is what TLS asks in its handshake. */
+static void rewatch(struct link *l, uint32_t wanted) {
+    struct error why;
+    uint32_t events = EPOLLIN | wanted;
+    if (l->open && l->out.size > 0)
+        events |= EPOLLOUT;
+    if (!is_gone(l) && loop_watch(l->loop, &l->watch, events, &why) != 0)
+        fail(l, &why);
+}
+
+static void handshake(struct link *l) {
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_do_handshake(l->ssl);
+    if (result != 1) {
+        int kind = SSL_get_error(l->ssl, result);
+        if (kind == SSL_ERROR_WANT_READ || kind == SSL_ERROR_WANT_WRITE)
+            rewatch(l, kind == SSL_ERROR_WANT_WRITE ? EPOLLOUT : 0);
+        else
+            fail_by_tls(l, result);
+        return;
+    }
+    struct error why;
+    if (tls_check(l->ssl, &why) != 0) {
+        fail(l, &why);
+        return;
+    }
+    l->open = true;
+    loop_cancel(l->loop, &l->handshake);
+    rewatch(l, 0);
+    if (!is_gone(l) && l->events->opened != NULL)
+        l->events->opened(l->context);
+}
+
+static void late(void *context) {
+    struct link *l = context;
+    struct error why;
+    (void)error_set(&why, EXIT_CODE_NOT_READY, "no handshake within %d s", LINK_HANDSHAKE_SECONDS);
+    l->busy = true;
+    fail(l, &why);
+    l->busy = false;
+    if (l->freed)
+        destroy(l);
+}
+
+static void keep_fds(struct link *l, struct msghdr *header) {
+    for (struct cmsghdr *c = CMSG_FIRSTHDR(header); c != NULL; c = CMSG_NXTHDR(header, c)) {
+        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+            continue;
+        size_t count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        for (size_t i = 0; i < count; i++) {
+            int fd;
+            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
+            if (l->fd_count < LINK_FDS_MAX)
+                l->fds[l->fd_count++] = fd;
+            else
+                (void)close(fd);
+        }
+    }
+}
+
+static ssize_t receive_plain(struct link *l, char *bytes, size_t size) {
+    union {
+        char room[CMSG_SPACE(LINK_FDS_MAX * sizeof(int))];
+        struct cmsghdr align;
+    } control;
+    struct iovec piece = {.iov_base = bytes, .iov_len = size};
+    struct msghdr header = {.msg_iov = &piece,
+                            .msg_iovlen = 1,
+                            .msg_control = control.room,
+                            .msg_controllen = sizeof(control.room)};
+    ssize_t got = recvmsg(l->watch.fd, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+    if (got >= 0)
+        keep_fds(l, &header);
+    return got;
+}
+
+/* Up to SIZE bytes; 0 when there are none now or the link has failed. */
+static size_t receive(struct link *l, char *bytes, size_t size) {
+    if (l->ssl == NULL) {
+        ssize_t got = receive_plain(l, bytes, size);
+        if (got > 0)
+            return (size_t)got;
+        if (got == 0)
+            fail_by_end(l);
+        else if (errno != EAGAIN && errno != EINTR)
+            fail_by_errno(l);
+        return 0;
+    }
+    size_t got = 0;
+    ERR_clear_error();
+    errno = 0;
+    int result = SSL_read_ex(l->ssl, bytes, size, &got);
+    if (result == 1)
+        return got;
+    if (SSL_get_error(l->ssl, result) != SSL_ERROR_WANT_READ)
+        fail_by_tls(l, result);
+    return 0;
+}
+
+static void take_foreign(struct link *l, const json_t *message) {
+    struct error why;
+    if (l->events->foreign != NULL) {
+        l->events->foreign(l->context, message);
+        return;
+    }
+    (void)frame_error_version(&why, "the peer", frame_version(message));
+    fail(l, &why);
+}
+
+static void take_messages(struct link *l) {
+    while (!is_gone(l)) {
+        struct error why;
+        cleanup_json json_t *message = NULL;
+        int got = frame_take(&l->in, &message, &why);
+        if (got == 0)
+            return;
+        if (got < 0)
+            fail(l, &why);
+        else if (frame_version(message) == FRAME_VERSION)
+            l->events->message(l->context, message);
+        else
+            take_foreign(l, message);
+    }
+}
+
+static void read_all(struct link *l) {
+    char bytes[READ_SIZE];
+    for (size_t got; !is_gone(l) && (got = receive(l, bytes, sizeof(bytes))) > 0;) {
+        struct error why;
+        if (buf_add(&l->in, bytes, got, &why) != 0)
+            fail(l, &why);
+        take_messages(l);
+    }
+}
+
+static void fill_rights(struct msghdr *header, const int *fds, size_t count) {
+    struct cmsghdr *c = CMSG_FIRSTHDR(header);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(count * sizeof(int));
+    memcpy(CMSG_DATA(c), fds, count * sizeof(int));
+}
+
+/* The gift goes with the first byte of its message, so what lies before that is sent first. */
+static ssize_t send_plain(struct link *l) {
+    const int flags = MSG_DONTWAIT | MSG_NOSIGNAL;
+    if (l->gift < 0 || l->gift_at > 0)
+        return send(l->watch.fd, l->out.data, l->gift < 0 ? l->out.size : l->gift_at, flags);
+    union {
+        char room[CMSG_SPACE(sizeof(int))];
+        struct cmsghdr align;
+    } control = {.room = {0}};
+    struct iovec piece = {.iov_base = l->out.data, .iov_len = l->out.size};
+    struct msghdr header = {.msg_iov = &piece,
+                            .msg_iovlen = 1,
+                            .msg_control = control.room,
+                            .msg_controllen = sizeof(control.room)};
+    fill_rights(&header, &l->gift, 1);
+    ssize_t sent = sendmsg(l->watch.fd, &header, flags);
+    if (sent > 0) {
+        (void)close(l->gift);
+        l->gift = -1;
+    }
+    return sent;
+}
+
+static void write_all(struct link *l) {
+    while (l->out.size > 0) {
+        size_t sent = 0;
+        if (l->ssl == NULL) {
+            ssize_t count = send_plain(l);
+            if (count < 0 && errno != EAGAIN && errno != EINTR)
+                fail_by_errno(l);
+            sent = count > 0 ? (size_t)count : 0;
+        } else {
+            ERR_clear_error();
+            errno = 0;
+            int result = SSL_write_ex(l->ssl, l->out.data, l->out.size, &sent);
+            if (result != 1 && SSL_get_error(l->ssl, result) != SSL_ERROR_WANT_WRITE)
+                fail_by_tls(l, result);
+        }
+        if (sent == 0)
+            break;
+        l->gift_at -= l->gift >= 0 ? sent : 0;
+        buf_consume(&l->out, sent);
+    }
+    if (!is_gone(l))
+        rewatch(l, 0);
+}
+
+/* What was sent to us is read before a hang-up counts: a peer says its last word and leaves. */
+static void ready(void *context, uint32_t events) {
+    struct link *l = context;
+    l->busy = true;
+    if (!l->open)
+        handshake(l);
+    if (l->open && !is_gone(l))
+        read_all(l);
+    if (l->open && !is_gone(l) && (events & EPOLLOUT) != 0)
+        write_all(l);
+    l->busy = false;
+    if (l->freed)
+        destroy(l);
+}
+
+/* A dead network is noticed by the kernel too, within about the time of our heartbeats. */
+static void tune(int fd) {
+    int one = 1;
+    int idle = 5;
+    int interval = 2;
+    int probes = 3;
+    unsigned silence = LINK_SILENCE_SECONDS * 1000;
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
+    (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof(silence));
+}
+
+static int start_tls(struct link *l, SSL_CTX *tls, bool is_server, struct error *err) {
+    tune(l->watch.fd);
+    l->ssl = SSL_new(tls);
+    if (l->ssl == NULL || SSL_set_fd(l->ssl, l->watch.fd) != 1)
+        return tls_error(err, EXIT_CODE_INTERNAL, "TLS");
+    if (is_server)
+        SSL_set_accept_state(l->ssl);
+    else
+        SSL_set_connect_state(l->ssl);
+    loop_after(l->loop, &l->handshake, LINK_HANDSHAKE_SECONDS * CLOCK_SECOND);
+    return 0;
+}
+
+struct link *link_new(struct loop *loop, int fd, SSL_CTX *tls, bool is_server,
+                      const struct link_events *events, void *context, struct error *err) {
+    struct link *l = calloc(1, sizeof(*l));
+    if (l == NULL) {
+        (void)close(fd);
+        (void)error_no_memory(err, "a link");
+        return NULL;
+    }
+    l->loop = loop;
+    l->gift = -1;
+    l->watch = (struct watch){.fd = fd, .ready = ready, .context = l};
+    l->handshake = (struct timer){.fire = late, .context = l};
+    l->events = events;
+    l->context = context;
+    l->open = tls == NULL;
+    buf_init(&l->in, (size_t)FRAME_HEADER + FRAME_MAX + READ_SIZE);
+    buf_init(&l->out, LINK_QUEUE_MAX);
+    int flags = fcntl(fd, F_GETFL);
+    if (fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+        (void)error_set_errno(err, EXIT_CODE_INTERNAL, "a link");
+        goto failed;
+    }
+    if (tls != NULL && start_tls(l, tls, is_server, err) != 0)
+        goto failed;
+    if (loop_watch(loop, &l->watch, EPOLLIN | (l->open || is_server ? 0 : EPOLLOUT), err) != 0)
+        goto failed;
+    return l;
+failed:
+    destroy(l);
+    return NULL;
+}
+
+void link_own(struct link *l, const struct link_events *events, void *context) {
+    l->events = events;
+    l->context = context;
+}
+
+/* The end of a link that cannot take a message is heard of through the loop, like any other end. */
+void link_send(struct link *l, json_t *message) {
+    struct error ignored;
+    if (message == NULL || frame_put(&l->out, message, &ignored) != 0)
+        (void)shutdown(l->watch.fd, SHUT_RDWR);
+    json_decref(message);
+    if (!is_gone(l) && l->open)
+        (void)loop_watch(l->loop, &l->watch, EPOLLIN | EPOLLOUT, &ignored);
+}
+
+void link_send_fd(struct link *l, json_t *message, int fd) {
+    bool busy = l->gift >= 0;
+    if (!busy)
+        l->gift = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    l->gift_at = busy ? l->gift_at : l->out.size;
+    if (busy || l->gift < 0)
+        (void)shutdown(l->watch.fd, SHUT_RDWR);
+    link_send(l, message);
+}
+
+void link_flush(struct link *l) {
+    if (!l->open || is_gone(l) || l->busy)
+        return;
+    l->busy = true;
+    write_all(l);
+    l->busy = false;
+    if (l->freed)
+        destroy(l);
+}
+
+void link_part(struct link *l, json_t *message) {
+    link_send(l, message);
+    l->failed = true; /* its owner hears no more of it */
+    if (l->open)
+        write_all(l);
+    link_free(l);
+}
+
+struct in_addr link_own_address(const struct link *l) {
+    struct sockaddr_in own = {0};
+    socklen_t size = sizeof(own);
+    if (getsockname(l->watch.fd, (struct sockaddr *)&own, &size) != 0 || own.sin_family != AF_INET)
+        return (struct in_addr){0};
+    return own.sin_addr;
+}
+
+int64_t link_peer_version(const struct link *l) {
+    return l->ssl != NULL ? tls_peer_version(l->ssl) : FRAME_VERSION;
+}
+
+size_t link_queued(const struct link *l) {
+    return l->out.size;
+}
+
+int link_take_fd(struct link *l) {
+    if (l->fd_count == 0)
+        return -1;
+    int fd = l->fds[0];
+    l->fd_count--;
+    memmove(l->fds, l->fds + 1, l->fd_count * sizeof(int));
+    return fd;
+}
+
+int link_send_fds(int socket, const json_t *message, const int *fds, size_t count,
+                  struct error *err) {
+    union {
+        char room[CMSG_SPACE(LINK_FDS_MAX * sizeof(int))];
+        struct cmsghdr align;
+    } control = {.room = {0}};
+    cleanup_buf struct buf bytes;
+    buf_init(&bytes, (size_t)FRAME_HEADER + FRAME_MAX);
+    if (frame_put(&bytes, message, err) != 0)
+        return -1;
+    struct iovec piece = {.iov_base = bytes.data, .iov_len = bytes.size};
+    struct msghdr header = {.msg_iov = &piece,
+                            .msg_iovlen = 1,
+                            .msg_control = control.room,
+                            .msg_controllen = CMSG_SPACE(count * sizeof(int))};
+    fill_rights(&header, fds, count);
+    ssize_t sent = sendmsg(socket, &header, MSG_NOSIGNAL);
+    if (sent < 0 || (size_t)sent != bytes.size)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "telling the supervisor");
+    return 0;
+}

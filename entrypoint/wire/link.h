@@ -1,0 +1,74 @@
+/* A connection that carries messages (frame.h) both ways without blocking: a unix socket to a shim
+ * or agent, or TCP with TLS (tls.h) between supervisors. What is sent waits in a queue with a
+ * ceiling; a peer that lets it fill up is cut off.
+ *
+ * The owner hears of everything through callbacks and calls link_free() in the end, also from
+ * within a callback. */
+#ifndef WIRE_LINK_H
+#define WIRE_LINK_H
+
+#include "common/error.h"
+#include "os/loop.h"
+
+#include <jansson.h>
+#include <netinet/in.h>
+#include <openssl/types.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    LINK_QUEUE_MAX = 1024 * 1024,
+    LINK_HANDSHAKE_SECONDS = 5,
+    LINK_SILENCE_SECONDS = 10, /* unacknowledged data or keepalives: TCP gives up */
+    LINK_FDS_MAX = 3,
+};
+
+struct link;
+
+struct link_events {
+    /* The peer has proved the key; nothing can be sent before. Plain links are open at once and do
+     * not call it. May be NULL. */
+    void (*opened)(void *context);
+    void (*message)(void *context, const json_t *message);
+    /* A message of another version (frame.h), after which the callee ends the link. NULL: it closes
+     * with words about that. */
+    void (*foreign)(void *context, const json_t *message);
+    /* Once, at the end of the link, unless it was freed before. The code is
+     * EXIT_CODE_KEY_REFUSED for a ringmaster with another key, EXIT_CODE_NOT_READY for another end
+     * before `opened` (no ringmaster, say), EXIT_CODE_CONFIG for one of another version,
+     * EXIT_CODE_HOST_LOST for another end after it. */
+    void (*closed)(void *context, const struct error *why);
+};
+
+/* Takes over FD (connected or connecting), also when it fails. TLS is NULL for a plain link. */
+struct link *link_new(struct loop *loop, int fd, SSL_CTX *tls, bool is_server,
+                      const struct link_events *events, void *context, struct error *err);
+void link_free(struct link *l);
+/* Hands the link to another owner. */
+void link_own(struct link *l, const struct link_events *events, void *context);
+
+/* Queues MESSAGE, of which it takes over the reference; NULL (out of memory) cuts the link. */
+void link_send(struct link *l, json_t *message);
+/* Plain links: the same, and a copy of FD arrives with the message. One at a time may be under way:
+ * until it has been sent, another one cuts the link. */
+void link_send_fd(struct link *l, json_t *message, int fd);
+/* Writes at once what can be written; for the last words before leaving. */
+void link_flush(struct link *l);
+/* Says MESSAGE, of which it takes over the reference, as far as the socket takes it at once, and
+ * frees the link; also from within its callbacks. */
+void link_part(struct link *l, json_t *message);
+/* This end's address as this host sees it; 0.0.0.0 on a unix socket. */
+struct in_addr link_own_address(const struct link *l);
+/* Which version of the messages the peer of an open link speaks (tls_peer_version). */
+int64_t link_peer_version(const struct link *l);
+/* Bytes that still wait to be sent. */
+size_t link_queued(const struct link *l);
+
+/* Plain links: a descriptor that came with a message, the caller's from now on; -1 if none is left.
+ */
+int link_take_fd(struct link *l);
+/* The sender's side, on a blocking socket: MESSAGE together with COUNT descriptors. */
+int link_send_fds(int socket, const json_t *message, const int *fds, size_t count,
+                  struct error *err);
+
+#endif

@@ -1,0 +1,103 @@
+#include "wire/local.h"
+
+#include "common/cleanup.h"
+#include "os/leftovers.h"
+
+#include <linux/magic.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/statfs.h>
+#include <sys/un.h>
+
+/* 2: in memory; 1: somewhere; 0: full. A memory file system without a limit says that it has no
+ * blocks at all. */
+static int rank_place(const char *place) {
+    struct statfs fs;
+    if (statfs(place, &fs) != 0)
+        return 0;
+    if (fs.f_blocks > 0 && (uint64_t)fs.f_bavail * (uint64_t)fs.f_bsize < LOCAL_ROOM)
+        return 0;
+    return fs.f_type == TMPFS_MAGIC || fs.f_type == RAMFS_MAGIC ? 2 : 1;
+}
+
+size_t local_places(const char *run, const char *ret[LOCAL_PLACES_MAX]) {
+    static const char *const usual[LOCAL_PLACES_MAX] = {"/run", "/dev/shm", "/tmp"};
+    size_t count = 0;
+    if (run != NULL) {
+        ret[0] = run;
+        return 1;
+    }
+    for (int rank = 2; rank >= 0; rank--)
+        for (size_t i = 0; i < LOCAL_PLACES_MAX; i++)
+            if (rank_place(usual[i]) == rank)
+                ret[count++] = usual[i];
+    return count;
+}
+
+static int make_folder(struct local *l, const char *place, struct error *err) {
+    int size = snprintf(l->folder, sizeof(l->folder), "%s/" LEFTOVERS_PREFIX "XXXXXX", place);
+    if (size >= (int)sizeof(l->folder))
+        (void)error_set(err, EXIT_CODE_CONFIG, "%s: too long a path", place);
+    else
+        l->lock = leftovers_make_new(l->folder, err);
+    if (l->lock >= 0)
+        return 0;
+    l->folder[0] = '\0';
+    return error_wrap(err, "no folder for sockets (RINGMASTER_RUN)");
+}
+
+static int listen_at(struct local *l, struct error *err) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    (void)snprintf(l->socket, sizeof(l->socket), "%s/socket", l->folder);
+    memcpy(address.sun_path, l->socket, strlen(l->socket));
+    cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
+        listen(fd, SOMAXCONN) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", l->socket);
+    return take_fd(&fd);
+}
+
+int local_open(struct local *l, struct loop *loop, const char *run,
+               const struct door_events *events, void *context, struct error *err) {
+    const char *places[LOCAL_PLACES_MAX];
+    size_t count = local_places(run, places);
+    int listener = -1;
+    struct error why = {0}; /* the last place was no good */
+    *l = (struct local){.lock = -1, .door = {.watch = {.fd = -1}}};
+    for (size_t i = 0; i < count && listener < 0; i++) {
+        local_close(l);
+        listener = make_folder(l, places[i], &why) == 0 ? listen_at(l, &why) : -1;
+    }
+    if (listener < 0 && err != NULL)
+        *err = why;
+    if (listener >= 0 && door_open(&l->door, loop, listener, NULL, events, context, err) == 0)
+        return 0;
+    local_close(l);
+    return -1;
+}
+
+void local_close(struct local *l) {
+    door_close(&l->door);
+    if (l->folder[0] != '\0')
+        leftovers_remove(l->folder, l->lock);
+    l->folder[0] = '\0';
+    l->lock = -1;
+}
+
+void local_file(const struct local *l, const char *name, char path[LOCAL_FILE_SIZE]) {
+    (void)snprintf(path, LOCAL_FILE_SIZE, "%s/%s", l->folder, name);
+}
+
+int local_connect(const char *path, struct error *err) {
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    if (path == NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         LOCAL_VARIABLE " is not set: this is started by ringmaster itself");
+    if (strlen(path) >= sizeof(address.sun_path))
+        return error_set(err, EXIT_CODE_USAGE, LOCAL_VARIABLE "=%s: too long a path", path);
+    memcpy(address.sun_path, path, strlen(path));
+    cleanup_fd int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof(address)) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "the supervisor at %s", path);
+    return take_fd(&fd);
+}

@@ -1,0 +1,42 @@
+/* The door for this container's own processes: a unix socket in a fresh folder that none but their
+ * user may enter, its path in RINGMASTER_SOCKET. The folder also keeps the files that supervisor,
+ * shims and mpirun share, and Open MPI's own temporary ones, so that none is left behind. */
+#ifndef WIRE_LOCAL_H
+#define WIRE_LOCAL_H
+
+#include "common/error.h"
+#include "os/loop.h"
+#include "wire/door.h"
+
+#define LOCAL_VARIABLE "RINGMASTER_SOCKET"
+
+enum { LOCAL_PATH_SIZE = 80 }; /* with the names in it below sun_path's 108 */
+
+struct local {
+    char folder[LOCAL_PATH_SIZE]; /* "": not open */
+    int lock;                     /* on the folder (leftovers.h) */
+    char socket[LOCAL_PATH_SIZE + 16];
+    struct door door;
+};
+
+/* Where folders of ours may lie: RUN alone where it is not NULL, else /run, /dev/shm or /tmp, the
+ * first of them in memory that has LOCAL_ROOM left, since what lies there is of no use after this
+ * process's end and nobody should wait for a disk because of it; else the first on a disk. */
+enum { LOCAL_ROOM = 16 * 1024 * 1024, LOCAL_PLACES_MAX = 3 };
+size_t local_places(const char *run, const char *ret[LOCAL_PLACES_MAX]);
+
+/* Makes folder and socket in the first place that can hold them. */
+int local_open(struct local *l, struct loop *loop, const char *run,
+               const struct door_events *events, void *context, struct error *err);
+/* Removes the folder with all that is in it. */
+void local_close(struct local *l);
+
+/* Writes "FOLDER/NAME" to PATH. */
+enum { LOCAL_FILE_SIZE = 256 };
+void local_file(const struct local *l, const char *name, char path[LOCAL_FILE_SIZE]);
+
+/* The client's side: a connected blocking socket, or -1. PATH is RINGMASTER_SOCKET's value; NULL
+ * is an error. */
+int local_connect(const char *path, struct error *err);
+
+#endif

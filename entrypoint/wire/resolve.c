@@ -1,0 +1,109 @@
+#include "wire/resolve.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+
+#include <fcntl.h>
+#include <netdb.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+/* What the child says: below PIPE_BUF, so at once or not at all. */
+struct answer {
+    struct in_addr found[RESOLVE_MAX];
+    size_t count;
+    bool only_ipv6;
+};
+
+static struct addrinfo *ask(const char *name, int family) {
+    struct addrinfo hints = {.ai_family = family, .ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    return getaddrinfo(name, NULL, &hints, &list) == 0 ? list : NULL;
+}
+
+static bool is_known(const struct answer *a, struct in_addr address) {
+    for (size_t i = 0; i < a->count; i++)
+        if (a->found[i].s_addr == address.s_addr)
+            return true;
+    return false;
+}
+
+static _Noreturn void look_up(const char *name, int to) {
+    struct answer answer = {.count = 0};
+    for (const struct addrinfo *a = ask(name, AF_INET); a != NULL; a = a->ai_next) {
+        struct sockaddr_in in;
+        memcpy(&in, a->ai_addr, sizeof(in));
+        if (answer.count < RESOLVE_MAX && !is_known(&answer, in.sin_addr))
+            answer.found[answer.count++] = in.sin_addr;
+    }
+    answer.only_ipv6 = answer.count == 0 && ask(name, AF_INET6) != NULL;
+    (void)!write(to, &answer, sizeof(answer));
+    _exit(0);
+}
+
+static void forget(void *context, int status) {
+    struct resolve *r = context;
+    (void)status;
+    r->child.pid = 0;
+}
+
+void resolve_cancel(struct resolve *r) {
+    if (r->loop == NULL)
+        return;
+    loop_cancel(r->loop, &r->deadline);
+    loop_unwatch(r->loop, &r->watch);
+    if (r->watch.fd >= 0)
+        (void)close(r->watch.fd);
+    r->watch.fd = -1;
+    if (r->child.pid > 0) {
+        (void)kill(r->child.pid, SIGKILL);
+        reaper_forget(r->reaper, &r->child);
+        r->child.pid = 0;
+    }
+}
+
+static void finish(struct resolve *r) {
+    resolve_cancel(r);
+    r->done(r->context, r->found, r->count);
+}
+
+static void answered(void *context, uint32_t events) {
+    struct resolve *r = context;
+    struct answer answer = {.count = 0};
+    (void)events;
+    if (read(r->watch.fd, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
+        answer = (struct answer){.count = 0};
+    memcpy(r->found, answer.found, sizeof(r->found));
+    r->count = answer.count;
+    r->only_ipv6 = answer.only_ipv6;
+    finish(r);
+}
+
+static void late(void *context) {
+    finish(context);
+}
+
+int resolve_start(struct resolve *r, struct loop *loop, struct reaper *reaper, const char *name,
+                  void (*done)(void *context, const struct in_addr *found, size_t count),
+                  void *context, struct error *err) {
+    *r = (struct resolve){.loop = loop, .reaper = reaper, .done = done, .context = context};
+    r->deadline = (struct timer){.fire = late, .context = r};
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "looking up %s", name);
+    r->watch = (struct watch){.fd = ends[0], .ready = answered, .context = r};
+    r->child = (struct child){.ended = forget, .context = r};
+    r->child.pid = fork();
+    if (r->child.pid == 0)
+        look_up(name, ends[1]);
+    (void)close(ends[1]);
+    if (r->child.pid < 0 || loop_watch(loop, &r->watch, EPOLLIN, err) != 0) {
+        resolve_cancel(r);
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "looking up %s", name);
+    }
+    reaper_add(reaper, &r->child);
+    loop_after(loop, &r->deadline, RESOLVE_SECONDS * CLOCK_SECOND);
+    return 0;
+}

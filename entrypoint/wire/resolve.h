@@ -1,0 +1,36 @@
+/* The addresses of a host's name, looked up without blocking the loop: the system's resolver runs
+ * in a child, which is ended at the deadline. IPv4; each address once. */
+#ifndef WIRE_RESOLVE_H
+#define WIRE_RESOLVE_H
+
+#include "os/child.h"
+#include "os/loop.h"
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { RESOLVE_MAX = 8, RESOLVE_SECONDS = 5 };
+
+struct resolve {
+    struct loop *loop;
+    struct reaper *reaper;
+    struct child child;
+    struct watch watch; /* its pipe; fd -1: none */
+    struct timer deadline;
+    struct in_addr found[RESOLVE_MAX];
+    size_t count;
+    bool only_ipv6; /* the name is known, but has no IPv4 address */
+    /* COUNT is 0 for a name that is not known, or not in time. */
+    void (*done)(void *context, const struct in_addr *found, size_t count);
+    void *context;
+};
+
+/* DONE is called from the loop, unless resolve_cancel() comes first. */
+int resolve_start(struct resolve *r, struct loop *loop, struct reaper *reaper, const char *name,
+                  void (*done)(void *context, const struct in_addr *found, size_t count),
+                  void *context, struct error *err);
+/* Not running is fine. */
+void resolve_cancel(struct resolve *r);
+
+#endif

@@ -1,0 +1,40 @@
+#include "unit/entrypoint/stage.h"
+
+static struct stage_host host;
+
+/* dd writes one mark and a patience of a second into the slot: marks, step, patience, each 8 bytes.
+ */
+static const char mark_once[] =
+    "printf '\\1\\0\\0\\0\\0\\0\\0\\0\\1\\0\\0\\0\\0\\0\\0\\0\\1' | "
+    "dd of=$RINGMASTER_PROGRESS conv=notrunc 2>/dev/null; echo marked; exec sleep 60";
+
+static void a_rank_that_falls_silent_is_stalled(void) {
+    const char *words[] = {"--", "sh", "-c", mark_once, NULL};
+    int64_t begin = clock_now();
+    stage_start(&host, "silent", NULL, words);
+    CU_ASSERT_EQUAL(stage_end(&host, 30), EXIT_CODE_STALLED);
+    CU_ASSERT(clock_now() - begin < 12 * CLOCK_SECOND);
+    ASSERT_CONTAINS(stage_failure(&host), "rank 0");
+    ASSERT_CONTAINS(stage_failure(&host), "stalled");
+}
+
+static void a_rank_that_never_showed_progress_is_not(void) {
+    const char *const settings[] = {"RINGMASTER_STALL_SECONDS=1", NULL};
+    const char *words[] = {"--", "sleep", "5", NULL};
+    stage_start(&host, "quiet", settings, words);
+    CU_ASSERT_EQUAL(stage_end(&host, 30), 0);
+}
+
+static void lines_carry_host_and_rank(void) {
+    const char *const settings[] = {"RINGMASTER_HOSTS=algo-7", "RINGMASTER_HOST=algo-7", NULL};
+    const char *words[] = {"--", "sh", "-c", "echo out; echo err >&2; printf 'a\\203b'", NULL};
+    stage_start(&host, "lines", settings, words);
+    CU_ASSERT_EQUAL(stage_end(&host, 30), 0);
+    ASSERT_CONTAINS(stage_output(&host), "[algo-7 rank 0] out\n");
+    ASSERT_CONTAINS(stage_output(&host), "[algo-7 rank 0] err\n");
+    ASSERT_CONTAINS(stage_output(&host), "[algo-7 rank 0] a\xef\xbf\xbd"
+                                         "b\n");
+}
+
+STAGE_MAIN("host.crew", UNIT(a_rank_that_falls_silent_is_stalled),
+           UNIT(a_rank_that_never_showed_progress_is_not), UNIT(lines_carry_host_and_rank))

@@ -1,0 +1,82 @@
+#include "host/facts.h"
+
+#include "job/job.h"
+#include "mpi/tools.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+
+static void read_job(const char *hosts, const char *program, struct job *ret) {
+    char pair[256];
+    char host[] = "RINGMASTER_HOST=a";
+    char base[] = "SAGEMAKER_BASE_DIR=/no/such/base";
+    const char *const words[] = {"--", program, "x", NULL};
+    (void)snprintf(pair, sizeof(pair), "RINGMASTER_HOSTS=%s", hosts);
+    char *const environment[] = {pair, host, base, NULL};
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(job_read(words, environment, ret, &err), 0);
+}
+
+static void gather(const char *hosts, const char *program, struct facts *ret) {
+    struct job job;
+    char daemon[] = "/usr/bin/orted";
+    struct tools tools = {.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
+    read_job(hosts, program, &job);
+    job.cluster.hosts[job.cluster.self].address.s_addr = htonl(0x0a000007);
+    facts_gather(&job, &tools, ret);
+    job_done(&job);
+}
+
+static void facts_survive_the_way_to_the_master(void) {
+    struct facts sent;
+    struct facts got;
+    struct error err = {0};
+    gather("a,b:2", "/bin/true", &sent);
+    CU_ASSERT(sent.cpus >= 1);
+    CU_ASSERT(sent.memory_mib > 16);
+    CU_ASSERT(sent.files > 2);
+    CU_ASSERT_STRING_EQUAL(sent.openmpi, "4.1.4");
+    json_t *object = facts_json(&sent);
+    CU_ASSERT_EQUAL(facts_parse(object, &got, &err), 0);
+    CU_ASSERT_EQUAL(got.job, sent.job);
+    CU_ASSERT_EQUAL(got.program, sent.program);
+    CU_ASSERT_EQUAL(got.address.s_addr, htonl(0x0a000007));
+    CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
+    CU_ASSERT_EQUAL(got.clock, sent.clock);
+    CU_ASSERT_EQUAL(got.boot, sent.boot);
+    CU_ASSERT_EQUAL(facts_compare(&sent, &got, &err), 0);
+    CU_ASSERT_EQUAL(json_object_del(object, "version"), 0);
+    CU_ASSERT_EQUAL(facts_parse(object, &got, &err), -1);
+    ASSERT_CONTAINS(err.text, "version");
+    (void)json_object_set_new(object, "version", json_string("0"));
+    (void)json_object_set_new(object, "interface_address", json_string("fe80::1"));
+    CU_ASSERT_EQUAL(facts_parse(object, &got, &err), -1);
+    ASSERT_CONTAINS(err.text, "fe80::1");
+    json_decref(object);
+}
+
+static void what_differs_is_named(void) {
+    struct facts ours;
+    struct facts theirs;
+    struct error err = {0};
+    gather("a,b:2", "/bin/true", &ours);
+    gather("a,b:3", "/bin/true", &theirs);
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "slots");
+    theirs = ours;
+    theirs.openmpi[0] = '5';
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    ASSERT_CONTAINS(err.text, "Open MPI 5.1.4");
+    theirs = ours;
+    theirs.version[0] = '9';
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    ASSERT_CONTAINS(err.text, "another image");
+    gather("a,b:2", "/bin/false", &theirs);
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    ASSERT_CONTAINS(err.text, "another program");
+    gather("a,b:2", "/usr/bin/true", &theirs); /* where it lies is each host's matter */
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), 0);
+}
+
+UNIT_MAIN("host.facts", UNIT(facts_survive_the_way_to_the_master), UNIT(what_differs_is_named))

@@ -1,0 +1,251 @@
+#include "host/host.h"
+
+#include "common/file.h"
+#include "support/unit.h"
+#include "wire/frame.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static struct loop loop;
+static struct reaper reaper;
+static struct sweep sweep;
+static struct local local;
+static struct tools tools;
+static struct console console;
+static struct failure_child failure;
+static struct host host;
+static struct job job;
+static json_t *told;
+static size_t waiting;
+static int output[2];
+
+static void tell(void *context, json_t *message) {
+    (void)context;
+    (void)json_array_append_new(told, message);
+}
+
+static size_t queued(void *context) {
+    (void)context;
+    return waiting;
+}
+
+static const struct door_events no_guests = {0};
+
+static void open_host(const char *logs) {
+    static char path[] = "PATH=/usr/bin:/bin";
+    static char hosts[] = "RINGMASTER_HOSTS=algo-1,algo-2";
+    static char self[] = "RINGMASTER_HOST=algo-2";
+    static char base[] = "SAGEMAKER_BASE_DIR=/no/such/base";
+    static char variable[64];
+    static char *environment[] = {path, hosts, self, base, variable, NULL};
+    static const char *const words[] = {"--", "/bin/true", NULL};
+    static char daemon[] = "/usr/bin/orted";
+    struct error err = {0};
+    (void)snprintf(variable, sizeof(variable), "RINGMASTER_LOGS=%s", logs);
+    told = json_array();
+    tools = (struct tools){.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
+    CU_ASSERT_EQUAL_FATAL(job_read(words, environment, &job, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err) | pipe(output), 0);
+    CU_ASSERT_EQUAL_FATAL(local_open(&local, &loop, unit_temp_dir(), &no_guests, NULL, &err), 0);
+    console_init(&console, &loop, output[1]);
+    failure_child_open(&failure, &reaper, "/no/such/base");
+    struct host_options options = {&loop,  &reaper,  &sweep,   &job, environment, &local,
+                                   &tools, &console, &failure, tell, queued,      NULL};
+    CU_ASSERT_EQUAL_FATAL(host_open(&host, &options, &err), 0);
+}
+
+static void close_host(void) {
+    host_done(&host);
+    console_done(&console);
+    local_close(&local);
+    loop_done(&loop);
+    job_done(&job);
+    json_decref(told);
+    (void)close(output[0]);
+    (void)close(output[1]);
+}
+
+static const char *told_text(size_t index, const char *key) {
+    const char *text = json_string_value(json_object_get(json_array_get(told, index), key));
+    return text != NULL ? text : "";
+}
+
+static void nothing_but_this_jobs_daemon_is_started(void) {
+    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    char warning[INTERFACE_WARNING_SIZE];
+    struct error err = {0};
+    static const char *const commands[] = {
+        "rm -rf /", "orted; touch /tmp/x", "", "orted $(id)",
+        " orted -mca ess \"env\" -mca plm_rsh_agent \"/bin/sh\""};
+    open_host("host");
+    CU_ASSERT_EQUAL(host_meet_master(&host, loopback, &loopback, warning, &err), 0);
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        json_t *order = frame_new("launch");
+        (void)json_object_set_new(order, "command", json_string(commands[i]));
+        (void)json_object_set_new(order, "attempt", json_integer(1));
+        host_order(&host, order);
+        json_decref(order);
+        CU_ASSERT_EQUAL(json_array_size(told), i + 1);
+        CU_ASSERT_STRING_EQUAL(told_text(i, "type"), "daemon");
+        CU_ASSERT(strlen(told_text(i, "text")) > 0);
+        CU_ASSERT_FALSE(host.daemon.running);
+    }
+    close_host();
+}
+
+static json_t *about(const char *type, int attempt) {
+    json_t *message = frame_new(type);
+    (void)json_object_set_new(message, "attempt", json_integer(attempt));
+    return message;
+}
+
+static void order(const char *type, int attempt) {
+    json_t *message = about(type, attempt);
+    host_order(&host, message);
+    json_decref(message);
+}
+
+/* A shim's hello, with the pipes of a program that has ended. */
+static struct link *shim;
+static int shims_ends[8];
+static size_t shims;
+
+static void said(void *context, const json_t *message) {
+    (void)context;
+    crew_seat(&host.crew, shim, message);
+    loop_end(&loop);
+}
+
+static void hello_of(int attempt, int rank) {
+    static const struct link_events events = {.message = said};
+    int pair[2];
+    int pipes[2];
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(pipes), 0);
+    json_t *message = about("hello", attempt);
+    (void)json_object_set_new(message, "rank", json_integer(rank));
+    CU_ASSERT_EQUAL(link_send_fds(pair[0], message, pipes, 2, &err), 0);
+    shim = link_new(&loop, pair[1], NULL, true, &events, NULL, &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(shim);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    json_decref(message);
+    shims_ends[shims++] = pair[0];
+    (void)close(pipes[0]);
+    (void)close(pipes[1]);
+}
+
+static void close_shims(void) {
+    while (shims > 0)
+        (void)close(shims_ends[--shims]);
+}
+
+static void hello(int attempt) {
+    hello_of(attempt, 1);
+}
+
+/* The host has two ranks, 1 and 2 of the three; rank 0 is the other one's. */
+static void programs_start_when_all_seats_are_taken_and_no_seat_is_given_later(void) {
+    open_host("host");
+    job.cluster.hosts[1].slots = 2;
+    hello_of(1, 0);
+    hello_of(1, 3);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    hello_of(1, 1);
+    hello_of(1, 1);
+    CU_ASSERT_FALSE(host.crew.started);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    hello_of(1, 2);
+    CU_ASSERT(host.crew.started);
+    CU_ASSERT_EQUAL(json_array_size(told), 2);
+    const struct seat *last = host.crew.seats;
+    hello_of(1, 2);
+    hello_of(1, 0);
+    CU_ASSERT_PTR_EQUAL(host.crew.seats, last);
+    close_shims();
+    close_host();
+}
+
+static void orders_and_shims_of_another_attempt_count_for_nothing(void) {
+    open_host("host");
+    order("launch", 2);
+    order("attempt", 2);
+    order("clear", 3); /* it would be the one after the next */
+    order("clear", 1);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    CU_ASSERT_EQUAL(host.crew.attempt, 1);
+    CU_ASSERT_FALSE(sweep.running);
+    hello(2);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    order("clear", 2);
+    CU_ASSERT_EQUAL(host.crew.attempt, 2);
+    CU_ASSERT(sweep.running);
+    hello(1);
+    CU_ASSERT_PTR_NULL(host.crew.seats);
+    order("launch", 1);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    loop_cancel(&loop, &sweep.timer);
+    close_shims();
+    close_host();
+}
+
+static void the_next_attempt_knows_who_is_gone(void) {
+    open_host("host");
+    CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), 2);
+    order("clear", 2);
+    loop_cancel(&loop, &sweep.timer);
+    json_t *message = about("attempt", 2);
+    (void)json_object_set_new(message, "gone", json_pack("[i, i, s]", 7, 0, "x"));
+    host_order(&host, message); /* nobody is number 7, and the master is never gone */
+    CU_ASSERT_EQUAL(cluster_hosts_left(&job.cluster), 2);
+    (void)json_object_set_new(message, "gone", json_pack("[i]", 1));
+    host_order(&host, message);
+    json_decref(message);
+    CU_ASSERT_EQUAL(cluster_hosts_left(&job.cluster), 1);
+    close_host();
+}
+
+static void the_agent_is_a_link_to_this_program(void) {
+    char agent[LOCAL_FILE_SIZE];
+    char self[LOCAL_FILE_SIZE];
+    char target[LOCAL_FILE_SIZE] = "";
+    struct openmpi_request request;
+    struct error err;
+    open_host("host");
+    host_request(&host, agent, &request);
+    CU_ASSERT_EQUAL(file_self(self, sizeof(self), &err), 0);
+    CU_ASSERT(readlink(agent, target, sizeof(target) - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(target, self);
+    CU_ASSERT_STRING_EQUAL(strrchr(agent, '/'), "/agent");
+    close_host();
+}
+
+static void lines_go_to_the_master_too_where_it_wants_them(void) {
+    open_host("master");
+    host_tool_line(&host, "[algo-2 orted] one\n", 19);
+    CU_ASSERT_EQUAL(json_array_size(told), 1);
+    CU_ASSERT_STRING_EQUAL(told_text(0, "text"), "[algo-2 orted] one\n");
+    waiting = LINK_QUEUE_MAX; /* the link is full: lines go, not the link */
+    host_tool_line(&host, "[algo-2 orted] two\n", 19);
+    CU_ASSERT_EQUAL(json_array_size(told), 1);
+    waiting = 0;
+    host_tool_line(&host, "[algo-2 orted] six\n", 19);
+    CU_ASSERT_EQUAL(json_array_size(told), 2);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(json_array_get(told, 1), "dropped")), 1);
+    close_host();
+    open_host("host");
+    host_tool_line(&host, "[algo-2 orted] one\n", 19);
+    CU_ASSERT_EQUAL(json_array_size(told), 0);
+    CU_ASSERT(console_waiting(&console) > 0);
+    close_host();
+}
+
+UNIT_MAIN("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
+          UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
+          UNIT(the_next_attempt_knows_who_is_gone), UNIT(nothing_but_this_jobs_daemon_is_started),
+          UNIT(the_agent_is_a_link_to_this_program),
+          UNIT(lines_go_to_the_master_too_where_it_wants_them))

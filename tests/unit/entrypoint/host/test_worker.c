@@ -1,0 +1,63 @@
+#include "unit/entrypoint/stage.h"
+
+static struct stage_host master;
+static struct stage_host worker;
+
+static const char *const words[] = {"--", "/bin/true", NULL};
+static const char hosts[] = "RINGMASTER_HOSTS=127.0.0.1,127.0.0.2,127.0.0.3";
+
+static void start_worker(const char *ready) {
+    const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.2", ready, NULL};
+    stage_start(&worker, "worker", settings, words);
+}
+
+static void without_a_master_it_leaves_at_the_deadline(void) {
+    start_worker("RINGMASTER_READY_SECONDS=1");
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 was not there within 1 s");
+}
+
+static void stopped_while_it_waits_it_leaves_with_143(void) {
+    start_worker("RINGMASTER_READY_SECONDS=60");
+    CU_ASSERT(stage_wait_for(&worker, "waiting for 127.0.0.1", 10));
+    (void)kill(worker.pid, SIGTERM);
+    CU_ASSERT_EQUAL(stage_end(&worker, 10), EXIT_CODE_STOPPED);
+}
+
+/* Its stop reaches the master, which would wait for it in vain. */
+static void stopped_before_it_could_join_it_tells_the_master(void) {
+    const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.1", NULL};
+    if (!stage_has_mpirun()) {
+        unit_skip("no mpirun here");
+        return;
+    }
+    start_worker("RINGMASTER_READY_SECONDS=60");
+    CU_ASSERT(stage_wait_for(&worker, "waiting for 127.0.0.1", 10));
+    (void)kill(worker.pid, SIGTERM);
+    stage_start(&master, "told", settings, words);
+    CU_ASSERT_EQUAL(stage_end(&master, 12), EXIT_CODE_STOPPED);
+    CU_ASSERT_EQUAL(stage_end(&worker, 5), EXIT_CODE_STOPPED);
+    ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2");
+}
+
+static void a_master_that_dies_is_a_lost_host(void) {
+    const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.1", NULL};
+    if (!stage_has_mpirun()) {
+        unit_skip("no mpirun here");
+        return;
+    }
+    stage_start(&master, "master", settings, words);
+    CU_ASSERT(stage_wait_for(&master, "waiting for 2 hosts", 10));
+    start_worker("RINGMASTER_READY_SECONDS=60");
+    CU_ASSERT(stage_wait_for(&worker, "joined", 10));
+    (void)kill(master.pid, SIGKILL);
+    CU_ASSERT_EQUAL(stage_end(&worker, 5), EXIT_CODE_HOST_LOST);
+    ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1");
+    ASSERT_CONTAINS(stage_failure(&worker), "the master is lost");
+    CU_ASSERT_EQUAL(stage_end(&master, 5), 137);
+}
+
+STAGE_MAIN("host.worker", UNIT(without_a_master_it_leaves_at_the_deadline),
+           UNIT(stopped_while_it_waits_it_leaves_with_143),
+           UNIT(stopped_before_it_could_join_it_tells_the_master),
+           UNIT(a_master_that_dies_is_a_lost_host))

@@ -1,0 +1,158 @@
+#include "common/file.h"
+#include "common/redact.h"
+#include "job/job.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static char base[4200];
+static char path_variable[] = "PATH=/usr/bin:/bin";
+
+static void write_config(const char *name, const char *text) {
+    char path[4400];
+    snprintf(path, sizeof(path), "%s/input/config", base + strlen("SAGEMAKER_BASE_DIR="));
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    snprintf(path, sizeof(path), "%s/input/config/%s", base + strlen("SAGEMAKER_BASE_DIR="), name);
+    CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
+}
+
+static void use_base(const char *name) {
+    snprintf(base, sizeof(base), "SAGEMAKER_BASE_DIR=%s/%s", unit_temp_dir(), name);
+}
+
+static const char *const sleeper[] = {"--", "sleep", "1", NULL};
+
+static void a_sagemaker_job_is_read_whole(void) {
+    use_base("whole");
+    write_config("resourceconfig.json",
+                 "{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-2\"]}");
+    write_config("hyperparameters.json", "{\"lr\":\"0.1\",\"api-token\":\"tell-nobody\","
+                                         "\"sagemaker_mpi_num_of_processes_per_host\":\"3\","
+                                         "\"sagemaker_job_name\":\"\\\"job-1\\\"\","
+                                         "\"sagemaker_mpi_custom_mpi_options\":\"-x A=b\"}");
+    write_config("inputdataconfig.json", "{\"train\":{\"TrainingInputMode\":\"File\"}}");
+    char *environment[] = {base, path_variable, NULL};
+    struct job job;
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
+    CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), 6);
+    CU_ASSERT_STRING_EQUAL(job.cluster.job, "job-1");
+    CU_ASSERT_EQUAL(job.channels.count, 1);
+    CU_ASSERT_EQUAL(job.ports.control, 7070);
+    CU_ASSERT_EQUAL(job.ports.data_needed, 3);
+    CU_ASSERT_STRING_EQUAL(job.program.argv.items[1], "1");
+    cleanup_buf struct buf redacted;
+    buf_init(&redacted, 64);
+    CU_ASSERT_EQUAL(redact_text(&redacted, "token tell-nobody", NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&redacted), "token ***");
+    redact_done();
+    CU_ASSERT_EQUAL_FATAL(job.warnings.count, 1);
+    ASSERT_CONTAINS(job.warnings.text[0], "sagemaker_mpi_custom_mpi_options");
+    job_done(&job);
+
+    char name[] = "TRAINING_JOB_NAME=job-2";
+    char *named[] = {base, path_variable, name, NULL};
+    CU_ASSERT_EQUAL(job_read(sleeper, named, &job, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(job.cluster.job, "job-2");
+    job_done(&job);
+}
+
+static void nothing_at_all_is_one_host_with_a_rank_or_more(void) {
+    use_base("nothing");
+    char *environment[] = {base, path_variable, NULL};
+    struct job job;
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
+    CU_ASSERT_EQUAL(job.cluster.count, 1);
+    CU_ASSERT(cluster_ranks(&job.cluster) >= 1);
+    CU_ASSERT_EQUAL(job.warnings.count, 0);
+    job_done(&job);
+}
+
+static void a_host_that_another_platform_counts_among_several_is_not_alone(void) {
+    use_base("counted");
+    char count[] = "AWS_BATCH_JOB_NUM_NODES=4", none[] = "RINGMASTER_PLATFORM=none";
+    char hosts[] = "RINGMASTER_HOSTS=a,b", host[] = "RINGMASTER_HOST=a";
+    char *counted[] = {base, path_variable, count, NULL};
+    char *told[] = {base, path_variable, count, none, NULL};
+    char *described[] = {base, path_variable, count, hosts, host, NULL};
+    struct job job;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(job_read(sleeper, counted, &job, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "AWS_BATCH_JOB_NUM_NODES=4");
+    CU_ASSERT_EQUAL(job.ports.control, 0);
+    job_done(&job);
+    CU_ASSERT_EQUAL(job_read(sleeper, told, &job, &err), 0);
+    CU_ASSERT_EQUAL(job.cluster.count, 1);
+    job_done(&job);
+    CU_ASSERT_EQUAL(job_read(sleeper, described, &job, &err), 0);
+    CU_ASSERT_EQUAL(job.cluster.count, 2);
+    job_done(&job);
+    write_config("resourceconfig.json", "{\"current_host\":\"algo-1\",\"hosts\":[\"algo-1\"]}");
+    CU_ASSERT_EQUAL(job_read(sleeper, counted, &job, &err), 0);
+    job_done(&job);
+}
+
+static void names_that_are_no_flags_are_a_warning(void) {
+    use_base("names");
+    write_config("hyperparameters.json", "{\"a b\":\"1\",\"\":\"2\",\"lr\":\"3\"}");
+    char *environment[] = {base, path_variable, NULL};
+    struct job job;
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(job.warnings.count, 1);
+    ASSERT_CONTAINS(job.warnings.text[0], "2 hyperparameters");
+    job_done(&job);
+}
+
+static void a_wrong_program_leaves_the_cluster_known(void) {
+    use_base("wrong");
+    write_config("resourceconfig.json",
+                 "{\"current_host\":\"algo-1\",\"hosts\":[\"algo-1\",\"algo-2\"]}");
+    static const char *const absent[] = {"--", "no-such-program", NULL};
+    char *environment[] = {base, path_variable, NULL};
+    struct job job;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(job_read(absent, environment, &job, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_FOUND);
+    CU_ASSERT_EQUAL(job.cluster.count, 2);
+    CU_ASSERT_EQUAL(job.ports.control, 7070);
+    job_done(&job);
+    write_config("inputdataconfig.json", "{\"train\":{\"TrainingInputMode\":\"Pipe\"}}");
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), -1);
+    ASSERT_CONTAINS(err.text, "Pipe");
+    CU_ASSERT_NOT_EQUAL(job.ports.control, 0);
+    job_done(&job);
+}
+
+static void a_wrong_cluster_leaves_nothing(void) {
+    use_base("cluster");
+    write_config("resourceconfig.json", "{\"current_host\":\"algo-1\",\"hosts\":[\"algo-2\"]}");
+    char *environment[] = {base, path_variable, NULL};
+    struct job job;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), -1);
+    CU_ASSERT_EQUAL(job.ports.control, 0);
+    job_done(&job);
+}
+
+static void gpus_are_counted_by_their_devices(void) {
+    char path[4400];
+    char dev[4200];
+    snprintf(dev, sizeof(dev), "%s/dev", unit_temp_dir());
+    CU_ASSERT_EQUAL(job_count_gpus(dev), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(dev, NULL), 0);
+    static const char *const names[] = {"nvidia0", "nvidia1",    "nvidia15", "nvidiactl",
+                                        "nvidia",  "nvidia-uvm", "nvidia0x"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        snprintf(path, sizeof(path), "%s/%s", dev, names[i]);
+        CU_ASSERT_EQUAL(file_publish(path, "", 0, 0644, NULL), 0);
+    }
+    CU_ASSERT_EQUAL(job_count_gpus(dev), 3);
+}
+
+UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
+          UNIT(nothing_at_all_is_one_host_with_a_rank_or_more),
+          UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
+          UNIT(names_that_are_no_flags_are_a_warning),
+          UNIT(a_wrong_program_leaves_the_cluster_known), UNIT(a_wrong_cluster_leaves_nothing),
+          UNIT(gpus_are_counted_by_their_devices))

@@ -1,0 +1,91 @@
+#include "common/cleanup.h"
+#include "job/ports.h"
+#include "support/unit.h"
+
+#include <sys/socket.h>
+
+static void ports_are_counted_from_the_first(void) {
+    struct ports p;
+    CU_ASSERT_EQUAL(ports_plan(7070, 8, &p, NULL), 0);
+    CU_ASSERT_EQUAL(p.control, 7070);
+    CU_ASSERT_EQUAL(p.daemons_v4, 7071);
+    CU_ASSERT_EQUAL(p.daemons_v6, 7072);
+    CU_ASSERT_EQUAL(p.master, 7073);
+    CU_ASSERT_EQUAL(p.data, 7086);
+    CU_ASSERT_EQUAL(p.data_count, 64);
+    CU_ASSERT_EQUAL(p.data_needed, 8);
+    CU_ASSERT_EQUAL(ports_plan(7070, 9, &p, NULL), 0);
+    CU_ASSERT_EQUAL(p.data_count, 72);
+}
+
+static void a_range_past_the_end_is_an_error(void) {
+    struct ports p;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(ports_plan(65456, 8, &p, NULL), 0);
+    CU_ASSERT_EQUAL(ports_plan(65457, 8, &p, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_PORT");
+    CU_ASSERT_EQUAL(ports_plan(1023, 1, &p, &err), -1);
+}
+
+/* A listener on a port that the kernel picks. */
+static int listen_somewhere(uint16_t *ret_port) {
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    socklen_t size = sizeof(address);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CU_ASSERT_EQUAL(bind(fd, (struct sockaddr *)&address, size), 0);
+    CU_ASSERT_EQUAL(listen(fd, 1), 0);
+    CU_ASSERT_EQUAL(getsockname(fd, (struct sockaddr *)&address, &size), 0);
+    *ret_port = ntohs(address.sin_port);
+    return fd;
+}
+
+static void a_busy_port_is_named_with_its_variable(void) {
+    uint16_t port = 0;
+    cleanup_fd int fd = listen_somewhere(&port);
+    struct error err = {0};
+    CU_ASSERT_EQUAL(port_check_free(port, "the control link", &err), -1);
+    char number[32];
+    snprintf(number, sizeof(number), "port %u ", (unsigned)port);
+    ASSERT_CONTAINS(err.text, number);
+    ASSERT_CONTAINS(err.text, "the control link");
+    ASSERT_CONTAINS(err.text, "RINGMASTER_PORT");
+    ASSERT_CONTAINS(err.text, "in use");
+    close(take_fd(&fd));
+    CU_ASSERT_EQUAL(port_check_free(port, "the control link", NULL), 0);
+}
+
+static void every_port_that_others_will_listen_on_is_checked(void) {
+    uint16_t port = 0;
+    cleanup_fd int fd = listen_somewhere(&port);
+    CU_ASSERT_FATAL(fd >= 0);
+    struct ports p;
+    struct error err = {0};
+    for (int offset = 1; offset < 4; offset++) {
+        CU_ASSERT_EQUAL_FATAL(ports_plan(port - offset, 1, &p, NULL), 0);
+        CU_ASSERT_EQUAL(ports_check_free(&p, &err), -1);
+    }
+}
+
+static void data_ports_must_be_enough(void) {
+    uint16_t port = 0;
+    cleanup_fd int fd = listen_somewhere(&port);
+    CU_ASSERT_FATAL(fd >= 0);
+    struct error err = {0};
+    struct ports p = {.control = (uint16_t)(port - 10),
+                      .daemons_v4 = (uint16_t)(port - 9),
+                      .daemons_v6 = (uint16_t)(port - 8),
+                      .master = (uint16_t)(port - 7),
+                      .data = port,
+                      .data_count = 1,
+                      .data_needed = 1};
+    CU_ASSERT_EQUAL(ports_check_free(&p, &err), -1);
+    ASSERT_CONTAINS(err.text, "MPI data");
+    ASSERT_CONTAINS(err.text, "RINGMASTER_PORT");
+    p.data_count = 30; /* others are free */
+    CU_ASSERT_EQUAL(ports_check_free(&p, NULL), 0);
+}
+
+UNIT_MAIN("job.ports", UNIT(ports_are_counted_from_the_first),
+          UNIT(a_range_past_the_end_is_an_error), UNIT(a_busy_port_is_named_with_its_variable),
+          UNIT(every_port_that_others_will_listen_on_is_checked), UNIT(data_ports_must_be_enough))

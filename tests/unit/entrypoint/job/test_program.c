@@ -1,0 +1,201 @@
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "job/program.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define cleanup_program __attribute__((cleanup(program_done)))
+
+static char base[4096];
+static char path_variable[4200];
+static char *environment[] = {path_variable, NULL};
+
+/* BASE/code with a.py, a.sh, a (executable), plain (not), and BASE/bin with ringtrain, python3, sh
+ * and tool. */
+static void make_house(void) {
+    static const struct {
+        const char *name;
+        mode_t mode;
+    } files[] = {{"code/a.py", 0644},  {"code/a.sh", 0644},     {"code/a", 0755},
+                 {"code/plain", 0644}, {"bin/ringtrain", 0755}, {"bin/python3", 0755},
+                 {"bin/sh", 0755},     {"bin/tool", 0755},      {"bin/dull", 0644},
+                 {"submit/b.py", 0644}};
+    if (base[0] != '\0')
+        return;
+    snprintf(base, sizeof(base), "%s", unit_temp_dir());
+    snprintf(path_variable, sizeof(path_variable), "PATH=/nonexistent:%s/bin", base);
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char path[4400];
+        snprintf(path, sizeof(path), "%s/%.*s", base, (int)strcspn(files[i].name, "/"),
+                 files[i].name);
+        CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+        snprintf(path, sizeof(path), "%s/%s", base, files[i].name);
+        CU_ASSERT_EQUAL(file_publish(path, "x", 1, files[i].mode, NULL), 0);
+    }
+}
+
+static int resolve(const char *parameters, const char *const *arguments, struct program *ret,
+                   struct error *err) {
+    struct hyperparameters h = {0};
+    make_house();
+    CU_ASSERT_EQUAL(hyperparameters_parse(parameters, strlen(parameters), "h", &h, NULL), 0);
+    struct program_inputs in = {.arguments = arguments,
+                                .hyperparameters = &h,
+                                .base_dir = base,
+                                .environment = environment};
+    int resolved = program_resolve(&in, ret, err);
+    hyperparameters_done(&h);
+    return resolved;
+}
+
+/* Resolves and compares the argv, joined with '|', every BASE left out. */
+static void expect(const char *parameters, const char *const *arguments, const char *expected) {
+    cleanup_program struct program p = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(resolve(parameters, arguments, &p, &err), 0);
+    CU_ASSERT_STRING_EQUAL(err.text, "");
+    char joined[4096] = {0};
+    for (size_t i = 0; i < p.argv.count; i++) {
+        const char *word = p.argv.items[i];
+        if (strncmp(word, base, strlen(base)) == 0)
+            word += strlen(base);
+        strncat(joined, i > 0 ? "|" : "", sizeof(joined) - strlen(joined) - 1);
+        strncat(joined, word, sizeof(joined) - strlen(joined) - 1);
+    }
+    CU_ASSERT_STRING_EQUAL(joined, expected);
+}
+
+static void expect_error(const char *parameters, const char *const *arguments, int code,
+                         const char *words) {
+    struct program p = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(resolve(parameters, arguments, &p, &err), -1);
+    CU_ASSERT_EQUAL((int)err.code, code);
+    ASSERT_CONTAINS(err.text, words);
+    CU_ASSERT_PTR_NULL(p.argv.items);
+}
+
+static const char *const none[] = {NULL};
+static const char *const flags[] = {"--epochs", "3", NULL};
+
+static void the_trainer_is_the_default(void) {
+    expect("{}", none, "/bin/ringtrain|train");
+    expect("{\"lr\":\"0.1\",\"sagemaker_region\":\"x\"}", flags,
+           "/bin/ringtrain|train|--lr|0.1|--epochs|3");
+    cleanup_program struct program p = {0};
+    CU_ASSERT_EQUAL(resolve("{}", flags, &p, NULL), 0);
+    CU_ASSERT(p.is_trainer);
+    CU_ASSERT_PTR_NULL(p.directory);
+    CU_ASSERT_EQUAL(p.user_args.count, 2);
+}
+
+static void any_program_runs_exactly_as_given(void) {
+    static const char *const words[] = {"--", "tool", "a b", "--x", "--", "", NULL};
+    expect("{\"lr\":\"0.1\",\"sagemaker_program\":\"a.py\"}", words, "/bin/tool|a b|--x|--|");
+    static const char *const absolute[] = {"--", "/bin/true", NULL};
+    expect("{}", absolute, "/bin/true");
+}
+
+static void sagemaker_program_is_looked_up_and_gets_the_flags(void) {
+    expect("{\"sagemaker_program\":\"\\\"a.py\\\"\",\"lr\":\"0.1\"}", flags,
+           "/bin/python3|/code/a.py|--lr|0.1|--epochs|3");
+    expect("{\"sagemaker_program\":\"a.sh\"}", none, "/bin/sh|/code/a.sh");
+    expect("{\"sagemaker_program\":\"a\"}", none, "/code/a");
+    expect("{\"sagemaker_program\":\"tool\"}", none, "/bin/tool");
+    cleanup_program struct program p = {0};
+    CU_ASSERT_EQUAL(resolve("{\"sagemaker_program\":\"a.py\"}", none, &p, NULL), 0);
+    CU_ASSERT_FALSE(p.is_trainer);
+    CU_ASSERT_STRING_EQUAL(p.entry_point, "a.py");
+    CU_ASSERT_STRING_EQUAL(p.directory + strlen(base), "/code");
+}
+
+static void write_entry(const char *name, const char *text, mode_t mode) {
+    char path[4400];
+    make_house();
+    snprintf(path, sizeof(path), "%s/code/%s", base, name);
+    CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), mode, NULL), 0);
+}
+
+/* Whatever the file's name and mode. */
+static void a_script_runs_with_the_interpreter_that_it_names(void) {
+    write_entry("bash.sh", "#!/bin/bash\na=(1 2)\n", 0644);
+    write_entry("env", "#! /usr/bin/env  -S python3 -u \t\nx", 0400);
+    write_entry("bare.sh", "echo", 0755);
+    write_entry("named.py", "#!/bin/bash\n", 0755); /* the image's python3 all the same */
+    write_entry("end.sh", "#!/bin/sh", 0644);
+    expect("{\"sagemaker_program\":\"bash.sh\"}", flags, "/bin/bash|/code/bash.sh|--epochs|3");
+    expect("{\"sagemaker_program\":\"env\"}", none, "/usr/bin/env|-S python3 -u|/code/env");
+    expect("{\"sagemaker_program\":\"bare.sh\"}", none, "/bin/sh|/code/bare.sh");
+    expect("{\"sagemaker_program\":\"named.py\"}", none, "/bin/python3|/code/named.py");
+    expect("{\"sagemaker_program\":\"end.sh\"}", none, "/bin/sh|/code/end.sh");
+    char longest[600] = "#!/";
+    memset(longest + 3, 'x', sizeof(longest) - 5);
+    longest[sizeof(longest) - 2] = '\n';
+    write_entry("windows.sh", "#!/bin/bash\r\n", 0755);
+    write_entry("lost.sh", "#!/no/such/shell -e\n", 0755);
+    write_entry("empty.sh", "#! \n", 0755);
+    write_entry("long.sh", longest, 0755);
+    expect_error("{\"sagemaker_program\":\"windows.sh\"}", none, 126, "carriage return");
+    expect_error("{\"sagemaker_program\":\"lost.sh\"}", none, 127, "/no/such/shell");
+    expect_error("{\"sagemaker_program\":\"empty.sh\"}", none, 127, "empty.sh");
+    expect_error("{\"sagemaker_program\":\"long.sh\"}", none, 126, "254 bytes");
+}
+
+static void the_submit_directory_comes_first_quoted_or_not(void) {
+    make_house();
+    char parameters[8500];
+    snprintf(parameters, sizeof(parameters),
+             "{\"sagemaker_program\":\"b.py\",\"sagemaker_submit_directory\":\"%s/submit\"}", base);
+    expect(parameters, none, "/bin/python3|/submit/b.py");
+    snprintf(
+        parameters, sizeof(parameters),
+        "{\"sagemaker_program\":\"b.py\",\"sagemaker_submit_directory\":\"\\\"%s/submit\\\"\"}",
+        base);
+    expect(parameters, none, "/bin/python3|/submit/b.py");
+}
+
+static void what_cannot_run_has_its_code(void) {
+    static const char *const absent[] = {"--", "absent", NULL};
+    static const char *const absent_path[] = {"--", "/nonexistent/x", NULL};
+    static const char *const folder[] = {"--", "/tmp/", NULL};
+    static const char *const nothing[] = {"--", NULL};
+    static const char *const empty[] = {"--", "", NULL};
+    expect_error("{}", absent, 127, "\"absent\" is not in PATH");
+    expect_error("{}", absent_path, 127, "/nonexistent/x");
+    expect_error("{}", folder, 126, "/tmp/");
+    expect_error("{}", nothing, 64, "missing");
+    expect_error("{}", empty, 127, "empty");
+    expect_error("{\"sagemaker_program\":\"plain\"}", none, 126, "code/plain");
+    expect_error("{\"sagemaker_program\":\"c.py\"}", none, 127, "\"c.py\" is in none of");
+    expect_error("{\"sagemaker_program\":\"/nonexistent/c.py\"}", none, 127, "/nonexistent/c.py");
+    expect_error("{\"sagemaker_program\":\"a.py\",\"sagemaker_submit_directory\":"
+                 "\"s3://bucket/source.tar.gz\"}",
+                 none, 65, "s3://bucket/source.tar.gz");
+}
+
+static void variables_stand_in_for_hyperparameters(void) {
+    make_house();
+    char program[] = "SAGEMAKER_PROGRAM=a.sh";
+    char *with[] = {path_variable, program, NULL};
+    struct hyperparameters h = {0};
+    struct program_inputs in = {
+        .arguments = none, .hyperparameters = &h, .base_dir = base, .environment = with};
+    cleanup_program struct program p = {0};
+    CU_ASSERT_EQUAL(program_resolve(&in, &p, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(p.entry_point, "a.sh");
+}
+
+static void relative_paths_become_absolute(void) {
+    cleanup_free char *found = NULL;
+    CU_ASSERT_EQUAL(program_find("../../../../../../../../../../bin/true", NULL, &found, NULL), 0);
+    CU_ASSERT_EQUAL(found[0], '/');
+}
+
+UNIT_MAIN("job.program", UNIT(the_trainer_is_the_default), UNIT(any_program_runs_exactly_as_given),
+          UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
+          UNIT(a_script_runs_with_the_interpreter_that_it_names),
+          UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(what_cannot_run_has_its_code),
+          UNIT(variables_stand_in_for_hyperparameters), UNIT(relative_paths_become_absolute))

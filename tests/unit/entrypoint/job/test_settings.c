@@ -1,0 +1,148 @@
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "job/settings.h"
+#include "support/unit.h"
+
+#include <string.h>
+
+static int parse(char *variable, struct settings *ret, struct error *err) {
+    char path[] = "PATH=/bin";
+    char *environment[] = {path, variable, NULL};
+    return settings_parse(environment, ret, NULL, err);
+}
+
+static void nothing_set_gives_the_defaults(void) {
+    struct settings s;
+    CU_ASSERT_EQUAL(parse(NULL, &s, NULL), 0);
+    CU_ASSERT_PTR_NULL(s.hosts);
+    CU_ASSERT_EQUAL(s.port, 7070);
+    CU_ASSERT_EQUAL(s.ready_seconds, 600);
+    CU_ASSERT_EQUAL(s.stall_seconds, 600);
+    CU_ASSERT_EQUAL(s.stop_seconds, 0);
+    CU_ASSERT_FALSE(s.platform_none);
+    CU_ASSERT_STRING_EQUAL(s.base_dir, "/opt/ml");
+    CU_ASSERT_EQUAL(s.logs, SETTINGS_LOGS_HOST);
+    CU_ASSERT_FALSE(s.require_key);
+    CU_ASSERT_EQUAL(s.restarts, 0);
+    CU_ASSERT_EQUAL(s.min_hosts, 1);
+    CU_ASSERT_FALSE(s.shrink);
+}
+
+static void an_empty_value_is_not_set(void) {
+    struct settings s;
+    char hosts[] = "RINGMASTER_HOSTS=";
+    CU_ASSERT_EQUAL(parse(hosts, &s, NULL), 0);
+    CU_ASSERT_PTR_NULL(s.hosts);
+    char port[] = "RINGMASTER_PORT=";
+    CU_ASSERT_EQUAL(parse(port, &s, NULL), 0);
+    CU_ASSERT_EQUAL(s.port, 7070);
+}
+
+static void values_are_read(void) {
+    struct settings s;
+    char one[] = "RINGMASTER_HOSTS=a,b", two[] = "RINGMASTER_PORT=9000",
+         three[] = "RINGMASTER_REQUIRE_KEY=1", four[] = "RINGMASTER_LOGS=master",
+         five[] = "SAGEMAKER_BASE_DIR=/x", six[] = "RINGMASTER_SOCKET=/run/s", seven[] = "odd",
+         eight[] = "RINGMASTER_ATTEMPT=1", nine[] = "RINGMASTER_RUN_ID=0123",
+         ten[] = "RINGMASTER_PLATFORM=none";
+    char *environment[] = {one, two, three, four, five, six, seven, eight, nine, ten, NULL};
+    CU_ASSERT_EQUAL(settings_parse(environment, &s, NULL, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(s.hosts, "a,b");
+    CU_ASSERT_EQUAL(s.port, 9000);
+    CU_ASSERT(s.require_key);
+    CU_ASSERT_EQUAL(s.logs, SETTINGS_LOGS_MASTER);
+    CU_ASSERT_STRING_EQUAL(s.base_dir, "/x");
+    CU_ASSERT(s.platform_none);
+}
+
+static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(void) {
+    static char bad[][40] = {
+        "RINGMASTER_PORT=80",          "RINGMASTER_PORT=70000",  "RINGMASTER_PORT=x",
+        "RINGMASTER_REQUIRE_KEY=yes",  "RINGMASTER_LOGS=both",   "RINGMASTER_STOP_SECONDS=0",
+        "RINGMASTER_READY_SECONDS=-1", "RINGMASTER_HOST_LIST=a", "RINGMASTER_PLATFORM=slurm",
+        "RINGMASTER_PORTS=7070",       "RINGMASTER_PORT_X=1",    "RINGMASTER_NAME=x"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct settings s;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(parse(bad[i], &s, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        char name[40] = {0};
+        memcpy(name, bad[i], strcspn(bad[i], "="));
+        ASSERT_CONTAINS(err.text, name);
+    }
+}
+
+/* As they are in a pod beside a service called ringmaster, and in a container with such a link. */
+static void variables_made_of_a_service_are_ignored_with_a_warning(void) {
+    static char made[][64] = {"RINGMASTER_SERVICE_HOST=10.0.0.1",
+                              "RINGMASTER_SERVICE_PORT=7070",
+                              "RINGMASTER_SERVICE_PORT_CONTROL=7070",
+                              "RINGMASTER_PORT=tcp://10.0.0.1:7070",
+                              "RINGMASTER_PORT_7070_TCP=tcp://10.0.0.1:7070",
+                              "RINGMASTER_PORT_7070_TCP_ADDR=10.0.0.1",
+                              "RINGMASTER_PORT_7070_UDP_PROTO=udp",
+                              "RINGMASTER_TRAIN_SERVICE_HOST=10.0.0.2",
+                              "RINGMASTER_TRAIN_PORT=udp://10.0.0.2:7070",
+                              "RINGMASTER_NAME=/web/ringmaster",
+                              "RINGMASTER_ENV_PATH=/bin"};
+    enum { MADE = sizeof(made) / sizeof(made[0]) };
+    char *environment[MADE + 1] = {0};
+    struct settings s;
+    struct error err = {0};
+    for (size_t i = 0; i < MADE; i++) {
+        struct warnings warnings = {0};
+        char *alone[] = {made[i], NULL};
+        char name[64] = {0};
+        environment[i] = made[i];
+        memcpy(name, made[i], strcspn(made[i], "="));
+        CU_ASSERT_EQUAL(settings_parse(alone, &s, &warnings, &err), 0);
+        CU_ASSERT_EQUAL(s.port, 7070);
+        CU_ASSERT_EQUAL_FATAL(warnings.count, 1);
+        ASSERT_CONTAINS(warnings.text[0], name);
+    }
+    struct warnings warnings = {0};
+    CU_ASSERT_EQUAL(settings_parse(environment, &s, &warnings, &err), 0);
+    CU_ASSERT_EQUAL(warnings.count, 1); /* all of them in one line */
+    ASSERT_CONTAINS(warnings.text[0], "and others");
+    static char bad[] = "RINGMASTER_KEY_FILE=tcp://x";
+    CU_ASSERT_EQUAL(parse(bad, &s, &err), 0);
+    CU_ASSERT_STRING_EQUAL(s.key_file, "tcp://x"); /* a setting stays one */
+}
+
+static void the_stop_budget_depends_on_the_place(void) {
+    struct settings s;
+    CU_ASSERT_EQUAL(parse(NULL, &s, NULL), 0);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, false), 100);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, true), 8);
+    char told[] = "RINGMASTER_STOP_SECONDS=30";
+    CU_ASSERT_EQUAL(parse(told, &s, NULL), 0);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, true), 30);
+}
+
+static void help_and_json_name_every_setting_and_hide_the_key(void) {
+    struct settings s;
+    char key[] = "RINGMASTER_KEY=0123456789abcdef";
+    CU_ASSERT_EQUAL(parse(key, &s, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(s.key, "0123456789abcdef");
+    cleanup_json json_t *object = settings_json(&s);
+    cleanup_free char *text = json_dumps(object, 0);
+    CU_ASSERT_PTR_NULL(strstr(text, "0123456789abcdef"));
+    ASSERT_CONTAINS(text, "\"RINGMASTER_KEY\": \"***\"");
+
+    char help[16384] = {0};
+    FILE *out = fmemopen(help, sizeof(help) - 1, "w");
+    settings_print_help(out);
+    fclose(out);
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(object, name, value) {
+        ASSERT_CONTAINS(help, name);
+    }
+}
+
+UNIT_MAIN("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_value_is_not_set),
+          UNIT(values_are_read),
+          UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
+          UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
+          UNIT(the_stop_budget_depends_on_the_place),
+          UNIT(help_and_json_name_every_setting_and_hide_the_key))

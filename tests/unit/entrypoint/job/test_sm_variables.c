@@ -1,0 +1,179 @@
+#include "common/buf.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "job/resource_config.h"
+#include "job/sm_variables.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static struct job sagemaker_job(void) {
+    static const char resource[] =
+        "{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-10\",\"algo-2\"],"
+        "\"network_interface_name\":\"eth0\",\"current_instance_type\":\"ml.c5.large\","
+        "\"current_group_name\":\"g\",\"instance_groups\":[{\"instance_group_name\":\"g\","
+        "\"instance_type\":\"ml.c5.large\",\"hosts\":[\"algo-2\",\"algo-1\"]}],\"topology\":null}";
+    static const char parameters[] =
+        "{\"batch-size\":\"32\",\"s\":\"\\\"abc\\\"\",\"raw\":\"a "
+        "b\",\"lr\":\"1e-5\",\"a b\":\"5\",\"t\":\"true\","
+        "\"u\":\"\\u00e9\",\"sagemaker_program\":\"\\\"train.py\\\"\"}";
+    static const char input[] = "{\"train\":{\"TrainingInputMode\":\"File\"},\"My-val\":{}}";
+    struct job job = {.settings = {.base_dir = "/opt/ml"}};
+    CU_ASSERT_EQUAL(resource_config_parse(resource, strlen(resource), "r", &job.cluster, NULL), 0);
+    CU_ASSERT_EQUAL(
+        hyperparameters_parse(parameters, strlen(parameters), "h", &job.hyperparameters, NULL), 0);
+    CU_ASSERT_EQUAL(channels_parse(input, strlen(input), "i", &job.channels, NULL), 0);
+    job.program.entry_point = strdup("train.py");
+    job.program.directory = strdup("/opt/ml/code");
+    CU_ASSERT_EQUAL(argv_add(&job.program.user_args, "--s", NULL), 0);
+    CU_ASSERT_EQUAL(argv_add(&job.program.user_args, "abc", NULL), 0);
+    return job;
+}
+
+static void they_are_what_the_toolkit_sets(void) {
+    static const char *const expected[][2] = {
+        {"SM_CURRENT_HOST", "algo-2"},
+        {"CURRENT_HOST", "algo-2"},
+        {"SM_HOSTS", "[\"algo-1\",\"algo-10\",\"algo-2\"]"},
+        {"SM_NETWORK_INTERFACE_NAME", "eth0"},
+        {"SM_CURRENT_INSTANCE_TYPE", "ml.c5.large"},
+        {"SM_CURRENT_INSTANCE_GROUP", "g"},
+        {"SM_CURRENT_INSTANCE_GROUP_HOSTS", "[\"algo-2\",\"algo-1\"]"},
+        {"SM_INSTANCE_GROUPS", "[\"g\"]"},
+        {"SM_IS_HETERO", "false"},
+        {"SM_INPUT_DIR", "/opt/ml/input"},
+        {"SM_INPUT_CONFIG_DIR", "/opt/ml/input/config"},
+        {"SM_OUTPUT_DIR", "/opt/ml/output"},
+        {"SM_OUTPUT_DATA_DIR", "/opt/ml/output/data"},
+        {"SM_MODEL_DIR", "/opt/ml/model"},
+        {"SM_CHANNELS", "[\"My-val\",\"train\"]"},
+        {"SM_CHANNEL_TRAIN", "/opt/ml/input/data/train"},
+        {"SM_CHANNEL_MY-VAL", "/opt/ml/input/data/My-val"},
+        {"SM_INPUT_DATA_CONFIG", "{\"My-val\":{},\"train\":{\"TrainingInputMode\":\"File\"}}"},
+        {"SM_HPS", "{\"a b\":5,\"batch-size\":32,\"lr\":1e-5,\"raw\":\"a "
+                   "b\",\"s\":\"abc\",\"t\":true,\"u\":\"\\u00E9\"}"},
+        {"SM_HP_BATCH-SIZE", "32"},
+        {"SM_HP_S", "abc"},
+        {"SM_HP_RAW", "a b"},
+        {"SM_FRAMEWORK_PARAMS", "{\"sagemaker_program\":\"train.py\"}"},
+        {"SM_USER_ARGS", "[\"--s\",\"abc\"]"},
+        {"SM_USER_ENTRY_POINT", "train.py"},
+        {"SM_MODULE_NAME", "train"},
+        {"SM_MODULE_DIR", "/opt/ml/code"},
+    };
+    struct job job = sagemaker_job();
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        const char *value = argv_get_env(&got, expected[i][0]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(value);
+        CU_ASSERT_STRING_EQUAL(value, expected[i][1]);
+    }
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_HP_SAGEMAKER_PROGRAM"));
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_HP_A B"));
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_RESOURCE_CONFIG"), "\"current_host\":\"algo-2\"");
+    job_done(&job);
+}
+
+static void the_training_env_holds_them_all(void) {
+    static const char *const expected[][2] = {
+        {"current_host", "\"algo-2\""},
+        {"channel_input_dirs",
+         "{\"My-val\":\"/opt/ml/input/data/My-val\",\"train\":\"/opt/ml/input/data/train\"}"},
+        {"is_master", "false"},
+        {"master_hostname", "\"algo-1\""},
+        {"module_name", "\"train\""},
+        {"model_dir", "\"/opt/ml/model\""},
+    };
+    struct job job = sagemaker_job();
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    const char *text = argv_get_env(&got, "SM_TRAINING_ENV");
+    cleanup_json json_t *object = NULL;
+    CU_ASSERT_EQUAL_FATAL(json_parse(text, strlen(text), "env", &object, NULL), 0);
+    for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
+        char *value = json_dumps(json_object_get(object, expected[i][0]),
+                                 JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+        CU_ASSERT_STRING_EQUAL(value, expected[i][1]);
+        free(value);
+    }
+    job_done(&job);
+}
+
+static void arguments_that_are_not_utf_8_stop_nothing(void) {
+    struct job job = sagemaker_job();
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(argv_add(&job.program.user_args, "a\x83z", NULL), 0);
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_USER_ARGS"), "a\\uFFFDz");
+    job_done(&job);
+}
+
+static void without_sagemaker_they_describe_the_cluster_all_the_same(void) {
+    static struct cluster_host hosts[] = {{.name = {"n1"}, .slots = 1},
+                                          {.name = {"n2"}, .slots = 1}};
+    struct job job = {.settings = {.base_dir = "/x"},
+                      .cluster = {.hosts = hosts, .count = 2, .self = 0}};
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HOSTS"), "[\"n1\",\"n2\"]");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_MODEL_DIR"), "/x/model");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HPS"), "{}");
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_INSTANCE_GROUPS"));
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_USER_ENTRY_POINT"));
+    CU_ASSERT(sm_variables_cpus() >= 1);
+}
+
+static void hosts_that_are_gone_are_left_out(void) {
+    struct job job = sagemaker_job();
+    cleanup_argv struct argv got = {0};
+    cluster_drop(&job.cluster, 0);
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HOSTS"), "[\"algo-10\",\"algo-2\"]");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_CURRENT_INSTANCE_GROUP_HOSTS"), "[\"algo-2\"]");
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_RESOURCE_CONFIG"), "algo-1\"");
+    job_done(&job);
+}
+
+static char said[1024];
+
+static void keep(void *context, const char *line, size_t size) {
+    (void)context;
+    (void)snprintf(said + strlen(said), sizeof(said) - strlen(said), "%.*s", (int)size, line);
+}
+
+/* 100 of 2,500 bytes: each fits into a variable of its own, all together into none. */
+static void what_is_too_long_for_a_variable_is_left_out(void) {
+    struct job job = {.settings = {.base_dir = "/opt/ml"}};
+    cleanup_buf struct buf text;
+    cleanup_argv struct argv got = {0};
+    buf_init(&text, 1 << 20);
+    for (int i = 0; i < 100; i++)
+        CU_ASSERT_EQUAL(buf_printf(&text, NULL, "%s\"p%d\":\"%02500d\"", i == 0 ? "{" : ",", i, i),
+                        0);
+    CU_ASSERT_EQUAL(buf_add(&text, "}", 1, NULL), 0);
+    CU_ASSERT_EQUAL(resource_config_parse("{\"current_host\":\"a\",\"hosts\":[\"a\"]}", 34, "r",
+                                          &job.cluster, NULL),
+                    0);
+    CU_ASSERT_EQUAL(hyperparameters_parse(text.data, text.size, "h", &job.hyperparameters, NULL),
+                    0);
+    struct log_sink before = log_set_sink((struct log_sink){.put = keep});
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    (void)log_set_sink(before);
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_HPS"));
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_TRAINING_ENV"));
+    ASSERT_CONTAINS(said, "SM_HPS is left out");
+    ASSERT_CONTAINS(said, "SM_TRAINING_ENV is left out");
+    for (size_t i = 0; i < got.count; i++)
+        CU_ASSERT(strlen(got.items[i]) < SM_VARIABLE_MAX);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(argv_get_env(&got, "SM_HP_P99"));
+    CU_ASSERT_EQUAL(strlen(argv_get_env(&got, "SM_HP_P99")), 2500);
+    job_done(&job);
+}
+
+UNIT_MAIN("job.sm_variables", UNIT(they_are_what_the_toolkit_sets),
+          UNIT(the_training_env_holds_them_all), UNIT(arguments_that_are_not_utf_8_stop_nothing),
+          UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
+          UNIT(hosts_that_are_gone_are_left_out), UNIT(what_is_too_long_for_a_variable_is_left_out))

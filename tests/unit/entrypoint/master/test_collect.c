@@ -1,0 +1,113 @@
+#include "unit/entrypoint/stage.h"
+
+#include "common/json.h"
+#include "outcome/rank_report.h"
+#include "wire/frame.h"
+
+static struct stage_host host;
+
+/* A master whose two hosts have two ranks each. */
+static struct cluster_host two[2];
+static struct job job;
+static struct master m;
+static struct member members[2];
+
+static void gather(void) {
+    struct error err;
+    two[0] = (struct cluster_host){.name = {"algo-1"}, .slots = 2};
+    two[1] = (struct cluster_host){.name = {"algo-2"}, .slots = 2};
+    job = (struct job){.cluster = {.hosts = two, .count = 2}};
+    m = (struct master){.s = {.job = &job}, .phase = MASTER_RUNNING, .members = members};
+    m.attempt.number = 1;
+    for (size_t i = 0; i < 2; i++)
+        members[i] = (struct member){.master = &m, .index = i};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(collect_open(&m, &err), 0);
+}
+
+static void gathered(void) {
+    stop_close(&m);
+    collect_close(&m);
+    loop_done(&m.s.loop);
+}
+
+static void report(unsigned from, unsigned rank, int value) {
+    const struct rank_report r = {.rank = rank, .host = from, .value = value, .time = 1};
+    json_t *message = rank_report_json(&r);
+    collect_report(&members[from], message);
+    json_decref(message);
+}
+
+static void a_host_speaks_for_its_own_ranks_alone(void) {
+    gather();
+    report(1, 0, 0);
+    report(1, 1, 9);
+    report(0, 2, 9);
+    CU_ASSERT_EQUAL(m.attempt.report_count, 0);
+    CU_ASSERT_FALSE(m.attempt.collect.active);
+    json_t *message = json_pack("{s:i, s:i}", "rank", 1, "seconds", 1);
+    collect_seated(&members[1], message);
+    collect_stalled(&members[1], message);
+    CU_ASSERT_EQUAL(m.attempt.seated_count, 0);
+    CU_ASSERT_EQUAL(m.attempt.stalled, 0);
+    collect_seated(&members[0], message);
+    CU_ASSERT_EQUAL(m.attempt.seated_count, 1);
+    json_decref(message);
+    report(1, 2, 0);
+    CU_ASSERT_EQUAL(m.attempt.report_count, 1);
+    gathered();
+}
+
+static void a_failure_outranks_an_earlier_good_end(void) {
+    gather();
+    report(1, 3, 0);
+    report(1, 3, 0);
+    CU_ASSERT_EQUAL(m.attempt.report_count, 1);
+    report(1, 3, 7);
+    CU_ASSERT_EQUAL(m.attempt.report_count, 1);
+    CU_ASSERT_EQUAL(m.attempt.reports[0].value, 7);
+    CU_ASSERT(m.attempt.collect.active);
+    report(1, 3, 0);
+    report(1, 3, 8);
+    CU_ASSERT_EQUAL(m.attempt.reports[0].value, 7);
+    gathered();
+}
+
+static int run(const char *script) {
+    const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1:2", "RINGMASTER_HOST=127.0.0.1",
+                                    NULL};
+    const char *words[] = {"--", "sh", "-c", script, NULL};
+    stage_start(&host, "host", settings, words);
+    return stage_end(&host, 30);
+}
+
+static void the_first_failure_is_the_jobs(void) {
+    if (!stage_has_mpirun()) {
+        unit_skip("no mpirun here");
+        return;
+    }
+    CU_ASSERT_EQUAL(run("[ $RANK = 1 ] || exec sleep 60; echo the cause; exit 42"), 42);
+    ASSERT_CONTAINS(stage_failure(&host), "program: 127.0.0.1 rank 1: exited with 42\n");
+    ASSERT_CONTAINS(stage_failure(&host), "the cause");
+    CU_ASSERT_EQUAL(run("[ $RANK = 0 ] || exec sleep 60; kill -SEGV $$"), 139);
+    ASSERT_CONTAINS(stage_failure(&host), "127.0.0.1 rank 0");
+}
+
+/* Killing the shim takes its program along, and its silence is a failure of that rank. */
+static void a_rank_that_vanishes_is_a_failure(void) {
+    if (!stage_has_mpirun())
+        return;
+    CU_ASSERT_EQUAL(run("[ $RANK = 1 ] || exec sleep 60; kill -KILL $PPID; sleep 60"), 137);
+    ASSERT_CONTAINS(stage_failure(&host), "rank 1");
+}
+
+static void ranks_may_end_at_different_times(void) {
+    if (!stage_has_mpirun())
+        return;
+    CU_ASSERT_EQUAL(run("[ $RANK = 1 ] || sleep 2.5"), 0);
+}
+
+STAGE_MAIN("master.collect", UNIT(the_first_failure_is_the_jobs),
+           UNIT(a_rank_that_vanishes_is_a_failure), UNIT(ranks_may_end_at_different_times),
+           UNIT(a_host_speaks_for_its_own_ranks_alone),
+           UNIT(a_failure_outranks_an_earlier_good_end))

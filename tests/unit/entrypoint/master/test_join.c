@@ -1,0 +1,266 @@
+#include "job/key.h"
+#include "unit/entrypoint/stage.h"
+#include "wire/frame.h"
+#include "wire/tls.h"
+
+#include <openssl/ssl.h>
+#include <sys/socket.h>
+
+static struct stage_host master;
+static struct stage_host worker;
+
+static const char *const words[] = {"--", "/bin/true", NULL};
+static const char hosts[] = "RINGMASTER_HOSTS=127.0.0.1,127.0.0.2";
+
+static void start_master(const char *ready) {
+    const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.1", ready, NULL};
+    stage_start(&master, "master", settings, words);
+}
+
+static void a_missing_host_is_named_at_the_deadline(void) {
+    start_master("RINGMASTER_READY_SECONDS=1");
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(stage_failure(&master), "missing 127.0.0.2");
+}
+
+/* The second host's name is the address that it comes from. */
+static void a_host_with_another_key_leaves_with_77_and_so_does_the_master(void) {
+    static const char list[] = "RINGMASTER_HOSTS=127.0.0.1,localhost";
+    const char *const first[] = {list, "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=5",
+                                 NULL};
+    const char *const second[] = {list, "RINGMASTER_HOST=localhost",
+                                  "RINGMASTER_KEY=fedcba9876543210", "RINGMASTER_READY_SECONDS=6",
+                                  NULL};
+    stage_start(&master, "master", first, words);
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    stage_start(&worker, "worker", second, words);
+    CU_ASSERT(stage_wait_for(&worker, "refuses this host: another image build or key", 3));
+    CU_ASSERT(stage_wait_for(&master, "that is localhost, at 127.0.0.1", 3));
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_KEY_REFUSED);
+    ASSERT_CONTAINS(stage_failure(&worker), "another image build or key");
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_KEY_REFUSED);
+    ASSERT_CONTAINS(stage_failure(&master), "localhost at 127.0.0.1 was refused");
+    ASSERT_CONTAINS(stage_failure(&master), "another image build or key");
+}
+
+static void knock_with(const char *text) {
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(stage_port()),
+                             .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    char byte;
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CU_ASSERT_EQUAL(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+    CU_ASSERT(send(fd, text, strlen(text), MSG_NOSIGNAL) > 0);
+    while (recv(fd, &byte, 1, 0) > 0)
+        ;
+    (void)close(fd);
+}
+
+/* A scanner, and a ringmaster with another key at an address that no missing host has. */
+static void strangers_are_no_reason_that_a_host_is_missing(void) {
+    const char *const other[] = {hosts, "RINGMASTER_HOST=127.0.0.2",
+                                 "RINGMASTER_KEY=fedcba9876543210", "RINGMASTER_READY_SECONDS=5",
+                                 NULL};
+    start_master("RINGMASTER_READY_SECONDS=5");
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    knock_with("GET / HTTP/1.0\r\n\r\n");
+    knock_with("\x80\x80\x80\x80\x80\x80");
+    stage_start(&worker, "worker", other, words);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(stage_output(&master), "a peer at 127.0.0.1 was refused: another image build");
+    const char *said = strstr(stage_output(&master), "a stranger at 127.0.0.1 was turned away");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(said);
+    CU_ASSERT_PTR_NULL(strstr(said + 1, "a stranger at")); /* one line a minute */
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_KEY_REFUSED);
+}
+
+/* Two containers with one RINGMASTER_HOST: the first keeps the place. */
+static void a_twin_is_refused_with_words(void) {
+    static const char list[] = "RINGMASTER_HOSTS=127.0.0.1,127.0.0.2,127.0.0.3";
+    const char *const first[] = {list, "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=8",
+                                 NULL};
+    const char *const second[] = {list, "RINGMASTER_HOST=127.0.0.2", NULL};
+    struct stage_host twin;
+    stage_start(&master, "master", first, words);
+    CU_ASSERT(stage_wait_for(&master, "waiting for 2 hosts", 10));
+    stage_start(&worker, "worker", second, words);
+    CU_ASSERT(stage_wait_for(&worker, "joined 127.0.0.1", 10));
+    stage_start(&twin, "twin", second, words);
+    CU_ASSERT_EQUAL(stage_end(&twin, 10), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&twin), "came first with the name 127.0.0.2");
+    ASSERT_CONTAINS(stage_failure(&twin), "RINGMASTER_HOST");
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(stage_failure(&master), "missing 127.0.0.3");
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_NOT_READY);
+    CU_ASSERT_PTR_NULL(strstr(stage_output(&master), "has gone again"));
+}
+
+static SSL_CTX *job_tls(int is_server) {
+    static struct host_name names[2] = {{"127.0.0.1"}, {"127.0.0.2"}};
+    struct cluster_host list[2] = {{.name = names[0]}, {.name = names[1]}};
+    struct cluster cluster = {.hosts = list, .count = 2, .job = "ringmaster"};
+    struct key key = {0};
+    struct error err;
+    CU_ASSERT_EQUAL(key_derive((const unsigned char *)"0123456789abcdef", 16, &cluster, &key, &err),
+                    0);
+    SSL_CTX *context = tls_context_new(key.bytes, is_server, &err);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(context);
+    return context;
+}
+
+static int put_frame(SSL *ssl, json_t *message) {
+    struct buf out;
+    struct error err;
+    size_t sent = 0;
+    buf_init(&out, FRAME_MAX);
+    int put = frame_put(&out, message, &err);
+    json_decref(message);
+    int result = put == 0 ? SSL_write_ex(ssl, out.data, out.size, &sent) : 0;
+    buf_done(&out);
+    return result;
+}
+
+/* The next frame; the caller's. */
+static json_t *get_frame(SSL *ssl) {
+    struct buf in;
+    struct error err;
+    json_t *message = NULL;
+    char bytes[4096];
+    size_t got = 0;
+    buf_init(&in, FRAME_MAX);
+    while (message == NULL && SSL_read_ex(ssl, bytes, sizeof(bytes), &got) == 1 &&
+           buf_add(&in, bytes, got, &err) == 0 && frame_take(&in, &message, &err) == 0)
+        ;
+    buf_done(&in);
+    return message;
+}
+
+/* A worker of version 1, by hand: no offer of a protocol, frames with its number. */
+static void an_older_worker_hears_which_version_each_speaks_and_so_do_all(void) {
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(stage_port()),
+                             .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    start_master("RINGMASTER_READY_SECONDS=2");
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    SSL_CTX *context = job_tls(0);
+    (void)SSL_CTX_set_alpn_protos(context, NULL, 0);
+    SSL *ssl = SSL_new(context);
+    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    CU_ASSERT_EQUAL(connect(fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+    (void)SSL_set_fd(ssl, fd);
+    CU_ASSERT_EQUAL(SSL_connect(ssl), 1);
+    json_t *join = frame_new_for(1, "join");
+    (void)json_object_set_new(join, "host", json_string("127.0.0.2"));
+    CU_ASSERT_EQUAL(put_frame(ssl, join), 1);
+    json_t *answer = get_frame(ssl);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(answer);
+    CU_ASSERT_EQUAL(frame_version(answer), 1);
+    CU_ASSERT_STRING_EQUAL(frame_type(answer), "refuse");
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(answer, "code")), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(json_string_value(json_object_get(answer, "text")),
+                    "it speaks version 1 of the control link, the master version 2");
+    json_decref(answer);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: it speaks version 1 of the control link");
+    SSL_free(ssl);
+    (void)close(fd);
+    tls_context_free(context);
+}
+
+/* A master of version 1, by hand: it takes no offer of a protocol. */
+static void an_older_master_hears_which_version_each_speaks(void) {
+    const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.2", NULL};
+    struct error err;
+    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    int listener = door_listen(loopback, stage_port(), &err);
+    CU_ASSERT_FATAL(listener >= 0);
+    SSL_CTX *context = job_tls(1);
+    SSL_CTX_set_alpn_select_cb(context, NULL, NULL);
+    stage_start(&worker, "worker", settings, words);
+    struct pollfd knock = {.fd = listener, .events = POLLIN};
+    CU_ASSERT_EQUAL_FATAL(poll(&knock, 1, 20000), 1);
+    int fd = accept(listener, NULL, NULL);
+    SSL *ssl = SSL_new(context);
+    (void)SSL_set_fd(ssl, fd);
+    CU_ASSERT_EQUAL(SSL_accept(ssl), 1);
+    json_t *join = get_frame(ssl);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(join);
+    CU_ASSERT_EQUAL(frame_version(join), 1);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(join, "host")), "127.0.0.2");
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(join, "fault_code")), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(json_string_value(json_object_get(join, "fault_text")),
+                    "it speaks version 2 of the control link, the master version 1");
+    json_decref(join);
+    CU_ASSERT_EQUAL(stage_end(&worker, 10), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 speaks version 1 of the control link");
+    SSL_free(ssl);
+    (void)close(fd);
+    (void)close(listener);
+    tls_context_free(context);
+}
+
+/* A newer master answers in the worker's words. */
+static void a_refusal_is_understood_and_never_a_success(void) {
+    const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.2", NULL};
+    struct error err;
+    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    int listener = door_listen(loopback, stage_port(), &err);
+    CU_ASSERT_FATAL(listener >= 0);
+    SSL_CTX *context = job_tls(1);
+    stage_start(&worker, "worker", settings, words);
+    struct pollfd knock = {.fd = listener, .events = POLLIN};
+    CU_ASSERT_EQUAL_FATAL(poll(&knock, 1, 20000), 1);
+    int fd = accept(listener, NULL, NULL);
+    SSL *ssl = SSL_new(context);
+    (void)SSL_set_fd(ssl, fd);
+    CU_ASSERT_EQUAL(SSL_accept(ssl), 1);
+    json_t *join = get_frame(ssl);
+    CU_ASSERT_EQUAL(frame_version(join), FRAME_VERSION);
+    json_decref(join);
+    json_t *refusal = frame_new_for(FRAME_VERSION + 1, "refuse");
+    (void)json_object_set_new(refusal, "code", json_integer(256)); /* as a status that is 0 */
+    (void)json_object_set_new(refusal, "text", json_string("another version"));
+    CU_ASSERT_EQUAL(put_frame(ssl, refusal), 1);
+    CU_ASSERT_EQUAL(stage_end(&worker, 10), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 refused this host: another version");
+    SSL_free(ssl);
+    (void)close(fd);
+    (void)close(listener);
+    tls_context_free(context);
+}
+
+static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
+    const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2:7",
+                                    "RINGMASTER_HOST=127.0.0.2", NULL};
+    if (!stage_has_mpirun()) {
+        unit_skip("no mpirun here");
+        return;
+    }
+    start_master("RINGMASTER_READY_SECONDS=20");
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    stage_start(&worker, "worker", settings, words);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&worker), "slots");
+}
+
+static void a_busy_control_port_is_an_error_at_once(void) {
+    struct error err;
+    struct in_addr any = {.s_addr = 0};
+    int taken = door_listen(any, stage_port(), &err);
+    CU_ASSERT_FATAL(taken >= 0);
+    start_master("RINGMASTER_READY_SECONDS=20");
+    CU_ASSERT_EQUAL(stage_end(&master, 10), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&master), "of the control link");
+    ASSERT_CONTAINS(stage_failure(&master), "RINGMASTER_PORT");
+    (void)close(taken);
+}
+
+STAGE_MAIN("master.join", UNIT(a_missing_host_is_named_at_the_deadline),
+           UNIT(a_host_with_another_key_leaves_with_77_and_so_does_the_master),
+           UNIT(strangers_are_no_reason_that_a_host_is_missing), UNIT(a_twin_is_refused_with_words),
+           UNIT(an_older_worker_hears_which_version_each_speaks_and_so_do_all),
+           UNIT(an_older_master_hears_which_version_each_speaks),
+           UNIT(a_refusal_is_understood_and_never_a_success),
+           UNIT(a_host_that_was_told_otherwise_is_an_error_for_both),
+           UNIT(a_busy_control_port_is_an_error_at_once))

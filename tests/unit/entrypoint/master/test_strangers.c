@@ -1,0 +1,141 @@
+#include "master/strangers.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+#include "support/unit.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* What is logged comes here. */
+static char said[8192];
+
+static void put(void *context, const char *line, size_t size) {
+    size_t used = strlen(said);
+    (void)context;
+    (void)snprintf(said + used, sizeof(said) - used, "%.*s", (int)size, line);
+}
+
+static size_t lines(const char *part) {
+    size_t count = 0;
+    for (const char *at = said; (at = strstr(at, part)) != NULL; at++)
+        count++;
+    return count;
+}
+
+static struct loop loop;
+static struct reaper reaper;
+static struct strangers strangers;
+static bool missing[4] = {false, true, true, true};
+static struct cluster_host hosts[4] = {{.name = {"127.0.0.1"}},
+                                       {.name = {"127.0.0.2"}},
+                                       {.name = {"localhost"}},
+                                       {.name = {"no.such.host.invalid"}}};
+static const struct cluster cluster = {.hosts = hosts, .count = 4};
+
+static bool is_missing(void *context, size_t host) {
+    (void)context;
+    return missing[host];
+}
+
+static void on_signal(void *context, int number) {
+    (void)context;
+    (void)number;
+    (void)reaper_run(&reaper);
+}
+
+static void end(void *context) {
+    (void)context;
+    loop_end(&loop);
+}
+
+static void open_all(void) {
+    struct error err;
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    said[0] = '\0';
+    (void)log_set_sink((struct log_sink){.put = put});
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+    strangers_open(&strangers, &loop, &reaper, &cluster, is_missing, NULL);
+}
+
+static void close_all(void) {
+    strangers_close(&strangers);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    loop_done(&loop);
+    (void)log_set_sink((struct log_sink){0});
+}
+
+/* ADDRESS is in host byte order. */
+static void add(uint32_t address, enum exit_code code) {
+    const struct error why = {.code = code, .text = "some reason"};
+    strangers_add(&strangers, (struct in_addr){.s_addr = htonl(address)}, &why);
+}
+
+static int look(void) {
+    struct error err;
+    struct in_addr address = {0};
+    struct timer patience = {.fire = end};
+    loop_after(&loop, &patience, 2 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    loop_cancel(&loop, &patience);
+    return strangers_host(&strangers, &address);
+}
+
+static void a_missing_host_with_another_key_is_found_by_its_address(void) {
+    struct in_addr address = {0};
+    open_all();
+    add(0x7f000001, EXIT_CODE_KEY_REFUSED); /* localhost, behind one whose address is another */
+    CU_ASSERT_EQUAL(look(), 2);
+    CU_ASSERT_EQUAL(strangers_host(&strangers, &address), 2);
+    CU_ASSERT_EQUAL(ntohl(address.s_addr), 0x7f000001);
+    ASSERT_CONTAINS(said, "a peer at 127.0.0.1 was refused: some reason");
+    ASSERT_CONTAINS(said, "that is localhost, at 127.0.0.1");
+    missing[2] = false; /* it came again with the right one */
+    CU_ASSERT_EQUAL(strangers_host(&strangers, &address), -1);
+    missing[2] = true;
+    close_all();
+}
+
+static void an_address_of_no_missing_host_is_nobody(void) {
+    open_all();
+    add(0x7f000009, EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT_EQUAL(look(), -1);
+    close_all();
+}
+
+static void strangers_are_told_once_a_minute_and_counted(void) {
+    open_all();
+    for (uint32_t i = 0; i < 1000; i++)
+        add(0x0a000001 + i, EXIT_CODE_NOT_READY);
+    CU_ASSERT_EQUAL(lines("a stranger at"), 1);
+    ASSERT_CONTAINS(said, "a stranger at 10.0.0.1 was turned away: some reason (1 since");
+    CU_ASSERT_FALSE(strangers.looking);
+    strangers.said -= STRANGERS_SAID_SECONDS * CLOCK_SECOND;
+    add(0x0a000001, EXIT_CODE_NOT_READY);
+    CU_ASSERT_EQUAL(lines("a stranger at"), 2);
+    ASSERT_CONTAINS(said, "(1000 since");
+    close_all();
+}
+
+static void another_key_is_told_at_once_for_each_address_and_then_seldom(void) {
+    open_all();
+    for (int turn = 0; turn < 50; turn++)
+        for (uint32_t i = 0; i < 3; i++)
+            add(0x0a000001 + i, EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT_EQUAL(lines("was refused"), 3);
+    for (uint32_t i = 0; i < 1000; i++) /* a host with many addresses */
+        add(0x0a010001 + i, EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT(lines("was refused") <= STRANGERS_MAX);
+    close_all();
+}
+
+UNIT_MAIN("master.strangers", UNIT(a_missing_host_with_another_key_is_found_by_its_address),
+          UNIT(an_address_of_no_missing_host_is_nobody),
+          UNIT(strangers_are_told_once_a_minute_and_counted),
+          UNIT(another_key_is_told_at_once_for_each_address_and_then_seldom))

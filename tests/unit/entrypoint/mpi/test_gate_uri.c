@@ -1,0 +1,62 @@
+#include "mpi/gate_uri.h"
+#include "support/unit.h"
+
+#include <arpa/inet.h>
+
+static int check(const char *uri, unsigned *ret_bits, struct error *err) {
+    struct in_addr master = {htonl(0x0a000001)};
+    return gate_uri_check(uri, "77", &master, 7071, ret_bits, err);
+}
+
+static void the_masters_address_and_port_are_found(void) {
+    static const char *const good[] = {
+        "77.0;tcp://10.0.0.1:7071", "77.0;tcp://10.9.0.1,10.0.0.1:7071",
+        "77.0;tcp://10.9.0.1,10.0.0.1:7000,7071", "77.0;tcp://10.0.0.1:7071;tcp6://[fe80::1]:7072"};
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        CU_ASSERT_EQUAL(check(good[i], NULL, NULL), 0);
+}
+
+static void masks_belong_to_addresses(void) {
+    unsigned bits = 0;
+    CU_ASSERT_EQUAL(check("77.0;tcp://10.9.0.1,10.0.0.1:7071,7071:8,24", &bits, NULL), 0);
+    CU_ASSERT_EQUAL(bits, 24);
+    CU_ASSERT_EQUAL(check("77.0;tcp://10.0.0.1:7071:16", &bits, NULL), 0);
+    CU_ASSERT_EQUAL(bits, 16);
+    /* Of one that stands there twice the first counts. */
+    CU_ASSERT_EQUAL(check("77.0;tcp://10.0.0.1,10.0.0.1:7071:24,16", &bits, NULL), 0);
+    CU_ASSERT_EQUAL(bits, 24);
+    CU_ASSERT_EQUAL(check("77.0;tcp://10.0.0.1:7071:33", &bits, NULL), -1);
+    CU_ASSERT_EQUAL(check("77.0;tcp://10.0.0.1:7071", &bits, NULL), -1);
+}
+
+static void other_addresses_are_refused(void) {
+    static const char *const bad[] = {"",
+                                      "77",
+                                      "77.0",
+                                      "78.0;tcp://10.0.0.1:7071",
+                                      "7.0;tcp://10.0.0.1:7071",
+                                      "77.1;tcp://10.0.0.1:7071",
+                                      "77.0;tcp://10.0.0.2:7071",
+                                      "77.0;tcp://10.0.0.1:7072",
+                                      "77.0;tcp://10.0.0.1",
+                                      "77.0;tcp://10.0.0.1:",
+                                      "77.0;tcp://:7071",
+                                      "77.0;tcp://10.0.0.1:7071:16",
+                                      "77.0;tcp://10.0.0.1:7071;usock",
+                                      "77.0;tcp://10.0.0.1:7071;tcp6://[::1]:1;tcp://6.6.6.6:1",
+                                      "77.0;udp://10.0.0.1:7071",
+                                      "77.0;tcp://10.0.0.1,evil:7071",
+                                      "77.0;tcp://10.0.0.1,:7071",
+                                      "77.0;tcp://10.0.0.1:7071x",
+                                      "77.0;tcp://10.0.0.1:70710000000000",
+                                      "77.0;tcp://10.0.0.1;tcp6://x",
+                                      "77.0;tcp://6.6.6.6,10.0.0.1:6,66"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct error err = {0};
+        CU_ASSERT_EQUAL(check(bad[i], NULL, &err), -1);
+        ASSERT_CONTAINS(err.text, bad[i]);
+    }
+}
+
+UNIT_MAIN("mpi.gate_uri", UNIT(the_masters_address_and_port_are_found),
+          UNIT(masks_belong_to_addresses), UNIT(other_addresses_are_refused))

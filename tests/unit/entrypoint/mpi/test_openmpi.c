@@ -1,0 +1,289 @@
+#include "mpi/openmpi.h"
+#include "support/unit.h"
+
+#include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
+
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
+                                      {.name = {"algo-2"}, .slots = 2},
+                                      {.name = {"algo-3"}, .slots = 1}};
+static const struct cluster cluster = {.hosts = hosts, .count = 3};
+static const struct interface interface = {.name = "eth0", .prefix = 16};
+static struct ports ports;
+
+static struct openmpi_request request_for(enum openmpi_series series) {
+    CU_ASSERT_EQUAL(ports_plan(7070, 2, &ports, NULL), 0);
+    return (struct openmpi_request){
+        .version = {.series = series},
+        .cluster = &cluster,
+        .interface = &interface,
+        .ports = &ports,
+        .agent = "/run/r/agent",
+        .shared = "/dev/shm/r-1",
+        .mpirun = "/usr/bin/mpirun",
+        .hostfile = "/run/r/hosts",
+        .ringmaster = "/usr/bin/ringmaster",
+    };
+}
+
+static int version(const char *text, struct openmpi *ret, struct error *err) {
+    return openmpi_parse_version(text, strlen(text), ret, err);
+}
+
+static void versions_are_told_apart(void) {
+    struct openmpi v;
+    CU_ASSERT_EQUAL(version("mpirun (Open MPI) 4.1.4\n\nReport bugs to http...\n", &v, NULL), 0);
+    CU_ASSERT(v.series == OPENMPI_4_1 && v.major == 4 && v.minor == 1 && v.release == 4);
+    CU_ASSERT_EQUAL(version("mpirun (Open MPI) 5.0.7", &v, NULL), 0);
+    CU_ASSERT(v.series == OPENMPI_5_0 && v.release == 7);
+    CU_ASSERT_EQUAL(version("mpirun (Open MPI) 5.1.0rc2\n", &v, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(openmpi_daemon(OPENMPI_4_1), "orted");
+    CU_ASSERT_STRING_EQUAL(openmpi_daemon(OPENMPI_5_0), "prted");
+}
+
+static void other_launchers_are_refused(void) {
+    static const char *const bad[] = {"",
+                                      "HYDRA build details:",
+                                      "mpirun (Open MPI) ",
+                                      "mpirun (Open MPI) 4.1",
+                                      "mpirun (Open MPI) 4.0.3",
+                                      "mpirun (Open MPI) 3.1.0",
+                                      "mpirun (Open MPI) 6.0.0",
+                                      "mpirun (Open MPI) 99999999999999999999.1.1"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct openmpi v;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(version(bad[i], &v, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    }
+    struct openmpi v;
+    CU_ASSERT_EQUAL(openmpi_parse_version("(Open MPI) 4.1.4", 15, &v, NULL), -1);
+}
+
+static void expect_words(const struct argv *got, const char *const *expected) {
+    size_t i = 0;
+    for (; i < got->count && expected[i] != NULL; i++)
+        CU_ASSERT_STRING_EQUAL(got->items[i], expected[i]);
+    CU_ASSERT_PTR_NULL(expected[i]);
+    CU_ASSERT_EQUAL(i, got->count);
+}
+
+static void the_4_1_command_line_is_this(void) {
+    struct openmpi_request r = request_for(OPENMPI_4_1);
+    static const char *const names[] = {"RINGMASTER_SOCKET", NULL};
+    r.exports = names;
+    r.directory = "/opt/ml/code";
+    static const char *const expected[] = {"/usr/bin/mpirun",
+                                           "--allow-run-as-root",
+                                           "--noprefix",
+                                           "--leave-session-attached",
+                                           "--hostfile",
+                                           "/run/r/hosts",
+                                           "-np",
+                                           "5",
+                                           "--map-by",
+                                           "slot",
+                                           "--bind-to",
+                                           "none",
+                                           "--wdir",
+                                           "/opt/ml/code",
+                                           "--mca",
+                                           "plm_rsh_agent",
+                                           "/run/r/agent",
+                                           "--mca",
+                                           "plm_rsh_no_tree_spawn",
+                                           "1",
+                                           "--mca",
+                                           "plm_rsh_num_concurrent",
+                                           "3",
+                                           "--mca",
+                                           "orte_keep_fqdn_hostnames",
+                                           "1",
+                                           "--mca",
+                                           "oob_tcp_if_include",
+                                           "eth0",
+                                           "--mca",
+                                           "oob_tcp_static_ipv4_ports",
+                                           "7071",
+                                           "--mca",
+                                           "oob_tcp_static_ipv6_ports",
+                                           "7072",
+                                           "--mca",
+                                           "oob_tcp_keepalive_time",
+                                           "5",
+                                           "--mca",
+                                           "oob_tcp_keepalive_intvl",
+                                           "2",
+                                           "--mca",
+                                           "oob_tcp_keepalive_probes",
+                                           "3",
+                                           "--mca",
+                                           "btl",
+                                           "tcp,self,vader",
+                                           "--mca",
+                                           "pml",
+                                           "ob1",
+                                           "--mca",
+                                           "btl_vader_backing_directory",
+                                           "/dev/shm/r-1",
+                                           "--mca",
+                                           "btl_vader_single_copy_mechanism",
+                                           "none",
+                                           "--mca",
+                                           "btl_tcp_if_include",
+                                           "0.0.0.0/16",
+                                           "--mca",
+                                           "btl_tcp_port_min_v4",
+                                           "7086",
+                                           "--mca",
+                                           "btl_tcp_port_range_v4",
+                                           "64",
+                                           "--mca",
+                                           "mpi_yield_when_idle",
+                                           "1",
+                                           "-x",
+                                           "RINGMASTER_SOCKET",
+                                           "/usr/bin/ringmaster",
+                                           "rank",
+                                           NULL};
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(openmpi_command(&r, &got, NULL), 0);
+    expect_words(&got, expected);
+}
+
+static void the_5_0_command_line_is_this(void) {
+    struct openmpi_request r = request_for(OPENMPI_5_0);
+    static const char *const expected[] = {"/usr/bin/mpirun",
+                                           "--allow-run-as-root",
+                                           "--leave-session-attached",
+                                           "--hostfile",
+                                           "/run/r/hosts",
+                                           "-np",
+                                           "5",
+                                           "--map-by",
+                                           "slot",
+                                           "--bind-to",
+                                           "none",
+                                           "--prtemca",
+                                           "plm_ssh_agent",
+                                           "/run/r/agent",
+                                           "--prtemca",
+                                           "plm_ssh_no_tree_spawn",
+                                           "1",
+                                           "--prtemca",
+                                           "plm_ssh_num_concurrent",
+                                           "3",
+                                           "--prtemca",
+                                           "prte_keep_fqdn_hostnames",
+                                           "1",
+                                           "--prtemca",
+                                           "prte_do_not_resolve",
+                                           "0",
+                                           "--prtemca",
+                                           "prte_if_include",
+                                           "eth0",
+                                           "--prtemca",
+                                           "oob_tcp_static_ipv4_ports",
+                                           "7071",
+                                           "--prtemca",
+                                           "oob_tcp_static_ipv6_ports",
+                                           "7072",
+                                           "--pmixmca",
+                                           "ptl_base_if_include",
+                                           "lo",
+                                           "--prtemca",
+                                           "oob_tcp_keepalive_time",
+                                           "5",
+                                           "--prtemca",
+                                           "oob_tcp_keepalive_intvl",
+                                           "2",
+                                           "--prtemca",
+                                           "oob_tcp_keepalive_probes",
+                                           "3",
+                                           "--mca",
+                                           "btl",
+                                           "tcp,self,sm",
+                                           "--mca",
+                                           "pml",
+                                           "ob1",
+                                           "--mca",
+                                           "btl_sm_backing_directory",
+                                           "/dev/shm/r-1",
+                                           "--mca",
+                                           "btl_tcp_if_include",
+                                           "0.0.0.0/16",
+                                           "--mca",
+                                           "btl_tcp_port_min_v4",
+                                           "7086",
+                                           "--mca",
+                                           "btl_tcp_port_range_v4",
+                                           "64",
+                                           "--mca",
+                                           "mpi_yield_when_idle",
+                                           "1",
+                                           "/usr/bin/ringmaster",
+                                           "rank",
+                                           NULL};
+    cleanup_argv struct argv got = {0};
+    CU_ASSERT_EQUAL(openmpi_command(&r, &got, NULL), 0);
+    expect_words(&got, expected);
+}
+
+static void values_that_a_shell_would_read_are_refused(void) {
+    static const char *const bad[] = {"/run/a b", "/run/$(id)", "/run/`id`", "/run/a;b",
+                                      "",         "/run/\"",    "/run/a\nb", "/run/\xc3\xa9"};
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct openmpi_request r = request_for(OPENMPI_4_1);
+        r.agent = bad[i];
+        struct error err = {0};
+        cleanup_argv struct argv got = {0};
+        CU_ASSERT_EQUAL(openmpi_command(&r, &got, &err), -1);
+        ASSERT_CONTAINS(err.text, "plm_rsh_agent");
+    }
+    char path[300];
+    memset(path, 'a', sizeof(path) - 1);
+    path[sizeof(path) - 1] = '\0';
+    struct openmpi_request r = request_for(OPENMPI_4_1);
+    r.agent = path;
+    struct openmpi_options options;
+    CU_ASSERT_EQUAL(openmpi_options(&r, &options, NULL), -1);
+}
+
+static void the_host_file_lists_addresses_with_slots(void) {
+    cleanup_buf struct buf text;
+    buf_init(&text, 1024);
+    for (size_t i = 0; i < 3; i++)
+        hosts[i].address.s_addr = htonl(0x0a000001 + (uint32_t)i);
+    CU_ASSERT_EQUAL(openmpi_hostfile(&cluster, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text),
+                           "10.0.0.1 slots=2\n10.0.0.2 slots=2\n10.0.0.3 slots=1\n");
+    hosts[1].gone = true;
+    text.size = 0;
+    CU_ASSERT_EQUAL(openmpi_hostfile(&cluster, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "10.0.0.1 slots=2\n10.0.0.3 slots=1\n");
+    hosts[1].gone = false;
+}
+
+static void harmless_warnings_are_known(void) {
+    CU_ASSERT(openmpi_is_noise("[algo-1:7] plm:ssh: Warning: setpgid(9,9) failed in parent"));
+    CU_ASSERT(openmpi_is_noise("[vm:7] plm:rsh: Warning: setpgid(9,9) failed in parent"));
+    CU_ASSERT_FALSE(openmpi_is_noise("ORTE has lost communication"));
+}
+
+static void daemons_of_5_0_are_called_by_address(void) {
+    cleanup_argv struct argv environment = {0};
+    struct in_addr address;
+    (void)inet_pton(AF_INET, "10.0.0.2", &address);
+    CU_ASSERT_EQUAL(openmpi_daemon_name(OPENMPI_4_1, address, &environment, NULL), 0);
+    CU_ASSERT_EQUAL(environment.count, 0);
+    CU_ASSERT_EQUAL(openmpi_daemon_name(OPENMPI_5_0, address, &environment, NULL), 0);
+    CU_ASSERT_EQUAL(environment.count, 3);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&environment, "SLURMD_NODENAME"), "10.0.0.2");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&environment, "SLURM_NODEID"), "0");
+}
+
+UNIT_MAIN("mpi.openmpi", UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
+          UNIT(other_launchers_are_refused), UNIT(the_4_1_command_line_is_this),
+          UNIT(the_5_0_command_line_is_this), UNIT(values_that_a_shell_would_read_are_refused),
+          UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))

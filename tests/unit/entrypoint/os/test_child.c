@@ -1,0 +1,183 @@
+#include "os/child.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* In place of the library's: a disk that stalls under one program. */
+static const char stalling[] = "/no/such/disk/program";
+int execve(const char *file, char *const *argv, char *const *environment) {
+    if (strcmp(file, stalling) == 0)
+        (void)sleep(60);
+    return (int)syscall(SYS_execve, file, argv, environment);
+}
+
+static char path_variable[] = "PATH=/usr/bin:/bin";
+static char *const no_environment[] = {path_variable, NULL};
+
+static int run_shell(const char *script, char *output, size_t size) {
+    char text[1024];
+    (void)snprintf(text, sizeof(text), "%s", script);
+    char sh[] = "sh";
+    char c[] = "-c";
+    char *argv[] = {sh, c, text, NULL};
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe2(ends, O_CLOEXEC), 0);
+    struct child_options options = {.file = "/bin/sh",
+                                    .argv = argv,
+                                    .environment = no_environment,
+                                    .out = ends[1],
+                                    .error_out = -1,
+                                    .group = CHILD_NEW_GROUP,
+                                    .death_signal = SIGKILL};
+    struct error err = {0};
+    pid_t pid = -1;
+    CU_ASSERT_EQUAL_FATAL(child_spawn(&options, &pid, &err), 0);
+    (void)close(ends[1]);
+    size_t used = 0;
+    for (ssize_t got; (got = read(ends[0], output + used, size - 1 - used)) > 0;)
+        used += (size_t)got;
+    output[used] = '\0';
+    (void)close(ends[0]);
+    int status = 0;
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    return status;
+}
+
+static void every_exit_code_and_signal_is_told_apart(void) {
+    for (int code = 0; code <= 255; code += 51) {
+        char script[64];
+        char output[64];
+        (void)snprintf(script, sizeof(script), "exit %d", code);
+        CU_ASSERT_EQUAL(child_exit_code(run_shell(script, output, sizeof(output))), code);
+    }
+    char output[64];
+    CU_ASSERT_EQUAL(child_exit_code(run_shell("kill -SEGV $$", output, sizeof(output))), 139);
+    CU_ASSERT_EQUAL(child_exit_code(run_shell("kill -KILL $$", output, sizeof(output))), 137);
+}
+
+static void a_child_starts_with_nothing_of_ours(void) {
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    int stray = open("/dev/null", O_RDONLY); /* without close-on-exec */
+    char output[1024];
+    int status = run_shell("grep -E '^Sig(Blk|Ign)' /proc/self/status; "
+                           "ls -l /proc/self/fd | grep -c -- '->'; readlink /proc/self/fd/0; env",
+                           output, sizeof(output));
+    CU_ASSERT_EQUAL(status, 0);
+    ASSERT_CONTAINS(output, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+    ASSERT_CONTAINS(output, "\n4\n/dev/null\n"); /* 0, 1, 2 and the one that ls itself opens */
+    ASSERT_CONTAINS(output, "PATH=/usr/bin:/bin");
+    CU_ASSERT_PTR_NULL(strstr(output, "HOME="));
+    (void)close(stray);
+    (void)signal(SIGPIPE, SIG_DFL);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void spawn_fails(const char *file, enum exit_code code) {
+    char name[] = "program";
+    char *argv[] = {name, NULL};
+    struct child_options options = {
+        .file = file, .argv = argv, .environment = no_environment, .out = -1, .error_out = -1};
+    struct error err = {0};
+    pid_t pid = -1;
+    CU_ASSERT_EQUAL(child_spawn(&options, &pid, &err), -1);
+    CU_ASSERT_EQUAL(err.code, code);
+    ASSERT_CONTAINS(err.text, file);
+    CU_ASSERT_EQUAL(waitpid(-1, NULL, WNOHANG), -1); /* nothing is left behind */
+}
+
+static void what_cannot_be_executed_is_told_from_what_is_not_there(void) {
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/plain", unit_temp_dir());
+    FILE *file = fopen(path, "w");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(file);
+    (void)fputs("no magic number, no shell\n", file);
+    (void)fclose(file);
+    spawn_fails("/no/such/program", EXIT_CODE_NOT_FOUND);
+    spawn_fails(path, EXIT_CODE_NOT_EXECUTABLE);
+    CU_ASSERT_EQUAL(chmod(path, 0755), 0);
+    spawn_fails(path, EXIT_CODE_NOT_EXECUTABLE);
+    spawn_fails("/tmp", EXIT_CODE_NOT_EXECUTABLE);
+}
+
+struct seen {
+    int status;
+    int calls;
+};
+
+static void note(void *context, int status) {
+    struct seen *seen = context;
+    seen->status = status;
+    seen->calls++;
+}
+
+static pid_t fork_and_exit(int code) {
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(code);
+    return pid;
+}
+
+static void the_reaper_takes_known_children_and_orphans(void) {
+    CU_ASSERT_EQUAL(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    struct reaper r = {0};
+    struct seen seen = {0};
+    struct seen forgotten = {0};
+    struct child known = {.ended = note, .context = &seen};
+    struct child other = {.ended = note, .context = &forgotten};
+    known.pid = fork_and_exit(7);
+    other.pid = fork_and_exit(8);
+    reaper_add(&r, &known);
+    reaper_add(&r, &other);
+    reaper_forget(&r, &other);
+    pid_t parent = fork();
+    if (parent == 0) {
+        for (int i = 0; i < 20; i++)
+            (void)fork_and_exit(0);
+        _exit(0);
+    }
+    while (reaper_run(&r)) {
+        siginfo_t info;
+        (void)waitid(P_ALL, 0, &info, WEXITED | WNOWAIT);
+    }
+    CU_ASSERT_EQUAL(seen.calls, 1);
+    CU_ASSERT_EQUAL(child_exit_code(seen.status), 7);
+    CU_ASSERT_EQUAL(forgotten.calls, 0);
+    CU_ASSERT_EQUAL(r.orphans, 22);
+    CU_ASSERT_PTR_NULL(r.children);
+}
+
+static void a_program_on_a_stalling_disk_is_given_up(void) {
+    char *argv[] = {path_variable, NULL};
+    struct child_options options = {
+        .file = stalling, .argv = argv, .environment = no_environment, .out = -1, .error_out = -1};
+    struct error err = {0};
+    pid_t pid = -1;
+    int64_t start = clock_now();
+    CU_ASSERT_EQUAL(child_spawn(&options, &pid, &err), -1);
+    CU_ASSERT(clock_now() - start < 3 * CHILD_EXEC_SECONDS * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_EXECUTABLE);
+    ASSERT_CONTAINS(err.text, "/no/such/disk/program did not start within 5 s");
+    CU_ASSERT(waitpid(-1, NULL, 0) > 0); /* it was killed */
+}
+
+UNIT_MAIN("os.child", UNIT(every_exit_code_and_signal_is_told_apart),
+          UNIT(a_child_starts_with_nothing_of_ours),
+          UNIT(what_cannot_be_executed_is_told_from_what_is_not_there),
+          UNIT(the_reaper_takes_known_children_and_orphans),
+          UNIT(a_program_on_a_stalling_disk_is_given_up))

@@ -1,0 +1,247 @@
+#include "os/console.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct loop loop;
+static struct console console;
+
+static void end(void *context) {
+    loop_end(context);
+}
+
+static void run_for(int64_t nanoseconds) {
+    struct error err;
+    struct timer t = {.fire = end, .context = &loop};
+    loop_after(&loop, &t, nanoseconds);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+}
+
+static void open_on(int fd) {
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    console_init(&console, &loop, fd);
+}
+
+static void close_all(void) {
+    console_done(&console);
+    loop_done(&loop);
+}
+
+static void lines_pass_through_a_pipe_in_order(void) {
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    open_on(ends[1]);
+    console_line(&console, "one\n", 4);
+    console_line(&console, "two\n", 4);
+    run_for(20 * CLOCK_MILLISECOND);
+    char text[16] = "";
+    CU_ASSERT_EQUAL(read(ends[0], text, sizeof(text)), 8);
+    CU_ASSERT_STRING_EQUAL(text, "one\ntwo\n");
+    close_all();
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+/* Nobody reads for a while: the loop must not stand, and what is lost must be told. */
+static void a_full_pipe_blocks_nothing_and_losses_are_counted(void) {
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    open_on(ends[1]);
+    char line[1001];
+    memset(line, 'x', sizeof(line));
+    line[1000] = '\n';
+    int64_t start = clock_now();
+    for (int i = 0; i < 2000; i++)
+        console_line(&console, line, sizeof(line));
+    run_for(50 * CLOCK_MILLISECOND);
+    CU_ASSERT(clock_now() - start < 2 * CLOCK_SECOND);
+    CU_ASSERT(console.dropped_ever > 800);
+    size_t whole = 0;
+    bool told = false;
+    pid_t reader = fork();
+    if (reader == 0) {
+        (void)close(ends[1]);
+        (void)close(console.outlet.fd);
+        FILE *file = fdopen(ends[0], "r");
+        char got[2048];
+        while (fgets(got, sizeof(got), file) != NULL) {
+            whole += strlen(got) == 1001;
+            told = told || strstr(got, "lines dropped") != NULL;
+        }
+        _exit(whole + 0 == 2000 - console.dropped_ever && told ? 0 : 1);
+    }
+    (void)close(ends[0]);
+    run_for(200 * CLOCK_MILLISECOND);
+    console_flush(&console, clock_now() + CLOCK_SECOND);
+    close_all();
+    (void)close(ends[1]);
+    int status = 1;
+    (void)waitpid(reader, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+static void a_plain_file_works_too(void) {
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/log", unit_temp_dir());
+    int fd = open(path, O_RDWR | O_CREAT, 0600);
+    open_on(fd);
+    console_line(&console, "kept\n", 5);
+    char text[8] = "";
+    CU_ASSERT_EQUAL(pread(fd, text, sizeof(text), 0), 5);
+    CU_ASSERT_STRING_EQUAL(text, "kept\n");
+    close_all();
+    (void)close(fd);
+}
+
+static void a_closed_pipe_ends_the_writing_not_the_process(void) {
+    int ends[2];
+    (void)signal(SIGPIPE, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    (void)close(ends[0]);
+    open_on(ends[1]);
+    console_line(&console, "lost\n", 5);
+    run_for(20 * CLOCK_MILLISECOND);
+    CU_ASSERT(console.broken);
+    console_line(&console, "lost\n", 5);
+    CU_ASSERT_EQUAL(console_waiting(&console), 0);
+    close_all();
+    (void)close(ends[1]);
+}
+
+/* READ bytes at a time, so many a second, from FROM into ALL until its end. */
+static size_t read_slowly(int from, size_t rate, char *all, size_t max) {
+    const size_t piece = rate / 10;
+    size_t size = 0;
+    for (;;) {
+        (void)poll(NULL, 0, 100);
+        ssize_t got = read(from, all + size, max - size < piece ? max - size : piece);
+        if (got <= 0)
+            return size;
+        size += (size_t)got;
+    }
+}
+
+static char all[4 * 1024 * 1024];
+
+/* Far more lines than such a reader takes, then a word of ours, one more line, and the end. */
+static void a_slow_reader_hears_the_end(void) {
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    (void)fcntl(ends[1], F_SETPIPE_SZ, 4096); /* less to wait for in this test */
+    pid_t writer = fork();
+    if (writer == 0) {
+        (void)close(ends[0]);
+        open_on(ends[1]);
+        for (int i = 0; i < 50000; i++) {
+            char line[128];
+            int size = snprintf(line, sizeof(line),
+                                "[a rank 0] line %07d of what nobody needs to know\n", i);
+            console_line(&console, line, (size_t)size);
+            if (i % 10000 == 0)
+                run_for(20 * CLOCK_MILLISECOND);
+        }
+        console_line(&console, "[a rank 0] the real cause\n", 26);
+        console_word(&console, "leaving with 9\n", 15);
+        console_flush(&console, clock_now() + CLOCK_SECOND);
+        _exit(console.dropped_ever > 0 ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    all[read_slowly(ends[0], CONSOLE_READER_LEAST, all, sizeof(all) - 1)] = '\0';
+    CU_ASSERT_PTR_NOT_NULL(strstr(all, "\nleaving with 9\n"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(all, "line 0049999 of"));
+    CU_ASSERT_PTR_NOT_NULL(strstr(all, "\n[a rank 0] the real cause\n"));
+    const char *told = strstr(all, " in all: this log is read too slowly");
+    CU_ASSERT_PTR_NOT_NULL(told);
+    size_t whole = 0;
+    for (const char *at = all; (at = strstr(at, "] line ")) != NULL; at++)
+        whole++;
+    unsigned long long dropped = 0;
+    for (const char *at = all; (at = strstr(at, "lines dropped here, ")) != NULL; at++)
+        dropped = strtoull(at + strlen("lines dropped here, "), NULL, 10);
+    CU_ASSERT_EQUAL(whole + dropped, 50000);
+    (void)close(ends[0]);
+    int status = 1;
+    (void)waitpid(writer, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
+static size_t read_now(int from) {
+    ssize_t got = read(from, all, sizeof(all) - 1);
+    all[got > 0 ? got : 0] = '\0';
+    return got > 0 ? (size_t)got : 0;
+}
+
+/* Words pass the lines that wait, but never into the middle of one. */
+static void words_go_first_and_between_lines(void) {
+    int ends[2];
+    static char line[20001];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    (void)fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    (void)fcntl(ends[1], F_SETPIPE_SZ, 4096);
+    open_on(ends[1]);
+    memset(line, 'x', sizeof(line));
+    line[20000] = '\n';
+    console_line(&console, "early\n", 6);
+    console_word(&console, "in order\n", 9);
+    CU_ASSERT_EQUAL(read_now(ends[0]), 15);
+    CU_ASSERT_STRING_EQUAL(all, "early\nin order\n");
+    console_line(&console, line, sizeof(line));
+    console_line(&console, "waits\n", 6);
+    run_for(20 * CLOCK_MILLISECOND); /* a part of the long one goes */
+    console_word(&console, "word\n", 5);
+    struct buf got;
+    buf_init(&got, 1 << 20);
+    for (int i = 0; i < 20; i++) {
+        size_t size = read_now(ends[0]);
+        (void)buf_add(&got, all, size, NULL);
+        run_for(5 * CLOCK_MILLISECOND);
+    }
+    CU_ASSERT_EQUAL(strncmp(buf_text(&got), "xxxx", 4), 0);
+    CU_ASSERT_EQUAL_FATAL(got.size, sizeof(line) + 5 + 6);
+    CU_ASSERT_STRING_EQUAL(got.data + sizeof(line), "word\nwaits\n");
+    buf_done(&got);
+    close_all();
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+static void the_oldest_lines_go_and_words_stay(void) {
+    int ends[2];
+    char line[100];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    (void)fcntl(ends[1], F_SETPIPE_SZ, 4096);
+    open_on(ends[1]);
+    while (write(console.outlet.fd, "", 1) > 0)
+        ; /* full */
+    console_word(&console, "a word\n", 7);
+    for (int i = 0; i < 100000; i++) {
+        int size = snprintf(line, sizeof(line), "line %06d, and some more of that\n", i);
+        console_line(&console, line, (size_t)size);
+    }
+    CU_ASSERT(console.lines.bytes.size <= CONSOLE_QUEUE_MAX);
+    CU_ASSERT(console.lines.bytes.size >= CONSOLE_QUEUE_MAX / 2);
+    CU_ASSERT_STRING_EQUAL(buf_text(&console.words.bytes), "a word\n");
+    CU_ASSERT_PTR_NOT_NULL(strstr(buf_text(&console.lines.bytes), "line 099999, and"));
+    CU_ASSERT_EQUAL(strncmp(buf_text(&console.lines.bytes), "line ", 5), 0);
+    CU_ASSERT_EQUAL(console.dropped_ever, strtoull(buf_text(&console.lines.bytes) + 5, NULL, 10));
+    console_count_dropped(&console, 7);
+    CU_ASSERT_EQUAL(console.dropped, console.dropped_ever);
+    close_all();
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+}
+
+UNIT_MAIN("os.console", UNIT(lines_pass_through_a_pipe_in_order),
+          UNIT(a_full_pipe_blocks_nothing_and_losses_are_counted), UNIT(a_plain_file_works_too),
+          UNIT(a_closed_pipe_ends_the_writing_not_the_process), UNIT(a_slow_reader_hears_the_end),
+          UNIT(words_go_first_and_between_lines), UNIT(the_oldest_lines_go_and_words_stay))

@@ -1,0 +1,137 @@
+#include "os/loop.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+#include <unistd.h>
+
+struct record {
+    struct loop *loop;
+    char order[8];
+    size_t count;
+    size_t enough;
+};
+
+static struct record *recording;
+
+static void note(char what) {
+    recording->order[recording->count++] = what;
+    if (recording->count == recording->enough)
+        loop_end(recording->loop);
+}
+
+static void fire(void *context) {
+    note(*(const char *)context);
+}
+
+static void timers_fire_in_order_of_their_deadlines(void) {
+    struct loop l;
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    struct record r = {.loop = &l, .enough = 3};
+    recording = &r;
+    char names[] = "abcx";
+    struct timer a = {.fire = fire, .context = &names[0]};
+    struct timer b = {.fire = fire, .context = &names[1]};
+    struct timer c = {.fire = fire, .context = &names[2]};
+    struct timer never = {.fire = fire, .context = &names[3]};
+    int64_t start = clock_now();
+    loop_after(&l, &c, 30 * CLOCK_MILLISECOND);
+    loop_after(&l, &a, 10 * CLOCK_MILLISECOND);
+    loop_after(&l, &never, 15 * CLOCK_MILLISECOND);
+    loop_after(&l, &b, 60 * CLOCK_MILLISECOND);
+    loop_after(&l, &b, 20 * CLOCK_MILLISECOND);
+    loop_cancel(&l, &never);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT_STRING_EQUAL(r.order, "abc");
+    CU_ASSERT(clock_now() - start >= 30 * CLOCK_MILLISECOND);
+    CU_ASSERT(!a.active && !b.active && !c.active);
+    loop_done(&l);
+}
+
+struct pair {
+    struct loop *loop;
+    struct watch first;
+    struct watch second;
+    int calls;
+};
+
+static void take_out_both(void *context, uint32_t events) {
+    struct pair *p = context;
+    CU_ASSERT(events & EPOLLIN);
+    p->calls++;
+    loop_unwatch(p->loop, &p->first);
+    loop_unwatch(p->loop, &p->second);
+}
+
+static void end(void *context) {
+    loop_end(context);
+}
+
+static void a_callback_may_take_out_a_watch_that_is_ready_too(void) {
+    struct loop l;
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    int one[2];
+    int two[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(one) | pipe(two), 0);
+    struct pair p = {.loop = &l};
+    p.first = (struct watch){.fd = one[0], .ready = take_out_both, .context = &p};
+    p.second = (struct watch){.fd = two[0], .ready = take_out_both, .context = &p};
+    CU_ASSERT_EQUAL(loop_watch(&l, &p.first, EPOLLIN, &err), 0);
+    CU_ASSERT_EQUAL(loop_watch(&l, &p.second, EPOLLIN, &err), 0);
+    CU_ASSERT_EQUAL(write(one[1], "x", 1) + write(two[1], "x", 1), 2);
+    struct timer last = {.fire = end, .context = &l};
+    loop_after(&l, &last, 20 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT_EQUAL(p.calls, 1);
+    for (int i = 0; i < 2; i++) {
+        (void)close(one[i]);
+        (void)close(two[i]);
+    }
+    loop_done(&l);
+}
+
+static void count_signal(void *context, int number) {
+    struct record *r = context;
+    CU_ASSERT(number == SIGUSR1 || number == SIGTERM);
+    r->count++;
+    if (r->count == r->enough)
+        loop_end(r->loop);
+}
+
+static void signals_come_as_events(void) {
+    struct loop l;
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    struct record r = {.loop = &l, .enough = 2};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGUSR1);
+    (void)sigaddset(&set, SIGTERM);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&l, &set, count_signal, &r, &err), 0);
+    (void)kill(getpid(), SIGUSR1);
+    (void)kill(getpid(), SIGTERM);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT_EQUAL(r.count, 2);
+    loop_done(&l);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+static void an_unwatchable_descriptor_is_an_error(void) {
+    struct loop l;
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    struct watch w = {.fd = 999};
+    CU_ASSERT_EQUAL(loop_watch(&l, &w, EPOLLIN, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
+    CU_ASSERT(!w.active);
+    loop_unwatch(&l, &w);
+    loop_done(&l);
+}
+
+UNIT_MAIN("os.loop", UNIT(timers_fire_in_order_of_their_deadlines),
+          UNIT(a_callback_may_take_out_a_watch_that_is_ready_too), UNIT(signals_come_as_events),
+          UNIT(an_unwatchable_descriptor_is_an_error))

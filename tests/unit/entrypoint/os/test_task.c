@@ -1,0 +1,90 @@
+#include "os/task.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+
+#include <signal.h>
+#include <string.h>
+
+static struct loop loop;
+static struct reaper reaper;
+static struct task task;
+static struct buf seen;
+static int code;
+
+static void keep(void *context, const char *line, size_t size) {
+    (void)context;
+    CU_ASSERT_EQUAL(buf_add(&seen, line, size, NULL), 0);
+}
+
+static void ended(void *context, int exit_code) {
+    (void)context;
+    code = exit_code;
+    loop_end(&loop);
+}
+
+static void on_signal(void *context, int number) {
+    (void)context;
+    (void)number;
+    (void)reaper_run(&reaper);
+}
+
+static int start(const char *script, struct error *err) {
+    struct argv argv = {0};
+    struct argv environment = {0};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    buf_init(&seen, 4096);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, err), 0);
+    const char *words[] = {script[0] == '/' ? script : "/bin/sh", "-c", script, NULL};
+    CU_ASSERT_EQUAL(argv_add_all(&argv, words, err), 0);
+    CU_ASSERT_EQUAL(argv_add(&environment, "PATH=/usr/bin:/bin", err), 0);
+    struct task_options options = {.prefix = "[t] ", .line = keep, .ended = ended};
+    int result = task_start(&task, &loop, &reaper, &argv, &environment, &options, err);
+    argv_done(&argv);
+    argv_done(&environment);
+    return result;
+}
+
+static void stop(void) {
+    task_done(&task);
+    loop_done(&loop);
+    buf_done(&seen);
+}
+
+static void its_words_are_complete_when_its_end_is_told(void) {
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(start("echo out; echo err >&2; printf rest; exit 5", &err), 0);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(code, 5);
+    ASSERT_CONTAINS(buf_text(&seen), "[t] out\n");
+    ASSERT_CONTAINS(buf_text(&seen), "[t] err\n");
+    ASSERT_CONTAINS(buf_text(&seen), "[t] rest\n");
+    ASSERT_CONTAINS(task.tail.text, "rest");
+    stop();
+}
+
+static void a_signal_reaches_its_whole_group(void) {
+    struct error err;
+    int64_t begin = clock_now();
+    CU_ASSERT_EQUAL_FATAL(start("sleep 60 & wait", &err), 0);
+    task_signal(&task, SIGTERM);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(code, 128 + SIGTERM);
+    CU_ASSERT(clock_now() - begin < 10 * CLOCK_SECOND);
+    task_signal(&task, SIGTERM); /* nobody is there: nothing happens */
+    stop();
+}
+
+static void what_is_not_there_is_an_error(void) {
+    struct error err;
+    CU_ASSERT_EQUAL(start("/no/such/mpirun", &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_FOUND);
+    CU_ASSERT_FALSE(task.running);
+    stop();
+}
+
+UNIT_MAIN("os.task", UNIT(its_words_are_complete_when_its_end_is_told),
+          UNIT(a_signal_reaches_its_whole_group), UNIT(what_is_not_there_is_an_error))

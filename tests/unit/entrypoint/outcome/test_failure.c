@@ -1,0 +1,186 @@
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/redact.h"
+#include "common/str.h"
+#include "outcome/failure.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct verdict failed(const char *story) {
+    struct verdict v = {.code = 42, .host = 2, .rank = 2, .class_name = "program"};
+    snprintf(v.text, sizeof(v.text), "algo-3 rank 2: exited with 42");
+    snprintf(v.story, sizeof(v.story), "%s", story);
+    return v;
+}
+
+static const char *text_of(const struct verdict *v) {
+    static char text[FAILURE_MAX + 1];
+    cleanup_buf struct buf got;
+    buf_init(&got, FAILURE_MAX);
+    CU_ASSERT_EQUAL(failure_text(v, &got, NULL), 0);
+    memcpy(text, buf_text(&got), got.size + 1);
+    return text;
+}
+
+static void the_first_line_says_it_all(void) {
+    struct verdict v = failed("");
+    CU_ASSERT_STRING_EQUAL(text_of(&v), "program: algo-3 rank 2: exited with 42\n");
+    v = failed("Traceback\nValueError: x");
+    CU_ASSERT_STRING_EQUAL(text_of(&v),
+                           "program: algo-3 rank 2: exited with 42\nTraceback\nValueError: x\n");
+}
+
+static void long_stories_keep_their_last_whole_lines(void) {
+    struct verdict v = failed("");
+    for (int i = 0; i < 90; i++)
+        snprintf(v.story + strlen(v.story), sizeof(v.story) - strlen(v.story), "line %03d of it\n",
+                 i);
+    const char *text = text_of(&v);
+    CU_ASSERT(strlen(text) <= FAILURE_MAX && strlen(text) > FAILURE_MAX - 40);
+    ASSERT_CONTAINS(text, "exited with 42\nline 0");
+    ASSERT_CONTAINS(text, "line 089 of it\n");
+    memset(v.story, 'x', sizeof(v.story) - 1);
+    CU_ASSERT_EQUAL(strlen(text_of(&v)), FAILURE_MAX);
+}
+
+static void characters_are_never_cut(void) {
+    for (int shift = 0; shift < 4; shift++) {
+        struct verdict v = failed("");
+        memset(v.story, 'x', (size_t)shift);
+        for (size_t at = (size_t)shift; at + 4 < sizeof(v.story); at += 4)
+            memcpy(v.story + at, "\xf0\x9f\x92\xa9", 5);
+        const char *text = text_of(&v);
+        cleanup_buf struct buf again;
+        buf_init(&again, (size_t)4 * FAILURE_MAX);
+        const char *body = strchr(text, '\n') + 1;
+        CU_ASSERT_EQUAL(str_add_utf8(&again, body, strlen(body) - 1, NULL), 0);
+        CU_ASSERT_EQUAL(again.size, strlen(body) - 1);
+        CU_ASSERT_PTR_NULL(strstr(buf_text(&again), "\xef\xbf\xbd"));
+    }
+}
+
+static void hostile_text_becomes_valid_and_secrets_go(void) {
+    CU_ASSERT_EQUAL(redact_add("hunter2hunter2", NULL), 0);
+    struct verdict v = failed("a\x83z \x1b[0m token=hunter2hunter2");
+    ASSERT_CONTAINS(text_of(&v), "a\xef\xbf\xbdz ?[0m token=***");
+    memset(v.text, 0x83, sizeof(v.text) - 1);
+    CU_ASSERT(strlen(text_of(&v)) <= FAILURE_MAX);
+    redact_done();
+}
+
+static void the_file_is_written_once_and_never_over_the_programs(void) {
+    char base[4200], path[4400];
+    snprintf(base, sizeof(base), "%s/ml", unit_temp_dir());
+    snprintf(path, sizeof(path), "%s/output/failure", base);
+    struct verdict v = failed("");
+    bool kept = true;
+    v.code = 0;
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    struct stat st;
+    CU_ASSERT_NOT_EQUAL(stat(path, &st), 0);
+    v.code = 42;
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT_FALSE(kept);
+    cleanup_buf struct buf text;
+    buf_init(&text, FAILURE_MAX);
+    CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "program: algo-3 rank 2: exited with 42\n");
+    CU_ASSERT_EQUAL(file_publish(path, "mine", 4, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT(kept);
+    CU_ASSERT_EQUAL(stat(path, &st), 0);
+    CU_ASSERT_EQUAL(st.st_size, 4);
+    CU_ASSERT_EQUAL(file_publish(path, "", 0, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT_FALSE(kept);
+    CU_ASSERT_EQUAL(failure_write("/proc/nowhere", &v, &kept, NULL), -1);
+}
+
+static void a_file_of_an_earlier_run_is_removed(void) {
+    char base[4200];
+    char path[4400];
+    snprintf(base, sizeof(base), "%s/earlier", unit_temp_dir());
+    snprintf(path, sizeof(path), "%s/output/failure", base);
+    struct verdict v = failed("");
+    bool kept = true;
+    failure_clear(base, clock_now() + CLOCK_SECOND);
+    v.code = 42;
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT_EQUAL(access(path, F_OK), 0);
+    failure_clear(base, clock_now()); /* too late: it may be the program's */
+    CU_ASSERT_EQUAL(access(path, F_OK), 0);
+    failure_clear(base, clock_now() + CLOCK_SECOND);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+}
+
+/* A FIFO nobody reads, a link to somewhere: the program made them, and neither is opened. */
+static void what_is_no_file_is_left_alone(void) {
+    char base[4200];
+    char path[4400];
+    char aim[4400];
+    snprintf(base, sizeof(base), "%s/odd", unit_temp_dir());
+    snprintf(path, sizeof(path), "%s/output", base);
+    snprintf(aim, sizeof(aim), "%s/aim", base);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    snprintf(path, sizeof(path), "%s/output/failure", base);
+    struct verdict v = failed("");
+    struct stat st;
+    bool kept = false;
+    CU_ASSERT_EQUAL(mkfifo(path, 0600), 0);
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT(kept);
+    CU_ASSERT(lstat(path, &st) == 0 && S_ISFIFO(st.st_mode));
+    (void)unlink(path);
+    CU_ASSERT_EQUAL(file_publish(aim, "", 0, 0600, NULL), 0);
+    CU_ASSERT_EQUAL(symlink(aim, path), 0);
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT(kept);
+    CU_ASSERT(stat(path, &st) == 0 && st.st_size == 0);
+    (void)unlink(path);
+    /* Nor is a link in the reserve's place followed. */
+    snprintf(path, sizeof(path), "%s/output/.failure-reserve", base);
+    CU_ASSERT_EQUAL(symlink(aim, path), 0);
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT_FALSE(kept);
+    CU_ASSERT(stat(aim, &st) == 0 && st.st_size == 0);
+}
+
+static void the_reserve_is_real_and_goes(void) {
+    char base[4200];
+    char path[4400];
+    struct stat st;
+    snprintf(base, sizeof(base), "%s/reserved", unit_temp_dir());
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0); /* nothing is made where there is no base */
+    CU_ASSERT_NOT_EQUAL(access(base, F_OK), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0);
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0); /* an earlier run's is replaced */
+    snprintf(path, sizeof(path), "%s/output/.failure-reserve", base);
+    CU_ASSERT_EQUAL(stat(path, &st), 0);
+    CU_ASSERT(st.st_blocks * 512 >= FAILURE_ROOM);
+    struct verdict v = failed("the story");
+    bool kept = true;
+    CU_ASSERT_EQUAL(failure_write(base, &v, &kept, NULL), 0);
+    CU_ASSERT_FALSE(kept);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+    cleanup_buf struct buf text;
+    buf_init(&text, FAILURE_MAX);
+    snprintf(path, sizeof(path), "%s/output/failure", base);
+    CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "program: algo-3 rank 2: exited with 42\nthe story\n");
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0);
+    failure_release(base);
+    snprintf(path, sizeof(path), "%s/output/.failure-reserve", base);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+}
+
+UNIT_MAIN("outcome.failure", UNIT(the_first_line_says_it_all),
+          UNIT(long_stories_keep_their_last_whole_lines), UNIT(characters_are_never_cut),
+          UNIT(hostile_text_becomes_valid_and_secrets_go),
+          UNIT(the_file_is_written_once_and_never_over_the_programs),
+          UNIT(a_file_of_an_earlier_run_is_removed), UNIT(what_is_no_file_is_left_alone),
+          UNIT(the_reserve_is_real_and_goes))

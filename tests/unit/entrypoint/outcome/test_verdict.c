@@ -1,0 +1,319 @@
+#include "common/json.h"
+#include "outcome/verdict.h"
+#include "support/unit.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#define MS(n) (INT64_C(1700000000000000000) + (n)*INT64_C(1000000))
+
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
+                                      {.name = {"algo-2"}, .slots = 2},
+                                      {.name = {"algo-3"}, .slots = 2}};
+static const struct cluster cluster = {.hosts = hosts, .count = 3};
+
+/* Six ranks on three hosts; every test changes what it is about. */
+static struct rank_report reports[6];
+static struct verdict_facts facts;
+
+static void all_ended_well(void) {
+    for (unsigned i = 0; i < 6; i++)
+        reports[i] = (struct rank_report){.rank = i, .host = i / 2, .time = MS(1000 + (int)i)};
+    facts = (struct verdict_facts){.cluster = &cluster, .reports = reports, .report_count = 6};
+}
+
+static void end_rank(unsigned rank, enum rank_end end, int value, enum rank_cause cause,
+                     int64_t time) {
+    reports[rank].end = end;
+    reports[rank].value = value;
+    reports[rank].cause = cause;
+    reports[rank].time = time;
+    snprintf(reports[rank].lines, sizeof(reports[rank].lines), "last words of %u", rank);
+}
+
+static struct verdict judged(void) {
+    struct verdict v;
+    verdict_judge(&facts, &v);
+    return v;
+}
+
+static void all_zero_is_success_whatever_mpirun_says(void) {
+    all_ended_well();
+    facts.mpirun_code = 1;
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, 0);
+    CU_ASSERT_STRING_EQUAL(v.class_name, "success");
+    CU_ASSERT(v.host == -1 && v.rank == -1);
+}
+
+static void a_missing_report_is_never_success(void) {
+    all_ended_well();
+    facts.report_count = 5;
+    facts.mpirun_words = "prted: failed to start";
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);
+    CU_ASSERT(v.rank == 5 && v.host == 2);
+    ASSERT_CONTAINS(v.text, "algo-3 rank 5: nothing was heard of it (5 of 6");
+    CU_ASSERT_STRING_EQUAL(v.story, "prted: failed to start");
+    facts.report_count = 0;
+    v = judged();
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_INTERNAL);
+    CU_ASSERT(v.rank == 0 && v.host == 0);
+    facts.daemon_words = "algo-2: orted ended with 137";
+    v = judged();
+    CU_ASSERT_STRING_EQUAL(v.text, "algo-2: orted ended with 137");
+    facts.daemon_words = NULL;
+}
+
+static void the_earliest_failure_is_the_cause(void) {
+    all_ended_well();
+    end_rank(2, RANK_EXITED, 42, RANK_CAUSE_NONE, MS(500));
+    end_rank(4, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(700));
+    end_rank(0, RANK_SIGNALLED, SIGKILL, RANK_CAUSE_TEARDOWN, MS(400));
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, 42);
+    CU_ASSERT_STRING_EQUAL(v.class_name, "program");
+    CU_ASSERT_STRING_EQUAL(v.text, "algo-2 rank 2: exited with 42");
+    CU_ASSERT_STRING_EQUAL(v.story, "last words of 2");
+    CU_ASSERT(v.host == 1 && v.rank == 2);
+}
+
+static void within_50_ms_a_signal_outranks_an_exit(void) {
+    all_ended_well();
+    end_rank(1, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
+    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(549));
+    end_rank(3, RANK_SIGNALLED, SIGABRT, RANK_CAUSE_NONE, MS(550));
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, 139);
+    CU_ASSERT_EQUAL(v.rank, 5);
+    CU_ASSERT_STRING_EQUAL(v.class_name, "signal");
+    CU_ASSERT_STRING_EQUAL(v.text, "algo-3 rank 5: killed by signal 11 (SIGSEGV)");
+    end_rank(3, RANK_SIGNALLED, SIGABRT, RANK_CAUSE_NONE, MS(540));
+    CU_ASSERT_EQUAL(judged().rank, 3);
+    end_rank(3, RANK_SIGNALLED, SIGABRT, RANK_CAUSE_TEARDOWN, MS(510));
+    CU_ASSERT_EQUAL(judged().rank, 5);
+    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(551));
+    v = judged();
+    CU_ASSERT_EQUAL(v.code, 1);
+    CU_ASSERT_EQUAL(v.rank, 1);
+}
+
+/* The tie to the nanosecond, with no other crash that would win anyway. */
+static void the_tie_ends_after_50_ms_exactly(void) {
+    all_ended_well();
+    end_rank(1, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
+    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(500) + VERDICT_TIE_NS);
+    CU_ASSERT_EQUAL(judged().rank, 5);
+    end_rank(5, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_NONE, MS(500) + VERDICT_TIE_NS + 1);
+    CU_ASSERT_EQUAL(judged().rank, 1);
+    CU_ASSERT_EQUAL(VERDICT_TIE_NS, 50000000);
+}
+
+static void a_stop_after_a_stall_changes_nothing(void) {
+    all_ended_well();
+    facts.stalled = MS(100);
+    facts.stalled_rank = 3;
+    facts.stalled_host = 1;
+    facts.stop_host = 2;
+    facts.stop_asked = MS(101);
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_STALLED);
+    facts.stop_asked = MS(99);
+    CU_ASSERT_NOT_EQUAL(judged().code, EXIT_CODE_STALLED);
+}
+
+static void a_vanished_rank_counts_as_killed(void) {
+    all_ended_well();
+    end_rank(4, RANK_VANISHED, 0, RANK_CAUSE_NONE, MS(520));
+    end_rank(0, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, 137);
+    CU_ASSERT_EQUAL(v.rank, 4);
+    ASSERT_CONTAINS(v.text, "algo-3 rank 4: vanished");
+    CU_ASSERT_STRING_EQUAL(v.class_name, "signal");
+}
+
+static void a_lost_host_outranks_its_consequences(void) {
+    static const struct verdict_loss losses[] = {{2, MS(9000), "no heartbeat for 10 s"},
+                                                 {1, MS(8000), "its link closed"}};
+    all_ended_well();
+    end_rank(0, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
+    facts.losses = losses;
+    facts.loss_count = 2;
+    facts.report_count = 2;
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_HOST_LOST);
+    CU_ASSERT_STRING_EQUAL(v.class_name, "host-lost");
+    CU_ASSERT_STRING_EQUAL(v.text, "algo-2: lost: its link closed");
+    CU_ASSERT(v.host == 1 && v.rank == -1);
+}
+
+static void a_loss_after_all_is_done_is_a_loss_too(void) {
+    static const struct verdict_loss loss = {1, MS(2000), "its link closed"};
+    all_ended_well();
+    facts.losses = &loss;
+    facts.loss_count = 1;
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_HOST_LOST);
+}
+
+static void a_stop_before_any_failure_is_a_stop(void) {
+    static const struct verdict_loss loss = {1, MS(900), "its link closed"};
+    all_ended_well();
+    facts.stop_asked = MS(100);
+    facts.stop_host = 2;
+    for (unsigned i = 0; i < 6; i++)
+        end_rank(i, RANK_EXITED, EXIT_CODE_STOPPED, RANK_CAUSE_STOP, MS(500));
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_STOPPED);
+    CU_ASSERT_STRING_EQUAL(v.class_name, "stopped");
+    CU_ASSERT_STRING_EQUAL(v.text, "stopped on request at algo-3");
+    CU_ASSERT_STRING_EQUAL(v.story, "");
+    end_rank(1, RANK_SIGNALLED, SIGKILL, RANK_CAUSE_STOP, MS(700));
+    end_rank(2, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(600));
+    facts.losses = &loss;
+    facts.loss_count = 1;
+    v = judged();
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_STOPPED);
+    ASSERT_CONTAINS(v.story, "algo-1 rank 1: killed by signal 9 (SIGKILL)");
+}
+
+static void a_stop_that_ranks_answer_with_0_is_a_stop_still(void) {
+    all_ended_well();
+    facts.stop_asked = MS(100);
+    CU_ASSERT_EQUAL(judged().code, 0); /* they had ended by themselves */
+    end_rank(3, RANK_EXITED, 0, RANK_CAUSE_STOP, MS(600));
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_STOPPED);
+    facts.report_count = 0;
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_STOPPED);
+}
+
+static void a_stop_after_a_failure_changes_nothing(void) {
+    all_ended_well();
+    end_rank(2, RANK_EXITED, 42, RANK_CAUSE_NONE, MS(500));
+    facts.stop_asked = MS(501);
+    CU_ASSERT_EQUAL(judged().code, 42);
+    facts.stop_asked = MS(500);
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_STOPPED);
+    static const struct verdict_loss loss = {1, MS(90), "its link closed"};
+    facts.losses = &loss;
+    facts.loss_count = 1;
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_HOST_LOST);
+}
+
+static void a_stall_is_judged_by_its_time(void) {
+    all_ended_well();
+    for (unsigned i = 0; i < 6; i++)
+        end_rank(i, RANK_SIGNALLED, SIGTERM, RANK_CAUSE_TEARDOWN, MS(700));
+    facts.stalled = MS(600);
+    facts.stalled_rank = 3;
+    facts.stalled_host = 1;
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_STALLED);
+    ASSERT_CONTAINS(v.text, "algo-2 rank 3");
+    CU_ASSERT_STRING_EQUAL(v.story, "last words of 3");
+    end_rank(5, RANK_EXITED, 7, RANK_CAUSE_NONE, MS(599));
+    CU_ASSERT_EQUAL(judged().code, 7);
+}
+
+static void a_130_becomes_1_and_is_told(void) {
+    all_ended_well();
+    end_rank(0, RANK_EXITED, 130, RANK_CAUSE_NONE, MS(500));
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, 1);
+    ASSERT_CONTAINS(v.text, "exited with 130");
+    end_rank(0, RANK_SIGNALLED, SIGINT, RANK_CAUSE_NONE, MS(500));
+    CU_ASSERT_EQUAL(judged().code, 1);
+    CU_ASSERT_EQUAL(verdict_program_code(131), 131);
+}
+
+static void ranks_ended_for_no_known_cause_are_not_success(void) {
+    all_ended_well();
+    end_rank(0, RANK_SIGNALLED, SIGTERM, RANK_CAUSE_TEARDOWN, MS(500));
+    CU_ASSERT_EQUAL(judged().code, EXIT_CODE_INTERNAL);
+}
+
+static void an_error_becomes_a_verdict(void) {
+    struct error err = {0};
+    struct verdict v;
+    error_set(&err, EXIT_CODE_NOT_READY, "no word from it");
+    verdict_from_error(&err, &cluster, 1, &v);
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_NOT_READY);
+    CU_ASSERT_STRING_EQUAL(v.class_name, "not-ready");
+    CU_ASSERT_STRING_EQUAL(v.text, "algo-2: no word from it");
+    verdict_from_error(&err, &cluster, -1, &v);
+    CU_ASSERT_STRING_EQUAL(v.text, "no word from it");
+    CU_ASSERT_EQUAL(v.host, -1);
+    const struct cluster first_two = {.hosts = hosts, .count = 2};
+    verdict_from_error(&err, &first_two, 2, &v); /* there is one more in memory, but not in it */
+    CU_ASSERT_STRING_EQUAL(v.text, "no word from it");
+    CU_ASSERT_EQUAL(v.host, -1);
+}
+
+static void a_verdict_survives_its_frame(void) {
+    all_ended_well();
+    end_rank(2, RANK_EXITED, 42, RANK_CAUSE_NONE, MS(500));
+    struct verdict v = judged(), back;
+    snprintf(v.text, sizeof(v.text), "bad \x83 byte");
+    cleanup_json json_t *object = verdict_json(&v);
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
+    CU_ASSERT(back.code == 42 && back.host == 1 && back.rank == 2);
+    CU_ASSERT_STRING_EQUAL(back.class_name, "program");
+    CU_ASSERT_STRING_EQUAL(back.text, "bad \xef\xbf\xbd byte");
+    CU_ASSERT_STRING_EQUAL(back.story, "last words of 2");
+    json_object_set_new(object, "host", json_integer(CLUSTER_HOSTS_MAX - 1));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
+    json_object_set_new(object, "host", json_integer(CLUSTER_HOSTS_MAX));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
+    json_object_set_new(object, "host", json_integer(-2));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
+    json_object_set_new(object, "host", json_integer(-1));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), 0);
+    json_object_set_new(object, "code", json_integer(256));
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
+    json_object_del(object, "code");
+    CU_ASSERT_EQUAL(verdict_parse(object, &back, NULL), -1);
+}
+
+static void what_nobody_chose_may_be_tried_again(void) {
+    static const struct {
+        enum rank_end end;
+        int value;
+        bool transient;
+    } cases[] = {{RANK_SIGNALLED, SIGKILL, true},  {RANK_SIGNALLED, SIGSEGV, true},
+                 {RANK_SIGNALLED, SIGBUS, true},   {RANK_SIGNALLED, SIGABRT, true},
+                 {RANK_VANISHED, 0, true},         {RANK_SIGNALLED, SIGTERM, false},
+                 {RANK_SIGNALLED, SIGINT, false},  {RANK_SIGNALLED, SIGHUP, false},
+                 {RANK_SIGNALLED, SIGQUIT, false}, {RANK_EXITED, 1, false},
+                 {RANK_EXITED, 42, false},         {RANK_EXITED, EXIT_CODE_DATA, false},
+                 {RANK_EXITED, 126, false},        {RANK_EXITED, 137, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        all_ended_well();
+        CU_ASSERT_FALSE(judged().transient);
+        end_rank(3, cases[i].end, cases[i].value, RANK_CAUSE_NONE, MS(1000));
+        CU_ASSERT_EQUAL(judged().transient, cases[i].transient);
+        facts.stop_asked = MS(900);
+        CU_ASSERT_FALSE(judged().transient);
+    }
+    all_ended_well();
+    facts.stalled = MS(500);
+    CU_ASSERT(judged().transient);
+    const struct verdict_loss loss = {.host = 1, .time = MS(400), .why = "silence"};
+    facts.losses = &loss;
+    facts.loss_count = 1;
+    CU_ASSERT(judged().transient);
+    all_ended_well();
+    facts.report_count = 5;
+    CU_ASSERT_FALSE(judged().transient);
+}
+
+UNIT_MAIN("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
+          UNIT(a_missing_report_is_never_success), UNIT(the_earliest_failure_is_the_cause),
+          UNIT(within_50_ms_a_signal_outranks_an_exit), UNIT(a_vanished_rank_counts_as_killed),
+          UNIT(the_tie_ends_after_50_ms_exactly), UNIT(a_stop_after_a_stall_changes_nothing),
+          UNIT(a_lost_host_outranks_its_consequences), UNIT(a_loss_after_all_is_done_is_a_loss_too),
+          UNIT(a_stop_before_any_failure_is_a_stop),
+          UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still),
+          UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
+          UNIT(a_130_becomes_1_and_is_told), UNIT(ranks_ended_for_no_known_cause_are_not_success),
+          UNIT(an_error_becomes_a_verdict), UNIT(a_verdict_survives_its_frame),
+          UNIT(what_nobody_chose_may_be_tried_again))

@@ -1,0 +1,196 @@
+#include "wire/dial.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+#include "wire/door.h"
+#include "wire/frame.h"
+#include "wire/tls.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+/* Dialler and door in one loop. */
+static struct loop loop;
+static struct reaper reaper;
+static struct door door;
+static struct dial dial;
+static struct link *link_at_door;
+static struct link *link_at_dial;
+static int opened_count;
+static int refused_count;
+static int told_count;
+static int64_t told_at;
+static uint16_t port;
+static SSL_CTX *server;
+static SSL_CTX *client;
+
+static void heard(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void ended(void *context, const struct error *why) {
+    (void)context;
+    (void)why;
+}
+
+static const struct link_events quiet = {.message = heard, .closed = ended};
+
+static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+    (void)context;
+    (void)peer;
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "join");
+    link_own(link, &quiet, NULL);
+    link_at_door = link;
+    loop_end(&loop);
+}
+
+static const struct door_events door_events = {.arrived = arrived};
+
+static void opened(void *context, struct link *link, struct in_addr peer) {
+    (void)context;
+    CU_ASSERT_EQUAL(peer.s_addr, htonl(INADDR_LOOPBACK));
+    opened_count++;
+    link_at_dial = link;
+    link_own(link, &quiet, NULL);
+    link_send(link, frame_new("join"));
+}
+
+static void told(void *context, struct in_addr peer, const struct error *why) {
+    (void)context;
+    CU_ASSERT_EQUAL(peer.s_addr, htonl(INADDR_LOOPBACK));
+    CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
+    told_count++;
+    told_at = clock_now();
+}
+
+static void refused(void *context, const struct error *why) {
+    (void)context;
+    CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
+    refused_count++;
+    loop_end(&loop);
+}
+
+static const struct dial_events dial_events = {opened, told, refused};
+
+static void open_door(void *context) {
+    struct error err;
+    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    int listener = door_listen(loopback, port, &err);
+    (void)context;
+    CU_ASSERT_FATAL(listener >= 0);
+    CU_ASSERT_EQUAL_FATAL(door_open(&door, &loop, listener, server, &door_events, NULL, &err), 0);
+}
+
+static void on_signal(void *context, int number) {
+    (void)context;
+    (void)number;
+    (void)reaper_run(&reaper);
+}
+
+/* A port that nobody has now. */
+static uint16_t free_port(void) {
+    struct error err;
+    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    struct sockaddr_in at;
+    socklen_t size = sizeof(at);
+    int fd = door_listen(loopback, 0, &err);
+    (void)getsockname(fd, (struct sockaddr *)&at, &size);
+    (void)close(fd);
+    return ntohs(at.sin_port);
+}
+
+static void set_up(unsigned char client_key) {
+    struct error err;
+    unsigned char key[TLS_KEY_SIZE];
+    sigset_t set;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    opened_count = refused_count = told_count = 0;
+    link_at_door = link_at_dial = NULL;
+    memset(key, 1, sizeof(key));
+    server = tls_context_new(key, 1, &err);
+    memset(key, client_key, sizeof(key));
+    client = tls_context_new(key, 0, &err);
+    port = free_port();
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+}
+
+static void tear_down(void) {
+    dial_stop(&dial);
+    link_free(link_at_door);
+    link_free(link_at_dial);
+    door_close(&door);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    loop_done(&loop);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void a_master_that_comes_late_is_found(void) {
+    struct error err;
+    struct timer later = {.fire = open_door};
+    set_up(1);
+    loop_after(&loop, &later, 300 * CLOCK_MILLISECOND);
+    dial_start(&dial, &loop, &reaper, client, "localhost", port, &dial_events, NULL);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(opened_count, 1);
+    CU_ASSERT_PTR_NOT_NULL(link_at_door);
+    ASSERT_CONTAINS(dial.why.text, "refused"); /* the connection, at first */
+    tear_down();
+}
+
+static void another_key_is_told_at_once_and_given_up_in_the_end(void) {
+    struct error err;
+    set_up(2);
+    open_door(NULL);
+    int64_t start = clock_now();
+    dial_start(&dial, &loop, &reaper, client, "127.0.0.1", port, &dial_events, NULL);
+    CU_ASSERT_EQUAL(dial.patience, 30 * CLOCK_SECOND);
+    dial.patience = 4 * CLOCK_SECOND;
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(told_count, 1);
+    CU_ASSERT(told_at - start < 2 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(refused_count, 1);
+    CU_ASSERT_EQUAL(opened_count, 0);
+    CU_ASSERT_EQUAL(dial_why(&dial)->code, EXIT_CODE_KEY_REFUSED);
+    CU_ASSERT(clock_now() - start >= 4 * CLOCK_SECOND);
+    CU_ASSERT(clock_now() - start < 12 * CLOCK_SECOND);
+    tear_down();
+}
+
+static void change_key(void *context) {
+    unsigned char key[TLS_KEY_SIZE];
+    struct error err;
+    (void)context;
+    CU_ASSERT_EQUAL(told_count, 1);
+    door_close(&door);
+    tls_context_free(server);
+    memset(key, 2, sizeof(key));
+    server = tls_context_new(key, 1, &err);
+    open_door(NULL);
+}
+
+/* As where another job's host had the name before ours came. */
+static void another_key_is_no_end_when_the_right_one_comes(void) {
+    struct error err;
+    struct timer later = {.fire = change_key};
+    set_up(2);
+    open_door(NULL);
+    loop_after(&loop, &later, 6 * CLOCK_SECOND);
+    dial_start(&dial, &loop, &reaper, client, "127.0.0.1", port, &dial_events, NULL);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(opened_count, 1);
+    CU_ASSERT_EQUAL(refused_count, 0);
+    tear_down();
+}
+
+UNIT_MAIN("wire.dial", UNIT(a_master_that_comes_late_is_found),
+          UNIT(another_key_is_told_at_once_and_given_up_in_the_end),
+          UNIT(another_key_is_no_end_when_the_right_one_comes))

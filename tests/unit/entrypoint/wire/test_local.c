@@ -1,0 +1,89 @@
+#include "wire/local.h"
+
+#include "common/file.h"
+#include "support/unit.h"
+#include "wire/frame.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct loop loop;
+static int arrivals;
+
+static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+    (void)context;
+    (void)peer;
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "hello");
+    arrivals++;
+    link_free(link);
+    loop_end(&loop);
+}
+
+static const struct door_events events = {.arrived = arrived};
+
+static void the_folder_is_private_and_goes_with_all_its_files(void) {
+    struct local l;
+    struct error err;
+    struct stat status;
+    char path[LOCAL_FILE_SIZE];
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(local_open(&l, &loop, unit_temp_dir(), &events, NULL, &err), 0);
+    CU_ASSERT_EQUAL(stat(l.folder, &status), 0);
+    CU_ASSERT_EQUAL(status.st_mode & 0777, 0700);
+    local_file(&l, "hostfile", path);
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0600, &err), 0);
+    local_file(&l, "session", path);
+    CU_ASSERT_EQUAL(mkdir(path, 0700), 0);
+    local_file(&l, "session/file", path);
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0600, &err), 0);
+    char folder[LOCAL_PATH_SIZE];
+    memcpy(folder, l.folder, sizeof(folder));
+    local_close(&l);
+    local_close(&l);
+    CU_ASSERT_NOT_EQUAL(access(folder, F_OK), 0);
+    loop_done(&loop);
+}
+
+static void a_client_is_heard(void) {
+    struct local l;
+    struct error err;
+    struct buf bytes;
+    buf_init(&bytes, 4096);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(local_open(&l, &loop, unit_temp_dir(), &events, NULL, &err), 0);
+    int fd = local_connect(l.socket, &err);
+    CU_ASSERT(fd >= 0);
+    json_t *hello = frame_new("hello");
+    CU_ASSERT_EQUAL(frame_put(&bytes, hello, &err), 0);
+    json_decref(hello);
+    CU_ASSERT_EQUAL(file_write_all(fd, bytes.data, bytes.size, &err), 0);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(arrivals, 1);
+    (void)close(fd);
+    buf_done(&bytes);
+    local_close(&l);
+    loop_done(&loop);
+}
+
+static void wrong_paths_are_errors_that_name_them(void) {
+    struct local l;
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL(local_open(&l, &loop, "/no/such/folder", &events, NULL, &err), -1);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_RUN");
+    ASSERT_CONTAINS(err.text, "/no/such/folder");
+    CU_ASSERT_EQUAL(local_connect(NULL, &err), -1);
+    ASSERT_CONTAINS(err.text, LOCAL_VARIABLE);
+    CU_ASSERT_EQUAL(local_connect("/no/such/socket", &err), -1);
+    ASSERT_CONTAINS(err.text, "/no/such/socket");
+    char longest[200];
+    memset(longest, 'x', sizeof(longest) - 1);
+    longest[sizeof(longest) - 1] = '\0';
+    CU_ASSERT_EQUAL(local_open(&l, &loop, longest, &events, NULL, &err), -1);
+    CU_ASSERT_EQUAL(local_connect(longest, &err), -1);
+    loop_done(&loop);
+}
+
+UNIT_MAIN("wire.local", UNIT(the_folder_is_private_and_goes_with_all_its_files),
+          UNIT(a_client_is_heard), UNIT(wrong_paths_are_errors_that_name_them))

@@ -1,0 +1,40 @@
+#include "wire/post.h"
+
+#include "support/unit.h"
+#include "wire/frame.h"
+
+#include <string.h>
+
+static struct loop loop;
+static struct post post;
+static char order[16];
+static bool inside;
+
+static void deliver(void *context, const json_t *message) {
+    (void)context;
+    CU_ASSERT_FALSE(inside);
+    inside = true;
+    (void)strncat(order, frame_type(message), 1);
+    if (strcmp(frame_type(message), "a") == 0)
+        post_put(&post, frame_new("c"));
+    inside = false;
+    if (strcmp(frame_type(message), "c") == 0)
+        loop_end(&loop);
+}
+
+static void messages_come_one_by_one_in_order(void) {
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(post_init(&post, &loop, deliver, NULL, &err), 0);
+    post_put(&post, frame_new("a"));
+    post_put(&post, frame_new("b"));
+    post_put(&post, NULL);
+    CU_ASSERT_STRING_EQUAL(order, "");
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_STRING_EQUAL(order, "abc");
+    post_put(&post, frame_new("left over"));
+    post_done(&post);
+    loop_done(&loop);
+}
+
+UNIT_MAIN("wire.post", UNIT(messages_come_one_by_one_in_order))

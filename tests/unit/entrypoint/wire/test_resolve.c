@@ -1,0 +1,96 @@
+#include "wire/resolve.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+
+static struct loop loop;
+static struct reaper reaper;
+static struct in_addr first;
+static size_t answers;
+static int calls;
+
+static void done(void *context, const struct in_addr *found, size_t count) {
+    (void)context;
+    answers = count;
+    if (count > 0)
+        first = found[0];
+    calls++;
+    loop_end(&loop);
+}
+
+static void on_signal(void *context, int number) {
+    (void)context;
+    (void)number;
+    (void)reaper_run(&reaper);
+}
+
+static void open_loop(void) {
+    struct error err;
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    calls = 0;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+}
+
+static void close_loop(void) {
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    loop_done(&loop);
+}
+
+static bool only_ipv6;
+
+static size_t look_up(const char *name) {
+    struct resolve r;
+    struct error err;
+    open_loop();
+    CU_ASSERT_EQUAL_FATAL(resolve_start(&r, &loop, &reaper, name, done, NULL, &err), 0);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_EQUAL(calls, 1);
+    only_ipv6 = r.only_ipv6;
+    resolve_cancel(&r);
+    close_loop();
+    return answers;
+}
+
+static void names_and_addresses_are_found(void) {
+    CU_ASSERT(look_up("localhost") >= 1);
+    CU_ASSERT_EQUAL(first.s_addr, htonl(INADDR_LOOPBACK));
+    CU_ASSERT_EQUAL(look_up("127.0.0.9"), 1);
+    CU_ASSERT_EQUAL(ntohl(first.s_addr), 0x7f000009);
+}
+
+static void a_name_that_is_not_known_gives_nothing(void) {
+    CU_ASSERT_EQUAL(look_up("no.such.host.invalid"), 0);
+    CU_ASSERT_FALSE(only_ipv6);
+}
+
+static void a_name_with_ipv6_alone_is_known_as_that(void) {
+    CU_ASSERT_EQUAL(look_up("::1"), 0);
+    CU_ASSERT(only_ipv6);
+    CU_ASSERT_EQUAL(look_up("127.0.0.1"), 1);
+    CU_ASSERT_FALSE(only_ipv6);
+}
+
+static void a_search_that_was_given_up_is_silent(void) {
+    struct resolve r;
+    struct error err;
+    open_loop();
+    CU_ASSERT_EQUAL_FATAL(resolve_start(&r, &loop, &reaper, "localhost", done, NULL, &err), 0);
+    resolve_cancel(&r);
+    resolve_cancel(&r);
+    CU_ASSERT_EQUAL(calls, 0);
+    CU_ASSERT_PTR_NULL(reaper.children);
+    close_loop();
+}
+
+UNIT_MAIN("wire.resolve", UNIT(names_and_addresses_are_found),
+          UNIT(a_name_that_is_not_known_gives_nothing),
+          UNIT(a_name_with_ipv6_alone_is_known_as_that), UNIT(a_search_that_was_given_up_is_silent))
