@@ -13,10 +13,11 @@
 #   WHOLE_JOBS=1  whole jobs, too, where they are the tests of a room (tests/train for app)
 #
 # A mutant is held against its twin test, then the room's that include its header and those that have
-# its name, then the room's others and MORE_TESTS (tests/mutation/mutate.py); one that takes far longer
-# than the sources as they are is killed. Each test runs in namespaces of its own that can write to /tmp alone, since
-# a mutant may signal or delete whatever it reaches. All happens in .cache/mutate, in a copy
-# of the working tree.
+# its name, then the room's others and MORE_TESTS (tests/mutation/mutate.py), at last the first two
+# again under AddressSanitizer; one that takes far longer than the sources as they are is killed. Each
+# test runs in namespaces of its own that can write to /tmp alone, since a mutant may signal or delete
+# whatever it reaches. All happens in .cache/mutate, in a copy of the working tree. A mutant is drawn by
+# its line and the one above: who changes others gets the same ones again.
 #
 # The last lines are the survivors and a line for each room. Those that change nothing that can be
 # seen belong in tests/mutation/equivalent.txt, with the reason: at most one in ten. The status is 0 if
@@ -33,11 +34,12 @@ case ${1:-} in -h | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;; es
 case $PWD/ in /tmp/* | /run/*) fail "the tests of a mutant have a /tmp and a /run of their own: move the repository" ;; esac
 
 cache=.cache/mutate
-tool=universalmutator==1.14.1
-if ! "$cache/venv/bin/python" -c 'import universalmutator.mutator' 2>/dev/null; then
+tools="universalmutator==1.14.1 ninja==1.13.2"
+if ! "$cache/venv/bin/python" -c 'import ninja, universalmutator.mutator' 2>/dev/null; then
     mkdir -p "$cache"
     python3 -m venv "$cache/venv" || fail "no Python environment (package python3-venv)"
-    # What it depends on serves its other programs.
-    "$cache/venv/bin/pip" install -q --no-deps "$tool" || fail "pip cannot install $tool"
+    # What universalmutator depends on serves its other programs.
+    # shellcheck disable=SC2086
+    "$cache/venv/bin/pip" install -q --no-deps $tools || fail "pip cannot install $tools"
 fi
-PYTHONDONTWRITEBYTECODE=1 exec "$cache/venv/bin/python" tests/mutation/mutate.py "$@"
+PATH=$PWD/$cache/venv/bin:$PATH PYTHONDONTWRITEBYTECODE=1 exec "$cache/venv/bin/python" tests/mutation/mutate.py "$@"

@@ -6,7 +6,8 @@ target_link_libraries(test_support PUBLIC PkgConfig::cunit PRIVATE ringmaster_fl
 
 room_tests(common unit/common unit)
 # Sees in which order a file is written, synced and renamed.
-target_link_options(unit_common_file PRIVATE -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir)
+target_link_options(unit_common_file PRIVATE
+    -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir,--wrap=fchmod,--wrap=flock)
 
 foreach(lint house shell format)
     add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)
@@ -42,6 +43,7 @@ room_tests(options unit/app/options unit USES optim run)
 foreach(app_room device task run command)
     room_tests(${app_room} unit/app/${app_room} unit)
 endforeach()
+target_link_options(unit_checkpoint_full_disk PRIVATE -Wl,--wrap=write)
 
 # Every operator on every backend that this build has, and against finite differences.
 file(GLOB ops_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/ops/*.c)

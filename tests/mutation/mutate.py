@@ -1,12 +1,13 @@
 """What tests/mutate.sh runs; see there. Run from the repository's root."""
 
 import contextlib
+import hashlib
 import io
 import os
 import pathlib
-import random
 import re
 import sys
+import time
 
 import equivalent
 import scratch
@@ -31,13 +32,19 @@ def words_alone(before, after):
     return all(" " in old for old, new in pairs if old != new)
 
 
+def failure_alone(before, after):
+    """Whether only the number differs by which a function says that it failed: callers ask whether it is 0,
+    or below."""
+    return re.search(r"(return|:) -1;$", before.strip()) and after.replace("-(1+1)", "-1") == before
+
+
 class Mutant:
     def __init__(self, name, number, above, before, after):
         self.name = name
         self.above = above.strip()
         self.number = number  # of the line, from 1
         self.before = before.strip()
-        self.after = after.strip()
+        self.after = re.sub(r"\s*\n\s*", " ", after.strip())
         self.text = after
         self.verdict = ""
         self.killer = ""
@@ -72,14 +79,21 @@ class Source:
         above = self.lines[number - 2] if number > 1 else ""
         return Mutant(self.name, number, above, self.lines[number - 1], after)
 
+    def is_inside(self, number):
+        """Whether a line belongs to a function that other sources do not see."""
+        heads = [line for line in self.lines[:number] if re.match(r"\w.*\(", line)]
+        return bool(heads) and "static" in heads[-1].split()
+
     def mutants(self):
-        """Line number -> its mutants, but for those that only change words meant for people."""
+        """Line number -> its mutants, but for those that only change words meant for people, or which number
+        other than 0 means to the rest of the file that something failed."""
         with contextlib.redirect_stdout(io.StringIO()):
             found = mutator.mutants_regexp(self.lines, ruleFiles=RULES, ignorePatterns=[])
         lines = {}
         for number, after, *_ in found:
             before = self.lines[number - 1]
-            if not words_alone(before, after):
+            inside = self.is_inside(number) and failure_alone(before, after)
+            if not inside and not words_alone(before, after):
                 lines.setdefault(number, []).append(self.mutant(number, after))
         return lines
 
@@ -96,7 +110,7 @@ def sources_of(argument):
 
 
 def tests_for(name, tests):
-    """The tests that a mutant of a source is held against, in three rings."""
+    """The tests that a mutant of a source is held against, in four rings."""
     path = pathlib.Path(name)
     room = path.parent.name
     # trainer/backend/cpu and trainer/data/coco have their tests under unit/cpu and unit/data.
@@ -117,22 +131,25 @@ def tests_for(name, tests):
             rest.append(test)
         elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house, "$"), test.name):
             rest.append(test)
-    return [twin, near, rest]
+    return [twin, near, rest, [test.sanitized() for test in twin + near]]
+
+
+def lot(seed, mutant, *more):
+    """Where in the order of drawing: it stays when other lines change."""
+    return hashlib.sha256("\0".join((seed, mutant.name, mutant.above, mutant.before, *more)).encode()).digest()
 
 
 def draw(sources, compiler, count, seed):
     """COUNT mutants that count, one a line at most, in the order of their files; how many did not
     compile; how many came to the same machine code."""
     lines = [mutants for source in sources.values() for mutants in source.mutants().values()]
-    dice = random.Random(seed)
-    dice.shuffle(lines)
+    lines.sort(key=lambda mutants: lot(seed, mutants[0]))
     drawn, broken, same = [], 0, 0
     codes = {}
     for mutants in lines:
         if len(drawn) == count:
             break
-        dice.shuffle(mutants)
-        for mutant in mutants[:TRIES_A_LINE]:
+        for mutant in sorted(mutants, key=lambda one: lot(seed, one, one.after))[:TRIES_A_LINE]:
             source = sources[mutant.name]
             if mutant.name not in codes:
                 codes[mutant.name] = compiler.code(mutant.name)
@@ -173,7 +190,7 @@ def judge(mutant, rings, jobs):
         tests.sort(key=lambda test: test.seconds)
         if not tests:
             continue
-        if not scratch.build({target for test in tests for target in test.targets}, jobs):
+        if not scratch.build({target for test in tests for target in test.targets}, jobs, tests[0].folder):
             mutant.verdict, mutant.killer = "killed", "the build"
             return
         name, how = scratch.first_to_fail(tests, jobs)
@@ -188,8 +205,10 @@ def prepare(sources, tests, jobs):
     needed = {test.name: test for ring in rings.values() for part in ring for test in part}
     if not needed:
         sys.exit("mutate.sh: no tests for this")
-    if not scratch.build({target for test in needed.values() for target in test.targets}, jobs):
-        sys.exit(f"mutate.sh: the tests do not build (cmake --build {scratch.BUILD})")
+    for folder in (scratch.BUILD, scratch.SANITIZED):
+        targets = {target for test in needed.values() if test.folder == folder for target in test.targets}
+        if targets and not scratch.build(targets, jobs, folder):
+            sys.exit(f"mutate.sh: the tests do not build (cmake --build {folder})")
     for test in needed.values():
         if test.seconds is None:
             test.time_it()
@@ -209,10 +228,10 @@ def run_room(argument, tests, compiler, known, options):
     if options["again"]:
         mutants = survivors_of(results, sources)
     else:
-        mutants, broken, same = draw(sources, compiler, options["count"], f"{options['seed']} {argument}")
+        mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]))
     mutants.sort(key=lambda mutant: (mutant.name, mutant.number))
     for at, mutant in enumerate(mutants, 1):
-        source = sources[mutant.name]
+        source, begun, used = sources[mutant.name], time.monotonic(), scratch.cpu_of_children()
         if mutant.key() in known:
             mutant.verdict = "equivalent"
         else:
@@ -222,7 +241,10 @@ def run_room(argument, tests, compiler, known, options):
             finally:
                 source.restore()
         word = f"{mutant.verdict} {mutant.killer}".strip()
-        print(f"{at}/{len(mutants)} {mutant.name}:{mutant.number} {word}", flush=True)
+        seconds, cpu = time.monotonic() - begun, scratch.cpu_of_children() - used
+        print(f"{at}/{len(mutants)} {mutant.name}:{mutant.number} {word} ({seconds:.1f} s, {cpu:.1f} of CPU)", flush=True)
+        if mutant.verdict == "survived":
+            print(f"  - {mutant.before}\n  + {mutant.after}", flush=True)
     if not options["again"]:
         results.parent.mkdir(parents=True, exist_ok=True)
         results.write_text("".join(

@@ -2,9 +2,11 @@
 
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -15,11 +17,15 @@ import time
 CACHE = pathlib.Path(".cache/mutate").absolute()
 TREE = CACHE / "tree"
 BUILD = TREE / "build" / "mutate"
+SANITIZED = TREE / "build" / "sanitized"
 BOX = pathlib.Path("tests/mutation/box.sh").absolute()
-# A test with a mutant may take so much longer than without (under load, too).
+# A test with a mutant may take so much longer than without: by the clock, with the machine's load in mind,
+# and of the processor's time, each process of it.
 TIMES_MAX = 4
 SECONDS_MORE = 10
+CPU_SECONDS_MORE = 1
 FIRST_SECONDS_MAX = 300
+MEMORY_MAX = "34359738368"  # bytes of addresses
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
@@ -48,13 +54,15 @@ def configure():
     onednn = pathlib.Path(".cache/onednn").absolute()
     if onednn.is_dir():
         env.setdefault("ONEDNN_ROOT", str(onednn))
-    subprocess.run(["cmake", "--preset", "release", "-B", str(BUILD)], cwd=TREE, env=env, check=True,
-                   stdout=subprocess.DEVNULL)
+    # Without what debuggers want: that takes longer than all else.
+    for preset, folder, flags in (("release", BUILD, "RELWITHDEBINFO=-O2 -DNDEBUG"), ("asan", SANITIZED, "DEBUG=-O0")):
+        subprocess.run(["cmake", "--preset", preset, "-B", str(folder), "-G", "Ninja", f"-DCMAKE_C_FLAGS_{flags}"],
+                       cwd=TREE, env=env, check=True, stdout=subprocess.DEVNULL)
 
 
-def build(targets, jobs):
+def build(targets, jobs, folder=BUILD):
     """Whether they build; only what is older than its sources is made."""
-    command = ["cmake", "--build", str(BUILD), "--parallel", str(jobs), "--target", *sorted(targets)]
+    command = ["cmake", "--build", str(folder), "--parallel", str(jobs), "--target", *sorted(targets)]
     return subprocess.run(command, **QUIET).returncode == 0
 
 
@@ -94,12 +102,29 @@ class Test:
         self.source = source  # "" of a script
         self.targets = targets
         self.seconds = None   # with the sources as they are; None where it does not pass
+        self.cpu_seconds = FIRST_SECONDS_MAX
         self.text = (TREE / source).read_text() if source else ""
+        self.folder = BUILD
+        self.memory = MEMORY_MAX
+        self.under_asan = None
+
+    def sanitized(self):
+        """The same under AddressSanitizer, which sees what only costs memory, too."""
+        if self.under_asan is not None:
+            return self.under_asan
+        command = [word.replace(str(BUILD), str(SANITIZED)) for word in self.command]
+        suppressed = f"suppressions={TREE}/tests/support/lsan.supp:print_suppressions=0"
+        environment = {**self.environment, "ASAN_OPTIONS": "detect_leaks=1", "LSAN_OPTIONS": suppressed}
+        test = Test(f"{self.name} (asan)", command, environment, self.source, self.targets)
+        test.folder, test.memory = SANITIZED, "unlimited"
+        self.under_asan = test
+        return test
 
     def run(self, limit, stop=None):
         """"passed", "skipped", "failed", "late", or "left" where STOP was set meanwhile."""
         begun = time.monotonic()
-        process = subprocess.Popen(["sh", str(BOX), *self.command], cwd=BUILD,
+        cpu = str(math.ceil(TIMES_MAX * self.cpu_seconds) + CPU_SECONDS_MORE)
+        process = subprocess.Popen(["sh", str(BOX), cpu, self.memory, *self.command], cwd=self.folder,
                                    env={**os.environ, **self.environment}, **QUIET)
         try:
             while True:
@@ -118,12 +143,18 @@ class Test:
         return {0: "passed", 77: "skipped"}.get(code, "failed")
 
     def time_it(self):
-        begun = time.monotonic()
+        begun, used = time.monotonic(), cpu_of_children()
         if self.run(FIRST_SECONDS_MAX) == "passed":
             self.seconds = time.monotonic() - begun
+            self.cpu_seconds = cpu_of_children() - used
 
     def limit(self):
         return TIMES_MAX * self.seconds + SECONDS_MORE
+
+
+def cpu_of_children():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def all_tests():

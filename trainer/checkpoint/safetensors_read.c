@@ -199,7 +199,8 @@ static int parse_header(struct safetensors *file, struct buf *header, struct err
     }
     if (!json_is_object(root))
         return refuse(file, err, "", "the header is not an object");
-    if (json_object_size(root) > SAFETENSORS_TENSORS_MAX)
+    size_t others = json_object_get(root, SAFETENSORS_METADATA) != NULL ? 1 : 0;
+    if (json_object_size(root) - others > SAFETENSORS_TENSORS_MAX)
         return refuse(file, err, "", "too many tensors");
     file->entries = calloc(json_object_size(root) + 1, sizeof(*file->entries));
     if (file->entries == NULL)

@@ -56,7 +56,7 @@ static void save(const char *folder, int64_t step) {
 static int64_t find(const char *folder, struct buf *notes) {
     cleanup_safetensors struct safetensors file = {0};
     struct checkpoint_place place = {0};
-    bool found = false;
+    bool found = true;
     float value = -1;
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
     CU_ASSERT_EQUAL_FATAL(checkpoint_find(folder, NULL, &file, &place, &found, notes, &err), 0);
@@ -232,6 +232,29 @@ static void the_path_is_told(void) {
     CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000012.safetensors"));
     CU_ASSERT_EQUAL(
         checkpoint_save(folder, CHECKPOINT_STEP_MAX + 1LL, NULL, 0, "{}", path, NULL, &err), -1);
+    CU_ASSERT_EQUAL(checkpoint_save(folder, -1, NULL, 0, "{}", path, NULL, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
+    CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000012.safetensors"));
+    CU_ASSERT_EQUAL(checkpoint_save(folder, 0, NULL, 0, state_of(0, 0, 0), path, NULL, &err), 0);
+    CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-000000000.safetensors"));
+    CU_ASSERT_EQUAL(checkpoint_save(folder, CHECKPOINT_STEP_MAX, NULL, 0,
+                                    state_of(0, 2, CHECKPOINT_STEP_MAX), path, NULL, &err),
+                    0);
+    CU_ASSERT_STRING_EQUAL(path, path_of(folder, "step-999999999.safetensors"));
+}
+
+static void a_folder_that_is_none_is_an_error(void) {
+    cleanup_safetensors struct safetensors file = {0};
+    struct checkpoint_place place = {0};
+    bool found = true;
+    CU_ASSERT_EQUAL(checkpoint_find("/dev/null", NULL, &file, &place, &found, NULL, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    CU_ASSERT_FALSE(found);
+    found = true;
+    CU_ASSERT_EQUAL(checkpoint_newest("/dev/null", &place, &found, &err), -1);
+    CU_ASSERT_FALSE(found);
+    CU_ASSERT_EQUAL(checkpoint_save("/dev/null", 1, NULL, 0, "{}", NULL, NULL, &err), -1);
+    ASSERT_CONTAINS(err.text, "checkpoint: /dev/null");
 }
 
 static int count_files(const char *folder) {
@@ -316,5 +339,6 @@ UNIT_MAIN("checkpoint.checkpoint", UNIT(nothing_is_found_where_nothing_is),
           UNIT(a_later_course_is_newer_whatever_came_before), UNIT(the_file_just_written_is_kept),
           UNIT(a_later_format_is_refused_by_name_and_stays),
           UNIT(the_first_format_counts_as_the_first_course), UNIT(a_model_is_no_checkpoint),
-          UNIT(the_path_is_told), UNIT(a_full_disk_is_an_error_and_costs_nothing),
+          UNIT(the_path_is_told), UNIT(a_folder_that_is_none_is_an_error),
+          UNIT(a_full_disk_is_an_error_and_costs_nothing),
           UNIT(a_kill_at_any_moment_leaves_a_valid_one))

@@ -1,4 +1,5 @@
 #include "checkpoint/folder_lock.h"
+#include "common/file.h"
 #include "support/unit.h"
 
 #include <signal.h>
@@ -11,7 +12,11 @@ static struct error err;
 
 static bool take(struct folder_lock *lock, char holder[FOLDER_LOCK_TEXT]) {
     bool taken = false;
+    memset(holder, '?', FOLDER_LOCK_TEXT);
     CU_ASSERT_EQUAL(folder_lock_take(lock, unit_temp_dir(), "job one", holder, &taken, &err), 0);
+    CU_ASSERT_EQUAL(lock->held, taken);
+    if (taken)
+        CU_ASSERT_STRING_EQUAL(holder, "");
     return taken;
 }
 
@@ -54,6 +59,46 @@ static void it_ends_with_its_holder(void) {
     close(ends[1]);
 }
 
+static void what_is_told_of_the_holder_has_a_ceiling(void) {
+    struct folder_lock first = {0}, second = {0};
+    char holder[FOLDER_LOCK_TEXT], who[2 * FOLDER_LOCK_TEXT];
+    bool taken = false;
+    memset(who, 'w', sizeof(who) - 1);
+    who[sizeof(who) - 1] = '\0';
+    CU_ASSERT_EQUAL(folder_lock_take(&first, unit_temp_dir(), who, holder, &taken, &err), 0);
+    CU_ASSERT_TRUE(taken);
+    CU_ASSERT_FALSE(take(&second, holder));
+    CU_ASSERT_EQUAL(strlen(holder), FOLDER_LOCK_TEXT - 1);
+    folder_lock_done(&first);
+    /* Longer words of a holder that was killed do not show behind those of the next one. */
+    char path[600];
+    snprintf(path, sizeof(path), "%s/.ringtrain.lock", unit_temp_dir());
+    CU_ASSERT_EQUAL(file_publish(path, "a holder that was killed", 24, 0644, NULL), 0);
+    CU_ASSERT_TRUE(take(&first, holder));
+    CU_ASSERT_FALSE(take(&second, holder));
+    CU_ASSERT_STRING_EQUAL(holder, "job one");
+    folder_lock_done(&first);
+}
+
+static void a_path_that_is_too_long_is_named(void) {
+    struct folder_lock lock = {0};
+    char holder[FOLDER_LOCK_TEXT], folder[sizeof(lock.path)];
+    enum { NAME_SIZE = sizeof("/.ringtrain.lock") - 1 };
+    bool taken = false;
+    memset(folder, '/', sizeof(folder));
+    memcpy(folder, unit_temp_dir(), strlen(unit_temp_dir()));
+    folder[sizeof(folder) - 1 - NAME_SIZE] = '\0';
+    CU_ASSERT_EQUAL(folder_lock_take(&lock, folder, "x", holder, &taken, &err), 0);
+    CU_ASSERT_TRUE(taken);
+    folder_lock_done(&lock);
+    folder[sizeof(folder) - 1 - NAME_SIZE] = '/';
+    folder[sizeof(folder) - NAME_SIZE] = '\0';
+    CU_ASSERT_EQUAL(folder_lock_take(&lock, folder, "x", holder, &taken, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "path too long");
+    CU_ASSERT_FALSE(taken);
+}
+
 static void a_folder_that_takes_no_file_is_named(void) {
     struct folder_lock lock = {0};
     char holder[FOLDER_LOCK_TEXT];
@@ -65,4 +110,5 @@ static void a_folder_that_takes_no_file_is_named(void) {
 }
 
 UNIT_MAIN("checkpoint.folder_lock", UNIT(one_holds_it_and_is_named), UNIT(it_ends_with_its_holder),
+          UNIT(what_is_told_of_the_holder_has_a_ceiling), UNIT(a_path_that_is_too_long_is_named),
           UNIT(a_folder_that_takes_no_file_is_named))

@@ -182,6 +182,36 @@ static void what_could_not_be_saved_is_known_before(void) {
     ASSERT_CONTAINS(err.text, "/proc/none");
 }
 
+static void what_cannot_be_saved_is_an_error(void) {
+    char model[] = "resnet18", bee[] = "bee", path[800];
+    char *names[] = {bee};
+    float value = 1;
+    const struct model_config config = {.model = model, .class_names = names, .classes = 1};
+    const struct array nameless = {.name = "", .type = ARRAY_F32, .data = &value};
+    const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
+    snprintf(path, sizeof(path), "%s/config.json", folder_of("unsaved"));
+    CU_ASSERT_EQUAL(model_dir_save(folder_of("unsaved"), &config, &nameless, 1, &err), -1);
+    CU_ASSERT_EQUAL(access(path, F_OK), -1);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, &err), 0);
+    CU_ASSERT_EQUAL(model_dir_save(folder_of("unsaved"), &config, &array, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, path);
+    CU_ASSERT_EQUAL(model_dir_save("/dev/null", &config, &array, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, "/dev/null");
+}
+
+/* Of every format there has been. */
+static void our_own_model_is_written_over(void) {
+    static const char *const ours[] = {"{\n  \"format_version\": 2,\n", "{\n  \"model\": \"r\",\n"};
+    char model[] = "resnet18", bee[] = "bee";
+    char *names[] = {bee};
+    const struct model_config config = {.model = model, .class_names = names, .classes = 1};
+    for (size_t i = 0; i < 2; i++) {
+        make_model("ours", 1, NULL);
+        write_file(folder_of("ours"), "config.json", ours[i], strlen(ours[i]));
+        CU_ASSERT_EQUAL(model_dir_check(folder_of("ours"), &config, &err), 0);
+    }
+}
+
 static void files_of_other_programs_are_not_written_over(void) {
     static const struct {
         const char *name, *text;
@@ -205,7 +235,8 @@ static void files_of_other_programs_are_not_written_over(void) {
     }
 }
 
-UNIT_MAIN("checkpoint.model_dir", UNIT(files_of_other_programs_are_not_written_over),
+UNIT_MAIN("checkpoint.model_dir", UNIT(what_cannot_be_saved_is_an_error),
+          UNIT(our_own_model_is_written_over), UNIT(files_of_other_programs_are_not_written_over),
           UNIT(a_model_comes_back), UNIT(what_could_not_be_saved_is_known_before),
           UNIT(every_field_is_checked), UNIT(files_of_two_models_are_refused),
           UNIT(what_a_killed_publish_left_goes), UNIT(a_missing_folder_is_named))

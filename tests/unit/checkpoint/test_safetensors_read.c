@@ -149,6 +149,24 @@ static void hostile_headers_are_refused(void) {
     expect_refused("{\"__metadata__\":{\"crc32c\":\"deadbeef\"}}", 0, "does not match");
 }
 
+static void more_tensors_than_there_may_be_are_refused(void) {
+    cleanup_buf struct buf bytes = {.max = 1 << 20};
+    cleanup_safetensors struct safetensors file = {0};
+    uint64_t length = 0;
+    CU_ASSERT_EQUAL_FATAL(buf_add(&bytes, &length, sizeof(length), &err), 0);
+    for (int i = 0; i <= SAFETENSORS_TENSORS_MAX; i++)
+        CU_ASSERT_EQUAL_FATAL(
+            buf_printf(&bytes, &err,
+                       "%c\"%d\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}",
+                       i == 0 ? '{' : ',', i),
+            0);
+    CU_ASSERT_EQUAL_FATAL(buf_add_text(&bytes, "}", &err), 0);
+    length = bytes.size - 8;
+    memcpy(bytes.data, &length, sizeof(length));
+    CU_ASSERT_EQUAL(safetensors_parse(&file, bytes.data, bytes.size, "many", &err), -1);
+    ASSERT_CONTAINS(err.text, "many: too many tensors");
+}
+
 static void a_huge_header_length_costs_nothing(void) {
     cleanup_safetensors struct safetensors file = {0};
     const uint8_t bytes[16] = {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f};
@@ -252,6 +270,7 @@ UNIT_MAIN("checkpoint.safetensors_read", UNIT(the_whole_file_is_accepted),
           UNIT(every_flipped_bit_is_detected), UNIT(every_truncation_is_detected),
           UNIT(more_bytes_at_the_end_are_detected),
           UNIT(a_foreign_file_without_checksums_can_be_read), UNIT(hostile_headers_are_refused),
+          UNIT(more_tensors_than_there_may_be_are_refused),
           UNIT(a_huge_header_length_costs_nothing),
           UNIT(a_header_longer_than_its_file_is_cut_short),
           UNIT(a_file_that_shrinks_ends_the_reading),

@@ -3,6 +3,7 @@
 #include "support/unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -32,6 +33,8 @@ static void the_file_has_the_published_form(void) {
                                     "\"data_offsets\":[0,16]}");
     ASSERT_CONTAINS(bytes.data + 8, "\"bn1.num_batches_tracked\":{\"dtype\":\"I64\",\"shape\":[],"
                                     "\"data_offsets\":[16,24]}");
+    /* Without it, torch's and Transformers' readers do not know what kind of tensors these are. */
+    ASSERT_CONTAINS(bytes.data + 8, "\"format\":\"pt\"");
     CU_ASSERT_EQUAL(memcmp(bytes.data + 8 + length, weight, 16), 0);
     CU_ASSERT_EQUAL(memcmp(bytes.data + 8 + length + 16, &count, 8), 0);
 }
@@ -64,6 +67,56 @@ static void notes_of_any_text_come_back(void) {
     CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, NULL), 0);
     CU_ASSERT_STRING_EQUAL(safetensors_note(&file, "state"), text);
     CU_ASSERT_EQUAL(safetensors_verify(&file, NULL), 0);
+}
+
+/* A header as long as there may be one, and one that is longer. */
+static void the_header_has_a_ceiling(void) {
+    enum { ROOM = SAFETENSORS_HEADER_MAX };
+    struct error err = {0};
+    char *text = malloc(ROOM + 1);
+    const struct safetensors_note note = {"n", text};
+    const char *path = path_of("ceiling.safetensors");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    memset(text, 'x', ROOM);
+    /* {"__metadata__":{"crc32c":"00000000","format":"pt","n":"..."}} */
+    size_t most =
+        ROOM - strlen("{\"__metadata__\":{\"crc32c\":\"00000000\",\"format\":\"pt\",\"n\":\"\"}}");
+    for (size_t more = 0; more <= 1; more++) {
+        text[most] = 'x';
+        text[most + more] = '\0';
+        CU_ASSERT_EQUAL(safetensors_write(path, NULL, 0, &note, 1, &err), more == 0 ? 0 : -1);
+    }
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
+    ASSERT_CONTAINS(err.text, "a header of 1048584 bytes; 1048576 are the most");
+    ASSERT_CONTAINS(err.text, path);
+    cleanup_safetensors struct safetensors file = {0};
+    CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, &err), 0);
+    CU_ASSERT_EQUAL(strlen(safetensors_note(&file, "n")), most);
+    CU_ASSERT_EQUAL(safetensors_verify(&file, &err), 0);
+    free(text);
+}
+
+static void as_many_tensors_as_are_read_can_be_written(void) {
+    struct array *arrays = calloc(SAFETENSORS_TENSORS_MAX + 1, sizeof(*arrays));
+    char(*names)[8] = calloc(SAFETENSORS_TENSORS_MAX + 1, sizeof(*names));
+    struct error err = {0};
+    uint8_t byte = 7;
+    CU_ASSERT_FATAL(arrays != NULL && names != NULL);
+    for (unsigned i = 0; i <= SAFETENSORS_TENSORS_MAX; i++) {
+        snprintf(names[i], sizeof(names[i]), "t%u", i % 10000);
+        arrays[i] = (struct array){.name = names[i], .type = ARRAY_U8, .data = &byte};
+    }
+    const char *path = path_of("many.safetensors");
+    CU_ASSERT_EQUAL(safetensors_write(path, arrays, SAFETENSORS_TENSORS_MAX + 1, NULL, 0, &err),
+                    -1);
+    ASSERT_CONTAINS(err.text, "8193 tensors; 8192 are the most");
+    CU_ASSERT_EQUAL(safetensors_write(path, arrays, SAFETENSORS_TENSORS_MAX, NULL, 0, &err), 0);
+    cleanup_safetensors struct safetensors file = {0};
+    CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, &err), 0);
+    CU_ASSERT_EQUAL(file.count, SAFETENSORS_TENSORS_MAX);
+    CU_ASSERT_EQUAL(safetensors_verify(&file, &err), 0);
+    free(names);
+    free(arrays);
 }
 
 static void expect_refused(const struct array *arrays, size_t count, const char *why) {
@@ -102,4 +155,5 @@ static void a_folder_that_is_not_there_is_named(void) {
 
 UNIT_MAIN("checkpoint.safetensors_write", UNIT(the_file_has_the_published_form),
           UNIT(ohwi_arrays_are_written_as_oihw), UNIT(notes_of_any_text_come_back),
+          UNIT(the_header_has_a_ceiling), UNIT(as_many_tensors_as_are_read_can_be_written),
           UNIT(what_cannot_be_written_is_refused), UNIT(a_folder_that_is_not_there_is_named))

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,10 +20,18 @@
  * (tests/room.cmake). "file 6" is an fsync of a regular file of six bytes, "folder" one of a
  * folder. */
 static char calls[1024];
-static int failing_fsync; /* this one from now on fails, 1 the next; 0 none */
+static ino_t synced_folder; /* the last one */
+static int failing_fsync;   /* this one from now on fails, 1 the next; 0 none */
+static int failing_number = EIO;
+static bool failing_chmod;
+static int vanishing; /* so many files from now on are tidied away before they are locked */
 
 int __real_fsync(int fd);
 int __wrap_fsync(int fd);
+int __real_fchmod(int fd, mode_t mode);
+int __wrap_fchmod(int fd, mode_t mode);
+int __real_flock(int fd, int operation);
+int __wrap_flock(int fd, int operation);
 int __real_rename(const char *from, const char *to);
 int __wrap_rename(const char *from, const char *to);
 int __real_mkdir(const char *path, mode_t mode);
@@ -41,11 +50,31 @@ int __wrap_fsync(int fd) {
     struct stat st = {0};
     (void)fstat(fd, &st);
     note_call(S_ISDIR(st.st_mode) ? "folder" : "file", S_ISDIR(st.st_mode) ? -1 : st.st_size);
+    if (S_ISDIR(st.st_mode))
+        synced_folder = st.st_ino;
     if (failing_fsync > 0 && --failing_fsync == 0) {
-        errno = EIO;
+        errno = failing_number;
         return -1;
     }
     return __real_fsync(fd);
+}
+
+int __wrap_fchmod(int fd, mode_t mode) {
+    if (!failing_chmod)
+        return __real_fchmod(fd, mode);
+    errno = EIO;
+    return -1;
+}
+
+int __wrap_flock(int fd, int operation) {
+    if (vanishing > 0) {
+        char link[64], path[PATH_MAX] = "";
+        vanishing--;
+        snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+        if (readlink(link, path, sizeof(path) - 1) > 0)
+            (void)unlink(path);
+    }
+    return __real_flock(fd, operation);
 }
 
 int __wrap_rename(const char *from, const char *to) {
@@ -116,6 +145,143 @@ static void what_could_not_be_synced_is_no_success(void) {
     failing_fsync = 2;
     CU_ASSERT_EQUAL(file_publish(path, "new", 3, 0644, &err), -1);
     failing_fsync = 0;
+}
+
+/* Some file systems know no fsync of a folder. */
+static void a_folder_that_cannot_be_synced_is_no_error(void) {
+    char path[PATH_MAX];
+    path_of(path, "on-a-network");
+    static const int numbers[] = {EINVAL, ENOTSUP};
+    for (int i = 0; i < 2; i++) {
+        failing_number = numbers[i];
+        failing_fsync = 2;
+        CU_ASSERT_EQUAL(file_publish(path, "new", 3, 0644, NULL), 0);
+        CU_ASSERT_EQUAL(failing_fsync, 0);
+    }
+    failing_number = EIO;
+}
+
+static ino_t inode_of(const char *path) {
+    struct stat st = {0};
+    CU_ASSERT_EQUAL(stat(path, &st), 0);
+    return st.st_ino;
+}
+
+static void the_folder_that_holds_the_name_is_synced(void) {
+    char path[PATH_MAX];
+    path_of(path, "below");
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    CU_ASSERT_EQUAL(synced_folder, inode_of(unit_temp_dir()));
+    path_of(path, "below/file");
+    CU_ASSERT_EQUAL(file_publish(path, "new", 3, 0644, NULL), 0);
+    path_of(path, "below");
+    CU_ASSERT_EQUAL(synced_folder, inode_of(path));
+    /* A name without a folder lies in the one where the program runs. */
+    cleanup_fd int here = open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    CU_ASSERT_FATAL(here >= 0 && chdir(unit_temp_dir()) == 0);
+    CU_ASSERT_EQUAL(file_publish("bare-name", "new", 3, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(fchdir(here), 0);
+    CU_ASSERT_EQUAL(synced_folder, inode_of(unit_temp_dir()));
+    path_of(path, "bare-name");
+    CU_ASSERT_EQUAL(access(path, F_OK), 0);
+}
+
+/* Runs in a process of its own, as a user who is not root. */
+static int publish_where_nothing_is_read(void) {
+    if (chdir(unit_temp_dir()) != 0 || mkdir("unread", 0777) != 0 || chmod("unread", 0333) != 0 ||
+        chmod(".", 0777) != 0 || (geteuid() == 0 && setuid(65534) != 0))
+        return 100;
+    if (open("unread", O_RDONLY | O_DIRECTORY | O_CLOEXEC) >= 0)
+        return 101;
+    return file_publish("unread/file", "new", 3, 0644, NULL);
+}
+
+static void a_folder_that_may_only_be_written_takes_a_file(void) {
+    CU_ASSERT_EQUAL(unit_in_child(publish_where_nothing_is_read), 0);
+    char path[PATH_MAX];
+    path_of(path, "unread/file");
+    CU_ASSERT_EQUAL(access(path, F_OK), 0);
+}
+
+static void what_the_place_does_not_take_is_the_users_to_mend(void) {
+    static const int places[] = {ENOSPC, EDQUOT,  EFBIG,  EROFS, EACCES,       EPERM,
+                                 ENOENT, ENOTDIR, EISDIR, ELOOP, ENAMETOOLONG, ETXTBSY};
+    static const int others[] = {EIO, EBADF, ENOMEM, EINVAL, 0};
+    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++)
+        CU_ASSERT_EQUAL(file_write_code(places[i]), EXIT_CODE_CONFIG);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        CU_ASSERT_EQUAL(file_write_code(others[i]), EXIT_CODE_INTERNAL);
+}
+
+/* A path that is as long as the system takes, with what is put behind its name meanwhile. */
+static void paths_are_as_long_as_the_system_takes(void) {
+    enum { BEHIND = sizeof(".partial-XXXXXX") - 1 };
+    char *path = malloc(PATH_MAX + 1);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(path);
+    for (int size = PATH_MAX - 1 - BEHIND; size <= PATH_MAX - BEHIND; size++) {
+        struct error err = {0};
+        memset(path, '/', PATH_MAX);
+        int head = snprintf(path, PATH_MAX, "%s", unit_temp_dir());
+        path[head] = '/';
+        memcpy(path + size - 4, "long", 5);
+        bool fits = size < PATH_MAX - BEHIND;
+        CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0644, &err), fits ? 0 : -1);
+        CU_ASSERT_EQUAL(err.code, fits ? EXIT_CODE_OK : EXIT_CODE_CONFIG);
+        if (!fits)
+            ASSERT_CONTAINS(err.text, "path too long");
+    }
+    free(path);
+}
+
+static void a_file_that_cannot_have_its_mode_is_not_published(void) {
+    char path[PATH_MAX];
+    struct error err = {0};
+    path_of(path, "modeless");
+    failing_chmod = true;
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0644, &err), -1);
+    failing_chmod = false;
+    ASSERT_CONTAINS(err.text, "chmod");
+    CU_ASSERT_EQUAL(count_files(unit_temp_dir(), "modeless"), 0);
+}
+
+/* What a full disk looks like to a writer: files may not grow. */
+static void a_file_that_cannot_be_written_is_named_and_gone(void) {
+    static char bytes[4096];
+    char path[PATH_MAX];
+    struct error err = {0};
+    struct rlimit before;
+    path_of(path, "too-large");
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_FSIZE, &before), 0);
+    struct rlimit small = {.rlim_cur = 1000, .rlim_max = before.rlim_max};
+    (void)signal(SIGXFSZ, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int published = file_publish(path, bytes, sizeof(bytes), 0644, &err);
+    struct error put_err = {0};
+    int put = file_put(path, bytes, sizeof(bytes), 0644, &put_err);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_FSIZE, &before), 0);
+    (void)signal(SIGXFSZ, SIG_DFL);
+    CU_ASSERT_EQUAL(published, -1);
+    CU_ASSERT_EQUAL(put, -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(err.os_errno, EFBIG);
+    ASSERT_CONTAINS(err.text, path);
+    ASSERT_CONTAINS(put_err.text, path);
+    CU_ASSERT_EQUAL(count_files(unit_temp_dir(), "too-large"), 0);
+}
+
+/* Another process may tidy between the making of a file and its lock. */
+static void a_file_that_was_tidied_away_is_made_again(void) {
+    enum { TRIES = 16 };
+    char path[PATH_MAX];
+    struct error err = {0};
+    path_of(path, "vanishing");
+    vanishing = TRIES - 1;
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0644, &err), 0);
+    CU_ASSERT_EQUAL(access(path, F_OK), 0);
+    vanishing = TRIES;
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0644, &err), -1);
+    ASSERT_CONTAINS(err.text, "vanish");
+    CU_ASSERT_EQUAL(vanishing, 0);
 }
 
 static bool is_left(const char *name) {
@@ -242,12 +408,18 @@ static void exact_reads_notice_an_early_end(void) {
     CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
     CU_ASSERT_EQUAL(file_write_all(ends[1], "abc", 3, NULL), 0);
     close(ends[1]);
-    char bytes[4];
-    CU_ASSERT_EQUAL(file_read_exact(ends[0], bytes, 2, NULL), 0);
+    char bytes[4] = "";
+    CU_ASSERT_EQUAL(file_read_exact(ends[0], bytes, 1, NULL), 0);
+    CU_ASSERT_EQUAL(file_read_exact(ends[0], bytes + 1, 1, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(bytes, "ab");
     struct error err = {0};
     CU_ASSERT_EQUAL(file_read_exact(ends[0], bytes, 2, &err), -1);
     ASSERT_CONTAINS(err.text, "end of file");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     close(ends[0]);
+    CU_ASSERT_EQUAL(file_read_exact(-1, bytes, 2, &err), -1);
+    CU_ASSERT_EQUAL(err.os_errno, EBADF);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
 }
 
 static void a_put_file_replaces_a_link_and_not_its_aim(void) {
@@ -291,7 +463,16 @@ static void a_program_finds_itself(void) {
 
 UNIT_MAIN("common.file", UNIT(publish_replaces_the_whole_file),
           UNIT(what_is_published_is_on_disk_before_it_has_its_name),
-          UNIT(what_could_not_be_synced_is_no_success), UNIT(tidying_leaves_what_is_being_written),
+          UNIT(what_could_not_be_synced_is_no_success),
+          UNIT(a_folder_that_cannot_be_synced_is_no_error),
+          UNIT(the_folder_that_holds_the_name_is_synced),
+          UNIT(a_folder_that_may_only_be_written_takes_a_file),
+          UNIT(what_the_place_does_not_take_is_the_users_to_mend),
+          UNIT(paths_are_as_long_as_the_system_takes),
+          UNIT(a_file_that_cannot_have_its_mode_is_not_published),
+          UNIT(a_file_that_cannot_be_written_is_named_and_gone),
+          UNIT(a_file_that_was_tidied_away_is_made_again),
+          UNIT(tidying_leaves_what_is_being_written),
           UNIT(an_aborted_publish_leaves_the_old_file_alone),
           UNIT(publishing_into_a_missing_folder_names_it), UNIT(reading_stops_at_the_ceiling),
           UNIT(a_fifo_is_refused_at_once), UNIT(folders_are_made_with_their_parents),

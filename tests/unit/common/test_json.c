@@ -123,6 +123,7 @@ static void numbers_are_written_as_short_as_they_read_back(void) {
                                        "0.30000000000000004",
                                        "123456789.125",
                                        "2.0",
+                                       "9.95",
                                        "{\"a\":[0.1,true],\"b\":\"0.10000000000000001\"}",
                                        "7"};
     for (size_t i = 0; i < sizeof(same) / sizeof(same[0]); i++) {

@@ -61,6 +61,26 @@ static void numbers_that_programs_write_are_the_nearest_doubles(void) {
     }
 }
 
+/* Digits on both sides of what 53 and 64 bits hold, with every power of ten that a double or an
+ * 80-bit float has exactly, and those beside them. */
+static void every_power_of_ten_is_the_right_one(void) {
+    static const char *const DIGITS[] = {"1",
+                                         "7",
+                                         "9007199254740992",
+                                         "9007199254740993",
+                                         "12345678901234567",
+                                         "1234567890123456789",
+                                         "9999999999999999999",
+                                         "12345678901234567890"};
+    for (size_t i = 0; i < sizeof(DIGITS) / sizeof(DIGITS[0]); i++)
+        for (int exponent = -30; exponent <= 30; exponent++) {
+            char text[64];
+            snprintf(text, sizeof(text), "%se%d", DIGITS[i], exponent);
+            check_same_as_strtod(text);
+        }
+    check_same_as_strtod("900719925474.0993");
+}
+
 static void middles_between_two_doubles_go_to_the_even_one(void) {
     /* (2^53 + 2k + 1) / 2^n written out in decimals lies exactly in the middle. */
     check_same_as_strtod("9007199254740993.0");
@@ -114,5 +134,6 @@ static void reading_stops_behind_the_number(void) {
 
 UNIT_MAIN("common.json_number", UNIT(numbers_are_the_nearest_doubles),
           UNIT(numbers_that_programs_write_are_the_nearest_doubles),
+          UNIT(every_power_of_ten_is_the_right_one),
           UNIT(middles_between_two_doubles_go_to_the_even_one), UNIT(whole_numbers_are_exact),
           UNIT(what_is_no_number_is_refused), UNIT(reading_stops_behind_the_number))

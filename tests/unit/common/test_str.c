@@ -61,10 +61,12 @@ static void numbers_are_decimal_and_finite(void) {
 
 static void truth_has_six_spellings(void) {
     bool value = false;
-    CU_ASSERT(str_parse_bool("True", &value, NULL) == 0 && value);
-    CU_ASSERT(str_parse_bool("0", &value, NULL) == 0 && !value);
-    CU_ASSERT(str_parse_bool("true", &value, NULL) == 0 && value);
-    CU_ASSERT(str_parse_bool("False", &value, NULL) == 0 && !value);
+    static const char *const spellings[] = {"true", "True", "1", "false", "False", "0"};
+    for (size_t i = 0; i < 6; i++) {
+        value = i >= 3;
+        CU_ASSERT_EQUAL(str_parse_bool(spellings[i], &value, NULL), 0);
+        CU_ASSERT_EQUAL(value, i < 3);
+    }
     CU_ASSERT_EQUAL(str_parse_bool("yes", &value, NULL), -1);
     CU_ASSERT_EQUAL(str_parse_bool("TRUE", &value, NULL), -1);
 }
@@ -110,6 +112,40 @@ static void a_sequence_cut_at_the_end_is_replaced(void) {
     }
 }
 
+/* Of SIZE bytes that may be one character: the one that they spell where they do it in the shortest
+ * way and it is neither a surrogate nor beyond the last; else -1. */
+static int32_t spelled(const unsigned char *bytes, size_t size) {
+    static const int32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    int32_t point = bytes[0] & (0x7f >> size);
+    if ((bytes[0] & (0xff << (7 - size))) != ((0xff << (8 - size)) & 0xff))
+        return -1;
+    for (size_t i = 1; i < size; i++) {
+        if (bytes[i] >> 6 != 2)
+            return -1;
+        point = point << 6 | (bytes[i] & 0x3f);
+    }
+    bool surrogate = point >= 0xd800 && point < 0xe000;
+    return point < least[size] || surrogate || point > 0x10ffff ? -1 : point;
+}
+
+static void every_first_and_second_byte_is_judged_by_what_it_spells(void) {
+    cleanup_buf struct buf out;
+    buf_init(&out, 1000);
+    size_t wrong = 0;
+    for (unsigned lead = 0x80; lead <= 0xff; lead++)
+        for (unsigned second = 0; second <= 0xff; second++)
+            for (size_t size = 2; size <= 4; size++)
+                for (unsigned last = 0x80; last <= 0xbf; last += 0x3f) {
+                    const unsigned char bytes[4] = {(unsigned char)lead, (unsigned char)second,
+                                                    (unsigned char)last, (unsigned char)last};
+                    buf_consume(&out, SIZE_MAX);
+                    (void)str_add_utf8(&out, (const char *)bytes, size, NULL);
+                    bool kept = out.size == size && memcmp(out.data, bytes, size) == 0;
+                    wrong += kept != (spelled(bytes, size) >= 0);
+                }
+    CU_ASSERT_EQUAL(wrong, 0);
+}
+
 static void prefixes_cut_no_character(void) {
     static const char text[] = "ab\xe2\x82\xac";
     CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 5), 5);
@@ -130,4 +166,5 @@ UNIT_MAIN("common.str", UNIT(whole_numbers_are_whole_strings),
           UNIT(what_no_number_holds_is_refused), UNIT(numbers_are_decimal_and_finite),
           UNIT(truth_has_six_spellings), UNIT(natural_order_counts_digits_by_value),
           UNIT(bytes_that_are_not_utf8_are_replaced), UNIT(a_sequence_cut_at_the_end_is_replaced),
+          UNIT(every_first_and_second_byte_is_judged_by_what_it_spells),
           UNIT(prefixes_cut_no_character), UNIT(the_hash_has_its_published_values))
