@@ -86,7 +86,7 @@ room(command trainer/app/command
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.
-foreach(exact kernels ref eval)
+foreach(exact kernels ref eval coco)
     get_target_property(type ${exact} TYPE)
     if(NOT type STREQUAL "INTERFACE_LIBRARY")
         target_compile_options(${exact} PRIVATE -ffp-contract=off)

@@ -1,5 +1,7 @@
 #include "eval/mask_paste.h"
 
+#include "kernels/bilinear.h"
+
 #include <math.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -68,7 +70,7 @@ static struct axis axis_tv(float low, float high, int side, uint32_t size) {
                          .first = clip(first, size),
                          .end = clip(last + 1, size),
                          .origin = first,
-                         .scale = (float)padded / (float)length};
+                         .scale = bilinear_scale(padded, (int32_t)length)};
 }
 
 static struct axis axis_d2(float low, float high, int side, uint32_t size) {
@@ -90,13 +92,9 @@ static struct axis axis_of(const struct mask_paste *paste, int direction) {
 }
 
 static struct tap tap_tv(const struct axis *axis, int64_t place) {
-    const int last = axis->side + 2 * RING - 1;
-    float source = axis->scale * ((float)(place - axis->origin) + 0.5f) - 0.5f;
-    if (source < 0)
-        source = 0;
-    int low = source < (float)last ? (int)source : last;
-    float weight = source - (float)low;
-    return (struct tap){low, weight < 1 ? weight : 1};
+    struct bilinear_tap tap =
+        bilinear_source((int32_t)(place - axis->origin), axis->scale, axis->side + 2 * RING);
+    return (struct tap){tap.low, tap.fraction};
 }
 
 static struct tap tap_d2(const struct axis *axis, int64_t place) {

@@ -194,6 +194,27 @@ int coco_segment_outline(const struct coco_segment *segment, struct coco_outline
     return 0;
 }
 
+/* The size in front of the runs, behind which IN stands then. */
+static int read_packed_size(struct coco_bytes *in, uint64_t *ret_rows, uint64_t *ret_columns,
+                            struct error *err) {
+    if (coco_unpack_count(in, RLE_PIXELS_MAX, ret_rows, err) != 0)
+        return -1;
+    return coco_unpack_count(in, RLE_PIXELS_MAX, ret_columns, err);
+}
+
+int coco_segment_size(const struct coco_segment *segment, uint32_t *ret_height, uint32_t *ret_width,
+                      struct error *err) {
+    struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
+    uint64_t rows = 0, columns = 0;
+    if (segment->kind != COCO_SEGMENT_RUNS)
+        return error_set(err, EXIT_CODE_DATA, "an outline without runs");
+    if (read_packed_size(&in, &rows, &columns, err) != 0)
+        return -1;
+    *ret_height = (uint32_t)rows;
+    *ret_width = (uint32_t)columns;
+    return 0;
+}
+
 int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *room,
                       struct rle_brush *brush, uint32_t height, uint32_t width, struct rle *ret,
                       struct error *err) {
@@ -202,8 +223,7 @@ int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *r
     if (segment->kind == COCO_SEGMENT_RUNS) {
         struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
         uint64_t rows = 0, columns = 0;
-        if (coco_unpack_count(&in, RLE_PIXELS_MAX, &rows, err) != 0 ||
-            coco_unpack_count(&in, RLE_PIXELS_MAX, &columns, err) != 0)
+        if (read_packed_size(&in, &rows, &columns, err) != 0)
             return -1;
         return rle_parse(ret, (const char *)in.at, (size_t)(in.end - in.at), (int64_t)rows,
                          (int64_t)columns, err);

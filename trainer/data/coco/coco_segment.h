@@ -55,6 +55,10 @@ int coco_segment_read(struct json_stream *s, struct coco_outline *room, struct b
 int coco_segment_outline(const struct coco_segment *segment, struct coco_outline *ret,
                          struct error *err);
 
+/* The size that a segment of runs brings. Damaged bytes are refused. */
+int coco_segment_size(const struct coco_segment *segment, uint32_t *ret_height, uint32_t *ret_width,
+                      struct error *err);
+
 /* The mask, for a picture of HEIGHT x WIDTH (runs bring their own size). */
 int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *room,
                       struct rle_brush *brush, uint32_t height, uint32_t width, struct rle *ret,

@@ -18,26 +18,45 @@ static void crop(struct image *image, const struct rect *at, int width, int heig
     image->height = height;
 }
 
-static int read_jpeg(const uint8_t *bytes, size_t size, struct image *ret, struct error *err) {
-    cleanup_jpeg_decoder struct jpeg_decoder decoder = {0};
+void picture_reader_done(struct picture_reader *reader) {
+    jpeg_decoder_done(&reader->decoder);
+    buf_done(&reader->encoded);
+    *reader = (struct picture_reader){0};
+}
+
+static int read_jpeg(struct picture_reader *reader, const uint8_t *bytes, size_t size,
+                     struct image *ret, struct error *err) {
+    struct jpeg_decoder *decoder = &reader->decoder;
     struct rect at;
-    if (jpeg_decoder_init(&decoder, err) != 0 || jpeg_open(&decoder, bytes, size, err) != 0)
+    if (decoder->library == NULL && jpeg_decoder_init(decoder, err) != 0)
         return -1;
-    struct rect whole = {0, 0, decoder.width, decoder.height};
-    if (jpeg_decode(&decoder, &whole, 1, ret, &at, err) != 0)
+    if (jpeg_open(decoder, bytes, size, err) != 0)
+        return -1;
+    struct rect whole = {0, 0, decoder->width, decoder->height};
+    if (jpeg_decode(decoder, &whole, 1, ret, &at, err) != 0)
         return -1;
     crop(ret, &at, whole.width, whole.height);
+    reader->damage = decoder->damage;
     return 0;
 }
 
-int picture_read(const char *path, struct image *ret, struct error *err) {
-    cleanup_buf struct buf bytes = {.max = JPEG_BYTES_MAX};
-    if (file_read(path, &bytes, err) != 0)
+int picture_reader_read(struct picture_reader *reader, const char *path, struct image *ret,
+                        struct error *err) {
+    struct buf *bytes = &reader->encoded;
+    reader->damage = NULL;
+    bytes->size = 0;
+    bytes->max = JPEG_BYTES_MAX;
+    if (file_read(path, bytes, err) != 0)
         return -1;
-    const uint8_t *data = (const uint8_t *)bytes.data;
-    int failed = png_is(data, bytes.size) ? png_decode(data, bytes.size, ret, err)
-                                          : read_jpeg(data, bytes.size, ret, err);
+    const uint8_t *data = (const uint8_t *)bytes->data;
+    int failed = png_is(data, bytes->size) ? png_decode(data, bytes->size, ret, err)
+                                           : read_jpeg(reader, data, bytes->size, ret, err);
     return failed == 0 ? 0 : error_wrap(err, "%s", path);
+}
+
+int picture_read(const char *path, struct image *ret, struct error *err) {
+    cleanup_picture_reader struct picture_reader reader = {0};
+    return picture_reader_read(&reader, path, ret, err);
 }
 
 int picture_write(const struct image *image, bool png, const char *path, struct error *err) {

@@ -3,13 +3,29 @@
 #define CODEC_PICTURE_H
 
 #include "codec/image.h"
+#include "codec/jpeg.h"
+#include "common/buf.h"
 #include "common/error.h"
 
 #include <stdbool.h>
 
 /* A JPEG or PNG, whatever it is called, in full size. Errors name the file. */
 int picture_read(const char *path, struct image *ret, struct error *err);
+
+/* The same for many, by one thread. Zeroed is ready. */
+struct picture_reader {
+    struct jpeg_decoder decoder;
+    struct buf encoded;
+    const char *damage; /* of the last picture, decoded over: in words; NULL for none */
+};
+
+void picture_reader_done(struct picture_reader *reader);
+int picture_reader_read(struct picture_reader *reader, const char *path, struct image *ret,
+                        struct error *err);
+
 /* A PNG, or a JPEG of high quality; replaces what is there. */
 int picture_write(const struct image *image, bool png, const char *path, struct error *err);
+
+#define cleanup_picture_reader __attribute__((cleanup(picture_reader_done)))
 
 #endif

@@ -44,6 +44,32 @@ static void a_png_is_read_whatever_it_is_called(void) {
     CU_ASSERT_EQUAL(memcmp(again.pixels, image.pixels, 75), 0);
 }
 
+/* A file after another, damaged ones between: each has its own pixels and its own damage. */
+static void one_reader_reads_many(void) {
+    cleanup_picture_reader struct picture_reader reader = {0};
+    cleanup_buf struct buf bytes = {.max = 1 << 20};
+    cleanup_image struct image image = {0}, again = {0};
+    char paths[3][PATH_MAX];
+    CU_ASSERT_EQUAL_FATAL(image_resize(&image, 64, 48, NULL), 0);
+    for (int i = 0; i < 64 * 48 * IMAGE_CHANNELS; i++)
+        image.pixels[i] = (uint8_t)(i * 13 + i / 64);
+    for (int i = 0; i < 3; i++) {
+        snprintf(paths[i], PATH_MAX, "%s/many%d", unit_temp_dir(), i);
+        CU_ASSERT_EQUAL_FATAL(picture_write(&image, i == 1, paths[i], NULL), 0);
+    }
+    CU_ASSERT_EQUAL_FATAL(file_read(paths[2], &bytes, NULL), 0);
+    memset(bytes.data + bytes.size / 2, 0, bytes.size / 4);
+    CU_ASSERT_EQUAL_FATAL(file_publish(paths[2], bytes.data, bytes.size, 0644, NULL), 0);
+    for (int i = 0; i < 9; i++) {
+        CU_ASSERT_EQUAL_FATAL(picture_reader_read(&reader, paths[i % 3], &again, NULL), 0);
+        CU_ASSERT(again.width == 64 && again.height == 48);
+        CU_ASSERT_EQUAL(reader.damage != NULL, i % 3 == 2);
+        if (i % 3 == 1)
+            CU_ASSERT_EQUAL(memcmp(again.pixels, image.pixels, 64 * 48 * IMAGE_CHANNELS), 0);
+        CU_ASSERT_EQUAL(picture_reader_read(&reader, "/nowhere/at/all.jpg", &again, NULL), -1);
+    }
+}
+
 static void what_is_no_picture_is_refused_by_name(void) {
     cleanup_image struct image image = {0};
     struct error err = {0};
@@ -57,4 +83,5 @@ static void what_is_no_picture_is_refused_by_name(void) {
 }
 
 UNIT_MAIN("data.picture", UNIT(a_picture_comes_back_in_full_size),
-          UNIT(a_png_is_read_whatever_it_is_called), UNIT(what_is_no_picture_is_refused_by_name))
+          UNIT(a_png_is_read_whatever_it_is_called), UNIT(one_reader_reads_many),
+          UNIT(what_is_no_picture_is_refused_by_name))

@@ -1,0 +1,42 @@
+/* The few canvases on which all pictures of a set are laid: a network is compiled once for each,
+ * and the pictures of one batch share one. A picture lies in a canvas' upper left corner; the rest
+ * of it is padding. Sides are multiples of CANVAS_STEP, so that every level of a feature pyramid
+ * halves them exactly.
+ *
+ * The automatic plan offers, across and upright, canvases for pictures of up to 4:3, 3:2 and the
+ * longest shape that the sizes allow; each scaled picture goes to the smallest that holds it. A
+ * canvas is then cut down to what its pictures need, and one with less than a global batch of
+ * pictures is joined with the one with which that costs the fewest pixels, so that no picture is
+ * left out of every epoch. Depends on the sizes of pictures alone, not on their order. */
+#ifndef COCO_CANVAS_PLAN_H
+#define COCO_CANVAS_PLAN_H
+
+#include "coco/detect_size.h"
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stddef.h>
+
+enum { CANVASES_MAX = 8, CANVAS_STEP = 32, CANVAS_NONE = -1 };
+
+struct canvas_plan {
+    struct detect_size canvases[CANVASES_MAX];
+    size_t pictures[CANVASES_MAX]; /* how many lie on each, where the plan was made for a set */
+    int count;
+};
+
+/* For COUNT pictures of the given sizes (before scaling; sides above 0), at least one.
+ * GLOBAL_BATCH: the samples of one step on all ranks; 1 where no picture has to wait for others. */
+int canvas_plan_make(struct canvas_plan *ret, const struct detect_sizes *sizes,
+                     const struct detect_size *pictures, size_t count, size_t global_batch,
+                     struct error *err);
+
+/* "800x1088,1088x800": heights and widths by hand. The error names the word. */
+int canvas_plan_parse(struct canvas_plan *ret, const char *text, struct error *err);
+/* The same text for any plan. */
+int canvas_plan_format(const struct canvas_plan *plan, struct buf *out, struct error *err);
+
+/* The smallest canvas that holds a scaled picture, the first of equals; CANVAS_NONE for none. */
+int canvas_plan_place(const struct canvas_plan *plan, struct detect_size scaled);
+
+#endif

@@ -1,0 +1,192 @@
+#include "coco/detection_bits.h"
+
+#include "common/cleanup.h"
+#include "kernels/bilinear.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void detection_bits_done(struct detection_bits *bits) {
+    free(bits->bytes);
+    *bits = (struct detection_bits){0};
+}
+
+void detection_crop_done(struct detection_crop *crop) {
+    detection_bits_done(&crop->bits);
+    *crop = (struct detection_crop){0};
+}
+
+/* Appends a crop of zeros; AT has its place in the picture and its size. */
+static int add_zeros(struct detection_bits *bits, int32_t at[MASK_FIELDS], struct error *err) {
+    size_t size = (size_t)mask_bits_bytes(at[MASK_WIDTH], at[MASK_HEIGHT]);
+    if (size > INT32_MAX - bits->size)
+        return error_set(err, EXIT_CODE_DATA, "masks of over %d bytes in one picture", INT32_MAX);
+    if (bits->size + size > bits->capacity) {
+        size_t capacity = bits->size + size + bits->capacity / 2;
+        uint8_t *grown = realloc(bits->bytes, capacity);
+        if (grown == NULL)
+            return error_no_memory(err, "masks");
+        bits->bytes = grown;
+        bits->capacity = capacity;
+    }
+    at[MASK_OFFSET] = (int32_t)bits->size;
+    memset(bits->bytes + bits->size, 0, size);
+    bits->size += size;
+    return 0;
+}
+
+/* Pixels Y .. END-1 of column X of the crop. */
+static void set_column(uint8_t *crop, int32_t stride, uint32_t x, uint32_t y, uint32_t end) {
+    const uint8_t bit = (uint8_t)(1 << x % 8);
+    uint8_t *byte = crop + x / 8 + (size_t)y * (size_t)stride;
+    for (; y < end; y++, byte += stride)
+        *byte |= bit;
+}
+
+static void set_runs(uint8_t *crop, const struct rle *mask, const int32_t at[MASK_FIELDS]) {
+    const int32_t stride = mask_bits_stride(at[MASK_WIDTH]);
+    const uint32_t left = (uint32_t)at[MASK_X], top = (uint32_t)at[MASK_Y];
+    uint32_t place = 0;
+    for (size_t i = 0; i + 1 < mask->count; i += 2) {
+        uint32_t start = place + mask->runs[i], end = start + mask->runs[i + 1];
+        for (place = start; place < end;) {
+            uint32_t x = place / mask->height, y = place % mask->height;
+            uint32_t length = mask->height - y < end - place ? mask->height - y : end - place;
+            set_column(crop, stride, x - left, y - top, y - top + length);
+            place += length;
+        }
+        place = end;
+    }
+}
+
+int detection_bits_add(struct detection_bits *bits, const struct rle *mask,
+                       int32_t ret_at[MASK_FIELDS], struct error *err) {
+    double box[4] = {0, 0, 1, 1};
+    bool any = rle_area(mask) > 0;
+    if (any)
+        rle_box(mask, box);
+    ret_at[MASK_X] = (int32_t)box[0];
+    ret_at[MASK_Y] = (int32_t)box[1];
+    ret_at[MASK_WIDTH] = (int32_t)box[2];
+    ret_at[MASK_HEIGHT] = (int32_t)box[3];
+    if (add_zeros(bits, ret_at, err) != 0)
+        return -1;
+    if (any)
+        set_runs(bits->bytes + ret_at[MASK_OFFSET], mask, ret_at);
+    return 0;
+}
+
+/* One axis of a mask that is scaled: the pixel of the source that pixel I of the target takes. */
+struct nearest {
+    int32_t from;
+    int32_t to;
+    bool mirrored;
+};
+
+static int32_t nearest_at(const struct nearest *axis, int32_t i) {
+    float scale = bilinear_scale(axis->from, axis->to);
+    if (!axis->mirrored)
+        return bilinear_nearest(i, scale, axis->from);
+    return axis->from - 1 - bilinear_nearest(axis->to - 1 - i, scale, axis->from);
+}
+
+/* Which pixels of the target take one of the source's FIRST .. FIRST + COUNT - 1. */
+static void nearest_range(const struct nearest *axis, int32_t first, int32_t count,
+                          int32_t *ret_first, int32_t *ret_count) {
+    *ret_first = *ret_count = 0;
+    for (int32_t i = 0; i < axis->to; i++) {
+        int32_t source = nearest_at(axis, i);
+        if (source < first || source >= first + count)
+            continue;
+        if ((*ret_count)++ == 0)
+            *ret_first = i;
+    }
+}
+
+int detection_bits_add_scaled(struct detection_bits *bits, const struct detection_crop *crop,
+                              const struct detection_scaling *scaling, int32_t ret_at[MASK_FIELDS],
+                              struct error *err) {
+    const struct nearest across = {scaling->from.width, scaling->to.width, scaling->flip};
+    const struct nearest down = {scaling->from.height, scaling->to.height, false};
+    nearest_range(&across, crop->at[MASK_X], crop->at[MASK_WIDTH], &ret_at[MASK_X],
+                  &ret_at[MASK_WIDTH]);
+    nearest_range(&down, crop->at[MASK_Y], crop->at[MASK_HEIGHT], &ret_at[MASK_Y],
+                  &ret_at[MASK_HEIGHT]);
+    if (ret_at[MASK_WIDTH] == 0 || ret_at[MASK_HEIGHT] == 0) {
+        ret_at[MASK_X] = ret_at[MASK_Y] = 0;
+        ret_at[MASK_WIDTH] = ret_at[MASK_HEIGHT] = 1;
+        return add_zeros(bits, ret_at, err);
+    }
+    if (add_zeros(bits, ret_at, err) != 0)
+        return -1;
+    for (int32_t y = ret_at[MASK_Y]; y < ret_at[MASK_Y] + ret_at[MASK_HEIGHT]; y++) {
+        int32_t source_y = nearest_at(&down, y);
+        for (int32_t x = ret_at[MASK_X]; x < ret_at[MASK_X] + ret_at[MASK_WIDTH]; x++)
+            if (mask_bits_get(crop->bits.bytes, crop->at, nearest_at(&across, x), source_y))
+                mask_bits_set(bits->bytes, ret_at, x, y);
+    }
+    return 0;
+}
+
+/* A mask of the batch: which object, and how large. */
+struct wanted {
+    size_t object; /* place * slots + slot */
+    int64_t pixels;
+    size_t bytes;
+};
+
+static int larger_first(const void *a, const void *b) {
+    const struct wanted *left = a, *right = b;
+    if (left->pixels != right->pixels)
+        return left->pixels > right->pixels ? -1 : 1;
+    return (left->object > right->object) - (left->object < right->object);
+}
+
+/* Takes masks away until the others fit. */
+static int drop_small(const struct detection_fields *fields, int count, int64_t *ret_dropped,
+                      struct error *err) {
+    size_t objects = (size_t)count * (size_t)fields->slots, found = 0, used = 0;
+    cleanup_free struct wanted *list = calloc(objects, sizeof(*list));
+    if (list == NULL)
+        return error_no_memory(err, "masks");
+    for (size_t i = 0; i < objects; i++) {
+        const int32_t *at = &fields->gt_mask_at[i * MASK_FIELDS];
+        if (mask_bits_given(at))
+            list[found++] =
+                (struct wanted){i, (int64_t)at[MASK_WIDTH] * at[MASK_HEIGHT],
+                                (size_t)mask_bits_bytes(at[MASK_WIDTH], at[MASK_HEIGHT])};
+    }
+    qsort(list, found, sizeof(*list), larger_first);
+    for (size_t i = 0; i < found; i++) {
+        if (list[i].bytes <= fields->pool_bytes - used) {
+            used += list[i].bytes;
+            continue;
+        }
+        memset(&fields->gt_mask_at[list[i].object * MASK_FIELDS], 0,
+               MASK_FIELDS * sizeof(*fields->gt_mask_at));
+        (*ret_dropped)++;
+    }
+    return 0;
+}
+
+int detection_bits_gather(const struct detection_fields *fields, const struct detection_bits *bits,
+                          int count, int64_t *ret_dropped, struct error *err) {
+    size_t wanted = 0, used = 0;
+    *ret_dropped = 0;
+    for (int i = 0; i < count; i++)
+        wanted += bits[i].size;
+    if (wanted > fields->pool_bytes && drop_small(fields, count, ret_dropped, err) != 0)
+        return -1;
+    for (size_t i = 0; i < (size_t)count * (size_t)fields->slots; i++) {
+        int32_t *at = &fields->gt_mask_at[i * MASK_FIELDS];
+        if (!mask_bits_given(at))
+            continue;
+        size_t size = (size_t)mask_bits_bytes(at[MASK_WIDTH], at[MASK_HEIGHT]);
+        memcpy(fields->mask_bits + used, bits[i / (size_t)fields->slots].bytes + at[MASK_OFFSET],
+               size);
+        at[MASK_OFFSET] = (int32_t)used;
+        used += size;
+    }
+    memset(fields->mask_bits + used, 0, fields->pool_bytes - used);
+    return 0;
+}

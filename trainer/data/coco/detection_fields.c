@@ -1,0 +1,20 @@
+#include "coco/detection_fields.h"
+
+#include "kernels/image_size.h"
+#include "kernels/mask_bits.h"
+#include "kernels/sample_key.h"
+
+#include <string.h>
+
+void detection_fields_clear(const struct detection_fields *fields, int i) {
+    static const int32_t NOTHING[IMAGE_SIZE_FIELDS] = {1, 1, 1, 1, 0, 0};
+    const size_t at = (size_t)i, slots = (size_t)fields->slots;
+    memset(fields->image + at * fields->image_bytes, 0, fields->image_bytes);
+    memcpy(fields->image_size + at * IMAGE_SIZE_FIELDS, NOTHING, sizeof(NOTHING));
+    memset(fields->gt_box + at * slots * 4, 0, slots * 4 * sizeof(*fields->gt_box));
+    memset(fields->gt_label + at * slots, 0, slots * sizeof(*fields->gt_label));
+    memset(fields->gt_mask_at + at * slots * MASK_FIELDS, 0,
+           slots * MASK_FIELDS * sizeof(*fields->gt_mask_at));
+    memset(fields->key + at * SAMPLE_KEY_WORDS, 0, SAMPLE_KEY_WORDS * sizeof(*fields->key));
+    fields->gt_count[i] = 0;
+}

@@ -1,0 +1,91 @@
+/* One sample of a detector: picture, boxes, labels and masks, in the form of the network's inputs.
+ *
+ * The picture goes as it is, 8 bits a channel at its own size: scaling, mirroring and padding are
+ * the network's first operator, and `image_size` tells it what to do. Boxes are in pixels of the
+ * scaled and mirrored picture, in f32 as torchvision's resize_boxes and flips round them. Masks are
+ * crops of the picture before both (kernels/mask_bits.h). A picture that has too many pixels is
+ * scaled here already, with Pillow's filter, its masks by the nearest pixel; `image_size` has twice
+ * the same size then.
+ *
+ * Mirroring and scale are drawn from (seed, epoch, sample) alone, so that nothing of a sample
+ * depends on threads, ranks or the past. */
+#ifndef COCO_DETECTION_SAMPLE_H
+#define COCO_DETECTION_SAMPLE_H
+
+#include "coco/coco_segment.h"
+#include "coco/detect_size.h"
+#include "coco/detection_bits.h"
+#include "coco/detection_fields.h"
+#include "coco/detection_set.h"
+#include "codec/image.h"
+#include "codec/picture.h"
+#include "codec/resize.h"
+#include "common/error.h"
+#include "eval/rle.h"
+#include "eval/rle_polygon.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Pictures above this many pixels are scaled by the host when that makes them smaller. */
+enum { DETECTION_PIXELS_DEFAULT = 1500 * 1000 };
+
+struct detection_recipe {
+    struct detect_sizes sizes;
+    int short_low;      /* multi-scale: the short side is drawn from short_low, short_low + */
+    int short_step;     /* short_step .. sizes.short_side; 0: always sizes.short_side */
+    bool flip;          /* mirror left and right, one time in two */
+    bool host_scale;    /* all pictures are scaled by the host */
+    int64_t pixels_max; /* see DETECTION_PIXELS_DEFAULT */
+    uint64_t seed;
+};
+
+/* Is this a recipe that can be run? The error names the field. */
+int detection_recipe_check(const struct detection_recipe *recipe, struct error *err);
+
+/* What becomes of a picture in an epoch. */
+struct detection_draw {
+    struct detect_size scaled;
+    bool flip;
+    bool host_scaled;
+};
+struct detection_draw detection_draw(const struct detection_recipe *recipe,
+                                     struct detect_size picture, uint32_t epoch, uint64_t sample);
+
+/* Bytes that an image's slot needs for any picture of the set, whatever is drawn; a multiple of 64.
+ */
+size_t detection_image_bytes(const struct detection_set *set,
+                             const struct detection_recipe *recipe);
+
+/* What a thread keeps between samples. Zeroed is ready. */
+struct detection_worker {
+    struct picture_reader reader;
+    struct image picture;
+    struct resizer resizer;
+    struct coco_outline outline;
+    struct rle_brush brush;
+    struct rle mask;
+    struct detection_crop crop; /* a mask before it is scaled */
+    uint32_t *order;            /* owned; objects, largest first */
+    size_t order_capacity;
+    const char *damage; /* of the last picture, decoded over: in words; NULL for none */
+};
+
+void detection_worker_done(struct detection_worker *worker);
+
+/* An empty place: for padding. */
+void detection_sample_clear(const struct detection_fields *fields, int i,
+                            struct detection_bits *bits);
+
+/* Fills place I of FIELDS but for its masks, which go to BITS until the batch is whole
+ * (detection_bits_gather). Errors name the file, or the JSON and the annotation; those with
+ * EXIT_CODE_DATA are the sample's fault, whose place is left empty then. */
+int detection_sample_fill(struct detection_worker *worker, const struct detection_set *set,
+                          const struct detection_recipe *recipe, size_t sample, uint32_t epoch,
+                          const struct detection_fields *fields, int i, struct detection_bits *bits,
+                          struct error *err);
+
+#define cleanup_detection_worker __attribute__((cleanup(detection_worker_done)))
+
+#endif

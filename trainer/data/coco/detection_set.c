@@ -1,0 +1,249 @@
+#include "coco/detection_set.h"
+
+#include "common/str.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void detection_set_done(struct detection_set *set) {
+    free(set->pictures);
+    free(set->objects);
+    free(set->label_of);
+    *set = (struct detection_set){0};
+}
+
+uint32_t detection_set_category(const struct detection_set *set, int32_t label) {
+    for (size_t i = 0; i < set->index->category_count; i++)
+        if (set->label_of[i] == label)
+            return (uint32_t)i;
+    return COCO_NUMBER_NONE;
+}
+
+int detection_set_path(const struct detection_set *set, size_t sample, char *ret, size_t size,
+                       struct error *err) {
+    const struct coco_image *image = &set->index->images[set->pictures[sample].image];
+    const char *name = coco_index_name(set->index, image->name);
+    if (snprintf(ret, size, "%s/%s", set->folder, name) < (int)size)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: image %" PRId64 ": path too long", set->index->path,
+                     image->id);
+}
+
+static int check_lists(const struct detection_set *set, enum detection_pick pick,
+                       struct error *err) {
+    const struct coco_index *index = set->index;
+    const char *missing = coco_index_missing(index);
+    bool optional =
+        pick == DETECTION_PICK_ALL && missing != NULL && strcmp(missing, "annotations") == 0;
+    if (missing != NULL && !optional)
+        return error_set(err, EXIT_CODE_DATA, "%s: no \"%s\"", index->path, missing);
+    const char *empty = index->image_count == 0      ? "images"
+                        : index->category_count == 0 ? "categories"
+                                                     : NULL;
+    if (empty != NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" is empty", index->path, empty);
+    if (pick != DETECTION_PICK_ALL && index->placed_count == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: none of its images has annotations",
+                         index->path);
+    if (set->folder == NULL || set->folder[0] == '\0')
+        return error_set(err, EXIT_CODE_DATA, "%s: no folder with its pictures", index->path);
+    return 0;
+}
+
+static int number_labels(struct detection_set *set, bool id_labels, struct error *err) {
+    const struct coco_index *index = set->index;
+    set->label_of = calloc(index->category_count, sizeof(*set->label_of));
+    if (set->label_of == NULL)
+        return error_no_memory(err, "labels");
+    for (size_t i = 0; i < index->category_count; i++) {
+        int64_t label = id_labels ? index->categories[i].id : (int64_t)i + 1;
+        if (label < 1 || label > DETECTION_LABELS_MAX)
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s: category %" PRId64 " would have label %" PRId64
+                             "; 1 to %d are possible",
+                             index->path, index->categories[i].id, label, DETECTION_LABELS_MAX);
+        set->label_of[i] = (int32_t)label;
+        set->labels = (int32_t)label; /* categories come by id */
+    }
+    return 0;
+}
+
+static int check_image(const struct detection_set *set, const struct coco_image *image,
+                       struct error *err) {
+    const struct coco_index *index = set->index;
+    if (image->width == 0 || image->height == 0 || image->width > DETECTION_PICTURE_SIDE_MAX ||
+        image->height > DETECTION_PICTURE_SIDE_MAX)
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s: image %" PRId64 ": width %" PRIu32 " and height %" PRIu32 "; 1 to %d are possible",
+            index->path, image->id, image->width, image->height, DETECTION_PICTURE_SIDE_MAX);
+    if (coco_index_name(index, image->name)[0] == '\0')
+        return error_set(err, EXIT_CODE_DATA, "%s: image %" PRId64 ": no \"file_name\"",
+                         index->path, image->id);
+    return 0;
+}
+
+/* What is wrong with an annotation that is no crowd, or 0. */
+static int check_annotation(const struct coco_index *index, const struct coco_image *image,
+                            const struct coco_annotation *annotation, struct error *err) {
+    if (annotation->category >= index->category_count)
+        return error_set(err, EXIT_CODE_DATA, "its category is not in \"categories\"");
+    if ((annotation->flags & COCO_ANNOTATION_BOX) == 0)
+        return error_set(err, EXIT_CODE_DATA, "no \"bbox\"");
+    struct coco_segment segment = coco_index_segment(index, annotation);
+    uint32_t height = 0, width = 0;
+    if (segment.kind != COCO_SEGMENT_RUNS)
+        return 0;
+    if (coco_segment_size(&segment, &height, &width, err) != 0)
+        return -1;
+    if (height != image->height || width != image->width)
+        return error_set(err, EXIT_CODE_DATA,
+                         "its mask is %" PRIu32 " x %" PRIu32 ", its image %" PRIu32 " x %" PRIu32,
+                         width, height, image->width, image->height);
+    return 0;
+}
+
+static float clamp(float value, float most) {
+    return value < 0 ? 0 : value > most ? most : value;
+}
+
+/* The box within the picture; false where nothing is left of it. */
+static bool clamp_box(struct detection_set *set, const struct coco_image *image,
+                      const double xywh[4], float ret[4]) {
+    const float most[2] = {(float)image->width, (float)image->height};
+    float raw[4] = {(float)xywh[0], (float)xywh[1], (float)xywh[2], (float)xywh[3]};
+    raw[2] += raw[0];
+    raw[3] += raw[1];
+    for (int i = 0; i < 4; i++)
+        ret[i] = clamp(raw[i], most[i % 2]);
+    if (!(ret[2] > ret[0] && ret[3] > ret[1])) {
+        set->left_out.degenerate++;
+        return false;
+    }
+    set->left_out.clamped += memcmp(ret, raw, sizeof(raw)) != 0;
+    return true;
+}
+
+static bool is_larger_than_a_pixel(const struct coco_annotation *annotation) {
+    return (annotation->flags & COCO_ANNOTATION_BOX) != 0 && annotation->box[2] > 1 &&
+           annotation->box[3] > 1;
+}
+
+/* Adds the objects of IMAGE; *RET_PICK says whether an annotation makes the picture one of
+ * torchvision's. */
+static int add_objects(struct detection_set *set, const struct coco_image *image, bool *ret_pick,
+                       struct error *err) {
+    const struct coco_index *index = set->index;
+    *ret_pick = false;
+    for (uint32_t i = 0; i < image->count; i++) {
+        const struct coco_annotation *annotation = &index->annotations[image->first + i];
+        struct detection_object *object = &set->objects[set->object_count];
+        *ret_pick |= is_larger_than_a_pixel(annotation);
+        if ((annotation->flags & COCO_ANNOTATION_CROWD) != 0) {
+            set->left_out.crowds++;
+            continue;
+        }
+        if (check_annotation(index, image, annotation, err) != 0)
+            return error_wrap(err, "%s: annotation %" PRId64, index->path, annotation->id);
+        if (!clamp_box(set, image, annotation->box, object->box))
+            continue;
+        object->label = set->label_of[annotation->category];
+        object->annotation = (uint32_t)(image->first + i);
+        object->outlined = annotation->kind != COCO_SEGMENT_NONE;
+        set->left_out.outlines += !object->outlined;
+        set->object_count++;
+    }
+    return 0;
+}
+
+static uint64_t hash_picture(uint64_t hash, const struct detection_set *set,
+                             const struct detection_picture *picture) {
+    const struct coco_image *image = &set->index->images[picture->image];
+    const char *name = coco_index_name(set->index, image->name);
+    hash = str_hash(hash, &image->id, sizeof(image->id));
+    hash = str_hash(hash, &picture->height, sizeof(picture->height));
+    hash = str_hash(hash, &picture->width, sizeof(picture->width));
+    hash = str_hash(hash, name, strlen(name) + 1);
+    for (uint32_t i = 0; i < picture->count; i++) {
+        const struct detection_object *object = &set->objects[picture->first + i];
+        hash = str_hash(hash, object->box, sizeof(object->box));
+        hash = str_hash(hash, &object->label, sizeof(object->label));
+    }
+    return hash;
+}
+
+static int add_pictures(struct detection_set *set, enum detection_pick pick, struct error *err) {
+    const struct coco_index *index = set->index;
+    set->pictures = calloc(index->image_count, sizeof(*set->pictures));
+    set->objects = calloc(index->placed_count + 1, sizeof(*set->objects));
+    if (set->pictures == NULL || set->objects == NULL)
+        return error_no_memory(err, "the objects of a data set");
+    for (size_t i = 0; i < index->image_count; i++) {
+        const struct coco_image *image = &index->images[i];
+        const size_t first = set->object_count;
+        const struct detection_left_out before = set->left_out;
+        bool larger = false;
+        if (check_image(set, image, err) != 0 || add_objects(set, image, &larger, err) != 0)
+            return -1;
+        bool used = pick == DETECTION_PICK_ALL  ? true
+                    : pick == DETECTION_PICK_TV ? larger
+                                                : set->object_count > first;
+        if (!used) {
+            set->object_count = first;
+            set->left_out.outlines = before.outlines; /* of objects that are used */
+            set->left_out.clamped = before.clamped;
+            set->left_out.pictures++;
+            continue;
+        }
+        struct detection_picture *picture = &set->pictures[set->count++];
+        *picture = (struct detection_picture){.image = (uint32_t)i,
+                                              .count = (uint32_t)(set->object_count - first),
+                                              .first = first,
+                                              .height = (uint16_t)image->height,
+                                              .width = (uint16_t)image->width};
+        set->most = picture->count > set->most ? picture->count : set->most;
+        set->hash = hash_picture(set->hash, set, picture);
+    }
+    if (set->count == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: none of %zu images has an object to learn from",
+                         index->path, index->image_count);
+    return 0;
+}
+
+int detection_set_make(struct detection_set *ret, const struct coco_index *index,
+                       const char *folder, const struct detection_options *options,
+                       struct error *err) {
+    cleanup_detection_set struct detection_set set = {
+        .index = index, .folder = folder, .hash = STR_HASH_START};
+    if (check_lists(&set, options->pick, err) != 0 ||
+        number_labels(&set, options->id_labels, err) != 0 ||
+        add_pictures(&set, options->pick, err) != 0)
+        return -1;
+    *ret = set;
+    set = (struct detection_set){0};
+    return 0;
+}
+
+int detection_set_describe(const struct detection_set *set, struct buf *out, struct error *err) {
+    const struct detection_left_out *left = &set->left_out;
+    const struct {
+        size_t count;
+        const char *what;
+    } words[] = {
+        {left->pictures, "pictures without objects left out"},
+        {left->crowds, "crowds left out"},
+        {left->degenerate, "boxes without area left out"},
+        {left->clamped, "boxes cut at the picture's edge"},
+        {left->outlines, "objects without outline"},
+    };
+    if (buf_printf(out, err, "%zu pictures, %zu objects of %zu categories", set->count,
+                   set->object_count, set->index->category_count) != 0)
+        return -1;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        if (words[i].count > 0 &&
+            buf_printf(out, err, "; %zu %s", words[i].count, words[i].what) != 0)
+            return -1;
+    return 0;
+}

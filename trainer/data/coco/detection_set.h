@@ -1,0 +1,102 @@
+/* A COCO set as samples for a detector: which of its pictures are used, and what is to be found in
+ * each. Made from an index (coco_index.h); pictures keep the index' order, by id.
+ *
+ * An object is used when it is no crowd and its box, clamped to the picture in f32 as torchvision
+ * clamps it, has an area. Labels go from 1 on; 0 is the background. Which pictures a training uses:
+ *
+ * DETECTION_PICK_TV    those with an annotation, crowds included, whose box is larger than a pixel
+ *                      both ways (torchvision's reference training)
+ * DETECTION_PICK_USED  those with an object that is used
+ * DETECTION_PICK_ALL   all: for evaluation
+ *
+ * Nothing is left out in silence: `left_out` counts it. What cannot be is an error with
+ * EXIT_CODE_DATA that names the JSON and the id: no images, no categories, no annotations where
+ * they are needed, a picture without sizes or file name, an annotation without box or of a category
+ * that is not listed, runs of another size than the picture's.
+ *
+ * A set does not change after it was made and may be read by any number of threads. */
+#ifndef COCO_DETECTION_SET_H
+#define COCO_DETECTION_SET_H
+
+#include "coco/coco_index.h"
+#include "coco/detect_size.h"
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum detection_pick { DETECTION_PICK_TV, DETECTION_PICK_USED, DETECTION_PICK_ALL };
+
+enum {
+    DETECTION_LABELS_MAX = 4096, /* the largest label */
+    DETECTION_PICTURE_SIDE_MAX = 65535,
+};
+
+struct detection_object {
+    float box[4];        /* x1, y1, x2, y2 in the picture's pixels, within it */
+    int32_t label;       /* 1 .. labels */
+    uint32_t annotation; /* its number in the index */
+    bool outlined;       /* has a mask */
+};
+
+struct detection_picture {
+    uint32_t image; /* its number in the index */
+    uint32_t count; /* of its objects... */
+    size_t first;   /* ...which begin here */
+    uint16_t height;
+    uint16_t width;
+};
+
+struct detection_left_out {
+    size_t pictures;   /* not used: nothing in them by the rule */
+    size_t crowds;     /* annotations of crowds */
+    size_t degenerate; /* objects whose box has no area within the picture */
+    size_t outlines;   /* objects that are used and have no mask */
+    size_t clamped;    /* objects that are used and whose box reached out of the picture */
+};
+
+struct detection_options {
+    enum detection_pick pick;
+    bool id_labels; /* a label is its category's id, as COCO_V1 weights have it; else its number + 1
+                     */
+};
+
+struct detection_set {
+    const struct coco_index *index;     /* borrowed, both */
+    const char *folder;                 /* of the pictures */
+    struct detection_picture *pictures; /* owned */
+    size_t count;
+    struct detection_object *objects; /* owned; in the JSON's order within a picture */
+    size_t object_count;
+    int32_t labels;    /* the largest label: classes without the background */
+    int32_t *label_of; /* owned; [index->category_count] */
+    uint32_t most;     /* objects of one picture */
+    struct detection_left_out left_out;
+    uint64_t hash; /* of ids, sizes, boxes and labels: ranks whose hashes differ have other sets */
+};
+
+void detection_set_done(struct detection_set *set);
+
+int detection_set_make(struct detection_set *ret, const struct coco_index *index,
+                       const char *folder, const struct detection_options *options,
+                       struct error *err);
+
+/* The category that LABEL stands for, COCO_NUMBER_NONE for none. */
+uint32_t detection_set_category(const struct detection_set *set, int32_t label);
+
+/* The path of a picture's file; the error names its id where that is too long. */
+int detection_set_path(const struct detection_set *set, size_t sample, char *ret, size_t size,
+                       struct error *err);
+
+/* One line: how many pictures and objects there are, and what was left out. */
+int detection_set_describe(const struct detection_set *set, struct buf *out, struct error *err);
+
+static inline struct detect_size detection_picture_size(const struct detection_picture *picture) {
+    return (struct detect_size){picture->height, picture->width};
+}
+
+#define cleanup_detection_set __attribute__((cleanup(detection_set_done)))
+
+#endif
