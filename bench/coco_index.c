@@ -5,6 +5,7 @@
  *     bench_coco_index open INDEX */
 #include "coco/coco_index.h"
 #include "coco/coco_build.h"
+#include "coco/coco_load.h"
 #include "common/clock.h"
 
 #include <stdio.h>
@@ -34,7 +35,7 @@ static int build(const char *json, const char *path, struct error *err) {
 static int open_index(const char *path, struct error *err) {
     int64_t start = clock_now();
     cleanup_coco_index struct coco_index index = {0};
-    if (coco_index_open(&index, path, err) != 0)
+    if (coco_load_index(&index, path, err) != 0)
         return -1;
     uint32_t number = coco_index_image(&index, index.images[index.image_count / 2].id);
     say("open", start, path);

@@ -1,6 +1,7 @@
 /* Annotation files and result files: the input is read as both, and the results are scored against
  * the annotations where both are good. An index that was made holds its promises. */
 #include "coco/coco_index.h"
+#include "coco/coco_load.h"
 #include "coco/coco_results.h"
 #include "coco/coco_task.h"
 #include "eval/coco_stats.h"
@@ -93,11 +94,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     cleanup_coco_index struct coco_index index = {0}, truth = {0};
     cleanup_coco_results struct coco_results results = {0};
     int fd = file_of(data, size, path), truth_fd = file_of(TRUTH, sizeof(TRUTH) - 1, truth_path);
-    if (coco_index_load(&index, path, NULL, &err) == 0)
+    if (coco_load(&index, path, NULL, &err) == 0)
         check_index(&index);
     else
         CHECK(err.code == EXIT_CODE_DATA && err.text[0] != '\0');
-    CHECK(coco_index_load(&truth, truth_path, NULL, &err) == 0);
+    CHECK(coco_load(&truth, truth_path, NULL, &err) == 0);
     if (coco_results_read(&results, path, &err) == 0) {
         score(&truth, &results, false);
         score(&truth, &results, true);

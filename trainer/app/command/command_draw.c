@@ -1,6 +1,7 @@
 /* ringtrain draw: pictures with their objects painted in. */
 #include "coco/coco_folder.h"
 #include "coco/coco_index.h"
+#include "coco/coco_load.h"
 #include "coco/coco_results.h"
 #include "codec/picture.h"
 #include "command/command.h"
@@ -251,7 +252,7 @@ static int run(struct drawing *d, struct error *err) {
     if (d->pictures[0] == '\0')
         return error_set(err, EXIT_CODE_USAGE, "%s: no pictures beside it; say --pictures DIR",
                          folder.sets[0].json);
-    if (coco_index_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
+    if (coco_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
         (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
         return -1;
     return draw_names_make(&d->names, &d->index, f->font, err) == 0 ? draw_all(d, err) : -1;

@@ -1,6 +1,7 @@
 /* ringtrain eval --coco: scores anybody's detections against anybody's annotations. */
 #include "coco/coco_file.h"
 #include "coco/coco_index.h"
+#include "coco/coco_load.h"
 #include "coco/coco_results.h"
 #include "coco/coco_task.h"
 #include "command/command_coco.h"
@@ -185,8 +186,7 @@ static int check_targets(const struct flags *f, struct error *err) {
 
 static int read_files(struct scoring *s, struct error *err) {
     const struct flags *f = s->flags;
-    if (check_targets(f, err) != 0 ||
-        coco_index_load(&s->index, f->annotations, f->index, err) != 0)
+    if (check_targets(f, err) != 0 || coco_load(&s->index, f->annotations, f->index, err) != 0)
         return -1;
     const char *missing = coco_index_missing(&s->index);
     if (missing != NULL)

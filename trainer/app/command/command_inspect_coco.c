@@ -2,6 +2,7 @@
 #include "coco/coco_check.h"
 #include "coco/coco_folder.h"
 #include "coco/coco_index.h"
+#include "coco/coco_load.h"
 #include "command/command_coco.h"
 #include "command/output.h"
 #include "common/buf.h"
@@ -13,7 +14,7 @@ static int inspect_set(const struct coco_set *set, bool *ret_broken, struct erro
     cleanup_coco_check struct coco_check check = {0};
     cleanup_buf struct buf text = {.max = TEXT_MAX};
     const char *pictures = set->pictures[0] != '\0' ? set->pictures : NULL;
-    if (coco_index_load(&index, set->json, NULL, err) != 0 ||
+    if (coco_load(&index, set->json, NULL, err) != 0 ||
         coco_check_make(&check, &index, pictures, err) != 0 ||
         buf_printf(&text, err, "%s: %s, %s%s\n", set->name, set->json,
                    pictures != NULL ? "pictures in " : "no folder of pictures",

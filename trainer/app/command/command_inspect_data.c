@@ -6,7 +6,7 @@
 #include "common/log.h"
 #include "device/cpus.h"
 #include "options/flag.h"
-#include "set/folder.h"
+#include "set/folder_walk.h"
 #include "set/verify.h"
 #include "task/samples.h"
 

@@ -73,7 +73,7 @@ static int open_decays(struct device_stepper *d, struct error *err) {
         return error_no_memory(err, "weight decay");
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (stepper_decays(d->s, slot))
+        if (step_decays(d->s, slot))
             memset(host + slot->first / DECAY_GROUP, 1,
                    (slot->count + DECAY_GROUP - 1) / DECAY_GROUP);
     }
@@ -290,7 +290,7 @@ int device_stepper_give_up(struct device_stepper *d, struct error *err) {
 static int post_mail(struct device_stepper *d, struct mail *mail, struct error *err) {
     memset(mail, 0, sizeof(*mail));
     mail->sgd = d->s->sgd;
-    stepper_say(d->s, mail->flags_in);
+    step_say(d->s, mail->flags_in);
     mail->flags_in[FLAG_VOID] = d->void_step ? 1 : 0;
     d->void_step = false;
     if (d->ops->copy(d->backend, d->flags_in, mail->flags_in, FLAG_BYTES, err) != 0)
@@ -320,7 +320,7 @@ static int tell(struct device_stepper *d, struct step_outcome *ret, struct error
     const struct mail *mail = &d->mail[turn];
     const struct launched *launched = &d->launched[turn];
     if (wait_for(d, MARK_OUTCOME + turn, err) != 0 ||
-        stepper_outcome(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
+        step_tell(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
         return -1;
     if (launched->penalty)
         ret->penalty = 0.5 * (double)mail->sgd.weight_decay * mail->squares;

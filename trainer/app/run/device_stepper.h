@@ -5,12 +5,13 @@
  * is one step ahead of the device at most.
  *
  * The sums go from device to device where a library for that is there (comm/device_sum.h);
- * otherwise through host memory, unrecorded. What a step means is the host stepper's (stepper.h):
- * the same flags, the same order of additions. */
+ * otherwise through host memory, unrecorded. What a step means is what it
+ * means on the host (step.h): the same flags, the same order of additions. */
 #ifndef RUN_DEVICE_STEPPER_H
 #define RUN_DEVICE_STEPPER_H
 
-#include "run/stepper.h"
+#include "run/step.h"
+#include "set/loader.h"
 
 /* STEPPER is borrowed and must outlive it. */
 int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, struct error *err);

@@ -8,8 +8,6 @@
 #include "common/str.h"
 #include "device/device.h"
 #include "device/ranks.h"
-#include "run/save.h"
-#include "run/start.h"
 #include "task/classes.h"
 #include "task/samples.h"
 
@@ -213,15 +211,9 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
         open_data(job, err) != 0 || settle_augment(job, err) != 0 || settle_steps(job, err) != 0)
         return -1;
     announce(job);
-    if (open_network(job, err) != 0)
+    if (open_network(job, err) != 0 || describe(job, err) != 0)
         return -1;
-    if (describe(job, err) != 0)
-        return -1;
-    if (report_open(&job->report, job->first ? stdout : NULL, o->log, job->inputs.events, err) !=
-            0 ||
-        save_check(job, err) != 0)
-        return -1;
-    return start_job(job, err);
+    return report_open(&job->report, job->first ? stdout : NULL, o->log, job->inputs.events, err);
 }
 
 void job_stop_loader(struct job *job) {

@@ -1,5 +1,5 @@
-/* Everything that a training run holds, opened in order and closed in reverse. After job_open all
- * ranks stand on the same parameters, checked, at the position that `state` tells. */
+/* Everything that a training run holds, opened in order and closed in reverse. job_open leaves the
+ * parameters unset and `state` at the run's beginning; start.h brings both to where it goes on. */
 #ifndef RUN_JOB_H
 #define RUN_JOB_H
 

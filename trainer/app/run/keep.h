@@ -1,4 +1,4 @@
-/* When a checkpoint is due, and keeping it. At the end of each epoch in any case; beside that every
+/* When a checkpoint is due: at the end of each epoch in any case; beside that every
  * so many steps, which all ranks count alike, or after some time by the clock of rank 0, which
  * tells the others with the sums of a step (stepper.h). */
 #ifndef RUN_KEEP_H
@@ -9,8 +9,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct job;
 
 struct keeping {
     struct interval every;
@@ -27,9 +25,5 @@ bool keep_falls_on(const struct keeping *k, int64_t number);
 bool keep_is_due(const struct keeping *k, int64_t step);
 /* Whether so much time has gone that the next step ends with one. For rank 0. */
 bool keep_is_time(const struct keeping *k);
-
-/* All ranks together, with no step under way: saves a checkpoint of the present step, unless that
- * was the last thing done. At the end of an epoch running statistics become their mean. */
-int keep_checkpoint(struct job *job, struct error *err);
 
 #endif

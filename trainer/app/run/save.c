@@ -4,10 +4,12 @@
 #include "checkpoint/model_dir.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "run/finite.h"
 #include "run/notes.h"
+#include "run/statistics.h"
 #include "run/weights.h"
 
 #include <inttypes.h>
@@ -18,6 +20,9 @@
 #include <unistd.h>
 
 enum { NOTES_MAX = 64 * 1024 };
+
+/* How long a checkpoint may take before the run counts as stalled, in seconds. */
+enum { SAVE_PATIENCE = 1200 };
 
 static int save_arrays(struct job *job, const struct array *arrays, size_t count,
                        struct error *err) {
@@ -36,7 +41,7 @@ static int save_arrays(struct job *job, const struct array *arrays, size_t count
     return result;
 }
 
-int save_checkpoint(struct job *job, const struct statistics *statistics, struct error *err) {
+static int save_present(struct job *job, const struct statistics *statistics, struct error *err) {
     if (!job->first)
         return 0;
     cleanup_weights struct weights w = {0};
@@ -60,6 +65,25 @@ int save_checkpoint(struct job *job, const struct statistics *statistics, struct
     }
     if (save_arrays(job, arrays, w.count + statistics->count, err) != 0)
         return error_wrap(err, "saving a checkpoint");
+    return 0;
+}
+
+int save_checkpoint(struct job *job, struct error *err) {
+    struct keeping *k = &job->keeping;
+    cleanup_statistics struct statistics statistics = {0};
+    k->asked = false;
+    if (k->saved_step == job->state.step)
+        return 0;
+    progress_mark(&job->progress, (uint64_t)job->state.step, SAVE_PATIENCE);
+    if (job->state.images == 0 && statistics_average(job, err) != 0)
+        return -1;
+    if (job->own_statistics && comm_size(job->comm) > 1 &&
+        statistics_gather(&statistics, job, err) != 0)
+        return -1;
+    if (save_present(job, &statistics, err) != 0)
+        return -1;
+    k->saved_step = job->state.step;
+    k->since = clock_now();
     return 0;
 }
 

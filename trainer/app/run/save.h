@@ -4,13 +4,13 @@
 
 #include "common/error.h"
 #include "run/job.h"
-#include "run/statistics.h"
 
 /* Whether what is to be saved later can be written, and by this job alone: asked before the work
  * begins. */
 int save_check(struct job *job, struct error *err);
-/* The checkpoint of the present step, with what STATISTICS hold; on other ranks nothing. */
-int save_checkpoint(struct job *job, const struct statistics *statistics, struct error *err);
+/* All ranks together, with no step under way: saves a checkpoint of the present step, unless that
+ * was the last thing done. At the end of an epoch running statistics become their mean. */
+int save_checkpoint(struct job *job, struct error *err);
 /* model.safetensors and config.json; on other ranks nothing. */
 int save_model(struct job *job, struct error *err);
 

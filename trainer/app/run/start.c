@@ -204,8 +204,7 @@ static int resume_scale(struct job *job, struct error *err) {
     const struct run_state *s = &job->state;
     if (o->dtype != OPTION_F16 || o->loss_scale_growth == 0 || s->loss_scale[0] == '\0')
         return 0;
-    return stepper_resume_scale(&job->stepper, strtof(s->loss_scale, NULL), (int)s->good_steps,
-                                err);
+    return step_resume_scale(&job->stepper, strtof(s->loss_scale, NULL), (int)s->good_steps, err);
 }
 
 int start_job(struct job *job, struct error *err) {

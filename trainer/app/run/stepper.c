@@ -1,9 +1,7 @@
 #include "run/stepper.h"
 
 #include "run/device_stepper.h"
-#include "run/stop.h"
 
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,16 +42,9 @@ void stepper_done(struct stepper *s) {
     s->states = NULL;
 }
 
-void stepper_say(const struct stepper *s, float flags[STORE_FLAGS]) {
-    memset(flags, 0, STORE_FLAGS * sizeof(*flags));
-    flags[FLAG_STOP] = stop_requested() ? 1 : 0;
-    flags[FLAG_SAVE] = s->save ? 1 : 0;
-    flags[FLAG_FAILED] = s->failed ? 1 : 0;
-}
-
 static void put_flags(struct stepper *s) {
     float *flags = gradients(s) + s->net->store.flags;
-    stepper_say(s, flags);
+    step_say(s, flags);
     flags[FLAG_VOID] = s->void_step ? 1 : 0;
     flags[FLAG_LOSS] = s->loss;
     flags[FLAG_IMAGES] = s->images;
@@ -138,10 +129,6 @@ int stepper_give_up(struct stepper *s, struct error *err) {
     return 0;
 }
 
-bool stepper_decays(const struct stepper *s, const struct store_slot *slot) {
-    return slot->trained && (s->decay_all || slot->shape.rank > 1);
-}
-
 static void apply(struct stepper *s) {
     const struct store *store = &s->net->store;
     float *weights = store->arena[STORE_PARAMETERS];
@@ -156,72 +143,9 @@ static void apply(struct stepper *s) {
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
         if (slot->trained)
-            sgd_apply(stepper_decays(s, slot) ? &s->sgd : &plain, weights + slot->first,
+            sgd_apply(step_decays(s, slot) ? &s->sgd : &plain, weights + slot->first,
                       momentum + slot->first, gradients(s) + slot->first, slot->count);
     }
-}
-
-/* Whether the loss or the gradients were not finite, as far as the loss tells. */
-static const char *what_is_bad(double loss) {
-    return isfinite(loss) ? "a gradient" : "the loss";
-}
-
-static int count_bad_step(struct stepper *s, const struct backend_sgd_state *state, double loss,
-                          double rate, struct error *err) {
-    bool comes_down = state->loss_scale < s->loss_scale;
-    s->bad_steps = comes_down ? 0 : s->bad_steps + 1;
-    if (s->bad_steps < STEPPER_BAD_STEPS)
-        return 0;
-    if (!s->was_finite && !isfinite(loss))
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "training never began: the loss of the first %d steps was not finite; "
-                         "look at the weights it started from (--init, or a checkpoint that it "
-                         "goes on from: --resume none begins anew) and at the data",
-                         s->bad_steps);
-    if (isfinite(loss) && state->loss_scale > 1)
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "%d steps in a row changed nothing: gradients overflow at a fixed "
-                         "--loss-scale of %g; give a smaller one, or --loss-scale-growth",
-                         s->bad_steps, (double)state->loss_scale);
-    return error_set(err, EXIT_CODE_CONFIG,
-                     "training has diverged: in %d steps in a row %s was not finite at learning "
-                     "rate %g; try a lower --lr or more --warmup-epochs",
-                     s->bad_steps, what_is_bad(loss), rate);
-}
-
-int stepper_outcome(struct stepper *s, const float *flags, const struct backend_sgd_state *state,
-                    double rate, struct step_outcome *ret, struct error *err) {
-    double loss = (double)flags[FLAG_LOSS] / (double)flags[FLAG_IMAGES];
-    bool applied = !(flags[FLAG_VOID] > 0), finite = state->finite;
-    bool empty = applied && !(flags[FLAG_IMAGES] > 0);
-    bool skipped = applied && (!finite || empty);
-    *ret = (struct step_outcome){.known = true,
-                                 .loss = loss,
-                                 .stop = flags[FLAG_STOP] > 0,
-                                 .save = flags[FLAG_SAVE] > 0,
-                                 .failed = flags[FLAG_FAILED] > 0,
-                                 .applied = applied,
-                                 .skipped = skipped,
-                                 .empty = empty};
-    int result = applied && !finite ? count_bad_step(s, state, loss, rate, err) : 0;
-    s->loss_scale = state->loss_scale;
-    s->good_steps = state->good_steps;
-    if (applied && !skipped) {
-        s->bad_steps = 0;
-        s->was_finite = true;
-    }
-    return result;
-}
-
-int stepper_resume_scale(struct stepper *s, float loss_scale, int good_steps, struct error *err) {
-    struct backend_sgd_state state = {
-        .finite = 1, .loss_scale = loss_scale, .good_steps = good_steps};
-    struct backend *backend = s->net->backend;
-    s->loss_scale = loss_scale;
-    s->good_steps = good_steps;
-    return backend->table->device == NULL
-               ? 0
-               : backend->table->device->set_sgd_state(backend, &state, err);
 }
 
 static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct error *err) {
@@ -235,17 +159,17 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     /* The loss is one of the flags behind the gradients. */
     const struct backend_sgd_state state = {
         .finite = sgd_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]), .loss_scale = 1};
-    if (stepper_outcome(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.rate, ret,
-                        err) != 0)
+    if (step_tell(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.rate, ret, err) !=
+        0)
         return -1;
-    if (s->penalty && ret->skipped && stepper_penalty(s, &ret->penalty, err) != 0)
+    if (s->penalty && ret->skipped && step_penalty(s, &ret->penalty, err) != 0)
         return -1;
     if (!ret->applied || ret->skipped) {
         restore_states(s, states_kept);
         return 0;
     }
     apply(s);
-    if (s->penalty && stepper_penalty(s, &ret->penalty, err) != 0)
+    if (s->penalty && step_penalty(s, &ret->penalty, err) != 0)
         return -1;
     return network_refresh(s->net, err);
 }
@@ -267,20 +191,4 @@ int stepper_pending(const struct stepper *s) {
 int stepper_settle(struct stepper *s, struct step_outcome *ret, struct error *err) {
     *ret = (struct step_outcome){0};
     return s->device != NULL ? device_stepper_settle(s->device, ret, err) : 0;
-}
-
-int stepper_penalty(struct stepper *s, double *ret, struct error *err) {
-    struct store *store = &s->net->store;
-    void *arena = NULL;
-    double sum = 0;
-    if (store_pull(store, STORE_PARAMETERS, &arena, err) != 0)
-        return -1;
-    const float *weights = arena;
-    for (int i = 0; i < store->slot_count; i++) {
-        const struct store_slot *slot = &store->slots[i];
-        if (stepper_decays(s, slot))
-            sum += sgd_square_sum(weights + slot->first, slot->count);
-    }
-    *ret = 0.5 * (double)s->sgd.weight_decay * sum;
-    return 0;
 }

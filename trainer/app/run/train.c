@@ -7,6 +7,7 @@
 #include "run/finite.h"
 #include "run/job.h"
 #include "run/save.h"
+#include "run/start.h"
 #include "run/statistics.h"
 #include "run/stop.h"
 #include "run/wait.h"
@@ -274,7 +275,7 @@ static int leave_failed(struct job *job, struct error *err) {
     cleanup_free struct error *all = calloc((size_t)ranks, sizeof(*all));
     if (all == NULL)
         return error_no_memory(err, "failures of all ranks");
-    if (keep_checkpoint(job, err) != 0 ||
+    if (save_checkpoint(job, err) != 0 ||
         comm_gather(job->comm, &failures_of_one, sizeof(*all), all, err) != 0)
         return -1;
     int rank = 0;
@@ -293,7 +294,7 @@ static bool evaluation_is_due(const struct job *job) {
 
 /* After the last step of an epoch that is not the last of the run. */
 static int end_epoch(struct job *job, bool *ret_stop, struct error *err) {
-    if (keep_checkpoint(job, err) != 0)
+    if (save_checkpoint(job, err) != 0)
         return -1;
     if (evaluation_is_due(job) && score(job, ret_stop, err) != 0)
         return -1;
@@ -303,7 +304,7 @@ static int end_epoch(struct job *job, bool *ret_stop, struct error *err) {
 
 /* Within an epoch. The clock of the speed stands still. */
 static int keep_between(struct job *job, struct error *err) {
-    if (keep_checkpoint(job, err) != 0)
+    if (save_checkpoint(job, err) != 0)
         return -1;
     report_start(&job->report);
     return 0;
@@ -326,7 +327,7 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
         if (job->state.step == job->schedule.total_steps)
             break;
         if (*ret_stop)
-            return keep_checkpoint(job, err);
+            return save_checkpoint(job, err);
         bool settled = stepper_pending(&job->stepper) == 0;
         if (settled && job->state.images == 0 && end_epoch(job, ret_stop, err) != 0)
             return -1;
@@ -338,7 +339,7 @@ static int run_steps(struct job *job, bool *ret_stop, struct error *err) {
     /* What was asked for is done: a stop has nothing left to stop. */
     *ret_stop = false;
     job_stop_loader(job);
-    return keep_checkpoint(job, err);
+    return save_checkpoint(job, err);
 }
 
 static void tell_speed(const struct job *job) {
@@ -384,8 +385,8 @@ static int run(struct job *job, enum exit_code *ret_code, struct error *err) {
 
 int train(const struct options *o, struct comm *comm, enum exit_code *ret_code, struct error *err) {
     struct job job = {0};
-    if (stop_listen(err) == 0 && job_open(&job, o, comm, err) == 0 &&
-        run(&job, ret_code, err) == 0) {
+    if (stop_listen(err) == 0 && job_open(&job, o, comm, err) == 0 && save_check(&job, err) == 0 &&
+        start_job(&job, err) == 0 && run(&job, ret_code, err) == 0) {
         job_done(&job);
         return 0;
     }

@@ -83,14 +83,6 @@ struct coco_index {
 
 void coco_index_done(struct coco_index *index);
 
-/* Reads the index file PATH, which must outlive the index. A damaged or foreign file is refused. */
-int coco_index_open(struct coco_index *ret, const char *path, struct error *err);
-
-/* The annotations of JSON (the path must outlive the index): from CACHE where that was made from a
- * file of the same content, else made and written there; a damaged or older index is replaced, any
- * other file there refused. Made in memory when CACHE is NULL. */
-int coco_index_load(struct coco_index *ret, const char *json, const char *cache, struct error *err);
-
 /* The first of the three lists that the JSON does not have, or NULL. */
 const char *coco_index_missing(const struct coco_index *index);
 

@@ -1,7 +1,5 @@
 #include "codec/resize.h"
 
-#include "codec/resize_rows.h"
-
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

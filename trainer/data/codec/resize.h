@@ -8,6 +8,7 @@
 #define CODEC_RESIZE_H
 
 #include "codec/image.h"
+#include "codec/resize_rows.h"
 #include "common/error.h"
 
 #include <stdbool.h>
@@ -22,15 +23,6 @@ struct resize_map {
     int virtual_height;
     struct rect window; /* of the virtual picture; what lies outside of it becomes black */
     bool flip;          /* mirror the window left and right */
-};
-
-/* The weights along one direction, for each place of the window. */
-struct resize_axis {
-    int taps;         /* of every place, even; unused ones weigh 0 */
-    int *first;       /* owned; input place of the first tap, -1 for black */
-    int16_t *weights; /* owned; [places][taps] */
-    size_t first_capacity;
-    size_t weights_capacity;
 };
 
 /* Scratch for one thread. Zeroed is ready. */

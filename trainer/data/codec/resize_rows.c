@@ -1,5 +1,7 @@
 #include "codec/resize_rows.h"
 
+#include "codec/image.h"
+
 #include <string.h>
 
 enum {

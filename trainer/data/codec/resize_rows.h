@@ -3,8 +3,7 @@
 #ifndef CODEC_RESIZE_ROWS_H
 #define CODEC_RESIZE_ROWS_H
 
-#include "codec/resize.h"
-
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,6 +11,15 @@ enum {
     RESIZE_WEIGHT_BITS = 14,
     RESIZE_BETWEEN_BITS = 7, /* behind the point, between the passes */
     RESIZE_ROW_SLACK = 8,    /* values that a vector may read behind the last tap */
+};
+
+/* The weights along one direction, for each place of the window. */
+struct resize_axis {
+    int taps;         /* of every place, even; unused ones weigh 0 */
+    int *first;       /* owned; input place of the first tap, -1 for black */
+    int16_t *weights; /* owned; [places][taps] */
+    size_t first_capacity;
+    size_t weights_capacity;
 };
 
 /* OUT[i] = sum of ROWS[k][i] x WEIGHTS[k] for i < SIZE, k < TAPS (even). Rows are STRIDE bytes

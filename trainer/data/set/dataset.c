@@ -24,11 +24,24 @@ void dataset_done(struct dataset *set) {
 }
 
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err) {
-    *set = (struct dataset){.kind = DATASET_FOLDER};
-    if (folder_scan(set, folder, err) == 0)
-        return 0;
-    dataset_done(set);
-    return -1;
+    struct folder_listing list;
+    *set = (struct dataset){0};
+    if (folder_scan(&list, folder, err) != 0)
+        return -1;
+    *set = (struct dataset){
+        .kind = DATASET_FOLDER,
+        .count = list.count,
+        .labels = list.labels,
+        .classes = list.classes,
+        .class_names = list.class_names,
+        .hash = list.hash,
+        .bytes = list.bytes,
+        .root = list.root,
+        .names = list.names,
+        .name_at = list.name_at,
+        .left_out = list.left_out,
+    };
+    return 0;
 }
 
 static int name_synthetic_classes(struct dataset *set, struct error *err) {

@@ -12,6 +12,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "set/folder.h"
 #include "set/left_out.h"
 
 #include <stdbool.h>
@@ -19,8 +20,8 @@
 #include <stdint.h>
 
 enum {
-    DATASET_CLASSES_MAX = 65536,
-    DATASET_SAMPLES_MAX = 100 * 1000 * 1000,
+    DATASET_CLASSES_MAX = FOLDER_CLASSES_MAX,
+    DATASET_SAMPLES_MAX = FOLDER_SAMPLES_MAX,
 };
 
 enum dataset_kind { DATASET_FOLDER, DATASET_SYNTHETIC };

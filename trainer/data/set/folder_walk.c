@@ -1,7 +1,6 @@
 #include "set/folder_walk.h"
 
 #include "common/cleanup.h"
-#include "set/folder.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -5,8 +5,16 @@
 #include "common/error.h"
 #include "set/left_out.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+enum { FOLDER_DEPTH_MAX = 16 }; /* folders below a class */
+
+/* The suffixes of pictures, in any case, for messages. */
+#define FOLDER_SUFFIXES ".jpg .jpeg .jpe .jfif .png"
+
+bool folder_takes(const char *name);
 
 struct entry {
     char *path;    /* owned; below the folder that was walked */

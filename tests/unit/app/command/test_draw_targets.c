@@ -1,3 +1,4 @@
+#include "coco/coco_load.h"
 #include "command/draw_targets.h"
 
 #include "common/file.h"
@@ -14,7 +15,7 @@ static const char SET[] =
 static int make(struct draw_targets *ret, struct coco_index *index, const char *set,
                 const char *out, char folder[PATH_MAX], struct error *err) {
     snprintf(folder, PATH_MAX, "%s/%s", unit_temp_dir(), out);
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(index, write_text("set.json", set), NULL, err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(index, write_text("set.json", set), NULL, err), 0);
     return draw_targets_make(ret, index, 0, index->image_count, folder, "jpg", err);
 }
 

@@ -274,7 +274,7 @@ static int tell(struct stepper *s, bool finite, float loss, float scale, struct 
     const float flags[STORE_FLAGS] = {[FLAG_LOSS] = loss, [FLAG_IMAGES] = 2};
     struct backend_sgd_state state = {.finite = finite, .loss_scale = scale, .good_steps = 3};
     struct step_outcome outcome;
-    int result = stepper_outcome(s, flags, &state, 0.1, &outcome, err);
+    int result = step_tell(s, flags, &state, 0.1, &outcome, err);
     CU_ASSERT(outcome.applied && outcome.skipped == !finite);
     CU_ASSERT(s->loss_scale == scale && s->good_steps == 3);
     return result;
@@ -302,16 +302,16 @@ static void a_step_without_pictures_is_no_divergence(void) {
     const struct backend_sgd_state state = {.finite = 1, .loss_scale = 1};
     float flags[STORE_FLAGS] = {0};
     struct step_outcome outcome;
-    for (int i = 0; i < 2 * STEPPER_BAD_STEPS; i++) {
-        CU_ASSERT_EQUAL(stepper_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
+    for (int i = 0; i < 2 * STEP_BAD_MAX; i++) {
+        CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
         CU_ASSERT(outcome.empty && outcome.skipped && outcome.applied);
     }
     flags[FLAG_VOID] = 1;
-    CU_ASSERT_EQUAL(stepper_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
     CU_ASSERT(!outcome.empty && !outcome.skipped && !outcome.applied);
     flags[FLAG_VOID] = 0;
     flags[FLAG_IMAGES] = 1;
-    CU_ASSERT_EQUAL(stepper_outcome(&s, flags, &state, 0.1, &outcome, NULL), 0);
+    CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
     CU_ASSERT(!outcome.empty && !outcome.skipped && outcome.applied);
 }
 
@@ -330,7 +330,7 @@ static void a_loss_scale_goes_on_where_it_stood(void) {
     struct backend backend = {&table};
     struct network net = {.backend = &backend};
     struct stepper s = {.net = &net, .loss_scale = 1024};
-    CU_ASSERT_EQUAL(stepper_resume_scale(&s, 4096, 17, NULL), 0);
+    CU_ASSERT_EQUAL(step_resume_scale(&s, 4096, 17, NULL), 0);
     CU_ASSERT(given.loss_scale == 4096 && given.good_steps == 17);
     CU_ASSERT(s.loss_scale == 4096 && s.good_steps == 17);
 }
@@ -363,7 +363,7 @@ static void what_has_no_gradient_is_neither_decayed_nor_moved(void) {
         double penalty = 0, less = 0;
         open_world(&w, self, 1);
         w.stepper.decay_all = all == 1;
-        CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &penalty, NULL), 0);
+        CU_ASSERT_EQUAL(step_penalty(&w.stepper, &penalty, NULL), 0);
         struct store *store = &w.net.store;
         size_t frozen = store_find(store, "conv1.weight")->first;
         for (int i = 0; i < store->slot_count; i++)
@@ -371,7 +371,7 @@ static void what_has_no_gradient_is_neither_decayed_nor_moved(void) {
                 store->slots[i].trained = false;
         CU_ASSERT_EQUAL(store->trained, store->count[STORE_PARAMETERS]);
         store->trained = frozen;
-        CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &less, NULL), 0);
+        CU_ASSERT_EQUAL(step_penalty(&w.stepper, &less, NULL), 0);
         CU_ASSERT(less > 0 && less < penalty);
         float *before = copy_of(&w, STORE_PARAMETERS);
         size_t bytes = (store->count[STORE_PARAMETERS] - frozen) * sizeof(float);
@@ -393,16 +393,16 @@ static void decay_counts_in_the_penalty(void) {
     open_world(&w, self, 1);
     double all = 0;
     double weights = 0;
-    CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &all, NULL), 0);
+    CU_ASSERT_EQUAL(step_penalty(&w.stepper, &all, NULL), 0);
     w.stepper.decay_all = false;
-    CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &weights, NULL), 0);
+    CU_ASSERT_EQUAL(step_penalty(&w.stepper, &weights, NULL), 0);
     CU_ASSERT(all > weights && weights > 0);
     struct step_outcome outcome;
     for (int i = 0; i < 2; i++) {
         w.stepper.penalty = i == 0;
         CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
         CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 0.1, &outcome, NULL), 0);
-        CU_ASSERT_EQUAL(stepper_penalty(&w.stepper, &weights, NULL), 0);
+        CU_ASSERT_EQUAL(step_penalty(&w.stepper, &weights, NULL), 0);
         CU_ASSERT_EQUAL(outcome.penalty, i == 0 ? weights : 0);
         CU_ASSERT(outcome.known && stepper_pending(&w.stepper) == 0);
     }

@@ -25,4 +25,14 @@ static inline const char *write_text(const char *name, const char *text) {
     "{\"id\":4,\"file_name\":\"fo\\u0075r.jpg\",\"width\":10,\"height\":10}]"
 #define TWO_CATEGORIES "\"categories\":[{\"id\":90,\"name\":\"dog\"},{\"id\":3,\"name\":\"cat\"}]"
 
+/* Four annotations: of two images, of one that is not listed, and of a category that is not. */
+#define ONE_SET                                                                                    \
+    "{\"info\":{},\"annotations\":["                                                               \
+    "{\"id\":5,\"image_id\":9,\"category_id\":3,\"bbox\":[1,2,3,4],\"area\":7,\"iscrowd\":0,"      \
+    "\"segmentation\":[[2,2,7,2,7,7,2,7]]},"                                                       \
+    "{\"id\":6,\"image_id\":77,\"category_id\":3},"                                                \
+    "{\"id\":7,\"image_id\":4,\"category_id\":8},"                                                 \
+    "{\"id\":8,\"image_id\":9,\"category_id\":90,\"iscrowd\":1,"                                   \
+    "\"segmentation\":{\"counts\":[0,200],\"size\":[10,20]}}]," TWO_IMAGES "," TWO_CATEGORIES "}"
+
 #endif

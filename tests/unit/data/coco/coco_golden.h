@@ -4,6 +4,7 @@
 #define TESTS_UNIT_DATA_COCO_GOLDEN_H
 
 #include "coco/coco_index.h"
+#include "coco/coco_load.h"
 #include "coco/coco_results.h"
 #include "coco/coco_task.h"
 #include "common/str.h"
@@ -64,7 +65,7 @@ static void check_case(const char *truth, const char *found, const char *expect)
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_results struct coco_results results = {0};
     struct error err = {0};
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, truth, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, truth, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_results_read(&results, found, &err), 0);
     for (int masks = 0; masks <= 1; masks++) {
         struct outcome wanted;

@@ -1,5 +1,6 @@
 #include "coco/coco_build.h"
 #include "coco/coco_index.h"
+#include "coco/coco_load.h"
 
 #include "unit/data/coco/coco_files.h"
 
@@ -66,7 +67,7 @@ static void a_name_is_read_from_its_own_key_alone(void) {
         "names.json", "{\"images\":[{\"id\":1,\"file_name\":\"a.jpg\",\"name\":\"holiday\"},"
                       "{\"id\":2,\"name\":7,\"file_name\":\"b.jpg\"}],\"categories\":["
                       "{\"id\":1,\"name\":\"cat\",\"file_name\":\"icon.png\"}]}");
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, json, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
     CU_ASSERT_STRING_EQUAL(coco_index_name(&index, index.images[0].name), "a.jpg");
     CU_ASSERT_STRING_EQUAL(coco_index_name(&index, index.images[1].name), "b.jpg");
     CU_ASSERT_STRING_EQUAL(coco_index_name(&index, index.categories[0].name), "cat");

@@ -1,4 +1,5 @@
 #include "coco/coco_check.h"
+#include "coco/coco_load.h"
 
 #include "codec/picture.h"
 #include "common/file.h"
@@ -57,7 +58,7 @@ static void every_kind_of_trouble_is_found_with_its_id(void) {
     cleanup_coco_check struct coco_check check = {0};
     cleanup_buf struct buf text = {.max = 100000};
     struct error err = {0};
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, write_text("set.json", SET), NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, write_text("set.json", SET), NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, unit_temp_dir(), &err), 0);
     for (size_t i = 0; i < COCO_FINDINGS; i++) {
         CU_ASSERT_EQUAL(check.findings[WANTED[i].kind].count, WANTED[i].count);
@@ -79,7 +80,7 @@ static void a_set_in_order_says_so(void) {
     const char *json =
         write_text("good.json", "{" TWO_IMAGES "," TWO_CATEGORIES ",\"annotations\":[" A(
                                     1, 4, 3, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) "]}");
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, json, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, &err), 0);
     CU_ASSERT_EQUAL(coco_check_print(&check, &index, &text, &err), 0);
     ASSERT_CONTAINS(buf_text(&text), "found: nothing out of order\n");
@@ -95,7 +96,7 @@ static void the_bounds_of_sizes_belong_to_the_middle(void) {
         "{" TWO_IMAGES "," TWO_CATEGORIES
         ",\"annotations\":[" A(1, 4, 3, ",\"area\":1023.9") "," A(2, 4, 3, ",\"area\":1024") "," A(
             3, 4, 3, ",\"area\":9216") "," A(4, 4, 3, ",\"area\":9216.1") "]}");
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, json, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, &err), 0);
     CU_ASSERT(check.sizes[0] == 1 && check.sizes[1] == 2 && check.sizes[2] == 1);
 }
@@ -128,7 +129,7 @@ static void damaged_pictures_are_found(void) {
                    "{\"id\":4,\"file_name\":\"text.jpg\",\"width\":64,\"height\":48},"
                    "{\"id\":5,\"file_name\":\"whole.jpg\",\"width\":63,\"height\":48},"
                    "{\"id\":6,\"width\":63,\"height\":48}]," TWO_CATEGORIES ",\"annotations\":[]}");
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, json, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, unit_temp_dir(), &err), 0);
     const struct coco_finding *bad = &check.findings[COCO_BAD_FILE];
     CU_ASSERT(bad->count == 2 && bad->examples[0] == 3 && bad->examples[1] == 4);
@@ -145,12 +146,12 @@ static void what_is_merely_odd_does_not_break_a_set(void) {
     const char *json =
         write_text("odd.json", "{" TWO_IMAGES "," TWO_CATEGORIES ",\"annotations\":[" A(
                                    1, 4, 3, ",\"bbox\":[2,2,0,50],\"area\":2500" SQUARE) "]}");
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, json, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, NULL), 0);
     CU_ASSERT_EQUAL(check.findings[COCO_DEGENERATE_BOX].count, 1);
     CU_ASSERT_FALSE(coco_check_broken(&check));
     json = write_text("less.json", "{" TWO_IMAGES "," TWO_CATEGORIES "}");
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&less, json, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&less, json, NULL, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&missing, &less, NULL, NULL), 0);
     CU_ASSERT(coco_check_broken(&missing));
     CU_ASSERT_EQUAL(coco_check_print(&missing, &less, &text, NULL), 0);

@@ -1,3 +1,4 @@
+#include "coco/coco_load.h"
 #include "unit/data/coco/coco_golden.h"
 
 #include <limits.h>
@@ -98,7 +99,7 @@ static void coco128_gives_the_reference_numbers_to_the_last_bit(void) {
     }
     cleanup_coco_index struct coco_index index = {0};
     struct error err = {0};
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, truth, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, truth, NULL, &err), 0);
     snprintf(found, sizeof(found), "%s/results.json", unit_temp_dir());
     snprintf(expect, sizeof(expect), "%s/coco128.expect", GOLDEN);
     struct recipe r = {

@@ -1,3 +1,4 @@
+#include "coco/coco_load.h"
 #include "coco/coco_task.h"
 
 #include "eval/coco_stats.h"
@@ -23,8 +24,7 @@ static int make(struct scene *scene, const char *annotations, const char *result
     *scene = (struct scene){0};
     snprintf(text, sizeof(text), "{\"annotations\":[%s]," TWO_IMAGES "," TWO_CATEGORIES "}",
              annotations);
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&scene->index, write_text("set.json", text), NULL, err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&scene->index, write_text("set.json", text), NULL, err), 0);
     CU_ASSERT_EQUAL_FATAL(
         coco_results_read(&scene->results, write_text("results.json", results), err), 0);
     return coco_task_make(&scene->task, &scene->index, &scene->results, masks, area, err);

@@ -1,3 +1,4 @@
+#include "codec/image.h"
 #include "codec/resize_rows.h"
 #include "kernels/random.h"
 #include "support/unit.h"

@@ -1,4 +1,5 @@
 /* The sample set from its writing to its inspection. */
+#include "coco/coco_load.h"
 #include "shapes/coco_shapes.h"
 
 #include "coco/coco_check.h"
@@ -32,7 +33,7 @@ static void the_set_has_what_real_ones_have(void) {
     CU_ASSERT_STRING_EQUAL(folder.sets[0].name, "train");
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_check struct coco_check check = {0};
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&index, folder.sets[0].json, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, folder.sets[0].json, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, folder.sets[0].pictures, &err), 0);
     CU_ASSERT_EQUAL(index.image_count, 120);
     CU_ASSERT_EQUAL(coco_index_category(&index, 90), 2);

@@ -1,0 +1,52 @@
+#include "coco/coco_load.h"
+
+#include "coco/coco_build.h"
+#include "coco/coco_file.h"
+#include "common/cleanup.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int coco_load_index(struct coco_index *ret, const char *path, struct error *err) {
+    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", path);
+    return coco_file_read(ret, fd, path, err);
+}
+
+static int load_in_memory(struct coco_index *ret, const char *json, struct error *err) {
+    cleanup_fd int fd = memfd_create("coco-index", MFD_CLOEXEC);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for an index of annotations");
+    if (coco_build(json, fd, false, err) != 0)
+        return -1;
+    return coco_file_map(ret, fd, json, err);
+}
+
+/* True when the index file CACHE is whole and was made from what is in JSON now. */
+static bool take_cached(struct coco_index *ret, const char *json, const char *cache) {
+    cleanup_coco_index struct coco_index index = {0};
+    struct coco_key key;
+    if (coco_load_index(&index, cache, NULL) != 0)
+        return false;
+    cleanup_fd int fd = open(json, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0 || coco_json_key(fd, json, &key, NULL) != 0 || key.size != index.source.size ||
+        key.hash != index.source.hash)
+        return false;
+    *ret = index;
+    index = (struct coco_index){0};
+    return true;
+}
+
+int coco_load(struct coco_index *ret, const char *json, const char *cache, struct error *err) {
+    if (cache == NULL)
+        return load_in_memory(ret, json, err);
+    if (target_check(cache, &COCO_FILE_KIND, "the index", err) != 0)
+        return -1;
+    if (!take_cached(ret, json, cache) &&
+        (coco_build_file(json, cache, err) != 0 || coco_load_index(ret, cache, err) != 0))
+        return -1;
+    ret->path = json;
+    return 0;
+}

@@ -1,0 +1,16 @@
+/* Where an index of annotations comes from: the JSON, or an index file that was made of it. */
+#ifndef COCO_COCO_LOAD_H
+#define COCO_COCO_LOAD_H
+
+#include "coco/coco_index.h"
+#include "common/error.h"
+
+/* Reads the index file PATH, which must outlive the index. A damaged or foreign file is refused. */
+int coco_load_index(struct coco_index *ret, const char *path, struct error *err);
+
+/* The annotations of JSON (the path must outlive the index): from CACHE where that was made from a
+ * file of the same content, else made and written there; a damaged or older index is replaced, any
+ * other file there refused. Made in memory when CACHE is NULL. */
+int coco_load(struct coco_index *ret, const char *json, const char *cache, struct error *err);
+
+#endif
