@@ -6,6 +6,7 @@
 #include "common/redact.h"
 #include "common/str.h"
 #include "job/platform.h"
+#include "job/platform_unread.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -77,10 +78,10 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
     const char *name = env_get(environment, "TRAINING_JOB_NAME");
     if (name == NULL || name[0] == '\0')
         name = hyperparameters_get(&j->hyperparameters, "sagemaker_job_name");
-    if (cluster_read(&j->settings, name, &j->cluster, err) != 0 || fill_slots(j, err) != 0)
+    if (platform_read(&j->settings, name, &j->cluster, err) != 0 || fill_slots(j, err) != 0)
         return -1;
     bool told = j->cluster.source != CLUSTER_ALONE || j->settings.platform_none;
-    if (!told && platform_check(environment, &j->warnings, err) != 0)
+    if (!told && platform_unread_check(environment, &j->warnings, err) != 0)
         return -1;
     return ports_plan(j->settings.port, cluster_most_slots(&j->cluster), &j->ports, err);
 }

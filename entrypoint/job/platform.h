@@ -1,15 +1,18 @@
-/* What the variables of other platforms say of a cluster. Their descriptions are not taken yet, but
- * they are seen: a container that its platform counts among several must not quietly run a job of
- * its own, or N of them train N models and all succeed. */
+/* Where a cluster's description comes from, first that applies:
+ *   1. RINGMASTER_HOSTS, with RINGMASTER_HOST (platform_variables.h). It wins over SageMaker's
+ * file, whose interface, instance type and groups are then not used either.
+ *   2. BASE/input/config/resourceconfig.json (platform_sagemaker.h).
+ *   3. none: this host alone, named by the kernel.
+ * RINGMASTER_INTERFACE and RINGMASTER_JOB win over the platform's values in all three. */
 #ifndef JOB_PLATFORM_H
 #define JOB_PLATFORM_H
 
 #include "common/error.h"
-#include "job/warnings.h"
+#include "job/cluster.h"
+#include "job/settings.h"
 
-/* For a host that neither RINGMASTER_HOSTS nor SageMaker's file describes. Variables of ENVIRONMENT
- * that count several members, or that should count and cannot be read, are an error that names them
- * and both ways out; an index without a count is a warning. */
-int platform_check(char *const *environment, struct warnings *warnings, struct error *err);
+/* JOB is the name that the platform gave the job, NULL if none: "ringmaster" then. */
+int platform_read(const struct settings *settings, const char *job, struct cluster *ret,
+                  struct error *err);
 
 #endif

@@ -1,20 +1,22 @@
 /* Cluster descriptions: the first byte chooses RINGMASTER_HOSTS ('E') or resourceconfig.json. A
  * cluster that was read holds its promises. */
 #include "fuzz/check.h"
-#include "job/cluster_env.h"
-#include "job/resource_config.h"
+#include "job/cluster.h"
+#include "job/platform_sagemaker.h"
+#include "job/platform_variables.h"
 
 #include <stdint.h>
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static int read_variable(const uint8_t *data, size_t size, struct cluster *ret, struct error *err) {
+static int read_variable(const uint8_t *data, size_t size, struct platform_description *ret,
+                         struct error *err) {
     static const struct own_names own = {
         .names = {{"algo-1"}, {"10.0.0.1"}}, .count = 2, .has_kernel_name = true};
     char *text = strndup((const char *)data, size);
     CHECK(text != NULL);
-    int done = cluster_env_parse(text, NULL, &own, ret, err);
+    int done = platform_variables_parse(text, NULL, &own, ret, err);
     free(text);
     return done;
 }
@@ -33,17 +35,19 @@ static void check_cluster(const struct cluster *c) {
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct platform_description d = {0};
     struct cluster c = {0};
     struct error err = {0};
     if (size == 0)
         return 0;
     int done = data[0] == 'E'
-                   ? read_variable(data + 1, size - 1, &c, &err)
-                   : resource_config_parse((const char *)data + 1, size - 1, "file", &c, &err);
-    if (done == 0)
+                   ? read_variable(data + 1, size - 1, &d, &err)
+                   : platform_sagemaker_parse((const char *)data + 1, size - 1, "file", &d, &err);
+    if (done == 0 && cluster_make(&d, "job", &c, &err) == 0)
         check_cluster(&c);
     else
         CHECK(err.text[0] != '\0');
+    platform_description_done(&d);
     cluster_done(&c);
     return 0;
 }

@@ -1,13 +1,20 @@
 #include "common/buf.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "job/resource_config.h"
+#include "job/platform_sagemaker.h"
 #include "job/sm_variables.h"
 #include "support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static void read_cluster(const char *text, struct cluster *ret) {
+    struct platform_description d = {0};
+    CU_ASSERT_EQUAL(platform_sagemaker_parse(text, strlen(text), "r", &d, NULL), 0);
+    CU_ASSERT_EQUAL(cluster_make(&d, "job", ret, NULL), 0);
+    platform_description_done(&d);
+}
 
 static struct job sagemaker_job(void) {
     static const char resource[] =
@@ -21,7 +28,7 @@ static struct job sagemaker_job(void) {
         "\"u\":\"\\u00e9\",\"sagemaker_program\":\"\\\"train.py\\\"\"}";
     static const char input[] = "{\"train\":{\"TrainingInputMode\":\"File\"},\"My-val\":{}}";
     struct job job = {.settings = {.base_dir = "/opt/ml"}};
-    CU_ASSERT_EQUAL(resource_config_parse(resource, strlen(resource), "r", &job.cluster, NULL), 0);
+    read_cluster(resource, &job.cluster);
     CU_ASSERT_EQUAL(
         hyperparameters_parse(parameters, strlen(parameters), "h", &job.hyperparameters, NULL), 0);
     CU_ASSERT_EQUAL(channels_parse(input, strlen(input), "i", &job.channels, NULL), 0);
@@ -154,9 +161,7 @@ static void what_is_too_long_for_a_variable_is_left_out(void) {
         CU_ASSERT_EQUAL(buf_printf(&text, NULL, "%s\"p%d\":\"%02500d\"", i == 0 ? "{" : ",", i, i),
                         0);
     CU_ASSERT_EQUAL(buf_add(&text, "}", 1, NULL), 0);
-    CU_ASSERT_EQUAL(resource_config_parse("{\"current_host\":\"a\",\"hosts\":[\"a\"]}", 34, "r",
-                                          &job.cluster, NULL),
-                    0);
+    read_cluster("{\"current_host\":\"a\",\"hosts\":[\"a\"]}", &job.cluster);
     CU_ASSERT_EQUAL(hyperparameters_parse(text.data, text.size, "h", &job.hyperparameters, NULL),
                     0);
     struct log_sink before = log_set_sink((struct log_sink){.put = keep});

@@ -1,7 +1,7 @@
-#include "job/cluster_env.h"
+#include "job/cluster.h"
+#include "job/platform_variables.h"
 #include "support/unit.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 static struct own_names own_names(const char *kernel, const char *address) {
@@ -13,8 +13,13 @@ static struct own_names own_names(const char *kernel, const char *address) {
 
 static int parse(const char *hosts, const char *host, struct cluster *ret, struct error *err) {
     struct own_names own = own_names("node2", "10.0.0.2");
+    struct platform_description d = {0};
     *ret = (struct cluster){0};
-    return cluster_env_parse(hosts, host, &own, ret, err);
+    int result = platform_variables_parse(hosts, host, &own, &d, err) == 0
+                     ? cluster_make(&d, "job", ret, err)
+                     : -1;
+    platform_description_done(&d);
+    return result;
 }
 
 static void hosts_and_slots_are_read(void) {
@@ -94,16 +99,7 @@ static void the_first_in_natural_order_is_the_master(void) {
     cluster_done(&c);
 }
 
-static void this_machine_has_an_address(void) {
-    struct own_names own;
-    CU_ASSERT_EQUAL(own_names_read(&own, NULL), 0);
-    struct in_addr address;
-    CU_ASSERT(own.count > own.has_kernel_name);
-    for (size_t i = own.has_kernel_name; i < own.count; i++)
-        CU_ASSERT_EQUAL(inet_pton(AF_INET, own.names[i].text, &address), 1);
-}
-
-UNIT_MAIN("job.cluster_env", UNIT(hosts_and_slots_are_read),
+UNIT_MAIN("job.platform_variables", UNIT(hosts_and_slots_are_read),
           UNIT(this_host_is_found_by_name_or_address), UNIT(doubt_about_this_host_is_an_error),
           UNIT(malformed_lists_are_errors), UNIT(ipv6_is_refused_in_words_that_say_so),
-          UNIT(the_first_in_natural_order_is_the_master), UNIT(this_machine_has_an_address))
+          UNIT(the_first_in_natural_order_is_the_master))

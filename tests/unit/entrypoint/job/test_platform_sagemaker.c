@@ -1,6 +1,7 @@
 #include "common/buf.h"
 #include "common/file.h"
-#include "job/resource_config.h"
+#include "job/cluster.h"
+#include "job/platform_sagemaker.h"
 #include "support/unit.h"
 
 #include <glob.h>
@@ -9,9 +10,21 @@
 
 #define FOLDER RINGMASTER_TEST_DATA "/resourceconfig/"
 
-static int read_one(const char *path, struct cluster *ret, struct error *err) {
+static int made(int read, struct platform_description *d, struct cluster *ret, struct error *err) {
     *ret = (struct cluster){0};
-    return resource_config_read(path, ret, err);
+    int result = read == 0 ? cluster_make(d, "job", ret, err) : read;
+    platform_description_done(d);
+    return result;
+}
+
+static int read_one(const char *path, struct cluster *ret, struct error *err) {
+    struct platform_description d = {0};
+    return made(platform_sagemaker_read(path, &d, err), &d, ret, err);
+}
+
+static int parse(const char *bytes, size_t size, struct cluster *ret, struct error *err) {
+    struct platform_description d = {0};
+    return made(platform_sagemaker_parse(bytes, size, "r.json", &d, err), &d, ret, err);
 }
 
 static void every_valid_file_is_read(void) {
@@ -84,7 +97,7 @@ static void a_byte_order_mark_is_called_that(void) {
     static const char text[] = "\xef\xbb\xbf{\"current_host\":\"a\",\"hosts\":[\"a\"]}";
     struct cluster c = {0};
     struct error err = {0};
-    CU_ASSERT_EQUAL(resource_config_parse(text, strlen(text), "r.json", &c, &err), -1);
+    CU_ASSERT_EQUAL(parse(text, strlen(text), &c, &err), -1);
     ASSERT_CONTAINS(err.text, "r.json: begins with a byte order mark (BOM)");
     cluster_done(&c);
 }
@@ -101,14 +114,14 @@ static void long_texts_are_cut_where_they_are_only_shown(void) {
              "{\"current_host\":\"a\",\"hosts\":[\"a\"],\"current_instance_type\":\"%s\","
              "\"current_group_name\":\"%s\"}",
              longest, longest);
-    CU_ASSERT_EQUAL(resource_config_parse(text, strlen(text), "r.json", &c, &err), 0);
+    CU_ASSERT_EQUAL(parse(text, strlen(text), &c, &err), 0);
     CU_ASSERT_EQUAL(strlen(c.instance_type), CLUSTER_TYPE_SIZE - 1);
     CU_ASSERT_EQUAL(strlen(c.group), CLUSTER_TYPE_SIZE - 1);
     cluster_done(&c);
     snprintf(text, sizeof(text),
              "{\"current_host\":\"a\",\"hosts\":[\"a\"],\"network_interface_name\":\"%s\"}",
              longest);
-    CU_ASSERT_EQUAL(resource_config_parse(text, strlen(text), "r.json", &c, &err), -1);
+    CU_ASSERT_EQUAL(parse(text, strlen(text), &c, &err), -1);
     ASSERT_CONTAINS(err.text, "network_interface_name");
     cluster_done(&c);
 }
@@ -123,7 +136,7 @@ static void a_thousand_hosts_are_read_and_more_refused(void) {
         buf_add_text(&text, "]}", NULL);
         struct cluster c = {0};
         struct error err = {0};
-        int read = resource_config_parse(text.data, text.size, "r.json", &c, &err);
+        int read = parse(text.data, text.size, &c, &err);
         CU_ASSERT_EQUAL(read, hosts > CLUSTER_HOSTS_MAX ? -1 : 0);
         if (read != 0)
             ASSERT_CONTAINS(err.text, "r.json: \"hosts\": more than 1024");
@@ -139,7 +152,7 @@ static void a_missing_file_is_told_apart(void) {
     CU_ASSERT_EQUAL(read_one("/dev/null", &c, &err), -1);
 }
 
-UNIT_MAIN("job.resource_config", UNIT(every_valid_file_is_read),
+UNIT_MAIN("job.platform_sagemaker", UNIT(every_valid_file_is_read),
           UNIT(every_invalid_file_has_its_error), UNIT(what_the_sdk_writes_is_understood),
           UNIT(a_byte_order_mark_is_called_that),
           UNIT(long_texts_are_cut_where_they_are_only_shown),

@@ -1,4 +1,4 @@
-#include "job/resource_config.h"
+#include "job/platform_sagemaker.h"
 
 #include "common/json.h"
 #include "common/str.h"
@@ -15,7 +15,7 @@ static int parse_name(const char *text, const char *where, const char *key, stru
     return 0;
 }
 
-static int read_hosts(const json_t *root, const char *where, struct cluster *ret,
+static int read_hosts(const json_t *root, const char *where, struct platform_description *ret,
                       struct error *err) {
     json_t *hosts = NULL;
     if (json_member_array(root, where, "hosts", &hosts, err) != 0)
@@ -29,25 +29,20 @@ static int read_hosts(const json_t *root, const char *where, struct cluster *ret
         struct host_name name;
         if (parse_name(json_string_value(item), where, "hosts", &name, err) != 0)
             return -1;
-        if (cluster_add(ret, &name, 0, err) != 0)
+        if (platform_description_add(ret, &name, 0, err) != 0)
             return error_wrap(err, "%s: \"hosts\"", where);
     }
     return 0;
 }
 
-static int read_self(const json_t *root, const char *where, struct cluster *ret,
+static int read_self(const json_t *root, const char *where, struct platform_description *ret,
                      struct error *err) {
     const char *text = NULL;
     if (json_member_string(root, where, "current_host", &text, err) != 0)
         return -1;
     if (text == NULL)
         return error_set(err, EXIT_CODE_CONFIG, "%s: \"current_host\" is missing", where);
-    struct host_name self;
-    if (parse_name(text, where, "current_host", &self, err) != 0)
-        return -1;
-    if (cluster_finish(ret, &self, err) != 0)
-        return error_wrap(err, "%s", where);
-    return 0;
+    return parse_name(text, where, "current_host", &ret->self, err);
 }
 
 /* A text that may be missing; what has no room is cut. */
@@ -62,7 +57,7 @@ static int read_text(const json_t *root, const char *where, const char *key, cha
     return 0;
 }
 
-static int read_rest(const json_t *root, const char *where, struct cluster *ret,
+static int read_rest(const json_t *root, const char *where, struct platform_description *ret,
                      struct error *err) {
     char interface[CLUSTER_TYPE_SIZE] = "";
     if (read_text(root, where, "network_interface_name", interface, sizeof(interface), err) != 0 ||
@@ -79,8 +74,12 @@ static int read_rest(const json_t *root, const char *where, struct cluster *ret,
 }
 
 /* Takes ROOT over. */
-static int from_json(json_t *root, const char *where, struct cluster *ret, struct error *err) {
+static int from_json(json_t *root, const char *where, struct platform_description *ret,
+                     struct error *err) {
     ret->source = CLUSTER_SAGEMAKER;
+    (void)snprintf(ret->where, sizeof(ret->where), "%s", where);
+    ret->hosts_key = "\"hosts\"";
+    ret->self_key = "\"current_host\"";
     ret->resource_config = root;
     if (!json_is_object(root))
         return error_set(err, EXIT_CODE_CONFIG, "%s: not an object", where);
@@ -89,15 +88,15 @@ static int from_json(json_t *root, const char *where, struct cluster *ret, struc
     return read_rest(root, where, ret, err);
 }
 
-int resource_config_parse(const char *bytes, size_t size, const char *source, struct cluster *ret,
-                          struct error *err) {
+int platform_sagemaker_parse(const char *bytes, size_t size, const char *source,
+                             struct platform_description *ret, struct error *err) {
     json_t *root = NULL;
     if (json_parse(bytes, size, source, &root, err) != 0)
         return -1;
     return from_json(root, source, ret, err);
 }
 
-int resource_config_read(const char *path, struct cluster *ret, struct error *err) {
+int platform_sagemaker_read(const char *path, struct platform_description *ret, struct error *err) {
     struct error failed = {0};
     json_t *root = NULL;
     if (json_read_file(path, &root, &failed) == 0)

@@ -1,0 +1,50 @@
+/* What a platform says of a job's hosts, as its reader (platform_*.h) found it: nothing is sorted,
+ * looked up or judged yet. cluster_make() does that, for all platforms alike. */
+#ifndef JOB_PLATFORM_DESCRIPTION_H
+#define JOB_PLATFORM_DESCRIPTION_H
+
+#include "common/error.h"
+#include "job/host_name.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    CLUSTER_HOSTS_MAX = 1024,
+    CLUSTER_SLOTS_MAX = 256,
+    CLUSTER_JOB_SIZE = 256,
+    CLUSTER_TYPE_SIZE = 256,     /* what is longer is cut: it is shown, not used */
+    CLUSTER_INTERFACE_SIZE = 16, /* IFNAMSIZ */
+    PLATFORM_WHERE_SIZE = 512,
+};
+
+enum cluster_source { CLUSTER_ALONE, CLUSTER_SAGEMAKER, CLUSTER_ENVIRONMENT };
+
+struct platform_host {
+    struct host_name name;
+    unsigned slots; /* 0: not told */
+};
+
+struct platform_description {
+    enum cluster_source source;
+    struct platform_host *hosts; /* owned; as they are listed */
+    size_t count;
+    struct host_name self;
+    char where[PLATFORM_WHERE_SIZE]; /* the file, for errors; "" if there is none */
+    const char *hosts_key;           /* what an error about the list names, and one about SELF */
+    const char *self_key;
+    char interface[CLUSTER_INTERFACE_SIZE]; /* checked; "" if not told */
+    char instance_type[CLUSTER_TYPE_SIZE];  /* "" if not told, as the next */
+    char group[CLUSTER_TYPE_SIZE];
+    bool local_mode;         /* SageMaker's local mode: 10 s to stop, not 120 */
+    json_t *resource_config; /* owned; the file as read, for SM_*; else NULL */
+};
+
+void platform_description_done(struct platform_description *d);
+
+/* Appends a host; more than CLUSTER_HOSTS_MAX are an error. */
+int platform_description_add(struct platform_description *d, const struct host_name *name,
+                             unsigned slots, struct error *err);
+
+#endif

@@ -1,0 +1,15 @@
+/* What the variables of other platforms say of a cluster. Their descriptions are not taken yet, but
+ * they are seen: a container that its platform counts among several must not quietly run a job of
+ * its own, or N of them train N models and all succeed. */
+#ifndef JOB_PLATFORM_UNREAD_H
+#define JOB_PLATFORM_UNREAD_H
+
+#include "common/error.h"
+#include "job/warnings.h"
+
+/* For a host that neither RINGMASTER_HOSTS nor SageMaker's file describes. Variables of ENVIRONMENT
+ * that count several members, or that should count and cannot be read, are an error that names them
+ * and both ways out; an index without a count is a warning. */
+int platform_unread_check(char *const *environment, struct warnings *warnings, struct error *err);
+
+#endif

@@ -1,0 +1,69 @@
+#include "job/platform_variables.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static int find_self(struct platform_description *d, const struct own_names *own,
+                     struct error *err) {
+    size_t found = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        if (own_names_has(own, &d->hosts[i].name)) {
+            d->self = d->hosts[i].name;
+            found++;
+        }
+    }
+    if (found == 1)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "RINGMASTER_HOSTS: %s of its hosts has this machine's name or address; set "
+                     "RINGMASTER_HOST to the one that this is",
+                     found == 0 ? "none" : "more than one");
+}
+
+/* One "name" or "name:slots" of SIZE bytes. */
+static int parse_host(const char *text, size_t size, struct platform_description *ret,
+                      struct error *err) {
+    bool ipv6 = host_name_is_ipv6(text, size);
+    const char *colon = ipv6 ? NULL : memchr(text, ':', size);
+    size_t name_size = colon != NULL ? (size_t)(colon - text) : size;
+    struct host_name name;
+    if (host_name_parse(text, name_size, &name, err) != 0)
+        return -1;
+    int64_t slots = 0;
+    if (colon != NULL) {
+        cleanup_free char *number = strndup(colon + 1, size - name_size - 1);
+        if (number == NULL)
+            return error_no_memory(err, "a number of slots");
+        if (str_parse_int(number, 1, CLUSTER_SLOTS_MAX, &slots, err) != 0)
+            return error_wrap(err, "the slots of \"%s\"", name.text);
+    }
+    return platform_description_add(ret, &name, (unsigned)slots, err);
+}
+
+static int parse_list(const char *hosts, struct platform_description *ret, struct error *err) {
+    for (const char *at = hosts;;) {
+        size_t size = strcspn(at, ",");
+        if (parse_host(at, size, ret, err) != 0)
+            return error_wrap(err, "RINGMASTER_HOSTS");
+        if (at[size] == '\0')
+            return 0;
+        at += size + 1;
+    }
+}
+
+int platform_variables_parse(const char *hosts, const char *host, const struct own_names *own,
+                             struct platform_description *ret, struct error *err) {
+    ret->source = CLUSTER_ENVIRONMENT;
+    ret->hosts_key = "RINGMASTER_HOSTS";
+    ret->self_key = host != NULL ? "RINGMASTER_HOST" : "RINGMASTER_HOSTS";
+    if (parse_list(hosts, ret, err) != 0)
+        return -1;
+    if (host == NULL)
+        return find_self(ret, own, err);
+    return host_name_parse(host, strlen(host), &ret->self, err) == 0
+               ? 0
+               : error_wrap(err, "RINGMASTER_HOST");
+}

@@ -1,0 +1,15 @@
+/* A cluster described by variables: RINGMASTER_HOSTS=a[:slots],b[:slots] and RINGMASTER_HOST, the
+ * name of this host in that list. Without RINGMASTER_HOST this host is the one entry of the list
+ * that is its kernel name (whole or first label) or one of its own addresses. Pure. */
+#ifndef JOB_PLATFORM_VARIABLES_H
+#define JOB_PLATFORM_VARIABLES_H
+
+#include "common/error.h"
+#include "job/own_names.h"
+#include "job/platform_description.h"
+
+/* *RET must be zeroed, and done with also after an error. HOST may be NULL. */
+int platform_variables_parse(const char *hosts, const char *host, const struct own_names *own,
+                             struct platform_description *ret, struct error *err);
+
+#endif
