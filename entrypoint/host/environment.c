@@ -3,8 +3,8 @@
 #include "common/attempt.h"
 #include "common/str.h"
 #include "job/sm_variables.h"
+#include "mpi/place.h"
 
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -50,14 +50,9 @@ int environment_add_attempt(struct argv *environment, unsigned attempt, const ch
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-static bool is_mpi(const char *variable) {
-    return str_starts_with(variable, "OMPI_") || str_starts_with(variable, "PMIX_") ||
-           str_starts_with(variable, "PRTE_");
-}
-
 /* Not for programs: our settings with their secrets, and what would steer Open MPI. */
 static bool is_kept(const char *variable) {
-    return !is_mpi(variable) && !str_starts_with(variable, "RINGMASTER_");
+    return !place_is_mpi(variable) && !str_starts_with(variable, "RINGMASTER_");
 }
 
 int environment_host(const struct job *job, char *const *own, struct argv *ret, struct error *err) {
@@ -73,38 +68,15 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
 
 /* --- ranks ----------------------------------------------------------------------------------- */
 
-static int read_place(char *const *launched, const char *name, int64_t max, unsigned *ret,
-                      struct error *err) {
-    const char *text = env_get(launched, name);
-    int64_t value = 0;
-    if (text == NULL)
-        return error_set(err, EXIT_CODE_USAGE, "%s is not set: mpirun did not start this", name);
-    if (str_parse_int(text, 0, max, &value, err) != 0)
-        return error_wrap(err, "%s", name);
-    *ret = (unsigned)value;
-    return 0;
-}
-
-int environment_rank_place(char *const *launched, struct rank_place *ret, struct error *err) {
-    const int64_t most = (int64_t)CLUSTER_HOSTS_MAX * CLUSTER_SLOTS_MAX;
-    if (read_place(launched, "OMPI_COMM_WORLD_RANK", most, &ret->rank, err) != 0 ||
-        read_place(launched, "OMPI_COMM_WORLD_SIZE", most, &ret->size, err) != 0 ||
-        read_place(launched, "OMPI_COMM_WORLD_LOCAL_RANK", most, &ret->local_rank, err) != 0 ||
-        read_place(launched, "OMPI_COMM_WORLD_LOCAL_SIZE", most, &ret->local_size, err) != 0 ||
-        read_place(launched, ATTEMPT_VARIABLE, INT32_MAX, &ret->attempt, err) != 0)
-        return -1;
-    return 0;
-}
-
 int environment_add_rank(struct argv *environment, char *const *launched, const char *master_addr,
                          unsigned master_port, struct error *err) {
     struct rank_place place = {0};
     const char *run = env_get(launched, ATTEMPT_RUN_VARIABLE);
-    if (environment_rank_place(launched, &place, err) != 0 ||
+    if (place_read(launched, &place, err) != 0 ||
         environment_add_attempt(environment, place.attempt, run != NULL ? run : "", err) != 0)
         return -1;
     for (; *launched != NULL; launched++)
-        if (is_mpi(*launched) && argv_add(environment, *launched, err) != 0)
+        if (place_is_mpi(*launched) && argv_add(environment, *launched, err) != 0)
             return -1;
     if (set_number(environment, "RANK", place.rank, err) != 0 ||
         set_number(environment, "WORLD_SIZE", place.size, err) != 0 ||

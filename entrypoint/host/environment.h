@@ -2,9 +2,9 @@
  *
  *   daemons (mpirun, orted)   only what they need; the names in environment_daemon
  *   programs                  the container's own, less secrets of ours and all that speaks to
- *                             Open MPI (RINGMASTER_*, OMPI_*, PMIX_*, PRTE_*), plus this host's
+ *                             Open MPI (RINGMASTER_* and place_is_mpi()), plus this host's
  *                             SM_* and CURRENT_HOST; then, in the shim, what mpirun gave this rank
- *                             (OMPI_*, PMIX_*, PRTE_*) and RANK, LOCAL_RANK, WORLD_SIZE,
+ *                             (place_is_mpi()) and RANK, LOCAL_RANK, WORLD_SIZE,
  *                             LOCAL_WORLD_SIZE, MASTER_ADDR, MASTER_PORT, RINGMASTER_ATTEMPT and
  *                             RINGMASTER_RUN_ID (common/attempt.h)
  *
@@ -33,15 +33,5 @@ int environment_add_rank(struct argv *environment, char *const *launched, const 
 /* Adds what the daemons of one attempt pass on to its shims and agents. */
 int environment_add_attempt(struct argv *environment, unsigned attempt, const char *run,
                             struct error *err);
-
-/* Rank and size as mpirun told the shim. An error where they are missing: not started by mpirun. */
-struct rank_place {
-    unsigned rank;
-    unsigned size;
-    unsigned local_rank;
-    unsigned local_size;
-    unsigned attempt;
-};
-int environment_rank_place(char *const *launched, struct rank_place *ret, struct error *err);
 
 #endif

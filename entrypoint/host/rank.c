@@ -8,6 +8,7 @@
 #include "host/environment.h"
 #include "host/launch_spec.h"
 #include "job/program.h"
+#include "mpi/place.h"
 #include "os/child.h"
 #include "os/sweep.h"
 #include "outcome/rank_report.h"
@@ -258,7 +259,7 @@ int rank_run(char *const *environment, int *ret_code, struct error *err) {
      */
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
     int result = -1;
-    if (environment_rank_place(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&
+    if (place_read(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&
         listen_to_signals(&s, err) == 0 && say_hello(&s, err) == 0)
         result = loop_run(&s.loop, err);
     *ret_code = s.code;

@@ -6,6 +6,7 @@
 #include "host/host.h"
 #include "master/master.h"
 #include "mpi/addresses.h"
+#include "mpi/place.h"
 #include "wire/frame.h"
 
 #include <limits.h>
@@ -47,14 +48,6 @@ static int shim_command(const char *self, struct argv *ret, struct error *err) {
     return argv_add_all(ret, words, err);
 }
 
-static int alone(struct argv *environment, struct error *err) {
-    if (argv_set_env(environment, "OMPI_COMM_WORLD_RANK", "0", err) != 0 ||
-        argv_set_env(environment, "OMPI_COMM_WORLD_SIZE", "1", err) != 0 ||
-        argv_set_env(environment, "OMPI_COMM_WORLD_LOCAL_RANK", "0", err) != 0)
-        return -1;
-    return argv_set_env(environment, "OMPI_COMM_WORLD_LOCAL_SIZE", "1", err);
-}
-
 void launch_words(const struct master *m, struct buf *ret) {
     cleanup_buf struct buf text;
     buf_init(&text, WORDS_MAX);
@@ -89,7 +82,7 @@ int launch_begin(struct master *m, struct error *err) {
     if (file_self(self, sizeof(self), err) != 0 || host_open_scratch(&m->s.host, err) != 0 ||
         host_tool_environment(&m->s.host, &environment, err) != 0)
         return -1;
-    if (one ? (shim_command(self, &argv, err) != 0 || alone(&environment, err) != 0)
+    if (one ? (shim_command(self, &argv, err) != 0 || place_alone(&environment, err) != 0)
             : mpirun_command(m, self, &argv, err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
