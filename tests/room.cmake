@@ -81,7 +81,7 @@ elseif(RINGMASTER_CUDA)
 endif()
 
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
-# machine is: of those as many run at once as there are cores. The others have it to themselves.
+# machine is: of those three run at once on two cores. The others have it to themselves.
 set(system_together faults_mpi faults_sh bad_input forgery job names relaunch sagemaker storage)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
