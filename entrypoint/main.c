@@ -258,8 +258,8 @@ static void fill_streams(void) {
         (void)close(fd);
 }
 
-/* What we make we open again, and so do programs: a umask against the owner would end a job far from
- * its cause. */
+/* What we make we open again, and so do programs: a umask against the owner would end a job far
+ * from its cause. */
 static void keep_own_rights(void) {
     (void)umask(umask(0) & ~(mode_t)S_IRWXU);
 }

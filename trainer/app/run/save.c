@@ -124,7 +124,7 @@ static int lock_folder(const struct job *job, struct folder_lock *lock,
     char holder[FOLDER_LOCK_TEXT];
     bool taken = false;
     if (folder_lock_take(lock, folder, own, holder, &taken, err) != 0)
-        return error_wrap(err, flag);
+        return error_wrap(err, "%s", flag);
     if (taken || strcmp(holder, own) == 0) /* one folder for both */
         return 0;
     size_t run = strcspn(holder, "\n");
