@@ -15,11 +15,11 @@ foreach(lint house shell format)
 endforeach()
 if(TARGET entrypoint)
     foreach(entrypoint_room os wire job outcome mpi master)
-        room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit PLACES 1)
+        room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit)
     endforeach()
     # Whole jobs in one test (stage.h) have a master, too.
-    room_tests(host unit/entrypoint/host unit USES master PLACES 1)
-    room_tests(entrypoint unit/entrypoint unit PLACES 1)
+    room_tests(host unit/entrypoint/host unit USES master)
+    room_tests(entrypoint unit/entrypoint unit)
     # They wait for real time, while others compute.
     set_tests_properties(unit_host_worker unit_host_crew unit_master_relaunch PROPERTIES COST 50)
 endif()
@@ -31,7 +31,7 @@ foreach(trainer_room kernels ref comm optim eval checkpoint telemetry)
     room_tests(${trainer_room} unit/${trainer_room} unit)
 endforeach()
 # They hold bits against those of others.
-foreach(exact anchor box exact_math)
+foreach(exact anchor box exact_math proposal)
     target_compile_options(unit_kernels_${exact} PRIVATE -ffp-contract=off)
 endforeach()
 room_tests(codec unit/data/codec unit USES kernels)
@@ -56,7 +56,8 @@ if(RINGMASTER_HAVE_CPU)
 endif()
 room_tests(graph ops ops USES ops_harness ${backends})
 # Whole networks against torch's values (tests/golden/resnet_torch.py).
-room_tests(run golden ops)
+room_tests(run golden ops USES ops_harness)
+target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
 set_tests_properties(ops_run_resnet PROPERTIES TIMEOUT 900)
 # Once more with oneDNN as on a processor without bf16 products; under a sanitizer it takes minutes.
 if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
@@ -81,7 +82,7 @@ elseif(RINGMASTER_CUDA)
 endif()
 
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
-# machine is: those run beside each other. The others have it to themselves.
+# machine is: of those as many run at once as there are cores. The others have it to themselves.
 set(system_together faults_mpi faults_sh bad_input forgery job names relaunch sagemaker storage)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})

@@ -31,7 +31,8 @@ struct detect_attr {
     int stride_w[DETECT_LEVELS_MAX];
     float half_h[DETECT_LEVELS_MAX][DETECT_ANCHORS]; /* of the anchors */
     float half_w[DETECT_LEVELS_MAX][DETECT_ANCHORS];
-    float anchor_offset; /* of their centre in the cell: part of a stride */
+    float anchor_offset; /* of their centre in the cell: times stride - 1 */
+    int level;           /* what belongs to one level alone: which */
 
     int pre_nms;    /* candidates of a level */
     int post_nms;   /* proposals of a picture */

@@ -1,0 +1,32 @@
+/* The anchors and candidates that struct detect_attr describes. */
+#ifndef GRAPH_DETECT_GRID_H
+#define GRAPH_DETECT_GRID_H
+
+#include "graph/op_detect.h"
+#include "kernels/anchor.h"
+#include "kernels/proposal.h"
+
+/* Level i of the pyramid has ceil(canvas / 2^(i + 2)) rows and columns. */
+struct anchor_grid detect_grid(const struct detect_attr *attr);
+
+/* The candidates of each level, min(pre_nms, its anchors), one level behind the other: level i has
+ * places first[i] to first[i + 1] - 1, and first[levels] are all. */
+struct detect_candidates {
+    int levels;
+    int first[DETECT_LEVELS_MAX + 1];
+};
+struct detect_candidates detect_candidates(const struct detect_attr *attr);
+
+/* 1 where the last pixel of a box is inside (kernels/box.h), else 0. */
+static inline float detect_plus(const struct detect_attr *attr) {
+    return (attr->flags & DETECT_PLUS_ONE) != 0 ? 1.0F : 0.0F;
+}
+
+static inline struct proposal_rule detect_proposal_rule(const struct detect_attr *attr) {
+    return (struct proposal_rule){.plus = detect_plus(attr),
+                                  .min_side = attr->min_side,
+                                  .exclusive = (attr->flags & DETECT_SIDE_ABOVE) != 0,
+                                  .by_logit = (attr->flags & DETECT_ORDER_BY_LOGIT) != 0};
+}
+
+#endif

@@ -1,0 +1,177 @@
+#include "graph/detect_grid.h"
+#include "graph/op_rpn.h"
+#include "graph/rules.h"
+#include "kernels/image_size.h"
+#include "kernels/sample_key.h"
+
+static int check_attr(const struct detect_attr *attr, struct error *err) {
+    bool levels = attr->levels >= 1 && attr->levels <= DETECT_LEVELS_MAX;
+    if (!levels || attr->canvas_h < 1 || attr->canvas_w < 1 || attr->pre_nms < 1)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "no anchors: %d levels on a canvas of %d x %d, %d candidates each",
+                         attr->levels, attr->canvas_h, attr->canvas_w, attr->pre_nms);
+    return 0;
+}
+
+/* The inputs from SLOT on are one a level: wide, [N * pixels, COLUMNS]. Fills N. */
+static int expect_levels(const struct graph *graph, const struct op *op, int slot, int columns,
+                         int64_t *ret_pictures, struct error *err) {
+    const struct anchor_grid grid = detect_grid(&op->attr.detect);
+    for (int i = 0; i < DETECT_LEVELS_MAX; i++) {
+        if (i >= grid.levels && op->inputs[slot + i] == TENSOR_NONE)
+            continue;
+        if (i >= grid.levels)
+            return error_set(err, EXIT_CODE_INTERNAL, "input %d is of no level", slot + i);
+        if (rule_expect_rank(graph, op, slot + i, dtype_wide(graph->dtype), 2, err) != 0)
+            return -1;
+        int64_t pixels = (int64_t)grid.level[i].height * grid.level[i].width;
+        if (i == 0)
+            *ret_pictures = rule_input(graph, op, slot)->shape.dim[0] / pixels;
+        struct shape shape = shape_2(*ret_pictures * pixels, columns);
+        if (rule_expect(graph, op, slot + i, dtype_wide(graph->dtype), &shape, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int64_t candidates(const struct op *op) {
+    const struct detect_candidates places = detect_candidates(&op->attr.detect);
+    return places.first[places.levels];
+}
+
+int shape_rpn_top_k(struct graph *graph, struct op *op, struct error *err) {
+    int64_t pictures = 0;
+    if (check_attr(&op->attr.detect, err) != 0 ||
+        expect_levels(graph, op, RPN_TOP_K_LOGITS, ANCHOR_SHAPES, &pictures, err) != 0)
+        return -1;
+    struct shape shape = shape_2(pictures, candidates(op));
+    if (graph_set_output(graph, op, RPN_TOP_K_SCORE, DTYPE_F32, shape, err) != 0 ||
+        graph_set_output(graph, op, RPN_TOP_K_INDEX, DTYPE_I32, shape, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, RPN_TOP_K_NAN, DTYPE_I32, shape_1(pictures), err);
+}
+
+int shape_rpn_boxes(struct graph *graph, struct op *op, struct error *err) {
+    int64_t pictures = 0;
+    if (check_attr(&op->attr.detect, err) != 0 ||
+        expect_levels(graph, op, RPN_BOXES_DELTAS, 4 * ANCHOR_SHAPES, &pictures, err) != 0)
+        return -1;
+    struct shape list = shape_2(pictures, candidates(op));
+    struct shape sizes = shape_2(pictures, IMAGE_SIZE_FIELDS);
+    if (rule_expect(graph, op, RPN_BOXES_SCORE, DTYPE_F32, &list, err) != 0 ||
+        rule_expect(graph, op, RPN_BOXES_INDEX, DTYPE_I32, &list, err) != 0 ||
+        rule_expect(graph, op, RPN_BOXES_IMAGE_SIZE, DTYPE_I32, &sizes, err) != 0)
+        return -1;
+    struct shape boxes = shape_3(pictures, candidates(op), 4);
+    if (graph_set_output(graph, op, RPN_BOXES_BOX, DTYPE_F32, boxes, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, RPN_BOXES_RANKED_BY, DTYPE_F32, list, err);
+}
+
+/* Input SLOT is the candidates' boxes and the next one their scores. Fills N. */
+static int expect_candidates(const struct graph *graph, const struct op *op, int slot,
+                             int64_t *ret_pictures, struct error *err) {
+    if (check_attr(&op->attr.detect, err) != 0 ||
+        rule_expect_rank(graph, op, slot, DTYPE_F32, 3, err) != 0)
+        return -1;
+    *ret_pictures = rule_input(graph, op, slot)->shape.dim[0];
+    struct shape boxes = shape_3(*ret_pictures, candidates(op), 4);
+    struct shape list = shape_2(*ret_pictures, candidates(op));
+    if (rule_expect(graph, op, slot, DTYPE_F32, &boxes, err) != 0)
+        return -1;
+    return rule_expect(graph, op, slot + 1, DTYPE_F32, &list, err);
+}
+
+int shape_nms(struct graph *graph, struct op *op, struct error *err) {
+    int64_t pictures;
+    if (expect_candidates(graph, op, NMS_BOX, &pictures, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, NMS_KEEP, DTYPE_I32, shape_2(pictures, candidates(op)), err);
+}
+
+int shape_proposals(struct graph *graph, struct op *op, struct error *err) {
+    int64_t pictures, slots = op->attr.detect.post_nms;
+    if (expect_candidates(graph, op, PROPOSALS_FROM_BOX, &pictures, err) != 0)
+        return -1;
+    struct shape list = shape_2(pictures, candidates(op));
+    if (rule_expect(graph, op, PROPOSALS_KEEP, DTYPE_I32, &list, err) != 0)
+        return -1;
+    if (slots < 1)
+        return error_set(err, EXIT_CODE_INTERNAL, "%d proposals", op->attr.detect.post_nms);
+    if (graph_set_output(graph, op, PROPOSALS_BOX, DTYPE_F32, shape_3(pictures, slots, 4), err) !=
+            0 ||
+        graph_set_output(graph, op, PROPOSALS_SCORE, DTYPE_F32, shape_2(pictures, slots), err) != 0)
+        return -1;
+    return graph_set_output(graph, op, PROPOSALS_COUNT, DTYPE_I32, shape_1(pictures), err);
+}
+
+int shape_rpn_targets(struct graph *graph, struct op *op, struct error *err) {
+    const struct detect_attr *attr = &op->attr.detect;
+    if (check_attr(attr, err) != 0 ||
+        rule_expect_rank(graph, op, RPN_TARGETS_GT_BOX, DTYPE_F32, 3, err) != 0)
+        return -1;
+    const struct shape *objects = &rule_input(graph, op, RPN_TARGETS_GT_BOX)->shape;
+    int64_t pictures = objects->dim[0], samples = attr->samples;
+    struct shape boxes = shape_3(pictures, objects->dim[1], 4), counts = shape_1(pictures);
+    struct shape sizes = shape_2(pictures, IMAGE_SIZE_FIELDS);
+    struct shape keys = shape_2(pictures, SAMPLE_KEY_WORDS);
+    if (rule_expect(graph, op, RPN_TARGETS_GT_BOX, DTYPE_F32, &boxes, err) != 0 ||
+        rule_expect(graph, op, RPN_TARGETS_GT_COUNT, DTYPE_I32, &counts, err) != 0 ||
+        rule_expect(graph, op, RPN_TARGETS_IMAGE_SIZE, DTYPE_I32, &sizes, err) != 0 ||
+        rule_expect(graph, op, RPN_TARGETS_KEY, DTYPE_I32, &keys, err) != 0)
+        return -1;
+    if (samples < 1 || attr->positives < 0 || attr->positives > samples)
+        return error_set(err, EXIT_CODE_INTERNAL, "%d samples, %d of them with an object",
+                         attr->samples, attr->positives);
+    struct shape list = shape_2(pictures, samples), codes = shape_3(pictures, samples, 4);
+    if (graph_set_output(graph, op, RPN_TARGETS_INDEX, DTYPE_I32, list, err) != 0 ||
+        graph_set_output(graph, op, RPN_TARGETS_LABEL, DTYPE_I32, list, err) != 0 ||
+        graph_set_output(graph, op, RPN_TARGETS_TARGET, DTYPE_F32, codes, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, RPN_TARGETS_COUNT, DTYPE_I32, shape_2(pictures, 2), err);
+}
+
+/* Inputs SLOT to SLOT + 2 are the samples of so many pictures: index, label, target. */
+static int expect_samples(const struct graph *graph, const struct op *op, int slot,
+                          int64_t pictures, struct error *err) {
+    if (rule_expect_rank(graph, op, slot, DTYPE_I32, 2, err) != 0)
+        return -1;
+    int64_t samples = rule_input(graph, op, slot)->shape.dim[1];
+    struct shape list = shape_2(pictures, samples), codes = shape_3(pictures, samples, 4);
+    if (rule_expect(graph, op, slot, DTYPE_I32, &list, err) != 0 ||
+        rule_expect(graph, op, slot + 1, DTYPE_I32, &list, err) != 0)
+        return -1;
+    return rule_expect(graph, op, slot + 2, DTYPE_F32, &codes, err);
+}
+
+int shape_rpn_loss(struct graph *graph, struct op *op, struct error *err) {
+    int64_t pictures = 0, again = 0;
+    if (check_attr(&op->attr.detect, err) != 0 ||
+        expect_levels(graph, op, RPN_LOSS_LOGITS, ANCHOR_SHAPES, &pictures, err) != 0 ||
+        expect_levels(graph, op, RPN_LOSS_DELTAS, 4 * ANCHOR_SHAPES, &again, err) != 0 ||
+        expect_samples(graph, op, RPN_LOSS_INDEX, pictures, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, RPN_LOSS_VALUES, dtype_wide(graph->dtype),
+                            shape_1(RPN_LOSSES), err);
+}
+
+int shape_rpn_loss_grad(struct graph *graph, struct op *op, struct error *err) {
+    const struct detect_attr *attr = &op->attr.detect;
+    enum dtype wide = dtype_wide(graph->dtype);
+    if (check_attr(attr, err) != 0 ||
+        rule_expect_rank(graph, op, RPN_LOSS_GRAD_LOGITS, wide, 2, err) != 0)
+        return -1;
+    if (attr->level < 0 || attr->level >= attr->levels)
+        return error_set(err, EXIT_CODE_INTERNAL, "no level %d", attr->level);
+    const struct anchor_grid grid = detect_grid(attr);
+    int64_t pixels = (int64_t)grid.level[attr->level].height * grid.level[attr->level].width;
+    int64_t rows = rule_input(graph, op, RPN_LOSS_GRAD_LOGITS)->shape.dim[0];
+    struct shape logits = shape_2(rows / pixels * pixels, ANCHOR_SHAPES);
+    struct shape deltas = shape_2(rows / pixels * pixels, 4 * ANCHOR_SHAPES);
+    if (rule_expect(graph, op, RPN_LOSS_GRAD_LOGITS, wide, &logits, err) != 0 ||
+        rule_expect(graph, op, RPN_LOSS_GRAD_DELTAS, wide, &deltas, err) != 0 ||
+        expect_samples(graph, op, RPN_LOSS_GRAD_INDEX, rows / pixels, err) != 0 ||
+        graph_set_output(graph, op, RPN_LOSS_GRAD_DLOGITS, graph->dtype, logits, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, RPN_LOSS_GRAD_DDELTAS, graph->dtype, deltas, err);
+}
