@@ -85,7 +85,7 @@ static int prepare(struct bench *b, struct error *err) {
     int64_t start = clock_now();
     if (comm_self_open(&b->comm, err) != 0 || cuda_open(&b->backend, &options, err) != 0 ||
         network_open(&b->net, b->backend, &n, true, err) != 0 ||
-        store_start(&b->net.store, 1, err) != 0 || network_refresh(&b->net, err) != 0 ||
+        store_start(&b->net.store, 1, err) != 0 ||
         stepper_open(&b->stepper, &b->net, b->comm, &how, err) != 0)
         return -1;
     b->open_seconds = seconds_since(start);

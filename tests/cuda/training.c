@@ -37,7 +37,7 @@ static int open_world(struct world *w, struct backend *backend, const struct tra
                                   .device_sum = t->sums,
                                   .check_operators = t->check_operators};
     if (comm_self_open(&w->alone, err) != 0 || network_open(&w->net, backend, &o, true, err) != 0 ||
-        store_start(&w->net.store, 7, err) != 0 || network_refresh(&w->net, err) != 0)
+        store_start(&w->net.store, 7, err) != 0)
         return -1;
     return stepper_open(&w->stepper, &w->net, t->comm != NULL ? t->comm : w->alone, &how, err);
 }

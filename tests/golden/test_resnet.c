@@ -85,7 +85,7 @@ static void fill_store(struct run *r) {
             ((float *)a->data)[place_of(a, i)] =
                 start_value(a->name, a->rank == 1, fan_in, r->golden.seed, i);
     }
-    CU_ASSERT_EQUAL(network_refresh(&r->net, NULL), 0);
+    store_changed(&r->net.store);
     size_t bytes = r->net.store.count[STORE_PARAMETERS] * sizeof(float);
     r->first = malloc(bytes);
     CU_ASSERT_PTR_NOT_NULL_FATAL(r->first);
@@ -256,7 +256,6 @@ static void evaluate_once(struct run *r) {
     int count = r->golden.batch * r->golden.classes;
     struct program *program = &r->net.eval.program;
     CU_ASSERT_FATAL(count <= VALUES_MAX);
-    CU_ASSERT_EQUAL(program_refresh(program, NULL), 0);
     CU_ASSERT_EQUAL(pass_feed(&r->net.eval, &r->batch, NULL), 0);
     CU_ASSERT_EQUAL(program_run(program, NULL, NULL), 0);
     CU_ASSERT_EQUAL(program_read(program, "logits", logits, (size_t)count * sizeof(float), NULL),

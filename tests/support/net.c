@@ -109,7 +109,6 @@ void net_init(struct net *net, struct backend *backend, struct resnet_config con
 void net_start(struct net *net) {
     struct error err = {0};
     require(store_start(&net->store, 1, &err), &err);
-    require(program_refresh(&net->program, &err), &err);
 }
 
 void net_update(struct net *net, float rate, float scale) {
@@ -125,7 +124,6 @@ void net_update(struct net *net, float rate, float scale) {
                    ((const float *)gradients)[i]);
     require(store_push(store, STORE_PARAMETERS, &err), &err);
     require(store_push(store, STORE_MOMENTUM, &err), &err);
-    require(program_refresh(&net->program, &err), &err);
 }
 
 void net_done(struct net *net) {

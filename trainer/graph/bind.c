@@ -8,12 +8,12 @@ static size_t align(size_t bytes) {
     return (bytes + PLAN_ALIGNMENT - 1) / PLAN_ALIGNMENT * PLAN_ALIGNMENT;
 }
 
-static int allocate(struct program *program, void **memory, size_t bytes, const char *what,
+static int allocate(const struct program_memory *memory, void **ret, size_t bytes, const char *what,
                     struct error *err) {
     if (bytes == 0)
         return 0;
-    *memory = program->backend->table->alloc(program->backend, bytes, err);
-    return *memory == NULL ? error_wrap(err, "%zu bytes for %s", bytes, what) : 0;
+    *ret = memory->backend->table->alloc(memory->backend, bytes, err);
+    return *ret == NULL ? error_wrap(err, "%zu bytes for %s", bytes, what) : 0;
 }
 
 int program_measure(struct program *program, struct error *err) {
@@ -34,11 +34,11 @@ int program_measure(struct program *program, struct error *err) {
     return 0;
 }
 
-int program_allocate(struct program *program, struct error *err) {
-    if (allocate(program, &program->arena, program->plan.arena_bytes, "activations", err) != 0 ||
-        allocate(program, &program->kept, program->kept_bytes, "inputs and outputs", err) != 0)
+int program_allocate(struct program_memory *m, struct error *err) {
+    if (allocate(m, &m->arena, m->arena_bytes, "activations", err) != 0 ||
+        allocate(m, &m->kept, m->kept_bytes, "inputs and outputs", err) != 0)
         return -1;
-    return allocate(program, &program->packed, program->packed_bytes, "packed weights", err);
+    return allocate(m, &m->packed, m->packed_bytes, "packed weights", err);
 }
 
 static void *stored_address(const struct program *program, int number, struct error *err) {
@@ -72,7 +72,7 @@ static int resolve_addresses(const struct program *program, void **addresses, st
         case TENSOR_ACTIVATION: {
             int block = program->plan.tensor_block[i];
             if (block >= 0)
-                addresses[i] = (char *)program->arena + program->plan.blocks[block].offset;
+                addresses[i] = (char *)program->memory->arena + program->plan.blocks[block].offset;
             break;
         }
         case TENSOR_INPUT:
@@ -93,7 +93,7 @@ static int resolve_addresses(const struct program *program, void **addresses, st
 }
 
 static void *block_address(const struct program *program, int block) {
-    return block < 0 ? NULL : (char *)program->arena + program->plan.blocks[block].offset;
+    return block < 0 ? NULL : (char *)program->memory->arena + program->plan.blocks[block].offset;
 }
 
 static int bind_one(struct program *program, int number, void *const *addresses, char *packed,
@@ -150,7 +150,7 @@ int program_bind(struct program *program, struct error *err) {
         return error_no_memory(err, "the program");
     if (resolve_addresses(program, addresses, err) != 0)
         return -1;
-    char *packed = program->packed;
+    char *packed = program->memory->packed;
     for (int i = 0; i < graph->op_count; i++) {
         if (bind_one(program, i, addresses, packed, err) != 0)
             return -1;
@@ -187,6 +187,10 @@ int program_make_buckets(struct program *program, size_t bucket_bytes, struct er
             open.first = store->slots[i].first;
         }
         int producer = gradient_producer(program->graph, &store->slots[i]);
+        if (producer < 0 && store->slots[i].trained)
+            return error_set(err, EXIT_CODE_INTERNAL,
+                             "%s is trained by another program over this store, not by this one",
+                             store->slots[i].name);
         if (producer > open.after)
             open.after = producer;
     }

@@ -1,9 +1,6 @@
 #include "graph/program.h"
 
 #include "graph/bind.h"
-#include "graph/gradients.h"
-#include "graph/rules.h"
-#include "graph/sizes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -16,16 +13,21 @@ static void release_bound(struct program *program) {
             program->backend->table->release(program->backend, program->bound[i].step.context);
 }
 
-static void free_memory(struct program *program, void *memory, size_t bytes) {
-    if (memory != NULL)
-        program->backend->table->free(program->backend, memory, bytes);
+static void free_memory(const struct program_memory *memory, void *part, size_t bytes) {
+    if (part != NULL)
+        memory->backend->table->free(memory->backend, part, bytes);
+}
+
+void program_memory_done(struct program_memory *memory) {
+    free_memory(memory, memory->arena, memory->arena_bytes);
+    free_memory(memory, memory->kept, memory->kept_bytes);
+    free_memory(memory, memory->packed, memory->packed_bytes);
+    *memory = (struct program_memory){0};
 }
 
 void program_done(struct program *program) {
     release_bound(program);
-    free_memory(program, program->arena, program->plan.arena_bytes);
-    free_memory(program, program->kept, program->kept_bytes);
-    free_memory(program, program->packed, program->packed_bytes);
+    program_memory_done(&program->own);
     plan_done(&program->plan);
     lanes_done(&program->lanes);
     free(program->bound);
@@ -37,86 +39,11 @@ void program_done(struct program *program) {
     *program = (struct program){0};
 }
 
-/* fuse -> gradients -> fuse -> schedule */
-static int rewrite(struct graph *graph, const struct backend *backend, enum fusion fusion,
-                   struct error *err) {
-    if (graph_finish(graph, err) != 0)
-        return -1;
-    if (graph_fuse(graph, backend, fusion, err) != 0)
-        return -1;
-    if (graph->training) {
-        if (graph_add_gradients(graph, err) != 0 || graph_fuse(graph, backend, fusion, err) != 0)
-            return -1;
-        if (fusion >= FUSION_CONV && graph_fuse_convolutions(graph, backend, err) != 0)
-            return -1;
-    }
-    return graph_schedule(graph, err);
-}
-
-static int op_error(const struct graph *graph, const struct op *op, struct error *err) {
+int program_op_error(const struct graph *graph, const struct op *op, struct error *err) {
     char text[SHAPE_TEXT_SIZE] = "";
     if (op->inputs[0] != TENSOR_NONE)
         (void)shape_text(&graph->tensors[op->inputs[0]].shape, text);
     return error_wrap(err, "%s %s %s", op_name(op->kind), op->name, text);
-}
-
-static int ask_backend(struct program *program, struct error *err) {
-    const struct graph *graph = program->graph;
-    struct backend *backend = program->backend;
-    program->needs = calloc((size_t)graph->op_count + 1, sizeof(*program->needs));
-    if (program->needs == NULL)
-        return error_no_memory(err, "the program");
-    for (int i = 0; i < graph->op_count; i++) {
-        const struct op *op = &graph->ops[i];
-        if (!backend->table->supports(backend, graph, op)) {
-            (void)error_set(err, EXIT_CODE_CONFIG, "backend %s has no such operator in %s",
-                            backend->table->name, dtype_name(graph->dtype));
-            return op_error(graph, op, err);
-        }
-        if (backend->table->query(backend, graph, op, &program->needs[i], err) != 0)
-            return op_error(graph, op, err);
-    }
-    return 0;
-}
-
-static int make_plan(struct program *program, bool one_lane, struct error *err) {
-    const struct backend_device *device = program->backend->table->device;
-    int lanes = device != NULL && device->select != NULL && !one_lane ? LANES : 1;
-    if (lanes_make(&program->lanes, program->graph, lanes, err) != 0 ||
-        plan_make(&program->plan, program->graph, program->needs, &program->lanes, err) != 0)
-        return -1;
-#ifndef NDEBUG
-    if (plan_check(&program->plan, program->graph, &program->lanes, err) != 0)
-        return -1;
-#endif
-    return 0;
-}
-
-/* Memory for the store, if this program lays it out, and for the program. Where it is not enough,
- * the error tells what everything takes. */
-static int find_memory(struct program *program, struct error *err) {
-    char text[SIZES_TEXT_SIZE];
-    bool empty = program->store->slots == NULL;
-    if (program_measure(program, err) != 0)
-        return -1;
-    if ((!empty || store_init(program->store, program->backend, program->graph, err) == 0) &&
-        program_allocate(program, err) == 0)
-        return 0;
-    struct sizes sizes = sizes_of(program);
-    sizes_text(&sizes, text, sizeof(text));
-    return error_wrap(err, "memory for a batch of this size (%s)", text);
-}
-
-int program_compile(struct program *program, struct graph *graph, struct store *store,
-                    struct backend *backend, const struct compile_options *options,
-                    struct error *err) {
-    *program = (struct program){.graph = graph, .store = store, .backend = backend};
-    if (rewrite(graph, backend, options->fusion, err) != 0 || ask_backend(program, err) != 0 ||
-        make_plan(program, options->one_lane, err) != 0 || find_memory(program, err) != 0 ||
-        program_bind(program, err) != 0 ||
-        (graph->training && program_make_buckets(program, options->bucket_bytes, err) != 0))
-        return error_wrap(err, "compiling");
-    return 0;
 }
 
 /* --- running ---------------------------------------------------------------------------------- */
@@ -151,7 +78,7 @@ static int chain_lanes(struct run *r, int from, int to, struct error *err) {
 static int call_hooks(struct run *r, int step, struct error *err) {
     const struct program *program = r->program;
     if (r->hooks->after_step != NULL && r->hooks->after_step(r->hooks->user, step, err) != 0)
-        return op_error(program->graph, &program->graph->ops[step], err);
+        return program_op_error(program->graph, &program->graph->ops[step], err);
     for (; r->bucket < program->bucket_count && program->buckets[r->bucket].after <= step;
          r->bucket++) {
         if (r->hooks->bucket_ready == NULL)
@@ -173,7 +100,7 @@ static int run_step(struct run *r, int number, struct error *err) {
          r->device->wait(backend, lanes->mark[lanes->wait[number]], err) != 0))
         return -1;
     if (step->run(step->context, err) != 0)
-        return op_error(program->graph, &program->graph->ops[number], err);
+        return program_op_error(program->graph, &program->graph->ops[number], err);
     if (r->device != NULL && lanes->mark[number] >= 0 &&
         r->device->mark(backend, lanes->mark[number], err) != 0)
         return -1;
@@ -182,6 +109,8 @@ static int run_step(struct run *r, int number, struct error *err) {
 
 int program_run(struct program *program, const struct program_hooks *hooks, struct error *err) {
     struct run r = {.program = program, .hooks = hooks, .lane = LANE_MAIN};
+    if (program_stale(program) && program_refresh(program, err) != 0)
+        return -1;
     if (program->lanes.lane != NULL)
         r.device = program->backend->table->device;
     int result = chain_lanes(&r, LANE_MAIN, LANE_SIDE, err);
@@ -193,17 +122,29 @@ int program_run(struct program *program, const struct program_hooks *hooks, stru
     return -1;
 }
 
+bool program_stale(const struct program *program) {
+    const struct program_memory *memory = program->memory;
+    return program->refresh_count > 0 &&
+           (memory->packed_by != program || memory->packed_version != program->store->version);
+}
+
+void program_refreshed(struct program *program) {
+    program->memory->packed_by = program;
+    program->memory->packed_version = program->store->version;
+}
+
 int program_refresh(struct program *program, struct error *err) {
     for (int i = 0; i < program->refresh_count; i++)
         if (program->refresh[i].run(program->refresh[i].context, err) != 0)
             return error_wrap(err, "refreshing weights");
+    program_refreshed(program);
     return 0;
 }
 
 void *program_address(const struct program *program, int tensor) {
     if (tensor == TENSOR_NONE || program->place[tensor] == PROGRAM_NO_PLACE)
         return NULL;
-    return (char *)program->kept + program->place[tensor];
+    return (char *)program->memory->kept + program->place[tensor];
 }
 
 /* The address of the tensor called NAME, whose size has to be BYTES. */

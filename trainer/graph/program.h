@@ -8,12 +8,14 @@
  *     resnet_build(&graph, ...);                        describe
  *     program_compile(&train, &graph, &store, ...);     compile; the first one lays out the store
  *     store_start(&store, seed, err);                   or load a checkpoint
- *     program_refresh(&train, err);
  *     for each batch:
  *         fill program_host_input(...)s;  program_run(&train, &hooks, err);
- *         all-reduce, optimizer;          program_refresh(&train, err);
+ *         all-reduce, optimizer;          store_changed(&store);
  *
- * A program is used by one thread at a time. */
+ * Several programs over one store, of which one runs at a time (canvases, training and evaluation),
+ * are compiled together: they take turns in one memory.
+ *
+ * A program is used by one thread at a time, and stays where it was compiled. */
 #ifndef GRAPH_PROGRAM_H
 #define GRAPH_PROGRAM_H
 
@@ -25,6 +27,8 @@
 #include "graph/lanes.h"
 #include "graph/plan.h"
 #include "graph/store.h"
+
+#include <stdint.h>
 
 enum { PROGRAM_BUCKET_BYTES = 25 * 1024 * 1024 };
 
@@ -41,6 +45,19 @@ struct bucket {
     int after;
 };
 
+/* What programs take turns in, each part as large as the largest of them wants it. A program's
+ * inputs and outputs are good until another one is fed. */
+struct program_memory {
+    struct backend *backend; /* borrowed */
+    void *arena;             /* within a step */
+    void *kept;              /* inputs and outputs */
+    void *packed;            /* what backends keep between steps */
+    size_t arena_bytes, kept_bytes, packed_bytes;
+    /* Whose weights lie packed, as they were at that version of the store; NULL: nobody's. */
+    const struct program *packed_by;
+    uint64_t packed_version;
+};
+
 struct program {
     struct graph *graph;         /* borrowed */
     struct store *store;         /* borrowed */
@@ -55,11 +72,10 @@ struct program {
     struct backend_needs *needs; /* one per operator */
     struct lanes lanes;
     struct plan plan;
-    void *arena;  /* plan.arena_bytes */
-    void *kept;   /* inputs and outputs */
-    void *packed; /* what backends keep between steps */
-    size_t kept_bytes, packed_bytes;
-    size_t *place; /* per tensor: offset in `kept`, for inputs and outputs */
+    struct program_memory *memory; /* borrowed, or `own` */
+    struct program_memory own;
+    size_t kept_bytes, packed_bytes; /* that this program wants */
+    size_t *place;                   /* per tensor: offset in `kept`, for inputs and outputs */
 };
 
 /* Called on the thread of program_run, between two steps. */
@@ -78,10 +94,25 @@ void program_done(struct program *program);
 int program_compile(struct program *program, struct graph *graph, struct store *store,
                     struct backend *backend, const struct compile_options *options,
                     struct error *err);
-/* One step. HOOKS may be NULL. */
+/* Compiles COUNT GRAPHS to PROGRAMS that take turns in MEMORY, which is zeroed and must outlive
+ * them. The first graph lays out an empty store, so it names all that the others do. Those that
+ * train have gradients for the same parameters, in buckets with the same bounds. On failure, too,
+ * everything is released by the _done functions, programs first. */
+int programs_compile(struct program *const *programs, struct graph *const *graphs, int count,
+                     struct program_memory *memory, struct store *store, struct backend *backend,
+                     const struct compile_options *options, struct error *err);
+void program_memory_done(struct program_memory *memory);
+
+/* One step, on packed weights that are brought up to date first where they are stale. HOOKS may be
+ * NULL. */
 int program_run(struct program *program, const struct program_hooks *hooks, struct error *err);
-/* Brings packed weights up to date; after every change of the store's parameters. */
+/* Whether the store has changed since PROGRAM's weights were packed, or another program has packed
+ * its own in the same memory. */
+bool program_stale(const struct program *program);
+/* Packs them, stale or not. */
 int program_refresh(struct program *program, struct error *err);
+/* They are packed: for a caller who has replayed a recording of program_refresh. */
+void program_refreshed(struct program *program);
 
 /* Copies a whole input in, a kept output out; NAME as in the graph. Sizes must be those of the
  * tensor. */

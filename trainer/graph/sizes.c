@@ -12,9 +12,9 @@ struct sizes sizes_of(const struct program *program) {
         .gradients = arena(program, STORE_GRADIENTS),
         .optimizer = arena(program, STORE_MOMENTUM),
         .statistics = arena(program, STORE_STATE),
-        .activations = program->plan.arena_bytes,
-        .inputs = program->kept_bytes,
-        .packed = program->packed_bytes,
+        .activations = program->memory->arena_bytes,
+        .inputs = program->memory->kept_bytes,
+        .packed = program->memory->packed_bytes,
     };
     for (int i = 0; i < program->graph->op_count; i++)
         if (program->needs[i].scratch > s.workspace)

@@ -15,7 +15,8 @@ struct sizes {
     size_t packed;                                    /* weights in the backend's layout */
 };
 
-/* Of a program whose backend was asked and whose store is laid out; nothing has to be allocated. */
+/* Of a program whose backend was asked and whose store is laid out, with what others have in the
+ * same memory; nothing has to be allocated. */
 struct sizes sizes_of(const struct program *program);
 size_t sizes_sum(const struct sizes *s);
 /* "weights 97.5, gradients 97.5, ...: 5498.4 MiB in all". */

@@ -46,6 +46,10 @@ void store_done(struct store *store) {
     *store = (struct store){0};
 }
 
+void store_changed(struct store *store) {
+    store->version++;
+}
+
 static size_t round_up(const struct store *store, size_t count) {
     size_t unit = STORE_ALIGNMENT / dtype_size(store->dtype);
     return (count + unit - 1) / unit * unit;
@@ -154,6 +158,7 @@ int store_write(struct store *store, const struct store_slot *slot, enum store_a
     void *to = store_at(store, slot, arena);
     if (to == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "%s has no such values", slot->name);
+    store_changed(store);
     return store->backend->table->copy_in(store->backend, to, values,
                                           slot->count * dtype_size(store->dtype), err);
 }
@@ -175,6 +180,7 @@ int store_pull(struct store *store, enum store_arena arena, void **ret_values, s
 
 int store_push(struct store *store, enum store_arena arena, struct error *err) {
     const struct backend_table *table = store->backend->table;
+    store_changed(store);
     if (table->device == NULL || store->mirror[arena] == NULL)
         return 0;
     return table->copy_in(store->backend, store->arena[arena], store->mirror[arena],

@@ -47,9 +47,13 @@ struct store {
     size_t count[STORE_ARENAS]; /* elements, flags included */
     size_t trained;             /* elements of the parameters that have a gradient: the first */
     size_t flags;               /* first of STORE_FLAGS elements of STORE_GRADIENTS */
+    uint64_t version;           /* grows when values change: packed copies are of some version */
 };
 
 void store_done(struct store *store);
+/* Parameters, states or constants were changed in their arenas: programs pack them anew before they
+ * run next. The functions below that write say so themselves. */
+void store_changed(struct store *store);
 /* Allocates the arenas for GRAPH's parameters, states and constants, all zero. Gradients of the
  * scheduled graph decide the order. program_compile calls this for an empty (zeroed) store. */
 int store_init(struct store *store, struct backend *backend, const struct graph *graph,
@@ -68,7 +72,7 @@ int store_write(struct store *store, const struct store_slot *slot, enum store_a
 int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err);
 int store_push(struct store *store, enum store_arena arena, struct error *err);
 /* Sets parameters, states and constants to their start values; the numbers depend on SEED, name and
- * element alone. Programs bound to the store need program_refresh afterwards. */
+ * element alone. */
 int store_start(struct store *store, uint64_t seed, struct error *err);
 
 #endif

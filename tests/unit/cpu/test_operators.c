@@ -77,7 +77,6 @@ static float *gradients(enum dtype dtype, int threads, enum fusion fusion, size_
     CU_ASSERT_EQUAL_FATAL(
         program_compile(&n.program, &n.graph, &n.store, n.backend, &compile, &err), 0);
     CU_ASSERT_EQUAL_FATAL(store_start(&n.store, 1, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(program_refresh(&n.program, &err), 0);
     fill(&n);
     CU_ASSERT_EQUAL_FATAL(program_run(&n.program, NULL, &err), 0);
     *ret_count = n.store.flags;

@@ -121,7 +121,6 @@ static void evaluation_shares_the_store_of_training(void) {
     CU_ASSERT_EQUAL_FATAL(resnet_build(&eval.graph, &eval.config, &eval.tensors, &err), 0);
     CU_ASSERT_EQUAL_FATAL(
         program_compile(&eval.program, &eval.graph, &net.store, net.backend, &options, &err), 0);
-    CU_ASSERT_EQUAL(program_refresh(&eval.program, &err), 0);
     net_fill(&eval, 2);
     net_run(&eval, NULL);
     /* The running variance is the unbiased one: at 4 images of 2x2 px in the last stage, 16 values

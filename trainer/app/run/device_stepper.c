@@ -46,8 +46,9 @@ struct device_stepper {
     float *sum;       /* device memory: gradients of the micro-batches so far; NULL with one */
     struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
     float *host_gradients;   /* for those; else NULL */
-    void *micro_recording;   /* a micro-batch before the last one */
-    void *recording;         /* the last one with all that follows */
+    /* Of a micro-batch, by whether weights are packed first (a step's first one) and whether all
+     * that follows the last one comes behind. */
+    void *recordings[2][2];
     int64_t steps; /* taken so far; the first runs unrecorded, so that libraries warm up */
     int64_t told;  /* those whose outcome is known */
     bool void_step;
@@ -131,10 +132,9 @@ void device_stepper_close(struct device_stepper *d) {
         return;
     /* A step may be under way where the run failed. */
     (void)d->backend->table->sync(d->backend, NULL);
-    if (d->recording != NULL)
-        d->ops->forget(d->backend, d->recording);
-    if (d->micro_recording != NULL)
-        d->ops->forget(d->backend, d->micro_recording);
+    for (int i = 0; i < 4; i++)
+        if (d->recordings[i / 2][i % 2] != NULL)
+            d->ops->forget(d->backend, d->recordings[i / 2][i % 2]);
     device_feed_done(&d->feed);
     if (d->states != NULL)
         d->backend->table->free(d->backend, d->states, state_bytes(d));
@@ -238,9 +238,7 @@ static int enqueue_step(struct device_stepper *d, struct error *err) {
     if ((d->host_gradients != NULL && sum_on_host(d, err) != 0) ||
         (d->sums != NULL && device_sum_join(d->sums, queue(d), err) != 0))
         return error_wrap(err, "summing gradients");
-    if (d->ops->sgd(d->backend, &update, err) != 0)
-        return -1;
-    return network_refresh(d->s->net, err);
+    return d->ops->sgd(d->backend, &update, err);
 }
 
 static bool can_record(const struct device_stepper *d) {
@@ -248,11 +246,20 @@ static bool can_record(const struct device_stepper *d) {
            !d->s->check_operators;
 }
 
+static int replay(struct device_stepper *d, void *recording, struct error *err) {
+    if (d->ops->replay(d->backend, recording, err) != 0)
+        return -1;
+    program_refreshed(&d->s->net->train.program);
+    return 0;
+}
+
 /* ENQUEUE, by its recording once there is one. */
-static int launch(struct device_stepper *d, void **recording,
+static int launch(struct device_stepper *d,
                   int (*enqueue)(struct device_stepper *d, struct error *err), struct error *err) {
+    bool stale = program_stale(&d->s->net->train.program);
+    void **recording = &d->recordings[stale][d->s->last_micro];
     if (*recording != NULL)
-        return d->ops->replay(d->backend, *recording, err);
+        return replay(d, *recording, err);
     if (!can_record(d))
         return enqueue(d, err);
     if (d->ops->record_begin(d->backend, err) != 0)
@@ -261,7 +268,7 @@ static int launch(struct device_stepper *d, void **recording,
     /* Recording has to end even where a step could not be enqueued; its error is the first. */
     if (d->ops->record_end(d->backend, recording, result == 0 ? err : NULL) != 0 || result != 0)
         return -1;
-    return d->ops->replay(d->backend, *recording, err);
+    return replay(d, *recording, err);
 }
 
 /* A forward pass moves running statistics at once, long before it is known whether the step counts,
@@ -277,7 +284,7 @@ static int keep_states(struct device_stepper *d, struct error *err) {
 int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
     if (keep_states(d, err) != 0 || device_feed_put(&d->feed, batch, err) != 0)
         return -1;
-    return d->s->last_micro ? 0 : launch(d, &d->micro_recording, run_program, err);
+    return d->s->last_micro ? 0 : launch(d, run_program, err);
 }
 
 int device_stepper_give_up(struct device_stepper *d, struct error *err) {
@@ -331,9 +338,10 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
     int turn = (int)(d->steps % STEPS_AHEAD);
     struct mail *mail = &d->mail[turn];
     d->launched[turn] = (struct launched){.rate = (double)d->s->sgd.rate, .penalty = d->s->penalty};
-    if (post_mail(d, mail, err) != 0 || launch(d, &d->recording, enqueue_step, err) != 0 ||
+    if (post_mail(d, mail, err) != 0 || launch(d, enqueue_step, err) != 0 ||
         collect_mail(d, mail, MARK_OUTCOME + turn, err) != 0)
         return -1;
+    store_changed(&d->s->net->store);
     d->steps++;
     d->states_kept = false;
     bool ahead = d->ops->reach != NULL && d->steps - d->told < STEPS_AHEAD;

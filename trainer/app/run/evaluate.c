@@ -84,7 +84,7 @@ int evaluate(struct network *net, struct comm *comm, const struct evaluate_optio
 
     cleanup_loader struct loader *loader = NULL;
     double totals[TOTALS] = {0};
-    if (program_refresh(&net->eval.program, err) != 0 || loader_start(&load, &loader, err) != 0 ||
+    if (loader_start(&load, &loader, err) != 0 ||
         score_all(net, loader, o, comm_size(comm), totals, err) != 0 ||
         samples_share(comm, o->faults, o->set, o->bad_allowed, err) != 0 ||
         comm_sum(comm, totals, TOTALS, COMM_F64, err) != 0)

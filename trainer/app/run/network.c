@@ -14,11 +14,12 @@ static void pass_done(struct pass *pass) {
 void network_done(struct network *net) {
     pass_done(&net->eval);
     pass_done(&net->train);
+    program_memory_done(&net->memory);
     store_done(&net->store);
 }
 
-static int pass_open(struct pass *pass, struct network *net, const struct network_options *o,
-                     bool training, struct error *err) {
+static int pass_build(struct pass *pass, const struct network *net, const struct network_options *o,
+                      bool training, struct error *err) {
     struct resnet_config config = {
         .model = o->model,
         .batch = o->batch,
@@ -36,25 +37,23 @@ static int pass_open(struct pass *pass, struct network *net, const struct networ
     }
     if (resnet_build(&pass->graph, &config, &pass->tensors, err) != 0)
         return error_wrap(err, "%s at %d px", o->model, o->image_size);
-    struct compile_options compile = {.fusion = o->fusion, .one_lane = o->one_lane};
-    if (program_compile(&pass->program, &pass->graph, &net->store, net->backend, &compile, err) !=
-        0)
-        return error_wrap(err, "compiling %s to %s", o->model, training ? "train" : "evaluate");
     return 0;
 }
 
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err) {
     *net = (struct network){.backend = backend};
-    if (training && pass_open(&net->train, net, o, true, err) != 0)
+    if ((training && pass_build(&net->train, net, o, true, err) != 0) ||
+        pass_build(&net->eval, net, o, false, err) != 0)
         return -1;
-    return pass_open(&net->eval, net, o, false, err);
-}
-
-int network_refresh(struct network *net, struct error *err) {
-    if (net->train.program.steps == NULL)
-        return 0;
-    return program_refresh(&net->train.program, err);
+    struct compile_options compile = {.fusion = o->fusion, .one_lane = o->one_lane};
+    struct program *programs[] = {&net->train.program, &net->eval.program};
+    struct graph *graphs[] = {&net->train.graph, &net->eval.graph};
+    int first = training ? 0 : 1;
+    if (programs_compile(&programs[first], &graphs[first], 2 - first, &net->memory, &net->store,
+                         net->backend, &compile, err) != 0)
+        return error_wrap(err, "%s at %d px", o->model, o->image_size);
+    return 0;
 }
 
 int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {

@@ -37,18 +37,16 @@ struct pass {
 struct network {
     struct backend *backend; /* borrowed */
     struct store store;
+    struct program_memory memory;
     struct pass train;
     struct pass eval;
 };
 
 void network_done(struct network *net);
-/* Builds and compiles both passes, or the evaluating one alone. The store is all zero then: start
- * or load it, and call network_refresh. */
+/* Builds and compiles both passes, which take turns in one memory, or the evaluating one alone. The
+ * store is all zero then: start or load it. NET stays where it is. */
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err);
-/* After any change of parameters: what trains takes them up. What evaluates does so before it runs
- * (evaluate), not at every step. */
-int network_refresh(struct network *net, struct error *err);
 
 /* The batch becomes the input of the next run of PASS. */
 int pass_feed(struct pass *pass, const struct batch *batch, struct error *err);

@@ -212,7 +212,7 @@ int start_job(struct job *job, struct error *err) {
     if (job->first && read_first(job, &statistics, err) != 0)
         return -1;
     if (spread(job, err) != 0 || statistics_scatter(&statistics, job, err) != 0 ||
-        resume_scale(job, err) != 0 || network_refresh(&job->net, err) != 0)
+        resume_scale(job, err) != 0)
         return -1;
     return job_verify(job, err);
 }

@@ -169,9 +169,8 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
         return 0;
     }
     apply(s);
-    if (s->penalty && step_penalty(s, &ret->penalty, err) != 0)
-        return -1;
-    return network_refresh(s->net, err);
+    store_changed(&s->net->store);
+    return s->penalty ? step_penalty(s, &ret->penalty, err) : 0;
 }
 
 int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err) {

@@ -64,7 +64,6 @@ static void open_world(struct world *w, struct comm *comm, int accumulate) {
     CU_ASSERT_EQUAL_FATAL(ref_open(&w->backend, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(network_open(&w->net, w->backend, &o, true, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(store_start(&w->net.store, 5, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(network_refresh(&w->net, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(stepper_open(&w->stepper, &w->net, comm, &how, NULL), 0);
 }
 
@@ -208,11 +207,11 @@ static int bad_step(struct world *w, const char *name, struct step_outcome *ret,
     float *value = store_at(&w->net.store, store_find(&w->net.store, name), STORE_PARAMETERS);
     float before = *value;
     *value = NAN;
-    CU_ASSERT_EQUAL(network_refresh(&w->net, NULL), 0);
+    store_changed(&w->net.store);
     CU_ASSERT_EQUAL(stepper_micro(&w->stepper, make_batch(0, 0), NULL), 0);
     int result = stepper_finish(&w->stepper, 0.1, ret, err);
     *value = before;
-    CU_ASSERT_EQUAL(network_refresh(&w->net, NULL), 0);
+    store_changed(&w->net.store);
     return result;
 }
 
