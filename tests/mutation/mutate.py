@@ -15,6 +15,7 @@ from universalmutator import mutator
 
 RULES = ["universal.rules", "c_like.rules", "c.rules"]
 TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is taken
+OTHERS_SECONDS_MAX = 3  # what a test of another room of the house may take to be asked
 # Tests beyond a room's own that know what its sources mean.
 MORE_TESTS = {
     "graph": "ops_", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
@@ -163,6 +164,7 @@ def draw(sources, compiler, count, seed):
             else:
                 drawn.append(mutant)
                 break
+    compiler.remember()
     return drawn, broken, same
 
 
@@ -214,6 +216,10 @@ def prepare(sources, tests, jobs):
             test.time_it()
             if test.seconds is None:
                 print(f"left out, it does not pass here without a mutant: {test.name}", flush=True)
+    for name, parts in rings.items():
+        room = pathlib.Path(name).parent.name
+        parts[2] = [test for test in parts[2] if pathlib.Path(test.source).parent.name == room
+                    or (test.seconds or 0) < OTHERS_SECONDS_MAX]
     return rings
 
 

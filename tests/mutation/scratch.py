@@ -1,6 +1,7 @@
 """The copy of the working tree in which mutants are built, and the tests that run there."""
 
 import concurrent.futures
+import hashlib
 import json
 import math
 import os
@@ -18,7 +19,8 @@ CACHE = pathlib.Path(".cache/mutate").absolute()
 TREE = CACHE / "tree"
 BUILD = TREE / "build" / "mutate"
 SANITIZED = TREE / "build" / "sanitized"
-BOX = pathlib.Path("tests/mutation/box.sh").absolute()
+CODES = CACHE / "codes.json"
+BOX = TREE / "tests" / "mutation" / "box.sh"  # the copy's: the working tree may change meanwhile
 # A test with a mutant may take so much longer than without: by the clock, with the machine's load in mind,
 # and of the processor's time, each process of it.
 TIMES_MAX = 4
@@ -73,13 +75,22 @@ class Compiler:
         self.commands = {}
         for entry in json.loads((BUILD / "compile_commands.json").read_text()):
             words = shlex.split(entry["command"])
+            if os.path.basename(words[0]) == "ccache":
+                words = words[1:]  # what does not compile it does not remember, and that is most
             if "-o" in words and entry["file"].startswith(str(TREE)):
                 self.commands.setdefault(os.path.relpath(entry["file"], TREE), []).append(words)
+        self.known = json.loads(CODES.read_text()) if CODES.is_file() else {}
 
     def code(self, name):
-        """Machine code of each object that a source is compiled to, without what debuggers want;
-        None where it does not compile."""
-        codes = []
+        """What the machine code of each object that a source is compiled to comes to, without what debuggers
+        want; None where it does not compile. Remembered from one run to the next."""
+        key = hashlib.sha256(f"{self.commands[name]}{(TREE / name).read_text()}".encode()).hexdigest()
+        if key not in self.known:
+            self.known[key] = self.compile(name)
+        return self.known[key]
+
+    def compile(self, name):
+        codes = hashlib.sha256()
         with tempfile.TemporaryDirectory() as folder:
             made = os.path.join(folder, "object.o")
             for words in self.commands[name]:
@@ -88,8 +99,11 @@ class Compiler:
                 if subprocess.run(words, cwd=BUILD, **QUIET).returncode != 0:
                     return None
                 subprocess.run(["objcopy", "--strip-debug", made], check=True)
-                codes.append(pathlib.Path(made).read_bytes())
-        return codes
+                codes.update(pathlib.Path(made).read_bytes())
+        return codes.hexdigest()
+
+    def remember(self):
+        CODES.write_text(json.dumps(self.known))
 
 
 class Test:
