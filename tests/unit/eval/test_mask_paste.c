@@ -120,6 +120,25 @@ static void a_box_of_no_picture_gives_no_pixels(void) {
     }
 }
 
+/* Less than a pixel the wrong way round: laid over it, the square would be a mirror image. */
+static void a_box_with_its_corners_exchanged_is_empty(void) {
+    static const float boxes[][4] = {
+        {5.6F, 5, 5.4F, 9}, {5, 5.6F, 9, 5.4F}, {5.6F, 5.6F, 5.4F, 5.4F}, {5.5F, 5, 5.5F, 9}};
+    float logits[SIDE * SIDE];
+    cleanup_mask_paster struct mask_paster paster = {0};
+    cleanup_rle struct rle mask = {0};
+    for (int i = 0; i < SIDE * SIDE; i++)
+        logits[i] = 20;
+    for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+        struct mask_paste paste = {
+            .rule = MASK_PASTE_D2, .logits = logits, .side = SIDE, .height = 30, .width = 40};
+        struct error err = {0};
+        memcpy(paste.box, boxes[i], sizeof(paste.box));
+        CU_ASSERT_EQUAL(mask_paste(&mask, &paster, &paste, &err), 0);
+        CU_ASSERT_EQUAL(rle_area(&mask), 0);
+    }
+}
+
 static void a_box_over_everything_gives_every_pixel(void) {
     float logits[SIDE * SIDE];
     cleanup_mask_paster struct mask_paster paster = {0};
@@ -174,5 +193,7 @@ static void sizes_out_of_bounds_are_refused(void) {
 
 UNIT_MAIN("eval.mask_paste", UNIT(masks_are_torchvisions_to_the_pixel),
           UNIT(masks_are_a_bitmaps_for_any_box_and_square),
-          UNIT(a_box_of_no_picture_gives_no_pixels), UNIT(a_box_over_everything_gives_every_pixel),
+          UNIT(a_box_of_no_picture_gives_no_pixels),
+          UNIT(a_box_with_its_corners_exchanged_is_empty),
+          UNIT(a_box_over_everything_gives_every_pixel),
           UNIT(logits_that_are_no_numbers_are_in_no_mask), UNIT(sizes_out_of_bounds_are_refused))
