@@ -184,11 +184,29 @@ def survivors_of(results, sources):
     return again
 
 
-def judge(mutant, rings, jobs):
-    """Sets the mutant's verdict; it lies in the copy already."""
+def prepare(tests, jobs):
+    """Builds and times the tests that have not been, on the sources as they are."""
+    new = [test for test in tests if not test.tried]
+    if new and not scratch.build({target for test in new for target in test.targets}, jobs, new[0].folder):
+        sys.exit(f"mutate.sh: the tests do not build (cmake --build {new[0].folder})")
+    for test in new:
+        test.time_it()
+        if test.seconds is None:
+            print(f"left out, it does not pass here without a mutant: {test.name}", flush=True)
+
+
+def judge(mutant, source, rings, jobs):
+    """Sets the mutant's verdict."""
+    room = pathlib.Path(mutant.name).parent.name
     mutant.verdict = "survived"
+    source.put(mutant)
     for tests in rings:
-        tests = [test for test in tests if test.seconds is not None]
+        if not all(test.tried for test in tests):
+            source.restore()
+            prepare(tests, jobs)
+            source.put(mutant)
+        tests = [test for test in tests if test.seconds is not None
+                 and (test.room == room or test.seconds < OTHERS_SECONDS_MAX)]
         tests.sort(key=lambda test: test.seconds)
         if not tests:
             continue
@@ -201,35 +219,15 @@ def judge(mutant, rings, jobs):
             return
 
 
-def prepare(sources, tests, jobs):
-    """The rings of each source, every test in them built and timed."""
-    rings = {name: tests_for(name, tests) for name in sources}
-    needed = {test.name: test for ring in rings.values() for part in ring for test in part}
-    if not needed:
-        sys.exit("mutate.sh: no tests for this")
-    for folder in (scratch.BUILD, scratch.SANITIZED):
-        targets = {target for test in needed.values() if test.folder == folder for target in test.targets}
-        if targets and not scratch.build(targets, jobs, folder):
-            sys.exit(f"mutate.sh: the tests do not build (cmake --build {folder})")
-    for test in needed.values():
-        if test.seconds is None:
-            test.time_it()
-            if test.seconds is None:
-                print(f"left out, it does not pass here without a mutant: {test.name}", flush=True)
-    for name, parts in rings.items():
-        room = pathlib.Path(name).parent.name
-        parts[2] = [test for test in parts[2] if pathlib.Path(test.source).parent.name == room
-                    or (test.seconds or 0) < OTHERS_SECONDS_MAX]
-    return rings
-
-
 def run_room(argument, tests, compiler, known, options):
     """Tries one ROOM or FILE; its mutants and the numbers that did not compile or changed nothing."""
     sources = {name: Source(name) for name in sources_of(argument) if name in compiler.commands}
     if not sources:
         sys.exit(f"mutate.sh: nothing of {argument} is compiled in the preset release")
     results = scratch.CACHE / "results" / f"{argument.strip('/').replace('/', '-')}.{options['seed']}.tsv"
-    rings = prepare(sources, tests, options["jobs"])
+    rings = {name: tests_for(name, tests) for name in sources}
+    if not any(part for ring in rings.values() for part in ring):
+        sys.exit("mutate.sh: no tests for this")
     broken = same = 0
     if options["again"]:
         mutants = survivors_of(results, sources)
@@ -241,9 +239,8 @@ def run_room(argument, tests, compiler, known, options):
         if mutant.key() in known:
             mutant.verdict = "equivalent"
         else:
-            source.put(mutant)
             try:
-                judge(mutant, rings[mutant.name], options["jobs"])
+                judge(mutant, source, rings[mutant.name], options["jobs"])
             finally:
                 source.restore()
         word = f"{mutant.verdict} {mutant.killer}".strip()

@@ -115,6 +115,8 @@ class Test:
         self.environment = environment
         self.source = source  # "" of a script
         self.targets = targets
+        self.room = pathlib.Path(source).parent.name
+        self.tried = False
         self.seconds = None   # with the sources as they are; None where it does not pass
         self.cpu_seconds = FIRST_SECONDS_MAX
         self.text = (TREE / source).read_text() if source else ""
@@ -157,6 +159,7 @@ class Test:
         return {0: "passed", 77: "skipped"}.get(code, "failed")
 
     def time_it(self):
+        self.tried = True
         begun, used = time.monotonic(), cpu_of_children()
         if self.run(FIRST_SECONDS_MAX) == "passed":
             self.seconds = time.monotonic() - begun
