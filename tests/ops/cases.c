@@ -75,6 +75,8 @@ static const struct op_case rows[] = {
     {"relu tiny", OP_RELU, X(2, 3, 4, 5), .differentiate = true},
     {"relu", OP_RELU, X(2, 14, 14, 64)},
     {"relu odd count", OP_RELU, ROWS(7, 13)},
+    {"sigmoid tiny", OP_SIGMOID, X(2, 3, 4, 5), .differentiate = true},
+    {"sigmoid", OP_SIGMOID, X(2, 14, 14, 33)},
     {"add tiny", OP_ADD, X(2, 3, 4, 5)},
     {"add", OP_ADD, X(2, 14, 14, 64)},
     {"add relu tiny", OP_ADD_RELU, X(2, 3, 4, 5), .differentiate = true},
@@ -133,6 +135,7 @@ static const struct op_case rows[] = {
     {"apply a norm's gradient", OP_NORM_GRAD_APPLY, X(2, 7, 7, 24)},
 
     {"relu not finite", OP_RELU, X(2, 5, 6, 9), .special = SPECIAL_ALL},
+    {"sigmoid not finite", OP_SIGMOID, X(2, 5, 6, 9), .special = SPECIAL_ALL},
     {"add not finite", OP_ADD, X(2, 5, 6, 9), .special = SPECIAL_ALL},
     {"add relu not finite", OP_ADD_RELU, X(2, 5, 6, 9), .special = SPECIAL_ALL},
     {"max pool not finite", OP_MAX_POOL, X(2, 9, 8, 16), WINDOW(3, 2, 1), .special = SPECIAL_ALL},

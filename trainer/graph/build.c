@@ -105,8 +105,12 @@ int graph_image_normalize(struct graph *graph, int image, const float mean[3], c
     return builder_op(graph, OP_IMAGE_NORMALIZE, "normalize", (int[]){image}, &attr);
 }
 
+int graph_pointwise(struct graph *graph, enum op_kind kind, int x) {
+    return builder_op(graph, kind, op_name(kind), (int[]){x}, NULL);
+}
+
 int graph_relu(struct graph *graph, int x) {
-    return builder_op(graph, OP_RELU, "relu", (int[]){x}, NULL);
+    return graph_pointwise(graph, OP_RELU, x);
 }
 
 int graph_add(struct graph *graph, int a, int b) {

@@ -68,10 +68,12 @@ int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
     return 0;
 }
 
-int gradient_relu(struct graph *graph, int number, struct error *err) {
+/* The list has each function's gradient behind it. */
+int gradient_pointwise(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[] = {gradients_of(graph, op.outputs[0]), op.outputs[0]};
-    return gradients_append_to(graph, OP_RELU_GRAD, &op, inputs, &op.attr, op.inputs[0], err);
+    return gradients_append_to(graph, (enum op_kind)(op.kind + 1), &op, inputs, &op.attr,
+                               op.inputs[0], err);
 }
 
 int gradient_add(struct graph *graph, int number, struct error *err) {

@@ -16,6 +16,7 @@
 #include "graph/op_detect.h"
 #include "graph/op_rpn.h"
 #include "graph/tensor.h"
+#include "kernels/pointwise.h"
 
 #include <stdbool.h>
 
@@ -211,6 +212,8 @@ struct op_rule {
 
 const struct op_rule *op_rule(enum op_kind kind);
 const char *op_name(enum op_kind kind);
+/* Which body of kernels/pointwise.h KIND is; POINTWISE_KINDS: none of them. */
+enum pointwise op_pointwise(enum op_kind kind);
 /* Whether KIND also writes its input SLOT: running statistics. */
 bool op_updates(enum op_kind kind, int slot);
 struct op_cost op_cost(const struct graph *graph, const struct op *op);

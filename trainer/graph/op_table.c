@@ -60,6 +60,17 @@ static const struct op_rule rules[OP_KINDS] = {
 #include "graph/ops.def"
 };
 
+enum pointwise op_pointwise(enum op_kind kind) {
+    switch (kind) {
+#define CASE(name, ...)                                                                            \
+    case OP_##name:                                                                                \
+        return POINTWISE_##name;
+        POINTWISE(CASE)
+    default:
+        return POINTWISE_KINDS;
+    }
+}
+
 bool op_updates(enum op_kind kind, int slot) {
     if (kind == OP_NORM_FINALIZE)
         return slot == NORM_FINALIZE_MEAN || slot == NORM_FINALIZE_VARIANCE;

@@ -1,6 +1,6 @@
 #include "graph/rules.h"
 
-int shape_relu(struct graph *graph, struct op *op, struct error *err) {
+int shape_activation(struct graph *graph, struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 0);
     if (x == NULL || x->dtype != graph->dtype)
         return error_set(err, EXIT_CODE_INTERNAL, "input 0 is no activation");

@@ -12,17 +12,23 @@ static void for_each(check_fn *check) {
     }
 }
 
+static const struct form {
+    enum pointwise function;
+    bool relu, sum;
+} forms[] = {
+    {POINTWISE_RELU, true, false}, {POINTWISE_ADD, false, true}, {POINTWISE_ADD_RELU, true, true}};
+enum { FORMS = sizeof(forms) / sizeof(forms[0]) };
+
 static void check_add(const struct loops *loops, enum elem elem) {
     void *a = loop_values(COUNT, elem, 0, 1), *b = loop_values(COUNT, elem, 0, 2);
     void *y = loop_values(COUNT, elem, 0, 3);
-    for (int form = 0; form < 4; form++) {
-        bool relu = form & 1, sum = form & 2;
-        loops->add(a, sum ? b : NULL, elem, relu, y, 0, 37);
-        loops->add(a, sum ? b : NULL, elem, relu, y, 37, COUNT);
+    for (const struct form *form = forms; form < forms + FORMS; form++) {
+        loops->pointwise(form->function, a, form->sum ? b : NULL, elem, y, 0, 37);
+        loops->pointwise(form->function, a, form->sum ? b : NULL, elem, y, 37, COUNT);
         for (size_t i = 0; i < COUNT; i++) {
             double value = (double)loop_get(a, i, elem);
-            value += sum ? (double)loop_get(b, i, elem) : 0;
-            value = relu && value < 0 ? 0 : value;
+            value += form->sum ? (double)loop_get(b, i, elem) : 0;
+            value = form->relu && value < 0 ? 0 : value;
             CU_ASSERT(loop_near(loop_get(y, i, elem), value, elem, 1));
         }
     }
@@ -39,7 +45,7 @@ static void check_relu_grad(const struct loops *loops, enum elem elem) {
     void *dy = loop_values(COUNT, elem, 0, 1), *y = loop_values(COUNT, elem, 0, 2);
     void *dx = loop_values(COUNT, elem, 0, 3);
     loop_put(y, 4, elem, 0);
-    loops->relu_grad(dy, y, elem, dx, 0, COUNT);
+    loops->pointwise(POINTWISE_RELU_GRAD, dy, y, elem, dx, 0, COUNT);
     for (size_t i = 0; i < COUNT; i++) {
         float expected = loop_get(y, i, elem) > 0 ? loop_get(dy, i, elem) : 0;
         CU_ASSERT_EQUAL(loop_get(dx, i, elem), expected);
@@ -59,20 +65,20 @@ static void check_nan(const struct loops *loops, enum elem elem) {
     void *y = loop_values(COUNT, elem, 0, 3);
     for (size_t i = 0; i < 3; i++)
         loop_put(a, places[i], elem, NAN);
-    for (int form = 0; form < 4; form++) {
+    for (const struct form *form = forms; form < forms + FORMS; form++) {
         int nans = 0;
-        loops->add(a, form & 2 ? b : NULL, elem, form & 1, y, 0, COUNT);
+        loops->pointwise(form->function, a, form->sum ? b : NULL, elem, y, 0, COUNT);
         for (size_t i = 0; i < COUNT; i++)
             nans += isnan(loop_get(y, i, elem));
         CU_ASSERT_EQUAL(nans, 3);
         for (size_t i = 0; i < 3; i++)
             CU_ASSERT(isnan(loop_get(y, places[i], elem)));
     }
-    loops->relu_grad(b, a, elem, y, 0, COUNT);
+    loops->pointwise(POINTWISE_RELU_GRAD, b, a, elem, y, 0, COUNT);
     for (size_t i = 0; i < 3; i++)
         CU_ASSERT_EQUAL(loop_get(y, places[i], elem), loop_get(b, places[i], elem));
     loop_put(b, 33, elem, 1);
-    loops->relu_grad(a, b, elem, y, 0, COUNT);
+    loops->pointwise(POINTWISE_RELU_GRAD, a, b, elem, y, 0, COUNT);
     CU_ASSERT(isnan(loop_get(y, 33, elem)));
     free(a);
     free(b);

@@ -136,8 +136,9 @@ static void add_share(void *context, struct share share) {
     size_t begin, end, stride = cpu_aligned(conv->result * sizeof(float));
     share_range(share, conv->result, BACKEND_ALIGNMENT, &begin, &end);
     for (size_t i = 0; i + 1 < conv->position_parts; i++)
-        conv->step.cpu->loops->add(conv->part.dw, (char *)conv->sums + stride * i, ELEM_F32, false,
-                                   conv->part.dw, begin, end);
+        conv->step.cpu->loops->pointwise(POINTWISE_ADD, conv->part.dw,
+                                         (char *)conv->sums + stride * i, ELEM_F32, conv->part.dw,
+                                         begin, end);
 }
 
 static int run(void *context, struct error *err) {

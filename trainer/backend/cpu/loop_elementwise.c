@@ -1,42 +1,6 @@
 #include "cpu/loop_names.h"
 #include "cpu/vec.h"
 
-VEC_INLINE void add_of(const void *a, const void *b, enum elem elem, bool relu, void *y,
-                       size_t begin, size_t end) {
-    for (size_t at = begin; at < end; at += LANES) {
-        size_t n = end - at < LANES ? end - at : LANES;
-        vecf value = vec_load_n(a, at, n, elem);
-        if (b != NULL)
-            value += vec_load_n(b, at, n, elem);
-        vec_store_n(y, at, relu ? vec_relu(value) : value, n, elem);
-    }
-}
-
-void LOOP(add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,
-               size_t end) {
-    if (elem == ELEM_F32)
-        add_of(a, b, ELEM_F32, relu, y, begin, end);
-    else
-        add_of(a, b, ELEM_BF16, relu, y, begin, end);
-}
-
-VEC_INLINE void relu_grad_of(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
-                             size_t end) {
-    for (size_t at = begin; at < end; at += LANES) {
-        size_t n = end - at < LANES ? end - at : LANES;
-        veci passed = vec_passes(vec_load_n(y, at, n, elem));
-        vec_store_n(dx, at, vec_keep(passed, vec_load_n(dy, at, n, elem)), n, elem);
-    }
-}
-
-void LOOP(relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
-                     size_t end) {
-    if (elem == ELEM_F32)
-        relu_grad_of(dy, y, ELEM_F32, dx, begin, end);
-    else
-        relu_grad_of(dy, y, ELEM_BF16, dx, begin, end);
-}
-
 VEC_INLINE void convert_of(const void *from, enum elem elem, void *to, enum elem to_elem,
                            size_t begin, size_t end) {
     for (size_t at = begin; at < end; at += LANES) {

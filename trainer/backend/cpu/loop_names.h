@@ -38,10 +38,8 @@ bool LOOP(winograd_weight_supported)(const struct weight_part *part);
 size_t LOOP(winograd_weight_scratch)(const struct weight_part *part);
 void LOOP(winograd_weight_run)(const struct weight_part *part);
 
-void LOOP(add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,
-               size_t end);
-void LOOP(relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
-                     size_t end);
+void LOOP(pointwise)(enum pointwise function, const void *a, const void *b, enum elem elem, void *y,
+                     size_t begin, size_t end);
 void LOOP(widen)(const void *half, float *wide, size_t begin, size_t end);
 void LOOP(narrow)(const float *wide, void *half, size_t begin, size_t end);
 void LOOP(sum_rows)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,

@@ -12,6 +12,8 @@
 #ifndef CPU_LOOPS_H
 #define CPU_LOOPS_H
 
+#include "kernels/pointwise.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -179,12 +181,10 @@ struct loops {
     void (*point_run)(const struct point *p, size_t begin, size_t end);     /* POINT_ROWS at most */
     void (*point_pack)(const struct own_pack *p, size_t begin, size_t end); /* units */
 
-    /* y = a + b, y = relu(a + b); b may be NULL. Over elements. */
-    void (*add)(const void *a, const void *b, enum elem elem, bool relu, void *y, size_t begin,
-                size_t end);
-    /* dx = dy where y > 0, else 0. */
-    void (*relu_grad)(const void *dy, const void *y, enum elem elem, void *dx, size_t begin,
-                      size_t end);
+    /* y = f(a, b), one of kernels/pointwise.h; b is NULL for those of one tensor. y may lie where a
+     * or b does. Over elements. */
+    void (*pointwise)(enum pointwise function, const void *a, const void *b, enum elem elem,
+                      void *y, size_t begin, size_t end);
     /* From bf16 to f32 and back. Over elements. */
     void (*widen)(const void *half, float *wide, size_t begin, size_t end);
     void (*narrow)(const float *wide, void *half, size_t begin, size_t end);

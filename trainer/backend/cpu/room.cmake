@@ -29,7 +29,7 @@ endforeach()
 function(cpu_loop_variant NAME)
     list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/ OUTPUT_VARIABLE sources)
     add_library(cpu_loops_${NAME} OBJECT ${sources})
-    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu)
+    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu ${ROOM_INCLUDES}/kernels)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
     # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA.
     target_compile_options(cpu_loops_${NAME} PRIVATE -O3 -ffp-contract=fast ${ARGN})

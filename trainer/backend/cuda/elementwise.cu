@@ -1,52 +1,51 @@
 /* Passes that touch each element once: their only cost is the bytes they move. */
 #include "cuda/launch.h"
 #include "cuda/vec.cuh"
-#include "kernels/relu.h"
 
-template <typename T, int W, int KIND>
+template <enum pointwise> struct pointwise_body;
+#define BODY(kind, name, tensors, value)                                                           \
+    template <> struct pointwise_body<POINTWISE_##kind> {                                          \
+        static constexpr int reads = tensors;                                                      \
+        static __device__ __forceinline__ float at(float a, float b) {                             \
+            return pointwise_##name##_float(a, b);                                                 \
+        }                                                                                          \
+    };
+POINTWISE(BODY)
+
+template <typename T, int W, enum pointwise F>
 static __global__ void pointwise_kernel(const T *a, const T *b, T *y, size_t packets) {
     FOR_EACH_ITEM(i, packets) {
         lane<W> p = load<T, W>(a + i * W);
-        lane<W> q = KIND == LAUNCH_RELU ? p : load<T, W>(b + i * W);
+        lane<W> q = pointwise_body<F>::reads == 2 ? load<T, W>(b + i * W) : p;
 #pragma unroll
-        for (int k = 0; k < W; k++) {
-            float v = p.v[k];
-            if (KIND == LAUNCH_ADD || KIND == LAUNCH_ADD_RELU)
-                v += q.v[k];
-            if (KIND == LAUNCH_RELU || KIND == LAUNCH_ADD_RELU)
-                v = relu_float(v);
-            if (KIND == LAUNCH_RELU_GRAD)
-                v = relu_passes_float(q.v[k]) ? v : 0;
-            p.v[k] = v;
-        }
+        for (int k = 0; k < W; k++)
+            p.v[k] = pointwise_body<F>::at(p.v[k], q.v[k]);
         store<T, W>(y + i * W, p);
     }
 }
 
-template <int KIND>
-static cudaError_t pointwise(cudaStream_t stream, enum dtype type, const void *a, const void *b,
-                             void *y, size_t count) {
+template <enum pointwise F>
+static cudaError_t pointwise_of(cudaStream_t stream, enum dtype type, const void *a, const void *b,
+                                void *y, size_t count) {
     return with_packets(type, count, [=](auto tag, auto width) {
         using T = typename decltype(tag)::type;
         constexpr int W = decltype(width)::value;
-        enqueue(pointwise_kernel<T, W, KIND>, blocks_for(count / W), THREADS, stream,
+        enqueue(pointwise_kernel<T, W, F>, blocks_for(count / W), THREADS, stream,
                 static_cast<const T *>(a), static_cast<const T *>(b), static_cast<T *>(y),
                 count / W);
         return cudaPeekAtLastError();
     });
 }
 
-cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise_kind kind, enum dtype type,
+cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise function, enum dtype type,
                              const void *a, const void *b, void *y, size_t count) {
-    switch (kind) {
-    case LAUNCH_RELU:
-        return pointwise<LAUNCH_RELU>(stream, type, a, b, y, count);
-    case LAUNCH_RELU_GRAD:
-        return pointwise<LAUNCH_RELU_GRAD>(stream, type, a, b, y, count);
-    case LAUNCH_ADD:
-        return pointwise<LAUNCH_ADD>(stream, type, a, b, y, count);
+    switch (function) {
+#define CASE(kind, ...)                                                                            \
+    case POINTWISE_##kind:                                                                         \
+        return pointwise_of<POINTWISE_##kind>(stream, type, a, b, y, count);
+        POINTWISE(CASE)
     default:
-        return pointwise<LAUNCH_ADD_RELU>(stream, type, a, b, y, count);
+        return cudaErrorInvalidValue;
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "graph/tensor.h"
+#include "kernels/pointwise.h"
 #include "kernels/sgd.h"
 
 #include <cuda_runtime_api.h>
@@ -18,9 +19,9 @@ extern "C" {
 #endif
 
 /* --- elementwise.cu ------------------------------------------------------------------------- */
-enum pointwise_kind { LAUNCH_RELU, LAUNCH_RELU_GRAD, LAUNCH_ADD, LAUNCH_ADD_RELU };
-/* y = f(a, b) over COUNT elements. RELU: b unused; RELU_GRAD: a is dy, b is y. In place is fine. */
-cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise_kind kind, enum dtype type,
+/* y = f(a, b) over COUNT elements, a function of kernels/pointwise.h; those of one tensor read no
+ * b. In place is fine. */
+cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise function, enum dtype type,
                              const void *a, const void *b, void *y, size_t count);
 
 struct normalize_args {

@@ -142,7 +142,7 @@ static int clear(struct backend *backend, void *memory, size_t bytes, struct err
 int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t count,
                    struct error *err) {
     return check(
-        launch_pointwise(cuda_of(backend)->stream, LAUNCH_ADD, DTYPE_F32, to, from, to, count),
+        launch_pointwise(cuda_of(backend)->stream, POINTWISE_ADD, DTYPE_F32, to, from, to, count),
         "adding gradients", err);
 }
 

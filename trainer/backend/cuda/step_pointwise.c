@@ -2,7 +2,7 @@
 
 struct pointwise_step {
     struct cuda_step step;
-    enum pointwise_kind kind;
+    enum pointwise function;
     const void *a, *b;
     void *y;
     size_t count;
@@ -10,22 +10,9 @@ struct pointwise_step {
 
 static int run_pointwise(void *context, struct error *err) {
     struct pointwise_step *s = context;
-    cudaError_t status =
-        launch_pointwise(s->step.cuda->stream, s->kind, s->step.type, s->a, s->b, s->y, s->count);
+    cudaError_t status = launch_pointwise(s->step.cuda->stream, s->function, s->step.type, s->a,
+                                          s->b, s->y, s->count);
     return cuda_step_check(&s->step, status, err);
-}
-
-static enum pointwise_kind kind_of(enum op_kind kind) {
-    switch (kind) {
-    case OP_RELU:
-        return LAUNCH_RELU;
-    case OP_RELU_GRAD:
-        return LAUNCH_RELU_GRAD;
-    case OP_ADD:
-        return LAUNCH_ADD;
-    default:
-        return LAUNCH_ADD_RELU;
-    }
 }
 
 static int bind_pointwise(struct cuda *cuda, const struct graph *graph, const struct op *op,
@@ -34,10 +21,10 @@ static int bind_pointwise(struct cuda *cuda, const struct graph *graph, const st
     struct pointwise_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
     if (s == NULL)
         return -1;
-    s->kind = kind_of(op->kind);
+    s->function = op_pointwise(op->kind);
     s->step.type = cuda_output(graph, op, 0)->dtype; /* sums are of wide tensors, too */
     s->a = site->inputs[0];
-    s->b = op->kind == OP_RELU ? NULL : site->inputs[1];
+    s->b = site->inputs[1];
     s->y = site->outputs[0];
     s->count = (size_t)tensor_count(cuda_output(graph, op, 0));
     bound->step = (struct bound_step){run_pointwise, s};

@@ -1,4 +1,3 @@
-#include "kernels/relu.h"
 #include "ref/body.h"
 
 int ref_image_normalize(const struct ref_call *call, struct error *err) {
@@ -12,32 +11,21 @@ int ref_image_normalize(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
-int ref_relu(const struct ref_call *call, struct error *err) {
+int ref_pointwise(const struct ref_call *call, struct error *err) {
     (void)err;
-    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
-        call->out[0][i] = relu(call->in[0][i]);
-    return 0;
-}
-
-int ref_relu_grad(const struct ref_call *call, struct error *err) {
-    (void)err;
-    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
-        call->out[0][i] = relu_passes(call->in[1][i]) ? call->in[0][i] : 0;
-    return 0;
-}
-
-int ref_add(const struct ref_call *call, struct error *err) {
-    (void)err;
-    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
-        call->out[0][i] = call->in[0][i] + call->in[1][i];
-    return 0;
-}
-
-int ref_add_relu(const struct ref_call *call, struct error *err) {
-    (void)err;
-    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
-        call->out[0][i] = relu(call->in[0][i] + call->in[1][i]);
-    return 0;
+    const double *a = call->in[0], *b = call->in[1];
+    double *y = call->out[0];
+    int64_t count = shape_count(&call->out_shape[0]);
+    switch (op_pointwise(call->op.kind)) {
+#define CASE(kind, name, tensors, value)                                                           \
+    case POINTWISE_##kind:                                                                         \
+        for (int64_t i = 0; i < count; i++)                                                        \
+            y[i] = pointwise_##name(a[i], tensors == 2 ? b[i] : 0);                                \
+        return 0;
+        POINTWISE(CASE)
+    default:
+        return 0;
+    }
 }
 
 int ref_linear(const struct ref_call *call, struct error *err) {
