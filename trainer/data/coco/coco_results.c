@@ -13,7 +13,8 @@ void coco_results_done(struct coco_results *results) {
     *results = (struct coco_results){0};
 }
 
-static int add(struct coco_results *results, const struct coco_record *record, struct error *err) {
+static int append(struct coco_results *results, const struct coco_result *result,
+                  struct error *err) {
     if (results->count == COCO_RESULTS_MAX)
         return error_set(err, EXIT_CODE_DATA, "more than %zu results", COCO_RESULTS_MAX);
     if (results->count == results->capacity) {
@@ -24,16 +25,42 @@ static int add(struct coco_results *results, const struct coco_record *record, s
         results->list = grown;
         results->capacity = capacity;
     }
-    struct coco_result *result = &results->list[results->count++];
-    *result = (struct coco_result){.image_id = record->image_id,
-                                   .category_id = record->category_id,
-                                   .score = record->score,
-                                   .segment = record->segment,
-                                   .segment_size = (uint32_t)record->segment_size,
-                                   .kind = (uint16_t)record->kind,
-                                   .has_box = (record->has & COCO_HAS_BOX) != 0};
-    memcpy(result->box, record->box, sizeof(record->box));
+    results->list[results->count++] = *result;
     return 0;
+}
+
+static int add_record(struct coco_results *results, const struct coco_record *record,
+                      struct error *err) {
+    struct coco_result result = {.image_id = record->image_id,
+                                 .category_id = record->category_id,
+                                 .score = record->score,
+                                 .segment = record->segment,
+                                 .segment_size = (uint32_t)record->segment_size,
+                                 .kind = (uint16_t)record->kind,
+                                 .has_box = (record->has & COCO_HAS_BOX) != 0};
+    memcpy(result.box, record->box, sizeof(record->box));
+    return append(results, &result, err);
+}
+
+void coco_results_begin(struct coco_results *ret, const char *name, bool masks) {
+    *ret = (struct coco_results){.path = name, .boxes = true, .masks = masks};
+    buf_init(&ret->segments, COCO_RESULTS_SEGMENTS_MAX);
+}
+
+int coco_results_add(struct coco_results *results, const struct coco_result *result,
+                     const struct rle *mask, struct error *err) {
+    struct coco_result added = *result;
+    added.has_box = true;
+    added.kind = COCO_SEGMENT_NONE;
+    added.segment = results->segments.size;
+    added.segment_size = 0;
+    if (mask != NULL) {
+        if (coco_segment_add_runs(mask, &results->segments, err) != 0)
+            return -1;
+        added.kind = COCO_SEGMENT_RUNS;
+        added.segment_size = (uint32_t)(results->segments.size - added.segment);
+    }
+    return append(results, &added, err);
 }
 
 /* What the first result has decides what all must have. */
@@ -63,7 +90,7 @@ static int read_list(struct coco_results *results, struct json_stream *s, struct
         if (coco_record_read(s, room, &results->segments, needs, &record, err) != 0 ||
             check_kind(results, &record, err) != 0)
             return error_wrap(err, "result %zu", results->count + 1);
-        if (add(results, &record, err) != 0)
+        if (add_record(results, &record, err) != 0)
             return -1;
     }
     return more == 0 ? json_stream_finish(s, err) : -1;

@@ -9,6 +9,7 @@
 #include "coco/coco_segment.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "eval/rle.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,6 +42,13 @@ struct coco_results {
 void coco_results_done(struct coco_results *results);
 /* PATH must outlive the results. */
 int coco_results_read(struct coco_results *ret, const char *path, struct error *err);
+
+/* Results of our own instead, to be added one by one: all with boxes, and with masks where MASKS
+ * says so. NAME is what errors call them, and must outlive them. */
+void coco_results_begin(struct coco_results *ret, const char *name, bool masks);
+/* Appends RESULT, whose segment is not looked at, with MASK (NULL without masks). */
+int coco_results_add(struct coco_results *results, const struct coco_result *result,
+                     const struct rle *mask, struct error *err);
 
 struct coco_segment coco_result_segment(const struct coco_results *results, size_t number);
 

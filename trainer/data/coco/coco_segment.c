@@ -194,24 +194,25 @@ int coco_segment_outline(const struct coco_segment *segment, struct coco_outline
     return 0;
 }
 
-/* The size in front of the runs, behind which IN stands then. */
-static int read_packed_size(struct coco_bytes *in, uint64_t *ret_rows, uint64_t *ret_columns,
-                            struct error *err) {
-    if (coco_unpack_count(in, RLE_PIXELS_MAX, ret_rows, err) != 0)
+int coco_segment_add_runs(const struct rle *mask, struct buf *out, struct error *err) {
+    if (coco_pack_count(out, mask->height, err) != 0 || coco_pack_count(out, mask->width, err) != 0)
         return -1;
-    return coco_unpack_count(in, RLE_PIXELS_MAX, ret_columns, err);
+    return rle_format(mask, out, err);
 }
 
-int coco_segment_size(const struct coco_segment *segment, uint32_t *ret_height, uint32_t *ret_width,
+int coco_segment_runs(const struct coco_segment *segment, struct coco_runs *ret,
                       struct error *err) {
     struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
     uint64_t rows = 0, columns = 0;
     if (segment->kind != COCO_SEGMENT_RUNS)
         return error_set(err, EXIT_CODE_DATA, "an outline without runs");
-    if (read_packed_size(&in, &rows, &columns, err) != 0)
+    if (coco_unpack_count(&in, RLE_PIXELS_MAX, &rows, err) != 0 ||
+        coco_unpack_count(&in, RLE_PIXELS_MAX, &columns, err) != 0)
         return -1;
-    *ret_height = (uint32_t)rows;
-    *ret_width = (uint32_t)columns;
+    *ret = (struct coco_runs){.text = (const char *)in.at,
+                              .length = (size_t)(in.end - in.at),
+                              .height = (uint32_t)rows,
+                              .width = (uint32_t)columns};
     return 0;
 }
 
@@ -221,12 +222,10 @@ int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *r
     if (segment->kind == COCO_SEGMENT_NONE)
         return error_set(err, EXIT_CODE_DATA, "no mask");
     if (segment->kind == COCO_SEGMENT_RUNS) {
-        struct coco_bytes in = {segment->bytes, segment->bytes + segment->size};
-        uint64_t rows = 0, columns = 0;
-        if (read_packed_size(&in, &rows, &columns, err) != 0)
+        struct coco_runs runs;
+        if (coco_segment_runs(segment, &runs, err) != 0)
             return -1;
-        return rle_parse(ret, (const char *)in.at, (size_t)(in.end - in.at), (int64_t)rows,
-                         (int64_t)columns, err);
+        return rle_parse(ret, runs.text, runs.length, runs.height, runs.width, err);
     }
     if (coco_segment_outline(segment, room, err) != 0)
         return -1;

@@ -51,13 +51,22 @@ void coco_outline_done(struct coco_outline *outline);
 int coco_segment_read(struct json_stream *s, struct coco_outline *room, struct buf *out,
                       enum coco_segment_kind *ret, struct error *err);
 
+/* Appends a mask, packed as a segment of runs. */
+int coco_segment_add_runs(const struct rle *mask, struct buf *out, struct error *err);
+
+/* The string of a segment of runs as COCO's JSON has it (borrowed, no NUL), and its size. Damaged
+ * bytes are refused. */
+struct coco_runs {
+    const char *text;
+    size_t length;
+    uint32_t height;
+    uint32_t width;
+};
+int coco_segment_runs(const struct coco_segment *segment, struct coco_runs *ret, struct error *err);
+
 /* Unpacks a segment of polygons. Damaged bytes are refused. */
 int coco_segment_outline(const struct coco_segment *segment, struct coco_outline *ret,
                          struct error *err);
-
-/* The size that a segment of runs brings. Damaged bytes are refused. */
-int coco_segment_size(const struct coco_segment *segment, uint32_t *ret_height, uint32_t *ret_width,
-                      struct error *err);
 
 /* The mask, for a picture of HEIGHT x WIDTH (runs bring their own size). */
 int coco_segment_mask(const struct coco_segment *segment, struct coco_outline *room,

@@ -93,15 +93,15 @@ static int check_annotation(const struct coco_index *index, const struct coco_im
     if ((annotation->flags & COCO_ANNOTATION_BOX) == 0)
         return error_set(err, EXIT_CODE_DATA, "no \"bbox\"");
     struct coco_segment segment = coco_index_segment(index, annotation);
-    uint32_t height = 0, width = 0;
+    struct coco_runs runs;
     if (segment.kind != COCO_SEGMENT_RUNS)
         return 0;
-    if (coco_segment_size(&segment, &height, &width, err) != 0)
+    if (coco_segment_runs(&segment, &runs, err) != 0)
         return -1;
-    if (height != image->height || width != image->width)
+    if (runs.height != image->height || runs.width != image->width)
         return error_set(err, EXIT_CODE_DATA,
                          "its mask is %" PRIu32 " x %" PRIu32 ", its image %" PRIu32 " x %" PRIu32,
-                         width, height, image->width, image->height);
+                         runs.width, runs.height, image->width, image->height);
     return 0;
 }
 

@@ -1,0 +1,46 @@
+/* What a detection network says of one picture, brought back to the picture: boxes to its pixels,
+ * masks pasted, labels to categories' ids, as results that are scored and written.
+ *
+ * Boxes are scaled in f32 as torchvision's (DETECTIONS_TV) or detectron2's postprocessing does it;
+ * the latter also cuts them at the picture's edge and drops those without area. Widths and heights
+ * are taken in f32, too. A label without category, and a score or box of no numbers,
+ * are left out and counted. */
+#ifndef COCO_DETECTIONS_H
+#define COCO_DETECTIONS_H
+
+#include "coco/coco_results.h"
+#include "coco/detect_size.h"
+#include "coco/detection_set.h"
+#include "common/error.h"
+#include "eval/mask_paste.h"
+#include "eval/rle.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct detections {
+    const float *box;     /* [count][4]: x1, y1, x2, y2 in pixels of the scaled picture */
+    const float *score;   /* [count] */
+    const int32_t *label; /* [count] */
+    const float *logits;  /* [count][side][side] of each one's class; NULL: no masks */
+    int side;
+    int count;
+    struct detect_size scaled; /* the picture as the network saw it, without padding */
+};
+
+/* Scratch of one thread. Zeroed is ready. */
+struct detections_room {
+    struct mask_paster paster;
+    struct rle mask;
+};
+
+void detections_room_done(struct detections_room *room);
+
+/* Appends what was FOUND in picture SAMPLE of SET to RESULTS; *LEFT_OUT counts on. */
+int detections_add(struct coco_results *results, struct detections_room *room,
+                   const struct detection_set *set, size_t sample, const struct detections *found,
+                   enum mask_paste_rule rule, size_t *left_out, struct error *err);
+
+#define cleanup_detections_room __attribute__((cleanup(detections_room_done)))
+
+#endif
