@@ -31,10 +31,14 @@ function(room NAME DIR)
     endif()
 endfunction()
 
-# room_tests(NAME DIR LABEL [USES target...]): one program for each tests/DIR/test_*.c. A test may
-# see the rooms it is about and those they use, and tests/support.
+# room_tests(NAME DIR LABEL [USES target...] [PLACES n]): one program for each tests/DIR/test_*.c. A
+# test may see the rooms it is about and those they use, and tests/support. ctest has two places a
+# core (tests/run.sh): a test that computes takes two, one that mostly waits for real time one.
 function(room_tests NAME DIR LABEL)
-    cmake_parse_arguments(R "" "" "USES" ${ARGN})
+    cmake_parse_arguments(R "" "PLACES" "USES" ${ARGN})
+    if(NOT R_PLACES)
+        set(R_PLACES 2)
+    endif()
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${DIR}/test_*.c)
     set(patience 120)
     if(RINGMASTER_SANITIZE)
@@ -52,6 +56,6 @@ function(room_tests NAME DIR LABEL)
             RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
         add_test(NAME ${target} COMMAND ${target})
         set_tests_properties(${target} PROPERTIES LABELS ${LABEL} TIMEOUT ${patience}
-            SKIP_RETURN_CODE 77)
+            SKIP_RETURN_CODE 77 PROCESSORS ${R_PLACES})
     endforeach()
 endfunction()

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -257,8 +258,15 @@ static void fill_streams(void) {
         (void)close(fd);
 }
 
+/* What we make we open again, and so do programs: a umask against the owner would end a job far
+ * from its cause. */
+static void keep_own_rights(void) {
+    (void)umask(umask(0) & ~(mode_t)S_IRWXU);
+}
+
 int main(int argc, char **argv) {
     fill_streams();
+    keep_own_rights();
     mask_stops(SIG_BLOCK);
     tls_ignore_configuration();
     struct error err = {.code = EXIT_CODE_INTERNAL};

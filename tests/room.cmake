@@ -15,11 +15,11 @@ foreach(lint house shell format)
 endforeach()
 if(TARGET entrypoint)
     foreach(entrypoint_room os wire job outcome mpi master)
-        room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit)
+        room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit PLACES 1)
     endforeach()
     # Whole jobs in one test (stage.h) have a master, too.
-    room_tests(host unit/entrypoint/host unit USES master)
-    room_tests(entrypoint unit/entrypoint unit)
+    room_tests(host unit/entrypoint/host unit USES master PLACES 1)
+    room_tests(entrypoint unit/entrypoint unit PLACES 1)
     # They wait for real time, while others compute.
     set_tests_properties(unit_host_worker unit_host_crew unit_master_relaunch PROPERTIES COST 50)
 endif()
@@ -82,7 +82,7 @@ elseif(RINGMASTER_CUDA)
 endif()
 
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
-# machine is: of those as many run at once as there are cores. The others have it to themselves.
+# machine is: those run beside each other. The others have it to themselves.
 set(system_together faults_mpi faults_sh bad_input forgery job names relaunch sagemaker storage)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})

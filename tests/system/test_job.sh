@@ -135,6 +135,13 @@ one_host_alone() {
     check "it is rank 0 of 1" holds "$(hosts log 1)" 'alone 0 of 1'
 }
 
+a_umask_against_the_owner_is_not_kept() {
+    ring 2
+    start_all -- sh -c 'umask 777; exec train -- sh -c "echo \"mask \$(umask)\""'
+    all_well || return
+    check "others are still kept out" holds "$(hosts log 1)" 'mask 0077'
+}
+
 hosts_named_by_a_variable() {
     ring 3
     for host in $everyone; do rm "$(hosts opt "$host")"/input/config/*; done
@@ -161,7 +168,7 @@ hosts_are_checked() {
 
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
-    one_host_alone hosts_named_by_a_variable hosts_are_checked
+    one_host_alone a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
     $([ "$DRIVER" = docker ] || echo translated_addresses_are_told)}
 run_cases
 finish

@@ -77,6 +77,17 @@ says "cannot be used"
 train 64 word --bad-samples some
 says "--bad-samples"
 
+echo "a link that leads nowhere is a bad picture like another"
+cp -r "$data/train" "$work/train"
+file=$(pictures "$data/train" | sed -n 20p)
+ln -sf /nowhere "$file"
+train 0 link --bad-samples skip
+says "skipped: $file: "
+same_weights "$work/skip/model.safetensors" "$work/link/model.safetensors" exact "" .num_batches_tracked
+code 66 "$ringtrain" inspect data "$data/train"
+grep -q "bad: $file: " "$work/out" || fail "inspect does not name it"
+rm "$file" && cp "$work/train${file#"$data/train"}" "$file"
+
 echo "evaluation"
 code 66 "$ringtrain" eval --model-dir "$work/skip" --data "$data"
 says "$(pictures "$data/val" | sed -n 5p)"

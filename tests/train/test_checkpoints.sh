@@ -78,11 +78,15 @@ timeout 60 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 "^train step=3 "
 # shellcheck disable=SC2046
 code 65 "$ringtrain" train $(flags shared) --steps 3
 says "another job is writing to $work/shared (host $(hostname), process $first, since "
+# shellcheck disable=SC2046
+code 65 "$ringtrain" train $(flags apart) --model-dir "$work/shared.model" --steps 3
+says "model-dir: another job is writing to $work/shared.model (host $(hostname), process $first, since "
 kill -TERM "$first"
 stopped=0
 wait "$first" || stopped=$?
 [ "$stopped" = 143 ] || { cat "$work/first.err"; fail "the first job ended with $stopped"; }
 [ "$(find "$work/shared" -name 'step-*' | wc -l)" -ge 1 ] || fail "no checkpoint of the first job"
+[ -z "$(find "$work/shared.model" -name '.*' -type f)" ] || fail "the lock stays in the model's folder"
 train 1 shared --steps 3
 says "all 3 steps are done already"
 

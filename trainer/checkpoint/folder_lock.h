@@ -1,6 +1,6 @@
-/* One job at a time writes its checkpoints to a folder: two would remove each other's. The lock is
- * a file, .ringtrain.lock, which names its holder; it goes when the holder ends, however that is.
- * Where a file system knows no locks, nobody is kept out. */
+/* One job at a time writes its checkpoints, or its model, to a folder: two would remove each
+ * other's. The lock is a file, .ringtrain.lock, which names its holder; it goes when the holder
+ * ends, however that is. Where a file system knows no locks, nobody is kept out. */
 #ifndef CHECKPOINT_FOLDER_LOCK_H
 #define CHECKPOINT_FOLDER_LOCK_H
 

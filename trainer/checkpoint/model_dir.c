@@ -140,15 +140,20 @@ static int read_side(const json_t *root, const char *path, const char *key, int 
     return 0;
 }
 
-static int read_three(const json_t *root, const char *path, const char *key, double ret[3],
-                      struct error *err) {
+/* Three numbers of at most MAX, as the network's floats can hold them. */
+static int read_three(const json_t *root, const char *path, const char *key, double min,
+                      double ret[3], struct error *err) {
+    static const double max = 1e6;
     const json_t *values = json_object_get(root, key);
     if (!json_is_array(values) || json_array_size(values) != 3)
         return refuse(err, path, key, "is not a list of three numbers");
     for (size_t i = 0; i < 3; i++) {
+        ret[i] = json_number_value(json_array_get(values, i));
         if (!json_is_number(json_array_get(values, i)))
             return refuse(err, path, key, "is not a list of three numbers");
-        ret[i] = json_number_value(json_array_get(values, i));
+        if (!(ret[i] >= min && ret[i] <= max))
+            return error_set(err, EXIT_CODE_DATA, "%s: \"%s\": %g is not from %g to %g", path, key,
+                             ret[i], min, max);
     }
     return 0;
 }
@@ -205,8 +210,8 @@ static int read_config(const json_t *root, const char *path, struct model_config
     if (read_classes(root, path, config, err) != 0 ||
         read_side(root, path, "image_size", &config->image_size, err) != 0 ||
         read_side(root, path, "resize_side", &config->resize_side, err) != 0 ||
-        read_three(root, path, "mean", config->mean, err) != 0 ||
-        read_three(root, path, "std", config->std, err) != 0)
+        read_three(root, path, "mean", -1e6, config->mean, err) != 0 ||
+        read_three(root, path, "std", 1e-6, config->std, err) != 0)
         return -1;
     if (config->resize_side < config->image_size)
         return refuse(err, path, "resize_side", "is less than image_size");
@@ -214,9 +219,6 @@ static int read_config(const json_t *root, const char *path, struct model_config
     if (epochs != NULL && !json_is_number(epochs))
         return refuse(err, path, "epochs", "is not a number");
     config->epochs = json_number_value(epochs);
-    for (int i = 0; i < 3; i++)
-        if (!(config->std[i] > 0))
-            return refuse(err, path, "std", "is not above zero");
     return 0;
 }
 
@@ -246,7 +248,13 @@ static int check_pair(const char *folder, const struct model_config *config,
     bool ours = file->checked && safetensors_note(file, FORMAT_VERSION_KEY) != NULL;
     bool told = config->weights[0] != '\0';
     digest_of(file, digest);
-    if (!file->checked || (told ? strcmp(config->weights, digest) == 0 : !ours))
+    if (told && !file->checked)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: " CONFIG " belongs to other weights (%s) than " WEIGHTS
+                         ", which another program has written; without \"weights\" in " CONFIG
+                         " they are taken",
+                         folder, config->weights);
+    if (told ? strcmp(config->weights, digest) == 0 : !ours)
         return 0;
     return error_set(err, EXIT_CODE_DATA,
                      "%s: " CONFIG " belongs to other weights (%s) than " WEIGHTS

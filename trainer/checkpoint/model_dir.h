@@ -46,9 +46,9 @@ int model_dir_save(const char *folder, const struct model_config *config,
 /* Reads config.json; every field is checked. */
 int model_dir_config(const char *folder, struct model_config *ret_config, struct error *err);
 
-/* Opens FOLDER/model.safetensors, which must be the file that CONFIG belongs to. Weights from
- * elsewhere, without checksums, go with any configuration; so do files of the first format version.
- */
+/* Opens FOLDER/model.safetensors, which must be the file that CONFIG belongs to. Weights of
+ * other programs, without checksums, go with a configuration that names none; so do files of the
+ * first format version. */
 int model_dir_open(const char *folder, const struct model_config *config, struct safetensors *file,
                    struct error *err);
 

@@ -83,7 +83,13 @@ static void every_field_is_checked(void) {
                    "\"mean\"");
     expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8,"
                    "\"mean\":[0,0,0],\"std\":[1,0,1]}",
-                   "\"std\" is not above zero");
+                   "\"std\": 0 is not from 1e-06 to 1e+06");
+    expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8,"
+                   "\"mean\":[0,0,0],\"std\":[1,1,1e-300]}",
+                   "\"std\": 1e-300 is not from");
+    expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8,"
+                   "\"mean\":[0,-1e300,0],\"std\":[1,1,1]}",
+                   "\"mean\": -1e+300 is not from");
 }
 
 /* A folder with the weights VALUE and with the configuration that belongs to them. */
@@ -143,7 +149,8 @@ static void files_of_two_models_are_refused(void) {
     char bytes[8 + sizeof(BARE_HEADER) - 1 + 4] = {(char)(sizeof(BARE_HEADER) - 1)};
     memcpy(bytes + 8, BARE_HEADER, sizeof(BARE_HEADER) - 1);
     write_file(folder_of("bare"), "model.safetensors", bytes, sizeof(bytes));
-    CU_ASSERT_EQUAL(open_pair("bare", "bare"), 0);
+    CU_ASSERT_EQUAL(open_pair("bare", "bare"), -1); /* in place of those it was written with */
+    ASSERT_CONTAINS(err.text, "which another program has written");
     CU_ASSERT_EQUAL(open_pair("first", "bare"), 0);
 }
 

@@ -108,6 +108,8 @@ static int convert(const struct reading *r, const struct safetensors_entry *entr
     size_t count = (size_t)array_count(array);
     cleanup_free void *raw = malloc(entry->size + 1);
     cleanup_free float *plain = malloc(count * sizeof(float) + 1);
+    const char *last = strrchr(array->name, '.');
+    const bool variance = last != NULL && strcmp(last, ".running_var") == 0;
     if (raw == NULL || plain == NULL)
         return error_no_memory(err, "initial weights");
     struct array as_written = *array;
@@ -122,6 +124,9 @@ static int convert(const struct reading *r, const struct safetensors_entry *entr
         if (!isfinite(plain[i]))
             return error_set(err, EXIT_CODE_DATA, "%s: %s: value %zu is not finite", r->file.path,
                              entry->name, i);
+        if (variance && plain[i] < 0)
+            return error_set(err, EXIT_CODE_DATA, "%s: %s: value %zu is a variance below zero",
+                             r->file.path, entry->name, i);
     }
     if (array->ohwi)
         array_oihw_to_ohwi(plain, array->data, array->shape[0], array->shape[1], array->shape[2],

@@ -223,6 +223,7 @@ void job_stop_loader(struct job *job) {
 }
 
 void job_done(struct job *job) {
+    folder_lock_done(&job->model_lock);
     folder_lock_done(&job->lock);
     report_done(&job->report);
     progress_done(&job->progress);
@@ -241,6 +242,7 @@ void job_done(struct job *job) {
 }
 
 void job_give_up(struct job *job) {
+    folder_lock_done(&job->model_lock);
     folder_lock_done(&job->lock);
     report_done(&job->report);
     progress_done(&job->progress);

@@ -50,10 +50,11 @@ struct job {
     struct progress progress;
     struct run_state state;
     struct keeping keeping;
-    struct folder_lock lock; /* of the checkpoints, on rank 0 */
-    bool own_statistics;     /* running statistics are this rank's, not yet the mean over ranks */
-    bool cannot_go_on;       /* some rank's data ended the run */
-    struct error failure;    /* why this rank's data ended the run; code 0: it did not */
+    struct folder_lock lock;       /* of the checkpoints, on rank 0 */
+    struct folder_lock model_lock; /* of the model's folder, on rank 0 */
+    bool own_statistics;  /* running statistics are this rank's, not yet the mean over ranks */
+    bool cannot_go_on;    /* some rank's data ended the run */
+    struct error failure; /* why this rank's data ended the run; code 0: it did not */
 };
 
 /* COMM is the caller's, so that it can tell the others when this fails. */

@@ -116,27 +116,27 @@ static void describe_job(const struct job *job, char text[FOLDER_LOCK_TEXT]) {
                    host, (long)getpid(), since);
 }
 
-/* The folder of the checkpoints for this job alone. An earlier attempt at the same job may still
- * sit on a host that was lost: it does not count. */
-static int lock_checkpoints(struct job *job, struct error *err) {
-    char own[FOLDER_LOCK_TEXT], holder[FOLDER_LOCK_TEXT];
+/* FOLDER for this job alone. An earlier attempt at the same job may still sit on a host that was
+ * lost: it does not count. */
+static int lock_folder(const struct job *job, struct folder_lock *lock,
+                       const char own[FOLDER_LOCK_TEXT], const char *flag, const char *folder,
+                       struct error *err) {
+    char holder[FOLDER_LOCK_TEXT];
     bool taken = false;
-    describe_job(job, own);
-    if (folder_lock_take(&job->lock, job->inputs.checkpoints, own, holder, &taken, err) != 0)
-        return error_wrap(err, "--checkpoint-dir");
-    if (taken)
+    if (folder_lock_take(lock, folder, own, holder, &taken, err) != 0)
+        return error_wrap(err, "%s", flag);
+    if (taken || strcmp(holder, own) == 0) /* one folder for both */
         return 0;
     size_t run = strcspn(holder, "\n");
     const char *who = holder[run] == '\n' ? holder + run + 1 : "not known by name yet";
     if (run > 0 && strlen(job->state.run) == run && strncmp(holder, job->state.run, run) == 0) {
-        log_warning("an earlier attempt at this job still holds %s (%s)", job->inputs.checkpoints,
-                    who);
+        log_warning("an earlier attempt at this job still holds %s (%s)", folder, who);
         return 0;
     }
     return error_set(err, EXIT_CODE_CONFIG,
-                     "--checkpoint-dir: another job is writing to %s (%s); two would remove each "
-                     "other's checkpoints: give this one another folder",
-                     job->inputs.checkpoints, who);
+                     "%s: another job is writing to %s (%s); two would remove each other's files: "
+                     "give this one another folder",
+                     flag, folder, who);
 }
 
 int save_check(struct job *job, struct error *err) {
@@ -150,7 +150,11 @@ int save_check(struct job *job, struct error *err) {
         return error_wrap(err, "--checkpoint-dir");
     if (access(checkpoints, W_OK | X_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "--checkpoint-dir: %s", checkpoints);
-    return lock_checkpoints(job, err);
+    char own[FOLDER_LOCK_TEXT];
+    describe_job(job, own);
+    if (lock_folder(job, &job->lock, own, "--checkpoint-dir", checkpoints, err) != 0)
+        return -1;
+    return lock_folder(job, &job->model_lock, own, "--model-dir", job->inputs.model, err);
 }
 
 int save_model(struct job *job, struct error *err) {

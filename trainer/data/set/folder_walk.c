@@ -119,7 +119,8 @@ static bool goes_in_circles(const struct level *level, const struct stat *st) {
     return false;
 }
 
-/* What to do with the entry PATH of a folder. */
+/* What to do with the entry PATH of a folder. A link in *ST is one that leads nowhere, of size 0.
+ */
 typedef int (*visit)(const struct walk *walk, const struct level *level, const char *path,
                      const struct stat *st, struct error *err);
 
@@ -131,11 +132,12 @@ static int visit_entry(const struct walk *walk, const struct level *level, const
         return 0;
     if (join(path, level->path, level->path[0] != '\0' ? "/" : "", name, err) != 0)
         return -1;
-    if (fstatat(level->fd, name, &st, 0) == 0)
-        return each(walk, level, path, &st, err);
-    if (errno == ENOENT && !folder_takes(name)) /* a link that leads nowhere */
-        return leave_out(walk, NULL, false, path, err);
-    return fail_at(walk, level->path, name, err);
+    if (fstatat(level->fd, name, &st, 0) != 0) {
+        if (fstatat(level->fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISLNK(st.st_mode))
+            return fail_at(walk, level->path, name, err);
+        st.st_size = 0;
+    }
+    return each(walk, level, path, &st, err);
 }
 
 static int walk_level(const struct walk *walk, const struct level *level, visit each,
@@ -177,7 +179,8 @@ static int enter(const struct walk *walk, const struct level *above, int parent,
 static int visit_picture(const struct walk *walk, const struct level *level, const char *path,
                          const struct stat *st, struct error *err) {
     const char *name = strrchr(path, '/') != NULL ? strrchr(path, '/') + 1 : path;
-    if (S_ISREG(st->st_mode))
+    /* A link that leads nowhere is a bad sample, with which happens what was asked for. */
+    if (S_ISREG(st->st_mode) || S_ISLNK(st->st_mode))
         return folder_takes(name) ? listing_add(walk->list, path, st->st_size, err)
                                   : leave_out(walk, NULL, false, path, err);
     if (!S_ISDIR(st->st_mode))
@@ -194,7 +197,7 @@ static int visit_class(const struct walk *walk, const struct level *level, const
     (void)level;
     if (S_ISDIR(st->st_mode))
         return listing_add(walk->list, path, 0, err);
-    if (S_ISREG(st->st_mode) && folder_takes(path))
+    if (!S_ISDIR(st->st_mode) && folder_takes(path))
         return leave_out(walk, "beside the class folders", true, path, err);
     return leave_out(walk, NULL, false, path, err);
 }

@@ -10,6 +10,11 @@
  * Evaluation: no permutation, every sample once over all ranks, in global batches too; places
  * beyond the end are padding, which carries weight 0.
  *
+ * Samples may come in groups that never share a batch (pictures of one canvas): each group is
+ * permuted and cut into whole global batches as above, and the batches of all groups are permuted
+ * once more. What a group has beyond its whole batches is dropped, other samples in each epoch. In
+ * evaluation group follows group, and each has its own padding.
+ *
  * The permutation is a Feistel network over the next power of four with cycle walking (Black and
  * Rogaway, Ciphers with Arbitrary Finite Domains, 2002): no memory, any place in constant time. */
 #ifndef SET_SAMPLER_H
@@ -21,6 +26,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { SAMPLER_GROUPS_MAX = 8 };
+
+/* Zeroed: none, all samples belong together. */
+struct sampler_groups {
+    const uint32_t *samples; /* those of group 0, then those of group 1...; borrowed */
+    size_t sizes[SAMPLER_GROUPS_MAX];
+    int count;
+};
+
 struct sampler {
     size_t count;   /* samples of the set */
     int ranks;      /* at least 1 */
@@ -28,7 +42,8 @@ struct sampler {
     int batch;      /* samples of one micro-batch of one rank */
     int accumulate; /* micro-batches a step; 1 for evaluation */
     uint64_t seed;
-    bool shuffle; /* true for training */
+    bool shuffle;                 /* true for training */
+    struct sampler_groups groups; /* their sizes add up to `count` */
 };
 
 /* What is wrong with it, or that the set is smaller than one global batch of training. */
@@ -42,6 +57,9 @@ enum { SAMPLER_PADDING = -1 };
 /* The sample at place I (0 .. batch-1) of this rank's micro-batch MICRO (0 .. accumulate-1) of step
  * STEP (0 .. steps-1) of EPOCH; SAMPLER_PADDING behind the end of an evaluation. */
 int64_t sampler_at(const struct sampler *sampler, uint32_t epoch, int64_t step, int micro, int i);
+
+/* The group that step STEP's samples are of, on all ranks; 0 without groups. */
+int sampler_group(const struct sampler *sampler, uint32_t epoch, int64_t step);
 
 /* Place PLACE of the permutation of 0 .. count-1 for (seed, epoch). */
 size_t sampler_permute(uint64_t seed, uint32_t epoch, size_t count, size_t place);

@@ -51,6 +51,7 @@ struct export {
     const char *extra;   /* a tensor that no model has */
     const char *without; /* a tensor that is left out */
     const char *nan;     /* a tensor whose first value is none */
+    const char *minus;   /* one whose first value is -1 */
 };
 
 static void *narrowed(const struct array *array, enum array_type type) {
@@ -83,6 +84,8 @@ static const char *export(struct model *m, const struct export *how) {
             continue;
         if (how->nan != NULL && strcmp(array->name, how->nan) == 0)
             *(float *)array->data = NAN;
+        if (how->minus != NULL && strcmp(array->name, how->minus) == 0)
+            *(float *)array->data = -1;
         arrays[count] = *array;
         (void)snprintf(names[count], NAMES_SIZE, "%s%s", how->prefix, array->name);
         arrays[count].name = names[count];
@@ -207,6 +210,8 @@ static void what_does_not_fit_is_refused_by_name(void) {
             "layer2.1.conv1.weight: value 0 is not finite");
     refused(&(struct export){.prefix = "", .nan = "layer2.1.conv1.weight", .type = ARRAY_BF16},
             "layer2.1.conv1.weight: value 0 is not finite");
+    refused(&(struct export){.prefix = "", .minus = "layer2.1.bn1.running_var"},
+            "layer2.1.bn1.running_var: value 0 is a variance below zero");
 }
 
 static void another_width_is_refused(void) {

@@ -1,5 +1,6 @@
 #include "coco/detection_sample.h"
 
+#include "coco/coco_load.h"
 #include "common/file.h"
 #include "eval/rle_text.h"
 #include "kernels/bilinear.h"
@@ -52,8 +53,7 @@ static void scene_make(struct scene *s, int height, int width, const char *objec
              "{\"images\":[{\"id\":1,\"file_name\":\"one.png\",\"width\":%d,\"height\":%d}],"
              "\"annotations\":[%s]," TWO_CATEGORIES "}",
              width, height, objects);
-    CU_ASSERT_EQUAL_FATAL(coco_index_load(&s->index, write_text("set.json", json), NULL, &s->err),
-                          0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&s->index, write_text("set.json", json), NULL, &s->err), 0);
     CU_ASSERT_EQUAL_FATAL(
         detection_set_make(&s->set, &s->index, unit_temp_dir(), &options, &s->err), 0);
     CU_ASSERT_EQUAL_FATAL(image_resize(&s->picture, width, height, NULL), 0);

@@ -1,5 +1,6 @@
 #include "coco/detection_set.h"
 
+#include "coco/coco_load.h"
 #include "unit/data/coco/coco_files.h"
 
 #include <stdlib.h>
@@ -30,8 +31,8 @@ static void made_done(struct made *made) {
 static void make(struct made *made, const char *json, enum detection_pick pick, bool id_labels) {
     const struct detection_options options = {.pick = pick, .id_labels = id_labels};
     *made = (struct made){0};
-    CU_ASSERT_EQUAL_FATAL(
-        coco_index_load(&made->index, write_text("set.json", json), NULL, &made->err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&made->index, write_text("set.json", json), NULL, &made->err),
+                          0);
     made->failed = detection_set_make(&made->set, &made->index, "/pictures", &options, &made->err);
 }
 

@@ -195,12 +195,26 @@ static void folders_without_pictures_are_refused_by_name(void) {
     expect_refused(folder_of("bare"), "bare/b: a class without pictures");
 }
 
-static void a_link_that_leads_nowhere_is_named(void) {
+static void a_link_that_leads_nowhere_is_a_sample_that_cannot_be_read(void) {
+    static const char *const links[] = {"a/2.jpg", "a/notes.txt", "3.jpg", "class"};
     char path[700];
     put(folder_of("link"), "a/1.jpg", "x");
-    snprintf(path, sizeof(path), "%s/a/2.jpg", folder_of("link"));
-    CU_ASSERT_EQUAL_FATAL(symlink("/nowhere", path), 0);
-    expect_refused(folder_of("link"), "a/2.jpg");
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(path, sizeof(path), "%s/%s", folder_of("link"), links[i]);
+        CU_ASSERT_EQUAL_FATAL(symlink(i == 0 ? "2.jpg" : "/nowhere", path),
+                              0); /* the first: in circles */
+    }
+    cleanup_dataset struct dataset set = {0};
+    CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder_of("link"), &err), 0);
+    CU_ASSERT_EQUAL(set.classes, 1);
+    CU_ASSERT_EQUAL_FATAL(set.count, 2);
+    CU_ASSERT_EQUAL(set.bytes, 1);
+    cleanup_buf struct buf bytes = {0};
+    CU_ASSERT_EQUAL(dataset_read(&set, 1, &bytes, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "link/a/2.jpg");
+    expect_left_out(&set, "beside the class folders", 1, "3.jpg");
+    CU_ASSERT_EQUAL(set.left_out.count, 3);
 }
 
 static void a_fifo_is_no_picture_and_does_not_block(void) {
@@ -219,4 +233,5 @@ UNIT_MAIN("data.folder", UNIT(classes_and_files_are_in_bytewise_order),
           UNIT(all_names_of_jpeg_and_png_are_taken), UNIT(folders_below_a_class_belong_to_it),
           UNIT(circles_and_great_depth_are_left_out), UNIT(the_hash_sees_names_classes_and_sizes),
           UNIT(folders_without_pictures_are_refused_by_name),
-          UNIT(a_link_that_leads_nowhere_is_named), UNIT(a_fifo_is_no_picture_and_does_not_block))
+          UNIT(a_link_that_leads_nowhere_is_a_sample_that_cannot_be_read),
+          UNIT(a_fifo_is_no_picture_and_does_not_block))

@@ -159,9 +159,155 @@ static void what_cannot_be_divided_is_refused(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
 }
 
+enum { GROUPED = 103, GROUPS = 4 };
+
+/* 103 samples in groups of 50, 29, 21 and 3, numbered so that a group's lie apart. */
+static void group_samples(uint32_t samples[GROUPED], struct sampler *s) {
+    static const size_t sizes[GROUPS] = {50, 29, 21, 3};
+    for (uint32_t i = 0; i < GROUPED; i++)
+        samples[i] = i * 37 % GROUPED;
+    s->groups = (struct sampler_groups){.samples = samples, .count = GROUPS};
+    memcpy(s->groups.sizes, sizes, sizeof(sizes));
+}
+
+static int group_of(const struct sampler *s, int64_t sample) {
+    size_t at = 0;
+    for (int group = 0; group < s->groups.count; group++)
+        for (size_t i = 0; i < s->groups.sizes[group]; i++)
+            if (s->groups.samples[at++] == sample)
+                return group;
+    return -1;
+}
+
+/* Counts the samples of an epoch over all ranks, all of one group in each step. */
+static void count_epoch(const struct sampler *all, uint32_t epoch, int seen[GROUPED]) {
+    memset(seen, 0, GROUPED * sizeof(*seen));
+    for (int64_t step = 0; step < sampler_steps(all); step++)
+        for (int rank = 0; rank < all->ranks; rank++)
+            for (int micro = 0; micro < all->accumulate; micro++)
+                for (int i = 0; i < all->batch; i++) {
+                    struct sampler s = *all;
+                    s.rank = rank;
+                    int64_t sample = sampler_at(&s, epoch, step, micro, i);
+                    if (sample == SAMPLER_PADDING) {
+                        CU_ASSERT_FALSE_FATAL(all->shuffle);
+                        continue;
+                    }
+                    CU_ASSERT_FATAL(sample >= 0 && sample < GROUPED);
+                    CU_ASSERT_EQUAL(group_of(&s, sample), sampler_group(&s, epoch, step));
+                    seen[sample]++;
+                }
+}
+
+static void a_batch_is_of_one_group_and_no_sample_comes_twice(void) {
+    static const int splits[][3] = {{1, 4, 1}, {2, 2, 1}, {1, 1, 4}, {4, 1, 1}};
+    uint32_t samples[GROUPED];
+    for (size_t k = 0; k < sizeof(splits) / sizeof(splits[0]); k++) {
+        struct sampler s = {.count = GROUPED, .seed = 9, .shuffle = true};
+        int total[GROUPED] = {0};
+        s.ranks = splits[k][0], s.batch = splits[k][1], s.accumulate = splits[k][2];
+        group_samples(samples, &s);
+        CU_ASSERT_EQUAL_FATAL(sampler_check(&s, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(sampler_steps(&s), 12 + 7 + 5);
+        for (uint32_t epoch = 0; epoch < 20; epoch++) {
+            int seen[GROUPED], by_group[GROUPS] = {0};
+            count_epoch(&s, epoch, seen);
+            for (int i = 0; i < GROUPED; i++) {
+                CU_ASSERT(seen[i] <= 1);
+                by_group[group_of(&s, i)] += seen[i];
+                total[i] += seen[i];
+            }
+            CU_ASSERT(by_group[0] == 48 && by_group[1] == 28);
+            CU_ASSERT(by_group[2] == 20 && by_group[3] == 0);
+        }
+        for (int i = 0; i < GROUPED; i++) /* whoever is dropped changes */
+            CU_ASSERT_EQUAL(total[i] > 10, group_of(&s, i) < 3);
+    }
+}
+
+static void groups_mix_over_an_epoch_and_epochs_differ(void) {
+    uint32_t samples[GROUPED];
+    struct sampler s = {
+        .count = GROUPED, .ranks = 1, .batch = 1, .accumulate = 1, .seed = 9, .shuffle = true};
+    group_samples(samples, &s);
+    int changes = 0, same = 0;
+    for (int64_t step = 1; step < GROUPED; step++) {
+        changes += sampler_group(&s, 0, step) != sampler_group(&s, 0, step - 1);
+        same += sampler_at(&s, 0, step, 0, 0) == sampler_at(&s, 1, step, 0, 0);
+    }
+    CU_ASSERT(changes > 40);
+    CU_ASSERT(same < 10);
+}
+
+/* One, two and three ranks, and accumulation, cut the same global batches of six. */
+static void ranks_share_the_same_batches_of_groups(void) {
+    static const int splits[][3] = {{1, 6, 1}, {2, 3, 1}, {3, 2, 1}, {1, 2, 3}, {1, 3, 2}};
+    uint32_t samples[GROUPED];
+    for (uint32_t epoch = 0; epoch < 3; epoch++)
+        for (int64_t step = 0; step < 8 + 4 + 3; step++)
+            for (size_t k = 1; k < sizeof(splits) / sizeof(splits[0]); k++) {
+                struct sampler whole = {.count = GROUPED, .seed = 5, .shuffle = true};
+                group_samples(samples, &whole);
+                struct sampler part = whole;
+                whole.ranks = 1, whole.batch = 6, whole.accumulate = 1;
+                part.ranks = splits[k][0], part.batch = splits[k][1];
+                part.accumulate = splits[k][2];
+                CU_ASSERT_EQUAL_FATAL(sampler_steps(&part), 8 + 4 + 3);
+                CU_ASSERT_EQUAL(sampler_group(&part, epoch, step),
+                                sampler_group(&whole, epoch, step));
+                for (int i = 0; i < 6; i++) {
+                    part.rank = i / (part.batch * part.accumulate);
+                    int micro = i / part.batch % part.accumulate;
+                    CU_ASSERT_EQUAL(sampler_at(&part, epoch, step, micro, i % part.batch),
+                                    sampler_at(&whole, epoch, step, 0, i));
+                }
+            }
+}
+
+static void evaluation_sees_every_sample_of_every_group_once(void) {
+    uint32_t samples[GROUPED];
+    for (int ranks = 1; ranks <= 3; ranks++) {
+        struct sampler s = {.count = GROUPED, .ranks = ranks, .batch = 4, .accumulate = 1};
+        int seen[GROUPED], last = 0;
+        group_samples(samples, &s);
+        count_epoch(&s, 0, seen);
+        for (int i = 0; i < GROUPED; i++)
+            CU_ASSERT_EQUAL(seen[i], 1);
+        for (int64_t step = 0; step < sampler_steps(&s); step++) {
+            CU_ASSERT(sampler_group(&s, 0, step) >= last);
+            last = sampler_group(&s, 0, step);
+        }
+        CU_ASSERT_EQUAL(last, 3);
+    }
+}
+
+static void groups_that_do_not_add_up_are_refused(void) {
+    uint32_t samples[GROUPED];
+    struct error err = {0};
+    struct sampler s = {
+        .count = GROUPED, .ranks = 1, .batch = 4, .accumulate = 1, .seed = 9, .shuffle = true};
+    group_samples(samples, &s);
+    s.groups.sizes[3]++;
+    CU_ASSERT_EQUAL(sampler_check(&s, &err), -1);
+    s.groups.sizes[3]--;
+    s.groups.count = SAMPLER_GROUPS_MAX + 1;
+    CU_ASSERT_EQUAL(sampler_check(&s, &err), -1);
+    s.groups.count = GROUPS;
+    s.batch = 51; /* 103 samples would do, but no group has so many */
+    CU_ASSERT_EQUAL(sampler_check(&s, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    s.batch = 50;
+    CU_ASSERT_EQUAL(sampler_check(&s, &err), 0);
+}
+
 UNIT_MAIN("data.sampler", UNIT(an_epoch_is_a_permutation), UNIT(seeds_and_epochs_give_other_orders),
           UNIT(the_order_is_the_same_in_every_build), UNIT(all_places_are_equally_likely),
           UNIT(neighbours_do_not_stay_neighbours),
           UNIT(ranks_and_accumulation_make_the_same_global_batches),
           UNIT(training_drops_the_incomplete_batch), UNIT(evaluation_sees_every_sample_once),
-          UNIT(what_cannot_be_divided_is_refused))
+          UNIT(what_cannot_be_divided_is_refused),
+          UNIT(a_batch_is_of_one_group_and_no_sample_comes_twice),
+          UNIT(groups_mix_over_an_epoch_and_epochs_differ),
+          UNIT(ranks_share_the_same_batches_of_groups),
+          UNIT(evaluation_sees_every_sample_of_every_group_once),
+          UNIT(groups_that_do_not_add_up_are_refused))

@@ -1,0 +1,72 @@
+#include "coco/detection_groups.h"
+
+#include "coco/coco_load.h"
+#include "unit/data/coco/coco_files.h"
+
+/* Two flat pictures, an upright one, a flat one and a square one. */
+static const char SHAPES[] =
+    "{\"images\":["
+    "{\"id\":1,\"file_name\":\"a\",\"width\":640,\"height\":480},"
+    "{\"id\":2,\"file_name\":\"b\",\"width\":640,\"height\":480},"
+    "{\"id\":3,\"file_name\":\"c\",\"width\":480,\"height\":640},"
+    "{\"id\":4,\"file_name\":\"d\",\"width\":640,\"height\":427},"
+    "{\"id\":5,\"file_name\":\"e\",\"width\":600,\"height\":600}]," TWO_CATEGORIES "}";
+
+static const struct detect_sizes TV = {DETECT_SIZE_TV, 800, 1333};
+
+struct made {
+    struct coco_index index;
+    struct detection_set set;
+};
+
+static void make(struct made *made) {
+    const struct detection_options options = {.pick = DETECTION_PICK_ALL};
+    *made = (struct made){0};
+    CU_ASSERT_EQUAL_FATAL(coco_load(&made->index, write_text("shapes.json", SHAPES), NULL, NULL),
+                          0);
+    CU_ASSERT_EQUAL_FATAL(detection_set_make(&made->set, &made->index, "/p", &options, NULL), 0);
+}
+
+static void made_done(struct made *made) {
+    detection_set_done(&made->set);
+    coco_index_done(&made->index);
+}
+
+static void pictures_come_by_canvas(void) {
+    cleanup_detection_groups struct detection_groups groups = {0};
+    struct canvas_plan plan = {0};
+    struct made made;
+    make(&made);
+    CU_ASSERT_EQUAL_FATAL(detection_set_plan(&made.set, &TV, 1, &plan, NULL), 0);
+    CU_ASSERT_EQUAL(plan.count, 3);
+    CU_ASSERT_EQUAL_FATAL(detection_groups_make(&groups, &made.set, &TV, &plan, NULL), 0);
+    CU_ASSERT_EQUAL(groups.count, 3);
+    static const uint32_t samples[] = {0, 1, 4, 2, 3};
+    static const size_t sizes[] = {3, 1, 1};
+    for (int i = 0; i < 5; i++)
+        CU_ASSERT_EQUAL(groups.samples[i], samples[i]);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_EQUAL(groups.sizes[i], sizes[i]);
+        CU_ASSERT_EQUAL(groups.sizes[i], plan.pictures[i]);
+    }
+    made_done(&made);
+}
+
+static void a_picture_without_a_canvas_is_named(void) {
+    cleanup_detection_groups struct detection_groups groups = {0};
+    struct canvas_plan plan = {0};
+    struct error err = {0};
+    struct made made;
+    make(&made);
+    CU_ASSERT_EQUAL_FATAL(canvas_plan_parse(&plan, "800x1216", NULL), 0);
+    CU_ASSERT_EQUAL(detection_groups_make(&groups, &made.set, &TV, &plan, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "image 3, scaled to a height of 1066 and a width of 800, fits none");
+    ASSERT_CONTAINS(err.text, "shapes.json");
+    const struct detect_sizes wrong = {DETECT_SIZE_TV, 0, 0};
+    CU_ASSERT_EQUAL(detection_set_plan(&made.set, &wrong, 1, &plan, &err), -1);
+    made_done(&made);
+}
+
+UNIT_MAIN("coco.detection_groups", UNIT(pictures_come_by_canvas),
+          UNIT(a_picture_without_a_canvas_is_named))

@@ -1,0 +1,63 @@
+#include "coco/detection_groups.h"
+
+#include "common/cleanup.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+int detection_set_plan(const struct detection_set *set, const struct detect_sizes *sizes,
+                       size_t global_batch, struct canvas_plan *ret, struct error *err) {
+    cleanup_free struct detect_size *pictures = calloc(set->count + 1, sizeof(*pictures));
+    if (pictures == NULL)
+        return error_no_memory(err, "the sizes of pictures");
+    for (size_t i = 0; i < set->count; i++)
+        pictures[i] = detection_picture_size(&set->pictures[i]);
+    if (canvas_plan_make(ret, sizes, pictures, set->count, global_batch, err) != 0)
+        return error_wrap(err, "%s", set->index->path);
+    return 0;
+}
+
+void detection_groups_done(struct detection_groups *groups) {
+    free(groups->samples);
+    *groups = (struct detection_groups){0};
+}
+
+static int find_canvases(const struct detection_set *set, const struct detect_sizes *sizes,
+                         const struct canvas_plan *plan, uint8_t *ret, struct error *err) {
+    for (size_t i = 0; i < set->count; i++) {
+        struct detect_size scaled =
+            detect_resized(sizes, detection_picture_size(&set->pictures[i]));
+        int at = canvas_plan_place(plan, scaled);
+        if (at == CANVAS_NONE)
+            return error_set(err, EXIT_CODE_USAGE,
+                             "%s: image %" PRId64 ", scaled to a height of %d and a width of %d, "
+                             "fits none of the canvases",
+                             set->index->path, set->index->images[set->pictures[i].image].id,
+                             scaled.height, scaled.width);
+        ret[i] = (uint8_t)at;
+    }
+    return 0;
+}
+
+int detection_groups_make(struct detection_groups *ret, const struct detection_set *set,
+                          const struct detect_sizes *sizes, const struct canvas_plan *plan,
+                          struct error *err) {
+    cleanup_detection_groups struct detection_groups groups = {.count = plan->count};
+    cleanup_free uint8_t *canvas_of = calloc(set->count + 1, sizeof(*canvas_of));
+    groups.samples = calloc(set->count + 1, sizeof(*groups.samples));
+    if (canvas_of == NULL || groups.samples == NULL)
+        return error_no_memory(err, "groups of pictures");
+    if (find_canvases(set, sizes, plan, canvas_of, err) != 0)
+        return -1;
+    size_t count = 0;
+    for (int canvas = 0; canvas < plan->count; canvas++) {
+        size_t first = count;
+        for (size_t i = 0; i < set->count; i++)
+            if (canvas_of[i] == canvas)
+                groups.samples[count++] = (uint32_t)i;
+        groups.sizes[canvas] = count - first;
+    }
+    *ret = groups;
+    groups = (struct detection_groups){0};
+    return 0;
+}

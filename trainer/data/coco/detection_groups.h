@@ -1,0 +1,32 @@
+/* A set's pictures by canvas: what the sampler needs so that each batch lies on one of them. */
+#ifndef COCO_DETECTION_GROUPS_H
+#define COCO_DETECTION_GROUPS_H
+
+#include "coco/canvas_plan.h"
+#include "coco/detect_size.h"
+#include "coco/detection_set.h"
+#include "common/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Canvases for the set's pictures, scaled to the largest size they are drawn with. */
+int detection_set_plan(const struct detection_set *set, const struct detect_sizes *sizes,
+                       size_t global_batch, struct canvas_plan *ret, struct error *err);
+
+struct detection_groups {
+    uint32_t *samples; /* owned; those of canvas 0, then those of canvas 1..., ascending each */
+    size_t sizes[CANVASES_MAX];
+    int count; /* canvases */
+};
+
+void detection_groups_done(struct detection_groups *groups);
+
+/* A picture that no canvas holds is an error that names its id. */
+int detection_groups_make(struct detection_groups *ret, const struct detection_set *set,
+                          const struct detect_sizes *sizes, const struct canvas_plan *plan,
+                          struct error *err);
+
+#define cleanup_detection_groups __attribute__((cleanup(detection_groups_done)))
+
+#endif
