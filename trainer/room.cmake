@@ -47,6 +47,8 @@ room(set trainer/data/set USES common kernels codec LINKS Threads::Threads m)
 room(coco trainer/data/coco USES common kernels codec eval LINKS OpenMP::OpenMP_C m)
 room(draw trainer/data/draw USES common codec eval LINKS ${draw_fonts_library} m
     EXCLUDE ${draw_fonts_out})
+# What a detector learns from and finds stands on annotations.
+room(detect trainer/data/detect USES common kernels codec eval coco LINKS m)
 room(shapes trainer/data/shapes USES common kernels codec eval LINKS m)
 
 room(optim trainer/optim USES common kernels LINKS OpenMP::OpenMP_C m)
@@ -81,12 +83,12 @@ room(run trainer/app/run
         options device task
     LINKS m)
 room(command trainer/app/command
-    USES common graph backend kernels comm models codec set coco draw shapes eval checkpoint
+    USES common graph backend kernels comm models codec set coco detect draw shapes eval checkpoint
         telemetry options device task run
     LINKS OpenMP::OpenMP_C m)
 
 # The meaning of every operator is exact: a*b+c is two roundings there.
-foreach(exact kernels ref eval coco)
+foreach(exact kernels ref eval coco detect)
     get_target_property(type ${exact} TYPE)
     if(NOT type STREQUAL "INTERFACE_LIBRARY")
         target_compile_options(${exact} PRIVATE -ffp-contract=off)

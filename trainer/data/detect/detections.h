@@ -5,13 +5,13 @@
  * the latter also cuts them at the picture's edge and drops those without area. Widths and heights
  * are taken in f32, too. A label without category, and a score or box of no numbers,
  * are left out and counted. */
-#ifndef COCO_DETECTIONS_H
-#define COCO_DETECTIONS_H
+#ifndef DETECT_DETECTIONS_H
+#define DETECT_DETECTIONS_H
 
 #include "coco/coco_results.h"
-#include "coco/detect_size.h"
-#include "coco/detection_set.h"
 #include "common/error.h"
+#include "detect/detect_size.h"
+#include "detect/detection_set.h"
 #include "eval/mask_paste.h"
 #include "eval/rle.h"
 

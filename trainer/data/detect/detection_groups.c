@@ -1,4 +1,4 @@
-#include "coco/detection_groups.h"
+#include "detect/detection_groups.h"
 
 #include "common/cleanup.h"
 

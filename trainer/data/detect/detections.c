@@ -1,4 +1,4 @@
-#include "coco/detections.h"
+#include "detect/detections.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -15,13 +15,13 @@
  * that is not listed, runs of another size than the picture's.
  *
  * A set does not change after it was made and may be read by any number of threads. */
-#ifndef COCO_DETECTION_SET_H
-#define COCO_DETECTION_SET_H
+#ifndef DETECT_DETECTION_SET_H
+#define DETECT_DETECTION_SET_H
 
 #include "coco/coco_index.h"
-#include "coco/detect_size.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "detect/detect_size.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -8,12 +8,12 @@
  * canvas is then cut down to what its pictures need, and one with less than a global batch of
  * pictures is joined with the one with which that costs the fewest pixels, so that no picture is
  * left out of every epoch. Depends on the sizes of pictures alone, not on their order. */
-#ifndef COCO_CANVAS_PLAN_H
-#define COCO_CANVAS_PLAN_H
+#ifndef DETECT_CANVAS_PLAN_H
+#define DETECT_CANVAS_PLAN_H
 
-#include "coco/detect_size.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "detect/detect_size.h"
 
 #include <stddef.h>
 

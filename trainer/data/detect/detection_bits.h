@@ -1,12 +1,12 @@
 /* Masks as bit crops (kernels/mask_bits.h): made one by one for each place of a batch, by any
  * thread, then laid into the batch's pool in the order of places. So the pool does not depend on
  * who was first, and one picture may take more of it than another. */
-#ifndef COCO_DETECTION_BITS_H
-#define COCO_DETECTION_BITS_H
+#ifndef DETECT_DETECTION_BITS_H
+#define DETECT_DETECTION_BITS_H
 
-#include "coco/detect_size.h"
-#include "coco/detection_fields.h"
 #include "common/error.h"
+#include "detect/detect_size.h"
+#include "detect/detection_fields.h"
 #include "eval/rle.h"
 #include "kernels/mask_bits.h"
 

@@ -1,4 +1,4 @@
-#include "coco/detection_set.h"
+#include "detect/detection_set.h"
 
 #include "common/str.h"
 

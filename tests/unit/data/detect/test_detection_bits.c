@@ -1,4 +1,4 @@
-#include "coco/detection_bits.h"
+#include "detect/detection_bits.h"
 
 #include "eval/rle_text.h"
 #include "kernels/bilinear.h"
@@ -175,6 +175,6 @@ static void masks_lie_in_the_pool_in_order(void) {
     }
 }
 
-UNIT_MAIN("coco.detection_bits", UNIT(crops_hold_the_pixels_and_nothing_else),
+UNIT_MAIN("detect.detection_bits", UNIT(crops_hold_the_pixels_and_nothing_else),
           UNIT(an_empty_mask_is_a_mask), UNIT(scaled_masks_read_as_those_of_the_whole_picture),
           UNIT(masks_lie_in_the_pool_in_order))

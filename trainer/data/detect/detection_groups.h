@@ -1,11 +1,11 @@
 /* A set's pictures by canvas: what the sampler needs so that each batch lies on one of them. */
-#ifndef COCO_DETECTION_GROUPS_H
-#define COCO_DETECTION_GROUPS_H
+#ifndef DETECT_DETECTION_GROUPS_H
+#define DETECT_DETECTION_GROUPS_H
 
-#include "coco/canvas_plan.h"
-#include "coco/detect_size.h"
-#include "coco/detection_set.h"
 #include "common/error.h"
+#include "detect/canvas_plan.h"
+#include "detect/detect_size.h"
+#include "detect/detection_set.h"
 
 #include <stddef.h>
 #include <stdint.h>

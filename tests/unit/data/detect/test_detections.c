@@ -1,4 +1,4 @@
-#include "coco/detections.h"
+#include "detect/detections.h"
 
 #include "coco/coco_load.h"
 #include "coco/coco_results_write.h"
@@ -239,7 +239,7 @@ static void results_are_scored(void) {
     scene_done(&s);
 }
 
-UNIT_MAIN("coco.detections", UNIT(boxes_and_masks_come_back_to_the_picture),
+UNIT_MAIN("detect.detections", UNIT(boxes_and_masks_come_back_to_the_picture),
           UNIT(detectron2_cuts_boxes_and_drops_empty_ones), UNIT(what_is_no_detection_is_counted),
           UNIT(the_json_comes_back_to_the_bit), UNIT(all_runs_can_be_written),
           UNIT(a_part_that_is_not_there_is_named), UNIT(results_are_scored))

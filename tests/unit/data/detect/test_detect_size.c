@@ -1,7 +1,7 @@
-#include "coco/detect_size.h"
+#include "detect/detect_size.h"
 
 #include "support/unit.h"
-#include "unit/data/coco/golden_sizes.h"
+#include "unit/data/detect/golden_sizes.h"
 
 static void sizes_are_torchvisions(void) {
     for (size_t i = 0; i < sizeof(golden_sizes) / sizeof(golden_sizes[0]); i++) {
@@ -71,6 +71,6 @@ static void sides_that_cannot_be_are_refused(void) {
     CU_ASSERT_EQUAL(detect_sizes_check(&right, NULL), 0);
 }
 
-UNIT_MAIN("coco.detect_size", UNIT(sizes_are_torchvisions), UNIT(each_framework_rounds_in_its_way),
-          UNIT(eighteen_short_sides_of_441_come_to_799),
+UNIT_MAIN("detect.detect_size", UNIT(sizes_are_torchvisions),
+          UNIT(each_framework_rounds_in_its_way), UNIT(eighteen_short_sides_of_441_come_to_799),
           UNIT(no_side_exceeds_the_limits_or_vanishes), UNIT(sides_that_cannot_be_are_refused))

@@ -1,4 +1,4 @@
-#include "coco/canvas_plan.h"
+#include "detect/canvas_plan.h"
 
 #include "support/unit.h"
 
@@ -176,7 +176,7 @@ static void canvases_can_be_given_by_hand(void) {
     CU_ASSERT_EQUAL(plan.count, 2);
 }
 
-UNIT_MAIN("coco.canvas_plan", UNIT(coco128_lies_on_six_canvases),
+UNIT_MAIN("detect.canvas_plan", UNIT(coco128_lies_on_six_canvases),
           UNIT(a_canvas_with_less_than_a_global_batch_is_joined), UNIT(order_does_not_matter),
           UNIT(one_size_of_pictures_makes_one_tight_canvas),
           UNIT(pictures_that_exceed_the_limits_get_a_canvas),

@@ -1,8 +1,8 @@
 /* The inputs of a detection network for one batch, as the loader fills them and the network's
  * operators read them: N places, for each a picture and up to `slots` objects. What the numbers of
  * image_size, gt_mask_at and key are say kernels/image_size.h, mask_bits.h and sample_key.h. */
-#ifndef COCO_DETECTION_FIELDS_H
-#define COCO_DETECTION_FIELDS_H
+#ifndef DETECT_DETECTION_FIELDS_H
+#define DETECT_DETECTION_FIELDS_H
 
 #include <stddef.h>
 #include <stdint.h>

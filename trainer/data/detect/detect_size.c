@@ -1,4 +1,4 @@
-#include "coco/detect_size.h"
+#include "detect/detect_size.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-#include "coco/detection_fields.h"
+#include "detect/detection_fields.h"
 
 #include "kernels/image_size.h"
 #include "kernels/mask_bits.h"

@@ -8,8 +8,8 @@
  * long one limits, the long side cut
  *
  * Sides are at least one pixel. */
-#ifndef COCO_DETECT_SIZE_H
-#define COCO_DETECT_SIZE_H
+#ifndef DETECT_DETECT_SIZE_H
+#define DETECT_DETECT_SIZE_H
 
 #include "common/error.h"
 

@@ -1,4 +1,4 @@
-#include "coco/detection_bits.h"
+#include "detect/detection_bits.h"
 
 #include "common/cleanup.h"
 #include "kernels/bilinear.h"

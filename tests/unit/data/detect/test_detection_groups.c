@@ -1,4 +1,4 @@
-#include "coco/detection_groups.h"
+#include "detect/detection_groups.h"
 
 #include "coco/coco_load.h"
 #include "unit/data/coco/coco_files.h"
@@ -68,5 +68,5 @@ static void a_picture_without_a_canvas_is_named(void) {
     made_done(&made);
 }
 
-UNIT_MAIN("coco.detection_groups", UNIT(pictures_come_by_canvas),
+UNIT_MAIN("detect.detection_groups", UNIT(pictures_come_by_canvas),
           UNIT(a_picture_without_a_canvas_is_named))

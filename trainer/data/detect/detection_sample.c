@@ -1,4 +1,4 @@
-#include "coco/detection_sample.h"
+#include "detect/detection_sample.h"
 
 #include "kernels/image_size.h"
 #include "kernels/random.h"

@@ -1,4 +1,4 @@
-#include "coco/detection_sample.h"
+#include "detect/detection_sample.h"
 
 #include "coco/coco_load.h"
 #include "common/file.h"
@@ -7,7 +7,7 @@
 #include "kernels/image_size.h"
 #include "kernels/sample_key.h"
 #include "unit/data/coco/coco_files.h"
-#include "unit/data/coco/golden_sizes.h"
+#include "unit/data/detect/golden_sizes.h"
 
 #include <limits.h>
 #include <stdlib.h>
@@ -332,7 +332,7 @@ static void recipes_that_cannot_be_run_are_refused(void) {
     }
 }
 
-UNIT_MAIN("coco.detection_sample", UNIT(a_place_has_picture_boxes_labels_and_masks),
+UNIT_MAIN("detect.detection_sample", UNIT(a_place_has_picture_boxes_labels_and_masks),
           UNIT(an_empty_place_has_one_pixel_and_nothing_in_it),
           UNIT(boxes_are_torchvisions_to_the_bit), UNIT(half_of_the_samples_are_mirrored),
           UNIT(scales_are_drawn_evenly), UNIT(too_large_pictures_are_scaled_with_their_masks),

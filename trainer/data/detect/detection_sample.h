@@ -9,18 +9,18 @@
  *
  * Mirroring and scale are drawn from (seed, epoch, sample) alone, so that nothing of a sample
  * depends on threads, ranks or the past. */
-#ifndef COCO_DETECTION_SAMPLE_H
-#define COCO_DETECTION_SAMPLE_H
+#ifndef DETECT_DETECTION_SAMPLE_H
+#define DETECT_DETECTION_SAMPLE_H
 
 #include "coco/coco_segment.h"
-#include "coco/detect_size.h"
-#include "coco/detection_bits.h"
-#include "coco/detection_fields.h"
-#include "coco/detection_set.h"
 #include "codec/image.h"
 #include "codec/picture.h"
 #include "codec/resize.h"
 #include "common/error.h"
+#include "detect/detect_size.h"
+#include "detect/detection_bits.h"
+#include "detect/detection_fields.h"
+#include "detect/detection_set.h"
 #include "eval/rle.h"
 #include "eval/rle_polygon.h"
 

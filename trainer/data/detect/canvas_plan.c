@@ -1,4 +1,4 @@
-#include "coco/canvas_plan.h"
+#include "detect/canvas_plan.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "coco/detection_set.h"
+#include "detect/detection_set.h"
 
 #include "coco/coco_load.h"
 #include "unit/data/coco/coco_files.h"
@@ -218,7 +218,7 @@ static void pictures_lie_in_the_folder(void) {
     made_done(&made);
 }
 
-UNIT_MAIN("coco.detection_set", UNIT(torchvisions_training_takes_pictures_with_a_box),
+UNIT_MAIN("detect.detection_set", UNIT(torchvisions_training_takes_pictures_with_a_box),
           UNIT(pictures_are_picked_by_rule), UNIT(labels_can_be_the_categories_ids),
           UNIT(what_is_left_out_is_said), UNIT(other_sets_have_other_hashes),
           UNIT(what_cannot_be_learnt_from_is_refused), UNIT(evaluation_needs_no_annotations),
