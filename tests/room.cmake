@@ -132,7 +132,7 @@ foreach(source IN LISTS fuzz_sources)
     set_target_properties(${target} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     target_include_directories(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests)
-    target_link_libraries(${target} PRIVATE entrypoint set coco checkpoint eval
+    target_link_libraries(${target} PRIVATE entrypoint set coco detect checkpoint eval
         common ringmaster_flags)
     if(RINGMASTER_FUZZ)
         target_link_options(${target} PRIVATE -fsanitize=fuzzer)

@@ -19,8 +19,9 @@ void detection_crop_done(struct detection_crop *crop) {
 /* Appends a crop of zeros; AT has its place in the picture and its size. */
 static int add_zeros(struct detection_bits *bits, int32_t at[MASK_FIELDS], struct error *err) {
     size_t size = (size_t)mask_bits_bytes(at[MASK_WIDTH], at[MASK_HEIGHT]);
-    if (size > INT32_MAX - bits->size)
-        return error_set(err, EXIT_CODE_DATA, "masks of over %d bytes in one picture", INT32_MAX);
+    if (size > DETECTION_BITS_MAX - bits->size)
+        return error_set(err, EXIT_CODE_DATA, "masks of over %d bytes in one picture",
+                         DETECTION_BITS_MAX);
     if (bits->size + size > bits->capacity) {
         size_t capacity = bits->size + size + bits->capacity / 2;
         uint8_t *grown = realloc(bits->bytes, capacity);

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { DETECTION_BITS_MAX = 1 << 28 }; /* bytes of masks of one place */
+
 /* The masks of one place. Zeroed is ready; used again and again. */
 struct detection_bits {
     uint8_t *bytes; /* owned */

@@ -1,9 +1,8 @@
 /* One sample of a detector: picture, boxes, labels and masks, in the form of the network's inputs.
  *
  * The picture goes as it is, 8 bits a channel at its own size: scaling, mirroring and padding are
- * the network's first operator, and `image_size` tells it what to do. Boxes are in pixels of the
- * scaled and mirrored picture, in f32 as torchvision's resize_boxes and flips round them. Masks are
- * crops of the picture before both (kernels/mask_bits.h). A picture that has too many pixels is
+ * the network's first operator, and `image_size` tells it what to do. What is to be found
+ * in it is detection_objects.h's. A picture that has too many pixels is
  * scaled here already, with Pillow's filter, its masks by the nearest pixel; `image_size` has twice
  * the same size then.
  *
@@ -12,7 +11,6 @@
 #ifndef DETECT_DETECTION_SAMPLE_H
 #define DETECT_DETECTION_SAMPLE_H
 
-#include "coco/coco_segment.h"
 #include "codec/image.h"
 #include "codec/picture.h"
 #include "codec/resize.h"
@@ -20,9 +18,8 @@
 #include "detect/detect_size.h"
 #include "detect/detection_bits.h"
 #include "detect/detection_fields.h"
+#include "detect/detection_objects.h"
 #include "detect/detection_set.h"
-#include "eval/rle.h"
-#include "eval/rle_polygon.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,11 +42,6 @@ struct detection_recipe {
 int detection_recipe_check(const struct detection_recipe *recipe, struct error *err);
 
 /* What becomes of a picture in an epoch. */
-struct detection_draw {
-    struct detect_size scaled;
-    bool flip;
-    bool host_scaled;
-};
 struct detection_draw detection_draw(const struct detection_recipe *recipe,
                                      struct detect_size picture, uint32_t epoch, uint64_t sample);
 
@@ -63,12 +55,7 @@ struct detection_worker {
     struct picture_reader reader;
     struct image picture;
     struct resizer resizer;
-    struct coco_outline outline;
-    struct rle_brush brush;
-    struct rle mask;
-    struct detection_crop crop; /* a mask before it is scaled */
-    uint32_t *order;            /* owned; objects, largest first */
-    size_t order_capacity;
+    struct detection_objects_room objects;
     const char *damage; /* of the last picture, decoded over: in words; NULL for none */
 };
 

@@ -1,5 +1,6 @@
 #include "detect/detection_set.h"
 
+#include "codec/jpeg.h"
 #include "common/str.h"
 
 #include <inttypes.h>
