@@ -1,15 +1,14 @@
-/* The ResNet families as one table: ResNet-18/34/50/101/152 (He et al. 2015, table 1; v1.5: the
- * stride of a bottleneck lies in its 3x3, as in torchvision) made for 224 px, and the CIFAR
- * family ResNet-20/32/44/56/110 (the same paper, section 4.2: a 3x3 stem without pool, three stages
- * of 16, 32, 64 channels).
+/* The ResNet families as one table: ResNet-18/34/50/101/152 (He et al. 2015, table 1) made for 224
+ * px, and the CIFAR family ResNet-20/32/44/56/110 (the same paper, section 4.2: a 3x3 stem without
+ * pool, three stages of 16, 32, 64 channels).
  *
  * Names are torchvision's ("conv1.weight", "layer1.0.bn1.running_mean", "layer2.0.downsample.0.
  * weight", "fc.bias"), so that a checkpoint loads there. CIFAR shortcuts that change shape are 1x1
  * projections with batch norm (option B of the paper, which used A, a padded copy): they cost a few
  * thousand parameters and need no operator of their own.
  *
- * Start values: convolutions normal with fan out, batch norms 1 and 0, the classifier uniform with
- * fan in: torchvision's. */
+ * Start values: those of the body (models/backbone.h), the classifier uniform with fan in:
+ * torchvision's. */
 #ifndef MODELS_RESNET_H
 #define MODELS_RESNET_H
 
