@@ -258,13 +258,10 @@ int json_stream_text(struct json_stream *s, struct json_text *ret, struct error 
 }
 
 /* One scalar, or the opening of a list or object. */
-static int skip_value(struct json_stream *s, struct error *err) {
-    enum json_kind kind = JSON_KIND_END;
+static int skip_value(struct json_stream *s, enum json_kind kind, struct error *err) {
     struct json_text text;
     double number;
     bool flag;
-    if (json_stream_kind(s, &kind, err) != 0)
-        return -1;
     switch (kind) {
     case JSON_KIND_END:
         return json_stream_error(s, err, "the file ends within a value");
@@ -301,7 +298,7 @@ int json_stream_skip(struct json_stream *s, struct error *err) {
                 continue;
         }
         enum json_kind kind = JSON_KIND_END;
-        if (json_stream_kind(s, &kind, err) != 0 || skip_value(s, err) != 0)
+        if (json_stream_kind(s, &kind, err) != 0 || skip_value(s, kind, err) != 0)
             return -1;
         if (s->depth > before)
             objects = (objects & ~(UINT64_C(1) << s->depth)) |

@@ -65,7 +65,8 @@ static void depth_is_bounded_and_brackets_in_strings_do_not_count(void) {
 }
 
 static void members_are_typed_and_null_counts_as_absent(void) {
-    static const char text[] = "{\"s\":\"x\",\"n\":7,\"b\":true,\"a\":[1],\"o\":{},\"z\":null}";
+    static const char text[] = "{\"s\":\"x\",\"n\":7,\"b\":true,\"a\":[1],\"o\":{},\"z\":null,"
+                               "\"r\":1.5,\"f\":false}";
     cleanup_json json_t *root = NULL;
     CU_ASSERT_EQUAL_FATAL(json_parse(text, strlen(text), "f", &root, NULL), 0);
     const char *string = "default";
@@ -92,6 +93,12 @@ static void members_are_typed_and_null_counts_as_absent(void) {
     ASSERT_CONTAINS(err.text, "f: \"a\" is an array, not an object");
     CU_ASSERT_EQUAL(json_member_array(root, "f", "b", &value, &err), -1);
     ASSERT_CONTAINS(err.text, "f: \"b\" is true or false, not an array");
+    CU_ASSERT_EQUAL(json_member_array(root, "f", "r", &value, &err), -1);
+    ASSERT_CONTAINS(err.text, "f: \"r\" is a number, not an array");
+    CU_ASSERT_EQUAL(json_member_int(root, "f", "r", &number, &err), -1);
+    ASSERT_CONTAINS(err.text, "f: \"r\" is a number, not a whole number");
+    CU_ASSERT_EQUAL(json_member_string(root, "f", "f", &string, &err), -1);
+    ASSERT_CONTAINS(err.text, "f: \"f\" is true or false, not a string");
     static const char *const absent[] = {"z", "missing"};
     for (int i = 0; i < 2; i++) {
         value = NULL;
@@ -143,8 +150,16 @@ static void a_value_becomes_text_with_a_line_end(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "{\n  \"a\": [\n    1\n  ]\n}\n");
 }
 
+static void text_that_has_no_room_is_an_error(void) {
+    cleanup_json json_t *value = json_pack("[i]", 7);
+    for (size_t room = 0; room <= 8; room++) {
+        cleanup_buf struct buf text = {.max = room};
+        CU_ASSERT_EQUAL(json_add_text(value, &text, NULL), room == 8 ? 0 : -1);
+    }
+}
+
 UNIT_MAIN("common.json", UNIT(a_value_becomes_text_with_a_line_end),
-          UNIT(a_byte_order_mark_is_called_that),
+          UNIT(text_that_has_no_room_is_an_error), UNIT(a_byte_order_mark_is_called_that),
           UNIT(numbers_are_written_as_short_as_they_read_back),
           UNIT(errors_name_file_line_and_column), UNIT(errors_tell_names_and_no_values),
           UNIT(duplicates_nuls_and_trailing_text_are_refused),

@@ -23,11 +23,12 @@ static void fields_are_key_value_with_one_blank_between(void) {
 }
 
 static void values_that_are_not_finite_have_names(void) {
-    static const struct metric_field fields[] = {{"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}};
+    static const struct metric_field fields[] = {
+        {"a", NAN}, {"b", INFINITY}, {"c", -INFINITY}, {"d", -NAN}};
     cleanup_buf struct buf out;
     buf_init(&out, 1000);
-    metric_line_format(&out, "train", fields, 3, NULL);
-    CU_ASSERT_STRING_EQUAL(buf_text(&out), "train a=nan b=inf c=-inf");
+    metric_line_format(&out, "train", fields, 4, NULL);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "train a=nan b=inf c=-inf d=nan");
 }
 
 static void every_definition_finds_its_value_in_a_line(void) {

@@ -85,9 +85,12 @@ static void nobody_takes_the_memory_away(void) {
     (void)close(fd);
     fd = memfd_create("unsealed", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     CU_ASSERT_EQUAL(ftruncate(fd, 64), 0);
+    memset(&p, 0xff, sizeof(p));
     CU_ASSERT_EQUAL(progress_adopt(&p, fd, &err), -1);
     CU_ASSERT_PTR_NULL(p.slot);
     (void)close(fd);
+    CU_ASSERT_EQUAL(progress_adopt(&p, fd, &err), -1);
+    ASSERT_CONTAINS(err.text, "not memory for progress");
 }
 
 static void a_descriptor_that_was_not_inherited_is_no_error(void) {
