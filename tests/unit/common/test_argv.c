@@ -23,9 +23,9 @@ static void add_all_takes_every_string_as_it_is(void) {
 
 static void an_environment_holds_a_name_once(void) {
     cleanup_argv struct argv a = {0};
-    argv_set_env(&a, "PATH", "/bin", NULL);
-    argv_set_env(&a, "PATHS", "x", NULL);
-    argv_set_env(&a, "PATH", "/usr/bin", NULL);
+    CU_ASSERT_EQUAL(argv_set_env(&a, "PATH", "/bin", NULL), 0);
+    CU_ASSERT_EQUAL(argv_set_env(&a, "PATHS", "x", NULL), 0);
+    CU_ASSERT_EQUAL(argv_set_env(&a, "PATH", "/usr/bin", NULL), 0);
     CU_ASSERT_EQUAL(a.count, 2);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&a, "PATH"), "/usr/bin");
     argv_unset_env(&a, "PATH");
@@ -36,11 +36,11 @@ static void an_environment_holds_a_name_once(void) {
 }
 
 static void names_are_compared_whole(void) {
-    char longer[] = "PATHS=1", path[] = "PATH=2";
-    char *list[] = {longer, path, NULL};
+    char longer[] = "PATHS=1", before[] = "HOME=3", after[] = "TEXT=4", path[] = "PATH=2";
+    char *list[] = {longer, before, after, path, NULL};
     CU_ASSERT_STRING_EQUAL(env_get(list, "PATH"), "2");
     CU_ASSERT_PTR_NULL(env_get(list, "PAT"));
-    CU_ASSERT_PTR_NULL(env_get(list + 2, "PATH"));
+    CU_ASSERT_PTR_NULL(env_get(list + 4, "PATH"));
 }
 
 static void the_ceiling_is_an_error(void) {

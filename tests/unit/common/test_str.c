@@ -75,7 +75,8 @@ static void natural_order_counts_digits_by_value(void) {
     CU_ASSERT(str_compare_natural("algo-2", "algo-10") < 0);
     CU_ASSERT(str_compare_natural("algo-2-plf6b", "algo-10-plf6b") < 0);
     CU_ASSERT(str_compare_natural("algo-1", "algo-1") == 0);
-    CU_ASSERT(str_compare_natural("algo-01", "algo-1") != 0);
+    CU_ASSERT(str_compare_natural("algo-01", "algo-1") < 0); /* of one value: as text */
+    CU_ASSERT(str_compare_natural("algo-1", "algo-01") > 0);
     CU_ASSERT(str_compare_natural("algo-01", "algo-2") < 0);
     CU_ASSERT(str_compare_natural("a", "b") < 0);
     CU_ASSERT(str_compare_natural("a", "a1") < 0);
