@@ -34,9 +34,9 @@ def words_alone(before, after):
 
 
 def failure_alone(before, after):
-    """Whether only the number differs by which a function says that it failed: callers ask whether it is 0,
-    or below."""
-    return re.search(r"(return|:) -1;$", before.strip()) and after.replace("-(1+1)", "-1") == before
+    """Whether only the number differs by which a function says that it failed."""
+    return re.search(r"(return|:) -1;$", before.strip()) and re.sub(r"-\(1\+1\)|\+?\b1\b", "-1", after) == \
+        re.sub(r"-1\b", "-1", before)
 
 
 class Mutant:
@@ -80,21 +80,32 @@ class Source:
         above = self.lines[number - 2] if number > 1 else ""
         return Mutant(self.name, number, above, self.lines[number - 1], after)
 
-    def is_inside(self, number):
-        """Whether a line belongs to a function that other sources do not see."""
+    def asks_for_zero(self, number):
+        """Whether a line belongs to a function of this file alone, whose callers ask only whether its result
+        is 0."""
         heads = [line for line in self.lines[:number] if re.match(r"\w.*\(", line)]
-        return bool(heads) and "static" in heads[-1].split()
+        if not heads or "static" not in heads[-1].split():
+            return False
+        name = re.search(r"(\w+)\(", heads[-1])[1]
+        text = "".join(self.lines)
+        for call in re.finditer(rf"\b{name}\(", text):
+            end, depth = call.end(), 1
+            while depth > 0:
+                depth += {"(": 1, ")": -1}.get(text[end], 0)
+                end += 1
+            if not re.match(r"\s*([!=]= 0\b|[{;])", text[end:]):  # { and ; behind the function itself
+                return False
+        return True
 
     def mutants(self):
         """Line number -> its mutants, but for those that only change words meant for people, or which number
-        other than 0 means to the rest of the file that something failed."""
+        says that something failed to those who ask only whether it is 0."""
         with contextlib.redirect_stdout(io.StringIO()):
             found = mutator.mutants_regexp(self.lines, ruleFiles=RULES, ignorePatterns=[])
         lines = {}
         for number, after, *_ in found:
             before = self.lines[number - 1]
-            inside = self.is_inside(number) and failure_alone(before, after)
-            if not inside and not words_alone(before, after):
+            if not words_alone(before, after) and not (failure_alone(before, after) and self.asks_for_zero(number)):
                 lines.setdefault(number, []).append(self.mutant(number, after))
         return lines
 

@@ -108,6 +108,13 @@ static void a_damaged_one_falls_back_to_the_one_before(void) {
     CU_ASSERT_EQUAL(find(folder, NULL), 1);
     CU_ASSERT_EQUAL(checkpoint_open(newest, &(struct safetensors){0}, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    /* Where there is no room to tell of it, that is an error. */
+    cleanup_buf struct buf full = {.max = 3};
+    cleanup_safetensors struct safetensors file = {0};
+    struct checkpoint_place place = {0};
+    bool found = true;
+    CU_ASSERT_EQUAL(checkpoint_find(folder, NULL, &file, &place, &found, &full, &err), -1);
+    CU_ASSERT_FALSE(found);
 }
 
 static void what_an_interrupted_write_left_goes_and_the_rest_stays(void) {

@@ -1,5 +1,6 @@
-/* What checkpoint_save does where the disk is full. This program is linked with --wrap=write
- * (tests/room.cmake): a folder takes so many bytes and no more, as a disk of its own would. */
+/* What checkpoint_save does where the disk is full. This program is linked with --wrap=write and
+ * --wrap=unlink (tests/room.cmake): a folder takes so many bytes and no more, as a disk of its own
+ * would, or lets no checkpoint go. */
 #include "checkpoint/checkpoint.h"
 #include "common/file.h"
 #include "support/unit.h"
@@ -19,6 +20,10 @@ static const char *disk; /* the folder; NULL: there is room */
 static off_t disk_size;
 static int disk_number = ENOSPC; /* what a write that has no room fails with */
 
+static int unlink_number; /* what the removal of a checkpoint fails with; 0: it does not */
+
+int __real_unlink(const char *path);
+int __wrap_unlink(const char *path);
 ssize_t __real_write(int fd, const void *bytes, size_t size);
 ssize_t __wrap_write(int fd, const void *bytes, size_t size);
 
@@ -39,6 +44,16 @@ ssize_t __wrap_write(int fd, const void *bytes, size_t size) {
     if (disk == NULL || fd <= STDERR_FILENO || disk_used() + (off_t)size <= disk_size)
         return __real_write(fd, bytes, size);
     errno = disk_number;
+    return -1;
+}
+
+int __wrap_unlink(const char *path) {
+    const char *name = strrchr(path, '/');
+    if (unlink_number == 0 || name == NULL || !checkpoint_is_name(name + 1))
+        return __real_unlink(path);
+    if (unlink_number == ENOENT) /* somebody else was faster */
+        (void)__real_unlink(path);
+    errno = unlink_number;
     return -1;
 }
 
@@ -179,8 +194,33 @@ static void another_failure_costs_no_checkpoint(void) {
     CU_ASSERT(is_there(folder, 1) && is_there(folder, 2));
 }
 
+static void one_that_cannot_be_removed_is_an_error(void) {
+    static const int numbers[] = {EPERM, EACCES, ENOENT};
+    for (int i = 0; i < 3; i++) {
+        char name[20];
+        snprintf(name, sizeof(name), "kept-%d", i);
+        const char *folder = folder_of(name);
+        CU_ASSERT_EQUAL_FATAL(save(folder, 1, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(save(folder, 2, NULL), 0);
+        for (int full = 0; full < 2; full++) {
+            unlink_number = numbers[i];
+            if (full)
+                fill(folder, 2);
+            int result = save(folder, 3 + full, NULL);
+            disk = NULL;
+            unlink_number = 0;
+            CU_ASSERT_EQUAL(result, numbers[i] == ENOENT ? 0 : -1);
+            if (result != 0) {
+                CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+                ASSERT_CONTAINS(err.text, "step-000000001.safetensors: cannot be removed");
+            }
+        }
+    }
+}
+
 UNIT_MAIN("checkpoint.full_disk", UNIT(the_oldest_one_makes_room_and_that_is_told),
           UNIT(the_newest_one_is_kept_and_the_error_says_so),
           UNIT(a_damaged_one_makes_room_before_it),
           UNIT(what_is_no_checkpoint_of_ours_makes_no_room),
-          UNIT(a_disk_without_any_room_takes_nothing), UNIT(another_failure_costs_no_checkpoint))
+          UNIT(a_disk_without_any_room_takes_nothing), UNIT(another_failure_costs_no_checkpoint),
+          UNIT(one_that_cannot_be_removed_is_an_error))
