@@ -130,10 +130,16 @@ static void the_newest_comes_first_behind_what_cannot_be_placed(void) {
     CU_ASSERT_EQUAL_FATAL(list.count, 6);
     for (size_t i = 0; i < 6; i++)
         CU_ASSERT_EQUAL(list.items[i].place.step, order[i]);
+    struct checkpoint_place newest = {0};
+    bool found = false;
+    CU_ASSERT_EQUAL(checkpoint_newest(folder, &newest, &found, &err), 0);
+    CU_ASSERT(found && newest.step == 9);
     /* More than a list begins with; of the same place the later step. */
     folder = folder_of(many);
     for (int64_t step = 1; step <= 40; step++)
         write_state(folder, step, "{\"step\":1,\"samples\":4}");
+    checkpoint_list_done(&list);
+    CU_ASSERT(list.count == 0 && list.items == NULL);
     checkpoint_list_done(&list);
     CU_ASSERT_EQUAL_FATAL(checkpoint_list_read(&list, folder, &err), 0);
     CU_ASSERT_EQUAL_FATAL(list.count, 40);
