@@ -18,7 +18,8 @@ TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is 
 OTHERS_SECONDS_MAX = 3  # what a test of another room of the house may take to be asked
 # Tests beyond a room's own that know what its sources mean.
 MORE_TESTS = {
-    "graph": "ops_", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
+    "graph": "ops_graph_.*[^2]$", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
+    "app": "train_(commands|files|inspect_data|bad_samples)$",
     "eval": "unit_coco_coco_golden$", "common": "unit_(coco_coco|checkpoint_safetensors|telemetry)_",
 }
 WHOLE_JOBS = {"app": "train_", "comm": "train_ranks", "mpi": "train_ranks"}
@@ -217,7 +218,7 @@ def judge(mutant, source, rings, jobs):
             prepare(tests, jobs)
             source.put(mutant)
         tests = [test for test in tests if test.seconds is not None
-                 and (test.room == room or test.seconds < OTHERS_SECONDS_MAX)]
+                 and (test.room == room or not test.name.startswith("unit_") or test.seconds < OTHERS_SECONDS_MAX)]
         tests.sort(key=lambda test: test.seconds)
         if not tests:
             continue
