@@ -1,7 +1,7 @@
 #include "graph/detect_grid.h"
 
-static int cells(int canvas, int level) {
-    int size = 4 << level;
+int detect_cells(int canvas, int level) {
+    int size = detect_cell(level);
     return (canvas + size - 1) / size;
 }
 
@@ -10,8 +10,8 @@ struct anchor_grid detect_grid(const struct detect_attr *attr) {
     for (int i = 0; i < attr->levels; i++) {
         struct anchor_level *level = &grid.level[i];
         level->first = grid.count;
-        level->height = cells(attr->canvas_h, i);
-        level->width = cells(attr->canvas_w, i);
+        level->height = detect_cells(attr->canvas_h, i);
+        level->width = detect_cells(attr->canvas_w, i);
         level->step_y = attr->stride_h[i];
         level->step_x = attr->stride_w[i];
         for (int shape = 0; shape < ANCHOR_SHAPES; shape++) {

@@ -6,7 +6,15 @@
 #include "kernels/anchor.h"
 #include "kernels/proposal.h"
 
-/* Level i of the pyramid has ceil(canvas / 2^(i + 2)) rows and columns. */
+/* Pixels of the picture from cell to cell of the map of LEVEL of the pyramid, which counts from 0.
+ */
+static inline int detect_cell(int level) {
+    return 4 << level;
+}
+
+/* Rows or columns of that map, on a canvas of so many pixels: as many as it takes. */
+int detect_cells(int canvas, int level);
+
 struct anchor_grid detect_grid(const struct detect_attr *attr);
 
 /* The candidates of each level, min(pre_nms, its anchors), one level behind the other: level i has

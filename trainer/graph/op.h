@@ -14,6 +14,7 @@
 
 #include "common/error.h"
 #include "graph/op_detect.h"
+#include "graph/op_roi.h"
 #include "graph/op_rpn.h"
 #include "graph/tensor.h"
 #include "kernels/pointwise.h"

@@ -43,6 +43,21 @@ static double flops_linear_grad_weight(const struct graph *graph, const struct o
            (double)graph->tensors[op->inputs[0]].shape.dim[0];
 }
 
+/* Sums over the samples of a bin: four pixels each, four samples where their number is the bin's.
+ */
+static double flops_roi_align(const struct graph *graph, const struct op *op) {
+    int sampling = op->attr.detect.sampling > 0 ? op->attr.detect.sampling : 2;
+    int bins = op->kind == OP_ROI_ALIGN ? op->outputs[ROI_ALIGN_Y] : op->inputs[ROI_ALIGN_GRAD_DY];
+    return 2.0 * count_of(graph, bins) * 4 * sampling * sampling;
+}
+
+/* One product a value of x, whichever way it goes. */
+static double flops_class_conv(const struct graph *graph, const struct op *op) {
+    double x = op->kind == OP_CLASS_CONV_GRAD_DATA ? count_of(graph, op->outputs[0])
+                                                   : flops_elements(graph, op);
+    return 2.0 * x;
+}
+
 #define NO_PLACE .in_place_count = 0
 #define PLACE_1(output, input) .in_place = {{output, input}}, .in_place_count = 1
 #define PLACE_2(o1, i1, o2, i2) .in_place = {{o1, i1}, {o2, i2}}, .in_place_count = 2

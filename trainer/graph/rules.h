@@ -11,9 +11,18 @@ static inline const struct tensor *rule_input(const struct graph *graph, const s
     return op->inputs[slot] == TENSOR_NONE ? NULL : &graph->tensors[op->inputs[slot]];
 }
 
+/* A dimension of input SLOT, which is there. */
+static inline int64_t rule_dim(const struct graph *graph, const struct op *op, int slot, int axis) {
+    return rule_input(graph, op, slot)->shape.dim[axis];
+}
+
 /* Fails unless input SLOT is there with this type and shape. */
 int rule_expect(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
                 const struct shape *shape, struct error *err);
+static inline int rule_expect_of(const struct graph *graph, const struct op *op, int slot,
+                                 enum dtype dtype, struct shape shape, struct error *err) {
+    return rule_expect(graph, op, slot, dtype, &shape, err);
+}
 /* Fails unless input SLOT is there with this type and rank. */
 int rule_expect_rank(const struct graph *graph, const struct op *op, int slot, enum dtype dtype,
                      int rank, struct error *err);

@@ -48,4 +48,12 @@ void LOOP(sum_columns)(const void *x, enum elem elem, size_t channels, size_t ro
 void LOOP(spread_row)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
                       void *y);
 
+void LOOP(blend)(const struct blend *b);
+void LOOP(dot_rows)(const void *x, enum elem elem, size_t channels, size_t rows, const float *w,
+                    float bias, float *y);
+void LOOP(outer_rows)(const float *a, const float *w, enum elem elem, size_t channels, size_t rows,
+                      void *y);
+void LOOP(weigh_rows)(const float *a, const void *x, enum elem elem, size_t channels, size_t rows,
+                      float *y);
+
 #endif

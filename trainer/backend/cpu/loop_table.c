@@ -33,4 +33,8 @@ const struct loops LOOP(loops) = {
     .sum_rows = LOOP(sum_rows),
     .sum_columns = LOOP(sum_columns),
     .spread_row = LOOP(spread_row),
+    .blend = LOOP(blend),
+    .dot_rows = LOOP(dot_rows),
+    .outer_rows = LOOP(outer_rows),
+    .weigh_rows = LOOP(weigh_rows),
 };

@@ -149,6 +149,31 @@ static inline size_t pack_units(const struct own_pack *p) {
     return p->out / PACK_OUTS * (p->in / PACK_INS);
 }
 
+/* Weighted sums of rows of channels along two axes: item i of an axis goes to place[i] and takes
+ * the taps first[i] .. first[i + 1] - 1 of what it is made from. */
+struct blend_tap {
+    int32_t at;
+    float weight;
+};
+
+struct blend_axis {
+    size_t count;
+    const int32_t *place, *first;
+    const struct blend_tap *taps;
+};
+
+/* Each pair of items: to[place y][place x] = the sum over both taps, or that is added to it. Of f32
+ * into f32, of bf16 into either. */
+struct blend {
+    enum elem from_elem, to_elem;
+    size_t channels;
+    const void *from;
+    size_t from_row, to_row; /* elements from row to row */
+    struct blend_axis y, x;
+    bool add;
+    void *to;
+};
+
 struct loops {
     const char *name;
 
@@ -196,6 +221,17 @@ struct loops {
     /* Each of y's rows = factor * x. */
     void (*spread_row)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
                        void *y);
+
+    void (*blend)(const struct blend *b);
+    /* y[row] = x's row . w + bias. */
+    void (*dot_rows)(const void *x, enum elem elem, size_t channels, size_t rows, const float *w,
+                     float bias, float *y);
+    /* Each of y's rows = a[row] * w. */
+    void (*outer_rows)(const float *a, const float *w, enum elem elem, size_t channels, size_t rows,
+                       void *y);
+    /* y = sum of a[row] * x's rows, in f32. */
+    void (*weigh_rows)(const float *a, const void *x, enum elem elem, size_t channels, size_t rows,
+                       float *y);
 };
 
 /* The tables this processor can run, best first, NULL at the end. */

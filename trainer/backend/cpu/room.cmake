@@ -21,7 +21,7 @@ room(cpu trainer/backend/cpu USES common graph backend kernels
     EXCLUDE ${cpu_loops})
 target_compile_definitions(cpu PUBLIC RINGMASTER_HAVE_CPU=1)
 # What these choose hangs on last bits: a*b+c is two roundings there, as in ref.
-foreach(exact nms rpn_select rpn_targets)
+foreach(exact detections mask_targets nms roi_align roi_table roi_targets rpn_select rpn_targets)
     set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/${exact}.c APPEND
         PROPERTY COMPILE_OPTIONS -ffp-contract=off $<$<NOT:$<CONFIG:Debug>>:-O3>)
 endforeach()

@@ -1,0 +1,30 @@
+/* The probabilities that detections are chosen by: softmax in f32, the same bits everywhere. Users
+ * compile with -ffp-contract=off (-fmad=false on the GPU). */
+#ifndef KERNELS_DETECT_SCORE_H
+#define KERNELS_DETECT_SCORE_H
+
+#include "kernels/exact_math.h"
+#include "kernels/kernel.h"
+
+/* Of one row: the probability of class k is exact_exp(logits[k] - most) / sum. With a NaN among the
+ * logits, or an infinite one, no probability is above any threshold. */
+struct detect_softmax {
+    float most, sum;
+};
+
+KERNEL struct detect_softmax detect_softmax(const float *logits, int classes) {
+    struct detect_softmax s;
+    s.most = logits[0];
+    s.sum = 0.0f;
+    for (int k = 1; k < classes; k++)
+        s.most = logits[k] > s.most ? logits[k] : s.most;
+    for (int k = 0; k < classes; k++)
+        s.sum += exact_exp(logits[k] - s.most);
+    return s;
+}
+
+KERNEL float detect_probability(const struct detect_softmax *s, float logit) {
+    return exact_exp(logit - s->most) / s->sum;
+}
+
+#endif
