@@ -175,7 +175,7 @@ static const struct op_case rows[] = {
 };
 
 static const struct op_case_list dense = {rows, sizeof(rows) / sizeof(rows[0])};
-static const struct op_case_list *const lists[] = {&dense, &op_cases_rpn};
+static const struct op_case_list *const lists[] = {&dense, &op_cases_rpn, &op_cases_roi};
 enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
 
 int op_case_count(void) {

@@ -41,6 +41,6 @@ struct op_case_list {
     const struct op_case *rows;
     int count;
 };
-extern const struct op_case_list op_cases_rpn; /* cases_rpn.c */
+extern const struct op_case_list op_cases_rpn, op_cases_roi; /* cases_rpn.c */
 
 #endif

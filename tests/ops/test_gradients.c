@@ -87,6 +87,8 @@ static void check_input(struct op_graph *g, struct backend *ref, int slot) {
         printf("%s: input %d: error %.3g\n", g->row->name, slot, worst / largest);
         CU_FAIL("a gradient differs from finite differences");
     }
+    if (!(largest > 0))
+        printf("%s: input %d: nothing flows\n", g->row->name, slot);
     CU_ASSERT(largest > 0);
 }
 

@@ -13,6 +13,11 @@ KERNEL int match_label(float best, float background_iou, float foreground_iou) {
                                    : MATCH_OBJECT;
 }
 
+/* How many of SLOTS slots are taken where COUNT is said: what lies behind them is not read. */
+KERNEL int match_count(int count, int slots) {
+    return count < 0 ? 0 : count < slots ? count : slots;
+}
+
 /* Whether a box lies within a picture of this size. */
 KERNEL int match_inside(const float box[4], float height, float width) {
     return box[0] >= 0 && box[1] >= 0 && box[2] < width && box[3] < height;

@@ -6,6 +6,7 @@
 #include "kernels/box.h"
 #include "kernels/detect_score.h"
 #include "kernels/image_size.h"
+#include "kernels/match.h"
 #include "kernels/rank.h"
 
 struct detect_op {
@@ -61,7 +62,8 @@ static void consider(struct picture *p, size_t proposal, size_t label, float sco
 
 static void find_candidates(struct picture *p) {
     const struct detect_op *op = p->op;
-    for (size_t r = 0; r < (size_t)op->count[p->number]; r++) {
+    size_t proposals = (size_t)match_count(op->count[p->number], (int)op->proposals);
+    for (size_t r = 0; r < proposals; r++) {
         const float *logits = op->logits + (p->number * op->proposals + r) * op->classes;
         struct detect_softmax s = detect_softmax(logits, (int)op->classes);
         for (size_t k = 1; k < op->classes; k++)

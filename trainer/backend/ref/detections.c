@@ -5,6 +5,7 @@
 #include "kernels/box.h"
 #include "kernels/detect_score.h"
 #include "kernels/image_size.h"
+#include "kernels/match.h"
 #include "kernels/rank.h"
 #include "ref/body.h"
 #include "ref/region.h"
@@ -54,7 +55,9 @@ static void consider(struct picture *p, int proposal, int label, float score) {
 static void find_candidates(struct picture *p, float *logits) {
     const struct ref_call *call = p->call;
     int64_t first = p->number * call->in_shape[DETECTIONS_BOX].dim[1];
-    for (int r = 0; r < (int)call->in[DETECTIONS_COUNT][p->number]; r++) {
+    int proposals = match_count((int)call->in[DETECTIONS_COUNT][p->number],
+                                (int)call->in_shape[DETECTIONS_BOX].dim[1]);
+    for (int r = 0; r < proposals; r++) {
         for (int k = 0; k < p->classes; k++)
             logits[k] = at(call, DETECTIONS_LOGITS, (first + r) * p->classes + k);
         struct detect_softmax s = detect_softmax(logits, p->classes);

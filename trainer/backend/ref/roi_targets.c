@@ -102,8 +102,10 @@ static int fill_picture(const struct ref_call *call, int64_t number, struct erro
     const struct detect_attr *d = &call->op.attr.detect;
     struct picture p = {.call = call,
                         .number = number,
-                        .proposals = (int)call->in[ROI_TARGETS_COUNT][number],
-                        .objects = (int)call->in[ROI_TARGETS_GT_COUNT][number]};
+                        .proposals = match_count((int)call->in[ROI_TARGETS_COUNT][number],
+                                                 (int)call->in_shape[ROI_TARGETS_BOX].dim[1]),
+                        .objects = match_count((int)call->in[ROI_TARGETS_GT_COUNT][number],
+                                               (int)call->in_shape[ROI_TARGETS_GT_BOX].dim[1])};
     p.count = p.proposals + p.objects;
     cleanup_free void *memory = calloc((size_t)p.count + 1, sizeof(*p.candidates));
     if (memory == NULL)
