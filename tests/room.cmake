@@ -56,6 +56,8 @@ if(RINGMASTER_HAVE_CPU)
     list(APPEND backends cpu)
 endif()
 room_tests(graph ops ops USES ops_harness ${backends})
+# Every operator in every type: longer than most where the machine has other work.
+set_tests_properties(ops_graph_parity PROPERTIES TIMEOUT 600)
 # Whole networks against torch's values (tests/golden/resnet_torch.py).
 room_tests(run golden ops USES ops_harness)
 target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)

@@ -6,9 +6,9 @@ from that in f32.
 
 Needs torch and torchvision (2.15.0 and 0.29.2 made the file that is here). Feature maps, logits and arriving
 gradients are a hash of name and place, which the test computes, too; boxes, labels, sizes and masks stand in
-the file. A line `i` or `f` holds a list of whole numbers or of f32s; `digest` a tensor's norm, the error of
-torch's f32 in units of that norm, and its products with vectors of +-1 (hashed.py); `value` a number
-and the same error of it.
+the file. A line `i` or `f` holds a list of whole numbers or of f32s. A line `d` is a tensor: how many values it
+has, its norm, the error of torch's f32 in units of that norm, and its products with vectors of +-1 (hashed.py);
+or one number and the same error of it.
 
 Which candidates are sampled is torch's random choice; here those with the smallest keys are taken, as
 trainer/kernels/sample_key.h says: its rule is written down here a second time. Whatever hangs on a
@@ -24,7 +24,7 @@ from torch.nn import functional as F
 from torchvision.models.detection import roi_heads, transform
 from torchvision.ops import MultiScaleRoIAlign, box_iou, roi_align
 
-from hashed import products, uniform
+from hashed import PROJECTIONS, products, uniform
 
 MARGIN = 1e-4
 CANVAS = (512, 640)
@@ -45,13 +45,13 @@ def digest(name, exact, rounded):
     exact, rounded = exact.detach().contiguous().double(), rounded.detach().contiguous().double()
     norm = exact.norm().item()
     error = max(abs(a - b) for a, b in zip(products(name, exact), products(name, rounded))) / norm
-    print("digest", name, exact.numel(), "%.17g %.3e" % (norm, error),
+    print("d", name, 3 + PROJECTIONS, exact.numel(), "%.17g %.3e" % (norm, error),
           *("%.17g" % p for p in products(name, exact)))
 
 
 def value(name, exact, rounded):
     exact, rounded = exact.item(), rounded.item()
-    print("value", name, 1, "%.17g %.3e" % (exact, abs(rounded / exact - 1)))
+    print("d", name, 2, "%.17g %.3e" % (exact, abs(rounded / exact - 1)))
 
 
 def hashed_tensor(name, shape, low=-1.0, high=1.0):

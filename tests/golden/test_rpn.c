@@ -2,11 +2,11 @@
  * of this build: values, and how inputs are made, come from maskrcnn_rpn.py. What is chosen has to
  * be the same; boxes may be a last bit apart, as exp is. */
 #include "golden/hashed.h"
+#include "golden/stage.h"
 #include "golden/values.h"
 #include "graph/detect_grid.h"
 #include "kernels/image_size.h"
 #include "kernels/sample_key.h"
-#include "ops/harness.h"
 #include "ref/ref.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "cpu/cpu.h"
@@ -197,33 +197,17 @@ static void make_loss(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 
 /* --- stages ----------------------------------------------------------------------------------- */
 
-struct stage {
-    struct op_case row;
-    struct op_graph g;
-};
-
 /* Runs KIND, and its gradients, on BACKEND. Done with op_graph_done. */
 static void run_stage(struct stage *stage, struct backend *backend, enum op_kind kind,
                       const struct detect_attr *detect,
                       void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX])) {
-    struct error err = {0};
-    memset(stage, 0, sizeof(*stage));
-    stage->row = (struct op_case){.name = "golden", .kind = kind, .make = make};
-    stage->row.x = shape_1(1);
-    stage->row.attr.detect = *detect;
-    stage->row.attr.gradient_scale = 1;
-    stage->row.losses = 2;
-    op_graph_init(&stage->g, &stage->row, DTYPE_F32);
-    for (int op = 0; op < stage->g.graph.op_count; op++)
-        CU_ASSERT_EQUAL_FATAL(op_graph_run(&stage->g, backend, op, false, stage->g.value, &err), 0);
-}
-
-static const void *made_by(const struct stage *stage, int op, int slot) {
-    return stage->g.value[stage->g.graph.ops[op].outputs[slot]];
+    struct op_attr whole = {.detect = *detect, .gradient_scale = 1};
+    stage_open(stage, kind, &whole, 2, make);
+    stage_run(stage, backend);
 }
 
 static void check_top_k(const struct stage *stage) {
-    const int32_t *index = made_by(stage, 0, RPN_TOP_K_INDEX);
+    const int32_t *index = stage_made(stage, 0, RPN_TOP_K_INDEX);
     for (int n = 0; n < PICTURES; n++) {
         struct values top = of_picture("top", n);
         CU_ASSERT_EQUAL_FATAL(top.count, (size_t)candidates().dim[1]);
@@ -234,7 +218,7 @@ static void check_top_k(const struct stage *stage) {
 }
 
 static void check_keep(const struct stage *stage) {
-    const int32_t *keep = made_by(stage, 0, NMS_KEEP);
+    const int32_t *keep = stage_made(stage, 0, NMS_KEEP);
     for (int n = 0; n < PICTURES; n++) {
         struct values kept = of_picture("kept", n);
         size_t found = 0, all = (size_t)candidates().dim[1];
@@ -250,9 +234,9 @@ static void check_keep(const struct stage *stage) {
 }
 
 static void check_proposals(const struct stage *stage) {
-    const float *box = made_by(stage, 0, PROPOSALS_BOX),
-                *score = made_by(stage, 0, PROPOSALS_SCORE);
-    const int32_t *count = made_by(stage, 0, PROPOSALS_COUNT);
+    const float *box = stage_made(stage, 0, PROPOSALS_BOX),
+                *score = stage_made(stage, 0, PROPOSALS_SCORE);
+    const int32_t *count = stage_made(stage, 0, PROPOSALS_COUNT);
     for (int n = 0; n < PICTURES; n++) {
         struct values boxes = of_picture("proposals", n), scores = of_picture("scores", n);
         size_t first = (size_t)(n * attr.post_nms);
@@ -267,10 +251,10 @@ static void check_proposals(const struct stage *stage) {
 }
 
 static void check_sampled(const struct stage *stage) {
-    const int32_t *index = made_by(stage, 0, RPN_TARGETS_INDEX);
-    const int32_t *label = made_by(stage, 0, RPN_TARGETS_LABEL);
-    const int32_t *counts = made_by(stage, 0, RPN_TARGETS_COUNT);
-    const float *target = made_by(stage, 0, RPN_TARGETS_TARGET);
+    const int32_t *index = stage_made(stage, 0, RPN_TARGETS_INDEX);
+    const int32_t *label = stage_made(stage, 0, RPN_TARGETS_LABEL);
+    const int32_t *counts = stage_made(stage, 0, RPN_TARGETS_COUNT);
+    const float *target = stage_made(stage, 0, RPN_TARGETS_TARGET);
     for (int n = 0; n < PICTURES; n++) {
         struct values sampled = of_picture("sampled", n), targets = of_picture("target", n);
         struct values positive = of_picture("sampled_positive", n);
@@ -295,9 +279,9 @@ static void check_matches(const struct stage *stage) {
     struct values positive = values_read(&text, "positive"),
                   matched = values_read(&text, "matched");
     struct values ignored = values_read(&text, "ignored"), truth = values_read(&text, "truth0");
-    const int32_t *index = made_by(stage, 0, RPN_TARGETS_INDEX);
-    const int32_t *counts = made_by(stage, 0, RPN_TARGETS_COUNT);
-    const float *target = made_by(stage, 0, RPN_TARGETS_TARGET);
+    const int32_t *index = stage_made(stage, 0, RPN_TARGETS_INDEX);
+    const int32_t *counts = stage_made(stage, 0, RPN_TARGETS_COUNT);
+    const float *target = stage_made(stage, 0, RPN_TARGETS_TARGET);
     CU_ASSERT_EQUAL_FATAL((size_t)counts[0], positive.count);
     CU_ASSERT_EQUAL_FATAL((size_t)counts[1], (size_t)grid.count - positive.count - ignored.count);
     for (size_t i = 0; i < positive.count; i++) {
@@ -332,10 +316,10 @@ static void check_gradients(const struct stage *stage, const int32_t *index) {
                 ;
             size_t row = (size_t)(n * anchor_level_count(&grid.level[level]) + anchor -
                                   grid.level[level].first);
-            const float *own = made_by(stage, op, RPN_LOSS_GRAD_DLOGITS);
+            const float *own = stage_made(stage, op, RPN_LOSS_GRAD_DLOGITS);
             CU_ASSERT(close_to((double)own[row], dlogits.at[i], 1e-7 * 0.01));
             expected += fabs(dlogits.at[i]);
-            own = made_by(stage, op, RPN_LOSS_GRAD_DDELTAS);
+            own = stage_made(stage, op, RPN_LOSS_GRAD_DDELTAS);
             for (size_t k = 0; k < 4 && i * 4 < ddeltas.count; k++) {
                 CU_ASSERT(close_to((double)own[row * 4 + k], ddeltas.at[i * 4 + k], 1e-6 * 0.01));
                 expected += fabs(ddeltas.at[i * 4 + k]);
@@ -359,14 +343,14 @@ static void check_selection(struct backend *backend) {
     struct stage top, boxes, nms, proposals;
     run_stage(&top, backend, OP_RPN_TOP_K, &attr, make_top_k);
     check_top_k(&top);
-    given[RPN_BOXES_SCORE] = made_by(&top, 0, RPN_TOP_K_SCORE);
-    given[RPN_BOXES_INDEX] = made_by(&top, 0, RPN_TOP_K_INDEX);
+    given[RPN_BOXES_SCORE] = stage_made(&top, 0, RPN_TOP_K_SCORE);
+    given[RPN_BOXES_INDEX] = stage_made(&top, 0, RPN_TOP_K_INDEX);
     run_stage(&boxes, backend, OP_RPN_BOXES, &attr, make_boxes);
-    given[NMS_BOX] = made_by(&boxes, 0, RPN_BOXES_BOX);
-    given[NMS_SCORE] = made_by(&boxes, 0, RPN_BOXES_RANKED_BY);
+    given[NMS_BOX] = stage_made(&boxes, 0, RPN_BOXES_BOX);
+    given[NMS_SCORE] = stage_made(&boxes, 0, RPN_BOXES_RANKED_BY);
     run_stage(&nms, backend, OP_NMS, &attr, make_nms);
     check_keep(&nms);
-    given[PROPOSALS_KEEP] = made_by(&nms, 0, NMS_KEEP);
+    given[PROPOSALS_KEEP] = stage_made(&nms, 0, NMS_KEEP);
     run_stage(&proposals, backend, OP_PROPOSALS, &attr, make_proposals);
     check_proposals(&proposals);
     op_graph_done(&top.g);
@@ -384,11 +368,11 @@ static void check_teaching(struct backend *backend) {
     check_sampled(&targets);
     run_stage(&all, backend, OP_RPN_TARGETS, &everything, make_targets);
     check_matches(&all);
-    given[RPN_LOSS_INDEX] = made_by(&targets, 0, RPN_TARGETS_INDEX);
-    given[RPN_LOSS_LABEL] = made_by(&targets, 0, RPN_TARGETS_LABEL);
-    given[RPN_LOSS_TARGET] = made_by(&targets, 0, RPN_TARGETS_TARGET);
+    given[RPN_LOSS_INDEX] = stage_made(&targets, 0, RPN_TARGETS_INDEX);
+    given[RPN_LOSS_LABEL] = stage_made(&targets, 0, RPN_TARGETS_LABEL);
+    given[RPN_LOSS_TARGET] = stage_made(&targets, 0, RPN_TARGETS_TARGET);
     run_stage(&loss, backend, OP_RPN_LOSS, &attr, make_loss);
-    const float *values = made_by(&loss, 0, RPN_LOSS_VALUES);
+    const float *values = stage_made(&loss, 0, RPN_LOSS_VALUES);
     CU_ASSERT(close_to((double)values[RPN_LOSS_OBJECTNESS], losses.at[0], 1e-6 * losses.at[0]));
     CU_ASSERT(close_to((double)values[RPN_LOSS_BOX], losses.at[1], 1e-6 * losses.at[1]));
     check_gradients(&loss, given[RPN_LOSS_INDEX]);
