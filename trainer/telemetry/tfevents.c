@@ -1,5 +1,6 @@
 #include "telemetry/tfevents.h"
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/crc32c.h"
 #include "common/file.h"
@@ -8,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -24,12 +26,19 @@ enum {
     SUMMARY_VALUE = 1,      /* Summary.Value, repeated */
     VALUE_TAG = 1,          /* string */
     VALUE_SIMPLE = 2,       /* float */
+    VALUE_IMAGE = 4,        /* Summary.Image */
+    IMAGE_HEIGHT = 1,       /* int32 */
+    IMAGE_WIDTH = 2,        /* int32 */
+    IMAGE_COLORSPACE = 3,   /* int32: channels */
+    IMAGE_BYTES = 4,        /* bytes */
+    COLORSPACE_RGB = 3,
 };
 
 enum {
     VALUE_MAX = TFEVENTS_TAG_MAX + 16,
     EVENT_MAX = 64 + TFEVENTS_SCALARS_MAX * (VALUE_MAX + 4),
-    RECORD_EXTRA = 16, /* length, its checksum, the data's checksum */
+    RECORD_HEAD = 12,  /* length and its checksum */
+    RECORD_EXTRA = 16, /* that, and the data's checksum */
 };
 
 /* A message under way. Sizes are bounded by the limits above, so nothing is checked here. */
@@ -82,14 +91,33 @@ static void put_float(struct message *m, unsigned field, float value) {
     put(m, bytes, sizeof(bytes));
 }
 
+/* Frames the SIZE bytes that lie behind the record's head already. */
+static void seal_record(uint8_t *record, size_t size) {
+    put_little(record, size, 8);
+    put_little(record + RECORD_HEAD - 4, crc32c_mask(crc32c(0, record, 8)), 4);
+    put_little(record + RECORD_HEAD + size, crc32c_mask(crc32c(0, record + RECORD_HEAD, size)), 4);
+}
+
 /* One write a record: what a killed run leaves is whole but for the last. */
 static int write_record(int fd, const struct message *m, struct error *err) {
     uint8_t record[EVENT_MAX + RECORD_EXTRA];
-    put_little(record, m->size, 8);
-    put_little(record + 8, crc32c_mask(crc32c(0, record, 8)), 4);
-    memcpy(record + 12, m->bytes, m->size);
-    put_little(record + 12 + m->size, crc32c_mask(crc32c(0, m->bytes, m->size)), 4);
+    memcpy(record + RECORD_HEAD, m->bytes, m->size);
+    seal_record(record, m->size);
     return file_write_all(fd, record, m->size + RECORD_EXTRA, err);
+}
+
+/* The head of an event, to which its summary is added. */
+static void begin_event(struct message *m, int64_t wall, int64_t step) {
+    put_double(m, EVENT_WALL_TIME, (double)wall / (double)CLOCK_SECOND);
+    put_key(m, EVENT_STEP, WIRE_VARINT);
+    put_varint(m, (uint64_t)step);
+}
+
+static int check_tag(const char *tag, struct error *err) {
+    size_t length = strlen(tag);
+    if (length <= TFEVENTS_TAG_MAX)
+        return 0;
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: a tag of %zu bytes", tag, length);
 }
 
 int tfevents_open(struct tfevents *events, const char *folder, const char *host, int64_t wall,
@@ -123,20 +151,64 @@ int tfevents_add(struct tfevents *events, int64_t wall, int64_t step,
         return error_set(err, EXIT_CODE_INTERNAL, "%zu scalars at once; %d are the most", count,
                          TFEVENTS_SCALARS_MAX);
     for (size_t i = 0; i < count; i++) {
-        size_t length = strlen(scalars[i].tag);
-        if (length > TFEVENTS_TAG_MAX)
-            return error_set(err, EXIT_CODE_INTERNAL, "%s: a tag of %zu bytes", scalars[i].tag,
-                             length);
         struct message value = {.size = 0};
-        put_bytes(&value, VALUE_TAG, scalars[i].tag, length);
+        if (check_tag(scalars[i].tag, err) != 0)
+            return -1;
+        put_bytes(&value, VALUE_TAG, scalars[i].tag, strlen(scalars[i].tag));
         put_float(&value, VALUE_SIMPLE, (float)scalars[i].value);
         put_bytes(&summary, SUMMARY_VALUE, value.bytes, value.size);
     }
-    put_double(&m, EVENT_WALL_TIME, (double)wall / (double)CLOCK_SECOND);
-    put_key(&m, EVENT_STEP, WIRE_VARINT);
-    put_varint(&m, (uint64_t)step);
+    begin_event(&m, wall, step);
     put_bytes(&m, EVENT_SUMMARY, summary.bytes, summary.size);
     if (write_record(events->fd, &m, err) != 0)
+        return error_wrap(err, "TensorBoard events");
+    return 0;
+}
+
+/* The bytes of messages around a picture, from the innermost out: each says how much is in it. */
+static void put_nested(struct message *m, unsigned field, size_t inside) {
+    put_key(m, field, WIRE_BYTES);
+    put_varint(m, inside);
+}
+
+/* What stands in front of the picture's bytes, which end the event. */
+static void put_picture_head(struct message *m, const struct tfevents_picture *picture) {
+    struct message image = {.size = 0}, value = {.size = 0}, summary = {.size = 0};
+    put_key(&image, IMAGE_HEIGHT, WIRE_VARINT);
+    put_varint(&image, (uint64_t)picture->height);
+    put_key(&image, IMAGE_WIDTH, WIRE_VARINT);
+    put_varint(&image, (uint64_t)picture->width);
+    put_key(&image, IMAGE_COLORSPACE, WIRE_VARINT);
+    put_varint(&image, COLORSPACE_RGB);
+    put_nested(&image, IMAGE_BYTES, picture->size);
+    put_bytes(&value, VALUE_TAG, picture->tag, strlen(picture->tag));
+    put_nested(&value, VALUE_IMAGE, image.size + picture->size);
+    put(&value, image.bytes, image.size);
+    put_nested(&summary, SUMMARY_VALUE, value.size + picture->size);
+    put(&summary, value.bytes, value.size);
+    put_nested(m, EVENT_SUMMARY, summary.size + picture->size);
+    put(m, summary.bytes, summary.size);
+}
+
+int tfevents_add_picture(struct tfevents *events, int64_t wall, int64_t step,
+                         const struct tfevents_picture *picture, struct error *err) {
+    struct message m = {.size = 0};
+    if (check_tag(picture->tag, err) != 0)
+        return -1;
+    if (picture->size < 1 || picture->size > TFEVENTS_PICTURE_MAX || picture->height < 1 ||
+        picture->width < 1)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s: a picture of %d x %d in %zu bytes",
+                         picture->tag, picture->width, picture->height, picture->size);
+    begin_event(&m, wall, step);
+    put_picture_head(&m, picture);
+    size_t size = m.size + picture->size;
+    cleanup_free uint8_t *record = malloc(size + RECORD_EXTRA);
+    if (record == NULL)
+        return error_no_memory(err, "TensorBoard events");
+    memcpy(record + RECORD_HEAD, m.bytes, m.size);
+    memcpy(record + RECORD_HEAD + m.size, picture->bytes, picture->size);
+    seal_record(record, size);
+    if (file_write_all(events->fd, record, size + RECORD_EXTRA, err) != 0)
         return error_wrap(err, "TensorBoard events");
     return 0;
 }

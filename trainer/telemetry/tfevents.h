@@ -1,7 +1,7 @@
 /* TensorBoard event files, written without TensorFlow: records of u64 length, masked CRC32C of the
  * length, data, masked CRC32C of the data; the data is an Event message in protobuf's wire format
  * (tensorflow/core/util/event.proto, tensorflow/core/framework/summary.proto, record framing in
- * tensorflow/core/lib/io/record_writer.cc). Scalars alone.
+ * tensorflow/core/lib/io/record_writer.cc). Scalars and pictures.
  *
  * Each add is one write, so a killed run leaves whole records but for the last. */
 #ifndef TELEMETRY_TFEVENTS_H
@@ -12,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TFEVENTS_TAG_MAX = 128, TFEVENTS_SCALARS_MAX = 64 };
+enum { TFEVENTS_TAG_MAX = 128, TFEVENTS_SCALARS_MAX = 64, TFEVENTS_PICTURE_MAX = 1 << 26 };
 
 struct tfevents {
     int fd; /* -1 when not open */
@@ -31,6 +31,18 @@ int tfevents_open(struct tfevents *events, const char *folder, const char *host,
                   struct error *err);
 int tfevents_add(struct tfevents *events, int64_t wall, int64_t step,
                  const struct tfevents_scalar *scalars, size_t count, struct error *err);
+
+/* A picture, as TensorBoard shows under "Images": its encoded bytes, PNG or JPEG, are copied as
+ * they are. */
+struct tfevents_picture {
+    const char *tag;
+    int height;
+    int width;
+    const void *bytes; /* borrowed */
+    size_t size;       /* 1 .. TFEVENTS_PICTURE_MAX */
+};
+int tfevents_add_picture(struct tfevents *events, int64_t wall, int64_t step,
+                         const struct tfevents_picture *picture, struct error *err);
 void tfevents_done(struct tfevents *events);
 
 #endif

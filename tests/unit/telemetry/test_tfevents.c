@@ -59,6 +59,56 @@ static void a_scalar_is_written_byte_for_byte(void) {
                     crc32c_mask(crc32c(0, event, sizeof(event))));
 }
 
+static void a_picture_is_written_byte_for_byte(void) {
+    static const uint8_t event[] = {
+        0x09, 0,        0,    0x20, 0x40, 0xfc, 0x54, 0xd9, 0x41, 0x10, 7, /* step */
+        0x2a, 18 + 200, 0x01,                                              /* summary */
+        0x0a, 15 + 200, 0x01,                                              /* value */
+        0x0a, 1,        'p',                                               /* tag */
+        0x22, 9 + 200,  0x01,                                              /* image */
+        0x08, 2,        0x10, 3,    0x18, 3, /* height, width, channels */
+        0x22, 200,      0x01};
+    struct tfevents events = TFEVENTS_CLOSED;
+    cleanup_buf struct buf bytes;
+    uint8_t encoded[200];
+    for (int i = 0; i < 200; i++)
+        encoded[i] = (uint8_t)(i * 3);
+    const struct tfevents_picture picture = {"p", 2, 3, encoded, sizeof(encoded)};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("picture"), "algo-1", wall, NULL), 0);
+    CU_ASSERT_EQUAL(tfevents_add_picture(&events, wall, 7, &picture, NULL), 0);
+    tfevents_done(&events);
+    read_events("picture", &bytes);
+    const char *second = bytes.data + 16 + 24;
+    const size_t size = sizeof(event) + sizeof(encoded);
+    CU_ASSERT_EQUAL_FATAL(bytes.size, 16 + 24 + 16 + size);
+    CU_ASSERT_EQUAL(u32_at(second), size);
+    CU_ASSERT_EQUAL(u32_at(second + 8), crc32c_mask(crc32c(0, second, 8)));
+    CU_ASSERT_EQUAL(memcmp(second + 12, event, sizeof(event)), 0);
+    CU_ASSERT_EQUAL(memcmp(second + 12 + sizeof(event), encoded, sizeof(encoded)), 0);
+    CU_ASSERT_EQUAL(u32_at(second + 12 + size), crc32c_mask(crc32c(0, second + 12, size)));
+}
+
+static void pictures_that_cannot_be_are_refused(void) {
+    char tag[TFEVENTS_TAG_MAX + 2];
+    struct tfevents events = TFEVENTS_CLOSED;
+    memset(tag, 'x', sizeof(tag));
+    tag[TFEVENTS_TAG_MAX + 1] = '\0';
+    const struct tfevents_picture wrong[] = {{tag, 1, 1, "a", 1},
+                                             {"p", 0, 1, "a", 1},
+                                             {"p", 1, 0, "a", 1},
+                                             {"p", 1, 1, "a", 0},
+                                             {"p", 1, 1, "a", TFEVENTS_PICTURE_MAX + 1}};
+    CU_ASSERT_EQUAL_FATAL(tfevents_open(&events, folder_of("wrong"), "algo-1", wall, NULL), 0);
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct error err = {0};
+        CU_ASSERT_EQUAL(tfevents_add_picture(&events, wall, 0, &wrong[i], &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_INTERNAL);
+    }
+    tag[TFEVENTS_TAG_MAX] = '\0';
+    CU_ASSERT_EQUAL(tfevents_add_picture(&events, wall, 0, &wrong[0], NULL), 0);
+    tfevents_done(&events);
+}
+
 static void the_most_scalars_with_the_longest_tags_fit(void) {
     char tag[TFEVENTS_TAG_MAX + 2];
     struct tfevents_scalar scalars[TFEVENTS_SCALARS_MAX];
@@ -105,6 +155,7 @@ static void a_folder_that_cannot_be_made_is_named(void) {
 }
 
 UNIT_MAIN("telemetry.tfevents", UNIT(a_scalar_is_written_byte_for_byte),
+          UNIT(a_picture_is_written_byte_for_byte), UNIT(pictures_that_cannot_be_are_refused),
           UNIT(the_most_scalars_with_the_longest_tags_fit),
           UNIT(a_closed_file_is_given_back_and_one_that_is_full_is_told),
           UNIT(a_folder_that_cannot_be_made_is_named))
