@@ -184,8 +184,8 @@ static int add(struct backend *backend, float *to, const float *from, size_t cou
                    err);
 }
 
-static int set_sgd(struct backend *backend, const struct sgd_step *step, struct error *err) {
-    return copy(backend, &((struct cuda *)backend)->control->step, step, sizeof(*step), err);
+static int set_sgd(struct backend *backend, const struct sgd_rule *rule, struct error *err) {
+    return copy(backend, &((struct cuda *)backend)->control->rule, rule, sizeof(*rule), err);
 }
 
 static int run_sgd(struct backend *backend, const struct lanes_call *call, struct error *err) {

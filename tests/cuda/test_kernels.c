@@ -59,10 +59,14 @@ static cudaError_t update(struct control *control, struct arenas *a) {
 
 static const struct sgd_step step = {
     .rate = 0.1F, .momentum = 0.9F, .weight_decay = 1e-4F, .scale = 0.5F, .nesterov = 1};
+/* Groups 0 and 3 differ in both. */
+static const struct sgd_rule rule = {
+    .step = {.rate = 0.1F, .momentum = 0.9F, .scale = 0.5F, .nesterov = 1},
+    .groups = {{1, 1e-4F}, {1, 0}, {0}, {2, 0.25F}}};
 
 static void the_update_is_the_hosts_to_the_bit(void) {
     static struct arenas device, host;
-    struct control control = {.step = step, .state.loss_scale = 1024, .state.finite = 1};
+    struct control control = {.rule = rule, .state.loss_scale = 1024, .state.finite = 1};
     fill(&device, 1024);
     fill(&host, 1024);
     CU_ASSERT_EQUAL(update(&control, &device), cudaSuccess);
@@ -77,7 +81,7 @@ static void the_update_is_the_hosts_to_the_bit(void) {
 
 static void a_step_that_is_not_finite_changes_nothing_but_the_scale(void) {
     static struct arenas device, before;
-    struct control control = {.step = step,
+    struct control control = {.rule = rule,
                               .state.loss_scale = 1024,
                               .growth_interval = 2,
                               .state.good_steps = 1,
@@ -96,7 +100,7 @@ static void a_step_that_is_not_finite_changes_nothing_but_the_scale(void) {
 static void a_dynamic_scale_grows_after_its_interval(void) {
     static struct arenas device;
     struct control control = {
-        .step = step, .state.loss_scale = 64, .growth_interval = 2, .state.finite = 1};
+        .rule = rule, .state.loss_scale = 64, .growth_interval = 2, .state.finite = 1};
     fill(&device, 1);
     (void)update(&control, &device);
     CU_ASSERT_EQUAL(control.state.loss_scale, 64);
@@ -105,44 +109,72 @@ static void a_dynamic_scale_grows_after_its_interval(void) {
     CU_ASSERT_EQUAL(control.state.good_steps, 0);
 }
 
-static void decay_spares_the_groups_that_say_so(void) {
+static void groups_have_their_own_rate_and_decay(void) {
     static struct arenas device, host;
-    unsigned char decays[COUNT / LAUNCH_DECAY_GROUP + 1] = {[1] = 1};
-    struct control control = {.step = step, .state.loss_scale = 1, .state.finite = 1};
+    unsigned char groups[COUNT / LAUNCH_GROUP + 1] = {[1] = 3, [2] = 1};
+    struct control control = {.rule = rule, .state.loss_scale = 1, .state.finite = 1};
     struct sgd_args args = {.weights = device.weights,
                             .momentum = device.momentum,
                             .gradients = device.gradients,
-                            .decays = decays,
+                            .groups = groups,
                             .count = COUNT};
     fill(&device, 1);
     fill(&host, 1);
     (void)launch_sgd(NULL, &control, &args);
     for (int i = 0; i < COUNT; i++) {
         struct sgd_step own = step;
-        if (i / LAUNCH_DECAY_GROUP != 1)
-            own.weight_decay = 0;
+        int group = groups[i / LAUNCH_GROUP];
+        own.rate = group == 3 ? 0.2F : 0.1F;
+        own.weight_decay = group == 0 ? 1e-4F : group == 1 ? 0 : 0.25F;
         sgd_update(&own, &host.weights[i], &host.momentum[i], host.gradients[i]);
     }
     CU_ASSERT_EQUAL(memcmp(&device, &host, sizeof(device)), 0);
 }
 
-static void squares_are_of_what_decays(void) {
+/* Above the norm, at it and below; with a loss scale. */
+static void long_gradients_are_shortened_to_the_norm(void) {
+    static struct arenas device, host;
+    double squares = 0;
+    fill(&host, 64);
+    for (int i = 0; i < COUNT; i++)
+        squares += (double)host.gradients[i] * (double)host.gradients[i];
+    double norm = sqrt(squares) * 0.5 / 64;
+    for (int k = 0; k < 3; k++) {
+        struct control control = {.rule = rule, .state.loss_scale = 64, .state.finite = 1};
+        struct sgd_args args = {.weights = device.weights,
+                                .momentum = device.momentum,
+                                .gradients = device.gradients,
+                                .clips = true,
+                                .count = COUNT};
+        control.rule.clip_norm = (float)(norm * (k == 0 ? 0.3 : k == 1 ? 1 : 2));
+        fill(&device, 64);
+        fill(&host, 64);
+        CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+        CU_ASSERT_DOUBLE_EQUAL(control.clip, k == 0 ? 0.3 : 1, 1e-5);
+        struct sgd_step own = step;
+        own.scale = 0.5F / 64 * control.clip;
+        for (int i = 0; i < COUNT; i++)
+            sgd_update(&own, &host.weights[i], &host.momentum[i], host.gradients[i]);
+        CU_ASSERT_EQUAL(memcmp(&device, &host, sizeof(device)), 0);
+    }
+}
+
+static void squares_are_weighed_by_the_decay(void) {
     static struct arenas device;
-    unsigned char decays[COUNT / LAUNCH_DECAY_GROUP + 1] = {[1] = 1,
-                                                            [COUNT / LAUNCH_DECAY_GROUP] = 1};
-    static struct control control;
-    struct sgd_args args = {.weights = device.weights, .decays = decays, .count = COUNT};
+    unsigned char groups[COUNT / LAUNCH_GROUP + 1] = {[1] = 1, [COUNT / LAUNCH_GROUP] = 3};
+    struct control control = {.rule = rule};
+    struct sgd_args args = {.weights = device.weights, .groups = groups, .count = COUNT};
     double some = 0, all = 0;
     fill(&device, 1);
     for (int i = 0; i < COUNT; i++) {
         double square = (double)device.weights[i] * (double)device.weights[i];
-        all += square;
-        some += decays[i / LAUNCH_DECAY_GROUP] != 0 ? square : 0;
+        all += square * (double)1e-4F;
+        some += square * (double)rule.groups[groups[i / LAUNCH_GROUP]].decay;
     }
-    CU_ASSERT(some > 0 && some < all);
+    CU_ASSERT(some > 2 * all);
     CU_ASSERT_EQUAL(launch_squares(NULL, &control, &args), cudaSuccess);
     CU_ASSERT_DOUBLE_EQUAL(control.squares, some, 1e-12 * some);
-    args.decays = NULL;
+    args.groups = NULL;
     CU_ASSERT_EQUAL(launch_squares(NULL, &control, &args), cudaSuccess);
     CU_ASSERT_DOUBLE_EQUAL(control.squares, all, 1e-12 * all);
 }
@@ -153,7 +185,7 @@ static void a_step_that_does_not_count_leaves_everything_as_it_was(void) {
     for (int is_void = 0; is_void < 2; is_void++) {
         const float flag = is_void ? 1 : 0, loss = NAN;
         float states[40], states_before[40];
-        struct control control = {.step = step,
+        struct control control = {.rule = rule,
                                   .state = {.loss_scale = 64, .good_steps = 1, .finite = 1},
                                   .growth_interval = 9};
         struct sgd_args args = {.weights = device.weights,
@@ -185,7 +217,7 @@ static void a_step_that_counts_leaves_the_states_where_they_are(void) {
     static struct arenas device;
     float states[3] = {1, 2, 3};
     const float states_before[3] = {7, 7, 7}, loss = 2;
-    struct control control = {.step = step, .state.loss_scale = 1, .state.finite = 0};
+    struct control control = {.rule = rule, .state.loss_scale = 1, .state.finite = 0};
     struct sgd_args args = {.weights = device.weights,
                             .momentum = device.momentum,
                             .gradients = device.gradients,
@@ -297,10 +329,12 @@ UNIT_MAIN("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
           UNIT(an_outlier_takes_no_digits_from_a_variance),
           UNIT(the_update_is_the_hosts_to_the_bit),
           UNIT(a_step_that_is_not_finite_changes_nothing_but_the_scale),
-          UNIT(a_dynamic_scale_grows_after_its_interval), UNIT(decay_spares_the_groups_that_say_so),
+          UNIT(a_dynamic_scale_grows_after_its_interval),
+          UNIT(groups_have_their_own_rate_and_decay),
           UNIT(a_step_that_does_not_count_leaves_everything_as_it_was),
           UNIT(a_step_that_counts_leaves_the_states_where_they_are),
-          UNIT(long_columns_are_summed_in_chunks), UNIT(squares_are_of_what_decays),
+          UNIT(long_columns_are_summed_in_chunks), UNIT(squares_are_weighed_by_the_decay),
+          UNIT(long_gradients_are_shortened_to_the_norm),
           UNIT(rows_are_widened_with_zeros_and_narrowed_again),
           UNIT(numbers_to_time_on_are_finite_in_every_type),
           UNIT(coefficients_come_from_what_is_known_of_a_norm))

@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 struct graph;    /* graph/graph.h */
-struct sgd_step; /* kernels/sgd.h */
+struct sgd_rule; /* kernels/sgd.h */
 struct op;       /* graph/op.h */
 struct backend;
 
@@ -56,14 +56,16 @@ struct backend_bound {
     struct bound_step refresh;
 };
 
-/* One update of whole arenas (kernels/sgd.h), all in device memory. DECAYS has a byte for every
- * STORE_ALIGNMENT bytes of weights: 0 where weight decay does not apply. A step that is void
+/* One update of whole arenas (kernels/sgd.h), all in device memory. GROUPS has a byte for every
+ * STORE_ALIGNMENT bytes of weights: their group. CLIPS: the rule has a clip_norm. A step that is
+ * void
  * (*VOID_FLAG is above 0), or of which a gradient or *LOSS is not finite, changes nothing: then
  * STATES, running statistics that its forward pass has moved, become STATES_BEFORE again. */
 struct backend_sgd {
     float *weights, *momentum;
     const float *gradients;
-    const unsigned char *decays;
+    const unsigned char *groups;
+    bool clips;
     const float *void_flag, *loss;
     size_t count;
     float *states;
@@ -141,15 +143,16 @@ struct backend_device {
     int (*add)(struct backend *backend, float *to, const float *from, size_t count,
                struct error *err);
     /* The optimizer's numbers for the updates to come; recorded updates read them when they run.
-     * STEP lies in host_alloc memory and stays until this has run. */
-    int (*set_sgd)(struct backend *backend, const struct sgd_step *step, struct error *err);
+     * RULE lies in host_alloc memory and stays until this has run. */
+    int (*set_sgd)(struct backend *backend, const struct sgd_rule *rule, struct error *err);
     int (*sgd)(struct backend *backend, const struct backend_sgd *update, struct error *err);
     /* *RET, in host_alloc memory, becomes what the update before it has left. */
     int (*sgd_state)(struct backend *backend, struct backend_sgd_state *ret, struct error *err);
     /* The loss scale goes on from STATE; may wait. */
     int (*set_sgd_state)(struct backend *backend, const struct backend_sgd_state *state,
                          struct error *err);
-    /* *RET, in host_alloc memory, becomes the sum of the squares of those weights that decay. */
+    /* *RET, in host_alloc memory, becomes the sum of the squares of weights, each times the decay
+     * of its group. */
     int (*squares)(struct backend *backend, const struct backend_sgd *update, double *ret,
                    struct error *err);
 };

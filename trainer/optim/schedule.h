@@ -1,10 +1,12 @@
 /* The learning rate as a pure function of the step: warm-up, then a decay to the end of the run.
  *
- *     warm-up    step s of W: peak * (s + 1) / W         (linear; W may be 0)
- *     after it   t = (s - W) / (T - W), of T steps in all
- *       constant peak
- *       step     peak / 10 from 1/3, / 100 from 2/3, / 1000 from 8/9 of all T steps
- *                (the 30, 60 and 80 of 90 epochs in Goyal et al., arXiv 1706.02677, section 5.1)
+ *     warm-up    step s of W: peak * (s + 1) / W         (linear; W may be 0), or, from a share f
+ * of the peak on, peak * (f + (1 - f) * s / W)    (torch's LinearLR) after it   t = (s - W) / (T -
+ * W), of T steps in all constant peak step     peak / 10 from 1/3, / 100 from 2/3, / 1000 from 8/9
+ * of all T steps (the 30, 60 and 80 of 90 epochs in Goyal et al., arXiv 1706.02677, section 5.1)
+ *       milestones
+ *                peak * factor^k from the k-th milestone on (torch's MultiStepLR); one that lies
+ *                within the warm-up counts there, too
  *       poly2    peak * (1 - t)^2
  *       cosine   peak * (1 + cos(pi t)) / 2               (Loshchilov and Hutter, arXiv 1608.03983)
  */
@@ -13,13 +15,25 @@
 
 #include <stdint.h>
 
-enum schedule_kind { SCHEDULE_CONSTANT, SCHEDULE_STEP, SCHEDULE_POLY2, SCHEDULE_COSINE };
+enum schedule_kind {
+    SCHEDULE_CONSTANT,
+    SCHEDULE_STEP,
+    SCHEDULE_POLY2,
+    SCHEDULE_COSINE,
+    SCHEDULE_MILESTONES
+};
+
+enum { SCHEDULE_MILESTONES_MAX = 8 };
 
 struct schedule {
     enum schedule_kind kind;
     double peak;
     int64_t warmup_steps;
     int64_t total_steps;
+    double warmup_from;                          /* f; 0: the first rule of warm-up */
+    int64_t milestones[SCHEDULE_MILESTONES_MAX]; /* steps, ascending */
+    int milestone_count;
+    double factor;
 };
 
 /* The rate of step STEP, counted from 0. Steps behind the end get that of the last one. */

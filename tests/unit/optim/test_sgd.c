@@ -79,6 +79,34 @@ static void a_long_slice_is_the_same_as_its_elements_one_by_one(void) {
     free(values);
 }
 
+/* Two steps of torch 2.15 in double: clip_grad_norm_(2), then SGD with momentum 0.9 at rates 0.1
+ * and 0.2 and decays 0.01 and 0; the second gradient is short. */
+static void groups_and_clipping_are_torchs(void) {
+    static const double wanted[2][6] = {
+        {0.8964770985922339, -1.8613027981229784, 0.4653256995307446, 2.928651399061489,
+         0.21582569953074462, -1.3633027981229784},
+        {0.7924100102266521, -1.754614013635536, 0.443653503408884, 2.8315090068177677,
+         0.1750688291084148, -1.200275316433659}};
+    static const float gradients[2][6] = {{6, -8, 2, 4, 1, -4},
+                                          {0.2F, 0.4F, -0.2F, 0.6F, 0.1F, -0.4F}};
+    struct sgd_rule rule = {.step = {.rate = 0.1F, .momentum = 0.9F, .scale = 0.5F},
+                            .groups = {{1, 0.01F}, {2, 0}},
+                            .clip_norm = 2};
+    float w[6] = {1, -2, 0.5F, 3, 0.25F, -1.5F}, m[6] = {0};
+    for (int k = 0; k < 2; k++) {
+        struct sgd_step step = rule.step;
+        float factor = sgd_clip(&rule, step.scale, sgd_square_sum(gradients[k], 6));
+        CU_ASSERT_DOUBLE_EQUAL(factor, k == 0 ? 2 / 5.852349955359813 : 1, 1e-6);
+        step.scale *= factor;
+        struct sgd_step first = sgd_of_group(step, rule.groups[0]);
+        struct sgd_step second = sgd_of_group(step, rule.groups[1]);
+        sgd_apply(&first, w, m, gradients[k], 4);
+        sgd_apply(&second, w + 4, m + 4, gradients[k] + 4, 2);
+        for (int i = 0; i < 6; i++)
+            CU_ASSERT_DOUBLE_EQUAL(w[i], wanted[k][i], 1e-6);
+    }
+}
+
 static void micro_batches_add_up(void) {
     float to[3] = {1, 2, 3};
     const float from[3] = {0.5F, -2, 1};
@@ -98,4 +126,4 @@ static void squares_sum_in_double(void) {
 UNIT_MAIN("optim.sgd", UNIT(one_value_that_is_not_finite_is_found_anywhere),
           UNIT(two_steps_by_hand), UNIT(nesterov_looks_one_step_ahead),
           UNIT(a_long_slice_is_the_same_as_its_elements_one_by_one), UNIT(micro_batches_add_up),
-          UNIT(squares_sum_in_double))
+          UNIT(groups_and_clipping_are_torchs), UNIT(squares_sum_in_double))

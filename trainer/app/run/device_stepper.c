@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DECAY_GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeof(float) };
+enum { GROUP = STORE_ALIGNMENT / sizeof(float), FLAG_BYTES = STORE_FLAGS * sizeof(float) };
 
 /* A step is under way while the host prepares the next one. */
 enum { STEPS_AHEAD = 2 };
@@ -18,7 +18,7 @@ enum { MARK_FEED = LANES_MARKS, MARK_OUTCOME = MARK_FEED + 2 };
 /* What crosses between host and device in a step, in memory that both reach; a step and the next
  * one take turns, so that neither side touches what the other one still needs. */
 struct mail {
-    struct sgd_step sgd;
+    struct sgd_rule sgd;
     float flags_in[STORE_FLAGS];
     float flags_out[STORE_FLAGS];
     struct backend_sgd_state state;
@@ -39,8 +39,8 @@ struct device_stepper {
     struct mail *mail; /* STEPS_AHEAD */
     struct launched launched[STEPS_AHEAD];
     float *flags_in;       /* device memory: the host's flags of this step */
-    unsigned char *decays; /* device memory */
-    size_t decay_count;
+    unsigned char *groups; /* device memory */
+    size_t group_count;
     float *states;    /* device memory: running statistics as they were before this step */
     bool states_kept; /* in this step */
     float *sum;       /* device memory: gradients of the micro-batches so far; NULL with one */
@@ -66,22 +66,22 @@ static void *queue(const struct device_stepper *d) {
     return d->ops->queue != NULL ? d->ops->queue(d->backend) : NULL;
 }
 
-static int open_decays(struct device_stepper *d, struct error *err) {
+static int open_groups(struct device_stepper *d, struct error *err) {
     const struct store *store = &d->s->net->store;
-    d->decay_count = store->count[STORE_PARAMETERS] / DECAY_GROUP;
-    unsigned char *host = calloc(d->decay_count, 1);
+    d->group_count = store->count[STORE_PARAMETERS] / GROUP;
+    unsigned char *host = calloc(d->group_count, 1);
     if (host == NULL)
-        return error_no_memory(err, "weight decay");
+        return error_no_memory(err, "groups of parameters");
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (step_decays(d->s, slot))
-            memset(host + slot->first / DECAY_GROUP, 1,
-                   (slot->count + DECAY_GROUP - 1) / DECAY_GROUP);
+        if (slot->trained)
+            memset(host + slot->first / GROUP, step_group(d->s, slot),
+                   (slot->count + GROUP - 1) / GROUP);
     }
-    d->decays = d->backend->table->alloc(d->backend, d->decay_count, err);
-    int result = d->decays == NULL
+    d->groups = d->backend->table->alloc(d->backend, d->group_count, err);
+    int result = d->groups == NULL
                      ? -1
-                     : d->backend->table->copy_in(d->backend, d->decays, host, d->decay_count, err);
+                     : d->backend->table->copy_in(d->backend, d->groups, host, d->group_count, err);
     free(host);
     return result;
 }
@@ -106,7 +106,7 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
     d->backend = stepper->net->backend;
     d->ops = d->backend->table->device;
     d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
-    if (d->mail == NULL || open_decays(d, err) != 0 || open_states(d, err) != 0 ||
+    if (d->mail == NULL || open_groups(d, err) != 0 || open_states(d, err) != 0 ||
         device_feed_open(&d->feed, &stepper->net->train, MARK_FEED, err) != 0)
         return -1;
     d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
@@ -142,8 +142,8 @@ void device_stepper_close(struct device_stepper *d) {
         d->backend->table->free(d->backend, d->flags_in, FLAG_BYTES);
     if (d->sum != NULL)
         d->backend->table->free(d->backend, d->sum, gradient_count(d) * sizeof(float));
-    if (d->decays != NULL)
-        d->backend->table->free(d->backend, d->decays, d->decay_count);
+    if (d->groups != NULL)
+        d->backend->table->free(d->backend, d->groups, d->group_count);
     if (d->host_gradients != NULL)
         d->ops->host_free(d->backend, d->host_gradients);
     if (d->mail != NULL)
@@ -221,7 +221,8 @@ static struct backend_sgd update_of(const struct device_stepper *d) {
     return (struct backend_sgd){.weights = store->arena[STORE_PARAMETERS],
                                 .momentum = store->arena[STORE_MOMENTUM],
                                 .gradients = gradients(d),
-                                .decays = d->decays,
+                                .groups = d->groups,
+                                .clips = d->s->sgd.clip_norm > 0,
                                 .void_flag = gradients(d) + store->flags + FLAG_VOID,
                                 .loss = gradients(d) + store->flags + FLAG_LOSS,
                                 .count = store->trained,
@@ -330,14 +331,15 @@ static int tell(struct device_stepper *d, struct step_outcome *ret, struct error
         step_tell(d->s, mail->flags_out, &mail->state, launched->rate, ret, err) != 0)
         return -1;
     if (launched->penalty)
-        ret->penalty = 0.5 * (double)mail->sgd.weight_decay * mail->squares;
+        ret->penalty = 0.5 * mail->squares;
     return 0;
 }
 
 int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, struct error *err) {
     int turn = (int)(d->steps % STEPS_AHEAD);
     struct mail *mail = &d->mail[turn];
-    d->launched[turn] = (struct launched){.rate = (double)d->s->sgd.rate, .penalty = d->s->penalty};
+    d->launched[turn] =
+        (struct launched){.rate = (double)d->s->sgd.step.rate, .penalty = d->s->penalty};
     if (post_mail(d, mail, err) != 0 || launch(d, enqueue_step, err) != 0 ||
         collect_mail(d, mail, MARK_OUTCOME + turn, err) != 0)
         return -1;

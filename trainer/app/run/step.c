@@ -3,6 +3,7 @@
 #include "run/stop.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
@@ -12,8 +13,26 @@ void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     flags[FLAG_FAILED] = s->failed ? 1 : 0;
 }
 
-bool step_decays(const struct stepper *s, const struct store_slot *slot) {
-    return slot->trained && (s->decay_all || slot->shape.rank > 1);
+void step_make_groups(struct stepper *s, float decay, float bias_rate) {
+    for (int i = 0; i < 4; i++)
+        s->sgd.groups[i] =
+            (struct sgd_group){.rate = i < 2 ? 1 : bias_rate, .decay = i % 2 == 0 ? decay : 0};
+}
+
+/* Whether SLOT is a bias, and not a norm's. */
+static bool is_bias(const struct store *store, const struct store_slot *slot) {
+    const char *end = strrchr(slot->name, '.');
+    char mean[TENSOR_NAME_SIZE + 16];
+    if (end == NULL || strcmp(end, ".bias") != 0)
+        return false;
+    (void)snprintf(mean, sizeof(mean), "%.*s.running_mean", (int)(end - slot->name), slot->name);
+    return store_find(store, mean) == NULL;
+}
+
+int step_group(const struct stepper *s, const struct store_slot *slot) {
+    bool bias = is_bias(&s->net->store, slot);
+    bool decays = s->decay_all || slot->shape.rank > 1 || (bias && s->decay_biases);
+    return (bias ? 2 : 0) + (decays ? 0 : 1);
 }
 
 /* Whether the loss or the gradients were not finite, as far as the loss tells. */
@@ -88,9 +107,10 @@ int step_penalty(struct stepper *s, double *ret, struct error *err) {
     const float *weights = arena;
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
-        if (step_decays(s, slot))
-            sum += sgd_square_sum(weights + slot->first, slot->count);
+        double decay = slot->trained ? (double)s->sgd.groups[step_group(s, slot)].decay : 0;
+        if (decay > 0)
+            sum += decay * sgd_square_sum(weights + slot->first, slot->count);
     }
-    *ret = 0.5 * (double)s->sgd.weight_decay * sum;
+    *ret = 0.5 * sum;
     return 0;
 }

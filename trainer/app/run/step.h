@@ -35,8 +35,9 @@ struct stepper {
     struct network *net;
     struct comm *comm;
     int accumulate;
-    struct sgd_step sgd;           /* rate and scale are set in each step */
+    struct sgd_rule sgd;           /* the rate is set in each step; groups: step_group */
     bool decay_all;                /* else only weights of two and more dimensions */
+    bool decay_biases;             /* those too, but for norms' */
     struct device_sum *device_sum; /* borrowed; NULL: one rank, or through host memory */
     bool check_operators;          /* on a device: wait for each operator */
 
@@ -72,8 +73,11 @@ struct step_outcome {
     bool failed;    /* some rank cannot go on */
 };
 
-/* Whether weight decay applies to SLOT. */
-bool step_decays(const struct stepper *s, const struct store_slot *slot);
+/* Fills the groups: those of the common rate, then those of biases at BIAS_RATE times it, each with
+ * DECAY and without. */
+void step_make_groups(struct stepper *s, float decay, float bias_rate);
+/* The group of SLOT, a trained parameter. */
+int step_group(const struct stepper *s, const struct store_slot *slot);
 /* The FLAGS that this rank knows before a step is computed; the others become 0. */
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]);
 /* What the FLAGS that came back with the sums, and what the update left behind, say of a step taken
@@ -83,7 +87,7 @@ int step_tell(struct stepper *s, const float *flags, const struct backend_sgd_st
 /* Goes on with the loss scale of a run that was interrupted. */
 int step_resume_scale(struct stepper *s, float loss_scale, int good_steps, struct error *err);
 
-/* Half the decay times the squares of what it applies to: what the optimizer adds to the loss. */
+/* Half the squares of weights, each times its decay: what the optimizer adds to the loss. */
 int step_penalty(struct stepper *s, double *ret, struct error *err);
 
 #endif

@@ -14,12 +14,14 @@ int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
     *s = (struct stepper){.net = net,
                           .comm = comm,
                           .accumulate = o->accumulate,
-                          .sgd = o->sgd,
+                          .sgd = {.step = o->sgd, .clip_norm = o->clip_norm},
                           .decay_all = o->decay_all,
+                          .decay_biases = o->decay_biases,
                           .device_sum = o->device_sum,
                           .check_operators = o->check_operators,
                           .loss_scale = o->loss_scale > 0 ? o->loss_scale : 1};
-    s->sgd.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
+    step_make_groups(s, o->sgd.weight_decay, o->bias_rate > 0 ? o->bias_rate : 1);
+    s->sgd.step.scale = 1.0F / ((float)comm_size(comm) * (float)o->accumulate);
     if (net->backend->table->device != NULL)
         return device_stepper_open(&s->device, s, err);
     s->states = malloc((s->net->store.count[STORE_STATE] + 1) * sizeof(float));
@@ -129,22 +131,28 @@ int stepper_give_up(struct stepper *s, struct error *err) {
     return 0;
 }
 
+/* Parameters of one group that lie behind each other go together: what lies between them is zero
+ * and stays so. */
 static void apply(struct stepper *s) {
     const struct store *store = &s->net->store;
     float *weights = store->arena[STORE_PARAMETERS];
     float *momentum = store->arena[STORE_MOMENTUM];
-    if (s->decay_all) {
-        /* What lies between two slots is zero and stays so. */
-        sgd_apply(&s->sgd, weights, momentum, gradients(s), store->trained);
-        return;
-    }
-    struct sgd_step plain = s->sgd;
-    plain.weight_decay = 0;
-    for (int i = 0; i < store->slot_count; i++) {
-        const struct store_slot *slot = &store->slots[i];
-        if (slot->trained)
-            sgd_apply(step_decays(s, slot) ? &s->sgd : &plain, weights + slot->first,
-                      momentum + slot->first, gradients(s) + slot->first, slot->count);
+    struct sgd_step step = s->sgd.step;
+    if (s->sgd.clip_norm > 0)
+        step.scale *= sgd_clip(&s->sgd, step.scale, sgd_square_sum(gradients(s), store->trained));
+    for (int i = 0, next; i < store->slot_count; i = next) {
+        const struct store_slot *slot = &store->slots[i], *last = slot;
+        next = i + 1;
+        if (!slot->trained)
+            continue;
+        int group = step_group(s, slot);
+        for (; next < store->slot_count && store->slots[next].trained &&
+               step_group(s, &store->slots[next]) == group;
+             next++)
+            last = &store->slots[next];
+        struct sgd_step own = sgd_of_group(step, s->sgd.groups[group]);
+        sgd_apply(&own, weights + slot->first, momentum + slot->first, gradients(s) + slot->first,
+                  last->first + last->count - slot->first);
     }
 }
 
@@ -159,8 +167,8 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     /* The loss is one of the flags behind the gradients. */
     const struct backend_sgd_state state = {
         .finite = sgd_finite(gradients(s), s->net->store.count[STORE_GRADIENTS]), .loss_scale = 1};
-    if (step_tell(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.rate, ret, err) !=
-        0)
+    if (step_tell(s, gradients(s) + s->net->store.flags, &state, (double)s->sgd.step.rate, ret,
+                  err) != 0)
         return -1;
     if (s->penalty && ret->skipped && step_penalty(s, &ret->penalty, err) != 0)
         return -1;
@@ -175,7 +183,7 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
 
 int stepper_finish(struct stepper *s, double rate, struct step_outcome *ret, struct error *err) {
     *ret = (struct step_outcome){0};
-    s->sgd.rate = (float)rate;
+    s->sgd.step.rate = (float)rate;
     int result = s->device != NULL ? device_stepper_finish(s->device, ret, err)
                                    : finish_on_host(s, ret, err);
     s->penalty = false;

@@ -10,7 +10,10 @@
 struct stepper_options {
     int accumulate;
     struct sgd_step sgd;
-    bool decay_all;
+    bool decay_all;                /* else only weights of two and more dimensions */
+    bool decay_biases;             /* those too, but for norms' */
+    float bias_rate;               /* of biases, but for norms': times the rate of the rest; 0: 1 */
+    float clip_norm;               /* of the mean gradient; 0: none */
     struct device_sum *device_sum; /* comm/device_sum.h; borrowed, NULL where the host sums */
     bool check_operators;
     float loss_scale; /* that the backend was opened with; 0: 1 */

@@ -182,20 +182,22 @@ cudaError_t launch_loss_grad(cudaStream_t stream, enum dtype type, const struct 
 /* What the optimizer keeps on the device, so that a recorded step needs no host. */
 enum { LAUNCH_SQUARES_BLOCKS = 256 };
 struct control {
-    struct sgd_step step; /* written by the host before each step */
+    struct sgd_rule rule; /* written by the host before each step */
     struct backend_sgd_state state;
     int growth_interval; /* 0: the scale is static */
     int is_void;         /* this step */
     int skipped;         /* steps that were not finite */
+    float clip;          /* what this step's gradients are multiplied with, where it clips */
     double squares;      /* of launch_squares, and what its blocks add up */
     double partial_squares[LAUNCH_SQUARES_BLOCKS];
 };
-enum { LAUNCH_DECAY_GROUP = 16 }; /* weights that share a byte of `decays` */
+enum { LAUNCH_GROUP = 16 }; /* weights that share a byte of `groups` */
 
 struct sgd_args {
     float *weights, *momentum;
     const float *gradients;
-    const unsigned char *decays; /* 0: no weight decay for these; NULL: decay for all */
+    const unsigned char *groups; /* of the rule; NULL: all are of group 0 */
+    bool clips;                  /* the rule has a clip_norm */
     const float *void_flag;      /* the step is void while it is above 0; NULL: never */
     const float *loss;           /* has to be finite, too; NULL: there is none */
     size_t count;
@@ -207,7 +209,8 @@ struct sgd_args {
  * step is void; then the states are put back. Last the scale is adapted, but by a void step
  * (Micikevicius et al. 2018, section 3.2). */
 cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args);
-/* control->squares = sum of the squares of the weights that decay, always in the same order. */
+/* control->squares = sum of the squares of weights, each times its group's decay, always in the
+ * same order. */
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,
                            const struct sgd_args *args);
 

@@ -24,19 +24,25 @@ static __device__ __forceinline__ bool counts(const struct control *control) {
     return control->state.finite && !control->is_void;
 }
 
-static __device__ __forceinline__ bool decays(const struct sgd_args &args, size_t i) {
-    return args.decays == nullptr || args.decays[i / LAUNCH_DECAY_GROUP] != 0;
+static __device__ __forceinline__ int group_of(const struct sgd_args &args, size_t i) {
+    return args.groups == nullptr ? 0 : args.groups[i / LAUNCH_GROUP];
+}
+
+/* From a sum of gradients to their mean. */
+static __device__ __forceinline__ float mean_scale(const struct control *control) {
+    return control->rule.step.scale / control->state.loss_scale;
 }
 
 static __global__ void update_kernel(const struct control *control, struct sgd_args args) {
     if (!counts(control))
         return;
-    struct sgd_step step = control->step;
-    step.scale /= control->state.loss_scale;
-    const float decay = step.weight_decay;
+    struct sgd_step step = control->rule.step;
+    step.scale = mean_scale(control);
+    if (args.clips)
+        step.scale *= control->clip;
     FOR_EACH_ITEM(i, args.count) {
-        step.weight_decay = decays(args, i) ? decay : 0;
-        sgd_update(&step, &args.weights[i], &args.momentum[i], args.gradients[i]);
+        const struct sgd_step own = sgd_of_group(step, control->rule.groups[group_of(args, i)]);
+        sgd_update(&own, &args.weights[i], &args.momentum[i], args.gradients[i]);
     }
 }
 
@@ -67,17 +73,6 @@ static __global__ void adapt_scale_kernel(struct control *control) {
     state->loss_scale = scale;
 }
 
-cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args) {
-    unsigned blocks = blocks_for(args->count);
-    enqueue(begin_kernel, 1, 1, stream, control, args->void_flag, args->loss);
-    enqueue(check_finite_kernel, blocks, THREADS, stream, control, args->gradients, args->count);
-    enqueue(update_kernel, blocks, THREADS, stream, control, *args);
-    if (args->state_count > 0)
-        enqueue(restore_kernel, blocks_for(args->state_count), THREADS, stream, control, *args);
-    enqueue(adapt_scale_kernel, 1, 1, stream, control);
-    return cudaPeekAtLastError();
-}
-
 /* Adds V over the block, in a fixed order; thread 0 gets the sum. All threads must call it. */
 static __device__ double block_sum(double v) {
     __shared__ double sums[THREADS];
@@ -91,11 +86,52 @@ static __device__ double block_sum(double v) {
     return sums[0];
 }
 
+static_assert(int{LAUNCH_SQUARES_BLOCKS} <= int{THREADS}, "one block adds them up");
+
+/* The sum of control->partial_squares, which as many blocks have left there. All threads must call
+ * it. */
+static __device__ double sum_of_blocks(const struct control *control) {
+    return block_sum(threadIdx.x < LAUNCH_SQUARES_BLOCKS ? control->partial_squares[threadIdx.x]
+                                                         : 0);
+}
+
+static __global__ void gradient_squares_kernel(struct control *control, struct sgd_args args) {
+    double sum = 0;
+    FOR_EACH_ITEM(i, args.count) {
+        double g = args.gradients[i];
+        sum += g * g;
+    }
+    sum = block_sum(sum);
+    if (threadIdx.x == 0)
+        control->partial_squares[blockIdx.x] = sum;
+}
+
+static __global__ void clip_kernel(struct control *control) {
+    double squares = sum_of_blocks(control);
+    if (threadIdx.x == 0)
+        control->clip = sgd_clip(&control->rule, mean_scale(control), squares);
+}
+
+cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args) {
+    unsigned blocks = blocks_for(args->count);
+    enqueue(begin_kernel, 1, 1, stream, control, args->void_flag, args->loss);
+    enqueue(check_finite_kernel, blocks, THREADS, stream, control, args->gradients, args->count);
+    if (args->clips) {
+        enqueue(gradient_squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
+        enqueue(clip_kernel, 1, THREADS, stream, control);
+    }
+    enqueue(update_kernel, blocks, THREADS, stream, control, *args);
+    if (args->state_count > 0)
+        enqueue(restore_kernel, blocks_for(args->state_count), THREADS, stream, control, *args);
+    enqueue(adapt_scale_kernel, 1, 1, stream, control);
+    return cudaPeekAtLastError();
+}
+
 static __global__ void squares_kernel(struct control *control, struct sgd_args args) {
     double sum = 0;
     FOR_EACH_ITEM(i, args.count) {
-        double w = decays(args, i) ? args.weights[i] : 0;
-        sum += w * w;
+        double w = args.weights[i];
+        sum += w * w * control->rule.groups[group_of(args, i)].decay;
     }
     sum = block_sum(sum);
     if (threadIdx.x == 0)
@@ -103,15 +139,13 @@ static __global__ void squares_kernel(struct control *control, struct sgd_args a
 }
 
 static __global__ void add_squares_kernel(struct control *control) {
-    double sum =
-        block_sum(threadIdx.x < LAUNCH_SQUARES_BLOCKS ? control->partial_squares[threadIdx.x] : 0);
+    double sum = sum_of_blocks(control);
     if (threadIdx.x == 0)
         control->squares = sum;
 }
 
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,
                            const struct sgd_args *args) {
-    static_assert(int{LAUNCH_SQUARES_BLOCKS} <= int{THREADS}, "one block adds them up");
     enqueue(squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
     enqueue(add_squares_kernel, 1, THREADS, stream, control);
     return cudaPeekAtLastError();

@@ -146,9 +146,9 @@ int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t
         "adding gradients", err);
 }
 
-static int set_sgd(struct backend *backend, const struct sgd_step *step, struct error *err) {
+static int set_sgd(struct backend *backend, const struct sgd_rule *rule, struct error *err) {
     struct cuda *cuda = cuda_of(backend);
-    return check(cudaMemcpyAsync(&cuda->control->step, step, sizeof(*step), cudaMemcpyHostToDevice,
+    return check(cudaMemcpyAsync(&cuda->control->rule, rule, sizeof(*rule), cudaMemcpyHostToDevice,
                                  cuda->stream),
                  "setting the learning rate", err);
 }
@@ -157,7 +157,8 @@ static struct sgd_args args_of(const struct backend_sgd *update) {
     return (struct sgd_args){.weights = update->weights,
                              .momentum = update->momentum,
                              .gradients = update->gradients,
-                             .decays = update->decays,
+                             .groups = update->groups,
+                             .clips = update->clips,
                              .void_flag = update->void_flag,
                              .loss = update->loss,
                              .count = update->count,

@@ -410,6 +410,68 @@ static void decay_counts_in_the_penalty(void) {
     close_world(&w);
 }
 
+static const struct store_slot *slot_of(const struct world *w, const char *name) {
+    const struct store_slot *slot = store_find(&w->net.store, name);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
+    return slot;
+}
+
+static void biases_and_norms_have_groups_of_their_own(void) {
+    cleanup_comm struct comm *self = NULL;
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, NULL), 0);
+    struct world w;
+    open_world(&w, self, 1);
+    static const struct {
+        bool all, biases;
+        float decay_weight, decay_norm, decay_bias;
+    } rows[] = {
+        {true, false, 0.5F, 0.5F, 0.5F}, {false, false, 0.5F, 0, 0}, {false, true, 0.5F, 0, 0.5F}};
+    step_make_groups(&w.stepper, 0.5F, 2);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        w.stepper.decay_all = rows[i].all;
+        w.stepper.decay_biases = rows[i].biases;
+        const struct sgd_group *g = w.stepper.sgd.groups;
+        struct sgd_group weight = g[step_group(&w.stepper, slot_of(&w, "fc.weight"))];
+        struct sgd_group gamma = g[step_group(&w.stepper, slot_of(&w, "bn1.weight"))];
+        struct sgd_group beta = g[step_group(&w.stepper, slot_of(&w, "bn1.bias"))];
+        struct sgd_group bias = g[step_group(&w.stepper, slot_of(&w, "fc.bias"))];
+        CU_ASSERT(weight.rate == 1 && weight.decay == rows[i].decay_weight);
+        CU_ASSERT(gamma.rate == 1 && gamma.decay == rows[i].decay_norm);
+        CU_ASSERT(beta.rate == 1 && beta.decay == rows[i].decay_norm);
+        CU_ASSERT(bias.rate == 2 && bias.decay == rows[i].decay_bias);
+    }
+    close_world(&w);
+}
+
+/* A first step from zero momentum without decay is the mean gradient times the rate. */
+static void a_step_is_as_long_as_the_norm_allows(void) {
+    cleanup_comm struct comm *self = NULL;
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&self, NULL), 0);
+    double moved[3];
+    for (int i = 0; i < 3; i++) {
+        struct world w;
+        struct step_outcome outcome;
+        open_world(&w, self, 2);
+        step_make_groups(&w.stepper, 0, 1);
+        w.stepper.sgd.step.nesterov = 0;
+        w.stepper.sgd.clip_norm = i == 0 ? 0 : (float)moved[0] * (i == 1 ? 0.25F : 4);
+        float *before = copy_of(&w, STORE_PARAMETERS);
+        CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 0), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(0, 1), NULL), 0);
+        CU_ASSERT_EQUAL(stepper_finish(&w.stepper, 1, &outcome, NULL), 0);
+        const float *now = w.net.store.arena[STORE_PARAMETERS];
+        double squares = 0;
+        for (size_t k = 0; k < w.net.store.trained; k++)
+            squares += pow((double)now[k] - (double)before[k], 2);
+        moved[i] = sqrt(squares);
+        free(before);
+        close_world(&w);
+    }
+    CU_ASSERT(moved[0] > 0);
+    CU_ASSERT_DOUBLE_EQUAL(moved[1], moved[0] / 4, 1e-5 * moved[0]);
+    CU_ASSERT_EQUAL(moved[2], moved[0]);
+}
+
 UNIT_MAIN("app.stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
           UNIT(a_step_given_up_changes_nothing_and_leaves_nothing_behind),
           UNIT(wishes_ride_along_for_one_step), UNIT(a_step_that_is_not_finite_changes_nothing),
@@ -419,4 +481,5 @@ UNIT_MAIN("app.stepper", UNIT(two_ranks_do_the_additions_of_two_micro_batches),
           UNIT(a_loss_scale_that_comes_down_is_waited_for),
           UNIT(a_loss_scale_goes_on_where_it_stood),
           UNIT(what_has_no_gradient_is_neither_decayed_nor_moved),
-          UNIT(decay_counts_in_the_penalty))
+          UNIT(decay_counts_in_the_penalty), UNIT(biases_and_norms_have_groups_of_their_own),
+          UNIT(a_step_is_as_long_as_the_norm_allows))
