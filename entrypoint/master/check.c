@@ -1,7 +1,6 @@
 #include "master/check.h"
 
 #include "common/cleanup.h"
-#include "master/master.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -66,7 +65,7 @@ static void print_lines(struct console *console, const struct buf *table) {
 
 /* A host's clock was read when it sent its facts, ours when they came, so the way is counted in:
  * fit for a warning. */
-int check_conclude(struct master *m, struct error *err) {
+int check_print(struct master *m, struct error *err) {
     const struct cluster *cluster = &m->s.job->cluster;
     cleanup_free const struct facts **hosts = calloc(cluster->count, sizeof(struct facts *));
     cleanup_free int64_t *offsets = calloc(cluster->count, sizeof(*offsets));
@@ -81,9 +80,8 @@ int check_conclude(struct master *m, struct error *err) {
     if (check_table(cluster, hosts, offsets, &table, err) != 0)
         return -1;
     print_lines(&m->s.console, &table);
-    struct verdict verdict = {.host = -1, .rank = -1, .class_name = "ok"};
-    (void)snprintf(verdict.text, sizeof(verdict.text), "%zu hosts can run %zu ranks",
+    m->verdict = (struct verdict){.host = -1, .rank = -1, .class_name = "ok"};
+    (void)snprintf(m->verdict.text, sizeof(m->verdict.text), "%zu hosts can run %zu ranks",
                    cluster->count, m->attempt.ranks);
-    collect_conclude(m, &verdict);
     return 0;
 }

@@ -7,17 +7,16 @@
 #include "common/error.h"
 #include "host/facts.h"
 #include "job/cluster.h"
+#include "master/state.h"
 
 #include <stddef.h>
-
-struct master;
 
 /* One row a host of CLUSTER, one line a warning. OURS is the master's clock when HOSTS were heard:
  * offsets are clock less ours, in ns. */
 int check_table(const struct cluster *cluster, const struct facts *const *hosts,
                 const int64_t *offsets, struct buf *ret, struct error *err);
 
-/* Prints it and concludes the job that was none. */
-int check_conclude(struct master *m, struct error *err);
+/* Prints it; the verdict is that of a job that was none. */
+int check_print(struct master *m, struct error *err);
 
 #endif

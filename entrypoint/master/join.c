@@ -1,10 +1,10 @@
+#include "master/join.h"
+
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "host/capacity.h"
-#include "master/check.h"
-#include "master/master.h"
 #include "wire/frame.h"
 
 #include <arpa/inet.h>
@@ -15,6 +15,7 @@
 enum {
     ANNOUNCE_SECONDS = 5,
     FAULT_SECONDS = 30, /* for hosts to join and hear that there is no job */
+    HURRY_SECONDS = 5,  /* for the same after a stop */
     MISSING_MAX = 512,  /* bytes of names */
 };
 
@@ -37,78 +38,46 @@ static void announce(void *context) {
     struct master *m = context;
     char missing[MISSING_MAX];
     missing_names(m, missing);
-    log_info("%zu of %zu hosts are here, missing%s", m->joined, m->s.job->cluster.count, missing);
-    loop_after(&m->s.loop, &m->announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
+    log_info("%zu of %zu hosts are here, missing%s", m->join.count, m->s.job->cluster.count,
+             missing);
+    loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
 }
 
-static void conclude_fault(struct master *m) {
-    struct verdict verdict;
-    verdict_from_error(&m->fault, &m->s.job->cluster, m->fault_host, &verdict);
-    collect_conclude(m, &verdict);
+/* Why they are missing becomes the fault, unless there is one already. */
+static void blame_missing(struct master *m) {
+    char missing[MISSING_MAX];
+    char peer[INET_ADDRSTRLEN] = "";
+    struct in_addr address = {0};
+    missing_names(m, missing);
+    int stranger = strangers_host(&m->join.strangers, &address);
+    (void)inet_ntop(AF_INET, &address, peer, sizeof(peer));
+    m->fault_host = -1;
+    if (stranger >= 0)
+        (void)error_set(&m->fault, EXIT_CODE_KEY_REFUSED,
+                        "missing%s; %s at %s was refused: another image build or key", missing,
+                        supervisor_host_name(&m->s, (size_t)stranger), peer);
+    else
+        (void)error_set(&m->fault, EXIT_CODE_NOT_READY,
+                        "only %zu of %zu hosts within %lld s, missing%s", m->join.count,
+                        m->s.job->cluster.count, (long long)m->s.job->settings.ready_seconds,
+                        missing);
 }
 
 static void deadline_passed(void *context) {
     struct master *m = context;
-    char missing[MISSING_MAX];
-    char peer[INET_ADDRSTRLEN] = "";
-    struct error err = {0};
-    struct verdict verdict;
-    if (m->attempt.stop_asked != 0) {
-        collect_judge(m);
-        return;
-    }
-    if (m->fault.code != 0) {
-        conclude_fault(m);
-        return;
-    }
-    missing_names(m, missing);
-    struct in_addr address = {0};
-    int stranger = strangers_host(&m->strangers, &address);
-    (void)inet_ntop(AF_INET, &address, peer, sizeof(peer));
-    if (stranger >= 0)
-        (void)error_set(&err, EXIT_CODE_KEY_REFUSED,
-                        "missing%s; %s at %s was refused: another image build or key", missing,
-                        supervisor_host_name(&m->s, (size_t)stranger), peer);
-    else
-        (void)error_set(&err, EXIT_CODE_NOT_READY, "only %zu of %zu hosts within %lld s, missing%s",
-                        m->joined, m->s.job->cluster.count,
-                        (long long)m->s.job->settings.ready_seconds, missing);
-    verdict_from_error(&err, &m->s.job->cluster, -1, &verdict);
-    collect_conclude(m, &verdict);
-}
-
-static int launch(struct master *m, struct error *err) {
-    const struct cluster *cluster = &m->s.job->cluster;
-    const struct in_addr none = {0};
-    char warning[INTERFACE_WARNING_SIZE] = "";
-    const struct in_addr *peer = cluster->count > 1 ? &m->members[1].address : NULL;
-    if (host_meet_master(&m->s.host, none, peer, warning, err) != 0)
-        return -1;
-    if (warning[0] != '\0')
-        log_warning("%s", warning);
-    if (m->check)
-        return check_conclude(m, err);
-    return launch_begin(m, err);
+    if (m->attempt.stop_asked == 0 && m->fault.code == 0)
+        blame_missing(m);
+    master_raise(m, EVENT_READY_DEADLINE);
 }
 
 static void begin_if_complete(struct master *m) {
-    struct error err = {0};
-    if (m->joined < m->s.job->cluster.count)
+    if (m->join.count < m->s.job->cluster.count)
         return;
-    loop_cancel(&m->s.loop, &m->ready_deadline);
-    loop_cancel(&m->s.loop, &m->announce);
+    loop_cancel(&m->s.loop, &m->join.deadline);
+    loop_cancel(&m->s.loop, &m->join.announce);
     /* For those who come too late, to be told so. */
-    door_set_room(&m->door, DOOR_GUESTS_LEAST);
-    if (m->attempt.stop_asked != 0) {
-        collect_judge(m);
-        return;
-    }
-    if (m->fault.code == 0 && launch(m, &err) != 0) {
-        m->fault = err;
-        m->fault_host = 0;
-    }
-    if (m->fault.code != 0)
-        conclude_fault(m);
+    door_set_room(&m->join.door, DOOR_GUESTS_LEAST);
+    master_raise(m, EVENT_ALL_JOINED);
 }
 
 static void refuse(struct link *link, int64_t version, const struct error *why) {
@@ -118,7 +87,8 @@ static void refuse(struct link *link, int64_t version, const struct error *why) 
     link_part(link, message);
 }
 
-void join_fault(struct master *m, const struct error *fault, int host) {
+/* A fault of ours or of a host: all hosts are still given time to join, so that they hear of it. */
+static void keep_fault(struct master *m, const struct error *fault, int host) {
     if (m->fault.code != 0)
         return;
     m->fault = *fault;
@@ -127,7 +97,7 @@ void join_fault(struct master *m, const struct error *fault, int host) {
     int64_t left = m->s.job->settings.ready_seconds < FAULT_SECONDS
                        ? m->s.job->settings.ready_seconds
                        : FAULT_SECONDS;
-    loop_after(&m->s.loop, &m->ready_deadline, left * CLOCK_SECOND);
+    loop_after(&m->s.loop, &m->join.deadline, left * CLOCK_SECOND);
 }
 
 /* What the host says of itself: a fault of its own, or that it does not fit. */
@@ -147,7 +117,7 @@ static void weigh(struct member *b, const json_t *message) {
     b->offset = b->facts.boot - clock_boot(); /* until a heartbeat tells it better */
     b->skew = b->facts.clock - clock_wall();
     if (fault.code != 0)
-        join_fault(b->master, &fault, (int)b->index);
+        keep_fault(b->master, &fault, (int)b->index);
 }
 
 /* Open MPI takes connections from addresses alone that their hosts know as their own. */
@@ -162,7 +132,7 @@ static void warn_of_translation(const struct member *b, struct in_addr peer,
     (void)inet_ntop(AF_INET, &peer, seen, sizeof(seen));
     log_warning("%s sends from %s and arrives from %s: a firewall between the hosts translates "
                 "addresses (a masquerade rule?), and MPI drops such connections",
-                supervisor_host_name(&b->master->s, b->index), text, seen);
+                member_name(b), text, seen);
 }
 
 static void admit(struct master *m, struct member *b, struct link *link, struct in_addr peer,
@@ -174,16 +144,15 @@ static void admit(struct master *m, struct member *b, struct link *link, struct 
     b->link = link;
     b->address = peer;
     b->joined = true;
-    m->joined++;
-    link_own(link, &master_member_events, b);
-    lease_heard(b);
+    m->join.count++;
+    link_own(link, m->join.events, b);
+    member_heard(b);
     json_t *welcome = frame_new("welcome");
     (void)json_object_set_new(welcome, "run", json_string(m->s.host.run));
     link_send(link, welcome);
     warn_of_translation(b, peer, message);
     weigh(b, message);
-    log_info("%s is here, %zu of %zu", supervisor_host_name(&m->s, b->index), m->joined,
-             m->s.job->cluster.count);
+    log_info("%s is here, %zu of %zu", member_name(b), m->join.count, m->s.job->cluster.count);
     begin_if_complete(m);
 }
 
@@ -206,12 +175,12 @@ static int check_place(const struct master *m, int host, struct error *err) {
     const struct member *b = &m->members[host];
     char first[INET_ADDRSTRLEN] = "";
     (void)inet_ntop(AF_INET, &b->address, first, sizeof(first));
-    if (lease_is_fresh(b))
+    if (member_is_fresh(b))
         return error_set(err, EXIT_CODE_CONFIG,
                          "the host at %s came first with the name %s; each host needs one of its "
                          "own (RINGMASTER_HOST)",
                          first, supervisor_host_name(&m->s, (size_t)host));
-    if (m->phase != MASTER_JOINING)
+    if (m->phase != PHASE_JOINING)
         return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
     return 0;
 }
@@ -245,8 +214,8 @@ static void foreign(void *context, struct link *link, struct in_addr peer, const
                     "it speaks version %lld of the control link, the master version %d: another "
                     "image build",
                     (long long)version, FRAME_VERSION);
-    if (host >= 0 && m->phase == MASTER_JOINING && !m->members[host].joined)
-        join_fault(m, &theirs, host);
+    if (host >= 0 && m->phase == PHASE_JOINING && !m->members[host].joined)
+        keep_fault(m, &theirs, host);
     else
         log_warning("%s", why.text);
     refuse(link, version, &theirs);
@@ -254,12 +223,12 @@ static void foreign(void *context, struct link *link, struct in_addr peer, const
 
 static void turned_away(void *context, struct in_addr peer, const struct error *why) {
     struct master *m = context;
-    strangers_add(&m->strangers, peer, why);
+    strangers_add(&m->join.strangers, peer, why);
 }
 
 static bool is_missing(void *context, size_t host) {
     const struct master *m = context;
-    return m->phase == MASTER_JOINING && !m->members[host].joined;
+    return m->phase == PHASE_JOINING && !m->members[host].joined;
 }
 
 static const struct door_events door_events = {
@@ -271,8 +240,8 @@ void join_left(struct member *b) {
         return;
     b->joined = false;
     b->trip = 0;
-    m->joined--;
-    log_warning("%s has gone again", supervisor_host_name(&m->s, b->index));
+    m->join.count--;
+    log_warning("%s has gone again", member_name(b));
 }
 
 /* On the interface that the platform names, where that exists; else on all, as no other host can be
@@ -287,9 +256,14 @@ static struct in_addr listening_address(const struct master *m) {
     return warning[0] == '\0' ? interface.address : any;
 }
 
+void join_hurry(struct master *m) {
+    loop_after(&m->s.loop, &m->join.deadline, HURRY_SECONDS * CLOCK_SECOND);
+}
+
 void join_init(struct master *m) {
-    m->ready_deadline = (struct timer){.fire = deadline_passed, .context = m};
-    m->announce = (struct timer){.fire = announce, .context = m};
+    m->fault_host = -1;
+    m->join.deadline = (struct timer){.fire = deadline_passed, .context = m};
+    m->join.announce = (struct timer){.fire = announce, .context = m};
 }
 
 /* Unlike any other run's, also of a job of the same name. */
@@ -303,34 +277,35 @@ static int name_run(struct master *m, struct error *err) {
     return 0;
 }
 
-int join_open(struct master *m, struct error *err) {
+int join_open(struct master *m, const struct link_events *events, struct error *err) {
     const struct job *job = m->s.job;
     if (name_run(m, err) != 0)
         return -1;
+    m->join.events = events;
     m->members[0].joined = true;
-    m->joined = 1;
-    strangers_open(&m->strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster, is_missing, m);
+    m->join.count = 1;
+    strangers_open(&m->join.strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster, is_missing, m);
     facts_gather(job, &m->s.tools, &m->members[0].facts);
     if (job->cluster.count > 1) {
         int listener = door_listen(listening_address(m), job->ports.control, err);
         if (listener < 0 ||
-            door_open(&m->door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
+            door_open(&m->join.door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
             return -1;
-        door_set_room(&m->door, capacity_guests(&job->cluster));
+        door_set_room(&m->join.door, capacity_guests(&job->cluster));
         log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
-        loop_after(&m->s.loop, &m->announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
+        loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
         if (m->attempt.stop_asked == 0)
-            loop_after(&m->s.loop, &m->ready_deadline, job->settings.ready_seconds * CLOCK_SECOND);
+            loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);
     }
     if (m->s.fault.code != 0)
-        join_fault(m, &m->s.fault, 0);
+        keep_fault(m, &m->s.fault, 0);
     begin_if_complete(m);
     return 0;
 }
 
 void join_close(struct master *m) {
-    loop_cancel(&m->s.loop, &m->ready_deadline);
-    loop_cancel(&m->s.loop, &m->announce);
-    strangers_close(&m->strangers);
-    door_close(&m->door);
+    loop_cancel(&m->s.loop, &m->join.deadline);
+    loop_cancel(&m->s.loop, &m->join.announce);
+    strangers_close(&m->join.strangers);
+    door_close(&m->join.door);
 }

@@ -1,10 +1,10 @@
+#include "master/launch.h"
+
 #include "common/argv.h"
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "host/host.h"
-#include "master/master.h"
 #include "mpi/addresses.h"
 #include "mpi/place.h"
 #include "wire/frame.h"
@@ -51,26 +51,36 @@ static int shim_command(const char *self, struct argv *ret, struct error *err) {
 void launch_words(const struct master *m, struct buf *ret) {
     cleanup_buf struct buf text;
     buf_init(&text, WORDS_MAX);
-    if (banner_story(&m->attempt.banner, &m->attempt.mpirun.tail, &text, NULL) == 0)
+    if (banner_story(&m->launch.banner, &m->launch.mpirun.tail, &text, NULL) == 0)
         (void)addresses_to_names(&m->s.job->cluster, buf_text(&text), text.size, ret, NULL);
 }
 
 /* Once something has gone wrong, mpirun's words are banners about what we know better. */
 static void line(void *context, const char *text, size_t size) {
     struct master *m = context;
-    size_t prefix = strlen(m->attempt.mpirun.error_out.lines.prefix);
+    size_t prefix = strlen(m->launch.mpirun.error_out.lines.prefix);
     if (size > prefix)
-        banner_add(&m->attempt.banner, text + prefix, size - prefix - 1);
-    if (!m->attempt.collect.active)
+        banner_add(&m->launch.banner, text + prefix, size - prefix - 1);
+    if (!m->attempt.ending)
         host_tool_line(&m->s.host, text, size);
 }
 
 static void ended(void *context, int code) {
     struct master *m = context;
-    m->attempt.mpirun_code = code;
-    m->attempt.mpirun_ended = true;
+    attempt_mpirun_ended(&m->attempt, code);
     log_debug("mpirun ended with %d", code);
-    collect_mpirun_ended(m);
+    master_raise(m, EVENT_MPIRUN_ENDED);
+}
+
+int launch_meet(struct master *m, struct error *err) {
+    const struct in_addr none = {0};
+    char warning[INTERFACE_WARNING_SIZE] = "";
+    const struct in_addr *peer = m->s.job->cluster.count > 1 ? &m->members[1].address : NULL;
+    if (host_meet_master(&m->s.host, none, peer, warning, err) != 0)
+        return -1;
+    if (warning[0] != '\0')
+        log_warning("%s", warning);
+    return 0;
 }
 
 int launch_begin(struct master *m, struct error *err) {
@@ -88,11 +98,10 @@ int launch_begin(struct master *m, struct error *err) {
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
                    one ? "rank" : "mpirun");
     struct task_options options = {.prefix = prefix, .line = line, .ended = ended, .context = m};
-    if (task_start(&m->attempt.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
+    if (task_start(&m->launch.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
                    err) != 0)
         return -1;
-    m->phase = MASTER_RUNNING;
-    m->attempt.launched = clock_now();
+    attempt_launched(&m->attempt, clock_now());
     if (!one)
         log_info("mpirun is %s, of Open MPI %u.%u.%u", m->s.tools.mpirun, m->s.tools.version.major,
                  m->s.tools.version.minor, m->s.tools.version.release);
@@ -130,7 +139,7 @@ void launch_agent_leave(struct member *b, int code) {
  * when all daemons have reported, so an agent that comes after the first rank is a program's doing.
  */
 static const char *refusal(const struct master *m, int host, const json_t *message) {
-    if (m->phase != MASTER_RUNNING ||
+    if (m->phase != PHASE_RUNNING ||
         json_integer_value(json_object_get(message, "attempt")) != m->attempt.number)
         return "it is of another attempt";
     if (m->attempt.seated_count > 0 || m->s.host.crew.started)
@@ -149,11 +158,11 @@ void launch_agent(struct master *m, struct link *link, const json_t *message) {
     const char *why = refusal(m, host, message);
     if (why != NULL) {
         link_free(link);
-        if (!m->attempt.agent_warned)
+        if (!m->launch.agent_warned)
             log_warning(
                 "a process here asked for a daemon on %.64s and was refused: %s",
                 host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : "no host of this job", why);
-        m->attempt.agent_warned = true;
+        m->launch.agent_warned = true;
         return;
     }
     struct member *b = &m->members[host];
@@ -168,28 +177,18 @@ void launch_agent(struct master *m, struct link *link, const json_t *message) {
     master_send(m, (size_t)host, order);
 }
 
-/* Who asked for what was refused is not known: the request may be a stranger's. If it was mpirun's,
- * its agent leaves with a code, mpirun ends, and the note says why. A daemon that ends while its
- * ranks run takes them along; it leaves with 0 after failed ranks. */
+/* If what was refused was mpirun's wish, its agent leaves with a code, mpirun ends, and the note
+ * says why. */
 static void note(struct member *b, int code, const char *text) {
     struct master *m = b->master;
-    struct attempt *a = &m->attempt;
-    bool noted = a->daemon_note[0] != '\0' && !a->note_is_refusal;
-    if (noted || code == 0 || a->mpirun_ended || a->collect.active)
-        return;
-    const char *host = supervisor_host_name(&m->s, b->index);
     const char *daemon = openmpi_daemon(m->s.tools.version.series);
-    a->note_is_refusal = text[0] != '\0';
-    if (a->note_is_refusal) {
-        (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s started no %s: %s", host, daemon,
-                       text);
-        log_warning("%s", a->daemon_note);
+    enum attempt_note noted = attempt_note_daemon(&m->attempt, member_name(b), daemon, code, text);
+    if (noted == ATTEMPT_NOTE_REFUSAL)
+        log_warning("%s", m->attempt.daemon_note);
+    if (noted != ATTEMPT_NOTE_FAILURE)
         return;
-    }
-    (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s: %s ended with %d", host, daemon,
-                   code);
-    log_error("%s", a->daemon_note);
-    collect_failed(m);
+    log_error("%s", m->attempt.daemon_note);
+    master_raise(m, EVENT_FAILURE);
 }
 
 void launch_daemon_ended(struct member *b, const json_t *message) {
@@ -202,11 +201,14 @@ void launch_daemon_ended(struct member *b, const json_t *message) {
 }
 
 void launch_signal(struct master *m, int number) {
-    task_signal(&m->attempt.mpirun, number);
+    task_signal(&m->launch.mpirun, number);
 }
 
 void launch_close(struct master *m) {
-    task_done(&m->attempt.mpirun);
+    task_done(&m->launch.mpirun);
+    m->launch.mpirun = (struct task){0};
+    m->launch.banner = (struct banner){0};
+    m->launch.agent_warned = false;
     for (size_t i = 0; m->members != NULL && i < m->s.job->cluster.count; i++) {
         link_free(m->members[i].agent);
         m->members[i].agent = NULL;

@@ -1,14 +1,13 @@
+#include "master/lease.h"
+
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "master/master.h"
 #include "wire/frame.h"
 
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { BEAT_SECONDS = 3, DEAD_SECONDS = 10 };
+enum { DEAD_SECONDS = 10 };
 
 static void beat(void *context) {
     struct master *m = context;
@@ -17,15 +16,7 @@ static void beat(void *context) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
-    loop_after(&m->s.loop, &m->beat, BEAT_SECONDS * CLOCK_SECOND);
-}
-
-void lease_heard(struct member *b) {
-    b->heard = clock_now();
-}
-
-bool lease_is_fresh(const struct member *b) {
-    return b->link != NULL && clock_now() - b->heard < (BEAT_SECONDS + 1) * CLOCK_SECOND;
+    loop_after(&m->s.loop, &m->lease.beat, BEAT_SECONDS * CLOCK_SECOND);
 }
 
 /* Of all heartbeats the fastest tells the difference of the clocks best. */
@@ -44,20 +35,10 @@ void lease_alive(struct member *b, const json_t *message) {
     b->offset = theirs - (sent + trip / 2);
 }
 
-void lease_lost(struct member *b, const char *why) {
-    struct master *m = b->master;
-    if (b->lost || (m->phase != MASTER_RUNNING && m->phase != MASTER_CLEARING))
-        return;
+void lease_lose(struct member *b, const char *why) {
     b->lost = true;
-    log_error("%s is lost: %s", supervisor_host_name(&m->s, b->index), why);
-    if (m->phase == MASTER_CLEARING) {
-        relaunch_lost(b, why);
-        return;
-    }
-    m->attempt.losses[m->attempt.loss_count++] =
-        (struct verdict_loss){.host = (unsigned)b->index, .time = clock_boot(), .why = strdup(why)};
-    launch_agent_leave(b, EXIT_CODE_HOST_LOST);
-    collect_host_lost(m);
+    log_error("%s is lost: %s", member_name(b), why);
+    attempt_lose(&b->master->attempt, b->index, clock_boot(), why);
 }
 
 static void silent(struct member *b) {
@@ -65,12 +46,7 @@ static void silent(struct member *b) {
     (void)snprintf(why, sizeof(why), "no heartbeat for %d s", DEAD_SECONDS);
     link_free(b->link);
     b->link = NULL;
-    if (b->master->phase == MASTER_JOINING)
-        join_left(b);
-    else if (b->master->phase == MASTER_JUDGED)
-        supervisor_may_leave(&b->master->s);
-    else
-        lease_lost(b, why);
+    master_raise_about(b, EVENT_HOST_GONE, why);
 }
 
 /* When this container itself stood still, the hosts get a new chance: what they sent meanwhile lies
@@ -79,7 +55,7 @@ static void look(void *context) {
     struct master *m = context;
     int64_t now = clock_now();
     int64_t first = now;
-    bool stood_still = now - m->lease.deadline > CLOCK_SECOND;
+    bool stood_still = now - m->lease.look.deadline > CLOCK_SECOND;
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         struct member *b = &m->members[i];
         if (b->link == NULL)
@@ -91,19 +67,19 @@ static void look(void *context) {
         else if (b->heard < first)
             first = b->heard;
     }
-    loop_at(&m->s.loop, &m->lease, first + DEAD_SECONDS * CLOCK_SECOND);
+    loop_at(&m->s.loop, &m->lease.look, first + DEAD_SECONDS * CLOCK_SECOND);
 }
 
 void lease_open(struct master *m) {
-    m->beat = (struct timer){.fire = beat, .context = m};
-    m->lease = (struct timer){.fire = look, .context = m};
+    m->lease.beat = (struct timer){.fire = beat, .context = m};
+    m->lease.look = (struct timer){.fire = look, .context = m};
     if (m->s.job->cluster.count == 1)
         return;
-    loop_after(&m->s.loop, &m->beat, BEAT_SECONDS * CLOCK_SECOND);
-    loop_after(&m->s.loop, &m->lease, DEAD_SECONDS * CLOCK_SECOND);
+    loop_after(&m->s.loop, &m->lease.beat, BEAT_SECONDS * CLOCK_SECOND);
+    loop_after(&m->s.loop, &m->lease.look, DEAD_SECONDS * CLOCK_SECOND);
 }
 
 void lease_close(struct master *m) {
-    loop_cancel(&m->s.loop, &m->beat);
-    loop_cancel(&m->s.loop, &m->lease);
+    loop_cancel(&m->s.loop, &m->lease.beat);
+    loop_cancel(&m->s.loop, &m->lease.look);
 }

@@ -8,9 +8,11 @@
 
 enum { PAUSE_MAX_SECONDS = 300 };
 
-bool restart_follows(const struct settings *settings, const struct restart_facts *f,
-                     char why[RESTART_WHY_SIZE]) {
+static bool follows(const struct settings *settings, const struct restart_facts *f,
+                    char why[RESTART_WHY_SIZE]) {
     why[0] = '\0';
+    if (f->verdict->code == EXIT_CODE_OK)
+        return false;
     if ((int64_t)f->attempt > settings->restarts || f->verdict->code == EXIT_CODE_STOPPED)
         return false;
     if (!f->verdict->transient)
@@ -25,20 +27,47 @@ bool restart_follows(const struct settings *settings, const struct restart_facts
     return why[0] == '\0';
 }
 
-int64_t restart_pause(unsigned attempt) {
+static int64_t pause_after(unsigned attempt) {
     int64_t seconds = 1;
     for (unsigned i = 1; i < attempt && seconds < PAUSE_MAX_SECONDS; i++)
         seconds *= 2;
     return (seconds < PAUSE_MAX_SECONDS ? seconds : PAUSE_MAX_SECONDS) * CLOCK_SECOND;
 }
 
-void restart_tell(const struct settings *settings, unsigned attempt, const char *why,
-                  struct verdict *v) {
+/* Nothing where no restarts were asked for. */
+static void tell(const struct settings *settings, unsigned attempt, const char *why,
+                 struct verdict *v) {
     size_t used = strlen(v->text);
-    if (settings->restarts == 0)
-        return;
-    if (v->code == EXIT_CODE_OK && attempt == 1)
+    if (settings->restarts == 0 || (v->code == EXIT_CODE_OK && attempt == 1))
         return;
     (void)snprintf(v->text + used, sizeof(v->text) - used, "; attempt %u of %" PRId64 "%s%s",
                    attempt, settings->restarts + 1, why[0] != '\0' ? ", " : "", why);
+}
+
+void restart_end_between(const struct settings *settings, const struct restart_facts *f,
+                         const struct error *error, int host, const char *why,
+                         struct verdict *ret) {
+    const struct verdict *failed = f->verdict;
+    struct verdict v;
+    verdict_from_error(error, f->cluster, host, &v);
+    (void)snprintf(v.story, sizeof(v.story), "after %s: %s", failed->class_name, failed->text);
+    tell(settings, f->attempt, why, &v);
+    *ret = v;
+}
+
+void restart_decide(const struct settings *settings, const struct restart_facts *f,
+                    struct restart_decision *ret) {
+    struct error stopped = {0};
+    *ret = (struct restart_decision){.verdict = *f->verdict};
+    if (f->attempt == 0)
+        return;
+    if (!follows(settings, f, ret->why)) {
+        tell(settings, f->attempt, ret->why, &ret->verdict);
+    } else if (f->stop_host >= 0) {
+        (void)error_set(&stopped, EXIT_CODE_STOPPED, "stopped on request after a failure");
+        restart_end_between(settings, f, &stopped, f->stop_host, "", &ret->verdict);
+    } else {
+        ret->again = true;
+        ret->pause = pause_after(f->attempt);
+    }
 }

@@ -1,8 +1,9 @@
-/* Whether a failed attempt is followed by another one, and after which pause: pure decisions, from
- * the verdict and the settings RINGMASTER_RESTARTS, _SHRINK and _MIN_HOSTS. */
+/* What follows a failed attempt: another one, after which pause, or the job's end, in which words.
+ * Pure decisions, from the verdict and the settings RINGMASTER_RESTARTS, _SHRINK and _MIN_HOSTS. */
 #ifndef OUTCOME_RESTART_H
 #define OUTCOME_RESTART_H
 
+#include "job/cluster.h"
 #include "job/settings.h"
 #include "outcome/verdict.h"
 
@@ -13,23 +14,28 @@
 enum { RESTART_WHY_SIZE = 320 };
 
 struct restart_facts {
-    const struct verdict *verdict; /* not success */
-    unsigned attempt;              /* the one that it ended, from 1 */
+    const struct cluster *cluster; /* for names */
+    const struct verdict *verdict; /* of the attempt */
+    unsigned attempt;              /* which it was, from 1; 0: none had begun */
     size_t hosts_left;             /* that are not lost */
     bool host_lost;                /* since that attempt began */
+    int stop_host;                 /* who asked for a stop that did not end it; -1: nobody */
 };
 
-/* False with a WHY that is fit for people, "" where there is nothing to explain. */
-bool restart_follows(const struct settings *settings, const struct restart_facts *facts,
-                     char why[RESTART_WHY_SIZE]);
+struct restart_decision {
+    bool again;
+    int64_t pause;          /* until the next launch, ns: a second, twice as long each time, five
+                               minutes at most */
+    struct verdict verdict; /* else: the job's, in words that say which attempt it was */
+    char why[RESTART_WHY_SIZE]; /* else: for people; "" where there is nothing to explain */
+};
 
-/* From the end of this attempt to the next launch, ns: a second, twice as long each time, five
- * minutes at most. */
-int64_t restart_pause(unsigned attempt);
+void restart_decide(const struct settings *settings, const struct restart_facts *facts,
+                    struct restart_decision *ret);
 
-/* Adds to the text of the last attempt's verdict which attempt it was; nothing where no restarts
- * were asked for. */
-void restart_tell(const struct settings *settings, unsigned attempt, const char *why,
-                  struct verdict *verdict);
+/* The end of the job between two attempts, by ERROR of HOST; what the attempt in FACTS came to is
+ * its story. WHY is of a decision, or "". */
+void restart_end_between(const struct settings *settings, const struct restart_facts *facts,
+                         const struct error *error, int host, const char *why, struct verdict *ret);
 
 #endif

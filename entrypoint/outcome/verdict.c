@@ -95,7 +95,7 @@ static bool all_good(const struct verdict_facts *f, bool unasked) {
     for (size_t i = 0; i < f->report_count; i++)
         if (!is_good(&f->reports[i]) || (unasked && f->reports[i].cause != RANK_CAUSE_NONE))
             return false;
-    return f->report_count == cluster_ranks(f->cluster);
+    return f->report_count == f->ranks;
 }
 
 static void judge_success(const struct verdict_facts *f, struct verdict *ret) {
@@ -192,20 +192,19 @@ static bool has_report(const struct verdict_facts *f, size_t rank) {
 }
 
 static void judge_unknown(const struct verdict_facts *f, struct verdict *ret) {
-    size_t ranks = cluster_ranks(f->cluster);
     size_t missing = 0;
-    while (missing < ranks && has_report(f, missing))
+    while (missing < f->ranks && has_report(f, missing))
         missing++;
     char mpirun[48] = "mpirun had not ended";
     if (f->mpirun_code >= 0)
         snprintf(mpirun, sizeof(mpirun), "mpirun ended with %d", f->mpirun_code);
     if (f->daemon_words != NULL && f->daemon_words[0] != '\0') {
         fill(ret, EXIT_CODE_INTERNAL, -1, -1, "%s", f->daemon_words);
-    } else if (missing < ranks) {
-        int host = (int)cluster_host_of_rank(f->cluster, missing);
-        fill(ret, EXIT_CODE_INTERNAL, host, (int)missing,
+    } else if (missing < f->ranks) {
+        unsigned host = f->rank_host[missing];
+        fill(ret, EXIT_CODE_INTERNAL, (int)host, (int)missing,
              "%s rank %zu: nothing was heard of it (%zu of %zu ranks reported); %s",
-             host_name(f, (unsigned)host), missing, f->report_count, ranks, mpirun);
+             host_name(f, host), missing, f->report_count, f->ranks, mpirun);
     } else {
         fill(ret, EXIT_CODE_INTERNAL, -1, -1, "the ranks were ended though none had failed; %s",
              mpirun);

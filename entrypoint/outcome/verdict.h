@@ -35,7 +35,9 @@ struct verdict_loss {
 
 /* Times are clock_boot() of the master, ns; 0 means never. */
 struct verdict_facts {
-    const struct cluster *cluster;
+    const struct cluster *cluster; /* for names */
+    size_t ranks;
+    const unsigned *rank_host;         /* by rank: the host that it was placed on */
     const struct rank_report *reports; /* at most one a rank */
     size_t report_count;
     const struct verdict_loss *losses;

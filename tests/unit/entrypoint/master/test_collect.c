@@ -1,6 +1,7 @@
 #include "unit/entrypoint/stage.h"
 
 #include "common/json.h"
+#include "master/collect.h"
 #include "outcome/rank_report.h"
 #include "wire/frame.h"
 
@@ -11,23 +12,31 @@ static struct cluster_host two[2];
 static struct job job;
 static struct master m;
 static struct member members[2];
+static unsigned raised[EVENT_COUNT];
+
+static void count(struct master *master, const struct raised *what) {
+    CU_ASSERT_PTR_EQUAL(master, &m);
+    raised[what->event]++;
+}
 
 static void gather(void) {
     struct error err;
+    memset(raised, 0, sizeof(raised));
     two[0] = (struct cluster_host){.name = {"algo-1"}, .slots = 2};
     two[1] = (struct cluster_host){.name = {"algo-2"}, .slots = 2};
     job = (struct job){.cluster = {.hosts = two, .count = 2}};
-    m = (struct master){.s = {.job = &job}, .phase = MASTER_RUNNING, .members = members};
-    m.attempt.number = 1;
+    m = (struct master){
+        .s = {.job = &job}, .phase = PHASE_RUNNING, .members = members, .raise = count};
+    collect_init(&m);
     for (size_t i = 0; i < 2; i++)
         members[i] = (struct member){.master = &m, .index = i};
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(collect_open(&m, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
 }
 
 static void gathered(void) {
-    stop_close(&m);
     collect_close(&m);
+    attempt_done(&m.attempt);
     loop_done(&m.s.loop);
 }
 
@@ -44,7 +53,7 @@ static void a_host_speaks_for_its_own_ranks_alone(void) {
     report(1, 1, 9);
     report(0, 2, 9);
     CU_ASSERT_EQUAL(m.attempt.report_count, 0);
-    CU_ASSERT_FALSE(m.attempt.collect.active);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
     json_t *message = json_pack("{s:i, s:i}", "rank", 1, "seconds", 1);
     collect_seated(&members[1], message);
     collect_stalled(&members[1], message);
@@ -66,10 +75,52 @@ static void a_failure_outranks_an_earlier_good_end(void) {
     report(1, 3, 7);
     CU_ASSERT_EQUAL(m.attempt.report_count, 1);
     CU_ASSERT_EQUAL(m.attempt.reports[0].value, 7);
-    CU_ASSERT(m.attempt.collect.active);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 1);
     report(1, 3, 0);
     report(1, 3, 8);
     CU_ASSERT_EQUAL(m.attempt.reports[0].value, 7);
+    gathered();
+}
+
+static void what_matters_is_raised(void) {
+    gather();
+    report(0, 0, 0);
+    report(0, 1, 0);
+    report(1, 2, 0);
+    CU_ASSERT_FALSE(m.attempt.ending);
+    report(1, 3, 0);
+    CU_ASSERT(m.attempt.ending); /* all are good, so mpirun gets the time to end */
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 0);
+    attempt_mpirun_ended(&m.attempt, 0);
+    collect_await_last(&m);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
+    gathered();
+    gather();
+    report(0, 0, 0);
+    report(0, 1, 4);
+    report(1, 2, 0);
+    report(1, 3, 0);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 1);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1); /* mpirun would only take its time */
+    gathered();
+    gather();
+    attempt_stop(&m.attempt, 0, 1);
+    report(0, 1, 4);
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
+    gathered();
+}
+
+static void the_earliest_deadline_counts(void) {
+    gather();
+    collect_gather(&m);
+    int64_t late = m.collect.deadline.deadline;
+    collect_await_lost(&m);
+    int64_t soon = m.collect.deadline.deadline;
+    CU_ASSERT(soon < late);
+    collect_await_killed(&m);
+    collect_gather(&m);
+    CU_ASSERT_EQUAL(m.collect.deadline.deadline, soon);
     gathered();
 }
 
@@ -110,4 +161,5 @@ static void ranks_may_end_at_different_times(void) {
 STAGE_MAIN("master.collect", UNIT(the_first_failure_is_the_jobs),
            UNIT(a_rank_that_vanishes_is_a_failure), UNIT(ranks_may_end_at_different_times),
            UNIT(a_host_speaks_for_its_own_ranks_alone),
-           UNIT(a_failure_outranks_an_earlier_good_end))
+           UNIT(a_failure_outranks_an_earlier_good_end), UNIT(what_matters_is_raised),
+           UNIT(the_earliest_deadline_counts))

@@ -1,4 +1,4 @@
-#include "master/master.h"
+#include "master/lease.h"
 
 #include "common/clock.h"
 #include "support/unit.h"

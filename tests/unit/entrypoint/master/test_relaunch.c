@@ -1,3 +1,4 @@
+#include "master/state.h"
 #include "unit/entrypoint/stage.h"
 #include "wire/frame.h"
 
@@ -104,14 +105,17 @@ static void a_launch_that_fails_is_told_with_its_own_attempt(void) {
     ASSERT_CONTAINS(stage_failure(&host), "attempt 2 of 3");
 }
 
+static void hear_nothing(struct master *m, const struct raised *raised) {
+    (void)m;
+    (void)raised;
+}
+
 /* A rank of the first attempt takes its seat when the second runs. */
 static void late_words_count_for_nothing(void) {
-    bool seated[2] = {false, false};
     struct cluster_host hosts[2] = {{.slots = 1}, {.slots = 1}};
     struct job job = {.cluster = {.hosts = hosts, .count = 2}};
-    struct master m = {.s = {.job = &job},
-                       .phase = MASTER_RUNNING,
-                       .attempt = {.number = 2, .ranks = 2, .seated = seated}};
+    struct master m = {.s = {.job = &job}, .phase = PHASE_RUNNING, .raise = hear_nothing};
+    CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 2, &job.cluster, NULL), 0);
     struct member b = {.master = &m, .index = 1};
     json_t *message = frame_new("seated");
     (void)json_object_set_new(message, "rank", json_integer(1));
@@ -123,6 +127,7 @@ static void late_words_count_for_nothing(void) {
     master_member_events.message(&b, message);
     CU_ASSERT_EQUAL(m.attempt.seated_count, 1);
     json_decref(message);
+    attempt_done(&m.attempt);
 }
 
 STAGE_MAIN("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),

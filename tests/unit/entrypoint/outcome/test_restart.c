@@ -4,65 +4,113 @@
 
 #include <string.h>
 
-static const struct verdict crash = {.code = 137, .transient = true, .text = "a crash"};
+static struct cluster_host hosts[] = {{.name = {"algo-1"}}, {.name = {"algo-2"}}};
+static const struct cluster cluster = {.hosts = hosts, .count = 2};
+static const struct verdict crash = {
+    .code = 137, .transient = true, .class_name = "signal", .text = "a crash"};
 static const struct verdict chosen = {.code = 42, .text = "its own word"};
-static char why[RESTART_WHY_SIZE];
+static struct restart_decision decision;
 
-static bool follows(struct settings s, struct restart_facts f) {
-    return restart_follows(&s, &f, why);
+static struct restart_facts about(const struct verdict *verdict, unsigned attempt) {
+    return (struct restart_facts){
+        .cluster = &cluster, .verdict = verdict, .attempt = attempt, .stop_host = -1};
+}
+
+static bool again(struct settings s, struct restart_facts f) {
+    restart_decide(&s, &f, &decision);
+    return decision.again;
 }
 
 static void restarts_are_counted(void) {
     const struct settings none = {0};
     const struct settings two = {.restarts = 2};
-    CU_ASSERT_FALSE(follows(none, (struct restart_facts){.verdict = &crash, .attempt = 1}));
-    CU_ASSERT(follows(two, (struct restart_facts){.verdict = &crash, .attempt = 1}));
-    CU_ASSERT(follows(two, (struct restart_facts){.verdict = &crash, .attempt = 2}));
-    CU_ASSERT_FALSE(follows(two, (struct restart_facts){.verdict = &crash, .attempt = 3}));
-    CU_ASSERT_STRING_EQUAL(why, "");
-    CU_ASSERT_FALSE(follows(two, (struct restart_facts){.verdict = &chosen, .attempt = 1}));
-    ASSERT_CONTAINS(why, "no restart after such an end");
+    CU_ASSERT_FALSE(again(none, about(&crash, 1)));
+    CU_ASSERT_STRING_EQUAL(decision.verdict.text, "a crash");
+    CU_ASSERT(again(two, about(&crash, 1)));
+    CU_ASSERT(again(two, about(&crash, 2)));
+    CU_ASSERT_STRING_EQUAL(decision.verdict.text, "a crash");
+    CU_ASSERT_FALSE(again(two, about(&crash, 3)));
+    CU_ASSERT_STRING_EQUAL(decision.why, "");
+    CU_ASSERT_STRING_EQUAL(decision.verdict.text, "a crash; attempt 3 of 3");
+    CU_ASSERT_FALSE(again(two, about(&chosen, 1)));
+    ASSERT_CONTAINS(decision.why, "no restart after such an end");
+    CU_ASSERT_STRING_EQUAL(decision.verdict.text,
+                           "its own word; attempt 1 of 3, no restart after such an end");
     const struct verdict stopped = {.code = EXIT_CODE_STOPPED};
-    CU_ASSERT_FALSE(follows(two, (struct restart_facts){.verdict = &stopped, .attempt = 1}));
-    CU_ASSERT_STRING_EQUAL(why, "");
+    CU_ASSERT_FALSE(again(two, about(&stopped, 1)));
+    CU_ASSERT_STRING_EQUAL(decision.why, "");
+    const struct verdict well = {.code = 0, .text = "well", .transient = true};
+    CU_ASSERT_FALSE(again(two, about(&well, 1)));
+    CU_ASSERT_STRING_EQUAL(decision.verdict.text, "well");
+    CU_ASSERT_FALSE(again(two, about(&well, 2)));
+    CU_ASSERT_STRING_EQUAL(decision.verdict.text, "well; attempt 2 of 3");
+}
+
+/* A stop while hosts join, say. */
+static void before_the_first_attempt_nothing_is_said_of_attempts(void) {
+    const struct verdict stopped = {.code = EXIT_CODE_STOPPED, .text = "stopped"};
+    CU_ASSERT_FALSE(again((struct settings){.restarts = 2}, about(&stopped, 0)));
+    CU_ASSERT_STRING_EQUAL(decision.verdict.text, "stopped");
 }
 
 static void without_a_host_only_where_that_was_asked_for(void) {
-    struct restart_facts f = {.verdict = &crash, .attempt = 1, .hosts_left = 2, .host_lost = true};
-    CU_ASSERT_FALSE(follows((struct settings){.restarts = 1, .min_hosts = 1}, f));
-    ASSERT_CONTAINS(why, "RINGMASTER_SHRINK");
-    CU_ASSERT(follows((struct settings){.restarts = 1, .min_hosts = 2, .shrink = true}, f));
-    CU_ASSERT_FALSE(follows((struct settings){.restarts = 1, .min_hosts = 3, .shrink = true}, f));
-    ASSERT_CONTAINS(why, "no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3");
+    struct restart_facts f = about(&crash, 1);
+    f.hosts_left = 2;
+    f.host_lost = true;
+    CU_ASSERT_FALSE(again((struct settings){.restarts = 1, .min_hosts = 1}, f));
+    ASSERT_CONTAINS(decision.why, "RINGMASTER_SHRINK");
+    CU_ASSERT(again((struct settings){.restarts = 1, .min_hosts = 2, .shrink = true}, f));
+    CU_ASSERT_FALSE(again((struct settings){.restarts = 1, .min_hosts = 3, .shrink = true}, f));
+    ASSERT_CONTAINS(decision.why, "no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3");
+}
+
+/* It came too late for the attempt's verdict, and in time for the next attempt's. */
+static void a_stop_after_a_failure_ends_the_job_as_a_stop(void) {
+    struct restart_facts f = about(&crash, 1);
+    f.stop_host = 1;
+    CU_ASSERT_FALSE(again((struct settings){.restarts = 2}, f));
+    CU_ASSERT_EQUAL(decision.verdict.code, EXIT_CODE_STOPPED);
+    CU_ASSERT_STRING_EQUAL(decision.verdict.text,
+                           "algo-2: stopped on request after a failure; attempt 1 of 3");
+    CU_ASSERT_STRING_EQUAL(decision.verdict.story, "after signal: a crash");
+    CU_ASSERT_FALSE(again((struct settings){.restarts = 0}, f));
+    CU_ASSERT_EQUAL(decision.verdict.code, 137); /* no other attempt would have followed */
+}
+
+static void the_end_between_attempts_has_the_last_one_as_its_story(void) {
+    const struct settings two = {.restarts = 2};
+    const struct restart_facts f = about(&crash, 2);
+    struct error err = {0};
+    struct verdict v;
+    (void)error_set(&err, EXIT_CODE_HOST_LOST, "lost");
+    restart_end_between(&two, &f, &err, 0, "for a reason", &v);
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_HOST_LOST);
+    CU_ASSERT_STRING_EQUAL(v.text, "algo-1: lost; attempt 2 of 3, for a reason");
+    CU_ASSERT_STRING_EQUAL(v.story, "after signal: a crash");
 }
 
 static void pauses_double_up_to_five_minutes(void) {
-    CU_ASSERT_EQUAL(restart_pause(1), CLOCK_SECOND);
-    CU_ASSERT_EQUAL(restart_pause(4), 8 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(restart_pause(9), 256 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(restart_pause(10), 300 * CLOCK_SECOND);
-    CU_ASSERT_EQUAL(restart_pause(1000), 300 * CLOCK_SECOND);
+    const struct settings many = {.restarts = 2000};
+    static const struct {
+        unsigned attempt;
+        int64_t seconds;
+    } cases[] = {{1, 1}, {4, 8}, {9, 256}, {10, 300}, {1000, 300}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        CU_ASSERT(again(many, about(&crash, cases[i].attempt)));
+        CU_ASSERT_EQUAL(decision.pause, cases[i].seconds * CLOCK_SECOND);
+    }
 }
 
-static void the_verdict_says_which_attempt_it_was(void) {
-    const struct settings none = {0};
-    const struct settings two = {.restarts = 2};
-    struct verdict v = crash;
-    restart_tell(&none, 1, "", &v);
-    CU_ASSERT_STRING_EQUAL(v.text, "a crash");
-    restart_tell(&two, 3, "", &v);
-    CU_ASSERT_STRING_EQUAL(v.text, "a crash; attempt 3 of 3");
-    v = chosen;
-    restart_tell(&two, 1, "no restart", &v);
-    CU_ASSERT_STRING_EQUAL(v.text, "its own word; attempt 1 of 3, no restart");
-    v = (struct verdict){.code = 0, .text = "well"};
-    restart_tell(&two, 1, "", &v);
-    CU_ASSERT_STRING_EQUAL(v.text, "well");
+static void the_longest_text_is_cut(void) {
+    struct verdict v = chosen;
     memset(v.text, 'x', sizeof(v.text) - 1);
-    restart_tell(&two, 2, "", &v);
-    CU_ASSERT_EQUAL(strlen(v.text), sizeof(v.text) - 1);
+    CU_ASSERT_FALSE(again((struct settings){.restarts = 2}, about(&v, 2)));
+    CU_ASSERT_EQUAL(strlen(decision.verdict.text), sizeof(v.text) - 1);
 }
 
 UNIT_MAIN("outcome.restart", UNIT(restarts_are_counted),
+          UNIT(before_the_first_attempt_nothing_is_said_of_attempts),
           UNIT(without_a_host_only_where_that_was_asked_for),
-          UNIT(pauses_double_up_to_five_minutes), UNIT(the_verdict_says_which_attempt_it_was))
+          UNIT(a_stop_after_a_failure_ends_the_job_as_a_stop),
+          UNIT(the_end_between_attempts_has_the_last_one_as_its_story),
+          UNIT(pauses_double_up_to_five_minutes), UNIT(the_longest_text_is_cut))

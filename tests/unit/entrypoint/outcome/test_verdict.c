@@ -14,13 +14,18 @@ static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
 static const struct cluster cluster = {.hosts = hosts, .count = 3};
 
 /* Six ranks on three hosts; every test changes what it is about. */
+static const unsigned rank_host[6] = {0, 0, 1, 1, 2, 2};
 static struct rank_report reports[6];
 static struct verdict_facts facts;
 
 static void all_ended_well(void) {
     for (unsigned i = 0; i < 6; i++)
         reports[i] = (struct rank_report){.rank = i, .host = i / 2, .time = MS(1000 + (int)i)};
-    facts = (struct verdict_facts){.cluster = &cluster, .reports = reports, .report_count = 6};
+    facts = (struct verdict_facts){.cluster = &cluster,
+                                   .ranks = 6,
+                                   .rank_host = rank_host,
+                                   .reports = reports,
+                                   .report_count = 6};
 }
 
 static void end_rank(unsigned rank, enum rank_end end, int value, enum rank_cause cause,

@@ -1,0 +1,200 @@
+#include "master/attempt.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void place_ranks(struct attempt *a, const struct cluster *cluster) {
+    for (size_t i = 0; i < a->ranks; i++)
+        a->rank_host[i] = (unsigned)cluster_host_of_rank(cluster, i);
+}
+
+int attempt_open(struct attempt *a, unsigned number, const struct cluster *cluster,
+                 struct error *err) {
+    a->number = number;
+    a->ranks = cluster_ranks(cluster);
+    a->hosts = cluster->count;
+    a->rank_host = calloc(a->ranks, sizeof(*a->rank_host));
+    a->seated = calloc(a->ranks, sizeof(*a->seated));
+    a->reported = calloc(a->ranks, sizeof(*a->reported));
+    a->reports = calloc(a->ranks, sizeof(*a->reports));
+    a->lost = calloc(a->hosts, sizeof(*a->lost));
+    a->losses = calloc(a->hosts, sizeof(*a->losses));
+    if (a->rank_host == NULL || a->seated == NULL || a->reported == NULL || a->reports == NULL ||
+        a->lost == NULL || a->losses == NULL)
+        return error_no_memory(err, "reports");
+    place_ranks(a, cluster);
+    return 0;
+}
+
+void attempt_done(struct attempt *a) {
+    free(a->rank_host);
+    free(a->seated);
+    free(a->reported);
+    free(a->reports);
+    free(a->lost);
+    for (size_t i = 0; i < a->loss_count; i++)
+        free((char *)(uintptr_t)a->losses[i].why);
+    free(a->losses);
+    *a = (struct attempt){.number = a->number};
+}
+
+void attempt_forget(struct attempt *a) {
+    attempt_done(a);
+    a->number++;
+}
+
+bool attempt_is_rank_of(const struct attempt *a, size_t host, int64_t rank) {
+    return rank >= 0 && (uint64_t)rank < a->ranks && a->rank_host[rank] == host;
+}
+
+static bool is_good(const struct rank_report *r) {
+    return r->end == RANK_EXITED && r->value == 0;
+}
+
+/* --- what happens to it ---------------------------------------------------------------------- */
+
+void attempt_launched(struct attempt *a, int64_t now) {
+    a->launched = now;
+}
+
+bool attempt_seat(struct attempt *a, size_t host, int64_t rank) {
+    if (!attempt_is_rank_of(a, host, rank) || a->seated[rank])
+        return false;
+    a->seated[rank] = true;
+    a->seated_count++;
+    return attempt_is_seated(a);
+}
+
+bool attempt_report(struct attempt *a, const struct rank_report *r) {
+    size_t at = 0;
+    if (!attempt_is_rank_of(a, r->host, r->rank))
+        return false;
+    while (at < a->report_count && a->reports[at].rank != r->rank)
+        at++;
+    if (at < a->report_count && (is_good(r) || !is_good(&a->reports[at])))
+        return false;
+    a->reports[at] = *r;
+    a->report_count += at == a->report_count;
+    a->reported[r->rank] = true;
+    return true;
+}
+
+void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why) {
+    if (host >= a->hosts || a->lost[host])
+        return;
+    a->lost[host] = true;
+    a->losses[a->loss_count++] =
+        (struct verdict_loss){.host = (unsigned)host, .time = now, .why = strdup(why)};
+}
+
+bool attempt_stall(struct attempt *a, size_t host, int64_t rank, int64_t now) {
+    if (a->stalled != 0 || !attempt_is_rank_of(a, host, rank))
+        return false;
+    a->stalled = now;
+    a->stalled_rank = (unsigned)rank;
+    a->stalled_host = (unsigned)host;
+    return true;
+}
+
+void attempt_mpirun_ended(struct attempt *a, int code) {
+    a->mpirun_code = code;
+    a->mpirun_ended = true;
+}
+
+/* A daemon that ends while its ranks run takes them along; it leaves with 0 after failed ranks. */
+enum attempt_note attempt_note_daemon(struct attempt *a, const char *host, const char *daemon,
+                                      int code, const char *text) {
+    bool noted = a->daemon_note[0] != '\0' && !a->note_is_refusal;
+    if (noted || code == 0 || a->mpirun_ended || a->ending)
+        return ATTEMPT_NOTE_NOTHING;
+    a->note_is_refusal = text[0] != '\0';
+    if (a->note_is_refusal)
+        (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s started no %s: %s", host, daemon,
+                       text);
+    else
+        (void)snprintf(a->daemon_note, sizeof(a->daemon_note), "%s: %s ended with %d", host, daemon,
+                       code);
+    return a->note_is_refusal ? ATTEMPT_NOTE_REFUSAL : ATTEMPT_NOTE_FAILURE;
+}
+
+bool attempt_fail(struct attempt *a) {
+    bool first = !a->failed;
+    if (first)
+        a->failed = a->gathering = true;
+    return first;
+}
+
+void attempt_end_ranks(struct attempt *a) {
+    a->gathering = false;
+}
+
+void attempt_begin_end(struct attempt *a) {
+    a->ending = true;
+}
+
+/* --- a stop ---------------------------------------------------------------------------------- */
+
+void attempt_stop(struct attempt *a, size_t host, int64_t now) {
+    a->stop_asked = now;
+    a->stop_host = (unsigned)host;
+}
+
+void attempt_stop_late(struct attempt *a, size_t host) {
+    if (a->stop_asked == 0 && !a->stop_late)
+        a->stop_host = (unsigned)host;
+    a->stop_late = true;
+}
+
+bool attempt_send_stop(struct attempt *a) {
+    bool first = !a->stop_sent;
+    a->stop_sent = true;
+    return first;
+}
+
+void attempt_kill(struct attempt *a) {
+    a->killed = true;
+}
+
+/* --- questions ------------------------------------------------------------------------------- */
+
+bool attempt_holds(const struct attempt *a) {
+    return a->stop_sent && !a->killed;
+}
+
+bool attempt_is_seated(const struct attempt *a) {
+    return a->seated_count == a->ranks;
+}
+
+bool attempt_is_complete(const struct attempt *a) {
+    for (size_t i = 0; i < a->ranks; i++)
+        if (!a->reported[i] && !a->lost[a->rank_host[i]])
+            return false;
+    return true;
+}
+
+bool attempt_is_bad(const struct attempt *a) {
+    for (size_t i = 0; i < a->report_count; i++)
+        if (!is_good(&a->reports[i]))
+            return true;
+    return false;
+}
+
+void attempt_facts(const struct attempt *a, const struct cluster *cluster, const char *mpirun_words,
+                   struct verdict_facts *ret) {
+    *ret = (struct verdict_facts){.cluster = cluster,
+                                  .ranks = a->ranks,
+                                  .rank_host = a->rank_host,
+                                  .reports = a->reports,
+                                  .report_count = a->report_count,
+                                  .losses = a->losses,
+                                  .loss_count = a->loss_count,
+                                  .stop_asked = a->stop_asked,
+                                  .stop_host = a->stop_host,
+                                  .stalled = a->stalled,
+                                  .stalled_rank = a->stalled_rank,
+                                  .stalled_host = a->stalled_host,
+                                  .mpirun_code = a->mpirun_ended ? a->mpirun_code : -1,
+                                  .daemon_words = a->daemon_note,
+                                  .mpirun_words = mpirun_words};
+}

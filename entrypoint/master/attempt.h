@@ -1,0 +1,108 @@
+/* One launch and all that is known of it: who has started, how ranks ended, which hosts were lost,
+ * what was asked for. Judged once, then forgotten as a whole. Only the functions here write it.
+ * Pure: no loop, no socket, times are handed in (clock_boot() of the master, ns; 0: never). */
+#ifndef MASTER_ATTEMPT_H
+#define MASTER_ATTEMPT_H
+
+#include "common/error.h"
+#include "job/cluster.h"
+#include "outcome/rank_report.h"
+#include "outcome/verdict.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { ATTEMPT_NOTE_SIZE = 256 };
+
+struct attempt {
+    unsigned number; /* from 1; words of hosts about another one count for nothing */
+    size_t ranks;
+    size_t hosts;
+    unsigned *rank_host; /* by rank: the host that it was placed on */
+    bool *seated;        /* by rank */
+    bool *reported;      /* by rank */
+    bool *lost;          /* by host */
+    size_t seated_count;
+    struct rank_report *reports; /* in the order in which they came, at most one a rank */
+    size_t report_count;
+    struct verdict_loss *losses;
+    size_t loss_count;
+    int64_t launched; /* clock_now() */
+    int mpirun_code;
+    bool mpirun_ended;
+    char daemon_note[ATTEMPT_NOTE_SIZE]; /* the first that failed, or the last that was refused */
+    bool note_is_refusal;
+    bool failed;    /* something has */
+    bool gathering; /* the first failure is known, others may have come before it */
+    bool ending;    /* it will be judged, whatever comes */
+    int64_t stalled;
+    unsigned stalled_rank;
+    unsigned stalled_host;
+    int64_t stop_asked;
+    unsigned stop_host;
+    bool stop_sent;
+    bool stop_late; /* one came while a failure was being looked into */
+    bool killed;
+};
+
+/* Number NUMBER, of the hosts of CLUSTER that are not gone. *A must be zeroed or done with. */
+int attempt_open(struct attempt *a, unsigned number, const struct cluster *cluster,
+                 struct error *err);
+void attempt_done(struct attempt *a);
+/* Nothing stays but its number plus one. */
+void attempt_forget(struct attempt *a);
+
+/* A rank is the host's on which it was placed: no other one has a word about it. */
+bool attempt_is_rank_of(const struct attempt *a, size_t host, int64_t rank);
+
+void attempt_launched(struct attempt *a, int64_t now);
+/* True when that was the last seat. Another host's rank, or one that has its seat, is nobody. */
+bool attempt_seat(struct attempt *a, size_t host, int64_t rank);
+/* The rank is r->host's. Of two reports about one rank a failure counts more than an end that was
+ * good; false where R changes nothing. */
+bool attempt_report(struct attempt *a, const struct rank_report *r);
+void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
+/* False where one was called before, or the rank is another host's. */
+bool attempt_stall(struct attempt *a, size_t host, int64_t rank, int64_t now);
+void attempt_mpirun_ended(struct attempt *a, int code);
+
+/* That HOST's daemon DAEMON ended with CODE, or was not started, for the reason TEXT. Who asked for
+ * what was refused is not known: the request may be a stranger's. So the first failure stays noted,
+ * of refusals the last. */
+enum attempt_note {
+    ATTEMPT_NOTE_NOTHING, /* it comes after the cause, or the daemon did well */
+    ATTEMPT_NOTE_REFUSAL,
+    ATTEMPT_NOTE_FAILURE,
+};
+enum attempt_note attempt_note_daemon(struct attempt *a, const char *host, const char *daemon,
+                                      int code, const char *text);
+
+/* The first failure; false where there was one. From then on reports are gathered, until... */
+bool attempt_fail(struct attempt *a);
+/* ... the ranks that are left are told to end. */
+void attempt_end_ranks(struct attempt *a);
+void attempt_begin_end(struct attempt *a);
+
+void attempt_stop(struct attempt *a, size_t host, int64_t now);
+/* It is ending already, but another one might follow. */
+void attempt_stop_late(struct attempt *a, size_t host);
+/* False where it has been. */
+bool attempt_send_stop(struct attempt *a);
+void attempt_kill(struct attempt *a);
+
+/* While a stop runs, shims that have reported stay until all have: the other ranks may be at work
+ * on a checkpoint, and mpirun begins to end them when one leaves. */
+bool attempt_holds(const struct attempt *a);
+bool attempt_is_seated(const struct attempt *a);
+/* No report is missing but those of hosts that are lost. */
+bool attempt_is_complete(const struct attempt *a);
+/* Some rank ended in another way than with 0. */
+bool attempt_is_bad(const struct attempt *a);
+
+/* For verdict_judge; MPIRUN_WORDS may be NULL. What FACTS points to is A's, CLUSTER's and the
+ * caller's. */
+void attempt_facts(const struct attempt *a, const struct cluster *cluster, const char *mpirun_words,
+                   struct verdict_facts *ret);
+
+#endif

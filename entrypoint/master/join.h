@@ -1,0 +1,19 @@
+/* The master's door while hosts join: who is missing is said, who does not fit is refused, a fault
+ * of any of them is kept until all have heard of it. Raises ALL_JOINED and READY_DEADLINE. */
+#ifndef MASTER_JOIN_H
+#define MASTER_JOIN_H
+
+#include "master/state.h"
+
+/* Before all else: a stop may come before join_open. */
+void join_init(struct master *m);
+/* EVENTS are of the links of members, from when they have joined on; the context is the member. */
+int join_open(struct master *m, const struct link_events *events, struct error *err);
+void join_close(struct master *m);
+
+/* The link of a member ended before the launch. */
+void join_left(struct member *b);
+/* A stop came: hosts that have not joined would wait for this one in vain, but not for long. */
+void join_hurry(struct master *m);
+
+#endif

@@ -1,0 +1,20 @@
+/* mpirun, its agents and its daemons. Raises MPIRUN_ENDED, and FAILURE for a daemon. */
+#ifndef MASTER_LAUNCH_H
+#define MASTER_LAUNCH_H
+
+#include "master/state.h"
+
+/* Chooses the interface that leads to the other hosts. */
+int launch_meet(struct master *m, struct error *err);
+int launch_begin(struct master *m, struct error *err);
+void launch_close(struct master *m);
+void launch_signal(struct master *m, int number);
+/* A remote-launch agent, mpirun's or somebody's; takes the link. */
+void launch_agent(struct master *m, struct link *link, const json_t *message);
+/* Lets the agent of a host leave with CODE. */
+void launch_agent_leave(struct member *b, int code);
+void launch_daemon_ended(struct member *b, const json_t *message);
+/* What mpirun said first and last, with the hosts' names. */
+void launch_words(const struct master *m, struct buf *ret);
+
+#endif

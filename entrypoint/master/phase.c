@@ -1,0 +1,219 @@
+#include "master/phase.h"
+
+#include <stddef.h>
+
+/* Short, so that a row is a line. */
+#define JOINING PHASE_JOINING
+#define RUNNING PHASE_RUNNING
+#define CLEARING PHASE_CLEARING
+#define JUDGED PHASE_JUDGED
+
+/* Every pair of phase and event stands here, also where nothing is done: a pair that nobody thought
+ * of is no row, and the test that walks them all fails. Of a pair's rows the unconditional one is
+ * the last.
+ *
+ * Why some are as they are:
+ *   - A stop while hosts join waits for them all the same, if briefly: they have to hear of it.
+ *   - A stop after the first failure may not change the verdict, but no attempt follows it.
+ *   - Once an attempt is ending, a second stop has nothing to shorten: the end has a deadline.
+ *   - At the end of the budget shims are released with the SIGKILL: mpirun would wait for them.
+ *   - A host that is lost while the last attempt is cleared away ends the job only if the rules of
+ *     restarts say so; one that is alive but not ready counts as lost, and is cut off then.
+ *   - Once judged nothing changes the verdict, but the master stays until the last link is gone. */
+static const struct phase_row rows[] = {
+    {JOINING, EVENT_ALL_JOINED, GUARD_STOP, {DO_JUDGE}, JOINING},
+    {JOINING, EVENT_ALL_JOINED, GUARD_FAULT, {DO_BLAME, DO_CONCLUDE}, JUDGED},
+    {JOINING, EVENT_ALL_JOINED, GUARD_CHECK, {DO_MEET, DO_CHECK}, JOINING},
+    {JOINING, EVENT_ALL_JOINED, GUARD_NONE, {DO_MEET, DO_LAUNCH}, RUNNING},
+    {JOINING, EVENT_READY_DEADLINE, GUARD_STOP, {DO_JUDGE}, JOINING},
+    {JOINING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
+    {JOINING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
+    {JOINING, EVENT_HOST_GONE, GUARD_NONE, {DO_UNJOIN}, JOINING},
+    {JOINING, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_FAILURE, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_MPIRUN_ENDED, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_ALL_HEARD, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_STOP, GUARD_STOP, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_STOP, GUARD_NONE, {DO_NOTE_STOP, DO_HURRY_JOIN}, JOINING},
+    {JOINING, EVENT_STOP_AGAIN, GUARD_STOP, {DO_JUDGE}, JOINING},
+    {JOINING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_NOTE_STOP, DO_HURRY_JOIN}, JOINING},
+    {JOINING, EVENT_HOLD_SPENT, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_BUDGET_SPENT, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_UNFIT, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
+
+    {RUNNING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
+    {RUNNING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_HOST_GONE, GUARD_NONE, {DO_LOSE, DO_LEAVE_AGENT, DO_AWAIT_LOST}, RUNNING},
+    {RUNNING, EVENT_ALL_SEATED, GUARD_STOP, {DO_SEND_STOP}, RUNNING},
+    {RUNNING, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_FAILURE, GUARD_NONE, {DO_GATHER}, RUNNING},
+    {RUNNING, EVENT_MPIRUN_ENDED, GUARD_NONE, {DO_AWAIT_LAST}, RUNNING},
+    {RUNNING, EVENT_ALL_HEARD, GUARD_NONE, {DO_JUDGE}, RUNNING},
+    {RUNNING, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_JUDGE}, RUNNING},
+    {RUNNING, EVENT_STOP, GUARD_ENDING, {DO_NOTE_LATE_STOP}, RUNNING},
+    {RUNNING, EVENT_STOP, GUARD_STOP, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_STOP, GUARD_NONE, {DO_NOTE_STOP, DO_BEGIN_STOP}, RUNNING},
+    {RUNNING, EVENT_STOP_AGAIN, GUARD_ENDING, {DO_NOTE_LATE_STOP}, RUNNING},
+    {RUNNING, EVENT_STOP_AGAIN, GUARD_STOP, {DO_END_BUDGET}, RUNNING},
+    {RUNNING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_NOTE_STOP, DO_BEGIN_STOP}, RUNNING},
+    {RUNNING,
+     EVENT_HOLD_SPENT,
+     GUARD_NONE,
+     {DO_TERM_MPIRUN, DO_KILL, DO_RELEASE, DO_AWAIT_KILLED},
+     RUNNING},
+    {RUNNING, EVENT_BUDGET_SPENT, GUARD_NONE, {DO_KILL, DO_RELEASE, DO_AWAIT_KILLED}, RUNNING},
+    {RUNNING, EVENT_UNFIT, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_FORGET, DO_CLEAR}, CLEARING},
+    {RUNNING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
+
+    {CLEARING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
+    {CLEARING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_HOST_GONE, GUARD_NONE, {DO_LOSE, DO_WEIGH_LOSS}, CLEARING},
+    {CLEARING, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_FAILURE, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_MPIRUN_ENDED, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_ALL_HEARD, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_STOP, GUARD_NONE, {DO_BLAME_STOP, DO_CONCLUDE}, JUDGED},
+    {CLEARING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_BLAME_STOP, DO_CONCLUDE}, JUDGED},
+    {CLEARING, EVENT_HOLD_SPENT, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_BUDGET_SPENT, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_UNFIT, GUARD_LOST, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_UNFIT, GUARD_NONE, {DO_LOSE, DO_WEIGH_LOSS, DO_CUT}, CLEARING},
+    {CLEARING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NEXT_ATTEMPT, DO_LAUNCH}, RUNNING},
+    {CLEARING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
+
+    {JUDGED, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_HOST_GONE, GUARD_NONE, {DO_MAY_LEAVE}, JUDGED},
+    {JUDGED, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_FAILURE, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_MPIRUN_ENDED, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_ALL_HEARD, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_STOP, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_STOP_AGAIN, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_HOLD_SPENT, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_BUDGET_SPENT, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_UNFIT, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_ENDED, GUARD_NONE, {DO_NOTHING}, JUDGED},
+};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static const char *const phases[PHASE_COUNT] = {"joining", "running", "clearing", "judged"};
+
+static const char *const events[EVENT_COUNT] = {
+    [EVENT_ALL_JOINED] = "all hosts have joined",
+    [EVENT_READY_DEADLINE] = "no more time to join",
+    [EVENT_LAUNCH_FAILED] = "the launch failed here",
+    [EVENT_HOST_GONE] = "a host is gone",
+    [EVENT_ALL_SEATED] = "all ranks have started",
+    [EVENT_FAILURE] = "a rank or a daemon failed",
+    [EVENT_MPIRUN_ENDED] = "mpirun ended",
+    [EVENT_ALL_HEARD] = "nothing more will be heard",
+    [EVENT_COLLECT_DEADLINE] = "no more time to report",
+    [EVENT_STOP] = "a stop",
+    [EVENT_STOP_AGAIN] = "a second stop",
+    [EVENT_HOLD_SPENT] = "no more time to start",
+    [EVENT_BUDGET_SPENT] = "no more time to stop",
+    [EVENT_UNFIT] = "a host is not ready",
+    [EVENT_ALL_CLEAR] = "all hosts are ready",
+    [EVENT_TRY_AGAIN] = "another attempt follows",
+    [EVENT_ENDED] = "the job has ended",
+};
+
+static const char *const guards[GUARD_COUNT] = {
+    [GUARD_NONE] = "",
+    [GUARD_STOP] = "a stop was asked for",
+    [GUARD_ENDING] = "it is ending",
+    [GUARD_FAULT] = "a host has a fault",
+    [GUARD_CHECK] = "a check",
+    [GUARD_LOST] = "it was lost",
+};
+
+static const char *const actions[DO_COUNT] = {
+    [DO_NOTHING] = "nothing",
+    [DO_MEET] = "choose the interface",
+    [DO_CHECK] = "print the table",
+    [DO_LAUNCH] = "start mpirun",
+    [DO_UNJOIN] = "it joins again",
+    [DO_LOSE] = "it is lost",
+    [DO_LEAVE_AGENT] = "its agent leaves",
+    [DO_AWAIT_LOST] = "judge in 0.5 s",
+    [DO_AWAIT_LAST] = "judge in 1 s, or when all is heard",
+    [DO_GATHER] = "gather for 0.3 s, end all ranks",
+    [DO_AWAIT_KILLED] = "judge in 1 s",
+    [DO_RELEASE] = "release shims",
+    [DO_JUDGE] = "judge",
+    [DO_NOTE_STOP] = "note it",
+    [DO_HURRY_JOIN] = "5 s to join",
+    [DO_BEGIN_STOP] = "send it, or hold it until all have started",
+    [DO_NOTE_LATE_STOP] = "no other attempt",
+    [DO_SEND_STOP] = "send it",
+    [DO_END_BUDGET] = "its time is over",
+    [DO_TERM_MPIRUN] = "SIGTERM to mpirun",
+    [DO_KILL] = "SIGKILL to ranks",
+    [DO_FORGET] = "forget the attempt",
+    [DO_CLEAR] = "have all hosts clear up",
+    [DO_WEIGH_LOSS] = "go on or end",
+    [DO_CUT] = "cut its link",
+    [DO_NEXT_ATTEMPT] = "tell who is gone",
+    [DO_BLAME] = "that is the verdict",
+    [DO_BLAME_STOP] = "that is the verdict",
+    [DO_CONCLUDE] = "tell all hosts",
+    [DO_MAY_LEAVE] = "leave after the last",
+};
+
+const struct phase_row *phase_find(enum phase phase, enum phase_event event,
+                                   const bool holds[GUARD_COUNT]) {
+    for (const struct phase_row *row = rows; row < rows + ROWS; row++)
+        if (row->phase == phase && row->event == event &&
+            (row->guard == GUARD_NONE || holds[row->guard]))
+            return row;
+    return NULL;
+}
+
+const char *phase_name(enum phase phase) {
+    return phases[phase];
+}
+
+const char *phase_event_name(enum phase_event event) {
+    return events[event];
+}
+
+/* --- the picture ----------------------------------------------------------------------------- */
+
+static int print_row(const struct phase_row *row, struct buf *ret, struct error *err) {
+    const char *guard = guards[row->guard];
+    if (buf_printf(ret, err, "| %s | %s%s%s | ", phases[row->phase], events[row->event],
+                   guard[0] != '\0' ? "; " : "", guard) != 0)
+        return -1;
+    for (size_t i = 0; i < PHASE_ACTIONS_MAX && (i == 0 || row->actions[i] != DO_NOTHING); i++)
+        if (buf_printf(ret, err, "%s%s", i > 0 ? ", " : "", actions[row->actions[i]]) != 0)
+            return -1;
+    return buf_printf(ret, err, " | %s |\n", row->next != row->phase ? phases[row->next] : "");
+}
+
+int phase_print(struct buf *ret, struct error *err) {
+    static const char head[] = "| in | what happens | what is done | then |\n"
+                               "| --- | --- | --- | --- |\n";
+    if (buf_add_text(ret, head, err) != 0)
+        return -1;
+    for (size_t i = 0; i < ROWS; i++)
+        if (rows[i].actions[0] != DO_NOTHING && print_row(&rows[i], ret, err) != 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,107 @@
+/* The life of a job as its master sees it: a table of what is done when something happens, and what
+ * comes then. It is data, so that it can be read, drawn (ARCHITECTURE.md) and walked by a test; who
+ * does the things is in master.c. The files that notice what happens (join, lease, launch, collect,
+ * stop, relaunch) raise events and do not call one another. */
+#ifndef MASTER_PHASE_H
+#define MASTER_PHASE_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+
+enum phase {
+    PHASE_JOINING,
+    PHASE_RUNNING,  /* mpirun has been started */
+    PHASE_CLEARING, /* an attempt has failed; its processes are ended for the next one */
+    PHASE_JUDGED,
+    PHASE_COUNT,
+};
+
+enum phase_event {
+    EVENT_ALL_JOINED,
+    EVENT_READY_DEADLINE, /* of waiting for hosts */
+    EVENT_LAUNCH_FAILED,  /* by a fault of this host */
+    EVENT_HOST_GONE,      /* its link ended, or its silence lasted too long */
+    EVENT_ALL_SEATED,     /* every rank has started */
+    EVENT_FAILURE,        /* a rank ended badly or stalled, or a daemon did */
+    EVENT_MPIRUN_ENDED,
+    EVENT_ALL_HEARD,        /* nothing more will be reported */
+    EVENT_COLLECT_DEADLINE, /* of waiting for reports */
+    EVENT_STOP,
+    EVENT_STOP_AGAIN, /* by who means it */
+    EVENT_HOLD_SPENT, /* a stop waited for ranks that did not start */
+    EVENT_BUDGET_SPENT,
+    EVENT_UNFIT,     /* a host did not get ready for the next attempt */
+    EVENT_ALL_CLEAR, /* all hosts are ready for it, and the pause is over */
+    EVENT_TRY_AGAIN, /* the attempt's verdict allows it */
+    EVENT_ENDED,     /* the job's verdict is known */
+    EVENT_COUNT,
+};
+
+/* What a row may ask about; the first row that fits counts. */
+enum phase_guard {
+    GUARD_NONE,
+    GUARD_STOP,   /* a stop was asked for */
+    GUARD_ENDING, /* the attempt is ending */
+    GUARD_FAULT,  /* a host has told of one that makes a job impossible */
+    GUARD_CHECK,  /* this is `ringmaster check` */
+    GUARD_LOST,   /* the event's host had been lost before */
+    GUARD_COUNT,
+};
+
+enum phase_action {
+    DO_NOTHING, /* also the end of a row's list */
+    DO_MEET,    /* choose the interface that leads to the others */
+    DO_CHECK,   /* print the table of hosts */
+    DO_LAUNCH,
+    DO_UNJOIN,      /* it has to join again */
+    DO_LOSE,        /* the host, for good */
+    DO_LEAVE_AGENT, /* mpirun hears that its daemon there is gone */
+    DO_AWAIT_LOST,  /* judge in a moment: nothing outranks a lost host */
+    DO_AWAIT_LAST,  /* reports may be under way */
+    DO_GATHER,      /* reports for 300 ms, then end all ranks */
+    DO_AWAIT_KILLED,
+    DO_RELEASE, /* shims that have reported may leave */
+    DO_JUDGE,   /* and ask whether another attempt follows: TRY_AGAIN or ENDED */
+    DO_NOTE_STOP,
+    DO_HURRY_JOIN,
+    DO_BEGIN_STOP,
+    DO_NOTE_LATE_STOP,
+    DO_SEND_STOP,
+    DO_END_BUDGET,
+    DO_TERM_MPIRUN,
+    DO_KILL,
+    DO_FORGET, /* the attempt */
+    DO_CLEAR,  /* all hosts are told to end what is left of it */
+    DO_WEIGH_LOSS,
+    DO_CUT, /* the host's link, if the others go on */
+    DO_NEXT_ATTEMPT,
+    DO_BLAME,      /* the fault becomes the job's verdict */
+    DO_BLAME_STOP, /* so does the stop between two attempts */
+    DO_CONCLUDE,   /* tell everybody the verdict */
+    DO_MAY_LEAVE,  /* the master leaves last */
+    DO_COUNT,
+};
+
+enum { PHASE_ACTIONS_MAX = 4 };
+
+struct phase_row {
+    enum phase phase;
+    enum phase_event event;
+    enum phase_guard guard;
+    enum phase_action actions[PHASE_ACTIONS_MAX];
+    enum phase next; /* entered before the actions */
+};
+
+/* The row for what happens while HOLDS says which guards hold. There is one for every pair. */
+const struct phase_row *phase_find(enum phase phase, enum phase_event event,
+                                   const bool holds[GUARD_COUNT]);
+
+const char *phase_name(enum phase phase);
+const char *phase_event_name(enum phase_event event);
+
+/* Appends the table as Markdown, as it stands in ARCHITECTURE.md. */
+int phase_print(struct buf *ret, struct error *err);
+
+#endif

@@ -1,0 +1,52 @@
+#include "master/state.h"
+
+#include "common/clock.h"
+
+void master_send(struct master *m, size_t host, json_t *message) {
+    (void)json_object_set_new(message, "attempt", json_integer(m->attempt.number));
+    if (host == 0)
+        post_put(&m->to_self, message);
+    else if (m->members[host].link != NULL)
+        link_send(m->members[host].link, message);
+    else
+        json_decref(message);
+}
+
+void master_send_all(struct master *m, json_t *message) {
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        master_send(m, i, json_incref(message));
+    json_decref(message);
+}
+
+void master_flush(struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link != NULL)
+            link_flush(m->members[i].link);
+}
+
+void master_raise(struct master *m, enum phase_event event) {
+    m->raise(m, &(struct raised){.event = event});
+}
+
+void master_raise_about(struct member *b, enum phase_event event, const char *why) {
+    b->master->raise(b->master, &(struct raised){.event = event, .member = b, .why = why});
+}
+
+void member_heard(struct member *b) {
+    b->heard = clock_now();
+}
+
+bool member_is_fresh(const struct member *b) {
+    return b->link != NULL && clock_now() - b->heard < (BEAT_SECONDS + 1) * CLOCK_SECOND;
+}
+
+const char *member_name(const struct member *b) {
+    return supervisor_host_name(&b->master->s, b->index);
+}
+
+size_t master_hosts_left(const struct master *m) {
+    size_t left = 0;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        left += !m->members[i].lost;
+    return left;
+}

@@ -1,0 +1,117 @@
+/* All that the master knows: its hosts, the attempt that runs, and what each of its parts keeps for
+ * itself. The parts (join, lease, launch, collect, stop, relaunch) write their own members and
+ * nobody else's, read what they like, and tell what happens by raising an event (phase.h): none of
+ * them calls another. */
+#ifndef MASTER_STATE_H
+#define MASTER_STATE_H
+
+#include "common/buf.h"
+#include "common/error.h"
+#include "host/facts.h"
+#include "host/supervisor.h"
+#include "master/attempt.h"
+#include "master/phase.h"
+#include "master/strangers.h"
+#include "mpi/banner.h"
+#include "os/task.h"
+#include "outcome/verdict.h"
+#include "wire/door.h"
+#include "wire/post.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct master;
+
+struct member {
+    struct master *master;
+    size_t index;
+    struct link *link;  /* NULL: not there (always for member 0) */
+    struct link *agent; /* mpirun's agent for this host, while its daemon runs */
+    bool joined;
+    bool lost;        /* for good: it is not taken back */
+    unsigned cleared; /* the last attempt that it said to be ready for */
+    struct in_addr address;
+    struct facts facts;
+    struct buf line; /* of a forwarded one, the parts that are here */
+    int64_t heard;   /* when, by clock_now() */
+    int64_t trip;    /* shortest round trip of a heartbeat so far; 0: none yet */
+    int64_t offset;  /* its clock_boot() less ours, by that heartbeat */
+    int64_t skew;    /* its wall clock less ours when it joined */
+};
+
+/* What has happened, and to whom. */
+struct raised {
+    enum phase_event event;
+    struct member *member; /* NULL: to nobody in particular */
+    const char *why;       /* of a host that is gone or unfit; else NULL */
+};
+
+struct master {
+    struct supervisor s;
+    enum phase phase;       /* written by raise() alone */
+    bool check;             /* `ringmaster check`: a table instead of a launch */
+    struct member *members; /* one a host of the cluster */
+    struct attempt attempt;
+    struct post to_self;   /* orders to our own host */
+    struct post from_self; /* its words */
+    /* Does what the table says. The attempt may be another one afterwards, or none: who raises goes
+     * no further with it. */
+    void (*raise)(struct master *m, const struct raised *raised);
+    struct error fault; /* that makes a job impossible; the first one counts. Code 0: none */
+    int fault_host;
+    struct verdict verdict; /* the job's, once it has ended */
+    struct verdict failed;  /* what the attempt before came to, while hosts are cleared */
+    struct {
+        size_t count;
+        struct door door;
+        struct timer deadline;
+        struct timer announce;
+        struct strangers strangers;
+        const struct link_events *events; /* of members */
+    } join;
+    struct {
+        struct timer beat;
+        struct timer look;
+    } lease;
+    struct {
+        struct task mpirun;
+        struct banner banner; /* its first lines; mpirun.tail has the last */
+        bool agent_warned;    /* of one that was refused */
+    } launch;
+    struct {
+        struct timer deadline; /* then it is judged with what is there */
+        struct timer end;      /* of the ranks that a failure has left */
+    } collect;
+    struct {
+        struct timer budget; /* then SIGKILL */
+        struct timer hold;   /* of a stop that waits for ranks to take their seats */
+    } stop;
+    struct {
+        int64_t wait;       /* before the next launch, ns */
+        struct timer pause; /* the same, running */
+        struct timer deadline;
+    } relaunch;
+};
+
+/* An order to one host or to all that are there. Take over the reference. */
+void master_send(struct master *m, size_t host, json_t *message);
+void master_send_all(struct master *m, json_t *message);
+/* Writes at once what the links take. */
+void master_flush(struct master *m);
+
+void master_raise(struct master *m, enum phase_event event);
+void master_raise_about(struct member *b, enum phase_event event, const char *why);
+
+enum { BEAT_SECONDS = 3 };
+
+/* There was a word of it. */
+void member_heard(struct member *b);
+/* And so lately that it is there: no other one can be it. */
+bool member_is_fresh(const struct member *b);
+
+const char *member_name(const struct member *b);
+size_t master_hosts_left(const struct master *m);
+
+#endif

@@ -1,0 +1,167 @@
+#include "master/attempt.h"
+#include "support/unit.h"
+
+#include <string.h>
+
+/* Five ranks on three hosts; host 1 is gone. */
+static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
+                                      {.name = {"algo-2"}, .slots = 7, .gone = true},
+                                      {.name = {"algo-3"}, .slots = 3}};
+static const struct cluster cluster = {.hosts = hosts, .count = 3};
+static struct attempt a;
+
+static void begin(void) {
+    CU_ASSERT_EQUAL_FATAL(attempt_open(&a, 2, &cluster, NULL), 0);
+}
+
+static bool report(unsigned host, unsigned rank, enum rank_end end, int value) {
+    const struct rank_report r = {.host = host, .rank = rank, .end = end, .value = value};
+    return attempt_report(&a, &r);
+}
+
+static void a_rank_is_its_hosts(void) {
+    begin();
+    CU_ASSERT_EQUAL(a.ranks, 5);
+    CU_ASSERT(attempt_is_rank_of(&a, 0, 1));
+    CU_ASSERT(attempt_is_rank_of(&a, 2, 2));
+    CU_ASSERT(attempt_is_rank_of(&a, 2, 4));
+    CU_ASSERT_FALSE(attempt_is_rank_of(&a, 0, 2));
+    CU_ASSERT_FALSE(attempt_is_rank_of(&a, 1, 2));
+    CU_ASSERT_FALSE(attempt_is_rank_of(&a, 2, 5));
+    CU_ASSERT_FALSE(attempt_is_rank_of(&a, 0, -1));
+    CU_ASSERT_FALSE(report(0, 3, RANK_EXITED, 0)); /* another host's word */
+    CU_ASSERT_EQUAL(a.report_count, 0);
+    CU_ASSERT_FALSE(attempt_stall(&a, 0, 3, 7));
+    CU_ASSERT_EQUAL(a.stalled, 0);
+    attempt_done(&a);
+}
+
+static void the_last_seat_is_told(void) {
+    begin();
+    for (int rank = 0; rank < 4; rank++)
+        CU_ASSERT_FALSE(attempt_seat(&a, rank < 2 ? 0 : 2, rank));
+    CU_ASSERT_FALSE(attempt_seat(&a, 2, 3)); /* taken */
+    CU_ASSERT_FALSE(attempt_seat(&a, 0, 4)); /* not its own */
+    CU_ASSERT_FALSE(attempt_is_seated(&a));
+    CU_ASSERT(attempt_seat(&a, 2, 4));
+    CU_ASSERT(attempt_is_seated(&a));
+    attempt_done(&a);
+}
+
+static void of_two_reports_the_failure_counts(void) {
+    begin();
+    CU_ASSERT(report(0, 0, RANK_EXITED, 0));
+    CU_ASSERT_FALSE(report(0, 0, RANK_EXITED, 0));
+    CU_ASSERT_FALSE(attempt_is_bad(&a));
+    CU_ASSERT(report(0, 0, RANK_EXITED, 7));
+    CU_ASSERT(attempt_is_bad(&a));
+    CU_ASSERT_FALSE(report(0, 0, RANK_EXITED, 0));
+    CU_ASSERT_FALSE(report(0, 0, RANK_SIGNALLED, 9));
+    CU_ASSERT_EQUAL(a.report_count, 1);
+    CU_ASSERT_EQUAL(a.reports[0].value, 7);
+    attempt_done(&a);
+}
+
+static void it_is_complete_without_those_who_are_lost(void) {
+    begin();
+    CU_ASSERT(report(0, 0, RANK_EXITED, 0) && report(0, 1, RANK_EXITED, 0));
+    CU_ASSERT(report(2, 3, RANK_EXITED, 0));
+    CU_ASSERT_FALSE(attempt_is_complete(&a));
+    attempt_lose(&a, 2, 5, "silence");
+    attempt_lose(&a, 2, 6, "once more");
+    attempt_lose(&a, 3, 6, "nobody");
+    CU_ASSERT_EQUAL(a.loss_count, 1);
+    CU_ASSERT_STRING_EQUAL(a.losses[0].why, "silence");
+    CU_ASSERT_EQUAL(a.losses[0].time, 5);
+    CU_ASSERT(attempt_is_complete(&a));
+    attempt_done(&a);
+    attempt_lose(&a, 0, 5, "between two attempts nobody counts");
+    CU_ASSERT_EQUAL(a.loss_count, 0);
+}
+
+static void shims_stay_while_a_stop_runs(void) {
+    begin();
+    attempt_stop(&a, 2, 100);
+    CU_ASSERT_FALSE(attempt_holds(&a));
+    CU_ASSERT(attempt_send_stop(&a));
+    CU_ASSERT_FALSE(attempt_send_stop(&a));
+    CU_ASSERT(attempt_holds(&a));
+    attempt_kill(&a);
+    CU_ASSERT_FALSE(attempt_holds(&a));
+    attempt_stop_late(&a, 0);
+    CU_ASSERT_EQUAL(a.stop_host, 2); /* the first one asked */
+    attempt_done(&a);
+    begin();
+    attempt_stop_late(&a, 2);
+    attempt_stop_late(&a, 0);
+    CU_ASSERT_EQUAL(a.stop_host, 2);
+    CU_ASSERT_EQUAL(a.stop_asked, 0); /* too late for its verdict */
+    attempt_done(&a);
+}
+
+static enum attempt_note note(int code, const char *text) {
+    return attempt_note_daemon(&a, "algo-2", "orted", code, text);
+}
+
+static void the_first_daemon_that_failed_is_noted(void) {
+    begin();
+    CU_ASSERT_EQUAL(note(0, ""), ATTEMPT_NOTE_NOTHING);
+    CU_ASSERT_EQUAL(note(77, "no such word"), ATTEMPT_NOTE_REFUSAL);
+    CU_ASSERT_EQUAL(note(77, "nor that"), ATTEMPT_NOTE_REFUSAL);
+    CU_ASSERT_STRING_EQUAL(a.daemon_note, "algo-2 started no orted: nor that");
+    CU_ASSERT_EQUAL(note(137, ""), ATTEMPT_NOTE_FAILURE);
+    CU_ASSERT_EQUAL(note(1, ""), ATTEMPT_NOTE_NOTHING);
+    CU_ASSERT_EQUAL(note(77, "too late"), ATTEMPT_NOTE_NOTHING);
+    CU_ASSERT_STRING_EQUAL(a.daemon_note, "algo-2: orted ended with 137");
+    attempt_done(&a);
+    begin();
+    attempt_begin_end(&a);
+    CU_ASSERT_EQUAL(note(1, ""), ATTEMPT_NOTE_NOTHING); /* it went down with the others */
+    attempt_done(&a);
+    begin();
+    attempt_mpirun_ended(&a, 0);
+    CU_ASSERT_EQUAL(note(1, ""), ATTEMPT_NOTE_NOTHING);
+    attempt_done(&a);
+}
+
+static void the_facts_are_what_was_gathered(void) {
+    struct verdict_facts facts;
+    begin();
+    attempt_facts(&a, &cluster, "words", &facts);
+    CU_ASSERT_EQUAL(facts.mpirun_code, -1);
+    CU_ASSERT(report(2, 4, RANK_EXITED, 3));
+    CU_ASSERT(attempt_stall(&a, 2, 3, 50));
+    CU_ASSERT_FALSE(attempt_stall(&a, 2, 4, 60));
+    attempt_mpirun_ended(&a, 9);
+    attempt_stop(&a, 2, 70);
+    attempt_facts(&a, &cluster, "words", &facts);
+    CU_ASSERT(facts.ranks == 5 && facts.rank_host[4] == 2 && facts.rank_host[1] == 0);
+    CU_ASSERT(facts.report_count == 1 && facts.reports[0].value == 3);
+    CU_ASSERT(facts.stalled == 50 && facts.stalled_rank == 3 && facts.stalled_host == 2);
+    CU_ASSERT(facts.stop_asked == 70 && facts.stop_host == 2);
+    CU_ASSERT_EQUAL(facts.mpirun_code, 9);
+    CU_ASSERT_STRING_EQUAL(facts.mpirun_words, "words");
+    attempt_done(&a);
+}
+
+static void only_its_number_outlives_it(void) {
+    begin();
+    CU_ASSERT(attempt_fail(&a));
+    CU_ASSERT_FALSE(attempt_fail(&a));
+    CU_ASSERT(a.gathering);
+    attempt_end_ranks(&a);
+    CU_ASSERT_FALSE(a.gathering);
+    CU_ASSERT(report(0, 0, RANK_EXITED, 3));
+    attempt_lose(&a, 2, 5, "silence");
+    attempt_forget(&a);
+    CU_ASSERT_EQUAL(a.number, 3);
+    CU_ASSERT(a.report_count == 0 && a.loss_count == 0 && !a.failed && a.ranks == 0);
+    CU_ASSERT_FALSE(attempt_seat(&a, 0, 0));
+    attempt_done(&a);
+    CU_ASSERT_EQUAL(a.number, 3);
+}
+
+UNIT_MAIN("master.attempt", UNIT(a_rank_is_its_hosts), UNIT(the_last_seat_is_told),
+          UNIT(of_two_reports_the_failure_counts), UNIT(it_is_complete_without_those_who_are_lost),
+          UNIT(shims_stay_while_a_stop_runs), UNIT(the_first_daemon_that_failed_is_noted),
+          UNIT(the_facts_are_what_was_gathered), UNIT(only_its_number_outlives_it))

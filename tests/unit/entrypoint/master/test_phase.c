@@ -1,0 +1,97 @@
+#include "common/file.h"
+#include "master/phase.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const bool nothing_holds[GUARD_COUNT];
+
+static void every_pair_has_its_row(void) {
+    for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
+        for (unsigned event = 0; event < EVENT_COUNT; event++)
+            for (unsigned guards = 0; guards < 1U << GUARD_COUNT; guards++) {
+                bool holds[GUARD_COUNT];
+                for (unsigned i = 0; i < GUARD_COUNT; i++)
+                    holds[i] = (guards >> i & 1) != 0;
+                const struct phase_row *row = phase_find(phase, event, holds);
+                if (row == NULL)
+                    printf("no row: %s, %s\n", phase_name(phase), phase_event_name(event));
+                CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+                CU_ASSERT(row->guard == GUARD_NONE || holds[row->guard]);
+                /* Who judges or weighs raises what comes of it, and stays until then. */
+                CU_ASSERT(row->next != phase || row->actions[0] != DO_CONCLUDE);
+                /* A row that does nothing changes nothing. */
+                CU_ASSERT(row->actions[0] != DO_NOTHING || row->next == phase);
+            }
+}
+
+/* What is reached from where, and how a phase is left. */
+static void phases_follow_one_another_in_one_order(void) {
+    static const bool may[PHASE_COUNT][PHASE_COUNT] = {
+        [PHASE_JOINING] = {[PHASE_JOINING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
+        [PHASE_RUNNING] = {[PHASE_RUNNING] = true, [PHASE_CLEARING] = true, [PHASE_JUDGED] = true},
+        [PHASE_CLEARING] = {[PHASE_CLEARING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
+        [PHASE_JUDGED] = {[PHASE_JUDGED] = true}};
+    for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
+        for (unsigned event = 0; event < EVENT_COUNT; event++)
+            for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
+                bool holds[GUARD_COUNT] = {false};
+                holds[guard] = true;
+                const struct phase_row *row = phase_find(phase, event, holds);
+                CU_ASSERT(may[phase][row->next]);
+                bool concludes = false;
+                for (unsigned i = 0; i < PHASE_ACTIONS_MAX; i++)
+                    concludes |= row->actions[i] == DO_CONCLUDE;
+                CU_ASSERT_EQUAL(concludes, phase != PHASE_JUDGED && row->next == PHASE_JUDGED);
+            }
+}
+
+static const struct phase_row *row_of(enum phase phase, enum phase_event event,
+                                      enum phase_guard guard) {
+    bool holds[GUARD_COUNT] = {false};
+    holds[guard] = true;
+    return phase_find(phase, event, holds);
+}
+
+/* The promises that hang on a row. */
+static void a_stop_is_taken_as_its_phase_allows(void) {
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ALL_JOINED, GUARD_STOP)->actions[0], DO_JUDGE);
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_STOP, GUARD_STOP)->actions[0], DO_NOTHING);
+    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_STOP, GUARD_STOP)->actions[0], DO_NOTHING);
+    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_STOP_AGAIN, GUARD_STOP)->actions[0], DO_END_BUDGET);
+    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_STOP, GUARD_ENDING)->actions[0], DO_NOTE_LATE_STOP);
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_STOP, GUARD_NONE)->next, PHASE_JUDGED);
+    CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_STOP_AGAIN, GUARD_STOP)->actions[0], DO_NOTHING);
+}
+
+/* Of both an ending attempt's note and a running stop the note counts. */
+static void the_first_guard_that_holds_counts(void) {
+    bool both[GUARD_COUNT] = {[GUARD_STOP] = true, [GUARD_ENDING] = true};
+    CU_ASSERT_EQUAL(phase_find(PHASE_RUNNING, EVENT_STOP_AGAIN, both)->guard, GUARD_ENDING);
+    bool fault[GUARD_COUNT] = {[GUARD_STOP] = true, [GUARD_FAULT] = true, [GUARD_CHECK] = true};
+    CU_ASSERT_EQUAL(phase_find(PHASE_JOINING, EVENT_ALL_JOINED, fault)->guard, GUARD_STOP);
+    fault[GUARD_STOP] = false;
+    CU_ASSERT_EQUAL(phase_find(PHASE_JOINING, EVENT_ALL_JOINED, fault)->guard, GUARD_FAULT);
+    CU_ASSERT_EQUAL(phase_find(PHASE_JOINING, EVENT_ALL_JOINED, nothing_holds)->next,
+                    PHASE_RUNNING);
+}
+
+static void the_picture_in_the_papers_is_this_table(void) {
+    static const char paper[] = RINGMASTER_TEST_DATA "/../../ARCHITECTURE.md";
+    cleanup_buf struct buf text;
+    cleanup_buf struct buf table;
+    buf_init(&text, 1 << 20);
+    buf_init(&table, 1 << 16);
+    CU_ASSERT_EQUAL_FATAL(file_read(paper, &text, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(phase_print(&table, NULL), 0);
+    bool same = strstr(buf_text(&text), buf_text(&table)) != NULL;
+    if (!same)
+        printf("\nARCHITECTURE.md has another table of phases; this is the one:\n\n%s",
+               buf_text(&table));
+    CU_ASSERT(same);
+}
+
+UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
+          UNIT(phases_follow_one_another_in_one_order), UNIT(a_stop_is_taken_as_its_phase_allows),
+          UNIT(the_first_guard_that_holds_counts), UNIT(the_picture_in_the_papers_is_this_table))

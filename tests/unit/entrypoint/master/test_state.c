@@ -1,0 +1,81 @@
+#include "common/clock.h"
+#include "master/state.h"
+#include "support/unit.h"
+#include "wire/frame.h"
+
+#include <string.h>
+
+static struct cluster_host hosts[] = {{.name = {"algo-1"}}, {.name = {"algo-2"}}};
+static struct job job = {.cluster = {.hosts = hosts, .count = 2}};
+static struct member members[2];
+static struct master master = {.members = members, .attempt = {.number = 7}};
+static int64_t delivered;
+static struct raised last;
+static char last_why[64];
+
+static void deliver(void *context, const json_t *message) {
+    (void)context;
+    delivered = json_integer_value(json_object_get(message, "attempt"));
+    loop_end(&master.s.loop);
+}
+
+static void keep(struct master *m, const struct raised *raised) {
+    CU_ASSERT_PTR_EQUAL(m, &master);
+    last = *raised;
+    (void)snprintf(last_why, sizeof(last_why), "%s", raised->why != NULL ? raised->why : "");
+}
+
+static void set_up(void) {
+    master.s.job = &job;
+    master.raise = keep;
+    for (size_t i = 0; i < 2; i++)
+        members[i] = (struct member){.master = &master, .index = i};
+}
+
+static void orders_carry_the_attempt_and_reach_our_own_host_by_post(void) {
+    struct error err;
+    set_up();
+    CU_ASSERT_EQUAL_FATAL(loop_init(&master.s.loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(post_init(&master.to_self, &master.s.loop, deliver, NULL, &err), 0);
+    master_send_all(&master, frame_new("stop")); /* the other host is not there */
+    CU_ASSERT_EQUAL(delivered, 0);
+    CU_ASSERT_EQUAL(loop_run(&master.s.loop, &err), 0);
+    CU_ASSERT_EQUAL(delivered, 7);
+    master_flush(&master);
+    post_done(&master.to_self);
+    loop_done(&master.s.loop);
+}
+
+static void what_is_raised_says_whom_it_is_about(void) {
+    set_up();
+    master_raise_about(&members[1], EVENT_UNFIT, "late");
+    CU_ASSERT(last.event == EVENT_UNFIT && last.member == &members[1]);
+    CU_ASSERT_STRING_EQUAL(last_why, "late");
+    CU_ASSERT_STRING_EQUAL(member_name(last.member), "algo-2");
+    master_raise(&master, EVENT_ALL_HEARD);
+    CU_ASSERT(last.event == EVENT_ALL_HEARD && last.member == NULL && last.why == NULL);
+}
+
+static void who_is_lost_is_not_counted(void) {
+    set_up();
+    CU_ASSERT_EQUAL(master_hosts_left(&master), 2);
+    members[1].lost = true;
+    CU_ASSERT_EQUAL(master_hosts_left(&master), 1);
+}
+
+static void a_member_is_fresh_for_a_beat_and_a_second(void) {
+    set_up();
+    struct link *some = (struct link *)(void *)&master;
+    members[1].link = some;
+    member_heard(&members[1]);
+    CU_ASSERT(member_is_fresh(&members[1]));
+    members[1].heard = clock_now() - (BEAT_SECONDS + 1) * CLOCK_SECOND;
+    CU_ASSERT_FALSE(member_is_fresh(&members[1]));
+    member_heard(&members[1]);
+    members[1].link = NULL;
+    CU_ASSERT_FALSE(member_is_fresh(&members[1]));
+}
+
+UNIT_MAIN("master.state", UNIT(orders_carry_the_attempt_and_reach_our_own_host_by_post),
+          UNIT(what_is_raised_says_whom_it_is_about), UNIT(who_is_lost_is_not_counted),
+          UNIT(a_member_is_fresh_for_a_beat_and_a_second))
