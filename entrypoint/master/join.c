@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "host/capacity.h"
 #include "wire/frame.h"
+#include "wire/tls.h"
 
 #include <arpa/inet.h>
 #include <inttypes.h>
@@ -54,7 +55,7 @@ static void blame_missing(struct master *m) {
     m->fault_host = -1;
     if (stranger >= 0)
         (void)error_set(&m->fault, EXIT_CODE_KEY_REFUSED,
-                        "missing%s; %s at %s was refused: another image build or key", missing,
+                        "missing%s; %s at %s was refused: " TLS_ANOTHER_KEY, missing,
                         supervisor_host_name(&m->s, (size_t)stranger), peer);
     else
         (void)error_set(&m->fault, EXIT_CODE_NOT_READY,

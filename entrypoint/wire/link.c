@@ -108,7 +108,7 @@ static void fail_by_tls(struct link *l, int result) {
             l->open ? EXIT_CODE_HOST_LOST : tls_refusal(SSL_is_server(l->ssl), number);
         (void)tls_error(&why, code, l->open ? "the link broke" : "no ringmaster of this job");
         if (code == EXIT_CODE_KEY_REFUSED) /* the library's words for it lead astray */
-            (void)error_set(&why, code, "another image build or key");
+            (void)error_set(&why, code, TLS_ANOTHER_KEY);
         fail(l, &why);
     } else {
         ERR_clear_error();

@@ -15,6 +15,11 @@ void tls_ignore_configuration(void);
 
 enum { TLS_KEY_SIZE = 48 };
 
+/* What a key is made of, in the words for a refusal: any of these may be what differs. */
+#define TLS_ANOTHER_KEY                                                                            \
+    "another key: its secret (RINGMASTER_KEY, a file or the image build), list of hosts or job's " \
+    "name differs"
+
 /* Makes the context for one side. It holds a copy of the key, wiped by tls_context_free. */
 SSL_CTX *tls_context_new(const unsigned char key[TLS_KEY_SIZE], int is_server, struct error *err);
 void tls_context_free(SSL_CTX *context);

@@ -34,13 +34,13 @@ static void a_host_with_another_key_leaves_with_77_and_so_does_the_master(void) 
     stage_start(&master, "master", first, words);
     CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
     stage_start(&worker, "worker", second, words);
-    CU_ASSERT(stage_wait_for(&worker, "refuses this host: another image build or key", 3));
+    CU_ASSERT(stage_wait_for(&worker, "refuses this host: another key: ", 3));
     CU_ASSERT(stage_wait_for(&master, "that is localhost, at 127.0.0.1", 3));
     CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_KEY_REFUSED);
-    ASSERT_CONTAINS(stage_failure(&worker), "another image build or key");
+    ASSERT_CONTAINS(stage_failure(&worker), "list of hosts or job's name differs");
     CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_KEY_REFUSED);
     ASSERT_CONTAINS(stage_failure(&master), "localhost at 127.0.0.1 was refused");
-    ASSERT_CONTAINS(stage_failure(&master), "another image build or key");
+    ASSERT_CONTAINS(stage_failure(&master), "list of hosts or job's name differs");
 }
 
 static void knock_with(const char *text) {
@@ -67,7 +67,7 @@ static void strangers_are_no_reason_that_a_host_is_missing(void) {
     knock_with("\x80\x80\x80\x80\x80\x80");
     stage_start(&worker, "worker", other, words);
     CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_READY);
-    ASSERT_CONTAINS(stage_output(&master), "a peer at 127.0.0.1 was refused: another image build");
+    ASSERT_CONTAINS(stage_output(&master), "a peer at 127.0.0.1 was refused: another key");
     const char *said = strstr(stage_output(&master), "a stranger at 127.0.0.1 was turned away");
     CU_ASSERT_PTR_NOT_NULL_FATAL(said);
     CU_ASSERT_PTR_NULL(strstr(said + 1, "a stranger at")); /* one line a minute */
