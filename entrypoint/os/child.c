@@ -9,8 +9,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+
+/* As much of a first line as the kernel reads. */
+enum { INTERPRETER_MAX = 256 };
 
 static void reset_signals(void) {
     struct sigaction action = {.sa_handler = SIG_DFL};
@@ -69,6 +74,35 @@ static bool await_exec(int from, int *ret) {
     return read(from, ret, sizeof(*ret)) >= 0;
 }
 
+/* What the first line of a script names, "" where there is none. */
+static void read_interpreter(const char *file, char *ret, size_t size) {
+    char line[INTERPRETER_MAX] = "";
+    cleanup_fd int fd = open(file, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    ret[0] = '\0';
+    if (fd < 0 || read(fd, line, sizeof(line) - 1) < 2 || line[0] != '#' || line[1] != '!')
+        return;
+    const char *name = line + 2 + strspn(line + 2, " \t");
+    (void)snprintf(ret, size, "%.*s", (int)strcspn(name, " \t\r\n"), name);
+}
+
+/* Of a script without its interpreter, and of a program without its loader, the kernel says what it
+ * says of a file that is not there. */
+static int fail_absent(const char *file, int number, struct error *err) {
+    char name[INTERPRETER_MAX];
+    if (access(file, F_OK) != 0) {
+        errno = number;
+        return error_set_errno(err, EXIT_CODE_NOT_FOUND, "%s", file);
+    }
+    read_interpreter(file, name, sizeof(name));
+    if (name[0] == '\0')
+        return error_set(err, EXIT_CODE_NOT_FOUND,
+                         "%s is there, but the loader that it names is not: was it built for "
+                         "another system?",
+                         file);
+    return error_set(err, EXIT_CODE_NOT_FOUND,
+                     "%s is there, but its interpreter, %s (its first line), is not", file, name);
+}
+
 int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err) {
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0)
@@ -92,10 +126,10 @@ int child_spawn(const struct child_options *o, pid_t *ret_pid, struct error *err
     }
     if (failure != 0) {
         (void)waitpid(pid, NULL, 0);
+        if (failure == ENOENT || failure == ENOTDIR)
+            return fail_absent(o->file, failure, err);
         errno = failure;
-        bool absent = failure == ENOENT || failure == ENOTDIR;
-        return error_set_errno(err, absent ? EXIT_CODE_NOT_FOUND : EXIT_CODE_NOT_EXECUTABLE, "%s",
-                               o->file);
+        return error_set_errno(err, EXIT_CODE_NOT_EXECUTABLE, "%s", o->file);
     }
     *ret_pid = pid;
     return 0;

@@ -1,6 +1,7 @@
 #include "os/child.h"
 
 #include "common/clock.h"
+#include "common/file.h"
 #include "support/unit.h"
 
 #include <fcntl.h>
@@ -176,8 +177,30 @@ static void a_program_on_a_stalling_disk_is_given_up(void) {
     CU_ASSERT(waitpid(-1, NULL, 0) > 0); /* it was killed */
 }
 
-UNIT_MAIN("os.child", UNIT(every_exit_code_and_signal_is_told_apart),
-          UNIT(a_child_starts_with_nothing_of_ours),
+static void script_fails(const char *content, const char *words) {
+    char file[4096];
+    struct error err = {0};
+    pid_t pid = -1;
+    (void)snprintf(file, sizeof(file), "%s/program", unit_temp_dir());
+    CU_ASSERT_EQUAL(file_put(file, content, strlen(content), 0755, NULL), 0);
+    char *argv[] = {file, NULL};
+    struct child_options options = {
+        .file = file, .argv = argv, .environment = no_environment, .out = -1, .error_out = -1};
+    CU_ASSERT_EQUAL(child_spawn(&options, &pid, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_FOUND);
+    ASSERT_CONTAINS(err.text, file);
+    ASSERT_CONTAINS(err.text, words);
+    CU_ASSERT_PTR_NULL(strstr(err.text, "No such file"));
+}
+
+/* The script is there: saying that it is not sends people looking for it. */
+static void a_missing_interpreter_is_what_is_missing(void) {
+    script_fails("#!/no/such/python3 -u\nprint(1)\n", "its interpreter, /no/such/python3 (");
+    script_fails("#! /no/such/bash\r\n", "its interpreter, /no/such/bash (");
+}
+
+UNIT_MAIN("os.child", UNIT(a_missing_interpreter_is_what_is_missing),
+          UNIT(every_exit_code_and_signal_is_told_apart), UNIT(a_child_starts_with_nothing_of_ours),
           UNIT(what_cannot_be_executed_is_told_from_what_is_not_there),
           UNIT(the_reaper_takes_known_children_and_orphans),
           UNIT(a_program_on_a_stalling_disk_is_given_up))
