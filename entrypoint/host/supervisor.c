@@ -174,8 +174,11 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     failure_child_prepare(&s->failure);
     console_init(&s->console, &s->loop, STDOUT_FILENO);
     words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
-    if (open_tls(s, err) != 0)
+    if (open_tls(s, err) != 0) {
+        if (options->fault != NULL)
+            *err = *options->fault; /* what was wrong before, and perhaps why */
         return -1;
+    }
     key_hide(s->environment);
     if (options->fault != NULL)
         s->fault = *options->fault;

@@ -207,9 +207,19 @@ static void told(void *context, struct in_addr peer, const struct error *why) {
                 master_name(w), address, why->text);
 }
 
+/* A fault of this host's own may be why it is refused: without its variables its key is another. */
+static bool conclude_own_fault(struct worker *w) {
+    if (w->s.fault.code == 0)
+        return false;
+    supervisor_conclude_error(&w->s, &w->s.fault, (int)w->s.job->cluster.self);
+    return true;
+}
+
 static void refused(void *context, const struct error *why) {
     struct worker *w = context;
     struct error err = *why;
+    if (conclude_own_fault(w))
+        return;
     (void)error_wrap(&err, "%s refused this host", master_name(w));
     supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
 }
@@ -240,6 +250,8 @@ static void deadline_passed(void *context) {
         supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
         return;
     }
+    if (conclude_own_fault(w))
+        return;
     const struct error *why = dial_why(&w->dial);
     (void)error_set(
         &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,

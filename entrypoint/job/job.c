@@ -68,22 +68,42 @@ static int redact_secrets(const struct hyperparameters *h, struct error *err) {
     return 0;
 }
 
-static int read_cluster(struct job *j, char *const *environment, struct error *err) {
+/* What goes wrong in front of the cluster is kept, the first of it, and the cluster is read all the
+ * same: a host that cannot run joins the others and tells them why, where they would otherwise wait
+ * for it in vain. */
+static int read_wishes(struct job *j, char *const *environment, struct error *err) {
     char path[PATH_MAX];
-    if (settings_parse(environment, &j->settings, &j->warnings, err) != 0 ||
-        config_path(j, "hyperparameters.json", path, err) != 0 ||
-        hyperparameters_read(path, &j->hyperparameters, err) != 0 ||
-        redact_secrets(&j->hyperparameters, err) != 0)
-        return -1;
+    struct error later;
+    int result = settings_parse(environment, &j->settings, &j->warnings, err);
+    if (config_path(j, "hyperparameters.json", path, result == 0 ? err : &later) != 0 ||
+        hyperparameters_read(path, &j->hyperparameters, result == 0 ? err : &later) != 0 ||
+        redact_secrets(&j->hyperparameters, result == 0 ? err : &later) != 0)
+        result = -1;
+    return result;
+}
+
+static const char *job_name(const struct job *j, char *const *environment) {
     const char *name = env_get(environment, "TRAINING_JOB_NAME");
-    if (name == NULL || name[0] == '\0')
-        name = hyperparameters_get(&j->hyperparameters, "sagemaker_job_name");
-    if (platform_read(&j->settings, name, &j->cluster, err) != 0 || fill_slots(j, err) != 0)
+    return name != NULL && name[0] != '\0'
+               ? name
+               : hyperparameters_get(&j->hyperparameters, "sagemaker_job_name");
+}
+
+static int read_cluster(struct job *j, char *const *environment, struct error *err) {
+    if (platform_read(&j->settings, job_name(j, environment), &j->cluster, err) != 0)
         return -1;
     bool told = j->cluster.source != CLUSTER_ALONE || j->settings.platform_none;
     if (!told && platform_unread_check(environment, &j->warnings, err) != 0)
         return -1;
-    return ports_plan(j->settings.port, cluster_most_slots(&j->cluster), &j->ports, err);
+    struct error slots;
+    int filled = fill_slots(j, &slots);
+    if (filled != 0)
+        cluster_fill_slots(&j->cluster, 1);
+    if (ports_plan(j->settings.port, cluster_most_slots(&j->cluster), &j->ports, err) != 0)
+        return -1;
+    if (filled != 0)
+        *err = slots;
+    return filled;
 }
 
 /* The trainer that was installed beside this program, NULL if there is none. */
@@ -139,8 +159,14 @@ static int read_program(const char *const *arguments, char *const *environment, 
 
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,
              struct error *err) {
+    struct error first = {0};
+    struct error later = {0};
     *ret = (struct job){0};
-    if (read_cluster(ret, environment, err) != 0)
-        return -1;
-    return read_program(arguments, environment, ret, err);
+    bool wished = read_wishes(ret, environment, &first) == 0;
+    bool known = read_cluster(ret, environment, &later) == 0;
+    if (wished && known)
+        return read_program(arguments, environment, ret, err);
+    if (err != NULL)
+        *err = wished ? later : first;
+    return -1;
 }

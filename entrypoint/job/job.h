@@ -27,9 +27,9 @@ void job_done(struct job *j);
 /* ARGUMENTS are the words behind `train`, NULL at the end; ENVIRONMENT outlives *RET. Nothing is
  * changed and nothing opened but configuration files.
  *
- * The cluster and the ports come first. When only what follows them fails, they stay in *RET
- * (ports.control is not 0), so that this host can join the others and tell them why it cannot run.
- * Call job_done in any case. */
+ * The first error counts. Cluster and ports are read all the same where they can be, and stay in
+ * *RET (ports.control is not 0), so that this host can join the others and tell them why it cannot
+ * run. Call job_done in any case. */
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,
              struct error *err);
 

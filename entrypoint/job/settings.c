@@ -200,17 +200,19 @@ static int parse_variable(const char *variable, struct settings *ret, struct ign
 int settings_parse(char *const *environment, struct settings *ret, struct warnings *warnings,
                    struct error *err) {
     struct ignored ignored = {0};
+    struct error later;
+    int result = 0;
     set_defaults(ret);
     for (char *const *variable = environment; *variable != NULL; variable++)
-        if (parse_variable(*variable, ret, &ignored, err) != 0)
-            return -1;
+        if (parse_variable(*variable, ret, &ignored, result == 0 ? err : &later) != 0)
+            result = -1;
     if (ignored.count > 0)
         warnings_add(warnings,
                      "%.*s%s: ignored, as Kubernetes or docker made it of a service called "
                      "ringmaster; it is no setting",
                      (int)strcspn(ignored.first, "="), ignored.first,
                      ignored.count > 1 ? " and others like it" : "");
-    return 0;
+    return result;
 }
 
 int64_t settings_stop_seconds(const struct settings *s, bool local_mode) {

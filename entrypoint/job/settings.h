@@ -39,7 +39,8 @@ struct settings {
     enum settings_logs logs;
 };
 
-/* ENVIRONMENT is a NULL-terminated list of NAME=VALUE that outlives *RET. */
+/* ENVIRONMENT is a NULL-terminated list of NAME=VALUE that outlives *RET. The first error counts;
+ * what can be read is in *RET all the same, so that this host can still tell the others. */
 int settings_parse(char *const *environment, struct settings *ret, struct warnings *warnings,
                    struct error *err);
 

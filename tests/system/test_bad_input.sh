@@ -79,6 +79,38 @@ resource_config_begins_with_a_byte_order_mark() {
     says 65 'resourceconfig.json: begins with a byte order mark (BOM)'
 }
 
+# tells CODE TEXT CULPRIT: all hosts leave with CODE, long before they would give up waiting, and every
+# failure file names the culprit and says TEXT.
+tells() {
+    all_end "$SOON" "$1" $everyone || return
+    for host in $everyone; do
+        check "the story of host $host names $3" holds "$(failure_of "$host")" "$3"
+        check "the story of host $host says '$2'" holds "$(failure_of "$host")" "$2"
+    done
+}
+
+# Only one host knows of it: the others hear of it instead of waiting for that host.
+one_host_has_a_wrong_variable() {
+    for culprit in 1 2; do
+        ring 3
+        for host in $everyone; do
+            if [ "$host" = "$culprit" ]; then
+                hosts start "$host" -e RINGMASTER_RESTARTS=many -- train -- true
+            else
+                hosts start "$host" -- train -- true
+            fi
+        done
+        tells 65 RINGMASTER_RESTARTS "algo-$culprit"
+    done
+}
+
+one_host_has_unreadable_hyperparameters() {
+    ring 3
+    printf '{"lr": ' >"$(config 3)/hyperparameters.json"
+    start_all -e TRAINING_JOB_NAME=job-1 -- train -- true
+    tells 65 hyperparameters.json algo-3
+}
+
 # The service takes such names; they can be no flags.
 hyperparameters_have_odd_names() {
     ring 1
@@ -272,7 +304,7 @@ a_refused_daemon_is_the_story() {
     all_name 'algo-2 started no orted: launch request refused' 1 2
 }
 
-CASES=${CASES:-a_refused_daemon_is_the_story resource_config_is_not_json resource_config_lacks_this_host
+CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparameters a_refused_daemon_is_the_story resource_config_is_not_json resource_config_lacks_this_host
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
     host_list_is_ipv6 master_is_ipv6 resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value

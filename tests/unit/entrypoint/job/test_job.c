@@ -124,6 +124,49 @@ static void a_wrong_program_leaves_the_cluster_known(void) {
     job_done(&job);
 }
 
+/* So that the host can join and say so. */
+static void a_wrong_variable_leaves_the_cluster_known(void) {
+    char hosts[] = "RINGMASTER_HOSTS=a:2,b", host[] = "RINGMASTER_HOST=b",
+         wrong[] = "RINGMASTER_RESTARTS=many", worse[] = "RINGMASTER_NO_SUCH=1",
+         port[] = "RINGMASTER_PORT=9000";
+    char *environment[] = {base, path_variable, wrong, worse, hosts, host, port, NULL};
+    struct job job;
+    struct error err = {0};
+    use_base("variable");
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_RESTARTS"); /* the first */
+    CU_ASSERT_EQUAL(job.cluster.count, 2);
+    CU_ASSERT_EQUAL(job.cluster.self, 1);
+    CU_ASSERT_EQUAL(job.ports.control, 9000);
+    job_done(&job);
+}
+
+static void wrong_hyperparameters_leave_the_cluster_known(void) {
+    static const char *const contents[] = {
+        "{\"lr\": ", "{\"sagemaker_mpi_num_of_processes_per_host\": \"many\"}"};
+    static const char *const words[] = {"hyperparameters.json", "processes_per_host"};
+    char name[] = "TRAINING_JOB_NAME=job-2";
+    char *environment[] = {base, path_variable, name, NULL};
+    use_base("parameters");
+    write_config("resourceconfig.json",
+                 "{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-2\"]}");
+    for (size_t i = 0; i < 2; i++) {
+        struct job job;
+        struct error err = {0};
+        write_config("hyperparameters.json", contents[i]);
+        CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, words[i]);
+        CU_ASSERT_EQUAL(job.cluster.count, 2);
+        CU_ASSERT_STRING_EQUAL(job.cluster.job, "job-2");
+        CU_ASSERT_EQUAL(job.ports.control, 7070);
+        CU_ASSERT_EQUAL(cluster_ranks(&job.cluster) % 2, 0);
+        CU_ASSERT(cluster_ranks(&job.cluster) > 0);
+        job_done(&job);
+    }
+}
+
 static void a_wrong_cluster_leaves_nothing(void) {
     use_base("cluster");
     write_config("resourceconfig.json", "{\"current_host\":\"algo-1\",\"hosts\":[\"algo-2\"]}");
@@ -154,5 +197,7 @@ UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(nothing_at_all_is_one_host_with_a_rank_or_more),
           UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
           UNIT(names_that_are_no_flags_are_a_warning),
-          UNIT(a_wrong_program_leaves_the_cluster_known), UNIT(a_wrong_cluster_leaves_nothing),
+          UNIT(a_wrong_program_leaves_the_cluster_known),
+          UNIT(a_wrong_variable_leaves_the_cluster_known),
+          UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_wrong_cluster_leaves_nothing),
           UNIT(gpus_are_counted_by_their_devices))
