@@ -152,14 +152,14 @@ bool attempt_send_stop(struct attempt *a) {
     return first;
 }
 
-void attempt_kill(struct attempt *a) {
-    a->killed = true;
+void attempt_kill(struct attempt *a, int64_t now) {
+    a->killed = now;
 }
 
 /* --- questions ------------------------------------------------------------------------------- */
 
 bool attempt_holds(const struct attempt *a) {
-    return a->stop_sent && !a->killed;
+    return a->stop_sent && a->killed == 0;
 }
 
 bool attempt_is_seated(const struct attempt *a) {
@@ -191,6 +191,7 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .loss_count = a->loss_count,
                                   .stop_asked = a->stop_asked,
                                   .stop_host = a->stop_host,
+                                  .killed = a->killed,
                                   .stalled = a->stalled,
                                   .stalled_rank = a->stalled_rank,
                                   .stalled_host = a->stalled_host,

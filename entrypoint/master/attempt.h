@@ -43,7 +43,7 @@ struct attempt {
     unsigned stop_host;
     bool stop_sent;
     bool stop_late; /* one came while a failure was being looked into */
-    bool killed;
+    int64_t killed; /* when the budget of the stop was over */
 };
 
 /* Number NUMBER, of the hosts of CLUSTER that are not gone. *A must be zeroed or done with. */
@@ -89,7 +89,7 @@ void attempt_stop(struct attempt *a, size_t host, int64_t now);
 void attempt_stop_late(struct attempt *a, size_t host);
 /* False where it has been. */
 bool attempt_send_stop(struct attempt *a);
-void attempt_kill(struct attempt *a);
+void attempt_kill(struct attempt *a, int64_t now);
 
 /* While a stop runs, shims that have reported stay until all have: the other ranks may be at work
  * on a checkpoint, and mpirun begins to end them when one leaves. */

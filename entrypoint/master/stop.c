@@ -45,7 +45,7 @@ void stop_send(struct master *m) {
 }
 
 void stop_end_budget(struct master *m) {
-    if (!m->attempt.killed && m->stop.budget.active)
+    if (m->attempt.killed == 0 && m->stop.budget.active)
         loop_at(&m->s.loop, &m->stop.budget, clock_now());
 }
 
@@ -53,7 +53,7 @@ void stop_end_budget(struct master *m) {
  * too, and with them the reports. */
 void stop_kill(struct master *m) {
     log_warning("the time to stop is over: SIGKILL");
-    attempt_kill(&m->attempt);
+    attempt_kill(&m->attempt, clock_boot());
     master_send_all(m, frame_new("kill"));
 }
 

@@ -130,6 +130,12 @@ static const struct rank_report *worst_stopped(const struct verdict_facts *f) {
     return NULL;
 }
 
+/* The SIGKILL at the end of the stop's time; as exact as hosts' clocks are known. */
+static bool is_ours(const struct verdict_facts *f, const struct rank_report *r) {
+    bool killed = r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && r->value == SIGKILL);
+    return killed && f->killed != 0 && r->time + VERDICT_TIE_NS >= f->killed;
+}
+
 static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
     if (all_good(f, true)) {
         judge_success(f, ret);
@@ -140,8 +146,9 @@ static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
     const struct rank_report *worst = worst_stopped(f);
     if (worst == NULL)
         return;
-    char end[128];
-    describe_end(worst, end, sizeof(end));
+    char end[128] = "killed, as it had not ended when the time to stop was over";
+    if (!is_ours(f, worst))
+        describe_end(worst, end, sizeof(end));
     snprintf(ret->story, sizeof(ret->story), "%s rank %u: %s", host_name(f, worst->host),
              worst->rank, end);
 }
@@ -157,6 +164,12 @@ static bool asks_to_end(int number) {
     return number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT;
 }
 
+/* What these codes mean is ours to judge: a program that leaves with one says nothing of hosts. */
+static bool is_launchers(int code) {
+    return code == EXIT_CODE_NOT_READY || code == EXIT_CODE_HOST_LOST ||
+           code == EXIT_CODE_STALLED || code == EXIT_CODE_KEY_REFUSED;
+}
+
 static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
                          struct verdict *ret) {
     char end[128];
@@ -167,8 +180,9 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
     code = verdict_program_code(code);
     fill(ret, code, (int)r->host, (int)r->rank, "%s rank %u: %s", host_name(f, r->host), r->rank,
          end);
-    if (r->end != RANK_EXITED)
-        snprintf(ret->class_name, sizeof(ret->class_name), "signal");
+    if (r->end != RANK_EXITED || is_launchers(code))
+        snprintf(ret->class_name, sizeof(ret->class_name), "%s",
+                 r->end != RANK_EXITED ? "signal" : "program");
     ret->transient =
         r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && !asks_to_end(r->value));
     set_story(ret, r->lines);

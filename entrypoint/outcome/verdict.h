@@ -44,6 +44,7 @@ struct verdict_facts {
     size_t loss_count;
     int64_t stop_asked;
     unsigned stop_host; /* where the stop came from */
+    int64_t killed;     /* when the stop's time was over */
     int64_t stalled;    /* when a stall was called */
     unsigned stalled_rank;
     unsigned stalled_host;

@@ -86,10 +86,13 @@ static void shims_stay_while_a_stop_runs(void) {
     CU_ASSERT(attempt_send_stop(&a));
     CU_ASSERT_FALSE(attempt_send_stop(&a));
     CU_ASSERT(attempt_holds(&a));
-    attempt_kill(&a);
+    attempt_kill(&a, 200);
     CU_ASSERT_FALSE(attempt_holds(&a));
     attempt_stop_late(&a, 0);
     CU_ASSERT_EQUAL(a.stop_host, 2); /* the first one asked */
+    struct verdict_facts facts;
+    attempt_facts(&a, &cluster, NULL, &facts);
+    CU_ASSERT_EQUAL(facts.killed, 200);
     attempt_done(&a);
     begin();
     attempt_stop_late(&a, 2);

@@ -182,6 +182,39 @@ static void a_stop_before_any_failure_is_a_stop(void) {
     ASSERT_CONTAINS(v.story, "algo-1 rank 1: killed by signal 9 (SIGKILL)");
 }
 
+/* At the end of the budget: no sign of a lack of memory, unlike a SIGKILL before it. */
+static void our_own_kill_is_told_as_that(void) {
+    all_ended_well();
+    facts.stop_asked = MS(100);
+    facts.killed = MS(5000);
+    end_rank(3, RANK_SIGNALLED, SIGKILL, RANK_CAUSE_STOP, MS(5003));
+    struct verdict v = judged();
+    CU_ASSERT_EQUAL(v.code, EXIT_CODE_STOPPED);
+    CU_ASSERT_STRING_EQUAL(
+        v.story, "algo-2 rank 3: killed, as it had not ended when the time to stop was over");
+    end_rank(3, RANK_VANISHED, 0, RANK_CAUSE_STOP, MS(4990));
+    ASSERT_CONTAINS(judged().story, "the time to stop was over");
+    end_rank(3, RANK_SIGNALLED, SIGKILL, RANK_CAUSE_STOP, MS(3000));
+    ASSERT_CONTAINS(judged().story, "killed by signal 9 (SIGKILL); out of memory?");
+    end_rank(3, RANK_SIGNALLED, SIGSEGV, RANK_CAUSE_STOP, MS(5003));
+    ASSERT_CONTAINS(judged().story, "SIGSEGV");
+}
+
+static void the_launchers_codes_are_a_programs_own_where_a_program_says_them(void) {
+    static const int codes[] = {EXIT_CODE_NOT_READY, EXIT_CODE_HOST_LOST, EXIT_CODE_STALLED,
+                                EXIT_CODE_KEY_REFUSED};
+    for (size_t i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+        all_ended_well();
+        end_rank(2, RANK_EXITED, codes[i], RANK_CAUSE_NONE, MS(500));
+        struct verdict v = judged();
+        CU_ASSERT_EQUAL(v.code, codes[i]);
+        CU_ASSERT_STRING_EQUAL(v.class_name, "program");
+        CU_ASSERT_FALSE(v.transient);
+    }
+    end_rank(2, RANK_EXITED, EXIT_CODE_DATA, RANK_CAUSE_NONE, MS(500));
+    CU_ASSERT_STRING_EQUAL(judged().class_name, "data"); /* the trainer's, too */
+}
+
 static void a_stop_that_ranks_answer_with_0_is_a_stop_still(void) {
     all_ended_well();
     facts.stop_asked = MS(100);
@@ -317,7 +350,8 @@ UNIT_MAIN("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
           UNIT(the_tie_ends_after_50_ms_exactly), UNIT(a_stop_after_a_stall_changes_nothing),
           UNIT(a_lost_host_outranks_its_consequences), UNIT(a_loss_after_all_is_done_is_a_loss_too),
           UNIT(a_stop_before_any_failure_is_a_stop),
-          UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still),
+          UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still), UNIT(our_own_kill_is_told_as_that),
+          UNIT(the_launchers_codes_are_a_programs_own_where_a_program_says_them),
           UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
           UNIT(a_130_becomes_1_and_is_told), UNIT(ranks_ended_for_no_known_cause_are_not_success),
           UNIT(an_error_becomes_a_verdict), UNIT(a_verdict_survives_its_frame),
