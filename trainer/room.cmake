@@ -40,15 +40,15 @@ endif()
 room(models trainer/models USES common graph backend kernels)
 room(eval trainer/eval USES common kernels LINKS OpenMP::OpenMP_C m)
 
-# Data: codec is the ground; the others stand on it side by side and do not know each other.
+# Data: codec is the ground; set, coco and shapes stand on it side by side and do not know each other.
 room(codec trainer/data/codec USES common LINKS JPEG::JPEG PNG::PNG m)
 room(set trainer/data/set USES common kernels codec LINKS Threads::Threads m)
-# The outlines of annotations and the masks that are painted are eval's.
+# The outlines of annotations are eval's masks.
 room(coco trainer/data/coco USES common kernels codec eval LINKS OpenMP::OpenMP_C m)
-room(draw trainer/data/draw USES common codec eval LINKS ${draw_fonts_library} m
-    EXCLUDE ${draw_fonts_out})
-# What a detector learns from and finds stands on annotations.
+# What a detector learns from and finds, and what is painted, stands on annotations.
 room(detect trainer/data/detect USES common kernels codec eval coco LINKS m)
+room(draw trainer/data/draw USES common kernels codec eval coco LINKS ${draw_fonts_library} m
+    EXCLUDE ${draw_fonts_out})
 room(shapes trainer/data/shapes USES common kernels codec eval LINKS m)
 
 room(optim trainer/optim USES common kernels LINKS OpenMP::OpenMP_C m)

@@ -6,9 +6,11 @@
 #include "codec/picture.h"
 #include "command/command.h"
 #include "command/command_coco.h"
-#include "command/draw_names.h"
 #include "command/draw_targets.h"
-#include "draw/coco_draw.h"
+#include "common/cleanup.h"
+#include "draw/draw_names.h"
+#include "draw/painting.h"
+#include "eval/coco_report.h"
 #include "options/flag.h"
 
 #include <inttypes.h>
@@ -31,6 +33,7 @@ struct flags {
     int64_t count;
     double least_score;
     int format;
+    bool beside;
 };
 
 static const struct flag FLAGS[] = {
@@ -91,6 +94,13 @@ static const struct flag FLAGS[] = {
      .commands = DRAW,
      .value = "S",
      .help = "of the detections to draw"},
+    {.name = "beside",
+     .type = FLAG_BOOL,
+     .offset = offsetof(struct flags, beside),
+     .standard = "false",
+     .commands = DRAW,
+     .value = "true|false",
+     .help = "the annotations to the left of the detections"},
     {.name = "format",
      .type = FLAG_CHOICE,
      .offset = offsetof(struct flags, format),
@@ -109,117 +119,93 @@ struct drawing {
     const char *pictures;
     struct coco_index index;
     struct coco_results results;
-    struct coco_outline room;
-    struct rle_brush brush;
+    struct painting truth;
+    struct painting found;
     struct image image;
-    struct coco_drawing *list; /* owned: the objects of one picture */
-    struct rle *masks;         /* owned, one for each */
-    size_t count;
-    size_t capacity;
+    struct image second; /* for what was found, beside the truth */
+    struct image both;
     struct draw_names names;
 };
 
 static void drawing_done(struct drawing *d) {
-    for (size_t i = 0; i < d->capacity; i++)
-        rle_done(&d->masks[i]);
     draw_names_done(&d->names);
-    free(d->masks);
-    free(d->list);
+    painting_done(&d->truth);
+    painting_done(&d->found);
     image_done(&d->image);
-    rle_brush_done(&d->brush);
-    coco_outline_done(&d->room);
+    image_done(&d->second);
+    image_done(&d->both);
     coco_results_done(&d->results);
     coco_index_done(&d->index);
 }
 
-/* Room for another object, zeroed. */
-static struct coco_drawing *add_object(struct drawing *d, struct error *err) {
-    if (d->count == d->capacity) {
-        size_t capacity = d->capacity * 2 + 64;
-        struct coco_drawing *list = realloc(d->list, capacity * sizeof(*list));
-        if (list != NULL)
-            d->list = list;
-        struct rle *masks = realloc(d->masks, capacity * sizeof(*masks));
-        if (masks != NULL)
-            d->masks = masks;
-        if (list == NULL || masks == NULL) {
-            (void)error_no_memory(err, "objects to draw");
-            return NULL;
-        }
-        memset(masks + d->capacity, 0, (capacity - d->capacity) * sizeof(*masks));
-        d->capacity = capacity;
-    }
-    struct coco_drawing *object = &d->list[d->count++];
-    *object = (struct coco_drawing){0};
-    return object;
+static int paint_truth(struct drawing *d, const struct coco_image *image, struct image *picture,
+                       struct error *err) {
+    painting_clear(&d->truth);
+    if (painting_add_annotations(&d->truth, &d->index, (uint32_t)(image - d->index.images),
+                                 &d->names, err) != 0)
+        return error_wrap(err, "%s", d->index.path);
+    return painting_paint(&d->truth, picture, d->names.fonts, err);
 }
 
-static int add_annotations(struct drawing *d, const struct coco_image *image, struct error *err) {
-    for (uint32_t i = 0; i < image->count; i++) {
-        const struct coco_annotation *a = &d->index.annotations[image->first + i];
-        struct coco_drawing *object = add_object(d, err);
-        if (object == NULL)
-            return -1;
-        memcpy(object->box, a->box, sizeof(object->box));
-        object->has_box = (a->flags & COCO_ANNOTATION_BOX) != 0;
-        object->crowd = (a->flags & COCO_ANNOTATION_CROWD) != 0;
-        draw_names_label(&d->names, a->category, object->crowd ? " (crowd)" : "", object->label);
-        if (a->kind != COCO_SEGMENT_NONE &&
-            coco_index_mask(&d->index, a, &d->room, &d->brush, &d->masks[d->count - 1], err) != 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int add_results(struct drawing *d, const struct coco_image *image, struct error *err) {
+static int paint_found(struct drawing *d, const struct coco_image *image, struct image *picture,
+                       struct error *err) {
+    painting_clear(&d->found);
     for (size_t i = 0; i < d->results.count; i++) {
         const struct coco_result *r = &d->results.list[i];
-        if (r->image_id != image->id || r->score < d->flags->least_score)
-            continue;
-        struct coco_drawing *object = add_object(d, err);
-        if (object == NULL)
-            return -1;
-        struct rle *mask = &d->masks[d->count - 1];
-        struct coco_segment segment = coco_result_segment(&d->results, i);
-        if (segment.kind != COCO_SEGMENT_NONE &&
-            coco_segment_mask(&segment, &d->room, &d->brush, image->height, image->width, mask,
-                              err) != 0)
-            return error_wrap(err, "result %zu", i + 1);
-        memcpy(object->box, r->box, sizeof(object->box));
-        if (!r->has_box)
-            rle_box(mask, object->box);
-        object->has_box = true;
-        char score[16];
-        snprintf(score, sizeof(score), " %.2f", r->score);
-        draw_names_label(&d->names, coco_index_category(&d->index, r->category_id), score,
-                         object->label);
+        uint32_t category = coco_index_category(&d->index, r->category_id);
+        if (r->image_id == image->id && r->score >= d->flags->least_score &&
+            painting_add_result(&d->found, &d->results, i, picture, &d->names, category, err) != 0)
+            return error_wrap(err, "%s", d->flags->results);
     }
-    return 0;
+    return painting_paint(&d->found, picture, d->names.fonts, err);
+}
+
+/* Paints d->image; *RET is what goes to the file. */
+static int paint(struct drawing *d, const struct coco_image *image, const struct image **ret,
+                 struct error *err) {
+    *ret = &d->image;
+    if (d->flags->results == NULL)
+        return paint_truth(d, image, &d->image, err);
+    if (!d->flags->beside)
+        return paint_found(d, image, &d->image, err);
+    *ret = &d->both;
+    if (image_resize(&d->second, d->image.width, d->image.height, err) != 0)
+        return -1;
+    memcpy(d->second.pixels, d->image.pixels,
+           (size_t)d->image.width * (size_t)d->image.height * IMAGE_CHANNELS);
+    if (paint_truth(d, image, &d->image, err) != 0 || paint_found(d, image, &d->second, err) != 0)
+        return -1;
+    return painting_beside(&d->both, &d->image, &d->second, err);
 }
 
 static int draw_image(struct drawing *d, const struct draw_target *target, struct error *err) {
     char path[PATH_MAX];
+    const struct image *painted = NULL;
     const struct coco_image *image = target->image;
     const char *name = coco_index_name(&d->index, image->name);
     if (snprintf(path, sizeof(path), "%s/%s", d->pictures, name) >= (int)sizeof(path))
         return error_set(err, EXIT_CODE_DATA, "%.64s...: path too long", d->pictures);
     if (picture_read(path, &d->image, err) != 0)
         return -1;
-    for (size_t i = 0; i < d->capacity; i++)
-        d->masks[i].count = 0;
-    d->count = 0;
-    int failed =
-        d->flags->results != NULL ? add_results(d, image, err) : add_annotations(d, image, err);
-    if (failed != 0)
-        return error_wrap(err, "%s", d->flags->results != NULL ? d->flags->results : d->index.path);
-    for (size_t i = 0; i < d->count; i++)
-        d->list[i].mask = d->masks[i].count > 0 ? &d->masks[i] : NULL;
-    if (coco_draw(&d->image, d->list, d->count, d->names.fonts, err) != 0)
+    if (paint(d, image, &painted, err) != 0)
         return error_wrap(err, "%s", path);
-    if (picture_write(&d->image, d->flags->format == 1, target->path, err) != 0)
+    if (picture_write(painted, d->flags->format == 1, target->path, err) != 0)
         return -1;
-    printf("%s  %zu objects\n", target->path, d->count);
+    printf("%s  %zu objects\n", target->path,
+           d->flags->results != NULL ? d->found.count : d->truth.count);
     return 0;
+}
+
+static int make_names(struct drawing *d, struct error *err) {
+    const size_t count = d->index.category_count;
+    cleanup_free struct coco_report_category *categories = calloc(count + 1, sizeof(*categories));
+    if (categories == NULL)
+        return error_no_memory(err, "names of categories");
+    for (size_t c = 0; c < count; c++)
+        categories[c] = (struct coco_report_category){
+            .name = coco_index_name(&d->index, d->index.categories[c].name),
+            .id = d->index.categories[c].id};
+    return draw_names_make(&d->names, categories, count, d->flags->font, err);
 }
 
 static int draw_all(struct drawing *d, struct error *err) {
@@ -255,7 +241,7 @@ static int run(struct drawing *d, struct error *err) {
     if (coco_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
         (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
         return -1;
-    return draw_names_make(&d->names, &d->index, f->font, err) == 0 ? draw_all(d, err) : -1;
+    return make_names(d, err) == 0 ? draw_all(d, err) : -1;
 }
 
 int command_draw(int argc, char *const *argv, struct error *err) {
@@ -267,6 +253,9 @@ int command_draw(int argc, char *const *argv, struct error *err) {
     if (flags.results == NULL && command_has_flag(argc, argv, "least-score"))
         return error_set(err, EXIT_CODE_USAGE,
                          "--least-score is of --results FILE, which is not given");
+    if (flags.results == NULL && flags.beside)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--beside shows --results FILE, which is not given, beside the truth");
     if (flags.image >= 0 && command_has_flag(argc, argv, "count"))
         return error_set(err, EXIT_CODE_USAGE,
                          "--image draws one picture; --count has no use there");

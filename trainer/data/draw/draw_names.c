@@ -1,4 +1,4 @@
-#include "command/draw_names.h"
+#include "draw/draw_names.h"
 
 #include "common/log.h"
 #include "draw/spell.h"
@@ -19,26 +19,23 @@ void draw_names_done(struct draw_names *names) {
     *names = (struct draw_names){0};
 }
 
-static const char *name_of(const struct coco_index *index, size_t category) {
-    return coco_index_name(index, index->categories[category].name);
-}
-
-static bool all_plain(struct fonts *fonts, const struct coco_index *index) {
-    for (size_t c = 0; c < index->category_count; c++)
-        if (!spell_is_plain(fonts, name_of(index, c)))
+static bool all_plain(struct fonts *fonts, const struct coco_report_category *categories,
+                      size_t count) {
+    for (size_t c = 0; c < count; c++)
+        if (!spell_is_plain(fonts, categories[c].name))
             return false;
     return true;
 }
 
 /* FONT first, then the system's first one, which has ASCII, and others while letters are missing.
  */
-static int add_fonts(struct fonts *fonts, const struct coco_index *index, const char *font,
-                     struct error *err) {
+static int add_fonts(struct fonts *fonts, const struct coco_report_category *categories,
+                     size_t count, const char *font, struct error *err) {
     if (font != NULL && fonts_add(fonts, font, err) != 0)
         return error_wrap(err, "--font");
     for (size_t i = 0; FONTS_KNOWN[i] != NULL; i++) {
         struct error why = {0};
-        if ((i > 0 && all_plain(fonts, index)) || access(FONTS_KNOWN[i], F_OK) != 0)
+        if ((i > 0 && all_plain(fonts, categories, count)) || access(FONTS_KNOWN[i], F_OK) != 0)
             continue;
         if (fonts_add(fonts, FONTS_KNOWN[i], &why) != 0)
             log_warning("%s: labels do without it", why.text);
@@ -46,23 +43,23 @@ static int add_fonts(struct fonts *fonts, const struct coco_index *index, const 
     return 0;
 }
 
-int draw_names_make(struct draw_names *ret, const struct coco_index *index, const char *font,
-                    struct error *err) {
+int draw_names_make(struct draw_names *ret, const struct coco_report_category *categories,
+                    size_t count, const char *font, struct error *err) {
     buf_init(&ret->spelled, SPELLED_MAX);
     ret->fonts = fonts_new(err);
-    if (ret->fonts == NULL || add_fonts(ret->fonts, index, font, err) != 0)
+    if (ret->fonts == NULL || add_fonts(ret->fonts, categories, count, font, err) != 0)
         return -1;
-    ret->starts = calloc(index->category_count + 1, sizeof(*ret->starts));
+    ret->starts = calloc(count + 1, sizeof(*ret->starts));
     if (ret->starts == NULL)
         return error_no_memory(err, "names of categories");
-    for (size_t c = 0; c < index->category_count; c++) {
-        const char *name = name_of(index, c);
+    for (size_t c = 0; c < count; c++) {
+        const char *name = categories[c].name;
         ret->starts[c] = ret->spelled.size;
         if (spell(ret->fonts, name, &ret->spelled, err) != 0)
             return -1;
         if (!spell_is_plain(ret->fonts, name))
-            log_warning("category %" PRId64 " is spelled '%s' on the pictures",
-                        index->categories[c].id, ret->spelled.data + ret->starts[c]);
+            log_warning("category %" PRId64 " is spelled '%s' on the pictures", categories[c].id,
+                        ret->spelled.data + ret->starts[c]);
         if (buf_add(&ret->spelled, "", 1, err) != 0)
             return -1;
         ret->count++;

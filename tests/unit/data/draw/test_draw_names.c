@@ -1,4 +1,4 @@
-#include "command/draw_names.h"
+#include "draw/draw_names.h"
 
 #include "support/fonts.h"
 
@@ -45,5 +45,5 @@ static void a_long_name_is_cut_between_characters(void) {
     CU_ASSERT_STRING_EQUAL(label + 4 * COCO_NAME_MAX, " 12345678901.99");
 }
 
-UNIT_MAIN("app.draw_names", UNIT(a_label_is_name_and_suffix),
+UNIT_MAIN("draw.draw_names", UNIT(a_label_is_name_and_suffix),
           UNIT(a_long_name_is_cut_between_characters))

@@ -1,0 +1,53 @@
+/* The objects of one picture while they are gathered, and then painted over it (coco_draw.h): what
+ * its annotations say, or what was found in it. */
+#ifndef DRAW_PAINTING_H
+#define DRAW_PAINTING_H
+
+#include "coco/coco_index.h"
+#include "coco/coco_results.h"
+#include "coco/coco_segment.h"
+#include "codec/image.h"
+#include "common/error.h"
+#include "draw/coco_draw.h"
+#include "draw/draw_names.h"
+#include "eval/rle.h"
+#include "eval/rle_polygon.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Used again and again. Zeroed is empty. */
+struct painting {
+    struct coco_drawing *list; /* owned */
+    struct rle *masks;         /* owned, one for each */
+    size_t count;
+    size_t capacity;
+    struct coco_outline room;
+    struct rle_brush brush;
+};
+
+void painting_done(struct painting *painting);
+void painting_clear(struct painting *painting);
+
+/* The annotations of image number IMAGE; NAMES are those of the index' categories. The error names
+ * the annotation. */
+int painting_add_annotations(struct painting *painting, const struct coco_index *index,
+                             uint32_t image, const struct draw_names *names, struct error *err);
+
+/* Result NUMBER, with its score, which was found in PICTURE, as one of category CATEGORY of NAMES.
+ * The error names its number. */
+int painting_add_result(struct painting *painting, const struct coco_results *results,
+                        size_t number, const struct image *picture, const struct draw_names *names,
+                        uint32_t category, struct error *err);
+
+/* Over IMAGE, of the size that the masks have. */
+int painting_paint(struct painting *painting, struct image *image, struct fonts *fonts,
+                   struct error *err);
+
+/* LEFT and RIGHT, of one height, side by side with a white line between. */
+int painting_beside(struct image *ret, const struct image *left, const struct image *right,
+                    struct error *err);
+
+#define cleanup_painting __attribute__((cleanup(painting_done)))
+
+#endif
