@@ -1,14 +1,16 @@
 /* CUDA kernels on the CPU. Included in front of a .cu file that is compiled as plain C++, it stands
  * for the words of CUDA C++ that our kernels use, and runs a launch right away: block after
- * block, the threads of a block as coroutines that take turns at __syncthreads. Slow, exact in what
- * it computes, and enough to hold every kernel against the reference on a machine without a GPU. It
- * does not show races between threads, or what a device's own arithmetic rounds otherwise. */
+ * block, the threads of a block as coroutines that take turns at barriers: a block's, and those of
+ * a warp that its votes and exchanges are. Slow, exact in what it computes, and enough to hold every
+ * kernel against the reference on a machine without a GPU. It does not show races between threads,
+ * or what a device's own arithmetic rounds otherwise. */
 #ifndef TESTS_CUDA_ON_HOST_HPP
 #define TESTS_CUDA_ON_HOST_HPP
 
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <math.h>
@@ -48,21 +50,64 @@ struct thread {
     bool running;
 };
 
+constexpr unsigned WARP = 32;
+
+/* Threads meet here: those of a block or a warp that have not ended. */
+struct barrier {
+    unsigned alive, arrived, round;
+};
+
 inline std::vector<thread> threads(THREADS_MAX);
 inline jmp_buf scheduler;
 inline thread *current;
 inline const std::function<void()> *body;
+inline barrier block;
+inline barrier warps[THREADS_MAX / WARP];
+inline unsigned long long exchanged[THREADS_MAX];
 
+/* Lets the others run. */
 inline void yield() {
+    uint3 mine = threadIdx;
     if (_setjmp(current->at) == 0)
         _longjmp(scheduler, 1);
+    threadIdx = mine;
+}
+
+inline unsigned own_number() {
+    return threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+}
+
+inline void meet(barrier &b) {
+    unsigned round = b.round;
+    b.arrived++;
+    while (b.round == round) {
+        if (b.arrived >= b.alive) {
+            b.arrived = 0;
+            b.round++;
+        } else {
+            yield();
+        }
+    }
+}
+
+/* Every lane gives VALUE, and then may read what all have given, in exchanged[]. */
+template <typename Read> inline auto exchange(unsigned long long value, Read read) {
+    unsigned own = own_number();
+    exchanged[own] = value;
+    meet(warps[own / WARP]);
+    auto result = read(own / WARP * WARP, own % WARP);
+    meet(warps[own / WARP]); /* before anybody gives the next one */
+    return result;
 }
 
 inline void enter() {
     for (;;) {
         (*body)();
         current->running = false;
-        yield();
+        block.alive--;
+        warps[(current - threads.data()) / WARP].alive--;
+        if (_setjmp(current->at) == 0)
+            _longjmp(scheduler, 1);
     }
 }
 
@@ -88,8 +133,12 @@ inline void resume(thread &t) {
 
 /* Lets every thread of the block run to its next barrier, or its end, until all have ended. */
 inline void run_block(unsigned count) {
-    for (unsigned i = 0; i < count; i++)
+    block = barrier{count, 0, 0};
+    for (unsigned i = 0; i < count; i++) {
         threads[i].running = true;
+        unsigned rest = count - i / WARP * WARP;
+        warps[i / WARP] = barrier{rest < WARP ? rest : WARP, 0, 0};
+    }
     for (bool any = true; any;) {
         any = false;
         for (unsigned i = 0; i < count; i++) {
@@ -122,9 +171,94 @@ inline void run_grid(dim3 grid, dim3 block) {
 } // namespace on_host
 
 static inline void __syncthreads() {
-    uint3 mine = threadIdx;
-    on_host::yield();
-    threadIdx = mine;
+    on_host::meet(on_host::block);
+}
+
+/* --- a warp: all its lanes take part, whatever the mask says -------------------------------------
+ */
+static inline void __syncwarp(unsigned = ~0u) {
+    on_host::meet(on_host::warps[on_host::own_number() / on_host::WARP]);
+}
+
+static inline unsigned __ballot_sync(unsigned, int vote) {
+    return on_host::exchange(vote != 0, [](unsigned first, unsigned) {
+        unsigned votes = 0;
+        unsigned all = blockDim.x * blockDim.y * blockDim.z;
+        for (unsigned i = 0; i < on_host::WARP && first + i < all; i++)
+            votes |= static_cast<unsigned>(on_host::exchanged[first + i]) << i;
+        return votes;
+    });
+}
+
+static inline int __any_sync(unsigned mask, int vote) {
+    return __ballot_sync(mask, vote) != 0;
+}
+
+static inline unsigned __match_any_sync(unsigned, unsigned long long value) {
+    return on_host::exchange(value, [=](unsigned first, unsigned) {
+        unsigned same = 0;
+        unsigned all = blockDim.x * blockDim.y * blockDim.z;
+        for (unsigned i = 0; i < on_host::WARP && first + i < all; i++)
+            same |= static_cast<unsigned>(on_host::exchanged[first + i] == value) << i;
+        return same;
+    });
+}
+
+/* The lane that FROM says of each lane gives the value; its own outside the warp. */
+template <typename T, typename From> static inline T on_host_shuffle(T value, From from) {
+    static_assert(sizeof(T) <= sizeof(unsigned long long), "a lane gives eight bytes");
+    unsigned long long bits = 0;
+    std::memcpy(&bits, &value, sizeof(value));
+    bits = on_host::exchange(bits, [=](unsigned first, unsigned lane) {
+        unsigned other = from(lane);
+        return on_host::exchanged[first + (other < on_host::WARP ? other : lane)];
+    });
+    std::memcpy(&value, &bits, sizeof(value));
+    return value;
+}
+
+template <typename T> static inline T __shfl_sync(unsigned, T value, int lane) {
+    return on_host_shuffle(value, [=](unsigned) { return static_cast<unsigned>(lane) % 32; });
+}
+template <typename T> static inline T __shfl_xor_sync(unsigned, T value, int mask) {
+    return on_host_shuffle(value, [=](unsigned lane) { return lane ^ static_cast<unsigned>(mask); });
+}
+template <typename T> static inline T __shfl_down_sync(unsigned, T value, unsigned by) {
+    return on_host_shuffle(value, [=](unsigned lane) { return lane + by; });
+}
+template <typename T> static inline T __shfl_up_sync(unsigned, T value, unsigned by) {
+    return on_host_shuffle(value, [=](unsigned lane) { return lane - by; });
+}
+
+static inline int __popc(unsigned bits) {
+    return __builtin_popcount(bits);
+}
+static inline int __popcll(unsigned long long bits) {
+    return __builtin_popcountll(bits);
+}
+static inline int __ffs(int bits) {
+    return __builtin_ffs(bits);
+}
+
+/* --- atomics: a thread runs until it waits ------------------------------------------------------
+ */
+static inline void __threadfence() {
+}
+
+template <typename T> static inline T atomicAdd(T *at, T value) {
+    T before = *at;
+    *at = before + value;
+    return before;
+}
+template <typename T> static inline T atomicMax(T *at, T value) {
+    T before = *at;
+    *at = before < value ? value : before;
+    return before;
+}
+template <typename T> static inline T atomicOr(T *at, T value) {
+    T before = *at;
+    *at = before | value;
+    return before;
 }
 
 template <typename... P, typename... A>

@@ -171,15 +171,17 @@ static void make_proposals(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 /* --- targets ---------------------------------------------------------------------------------- */
 
 /* The first is an anchor's own place, the second its twin, the third as far from several anchors;
- * then a point, one beyond the canvas and one larger than it; the rest lies about. */
+ * then a point, two that reach beyond the canvas, one outside and a small one, and two that overlap
+ * an anchor between them alike; the rest lies about. */
 static void put_objects(float (*box)[4], int count, struct random *random) {
     static const float given[][4] = {{16, 16, 48, 48},     {16, 16, 48, 48},   {40, 24, 72, 56},
                                      {50, 10, 50, 10},     {-30, 40, 20, 400}, {-9, -9, 200, 100},
-                                     {500, 500, 600, 600}, {60, 2, 66, 9}};
+                                     {500, 500, 600, 600}, {60, 2, 66, 9},     {30, 32, 46, 48},
+                                     {34, 32, 50, 48}};
     for (int i = 0; i < count; i++) {
-        if (i >= 8)
+        if (i >= 10)
             random_box(random, box[i]);
-        for (int k = 0; k < 4 && i < 8; k++)
+        for (int k = 0; k < 4 && i < 10; k++)
             box[i][k] = given[i][k];
     }
 }

@@ -36,3 +36,14 @@ struct detect_candidates detect_candidates(const struct detect_attr *attr) {
     }
     return ret;
 }
+
+float detect_plus(const struct detect_attr *attr) {
+    return (attr->flags & DETECT_PLUS_ONE) != 0 ? 1.0F : 0.0F;
+}
+
+struct proposal_rule detect_proposal_rule(const struct detect_attr *attr) {
+    return (struct proposal_rule){.plus = detect_plus(attr),
+                                  .min_side = attr->min_side,
+                                  .exclusive = (attr->flags & DETECT_SIDE_ABOVE) != 0,
+                                  .by_logit = (attr->flags & DETECT_ORDER_BY_LOGIT) != 0};
+}

@@ -26,15 +26,7 @@ struct detect_candidates {
 struct detect_candidates detect_candidates(const struct detect_attr *attr);
 
 /* 1 where the last pixel of a box is inside (kernels/box.h), else 0. */
-static inline float detect_plus(const struct detect_attr *attr) {
-    return (attr->flags & DETECT_PLUS_ONE) != 0 ? 1.0F : 0.0F;
-}
-
-static inline struct proposal_rule detect_proposal_rule(const struct detect_attr *attr) {
-    return (struct proposal_rule){.plus = detect_plus(attr),
-                                  .min_side = attr->min_side,
-                                  .exclusive = (attr->flags & DETECT_SIDE_ABOVE) != 0,
-                                  .by_logit = (attr->flags & DETECT_ORDER_BY_LOGIT) != 0};
-}
+float detect_plus(const struct detect_attr *attr);
+struct proposal_rule detect_proposal_rule(const struct detect_attr *attr);
 
 #endif

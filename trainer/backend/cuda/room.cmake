@@ -45,8 +45,10 @@ target_include_directories(cuda_kernels PRIVATE ${ROOM_INCLUDES}/cuda)
 target_compile_options(cuda_kernels PRIVATE
     $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
 # A body that the host shares computes the same there: no contraction to fused multiply-adds.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/trainer/backend/cuda/optimizer.cu
-    PROPERTIES COMPILE_OPTIONS -fmad=false)
+foreach(exact nms optimizer proposals targets)
+    set_source_files_properties(${CMAKE_SOURCE_DIR}/trainer/backend/cuda/${exact}.cu
+        PROPERTIES COMPILE_OPTIONS -fmad=false)
+endforeach()
 target_link_libraries(cuda PRIVATE cuda_kernels)
 
 # Registers, shared memory and spills of every kernel, as the assembler reports them, in
