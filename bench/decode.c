@@ -7,6 +7,7 @@
  * thread, so that neighbours on the machine do not count, and wall time for the loader. */
 #include "common/clock.h"
 #include "set/fetch.h"
+#include "set/labelled.h"
 #include "set/loader.h"
 #include "shapes/prepare.h"
 
@@ -94,7 +95,12 @@ static int run_row(const char *title, enum row row, const struct picture *pictur
 }
 
 static int run_loader(const struct dataset *set, int threads, struct error *err) {
-    struct loader_options options = {.dataset = set,
+    struct labelled recipe = {.set = set, .seed = 1};
+    struct source source;
+    augment_defaults_train(&recipe.augment, SIDE);
+    if (labelled_source(&source, &recipe, 32, err) != 0)
+        return -1;
+    struct loader_options options = {.source = &source,
                                      .sampler = {.count = set->count,
                                                  .ranks = 1,
                                                  .batch = 32,
@@ -105,7 +111,6 @@ static int run_loader(const struct dataset *set, int threads, struct error *err)
                                      .threads = threads,
                                      .depth = 4};
     cleanup_loader struct loader *loader = NULL;
-    augment_defaults_train(&options.augment, SIDE);
     if (loader_start(&options, &loader, err) != 0)
         return -1;
     int64_t begin = clock_now();

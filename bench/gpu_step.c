@@ -14,6 +14,7 @@
 #include "cuda/cuda.h"
 #include "run/network.h"
 #include "run/stepper.h"
+#include "set/labelled.h"
 
 #include <cuda_runtime_api.h>
 #include <stdio.h>
@@ -27,6 +28,7 @@ struct bench {
     struct comm *comm;
     struct network net;
     struct stepper stepper;
+    struct batch_layout layout;
     struct batch batch;
     const char *model, *type;
     enum dtype dtype;
@@ -48,7 +50,8 @@ static int fill_batch(struct bench *b, struct error *err) {
     unsigned char *images = device->host_alloc(b->backend, bytes, err);
     int32_t *labels = device->host_alloc(b->backend, count * sizeof(*labels), err);
     float *weights = device->host_alloc(b->backend, count * sizeof(*weights), err);
-    b->batch = (struct batch){.images = images, .labels = labels, .weights = weights};
+    b->layout = labelled_layout((int)b->batch_size, (int)b->size);
+    b->batch = (struct batch){.layout = &b->layout, .fields = {images, labels, weights}};
     if (images == NULL || labels == NULL || weights == NULL)
         return -1;
     uint32_t seed = 1;
@@ -237,12 +240,9 @@ static int profile(struct bench *b, double gigabytes, double teraflops, struct e
 static void close_bench(struct bench *b) {
     if (b->backend != NULL) {
         const struct backend_device *device = b->backend->table->device;
-        if (b->batch.images != NULL)
-            device->host_free(b->backend, (void *)(uintptr_t)b->batch.images);
-        if (b->batch.labels != NULL)
-            device->host_free(b->backend, (void *)(uintptr_t)b->batch.labels);
-        if (b->batch.weights != NULL)
-            device->host_free(b->backend, (void *)(uintptr_t)b->batch.weights);
+        for (int i = 0; i < b->layout.count; i++)
+            if (b->batch.fields[i] != NULL)
+                device->host_free(b->backend, b->batch.fields[i]);
     }
     stepper_done(&b->stepper);
     network_done(&b->net);

@@ -1,6 +1,7 @@
 #include "cuda/training.h"
 
 #include "run/stepper.h"
+#include "set/labelled.h"
 #include "support/unit.h"
 
 #include <math.h>
@@ -61,7 +62,8 @@ static int feed(struct world *w, const struct training *t, int step, int micro, 
     unsigned char *images = places[turn];
     int32_t *labels = label_places[turn];
     float *weights = weight_places[turn];
-    struct batch batch = {.images = images, .labels = labels, .weights = weights, .micro = micro};
+    const struct batch_layout layout = labelled_layout(t->batch, side(t));
+    struct batch batch = {.layout = &layout, .fields = {images, labels, weights}, .micro = micro};
     micro += t->first_micro;
     for (int i = 0; i < t->batch * side(t) * side(t) * 3; i++)
         images[i] = (unsigned char)((i * 31 + step * 17 + micro * 101) % 251);

@@ -12,6 +12,7 @@
 #include "ref/ref.h"
 #include "run/stepper.h"
 #include "run/weights.h"
+#include "set/labelled.h"
 #include "support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "cpu/cpu.h"
@@ -44,6 +45,7 @@ struct run {
     uint8_t *images; /* owned, with labels and weights */
     int32_t *labels;
     float *weights;
+    struct batch_layout layout;
     struct batch batch;
     float *first;   /* owned: the parameters before the first step */
     size_t checked; /* tensors and lists that were compared */
@@ -106,8 +108,9 @@ static void fill_batch(struct run *r) {
             (int32_t)(hashed(hashed_name("label"), g->seed, (size_t)i) % (uint64_t)g->classes);
         r->weights[i] = 1;
     }
+    r->layout = labelled_layout(g->batch, g->side);
     r->batch = (struct batch){
-        .images = r->images, .labels = r->labels, .weights = r->weights, .count = g->batch};
+        .layout = &r->layout, .fields = {r->images, r->labels, r->weights}, .count = g->batch};
 }
 
 static void read_golden(struct run *r, const char *model) {

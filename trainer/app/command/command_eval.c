@@ -69,9 +69,9 @@ static int open_network(struct scoring *s, struct comm *comm, struct error *err)
         .mean = s->config.mean,
         .std = s->config.std,
     };
-    if (!resnet_known(n.model))
+    if (model_find(n.model) == NULL)
         return error_set(err, EXIT_CODE_DATA, "%s/config.json: model '%.64s' is none of %s",
-                         s->inputs.model, n.model, resnet_names());
+                         s->inputs.model, n.model, model_names(MODEL_CLASSIFY | MODEL_DETECT));
     if (device_open(&s->backend, o, s->threads.compute, comm, false, err) != 0)
         return -1;
     return network_open(&s->net, s->backend, &n, false, err);

@@ -18,9 +18,9 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
     struct options o;
     if (options_parse(&o, COMMAND_PLAN, argc, argv, err) != 0)
         return -1;
-    if (!resnet_known(o.model))
-        return error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s", o.model,
-                         resnet_names());
+    const struct model *model = model_need(o.model, err);
+    if (model == NULL)
+        return -1;
     cleanup_comm struct comm *alone = NULL;
     if (comm_self_open(&alone, err) != 0 || device_settle(&o, alone, err) != 0)
         return -1;
@@ -29,7 +29,7 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
     struct network_options n = {
         .model = o.model,
         .batch = (int)o.batch_size,
-        .image_size = o.image_size > 0 ? (int)o.image_size : resnet_default_image_size(o.model),
+        .image_size = o.image_size > 0 ? (int)o.image_size : model->image_size,
         .classes = (int)o.synthetic_classes,
         .dtype = device_dtype(o.dtype),
         .fusion = device_fusion(&o),

@@ -3,7 +3,7 @@
 #include "device/device.h"
 #include "device/ranks.h"
 #include "device/wait_policy.h"
-#include "models/resnet.h"
+#include "models/model.h"
 #include "options/options.h"
 #include "run/train.h"
 
@@ -41,5 +41,5 @@ void command_train_help(FILE *out) {
                  "Trains a network on a folder of class folders with JPEGs. Every flag takes a "
                  "value;\n'-' and '_' are the same in names. Defaults stand in brackets.\n\n");
     options_print(out, COMMAND_TRAIN);
-    fprintf(out, "\nmodels: %s\n", resnet_names());
+    fprintf(out, "\nmodels: %s\n", model_names(MODEL_CLASSIFY | MODEL_DETECT));
 }

@@ -8,13 +8,12 @@ static size_t align(size_t bytes) {
 }
 
 int device_feed_open(struct device_feed *f, struct pass *pass, int first_mark, struct error *err) {
-    const struct resnet_tensors *t = &pass->tensors;
-    const int numbers[FEED_TENSORS] = {t->image, t->label, t->weight};
-    *f = (struct device_feed){.backend = pass->program.backend, .first_mark = first_mark};
-    for (int i = 0; i < FEED_TENSORS; i++) {
+    *f = (struct device_feed){
+        .backend = pass->program.backend, .pass = pass, .first_mark = first_mark};
+    for (int i = 0; i < pass->input_count; i++) {
         f->tensors[i] =
-            (struct feed_tensor){.input = program_address(&pass->program, numbers[i]),
-                                 .bytes = tensor_bytes(&pass->graph.tensors[numbers[i]]),
+            (struct feed_tensor){.input = program_address(&pass->program, pass->inputs[i]),
+                                 .bytes = tensor_bytes(&pass->graph.tensors[pass->inputs[i]]),
                                  .offset = f->bytes};
         f->bytes += align(f->tensors[i].bytes);
     }
@@ -38,7 +37,7 @@ static int copy_batch(struct device_feed *f, const void *const *values, struct e
     const struct backend_device *ops = f->backend->table->device;
     if (ops->wait(f->backend, f->first_mark + MARK_CONSUMED, err) != 0)
         return -1;
-    for (int i = 0; i < FEED_TENSORS; i++)
+    for (int i = 0; i < f->pass->input_count; i++)
         if (ops->copy(f->backend, f->staging + f->tensors[i].offset, values[i], f->tensors[i].bytes,
                       err) != 0)
             return -1;
@@ -49,7 +48,7 @@ static int consume(struct device_feed *f, struct error *err) {
     const struct backend_device *ops = f->backend->table->device;
     if (ops->wait(f->backend, f->first_mark + MARK_COPIED, err) != 0)
         return -1;
-    for (int i = 0; i < FEED_TENSORS; i++)
+    for (int i = 0; i < f->pass->input_count; i++)
         if (ops->copy(f->backend, f->tensors[i].input, f->staging + f->tensors[i].offset,
                       f->tensors[i].bytes, err) != 0)
             return -1;
@@ -57,10 +56,13 @@ static int consume(struct device_feed *f, struct error *err) {
 }
 
 int device_feed_put(struct device_feed *f, const struct batch *batch, struct error *err) {
-    const void *const values[FEED_TENSORS] = {batch->images, batch->labels, batch->weights};
+    const void *values[BATCH_FIELDS_MAX];
     const struct backend_table *table = f->backend->table;
+    for (int i = 0; i < f->pass->input_count; i++)
+        if ((values[i] = pass_values(f->pass, i, batch, err)) == NULL)
+            return -1;
     if (f->staging == NULL) {
-        for (int i = 0; i < FEED_TENSORS; i++)
+        for (int i = 0; i < f->pass->input_count; i++)
             if (table->copy_in(f->backend, f->tensors[i].input, values[i], f->tensors[i].bytes,
                                err) != 0)
                 return -1;

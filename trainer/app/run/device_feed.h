@@ -11,17 +11,16 @@
 
 #include "run/network.h"
 
-enum { FEED_TENSORS = 3 };
-
 struct device_feed {
     struct backend *backend; /* borrowed */
+    const struct pass *pass; /* borrowed */
     int first_mark;          /* of two that are the feed's */
     size_t bytes;
     char *staging; /* device memory; NULL on a device without lanes */
     struct feed_tensor {
         void *input; /* of the program */
         size_t bytes, offset;
-    } tensors[FEED_TENSORS];
+    } tensors[BATCH_FIELDS_MAX];
 };
 
 int device_feed_open(struct device_feed *f, struct pass *pass, int first_mark, struct error *err);

@@ -155,15 +155,19 @@ static void *output(const struct device_stepper *d, int tensor) {
     return program_address(&d->s->net->train.program, tensor);
 }
 
-/* The flags of this step: the host's, then loss and images from the device's metrics. With several
+/* The flags of this step: the host's, then those from the device's metrics. With several
  * micro-batches the latter are added up behind the sum of their gradients. */
 static int put_flags(struct device_stepper *d, struct error *err) {
-    const float *metrics = output(d, d->s->net->train.tensors.metrics);
+    const float *metrics = output(d, d->s->net->train.metrics);
     float *flags = gradients(d) + d->s->net->store.flags;
-    if (d->ops->copy(d->backend, flags, d->flags_in, FLAG_BYTES, err) != 0 ||
-        d->ops->copy(d->backend, flags + FLAG_LOSS, metrics + LOSS_SUM, sizeof(float), err) != 0)
+    const struct model *model = d->s->net->model;
+    if (d->ops->copy(d->backend, flags, d->flags_in, FLAG_BYTES, err) != 0)
         return -1;
-    return d->ops->copy(d->backend, flags + FLAG_IMAGES, metrics + LOSS_WEIGHT, sizeof(float), err);
+    for (int i = 0, flag; (flag = step_flag_of(model, i)) >= 0; i++)
+        if (d->ops->copy(d->backend, flags + flag, metrics + model->metrics[i].index, sizeof(float),
+                         err) != 0)
+            return -1;
+    return 0;
 }
 
 /* Called by the program when a bucket's gradients are made. */

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "run/stop.h"
 #include "run/wait.h"
+#include "set/labelled.h"
 #include "task/samples.h"
 
 /* Seconds that one batch of an evaluation may take before a rank counts as stalled. */
@@ -13,14 +14,14 @@ enum total { TOTAL_LOSS, TOTAL_TOP1, TOTAL_TOP5, TOTAL_IMAGES, TOTAL_STOPPED, TO
 
 static int score(struct pass *pass, const struct batch *batch, double totals[TOTALS],
                  struct error *err) {
-    float metrics[LOSS_METRICS];
+    float metrics[MODEL_METRICS_MAX];
     if (pass_feed(pass, batch, err) != 0 || program_run(&pass->program, NULL, err) != 0 ||
         pass_metrics(pass, metrics, err) != 0)
         return -1;
-    totals[TOTAL_LOSS] += (double)metrics[LOSS_SUM];
-    totals[TOTAL_TOP1] += (double)metrics[LOSS_TOP1];
-    totals[TOTAL_TOP5] += (double)metrics[LOSS_TOP5];
-    totals[TOTAL_IMAGES] += (double)metrics[LOSS_WEIGHT];
+    totals[TOTAL_LOSS] += (double)metrics[METRIC_LOSS];
+    totals[TOTAL_TOP1] += (double)metrics[2];
+    totals[TOTAL_TOP5] += (double)metrics[3];
+    totals[TOTAL_IMAGES] += (double)metrics[METRIC_SAMPLES];
     return 0;
 }
 
@@ -65,8 +66,15 @@ static int score_all(struct network *net, struct loader *loader, const struct ev
 
 int evaluate(struct network *net, struct comm *comm, const struct evaluate_options *o,
              struct evaluation *ret, struct error *err) {
+    struct labelled recipe = {.set = o->set};
+    struct source source;
+    augment_defaults_eval(&recipe.augment, o->image_size);
+    if (o->resize > 0)
+        recipe.augment.resize_side = o->resize;
+    if (labelled_source(&source, &recipe, o->batch, err) != 0)
+        return -1;
     struct loader_options load = {
-        .dataset = o->set,
+        .source = &source,
         .sampler = {.count = o->set->count,
                     .ranks = comm_size(comm),
                     .rank = comm_rank(comm),
@@ -78,9 +86,6 @@ int evaluate(struct network *net, struct comm *comm, const struct evaluate_optio
         .threads = o->threads,
         .depth = 3,
     };
-    augment_defaults_eval(&load.augment, o->image_size);
-    if (o->resize > 0)
-        load.augment.resize_side = o->resize;
 
     cleanup_loader struct loader *loader = NULL;
     double totals[TOTALS] = {0};

@@ -56,7 +56,9 @@ static int open_data(struct job *job, struct error *err) {
 
 static int settle_augment(struct job *job, struct error *err) {
     const struct options *o = job->options;
-    struct augment *a = &job->augment;
+    struct augment *a = &job->recipe.augment;
+    job->recipe.set = &job->training;
+    job->recipe.seed = (uint64_t)o->seed;
     augment_defaults_train(a, job->image_size);
     switch (o->augment) {
     case OPTION_AUGMENT_CROP:
@@ -74,7 +76,7 @@ static int settle_augment(struct job *job, struct error *err) {
     if (o->min_area > 0)
         a->area_min = o->min_area;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
-    return augment_check(a, err);
+    return labelled_source(&job->source, &job->recipe, (int)o->batch_size, err);
 }
 
 /* Sampler, steps and learning rate follow from data and ranks. */
@@ -199,10 +201,10 @@ static int describe(struct job *job, struct error *err) {
 int job_open(struct job *job, const struct options *o, struct comm *comm, struct error *err) {
     *job = (struct job){.options = o, .comm = comm, .first = comm_rank(comm) == 0};
     job->report.events = (struct tfevents)TFEVENTS_CLOSED;
-    if (!resnet_known(o->model))
-        return error_set(err, EXIT_CODE_USAGE, "--model: '%.64s' is none of %s", o->model,
-                         resnet_names());
-    job->image_size = o->image_size > 0 ? (int)o->image_size : resnet_default_image_size(o->model);
+    const struct model *model = model_need(o->model, err);
+    if (model == NULL)
+        return -1;
+    job->image_size = o->image_size > 0 ? (int)o->image_size : model->image_size;
     if (samples_parse_allowed(o->bad_samples, &job->bad_allowed, err) != 0 ||
         keep_open(&job->keeping, o->checkpoint_every, err) != 0 ||
         inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||

@@ -16,9 +16,9 @@
 #include "run/report.h"
 #include "run/run_state.h"
 #include "run/stepper.h"
-#include "set/augment.h"
 #include "set/dataset.h"
 #include "set/faults.h"
+#include "set/labelled.h"
 #include "set/sampler.h"
 
 #include <stdbool.h>
@@ -38,7 +38,8 @@ struct job {
     struct faults validation_faults;
     int64_t bad_allowed; /* so many bad files of a set are skipped */
     struct sampler sampler;
-    struct augment augment;
+    struct labelled recipe; /* of the training's batches */
+    struct source source;
     struct network net;
     struct device_sum *sums; /* between devices; NULL for one rank, and where the host sums */
     struct stepper stepper;

@@ -3,6 +3,9 @@
 /* On a device pictures are padded to four channels: convolutions of three find slower kernels. */
 enum { DEVICE_STEM_CHANNELS = 4 };
 
+/* Of a network's metrics, those that nobody asks for with them. */
+enum { PASS_OUTPUTS_MAX = 64 };
+
 const double NETWORK_MEAN[3] = {0.485, 0.456, 0.406};
 const double NETWORK_STD[3] = {0.229, 0.224, 0.225};
 
@@ -18,12 +21,27 @@ void network_done(struct network *net) {
     store_done(&net->store);
 }
 
+/* What a step is fed with, and where it tells of it. */
+static int find_ends(struct pass *pass, struct error *err) {
+    for (int i = 0; i < pass->graph.tensor_count; i++) {
+        if (pass->graph.tensors[i].role != TENSOR_INPUT)
+            continue;
+        if (pass->input_count == BATCH_FIELDS_MAX)
+            return error_set(err, EXIT_CODE_INTERNAL, "more than %d inputs", BATCH_FIELDS_MAX);
+        pass->inputs[pass->input_count++] = i;
+    }
+    pass->metrics = graph_find(&pass->graph, "metrics");
+    return pass->metrics != TENSOR_NONE
+               ? 0
+               : error_set(err, EXIT_CODE_INTERNAL, "it has no output metrics");
+}
+
 static int pass_build(struct pass *pass, const struct network *net, const struct network_options *o,
                       bool training, struct error *err) {
-    struct resnet_config config = {
-        .model = o->model,
+    struct model_options options = {
         .batch = o->batch,
-        .image_size = o->image_size,
+        .height = o->image_size,
+        .width = o->image_size,
         .classes = o->classes,
         .training = training,
         .zero_gamma = o->zero_gamma,
@@ -32,17 +50,21 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
         .label_smoothing = training ? o->label_smoothing : 0,
     };
     for (int c = 0; c < 3; c++) {
-        config.mean[c] = (float)o->mean[c];
-        config.std[c] = (float)o->std[c];
+        options.mean[c] = (float)o->mean[c];
+        options.std[c] = (float)o->std[c];
     }
-    if (resnet_build(&pass->graph, &config, &pass->tensors, err) != 0)
+    pass->model = net->model;
+    if (net->model->build(&pass->graph, net->model, &options, err) != 0 ||
+        find_ends(pass, err) != 0)
         return error_wrap(err, "%s at %d px", o->model, o->image_size);
     return 0;
 }
 
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err) {
-    *net = (struct network){.backend = backend};
+    *net = (struct network){.backend = backend, .model = model_need(o->model, err)};
+    if (net->model == NULL)
+        return -1;
     if ((training && pass_build(&net->train, net, o, true, err) != 0) ||
         pass_build(&net->eval, net, o, false, err) != 0)
         return -1;
@@ -56,19 +78,38 @@ int network_open(struct network *net, struct backend *backend, const struct netw
     return 0;
 }
 
-int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {
-    const struct tensor *all = pass->graph.tensors;
-    const struct resnet_tensors *t = &pass->tensors;
-    if (program_write(&pass->program, "image", batch->images, tensor_bytes(&all[t->image]), err) !=
-        0)
-        return -1;
-    if (program_write(&pass->program, "label", batch->labels, tensor_bytes(&all[t->label]), err) !=
-        0)
-        return -1;
-    return program_write(&pass->program, "weight", batch->weights, tensor_bytes(&all[t->weight]),
-                         err);
+const void *pass_values(const struct pass *pass, int input, const struct batch *batch,
+                        struct error *err) {
+    const struct tensor *tensor = &pass->graph.tensors[pass->inputs[input]];
+    int field = batch_layout_find(batch->layout, tensor->name);
+    if (field >= 0 && batch->layout->fields[field].bytes == tensor_bytes(tensor))
+        return batch->fields[field];
+    (void)error_set(err, EXIT_CODE_INTERNAL, "%s takes %s of %zu bytes, a batch has %zu",
+                    pass->model->name, tensor->name, tensor_bytes(tensor),
+                    field >= 0 ? batch->layout->fields[field].bytes : 0);
+    return NULL;
 }
 
-int pass_metrics(struct pass *pass, float ret_metrics[LOSS_METRICS], struct error *err) {
-    return program_read(&pass->program, "metrics", ret_metrics, LOSS_METRICS * sizeof(float), err);
+int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {
+    for (int i = 0; i < pass->input_count; i++) {
+        const struct tensor *tensor = &pass->graph.tensors[pass->inputs[i]];
+        const void *values = pass_values(pass, i, batch, err);
+        if (values == NULL ||
+            program_write(&pass->program, tensor->name, values, tensor_bytes(tensor), err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+int pass_metrics(struct pass *pass, float ret_metrics[MODEL_METRICS_MAX], struct error *err) {
+    float all[PASS_OUTPUTS_MAX];
+    size_t bytes = tensor_bytes(&pass->graph.tensors[pass->metrics]);
+    if (bytes > sizeof(all))
+        return error_set(err, EXIT_CODE_INTERNAL, "metrics of %zu bytes", bytes);
+    if (program_read(&pass->program, "metrics", all, bytes, err) != 0)
+        return -1;
+    const struct model_metric *metric = pass->model->metrics;
+    for (int i = 0; metric[i].name != NULL; i++)
+        ret_metrics[i] = all[metric[i].index];
+    return 0;
 }

@@ -7,8 +7,8 @@
 #include "common/error.h"
 #include "graph/fuse.h"
 #include "graph/program.h"
-#include "models/resnet.h"
-#include "set/loader.h"
+#include "models/model.h"
+#include "set/batch.h"
 
 /* Mean and deviation of ImageNet's pixels in 0..1, RGB: what torchvision's models expect. */
 extern const double NETWORK_MEAN[3];
@@ -29,13 +29,17 @@ struct network_options {
 };
 
 struct pass {
+    const struct model *model; /* borrowed */
     struct graph graph;
-    struct resnet_tensors tensors;
     struct program program;
+    int inputs[BATCH_FIELDS_MAX]; /* tensors */
+    int input_count;
+    int metrics; /* the tensor */
 };
 
 struct network {
-    struct backend *backend; /* borrowed */
+    struct backend *backend;   /* borrowed */
+    const struct model *model; /* borrowed */
     struct store store;
     struct program_memory memory;
     struct pass train;
@@ -48,9 +52,13 @@ void network_done(struct network *net);
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err);
 
+/* What BATCH has for an input of PASS, 0 .. input_count - 1; NULL where it has no such field, or
+ * one of another size. */
+const void *pass_values(const struct pass *pass, int input, const struct batch *batch,
+                        struct error *err);
 /* The batch becomes the input of the next run of PASS. */
 int pass_feed(struct pass *pass, const struct batch *batch, struct error *err);
-/* The sums of the last run; enum loss_metric. */
-int pass_metrics(struct pass *pass, float ret_metrics[LOSS_METRICS], struct error *err);
+/* What the last run tells, in the order of the model's list. */
+int pass_metrics(struct pass *pass, float ret_metrics[MODEL_METRICS_MAX], struct error *err);
 
 #endif

@@ -6,6 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
+int step_flag_of(const struct model *model, int number) {
+    if (model->metrics[number].name == NULL || !model->metrics[number].of_steps)
+        return -1;
+    return number == METRIC_LOSS      ? FLAG_LOSS
+           : number == METRIC_SAMPLES ? FLAG_IMAGES
+                                      : FLAG_MORE + number - (METRIC_SAMPLES + 1);
+}
+
 void step_say(const struct stepper *s, float flags[STORE_FLAGS]) {
     memset(flags, 0, STORE_FLAGS * sizeof(*flags));
     flags[FLAG_STOP] = stop_requested() ? 1 : 0;
@@ -77,6 +85,11 @@ int step_tell(struct stepper *s, const float *flags, const struct backend_sgd_st
                                  .applied = applied,
                                  .skipped = skipped,
                                  .empty = empty};
+    const struct model_metric *metric = s->net->model->metrics;
+    for (int i = 0, flag; (flag = step_flag_of(s->net->model, i)) >= 0; i++)
+        ret->metrics[i] = metric[i].kind == METRIC_SUM
+                              ? (double)flags[flag]
+                              : (double)flags[flag] / (double)flags[FLAG_IMAGES];
     int result = applied && !finite ? count_bad_step(s, state, loss, rate, err) : 0;
     s->loss_scale = state->loss_scale;
     s->good_steps = state->good_steps;

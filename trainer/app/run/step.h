@@ -23,8 +23,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Places among the flags behind the last gradient. */
-enum step_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES, FLAG_SAVE, FLAG_FAILED };
+/* Places among the flags behind the last gradient. Behind FLAG_MORE come the model's other metrics
+ * of steps, in the order of its list. */
+enum step_flag { FLAG_STOP, FLAG_VOID, FLAG_LOSS, FLAG_IMAGES, FLAG_SAVE, FLAG_FAILED, FLAG_MORE };
 
 enum { STEP_BAD_MAX = 20 };
 
@@ -44,8 +45,7 @@ struct stepper {
     float *sum;       /* owned; gradients of the micro-batches so far, NULL with one micro-batch */
     float *states;    /* owned; running statistics as they were before this step */
     bool states_kept; /* in this step */
-    float loss;       /* of this rank's micro-batches so far: sum over samples */
-    float images;
+    float metrics[MODEL_METRICS_MAX]; /* of this rank's micro-batches so far: sums */
     bool last_micro;
     bool void_step;
     bool gave_up; /* some step: those behind it, launched before that was known, have to be, too */
@@ -62,8 +62,9 @@ struct stepper {
 };
 
 struct step_outcome {
-    bool known;     /* false: the rest says nothing, the step is still under way */
-    double loss;    /* mean over all samples of the step */
+    bool known;  /* false: the rest says nothing, the step is still under way */
+    double loss; /* mean over all samples of the step */
+    double metrics[MODEL_METRICS_MAX]; /* those of steps, over all ranks (models/model.h) */
     double penalty; /* what the optimizer added to it, if that was wanted (stepper.penalty) */
     bool applied;   /* it counts: nobody gave it up */
     bool skipped;   /* it counts, but was not finite or empty, and taught nothing */
@@ -73,6 +74,8 @@ struct step_outcome {
     bool failed;    /* some rank cannot go on */
 };
 
+/* Where metric NUMBER of the model's list rides among the flags; -1: it does not. */
+int step_flag_of(const struct model *model, int number);
 /* Fills the groups: those of the common rate, then those of biases at BIAS_RATE times it, each with
  * DECAY and without. */
 void step_make_groups(struct stepper *s, float decay, float bias_rate);

@@ -48,8 +48,8 @@ static void put_flags(struct stepper *s) {
     float *flags = gradients(s) + s->net->store.flags;
     step_say(s, flags);
     flags[FLAG_VOID] = s->void_step ? 1 : 0;
-    flags[FLAG_LOSS] = s->loss;
-    flags[FLAG_IMAGES] = s->images;
+    for (int i = 0, flag; (flag = step_flag_of(s->net->model, i)) >= 0; i++)
+        flags[flag] = s->metrics[i];
 }
 
 static int send_bucket(struct stepper *s, int index, struct error *err) {
@@ -61,13 +61,13 @@ static int send_bucket(struct stepper *s, int index, struct error *err) {
                           &s->ticket, err);
 }
 
-/* Loss and images of the micro-batch whose forward pass has run. */
+/* Of the micro-batch whose forward pass has run. */
 static int add_metrics(struct stepper *s, struct error *err) {
-    float metrics[LOSS_METRICS];
+    float metrics[MODEL_METRICS_MAX];
     if (pass_metrics(&s->net->train, metrics, err) != 0)
         return -1;
-    s->loss += metrics[LOSS_SUM];
-    s->images += metrics[LOSS_WEIGHT];
+    for (int i = 0; step_flag_of(s->net->model, i) >= 0; i++)
+        s->metrics[i] += metrics[i];
     return 0;
 }
 
@@ -161,8 +161,7 @@ static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct er
     if (comm_wait(s->comm, s->ticket, err) != 0)
         return error_wrap(err, "summing gradients");
     s->states_kept = false;
-    s->loss = 0;
-    s->images = 0;
+    memset(s->metrics, 0, sizeof(s->metrics));
     s->void_step = false;
     /* The loss is one of the flags behind the gradients. */
     const struct backend_sgd_state state = {

@@ -38,10 +38,9 @@ static int start_loader(struct job *job, struct error *err) {
     int ahead = 2 * (int)job->options->accumulate;
     int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
     struct loader_options load = {
-        .dataset = &job->training,
+        .source = &job->source,
         .faults = &job->training_faults,
         .bad_allowed = job->bad_allowed,
-        .augment = job->augment,
         .sampler = job->sampler,
         .epoch = (uint32_t)job->state.epoch,
         .step = job->state.images / job->state.global_batch,

@@ -86,15 +86,6 @@ void dataset_sample_name(const struct dataset *set, size_t sample, char *text, s
                  set->names + set->name_at[sample]);
 }
 
-const char *dataset_without_name(const struct dataset *set, size_t sample, const char *text) {
-    char name[PATH_MAX];
-    dataset_sample_name(set, sample, name, sizeof(name));
-    size_t length = strlen(name);
-    if (strncmp(text, name, length) != 0 || text[length] != ':')
-        return text;
-    return text + length + strspn(text + length, ": ");
-}
-
 int dataset_read(const struct dataset *set, size_t sample, struct buf *out, struct error *err) {
     char path[PATH_MAX];
     dataset_sample_name(set, sample, path, sizeof(path));

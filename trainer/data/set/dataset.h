@@ -56,9 +56,6 @@ int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, st
 /* Writes the path of a sample, or "synthetic/I", to TEXT (cut when too long). For messages. */
 void dataset_sample_name(const struct dataset *set, size_t sample, char *text, size_t size);
 
-/* TEXT without "NAME: " in front, where it begins with the sample's name. */
-const char *dataset_without_name(const struct dataset *set, size_t sample, const char *text);
-
 /* Puts the encoded bytes of a sample in place of what OUT held. Not for synthetic sets. */
 int dataset_read(const struct dataset *set, size_t sample, struct buf *out, struct error *err);
 

@@ -122,11 +122,6 @@ int fetch_whole(struct fetcher *fetcher, const uint8_t *bytes, size_t size, stru
     return 0;
 }
 
-bool fetch_is_of_data(const struct error *err) {
-    return err->code == EXIT_CODE_DATA && err->os_errno != EMFILE && err->os_errno != ENFILE &&
-           err->os_errno != ENOMEM;
-}
-
 int fetch_sample(struct fetcher *fetcher, const struct dataset *set, size_t sample,
                  const struct augment *augment, uint64_t seed, uint32_t epoch, uint8_t *pixels,
                  struct error *err) {

@@ -41,10 +41,6 @@ int fetch_picture(struct fetcher *fetcher, const uint8_t *bytes, size_t size,
 /* All of a picture at its own size, into `picture`. The error names nothing. */
 int fetch_whole(struct fetcher *fetcher, const uint8_t *bytes, size_t size, struct error *err);
 
-/* Is it the file's fault, and not that of a machine that lacks descriptors or memory for a while?
- */
-bool fetch_is_of_data(const struct error *err);
-
 #define cleanup_fetcher __attribute__((cleanup(fetcher_done)))
 
 #endif

@@ -1,14 +1,11 @@
 #include "set/loader.h"
 
-#include "codec/image.h"
 #include "common/clock.h"
-#include "set/fetch.h"
 
 #include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 /* Batches are numbered from the loader's start: number n lies in slot n mod depth. Three counters
@@ -17,6 +14,7 @@
  * n < released + depth, so a slot is never written while the consumer holds it. */
 struct slot {
     struct batch batch;
+    char *block;         /* that its fields lie in */
     int missing;         /* samples not done yet */
     int failed;          /* place of the first sample that failed, INT_MAX for none */
     struct error *error; /* of that sample; allocated with the slot */
@@ -47,7 +45,7 @@ static struct slot *slot_of(struct loader *l, int64_t number) {
     return &l->slots[number % l->options.depth];
 }
 
-/* Labels, weights and sample numbers of batch NUMBER: all that needs no decoding. */
+/* Which samples batch NUMBER has. */
 static void slot_begin(struct loader *l, int64_t number) {
     const struct loader_options *o = &l->options;
     struct slot *slot = slot_of(l, number);
@@ -61,8 +59,6 @@ static void slot_begin(struct loader *l, int64_t number) {
     for (int i = 0; i < o->sampler.batch; i++) {
         int64_t sample = sampler_at(&o->sampler, batch->epoch, batch->step, batch->micro, i);
         batch->samples[i] = sample;
-        batch->labels[i] = sample == SAMPLER_PADDING ? 0 : o->dataset->labels[sample];
-        batch->weights[i] = sample == SAMPLER_PADDING ? 0.0f : 1.0f;
         batch->count += sample != SAMPLER_PADDING;
     }
     slot->missing = o->sampler.batch;
@@ -87,69 +83,87 @@ static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) 
     return true;
 }
 
-/* What stands in the place of a sample that cannot be used: near the mean of any normalisation. */
-enum { GREY = 128 };
-
-/* A sample was refused with ERR. Returns 0 when it may stay away. */
-static int judge(const struct loader *l, const struct batch *batch, int place, uint8_t *pixels,
-                 size_t size, const struct error *err) {
+/* The sample of a place was refused with ERR. Returns 0 when it may stay away. */
+static int judge(const struct loader *l, const struct batch *batch, int place,
+                 const struct error *err) {
     const struct loader_options *o = &l->options;
-    if (o->faults == NULL || !fetch_is_of_data(err))
+    if (o->faults == NULL || !source_is_at_fault(err))
         return -1;
-    const char *why = dataset_without_name(o->dataset, (size_t)batch->samples[place], err->text);
-    if (faults_note(o->faults, batch->samples[place], FAULT_BAD, why) > o->bad_allowed)
+    const int64_t sample = batch->samples[place];
+    char name[PATH_MAX];
+    o->source->table->sample_name(o->source, (size_t)sample, name, sizeof(name));
+    const char *why = source_without_name(name, err->text);
+    if (faults_note(o->faults, sample, FAULT_BAD, why) > o->bad_allowed)
         return -1;
-    memset(pixels, GREY, size);
-    batch->weights[place] = 0;
+    o->source->table->clear(o->source, batch, place);
     return 0;
 }
 
 /* Without the lock: a slot's batch is only read once it has begun, and each place has one worker.
  */
-static int fill_place(const struct loader *l, struct fetcher *fetcher, const struct slot *slot,
-                      int place, struct error *err) {
+static int fill_place(const struct loader *l, void *own, const struct slot *slot, int place,
+                      struct error *err) {
     const struct loader_options *o = &l->options;
     const struct batch *batch = &slot->batch;
-    size_t size = (size_t)o->augment.image_size * (size_t)o->augment.image_size * IMAGE_CHANNELS;
-    uint8_t *pixels = batch->images + (size_t)place * size;
+    const char *damage = NULL;
     if (batch->samples[place] == SAMPLER_PADDING) {
-        memset(pixels, 0, size);
+        o->source->table->clear(o->source, batch, place);
         return 0;
     }
-    if (fetch_sample(fetcher, o->dataset, (size_t)batch->samples[place], &o->augment,
-                     o->sampler.seed, batch->epoch, pixels, err) != 0)
-        return judge(l, batch, place, pixels, size, err);
-    if (fetcher->damage != NULL && o->faults != NULL)
-        (void)faults_note(o->faults, batch->samples[place], FAULT_DAMAGED, fetcher->damage);
+    if (o->source->table->fill(o->source, own, batch, place, &damage, err) != 0)
+        return judge(l, batch, place, err);
+    if (damage != NULL && o->faults != NULL)
+        (void)faults_note(o->faults, batch->samples[place], FAULT_DAMAGED, damage);
     return 0;
+}
+
+/* With the lock held, which it lets go meanwhile: the last place of SLOT is filled. */
+static int finish_slot(struct loader *l, const struct slot *slot, struct error *err) {
+    const struct source *source = l->options.source;
+    if (source->table->finish == NULL)
+        return 0;
+    pthread_mutex_unlock(&l->lock);
+    int result = source->table->finish(source, &slot->batch, err);
+    pthread_mutex_lock(&l->lock);
+    return result;
+}
+
+static void note_failure(struct slot *slot, int place, const struct error *err) {
+    if (place >= slot->failed)
+        return;
+    slot->failed = place;
+    *slot->error = *err;
 }
 
 static void *worker(void *argument) {
     struct loader *l = argument;
-    struct fetcher fetcher;
+    const struct source *source = l->options.source;
     struct error err;
-    int made = fetcher_init(&fetcher, &err);
+    void *own = NULL;
+    int made =
+        source->table->worker_open == NULL ? 0 : source->table->worker_open(source, &own, &err);
     struct slot *slot;
     int place;
     pthread_mutex_lock(&l->lock);
     while (take_work(l, &slot, &place)) {
         pthread_mutex_unlock(&l->lock);
-        int rc = made == 0 ? fill_place(l, &fetcher, slot, place, &err) : -1;
+        int rc = made == 0 ? fill_place(l, own, slot, place, &err) : -1;
         pthread_mutex_lock(&l->lock);
-        if (rc != 0 && place < slot->failed) {
-            slot->failed = place;
-            *slot->error = err;
-        }
+        if (rc != 0)
+            note_failure(slot, place, &err);
+        if (slot->missing == 1 && slot->failed == INT_MAX && finish_slot(l, slot, &err) != 0)
+            note_failure(slot, 0, &err);
         if (--slot->missing == 0)
             pthread_cond_signal(&l->ready);
     }
     pthread_mutex_unlock(&l->lock);
-    fetcher_done(&fetcher);
+    if (source->table->worker_close != NULL)
+        source->table->worker_close(own);
     return NULL;
 }
 
 static int check_options(const struct loader_options *o, struct error *err) {
-    if (augment_check(&o->augment, err) != 0 || sampler_check(&o->sampler, err) != 0)
+    if (sampler_check(&o->sampler, err) != 0)
         return -1;
     if (o->threads < 1 || o->threads > LOADER_THREADS_MAX)
         return error_set(err, EXIT_CODE_USAGE, "%d data threads; 1 to %d are possible", o->threads,
@@ -157,10 +171,11 @@ static int check_options(const struct loader_options *o, struct error *err) {
     if (o->depth < 2 || o->depth > LOADER_DEPTH_MAX)
         return error_set(err, EXIT_CODE_USAGE, "%d batches ahead; 2 to %d are possible", o->depth,
                          LOADER_DEPTH_MAX);
-    if (o->sampler.count != o->dataset->count)
-        return error_set(err, EXIT_CODE_INTERNAL, "the sampler is for %zu pictures, not %zu",
-                         o->sampler.count, o->dataset->count);
-    if (o->bad_allowed > 0 && (o->faults == NULL || o->faults->samples != o->dataset->count))
+    if (o->sampler.count != o->source->count || o->sampler.batch != o->source->batch)
+        return error_set(err, EXIT_CODE_INTERNAL,
+                         "the sampler is for %zu pictures in batches of %d, not %zu of %d",
+                         o->sampler.count, o->sampler.batch, o->source->count, o->source->batch);
+    if (o->bad_allowed > 0 && (o->faults == NULL || o->faults->samples != o->source->count))
         return error_set(err, EXIT_CODE_INTERNAL, "nobody counts what cannot be used");
     if (o->step < 0 || o->step > sampler_steps(&o->sampler) || o->epoch > o->epochs)
         return error_set(err, EXIT_CODE_DATA, "no step %lld in an epoch of %lld, or epoch %u of %u",
@@ -182,41 +197,40 @@ static void heap_free(void *user, void *memory) {
     free(memory);
 }
 
-static int slot_make(struct slot *slot, const struct loader_memory *memory, size_t batch,
-                     size_t size, struct error *err) {
-    slot->batch.images = memory->alloc(memory->user, batch * size, err);
-    if (slot->batch.images != NULL)
-        slot->batch.labels = memory->alloc(memory->user, batch * sizeof(int32_t), err);
-    if (slot->batch.labels != NULL)
-        slot->batch.weights = memory->alloc(memory->user, batch * sizeof(float), err);
-    if (slot->batch.weights == NULL)
+static int slot_make(struct slot *slot, const struct loader_options *o, struct error *err) {
+    struct batch *batch = &slot->batch;
+    const struct batch_layout *layout = &o->source->layout;
+    slot->block = o->memory.alloc(o->memory.user, layout->bytes, err);
+    if (slot->block == NULL)
         return error_wrap(err, "batches");
-    slot->batch.samples = calloc(batch, sizeof(int64_t));
+    batch->layout = layout;
+    for (int i = 0; i < layout->count; i++)
+        batch->fields[i] = slot->block + layout->fields[i].offset;
+    batch->samples = calloc((size_t)o->sampler.batch, sizeof(int64_t));
     slot->error = calloc(1, sizeof(*slot->error));
-    if (slot->batch.samples == NULL || slot->error == NULL)
+    if (batch->samples == NULL || slot->error == NULL)
         return error_no_memory(err, "batches");
-    return 0;
+    const struct source_table *table = o->source->table;
+    return table->batch_open == NULL ? 0 : table->batch_open(o->source, batch, err);
 }
 
-static void slot_done(struct slot *slot, const struct loader_memory *memory) {
-    void *const lent[] = {slot->batch.images, slot->batch.labels, slot->batch.weights};
-    for (size_t i = 0; i < sizeof(lent) / sizeof(lent[0]); i++)
-        if (lent[i] != NULL)
-            memory->free(memory->user, lent[i]);
+static void slot_done(struct slot *slot, const struct loader_options *o) {
+    if (o->source->table->batch_close != NULL)
+        o->source->table->batch_close(&slot->batch);
+    if (slot->block != NULL)
+        o->memory.free(o->memory.user, slot->block);
     free(slot->batch.samples);
     free(slot->error);
 }
 
 static int slots_make(struct loader *l, struct error *err) {
     const struct loader_options *o = &l->options;
-    size_t batch = (size_t)o->sampler.batch;
-    size_t size = (size_t)o->augment.image_size * (size_t)o->augment.image_size * IMAGE_CHANNELS;
     l->slots = calloc((size_t)o->depth, sizeof(*l->slots));
     l->threads = calloc((size_t)o->threads, sizeof(*l->threads));
     if (l->slots == NULL || l->threads == NULL)
         return error_no_memory(err, "batches");
     for (int i = 0; i < o->depth; i++)
-        if (slot_make(&l->slots[i], &o->memory, batch, size, err) != 0)
+        if (slot_make(&l->slots[i], o, err) != 0)
             return -1;
     return 0;
 }
@@ -286,7 +300,7 @@ void loader_done(struct loader *l) {
         return;
     loader_stop(l);
     for (int i = 0; l->slots != NULL && i < l->options.depth; i++)
-        slot_done(&l->slots[i], &l->options.memory);
+        slot_done(&l->slots[i], &l->options);
     pthread_cond_destroy(&l->ready);
     pthread_cond_destroy(&l->work);
     pthread_mutex_destroy(&l->lock);
@@ -339,7 +353,7 @@ static enum loader_result give(struct loader *l, int64_t deadline, const struct 
         l->figures.batches++;
         return LOADER_BATCH;
     }
-    bool of_data = fetch_is_of_data(slot->error);
+    bool of_data = source_is_at_fault(slot->error);
     if (of_data && l->options.faults != NULL && !wait_until(l, is_all_ready, deadline))
         return LOADER_DEADLINE;
     if (err != NULL)

@@ -1,4 +1,4 @@
-/* Ready batches, in order, from worker threads that read, decode and augment ahead.
+/* Ready batches, in order, from worker threads that fill them ahead from a source.
  *
  *     struct loader_options options = {...};
  *     struct loader *loader = NULL;
@@ -7,26 +7,26 @@
  *     loader_release(loader, batch);
  *     loader_done(loader);
  *
- * Batches are slots of a ring allocated once; workers write uint8 NHWC pixels straight into them.
- * Their order and content depend on dataset, recipe, sampler, epoch and step alone, not on the
+ * Batches are slots of a ring allocated once, each one block; workers write straight into them.
+ * Their order and content depend on source, sampler, epoch and step alone, not on the
  * number of threads. When shuffling, the loader runs on from epoch to epoch up to `epochs`; a
  * loader started at (epoch, step) gives exactly what the earlier one would have given from there.
  *
  * A sample that cannot be read or decoded is LOADER_BAD, with an error that names its file; it
  * comes from loader_next in place of the batch which it belongs to, so earlier batches are not
  * lost, and when all batches ahead are read too, so that `faults` holds what else is bad there.
- * Where some may be bad (`bad_allowed`) it has weight 0 and grey pixels instead: places stay what
- * they are.
+ * Where some may be bad (`bad_allowed`) it counts for nothing (source.h): places stay what they
+ * are.
  *
  * One consumer thread. loader_done may be called at any time; it waits for samples in work. */
 #ifndef SET_LOADER_H
 #define SET_LOADER_H
 
 #include "common/error.h"
-#include "set/augment.h"
-#include "set/dataset.h"
+#include "set/batch.h"
 #include "set/faults.h"
 #include "set/sampler.h"
+#include "set/source.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -45,9 +45,8 @@ struct loader_memory {
 };
 
 struct loader_options {
-    struct loader_memory memory;   /* zeroed: the heap */
-    const struct dataset *dataset; /* must outlive the loader */
-    struct augment augment;
+    struct loader_memory memory; /* zeroed: the heap */
+    const struct source *source; /* must outlive the loader */
     struct sampler sampler;
     uint32_t epoch;  /* where to begin... */
     int64_t step;    /* ...0 .. steps of an epoch (the next one then) */
@@ -57,17 +56,6 @@ struct loader_options {
 
     struct faults *faults; /* notes what is wrong with samples; borrowed, NULL: nobody does */
     int64_t bad_allowed;   /* so many of `faults` may be FAULT_BAD; needs faults when not 0 */
-};
-
-struct batch {
-    uint32_t epoch;
-    int64_t step;     /* within the epoch */
-    int micro;        /* 0 .. accumulate-1 */
-    uint8_t *images;  /* [batch][image_size][image_size][3], RGB */
-    int32_t *labels;  /* [batch]; 0 where padding */
-    float *weights;   /* [batch]; 1, or 0 where padding or not usable */
-    int64_t *samples; /* [batch]; the sample's number, SAMPLER_PADDING where padding */
-    int count;        /* samples that are not padding; they come first */
 };
 
 enum loader_result {

@@ -2,7 +2,9 @@
 
 #include "common/str.h"
 #include "set/fetch.h"
+#include "set/source.h"
 
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -33,8 +35,10 @@ static int look_at(struct fetcher *fetcher, const struct dataset *set, size_t sa
         item->height = fetcher->picture.height;
         why = fetcher->damage;
         item->state = why != NULL ? VERIFIED_DAMAGED : VERIFIED_GOOD;
-    } else if (fetch_is_of_data(err)) {
-        why = dataset_without_name(set, sample, err->text);
+    } else if (source_is_at_fault(err)) {
+        char name[PATH_MAX];
+        dataset_sample_name(set, sample, name, sizeof(name));
+        why = source_without_name(name, err->text);
         item->state = VERIFIED_BAD;
     } else {
         return -1;

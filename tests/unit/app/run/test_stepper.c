@@ -1,6 +1,7 @@
 #include "comm/comm_driver.h"
 #include "ref/ref.h"
 #include "run/stepper.h"
+#include "set/labelled.h"
 #include "support/unit.h"
 
 #include <math.h>
@@ -83,8 +84,10 @@ static const struct batch *make_batch(int number, int micro) {
         images[i] = (uint8_t)((i * 37 + i / 96 * 11 + number * 101) % 251);
     for (int i = 0; i < BATCH; i++)
         labels[i] = (number + i) % CLASSES;
+    static struct batch_layout layout;
+    layout = labelled_layout(BATCH, SIDE);
     batch = (struct batch){
-        .micro = micro, .images = images, .labels = labels, .weights = weights, .count = BATCH};
+        .micro = micro, .layout = &layout, .fields = {images, labels, weights}, .count = BATCH};
     return &batch;
 }
 

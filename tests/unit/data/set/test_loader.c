@@ -1,4 +1,5 @@
 #include "common/clock.h"
+#include "set/labelled.h"
 #include "set/loader.h"
 #include "support/pictures.h"
 #include "support/unit.h"
@@ -20,9 +21,20 @@ static void make_folder(void) {
     CU_ASSERT_EQUAL_FATAL(set.count, PICTURES);
 }
 
+static struct labelled recipe;
+static struct source source;
+
+static const struct source *source_of(const struct dataset *dataset, enum augment_mode mode) {
+    recipe = (struct labelled){.set = dataset, .seed = 5};
+    augment_defaults_train(&recipe.augment, SIDE);
+    recipe.augment.mode = mode;
+    CU_ASSERT_EQUAL_FATAL(labelled_source(&source, &recipe, BATCH, NULL), 0);
+    return &source;
+}
+
 static struct loader_options options(int threads) {
-    struct loader_options o = {
-        .dataset = &set,
+    return (struct loader_options){
+        .source = source_of(&set, AUGMENT_RANDOM_RESIZED_CROP),
         .sampler = {.count = set.count,
                     .ranks = 1,
                     .batch = BATCH,
@@ -33,17 +45,16 @@ static struct loader_options options(int threads) {
         .threads = threads,
         .depth = 3,
     };
-    augment_defaults_train(&o.augment, SIDE);
-    o.augment.mode = AUGMENT_RANDOM_RESIZED_CROP;
-    return o;
 }
 
 static uint64_t hash_of(const struct batch *b) {
     uint64_t hash = 1469598103934665603u;
     for (size_t i = 0; i < (size_t)BATCH * SIDE * SIDE * IMAGE_CHANNELS; i++)
-        hash = (hash ^ b->images[i]) * 1099511628211u;
+        hash = (hash ^ ((uint8_t *)b->fields[LABELLED_IMAGE])[i]) * 1099511628211u;
     for (int i = 0; i < BATCH; i++)
-        hash = (hash ^ (uint64_t)b->samples[i] ^ (uint64_t)b->labels[i] << 32) * 1099511628211u;
+        hash = (hash ^ (uint64_t)b->samples[i] ^
+                (uint64_t)((int32_t *)b->fields[LABELLED_LABEL])[i] << 32) *
+               1099511628211u;
     return hash;
 }
 
@@ -117,7 +128,7 @@ static void evaluation_pads_the_last_batch(void) {
     o.sampler.shuffle = false;
     o.sampler.accumulate = 1;
     o.epochs = 1;
-    augment_defaults_eval(&o.augment, SIDE);
+    augment_defaults_eval(&recipe.augment, SIDE);
     cleanup_loader struct loader *loader = NULL;
     struct error err;
     CU_ASSERT_EQUAL_FATAL(loader_start(&o, &loader, &err), 0);
@@ -127,8 +138,9 @@ static void evaluation_pads_the_last_batch(void) {
         for (int i = 0; i < BATCH; i++, expected++) {
             bool real = expected < PICTURES;
             CU_ASSERT_EQUAL(batch->samples[i], real ? expected : SAMPLER_PADDING);
-            CU_ASSERT(batch->weights[i] == (real ? 1.0f : 0.0f));
-            CU_ASSERT_EQUAL(batch->labels[i], real ? set.labels[expected] : 0);
+            CU_ASSERT(((float *)batch->fields[LABELLED_WEIGHT])[i] == (real ? 1.0f : 0.0f));
+            CU_ASSERT_EQUAL(((int32_t *)batch->fields[LABELLED_LABEL])[i],
+                            real ? set.labels[expected] : 0);
         }
         CU_ASSERT_EQUAL(batch->count, batch->step == 7 ? 2 : 4);
         loader_release(loader, batch);
@@ -160,7 +172,7 @@ static void a_mixed_folder_gives_the_same_with_any_threads(void) {
         for (int repeat = 0; repeat < 5; repeat++) {
             uint64_t other[64] = {0};
             struct loader_options o = options(threads);
-            o.dataset = &pictures;
+            o.source = source_of(&pictures, AUGMENT_RANDOM_RESIZED_CROP);
             o.sampler.count = pictures.count;
             CU_ASSERT_EQUAL(run(&o, threads == 1 && repeat == 0 ? one : other), 12);
             CU_ASSERT(threads * 5 + repeat == 5 || memcmp(one, other, sizeof(one)) == 0);
@@ -246,8 +258,10 @@ static void options_that_cannot_work_are_refused(void) {
     bad.bad_allowed = 1; /* and nobody to count */
     CU_ASSERT_EQUAL(loader_start(&bad, &loader, &err), -1);
     bad = options(1);
-    bad.augment.image_size = 0;
+    bad.sampler.batch = BATCH + 1; /* the source makes others */
     CU_ASSERT_EQUAL(loader_start(&bad, &loader, &err), -1);
+    recipe.augment.image_size = 0;
+    CU_ASSERT_EQUAL(labelled_source(&source, &recipe, BATCH, &err), -1);
     CU_ASSERT_PTR_NULL(loader);
 }
 

@@ -1,6 +1,7 @@
 /* What the loader does with pictures that cannot be used. */
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "set/labelled.h"
 #include "set/loader.h"
 #include "support/pictures.h"
 #include "support/unit.h"
@@ -61,16 +62,19 @@ static void bad_done(struct bad_set *bad) {
 
 /* Whole pictures in the order of the folder, four a batch. */
 static struct loader_options in_order(struct bad_set *bad, int threads) {
-    struct loader_options o = {
-        .dataset = &bad->set,
+    static struct labelled recipe;
+    static struct source source;
+    recipe = (struct labelled){.set = &bad->set};
+    augment_defaults_eval(&recipe.augment, SIDE);
+    CU_ASSERT_EQUAL_FATAL(labelled_source(&source, &recipe, BATCH, NULL), 0);
+    return (struct loader_options){
+        .source = &source,
         .faults = &bad->faults,
         .sampler = {.count = bad->set.count, .ranks = 1, .batch = BATCH, .accumulate = 1},
         .epochs = 1,
         .threads = threads,
         .depth = 3,
     };
-    augment_defaults_eval(&o.augment, SIDE);
-    return o;
 }
 
 static void take(struct loader *loader, int batches) {
@@ -140,9 +144,9 @@ static void a_skipped_picture_keeps_its_place_without_weight(void) {
     for (int64_t at = 0; loader_next(loader, soon(), &batch, NULL) == LOADER_BATCH;) {
         for (int i = 0; i < BATCH; i++, at++) {
             bool skipped = at == 1 || at == 9 || at == 10;
-            const uint8_t *pixels = batch->images + (size_t)i * SIZE;
+            const uint8_t *pixels = (uint8_t *)batch->fields[LABELLED_IMAGE] + (size_t)i * SIZE;
             CU_ASSERT_EQUAL(batch->samples[i], at);
-            CU_ASSERT(batch->weights[i] == (skipped ? 0.0f : 1.0f));
+            CU_ASSERT(((float *)batch->fields[LABELLED_WEIGHT])[i] == (skipped ? 0.0f : 1.0f));
             CU_ASSERT_EQUAL(pixels[0] == 128 && memcmp(pixels, pixels + 1, 1000) == 0, skipped);
         }
         CU_ASSERT_EQUAL(batch->count, BATCH);

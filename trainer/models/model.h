@@ -1,0 +1,79 @@
+/* The networks that can be trained, as one table: what builds each, what it learns, what it tells
+ * of a batch, and what suits it. Adding one: a file that builds it, and a row in model.c.
+ *
+ * The inputs of a network have names, under which a batch's fields reach them (set/batch.h). It
+ * keeps one output "metrics", f32, which it fills from the samples of a batch that count; what is
+ * in there says the row's list. */
+#ifndef MODELS_MODEL_H
+#define MODELS_MODEL_H
+
+#include "common/error.h"
+#include "graph/graph.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* What is learnt; bits. */
+enum model_task { MODEL_CLASSIFY = 1, MODEL_DETECT = 2 };
+
+enum { MODEL_METRICS_MAX = 12 };
+
+enum model_metric_kind {
+    METRIC_MEAN, /* a sum over samples: told divided by their number */
+    METRIC_SUM,  /* told as it is */
+};
+
+struct model_metric {
+    const char *name; /* in metric lines; NULL ends a list */
+    int index;        /* in "metrics" */
+    enum model_metric_kind kind;
+    bool of_steps; /* told of training steps, too; such come first in the list */
+};
+
+/* The first two of every list: the loss that is gone down, times samples, and how many those are.
+ */
+enum { METRIC_LOSS, METRIC_SAMPLES };
+
+/* A default of the trainer's flags that suits a network, in place of the flag's own. */
+struct model_setting {
+    const char *flag; /* without "--"; NULL ends a list */
+    const char *value;
+};
+
+struct model_options {
+    int batch;  /* samples in a step of this rank */
+    int height; /* of the network's input, in pixels */
+    int width;
+    int classes; /* at least 2 */
+    bool training;
+    bool zero_gamma;  /* the last norm of each residual block starts at 0 */
+    enum dtype dtype; /* of activations */
+    double label_smoothing;
+    float mean[3], std[3]; /* of pixel values in 0..1 */
+    int stem_channels; /* channels of the normalised image: 3, or more with zeros behind; 0: 3 */
+};
+
+struct model {
+    const char *name;
+    enum model_task task;
+    /* Describes the network in GRAPH, which it initialises: call graph_done in any case. */
+    int (*build)(struct graph *graph, const struct model *model,
+                 const struct model_options *options, struct error *err);
+    int image_size; /* side of the images that it was made for */
+    const struct model_metric *metrics;
+    const struct model_setting *settings; /* NULL: none */
+};
+
+/* NULL where there is none of that name. */
+const struct model *model_find(const char *name);
+/* The same; an error (EXIT_CODE_USAGE) names those that there are. */
+const struct model *model_need(const char *name, struct error *err);
+/* "resnet18, resnet34, ..." of those that learn one of TASKS, for messages and help. */
+const char *model_names(unsigned tasks);
+/* The word for a task: "classify". */
+const char *model_task_name(enum model_task task);
+
+/* How many metrics of the list are told, of training steps alone or in all. */
+int model_metric_count(const struct model *model, bool of_steps);
+
+#endif
