@@ -79,8 +79,8 @@ static int prepare(struct bench *b, struct error *err) {
                                 .classes = CLASSES,
                                 .dtype = b->dtype,
                                 .fusion = b->fusion,
-                                .mean = NETWORK_MEAN,
-                                .std = NETWORK_STD,
+                                .mean = MODEL_MEAN,
+                                .std = MODEL_STD,
                                 .one_lane = b->one_lane};
     struct stepper_options how = {.accumulate = 1,
                                   .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F, .nesterov = 1},

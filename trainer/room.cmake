@@ -77,7 +77,8 @@ if(RINGMASTER_HAVE_MPI)
     target_link_libraries(device PUBLIC comm_mpi)
     target_compile_definitions(device PUBLIC RINGMASTER_HAVE_MPI)
 endif()
-room(task trainer/app/task USES common comm set options)
+room(task trainer/app/task
+    USES common graph backend kernels comm models codec set checkpoint options device LINKS m)
 room(run trainer/app/run
     USES common graph backend kernels comm models codec set optim checkpoint telemetry
         options device task

@@ -141,8 +141,8 @@ static void open_run(struct run *r, const char *model, struct backend *backend,
                                 .classes = g->classes,
                                 .dtype = DTYPE_F32,
                                 .fusion = fusion,
-                                .mean = NETWORK_MEAN,
-                                .std = NETWORK_STD};
+                                .mean = MODEL_MEAN,
+                                .std = MODEL_STD};
     struct stepper_options how = {
         .accumulate = 1,
         .sgd = {.momentum = (float)g->momentum, .weight_decay = (float)g->decay, .nesterov = 1},

@@ -5,6 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
+const double MODEL_MEAN[3] = {0.485, 0.456, 0.406};
+const double MODEL_STD[3] = {0.229, 0.224, 0.225};
+
 static const struct model_metric OF_CLASSES[] = {
     [METRIC_LOSS] = {"loss", LOSS_SUM, METRIC_MEAN, true},
     [METRIC_SAMPLES] = {"images", LOSS_WEIGHT, METRIC_SUM, true},

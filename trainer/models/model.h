@@ -64,6 +64,10 @@ struct model {
     const struct model_setting *settings; /* NULL: none */
 };
 
+/* Mean and deviation of ImageNet's pixels in 0..1, RGB: what torchvision's models expect. */
+extern const double MODEL_MEAN[3];
+extern const double MODEL_STD[3];
+
 /* NULL where there is none of that name. */
 const struct model *model_find(const char *name);
 /* The same; an error (EXIT_CODE_USAGE) names those that there are. */

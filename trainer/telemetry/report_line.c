@@ -2,36 +2,51 @@
 
 #include "common/metric_line.h"
 
-/* Room for the two behind COUNT fields; returns how many there are then. */
-enum { TRAIN_FIELDS = 7, EVAL_FIELDS = 5, FAULT_FIELDS = 2 };
+#include <assert.h>
 
-static size_t add_faults(struct metric_field *fields, size_t count,
-                         const struct file_faults *faults) {
+enum { FIELDS_MAX = 64 };
+
+struct fields {
+    struct metric_field list[FIELDS_MAX];
+    size_t count;
+};
+
+static void add(struct fields *f, const char *name, double value) {
+    assert(f->count < FIELDS_MAX);
+    f->list[f->count++] = (struct metric_field){name, value};
+}
+
+static void add_all(struct fields *f, const struct metric_field *list, size_t count) {
+    for (size_t i = 0; i < count; i++)
+        add(f, list[i].name, list[i].value);
+}
+
+static void add_faults(struct fields *f, const struct file_faults *faults) {
     if (faults->bad > 0)
-        fields[count++] = (struct metric_field){"bad_files", (double)faults->bad};
+        add(f, "bad_files", (double)faults->bad);
     if (faults->damaged > 0)
-        fields[count++] = (struct metric_field){"damaged_files", (double)faults->damaged};
-    return count;
+        add(f, "damaged_files", (double)faults->damaged);
 }
 
 int report_line_train(struct buf *out, const struct table_row *row, struct error *err) {
-    struct metric_field fields[TRAIN_FIELDS + FAULT_FIELDS] = {{"step", (double)row->step},
-                                                               {"epoch", row->epoch},
-                                                               {"loss", row->loss},
-                                                               {"lr", row->lr},
-                                                               {"images_per_second", row->speed},
-                                                               {"data_wait", row->data_wait},
-                                                               {"skipped", (double)row->skipped}};
-    size_t count = add_faults(fields, TRAIN_FIELDS, &row->faults);
-    return metric_line_format(out, "train", fields, count, err);
+    struct fields f = {0};
+    add(&f, "step", (double)row->step);
+    add(&f, "epoch", row->epoch);
+    add(&f, "loss", row->loss);
+    add_all(&f, row->more, row->more_count);
+    add(&f, "lr", row->lr);
+    add(&f, "images_per_second", row->speed);
+    add(&f, "data_wait", row->data_wait);
+    add(&f, "skipped", (double)row->skipped);
+    add_faults(&f, &row->faults);
+    return metric_line_format(out, "train", f.list, f.count, err);
 }
 
 int report_line_eval(struct buf *out, const struct eval_figures *figures, struct error *err) {
-    struct metric_field fields[EVAL_FIELDS + FAULT_FIELDS] = {{"epoch", figures->epoch},
-                                                              {"top1", figures->top1},
-                                                              {"top5", figures->top5},
-                                                              {"loss", figures->loss},
-                                                              {"images", (double)figures->images}};
-    size_t count = add_faults(fields, EVAL_FIELDS, &figures->faults);
-    return metric_line_format(out, "eval", fields, count, err);
+    struct fields f = {0};
+    add(&f, "epoch", figures->epoch);
+    add_all(&f, figures->list, figures->count);
+    add(&f, "images", (double)figures->images);
+    add_faults(&f, &figures->faults);
+    return metric_line_format(out, "eval", f.list, f.count, err);
 }

@@ -4,6 +4,7 @@
  *         skipped=0
  *     eval epoch=1 top1=0.9125 top5=1 loss=0.31 images=400
  *
+ * What a network tells of its steps beside the loss comes behind that, and so for an evaluation.
  * bad_files= and damaged_files= come behind them as soon as there is such a file. */
 #ifndef TELEMETRY_REPORT_LINE_H
 #define TELEMETRY_REPORT_LINE_H
@@ -16,9 +17,8 @@
 
 struct eval_figures {
     double epoch;
-    double top1; /* fractions */
-    double top5;
-    double loss;
+    const struct metric_field *list; /* borrowed */
+    size_t count;
     int64_t images;
     struct file_faults faults;
 };

@@ -10,6 +10,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "common/metric_line.h"
 
 #include <stdint.h>
 
@@ -28,7 +29,9 @@ struct table_row {
     double lr;
     double data_wait; /* share of the time that rank 0 waited for pictures; not in the table */
     int64_t skipped;  /* steps since the last row that changed nothing; not in the table */
-    struct file_faults faults; /* not in the table either */
+    struct file_faults faults;       /* not in the table either */
+    const struct metric_field *more; /* borrowed: more of the steps, not in the table; none: NULL */
+    size_t more_count;
 };
 
 /* One line without its end. */

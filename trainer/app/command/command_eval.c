@@ -12,17 +12,14 @@
 #include "run/report.h"
 #include "run/stop.h"
 #include "run/weights.h"
-#include "task/classes.h"
-#include "task/samples.h"
+#include "task/task.h"
 
 /* What an evaluation holds. */
 struct scoring {
     const struct options *options;
     struct inputs inputs;
     struct model_config config;
-    struct dataset set;
-    struct faults faults;
-    int64_t bad_allowed;
+    struct task_data data;
     struct backend *backend;
     struct network net;
     struct threads threads;
@@ -33,8 +30,7 @@ static void scoring_done(struct scoring *s) {
     report_done(&s->report);
     network_done(&s->net);
     backend_close(s->backend);
-    faults_done(&s->faults);
-    dataset_done(&s->set);
+    task_close(&s->data);
     model_config_done(&s->config);
 }
 
@@ -42,17 +38,20 @@ static int open_data(struct scoring *s, struct comm *comm, struct error *err) {
     if (inputs_find(&s->inputs, s->options, COMMAND_EVAL, "", err) != 0 ||
         model_dir_config(s->inputs.model, &s->config, err) != 0)
         return -1;
-    if (s->inputs.synthetic)
-        return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
-    if (samples_parse_allowed(s->options->bad_samples, &s->bad_allowed, err) != 0 ||
-        samples_open(&s->set, s->inputs.validation, comm_rank(comm) == 0, err) != 0 ||
-        faults_init(&s->faults, s->set.count, err) != 0)
-        return -1;
-    struct classes set = {s->set.class_names, s->set.classes, s->inputs.validation};
-    struct classes model = {s->config.class_names, s->config.classes, "the model"};
-    if (classes_agree(&set, &model, err) != 0)
-        return -1;
-    return ranks_agree(comm, "the data", s->set.hash, EXIT_CODE_DATA, err);
+    const struct model *model = model_find(s->config.model);
+    if (model == NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s/config.json: model '%.64s' is none of %s",
+                         s->inputs.model, s->config.model,
+                         model_names(MODEL_CLASSIFY | MODEL_DETECT));
+    struct task_ask ask = {
+        .options = s->options,
+        .inputs = &s->inputs,
+        .comm = comm,
+        .model = model,
+        .image_size = s->config.image_size,
+        .trained = &s->config,
+    };
+    return task_open(&s->data, &ask, err);
 }
 
 static int open_network(struct scoring *s, struct comm *comm, struct error *err) {
@@ -69,9 +68,6 @@ static int open_network(struct scoring *s, struct comm *comm, struct error *err)
         .mean = s->config.mean,
         .std = s->config.std,
     };
-    if (model_find(n.model) == NULL)
-        return error_set(err, EXIT_CODE_DATA, "%s/config.json: model '%.64s' is none of %s",
-                         s->inputs.model, n.model, model_names(MODEL_CLASSIFY | MODEL_DETECT));
     if (device_open(&s->backend, o, s->threads.compute, comm, false, err) != 0)
         return -1;
     return network_open(&s->net, s->backend, &n, false, err);
@@ -87,30 +83,23 @@ static int load(struct scoring *s, struct error *err) {
 }
 
 static int run(struct scoring *s, struct comm *comm, struct error *err) {
-    const struct options *o = s->options;
     struct evaluation result;
     if (stop_listen(err) != 0 || open_data(s, comm, err) != 0 || open_network(s, comm, err) != 0 ||
         load(s, err) != 0)
         return -1;
     struct evaluate_options e = {
-        .set = &s->set,
-        .batch = (int)o->batch_size,
-        .image_size = s->config.image_size,
-        .resize = o->resize > 0 ? (int)o->resize : s->config.resize_side,
         .threads = s->threads.data,
-        .faults = &s->faults,
-        .bad_allowed = s->bad_allowed,
         .line = &s->report.line,
     };
-    if (report_open(&s->report, comm_rank(comm) == 0 ? stdout : NULL, OPTION_LOG_BOTH, "", err) !=
-        0)
+    if (report_open(&s->report, comm_rank(comm) == 0 ? stdout : NULL, OPTION_LOG_BOTH,
+                    s->data.model, "", err) != 0)
         return -1;
-    if (evaluate(&s->net, comm, &e, &result, err) != 0)
+    if (evaluate(&s->net, comm, &s->data, &e, &result, err) != 0)
         return -1;
     if (result.stopped)
         return EXIT_CODE_STOPPED;
     if (comm_rank(comm) == 0)
-        samples_sum_up(&s->faults, &s->set, s->bad_allowed);
+        samples_sum_up(&s->data.validation, s->data.bad_allowed);
     if (report_evaluation(&s->report, 0, s->config.epochs, &result, err) != 0)
         return -1;
     return finite_evaluation(&result, s->inputs.model, err);

@@ -33,8 +33,8 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
         .classes = (int)o.synthetic_classes,
         .dtype = device_dtype(o.dtype),
         .fusion = device_fusion(&o),
-        .mean = NETWORK_MEAN,
-        .std = NETWORK_STD,
+        .mean = MODEL_MEAN,
+        .std = MODEL_STD,
     };
     cleanup_backend struct backend *backend = NULL;
     if (device_open(&backend, &o, threads, alone, false, err) != 0)

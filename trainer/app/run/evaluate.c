@@ -3,110 +3,120 @@
 #include "common/clock.h"
 #include "run/stop.h"
 #include "run/wait.h"
-#include "set/labelled.h"
-#include "task/samples.h"
+#include "set/loader.h"
+#include "task/score.h"
 
 /* Seconds that one batch of an evaluation may take before a rank counts as stalled. */
 enum { BATCH_PATIENCE = 600 };
 
 /* What all ranks add up. */
-enum total { TOTAL_LOSS, TOTAL_TOP1, TOTAL_TOP5, TOTAL_IMAGES, TOTAL_STOPPED, TOTALS };
+enum total { TOTAL_IMAGES, TOTAL_STOPPED, TOTALS };
 
-static int score(struct pass *pass, const struct batch *batch, double totals[TOTALS],
-                 struct error *err) {
+struct scoring {
+    struct network *net;
+    struct task_data *data;
+    const struct evaluate_options *options;
+    int ranks;
+    struct score score;
+    double totals[TOTALS];
+};
+
+static int read_output(void *user, const char *name, void *ret_values, size_t bytes,
+                       struct error *err) {
+    struct pass *pass = user;
+    return program_read(&pass->program, name, ret_values, bytes, err);
+}
+
+static int score_one(struct scoring *s, const struct batch *batch, struct error *err) {
+    struct pass *pass = &s->net->eval;
     float metrics[MODEL_METRICS_MAX];
     if (pass_feed(pass, batch, err) != 0 || program_run(&pass->program, NULL, err) != 0 ||
         pass_metrics(pass, metrics, err) != 0)
         return -1;
-    totals[TOTAL_LOSS] += (double)metrics[METRIC_LOSS];
-    totals[TOTAL_TOP1] += (double)metrics[2];
-    totals[TOTAL_TOP5] += (double)metrics[3];
-    totals[TOTAL_IMAGES] += (double)metrics[METRIC_SAMPLES];
-    return 0;
+    s->totals[TOTAL_IMAGES] += (double)metrics[METRIC_SAMPLES];
+    struct task_outputs outputs = {metrics, read_output, pass};
+    return score_batch(&s->score, batch, &outputs, err);
 }
 
 /* The other ranks are taken to be as far as this one. */
-static void show(const struct evaluate_options *o, int ranks, double images) {
+static void show(const struct scoring *s) {
     char text[STATUS_LINE_MAX];
     int64_t now = clock_now();
-    if (!status_line_due(o->line, now))
+    if (!status_line_due(s->options->line, now))
         return;
-    int64_t of = (int64_t)o->set->count;
-    int64_t done = (int64_t)images * ranks;
+    int64_t of = (int64_t)s->data->validation.source.count;
+    int64_t done = (int64_t)s->totals[TOTAL_IMAGES] * s->ranks;
     status_text_evaluation(text, done < of ? done : of, of);
-    status_line_show(o->line, now, text);
+    status_line_show(s->options->line, now, text);
 }
 
-static int score_all(struct network *net, struct loader *loader, const struct evaluate_options *o,
-                     int ranks, double totals[TOTALS], struct error *err) {
+static int score_all(struct scoring *s, struct loader *loader, struct error *err) {
+    const struct evaluate_options *o = s->options;
     for (;;) {
         const struct batch *batch = NULL;
         switch (stop_requested() ? WAIT_STOP : wait_batch(loader, &batch, err)) {
         case WAIT_BAD:
-            return samples_refuse(o->faults, o->set, o->bad_allowed, err);
+            return samples_refuse(&s->data->validation, s->data->bad_allowed, err);
         case WAIT_ERROR:
             return -1;
         case WAIT_END:
             return 0;
         case WAIT_STOP:
-            totals[TOTAL_STOPPED] = 1;
+            s->totals[TOTAL_STOPPED] = 1;
             return 0;
         case WAIT_BATCH:
             break;
         }
-        int result = score(&net->eval, batch, totals, err);
+        int result = score_one(s, batch, err);
         loader_release(loader, batch);
         if (result != 0)
             return -1;
         if (o->progress != NULL)
             progress_mark(o->progress, o->step, BATCH_PATIENCE);
-        show(o, ranks, totals[TOTAL_IMAGES]);
+        show(s);
     }
 }
 
-int evaluate(struct network *net, struct comm *comm, const struct evaluate_options *o,
-             struct evaluation *ret, struct error *err) {
-    struct labelled recipe = {.set = o->set};
-    struct source source;
-    augment_defaults_eval(&recipe.augment, o->image_size);
-    if (o->resize > 0)
-        recipe.augment.resize_side = o->resize;
-    if (labelled_source(&source, &recipe, o->batch, err) != 0)
-        return -1;
+static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, struct error *err) {
+    struct task_data *data = s->data;
+    const struct source *source = &data->validation.source;
     struct loader_options load = {
-        .source = &source,
-        .sampler = {.count = o->set->count,
-                    .ranks = comm_size(comm),
+        .source = source,
+        .sampler = {.count = source->count,
+                    .ranks = s->ranks,
                     .rank = comm_rank(comm),
-                    .batch = o->batch,
+                    .batch = source->batch,
                     .accumulate = 1},
-        .faults = o->faults,
-        .bad_allowed = o->bad_allowed,
+        .faults = &data->validation.faults,
+        .bad_allowed = data->bad_allowed,
         .epochs = 1,
-        .threads = o->threads,
+        .threads = s->options->threads,
         .depth = 3,
     };
-
     cleanup_loader struct loader *loader = NULL;
-    double totals[TOTALS] = {0};
-    if (loader_start(&load, &loader, err) != 0 ||
-        score_all(net, loader, o, comm_size(comm), totals, err) != 0 ||
-        samples_share(comm, o->faults, o->set, o->bad_allowed, err) != 0 ||
-        comm_sum(comm, totals, TOTALS, COMM_F64, err) != 0)
+    if (score_open(&s->score, data, err) != 0 || loader_start(&load, &loader, err) != 0 ||
+        score_all(s, loader, err) != 0 ||
+        samples_share(comm, &data->validation, data->bad_allowed, err) != 0 ||
+        comm_sum(comm, s->totals, TOTALS, COMM_F64, err) != 0)
         return error_wrap(err, "evaluating");
-    double images = totals[TOTAL_IMAGES];
-    if (images == 0 && totals[TOTAL_STOPPED] == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be scored",
-                         o->set->root != NULL ? o->set->root : "synthetic", o->set->count);
-    double share = images > 0 ? 1 / images : 0;
     *ret = (struct evaluation){
-        .top1 = totals[TOTAL_TOP1] * share,
-        .top5 = totals[TOTAL_TOP5] * share,
-        .loss = totals[TOTAL_LOSS] * share,
-        .images = (int64_t)images,
-        .bad = faults_count(o->faults, FAULT_BAD),
-        .damaged = faults_count(o->faults, FAULT_DAMAGED),
-        .stopped = totals[TOTAL_STOPPED] > 0,
+        .images = (int64_t)s->totals[TOTAL_IMAGES],
+        .bad = faults_count(&data->validation.faults, FAULT_BAD),
+        .damaged = faults_count(&data->validation.faults, FAULT_DAMAGED),
+        .stopped = s->totals[TOTAL_STOPPED] > 0,
     };
-    return 0;
+    if (ret->stopped)
+        return 0;
+    if (ret->images == 0)
+        return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be scored",
+                         source->name, source->count);
+    return score_end(&s->score, comm, ret, err) != 0 ? error_wrap(err, "evaluating") : 0;
+}
+
+int evaluate(struct network *net, struct comm *comm, struct task_data *data,
+             const struct evaluate_options *o, struct evaluation *ret, struct error *err) {
+    struct scoring s = {.net = net, .data = data, .options = o, .ranks = comm_size(comm)};
+    int result = run(&s, comm, ret, err);
+    score_close(&s.score);
+    return result;
 }

@@ -35,10 +35,13 @@ int finite_weights(const struct weights *w, struct error *err) {
 }
 
 int finite_evaluation(const struct evaluation *e, const char *what, struct error *err) {
-    if (isfinite(e->loss))
-        return 0;
-    return error_set(err, EXIT_CODE_DATA,
-                     "%s gives a loss that is not finite (%s) over %" PRId64
-                     " images: its scores mean nothing",
-                     what, isnan(e->loss) ? "nan" : "inf", e->images);
+    for (int i = 0; i < e->count; i++) {
+        const struct metric_field *figure = &e->figures[i];
+        if (!isfinite(figure->value))
+            return error_set(err, EXIT_CODE_DATA,
+                             "%s gives a %s that is not finite (%s) over %" PRId64
+                             " images: its scores mean nothing",
+                             what, figure->name, isnan(figure->value) ? "nan" : "inf", e->images);
+    }
+    return 0;
 }

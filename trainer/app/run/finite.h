@@ -3,14 +3,14 @@
 #define RUN_FINITE_H
 
 #include "common/error.h"
-#include "run/evaluate.h"
 #include "run/weights.h"
+#include "task/evaluation.h"
 
 /* EXIT_CODE_CONFIG with the first tensor's name and how many values of it are NaN or infinite,
  * where any of W, in host memory and F32, is. */
 int finite_weights(const struct weights *w, struct error *err);
 
-/* EXIT_CODE_DATA where the loss of E is not finite: WHAT, a model, gives such results. */
+/* EXIT_CODE_DATA where a figure of E is not finite: WHAT, a model, gives such results. */
 int finite_evaluation(const struct evaluation *e, const char *what, struct error *err);
 
 #endif

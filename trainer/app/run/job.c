@@ -8,8 +8,6 @@
 #include "common/str.h"
 #include "device/device.h"
 #include "device/ranks.h"
-#include "task/classes.h"
-#include "task/samples.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,73 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A synthetic set is evaluated on one of so many of its pictures. */
-enum { SYNTHETIC_VALIDATION = 10 };
-
-/* FOLDER NULL: a synthetic set, PART of its pictures. */
-static int open_set(struct dataset *set, const char *folder, const struct options *o, int64_t part,
-                    bool first, struct error *err) {
-    if (folder != NULL)
-        return samples_open(set, folder, first, err);
-    int64_t count = (o->synthetic_images + part - 1) / part;
-    return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
-}
-
-static int open_data(struct job *job, struct error *err) {
-    const struct inputs *in = &job->inputs;
-    const struct options *o = job->options;
-    if (open_set(&job->training, in->synthetic ? NULL : in->training, o, 1, job->first, err) != 0)
-        return error_wrap(err, "training data");
-    if (faults_init(&job->training_faults, job->training.count, err) != 0)
-        return -1;
-    if (ranks_agree(job->comm, "the training data", job->training.hash, EXIT_CODE_DATA, err) != 0)
-        return -1;
-    if (!in->scored)
-        return 0;
-    if (open_set(&job->validation, in->synthetic ? NULL : in->validation, o, SYNTHETIC_VALIDATION,
-                 job->first, err) != 0)
-        return error_wrap(err, "validation data");
-    if (faults_init(&job->validation_faults, job->validation.count, err) != 0)
-        return -1;
-    if (ranks_agree(job->comm, "the validation data", job->validation.hash, EXIT_CODE_DATA, err) !=
-        0)
-        return -1;
-    struct classes a = {job->training.class_names, job->training.classes, "the training data"};
-    struct classes b = {job->validation.class_names, job->validation.classes,
-                        "the validation data"};
-    return classes_agree(&a, &b, err);
-}
-
-static int settle_augment(struct job *job, struct error *err) {
-    const struct options *o = job->options;
-    struct augment *a = &job->recipe.augment;
-    job->recipe.set = &job->training;
-    job->recipe.seed = (uint64_t)o->seed;
-    augment_defaults_train(a, job->image_size);
-    switch (o->augment) {
-    case OPTION_AUGMENT_CROP:
-        a->mode = AUGMENT_RANDOM_RESIZED_CROP;
-        break;
-    case OPTION_AUGMENT_PAD:
-        a->mode = AUGMENT_PAD_CROP;
-        break;
-    case OPTION_AUGMENT_CENTER:
-        augment_defaults_eval(a, job->image_size);
-        break;
-    default:
-        break;
-    }
-    if (o->min_area > 0)
-        a->area_min = o->min_area;
-    a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
-    return labelled_source(&job->source, &job->recipe, (int)o->batch_size, err);
-}
-
 /* Sampler, steps and learning rate follow from data and ranks. */
 static int settle_steps(struct job *job, struct error *err) {
     const struct options *o = job->options;
     job->sampler = (struct sampler){
-        .count = job->training.count,
+        .count = job->data.training.source.count,
         .ranks = comm_size(job->comm),
         .rank = comm_rank(job->comm),
         .batch = (int)o->batch_size,
@@ -113,9 +49,10 @@ static void announce(const struct job *job) {
     if (job->first)
         log_info("%s, %s, %d px, %zu classes; %zu training images, %zu to evaluate on; %" PRId64
                  " steps of %" PRId64 " images",
-                 o->model, dtype_name(device_dtype(o->dtype)), job->image_size,
-                 job->training.classes, job->training.count, job->validation.count,
-                 job->schedule.total_steps, job->state.global_batch);
+                 o->model, dtype_name(device_dtype(o->dtype)), job->ask.image_size,
+                 job->data.classes, job->data.training.source.count,
+                 job->data.validation.source.count, job->schedule.total_steps,
+                 job->state.global_batch);
 }
 
 static int open_network(struct job *job, struct error *err) {
@@ -123,14 +60,14 @@ static int open_network(struct job *job, struct error *err) {
     struct network_options n = {
         .model = o->model,
         .batch = (int)o->batch_size,
-        .image_size = job->image_size,
-        .classes = (int)job->training.classes,
+        .image_size = job->ask.image_size,
+        .classes = (int)job->data.classes,
         .zero_gamma = o->zero_gamma,
         .dtype = device_dtype(o->dtype),
         .fusion = device_fusion(o),
         .label_smoothing = o->label_smoothing,
-        .mean = NETWORK_MEAN,
-        .std = NETWORK_STD,
+        .mean = MODEL_MEAN,
+        .std = MODEL_STD,
     };
     if (device_open(&job->backend, o, job->threads.compute, job->comm, true, err) != 0 ||
         network_open(&job->net, job->backend, &n, true, err) != 0 ||
@@ -153,15 +90,15 @@ static int open_network(struct job *job, struct error *err) {
 
 /* The end of a path; whole characters of UTF-8. */
 static void describe_data(const struct job *job, struct run_state *s) {
-    const char *name = job->inputs.synthetic ? "synthetic" : job->training.root;
+    const char *name = job->data.training.source.name;
     size_t length = strlen(name);
     if (length >= sizeof(s->data_name))
         name += length - sizeof(s->data_name) + 1;
     while (((unsigned char)*name & 0xc0) == 0x80)
         name++;
     (void)snprintf(s->data_name, sizeof(s->data_name), "%s", name);
-    (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->training.hash);
-    s->data_images = (int64_t)job->training.count;
+    (void)snprintf(s->data, sizeof(s->data), "%016" PRIx64, job->data.hash);
+    s->data_images = (int64_t)job->data.training.source.count;
 }
 
 static int describe(struct job *job, struct error *err) {
@@ -183,13 +120,13 @@ static int describe(struct job *job, struct error *err) {
     const char *run = getenv(ATTEMPT_RUN_VARIABLE);
     (void)snprintf(s->run, sizeof(s->run), "%s", run != NULL ? run : "");
     describe_data(job, s);
-    s->classes = (int64_t)job->training.classes;
+    s->classes = (int64_t)job->data.classes;
     s->ranks = comm_size(job->comm);
     s->accumulate = o->accumulate;
     s->batch_size = o->batch_size;
     s->threads = job->threads.compute;
     s->seed = o->seed;
-    s->image_size = job->image_size;
+    s->image_size = job->ask.image_size;
     s->total_steps = job->schedule.total_steps;
     s->epoch_images = job->steps_per_epoch * s->global_batch;
     if (job->first)
@@ -204,18 +141,24 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
     const struct model *model = model_need(o->model, err);
     if (model == NULL)
         return -1;
-    job->image_size = o->image_size > 0 ? (int)o->image_size : model->image_size;
-    if (samples_parse_allowed(o->bad_samples, &job->bad_allowed, err) != 0 ||
-        keep_open(&job->keeping, o->checkpoint_every, err) != 0 ||
+    job->ask = (struct task_ask){
+        .options = o,
+        .inputs = &job->inputs,
+        .comm = comm,
+        .model = model,
+        .image_size = o->image_size > 0 ? (int)o->image_size : model->image_size,
+    };
+    if (keep_open(&job->keeping, o->checkpoint_every, err) != 0 ||
         inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
-        open_data(job, err) != 0 || settle_augment(job, err) != 0 || settle_steps(job, err) != 0)
+        task_open(&job->data, &job->ask, err) != 0 || settle_steps(job, err) != 0)
         return -1;
     announce(job);
     if (open_network(job, err) != 0 || describe(job, err) != 0)
         return -1;
-    return report_open(&job->report, job->first ? stdout : NULL, o->log, job->inputs.events, err);
+    return report_open(&job->report, job->first ? stdout : NULL, o->log, model, job->inputs.events,
+                       err);
 }
 
 void job_stop_loader(struct job *job) {
@@ -237,10 +180,7 @@ void job_done(struct job *job) {
     job_stop_loader(job);
     network_done(&job->net);
     backend_close(job->backend);
-    faults_done(&job->validation_faults);
-    faults_done(&job->training_faults);
-    dataset_done(&job->validation);
-    dataset_done(&job->training);
+    task_close(&job->data);
 }
 
 void job_give_up(struct job *job) {

@@ -16,10 +16,9 @@
 #include "run/report.h"
 #include "run/run_state.h"
 #include "run/stepper.h"
-#include "set/dataset.h"
-#include "set/faults.h"
-#include "set/labelled.h"
+#include "set/loader.h"
 #include "set/sampler.h"
+#include "task/task.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,17 +28,11 @@ struct job {
     struct inputs inputs;
     struct comm *comm; /* borrowed */
     bool first;        /* this is rank 0 */
-    int image_size;
     struct threads threads;
     struct backend *backend;
-    struct dataset training;
-    struct dataset validation;     /* no samples: no evaluation */
-    struct faults training_faults; /* what is wrong with them; after job_give_up threads may note */
-    struct faults validation_faults;
-    int64_t bad_allowed; /* so many bad files of a set are skipped */
+    struct task_ask ask;
+    struct task_data data; /* after job_give_up threads may note faults in it */
     struct sampler sampler;
-    struct labelled recipe; /* of the training's batches */
-    struct source source;
     struct network net;
     struct device_sum *sums; /* between devices; NULL for one rank, and where the host sums */
     struct stepper stepper;

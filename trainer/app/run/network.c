@@ -6,9 +6,6 @@ enum { DEVICE_STEM_CHANNELS = 4 };
 /* Of a network's metrics, those that nobody asks for with them. */
 enum { PASS_OUTPUTS_MAX = 64 };
 
-const double NETWORK_MEAN[3] = {0.485, 0.456, 0.406};
-const double NETWORK_STD[3] = {0.229, 0.224, 0.225};
-
 static void pass_done(struct pass *pass) {
     program_done(&pass->program);
     graph_done(&pass->graph);

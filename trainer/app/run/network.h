@@ -10,10 +10,6 @@
 #include "models/model.h"
 #include "set/batch.h"
 
-/* Mean and deviation of ImageNet's pixels in 0..1, RGB: what torchvision's models expect. */
-extern const double NETWORK_MEAN[3];
-extern const double NETWORK_STD[3];
-
 struct network_options {
     const char *model;
     int batch;

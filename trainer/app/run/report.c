@@ -10,16 +10,25 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { LINE_MAX_SIZE = 1024 };
+enum { LINE_MAX_SIZE = 1024, TEXT_MAX_SIZE = 8192 };
+
+/* Scalars of a row beside the metrics of its steps, of one call, and the longest name of one. */
+enum { ROW_EVENTS = 5, EVENTS_MAX = 32, EVENT_NAME_SIZE = 64 };
+
+_Static_assert(MODEL_METRICS_MAX + (int)ROW_EVENTS <= (int)EVENTS_MAX, "room for steps");
+_Static_assert((int)EVALUATION_FIGURES_MAX <= (int)EVENTS_MAX, "room for evaluations");
 
 /* How much of the time of a step that is told comes from the last one. */
 static const double newest = 0.1;
 
-int report_open(struct report *r, FILE *out, int log, const char *events, struct error *err) {
+int report_open(struct report *r, FILE *out, int log, const struct model *model, const char *events,
+                struct error *err) {
     *r = (struct report){
         .out = out,
+        .model = model,
         .table = log != OPTION_LOG_METRICS,
         .metrics = log != OPTION_LOG_TABLE,
         .events = TFEVENTS_CLOSED,
@@ -45,10 +54,13 @@ void report_start(struct report *r) {
     speed_start(&r->speed, r->stepped_at);
 }
 
-void report_step(struct report *r, double loss, int64_t images, bool skipped) {
+void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int64_t images,
+                 bool skipped) {
     speed_add(&r->speed, images);
-    r->loss += isfinite(loss) ? loss : 0;
-    r->losses += isfinite(loss);
+    for (int i = 0; i < model_metric_count(r->model, true); i++) {
+        r->sums[i] += isfinite(metrics[i]) ? metrics[i] : 0;
+        r->finite[i] += isfinite(metrics[i]);
+    }
     r->steps++;
     r->skipped += skipped;
     int64_t now = clock_now();
@@ -59,7 +71,7 @@ void report_step(struct report *r, double loss, int64_t images, bool skipped) {
     r->all.images += images;
     r->all.nanoseconds += now - r->stepped_at;
     r->stepped_at = now;
-    r->standing.loss = loss;
+    r->standing.loss = metrics[METRIC_LOSS];
     r->standing.step_images = images;
 }
 
@@ -117,15 +129,43 @@ static int print_row(struct report *r, const struct table_row *row, struct error
     return 0;
 }
 
+/* Of the steps since the last row: means are of those that had a finite one. Loss first. */
+static int collect(struct report *r, struct metric_field told[MODEL_METRICS_MAX]) {
+    const struct model_metric *list = r->model->metrics;
+    int count = 0;
+    for (int i = 0; i < model_metric_count(r->model, true); i++) {
+        double mean = r->finite[i] > 0 ? r->sums[i] / (double)r->finite[i] : (double)NAN;
+        if (i != METRIC_SAMPLES)
+            told[count++] =
+                (struct metric_field){list[i].name, list[i].kind == METRIC_SUM ? r->sums[i] : mean};
+    }
+    memset(r->sums, 0, sizeof(r->sums));
+    memset(r->finite, 0, sizeof(r->finite));
+    return count;
+}
+
+static int add_events(struct report *r, int64_t step, const char *group,
+                      const struct metric_field *fields, int count, struct error *err) {
+    struct tfevents_scalar scalars[EVENTS_MAX];
+    char names[EVENTS_MAX][EVENT_NAME_SIZE];
+    if (r->events.fd < 0)
+        return 0;
+    for (int i = 0; i < count; i++) {
+        (void)snprintf(names[i], EVENT_NAME_SIZE, "%s/%s", group, fields[i].name);
+        scalars[i] = (struct tfevents_scalar){names[i], fields[i].value};
+    }
+    return tfevents_add(&r->events, clock_wall(), step, scalars, (size_t)count, err);
+}
+
 int report_row(struct report *r, const struct report_row *at, struct error *err) {
+    struct metric_field told[MODEL_METRICS_MAX + ROW_EVENTS];
     if (r->steps == 0)
         return 0;
-    double loss = r->losses > 0 ? r->loss / (double)r->losses : (double)NAN;
+    int count = collect(r, told);
+    double loss = told[METRIC_LOSS].value;
     int64_t skipped = r->skipped;
     double data_wait = 0;
     double speed = speed_report(&r->speed, clock_now(), &data_wait);
-    r->loss = 0;
-    r->losses = 0;
     r->steps = 0;
     r->skipped = 0;
     if (r->out == NULL)
@@ -140,20 +180,17 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         .data_wait = data_wait,
         .skipped = skipped,
         .faults = {at->bad_files, at->damaged_files},
+        .more = told + 1,
+        .more_count = (size_t)count - 1,
     };
     if (print_row(r, &row, err) != 0)
         return -1;
-    const struct tfevents_scalar scalars[] = {
-        {"train/loss", loss},
-        {"train/final_loss", row.final_loss},
-        {"train/learning_rate", at->lr},
-        {"train/images_per_second", speed},
-        {"train/data_wait", data_wait},
-        {"train/skipped", (double)skipped},
+    const struct metric_field rest[ROW_EVENTS] = {
+        {"final_loss", row.final_loss}, {"learning_rate", at->lr},    {"images_per_second", speed},
+        {"data_wait", data_wait},       {"skipped", (double)skipped},
     };
-    return r->events.fd < 0 ? 0
-                            : tfevents_add(&r->events, clock_wall(), at->step, scalars,
-                                           sizeof(scalars) / sizeof(scalars[0]), err);
+    memcpy(told + count, rest, sizeof(rest));
+    return add_events(r, at->step, "train", told, count + ROW_EVENTS, err);
 }
 
 int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,
@@ -161,20 +198,13 @@ int report_evaluation(struct report *r, int64_t step, double epoch, const struct
     if (r->out == NULL)
         return 0;
     cleanup_buf struct buf line = {0};
-    buf_init(&line, LINE_MAX_SIZE);
-    if (r->table && (buf_printf(&line, err,
-                                "evaluation: epoch %.4g, top-1 %.2f %%, top-5 %.2f %%, loss %.4f, "
-                                "%" PRId64 " images",
-                                epoch, 100 * e->top1, 100 * e->top5, e->loss, e->images) != 0 ||
+    buf_init(&line, TEXT_MAX_SIZE);
+    if (r->table && (task_print(task_of(r->model->task), &line, epoch, e, err) != 0 ||
                      print(r, &line, err) != 0))
         return -1;
-    struct eval_figures figures = {epoch,   e->top1,   e->top5,
-                                   e->loss, e->images, {e->bad, e->damaged}};
+    struct eval_figures figures = {
+        epoch, e->figures, (size_t)e->count, e->images, {e->bad, e->damaged}};
     if (r->metrics && (report_line_eval(&line, &figures, err) != 0 || print(r, &line, err) != 0))
         return -1;
-    const struct tfevents_scalar scalars[] = {
-        {"eval/top1", e->top1}, {"eval/top5", e->top5}, {"eval/loss", e->loss}};
-    return r->events.fd < 0 ? 0
-                            : tfevents_add(&r->events, clock_wall(), step, scalars,
-                                           sizeof(scalars) / sizeof(scalars[0]), err);
+    return add_events(r, step, "eval", e->figures, e->count, err);
 }

@@ -5,7 +5,8 @@
 #define RUN_REPORT_H
 
 #include "common/error.h"
-#include "run/evaluate.h"
+#include "models/model.h"
+#include "task/task.h"
 #include "telemetry/speed.h"
 #include "telemetry/status_line.h"
 #include "telemetry/tfevents.h"
@@ -21,10 +22,11 @@ struct report {
     bool header; /* the table's head has been printed */
     struct tfevents events;
     struct speed speed;
-    double loss;     /* sum over the steps since the last row that had a finite one */
-    int64_t losses;  /* so many */
-    int64_t steps;   /* all since then */
-    int64_t skipped; /* those that changed nothing */
+    const struct model *model;         /* borrowed: says what there is to tell */
+    double sums[MODEL_METRICS_MAX];    /* over the steps since the last row that had a finite one */
+    int64_t finite[MODEL_METRICS_MAX]; /* so many */
+    int64_t steps;                     /* all since then */
+    int64_t skipped;                   /* those that changed nothing */
     struct status_line line;
     struct status_training standing; /* what the line says */
     int64_t stepped_at;              /* clock_now() of the last step */
@@ -36,14 +38,16 @@ struct report {
 
 /* LOG is enum option_log. EVENTS is a folder, "" for none. OUT NULL makes it silent. The report
  * stays where it is until report_done. */
-int report_open(struct report *r, FILE *out, int log, const char *events, struct error *err);
+int report_open(struct report *r, FILE *out, int log, const struct model *model, const char *events,
+                struct error *err);
 void report_done(struct report *r);
 
 /* Training begins or goes on after something else: the clock of the speed starts. */
 void report_start(struct report *r);
-/* A step is done: its mean loss, and images over all ranks; whether it changed nothing. A loss that
- * is not finite stays out of the mean, unless there is no other. */
-void report_step(struct report *r, double loss, int64_t images, bool skipped);
+/* A step is done: its METRICS (step_outcome), and images over all ranks; whether it changed
+ * nothing. One that is not finite stays out of the mean, unless there is no other. */
+void report_step(struct report *r, const double metrics[MODEL_METRICS_MAX], int64_t images,
+                 bool skipped);
 /* How long all steps took and how fast they were on average, as words; "" if there were none. */
 enum { REPORT_SUMMARY_MAX = 256 };
 void report_summary(const struct report *r, char text[REPORT_SUMMARY_MAX]);

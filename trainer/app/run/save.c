@@ -31,7 +31,7 @@ static int save_arrays(struct job *job, const struct array *arrays, size_t count
     char path[CHECKPOINT_PATH_MAX];
     buf_init(&state, RUN_STATE_JSON_MAX);
     buf_init(&notes, NOTES_MAX);
-    if (run_state_format(&state, &job->state, job->training.class_names, err) != 0)
+    if (run_state_format(&state, &job->state, job->data.class_names, err) != 0)
         return -1;
     int result = checkpoint_save(job->inputs.checkpoints, job->state.step, arrays, count,
                                  buf_text(&state), path, &notes, err);
@@ -89,18 +89,8 @@ int save_checkpoint(struct job *job, struct error *err) {
 
 /* Names are borrowed from JOB: nothing to free. */
 static struct model_config describe_model(struct job *job) {
-    struct augment crop;
-    augment_defaults_eval(&crop, job->image_size);
-    struct model_config config = {
-        .model = job->state.model,
-        .class_names = job->training.class_names,
-        .classes = job->training.classes,
-        .image_size = job->image_size,
-        .resize_side = job->options->resize > 0 ? (int)job->options->resize : crop.resize_side,
-        .epochs = job_epoch(job),
-    };
-    memcpy(config.mean, NETWORK_MEAN, sizeof(config.mean));
-    memcpy(config.std, NETWORK_STD, sizeof(config.std));
+    struct model_config config = {.model = job->state.model, .epochs = job_epoch(job)};
+    job->data.task->describe(&job->data, &job->ask, &config);
     return config;
 }
 

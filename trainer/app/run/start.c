@@ -52,8 +52,8 @@ static int tell_differences(const struct job *job, const struct run_state *befor
     cleanup_buf struct buf text = {0};
     buf_init(&text, NOTES_MAX);
     if (run_state_differences(&text, &job->state, before, err) != 0 ||
-        run_state_class_differences(&text, &job->state, job->training.class_names, before_text,
-                                    err) != 0)
+        run_state_class_differences(&text, &job->state, job->data.class_names, before_text, err) !=
+            0)
         return -1;
     if (text.size > 0)
         log_warning("not bit for bit the run that wrote the checkpoint: %s", buf_text(&text));

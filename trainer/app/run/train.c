@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "device/ranks.h"
+#include "run/evaluate.h"
 #include "run/finite.h"
 #include "run/job.h"
 #include "run/save.h"
@@ -11,7 +12,6 @@
 #include "run/statistics.h"
 #include "run/stop.h"
 #include "run/wait.h"
-#include "task/samples.h"
 
 #include <inttypes.h>
 
@@ -38,9 +38,9 @@ static int start_loader(struct job *job, struct error *err) {
     int ahead = 2 * (int)job->options->accumulate;
     int64_t epochs = (job->schedule.total_steps + job->steps_per_epoch - 1) / job->steps_per_epoch;
     struct loader_options load = {
-        .source = &job->source,
-        .faults = &job->training_faults,
-        .bad_allowed = job->bad_allowed,
+        .source = &job->data.training.source,
+        .faults = &job->data.training.faults,
+        .bad_allowed = job->data.bad_allowed,
         .sampler = job->sampler,
         .epoch = (uint32_t)job->state.epoch,
         .step = job->state.images / job->state.global_batch,
@@ -79,7 +79,7 @@ static int run_micro_batches(struct job *job, struct error *err) {
         const struct batch *batch = NULL;
         switch (next_batch(job, &batch, err)) {
         case WAIT_BAD:
-            (void)samples_refuse(&job->training_faults, &job->training, job->bad_allowed, err);
+            (void)samples_refuse(&job->data.training, job->data.bad_allowed, err);
             return give_up_for_data(job, err);
         case WAIT_ERROR:
             return give_up_for_data(job, err);
@@ -143,8 +143,7 @@ static void tell_pace(const struct job *job) {
 /* All ranks together, so that they count the same faults of the data. */
 static int report(struct job *job, double penalty, double rate, struct error *err) {
     struct error excess = {0};
-    if (samples_share(job->comm, &job->training_faults, &job->training, job->bad_allowed,
-                      &excess) != 0) {
+    if (samples_share(job->comm, &job->data.training, job->data.bad_allowed, &excess) != 0) {
         if (excess.code != EXIT_CODE_DATA) {
             *err = excess;
             return -1;
@@ -158,8 +157,8 @@ static int report(struct job *job, double penalty, double rate, struct error *er
         .epoch = job_epoch(job),
         .penalty = penalty,
         .lr = rate,
-        .bad_files = faults_count(&job->training_faults, FAULT_BAD),
-        .damaged_files = faults_count(&job->training_faults, FAULT_DAMAGED),
+        .bad_files = faults_count(&job->data.training.faults, FAULT_BAD),
+        .damaged_files = faults_count(&job->data.training.faults, FAULT_DAMAGED),
     };
     return report_row(&job->report, &row, err);
 }
@@ -170,7 +169,7 @@ static void fail_empty_step(struct job *job) {
                     "%s: none of the %" PRId64 " pictures of step %" PRId64
                     " can be used (--bad-samples %.64s): there is nothing to learn from; mend the "
                     "files, or give a larger --batch-size",
-                    job->training.root, job->state.global_batch, job->state.step,
+                    job->data.training.source.name, job->state.global_batch, job->state.step,
                     job->options->bad_samples);
     job->cannot_go_on = true;
 }
@@ -192,7 +191,7 @@ static int account(struct job *job, const struct step_outcome *outcome, bool *re
         fail_empty_step(job);
     int64_t step = job->state.step;
     progress_mark(&job->progress, (uint64_t)step, STEP_PATIENCE);
-    report_step(&job->report, outcome->loss, job->state.global_batch, outcome->skipped);
+    report_step(&job->report, outcome->metrics, job->state.global_batch, outcome->skipped);
     if (report_is_due(job, step) && report(job, outcome->penalty, rate, err) != 0)
         return -1;
     show_standing(job);
@@ -243,21 +242,15 @@ static int judge_score(const struct job *job, const struct evaluation *e, struct
 
 static int score(struct job *job, bool *ret_stop, struct error *err) {
     struct evaluate_options o = {
-        .set = &job->validation,
-        .batch = (int)job->options->batch_size,
-        .image_size = job->image_size,
-        .resize = (int)job->options->resize,
         .threads = job->threads.data,
-        .faults = &job->validation_faults,
-        .bad_allowed = job->bad_allowed,
         .progress = &job->progress,
         .step = (uint64_t)job->state.step,
         .line = &job->report.line,
     };
     struct evaluation e;
-    if (job->validation.count == 0)
+    if (job->data.validation.source.count == 0)
         return 0;
-    if (evaluate(&job->net, job->comm, &o, &e, err) != 0)
+    if (evaluate(&job->net, job->comm, &job->data, &o, &e, err) != 0)
         return -1;
     *ret_stop = e.stopped;
     if (e.stopped)
@@ -350,9 +343,9 @@ static void tell_speed(const struct job *job) {
 
 static void sum_up(struct job *job) {
     tell_speed(job);
-    samples_sum_up(&job->training_faults, &job->training, job->bad_allowed);
-    if (job->validation.count > 0)
-        samples_sum_up(&job->validation_faults, &job->validation, job->bad_allowed);
+    samples_sum_up(&job->data.training, job->data.bad_allowed);
+    if (job->data.validation.source.count > 0)
+        samples_sum_up(&job->data.validation, job->data.bad_allowed);
 }
 
 static int run(struct job *job, enum exit_code *ret_code, struct error *err) {

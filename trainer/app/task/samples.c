@@ -48,20 +48,20 @@ static const char *words(enum fault_kind kind, int64_t allowed) {
     return allowed > 0 ? "skipped" : "cannot be used";
 }
 
-void samples_tell(struct faults *faults, const struct dataset *set, int64_t allowed) {
+void samples_tell(struct samples *samples, int64_t allowed) {
     struct fault fault;
-    while (faults_take(faults, &fault, 1) == 1) {
+    while (faults_take(&samples->faults, &fault, 1) == 1) {
         char name[PATH_MAX];
-        dataset_sample_name(set, (size_t)fault.sample, name, sizeof(name));
+        samples->source.table->sample_name(&samples->source, (size_t)fault.sample, name,
+                                           sizeof(name));
         log_warning("%s: %s: %s", words(fault.kind, allowed), name, fault.why);
     }
 }
 
-int samples_refuse(struct faults *faults, const struct dataset *set, int64_t allowed,
-                   struct error *err) {
+int samples_refuse(struct samples *samples, int64_t allowed, struct error *err) {
     struct error first = *err;
-    int64_t bad = faults_count(faults, FAULT_BAD);
-    samples_tell(faults, set, allowed);
+    int64_t bad = faults_count(&samples->faults, FAULT_BAD);
+    samples_tell(samples, allowed);
     if (allowed > 0)
         return error_set(err, first.code,
                          "%.500s (%" PRId64 " files cannot be used; --bad-samples %" PRId64
@@ -97,10 +97,10 @@ static int share_round(struct comm *comm, struct faults *faults, bool *ret_more,
     return 0;
 }
 
-int samples_share(struct comm *comm, struct faults *faults, const struct dataset *set,
-                  int64_t allowed, struct error *err) {
+int samples_share(struct comm *comm, struct samples *samples, int64_t allowed, struct error *err) {
+    struct faults *faults = &samples->faults;
     double fresh = (double)faults_fresh(faults);
-    samples_tell(faults, set, allowed);
+    samples_tell(samples, allowed);
     if (comm_size(comm) > 1) {
         if (comm_sum(comm, &fresh, 1, COMM_F64, err) != 0)
             return -1;
@@ -113,11 +113,12 @@ int samples_share(struct comm *comm, struct faults *faults, const struct dataset
         return 0;
     return error_set(err, EXIT_CODE_DATA,
                      "%s: %" PRId64 " files cannot be used; --bad-samples %" PRId64 " are the most",
-                     set->root, bad, allowed);
+                     samples->source.name, bad, allowed);
 }
 
-static void sum_up(struct faults *faults, const struct dataset *set, enum fault_kind kind,
-                   int64_t allowed) {
+static void sum_up(struct samples *samples, enum fault_kind kind, int64_t allowed) {
+    const struct source *source = &samples->source;
+    struct faults *faults = &samples->faults;
     char names[4096];
     size_t used = 0;
     int64_t count = faults_count(faults, kind);
@@ -125,18 +126,18 @@ static void sum_up(struct faults *faults, const struct dataset *set, enum fault_
     names[0] = '\0';
     for (int i = 0; i < SUMMED_UP && at >= 0; i++) {
         char name[PATH_MAX];
-        dataset_sample_name(set, (size_t)at, name, sizeof(name));
+        source->table->sample_name(source, (size_t)at, name, sizeof(name));
         if (used < sizeof(names))
             used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
                                      name);
         at = faults_next(faults, kind, at + 1);
     }
     if (count > 0)
-        log_warning("%s: of %zu files %" PRId64 " %s: %s%s", set->root, set->count, count,
+        log_warning("%s: of %zu files %" PRId64 " %s: %s%s", source->name, source->count, count,
                     words(kind, allowed), names, at >= 0 ? ", ..." : "");
 }
 
-void samples_sum_up(struct faults *faults, const struct dataset *set, int64_t allowed) {
-    sum_up(faults, set, FAULT_BAD, allowed);
-    sum_up(faults, set, FAULT_DAMAGED, allowed);
+void samples_sum_up(struct samples *samples, int64_t allowed) {
+    sum_up(samples, FAULT_BAD, allowed);
+    sum_up(samples, FAULT_DAMAGED, allowed);
 }

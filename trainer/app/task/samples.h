@@ -8,9 +8,16 @@
 #include "common/error.h"
 #include "set/dataset.h"
 #include "set/faults.h"
+#include "set/source.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+/* A set of samples and what is wrong with them. */
+struct samples {
+    struct source source; /* no samples: there is no such set */
+    struct faults faults;
+};
 
 /* dataset_open_folder, with a line in the log when ALOUD. */
 int samples_open(struct dataset *set, const char *folder, bool aloud, struct error *err);
@@ -19,20 +26,18 @@ int samples_open(struct dataset *set, const char *folder, bool aloud, struct err
 int samples_parse_allowed(const char *text, int64_t *ret, struct error *err);
 
 /* Names what this rank has found since the last call. */
-void samples_tell(struct faults *faults, const struct dataset *set, int64_t allowed);
+void samples_tell(struct samples *samples, int64_t allowed);
 
 /* In place of a batch came WAIT_BAD with ERR: names what is known, and adds to ERR how many files
  * that are and what can be done. Returns -1. */
-int samples_refuse(struct faults *faults, const struct dataset *set, int64_t allowed,
-                   struct error *err);
+int samples_refuse(struct samples *samples, int64_t allowed, struct error *err);
 
 /* All ranks together: each tells what it found, and from then on all count alike. An error on all
  * of them, of the data, when more than ALLOWED (not 0: then the rank that meets the file says so)
  * cannot be used. */
-int samples_share(struct comm *comm, struct faults *faults, const struct dataset *set,
-                  int64_t allowed, struct error *err);
+int samples_share(struct comm *comm, struct samples *samples, int64_t allowed, struct error *err);
 
 /* At the end of a run, by one rank: how many there were of each kind, and the first by name. */
-void samples_sum_up(struct faults *faults, const struct dataset *set, int64_t allowed);
+void samples_sum_up(struct samples *samples, int64_t allowed);
 
 #endif

@@ -23,14 +23,16 @@ static void a_tensor_that_is_not_finite_is_named(void) {
 }
 
 static void scores_of_a_loss_that_is_not_finite_are_none(void) {
-    struct evaluation e = {.top1 = 0.5, .loss = 2, .images = 270};
+    struct evaluation e = {.images = 270};
+    evaluation_add(&e, "top1", 0.5);
+    evaluation_add(&e, "loss", 2);
     struct error err = {0};
     CU_ASSERT_EQUAL(finite_evaluation(&e, "dir", &err), 0);
-    e.loss = (double)NAN;
+    e.figures[1].value = (double)NAN;
     CU_ASSERT_EQUAL(finite_evaluation(&e, "dir", &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "dir gives a loss that is not finite (nan) over 270 images");
-    e.loss = (double)INFINITY;
+    e.figures[1].value = (double)INFINITY;
     CU_ASSERT_EQUAL(finite_evaluation(&e, "dir", &err), -1);
     ASSERT_CONTAINS(err.text, "(inf)");
 }

@@ -283,7 +283,8 @@ static int tell(struct stepper *s, bool finite, float loss, float scale, struct 
 }
 
 static void twenty_steps_in_a_row_that_are_not_finite_end_the_run(void) {
-    struct stepper s = {.loss_scale = 1}, fresh = {.loss_scale = 1};
+    struct network net = {.model = model_find("resnet20")};
+    struct stepper s = {.net = &net, .loss_scale = 1}, fresh = {.net = &net, .loss_scale = 1};
     struct error err = {0};
     for (int i = 0; i < 19; i++) {
         CU_ASSERT_EQUAL(tell(&s, false, NAN, 1, &err), 0);
@@ -300,7 +301,8 @@ static void twenty_steps_in_a_row_that_are_not_finite_end_the_run(void) {
 }
 
 static void a_step_without_pictures_is_no_divergence(void) {
-    struct stepper s = {.loss_scale = 1};
+    struct network net = {.model = model_find("resnet20")};
+    struct stepper s = {.net = &net, .loss_scale = 1};
     const struct backend_sgd_state state = {.finite = 1, .loss_scale = 1};
     float flags[STORE_FLAGS] = {0};
     struct step_outcome outcome;
@@ -338,7 +340,9 @@ static void a_loss_scale_goes_on_where_it_stood(void) {
 }
 
 static void a_loss_scale_that_comes_down_is_waited_for(void) {
-    struct stepper growing = {.loss_scale = 65536}, fixed = {.loss_scale = 1024};
+    struct network net = {.model = model_find("resnet20")};
+    struct stepper growing = {.net = &net, .loss_scale = 65536};
+    struct stepper fixed = {.net = &net, .loss_scale = 1024};
     struct error err = {0};
     float scale = 65536;
     while (scale > 1) {

@@ -1,5 +1,6 @@
 #include "common/file.h"
 #include "common/log.h"
+#include "set/labelled.h"
 #include "support/unit.h"
 #include "task/samples.h"
 
@@ -62,33 +63,37 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     snprintf(folder, sizeof(folder), "%s/set", unit_temp_dir());
     cleanup_comm struct comm *alone = NULL;
     cleanup_dataset struct dataset set = {0};
-    cleanup_faults struct faults faults = {0};
+    struct labelled recipe = {.set = &set};
+    struct samples samples = {0};
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, &err), 0);
     CU_ASSERT_EQUAL_FATAL(dataset_open_folder(&set, folder, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(faults_init(&faults, set.count, &err), 0);
+    augment_defaults_eval(&recipe.augment, 32);
+    CU_ASSERT_EQUAL_FATAL(labelled_source(&samples.source, &recipe, 1, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(faults_init(&samples.faults, set.count, &err), 0);
     heard[0] = '\0';
-    (void)faults_note(&faults, 2, FAULT_BAD, "truncated");
-    (void)faults_note(&faults, 0, FAULT_DAMAGED, "odd bytes");
-    CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 1, &err), 0);
+    (void)faults_note(&samples.faults, 2, FAULT_BAD, "truncated");
+    (void)faults_note(&samples.faults, 0, FAULT_DAMAGED, "odd bytes");
+    CU_ASSERT_EQUAL(samples_share(alone, &samples, 1, &err), 0);
     ASSERT_CONTAINS(heard, "damaged, read as far as it goes: ");
     ASSERT_CONTAINS(heard, "set/a/1.jpg: odd bytes\n");
     ASSERT_CONTAINS(heard, "skipped: ");
     ASSERT_CONTAINS(heard, "set/b/4.png: truncated\n");
     heard[0] = '\0';
-    CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 1, &err), 0);
+    CU_ASSERT_EQUAL(samples_share(alone, &samples, 1, &err), 0);
     CU_ASSERT_STRING_EQUAL(heard, "");
-    samples_sum_up(&faults, &set, 1);
+    samples_sum_up(&samples, 1);
     ASSERT_CONTAINS(heard, "of 3 files 1 skipped: ");
     ASSERT_CONTAINS(heard, "of 3 files 1 damaged, read as far as it goes: ");
     (void)error_set(&err, EXIT_CODE_DATA, "set/b/4.png: truncated");
-    CU_ASSERT_EQUAL(samples_refuse(&faults, &set, 0, &err), -1);
+    CU_ASSERT_EQUAL(samples_refuse(&samples, 0, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "set/b/4.png: truncated (1 such files so far; ringtrain inspect");
-    (void)faults_note(&faults, 1, FAULT_BAD, "empty");
-    CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 1, &err), -1);
+    (void)faults_note(&samples.faults, 1, FAULT_BAD, "empty");
+    CU_ASSERT_EQUAL(samples_share(alone, &samples, 1, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "2 files cannot be used; --bad-samples 1");
-    CU_ASSERT_EQUAL(samples_share(alone, &faults, &set, 0, &err), 0); /* the loader says so */
+    CU_ASSERT_EQUAL(samples_share(alone, &samples, 0, &err), 0); /* the loader says so */
+    faults_done(&samples.faults);
 }
 
 int main(void) {

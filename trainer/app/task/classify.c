@@ -1,0 +1,164 @@
+/* Classes of pictures: a folder of class folders, or a synthetic set. */
+#include "device/ranks.h"
+#include "set/labelled.h"
+#include "task/classes.h"
+#include "task/task.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A synthetic set is evaluated on one of so many of its pictures. */
+enum { SYNTHETIC_VALIDATION = 10 };
+
+struct classify {
+    struct dataset training;
+    struct dataset validation;
+    struct labelled train;
+    struct labelled score;
+};
+
+static void close_data(struct task_data *data) {
+    struct classify *c = data->own;
+    dataset_done(&c->validation);
+    dataset_done(&c->training);
+    free(c);
+}
+
+/* FOLDER NULL: a synthetic set, PART of its pictures. */
+static int open_set(struct dataset *set, const char *folder, const struct task_ask *ask,
+                    int64_t part, struct error *err) {
+    const struct options *o = ask->options;
+    if (folder != NULL)
+        return samples_open(set, folder, comm_rank(ask->comm) == 0, err);
+    int64_t count = (o->synthetic_images + part - 1) / part;
+    return dataset_open_synthetic(set, (size_t)count, (size_t)o->synthetic_classes, err);
+}
+
+static int settle_training(struct task_data *data, const struct task_ask *ask, struct error *err) {
+    struct classify *c = data->own;
+    const struct options *o = ask->options;
+    struct augment *a = &c->train.augment;
+    c->train.set = &c->training;
+    c->train.seed = (uint64_t)o->seed;
+    augment_defaults_train(a, ask->image_size);
+    switch (o->augment) {
+    case OPTION_AUGMENT_CROP:
+        a->mode = AUGMENT_RANDOM_RESIZED_CROP;
+        break;
+    case OPTION_AUGMENT_PAD:
+        a->mode = AUGMENT_PAD_CROP;
+        break;
+    case OPTION_AUGMENT_CENTER:
+        augment_defaults_eval(a, ask->image_size);
+        break;
+    default:
+        break;
+    }
+    if (o->min_area > 0)
+        a->area_min = o->min_area;
+    a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
+    return labelled_source(&data->training.source, &c->train, (int)o->batch_size, err);
+}
+
+/* The short side before the centre crop. */
+static int resize_side(const struct task_ask *ask) {
+    struct augment crop;
+    augment_defaults_eval(&crop, ask->image_size);
+    if (ask->options->resize > 0)
+        return (int)ask->options->resize;
+    return ask->trained != NULL ? ask->trained->resize_side : crop.resize_side;
+}
+
+static int settle_validation(struct task_data *data, const struct task_ask *ask,
+                             struct error *err) {
+    struct classify *c = data->own;
+    c->score.set = &c->validation;
+    augment_defaults_eval(&c->score.augment, ask->image_size);
+    c->score.augment.resize_side = resize_side(ask);
+    return labelled_source(&data->validation.source, &c->score, (int)ask->options->batch_size, err);
+}
+
+static int agree(const struct task_ask *ask, struct samples *samples, const char *what,
+                 const struct dataset *set, struct error *err) {
+    if (faults_init(&samples->faults, set->count, err) != 0)
+        return -1;
+    return ranks_agree(ask->comm, what, set->hash, EXIT_CODE_DATA, err);
+}
+
+static int open_training(struct task_data *data, const struct task_ask *ask, struct error *err) {
+    struct classify *c = data->own;
+    const struct inputs *in = ask->inputs;
+    if (open_set(&c->training, in->synthetic ? NULL : in->training, ask, 1, err) != 0)
+        return error_wrap(err, "training data");
+    if (agree(ask, &data->training, "the training data", &c->training, err) != 0)
+        return -1;
+    data->class_names = c->training.class_names;
+    data->classes = c->training.classes;
+    data->hash = c->training.hash;
+    if (in->scored) {
+        if (open_set(&c->validation, in->synthetic ? NULL : in->validation, ask,
+                     SYNTHETIC_VALIDATION, err) != 0)
+            return error_wrap(err, "validation data");
+        if (agree(ask, &data->validation, "the validation data", &c->validation, err) != 0)
+            return -1;
+        struct classes a = {c->training.class_names, c->training.classes, "the training data"};
+        struct classes b = {c->validation.class_names, c->validation.classes,
+                            "the validation data"};
+        if (classes_agree(&a, &b, err) != 0)
+            return -1;
+    }
+    return settle_training(data, ask, err);
+}
+
+static int open_trained(struct task_data *data, const struct task_ask *ask, struct error *err) {
+    struct classify *c = data->own;
+    const struct model_config *config = ask->trained;
+    if (ask->inputs->synthetic)
+        return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
+    if (samples_open(&c->validation, ask->inputs->validation, comm_rank(ask->comm) == 0, err) != 0)
+        return -1;
+    struct classes set = {c->validation.class_names, c->validation.classes,
+                          ask->inputs->validation};
+    struct classes model = {config->class_names, config->classes, "the model"};
+    data->class_names = c->validation.class_names;
+    data->classes = c->validation.classes;
+    if (classes_agree(&set, &model, err) != 0)
+        return -1;
+    return agree(ask, &data->validation, "the data", &c->validation, err);
+}
+
+static int open_data(struct task_data *ret, const struct task_ask *ask, struct error *err) {
+    struct classify *c = calloc(1, sizeof(*c));
+    if (c == NULL)
+        return error_no_memory(err, "data");
+    ret->own = c;
+    if ((ask->trained != NULL ? open_trained : open_training)(ret, ask, err) != 0)
+        return -1;
+    return c->validation.count > 0 ? settle_validation(ret, ask, err) : 0;
+}
+
+static void describe(const struct task_data *data, const struct task_ask *ask,
+                     struct model_config *ret) {
+    ret->class_names = (char **)(uintptr_t)data->class_names;
+    ret->classes = data->classes;
+    ret->image_size = ask->image_size;
+    ret->resize_side = resize_side(ask);
+    memcpy(ret->mean, MODEL_MEAN, sizeof(ret->mean));
+    memcpy(ret->std, MODEL_STD, sizeof(ret->std));
+}
+
+static int print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {
+    return buf_printf(out, err,
+                      "evaluation: epoch %.4g, top-1 %.2f %%, top-5 %.2f %%, loss %.4f, %" PRId64
+                      " images",
+                      epoch, 100 * evaluation_figure(e, "top1"), 100 * evaluation_figure(e, "top5"),
+                      evaluation_figure(e, "loss"), e->images);
+}
+
+const struct task TASK_CLASSIFY = {
+    .open = open_data,
+    .close = close_data,
+    .describe = describe,
+    .print = print,
+};

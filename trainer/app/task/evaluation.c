@@ -1,0 +1,16 @@
+#include "task/evaluation.h"
+
+#include <assert.h>
+#include <string.h>
+
+void evaluation_add(struct evaluation *e, const char *name, double value) {
+    assert(e->count < EVALUATION_FIGURES_MAX);
+    e->figures[e->count++] = (struct metric_field){name, value};
+}
+
+double evaluation_figure(const struct evaluation *e, const char *name) {
+    for (int i = 0; i < e->count; i++)
+        if (strcmp(e->figures[i].name, name) == 0)
+            return e->figures[i].value;
+    return 0;
+}

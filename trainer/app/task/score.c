@@ -1,0 +1,38 @@
+#include "task/score.h"
+
+int score_open(struct score *score, const struct task_data *data, struct error *err) {
+    *score = (struct score){.data = data};
+    return data->task->score_open == NULL ? 0 : data->task->score_open(data, &score->own, err);
+}
+
+void score_close(struct score *score) {
+    if (score->own != NULL)
+        score->data->task->score_close(score->own);
+    score->own = NULL;
+}
+
+int score_batch(struct score *score, const struct batch *batch, const struct task_outputs *outputs,
+                struct error *err) {
+    if (score->own != NULL)
+        return score->data->task->score_batch(score->own, batch, outputs, err);
+    int count = model_metric_count(score->data->model, false);
+    for (int i = 0; i < count; i++)
+        score->totals[i] += (double)outputs->metrics[i];
+    return 0;
+}
+
+int score_end(struct score *score, struct comm *comm, struct evaluation *ret, struct error *err) {
+    if (score->own != NULL)
+        return score->data->task->score_end(score->own, comm, ret, err);
+    const struct model_metric *list = score->data->model->metrics;
+    double *totals = score->totals;
+    int count = model_metric_count(score->data->model, false);
+    if (comm_sum(comm, totals, (size_t)count, COMM_F64, err) != 0)
+        return -1;
+    double share = 1 / totals[METRIC_SAMPLES];
+    for (int i = METRIC_SAMPLES + 1; i < count; i++)
+        evaluation_add(ret, list[i].name,
+                       list[i].kind == METRIC_SUM ? totals[i] : totals[i] * share);
+    evaluation_add(ret, list[METRIC_LOSS].name, totals[METRIC_LOSS] * share);
+    return 0;
+}

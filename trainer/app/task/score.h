@@ -1,0 +1,23 @@
+/* An evaluation as the task scores it: batch by batch on each rank, then all ranks together. */
+#ifndef TASK_SCORE_H
+#define TASK_SCORE_H
+
+#include "comm/comm.h"
+#include "common/error.h"
+#include "task/task.h"
+
+struct score {
+    const struct task_data *data; /* borrowed */
+    double totals[MODEL_METRICS_MAX];
+    void *own; /* the task's */
+};
+
+int score_open(struct score *score, const struct task_data *data, struct error *err);
+void score_close(struct score *score);
+
+int score_batch(struct score *score, const struct batch *batch, const struct task_outputs *outputs,
+                struct error *err);
+/* Appends the figures to RET, which tells how many images all ranks have scored: at least one. */
+int score_end(struct score *score, struct comm *comm, struct evaluation *ret, struct error *err);
+
+#endif

@@ -1,0 +1,37 @@
+#include "task/task.h"
+
+#include <inttypes.h>
+
+const struct task *task_of(enum model_task task) {
+    return task == MODEL_CLASSIFY ? &TASK_CLASSIFY : NULL;
+}
+
+int task_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
+    *ret = (struct task_data){.task = task_of(ask->model->task), .model = ask->model};
+    if (ret->task == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "--model %s: this build knows no data for it",
+                         ask->model->name);
+    if (samples_parse_allowed(ask->options->bad_samples, &ret->bad_allowed, err) != 0)
+        return -1;
+    return ret->task->open(ret, ask, err);
+}
+
+void task_close(struct task_data *data) {
+    faults_done(&data->validation.faults);
+    faults_done(&data->training.faults);
+    if (data->task != NULL && data->own != NULL)
+        data->task->close(data);
+    *data = (struct task_data){0};
+}
+
+int task_print(const struct task *task, struct buf *out, double epoch, const struct evaluation *e,
+               struct error *err) {
+    if (task->print != NULL)
+        return task->print(out, epoch, e, err);
+    if (buf_printf(out, err, "evaluation: epoch %.4g", epoch) != 0)
+        return -1;
+    for (int i = 0; i < e->count; i++)
+        if (buf_printf(out, err, ", %s %.4f", e->figures[i].name, e->figures[i].value) != 0)
+            return -1;
+    return buf_printf(out, err, ", %" PRId64 " images", e->images);
+}

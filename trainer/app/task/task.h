@@ -1,0 +1,84 @@
+/* What a run is about: which samples there are, how they become batches, what a trained model is
+ * worth and what is to be known of it. A table of functions, one for each enum model_task; NULL
+ * where the default will do. Nothing here knows of a run: what a function needs is handed in. */
+#ifndef TASK_TASK_H
+#define TASK_TASK_H
+
+#include "checkpoint/model_dir.h"
+#include "comm/comm.h"
+#include "common/buf.h"
+#include "common/error.h"
+#include "models/model.h"
+#include "options/inputs.h"
+#include "options/options.h"
+#include "task/evaluation.h"
+#include "task/samples.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct task_data {
+    const struct task *task;
+    const struct model *model;
+    struct samples training;   /* none where a model is scored */
+    struct samples validation; /* none: no evaluation */
+    uint64_t hash;             /* of the training set; ranks whose hashes differ have other sets */
+    char *const *class_names;  /* borrowed from `own` */
+    size_t classes;
+    int64_t bad_allowed; /* so many bad files of a set are skipped */
+    void *own;           /* the task's */
+};
+
+/* All of it borrowed. */
+struct task_ask {
+    const struct options *options;
+    const struct inputs *inputs;
+    struct comm *comm;
+    const struct model *model;
+    int image_size;
+    const struct model_config *trained; /* the model that is scored; NULL: one is trained */
+};
+
+/* What a network said of the batch that it has seen last. */
+struct task_outputs {
+    const float *metrics; /* in the order of the model's list */
+    int (*read)(void *user, const char *name, void *ret_values, size_t bytes, struct error *err);
+    void *user;
+};
+
+struct task {
+    /* Opens the sets of a training, or the one that a model is scored on, and settles how they
+     * become batches; all ranks together. RET is zeroed; task_close in any case. */
+    int (*open)(struct task_data *ret, const struct task_ask *ask, struct error *err);
+    void (*close)(struct task_data *data);
+
+    /* What is to be known of a model that was trained on DATA, but for its name and its weights.
+     * Texts are borrowed. */
+    void (*describe)(const struct task_data *data, const struct task_ask *ask,
+                     struct model_config *ret);
+
+    /* An evaluation, batch by batch, on each rank; then all ranks together. NULL, all of them: the
+     * means of the model's metrics, the loss last. */
+    int (*score_open)(const struct task_data *data, void **ret_score, struct error *err);
+    int (*score_batch)(void *score, const struct batch *batch, const struct task_outputs *outputs,
+                       struct error *err);
+    int (*score_end)(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
+    void (*score_close)(void *score);
+
+    /* One or more lines for people, without the last line's end. NULL: names and values. */
+    int (*print)(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
+};
+
+extern const struct task TASK_CLASSIFY;
+
+const struct task *task_of(enum model_task task);
+
+int task_open(struct task_data *ret, const struct task_ask *ask, struct error *err);
+void task_close(struct task_data *data);
+
+/* See print of struct task. */
+int task_print(const struct task *task, struct buf *out, double epoch, const struct evaluation *e,
+               struct error *err);
+
+#endif
