@@ -35,6 +35,20 @@ int64_t array_bytes(const struct array *array) {
     return bytes;
 }
 
+int64_t array_inputs(const struct array *array) {
+    bool matrix = array->rank == 2 && array->inputs > 0 && array->shape[1] % array->inputs == 0;
+    if (!array->ohwi || array->type != ARRAY_F32 || (array->rank != 4 && !matrix))
+        return 0;
+    return matrix ? array->inputs : array->shape[1];
+}
+
+int64_t array_plane(const struct array *array) {
+    int64_t filter = 1;
+    for (int i = 1; i < array->rank; i++)
+        filter *= array->shape[i];
+    return filter / array_inputs(array);
+}
+
 void array_ohwi_to_oihw(const float *in, float *out, int64_t o, int64_t i, int64_t h, int64_t w) {
     int64_t plane = h * w;
     for (int64_t filter = 0; filter < o; filter++, in += i * plane)

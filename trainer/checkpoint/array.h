@@ -30,8 +30,10 @@ struct array {
     int64_t shape[ARRAY_RANK_MAX]; /* as in the file; see ohwi */
     void *data;                    /* read by writers, written by readers */
     /* The memory holds [O][H][W][I] where the file has [O][I][H][W]: a convolution's weight of this
-     * trainer. `shape` is then the file's O, I, H, W; rank 4 and F32 alone. */
+     * trainer. `shape` is then the file's O, I, H, W, F32 alone; or O and I*H*W, a matrix on a flat
+     * picture, with I in `inputs`. */
     bool ohwi;
+    int64_t inputs;
 };
 
 /* "F32" and so on; bytes of one value. */
@@ -41,6 +43,11 @@ size_t array_type_size(enum array_type type);
 /* Values and bytes; -1 when a dimension is negative or the product does not fit. */
 int64_t array_count(const struct array *array);
 int64_t array_bytes(const struct array *array);
+
+/* I of an ohwi array; 0 where it is none that can be brought into another order. */
+int64_t array_inputs(const struct array *array);
+/* Its H*W. */
+int64_t array_plane(const struct array *array);
 
 /* OUT = IN with the axes brought into the other order. Sizes are of the OIHW view. */
 void array_ohwi_to_oihw(const float *in, float *out, int64_t o, int64_t i, int64_t h, int64_t w);

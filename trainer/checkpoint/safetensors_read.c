@@ -318,8 +318,9 @@ int safetensors_verify(const struct safetensors *file, struct error *err) {
 
 /* Filter by filter, each through SCRATCH. */
 static int read_filters(const struct safetensors *file, const struct safetensors_entry *entry,
-                        float *data, uint32_t *ret_crc, struct error *err) {
-    int64_t filter = entry->shape[1] * entry->shape[2] * entry->shape[3];
+                        const struct array *array, uint32_t *ret_crc, struct error *err) {
+    float *data = array->data;
+    int64_t inputs = array_inputs(array), plane = array_plane(array), filter = inputs * plane;
     size_t size = (size_t)filter * sizeof(float);
     cleanup_free float *scratch = malloc(size + 1);
     if (scratch == NULL)
@@ -329,8 +330,7 @@ static int read_filters(const struct safetensors *file, const struct safetensors
             0)
             return -1;
         *ret_crc = crc32c(*ret_crc, scratch, size);
-        array_oihw_to_ohwi(scratch, data + o * filter, 1, entry->shape[1], entry->shape[2],
-                           entry->shape[3]);
+        array_oihw_to_ohwi(scratch, data + o * filter, 1, inputs, plane, 1);
     }
     return 0;
 }
@@ -346,8 +346,8 @@ int safetensors_read(const struct safetensors *file, const struct array *array, 
         memcmp(entry->shape, array->shape, (size_t)entry->rank * sizeof(entry->shape[0])) != 0)
         return refuse(file, err, array->name, "has another shape than the model's");
     uint32_t crc = 0;
-    if (array->ohwi && entry->rank == 4 && entry->type == ARRAY_F32) {
-        if (read_filters(file, entry, array->data, &crc, err) != 0)
+    if (array_inputs(array) > 0) {
+        if (read_filters(file, entry, array, &crc, err) != 0)
             return -1;
     } else {
         if (bytes_at(file, file->data_at + entry->begin, array->data, entry->size, err) != 0)

@@ -25,9 +25,9 @@ static int sink_take(struct sink *sink, const void *bytes, size_t size, struct e
 /* The array's bytes in the file's order; an OHWI array goes through SCRATCH. */
 static int stream_array(const struct array *array, float *scratch, struct sink *sink,
                         struct error *err) {
-    const int64_t *shape = array->shape;
     if (array->ohwi)
-        array_ohwi_to_oihw(array->data, scratch, shape[0], shape[1], shape[2], shape[3]);
+        array_ohwi_to_oihw(array->data, scratch, array->shape[0], array_inputs(array),
+                           array_plane(array), 1);
     return sink_take(sink, array->ohwi ? scratch : array->data, (size_t)array_bytes(array), err);
 }
 
@@ -47,7 +47,7 @@ static int check_array(const struct array *array, struct error *err) {
         return error_set(err, EXIT_CODE_INTERNAL, "\"%s\" is no name of a tensor", array->name);
     if (array_bytes(array) < 0)
         return error_set(err, EXIT_CODE_INTERNAL, "%s: impossible shape", array->name);
-    if (array->ohwi && (array->rank != 4 || array->type != ARRAY_F32))
+    if (array->ohwi && array_inputs(array) == 0)
         return error_set(err, EXIT_CODE_INTERNAL, "%s: OHWI is for four axes of F32", array->name);
     return 0;
 }

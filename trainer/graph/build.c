@@ -40,6 +40,21 @@ int graph_state(struct graph *graph, const char *name, struct shape shape, enum 
     return tensor;
 }
 
+void graph_file(struct graph *graph, int parameter, enum tensor_file file) {
+    struct error err = {0};
+    if (graph->failed)
+        return;
+    struct tensor *tensor = &graph->tensors[parameter];
+    int rank = file == FILE_MATRIX ? 4 : file == FILE_PIXELWISE ? 2 : tensor->shape.rank;
+    if (tensor->shape.rank != rank) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "%s has not the %d axes of this form of file",
+                        tensor->name, rank);
+        (void)builder_fail(graph, &err);
+        return;
+    }
+    tensor->file = file;
+}
+
 void graph_freeze(struct graph *graph, bool frozen) {
     graph->frozen = frozen;
 }

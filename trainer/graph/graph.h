@@ -44,6 +44,8 @@ int graph_input(struct graph *graph, const char *name, enum dtype dtype, struct 
 int graph_parameter(struct graph *graph, const char *name, struct shape shape,
                     enum tensor_init init, int64_t init_fan);
 int graph_state(struct graph *graph, const char *name, struct shape shape, enum tensor_init init);
+/* How PARAMETER lies in files; FILE_PLAIN at first. */
+void graph_file(struct graph *graph, int parameter, enum tensor_file file);
 /* While FROZEN, parameters and states that are made become constants, and norms use their running
  * statistics in training, too. */
 void graph_freeze(struct graph *graph, bool frozen);

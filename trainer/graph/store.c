@@ -72,6 +72,7 @@ static void add_slot(struct store *store, const struct tensor *tensor) {
     *slot = (struct store_slot){.shape = tensor->shape,
                                 .init = tensor->init,
                                 .init_fan = tensor->init_fan,
+                                .file = tensor->file,
                                 .home = home,
                                 .first = store->count[home],
                                 .count = (size_t)tensor_count(tensor)};

@@ -31,6 +31,7 @@ struct store_slot {
     struct shape shape;          /* OHWI for convolutions */
     enum tensor_init init;
     int64_t init_fan;
+    enum tensor_file file;
     enum store_arena home; /* of its values: STORE_PARAMETERS, STORE_STATE or STORE_CONSTANTS */
     bool trained;          /* a parameter with a gradient: others stay as they are */
     size_t first;          /* element of its arena(s) */

@@ -56,6 +56,13 @@ enum tensor_init {
     INIT_UNIFORM_BIAS    /* the same bound, for a bias: fan in is `init_fan` */
 };
 
+/* How a parameter lies in a file of torch's, beside its axes here. */
+enum tensor_file {
+    FILE_PLAIN,    /* the same axes; of four: O, I, H, W for O, H, W, I */
+    FILE_MATRIX,   /* four axes: a matrix [O, I*H*W] on a flat picture */
+    FILE_PIXELWISE /* two axes: a 1x1 convolution [O, I, 1, 1] */
+};
+
 enum { TENSOR_NAME_SIZE = 96, TENSOR_NONE = -1 };
 
 struct tensor {
@@ -65,8 +72,9 @@ struct tensor {
     enum tensor_role role;
     enum tensor_init init; /* parameters, states and constants */
     int64_t init_fan;      /* INIT_UNIFORM_BIAS */
-    int producer;          /* the operator that makes it, or -1 */
-    int parameter;         /* of a TENSOR_GRADIENT: whose gradient; else TENSOR_NONE */
+    enum tensor_file file;
+    int producer;  /* the operator that makes it, or -1 */
+    int parameter; /* of a TENSOR_GRADIENT: whose gradient; else TENSOR_NONE */
 };
 
 int64_t tensor_count(const struct tensor *tensor);

@@ -58,6 +58,36 @@ static void ohwi_arrays_are_written_as_oihw(void) {
     CU_ASSERT_EQUAL(memcmp(expected, out, sizeof(in)), 0);
 }
 
+/* [2, 1, 2, 3] here, [2, 6] there: three channels of 1x2 pixels, one after the other. */
+static void a_matrix_on_a_picture_is_written_channel_by_channel(void) {
+    float in[12], out[12];
+    static const float expected[12] = {0, 3, 1, 4, 2, 5, 6, 9, 7, 10, 8, 11};
+    for (int i = 0; i < 12; i++)
+        in[i] = (float)i;
+    struct array array = {.name = "w",
+                          .type = ARRAY_F32,
+                          .rank = 2,
+                          .shape = {2, 6},
+                          .data = in,
+                          .ohwi = true,
+                          .inputs = 3};
+    const char *path = path_of("matrix.safetensors");
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, NULL, 0, NULL), 0);
+    cleanup_safetensors struct safetensors file = {0};
+    CU_ASSERT_EQUAL_FATAL(safetensors_open(&file, path, NULL), 0);
+    array.data = out;
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(in, out, sizeof(in)), 0);
+    array.ohwi = false;
+    CU_ASSERT_EQUAL(safetensors_read(&file, &array, NULL), 0);
+    CU_ASSERT_EQUAL(memcmp(expected, out, sizeof(expected)), 0);
+    array.ohwi = true;
+    array.inputs = 4; /* of six columns */
+    struct error err = {0};
+    CU_ASSERT_EQUAL(safetensors_write(path, &array, 1, NULL, 0, &err), -1);
+    ASSERT_CONTAINS(err.text, "w: OHWI");
+}
+
 static void notes_of_any_text_come_back(void) {
     const char *text = "{\"crc32c\":\"00000000\", \"x\": \"\\u00e9\n\"}"; /* looks like a header */
     const struct safetensors_note note = {"state", text};
@@ -154,6 +184,8 @@ static void a_folder_that_is_not_there_is_named(void) {
 }
 
 UNIT_MAIN("checkpoint.safetensors_write", UNIT(the_file_has_the_published_form),
-          UNIT(ohwi_arrays_are_written_as_oihw), UNIT(notes_of_any_text_come_back),
-          UNIT(the_header_has_a_ceiling), UNIT(as_many_tensors_as_are_read_can_be_written),
-          UNIT(what_cannot_be_written_is_refused), UNIT(a_folder_that_is_not_there_is_named))
+          UNIT(ohwi_arrays_are_written_as_oihw),
+          UNIT(a_matrix_on_a_picture_is_written_channel_by_channel),
+          UNIT(notes_of_any_text_come_back), UNIT(the_header_has_a_ceiling),
+          UNIT(as_many_tensors_as_are_read_can_be_written), UNIT(what_cannot_be_written_is_refused),
+          UNIT(a_folder_that_is_not_there_is_named))

@@ -129,8 +129,8 @@ static int convert(const struct reading *r, const struct safetensors_entry *entr
                              r->file.path, entry->name, i);
     }
     if (array->ohwi)
-        array_oihw_to_ohwi(plain, array->data, array->shape[0], array->shape[1], array->shape[2],
-                           array->shape[3]);
+        array_oihw_to_ohwi(plain, array->data, array->shape[0], array_inputs(array),
+                           array_plane(array), 1);
     else
         memcpy(array->data, plain, count * sizeof(float));
     return 0;

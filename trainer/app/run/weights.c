@@ -29,14 +29,23 @@ static void add_slot(struct weights *w, void *const arenas[STORE_ARENAS],
     struct array *array = add(w, prefix, slot->name, (int)strlen(slot->name), "");
     array->type = ARRAY_F32;
     array->data = (float *)arenas[arena] + slot->first;
+    const int64_t *dim = slot->shape.dim;
     array->rank = slot->shape.rank;
-    memcpy(array->shape, slot->shape.dim, sizeof(slot->shape.dim));
-    if (slot->shape.rank == 4) {
+    memcpy(array->shape, dim, sizeof(slot->shape.dim));
+    if (slot->file == FILE_PIXELWISE) {
+        array->rank = 4;
+        array->shape[2] = array->shape[3] = 1;
+    } else if (slot->file == FILE_MATRIX) {
+        array->ohwi = true;
+        array->inputs = dim[3];
+        array->rank = 2;
+        array->shape[1] = dim[1] * dim[2] * dim[3];
+    } else if (slot->shape.rank == 4) {
         /* OHWI here, OIHW there. */
         array->ohwi = true;
-        array->shape[1] = slot->shape.dim[3];
-        array->shape[2] = slot->shape.dim[1];
-        array->shape[3] = slot->shape.dim[2];
+        array->shape[1] = dim[3];
+        array->shape[2] = dim[1];
+        array->shape[3] = dim[2];
     }
 }
 
