@@ -1,4 +1,4 @@
-#include "ops/cases.h"
+#include "ops/harness.h"
 
 #define X(n, h, w, c) .x = {.rank = 4, .dim = {n, h, w, c}}
 #define ROWS(n, c) .x = {.rank = 2, .dim = {n, c}}
@@ -7,8 +7,29 @@
 #define NORM_POOL(k, s, p)                                                                         \
     .attr = {.epsilon = 1e-5, .momentum = 0.1, .window = {.kernel = k, .stride = s, .pad = p}}
 #define LOSS(smoothing, scale) .attr = {.label_smoothing = smoothing, .gradient_scale = scale}
+#define TRANSPOSED(n, h, w, c)                                                                     \
+    .attr = {.window = {.kernel = 2, .stride = 2}, .target = {.rank = 4, .dim = {n, h, w, c}}}
 #define IMAGE(c)                                                                                   \
     .attr = {.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}, .channels = c}
+
+/* Its weights' rows are x's channels, each with what it sends to the channels of y. */
+static void make_transposed(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    const struct op_case *row = g->row;
+    struct shape w = shape_4(row->x.dim[3], row->attr.window.kernel, row->attr.window.kernel,
+                             row->attr.target.dim[3]);
+    inputs[0] = op_graph_input(g, g->graph.dtype, row->x, FILL_NORMAL);
+    inputs[1] = op_graph_input(g, dtype_wide(g->graph.dtype), w, FILL_WEIGHT);
+}
+
+/* A row of weights for a whole picture. */
+static void make_flat(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    const struct op_case *row = g->row;
+    enum dtype wide = dtype_wide(g->graph.dtype);
+    struct shape w = shape_4(row->outputs, row->x.dim[1], row->x.dim[2], row->x.dim[3]);
+    inputs[0] = op_graph_input(g, g->graph.dtype, row->x, FILL_NORMAL);
+    inputs[1] = op_graph_input(g, wide, w, FILL_WEIGHT);
+    inputs[2] = op_graph_input(g, wide, shape_1(row->outputs), FILL_NORMAL);
+}
 
 static const struct op_case rows[] = {
     {"image 3 channels", OP_IMAGE_NORMALIZE, X(2, 5, 7, 3), IMAGE(3)},
@@ -35,6 +56,18 @@ static const struct op_case rows[] = {
     {"conv 3x3 odd picture", OP_CONV2D, X(3, 9, 5, 96), 128, WINDOW(3, 1, 1)},
     {"conv odd channels", OP_CONV2D, X(3, 9, 11, 17), 23, WINDOW(3, 2, 1)},
     {"conv one pixel", OP_CONV2D, X(2, 1, 1, 32), 48, WINDOW(3, 1, 1)},
+
+    {"transposed conv tiny", OP_CONV2D_GRAD_DATA, X(2, 3, 2, 4), 3, TRANSPOSED(2, 6, 4, 3),
+     .make = make_transposed, .differentiate = true},
+    {"transposed conv", OP_CONV2D_GRAD_DATA, X(2, 7, 7, 64), 64, TRANSPOSED(2, 14, 14, 64),
+     .make = make_transposed},
+    {"bias tiny", OP_BIAS, X(2, 3, 4, 5), .differentiate = true},
+    {"bias relu tiny", OP_BIAS, X(2, 3, 4, 5), .attr = {.relu = true}, .differentiate = true},
+    {"bias relu", OP_BIAS, X(2, 28, 28, 64), .attr = {.relu = true}},
+    {"bias odd channels", OP_BIAS, X(3, 5, 7, 19)},
+    {"bias of a matrix", OP_BIAS, ROWS(7, 13)},
+    {"upsample add tiny", OP_UPSAMPLE_ADD, X(2, 4, 6, 5), .differentiate = true},
+    {"upsample add", OP_UPSAMPLE_ADD, X(2, 14, 10, 64)},
 
     {"norm tiny", OP_BATCH_NORM, X(2, 3, 4, 5), NORM, .differentiate = true},
     {"norm", OP_BATCH_NORM, X(4, 14, 14, 64), NORM},
@@ -66,6 +99,13 @@ static const struct op_case rows[] = {
      NORM_POOL(3, 2, 1), .two_gradients = true},
     {"norm relu pool odd channels", OP_BATCH_NORM_RELU_MAX_POOL, X(2, 7, 9, 5), NORM_POOL(2, 2, 0)},
 
+    {"frozen norm tiny", OP_BATCH_NORM_INFERENCE, X(2, 3, 4, 5), NORM, .differentiate = true},
+    {"frozen norm relu tiny", OP_BATCH_NORM_INFERENCE_RELU, X(2, 3, 4, 5), NORM,
+     .differentiate = true},
+    {"frozen join tiny", OP_BATCH_NORM_INFERENCE_ADD_RELU, X(2, 3, 4, 5), NORM,
+     .differentiate = true},
+    {"frozen dual join tiny", OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU, X(2, 3, 4, 5), NORM,
+     .differentiate = true},
     {"inference norm", OP_BATCH_NORM_INFERENCE, X(3, 5, 7, 19), NORM},
     {"inference norm relu", OP_BATCH_NORM_INFERENCE_RELU, X(2, 14, 14, 64), NORM},
     {"inference join", OP_BATCH_NORM_INFERENCE_ADD_RELU, X(2, 14, 14, 64), NORM},
@@ -84,6 +124,8 @@ static const struct op_case rows[] = {
 
     {"max pool tiny", OP_MAX_POOL, X(2, 6, 5, 3), WINDOW(3, 2, 1), .differentiate = true},
     {"max pool", OP_MAX_POOL, X(2, 28, 28, 64), WINDOW(3, 2, 1)},
+    {"max pool of every second pixel", OP_MAX_POOL, X(2, 5, 6, 8), WINDOW(1, 2, 0),
+     .differentiate = true},
     {"max pool 2x2", OP_MAX_POOL, X(2, 7, 9, 5), WINDOW(2, 2, 0)},
     {"average pool tiny", OP_GLOBAL_AVG_POOL, X(2, 3, 4, 5), .differentiate = true},
     {"average pool", OP_GLOBAL_AVG_POOL, X(4, 7, 7, 512)},
@@ -92,6 +134,17 @@ static const struct op_case rows[] = {
     {"linear tiny", OP_LINEAR, ROWS(3, 4), 5, .differentiate = true},
     {"linear", OP_LINEAR, ROWS(16, 512), 1000},
     {"linear odd", OP_LINEAR, ROWS(7, 65), 5},
+    {"linear hidden tiny", OP_LINEAR, ROWS(3, 4), 5, .attr = {.activation = true},
+     .differentiate = true},
+    {"linear relu tiny", OP_LINEAR, ROWS(3, 4), 5, .attr = {.activation = true, .relu = true},
+     .differentiate = true},
+    {"linear relu", OP_LINEAR, ROWS(16, 512), 256, .attr = {.activation = true, .relu = true}},
+    {"linear of pixels tiny", OP_LINEAR, X(2, 3, 2, 4), 3, .differentiate = true},
+    {"linear of pixels", OP_LINEAR, X(2, 14, 14, 64), 12},
+    {"linear of a picture tiny", OP_LINEAR, X(2, 3, 2, 4), 5, .attr = {.activation = true},
+     .make = make_flat, .differentiate = true},
+    {"linear relu of a picture", OP_LINEAR, X(4, 7, 7, 64), 96,
+     .attr = {.activation = true, .relu = true}, .make = make_flat},
     {"loss tiny", OP_SOFTMAX_CROSS_ENTROPY, ROWS(5, 7), LOSS(0, 0.2), .differentiate = true},
     {"loss smoothed", OP_SOFTMAX_CROSS_ENTROPY, ROWS(5, 3), LOSS(0.1, 1), .differentiate = true},
     {"stats", OP_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 2, 1)},
@@ -136,6 +189,11 @@ static const struct op_case rows[] = {
 
     {"relu not finite", OP_RELU, X(2, 5, 6, 9), .special = SPECIAL_ALL},
     {"sigmoid not finite", OP_SIGMOID, X(2, 5, 6, 9), .special = SPECIAL_ALL},
+    {"bias relu not finite", OP_BIAS, X(2, 5, 6, 9), .attr = {.relu = true},
+     .special = SPECIAL_ALL},
+    {"upsample add with NaN", OP_UPSAMPLE_ADD, X(2, 4, 6, 12), .special = SPECIAL_NAN},
+    {"frozen join with NaN", OP_BATCH_NORM_INFERENCE_ADD_RELU, X(2, 5, 6, 9), NORM,
+     .special = SPECIAL_NAN},
     {"add not finite", OP_ADD, X(2, 5, 6, 9), .special = SPECIAL_ALL},
     {"add relu not finite", OP_ADD_RELU, X(2, 5, 6, 9), .special = SPECIAL_ALL},
     {"max pool not finite", OP_MAX_POOL, X(2, 9, 8, 16), WINDOW(3, 2, 1), .special = SPECIAL_ALL},

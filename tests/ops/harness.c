@@ -212,6 +212,12 @@ static void make_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         op_graph_input(g, image ? DTYPE_U8 : dtype, row->x, image ? FILL_BYTES : FILL_NORMAL);
     if (row->kind == OP_ADD || row->kind == OP_ADD_RELU)
         inputs[1] = op_graph_input(g, dtype, row->x, FILL_NORMAL);
+    if (row->kind == OP_BIAS)
+        inputs[1] = op_graph_input(g, wide, shape_1(last), FILL_NORMAL);
+    if (row->kind == OP_UPSAMPLE_ADD)
+        inputs[1] = op_graph_input(
+            g, dtype, shape_4(row->x.dim[0], row->x.dim[1] / 2, row->x.dim[2] / 2, last),
+            FILL_NORMAL);
     if (row->kind == OP_CONV2D)
         inputs[1] = op_graph_input(g, wide, weight_shape(row), FILL_WEIGHT);
     if (row->kind == OP_LINEAR) {

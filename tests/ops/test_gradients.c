@@ -62,6 +62,8 @@ static double difference_quotient(struct op_graph *g, struct backend *ref, doubl
  * statistics that it updates have none. */
 static bool must_have_gradient(const struct op_graph *g, int slot) {
     const struct op *op = &g->graph.ops[0];
+    if (op->kind >= OP_BATCH_NORM_INFERENCE && op->kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU)
+        return slot == NORM_X || slot == NORM_SIDE; /* the rest of a frozen norm is constant */
     return g->graph.tensors[op->inputs[slot]].dtype == DTYPE_F64 && !op_updates(op->kind, slot);
 }
 

@@ -132,6 +132,10 @@ int graph_add(struct graph *graph, int a, int b) {
     return builder_op(graph, OP_ADD, "add", (int[]){a, b}, NULL);
 }
 
+int graph_upsample_add(struct graph *graph, int a, int b) {
+    return builder_op(graph, OP_UPSAMPLE_ADD, "upsample_add", (int[]){a, b}, NULL);
+}
+
 int graph_max_pool(struct graph *graph, int x, struct op_window window) {
     return builder_op(graph, OP_MAX_POOL, "max_pool", (int[]){x},
                       &(struct op_attr){.window = window});

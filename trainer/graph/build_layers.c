@@ -24,6 +24,46 @@ int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, i
     return graph_conv2d_with(graph, name, x, &w, window);
 }
 
+int graph_bias_parameter(struct graph *graph, const char *name, int64_t channels, int64_t fan_in) {
+    char text[TENSOR_NAME_SIZE];
+    return graph_parameter(graph, builder_join(text, name, "bias"), shape_1(channels),
+                           INIT_UNIFORM_BIAS, fan_in);
+}
+
+int graph_bias(struct graph *graph, const char *name, int x, int bias, bool relu) {
+    struct op_attr attr = {.relu = relu};
+    return builder_op(graph, OP_BIAS, name, (int[]){x, bias}, &attr);
+}
+
+int graph_conv2d_bias_with(struct graph *graph, const char *name, int x,
+                           const struct graph_weights *weights, struct op_window window,
+                           bool relu) {
+    int y = graph_conv2d_with(graph, name, x, weights, window);
+    return graph_bias(graph, name, y, weights->bias, relu);
+}
+
+int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
+                      struct op_window window, bool relu) {
+    struct graph_weights w = graph_conv2d_weights(graph, name, inputs, outputs, window.kernel);
+    w.bias = graph_bias_parameter(graph, name, outputs, inputs * window.kernel * window.kernel);
+    return graph_conv2d_bias_with(graph, name, x, &w, window, relu);
+}
+
+int graph_conv_transpose2d(struct graph *graph, const char *name, int x, int64_t inputs,
+                           int64_t outputs, struct op_window window, bool relu) {
+    /* Rows of the weights belong to what it reads, which a convolution makes. */
+    struct graph_weights w = graph_conv2d_weights(graph, name, outputs, inputs, window.kernel);
+    w.bias = graph_bias_parameter(graph, name, outputs, outputs * window.kernel * window.kernel);
+    struct op_attr attr = {.window = window};
+    if (!graph->failed) {
+        const struct shape *in = &graph->tensors[x].shape;
+        attr.target =
+            shape_4(in->dim[0], in->dim[1] * window.stride, in->dim[2] * window.stride, outputs);
+    }
+    int y = builder_op(graph, OP_CONV2D_GRAD_DATA, name, (int[]){x, w.weight}, &attr);
+    return graph_bias(graph, name, y, w.bias, relu);
+}
+
 struct graph_weights graph_norm_weights(struct graph *graph, const char *name, int64_t channels,
                                         enum tensor_init gamma) {
     char text[TENSOR_NAME_SIZE];
@@ -76,4 +116,10 @@ int graph_linear_with(struct graph *graph, const char *name, int x,
 int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs) {
     struct graph_weights w = graph_linear_weights(graph, name, builder_channels(graph, x), outputs);
     return graph_linear_with(graph, name, x, &w);
+}
+
+int graph_linear_hidden_with(struct graph *graph, const char *name, int x,
+                             const struct graph_weights *weights, bool relu) {
+    struct op_attr attr = {.activation = true, .relu = relu};
+    return builder_op(graph, OP_LINEAR, name, (int[]){x, weights->weight, weights->bias}, &attr);
 }

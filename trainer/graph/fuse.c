@@ -63,8 +63,16 @@ static bool replace(struct fuser *f, struct op *at, const struct op *fused, stru
     return true;
 }
 
-static enum op_kind norm_kind(const struct fuser *f, enum op_kind training) {
-    if (f->graph->training)
+/* The norm without a ReLU, of batch or running statistics, that makes TENSOR for one reader alone;
+ * else NULL. */
+static struct op *only_norm(const struct fuser *f, int tensor) {
+    struct op *norm = fuser_only_for_one(f, tensor, OP_BATCH_NORM);
+    return norm != NULL ? norm : fuser_only_for_one(f, tensor, OP_BATCH_NORM_INFERENCE);
+}
+
+/* What NORM becomes: the kind that TRAINING is, or its like with running statistics. */
+static enum op_kind norm_kind(const struct op *norm, enum op_kind training) {
+    if (norm->kind == OP_BATCH_NORM)
         return training;
     return (enum op_kind)(training - OP_BATCH_NORM + OP_BATCH_NORM_INFERENCE);
 }
@@ -73,11 +81,11 @@ static enum op_kind norm_kind(const struct fuser *f, enum op_kind training) {
 static bool fuse_norm_relu(struct fuser *f, struct op *relu) {
     if (relu->kind != OP_RELU)
         return false;
-    struct op *norm = fuser_only_for_one(f, relu->inputs[0], norm_kind(f, OP_BATCH_NORM));
+    struct op *norm = only_norm(f, relu->inputs[0]);
     if (norm == NULL)
         return false;
     struct op fused = *norm;
-    fused.kind = norm_kind(f, OP_BATCH_NORM_RELU);
+    fused.kind = norm_kind(norm, OP_BATCH_NORM_RELU);
     fused.outputs[NORM_Y] = relu->outputs[0];
     return replace(f, relu, &fused, norm, NULL, NULL);
 }
@@ -85,15 +93,14 @@ static bool fuse_norm_relu(struct fuser *f, struct op *relu) {
 /* relu(norm(x) + norm2(side)), else relu(norm(x) + side); the later norm is the first one, since
  * the other is the shortcut. */
 static bool fuse_join(struct fuser *f, struct op *relu) {
-    enum op_kind kind = norm_kind(f, OP_BATCH_NORM);
     struct op *add = relu->kind == OP_RELU ? fuser_only_for_one(f, relu->inputs[0], OP_ADD) : NULL;
     if (add == NULL)
         return false;
-    struct op *norm = fuser_only_for_one(f, add->inputs[0], kind);
-    struct op *side = fuser_only_for_one(f, add->inputs[1], kind);
-    if (norm != NULL && side != NULL && norm != side) {
+    struct op *norm = only_norm(f, add->inputs[0]);
+    struct op *side = only_norm(f, add->inputs[1]);
+    if (norm != NULL && side != NULL && norm != side && norm->kind == side->kind) {
         struct op fused = *norm;
-        fused.kind = norm_kind(f, OP_BATCH_NORM_DUAL_ADD_RELU);
+        fused.kind = norm_kind(norm, OP_BATCH_NORM_DUAL_ADD_RELU);
         fused.outputs[NORM_Y] = relu->outputs[0];
         for (int i = 0; i < NORM_SIDE; i++)
             fused.inputs[NORM_SIDE + i] = side->inputs[NORM_X + i];
@@ -106,7 +113,7 @@ static bool fuse_join(struct fuser *f, struct op *relu) {
     if (one == NULL)
         return false;
     struct op fused = *one;
-    fused.kind = norm_kind(f, OP_BATCH_NORM_ADD_RELU);
+    fused.kind = norm_kind(one, OP_BATCH_NORM_ADD_RELU);
     fused.outputs[NORM_Y] = relu->outputs[0];
     fused.inputs[NORM_SIDE] = one == norm ? add->inputs[1] : add->inputs[0];
     return replace(f, relu, &fused, one, add, NULL);

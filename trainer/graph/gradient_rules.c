@@ -18,6 +18,54 @@ int gradient_conv2d(struct graph *graph, int number, struct error *err) {
     return gradients_append_to(graph, OP_CONV2D_GRAD_DATA, &op, (int[]){dy, w}, &attr, x, err);
 }
 
+int gradient_conv_transpose2d(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int x = op.inputs[0], w = op.inputs[1], dy = gradients_of(graph, op.outputs[0]);
+    struct op_attr attr = op.attr;
+    attr.target = graph->tensors[w].shape;
+    if (gradients_wanted(graph, w) &&
+        gradients_append_to(graph, OP_CONV2D_GRAD_WEIGHT, &op, (int[]){x, dy}, &attr, w, err) != 0)
+        return -1;
+    if (!gradients_wanted(graph, x))
+        return 0;
+    return gradients_append_to(graph, OP_CONV2D, &op, (int[]){dy, w}, &attr, x, err);
+}
+
+/* The gradient of op's output, in front of the ReLU that attr.relu says. */
+static int before_relu(struct graph *graph, const struct op *op, int *ret_dy, struct error *err) {
+    *ret_dy = gradients_of(graph, op->outputs[0]);
+    if (!op->attr.relu)
+        return 0;
+    int added = gradients_append(graph, OP_RELU_GRAD, op, (int[]){*ret_dy, op->outputs[0]},
+                                 &(struct op_attr){0}, err);
+    if (added < 0)
+        return -1;
+    *ret_dy = graph->ops[added].outputs[0];
+    return 0;
+}
+
+int gradient_bias(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int dy;
+    if (before_relu(graph, &op, &dy, err) != 0)
+        return -1;
+    if (gradients_wanted(graph, op.inputs[1]) &&
+        gradients_append_to(graph, OP_BIAS_GRAD, &op, (int[]){dy}, &op.attr, op.inputs[1], err) !=
+            0)
+        return -1;
+    return gradients_send(graph, op.inputs[0], dy, err);
+}
+
+int gradient_upsample_add(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int dy = gradients_of(graph, op.outputs[0]);
+    if (gradients_wanted(graph, op.inputs[1]) &&
+        gradients_append_to(graph, OP_UPSAMPLE_GRAD, &op, (int[]){dy}, &op.attr, op.inputs[1],
+                            err) != 0)
+        return -1;
+    return gradients_send(graph, op.inputs[0], dy, err);
+}
+
 static enum op_kind norm_grad_kind(enum op_kind kind) {
     return (enum op_kind)(kind - OP_BATCH_NORM + OP_BATCH_NORM_GRAD);
 }
@@ -68,6 +116,29 @@ int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
     return 0;
 }
 
+int gradient_frozen_norm(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    bool dual = op.kind == OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
+    int inputs[FROZEN_GRAD_INPUTS] = {
+        [FROZEN_GRAD_DY] = gradients_of(graph, op.outputs[NORM_Y]),
+        [FROZEN_GRAD_Y] = op.kind == OP_BATCH_NORM_INFERENCE ? TENSOR_NONE : op.outputs[NORM_Y],
+        [FROZEN_GRAD_GAMMA] = op.inputs[NORM_GAMMA],
+        [FROZEN_GRAD_VARIANCE] = op.inputs[NORM_VARIANCE],
+        [FROZEN_GRAD_GAMMA2] = dual ? op.inputs[NORM_GAMMA2] : TENSOR_NONE,
+        [FROZEN_GRAD_VARIANCE2] = dual ? op.inputs[NORM_VARIANCE2] : TENSOR_NONE,
+    };
+    struct op_attr attr = op.attr;
+    attr.side = gradients_wanted(graph, op.inputs[NORM_SIDE]);
+    int added = gradients_append(graph, OP_FROZEN_NORM_GRAD, &op, inputs, &attr, err);
+    if (added < 0)
+        return -1;
+    int dx = graph->ops[added].outputs[FROZEN_GRAD_DX];
+    int dside = graph->ops[added].outputs[FROZEN_GRAD_DSIDE];
+    if (gradients_send(graph, op.inputs[NORM_X], dx, err) != 0)
+        return -1;
+    return attr.side ? gradients_send(graph, op.inputs[NORM_SIDE], dside, err) : 0;
+}
+
 /* The list has each function's gradient behind it. */
 int gradient_pointwise(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
@@ -114,19 +185,22 @@ int gradient_global_avg_pool(struct graph *graph, int number, struct error *err)
 
 int gradient_linear(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
-    int dy = gradients_of(graph, op.outputs[0]);
-    int added = gradients_append(graph, OP_LINEAR_GRAD_WEIGHT, &op, (int[]){dy, op.inputs[0]},
-                                 &op.attr, err);
+    struct op_attr attr = op.attr;
+    int x = op.inputs[0], w = op.inputs[1], dy;
+    if (before_relu(graph, &op, &dy, err) != 0)
+        return -1;
+    attr.target = graph->tensors[w].shape;
+    int added = gradients_append(graph, OP_LINEAR_GRAD_WEIGHT, &op, (int[]){dy, x}, &attr, err);
     if (added < 0)
         return -1;
     int dw = graph->ops[added].outputs[0], dbias = graph->ops[added].outputs[1];
-    if (gradients_send(graph, op.inputs[1], dw, err) != 0 ||
+    if (gradients_send(graph, w, dw, err) != 0 ||
         gradients_send(graph, op.inputs[2], dbias, err) != 0)
         return -1;
-    if (!gradients_wanted(graph, op.inputs[0]))
+    if (!gradients_wanted(graph, x))
         return 0;
-    return gradients_append_to(graph, OP_LINEAR_GRAD_DATA, &op, (int[]){dy, op.inputs[1]}, &op.attr,
-                               op.inputs[0], err);
+    attr.target = graph->tensors[x].shape;
+    return gradients_append_to(graph, OP_LINEAR_GRAD_DATA, &op, (int[]){dy, w}, &attr, x, err);
 }
 
 int gradient_loss(struct graph *graph, int number, struct error *err) {

@@ -77,6 +77,18 @@ int graph_conv2d_with(struct graph *graph, const char *name, int x,
 /* Both. */
 int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
                  struct op_window window);
+/* x + NAME.bias, rectified if RELU; the bias is of a layer that reads FAN_IN values. */
+int graph_bias_parameter(struct graph *graph, const char *name, int64_t channels, int64_t fan_in);
+int graph_bias(struct graph *graph, const char *name, int x, int bias, bool relu);
+/* A convolution with a bias, given or (the second) made. */
+int graph_conv2d_bias_with(struct graph *graph, const char *name, int x,
+                           const struct graph_weights *weights, struct op_window window, bool relu);
+int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
+                      struct op_window window, bool relu);
+/* The transposed convolution of x [N,H,W,INPUTS]: the gradient of one with WINDOW, by its input
+ * [N,stride*H,stride*W,OUTPUTS]. Makes NAME.weight [INPUTS,k,k,OUTPUTS] and NAME.bias. */
+int graph_conv_transpose2d(struct graph *graph, const char *name, int x, int64_t inputs,
+                           int64_t outputs, struct op_window window, bool relu);
 struct norm_options {
     double epsilon;         /* 1e-5 */
     double momentum;        /* 0.1 */
@@ -93,6 +105,8 @@ int graph_batch_norm(struct graph *graph, const char *name, int x, struct norm_o
 int graph_pointwise(struct graph *graph, enum op_kind kind, int x);
 int graph_relu(struct graph *graph, int x);
 int graph_add(struct graph *graph, int a, int b);
+/* a + b at twice its height and width, each pixel four times. */
+int graph_upsample_add(struct graph *graph, int a, int b);
 int graph_max_pool(struct graph *graph, int x, struct op_window window);
 int graph_global_avg_pool(struct graph *graph, int x);
 /* Makes NAME.weight and NAME.bias. */
@@ -102,6 +116,9 @@ int graph_linear_with(struct graph *graph, const char *name, int x,
                       const struct graph_weights *weights);
 /* Both. */
 int graph_linear(struct graph *graph, const char *name, int x, int64_t outputs);
+/* A layer inside a network: its result is an activation, rectified if RELU. */
+int graph_linear_hidden_with(struct graph *graph, const char *name, int x,
+                             const struct graph_weights *weights, bool relu);
 /* The metrics tensor (enum loss_metric); a loss of the graph: the mean over the batch. */
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
                                 double label_smoothing);

@@ -82,6 +82,20 @@ enum norm_grad_slot {
     NORM_GRAD_OUTPUTS
 };
 
+enum frozen_norm_grad_slot {
+    FROZEN_GRAD_DY,
+    FROZEN_GRAD_Y, /* the forward output, where it is rectified */
+    FROZEN_GRAD_GAMMA,
+    FROZEN_GRAD_VARIANCE,
+    FROZEN_GRAD_GAMMA2, /* DUAL */
+    FROZEN_GRAD_VARIANCE2,
+    FROZEN_GRAD_INPUTS,
+
+    FROZEN_GRAD_DX = 0,
+    FROZEN_GRAD_DSIDE,
+    FROZEN_GRAD_OUTPUTS
+};
+
 enum fused_conv_slot {
     FUSED_CONV_X,
     FUSED_CONV_W, /* absent in the APPLY kinds */
@@ -158,6 +172,9 @@ struct op_attr {
     double gradient_scale;     /* gradient of the loss: 1 / N for a mean over N samples */
     float mean[3], std[3];     /* OP_IMAGE_NORMALIZE, of values in 0..1 */
     int channels;              /* OP_IMAGE_NORMALIZE: C */
+    bool relu;                 /* OP_BIAS, OP_LINEAR: y is rectified */
+    bool activation;           /* OP_LINEAR: y is an activation */
+    bool side;                 /* OP_FROZEN_NORM_GRAD: dside is wanted */
     struct shape target;       /* the output's shape, where the inputs do not settle it */
     struct detect_attr detect; /* operators of detection */
 };

@@ -34,8 +34,9 @@ static double flops_conv2d_grad_weight(const struct graph *graph, const struct o
 }
 
 static double flops_linear(const struct graph *graph, const struct op *op) {
-    return 2.0 * count_of(graph, op->inputs[1]) *
-           (double)graph->tensors[op->inputs[0]].shape.dim[0];
+    /* The weights times the rows of y, or of dy. */
+    int of = op->kind == OP_LINEAR ? op->outputs[0] : op->inputs[0];
+    return 2.0 * count_of(graph, op->inputs[1]) * (double)graph->tensors[of].shape.dim[0];
 }
 
 static double flops_linear_grad_weight(const struct graph *graph, const struct op *op) {

@@ -17,46 +17,99 @@ int shape_pair(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, a->dtype, a->shape, err);
 }
 
+int shape_bias(struct graph *graph, struct op *op, struct error *err) {
+    if (shape_activation(graph, op, err) != 0)
+        return -1;
+    const struct shape *x = &rule_input(graph, op, 0)->shape;
+    struct shape bias = shape_1(x->dim[x->rank - 1]);
+    return rule_expect(graph, op, 1, dtype_wide(graph->dtype), &bias, err);
+}
+
+int shape_bias_grad(struct graph *graph, struct op *op, struct error *err) {
+    const struct tensor *dy = rule_input(graph, op, 0);
+    if (rule_expect(graph, op, 0, graph->dtype, &dy->shape, err) != 0)
+        return -1;
+    struct shape bias = shape_1(dy->shape.dim[dy->shape.rank - 1]);
+    return graph_set_output(graph, op, 0, dtype_wide(graph->dtype), bias, err);
+}
+
+int shape_upsample_add(struct graph *graph, struct op *op, struct error *err) {
+    if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0 ||
+        rule_expect_rank(graph, op, 1, graph->dtype, 4, err) != 0)
+        return -1;
+    struct shape a = rule_input(graph, op, 1)->shape;
+    a.dim[1] *= 2;
+    a.dim[2] *= 2;
+    if (rule_expect(graph, op, 0, graph->dtype, &a, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, 0, graph->dtype, a, err);
+}
+
+int shape_upsample_grad(struct graph *graph, struct op *op, struct error *err) {
+    if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0)
+        return -1;
+    struct shape b = rule_input(graph, op, 0)->shape;
+    if (b.dim[1] % 2 != 0 || b.dim[2] % 2 != 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "sides to halve are even");
+    b.dim[1] /= 2;
+    b.dim[2] /= 2;
+    return graph_set_output(graph, op, 0, graph->dtype, b, err);
+}
+
+/* N, I and O of a linear layer whose X and W are these. */
+static int linear_sizes(const struct shape *x, const struct shape *w, int64_t *ret_rows,
+                        int64_t *ret_inputs, struct error *err) {
+    *ret_inputs = shape_count(w) / w->dim[0];
+    *ret_rows = shape_count(x) / *ret_inputs;
+    if (*ret_rows * *ret_inputs == shape_count(x))
+        return 0;
+    char x_text[SHAPE_TEXT_SIZE], w_text[SHAPE_TEXT_SIZE];
+    return error_set(err, EXIT_CODE_INTERNAL, "weights %s do not fit input %s",
+                     shape_text(w, w_text), shape_text(x, x_text));
+}
+
 int shape_linear(struct graph *graph, struct op *op, struct error *err) {
+    const struct tensor *x = rule_input(graph, op, 0), *w = rule_input(graph, op, 1);
     enum dtype wide = dtype_wide(graph->dtype);
-    if (rule_expect_rank(graph, op, 0, graph->dtype, 2, err) != 0 ||
-        rule_expect_rank(graph, op, 1, wide, 2, err) != 0)
+    int64_t rows, inputs;
+    if (x == NULL || w == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "input 0 or 1 is missing");
+    struct shape bias = shape_1(w->shape.dim[0]);
+    if (rule_expect(graph, op, 0, graph->dtype, &x->shape, err) != 0 ||
+        rule_expect(graph, op, 1, wide, &w->shape, err) != 0 ||
+        rule_expect(graph, op, 2, wide, &bias, err) != 0 ||
+        linear_sizes(&x->shape, &w->shape, &rows, &inputs, err) != 0)
         return -1;
-    int64_t rows = rule_input(graph, op, 0)->shape.dim[0];
-    int64_t inputs = rule_input(graph, op, 0)->shape.dim[1];
-    int64_t outputs = rule_input(graph, op, 1)->shape.dim[0];
-    struct shape w = shape_2(outputs, inputs), bias = shape_1(outputs);
-    if (rule_expect(graph, op, 1, wide, &w, err) != 0 ||
-        rule_expect(graph, op, 2, wide, &bias, err) != 0)
-        return -1;
-    return graph_set_output(graph, op, 0, wide, shape_2(rows, outputs), err);
+    if (op->attr.relu && !op->attr.activation)
+        return error_set(err, EXIT_CODE_INTERNAL, "what is rectified is an activation");
+    return graph_set_output(graph, op, 0, op->attr.activation ? graph->dtype : wide,
+                            shape_2(rows, bias.dim[0]), err);
 }
 
 int shape_linear_grad_data(struct graph *graph, struct op *op, struct error *err) {
-    if (rule_expect_rank(graph, op, 0, graph->dtype, 2, err) != 0 ||
-        rule_expect_rank(graph, op, 1, dtype_wide(graph->dtype), 2, err) != 0)
+    const struct tensor *w = rule_input(graph, op, 1);
+    int64_t rows, inputs;
+    if (w == NULL || linear_sizes(&op->attr.target, &w->shape, &rows, &inputs, err) != 0)
+        return w == NULL ? error_set(err, EXIT_CODE_INTERNAL, "input 1 is missing") : -1;
+    struct shape dy = shape_2(rows, w->shape.dim[0]);
+    if (rule_expect(graph, op, 0, graph->dtype, &dy, err) != 0 ||
+        rule_expect(graph, op, 1, dtype_wide(graph->dtype), &w->shape, err) != 0)
         return -1;
-    const struct shape *w = &rule_input(graph, op, 1)->shape;
-    struct shape dy = shape_2(rule_input(graph, op, 0)->shape.dim[0], w->dim[0]);
-    struct shape dx = shape_2(dy.dim[0], w->dim[1]);
-    if (rule_expect(graph, op, 0, graph->dtype, &dy, err) != 0)
-        return -1;
-    return graph_set_output(graph, op, 0, graph->dtype, dx, err);
+    return graph_set_output(graph, op, 0, graph->dtype, op->attr.target, err);
 }
 
 int shape_linear_grad_weight(struct graph *graph, struct op *op, struct error *err) {
-    if (rule_expect_rank(graph, op, 0, graph->dtype, 2, err) != 0 ||
-        rule_expect_rank(graph, op, 1, graph->dtype, 2, err) != 0)
-        return -1;
-    const struct shape *x = &rule_input(graph, op, 1)->shape;
-    int64_t outputs = rule_input(graph, op, 0)->shape.dim[1];
-    struct shape dy = shape_2(x->dim[0], outputs), dw = shape_2(outputs, x->dim[1]);
-    if (rule_expect(graph, op, 0, graph->dtype, &dy, err) != 0)
-        return -1;
+    const struct tensor *x = rule_input(graph, op, 1);
+    int64_t rows, inputs;
+    if (x == NULL || linear_sizes(&x->shape, &op->attr.target, &rows, &inputs, err) != 0)
+        return x == NULL ? error_set(err, EXIT_CODE_INTERNAL, "input 1 is missing") : -1;
     enum dtype wide = dtype_wide(graph->dtype);
-    if (graph_set_output(graph, op, 0, wide, dw, err) != 0)
+    struct shape bias = shape_1(op->attr.target.dim[0]), dy = shape_2(rows, bias.dim[0]);
+    if (rule_expect(graph, op, 0, graph->dtype, &dy, err) != 0 ||
+        rule_expect(graph, op, 1, graph->dtype, &x->shape, err) != 0 ||
+        graph_set_output(graph, op, 0, wide, op->attr.target, err) != 0)
         return -1;
-    return graph_set_output(graph, op, 1, wide, shape_1(outputs), err);
+    return graph_set_output(graph, op, 1, wide, bias, err);
 }
 
 static int expect_loss_inputs(const struct graph *graph, const struct op *op, struct error *err) {

@@ -4,6 +4,23 @@ static bool is_inference(enum op_kind kind) {
     return kind >= OP_BATCH_NORM_INFERENCE && kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
 }
 
+int shape_frozen_norm_grad(struct graph *graph, struct op *op, struct error *err) {
+    if (rule_expect_rank(graph, op, FROZEN_GRAD_DY, graph->dtype, 4, err) != 0)
+        return -1;
+    struct shape dy = rule_input(graph, op, FROZEN_GRAD_DY)->shape, channels = shape_1(dy.dim[3]);
+    for (int i = FROZEN_GRAD_GAMMA; i < FROZEN_GRAD_INPUTS; i++)
+        if ((i <= FROZEN_GRAD_VARIANCE || op->inputs[i] != TENSOR_NONE) &&
+            rule_expect(graph, op, i, dtype_wide(graph->dtype), &channels, err) != 0)
+            return -1;
+    if (op->inputs[FROZEN_GRAD_Y] != TENSOR_NONE &&
+        rule_expect(graph, op, FROZEN_GRAD_Y, graph->dtype, &dy, err) != 0)
+        return -1;
+    if (graph_set_output(graph, op, FROZEN_GRAD_DX, graph->dtype, dy, err) != 0)
+        return -1;
+    return op->attr.side ? graph_set_output(graph, op, FROZEN_GRAD_DSIDE, graph->dtype, dy, err)
+                         : 0;
+}
+
 static bool is_dual(enum op_kind kind) {
     return kind == OP_BATCH_NORM_DUAL_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU ||
            kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD;

@@ -325,6 +325,58 @@ static void every_level_gives_the_same_gradients(void) {
     }
 }
 
+/* relu(norm(conv(image))) of frozen layers, a trained convolution, and a join of what it makes with
+ * it: by a frozen norm on the one side and, if MIXED, a trained one on the other. */
+static void build_frozen(struct graph *graph, bool mixed) {
+    const struct norm_options norm = {.epsilon = 1e-5, .momentum = 0.1, .gamma = INIT_ONE};
+    const struct op_window window = {.kernel = 1, .stride = 1};
+    graph_init(graph, DTYPE_F32, true);
+    int x = graph_input(graph, "x", DTYPE_F32, shape_4(1, 4, 4, 8));
+    graph_freeze(graph, true);
+    x = graph_conv2d(graph, "a", x, 8, 8, window);
+    x = graph_relu(graph, graph_batch_norm(graph, "an", x, norm));
+    graph_freeze(graph, false);
+    int y = graph_conv2d(graph, "b", x, 8, 8, window);
+    graph_freeze(graph, true);
+    y = graph_batch_norm(graph, "bn", y, norm);
+    graph_freeze(graph, false);
+    int side = graph_conv2d(graph, "c", x, 8, 8, window);
+    graph_freeze(graph, !mixed);
+    side = graph_batch_norm(graph, "cn", side, norm);
+    graph_freeze(graph, false);
+    y = graph_relu(graph, graph_add(graph, y, side));
+    int logits = graph_linear(graph, "fc", graph_global_avg_pool(graph, y), 3);
+    (void)graph_softmax_cross_entropy(graph, logits,
+                                      graph_input(graph, "label", DTYPE_I32, shape_1(1)),
+                                      graph_input(graph, "weight", DTYPE_F32, shape_1(1)), 0);
+}
+
+static void frozen_norms_fuse_with_their_own_operators_in_training(void) {
+    for (int mixed = 0; mixed < 2; mixed++) {
+        struct graph graph;
+        struct backend *ref = NULL;
+        struct error err = {0};
+        CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
+        build_frozen(&graph, mixed);
+        CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, &err), 0);
+        CU_ASSERT_EQUAL(graph_fuse(&graph, ref, FUSION_ALL, &err), 0);
+        CU_ASSERT_EQUAL(graph_add_gradients(&graph, &err), 0);
+        CU_ASSERT_EQUAL(graph_fuse(&graph, ref, FUSION_ALL, &err), 0);
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_BATCH_NORM_INFERENCE_RELU), 1);
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU), !mixed);
+        /* Of two that differ the first one takes the join, and the other stays as it is. */
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_BATCH_NORM_INFERENCE_ADD_RELU), mixed);
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_BATCH_NORM), mixed);
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_RELU), 0);
+        /* Nothing trains in front of the first norm, so that nothing flows there. */
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_FROZEN_NORM_GRAD), 1);
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_CONV2D_GRAD_WEIGHT), 2);
+        CU_ASSERT_EQUAL(count_kind(&graph, OP_CONV2D_GRAD_DATA), 0);
+        graph_done(&graph);
+        backend_close(ref);
+    }
+}
+
 static void levels_have_names(void) {
     enum fusion level;
     struct error err = {0};
@@ -340,7 +392,9 @@ UNIT_MAIN("graph.fuse", UNIT(without_fusion_every_operator_stands_alone),
           UNIT(norms_swallow_relus_joins_and_gradient_sums),
           UNIT(all_swallows_the_pool_of_the_stem_too),
           UNIT(convolutions_swallow_the_norms_around_them),
-          UNIT(inference_fuses_with_its_own_operators), UNIT(what_a_backend_lacks_is_fused_less),
+          UNIT(inference_fuses_with_its_own_operators),
+          UNIT(frozen_norms_fuse_with_their_own_operators_in_training),
+          UNIT(what_a_backend_lacks_is_fused_less),
           UNIT(a_plain_operator_that_is_lacking_is_an_error_that_names_it),
           UNIT(a_kept_tensor_is_not_fused_away), UNIT(a_tensor_with_two_readers_is_not_fused_away),
           UNIT(a_norm_adds_two_gradients_and_never_drops_a_third),

@@ -65,6 +65,17 @@ int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err) {
     return 0;
 }
 
+int dnn_attr_relu(dnnl_primitive_attr_t attr, struct error *err) {
+    dnnl_post_ops_t ops = NULL;
+    if (dnn_check(dnnl_post_ops_create(&ops), "post-operations", err) != 0)
+        return -1;
+    dnnl_status_t status = dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0, 0);
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_post_ops(attr, ops);
+    dnnl_post_ops_destroy(ops);
+    return dnn_check(status, "post-operations", err);
+}
+
 const_dnnl_memory_desc_t dnn_chosen(const_dnnl_primitive_desc_t primitive, dnnl_query_t what) {
     return dnnl_primitive_desc_query_md(primitive, what, 0);
 }

@@ -49,6 +49,8 @@ int dnn_desc_any(dnnl_memory_desc_t *ret, int rank, const dnnl_dims_t dims, dnnl
                  struct error *err);
 /* RET is freed with dnnl_primitive_attr_destroy. */
 int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err);
+/* The primitive rectifies its result. */
+int dnn_attr_relu(dnnl_primitive_attr_t attr, struct error *err);
 
 /* The descriptor that PRIMITIVE chose; owned by it. */
 const_dnnl_memory_desc_t dnn_chosen(const_dnnl_primitive_desc_t primitive, dnnl_query_t what);

@@ -35,21 +35,26 @@ static int desc_2(dnnl_memory_desc_t *ret, int64_t rows, int64_t columns, bool t
                      err);
 }
 
+/* Values of a row of weights. */
+static int64_t inputs_of(const struct tensor *w) {
+    return tensor_count(w) / w->shape.dim[0];
+}
+
 static int describe_forward(struct product *p, const struct cpu *cpu, const struct tensor *x,
-                            const struct tensor *w, struct error *err) {
-    int64_t n = x->shape.dim[0], in = w->shape.dim[1], out = w->shape.dim[0];
+                            const struct tensor *w, const struct tensor *y, struct error *err) {
+    int64_t n = y->shape.dim[0], in = inputs_of(w), out = w->shape.dim[0];
     dnnl_dims_t second = {in, out};
     if (desc_2(&p->first, n, in, false, dnn_type(cpu, x->dtype), err) != 0 ||
         dnn_desc_any(&p->second, 2, second, dnn_type(cpu, x->dtype), err) != 0 ||
         desc_2(&p->bias, 1, out, false, dnnl_f32, err) != 0 ||
         desc_2(&p->master, in, out, true, dnnl_f32, err) != 0)
         return -1;
-    return desc_2(&p->result, n, out, false, dnnl_f32, err);
+    return desc_2(&p->result, n, out, false, dnn_type(cpu, y->dtype), err);
 }
 
 static int describe_data(struct product *p, const struct cpu *cpu, const struct tensor *dy,
                          const struct tensor *w, struct error *err) {
-    int64_t n = dy->shape.dim[0], in = w->shape.dim[1], out = w->shape.dim[0];
+    int64_t n = dy->shape.dim[0], in = inputs_of(w), out = w->shape.dim[0];
     dnnl_dims_t second = {out, in};
     if (desc_2(&p->first, n, out, false, dnn_type(cpu, dy->dtype), err) != 0 ||
         dnn_desc_any(&p->second, 2, second, dnn_type(cpu, dy->dtype), err) != 0 ||
@@ -60,7 +65,7 @@ static int describe_data(struct product *p, const struct cpu *cpu, const struct 
 
 static int describe_weight(struct product *p, const struct cpu *cpu, const struct tensor *dy,
                            const struct tensor *x, struct error *err) {
-    int64_t n = dy->shape.dim[0], in = x->shape.dim[1], out = dy->shape.dim[1];
+    int64_t n = dy->shape.dim[0], in = tensor_count(x) / n, out = dy->shape.dim[1];
     if (desc_2(&p->first, out, n, true, dnn_type(cpu, dy->dtype), err) != 0 ||
         desc_2(&p->second, n, in, false, dnn_type(cpu, x->dtype), err) != 0)
         return -1;
@@ -72,7 +77,7 @@ static int product_make(struct product *p, const struct cpu *cpu, const struct g
     const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
     int result;
     if (op->kind == OP_LINEAR)
-        result = describe_forward(p, cpu, first, second, err);
+        result = describe_forward(p, cpu, first, second, cpu_output(graph, op, 0), err);
     else if (op->kind == OP_LINEAR_GRAD_DATA)
         result = describe_data(p, cpu, first, second, err);
     else
@@ -80,9 +85,12 @@ static int product_make(struct product *p, const struct cpu *cpu, const struct g
     dnnl_primitive_attr_t attr = NULL;
     if (result != 0 || dnn_attr(&attr, err) != 0)
         return -1;
-    result = dnn_check(dnnl_matmul_primitive_desc_create(&p->desc, cpu->engine, p->first, p->second,
-                                                         p->bias, p->result, attr),
-                       "matrix product", err);
+    if (op->kind == OP_LINEAR && op->attr.relu)
+        result = dnn_attr_relu(attr, err);
+    if (result == 0)
+        result = dnn_check(dnnl_matmul_primitive_desc_create(&p->desc, cpu->engine, p->first,
+                                                             p->second, p->bias, p->result, attr),
+                           "matrix product", err);
     dnnl_primitive_attr_destroy(attr);
     return result;
 }

@@ -16,6 +16,12 @@ void LOOP(norm_backward_sums)(const struct norm_backward *norm, const struct nor
                               size_t begin, size_t end);
 void LOOP(norm_backward)(const struct norm_backward *norm, size_t begin, size_t end);
 
+void LOOP(frozen_backward)(const struct frozen_backward *frozen, size_t begin, size_t end);
+void LOOP(upsample_add)(const void *large, const void *small, enum elem elem, size_t width,
+                        size_t channels, void *y);
+void LOOP(upsample_grad)(const void *first, const void *second, enum elem elem, size_t width,
+                         size_t channels, void *y);
+
 void LOOP(max_pool)(const struct pool *pool, size_t begin, size_t end);
 void LOOP(max_pool_grad_row)(const struct pool *pool, const void *dy, const void *dy2, size_t row,
                              void *dx);

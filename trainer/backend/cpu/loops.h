@@ -52,6 +52,16 @@ struct norm_backward {
     void *dx, *dother;
 };
 
+/* Gradient through a norm whose statistics are constants: g = dy where y > 0 (all of it without y),
+ * dx = g * scale; dside = g * side_scale (g without that), where it is wanted. */
+struct frozen_backward {
+    enum elem elem;
+    size_t channels;
+    const void *dy, *y;
+    const float *scale, *side_scale;
+    void *dx, *dside;
+};
+
 /* Sums a channel over rows: of dz, of dz * (x - mean) and of dz * (other - other_mean). */
 struct norm_grad_sums {
     float *dz, *dz_x, *dz_other;
@@ -185,6 +195,15 @@ struct loops {
     void (*norm_backward_sums)(const struct norm_backward *norm, const struct norm_grad_sums *sums,
                                size_t begin, size_t end);
     void (*norm_backward)(const struct norm_backward *norm, size_t begin, size_t end);
+
+    void (*frozen_backward)(const struct frozen_backward *frozen, size_t begin, size_t end);
+
+    /* A row of 2 * WIDTH pixels + one of WIDTH, of which each is added to two. */
+    void (*upsample_add)(const void *large, const void *small, enum elem elem, size_t width,
+                         size_t channels, void *y);
+    /* Its gradient, a row of WIDTH pixels: sums of four, of two rows of 2 * WIDTH. */
+    void (*upsample_grad)(const void *first, const void *second, enum elem elem, size_t width,
+                          size_t channels, void *y);
 
     /* Rows of the output, counted over all images. */
     void (*max_pool)(const struct pool *pool, size_t begin, size_t end);

@@ -46,6 +46,30 @@ cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums,
 /* Bytes of PARTIAL; 0 where few rows need none. */
 size_t launch_column_sum_bytes(int rows, int columns);
 
+/* --- dense.cu --------------------------------------------------------------------------------- */
+/* y = x + bias, rectified if RELU. In place is fine. */
+cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, const float *bias,
+                        void *y, size_t rows, int channels, bool relu);
+/* LARGE has twice the height and width of SMALL, whose ROWS (of all pictures) and WIDTH these are.
+ * y = large + small, each pixel of it over four; in place is fine. db: the sums of four of dy. */
+cudaError_t launch_upsample_add(cudaStream_t stream, enum dtype type, const void *large,
+                                const void *small, void *y, size_t rows, size_t width,
+                                int channels);
+cudaError_t launch_upsample_grad(cudaStream_t stream, enum dtype type, const void *dy, void *db,
+                                 size_t rows, size_t width, int channels);
+/* With g = dy where y > 0 (y may be NULL): dx = g * gamma / sqrt(variance + epsilon); dside (or
+ * NULL) = g, or by gamma2 and variance2. dx may lie where dy does. */
+struct frozen_grad_args {
+    const void *dy, *y;
+    const float *gamma, *variance, *gamma2, *variance2;
+    void *dx, *dside;
+    size_t rows;
+    int channels;
+    float epsilon;
+};
+cudaError_t launch_frozen_grad(cudaStream_t stream, enum dtype type,
+                               const struct frozen_grad_args *args);
+
 /* --- norm_forward.cu, norm_backward.cu ----------------------------------------------------------
  */
 enum { LAUNCH_CHUNKS_MAX = 1024 };

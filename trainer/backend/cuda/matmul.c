@@ -54,8 +54,9 @@ static int describe(struct matmul *m, const struct matmul_shape *s, struct error
         status = cublasLtMatmulDescSetAttribute(m->operation, CUBLASLT_MATMUL_DESC_TRANSB, &second,
                                                 sizeof(second));
     if (status == CUBLAS_STATUS_SUCCESS && s->bias != NULL) {
-        cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-        cudaDataType_t bias_type = CUDA_R_32F;
+        cublasLtEpilogue_t epilogue =
+            s->relu ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_BIAS;
+        cudaDataType_t bias_type = type_of(s->d_type);
         const struct {
             cublasLtMatmulDescAttributes_t name;
             const void *value;

@@ -13,15 +13,16 @@
 /* What cuBLAS's documents advise for Hopper. */
 enum { MATMUL_WORKSPACE = 32 * 1024 * 1024 };
 
-/* D [rows, columns] = A B (+ bias over the columns), where A is [rows, inner], or [inner, rows]
- * when transposed, and B is [inner, columns], or [columns, inner] when transposed. */
+/* D [rows, columns] = A B (+ bias over the columns), rectified or not, where A is [rows, inner], or
+ * [inner, rows] when transposed, and B is [inner, columns], or [columns, inner] when transposed. */
 struct matmul_shape {
     int rows, columns, inner;
     bool transpose_a, transpose_b;
     enum dtype type;   /* of A and B */
     bool tf32;         /* f32 may be rounded to TF32 */
     enum dtype d_type; /* of D */
-    const float *bias; /* device memory, or NULL */
+    const void *bias;  /* device memory, of D's type, or NULL */
+    bool relu;         /* D is rectified */
 };
 
 struct matmul {

@@ -9,8 +9,8 @@ struct linear_step {
     const void *a, *b;
     void *d, *workspace;
     /* forward and data gradient: weights in the activation's type */
-    const float *weights;
-    void *packed;
+    const float *weights, *bias;
+    void *packed, *bias_packed; /* the second may be NULL */
     size_t outputs;
     int inputs;
     /* weight gradient */
@@ -24,6 +24,19 @@ static const struct tensor *weights_of(const struct graph *graph, const struct o
     return op->kind == OP_LINEAR_GRAD_WEIGHT ? cuda_output(graph, op, 0) : cuda_input(graph, op, 1);
 }
 
+/* The weights in the activation's type, and behind them, where that is y's type, the bias: the
+ * library wants it in y's. */
+static size_t packed_weights(const struct graph *graph, const struct op *op) {
+    size_t bytes = (size_t)tensor_count(weights_of(graph, op)) * dtype_size(graph->dtype);
+    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+}
+
+static size_t packed_bias(const struct graph *graph, const struct op *op) {
+    if (op->kind != OP_LINEAR || cuda_output(graph, op, 0)->dtype == DTYPE_F32)
+        return 0;
+    return (size_t)tensor_count(cuda_input(graph, op, 2)) * dtype_size(graph->dtype);
+}
+
 static int query_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -33,7 +46,7 @@ static int query_linear(struct cuda *cuda, const struct graph *graph, const stru
         needs->scratch += launch_column_sum_bytes((int)cuda_rows(cuda_input(graph, op, 0)),
                                                   cuda_channels(cuda_input(graph, op, 0)));
     if (op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32)
-        needs->packed = (size_t)tensor_count(weights_of(graph, op)) * dtype_size(graph->dtype);
+        needs->packed = packed_weights(graph, op) + packed_bias(graph, op);
     return 0;
 }
 
@@ -58,6 +71,9 @@ static int refresh_weights(void *context, struct error *err) {
     struct linear_step *s = context;
     cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->weights,
                                      s->outputs, s->inputs, s->inputs);
+    if (status == cudaSuccess && s->bias_packed != NULL)
+        status = launch_pack(s->step.cuda->stream, s->step.type, s->bias_packed, s->bias, 1,
+                             (int)s->outputs, (int)s->outputs);
     return cuda_step_check(&s->step, status, err);
 }
 
@@ -76,8 +92,9 @@ static struct linear_step *new_step(struct cuda *cuda, const struct graph *graph
     s->step.done = linear_done;
     s->workspace = cuda_workspace(site->scratch);
     s->outputs = (size_t)w->shape.dim[0];
-    s->inputs = (int)w->shape.dim[1];
-    s->batch = (int)cuda_input(graph, op, 0)->shape.dim[0];
+    s->inputs = (int)(tensor_count(w) / w->shape.dim[0]);
+    s->batch = (int)(op->kind == OP_LINEAR ? cuda_output(graph, op, 0) : cuda_input(graph, op, 0))
+                   ->shape.dim[0];
     return s;
 }
 
@@ -92,6 +109,9 @@ static int bind_linear(struct cuda *cuda, const struct graph *graph, const struc
     bool forward = op->kind == OP_LINEAR;
     s->weights = site->inputs[1];
     s->packed = graph->dtype != DTYPE_F32 ? site->packed : site->inputs[1];
+    s->bias = forward ? site->inputs[2] : NULL;
+    if (packed_bias(graph, op) > 0)
+        s->bias_packed = (char *)site->packed + packed_weights(graph, op);
     s->a = site->inputs[0];
     s->b = s->packed;
     s->d = site->outputs[0];
@@ -102,8 +122,9 @@ static int bind_linear(struct cuda *cuda, const struct graph *graph, const struc
         .transpose_b = forward,
         .type = graph->dtype,
         .tf32 = cuda->options.tf32,
-        .d_type = forward ? DTYPE_F32 : graph->dtype,
-        .bias = forward ? site->inputs[2] : NULL,
+        .d_type = cuda_output(graph, op, 0)->dtype,
+        .bias = s->bias_packed != NULL ? s->bias_packed : s->bias,
+        .relu = forward && op->attr.relu,
     };
     if (matmul_init(&s->product, cuda->lt, &shape, err) != 0)
         return error_wrap(err, "%s", op->name);

@@ -1,3 +1,4 @@
+#include "kernels/relu.h"
 #include "ref/body.h"
 
 int ref_image_normalize(const struct ref_call *call, struct error *err) {
@@ -28,16 +29,55 @@ int ref_pointwise(const struct ref_call *call, struct error *err) {
     }
 }
 
+int ref_bias(const struct ref_call *call, struct error *err) {
+    (void)err;
+    int64_t channels = call->in_shape[1].dim[0];
+    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++) {
+        double y = call->in[0][i] + call->in[1][i % channels];
+        call->out[0][i] = call->op.attr.relu ? relu(y) : y;
+    }
+    return 0;
+}
+
+int ref_bias_grad(const struct ref_call *call, struct error *err) {
+    (void)err;
+    int64_t channels = call->out_shape[0].dim[0];
+    for (int64_t i = 0; i < shape_count(&call->in_shape[0]); i++)
+        call->out[0][i % channels] += call->in[0][i];
+    return 0;
+}
+
+/* Element I of a tensor of SHAPE lies over this one of the tensor of half its height and width. */
+static int64_t halved(const struct shape *shape, int64_t i) {
+    int64_t c = i % shape->dim[3], q = i / shape->dim[3] % shape->dim[2];
+    int64_t row = i / shape->dim[3] / shape->dim[2]; /* of all pictures: their heights are even */
+    return (row / 2 * (shape->dim[2] / 2) + q / 2) * shape->dim[3] + c;
+}
+
+int ref_upsample_add(const struct ref_call *call, struct error *err) {
+    (void)err;
+    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
+        call->out[0][i] = call->in[0][i] + call->in[1][halved(&call->out_shape[0], i)];
+    return 0;
+}
+
+int ref_upsample_grad(const struct ref_call *call, struct error *err) {
+    (void)err;
+    for (int64_t i = 0; i < shape_count(&call->in_shape[0]); i++)
+        call->out[0][halved(&call->in_shape[0], i)] += call->in[0][i];
+    return 0;
+}
+
 int ref_linear(const struct ref_call *call, struct error *err) {
     (void)err;
     ref_round_weights(call);
-    int64_t inputs = call->in_shape[0].dim[1], outputs = call->out_shape[0].dim[1];
+    int64_t outputs = call->in_shape[1].dim[0], inputs = shape_count(&call->in_shape[1]) / outputs;
     for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++) {
         int64_t n = i / outputs, o = i % outputs;
         double sum = call->in[2][o];
         for (int64_t k = 0; k < inputs; k++)
             sum += call->in[0][n * inputs + k] * call->in[1][o * inputs + k];
-        call->out[0][i] = sum;
+        call->out[0][i] = call->op.attr.relu ? relu(sum) : sum;
     }
     return 0;
 }
@@ -45,7 +85,7 @@ int ref_linear(const struct ref_call *call, struct error *err) {
 int ref_linear_grad_data(const struct ref_call *call, struct error *err) {
     (void)err;
     ref_round_weights(call);
-    int64_t inputs = call->out_shape[0].dim[1], outputs = call->in_shape[0].dim[1];
+    int64_t outputs = call->in_shape[1].dim[0], inputs = shape_count(&call->in_shape[1]) / outputs;
     for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++)
         for (int64_t o = 0; o < outputs; o++)
             call->out[0][i] +=
@@ -55,7 +95,8 @@ int ref_linear_grad_data(const struct ref_call *call, struct error *err) {
 
 int ref_linear_grad_weight(const struct ref_call *call, struct error *err) {
     (void)err;
-    int64_t inputs = call->in_shape[1].dim[1], outputs = call->in_shape[0].dim[1];
+    int64_t outputs = call->out_shape[0].dim[0],
+            inputs = shape_count(&call->out_shape[0]) / outputs;
     for (int64_t n = 0; n < call->in_shape[0].dim[0]; n++) {
         for (int64_t o = 0; o < outputs; o++) {
             double dy = call->in[0][n * outputs + o];

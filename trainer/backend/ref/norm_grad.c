@@ -1,6 +1,7 @@
 #include "kernels/relu.h"
 #include "ref/body.h"
 
+#include <math.h>
 #include <string.h>
 
 /* The slots of one of the (up to) two norms. */
@@ -100,5 +101,23 @@ int ref_batch_norm_grad(const struct ref_call *call, struct error *err) {
         norm_backward(&second, g, call->out[NORM_GRAD_DSIDE]);
     }
     norm_backward(&norm, g, g);
+    return 0;
+}
+
+int ref_frozen_norm_grad(const struct ref_call *call, struct error *err) {
+    (void)err;
+    const double *y = call->in[FROZEN_GRAD_Y], *gamma2 = call->in[FROZEN_GRAD_GAMMA2];
+    double *dside = call->out[FROZEN_GRAD_DSIDE], epsilon = call->op.attr.epsilon;
+    int64_t channels = call->in_shape[FROZEN_GRAD_GAMMA].dim[0];
+    for (int64_t i = 0; i < shape_count(&call->in_shape[FROZEN_GRAD_DY]); i++) {
+        int64_t c = i % channels;
+        double g = y == NULL || relu_passes(y[i]) ? call->in[FROZEN_GRAD_DY][i] : 0;
+        call->out[FROZEN_GRAD_DX][i] =
+            g * call->in[FROZEN_GRAD_GAMMA][c] / sqrt(call->in[FROZEN_GRAD_VARIANCE][c] + epsilon);
+        if (dside == NULL)
+            continue;
+        dside[i] =
+            gamma2 == NULL ? g : g * gamma2[c] / sqrt(call->in[FROZEN_GRAD_VARIANCE2][c] + epsilon);
+    }
     return 0;
 }
