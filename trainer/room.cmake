@@ -46,7 +46,7 @@ room(set trainer/data/set USES common kernels codec LINKS Threads::Threads m)
 # The outlines of annotations are eval's masks.
 room(coco trainer/data/coco USES common kernels codec eval LINKS OpenMP::OpenMP_C m)
 # What a detector learns from and finds, and what is painted, stands on annotations.
-room(detect trainer/data/detect USES common kernels codec eval coco LINKS m)
+room(detect trainer/data/detect USES common kernels codec eval set coco LINKS m)
 room(draw trainer/data/draw USES common kernels codec eval coco LINKS ${draw_fonts_library} m
     EXCLUDE ${draw_fonts_out})
 room(shapes trainer/data/shapes USES common kernels codec eval LINKS m)

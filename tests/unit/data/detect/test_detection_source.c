@@ -1,0 +1,280 @@
+#include "detect/detection_source.h"
+
+#include "coco/coco_folder.h"
+#include "coco/coco_load.h"
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/str.h"
+#include "detect/detection_groups.h"
+#include "kernels/image_size.h"
+#include "set/loader.h"
+#include "shapes/coco_shapes.h"
+#include "support/unit.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A set on canvases, read by a loader. */
+struct scene {
+    struct coco_folder folder;
+    struct coco_index index;
+    struct detection_set set;
+    struct detection_groups groups;
+    struct canvas_plan plan;
+    struct detection_samples samples;
+    struct source source;
+    struct sampler sampler;
+    struct error err;
+};
+
+static const char *shapes_folder(void) {
+    static char folder[PATH_MAX];
+    struct error err = {0};
+    struct prepare_options options = {0};
+    if (folder[0] != '\0')
+        return folder;
+    snprintf(folder, sizeof(folder), "%s/shapes", unit_temp_dir());
+    coco_shapes_defaults(&options);
+    options.folder = folder;
+    options.train = 30;
+    options.validation = 5;
+    options.side = 64;
+    CU_ASSERT_EQUAL_FATAL(coco_shapes_write(&options, &err), 0);
+    return folder;
+}
+
+static void scene_make(struct scene *s, const char *folder, int short_side, int batch) {
+    const struct detection_options options = {.pick = DETECTION_PICK_TV};
+    memset(s, 0, sizeof(*s));
+    CU_ASSERT_EQUAL_FATAL(coco_folder_open(&s->folder, folder, &s->err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load(&s->index, s->folder.sets[0].json, NULL, &s->err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        detection_set_make(&s->set, &s->index, s->folder.sets[0].pictures, &options, &s->err), 0);
+    s->samples = (struct detection_samples){
+        .set = &s->set,
+        .recipe = {.sizes = {DETECT_SIZE_TV, short_side, short_side * 5 / 3},
+                   .flip = true,
+                   .pixels_max = DETECTION_PIXELS_DEFAULT,
+                   .seed = 3},
+        .slots = 64,
+        .bits_of_picture = DETECTION_BITS_DEFAULT};
+    CU_ASSERT_EQUAL_FATAL(detection_source(&s->source, &s->samples, batch, &s->err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        detection_set_plan(&s->set, &s->samples.recipe.sizes, (size_t)batch, &s->plan, &s->err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        detection_groups_make(&s->groups, &s->set, &s->samples.recipe.sizes, &s->plan, &s->err), 0);
+    s->sampler =
+        (struct sampler){.count = s->set.count,
+                         .ranks = 1,
+                         .batch = batch,
+                         .accumulate = 1,
+                         .seed = 3,
+                         .shuffle = true,
+                         .groups = {.samples = s->groups.samples, .count = s->groups.count}};
+    memcpy(s->sampler.groups.sizes, s->groups.sizes,
+           (size_t)s->groups.count * sizeof(*s->groups.sizes));
+}
+
+static void scene_done(struct scene *s) {
+    detection_groups_done(&s->groups);
+    detection_set_done(&s->set);
+    coco_index_done(&s->index);
+    coco_folder_done(&s->folder);
+}
+
+static uint64_t hash_batch(const struct batch *batch) {
+    uint64_t hash = STR_HASH_START;
+    for (int i = 0; i < batch->layout->count; i++)
+        hash = str_hash(hash, batch->fields[i], batch->layout->fields[i].bytes);
+    return str_hash(hash, &batch->step, sizeof(batch->step));
+}
+
+/* All batches of EPOCHS from (epoch, step) on; each lies on its group's canvas. Returns a hash of
+ * their bytes. */
+static uint64_t read_all(struct scene *s, uint32_t epoch, int64_t step, uint32_t epochs,
+                         int threads, uint64_t *hashes) {
+    cleanup_loader struct loader *loader = NULL;
+    const struct loader_options options = {.source = &s->source,
+                                           .sampler = s->sampler,
+                                           .epoch = epoch,
+                                           .step = step,
+                                           .epochs = epochs,
+                                           .threads = threads,
+                                           .depth = 3};
+    uint64_t all = STR_HASH_START;
+    int64_t count = 0;
+    CU_ASSERT_EQUAL_FATAL(loader_start(&options, &loader, &s->err), 0);
+    for (;;) {
+        const struct batch *batch = NULL;
+        enum loader_result result =
+            loader_next(loader, clock_now() + 60 * CLOCK_SECOND, &batch, &s->err);
+        if (result == LOADER_END)
+            break;
+        CU_ASSERT_EQUAL_FATAL(result, LOADER_BATCH);
+        const int32_t *sizes = batch->fields[batch_layout_find(batch->layout, "image_size")];
+        const struct detect_size canvas =
+            s->plan.canvases[sampler_group(&s->sampler, batch->epoch, batch->step)];
+        for (int i = 0; i < s->source.batch; i++) {
+            const int32_t *size = &sizes[i * IMAGE_SIZE_FIELDS];
+            CU_ASSERT_EQUAL(size[IMAGE_SIZE_VALID], 1);
+            CU_ASSERT(size[IMAGE_SIZE_H] <= canvas.height && size[IMAGE_SIZE_W] <= canvas.width);
+        }
+        uint64_t hash = hash_batch(batch);
+        all = str_hash(all, &hash, sizeof(hash));
+        if (hashes != NULL)
+            hashes[count] = hash;
+        count++;
+        loader_release(loader, batch);
+    }
+    CU_ASSERT_EQUAL(count, (int64_t)(epochs - epoch) * sampler_steps(&s->sampler) - step);
+    return all;
+}
+
+static void check_threads_and_resume(const char *folder, int short_side, int batch) {
+    struct scene s;
+    enum { STEPS_MAX = 256 };
+    uint64_t hashes[STEPS_MAX], again[STEPS_MAX];
+    scene_make(&s, folder, short_side, batch);
+    int64_t steps = sampler_steps(&s.sampler);
+    CU_ASSERT_FATAL(steps > 2 && 2 * steps < STEPS_MAX);
+    uint64_t one = read_all(&s, 0, 0, 2, 1, hashes);
+    CU_ASSERT_EQUAL(read_all(&s, 0, 0, 2, 4, NULL), one);
+    read_all(&s, 0, steps - 1, 2, 2, again);
+    CU_ASSERT_EQUAL(memcmp(again, hashes + steps - 1, (size_t)(steps + 1) * sizeof(*again)), 0);
+    CU_ASSERT_NOT_EQUAL(hashes[0], hashes[steps]);
+    scene_done(&s);
+}
+
+static void batches_are_the_same_for_any_threads_and_after_a_resume(void) {
+    check_threads_and_resume(shapes_folder(), 96, 4);
+}
+
+static void batches_of_real_pictures_are_the_same_for_any_threads(void) {
+    char folder[PATH_MAX];
+    const char *data = getenv("RINGMASTER_DATA");
+    snprintf(folder, sizeof(folder), "%s/coco128", data != NULL ? data : "");
+    if (data == NULL || access(folder, R_OK) != 0) {
+        unit_skip("RINGMASTER_DATA does not lead to coco128");
+        return;
+    }
+    check_threads_and_resume(folder, 800, 3);
+}
+
+/* Ranks in turn make what one rank makes alone: the same bytes place by place. */
+static void ranks_share_a_batch(void) {
+    struct scene whole, part;
+    scene_make(&whole, shapes_folder(), 96, 6);
+    for (int ranks = 2; ranks <= 3; ranks++) {
+        scene_make(&part, shapes_folder(), 96, 6 / ranks);
+        CU_ASSERT_EQUAL(part.samples.image_bytes, whole.samples.image_bytes);
+        part.sampler.groups = whole.sampler.groups;
+        part.sampler.ranks = ranks;
+        CU_ASSERT_EQUAL(sampler_steps(&part.sampler), sampler_steps(&whole.sampler));
+        for (int64_t step = 0; step < sampler_steps(&whole.sampler); step++)
+            for (int i = 0; i < 6; i++) {
+                part.sampler.rank = i / part.sampler.batch;
+                CU_ASSERT_EQUAL(sampler_at(&part.sampler, 1, step, 0, i % part.sampler.batch),
+                                sampler_at(&whole.sampler, 1, step, 0, i));
+            }
+        scene_done(&part);
+    }
+    scene_done(&whole);
+}
+
+static void what_does_not_fit_is_counted(void) {
+    struct scene s;
+    scene_make(&s, shapes_folder(), 96, 4);
+    s.samples.slots = 1;
+    s.samples.bits_of_picture = 40;
+    CU_ASSERT_EQUAL_FATAL(detection_source(&s.source, &s.samples, 4, &s.err), 0);
+    cleanup_loader struct loader *loader = NULL;
+    const struct loader_options options = {
+        .source = &s.source, .sampler = s.sampler, .epochs = 1, .threads = 2, .depth = 2};
+    CU_ASSERT_EQUAL_FATAL(loader_start(&options, &loader, &s.err), 0);
+    struct detection_dropped dropped = {0};
+    int64_t objects = 0, wanted = 0;
+    for (const struct batch *batch = NULL;
+         loader_next(loader, clock_now() + 60 * CLOCK_SECOND, &batch, &s.err) == LOADER_BATCH;
+         loader_release(loader, batch)) {
+        struct detection_dropped one = detection_batch_dropped(batch);
+        const int32_t *counts = batch->fields[batch_layout_find(batch->layout, "gt_count")];
+        dropped.objects += one.objects;
+        dropped.masks += one.masks;
+        for (int i = 0; i < 4; i++) {
+            objects += counts[i];
+            wanted += s.set.pictures[batch->samples[i]].count;
+        }
+    }
+    CU_ASSERT_EQUAL(dropped.objects, wanted - objects);
+    CU_ASSERT(dropped.objects > 0 && dropped.masks > 0);
+    scene_done(&s);
+}
+
+static void a_missing_picture_is_a_bad_sample(void) {
+    struct scene s;
+    char path[PATH_MAX];
+    cleanup_faults struct faults faults = {0};
+    scene_make(&s, shapes_folder(), 96, 4);
+    CU_ASSERT_EQUAL_FATAL(faults_init(&faults, s.set.count, &s.err), 0);
+    CU_ASSERT_EQUAL(detection_set_path(&s.set, 2, path, sizeof(path), &s.err), 0);
+    CU_ASSERT_EQUAL(remove(path), 0);
+    for (int64_t allowed = 0; allowed < 2; allowed++) {
+        cleanup_loader struct loader *loader = NULL;
+        const struct loader_options options = {.source = &s.source,
+                                               .sampler = s.sampler,
+                                               .epochs = 3,
+                                               .threads = 2,
+                                               .depth = 2,
+                                               .faults = &faults,
+                                               .bad_allowed = allowed};
+        CU_ASSERT_EQUAL_FATAL(loader_start(&options, &loader, &s.err), 0);
+        enum loader_result result = LOADER_BATCH;
+        int empty = 0;
+        while (result == LOADER_BATCH) {
+            const struct batch *batch = NULL;
+            result = loader_next(loader, clock_now() + 60 * CLOCK_SECOND, &batch, &s.err);
+            if (result != LOADER_BATCH)
+                break;
+            const int32_t *sizes = batch->fields[batch_layout_find(batch->layout, "image_size")];
+            for (int i = 0; i < 4; i++) {
+                int valid = sizes[i * IMAGE_SIZE_FIELDS + IMAGE_SIZE_VALID];
+                CU_ASSERT_EQUAL(valid, batch->samples[i] != 2);
+                empty += !valid;
+            }
+            loader_release(loader, batch);
+        }
+        CU_ASSERT_EQUAL(result, allowed == 0 ? LOADER_BAD : LOADER_END);
+        CU_ASSERT_EQUAL(empty > 0, allowed == 1);
+        if (allowed == 0)
+            ASSERT_CONTAINS(s.err.text, path);
+    }
+    CU_ASSERT_EQUAL(faults_count(&faults, FAULT_BAD), 1);
+    scene_done(&s);
+}
+
+static void sizes_that_cannot_be_are_refused(void) {
+    struct scene s;
+    scene_make(&s, shapes_folder(), 96, 4);
+    struct detection_samples wrong[5];
+    int batches[5] = {4, 4, 4, 4, 0};
+    for (int i = 0; i < 5; i++)
+        wrong[i] = s.samples;
+    wrong[0].slots = 0;
+    wrong[1].slots = DETECTION_SLOTS_MAX + 1;
+    wrong[2].bits_of_picture = 0;
+    wrong[3].recipe.sizes.short_side = 0;
+    for (int i = 0; i < 5; i++) {
+        struct error err = {0};
+        CU_ASSERT_EQUAL(detection_source(&s.source, &wrong[i], batches[i], &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    }
+    scene_done(&s);
+}
+
+UNIT_MAIN("detect.detection_source", UNIT(batches_are_the_same_for_any_threads_and_after_a_resume),
+          UNIT(batches_of_real_pictures_are_the_same_for_any_threads), UNIT(ranks_share_a_batch),
+          UNIT(what_does_not_fit_is_counted), UNIT(sizes_that_cannot_be_are_refused),
+          UNIT(a_missing_picture_is_a_bad_sample))

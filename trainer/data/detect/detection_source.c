@@ -1,0 +1,166 @@
+#include "detect/detection_source.h"
+
+#include "kernels/image_size.h"
+#include "kernels/mask_bits.h"
+#include "kernels/sample_key.h"
+
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* In the order of the layout. */
+enum field { IMAGE, IMAGE_SIZE, KEY, GT_BOX, GT_LABEL, GT_COUNT, GT_MASK_AT, MASK_POOL };
+
+/* What a batch keeps beside its fields. */
+struct masks {
+    struct detection_bits *places; /* owned; [count] */
+    int count;
+    struct detection_dropped dropped;
+};
+
+static size_t pool_bytes(const struct detection_samples *samples, int batch) {
+    return (size_t)batch * (size_t)samples->bits_of_picture;
+}
+
+static struct batch_layout layout_of(const struct detection_samples *samples, int batch) {
+    struct batch_layout layout = {0};
+    const size_t n = (size_t)batch, objects = n * (size_t)samples->slots;
+    (void)batch_layout_add(&layout, "image", n * samples->image_bytes);
+    (void)batch_layout_add(&layout, "image_size", n * IMAGE_SIZE_FIELDS * sizeof(int32_t));
+    (void)batch_layout_add(&layout, "key", n * SAMPLE_KEY_WORDS * sizeof(int32_t));
+    (void)batch_layout_add(&layout, "gt_box", objects * 4 * sizeof(float));
+    (void)batch_layout_add(&layout, "gt_label", objects * sizeof(int32_t));
+    (void)batch_layout_add(&layout, "gt_count", n * sizeof(int32_t));
+    (void)batch_layout_add(&layout, "gt_mask_at", objects * MASK_FIELDS * sizeof(int32_t));
+    (void)batch_layout_add(&layout, "mask_bits", pool_bytes(samples, batch));
+    return layout;
+}
+
+static struct detection_fields fields_of(const struct source *source, const struct batch *batch) {
+    const struct detection_samples *samples = source->set;
+    return (struct detection_fields){.slots = samples->slots,
+                                     .image_bytes = samples->image_bytes,
+                                     .pool_bytes = pool_bytes(samples, source->batch),
+                                     .image = batch->fields[IMAGE],
+                                     .image_size = batch->fields[IMAGE_SIZE],
+                                     .gt_box = batch->fields[GT_BOX],
+                                     .gt_label = batch->fields[GT_LABEL],
+                                     .gt_count = batch->fields[GT_COUNT],
+                                     .gt_mask_at = batch->fields[GT_MASK_AT],
+                                     .mask_bits = batch->fields[MASK_POOL],
+                                     .key = batch->fields[KEY]};
+}
+
+static int worker_open(const struct source *source, void **ret_worker, struct error *err) {
+    (void)source;
+    *ret_worker = calloc(1, sizeof(struct detection_worker));
+    return *ret_worker != NULL ? 0 : error_no_memory(err, "reading pictures");
+}
+
+static void worker_close(void *worker) {
+    if (worker != NULL)
+        detection_worker_done(worker);
+    free(worker);
+}
+
+static int batch_open(const struct source *source, struct batch *batch, struct error *err) {
+    struct masks *masks = calloc(1, sizeof(*masks));
+    batch->own = masks;
+    if (masks == NULL)
+        return error_no_memory(err, "masks");
+    masks->places = calloc((size_t)source->batch, sizeof(*masks->places));
+    masks->count = masks->places != NULL ? source->batch : 0;
+    return masks->places != NULL ? 0 : error_no_memory(err, "masks");
+}
+
+static void batch_close(struct batch *batch) {
+    struct masks *masks = batch->own;
+    for (int i = 0; masks != NULL && i < masks->count; i++)
+        detection_bits_done(&masks->places[i]);
+    if (masks != NULL)
+        free(masks->places);
+    free(masks);
+    batch->own = NULL;
+}
+
+static int fill(const struct source *source, void *worker, const struct batch *batch, int place,
+                const char **ret_damage, struct error *err) {
+    const struct detection_samples *samples = source->set;
+    const struct detection_fields fields = fields_of(source, batch);
+    struct detection_worker *own = worker;
+    struct masks *masks = batch->own;
+    if (detection_sample_fill(own, samples->set, &samples->recipe, (size_t)batch->samples[place],
+                              batch->epoch, &fields, place, &masks->places[place], err) != 0)
+        return -1;
+    *ret_damage = own->damage;
+    return 0;
+}
+
+static void clear(const struct source *source, const struct batch *batch, int place) {
+    const struct detection_fields fields = fields_of(source, batch);
+    struct masks *masks = batch->own;
+    detection_sample_clear(&fields, place, &masks->places[place]);
+}
+
+static int finish(const struct source *source, const struct batch *batch, struct error *err) {
+    const struct detection_fields fields = fields_of(source, batch);
+    struct masks *masks = batch->own;
+    masks->dropped = (struct detection_dropped){0};
+    for (int i = 0; i < masks->count; i++)
+        masks->dropped.objects += masks->places[i].objects_dropped;
+    return detection_bits_gather(&fields, masks->places, masks->count, &masks->dropped.masks, err);
+}
+
+struct detection_dropped detection_batch_dropped(const struct batch *batch) {
+    return ((const struct masks *)batch->own)->dropped;
+}
+
+static void sample_name(const struct source *source, size_t sample, char *text, size_t size) {
+    const struct detection_samples *samples = source->set;
+    if (detection_set_path(samples->set, sample, text, size, NULL) != 0 && size > 0)
+        text[size - 1] = '\0';
+}
+
+static int check(const struct detection_samples *samples, int batch, struct error *err) {
+    if (detection_recipe_check(&samples->recipe, err) != 0)
+        return -1;
+    if (samples->slots < 1 || samples->slots > DETECTION_SLOTS_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "%d slots for objects; 1 to %d are possible",
+                         samples->slots, DETECTION_SLOTS_MAX);
+    if (batch < 1 || batch > DETECTION_BATCH_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "a batch of %d pictures; 1 to %d are possible",
+                         batch, DETECTION_BATCH_MAX);
+    if (samples->bits_of_picture < 1 || samples->bits_of_picture > DETECTION_BITS_PICTURE_MAX ||
+        samples->bits_of_picture > INT32_MAX / batch)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%" PRId64 " bytes of masks for each of %d pictures; 1 to %d are possible",
+                         samples->bits_of_picture, batch, DETECTION_BITS_PICTURE_MAX);
+    return 0;
+}
+
+int detection_source(struct source *ret, struct detection_samples *samples, int batch,
+                     struct error *err) {
+    static const struct source_table table = {
+        .worker_open = worker_open,
+        .worker_close = worker_close,
+        .batch_open = batch_open,
+        .batch_close = batch_close,
+        .fill = fill,
+        .clear = clear,
+        .finish = finish,
+        .sample_name = sample_name,
+    };
+    if (check(samples, batch, err) != 0)
+        return -1;
+    samples->image_bytes = detection_image_bytes(samples->set, &samples->recipe);
+    *ret = (struct source){
+        .table = &table,
+        .set = samples,
+        .name = samples->set->folder,
+        .count = samples->set->count,
+        .batch = batch,
+        .layout = layout_of(samples, batch),
+    };
+    return 0;
+}

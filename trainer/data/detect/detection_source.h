@@ -1,0 +1,43 @@
+/* Batches of a detection set, for a network that finds objects. The fields, N being the batch and G
+ * the slots of objects:
+ *
+ *     image       u8 [N][image_bytes]    image_size  i32 [N][6]    key       i32 [N][4]
+ *     gt_box      f32 [N][G][4]          gt_label    i32 [N][G]    gt_count  i32 [N]
+ *     gt_mask_at  i32 [N][G][5]          mask_bits   u8 [N x bits of a picture]
+ *
+ * What they hold say detection_fields.h and detection_sample.h. They are the same on every canvas:
+ * which one a batch is for says the sampler's group (detection_groups.h). */
+#ifndef DETECT_DETECTION_SOURCE_H
+#define DETECT_DETECTION_SOURCE_H
+
+#include "common/error.h"
+#include "detect/detection_sample.h"
+#include "detect/detection_set.h"
+#include "set/batch.h"
+#include "set/source.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { DETECTION_BITS_PICTURE_MAX = 16 * 1024 * 1024, DETECTION_BATCH_MAX = 4096 };
+
+struct detection_samples {
+    const struct detection_set *set; /* borrowed */
+    struct detection_recipe recipe;
+    int slots;               /* 1 .. DETECTION_SLOTS_MAX */
+    int64_t bits_of_picture; /* bytes of masks, on average over a batch */
+    size_t image_bytes;      /* detection_source fills it in */
+};
+
+/* A source of SAMPLES, which outlives it. Fails where the recipe is none. */
+int detection_source(struct source *ret, struct detection_samples *samples, int batch,
+                     struct error *err);
+
+/* What did not fit into a batch. */
+struct detection_dropped {
+    int64_t objects; /* no slot */
+    int64_t masks;   /* no room among the masks: box and label are there */
+};
+struct detection_dropped detection_batch_dropped(const struct batch *batch);
+
+#endif
