@@ -58,7 +58,7 @@ room(checkpoint trainer/checkpoint USES common)
 room(telemetry trainer/telemetry USES common LINKS m)
 
 # The trainer's program, from the ground up.
-room(options trainer/app/options USES common graph)
+room(options trainer/app/options USES common graph backend kernels models)
 room(device trainer/app/device
     USES common graph backend kernels ref comm options
     LINKS OpenMP::OpenMP_C m)

@@ -12,7 +12,8 @@
 struct command {
     const char *name;
     int (*run)(int argc, char *const *argv, struct error *err);
-    void (*help)(FILE *out); /* NULL: the line below says all */
+    /* NULL: the line below says all. Behind the command's name come words that may be wrong. */
+    void (*help)(FILE *out, int argc, char *const *argv);
     const char *line;
 };
 
@@ -35,11 +36,11 @@ static void print_help(FILE *out) {
     exit_code_print(out);
 }
 
-static void print_command_help(const struct command *command) {
+static void print_command_help(const struct command *command, int argc, char *const *argv) {
     if (command->help == NULL)
         printf("usage: ringtrain %s\n", command->name);
     else
-        command->help(stdout);
+        command->help(stdout, argc, argv);
     printf("\nexit codes:\n");
     exit_code_print(stdout);
 }
@@ -61,7 +62,7 @@ static bool answer(const struct command *command, int argc, char **argv, struct 
                    int *ret_code) {
     for (int i = 2; i < argc; i++) {
         if (is_help(argv[i])) {
-            print_command_help(command);
+            print_command_help(command, argc - 2, argv + 2);
             *ret_code = EXIT_CODE_OK;
             return true;
         }

@@ -1,14 +1,15 @@
 /* The learning rate as a pure function of the step: warm-up, then a decay to the end of the run.
  *
- *     warm-up    step s of W: peak * (s + 1) / W         (linear; W may be 0), or, from a share f
- * of the peak on, peak * (f + (1 - f) * s / W)    (torch's LinearLR) after it   t = (s - W) / (T -
- * W), of T steps in all constant peak step     peak / 10 from 1/3, / 100 from 2/3, / 1000 from 8/9
- * of all T steps (the 30, 60 and 80 of 90 epochs in Goyal et al., arXiv 1706.02677, section 5.1)
- *       milestones
- *                peak * factor^k from the k-th milestone on (torch's MultiStepLR); one that lies
- *                within the warm-up counts there, too
- *       poly2    peak * (1 - t)^2
- *       cosine   peak * (1 + cos(pi t)) / 2               (Loshchilov and Hutter, arXiv 1608.03983)
+ *     warm-up     step s of W: peak * (s + 1) / W (linear; W may be 0), or, from a share f of the
+ *                 peak on, peak * (f + (1 - f) * s / W) (torch's LinearLR)
+ *     after it    t = (s - W) / (T - W), of T steps in all
+ *     constant    peak
+ *     step        peak / 10 from 1/3, / 100 from 2/3, / 1000 from 8/9 of all T steps (the 30, 60
+ *                 and 80 of 90 epochs in Goyal et al., arXiv 1706.02677, section 5.1)
+ *     milestones  peak * factor^k from the k-th milestone on (torch's MultiStepLR); one that lies
+ *                 within the warm-up counts there, too
+ *     poly2       peak * (1 - t)^2
+ *     cosine      peak * (1 + cos(pi t)) / 2 (Loshchilov and Hutter, arXiv 1608.03983)
  */
 #ifndef OPTIM_SCHEDULE_H
 #define OPTIM_SCHEDULE_H

@@ -17,10 +17,11 @@ int command_inspect_cuda(struct error *err);
 int command_draw(int argc, char *const *argv, struct error *err);
 int command_version(int argc, char *const *argv, struct error *err);
 
-void command_train_help(FILE *out);
-void command_eval_help(FILE *out);
-void command_prepare_help(FILE *out);
-void command_inspect_help(FILE *out);
-void command_draw_help(FILE *out);
+/* ARGV has --help somewhere, and words beside it that may be wrong. */
+void command_train_help(FILE *out, int argc, char *const *argv);
+void command_eval_help(FILE *out, int argc, char *const *argv);
+void command_prepare_help(FILE *out, int argc, char *const *argv);
+void command_inspect_help(FILE *out, int argc, char *const *argv);
+void command_draw_help(FILE *out, int argc, char *const *argv);
 
 #endif

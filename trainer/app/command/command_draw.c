@@ -265,7 +265,8 @@ int command_draw(int argc, char *const *argv, struct error *err) {
     return result;
 }
 
-void command_draw_help(FILE *out) {
+void command_draw_help(FILE *out, int argc, char *const *argv) {
+    (void)argc, (void)argv;
     fprintf(
         out,
         "usage: ringtrain draw --coco DIR|FILE --out DIR [--FLAG VALUE]...\n\n"
@@ -277,5 +278,5 @@ void command_draw_help(FILE *out) {
         "that "
         "no font has is spelled (Latin without marks,\nothers as U+ and a number), and a warning "
         "says how. Nothing is joined or written from right to left.\n\n");
-    flags_print(out, FLAGS, FLAG_COUNT, DRAW);
+    flags_print(out, FLAGS, FLAG_COUNT, DRAW, 0, NULL);
 }

@@ -17,6 +17,8 @@
 /* What an evaluation holds. */
 struct scoring {
     const struct options *options;
+    int argc; /* that they come from */
+    char *const *argv;
     struct inputs inputs;
     struct model_config config;
     struct task_data data;
@@ -43,6 +45,8 @@ static int open_data(struct scoring *s, struct comm *comm, struct error *err) {
         return error_set(err, EXIT_CODE_DATA, "%s/config.json: model '%.64s' is none of %s",
                          s->inputs.model, s->config.model,
                          model_names(MODEL_CLASSIFY | MODEL_DETECT));
+    if (options_fit(COMMAND_EVAL, model, s->argc, s->argv, err) != 0)
+        return -1;
     struct task_ask ask = {
         .options = s->options,
         .inputs = &s->inputs,
@@ -115,7 +119,8 @@ int command_eval(int argc, char *const *argv, struct error *err) {
     wait_policy_settle((int)options.threads);
     if (ranks_open(&comm, err) != 0)
         return -1;
-    struct scoring s = {.options = &options, .report = {.events = TFEVENTS_CLOSED}};
+    struct scoring s = {
+        .options = &options, .argc = argc, .argv = argv, .report = {.events = TFEVENTS_CLOSED}};
     int result = device_settle(&options, comm, err);
     if (result == 0)
         result = run(&s, comm, err);
@@ -127,10 +132,10 @@ int command_eval(int argc, char *const *argv, struct error *err) {
     return result;
 }
 
-void command_eval_help(FILE *out) {
+void command_eval_help(FILE *out, int argc, char *const *argv) {
     fprintf(out, "usage: ringtrain eval --model-dir DIR --data DIR [--FLAG VALUE]...\n\n"
                  "Scores a trained model on a folder of class folders and prints the same line as "
                  "training.\n\n");
-    options_print(out, COMMAND_EVAL);
+    options_print(out, COMMAND_EVAL, argc, argv);
     command_eval_coco_help(out);
 }

@@ -230,5 +230,5 @@ void command_eval_coco_help(FILE *out) {
                  "[--FLAG VALUE]...\n\n"
                  "Scores detections as pycocotools does, to the last bit: twelve numbers and a "
                  "table by category.\n\n");
-    flags_print(out, FLAGS, FLAG_COUNT, EVAL_COCO);
+    flags_print(out, FLAGS, FLAG_COUNT, EVAL_COCO, 0, NULL);
 }

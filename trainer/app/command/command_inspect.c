@@ -65,7 +65,7 @@ int command_inspect(int argc, char *const *argv, struct error *err) {
         "usage: ringtrain inspect plan|data|coco [--FLAG VALUE]..., or inspect --cuda");
 }
 
-void command_inspect_help(FILE *out) {
+void command_inspect_help(FILE *out, int argc, char *const *argv) {
     fprintf(
         out,
         "usage: ringtrain inspect plan [--FLAG VALUE]...\n\n"
@@ -74,7 +74,7 @@ void command_inspect_help(FILE *out) {
         "Prints driver, libraries and GPUs, as this program was made with and as it finds them; "
         "%d where it cannot train on GPUs here.\n\n",
         EXIT_CODE_DEVICE);
-    options_print(out, COMMAND_PLAN);
+    options_print(out, COMMAND_PLAN, argc, argv);
     command_inspect_data_help(out);
     command_inspect_coco_help(out);
 }

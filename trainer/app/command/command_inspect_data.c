@@ -235,5 +235,5 @@ void command_inspect_data_help(FILE *out) {
             "classes and sizes. Leaves with %d when\nsomething is bad, damaged or a picture is "
             "left out, or the same bytes lie in two classes or in\ntrain/ and val/.\n",
             FOLDER_SUFFIXES, EXIT_CODE_DATA);
-    flags_print(out, FLAGS, sizeof(FLAGS) / sizeof(FLAGS[0]), 1);
+    flags_print(out, FLAGS, sizeof(FLAGS) / sizeof(FLAGS[0]), 1, 0, NULL);
 }

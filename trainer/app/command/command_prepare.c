@@ -62,7 +62,8 @@ int command_prepare(int argc, char *const *argv, struct error *err) {
     return 0;
 }
 
-void command_prepare_help(FILE *out) {
+void command_prepare_help(FILE *out, int argc, char *const *argv) {
+    (void)argc, (void)argv;
     struct prepare_options o;
     prepare_defaults(&o);
     fprintf(
@@ -72,6 +73,6 @@ void command_prepare_help(FILE *out) {
         "same flags.\nDefaults: %d to train on, %d to evaluate on, %d classes, %d px, quality "
         "%d.\n\n",
         o.train, o.validation, o.classes, o.side, o.quality);
-    flags_print(out, FLAGS, FLAG_COUNT, PREPARE);
+    flags_print(out, FLAGS, FLAG_COUNT, PREPARE, 0, NULL);
     command_prepare_coco_help(out);
 }

@@ -64,5 +64,5 @@ void command_prepare_coco_help(FILE *out) {
     fprintf(out, "\nusage: ringtrain prepare shapes --coco DIR [--FLAG N]...\n\n"
                  "Writes a detection set of circles, squares and triangles with masks, in COCO's "
                  "layout.\n\n");
-    flags_print(out, FLAGS, FLAG_COUNT, PREPARE_COCO);
+    flags_print(out, FLAGS, FLAG_COUNT, PREPARE_COCO, 0, NULL);
 }

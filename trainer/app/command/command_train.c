@@ -3,7 +3,6 @@
 #include "device/device.h"
 #include "device/ranks.h"
 #include "device/wait_policy.h"
-#include "models/model.h"
 #include "options/options.h"
 #include "run/train.h"
 
@@ -36,10 +35,9 @@ int command_train(int argc, char *const *argv, struct error *err) {
     return (int)code;
 }
 
-void command_train_help(FILE *out) {
+void command_train_help(FILE *out, int argc, char *const *argv) {
     fprintf(out, "usage: ringtrain train [--FLAG VALUE]...\n\n"
                  "Trains a network on a folder of class folders with JPEGs. Every flag takes a "
                  "value;\n'-' and '_' are the same in names. Defaults stand in brackets.\n\n");
-    options_print(out, COMMAND_TRAIN);
-    fprintf(out, "\nmodels: %s\n", model_names(MODEL_CLASSIFY | MODEL_DETECT));
+    options_print(out, COMMAND_TRAIN, argc, argv);
 }

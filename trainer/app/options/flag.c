@@ -1,5 +1,6 @@
 #include "options/flag.h"
 
+#include "common/buf.h"
 #include "common/str.h"
 
 #include <inttypes.h>
@@ -113,12 +114,23 @@ static int apply(const struct flag *f, const char *text, void *into, struct erro
     return -1;
 }
 
-int flags_parse(const struct flag *flags, size_t count, unsigned command, int argc,
-                char *const *argv, void *into, struct error *err) {
+int flags_defaults(const struct flag *flags, size_t count, void *into, struct error *err) {
     for (size_t i = 0; i < count; i++)
         if (flags[i].standard != NULL && apply(&flags[i], flags[i].standard, into, err) != 0)
             return -1;
+    return 0;
+}
 
+int flags_set(const struct flag *flags, size_t count, unsigned command, const char *name,
+              const char *value, void *into, struct error *err) {
+    const struct flag *f = find(flags, count, command, name, strlen(name));
+    if (f == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "there is no flag --%s", name);
+    return apply(f, value, into, err);
+}
+
+int flags_take(const struct flag *flags, size_t count, unsigned command, int argc,
+               char *const *argv, void *into, struct error *err) {
     for (int i = 0; i < argc; i++) {
         if (!str_starts_with(argv[i], "--") || argv[i][2] == '\0')
             return error_set(err, EXIT_CODE_USAGE, "'%.64s' stands where a --flag was expected",
@@ -137,6 +149,51 @@ int flags_parse(const struct flag *flags, size_t count, unsigned command, int ar
     return 0;
 }
 
+int flags_parse(const struct flag *flags, size_t count, unsigned command, int argc,
+                char *const *argv, void *into, struct error *err) {
+    return flags_defaults(flags, count, into, err) != 0
+               ? -1
+               : flags_take(flags, count, command, argc, argv, into, err);
+}
+
+/* Steps over the flag at *AT of ARGV, and its value; NULL where none stands there. */
+static const struct flag *next_flag(const struct flag *flags, size_t count, unsigned command,
+                                    int argc, char *const *argv, int *at, const char **ret_value) {
+    const char *word = argv[(*at)++];
+    if (!str_starts_with(word, "--"))
+        return NULL;
+    size_t size = strcspn(word + 2, "=");
+    const struct flag *f = find(flags, count, command, word + 2, size);
+    *ret_value = NULL;
+    if (word[2 + size] == '=')
+        *ret_value = word + 2 + size + 1;
+    else if (f != NULL && *at < argc)
+        *ret_value = argv[(*at)++];
+    return f;
+}
+
+const char *flags_given(const struct flag *flags, size_t count, unsigned command, const char *name,
+                        int argc, char *const *argv) {
+    const char *given = NULL, *value = NULL;
+    for (int i = 0; i < argc;) {
+        const struct flag *f = next_flag(flags, count, command, argc, argv, &i, &value);
+        if (f != NULL && value != NULL && strcmp(f->name, name) == 0)
+            given = value;
+    }
+    return given;
+}
+
+const struct flag *flags_foreign(const struct flag *flags, size_t count, unsigned command,
+                                 unsigned tasks, int argc, char *const *argv) {
+    const char *value = NULL;
+    for (int i = 0; i < argc;) {
+        const struct flag *f = next_flag(flags, count, command, argc, argv, &i, &value);
+        if (f != NULL && f->tasks != 0 && (f->tasks & tasks) == 0)
+            return f;
+    }
+    return NULL;
+}
+
 static int print_real(struct buf *out, double value, struct error *err) {
     char text[40];
     for (int digits = 15; digits <= 17; digits++) {
@@ -147,14 +204,8 @@ static int print_real(struct buf *out, double value, struct error *err) {
     return buf_add_text(out, text, err);
 }
 
-int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
-                      const void *from, struct error *err) {
-    const struct flag *f = find(flags, count, ~0U, name, strlen(name));
-    if (f == NULL)
-        return error_set(err, EXIT_CODE_INTERNAL, "there is no flag --%s", name);
+static int print_field(struct buf *out, const struct flag *f, const void *from, struct error *err) {
     const void *field = (const char *)from + f->offset;
-    if (buf_printf(out, err, "%s=", name) != 0)
-        return -1;
     switch (f->type) {
     case FLAG_TEXT: {
         const char *text = *(const char *const *)field;
@@ -169,7 +220,15 @@ int flags_print_value(struct buf *out, const struct flag *flags, size_t count, c
     case FLAG_CHOICE:
         return buf_add_text(out, f->choices[*(const int *)field], err);
     }
-    return error_set(err, EXIT_CODE_INTERNAL, "flag --%s has no type", name);
+    return error_set(err, EXIT_CODE_INTERNAL, "flag --%s has no type", f->name);
+}
+
+int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
+                      const void *from, struct error *err) {
+    const struct flag *f = find(flags, count, ~0U, name, strlen(name));
+    if (f == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "there is no flag --%s", name);
+    return buf_printf(out, err, "%s=", name) != 0 ? -1 : print_field(out, f, from, err);
 }
 
 /* "red|green" of a choice, else the value's name. */
@@ -194,11 +253,36 @@ static int print_wrapped(FILE *out, const char *text, int column) {
     return column;
 }
 
-void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command) {
+/* Numbers keep the form in which the table has them where they are the table's. */
+static void default_text(const struct flag *f, const void *from, char text[VALUE_MAX]) {
+    cleanup_buf struct buf value = {0}, standard = {0};
+    union {
+        int64_t integer;
+        double real;
+        bool truth;
+        int choice;
+        const char *text;
+    } field = {0};
+    struct flag alone = *f;
+    alone.offset = 0;
+    buf_init(&value, VALUE_MAX);
+    buf_init(&standard, VALUE_MAX);
+    (void)snprintf(text, VALUE_MAX, "[%s]", f->standard);
+    if (from == NULL || print_field(&value, f, from, NULL) != 0 ||
+        set_value(&alone, f->standard, &field, NULL) != 0 ||
+        print_field(&standard, &alone, &field, NULL) != 0)
+        return;
+    if (strcmp(buf_text(&value), buf_text(&standard)) != 0)
+        (void)snprintf(text, VALUE_MAX, "[%s]", buf_text(&value));
+}
+
+void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
+                 unsigned tasks, const void *from) {
     for (size_t i = 0; i < count; i++) {
         const struct flag *f = &flags[i];
         char value[VALUE_MAX];
-        if ((f->commands & command) == 0)
+        if ((f->commands & command) == 0 ||
+            (tasks != 0 && f->tasks != 0 && (f->tasks & tasks) == 0))
             continue;
         value_text(f, value);
         int width = fprintf(out, "  --%s %s", f->name, value);
@@ -207,7 +291,7 @@ void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned com
         fprintf(out, "%*s", HELP_COLUMN - width, "");
         width = print_wrapped(out, f->help, HELP_COLUMN);
         if (f->standard != NULL) {
-            (void)snprintf(value, sizeof(value), "[%s]", f->standard);
+            default_text(f, from, value);
             (void)print_wrapped(out, value, width);
         }
         fputc('\n', out);

@@ -29,21 +29,42 @@ struct flag {
     double max;
     const char *const *choices; /* NULL-terminated */
     unsigned commands;          /* bits of the commands that know this flag */
+    unsigned tasks;             /* bits of the tasks that it is for; 0: all */
     const char *value;          /* what --help calls the value */
     const char *help;
 };
 
-/* Fills INTO: first the defaults of all COUNT flags, then ARGV's flags that belong to COMMAND (one
- * bit). A flag given twice keeps the last value. Errors have EXIT_CODE_USAGE. */
+/* The defaults of all COUNT flags. */
+int flags_defaults(const struct flag *flags, size_t count, void *into, struct error *err);
+/* One flag of COMMAND (one bit), which must be there: a layer between the defaults and ARGV. */
+int flags_set(const struct flag *flags, size_t count, unsigned command, const char *name,
+              const char *value, void *into, struct error *err);
+/* ARGV's flags, which belong to COMMAND. A flag given twice keeps the last value. Errors have
+ * EXIT_CODE_USAGE. */
+int flags_take(const struct flag *flags, size_t count, unsigned command, int argc,
+               char *const *argv, void *into, struct error *err);
+/* All three in one: the defaults, then ARGV's. */
 int flags_parse(const struct flag *flags, size_t count, unsigned command, int argc,
                 char *const *argv, void *into, struct error *err);
+
+/* What ARGV gives for the flag NAME, the last time; NULL where it does not. What is wrong with ARGV
+ * is passed over. */
+const char *flags_given(const struct flag *flags, size_t count, unsigned command, const char *name,
+                        int argc, char *const *argv);
+/* The first flag in ARGV, all of whose flags are known, that is for none of TASKS; NULL for none.
+ */
+const struct flag *flags_foreign(const struct flag *flags, size_t count, unsigned command,
+                                 unsigned tasks, int argc, char *const *argv);
 
 /* Appends "NAME=VALUE" for the flag NAME, which must be there, from the struct that FROM points to;
  * numbers with as many digits as bring back every bit. */
 int flags_print_value(struct buf *out, const struct flag *flags, size_t count, const char *name,
                       const void *from, struct error *err);
 
-/* One paragraph a flag of COMMAND: name, value, help, bounds or choices, default. */
-void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command);
+/* One paragraph a flag of COMMAND that is for one of TASKS (0: whatever it is for): name, value,
+ * help, bounds or choices, default. FROM is the filled struct whose values count as the defaults
+ * then; NULL: the table's own. */
+void flags_print(FILE *out, const struct flag *flags, size_t count, unsigned command,
+                 unsigned tasks, const void *from);
 
 #endif

@@ -1,6 +1,7 @@
 #include "options/options.h"
 
 #include "options/flag.h"
+#include "options/recipe.h"
 
 #include <stddef.h>
 
@@ -9,33 +10,49 @@ static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
 static const char *const logs[] = {"both", "table", "metrics", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
-static const char *const schedules[] = {"constant", "step", "poly2", "cosine", NULL};
+static const char *const schedules[] = {"constant", "step", "poly2", "cosine", "milestones", NULL};
 static const char *const fusions[] = {"none", "norm", "all", "conv", "auto", NULL};
 
 enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, ALL = T | E | P };
+
+enum { C = MODEL_CLASSIFY, ANY_TASK = MODEL_CLASSIFY | MODEL_DETECT };
+
+#define MODEL_STANDARD "resnet50"
 
 #define ROW(name_, type_, field_, standard_, commands_, help_)                                     \
     .name = (name_), .type = (type_), .offset = offsetof(struct options, field_),                  \
     .standard = (standard_), .commands = (commands_), .help = (help_)
 #define TEXT(name, field, standard, commands, what, help)                                          \
     { ROW(name, FLAG_TEXT, field, standard, commands, help), .value = (what) }
-#define INT(name, field, standard, low, high, commands, what, help)                                \
+#define INT_OF(tasks_, name, field, standard, low, high, commands, what, help)                     \
     {                                                                                              \
         ROW(name, FLAG_INT, field, standard, commands, help), .value = (what), .min = (low),       \
-                                                              .max = (high)                        \
+                                                              .max = (high), .tasks = (tasks_)     \
     }
-#define REAL(name, field, standard, low, high, commands, what, help)                               \
+#define INT(...) INT_OF(0, __VA_ARGS__)
+#define REAL_OF(tasks_, name, field, standard, low, high, commands, what, help)                    \
     {                                                                                              \
         ROW(name, FLAG_REAL, field, standard, commands, help), .value = (what), .min = (low),      \
-                                                               .max = (high)                       \
+                                                               .max = (high), .tasks = (tasks_)    \
     }
-#define BOOL(name, field, standard, commands, help)                                                \
-    { ROW(name, FLAG_BOOL, field, standard, commands, help), .value = "true|false" }
-#define CHOICE(name, field, names, standard, commands, help)                                       \
-    { ROW(name, FLAG_CHOICE, field, standard, commands, help), .choices = (names), .value = "" }
+#define REAL(...) REAL_OF(0, __VA_ARGS__)
+#define BOOL_OF(tasks_, name, field, standard, commands, help)                                     \
+    {                                                                                              \
+        ROW(name, FLAG_BOOL, field, standard, commands, help), .value = "true|false",              \
+                                                               .tasks = (tasks_)                   \
+    }
+#define BOOL(...) BOOL_OF(0, __VA_ARGS__)
+#define CHOICE_OF(tasks_, name, field, names, standard, commands, help)                            \
+    {                                                                                              \
+        ROW(name, FLAG_CHOICE, field, standard, commands, help), .choices = (names), .value = "",  \
+                                                                 .tasks = (tasks_)                 \
+    }
+#define CHOICE(...) CHOICE_OF(0, __VA_ARGS__)
 
 static const struct flag FLAGS[] = {
-    TEXT("model", model, "resnet50", T | P, "NAME", "network, see below"),
+    TEXT("model", model, MODEL_STANDARD, T | P, "NAME", "network, see below"),
+    TEXT("recipe", recipe, NULL, T, "NAME",
+         "a ready set of flags, see below; flags on the command line go before it"),
     TEXT("data", data, NULL, E, "DIR",
          "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
     TEXT("data", data, NULL, T, "DIR",
@@ -49,27 +66,27 @@ static const struct flag FLAGS[] = {
     TEXT("bad-samples", bad_samples, "fail", T | E, "fail|skip|N",
          "a file that cannot be read or decoded ends the run, is left out of its batch, or so many "
          "of a data set are"),
-    INT("synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
-        "pictures in the synthetic set"),
-    INT("synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",
-        "classes in the synthetic set"),
+    INT_OF(C, "synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
+           "pictures in the synthetic set"),
+    INT_OF(C, "synthetic-classes", synthetic_classes, "10", 2, 65536, T | P, "N",
+           "classes in the synthetic set"),
     INT("epochs", epochs, "90", 1, 1e6, T, "N", "passes over the data"),
     INT("steps", steps, "0", 0, 999999999, T, "N",
         "stop after so many steps instead; the schedule then ends there too (0: epochs decide)"),
     INT("batch-size", batch_size, "32", 1, 65536, ALL, "N", "images a rank takes at once"),
     INT("accumulate", accumulate, "1", 1, 65536, T, "N", "batches a rank adds up to one step"),
-    INT("image-size", image_size, "0", 0, 4096, T | P, "N",
-        "side of the network's input in pixels (0: the model's own, 224 or 32)"),
-    INT("resize", resize, "0", 0, 16384, T | E, "N",
-        "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
-    CHOICE("augment", augment, augments, "auto", T,
-           "training crop: random resized, padded, none; auto: by image size"),
-    REAL("min-area", min_area, "0", 0, 1, T, "SHARE",
-         "smallest share of the picture that a random resized crop keeps (0: 0.08)"),
+    INT_OF(C, "image-size", image_size, "0", 0, 4096, T | P, "N",
+           "side of the network's input in pixels (0: the model's own, 224 or 32)"),
+    INT_OF(C, "resize", resize, "0", 0, 16384, T | E, "N",
+           "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
+    CHOICE_OF(C, "augment", augment, augments, "auto", T,
+              "training crop: random resized, padded, none; auto: by image size"),
+    REAL_OF(C, "min-area", min_area, "0", 0, 1, T, "SHARE",
+            "smallest share of the picture that a random resized crop keeps (0: 0.08)"),
     BOOL("flip", flip, "true", T, "mirror every second picture in training"),
     CHOICE("dtype", dtype, dtypes, "f32", ALL,
            "type of activations and of the weights in use; master weights stay f32"),
-    BOOL("zero-gamma", zero_gamma, "false", T, "start the last norm of each block at zero"),
+    BOOL_OF(C, "zero-gamma", zero_gamma, "false", T, "start the last norm of each block at zero"),
     TEXT(
         "init", init, NULL, T, "FILE",
         "start from the weights in a safetensors file (torchvision's names, under any prefix; f32, "
@@ -84,13 +101,27 @@ static const struct flag FLAGS[] = {
     CHOICE("schedule", schedule, schedules, "cosine", T, "learning rate after warm-up"),
     REAL("warmup-epochs", warmup_epochs, "0", 0, 1e6, T, "X",
          "rise from 0 to the peak, linear by step"),
+    INT("warmup-steps", warmup_steps, "0", 0, 999999999, T, "N",
+        "the same in steps (0: --warmup-epochs decides)"),
+    REAL("warmup-from", warmup_from, "0", 0, 1, T, "SHARE",
+         "share of the peak in the first step of warm-up (0: one step's part of the rise)"),
+    TEXT("milestones", milestones, NULL, T, "X,Y,...",
+         "schedule milestones: epochs at which the rate falls, fractions allowed"),
+    REAL("milestone-factor", milestone_factor, "0.1", 0, 1, T, "X", "...each time to so much"),
     REAL("momentum", momentum, "0.9", 0, 1, T, "X", "of SGD"),
     BOOL("nesterov", nesterov, "false", T, "Nesterov's momentum"),
     REAL("weight-decay", weight_decay, "0.0001", 0, 1e3, T, "X",
          "added to the gradient, times the weight"),
     BOOL("decay-all", decay_all, "true", T, "decay norms and biases too"),
-    REAL("label-smoothing", label_smoothing, "0", 0, 1, T, "X",
-         "share of the target that goes to all classes alike"),
+    BOOL("decay-biases", decay_biases, "false", T,
+         "without --decay-all: decay biases, but for norms'"),
+    REAL("bias-rate", bias_rate, "1", 0.001, 100, T, "X",
+         "rate of biases, but for norms', times that of the rest"),
+    REAL("clip-norm", clip_norm, "0", 0, 1e9, T, "X",
+         "gradients whose norm, over all ranks and parameters, is larger are scaled down to it (0: "
+         "never)"),
+    REAL_OF(C, "label-smoothing", label_smoothing, "0", 0, 1, T, "X",
+            "share of the target that goes to all classes alike"),
     CHOICE("backend", backend, backends, "auto", ALL,
            "who computes: ref is exact and slow; auto: cuda where every rank has a GPU, else cpu"),
     CHOICE("fusion", fusion, fusions, "auto", ALL,
@@ -142,23 +173,116 @@ static const struct flag FLAGS[] = {
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };
 
-int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
-                  struct error *err) {
-    *o = (struct options){0};
-    return flags_parse(FLAGS, FLAG_COUNT, command, argc, argv, o, err);
+/* --model of a command line that may have a recipe; NULL where the command takes none, or an
+ * unknown one. */
+static const struct model *model_of(unsigned command, const struct recipe *recipe, int argc,
+                                    char *const *argv) {
+    const char *name = flags_given(FLAGS, FLAG_COUNT, command, "model", argc, argv);
+    if (name == NULL && recipe != NULL)
+        name = recipe_value(recipe, "model");
+    if (name == NULL && (command & (T | P)) != 0)
+        name = MODEL_STANDARD;
+    return name == NULL ? NULL : model_find(name);
 }
 
-void options_print(FILE *out, unsigned command) {
-    flags_print(out, FLAGS, FLAG_COUNT, command);
+static int lay(struct options *o, unsigned command, const struct model_setting *settings,
+               struct error *err) {
+    for (; settings != NULL && settings->flag != NULL; settings++)
+        if (flags_set(FLAGS, FLAG_COUNT, command, settings->flag, settings->value, o, err) != 0)
+            return -1;
+    return 0;
+}
+
+/* What lies below the command line. */
+static int lay_defaults(struct options *o, unsigned command, const struct recipe *recipe,
+                        const struct model *model, struct error *err) {
+    *o = (struct options){0};
+    if (flags_defaults(FLAGS, FLAG_COUNT, o, err) != 0)
+        return -1;
+    if (command == COMMAND_TRAIN && model != NULL && lay(o, command, model->settings, err) != 0)
+        return -1;
+    return recipe != NULL ? lay(o, command, recipe->settings, err) : 0;
+}
+
+int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
+                struct error *err) {
+    const struct flag *f = flags_foreign(FLAGS, FLAG_COUNT, command, model->task, argc, argv);
+    if (f == NULL)
+        return 0;
+    return error_set(
+        err, EXIT_CODE_USAGE, "--%s is of no use to %s: it is for networks that %s (%s)", f->name,
+        model->name, model_task_name((enum model_task)f->tasks), model_names(f->tasks));
+}
+
+int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
+                  struct error *err) {
+    const struct recipe *recipe = NULL;
+    const char *name = flags_given(FLAGS, FLAG_COUNT, command, "recipe", argc, argv);
+    if (name != NULL && (recipe = recipe_need(name, err)) == NULL)
+        return -1;
+    const struct model *model = model_of(command, recipe, argc, argv);
+    if (lay_defaults(o, command, recipe, model, err) != 0 ||
+        flags_take(FLAGS, FLAG_COUNT, command, argc, argv, o, err) != 0)
+        return -1;
+    if (model == NULL)
+        return 0;
+    if (recipe != NULL && (recipe->tasks & model->task) == 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--recipe %s is of no use to %s: it is for networks that %s (%s)",
+                         recipe->name, model->name, model_task_name((enum model_task)recipe->tasks),
+                         model_names(recipe->tasks));
+    return options_fit(command, model, argc, argv, err);
+}
+
+void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
+    struct options o;
+    const char *name = flags_given(FLAGS, FLAG_COUNT, command, "recipe", argc, argv);
+    const struct recipe *recipe = name != NULL ? recipe_need(name, NULL) : NULL;
+    const struct model *model = model_of(command, recipe, argc, argv);
+    bool told =
+        recipe != NULL || flags_given(FLAGS, FLAG_COUNT, command, "model", argc, argv) != NULL;
+    unsigned tasks = told && model != NULL ? model->task : 0;
+    if (tasks != 0 && lay_defaults(&o, command, recipe, model, NULL) == 0)
+        flags_print(out, FLAGS, FLAG_COUNT, command, tasks, &o);
+    else
+        flags_print(out, FLAGS, FLAG_COUNT, command, 0, NULL);
+    if ((command & (T | P)) != 0)
+        fprintf(out, "\nmodels: %s\n", model_names(tasks != 0 ? tasks : ANY_TASK));
+    if (command != COMMAND_TRAIN)
+        return;
+    fprintf(out, "\nrecipes:\n");
+    recipe_print(out, tasks != 0 ? tasks : ANY_TASK);
 }
 
 /* Those that change the bits of a training, beside what a run's state tells of batches, ranks,
  * types and the length of the schedule. */
 static const char *const RECORDED[] = {
-    "lr",          "lr-batch",  "schedule",   "warmup-epochs",     "momentum",
-    "nesterov",    "decay-all", "augment",    "weight-decay",      "label-smoothing",
-    "flip",        "min-area",  "loss-scale", "loss-scale-growth", "comm",
-    "bad-samples", "tf32",      "tune",       "deterministic",
+    "lr",
+    "lr-batch",
+    "schedule",
+    "warmup-epochs",
+    "momentum",
+    "nesterov",
+    "decay-all",
+    "augment",
+    "weight-decay",
+    "label-smoothing",
+    "flip",
+    "min-area",
+    "loss-scale",
+    "loss-scale-growth",
+    "comm",
+    "milestones",
+    "milestone-factor",
+    "warmup-steps",
+    "warmup-from",
+    "decay-biases",
+    "bias-rate",
+    "clip-norm",
+    "bad-samples",
+    "tf32",
+    "tune",
+    "deterministic",
 };
 
 int options_record(struct buf *out, const struct options *o, struct error *err) {

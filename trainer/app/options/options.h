@@ -7,6 +7,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "graph/fuse.h"
+#include "models/model.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -36,6 +37,7 @@ enum option_augment {
 /* Text is borrowed from the command line. */
 struct options {
     const char *model;
+    const char *recipe;
     const char *data;
     const char *validation;
     int64_t synthetic_images;
@@ -58,12 +60,19 @@ struct options {
 
     double lr;
     int64_t lr_batch;
-    int schedule; /* enum schedule_kind */
+    int schedule;           /* enum schedule_kind */
+    const char *milestones; /* epochs; NULL: none given */
+    double milestone_factor;
     double warmup_epochs;
+    int64_t warmup_steps;
+    double warmup_from;
     double momentum;
     bool nesterov;
     double weight_decay;
     bool decay_all;
+    bool decay_biases;
+    double bias_rate;
+    double clip_norm;
     double label_smoothing;
 
     int backend;
@@ -90,11 +99,18 @@ struct options {
     int log;
 };
 
-/* Flags of COMMAND (one bit) in ARGV, over the defaults. */
+/* Flags of COMMAND (one bit) in ARGV, over those of --recipe, over those of the network, over the
+ * defaults. A flag or a recipe for networks of another task than --model's is an error. */
 int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
                   struct error *err);
 /* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ...". */
 int options_record(struct buf *out, const struct options *o, struct error *err);
-void options_print(FILE *out, unsigned command);
+/* The same error, for a command whose network is known later: ARGV has been parsed. */
+int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
+                struct error *err);
+/* The flags of COMMAND, then the networks and recipes; where ARGV, which may be wrong elsewhere,
+ * has
+ * --model or --recipe: those of its task alone, with the defaults that they bring. */
+void options_print(FILE *out, unsigned command, int argc, char *const *argv);
 
 #endif

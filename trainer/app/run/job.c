@@ -8,9 +8,9 @@
 #include "common/str.h"
 #include "device/device.h"
 #include "device/ranks.h"
+#include "run/rate.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,16 +31,8 @@ static int settle_steps(struct job *job, struct error *err) {
         return -1;
     job->steps_per_epoch = sampler_steps(&job->sampler);
     int64_t global_batch = comm_size(job->comm) * o->batch_size * o->accumulate;
-    int64_t total = o->steps > 0 ? o->steps : o->epochs * job->steps_per_epoch;
-    int64_t warmup = llround(o->warmup_epochs * (double)job->steps_per_epoch);
-    job->schedule = (struct schedule){
-        .kind = (enum schedule_kind)o->schedule,
-        .peak = schedule_scale(o->lr, o->lr_batch, global_batch),
-        .warmup_steps = warmup < total ? warmup : total,
-        .total_steps = total,
-    };
     job->state.global_batch = global_batch;
-    return 0;
+    return rate_settle(&job->schedule, o, job->steps_per_epoch, global_batch, err);
 }
 
 /* Before the work begins that may take a while: compiling the network, tuning, the first step. */
@@ -81,6 +73,9 @@ static int open_network(struct job *job, struct error *err) {
                 .weight_decay = (float)o->weight_decay,
                 .nesterov = o->nesterov},
         .decay_all = o->decay_all,
+        .decay_biases = o->decay_biases,
+        .bias_rate = (float)o->bias_rate,
+        .clip_norm = (float)o->clip_norm,
         .device_sum = job->sums,
         .check_operators = o->check_operators,
         .loss_scale = o->dtype == OPTION_F16 ? (float)o->loss_scale : 1,

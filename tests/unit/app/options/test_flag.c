@@ -133,7 +133,7 @@ static void help_shows_value_choices_and_default(void) {
     size_t size = 0;
     FILE *out = open_memstream(&text, &size);
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    flags_print(out, flags, COUNT, FIRST);
+    flags_print(out, flags, COUNT, FIRST, 0, NULL);
     CU_ASSERT_EQUAL(fclose(out), 0);
     ASSERT_CONTAINS(text, "--max-count N");
     ASSERT_CONTAINS(text, "how many [7]");
@@ -141,6 +141,49 @@ static void help_shows_value_choices_and_default(void) {
     free(text);
 }
 
-UNIT_MAIN("app.flag", UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
+static void a_layer_lies_above_the_defaults_and_below_the_words(void) {
+    struct wishes w = {0};
+    struct error err = {0};
+    const char *const words[] = {"--share", "0.75"};
+    CU_ASSERT_EQUAL(flags_defaults(flags, COUNT, &w, &err), 0);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "max-count", "9", &w, &err), 0);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "share", "0.25", &w, &err), 0);
+    CU_ASSERT_EQUAL(flags_take(flags, COUNT, FIRST, 2, (char *const *)(uintptr_t)words, &w, &err),
+                    0);
+    CU_ASSERT(w.count == 9 && w.share == 0.75 && w.color == 1);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "max-count", "101", &w, &err), -1);
+    ASSERT_CONTAINS(err.text, "--max-count");
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, SECOND, "loud", "true", &w, &err), -1);
+}
+
+static void what_is_given_is_the_last_of_its_name(void) {
+    const char *const words[] = {"--name", "--share", "x", "--share=0.5", "--name=b", "--share"};
+    char *const *argv = (char *const *)(uintptr_t)words;
+    CU_ASSERT_STRING_EQUAL(flags_given(flags, COUNT, FIRST, "name", 6, argv), "b");
+    CU_ASSERT_STRING_EQUAL(flags_given(flags, COUNT, FIRST, "name", 2, argv), "--share");
+    CU_ASSERT_STRING_EQUAL(flags_given(flags, COUNT, FIRST, "share", 6, argv), "0.5");
+    CU_ASSERT_PTR_NULL(flags_given(flags, COUNT, FIRST, "loud", 6, argv));
+    CU_ASSERT_PTR_NULL(flags_given(flags, COUNT, SECOND, "name", 6, argv));
+}
+
+/* Values that a recipe has set are shown as the defaults, others as the table has them. */
+static void help_shows_defaults_of_a_layer(void) {
+    char *text = NULL;
+    size_t size = 0;
+    struct wishes w = {0};
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    CU_ASSERT_EQUAL(flags_defaults(flags, COUNT, &w, NULL), 0);
+    CU_ASSERT_EQUAL(flags_set(flags, COUNT, FIRST, "color", "red", &w, NULL), 0);
+    flags_print(out, flags, COUNT, FIRST, 0, &w);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, "of the hat [red]");
+    ASSERT_CONTAINS(text, "how much [0.5]");
+    free(text);
+}
+
+UNIT_MAIN("app.flag", UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
+          UNIT(what_is_given_is_the_last_of_its_name), UNIT(help_shows_defaults_of_a_layer),
+          UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
           UNIT(an_unknown_flag_offers_the_nearest_name), UNIT(bad_values_name_flag_and_reason),
           UNIT(a_command_knows_its_own_flags_alone), UNIT(help_shows_value_choices_and_default))

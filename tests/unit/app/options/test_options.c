@@ -4,6 +4,8 @@
 #include "support/unit.h"
 
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 static int parse(struct options *o, unsigned command, struct error *err, const char *const *words) {
     int argc = 0;
@@ -70,7 +72,68 @@ static void what_changes_bits_is_recorded(void) {
     ASSERT_CONTAINS(buf_text(&text), " bad-samples=fail ");
 }
 
-UNIT_MAIN("app.options", UNIT(nothing_given_is_a_run_that_makes_sense),
+/* Defaults, recipe, command line: the later one counts. */
+static void a_recipe_lies_between_the_defaults_and_the_command_line(void) {
+    struct options o;
+    struct error err;
+    CU_ASSERT_EQUAL(
+        PARSE(COMMAND_TRAIN, "--warmup-epochs", "2", "--recipe", "imagenet-90", "--momentum=0.8"),
+        0);
+    CU_ASSERT_STRING_EQUAL(o.recipe, "imagenet-90");
+    CU_ASSERT(o.schedule == SCHEDULE_STEP && o.nesterov && !o.decay_all && o.zero_gamma);
+    CU_ASSERT(o.warmup_epochs == 2 && o.momentum == 0.8 && o.epochs == 90);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_TRAIN, "--recipe", "imagenet"), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "--recipe: 'imagenet' is none of imagenet-90");
+    CU_ASSERT_EQUAL(PARSE(COMMAND_EVAL, "--recipe", "imagenet-90"), -1);
+}
+
+/* A network that finds objects has no use for a crop of the whole picture. */
+static void a_flag_of_another_task_is_an_error_that_says_so(void) {
+    const struct model detects = {.name = "finder", .task = MODEL_DETECT};
+    const char *const words[] = {"--batch-size", "4", "--resize=9", "--threads", "1"};
+    struct error err = {0};
+    char *const *argv = (char *const *)(uintptr_t)words;
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 5, argv, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "--resize is of no use to finder: it is for networks that classify "
+                              "(resnet18, ");
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 2, argv, &err), 0);
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, model_find("resnet18"), 5, argv, &err), 0);
+    /* A value is no flag. */
+    const char *const value[] = {"--model-dir", "--resize"};
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 2, (char *const *)(uintptr_t)value, &err),
+                    0);
+}
+
+static char *help_for(const char *const *words, int count) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    options_print(out, COMMAND_TRAIN, count, (char *const *)(uintptr_t)words);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    return text;
+}
+
+static void help_shows_what_a_network_and_a_recipe_bring(void) {
+    const char *const words[] = {"--help", "--model", "resnet20", "--recipe", "imagenet-90"};
+    char *text = help_for(words, 1);
+    ASSERT_CONTAINS(text, "warm-up [cosine]");
+    ASSERT_CONTAINS(text, "models: resnet18, ");
+    free(text);
+    text = help_for(words, 5);
+    ASSERT_CONTAINS(text, "warm-up [step]");
+    ASSERT_CONTAINS(text, "--lr X");
+    ASSERT_CONTAINS(text, "--resize N");
+    ASSERT_CONTAINS(text, "  imagenet-90  ");
+    free(text);
+}
+
+UNIT_MAIN("app.options", UNIT(a_recipe_lies_between_the_defaults_and_the_command_line),
+          UNIT(a_flag_of_another_task_is_an_error_that_says_so),
+          UNIT(help_shows_what_a_network_and_a_recipe_bring),
+          UNIT(nothing_given_is_a_run_that_makes_sense),
           UNIT(hyperparameters_come_as_flags_with_underscores),
           UNIT(evaluation_refuses_flags_of_training), UNIT(numbers_have_bounds),
           UNIT(what_changes_bits_is_recorded))

@@ -1,0 +1,45 @@
+#include "options/recipe.h"
+
+#include <string.h>
+
+/* Goyal et al., Accurate, Large Minibatch SGD (2017): 90 epochs, a tenth of the rate at 30, 60 and
+ * 80, five epochs of warm-up, no decay of norms and biases, blocks that start as identities. */
+static const struct model_setting IMAGENET_90[] = {
+    {"epochs", "90"},       {"lr", "0.1"},
+    {"lr-batch", "256"},    {"schedule", "step"},
+    {"warmup-epochs", "5"}, {"momentum", "0.9"},
+    {"nesterov", "true"},   {"weight-decay", "0.0001"},
+    {"decay-all", "false"}, {"zero-gamma", "true"},
+    {NULL, NULL},
+};
+
+static const struct recipe RECIPES[] = {
+    {"imagenet-90", MODEL_CLASSIFY, "Goyal et al. 2017: 90 epochs in large batches", IMAGENET_90},
+};
+enum { RECIPE_COUNT = sizeof(RECIPES) / sizeof(RECIPES[0]) };
+
+const struct recipe *recipe_need(const char *name, struct error *err) {
+    char names[256] = "";
+    for (size_t i = 0, used = 0; i < RECIPE_COUNT; i++) {
+        if (strcmp(RECIPES[i].name, name) == 0)
+            return &RECIPES[i];
+        if (used < sizeof(names))
+            used += (size_t)snprintf(names + used, sizeof(names) - used, "%s%s", i > 0 ? ", " : "",
+                                     RECIPES[i].name);
+    }
+    (void)error_set(err, EXIT_CODE_USAGE, "--recipe: '%.64s' is none of %s", name, names);
+    return NULL;
+}
+
+const char *recipe_value(const struct recipe *recipe, const char *flag) {
+    for (const struct model_setting *s = recipe->settings; s->flag != NULL; s++)
+        if (strcmp(s->flag, flag) == 0)
+            return s->value;
+    return NULL;
+}
+
+void recipe_print(FILE *out, unsigned tasks) {
+    for (size_t i = 0; i < RECIPE_COUNT; i++)
+        if ((RECIPES[i].tasks & tasks) != 0)
+            fprintf(out, "  %-16s%s\n", RECIPES[i].name, RECIPES[i].help);
+}

@@ -1,0 +1,26 @@
+/* Ready sets of flags for a training, by name: --recipe NAME. They lie above the defaults of the
+ * flags and those of the network, and below what the command line says. */
+#ifndef OPTIONS_RECIPE_H
+#define OPTIONS_RECIPE_H
+
+#include "common/error.h"
+#include "models/model.h"
+
+#include <stdio.h>
+
+struct recipe {
+    const char *name;
+    unsigned tasks;                       /* enum model_task */
+    const char *help;                     /* where it comes from */
+    const struct model_setting *settings; /* flag NULL ends them */
+};
+
+/* NULL with an error (EXIT_CODE_USAGE) that names those that there are. */
+const struct recipe *recipe_need(const char *name, struct error *err);
+/* What it says of FLAG; NULL where nothing. */
+const char *recipe_value(const struct recipe *recipe, const char *flag);
+
+/* One line each of those that are for one of TASKS. */
+void recipe_print(FILE *out, unsigned tasks);
+
+#endif
