@@ -181,17 +181,17 @@ def draw(sources, compiler, count, seed):
 
 
 def survivors_of(results, sources):
-    """Those that survived the last time, where their lines are still there."""
+    """Those that survived the last time, where their lines are still there, below the same ones."""
     if not results.is_file():
         sys.exit(f"mutate.sh: no last time: {results}")
     again = []
     for row in results.read_text().splitlines():
-        verdict, name, number, before, after, _ = row.split("\t")
-        lines = sources[name].lines if name in sources else []
-        places = [at for at, line in enumerate(lines, 1) if line.strip() == before]
+        verdict, name, number, above, before, after, _ = row.split("\t")
+        lines = ["", *(line.strip() for line in sources[name].lines)] if name in sources else [""]
+        places = [at for at in range(1, len(lines)) if (lines[at - 1], lines[at]) == (above, before)]
         if verdict == "survived" and places:
             at = min(places, key=lambda place: abs(place - int(number)))
-            blank = lines[at - 1][:len(lines[at - 1]) - len(lines[at - 1].lstrip())]
+            blank = re.match(r"\s*", sources[name].lines[at - 1])[0]
             again.append(sources[name].mutant(at, blank + after + "\n"))
     return again
 
@@ -263,7 +263,7 @@ def run_room(argument, tests, compiler, known, options):
     if not options["again"]:
         results.parent.mkdir(parents=True, exist_ok=True)
         results.write_text("".join(
-            f"{m.verdict}\t{m.name}\t{m.number}\t{m.before}\t{m.after}\t{m.killer}\n" for m in mutants))
+            f"{m.verdict}\t{m.name}\t{m.number}\t{m.above}\t{m.before}\t{m.after}\t{m.killer}\n" for m in mutants))
     return mutants, broken, same
 
 
