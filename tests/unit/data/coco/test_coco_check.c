@@ -72,6 +72,26 @@ static void every_kind_of_trouble_is_found_with_its_id(void) {
     ASSERT_CONTAINS(buf_text(&text), "90  dog\n");
 }
 
+/* Five examples of a finding are shown, and that there are more. */
+static void examples_are_five_at_most(void) {
+    cleanup_coco_index struct coco_index index = {0};
+    struct error err = {0};
+    const char *json = write_text("few.json", "{" TWO_IMAGES "," TWO_CATEGORIES "}");
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
+    for (int count = COCO_EXAMPLES - 1; count <= COCO_EXAMPLES + 1; count++) {
+        cleanup_coco_check struct coco_check check = {0};
+        cleanup_buf struct buf text = {.max = 100000};
+        CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, &err), 0);
+        for (int i = 0; i < count; i++)
+            coco_check_found(&check, COCO_NO_AREA, 70 + i);
+        CU_ASSERT_EQUAL(check.findings[COCO_NO_AREA].count, count);
+        CU_ASSERT_EQUAL(coco_check_print(&check, &index, &text, &err), 0);
+        ASSERT_CONTAINS(buf_text(&text), count < COCO_EXAMPLES    ? ": 70, 71, 72, 73\n"
+                                         : count == COCO_EXAMPLES ? ": 70, 71, 72, 73, 74\n"
+                                                                  : ": 70, 71, 72, 73, 74 ...\n");
+    }
+}
+
 static void a_set_in_order_says_so(void) {
     cleanup_coco_index struct coco_index index = {0};
     cleanup_coco_check struct coco_check check = {0};
@@ -161,4 +181,5 @@ static void what_is_merely_odd_does_not_break_a_set(void) {
 UNIT_MAIN("data.coco_check", UNIT(damaged_pictures_are_found),
           UNIT(what_is_merely_odd_does_not_break_a_set),
           UNIT(the_bounds_of_sizes_belong_to_the_middle),
-          UNIT(every_kind_of_trouble_is_found_with_its_id), UNIT(a_set_in_order_says_so))
+          UNIT(every_kind_of_trouble_is_found_with_its_id), UNIT(examples_are_five_at_most),
+          UNIT(a_set_in_order_says_so))

@@ -80,6 +80,13 @@ static void places_beyond_the_index_are_empty(void) {
     a.segment = index.segments_size + 1;
     a.segment_size = 0;
     CU_ASSERT_EQUAL(coco_index_segment(&index, &a).kind, COCO_SEGMENT_NONE);
+    cleanup_coco_outline struct coco_outline room = {0};
+    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle struct rle mask = {0};
+    a = index.annotations[1];
+    index.image_count = a.image; /* it is the first one beyond */
+    CU_ASSERT_EQUAL(coco_index_mask(&index, &a, &room, &brush, &mask, &err), -1);
+    ASSERT_CONTAINS(err.text, "annotation 5: a polygon on a picture without a size");
 }
 
 static void lists_that_are_missing_are_known(void) {

@@ -67,6 +67,10 @@ static void sides_that_cannot_be_are_refused(void) {
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
         ASSERT_CONTAINS(err.text, "short side");
     }
+    const struct detect_sizes turned = {DETECT_SIZE_TV, 5, 4};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(detect_sizes_check(&turned, &err), -1);
+    ASSERT_CONTAINS(err.text, "a short side of 5 and a long one of 4 (1 <= short <= long <= 8192)");
     const struct detect_sizes right = {DETECT_SIZE_TV, 8192, 8192};
     CU_ASSERT_EQUAL(detect_sizes_check(&right, NULL), 0);
 }

@@ -96,6 +96,7 @@ static void scaled_masks_read_as_those_of_the_whole_picture(void) {
                                    scaled, flip, x, y);
         CU_ASSERT_EQUAL(wrong, 0);
         detection_crop_done(&whole);
+        CU_ASSERT(whole.bits.bytes == NULL && whole.at[MASK_WIDTH] == 0);
         detection_bits_done(&bits);
     }
 }
