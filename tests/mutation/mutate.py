@@ -144,7 +144,8 @@ def tests_for(name, tests):
             rest.append(test)
         elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house, "$"), test.name):
             rest.append(test)
-    return [twin, near, rest, [test.sanitized() for test in twin + near]]
+    alike = twin + near or [test for test in rest if test.room == room]
+    return [twin, near, rest, [test.sanitized() for test in alike]]
 
 
 def lot(seed, mutant, *more):

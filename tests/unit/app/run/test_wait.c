@@ -2,6 +2,8 @@
 
 #include "common/clock.h"
 #include "run/stop.h"
+#include "set/labelled.h"
+#include "set/loader.h"
 #include "support/pictures.h"
 #include "support/unit.h"
 
@@ -12,16 +14,21 @@ enum { PICTURES = 4, SIDE = 24 };
 
 static struct dataset set;
 
+static struct labelled recipe;
+static struct source source;
+
 static struct loader *start(const struct dataset *from, int batch) {
+    recipe = (struct labelled){.set = from};
+    augment_defaults_eval(&recipe.augment, SIDE);
+    CU_ASSERT_EQUAL_FATAL(labelled_source(&source, &recipe, batch, NULL), 0);
     struct loader_options o = {
-        .dataset = from,
+        .source = &source,
         .sampler = {.count = from->count, .ranks = 1, .batch = batch, .accumulate = 1},
         .epochs = 1,
         .threads = 1,
         .depth = 2,
     };
     struct loader *loader = NULL;
-    augment_defaults_eval(&o.augment, SIDE);
     CU_ASSERT_EQUAL_FATAL(loader_start(&o, &loader, NULL), 0);
     return loader;
 }
