@@ -27,4 +27,10 @@ KERNEL float detect_probability(const struct detect_softmax *s, float logit) {
     return exact_exp(logit - s->most) / s->sum;
 }
 
+/* No more classes of a row than this have a probability above THRESHOLD: all together are 1. */
+KERNEL int detect_likely(float threshold, int classes) {
+    int likely = threshold > 0.001f ? (int)(1.0f / threshold) + 1 : classes;
+    return likely < classes ? likely : classes;
+}
+
 #endif

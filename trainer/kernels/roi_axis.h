@@ -81,6 +81,15 @@ KERNEL float roi_axis_weight(const struct roi_axis *axis, int32_t bin, int32_t p
     return axis->grid > 0 ? sum / (float)axis->grid : 0.0f;
 }
 
+/* Whether some bin may weigh something at a pixel in [begin, end): a sample reaches two pixels, and
+ * those outside the map the border's. False only where nothing does. */
+KERNEL bool roi_axis_reaches(const struct roi_axis *axis, int32_t bins, int32_t begin,
+                             int32_t end) {
+    float one = axis->start, other = axis->start + axis->bin * (float)bins;
+    float first = one < other ? one : other, last = one < other ? other : one;
+    return !(last + 2.0f < (float)begin) && !(first - 1.0f > (float)end);
+}
+
 /* The pixels *RET_LOW .. *RET_HIGH hold all that bin BIN weighs; none when low > high. */
 KERNEL void roi_axis_span(const struct roi_axis *axis, int32_t bin, int32_t *ret_low,
                           int32_t *ret_high) {

@@ -27,13 +27,6 @@ struct candidate {
     int32_t label;
 };
 
-/* Of one proposal no more probabilities than this are above the threshold: they add up to 1. */
-static size_t likely_of(const struct detect_attr *detect, size_t classes) {
-    float least = detect->score_threshold;
-    size_t likely = least > 0.001f ? (size_t)(1.0f / least) + 1 : classes;
-    return likely < classes ? likely : classes;
-}
-
 struct picture {
     const struct detect_op *op;
     size_t number;
@@ -125,9 +118,9 @@ static int run(void *context, struct error *err) {
 }
 
 static size_t room_of(const struct graph *graph, const struct op *op) {
-    size_t classes = (size_t)cpu_input(graph, op, DETECTIONS_LOGITS)->shape.dim[1];
+    int classes = (int)cpu_input(graph, op, DETECTIONS_LOGITS)->shape.dim[1];
     size_t proposals = (size_t)cpu_input(graph, op, DETECTIONS_BOX)->shape.dim[1];
-    return proposals * likely_of(&op->attr.detect, classes);
+    return proposals * (size_t)detect_likely(op->attr.detect.score_threshold, classes);
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,

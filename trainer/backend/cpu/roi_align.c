@@ -184,15 +184,10 @@ static struct band band_at(const struct align_op *op, size_t unit) {
     return band;
 }
 
-/* Whether the region may reach the band; a sample reaches two pixels. */
 static bool reaches(const struct align_op *op, const struct region *region,
                     const struct band *band) {
-    if (region->image != band->image || region->level != band->level)
-        return false;
-    float last = region->y.start + region->y.bin * (float)op->rule.bins;
-    float first = region->y.start < last ? region->y.start : last;
-    last = region->y.start < last ? last : region->y.start;
-    return !(last + 1.0f < (float)band->begin - 1.0f) && !(first - 1.0f > (float)band->end);
+    return region->image == band->image && region->level == band->level &&
+           roi_axis_reaches(&region->y, op->rule.bins, band->begin, band->end);
 }
 
 static void add_region(const struct align_op *op, const struct band *band, size_t r,

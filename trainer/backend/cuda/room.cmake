@@ -45,7 +45,7 @@ target_include_directories(cuda_kernels PRIVATE ${ROOM_INCLUDES}/cuda)
 target_compile_options(cuda_kernels PRIVATE
     $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
 # A body that the host shares computes the same there: no contraction to fused multiply-adds.
-foreach(exact nms optimizer proposals targets)
+foreach(exact detections mask nms optimizer proposals roi_align roi_targets targets)
     set_source_files_properties(${CMAKE_SOURCE_DIR}/trainer/backend/cuda/${exact}.cu
         PROPERTIES COMPILE_OPTIONS -fmad=false)
 endforeach()
