@@ -119,12 +119,12 @@ static bool is_failure(const struct attempt *a, const struct rank_report *r) {
 }
 
 /* A shim that has reported goes at once, but for two cases: during a stop (attempt_holds), and
- * while reports of a failure are gathered (end_ranks). */
+ * while reports of a failure, this one or an earlier one, are gathered (end_ranks). */
 static void weigh(struct master *m, const struct rank_report *r) {
-    if (is_failure(&m->attempt, r))
-        master_raise(m, EVENT_FAILURE);
     if (attempt_is_complete(&m->attempt))
         all_have_reported(m);
+    else if (is_failure(&m->attempt, r))
+        master_raise(m, EVENT_FAILURE);
     else if (!attempt_holds(&m->attempt) && !m->attempt.gathering)
         release(m, r->host, r->rank);
 }

@@ -196,8 +196,8 @@ void launch_daemon_ended(struct member *b, const json_t *message) {
     const char *text = NULL;
     (void)json_member_int(message, "daemon", "code", &code, NULL);
     (void)json_member_string(message, "daemon", "text", &text, NULL);
-    note(b, (int)(code & 0xFF), text != NULL ? text : "");
     launch_agent_leave(b, (int)(code & 0xFF));
+    note(b, (int)(code & 0xFF), text != NULL ? text : "");
 }
 
 void launch_signal(struct master *m, int number) {

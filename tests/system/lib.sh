@@ -206,7 +206,9 @@ run_cases() {
             began=$(now_ms)
             before=$failures
             skipped=$skips
+            checked=$checks
             "$name"
+            [ "$checks" -gt "$checked" ] || [ "$skips" -gt "$skipped" ] || check "$name checks something" false
             case_ends
             took=$(($(now_ms) - began))
             word=ok

@@ -111,6 +111,20 @@ one_host_has_unreadable_hyperparameters() {
     tells 65 hyperparameters.json algo-3
 }
 
+# Without its parameters it does not know the job's name, and its key is another: it says what is wrong with
+# itself, not that it was refused.
+one_host_does_not_know_the_jobs_name() {
+    ring 2
+    put hyperparameters.json '{"sagemaker_job_name": "job-1"}'
+    printf '{"lr": ' >"$(config 2)/hyperparameters.json"
+    start_all -e RINGMASTER_READY_SECONDS=4 -- train -- true
+    check "all end" hosts wait "$SOON"
+    check "the culprit's code" equal "$(hosts code 2)" 65
+    check "the culprit's story" holds "$(failure_of 2)" 'hyperparameters.json'
+    check "the other's code" equal "$(hosts code 1)" 77
+    check "the other's story names what may differ" holds "$(failure_of 1)" "job's name"
+}
+
 # The service takes such names; they can be no flags.
 hyperparameters_have_odd_names() {
     ring 1
@@ -174,6 +188,15 @@ the_program_is_no_program() {
     for host in $everyone; do echo text >"$(hosts opt "$host")/model/text"; done
     start_all -- train -- /opt/ml/model/text
     says 126 /opt/ml/model/text
+}
+
+# The script is there: it is not what is missing.
+the_programs_interpreter_is_not_there() {
+    ring 2
+    printf '#!/no/such/python3\nprint(1)\n' >"$share/script"
+    chmod 755 "$share/script"
+    start_all -- train -- "$share/script"
+    tells 127 'its interpreter, /no/such/python3' script
 }
 
 the_command_is_unknown() {
@@ -304,7 +327,8 @@ a_refused_daemon_is_the_story() {
     all_name 'algo-2 started no orted: launch request refused' 1 2
 }
 
-CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparameters a_refused_daemon_is_the_story resource_config_is_not_json resource_config_lacks_this_host
+CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparameters
+    one_host_does_not_know_the_jobs_name the_programs_interpreter_is_not_there a_refused_daemon_is_the_story resource_config_is_not_json resource_config_lacks_this_host
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
     host_list_is_ipv6 master_is_ipv6 resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value

@@ -37,6 +37,9 @@ static void what_does_not_stop_is_killed_at_its_end(void) {
     CU_ASSERT_EQUAL(stage_end(&host, 10), EXIT_CODE_STOPPED);
     CU_ASSERT(clock_now() - begin >= CLOCK_SECOND);
     CU_ASSERT(clock_now() - begin < 4 * CLOCK_SECOND);
+    ASSERT_CONTAINS(stage_failure(&host),
+                    "killed, as it had not ended when the time to stop was over");
+    CU_ASSERT_PTR_NULL(strstr(stage_failure(&host), "memory"));
 }
 
 static void a_second_signal_shortens_it(void) {
