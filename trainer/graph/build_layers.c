@@ -24,10 +24,11 @@ int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, i
     return graph_conv2d_with(graph, name, x, &w, window);
 }
 
-int graph_bias_parameter(struct graph *graph, const char *name, int64_t channels, int64_t fan_in) {
+int graph_bias_parameter(struct graph *graph, const char *name, int64_t channels,
+                         enum tensor_init init, int64_t init_fan) {
     char text[TENSOR_NAME_SIZE];
-    return graph_parameter(graph, builder_join(text, name, "bias"), shape_1(channels),
-                           INIT_UNIFORM_BIAS, fan_in);
+    return graph_parameter(graph, builder_join(text, name, "bias"), shape_1(channels), init,
+                           init_fan);
 }
 
 int graph_bias(struct graph *graph, const char *name, int x, int bias, bool relu) {
@@ -45,7 +46,7 @@ int graph_conv2d_bias_with(struct graph *graph, const char *name, int x,
 int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
                       struct op_window window, bool relu) {
     struct graph_weights w = graph_conv2d_weights(graph, name, inputs, outputs, window.kernel);
-    w.bias = graph_bias_parameter(graph, name, outputs, inputs * window.kernel * window.kernel);
+    w.bias = graph_bias_parameter(graph, name, outputs, INIT_ZERO, 0);
     return graph_conv2d_bias_with(graph, name, x, &w, window, relu);
 }
 
@@ -53,7 +54,8 @@ int graph_conv_transpose2d(struct graph *graph, const char *name, int x, int64_t
                            int64_t outputs, struct op_window window, bool relu) {
     /* Rows of the weights belong to what it reads, which a convolution makes. */
     struct graph_weights w = graph_conv2d_weights(graph, name, outputs, inputs, window.kernel);
-    w.bias = graph_bias_parameter(graph, name, outputs, outputs * window.kernel * window.kernel);
+    w.bias = graph_bias_parameter(graph, name, outputs, INIT_UNIFORM_BIAS,
+                                  outputs * window.kernel * window.kernel);
     struct op_attr attr = {.window = window};
     if (!graph->failed) {
         const struct shape *in = &graph->tensors[x].shape;

@@ -77,10 +77,12 @@ int graph_conv2d_with(struct graph *graph, const char *name, int x,
 /* Both. */
 int graph_conv2d(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,
                  struct op_window window);
-/* x + NAME.bias, rectified if RELU; the bias is of a layer that reads FAN_IN values. */
-int graph_bias_parameter(struct graph *graph, const char *name, int64_t channels, int64_t fan_in);
+/* Makes NAME.bias. */
+int graph_bias_parameter(struct graph *graph, const char *name, int64_t channels,
+                         enum tensor_init init, int64_t init_fan);
+/* x + BIAS, rectified if RELU. */
 int graph_bias(struct graph *graph, const char *name, int x, int bias, bool relu);
-/* A convolution with a bias, given or (the second) made. */
+/* A convolution with a bias, given or (the second) made, which starts at 0. */
 int graph_conv2d_bias_with(struct graph *graph, const char *name, int x,
                            const struct graph_weights *weights, struct op_window window, bool relu);
 int graph_conv2d_bias(struct graph *graph, const char *name, int x, int64_t inputs, int64_t outputs,

@@ -195,6 +195,7 @@ static double start_value(const struct store_slot *slot, struct random *random, 
     case INIT_ONE:
         return 1;
     case INIT_NORMAL_FAN_OUT:
+    case INIT_NORMAL_HUNDREDTH:
         return spread * random_normal(random);
     case INIT_UNIFORM_FAN_IN:
     case INIT_UNIFORM_BIAS:
@@ -211,6 +212,8 @@ static double start_spread(const struct store_slot *slot) {
     switch (slot->init) {
     case INIT_NORMAL_FAN_OUT:
         return sqrt(2.0 / ((double)dim[0] * area));
+    case INIT_NORMAL_HUNDREDTH:
+        return 0.01;
     case INIT_UNIFORM_FAN_IN:
         return 1.0 / sqrt(inputs * area);
     case INIT_UNIFORM_BIAS:

@@ -1,6 +1,7 @@
 #include "models/model.h"
 
 #include "models/resnet.h"
+#include "models/vgg.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -35,15 +36,25 @@ static int build_resnet(struct graph *graph, const struct model *model,
     return resnet_build(graph, &config, &tensors, err);
 }
 
-#define RESNET(name_, side_)                                                                       \
+#define CLASSIFIER(name_, build_, side_)                                                           \
     {                                                                                              \
-        .name = "resnet" #name_, .task = MODEL_CLASSIFY, .build = build_resnet,                    \
-        .image_size = (side_), .metrics = OF_CLASSES                                               \
+        .name = (name_), .task = MODEL_CLASSIFY, .build = (build_), .image_size = (side_),         \
+        .metrics = OF_CLASSES                                                                      \
     }
+#define RESNET(name_, side_) CLASSIFIER("resnet" #name_, build_resnet, side_)
 
 static const struct model MODELS[] = {
-    RESNET(18, 224), RESNET(34, 224), RESNET(50, 224), RESNET(101, 224), RESNET(152, 224),
-    RESNET(20, 32),  RESNET(32, 32),  RESNET(44, 32),  RESNET(56, 32),   RESNET(110, 32),
+    RESNET(18, 224),
+    RESNET(34, 224),
+    RESNET(50, 224),
+    RESNET(101, 224),
+    RESNET(152, 224),
+    RESNET(20, 32),
+    RESNET(32, 32),
+    RESNET(44, 32),
+    RESNET(56, 32),
+    RESNET(110, 32),
+    CLASSIFIER("vgg16", vgg_build, 224),
 };
 enum { MODEL_COUNT = sizeof(MODELS) / sizeof(MODELS[0]), NAMES_SIZE = 512 };
 

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Golden values of VGG-16: what torch says in f64 of a narrow one, and how far torch in f32 is from that.
+
+    python3 tests/golden/vgg_torch.py >tests/golden/vgg/vgg16.txt
+
+Needs torch and torchvision (2.15.0 and 0.29.2 made the file that is here). The network is torchvision's own
+class with its configuration D and all widths divided by NARROW; names and shapes of the whole vgg16 are
+told, too. Weights, pictures and labels are a hash of name and place (hashed.py), which
+tests/golden/test_vgg.c computes as well, so that the file holds results alone: a tensor by its norm and
+its products with vectors of +-1. The error of f32 is the largest of ORDERS orders of the pictures.
+A ReLU that opens in one type and not in the other, of the million here, moves a gradient by 1e-6 of it.
+"""
+import numpy as np
+import torch
+import torchvision
+from torchvision.models import vgg
+
+from hashed import hashes, products, uniform
+
+SEED, SIDE, BATCH, CLASSES, NARROW, ORDERS = 3, 224, 2, 10, 16, 2
+MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+
+
+def start_value(name, shape):
+    count = int(np.prod(shape))
+    bound = 0.1 if len(shape) == 1 else (6.0 / np.prod(shape[1:])) ** 0.5
+    return torch.from_numpy(uniform(name, SEED, count, -bound, bound).reshape(shape).copy())
+
+
+def make(dtype):
+    layers = [width if width == "M" else width // NARROW for width in vgg.cfgs["D"]]
+    model = vgg.VGG(vgg.make_layers(layers), num_classes=CLASSES, dropout=0.0)
+    hidden = 4096 // NARROW
+    model.classifier[0] = torch.nn.Linear(512 // NARROW * 7 * 7, hidden)
+    model.classifier[3] = torch.nn.Linear(hidden, hidden)
+    model.classifier[6] = torch.nn.Linear(hidden, CLASSES)
+    model.load_state_dict({k: start_value(k, v.shape) for k, v in model.state_dict().items()})
+    return model.to(dtype)
+
+
+def run(dtype, order):
+    pixels = (hashes("image", SEED, BATCH * SIDE * SIDE * 3) >> np.uint64(56)).astype(np.int64)
+    image = torch.from_numpy(pixels.reshape(BATCH, SIDE, SIDE, 3)).permute(0, 3, 1, 2).double() / 255
+    mean, std = (torch.tensor(v, dtype=torch.float64)[None, :, None, None] for v in (MEAN, STD))
+    label = torch.from_numpy((hashes("label", SEED, BATCH) % np.uint64(CLASSES)).astype(np.int64))
+    model = make(dtype)
+    logits = model(((image - mean) / std)[order].to(dtype))
+    loss = torch.nn.functional.cross_entropy(logits, label[order])
+    loss.backward()
+    back = torch.argsort(torch.tensor(order))
+    return (logits.detach().double()[back].reshape(-1), torch.tensor([loss.item()], dtype=torch.float64),
+            {k: v.grad.double() for k, v in model.named_parameters()})
+
+
+def main():
+    torch.set_num_threads(1)
+    orders = [list(np.roll(range(BATCH), k)) for k in range(ORDERS)]
+    exact, rounded = run(torch.float64, orders[0]), [run(torch.float32, order) for order in orders]
+    print(f"# torch {torch.__version__}, torchvision {torchvision.__version__}")
+    print("case", SEED, BATCH, SIDE, CLASSES, NARROW)
+    for i, kind in enumerate(("logits", "loss")):
+        error = max(((exact[i] - r[i]).abs().max() / exact[i].abs().max()).item() for r in rounded)
+        print(kind, exact[i].numel(), f"{error:.3e}", *(f"{v:.17g}" for v in exact[i].tolist()))
+    for name, tensor in exact[2].items():
+        truth = products(name, tensor)
+        error = max(abs(a - b) for r in rounded for a, b in zip(truth, products(name, r[2][name])))
+        norm = tensor.norm().item()
+        print("gradient", name, f"{norm:.17g} {error / norm:.3e}", *(f"{p:.17g}" for p in truth))
+    for name, tensor in torchvision.models.vgg16(init_weights=False).state_dict().items():
+        print("shape", name, *tensor.shape)
+
+
+main()
