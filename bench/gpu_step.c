@@ -145,7 +145,7 @@ static int after_step(void *user, int step, struct error *err) {
 
 /* Milliseconds of each operator, the best of some rounds. */
 static int time_operators(struct bench *b, float *best, struct error *err) {
-    struct program *program = &b->net.train.program;
+    struct program *program = &b->net.train[0].program;
     struct program_hooks hooks = {.user = b, .after_step = after_step};
     for (int round = 0; round < PROFILE_ROUNDS; round++) {
         (void)after_step(b, -1, NULL);
@@ -180,7 +180,7 @@ static void print_profile(const struct bench *b, const float *best, double whole
     struct op_cost costs[OP_KINDS] = {0}, all = {0};
     double ms[OP_KINDS] = {0}, floors[OP_KINDS] = {0}, sum = 0, floor = 0;
     int counts[OP_KINDS] = {0};
-    const struct graph *graph = &b->net.train.graph;
+    const struct graph *graph = &b->net.train[0].graph;
     for (int i = 0; i < graph->op_count; i++) {
         struct op_cost cost = op_cost(graph, &graph->ops[i]);
         double least = floor_ms(&cost, gigabytes, teraflops);
@@ -213,7 +213,7 @@ static void print_profile(const struct bench *b, const float *best, double whole
 }
 
 static int profile(struct bench *b, double gigabytes, double teraflops, struct error *err) {
-    size_t count = (size_t)b->net.train.program.step_count;
+    size_t count = (size_t)b->net.train[0].program.step_count;
     float *best = calloc(count, sizeof(*best));
     b->events = calloc(count + 1, sizeof(cudaEvent_t));
     int result = best == NULL || b->events == NULL ? error_no_memory(err, "the profile") : 0;

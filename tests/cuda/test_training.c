@@ -2,6 +2,7 @@
  * reference: same losses, same parameters. */
 #include "cuda/emulated.h"
 #include "cuda/training.h"
+#include "ops/programs.h"
 #include "ref/ref.h"
 #include "support/net.h"
 #include "support/unit.h"
@@ -50,6 +51,52 @@ static void weight_gradients_may_run_whenever_the_marks_allow(void) {
 
 static void so_may_those_of_micro_batches(void) {
     the_order_of_lanes_changes_no_bit(2);
+}
+
+static struct backend *new_mixed(void) {
+    struct backend *device = NULL;
+    CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 5, NULL), 0);
+    return device;
+}
+
+static void programs_in_one_memory_give_the_bits_of_programs_apart(void) {
+    programs_check_bits(new_mixed, FUSION_NORM);
+    programs_check_memory(new_mixed, FUSION_NORM);
+}
+
+/* Recorded, in any order of the lanes, and operator by operator on one. */
+static void two_sizes_of_picture_take_turns_as_on_the_host(void) {
+    struct backend *ref = NULL, *device = NULL;
+    struct error err = {0};
+    struct training_outcome on_host = {0}, first = {0};
+    struct training t = small;
+    t.accumulate = 2;
+    t.steps = 6;
+    t.other_size = 12;
+    CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
+    training_run(ref, &t, &on_host);
+    backend_close(ref);
+    for (int i = 0; i < 4; i++) {
+        struct training_outcome outcome = {0};
+        t.check_operators = i == 3;
+        CU_ASSERT_EQUAL_FATAL(i == 0 ? emulated_open(&device, true, &err)
+                                     : emulated_open_lanes(&device,
+                                                           i == 1 ? LANES_MAIN_FIRST : LANES_MIXED,
+                                                           (uint64_t)i, &err),
+                              0);
+        training_run(device, &t, &outcome);
+        backend_close(device);
+        CU_ASSERT(training_difference(&outcome, &on_host) <= 1e-3);
+        if (i == 0) {
+            first = outcome;
+            continue;
+        }
+        CU_ASSERT_EQUAL(memcmp(outcome.losses, first.losses, sizeof(first.losses)), 0);
+        CU_ASSERT_EQUAL(memcmp(outcome.weights, first.weights, first.count * sizeof(float)), 0);
+        training_done(&outcome);
+    }
+    training_done(&first);
+    training_done(&on_host);
 }
 
 /* When the device tells that a step was given up, the next one is already under way. */
@@ -261,8 +308,9 @@ static void a_fault_of_the_device_names_operator_and_shape(void) {
 }
 
 UNIT_MAIN("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
-          UNIT(so_may_those_of_micro_batches), UNIT(steps_given_up_change_nothing),
-          UNIT(steps_that_are_not_finite_change_nothing),
+          UNIT(so_may_those_of_micro_batches), UNIT(two_sizes_of_picture_take_turns_as_on_the_host),
+          UNIT(programs_in_one_memory_give_the_bits_of_programs_apart),
+          UNIT(steps_given_up_change_nothing), UNIT(steps_that_are_not_finite_change_nothing),
           UNIT(training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host),
           UNIT(a_bucket_is_ready_on_the_lane_that_is_told_so), UNIT(the_devices_step_is_the_hosts),
           UNIT(micro_batches_add_up_on_the_device_and_norms_may_go_without_decay),

@@ -16,7 +16,10 @@ struct world {
     struct comm *alone;
 };
 
-static int side(const struct training *t) {
+/* The side of the pictures of STEP, and whose they are. */
+static int side(const struct training *t, int step) {
+    if (t->other_size > 0 && step % 2 == 1)
+        return t->other_size;
     return t->size > 0 ? t->size : SIDE;
 }
 
@@ -27,7 +30,9 @@ static int open_world(struct world *w, struct backend *backend, const struct tra
                                 .mean = mean,
                                 .std = mean,
                                 .batch = t->batch,
-                                .image_size = side(t),
+                                .image_size = side(t, 0),
+                                .canvases = {{side(t, 0), side(t, 0)}, {side(t, 1), side(t, 1)}},
+                                .canvas_count = t->other_size > 0 ? 2 : 1,
                                 .classes = CLASSES,
                                 .dtype = t->dtype,
                                 .fusion = t->fusion,
@@ -62,10 +67,13 @@ static int feed(struct world *w, const struct training *t, int step, int micro, 
     unsigned char *images = places[turn];
     int32_t *labels = label_places[turn];
     float *weights = weight_places[turn];
-    const struct batch_layout layout = labelled_layout(t->batch, side(t));
-    struct batch batch = {.layout = &layout, .fields = {images, labels, weights}, .micro = micro};
+    const struct batch_layout layout = labelled_layout(t->batch, side(t, step));
+    struct batch batch = {.layout = &layout,
+                          .fields = {images, labels, weights},
+                          .micro = micro,
+                          .canvas = t->other_size > 0 ? step % 2 : 0};
     micro += t->first_micro;
-    for (int i = 0; i < t->batch * side(t) * side(t) * 3; i++)
+    for (int i = 0; i < t->batch * side(t, step) * side(t, step) * 3; i++)
         images[i] = (unsigned char)((i * 31 + step * 17 + micro * 101) % 251);
     for (int i = 0; i < t->batch; i++) {
         labels[i] = (step + i + micro) % CLASSES;
@@ -144,7 +152,8 @@ static int keep_weights(struct world *w, struct training_outcome *ret, struct er
 int training_try(struct backend *backend, const struct training *t, struct training_outcome *ret,
                  struct error *err) {
     struct world w = {0};
-    CU_ASSERT_FATAL(t->steps <= TRAINING_STEPS_MAX && t->batch <= BATCH_MAX && t->size <= SIDE);
+    CU_ASSERT_FATAL(t->steps <= TRAINING_STEPS_MAX && t->batch <= BATCH_MAX && t->size <= SIDE &&
+                    t->other_size <= SIDE);
     int result = open_world(&w, backend, t, err);
     for (int step = 0; step < t->steps && result == 0; step++)
         result = take_step(&w, t, step, ret, err);

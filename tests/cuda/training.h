@@ -17,7 +17,8 @@ struct training {
     enum dtype dtype;
     enum fusion fusion;
     int batch;
-    int size; /* of the pictures in px; 0: 32 */
+    int size;       /* of the pictures in px; 0: 32 */
+    int other_size; /* of those of every second step, which another program takes; 0: the same */
     int accumulate;
     int steps;
     bool decay_all;

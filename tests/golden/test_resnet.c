@@ -257,9 +257,9 @@ static void check_all(struct run *r, const char *kind, enum store_arena arena, c
 static void evaluate_once(struct run *r) {
     float logits[VALUES_MAX];
     int count = r->golden.batch * r->golden.classes;
-    struct program *program = &r->net.eval.program;
+    struct program *program = &r->net.eval[0].program;
     CU_ASSERT_FATAL(count <= VALUES_MAX);
-    CU_ASSERT_EQUAL(pass_feed(&r->net.eval, &r->batch, NULL), 0);
+    CU_ASSERT_EQUAL(pass_feed(&r->net.eval[0], &r->batch, NULL), 0);
     CU_ASSERT_EQUAL(program_run(program, NULL, NULL), 0);
     CU_ASSERT_EQUAL(program_read(program, "logits", logits, (size_t)count * sizeof(float), NULL),
                     0);
@@ -269,9 +269,9 @@ static void evaluate_once(struct run *r) {
 static void check_first_step(struct run *r) {
     float logits[VALUES_MAX];
     int count = r->golden.batch * r->golden.classes;
-    CU_ASSERT_EQUAL(
-        program_read(&r->net.train.program, "logits", logits, (size_t)count * sizeof(float), NULL),
-        0);
+    CU_ASSERT_EQUAL(program_read(&r->net.train[0].program, "logits", logits,
+                                 (size_t)count * sizeof(float), NULL),
+                    0);
     check_values(r, "logits", logits, count, FORWARD);
     check_all(r, "gradient", STORE_GRADIENTS, NULL, GRADIENT);
     check_all(r, "state", STORE_STATE, NULL, FORWARD);

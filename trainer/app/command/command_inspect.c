@@ -44,7 +44,7 @@ static int inspect_plan(int argc, char *const *argv, struct error *err) {
     buf_init(&text, PLAN_TEXT_MAX);
     int result = network_open(&net, backend, &n, true, err);
     if (result == 0)
-        result = program_print(&net.train.program, &text, err);
+        result = program_print(&net.train[0].program, &text, err);
     network_done(&net);
     if (result == 0)
         result = output_text(buf_text(&text), err);

@@ -7,15 +7,23 @@ static size_t align(size_t bytes) {
     return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
 }
 
-int device_feed_open(struct device_feed *f, struct pass *pass, int first_mark, struct error *err) {
-    *f = (struct device_feed){
-        .backend = pass->program.backend, .pass = pass, .first_mark = first_mark};
-    for (int i = 0; i < pass->input_count; i++) {
-        f->tensors[i] =
-            (struct feed_tensor){.input = program_address(&pass->program, pass->inputs[i]),
-                                 .bytes = tensor_bytes(&pass->graph.tensors[pass->inputs[i]]),
-                                 .offset = f->bytes};
-        f->bytes += align(f->tensors[i].bytes);
+static size_t input_bytes(const struct pass *pass, int i) {
+    return tensor_bytes(&pass->graph.tensors[pass->inputs[i]]);
+}
+
+static void *input_address(const struct pass *pass, int i) {
+    return program_address(&pass->program, pass->inputs[i]);
+}
+
+int device_feed_open(struct device_feed *f, struct network *net, int first_mark,
+                     struct error *err) {
+    *f = (struct device_feed){.backend = net->backend, .first_mark = first_mark};
+    for (int k = 0; k < net->canvases; k++) {
+        const struct pass *pass = &net->train[k];
+        size_t bytes = 0;
+        for (int i = 0; i < pass->input_count; i++)
+            bytes += align(input_bytes(pass, i));
+        f->bytes = bytes > f->bytes ? bytes : f->bytes;
     }
     if (f->backend->table->device->select == NULL)
         return 0;
@@ -33,47 +41,62 @@ void device_feed_done(struct device_feed *f) {
 }
 
 /* On the copy lane, as soon as the input before has left the staging buffer. */
-static int copy_batch(struct device_feed *f, const void *const *values, struct error *err) {
+static int copy_batch(struct device_feed *f, const struct pass *pass, const void *const *values,
+                      struct error *err) {
     const struct backend_device *ops = f->backend->table->device;
+    char *to = f->staging;
     if (ops->wait(f->backend, f->first_mark + MARK_CONSUMED, err) != 0)
         return -1;
-    for (int i = 0; i < f->pass->input_count; i++)
-        if (ops->copy(f->backend, f->staging + f->tensors[i].offset, values[i], f->tensors[i].bytes,
-                      err) != 0)
+    for (int i = 0; i < pass->input_count; to += align(input_bytes(pass, i)), i++)
+        if (ops->copy(f->backend, to, values[i], input_bytes(pass, i), err) != 0)
             return -1;
     return ops->mark(f->backend, f->first_mark + MARK_COPIED, err);
 }
 
-static int consume(struct device_feed *f, struct error *err) {
+static int consume(struct device_feed *f, const struct pass *pass, struct error *err) {
     const struct backend_device *ops = f->backend->table->device;
+    const char *from = f->staging;
     if (ops->wait(f->backend, f->first_mark + MARK_COPIED, err) != 0)
         return -1;
-    for (int i = 0; i < f->pass->input_count; i++)
-        if (ops->copy(f->backend, f->tensors[i].input, f->staging + f->tensors[i].offset,
-                      f->tensors[i].bytes, err) != 0)
+    for (int i = 0; i < pass->input_count; from += align(input_bytes(pass, i)), i++)
+        if (ops->copy(f->backend, input_address(pass, i), from, input_bytes(pass, i), err) != 0)
             return -1;
     return ops->mark(f->backend, f->first_mark + MARK_CONSUMED, err);
 }
 
-int device_feed_put(struct device_feed *f, const struct batch *batch, struct error *err) {
+/* On a device without lanes. */
+static int copy_at_once(struct device_feed *f, const struct pass *pass, const void *const *values,
+                        struct error *err) {
+    for (int i = 0; i < pass->input_count; i++)
+        if (f->backend->table->copy_in(f->backend, input_address(pass, i), values[i],
+                                       input_bytes(pass, i), err) != 0)
+            return -1;
+    return 0;
+}
+
+int device_feed_put(struct device_feed *f, const struct pass *pass, const struct batch *batch,
+                    struct error *err) {
     const void *values[BATCH_FIELDS_MAX];
     const struct backend_table *table = f->backend->table;
-    for (int i = 0; i < f->pass->input_count; i++)
-        if ((values[i] = pass_values(f->pass, i, batch, err)) == NULL)
+    for (int i = 0; i < pass->input_count; i++)
+        if ((values[i] = pass_values(pass, i, batch, err)) == NULL)
             return -1;
-    if (f->staging == NULL) {
-        for (int i = 0; i < f->pass->input_count; i++)
-            if (table->copy_in(f->backend, f->tensors[i].input, values[i], f->tensors[i].bytes,
-                               err) != 0)
-                return -1;
-        return 0;
-    }
+    if (f->staging == NULL)
+        return copy_at_once(f, pass, values, err);
     /* The batch before has long been copied, but for the first moments of a step. */
     if (table->device->reach(f->backend, f->first_mark + MARK_COPIED, err) != 0 ||
         table->device->select(f->backend, LANE_COPY, err) != 0)
         return -1;
-    int result = copy_batch(f, values, err);
+    int result = copy_batch(f, pass, values, err);
     if (table->device->select(f->backend, LANE_MAIN, result == 0 ? err : NULL) != 0 || result != 0)
         return -1;
-    return consume(f, err);
+    return consume(f, pass, err);
+}
+
+int device_feed_clear(struct device_feed *f, const struct pass *pass, struct error *err) {
+    for (int i = 0; i < pass->input_count; i++)
+        if (f->backend->table->device->clear(f->backend, input_address(pass, i),
+                                             input_bytes(pass, i), err) != 0)
+            return -1;
+    return 0;
 }

@@ -13,21 +13,20 @@
 
 struct device_feed {
     struct backend *backend; /* borrowed */
-    const struct pass *pass; /* borrowed */
     int first_mark;          /* of two that are the feed's */
-    size_t bytes;
-    char *staging; /* device memory; NULL on a device without lanes */
-    struct feed_tensor {
-        void *input; /* of the program */
-        size_t bytes, offset;
-    } tensors[BATCH_FIELDS_MAX];
+    size_t bytes;            /* for the largest input of the passes that train */
+    char *staging;           /* device memory; NULL on a device without lanes */
 };
 
-int device_feed_open(struct device_feed *f, struct pass *pass, int first_mark, struct error *err);
+int device_feed_open(struct device_feed *f, struct network *net, int first_mark, struct error *err);
 void device_feed_done(struct device_feed *f);
 
-/* The batch becomes the input of what is enqueued next on the main lane. BATCH lies in host_alloc
- * memory and stays unchanged until the next put has returned, or all lanes have run dry. */
-int device_feed_put(struct device_feed *f, const struct batch *batch, struct error *err);
+/* The batch becomes the input of what is enqueued next of PASS on the main lane. BATCH lies in
+ * host_alloc memory and stays unchanged until the next put has returned, or all lanes have run dry.
+ */
+int device_feed_put(struct device_feed *f, const struct pass *pass, const struct batch *batch,
+                    struct error *err);
+/* All zero, in place of a batch. */
+int device_feed_clear(struct device_feed *f, const struct pass *pass, struct error *err);
 
 #endif

@@ -46,13 +46,20 @@ struct device_stepper {
     float *sum;       /* device memory: gradients of the micro-batches so far; NULL with one */
     struct device_sum *sums; /* borrowed; NULL for one rank, and where the host sums */
     float *host_gradients;   /* for those; else NULL */
-    /* Of a micro-batch, by whether weights are packed first (a step's first one) and whether all
-     * that follows the last one comes behind. */
-    void *recordings[2][2];
-    int64_t steps; /* taken so far; the first runs unrecorded, so that libraries warm up */
-    int64_t told;  /* those whose outcome is known */
+    struct canvas_state {
+        /* Of a micro-batch, by whether weights are packed first (a step's first one) and whether
+         * all that follows the last one comes behind. */
+        void *recordings[2][2];
+        bool warm; /* its first step runs unrecorded, so that libraries warm up */
+    } canvases[NETWORK_CANVASES_MAX]; /* as net->train */
+    int64_t steps;                    /* taken so far */
+    int64_t told;                     /* those whose outcome is known */
     bool void_step;
 };
+
+static struct canvas_state *canvas(struct device_stepper *d) {
+    return &d->canvases[d->s->pass - d->s->net->train];
+}
 
 static float *gradients(const struct device_stepper *d) {
     return d->s->net->store.arena[STORE_GRADIENTS];
@@ -107,7 +114,7 @@ int device_stepper_open(struct device_stepper **ret, struct stepper *stepper, st
     d->ops = d->backend->table->device;
     d->mail = d->ops->host_alloc(d->backend, STEPS_AHEAD * sizeof(*d->mail), err);
     if (d->mail == NULL || open_groups(d, err) != 0 || open_states(d, err) != 0 ||
-        device_feed_open(&d->feed, &stepper->net->train, MARK_FEED, err) != 0)
+        device_feed_open(&d->feed, stepper->net, MARK_FEED, err) != 0)
         return -1;
     d->flags_in = d->backend->table->alloc(d->backend, FLAG_BYTES, err);
     if (d->flags_in == NULL)
@@ -132,9 +139,10 @@ void device_stepper_close(struct device_stepper *d) {
         return;
     /* A step may be under way where the run failed. */
     (void)d->backend->table->sync(d->backend, NULL);
-    for (int i = 0; i < 4; i++)
-        if (d->recordings[i / 2][i % 2] != NULL)
-            d->ops->forget(d->backend, d->recordings[i / 2][i % 2]);
+    for (int i = 0; i < NETWORK_CANVASES_MAX; i++)
+        for (int k = 0; k < 4; k++)
+            if (d->canvases[i].recordings[k / 2][k % 2] != NULL)
+                d->ops->forget(d->backend, d->canvases[i].recordings[k / 2][k % 2]);
     device_feed_done(&d->feed);
     if (d->states != NULL)
         d->backend->table->free(d->backend, d->states, state_bytes(d));
@@ -151,14 +159,10 @@ void device_stepper_close(struct device_stepper *d) {
     free(d);
 }
 
-static void *output(const struct device_stepper *d, int tensor) {
-    return program_address(&d->s->net->train.program, tensor);
-}
-
 /* The flags of this step: the host's, then those from the device's metrics. With several
  * micro-batches the latter are added up behind the sum of their gradients. */
 static int put_flags(struct device_stepper *d, struct error *err) {
-    const float *metrics = output(d, d->s->net->train.metrics);
+    const float *metrics = program_address(&d->s->pass->program, d->s->pass->metrics);
     float *flags = gradients(d) + d->s->net->store.flags;
     const struct model *model = d->s->net->model;
     if (d->ops->copy(d->backend, flags, d->flags_in, FLAG_BYTES, err) != 0)
@@ -174,7 +178,7 @@ static int put_flags(struct device_stepper *d, struct error *err) {
 static int on_bucket(void *user, int index, struct error *err) {
     struct device_stepper *d = user;
     struct stepper *s = d->s;
-    const struct program *program = &s->net->train.program;
+    const struct program *program = &s->pass->program;
     const struct bucket *bucket = &program->buckets[index];
     float *slice = gradients(d) + bucket->first;
     if (index == program->bucket_count - 1 && put_flags(d, err) != 0)
@@ -202,12 +206,12 @@ static int wait_for_operator(void *user, int step, struct error *err) {
     return wait_for(user, -1, err);
 }
 
-/* The first step, in which most faults would show, waits for each operator. */
+/* The first step of a canvas, in which most faults would show, waits for each operator. */
 static int run_program(struct device_stepper *d, struct error *err) {
     struct program_hooks hooks = {.user = d, .bucket_ready = on_bucket};
-    if (d->s->check_operators || d->steps == 0)
+    if (d->s->check_operators || !canvas(d)->warm)
         hooks.after_step = wait_for_operator;
-    return program_run(&d->s->net->train.program, &hooks, err);
+    return program_run(&d->s->pass->program, &hooks, err);
 }
 
 /* The gradients over a communicator in host memory. */
@@ -246,23 +250,23 @@ static int enqueue_step(struct device_stepper *d, struct error *err) {
     return d->ops->sgd(d->backend, &update, err);
 }
 
-static bool can_record(const struct device_stepper *d) {
-    return d->ops->record_begin != NULL && d->host_gradients == NULL && d->steps > 0 &&
+static bool can_record(struct device_stepper *d) {
+    return d->ops->record_begin != NULL && d->host_gradients == NULL && canvas(d)->warm &&
            !d->s->check_operators;
 }
 
 static int replay(struct device_stepper *d, void *recording, struct error *err) {
     if (d->ops->replay(d->backend, recording, err) != 0)
         return -1;
-    program_refreshed(&d->s->net->train.program);
+    program_refreshed(&d->s->pass->program);
     return 0;
 }
 
 /* ENQUEUE, by its recording once there is one. */
 static int launch(struct device_stepper *d,
                   int (*enqueue)(struct device_stepper *d, struct error *err), struct error *err) {
-    bool stale = program_stale(&d->s->net->train.program);
-    void **recording = &d->recordings[stale][d->s->last_micro];
+    bool stale = program_stale(&d->s->pass->program);
+    void **recording = &canvas(d)->recordings[stale][d->s->last_micro];
     if (*recording != NULL)
         return replay(d, *recording, err);
     if (!can_record(d))
@@ -287,7 +291,7 @@ static int keep_states(struct device_stepper *d, struct error *err) {
 }
 
 int device_stepper_micro(struct device_stepper *d, const struct batch *batch, struct error *err) {
-    if (keep_states(d, err) != 0 || device_feed_put(&d->feed, batch, err) != 0)
+    if (keep_states(d, err) != 0 || device_feed_put(&d->feed, d->s->pass, batch, err) != 0)
         return -1;
     return d->s->last_micro ? 0 : launch(d, run_program, err);
 }
@@ -295,7 +299,8 @@ int device_stepper_micro(struct device_stepper *d, const struct batch *batch, st
 int device_stepper_give_up(struct device_stepper *d, struct error *err) {
     d->void_step = true;
     d->s->last_micro = true;
-    return keep_states(d, err);
+    /* Its inputs may be another program's by now. */
+    return keep_states(d, err) != 0 ? -1 : device_feed_clear(&d->feed, d->s->pass, err);
 }
 
 /* What the host has to say of the step, in front of it. */
@@ -349,6 +354,7 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
         return -1;
     store_changed(&d->s->net->store);
     d->steps++;
+    canvas(d)->warm = true;
     d->states_kept = false;
     bool ahead = d->ops->reach != NULL && d->steps - d->told < STEPS_AHEAD;
     return ahead ? 0 : tell(d, ret, err);

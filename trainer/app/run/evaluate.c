@@ -28,10 +28,10 @@ static int read_output(void *user, const char *name, void *ret_values, size_t by
 }
 
 static int score_one(struct scoring *s, const struct batch *batch, struct error *err) {
-    struct pass *pass = &s->net->eval;
+    struct pass *pass = network_pass(s->net, s->net->eval, batch, err);
     float metrics[MODEL_METRICS_MAX];
-    if (pass_feed(pass, batch, err) != 0 || program_run(&pass->program, NULL, err) != 0 ||
-        pass_metrics(pass, metrics, err) != 0)
+    if (pass == NULL || pass_feed(pass, batch, err) != 0 ||
+        program_run(&pass->program, NULL, err) != 0 || pass_metrics(pass, metrics, err) != 0)
         return -1;
     s->totals[TOTAL_IMAGES] += (double)metrics[METRIC_SAMPLES];
     struct task_outputs outputs = {metrics, read_output, pass};

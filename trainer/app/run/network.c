@@ -1,5 +1,7 @@
 #include "run/network.h"
 
+#include <string.h>
+
 /* On a device pictures are padded to four channels: convolutions of three find slower kernels. */
 enum { DEVICE_STEM_CHANNELS = 4 };
 
@@ -12,8 +14,10 @@ static void pass_done(struct pass *pass) {
 }
 
 void network_done(struct network *net) {
-    pass_done(&net->eval);
-    pass_done(&net->train);
+    for (int i = 0; i < NETWORK_CANVASES_MAX; i++) {
+        pass_done(&net->eval[i]);
+        pass_done(&net->train[i]);
+    }
     program_memory_done(&net->memory);
     store_done(&net->store);
 }
@@ -34,11 +38,11 @@ static int find_ends(struct pass *pass, struct error *err) {
 }
 
 static int pass_build(struct pass *pass, const struct network *net, const struct network_options *o,
-                      bool training, struct error *err) {
+                      struct network_canvas canvas, bool training, struct error *err) {
     struct model_options options = {
         .batch = o->batch,
-        .height = o->image_size,
-        .width = o->image_size,
+        .height = canvas.height,
+        .width = canvas.width,
         .classes = o->classes,
         .training = training,
         .zero_gamma = o->zero_gamma,
@@ -53,7 +57,7 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
     pass->model = net->model;
     if (net->model->build(&pass->graph, net->model, &options, err) != 0 ||
         find_ends(pass, err) != 0)
-        return error_wrap(err, "%s at %d px", o->model, o->image_size);
+        return error_wrap(err, "%s at %dx%d px", o->model, canvas.height, canvas.width);
     return 0;
 }
 
@@ -62,17 +66,39 @@ int network_open(struct network *net, struct backend *backend, const struct netw
     *net = (struct network){.backend = backend, .model = model_need(o->model, err)};
     if (net->model == NULL)
         return -1;
-    if ((training && pass_build(&net->train, net, o, true, err) != 0) ||
-        pass_build(&net->eval, net, o, false, err) != 0)
-        return -1;
+    struct network_canvas canvases[NETWORK_CANVASES_MAX] = {{o->image_size, o->image_size}};
+    if (o->canvas_count > NETWORK_CANVASES_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "more than %d canvases", NETWORK_CANVASES_MAX);
+    if (o->canvas_count > 0)
+        memcpy(canvases, o->canvases, sizeof(canvases));
+    net->canvases = o->canvas_count > 0 ? o->canvas_count : 1;
+    struct program *programs[2 * NETWORK_CANVASES_MAX];
+    struct graph *graphs[2 * NETWORK_CANVASES_MAX];
+    int count = 0;
+    /* Those that train first: one of them lays out the store. */
+    for (int trains = training ? 1 : 0; trains >= 0; trains--) {
+        for (int i = 0; i < net->canvases; i++, count++) {
+            struct pass *pass = trains == 1 ? &net->train[i] : &net->eval[i];
+            if (pass_build(pass, net, o, canvases[i], trains == 1, err) != 0)
+                return -1;
+            programs[count] = &pass->program;
+            graphs[count] = &pass->graph;
+        }
+    }
     struct compile_options compile = {.fusion = o->fusion, .one_lane = o->one_lane};
-    struct program *programs[] = {&net->train.program, &net->eval.program};
-    struct graph *graphs[] = {&net->train.graph, &net->eval.graph};
-    int first = training ? 0 : 1;
-    if (programs_compile(&programs[first], &graphs[first], 2 - first, &net->memory, &net->store,
-                         net->backend, &compile, err) != 0)
-        return error_wrap(err, "%s at %d px", o->model, o->image_size);
+    if (programs_compile(programs, graphs, count, &net->memory, &net->store, net->backend, &compile,
+                         err) != 0)
+        return error_wrap(err, "%s", o->model);
     return 0;
+}
+
+struct pass *network_pass(const struct network *net, struct pass *passes, const struct batch *batch,
+                          struct error *err) {
+    if (batch->canvas >= 0 && batch->canvas < net->canvases)
+        return &passes[batch->canvas];
+    (void)error_set(err, EXIT_CODE_INTERNAL, "a batch of canvas %d, the network has %d",
+                    batch->canvas, net->canvases);
+    return NULL;
 }
 
 const void *pass_values(const struct pass *pass, int input, const struct batch *batch,

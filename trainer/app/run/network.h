@@ -1,5 +1,6 @@
-/* A model with what it runs on: one store of parameters and up to two compiled programs over it,
- * one that trains and one that evaluates. */
+/* A model with what it runs on: one store of parameters, and compiled programs over it that take
+ * turns in one memory: for each canvas, a size of its input, one that evaluates and, if it is
+ * trained, one that trains. */
 #ifndef RUN_NETWORK_H
 #define RUN_NETWORK_H
 
@@ -10,10 +11,18 @@
 #include "models/model.h"
 #include "set/batch.h"
 
+enum { NETWORK_CANVASES_MAX = 8 };
+
+struct network_canvas {
+    int height, width; /* pixels */
+};
+
 struct network_options {
     const char *model;
     int batch;
-    int image_size;
+    int image_size; /* of the one canvas where canvas_count is 0 */
+    struct network_canvas canvases[NETWORK_CANVASES_MAX];
+    int canvas_count;
     int classes;
     bool zero_gamma;
     enum dtype dtype;
@@ -38,16 +47,22 @@ struct network {
     const struct model *model; /* borrowed */
     struct store store;
     struct program_memory memory;
-    struct pass train;
-    struct pass eval;
+    int canvases;                            /* passes in each list; those of a batch: its canvas */
+    struct pass train[NETWORK_CANVASES_MAX]; /* empty without training */
+    struct pass eval[NETWORK_CANVASES_MAX];
 };
 
 void network_done(struct network *net);
-/* Builds and compiles both passes, which take turns in one memory, or the evaluating one alone. The
- * store is all zero then: start or load it. NET stays where it is. */
+/* Builds and compiles all passes, or those that evaluate alone. The store is all zero then: start
+ * or load it. NET stays where it is. */
 int network_open(struct network *net, struct backend *backend, const struct network_options *o,
                  bool training, struct error *err);
 
+/* The pass of PASSES (net->train or net->eval) that takes BATCH; NULL where there is no such
+ * canvas.
+ */
+struct pass *network_pass(const struct network *net, struct pass *passes, const struct batch *batch,
+                          struct error *err);
 /* What BATCH has for an input of PASS, 0 .. input_count - 1; NULL where it has no such field, or
  * one of another size. */
 const void *pass_values(const struct pass *pass, int input, const struct batch *batch,

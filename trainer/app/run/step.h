@@ -34,6 +34,7 @@ struct device_sum;
 
 struct stepper {
     struct network *net;
+    struct pass *pass; /* that took the last micro-batch; the first one's before */
     struct comm *comm;
     int accumulate;
     struct sgd_rule sgd;           /* the rate is set in each step; groups: step_group */

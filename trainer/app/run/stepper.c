@@ -12,6 +12,7 @@ static float *gradients(const struct stepper *s) {
 int stepper_open(struct stepper *s, struct network *net, struct comm *comm,
                  const struct stepper_options *o, struct error *err) {
     *s = (struct stepper){.net = net,
+                          .pass = &net->train[0],
                           .comm = comm,
                           .accumulate = o->accumulate,
                           .sgd = {.step = o->sgd, .clip_norm = o->clip_norm},
@@ -53,7 +54,7 @@ static void put_flags(struct stepper *s) {
 }
 
 static int send_bucket(struct stepper *s, int index, struct error *err) {
-    const struct program *program = &s->net->train.program;
+    const struct program *program = &s->pass->program;
     const struct bucket *bucket = &program->buckets[index];
     if (index == program->bucket_count - 1)
         put_flags(s);
@@ -64,7 +65,7 @@ static int send_bucket(struct stepper *s, int index, struct error *err) {
 /* Of the micro-batch whose forward pass has run. */
 static int add_metrics(struct stepper *s, struct error *err) {
     float metrics[MODEL_METRICS_MAX];
-    if (pass_metrics(&s->net->train, metrics, err) != 0)
+    if (pass_metrics(s->pass, metrics, err) != 0)
         return -1;
     for (int i = 0; step_flag_of(s->net->model, i) >= 0; i++)
         s->metrics[i] += metrics[i];
@@ -73,7 +74,7 @@ static int add_metrics(struct stepper *s, struct error *err) {
 
 static int on_bucket(void *user, int index, struct error *err) {
     struct stepper *s = user;
-    const struct program *program = &s->net->train.program;
+    const struct program *program = &s->pass->program;
     const struct bucket *bucket = &program->buckets[index];
     float *slice = gradients(s) + bucket->first;
     bool last_bucket = index == program->bucket_count - 1;
@@ -107,13 +108,17 @@ static void restore_states(struct stepper *s, bool kept) {
 
 int stepper_micro(struct stepper *s, const struct batch *batch, struct error *err) {
     struct program_hooks hooks = {.user = s, .bucket_ready = on_bucket};
+    struct pass *pass = network_pass(s->net, s->net->train, batch, err);
+    if (pass == NULL)
+        return -1;
+    s->pass = pass;
     s->last_micro = batch->micro == s->accumulate - 1;
     if (s->device != NULL)
         return device_stepper_micro(s->device, batch, err);
     keep_states(s);
-    if (pass_feed(&s->net->train, batch, err) != 0)
+    if (pass_feed(pass, batch, err) != 0)
         return -1;
-    return program_run(&s->net->train.program, &hooks, err);
+    return program_run(&pass->program, &hooks, err);
 }
 
 int stepper_give_up(struct stepper *s, struct error *err) {
@@ -125,7 +130,7 @@ int stepper_give_up(struct stepper *s, struct error *err) {
     if (s->sum != NULL)
         memset(s->sum, 0, count * sizeof(float));
     s->void_step = true;
-    for (int i = 0; i < s->net->train.program.bucket_count; i++)
+    for (int i = 0; i < s->pass->program.bucket_count; i++)
         if (send_bucket(s, i, err) != 0)
             return -1;
     return 0;

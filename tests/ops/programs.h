@@ -1,0 +1,14 @@
+/* Programs over one store that take turns in one memory (graph/program.h), of three sizes of
+ * picture and batch, against the same programs each with a memory of its own. Everything asserts
+ * (CUnit). */
+#ifndef TESTS_OPS_PROGRAMS_H
+#define TESTS_OPS_PROGRAMS_H
+
+#include "ops/network.h"
+
+/* Losses, weights and statistics of six turns are the same bits. */
+void programs_check_bits(network_opener open, enum fusion fusion);
+/* What is allocated is the largest of each part, not their sum. */
+void programs_check_memory(network_opener open, enum fusion fusion);
+
+#endif
