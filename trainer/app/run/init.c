@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
+#include "run/old_names.h"
 #include "run/weights.h"
 
 #include <inttypes.h>
@@ -13,6 +14,11 @@
 
 enum { SHOWN = 5, PREFIX_MAX = ARRAY_NAME_MAX };
 
+/* Of a detector: its body, and what depends on the classes. */
+#define BODY "backbone.body."
+static const char *const detector_heads[] = {"roi_heads.box_predictor.",
+                                             "roi_heads.mask_predictor.mask_fcn_logits."};
+
 /* What one reading holds. */
 struct reading {
     struct store *store;
@@ -21,7 +27,9 @@ struct reading {
     char prefix[PREFIX_MAX];
     const char *head; /* "fc", of HEAD_SIZE characters: the layer whose weight has two axes */
     size_t head_size;
-    bool *used; /* owned: entries of the file */
+    bool detector;  /* then the head is what detector_heads says */
+    bool body_only; /* the file has nothing else of a detector: all else is head */
+    bool *used;     /* owned: entries of the file */
     struct buf *notes;
 };
 
@@ -31,11 +39,27 @@ static void reading_done(struct reading *r) {
     safetensors_done(&r->file);
 }
 
-static const struct safetensors_entry *find(const struct reading *r, const char *prefix,
-                                            const char *name) {
+static bool begins(const char *name, const char *start) {
+    return strncmp(name, start, strlen(start)) == 0;
+}
+
+static const struct safetensors_entry *find_as(const struct reading *r, const char *prefix,
+                                               const char *name) {
     char whole[2 * ARRAY_NAME_MAX];
     (void)snprintf(whole, sizeof(whole), "%s%s", prefix, name);
     return safetensors_find(&r->file, whole);
+}
+
+/* Under its name, its old one, or that of a body alone. */
+static const struct safetensors_entry *find(const struct reading *r, const char *prefix,
+                                            const char *name) {
+    char old[ARRAY_NAME_MAX];
+    const struct safetensors_entry *entry = find_as(r, prefix, name);
+    if (entry == NULL && old_name(name, old))
+        entry = find_as(r, prefix, old);
+    if (entry == NULL && begins(name, BODY))
+        entry = find_as(r, prefix, name + strlen(BODY));
+    return entry;
 }
 
 static bool same_shape(const struct safetensors_entry *entry, const struct array *array) {
@@ -75,6 +99,13 @@ static void choose_prefix(struct reading *r) {
 }
 
 static void find_head(struct reading *r) {
+    bool others = false;
+    for (size_t i = 0; i < r->weights.count; i++) {
+        const char *name = r->weights.arrays[i].name;
+        r->detector |= begins(name, BODY);
+        others |= !begins(name, BODY) && find(r, r->prefix, name) != NULL;
+    }
+    r->body_only = r->detector && !others;
     for (size_t i = 0; i < r->weights.count; i++) {
         const struct array *array = &r->weights.arrays[i];
         const char *dot = strrchr(array->name, '.');
@@ -86,7 +117,12 @@ static void find_head(struct reading *r) {
 }
 
 static bool of_head(const struct reading *r, const struct array *array) {
-    return r->head != NULL && strncmp(array->name, r->head, r->head_size) == 0;
+    if (r->body_only)
+        return !begins(array->name, BODY);
+    for (size_t i = 0; i < sizeof(detector_heads) / sizeof(detector_heads[0]); i++)
+        if (r->detector && begins(array->name, detector_heads[i]))
+            return true;
+    return !r->detector && r->head != NULL && strncmp(array->name, r->head, r->head_size) == 0;
 }
 
 static double value_of(const void *values, enum array_type type, size_t i) {
@@ -171,6 +207,28 @@ static int read_body(struct reading *r, struct error *err) {
     return 0;
 }
 
+/* The head keeps its start values: why. OTHER is of the model, THERE in the file, or nothing. */
+static int tell_head(const struct reading *r, const struct array *other,
+                     const struct safetensors_entry *there, struct error *err) {
+    int size = r->detector ? (int)strlen(other->name) : (int)r->head_size - 1;
+    const char *head = r->detector ? other->name : r->head;
+    const char *more = r->detector ? " and what else depends on the classes" : "";
+    const char *keeps = r->detector ? "keep their" : "keeps its";
+    if (there == NULL)
+        return buf_printf(r->notes, err, "%s has no %s%s: %.*s%s %s start values\n", r->file.path,
+                          r->prefix, other->name, size, head, more, keeps);
+    return buf_printf(r->notes, err,
+                      "%s is for %" PRId64 " classes, the data has %" PRId64
+                      ": %.*s%s %s start values\n",
+                      r->file.path, there->shape[0], other->shape[0], size, head, more, keeps);
+}
+
+/* Whether A's rows are rather the classes than those of B: the narrowest matrix has one for each.
+ */
+static bool counts_classes(const struct array *a, const struct array *b) {
+    return a->rank == 2 && (b->rank != 2 || a->shape[0] < b->shape[0]);
+}
+
 /* All of the classifier, or nothing of it. */
 static int read_head(struct reading *r, struct error *err) {
     const struct array *other = NULL;
@@ -180,20 +238,13 @@ static int read_head(struct reading *r, struct error *err) {
         const struct safetensors_entry *entry = find(r, r->prefix, array->name);
         if (!of_head(r, array) || (entry != NULL && same_shape(entry, array)))
             continue;
-        if (other == NULL || array->rank == 2) {
+        if (other == NULL || counts_classes(array, other)) {
             other = array;
             there = entry;
         }
     }
-    if (other != NULL && there != NULL)
-        return buf_printf(r->notes, err,
-                          "%s is for %" PRId64 " classes, the data has %" PRId64
-                          ": %.*s keeps its start values\n",
-                          r->file.path, there->shape[0], other->shape[0], (int)r->head_size - 1,
-                          r->head);
     if (other != NULL)
-        return buf_printf(r->notes, err, "%s has no %s%s: %.*s keeps its start values\n",
-                          r->file.path, r->prefix, other->name, (int)r->head_size - 1, r->head);
+        return tell_head(r, other, there, err);
     for (size_t i = 0; i < r->weights.count; i++) {
         const struct array *array = &r->weights.arrays[i];
         if (of_head(r, array) && read_array(r, find(r, r->prefix, array->name), array, err) != 0)
@@ -226,10 +277,20 @@ static int tell_unused(const struct reading *r, struct error *err) {
                       buf_text(&names), count > SHOWN ? ", ..." : "");
 }
 
+/* How much of a detector came from a body's file. */
+static int tell_body(const struct reading *r, struct error *err) {
+    size_t taken = 0;
+    for (size_t i = 0; i < r->weights.count; i++)
+        taken += begins(r->weights.arrays[i].name, BODY);
+    return buf_printf(r->notes, err,
+                      "%s holds a body alone: %zu tensors are taken, %zu keep their start values\n",
+                      r->file.path, taken, r->weights.count - taken);
+}
+
 static int read_all(struct reading *r, struct error *err) {
     choose_prefix(r);
     find_head(r);
-    if (read_body(r, err) != 0 || read_head(r, err) != 0)
+    if (read_body(r, err) != 0 || (r->body_only ? tell_body(r, err) : read_head(r, err)) != 0)
         return -1;
     if (r->prefix[0] != '\0' &&
         buf_printf(r->notes, err, "%s calls the model by the prefix \"%s\"\n", r->file.path,

@@ -2,7 +2,11 @@
  *
  * The file may hold more than the model, call everything by a prefix ("module.", "backbone.body."),
  * be of f16, bf16 or f64, and be made for another number of classes, or none at all: then the
- * classifier keeps its start values. All else of the model must be there, in its shape. */
+ * classifier keeps its start values. All else of the model must be there, in its shape.
+ *
+ * A detector may lie there under torchvision's names of before 0.12 as well. Its classifiers are
+ * those of boxes and masks; of a file that holds a classifier of pictures, or a body alone, it
+ * takes its body ("backbone.body.conv1.weight" is "conv1.weight" there) and keeps all else. */
 #ifndef RUN_INIT_H
 #define RUN_INIT_H
 

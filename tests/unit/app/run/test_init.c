@@ -4,6 +4,7 @@
 #include "kernels/f16.h"
 #include "models/resnet.h"
 #include "ref/ref.h"
+#include "run/old_names.h"
 #include "run/weights.h"
 #include "support/unit.h"
 
@@ -231,7 +232,117 @@ static void another_width_is_refused(void) {
     model_done(&m);
 }
 
+/* Names of each part of a detector, with one convolution or two in each; CLASSES of boxes. */
+static void detector_open(struct model *m, int classes, uint64_t seed) {
+    static const char *const convs[] = {
+        "backbone.body.conv1", "backbone.body.layer1.0.conv1", "backbone.fpn.inner_blocks.0.0",
+        "rpn.head.conv.0.0",   "roi_heads.mask_head.0.0",      "roi_heads.mask_head.1.0"};
+    *m = (struct model){0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&m->backend, NULL), 0);
+    graph_init(&m->graph, DTYPE_F32, false);
+    int x = graph_input(&m->graph, "x", DTYPE_F32, shape_4(1, 4, 4, 3));
+    for (size_t i = 0; i < sizeof(convs) / sizeof(convs[0]); i++)
+        x = graph_conv2d(&m->graph, convs[i], x, 3, 3, (struct op_window){3, 1, 1});
+    x = graph_global_avg_pool(&m->graph, x);
+    (void)graph_linear(&m->graph, "roi_heads.box_head.fc6", x, 4);
+    (void)graph_linear(&m->graph, "roi_heads.box_predictor.cls_score", x, classes);
+    (void)graph_linear(&m->graph, "roi_heads.box_predictor.bbox_pred", x, 4 * classes);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(&m->graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_init(&m->store, m->backend, &m->graph, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(store_start(&m->store, seed, NULL), 0);
+}
+
+/* Writes FROM's weights as RENAME calls them; those that it calls nothing are left out. */
+static const char *detector_file(struct model *from, bool (*rename)(const char *, char *)) {
+    static char path[4096], names[32][ARRAY_NAME_MAX];
+    struct array arrays[32];
+    struct weights w = {0};
+    size_t count = 0;
+    (void)snprintf(path, sizeof(path), "%s/detector.safetensors", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(weights_list(&w, &from->store, WEIGHTS_MODEL, 0, NULL), 0);
+    CU_ASSERT_FATAL(w.count <= 32);
+    for (size_t i = 0; i < w.count; i++) {
+        if (!rename(w.arrays[i].name, names[count]))
+            continue;
+        arrays[count] = w.arrays[i];
+        arrays[count].name = names[count];
+        count++;
+    }
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, arrays, count, NULL, 0, NULL), 0);
+    weights_done(&w);
+    return path;
+}
+
+static bool before_0_12(const char *name, char *ret) {
+    if (!old_name(name, ret))
+        (void)snprintf(ret, ARRAY_NAME_MAX, "%s", name);
+    return true;
+}
+
+/* A classifier's file: the body, and a head of its own. */
+static bool as_classifier(const char *name, char *ret) {
+    static const char body[] = "backbone.body.", score[] = "roi_heads.box_predictor.cls_score";
+    if (strncmp(name, score, sizeof(score) - 1) == 0)
+        (void)snprintf(ret, ARRAY_NAME_MAX, "fc%s", name + sizeof(score) - 1);
+    else
+        (void)snprintf(ret, ARRAY_NAME_MAX, "%s", name + sizeof(body) - 1);
+    return strncmp(name, score, sizeof(score) - 1) == 0 ||
+           strncmp(name, body, sizeof(body) - 1) == 0;
+}
+
+/* Which of the named tensors of a detector for CLASSES are those of the file. */
+static void check_detector(int classes, bool (*rename)(const char *, char *), bool fpn, bool head,
+                           const char *note) {
+    struct model from, m, fresh;
+    struct error err = {0};
+    cleanup_buf struct buf notes = {0};
+    buf_init(&notes, 4000);
+    detector_open(&from, 3, 7);
+    detector_open(&m, classes, 8);
+    detector_open(&fresh, classes, 8);
+    CU_ASSERT_EQUAL(init_read(&m.store, detector_file(&from, rename), &notes, &err), 0);
+    const struct {
+        const char *name;
+        bool taken;
+    } rows[] = {{"backbone.body.layer1.0.conv1.weight", true},
+                {"backbone.fpn.inner_blocks.0.0.weight", fpn},
+                {"rpn.head.conv.0.0.weight", fpn},
+                {"roi_heads.mask_head.1.0.weight", fpn},
+                {"roi_heads.box_head.fc6.weight", fpn},
+                {"roi_heads.box_predictor.cls_score.weight", head}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct model *as = rows[i].taken ? &from : &fresh;
+        CU_ASSERT_EQUAL(at(&m, rows[i].name)[5], at(as, rows[i].name)[5]);
+    }
+    if (note != NULL)
+        ASSERT_CONTAINS(buf_text(&notes), note);
+    else
+        CU_ASSERT_EQUAL(notes.size, 0);
+    model_done(&from);
+    model_done(&m);
+    model_done(&fresh);
+}
+
+static void a_detector_is_read_under_its_old_names(void) {
+    check_detector(3, before_0_12, true, true, NULL);
+}
+
+static void a_detector_for_other_classes_leaves_its_predictors(void) {
+    check_detector(5, before_0_12, true, false,
+                   "is for 3 classes, the data has 5: roi_heads.box_predictor.cls_score.weight and "
+                   "what else depends on the classes keep their start values");
+}
+
+static void of_a_classifier_a_detector_takes_the_body(void) {
+    check_detector(3, as_classifier, false, false,
+                   "holds a body alone: 2 tensors are taken, 10 keep their start values");
+    check_detector(3, as_classifier, false, false, "2 tensors are not used: fc.");
+}
+
 UNIT_MAIN("app.init", UNIT(a_file_of_the_same_model_is_taken_whole),
           UNIT(another_number_of_classes_leaves_the_head_and_says_so),
           UNIT(types_of_16_bits_are_widened), UNIT(a_backbone_is_found_by_its_prefix),
-          UNIT(what_does_not_fit_is_refused_by_name), UNIT(another_width_is_refused))
+          UNIT(what_does_not_fit_is_refused_by_name), UNIT(another_width_is_refused),
+          UNIT(a_detector_is_read_under_its_old_names),
+          UNIT(a_detector_for_other_classes_leaves_its_predictors),
+          UNIT(of_a_classifier_a_detector_takes_the_body))

@@ -1,0 +1,40 @@
+#include "run/old_names.h"
+#include "support/unit.h"
+
+/* torchvision's own rewriting: _load_from_state_dict of FeaturePyramidNetwork, RPNHead and
+ * MaskRCNNHeads. */
+static void three_parts_of_a_detector_had_other_names(void) {
+    static const struct {
+        const char *name, *old;
+    } rows[] = {
+        {"backbone.fpn.inner_blocks.0.0.weight", "backbone.fpn.inner_blocks.0.weight"},
+        {"backbone.fpn.layer_blocks.3.0.bias", "backbone.fpn.layer_blocks.3.bias"},
+        {"rpn.head.conv.0.0.weight", "rpn.head.conv.weight"},
+        {"rpn.head.conv.0.0.bias", "rpn.head.conv.bias"},
+        {"roi_heads.mask_head.0.0.weight", "roi_heads.mask_head.mask_fcn1.weight"},
+        {"roi_heads.mask_head.3.0.bias", "roi_heads.mask_head.mask_fcn4.bias"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        char old[ARRAY_NAME_MAX] = "";
+        CU_ASSERT(old_name(rows[i].name, old));
+        CU_ASSERT_STRING_EQUAL(old, rows[i].old);
+        CU_ASSERT_FALSE(old_name(rows[i].old, old));
+    }
+}
+
+static void all_others_have_kept_theirs(void) {
+    static const char *const names[] = {"backbone.body.layer1.0.conv1.weight",
+                                        "rpn.head.cls_logits.weight",
+                                        "rpn.head.conv.1.0.weight",
+                                        "roi_heads.mask_head.x.0.weight",
+                                        "roi_heads.mask_predictor.conv5_mask.weight",
+                                        "backbone.fpn.inner_blocks.",
+                                        "fc.weight",
+                                        ""};
+    char old[ARRAY_NAME_MAX];
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        CU_ASSERT_FALSE(old_name(names[i], old));
+}
+
+UNIT_MAIN("run.old_names", UNIT(three_parts_of_a_detector_had_other_names),
+          UNIT(all_others_have_kept_theirs))
