@@ -11,3 +11,8 @@ foreach(script IN LISTS train_tests)
     set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT 300 PROCESSORS 2
         SKIP_RETURN_CODE 77 ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endforeach()
+if(RINGMASTER_HAVE_MPI)
+    add_executable(gather_ranks ${CMAKE_CURRENT_LIST_DIR}/gather_ranks.c)
+    set_target_properties(gather_ranks PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+    target_link_libraries(gather_ranks PRIVATE comm comm_mpi common ringmaster_flags)
+endif()

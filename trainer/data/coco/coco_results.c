@@ -13,8 +13,8 @@ void coco_results_done(struct coco_results *results) {
     *results = (struct coco_results){0};
 }
 
-static int append(struct coco_results *results, const struct coco_result *result,
-                  struct error *err) {
+int coco_results_append(struct coco_results *results, const struct coco_result *result,
+                        struct error *err) {
     if (results->count == COCO_RESULTS_MAX)
         return error_set(err, EXIT_CODE_DATA, "more than %zu results", COCO_RESULTS_MAX);
     if (results->count == results->capacity) {
@@ -39,7 +39,7 @@ static int add_record(struct coco_results *results, const struct coco_record *re
                                  .kind = (uint16_t)record->kind,
                                  .has_box = (record->has & COCO_HAS_BOX) != 0};
     memcpy(result.box, record->box, sizeof(record->box));
-    return append(results, &result, err);
+    return coco_results_append(results, &result, err);
 }
 
 void coco_results_begin(struct coco_results *ret, const char *name, bool masks) {
@@ -60,7 +60,7 @@ int coco_results_add(struct coco_results *results, const struct coco_result *res
         added.kind = COCO_SEGMENT_RUNS;
         added.segment_size = (uint32_t)(results->segments.size - added.segment);
     }
-    return append(results, &added, err);
+    return coco_results_append(results, &added, err);
 }
 
 /* What the first result has decides what all must have. */

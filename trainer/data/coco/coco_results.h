@@ -50,6 +50,10 @@ void coco_results_begin(struct coco_results *ret, const char *name, bool masks);
 int coco_results_add(struct coco_results *results, const struct coco_result *result,
                      const struct rle *mask, struct error *err);
 
+/* Appends RESULT as it is; its segment lies, or will lie, in the segments. */
+int coco_results_append(struct coco_results *results, const struct coco_result *result,
+                        struct error *err);
+
 struct coco_segment coco_result_segment(const struct coco_results *results, size_t number);
 
 #define cleanup_coco_results __attribute__((cleanup(coco_results_done)))

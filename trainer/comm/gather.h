@@ -1,0 +1,30 @@
+/* Blocks of different sizes from all ranks to one: sizes first, then rounds of equal pieces, so
+ * that no rank needs room for everybody's largest block. */
+#ifndef COMM_GATHER_H
+#define COMM_GATHER_H
+
+#include "comm/comm.h"
+#include "common/buf.h"
+#include "common/error.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of one round over all ranks. */
+enum { GATHER_ROUND_BYTES = 64 * 1024 * 1024 };
+
+/* Where each rank's block begins in what was gathered, and behind the last one the end. */
+struct gathered {
+    struct buf bytes;  /* of all ranks in their order; empty on ranks other than the root */
+    uint64_t *offsets; /* owned; [ranks + 1] */
+};
+
+void gathered_done(struct gathered *gathered);
+
+/* Called by all ranks at the same point. More than MAX bytes in all are an error on all of them. */
+int comm_gather_blocks(struct comm *c, const void *bytes, size_t size, int root, uint64_t max,
+                       struct gathered *ret, struct error *err);
+
+#define cleanup_gathered __attribute__((cleanup(gathered_done)))
+
+#endif
