@@ -136,7 +136,7 @@ def tests_for(name, tests):
             twin.append(test)
         elif ours and re.search(rf'"(\w+/)*{room}/{path.stem}\.h"', test.text):
             near.append(test)
-        elif test.name.endswith(f"_{path.stem}"):
+        elif test.source and test.name.endswith(f"_{path.stem}"):
             near.append(test)
         elif ours:
             rest.append(test)
