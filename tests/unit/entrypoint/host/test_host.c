@@ -4,6 +4,7 @@
 #include "support/unit.h"
 #include "wire/frame.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,23 @@ static void nothing_but_this_jobs_daemon_is_started(void) {
         CU_ASSERT(strlen(told_text(i, "text")) > 0);
         CU_ASSERT_FALSE(host.daemon.running);
     }
+    close_host();
+}
+
+/* mpirun calls it: a link by that name that leads elsewhere would be called in its place. */
+static void an_agent_that_is_there_already_is_an_error(void) {
+    char agent[LOCAL_FILE_SIZE];
+    struct error err = {0};
+    struct host second;
+    open_host("host");
+    local_file(&local, "agent", agent);
+    struct host_options options = {&loop,  &reaper, &sweep,   &job,     (char *const[]){NULL},
+                                   &local, &tools,  &console, &failure, tell,
+                                   queued, NULL};
+    CU_ASSERT_EQUAL(host_open(&second, &options, &err), -1);
+    ASSERT_CONTAINS(err.text, agent);
+    CU_ASSERT_EQUAL(err.os_errno, EEXIST);
+    host_done(&second);
     close_host();
 }
 
@@ -247,5 +265,6 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
 UNIT_MAIN("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
           UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
           UNIT(the_next_attempt_knows_who_is_gone), UNIT(nothing_but_this_jobs_daemon_is_started),
+          UNIT(an_agent_that_is_there_already_is_an_error),
           UNIT(the_agent_is_a_link_to_this_program),
           UNIT(lines_go_to_the_master_too_where_it_wants_them))
