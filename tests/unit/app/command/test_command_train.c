@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "support/unit.h"
 
+#include <dirent.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -122,7 +123,7 @@ static double number_in(const char *line, const char *name) {
 
 static void a_run_tells_steps_and_scores_and_leaves_a_model(void) {
     CU_ASSERT_EQUAL_FATAL(
-        run(command_prepare, "shapes @/data --train 32 --validation 16 --classes 4 --side 40"), 0);
+        run(command_prepare, "shapes @/data --train 32 --validation 12 --classes 4 --side 40"), 0);
     CU_ASSERT_EQUAL_FATAL(run(command_train, COMMON "--steps 4 --model-dir @/m --checkpoint-dir "
                                                     "@/c --checkpoint-every 2"),
                           0);
@@ -140,12 +141,12 @@ static void a_run_tells_steps_and_scores_and_leaves_a_model(void) {
         CU_ASSERT_EQUAL(number_in(line, " skipped="), 0);
     }
     CU_ASSERT_EQUAL(count(out, "eval epoch=1 "), 1);
-    CU_ASSERT_EQUAL(number_in("eval ", " images="), 16);
+    CU_ASSERT_EQUAL(number_in("eval ", " images="), 12); /* the last batch is half full */
     CU_ASSERT_EQUAL(number_in("eval ", " top5="), 1);
     CU_ASSERT(is_there("@/c/step-000000002.safetensors"));
     CU_ASSERT(is_there("@/c/step-000000004.safetensors"));
     CU_ASSERT_FALSE(is_there("@/c/.ringtrain.lock"));
-    ASSERT_CONTAINS(told, "32 training images, 16 to evaluate on; 4 steps of 8 images");
+    ASSERT_CONTAINS(told, "32 training images, 12 to evaluate on; 4 steps of 8 images");
     ASSERT_CONTAINS(told, "4 steps of 32 images in ");
     char folder[600];
     struct error err = {0};
@@ -162,7 +163,13 @@ static void the_model_is_scored_as_the_run_scored_it(void) {
                     0);
     CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " top1="), top1);
     CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " loss="), loss);
-    CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " images="), 16);
+    CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " images="), 12);
+    /* Batches of any size see every picture once. */
+    CU_ASSERT_EQUAL(run(command_eval, "--model-dir @/m --data @/data --threads 1 --batch-size 5"),
+                    0);
+    CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " top1="), top1);
+    CU_ASSERT_DOUBLE_EQUAL(number_in("eval epoch=1 ", " loss="), loss, 1e-4);
+    CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " images="), 12);
 }
 
 /* From the checkpoint in the middle on. */
@@ -247,6 +254,24 @@ static void distances_are_kept(void) {
     CU_ASSERT(is_there("@/c7/step-000000006.safetensors"));
 }
 
+static void people_get_a_table_and_curves(void) {
+    char folder[600];
+    int events = 0;
+    CU_ASSERT_EQUAL(run(command_train, COMMON "--log both --steps 2 --validation none "
+                                              "--tensorboard-dir @/t --model-dir @/m10 "
+                                              "--checkpoint-dir @/c10"),
+                    0);
+    ASSERT_CONTAINS(out, "Step");
+    ASSERT_CONTAINS(out, "FinLoss");
+    CU_ASSERT_EQUAL(count(out, "train step="), 2);
+    DIR *dir = opendir(in_folder("@/t", folder));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(dir);
+    for (const struct dirent *item = readdir(dir); item != NULL; item = readdir(dir))
+        events += strstr(item->d_name, "tfevents") != NULL;
+    closedir(dir);
+    CU_ASSERT_EQUAL(events, 1);
+}
+
 static void a_stop_leaves_a_checkpoint_and_no_model(void) {
     int ends[2];
     char seen[4096] = "";
@@ -293,5 +318,6 @@ UNIT_MAIN("command.command_train", UNIT(a_run_tells_steps_and_scores_and_leaves_
           UNIT(the_model_is_scored_as_the_run_scored_it),
           UNIT(a_run_in_two_parts_is_the_same_to_the_bit), UNIT(a_run_that_is_done_only_evaluates),
           UNIT(a_checkpoint_of_another_network_is_refused), UNIT(a_run_begins_where_it_is_told),
-          UNIT(distances_are_kept), UNIT(a_stop_leaves_a_checkpoint_and_no_model),
+          UNIT(distances_are_kept), UNIT(people_get_a_table_and_curves),
+          UNIT(a_stop_leaves_a_checkpoint_and_no_model),
           UNIT(words_that_are_wrong_are_refused_before_anything_is_made))
