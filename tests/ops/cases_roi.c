@@ -3,7 +3,7 @@
  * bit. */
 #include "graph/op_rpn.h"
 #include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
+#include "kernels/mask_target.h"
 #include "kernels/random.h"
 #include "kernels/sample_key.h"
 #include "ops/cases.h"
@@ -245,6 +245,25 @@ static void make_mask_targets(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     }
 }
 
+/* The same with outlines: every other object has one, of a triangle, a bow tie, a speck and a
+ * polygon that leaves the canvas. */
+static void make_outlines(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    static const float points[][2] = {{3, 4},   {60, 8},    {30, 50},   {10, 10}, {50, 40},
+                                      {50, 10}, {10, 40},   {20, 20},   {20, 21}, {-90, 5},
+                                      {200, 9}, {150, 300}, {12, 1e9F}, {7, 7}};
+    static const int32_t part[][MASK_PART_FIELDS] = {{0, 3}, {3, 4}, {7, 2}, {9, 5}, {0, 0}};
+    make_mask_targets(g, inputs);
+    int32_t *parts = given(g, inputs, MASK_TARGETS_PARTS, DTYPE_I32,
+                           shape_3(PICTURES, MASK_OBJECTS, MASK_PART_FIELDS));
+    memcpy(given(g, inputs, MASK_TARGETS_PART, DTYPE_I32, shape_2(5, MASK_PART_FIELDS)), part,
+           sizeof(part));
+    memcpy(given(g, inputs, MASK_TARGETS_POINT, DTYPE_F32, shape_2(14, 2)), points, sizeof(points));
+    for (int i = 0; i < PICTURES * MASK_OBJECTS; i += 2) {
+        parts[i * MASK_PART_FIELDS + MASK_PART_FIRST] = i % 4;
+        parts[i * MASK_PART_FIELDS + MASK_PART_COUNT] = 1 + i % 2 + i / 8;
+    }
+}
+
 /* `samples` rows of `pooled` pixels a side, `classes` classes with the background, `objects`
  * channels. */
 static void make_class_conv(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
@@ -425,6 +444,14 @@ static const struct op_case rows[] = {
      DETECT(.canvas_h = 64, .canvas_w = 96, .pooled = 3)},
     {"mask targets of nothing", OP_MASK_TARGETS, MADE(make_mask_targets, EMPTY),
      DETECT(.canvas_h = 64, .canvas_w = 96, .pooled = 28)},
+    {"mask targets, cut at half", OP_MASK_TARGETS, MADE(make_mask_targets, PLAIN),
+     DETECT(.canvas_h = 64, .canvas_w = 96, .pooled = 28, .flags = DETECT_MASK_POLYGON,
+            .min_side = 0.1F),
+     EXACT},
+    {"mask targets, drawn", OP_MASK_TARGETS, MADE(make_outlines, PLAIN),
+     DETECT(.canvas_h = 64, .canvas_w = 96, .pooled = 28, .flags = DETECT_MASK_POLYGON,
+            .min_side = 0.1F),
+     EXACT},
     {"class conv tiny", OP_CLASS_CONV, MADE(make_class_conv, PLAIN), ROWS_OF(6, 2, 3, 5),
      .differentiate = true},
     {"class conv", OP_CLASS_CONV, MADE(make_class_conv, PLAIN), ROWS_OF(24, 28, 64, 11)},

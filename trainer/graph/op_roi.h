@@ -116,7 +116,10 @@ enum mask_rows_slot {
 };
 
 /* What a mask should be: RoIAlign with one bin a pixel of the head's and as many samples as pixels,
- * of the object's mask as it is in the resized picture (nearest pixel, mirrored with it). */
+ * of the object's mask as it is in the resized picture (nearest pixel, mirrored with it). With
+ * DETECT_MASK_POLYGON it is 0 or 1: where an object has an outline (kernels/mask_target.h), that is
+ * drawn on the region's grid, sides of `min_side` at least; else samples are aligned, and from
+ * half on it is 1. */
 enum mask_targets_slot {
     MASK_TARGETS_ROI,   /* f32 [N, S, 4] */
     MASK_TARGETS_MATCH, /* i32 [N, S] */
@@ -124,6 +127,10 @@ enum mask_targets_slot {
     MASK_TARGETS_AT,    /* i32 [N, G, MASK_FIELDS] */
     MASK_TARGETS_BITS,  /* u8 [bytes]: the pool */
     MASK_TARGETS_SIZE,  /* i32 [N, 6] */
+    /* All three, or none: no object has an outline. */
+    MASK_TARGETS_PARTS, /* i32 [N, G, 2]: an object's first polygon, and how many it has */
+    MASK_TARGETS_PART,  /* i32 [polygons, 2]: a polygon's first point, and how many it has */
+    MASK_TARGETS_POINT, /* f32 [points, 2]: x, y in pixels of the resized picture */
     MASK_TARGETS_INPUTS,
 
     MASK_TARGETS_T = 0, /* f32 [M, pooled, pooled]; 0 where ROW is below 0 */

@@ -3,6 +3,7 @@
 #include "graph/rules.h"
 #include "kernels/image_size.h"
 #include "kernels/mask_bits.h"
+#include "kernels/mask_target.h"
 
 int shape_mask_rows(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, MASK_ROWS_LABEL, DTYPE_I32, 2, err) != 0 ||
@@ -24,6 +25,20 @@ int shape_mask_rows(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, MASK_ROWS_COUNT, DTYPE_I32, shape_1(1), err);
 }
 
+static int expect_outlines(const struct graph *graph, const struct op *op, struct error *err) {
+    struct shape parts = rule_input(graph, op, MASK_TARGETS_AT)->shape;
+    parts.dim[2] = MASK_PART_FIELDS;
+    if (rule_expect(graph, op, MASK_TARGETS_PARTS, DTYPE_I32, &parts, err) != 0 ||
+        rule_expect_rank(graph, op, MASK_TARGETS_PART, DTYPE_I32, 2, err) != 0 ||
+        rule_expect_rank(graph, op, MASK_TARGETS_POINT, DTYPE_F32, 2, err) != 0)
+        return -1;
+    struct shape part = shape_2(rule_dim(graph, op, MASK_TARGETS_PART, 0), MASK_PART_FIELDS);
+    struct shape point = shape_2(rule_dim(graph, op, MASK_TARGETS_POINT, 0), 2);
+    if (rule_expect(graph, op, MASK_TARGETS_PART, DTYPE_I32, &part, err) != 0)
+        return -1;
+    return rule_expect(graph, op, MASK_TARGETS_POINT, DTYPE_F32, &point, err);
+}
+
 int shape_mask_targets(struct graph *graph, struct op *op, struct error *err) {
     int64_t bins = op->attr.detect.pooled;
     if (rule_expect_rank(graph, op, MASK_TARGETS_ROI, DTYPE_F32, 3, err) != 0 ||
@@ -43,6 +58,8 @@ int shape_mask_targets(struct graph *graph, struct op *op, struct error *err) {
         return -1;
     if (bins < 1)
         return error_set(err, EXIT_CODE_INTERNAL, "masks of %d bins", op->attr.detect.pooled);
+    if (op->inputs[MASK_TARGETS_PARTS] != TENSOR_NONE && expect_outlines(graph, op, err) != 0)
+        return -1;
     return graph_set_output(graph, op, MASK_TARGETS_T, DTYPE_F32,
                             shape_3(rule_dim(graph, op, MASK_TARGETS_ROW, 0), bins, bins), err);
 }

@@ -4,8 +4,7 @@
 #include "cpu/parallel.h"
 #include "cpu/roi_table.h"
 #include "graph/op_roi.h"
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
+#include "kernels/mask_target.h"
 
 struct mask_op {
     struct cpu_step step;
@@ -14,36 +13,24 @@ struct mask_op {
     const float *roi;
     const int32_t *match, *row, *at, *size;
     const uint8_t *pool;
+    bool cut; /* to 0 or 1 */
+    float least;
+    const int32_t *parts, *part;
+    const float *point;
     float *targets;
     char *own; /* for each thread: two tables */
     size_t own_bytes;
 };
 
-/* An object in the resized picture. */
-struct object {
-    const uint8_t *pool;
-    const int32_t *at, *size;
-    float scale_y, scale_x;
-};
-
-static int32_t source_row(const struct object *o, int32_t y) {
-    return bilinear_nearest(y, o->scale_y, o->size[IMAGE_SIZE_SOURCE_H]);
-}
-
-static int32_t source_column(const struct object *o, int32_t x) {
-    int32_t column = bilinear_nearest(x, o->scale_x, o->size[IMAGE_SIZE_SOURCE_W]);
-    return o->size[IMAGE_SIZE_FLIP] != 0 ? o->size[IMAGE_SIZE_SOURCE_W] - 1 - column : column;
-}
-
 /* Turns the taps' columns into those of the source, which are read more than once. */
-static void to_source(const struct object *o, struct roi_table *x) {
+static void to_source(const struct mask_view *o, struct roi_table *x) {
     int32_t taps = x->first[x->axis.count];
     for (int32_t t = 0; t < taps; t++)
-        x->taps[t].at = source_column(o, x->taps[t].at);
+        x->taps[t].at = mask_view_column(o, x->taps[t].at);
 }
 
 /* sums[bin] += WEIGHT times what row ROW of the source has of the bin. */
-static void add_row(const struct object *o, const struct roi_table *x, int32_t row, float weight,
+static void add_row(const struct mask_view *o, const struct roi_table *x, int32_t row, float weight,
                     float *sums) {
     if (row < o->at[MASK_Y] || row >= o->at[MASK_Y] + o->at[MASK_HEIGHT])
         return;
@@ -56,44 +43,71 @@ static void add_row(const struct object *o, const struct roi_table *x, int32_t r
 }
 
 /* Bin row P: taps that read one row of the source are one. */
-static void fill_bins(const struct object *o, const struct roi_table *y, const struct roi_table *x,
-                      size_t p, float *sums) {
+static void fill_bins(const struct mask_view *o, const struct roi_table *y,
+                      const struct roi_table *x, size_t p, float *sums) {
     memset(sums, 0, x->axis.count * sizeof *sums);
     for (int32_t t = y->first[p]; t < y->first[p + 1];) {
-        int32_t row = source_row(o, y->taps[t].at);
+        int32_t row = mask_view_row(o, y->taps[t].at);
         float weight = 0;
-        for (; t < y->first[p + 1] && source_row(o, y->taps[t].at) == row; t++)
+        for (; t < y->first[p + 1] && mask_view_row(o, y->taps[t].at) == row; t++)
             weight += y->taps[t].weight;
         add_row(o, x, row, weight, sums);
     }
 }
 
+/* The means of all bins, by axis. */
+static void fill_means(const struct mask_op *op, int thread, const struct mask_view *view,
+                       const struct roi_axis *along_y, const struct roi_axis *along_x,
+                       float *targets) {
+    char *own = op->own + (size_t)thread * op->own_bytes;
+    struct roi_table y = roi_table_in(own, &op->rule, op->table_size);
+    struct roi_table x = roi_table_in(own + op->own_bytes / 2, &op->rule, op->table_size);
+    roi_table_bins(&y, along_y, op->rule.bins);
+    roi_table_bins(&x, along_x, op->rule.bins);
+    to_source(view, &x);
+    for (size_t p = 0; p < (size_t)op->rule.bins; p++)
+        fill_bins(view, &y, &x, p, targets + p * (size_t)op->rule.bins);
+}
+
+/* 0 or 1: an outline is drawn, and else the means are cut at half, each as kernels/ has it. */
+static void fill_cut(const struct mask_op *op, const struct mask_view *view, size_t object,
+                     const float *box, const struct roi_axis *y, const struct roi_axis *x,
+                     float *targets) {
+    const int32_t *parts = op->parts == NULL ? NULL : op->parts + object * MASK_PART_FIELDS;
+    int bins = op->rule.bins;
+    struct mask_outline outline = {.points = op->point,
+                                   .part = op->part,
+                                   .first = parts == NULL ? 0 : parts[MASK_PART_FIRST],
+                                   .count = parts == NULL ? 0 : parts[MASK_PART_COUNT],
+                                   .bins = bins};
+    mask_outline_place(&outline, box, op->least);
+    for (int p = 0; p < bins; p++)
+        for (int q = 0; q < bins; q++) {
+            bool set = outline.count > 0 ? mask_outline_covers(&outline, p, q)
+                                         : mask_view_bin(view, y, x, p, q) >= 0.5f;
+            targets[p * bins + q] = set ? 1 : 0;
+        }
+}
+
 static void fill_row(void *context, int thread, size_t r) {
     const struct mask_op *op = context;
-    size_t bins = (size_t)op->rule.bins, bytes = roi_table_bytes(&op->rule, op->table_size);
-    char *own = op->own + (size_t)thread * op->own_bytes;
+    size_t bins = (size_t)op->rule.bins;
     float *targets = op->targets + r * bins * bins;
     if (op->row[r] < 0) {
         memset(targets, 0, bins * bins * sizeof *targets);
         return;
     }
     size_t slot = (size_t)op->row[r], image = slot / op->slots;
+    size_t object = image * op->objects + (size_t)op->match[slot];
     const float *box = op->roi + 4 * slot;
     const int32_t *size = op->size + image * IMAGE_SIZE_FIELDS;
-    struct object o = {.pool = op->pool,
-                       .at = op->at + (image * op->objects + (size_t)op->match[slot]) * MASK_FIELDS,
-                       .size = size,
-                       .scale_y = bilinear_scale(size[IMAGE_SIZE_SOURCE_H], size[IMAGE_SIZE_H]),
-                       .scale_x = bilinear_scale(size[IMAGE_SIZE_SOURCE_W], size[IMAGE_SIZE_W])};
-    struct roi_axis along_y = roi_axis_between(box[1], box[3], 1.0f, size[IMAGE_SIZE_H], &op->rule);
-    struct roi_axis along_x = roi_axis_between(box[0], box[2], 1.0f, size[IMAGE_SIZE_W], &op->rule);
-    struct roi_table y = roi_table_in(own, &op->rule, op->table_size);
-    struct roi_table x = roi_table_in(own + bytes, &op->rule, op->table_size);
-    roi_table_bins(&y, &along_y, op->rule.bins);
-    roi_table_bins(&x, &along_x, op->rule.bins);
-    to_source(&o, &x);
-    for (size_t p = 0; p < bins; p++)
-        fill_bins(&o, &y, &x, p, targets + p * bins);
+    struct mask_view view = mask_view_of(op->pool, op->at + object * MASK_FIELDS, size);
+    struct roi_axis y = roi_axis_between(box[1], box[3], 1.0f, size[IMAGE_SIZE_H], &op->rule);
+    struct roi_axis x = roi_axis_between(box[0], box[2], 1.0f, size[IMAGE_SIZE_W], &op->rule);
+    if (op->cut)
+        fill_cut(op, &view, object, box, &y, &x, targets);
+    else
+        fill_means(op, thread, &view, &y, &x, targets);
 }
 
 static int run(void *context, struct error *err) {
@@ -104,7 +118,8 @@ static int run(void *context, struct error *err) {
 }
 
 static struct roi_rule rule_of(const struct op *op) {
-    return (struct roi_rule){.bins = op->attr.detect.pooled};
+    return (struct roi_rule){.bins = op->attr.detect.pooled,
+                             .aligned = (op->attr.detect.flags & DETECT_MASK_POLYGON) != 0};
 }
 
 /* The longer side of what a resized picture may have. */
@@ -143,6 +158,11 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->at = site->inputs[MASK_TARGETS_AT];
     bound->size = site->inputs[MASK_TARGETS_SIZE];
     bound->pool = site->inputs[MASK_TARGETS_BITS];
+    bound->cut = bound->rule.aligned;
+    bound->least = op->attr.detect.min_side;
+    bound->parts = site->inputs[MASK_TARGETS_PARTS];
+    bound->part = site->inputs[MASK_TARGETS_PART];
+    bound->point = site->inputs[MASK_TARGETS_POINT];
     bound->targets = site->outputs[MASK_TARGETS_T];
     bound->own = site->scratch;
     bound->own_bytes = own_bytes(op);

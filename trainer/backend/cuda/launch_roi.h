@@ -85,6 +85,10 @@ struct mask_targets_args {
     const float *roi;
     const int32_t *match, *row, *at, *size;
     const uint8_t *pool;
+    bool cut;                    /* to 0 or 1 */
+    float least;                 /* of a region's sides under an outline */
+    const int32_t *parts, *part; /* outlines; NULL */
+    const float *point;
     float *targets;
 };
 cudaError_t launch_mask_targets(cudaStream_t stream, const struct mask_targets_args *args);

@@ -3,64 +3,48 @@
 #include "cuda/sum.cuh"
 #include "cuda/vec.cuh"
 #include "kernels/detect_loss.h"
-#include "kernels/image_size.h"
-#include "kernels/mask_bits.h"
+#include "kernels/mask_target.h"
 
-/* An object's mask in the resized picture. */
-struct mask {
-    const uint8_t *pool;
-    const int32_t *at, *size;
-    float scale_y, scale_x;
-};
-
-static __device__ __forceinline__ float pixel_of(const struct mask &m, int32_t y, int32_t x) {
-    int32_t height = m.size[IMAGE_SIZE_SOURCE_H], width = m.size[IMAGE_SIZE_SOURCE_W];
-    int32_t row = bilinear_nearest(y, m.scale_y, height);
-    int32_t column = bilinear_nearest(x, m.scale_x, width);
-    if (m.size[IMAGE_SIZE_FLIP] != 0)
-        column = width - 1 - column;
-    return static_cast<float>(mask_bits_get(m.pool, m.at, column, row));
-}
-
-static __device__ float bin_of(const struct mask &m, const struct roi_axis &y,
-                               const struct roi_axis &x, int p, int q) {
-    float sum = 0;
-    for (int i = 0; i < y.grid; i++) {
-        struct bilinear_tap v, u;
-        if (!roi_axis_sample(&y, p, i, &v))
-            continue;
-        for (int k = 0; k < x.grid; k++)
-            if (roi_axis_sample(&x, q, k, &u))
-                sum += (1 - v.fraction) * ((1 - u.fraction) * pixel_of(m, v.low, u.low) +
-                                           u.fraction * pixel_of(m, v.low, u.high)) +
-                       v.fraction * ((1 - u.fraction) * pixel_of(m, v.high, u.low) +
-                                     u.fraction * pixel_of(m, v.high, u.high));
+static __device__ struct mask_outline outline_of(const struct mask_targets_args &args,
+                                                 size_t object, const float *box) {
+    struct mask_outline o = {};
+    if (args.parts != nullptr) {
+        o.first = args.parts[object * MASK_PART_FIELDS + MASK_PART_FIRST];
+        o.count = args.parts[object * MASK_PART_FIELDS + MASK_PART_COUNT];
     }
-    float count = static_cast<float>(y.grid) * static_cast<float>(x.grid);
-    return count > 0 ? sum / count : 0.0f;
+    o.points = args.point;
+    o.part = args.part;
+    o.bins = args.bins;
+    mask_outline_place(&o, box, args.least);
+    return o;
 }
 
 static __global__ void targets_kernel(struct mask_targets_args args) {
     size_t row = blockIdx.x;
     int bins = args.bins, slot = args.row[row];
     float *to = args.targets + row * bins * bins;
-    struct mask m = {};
-    struct roi_axis y = {}, x = {};
-    if (slot >= 0) {
-        int image = slot / args.slots;
-        struct roi_rule rule = {bins, 0, false};
-        const float *box = args.roi + 4 * static_cast<size_t>(slot);
-        m.pool = args.pool;
-        m.size = args.size + static_cast<size_t>(image) * IMAGE_SIZE_FIELDS;
-        m.at =
-            args.at + (static_cast<size_t>(image) * args.objects + args.match[slot]) * MASK_FIELDS;
-        m.scale_y = bilinear_scale(m.size[IMAGE_SIZE_SOURCE_H], m.size[IMAGE_SIZE_H]);
-        m.scale_x = bilinear_scale(m.size[IMAGE_SIZE_SOURCE_W], m.size[IMAGE_SIZE_W]);
-        y = roi_axis_between(box[1], box[3], 1.0f, m.size[IMAGE_SIZE_H], &rule);
-        x = roi_axis_between(box[0], box[2], 1.0f, m.size[IMAGE_SIZE_W], &rule);
+    if (slot < 0) {
+        for (int i = static_cast<int>(threadIdx.x); i < bins * bins; i += THREADS)
+            to[i] = 0;
+        return;
     }
-    for (int i = static_cast<int>(threadIdx.x); i < bins * bins; i += THREADS)
-        to[i] = slot < 0 ? 0 : bin_of(m, y, x, i / bins, i % bins);
+    size_t image = static_cast<size_t>(slot / args.slots);
+    size_t object = image * args.objects + args.match[slot];
+    const float *box = args.roi + 4 * static_cast<size_t>(slot);
+    const int32_t *size = args.size + image * IMAGE_SIZE_FIELDS;
+    struct roi_rule rule = {bins, 0, args.cut};
+    struct mask_view view = mask_view_of(args.pool, args.at + object * MASK_FIELDS, size);
+    struct roi_axis y = roi_axis_between(box[1], box[3], 1.0f, size[IMAGE_SIZE_H], &rule);
+    struct roi_axis x = roi_axis_between(box[0], box[2], 1.0f, size[IMAGE_SIZE_W], &rule);
+    struct mask_outline outline = outline_of(args, object, box);
+    for (int i = static_cast<int>(threadIdx.x); i < bins * bins; i += THREADS) {
+        float value;
+        if (args.cut && outline.count > 0)
+            value = mask_outline_covers(&outline, i / bins, i % bins) ? 1.0f : 0.0f;
+        else
+            value = mask_view_bin(&view, &y, &x, i / bins, i % bins);
+        to[i] = args.cut ? (value >= 0.5f ? 1.0f : 0.0f) : value;
+    }
 }
 
 cudaError_t launch_mask_targets(cudaStream_t stream, const struct mask_targets_args *args) {

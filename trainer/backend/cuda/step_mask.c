@@ -85,6 +85,11 @@ static int bind_targets(struct cuda *cuda, const struct graph *graph, const stru
         .at = site->inputs[MASK_TARGETS_AT],
         .size = site->inputs[MASK_TARGETS_SIZE],
         .pool = site->inputs[MASK_TARGETS_BITS],
+        .cut = (op->attr.detect.flags & DETECT_MASK_POLYGON) != 0,
+        .least = op->attr.detect.min_side,
+        .parts = site->inputs[MASK_TARGETS_PARTS],
+        .part = site->inputs[MASK_TARGETS_PART],
+        .point = site->inputs[MASK_TARGETS_POINT],
         .targets = site->outputs[MASK_TARGETS_T]};
     return 0;
 }
