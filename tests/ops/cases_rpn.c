@@ -40,6 +40,12 @@ enum manner {
     .attr = {.gradient_scale = 1, .detect = {PYRAMID(5, 32, 32, 32, 32), RULES, __VA_ARGS__}}
 #define TWO_LEVELS(...)                                                                            \
     .attr = {.gradient_scale = 1, .detect = {PYRAMID(2, 64, 96, 64, 48), RULES, __VA_ARGS__}}
+/* Without the rules of torchvision, but for its thresholds. */
+#define PRESET(...)                                                                                \
+    .attr = {.gradient_scale = 1,                                                                  \
+             .detect = {PYRAMID(5, 64, 96, 64, 48), .foreground_iou = 0.7F,                        \
+                        .background_iou = 0.3F, .coder = {1, 1, 1, 1}, .anchor_offset = 0.5F,      \
+                        __VA_ARGS__}}
 #define CHOOSE(pre, post, threshold)                                                               \
     DETECT(.pre_nms = pre, .post_nms = post, .nms_threshold = threshold)
 #define TEACH(...) .pre_nms = 1, __VA_ARGS__
@@ -246,6 +252,29 @@ static void make_loss(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     }
 }
 
+/* Of a level: samples as for the loss, with several anchors of one pixel and neighbours. */
+static void make_head(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    enum { IN = 5, OUT = 7 };
+    const struct anchor_grid grid = detect_grid(&g->row->attr.detect);
+    const struct anchor_level *level = &grid.level[g->row->attr.detect.level];
+    int all[OP_INPUTS_MAX];
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    make_loss(g, all);
+    inputs[RPN_HEAD_GRAD_LOGITS] = all[RPN_LOSS_LOGITS + g->row->attr.detect.level];
+    inputs[RPN_HEAD_GRAD_DELTAS] = all[RPN_LOSS_DELTAS + g->row->attr.detect.level];
+    inputs[RPN_HEAD_GRAD_INDEX] = all[RPN_LOSS_INDEX];
+    inputs[RPN_HEAD_GRAD_LABEL] = all[RPN_LOSS_LABEL];
+    inputs[RPN_HEAD_GRAD_TARGET] = all[RPN_LOSS_TARGET];
+    inputs[RPN_HEAD_GRAD_X] =
+        op_graph_input(g, dtype, shape_4(PICTURES, level->height, level->width, IN), FILL_NORMAL);
+    inputs[RPN_HEAD_GRAD_T] =
+        op_graph_input(g, dtype, shape_4(PICTURES, level->height, level->width, OUT), FILL_NORMAL);
+    inputs[RPN_HEAD_GRAD_W_CONV] = op_graph_input(g, wide, shape_4(OUT, 3, 3, IN), FILL_WEIGHT);
+    inputs[RPN_HEAD_GRAD_W_CLS] = op_graph_input(g, wide, shape_2(ANCHOR_SHAPES, OUT), FILL_WEIGHT);
+    inputs[RPN_HEAD_GRAD_W_BOX] =
+        op_graph_input(g, wide, shape_2(4 * ANCHOR_SHAPES, OUT), FILL_WEIGHT);
+}
+
 static const struct op_case rows[] = {
     {"top k", OP_RPN_TOP_K, MADE(make_top_k, PLAIN), CHOOSE(100, 80, 0.7F), EXACT},
     {"top k with ties", OP_RPN_TOP_K, MADE(make_top_k, TIES), CHOOSE(100, 80, 0.7F), EXACT},
@@ -291,6 +320,34 @@ static const struct op_case rows[] = {
      DETECT(TEACH(.samples = 64, .positives = 20)), .losses = 2},
     {"rpn loss of nothing", OP_RPN_LOSS, MADE(make_loss, EMPTY),
      DETECT(TEACH(.samples = 16, .positives = 4)), .losses = 2},
+    {"rpn head", OP_RPN_HEAD_GRAD, MADE(make_head, PLAIN),
+     DETECT(TEACH(.samples = 64, .positives = 20, .level = 1))},
+    {"rpn head, the finest level", OP_RPN_HEAD_GRAD, MADE(make_head, PLAIN),
+     DETECT(TEACH(.samples = 128, .positives = 64))},
+    {"rpn head of one pixel", OP_RPN_HEAD_GRAD, MADE(make_head, PLAIN),
+     SMALL(TEACH(.samples = 40, .positives = 20, .level = 4))},
+    {"rpn head of nothing", OP_RPN_HEAD_GRAD, MADE(make_head, EMPTY),
+     DETECT(TEACH(.samples = 16, .positives = 4, .level = 2))},
+
+    {"rpn boxes of whole pixels, above a side, by logit", OP_RPN_BOXES, MADE(make_boxes, PLAIN),
+     PRESET(.pre_nms = 100, .flags = DETECT_PLUS_ONE | DETECT_SIDE_ABOVE | DETECT_ORDER_BY_LOGIT),
+     EXACT},
+    {"nms of whole pixels", OP_NMS, MADE(make_ranked_boxes, TIES),
+     PRESET(.pre_nms = 100, .nms_threshold = 0.5F, .flags = DETECT_PLUS_ONE), EXACT},
+    {"rpn targets of anchors inside, in whole pixels", OP_RPN_TARGETS, MADE(make_targets, PLAIN),
+     PRESET(.pre_nms = 1, .samples = 64, .positives = 32, .objects = 12,
+            .flags = DETECT_PLUS_ONE | DETECT_ANCHORS_INSIDE),
+     EXACT},
+    {"rpn loss of absolute differences over all slots", OP_RPN_LOSS, MADE(make_loss, PLAIN),
+     PRESET(.pre_nms = 1, .samples = 64, .positives = 20, .flags = DETECT_RPN_FIXED_COUNT),
+     .losses = 2},
+    {"rpn head over all slots", OP_RPN_HEAD_GRAD, MADE(make_head, PLAIN),
+     PRESET(.pre_nms = 1, .samples = 64, .positives = 20, .level = 1,
+            .flags = DETECT_RPN_FIXED_COUNT)},
+    {"proposals of the whole batch", OP_PROPOSALS, MADE(make_proposals, PLAIN),
+     PRESET(.pre_nms = 100, .post_nms = 60, .flags = DETECT_TOP_OF_BATCH), EXACT},
+    {"proposals of the whole batch, fewer than wanted", OP_PROPOSALS, MADE(make_proposals, TIES),
+     PRESET(.pre_nms = 20, .post_nms = 60, .flags = DETECT_TOP_OF_BATCH), EXACT},
 };
 
 const struct op_case_list op_cases_rpn = {rows, sizeof(rows) / sizeof(rows[0])};

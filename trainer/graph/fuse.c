@@ -164,7 +164,7 @@ static const struct {
     bool (*apply)(struct fuser *f, struct op *op);
 } patterns[] = {
     {FUSION_NORM, fuse_norm_relu}, {FUSION_NORM, fuse_join},         {FUSION_NORM, fuse_add_relu},
-    {FUSION_ALL, fuse_norm_pool},  {FUSION_NORM, fuse_gradient_sum},
+    {FUSION_ALL, fuse_norm_pool},  {FUSION_NORM, fuse_gradient_sum}, {FUSION_ALL, fuse_rpn_head},
 };
 
 int graph_fuse(struct graph *graph, const struct backend *backend, enum fusion level,

@@ -14,7 +14,9 @@ enum fusion {
     /* Batch norm with the ReLU behind it; with addition and ReLU (both norms of a projection
      * block in one); add + ReLU; sums of gradients into the gradient of the norm behind. */
     FUSION_NORM,
-    FUSION_ALL, /* and the pool behind batch norm + ReLU */
+    /* And the pool behind batch norm + ReLU; the backward pass of a region proposal network's head,
+     * for the anchors alone that its losses see. */
+    FUSION_ALL,
     /* And convolutions with the norms around them, where the backend has it, each for itself:
      * statistics in the epilogue, normalise + ReLU or the join in the prologue of the next one,
      * ReLU mask and batch-norm reductions in the epilogue of the data gradient. */

@@ -28,6 +28,9 @@ static inline void fuser_claim_outputs(struct graph *graph, int number) {
             graph->tensors[graph->ops[number].outputs[i]].producer = number;
 }
 
+/* fuse_rpn.c: the pattern that begins at an OP_RPN_LOSS_GRAD. */
+bool fuse_rpn_head(struct fuser *f, struct op *loss_grad);
+
 /* fuse_grad.c: tries to put the data gradient in front of norm gradient NUMBER, its ReLU mask and
  * the reductions into one operator. May insert operators behind it. */
 int fuse_data_gradient(struct fuser *f, int number, struct error *err);

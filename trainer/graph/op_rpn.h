@@ -121,4 +121,31 @@ enum rpn_loss_grad_slot {
     RPN_LOSS_GRAD_OUTPUTS
 };
 
+/* What fusion makes of OP_RPN_LOSS_GRAD and all that lies behind it in the network's head on one
+ * level (attr.detect.level): t = relu(conv3x3(x) + bias), logits = t . w_cls, deltas = t . w_box.
+ * The losses see a few hundred anchors of a picture, so that of all pixels only theirs have a
+ * gradient at t, and only their neighbourhoods one at x. */
+enum rpn_head_grad_slot {
+    RPN_HEAD_GRAD_LOGITS, /* as RPN_LOSS_GRAD_LOGITS to _TARGET */
+    RPN_HEAD_GRAD_DELTAS,
+    RPN_HEAD_GRAD_INDEX,
+    RPN_HEAD_GRAD_LABEL,
+    RPN_HEAD_GRAD_TARGET,
+    RPN_HEAD_GRAD_X,      /* [N, H, W, I] */
+    RPN_HEAD_GRAD_T,      /* [N, H, W, O] */
+    RPN_HEAD_GRAD_W_CONV, /* wide [O, 3, 3, I] */
+    RPN_HEAD_GRAD_W_CLS,  /* wide [3, O] */
+    RPN_HEAD_GRAD_W_BOX,  /* wide [12, O] */
+    RPN_HEAD_GRAD_INPUTS,
+
+    RPN_HEAD_GRAD_DX = 0,
+    RPN_HEAD_GRAD_DW_CONV,
+    RPN_HEAD_GRAD_DB_CONV,
+    RPN_HEAD_GRAD_DW_CLS,
+    RPN_HEAD_GRAD_DB_CLS,
+    RPN_HEAD_GRAD_DW_BOX,
+    RPN_HEAD_GRAD_DB_BOX,
+    RPN_HEAD_GRAD_OUTPUTS
+};
+
 #endif

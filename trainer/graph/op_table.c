@@ -59,6 +59,14 @@ static double flops_class_conv(const struct graph *graph, const struct op *op) {
     return 2.0 * x;
 }
 
+/* At most: two products of the convolution and two of the predictors for each slot of a sample. */
+static double flops_rpn_head_grad(const struct graph *graph, const struct op *op) {
+    double predictors = count_of(graph, op->inputs[RPN_HEAD_GRAD_W_CLS]) +
+                        count_of(graph, op->inputs[RPN_HEAD_GRAD_W_BOX]);
+    return 4.0 * count_of(graph, op->inputs[RPN_HEAD_GRAD_INDEX]) *
+           (count_of(graph, op->inputs[RPN_HEAD_GRAD_W_CONV]) + predictors);
+}
+
 #define NO_PLACE .in_place_count = 0
 #define PLACE_1(output, input) .in_place = {{output, input}}, .in_place_count = 1
 #define PLACE_2(o1, i1, o2, i2) .in_place = {{o1, i1}, {o2, i2}}, .in_place_count = 2

@@ -90,14 +90,18 @@ int shape_nms(struct graph *graph, struct op *op, struct error *err) {
 }
 
 int shape_proposals(struct graph *graph, struct op *op, struct error *err) {
-    int64_t pictures, slots = op->attr.detect.post_nms;
+    const struct detect_attr *attr = &op->attr.detect;
+    bool pooled = (attr->flags & DETECT_TOP_OF_BATCH) != 0;
+    int64_t pictures, slots = attr->post_nms;
     if (expect_candidates(graph, op, PROPOSALS_FROM_BOX, &pictures, err) != 0)
         return -1;
     struct shape list = shape_2(pictures, candidates(op));
     if (rule_expect(graph, op, PROPOSALS_KEEP, DTYPE_I32, &list, err) != 0)
         return -1;
     if (slots < 1)
-        return error_set(err, EXIT_CODE_INTERNAL, "%d proposals", op->attr.detect.post_nms);
+        return error_set(err, EXIT_CODE_INTERNAL, "%d proposals", attr->post_nms);
+    if (pooled) /* they may all be one picture's */
+        slots = candidates(op) < slots * pictures ? candidates(op) : slots * pictures;
     if (graph_set_output(graph, op, PROPOSALS_BOX, DTYPE_F32, shape_3(pictures, slots, 4), err) !=
             0 ||
         graph_set_output(graph, op, PROPOSALS_SCORE, DTYPE_F32, shape_2(pictures, slots), err) != 0)
@@ -155,7 +159,10 @@ int shape_rpn_loss(struct graph *graph, struct op *op, struct error *err) {
                             shape_1(RPN_LOSSES), err);
 }
 
-int shape_rpn_loss_grad(struct graph *graph, struct op *op, struct error *err) {
+/* The inputs of a level's gradient: logits, deltas and samples in slots 0 to 4 (both kinds). Fills
+ * shapes of logits and deltas. */
+static int expect_level(const struct graph *graph, const struct op *op, struct shape *ret_logits,
+                        struct shape *ret_deltas, struct error *err) {
     const struct detect_attr *attr = &op->attr.detect;
     enum dtype wide = dtype_wide(graph->dtype);
     if (check_attr(attr, err) != 0 ||
@@ -165,13 +172,57 @@ int shape_rpn_loss_grad(struct graph *graph, struct op *op, struct error *err) {
         return error_set(err, EXIT_CODE_INTERNAL, "no level %d", attr->level);
     const struct anchor_grid grid = detect_grid(attr);
     int64_t pixels = (int64_t)grid.level[attr->level].height * grid.level[attr->level].width;
-    int64_t rows = rule_input(graph, op, RPN_LOSS_GRAD_LOGITS)->shape.dim[0];
-    struct shape logits = shape_2(rows / pixels * pixels, ANCHOR_SHAPES);
-    struct shape deltas = shape_2(rows / pixels * pixels, 4 * ANCHOR_SHAPES);
-    if (rule_expect(graph, op, RPN_LOSS_GRAD_LOGITS, wide, &logits, err) != 0 ||
-        rule_expect(graph, op, RPN_LOSS_GRAD_DELTAS, wide, &deltas, err) != 0 ||
-        expect_samples(graph, op, RPN_LOSS_GRAD_INDEX, rows / pixels, err) != 0 ||
+    int64_t pictures = rule_input(graph, op, RPN_LOSS_GRAD_LOGITS)->shape.dim[0] / pixels;
+    *ret_logits = shape_2(pictures * pixels, ANCHOR_SHAPES);
+    *ret_deltas = shape_2(pictures * pixels, 4 * ANCHOR_SHAPES);
+    if (rule_expect(graph, op, RPN_LOSS_GRAD_LOGITS, wide, ret_logits, err) != 0 ||
+        rule_expect(graph, op, RPN_LOSS_GRAD_DELTAS, wide, ret_deltas, err) != 0)
+        return -1;
+    return expect_samples(graph, op, RPN_LOSS_GRAD_INDEX, pictures, err);
+}
+
+int shape_rpn_loss_grad(struct graph *graph, struct op *op, struct error *err) {
+    struct shape logits, deltas;
+    if (expect_level(graph, op, &logits, &deltas, err) != 0 ||
         graph_set_output(graph, op, RPN_LOSS_GRAD_DLOGITS, graph->dtype, logits, err) != 0)
         return -1;
     return graph_set_output(graph, op, RPN_LOSS_GRAD_DDELTAS, graph->dtype, deltas, err);
+}
+
+/* Makes output SLOT, a gradient of weights of this shape, and the one behind it, of the bias. */
+static int set_weight_outputs(struct graph *graph, struct op *op, int slot, struct shape weights,
+                              struct error *err) {
+    enum dtype wide = dtype_wide(graph->dtype);
+    if (graph_set_output(graph, op, slot, wide, weights, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, slot + 1, wide, shape_1(weights.dim[0]), err);
+}
+
+int shape_rpn_head_grad(struct graph *graph, struct op *op, struct error *err) {
+    enum dtype wide = dtype_wide(graph->dtype);
+    struct shape logits, deltas;
+    if (expect_level(graph, op, &logits, &deltas, err) != 0 ||
+        rule_expect_rank(graph, op, RPN_HEAD_GRAD_X, graph->dtype, 4, err) != 0 ||
+        rule_expect_rank(graph, op, RPN_HEAD_GRAD_T, graph->dtype, 4, err) != 0)
+        return -1;
+    const struct anchor_grid grid = detect_grid(&op->attr.detect);
+    const struct anchor_level *level = &grid.level[op->attr.detect.level];
+    int64_t pictures = logits.dim[0] / level->height / level->width;
+    int64_t in = rule_input(graph, op, RPN_HEAD_GRAD_X)->shape.dim[3];
+    int64_t out = rule_input(graph, op, RPN_HEAD_GRAD_T)->shape.dim[3];
+    struct shape x = shape_4(pictures, level->height, level->width, in);
+    struct shape t = shape_4(pictures, level->height, level->width, out);
+    struct shape conv = shape_4(out, 3, 3, in);
+    struct shape cls = shape_2(ANCHOR_SHAPES, out), box = shape_2(4 * ANCHOR_SHAPES, out);
+    if (rule_expect(graph, op, RPN_HEAD_GRAD_X, graph->dtype, &x, err) != 0 ||
+        rule_expect(graph, op, RPN_HEAD_GRAD_T, graph->dtype, &t, err) != 0 ||
+        rule_expect(graph, op, RPN_HEAD_GRAD_W_CONV, wide, &conv, err) != 0 ||
+        rule_expect(graph, op, RPN_HEAD_GRAD_W_CLS, wide, &cls, err) != 0 ||
+        rule_expect(graph, op, RPN_HEAD_GRAD_W_BOX, wide, &box, err) != 0 ||
+        graph_set_output(graph, op, RPN_HEAD_GRAD_DX, graph->dtype, x, err) != 0)
+        return -1;
+    if (set_weight_outputs(graph, op, RPN_HEAD_GRAD_DW_CONV, conv, err) != 0 ||
+        set_weight_outputs(graph, op, RPN_HEAD_GRAD_DW_CLS, cls, err) != 0)
+        return -1;
+    return set_weight_outputs(graph, op, RPN_HEAD_GRAD_DW_BOX, box, err);
 }

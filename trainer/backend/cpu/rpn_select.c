@@ -14,6 +14,7 @@ struct select_op {
     struct detect_candidates places;
     struct proposal_rule rule;
     size_t pictures, slots; /* slots: of proposals */
+    size_t pool;            /* pictures whose proposals are chosen together */
     const void *in[OP_INPUTS_MAX];
     void *out[OP_OUTPUTS_MAX];
     uint64_t *ranks; /* in scratch, `room` for each thread */
@@ -118,44 +119,51 @@ static int run_boxes(void *context, struct error *err) {
 
 /* --- proposals -------------------------------------------------------------------------------- */
 
-static void merge_picture(void *context, int thread, size_t n) {
+/* Pool NUMBER: a picture, or the whole batch. */
+static void merge_pool(void *context, int thread, size_t number) {
     const struct select_op *op = context;
     uint64_t *ranks = op->ranks + (size_t)thread * op->room;
-    size_t all = candidates(op), found = 0;
-    const float *score = (const float *)op->in[PROPOSALS_FROM_SCORE] + n * all;
-    const float *box = (const float *)op->in[PROPOSALS_FROM_BOX] + n * all * 4;
-    float *to_score = (float *)op->out[PROPOSALS_SCORE] + n * op->slots;
-    float *to_box = (float *)op->out[PROPOSALS_BOX] + n * op->slots * 4;
+    size_t each = candidates(op), all = each * op->pool, first = number * all, found = 0;
+    const float *score = (const float *)op->in[PROPOSALS_FROM_SCORE] + first;
+    const float *box = (const float *)op->in[PROPOSALS_FROM_BOX] + first * 4;
+    float *to_score = op->out[PROPOSALS_SCORE], *to_box = op->out[PROPOSALS_BOX];
+    int32_t *count = (int32_t *)op->out[PROPOSALS_COUNT] + number * op->pool;
+    size_t slots = number * op->pool * op->slots;
+    memset(to_box + slots * 4, 0, op->pool * op->slots * 4 * sizeof(float));
+    memset(to_score + slots, 0, op->pool * op->slots * sizeof(float));
+    memset(count, 0, op->pool * sizeof(*count));
     for (size_t i = 0; i < all; i++)
-        if (((const int32_t *)op->in[PROPOSALS_KEEP])[n * all + i] != 0)
+        if (((const int32_t *)op->in[PROPOSALS_KEEP])[first + i] != 0)
             ranks[found++] = rank_of(score[i], (int)i);
-    size_t count = rank_select(ranks, found, op->slots);
-    for (size_t slot = 0; slot < count; slot++) {
-        size_t place = (size_t)rank_place(ranks[slot]);
-        memcpy(to_box + slot * 4, box + place * 4, 4 * sizeof(float));
-        to_score[slot] = score[place];
+    found = rank_select(ranks, found, (size_t)op->attr.post_nms * op->pool);
+    for (size_t i = 0; i < found; i++) {
+        size_t place = (size_t)rank_place(ranks[i]), n = place / each;
+        size_t to = slots + n * op->slots + (size_t)count[n]++;
+        memcpy(to_box + to * 4, box + place * 4, 4 * sizeof(float));
+        to_score[to] = score[place];
     }
-    memset(to_box + count * 4, 0, (op->slots - count) * 4 * sizeof(float));
-    memset(to_score + count, 0, (op->slots - count) * sizeof(float));
-    ((int32_t *)op->out[PROPOSALS_COUNT])[n] = (int32_t)count;
 }
 
 static int run_proposals(void *context, struct error *err) {
     (void)err;
     struct select_op *op = context;
-    parallel_units(op->step.cpu->threads, op->pictures, merge_picture, op);
+    parallel_units(op->step.cpu->threads, op->pictures / op->pool, merge_pool, op);
     return 0;
 }
 
 /* --- binding ---------------------------------------------------------------------------------- */
 
+static size_t pool_of(const struct op *op, size_t pictures) {
+    return (op->attr.detect.flags & DETECT_TOP_OF_BATCH) != 0 ? pictures : 1;
+}
+
 /* Numbers of 8 bytes that each thread works in. */
-static size_t room_of(const struct op *op) {
+static size_t room_of(const struct op *op, size_t pictures) {
     const struct anchor_grid grid = detect_grid(&op->attr.detect);
     const struct detect_candidates places = detect_candidates(&op->attr.detect);
     size_t most = 0;
     if (op->kind == OP_PROPOSALS)
-        return (size_t)places.first[places.levels];
+        return (size_t)places.first[places.levels] * pool_of(op, pictures);
     for (int i = 0; i < grid.levels; i++)
         if ((size_t)anchor_level_count(&grid.level[i]) > most)
             most = (size_t)anchor_level_count(&grid.level[i]);
@@ -166,7 +174,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
     size_t pictures = (size_t)cpu_output(graph, op, 0)->shape.dim[0];
-    ret_needs->scratch = room_of(op) * (size_t)cpu->threads * sizeof(uint64_t) +
+    ret_needs->scratch = room_of(op, pictures) * (size_t)cpu->threads * sizeof(uint64_t) +
                          pictures * DETECT_LEVELS_MAX * sizeof(int32_t);
     return 0;
 }
@@ -190,7 +198,8 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->slots = (size_t)out->dim[1];
     memcpy(bound->in, site->inputs, sizeof bound->in);
     memcpy(bound->out, site->outputs, sizeof bound->out);
-    bound->room = room_of(op);
+    bound->pool = pool_of(op, bound->pictures);
+    bound->room = room_of(op, bound->pictures);
     bound->ranks = site->scratch;
     if (site->scratch != NULL)
         bound->nan = (int32_t *)(bound->ranks + bound->room * (size_t)cpu->threads);

@@ -49,8 +49,11 @@ struct proposals_args {
     const int32_t *keep;
     float *box, *score;
     int32_t *count;
+    int pool;         /* of the batch: so many are chosen of all pictures */
+    uint64_t *border; /* scratch for that */
 };
 cudaError_t launch_proposals(cudaStream_t stream, const struct proposals_args *args);
+cudaError_t launch_proposals_of_batch(cudaStream_t stream, const struct proposals_args *args);
 
 /* --- nms.cu ----------------------------------------------------------------------------------- */
 struct nms_args {

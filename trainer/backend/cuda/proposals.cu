@@ -106,3 +106,56 @@ cudaError_t launch_proposals(cudaStream_t stream, const struct proposals_args *a
     enqueue(proposals_kernel, static_cast<unsigned>(args->pictures), SELECT_THREADS, stream, *args);
     return cudaPeekAtLastError();
 }
+
+/* One block: the smallest rank, counted over all pictures, among the best of the batch. */
+static __global__ void __launch_bounds__(SELECT_THREADS, 1)
+    pool_border_kernel(struct proposals_args args) {
+    const float *score = args.from_score;
+    const int32_t *keep = args.keep;
+    const uint64_t border =
+        select_border_key([=](int i) { return keep[i] != 0 ? rank_of(score[i], i) : uint64_t{0}; },
+                          args.candidates * args.pictures, args.pool);
+    if (threadIdx.x == 0)
+        *args.border = border;
+}
+
+/* A thread a candidate: one that is chosen goes behind those of its picture that rank higher, which
+ * it counts. */
+static __global__ void pool_place_kernel(struct proposals_args args) {
+    const uint64_t border = *args.border;
+    const int all = args.candidates;
+    FOR_EACH_ITEM(item, static_cast<size_t>(all) * static_cast<size_t>(args.pictures)) {
+        const int i = static_cast<int>(item), picture = i / all;
+        const uint64_t own = rank_of(args.from_score[i], i);
+        if (args.keep[i] == 0 || own < border)
+            continue;
+        int before = 0;
+        for (int k = picture * all; k < (picture + 1) * all; k++)
+            before += args.keep[k] != 0 && rank_of(args.from_score[k], k) > own;
+        const size_t to = static_cast<size_t>(picture) * static_cast<size_t>(args.slots) +
+                          static_cast<size_t>(before);
+        reinterpret_cast<float4 *>(args.box)[to] =
+            reinterpret_cast<const float4 *>(args.from_box)[i];
+        args.score[to] = args.from_score[i];
+        atomicAdd(&args.count[picture], 1);
+    }
+}
+
+static __global__ void clear_proposals_kernel(struct proposals_args args) {
+    FOR_EACH_ITEM(i, static_cast<size_t>(args.slots) * static_cast<size_t>(args.pictures)) {
+        reinterpret_cast<float4 *>(args.box)[i] = make_float4(0, 0, 0, 0);
+        args.score[i] = 0;
+        if (i < static_cast<size_t>(args.pictures))
+            args.count[i] = 0;
+    }
+}
+
+cudaError_t launch_proposals_of_batch(cudaStream_t stream, const struct proposals_args *args) {
+    size_t pictures = static_cast<size_t>(args->pictures);
+    enqueue(clear_proposals_kernel, blocks_for(pictures * static_cast<size_t>(args->slots)),
+            THREADS, stream, *args);
+    enqueue(pool_border_kernel, 1, SELECT_THREADS, stream, *args);
+    enqueue(pool_place_kernel, blocks_for(pictures * static_cast<size_t>(args->candidates)),
+            THREADS, stream, *args);
+    return cudaPeekAtLastError();
+}

@@ -146,17 +146,32 @@ const struct cuda_rule cuda_nms_rule = {query_nms, bind_nms};
 
 /* --- proposals -------------------------------------------------------------------------------- */
 
+static bool of_batch(const struct op *op) {
+    return (op->attr.detect.flags & DETECT_TOP_OF_BATCH) != 0;
+}
+
+static int query_proposals(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                           struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)graph;
+    (void)err;
+    needs->scratch = of_batch(op) ? sizeof(uint64_t) : 0;
+    return 0;
+}
+
 static int run_proposals(void *context, struct error *err) {
     const struct rpn_step *s = context;
-    return cuda_step_check(&s->step, launch_proposals(s->step.cuda->stream, &s->args.proposals),
-                           err);
+    const struct proposals_args *args = &s->args.proposals;
+    cudaError_t status = args->pool > 0 ? launch_proposals_of_batch(s->step.cuda->stream, args)
+                                        : launch_proposals(s->step.cuda->stream, args);
+    return cuda_step_check(&s->step, status, err);
 }
 
 static int bind_proposals(struct cuda *cuda, const struct graph *graph, const struct op *op,
                           const struct backend_site *site, struct backend_bound *bound,
                           struct error *err) {
     const struct shape *out = &cuda_output(graph, op, PROPOSALS_SCORE)->shape;
-    if (check_limit(op, (int)out->dim[1], err) != 0)
+    if (!of_batch(op) && check_limit(op, (int)out->dim[1], err) != 0)
         return -1;
     struct rpn_step *s = new_step(cuda, graph, op, run_proposals, bound, err);
     if (s == NULL)
@@ -170,11 +185,13 @@ static int bind_proposals(struct cuda *cuda, const struct graph *graph, const st
         .keep = site->inputs[PROPOSALS_KEEP],
         .box = site->outputs[PROPOSALS_BOX],
         .score = site->outputs[PROPOSALS_SCORE],
-        .count = site->outputs[PROPOSALS_COUNT]};
+        .count = site->outputs[PROPOSALS_COUNT],
+        .pool = of_batch(op) ? op->attr.detect.post_nms * (int)out->dim[0] : 0,
+        .border = site->scratch};
     return 0;
 }
 
-const struct cuda_rule cuda_proposals_rule = {NULL, bind_proposals};
+const struct cuda_rule cuda_proposals_rule = {query_proposals, bind_proposals};
 
 /* --- targets ---------------------------------------------------------------------------------- */
 

@@ -119,26 +119,40 @@ int ref_nms(const struct ref_call *call, struct error *err) {
     return 0;
 }
 
-int ref_proposals(const struct ref_call *call, struct error *err) {
+/* Orders those of N pictures' candidates that are kept, from picture FIRST on, best first: ranks of
+ * places counted over these pictures. Returns how many. */
+static int order_kept(const struct ref_call *call, int64_t first, int64_t n, uint64_t *ranks) {
     int64_t all = call->in_shape[PROPOSALS_KEEP].dim[1];
-    int64_t slots = call->out_shape[PROPOSALS_SCORE].dim[1];
-    cleanup_free uint64_t *ranks = new_ranks(all, err);
+    int count = 0;
+    for (int i = 0; i < n * all; i++)
+        if (call->in[PROPOSALS_KEEP][first * all + i] != 0)
+            ranks[count++] = rank_of((float)call->in[PROPOSALS_FROM_SCORE][first * all + i], i);
+    qsort(ranks, (size_t)count, sizeof(*ranks), by_falling_rank);
+    return count;
+}
+
+/* Candidate FROM, of the batch, is the next proposal of its picture. */
+static void put_proposal(const struct ref_call *call, int64_t from) {
+    int64_t n = from / call->in_shape[PROPOSALS_KEEP].dim[1];
+    int64_t to =
+        n * call->out_shape[PROPOSALS_SCORE].dim[1] + (int64_t)call->out[PROPOSALS_COUNT][n]++;
+    for (int k = 0; k < 4; k++)
+        call->out[PROPOSALS_BOX][to * 4 + k] = call->in[PROPOSALS_FROM_BOX][from * 4 + k];
+    call->out[PROPOSALS_SCORE][to] = call->in[PROPOSALS_FROM_SCORE][from];
+}
+
+int ref_proposals(const struct ref_call *call, struct error *err) {
+    const struct detect_attr *attr = &call->op.attr.detect;
+    int64_t pictures = call->in_shape[PROPOSALS_KEEP].dim[0];
+    int64_t all = call->in_shape[PROPOSALS_KEEP].dim[1];
+    int64_t pool = (attr->flags & DETECT_TOP_OF_BATCH) != 0 ? pictures : 1; /* chosen together */
+    cleanup_free uint64_t *ranks = new_ranks(pool * all, err);
     if (ranks == NULL)
         return -1;
-    for (int64_t n = 0; n < call->out_shape[PROPOSALS_SCORE].dim[0]; n++) {
-        int count = 0;
-        for (int i = 0; i < all; i++)
-            if (call->in[PROPOSALS_KEEP][n * all + i] != 0)
-                ranks[count++] = rank_of((float)call->in[PROPOSALS_FROM_SCORE][n * all + i], i);
-        qsort(ranks, (size_t)count, sizeof(*ranks), by_falling_rank);
-        count = count < slots ? count : (int)slots;
-        for (int slot = 0; slot < count; slot++) {
-            int64_t from = n * all + rank_place(ranks[slot]), to = n * slots + slot;
-            for (int k = 0; k < 4; k++)
-                call->out[PROPOSALS_BOX][to * 4 + k] = call->in[PROPOSALS_FROM_BOX][from * 4 + k];
-            call->out[PROPOSALS_SCORE][to] = call->in[PROPOSALS_FROM_SCORE][from];
-        }
-        call->out[PROPOSALS_COUNT][n] = count;
+    for (int64_t first = 0; first < pictures; first += pool) {
+        int count = order_kept(call, first, pool, ranks);
+        for (int i = 0; i < count && i < attr->post_nms * pool; i++)
+            put_proposal(call, first * all + rank_place(ranks[i]));
     }
     return 0;
 }
