@@ -1,0 +1,211 @@
+#include "master/dispatch.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "master/check.h"
+#include "master/collect.h"
+#include "master/join.h"
+#include "master/launch.h"
+#include "master/lease.h"
+#include "master/relaunch.h"
+#include "master/stop.h"
+#include "outcome/restart.h"
+#include "wire/frame.h"
+
+#include <signal.h>
+
+/* With hosts' names in place of their addresses. */
+enum { MPIRUN_WORDS_MAX = 64 * 1024 };
+
+/* The job's end without a verdict on an attempt. A launch that failed is an attempt of its own. */
+static void blame(struct master *m) {
+    if (m->attempt.number > 1)
+        relaunch_end(m, &m->fault, (size_t)m->fault_host, m->attempt.number, "");
+    else
+        verdict_from_error(&m->fault, &m->s.job->cluster, m->fault_host, &m->verdict);
+}
+
+static void blame_stop(struct master *m, const struct member *b) {
+    struct error err = {0};
+    (void)error_set(&err, EXIT_CODE_STOPPED, "stopped on request between two attempts");
+    relaunch_end(m, &err, b->index, m->attempt.number - 1, "");
+}
+
+static void decide(struct master *m, struct restart_decision *ret) {
+    struct verdict_facts facts;
+    struct verdict verdict;
+    const struct attempt *a = &m->attempt;
+    cleanup_buf struct buf words;
+    buf_init(&words, MPIRUN_WORDS_MAX);
+    launch_words(m, &words);
+    attempt_facts(a, &m->s.job->cluster, buf_text(&words), &facts);
+    verdict_judge(&facts, &verdict);
+    bool stopped = a->stop_asked != 0 || a->stop_late;
+    const struct restart_facts about = {.cluster = &m->s.job->cluster,
+                                        .verdict = &verdict,
+                                        .attempt = m->phase == PHASE_RUNNING ? a->number : 0,
+                                        .hosts_left = master_hosts_left(m),
+                                        .host_lost = a->loss_count > 0,
+                                        .stop_host = stopped ? (int)a->stop_host : -1};
+    restart_decide(&m->s.job->settings, &about, ret);
+}
+
+static void judge(struct master *m) {
+    struct restart_decision decision;
+    decide(m, &decision);
+    if (!decision.again) {
+        m->verdict = decision.verdict;
+        master_raise(m, EVENT_ENDED);
+        return;
+    }
+    m->failed = decision.verdict;
+    m->relaunch.wait = decision.pause;
+    log_error("%s: %s", m->failed.class_name, m->failed.text);
+    log_info("attempt %u of %lld has failed; another one begins in %lld s", m->attempt.number,
+             (long long)m->s.job->settings.restarts + 1,
+             (long long)(decision.pause / CLOCK_SECOND));
+    master_raise(m, EVENT_TRY_AGAIN);
+}
+
+static void forget(struct master *m) {
+    m->s.host.quiet = true; /* mpirun's farewell is noise */
+    launch_signal(m, SIGKILL);
+    launch_close(m);
+    stop_close(m);
+    collect_close(m);
+    attempt_forget(&m->attempt);
+}
+
+static void conclude(struct master *m) {
+    collect_close(m);
+    if (m->verdict.code != EXIT_CODE_OK)
+        launch_signal(m, SIGKILL); /* it would spend seconds on ranks that are gone */
+    json_t *message = frame_new("verdict");
+    json_t *members = verdict_json(&m->verdict);
+    (void)json_object_update(message, members);
+    json_decref(members);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        master_send(m, i, json_incref(message));
+    json_decref(message);
+    master_flush(m); /* before anything else that takes time */
+    supervisor_conclude(&m->s, &m->verdict);
+}
+
+static int check(struct master *m, struct error *err) {
+    if (check_print(m, err) != 0)
+        return -1;
+    master_raise(m, EVENT_ENDED);
+    return 0;
+}
+
+/* Those that may fail; 1 for all others. */
+static int try(struct master *m, enum phase_action action, struct error *err) {
+    switch (action) {
+    case DO_MEET:
+        return launch_meet(m, err);
+    case DO_CHECK:
+        return check(m, err);
+    case DO_LAUNCH:
+        return launch_begin(m, err);
+    case DO_NEXT_ATTEMPT:
+        return relaunch_next(m, err);
+    default:
+        return 1;
+    }
+}
+
+/* Those about the event's host. */
+static bool act_on(struct member *b, enum phase_action action, const char *why) {
+    switch (action) {
+    case DO_UNJOIN:
+        join_left(b);
+        return true;
+    case DO_LOSE:
+        lease_lose(b, why);
+        return true;
+    case DO_LEAVE_AGENT:
+        launch_agent_leave(b, EXIT_CODE_HOST_LOST);
+        return true;
+    case DO_WEIGH_LOSS:
+        relaunch_weigh_loss(b, why);
+        return true;
+    case DO_CUT:
+        relaunch_cut(b);
+        return true;
+    case DO_NOTE_STOP:
+        stop_note(b->master, b->index);
+        return true;
+    case DO_NOTE_LATE_STOP:
+        attempt_stop_late(&b->master->attempt, b->index);
+        return true;
+    case DO_BLAME_STOP:
+        blame_stop(b->master, b);
+        return true;
+    default:
+        return false;
+    }
+}
+
+static void term_mpirun(struct master *m) {
+    launch_signal(m, SIGTERM);
+}
+
+static void may_leave_now(struct master *m) {
+    supervisor_may_leave(&m->s);
+}
+
+static void (*const acts[DO_COUNT])(struct master *m) = {
+    [DO_AWAIT_LOST] = collect_await_lost,
+    [DO_AWAIT_LAST] = collect_await_last,
+    [DO_GATHER] = collect_gather,
+    [DO_AWAIT_KILLED] = collect_await_killed,
+    [DO_RELEASE] = collect_release_all,
+    [DO_JUDGE] = judge,
+    [DO_HURRY_JOIN] = join_hurry,
+    [DO_BEGIN_STOP] = stop_begin,
+    [DO_SEND_STOP] = stop_send,
+    [DO_END_BUDGET] = stop_end_budget,
+    [DO_TERM_MPIRUN] = term_mpirun,
+    [DO_KILL] = stop_kill,
+    [DO_FORGET] = forget,
+    [DO_CLEAR] = relaunch_clear,
+    [DO_BLAME] = blame,
+    [DO_CONCLUDE] = conclude,
+    [DO_MAY_LEAVE] = may_leave_now,
+};
+
+/* False where the rest of the row is not to be done. */
+static bool act(struct master *m, const struct raised *raised, enum phase_action action) {
+    struct error err = {0};
+    int tried = try(m, action, &err);
+    if (tried == 0)
+        return true;
+    if (tried < 0) {
+        m->fault = err;
+        m->fault_host = 0;
+        master_raise(m, EVENT_LAUNCH_FAILED);
+        return false;
+    }
+    if (raised->member != NULL && act_on(raised->member, action, raised->why))
+        return true;
+    if (acts[action] != NULL)
+        acts[action](m);
+    return true;
+}
+
+void dispatch(struct master *m, const struct raised *raised) {
+    const bool holds[GUARD_COUNT] = {
+        [GUARD_STOP] = m->attempt.stop_asked != 0,
+        [GUARD_ENDING] = m->attempt.ending,
+        [GUARD_FAULT] = m->fault.code != 0,
+        [GUARD_CHECK] = m->check,
+        [GUARD_LOST] = raised->member != NULL && raised->member->lost,
+    };
+    const struct phase_row *row = phase_find(m->phase, raised->event, holds);
+    log_debug("%s: %s", phase_name(m->phase), phase_event_name(raised->event));
+    m->phase = row->next;
+    for (size_t i = 0; i < PHASE_ACTIONS_MAX && row->actions[i] != DO_NOTHING; i++)
+        if (!act(m, raised, row->actions[i]))
+            return;
+}

@@ -1,0 +1,150 @@
+#include "master/dispatch.h"
+
+#include "common/clock.h"
+#include "master/collect.h"
+#include "master/join.h"
+#include "master/relaunch.h"
+#include "master/stop.h"
+#include "support/unit.h"
+
+#include <string.h>
+
+/* A master of two hosts with a rank each, of which only the clockwork is there. */
+static struct cluster_host hosts[2];
+static struct job job;
+static struct member members[2];
+static struct master m;
+
+static void set_up(enum phase phase) {
+    struct error err;
+    hosts[0] = (struct cluster_host){.name = {"algo-1"}, .slots = 1};
+    hosts[1] = (struct cluster_host){.name = {"algo-2"}, .slots = 1};
+    job = (struct job){.settings = {.stop_seconds = 40},
+                       .cluster = {.hosts = hosts, .count = 2, .job = "job"}};
+    m = (struct master){.s = {.job = &job}, .members = members, .phase = phase, .raise = dispatch};
+    for (size_t i = 0; i < 2; i++)
+        members[i] = (struct member){.master = &m, .index = i, .joined = true};
+    m.join.count = 2;
+    join_init(&m);
+    collect_init(&m);
+    stop_init(&m);
+    relaunch_init(&m);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(post_init(&m.to_self, &m.s.loop, NULL, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
+}
+
+static void tear_down(void) {
+    attempt_done(&m.attempt);
+    post_done(&m.to_self);
+    loop_done(&m.s.loop);
+}
+
+static void a_stop_hurries_those_who_join(void) {
+    set_up(PHASE_JOINING);
+    master_raise_about(&members[1], EVENT_STOP, NULL);
+    CU_ASSERT_NOT_EQUAL(m.attempt.stop_asked, 0);
+    CU_ASSERT_EQUAL(m.attempt.stop_host, 1);
+    CU_ASSERT(m.join.deadline.active && !m.stop.budget.active);
+    CU_ASSERT(m.join.deadline.deadline <= clock_now() + 5 * CLOCK_SECOND);
+    int64_t asked = m.attempt.stop_asked;
+    master_raise_about(&members[0], EVENT_STOP, NULL);
+    CU_ASSERT_EQUAL(m.attempt.stop_asked, asked);
+    CU_ASSERT_EQUAL(m.attempt.stop_host, 1);
+    CU_ASSERT_EQUAL(m.phase, PHASE_JOINING);
+    tear_down();
+}
+
+static void a_stop_is_held_until_all_have_started(void) {
+    set_up(PHASE_RUNNING);
+    CU_ASSERT_FALSE(attempt_seat(&m.attempt, 0, 0));
+    master_raise_about(&members[0], EVENT_STOP, NULL);
+    CU_ASSERT(m.stop.budget.active && m.stop.hold.active);
+    CU_ASSERT(m.stop.hold.deadline < m.stop.budget.deadline);
+    CU_ASSERT_FALSE(m.attempt.stop_sent);
+    CU_ASSERT(attempt_seat(&m.attempt, 1, 1));
+    master_raise(&m, EVENT_ALL_SEATED);
+    CU_ASSERT(m.attempt.stop_sent && !m.stop.hold.active);
+    master_raise_about(&members[0], EVENT_STOP_AGAIN, NULL);
+    CU_ASSERT(m.stop.budget.deadline <= clock_now());
+    master_raise(&m, EVENT_BUDGET_SPENT);
+    CU_ASSERT(m.attempt.killed != 0 && m.attempt.ending);
+    tear_down();
+}
+
+static void a_stop_that_waited_too_long_ends_the_launch(void) {
+    set_up(PHASE_RUNNING);
+    master_raise_about(&members[0], EVENT_STOP, NULL);
+    master_raise(&m, EVENT_HOLD_SPENT);
+    CU_ASSERT(m.attempt.killed != 0);
+    CU_ASSERT(m.collect.deadline.active);
+    tear_down();
+}
+
+static void a_host_is_lost_once(void) {
+    set_up(PHASE_RUNNING);
+    master_raise_about(&members[1], EVENT_HOST_GONE, "silence");
+    CU_ASSERT(members[1].lost && m.attempt.ending);
+    CU_ASSERT_EQUAL_FATAL(m.attempt.loss_count, 1);
+    CU_ASSERT_STRING_EQUAL(m.attempt.losses[0].why, "silence");
+    int64_t deadline = m.collect.deadline.deadline;
+    CU_ASSERT(deadline <= clock_now() + CLOCK_SECOND / 2);
+    master_raise_about(&members[1], EVENT_HOST_GONE, "its link closed");
+    CU_ASSERT_EQUAL(m.attempt.loss_count, 1);
+    CU_ASSERT_EQUAL(m.collect.deadline.deadline, deadline);
+    tear_down();
+}
+
+static void who_goes_while_hosts_join_may_come_back(void) {
+    set_up(PHASE_JOINING);
+    master_raise_about(&members[1], EVENT_HOST_GONE, "its link closed");
+    CU_ASSERT_FALSE(members[1].joined || members[1].lost);
+    CU_ASSERT_EQUAL(m.join.count, 1);
+    tear_down();
+}
+
+static void a_failure_is_gathered_and_a_late_stop_noted(void) {
+    set_up(PHASE_RUNNING);
+    master_raise(&m, EVENT_FAILURE);
+    CU_ASSERT(m.attempt.gathering && m.attempt.ending && m.collect.end.active);
+    master_raise_about(&members[1], EVENT_STOP, NULL);
+    CU_ASSERT(m.attempt.stop_late && m.attempt.stop_asked == 0 && !m.stop.budget.active);
+    tear_down();
+}
+
+/* The attempt that failed, with its timers, is gone, and all hosts are told to clear up. */
+static void what_may_be_tried_again_is_forgotten_first(void) {
+    set_up(PHASE_RUNNING);
+    job.settings.restarts = 1;
+    const struct rank_report crash = {.rank = 1, .host = 1, .end = RANK_SIGNALLED, .value = 11};
+    const struct rank_report good = {.rank = 0, .host = 0, .end = RANK_EXITED};
+    CU_ASSERT(attempt_report(&m.attempt, &crash) && attempt_report(&m.attempt, &good));
+    master_raise(&m, EVENT_FAILURE);
+    master_raise(&m, EVENT_ALL_HEARD);
+    CU_ASSERT_EQUAL(m.phase, PHASE_CLEARING);
+    CU_ASSERT_EQUAL(m.attempt.number, 2);
+    CU_ASSERT_EQUAL(m.failed.code, 128 + 11);
+    CU_ASSERT(!m.collect.deadline.active && !m.collect.end.active);
+    CU_ASSERT(m.relaunch.pause.active && m.relaunch.deadline.active);
+    CU_ASSERT(m.s.host.quiet);
+    tear_down();
+}
+
+static void what_comes_after_the_end_changes_nothing(void) {
+    set_up(PHASE_JUDGED);
+    static const enum phase_event late[] = {EVENT_FAILURE,    EVENT_ALL_HEARD, EVENT_STOP_AGAIN,
+                                            EVENT_ALL_JOINED, EVENT_ALL_CLEAR, EVENT_ENDED};
+    for (size_t i = 0; i < sizeof(late) / sizeof(late[0]); i++)
+        master_raise_about(&members[0], late[i], NULL);
+    CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);
+    CU_ASSERT(m.attempt.stop_asked == 0 && !m.attempt.ending && !m.collect.deadline.active);
+    tear_down();
+}
+
+UNIT_MAIN("master.dispatch", UNIT(a_stop_hurries_those_who_join),
+          UNIT(a_stop_is_held_until_all_have_started),
+          UNIT(a_stop_that_waited_too_long_ends_the_launch), UNIT(a_host_is_lost_once),
+          UNIT(who_goes_while_hosts_join_may_come_back),
+          UNIT(a_failure_is_gathered_and_a_late_stop_noted),
+          UNIT(what_may_be_tried_again_is_forgotten_first),
+          UNIT(what_comes_after_the_end_changes_nothing))
