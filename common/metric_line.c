@@ -5,15 +5,31 @@
 /* A number as metric_line_format writes it. */
 #define NUMBER "(-?[0-9.]+(?:e[-+]?[0-9]+)?|nan|-?inf)"
 
+#define TRAIN(name)                                                                                \
+    { "train:" name, "train step=.* " name "=" NUMBER }
+#define EVAL(name)                                                                                 \
+    { "eval:" name, "eval epoch=.* " name "=" NUMBER }
+/* Of boxes and of masks. */
+#define COCO(kind)                                                                                 \
+    EVAL(kind "_mAP"), EVAL(kind "_AP50"), EVAL(kind "_AP75"), EVAL(kind "_APs"),                  \
+        EVAL(kind "_APm"), EVAL(kind "_APl"), EVAL(kind "_AR100")
+
 static const struct metric_definition definitions[] = {
-    {"train:loss", "train step=.* loss=" NUMBER},
-    {"train:lr", "train step=.* lr=" NUMBER},
-    {"train:images_per_second", "train step=.* images_per_second=" NUMBER},
-    {"train:data_wait", "train step=.* data_wait=" NUMBER},
-    {"train:skipped", "train step=.* skipped=" NUMBER},
-    {"eval:top1", "eval epoch=.* top1=" NUMBER},
-    {"eval:top5", "eval epoch=.* top5=" NUMBER},
-    {"eval:loss", "eval epoch=.* loss=" NUMBER},
+    TRAIN("loss"),
+    TRAIN("loss_classifier"),
+    TRAIN("loss_box_reg"),
+    TRAIN("loss_mask"),
+    TRAIN("loss_objectness"),
+    TRAIN("loss_rpn_box_reg"),
+    TRAIN("lr"),
+    TRAIN("images_per_second"),
+    TRAIN("data_wait"),
+    TRAIN("skipped"),
+    EVAL("top1"),
+    EVAL("top5"),
+    EVAL("loss"),
+    COCO("bbox"),
+    COCO("segm"),
 };
 
 static int add_value(struct buf *out, double value, struct error *err) {

@@ -14,6 +14,16 @@ static const struct metric_field train_fields[] = {{"step", 20},
 static const struct metric_field eval_fields[] = {
     {"epoch", 1}, {"top1", 0.9125}, {"top5", 1}, {"loss", 0.3}, {"images", 400}};
 
+/* Of a network that finds objects. */
+static const struct metric_field loss_fields[] = {
+    {"step", 20},           {"loss", 2},        {"loss_classifier", 0.5},  {"loss_box_reg", 0.25},
+    {"loss_objectness", 1}, {"loss_mask", 0.5}, {"loss_rpn_box_reg", 1e-5}};
+static const struct metric_field object_fields[] = {
+    {"epoch", 1},      {"bbox_mAP", 0.4},  {"bbox_AP50", 0.6}, {"bbox_AP75", 0.4},
+    {"bbox_APs", -1},  {"bbox_APm", 0.4},  {"bbox_APl", 0.4},  {"bbox_AR100", 0.5},
+    {"segm_mAP", 0.3}, {"segm_AP50", 0.5}, {"segm_AP75", 0.3}, {"segm_APs", -1},
+    {"segm_APm", 0.3}, {"segm_APl", 0.3},  {"segm_AR100", 1},  {"images", 5000}};
+
 static void fields_are_key_value_with_one_blank_between(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 1000);
@@ -33,13 +43,17 @@ static void values_that_are_not_finite_have_names(void) {
 
 static void every_definition_finds_its_value_in_a_line(void) {
     cleanup_buf struct buf out;
-    buf_init(&out, 1000);
+    buf_init(&out, 4000);
     metric_line_format(&out, "train", train_fields, 7, NULL);
     buf_add_text(&out, "\n", NULL);
     metric_line_format(&out, "eval", eval_fields, 5, NULL);
+    buf_add_text(&out, "\n", NULL);
+    metric_line_format(&out, "train", loss_fields, 7, NULL);
+    buf_add_text(&out, "\n", NULL);
+    metric_line_format(&out, "eval", object_fields, 16, NULL);
     size_t count = 0;
     const struct metric_definition *definitions = metric_line_definitions(&count);
-    CU_ASSERT_EQUAL(count, 8);
+    CU_ASSERT_EQUAL(count, 8 + 5 + 2 * 7);
     for (size_t i = 0; i < count; i++) {
         /* POSIX has no (?:...); the group's place does not matter to the match. */
         char posix[256];

@@ -40,6 +40,29 @@ static void faults_of_the_data_are_counted_once_there_are_some(void) {
                                            "bad_files=2 damaged_files=1");
 }
 
+/* What a network that finds objects tells. */
+static void add_lines_of_objects(struct buf *lines) {
+    static const struct metric_field losses[] = {{"loss_classifier", 0.5},
+                                                 {"loss_box_reg", 0.25},
+                                                 {"loss_mask", 0.75},
+                                                 {"loss_objectness", 1e-9},
+                                                 {"loss_rpn_box_reg", 0}};
+    static const struct metric_field scores[] = {
+        {"bbox_mAP", 0.371},  {"bbox_AP50", 0.585}, {"bbox_AP75", 0.4}, {"bbox_APs", -1},
+        {"bbox_APm", 0.5},    {"bbox_APl", 0.5},    {"bbox_AR100", 1},  {"segm_mAP", 0.341},
+        {"segm_AP50", 0.555}, {"segm_AP75", 0.1},   {"segm_APs", 0.2},  {"segm_APm", 0.3},
+        {"segm_APl", 0.4},    {"segm_AR100", 0.6}};
+    struct table_row of_losses = row;
+    const struct eval_figures of_scores = {.epoch = 1, .list = scores, .count = 14, .images = 9};
+    of_losses.more = losses;
+    of_losses.more_count = 5;
+    CU_ASSERT_EQUAL(buf_add_text(lines, "\n", NULL), 0);
+    CU_ASSERT_EQUAL(report_line_train(lines, &of_losses, NULL), 0);
+    ASSERT_CONTAINS(buf_text(lines), " loss=2.30259 loss_classifier=0.5 loss_box_reg=0.25 ");
+    CU_ASSERT_EQUAL(buf_add_text(lines, "\n", NULL), 0);
+    CU_ASSERT_EQUAL(report_line_eval(lines, &of_scores, NULL), 0);
+}
+
 /* POSIX has no (?: ); the plain group in its place moves no group that matters. */
 static void make_posix(const char *python, char *out, size_t size) {
     size_t at = 0;
@@ -55,10 +78,12 @@ static void every_metric_definition_matches_one_of_them(void) {
     cleanup_buf struct buf lines;
     size_t count;
     const struct metric_definition *definitions = metric_line_definitions(&count);
-    buf_init(&lines, 1024);
+    buf_init(&lines, 4096);
     CU_ASSERT_EQUAL(report_line_train(&lines, &row, NULL), 0);
     CU_ASSERT_EQUAL(buf_add_text(&lines, "\n", NULL), 0);
     CU_ASSERT_EQUAL(report_line_eval(&lines, &figures, NULL), 0);
+    add_lines_of_objects(&lines);
+    CU_ASSERT(count <= 40); /* as many as a training job may define */
     for (size_t i = 0; i < count; i++) {
         char pattern[512];
         regex_t regex;

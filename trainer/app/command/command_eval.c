@@ -37,7 +37,8 @@ static void scoring_done(struct scoring *s) {
 }
 
 static int open_data(struct scoring *s, struct comm *comm, struct error *err) {
-    if (inputs_find(&s->inputs, s->options, COMMAND_EVAL, "", err) != 0 ||
+    /* Where the model is does not depend on what it learnt. */
+    if (inputs_model(&s->inputs, s->options, "", err) != 0 ||
         model_dir_config(s->inputs.model, &s->config, err) != 0)
         return -1;
     const struct model *model = model_find(s->config.model);
@@ -45,6 +46,8 @@ static int open_data(struct scoring *s, struct comm *comm, struct error *err) {
         return error_set(err, EXIT_CODE_DATA, "%s/config.json: model '%.64s' is none of %s",
                          s->inputs.model, s->config.model,
                          model_names(MODEL_CLASSIFY | MODEL_DETECT));
+    if (inputs_find(&s->inputs, s->options, COMMAND_EVAL, model->task, "", err) != 0)
+        return -1;
     if (options_fit(COMMAND_EVAL, model, s->argc, s->argv, err) != 0)
         return -1;
     struct task_ask ask = {

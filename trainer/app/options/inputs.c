@@ -58,10 +58,9 @@ static int find_channel(char to[INPUT_PATH_MAX], const struct channel *channel, 
     return find_below(to, parent, channel, err);
 }
 
-/* A folder of --data, else --data itself, else a channel. */
-static int find_training(struct inputs *in, const struct options *o, const char *root,
-                         struct error *err) {
-    char given[INPUT_PATH_MAX];
+/* --data, else a channel. */
+static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const char *root,
+                      struct error *err) {
     if (o->data != NULL) {
         if (put(given, o->data, "", "", err) != 0)
             return -1;
@@ -72,6 +71,15 @@ static int find_training(struct inputs *in, const struct options *o, const char 
         return error_set(err, EXIT_CODE_DATA,
                          "no training data: give --data DIR (or --data synthetic), or a channel "
                          "named train or training");
+    return 0;
+}
+
+/* A folder of what is given, else that itself. */
+static int find_training(struct inputs *in, const struct options *o, const char *root,
+                         struct error *err) {
+    char given[INPUT_PATH_MAX];
+    if (find_given(given, o, root, err) != 0)
+        return -1;
     if (!is_folder(given))
         return error_set(err, EXIT_CODE_DATA, "training data: %s is not a folder", given);
     if (find_below(in->training, given, &TRAINING, err) != 0)
@@ -103,6 +111,33 @@ static int find_validation(struct inputs *in, const struct options *o, unsigned 
     return 0;
 }
 
+/* A COCO data set: the folder, or a JSON in it. */
+static int find_objects(struct inputs *in, const struct options *o, unsigned command,
+                        const char *root, struct error *err) {
+    bool none = o->validation != NULL && strcmp(o->validation, "none") == 0;
+    if (in->synthetic)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--data: a network that finds objects needs a COCO data set's folder; "
+                         "ringtrain prepare shapes --coco DIR makes one");
+    if (o->validation != NULL && !none) {
+        if (put(in->validation, o->validation, "", "", err) != 0)
+            return -1;
+    } else if (o->data == NULL && !none &&
+               find_channel(in->validation, &VALIDATION, root, err) != 0) {
+        return -1;
+    }
+    in->scored = !none;
+    if (command == COMMAND_EVAL && in->validation[0] != '\0')
+        return 0;
+    if (find_given(in->training, o, root, err) != 0)
+        return -1;
+    if (in->validation[0] == '\0' && !none && put(in->validation, in->training, "", "", err) != 0)
+        return -1;
+    if (command == COMMAND_EVAL)
+        in->training[0] = '\0';
+    return 0;
+}
+
 /* GIVEN, else VALUE of a variable, else STANDARD under root when it exists, else FALLBACK. */
 static int find_output(char to[INPUT_PATH_MAX], const char *given, const char *value,
                        const char *root, const char *standard, const char *fallback,
@@ -116,10 +151,18 @@ static int find_output(char to[INPUT_PATH_MAX], const char *given, const char *v
     return is_folder(to) ? 0 : put(to, fallback, "", "", err);
 }
 
-int inputs_find(struct inputs *in, const struct options *o, unsigned command, const char *root,
-                struct error *err) {
+int inputs_model(struct inputs *in, const struct options *o, const char *root, struct error *err) {
+    return find_output(in->model, o->model_dir, getenv("SM_MODEL_DIR"), root, "/opt/ml/model",
+                       "model", err);
+}
+
+int inputs_find(struct inputs *in, const struct options *o, unsigned command, enum model_task task,
+                const char *root, struct error *err) {
     *in = (struct inputs){.synthetic = o->data != NULL && strcmp(o->data, "synthetic") == 0};
-    if (in->synthetic) {
+    if (task == MODEL_DETECT) {
+        if (find_objects(in, o, command, root, err) != 0)
+            return -1;
+    } else if (in->synthetic) {
         in->scored = o->validation == NULL || strcmp(o->validation, "none") != 0;
     } else {
         if (command == COMMAND_TRAIN && find_training(in, o, root, err) != 0)
@@ -128,8 +171,7 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, co
             return -1;
         in->scored = in->validation[0] != '\0';
     }
-    if (find_output(in->model, o->model_dir, getenv("SM_MODEL_DIR"), root, "/opt/ml/model", "model",
-                    err) != 0 ||
+    if (inputs_model(in, o, root, err) != 0 ||
         find_output(in->checkpoints, o->checkpoint_dir, NULL, root, "/opt/ml/checkpoints",
                     "checkpoints", err) != 0)
         return -1;

@@ -5,6 +5,9 @@
  *                  /opt/ml/input/data/{train,training}
  *     validation   --validation; val/, validation/ or test/ in --data; else
  *                  $SM_CHANNEL_{VALIDATION,VAL,TEST}, /opt/ml/input/data/{validation,val,test}
+ * A network that finds objects takes a COCO data set's folder, or a JSON of annotations, as both;
+ * which of its sets is meant is for the task to say.
+ *
  *     model        --model-dir, $SM_MODEL_DIR, /opt/ml/model, ./model
  *     checkpoints  --checkpoint-dir, /opt/ml/checkpoints, ./checkpoints
  *     events       --tensorboard-dir, /opt/ml/output/tensorboard; else none */
@@ -30,7 +33,10 @@ struct inputs {
 
 /* ROOT stands in front of /opt/ml; "" but in tests. No data at all is EXIT_CODE_DATA. For
  * COMMAND_EVAL `training` stays empty and --data may be the validation folder itself. */
-int inputs_find(struct inputs *in, const struct options *o, unsigned command, const char *root,
-                struct error *err);
+/* `model` alone: before it is known what the model learnt. */
+int inputs_model(struct inputs *in, const struct options *o, const char *root, struct error *err);
+
+int inputs_find(struct inputs *in, const struct options *o, unsigned command, enum model_task task,
+                const char *root, struct error *err);
 
 #endif

@@ -10,12 +10,13 @@ static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
 static const char *const logs[] = {"both", "table", "metrics", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
+static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
 static const char *const schedules[] = {"constant", "step", "poly2", "cosine", "milestones", NULL};
 static const char *const fusions[] = {"none", "norm", "all", "conv", "auto", NULL};
 
 enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, ALL = T | E | P };
 
-enum { C = MODEL_CLASSIFY, ANY_TASK = MODEL_CLASSIFY | MODEL_DETECT };
+enum { C = MODEL_CLASSIFY, D = MODEL_DETECT, ANY_TASK = MODEL_CLASSIFY | MODEL_DETECT };
 
 #define MODEL_STANDARD "resnet50"
 
@@ -24,6 +25,8 @@ enum { C = MODEL_CLASSIFY, ANY_TASK = MODEL_CLASSIFY | MODEL_DETECT };
     .standard = (standard_), .commands = (commands_), .help = (help_)
 #define TEXT(name, field, standard, commands, what, help)                                          \
     { ROW(name, FLAG_TEXT, field, standard, commands, help), .value = (what) }
+#define TEXT_OF(tasks_, name, field, standard, commands, what, help)                               \
+    { ROW(name, FLAG_TEXT, field, standard, commands, help), .value = (what), .tasks = (tasks_) }
 #define INT_OF(tasks_, name, field, standard, low, high, commands, what, help)                     \
     {                                                                                              \
         ROW(name, FLAG_INT, field, standard, commands, help), .value = (what), .min = (low),       \
@@ -63,6 +66,11 @@ static const struct flag FLAGS[] = {
          "folder of class folders to evaluate on; none: no evaluation"),
     TEXT("validation", validation, NULL, E, "DIR",
          "folder of class folders to evaluate on, when it is not under --data"),
+    TEXT_OF(D, "train-set", train_set, NULL, T, "NAME",
+            "set of a COCO folder to train on, as in instances_NAME.json; without it the one whose "
+            "name begins with train"),
+    TEXT_OF(D, "val-set", val_set, NULL, T | E, "NAME",
+            "set to evaluate on; without it the one whose name begins with val"),
     TEXT("bad-samples", bad_samples, "fail", T | E, "fail|skip|N",
          "a file that cannot be read or decoded ends the run, is left out of its batch, or so many "
          "of a data set are"),
@@ -79,6 +87,16 @@ static const struct flag FLAGS[] = {
            "side of the network's input in pixels (0: the model's own, 224 or 32)"),
     INT_OF(C, "resize", resize, "0", 0, 16384, T | E, "N",
            "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
+    CHOICE_OF(D, "preset", preset, presets, "tv", T | P,
+              "whose Mask R-CNN: torchvision's, detectron2's or that of MLPerf"),
+    TEXT_OF(D, "canvases", canvases, "auto", T, "auto|HxW,...",
+            "sizes of input that pictures are laid on, a network compiled for each; auto: up to "
+            "eight that suit the set"),
+    INT_OF(D, "gt-slots", gt_slots, "128", 1, 1024, T | P, "N",
+           "objects of a picture that count; of more the largest stay"),
+    INT_OF(D, "short-side", short_side, "800", 16, 8192, T, "N",
+           "pictures are scaled to it, unless the other side exceeds --long-side then"),
+    INT_OF(D, "long-side", long_side, "1333", 16, 8192, T, "N", "the most of the other side"),
     CHOICE_OF(C, "augment", augment, augments, "auto", T,
               "training crop: random resized, padded, none; auto: by image size"),
     REAL_OF(C, "min-area", min_area, "0", 0, 1, T, "SHARE",
@@ -211,7 +229,8 @@ int options_fit(unsigned command, const struct model *model, int argc, char *con
         return 0;
     return error_set(
         err, EXIT_CODE_USAGE, "--%s is of no use to %s: it is for networks that %s (%s)", f->name,
-        model->name, model_task_name((enum model_task)f->tasks), model_names(f->tasks));
+        model->name, model_task_name((enum model_task)f->tasks),
+        model_names(f->tasks)[0] != '\0' ? model_names(f->tasks) : "there is none here");
 }
 
 int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
@@ -234,6 +253,14 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
     return options_fit(command, model, argc, argv, err);
 }
 
+/* Those that any network is for. */
+static unsigned tasks_here(void) {
+    unsigned tasks = 0;
+    for (unsigned task = MODEL_CLASSIFY; task <= MODEL_DETECT; task *= 2)
+        tasks |= model_names(task)[0] != '\0' ? task : 0;
+    return tasks;
+}
+
 void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
     struct options o;
     const char *name = flags_given(FLAGS, FLAG_COUNT, command, "recipe", argc, argv);
@@ -245,7 +272,7 @@ void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
     if (tasks != 0 && lay_defaults(&o, command, recipe, model, NULL) == 0)
         flags_print(out, FLAGS, FLAG_COUNT, command, tasks, &o);
     else
-        flags_print(out, FLAGS, FLAG_COUNT, command, 0, NULL);
+        flags_print(out, FLAGS, FLAG_COUNT, command, tasks_here(), NULL);
     if ((command & (T | P)) != 0)
         fprintf(out, "\nmodels: %s\n", model_names(tasks != 0 ? tasks : ANY_TASK));
     if (command != COMMAND_TRAIN)
@@ -279,6 +306,11 @@ static const char *const RECORDED[] = {
     "decay-biases",
     "bias-rate",
     "clip-norm",
+    "preset",
+    "canvases",
+    "gt-slots",
+    "short-side",
+    "long-side",
     "bad-samples",
     "tf32",
     "tune",

@@ -27,6 +27,7 @@ enum option_backend {
 enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* behind enum fusion */
 enum option_comm { OPTION_COMM_AUTO, OPTION_COMM_MPI, OPTION_COMM_NCCL };
 enum option_log { OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
+enum option_preset { OPTION_PRESET_TV, OPTION_PRESET_D2, OPTION_PRESET_MLPERF };
 enum option_augment {
     OPTION_AUGMENT_AUTO,
     OPTION_AUGMENT_CROP,
@@ -40,6 +41,8 @@ struct options {
     const char *recipe;
     const char *data;
     const char *validation;
+    const char *train_set;
+    const char *val_set;
     int64_t synthetic_images;
     int64_t synthetic_classes;
 
@@ -48,6 +51,11 @@ struct options {
     int64_t batch_size;
     int64_t accumulate;
     int64_t image_size;
+    int preset; /* enum option_preset */
+    const char *canvases;
+    int64_t gt_slots;
+    int64_t short_side;
+    int64_t long_side;
     int64_t resize;
     int augment;
     double min_area;

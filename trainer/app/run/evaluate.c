@@ -21,6 +21,12 @@ struct scoring {
     double totals[TOTALS];
 };
 
+static size_t output_bytes(void *user, const char *name) {
+    const struct pass *pass = user;
+    int tensor = graph_find(&pass->graph, name);
+    return tensor == TENSOR_NONE ? 0 : tensor_bytes(&pass->graph.tensors[tensor]);
+}
+
 static int read_output(void *user, const char *name, void *ret_values, size_t bytes,
                        struct error *err) {
     struct pass *pass = user;
@@ -34,7 +40,7 @@ static int score_one(struct scoring *s, const struct batch *batch, struct error 
         program_run(&pass->program, NULL, err) != 0 || pass_metrics(pass, metrics, err) != 0)
         return -1;
     s->totals[TOTAL_IMAGES] += (double)metrics[METRIC_SAMPLES];
-    struct task_outputs outputs = {metrics, read_output, pass};
+    struct task_outputs outputs = {metrics, output_bytes, read_output, pass};
     return score_batch(&s->score, batch, &outputs, err);
 }
 
@@ -86,7 +92,8 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
                     .ranks = s->ranks,
                     .rank = comm_rank(comm),
                     .batch = source->batch,
-                    .accumulate = 1},
+                    .accumulate = 1,
+                    .groups = data->validation.groups},
         .faults = &data->validation.faults,
         .bad_allowed = data->bad_allowed,
         .epochs = 1,

@@ -26,6 +26,7 @@ static int settle_steps(struct job *job, struct error *err) {
         .accumulate = (int)o->accumulate,
         .seed = (uint64_t)o->seed,
         .shuffle = true,
+        .groups = job->data.training.groups,
     };
     if (sampler_check(&job->sampler, err) != 0)
         return -1;
@@ -144,7 +145,7 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
         .image_size = o->image_size > 0 ? (int)o->image_size : model->image_size,
     };
     if (keep_open(&job->keeping, o->checkpoint_every, err) != 0 ||
-        inputs_find(&job->inputs, o, COMMAND_TRAIN, "", err) != 0 ||
+        inputs_find(&job->inputs, o, COMMAND_TRAIN, model->task, "", err) != 0 ||
         progress_open(&job->progress, getenv(PROGRESS_VARIABLE), err) != 0 ||
         device_place(o, comm, true, err) != 0 || threads_settle(&job->threads, o, comm, err) != 0 ||
         task_open(&job->data, &job->ask, err) != 0 || settle_steps(job, err) != 0)

@@ -58,6 +58,8 @@ static int settle_training(struct task_data *data, const struct task_ask *ask, s
     if (o->min_area > 0)
         a->area_min = o->min_area;
     a->flip = o->flip && o->augment != OPTION_AUGMENT_CENTER;
+    data->training.canvases[0] = (struct canvas){ask->image_size, ask->image_size};
+    data->training.canvas_count = 1;
     return labelled_source(&data->training.source, &c->train, (int)o->batch_size, err);
 }
 
@@ -76,6 +78,8 @@ static int settle_validation(struct task_data *data, const struct task_ask *ask,
     c->score.set = &c->validation;
     augment_defaults_eval(&c->score.augment, ask->image_size);
     c->score.augment.resize_side = resize_side(ask);
+    data->validation.canvases[0] = (struct canvas){ask->image_size, ask->image_size};
+    data->validation.canvas_count = 1;
     return labelled_source(&data->validation.source, &c->score, (int)ask->options->batch_size, err);
 }
 

@@ -8,6 +8,7 @@
 #include "common/error.h"
 #include "set/dataset.h"
 #include "set/faults.h"
+#include "set/sampler.h"
 #include "set/source.h"
 
 #include <stdbool.h>
@@ -17,6 +18,11 @@
 struct samples {
     struct source source; /* no samples: there is no such set */
     struct faults faults;
+    struct sampler_groups groups; /* by canvas; borrowed */
+    struct canvas {               /* of each group; one without groups */
+        int height, width;
+    } canvases[SAMPLER_GROUPS_MAX];
+    int canvas_count;
 };
 
 /* dataset_open_folder, with a line in the log when ALOUD. */

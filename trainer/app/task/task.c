@@ -3,14 +3,11 @@
 #include <inttypes.h>
 
 const struct task *task_of(enum model_task task) {
-    return task == MODEL_CLASSIFY ? &TASK_CLASSIFY : NULL;
+    return task == MODEL_DETECT ? &TASK_DETECT : &TASK_CLASSIFY;
 }
 
 int task_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
     *ret = (struct task_data){.task = task_of(ask->model->task), .model = ask->model};
-    if (ret->task == NULL)
-        return error_set(err, EXIT_CODE_USAGE, "--model %s: this build knows no data for it",
-                         ask->model->name);
     if (samples_parse_allowed(ask->options->bad_samples, &ret->bad_allowed, err) != 0)
         return -1;
     return ret->task->open(ret, ask, err);

@@ -42,7 +42,8 @@ struct task_ask {
 
 /* What a network said of the batch that it has seen last. */
 struct task_outputs {
-    const float *metrics; /* in the order of the model's list */
+    const float *metrics;                          /* in the order of the model's list */
+    size_t (*bytes)(void *user, const char *name); /* 0: there is no such output */
     int (*read)(void *user, const char *name, void *ret_values, size_t bytes, struct error *err);
     void *user;
 };
@@ -71,6 +72,7 @@ struct task {
 };
 
 extern const struct task TASK_CLASSIFY;
+extern const struct task TASK_DETECT;
 
 const struct task *task_of(enum model_task task);
 

@@ -109,3 +109,35 @@ int coco_folder_open(struct coco_folder *ret, const char *path, struct error *er
     folder = (struct coco_folder){0};
     return 0;
 }
+
+const struct coco_set *coco_folder_pick(const struct coco_folder *folder, const char *path,
+                                        const char *name, const char *prefix, const char *flag,
+                                        struct error *err) {
+    const struct coco_set *found = NULL;
+    char there[512] = "";
+    size_t used = 0, count = 0;
+    struct stat st;
+    bool file = stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
+    for (size_t i = 0; i < folder->count; i++) {
+        const struct coco_set *set = &folder->sets[i];
+        if (used < sizeof(there))
+            used += (size_t)snprintf(there + used, sizeof(there) - used, "%s%s", i > 0 ? ", " : "",
+                                     set->name);
+        if (name != NULL ? strcmp(set->name, name) == 0
+                         : file || strncmp(set->name, prefix, strlen(prefix)) == 0) {
+            found = set;
+            count++;
+        }
+    }
+    if (count == 1)
+        return found;
+    if (name != NULL)
+        (void)error_set(err, EXIT_CODE_DATA, "%s: no set '%.64s' (%s); there are %s", path, name,
+                        flag, there);
+    else
+        (void)error_set(err, EXIT_CODE_DATA,
+                        "%s: %s set whose name begins with '%s'; there are %s: "
+                        "give %s",
+                        path, count == 0 ? "no" : "more than one", prefix, there, flag);
+    return NULL;
+}

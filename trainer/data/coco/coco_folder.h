@@ -27,6 +27,13 @@ void coco_folder_done(struct coco_folder *folder);
  * beside the folder it lies in. */
 int coco_folder_open(struct coco_folder *ret, const char *path, struct error *err);
 
+/* The set called NAME; without a name the one whose name begins with PREFIX, or the only one where
+ * PATH, what the folder was opened with, is a JSON. The error lists what is there, and says that
+ * FLAG names another. */
+const struct coco_set *coco_folder_pick(const struct coco_folder *folder, const char *path,
+                                        const char *name, const char *prefix, const char *flag,
+                                        struct error *err);
+
 #define cleanup_coco_folder __attribute__((cleanup(coco_folder_done)))
 
 #endif

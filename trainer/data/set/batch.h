@@ -33,7 +33,7 @@ struct batch {
     uint32_t epoch;
     int64_t step;                      /* within the epoch */
     int micro;                         /* 0 .. accumulate-1 */
-    int canvas;                        /* whose network takes it; 0 where there is one size */
+    int canvas;                        /* whose network takes it: its samples' group (sampler.h) */
     int count;                         /* samples that are not padding; they come first */
     const struct batch_layout *layout; /* borrowed */
     void *fields[BATCH_FIELDS_MAX];    /* in the layout's order */

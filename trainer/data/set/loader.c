@@ -55,6 +55,7 @@ static void slot_begin(struct loader *l, int64_t number) {
     batch->epoch = o->epoch + (uint32_t)(micros / of_epoch);
     batch->step = micros % of_epoch / o->sampler.accumulate;
     batch->micro = (int)(micros % o->sampler.accumulate);
+    batch->canvas = sampler_group(&o->sampler, batch->epoch, batch->step);
     batch->count = 0;
     for (int i = 0; i < o->sampler.batch; i++) {
         int64_t sample = sampler_at(&o->sampler, batch->epoch, batch->step, batch->micro, i);

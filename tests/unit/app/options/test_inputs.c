@@ -30,7 +30,7 @@ static void a_folder_with_train_and_val_is_both(void) {
     (void)snprintf(data, sizeof(data), "%s/set", root);
     struct options o = {.data = data};
     struct inputs in;
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, NULL), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
     ASSERT_CONTAINS(in.training, "/set/train");
     ASSERT_CONTAINS(in.validation, "/set/val");
     CU_ASSERT_STRING_EQUAL(in.model, "model");
@@ -46,10 +46,10 @@ static void a_plain_folder_is_training_without_validation(void) {
     data[strlen(data) - 4] = '\0';
     struct options o = {.data = data};
     struct inputs in;
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, NULL), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
     CU_ASSERT_STRING_EQUAL(in.training, data);
     CU_ASSERT_FALSE(in.scored);
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, root, NULL), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
     CU_ASSERT_STRING_EQUAL(in.validation, data);
 }
 
@@ -63,7 +63,7 @@ static void sagemakers_folders_are_found_without_flags(void) {
     (void)make(root, "/opt/ml/output/tensorboard");
     struct options o = {0};
     struct inputs in;
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, NULL), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
     ASSERT_CONTAINS(in.training, "/opt/ml/input/data/training");
     ASSERT_CONTAINS(in.validation, "/test");
     ASSERT_CONTAINS(in.model, "/opt/ml/model");
@@ -77,7 +77,7 @@ static void a_channel_variable_outranks_the_standard_folder(void) {
     CU_ASSERT_EQUAL(setenv("SM_CHANNEL_TRAINING", make(root, "/elsewhere"), 1), 0);
     struct options o = {0};
     struct inputs in;
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, NULL), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
     ASSERT_CONTAINS(in.training, "/elsewhere");
     forget_variables();
 }
@@ -88,11 +88,11 @@ static void missing_data_is_a_data_error_that_says_what_to_give(void) {
     struct options o = {0};
     struct inputs in;
     struct error err = {0};
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, &err), -1);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "--data");
     o.data = "/no/such/folder";
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, root, &err), -1);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, &err), -1);
     ASSERT_CONTAINS(err.text, "/no/such/folder");
 }
 
@@ -100,15 +100,47 @@ static void synthetic_needs_no_folder(void) {
     forget_variables();
     struct options o = {.data = "synthetic", .model_dir = "m"};
     struct inputs in;
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, "/nowhere", NULL), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
     CU_ASSERT(in.synthetic && in.scored);
     o.validation = "none";
-    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, "/nowhere", NULL), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
     CU_ASSERT(in.synthetic && !in.scored);
     CU_ASSERT_STRING_EQUAL(in.model, "m");
 }
 
-UNIT_MAIN("app.inputs", UNIT(a_folder_with_train_and_val_is_both),
+/* One folder has both sets: nobody looks for train/ and val/ in it. */
+static void a_network_that_finds_objects_takes_the_whole_folder(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    char data[INPUT_PATH_MAX];
+    (void)make(root, "/coco/train");
+    (void)snprintf(data, sizeof(data), "%s/coco", root);
+    struct options o = {.data = data};
+    struct inputs in;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.training, data);
+    CU_ASSERT_STRING_EQUAL(in.validation, data);
+    CU_ASSERT(in.scored);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_DETECT, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.training, "");
+    CU_ASSERT_STRING_EQUAL(in.validation, data);
+    o.validation = "none";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, NULL), 0);
+    CU_ASSERT(!in.scored);
+    o = (struct options){.data = data, .validation = "/other"};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.validation, "/other");
+    o = (struct options){.data = "synthetic"};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, root, &err), -1);
+    ASSERT_CONTAINS(err.text, "prepare shapes --coco");
+    o = (struct options){0};
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, "/nowhere", &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+}
+
+UNIT_MAIN("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folder),
+          UNIT(a_folder_with_train_and_val_is_both),
           UNIT(a_plain_folder_is_training_without_validation),
           UNIT(sagemakers_folders_are_found_without_flags),
           UNIT(a_channel_variable_outranks_the_standard_folder),

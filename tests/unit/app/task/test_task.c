@@ -22,7 +22,8 @@ static void put(const char *name, const void *bytes, size_t size) {
 static struct task_ask ask_of(const char *const *words, int count) {
     CU_ASSERT_EQUAL_FATAL(
         options_parse(&options, COMMAND_TRAIN, count, (char *const *)(uintptr_t)words, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(inputs_find(&inputs, &options, COMMAND_TRAIN, "/nowhere", NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        inputs_find(&inputs, &options, COMMAND_TRAIN, MODEL_CLASSIFY, "/nowhere", NULL), 0);
     return (struct task_ask){.options = &options,
                              .inputs = &inputs,
                              .comm = alone,

@@ -1,0 +1,224 @@
+/* Data and score of a network that finds objects, on the generated set of shapes: the loader's
+ * batches, and outputs that are made of the truth itself, which scores 1. */
+#include "task/task.h"
+
+#include "common/clock.h"
+#include "kernels/image_size.h"
+#include "set/loader.h"
+#include "shapes/coco_shapes.h"
+#include "support/unit.h"
+#include "task/score.h"
+
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BATCH = 2, ROOM = 8, SIDE = 28, TRAIN = 24, VALIDATION = 9 };
+
+static const struct model_metric LIST[] = {
+    [METRIC_LOSS] = {"loss", 0, METRIC_MEAN, true},
+    [METRIC_SAMPLES] = {"images", 1, METRIC_SUM, true},
+    {NULL, 0, METRIC_SUM, false},
+};
+static const struct model MODEL = {.name = "finder", .task = MODEL_DETECT, .metrics = LIST};
+
+static struct options options;
+static struct inputs inputs;
+static struct comm *alone;
+static char folder[PATH_MAX];
+
+static void make_set(void) {
+    struct prepare_options o;
+    coco_shapes_defaults(&o);
+    snprintf(folder, sizeof(folder), "%s/shapes", unit_temp_dir());
+    o.folder = folder;
+    o.train = TRAIN;
+    o.validation = VALIDATION;
+    o.seed = 5;
+    CU_ASSERT_EQUAL_FATAL(coco_shapes_write(&o, NULL), 0);
+}
+
+/* A small training on the set, with one more flag. */
+static struct task_ask ask_with(const char *flag, const char *value) {
+    struct error err = {0};
+    options = (struct options){.data = folder, .canvases = "auto", .bad_samples = "fail"};
+    options.batch_size = BATCH;
+    options.accumulate = 1;
+    options.short_side = 96;
+    options.long_side = 160;
+    options.gt_slots = ROOM;
+    options.flip = true;
+    if (flag != NULL && strcmp(flag, "train-set") == 0)
+        options.train_set = value;
+    if (flag != NULL && strcmp(flag, "canvases") == 0)
+        options.canvases = value;
+    CU_ASSERT_EQUAL_FATAL(
+        inputs_find(&inputs, &options, COMMAND_TRAIN, MODEL_DETECT, "/nowhere", &err), 0);
+    return (struct task_ask){
+        .options = &options, .inputs = &inputs, .comm = alone, .model = &MODEL};
+}
+
+static void the_sets_of_a_folder_are_opened_by_their_names(void) {
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    CU_ASSERT(data.training.source.count > TRAIN / 2 && data.training.source.count <= TRAIN);
+    CU_ASSERT_EQUAL(data.validation.source.count, VALIDATION);
+    CU_ASSERT_EQUAL(data.classes, 3);
+    CU_ASSERT(data.class_names[0][0] != '\0');
+    CU_ASSERT(data.training.canvas_count >= 1);
+    CU_ASSERT_EQUAL(data.training.canvas_count, data.training.groups.count);
+    size_t sum = 0;
+    for (int g = 0; g < data.training.groups.count; g++) {
+        sum += data.training.groups.sizes[g];
+        CU_ASSERT(data.training.canvases[g].height % 32 == 0);
+    }
+    CU_ASSERT_EQUAL(sum, data.training.source.count);
+    CU_ASSERT(batch_layout_find(&data.training.source.layout, "gt_box") >= 0);
+    task_close(&data);
+}
+
+static void a_set_that_is_not_there_is_told_with_those_that_are(void) {
+    struct task_ask ask = ask_with("train-set", "train2017");
+    struct task_data data;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "no set 'train2017' (--train-set); there are train, val");
+    task_close(&data);
+    ask = ask_with("train-set", "val"); /* named, it may be any */
+    CU_ASSERT_EQUAL(task_open(&data, &ask, &err), 0);
+    task_close(&data);
+    ask = ask_with("canvases", "64x64");
+    CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
+    task_close(&data);
+}
+
+/* What a perfect network would say of a batch. */
+struct perfect {
+    float box[BATCH * ROOM * 4], score[BATCH * ROOM], mask[BATCH * ROOM * SIDE * SIDE];
+    int32_t label[BATCH * ROOM], count[BATCH];
+};
+
+static const struct {
+    const char *name;
+    size_t offset, bytes;
+} OUTPUTS[] = {
+    {"box", offsetof(struct perfect, box), sizeof(((struct perfect *)0)->box)},
+    {"score", offsetof(struct perfect, score), sizeof(((struct perfect *)0)->score)},
+    {"label", offsetof(struct perfect, label), sizeof(((struct perfect *)0)->label)},
+    {"count", offsetof(struct perfect, count), sizeof(((struct perfect *)0)->count)},
+    {"mask", offsetof(struct perfect, mask), sizeof(((struct perfect *)0)->mask)},
+};
+
+static size_t output_bytes(void *user, const char *name) {
+    (void)user;
+    for (size_t i = 0; i < sizeof(OUTPUTS) / sizeof(OUTPUTS[0]); i++)
+        if (strcmp(OUTPUTS[i].name, name) == 0)
+            return OUTPUTS[i].bytes;
+    return 0;
+}
+
+static int read_output(void *user, const char *name, void *ret_values, size_t bytes,
+                       struct error *err) {
+    for (size_t i = 0; i < sizeof(OUTPUTS) / sizeof(OUTPUTS[0]); i++)
+        if (strcmp(OUTPUTS[i].name, name) == 0 && OUTPUTS[i].bytes == bytes) {
+            memcpy(ret_values, (const char *)user + OUTPUTS[i].offset, bytes);
+            return 0;
+        }
+    return error_set(err, EXIT_CODE_INTERNAL, "no output %s", name);
+}
+
+static const void *field(const struct batch *batch, const char *name) {
+    return batch->fields[batch_layout_find(batch->layout, name)];
+}
+
+/* Boxes and labels as the batch has them; whole boxes as masks. SHIFT moves all boxes. */
+static void say(struct perfect *p, const struct batch *batch, float shift) {
+    const float *box = field(batch, "gt_box");
+    const int32_t *label = field(batch, "gt_label"), *count = field(batch, "gt_count");
+    for (int i = 0; i < BATCH * ROOM; i++) {
+        for (int k = 0; k < 4; k++)
+            p->box[i * 4 + k] = box[i * 4 + k] + shift;
+        p->label[i] = label[i];
+        p->score[i] = 0.9F - 0.01F * (float)i;
+    }
+    for (int i = 0; i < BATCH * ROOM * SIDE * SIDE; i++)
+        p->mask[i] = 4;
+    memcpy(p->count, count, sizeof(p->count));
+}
+
+static void score_shifted(float shift, struct evaluation *e) {
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data;
+    struct score score;
+    struct loader *loader = NULL;
+    struct error err = {0};
+    const struct batch *batch = NULL;
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    struct loader_options load = {.source = &data.validation.source,
+                                  .sampler = {.count = data.validation.source.count,
+                                              .ranks = 1,
+                                              .batch = BATCH,
+                                              .accumulate = 1,
+                                              .groups = data.validation.groups},
+                                  .epochs = 1,
+                                  .threads = 2,
+                                  .depth = 2};
+    CU_ASSERT_EQUAL_FATAL(loader_start(&load, &loader, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(score_open(&score, &data, &err), 0);
+    struct perfect *p = calloc(1, sizeof(*p));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(p);
+    struct task_outputs outputs = {.bytes = output_bytes, .read = read_output, .user = p};
+    *e = (struct evaluation){0};
+    while (loader_next(loader, clock_now() + 60 * CLOCK_SECOND, &batch, &err) == LOADER_BATCH) {
+        say(p, batch, shift);
+        CU_ASSERT_EQUAL(score_batch(&score, batch, &outputs, &err), 0);
+        e->images += batch->count;
+        loader_release(loader, batch);
+    }
+    CU_ASSERT_EQUAL(score_end(&score, alone, e, &err), 0);
+    score_close(&score);
+    loader_done(loader);
+    task_close(&data);
+    free(p);
+}
+
+static void the_truth_scores_one_and_what_lies_beside_it_nothing(void) {
+    struct evaluation e;
+    cleanup_buf struct buf text;
+    score_shifted(0, &e);
+    CU_ASSERT_EQUAL(e.images, VALIDATION);
+    CU_ASSERT_EQUAL_FATAL(e.count, 24);
+    CU_ASSERT_DOUBLE_EQUAL(evaluation_figure(&e, "bbox_mAP"), 1, 1e-9);
+    CU_ASSERT_DOUBLE_EQUAL(evaluation_figure(&e, "bbox_AR100"), 1, 1e-9);
+    /* Boxes are no shapes: their masks hit the squares alone. */
+    CU_ASSERT(evaluation_figure(&e, "segm_AP50") > 0.3);
+    CU_ASSERT(evaluation_figure(&e, "segm_mAP") < 0.9);
+    buf_init(&text, 8192);
+    CU_ASSERT_EQUAL(task_print(task_of(MODEL_DETECT), &text, 2, &e, NULL), 0);
+    ASSERT_CONTAINS(buf_text(&text), "evaluation: epoch 2, 9 images\nbbox\n");
+    ASSERT_CONTAINS(buf_text(&text), "\nsegm\n");
+    CU_ASSERT(text.data[text.size - 1] != '\n');
+
+    score_shifted(500, &e);
+    CU_ASSERT_DOUBLE_EQUAL(evaluation_figure(&e, "bbox_mAP"), 0, 0);
+    CU_ASSERT_DOUBLE_EQUAL(evaluation_figure(&e, "segm_mAP"), 0, 0);
+}
+
+int main(void) {
+    static const struct unit_case cases[] = {
+        UNIT(make_set),
+        UNIT(the_sets_of_a_folder_are_opened_by_their_names),
+        UNIT(a_set_that_is_not_there_is_told_with_those_that_are),
+        UNIT(the_truth_scores_one_and_what_lies_beside_it_nothing),
+    };
+    if (comm_self_open(&alone, NULL) != 0)
+        return 1;
+    int result = unit_main("app.detect", cases, sizeof(cases) / sizeof(cases[0]));
+    comm_close(alone);
+    return result;
+}

@@ -1,0 +1,38 @@
+/* The data of a network that finds objects: a COCO set to train on and one to score on, each laid
+ * on a few canvases. */
+#ifndef TASK_DETECT_DATA_H
+#define TASK_DETECT_DATA_H
+
+#include "coco/coco_index.h"
+#include "common/error.h"
+#include "detect/canvas_plan.h"
+#include "detect/detection_groups.h"
+#include "detect/detection_set.h"
+#include "detect/detection_source.h"
+#include "eval/mask_paste.h"
+#include "task/task.h"
+
+#include <limits.h>
+
+struct detect_part {
+    char json[PATH_MAX];
+    char pictures[PATH_MAX];
+    struct coco_index index;
+    struct detection_set set;
+    struct detection_samples samples;
+    struct canvas_plan plan;
+    struct detection_groups groups;
+};
+
+struct detect_data {
+    struct detect_part training;
+    struct detect_part validation;
+    char **class_names; /* owned; of labels 1, 2, ...; what no category has is "" */
+    enum mask_paste_rule paste;
+};
+
+/* As struct task has them. */
+int detect_open(struct task_data *ret, const struct task_ask *ask, struct error *err);
+void detect_close(struct task_data *data);
+
+#endif

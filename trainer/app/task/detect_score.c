@@ -1,0 +1,245 @@
+#include "task/detect_score.h"
+
+#include "coco/coco_results.h"
+#include "coco/coco_task.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+#include "detect/detections.h"
+#include "eval/coco_eval.h"
+#include "eval/coco_report.h"
+#include "eval/coco_stats.h"
+#include "kernels/image_size.h"
+#include "task/gather.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KINDS = 2 };
+
+/* In the order of eval/coco_stats.h. */
+static const char *const FIGURES[KINDS][COCO_STATS] = {
+    {"bbox_mAP", "bbox_AP50", "bbox_AP75", "bbox_APs", "bbox_APm", "bbox_APl", "bbox_AR1",
+     "bbox_AR10", "bbox_AR100", "bbox_ARs", "bbox_ARm", "bbox_ARl"},
+    {"segm_mAP", "segm_AP50", "segm_AP75", "segm_APs", "segm_APm", "segm_APl", "segm_AR1",
+     "segm_AR10", "segm_AR100", "segm_ARs", "segm_ARm", "segm_ARl"},
+};
+static const char *const KIND_NAMES[KINDS] = {"bbox", "segm"};
+
+_Static_assert((int)KINDS *(int)COCO_STATS <= (int)EVALUATION_FIGURES_MAX, "room for all");
+
+/* What a batch said; owned. */
+struct found {
+    float *box, *score, *mask;
+    int32_t *label, *count;
+    int room; /* detections of a picture */
+    int side; /* of a mask; 0: there are none */
+};
+
+struct detect_score {
+    const struct task_data *data;
+    const struct detect_data *detect;
+    struct coco_results results; /* of this rank */
+    struct detections_room room;
+    struct found found;
+    size_t left_out;
+    bool begun;
+    bool masks;
+};
+
+int detect_score_open(const struct task_data *data, void **ret_score, struct error *err) {
+    struct detect_score *s = calloc(1, sizeof(*s));
+    if (s == NULL)
+        return error_no_memory(err, "scores");
+    s->data = data;
+    s->detect = data->own;
+    *ret_score = s;
+    return 0;
+}
+
+void detect_score_close(void *score) {
+    struct detect_score *s = score;
+    coco_results_done(&s->results);
+    detections_room_done(&s->room);
+    free(s->found.box);
+    free(s->found.score);
+    free(s->found.mask);
+    free(s->found.label);
+    free(s->found.count);
+    free(s);
+}
+
+/* All of the output NAME, in memory that is kept from batch to batch. */
+static int read_all(const struct task_outputs *o, const char *name, void **values, size_t bytes,
+                    struct error *err) {
+    if (*values == NULL)
+        *values = malloc(bytes > 0 ? bytes : 1);
+    if (*values == NULL)
+        return error_no_memory(err, name);
+    return o->read(o->user, name, *values, bytes, err);
+}
+
+/* How much room there is in the outputs; the same in every batch. */
+static int measure(struct detect_score *s, const struct task_outputs *o, struct error *err) {
+    size_t pictures = o->bytes(o->user, "count") / sizeof(int32_t);
+    size_t scores = o->bytes(o->user, "score") / sizeof(float);
+    size_t mask = o->bytes(o->user, "mask") / sizeof(float);
+    if (pictures == 0 || scores == 0 || o->bytes(o->user, "box") != scores * 4 * sizeof(float) ||
+        o->bytes(o->user, "label") != scores * sizeof(int32_t))
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has no detections among its outputs",
+                         s->data->model->name);
+    s->found.room = (int)(scores / pictures);
+    s->found.side = (int)lround(sqrt((double)mask / (double)scores));
+    s->masks = mask > 0;
+    coco_results_begin(&s->results, "detections", s->masks);
+    s->begun = true;
+    return 0;
+}
+
+static int read_found(struct detect_score *s, const struct task_outputs *o, struct error *err) {
+    struct found *f = &s->found;
+    void *box = f->box, *score = f->score, *label = f->label, *count = f->count, *mask = f->mask;
+    int result = read_all(o, "count", &count, o->bytes(o->user, "count"), err) != 0 ||
+                 read_all(o, "box", &box, o->bytes(o->user, "box"), err) != 0 ||
+                 read_all(o, "score", &score, o->bytes(o->user, "score"), err) != 0 ||
+                 read_all(o, "label", &label, o->bytes(o->user, "label"), err) != 0 ||
+                 (s->masks && read_all(o, "mask", &mask, o->bytes(o->user, "mask"), err) != 0);
+    f->box = box;
+    f->score = score;
+    f->label = label;
+    f->count = count;
+    f->mask = mask;
+    return result != 0 ? -1 : 0;
+}
+
+int detect_score_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
+                       struct error *err) {
+    struct detect_score *s = score;
+    const int32_t *sizes = batch->fields[batch_layout_find(batch->layout, "image_size")];
+    if ((!s->begun && measure(s, outputs, err) != 0) || read_found(s, outputs, err) != 0)
+        return -1;
+    const struct found *f = &s->found;
+    for (int i = 0; i < batch->count; i++) {
+        const int32_t *size = sizes + (size_t)i * IMAGE_SIZE_FIELDS;
+        size_t at = (size_t)i * (size_t)f->room;
+        size_t plane = (size_t)f->side * (size_t)f->side;
+        int32_t count = f->count[i] < f->room ? f->count[i] : f->room;
+        struct detections found = {
+            .box = f->box + at * 4,
+            .score = f->score + at,
+            .label = f->label + at,
+            .logits = s->masks ? f->mask + at * plane : NULL,
+            .side = f->side,
+            .count = count > 0 ? (int)count : 0,
+            .scaled = {size[IMAGE_SIZE_H], size[IMAGE_SIZE_W]},
+        };
+        if (size[IMAGE_SIZE_VALID] != 0 &&
+            detections_add(&s->results, &s->room, &s->detect->validation.set,
+                           (size_t)batch->samples[i], &found, s->detect->paste, &s->left_out,
+                           err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Every rank's results, in rank order, as if one had found them all. */
+static int gather(struct detect_score *s, struct comm *comm, struct coco_results *ret,
+                  struct error *err) {
+    int ranks = comm_size(comm);
+    struct buf list = {.data = (char *)s->results.list,
+                       .size = s->results.count * sizeof(*s->results.list)};
+    cleanup_buf struct buf lists = {0}, segments = {0};
+    cleanup_free int64_t *list_sizes = calloc((size_t)ranks, sizeof(int64_t));
+    cleanup_free int64_t *segment_sizes = calloc((size_t)ranks, sizeof(int64_t));
+    if (list_sizes == NULL || segment_sizes == NULL)
+        return error_no_memory(err, "detections of all ranks");
+    buf_init(&lists, SIZE_MAX / 2);
+    buf_init(&segments, SIZE_MAX / 2);
+    if (gather_bytes(comm, &list, &lists, list_sizes, err) != 0 ||
+        gather_bytes(comm, &s->results.segments, &segments, segment_sizes, err) != 0)
+        return -1;
+    coco_results_begin(ret, "detections", s->masks);
+    ret->count = ret->capacity = lists.size / sizeof(*ret->list);
+    ret->list = (struct coco_result *)(void *)lists.data;
+    lists = (struct buf){0};
+    size_t at = 0, before = 0;
+    for (int r = 0; r < ranks; r++) {
+        for (int64_t i = 0; i < list_sizes[r] / (int64_t)sizeof(*ret->list); i++)
+            ret->list[at++].segment += before;
+        before += (size_t)segment_sizes[r];
+    }
+    buf_done(&ret->segments);
+    ret->segments = segments;
+    segments = (struct buf){0};
+    return 0;
+}
+
+static int score_kind(const struct detect_score *s, const struct coco_results *all, bool masks,
+                      double ret[COCO_STATS], struct error *err) {
+    cleanup_coco_task struct coco_task task = {0};
+    cleanup_coco_curves struct coco_curves curves = {0};
+    if (coco_task_make(&task, &s->detect->validation.index, all, masks, COCO_AREA_OF_MASK, err) !=
+            0 ||
+        coco_eval(&task.input, &curves, err) != 0)
+        return -1;
+    return coco_stats(&curves, ret, err);
+}
+
+/* Rank 0 scores; all hear what came of it, or that it failed. */
+static int score_all(const struct detect_score *s, struct comm *comm,
+                     const struct coco_results *all, double stats[KINDS][COCO_STATS],
+                     struct error *err) {
+    struct told {
+        double stats[KINDS][COCO_STATS];
+        struct error error;
+    } *told = calloc(1, sizeof(*told));
+    if (told == NULL)
+        return error_no_memory(err, "scores");
+    if (comm_rank(comm) == 0)
+        for (int kind = 0; kind < (s->masks ? KINDS : 1); kind++)
+            if (score_kind(s, all, kind == 1, told->stats[kind], &told->error) != 0)
+                break;
+    int result = comm_broadcast(comm, told, sizeof(*told), 0, err);
+    if (result == 0 && told->error.code != EXIT_CODE_OK)
+        result = error_set(err, told->error.code, "%s", told->error.text);
+    memcpy(stats, told->stats, sizeof(told->stats));
+    free(told);
+    return result;
+}
+
+int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err) {
+    struct detect_score *s = score;
+    double stats[KINDS][COCO_STATS];
+    double masks = s->masks;
+    cleanup_coco_results struct coco_results all = {0};
+    /* A rank that had no picture does not know what the network has. */
+    if (comm_sum(comm, &masks, 1, COMM_F64, err) != 0)
+        return -1;
+    s->masks = masks > 0;
+    if (gather(s, comm, &all, err) != 0 || score_all(s, comm, &all, stats, err) != 0)
+        return -1;
+    if (s->left_out > 0)
+        log_warning("%zu detections of no category, or of no numbers, do not count", s->left_out);
+    for (int kind = 0; kind < (s->masks ? KINDS : 1); kind++)
+        for (int i = 0; i < COCO_STATS; i++)
+            evaluation_add(ret, FIGURES[kind][i], stats[kind][i]);
+    return 0;
+}
+
+int detect_print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {
+    if (buf_printf(out, err, "evaluation: epoch %.4g, %" PRId64 " images", epoch, e->images) != 0)
+        return -1;
+    for (int kind = 0; kind < e->count / COCO_STATS; kind++) {
+        struct coco_report report = {.kind = KIND_NAMES[kind]};
+        for (int i = 0; i < COCO_STATS; i++)
+            report.stats[i] = e->figures[kind * COCO_STATS + i].value;
+        if (buf_printf(out, err, "\n%s\n", report.kind) != 0 ||
+            coco_report_lines(&report, out, err) != 0)
+            return -1;
+        while (out->size > 0 && out->data[out->size - 1] == '\n')
+            out->data[--out->size] = '\0';
+    }
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* The score of a network that finds objects: COCO's twelve numbers for boxes and, where the network
+ * has masks, twelve for these. What each rank has found is gathered, and scored by rank 0.
+ *
+ * Of the network's outputs it reads, for N pictures with room for D detections each:
+ *
+ *     box    f32 [N, D, 4]  in pixels of the scaled picture     score  f32 [N, D]
+ *     label  i32 [N, D], from 1                                 count  i32 [N]
+ *     mask   f32 [N * D, side, side], logits; may be missing
+ */
+#ifndef TASK_DETECT_SCORE_H
+#define TASK_DETECT_SCORE_H
+
+#include "task/detect_data.h"
+
+/* As struct task has them. */
+int detect_score_open(const struct task_data *data, void **ret_score, struct error *err);
+int detect_score_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
+                       struct error *err);
+int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
+void detect_score_close(void *score);
+
+int detect_print(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
+
+#endif
