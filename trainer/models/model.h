@@ -12,6 +12,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* What is learnt; bits. */
 enum model_task { MODEL_CLASSIFY = 1, MODEL_DETECT = 2 };
@@ -40,6 +41,16 @@ struct model_setting {
     const char *value;
 };
 
+/* For networks that find objects. */
+struct model_objects {
+    const char *preset;  /* models/detect_preset.h */
+    int slots;           /* for objects of a picture */
+    int64_t image_bytes; /* of a picture's slot, */
+    int64_t mask_bytes;  /* and of a batch's masks */
+    bool frozen_norms;   /* norms as they were given, */
+    int frozen_stages;   /* and of stem and stages so many constant */
+};
+
 struct model_options {
     int batch;  /* samples in a step of this rank */
     int height; /* of the network's input, in pixels */
@@ -51,6 +62,7 @@ struct model_options {
     double label_smoothing;
     float mean[3], std[3]; /* of pixel values in 0..1 */
     int stem_channels; /* channels of the normalised image: 3, or more with zeros behind; 0: 3 */
+    struct model_objects objects;
 };
 
 struct model {

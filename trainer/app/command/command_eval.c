@@ -70,11 +70,13 @@ static int open_network(struct scoring *s, struct comm *comm, struct error *err)
         .batch = (int)o->batch_size,
         .image_size = s->config.image_size,
         .classes = (int)s->config.classes,
+        .objects = s->data.objects,
         .dtype = device_dtype(o->dtype),
         .fusion = device_fusion(o),
         .mean = s->config.mean,
         .std = s->config.std,
     };
+    evaluate_canvases(&n, &s->data);
     if (device_open(&s->backend, o, s->threads.compute, comm, false, err) != 0)
         return -1;
     return network_open(&s->net, s->backend, &n, false, err);

@@ -39,9 +39,11 @@ static int score_one(struct scoring *s, const struct batch *batch, struct error 
     if (pass == NULL || pass_feed(pass, batch, err) != 0 ||
         program_run(&pass->program, NULL, err) != 0 || pass_metrics(pass, metrics, err) != 0)
         return -1;
-    s->totals[TOTAL_IMAGES] += (double)metrics[METRIC_SAMPLES];
+    int64_t images = 0;
     struct task_outputs outputs = {metrics, output_bytes, read_output, pass};
-    return score_batch(&s->score, batch, &outputs, err);
+    int result = score_batch(&s->score, batch, &outputs, &images, err);
+    s->totals[TOTAL_IMAGES] += (double)images;
+    return result;
 }
 
 /* The other ranks are taken to be as far as this one. */
@@ -118,6 +120,15 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
         return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be scored",
                          source->name, source->count);
     return score_end(&s->score, comm, ret, err) != 0 ? error_wrap(err, "evaluating") : 0;
+}
+
+void evaluate_canvases(struct network_options *ret, const struct task_data *data) {
+    const struct samples *samples =
+        data->training.canvas_count > 0 ? &data->training : &data->validation;
+    ret->canvas_count = samples->canvas_count;
+    for (int i = 0; i < samples->canvas_count; i++)
+        ret->canvases[i] =
+            (struct network_canvas){samples->canvases[i].height, samples->canvases[i].width};
 }
 
 int evaluate(struct network *net, struct comm *comm, struct task_data *data,

@@ -18,6 +18,9 @@ struct evaluate_options {
     struct status_line *line;  /* shows how far it is */
 };
 
+/* The canvases on which DATA's batches lie, for a network that takes them. */
+void evaluate_canvases(struct network_options *ret, const struct task_data *data);
+
 /* On the validation set of DATA. All ranks together; running statistics are those in the store. */
 int evaluate(struct network *net, struct comm *comm, struct task_data *data,
              const struct evaluate_options *o, struct evaluation *ret, struct error *err);

@@ -8,6 +8,7 @@
 #include "common/str.h"
 #include "device/device.h"
 #include "device/ranks.h"
+#include "run/evaluate.h"
 #include "run/rate.h"
 
 #include <inttypes.h>
@@ -55,6 +56,7 @@ static int open_network(struct job *job, struct error *err) {
         .batch = (int)o->batch_size,
         .image_size = job->ask.image_size,
         .classes = (int)job->data.classes,
+        .objects = job->data.objects,
         .zero_gamma = o->zero_gamma,
         .dtype = device_dtype(o->dtype),
         .fusion = device_fusion(o),
@@ -62,6 +64,7 @@ static int open_network(struct job *job, struct error *err) {
         .mean = MODEL_MEAN,
         .std = MODEL_STD,
     };
+    evaluate_canvases(&n, &job->data);
     if (device_open(&job->backend, o, job->threads.compute, job->comm, true, err) != 0 ||
         network_open(&job->net, job->backend, &n, true, err) != 0 ||
         device_sum_open(&job->sums, o, job->comm, job->backend,

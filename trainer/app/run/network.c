@@ -22,7 +22,8 @@ void network_done(struct network *net) {
     store_done(&net->store);
 }
 
-/* What a step is fed with, and where it tells of it. */
+/* What a step is fed with, and where it tells of it. A network may tell nothing but what it keeps
+ * for the task where it evaluates. */
 static int find_ends(struct pass *pass, struct error *err) {
     for (int i = 0; i < pass->graph.tensor_count; i++) {
         if (pass->graph.tensors[i].role != TENSOR_INPUT)
@@ -32,7 +33,7 @@ static int find_ends(struct pass *pass, struct error *err) {
         pass->inputs[pass->input_count++] = i;
     }
     pass->metrics = graph_find(&pass->graph, "metrics");
-    return pass->metrics != TENSOR_NONE
+    return pass->metrics != TENSOR_NONE || !pass->graph.training
                ? 0
                : error_set(err, EXIT_CODE_INTERNAL, "it has no output metrics");
 }
@@ -45,6 +46,7 @@ static int pass_build(struct pass *pass, const struct network *net, const struct
         .width = canvas.width,
         .classes = o->classes,
         .training = training,
+        .objects = o->objects,
         .zero_gamma = o->zero_gamma,
         .dtype = o->dtype,
         .stem_channels = net->backend->table->device != NULL ? DEVICE_STEM_CHANNELS : 0,
@@ -126,6 +128,9 @@ int pass_feed(struct pass *pass, const struct batch *batch, struct error *err) {
 
 int pass_metrics(struct pass *pass, float ret_metrics[MODEL_METRICS_MAX], struct error *err) {
     float all[PASS_OUTPUTS_MAX];
+    memset(ret_metrics, 0, MODEL_METRICS_MAX * sizeof(*ret_metrics));
+    if (pass->metrics == TENSOR_NONE)
+        return 0;
     size_t bytes = tensor_bytes(&pass->graph.tensors[pass->metrics]);
     if (bytes > sizeof(all))
         return error_set(err, EXIT_CODE_INTERNAL, "metrics of %zu bytes", bytes);

@@ -24,6 +24,7 @@ struct network_options {
     struct network_canvas canvases[NETWORK_CANVASES_MAX];
     int canvas_count;
     int classes;
+    struct model_objects objects;
     bool zero_gamma;
     enum dtype dtype;
     enum fusion fusion;

@@ -3,6 +3,7 @@
 #include "coco/coco_folder.h"
 #include "coco/coco_load.h"
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "device/ranks.h"
 
@@ -14,6 +15,7 @@ enum { TEXT_MAX = 4096 };
 
 /* What a preset says of data. */
 struct preset {
+    const char *name;
     enum detect_size_rule rule;
     enum detection_pick pick;
     bool host_scale;
@@ -21,9 +23,9 @@ struct preset {
 };
 
 static const struct preset PRESETS[] = {
-    [OPTION_PRESET_TV] = {DETECT_SIZE_TV, DETECTION_PICK_TV, false, MASK_PASTE_TV},
-    [OPTION_PRESET_D2] = {DETECT_SIZE_D2, DETECTION_PICK_USED, true, MASK_PASTE_D2},
-    [OPTION_PRESET_MLPERF] = {DETECT_SIZE_MB, DETECTION_PICK_USED, false, MASK_PASTE_TV},
+    [OPTION_PRESET_TV] = {"tv", DETECT_SIZE_TV, DETECTION_PICK_TV, false, MASK_PASTE_TV},
+    [OPTION_PRESET_D2] = {"d2", DETECT_SIZE_D2, DETECTION_PICK_USED, true, MASK_PASTE_D2},
+    [OPTION_PRESET_MLPERF] = {"mlperf", DETECT_SIZE_MB, DETECTION_PICK_USED, false, MASK_PASTE_TV},
 };
 
 static void part_done(struct detect_part *part) {
@@ -75,21 +77,54 @@ static int read_set(struct detect_part *part, const struct task_ask *ask, enum d
     return 0;
 }
 
-static int plan_canvases(struct detect_part *part, const struct task_ask *ask, size_t global_batch,
-                         struct error *err) {
-    const char *given = ask->options->canvases;
-    const struct detect_sizes *sizes = &part->samples.recipe.sizes;
-    if (strcmp(given, "auto") != 0)
-        return canvas_plan_parse(&part->plan, given, err) != 0 ? error_wrap(err, "--canvases") : 0;
-    return detection_set_plan(&part->set, sizes, global_batch, &part->plan, err);
+/* For the pictures of A and, where there is one, B. */
+static int plan_for(struct canvas_plan *ret, const struct detect_part *a,
+                    const struct detect_part *b, size_t global_batch, struct error *err) {
+    size_t more = b != NULL ? b->set.count : 0;
+    cleanup_free struct detect_size *pictures = calloc(a->set.count + more, sizeof(*pictures));
+    if (pictures == NULL)
+        return error_no_memory(err, "canvases");
+    for (size_t i = 0; i < a->set.count; i++)
+        pictures[i] = detection_picture_size(&a->set.pictures[i]);
+    for (size_t i = 0; i < more; i++)
+        pictures[a->set.count + i] = detection_picture_size(&b->set.pictures[i]);
+    return canvas_plan_make(ret, &a->samples.recipe.sizes, pictures, a->set.count + more,
+                            global_batch, err);
 }
 
-/* How PART becomes batches: SAMPLES is filled. */
-static int settle(struct detect_part *part, struct samples *samples, const struct task_ask *ask,
-                  bool training, struct error *err) {
+static int group(struct detect_part *part, const struct canvas_plan *plan, struct error *err) {
+    detection_groups_done(&part->groups);
+    return part->set.count == 0 ? 0
+                                : detection_groups_make(&part->groups, &part->set,
+                                                        &part->samples.recipe.sizes, plan, err);
+}
+
+/* Canvases suit what is trained on; what is scored lies on the same, unless one of its pictures
+ * has no place there. */
+static int plan_canvases(struct detect_data *d, const struct task_ask *ask, struct error *err) {
+    const struct options *o = ask->options;
+    bool trains = d->training.set.count > 0, scores = d->validation.set.count > 0;
+    size_t global = (size_t)comm_size(ask->comm) * (size_t)o->batch_size * (size_t)o->accumulate;
+    const struct detect_part *first = trains ? &d->training : &d->validation;
+    if (strcmp(o->canvases, "auto") != 0) {
+        if (canvas_plan_parse(&d->plan, o->canvases, err) != 0)
+            return error_wrap(err, "--canvases");
+        return group(&d->training, &d->plan, err) != 0 ? -1 : group(&d->validation, &d->plan, err);
+    }
+    if (plan_for(&d->plan, first, NULL, trains ? global : 1, err) != 0)
+        return -1;
+    struct error none;
+    if (trains && scores && group(&d->validation, &d->plan, &none) != 0 &&
+        plan_for(&d->plan, first, &d->validation, global, err) != 0)
+        return -1;
+    return group(&d->training, &d->plan, err) != 0 ? -1 : group(&d->validation, &d->plan, err);
+}
+
+/* How PART's samples are made. */
+static int settle(struct detect_part *part, const struct task_ask *ask, bool training,
+                  struct error *err) {
     const struct options *o = ask->options;
     const struct preset *preset = &PRESETS[o->preset];
-    size_t global = (size_t)comm_size(ask->comm) * (size_t)o->batch_size * (size_t)o->accumulate;
     part->samples = (struct detection_samples){
         .set = &part->set,
         .recipe = {.sizes = {preset->rule, (int)o->short_side, (int)o->long_side},
@@ -100,19 +135,24 @@ static int settle(struct detect_part *part, struct samples *samples, const struc
         .slots = (int)o->gt_slots,
         .bits_of_picture = DETECTION_BITS_DEFAULT,
     };
-    if (detect_sizes_check(&part->samples.recipe.sizes, err) != 0 ||
-        plan_canvases(part, ask, training ? global : 1, err) != 0 ||
-        detection_groups_make(&part->groups, &part->set, &part->samples.recipe.sizes, &part->plan,
-                              err) != 0 ||
-        detection_source(&samples->source, &part->samples, (int)o->batch_size, err) != 0)
+    return detect_sizes_check(&part->samples.recipe.sizes, err);
+}
+
+/* ...and become batches. Both parts take the room of the larger pictures: networks that train and
+ * that evaluate have one input. */
+static int make_source(struct task_data *data, struct detect_part *part, struct samples *samples,
+                       const struct task_ask *ask, struct error *err) {
+    const struct canvas_plan *plan = &((struct detect_data *)data->own)->plan;
+    if (part->set.count == 0)
+        return 0;
+    if (detection_source(&samples->source, &part->samples, (int)ask->options->batch_size, err) != 0)
         return -1;
     samples->groups =
         (struct sampler_groups){.samples = part->groups.samples, .count = part->groups.count};
     samples->canvas_count = part->groups.count;
     for (int c = 0; c < part->groups.count; c++) {
         samples->groups.sizes[c] = part->groups.sizes[c];
-        samples->canvases[c] =
-            (struct canvas){part->plan.canvases[c].height, part->plan.canvases[c].width};
+        samples->canvases[c] = (struct canvas){plan->canvases[c].height, plan->canvases[c].width};
     }
     return 0;
 }
@@ -128,7 +168,7 @@ static int open_part(struct detect_part *part, struct samples *samples, const st
         read_set(part, ask, pick, err) != 0 ||
         faults_init(&samples->faults, part->set.count, err) != 0 ||
         ranks_agree(ask->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0 ||
-        settle(part, samples, ask, training, err) != 0)
+        settle(part, ask, training, err) != 0)
         return error_wrap(err, "%s", what);
     return 0;
 }
@@ -172,13 +212,29 @@ static int agree(const struct detect_part *a, const struct detect_part *b, struc
     return 0;
 }
 
-int detect_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
+/* Weights that are given bring their norms along, which stay as they are, and so do the first
+ * layers (torchvision's trainable_backbone_layers = 3). */
+enum { FROZEN_STAGES = 2 };
+
+static void describe_network(struct task_data *data, const struct task_ask *ask) {
+    const struct detect_data *d = data->own;
+    const struct options *o = ask->options;
+    bool given = o->init != NULL;
+    const struct detection_samples *t = &d->training.samples, *v = &d->validation.samples;
+    size_t bytes = t->image_bytes > v->image_bytes ? t->image_bytes : v->image_bytes;
+    data->objects = (struct model_objects){
+        .preset = PRESETS[o->preset].name,
+        .slots = (int)o->gt_slots,
+        .image_bytes = (int64_t)bytes,
+        .mask_bytes = (int64_t)o->batch_size * DETECTION_BITS_DEFAULT,
+        .frozen_norms = given,
+        .frozen_stages = given ? FROZEN_STAGES : 0,
+    };
+}
+
+static int open_parts(struct task_data *ret, const struct task_ask *ask, struct error *err) {
     const struct inputs *in = ask->inputs;
-    struct detect_data *d = calloc(1, sizeof(*d));
-    if (d == NULL)
-        return error_no_memory(err, "data");
-    ret->own = d;
-    d->paste = PRESETS[ask->options->preset].paste;
+    struct detect_data *d = ret->own;
     bool trains = ask->trained == NULL;
     if (trains && (open_part(&d->training, &ret->training, ask, in->training, true, err) != 0 ||
                    name_classes(ret, &d->training.set, err) != 0))
@@ -190,4 +246,18 @@ int detect_open(struct task_data *ret, const struct task_ask *ask, struct error 
         return -1;
     return trains ? agree(&d->training, &d->validation, err)
                   : name_classes(ret, &d->validation.set, err);
+}
+
+int detect_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
+    struct detect_data *d = calloc(1, sizeof(*d));
+    if (d == NULL)
+        return error_no_memory(err, "data");
+    ret->own = d;
+    d->paste = PRESETS[ask->options->preset].paste;
+    if (open_parts(ret, ask, err) != 0 || plan_canvases(d, ask, err) != 0 ||
+        make_source(ret, &d->training, &ret->training, ask, err) != 0 ||
+        make_source(ret, &d->validation, &ret->validation, ask, err) != 0)
+        return -1;
+    describe_network(ret, ask);
+    return 0;
 }

@@ -20,14 +20,14 @@ struct detect_part {
     struct coco_index index;
     struct detection_set set;
     struct detection_samples samples;
-    struct canvas_plan plan;
     struct detection_groups groups;
 };
 
 struct detect_data {
     struct detect_part training;
     struct detect_part validation;
-    char **class_names; /* owned; of labels 1, 2, ...; what no category has is "" */
+    struct canvas_plan plan; /* of both */
+    char **class_names;      /* owned; of labels 1, 2, ...; what no category has is "" */
     enum mask_paste_rule paste;
 };
 

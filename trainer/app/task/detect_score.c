@@ -83,11 +83,12 @@ static int read_all(const struct task_outputs *o, const char *name, void **value
 
 /* How much room there is in the outputs; the same in every batch. */
 static int measure(struct detect_score *s, const struct task_outputs *o, struct error *err) {
-    size_t pictures = o->bytes(o->user, "count") / sizeof(int32_t);
-    size_t scores = o->bytes(o->user, "score") / sizeof(float);
-    size_t mask = o->bytes(o->user, "mask") / sizeof(float);
-    if (pictures == 0 || scores == 0 || o->bytes(o->user, "box") != scores * 4 * sizeof(float) ||
-        o->bytes(o->user, "label") != scores * sizeof(int32_t))
+    size_t pictures = o->bytes(o->user, "found_count") / sizeof(int32_t);
+    size_t scores = o->bytes(o->user, "found_score") / sizeof(float);
+    size_t mask = o->bytes(o->user, "found_mask") / sizeof(float);
+    if (pictures == 0 || scores == 0 ||
+        o->bytes(o->user, "found_box") != scores * 4 * sizeof(float) ||
+        o->bytes(o->user, "found_label") != scores * sizeof(int32_t))
         return error_set(err, EXIT_CODE_INTERNAL, "%s has no detections among its outputs",
                          s->data->model->name);
     s->found.room = (int)(scores / pictures);
@@ -101,11 +102,12 @@ static int measure(struct detect_score *s, const struct task_outputs *o, struct 
 static int read_found(struct detect_score *s, const struct task_outputs *o, struct error *err) {
     struct found *f = &s->found;
     void *box = f->box, *score = f->score, *label = f->label, *count = f->count, *mask = f->mask;
-    int result = read_all(o, "count", &count, o->bytes(o->user, "count"), err) != 0 ||
-                 read_all(o, "box", &box, o->bytes(o->user, "box"), err) != 0 ||
-                 read_all(o, "score", &score, o->bytes(o->user, "score"), err) != 0 ||
-                 read_all(o, "label", &label, o->bytes(o->user, "label"), err) != 0 ||
-                 (s->masks && read_all(o, "mask", &mask, o->bytes(o->user, "mask"), err) != 0);
+    int result =
+        read_all(o, "found_count", &count, o->bytes(o->user, "found_count"), err) != 0 ||
+        read_all(o, "found_box", &box, o->bytes(o->user, "found_box"), err) != 0 ||
+        read_all(o, "found_score", &score, o->bytes(o->user, "found_score"), err) != 0 ||
+        read_all(o, "found_label", &label, o->bytes(o->user, "found_label"), err) != 0 ||
+        (s->masks && read_all(o, "found_mask", &mask, o->bytes(o->user, "found_mask"), err) != 0);
     f->box = box;
     f->score = score;
     f->label = label;
@@ -115,7 +117,7 @@ static int read_found(struct detect_score *s, const struct task_outputs *o, stru
 }
 
 int detect_score_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
-                       struct error *err) {
+                       int64_t *ret_images, struct error *err) {
     struct detect_score *s = score;
     const int32_t *sizes = batch->fields[batch_layout_find(batch->layout, "image_size")];
     if ((!s->begun && measure(s, outputs, err) != 0) || read_found(s, outputs, err) != 0)
@@ -135,8 +137,10 @@ int detect_score_batch(void *score, const struct batch *batch, const struct task
             .count = count > 0 ? (int)count : 0,
             .scaled = {size[IMAGE_SIZE_H], size[IMAGE_SIZE_W]},
         };
-        if (size[IMAGE_SIZE_VALID] != 0 &&
-            detections_add(&s->results, &s->room, &s->detect->validation.set,
+        if (size[IMAGE_SIZE_VALID] == 0)
+            continue;
+        ++*ret_images;
+        if (detections_add(&s->results, &s->room, &s->detect->validation.set,
                            (size_t)batch->samples[i], &found, s->detect->paste, &s->left_out,
                            err) != 0)
             return -1;

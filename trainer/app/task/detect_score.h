@@ -3,9 +3,9 @@
  *
  * Of the network's outputs it reads, for N pictures with room for D detections each:
  *
- *     box    f32 [N, D, 4]  in pixels of the scaled picture     score  f32 [N, D]
- *     label  i32 [N, D], from 1                                 count  i32 [N]
- *     mask   f32 [N * D, side, side], logits; may be missing
+ *     found_box    f32 [N, D, 4], in pixels of the scaled picture   found_score  f32 [N, D]
+ *     found_label  i32 [N, D], from 1                               found_count  i32 [N]
+ *     found_mask   f32 [N * D, side, side], logits; may be missing
  */
 #ifndef TASK_DETECT_SCORE_H
 #define TASK_DETECT_SCORE_H
@@ -15,7 +15,7 @@
 /* As struct task has them. */
 int detect_score_open(const struct task_data *data, void **ret_score, struct error *err);
 int detect_score_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
-                       struct error *err);
+                       int64_t *ret_images, struct error *err);
 int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
 void detect_score_close(void *score);
 

@@ -12,12 +12,13 @@ void score_close(struct score *score) {
 }
 
 int score_batch(struct score *score, const struct batch *batch, const struct task_outputs *outputs,
-                struct error *err) {
+                int64_t *ret_images, struct error *err) {
     if (score->own != NULL)
-        return score->data->task->score_batch(score->own, batch, outputs, err);
+        return score->data->task->score_batch(score->own, batch, outputs, ret_images, err);
     int count = model_metric_count(score->data->model, false);
     for (int i = 0; i < count; i++)
         score->totals[i] += (double)outputs->metrics[i];
+    *ret_images += (int64_t)outputs->metrics[METRIC_SAMPLES];
     return 0;
 }
 

@@ -15,8 +15,9 @@ struct score {
 int score_open(struct score *score, const struct task_data *data, struct error *err);
 void score_close(struct score *score);
 
+/* *RET_IMAGES counts on those that were scored. */
 int score_batch(struct score *score, const struct batch *batch, const struct task_outputs *outputs,
-                struct error *err);
+                int64_t *ret_images, struct error *err);
 /* Appends the figures to RET, which tells how many images all ranks have scored: at least one. */
 int score_end(struct score *score, struct comm *comm, struct evaluation *ret, struct error *err);
 

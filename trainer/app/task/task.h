@@ -26,8 +26,9 @@ struct task_data {
     uint64_t hash;             /* of the training set; ranks whose hashes differ have other sets */
     char *const *class_names;  /* borrowed from `own` */
     size_t classes;
-    int64_t bad_allowed; /* so many bad files of a set are skipped */
-    void *own;           /* the task's */
+    int64_t bad_allowed;          /* so many bad files of a set are skipped */
+    struct model_objects objects; /* what a network that finds objects has to know */
+    void *own;                    /* the task's */
 };
 
 /* All of it borrowed. */
@@ -42,7 +43,7 @@ struct task_ask {
 
 /* What a network said of the batch that it has seen last. */
 struct task_outputs {
-    const float *metrics;                          /* in the order of the model's list */
+    const float *metrics; /* in the order of the model's list; zeros where it tells none */
     size_t (*bytes)(void *user, const char *name); /* 0: there is no such output */
     int (*read)(void *user, const char *name, void *ret_values, size_t bytes, struct error *err);
     void *user;
@@ -59,11 +60,12 @@ struct task {
     void (*describe)(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret);
 
-    /* An evaluation, batch by batch, on each rank; then all ranks together. NULL, all of them: the
+    /* An evaluation, batch by batch, on each rank; *RET_IMAGES counts on those that were scored.
+     * Then all ranks together. NULL, all of them: the
      * means of the model's metrics, the loss last. */
     int (*score_open)(const struct task_data *data, void **ret_score, struct error *err);
     int (*score_batch)(void *score, const struct batch *batch, const struct task_outputs *outputs,
-                       struct error *err);
+                       int64_t *ret_images, struct error *err);
     int (*score_end)(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
     void (*score_close)(void *score);
 

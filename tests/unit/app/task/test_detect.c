@@ -107,11 +107,11 @@ static const struct {
     const char *name;
     size_t offset, bytes;
 } OUTPUTS[] = {
-    {"box", offsetof(struct perfect, box), sizeof(((struct perfect *)0)->box)},
-    {"score", offsetof(struct perfect, score), sizeof(((struct perfect *)0)->score)},
-    {"label", offsetof(struct perfect, label), sizeof(((struct perfect *)0)->label)},
-    {"count", offsetof(struct perfect, count), sizeof(((struct perfect *)0)->count)},
-    {"mask", offsetof(struct perfect, mask), sizeof(((struct perfect *)0)->mask)},
+    {"found_box", offsetof(struct perfect, box), sizeof(((struct perfect *)0)->box)},
+    {"found_score", offsetof(struct perfect, score), sizeof(((struct perfect *)0)->score)},
+    {"found_label", offsetof(struct perfect, label), sizeof(((struct perfect *)0)->label)},
+    {"found_count", offsetof(struct perfect, count), sizeof(((struct perfect *)0)->count)},
+    {"found_mask", offsetof(struct perfect, mask), sizeof(((struct perfect *)0)->mask)},
 };
 
 static size_t output_bytes(void *user, const char *name) {
@@ -176,8 +176,7 @@ static void score_shifted(float shift, struct evaluation *e) {
     *e = (struct evaluation){0};
     while (loader_next(loader, clock_now() + 60 * CLOCK_SECOND, &batch, &err) == LOADER_BATCH) {
         say(p, batch, shift);
-        CU_ASSERT_EQUAL(score_batch(&score, batch, &outputs, &err), 0);
-        e->images += batch->count;
+        CU_ASSERT_EQUAL(score_batch(&score, batch, &outputs, &e->images, &err), 0);
         loader_release(loader, batch);
     }
     CU_ASSERT_EQUAL(score_end(&score, alone, e, &err), 0);

@@ -21,14 +21,16 @@ static void by_default_figures_are_means_over_samples_and_the_loss_comes_last(vo
     cleanup_comm struct comm *alone = NULL;
     struct score score;
     struct evaluation e = {.images = 6};
+    int64_t images = 0;
     CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(score_open(&score, &data, NULL), 0);
     for (int i = 0; i < 2; i++) {
         struct task_outputs outputs = {.metrics = told[i]};
-        CU_ASSERT_EQUAL(score_batch(&score, NULL, &outputs, NULL), 0);
+        CU_ASSERT_EQUAL(score_batch(&score, NULL, &outputs, &images, NULL), 0);
     }
     CU_ASSERT_EQUAL(score_end(&score, alone, &e, NULL), 0);
     score_close(&score);
+    CU_ASSERT_EQUAL(images, 6);
     CU_ASSERT_EQUAL_FATAL(e.count, 3);
     CU_ASSERT_STRING_EQUAL(e.figures[0].name, "top1");
     CU_ASSERT_DOUBLE_EQUAL(e.figures[0].value, 0.5, 1e-15);
@@ -53,11 +55,12 @@ static int count_open(const struct task_data *data, void **ret_score, struct err
 }
 
 static int count_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
-                       struct error *err) {
+                       int64_t *ret_images, struct error *err) {
     struct counted *c = score;
     int value = 0;
     CU_ASSERT_EQUAL(outputs->read(outputs->user, "box", &value, sizeof(value), err), 0);
     c->batches += batch->count;
+    *ret_images += batch->count;
     c->read += value;
     return 0;
 }
@@ -92,11 +95,13 @@ static void a_task_may_score_in_its_own_way(void) {
     const struct task_outputs outputs = {.read = read_seven};
     struct score score;
     struct evaluation e = {0};
+    int64_t images = 0;
     CU_ASSERT_EQUAL_FATAL(score_open(&score, &data, NULL), 0);
     CU_ASSERT(seen.open);
     for (int i = 0; i < 2; i++)
-        CU_ASSERT_EQUAL(score_batch(&score, &batch, &outputs, NULL), 0);
+        CU_ASSERT_EQUAL(score_batch(&score, &batch, &outputs, &images, NULL), 0);
     CU_ASSERT_EQUAL(score_end(&score, NULL, &e, NULL), 0);
+    CU_ASSERT_EQUAL(images, 6);
     CU_ASSERT_EQUAL(evaluation_figure(&e, "batches"), 6);
     CU_ASSERT_EQUAL(evaluation_figure(&e, "read"), 14);
     CU_ASSERT_EQUAL(evaluation_figure(&e, "none"), 0);
