@@ -74,8 +74,10 @@ int comm_gather_blocks(struct comm *c, const void *bytes, size_t size, int root,
             memcpy(gathered.bytes.data + gathered.offsets[rank] + at, all + (size_t)rank * piece,
                    left_of(&gathered, rank, at, piece));
     }
-    if (is_root)
+    if (is_root) {
         gathered.bytes.size = (size_t)total;
+        gathered.bytes.data[total] = '\0'; /* as buf_text has it */
+    }
     *ret = gathered;
     gathered = (struct gathered){0};
     return 0;
