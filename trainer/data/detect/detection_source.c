@@ -153,7 +153,9 @@ int detection_source(struct source *ret, struct detection_samples *samples, int 
     };
     if (check(samples, batch, err) != 0)
         return -1;
-    samples->image_bytes = detection_image_bytes(samples->set, &samples->recipe);
+    const size_t needed = detection_image_bytes(samples->set, &samples->recipe);
+    if (samples->image_bytes < needed)
+        samples->image_bytes = needed;
     *ret = (struct source){
         .table = &table,
         .set = samples,

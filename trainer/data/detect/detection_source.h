@@ -26,7 +26,7 @@ struct detection_samples {
     struct detection_recipe recipe;
     int slots;               /* 1 .. DETECTION_SLOTS_MAX */
     int64_t bits_of_picture; /* bytes of masks, on average over a batch */
-    size_t image_bytes;      /* detection_source fills it in */
+    size_t image_bytes;      /* of a picture's slot: at least this; detection_source raises it */
 };
 
 /* A source of SAMPLES, which outlives it. Fails where the recipe is none. */

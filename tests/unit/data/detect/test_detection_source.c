@@ -255,6 +255,23 @@ static void a_missing_picture_is_a_bad_sample(void) {
     scene_done(&s);
 }
 
+/* Networks that train and evaluate have one input: the smaller set takes the larger one's slots. */
+static void slots_can_be_larger_than_the_set_needs(void) {
+    struct scene s;
+    scene_make(&s, shapes_folder(), 96, 4);
+    const size_t needed = s.samples.image_bytes;
+    CU_ASSERT_EQUAL(needed, detection_image_bytes(&s.set, &s.samples.recipe));
+    s.samples.image_bytes = 2 * needed;
+    CU_ASSERT_EQUAL_FATAL(detection_source(&s.source, &s.samples, 4, &s.err), 0);
+    CU_ASSERT_EQUAL(s.samples.image_bytes, 2 * needed);
+    CU_ASSERT_EQUAL(s.source.layout.fields[0].bytes, 4 * 2 * needed);
+    read_all(&s, 0, 0, 1, 2, NULL);
+    s.samples.image_bytes = 1;
+    CU_ASSERT_EQUAL_FATAL(detection_source(&s.source, &s.samples, 4, &s.err), 0);
+    CU_ASSERT_EQUAL(s.samples.image_bytes, needed);
+    scene_done(&s);
+}
+
 static void sizes_that_cannot_be_are_refused(void) {
     struct scene s;
     scene_make(&s, shapes_folder(), 96, 4);
@@ -276,5 +293,5 @@ static void sizes_that_cannot_be_are_refused(void) {
 
 UNIT_MAIN("detect.detection_source", UNIT(batches_are_the_same_for_any_threads_and_after_a_resume),
           UNIT(batches_of_real_pictures_are_the_same_for_any_threads), UNIT(ranks_share_a_batch),
-          UNIT(what_does_not_fit_is_counted), UNIT(sizes_that_cannot_be_are_refused),
-          UNIT(a_missing_picture_is_a_bad_sample))
+          UNIT(what_does_not_fit_is_counted), UNIT(slots_can_be_larger_than_the_set_needs),
+          UNIT(sizes_that_cannot_be_are_refused), UNIT(a_missing_picture_is_a_bad_sample))
