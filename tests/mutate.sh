@@ -13,8 +13,7 @@
 #   WHOLE_JOBS=1  whole jobs, too, where they are the tests of a room (tests/train for app)
 #
 # A mutant is held against its twin test, then the room's that include its header and those that have
-# its name, then the room's others, what is quick of the house's, and MORE_TESTS
-# (tests/mutation/mutate.py), at last the first two again under AddressSanitizer; one that takes far
+# its name, then the room's others and MORE_TESTS (tests/mutation/mutate.py), at last the first two again under AddressSanitizer; one that takes far
 # longer than the sources as they are is killed. Each test runs in namespaces of its own that can write
 # to /tmp alone, since a mutant may signal or delete whatever it reaches. All happens in .cache/mutate,
 # in a copy of the working tree. A mutant is drawn by its line and the one above: who changes others

@@ -15,7 +15,6 @@ from universalmutator import mutator
 
 RULES = ["universal.rules", "c_like.rules", "c.rules"]
 TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is taken
-OTHERS_SECONDS_MAX = 3  # what a test of another room of the house may take to be asked
 # Tests beyond a room's own that know what its sources mean.
 MORE_TESTS = {
     "graph": "ops_graph_.*[^2]$", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
@@ -138,14 +137,13 @@ def tests_for(name, tests):
             near.append(test)
         elif test.source and test.name.endswith(f"_{path.stem}"):
             near.append(test)
-        elif ours:
+        elif ours and folders[-1] == room:
             rest.append(test)
         elif re.match(MORE_TESTS.get(house, "$"), test.name):
             rest.append(test)
         elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house, "$"), test.name):
             rest.append(test)
-    alike = twin + near or [test for test in rest if test.room == room]
-    return [twin, near, rest, [test.sanitized() for test in alike]]
+    return [twin, near, rest, [test.sanitized() for test in twin + near or rest if test.source]]
 
 
 def lot(seed, mutant, *more):
@@ -210,7 +208,6 @@ def prepare(tests, jobs):
 
 def judge(mutant, source, rings, jobs):
     """Sets the mutant's verdict."""
-    room = pathlib.Path(mutant.name).parent.name
     mutant.verdict = "survived"
     source.put(mutant)
     for tests in rings:
@@ -218,8 +215,7 @@ def judge(mutant, source, rings, jobs):
             source.restore()
             prepare(tests, jobs)
             source.put(mutant)
-        tests = [test for test in tests if test.seconds is not None
-                 and (test.room == room or not test.name.startswith("unit_") or test.seconds < OTHERS_SECONDS_MAX)]
+        tests = [test for test in tests if test.seconds is not None]
         tests.sort(key=lambda test: test.seconds)
         if not tests:
             continue

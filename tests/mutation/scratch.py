@@ -115,7 +115,6 @@ class Test:
         self.environment = environment
         self.source = source  # "" of a script
         self.targets = targets
-        self.room = pathlib.Path(source).parent.name
         self.tried = False
         self.seconds = None   # with the sources as they are; None where it does not pass
         self.cpu_seconds = FIRST_SECONDS_MAX
