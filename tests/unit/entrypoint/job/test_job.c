@@ -3,8 +3,10 @@
 #include "job/job.h"
 #include "support/unit.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static char base[4200];
 static char path_variable[] = "PATH=/usr/bin:/bin";
@@ -90,6 +92,54 @@ static void a_host_that_another_platform_counts_among_several_is_not_alone(void)
     job_done(&job);
     write_config("resourceconfig.json", "{\"current_host\":\"algo-1\",\"hosts\":[\"algo-1\"]}");
     CU_ASSERT_EQUAL(job_read(sleeper, counted, &job, &err), 0);
+    job_done(&job);
+}
+
+static char folder_of_self[PATH_MAX], trainer[PATH_MAX + 16];
+
+/* Whether there is a trainer beside this program. */
+static bool has_trainer(void) {
+    CU_ASSERT_EQUAL_FATAL(file_self(folder_of_self, sizeof(folder_of_self), NULL), 0);
+    *strrchr(folder_of_self, '/') = '\0';
+    snprintf(trainer, sizeof(trainer), "%s/ringtrain", folder_of_self);
+    return access(trainer, X_OK) == 0;
+}
+
+/* Runs a copy of this program from a folder that has a trainer, too. */
+static int beside_a_trainer(void) {
+    char self[PATH_MAX], folder[PATH_MAX], copy[PATH_MAX + 16], script[PATH_MAX + 16];
+    cleanup_buf struct buf bytes = {.max = 1 << 28};
+    snprintf(folder, sizeof(folder), "%s/beside", unit_temp_dir());
+    snprintf(copy, sizeof(copy), "%s/test", folder);
+    snprintf(script, sizeof(script), "%s/ringtrain", folder);
+    if (file_make_dirs(folder, NULL) != 0 || file_self(self, sizeof(self), NULL) != 0 ||
+        file_read(self, &bytes, NULL) != 0 ||
+        file_publish(copy, bytes.data, bytes.size, 0755, NULL) != 0 ||
+        file_publish(script, "#!/bin/sh\n", 10, 0755, NULL) != 0 ||
+        freopen("/dev/null", "w", stdout) == NULL)
+        return 100;
+    char *const words[] = {copy, NULL};
+    (void)execv(copy, words);
+    return 101;
+}
+
+/* One image, one version: not whatever PATH has. */
+static void the_trainer_beside_this_program_comes_first(void) {
+    static const char *const no_words[] = {NULL};
+    use_base("trainer");
+    char *environment[] = {base, path_variable, NULL};
+    struct job job = {0};
+    struct error err = {0};
+    if (has_trainer()) {
+        CU_ASSERT_EQUAL_FATAL(job_read(no_words, environment, &job, &err), 0);
+        CU_ASSERT_STRING_EQUAL(job.program.argv.items[0], trainer);
+        CU_ASSERT_STRING_EQUAL(job.program.argv.items[1], "train");
+    } else {
+        CU_ASSERT_EQUAL(job_read(no_words, environment, &job, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_NOT_FOUND);
+        ASSERT_CONTAINS(err.text, "ringtrain");
+        CU_ASSERT_EQUAL(unit_in_child(beside_a_trainer), 0);
+    }
     job_done(&job);
 }
 
@@ -200,4 +250,5 @@ UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(a_wrong_program_leaves_the_cluster_known),
           UNIT(a_wrong_variable_leaves_the_cluster_known),
           UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_wrong_cluster_leaves_nothing),
-          UNIT(gpus_are_counted_by_their_devices))
+          UNIT(gpus_are_counted_by_their_devices),
+          UNIT(the_trainer_beside_this_program_comes_first))
