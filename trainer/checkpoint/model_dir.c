@@ -16,6 +16,7 @@
 
 #define WEIGHTS "model.safetensors"
 #define CONFIG "config.json"
+#define DETECT "detect"
 
 enum { CLASSES_MAX = 65536, SIDE_MAX = 1 << 14, NUMBER_DIGITS = 9 };
 
@@ -24,6 +25,8 @@ void model_config_done(struct model_config *config) {
         free(config->class_names[c]);
     free(config->class_names);
     free(config->model);
+    free(config->preset);
+    free(config->category_ids);
     *config = (struct model_config){0};
 }
 
@@ -32,6 +35,23 @@ static int path_in(const char *folder, const char *name, char path[PATH_MAX], st
     if (length < 0 || length >= PATH_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%.64s...: path too long", folder);
     return 0;
+}
+
+/* For a network that finds objects; takes NAMES. */
+static json_t *objects_json(const struct model_config *config, const char *weights, json_t *names) {
+    json_t *ids = json_array();
+    for (size_t c = 0; c < config->classes; c++)
+        if (json_array_append_new(ids, json_integer(config->category_ids[c])) != 0) {
+            json_decref(ids);
+            json_decref(names);
+            return NULL;
+        }
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f}",
+                     FORMAT_VERSION_KEY, FORMAT_VERSION, "weights", weights, "model", config->model,
+                     "task", DETECT, "preset", config->preset, "classes", names, "category_ids",
+                     ids, "short_side", config->short_side, "long_side", config->long_side, "mean",
+                     config->mean[0], config->mean[1], config->mean[2], "std", config->std[0],
+                     config->std[1], config->std[2], "epochs", config->epochs);
 }
 
 /* NULL when a name is not UTF-8. */
@@ -43,6 +63,8 @@ static json_t *config_json(const struct model_config *config, const char *weight
             return NULL;
         }
     }
+    if (config->preset != NULL)
+        return objects_json(config, weights, names);
     return json_pack("{s:i, s:s, s:s, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f}",
                      FORMAT_VERSION_KEY, FORMAT_VERSION, "weights", weights, "model", config->model,
                      "classes", names, "image_size", config->image_size, "resize_side",
@@ -197,6 +219,49 @@ static int read_origin(const json_t *root, const char *path, struct model_config
     return 0;
 }
 
+/* What a network that finds objects has in place of a crop's sides. */
+static int read_objects(const json_t *root, const char *path, struct model_config *config,
+                        struct error *err) {
+    const char *preset = json_string_value(json_object_get(root, "preset"));
+    const json_t *ids = json_object_get(root, "category_ids");
+    if (preset == NULL || *preset == '\0')
+        return refuse(err, path, "preset", "is not a preset's name");
+    if (json_array_size(ids) != config->classes)
+        return refuse(err, path, "category_ids", "is not one number for each class");
+    config->preset = strdup(preset);
+    config->category_ids = calloc(config->classes, sizeof(*config->category_ids));
+    if (config->preset == NULL || config->category_ids == NULL)
+        return error_no_memory(err, path);
+    for (size_t c = 0; c < config->classes; c++) {
+        const json_t *id = json_array_get(ids, c);
+        if (!json_is_integer(id))
+            return refuse(err, path, "category_ids", "is not one number for each class");
+        config->category_ids[c] = json_integer_value(id);
+    }
+    if (read_side(root, path, "short_side", &config->short_side, err) != 0 ||
+        read_side(root, path, "long_side", &config->long_side, err) != 0)
+        return -1;
+    return config->long_side < config->short_side
+               ? refuse(err, path, "long_side", "is less than short_side")
+               : 0;
+}
+
+static int read_sizes(const json_t *root, const char *path, struct model_config *config,
+                      struct error *err) {
+    const json_t *task = json_object_get(root, "task");
+    if (task != NULL) {
+        if (!json_is_string(task) || strcmp(json_string_value(task), DETECT) != 0)
+            return refuse(err, path, "task", "is not one that this version knows");
+        return read_objects(root, path, config, err);
+    }
+    if (read_side(root, path, "image_size", &config->image_size, err) != 0 ||
+        read_side(root, path, "resize_side", &config->resize_side, err) != 0)
+        return -1;
+    return config->resize_side < config->image_size
+               ? refuse(err, path, "resize_side", "is less than image_size")
+               : 0;
+}
+
 static int read_config(const json_t *root, const char *path, struct model_config *config,
                        struct error *err) {
     if (read_origin(root, path, config, err) != 0)
@@ -207,14 +272,10 @@ static int read_config(const json_t *root, const char *path, struct model_config
     config->model = strdup(model);
     if (config->model == NULL)
         return error_no_memory(err, path);
-    if (read_classes(root, path, config, err) != 0 ||
-        read_side(root, path, "image_size", &config->image_size, err) != 0 ||
-        read_side(root, path, "resize_side", &config->resize_side, err) != 0 ||
+    if (read_classes(root, path, config, err) != 0 || read_sizes(root, path, config, err) != 0 ||
         read_three(root, path, "mean", -1e6, config->mean, err) != 0 ||
         read_three(root, path, "std", 1e-6, config->std, err) != 0)
         return -1;
-    if (config->resize_side < config->image_size)
-        return refuse(err, path, "resize_side", "is less than image_size");
     const json_t *epochs = json_object_get(root, "epochs");
     if (epochs != NULL && !json_is_number(epochs))
         return refuse(err, path, "epochs", "is not a number");

@@ -24,7 +24,12 @@ struct model_config {
     size_t classes;
     int image_size;  /* side of the network's input, pixels */
     int resize_side; /* short side before the centre crop */
-    double mean[3];  /* of pixels scaled to 0..1, RGB */
+    /* Of a network that finds objects, in place of these two: */
+    char *preset;          /* whose way of it: "tv"; NULL: it classifies */
+    int64_t *category_ids; /* [classes]: of the data's categories, by label from 1 on; -1: none */
+    int short_side;        /* what pictures are scaled to, unless the long one exceeds... */
+    int long_side;         /* ...this; pixels */
+    double mean[3];        /* of pixels scaled to 0..1, RGB */
     double std[3];
     double epochs; /* that it was trained for; 0: not told */
 

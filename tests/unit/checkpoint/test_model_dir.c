@@ -258,7 +258,51 @@ static void files_of_other_programs_are_not_written_over(void) {
     }
 }
 
-UNIT_MAIN("checkpoint.model_dir", UNIT(what_cannot_be_saved_is_an_error),
+static void a_network_that_finds_objects_tells_of_its_categories(void) {
+    char model[] = "finder", bee[] = "bee", ant[] = "", tv[] = "tv";
+    char *names[] = {bee, ant};
+    int64_t ids[] = {90, -1};
+    float bias[2] = {0.5f, -2};
+    const struct model_config config = {.model = model,
+                                        .class_names = names,
+                                        .classes = 2,
+                                        .preset = tv,
+                                        .category_ids = ids,
+                                        .short_side = 800,
+                                        .long_side = 1333,
+                                        .mean = {0.485, 0.456, 0.406},
+                                        .std = {0.229, 0.224, 0.225},
+                                        .epochs = 26};
+    struct array array = {.name = "bias", .type = ARRAY_F32, .rank = 1, .shape = {2}, .data = bias};
+    const char *folder = folder_of("finder");
+    CU_ASSERT_EQUAL_FATAL(model_dir_save(folder, &config, &array, 1, &err), 0);
+    cleanup_model_config struct model_config back = {0};
+    CU_ASSERT_EQUAL_FATAL(model_dir_config(folder, &back, &err), 0);
+    CU_ASSERT_STRING_EQUAL(back.preset, "tv");
+    CU_ASSERT(back.category_ids[0] == 90 && back.category_ids[1] == -1);
+    CU_ASSERT(back.short_side == 800 && back.long_side == 1333 && back.image_size == 0);
+    CU_ASSERT_EQUAL(back.epochs, 26);
+}
+
+#define FINDER(task, preset, ids, sides)                                                           \
+    "{\"model\":\"m\",\"classes\":[\"a\"],\"task\":" task ",\"preset\":" preset                    \
+    ",\"category_ids\":" ids "," sides ",\"mean\":[0,0,0],\"std\":[1,1,1]}"
+#define SIDES "\"short_side\":800,\"long_side\":1333"
+
+static void what_it_tells_is_checked(void) {
+    expect_refused(FINDER("\"sing\"", "\"tv\"", "[1]", SIDES), "\"task\"");
+    expect_refused(FINDER("7", "\"tv\"", "[1]", SIDES), "\"task\"");
+    expect_refused(FINDER("\"detect\"", "\"\"", "[1]", SIDES), "\"preset\"");
+    expect_refused(FINDER("\"detect\"", "\"tv\"", "[1,2]", SIDES), "\"category_ids\"");
+    expect_refused(FINDER("\"detect\"", "\"tv\"", "[\"1\"]", SIDES), "\"category_ids\"");
+    expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]", "\"short_side\":0,\"long_side\":9"),
+                   "\"short_side\"");
+    expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]", "\"short_side\":10,\"long_side\":9"),
+                   "\"long_side\" is less");
+}
+
+UNIT_MAIN("checkpoint.model_dir", UNIT(a_network_that_finds_objects_tells_of_its_categories),
+          UNIT(what_it_tells_is_checked), UNIT(what_cannot_be_saved_is_an_error),
           UNIT(our_own_model_is_written_over), UNIT(files_of_other_programs_are_not_written_over),
           UNIT(a_model_comes_back), UNIT(what_could_not_be_saved_is_known_before),
           UNIT(every_field_is_checked), UNIT(files_of_two_models_are_refused),

@@ -46,6 +46,11 @@ static int open_data(struct scoring *s, struct comm *comm, struct error *err) {
         return error_set(err, EXIT_CODE_DATA, "%s/config.json: model '%.64s' is none of %s",
                          s->inputs.model, s->config.model,
                          model_names(MODEL_CLASSIFY | MODEL_DETECT));
+    if ((model->task == MODEL_DETECT) != (s->config.preset != NULL))
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s/config.json: model '%.64s' with what another kind "
+                         "of network has",
+                         s->inputs.model, s->config.model);
     if (inputs_find(&s->inputs, s->options, COMMAND_EVAL, model->task, "", err) != 0)
         return -1;
     if (options_fit(COMMAND_EVAL, model, s->argc, s->argv, err) != 0)

@@ -39,6 +39,7 @@ void detect_close(struct task_data *data) {
     for (size_t c = 0; d->class_names != NULL && c < data->classes; c++)
         free(d->class_names[c]);
     free(d->class_names);
+    free(d->category_ids);
     part_done(&d->validation);
     part_done(&d->training);
     free(d);
@@ -121,13 +122,14 @@ static int plan_canvases(struct detect_data *d, const struct task_ask *ask, stru
 }
 
 /* How PART's samples are made. */
-static int settle(struct detect_part *part, const struct task_ask *ask, bool training,
-                  struct error *err) {
+static void settle(const struct task_data *data, struct detect_part *part,
+                   const struct task_ask *ask, bool training) {
     const struct options *o = ask->options;
-    const struct preset *preset = &PRESETS[o->preset];
+    const struct detect_data *d = data->own;
+    const struct preset *preset = &PRESETS[d->preset];
     part->samples = (struct detection_samples){
         .set = &part->set,
-        .recipe = {.sizes = {preset->rule, (int)o->short_side, (int)o->long_side},
+        .recipe = {.sizes = d->sizes,
                    .flip = training && o->flip,
                    .host_scale = preset->host_scale,
                    .pixels_max = DETECTION_PIXELS_DEFAULT,
@@ -135,11 +137,24 @@ static int settle(struct detect_part *part, const struct task_ask *ask, bool tra
         .slots = (int)o->gt_slots,
         .bits_of_picture = DETECTION_BITS_DEFAULT,
     };
-    return detect_sizes_check(&part->samples.recipe.sizes, err);
 }
 
-/* ...and become batches. Both parts take the room of the larger pictures: networks that train and
- * that evaluate have one input. */
+/* Both parts' pictures get the room of the larger ones: networks that train and that evaluate have
+ * one input. */
+static void share_room(struct detect_data *d) {
+    size_t bytes = 0;
+    struct detect_part *const parts[] = {&d->training, &d->validation};
+    for (int i = 0; i < 2; i++) {
+        if (parts[i]->set.count == 0)
+            continue;
+        size_t own = detection_image_bytes(&parts[i]->set, &parts[i]->samples.recipe);
+        bytes = own > bytes ? own : bytes;
+    }
+    for (int i = 0; i < 2; i++)
+        parts[i]->samples.image_bytes = bytes;
+}
+
+/* How they become batches. */
 static int make_source(struct task_data *data, struct detect_part *part, struct samples *samples,
                        const struct task_ask *ask, struct error *err) {
     const struct canvas_plan *plan = &((struct detect_data *)data->own)->plan;
@@ -158,18 +173,21 @@ static int make_source(struct task_data *data, struct detect_part *part, struct 
 }
 
 /* Opens the set that PATH, NAME and PREFIX say, the same on all ranks. */
-static int open_part(struct detect_part *part, struct samples *samples, const struct task_ask *ask,
-                     const char *path, bool training, struct error *err) {
+static int open_part(const struct task_data *data, struct detect_part *part,
+                     struct samples *samples, const struct task_ask *ask, const char *path,
+                     bool training, struct error *err) {
     const struct options *o = ask->options;
     const char *what = training ? "the training data" : "the validation data";
-    enum detection_pick pick = training ? PRESETS[o->preset].pick : DETECTION_PICK_ALL;
+    enum detection_pick pick = training
+                                   ? PRESETS[((const struct detect_data *)data->own)->preset].pick
+                                   : DETECTION_PICK_ALL;
     if (find_set(part, path, training ? o->train_set : o->val_set, training ? "train" : "val",
                  training ? "--train-set" : "--val-set", err) != 0 ||
         read_set(part, ask, pick, err) != 0 ||
         faults_init(&samples->faults, part->set.count, err) != 0 ||
-        ranks_agree(ask->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0 ||
-        settle(part, ask, training, err) != 0)
+        ranks_agree(ask->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
         return error_wrap(err, "%s", what);
+    settle(data, part, ask, training);
     return 0;
 }
 
@@ -179,7 +197,8 @@ static int name_classes(struct task_data *data, const struct detection_set *set,
     struct detect_data *d = data->own;
     size_t labels = (size_t)set->labels;
     d->class_names = calloc(labels + 1, sizeof(*d->class_names));
-    if (d->class_names == NULL)
+    d->category_ids = calloc(labels + 1, sizeof(*d->category_ids));
+    if (d->class_names == NULL || d->category_ids == NULL)
         return error_no_memory(err, "classes");
     data->class_names = d->class_names;
     data->classes = labels;
@@ -188,6 +207,8 @@ static int name_classes(struct task_data *data, const struct detection_set *set,
         const char *name = category == COCO_NUMBER_NONE
                                ? ""
                                : coco_index_name(set->index, set->index->categories[category].name);
+        d->category_ids[c] =
+            category == COCO_NUMBER_NONE ? -1 : set->index->categories[category].id;
         d->class_names[c] = strdup(name);
         if (d->class_names[c] == NULL)
             return error_no_memory(err, "classes");
@@ -223,7 +244,7 @@ static void describe_network(struct task_data *data, const struct task_ask *ask)
     const struct detection_samples *t = &d->training.samples, *v = &d->validation.samples;
     size_t bytes = t->image_bytes > v->image_bytes ? t->image_bytes : v->image_bytes;
     data->objects = (struct model_objects){
-        .preset = PRESETS[o->preset].name,
+        .preset = PRESETS[d->preset].name,
         .slots = (int)o->gt_slots,
         .image_bytes = (int64_t)bytes,
         .mask_bytes = (int64_t)o->batch_size * DETECTION_BITS_DEFAULT,
@@ -232,20 +253,83 @@ static void describe_network(struct task_data *data, const struct task_ask *ask)
     };
 }
 
+/* The set has the categories that the model has learnt, under the same ids. */
+static int fit_model(const struct task_data *data, const struct model_config *trained,
+                     const char *json, struct error *err) {
+    const struct detect_data *d = data->own;
+    if (data->classes != trained->classes)
+        return error_set(err, EXIT_CODE_DATA, "%s has %zu categories, the model %zu", json,
+                         data->classes, trained->classes);
+    for (size_t c = 0; c < data->classes; c++)
+        if (d->category_ids[c] != trained->category_ids[c] ||
+            strcmp(d->class_names[c], trained->class_names[c]) != 0)
+            return error_set(err, EXIT_CODE_DATA,
+                             "label %zu is category %lld '%.64s' in %s, and category %lld '%.64s' "
+                             "in the model",
+                             c + 1, (long long)d->category_ids[c], d->class_names[c], json,
+                             (long long)trained->category_ids[c], trained->class_names[c]);
+    return 0;
+}
+
+/* As the data has it; texts and numbers are borrowed. */
+void detect_describe(const struct task_data *data, const struct task_ask *ask,
+                     struct model_config *ret) {
+    const struct detect_data *d = data->own;
+    (void)ask;
+    ret->class_names = d->class_names;
+    ret->classes = data->classes;
+    ret->preset = (char *)(uintptr_t)PRESETS[d->preset].name;
+    ret->category_ids = d->category_ids;
+    ret->short_side = d->sizes.short_side;
+    ret->long_side = d->sizes.long_side;
+    memcpy(ret->mean, MODEL_MEAN, sizeof(ret->mean));
+    memcpy(ret->std, MODEL_STD, sizeof(ret->std));
+}
+
+enum mask_paste_rule detect_paste(const struct detect_data *d) {
+    return PRESETS[d->preset].paste;
+}
+
 static int open_parts(struct task_data *ret, const struct task_ask *ask, struct error *err) {
     const struct inputs *in = ask->inputs;
     struct detect_data *d = ret->own;
     bool trains = ask->trained == NULL;
-    if (trains && (open_part(&d->training, &ret->training, ask, in->training, true, err) != 0 ||
-                   name_classes(ret, &d->training.set, err) != 0))
+    if (trains &&
+        (open_part(ret, &d->training, &ret->training, ask, in->training, true, err) != 0 ||
+         name_classes(ret, &d->training.set, err) != 0))
         return -1;
     ret->hash = d->training.set.hash;
     if (!in->scored)
         return 0;
-    if (open_part(&d->validation, &ret->validation, ask, in->validation, false, err) != 0)
+    if (open_part(ret, &d->validation, &ret->validation, ask, in->validation, false, err) != 0)
         return -1;
-    return trains ? agree(&d->training, &d->validation, err)
-                  : name_classes(ret, &d->validation.set, err);
+    if (trains)
+        return agree(&d->training, &d->validation, err);
+    return name_classes(ret, &d->validation.set, err) != 0
+               ? -1
+               : fit_model(ret, ask->trained, d->validation.json, err);
+}
+
+/* As the model that is scored has them, or as the options say. */
+static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struct error *err) {
+    const struct options *o = ask->options;
+    const struct model_config *trained = ask->trained;
+    int count = (int)(sizeof(PRESETS) / sizeof(PRESETS[0]));
+    d->preset = o->preset;
+    d->sizes.short_side = (int)o->short_side;
+    d->sizes.long_side = (int)o->long_side;
+    if (trained != NULL) {
+        for (d->preset = 0; d->preset < count; d->preset++)
+            if (strcmp(PRESETS[d->preset].name, trained->preset) == 0)
+                break;
+        if (d->preset == count)
+            return error_set(err, EXIT_CODE_DATA, "%s/config.json: preset '%.64s' is not known",
+                             ask->inputs->model, trained->preset);
+        d->sizes.short_side = trained->short_side;
+        d->sizes.long_side = trained->long_side;
+    }
+    d->sizes.rule = PRESETS[d->preset].rule;
+    return detect_sizes_check(&d->sizes, err);
 }
 
 int detect_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
@@ -253,9 +337,11 @@ int detect_open(struct task_data *ret, const struct task_ask *ask, struct error 
     if (d == NULL)
         return error_no_memory(err, "data");
     ret->own = d;
-    d->paste = PRESETS[ask->options->preset].paste;
-    if (open_parts(ret, ask, err) != 0 || plan_canvases(d, ask, err) != 0 ||
-        make_source(ret, &d->training, &ret->training, ask, err) != 0 ||
+    if (settle_sizes(d, ask, err) != 0 || open_parts(ret, ask, err) != 0 ||
+        plan_canvases(d, ask, err) != 0)
+        return -1;
+    share_room(d);
+    if (make_source(ret, &d->training, &ret->training, ask, err) != 0 ||
         make_source(ret, &d->validation, &ret->validation, ask, err) != 0)
         return -1;
     describe_network(ret, ask);

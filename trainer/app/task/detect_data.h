@@ -26,13 +26,20 @@ struct detect_part {
 struct detect_data {
     struct detect_part training;
     struct detect_part validation;
-    struct canvas_plan plan; /* of both */
-    char **class_names;      /* owned; of labels 1, 2, ...; what no category has is "" */
-    enum mask_paste_rule paste;
+    struct canvas_plan plan;   /* of both */
+    int preset;                /* enum option_preset */
+    struct detect_sizes sizes; /* of pictures */
+    int64_t *category_ids;     /* owned; of labels 1, 2, ...; -1 where no category has one */
+    char **class_names;        /* owned; of labels 1, 2, ...; what no category has is "" */
 };
 
 /* As struct task has them. */
 int detect_open(struct task_data *ret, const struct task_ask *ask, struct error *err);
 void detect_close(struct task_data *data);
+void detect_describe(const struct task_data *data, const struct task_ask *ask,
+                     struct model_config *ret);
+
+/* How masks are pasted. */
+enum mask_paste_rule detect_paste(const struct detect_data *d);
 
 #endif

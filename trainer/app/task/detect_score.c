@@ -1,15 +1,15 @@
 #include "task/detect_score.h"
 
 #include "coco/coco_results.h"
-#include "coco/coco_task.h"
+#include "coco/coco_results_pack.h"
+#include "comm/gather.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "detect/detection_scores.h"
 #include "detect/detections.h"
 #include "eval/coco_eval.h"
 #include "eval/coco_report.h"
-#include "eval/coco_stats.h"
 #include "kernels/image_size.h"
-#include "task/gather.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -19,7 +19,10 @@
 
 enum { KINDS = 2 };
 
-/* In the order of eval/coco_stats.h. */
+/* Bytes of detections over all ranks. */
+#define GATHERED_MAX ((size_t)16 << 30)
+
+/* In the order of eval/coco_stats.h: boxes, masks. */
 static const char *const FIGURES[KINDS][COCO_STATS] = {
     {"bbox_mAP", "bbox_AP50", "bbox_AP75", "bbox_APs", "bbox_APm", "bbox_APl", "bbox_AR1",
      "bbox_AR10", "bbox_AR100", "bbox_ARs", "bbox_ARm", "bbox_ARl"},
@@ -141,94 +144,69 @@ int detect_score_batch(void *score, const struct batch *batch, const struct task
             continue;
         ++*ret_images;
         if (detections_add(&s->results, &s->room, &s->detect->validation.set,
-                           (size_t)batch->samples[i], &found, s->detect->paste, &s->left_out,
+                           (size_t)batch->samples[i], &found, detect_paste(s->detect), &s->left_out,
                            err) != 0)
             return -1;
     }
     return 0;
 }
 
-/* Every rank's results, in rank order, as if one had found them all. */
+/* Every rank's results on rank 0, as if one had found them all; the others have none. */
 static int gather(struct detect_score *s, struct comm *comm, struct coco_results *ret,
                   struct error *err) {
-    int ranks = comm_size(comm);
-    struct buf list = {.data = (char *)s->results.list,
-                       .size = s->results.count * sizeof(*s->results.list)};
-    cleanup_buf struct buf lists = {0}, segments = {0};
-    cleanup_free int64_t *list_sizes = calloc((size_t)ranks, sizeof(int64_t));
-    cleanup_free int64_t *segment_sizes = calloc((size_t)ranks, sizeof(int64_t));
-    if (list_sizes == NULL || segment_sizes == NULL)
-        return error_no_memory(err, "detections of all ranks");
-    buf_init(&lists, SIZE_MAX / 2);
-    buf_init(&segments, SIZE_MAX / 2);
-    if (gather_bytes(comm, &list, &lists, list_sizes, err) != 0 ||
-        gather_bytes(comm, &s->results.segments, &segments, segment_sizes, err) != 0)
-        return -1;
+    cleanup_buf struct buf own = {0};
+    cleanup_gathered struct gathered all = {0};
+    buf_init(&own, GATHERED_MAX);
     coco_results_begin(ret, "detections", s->masks);
-    ret->count = ret->capacity = lists.size / sizeof(*ret->list);
-    ret->list = (struct coco_result *)(void *)lists.data;
-    lists = (struct buf){0};
-    size_t at = 0, before = 0;
-    for (int r = 0; r < ranks; r++) {
-        for (int64_t i = 0; i < list_sizes[r] / (int64_t)sizeof(*ret->list); i++)
-            ret->list[at++].segment += before;
-        before += (size_t)segment_sizes[r];
-    }
-    buf_done(&ret->segments);
-    ret->segments = segments;
-    segments = (struct buf){0};
-    return 0;
-}
-
-static int score_kind(const struct detect_score *s, const struct coco_results *all, bool masks,
-                      double ret[COCO_STATS], struct error *err) {
-    cleanup_coco_task struct coco_task task = {0};
-    cleanup_coco_curves struct coco_curves curves = {0};
-    if (coco_task_make(&task, &s->detect->validation.index, all, masks, COCO_AREA_OF_MASK, err) !=
-            0 ||
-        coco_eval(&task.input, &curves, err) != 0)
+    if (!s->begun)
+        coco_results_begin(&s->results, "detections", s->masks);
+    if (coco_results_pack(&s->results, &own, err) != 0 ||
+        comm_gather_blocks(comm, own.data, own.size, 0, GATHERED_MAX, &all, err) != 0)
         return -1;
-    return coco_stats(&curves, ret, err);
+    for (int r = 0; comm_rank(comm) == 0 && r < comm_size(comm); r++)
+        if (coco_results_unpack(ret, all.bytes.data + all.offsets[r],
+                                (size_t)(all.offsets[r + 1] - all.offsets[r]), err) != 0)
+            return -1;
+    return coco_results_sort(ret, err);
 }
 
 /* Rank 0 scores; all hear what came of it, or that it failed. */
 static int score_all(const struct detect_score *s, struct comm *comm,
-                     const struct coco_results *all, double stats[KINDS][COCO_STATS],
+                     const struct coco_results *all, struct detection_scores *ret,
                      struct error *err) {
     struct told {
-        double stats[KINDS][COCO_STATS];
+        struct detection_scores scores;
         struct error error;
     } *told = calloc(1, sizeof(*told));
     if (told == NULL)
         return error_no_memory(err, "scores");
     if (comm_rank(comm) == 0)
-        for (int kind = 0; kind < (s->masks ? KINDS : 1); kind++)
-            if (score_kind(s, all, kind == 1, told->stats[kind], &told->error) != 0)
-                break;
+        (void)detection_scores(&s->detect->validation.index, all, 0, &told->scores, &told->error);
     int result = comm_broadcast(comm, told, sizeof(*told), 0, err);
     if (result == 0 && told->error.code != EXIT_CODE_OK)
         result = error_set(err, told->error.code, "%s", told->error.text);
-    memcpy(stats, told->stats, sizeof(told->stats));
+    *ret = told->scores;
     free(told);
     return result;
 }
 
 int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err) {
     struct detect_score *s = score;
-    double stats[KINDS][COCO_STATS];
-    double masks = s->masks;
+    struct detection_scores scores;
+    /* A rank that had no picture does not know whether there are masks. */
+    double told[] = {s->masks, (double)s->left_out};
     cleanup_coco_results struct coco_results all = {0};
-    /* A rank that had no picture does not know what the network has. */
-    if (comm_sum(comm, &masks, 1, COMM_F64, err) != 0)
+    if (comm_sum(comm, told, 2, COMM_F64, err) != 0)
         return -1;
-    s->masks = masks > 0;
-    if (gather(s, comm, &all, err) != 0 || score_all(s, comm, &all, stats, err) != 0)
+    s->masks = told[0] > 0;
+    if (gather(s, comm, &all, err) != 0 || score_all(s, comm, &all, &scores, err) != 0)
         return -1;
-    if (s->left_out > 0)
-        log_warning("%zu detections of no category, or of no numbers, do not count", s->left_out);
-    for (int kind = 0; kind < (s->masks ? KINDS : 1); kind++)
-        for (int i = 0; i < COCO_STATS; i++)
-            evaluation_add(ret, FIGURES[kind][i], stats[kind][i]);
+    if (told[1] > 0 && comm_rank(comm) == 0)
+        log_warning("%.0f detections of no category, or of no numbers, do not count", told[1]);
+    for (int i = 0; i < COCO_STATS; i++)
+        evaluation_add(ret, FIGURES[0][i], scores.box[i]);
+    for (int i = 0; s->masks && i < COCO_STATS; i++)
+        evaluation_add(ret, FIGURES[1][i], scores.mask[i]);
     return 0;
 }
 

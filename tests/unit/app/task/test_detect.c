@@ -78,6 +78,14 @@ static void the_sets_of_a_folder_are_opened_by_their_names(void) {
     }
     CU_ASSERT_EQUAL(sum, data.training.source.count);
     CU_ASSERT(batch_layout_find(&data.training.source.layout, "gt_box") >= 0);
+    /* One network takes both. */
+    const struct batch_layout *a = &data.training.source.layout;
+    const struct batch_layout *b = &data.validation.source.layout;
+    CU_ASSERT_EQUAL_FATAL(a->count, b->count);
+    for (int i = 0; i < a->count; i++)
+        CU_ASSERT_EQUAL(a->fields[i].bytes, b->fields[i].bytes);
+    CU_ASSERT_EQUAL(a->fields[batch_layout_find(a, "image")].bytes,
+                    (size_t)data.objects.image_bytes * BATCH);
     task_close(&data);
 }
 
@@ -94,6 +102,46 @@ static void a_set_that_is_not_there_is_told_with_those_that_are(void) {
     task_close(&data);
     ask = ask_with("canvases", "64x64");
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
+    task_close(&data);
+}
+
+/* The model says how pictures are scaled, and which categories its labels are. */
+static void a_trained_model_is_scored_as_it_was_trained(void) {
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data, again;
+    struct model_config config = {0}, back = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    data.task->describe(&data, &ask, &config);
+    CU_ASSERT_STRING_EQUAL(config.preset, "tv");
+    CU_ASSERT(config.short_side == 96 && config.long_side == 160 && config.classes == 3);
+    CU_ASSERT_EQUAL(data.objects.slots, ROOM);
+    CU_ASSERT(data.objects.image_bytes > 0 && !data.objects.frozen_norms);
+
+    ask.trained = &config;
+    options.short_side = 800; /* not asked for */
+    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
+    again.task->describe(&again, &ask, &back);
+    CU_ASSERT(back.short_side == 96 && back.long_side == 160);
+    CU_ASSERT_EQUAL(again.training.source.count, 0);
+    CU_ASSERT_EQUAL(again.validation.source.count, VALIDATION);
+    task_close(&again);
+
+    int64_t id = config.category_ids[1];
+    config.category_ids[1] = 77;
+    CU_ASSERT_EQUAL(task_open(&again, &ask, &err), -1);
+    ASSERT_CONTAINS(err.text, "label 2 is category ");
+    task_close(&again);
+    config.category_ids[1] = id;
+    config.classes = 2;
+    CU_ASSERT_EQUAL(task_open(&again, &ask, &err), -1);
+    ASSERT_CONTAINS(err.text, "3 categories, the model 2");
+    task_close(&again);
+    config.classes = 3;
+    config.preset = (char[]){"none"};
+    CU_ASSERT_EQUAL(task_open(&again, &ask, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    task_close(&again);
     task_close(&data);
 }
 
@@ -213,6 +261,7 @@ int main(void) {
         UNIT(make_set),
         UNIT(the_sets_of_a_folder_are_opened_by_their_names),
         UNIT(a_set_that_is_not_there_is_told_with_those_that_are),
+        UNIT(a_trained_model_is_scored_as_it_was_trained),
         UNIT(the_truth_scores_one_and_what_lies_beside_it_nothing),
     };
     if (comm_self_open(&alone, NULL) != 0)
