@@ -59,6 +59,14 @@ static void other_launchers_are_refused(void) {
     }
     struct openmpi v;
     CU_ASSERT_EQUAL(openmpi_parse_version("(Open MPI) 4.1.4", 15, &v, NULL), -1);
+    /* What it says instead is told, eighty bytes of it and none behind its end. */
+    struct error err = {0};
+    char words[200];
+    memset(words, 'w', sizeof(words));
+    CU_ASSERT_EQUAL(openmpi_parse_version(words, sizeof(words), &v, &err), -1);
+    CU_ASSERT_EQUAL(strspn(strchr(err.text, '"') + 1, "w"), 80);
+    CU_ASSERT_EQUAL(openmpi_parse_version(words, 3, &v, &err), -1);
+    ASSERT_CONTAINS(err.text, "\"www\"");
 }
 
 static void expect_words(const struct argv *got, const char *const *expected) {

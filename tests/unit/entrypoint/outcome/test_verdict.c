@@ -140,11 +140,12 @@ static void a_vanished_rank_counts_as_killed(void) {
 
 static void a_lost_host_outranks_its_consequences(void) {
     static const struct verdict_loss losses[] = {{2, MS(9000), "no heartbeat for 10 s"},
-                                                 {1, MS(8000), "its link closed"}};
+                                                 {1, MS(8000), "its link closed"},
+                                                 {0, MS(8500), "its link closed"}};
     all_ended_well();
     end_rank(0, RANK_EXITED, 1, RANK_CAUSE_NONE, MS(500));
     facts.losses = losses;
-    facts.loss_count = 2;
+    facts.loss_count = 3;
     facts.report_count = 2;
     struct verdict v = judged();
     CU_ASSERT_EQUAL(v.code, EXIT_CODE_HOST_LOST);
