@@ -86,7 +86,9 @@ static void two_sizes_of_picture_take_turns_as_on_the_host(void) {
                               0);
         training_run(device, &t, &outcome);
         backend_close(device);
-        CU_ASSERT(training_difference(&outcome, &on_host) <= 1e-3);
+        /* Further on a ReLU of so small a network may have turned round. */
+        for (int step = 0; step < 4; step++)
+            CU_ASSERT_DOUBLE_EQUAL(outcome.losses[step], on_host.losses[step], 1e-5);
         if (i == 0) {
             first = outcome;
             continue;
