@@ -9,6 +9,8 @@
 #define LOSS(smoothing, scale) .attr = {.label_smoothing = smoothing, .gradient_scale = scale}
 #define TRANSPOSED(n, h, w, c)                                                                     \
     .attr = {.window = {.kernel = 2, .stride = 2}, .target = {.rank = 4, .dim = {n, h, w, c}}}
+#define AFFINE(k, s, p, rectified)                                                                 \
+    .attr = {.epsilon = 1e-5, .relu = rectified, .window = {.kernel = k, .stride = s, .pad = p}}
 #define IMAGE(c)                                                                                   \
     .attr = {.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}, .channels = c}
 
@@ -19,6 +21,46 @@ static void make_transposed(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
                              row->attr.target.dim[3]);
     inputs[0] = op_graph_input(g, g->graph.dtype, row->x, FILL_NORMAL);
     inputs[1] = op_graph_input(g, dtype_wide(g->graph.dtype), w, FILL_WEIGHT);
+}
+
+/* A convolution with a bias or a norm behind it, and what is added. */
+static void affine_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX], bool norm, bool side) {
+    const struct op_case *row = g->row;
+    const struct op_window *w = &row->attr.window;
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    struct shape channels = shape_1(row->outputs);
+    struct shape y =
+        shape_4(row->x.dim[0], (row->x.dim[1] + 2 * w->pad - w->kernel) / w->stride + 1,
+                (row->x.dim[2] + 2 * w->pad - w->kernel) / w->stride + 1, row->outputs);
+    inputs[AFFINE_X] = op_graph_input(g, dtype, row->x, FILL_NORMAL);
+    inputs[AFFINE_W] = op_graph_input(
+        g, wide, shape_4(row->outputs, w->kernel, w->kernel, row->x.dim[3]), FILL_WEIGHT);
+    if (norm) {
+        inputs[AFFINE_GAMMA] = op_graph_input(g, wide, channels, FILL_GAMMA);
+        inputs[AFFINE_BETA] = op_graph_input(g, wide, channels, FILL_NORMAL);
+        inputs[AFFINE_MEAN] = op_graph_input(g, wide, channels, FILL_NORMAL);
+        inputs[AFFINE_VARIANCE] = op_graph_input(g, wide, channels, FILL_POSITIVE);
+    } else {
+        inputs[AFFINE_BIAS] = op_graph_input(g, wide, channels, FILL_NORMAL);
+    }
+    if (side)
+        inputs[AFFINE_SIDE] = op_graph_input(g, dtype, y, FILL_NORMAL);
+}
+
+static void make_affine(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    affine_inputs(g, inputs, false, false);
+}
+
+static void make_affine_add(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    affine_inputs(g, inputs, false, true);
+}
+
+static void make_affine_norm(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    affine_inputs(g, inputs, true, false);
+}
+
+static void make_affine_join(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    affine_inputs(g, inputs, true, true);
 }
 
 /* A row of weights for a whole picture. */
@@ -147,6 +189,24 @@ static const struct op_case rows[] = {
      .attr = {.activation = true, .relu = true}, .make = make_flat},
     {"loss tiny", OP_SOFTMAX_CROSS_ENTROPY, ROWS(5, 7), LOSS(0, 0.2), .differentiate = true},
     {"loss smoothed", OP_SOFTMAX_CROSS_ENTROPY, ROWS(5, 3), LOSS(0.1, 1), .differentiate = true},
+    {"conv bias tiny", OP_CONV2D_AFFINE, X(2, 4, 5, 3), 4, WINDOW(3, 1, 1), .make = make_affine,
+     .differentiate = true},
+    {"conv bias relu add tiny", OP_CONV2D_AFFINE, X(2, 5, 5, 3), 4, AFFINE(3, 2, 1, true),
+     .make = make_affine_add, .differentiate = true},
+    {"conv frozen norm tiny", OP_CONV2D_AFFINE, X(2, 4, 5, 3), 4, AFFINE(1, 1, 0, false),
+     .make = make_affine_norm, .differentiate = true},
+    {"conv frozen join tiny", OP_CONV2D_AFFINE, X(2, 4, 5, 3), 4, AFFINE(3, 1, 1, true),
+     .make = make_affine_join, .differentiate = true},
+    {"conv bias relu", OP_CONV2D_AFFINE, X(2, 14, 14, 64), 64, AFFINE(3, 1, 1, true),
+     .make = make_affine},
+    {"conv bias add", OP_CONV2D_AFFINE, X(2, 9, 11, 17), 23, AFFINE(3, 2, 1, false),
+     .make = make_affine_add},
+    {"conv frozen norm relu", OP_CONV2D_AFFINE, X(2, 14, 14, 64), 128, AFFINE(1, 1, 0, true),
+     .make = make_affine_norm},
+    {"conv frozen join", OP_CONV2D_AFFINE, X(2, 14, 14, 64), 256, AFFINE(1, 1, 0, true),
+     .make = make_affine_join},
+    {"conv frozen stem", OP_CONV2D_AFFINE, X(2, 32, 32, 3), 64, AFFINE(7, 2, 3, true),
+     .make = make_affine_norm},
     {"stats", OP_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 2, 1)},
     {"stats 1x1", OP_CONV2D_STATS, X(2, 14, 14, 64), 128, WINDOW(1, 1, 0)},
     {"norm prologue", OP_NORM_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 1, 1)},

@@ -19,6 +19,7 @@ static double reduction_length(const struct graph *graph, const struct op *op) {
         op->inputs[1] == TENSOR_NONE ? NULL : &graph->tensors[op->inputs[1]].shape;
     switch (op->kind) {
     case OP_CONV2D:
+    case OP_CONV2D_AFFINE:
     case OP_LINEAR:
         return (double)(shape_count(w) / w->dim[0]);
     case OP_CONV2D_GRAD_DATA:

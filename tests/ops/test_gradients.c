@@ -64,6 +64,8 @@ static bool must_have_gradient(const struct op_graph *g, int slot) {
     const struct op *op = &g->graph.ops[0];
     if (op->kind >= OP_BATCH_NORM_INFERENCE && op->kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU)
         return slot == NORM_X || slot == NORM_SIDE; /* the rest of a frozen norm is constant */
+    if (op->kind == OP_CONV2D_AFFINE && slot >= AFFINE_GAMMA && slot <= AFFINE_VARIANCE)
+        return false;
     return g->graph.tensors[op->inputs[slot]].dtype == DTYPE_F64 && !op_updates(op->kind, slot);
 }
 

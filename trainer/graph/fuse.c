@@ -45,10 +45,8 @@ struct op *fuser_only_for_one(const struct fuser *f, int tensor, enum op_kind ki
     return op->kind == kind && op->outputs[0] == tensor ? op : NULL;
 }
 
-/* Puts FUSED in the place of AT and removes the operators it swallowed (NULLs are fine), if the
- * backend has it. */
-static bool replace(struct fuser *f, struct op *at, const struct op *fused, struct op *first,
-                    struct op *second, struct op *third) {
+bool fuser_replace(struct fuser *f, struct op *at, const struct op *fused, struct op *first,
+                   struct op *second, struct op *third) {
     if (!f->backend->table->supports(f->backend, f->graph, fused))
         return false;
     struct op *swallowed[] = {first, second, third};
@@ -87,7 +85,7 @@ static bool fuse_norm_relu(struct fuser *f, struct op *relu) {
     struct op fused = *norm;
     fused.kind = norm_kind(norm, OP_BATCH_NORM_RELU);
     fused.outputs[NORM_Y] = relu->outputs[0];
-    return replace(f, relu, &fused, norm, NULL, NULL);
+    return fuser_replace(f, relu, &fused, norm, NULL, NULL);
 }
 
 /* relu(norm(x) + norm2(side)), else relu(norm(x) + side); the later norm is the first one, since
@@ -106,7 +104,7 @@ static bool fuse_join(struct fuser *f, struct op *relu) {
             fused.inputs[NORM_SIDE + i] = side->inputs[NORM_X + i];
         fused.outputs[NORM_SAVED_MEAN2] = side->outputs[NORM_SAVED_MEAN];
         fused.outputs[NORM_SAVED_INVSTD2] = side->outputs[NORM_SAVED_INVSTD];
-        if (replace(f, relu, &fused, norm, side, add))
+        if (fuser_replace(f, relu, &fused, norm, side, add))
             return true;
     }
     struct op *one = norm != NULL ? norm : side;
@@ -116,7 +114,7 @@ static bool fuse_join(struct fuser *f, struct op *relu) {
     fused.kind = norm_kind(one, OP_BATCH_NORM_ADD_RELU);
     fused.outputs[NORM_Y] = relu->outputs[0];
     fused.inputs[NORM_SIDE] = one == norm ? add->inputs[1] : add->inputs[0];
-    return replace(f, relu, &fused, one, add, NULL);
+    return fuser_replace(f, relu, &fused, one, add, NULL);
 }
 
 static bool fuse_add_relu(struct fuser *f, struct op *relu) {
@@ -126,7 +124,7 @@ static bool fuse_add_relu(struct fuser *f, struct op *relu) {
     struct op fused = *add;
     fused.kind = OP_ADD_RELU;
     fused.outputs[0] = relu->outputs[0];
-    return replace(f, relu, &fused, add, NULL, NULL);
+    return fuser_replace(f, relu, &fused, add, NULL, NULL);
 }
 
 /* max_pool(relu(norm(x))), in training: inference keeps no index and gains little. */
@@ -141,7 +139,7 @@ static bool fuse_norm_pool(struct fuser *f, struct op *pool) {
     fused.attr.window = pool->attr.window;
     fused.outputs[NORM_Y] = pool->outputs[0];
     fused.outputs[NORM_POOL_INDEX] = pool->outputs[1];
-    return replace(f, pool, &fused, norm, NULL, NULL);
+    return fuser_replace(f, pool, &fused, norm, NULL, NULL);
 }
 
 /* The gradient of a norm reads a sum of two gradients: it adds them itself. */
@@ -155,7 +153,7 @@ static bool fuse_gradient_sum(struct fuser *f, struct op *grad) {
     struct op fused = *grad;
     fused.inputs[NORM_GRAD_DY] = add->inputs[0];
     fused.inputs[NORM_GRAD_DY2] = add->inputs[1];
-    return replace(f, grad, &fused, add, NULL, NULL);
+    return fuser_replace(f, grad, &fused, add, NULL, NULL);
 }
 
 /* Tried in this order at every operator. */
@@ -178,5 +176,8 @@ int graph_fuse(struct graph *graph, const struct backend *backend, enum fusion l
         for (size_t k = 0; k < sizeof(patterns) / sizeof(patterns[0]); k++)
             if (patterns[k].level <= level && graph->ops[i].kind != OP_KINDS)
                 (void)patterns[k].apply(&f, &graph->ops[i]);
+    /* Last, as ReLUs and sums go into norms first. */
+    for (int i = 0; i < graph->op_count && level >= FUSION_NORM; i++)
+        fuse_affine(&f, &graph->ops[i]);
     return graph_compact(graph, err);
 }

@@ -17,6 +17,11 @@ void fuser_count_readers(struct fuser *f);
  * NULL. */
 struct op *fuser_only_for_one(const struct fuser *f, int tensor, enum op_kind kind);
 
+/* Puts FUSED in the place of AT and removes the operators it swallowed (NULLs are fine), if the
+ * backend has it. */
+bool fuser_replace(struct fuser *f, struct op *at, const struct op *fused, struct op *first,
+                   struct op *second, struct op *third);
+
 static inline bool fuser_supports(const struct fuser *f, const struct op *op) {
     return f->backend->table->supports(f->backend, f->graph, op);
 }
@@ -30,6 +35,10 @@ static inline void fuser_claim_outputs(struct graph *graph, int number) {
 
 /* fuse_rpn.c: the pattern that begins at an OP_RPN_LOSS_GRAD. */
 bool fuse_rpn_head(struct fuser *f, struct op *loss_grad);
+
+/* fuse_affine.c: a bias or a frozen norm at OP, with all that it does, goes into the convolution in
+ * front of it. */
+void fuse_affine(struct fuser *f, struct op *op);
 
 /* fuse_grad.c: tries to put the data gradient in front of norm gradient NUMBER, its ReLU mask and
  * the reductions into one operator. May insert operators behind it. */

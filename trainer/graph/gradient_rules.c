@@ -4,18 +4,23 @@
 #include "graph/gradients.h"
 #include "graph/rules.h"
 
-int gradient_conv2d(struct graph *graph, int number, struct error *err) {
-    struct op op = graph->ops[number];
-    int x = op.inputs[0], w = op.inputs[1], dy = gradients_of(graph, op.outputs[0]);
-    struct op_attr attr = op.attr;
-    attr.target = graph->tensors[w].shape;
+/* What the convolution of OP sends to its input and weights, if DY is the gradient of its result.
+ */
+static int send_conv2d(struct graph *graph, const struct op *op, int dy, struct error *err) {
+    int x = op->inputs[0], w = op->inputs[1];
+    struct op_attr attr = {.window = op->attr.window, .target = graph->tensors[w].shape};
     if (gradients_wanted(graph, w) &&
-        gradients_append_to(graph, OP_CONV2D_GRAD_WEIGHT, &op, (int[]){dy, x}, &attr, w, err) != 0)
+        gradients_append_to(graph, OP_CONV2D_GRAD_WEIGHT, op, (int[]){dy, x}, &attr, w, err) != 0)
         return -1;
     attr.target = graph->tensors[x].shape;
     if (!gradients_wanted(graph, x))
         return 0;
-    return gradients_append_to(graph, OP_CONV2D_GRAD_DATA, &op, (int[]){dy, w}, &attr, x, err);
+    return gradients_append_to(graph, OP_CONV2D_GRAD_DATA, op, (int[]){dy, w}, &attr, x, err);
+}
+
+int gradient_conv2d(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    return send_conv2d(graph, &op, gradients_of(graph, op.outputs[0]), err);
 }
 
 int gradient_conv_transpose2d(struct graph *graph, int number, struct error *err) {
@@ -54,6 +59,47 @@ int gradient_bias(struct graph *graph, int number, struct error *err) {
             0)
         return -1;
     return gradients_send(graph, op.inputs[0], dy, err);
+}
+
+/* In front of the frozen norm of OP, whose side gets its own. */
+static int before_frozen_norm(struct graph *graph, const struct op *op, int *ret_dy,
+                              struct error *err) {
+    int side = op->inputs[AFFINE_SIDE];
+    int inputs[FROZEN_GRAD_INPUTS] = {
+        [FROZEN_GRAD_DY] = gradients_of(graph, op->outputs[0]),
+        [FROZEN_GRAD_Y] = op->attr.relu ? op->outputs[0] : TENSOR_NONE,
+        [FROZEN_GRAD_GAMMA] = op->inputs[AFFINE_GAMMA],
+        [FROZEN_GRAD_VARIANCE] = op->inputs[AFFINE_VARIANCE],
+        [FROZEN_GRAD_GAMMA2] = TENSOR_NONE,
+        [FROZEN_GRAD_VARIANCE2] = TENSOR_NONE,
+    };
+    struct op_attr attr = {.epsilon = op->attr.epsilon, .side = gradients_wanted(graph, side)};
+    int added = gradients_append(graph, OP_FROZEN_NORM_GRAD, op, inputs, &attr, err);
+    if (added < 0)
+        return -1;
+    *ret_dy = graph->ops[added].outputs[FROZEN_GRAD_DX];
+    return attr.side
+               ? gradients_send(graph, side, graph->ops[added].outputs[FROZEN_GRAD_DSIDE], err)
+               : 0;
+}
+
+/* Mask and scale are one pass over the gradient in any case, so that its products are those of the
+ * plain convolution. */
+int gradient_conv2d_affine(struct graph *graph, int number, struct error *err) {
+    struct op op = graph->ops[number];
+    int dy, bias = op.inputs[AFFINE_BIAS];
+    if (bias == TENSOR_NONE)
+        return before_frozen_norm(graph, &op, &dy, err) != 0 ? -1
+                                                             : send_conv2d(graph, &op, dy, err);
+    if (before_relu(graph, &op, &dy, err) != 0)
+        return -1;
+    if (gradients_wanted(graph, bias) && gradients_append_to(graph, OP_BIAS_GRAD, &op, (int[]){dy},
+                                                             &(struct op_attr){0}, bias, err) != 0)
+        return -1;
+    if (op.inputs[AFFINE_SIDE] != TENSOR_NONE &&
+        gradients_send(graph, op.inputs[AFFINE_SIDE], dy, err) != 0)
+        return -1;
+    return send_conv2d(graph, &op, dy, err);
 }
 
 int gradient_upsample_add(struct graph *graph, int number, struct error *err) {

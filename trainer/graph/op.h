@@ -96,6 +96,18 @@ enum frozen_norm_grad_slot {
     FROZEN_GRAD_OUTPUTS
 };
 
+enum affine_slot {
+    AFFINE_X, /* as OP_CONV2D */
+    AFFINE_W,
+    AFFINE_BIAS,  /* [O], or */
+    AFFINE_GAMMA, /* the four of a norm */
+    AFFINE_BETA,
+    AFFINE_MEAN,
+    AFFINE_VARIANCE,
+    AFFINE_SIDE, /* as y, or TENSOR_NONE */
+    AFFINE_INPUTS
+};
+
 enum fused_conv_slot {
     FUSED_CONV_X,
     FUSED_CONV_W, /* absent in the APPLY kinds */
@@ -172,7 +184,7 @@ struct op_attr {
     double gradient_scale;     /* gradient of the loss: 1 / N for a mean over N samples */
     float mean[3], std[3];     /* OP_IMAGE_NORMALIZE, of values in 0..1 */
     int channels;              /* OP_IMAGE_NORMALIZE: C */
-    bool relu;                 /* OP_BIAS, OP_LINEAR: y is rectified */
+    bool relu;                 /* OP_BIAS, OP_LINEAR, OP_CONV2D_AFFINE: y is rectified */
     bool activation;           /* OP_LINEAR: y is an activation */
     bool side;                 /* OP_FROZEN_NORM_GRAD: dside is wanted */
     struct shape target;       /* the output's shape, where the inputs do not settle it */

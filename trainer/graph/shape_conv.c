@@ -90,6 +90,22 @@ int shape_conv2d(struct graph *graph, struct op *op, struct error *err) {
     return graph_set_output(graph, op, 0, graph->dtype, y, err);
 }
 
+int shape_conv2d_affine(struct graph *graph, struct op *op, struct error *err) {
+    struct shape y;
+    if (rule_conv_output(graph, op, &y, err) != 0)
+        return -1;
+    struct shape channels = shape_1(y.dim[3]);
+    bool norm = op->inputs[AFFINE_GAMMA] != TENSOR_NONE;
+    for (int i = AFFINE_BIAS; i <= AFFINE_VARIANCE; i++)
+        if ((i == AFFINE_BIAS) != norm &&
+            rule_expect(graph, op, i, dtype_wide(graph->dtype), &channels, err) != 0)
+            return -1;
+    if (op->inputs[AFFINE_SIDE] != TENSOR_NONE &&
+        rule_expect(graph, op, AFFINE_SIDE, graph->dtype, &y, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, 0, graph->dtype, y, err);
+}
+
 int shape_conv2d_grad_data(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, 1, dtype_wide(graph->dtype), 4, err) != 0)
         return -1;

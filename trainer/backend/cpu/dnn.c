@@ -65,11 +65,16 @@ int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err) {
     return 0;
 }
 
-int dnn_attr_relu(dnnl_primitive_attr_t attr, struct error *err) {
+int dnn_attr_epilogue(dnnl_primitive_attr_t attr, const_dnnl_memory_desc_t added, bool relu,
+                      struct error *err) {
     dnnl_post_ops_t ops = NULL;
     if (dnn_check(dnnl_post_ops_create(&ops), "post-operations", err) != 0)
         return -1;
-    dnnl_status_t status = dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0, 0);
+    dnnl_status_t status = dnnl_success;
+    if (added != NULL)
+        status = dnnl_post_ops_append_binary(ops, dnnl_binary_add, added);
+    if (status == dnnl_success && relu)
+        status = dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0, 0);
     if (status == dnnl_success)
         status = dnnl_primitive_attr_set_post_ops(attr, ops);
     dnnl_post_ops_destroy(ops);
@@ -103,7 +108,8 @@ int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
 }
 
 static bool is_input(int arg) {
-    return arg == DNNL_ARG_SRC || arg == DNNL_ARG_WEIGHTS || arg == DNNL_ARG_DIFF_DST;
+    return arg == DNNL_ARG_SRC || arg == DNNL_ARG_WEIGHTS || arg == DNNL_ARG_DIFF_DST ||
+           arg == DNN_ARG_ADDED;
 }
 
 int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,

@@ -11,7 +11,7 @@
 
 #include <oneapi/dnnl/dnnl.h>
 
-enum { DNN_ARGS_MAX = 6 };
+enum { DNN_ARGS_MAX = 8 };
 
 /* An argument in bf16 and its values in f32, which the primitive works on; without `half` a result
  * that is rounded to bf16 where it lies. */
@@ -49,8 +49,11 @@ int dnn_desc_any(dnnl_memory_desc_t *ret, int rank, const dnnl_dims_t dims, dnnl
                  struct error *err);
 /* RET is freed with dnnl_primitive_attr_destroy. */
 int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err);
-/* The primitive rectifies its result. */
-int dnn_attr_relu(dnnl_primitive_attr_t attr, struct error *err);
+/* What a primitive does to its result before it writes it: adds a tensor like ADDED (argument
+ * DNN_ARG_ADDED) unless that is NULL, then rectifies it if RELU. */
+enum { DNN_ARG_ADDED = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1 };
+int dnn_attr_epilogue(dnnl_primitive_attr_t attr, const_dnnl_memory_desc_t added, bool relu,
+                      struct error *err);
 
 /* The descriptor that PRIMITIVE chose; owned by it. */
 const_dnnl_memory_desc_t dnn_chosen(const_dnnl_primitive_desc_t primitive, dnnl_query_t what);

@@ -86,7 +86,7 @@ static int product_make(struct product *p, const struct cpu *cpu, const struct g
     if (result != 0 || dnn_attr(&attr, err) != 0)
         return -1;
     if (op->kind == OP_LINEAR && op->attr.relu)
-        result = dnn_attr_relu(attr, err);
+        result = dnn_attr_epilogue(attr, NULL, true, err);
     if (result == 0)
         result = dnn_check(dnnl_matmul_primitive_desc_create(&p->desc, cpu->engine, p->first,
                                                              p->second, p->bias, p->result, attr),

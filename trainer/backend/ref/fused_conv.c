@@ -77,3 +77,26 @@ int ref_norm_conv2d_grad_weight(const struct ref_call *call, struct error *err) 
         call->in[1][i] = normalized(call, call->in[1], call->in[2], call->in[3], i, x->dim[3]);
     return ref_conv2d_grad_weight(call, err);
 }
+
+int ref_conv2d_affine(const struct ref_call *call, struct error *err) {
+    const double *gamma = call->in[AFFINE_GAMMA], *side = call->in[AFFINE_SIDE];
+    int64_t channels = call->out_shape[0].dim[3];
+    int64_t row = shape_count(&call->in_shape[AFFINE_W]) / channels;
+    double *w = call->in[AFFINE_W], *y = call->out[0];
+    for (int64_t i = 0; gamma != NULL && i < channels * row; i++)
+        w[i] *= gamma[i / row] / sqrt(call->in[AFFINE_VARIANCE][i / row] + call->op.attr.epsilon);
+    if (ref_conv2d(call, err) != 0)
+        return -1;
+    for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++) {
+        int64_t c = i % channels;
+        if (gamma == NULL)
+            y[i] += call->in[AFFINE_BIAS][c];
+        else
+            y[i] += call->in[AFFINE_BETA][c] -
+                    call->in[AFFINE_MEAN][c] * gamma[c] /
+                        sqrt(call->in[AFFINE_VARIANCE][c] + call->op.attr.epsilon);
+        y[i] += side == NULL ? 0 : side[i];
+        y[i] = call->op.attr.relu ? relu(y[i]) : y[i];
+    }
+    return 0;
+}
