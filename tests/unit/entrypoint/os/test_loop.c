@@ -94,6 +94,41 @@ static void a_callback_may_take_out_a_watch_that_is_ready_too(void) {
     loop_done(&l);
 }
 
+struct late {
+    struct loop *loop;
+    struct watch watch;
+    struct timer near;
+};
+
+static void add_near(void *context, uint32_t events) {
+    struct late *late = context;
+    (void)events;
+    loop_unwatch(late->loop, &late->watch);
+    loop_after(late->loop, &late->near, CLOCK_MILLISECOND);
+}
+
+/* One that comes while the alarm stands at a later one, and is not the first event. */
+static void a_nearer_deadline_moves_the_alarm(void) {
+    struct loop l;
+    struct error err;
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err) | pipe(ends), 0);
+    struct late late = {.loop = &l, .near = {.fire = end, .context = &l}};
+    struct timer far = {.fire = end, .context = &l};
+    late.watch = (struct watch){.fd = ends[0], .ready = add_near, .context = &late};
+    loop_after(&l, &far, 3600 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(loop_watch(&l, &late.watch, EPOLLIN, &err), 0);
+    CU_ASSERT_EQUAL(write(ends[1], "x", 1), 1);
+    (void)alarm(60); /* not for an hour */
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    (void)alarm(0);
+    CU_ASSERT(far.active && !late.near.active);
+    loop_cancel(&l, &far);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    loop_done(&l);
+}
+
 static void count_signal(void *context, int number) {
     struct record *r = context;
     CU_ASSERT(number == SIGUSR1 || number == SIGTERM);
@@ -133,5 +168,6 @@ static void an_unwatchable_descriptor_is_an_error(void) {
 }
 
 UNIT_MAIN("os.loop", UNIT(timers_fire_in_order_of_their_deadlines),
+          UNIT(a_nearer_deadline_moves_the_alarm),
           UNIT(a_callback_may_take_out_a_watch_that_is_ready_too), UNIT(signals_come_as_events),
           UNIT(an_unwatchable_descriptor_is_an_error))
