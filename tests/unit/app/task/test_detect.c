@@ -89,6 +89,31 @@ static void the_sets_of_a_folder_are_opened_by_their_names(void) {
     task_close(&data);
 }
 
+/* A network has one input for the pictures of both. */
+static void sets_with_pictures_of_other_sizes_have_one_layout(void) {
+    static char large[PATH_MAX];
+    struct prepare_options o;
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data;
+    struct error err = {0};
+    coco_shapes_defaults(&o);
+    snprintf(large, sizeof(large), "%s/large", unit_temp_dir());
+    o.folder = large;
+    o.train = 1;
+    o.validation = VALIDATION;
+    o.side = 160;
+    CU_ASSERT_EQUAL_FATAL(coco_shapes_write(&o, NULL), 0);
+    snprintf(inputs.validation, sizeof(inputs.validation), "%s", large);
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    const struct batch_layout *one = &data.training.source.layout;
+    const struct batch_layout *other = &data.validation.source.layout;
+    int image = batch_layout_find(one, "image");
+    CU_ASSERT(one->fields[image].bytes >= (size_t)BATCH * 160 * 160 * 3);
+    CU_ASSERT_EQUAL(one->fields[image].bytes, other->fields[image].bytes);
+    CU_ASSERT_EQUAL(one->fields[image].bytes, BATCH * (size_t)data.objects.image_bytes);
+    task_close(&data);
+}
+
 static void a_set_that_is_not_there_is_told_with_those_that_are(void) {
     struct task_ask ask = ask_with("train-set", "train2017");
     struct task_data data;
@@ -260,6 +285,7 @@ int main(void) {
     static const struct unit_case cases[] = {
         UNIT(make_set),
         UNIT(the_sets_of_a_folder_are_opened_by_their_names),
+        UNIT(sets_with_pictures_of_other_sizes_have_one_layout),
         UNIT(a_set_that_is_not_there_is_told_with_those_that_are),
         UNIT(a_trained_model_is_scored_as_it_was_trained),
         UNIT(the_truth_scores_one_and_what_lies_beside_it_nothing),
