@@ -60,7 +60,7 @@ endif()
 room_tests(graph ops ops USES ops_harness ${backends})
 # Every operator in every type: longer than most where the machine has other work.
 set_tests_properties(ops_graph_parity PROPERTIES TIMEOUT 600)
-# Whole networks against torch's values (tests/golden/resnet_torch.py).
+# Whole networks against torch's values (tests/golden/*_torch.py).
 room_tests(run golden ops USES ops_harness)
 target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
 set_tests_properties(ops_run_resnet PROPERTIES TIMEOUT 900)

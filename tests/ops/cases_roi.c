@@ -153,6 +153,14 @@ static void make_align(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         label[i] = manner_of(g) == EMPTY || i % 5 == 4 ? -1 : i % 3;
 }
 
+/* Without a label no slot is empty. */
+static void make_align_all(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    int slots = g->row->attr.detect.samples;
+    make_maps(g, inputs);
+    put_regions(g, given(g, inputs, ROI_ALIGN_ROI, DTYPE_F32, shape_3(PICTURES, slots, 4)),
+                PICTURES * slots);
+}
+
 /* The same regions by rows: some twice, some not, from the back, with empty ones at the end. */
 static void make_align_rows(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     int slots = g->row->attr.detect.samples, rows = g->row->attr.detect.positives;
@@ -406,6 +414,8 @@ static const struct op_case rows[] = {
      ALIGN(64, 96, 15, 48, 7, .flags = DETECT_ROI_ALIGNED | DETECT_LEVEL_INSIDE)},
     {"roi align of empty slots", OP_ROI_ALIGN, MADE(make_align, EMPTY),
      ALIGN(32, 32, 5, 8, 3, .sampling = 2)},
+    {"roi align of all slots", OP_ROI_ALIGN, MADE(make_align_all, PLAIN),
+     ALIGN(32, 32, 7, 8, 3, .sampling = 2)},
     {"roi align not finite", OP_ROI_ALIGN, MADE(make_align, NOT_FINITE),
      ALIGN(32, 32, 12, 8, 3, .sampling = 2)},
     {"roi align not finite, as many samples as pixels", OP_ROI_ALIGN, MADE(make_align, NOT_FINITE),

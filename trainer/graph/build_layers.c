@@ -110,6 +110,18 @@ struct graph_weights graph_linear_weights(struct graph *graph, const char *name,
     return w;
 }
 
+struct graph_weights graph_linear_map_weights(struct graph *graph, const char *name, int64_t side,
+                                              int64_t channels, int64_t outputs) {
+    char text[TENSOR_NAME_SIZE];
+    struct graph_weights w = none;
+    w.weight = graph_parameter(graph, builder_join(text, name, "weight"),
+                               shape_4(outputs, side, side, channels), INIT_UNIFORM_FAN_IN, 0);
+    graph_file(graph, w.weight, FILE_MATRIX);
+    w.bias = graph_parameter(graph, builder_join(text, name, "bias"), shape_1(outputs),
+                             INIT_UNIFORM_BIAS, side * side * channels);
+    return w;
+}
+
 int graph_linear_with(struct graph *graph, const char *name, int x,
                       const struct graph_weights *weights) {
     return builder_op(graph, OP_LINEAR, name, (int[]){x, weights->weight, weights->bias}, NULL);

@@ -10,13 +10,21 @@ int builder_fail(struct graph *graph, const struct error *err) {
     return TENSOR_NONE;
 }
 
-int builder_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
-               const struct op_attr *attr) {
+int graph_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+             const struct op_attr *attr) {
     struct error err = {0};
     if (graph->failed)
-        return TENSOR_NONE;
+        return -1;
     int op = graph_append(graph, kind, name, inputs, attr, &err);
-    return op < 0 ? builder_fail(graph, &err) : graph->ops[op].outputs[0];
+    if (op < 0)
+        (void)builder_fail(graph, &err);
+    return op;
+}
+
+int builder_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+               const struct op_attr *attr) {
+    int op = graph_op(graph, kind, name, inputs, attr);
+    return op < 0 ? TENSOR_NONE : graph->ops[op].outputs[0];
 }
 
 const char *builder_join(char text[TENSOR_NAME_SIZE], const char *name, const char *part) {

@@ -114,6 +114,9 @@ int graph_global_avg_pool(struct graph *graph, int x);
 /* Makes NAME.weight and NAME.bias. */
 struct graph_weights graph_linear_weights(struct graph *graph, const char *name, int64_t inputs,
                                           int64_t outputs);
+/* The same for a layer that reads maps [N,SIDE,SIDE,CHANNELS]: NAME.weight has their axes. */
+struct graph_weights graph_linear_map_weights(struct graph *graph, const char *name, int64_t side,
+                                              int64_t channels, int64_t outputs);
 int graph_linear_with(struct graph *graph, const char *name, int x,
                       const struct graph_weights *weights);
 /* Both. */
@@ -124,6 +127,11 @@ int graph_linear_hidden_with(struct graph *graph, const char *name, int x,
 /* The metrics tensor (enum loss_metric); a loss of the graph: the mean over the batch. */
 int graph_softmax_cross_entropy(struct graph *graph, int logits, int labels, int weights,
                                 double label_smoothing);
+
+/* Any operator, for those that have no function of their own here: as graph_append, but the first
+ * error is kept. Returns the operator's number or -1. */
+int graph_op(struct graph *graph, enum op_kind kind, const char *name, const int *inputs,
+             const struct op_attr *attr);
 
 /* --- for passes and tests --------------------------------------------------------------------- */
 int graph_tensor(struct graph *graph, const char *name, enum dtype dtype, struct shape shape,

@@ -50,12 +50,12 @@ enum roi_targets_slot {
 
 /* RoIAlign: `pooled` bins an axis, each the mean of its samples (kernels/roi_axis.h), from the map
  * that kernels/roi_level.h says. Row r of y is of
- * region r, or of region ROW[r] where that is given; it is 0 where LABEL (without ROW) or ROW is
- * below 0. */
+ * region r, or of region ROW[r] where that is given; it is 0 where LABEL or ROW is below 0. At most
+ * one of the two is given. */
 enum roi_align_slot {
     ROI_ALIGN_MAP, /* and the levels behind it: [N, rows, columns, C] (detect_grid.h) */
     ROI_ALIGN_ROI = ROI_ALIGN_MAP + ROI_LEVELS_MAX, /* f32 [N, S, 4] */
-    ROI_ALIGN_LABEL,                                /* i32 [N, S]; or */
+    ROI_ALIGN_LABEL,                                /* i32 [N, S] or none; or */
     ROI_ALIGN_ROW,                                  /* i32 [R]: picture * S + slot */
     ROI_ALIGN_INPUTS,
 

@@ -76,6 +76,8 @@ static int expect_regions(const struct graph *graph, const struct op *op, int ro
         return -1;
     if (op->inputs[row] == TENSOR_NONE) {
         *ret_rows = n * slots;
+        if (op->inputs[label] == TENSOR_NONE)
+            return 0;
         return rule_expect_of(graph, op, label, DTYPE_I32, shape_2(n, slots), err);
     }
     if (op->inputs[label] != TENSOR_NONE)

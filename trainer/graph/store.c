@@ -198,6 +198,7 @@ static double start_value(const struct store_slot *slot, struct random *random, 
     case INIT_NORMAL_HUNDREDTH:
         return spread * random_normal(random);
     case INIT_UNIFORM_FAN_IN:
+    case INIT_UNIFORM_FAN_IN_3:
     case INIT_UNIFORM_BIAS:
         return random_between(random, -spread, spread);
     }
@@ -218,6 +219,8 @@ static double start_spread(const struct store_slot *slot) {
         return 1.0 / sqrt(inputs * area);
     case INIT_UNIFORM_BIAS:
         return 1.0 / sqrt((double)slot->init_fan);
+    case INIT_UNIFORM_FAN_IN_3:
+        return sqrt(3.0 / (inputs * area));
     default:
         return 0;
     }

@@ -53,8 +53,9 @@ enum tensor_init {
     INIT_ONE,
     INIT_NORMAL_FAN_OUT,   /* normal, deviation sqrt(2 / fan out): He et al. 2015, for ReLU */
     INIT_NORMAL_HUNDREDTH, /* normal, deviation 0.01 */
-    INIT_UNIFORM_FAN_IN, /* uniform within +-1 / sqrt(fan in): torch's default for linear layers */
-    INIT_UNIFORM_BIAS    /* the same bound, for a bias: fan in is `init_fan` */
+    INIT_UNIFORM_FAN_IN,  /* uniform within +-1 / sqrt(fan in): torch's default for linear layers */
+    INIT_UNIFORM_BIAS,    /* the same bound, for a bias: fan in is `init_fan` */
+    INIT_UNIFORM_FAN_IN_3 /* uniform within +-sqrt(3 / fan in): He et al. 2015, without a ReLU */
 };
 
 /* How a parameter lies in a file of torch's, beside its axes here. */

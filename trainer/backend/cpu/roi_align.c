@@ -92,7 +92,7 @@ static void find_region(const struct align_op *op, size_t r) {
     struct region *region = &op->regions[r];
     int32_t slot = op->row != NULL ? op->row[r] : (int32_t)r;
     region->image = -1;
-    if (slot < 0 || (op->row == NULL && op->label[r] < 0))
+    if (slot < 0 || (op->row == NULL && op->label != NULL && op->label[r] < 0))
         return;
     const float *box = op->roi + 4 * (size_t)slot;
     int level = roi_level(box, d->levels, d->level_epsilon, (d->flags & DETECT_LEVEL_INSIDE) != 0);

@@ -18,7 +18,7 @@ static bool find_row(const struct ref_call *call, int roi, const struct shape *m
                      struct row *ret) {
     const struct detect_attr *d = &call->op.attr.detect;
     const double *label = call->in[roi + 1], *row = call->in[roi + 2];
-    if ((row != NULL ? row[r] : label[r]) < 0)
+    if (row != NULL ? row[r] < 0 : label != NULL && label[r] < 0)
         return false;
     int64_t slot = row != NULL ? (int64_t)row[r] : r;
     float box[4];

@@ -1,0 +1,108 @@
+#include "models/detect_preset.h"
+
+#include "kernels/anchor.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const struct detect_preset presets[] = {
+    {
+        .name = "tv",
+        .norm_epsilon = 1e-5,
+        .rounded = true,
+        .pre_nms = {1000, 2000},
+        .post_nms = {1000, 2000},
+        .proposal_nms = 0.7F,
+        .proposal_side = 1e-3F,
+        .anchor_samples = 256,
+        .anchor_positives = 128,
+        .anchor_foreground = 0.7F,
+        .anchor_background = 0.3F,
+        .anchor_beta = 1.0F / 9,
+        .region_samples = 512,
+        .region_positives = 128,
+        .region_foreground = 0.5F,
+        .region_background = 0.5F,
+        .region_beta = 1.0F / 9,
+        .region_coder = {10, 10, 5, 5},
+        .level_epsilon = 1e-6F,
+        .sampling = 2,
+        .detection_score = 0.05F,
+        .detection_nms = 0.5F,
+        .detection_side = 1e-2F,
+        .detections = 100,
+    },
+};
+enum { PRESETS = sizeof(presets) / sizeof(presets[0]), REGION_LEVELS = 4 };
+
+const struct detect_preset *detect_preset_find(const char *name) {
+    for (size_t i = 0; i < PRESETS; i++)
+        if (strcmp(presets[i].name, name) == 0)
+            return &presets[i];
+    return NULL;
+}
+
+const char *detect_preset_names(void) {
+    return "tv";
+}
+
+/* The pyramid: levels of 4, 8, ... pixels a cell, and their anchors. */
+static void set_levels(struct detect_attr *attr, const struct detect_preset *preset,
+                       const struct detect_canvas *canvas, int levels) {
+    attr->canvas_h = canvas->height;
+    attr->canvas_w = canvas->width;
+    attr->levels = levels;
+    attr->anchor_offset = preset->anchor_offset;
+    for (int i = 0; i < levels; i++) {
+        const int cell = 4 << i;
+        float sides[ANCHOR_SHAPES][4];
+        attr->stride_h[i] = canvas->height / ((canvas->height + cell - 1) / cell);
+        attr->stride_w[i] = canvas->width / ((canvas->width + cell - 1) / cell);
+        anchor_cell(canvas->anchors[i], preset->rounded, sides);
+        for (int shape = 0; shape < ANCHOR_SHAPES; shape++) {
+            attr->half_w[i][shape] = sides[shape][2];
+            attr->half_h[i][shape] = sides[shape][3];
+        }
+    }
+}
+
+struct detect_attr detect_preset_rpn(const struct detect_preset *preset,
+                                     const struct detect_canvas *canvas) {
+    struct detect_attr attr = {.flags = preset->flags,
+                               .pre_nms = preset->pre_nms[canvas->training],
+                               .post_nms = preset->post_nms[canvas->training],
+                               .objects = canvas->objects,
+                               .samples = preset->anchor_samples,
+                               .positives = preset->anchor_positives,
+                               .classes = canvas->classes,
+                               .nms_threshold = preset->proposal_nms,
+                               .foreground_iou = preset->anchor_foreground,
+                               .background_iou = preset->anchor_background,
+                               .min_side = preset->proposal_side,
+                               .coder = {1, 1, 1, 1},
+                               .beta = preset->anchor_beta};
+    set_levels(&attr, preset, canvas, DETECT_LEVELS_MAX);
+    return attr;
+}
+
+struct detect_attr detect_preset_regions(const struct detect_preset *preset,
+                                         const struct detect_canvas *canvas) {
+    struct detect_attr attr = {.flags = preset->flags,
+                               .post_nms = preset->post_nms[canvas->training],
+                               .objects = canvas->objects,
+                               .samples = preset->region_samples,
+                               .positives = preset->region_positives,
+                               .detections = preset->detections,
+                               .classes = canvas->classes,
+                               .sampling = preset->sampling,
+                               .nms_threshold = preset->detection_nms,
+                               .foreground_iou = preset->region_foreground,
+                               .background_iou = preset->region_background,
+                               .score_threshold = preset->detection_score,
+                               .min_side = preset->detection_side,
+                               .beta = preset->region_beta,
+                               .level_epsilon = preset->level_epsilon};
+    memcpy(attr.coder, preset->region_coder, sizeof(attr.coder));
+    set_levels(&attr, preset, canvas, REGION_LEVELS);
+    return attr;
+}

@@ -1,0 +1,53 @@
+/* Private to this room: what the parts of a detector share while its graph is described. */
+#ifndef MODELS_DETECTOR_H
+#define MODELS_DETECTOR_H
+
+#include "graph/graph.h"
+#include "models/backbone.h"
+#include "models/detect_preset.h"
+#include "models/maskrcnn.h"
+
+/* Sizes of a network. */
+struct detector_family {
+    const char *name;
+    struct backbone_family backbone;
+    int pyramid;                    /* channels of its maps and of the heads' convolutions */
+    int anchors[DETECT_LEVELS_MAX]; /* sides of the square ones */
+    int hidden;                     /* of the box head */
+    int mask_convs;
+};
+
+struct detector {
+    struct graph *graph;
+    const struct detector_family *family;
+    const struct maskrcnn_config *config;
+    struct detect_attr rpn, regions;
+    struct maskrcnn_tensors *t;
+    int maps[DETECT_LEVELS_MAX]; /* P2 .. P6 */
+};
+
+/* Appends an operator of detection; RET_OUTPUTS gets all it makes, TENSOR_NONE once building has
+ * failed. */
+void detector_op(const struct detector *d, enum op_kind kind, const char *name, const int *inputs,
+                 const struct op_attr *attr, int ret_outputs[OP_OUTPUTS_MAX]);
+
+/* NAME.weight [outputs, kernel, kernel, inputs] that starts as INIT says, and NAME.bias, zero. */
+struct graph_weights detector_conv_weights(const struct detector *d, const char *name,
+                                           int64_t inputs, int64_t outputs, int kernel,
+                                           enum tensor_init init);
+
+/* Maps of the backbone's stages -> `maps` (models/fpn.c). */
+void detector_pyramid(struct detector *d, const int stages[BACKBONE_STAGES]);
+
+/* The region proposal network (models/rpn.c). */
+struct detector_proposals {
+    int box, count; /* f32 [N, K, 4], i32 [N] */
+    int losses;     /* training: wide [RPN_LOSSES] */
+};
+struct detector_proposals detector_rpn(const struct detector *d);
+
+/* Heads on regions (models/roi_heads.c): a step's losses, or what is found. */
+void detector_learn(const struct detector *d, const struct detector_proposals *proposals);
+void detector_find(const struct detector *d, const struct detector_proposals *proposals);
+
+#endif

@@ -1,0 +1,162 @@
+#include "models/maskrcnn.h"
+
+#include "kernels/image_size.h"
+#include "kernels/mask_bits.h"
+#include "kernels/sample_key.h"
+#include "models/detector.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct detector_family families[] = {
+    {.name = "maskrcnn_resnet50_fpn",
+     .backbone = {"resnet50", true, false, 64, {3, 4, 6, 3}},
+     .pyramid = 256,
+     .anchors = {32, 64, 128, 256, 512},
+     .hidden = 1024,
+     .mask_convs = 4},
+    {.name = "maskrcnn_tiny",
+     .backbone = {"tiny", true, false, 16, {1, 1, 1, 1}},
+     .pyramid = 64,
+     .anchors = {8, 16, 32, 64, 128},
+     .hidden = 128,
+     .mask_convs = 2},
+};
+enum { FAMILIES = sizeof(families) / sizeof(families[0]), CANVAS_MAX = 4096, CLASSES_MAX = 10000 };
+
+static const struct detector_family *find_family(const char *model) {
+    for (size_t i = 0; i < FAMILIES; i++)
+        if (strcmp(families[i].name, model) == 0)
+            return &families[i];
+    return NULL;
+}
+
+bool maskrcnn_known(const char *model) {
+    return find_family(model) != NULL;
+}
+
+const char *maskrcnn_names(void) {
+    return "maskrcnn_resnet50_fpn, maskrcnn_tiny";
+}
+
+void detector_op(const struct detector *d, enum op_kind kind, const char *name, const int *inputs,
+                 const struct op_attr *attr, int ret_outputs[OP_OUTPUTS_MAX]) {
+    int op = graph_op(d->graph, kind, name, inputs, attr);
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        ret_outputs[i] = op < 0 ? TENSOR_NONE : d->graph->ops[op].outputs[i];
+}
+
+struct graph_weights detector_conv_weights(const struct detector *d, const char *name,
+                                           int64_t inputs, int64_t outputs, int kernel,
+                                           enum tensor_init init) {
+    struct graph_weights w = {TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
+    char text[TENSOR_NAME_SIZE];
+    (void)snprintf(text, sizeof(text), "%s.weight", name);
+    w.weight = graph_parameter(d->graph, text, shape_4(outputs, kernel, kernel, inputs), init, 0);
+    w.bias = graph_bias_parameter(d->graph, name, outputs, INIT_ZERO, 0);
+    return w;
+}
+
+static bool is_canvas(int side) {
+    return side >= MASKRCNN_CANVAS_STEP && side <= CANVAS_MAX && side % MASKRCNN_CANVAS_STEP == 0;
+}
+
+static int check(const struct maskrcnn_config *config, struct error *err) {
+    if (!maskrcnn_known(config->model))
+        return error_set(err, EXIT_CODE_USAGE, "model '%s' is none of %s", config->model,
+                         maskrcnn_names());
+    if (detect_preset_find(config->preset) == NULL)
+        return error_set(err, EXIT_CODE_USAGE, "preset '%s' is none of %s", config->preset,
+                         detect_preset_names());
+    if (!is_canvas(config->canvas_h) || !is_canvas(config->canvas_w))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "a canvas of %d x %d is not of multiples of %d up to %d", config->canvas_h,
+                         config->canvas_w, MASKRCNN_CANVAS_STEP, CANVAS_MAX);
+    if (config->classes < 1 || config->classes > CLASSES_MAX)
+        return error_set(err, EXIT_CODE_USAGE, "%d classes are not within 1 to %d", config->classes,
+                         CLASSES_MAX);
+    if (config->batch < 1 || config->image_bytes < 1)
+        return error_set(err, EXIT_CODE_USAGE, "a batch of %d images cannot be", config->batch);
+    if (config->training && (config->objects < 1 || config->mask_bytes < 1))
+        return error_set(err, EXIT_CODE_USAGE, "%d objects a picture cannot be", config->objects);
+    for (int i = 0; i < 3; i++)
+        if (!(config->std[i] > 0))
+            return error_set(err, EXIT_CODE_USAGE, "a standard deviation of %g cannot be",
+                             (double)config->std[i]);
+    return 0;
+}
+
+static void add_inputs(const struct detector *d) {
+    const struct maskrcnn_config *c = d->config;
+    struct maskrcnn_tensors *t = d->t;
+    const int64_t n = c->batch, g = c->objects;
+    t->image = graph_input(d->graph, "image", DTYPE_U8, shape_2(n, c->image_bytes));
+    t->image_size = graph_input(d->graph, "image_size", DTYPE_I32, shape_2(n, IMAGE_SIZE_FIELDS));
+    if (!c->training)
+        return;
+    t->gt_box = graph_input(d->graph, "gt_box", DTYPE_F32, shape_3(n, g, 4));
+    t->gt_label = graph_input(d->graph, "gt_label", DTYPE_I32, shape_2(n, g));
+    t->gt_count = graph_input(d->graph, "gt_count", DTYPE_I32, shape_1(n));
+    t->gt_mask_at = graph_input(d->graph, "gt_mask_at", DTYPE_I32, shape_3(n, g, MASK_FIELDS));
+    t->mask_bits = graph_input(d->graph, "mask_bits", DTYPE_U8, shape_1(c->mask_bytes));
+    t->key = graph_input(d->graph, "key", DTYPE_I32, shape_2(n, SAMPLE_KEY_WORDS));
+}
+
+/* The pictures at their place on the canvas, normalised. */
+static int resize(const struct detector *d) {
+    struct op_attr attr = {.detect = d->regions,
+                           .channels =
+                               d->config->stem_channels == 0 ? 3 : d->config->stem_channels};
+    const int inputs[IMAGE_RESIZE_INPUTS] = {d->t->image, d->t->image_size};
+    int outputs[OP_OUTPUTS_MAX];
+    memcpy(attr.mean, d->config->mean, sizeof(attr.mean));
+    memcpy(attr.std, d->config->std, sizeof(attr.std));
+    detector_op(d, OP_IMAGE_RESIZE, "resize", inputs, &attr, outputs);
+    return outputs[IMAGE_RESIZE_Y];
+}
+
+static void describe(struct detector *d, const struct detect_preset *preset) {
+    const struct maskrcnn_config *c = d->config;
+    const struct backbone backbone = {.family = &d->family->backbone,
+                                      .prefix = "backbone.body.",
+                                      .epsilon = c->norm_epsilon > 0 ? c->norm_epsilon
+                                                                     : preset->norm_epsilon,
+                                      .frozen_norms = c->frozen_norms,
+                                      .frozen_stages = c->frozen_stages};
+    int stages[BACKBONE_STAGES];
+    add_inputs(d);
+    backbone_build(d->graph, &backbone, resize(d), stages);
+    detector_pyramid(d, stages);
+    const struct detector_proposals proposals = detector_rpn(d);
+    if (c->training)
+        detector_learn(d, &proposals);
+    else
+        detector_find(d, &proposals);
+}
+
+static const struct maskrcnn_tensors no_tensors = {
+    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE,
+    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
+
+int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
+                   struct maskrcnn_tensors *ret_tensors, struct error *err) {
+    graph_init(graph, config->dtype, config->training);
+    *ret_tensors = no_tensors;
+    if (check(config, err) != 0)
+        return -1;
+    const struct detect_preset *preset = detect_preset_find(config->preset);
+    struct detector d = {
+        .graph = graph, .family = find_family(config->model), .config = config, .t = ret_tensors};
+    const struct detect_canvas canvas = {.height = config->canvas_h,
+                                         .width = config->canvas_w,
+                                         .anchors = d.family->anchors,
+                                         .objects = config->objects,
+                                         .classes = config->classes,
+                                         .training = config->training};
+    d.rpn = detect_preset_rpn(preset, &canvas);
+    d.regions = detect_preset_regions(preset, &canvas);
+    describe(&d, preset);
+    if (graph_finish(graph, err) != 0)
+        return error_wrap(err, "%s", config->model);
+    return 0;
+}

@@ -1,0 +1,68 @@
+/* Mask R-CNN with a feature pyramid (He et al., "Mask R-CNN", 2017; Lin et al., "Feature Pyramid
+ * Networks", 2017) on a ResNet, as torchvision builds it:
+ *
+ *   maskrcnn_resnet50_fpn   the published network
+ *   maskrcnn_tiny           the same in small, for tests and small pictures: a bottleneck a stage
+ *                           from 16 channels, pyramid of 64, anchors from 8 px
+ *
+ * All shapes are static: a batch lies on one canvas, what its pictures lack is empty slots. Names
+ * are torchvision's ("backbone.body.layer1.0.conv1.weight", "rpn.head.conv.0.0.bias",
+ * "roi_heads.box_head.fc6.weight"), and so are start values. */
+#ifndef MODELS_MASKRCNN_H
+#define MODELS_MASKRCNN_H
+
+#include "common/error.h"
+#include "graph/graph.h"
+
+#include <stdbool.h>
+
+enum { MASKRCNN_CANVAS_STEP = 32, MASKRCNN_MASK_SIDE = 28 };
+
+struct maskrcnn_config {
+    const char *model;
+    const char *preset;     /* models/detect_preset.h */
+    int batch;              /* pictures in a step of this rank */
+    int canvas_h, canvas_w; /* pixels, multiples of MASKRCNN_CANVAS_STEP */
+    int classes;            /* without the background */
+    int objects;            /* slots a picture */
+    int64_t image_bytes;    /* of a picture's slot, */
+    int64_t mask_bytes;     /* and of the batch's masks */
+    bool training;
+    bool frozen_norms;     /* batch norms as they were given, as torchvision from weights, */
+    int frozen_stages;     /* and of stem and stages so many constant */
+    enum dtype dtype;      /* of activations */
+    double norm_epsilon;   /* 0: the preset's */
+    float mean[3], std[3]; /* of pixel values in 0..1 */
+    int stem_channels;     /* channels of the resized picture: 3, or more with zeros behind; 0: 3 */
+};
+
+/* The tensors to fill before and to read after a step; numbers of the graph. Inputs have the names
+ * of their fields. Where a kind of graph has none of one it is TENSOR_NONE. */
+struct maskrcnn_tensors {
+    int image;      /* u8 [N, image_bytes] */
+    int image_size; /* i32 [N, 6]: kernels/image_size.h */
+    /* Training: */
+    int gt_box;     /* f32 [N, objects, 4]: pixels of the resized picture */
+    int gt_label;   /* i32 [N, objects]: from 1 */
+    int gt_count;   /* i32 [N] */
+    int gt_mask_at; /* i32 [N, objects, MASK_FIELDS]: kernels/mask_bits.h */
+    int mask_bits;  /* u8 [mask_bytes] */
+    int key;        /* i32 [N, SAMPLE_KEY_WORDS]: kernels/sample_key.h */
+    int metrics;    /* kept, "metrics" [DETECT_METRICS]: graph/op_roi.h */
+    /* Evaluation, kept under these names; D detections a picture: */
+    int found_box;   /* f32 [N, D, 4]: pixels of the resized picture */
+    int found_score; /* f32 [N, D] */
+    int found_label; /* i32 [N, D]: from 1, -1 in empty slots */
+    int found_count; /* i32 [N] */
+    int found_mask;  /* wide [N * D, 28, 28]: logits */
+};
+
+/* Describes the model in GRAPH, which it initialises: call graph_done in any case. */
+int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
+                   struct maskrcnn_tensors *ret_tensors, struct error *err);
+
+/* "maskrcnn_resnet50_fpn, ..." for messages and help. */
+const char *maskrcnn_names(void);
+bool maskrcnn_known(const char *model);
+
+#endif
