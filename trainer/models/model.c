@@ -1,5 +1,7 @@
 #include "models/model.h"
 
+#include "graph/op_roi.h"
+#include "models/maskrcnn.h"
 #include "models/resnet.h"
 #include "models/vgg.h"
 
@@ -16,6 +18,60 @@ static const struct model_metric OF_CLASSES[] = {
     {"top5", LOSS_TOP5, METRIC_MEAN, false},
     {NULL, 0, METRIC_SUM, false},
 };
+
+static const struct model_metric OF_OBJECTS[] = {
+    [METRIC_LOSS] = {"loss", DETECT_LOSS, METRIC_MEAN, true},
+    [METRIC_SAMPLES] = {"images", DETECT_IMAGES, METRIC_SUM, true},
+    {"loss_classifier", DETECT_LOSS_CLASSIFIER, METRIC_MEAN, true},
+    {"loss_box_reg", DETECT_LOSS_BOX_REG, METRIC_MEAN, true},
+    {"loss_mask", DETECT_LOSS_MASK, METRIC_MEAN, true},
+    {"loss_objectness", DETECT_LOSS_OBJECTNESS, METRIC_MEAN, true},
+    {"loss_rpn_box_reg", DETECT_LOSS_RPN_BOX_REG, METRIC_MEAN, true},
+    {"label_accuracy", DETECT_ACCURACY, METRIC_MEAN, true},
+    {NULL, 0, METRIC_SUM, false},
+};
+
+/* torchvision's reference training (references/detection): 26 epochs of 16 images a step. */
+static const struct model_setting OF_MASKRCNN[] = {
+    {"batch-size", "2"},
+    {"lr", "0.02"},
+    {"lr-batch", "16"},
+    {"epochs", "26"},
+    {"schedule", "milestones"},
+    {"milestones", "16,22"},
+    {"warmup-steps", "1000"},
+    {"warmup-from", "0.001"},
+    {NULL, NULL},
+};
+static const struct model_setting OF_TINY[] = {
+    {"batch-size", "4"},    {"lr", "0.02"},           {"lr-batch", "0"},
+    {"short-side", "128"},  {"long-side", "192"},     {"epochs", "20"},
+    {"warmup-steps", "50"}, {"warmup-from", "0.001"}, {NULL, NULL},
+};
+
+static int build_maskrcnn(struct graph *graph, const struct model *model,
+                          const struct model_options *o, struct error *err) {
+    struct maskrcnn_tensors tensors;
+    struct maskrcnn_config config = {
+        .model = model->name,
+        .preset = o->objects.preset,
+        .batch = o->batch,
+        .canvas_h = o->height,
+        .canvas_w = o->width,
+        .classes = o->classes,
+        .objects = o->objects.slots,
+        .image_bytes = o->objects.image_bytes,
+        .mask_bytes = o->objects.mask_bytes,
+        .training = o->training,
+        .frozen_norms = o->objects.frozen_norms,
+        .frozen_stages = o->objects.frozen_stages,
+        .dtype = o->dtype,
+        .stem_channels = o->stem_channels,
+    };
+    memcpy(config.mean, o->mean, sizeof(config.mean));
+    memcpy(config.std, o->std, sizeof(config.std));
+    return maskrcnn_build(graph, &config, &tensors, err);
+}
 
 static int build_resnet(struct graph *graph, const struct model *model,
                         const struct model_options *o, struct error *err) {
@@ -55,6 +111,16 @@ static const struct model MODELS[] = {
     RESNET(56, 32),
     RESNET(110, 32),
     CLASSIFIER("vgg16", vgg_build, 224),
+    {.name = "maskrcnn_resnet50_fpn",
+     .task = MODEL_DETECT,
+     .build = build_maskrcnn,
+     .metrics = OF_OBJECTS,
+     .settings = OF_MASKRCNN},
+    {.name = "maskrcnn_tiny",
+     .task = MODEL_DETECT,
+     .build = build_maskrcnn,
+     .metrics = OF_OBJECTS,
+     .settings = OF_TINY},
 };
 enum { MODEL_COUNT = sizeof(MODELS) / sizeof(MODELS[0]), NAMES_SIZE = 512 };
 

@@ -3,7 +3,7 @@
 
 /* Two images of 7 x 5 pixels, 17 channels: windows of 3 by 2 with padding meet every border. */
 enum { IMAGES = 2, HEIGHT = 7, WIDTH = 5, CHANNELS = 17, OUT_HEIGHT = 4, OUT_WIDTH = 3 };
-enum { INPUTS = IMAGES * HEIGHT * WIDTH * CHANNELS, KERNEL = 3, STRIDE = 2, PAD = 1 };
+enum { INPUTS = IMAGES * HEIGHT * WIDTH * CHANNELS, WINDOW = 3, STRIDE = 2, PAD = 1 };
 enum { OUTPUTS = IMAGES * OUT_HEIGHT * OUT_WIDTH * CHANNELS };
 
 static struct pool pool_of(enum elem elem) {
@@ -13,17 +13,17 @@ static struct pool pool_of(enum elem elem) {
                          .width = WIDTH,
                          .out_height = OUT_HEIGHT,
                          .out_width = OUT_WIDTH,
-                         .kernel = KERNEL,
+                         .kernel = WINDOW,
                          .stride = STRIDE,
                          .pad = PAD};
 }
 
-/* The input cell of window (image, i, j) at KERNEL cell, or -1 outside the image. */
+/* The input cell of window (image, i, j) at WINDOW cell, or -1 outside the image. */
 static long cell_at(size_t out, int cell) {
     long c = (long)(out % CHANNELS), pixel = (long)(out / CHANNELS);
     long j = pixel % OUT_WIDTH, i = pixel / OUT_WIDTH % OUT_HEIGHT;
     long image = pixel / OUT_WIDTH / OUT_HEIGHT;
-    long row = i * STRIDE - PAD + cell / KERNEL, column = j * STRIDE - PAD + cell % KERNEL;
+    long row = i * STRIDE - PAD + cell / WINDOW, column = j * STRIDE - PAD + cell % WINDOW;
     if (row < 0 || row >= HEIGHT || column < 0 || column >= WIDTH)
         return -1;
     return ((image * HEIGHT + row) * WIDTH + column) * CHANNELS + c;
@@ -48,7 +48,7 @@ static void check_pool(const struct loops *loops, enum elem elem, bool norm, flo
     for (size_t out = 0; out < OUTPUTS; out++) {
         int where = -1;
         float best = 0;
-        for (int cell = 0; cell < KERNEL * KERNEL; cell++) {
+        for (int cell = 0; cell < WINDOW * WINDOW; cell++) {
             long at = cell_at(out, cell);
             if (at < 0)
                 continue;
@@ -99,9 +99,9 @@ static void check_grad(const struct loops *loops, enum elem elem, bool both) {
     uint8_t index[OUTPUTS];
     double expected[INPUTS] = {0};
     for (size_t out = 0; out < OUTPUTS; out++) {
-        int cell = (int)(out * 7 % (KERNEL * KERNEL));
+        int cell = (int)(out * 7 % (WINDOW * WINDOW));
         while (cell_at(out, cell) < 0)
-            cell = (cell + 1) % (KERNEL * KERNEL);
+            cell = (cell + 1) % (WINDOW * WINDOW);
         index[out] = (uint8_t)cell;
         expected[cell_at(out, cell)] += (double)loop_get(dy, out, elem);
         expected[cell_at(out, cell)] += both ? (double)loop_get(dy2, out, elem) : 0;

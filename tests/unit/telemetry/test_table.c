@@ -19,17 +19,18 @@ static void the_header_names_the_columns(void) {
 }
 
 static void rows_stand_under_the_header(void) {
-    CU_ASSERT_STRING_EQUAL(
-        row_text((struct table_row){20, 1.25, 812.54, 2.30259, 2.35259, 0.1, 0, 0, {0, 0}}),
-        "      20   1.25    812.5  2.3026  2.3526  0.100000");
-    CU_ASSERT_EQUAL(
-        strlen(row_text((struct table_row){45000, 89.99, 12345.6, 0.1, 0.2, 6.4, 0, 0, {0, 0}})),
-        strlen("    Step  Epoch    Speed    Loss FinLoss        LR"));
+    CU_ASSERT_STRING_EQUAL(row_text((struct table_row){
+                               20, 1.25, 812.54, 2.30259, 2.35259, 0.1, 0, 0, {0, 0}, NULL, 0}),
+                           "      20   1.25    812.5  2.3026  2.3526  0.100000");
+    CU_ASSERT_EQUAL(strlen(row_text((struct table_row){
+                        45000, 89.99, 12345.6, 0.1, 0.2, 6.4, 0, 0, {0, 0}, NULL, 0})),
+                    strlen("    Step  Epoch    Speed    Loss FinLoss        LR"));
 }
 
 static void a_loss_that_is_no_number_says_so(void) {
     const double nan = __builtin_nan("");
-    ASSERT_CONTAINS(row_text((struct table_row){1, 0, 1, nan, nan, 0, 0, 0, {0, 0}}), "nan");
+    ASSERT_CONTAINS(row_text((struct table_row){1, 0, 1, nan, nan, 0, 0, 0, {0, 0}, NULL, 0}),
+                    "nan");
     buf_done(&out);
 }
 

@@ -13,8 +13,40 @@ static const struct model_setting IMAGENET_90[] = {
     {NULL, NULL},
 };
 
+#define MASKRCNN                                                                                   \
+    { "model", "maskrcnn_resnet50_fpn" }
+
+/* The schedule that papers call 1x: 12 epochs of 16 images a step. */
+static const struct model_setting COCO_1X[] = {
+    MASKRCNN,
+    {"epochs", "12"},
+    {"lr", "0.02"},
+    {"lr-batch", "16"},
+    {"schedule", "milestones"},
+    {"milestones", "8,11"},
+    {"warmup-steps", "1000"},
+    {"warmup-from", "0.001"},
+    {NULL, NULL},
+};
+
+/* SageMaker's example with Mask R-CNN in TensorFlow: 24 epochs, clipped. */
+static const struct model_setting AWS_24[] = {
+    MASKRCNN,
+    {"epochs", "24"},
+    {"lr", "0.0125"},
+    {"lr-batch", "8"},
+    {"schedule", "milestones"},
+    {"milestones", "16,20"},
+    {"warmup-steps", "1000"},
+    {"warmup-from", "0.001"},
+    {"clip-norm", "0.36"},
+    {NULL, NULL},
+};
+
 static const struct recipe RECIPES[] = {
     {"imagenet-90", MODEL_CLASSIFY, "Goyal et al. 2017: 90 epochs in large batches", IMAGENET_90},
+    {"coco-1x", MODEL_DETECT, "12 epochs of COCO, 16 images a step", COCO_1X},
+    {"aws-24", MODEL_DETECT, "24 epochs, as SageMaker's own example", AWS_24},
 };
 enum { RECIPE_COUNT = sizeof(RECIPES) / sizeof(RECIPES[0]) };
 
