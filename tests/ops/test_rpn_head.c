@@ -187,8 +187,10 @@ static void check(struct backend *(*open_backend)(void), enum dtype dtype, doubl
     CU_ASSERT_EQUAL(program_read(&sparse.program, "losses", losses[1], sizeof(losses[1]), &err), 0);
     CU_ASSERT_EQUAL(program_read(&sparse.program, "proposals", proposals, sizeof(proposals), &err),
                     0);
+    /* In bf16 a convolution that takes its bias along rounds once less. */
+    const float apart = dtype == DTYPE_F32 ? 0 : (float)bound;
     for (int i = 0; i < RPN_LOSSES; i++)
-        CU_ASSERT(losses[0][i] > 0 && losses[0][i] == losses[1][i]);
+        CU_ASSERT(losses[0][i] > 0 && fabsf(losses[0][i] - losses[1][i]) <= apart * losses[0][i]);
     CU_ASSERT_EQUAL(losses[0][RPN_LOSS_SAMPLED], PICTURES * attr.samples);
     CU_ASSERT_EQUAL(proposals[0], attr.post_nms);
     compare(&sparse, &dense, bound);

@@ -59,6 +59,8 @@ int shape_upsample_grad(struct graph *graph, struct op *op, struct error *err) {
 /* N, I and O of a linear layer whose X and W are these. */
 static int linear_sizes(const struct shape *x, const struct shape *w, int64_t *ret_rows,
                         int64_t *ret_inputs, struct error *err) {
+    if (w->rank < 2 || w->dim[0] < 1 || shape_count(w) < 1)
+        return error_set(err, EXIT_CODE_INTERNAL, "a linear layer without weights");
     *ret_inputs = shape_count(w) / w->dim[0];
     *ret_rows = shape_count(x) / *ret_inputs;
     if (*ret_rows * *ret_inputs == shape_count(x))

@@ -49,6 +49,9 @@ static bool is_weight_gradient(enum op_kind kind) {
            kind == OP_LINEAR_GRAD_WEIGHT;
 }
 
+/* Of a layer of eight. */
+static const struct op_attr square = {.target = {.rank = 2, .dim = {8, 8}}};
+
 static void check_lanes(struct laned *l) {
     int side = 0;
     for (int i = 0; i < l->net.graph.op_count; i++) {
@@ -74,7 +77,8 @@ static void a_weight_gradient_that_is_read_stays_on_the_main_lane(void) {
     int x = graph_input(&graph, "x", DTYPE_F32, shape_2(4, 8));
     int dy = graph_relu(&graph, x);
     for (int i = 0; i < 2; i++) {
-        gradient[i] = graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, NULL, &err);
+        gradient[i] =
+            graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, &square, &err);
         CU_ASSERT_FATAL(gradient[i] >= 0);
         for (int k = 0; k < 2; k++)
             graph.tensors[graph.ops[gradient[i]].outputs[k]].role = TENSOR_GRADIENT;
@@ -104,7 +108,8 @@ static void the_side_waits_for_the_count_of_its_rows(void) {
             graph.tensors[rows].shape = shape_1(1);
             graph_rows(&graph, rows);
         }
-        gradient[i] = graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, NULL, &err);
+        gradient[i] =
+            graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, &square, &err);
         CU_ASSERT_FATAL(gradient[i] >= 0);
         for (int k = 0; k < 2; k++)
             graph.tensors[graph.ops[gradient[i]].outputs[k]].role = TENSOR_GRADIENT;

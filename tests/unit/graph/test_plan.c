@@ -102,7 +102,8 @@ static void nothing_takes_the_place_of_what_another_lane_may_still_read(void) {
     graph_init(&graph, DTYPE_F32, false);
     int x = graph_input(&graph, "x", DTYPE_F32, shape_2(4, 256));
     int dy = graph_relu(&graph, x);
-    int side = graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, NULL, &err);
+    const struct op_attr attr = {.target = shape_2(256, 256)};
+    int side = graph_append(&graph, OP_LINEAR_GRAD_WEIGHT, "fc", (int[]){dy, x}, &attr, &err);
     CU_ASSERT_FATAL(side >= 0);
     for (int i = 0; i < 2; i++)
         graph.tensors[graph.ops[side].outputs[i]].role = TENSOR_GRADIENT;
