@@ -12,7 +12,7 @@ static __device__ struct roi_region region_of(const struct roi_align_args &args,
     struct roi_region region = {};
     int slot = args.row != nullptr ? args.row[r] : r;
     region.image = -1;
-    if (slot < 0 || (args.row == nullptr && args.label[r] < 0))
+    if (slot < 0 || (args.row == nullptr && args.label != nullptr && args.label[r] < 0))
         return region;
     const float *box = args.roi + 4 * static_cast<size_t>(slot);
     region.level = roi_level(box, args.levels, args.level_epsilon, args.level_inside);

@@ -39,7 +39,7 @@ static void what_no_program_could_be_given_is_refused(void) {
     CU_ASSERT_EQUAL(argv_add(&words, "true", NULL), 0);
     memset(value, 'v', sizeof(value) - 1);
     for (int i = 0; i < 70; i++) {
-        char name[16];
+        char name[24];
         (void)snprintf(name, sizeof(name), "NAME_%d", i);
         CU_ASSERT_EQUAL(argv_set_env(&environment, name, value, NULL), 0);
     }
