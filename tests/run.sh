@@ -54,7 +54,7 @@ mkdir -p "$build" && mv "build-$preset.log" "$build/configure.log"
 chosen=.
 targets=all
 if [ "$preset" = tsan ]; then
-    rooms='unit_(os|wire|job|outcome|mpi|host|master|entrypoint|codec|set|coco|draw|shapes|comm)_'
+    rooms='unit_(os|wire|job|outcome|mpi|host|master|entrypoint|codec|set|coco|detect|draw|shapes|comm)_'
     chosen="^$rooms"
     targets=$(cmake --build "$build" --target help | grep -oE "${rooms}[a-z0-9_]+\$")
     targets="$targets $(cmake --build "$build" --target help | grep -oE '\.\.\. ringmaster$' | cut -c 5-)"

@@ -109,7 +109,7 @@ static void fill_store(struct run *r) {
 }
 
 static void fill_picture(struct run *r, int n) {
-    char name[16];
+    char name[32];
     (void)snprintf(name, sizeof(name), "image%d", n);
     const int h = sizes[n][IMAGE_SIZE_SOURCE_H], w = sizes[n][IMAGE_SIZE_SOURCE_W];
     for (int y = 0; y < h; y++)
@@ -228,7 +228,7 @@ static void check_losses(struct run *r) {
     golden_values(&r->file, "losses", losses, 5, r->forward);
     float positives = 0, anchors = 0;
     for (int n = 0; n < PICTURES; n++) {
-        char name[16];
+        char name[32];
         (void)snprintf(name, sizeof(name), "chosen_rpn%d", n);
         const char *at = strstr(buf_text(&r->file.text), name) + strlen(name);
         anchors += (float)golden_number(&at);
@@ -278,7 +278,7 @@ static void evaluate_once(struct run *r) {
     CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_count", count, sizeof(count), NULL), 0);
     CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_mask", mask, sizeof(mask), NULL), 0);
     for (int n = 0; n < PICTURES; n++) {
-        char name[16];
+        char name[32];
         (void)snprintf(name, sizeof(name), "found%d", n);
         const char *at = golden_line(&r->file, name, "100");
         CU_ASSERT_EQUAL(count[n], FOUND);
