@@ -1,0 +1,66 @@
+#!/bin/sh
+# Mask R-CNN as users start it, on a COCO folder of shapes: a run that is cut and resumed has the bits of one
+# that is not, a model is scored as its training scored it, and what cannot be is said.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+set_dir=$work/set
+"$ringtrain" prepare shapes --coco "$set_dir" --train 16 --validation 4 >"$work/out" || fail "no set"
+flags="--model maskrcnn_tiny --batch-size 2 --threads 1 --data-threads 2 --log metrics --report-every 1 --warmup-steps 2 --epochs 2"
+
+# train NAME FLAGS...
+train() {
+    name=$1
+    shift
+    # shellcheck disable=SC2086  # a list
+    code 0 "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@"
+    cp "$work/out" "$work/$name.out"
+}
+
+scores() {
+    grep '^eval ' "$1" | tail -n 1 | sed 's/epoch=[^ ]* //'
+}
+
+echo "losses, and 24 numbers at the end"
+train whole --steps 5
+grep -qE '^train step=5 .*loss=[0-9.]+ loss_classifier=.* loss_box_reg=.* loss_mask=.* loss_objectness=.* loss_rpn_box_reg=' \
+    "$work/whole.out" || fail "no losses"
+grep -qE '^eval .*bbox_mAP=.* segm_mAP=.* images=4$' "$work/whole.out" || fail "no scores of all pictures"
+
+echo "cut and resumed: the same bits"
+train parts --steps 2
+train parts --steps 5
+says "resumed from $work/parts/step-000000002.safetensors"
+same_weights "$work/whole/step-000000005.safetensors" "$work/parts/step-000000005.safetensors" exact ""
+[ "$(scores "$work/whole.out")" = "$(scores "$work/parts.out")" ] || fail "other scores"
+
+echo "the model's folder is scored as the training scored it"
+code 0 "$ringtrain" eval --model-dir "$work/whole.model" --data "$set_dir" --threads 1 --batch-size 2
+[ "$(scores "$work/out")" = "$(scores "$work/whole.out")" ] || { cat "$work/out"; fail "other scores"; }
+
+echo "what cannot be"
+code 64 "$ringtrain" train --model maskrcnn_tiny --data "$set_dir" --label-smoothing 0.1
+says "--label-smoothing"
+code 64 "$ringtrain" train --model resnet20 --data "$set_dir" --gt-slots 10
+says "--gt-slots"
+# shellcheck disable=SC2086  # a list
+code 66 "$ringtrain" train $flags --data "$set_dir" --train-set none --model-dir "$work/m" --checkpoint-dir "$work/c"
+says "none"
+
+if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
+    without_leaks
+    # run NAME RANKS ACCUMULATE
+    run() {
+        # shellcheck disable=SC2086  # a list
+        ranks "$2" "$ringtrain" train $flags --data "$set_dir" --steps 2 --accumulate "$3" --model-dir "$work/$1.model" \
+            --checkpoint-dir "$work/$1" >"$work/out" 2>"$work/err" || { cat "$work/err"; fail "$1"; }
+        cp "$work/out" "$work/$1.out"
+    }
+
+    echo "two ranks do what one does in two parts: the same weights to the bit"
+    run pair 2 1
+    run one 1 2
+    same_weights "$work/pair.model/model.safetensors" "$work/one.model/model.safetensors" exact "" .running_ .num_batches_tracked
+    losses "$work/pair.out" >"$work/pair.losses"
+    losses "$work/one.out" | cmp - "$work/pair.losses" || fail "other losses"
+fi
