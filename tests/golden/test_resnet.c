@@ -5,28 +5,15 @@
  * An error is told in units of the tensor's norm. Where a gradient is 0 in truth, as before another
  * norm, that norm is f64's own rounding and torch's f32 is 1e9 of it away: three times that is an
  * absolute bound, and resnet_torch.py sees to it that it is below 1e-3 of the layer's gradient. */
-#include "common/buf.h"
-#include "common/cleanup.h"
-#include "common/file.h"
-#include "golden/hashed.h"
+#include "golden/golden.h"
 #include "ref/ref.h"
 #include "run/stepper.h"
-#include "run/weights.h"
 #include "set/labelled.h"
-#include "support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "cpu/cpu.h"
 #endif
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { PROJECTIONS = 8, VALUES_MAX = 256, TEXT_MAX = 1 << 20 };
-
-/* What is allowed beside three times the error of torch's own f32. */
-static const double FORWARD = 1e-5, GRADIENT = 1e-4;
+enum { VALUES_MAX = 256 };
 
 struct golden {
     char model[32];
@@ -37,7 +24,7 @@ struct golden {
 
 struct run {
     struct golden golden;
-    struct buf text; /* of the file */
+    struct golden_file file;
     struct backend *backend;
     struct network net;
     struct comm *comm;
@@ -47,8 +34,7 @@ struct run {
     float *weights;
     struct batch_layout layout;
     struct batch batch;
-    float *first;   /* owned: the parameters before the first step */
-    size_t checked; /* tensors and lists that were compared */
+    float *first; /* owned: the parameters before the first step */
 };
 
 static float start_value(const char *name, bool vector, uint64_t fan_in, uint64_t seed, size_t i) {
@@ -67,25 +53,14 @@ static float start_value(const char *name, bool vector, uint64_t fan_in, uint64_
     return hashed_uniform(hash, seed, i, -bound, bound);
 }
 
-/* Where element I of the file's order of axes lies in ARRAY's memory. */
-static size_t place_of(const struct array *array, size_t i) {
-    if (!array->ohwi)
-        return i;
-    size_t in = (size_t)array->shape[1], plane = (size_t)(array->shape[2] * array->shape[3]);
-    size_t o = i / (in * plane), c = i / plane % in, p = i % plane;
-    return (o * plane + p) * in + c;
-}
-
 static void fill_store(struct run *r) {
-    cleanup_weights struct weights w = {0};
-    CU_ASSERT_EQUAL_FATAL(weights_list(&w, &r->net.store, WEIGHTS_MODEL, 0, NULL), 0);
-    for (size_t k = 0; k < w.count; k++) {
-        const struct array *a = &w.arrays[k];
-        size_t count = (size_t)array_count(a);
-        uint64_t fan_in = count / (uint64_t)a->shape[0];
-        for (size_t i = 0; i < count; i++)
-            ((float *)a->data)[place_of(a, i)] =
-                start_value(a->name, a->rank == 1, fan_in, r->golden.seed, i);
+    for (int k = 0; k < r->net.store.slot_count; k++) {
+        const struct store_slot *slot = &r->net.store.slots[k];
+        float *values = store_at(&r->net.store, slot, slot->home);
+        uint64_t fan_in = slot->count / (uint64_t)slot->shape.dim[0];
+        for (size_t i = 0; i < slot->count; i++)
+            values[golden_place(&slot->shape, i)] =
+                start_value(slot->name, slot->shape.rank == 1, fan_in, r->golden.seed, i);
     }
     store_changed(&r->net.store);
     size_t bytes = r->net.store.count[STORE_PARAMETERS] * sizeof(float);
@@ -115,12 +90,11 @@ static void fill_batch(struct run *r) {
 
 static void read_golden(struct run *r, const char *model) {
     struct golden *g = &r->golden;
-    struct error err = {0};
-    char path[512];
-    (void)snprintf(path, sizeof(path), RINGMASTER_TEST_DATA "/../golden/resnet/%s.txt", model);
-    buf_init(&r->text, TEXT_MAX);
-    CU_ASSERT_EQUAL_FATAL(file_read(path, &r->text, &err), 0);
-    const char *line = strstr(buf_text(&r->text), "\ncase ");
+    char name[64];
+    (void)snprintf(name, sizeof(name), "resnet/%s", model);
+    golden_open(&r->file, name);
+    r->file.name = model;
+    const char *line = strstr(buf_text(&r->file.text), "\ncase ");
     unsigned long long seed = 0;
     CU_ASSERT_PTR_NOT_NULL_FATAL(line);
     CU_ASSERT_EQUAL_FATAL(sscanf(line, "\ncase %31s %llu %d %d %d %d %lf %lf %lf", g->model, &seed,
@@ -163,94 +137,19 @@ static void close_run(struct run *r) {
     free(r->labels);
     free(r->weights);
     free(r->first);
-    buf_done(&r->text);
-}
-
-/* Behind "KIND NAME " of the file's line. */
-static const char *find_line(const struct run *r, const char *kind, const char *name) {
-    char start[192];
-    (void)snprintf(start, sizeof(start), "\n%s %s ", kind, name);
-    const char *line = strstr(buf_text(&r->text), start);
-    if (line == NULL) {
-        printf("%s: no line '%s %s'\n", r->golden.model, kind, name);
-        CU_FAIL_FATAL("a golden value is missing");
-    }
-    return line + strlen(start);
-}
-
-static double next_number(const char **at) {
-    char *end = NULL;
-    double number = strtod(*at, &end);
-    CU_ASSERT_FATAL(end != *at);
-    *at = end;
-    return number;
-}
-
-static void judge(struct run *r, const char *kind, const char *name, double error, double theirs,
-                  double floor) {
-    double bound = fmax(floor, 3 * theirs);
-    r->checked++;
-    if (!(error <= bound)) {
-        printf("%s %s %s: error %.3g, torch's f32 has %.3g, allowed %.3g\n", r->golden.model, kind,
-               name, error, theirs, bound);
-        CU_FAIL("too far from torch");
-    }
-}
-
-static void check_values(struct run *r, const char *kind, const float *values, int count,
-                         double floor) {
-    char name[16];
-    (void)snprintf(name, sizeof(name), "%d", count);
-    const char *at = find_line(r, kind, name);
-    double theirs = next_number(&at), worst = 0, largest = 0;
-    for (int i = 0; i < count; i++) {
-        double wanted = next_number(&at), apart = fabs(wanted - (double)values[i]);
-        worst = apart <= worst ? worst : apart; /* NaN is worst */
-        largest = fmax(largest, fabs(wanted));
-    }
-    judge(r, kind, "", worst / largest, theirs, floor);
-}
-
-/* One tensor: its products with the vectors of +-1, and its norm. LESS (may be NULL) is taken off
- * first. */
-static void check_tensor(struct run *r, const char *kind, const struct array *a,
-                         const float *values, const float *less, double floor) {
-    char stream[ARRAY_NAME_MAX + 16];
-    double products[PROJECTIONS] = {0}, squares = 0, worst = 0;
-    (void)snprintf(stream, sizeof(stream), "projection %s", a->name);
-    uint64_t hash = hashed_name(stream);
-    size_t count = (size_t)array_count(a);
-    for (size_t i = 0; i < count; i++) {
-        size_t place = place_of(a, i);
-        double value = (double)values[place] - (less != NULL ? (double)less[place] : 0);
-        uint64_t signs = hashed(hash, 0, i);
-        for (int k = 0; k < PROJECTIONS; k++)
-            products[k] += signs >> (63 - k) & 1 ? value : -value;
-        squares += value * value;
-    }
-    const char *at = find_line(r, kind, a->name);
-    double norm = next_number(&at), theirs = next_number(&at);
-    for (int k = 0; k < PROJECTIONS; k++) {
-        double apart = fabs(products[k] - next_number(&at));
-        worst = apart <= worst ? worst : apart;
-    }
-    double apart = fabs(sqrt(squares) - norm);
-    worst = apart <= worst ? worst : apart;
-    judge(r, kind, a->name, norm > 0 ? worst / norm : worst, theirs, floor);
+    buf_done(&r->file.text);
 }
 
 /* All parameters in ARENA, or all running statistics. */
 static void check_all(struct run *r, const char *kind, enum store_arena arena, const float *less,
                       double floor) {
-    cleanup_weights struct weights w = {0};
     struct store *store = &r->net.store;
     const float *values = store->arena[arena];
-    CU_ASSERT_EQUAL_FATAL(weights_list(&w, store, WEIGHTS_MODEL, 0, NULL), 0);
     for (int i = 0; i < store->slot_count; i++) {
         const struct store_slot *slot = &store->slots[i];
         if ((slot->home == STORE_STATE) == (arena == STORE_STATE))
-            check_tensor(r, kind, &w.arrays[i], values + slot->first,
-                         less != NULL ? less + slot->first : NULL, floor);
+            golden_tensor(&r->file, kind, slot->name, &slot->shape, values + slot->first,
+                          less != NULL ? less + slot->first : NULL, floor);
     }
 }
 
@@ -263,7 +162,7 @@ static void evaluate_once(struct run *r) {
     CU_ASSERT_EQUAL(program_run(program, NULL, NULL), 0);
     CU_ASSERT_EQUAL(program_read(program, "logits", logits, (size_t)count * sizeof(float), NULL),
                     0);
-    check_values(r, "eval_logits", logits, count, FORWARD);
+    golden_values(&r->file, "eval_logits", logits, count, GOLDEN_FORWARD);
 }
 
 static void check_first_step(struct run *r) {
@@ -272,9 +171,9 @@ static void check_first_step(struct run *r) {
     CU_ASSERT_EQUAL(program_read(&r->net.train[0].program, "logits", logits,
                                  (size_t)count * sizeof(float), NULL),
                     0);
-    check_values(r, "logits", logits, count, FORWARD);
-    check_all(r, "gradient", STORE_GRADIENTS, NULL, GRADIENT);
-    check_all(r, "state", STORE_STATE, NULL, FORWARD);
+    golden_values(&r->file, "logits", logits, count, GOLDEN_FORWARD);
+    check_all(r, "gradient", STORE_GRADIENTS, NULL, GOLDEN_GRADIENT);
+    check_all(r, "state", STORE_STATE, NULL, GOLDEN_FORWARD);
 }
 
 static void check_model(const char *model, struct backend *backend, enum fusion fusion) {
@@ -291,11 +190,11 @@ static void check_model(const char *model, struct backend *backend, enum fusion 
         CU_ASSERT(outcome.applied);
         losses[step] = (float)outcome.loss;
     }
-    check_values(&r, "loss", losses, r.golden.steps, FORWARD);
-    check_all(&r, "moved", STORE_PARAMETERS, r.first, GRADIENT);
-    check_all(&r, "last_state", STORE_STATE, NULL, FORWARD);
+    golden_values(&r.file, "loss", losses, r.golden.steps, GOLDEN_FORWARD);
+    check_all(&r, "moved", STORE_PARAMETERS, r.first, GOLDEN_GRADIENT);
+    check_all(&r, "last_state", STORE_STATE, NULL, GOLDEN_FORWARD);
     /* Gradients and moves of all parameters, both statistics, and three lists. */
-    CU_ASSERT_EQUAL(r.checked, 2 * (size_t)r.net.store.slot_count + 3);
+    CU_ASSERT_EQUAL(r.file.checked, 2 * (size_t)r.net.store.slot_count + 3);
     close_run(&r);
 }
 

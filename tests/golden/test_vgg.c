@@ -3,77 +3,32 @@
  * An error is told in units of the tensor's norm; three times torch's own in f32 is allowed, or the
  * floor. */
 #include "backend/backend.h"
-#include "common/buf.h"
-#include "common/cleanup.h"
-#include "common/file.h"
-#include "golden/hashed.h"
+#include "golden/golden.h"
 #include "graph/program.h"
 #include "models/vgg.h"
 #include "ref/ref.h"
-#include "support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "cpu/cpu.h"
 #endif
 
-#include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-enum { PROJECTIONS = 8, VALUES_MAX = 64, TEXT_MAX = 1 << 16 };
-
-static const double FORWARD = 1e-5, GRADIENT = 1e-4;
+enum { VALUES_MAX = 64 };
 
 struct golden {
-    struct buf text;
+    struct golden_file file;
     uint64_t seed;
     int batch, side, classes, narrow;
 };
 
-static void golden_open(struct golden *g) {
-    struct error err = {0};
+static void read_golden(struct golden *g) {
     unsigned long long seed = 0;
     *g = (struct golden){0};
-    buf_init(&g->text, TEXT_MAX);
-    CU_ASSERT_EQUAL_FATAL(
-        file_read(RINGMASTER_TEST_DATA "/../golden/vgg/vgg16.txt", &g->text, &err), 0);
-    const char *line = strstr(buf_text(&g->text), "\ncase ");
+    golden_open(&g->file, "vgg/vgg16");
+    const char *line = strstr(buf_text(&g->file.text), "\ncase ");
     CU_ASSERT_PTR_NOT_NULL_FATAL(line);
     CU_ASSERT_EQUAL_FATAL(sscanf(line, "\ncase %llu %d %d %d %d", &seed, &g->batch, &g->side,
                                  &g->classes, &g->narrow),
                           5);
     g->seed = seed;
-}
-
-/* Behind "KIND NAME " of the file's line; NULL: none. */
-static const char *find_line(const struct golden *g, const char *kind, const char *name) {
-    char start[128];
-    (void)snprintf(start, sizeof(start), "\n%s %s ", kind, name);
-    const char *line = strstr(buf_text(&g->text), start);
-    return line == NULL ? NULL : line + strlen(start);
-}
-
-static double next_number(const char **at) {
-    char *end = NULL;
-    double number = strtod(*at, &end);
-    CU_ASSERT_FATAL(end != *at);
-    *at = end;
-    return number;
-}
-
-static void judge(const char *name, double error, double theirs, double floor) {
-    if (!(error <= fmax(floor, 3 * theirs))) {
-        printf("%s: error %.3g, torch's f32 has %.3g\n", name, error, theirs);
-        CU_FAIL("too far from torch");
-    }
-}
-
-/* Where element I of the file's order (O, then I, H, W) lies: O, H, W, I. */
-static size_t place_of(const struct shape *shape, size_t i) {
-    if (shape->rank != 4)
-        return i;
-    size_t in = (size_t)shape->dim[3], plane = (size_t)(shape->dim[1] * shape->dim[2]);
-    return (i / (in * plane) * plane + i % plane) * in + i / plane % in;
 }
 
 static void fill_parameters(struct store *store, uint64_t seed) {
@@ -83,7 +38,7 @@ static void fill_parameters(struct store *store, uint64_t seed) {
         double fan_in = (double)slot->count / (double)slot->shape.dim[0];
         double bound = slot->shape.rank == 1 ? 0.1 : sqrt(6 / fan_in);
         for (size_t i = 0; i < slot->count; i++)
-            values[place_of(&slot->shape, i)] =
+            values[golden_place(&slot->shape, i)] =
                 hashed_uniform(hashed_name(slot->name), seed, i, -bound, bound);
     }
     store_changed(store);
@@ -109,46 +64,6 @@ static void fill_inputs(struct program *program, const struct golden *g) {
     free(image);
 }
 
-static void check_values(const struct golden *g, const char *kind, const float *values, int count,
-                         float factor) {
-    char number[16];
-    (void)snprintf(number, sizeof(number), "%d", count);
-    const char *at = find_line(g, kind, number);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-    double theirs = next_number(&at), worst = 0, largest = 0;
-    for (int i = 0; i < count; i++) {
-        double wanted = next_number(&at), apart = fabs(wanted - (double)(values[i] * factor));
-        worst = apart <= worst ? worst : apart; /* NaN is worst */
-        largest = fmax(largest, fabs(wanted));
-    }
-    judge(kind, worst / largest, theirs, FORWARD);
-}
-
-static void check_gradient(const struct golden *g, const struct store *store,
-                           const struct store_slot *slot) {
-    const float *values = (const float *)store->arena[STORE_GRADIENTS] + slot->first;
-    char stream[128];
-    double products[PROJECTIONS] = {0}, squares = 0, worst = 0;
-    (void)snprintf(stream, sizeof(stream), "projection %s", slot->name);
-    for (size_t i = 0; i < slot->count; i++) {
-        double value = (double)values[place_of(&slot->shape, i)];
-        uint64_t signs = hashed(hashed_name(stream), 0, i);
-        for (int k = 0; k < PROJECTIONS; k++)
-            products[k] += signs >> (63 - k) & 1 ? value : -value;
-        squares += value * value;
-    }
-    const char *at = find_line(g, "gradient", slot->name);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
-    double norm = next_number(&at), theirs = next_number(&at);
-    for (int k = 0; k < PROJECTIONS; k++) {
-        double apart = fabs(products[k] - next_number(&at));
-        worst = apart <= worst ? worst : apart;
-    }
-    double apart = fabs(sqrt(squares) - norm);
-    worst = apart <= worst ? worst : apart;
-    judge(slot->name, worst / norm, theirs, GRADIENT);
-}
-
 static struct model_options options_of(int batch, int side, int classes) {
     return (struct model_options){.batch = batch,
                                   .height = side,
@@ -167,7 +82,7 @@ static void check_network(struct backend *backend, enum fusion fusion) {
     struct program program = {0};
     struct error err = {0};
     float logits[VALUES_MAX], metrics[LOSS_METRICS];
-    golden_open(&g);
+    read_golden(&g);
     struct model_options options = options_of(g.batch, g.side, g.classes);
     CU_ASSERT_EQUAL_FATAL(vgg_build_narrow(&graph, &options, g.narrow, &err), 0);
     CU_ASSERT_EQUAL_FATAL(program_compile(&program, &graph, &store, backend,
@@ -181,16 +96,19 @@ static void check_network(struct backend *backend, enum fusion fusion) {
     CU_ASSERT_EQUAL(program_read(&program, "logits", logits, (size_t)count * sizeof(float), &err),
                     0);
     CU_ASSERT_EQUAL(program_read(&program, "metrics", metrics, sizeof(metrics), &err), 0);
-    check_values(&g, "logits", logits, count, 1);
-    check_values(&g, "loss", &metrics[LOSS_SUM], 1, 1 / (float)g.batch);
+    const float loss = metrics[LOSS_SUM] / (float)g.batch;
+    golden_values(&g.file, "logits", logits, count, GOLDEN_FORWARD);
+    golden_values(&g.file, "loss", &loss, 1, GOLDEN_FORWARD);
     CU_ASSERT_EQUAL(store.slot_count, 32);
     for (int i = 0; i < store.slot_count; i++)
-        check_gradient(&g, &store, &store.slots[i]);
+        golden_tensor(&g.file, "gradient", store.slots[i].name, &store.slots[i].shape,
+                      store_at(&store, &store.slots[i], STORE_GRADIENTS), NULL, GOLDEN_GRADIENT);
+    CU_ASSERT_EQUAL(g.file.checked, 34);
     program_done(&program);
     store_done(&store);
     graph_done(&graph);
     backend_close(backend);
-    buf_done(&g.text);
+    buf_done(&g.file.text);
 }
 
 static struct backend *reference(void) {
@@ -223,10 +141,10 @@ static void check_shape(const struct golden *g, const struct tensor *t) {
         wanted[1] = dim[1] * dim[2] * dim[3];
     else if (rank == 4)
         memcpy(wanted, (int64_t[]){dim[0], dim[3], dim[1], dim[2]}, sizeof(wanted));
-    const char *at = find_line(g, "shape", t->name);
+    const char *at = golden_line(&g->file, "shape", t->name);
     CU_ASSERT_PTR_NOT_NULL_FATAL(at);
     for (int i = 0; i < rank; i++)
-        CU_ASSERT_EQUAL((int64_t)next_number(&at), wanted[i]);
+        CU_ASSERT_EQUAL((int64_t)golden_number(&at), wanted[i]);
     CU_ASSERT_EQUAL(*at, '\n');
 }
 
@@ -238,7 +156,7 @@ static void names_and_shapes_are_torchvisions(void) {
     const struct model *model = model_need("vgg16", &err);
     int64_t elements = 0;
     int count = 0;
-    golden_open(&g);
+    read_golden(&g);
     CU_ASSERT_PTR_NOT_NULL_FATAL(model);
     CU_ASSERT_EQUAL_FATAL(model->build(&graph, model, &options, &err), 0);
     for (int i = 0; i < graph.tensor_count; i++) {
@@ -252,7 +170,7 @@ static void names_and_shapes_are_torchvisions(void) {
     CU_ASSERT_EQUAL(count, 32);
     CU_ASSERT_EQUAL(elements, 138357544); /* torchvision's documented num_params */
     graph_done(&graph);
-    buf_done(&g.text);
+    buf_done(&g.file.text);
 }
 
 static void other_sizes_are_refused(void) {
