@@ -25,6 +25,7 @@ from torchvision.models.detection import roi_heads, transform
 from torchvision.ops import MultiScaleRoIAlign, box_iou, roi_align
 
 from hashed import PROJECTIONS, products, uniform
+from philox import philox
 
 MARGIN = 1e-4
 CANVAS = (512, 640)
@@ -127,15 +128,6 @@ def print_align():
 # --- sampled targets -------------------------------------------------------------------------------------------
 SAMPLES, POSITIVES, PROPOSALS, KIND = 16, 4, 40, 0x524F4900
 KEYS = [[7, 1, 3, 11], [7, 1, 3, 12], [7, 1, 3, 1 << 20]]
-
-
-def philox(counter, key):
-    c, (k0, k1) = list(counter), key
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(p1 >> 32) ^ c[1] ^ k0, p1 & 0xFFFFFFFF, (p0 >> 32) ^ c[3] ^ k1, p0 & 0xFFFFFFFF]
-        k0, k1 = (k0 + 0x9E3779B9) & 0xFFFFFFFF, (k1 + 0xBB67AE85) & 0xFFFFFFFF
-    return c
 
 
 def key_of(key, i):

@@ -25,6 +25,7 @@ from torchvision.models.detection.rpn import RegionProposalNetwork
 from torchvision.ops import boxes as box_ops
 
 from hashed import uniform
+from philox import philox
 
 MARGIN = 1e-4
 CANVAS, PICTURES = (128, 160), [(120, 150), (96, 160)]
@@ -35,7 +36,6 @@ SAMPLE_RPN = 0x52504E00
 # Truth: one that an anchor nearly fits, twins, one as far from four anchors, a small one, a large one; and none.
 TRUTH = [[[20, 21, 52, 53], [60, 40, 92, 72], [60, 40, 92, 72], [104, 72, 136, 104], [5, 100, 13, 107], [10, 8, 140, 110]], []]
 
-MASK = 0xFFFFFFFF
 lines = []
 
 
@@ -43,15 +43,6 @@ def put(name, values):
     flat = torch.as_tensor(values).detach().reshape(-1)
     kind, form = {torch.int64: ("i", "%d"), torch.float32: ("f", "%.9g"), torch.float64: ("d", "%.17g")}[flat.dtype]
     lines.append(" ".join([kind, name, str(len(flat))] + [form % v for v in flat.tolist()]))
-
-
-def philox(counter, key):
-    c, (k0, k1) = list(counter), key
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(p1 >> 32) ^ c[1] ^ k0, p1 & MASK, (p0 >> 32) ^ c[3] ^ k1, p0 & MASK]
-        k0, k1 = (k0 + 0x9E3779B9) & MASK, (k1 + 0xBB67AE85) & MASK
-    return c[0]
 
 
 class KeySampler:
@@ -62,7 +53,7 @@ class KeySampler:
         for picture, label in enumerate(labels):
             def smallest(where, count):
                 numbers = torch.where(where)[0].tolist()
-                numbers.sort(key=lambda i: (philox([i, KEY[2], KEY[3] + picture, SAMPLE_RPN], KEY[:2]), i))
+                numbers.sort(key=lambda i: (philox([i, KEY[2], KEY[3] + picture, SAMPLE_RPN], KEY[:2])[0], i))
                 mask = torch.zeros_like(label, dtype=torch.uint8)
                 mask[numbers[:count]] = 1
                 return mask, min(count, len(numbers))

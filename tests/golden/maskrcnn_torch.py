@@ -19,7 +19,7 @@ import sys
 import numpy as np
 import torch
 from torch import nn
-from torchvision.models.detection import MaskRCNN, roi_heads
+from torchvision.models.detection import MaskRCNN
 from torchvision.models.detection.anchor_utils import AnchorGenerator
 from torchvision.models.detection.backbone_utils import BackboneWithFPN
 from torchvision.models.detection.faster_rcnn import FastRCNNPredictor, TwoMLPHead
@@ -29,6 +29,7 @@ from torchvision.models.resnet import Bottleneck, ResNet
 from torchvision.ops import FrozenBatchNorm2d
 
 from hashed import hashes, products, uniform
+from philox import philox
 
 CLASSES, JITTERS, NOT_EMPTY = 3, 3, 3e-3
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
@@ -38,7 +39,6 @@ PICTURES, RESIZED, CANVAS = [(72, 96), (96, 72)], [(96, 128), (128, 96)], (128, 
 OBJECTS = [[(6, 9, 38, 52, 1), (40, 20, 90, 66, 2), (50, 4, 61, 17, 3)], [(10, 30, 60, 90, 3), (22, 5, 44, 25, 1)]]
 EPOCH, SAMPLE = 2, 40
 KIND = {"rpn": 0x52504E00, "roi": 0x524F4900}
-MASK = 0xFFFFFFFF
 
 
 class Body(ResNet):
@@ -104,15 +104,6 @@ def start_value(name, shape, seed):
     return torch.from_numpy(values.reshape(shape).copy())
 
 
-def philox(counter, key):
-    c, (k0, k1) = list(counter), key
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(p1 >> 32) ^ c[1] ^ k0, p1 & MASK, (p0 >> 32) ^ c[3] ^ k1, p0 & MASK]
-        k0, k1 = (k0 + 0x9E3779B9) & MASK, (k1 + 0xBB67AE85) & MASK
-    return c[0]
-
-
 class KeySampler:
     def __init__(self, kind, seed, samples, positives):
         self.kind, self.seed, self.samples, self.positives, self.seen = KIND[kind], seed, samples, positives, []
@@ -123,7 +114,7 @@ class KeySampler:
         for picture, label in enumerate(labels):
             def smallest(where, count):
                 numbers = torch.where(where)[0].tolist()
-                numbers.sort(key=lambda i: (philox([i, EPOCH, SAMPLE + picture, self.kind], (self.seed, 0)), i))
+                numbers.sort(key=lambda i: (philox([i, EPOCH, SAMPLE + picture, self.kind], (self.seed, 0))[0], i))
                 mask = torch.zeros_like(label, dtype=torch.uint8)
                 mask[numbers[:count]] = 1
                 return mask, min(count, len(numbers))

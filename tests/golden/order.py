@@ -6,18 +6,10 @@
 The permutation as trainer/data/set/sampler.h describes it, written down a second time. A change of this
 table is a change of every run: a resumed one would see other pictures.
 """
-MASK = 0xFFFFFFFF
+from philox import MASK, philox
+
 CASES = [(0, 0, 10), (7, 3, 1000), (7 + (5 << 32), 3, 1000), (1, 89, 1281167),
          ((1 << 63) + 9, MASK, 103)]
-
-
-def philox(counter, key):
-    c, (k0, k1) = list(counter), key
-    for _ in range(10):
-        p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
-        c = [(p1 >> 32) ^ c[1] ^ k0, p1 & MASK, (p0 >> 32) ^ c[3] ^ k1, p0 & MASK]
-        k0, k1 = (k0 + 0x9E3779B9) & MASK, (k1 + 0xBB67AE85) & MASK
-    return c
 
 
 def permute(seed, epoch, count, place):
