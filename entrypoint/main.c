@@ -12,6 +12,7 @@
 #include "job/job.h"
 #include "master/master.h"
 #include "mpi/agent.h"
+#include "mpi/custom_options.h"
 #include "os/outlet.h"
 #include "wire/tls.h"
 
@@ -153,6 +154,17 @@ static bool has_others(const struct job *job) {
     return job->cluster.count > 1 && job->ports.control != 0;
 }
 
+/* Words of the user's options for mpirun that change nothing. */
+static void tell_ignored_options(const struct job *job) {
+    struct custom_options custom = {0};
+    const char *options = job->wishes.options != NULL ? job->wishes.options : "";
+    int parsed = custom_options_parse(options, &custom, NULL);
+    for (size_t i = 0; parsed == 0 && i < custom.ignored.count; i++)
+        log_info("sagemaker_mpi_custom_mpi_options: %s changes nothing here",
+                 custom.ignored.items[i]);
+    custom_options_done(&custom);
+}
+
 static int run_role(const struct supervisor_options *options, struct error *err) {
     const struct job *job = options->job;
     int code = -1;
@@ -162,6 +174,7 @@ static int run_role(const struct supervisor_options *options, struct error *err)
         log_warning("%s", job->warnings.text[i]);
     if (job->warnings.dropped > 0)
         log_warning("%zu more such warnings", job->warnings.dropped);
+    tell_ignored_options(job);
     int result = cluster_is_master(&job->cluster) ? master_run(options, &code, err)
                                                   : worker_run(options, &code, err);
     return result == 0 ? code : -1;

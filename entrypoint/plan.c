@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const sources[] = {"alone", "sagemaker", "environment"};
+static const char *const sources[] = {"alone", "sagemaker", "environment", "platform"};
 
 static json_t *hosts_json(const struct cluster *c) {
     json_t *list = json_array();

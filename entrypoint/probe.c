@@ -60,7 +60,8 @@ void probe_run(const struct job *job, char *const *environment, struct probe *re
                                             .shared = shared,
                                             .mpirun = ret->tools.mpirun,
                                             .hostfile = hostfile,
-                                            .ringmaster = ret->self};
+                                            .ringmaster = ret->self,
+                                            .custom = job->wishes.options};
 }
 
 void probe_done(struct probe *p) {

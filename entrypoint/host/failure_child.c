@@ -31,7 +31,7 @@ static _Noreturn void work(const char *base_dir, const struct verdict *verdict, 
     if (verdict == NULL) {
         (void)failure_reserve(base_dir, &err); /* a disk that is full now may be less so then */
     } else if (verdict->code == EXIT_CODE_OK) {
-        failure_release(base_dir);
+        failure_none(base_dir);
     } else if (failure_write(base_dir, verdict, &is_kept, &err) != 0) {
         answer = err.text;
     } else if (is_kept) {

@@ -30,7 +30,7 @@ void failure_child_close(struct failure_child *f);
 /* At the beginning of a job or of an attempt: clears away an earlier file, reserves room. */
 void failure_child_prepare(struct failure_child *f);
 
-/* For a verdict: writes the file, or gives the room back. What became of it goes to the log. The
+/* For a verdict: writes the file, or the mark of success. What became of it goes to the log. The
  * child hears no SIGTERM. */
 void failure_child_conclude(struct failure_child *f, const struct verdict *verdict);
 

@@ -107,7 +107,8 @@ void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct open
                                     .ports = &h->job->ports,
                                     .agent = agent,
                                     .shared = h->scratch.shared,
-                                    .mpirun = h->tools->mpirun};
+                                    .mpirun = h->tools->mpirun,
+                                    .custom = h->job->wishes.options};
 }
 
 void host_kill_daemon(struct host *h) {

@@ -32,11 +32,8 @@ static int add(const char *name, const json_t *channel, const char *source, stru
     const char *mode = NULL;
     if (json_member_string(channel, source, "TrainingInputMode", &mode, err) != 0)
         return error_wrap(err, "channel \"%s\"", name);
-    if (mode != NULL && strcasecmp(mode, "Pipe") == 0)
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "%s: channel \"%s\" is in Pipe mode, which is not supported; use File or "
-                         "FastFile",
-                         source, name);
+    if (mode != NULL && strcasecmp(mode, "Pipe") == 0 && ret->piped == NULL)
+        ret->piped = name;
     ret->names[ret->count++] = name;
     return 0;
 }

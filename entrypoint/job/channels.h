@@ -1,6 +1,7 @@
 /* The input channels of inputdataconfig.json, or none without that file. Names are checked
  * (`[A-Za-z0-9._-]`, 1 to 64, not starting with a dot), so BASE/input/data/NAME stays in its
- * folder. Channels in Pipe mode are refused here; their FIFOs are never opened. */
+ * folder. The FIFOs of a channel in Pipe mode (BASE/input/data/NAME_0 ...) are for the program to
+ * open, and never opened here. */
 #ifndef JOB_CHANNELS_H
 #define JOB_CHANNELS_H
 
@@ -14,7 +15,8 @@ enum { CHANNELS_MAX = 20, CHANNEL_NAME_MAX = 64 };
 struct channels {
     const char *names[CHANNELS_MAX]; /* borrowed from config; in byte order */
     size_t count;
-    json_t *config; /* owned; the object as read, NULL if there was no file */
+    const char *piped; /* one in Pipe mode; NULL: none is */
+    json_t *config;    /* owned; the object as read, NULL if there was no file */
 };
 
 void channels_done(struct channels *c);

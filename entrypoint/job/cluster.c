@@ -39,6 +39,21 @@ static int take_hosts(const struct platform_description *d, struct cluster *ret,
     return check_twins(ret, err);
 }
 
+/* The platform's master comes first, where it has one. */
+static int put_master_first(const struct platform_description *d, struct cluster *ret,
+                            struct error *err) {
+    if (d->master.text[0] == '\0')
+        return 0;
+    int index = cluster_find(ret, &d->master);
+    if (index < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "the master, \"%s\", is not in the list of hosts",
+                         d->master.text);
+    struct cluster_host master = ret->hosts[index];
+    memmove(ret->hosts + 1, ret->hosts, (size_t)index * sizeof(*ret->hosts));
+    ret->hosts[0] = master;
+    return 0;
+}
+
 static int find_self(const struct platform_description *d, struct cluster *ret, struct error *err) {
     int index = cluster_find(ret, &d->self);
     if (index < 0)
@@ -63,7 +78,7 @@ static int take_job(const char *job, struct cluster *ret, struct error *err) {
 static int make(const struct platform_description *d, const char *job, struct cluster *ret,
                 struct error *err) {
     const char *colon = d->where[0] != '\0' ? ": " : "";
-    if (take_hosts(d, ret, err) != 0)
+    if (take_hosts(d, ret, err) != 0 || put_master_first(d, ret, err) != 0)
         return error_wrap(err, "%s%s%s", d->where, colon, d->hosts_key);
     if (find_self(d, ret, err) != 0)
         return error_wrap(err, "%s%s%s", d->where, colon, d->self_key);
@@ -131,4 +146,35 @@ void cluster_fill_slots(struct cluster *c, unsigned slots) {
     for (size_t i = 0; i < c->count; i++)
         if (c->hosts[i].slots == 0)
             c->hosts[i].slots = slots;
+}
+
+void cluster_keep(struct cluster *c, const bool *kept) {
+    size_t count = 0;
+    size_t self = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (i == c->self)
+            self = count;
+        if (kept[i])
+            c->hosts[count++] = c->hosts[i];
+    }
+    c->count = count;
+    c->self = self;
+}
+
+int cluster_limit_ranks(struct cluster *c, size_t ranks, struct error *err) {
+    size_t left = ranks;
+    for (size_t i = 0; i < c->count; i++) {
+        if (left == 0)
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "%zu processes leave none for the host \"%s\": ask for more, or for "
+                             "fewer a host",
+                             ranks, c->hosts[i].name.text);
+        if (c->hosts[i].slots > left)
+            c->hosts[i].slots = (unsigned)left;
+        left -= c->hosts[i].slots;
+    }
+    if (left > 0)
+        return error_set(err, EXIT_CODE_CONFIG, "%zu processes are more than the %zu of all hosts",
+                         ranks, ranks - left);
+    return 0;
 }

@@ -1,7 +1,8 @@
 /* The set of hosts of one job, as every container of it sees it: the same hosts in the same
- * (natural) order everywhere, so that all agree on the master, which is host 0, without a word
- * between them. Made of a platform's description and valid from then on: between 1 and
- * CLUSTER_HOSTS_MAX distinct names, this host among them. */
+ * order everywhere, so that all agree on the master, which is host 0, without a word
+ * between them. The order is the natural one, but for a master that the platform has chosen. Made
+ * of a platform's description and valid from then on: between 1 and CLUSTER_HOSTS_MAX distinct
+ * names, this host among them. */
 #ifndef JOB_CLUSTER_H
 #define JOB_CLUSTER_H
 
@@ -40,6 +41,10 @@ void cluster_done(struct cluster *c);
 int cluster_make(const struct platform_description *d, const char *job, struct cluster *ret,
                  struct error *err);
 
+/* Leaves those hosts whose place in KEPT is true, this one among them; the first of them is the
+ * master. */
+void cluster_keep(struct cluster *c, const bool *kept);
+
 /* Gives SLOTS to every host that has none of its own. */
 void cluster_fill_slots(struct cluster *c, unsigned slots);
 
@@ -48,6 +53,9 @@ static inline bool cluster_is_master(const struct cluster *c) {
 }
 /* The index of the host called NAME, -1 if there is none. */
 int cluster_find(const struct cluster *c, const struct host_name *name);
+/* Takes slots away from the last hosts until there are RANKS in all. A host without any, or more
+ * ranks than slots, is an error. */
+int cluster_limit_ranks(struct cluster *c, size_t ranks, struct error *err);
 /* Of the hosts that are not gone: how many they are, and the sum of their slots. */
 size_t cluster_hosts_left(const struct cluster *c);
 size_t cluster_ranks(const struct cluster *c);

@@ -3,14 +3,17 @@
 #include "common/cleanup.h"
 #include "common/json.h"
 #include "common/str.h"
+#include "job/python_text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 void hyperparameters_done(struct hyperparameters *h) {
-    for (size_t i = 0; i < h->count; i++)
+    for (size_t i = 0; i < h->count; i++) {
         free(h->items[i].text);
+        free(h->items[i].flag);
+    }
     free(h->items);
     json_decref(h->root);
     *h = (struct hyperparameters){0};
@@ -20,44 +23,67 @@ static bool is_name(const char *name) {
     static const char bytes[] =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
     size_t size = strlen(name);
-    return size >= 1 && size <= HYPERPARAMETER_NAME_MAX && strspn(name, bytes) == size &&
-           strchr(".:-", name[0]) == NULL;
+    return size <= HYPERPARAMETER_NAME_MAX && strspn(name, bytes) == size &&
+           (size == 0 || strchr(".:-", name[0]) == NULL);
 }
 
 static bool is_hidden(const char *name) {
-    return str_starts_with(name, "sagemaker_") || strcmp(name, "_tuning_objective_metric") == 0;
+    return str_starts_with(name, "sagemaker_") || strcmp(name, "default_user_module_name") == 0 ||
+           strcmp(name, "_tuning_objective_metric") == 0;
 }
 
-/* The text of a string value: what is inside, where it is a JSON string in a string. */
-static char *string_text(const char *value) {
-    json_t *inner = value[0] == '"' ? json_loads(value, JSON_DECODE_ANY, NULL) : NULL;
-    char *text = strdup(json_is_string(inner) ? json_string_value(inner) : value);
+/* What a string holds where that is JSON of a kind that has a spelling of its own as a flag or as a
+ * text: true, false, a list, an object, a string. NULL for the rest, which stays as it is. */
+static json_t *inside(const char *value) {
+    json_t *inner = json_loads(value, JSON_DECODE_ANY, NULL);
+    if (!json_is_number(inner))
+        return inner;
     json_decref(inner);
-    return text;
+    return NULL;
 }
 
-static bool is_null(const json_t *value) {
-    return json_is_null(value) ||
-           (json_is_string(value) && strcmp(json_string_value(value), "null") == 0);
+static char *text_of(const json_t *value) {
+    const size_t form = JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII;
+    return json_is_string(value) ? strdup(json_string_value(value)) : json_shortest(value, form);
+}
+
+/* NULL in *RET where the text serves. */
+static int flag_of(const json_t *value, char **ret, struct error *err) {
+    *ret = NULL;
+    if (json_is_string(value) || json_is_number(value))
+        return 0;
+    cleanup_buf struct buf text;
+    buf_init(&text, (size_t)2 * HYPERPARAMETER_VALUE_MAX);
+    if (python_text_add(value, &text, err) != 0)
+        return -1;
+    *ret = strdup(buf_text(&text));
+    return *ret != NULL ? 0 : error_no_memory(err, "the hyperparameters");
+}
+
+static int fill(struct hyperparameter *p, const json_t *value, const char *source,
+                struct error *err) {
+    p->text = text_of(value);
+    if (p->text == NULL)
+        return error_no_memory(err, "the hyperparameters");
+    if (strlen(p->text) > HYPERPARAMETER_VALUE_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" has more than %d bytes", source,
+                         p->name, HYPERPARAMETER_VALUE_MAX);
+    return flag_of(value, &p->flag, err);
 }
 
 static int add(const char *name, const json_t *value, const char *source,
                struct hyperparameters *ret, struct error *err) {
-    if (is_null(value))
+    cleanup_json json_t *inner = json_is_string(value) ? inside(json_string_value(value)) : NULL;
+    if (inner != NULL)
+        value = inner;
+    if (json_is_null(value))
         return 0;
     bool odd = !is_name(name);
     if (odd && ret->ignored++ == 0)
         ret->first_ignored = name;
-    char *text = json_is_string(value)
-                     ? string_text(json_string_value(value))
-                     : json_shortest(value, JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS);
-    if (text == NULL)
-        return error_no_memory(err, "the hyperparameters");
-    ret->items[ret->count++] = (struct hyperparameter){name, text, is_hidden(name), odd};
-    if (strlen(text) > HYPERPARAMETER_VALUE_MAX)
-        return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" has more than %d bytes", source, name,
-                         HYPERPARAMETER_VALUE_MAX);
-    return 0;
+    struct hyperparameter *p = &ret->items[ret->count++];
+    *p = (struct hyperparameter){.name = name, .hidden = is_hidden(name), .odd = odd};
+    return fill(p, value, source, err);
 }
 
 static int compare(const void *a, const void *b) {
@@ -130,33 +156,11 @@ int hyperparameters_add_flags(const struct hyperparameters *h, struct argv *ret,
                               struct error *err) {
     for (size_t i = 0; i < h->count; i++) {
         const struct hyperparameter *p = &h->items[i];
+        const char *dashes = p->name[0] == '\0' ? "" : p->name[1] == '\0' ? "-" : "--";
         if (!p->hidden && !p->odd &&
-            (argv_printf(ret, err, "--%s", p->name) != 0 || argv_add(ret, p->text, err) != 0))
+            (argv_printf(ret, err, "%s%s", dashes, p->name) != 0 ||
+             argv_add(ret, p->flag != NULL ? p->flag : p->text, err) != 0))
             return -1;
     }
-    return 0;
-}
-
-/* "2.0" is 2: what a tool makes of a number on its way through a float. */
-static void cut_zero_fraction(char *number) {
-    char *dot = strchr(number, '.');
-    if (dot != NULL && dot > number && dot[1] != '\0' && dot[1 + strspn(dot + 1, "0")] == '\0')
-        *dot = '\0';
-}
-
-int hyperparameters_slots(const struct hyperparameters *h, unsigned *ret, struct error *err) {
-    static const char name[] = "sagemaker_mpi_num_of_processes_per_host";
-    const char *text = hyperparameters_get(h, name);
-    int64_t slots = 0;
-    *ret = 0;
-    if (text == NULL)
-        return 0;
-    cleanup_free char *number = strdup(text);
-    if (number == NULL)
-        return error_no_memory(err, "the hyperparameters");
-    cut_zero_fraction(number);
-    if (str_parse_int(number, 1, HYPERPARAMETER_SLOTS_MAX, &slots, err) != 0)
-        return error_wrap(err, "the hyperparameter %s", name);
-    *ret = (unsigned)slots;
     return 0;
 }

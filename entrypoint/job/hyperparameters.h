@@ -1,13 +1,16 @@
 /* SageMaker's hyperparameters.json: one flat object. Three spellings reach a container: text as it
  * is (SDK v3, service), str() of a Python value (generic Estimator), and JSON in a string
- * ("\"abc\"", Estimator with source_dir). The rule for all: a value arrives as it was sent, but for
- * the quotes of a JSON string, which are taken off; a value that is not a string arrives as compact
- * JSON; null leaves the parameter out. Ceilings and a strict grammar of names:
- * `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes. The service allows others: they are in SM_HPS,
- * but become neither flag nor variable of their own.
+ * ("\"abc\"", Estimator with source_dir). The rule for texts and numbers: a value arrives as it was
+ * sent, but for the quotes of a JSON string, which are taken off. true, false, lists and objects
+ * arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_text.h),
+ * variables as compact JSON. null leaves the parameter out.
  *
- * Parameters called sagemaker_* and _tuning_objective_metric speak to us and are hidden from the
- * program. */
+ * Ceilings and a strict grammar of names: `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes, or
+ * nothing, which is a flag without a name as in the toolkit. The service allows others: they are in
+ * SM_HPS, but become neither flag nor variable of their own.
+ *
+ * Parameters called sagemaker_*, default_user_module_name and _tuning_objective_metric speak to us
+ * and are hidden from the program. */
 #ifndef JOB_HYPERPARAMETERS_H
 #define JOB_HYPERPARAMETERS_H
 
@@ -22,12 +25,12 @@ enum {
     HYPERPARAMETERS_MAX = 256,
     HYPERPARAMETER_NAME_MAX = 256,
     HYPERPARAMETER_VALUE_MAX = 64 * 1024,
-    HYPERPARAMETER_SLOTS_MAX = 256,
 };
 
 struct hyperparameter {
     const char *name; /* borrowed from root */
     char *text;       /* owned */
+    char *flag;       /* owned; what it is as a flag's value; NULL: the text */
     bool hidden;
     bool odd; /* a name outside the grammar: neither flag nor variable of its own */
 };
@@ -50,10 +53,7 @@ int hyperparameters_parse(const char *bytes, size_t size, const char *source,
 /* The text of a parameter, hidden or not; NULL if absent. */
 const char *hyperparameters_get(const struct hyperparameters *h, const char *name);
 
-/* Appends `--name value` for every parameter that is not hidden. */
+/* Appends `--name value` for every parameter that is not hidden, `-n value` for one letter. */
 int hyperparameters_add_flags(const struct hyperparameters *h, struct argv *ret, struct error *err);
-
-/* sagemaker_mpi_num_of_processes_per_host; 0 if not given. */
-int hyperparameters_slots(const struct hyperparameters *h, unsigned *ret, struct error *err);
 
 #endif

@@ -5,10 +5,11 @@
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
+#include "job/devices.h"
+#include "job/members.h"
 #include "job/platform.h"
 #include "job/platform_unread.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,24 +19,10 @@
 
 void job_done(struct job *j) {
     cluster_done(&j->cluster);
+    wishes_done(&j->wishes);
     hyperparameters_done(&j->hyperparameters);
     channels_done(&j->channels);
     program_done(&j->program);
-}
-
-unsigned job_count_gpus(const char *dev) {
-    DIR *folder = opendir(dev);
-    if (folder == NULL)
-        return 0;
-    unsigned count = 0;
-    for (const struct dirent *entry = readdir(folder); entry != NULL; entry = readdir(folder)) {
-        const char *digits = entry->d_name + strlen("nvidia");
-        if (str_starts_with(entry->d_name, "nvidia") && *digits != '\0' &&
-            digits[strspn(digits, "0123456789")] == '\0')
-            count++;
-    }
-    closedir(folder);
-    return count;
 }
 
 /* BASE/input/config/NAME. */
@@ -47,23 +34,39 @@ static int config_path(const struct job *j, const char *name, char path[PATH_MAX
     return 0;
 }
 
-/* A host's slots: RINGMASTER_HOSTS, else the hyperparameter, else one a GPU, else one. */
-static int fill_slots(struct job *j, struct error *err) {
-    unsigned slots = 0;
-    if (hyperparameters_slots(&j->hyperparameters, &slots, err) != 0)
-        return -1;
-    if (slots == 0)
-        slots = job_count_gpus("/dev");
-    if (slots > CLUSTER_SLOTS_MAX)
-        slots = CLUSTER_SLOTS_MAX;
-    cluster_fill_slots(&j->cluster, slots > 0 ? slots : 1);
+static unsigned first_of(unsigned a, unsigned b, unsigned c) {
+    return a > 0 ? a : b > 0 ? b : c;
+}
+
+static unsigned at_most(unsigned a, unsigned most) {
+    return a < most ? a : most;
+}
+
+/* A host's slots: RINGMASTER_HOSTS, else the hyperparameter, else one an accelerator, else one, or
+ * as many as it takes for all the processes that were asked for. */
+static int fill_slots(struct job *j, bool plain, struct error *err) {
+    const struct wishes *w = &j->wishes;
+    unsigned hosts = (unsigned)j->cluster.count;
+    if (plain) {
+        cluster_fill_slots(&j->cluster, 1);
+        return 0;
+    }
+    unsigned slots = first_of(w->slots, devices_gpus("/dev"), devices_neurons("/sys"));
+    unsigned needed = (w->ranks + hosts - 1) / hosts;
+    if (w->slots == 0 && needed > slots)
+        slots = needed;
+    cluster_fill_slots(&j->cluster, at_most(slots > 0 ? slots : 1, CLUSTER_SLOTS_MAX));
+    if (w->ranks > 0 && cluster_limit_ranks(&j->cluster, w->ranks, err) != 0)
+        return error_wrap(err, "the hyperparameter sagemaker_mpi_num_processes");
     return 0;
 }
 
 /* Hyperparameters that are secrets by their names stay out of logs and failure file. */
 static int redact_secrets(const struct hyperparameters *h, struct error *err) {
     for (size_t i = 0; i < h->count; i++)
-        if (redact_is_secret_name(h->items[i].name) && redact_add(h->items[i].text, err) != 0)
+        if (redact_is_secret_name(h->items[i].name) &&
+            (redact_add(h->items[i].text, err) != 0 ||
+             (h->items[i].flag != NULL && redact_add(h->items[i].flag, err) != 0)))
             return -1;
     return 0;
 }
@@ -77,7 +80,8 @@ static int read_wishes(struct job *j, char *const *environment, struct error *er
     int result = settings_parse(environment, &j->settings, &j->warnings, err);
     if (config_path(j, "hyperparameters.json", path, result == 0 ? err : &later) != 0 ||
         hyperparameters_read(path, &j->hyperparameters, result == 0 ? err : &later) != 0 ||
-        redact_secrets(&j->hyperparameters, result == 0 ? err : &later) != 0)
+        redact_secrets(&j->hyperparameters, result == 0 ? err : &later) != 0 ||
+        wishes_read(&j->hyperparameters, &j->wishes, result == 0 ? err : &later) != 0)
         result = -1;
     return result;
 }
@@ -90,13 +94,16 @@ static const char *job_name(const struct job *j, char *const *environment) {
 }
 
 static int read_cluster(struct job *j, char *const *environment, struct error *err) {
-    if (platform_read(&j->settings, job_name(j, environment), &j->cluster, err) != 0)
+    if (platform_read(&j->settings, environment, job_name(j, environment), &j->cluster, err) != 0)
         return -1;
-    bool told = j->cluster.source != CLUSTER_ALONE || j->settings.platform_none;
+    bool told = j->cluster.source != CLUSTER_ALONE || j->settings.platform != NULL;
     if (!told && platform_unread_check(environment, &j->warnings, err) != 0)
         return -1;
     struct error slots;
-    int filled = fill_slots(j, &slots);
+    bool plain = false;
+    int filled = members_choose(&j->wishes, &j->cluster, &plain, &slots);
+    if (filled == 0)
+        filled = fill_slots(j, plain, &slots);
     if (filled != 0)
         cluster_fill_slots(&j->cluster, 1);
     if (ports_plan(j->settings.port, cluster_most_slots(&j->cluster), &j->ports, err) != 0)
@@ -130,13 +137,6 @@ static void note_ignored(struct job *j) {
                      "not passed as such, the first "
                      "is \"%.64s\" (names are letters, digits, '_', and inside '.', ':', '-')",
                      h->ignored, h->first_ignored);
-    static const char name[] = "sagemaker_mpi_custom_mpi_options";
-    const char *options = hyperparameters_get(&j->hyperparameters, name);
-    if (options != NULL && options[0] != '\0')
-        warnings_add(&j->warnings,
-                     "the hyperparameter %s is ignored: mpirun's options are ringmaster's own; set "
-                     "variables in the job's environment instead",
-                     name);
 }
 
 static int read_program(const char *const *arguments, char *const *environment, struct job *j,
@@ -154,7 +154,14 @@ static int read_program(const char *const *arguments, char *const *environment, 
         .ringtrain = ringtrain,
     };
     note_ignored(j);
-    return program_resolve(&in, &j->program, err);
+    if (program_resolve(&in, &j->program, err) != 0)
+        return -1;
+    if (j->program.is_trainer && j->channels.piped != NULL)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: channel \"%s\" is in Pipe mode, which ringtrain does not read; use "
+                         "File or FastFile",
+                         path, j->channels.piped);
+    return 0;
 }
 
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,

@@ -11,11 +11,13 @@
 #include "job/program.h"
 #include "job/settings.h"
 #include "job/warnings.h"
+#include "job/wishes.h"
 
 struct job {
     struct settings settings;
-    struct cluster cluster; /* every host has its slots */
+    struct cluster cluster; /* the hosts of this host's job; each has its slots */
     struct hyperparameters hyperparameters;
+    struct wishes wishes; /* of theirs */
     struct channels channels;
     struct program program;
     struct ports ports;
@@ -32,8 +34,5 @@ void job_done(struct job *j);
  * run. Call job_done in any case. */
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,
              struct error *err);
-
-/* Devices called nvidia0, nvidia1 ... in DEV ("/dev"). */
-unsigned job_count_gpus(const char *dev);
 
 #endif

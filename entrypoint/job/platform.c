@@ -3,13 +3,16 @@
 #include "job/interface.h"
 #include "job/own_names.h"
 #include "job/platform_sagemaker.h"
+#include "job/platform_table.h"
 #include "job/platform_variables.h"
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
-static int read_variables(const struct settings *settings, struct platform_description *ret,
-                          struct error *err) {
+static int read_variables(const struct settings *settings, char *const *environment,
+                          struct platform_description *ret, struct error *err) {
+    (void)environment;
     struct own_names own;
     if (settings->hosts == NULL && settings->host != NULL)
         return error_set(err, EXIT_CODE_CONFIG,
@@ -22,8 +25,9 @@ static int read_variables(const struct settings *settings, struct platform_descr
     return platform_variables_parse(settings->hosts, settings->host, &own, ret, err);
 }
 
-static int read_sagemaker(const struct settings *settings, struct platform_description *ret,
-                          struct error *err) {
+static int read_sagemaker(const struct settings *settings, char *const *environment,
+                          struct platform_description *ret, struct error *err) {
+    (void)environment;
     char path[PATH_MAX];
     int length =
         snprintf(path, sizeof(path), "%s/input/config/resourceconfig.json", settings->base_dir);
@@ -32,9 +36,20 @@ static int read_sagemaker(const struct settings *settings, struct platform_descr
     return platform_sagemaker_read(path, ret, err);
 }
 
+static int read_table(const struct settings *settings, char *const *environment,
+                      struct platform_description *ret, struct error *err) {
+    struct own_names own;
+    if (settings->platform != NULL && strcmp(settings->platform, "none") == 0)
+        return 1;
+    if (own_names_read(&own, err) != 0)
+        return -1;
+    return platform_table_read(environment, settings->platform, &own, ret, err);
+}
+
 /* A kernel name that is not a host name (an underscore in it, say) does not stop a host alone. */
-static int read_alone(const struct settings *settings, struct platform_description *ret,
-                      struct error *err) {
+static int read_alone(const struct settings *settings, char *const *environment,
+                      struct platform_description *ret, struct error *err) {
+    (void)environment;
     struct own_names own;
     (void)settings;
     if (own_names_read(&own, err) != 0)
@@ -46,15 +61,17 @@ static int read_alone(const struct settings *settings, struct platform_descripti
 }
 
 /* A reader returns 1 where its platform has left no description. */
-typedef int reader(const struct settings *settings, struct platform_description *ret,
-                   struct error *err);
-static reader *const readers[] = {read_variables, read_sagemaker, read_alone};
+typedef int reader(const struct settings *settings, char *const *environment,
+                   struct platform_description *ret, struct error *err);
+static reader *const readers[] = {read_variables, read_sagemaker, read_table, read_alone};
 
-static int read_first(const struct settings *settings, struct platform_description *ret,
-                      struct error *err) {
+static int read_first(const struct settings *settings, char *const *environment,
+                      struct platform_description *ret, struct error *err) {
     int read = 1;
-    for (size_t i = 0; read == 1 && i < sizeof(readers) / sizeof(readers[0]); i++)
-        read = readers[i](settings, ret, err);
+    for (size_t i = 0; read == 1 && i < sizeof(readers) / sizeof(readers[0]); i++) {
+        platform_description_done(ret);
+        read = readers[i](settings, environment, ret, err);
+    }
     return read;
 }
 
@@ -67,15 +84,23 @@ static int take_interface(const char *name, struct platform_description *ret, st
     return 0;
 }
 
-int platform_read(const struct settings *settings, const char *job, struct cluster *ret,
-                  struct error *err) {
+static const char *job_name(const struct settings *settings, const char *given,
+                            const struct platform_description *d) {
+    if (settings->job != NULL)
+        return settings->job;
+    if (given != NULL)
+        return given;
+    return d->job[0] != '\0' ? d->job : "ringmaster";
+}
+
+int platform_read(const struct settings *settings, char *const *environment, const char *job,
+                  struct cluster *ret, struct error *err) {
     struct platform_description d = {0};
     *ret = (struct cluster){0};
-    if (settings->job != NULL)
-        job = settings->job;
     int result = -1;
-    if (read_first(settings, &d, err) == 0 && take_interface(settings->interface, &d, err) == 0)
-        result = cluster_make(&d, job != NULL ? job : "ringmaster", ret, err);
+    if (read_first(settings, environment, &d, err) == 0 &&
+        take_interface(settings->interface, &d, err) == 0)
+        result = cluster_make(&d, job_name(settings, job, &d), ret, err);
     platform_description_done(&d);
     return result;
 }

@@ -2,8 +2,10 @@
  *   1. RINGMASTER_HOSTS, with RINGMASTER_HOST (platform_variables.h). It wins over SageMaker's
  * file, whose interface, instance type and groups are then not used either.
  *   2. BASE/input/config/resourceconfig.json (platform_sagemaker.h).
- *   3. none: this host alone, named by the kernel.
- * RINGMASTER_INTERFACE and RINGMASTER_JOB win over the platform's values in all three. */
+ *   3. the variables of another platform that lists hosts (platform_table.h); RINGMASTER_PLATFORM
+ *      chooses it, or none.
+ *   4. none: this host alone, named by the kernel.
+ * RINGMASTER_INTERFACE and RINGMASTER_JOB win over the platform's values in all of them. */
 #ifndef JOB_PLATFORM_H
 #define JOB_PLATFORM_H
 
@@ -11,8 +13,9 @@
 #include "job/cluster.h"
 #include "job/settings.h"
 
-/* JOB is the name that the platform gave the job, NULL if none: "ringmaster" then. */
-int platform_read(const struct settings *settings, const char *job, struct cluster *ret,
-                  struct error *err);
+/* JOB is the name that SageMaker gave the job, NULL if none: another platform's then, or
+ * "ringmaster". */
+int platform_read(const struct settings *settings, char *const *environment, const char *job,
+                  struct cluster *ret, struct error *err);
 
 #endif

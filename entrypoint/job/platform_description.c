@@ -1,6 +1,7 @@
 #include "job/platform_description.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 void platform_description_done(struct platform_description *d) {
     free(d->hosts);
@@ -18,4 +19,16 @@ int platform_description_add(struct platform_description *d, const struct host_n
     d->hosts = hosts;
     d->hosts[d->count++] = (struct platform_host){.name = *name, .slots = slots};
     return 0;
+}
+
+bool platform_variable_fits(const char *variable, const char *pattern) {
+    size_t size = strcspn(variable, "=");
+    size_t head = strcspn(pattern, "*");
+    if (variable[size] != '=' || variable[size + 1] == '\0')
+        return false;
+    if (pattern[head] == '\0')
+        return size == head && memcmp(variable, pattern, size) == 0;
+    size_t tail = strlen(pattern) - head - 1;
+    return size > head + tail && memcmp(variable, pattern, head) == 0 &&
+           memcmp(variable + size - tail, pattern + head + 1, tail) == 0;
 }

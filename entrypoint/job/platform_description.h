@@ -19,7 +19,7 @@ enum {
     PLATFORM_WHERE_SIZE = 512,
 };
 
-enum cluster_source { CLUSTER_ALONE, CLUSTER_SAGEMAKER, CLUSTER_ENVIRONMENT };
+enum cluster_source { CLUSTER_ALONE, CLUSTER_SAGEMAKER, CLUSTER_ENVIRONMENT, CLUSTER_PLATFORM };
 
 struct platform_host {
     struct host_name name;
@@ -31,6 +31,8 @@ struct platform_description {
     struct platform_host *hosts; /* owned; as they are listed */
     size_t count;
     struct host_name self;
+    struct host_name master;         /* "": the first in natural order */
+    char job[CLUSTER_JOB_SIZE];      /* the platform's name for the job; "" if not told */
     char where[PLATFORM_WHERE_SIZE]; /* the file, for errors; "" if there is none */
     const char *hosts_key;           /* what an error about the list names, and one about SELF */
     const char *self_key;
@@ -42,6 +44,10 @@ struct platform_description {
 };
 
 void platform_description_done(struct platform_description *d);
+
+/* Whether VARIABLE (NAME=VALUE) is called PATTERN, in which one '*' stands for any text, and has a
+ * value. */
+bool platform_variable_fits(const char *variable, const char *pattern);
 
 /* Appends a host; more than CLUSTER_HOSTS_MAX are an error. */
 int platform_description_add(struct platform_description *d, const struct host_name *name,

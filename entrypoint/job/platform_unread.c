@@ -6,6 +6,7 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
+#include "job/platform_description.h"
 
 #include <errno.h>
 #include <stdbool.h>
@@ -99,17 +100,10 @@ static const struct index_row {
 
 /* Whether VARIABLE (NAME=VALUE) is called PATTERN and has a value, which goes to *VALUE. */
 static bool is_called(const char *variable, const char *pattern, const char **value) {
-    const char *equals = strchr(variable, '=');
-    if (equals == NULL || equals[1] == '\0')
+    if (!platform_variable_fits(variable, pattern))
         return false;
-    *value = equals + 1;
-    size_t size = (size_t)(equals - variable);
-    size_t head = strcspn(pattern, "*");
-    size_t tail = pattern[head] == '*' ? strlen(pattern) - head - 1 : 0;
-    if (pattern[head] == '\0')
-        return size == head && memcmp(variable, pattern, size) == 0;
-    return size > head + tail && memcmp(variable, pattern, head) == 0 &&
-           memcmp(equals - tail, pattern + head + 1, tail) == 0;
+    *value = strchr(variable, '=') + 1;
+    return true;
 }
 
 static bool is_set(char *const *environment, const char *pattern) {

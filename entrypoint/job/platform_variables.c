@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "job/host_list.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -23,29 +24,28 @@ static int find_self(struct platform_description *d, const struct own_names *own
                      found == 0 ? "none" : "more than one");
 }
 
-/* One "name" or "name:slots" of SIZE bytes. */
+/* One "name", "name:slots" or "n[1-3]:slots" of SIZE bytes. */
 static int parse_host(const char *text, size_t size, struct platform_description *ret,
                       struct error *err) {
-    bool ipv6 = host_name_is_ipv6(text, size);
-    const char *colon = ipv6 ? NULL : memchr(text, ':', size);
-    size_t name_size = colon != NULL ? (size_t)(colon - text) : size;
     struct host_name name;
-    if (host_name_parse(text, name_size, &name, err) != 0)
-        return -1;
+    if (host_name_is_ipv6(text, size))
+        return host_name_parse(text, size, &name, err);
+    const char *colon = memchr(text, ':', size);
+    size_t name_size = colon != NULL ? (size_t)(colon - text) : size;
     int64_t slots = 0;
     if (colon != NULL) {
         cleanup_free char *number = strndup(colon + 1, size - name_size - 1);
         if (number == NULL)
             return error_no_memory(err, "a number of slots");
         if (str_parse_int(number, 1, CLUSTER_SLOTS_MAX, &slots, err) != 0)
-            return error_wrap(err, "the slots of \"%s\"", name.text);
+            return error_wrap(err, "the slots of \"%.*s\"", (int)name_size, text);
     }
-    return platform_description_add(ret, &name, (unsigned)slots, err);
+    return host_list_expand(text, name_size, (unsigned)slots, ret, err);
 }
 
 static int parse_list(const char *hosts, struct platform_description *ret, struct error *err) {
     for (const char *at = hosts;;) {
-        size_t size = strcspn(at, ",");
+        size_t size = host_list_item(at);
         if (parse_host(at, size, ret, err) != 0)
             return error_wrap(err, "RINGMASTER_HOSTS");
         if (at[size] == '\0')

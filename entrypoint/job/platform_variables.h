@@ -1,4 +1,5 @@
-/* A cluster described by variables: RINGMASTER_HOSTS=a[:slots],b[:slots] and RINGMASTER_HOST, the
+/* A cluster described by variables: RINGMASTER_HOSTS=a[:slots],b[:slots], with numbers in
+ * brackets (host_list.h), and RINGMASTER_HOST, the
  * name of this host in that list. Without RINGMASTER_HOST this host is the one entry of the list
  * that is its kernel name (whole or first label) or one of its own addresses. Pure. */
 #ifndef JOB_PLATFORM_VARIABLES_H

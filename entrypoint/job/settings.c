@@ -2,6 +2,7 @@
 
 #include "common/attempt.h"
 #include "common/str.h"
+#include "job/platform_table.h"
 
 #include <ctype.h>
 #include <inttypes.h>
@@ -23,12 +24,14 @@ struct row {
 
 static const struct row table[] = {
     {"RINGMASTER_HOSTS", TEXT, FIELD(hosts), 0, 0, 0, NULL,
-     "all hosts of the job, a[:slots],b[:slots]; wins over SageMaker's description. The first in "
+     "all hosts of the job, a[:slots],b[:slots] or n[1-8][:slots]; wins over SageMaker's "
+     "description. The first in "
      "natural order is the master, however they are listed"},
     {"RINGMASTER_HOST", TEXT, FIELD(host), 0, 0, 0, NULL,
      "which of them this is (default: the one with this machine's name or address)"},
-    {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform_none), 0, 0, 0, NULL,
-     "none: this host is alone, whatever another platform's variables count"},
+    {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform), 0, 0, 0, NULL,
+     "whose variables list the hosts: slurm, vertex, azure-batch, skypilot, dstack, volcano, lsf, "
+     "pbs or tensorflow (default: found); none: this host is alone, whatever they say"},
     {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
      "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
     {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,
@@ -78,11 +81,12 @@ static int parse_logs(const char *value, enum settings_logs *ret, struct error *
     return 0;
 }
 
-static int parse_platform(const char *value, bool *ret, struct error *err) {
-    if (strcmp(value, "none") != 0)
+static int parse_platform(const char *value, const char **ret, struct error *err) {
+    if (strcmp(value, "none") != 0 && !platform_table_has(value))
         return error_set(err, EXIT_CODE_CONFIG,
-                         "\"%.64s\" is not none, the one value that there is", value);
-    *ret = true;
+                         "\"%.64s\" is neither none nor a platform; ringmaster --help lists them",
+                         value);
+    *ret = value;
     return 0;
 }
 
@@ -241,7 +245,7 @@ static json_t *value_json(const struct settings *s, const struct row *row) {
     case SWITCH:
         return json_boolean(*(const bool *)at);
     case PLATFORM:
-        return s->platform_none ? json_string("none") : json_null();
+        return s->platform != NULL ? json_string(s->platform) : json_null();
     case LOGS:
         return json_string(s->logs == SETTINGS_LOGS_MASTER ? "master" : "host");
     default:

@@ -35,7 +35,7 @@ struct settings {
     bool shrink;
     bool require_key;
     bool debug;
-    bool platform_none; /* what other platforms' variables say of a cluster does not count */
+    const char *platform; /* "none", or the row of platform_table.c that counts; NULL: not said */
     enum settings_logs logs;
 };
 

@@ -5,6 +5,8 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
+#include "job/devices.h"
+#include "job/members.h"
 
 #include <ctype.h>
 #include <sched.h>
@@ -100,25 +102,38 @@ static json_t *host_list(struct values *v, const struct cluster *c) {
 
 static void put_groups(struct values *v, const struct cluster *c) {
     json_t *groups = json_object_get(c->resource_config, "instance_groups");
-    json_t *names = json_array();
-    const json_t *own_hosts = NULL;
-    if (!json_is_array(groups)) {
-        json_decref(names);
+    if (!json_is_array(groups))
         return;
-    }
+    json_t *names = json_array();
+    json_t *by_name = json_object();
     for (size_t i = 0; i < json_array_size(groups); i++) {
         const json_t *group = json_array_get(groups, i);
         json_t *name = json_object_get(group, "instance_group_name");
         if (!json_is_string(name))
             continue;
         append(v, names, json_incref(name));
-        if (strcmp(json_string_value(name), c->group) == 0)
-            own_hosts = json_object_get(group, "hosts");
+        v->failed |= json_object_set(by_name, json_string_value(name), (json_t *)(uintptr_t)group);
     }
     put(v, "SM_IS_HETERO", json_boolean(json_array_size(groups) > 1));
     put(v, "SM_INSTANCE_GROUPS", names);
     put_text(v, "SM_CURRENT_INSTANCE_GROUP", c->group);
-    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS", still_here(v, c, own_hosts));
+    put(v, "SM_INSTANCE_GROUPS_DICT", by_name);
+    put(v, "SM_CURRENT_INSTANCE_GROUP_HOSTS", still_here(v, c, members_of_group(c, c->group)));
+}
+
+/* The groups that are one job, and what hosts they have, for SM_TRAINING_ENV. */
+static json_t *put_distribution(struct values *v, const struct job *job) {
+    const struct cluster *c = &job->cluster;
+    json_t *groups = members_groups(&job->wishes, c);
+    json_t *hosts = json_array();
+    for (size_t i = 0; i < json_array_size(groups); i++) {
+        json_t *own =
+            still_here(v, c, members_of_group(c, json_string_value(json_array_get(groups, i))));
+        v->failed |= json_array_extend(hosts, own) != 0;
+        json_decref(own);
+    }
+    put(v, "SM_DISTRIBUTION_INSTANCE_GROUPS", groups);
+    return hosts;
 }
 
 static void put_hosts(struct values *v, const struct cluster *c) {
@@ -130,6 +145,9 @@ static void put_hosts(struct values *v, const struct cluster *c) {
              c->instance_type[0] != '\0' ? c->instance_type : "local");
     put(v, "SM_RESOURCE_CONFIG", kept(c->resource_config));
     put_groups(v, c);
+    const json_t *topology = json_object_get(c->resource_config, "topology");
+    if (topology != NULL && !json_is_null(topology))
+        put(v, "SM_TOPOLOGY", json_incref((json_t *)(uintptr_t)topology));
 }
 
 /* --- folders and channels -------------------------------------------------------------------- */
@@ -190,26 +208,57 @@ static void put_hyperparameters(struct values *v, const struct hyperparameters *
     put(v, "SM_FRAMEWORK_PARAMS", framework);
 }
 
-static void put_program(struct values *v, const struct program *p) {
+static void put_program(struct values *v, const struct program *p, const char *base) {
     json_t *args = json_array();
     for (size_t i = 0; i < p->user_args.count; i++)
         append(v, args, text_json(p->user_args.items[i]));
     put(v, "SM_USER_ARGS", args);
-    if (p->entry_point == NULL)
-        return;
-    size_t size = strlen(p->entry_point);
-    if (size > 3 && strcmp(p->entry_point + size - 3, ".py") == 0)
+    const char *entry_point = p->entry_point != NULL ? p->entry_point : "";
+    size_t size = strlen(entry_point);
+    if (size > 3 && strcmp(entry_point + size - 3, ".py") == 0)
         size -= 3;
-    cleanup_free char *module = strndup(p->entry_point, size);
-    put_text(v, "SM_USER_ENTRY_POINT", p->entry_point);
-    put_text(v, "SM_MODULE_DIR", p->directory);
+    cleanup_free char *module = strndup(entry_point, size);
+    put_text(v, "SM_USER_ENTRY_POINT", entry_point);
     put_text(v, "SM_MODULE_NAME", module != NULL ? module : "");
+    if (p->directory != NULL)
+        put_text(v, "SM_MODULE_DIR", p->directory);
+    else
+        put(v, "SM_MODULE_DIR", json_sprintf("%s/code", base));
+}
+
+/* Python finds the modules beside the entry point, whatever folder it is started in. */
+static void put_python_path(struct values *v, const struct program *p, const char *given) {
+    if (p->entry_point == NULL || p->directory == NULL)
+        return;
+    bool more = given != NULL && given[0] != '\0';
+    put(v, "PYTHONPATH", json_sprintf("%s%s%s", p->directory, more ? ":" : "", more ? given : ""));
+}
+
+/* By Python's numbers. */
+enum { LOG_LEVEL_INFO = 20 };
+
+/* What the toolkit makes of hyperparameters that are meant for it. */
+static void put_service(struct values *v, const struct job *job, const struct argv *given) {
+    const struct hyperparameters *h = &job->hyperparameters;
+    const char *region = hyperparameters_get(h, "sagemaker_region");
+    const char *level = hyperparameters_get(h, "sagemaker_container_log_level");
+    const char *module = argv_get_env(given, "SAGEMAKER_TRAINING_MODULE");
+    int64_t number = LOG_LEVEL_INFO;
+    if (level != NULL && str_parse_int(level, 0, 100, &number, NULL) != 0)
+        number = LOG_LEVEL_INFO;
+    if (region != NULL)
+        put_text(v, "SAGEMAKER_REGION", region);
+    put_text(v, "SAGEMAKER_JOB_NAME", job->cluster.job);
+    put_text(v, "SM_FRAMEWORK_MODULE", module != NULL ? module : "");
+    put(v, "SM_LOG_LEVEL", json_integer((json_int_t)number));
 }
 
 /* --- all of it in one ------------------------------------------------------------------------ */
 
-/* SM_TRAINING_ENV: members by the toolkit's names, most of them variables of their own too. */
-static void put_training_env(struct values *v, const struct job *job, json_t *folders) {
+/* SM_TRAINING_ENV: members by the toolkit's names, most of them variables of their own too. Takes
+ * FOLDERS and DISTRIBUTED over. */
+static void put_training_env(struct values *v, const struct job *job, json_t *folders,
+                             json_t *distributed) {
     static const struct {
         const char *member, *variable;
     } members[] = {
@@ -218,12 +267,15 @@ static void put_training_env(struct values *v, const struct job *job, json_t *fo
         {"current_instance_group", "SM_CURRENT_INSTANCE_GROUP"},
         {"current_instance_group_hosts", "SM_CURRENT_INSTANCE_GROUP_HOSTS"},
         {"current_instance_type", "SM_CURRENT_INSTANCE_TYPE"},
+        {"distribution_instance_groups", "SM_DISTRIBUTION_INSTANCE_GROUPS"},
+        {"framework_module", "SM_FRAMEWORK_MODULE"},
         {"hosts", "SM_HOSTS"},
         {"hyperparameters", "SM_HPS"},
         {"input_config_dir", "SM_INPUT_CONFIG_DIR"},
         {"input_data_config", "SM_INPUT_DATA_CONFIG"},
         {"input_dir", "SM_INPUT_DIR"},
         {"instance_groups", "SM_INSTANCE_GROUPS"},
+        {"instance_groups_dict", "SM_INSTANCE_GROUPS_DICT"},
         {"is_hetero", "SM_IS_HETERO"},
         {"log_level", "SM_LOG_LEVEL"},
         {"model_dir", "SM_MODEL_DIR"},
@@ -232,10 +284,12 @@ static void put_training_env(struct values *v, const struct job *job, json_t *fo
         {"network_interface_name", "SM_NETWORK_INTERFACE_NAME"},
         {"num_cpus", "SM_NUM_CPUS"},
         {"num_gpus", "SM_NUM_GPUS"},
+        {"num_neurons", "SM_NUM_NEURONS"},
         {"output_data_dir", "SM_OUTPUT_DATA_DIR"},
         {"output_dir", "SM_OUTPUT_DIR"},
         {"output_intermediate_dir", "SM_OUTPUT_INTERMEDIATE_DIR"},
         {"resource_config", "SM_RESOURCE_CONFIG"},
+        {"topology", "SM_TOPOLOGY"},
         {"user_entry_point", "SM_USER_ENTRY_POINT"},
     };
     struct values inner = {.all = json_object()};
@@ -244,7 +298,12 @@ static void put_training_env(struct values *v, const struct job *job, json_t *fo
         if (value != NULL)
             put(&inner, members[i].member, json_incref(value));
     }
+    static const char *const absent[] = {"is_modelparallel_enabled", "is_smddpmprun_installed",
+                                         "is_smddprun_installed"};
+    for (size_t i = 0; i < sizeof(absent) / sizeof(absent[0]); i++)
+        put(&inner, absent[i], json_false());
     put(&inner, "channel_input_dirs", folders);
+    put(&inner, "distribution_hosts", distributed);
     put(&inner, "is_master", json_boolean(cluster_is_master(&job->cluster)));
     put_text(&inner, "job_name", job->cluster.job);
     put_text(&inner, "master_hostname", job->cluster.hosts[0].name.text);
@@ -289,11 +348,14 @@ int sm_variables_add(const struct job *job, struct argv *ret, struct error *err)
     put_folders(&v, base);
     json_t *folders = put_channels(&v, &job->channels, base);
     put_hyperparameters(&v, &job->hyperparameters);
-    put_program(&v, &job->program);
+    put_program(&v, &job->program, base);
+    put_python_path(&v, &job->program, argv_get_env(ret, "PYTHONPATH"));
+    put_service(&v, job, ret);
     put(&v, "SM_NUM_CPUS", json_integer((json_int_t)sm_variables_cpus()));
-    put(&v, "SM_NUM_GPUS", json_integer((json_int_t)job_count_gpus("/dev")));
-    put(&v, "SM_LOG_LEVEL", json_integer(20));
-    put_training_env(&v, job, folders);
+    put(&v, "SM_NUM_GPUS", json_integer((json_int_t)devices_gpus("/dev")));
+    put(&v, "SM_NUM_NEURONS", json_integer((json_int_t)devices_neurons("/sys")));
+    json_t *distributed = put_distribution(&v, job);
+    put_training_env(&v, job, folders, distributed);
     if (v.failed)
         return error_no_memory(err, "the SM_ variables");
     return export_all(all, ret, err);

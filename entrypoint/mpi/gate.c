@@ -97,6 +97,18 @@ static int take_components(struct request *r, const char *value, struct error *e
     return is_all(value, LOWER DIGITS "_,") ? 0 : refuse(value, "is not a list of names", err);
 }
 
+static int take_policy(const char *value, const char *own, struct error *err) {
+    return strcmp(value, own) == 0 ? 0 : refuse(value, "is not this parameter's value", err);
+}
+
+static int take_binding(struct request *r, const char *value, struct error *err) {
+    return take_policy(value, r->gate->options->bind_to, err);
+}
+
+static int take_mapping(struct request *r, const char *value, struct error *err) {
+    return take_policy(value, r->gate->options->map_by, err);
+}
+
 /* Parameters that mpirun adds of its own, by series, with their one value or the function that
  * reads it. */
 struct made {
@@ -117,8 +129,8 @@ static const struct made made_4[] = {
     {"orte_leave_session_attached", "1", NULL, true, false},
     {"plm", "rsh", NULL, false, false},
     {"pmix", "^s1,s2,cray,isolated", NULL, false, false},
-    {"hwloc_base_binding_policy", "none", NULL, false, false},
-    {"rmaps_base_mapping_policy", "slot", NULL, false, false},
+    {"hwloc_base_binding_policy", NULL, take_binding, false, false},
+    {"rmaps_base_mapping_policy", NULL, take_mapping, false, false},
     {NULL, NULL, NULL, false, false},
 };
 

@@ -194,9 +194,25 @@ static int add_option(const struct row *row, const struct openmpi_request *r,
     return 0;
 }
 
+/* As many ranks as a host has slots, host by host, and nothing bound, unless the user wants it
+ * otherwise. */
+static int choose_places(const struct openmpi_request *r, struct openmpi_options *ret,
+                         struct error *err) {
+    struct custom_options custom = {0};
+    int result = r->custom != NULL ? custom_options_parse(r->custom, &custom, err) : 0;
+    snprintf(ret->map_by, sizeof(ret->map_by), "%s",
+             custom.map_by[0] != '\0' ? custom.map_by : "slot");
+    snprintf(ret->bind_to, sizeof(ret->bind_to), "%s",
+             custom.bind_to[0] != '\0' ? custom.bind_to : "none");
+    custom_options_done(&custom);
+    return result;
+}
+
 int openmpi_options(const struct openmpi_request *request, struct openmpi_options *ret,
                     struct error *err) {
     ret->count = 0;
+    if (choose_places(request, ret, err) != 0)
+        return -1;
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++)
         if (table[i].name[request->version.series] != NULL &&
             add_option(&table[i], request, ret, err) != 0)
@@ -208,7 +224,8 @@ int openmpi_options(const struct openmpi_request *request, struct openmpi_option
 
 /* The fixed words. Daemons stay attached to their agents (--leave-session-attached), so that an
  * agent that leaves with a code ends mpirun with it at once. */
-static int add_start(const struct openmpi_request *r, struct argv *ret, struct error *err) {
+static int add_start(const struct openmpi_request *r, const struct openmpi_options *options,
+                     struct argv *ret, struct error *err) {
     if (argv_add(ret, r->mpirun, err) != 0 || argv_add(ret, "--allow-run-as-root", err) != 0)
         return -1;
     if (r->version.series == OPENMPI_4_1 && argv_add(ret, "--noprefix", err) != 0)
@@ -221,9 +238,9 @@ static int add_start(const struct openmpi_request *r, struct argv *ret, struct e
                                  "-np",
                                  ranks,
                                  "--map-by",
-                                 "slot",
+                                 options->map_by,
                                  "--bind-to",
-                                 "none",
+                                 options->bind_to,
                                  NULL};
     if (argv_add_all(ret, words, err) != 0)
         return -1;
@@ -231,12 +248,9 @@ static int add_start(const struct openmpi_request *r, struct argv *ret, struct e
     return r->directory != NULL ? argv_add_all(ret, directory, err) : 0;
 }
 
-static int add_options(const struct openmpi_request *r, struct argv *ret, struct error *err) {
-    struct openmpi_options options;
-    if (openmpi_options(r, &options, err) != 0)
-        return -1;
-    for (size_t i = 0; i < options.count; i++) {
-        const struct openmpi_option *o = &options.items[i];
+static int add_options(const struct openmpi_options *options, struct argv *ret, struct error *err) {
+    for (size_t i = 0; i < options->count; i++) {
+        const struct openmpi_option *o = &options->items[i];
         const char *const words[] = {o->flag, o->name, o->value, NULL};
         if (argv_add_all(ret, words, err) != 0)
             return -1;
@@ -245,7 +259,9 @@ static int add_options(const struct openmpi_request *r, struct argv *ret, struct
 }
 
 int openmpi_command(const struct openmpi_request *request, struct argv *ret, struct error *err) {
-    if (add_start(request, ret, err) != 0 || add_options(request, ret, err) != 0)
+    struct openmpi_options options;
+    if (openmpi_options(request, &options, err) != 0 ||
+        add_start(request, &options, ret, err) != 0 || add_options(&options, ret, err) != 0)
         return -1;
     for (const char *const *name = request->exports; name != NULL && *name != NULL; name++)
         if (argv_add(ret, "-x", err) != 0 || argv_add(ret, *name, err) != 0)

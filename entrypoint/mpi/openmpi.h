@@ -10,6 +10,7 @@
 #include "job/cluster.h"
 #include "job/interface.h"
 #include "job/ports.h"
+#include "mpi/custom_options.h"
 
 #include <netinet/in.h>
 #include <stdbool.h>
@@ -51,6 +52,8 @@ struct openmpi_option {
 struct openmpi_options {
     struct openmpi_option items[OPENMPI_OPTIONS_MAX];
     size_t count;
+    char map_by[CUSTOM_OPTIONS_PLACE_SIZE]; /* mpirun's policies for ranks; 4.1 tells its daemons */
+    char bind_to[CUSTOM_OPTIONS_PLACE_SIZE];
 };
 
 /* What the options are made of; equal on all hosts, but for interface and agent. */
@@ -61,6 +64,7 @@ struct openmpi_request {
     const struct ports *ports;
     const char *agent;  /* path of the remote-launch agent: a program that takes no words first */
     const char *shared; /* folder for the memory that ranks share; NULL or "": Open MPI's own way */
+    const char *custom; /* the user's further options (custom_options.h); NULL: none */
     /* The rest is for the command line alone. */
     const char *mpirun;         /* its path */
     const char *hostfile;       /* path of a file with openmpi_hostfile's text */

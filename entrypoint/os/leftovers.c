@@ -34,7 +34,6 @@ static bool is_still(const char *path, int fd) {
 /* The descriptor of a locked folder; -1 with *RET_GONE and no error where it went away meanwhile.
  */
 static int hold(const char *path, bool *ret_gone, struct error *err) {
-    *ret_gone = false;
     cleanup_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     *ret_gone = fd < 0 && errno == ENOENT;
     if (*ret_gone)

@@ -66,6 +66,7 @@ int failure_text(const struct verdict *v, struct buf *ret, struct error *err) {
 
 /* Names within BASE/output, which is opened once: whatever its path leads to later. */
 static const char name[] = "failure";
+static const char success[] = "success";
 static const char reserve[] = ".failure-reserve";
 
 static int output_path(const char *base_dir, char path[PATH_MAX], struct error *err) {
@@ -88,8 +89,10 @@ void failure_clear(const char *base_dir, int64_t deadline) {
     if (output_path(base_dir, path, NULL) != 0)
         return;
     cleanup_fd int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0 && clock_now() < deadline)
+    if (folder >= 0 && clock_now() < deadline) {
         (void)unlinkat(folder, name, 0);
+        (void)unlinkat(folder, success, 0);
+    }
 }
 
 int failure_reserve(const char *base_dir, struct error *err) {
@@ -110,15 +113,6 @@ int failure_reserve(const char *base_dir, struct error *err) {
     return error_wrap(err, "%s/output", base_dir);
 }
 
-void failure_release(const char *base_dir) {
-    char path[PATH_MAX];
-    if (output_path(base_dir, path, NULL) != 0)
-        return;
-    cleanup_fd int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (folder >= 0)
-        (void)unlinkat(folder, reserve, 0);
-}
-
 /* The reserve, or a new file where there is none. A link is neither. */
 static int open_reserve(int folder, struct error *err) {
     struct stat st;
@@ -130,6 +124,16 @@ static int open_reserve(int folder, struct error *err) {
     (void)unlinkat(folder, reserve, 0);
     fd = openat(folder, reserve, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     return fd >= 0 ? fd : error_set_errno(err, EXIT_CODE_INTERNAL, "a new file");
+}
+
+void failure_none(const char *base_dir) {
+    char path[PATH_MAX];
+    if (output_path(base_dir, path, NULL) != 0)
+        return;
+    cleanup_fd int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_fd int fd = folder >= 0 ? open_reserve(folder, NULL) : -1;
+    if (fd >= 0 && (ftruncate(fd, 0) != 0 || renameat(folder, reserve, folder, success) != 0))
+        (void)unlinkat(folder, reserve, 0);
 }
 
 /* EMPTY: an empty file of that name is there, and may go. */

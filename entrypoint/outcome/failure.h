@@ -23,7 +23,7 @@ int failure_text(const struct verdict *v, struct buf *ret, struct error *err);
  * the program has left something there: *RET_KEPT says so. An empty file is nothing. */
 int failure_write(const char *base_dir, const struct verdict *v, bool *ret_kept, struct error *err);
 
-/* Removes a file that an earlier run of this container left, which would pass for this one's; where
+/* Removes what an earlier run of this container left, which would pass for this one's; where
  * the disk stalls until DEADLINE it stays, because by then it may be the program's own. */
 void failure_clear(const char *base_dir, int64_t deadline);
 
@@ -31,7 +31,8 @@ void failure_clear(const char *base_dir, int64_t deadline);
  * story. Where there is no BASE_DIR nothing is made. */
 enum { FAILURE_ROOM = 4096 };
 int failure_reserve(const char *base_dir, struct error *err);
-/* Gives it back. */
-void failure_release(const char *base_dir);
+/* For success: gives it back, and leaves BASE_DIR/output/success, an empty file, as SageMaker's
+ * toolkit does. */
+void failure_none(const char *base_dir);
 
 #endif

@@ -22,8 +22,7 @@ int post_init(struct post *p, struct loop *loop,
 }
 
 void post_done(struct post *p) {
-    if (p->loop != NULL)
-        loop_cancel(p->loop, &p->timer);
+    loop_cancel(p->loop, &p->timer); /* of a zeroed one, which has no loop, it is not set */
     json_decref(p->queue);
     p->queue = NULL;
 }

@@ -1,7 +1,9 @@
-/* Cluster descriptions: the first byte chooses RINGMASTER_HOSTS ('E') or resourceconfig.json. A
+/* Cluster descriptions: the first byte chooses RINGMASTER_HOSTS ('E'), a list of Slurm's ('L'), a
+ * specification of TensorFlow's kind ('S') or resourceconfig.json. A
  * cluster that was read holds its promises. */
 #include "fuzz/check.h"
 #include "job/cluster.h"
+#include "job/platform_forms.h"
 #include "job/platform_sagemaker.h"
 #include "job/platform_variables.h"
 
@@ -18,6 +20,20 @@ static int read_variable(const uint8_t *data, size_t size, struct platform_descr
     CHECK(text != NULL);
     int done = platform_variables_parse(text, NULL, &own, ret, err);
     free(text);
+    return done;
+}
+
+static int read_form(const uint8_t *data, size_t size, struct platform_description *ret,
+                     struct error *err) {
+    static const char *const tasks[] = {"workerpool0", "workerpool1", NULL};
+    char *text = strndup((const char *)data + 1, size - 1);
+    CHECK(text != NULL);
+    ret->hosts_key = ret->self_key = "list";
+    int done = data[0] == 'S' ? platform_form_spec(text, "spec", tasks, ret, err)
+                              : platform_form_hostlist(text, "list", ret, err);
+    free(text);
+    if (done == 0 && ret->count > 0 && ret->self.text[0] == '\0')
+        ret->self = ret->hosts[0].name;
     return done;
 }
 
@@ -40,9 +56,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     struct error err = {0};
     if (size == 0)
         return 0;
-    int done = data[0] == 'E'
-                   ? read_variable(data + 1, size - 1, &d, &err)
-                   : platform_sagemaker_parse((const char *)data + 1, size - 1, "file", &d, &err);
+    int done = 0;
+    if (data[0] == 'E')
+        done = read_variable(data + 1, size - 1, &d, &err);
+    else if (data[0] == 'L' || data[0] == 'S')
+        done = read_form(data, size, &d, &err);
+    else
+        done = platform_sagemaker_parse((const char *)data + 1, size - 1, "file", &d, &err);
     if (done == 0 && cluster_make(&d, "job", &c, &err) == 0)
         check_cluster(&c);
     else

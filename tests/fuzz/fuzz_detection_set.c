@@ -1,13 +1,15 @@
 /* Annotation files as a detector's training set: the first three bytes choose what is picked, how
- * many slots there are, and how pictures are scaled; the rest is the JSON. What was made keeps its
- * promises, and the inputs of every sample stay within their bounds. */
+ * many slots there are, and how pictures are scaled and masks told; the rest is the JSON. What was
+ * made keeps its promises, and the inputs of every sample stay within their bounds. */
 #include "coco/coco_load.h"
 #include "detect/detection_groups.h"
 #include "detect/detection_sample.h"
 #include "fuzz/check.h"
 #include "kernels/mask_bits.h"
+#include "kernels/mask_target.h"
 #include "kernels/sample_key.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,7 +18,15 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-enum { SLOTS = 6, HEAD = 3, SAMPLES = 8, PIXELS = 1 << 20, POOL = 4096 };
+enum {
+    SLOTS = 6,
+    HEAD = 3,
+    SAMPLES = 8,
+    PIXELS = 1 << 20,
+    POOL = 4096,
+    POLYGONS = 4,
+    POINTS = 24,
+};
 
 static const struct detect_sizes SIZES = {DETECT_SIZE_TV, 100, 200};
 
@@ -61,7 +71,29 @@ struct place {
     int32_t gt_label[SLOTS], gt_count, gt_mask_at[SLOTS * MASK_FIELDS];
     int32_t image_size[6], key[SAMPLE_KEY_WORDS];
     uint8_t image[1], bits[POOL];
+    int32_t gt_parts[SLOTS * MASK_PART_FIELDS], polygon[POLYGONS * MASK_PART_FIELDS];
+    float point[POINTS * 2];
 };
+
+/* Outlines lie within their room, one behind the other. */
+static void check_outlines(const struct place *place) {
+    int polygon = 0, point = 0;
+    for (int i = 0; i < SLOTS; i++) {
+        const int32_t *parts = &place->gt_parts[(size_t)i * MASK_PART_FIELDS];
+        CHECK(parts[MASK_PART_COUNT] == 0 || parts[MASK_PART_FIRST] == polygon);
+        CHECK(parts[MASK_PART_COUNT] == 0 ||
+              mask_bits_given(&place->gt_mask_at[(size_t)i * MASK_FIELDS]));
+        for (int k = 0; k < parts[MASK_PART_COUNT]; k++, polygon++) {
+            CHECK(polygon < POLYGONS);
+            const int32_t *range = &place->polygon[(size_t)polygon * MASK_PART_FIELDS];
+            CHECK(range[MASK_PART_FIRST] == point && range[MASK_PART_COUNT] >= 3);
+            point += range[MASK_PART_COUNT];
+            CHECK(point <= POINTS);
+        }
+    }
+    for (int i = 0; i < 2 * point; i++)
+        CHECK(isfinite(place->point[i]));
+}
 
 static void check_place(const struct place *place, const struct detection_picture *picture,
                         int slots) {
@@ -80,7 +112,22 @@ static void check_place(const struct place *place, const struct detection_pictur
     }
 }
 
-static void fill(const struct detection_set *set, size_t sample, int slots, bool host, bool flip) {
+/* How a sample is filled. */
+struct way {
+    int slots;
+    bool host, flip, outlines;
+    enum detect_size_rule rule;
+};
+
+static struct way way_of(uint8_t slots, uint8_t bits) {
+    return (struct way){.slots = 1 + slots % SLOTS,
+                        .host = bits % 2 == 1,
+                        .flip = bits % 4 >= 2,
+                        .outlines = bits % 8 >= 4,
+                        .rule = bits / 8 % 3};
+}
+
+static void fill(const struct detection_set *set, size_t sample, const struct way *way) {
     static struct detection_objects_room room;
     static struct detection_bits bits;
     struct place place;
@@ -90,8 +137,9 @@ static void fill(const struct detection_set *set, size_t sample, int slots, bool
     int64_t dropped = 0;
     if ((int64_t)size.height * size.width > PIXELS)
         return; /* a mask may take the memory that its picture asks for */
-    const struct detection_draw draw = {detect_resized(&SIZES, size), flip, host};
-    const struct detection_fields fields = {.slots = slots,
+    const struct detection_draw draw = {detect_resized(&SIZES, size), way->flip, way->host,
+                                        way->rule};
+    const struct detection_fields fields = {.slots = way->slots,
                                             .image_bytes = 1,
                                             .pool_bytes = POOL,
                                             .image = place.image,
@@ -101,7 +149,12 @@ static void fill(const struct detection_set *set, size_t sample, int slots, bool
                                             .gt_count = &place.gt_count,
                                             .gt_mask_at = place.gt_mask_at,
                                             .mask_bits = place.bits,
-                                            .key = place.key};
+                                            .key = place.key,
+                                            .polygons = way->outlines ? POLYGONS : 0,
+                                            .points = way->outlines ? POINTS : 0,
+                                            .gt_parts = place.gt_parts,
+                                            .polygon = place.polygon,
+                                            .point = place.point};
     memset(&place, 0, sizeof(place));
     detection_sample_clear(&fields, 0, &bits);
     if (detection_objects_fill(&room, set, sample, &draw, &fields, 0, &bits, &err) != 0) {
@@ -109,8 +162,9 @@ static void fill(const struct detection_set *set, size_t sample, int slots, bool
         return;
     }
     CHECK(detection_bits_gather(&fields, &bits, 1, &dropped, &err) == 0);
-    CHECK(dropped >= 0 && dropped <= slots);
-    check_place(&place, picture, slots);
+    CHECK(dropped >= 0 && dropped <= way->slots);
+    check_place(&place, picture, way->slots);
+    check_outlines(&place);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
@@ -123,13 +177,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int fd = memfd_create("fuzz", MFD_CLOEXEC);
     CHECK(fd >= 0 && write(fd, data + HEAD, size - HEAD) == (ssize_t)(size - HEAD));
     snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-    const struct detection_options options = {.pick = data[0] % 3, .id_labels = data[0] % 2 == 1};
+    const struct detection_options options = {
+        .pick = data[0] % 3, .id_labels = data[0] % 2 == 1, .last_pixel = data[0] % 8 >= 4};
+    const struct way way = way_of(data[1], data[2]);
     if (coco_load(&index, path, NULL, &err) == 0) {
         if (detection_set_make(&set, &index, "/nowhere", &options, &err) == 0) {
             check_set(&set, options.pick);
             check_groups(&set);
             for (size_t i = 0; i < set.count && i < SAMPLES; i++)
-                fill(&set, i, 1 + data[1] % SLOTS, data[2] % 2 == 1, data[2] % 4 >= 2);
+                fill(&set, i, &way);
         } else {
             CHECK(err.code == EXIT_CODE_DATA && strstr(err.text, path) != NULL);
         }

@@ -2,7 +2,9 @@
  * and ceilings. */
 #include "fuzz/check.h"
 #include "job/channels.h"
+#include "job/cluster.h"
 #include "job/hyperparameters.h"
+#include "job/wishes.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -13,7 +15,7 @@ static void try_hyperparameters(const char *text, size_t size) {
     struct hyperparameters h = {0};
     struct argv flags = {0};
     struct error err = {0};
-    unsigned slots = 0;
+    struct wishes wishes = {0};
     if (hyperparameters_parse(text, size, "file", &h, &err) != 0) {
         CHECK(err.text[0] != '\0' && h.items == NULL);
         return;
@@ -21,12 +23,15 @@ static void try_hyperparameters(const char *text, size_t size) {
     CHECK(h.count <= HYPERPARAMETERS_MAX);
     CHECK(hyperparameters_add_flags(&h, &flags, NULL) == 0 && flags.count % 2 == 0);
     for (size_t i = 0; i < flags.count; i += 2) {
-        CHECK(strncmp(flags.items[i], "--", 2) == 0 && flags.items[i][2] != '-');
+        size_t size_of_name = strlen(flags.items[i]);
+        size_t dashes = strspn(flags.items[i], "-");
+        CHECK(size_of_name == 0 || (size_of_name == 2 ? dashes == 1 : dashes == 2));
         CHECK(strpbrk(flags.items[i], "= \n\t\"'$") == NULL);
-        CHECK(strlen(flags.items[i + 1]) <= HYPERPARAMETER_VALUE_MAX);
+        CHECK(strlen(flags.items[i + 1]) <= (size_t)2 * HYPERPARAMETER_VALUE_MAX);
     }
-    if (hyperparameters_slots(&h, &slots, NULL) == 0)
-        CHECK(slots <= HYPERPARAMETER_SLOTS_MAX);
+    if (wishes_read(&h, &wishes, &err) == 0)
+        CHECK(wishes.slots <= CLUSTER_SLOTS_MAX && wishes.options != NULL);
+    wishes_done(&wishes);
     argv_done(&flags);
     hyperparameters_done(&h);
 }

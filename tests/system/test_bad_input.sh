@@ -128,7 +128,7 @@ one_host_does_not_know_the_jobs_name() {
 # The service takes such names; they can be no flags.
 hyperparameters_have_odd_names() {
     ring 1
-    put hyperparameters.json '{"two words": "1", "": "2", "lr": "3"}'
+    put hyperparameters.json '{"two words": "1", "--": "2", "lr": "3"}'
     start_all -- train -- sh -c 'echo "$SM_HPS"'
     says 0 '2 hyperparameters have names that are no flag'
     says 0 '"two words":1'
@@ -165,8 +165,22 @@ a_channel_is_a_pipe() {
     ring 1
     put inputdataconfig.json '{"train": {"TrainingInputMode": "Pipe"}}'
     mkfifo "$(hosts opt 1)/input/data/train_0"
-    start_all -- train -- true
+    start_all -- train
     says 65 train
+}
+
+options_for_mpirun_are_refused() {
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x A=b --mca plm_rsh_agent ssh"}'
+    start_all -- train -- true
+    says 65 plm_rsh_agent
+}
+
+an_instance_group_is_not_there() {
+    ring 2
+    put hyperparameters.json '{"sagemaker_distribution_instance_groups": "[\"g9\"]"}'
+    start_all -- train -- true
+    says 65 g9
 }
 
 code_lies_on_s3() {
@@ -237,7 +251,9 @@ another_platform_counts_several() {
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=none -- train -- true
     says 0 'all 1 ranks ended with 0'
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slurm -- train -- true
-    says 65 RINGMASTER_PLATFORM
+    says 65 'RINGMASTER_PLATFORM=slurm: its variables are not set'
+    start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slum -- train -- true
+    says 65 'neither none nor a platform'
     start_all -e JOB_COMPLETION_INDEX=1 -- train -- true
     says 0 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job) says that there are others'
 }
@@ -332,7 +348,8 @@ CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparame
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
     host_list_is_ipv6 master_is_ipv6 resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
-    a_variable_is_unknown a_channel_is_a_pipe code_lies_on_s3 the_program_is_not_there
+    a_variable_is_unknown a_channel_is_a_pipe options_for_mpirun_are_refused
+    an_instance_group_is_not_there code_lies_on_s3 the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
     another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_has_another_key a_key_is_required
     a_port_is_busy a_folder_has_no_pictures a_picture_is_cut_off}

@@ -16,7 +16,8 @@ left_behind() {
                 *) echo "$entry" ;;
                 esac
             done
-        find "$root/opt/ml/output" "$root/opt/ml/model" -mindepth 1 ! -path '*/output/data'
+        find "$root/opt/ml/output" "$root/opt/ml/model" -mindepth 1 ! -path '*/output/data' \
+            ! -path '*/output/success'
     done
 }
 

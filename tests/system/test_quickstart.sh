@@ -7,4 +7,4 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 unshare --net --pid --mount --uts --ipc --fork true 2>/dev/null || { echo "skipped: no namespaces"; exit 77; }
 [ -x "${RINGMASTER_BIN:-$top/build/release/bin}/ringtrain" ] || { echo "skipped: ringtrain is not built"; exit 77; }
 unset RINGMASTER_BIN
-QUICKSTART_DRIVER=ns sh "$top/examples/quickstart.sh"
+EXAMPLE_DRIVER=ns sh "$top/examples/quickstart.sh"

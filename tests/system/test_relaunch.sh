@@ -60,6 +60,30 @@ a_stalled_rank_is_made_good() {
     check "what the first attempt died of is in the log" holds "$(hosts log 1)" 'no progress'
 }
 
+# Mask R-CNN in f32 on a COCO folder: where a rank is killed behind the first checkpoint, the weights at the end
+# are those of a job that nothing befell, to the bit.
+a_detector_goes_on_to_the_bit() {
+    kept=$(mktemp -d)
+    for fate in whole killed; do
+        ring 3
+        "$RINGMASTER_BIN/ringtrain" prepare shapes --coco "$share/set" --train 12 --validation 1 >/dev/null || return
+        start_all -e RINGMASTER_RESTARTS=1 -- train --model maskrcnn_tiny --data "$share/set" --validation none \
+            --batch-size 1 --threads 1 --data-threads 1 --steps 5 --warmup-steps 2 --report-every 1 \
+            --checkpoint-every 1 --resume none --checkpoint-dir /opt/ml/checkpoints
+        check "there is a checkpoint within 60 s" wait_for 60 has_checkpoint
+        fault_begins
+        if [ "$fate" = killed ]; then
+            signal_program 2 KILL ringtrain
+            went_on 3 1 2 3
+        else
+            all_end 90 0 1 2 3
+        fi
+        cp "$(hosts opt 1)/model/model.safetensors" "$kept/$fate"
+    done
+    check "the weights are the same" "$RINGMASTER_BIN/../tests/weights_compare" "$kept/whole" "$kept/killed" exact ''
+    rm -rf "$kept"
+}
+
 a_lost_host_is_done_without() {
     train 1 -e RINGMASTER_SHRINK=1
     hosts kill 2
@@ -190,7 +214,7 @@ mpi_meets_again_and_again() {
 }
 met() { [ "$(hosts log "$1" | grep -c 'of 6 has joined')" -eq $((2 * $2)) ]; }
 
-CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_lost_host_is_done_without
+CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector_goes_on_to_the_bit a_lost_host_is_done_without
     a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost
     two_hosts_are_lost a_host_lost_in_the_pause_is_done_without a_host_lost_in_the_pause_is_missed
     restarts_run_out an_exit_code_is_final a_stop_between_attempts

@@ -27,9 +27,9 @@ sdk2_with_source_dir() {
     code_file program.sh 'echo "args: $*"; echo "here: $(pwd) $SM_CURRENT_HOST"'
     start_all -e TRAINING_JOB_NAME=job-1 -e AWS_SECRET_ACCESS_KEY=very-secret-words -- train
     all_end 60 0 $everyone || return
-    every_log_has '--s abc'
-    every_log_has '--f 1e-05'
-    every_log_has '--u é'
+    every_log_has '-s abc'
+    every_log_has '-f 1e-05'
+    every_log_has '-u é'
     check "the suffix stays in the names" holds "$(hosts log 2)" '[algo-2-plf6b rank 1]'
     for host in $everyone; do
         check "sagemaker_* stay hidden on host $host" lacks "$(hosts log "$host")" '--sagemaker'
@@ -45,8 +45,8 @@ sdk2_generic() {
     code_file program.sh 'echo "args: $*"'
     start_all -- train
     all_end 60 0 $everyone || return
-    every_log_has '--t True'
-    every_log_has '--i 7'
+    every_log_has '-t True'
+    every_log_has '-i 7'
 }
 
 # SDK 3: an interface that does not exist, in every job; no command at all would be `train`.
@@ -57,7 +57,7 @@ sdk3() {
     code_file program.sh 'echo "args: $*"'
     start_all -- train
     all_end 60 0 $everyone || return
-    every_log_has '--s abc'
+    every_log_has '-s abc'
     check "the log says what became of ethwe" holds "$(hosts log 1)" ethwe
 }
 
@@ -74,6 +74,94 @@ the_service_with_two_hosts() {
     start_all -- train -- sh -c 'echo "type $SM_CURRENT_INSTANCE_TYPE hosts $SM_HOSTS"'
     all_end 60 0 $everyone || return
     every_log_has 'type ml.c5.xlarge hosts ["algo-1","algo-2"]'
+}
+
+# A heterogeneous cluster: the hosts of the groups that were named are one job, with the first of
+# them in natural order as its master; the others run the program once each.
+groups_of_a_cluster() {
+    ring 3
+    for host in 1 2 3; do
+        group=g2
+        [ "$host" = 2 ] && group=g1
+        printf '%s' '{"current_group_name": "'"$group"'", "current_host": "algo-'"$host"'",
+            "hosts": ["algo-1", "algo-2", "algo-3"], "instance_groups": [
+            {"instance_group_name": "g1", "instance_type": "a", "hosts": ["algo-2"]},
+            {"instance_group_name": "g2", "instance_type": "b", "hosts": ["algo-3", "algo-1"]}],
+            "network_interface_name": "eth0"}' >"$(config "$host")/resourceconfig.json"
+    done
+    put hyperparameters.json '{"sagemaker_mpi_enabled": "true", "s": "x",
+        "sagemaker_mpi_num_of_processes_per_host": "2", "sagemaker_program": "program.sh",
+        "sagemaker_distribution_instance_groups": "[\"g2\"]"}'
+    code_file program.sh 'echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $SM_DISTRIBUTION_INSTANCE_GROUPS"'
+    start_all -- train
+    all_end 60 0 $everyone || return
+    check "host 1 has the first ranks" holds "$(hosts log 1)" 'place algo-1 1/4 ["g2"]'
+    check "host 3 has the others" holds "$(hosts log 3)" 'place algo-3 3/4 ["g2"]'
+    check "host 2 is alone" holds "$(hosts log 2)" 'place algo-2 0/1 ["g2"]'
+    check "and runs one process" lacks "$(hosts log 2)" 'rank 1'
+}
+
+without_mpi_every_host_is_alone() {
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_enabled": "false"}'
+    start_all -- train -- sh -c 'echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $SM_HOSTS"'
+    all_end 60 0 $everyone || return
+    check "host 1 is alone" holds "$(hosts log 1)" 'place algo-1 0/1 ["algo-1","algo-2"]'
+    check "host 2 is alone" holds "$(hosts log 2)" 'place algo-2 0/1 ["algo-1","algo-2"]'
+}
+
+# What the SDK's notebooks send; and mpirun's own word for a parameter gives way.
+options_for_mpirun() {
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options":
+        "\"--verbose --NCCL_DEBUG=WARN -x A=\u0027b c\u0027 --mca btl tcp,self --bind-to core\""}'
+    start_all -e NCCL_DEBUG=INFO -- train -- \
+        sh -c 'echo "got $A $NCCL_DEBUG $OMPI_MCA_btl $OMPI_MCA_pml"'
+    all_end 60 0 $everyone || return
+    every_log_has 'got b c WARN tcp,self ob1'
+    every_log_has '--verbose changes nothing'
+}
+
+success_leaves_its_mark() {
+    ring 2
+    for host in $everyone; do
+        mkdir -p "$(hosts opt "$host")/output"
+        echo old >"$(hosts opt "$host")/output/failure"
+    done
+    start_all -- train -- true
+    all_end 60 0 $everyone || return
+    for host in $everyone; do
+        check "host $host has output/success" [ -f "$(hosts opt "$host")/output/success" ]
+        check "host $host has no failure file" [ ! -e "$(hosts opt "$host")/output/failure" ]
+    done
+    ring 1
+    start_all -- train -- false
+    all_end 60 1 1 || return
+    check "a failure leaves none" [ ! -e "$(hosts opt 1)/output/success" ]
+}
+
+# A FIFO that nobody but the program opens: what is written comes out once, and whole.
+a_pipe_channel_is_for_the_program() {
+    ring 1
+    put inputdataconfig.json '{"train": {"TrainingInputMode": "Pipe"}}'
+    mkdir -p "$(hosts opt 1)/input/data"
+    mkfifo "$(hosts opt 1)/input/data/train_0"
+    echo "through the pipe" >"$(hosts opt 1)/input/data/train_0" &
+    writer=$!
+    start_all -- train -- sh -c 'echo "got $(cat "${SM_CHANNEL_TRAIN}_0")"'
+    all_end 60 0 1 || { kill "$writer"; return; }
+    wait "$writer"
+    every_log_has 'got through the pipe'
+}
+
+# The instance's type says that there is an adapter.
+the_adapter_of_an_instance() {
+    ring 1
+    printf '%s' '{"current_host": "algo-1", "hosts": ["algo-1"],
+        "current_instance_type": "ml.p4d.24xlarge"}' >"$(config 1)/resourceconfig.json"
+    start_all -- train -- sh -c 'echo "fi $FI_PROVIDER $FI_EFA_USE_DEVICE_RDMA $NCCL_PROTO"'
+    all_end 60 0 1 || return
+    every_log_has 'fi efa 1 simple'
 }
 
 # Local mode's Compose sends SIGTERM to the others as soon as the first host is out.
@@ -135,6 +223,8 @@ a_script_runs_with_its_own_interpreter() {
 CASES=${CASES:-sdk2_with_source_dir sdk2_generic sdk3 the_service_with_two_hosts
     a_stop_after_the_end_changes_nothing the_failure_file_of_the_program_stays
     a_program_that_exits_130_is_no_success hyperparameters_are_many_and_long
+    groups_of_a_cluster without_mpi_every_host_is_alone options_for_mpirun success_leaves_its_mark
+    a_pipe_channel_is_for_the_program the_adapter_of_an_instance
     $([ "$DRIVER" = docker ] || echo a_script_runs_with_its_own_interpreter)}
 run_cases
 finish

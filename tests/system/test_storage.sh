@@ -114,8 +114,8 @@ a_good_job_leaves_neither_story_nor_reserve() {
     start_all -- train -- true
     all_end "$SOON" 0 1 2
     for host in 1 2; do
-        check "nothing is left on host $host" equal \
-            "$(find "$(hosts opt "$host")/output" -type f | wc -l)" 0
+        check "the mark of success is left on host $host alone" equal \
+            "$(find "$(hosts opt "$host")/output" -type f -printf '%f ')" 'success '
     done
 }
 

@@ -17,6 +17,7 @@
 #include "job/job.h"
 #include "master/master.h"
 #include "mpi/agent.h"
+#include "support/ports.h"
 #include "support/unit.h"
 #include "wire/local.h"
 
@@ -65,14 +66,6 @@ static inline int stage_serve(char *const *environment, const char *const *words
     return code;
 }
 
-/* The first of a job's ports, which no test program running at the same time has. */
-static inline uint16_t stage_port(void) {
-    static unsigned port;
-    if (port == 0)
-        port = 20000 + (unsigned)getpid() % 100 * 120;
-    return (uint16_t)port;
-}
-
 /* SETTINGS are NAME=VALUE, NULL at the end, or NULL; WORDS are those behind `train`, NULL for a
  * `check`. */
 static inline void stage_start(struct stage_host *h, const char *name, const char *const *settings,
@@ -91,7 +84,7 @@ static inline void stage_start(struct stage_host *h, const char *name, const cha
     (void)argv_add(&environment, run, NULL);
     (void)argv_add(&environment, "PATH=/usr/local/bin:/usr/bin:/bin", NULL);
     (void)argv_add(&environment, "RINGMASTER_KEY=0123456789abcdef", NULL);
-    (void)snprintf(run, sizeof(run), "RINGMASTER_PORT=%u", stage_port());
+    (void)snprintf(run, sizeof(run), "RINGMASTER_PORT=%u", ports_own());
     (void)argv_add(&environment, run, NULL);
     for (; settings != NULL && *settings != NULL; settings++) {
         char pair[STAGE_PATH_SIZE];

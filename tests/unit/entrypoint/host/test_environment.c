@@ -88,5 +88,29 @@ static void ranks_get_their_place(void) {
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "RINGMASTER_SOCKET"));
 }
 
-UNIT_MAIN("host.environment", UNIT(daemons_get_little),
-          UNIT(programs_get_the_containers_own_without_our_secrets), UNIT(ranks_get_their_place))
+static void the_users_options_for_mpirun_reach_ranks(void) {
+    struct job job = job_of_two();
+    char own_value[] = "NCCL_DEBUG=WARN", place[] = "OMPI_COMM_WORLD_RANK=0",
+         size[] = "OMPI_COMM_WORLD_SIZE=1", local[] = "OMPI_COMM_WORLD_LOCAL_RANK=0",
+         local_size[] = "OMPI_COMM_WORLD_LOCAL_SIZE=1", attempt[] = "RINGMASTER_ATTEMPT=1",
+         btl[] = "OMPI_MCA_btl=tcp,self,vader", pml[] = "OMPI_MCA_pml=ob1";
+    char *own[] = {own_value, NULL};
+    char *launched[] = {place, size, local, local_size, attempt, btl, pml, NULL};
+    cleanup_argv struct argv got = {0};
+    struct error err = {0};
+    job.wishes.options = "--NCCL_DEBUG=INFO -x A='b c' --mca btl tcp,self -v";
+    CU_ASSERT_EQUAL(environment_host(&job, own, &got, NULL), 0);
+    CU_ASSERT_EQUAL(environment_add_rank(&got, launched, "10.0.0.1", 7073, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "NCCL_DEBUG"), "INFO");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "A"), "b c");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "OMPI_MCA_btl"), "tcp,self");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "OMPI_MCA_pml"), "ob1");
+    CU_ASSERT(has_once(&got, "NCCL_DEBUG") && has_once(&got, "OMPI_MCA_btl"));
+    job.wishes.options = "--host a";
+    CU_ASSERT_EQUAL(environment_host(&job, own, &got, &err), -1);
+    ASSERT_CONTAINS(err.text, "--host");
+}
+
+UNIT_MAIN("host.environment", UNIT(the_users_options_for_mpirun_reach_ranks),
+          UNIT(daemons_get_little), UNIT(programs_get_the_containers_own_without_our_secrets),
+          UNIT(ranks_get_their_place))

@@ -53,6 +53,15 @@ static void a_failure_file_of_the_program_is_kept_and_an_old_one_is_not(void) {
     CU_ASSERT_STRING_EQUAL(stage_failure(&host), "mine\n");
 }
 
+/* They stand in the log already; the failure file, which goes elsewhere, has them too. */
+static void its_own_ranks_last_words_are_told_once(void) {
+    CU_ASSERT_EQUAL(run("echo the last words; exit 3"), 3);
+    const char *once = strstr(stage_output(&host), "the last words");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(once);
+    CU_ASSERT_PTR_NULL(strstr(once + 1, "the last words"));
+    ASSERT_CONTAINS(stage_failure(&host), "the last words");
+}
+
 static void a_signal_after_the_verdict_changes_nothing(void) {
     const char *words[] = {"--", "sh", "-c", "setsid sh -c 'trap \"\" TERM; sleep 100' & exit 5",
                            NULL};
@@ -145,6 +154,7 @@ static void programs_get_the_limit_of_open_files_that_they_would_have_had(void) 
 STAGE_MAIN("host.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
            UNIT(a_stop_reaches_what_left_the_programs_group),
            UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
+           UNIT(its_own_ranks_last_words_are_told_once),
            UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(its_folder_is_gone_afterwards),
            UNIT(a_stop_before_the_loop_begins_counts),
            UNIT(nobody_reading_its_words_changes_nothing),

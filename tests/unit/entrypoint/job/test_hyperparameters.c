@@ -32,8 +32,7 @@ static const char *flags(const char *text) {
 }
 
 static void all_three_spellings_are_understood(void) {
-    static const char expected[] =
-        "--f|1e-05|--i|7|--l|[1, 2, \"x\"]|--s|abc|--t|true|--u|\xc3\xa9";
+    static const char expected[] = "-f|1e-05|-i|7|-l|[1, 2, 'x']|-s|abc|-t|True|-u|\xc3\xa9";
     CU_ASSERT_STRING_EQUAL(flags("{\"s\": \"abc\", \"i\": \"7\", \"f\": \"1e-05\", \"t\": \"true\","
                                  "\"l\": \"[1, 2, \\\"x\\\"]\", \"u\": \"\\u00e9\"}"),
                            expected);
@@ -42,21 +41,40 @@ static void all_three_spellings_are_understood(void) {
                                  "\"\\\"\\\\u00e9\\\"\"}"),
                            expected);
     CU_ASSERT_STRING_EQUAL(flags("{\"s\": \"abc\", \"t\": \"True\", \"l\": \"[1, 2, 'x']\"}"),
-                           "--l|[1, 2, 'x']|--s|abc|--t|True");
+                           "-l|[1, 2, 'x']|-s|abc|-t|True");
 }
 
-static void values_that_are_not_strings_become_compact_json(void) {
-    CU_ASSERT_STRING_EQUAL(flags("{\"b\":true,\"i\":7,\"l\":[1, 2],\"o\":{\"b\":1,\"a\":null},"
-                                 "\"n\":null}"),
-                           "--b|true|--i|7|--l|[1,2]|--o|{\"a\":null,\"b\":1}");
-    CU_ASSERT_STRING_EQUAL(flags("{\"a\":0.1,\"b\":1e-5,\"c\":0.30000000000000004,\"d\":2.0}"),
-                           "--a|0.1|--b|1e-5|--c|0.30000000000000004|--d|2.0");
+static void values_that_are_not_strings_are_spelled_as_in_python(void) {
+    CU_ASSERT_STRING_EQUAL(flags("{\"truthy\":true,\"falsy\":false,\"i\":7,\"l\":[1, 2],"
+                                 "\"ob\":{\"b\":1,\"a\":[true,null]},\"n\":null}"),
+                           "--falsy|False|-i|7|-l|[1, 2]|--ob|a=[True, None],b=1|--truthy|True");
+    CU_ASSERT_STRING_EQUAL(flags("{\"aa\":0.1,\"bb\":1e-5,\"cc\":0.30000000000000004,\"dd\":2.0}"),
+                           "--aa|0.1|--bb|1e-5|--cc|0.30000000000000004|--dd|2.0");
+}
+
+/* SM_HP_* are JSON where the flag is Python. */
+static void texts_stay_json(void) {
+    static const char *const expected[][2] = {
+        {"b", "true"}, {"f", "1e-5"}, {"l", "[1,\"\\u00E9\"]"}, {"o", "{\"a\":[],\"b\":1}"}};
+    cleanup_hyperparameters struct hyperparameters h = {0};
+    CU_ASSERT_EQUAL(parse("{\"b\":\"true\",\"f\":1e-5,\"l\":\"[1, \\\"\\u00e9\\\"]\","
+                          "\"o\":{\"b\":1,\"a\":[]}}",
+                          &h, NULL),
+                    0);
+    for (size_t i = 0; i < 4; i++)
+        CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, expected[i][0]), expected[i][1]);
+}
+
+/* As in the toolkit. */
+static void one_letter_takes_one_dash_and_no_letter_none(void) {
+    CU_ASSERT_STRING_EQUAL(flags("{\"U\":\"1\",\"b\":\"2\",\"T\":\"\",\"\":\"42\",\"bb\":\"3\"}"),
+                           "|42|-T||-U|1|-b|2|--bb|3");
 }
 
 static void flags_come_in_byte_order_of_their_names(void) {
     CU_ASSERT_STRING_EQUAL(
         flags("{\"da-sh\":\"1\",\"un_der\":\"2\",\"un-sh\":\"3\",\"da_der\":\"2\",\"B\":\"\"}"),
-        "--B||--da-sh|1|--da_der|2|--un-sh|3|--un_der|2");
+        "-B||--da-sh|1|--da_der|2|--un-sh|3|--un_der|2");
 }
 
 static void hostile_values_arrive_as_they_are(void) {
@@ -97,7 +115,8 @@ static void hostile_values_arrive_as_they_are(void) {
 
 static void what_speaks_to_us_is_hidden_from_the_program(void) {
     static const char text[] = "{\"sagemaker_program\":\"\\\"train.py\\\"\",\"lr\":\"0.1\","
-                               "\"_tuning_objective_metric\":\"x\",\"sagemaker_job_name\":\"j\"}";
+                               "\"_tuning_objective_metric\":\"x\",\"sagemaker_job_name\":\"j\","
+                               "\"default_user_module_name\":\"m\"}";
     CU_ASSERT_STRING_EQUAL(flags(text), "--lr|0.1");
     cleanup_hyperparameters struct hyperparameters h = {0};
     CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
@@ -105,40 +124,9 @@ static void what_speaks_to_us_is_hidden_from_the_program(void) {
     CU_ASSERT_PTR_NULL(hyperparameters_get(&h, "absent"));
 }
 
-static void slots_are_a_number(void) {
-    static const struct {
-        const char *text;
-        int result;
-        unsigned slots;
-    } cases[] = {
-        {"{}", 0, 0},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}", 0, 4},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":8}", 0, 8},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":null}", 0, 0},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"2.0\"}", 0, 2},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":2.0}", 0, 2},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"2.5\"}", -1, 0},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"2.\"}", -1, 0},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":\".0\"}", -1, 0},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"0\"}", -1, 0},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"two\"}", -1, 0},
-        {"{\"sagemaker_mpi_num_of_processes_per_host\":\"100000\"}", -1, 0},
-    };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        cleanup_hyperparameters struct hyperparameters h = {0};
-        unsigned slots = 0;
-        struct error err = {0};
-        CU_ASSERT_EQUAL(parse(cases[i].text, &h, NULL), 0);
-        CU_ASSERT_EQUAL(hyperparameters_slots(&h, &slots, &err), cases[i].result);
-        CU_ASSERT_EQUAL(slots, cases[i].slots);
-        if (cases[i].result != 0)
-            ASSERT_CONTAINS(err.text, "sagemaker_mpi_num_of_processes_per_host");
-    }
-}
-
 /* The service takes them; they cannot be flags, and stop nothing. */
 static void names_outside_the_grammar_become_no_flags_and_are_counted(void) {
-    static const char *const names[] = {"",    "--", "-x",      "a=b",    "a b", "a\\nb",
+    static const char *const names[] = {"--",  "-x", "a=b",     "a b",    "a\\nb",
                                         "a;b", "$x", "\\u00e9", "../etc", ".a"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         char text[64];
@@ -239,9 +227,10 @@ static void no_file_is_no_parameters(void) {
 }
 
 UNIT_MAIN("job.hyperparameters", UNIT(all_three_spellings_are_understood),
-          UNIT(values_that_are_not_strings_become_compact_json),
+          UNIT(values_that_are_not_strings_are_spelled_as_in_python), UNIT(texts_stay_json),
+          UNIT(one_letter_takes_one_dash_and_no_letter_none),
           UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
-          UNIT(what_speaks_to_us_is_hidden_from_the_program), UNIT(slots_are_a_number),
+          UNIT(what_speaks_to_us_is_hidden_from_the_program),
           UNIT(names_outside_the_grammar_become_no_flags_and_are_counted),
           UNIT(hostile_files_are_errors), UNIT(ceilings_hold),
           UNIT(a_file_that_may_not_be_read_is_an_error), UNIT(no_file_is_no_parameters))

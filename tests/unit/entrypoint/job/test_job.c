@@ -48,8 +48,8 @@ static void a_sagemaker_job_is_read_whole(void) {
     CU_ASSERT_EQUAL(redact_text(&redacted, "token tell-nobody", NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&redacted), "token ***");
     redact_done();
-    CU_ASSERT_EQUAL_FATAL(job.warnings.count, 1);
-    ASSERT_CONTAINS(job.warnings.text[0], "sagemaker_mpi_custom_mpi_options");
+    CU_ASSERT_EQUAL(job.warnings.count, 0);
+    CU_ASSERT_STRING_EQUAL(job.wishes.options, "-x A=b");
     job_done(&job);
 
     char name[] = "TRAINING_JOB_NAME=job-2";
@@ -145,7 +145,7 @@ static void the_trainer_beside_this_program_comes_first(void) {
 
 static void names_that_are_no_flags_are_a_warning(void) {
     use_base("names");
-    write_config("hyperparameters.json", "{\"a b\":\"1\",\"\":\"2\",\"lr\":\"3\"}");
+    write_config("hyperparameters.json", "{\"a b\":\"1\",\"-\":\"2\",\"lr\":\"3\"}");
     char *environment[] = {base, path_variable, NULL};
     struct job job;
     CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, NULL), 0);
@@ -168,9 +168,7 @@ static void a_wrong_program_leaves_the_cluster_known(void) {
     CU_ASSERT_EQUAL(job.ports.control, 7070);
     job_done(&job);
     write_config("inputdataconfig.json", "{\"train\":{\"TrainingInputMode\":\"Pipe\"}}");
-    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), -1);
-    ASSERT_CONTAINS(err.text, "Pipe");
-    CU_ASSERT_NOT_EQUAL(job.ports.control, 0);
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), 0);
     job_done(&job);
 }
 
@@ -217,6 +215,56 @@ static void wrong_hyperparameters_leave_the_cluster_known(void) {
     }
 }
 
+static void ranks_of(const char *parameters, int result, size_t ranks, unsigned last) {
+    char *environment[] = {base, path_variable, NULL};
+    struct job job;
+    struct error err = {0};
+    write_config("hyperparameters.json", parameters);
+    CU_ASSERT_EQUAL(job_read(sleeper, environment, &job, &err), result);
+    if (result == 0) {
+        CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), ranks);
+        CU_ASSERT_EQUAL(job.cluster.hosts[job.cluster.count - 1].slots, last);
+    } else {
+        ASSERT_CONTAINS(err.text, "sagemaker_mpi_num_processes");
+    }
+    job_done(&job);
+}
+
+static void a_number_of_all_processes_wins(void) {
+    use_base("processes");
+    write_config("resourceconfig.json",
+                 "{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-2\"]}");
+    ranks_of("{\"sagemaker_mpi_num_processes\":\"7\"}", 0, 7, 3);
+    ranks_of("{\"sagemaker_mpi_num_processes\":7,"
+             "\"sagemaker_mpi_num_of_processes_per_host\":\"6\"}",
+             0, 7, 1);
+    ranks_of("{\"sagemaker_mpi_num_processes\":\"4\","
+             "\"sagemaker_mpi_num_of_processes_per_host\":\"2\"}",
+             0, 4, 2);
+    ranks_of("{\"sagemaker_mpi_num_processes\":\"5\","
+             "\"sagemaker_mpi_num_of_processes_per_host\":\"2\"}",
+             -1, 0, 0);
+    ranks_of("{\"sagemaker_mpi_num_processes\":\"1\"}", -1, 0, 0);
+    ranks_of("{\"sagemaker_mpi_num_processes\":\"2\","
+             "\"sagemaker_mpi_num_of_processes_per_host\":\"2\"}",
+             -1, 0, 0);
+    ranks_of("{\"sagemaker_mpi_num_processes\":\"0\"}", -1, 0, 0);
+}
+
+static void a_host_outside_the_distribution_runs_one_process(void) {
+    static const char config[] =
+        "{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-2\",\"algo-3\"],"
+        "\"current_group_name\":\"g1\",\"instance_groups\":["
+        "{\"instance_group_name\":\"g1\",\"hosts\":[\"algo-2\"]},"
+        "{\"instance_group_name\":\"g2\",\"hosts\":[\"algo-3\",\"algo-1\"]}]}";
+    use_base("groups");
+    write_config("resourceconfig.json", config);
+    ranks_of("{\"sagemaker_distribution_instance_groups\":\"[\\\"g2\\\"]\","
+             "\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}",
+             0, 1, 1);
+    ranks_of("{\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}", 0, 12, 4);
+}
+
 static void a_wrong_cluster_leaves_nothing(void) {
     use_base("cluster");
     write_config("resourceconfig.json", "{\"current_host\":\"algo-1\",\"hosts\":[\"algo-2\"]}");
@@ -228,27 +276,12 @@ static void a_wrong_cluster_leaves_nothing(void) {
     job_done(&job);
 }
 
-static void gpus_are_counted_by_their_devices(void) {
-    char path[4400];
-    char dev[4200];
-    snprintf(dev, sizeof(dev), "%s/dev", unit_temp_dir());
-    CU_ASSERT_EQUAL(job_count_gpus(dev), 0);
-    CU_ASSERT_EQUAL(file_make_dirs(dev, NULL), 0);
-    static const char *const names[] = {"nvidia0", "nvidia1",    "nvidia15", "nvidiactl",
-                                        "nvidia",  "nvidia-uvm", "nvidia0x"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        snprintf(path, sizeof(path), "%s/%s", dev, names[i]);
-        CU_ASSERT_EQUAL(file_publish(path, "", 0, 0644, NULL), 0);
-    }
-    CU_ASSERT_EQUAL(job_count_gpus(dev), 3);
-}
-
 UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(nothing_at_all_is_one_host_with_a_rank_or_more),
           UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
           UNIT(names_that_are_no_flags_are_a_warning),
           UNIT(a_wrong_program_leaves_the_cluster_known),
           UNIT(a_wrong_variable_leaves_the_cluster_known),
-          UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_wrong_cluster_leaves_nothing),
-          UNIT(gpus_are_counted_by_their_devices),
-          UNIT(the_trainer_beside_this_program_comes_first))
+          UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_number_of_all_processes_wins),
+          UNIT(a_host_outside_the_distribution_runs_one_process),
+          UNIT(a_wrong_cluster_leaves_nothing), UNIT(the_trainer_beside_this_program_comes_first))

@@ -2,10 +2,14 @@
 #include "job/platform.h"
 #include "support/unit.h"
 
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static char base[4096];
+static char *no_variables[] = {NULL};
 
 static struct settings settings_with(const char *hosts) {
     snprintf(base, sizeof(base), "%s/ml", unit_temp_dir());
@@ -23,7 +27,7 @@ static void write_config(const char *text) {
 static void no_description_is_one_host(void) {
     struct settings s = settings_with(NULL);
     struct cluster c;
-    CU_ASSERT_EQUAL(platform_read(&s, NULL, &c, NULL), 0);
+    CU_ASSERT_EQUAL(platform_read(&s, no_variables, NULL, &c, NULL), 0);
     CU_ASSERT_EQUAL(c.source, CLUSTER_ALONE);
     CU_ASSERT_EQUAL(c.count, 1);
     CU_ASSERT(cluster_is_master(&c));
@@ -33,12 +37,41 @@ static void no_description_is_one_host(void) {
     cluster_done(&c);
 }
 
+/* On a machine of that kernel name; 0 where it is a host alone that is called SELF. */
+static int alone_as(const char *kernel_name, const char *self) {
+    struct settings s = settings_with(NULL);
+    struct cluster c;
+    if (unshare(CLONE_NEWUTS) != 0 || sethostname(kernel_name, strlen(kernel_name)) != 0)
+        return 77;
+    if (platform_read(&s, no_variables, NULL, &c, NULL) != 0)
+        return 1;
+    return c.count == 1 && strcmp(c.hosts[0].name.text, self) == 0 ? 0 : 2;
+}
+
+static int good_name(void) {
+    return alone_as("Node-7.x.org", "Node-7.x.org");
+}
+
+static int no_host_name(void) {
+    return alone_as("my_laptop", "localhost");
+}
+
+static void a_host_alone_is_called_as_its_kernel_says_where_that_is_a_name(void) {
+    int status = unit_in_child(good_name);
+    if (WEXITSTATUS(status) == 77) {
+        unit_skip("the kernel's name cannot be changed");
+        return;
+    }
+    CU_ASSERT_EQUAL(status, 0);
+    CU_ASSERT_EQUAL(unit_in_child(no_host_name), 0);
+}
+
 static void variables_win_over_the_file_and_the_file_over_nothing(void) {
     struct settings s = settings_with(NULL);
     write_config("{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-2\"],"
                  "\"network_interface_name\":\"eth7\"}");
     struct cluster c;
-    CU_ASSERT_EQUAL(platform_read(&s, "job-7", &c, NULL), 0);
+    CU_ASSERT_EQUAL(platform_read(&s, no_variables, "job-7", &c, NULL), 0);
     CU_ASSERT_EQUAL(c.source, CLUSTER_SAGEMAKER);
     CU_ASSERT_EQUAL(c.self, 1);
     CU_ASSERT_STRING_EQUAL(c.job, "job-7");
@@ -49,7 +82,7 @@ static void variables_win_over_the_file_and_the_file_over_nothing(void) {
     s.host = "n2";
     s.job = "other";
     s.interface = "eth1";
-    CU_ASSERT_EQUAL(platform_read(&s, "job-7", &c, NULL), 0);
+    CU_ASSERT_EQUAL(platform_read(&s, no_variables, "job-7", &c, NULL), 0);
     CU_ASSERT_EQUAL(c.source, CLUSTER_ENVIRONMENT);
     CU_ASSERT_STRING_EQUAL(c.job, "other");
     CU_ASSERT_STRING_EQUAL(c.interface, "eth1");
@@ -65,25 +98,26 @@ static void wrong_descriptions_are_errors(void) {
     struct error err = {0};
     struct settings s = settings_with(NULL);
     s.host = "n1";
-    CU_ASSERT_EQUAL(platform_read(&s, NULL, &c, &err), -1);
+    CU_ASSERT_EQUAL(platform_read(&s, no_variables, NULL, &c, &err), -1);
     ASSERT_CONTAINS(err.text, "RINGMASTER_HOST ");
 
     s = settings_with("n1,n2");
     s.host = "n3";
-    CU_ASSERT_EQUAL(platform_read(&s, NULL, &c, &err), -1);
+    CU_ASSERT_EQUAL(platform_read(&s, no_variables, NULL, &c, &err), -1);
     ASSERT_CONTAINS(err.text, "\"n3\"");
     CU_ASSERT_PTR_NULL(c.hosts);
 
     s.host = "n1";
     s.interface = "eth0;x";
-    CU_ASSERT_EQUAL(platform_read(&s, NULL, &c, &err), -1);
+    CU_ASSERT_EQUAL(platform_read(&s, no_variables, NULL, &c, &err), -1);
     ASSERT_CONTAINS(err.text, "RINGMASTER_INTERFACE");
     s.interface = NULL;
-    CU_ASSERT_EQUAL(platform_read(&s, "a b", &c, &err), -1);
+    CU_ASSERT_EQUAL(platform_read(&s, no_variables, "a b", &c, &err), -1);
     ASSERT_CONTAINS(err.text, "\"a b\"");
-    CU_ASSERT_EQUAL(platform_read(&s, "", &c, &err), -1);
+    CU_ASSERT_EQUAL(platform_read(&s, no_variables, "", &c, &err), -1);
 }
 
 UNIT_MAIN("job.platform", UNIT(no_description_is_one_host),
+          UNIT(a_host_alone_is_called_as_its_kernel_says_where_that_is_a_name),
           UNIT(variables_win_over_the_file_and_the_file_over_nothing),
           UNIT(wrong_descriptions_are_errors))

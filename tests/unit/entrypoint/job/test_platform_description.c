@@ -24,4 +24,21 @@ static void hosts_are_kept_as_listed_up_to_a_ceiling(void) {
     platform_description_done(&d);
 }
 
-UNIT_MAIN("job.platform_description", UNIT(hosts_are_kept_as_listed_up_to_a_ceiling))
+static void variables_fit_patterns(void) {
+    static const struct {
+        const char *variable, *pattern;
+        bool fits;
+    } cases[] = {{"A=1", "A", true},
+                 {"A=", "A", false},
+                 {"A", "A", false},
+                 {"AB=1", "A", false},
+                 {"VC_X_NUM=1", "VC_*_NUM", true},
+                 {"VC__NUM=1", "VC_*_NUM", false},
+                 {"VC_NUM=1", "VC_*_NUM", false},
+                 {"VC_X_NUM2=1", "VC_*_NUM", false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        CU_ASSERT_EQUAL(platform_variable_fits(cases[i].variable, cases[i].pattern), cases[i].fits);
+}
+
+UNIT_MAIN("job.platform_description", UNIT(variables_fit_patterns),
+          UNIT(hosts_are_kept_as_listed_up_to_a_ceiling))

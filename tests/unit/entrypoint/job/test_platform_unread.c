@@ -81,6 +81,8 @@ static void one_member_alone_and_names_of_others_are_no_cluster(void) {
         "NUM_NODES=4",
         "MASTER_ADDR=127.0.0.1|WORLD_SIZE=1|RANK=0",
         "PET_NNODES=1",
+        "PET_NNODES=4:1",
+        "PET_NNODES=0",
         "TF_CONFIG={}",
         "TF_CONFIG={\"cluster\":{\"chief\":[\"a:1\"]},\"task\":{\"type\":\"chief\"}}",
         "AZ_BATCH_HOST_LIST=10.0.0.4",
@@ -99,7 +101,13 @@ static void one_member_alone_and_names_of_others_are_no_cluster(void) {
 
 static void what_should_count_and_cannot_be_read_is_an_error(void) {
     static const char *const bad[] = {"AWS_BATCH_JOB_NUM_NODES=many",
-                                      "CLUSTER_SPEC={\"cluster\":", "TF_CONFIG={\"cluster\":7}",
+                                      "AWS_BATCH_JOB_NUM_NODES=-1",
+                                      "AWS_BATCH_JOB_NUM_NODES=2147483648",
+                                      "PET_NNODES=1:",
+                                      "PET_NNODES=1:4:8",
+                                      "PET_NNODES=:",
+                                      "CLUSTER_SPEC={\"cluster\":",
+                                      "TF_CONFIG={\"cluster\":7}",
                                       "PBS_NODEFILE=/proc"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct warnings warnings;

@@ -19,7 +19,7 @@ static void nothing_set_gives_the_defaults(void) {
     CU_ASSERT_EQUAL(s.ready_seconds, 600);
     CU_ASSERT_EQUAL(s.stall_seconds, 600);
     CU_ASSERT_EQUAL(s.stop_seconds, 0);
-    CU_ASSERT_FALSE(s.platform_none);
+    CU_ASSERT_PTR_NULL(s.platform);
     CU_ASSERT_STRING_EQUAL(s.base_dir, "/opt/ml");
     CU_ASSERT_EQUAL(s.logs, SETTINGS_LOGS_HOST);
     CU_ASSERT_FALSE(s.require_key);
@@ -52,14 +52,14 @@ static void values_are_read(void) {
     CU_ASSERT(s.require_key);
     CU_ASSERT_EQUAL(s.logs, SETTINGS_LOGS_MASTER);
     CU_ASSERT_STRING_EQUAL(s.base_dir, "/x");
-    CU_ASSERT(s.platform_none);
+    CU_ASSERT_STRING_EQUAL(s.platform, "none");
 }
 
 static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(void) {
     static char bad[][40] = {
         "RINGMASTER_PORT=80",          "RINGMASTER_PORT=70000",  "RINGMASTER_PORT=x",
         "RINGMASTER_REQUIRE_KEY=yes",  "RINGMASTER_LOGS=both",   "RINGMASTER_STOP_SECONDS=0",
-        "RINGMASTER_READY_SECONDS=-1", "RINGMASTER_HOST_LIST=a", "RINGMASTER_PLATFORM=slurm",
+        "RINGMASTER_READY_SECONDS=-1", "RINGMASTER_HOST_LIST=a", "RINGMASTER_PLATFORM=Slurm",
         "RINGMASTER_PORTS=7070",       "RINGMASTER_PORT_X=1",    "RINGMASTER_NAME=x"};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct settings s;

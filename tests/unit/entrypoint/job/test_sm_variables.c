@@ -25,7 +25,8 @@ static struct job sagemaker_job(void) {
     static const char parameters[] =
         "{\"batch-size\":\"32\",\"s\":\"\\\"abc\\\"\",\"raw\":\"a "
         "b\",\"lr\":\"1e-5\",\"a b\":\"5\",\"t\":\"true\","
-        "\"u\":\"\\u00e9\",\"sagemaker_program\":\"\\\"train.py\\\"\"}";
+        "\"u\":\"\\u00e9\",\"l\":\"[1, 2]\",\"sagemaker_region\":\"eu-west-1\","
+        "\"sagemaker_container_log_level\":\"10\",\"sagemaker_program\":\"\\\"train.py\\\"\"}";
     static const char input[] = "{\"train\":{\"TrainingInputMode\":\"File\"},\"My-val\":{}}";
     struct job job = {.settings = {.base_dir = "/opt/ml"}};
     read_cluster(resource, &job.cluster);
@@ -59,12 +60,24 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_CHANNEL_TRAIN", "/opt/ml/input/data/train"},
         {"SM_CHANNEL_MY-VAL", "/opt/ml/input/data/My-val"},
         {"SM_INPUT_DATA_CONFIG", "{\"My-val\":{},\"train\":{\"TrainingInputMode\":\"File\"}}"},
-        {"SM_HPS", "{\"a b\":5,\"batch-size\":32,\"lr\":1e-5,\"raw\":\"a "
+        {"SM_HPS", "{\"a b\":5,\"batch-size\":32,\"l\":[1,2],\"lr\":1e-5,\"raw\":\"a "
                    "b\",\"s\":\"abc\",\"t\":true,\"u\":\"\\u00E9\"}"},
         {"SM_HP_BATCH-SIZE", "32"},
         {"SM_HP_S", "abc"},
         {"SM_HP_RAW", "a b"},
-        {"SM_FRAMEWORK_PARAMS", "{\"sagemaker_program\":\"train.py\"}"},
+        {"SM_HP_L", "[1,2]"},
+        {"SM_FRAMEWORK_PARAMS", "{\"sagemaker_container_log_level\":10,\"sagemaker_program\":"
+                                "\"train.py\",\"sagemaker_region\":\"eu-west-1\"}"},
+        {"SM_LOG_LEVEL", "10"},
+        {"SAGEMAKER_REGION", "eu-west-1"},
+        {"SAGEMAKER_JOB_NAME", "job"},
+        {"SM_FRAMEWORK_MODULE", ""},
+        {"SM_NUM_NEURONS", "0"},
+        {"SM_INSTANCE_GROUPS_DICT",
+         "{\"g\":{\"hosts\":[\"algo-2\",\"algo-1\"],\"instance_group_name\":\"g\","
+         "\"instance_type\":\"ml.c5.large\"}}"},
+        {"SM_DISTRIBUTION_INSTANCE_GROUPS", "[\"g\"]"},
+        {"PYTHONPATH", "/opt/ml/code:/mine"},
         {"SM_USER_ARGS", "[\"--s\",\"abc\"]"},
         {"SM_USER_ENTRY_POINT", "train.py"},
         {"SM_MODULE_NAME", "train"},
@@ -72,6 +85,8 @@ static void they_are_what_the_toolkit_sets(void) {
     };
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
+    job.wishes.groups = json_pack("[s]", "g");
+    CU_ASSERT_EQUAL(argv_set_env(&got, "PYTHONPATH", "/mine", NULL), 0);
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
         const char *value = argv_get_env(&got, expected[i][0]);
@@ -90,12 +105,17 @@ static void the_training_env_holds_them_all(void) {
         {"channel_input_dirs",
          "{\"My-val\":\"/opt/ml/input/data/My-val\",\"train\":\"/opt/ml/input/data/train\"}"},
         {"is_master", "false"},
+        {"is_smddprun_installed", "false"},
+        {"distribution_hosts", "[\"algo-2\",\"algo-1\"]"},
+        {"distribution_instance_groups", "[\"g\"]"},
+        {"num_neurons", "0"},
         {"master_hostname", "\"algo-1\""},
         {"module_name", "\"train\""},
         {"model_dir", "\"/opt/ml/model\""},
     };
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
+    job.wishes.groups = json_pack("[s]", "g");
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     const char *text = argv_get_env(&got, "SM_TRAINING_ENV");
     cleanup_json json_t *object = NULL;
@@ -129,7 +149,11 @@ static void without_sagemaker_they_describe_the_cluster_all_the_same(void) {
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_MODEL_DIR"), "/x/model");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HPS"), "{}");
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_INSTANCE_GROUPS"));
-    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_USER_ENTRY_POINT"));
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_USER_ENTRY_POINT"), "");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_MODULE_DIR"), "/x/code");
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_TOPOLOGY"));
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "PYTHONPATH"));
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SAGEMAKER_REGION"));
     CU_ASSERT(sm_variables_cpus() >= 1);
 }
 

@@ -22,7 +22,11 @@ static void the_table_has_a_row_a_host_and_warns_of_what_will_hurt(void) {
     CU_ASSERT_EQUAL(check_table(&cluster, facts, offsets, &table, NULL), 0);
     const char *text = buf_text(&table);
     ASSERT_CONTAINS(text, "host");
-    ASSERT_CONTAINS(text, "algo-1");
+    /* Slots, cores, memory, shared memory, files, clock, Open MPI, build. */
+    ASSERT_CONTAINS(text, "\nalgo-1                   1     4       16000     8000    65536     "
+                          "0.000  4.1.4      0.1.0\n");
+    ASSERT_CONTAINS(text, "\nalgo-2                   8     2         900       16      256    "
+                          "-2.000  -          0.1.0\n");
     ASSERT_CONTAINS(text, "warning: algo-2: 8 ranks share 2 cores\n");
     ASSERT_CONTAINS(text, "warning: algo-2: /dev/shm has 16 MiB");
     ASSERT_CONTAINS(text, "warning: algo-2: 256 open files");

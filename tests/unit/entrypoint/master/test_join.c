@@ -45,7 +45,7 @@ static void a_host_with_another_key_leaves_with_77_and_so_does_the_master(void) 
 
 static void knock_with(const char *text) {
     struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(stage_port()),
+                             .sin_port = htons(ports_own()),
                              .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     char byte;
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -138,7 +138,7 @@ static json_t *get_frame(SSL *ssl) {
 /* A worker of version 1, by hand: no offer of a protocol, frames with its number. */
 static void an_older_worker_hears_which_version_each_speaks_and_so_do_all(void) {
     struct sockaddr_in to = {.sin_family = AF_INET,
-                             .sin_port = htons(stage_port()),
+                             .sin_port = htons(ports_own()),
                              .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     start_master("RINGMASTER_READY_SECONDS=2");
     CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
@@ -172,7 +172,7 @@ static void an_older_master_hears_which_version_each_speaks(void) {
     const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.2", NULL};
     struct error err;
     struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
-    int listener = door_listen(loopback, stage_port(), &err);
+    int listener = door_listen(loopback, ports_own(), &err);
     CU_ASSERT_FATAL(listener >= 0);
     SSL_CTX *context = job_tls(1);
     SSL_CTX_set_alpn_select_cb(context, NULL, NULL);
@@ -204,7 +204,7 @@ static void a_refusal_is_understood_and_never_a_success(void) {
     const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.2", NULL};
     struct error err;
     struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
-    int listener = door_listen(loopback, stage_port(), &err);
+    int listener = door_listen(loopback, ports_own(), &err);
     CU_ASSERT_FATAL(listener >= 0);
     SSL_CTX *context = job_tls(1);
     stage_start(&worker, "worker", settings, words);
@@ -247,7 +247,7 @@ static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
 static void a_busy_control_port_is_an_error_at_once(void) {
     struct error err;
     struct in_addr any = {.s_addr = 0};
-    int taken = door_listen(any, stage_port(), &err);
+    int taken = door_listen(any, ports_own(), &err);
     CU_ASSERT_FATAL(taken >= 0);
     start_master("RINGMASTER_READY_SECONDS=20");
     CU_ASSERT_EQUAL(stage_end(&master, 10), EXIT_CODE_CONFIG);

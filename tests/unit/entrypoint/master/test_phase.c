@@ -65,6 +65,15 @@ static void a_stop_is_taken_as_its_phase_allows(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_STOP_AGAIN, GUARD_STOP)->actions[0], DO_NOTHING);
 }
 
+static void who_is_lost_is_not_lost_again(void) {
+    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_HOST_GONE, GUARD_NONE)->actions[0], DO_LOSE);
+    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_HOST_GONE, GUARD_LOST)->actions[0], DO_NOTHING);
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_HOST_GONE, GUARD_NONE)->actions[0], DO_LOSE);
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_HOST_GONE, GUARD_LOST)->actions[0], DO_NOTHING);
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_UNFIT, GUARD_NONE)->actions[0], DO_LOSE);
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_UNFIT, GUARD_LOST)->actions[0], DO_NOTHING);
+}
+
 /* Of both an ending attempt's note and a running stop the note counts. */
 static void the_first_guard_that_holds_counts(void) {
     bool both[GUARD_COUNT] = {[GUARD_STOP] = true, [GUARD_ENDING] = true};
@@ -94,4 +103,5 @@ static void the_picture_in_the_papers_is_this_table(void) {
 
 UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
           UNIT(phases_follow_one_another_in_one_order), UNIT(a_stop_is_taken_as_its_phase_allows),
-          UNIT(the_first_guard_that_holds_counts), UNIT(the_picture_in_the_papers_is_this_table))
+          UNIT(who_is_lost_is_not_lost_again), UNIT(the_first_guard_that_holds_counts),
+          UNIT(the_picture_in_the_papers_is_this_table))

@@ -98,6 +98,9 @@ static void a_missing_host_with_another_key_is_found_by_its_address(void) {
     ASSERT_CONTAINS(said, "that is localhost, at 127.0.0.1");
     missing[2] = false; /* it came again with the right one */
     CU_ASSERT_EQUAL(strangers_host(&strangers, &address), -1);
+    strangers.looked -= STRANGERS_LOOK_SECONDS * CLOCK_SECOND;
+    add(0x7f000002, EXIT_CODE_KEY_REFUSED); /* and then another has another key */
+    CU_ASSERT_EQUAL(look(), 1);
     missing[2] = true;
     close_all();
 }

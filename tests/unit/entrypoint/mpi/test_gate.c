@@ -242,6 +242,23 @@ static void every_cut_of_a_good_line_is_refused_or_complete(void) {
     }
 }
 
+/* The user's own policies, which every host knows; no other ones. */
+static void policies_are_the_jobs(void) {
+    struct gate gate = gate_for(OPENMPI_4_1);
+    const char *line =
+        edited(line_4, "hwloc_base_binding_policy \"none\"", "hwloc_base_binding_policy \"core\"");
+    cleanup_argv struct argv refused = {0};
+    cleanup_argv struct argv taken = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(gate_check(&gate, line, strlen(line), &refused, &err), -1);
+    ASSERT_CONTAINS(err.text, "core");
+    snprintf(options.bind_to, sizeof(options.bind_to), "core");
+    CU_ASSERT_EQUAL(gate_check(&gate, line, strlen(line), &taken, NULL), 0);
+    snprintf(options.map_by, sizeof(options.map_by), "numa");
+    CU_ASSERT_EQUAL(gate_check(&gate, line, strlen(line), &refused, &err), -1);
+    ASSERT_CONTAINS(err.text, "slot");
+}
+
 static void a_master_that_is_a_host_of_its_own_counts_one_more(void) {
     struct error err = {0};
     const char *line = edited(line_4, "num_procs \"3\"", "num_procs \"4\"");
@@ -252,4 +269,5 @@ UNIT_MAIN("mpi.gate", UNIT(what_mpirun_4_1_asks_for_is_rebuilt),
           UNIT(what_mpirun_5_0_asks_for_is_rebuilt), UNIT(anything_else_is_refused_on_4_1),
           UNIT(anything_else_is_refused_on_5_0),
           UNIT(every_cut_of_a_good_line_is_refused_or_complete), UNIT(a_jobs_name_has_a_length),
-          UNIT(the_largest_job_fits), UNIT(a_master_that_is_a_host_of_its_own_counts_one_more))
+          UNIT(the_largest_job_fits), UNIT(policies_are_the_jobs),
+          UNIT(a_master_that_is_a_host_of_its_own_counts_one_more))

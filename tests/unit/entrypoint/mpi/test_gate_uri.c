@@ -58,5 +58,24 @@ static void other_addresses_are_refused(void) {
     }
 }
 
-UNIT_MAIN("mpi.gate_uri", UNIT(the_masters_address_and_port_are_found),
+static void what_is_wrong_is_said(void) {
+    static const struct {
+        const char *uri, *words;
+    } rows[] = {
+        {"78.0;tcp://10.0.0.1:7071:24", "is not the address of this job's mpirun"},
+        {"77.0;tcp://10.0.0.2:7071:24", "does not name the master's address"},
+        {"77.0;tcp://10.0.0.11:7071:24", "does not name the master's address"},
+        {"77.0;tcp://10.0.0.1:7072:24", "does not name the port of this job's mpirun"},
+        {"77.0;tcp://10.0.0.1:7071:33", "has a wrong network mask"},
+        {"77.0;tcp://10.0.0.1:7071:24;usock", "goes on with something unknown"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct error err = {0};
+        unsigned bits = 0;
+        CU_ASSERT_EQUAL(check(rows[i].uri, &bits, &err), -1);
+        ASSERT_CONTAINS(err.text, rows[i].words);
+    }
+}
+
+UNIT_MAIN("mpi.gate_uri", UNIT(what_is_wrong_is_said), UNIT(the_masters_address_and_port_are_found),
           UNIT(masks_belong_to_addresses), UNIT(other_addresses_are_refused))

@@ -77,6 +77,37 @@ static void expect_words(const struct argv *got, const char *const *expected) {
     CU_ASSERT_EQUAL(i, got->count);
 }
 
+/* The word behind OPTION in a command line; NULL where it does not stand exactly once. */
+static const char *value_of(const struct argv *words, const char *option) {
+    const char *value = NULL;
+    for (size_t i = 0; i + 1 < words->count; i++)
+        if (strcmp(words->items[i], option) == 0) {
+            if (value != NULL)
+                return NULL;
+            value = words->items[i + 1];
+        }
+    return value;
+}
+
+static void the_users_placing_replaces_ours(void) {
+    struct openmpi_request r = request_for(OPENMPI_4_1);
+    cleanup_argv struct argv bound = {0};
+    cleanup_argv struct argv both = {0};
+    cleanup_argv struct argv wrong = {0};
+    struct error err = {0};
+    r.custom = "--bind-to core -x A=b";
+    CU_ASSERT_EQUAL(openmpi_command(&r, &bound, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(value_of(&bound, "--bind-to"), "core");
+    CU_ASSERT_STRING_EQUAL(value_of(&bound, "--map-by"), "slot");
+    r.custom = "-map-by slot:PE=2 -bind-to hwthread";
+    CU_ASSERT_EQUAL(openmpi_command(&r, &both, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(value_of(&both, "--bind-to"), "hwthread");
+    CU_ASSERT_STRING_EQUAL(value_of(&both, "--map-by"), "slot:PE=2");
+    r.custom = "--host x";
+    CU_ASSERT_EQUAL(openmpi_command(&r, &wrong, &err), -1);
+    ASSERT_CONTAINS(err.text, "--host");
+}
+
 static void the_4_1_command_line_is_this(void) {
     struct openmpi_request r = request_for(OPENMPI_4_1);
     static const char *const names[] = {"RINGMASTER_SOCKET", NULL};
@@ -292,6 +323,7 @@ static void daemons_of_5_0_are_called_by_address(void) {
 }
 
 UNIT_MAIN("mpi.openmpi", UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
-          UNIT(other_launchers_are_refused), UNIT(the_4_1_command_line_is_this),
-          UNIT(the_5_0_command_line_is_this), UNIT(values_that_a_shell_would_read_are_refused),
+          UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
+          UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
+          UNIT(values_that_a_shell_would_read_are_refused),
           UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -87,6 +88,55 @@ static void a_child_starts_with_nothing_of_ours(void) {
     (void)close(stray);
     (void)signal(SIGPIPE, SIG_DFL);
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+/* 0 where a program is not started, for that reason. */
+static int refused_start(int keep, const char *reason) {
+    char sh[] = "sh", c[] = "-c", script[] = "exit 0";
+    char *argv[] = {sh, c, script, NULL};
+    struct child_options options = {.file = "/bin/sh",
+                                    .argv = argv,
+                                    .environment = no_environment,
+                                    .out = -1,
+                                    .error_out = -1,
+                                    .keep = keep};
+    struct error err = {0};
+    pid_t pid = -1;
+    if (child_spawn(&options, &pid, &err) != -1)
+        return 1;
+    return err.code == EXIT_CODE_NOT_EXECUTABLE && strstr(err.text, reason) != NULL ? 0 : 2;
+}
+
+static int start_without_descriptors(void) {
+    (void)syscall(SYS_close_range, 3U, ~0U, 0U);
+    /* Room for the pipe, whose end moves to 10, and for no copy of a stream beside it. */
+    struct rlimit limit = {.rlim_cur = 11, .rlim_max = 11};
+    if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 3;
+    return refused_start(0, "Too many open files");
+}
+
+static int start_with_nothing_to_keep(void) {
+    (void)close(900);
+    return refused_start(900, "Bad file descriptor");
+}
+
+static void a_child_that_cannot_have_its_streams_does_not_start(void) {
+    CU_ASSERT_EQUAL(unit_in_child(start_without_descriptors), 0);
+    CU_ASSERT_EQUAL(unit_in_child(start_with_nothing_to_keep), 0);
+}
+
+static int start_without_stdin(void) {
+    char output[256] = "";
+    (void)close(0);
+    if (run_shell("readlink /proc/self/fd/0", output, sizeof(output)) != 0)
+        return 1;
+    return strcmp(output, "/dev/null\n") == 0 ? 0 : 2;
+}
+
+/* A container may be started without any stream. */
+static void a_child_has_a_stdin_where_this_process_has_none(void) {
+    CU_ASSERT_EQUAL(unit_in_child(start_without_stdin), 0);
 }
 
 static void spawn_fails(const char *file, enum exit_code code) {
@@ -203,4 +253,6 @@ UNIT_MAIN("os.child", UNIT(a_missing_interpreter_is_what_is_missing),
           UNIT(every_exit_code_and_signal_is_told_apart), UNIT(a_child_starts_with_nothing_of_ours),
           UNIT(what_cannot_be_executed_is_told_from_what_is_not_there),
           UNIT(the_reaper_takes_known_children_and_orphans),
+          UNIT(a_child_that_cannot_have_its_streams_does_not_start),
+          UNIT(a_child_has_a_stdin_where_this_process_has_none),
           UNIT(a_program_on_a_stalling_disk_is_given_up))

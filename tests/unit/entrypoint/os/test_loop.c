@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "support/unit.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <unistd.h>
@@ -167,7 +168,30 @@ static void an_unwatchable_descriptor_is_an_error(void) {
     loop_done(&l);
 }
 
-UNIT_MAIN("os.loop", UNIT(timers_fire_in_order_of_their_deadlines),
-          UNIT(a_nearer_deadline_moves_the_alarm),
+static int lowest_free_descriptor(void) {
+    int fd = dup(0);
+    (void)close(fd);
+    return fd;
+}
+
+static void a_loop_that_is_done_holds_no_descriptor(void) {
+    struct loop l;
+    struct error err;
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGUSR1);
+    int before = lowest_free_descriptor();
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&l, &set, count_signal, NULL, &err), 0);
+    CU_ASSERT_NOT_EQUAL(lowest_free_descriptor(), before);
+    loop_done(&l);
+    for (int fd = before; fd < before + 3; fd++)
+        CU_ASSERT_EQUAL(fcntl(fd, F_GETFD), -1);
+    loop_done(&l);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
+UNIT_MAIN("os.loop", UNIT(a_loop_that_is_done_holds_no_descriptor),
+          UNIT(timers_fire_in_order_of_their_deadlines), UNIT(a_nearer_deadline_moves_the_alarm),
           UNIT(a_callback_may_take_out_a_watch_that_is_ready_too), UNIT(signals_come_as_events),
           UNIT(an_unwatchable_descriptor_is_an_error))

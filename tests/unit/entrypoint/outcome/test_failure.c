@@ -160,6 +160,14 @@ static void the_reserve_is_real_and_goes(void) {
     CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0);
     CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0); /* an earlier run's is replaced */
     snprintf(path, sizeof(path), "%s/output/.failure-reserve", base);
+    /* What is no file does not go, and nothing can be reserved. */
+    struct error err = {0};
+    (void)unlink(path);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    CU_ASSERT_EQUAL(failure_reserve(base, &err), -1);
+    ASSERT_CONTAINS(err.text, "/output: ");
+    CU_ASSERT_EQUAL(rmdir(path), 0);
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0);
     CU_ASSERT_EQUAL(stat(path, &st), 0);
     CU_ASSERT(st.st_blocks * 512 >= FAILURE_ROOM);
     struct verdict v = failed("the story");
@@ -173,8 +181,29 @@ static void the_reserve_is_real_and_goes(void) {
     CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text), "program: algo-3 rank 2: exited with 42\nthe story\n");
     CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0);
-    failure_release(base);
+    failure_none(base);
     snprintf(path, sizeof(path), "%s/output/.failure-reserve", base);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+}
+
+static void success_leaves_an_empty_file(void) {
+    char base[4200], path[4400], reserved[4400];
+    struct stat st;
+    snprintf(base, sizeof(base), "%s/success", unit_temp_dir());
+    snprintf(path, sizeof(path), "%s/output/success", base);
+    snprintf(reserved, sizeof(reserved), "%s/output/.failure-reserve", base);
+    failure_none(base); /* no folder: nothing is made */
+    CU_ASSERT_NOT_EQUAL(access(base, F_OK), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);
+    CU_ASSERT_EQUAL(failure_reserve(base, NULL), 0);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+    failure_none(base);
+    CU_ASSERT_EQUAL(lstat(path, &st), 0);
+    CU_ASSERT(S_ISREG(st.st_mode) && st.st_size == 0);
+    CU_ASSERT_NOT_EQUAL(access(reserved, F_OK), 0);
+    failure_clear(base, clock_now()); /* too late */
+    CU_ASSERT_EQUAL(access(path, F_OK), 0);
+    failure_clear(base, clock_now() + CLOCK_SECOND);
     CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
 }
 
@@ -183,4 +212,4 @@ UNIT_MAIN("outcome.failure", UNIT(the_first_line_says_it_all),
           UNIT(hostile_text_becomes_valid_and_secrets_go),
           UNIT(the_file_is_written_once_and_never_over_the_programs),
           UNIT(a_file_of_an_earlier_run_is_removed), UNIT(what_is_no_file_is_left_alone),
-          UNIT(the_reserve_is_real_and_goes))
+          UNIT(the_reserve_is_real_and_goes), UNIT(success_leaves_an_empty_file))

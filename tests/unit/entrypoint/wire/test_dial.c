@@ -1,6 +1,7 @@
 #include "wire/dial.h"
 
 #include "common/clock.h"
+#include "support/ports.h"
 #include "support/unit.h"
 #include "wire/door.h"
 #include "wire/frame.h"
@@ -91,18 +92,6 @@ static void on_signal(void *context, int number) {
     (void)reaper_run(&reaper);
 }
 
-/* A port that nobody has now. */
-static uint16_t free_port(void) {
-    struct error err;
-    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
-    struct sockaddr_in at;
-    socklen_t size = sizeof(at);
-    int fd = door_listen(loopback, 0, &err);
-    (void)getsockname(fd, (struct sockaddr *)&at, &size);
-    (void)close(fd);
-    return ntohs(at.sin_port);
-}
-
 static void set_up(unsigned char client_key) {
     struct error err;
     unsigned char key[TLS_KEY_SIZE];
@@ -116,7 +105,7 @@ static void set_up(unsigned char client_key) {
     server = tls_context_new(key, 1, &err);
     memset(key, client_key, sizeof(key));
     client = tls_context_new(key, 0, &err);
-    port = free_port();
+    port = ports_own();
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
     CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
 }

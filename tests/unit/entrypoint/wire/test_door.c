@@ -6,6 +6,7 @@
 #include "wire/tls.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -237,6 +238,31 @@ static void room_can_be_taken_back(void) {
     tls_context_free(server);
 }
 
+/* It has the key, and its place is wanted for others. */
+static void a_guest_that_says_nothing_is_sent_away_after_ten_seconds(void) {
+    struct error err;
+    SSL_CTX *server = context_of(1, 1);
+    SSL_CTX *right = context_of(1, 0);
+    open_door(server);
+    struct link *one = link_new(&loop, knock(), right, false, &client_events, NULL, &err);
+    for (int i = 0; i < 100 && (door.guest_count == 0 || loop.timers->next != NULL); i++)
+        run_for(CLOCK_SECOND / 50); /* until the handshake, which has a deadline, is over */
+    CU_ASSERT_EQUAL(door.guest_count, 1);
+    struct timer *patience = loop.timers;
+    CU_ASSERT_FATAL(patience != NULL && patience->next == NULL);
+    CU_ASSERT(patience->deadline <= clock_now() + DOOR_GUEST_SECONDS * CLOCK_SECOND);
+    CU_ASSERT(patience->deadline > clock_now() + DOOR_GUEST_SECONDS * CLOCK_SECOND / 2);
+    loop_after(&loop, patience, 0); /* as if they had passed */
+    run_for(CLOCK_SECOND / 10);
+    CU_ASSERT_EQUAL(door.guest_count, 0);
+    CU_ASSERT_EQUAL(refusals + strangers + arrivals, 0);
+    link_free(one);
+    door_close(&door);
+    loop_done(&loop);
+    tls_context_free(server);
+    tls_context_free(right);
+}
+
 /* All descriptors are taken away, with SPARE but the one that is kept for this; the knocks were
  * there before. */
 static int knock_without_descriptors(bool spare) {
@@ -248,7 +274,9 @@ static int knock_without_descriptors(bool spare) {
     for (int i = 0; i < KNOCKS; i++)
         knocks[i] = knock();
     int next = dup(0);
-    const struct rlimit limit = {.rlim_cur = (rlim_t)next + 1, .rlim_max = (rlim_t)next + 1};
+    struct rlimit limit;
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = (rlim_t)next + 1;
     CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
     if (!spare) { /* its number goes to somebody else */
         (void)close(door.spare);
@@ -270,7 +298,12 @@ static int knock_without_descriptors(bool spare) {
     }
     if (busy > 50000) /* us of a second; who turns in circles takes what he gets */
         return 1;
-    return turned_away == (spare ? KNOCKS : 0) ? 0 : 2;
+    if (turned_away != (spare ? KNOCKS : 0))
+        return 2;
+    limit.rlim_cur += 100;
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NOFILE, &limit), 0);
+    run_for(CLOCK_SECOND / 2);
+    return door.guest_count == (spare ? 0 : KNOCKS) && door.spare >= 0 ? 0 : 3;
 }
 
 static int with_a_spare(void) {
@@ -279,6 +312,33 @@ static int with_a_spare(void) {
 
 static int without_a_spare(void) {
     return knock_without_descriptors(false);
+}
+
+static bool is_open(int knock) {
+    char byte;
+    return recv(knock, &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN;
+}
+
+/* The one who has waited longest goes, and the newcomer has its place. */
+static int a_newcomer_without_descriptors(void) {
+    struct rlimit limit;
+    open_door(context_of(1, 1));
+    int first = knock();
+    run_for(CLOCK_SECOND / 20);
+    int second = knock();
+    run_for(CLOCK_SECOND / 20);
+    int newcomer = knock();
+    int next = dup(0);
+    (void)getrlimit(RLIMIT_NOFILE, &limit);
+    limit.rlim_cur = (rlim_t)next + 1;
+    if (door.guest_count != 2 || setrlimit(RLIMIT_NOFILE, &limit) != 0)
+        return 1;
+    run_for(CLOCK_SECOND / 20);
+    return door.guest_count == 2 && !is_open(first) && is_open(second) && is_open(newcomer) ? 0 : 2;
+}
+
+static void a_newcomer_takes_the_oldest_strangers_descriptor(void) {
+    CU_ASSERT_EQUAL(unit_in_child(a_newcomer_without_descriptors), 0);
 }
 
 static void a_door_without_descriptors_neither_spins_nor_keeps_anybody_waiting(void) {
@@ -301,5 +361,7 @@ UNIT_MAIN("wire.door", UNIT(a_guest_with_the_key_arrives_and_one_without_does_no
           UNIT(a_flood_of_silent_strangers_keeps_nobody_out),
           UNIT(scanners_and_garbage_are_strangers),
           UNIT(a_guest_of_another_version_is_known_as_that), UNIT(room_can_be_taken_back),
+          UNIT(a_guest_that_says_nothing_is_sent_away_after_ten_seconds),
+          UNIT(a_newcomer_takes_the_oldest_strangers_descriptor),
           UNIT(a_door_without_descriptors_neither_spins_nor_keeps_anybody_waiting),
           UNIT(a_busy_port_is_named_with_its_variable))

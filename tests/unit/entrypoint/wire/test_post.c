@@ -1,5 +1,6 @@
 #include "wire/post.h"
 
+#include "common/clock.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 
@@ -32,9 +33,30 @@ static void messages_come_one_by_one_in_order(void) {
     CU_ASSERT_STRING_EQUAL(order, "");
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_STRING_EQUAL(order, "abc");
+    loop_done(&loop);
+    post_done(&post);
+}
+
+static void end(void *context) {
+    loop_end(context);
+}
+
+static void what_is_left_over_is_not_delivered(void) {
+    struct error err;
+    struct timer soon = {.fire = end, .context = &loop};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(post_init(&post, &loop, deliver, NULL, &err), 0);
+    order[0] = '\0';
     post_put(&post, frame_new("left over"));
     post_done(&post);
+    CU_ASSERT_FALSE(post.timer.active);
+    loop_after(&loop, &soon, CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_STRING_EQUAL(order, "");
+    struct post never = {0};
+    post_done(&never);
     loop_done(&loop);
 }
 
-UNIT_MAIN("wire.post", UNIT(messages_come_one_by_one_in_order))
+UNIT_MAIN("wire.post", UNIT(messages_come_one_by_one_in_order),
+          UNIT(what_is_left_over_is_not_delivered))

@@ -1,0 +1,25 @@
+/* Platforms that name all hosts of a job in a variable, as data: Slurm, Vertex AI, Azure Batch,
+ * SkyPilot, dstack, Volcano, LSF, PBS, TensorFlow's TF_CONFIG. A row says where the list is, in
+ * which form, and how a host knows itself. What each form is stands in platform_forms.h. */
+#ifndef JOB_PLATFORM_TABLE_H
+#define JOB_PLATFORM_TABLE_H
+
+#include "common/error.h"
+#include "job/own_names.h"
+#include "job/platform_description.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Takes the one platform whose list ENVIRONMENT holds, or the one called ONLY (NULL: any). Returns
+ * 1 where there is none, or where it lists one host, which is alone. Two that list hosts, a list
+ * that cannot be read, and a host that is not in it are errors that name the variable.
+ *
+ * *RET must be zeroed, and done with in any case. */
+int platform_table_read(char *const *environment, const char *only, const struct own_names *own,
+                        struct platform_description *ret, struct error *err);
+
+/* Whether there is a row of that name, for RINGMASTER_PLATFORM. */
+bool platform_table_has(const char *name);
+
+#endif

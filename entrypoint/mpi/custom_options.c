@@ -1,0 +1,216 @@
+#include "mpi/custom_options.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char key[] = "the hyperparameter sagemaker_mpi_custom_mpi_options";
+
+void custom_options_done(struct custom_options *c) {
+    argv_done(&c->environment);
+    argv_done(&c->ignored);
+}
+
+/* --- words ----------------------------------------------------------------------------------- */
+
+/* The next word of *AT in WORD, which has room for all of the text; its length, or -1 where a quote
+ * is not closed. */
+static long next_word(const char **at, char *word) {
+    char quote = '\0';
+    size_t size = 0;
+    for (; **at != '\0' && (quote != '\0' || !isspace((unsigned char)**at)); (*at)++) {
+        if (**at == quote) {
+            quote = '\0';
+        } else if (quote == '\0' && (**at == '\'' || **at == '"')) {
+            quote = **at;
+        } else {
+            if (**at == '\\' && quote != '\'' && (*at)[1] != '\0')
+                (*at)++;
+            word[size++] = **at;
+        }
+    }
+    word[size] = '\0';
+    return quote == '\0' ? (long)size : -1;
+}
+
+static int split(const char *text, struct argv *ret, struct error *err) {
+    cleanup_free char *word = malloc(strlen(text) + 1);
+    if (word == NULL)
+        return error_no_memory(err, key);
+    for (;;) {
+        text += strspn(text, " \t\r\n\v\f");
+        if (*text == '\0')
+            return 0;
+        if (next_word(&text, word) < 0)
+            return error_set(err, EXIT_CODE_CONFIG, "%s: a quote is not closed", key);
+        if (argv_add(ret, word, err) != 0)
+            return -1;
+    }
+}
+
+/* --- what a word may be ---------------------------------------------------------------------- */
+
+static bool is_identifier(const char *name, size_t size) {
+    size_t good = strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    return size > 0 && good >= size && !isdigit((unsigned char)name[0]);
+}
+
+/* Frameworks and layers that live in ranks. Not those of daemons (plm, oob, ess, ras, rmaps ...).
+ */
+static bool is_of_ranks(const char *parameter) {
+    static const char *const known[] = {
+        "btl",  "pml",   "mtl",  "coll",           "mpi",   "opal", "io",
+        "osc",  "op",    "topo", "hwloc_base_mem", "mpool", "fs",   "rcache",
+        "smsc", "sshmem"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        size_t size = strlen(known[i]);
+        if (strncmp(parameter, known[i], size) == 0 &&
+            (parameter[size] == '\0' || parameter[size] == '_'))
+            return true;
+    }
+    return false;
+}
+
+static bool is_one_of(const char *word, size_t size, const char *const *list) {
+    for (; *list != NULL; list++)
+        if (strlen(*list) == size && memcmp(*list, word, size) == 0)
+            return true;
+    return false;
+}
+
+/* --- one option ------------------------------------------------------------------------------ */
+
+static int refuse(const char *word, const char *why, struct error *err) {
+    return error_set(err, EXIT_CODE_CONFIG, "%s: \"%.64s\" %s", key, word, why);
+}
+
+static int add_parameter(const char *name, const char *value, struct custom_options *ret,
+                         struct error *err) {
+    if (!is_identifier(name, strlen(name)) || !is_of_ranks(name))
+        return refuse(name,
+                      "is no parameter of ranks; how daemons start and find each other is "
+                      "ringmaster's",
+                      err);
+    return argv_printf(&ret->environment, err, "OMPI_MCA_%s=%s", name, value);
+}
+
+static int add_variable(const char *word, struct custom_options *ret, struct error *err) {
+    static const char parameter[] = "OMPI_MCA_";
+    size_t size = strcspn(word, "=");
+    if (!is_identifier(word, size))
+        return refuse(word, "is no variable for -x", err);
+    if (str_starts_with(word, parameter) && word[size] == '=') {
+        cleanup_free char *name = strndup(word + strlen(parameter), size - strlen(parameter));
+        return name != NULL ? add_parameter(name, word + size + 1, ret, err)
+                            : error_no_memory(err, key);
+    }
+    if (str_starts_with(word, "OMPI_") || str_starts_with(word, "PMIX_") ||
+        str_starts_with(word, "PRTE_") || str_starts_with(word, "RINGMASTER_"))
+        return refuse(word, "is a variable of ringmaster's or of Open MPI's own", err);
+    return word[size] == '=' ? argv_add(&ret->environment, word, err)
+                             : argv_add(&ret->ignored, word, err);
+}
+
+/* POLICY[:MODIFIERS], the policy one of LIST. */
+static int take_place(const char *value, const char *const *list,
+                      char ret[CUSTOM_OPTIONS_PLACE_SIZE], struct error *err) {
+    size_t size = strlen(value);
+    size_t good = strspn(value, "abcdefghijklmnopqrstuvwxyzPE0123456789:=,-");
+    if (!is_one_of(value, strcspn(value, ":"), list) || good < size ||
+        size >= CUSTOM_OPTIONS_PLACE_SIZE)
+        return refuse(value, "is no place for ranks of one host", err);
+    memcpy(ret, value, size + 1);
+    return 0;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+enum kind { VARIABLE, NCCL_DEBUG, PARAMETER, BIND, MAP, NOTHING, NOTHING_WITH_VALUE };
+
+static const struct {
+    const char *name; /* behind one or two dashes */
+    enum kind kind;
+    int values;
+} known[] = {
+    {"x", VARIABLE, 1},
+    {"NCCL_DEBUG", NCCL_DEBUG, 1},
+    {"mca", PARAMETER, 2},
+    {"gmca", PARAMETER, 2},
+    {"bind-to", BIND, 1},
+    {"map-by", MAP, 1},
+    {"v", NOTHING, 0},
+    {"verbose", NOTHING, 0},
+    {"q", NOTHING, 0},
+    {"quiet", NOTHING, 0},
+    {"tag-output", NOTHING, 0},
+    {"timestamp-output", NOTHING, 0},
+    {"display-map", NOTHING, 0},
+    {"display-allocation", NOTHING, 0},
+    {"report-bindings", NOTHING, 0},
+    {"allow-run-as-root", NOTHING, 0},
+    {"output-filename", NOTHING_WITH_VALUE, 1},
+};
+
+static int take(enum kind kind, const char *word, char *const *values, struct custom_options *ret,
+                struct error *err) {
+    static const char *const binds[] = {"none",    "hwthread", "core", "l1cache", "l2cache",
+                                        "l3cache", "socket",   "numa", NULL};
+    static const char *const maps[] = {"slot",    "hwthread", "core", "l1cache", "l2cache",
+                                       "l3cache", "socket",   "numa", NULL};
+    switch (kind) {
+    case VARIABLE:
+        return add_variable(values[0], ret, err);
+    case NCCL_DEBUG:
+        return argv_printf(&ret->environment, err, "NCCL_DEBUG=%s", values[0]);
+    case PARAMETER:
+        return add_parameter(values[0], values[1], ret, err);
+    case BIND:
+        return take_place(values[0], binds, ret->bind_to, err);
+    case MAP:
+        return take_place(values[0], maps, ret->map_by, err);
+    default:
+        return argv_add(&ret->ignored, word, err);
+    }
+}
+
+/* Takes the option at WORDS[*AT], NAME=VALUE in one word or in two, and moves *AT behind it. */
+static int take_option(const struct argv *words, size_t *at, struct custom_options *ret,
+                       struct error *err) {
+    char *word = words->items[(*at)++];
+    const char *name = word + strspn(word, "-");
+    size_t size = strcspn(name, "=");
+    size_t dashes = (size_t)(name - word);
+    for (size_t i = 0; dashes >= 1 && dashes <= 2 && i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strlen(known[i].name) != size || memcmp(known[i].name, name, size) != 0)
+            continue;
+        bool joined = name[size] == '=' && known[i].values == 1;
+        char *value = word + dashes + size + 1;
+        size_t more = joined ? 0 : (size_t)known[i].values;
+        if (name[size] == '=' && !joined)
+            break;
+        if (*at + more > words->count)
+            return refuse(word, "lacks its value", err);
+        char *const *values = joined ? &value : words->items + *at;
+        *at += more;
+        return take(known[i].kind, word, values, ret, err);
+    }
+    return refuse(word,
+                  "is no option that ringmaster passes on (--help of mpirun has many that "
+                  "choose hosts or start daemons, which is ringmaster's part)",
+                  err);
+}
+
+int custom_options_parse(const char *text, struct custom_options *ret, struct error *err) {
+    cleanup_argv struct argv words = {0};
+    *ret = (struct custom_options){0};
+    if (split(text, &words, err) != 0)
+        return -1;
+    for (size_t at = 0; at < words.count;)
+        if (take_option(&words, &at, ret, err) != 0)
+            return -1;
+    return 0;
+}

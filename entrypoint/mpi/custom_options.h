@@ -1,0 +1,34 @@
+/* Further options for mpirun, as SageMaker's SDK sends them (custom_mpi_options): one text, split
+ * into words as a shell would, without anything else that a shell does. What is understood:
+ *
+ *   -x NAME=VALUE, -x NAME     a variable of every rank; without a value nothing changes, as ranks
+ *                              have their container's variables anyhow
+ *   --NCCL_DEBUG VALUE         the same, as the toolkit has it; also --NCCL_DEBUG=VALUE
+ *   --mca NAME VALUE           a parameter of the libraries that ranks load (btl, pml, coll, mpi,
+ *                              ...), which wins over ours; also -mca, --gmca, -gmca
+ *   --bind-to, --map-by        where ranks run on a host; they stay in the order of the hosts
+ *   -v, --tag-output and other options about mpirun's own output: nothing, as lines of ranks do not
+ *                              go through mpirun
+ *
+ * Everything else is an error that names the word: what starts daemons, chooses hosts or opens
+ * ports is ours. (Open MPI's manual: mpirun(1).) */
+#ifndef MPI_CUSTOM_OPTIONS_H
+#define MPI_CUSTOM_OPTIONS_H
+
+#include "common/argv.h"
+#include "common/error.h"
+
+enum { CUSTOM_OPTIONS_PLACE_SIZE = 48 };
+struct custom_options {
+    struct argv environment; /* NAME=VALUE for ranks; parameters are OMPI_MCA_NAME=VALUE */
+    struct argv ignored;     /* words without an effect */
+    char bind_to[CUSTOM_OPTIONS_PLACE_SIZE]; /* where ranks run; "" where nothing is said */
+    char map_by[CUSTOM_OPTIONS_PLACE_SIZE];
+};
+
+void custom_options_done(struct custom_options *c);
+
+/* Of TEXT, "" for none. */
+int custom_options_parse(const char *text, struct custom_options *ret, struct error *err);
+
+#endif

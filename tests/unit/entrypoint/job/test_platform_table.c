@@ -1,0 +1,147 @@
+#include "common/buf.h"
+#include "common/file.h"
+#include "job/cluster.h"
+#include "job/platform_table.h"
+#include "support/unit.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct own_names own = {
+    .names = {{"task-1"}, {"10.0.0.3"}}, .count = 2, .has_kernel_name = true};
+
+enum { VARIABLES_MAX = 8 };
+
+/* The hosts of a cluster in its order, the own one with a star, slots behind a colon where there
+ * are some; "alone", or the error. */
+static const char *read_as(const char *only, const char *const *variables) {
+    static char text[ERROR_TEXT_MAX + 512];
+    char *environment[VARIABLES_MAX + 1] = {0};
+    for (size_t i = 0; i < VARIABLES_MAX && variables[i] != NULL; i++)
+        environment[i] = (char *)(uintptr_t)variables[i];
+    struct platform_description d = {0};
+    struct cluster c = {0};
+    struct error err = {0};
+    cleanup_buf struct buf said;
+    int result = platform_table_read(environment, only, &own, &d, &err);
+    if (result == 0 && cluster_make(&d, d.job[0] != '\0' ? d.job : "job", &c, &err) != 0)
+        result = -1;
+    platform_description_done(&d);
+    buf_init(&said, sizeof(text) - 1);
+    if (result != 0)
+        CU_ASSERT_EQUAL(buf_add_text(&said, result > 0 ? "alone" : err.text, NULL), 0);
+    for (size_t i = 0; i < c.count; i++) {
+        CU_ASSERT_EQUAL(
+            buf_printf(&said, NULL, "%s%s", c.hosts[i].name.text, i == c.self ? "*" : ""), 0);
+        if (c.hosts[i].slots > 0)
+            CU_ASSERT_EQUAL(buf_printf(&said, NULL, ":%u", c.hosts[i].slots), 0);
+        CU_ASSERT_EQUAL(buf_add_text(&said, " ", NULL), 0);
+    }
+    CU_ASSERT_EQUAL(buf_add_text(&said, c.count > 0 ? c.job : "", NULL), 0);
+    memcpy(text, buf_text(&said), said.size + 1);
+    cluster_done(&c);
+    return text;
+}
+
+#define SPEC(type, index)                                                                          \
+    "={\"cluster\":{\"workerpool1\":[\"w-0:2222\",\"w-1:2222\"],\"workerpool0\":[\"z:2222\"],"     \
+    "\"workerpool2\":[\"r:2222\"]},\"task\":{\"type\":\"" type "\",\"index\":" index               \
+    ",\"trial\":\"t\"},\"environment\":\"cloud\"}"
+
+static void every_platform_is_read(void) {
+    static const struct {
+        const char *variables[VARIABLES_MAX];
+        const char *expected;
+    } cases[] = {
+        {{"SLURM_STEP_NODELIST=n[9-11]", "SLURM_NODEID=1", "SLURM_STEP_NUM_TASKS=3",
+          "SLURM_GPUS_ON_NODE=8", "SLURM_JOB_ID=42", "SLURM_JOB_NODELIST=n[1-20]"},
+         "n9:8 n10*:8 n11:8 42"},
+        {{"SLURM_STEP_NODELIST=n7", "SLURM_NODEID=0", "SLURM_STEP_NUM_TASKS=1"}, "alone"},
+        {{"CLUSTER_SPEC" SPEC("workerpool0", "0"), "TF_CONFIG={\"cluster\":{}}"}, "z* w-0 w-1 job"},
+        {{"CLUSTER_SPEC" SPEC("workerpool1", "1")}, "z w-0 w-1* job"},
+        {{"CLUSTER_SPEC" SPEC("workerpool1", "\"0\"")}, "z w-0* w-1 job"},
+        {{"AZ_BATCH_HOST_LIST=10.0.0.4,10.0.0.3,10.0.0.5", "AZ_BATCH_MASTER_NODE=10.0.0.5:6000",
+          "AZ_BATCH_JOB_ID=a b:c"},
+         "10.0.0.5 10.0.0.3* 10.0.0.4 a-b-c"},
+        {{"SKYPILOT_NODE_IPS=10.0.0.9\n10.0.0.3\n10.0.0.4\n", "SKYPILOT_NODE_RANK=2",
+          "SKYPILOT_NUM_GPUS_PER_NODE=4"},
+         "10.0.0.9:4 10.0.0.3:4 10.0.0.4*:4 job"},
+        {{"SKYPILOT_NODE_IPS=10.0.0.9", "SKYPILOT_NODE_RANK=0"}, "alone"},
+        {{"DSTACK_NODES_IPS=10.0.0.9\n10.0.0.3", "DSTACK_NODE_RANK=0",
+          "DSTACK_MASTER_NODE_IP=10.0.0.3", "DSTACK_GPUS_PER_NODE=0"},
+         "10.0.0.3 10.0.0.9* job"},
+        {{"VC_TASK_HOSTS=task-0.j,task-1.j", "VC_MAIN_HOSTS=main-0.j", "VC_TASK_INDEX=1"},
+         "main-0.j task-0.j task-1.j* job"},
+        {{"TF_CONFIG={\"cluster\":{\"worker\":[\"b:1\",\"a:1\"],\"ps\":[\"p:1\"],\"chief\":[\"c:"
+          "1\"]},"
+          "\"task\":{\"type\":\"worker\",\"index\":1}}"},
+         "c a* b job"},
+        {{"TF_CONFIG={}"}, "TF_CONFIG: no host is listed"},
+        {{"OTHER=1", "SLURM_NNODES=4", "VC_HOSTS=a,b"}, "alone"},
+        {{"SKYPILOT_NODE_IPS="}, "alone"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        CU_ASSERT_STRING_EQUAL(read_as(NULL, cases[i].variables), cases[i].expected);
+}
+
+/* Each says which variable it is about. */
+static void what_cannot_be_used_is_an_error_and_never_alone(void) {
+    static const struct {
+        const char *variables[VARIABLES_MAX];
+        const char *part;
+    } cases[] = {
+        {{"SLURM_STEP_NODELIST=n[1-"}, "SLURM_STEP_NODELIST"},
+        {{"SLURM_STEP_NODELIST=n[1-2]"}, "SLURM_NODEID is not set"},
+        {{"SLURM_STEP_NODELIST=n[1-2]", "SLURM_NODEID=2"}, "SLURM_NODEID=2"},
+        {{"SLURM_STEP_NODELIST=n[1-2]", "SLURM_NODEID=x"}, "SLURM_NODEID"},
+        {{"SLURM_STEP_NODELIST=n[1-2]", "SLURM_NODEID=0", "SLURM_STEP_NUM_TASKS=4"},
+         "--ntasks-per-node=1"},
+        {{"SLURM_STEP_NODELIST=n1", "SLURM_NODEID=0", "SLURM_STEP_NUM_TASKS=4"},
+         "SLURM_STEP_NUM_TASKS=4 on 1 hosts"},
+        {{"SLURM_STEP_NODELIST=n[1-2]", "SLURM_NODEID=0", "SLURM_GPUS_ON_NODE=many"},
+         "SLURM_GPUS_ON_NODE"},
+        {{"CLUSTER_SPEC" SPEC("workerpool2", "0")}, "\"workerpool2\" takes no part"},
+        {{"CLUSTER_SPEC" SPEC("workerpool1", "2")}, "\"workerpool1\" has no host number 2"},
+        {{"CLUSTER_SPEC" SPEC("workerpool1", "-1")}, "index"},
+        {{"CLUSTER_SPEC" SPEC("workerpool1", "\"1x\"")}, "index"},
+        {{"CLUSTER_SPEC={\"cluster\":{\"workerpool0\":[\"a\",\"b\"]}}"},
+         "\"task\" has no \"type\""},
+        {{"CLUSTER_SPEC={\"cluster\":{\"workerpool0\":[\"a\",7]}}"}, "\"workerpool0\"[1]"},
+        {{"CLUSTER_SPEC={"}, "CLUSTER_SPEC"},
+        {{"AZ_BATCH_HOST_LIST=10.0.0.4,10.0.0.5"}, "none of its hosts"},
+        {{"AZ_BATCH_HOST_LIST=10.0.0.4,10.0.0.3", "AZ_BATCH_MASTER_NODE=10.0.0.9:1"},
+         "the master, \"10.0.0.9\""},
+        {{"AZ_BATCH_HOST_LIST=10.0.0.3,10.0.0.3"}, "listed twice"},
+        {{"SKYPILOT_NODE_IPS=10.0.0.9 fd00::1", "SKYPILOT_NODE_RANK=0"}, "SKYPILOT_NODE_IPS"},
+        {{"PBS_NODEFILE=/nonexistent/nodes"}, "/nonexistent/nodes"},
+        {{"SKYPILOT_NODE_IPS=a b", "SLURM_STEP_NODELIST=n[1-2]"}, "RINGMASTER_PLATFORM=slurm"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        ASSERT_CONTAINS(read_as(NULL, cases[i].variables), cases[i].part);
+}
+
+static void a_platform_may_be_chosen(void) {
+    static const char *const both[] = {"SKYPILOT_NODE_IPS=a b", "SKYPILOT_NODE_RANK=1",
+                                       "SLURM_STEP_NODELIST=n[1-2]", "SLURM_NODEID=0", NULL};
+    CU_ASSERT_STRING_EQUAL(read_as("skypilot", both), "a b* job");
+    CU_ASSERT_STRING_EQUAL(read_as("slurm", both), "n1* n2 job");
+    ASSERT_CONTAINS(read_as("vertex", both), "RINGMASTER_PLATFORM=vertex");
+    CU_ASSERT_TRUE(platform_table_has("tensorflow"));
+    CU_ASSERT_FALSE(platform_table_has("Slurm"));
+    CU_ASSERT_FALSE(platform_table_has(""));
+}
+
+static void lines_of_a_file_are_slots(void) {
+    static const char text[] = "# made by nobody\nn2\nn2\n\ntask-1\nn2  extra\n";
+    char path[4200], variable[4300];
+    const char *variables[VARIABLES_MAX] = {variable, "LSB_JOBID=7"};
+    snprintf(path, sizeof(path), "%s/hosts", unit_temp_dir());
+    CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
+    snprintf(variable, sizeof(variable), "LSB_DJOB_HOSTFILE=%s", path);
+    CU_ASSERT_STRING_EQUAL(read_as(NULL, variables), "n2:3 task-1*:1 7");
+}
+
+UNIT_MAIN("job.platform_table", UNIT(every_platform_is_read),
+          UNIT(what_cannot_be_used_is_an_error_and_never_alone), UNIT(a_platform_may_be_chosen),
+          UNIT(lines_of_a_file_are_slots))
