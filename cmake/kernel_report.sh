@@ -1,7 +1,10 @@
 #!/bin/sh
 # kernel_report.sh compile DIR COMMAND...   runs a compile, keeps what the assembler said in DIR
 # kernel_report.sh table DIR FILE           makes one table of all that was kept, and fails if a
-#                                           kernel spills registers
+#                                           kernel spills registers, or waits for each product of the
+#                                           tensor cores (C7510). Shared bytes are those that the
+#                                           assembler knows: what a launch brings stands in the
+#                                           kernel's name, as its last number
 set -eu
 
 case "$1" in
@@ -20,6 +23,10 @@ compile)
     fi
     ;;
 table)
+    if grep -h C7510 "$2"/*.log >&2; then
+        echo "products of tensor cores are waited for one by one" >&2
+        exit 1
+    fi
     awk '
         /Compiling entry function/ { split($0, part, "\047"); name = part[2]; arch = part[4] }
         /bytes spill stores/ { spill = $5 + $9 }

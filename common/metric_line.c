@@ -12,7 +12,8 @@
 /* Of boxes and of masks. */
 #define COCO(kind)                                                                                 \
     EVAL(kind "_mAP"), EVAL(kind "_AP50"), EVAL(kind "_AP75"), EVAL(kind "_APs"),                  \
-        EVAL(kind "_APm"), EVAL(kind "_APl"), EVAL(kind "_AR100")
+        EVAL(kind "_APm"), EVAL(kind "_APl"), EVAL(kind "_AR1"), EVAL(kind "_AR10"),               \
+        EVAL(kind "_AR100"), EVAL(kind "_ARs"), EVAL(kind "_ARm"), EVAL(kind "_ARl")
 
 static const struct metric_definition definitions[] = {
     TRAIN("loss"),
@@ -21,10 +22,12 @@ static const struct metric_definition definitions[] = {
     TRAIN("loss_mask"),
     TRAIN("loss_objectness"),
     TRAIN("loss_rpn_box_reg"),
+    TRAIN("label_accuracy"),
     TRAIN("lr"),
     TRAIN("images_per_second"),
     TRAIN("data_wait"),
     TRAIN("skipped"),
+    TRAIN("objects_dropped"),
     EVAL("top1"),
     EVAL("top5"),
     EVAL("loss"),

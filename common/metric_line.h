@@ -20,6 +20,9 @@ struct metric_field {
     double value;
 };
 
+/* CreateTrainingJob takes so many. */
+enum { METRIC_DEFINITIONS_MAX = 40 };
+
 /* One metric as CreateTrainingJob's AlgorithmSpecification.MetricDefinitions wants it. */
 struct metric_definition {
     const char *name;  /* train:loss */

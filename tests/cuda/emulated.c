@@ -1,10 +1,13 @@
 #include "cuda/emulated.h"
 
 #include "backend/host_memory.h"
+#include "cuda/backward.h"
 #include "cuda/context.h"
 #include "cuda/device.h"
 #include "cuda/lanes_emulated.h"
 #include "cuda/queue.h"
+#include "kernels/bf16.h"
+#include "kernels/f16.h"
 #include "ref/ref.h"
 
 #include <stdlib.h>
@@ -27,6 +30,11 @@ struct kept_step {
     struct emulated *e;
     struct backend_bound bound;
     bool lent; /* it is ref's */
+    /* Of a step of ref's: its weights and the narrow copy that a library would read. */
+    const float *weights;
+    const void *narrow;
+    size_t count;
+    bool is_f16;
 };
 
 static bool is_own(enum op_kind kind) {
@@ -39,6 +47,8 @@ static bool supports(const struct backend *backend, const struct graph *graph,
                      const struct op *op) {
     const struct emulated *e = (const struct emulated *)backend;
     if (graph->dtype == DTYPE_F64 || cuda_rule(op->kind) == NULL)
+        return false;
+    if (!cuda_backward_supports(&e->cuda, graph, op))
         return false;
     return is_own(op->kind) || (e->ref != NULL && e->ref->table->supports(e->ref, graph, op));
 }
@@ -63,9 +73,21 @@ static int run_kept(struct backend *backend, const struct lanes_call *call, stru
     return call->step.run(call->step.context, err);
 }
 
-static int enqueue_step(void *context, struct error *err) {
+/* What a library would read has to be what ref reads, rounded. */
+static int run_lent(void *context, struct error *err) {
     const struct kept_step *kept = context;
-    return enqueue(kept->e, &(struct lanes_call){.run = run_kept, .step = kept->bound.step}, err);
+    const uint16_t *narrow = kept->narrow;
+    for (size_t i = 0; narrow != NULL && i < kept->count; i++)
+        if (narrow[i] !=
+            (kept->is_f16 ? f16_from_f32(kept->weights[i]) : bf16_from_f32(kept->weights[i])))
+            return error_set(err, EXIT_CODE_INTERNAL, "weights were not rounded anew");
+    return kept->bound.step.run(kept->bound.step.context, err);
+}
+
+static int enqueue_step(void *context, struct error *err) {
+    struct kept_step *kept = context;
+    struct bound_step step = kept->lent ? (struct bound_step){run_lent, kept} : kept->bound.step;
+    return enqueue(kept->e, &(struct lanes_call){.run = run_kept, .step = step}, err);
 }
 
 static int enqueue_refresh(void *context, struct error *err) {
@@ -85,6 +107,17 @@ static void release(struct backend *backend, void *context) {
     free(kept);
 }
 
+static void note_narrow(struct kept_step *kept, const struct graph *graph, const struct op *op,
+                        const struct backend_site *site) {
+    const struct tensor *w = op->inputs[1] == TENSOR_NONE ? NULL : cuda_input(graph, op, 1);
+    if (w == NULL || !cuda_is_narrowed(graph, w))
+        return;
+    kept->is_f16 = graph->dtype == DTYPE_F16;
+    kept->weights = site->inputs[1];
+    kept->narrow = cuda_narrow(graph, site, site->inputs[1]);
+    kept->count = (size_t)tensor_count(w);
+}
+
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
                 const struct backend_site *site, struct backend_bound *ret_bound,
                 struct error *err) {
@@ -97,6 +130,8 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     int result = kept->lent
                      ? e->ref->table->bind(e->ref, graph, op, site, &kept->bound, err)
                      : cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, &kept->bound, err);
+    if (kept->lent)
+        note_narrow(kept, graph, op, site);
     if (kept->bound.refresh.run != NULL)
         ret_bound->refresh = (struct bound_step){enqueue_refresh, kept};
     return result;
@@ -184,6 +219,15 @@ static int add(struct backend *backend, float *to, const float *from, size_t cou
                    err);
 }
 
+static int run_narrow(struct backend *backend, const struct lanes_call *call, struct error *err) {
+    return cuda_queue_narrow(backend, &call->sgd.narrow, err);
+}
+
+static int narrow(struct backend *backend, const struct backend_narrow *copy, struct error *err) {
+    return enqueue((struct emulated *)backend,
+                   &(struct lanes_call){.run = run_narrow, .sgd = {.narrow = *copy}}, err);
+}
+
 static int set_sgd(struct backend *backend, const struct sgd_rule *rule, struct error *err) {
     return copy(backend, &((struct cuda *)backend)->control->rule, rule, sizeof(*rule), err);
 }
@@ -258,9 +302,9 @@ static void forget(struct backend *backend, void *recording) {
 }
 
 #define ENQUEUED                                                                                   \
-    .host_alloc = host_alloc, .host_free = host_free, .copy = copy, .clear = clear, .add = add,    \
-    .set_sgd = set_sgd, .sgd = sgd, .sgd_state = sgd_state, .set_sgd_state = set_sgd_state,        \
-    .squares = squares
+    .host_alloc = host_alloc, .host_free = host_free, .copy = copy, .clear = clear,                \
+    .narrow = narrow, .add = add, .set_sgd = set_sgd, .sgd = sgd, .sgd_state = sgd_state,          \
+    .set_sgd_state = set_sgd_state, .squares = squares
 static const struct backend_device at_once = {ENQUEUED};
 static const struct backend_device with_lanes = {ENQUEUED,
                                                  .select = select_lane,
@@ -292,6 +336,7 @@ int emulated_open(struct backend **ret, bool whole, struct error *err) {
     }
     e->cuda.base.table = &table_at_once;
     e->cuda.multiprocessors = MULTIPROCESSORS;
+    e->cuda.own_backward = true;
     e->cuda.control = control;
     control->state = (struct backend_sgd_state){.finite = 1, .loss_scale = 1};
     *ret = &e->cuda.base;

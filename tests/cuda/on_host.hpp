@@ -15,6 +15,7 @@
 #include <functional>
 #include <math.h>
 #include <setjmp.h>
+#include <type_traits>
 #include <ucontext.h>
 #include <vector>
 
@@ -269,5 +270,7 @@ static inline void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, cudaStre
     on_host::body = &call;
     on_host::run_grid(grid, block);
 }
+
+#include "cuda/tile_on_host.hpp"
 
 #endif

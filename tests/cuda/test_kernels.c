@@ -2,6 +2,8 @@
  * its loss scale against the body that the host uses. */
 #include "cuda/emulated.h"
 #include "cuda/launch.h"
+#include "kernels/bf16.h"
+#include "kernels/f16.h"
 #include "ops/parity.h"
 #include "support/unit.h"
 
@@ -261,6 +263,65 @@ static void rows_are_widened_with_zeros_and_narrowed_again(void) {
     CU_ASSERT_EQUAL(memcmp(back, weights, sizeof(back)), 0);
 }
 
+static void the_update_writes_rounded_weights_too(void) {
+    static struct arenas a, same;
+    static uint16_t f16[COUNT], bf16[COUNT];
+    struct control control = {.rule = rule, .state = {.finite = 1, .loss_scale = 1}};
+    fill(&a, 1);
+    fill(&same, 1);
+    CU_ASSERT_EQUAL(update(&control, &same), cudaSuccess);
+    struct sgd_args args = {.weights = a.weights,
+                            .momentum = a.momentum,
+                            .gradients = a.gradients,
+                            .narrow = f16,
+                            .narrow_type = DTYPE_F16,
+                            .count = COUNT};
+    CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_EQUAL(memcmp(a.weights, same.weights, sizeof(a.weights)), 0);
+    for (int i = 0; i < COUNT; i++)
+        CU_ASSERT_EQUAL(f16[i], f16_from_f32(a.weights[i]));
+    /* A step that does not count leaves both. */
+    a.gradients[7] = INFINITY;
+    memset(bf16, 0x55, sizeof(bf16));
+    args.narrow = bf16;
+    args.narrow_type = DTYPE_BF16;
+    CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+    CU_ASSERT_EQUAL(memcmp(a.weights, same.weights, sizeof(a.weights)), 0);
+    CU_ASSERT_EQUAL(bf16[0], 0x5555);
+    a.gradients[7] = 1;
+    CU_ASSERT_EQUAL(launch_sgd(NULL, &control, &args), cudaSuccess);
+    for (int i = 0; i < COUNT; i++)
+        CU_ASSERT_EQUAL(bf16[i], bf16_from_f32(a.weights[i]));
+}
+
+/* By hand: two outputs of two taps, one channel padded to two. */
+static void a_norm_is_folded_into_weights_and_a_bias(void) {
+    static const float w[2 * 2] = {1, -2, 3, 0.5F}, bias[2] = {7, 8};
+    static const float gamma[2] = {2, -3}, variance[2] = {3.75F, 0}, mean[2] = {10, 1};
+    static const float beta[2] = {0.5F, 0.25F};
+    float packed[2 * 2 * 2], packed_bias[2];
+    struct fold_args args = {.w = w,
+                             .bias = bias,
+                             .packed = packed,
+                             .packed_bias = packed_bias,
+                             .outputs = 2,
+                             .taps = 2,
+                             .from_width = 1,
+                             .to_width = 2,
+                             .epsilon = 0.25F};
+    CU_ASSERT_EQUAL(launch_fold(NULL, DTYPE_F32, &args), cudaSuccess);
+    static const float plain[] = {1, 0, -2, 0, 3, 0, 0.5F, 0};
+    CU_ASSERT_EQUAL(memcmp(packed, plain, sizeof(packed)), 0);
+    CU_ASSERT_EQUAL(memcmp(packed_bias, bias, sizeof(packed_bias)), 0);
+    args.gamma = gamma, args.beta = beta, args.mean = mean, args.variance = variance;
+    CU_ASSERT_EQUAL(launch_fold(NULL, DTYPE_F32, &args), cudaSuccess);
+    /* Scales 2 / 2 and -3 / 0.5. */
+    static const float folded[] = {1, 0, -2, 0, -18, 0, -3, 0}, left[] = {-9.5F, 6.25F};
+    for (int i = 0; i < 8; i++)
+        CU_ASSERT(packed[i] == folded[i]);
+    CU_ASSERT_EQUAL(memcmp(packed_bias, left, sizeof(packed_bias)), 0);
+}
+
 static void numbers_to_time_on_are_finite_in_every_type(void) {
     static uint32_t words[COUNT + 1];
     words[COUNT] = 7;
@@ -323,18 +384,17 @@ static void coefficients_come_from_what_is_known_of_a_norm(void) {
         }
 }
 
-UNIT_MAIN("cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
-          UNIT(kernels_agree_with_the_reference_in_bf16),
-          UNIT(kernels_agree_with_the_reference_in_f16),
-          UNIT(an_outlier_takes_no_digits_from_a_variance),
-          UNIT(the_update_is_the_hosts_to_the_bit),
-          UNIT(a_step_that_is_not_finite_changes_nothing_but_the_scale),
-          UNIT(a_dynamic_scale_grows_after_its_interval),
-          UNIT(groups_have_their_own_rate_and_decay),
-          UNIT(a_step_that_does_not_count_leaves_everything_as_it_was),
-          UNIT(a_step_that_counts_leaves_the_states_where_they_are),
-          UNIT(long_columns_are_summed_in_chunks), UNIT(squares_are_weighed_by_the_decay),
-          UNIT(long_gradients_are_shortened_to_the_norm),
-          UNIT(rows_are_widened_with_zeros_and_narrowed_again),
-          UNIT(numbers_to_time_on_are_finite_in_every_type),
-          UNIT(coefficients_come_from_what_is_known_of_a_norm))
+UNIT_MAIN(
+    "cuda.kernels", UNIT(kernels_agree_with_the_reference_in_f32),
+    UNIT(kernels_agree_with_the_reference_in_bf16), UNIT(kernels_agree_with_the_reference_in_f16),
+    UNIT(an_outlier_takes_no_digits_from_a_variance), UNIT(the_update_is_the_hosts_to_the_bit),
+    UNIT(a_step_that_is_not_finite_changes_nothing_but_the_scale),
+    UNIT(a_dynamic_scale_grows_after_its_interval), UNIT(groups_have_their_own_rate_and_decay),
+    UNIT(a_step_that_does_not_count_leaves_everything_as_it_was),
+    UNIT(a_step_that_counts_leaves_the_states_where_they_are),
+    UNIT(long_columns_are_summed_in_chunks), UNIT(squares_are_weighed_by_the_decay),
+    UNIT(long_gradients_are_shortened_to_the_norm),
+    UNIT(rows_are_widened_with_zeros_and_narrowed_again),
+    UNIT(the_update_writes_rounded_weights_too), UNIT(a_norm_is_folded_into_weights_and_a_bias),
+    UNIT(numbers_to_time_on_are_finite_in_every_type),
+    UNIT(coefficients_come_from_what_is_known_of_a_norm))

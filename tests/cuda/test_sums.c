@@ -100,7 +100,7 @@ static void be_a_rank(bool between_devices) {
     static const struct device_sum_driver between = {
         .start = device_start, .join = device_join, .expect = device_expect, .check = device_check};
     struct comm comm = {.driver = &host, .rank = own, .size = RANKS, .local_size = RANKS};
-    struct device_sum sums = {&between};
+    struct device_sum sums = {.driver = &between};
     struct error err = {0};
     struct backend *device = NULL;
     struct training t = training_of(1);

@@ -53,6 +53,110 @@ static void so_may_those_of_micro_batches(void) {
     the_order_of_lanes_changes_no_bit(2);
 }
 
+/* As a checkpoint that is read into a run does. */
+static void halve_weights(void *user, struct network *net, int step) {
+    void *values = NULL;
+    struct error err = {0};
+    if (step % 2 == 0)
+        return;
+    ++*(int *)user;
+    CU_ASSERT_EQUAL_FATAL(store_pull(&net->store, STORE_PARAMETERS, &values, &err), 0);
+    for (size_t i = 0; i < net->store.count[STORE_PARAMETERS]; i++)
+        ((float *)values)[i] /= 2;
+    CU_ASSERT_EQUAL(store_push(&net->store, STORE_PARAMETERS, &err), 0);
+}
+
+/* The emulated device fails where a product would read a weight that is not the parameter's,
+ * rounded: whoever changed it, and also where a step that was recorded runs again. */
+static void products_read_weights_as_they_are(enum dtype dtype, bool host_writes) {
+    struct backend *device = NULL;
+    struct error err = {0};
+    struct training_outcome first = {0};
+    int written = 0;
+    struct training t = small;
+    t.dtype = dtype;
+    t.steps = 7;
+    t.bad_from = 3, t.bad_to = 4;
+    t.other_size = 12;
+    t.accumulate = 2;
+    if (host_writes)
+        t.after_step = halve_weights, t.user = &written;
+    for (int i = 0; i < 3; i++) {
+        struct training_outcome outcome = {0};
+        enum lanes_order order = (enum lanes_order)i;
+        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, order, (uint64_t)i, &err), 0);
+        training_run(device, &t, &outcome);
+        backend_close(device);
+        CU_ASSERT_EQUAL(outcome.told, t.steps);
+        if (i == 0)
+            first = outcome;
+        else
+            CU_ASSERT_EQUAL(memcmp(outcome.weights, first.weights, first.count * sizeof(float)), 0);
+        if (i > 0)
+            training_done(&outcome);
+    }
+    CU_ASSERT_EQUAL(written, host_writes ? 3 * (t.steps / 2) : 0);
+    training_done(&first);
+}
+
+static void weights_are_rounded_by_the_update(void) {
+    products_read_weights_as_they_are(DTYPE_F16, false);
+    products_read_weights_as_they_are(DTYPE_BF16, false);
+}
+
+static void weights_that_the_host_changes_are_rounded_anew(void) {
+    products_read_weights_as_they_are(DTYPE_F16, true);
+}
+
+/* --- sums between devices that are counted -----------------------------------------------------
+ */
+static int sums_started;
+
+static int start_sum(struct device_sum *s, void *queue, void *values, size_t count,
+                     struct error *err) {
+    (void)s, (void)queue, (void)values, (void)count, (void)err;
+    sums_started++;
+    return 0;
+}
+
+static int join_sums(struct device_sum *s, void *queue, struct error *err) {
+    (void)s, (void)queue, (void)err;
+    return 0;
+}
+
+static void expect_sums(struct device_sum *s, int64_t deadline) {
+    (void)s, (void)deadline;
+}
+
+static int check_sums(struct device_sum *s, struct error *err) {
+    (void)s, (void)err;
+    return 0;
+}
+
+/* A recorded step is enqueued twice in all: to warm up and to be recorded. */
+static void sums_that_must_not_be_recorded_are_started_in_every_step(void) {
+    static const struct device_sum_driver driver = {
+        .start = start_sum, .join = join_sums, .expect = expect_sums, .check = check_sums};
+    int started[2];
+    for (int i = 0; i < 2; i++) {
+        struct backend *device = NULL;
+        struct training_outcome outcome = {0};
+        struct device_sum sums = {.driver = &driver, .unrecorded = i == 1};
+        struct training t = small;
+        t.accumulate = 1;
+        t.steps = 5;
+        t.sums = &sums;
+        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 1, NULL), 0);
+        sums_started = 0;
+        training_run(device, &t, &outcome);
+        started[i] = sums_started;
+        training_done(&outcome);
+        backend_close(device);
+    }
+    CU_ASSERT(started[0] > 0);
+    CU_ASSERT_EQUAL(started[1] * 2, started[0] * 5);
+}
+
 static struct backend *new_mixed(void) {
     struct backend *device = NULL;
     CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 5, NULL), 0);
@@ -310,7 +414,10 @@ static void a_fault_of_the_device_names_operator_and_shape(void) {
 }
 
 UNIT_MAIN("cuda.training", UNIT(weight_gradients_may_run_whenever_the_marks_allow),
-          UNIT(so_may_those_of_micro_batches), UNIT(two_sizes_of_picture_take_turns_as_on_the_host),
+          UNIT(so_may_those_of_micro_batches), UNIT(weights_are_rounded_by_the_update),
+          UNIT(sums_that_must_not_be_recorded_are_started_in_every_step),
+          UNIT(weights_that_the_host_changes_are_rounded_anew),
+          UNIT(two_sizes_of_picture_take_turns_as_on_the_host),
           UNIT(programs_in_one_memory_give_the_bits_of_programs_apart),
           UNIT(steps_given_up_change_nothing), UNIT(steps_that_are_not_finite_change_nothing),
           UNIT(training_goes_on_behind_a_step_that_is_not_finite_as_on_the_host),

@@ -150,6 +150,23 @@ static void grad_data_norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX])
     }
 }
 
+static void backward_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    struct shape channels = shape_1(g->row->x.dim[3]);
+    inputs[CONV_BACKWARD_G] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
+    inputs[CONV_BACKWARD_Z] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
+    inputs[CONV_BACKWARD_COEFFICIENTS] =
+        op_graph_input(g, wide, shape_2(3, g->row->outputs), FILL_NORMAL);
+    inputs[CONV_BACKWARD_W] = op_graph_input(g, wide, weight_shape(g->row), FILL_WEIGHT);
+    inputs[CONV_BACKWARD_X] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
+    inputs[CONV_BACKWARD_SCALE] = op_graph_input(g, dtype, channels, FILL_GAMMA);
+    inputs[CONV_BACKWARD_BIAS] = op_graph_input(g, dtype, channels, FILL_NORMAL);
+    inputs[CONV_BACKWARD_GAMMA] = op_graph_input(g, wide, channels, FILL_GAMMA);
+    inputs[CONV_BACKWARD_BETA] = op_graph_input(g, wide, channels, FILL_NORMAL);
+    inputs[CONV_BACKWARD_MEAN] = op_graph_input(g, wide, channels, FILL_NORMAL);
+    inputs[CONV_BACKWARD_INVSTD] = op_graph_input(g, wide, channels, FILL_POSITIVE);
+}
+
 /* Whether KIND is one of the rest of FUSION_CONV; then makes its inputs. */
 static bool fused_rest_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
@@ -171,6 +188,9 @@ static bool fused_rest_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         inputs[0] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
         inputs[1] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
         inputs[2] = op_graph_input(g, wide, shape_2(3, g->row->x.dim[3]), FILL_NORMAL);
+        return true;
+    case OP_CONV2D_BACKWARD_NORM:
+        backward_inputs(g, inputs);
         return true;
     default:
         return false;

@@ -12,7 +12,7 @@ struct memory {
     void *in[OP_INPUTS_MAX], *out[OP_OUTPUTS_MAX];
     size_t in_bytes[OP_INPUTS_MAX], out_bytes[OP_OUTPUTS_MAX];
     bool borrowed[OP_OUTPUTS_MAX]; /* the place of an input */
-    void *scratch, *saved, *packed;
+    void *scratch, *saved, *packed, *rows;
     struct backend_needs needs;
     struct backend_bound bound;
 };
@@ -29,6 +29,8 @@ static void memory_done(struct memory *m) {
             table->free(m->backend, m->out[i], m->out_bytes[i]);
     if (m->scratch != NULL)
         table->free(m->backend, m->scratch, m->needs.scratch);
+    if (m->rows != NULL)
+        table->free(m->backend, m->rows, sizeof(int32_t));
     if (m->packed != NULL)
         table->free(m->backend, m->packed, m->needs.packed);
     if (m->saved != NULL)
@@ -82,6 +84,10 @@ static int prepare(struct op_graph *g, const struct op *op, struct memory *m, st
             spoil(m->backend, m->out[i], m->out_bytes[i], err) != 0)
             return -1;
     }
+    if (op->rows != TENSOR_NONE &&
+        (allocate(m->backend, &m->rows, sizeof(int32_t), err) != 0 ||
+         table->copy_in(m->backend, m->rows, g->value[op->rows], sizeof(int32_t), err) != 0))
+        return -1;
     if (table->query(m->backend, graph, op, &m->needs, err) != 0)
         return -1;
     if (op->forward >= 0)
@@ -121,7 +127,8 @@ static int bind_and_run(struct op_graph *g, const struct op *op, struct memory *
                                 .outputs = m->out,
                                 .scratch = m->scratch,
                                 .saved = m->saved,
-                                .packed = m->packed};
+                                .packed = m->packed,
+                                .rows = m->rows};
     if (table->bind(m->backend, &g->graph, op, &site, &m->bound, err) != 0 ||
         carry_saved(g, op, m, true, err) != 0)
         return -1;

@@ -191,10 +191,14 @@ static void compare_op(struct op_graph *g, struct backend *ref, struct backend *
 }
 
 void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope scope) {
+    parity_check_rows(backend, dtype, scope, getenv("OPS_ROWS"));
+}
+
+void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_scope scope,
+                       const char *words) {
     struct backend *ref = NULL;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
-    const char *words = getenv("OPS_ROWS");
     for (int i = 0; i < op_case_count(); i++) {
         if (words != NULL && strstr(op_case_at(i)->name, words) == NULL)
             continue;

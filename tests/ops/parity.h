@@ -18,6 +18,9 @@ enum parity_scope { PARITY_ALL, PARITY_SOME };
  * says, and that it agrees. The environment variable OPS_ROWS limits the table to rows whose name
  * holds its words: for tools that slow a run down a hundredfold. */
 void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope scope);
+/* The same of rows whose name holds WORDS, unless that is NULL. */
+void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_scope scope,
+                       const char *words);
 /* The same of what BACKEND has, with errors of up to LEAST everywhere: for f32 whose products are
  * rounded to less. */
 void parity_check_rounded(struct backend *backend, enum dtype dtype, double least);

@@ -86,6 +86,18 @@ static void compare_cpu(enum dtype dtype, int threads) {
     backend_close(cpu);
 }
 
+/* Whatever the rules choose. */
+static void each_kind_of_convolution_agrees_with_the_reference(void) {
+    static const enum cpu_convs convs[] = {CPU_CONVS_ONEDNN, CPU_CONVS_GEMM, CPU_CONVS_WINOGRAD};
+    for (size_t i = 0; i < sizeof(convs) / sizeof(convs[0]); i++) {
+        struct backend *cpu = NULL;
+        struct cpu_options options = {.threads = 3, .convs = convs[i]};
+        CU_ASSERT_EQUAL_FATAL(cpu_open(&cpu, &options, NULL), 0);
+        parity_check_rows(cpu, DTYPE_F32, PARITY_ALL, "conv");
+        backend_close(cpu);
+    }
+}
+
 static void fill(struct op_graph *g, int tensor, double value) {
     const struct tensor *t = &g->graph.tensors[tensor];
     for (int64_t i = 0; i < tensor_count(t); i++)
@@ -151,6 +163,7 @@ static void cpu_agrees_with_the_reference_in_bf16(void) {
 }
 #define CPU_CASES                                                                                  \
     UNIT(cpu_agrees_with_the_reference_in_f32), UNIT(cpu_agrees_with_the_reference_in_bf16),       \
+        UNIT(each_kind_of_convolution_agrees_with_the_reference),                                  \
         UNIT(weights_are_rounded_to_the_activations_type),                                         \
         UNIT(an_outlier_takes_no_digits_from_the_cpus_variance),
 #else

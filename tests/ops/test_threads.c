@@ -1,5 +1,5 @@
-/* What a detector's operators make on the CPU does not depend on the number of threads, to the last
- * bit: each row on 1, 2 and 5 of them. */
+/* What a detector's operators and our own f32 convolutions make on the CPU does not depend on the
+ * number of threads, to the last bit: each row on 1, 2, 3 and 5 of them. */
 #include "ops/harness.h"
 #include "support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
@@ -11,7 +11,7 @@
 #include <string.h>
 
 #ifdef RINGMASTER_HAVE_CPU
-static const int threads[] = {1, 2, 5};
+static const int threads[] = {1, 2, 3, 5};
 enum { BACKENDS = sizeof(threads) / sizeof(threads[0]) };
 
 static void run_on(struct op_graph *g, int number, struct backend *cpu, void *const *result) {
@@ -57,18 +57,58 @@ static void check_row(const struct op_case *row, enum dtype dtype, struct backen
     op_graph_done(&g);
 }
 
-static void check_list(const struct op_case_list *list) {
-    struct backend *cpu[BACKENDS] = {NULL};
+static void open_all(struct backend **cpu, enum cpu_convs convs) {
     for (int i = 0; i < BACKENDS; i++) {
-        struct cpu_options options = {.threads = threads[i]};
+        struct cpu_options options = {.threads = threads[i], .convs = convs};
         CU_ASSERT_EQUAL_FATAL(cpu_open(&cpu[i], &options, NULL), 0);
     }
+}
+
+static void close_all(struct backend **cpu) {
+    for (int i = 0; i < BACKENDS; i++)
+        backend_close(cpu[i]);
+}
+
+static void check_list(const struct op_case_list *list) {
+    struct backend *cpu[BACKENDS] = {NULL};
+    open_all(cpu, CPU_CONVS_AUTO);
     for (int i = 0; i < list->count; i++) {
         check_row(&list->rows[i], DTYPE_F32, cpu);
         check_row(&list->rows[i], DTYPE_BF16, cpu);
     }
-    for (int i = 0; i < BACKENDS; i++)
-        backend_close(cpu[i]);
+    close_all(cpu);
+}
+
+/* Those that are made of whole vectors of channels; oneDNN has the others. */
+static bool is_own(const struct op_case *row) {
+    return (row->kind == OP_CONV2D || row->kind == OP_CONV2D_GRAD_DATA ||
+            row->kind == OP_CONV2D_AFFINE) &&
+           row->x.dim[3] % 16 == 0 && row->outputs % 16 == 0;
+}
+
+static bool is_of_tiles(const struct op_case *row) {
+    return is_own(row) && row->attr.window.kernel == 3 && row->attr.window.stride == 1;
+}
+
+static void check_products(enum cpu_convs convs, bool (*is_one)(const struct op_case *row)) {
+    struct backend *cpu[BACKENDS] = {NULL};
+    int rows = 0;
+    open_all(cpu, convs);
+    for (int i = 0; i < op_case_count(); i++)
+        if (is_one(op_case_at(i))) {
+            check_row(op_case_at(i), DTYPE_F32, cpu);
+            rows++;
+        }
+    CU_ASSERT(rows > 10);
+    close_all(cpu);
+}
+
+static void threads_do_not_show_in_products(void) {
+    check_products(CPU_CONVS_GEMM, is_own);
+}
+
+static void threads_do_not_show_in_winograds_products(void) {
+    check_products(CPU_CONVS_WINOGRAD, is_of_tiles);
 }
 
 static void threads_do_not_show_around_proposals(void) {
@@ -80,7 +120,8 @@ static void threads_do_not_show_behind_proposals(void) {
 }
 
 UNIT_MAIN("ops.threads", UNIT(threads_do_not_show_around_proposals),
-          UNIT(threads_do_not_show_behind_proposals))
+          UNIT(threads_do_not_show_behind_proposals), UNIT(threads_do_not_show_in_products),
+          UNIT(threads_do_not_show_in_winograds_products))
 #else
 static void there_is_no_cpu_backend(void) {
     unit_skip("a build without oneDNN");

@@ -46,7 +46,7 @@ static int check_row(const struct op_case *row, const struct dnn_device *device,
     op_graph_init(&g, row, q->dtype);
     for (int i = 0; i < g.graph.op_count; i++) {
         const struct op *op = &g.graph.ops[i];
-        const struct conv_form *form = conv_form(op->kind);
+        const struct conv_form *form = conv_form(op);
         if (form == NULL || (form->pattern > DNN_GRAD_WEIGHT && q->dtype != DTYPE_F16))
             continue;
         struct dnn_conv conv = conv_form_shape(form, &g.graph, op);

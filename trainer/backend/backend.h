@@ -32,6 +32,15 @@ struct backend_needs {
     bool in_place;  /* outputs may take the place of inputs, as the operator table allows */
 };
 
+/* A copy of the parameters' arena in the type of activations, element for element: what products
+ * read. NARROW is NULL where there is none. */
+struct backend_narrow {
+    const float *wide;
+    void *narrow;
+    size_t count;
+    int type; /* enum dtype */
+};
+
 /* The addresses of one operator. Slots as in graph/op.h; NULL for absent ones. The arrays are
  * the engine's and go away after bind: copy what you need. In the sites of gradients `saved` is
  * that of the forward operator. */
@@ -41,6 +50,8 @@ struct backend_site {
     void *scratch;
     void *saved;
     void *packed;
+    void *rows;                   /* of the operator's `rows`: i32 [1]; NULL: all rows count */
+    struct backend_narrow narrow; /* up to date whenever a step runs */
 };
 
 struct bound_step {
@@ -60,10 +71,12 @@ struct backend_bound {
  * STORE_ALIGNMENT bytes of weights: their group. CLIPS: the rule has a clip_norm. A step that is
  * void
  * (*VOID_FLAG is above 0), or of which a gradient or *LOSS is not finite, changes nothing: then
- * STATES, running statistics that its forward pass has moved, become STATES_BEFORE again. */
+ * STATES, running statistics that its forward pass has moved, become STATES_BEFORE again. The
+ * narrow copy of the weights is kept up to date. */
 struct backend_sgd {
     float *weights, *momentum;
     const float *gradients;
+    struct backend_narrow narrow;
     const unsigned char *groups;
     bool clips;
     const float *void_flag, *loss;
@@ -139,6 +152,8 @@ struct backend_device {
     int (*copy)(struct backend *backend, void *to, const void *from, size_t bytes,
                 struct error *err);
     int (*clear)(struct backend *backend, void *memory, size_t bytes, struct error *err);
+    /* All of the copy becomes what stands in WIDE, rounded. NULL: the device wants no such copy. */
+    int (*narrow)(struct backend *backend, const struct backend_narrow *copy, struct error *err);
     /* TO[i] += FROM[i]. */
     int (*add)(struct backend *backend, float *to, const float *from, size_t count,
                struct error *err);

@@ -16,12 +16,14 @@
  *     ... wait for the queue ...            the queue runs dry
  *     device_sum_check(sum, err);           whether all of them were summed
  *
- * A recording that holds sums is given back before device_sum_finish. */
+ * A recording that holds sums is given back before device_sum_finish. Sums that a recording must
+ * not hold say so (`unrecorded`): then steps with them are enqueued anew each time. */
 #ifndef COMM_DEVICE_SUM_H
 #define COMM_DEVICE_SUM_H
 
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +41,7 @@ struct device_sum_driver {
 /* First member of an implementation's own struct. */
 struct device_sum {
     const struct device_sum_driver *driver;
+    bool unrecorded;
 };
 
 /* QUEUE as backend_device.queue gives it. */

@@ -112,7 +112,9 @@ static int bind_one(struct program *program, int number, void *const *addresses,
                                 .scratch =
                                     block_address(program, program->plan.scratch_block[number]),
                                 .saved = block_address(program, program->plan.saved_block[saver]),
-                                .packed = program->needs[number].packed == 0 ? NULL : packed};
+                                .packed = program->needs[number].packed == 0 ? NULL : packed,
+                                .rows = op->rows == TENSOR_NONE ? NULL : addresses[op->rows],
+                                .narrow = program->store->narrow};
     struct backend_bound *bound = &program->bound[number];
     if (program->backend->table->bind(program->backend, program->graph, op, &site, bound, err) != 0)
         return error_wrap(err, "%s %s", op_name(op->kind), op->name);
@@ -158,6 +160,8 @@ int program_bind(struct program *program, struct error *err) {
             packed += align(program->needs[i].packed);
     }
     collect_refresh(program);
+    /* Who times plans may have written over it. */
+    program->store->narrow_stale = true;
     return 0;
 }
 

@@ -1,8 +1,9 @@
-/* FUSION_CONV, in three passes over a graph that has its backward pass and FUSION_ALL behind it:
+/* FUSION_CONV, in four passes over a graph that has its backward pass and FUSION_ALL behind it:
  *
  *     data gradient -> norm gradient     becomes  data gradient with mask and reductions -> apply
  *     conv -> norm + ReLU                becomes  conv with statistics -> finalize -> apply
  *     apply -> conv with statistics      becomes  conv with that prologue
+ *     apply -> both gradients of a 1x1   becomes  one operator
  *
  * Each rewrite asks the backend about the operators that it would make, one convolution at a time,
  * and leaves alone what the backend lacks. */
@@ -249,5 +250,7 @@ int graph_fuse_convolutions(struct graph *graph, const struct backend *backend, 
     if (run_pass(graph, backend, fuse_data_gradient, err) != 0 ||
         run_pass(graph, backend, fuse_statistics, err) != 0)
         return -1;
-    return run_pass(graph, backend, prologue_pass, err);
+    if (run_pass(graph, backend, prologue_pass, err) != 0)
+        return -1;
+    return run_pass(graph, backend, fuse_conv_backward, err);
 }

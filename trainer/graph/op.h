@@ -167,6 +167,28 @@ enum grad_data_norm_slot {
     GRAD_DATA_NORM_OUTPUTS
 };
 
+enum conv_backward_slot {
+    CONV_BACKWARD_G, /* as OP_NORM_GRAD_APPLY: of the norm behind */
+    CONV_BACKWARD_Z,
+    CONV_BACKWARD_COEFFICIENTS,
+    CONV_BACKWARD_W,
+    CONV_BACKWARD_X, /* of the norm in front, and this as OP_NORM_CONV2D_GRAD_WEIGHT has it */
+    CONV_BACKWARD_SCALE,
+    CONV_BACKWARD_BIAS,
+    CONV_BACKWARD_GAMMA, /* the same norm as OP_CONV2D_GRAD_DATA_NORM has it */
+    CONV_BACKWARD_BETA,
+    CONV_BACKWARD_MEAN,
+    CONV_BACKWARD_INVSTD,
+    CONV_BACKWARD_INPUTS,
+
+    CONV_BACKWARD_DX = 0, /* as GRAD_DATA_NORM_G .. GRAD_DATA_NORM_COEFFICIENTS */
+    CONV_BACKWARD_DGAMMA,
+    CONV_BACKWARD_DBETA,
+    CONV_BACKWARD_DX_COEFFICIENTS,
+    CONV_BACKWARD_DW,
+    CONV_BACKWARD_OUTPUTS
+};
+
 enum { OP_INPUTS_MAX = NORM_GRAD_INPUTS, OP_OUTPUTS_MAX = GRAD_DATA_NORM_OUTPUTS };
 
 /* Square windows, equal on both axes; padding on all four sides. */

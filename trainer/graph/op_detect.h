@@ -20,9 +20,8 @@ enum detect_flag {
     DETECT_ROI_ALIGNED = 1 << 6,    /* points half a pixel further up and left, no least size */
     DETECT_LEVEL_INSIDE = 1 << 7,   /* level_epsilon inside the logarithm, else added to it */
     DETECT_MASK_POLYGON =
-        1 << 8, /* mask targets are 0 or 1: outlines drawn, or bits from half on */
-    DETECT_BACKGROUND_LAST = 1 << 9, /* else the background is class 0 */
-    DETECT_PIXELS_BGR = 1 << 10      /* blue first, 0 to 255; else red first, 0 to 1 */
+        1 << 8,                /* mask targets are 0 or 1: outlines drawn, or bits from half on */
+    DETECT_PIXELS_BGR = 1 << 9 /* blue first, 0 to 255; else red first, 0 to 1 */
 };
 
 struct detect_attr {

@@ -33,6 +33,12 @@ static double flops_conv2d_grad_weight(const struct graph *graph, const struct o
     return conv_flops(graph, op->inputs[0], &op->attr.target);
 }
 
+/* Both gradients. */
+static double flops_conv2d_backward(const struct graph *graph, const struct op *op) {
+    return 2 * conv_flops(graph, op->inputs[CONV_BACKWARD_G],
+                          &graph->tensors[op->inputs[CONV_BACKWARD_W]].shape);
+}
+
 static double flops_linear(const struct graph *graph, const struct op *op) {
     /* The weights times the rows of y, or of dy. */
     int of = op->kind == OP_LINEAR ? op->outputs[0] : op->inputs[0];

@@ -109,7 +109,8 @@ static int run_step(struct run *r, int number, struct error *err) {
 
 int program_run(struct program *program, const struct program_hooks *hooks, struct error *err) {
     struct run r = {.program = program, .hooks = hooks, .lane = LANE_MAIN};
-    if (program_stale(program) && program_refresh(program, err) != 0)
+    if (store_narrow(program->store, err) != 0 ||
+        (program_stale(program) && program_refresh(program, err) != 0))
         return -1;
     if (program->lanes.lane != NULL)
         r.device = program->backend->table->device;

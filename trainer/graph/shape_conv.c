@@ -64,6 +64,18 @@ int shape_image_normalize(struct graph *graph, struct op *op, struct error *err)
     return graph_set_output(graph, op, 0, graph->dtype, shape, err);
 }
 
+/* W [O,KH,KW,I] for a picture X, of whose channels those beyond I are padding. */
+static int check_weights(const struct op_window *window, const struct shape *x,
+                         const struct shape *w, struct error *err) {
+    char x_text[SHAPE_TEXT_SIZE], w_text[SHAPE_TEXT_SIZE];
+    if (check_window(window, x, err) != 0)
+        return -1;
+    if (w->dim[1] != window->kernel || w->dim[2] != window->kernel || w->dim[3] > x->dim[3])
+        return error_set(err, EXIT_CODE_INTERNAL, "weights %s do not fit input %s",
+                         shape_text(w, w_text), shape_text(x, x_text));
+    return 0;
+}
+
 int rule_conv_output(const struct graph *graph, const struct op *op, struct shape *ret_shape,
                      struct error *err) {
     if (rule_expect_rank(graph, op, 0, graph->dtype, 4, err) != 0 ||
@@ -71,14 +83,8 @@ int rule_conv_output(const struct graph *graph, const struct op *op, struct shap
         return -1;
     const struct shape *x = &rule_input(graph, op, 0)->shape;
     const struct shape *w = &rule_input(graph, op, 1)->shape;
-    if (check_window(&op->attr.window, x, err) != 0)
+    if (check_weights(&op->attr.window, x, w, err) != 0)
         return -1;
-    if (w->dim[1] != op->attr.window.kernel || w->dim[2] != op->attr.window.kernel ||
-        w->dim[3] > x->dim[3]) {
-        char x_text[SHAPE_TEXT_SIZE], w_text[SHAPE_TEXT_SIZE];
-        return error_set(err, EXIT_CODE_INTERNAL, "weights %s do not fit input %s",
-                         shape_text(w, w_text), shape_text(x, x_text));
-    }
     *ret_shape = window_output(x, &op->attr.window, w->dim[0]);
     return 0;
 }
@@ -110,6 +116,8 @@ int shape_conv2d_grad_data(struct graph *graph, struct op *op, struct error *err
     if (rule_expect_rank(graph, op, 1, dtype_wide(graph->dtype), 4, err) != 0)
         return -1;
     const struct shape *w = &rule_input(graph, op, 1)->shape;
+    if (check_weights(&op->attr.window, &op->attr.target, w, err) != 0)
+        return -1;
     struct shape dy = window_output(&op->attr.target, &op->attr.window, w->dim[0]);
     if (rule_expect(graph, op, 0, graph->dtype, &dy, err) != 0)
         return -1;

@@ -1,10 +1,17 @@
 #include "graph/rules.h"
 
-int shape_activation(struct graph *graph, struct op *op, struct error *err) {
+/* Of any shape. */
+static int expect_activation(const struct graph *graph, const struct op *op, struct error *err) {
     const struct tensor *x = rule_input(graph, op, 0);
     if (x == NULL || x->dtype != graph->dtype)
         return error_set(err, EXIT_CODE_INTERNAL, "input 0 is no activation");
-    return graph_set_output(graph, op, 0, graph->dtype, x->shape, err);
+    return 0;
+}
+
+int shape_activation(struct graph *graph, struct op *op, struct error *err) {
+    if (expect_activation(graph, op, err) != 0)
+        return -1;
+    return graph_set_output(graph, op, 0, graph->dtype, rule_input(graph, op, 0)->shape, err);
 }
 
 int shape_pair(struct graph *graph, struct op *op, struct error *err) {
@@ -26,10 +33,10 @@ int shape_bias(struct graph *graph, struct op *op, struct error *err) {
 }
 
 int shape_bias_grad(struct graph *graph, struct op *op, struct error *err) {
-    const struct tensor *dy = rule_input(graph, op, 0);
-    if (rule_expect(graph, op, 0, graph->dtype, &dy->shape, err) != 0)
+    if (expect_activation(graph, op, err) != 0)
         return -1;
-    struct shape bias = shape_1(dy->shape.dim[dy->shape.rank - 1]);
+    const struct shape *dy = &rule_input(graph, op, 0)->shape;
+    struct shape bias = shape_1(dy->dim[dy->rank - 1]);
     return graph_set_output(graph, op, 0, dtype_wide(graph->dtype), bias, err);
 }
 

@@ -58,7 +58,10 @@ int shape_mask_targets(struct graph *graph, struct op *op, struct error *err) {
         return -1;
     if (bins < 1)
         return error_set(err, EXIT_CODE_INTERNAL, "masks of %d bins", op->attr.detect.pooled);
-    if (op->inputs[MASK_TARGETS_PARTS] != TENSOR_NONE && expect_outlines(graph, op, err) != 0)
+    bool outlines = op->inputs[MASK_TARGETS_PARTS] != TENSOR_NONE ||
+                    op->inputs[MASK_TARGETS_PART] != TENSOR_NONE ||
+                    op->inputs[MASK_TARGETS_POINT] != TENSOR_NONE;
+    if (outlines && expect_outlines(graph, op, err) != 0)
         return -1;
     return graph_set_output(graph, op, MASK_TARGETS_T, DTYPE_F32,
                             shape_3(rule_dim(graph, op, MASK_TARGETS_ROW, 0), bins, bins), err);
@@ -76,6 +79,15 @@ static int expect_weights(const struct graph *graph, const struct op *op, int sl
                        w->shape.rank == 4 ? &point : &flat, err);
 }
 
+/* As many labels as ROWS, whatever their rank. */
+static int expect_labels(const struct graph *graph, const struct op *op, int slot, int64_t rows,
+                         struct error *err) {
+    const struct tensor *label = rule_input(graph, op, slot);
+    if (label == NULL || label->dtype != DTYPE_I32 || tensor_count(label) != rows)
+        return error_set(err, EXIT_CODE_INTERNAL, "labels are not one a row");
+    return 0;
+}
+
 int shape_class_conv(struct graph *graph, struct op *op, struct error *err) {
     enum dtype wide = dtype_wide(graph->dtype);
     if (rule_expect_rank(graph, op, CLASS_CONV_X, graph->dtype, 4, err) != 0)
@@ -83,11 +95,9 @@ int shape_class_conv(struct graph *graph, struct op *op, struct error *err) {
     struct shape x = rule_input(graph, op, CLASS_CONV_X)->shape;
     if (expect_weights(graph, op, CLASS_CONV_W, x.dim[3], err) != 0 ||
         rule_expect_of(graph, op, CLASS_CONV_B, wide, shape_1(rule_dim(graph, op, CLASS_CONV_W, 0)),
-                       err) != 0)
+                       err) != 0 ||
+        expect_labels(graph, op, CLASS_CONV_LABEL, x.dim[0], err) != 0)
         return -1;
-    const struct tensor *label = rule_input(graph, op, CLASS_CONV_LABEL);
-    if (label == NULL || label->dtype != DTYPE_I32 || tensor_count(label) != x.dim[0])
-        return error_set(err, EXIT_CODE_INTERNAL, "labels are not one a row");
     return graph_set_output(graph, op, CLASS_CONV_Y, wide, shape_3(x.dim[0], x.dim[1], x.dim[2]),
                             err);
 }
@@ -96,7 +106,8 @@ int shape_class_conv_grad_data(struct graph *graph, struct op *op, struct error 
     struct shape x = op->attr.target;
     if (rule_expect_of(graph, op, CLASS_CONV_GRAD_DATA_DY, graph->dtype,
                        shape_3(x.dim[0], x.dim[1], x.dim[2]), err) != 0 ||
-        expect_weights(graph, op, CLASS_CONV_GRAD_DATA_W, x.dim[3], err) != 0)
+        expect_weights(graph, op, CLASS_CONV_GRAD_DATA_W, x.dim[3], err) != 0 ||
+        expect_labels(graph, op, CLASS_CONV_GRAD_DATA_LABEL, x.dim[0], err) != 0)
         return -1;
     return graph_set_output(graph, op, 0, graph->dtype, x, err);
 }
@@ -108,7 +119,11 @@ int shape_class_conv_grad_weight(struct graph *graph, struct op *op, struct erro
     struct shape x = rule_input(graph, op, CLASS_CONV_GRAD_WEIGHT_X)->shape, w = op->attr.target;
     if (rule_expect_of(graph, op, CLASS_CONV_GRAD_WEIGHT_DY, graph->dtype,
                        shape_3(x.dim[0], x.dim[1], x.dim[2]), err) != 0 ||
-        graph_set_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DW, wide, w, err) != 0)
+        expect_labels(graph, op, CLASS_CONV_GRAD_WEIGHT_LABEL, x.dim[0], err) != 0)
+        return -1;
+    if (shape_count(&w) != w.dim[0] * x.dim[3])
+        return error_set(err, EXIT_CODE_INTERNAL, "weights of other channels");
+    if (graph_set_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DW, wide, w, err) != 0)
         return -1;
     return graph_set_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DB, wide, shape_1(w.dim[0]), err);
 }

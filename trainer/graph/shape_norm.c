@@ -8,8 +8,10 @@ int shape_frozen_norm_grad(struct graph *graph, struct op *op, struct error *err
     if (rule_expect_rank(graph, op, FROZEN_GRAD_DY, graph->dtype, 4, err) != 0)
         return -1;
     struct shape dy = rule_input(graph, op, FROZEN_GRAD_DY)->shape, channels = shape_1(dy.dim[3]);
+    bool dual = op->inputs[FROZEN_GRAD_GAMMA2] != TENSOR_NONE ||
+                op->inputs[FROZEN_GRAD_VARIANCE2] != TENSOR_NONE;
     for (int i = FROZEN_GRAD_GAMMA; i < FROZEN_GRAD_INPUTS; i++)
-        if ((i <= FROZEN_GRAD_VARIANCE || op->inputs[i] != TENSOR_NONE) &&
+        if ((i <= FROZEN_GRAD_VARIANCE || dual) &&
             rule_expect(graph, op, i, dtype_wide(graph->dtype), &channels, err) != 0)
             return -1;
     if (op->inputs[FROZEN_GRAD_Y] != TENSOR_NONE &&

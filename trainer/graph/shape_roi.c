@@ -189,7 +189,10 @@ int shape_total_loss(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_of(graph, op, TOTAL_LOSS_RPN, wide, shape_1(RPN_LOSSES), err) != 0 ||
         rule_expect_of(graph, op, TOTAL_LOSS_BOX, wide, shape_1(BOX_LOSSES), err) != 0 ||
         rule_expect_of(graph, op, TOTAL_LOSS_MASK, wide, shape_1(1), err) != 0 ||
-        rule_expect_rank(graph, op, TOTAL_LOSS_SIZE, DTYPE_I32, 2, err) != 0)
+        rule_expect_rank(graph, op, TOTAL_LOSS_SIZE, DTYPE_I32, 2, err) != 0 ||
+        rule_expect_of(graph, op, TOTAL_LOSS_SIZE, DTYPE_I32,
+                       shape_2(rule_dim(graph, op, TOTAL_LOSS_SIZE, 0), IMAGE_SIZE_FIELDS),
+                       err) != 0)
         return -1;
     return graph_set_output(graph, op, TOTAL_LOSS_METRICS, wide, shape_1(DETECT_METRICS), err);
 }

@@ -155,6 +155,8 @@ int shape_rpn_loss(struct graph *graph, struct op *op, struct error *err) {
         expect_levels(graph, op, RPN_LOSS_DELTAS, 4 * ANCHOR_SHAPES, &again, err) != 0 ||
         expect_samples(graph, op, RPN_LOSS_INDEX, pictures, err) != 0)
         return -1;
+    if (again != pictures)
+        return error_set(err, EXIT_CODE_INTERNAL, "logits and deltas of other pictures");
     return graph_set_output(graph, op, RPN_LOSS_VALUES, dtype_wide(graph->dtype),
                             shape_1(RPN_LOSSES), err);
 }

@@ -6,9 +6,15 @@ static size_t arena(const struct program *program, enum store_arena which) {
     return program->store->count[which] * dtype_size(program->store->dtype);
 }
 
+static size_t narrow_bytes(const struct program *program) {
+    const struct backend_narrow *narrow = &program->store->narrow;
+    return narrow->narrow == NULL ? 0 : narrow->count * dtype_size((enum dtype)narrow->type);
+}
+
 struct sizes sizes_of(const struct program *program) {
     struct sizes s = {
-        .weights = arena(program, STORE_PARAMETERS) + arena(program, STORE_CONSTANTS),
+        .weights = arena(program, STORE_PARAMETERS) + arena(program, STORE_CONSTANTS) +
+                   narrow_bytes(program),
         .gradients = arena(program, STORE_GRADIENTS),
         .optimizer = arena(program, STORE_MOMENTUM),
         .statistics = arena(program, STORE_STATE),

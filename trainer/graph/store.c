@@ -36,18 +36,54 @@ static void arena_free(struct store *store, enum store_arena arena) {
         store->backend->table->free(store->backend, store->arena[arena], bytes);
 }
 
+static size_t narrow_bytes(const struct store *store) {
+    return store->narrow.count * dtype_size((enum dtype)store->narrow.type);
+}
+
 void store_done(struct store *store) {
     for (int i = 0; i < STORE_ARENAS; i++) {
         if (store->arena[i] != NULL)
             arena_free(store, (enum store_arena)i);
         free(store->mirror[i]);
     }
+    if (store->narrow.narrow != NULL)
+        store->backend->table->free(store->backend, store->narrow.narrow, narrow_bytes(store));
     free(store->slots);
     *store = (struct store){0};
 }
 
 void store_changed(struct store *store) {
     store->version++;
+    store->narrow_stale = true;
+}
+
+void store_updated(struct store *store) {
+    store->version++;
+}
+
+int store_narrow(struct store *store, struct error *err) {
+    if (store->narrow.narrow == NULL || !store->narrow_stale)
+        return 0;
+    const struct backend_device *device = store->backend->table->device;
+    if (device->narrow(store->backend, &store->narrow, err) != 0)
+        return error_wrap(err, "parameters in %s", dtype_name((enum dtype)store->narrow.type));
+    store->narrow_stale = false;
+    return 0;
+}
+
+static int open_narrow(struct store *store, enum dtype type, struct error *err) {
+    const struct backend_table *table = store->backend->table;
+    bool wanted = table->device != NULL && table->device->narrow != NULL;
+    if (!wanted || dtype_size(type) >= dtype_size(store->dtype))
+        return 0;
+    store->narrow = (struct backend_narrow){.wide = store->arena[STORE_PARAMETERS],
+                                            .count = store->count[STORE_PARAMETERS],
+                                            .type = (int)type};
+    if (store->narrow.count == 0)
+        return 0;
+    store->narrow_stale = true;
+    store->narrow.narrow = table->alloc(store->backend, narrow_bytes(store), err);
+    return store->narrow.narrow == NULL ? -1 : 0;
 }
 
 static size_t round_up(const struct store *store, size_t count) {
@@ -127,7 +163,7 @@ int store_init(struct store *store, struct backend *backend, const struct graph 
         if (store->arena[i] == NULL)
             return error_wrap(err, "parameters");
     }
-    return 0;
+    return open_narrow(store, graph->dtype, err) != 0 ? error_wrap(err, "parameters") : 0;
 }
 
 const struct store_slot *store_find(const struct store *store, const char *name) {

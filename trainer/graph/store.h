@@ -48,13 +48,21 @@ struct store {
     size_t count[STORE_ARENAS]; /* elements, flags included */
     size_t trained;             /* elements of the parameters that have a gradient: the first */
     size_t flags;               /* first of STORE_FLAGS elements of STORE_GRADIENTS */
-    uint64_t version;           /* grows when values change: packed copies are of some version */
+    /* Of a training in f16 or bf16 on a device that wants it: the parameters in that type. Programs
+     * bring it up to date before they run; the optimizer writes both. */
+    struct backend_narrow narrow;
+    bool narrow_stale;
+    uint64_t version; /* grows when values change: packed copies are of some version */
 };
 
 void store_done(struct store *store);
 /* Parameters, states or constants were changed in their arenas: programs pack them anew before they
  * run next. The functions below that write say so themselves. */
 void store_changed(struct store *store);
+/* The same by an update that has written the narrow copy, too. */
+void store_updated(struct store *store);
+/* Brings the narrow copy up to date where there is one and it is stale. */
+int store_narrow(struct store *store, struct error *err);
 /* Allocates the arenas for GRAPH's parameters, states and constants, all zero. Gradients of the
  * scheduled graph decide the order. program_compile calls this for an empty (zeroed) store. */
 int store_init(struct store *store, struct backend *backend, const struct graph *graph,

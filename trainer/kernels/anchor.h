@@ -53,15 +53,30 @@ KERNEL void anchor_box(const struct anchor_grid *grid, int number, float ret[4])
     anchor_box_at(level, number - level->first, ret);
 }
 
-/* The three shapes of about SIZE * SIZE pixels, height / width 1/2, 1 and 2. ROUNDED: half sides to
- * whole pixels, halves to the even one, as torchvision (models/detection/anchor_utils.py). */
-KERNEL void anchor_cell(double size, int rounded, float cell[ANCHOR_SHAPES][4]) {
+/* How the three shapes of a cell come about. */
+enum anchor_rule {
+    ANCHOR_EXACT,   /* sides as they come out (detectron2) */
+    ANCHOR_ROUNDED, /* half sides in whole pixels, halves to the even one (torchvision) */
+    ANCHOR_SCALED   /* rounded at one cell, then enlarged; the last pixel counts (Detectron) */
+};
+
+/* The three shapes of about SIZE * SIZE pixels, height / width 1/2, 1 and 2. About
+ * (0, 0): torchvision's models/detection/anchor_utils.py, detectron2's
+ * modeling/anchor_generator.py; maskrcnn-benchmark's modeling/rpn/anchor_generator.py, whose boxes
+ * lie about the middle of a cell of STRIDE pixels, moved here to (0, 0). */
+KERNEL void anchor_cell(double size, double stride, enum anchor_rule rule,
+                        float cell[ANCHOR_SHAPES][4]) {
     for (int shape = 0; shape < ANCHOR_SHAPES; shape++) {
-        double root = sqrt(shape == 0 ? 0.5 : shape == 1 ? 1.0 : 2.0);
+        double ratio = shape == 0 ? 0.5 : shape == 1 ? 1.0 : 2.0, root = sqrt(ratio);
         double half_width = size / root / 2, half_height = size * root / 2;
-        if (rounded) {
+        if (rule == ANCHOR_ROUNDED) {
             half_width = rint(half_width);
             half_height = rint(half_height);
+        }
+        if (rule == ANCHOR_SCALED) {
+            double width = rint(sqrt(stride * stride / ratio)), height = rint(width * ratio);
+            half_width = (width * (size / stride) - 1) / 2;
+            half_height = (height * (size / stride) - 1) / 2;
         }
         cell[shape][0] = (float)-half_width;
         cell[shape][1] = (float)-half_height;

@@ -5,6 +5,7 @@
 #ifndef KERNELS_ROI_LEVEL_H
 #define KERNELS_ROI_LEVEL_H
 
+#include "kernels/box.h"
 #include "kernels/exact_math.h"
 #include "kernels/kernel.h"
 
@@ -14,9 +15,9 @@
 enum { ROI_LEVEL_FIRST = 2 /* of the maps: 2^2 pixels of the picture a pixel */ };
 
 /* 0 .. LEVELS - 1, counted from the first map. EPSILON is added to the logarithm, or INSIDE it to
- * what it is taken of. A region without area, and NaN, is of the first. */
-KERNEL int roi_level(const float box[4], int levels, float epsilon, bool inside) {
-    float side = sqrtf((box[2] - box[0]) * (box[3] - box[1]));
+ * what it is taken of. PLUS is that of box.h. A region without area, and NaN, is of the first. */
+KERNEL int roi_level(const float box[4], int levels, float epsilon, bool inside, float plus) {
+    float side = sqrtf(box_area(box, plus));
     float part = side / 224.0f;
     float at = inside ? 4.0f + exact_log2(part + epsilon) : 4.0f + exact_log2(part) + epsilon;
     int level = 0;

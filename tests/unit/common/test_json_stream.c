@@ -172,15 +172,18 @@ static void check_record(struct json_stream *s) {
     CU_ASSERT_EQUAL_FATAL(json_stream_finish(s, &err), 0);
 }
 
-/* A file of a list with that record, its byte CUT being the first that the window does not hold. */
+/* A file of a list with that record, its byte CUT being the first that the window does not hold.
+ * What follows fills a whole window, so that nothing of the one before stays in memory. */
 static void write_cut(const char *path, const char *record, size_t cut) {
-    static char blanks[JSON_STREAM_WINDOW];
-    memset(blanks, ' ', sizeof(blanks));
+    static char text[2 * JSON_STREAM_WINDOW];
+    memset(text, ' ', sizeof(text));
+    text[0] = '[';
+    char *at = text + JSON_STREAM_WINDOW - cut;
+    memcpy(at, record, strlen(record));
+    at[strlen(record) + 1] = ']';
     FILE *out = fopen(path, "w");
     CU_ASSERT_PTR_NOT_NULL_FATAL(out);
-    fputc('[', out);
-    fwrite(blanks, 1, JSON_STREAM_WINDOW - 1 - cut, out);
-    fprintf(out, "%s ]", record);
+    CU_ASSERT_EQUAL(fwrite(text, 1, sizeof(text), out), sizeof(text));
     CU_ASSERT_EQUAL_FATAL(fclose(out), 0);
 }
 

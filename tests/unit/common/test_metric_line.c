@@ -16,13 +16,17 @@ static const struct metric_field eval_fields[] = {
 
 /* Of a network that finds objects. */
 static const struct metric_field loss_fields[] = {
-    {"step", 20},           {"loss", 2},        {"loss_classifier", 0.5},  {"loss_box_reg", 0.25},
-    {"loss_objectness", 1}, {"loss_mask", 0.5}, {"loss_rpn_box_reg", 1e-5}};
+    {"step", 20},           {"loss", 2},        {"loss_classifier", 0.5},   {"loss_box_reg", 0.25},
+    {"loss_objectness", 1}, {"loss_mask", 0.5}, {"loss_rpn_box_reg", 1e-5}, {"label_accuracy", 1},
+    {"objects_dropped", 3}};
 static const struct metric_field object_fields[] = {
     {"epoch", 1},      {"bbox_mAP", 0.4},  {"bbox_AP50", 0.6}, {"bbox_AP75", 0.4},
     {"bbox_APs", -1},  {"bbox_APm", 0.4},  {"bbox_APl", 0.4},  {"bbox_AR100", 0.5},
-    {"segm_mAP", 0.3}, {"segm_AP50", 0.5}, {"segm_AP75", 0.3}, {"segm_APs", -1},
-    {"segm_APm", 0.3}, {"segm_APl", 0.3},  {"segm_AR100", 1},  {"images", 5000}};
+    {"bbox_AR1", 0.5}, {"bbox_AR10", 0.5}, {"bbox_ARs", -1},   {"bbox_ARm", 0.5},
+    {"bbox_ARl", 0.5}, {"segm_mAP", 0.3},  {"segm_AP50", 0.5}, {"segm_AP75", 0.3},
+    {"segm_APs", -1},  {"segm_APm", 0.3},  {"segm_APl", 0.3},  {"segm_AR100", 1},
+    {"segm_AR1", 0.5}, {"segm_AR10", 0.5}, {"segm_ARs", -1},   {"segm_ARm", 0.5},
+    {"segm_ARl", 0.5}, {"images", 5000}};
 
 static void fields_are_key_value_with_one_blank_between(void) {
     cleanup_buf struct buf out;
@@ -48,12 +52,13 @@ static void every_definition_finds_its_value_in_a_line(void) {
     buf_add_text(&out, "\n", NULL);
     metric_line_format(&out, "eval", eval_fields, 5, NULL);
     buf_add_text(&out, "\n", NULL);
-    metric_line_format(&out, "train", loss_fields, 7, NULL);
+    metric_line_format(&out, "train", loss_fields, 9, NULL);
     buf_add_text(&out, "\n", NULL);
-    metric_line_format(&out, "eval", object_fields, 16, NULL);
+    metric_line_format(&out, "eval", object_fields, 26, NULL);
     size_t count = 0;
     const struct metric_definition *definitions = metric_line_definitions(&count);
-    CU_ASSERT_EQUAL(count, 8 + 5 + 2 * 7);
+    CU_ASSERT_EQUAL(count, 8 + 7 + 2 * 12);
+    CU_ASSERT(count <= METRIC_DEFINITIONS_MAX);
     for (size_t i = 0; i < count; i++) {
         /* POSIX has no (?:...); the group's place does not matter to the match. */
         char posix[256];

@@ -10,7 +10,7 @@ struct shape_case {
 static const struct shape_case shapes[] = {
     {1, 1, 1, 16, 16, 1, 1, 0},    {1, 3, 5, 32, 16, 3, 1, 1},   {2, 7, 6, 48, 32, 3, 2, 1},
     {1, 5, 5, 80, 48, 1, 2, 0},    {3, 15, 14, 64, 16, 1, 1, 0}, {1, 9, 9, 16, 16, 5, 2, 2},
-    {2, 20, 17, 144, 16, 3, 1, 1},
+    {2, 20, 17, 144, 16, 3, 1, 1}, {1, 5, 3, 32, 272, 1, 1, 0},
 };
 enum { CASES = sizeof(shapes) / sizeof(shapes[0]) };
 
@@ -49,14 +49,15 @@ static void add_pixel(const struct weight_part *p, size_t pixel, double *sum) {
     }
 }
 
-static void check_case(const struct loops *loops, const struct shape_case *s, enum elem elem) {
-    struct weight_part part = part_of(s, elem);
+static void check_case(const struct weight_kernel *kernel, struct weight_part part) {
     size_t count = part.out * part.taps * part.in;
-    CU_ASSERT_FATAL(loops->weight.supported(&part));
-    void *x = loop_values(s->images * s->height * s->width * s->in, elem, 0, 1);
-    void *dy = loop_values(part.end * part.out, elem, 0, 2);
+    CU_ASSERT_FATAL(kernel->supported(&part));
+    void *x = loop_values(part.end / part.out_height / part.out_width * part.height * part.width *
+                              part.in,
+                          part.elem, 0, 1);
+    void *dy = loop_values(part.end * part.out, part.elem, 0, 2);
     float *dw = loop_values(count, ELEM_F32, 5, 3);
-    void *scratch = loop_values(loops->weight.scratch(&part), ELEM_F32, 0, 4);
+    void *scratch = loop_values(kernel->scratch(&part), ELEM_F32, 0, 4);
     double *sum = calloc(count, sizeof(double));
     CU_ASSERT_PTR_NOT_NULL_FATAL(sum);
     part.x = x;
@@ -67,10 +68,10 @@ static void check_case(const struct loops *loops, const struct shape_case *s, en
         add_pixel(&part, pixel, sum);
     struct weight_part half = part;
     half.unit_end = part.unit_end / 2;
-    loops->weight.run(&half);
+    kernel->run(&half);
     half.unit_begin = half.unit_end;
     half.unit_end = part.unit_end;
-    loops->weight.run(&half);
+    kernel->run(&half);
     for (size_t i = 0; i < count; i++)
         CU_ASSERT(loop_near(dw[i], sum[i], ELEM_F32, (double)part.end));
     free(x);
@@ -88,7 +89,7 @@ static bool check_elem(enum elem elem) {
             continue;
         any = true;
         for (size_t i = 0; i < CASES; i++)
-            check_case(*loops, &shapes[i], elem);
+            check_case(&(*loops)->weight, part_of(&shapes[i], elem));
     }
     return any;
 }
@@ -97,6 +98,15 @@ static void sums_over_pixels_are_those_of_plain_loops(void) {
     bool wide = check_elem(ELEM_F32), half = check_elem(ELEM_BF16);
     if (!wide && !half)
         unit_skip("this processor has no AVX-512");
+}
+
+static void products_of_matrices_are_those_of_plain_loops(void) {
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
+        for (size_t i = 0; i < CASES; i++) {
+            struct weight_part part = part_of(&shapes[i], ELEM_F32);
+            part.unit_end = gemm_weight_groups(part.out) * gemm_weight_groups(part.taps * part.in);
+            check_case(&(*loops)->gemm_weight, part);
+        }
 }
 
 static void other_shapes_are_left_to_onednn(void) {
@@ -111,4 +121,5 @@ static void other_shapes_are_left_to_onednn(void) {
 }
 
 UNIT_MAIN("cpu.loop_weight", UNIT(sums_over_pixels_are_those_of_plain_loops),
+          UNIT(products_of_matrices_are_those_of_plain_loops),
           UNIT(other_shapes_are_left_to_onednn))

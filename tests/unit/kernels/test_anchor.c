@@ -12,7 +12,7 @@ static void rounded_cells_are_torchvisions(void) {
                                         {{362, 181}, {256, 256}, {181, 362}}};
     for (int level = 0; level < 5; level++) {
         float cell[ANCHOR_SHAPES][4];
-        anchor_cell(32 << level, 1, cell);
+        anchor_cell(32 << level, 4 << level, ANCHOR_ROUNDED, cell);
         for (int shape = 0; shape < ANCHOR_SHAPES; shape++)
             for (int i = 0; i < 4; i++)
                 CU_ASSERT_EQUAL(cell[shape][i], (i < 2 ? -1 : 1) * half[level][shape][i % 2]);
@@ -22,11 +22,29 @@ static void rounded_cells_are_torchvisions(void) {
 /* Detectron2's, by hand: 32 sqrt 2 / 2 and 32 / sqrt 2 / 2. */
 static void cells_that_are_not_rounded(void) {
     float cell[ANCHOR_SHAPES][4];
-    anchor_cell(32, 0, cell);
+    anchor_cell(32, 4, ANCHOR_EXACT, cell);
     CU_ASSERT_EQUAL(cell[0][2], 22.627416998f);
     CU_ASSERT_EQUAL(cell[0][1], -11.313708499f);
     CU_ASSERT_EQUAL(cell[2][3], 22.627416998f);
     CU_ASSERT_EQUAL(cell[1][0], -16);
+}
+
+/* Maskrcnn-benchmark's, last pixels included (generate_anchors of Detectron, its docstring's way):
+ * corners about a cell whose middle is at (stride - 1) / 2. */
+static void enlarged_cells_are_detectrons(void) {
+    static const float corners[5][3][4] = {
+        {{-22, -10, 25, 13}, {-14, -14, 17, 17}, {-10, -22, 13, 25}},
+        {{-40, -20, 47, 27}, {-28, -28, 35, 35}, {-20, -44, 27, 51}},
+        {{-84, -40, 99, 55}, {-56, -56, 71, 71}, {-36, -80, 51, 95}},
+        {{-164, -72, 195, 103}, {-112, -112, 143, 143}, {-76, -168, 107, 199}},
+        {{-332, -152, 395, 215}, {-224, -224, 287, 287}, {-148, -328, 211, 391}}};
+    for (int level = 0; level < 5; level++) {
+        float cell[ANCHOR_SHAPES][4], middle = (float)((4 << level) - 1) / 2;
+        anchor_cell(32 << level, 4 << level, ANCHOR_SCALED, cell);
+        for (int shape = 0; shape < ANCHOR_SHAPES; shape++)
+            for (int i = 0; i < 4; i++)
+                CU_ASSERT_EQUAL(middle + cell[shape][i], corners[level][shape][i]);
+    }
 }
 
 /* The maps of a canvas of 800 x 1088: P6 has 13 rows, so that its step is 800 / 13 = 61 down. */
@@ -42,7 +60,7 @@ static struct anchor_grid canvas_grid(void) {
         level->width = (1088 + stride - 1) / stride;
         level->step_y = 800 / level->height;
         level->step_x = 1088 / level->width;
-        anchor_cell(32 << i, 1, level->cell);
+        anchor_cell(32 << i, 4 << i, ANCHOR_ROUNDED, level->cell);
         grid.count += anchor_level_count(level);
     }
     return grid;
@@ -71,4 +89,4 @@ static void numbers_run_by_level_row_column_and_shape(void) {
 }
 
 UNIT_MAIN("kernels.anchor", UNIT(rounded_cells_are_torchvisions), UNIT(cells_that_are_not_rounded),
-          UNIT(numbers_run_by_level_row_column_and_shape))
+          UNIT(enlarged_cells_are_detectrons), UNIT(numbers_run_by_level_row_column_and_shape))

@@ -22,6 +22,9 @@ static struct {
     atomic_int aborts, finalized, destroyed, opened, sums, registered, deregistered;
     atomic_int early; /* things done on the sums' stream while a sum was still being launched */
     atomic_bool abort_hangs;
+    bool empty_recordings; /* sums find no way into a recording */
+    bool peer_records_nothing;
+    int recordings;
     sem_t release;
     const void *memory;
     size_t bytes;
@@ -113,6 +116,55 @@ const char *ncclGetLastError(ncclComm_t comm) {
 }
 
 /* --- the CUDA that the sums need ------------------------------------------------------------- */
+cudaError_t cudaMalloc(void **ret, size_t bytes) {
+    *ret = malloc(bytes);
+    return *ret != NULL ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+
+cudaError_t cudaFree(void *memory) {
+    free(memory);
+    return cudaSuccess;
+}
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, enum cudaStreamCaptureMode mode) {
+    (void)stream;
+    nccl.recordings++;
+    return mode == cudaStreamCaptureModeThreadLocal ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t *ret) {
+    (void)stream;
+    *ret = (cudaGraph_t)&nccl;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t *nodes, size_t *ret_count) {
+    (void)graph, (void)nodes;
+    *ret_count = nccl.empty_recordings ? 0 : (size_t)atomic_load(&nccl.sums);
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *ret, cudaGraph_t graph,
+                                 unsigned long long flags) {
+    (void)flags;
+    *ret = (cudaGraphExec_t)graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t ready) {
+    (void)ready;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+    (void)graph;
+    return cudaSuccess;
+}
+
+cudaError_t cudaGetLastError(void) {
+    return cudaSuccess;
+}
+
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
     (void)event, (void)stream;
     atomic_fetch_add(&nccl.early, atomic_load(&nccl.busy) > 0);
@@ -284,7 +336,9 @@ static int pair_gather(struct comm *c, const void *bytes, size_t size, void *all
     (void)err;
     memcpy(all, bytes, size);
     memcpy((char *)all + size, bytes, size);
-    if (!((struct pair *)c)->same)
+    if (size == 1 && nccl.peer_records_nothing)
+        ((char *)all)[1] = 0;
+    if (size == sizeof(struct peer) && !((struct pair *)c)->same)
         ((struct peer *)((char *)all + size))->uuid[0] ^= 1;
     return 0;
 }
@@ -307,6 +361,9 @@ static void sums_wait_until_they_are_enqueued(void) {
     float values[4] = {0};
     behave(2, ncclSuccess);
     CU_ASSERT_EQUAL_FATAL(comm_nccl_open(&sum, &pair.base, values, sizeof(values), &err), 0);
+    CU_ASSERT_FALSE(sum->unrecorded);
+    CU_ASSERT(nccl.recordings == 1 && atomic_load(&nccl.opened) == 1);
+    atomic_store(&nccl.sums, 0); /* the one of the recording that was tried */
     CU_ASSERT_EQUAL(atomic_load(&nccl.registered), 1);
     CU_ASSERT(nccl.memory == values && nccl.bytes == sizeof(values));
     CU_ASSERT_EQUAL(device_sum_start(sum, NULL, values, 2, &err), 0);
@@ -319,6 +376,28 @@ static void sums_wait_until_they_are_enqueued(void) {
     CU_ASSERT_EQUAL(device_sum_finish(sum, &err), 0);
     CU_ASSERT_EQUAL(atomic_load(&nccl.deregistered), 1);
     CU_ASSERT_EQUAL(device_sum_close(sum), 0);
+}
+
+/* On this rank or on another one: all open a new communicator and record nothing. */
+static void where_one_rank_cannot_record_none_does(void) {
+    for (int other = 0; other < 2; other++) {
+        struct pair pair = pair_of(false);
+        struct device_sum *sum = NULL;
+        struct error err = {0};
+        float values[4] = {0};
+        behave(0, ncclSuccess);
+        nccl.empty_recordings = other == 0;
+        nccl.peer_records_nothing = other == 1;
+        CU_ASSERT_EQUAL_FATAL(comm_nccl_open(&sum, &pair.base, values, sizeof(values), &err), 0);
+        CU_ASSERT_TRUE(sum->unrecorded);
+        CU_ASSERT_EQUAL(atomic_load(&nccl.opened), 2);
+        CU_ASSERT_EQUAL(atomic_load(&nccl.aborts), 1);
+        CU_ASSERT_EQUAL(atomic_load(&nccl.registered), 1);
+        CU_ASSERT_EQUAL(device_sum_start(sum, NULL, values, 4, &err), 0);
+        CU_ASSERT_EQUAL(device_sum_join(sum, NULL, &err), 0);
+        CU_ASSERT_EQUAL(device_sum_finish(sum, &err), 0);
+        CU_ASSERT_EQUAL(device_sum_close(sum), 0);
+    }
 }
 
 static void a_failed_sum_fails_what_follows(void) {
@@ -356,5 +435,6 @@ UNIT_MAIN("nccl.guard", UNIT(opening_waits_for_all_ranks_and_leaving_together_fr
           UNIT(an_error_that_nobody_waits_for_is_found_and_aborts),
           UNIT(a_sum_that_hangs_is_aborted_at_the_announced_deadline),
           UNIT(leaving_together_has_a_deadline), UNIT(an_abort_that_hangs_does_not_hang_the_rank),
-          UNIT(sums_wait_until_they_are_enqueued), UNIT(a_failed_sum_fails_what_follows),
+          UNIT(sums_wait_until_they_are_enqueued), UNIT(where_one_rank_cannot_record_none_does),
+          UNIT(a_failed_sum_fails_what_follows),
           UNIT(two_ranks_on_one_gpu_are_refused_before_nccl_is_asked))

@@ -4,6 +4,7 @@
 #define CPU_CONTEXT_H
 
 #include "backend/backend.h"
+#include "cpu/cpu.h"
 #include "cpu/loops.h"
 #include "graph/graph.h"
 
@@ -17,6 +18,7 @@ struct cpu {
     int threads;
     bool has_bf16;     /* products by oneDNN; else they are made in f32 (dnn_call_tensor) */
     bool own_products; /* our kernels are the faster ones (conv_weight.h, conv_own.h) */
+    enum cpu_convs convs;
     const struct loops *loops;
     dnnl_engine_t engine;
     dnnl_stream_t stream;
@@ -39,6 +41,9 @@ struct cpu_operator {
                 const struct backend_site *site, struct backend_bound *ret_bound,
                 struct error *err);
 };
+
+/* Frees a context that bind has handed out; NULL is none. */
+void cpu_step_release(void *context);
 
 /* NULL where this backend does not have the operator. */
 const struct cpu_operator *cpu_operator(enum op_kind kind);

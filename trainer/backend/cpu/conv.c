@@ -2,10 +2,8 @@
  * layout of the weights. Forward and data gradient each keep a packed copy in that layout (and in
  * the activation type), which `refresh` makes anew from the f32 master weights; where the master
  * weights lie as the primitive wants them, it reads them. The weight gradient is made in the
- * primitive's layout in scratch and brought into the OHWI arena. Where a kernel of our own is the
- * faster one, that is bound instead (conv_own.h, conv_weight.h). */
-#include "cpu/conv_own.h"
-#include "cpu/conv_weight.h"
+ * primitive's layout in scratch and brought into the OHWI arena. */
+#include "cpu/conv_kernel.h"
 #include "cpu/dnn.h"
 
 #include <string.h>
@@ -36,28 +34,6 @@ static void plan_done(struct conv_plan *plan) {
     if (plan->forward != NULL)
         dnnl_primitive_desc_destroy(plan->forward);
     *plan = (struct conv_plan){0};
-}
-
-/* x, w and y of a convolution or of one of its gradients. */
-struct conv_tensors {
-    const struct tensor *x, *w, *y;
-};
-
-static struct conv_tensors tensors_of(const struct graph *graph, const struct op *op) {
-    switch (op->kind) {
-    case OP_CONV2D_GRAD_DATA:
-        return (struct conv_tensors){.x = cpu_output(graph, op, 0),
-                                     .w = cpu_input(graph, op, 1),
-                                     .y = cpu_input(graph, op, 0)};
-    case OP_CONV2D_GRAD_WEIGHT:
-        return (struct conv_tensors){.x = cpu_input(graph, op, 1),
-                                     .w = cpu_output(graph, op, 0),
-                                     .y = cpu_input(graph, op, 0)};
-    default:
-        return (struct conv_tensors){.x = cpu_input(graph, op, 0),
-                                     .w = cpu_input(graph, op, 1),
-                                     .y = cpu_output(graph, op, 0)};
-    }
 }
 
 static int describe(struct conv_plan *plan, const struct cpu *cpu, enum op_kind kind,
@@ -106,7 +82,7 @@ static int choose(struct conv_plan *plan, const struct cpu *cpu, enum op_kind ki
 
 static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct graph *graph,
                      const struct op *op, struct error *err) {
-    struct conv_tensors t = tensors_of(graph, op);
+    struct conv_tensors t = conv_tensors_of(graph, op);
     const int64_t *x = t.x->shape.dim, *w = t.w->shape.dim, *y = t.y->shape.dim;
     const struct op_window *window = &op->attr.window;
     /* The shape rule cuts off what does not fill a window: the far padding may be less. */
@@ -137,14 +113,10 @@ static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
-    if (op->kind == OP_CONV2D_GRAD_WEIGHT && conv_weight_has(cpu, graph, op))
-        return conv_weight_query(cpu, graph, op, ret_needs);
-    if (op->kind != OP_CONV2D_GRAD_WEIGHT && conv_own_has(cpu, graph, op))
-        return conv_own_query(cpu, graph, op, ret_needs);
     struct conv_plan plan = {0};
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0) {
-        struct conv_tensors t = tensors_of(graph, op);
+        struct conv_tensors t = conv_tensors_of(graph, op);
         size_t weights = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.w)) : 0;
         ret_needs->scratch =
             dnn_wide_bytes(cpu, t.x) + dnn_wide_bytes(cpu, t.y) + cpu_aligned(plan.scratchpad);
@@ -221,13 +193,11 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
 static int bind_with(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                      const struct backend_site *site, struct backend_bound *ret_bound,
                      struct error *err) {
-    if (conv_own_has(cpu, graph, op))
-        return conv_own_bind(cpu, graph, op, site, ret_bound, err);
     struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
     if (conv == NULL)
         return -1;
     struct conv_plan plan = {0};
-    struct conv_tensors t = tensors_of(graph, op);
+    struct conv_tensors t = conv_tensors_of(graph, op);
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0)
         result = bind_call(conv, &plan, &t, op->kind == OP_CONV2D ? &forward_args : &grad_data_args,
@@ -264,13 +234,11 @@ static int bind_weight_call(struct conv *conv, struct conv_plan *plan, const str
 static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                             const struct backend_site *site, struct backend_bound *ret_bound,
                             struct error *err) {
-    if (conv_weight_has(cpu, graph, op))
-        return conv_weight_bind(cpu, graph, op, site, ret_bound, err);
     struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
     if (conv == NULL)
         return -1;
     struct conv_plan plan = {0};
-    struct conv_tensors t = tensors_of(graph, op);
+    struct conv_tensors t = conv_tensors_of(graph, op);
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0)
         result = bind_weight_call(conv, &plan, &t, site, err);
@@ -280,6 +248,19 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
     return result;
 }
 
-const struct cpu_operator cpu_conv_forward = {NULL, query, bind_with};
-const struct cpu_operator cpu_conv_grad_data = {NULL, query, bind_with};
-const struct cpu_operator cpu_conv_grad_weight = {NULL, query, bind_grad_weight};
+static bool is_product(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    (void)cpu;
+    (void)graph;
+    return op->kind == OP_CONV2D || op->kind == OP_CONV2D_GRAD_DATA;
+}
+
+static bool is_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    (void)cpu;
+    (void)graph;
+    return op->kind == OP_CONV2D_GRAD_WEIGHT;
+}
+
+const struct conv_kernel conv_dnn_kernel = {
+    .family = CPU_CONVS_ONEDNN, .has = is_product, .query = query, .bind = bind_with};
+const struct conv_kernel conv_dnn_weight_kernel = {
+    .family = CPU_CONVS_ONEDNN, .has = is_weight, .query = query, .bind = bind_grad_weight};

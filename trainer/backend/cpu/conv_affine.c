@@ -1,17 +1,13 @@
 /* A convolution with the bias or the frozen norm behind it, a sum and a ReLU, as one primitive of
- * oneDNN. A norm is folded: `refresh` packs its scales times the weights, and its bias. */
-#include "cpu/conv_own.h"
+ * oneDNN. A norm is folded (conv_fold.h). */
+#include "cpu/conv_fold.h"
+#include "cpu/conv_kernel.h"
 #include "cpu/dnn.h"
-
-#include <math.h>
 
 struct affine {
     struct cpu_step step;
     struct dnn_call call, reorder;
-    const float *w, *gamma, *beta, *mean, *variance;
-    float *folded, *bias; /* in `packed`, where there is a norm */
-    size_t outputs, row;  /* row: weights of an output */
-    double epsilon;
+    struct conv_fold fold;
 };
 
 struct affine_plan {
@@ -69,19 +65,6 @@ static int plan_make(struct affine_plan *p, const struct cpu *cpu, const struct 
     return result;
 }
 
-/* What a norm folds lies in front of the packed weights: its bias, then the weights it has scaled.
- */
-static size_t bias_bytes(const struct tensor *w) {
-    return cpu_aligned((size_t)w->shape.dim[0] * sizeof(float));
-}
-
-static size_t folded_bytes(const struct graph *graph, const struct op *op) {
-    const struct tensor *w = cpu_input(graph, op, AFFINE_W);
-    if (op->inputs[AFFINE_GAMMA] == TENSOR_NONE)
-        return 0;
-    return bias_bytes(w) + cpu_aligned((size_t)tensor_count(w) * sizeof(float));
-}
-
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     struct affine_plan p = {0};
@@ -91,7 +74,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
                              dnn_wide_bytes(cpu, cpu_input(graph, op, AFFINE_X)) +
                              dnn_chosen_bytes(p.desc, dnnl_query_scratchpad_md);
         ret_needs->packed =
-            folded_bytes(graph, op) + dnn_chosen_bytes(p.desc, dnnl_query_weights_md);
+            conv_fold_bytes(graph, op) + dnn_chosen_bytes(p.desc, dnnl_query_weights_md);
     }
     plan_done(&p);
     return result;
@@ -104,12 +87,7 @@ static int run(void *context, struct error *err) {
 
 static int refresh(void *context, struct error *err) {
     struct affine *a = context;
-    for (size_t o = 0; a->gamma != NULL && o < a->outputs; o++) {
-        double scale = (double)a->gamma[o] / sqrt((double)a->variance[o] + a->epsilon);
-        a->bias[o] = (float)((double)a->beta[o] - (double)a->mean[o] * scale);
-        for (size_t i = o * a->row; i < (o + 1) * a->row; i++)
-            a->folded[i] = (float)((double)a->w[i] * scale);
-    }
+    conv_fold_refresh(&a->fold);
     return dnn_call_run(&a->reorder, a->step.cpu, err);
 }
 
@@ -124,16 +102,15 @@ static int bind_calls(struct affine *a, const struct affine_plan *p, const struc
     const struct cpu *cpu = a->step.cpu;
     const struct tensor *x = cpu_input(graph, op, AFFINE_X), *y = cpu_output(graph, op, 0);
     const_dnnl_memory_desc_t w = dnn_chosen(p->desc, dnnl_query_weights_md);
-    void *packed = (char *)site->packed + folded_bytes(graph, op);
-    void *master = a->gamma != NULL ? a->folded : site->inputs[AFFINE_W];
-    void *bias = a->gamma != NULL ? a->bias : site->inputs[AFFINE_BIAS];
+    void *packed = (char *)site->packed + conv_fold_bytes(graph, op);
     char *scratch = site->scratch;
-    if (dnn_call_pack(&a->reorder, cpu, x->dtype, p->master, master, w, packed, err) != 0 ||
+    if (dnn_call_pack(&a->reorder, cpu, x->dtype, p->master, a->fold.weights, w, packed, err) !=
+            0 ||
         dnn_call_init(&a->call, p->desc, err) != 0 ||
         dnn_call_tensor(&a->call, cpu, DNNL_ARG_SRC, p->x, x, site->inputs[AFFINE_X], &scratch,
                         err) != 0 ||
         dnn_call_arg(&a->call, cpu, DNNL_ARG_WEIGHTS, w, packed, err) != 0 ||
-        dnn_call_arg(&a->call, cpu, DNNL_ARG_BIAS, p->bias, bias, err) != 0 ||
+        dnn_call_arg(&a->call, cpu, DNNL_ARG_BIAS, p->bias, a->fold.bias, err) != 0 ||
         dnn_call_tensor(&a->call, cpu, DNNL_ARG_DST, p->y, y, site->outputs[0], &scratch, err) != 0)
         return -1;
     if (op->inputs[AFFINE_SIDE] != TENSOR_NONE &&
@@ -147,20 +124,10 @@ static int bind_calls(struct affine *a, const struct affine_plan *p, const struc
 static int bind_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                        const struct backend_site *site, struct backend_bound *ret_bound,
                        struct error *err) {
-    const struct tensor *w = cpu_input(graph, op, AFFINE_W);
     struct affine *a = cpu_step_new(cpu, sizeof *a, run, done, ret_bound, err);
     if (a == NULL)
         return -1;
-    a->w = site->inputs[AFFINE_W];
-    a->gamma = site->inputs[AFFINE_GAMMA];
-    a->beta = site->inputs[AFFINE_BETA];
-    a->mean = site->inputs[AFFINE_MEAN];
-    a->variance = site->inputs[AFFINE_VARIANCE];
-    a->bias = site->packed;
-    a->folded = (float *)(void *)((char *)site->packed + bias_bytes(w));
-    a->outputs = (size_t)w->shape.dim[0];
-    a->row = (size_t)tensor_count(w) / a->outputs;
-    a->epsilon = op->attr.epsilon;
+    conv_fold_place(&a->fold, graph, op, site);
     struct affine_plan p = {0};
     int result = plan_make(&p, cpu, graph, op, err);
     if (result == 0)
@@ -170,11 +137,11 @@ static int bind_affine(const struct cpu *cpu, const struct graph *graph, const s
     return result;
 }
 
-/* Not where the plain convolution is a kernel of our own, which has no such end. */
 static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
-    struct op plain = *op;
-    plain.kind = OP_CONV2D;
-    return !conv_own_has(cpu, graph, &plain);
+    (void)cpu;
+    (void)graph;
+    return op->kind == OP_CONV2D_AFFINE;
 }
 
-const struct cpu_operator cpu_conv_affine = {has, query, bind_affine};
+const struct conv_kernel conv_dnn_affine_kernel = {
+    .family = CPU_CONVS_ONEDNN, .has = has, .query = query, .bind = bind_affine};

@@ -1,4 +1,5 @@
 #include "cpu/conv_own.h"
+#include "cpu/conv_kernel.h"
 #include "cpu/parallel.h"
 
 static bool is_gradient(const struct op *op) {
@@ -153,8 +154,9 @@ struct bound_conv {
     struct conv_own conv;
 };
 
-int conv_own_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                   struct backend_needs *ret_needs) {
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    (void)err;
     struct conv_own conv;
     conv_own_plan(&conv, cpu, graph, op);
     ret_needs->scratch = conv.scratch * (size_t)cpu->threads;
@@ -179,9 +181,9 @@ static int refresh(void *context, struct error *err) {
     return 0;
 }
 
-int conv_own_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                  const struct backend_site *site, struct backend_bound *ret_bound,
-                  struct error *err) {
+static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
     struct bound_conv *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
         return -1;
@@ -190,3 +192,11 @@ int conv_own_bind(const struct cpu *cpu, const struct graph *graph, const struct
     ret_bound->refresh = (struct bound_step){.run = refresh, .context = bound};
     return 0;
 }
+
+static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    return (op->kind == OP_CONV2D || op->kind == OP_CONV2D_GRAD_DATA) &&
+           conv_own_has(cpu, graph, op);
+}
+
+const struct conv_kernel conv_own_kernel = {
+    .family = CPU_CONVS_OWN, .has = has, .query = query, .bind = bind};

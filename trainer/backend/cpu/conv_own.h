@@ -35,11 +35,4 @@ void conv_own_rows(const struct conv_own *conv, size_t unit, size_t *ret_begin, 
 /* Packs the weights anew. */
 void conv_own_refresh(const struct conv_own *conv);
 
-/* OP_CONV2D and OP_CONV2D_GRAD_DATA as operators of the backend. */
-int conv_own_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                   struct backend_needs *ret_needs);
-int conv_own_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                  const struct backend_site *site, struct backend_bound *ret_bound,
-                  struct error *err);
-
 #endif

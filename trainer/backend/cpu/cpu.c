@@ -2,6 +2,7 @@
 #include "backend/host_memory.h"
 #include "cpu/context.h"
 #include "cpu/parallel.h"
+#include "cpu/rows.h"
 
 #include <stdio.h>
 #include <sys/mman.h>
@@ -86,19 +87,23 @@ static int query(struct backend *backend, const struct graph *graph, const struc
     if (row->query == NULL)
         return 0;
     parallel_set_threads(cpu->threads);
-    if (row->query(cpu, graph, op, ret_needs, err) != 0)
-        return add_context(err, graph, op);
-    return 0;
+    int result = rows_has(graph, op) ? rows_query(row, cpu, graph, op, ret_needs, err)
+                                     : row->query(cpu, graph, op, ret_needs, err);
+    return result != 0 ? add_context(err, graph, op) : 0;
 }
 
-static void release(struct backend *backend, void *context) {
-    (void)backend;
+void cpu_step_release(void *context) {
     struct cpu_step *step = context;
     if (step == NULL)
         return;
     if (step->done != NULL)
         step->done(step);
     free(step);
+}
+
+static void release(struct backend *backend, void *context) {
+    (void)backend;
+    cpu_step_release(context);
 }
 
 static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
@@ -110,7 +115,9 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     if (row == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the cpu backend has no %s", op_name(op->kind));
     parallel_set_threads(cpu->threads);
-    if (row->bind(cpu, graph, op, site, &bound, err) != 0) {
+    int result = rows_has(graph, op) ? rows_bind(row, cpu, graph, op, site, &bound, err)
+                                     : row->bind(cpu, graph, op, site, &bound, err);
+    if (result != 0) {
         release(backend, bound.step.context);
         return add_context(err, graph, op);
     }
@@ -205,6 +212,7 @@ int cpu_open(struct backend **ret, const struct cpu_options *options, struct err
         return error_no_memory(err, "the cpu backend");
     cpu->backend.table = &table;
     cpu->threads = options->threads;
+    cpu->convs = options->convs;
     ask_for_tiles();
     cpu->loops = loops_best();
     if (dnnl_engine_create(&cpu->engine, dnnl_cpu, 0) != dnnl_success ||

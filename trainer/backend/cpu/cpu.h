@@ -11,8 +11,20 @@
 #include "backend/backend.h"
 #include "common/error.h"
 
+/* Whose convolutions: the fastest ones by measured rules; the same but for Winograd's, which round
+ * otherwise than plain sums; or those of one kind wherever it has one, and oneDNN's elsewhere. */
+enum cpu_convs {
+    CPU_CONVS_AUTO,
+    CPU_CONVS_DIRECT,
+    CPU_CONVS_ONEDNN,
+    CPU_CONVS_OWN, /* bf16 */
+    CPU_CONVS_GEMM,
+    CPU_CONVS_WINOGRAD
+};
+
 struct cpu_options {
     int threads; /* of each operator; at least 1 */
+    enum cpu_convs convs;
 };
 
 enum { CPU_THREADS_MAX = 1024 };

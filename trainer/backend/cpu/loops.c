@@ -1,5 +1,6 @@
 #include "cpu/loops.h"
 
+#include <oneapi/dnnl/dnnl.h>
 #include <pthread.h>
 
 extern const struct loops loops_baseline;
@@ -51,6 +52,26 @@ const struct loops *const *loops_available(void) {
     return available;
 }
 
+#ifdef LOOP_X86
+static bool is_allowed(const struct loops *loops, unsigned isa) {
+    const unsigned wide = dnnl_cpu_isa_avx512_core, bf16 = dnnl_cpu_isa_avx512_core_bf16;
+    if (loops == &loops_avx512bf16)
+        return (isa & bf16) == bf16;
+    return loops == &loops_avx512
+               ? (isa & wide) == wide
+               : loops == &loops_baseline || (isa & dnnl_cpu_isa_avx2) == dnnl_cpu_isa_avx2;
+}
+#else
+static bool is_allowed(const struct loops *loops, unsigned isa) {
+    (void)loops;
+    (void)isa;
+    return true;
+}
+#endif
+
 const struct loops *loops_best(void) {
-    return loops_available()[0];
+    const struct loops *const *loops = loops_available();
+    while (!is_allowed(*loops, (unsigned)dnnl_get_effective_cpu_isa()))
+        loops++;
+    return *loops;
 }

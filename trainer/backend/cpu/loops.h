@@ -12,6 +12,7 @@
 #ifndef CPU_LOOPS_H
 #define CPU_LOOPS_H
 
+#include "cpu/winograd4.h"
 #include "kernels/pointwise.h"
 
 #include <stdbool.h>
@@ -83,7 +84,9 @@ struct pool {
  * of the result the units [unit_begin, unit_end). Directly, positions are output pixels, counted
  * over all images, and a unit is one group of input channels at one tap, tap * weight_groups(in) +
  * group. By Winograd's products positions are tiles of 2x2 output pixels, and a unit is a group of
- * inputs for a group of outputs, out_group * weight_groups(in) + group. */
+ * inputs for a group of outputs, out_group * weight_groups(in) + group. By a product of matrices
+ * positions are output pixels, and a unit is a group of outputs for a group of (tap, input),
+ * out_group * groups of columns + group. */
 struct weight_part {
     enum elem elem;
     size_t height, width, in, out_height, out_width, out;
@@ -106,6 +109,12 @@ enum { WEIGHT_GROUP = 64 };
 
 static inline size_t weight_groups(size_t channels) {
     return (channels + WEIGHT_GROUP - 1) / WEIGHT_GROUP;
+}
+
+enum { GEMM_WEIGHT_GROUP = 256 };
+
+static inline size_t gemm_weight_groups(size_t results) {
+    return (results + GEMM_WEIGHT_GROUP - 1) / GEMM_WEIGHT_GROUP;
 }
 
 /* A 3x3 convolution of stride 1 and padding 1 in bf16, of [images, height, width, in]: its output
@@ -159,6 +168,48 @@ static inline size_t pack_units(const struct own_pack *p) {
     return p->out / PACK_OUTS * (p->in / PACK_INS);
 }
 
+/* Of a picture that a convolution reads: which pixel beside step * position. */
+struct conv_tap {
+    int y, x;
+};
+
+enum { CONV_TAPS_MAX = 9 };
+
+/* A convolution in f32 as a product of matrices, or one of the classes of places of which a strided
+ * one's data gradient consists: at each position of a grid over each image it reads the pixels that
+ * the taps name (those outside are 0) and writes one pixel of y. Channels of both are multiples of
+ * 16. */
+struct conv_rows {
+    size_t height, width, in;               /* x: [images][height][width][in] */
+    size_t images, grid_height, grid_width; /* positions */
+    size_t step;                            /* of x from position to position */
+    size_t taps;                            /* without any, y is 0 */
+    struct conv_tap tap[CONV_TAPS_MAX];
+    size_t out, y_height, y_width;  /* y: [images][y_height][y_width][out], */
+    size_t y_step, y_row, y_column; /* written at y_step * position + (y_row, y_column) */
+    const float *x;
+    const float *weights; /* conv_rows_weights() floats, as conv_rows_pack() leaves them */
+    float *y;
+    /* Added to y unless NULL: a value a channel, and a tensor like y. Then y is rectified. */
+    const float *bias, *side;
+    bool relu;
+    void *scratch; /* conv_rows_scratch() bytes of this thread, aligned to 64 */
+};
+
+static inline size_t conv_rows_positions(const struct conv_rows *c) {
+    return c->images * c->grid_height * c->grid_width;
+}
+
+/* From f32 weights [out][kernel_taps][in] or, for the data gradient (whose `in` are the forward
+ * outputs), from [in][kernel_taps][out]; of these taps those that are listed. */
+struct conv_rows_pack {
+    size_t in, out, kernel_taps, taps;
+    size_t tap[CONV_TAPS_MAX];
+    bool gradient;
+    const float *w;
+    float *weights;
+};
+
 /* Weighted sums of rows of channels along two axes: item i of an axis goes to place[i] and takes
  * the taps first[i] .. first[i + 1] - 1 of what it is made from. */
 struct blend_tap {
@@ -186,75 +237,17 @@ struct blend {
 
 struct loops {
     const char *name;
-
-    /* Adds, over the rows, x - around and its square into sum and square. */
-    void (*norm_sums)(const void *x, enum elem elem, size_t channels, const float *around,
-                      float *sum, float *square, size_t begin, size_t end);
-    void (*norm_forward)(const struct norm_forward *norm, size_t begin, size_t end);
-    /* Adds into the sums, and writes dz where asked to. */
-    void (*norm_backward_sums)(const struct norm_backward *norm, const struct norm_grad_sums *sums,
-                               size_t begin, size_t end);
-    void (*norm_backward)(const struct norm_backward *norm, size_t begin, size_t end);
-
-    void (*frozen_backward)(const struct frozen_backward *frozen, size_t begin, size_t end);
-
-    /* A row of 2 * WIDTH pixels + one of WIDTH, of which each is added to two. */
-    void (*upsample_add)(const void *large, const void *small, enum elem elem, size_t width,
-                         size_t channels, void *y);
-    /* Its gradient, a row of WIDTH pixels: sums of four, of two rows of 2 * WIDTH. */
-    void (*upsample_grad)(const void *first, const void *second, enum elem elem, size_t width,
-                          size_t channels, void *y);
-
-    /* Rows of the output, counted over all images. */
-    void (*max_pool)(const struct pool *pool, size_t begin, size_t end);
-    /* What dy (and dy2, or NULL) send to row ROW of the input, counted over all images: width x
-     * channels values. */
-    void (*max_pool_grad_row)(const struct pool *pool, const void *dy, const void *dy2, size_t row,
-                              void *dx);
-
-    struct weight_kernel weight, winograd_weight;
-
-    bool (*winograd_supported)(const struct winograd *w);
-    size_t (*winograd_scratch)(const struct winograd *w);
-    size_t (*winograd_block)(
-        const struct winograd *w); /* tiles that share one reading of weights */
-    void (*winograd_run)(const struct winograd *w, size_t begin, size_t end);  /* tiles */
-    void (*winograd_pack)(const struct own_pack *p, size_t begin, size_t end); /* units */
-
-    bool (*point_supported)(const struct point *p);
-    void (*point_run)(const struct point *p, size_t begin, size_t end);     /* POINT_ROWS at most */
-    void (*point_pack)(const struct own_pack *p, size_t begin, size_t end); /* units */
-
-    /* y = f(a, b), one of kernels/pointwise.h; b is NULL for those of one tensor. y may lie where a
-     * or b does. Over elements. */
-    void (*pointwise)(enum pointwise function, const void *a, const void *b, enum elem elem,
-                      void *y, size_t begin, size_t end);
-    /* From bf16 to f32 and back. Over elements. */
-    void (*widen)(const void *half, float *wide, size_t begin, size_t end);
-    void (*narrow)(const float *wide, void *half, size_t begin, size_t end);
-    /* y = factor * sum of x's rows. */
-    void (*sum_rows)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
-                     void *y);
-    /* y = sum of x's rows, in f32. */
-    void (*sum_columns)(const void *x, enum elem elem, size_t channels, size_t rows, float *y);
-    /* Each of y's rows = factor * x. */
-    void (*spread_row)(const void *x, enum elem elem, size_t channels, size_t rows, float factor,
-                       void *y);
-
-    void (*blend)(const struct blend *b);
-    /* y[row] = x's row . w + bias. */
-    void (*dot_rows)(const void *x, enum elem elem, size_t channels, size_t rows, const float *w,
-                     float bias, float *y);
-    /* Each of y's rows = a[row] * w. */
-    void (*outer_rows)(const float *a, const float *w, enum elem elem, size_t channels, size_t rows,
-                       void *y);
-    /* y = sum of a[row] * x's rows, in f32. */
-    void (*weigh_rows)(const float *a, const void *x, enum elem elem, size_t channels, size_t rows,
-                       float *y);
+    size_t lanes; /* f32 values of a register: 16 with AVX-512, 8 with AVX2, else 4 */
+#define LOOP_FUNCTION(type, name, arguments) type(*name) arguments;
+#define LOOP_WEIGHT(name) struct weight_kernel name;
+#include "cpu/loops.def"
+#undef LOOP_FUNCTION
+#undef LOOP_WEIGHT
 };
 
 /* The tables this processor can run, best first, NULL at the end. */
 const struct loops *const *loops_available(void);
+/* The widest of them, no wider than oneDNN is held to: ONEDNN_MAX_CPU_ISA=AVX2 holds both. */
 const struct loops *loops_best(void);
 
 #endif

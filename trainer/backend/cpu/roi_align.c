@@ -95,7 +95,8 @@ static void find_region(const struct align_op *op, size_t r) {
     if (slot < 0 || (op->row == NULL && op->label != NULL && op->label[r] < 0))
         return;
     const float *box = op->roi + 4 * (size_t)slot;
-    int level = roi_level(box, d->levels, d->level_epsilon, (d->flags & DETECT_LEVEL_INSIDE) != 0);
+    int level = roi_level(box, d->levels, d->level_epsilon, (d->flags & DETECT_LEVEL_INSIDE) != 0,
+                          detect_plus(d));
     const struct map *map = &op->map[level];
     region->image = slot / (int32_t)op->slots;
     region->level = level;

@@ -17,7 +17,8 @@ static __device__ __forceinline__ float over_warp(float v) {
 }
 
 /* A warp a pixel. */
-template <typename T> static __global__ void forward_kernel(struct class_conv_args args) {
+template <typename T>
+static __global__ void class_conv_forward_kernel(struct class_conv_args args) {
     size_t pixels = static_cast<size_t>(args.rows) * args.pixels;
     size_t warps = static_cast<size_t>(gridDim.x) * (THREADS / WARP);
     int lane = static_cast<int>(threadIdx.x) % WARP;
@@ -35,7 +36,7 @@ template <typename T> static __global__ void forward_kernel(struct class_conv_ar
     }
 }
 
-template <typename T> static __global__ void data_kernel(struct class_conv_args args) {
+template <typename T> static __global__ void class_conv_data_kernel(struct class_conv_args args) {
     size_t count = static_cast<size_t>(args.rows) * args.pixels * args.channels;
     FOR_EACH_ITEM(i, count) {
         size_t pixel = i / args.channels;
@@ -50,7 +51,7 @@ template <typename T> static __global__ void data_kernel(struct class_conv_args 
 }
 
 /* A block a row: its sums over pixels, of dy times x and behind the channels of dy. */
-template <typename T> static __global__ void parts_kernel(struct class_conv_args args) {
+template <typename T> static __global__ void class_conv_parts_kernel(struct class_conv_args args) {
     size_t row = blockIdx.x;
     if (args.label[row] < 1)
         return;
@@ -68,7 +69,7 @@ template <typename T> static __global__ void parts_kernel(struct class_conv_args
 }
 
 /* A block a class: the parts of its rows, in their order. */
-static __global__ void classes_kernel(struct class_conv_args args) {
+static __global__ void class_conv_classes_kernel(struct class_conv_args args) {
     int label = static_cast<int>(blockIdx.x);
     for (int c = static_cast<int>(threadIdx.x); c <= args.channels; c += THREADS) {
         double sum = 0;
@@ -86,7 +87,7 @@ cudaError_t launch_class_conv(cudaStream_t stream, enum dtype type,
     size_t pixels = static_cast<size_t>(args->rows) * args->pixels;
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        enqueue(forward_kernel<T>, blocks_for(pixels * WARP), THREADS, stream, *args);
+        enqueue(class_conv_forward_kernel<T>, blocks_for(pixels * WARP), THREADS, stream, *args);
         return cudaPeekAtLastError();
     });
 }
@@ -96,7 +97,7 @@ cudaError_t launch_class_conv_grad_data(cudaStream_t stream, enum dtype type,
     size_t count = static_cast<size_t>(args->rows) * args->pixels * args->channels;
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        enqueue(data_kernel<T>, blocks_for(count), THREADS, stream, *args);
+        enqueue(class_conv_data_kernel<T>, blocks_for(count), THREADS, stream, *args);
         return cudaPeekAtLastError();
     });
 }
@@ -105,8 +106,10 @@ cudaError_t launch_class_conv_grad_weight(cudaStream_t stream, enum dtype type,
                                           const struct class_conv_args *args) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        enqueue(parts_kernel<T>, static_cast<unsigned>(args->rows), THREADS, stream, *args);
-        enqueue(classes_kernel, static_cast<unsigned>(args->classes), THREADS, stream, *args);
+        enqueue(class_conv_parts_kernel<T>, static_cast<unsigned>(args->rows), THREADS, stream,
+                *args);
+        enqueue(class_conv_classes_kernel, static_cast<unsigned>(args->classes), THREADS, stream,
+                *args);
         return cudaPeekAtLastError();
     });
 }

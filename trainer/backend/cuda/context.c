@@ -67,6 +67,16 @@ int cuda_norm_chunks(const struct cuda *cuda, const struct tensor *tensor) {
     return launch_norm_chunks(cuda_rows(tensor), cuda_channels(tensor), cuda->multiprocessors);
 }
 
+bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor) {
+    return tensor->role == TENSOR_PARAMETER && dtype_size(graph->dtype) < sizeof(float);
+}
+
+void *cuda_narrow(const struct graph *graph, const struct backend_site *site, const void *address) {
+    const struct backend_narrow *copy = &site->narrow;
+    return (char *)copy->narrow +
+           (size_t)((const float *)address - copy->wide) * dtype_size(graph->dtype);
+}
+
 struct pool_args cuda_pool_shape(const struct tensor *full, const struct tensor *small,
                                  const struct op_window *window) {
     return (struct pool_args){.batch = (int)full->shape.dim[0],

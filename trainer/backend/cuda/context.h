@@ -16,6 +16,7 @@ struct cuda {
     struct cuda_options options;
     int ordinal;
     int multiprocessors;
+    bool own_backward;   /* backward.h */
     cudaStream_t stream; /* the selected one of LANES: what steps enqueue on */
     cudaStream_t lanes[BACKEND_LANES];
     cudaEvent_t marks[BACKEND_MARKS];
@@ -48,6 +49,11 @@ const struct tensor *cuda_output(const struct graph *graph, const struct op *op,
 enum { CUDA_WORKSPACE_ALIGNMENT = 256 };
 size_t cuda_workspace_bytes(size_t bytes);
 void *cuda_workspace(void *scratch);
+
+/* Whether parameter TENSOR has a narrow copy (backend.h), and where that of its values at ADDRESS
+ * is. */
+bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor);
+void *cuda_narrow(const struct graph *graph, const struct backend_site *site, const void *address);
 
 /* Rows of a tensor seen as a matrix [rows, last dimension]. */
 size_t cuda_rows(const struct tensor *tensor);

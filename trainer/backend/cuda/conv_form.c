@@ -16,6 +16,10 @@
 #define NORMED                                                                                     \
     IN(DNN_UID_X, FUSED_CONV_X), IN(DNN_UID_W, FUSED_CONV_W), IN(DNN_UID_SCALE, FUSED_CONV_SCALE), \
         IN(DNN_UID_BIAS, FUSED_CONV_BIAS)
+/* The bias is the given one, or what a norm folds to. */
+#define BIASED                                                                                     \
+    IN(DNN_UID_X, AFFINE_X), IN(DNN_UID_W, AFFINE_W), IN(DNN_UID_BIAS, AFFINE_BIAS),               \
+        OUT(DNN_UID_Y, 0)
 #define NORM_OF(base, x, gamma, beta, mean, invstd, dgamma, dbeta)                                 \
     IN((base) + DNN_NORM_X, x), IN((base) + DNN_NORM_GAMMA, gamma),                                \
         IN((base) + DNN_NORM_BETA, beta), IN((base) + DNN_NORM_MEAN, mean),                        \
@@ -48,6 +52,9 @@ static const struct conv_form forms[] = {
      DNN_DUAL_JOIN_FORWARD_STATS,
      {NORMED, IN(DNN_UID_X2, FUSED_CONV_SIDE), IN(DNN_UID_SCALE2, FUSED_CONV_SCALE2),
       IN(DNN_UID_BIAS2, FUSED_CONV_BIAS2), STATISTICS, OUT(DNN_UID_JOIN, FUSED_CONV_JOIN)}},
+    {OP_CONV2D_AFFINE, DNN_FORWARD_BIAS, {BIASED}},
+    {OP_CONV2D_AFFINE, DNN_FORWARD_BIAS_RELU, {BIASED}},
+    {OP_CONV2D_AFFINE, DNN_FORWARD_BIAS_ADD_RELU, {BIASED, IN(DNN_UID_RESIDUAL, AFFINE_SIDE)}},
     {OP_NORM_CONV2D_GRAD_WEIGHT,
      DNN_NORM_GRAD_WEIGHT,
      {IN(DNN_UID_Y, 0), IN(DNN_UID_X, 1), IN(DNN_UID_SCALE, 2), IN(DNN_UID_BIAS, 3),
@@ -66,11 +73,31 @@ static const struct conv_form forms[] = {
       COEFFICIENTS(DNN_UID_COEFFICIENT2, GRAD_DATA_NORM_COEFFICIENTS2)}},
 };
 
-const struct conv_form *conv_form(enum op_kind kind) {
+/* Which of the graphs of OP_CONV2D_AFFINE; DNN_PATTERN_COUNT: none. */
+static enum dnn_pattern affine_pattern(const struct op *op) {
+    bool side = op->inputs[AFFINE_SIDE] != TENSOR_NONE;
+    if (side)
+        return op->attr.relu ? DNN_FORWARD_BIAS_ADD_RELU : DNN_PATTERN_COUNT;
+    return op->attr.relu ? DNN_FORWARD_BIAS_RELU : DNN_FORWARD_BIAS;
+}
+
+const struct conv_form *conv_form(const struct op *op) {
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (forms[i].kind == kind)
+        if (forms[i].kind == op->kind &&
+            (op->kind != OP_CONV2D_AFFINE || forms[i].pattern == affine_pattern(op)))
             return &forms[i];
     return NULL;
+}
+
+const struct conv_form *conv_form_of_pattern(enum dnn_pattern pattern) {
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        if (forms[i].pattern == pattern)
+            return &forms[i];
+    return NULL;
+}
+
+bool conv_form_is_conv(const struct op *op) {
+    return conv_form(op) != NULL || op->kind == OP_CONV2D_AFFINE;
 }
 
 static const struct tensor *tensor_of(const struct conv_form *form, const struct graph *graph,

@@ -21,8 +21,12 @@ struct conv_form {
     struct conv_row rows[CONV_FORM_ROWS];
 };
 
-/* NULL for a kind that is no convolution. */
-const struct conv_form *conv_form(enum op_kind kind);
+/* NULL for what is no convolution, and for one that no operation graph serves. */
+const struct conv_form *conv_form(const struct op *op);
+/* Any that PATTERN serves. */
+const struct conv_form *conv_form_of_pattern(enum dnn_pattern pattern);
+/* OP is a convolution, whether a graph serves it or not. */
+bool conv_form_is_conv(const struct op *op);
 
 /* The convolution itself: the shapes of its input and weights, wherever the operator has them. */
 struct dnn_conv conv_form_shape(const struct conv_form *form, const struct graph *graph,

@@ -93,15 +93,14 @@ int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
                        const struct conv_operands *operands, struct error *err) {
     if (choice->chosen >= 0)
         return 0;
-    choice->chosen = plan_cache_find(cuda, choice);
+    choice->chosen = plan_cache_find(cuda, choice, &choice->ms);
     if (choice->chosen >= 0)
         return 0;
     if (!cuda->options.tune) {
         choice->chosen = 0;
         return 0;
     }
-    float ms = 0;
-    if (conv_tune(cuda, choice, operands, &ms, err) != 0)
+    if (conv_tune(cuda, choice, operands, &choice->ms, err) != 0)
         return -1;
-    return plan_cache_add(cuda, choice, ms, err);
+    return plan_cache_add(cuda, choice, err);
 }

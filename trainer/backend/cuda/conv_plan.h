@@ -10,6 +10,7 @@
 struct convs {
     cudnnHandle_t dnn;
     struct dnn_device device;
+    double bytes_per_ms;         /* of a copy on the device; 0: not measured yet */
     struct conv_choice *choices; /* list; one for each distinct convolution pass */
 };
 
@@ -18,6 +19,8 @@ enum {
 };
 #define CONV_WORKSPACE_MAX (INT64_C(1) << 30)
 
+enum conv_pays { CONV_PAYS_UNKNOWN, CONV_PAYS, CONV_LOSES };
+
 struct conv_choice {
     struct conv_choice *next;
     enum dnn_pattern pattern;
@@ -25,8 +28,10 @@ struct conv_choice {
     struct dnn_conv conv;
     struct dnn_graph graph;
     struct dnn_plan_list plans;
-    int64_t workspace; /* the most that a candidate wants */
-    int chosen;        /* index into plans, -1 before binding */
+    int64_t workspace;   /* the most that a candidate wants */
+    int chosen;          /* index into plans, -1 before it is settled */
+    float ms;            /* what it takes; 0: nobody has timed it */
+    enum conv_pays pays; /* a fused one, against what would stand in its place */
 };
 
 struct conv_operands {

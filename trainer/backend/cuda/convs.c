@@ -1,6 +1,6 @@
 #include "cuda/convs.h"
 
-#include "cuda/conv_plan.h"
+#include "cuda/conv_decide.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,14 +37,17 @@ void convs_close(struct convs *convs) {
 }
 
 bool convs_support(struct cuda *cuda, const struct graph *graph, const struct op *op) {
-    const struct conv_form *form = conv_form(op->kind);
-    if (form == NULL || form->pattern <= DNN_GRAD_WEIGHT)
+    const struct conv_form *form = conv_form(op);
+    if (form == NULL)
+        return !conv_form_is_conv(op);
+    if (form->pattern <= DNN_GRAD_WEIGHT)
         return true;
     struct dnn_conv conv = conv_form_shape(form, graph, op);
     struct conv_choice *choice = NULL;
     /* The choices that an answer rests on are kept. */
     return dnn_pattern_applies(form->pattern, &conv) &&
-           conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, NULL) == 0;
+           conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, NULL) == 0 &&
+           (!cuda->options.decide || conv_decide(cuda, choice));
 }
 
 static const char *version_text(char *text, size_t size, size_t version) {

@@ -19,7 +19,8 @@ int convs_stream(struct cuda *cuda, struct error *err);
 /* NULL is fine. */
 void convs_close(struct convs *convs);
 /* Whether the convolution OP runs here: a plain one always counts as such, a fused one if a plan
- * for it is found. True for what is no convolution. */
+ * for it is found, and cuda_options.decide does not find it the slower form. True for what is no
+ * convolution. */
 bool convs_support(struct cuda *cuda, const struct graph *graph, const struct op *op);
 
 /* "cuDNN 9.19.0", what this build was made with, and NULL or the version that is loaded. */

@@ -1,5 +1,6 @@
 #include "cuda/cuda.h"
 
+#include "cuda/backward.h"
 #include "cuda/context.h"
 #include "cuda/convs.h"
 #include "cuda/device.h"
@@ -16,7 +17,9 @@ static bool supports(const struct backend *backend, const struct graph *graph,
                      const struct op *op) {
     bool type =
         graph->dtype == DTYPE_F16 || graph->dtype == DTYPE_BF16 || graph->dtype == DTYPE_F32;
-    return type && cuda_rule(op->kind) != NULL && convs_support((struct cuda *)backend, graph, op);
+    return type && cuda_rule(op->kind) != NULL &&
+           cuda_backward_supports((const struct cuda *)backend, graph, op) &&
+           convs_support((struct cuda *)backend, graph, op);
 }
 
 static int query(struct backend *backend, const struct graph *graph, const struct op *op,
@@ -159,7 +162,9 @@ int cuda_open(struct backend **ret, const struct cuda_options *options, struct e
     cuda->multiprocessors = properties.multiProcessorCount;
     snprintf(cuda->description, sizeof(cuda->description), "%.128s (sm_%d%d), %s", properties.name,
              properties.major, properties.minor, cuda_build_text());
-    if (open_libraries(cuda, err) != 0 || convs_open(cuda, properties.name, err) != 0) {
+    if (cuda_backward_choose(options->own_backward, properties.name, properties.major,
+                             properties.minor, &cuda->own_backward, err) != 0 ||
+        open_libraries(cuda, err) != 0 || convs_open(cuda, properties.name, err) != 0) {
         close_backend(&cuda->base);
         return -1;
     }

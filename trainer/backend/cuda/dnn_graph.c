@@ -10,6 +10,9 @@ static const char *const names[DNN_PATTERN_COUNT] = {
     "norm_forward_stats",
     "join_forward_stats",
     "dual_join_forward_stats",
+    "forward_bias",
+    "forward_bias_relu",
+    "forward_bias_add_relu",
     "norm_grad_weight",
     "grad_data_norm",
     "grad_data_add_norm",
@@ -219,11 +222,16 @@ static void pointwise(struct build *b, cudnnPointwiseMode_t mode, desc_t x, desc
     finish_op(b, op, "pointwise operation");
 }
 
-static desc_t pointwise_virtual(struct build *b, cudnnPointwiseMode_t mode, desc_t x,
-                                desc_t operand) {
-    desc_t y = virtual_tensor(b, b->in_dims);
+static desc_t pointwise_of(struct build *b, const int64_t dims[4], cudnnPointwiseMode_t mode,
+                           desc_t x, desc_t operand) {
+    desc_t y = virtual_tensor(b, dims);
     pointwise(b, mode, x, operand, y);
     return y;
+}
+
+static desc_t pointwise_virtual(struct build *b, cudnnPointwiseMode_t mode, desc_t x,
+                                desc_t operand) {
+    return pointwise_of(b, b->in_dims, mode, x, operand);
 }
 
 /* x * scale + bias with per-channel operands of the activation's type. */
@@ -344,6 +352,24 @@ static void build_forward(struct build *b, enum dnn_pattern pattern) {
         statistics(b, y);
 }
 
+/* What cuDNN 9.19 has precompiled of this: f32 between the operations, the bias in the activation's
+ * type, and the residual added before it. A residual without a ReLU it has not. */
+static void build_forward_bias(struct build *b, enum dnn_pattern pattern) {
+    desc_t sum = virtual_tensor(b, b->out_dims);
+    convolve(b, DNN_FORWARD, tensor(b, DNN_UID_X, b->in_dims, b->activation), sum);
+    if (pattern == DNN_FORWARD_BIAS_ADD_RELU) {
+        desc_t residual = tensor(b, DNN_UID_RESIDUAL, b->out_dims, b->activation);
+        sum = pointwise_of(b, b->out_dims, CUDNN_POINTWISE_ADD, sum, residual);
+    }
+    desc_t bias = channel_tensor(b, DNN_UID_BIAS, b->conv->out_channels, b->activation);
+    if (pattern == DNN_FORWARD_BIAS) {
+        pointwise(b, CUDNN_POINTWISE_ADD, sum, bias, response(b));
+        return;
+    }
+    sum = pointwise_of(b, b->out_dims, CUDNN_POINTWISE_ADD, sum, bias);
+    pointwise(b, CUDNN_POINTWISE_RELU_FWD, sum, NULL, response(b));
+}
+
 static void build_grad_weight(struct build *b, enum dnn_pattern pattern) {
     desc_t x = NULL;
     if (pattern == DNN_GRAD_WEIGHT) {
@@ -398,6 +424,8 @@ int dnn_graph_build(struct dnn_graph *g, enum dnn_pattern pattern, const struct 
     };
     if (pattern == DNN_GRAD_WEIGHT || pattern == DNN_NORM_GRAD_WEIGHT)
         build_grad_weight(&b, pattern);
+    else if (pattern >= DNN_FORWARD_BIAS && pattern <= DNN_FORWARD_BIAS_ADD_RELU)
+        build_forward_bias(&b, pattern);
     else if (pattern == DNN_GRAD_DATA || pattern >= DNN_GRAD_DATA_NORM)
         build_grad_data(&b, pattern);
     else

@@ -2,7 +2,8 @@
  *
  * A pattern is one such graph. Which of them an architecture serves with a precompiled kernel
  * decides the fusion level: the plain three are L0 and L1, those with statistics L2, those with
- * the normalise prologue or the batch-norm reduction epilogue L3, the joins L3+.
+ * the normalise prologue or the batch-norm reduction epilogue L3, the joins L3+. Those with a bias
+ * serve networks whose norms are frozen.
  *
  * Tensors are NHWC in memory; cuDNN wants dimensions in the order N C H W and strides that say so.
  * Filters are OHWI in memory. Tensors of a pattern that the caller must supply at run time have the
@@ -22,6 +23,9 @@ enum dnn_pattern {
     DNN_NORM_FORWARD_STATS,      /* y = conv(relu(x * scale + bias)); sums */
     DNN_JOIN_FORWARD_STATS,      /* z = relu(x * scale + bias + residual); y = conv(z); sums */
     DNN_DUAL_JOIN_FORWARD_STATS, /* z = relu(x * scale + bias + x2 * scale2 + bias2); the same */
+    DNN_FORWARD_BIAS,            /* y = conv(x) + bias */
+    DNN_FORWARD_BIAS_RELU,       /* y = relu(conv(x) + bias) */
+    DNN_FORWARD_BIAS_ADD_RELU,   /* y = relu(conv(x) + residual + bias) */
     DNN_NORM_GRAD_WEIGHT,        /* dw = conv'(relu(x * scale + bias), dy) */
     DNN_GRAD_DATA_NORM,          /* g = conv'(dy) * relu'(bn(xn)); batch-norm reductions of g */
     DNN_GRAD_DATA_ADD_NORM,      /* g = (conv'(dy) + shortcut) * relu'(bn(xn)); reductions */
@@ -43,8 +47,8 @@ enum dnn_uid {
     DNN_UID_X2, /* the second branch of a dual join */
     DNN_UID_SCALE2,
     DNN_UID_BIAS2,
-    DNN_UID_RESIDUAL,
-    DNN_UID_JOIN, /* z, written out */
+    DNN_UID_RESIDUAL, /* as the convolution's input, or as y where that is what it is added to */
+    DNN_UID_JOIN,     /* z, written out */
     DNN_UID_SHORTCUT,
     DNN_UID_NORM = 32,        /* operands of the batch norm of xn: + enum dnn_norm_uid, and */
     DNN_UID_NORM2 = 40,       /* those of the second branch */

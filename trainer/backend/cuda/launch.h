@@ -46,6 +46,19 @@ cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums,
 /* Bytes of PARTIAL; 0 where few rows need none. */
 size_t launch_column_sum_bytes(int rows, int columns);
 
+/* --- fold.cu ---------------------------------------------------------------------------------- */
+/* Weights [outputs, taps, from_width] as launch_pack has them, each output's times
+ * scale = gamma / sqrt(variance + epsilon); packed_bias = beta - mean * scale. Where gamma is NULL
+ * the scale is 1, and the bias is given. */
+struct fold_args {
+    const float *w, *bias, *gamma, *beta, *mean, *variance;
+    void *packed, *packed_bias; /* of the activation's type */
+    size_t outputs, taps;
+    int from_width, to_width;
+    float epsilon;
+};
+cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args);
+
 /* --- dense.cu --------------------------------------------------------------------------------- */
 /* y = x + bias, rectified if RELU. In place is fine. */
 cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, const float *bias,
@@ -220,6 +233,8 @@ enum { LAUNCH_GROUP = 16 }; /* weights that share a byte of `groups` */
 struct sgd_args {
     float *weights, *momentum;
     const float *gradients;
+    void *narrow; /* the weights in NARROW_TYPE, too; NULL */
+    enum dtype narrow_type;
     const unsigned char *groups; /* of the rule; NULL: all are of group 0 */
     bool clips;                  /* the rule has a clip_norm */
     const float *void_flag;      /* the step is void while it is above 0; NULL: never */

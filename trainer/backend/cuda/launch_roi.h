@@ -49,6 +49,7 @@ struct roi_align_args {
     int levels, images, slots, rows, channels;
     float level_epsilon;
     bool level_inside;
+    float plus;
     const float *roi;
     const int32_t *label, *row;
     void *bins;                 /* y, or dy */

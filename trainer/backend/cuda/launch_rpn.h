@@ -100,6 +100,33 @@ cudaError_t launch_rpn_loss_grad(cudaStream_t stream, enum dtype type,
                                  const struct rpn_loss_args *args, int level, void *dlogits,
                                  void *ddeltas, float gradient_scale, const float *loss_scale);
 
+/* --- rpn_head.cu ------------------------------------------------------------------------------ */
+/* What the head says of a pixel: logits, then deltas. */
+enum { HEAD_WIDTH = 5 * ANCHOR_SHAPES };
+
+/* As OP_RPN_HEAD_GRAD (graph/op_rpn.h) says; loss.logits[0] and loss.deltas[0] are of the level. */
+struct rpn_head_args {
+    struct rpn_loss_args loss;
+    int level, in, out; /* the level's number; channels of x, of t */
+    float gradient_scale;
+    const float *loss_scale; /* device memory */
+    const void *x, *t;
+    const float *w_conv, *w_cls, *w_box;
+    void *dx;
+    float *dw_conv, *db_conv, *dw_cls, *db_cls, *dw_box, *db_box;
+    /* Scratch. U rows at most, a slot each */
+    int32_t *counts, *total; /* [pictures], [1]: sampled pixels */
+    int32_t *first;          /* [slots]: it is the first one of its pixel */
+    int32_t *pixel;          /* [U]: where in the batch */
+    int32_t *row;            /* [pixels of the batch]: u, or -1 */
+    float *gradient;         /* [U, HEAD_WIDTH] */
+    float *dt, *dpatch;      /* [U, out], [U, 9 * in] */
+};
+/* Sets the scratch addresses, from MEMORY on, which may be NULL; returns how many bytes. */
+size_t launch_rpn_head_scratch(struct rpn_head_args *args, void *memory);
+cudaError_t launch_rpn_head_grad(cudaStream_t stream, enum dtype type,
+                                 const struct rpn_head_args *args);
+
 #ifdef __cplusplus
 }
 #endif

@@ -19,7 +19,7 @@ static __device__ struct mask_outline outline_of(const struct mask_targets_args 
     return o;
 }
 
-static __global__ void targets_kernel(struct mask_targets_args args) {
+static __global__ void mask_targets_kernel(struct mask_targets_args args) {
     size_t row = blockIdx.x;
     int bins = args.bins, slot = args.row[row];
     float *to = args.targets + row * bins * bins;
@@ -48,7 +48,7 @@ static __global__ void targets_kernel(struct mask_targets_args args) {
 }
 
 cudaError_t launch_mask_targets(cudaStream_t stream, const struct mask_targets_args *args) {
-    enqueue(targets_kernel, static_cast<unsigned>(args->rows), THREADS, stream, *args);
+    enqueue(mask_targets_kernel, static_cast<unsigned>(args->rows), THREADS, stream, *args);
     return cudaPeekAtLastError();
 }
 

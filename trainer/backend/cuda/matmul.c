@@ -1,7 +1,5 @@
 #include "cuda/matmul.h"
 
-#include "backend/backend.h"
-
 static cudaDataType_t type_of(enum dtype type) {
     switch (type) {
     case DTYPE_F16:
@@ -79,7 +77,7 @@ static cublasStatus_t prefer(cublasLtMatmulPreference_t preference) {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES};
     size_t workspace = MATMUL_WORKSPACE;
-    uint32_t alignment = BACKEND_ALIGNMENT;
+    uint32_t alignment = MATMUL_ALIGNMENT;
     cublasStatus_t status = cublasLtMatmulPreferenceSetAttribute(
         preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof(workspace));
     for (size_t i = 0; i < 4 && status == CUBLAS_STATUS_SUCCESS; i++)

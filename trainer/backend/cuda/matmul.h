@@ -1,5 +1,5 @@
 /* One matrix product by cuBLASLt, chosen once, run many times. Matrices are row-major here, at
- * addresses aligned to BACKEND_ALIGNMENT; the library's column-major view of them is this file's
+ * addresses aligned to MATMUL_ALIGNMENT; the library's column-major view of them is this file's
  * business alone. */
 #ifndef CUDA_MATMUL_H
 #define CUDA_MATMUL_H
@@ -12,6 +12,8 @@
 
 /* What cuBLAS's documents advise for Hopper. */
 enum { MATMUL_WORKSPACE = 32 * 1024 * 1024 };
+/* As a parameter's narrow copy is: half of what the parameter is (backend.h). */
+enum { MATMUL_ALIGNMENT = 32 };
 
 /* D [rows, columns] = A B (+ bias over the columns), rectified or not, where A is [rows, inner], or
  * [inner, rows] when transposed, and B is [inner, columns], or [columns, inner] when transposed. */

@@ -124,19 +124,6 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
         reduce_rows<W>(second, inside, out + 2 * args.channels);
 }
 
-/* The coefficients of channel C from its sums of g and of g times the normalised x. */
-static __device__ void write_coefficients(const struct norm_coefficients_args &args, int c,
-                                          double dgamma, double dbeta) {
-    double rows = static_cast<double>(args.rows);
-    double invstd = args.invstd[c];
-    double scale = args.gamma[c] * invstd;
-    double slope = -scale * invstd * dgamma / rows;
-    args.coefficients[c] = static_cast<float>(scale);
-    args.coefficients[args.channels + c] = static_cast<float>(slope);
-    args.coefficients[2 * args.channels + c] =
-        static_cast<float>(-scale * dbeta / rows - slope * static_cast<double>(args.mean[c]));
-}
-
 static __global__ void
 norm_coefficients_kernel(const __grid_constant__ struct norm_coefficients_args args) {
     FOR_EACH_ITEM(c, static_cast<size_t>(args.channels))
@@ -148,19 +135,6 @@ cudaError_t launch_norm_coefficients(cudaStream_t stream,
     enqueue(norm_coefficients_kernel, blocks_for(static_cast<size_t>(args->channels)), THREADS,
             stream, *args);
     return cudaPeekAtLastError();
-}
-
-/* dgamma, dbeta and the coefficients of one norm from its sums of g and of g times the centred x.
- */
-static __device__ void finish_norm(const struct norm_args &norm, float *dgamma, float *dbeta,
-                                   float *coefficients, size_t rows, int channels, int c,
-                                   double sum, double centred) {
-    double scaled = centred * static_cast<double>(norm.invstd[c]);
-    dbeta[c] = static_cast<float>(sum);
-    dgamma[c] = static_cast<float>(scaled);
-    const struct norm_coefficients_args args = {norm.gamma, norm.mean,    norm.invstd, dgamma,
-                                                dbeta,      coefficients, rows,        channels};
-    write_coefficients(args, c, scaled, sum);
 }
 
 template <bool DUAL>

@@ -33,6 +33,8 @@ static __device__ __forceinline__ float mean_scale(const struct control *control
     return control->rule.step.scale / control->state.loss_scale;
 }
 
+/* Reads 12 bytes a weight and writes 8, and those of the narrow copy. */
+template <typename T>
 static __global__ void update_kernel(const struct control *control, struct sgd_args args) {
     if (!counts(control))
         return;
@@ -43,6 +45,8 @@ static __global__ void update_kernel(const struct control *control, struct sgd_a
     FOR_EACH_ITEM(i, args.count) {
         const struct sgd_step own = sgd_of_group(step, control->rule.groups[group_of(args, i)]);
         sgd_update(&own, &args.weights[i], &args.momentum[i], args.gradients[i]);
+        if (args.narrow != nullptr)
+            static_cast<T *>(args.narrow)[i] = narrow<T>(args.weights[i]);
     }
 }
 
@@ -112,6 +116,15 @@ static __global__ void clip_kernel(struct control *control) {
         control->clip = sgd_clip(&control->rule, mean_scale(control), squares);
 }
 
+static cudaError_t launch_update(cudaStream_t stream, const struct control *control,
+                                 const struct sgd_args *args, unsigned blocks) {
+    return with_type(args->narrow == nullptr ? DTYPE_F32 : args->narrow_type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        enqueue(update_kernel<T>, blocks, THREADS, stream, control, *args);
+        return cudaPeekAtLastError();
+    });
+}
+
 cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args) {
     unsigned blocks = blocks_for(args->count);
     enqueue(begin_kernel, 1, 1, stream, control, args->void_flag, args->loss);
@@ -120,7 +133,9 @@ cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struc
         enqueue(gradient_squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
         enqueue(clip_kernel, 1, THREADS, stream, control);
     }
-    enqueue(update_kernel, blocks, THREADS, stream, control, *args);
+    cudaError_t status = launch_update(stream, control, args, blocks);
+    if (status != cudaSuccess)
+        return status;
     if (args->state_count > 0)
         enqueue(restore_kernel, blocks_for(args->state_count), THREADS, stream, control, *args);
     enqueue(adapt_scale_kernel, 1, 1, stream, control);

@@ -146,6 +146,13 @@ int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t
         "adding gradients", err);
 }
 
+int cuda_queue_narrow(struct backend *backend, const struct backend_narrow *copy,
+                      struct error *err) {
+    return check(launch_pack(cuda_of(backend)->stream, (enum dtype)copy->type, copy->narrow,
+                             copy->wide, 1, (int)copy->count, (int)copy->count),
+                 "rounding weights", err);
+}
+
 static int set_sgd(struct backend *backend, const struct sgd_rule *rule, struct error *err) {
     struct cuda *cuda = cuda_of(backend);
     return check(cudaMemcpyAsync(&cuda->control->rule, rule, sizeof(*rule), cudaMemcpyHostToDevice,
@@ -157,6 +164,8 @@ static struct sgd_args args_of(const struct backend_sgd *update) {
     return (struct sgd_args){.weights = update->weights,
                              .momentum = update->momentum,
                              .gradients = update->gradients,
+                             .narrow = update->narrow.narrow,
+                             .narrow_type = (enum dtype)update->narrow.type,
                              .groups = update->groups,
                              .clips = update->clips,
                              .void_flag = update->void_flag,
@@ -213,6 +222,7 @@ const struct backend_device cuda_queue = {
     .host_free = host_free,
     .copy = copy,
     .clear = clear,
+    .narrow = cuda_queue_narrow,
     .add = cuda_queue_add,
     .set_sgd = set_sgd,
     .sgd = cuda_queue_sgd,

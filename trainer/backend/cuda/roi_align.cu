@@ -15,7 +15,7 @@ static __device__ struct roi_region region_of(const struct roi_align_args &args,
     if (slot < 0 || (args.row == nullptr && args.label != nullptr && args.label[r] < 0))
         return region;
     const float *box = args.roi + 4 * static_cast<size_t>(slot);
-    region.level = roi_level(box, args.levels, args.level_epsilon, args.level_inside);
+    region.level = roi_level(box, args.levels, args.level_epsilon, args.level_inside, args.plus);
     const struct roi_map &map = args.map[region.level];
     region.image = slot / args.slots;
     region.y = roi_axis_between(box[1], box[3], map.scale, map.height, &args.rule);

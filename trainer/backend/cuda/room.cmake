@@ -39,22 +39,30 @@ if(RINGMASTER_HAVE_CUDNN)
 endif()
 
 file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/*.cu)
+# What only compute capability 9.0 has instructions for, and is launched nowhere else.
+set(kernels_90a ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/conv_backward.cu)
+list(REMOVE_ITEM kernels ${kernels_90a})
 add_library(cuda_kernels STATIC ${kernels})
-target_link_libraries(cuda_kernels PUBLIC graph kernels ringmaster_cuda)
-target_include_directories(cuda_kernels PRIVATE ${ROOM_INCLUDES}/cuda)
-target_compile_options(cuda_kernels PRIVATE
-    $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
+add_library(cuda_kernels_90a STATIC ${kernels_90a})
+set_target_properties(cuda_kernels_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)
+foreach(library cuda_kernels cuda_kernels_90a)
+    target_link_libraries(${library} PUBLIC graph kernels ringmaster_cuda)
+    target_include_directories(${library} PRIVATE ${ROOM_INCLUDES}/cuda)
+    target_compile_options(${library} PRIVATE
+        $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
+endforeach()
 # A body that the host shares computes the same there: no contraction to fused multiply-adds.
 foreach(exact detections mask nms optimizer proposals roi_align roi_targets targets)
     set_source_files_properties(${CMAKE_SOURCE_DIR}/trainer/backend/cuda/${exact}.cu
         PROPERTIES COMPILE_OPTIONS -fmad=false)
 endforeach()
-target_link_libraries(cuda PRIVATE cuda_kernels)
+target_link_libraries(cuda PRIVATE cuda_kernels cuda_kernels_90a)
 
 # Registers, shared memory and spills of every kernel, as the assembler reports them, in
 # kernels.txt of the build folder.
 set(report ${CMAKE_SOURCE_DIR}/cmake/kernel_report.sh)
-set_target_properties(cuda_kernels PROPERTIES
+set_target_properties(cuda_kernels cuda_kernels_90a PROPERTIES
     CUDA_COMPILER_LAUNCHER "sh;${report};compile;${CMAKE_BINARY_DIR}/kernels")
+add_dependencies(cuda_kernels cuda_kernels_90a)
 add_custom_command(TARGET cuda_kernels POST_BUILD
     COMMAND sh ${report} table ${CMAKE_BINARY_DIR}/kernels ${CMAKE_BINARY_DIR}/kernels.txt)

@@ -4,8 +4,10 @@
 #include "cuda/dnn_pack.h"
 
 /* A convolution pass, plain or fused. cuDNN wants weights in the activation's type and with the
- * input's channels (the stem's are padded): `packed` holds them so. A weight gradient comes out in
- * that form, too, and is brought into the f32 arena behind it. */
+ * input's channels. The narrow copy of the parameters has them so; where that does not serve,
+ * `packed` does: a stem's channels are padded, a frozen norm is folded in, what is constant has no
+ * such copy. A weight gradient comes out in that form, too, and is brought into the f32 arena
+ * behind it. */
 struct conv_step {
     struct cuda_step step;
     const struct dnn_plan *plan;
@@ -14,23 +16,46 @@ struct conv_step {
     size_t rows;
     int in, in_padded;
     float *arena;
-    void *packed;
+    void *packed, *bias;   /* what cuDNN reads or writes */
+    size_t packed_bytes;   /* of the weights there that tuning may write over */
+    struct fold_args fold; /* of a convolution with a bias or a frozen norm */
     /* of a data gradient with norms behind it */
     struct norm_coefficients_args coefficients[2];
     int norms;
 };
 
-/* Whether cuDNN can use the arena's own weights. */
-static bool needs_packing(const struct graph *graph, const struct tensor *w,
-                          const struct dnn_conv *conv) {
-    return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3];
+static bool has_bias(const struct op *op) {
+    return op->kind == OP_CONV2D_AFFINE;
 }
 
-static size_t packed_bytes(const struct graph *graph, const struct tensor *w,
+/* Whether cuDNN reads the parameters' narrow copy, bias included. */
+static bool reads_narrow(const struct graph *graph, const struct op *op, const struct tensor *w,
+                         const struct dnn_conv *conv) {
+    return cuda_is_narrowed(graph, w) && conv->in_channels == w->shape.dim[3] &&
+           (!has_bias(op) || (op->inputs[AFFINE_GAMMA] == TENSOR_NONE &&
+                              cuda_is_narrowed(graph, cuda_input(graph, op, AFFINE_BIAS))));
+}
+
+/* Whether cuDNN can use neither that nor the arena's own weights. */
+static bool needs_packing(const struct graph *graph, const struct op *op, const struct tensor *w,
+                          const struct dnn_conv *conv) {
+    if (reads_narrow(graph, op, w, conv))
+        return false;
+    return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3] || has_bias(op);
+}
+
+static size_t weight_bytes(const struct graph *graph, const struct tensor *w,
                            const struct dnn_conv *conv) {
-    if (!needs_packing(graph, w, conv))
+    size_t bytes = cuda_rows(w) * (size_t)conv->in_channels * dtype_size(graph->dtype);
+    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+}
+
+static size_t packed_bytes(const struct graph *graph, const struct op *op, const struct tensor *w,
+                           const struct dnn_conv *conv) {
+    if (!needs_packing(graph, op, w, conv))
         return 0;
-    return cuda_rows(w) * (size_t)conv->in_channels * dtype_size(graph->dtype);
+    size_t bias = has_bias(op) ? (size_t)w->shape.dim[0] * dtype_size(graph->dtype) : 0;
+    return weight_bytes(graph, w, conv) + bias;
 }
 
 static bool is_weight_gradient(const struct conv_form *form) {
@@ -39,7 +64,7 @@ static bool is_weight_gradient(const struct conv_form *form) {
 
 static int query_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
                       struct backend_needs *needs, struct error *err) {
-    const struct conv_form *form = conv_form(op->kind);
+    const struct conv_form *form = conv_form(op);
     struct dnn_conv conv = conv_form_shape(form, graph, op);
     const struct tensor *w = conv_form_weights(form, graph, op);
     struct conv_choice *choice = NULL;
@@ -47,9 +72,9 @@ static int query_conv(struct cuda *cuda, const struct graph *graph, const struct
         return error_wrap(err, "%s", op->name);
     needs->scratch = cuda_workspace_bytes((size_t)choice->workspace);
     if (is_weight_gradient(form))
-        needs->scratch += packed_bytes(graph, w, &conv);
+        needs->scratch += packed_bytes(graph, op, w, &conv);
     else
-        needs->packed = packed_bytes(graph, w, &conv);
+        needs->packed = packed_bytes(graph, op, w, &conv);
     return 0;
 }
 
@@ -119,8 +144,53 @@ static int refresh_weights(void *context, struct error *err) {
     return cuda_step_check(&s->step, status, err);
 }
 
+static int refresh_folded(void *context, struct error *err) {
+    struct conv_step *s = context;
+    cudaError_t status = launch_fold(s->step.cuda->stream, s->step.type, &s->fold);
+    return cuda_step_check(&s->step, status, err);
+}
+
 static void conv_done(struct cuda_step *step) {
     dnn_pack_done(&((struct conv_step *)step)->pack);
+}
+
+static void fill_fold(struct conv_step *s, const struct graph *graph, const struct op *op,
+                      const struct backend_site *site) {
+    const struct tensor *w = cuda_input(graph, op, AFFINE_W);
+    s->fold = (struct fold_args){
+        .w = site->inputs[AFFINE_W],
+        .bias = site->inputs[AFFINE_BIAS],
+        .gamma = site->inputs[AFFINE_GAMMA],
+        .beta = site->inputs[AFFINE_BETA],
+        .mean = site->inputs[AFFINE_MEAN],
+        .variance = site->inputs[AFFINE_VARIANCE],
+        .packed = s->packed,
+        .packed_bias = s->bias,
+        .outputs = (size_t)w->shape.dim[0],
+        .taps = (size_t)(w->shape.dim[1] * w->shape.dim[2]),
+        .from_width = s->in,
+        .to_width = s->in_padded,
+        .epsilon = (float)op->attr.epsilon,
+    };
+}
+
+/* Where weights and bias are; `packed` of a gradient is in its scratch. */
+static void place_weights(struct conv_step *s, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, const struct tensor *w,
+                          const struct dnn_conv *conv) {
+    s->packed = s->arena;
+    if (needs_packing(graph, op, w, conv)) {
+        s->packed = site->packed;
+        s->packed_bytes = weight_bytes(graph, w, conv);
+        s->bias = (char *)s->packed + s->packed_bytes;
+        if (has_bias(op))
+            fill_fold(s, graph, op, site);
+    } else if (reads_narrow(graph, op, w, conv)) {
+        s->packed = cuda_narrow(graph, site, s->arena);
+        s->packed_bytes = (size_t)tensor_count(w) * dtype_size(graph->dtype) / 4 * 4;
+        if (has_bias(op))
+            s->bias = cuda_narrow(graph, site, site->inputs[AFFINE_BIAS]);
+    }
 }
 
 /* The bytes of a tensor that lives in the step's own arena; 0 for parameters and the like. */
@@ -131,24 +201,35 @@ static size_t arena_bytes(const struct graph *graph, const struct op *op,
     return t->role == TENSOR_ACTIVATION ? tensor_bytes(t) : 0;
 }
 
-/* Every id of the form with its address; the weights' own is WEIGHTS, of which tuning may write
- * over WEIGHTS_SCRATCH bytes. */
-static void fill_operands(struct conv_operands *o, const struct conv_form *form,
-                          const struct dnn_conv *conv, const struct graph *graph,
-                          const struct op *op, const struct backend_site *site, void *weights,
-                          size_t weights_scratch) {
+/* Where the tensor of ROW is; *RET_SCRATCH: bytes there that tuning may write over. */
+static char *operand(const struct conv_step *s, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, const struct conv_row *row,
+                     size_t *ret_scratch) {
+    *ret_scratch = 0;
+    if (row->uid == DNN_UID_W) {
+        *ret_scratch = s->packed_bytes;
+        return s->packed;
+    }
+    if (row->uid == DNN_UID_BIAS && has_bias(op))
+        return s->bias;
+    *ret_scratch = arena_bytes(graph, op, row);
+    return row->output ? site->outputs[row->slot] : site->inputs[row->slot];
+}
+
+/* Every id of the form with its address. */
+static void fill_operands(struct conv_operands *o, const struct conv_step *s,
+                          const struct conv_form *form, const struct graph *graph,
+                          const struct op *op, const struct backend_site *site) {
+    const size_t part_bytes = (size_t)s->in_padded * sizeof(float);
     o->count = 0;
     o->workspace = cuda_workspace(site->scratch);
     for (const struct conv_row *row = form->rows; row->uid != 0; row++) {
-        char *address = row->output ? site->outputs[row->slot] : site->inputs[row->slot];
-        size_t scratch = row->uid == DNN_UID_W ? weights_scratch : arena_bytes(graph, op, row);
-        if (row->uid == DNN_UID_W)
-            address = weights;
+        size_t scratch;
+        char *address = operand(s, graph, op, site, row, &scratch);
         for (int part = 0; part < (row->parts > 0 ? row->parts : 1); part++) {
             o->ids[o->count] = row->uid + part;
             o->scratch[o->count] = part == 0 ? scratch : 0;
-            o->addresses[o->count++] =
-                address + (size_t)part * (size_t)conv->in_channels * sizeof(float);
+            o->addresses[o->count++] = address + (size_t)part * part_bytes;
         }
     }
 }
@@ -156,7 +237,7 @@ static void fill_operands(struct conv_operands *o, const struct conv_form *form,
 static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
                      const struct backend_site *site, struct backend_bound *bound,
                      struct error *err) {
-    const struct conv_form *form = conv_form(op->kind);
+    const struct conv_form *form = conv_form(op);
     struct dnn_conv conv = conv_form_shape(form, graph, op);
     const struct tensor *w = conv_form_weights(form, graph, op);
     struct conv_choice *choice = NULL;
@@ -173,14 +254,12 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
     s->in_padded = (int)conv.in_channels;
     /* Slot 1 holds the weights wherever they are an input. */
     s->arena = gradient ? site->outputs[0] : site->inputs[1];
-    s->packed = s->arena;
-    if (needs_packing(graph, w, &conv))
-        s->packed = gradient
-                        ? (char *)site->scratch + cuda_workspace_bytes((size_t)choice->workspace)
-                        : site->packed;
+    bool packs = needs_packing(graph, op, w, &conv);
+    place_weights(s, graph, op, site, w, &conv);
+    if (packs && gradient)
+        s->packed = (char *)site->scratch + cuda_workspace_bytes((size_t)choice->workspace);
     struct conv_operands operands;
-    fill_operands(&operands, form, &conv, graph, op, site, s->packed,
-                  s->packed != s->arena ? packed_bytes(graph, w, &conv) : 0);
+    fill_operands(&operands, s, form, graph, op, site);
     if (conv_choice_settle(cuda, choice, &operands, err) != 0 ||
         dnn_pack_init(&s->pack, operands.ids, operands.addresses, operands.count,
                       operands.workspace, err) != 0)
@@ -191,8 +270,8 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
         fill_coefficients(s, graph, op, site);
         bound->step.run = run_grad_data_norm;
     }
-    if (!gradient && s->packed != s->arena)
-        bound->refresh = (struct bound_step){refresh_weights, s};
+    if (!gradient && packs)
+        bound->refresh = (struct bound_step){has_bias(op) ? refresh_folded : refresh_weights, s};
     return 0;
 }
 

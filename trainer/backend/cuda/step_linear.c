@@ -8,7 +8,8 @@ struct linear_step {
     struct matmul product;
     const void *a, *b;
     void *d, *workspace;
-    /* forward and data gradient: weights in the activation's type */
+    /* forward and data gradient: weights in the activation's type, the parameters' narrow copy or
+     * packed */
     const float *weights, *bias;
     void *packed, *bias_packed; /* the second may be NULL */
     size_t outputs;
@@ -37,6 +38,16 @@ static size_t packed_bias(const struct graph *graph, const struct op *op) {
     return (size_t)tensor_count(cuda_input(graph, op, 2)) * dtype_size(graph->dtype);
 }
 
+static bool reads_narrow(const struct graph *graph, const struct op *op) {
+    return cuda_is_narrowed(graph, cuda_input(graph, op, 1)) &&
+           (op->kind != OP_LINEAR || cuda_is_narrowed(graph, cuda_input(graph, op, 2)));
+}
+
+static bool needs_packing(const struct graph *graph, const struct op *op) {
+    return op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32 &&
+           !reads_narrow(graph, op);
+}
+
 static int query_linear(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         struct backend_needs *needs, struct error *err) {
     (void)cuda;
@@ -45,7 +56,7 @@ static int query_linear(struct cuda *cuda, const struct graph *graph, const stru
     if (op->kind == OP_LINEAR_GRAD_WEIGHT)
         needs->scratch += launch_column_sum_bytes((int)cuda_rows(cuda_input(graph, op, 0)),
                                                   cuda_channels(cuda_input(graph, op, 0)));
-    if (op->kind != OP_LINEAR_GRAD_WEIGHT && graph->dtype != DTYPE_F32)
+    if (needs_packing(graph, op))
         needs->packed = packed_weights(graph, op) + packed_bias(graph, op);
     return 0;
 }
@@ -108,10 +119,15 @@ static int bind_linear(struct cuda *cuda, const struct graph *graph, const struc
     bound->step = (struct bound_step){run_product, s};
     bool forward = op->kind == OP_LINEAR;
     s->weights = site->inputs[1];
-    s->packed = graph->dtype != DTYPE_F32 ? site->packed : site->inputs[1];
     s->bias = forward ? site->inputs[2] : NULL;
+    s->packed = site->inputs[1];
+    if (needs_packing(graph, op))
+        s->packed = site->packed;
+    else if (reads_narrow(graph, op))
+        s->packed = cuda_narrow(graph, site, site->inputs[1]);
     if (packed_bias(graph, op) > 0)
-        s->bias_packed = (char *)site->packed + packed_weights(graph, op);
+        s->bias_packed = needs_packing(graph, op) ? (char *)site->packed + packed_weights(graph, op)
+                                                  : cuda_narrow(graph, site, site->inputs[2]);
     s->a = site->inputs[0];
     s->b = s->packed;
     s->d = site->outputs[0];
@@ -128,7 +144,7 @@ static int bind_linear(struct cuda *cuda, const struct graph *graph, const struc
     };
     if (matmul_init(&s->product, cuda->lt, &shape, err) != 0)
         return error_wrap(err, "%s", op->name);
-    if (graph->dtype != DTYPE_F32)
+    if (needs_packing(graph, op))
         bound->refresh = (struct bound_step){refresh_weights, s};
     return 0;
 }

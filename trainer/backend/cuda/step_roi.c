@@ -114,6 +114,7 @@ static int bind_align(struct cuda *cuda, const struct graph *graph, const struct
         .channels = cuda_channels(bins_of(graph, op)),
         .level_epsilon = d->level_epsilon,
         .level_inside = (d->flags & DETECT_LEVEL_INSIDE) != 0,
+        .plus = detect_plus(d),
         .roi = site->inputs[roi],
         .label = site->inputs[roi + 1],
         .row = site->inputs[roi + 2],

@@ -309,5 +309,68 @@ static int bind_loss_grad(struct cuda *cuda, const struct graph *graph, const st
     return 0;
 }
 
+/* --- head ------------------------------------------------------------------------------------- */
+
+struct head_step {
+    struct cuda_step step;
+    struct rpn_head_args args;
+};
+
+static struct rpn_head_args head_args(const struct graph *graph, const struct op *op,
+                                      const struct backend_site *site) {
+    return (struct rpn_head_args){
+        .loss = loss_args(graph, op, site, RPN_HEAD_GRAD_INDEX),
+        .level = op->attr.detect.level,
+        .in = cuda_channels(cuda_input(graph, op, RPN_HEAD_GRAD_X)),
+        .out = cuda_channels(cuda_input(graph, op, RPN_HEAD_GRAD_T)),
+        .gradient_scale = (float)op->attr.gradient_scale,
+    };
+}
+
+static int query_head(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    void *nowhere[OP_INPUTS_MAX] = {0};
+    struct rpn_head_args args = head_args(graph, op, &(struct backend_site){.inputs = nowhere});
+    needs->scratch = launch_rpn_head_scratch(&args, NULL);
+    return 0;
+}
+
+static int run_head(void *context, struct error *err) {
+    const struct head_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_rpn_head_grad(s->step.cuda->stream, s->step.type, &s->args), err);
+}
+
+static int bind_head(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    struct head_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    bound->step = (struct bound_step){run_head, s};
+    s->args = head_args(graph, op, site);
+    struct rpn_head_args *args = &s->args;
+    args->loss.logits[0] = site->inputs[RPN_HEAD_GRAD_LOGITS];
+    args->loss.deltas[0] = site->inputs[RPN_HEAD_GRAD_DELTAS];
+    args->loss_scale = &cuda->control->state.loss_scale;
+    args->x = site->inputs[RPN_HEAD_GRAD_X];
+    args->t = site->inputs[RPN_HEAD_GRAD_T];
+    args->w_conv = site->inputs[RPN_HEAD_GRAD_W_CONV];
+    args->w_cls = site->inputs[RPN_HEAD_GRAD_W_CLS];
+    args->w_box = site->inputs[RPN_HEAD_GRAD_W_BOX];
+    args->dx = site->outputs[RPN_HEAD_GRAD_DX];
+    args->dw_conv = site->outputs[RPN_HEAD_GRAD_DW_CONV];
+    args->db_conv = site->outputs[RPN_HEAD_GRAD_DB_CONV];
+    args->dw_cls = site->outputs[RPN_HEAD_GRAD_DW_CLS];
+    args->db_cls = site->outputs[RPN_HEAD_GRAD_DB_CLS];
+    args->dw_box = site->outputs[RPN_HEAD_GRAD_DW_BOX];
+    args->db_box = site->outputs[RPN_HEAD_GRAD_DB_BOX];
+    (void)launch_rpn_head_scratch(args, site->scratch);
+    return 0;
+}
+
+const struct cuda_rule cuda_rpn_head_grad_rule = {query_head, bind_head};
 const struct cuda_rule cuda_rpn_loss_rule = {NULL, bind_loss};
 const struct cuda_rule cuda_rpn_loss_grad_rule = {NULL, bind_loss_grad};

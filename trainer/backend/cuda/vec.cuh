@@ -94,6 +94,19 @@ static inline void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, cudaStre
                            A... args) {
     kernel<<<grid, block, 0, stream>>>(static_cast<P>(args)...);
 }
+
+/* The same with BYTES of dynamic shared memory, of which a block may have more than the 48 KiB that
+ * need no asking. */
+template <typename... P, typename... A>
+static inline cudaError_t enqueue_shared(void (*kernel)(P...), dim3 grid, dim3 block, int bytes,
+                                         cudaStream_t stream, A... args) {
+    cudaError_t status = cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+                                              cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (status != cudaSuccess)
+        return status;
+    kernel<<<grid, block, bytes, stream>>>(static_cast<P>(args)...);
+    return cudaPeekAtLastError();
+}
 #endif
 
 enum { THREADS = 256 };

@@ -26,7 +26,8 @@ static bool find_row(const struct ref_call *call, int roi, const struct shape *m
     struct roi_rule rule = {.bins = d->pooled,
                             .sampling = d->sampling,
                             .aligned = (d->flags & DETECT_ROI_ALIGNED) != 0};
-    int l = roi_level(box, d->levels, d->level_epsilon, (d->flags & DETECT_LEVEL_INSIDE) != 0);
+    int l = roi_level(box, d->levels, d->level_epsilon, (d->flags & DETECT_LEVEL_INSIDE) != 0,
+                      detect_plus(d));
     *ret = (struct row){.image = slot / call->in_shape[roi].dim[1], .level = l};
     ret->y = roi_axis_between(box[1], box[3], 1.0f / (float)detect_cell(l), (int32_t)maps[l].dim[1],
                               &rule);

@@ -47,13 +47,7 @@ void comm_nccl_free(void *memory) {
     (void)ncclMemFree(memory);
 }
 
-/* NCCL enqueues on a thread of its own, so what comes behind the sum waits until it has: an event
- * that is recorded before would not cover it, in a recording it would be lost. */
-static int start(struct device_sum *s, void *queue, void *values, size_t count, struct error *err) {
-    struct nccl_sum *n = nccl_of(s);
-    if (cuda_check(cudaEventRecord(n->made, queue), "starting a sum", err) != 0 ||
-        cuda_check(cudaStreamWaitEvent(n->stream, n->made, 0), "starting a sum", err) != 0)
-        return -1;
+static int enqueue_sum(struct nccl_sum *n, void *values, size_t count, struct error *err) {
     guard_lock(&n->guard);
     ncclResult_t result = n->guard.comm == NULL ? ncclSuccess /* failed; settling tells how */
                                                 : ncclAllReduce(values, values, count, ncclFloat32,
@@ -61,6 +55,16 @@ static int start(struct device_sum *s, void *queue, void *values, size_t count, 
     guard_unlock(&n->guard);
     return guard_settle(&n->guard, result, "starting a sum", in_seconds(COMM_NCCL_INIT_SECONDS),
                         err);
+}
+
+/* NCCL enqueues on a thread of its own, so what comes behind the sum waits until it has: an event
+ * that is recorded before would not cover it, in a recording it would be lost. */
+static int start(struct device_sum *s, void *queue, void *values, size_t count, struct error *err) {
+    struct nccl_sum *n = nccl_of(s);
+    if (cuda_check(cudaEventRecord(n->made, queue), "starting a sum", err) != 0 ||
+        cuda_check(cudaStreamWaitEvent(n->stream, n->made, 0), "starting a sum", err) != 0)
+        return -1;
+    return enqueue_sum(n, values, count, err);
 }
 
 static int join(struct device_sum *s, void *queue, struct error *err) {
@@ -146,6 +150,58 @@ static int open_guard(struct nccl_sum *n, struct comm *comm, struct error *err) 
                       in_seconds(COMM_NCCL_INIT_SECONDS), err);
 }
 
+/* Whether a sum of the float at VALUE, on N's stream, is in a recording of that stream. */
+static bool sum_is_recorded(struct nccl_sum *n, float *value) {
+    struct error err = {0};
+    cudaGraph_t graph = NULL;
+    cudaGraphExec_t ready = NULL;
+    size_t nodes = 0;
+    if (cudaStreamBeginCapture(n->stream, cudaStreamCaptureModeThreadLocal) != cudaSuccess)
+        return false;
+    bool summed = enqueue_sum(n, value, 1, &err) == 0;
+    bool ended = cudaStreamEndCapture(n->stream, &graph) == cudaSuccess;
+    bool recorded = summed && ended && cudaGraphGetNodes(graph, NULL, &nodes) == cudaSuccess &&
+                    nodes > 0 && cudaGraphInstantiate(&ready, graph, 0) == cudaSuccess;
+    if (ready != NULL)
+        (void)cudaGraphExecDestroy(ready);
+    if (graph != NULL)
+        (void)cudaGraphDestroy(graph);
+    (void)cudaGetLastError();
+    return recorded;
+}
+
+/* Every rank tries; RET: it works on all of them. */
+static int try_recording(struct nccl_sum *n, struct comm *comm, bool *ret, struct error *err) {
+    float *value = NULL;
+    if (cuda_check(cudaMalloc((void **)&value, sizeof(*value)), "memory", err) != 0)
+        return -1;
+    const unsigned char own = sum_is_recorded(n, value);
+    (void)cudaFree(value);
+    cleanup_free unsigned char *all = calloc((size_t)comm_size(comm), 1);
+    if (all == NULL)
+        return error_no_memory(err, "what all ranks say of recordings");
+    if (comm_gather(comm, &own, sizeof(own), all, err) != 0)
+        return -1;
+    *ret = memchr(all, 0, (size_t)comm_size(comm)) == NULL;
+    return 0;
+}
+
+/* A communicator whose recording failed has been aborted. */
+static int open_checked(struct nccl_sum *n, struct comm *comm, struct error *err) {
+    bool recorded = false;
+    if (open_guard(n, comm, err) != 0 || try_recording(n, comm, &recorded, err) != 0)
+        return -1;
+    if (recorded)
+        return 0;
+    n->base.unrecorded = true;
+    if (guard_close(&n->guard, in_seconds(COMM_NCCL_ABORT_SECONDS)) != 0)
+        return error_set(err, EXIT_CODE_DEVICE, "NCCL: a recorded sum could not be given up");
+    n->guard = (struct guard){0};
+    if (guard_init(&n->guard, err) != 0)
+        return -1;
+    return open_guard(n, comm, err);
+}
+
 /* Every rank registers its arena at the same offset of its memory, or none does. Where ranks cannot
  * reach each other's memory, NCCL makes a registration with its network or transport of it. */
 static int open_window(struct nccl_sum *n, void *memory, size_t bytes, struct error *err) {
@@ -172,7 +228,7 @@ int comm_nccl_open(struct device_sum **ret, struct comm *comm, void *memory, siz
         return error_no_memory(err, "NCCL");
     n->base.driver = &driver;
     if (guard_init(&n->guard, err) != 0 || compare_gpus(comm, err) != 0 ||
-        open_stream(n, err) != 0 || open_guard(n, comm, err) != 0 ||
+        open_stream(n, err) != 0 || open_checked(n, comm, err) != 0 ||
         open_window(n, memory, bytes, err) != 0) {
         (void)close_sum(&n->base);
         return -1;

@@ -3,7 +3,14 @@
  * no rank hangs in a sum. What is summed lies in NCCL's own kind of memory, registered with the
  * communicator, so that sums may do without copies; but not as a symmetric window, whose kernels
  * cannot be aborted. Where it cannot register, it sums all the same. NCCL_WIN_ENABLE=0 and
- * NCCL_LOCAL_REGISTER=0 switch that off. */
+ * NCCL_LOCAL_REGISTER=0 switch that off.
+ *
+ * A sum that does not block is put on its stream by a thread of NCCL's, also into a recording. NCCL
+ * says nowhere that this holds, so it is tried at the start: a sum of one number is recorded and
+ * thrown away. Where on any rank recording fails or the recording is empty, all ranks open the
+ * communicator anew and no step is recorded (device_sum.unrecorded): slower by what its launches
+ * cost the host. A communicator that blocks could be recorded, but not be given up in time when a
+ * peer does not come. */
 #ifndef COMM_NCCL_COMM_NCCL_H
 #define COMM_NCCL_COMM_NCCL_H
 

@@ -1,0 +1,268 @@
+/* What the operators' rules take, over the whole table: each input of each operator is changed in
+ * one way at a time, and refused where kernels would read it otherwise than it is. */
+#include "graph/op_detect.h"
+#include "graph/op_roi.h"
+#include "graph/op_rpn.h"
+#include "ops/harness.h"
+#include "support/unit.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What the operators leave open: axes that may have any size (bit a: axis a), as outputs follow
+ * them or nobody counts them; a shape of any rank; an input that may be left out. */
+enum { N = 1, H = 2, W = 4, C = 8, RANK = 256, NONE = 512 };
+static const struct freedom {
+    enum op_kind kind;
+    int slot, what;
+} freedoms[] = {
+    {OP_IMAGE_NORMALIZE, 0, N | H | W},
+    {OP_CONV2D, 0, N | H | W | C},
+    {OP_CONV2D, 1, N | C}, /* filters; and inputs, where the picture has more channels */
+    {OP_CONV2D_GRAD_DATA, 1, C},
+    {OP_CONV2D_GRAD_WEIGHT, 1, H | W | C}, /* as far as a stride steps over them; padding */
+    {OP_RELU, 0, N | H | W | C | RANK},
+    {OP_SIGMOID, 0, N | H | W | C},
+    {OP_BIAS, 0, N | H | W},
+    {OP_BIAS_GRAD, 0, N | H | W | C | RANK},
+    {OP_UPSAMPLE_GRAD, 0, N | H | W | C}, /* even sides */
+    {OP_MAX_POOL, 0, N | H | W | C},
+    {OP_GLOBAL_AVG_POOL, 0, N | H | W | C},
+    {OP_LINEAR, 0, N | H | W | C | RANK}, /* as long as rows are whole */
+    {OP_LINEAR, 1, H | W | C | RANK},
+    {OP_LINEAR_GRAD_DATA, 1, RANK},
+    {OP_LINEAR_GRAD_WEIGHT, 1, RANK},
+    {OP_SOFTMAX_CROSS_ENTROPY, 0, H}, /* classes */
+    {OP_SOFTMAX_CROSS_ENTROPY_GRAD, 0, H},
+    {OP_BATCH_NORM, NORM_X, N | H | W},
+    {OP_BATCH_NORM_RELU, NORM_X, N | H | W},
+    {OP_BATCH_NORM_RELU_MAX_POOL, NORM_X, N | H | W},
+    {OP_BATCH_NORM_INFERENCE, NORM_X, N | H | W},
+    {OP_BATCH_NORM_INFERENCE_RELU, NORM_X, N | H | W},
+    {OP_BATCH_NORM_GRAD, NORM_GRAD_DY2, NONE},
+    {OP_BATCH_NORM_RELU_GRAD, NORM_GRAD_DY2, NONE},
+    {OP_BATCH_NORM_ADD_RELU_GRAD, NORM_GRAD_DY2, NONE},
+    {OP_BATCH_NORM_DUAL_ADD_RELU_GRAD, NORM_GRAD_DY2, NONE},
+    {OP_BATCH_NORM_RELU_MAX_POOL_GRAD, NORM_GRAD_DY2, NONE},
+    {OP_BATCH_NORM_RELU_MAX_POOL_GRAD, NORM_GRAD_X, H | W}, /* by less than a stride */
+    {OP_FROZEN_NORM_GRAD, FROZEN_GRAD_DY, N | H | W},
+    {OP_FROZEN_NORM_GRAD, FROZEN_GRAD_Y, NONE},
+    {OP_CONV2D_AFFINE, AFFINE_X, N | H | W | C},
+    {OP_CONV2D_AFFINE, AFFINE_SIDE, NONE},
+    {OP_CONV2D_STATS, FUSED_CONV_X, N | H | W | C},
+    {OP_CONV2D_STATS, FUSED_CONV_W, N},
+    {OP_NORM_CONV2D_STATS, FUSED_CONV_X, N | H | W},
+    {OP_NORM_CONV2D_STATS, FUSED_CONV_W, N},
+    {OP_JOIN_CONV2D_STATS, FUSED_CONV_W, N},
+    {OP_DUAL_JOIN_CONV2D_STATS, FUSED_CONV_W, N},
+    {OP_NORM_APPLY_RELU, FUSED_CONV_X, N | H | W},
+    {OP_NORM_CONV2D_GRAD_WEIGHT, 1, H | W},
+    /* From here on the letters are the first axis, the second, and so on. */
+    {OP_IMAGE_RESIZE, IMAGE_RESIZE_IMAGE, H}, /* bytes */
+    {OP_RPN_TARGETS, RPN_TARGETS_GT_BOX, H},  /* slots for objects */
+    {OP_ROI_TARGETS, ROI_TARGETS_BOX, H},     /* proposals */
+    {OP_ROI_ALIGN, ROI_ALIGN_ROI, H},         /* regions */
+    {OP_ROI_ALIGN, ROI_ALIGN_LABEL, NONE},
+    {OP_ROI_ALIGN, ROI_ALIGN_ROW, N | NONE},
+    {OP_ROI_ALIGN_GRAD, ROI_ALIGN_GRAD_DY, C},
+    {OP_ROI_ALIGN_GRAD, ROI_ALIGN_GRAD_ROI, N | H}, /* where rows name them */
+    {OP_ROI_ALIGN_GRAD, ROI_ALIGN_GRAD_LABEL, NONE},
+    {OP_MASK_ROWS, MASK_ROWS_AT, H}, /* slots for objects */
+    {OP_MASK_TARGETS, MASK_TARGETS_ROW, N},
+    {OP_MASK_TARGETS, MASK_TARGETS_AT, H},
+    {OP_MASK_TARGETS, MASK_TARGETS_BITS, N},
+    {OP_MASK_TARGETS, MASK_TARGETS_PART, N},
+    {OP_MASK_TARGETS, MASK_TARGETS_POINT, N},
+    {OP_CLASS_CONV, CLASS_CONV_X, H | W},
+    {OP_CLASS_CONV, CLASS_CONV_LABEL, RANK},
+    {OP_CLASS_CONV_GRAD_DATA, CLASS_CONV_GRAD_DATA_W, N}, /* classes */
+    {OP_CLASS_CONV_GRAD_DATA, CLASS_CONV_GRAD_DATA_LABEL, RANK},
+    {OP_CLASS_CONV_GRAD_WEIGHT, CLASS_CONV_GRAD_WEIGHT_LABEL, RANK},
+    {OP_TOTAL_LOSS, TOTAL_LOSS_SIZE, N},
+};
+
+static int taken[OP_KINDS][OP_INPUTS_MAX]; /* what was taken once, as in `what` */
+
+static int freedom_of(enum op_kind kind, int slot) {
+    for (size_t i = 0; i < sizeof(freedoms) / sizeof(freedoms[0]); i++)
+        if (freedoms[i].kind == kind && freedoms[i].slot == slot)
+            return freedoms[i].what;
+    return 0;
+}
+
+/* Whether the rule takes the operator as it is. What it makes of it goes away again. */
+static bool is_taken(struct graph *graph, const struct op *op) {
+    struct op copy = *op;
+    struct error err = {0};
+    const int tensors = graph->tensor_count;
+    bool good = op_rule(op->kind)->shape(graph, &copy, &err) == 0;
+    graph->tensor_count = tensors;
+    CU_ASSERT(good || err.code == EXIT_CODE_INTERNAL || err.code == EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(good, err.text[0] == '\0');
+    return good;
+}
+
+/* WHAT of input SLOT is changed: that is refused, or one of the freedoms. */
+static void expect(struct graph *graph, const struct op *op, int slot, int what) {
+    if (!is_taken(graph, op))
+        return;
+    taken[op->kind][slot] |= what;
+    if ((freedom_of(op->kind, slot) & what) != 0)
+        return;
+    printf("%s takes input %d as it is not (%d)\n", op_name(op->kind), slot, what);
+    CU_FAIL("an input that nobody has looked at");
+}
+
+static void change_input(struct graph *graph, const struct op *op, int slot) {
+    static const enum dtype types[] = {DTYPE_F32, DTYPE_BF16, DTYPE_I32, DTYPE_U8};
+    struct tensor *tensor = &graph->tensors[op->inputs[slot]];
+    const struct tensor own = *tensor;
+    struct op without = *op;
+    without.inputs[slot] = TENSOR_NONE;
+    expect(graph, &without, slot, NONE);
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        graph->tensors[op->inputs[slot]].dtype = types[i];
+        if (types[i] != own.dtype)
+            expect(graph, op, slot, 0);
+    }
+    graph->tensors[op->inputs[slot]] = own;
+    for (int axis = 0; axis <= own.shape.rank && axis < SHAPE_RANK_MAX; axis++) {
+        struct shape *shape = &graph->tensors[op->inputs[slot]].shape;
+        if (axis < own.shape.rank)
+            shape->dim[axis]++;
+        else
+            shape->dim[shape->rank++] = 1;
+        expect(graph, op, slot, axis < own.shape.rank ? 1 << axis : RANK);
+        graph->tensors[op->inputs[slot]] = own;
+        if (axis == own.shape.rank)
+            break;
+        shape->dim[axis] *= 2; /* twice the pictures, say */
+        expect(graph, op, slot, 1 << axis);
+        graph->tensors[op->inputs[slot]] = own;
+    }
+}
+
+static void an_input_is_as_the_operator_reads_it(void) {
+    for (int i = 0; i < op_case_count(); i++) {
+        struct op_graph g;
+        op_graph_init(&g, op_case_at(i), DTYPE_BF16);
+        for (int number = 0; number < g.graph.op_count; number++) {
+            const struct op op = g.graph.ops[number];
+            CU_ASSERT(is_taken(&g.graph, &op));
+            for (int slot = 0; slot < OP_INPUTS_MAX; slot++)
+                if (op.inputs[slot] != TENSOR_NONE)
+                    change_input(&g.graph, &op, slot);
+        }
+        op_graph_done(&g);
+    }
+    for (size_t i = 0; i < sizeof(freedoms) / sizeof(freedoms[0]); i++) {
+        const struct freedom *f = &freedoms[i];
+        if ((taken[f->kind][f->slot] & f->what) != f->what)
+            printf("%s refuses input %d: %d\n", op_name(f->kind), f->slot, f->what);
+        CU_ASSERT_EQUAL(taken[f->kind][f->slot] & f->what, f->what);
+    }
+}
+
+/* Each level's deltas of twice the pictures: they agree with each other. */
+static void logits_and_deltas_are_of_the_same_pictures(void) {
+    int tried = 0;
+    for (int i = 0; i < op_case_count(); i++) {
+        struct op_graph g;
+        if (op_case_at(i)->kind != OP_RPN_LOSS)
+            continue;
+        op_graph_init(&g, op_case_at(i), DTYPE_BF16);
+        const struct op op = g.graph.ops[0];
+        for (int level = 0; level < op.attr.detect.levels; level++)
+            g.graph.tensors[op.inputs[RPN_LOSS_DELTAS + level]].shape.dim[0] *= 2;
+        CU_ASSERT_FALSE(is_taken(&g.graph, &op));
+        tried++;
+        op_graph_done(&g);
+    }
+    CU_ASSERT(tried > 0);
+}
+
+#define WRONG(kind, field, value)                                                                  \
+    { OP_##kind, offsetof(struct op_attr, field), value }
+enum { MANY = 1000000 };
+
+static void attributes_that_make_no_sense_are_refused(void) {
+    static const struct {
+        enum op_kind kind;
+        size_t at; /* an int of struct op_attr */
+        int value;
+    } rows[] = {
+        WRONG(IMAGE_NORMALIZE, channels, 2),
+        WRONG(CONV2D, window.kernel, 0),
+        WRONG(CONV2D, window.stride, 0),
+        WRONG(CONV2D, window.pad, -1),
+        WRONG(CONV2D, window.pad, MANY),
+        WRONG(CONV2D_GRAD_DATA, window.kernel, 0),
+        WRONG(CONV2D_GRAD_DATA, window.stride, 0),
+        WRONG(MAX_POOL, window.kernel, 0),
+        WRONG(MAX_POOL, window.kernel, MANY),
+        WRONG(MAX_POOL, window.stride, 0),
+        WRONG(MAX_POOL, window.pad, -1),
+        WRONG(RPN_TOP_K, detect.levels, 0),
+        WRONG(RPN_TOP_K, detect.levels, DETECT_LEVELS_MAX + 1),
+        WRONG(RPN_TOP_K, detect.canvas_h, 0),
+        WRONG(RPN_TOP_K, detect.canvas_w, 0),
+        WRONG(RPN_TOP_K, detect.pre_nms, 0),
+        WRONG(RPN_BOXES, detect.levels, 0),
+        WRONG(NMS, detect.pre_nms, 0),
+        WRONG(PROPOSALS, detect.pre_nms, 0),
+        WRONG(PROPOSALS, detect.post_nms, 0),
+        WRONG(RPN_TARGETS, detect.levels, 0),
+        WRONG(RPN_TARGETS, detect.samples, 0),
+        WRONG(RPN_TARGETS, detect.positives, -1),
+        WRONG(RPN_TARGETS, detect.positives, MANY),
+        WRONG(RPN_LOSS, detect.canvas_h, 0),
+        WRONG(RPN_LOSS_GRAD, detect.canvas_h, 0),
+        WRONG(RPN_LOSS_GRAD, detect.level, -1),
+        WRONG(RPN_LOSS_GRAD, detect.level, DETECT_LEVELS_MAX),
+        WRONG(IMAGE_RESIZE, detect.canvas_h, 0),
+        WRONG(IMAGE_RESIZE, detect.canvas_w, 0),
+        WRONG(IMAGE_RESIZE, channels, 2),
+        WRONG(ROI_TARGETS, detect.samples, 0),
+        WRONG(ROI_TARGETS, detect.positives, 0),
+        WRONG(ROI_TARGETS, detect.positives, MANY),
+        WRONG(ROI_ALIGN, detect.levels, 0),
+        WRONG(ROI_ALIGN, detect.levels, ROI_LEVELS_MAX + 1),
+        WRONG(ROI_ALIGN, detect.pooled, 0),
+        WRONG(ROI_ALIGN, detect.sampling, -1),
+        WRONG(ROI_ALIGN, detect.canvas_h, 0),
+        WRONG(ROI_ALIGN, detect.canvas_w, 0),
+        WRONG(ROI_ALIGN_GRAD, detect.pooled, 0),
+        WRONG(BOX_LOSS, detect.classes, 0),
+        WRONG(BOX_LOSS_GRAD, detect.classes, 0),
+        WRONG(DETECTIONS, detect.classes, 0),
+        WRONG(DETECTIONS, detect.detections, 0),
+        WRONG(MASK_ROWS, detect.positives, 0),
+        WRONG(MASK_ROWS, detect.positives, MANY),
+        WRONG(MASK_TARGETS, detect.pooled, 0),
+    };
+    int tried[sizeof(rows) / sizeof(rows[0])] = {0};
+    for (int i = 0; i < op_case_count(); i++) {
+        struct op_graph g;
+        op_graph_init(&g, op_case_at(i), DTYPE_BF16);
+        for (int number = 0; number < g.graph.op_count; number++)
+            for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+                struct op op = g.graph.ops[number];
+                if (op.kind != rows[k].kind)
+                    continue;
+                memcpy((char *)&op.attr + rows[k].at, &rows[k].value, sizeof(int));
+                bool refused = !is_taken(&g.graph, &op);
+                if (!refused)
+                    printf("%s takes %d at %zu\n", op_name(op.kind), rows[k].value, rows[k].at);
+                CU_ASSERT(refused);
+                tried[k]++;
+            }
+        op_graph_done(&g);
+    }
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
+        CU_ASSERT(tried[k] > 0);
+}
+
+UNIT_MAIN("ops.shapes", UNIT(attributes_that_make_no_sense_are_refused),
+          UNIT(logits_and_deltas_are_of_the_same_pictures),
+          UNIT(an_input_is_as_the_operator_reads_it))

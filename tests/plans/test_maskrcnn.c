@@ -1,0 +1,141 @@
+/* Which plans Mask R-CNN's training step needs, without a GPU: its graph at batch 12 on two
+ * canvases in f16 is rewritten as for a device that is described, and every convolution that is
+ * left, with a bias or a frozen norm taken along where a plan for that is found, must have one. */
+#include "cuda/context.h"
+#include "cuda/conv_form.h"
+#include "cuda/conv_plan.h"
+#include "graph/fuse.h"
+#include "graph/gradients.h"
+#include "models/maskrcnn.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ASKED_MAX = 256 };
+
+/* A backend as far as fusion sees it: convolutions by their plans, all else by the rules. */
+struct described {
+    struct backend base;
+    struct dnn_device device;
+    struct question {
+        enum dnn_pattern pattern;
+        struct dnn_conv conv;
+        bool has;
+    } asked[ASKED_MAX];
+    int count;
+};
+
+static bool find_plan(const struct described *d, const struct question *q) {
+    struct error err = {0};
+    struct dnn_graph graph;
+    static struct dnn_plan_list list;
+    struct dnn_plan_query query = {.device = &d->device,
+                                   .workspace_max = CONV_WORKSPACE_MAX,
+                                   .most = 1,
+                                   .precompiled = true,
+                                   .deterministic = true};
+    bool has = dnn_pattern_applies(q->pattern, &q->conv) &&
+               dnn_graph_build(&graph, q->pattern, &q->conv, CUDNN_DATA_HALF, &err) == 0 &&
+               dnn_plan_list_find(&list, &graph, &query, &err) == 0 && list.count > 0;
+    if (err.code != 0)
+        printf("%s\n", err.text);
+    dnn_plan_list_done(&list);
+    dnn_graph_done(&graph);
+    return has;
+}
+
+static bool supports(const struct backend *backend, const struct graph *graph,
+                     const struct op *op) {
+    struct described *d = (struct described *)backend;
+    const struct conv_form *form = conv_form(op);
+    if (form == NULL)
+        return !conv_form_is_conv(op) && cuda_rule(op->kind) != NULL;
+    struct question q = {.pattern = form->pattern, .conv = conv_form_shape(form, graph, op)};
+    for (int i = 0; i < d->count; i++)
+        if (d->asked[i].pattern == q.pattern &&
+            memcmp(&d->asked[i].conv, &q.conv, sizeof(q.conv)) == 0)
+            return d->asked[i].has;
+    CU_ASSERT_FATAL(d->count < ASKED_MAX);
+    q.has = find_plan(d, &q);
+    d->asked[d->count++] = q;
+    return q.has;
+}
+
+static const struct backend_table table = {.name = "described", .supports = supports};
+
+static int count_kind(const struct graph *graph, enum op_kind kind) {
+    int count = 0;
+    for (int i = 0; i < graph->op_count; i++)
+        count += graph->ops[i].kind == kind;
+    return count;
+}
+
+static int count_missing(const struct described *d, const struct graph *graph) {
+    int missing = 0;
+    for (int i = 0; i < graph->op_count; i++) {
+        const struct op *op = &graph->ops[i];
+        if (supports(&d->base, graph, op))
+            continue;
+        missing++;
+        printf("missing: %s %s\n", op_name(op->kind), op->name);
+    }
+    return missing;
+}
+
+static void hold(const char *device, int height, int width) {
+    static struct described d;
+    struct error err = {0};
+    struct graph graph;
+    struct maskrcnn_tensors tensors;
+    const struct maskrcnn_config config = {.model = "maskrcnn_resnet50_fpn",
+                                           .preset = "tv",
+                                           .batch = 12,
+                                           .canvas_h = height,
+                                           .canvas_w = width,
+                                           .classes = 80,
+                                           .objects = 100,
+                                           .image_bytes = 3 << 20,
+                                           .mask_bytes = 8 << 20,
+                                           .training = true,
+                                           .frozen_norms = true,
+                                           .frozen_stages = 2,
+                                           .dtype = DTYPE_F16,
+                                           .std = {1, 1, 1},
+                                           .stem_channels = 4};
+    d = (struct described){.base = {&table}};
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/%s.json", RINGMASTER_CUDA_DEVICES, device);
+    CU_ASSERT_EQUAL_FATAL(dnn_device_read(&d.device, path, &err), 0);
+    if (maskrcnn_build(&graph, &config, &tensors, &err) != 0)
+        printf("%s\n", err.text);
+    CU_ASSERT_FALSE_FATAL(graph.failed);
+    CU_ASSERT_EQUAL_FATAL(graph_finish(&graph, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(graph_fuse(&graph, &d.base, FUSION_ALL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(graph_add_gradients(&graph, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(graph_fuse(&graph, &d.base, FUSION_ALL, &err), 0);
+    int missing = count_missing(&d, &graph), fused = count_kind(&graph, OP_CONV2D_AFFINE);
+    printf("%s, %d x %d: %d operators, %d distinct convolutions, %d missing, %d with a bias or a "
+           "norm, %d without\n",
+           device, height, width, graph.op_count, d.count, missing, fused,
+           count_kind(&graph, OP_CONV2D));
+    CU_ASSERT_EQUAL(missing, 0);
+    /* 53 of the body, 8 of the pyramid, five levels of the proposals' head, 4 of the masks'. */
+    CU_ASSERT_EQUAL(fused, 53 + 8 + 5 + 4);
+    CU_ASSERT_EQUAL(count_kind(&graph, OP_BATCH_NORM_INFERENCE_ADD_RELU), 0);
+    CU_ASSERT_EQUAL(count_kind(&graph, OP_RPN_HEAD_GRAD), 5);
+    graph_done(&graph);
+    dnn_device_done(&d.device);
+}
+
+static void every_convolution_has_a_plan_on_sm_90(void) {
+    hold("h100", 800, 1344);
+    hold("h100", 1344, 800);
+}
+
+static void every_convolution_has_a_plan_on_sm_80(void) {
+    hold("a100", 800, 1344);
+}
+
+UNIT_MAIN("plans.maskrcnn", UNIT(every_convolution_has_a_plan_on_sm_90),
+          UNIT(every_convolution_has_a_plan_on_sm_80))

@@ -1,0 +1,36 @@
+/* What a convolution's plan with a bias wants: weights in the activation's type, a frozen norm's
+ * scale times them, and the bias that is left of it. */
+#include "cuda/launch.h"
+#include "cuda/vec.cuh"
+
+static __device__ __forceinline__ float scale_of(const struct fold_args &args, size_t output) {
+    return args.gamma == nullptr ? 1.0f
+                                 : args.gamma[output] / sqrtf(args.variance[output] + args.epsilon);
+}
+
+/* Element i of the weights, and as many threads of the bias as there are outputs. Reads 4 and
+ * writes 2 bytes a weight. */
+template <typename T>
+static __global__ void fold_kernel(const __grid_constant__ struct fold_args args, size_t count) {
+    const size_t row = args.taps * static_cast<size_t>(args.to_width);
+    FOR_EACH_ITEM(i, count) {
+        size_t output = i / row, tap = i / args.to_width;
+        int column = static_cast<int>(i - tap * args.to_width);
+        float w = column < args.from_width ? args.w[tap * args.from_width + column] : 0.0f;
+        static_cast<T *>(args.packed)[i] = narrow<T>(w * scale_of(args, output));
+        if (i >= args.outputs)
+            continue;
+        float bias =
+            args.gamma == nullptr ? args.bias[i] : args.beta[i] - args.mean[i] * scale_of(args, i);
+        static_cast<T *>(args.packed_bias)[i] = narrow<T>(bias);
+    }
+}
+
+cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args) {
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        size_t count = args->outputs * args->taps * static_cast<size_t>(args->to_width);
+        enqueue(fold_kernel<T>, blocks_for(count), THREADS, stream, *args, count);
+        return cudaPeekAtLastError();
+    });
+}

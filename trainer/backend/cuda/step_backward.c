@@ -1,0 +1,100 @@
+/* The backward pass of a 1x1 convolution between two norms as one operator, where there is a
+ * kernel of our own for it. */
+#include "cuda/backward.h"
+#include "cuda/context.h"
+#include "cuda/launch_backward.h"
+
+#include <limits.h>
+
+struct backward_step {
+    struct cuda_step step;
+    struct conv_backward_args args;
+    const float *weights; /* the arena's */
+    void *packed;         /* args.w, this step's own copy */
+};
+
+struct sizes {
+    size_t rows;
+    int in, out, workers;
+};
+
+static struct sizes sizes_of(const struct cuda *cuda, const struct graph *graph,
+                             const struct op *op) {
+    const struct tensor *x = cuda_input(graph, op, CONV_BACKWARD_X);
+    struct sizes s = {.rows = cuda_rows(x),
+                      .in = cuda_channels(x),
+                      .out = cuda_channels(cuda_input(graph, op, CONV_BACKWARD_G))};
+    s.workers = launch_conv_backward_workers(s.rows, s.in, cuda->multiprocessors);
+    return s;
+}
+
+bool cuda_backward_supports(const struct cuda *cuda, const struct graph *graph,
+                            const struct op *op) {
+    if (op->kind != OP_CONV2D_BACKWARD_NORM)
+        return true;
+    const struct tensor *x = cuda_input(graph, op, CONV_BACKWARD_X);
+    return cuda->own_backward && cuda_rows(x) < INT_MAX / 2 &&
+           launch_conv_backward_has(graph->dtype, cuda_channels(x),
+                                    cuda_channels(cuda_input(graph, op, CONV_BACKWARD_G)));
+}
+
+static int query_backward(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          struct backend_needs *needs, struct error *err) {
+    (void)err;
+    struct sizes s = sizes_of(cuda, graph, op);
+    needs->scratch = launch_conv_backward_bytes(s.in, s.out, s.workers);
+    needs->packed = (size_t)s.in * (size_t)s.out * dtype_size(graph->dtype);
+    return 0;
+}
+
+static int run_backward(void *context, struct error *err) {
+    struct backward_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_conv_backward(s->step.cuda->stream, s->step.type, &s->args), err);
+}
+
+static int refresh_backward(void *context, struct error *err) {
+    struct backward_step *s = context;
+    cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->weights,
+                                     (size_t)s->args.out, s->args.in, s->args.in);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_backward(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                         const struct backend_site *site, struct backend_bound *bound,
+                         struct error *err) {
+    struct backward_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    struct sizes sizes = sizes_of(cuda, graph, op);
+    bound->step = (struct bound_step){run_backward, s};
+    bound->refresh = (struct bound_step){refresh_backward, s};
+    s->weights = site->inputs[CONV_BACKWARD_W];
+    s->packed = site->packed;
+    s->args = (struct conv_backward_args){
+        .g = site->inputs[CONV_BACKWARD_G],
+        .z = site->inputs[CONV_BACKWARD_Z],
+        .coefficients = site->inputs[CONV_BACKWARD_COEFFICIENTS],
+        .w = site->packed,
+        .x = site->inputs[CONV_BACKWARD_X],
+        .scale = site->inputs[CONV_BACKWARD_SCALE],
+        .bias = site->inputs[CONV_BACKWARD_BIAS],
+        .gamma = site->inputs[CONV_BACKWARD_GAMMA],
+        .beta = site->inputs[CONV_BACKWARD_BETA],
+        .mean = site->inputs[CONV_BACKWARD_MEAN],
+        .invstd = site->inputs[CONV_BACKWARD_INVSTD],
+        .dx = site->outputs[CONV_BACKWARD_DX],
+        .dgamma = site->outputs[CONV_BACKWARD_DGAMMA],
+        .dbeta = site->outputs[CONV_BACKWARD_DBETA],
+        .dx_coefficients = site->outputs[CONV_BACKWARD_DX_COEFFICIENTS],
+        .dw = site->outputs[CONV_BACKWARD_DW],
+        .partial = site->scratch,
+        .rows = sizes.rows,
+        .in = sizes.in,
+        .out = sizes.out,
+        .workers = sizes.workers,
+    };
+    return cuda_step_check(&s->step, launch_conv_backward_maps(s->step.type, &s->args), err);
+}
+
+const struct cuda_rule cuda_conv_backward_rule = {query_backward, bind_backward};
