@@ -20,6 +20,9 @@ if(TARGET entrypoint)
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(host unit/entrypoint/host unit USES master PLACES 1)
     room_tests(entrypoint unit/entrypoint unit PLACES 1)
+    add_dependencies(unit_entrypoint_main ringmaster)
+    target_compile_definitions(unit_entrypoint_main PRIVATE
+        RINGMASTER_PROGRAM="$<TARGET_FILE:ringmaster>")
     # They wait for real time, while others compute.
     set_tests_properties(unit_host_worker unit_host_crew unit_master_relaunch PROPERTIES COST 50)
 endif()
@@ -88,7 +91,7 @@ endif()
 
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
 # machine is: those run beside each other. The others have it to themselves.
-set(system_together faults_mpi faults_sh bad_input forgery job names relaunch sagemaker storage)
+set(system_together faults_mpi faults_sh bad_input forgery job names platforms relaunch sagemaker storage)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)

@@ -78,8 +78,8 @@ if(RINGMASTER_HAVE_MPI)
     target_compile_definitions(device PUBLIC RINGMASTER_HAVE_MPI)
 endif()
 room(task trainer/app/task
-    USES common graph backend kernels comm models codec set eval coco detect checkpoint options
-        device
+    USES common graph backend kernels comm models codec set eval coco detect draw checkpoint
+        options device
     LINKS m)
 room(run trainer/app/run
     USES common graph backend kernels comm models codec set optim checkpoint telemetry

@@ -1,5 +1,6 @@
 """What tests/mutate.sh runs; see there. Run from the repository's root."""
 
+import concurrent.futures
 import contextlib
 import hashlib
 import io
@@ -15,11 +16,11 @@ from universalmutator import mutator
 
 RULES = ["universal.rules", "c_like.rules", "c.rules"]
 TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is taken
-# Tests beyond a room's own that know what its sources mean.
+# Tests beyond a room's own that know what its sources mean, by house or room.
 MORE_TESTS = {
     "graph": "ops_graph_.*[^2]$", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
     "app": "train_(commands|files|inspect_data|bad_samples)$",
-    "eval": "unit_coco_coco_golden$", "common": "unit_(coco_coco|checkpoint_safetensors|telemetry)_",
+    "host": "unit_master_", "eval": "unit_coco_coco_golden$", "common": "unit_(coco_coco|checkpoint_safetensors|telemetry)_",
 }
 WHOLE_JOBS = {"app": "train_", "comm": "train_ranks", "mpi": "train_ranks"}
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
@@ -61,20 +62,18 @@ class Source:
         self.name = name
         self.path = scratch.TREE / name
         self.lines = self.path.read_text().splitlines(keepends=True)
-        self.times = os.stat(self.path)
+
+    def text(self, mutant=None):
+        lines = list(self.lines)
+        if mutant is not None:
+            lines[mutant.number - 1] = mutant.text
+        return "".join(lines)
 
     def put(self, mutant):
-        lines = list(self.lines)
-        lines[mutant.number - 1] = mutant.text
-        self.path.write_text("".join(lines))
+        self.path.write_text(self.text(mutant))
 
     def restore(self):
-        self.path.write_text("".join(self.lines))
-
-    def restore_unchanged(self):
-        """As if it had never been another."""
-        self.restore()
-        os.utime(self.path, ns=(self.times.st_atime_ns, self.times.st_mtime_ns))
+        self.path.write_text(self.text())
 
     def mutant(self, number, after):
         above = self.lines[number - 2] if number > 1 else ""
@@ -139,7 +138,7 @@ def tests_for(name, tests):
             near.append(test)
         elif ours and folders[-1] == room:
             rest.append(test)
-        elif re.match(MORE_TESTS.get(house, "$"), test.name):
+        elif re.match(MORE_TESTS.get(house) or MORE_TESTS.get(room, "$"), test.name):
             rest.append(test)
         elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house, "$"), test.name):
             rest.append(test)
@@ -151,30 +150,34 @@ def lot(seed, mutant, *more):
     return hashlib.sha256("\0".join((seed, mutant.name, mutant.above, mutant.before, *more)).encode()).digest()
 
 
-def draw(sources, compiler, count, seed):
+def first_that_counts(mutants, source, compiler, seed):
+    """Of one line's mutants the first that counts, or None; how many before it did not compile; how many came
+    to the same machine code."""
+    broken = same = 0
+    original = compiler.code(source.name, source.text())
+    for mutant in sorted(mutants, key=lambda one: lot(seed, one, one.after))[:TRIES_A_LINE]:
+        code = compiler.code(source.name, source.text(mutant))
+        if code not in (None, original):
+            return mutant, broken, same
+        broken += code is None
+        same += code == original
+    return None, broken, same
+
+
+def draw(sources, compiler, count, seed, jobs):
     """COUNT mutants that count, one a line at most, in the order of their files; how many did not
     compile; how many came to the same machine code."""
     lines = [mutants for source in sources.values() for mutants in source.mutants().values()]
     lines.sort(key=lambda mutants: lot(seed, mutants[0]))
     drawn, broken, same = [], 0, 0
-    codes = {}
-    for mutants in lines:
-        if len(drawn) == count:
-            break
-        for mutant in sorted(mutants, key=lambda one: lot(seed, one, one.after))[:TRIES_A_LINE]:
-            source = sources[mutant.name]
-            if mutant.name not in codes:
-                codes[mutant.name] = compiler.code(mutant.name)
-            source.put(mutant)
-            code = compiler.code(mutant.name)
-            source.restore_unchanged()
-            if code is None:
-                broken += 1
-            elif code == codes[mutant.name]:
-                same += 1
-            else:
-                drawn.append(mutant)
-                break
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        while lines and len(drawn) < count:
+            some, lines = lines[:count - len(drawn)], lines[count - len(drawn):]
+            found = pool.map(lambda mutants: first_that_counts(mutants, sources[mutants[0].name], compiler, seed), some)
+            for mutant, more_broken, more_same in found:
+                drawn += [mutant] if mutant else []
+                broken += more_broken
+                same += more_same
     compiler.remember()
     return drawn, broken, same
 
@@ -241,7 +244,8 @@ def run_room(argument, tests, compiler, known, options):
     if options["again"]:
         mutants = survivors_of(results, sources)
     else:
-        mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]))
+        mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]),
+                                    options["jobs"])
     mutants.sort(key=lambda mutant: (mutant.name, mutant.number))
     for at, mutant in enumerate(mutants, 1):
         source, begun, used = sources[mutant.name], time.monotonic(), scratch.cpu_of_children()

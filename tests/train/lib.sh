@@ -114,3 +114,17 @@ same_weights() {
 losses() {
     sed -n 's/^train step=\([0-9]*\) .*loss=\([^ ]*\) .*/\1 \2/p' "$1"
 }
+
+# train NAME FLAGS...: with $flags on $set_dir; what it said is $work/NAME.out.
+train() {
+    name=$1
+    shift
+    # shellcheck disable=SC2086,SC2154  # a list; the script's own
+    code 0 "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@"
+    cp "$work/out" "$work/$name.out"
+}
+
+# scores FILE: those of the last evaluation in it, without the epoch.
+scores() {
+    grep '^eval ' "$1" | tail -n 1 | sed 's/epoch=[^ ]* //'
+}

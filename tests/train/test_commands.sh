@@ -7,7 +7,7 @@ set -eu
 make_data 16 8
 
 echo "help and version leave with 0, wherever they stand"
-for command in train eval prepare inspect draw version "inspect coco" "prepare shapes"; do
+for command in train eval predict prepare inspect draw version "inspect coco" "prepare shapes"; do
     for word in -h --help --version; do
         # shellcheck disable=SC2086  # two words
         code 0 "$ringtrain" $command $word

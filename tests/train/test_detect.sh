@@ -8,19 +8,6 @@ set_dir=$work/set
 "$ringtrain" prepare shapes --coco "$set_dir" --train 16 --validation 4 >"$work/out" || fail "no set"
 flags="--model maskrcnn_tiny --batch-size 2 --threads 1 --data-threads 2 --log metrics --report-every 1 --warmup-steps 2 --epochs 2"
 
-# train NAME FLAGS...
-train() {
-    name=$1
-    shift
-    # shellcheck disable=SC2086  # a list
-    code 0 "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@"
-    cp "$work/out" "$work/$name.out"
-}
-
-scores() {
-    grep '^eval ' "$1" | tail -n 1 | sed 's/epoch=[^ ]* //'
-}
-
 echo "losses, and 24 numbers at the end"
 train whole --steps 5
 grep -qE '^train step=5 .*loss=[0-9.]+ loss_classifier=.* loss_box_reg=.* loss_mask=.* loss_objectness=.* loss_rpn_box_reg=' \
@@ -63,4 +50,13 @@ if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI
     same_weights "$work/pair.model/model.safetensors" "$work/one.model/model.safetensors" exact "" .running_ .num_batches_tracked
     losses "$work/pair.out" >"$work/pair.losses"
     losses "$work/one.out" | cmp - "$work/pair.losses" || fail "other losses"
+
+    echo "three ranks see what one sees: the same samples and choices; sums of three differ in their last bits"
+    flags="$flags --steps 1"
+    run three 3 1
+    run single 1 3
+    same_weights "$work/three.model/model.safetensors" "$work/single.model/model.safetensors" 1e-6 "" .running_ .num_batches_tracked
+    counts() { sed -n 's/^train step=1 .*\(label_accuracy=[^ ]*\).*/\1/p' "$1"; }
+    [ -n "$(counts "$work/three.out")" ] && [ "$(counts "$work/three.out")" = "$(counts "$work/single.out")" ] ||
+        fail "other choices"
 fi

@@ -20,6 +20,7 @@ struct command {
 static const struct command COMMANDS[] = {
     {"train", command_train, command_train_help, "train a network"},
     {"eval", command_eval, command_eval_help, "score a trained network"},
+    {"predict", command_predict, command_predict_help, "say what a network sees in pictures"},
     {"prepare", command_prepare, command_prepare_help, "write sample data"},
     {"inspect", command_inspect, command_inspect_help, "show what would run"},
     {"draw", command_draw, command_draw_help, "paint a data set's objects on its pictures"},

@@ -55,11 +55,16 @@ static int residual_block(struct graph *graph, const struct block *block, int x)
     struct op_window one = {.kernel = 1, .stride = 1};
     struct op_window three = {.kernel = 3, .stride = 1, .pad = 1};
     struct op_window strided = {.kernel = 3, .stride = block->stride, .pad = 1};
+    struct op_window first = one, second = strided;
     int64_t inner = block->channels;
     int y;
+    if (block->backbone->stride_first) {
+        first.stride = block->stride;
+        second = three;
+    }
     if (block->backbone->family->bottleneck) {
-        y = graph_relu(graph, conv_norm(graph, block, 1, x, block->inputs, inner, one, INIT_ONE));
-        y = graph_relu(graph, conv_norm(graph, block, 2, y, inner, inner, strided, INIT_ONE));
+        y = graph_relu(graph, conv_norm(graph, block, 1, x, block->inputs, inner, first, INIT_ONE));
+        y = graph_relu(graph, conv_norm(graph, block, 2, y, inner, inner, second, INIT_ONE));
         y = conv_norm(graph, block, 3, y, inner, block->outputs, one, last);
     } else {
         y = conv_norm(graph, block, 1, x, block->inputs, inner, strided, INIT_ONE);

@@ -1,8 +1,9 @@
 /* The body of a ResNet: stem and stages, from the normalised image to the map of each stage. Behind
  * the last one a classifier has its head (models/resnet.h); a detector takes all four.
  *
- * v1.5: the stride of a bottleneck lies in its 3x3, as in torchvision (He et al. 2015 have it in
- * the first 1x1). Names are torchvision's, behind a prefix: "layer1.0.conv1.weight".
+ * v1.5: the stride of a bottleneck lies in its 3x3, as in torchvision, unless `stride_first` (He et
+ * al. 2015 have it in the first 1x1). Names are torchvision's, behind a prefix:
+ * "layer1.0.conv1.weight".
  *
  * Start values: convolutions normal with fan out, norms 1 and 0. */
 #ifndef MODELS_BACKBONE_H
@@ -26,6 +27,7 @@ struct backbone {
     const struct backbone_family *family;
     const char *prefix; /* of all names: "", "backbone.body." */
     double epsilon;     /* of the norms */
+    bool stride_first;  /* the stride of a bottleneck in its first 1x1 */
     bool zero_gamma;    /* the last norm of each block starts at 0: blocks start as identities */
     bool frozen_norms;  /* norms are constants and use their running statistics */
     int frozen_stages;  /* what is constant as a whole: 1 the stem, 2 layer1, too, ... */

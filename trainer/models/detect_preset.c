@@ -1,7 +1,5 @@
 #include "models/detect_preset.h"
 
-#include "kernels/anchor.h"
-
 #include <stddef.h>
 #include <string.h>
 
@@ -9,7 +7,8 @@ static const struct detect_preset presets[] = {
     {
         .name = "tv",
         .norm_epsilon = 1e-5,
-        .rounded = true,
+        .anchors = ANCHOR_ROUNDED,
+        .strides_fitted = true,
         .pre_nms = {1000, 2000},
         .post_nms = {1000, 2000},
         .proposal_nms = 0.7F,
@@ -32,6 +31,64 @@ static const struct detect_preset presets[] = {
         .detection_side = 1e-2F,
         .detections = 100,
     },
+    {
+        .name = "d2",
+        .flags = DETECT_RPN_FIXED_COUNT | DETECT_SIDE_ABOVE | DETECT_ORDER_BY_LOGIT |
+                 DETECT_ROI_ALIGNED | DETECT_LEVEL_INSIDE | DETECT_MASK_POLYGON | DETECT_PIXELS_BGR,
+        .norm_epsilon = 1e-5,
+        .stride_first = true,
+        .mean = {103.53F, 116.28F, 123.675F},
+        .std = {1, 1, 1},
+        .anchors = ANCHOR_EXACT,
+        .pre_nms = {1000, 2000},
+        .post_nms = {1000, 1000},
+        .proposal_nms = 0.7F,
+        .anchor_samples = 256,
+        .anchor_positives = 128,
+        .anchor_foreground = 0.7F,
+        .anchor_background = 0.3F,
+        .region_samples = 512,
+        .region_positives = 128,
+        .region_foreground = 0.5F,
+        .region_background = 0.5F,
+        .region_coder = {10, 10, 5, 5},
+        .level_epsilon = 1e-8F,
+        .mask_side = 0.1F,
+        .detection_score = 0.05F,
+        .detection_nms = 0.5F,
+        .detections = 100,
+    },
+    {
+        .name = "mlperf",
+        .flags = DETECT_PLUS_ONE | DETECT_ANCHORS_INSIDE | DETECT_TOP_OF_BATCH |
+                 DETECT_ORDER_BY_LOGIT | DETECT_MASK_POLYGON | DETECT_PIXELS_BGR,
+        .norm_epsilon = 1e-5,
+        .stride_first = true,
+        .mean = {102.9801F, 115.9465F, 122.7717F},
+        .std = {1, 1, 1},
+        .anchors = ANCHOR_SCALED,
+        .anchor_offset = 0.5F,
+        .pre_nms = {1000, 2000},
+        .post_nms = {1000, 1000},
+        .proposal_nms = 0.7F,
+        .anchor_samples = 256,
+        .anchor_positives = 128,
+        .anchor_foreground = 0.7F,
+        .anchor_background = 0.3F,
+        .anchor_beta = 1.0F / 9,
+        .region_samples = 512,
+        .region_positives = 128,
+        .region_foreground = 0.5F,
+        .region_background = 0.5F,
+        .region_beta = 1,
+        .region_coder = {10, 10, 5, 5},
+        .level_epsilon = 1e-6F,
+        .sampling = 2,
+        .mask_side = 1,
+        .detection_score = 0.05F,
+        .detection_nms = 0.5F,
+        .detections = 100,
+    },
 };
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]), REGION_LEVELS = 4 };
 
@@ -43,7 +100,7 @@ const struct detect_preset *detect_preset_find(const char *name) {
 }
 
 const char *detect_preset_names(void) {
-    return "tv";
+    return "tv, d2, mlperf";
 }
 
 /* The pyramid: levels of 4, 8, ... pixels a cell, and their anchors. */
@@ -56,9 +113,12 @@ static void set_levels(struct detect_attr *attr, const struct detect_preset *pre
     for (int i = 0; i < levels; i++) {
         const int cell = 4 << i;
         float sides[ANCHOR_SHAPES][4];
-        attr->stride_h[i] = canvas->height / ((canvas->height + cell - 1) / cell);
-        attr->stride_w[i] = canvas->width / ((canvas->width + cell - 1) / cell);
-        anchor_cell(canvas->anchors[i], preset->rounded, sides);
+        attr->stride_h[i] = attr->stride_w[i] = cell;
+        if (preset->strides_fitted) {
+            attr->stride_h[i] = canvas->height / ((canvas->height + cell - 1) / cell);
+            attr->stride_w[i] = canvas->width / ((canvas->width + cell - 1) / cell);
+        }
+        anchor_cell(canvas->anchors[i], cell, preset->anchors, sides);
         for (int shape = 0; shape < ANCHOR_SHAPES; shape++) {
             attr->half_w[i][shape] = sides[shape][2];
             attr->half_h[i][shape] = sides[shape][3];
@@ -66,14 +126,23 @@ static void set_levels(struct detect_attr *attr, const struct detect_preset *pre
     }
 }
 
+/* Scored are a picture's own proposals, whatever else is in the batch. */
+static unsigned flags_of(const struct detect_preset *preset, const struct detect_canvas *canvas) {
+    return preset->flags & (canvas->training ? ~0U : ~(unsigned)DETECT_TOP_OF_BATCH);
+}
+
+/* OWN samples, or WANTED; of which are positive as many as POSITIVES of OWN. */
+static void set_samples(struct detect_attr *attr, int own, int positives, int wanted) {
+    attr->samples = wanted > 0 ? wanted : own;
+    attr->positives = attr->samples * positives / own;
+}
+
 struct detect_attr detect_preset_rpn(const struct detect_preset *preset,
                                      const struct detect_canvas *canvas) {
-    struct detect_attr attr = {.flags = preset->flags,
+    struct detect_attr attr = {.flags = flags_of(preset, canvas),
                                .pre_nms = preset->pre_nms[canvas->training],
                                .post_nms = preset->post_nms[canvas->training],
                                .objects = canvas->objects,
-                               .samples = preset->anchor_samples,
-                               .positives = preset->anchor_positives,
                                .classes = canvas->classes,
                                .nms_threshold = preset->proposal_nms,
                                .foreground_iou = preset->anchor_foreground,
@@ -81,17 +150,16 @@ struct detect_attr detect_preset_rpn(const struct detect_preset *preset,
                                .min_side = preset->proposal_side,
                                .coder = {1, 1, 1, 1},
                                .beta = preset->anchor_beta};
+    set_samples(&attr, preset->anchor_samples, preset->anchor_positives, canvas->anchor_samples);
     set_levels(&attr, preset, canvas, DETECT_LEVELS_MAX);
     return attr;
 }
 
 struct detect_attr detect_preset_regions(const struct detect_preset *preset,
                                          const struct detect_canvas *canvas) {
-    struct detect_attr attr = {.flags = preset->flags,
+    struct detect_attr attr = {.flags = flags_of(preset, canvas),
                                .post_nms = preset->post_nms[canvas->training],
                                .objects = canvas->objects,
-                               .samples = preset->region_samples,
-                               .positives = preset->region_positives,
                                .detections = preset->detections,
                                .classes = canvas->classes,
                                .sampling = preset->sampling,
@@ -103,6 +171,7 @@ struct detect_attr detect_preset_regions(const struct detect_preset *preset,
                                .beta = preset->region_beta,
                                .level_epsilon = preset->level_epsilon};
     memcpy(attr.coder, preset->region_coder, sizeof(attr.coder));
+    set_samples(&attr, preset->region_samples, preset->region_positives, canvas->region_samples);
     set_levels(&attr, preset, canvas, REGION_LEVELS);
     return attr;
 }

@@ -1,10 +1,19 @@
 /* What the known trainings of Mask R-CNN do differently, as numbers and flags of the operators
- * (graph/op_detect.h): one row a training. "tv" is torchvision's maskrcnn_resnet50_fpn
- * (torchvision/models/detection: faster_rcnn.py, mask_rcnn.py, rpn.py, roi_heads.py). */
+ * (graph/op_detect.h): one row a training.
+ *
+ *   tv      torchvision's maskrcnn_resnet50_fpn (torchvision/models/detection: faster_rcnn.py,
+ *           mask_rcnn.py, rpn.py, roi_heads.py)
+ *   d2      detectron2's mask_rcnn_R_50_FPN (configs/Base-RCNN-FPN.yaml, config/defaults.py)
+ *   mlperf  MLPerf's reference, from maskrcnn-benchmark (configs/e2e_mask_rcnn_R_50_FPN_1x.yaml),
+ *           proposals of a step chosen together as NVIDIA's submissions have it
+ *
+ * What is trained is torchvision's graph in all of them: in files the background is class 0 and
+ * weights have its names. */
 #ifndef MODELS_DETECT_PRESET_H
 #define MODELS_DETECT_PRESET_H
 
 #include "graph/op_detect.h"
+#include "kernels/anchor.h"
 
 #include <stdbool.h>
 
@@ -12,7 +21,11 @@ struct detect_preset {
     const char *name;
     unsigned flags;      /* enum detect_flag */
     double norm_epsilon; /* of the backbone's norms */
-    bool rounded;        /* anchors: half sides in whole pixels */
+    bool stride_first;   /* of bottlenecks: models/backbone.h */
+    /* Of pixels, in the order and range of DETECT_PIXELS_BGR; std[0] 0: the caller's. */
+    float mean[3], std[3];
+    enum anchor_rule anchors;
+    bool strides_fitted; /* cells as wide as fits the canvas, else 4, 8, 16, ... pixels */
     float anchor_offset;
     int pre_nms[2], post_nms[2]; /* of evaluation, of training */
     float proposal_nms, proposal_side;
@@ -24,7 +37,8 @@ struct detect_preset {
     float region_beta;
     float region_coder[4];
     float level_epsilon;
-    int sampling; /* points of a RoIAlign's bin along an axis */
+    int sampling;    /* points of a RoIAlign's bin along an axis */
+    float mask_side; /* regions count as so long at least when outlines are drawn on them */
     float detection_score, detection_nms, detection_side;
     int detections;
 };
@@ -40,6 +54,8 @@ struct detect_canvas {
     const int *anchors; /* sides of the square anchor of each level, DETECT_LEVELS_MAX of them */
     int objects;        /* slots a picture */
     int classes;        /* without the background */
+    int anchor_samples; /* in the place of the preset's, with the same share of positives; 0: its */
+    int region_samples;
     bool training;
 };
 

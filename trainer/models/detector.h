@@ -20,6 +20,7 @@ struct detector_family {
 struct detector {
     struct graph *graph;
     const struct detector_family *family;
+    const struct detect_preset *preset;
     const struct maskrcnn_config *config;
     struct detect_attr rpn, regions;
     struct maskrcnn_tensors *t;

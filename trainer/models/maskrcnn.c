@@ -2,6 +2,7 @@
 
 #include "kernels/image_size.h"
 #include "kernels/mask_bits.h"
+#include "kernels/mask_target.h"
 #include "kernels/sample_key.h"
 #include "models/detector.h"
 
@@ -79,6 +80,15 @@ static int check(const struct maskrcnn_config *config, struct error *err) {
         return error_set(err, EXIT_CODE_USAGE, "a batch of %d images cannot be", config->batch);
     if (config->training && (config->objects < 1 || config->mask_bytes < 1))
         return error_set(err, EXIT_CODE_USAGE, "%d objects a picture cannot be", config->objects);
+    if (config->polygons < 0 || config->points < 0 ||
+        (config->polygons > 0) != (config->points > 0))
+        return error_set(err, EXIT_CODE_USAGE, "%d polygons of %d points cannot be",
+                         config->polygons, config->points);
+    if (config->anchor_samples < 0 || config->region_samples < 0 || config->anchor_samples == 1 ||
+        (config->region_samples > 0 && config->region_samples < 4))
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%d anchors and %d regions of a picture are too few to learn from",
+                         config->anchor_samples, config->region_samples);
     for (int i = 0; i < 3; i++)
         if (!(config->std[i] > 0))
             return error_set(err, EXIT_CODE_USAGE, "a standard deviation of %g cannot be",
@@ -100,6 +110,12 @@ static void add_inputs(const struct detector *d) {
     t->gt_mask_at = graph_input(d->graph, "gt_mask_at", DTYPE_I32, shape_3(n, g, MASK_FIELDS));
     t->mask_bits = graph_input(d->graph, "mask_bits", DTYPE_U8, shape_1(c->mask_bytes));
     t->key = graph_input(d->graph, "key", DTYPE_I32, shape_2(n, SAMPLE_KEY_WORDS));
+    if (c->polygons == 0)
+        return;
+    t->gt_parts = graph_input(d->graph, "gt_parts", DTYPE_I32, shape_3(n, g, MASK_PART_FIELDS));
+    t->polygon =
+        graph_input(d->graph, "polygon", DTYPE_I32, shape_2(n * c->polygons, MASK_PART_FIELDS));
+    t->point = graph_input(d->graph, "point", DTYPE_F32, shape_2(n * c->points, 2));
 }
 
 /* The pictures at their place on the canvas, normalised. */
@@ -109,18 +125,21 @@ static int resize(const struct detector *d) {
                                d->config->stem_channels == 0 ? 3 : d->config->stem_channels};
     const int inputs[IMAGE_RESIZE_INPUTS] = {d->t->image, d->t->image_size};
     int outputs[OP_OUTPUTS_MAX];
-    memcpy(attr.mean, d->config->mean, sizeof(attr.mean));
-    memcpy(attr.std, d->config->std, sizeof(attr.std));
+    bool own = d->preset->std[0] > 0;
+    memcpy(attr.mean, own ? d->preset->mean : d->config->mean, sizeof(attr.mean));
+    memcpy(attr.std, own ? d->preset->std : d->config->std, sizeof(attr.std));
     detector_op(d, OP_IMAGE_RESIZE, "resize", inputs, &attr, outputs);
     return outputs[IMAGE_RESIZE_Y];
 }
 
-static void describe(struct detector *d, const struct detect_preset *preset) {
+static void describe(struct detector *d) {
     const struct maskrcnn_config *c = d->config;
+    const struct detect_preset *preset = d->preset;
     const struct backbone backbone = {.family = &d->family->backbone,
                                       .prefix = "backbone.body.",
                                       .epsilon = c->norm_epsilon > 0 ? c->norm_epsilon
                                                                      : preset->norm_epsilon,
+                                      .stride_first = preset->stride_first,
                                       .frozen_norms = c->frozen_norms,
                                       .frozen_stages = c->frozen_stages};
     int stages[BACKBONE_STAGES];
@@ -135,8 +154,9 @@ static void describe(struct detector *d, const struct detect_preset *preset) {
 }
 
 static const struct maskrcnn_tensors no_tensors = {
-    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE,
-    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
+    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE,
+    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE,
+    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
 
 int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
                    struct maskrcnn_tensors *ret_tensors, struct error *err) {
@@ -145,17 +165,22 @@ int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
     if (check(config, err) != 0)
         return -1;
     const struct detect_preset *preset = detect_preset_find(config->preset);
-    struct detector d = {
-        .graph = graph, .family = find_family(config->model), .config = config, .t = ret_tensors};
+    struct detector d = {.graph = graph,
+                         .family = find_family(config->model),
+                         .preset = preset,
+                         .config = config,
+                         .t = ret_tensors};
     const struct detect_canvas canvas = {.height = config->canvas_h,
                                          .width = config->canvas_w,
                                          .anchors = d.family->anchors,
                                          .objects = config->objects,
+                                         .anchor_samples = config->anchor_samples,
+                                         .region_samples = config->region_samples,
                                          .classes = config->classes,
                                          .training = config->training};
     d.rpn = detect_preset_rpn(preset, &canvas);
     d.regions = detect_preset_regions(preset, &canvas);
-    describe(&d, preset);
+    describe(&d);
     if (graph_finish(graph, err) != 0)
         return error_wrap(err, "%s", config->model);
     return 0;

@@ -25,14 +25,17 @@ struct maskrcnn_config {
     int canvas_h, canvas_w; /* pixels, multiples of MASKRCNN_CANVAS_STEP */
     int classes;            /* without the background */
     int objects;            /* slots a picture */
+    int anchor_samples;     /* of a picture in training, */
+    int region_samples;     /* and regions; 0: the preset's */
     int64_t image_bytes;    /* of a picture's slot, */
     int64_t mask_bytes;     /* and of the batch's masks */
+    int polygons, points;   /* outlines: slots a picture; 0: masks are bits alone */
     bool training;
     bool frozen_norms;     /* batch norms as they were given, as torchvision from weights, */
     int frozen_stages;     /* and of stem and stages so many constant */
     enum dtype dtype;      /* of activations */
     double norm_epsilon;   /* 0: the preset's */
-    float mean[3], std[3]; /* of pixel values in 0..1 */
+    float mean[3], std[3]; /* of pixel values in 0..1, unless the preset brings its own */
     int stem_channels;     /* channels of the resized picture: 3, or more with zeros behind; 0: 3 */
 };
 
@@ -47,6 +50,9 @@ struct maskrcnn_tensors {
     int gt_count;   /* i32 [N] */
     int gt_mask_at; /* i32 [N, objects, MASK_FIELDS]: kernels/mask_bits.h */
     int mask_bits;  /* u8 [mask_bytes] */
+    int gt_parts;   /* i32 [N, objects, MASK_PART_FIELDS]: outlines (kernels/mask_target.h), */
+    int polygon;    /* i32 [N * polygons, MASK_PART_FIELDS] */
+    int point;      /* f32 [N * points, 2]; all three TENSOR_NONE where there are no outlines */
     int key;        /* i32 [N, SAMPLE_KEY_WORDS]: kernels/sample_key.h */
     int metrics;    /* kept, "metrics" [DETECT_METRICS]: graph/op_roi.h */
     /* Evaluation, kept under these names; D detections a picture: */

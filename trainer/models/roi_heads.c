@@ -87,10 +87,10 @@ static int learn_masks(const struct detector *d, const int targets[OP_OUTPUTS_MA
                                                [MASK_TARGETS_AT] = d->t->gt_mask_at,
                                                [MASK_TARGETS_BITS] = d->t->mask_bits,
                                                [MASK_TARGETS_SIZE] = d->t->image_size,
-                                               [MASK_TARGETS_PARTS] =
-                                                   TENSOR_NONE, /* masks are bits, not outlines */
-                                               [MASK_TARGETS_PART] = TENSOR_NONE,
-                                               [MASK_TARGETS_POINT] = TENSOR_NONE};
+                                               [MASK_TARGETS_PARTS] = d->t->gt_parts,
+                                               [MASK_TARGETS_PART] = d->t->polygon,
+                                               [MASK_TARGETS_POINT] = d->t->point};
+    attr.detect.min_side = d->preset->mask_side;
     detector_op(d, OP_MASK_TARGETS, "roi_heads.mask_targets", of_masks, &attr, masks);
     int logits = mask_head(d, &regions, rows[MASK_ROWS_MASK_LABEL]);
     graph_rows(d->graph, TENSOR_NONE);

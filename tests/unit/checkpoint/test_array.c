@@ -47,6 +47,29 @@ static void every_type_has_name_and_size(void) {
     }
 }
 
-UNIT_MAIN("checkpoint.array", UNIT(bytes_are_values_times_size),
-          UNIT(impossible_shapes_are_negative), UNIT(transposes_undo_each_other),
-          UNIT(every_type_has_name_and_size))
+static void only_weights_of_convolutions_have_another_order(void) {
+    static const struct {
+        struct array array;
+        int64_t inputs, plane;
+    } rows[] = {
+        {{.ohwi = true, .rank = 4, .shape = {64, 3, 7, 5}}, 3, 35},
+        {{.ohwi = true, .rank = 2, .shape = {10, 12}, .inputs = 3}, 3, 4},
+        {{.ohwi = true, .rank = 2, .shape = {10, 12}, .inputs = 1}, 1, 12},
+        {{.ohwi = true, .rank = 2, .shape = {10, 12}, .inputs = 5}, 0, 0},
+        {{.ohwi = true, .rank = 2, .shape = {10, 12}}, 0, 0},
+        {{.ohwi = true, .rank = 1, .shape = {10, 12}, .inputs = 3}, 0, 0},
+        {{.ohwi = true, .rank = 3, .shape = {10, 12, 2}, .inputs = 3}, 0, 0},
+        {{.ohwi = true, .rank = 5, .shape = {2, 3, 4, 5, 6}}, 0, 0},
+        {{.ohwi = true, .rank = 4, .shape = {64, 3, 7, 5}, .type = ARRAY_F16}, 0, 0},
+        {{.rank = 4, .shape = {64, 3, 7, 5}}, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        CU_ASSERT_EQUAL(array_inputs(&rows[i].array), rows[i].inputs);
+        if (rows[i].inputs > 0)
+            CU_ASSERT_EQUAL(array_plane(&rows[i].array), rows[i].plane);
+    }
+}
+
+UNIT_MAIN("checkpoint.array", UNIT(only_weights_of_convolutions_have_another_order),
+          UNIT(bytes_are_values_times_size), UNIT(impossible_shapes_are_negative),
+          UNIT(transposes_undo_each_other), UNIT(every_type_has_name_and_size))

@@ -81,6 +81,7 @@ static void a_state_without_a_place_is_no_checkpoint(void) {
         "{\"step\":1}",
         "{\"step\":1,\"global_batch\":0}",
         "{\"step\":1,\"global_batch\":\"8\"}",
+        "{\"step\":1,\"global_batch\":\"8\",\"samples\":8}",
         "{\"step\":\"1\",\"global_batch\":8}",
         "{\"step\":1,\"global_batch\":8,\"course\":1.5}",
         "{\"step\":1,\"global_batch\":8,\"samples\":\"8\"}",

@@ -214,6 +214,7 @@ static void what_cannot_be_saved_is_an_error(void) {
     const struct array array = {.name = "w", .type = ARRAY_F32, .data = &value};
     snprintf(path, sizeof(path), "%s/config.json", folder_of("unsaved"));
     CU_ASSERT_EQUAL(model_dir_save(folder_of("unsaved"), &config, &nameless, 1, &err), -1);
+    ASSERT_CONTAINS(err.text, "is no name of a tensor");
     CU_ASSERT_EQUAL(access(path, F_OK), -1);
     CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, &err), 0);
     CU_ASSERT_EQUAL(model_dir_save(folder_of("unsaved"), &config, &array, 1, &err), -1);

@@ -31,6 +31,35 @@ static void every_stage_has_its_map(void) {
     graph_done(&graph);
 }
 
+/* How far the window of the convolution NAME moves. */
+static int stride_of(const struct graph *graph, const char *name) {
+    for (int i = 0; i < graph->op_count; i++)
+        if (graph->ops[i].kind == OP_CONV2D && strcmp(graph->ops[i].name, name) == 0)
+            return graph->ops[i].attr.window.stride;
+    CU_FAIL("there is no such convolution");
+    return 0;
+}
+
+/* Facebook's ResNets halve a map in the first 1x1 (detectron2: MODEL.RESNETS.STRIDE_IN_1X1), and
+ * their maps are as large. */
+static void strides_can_lie_in_the_first_convolution(void) {
+    struct backbone backbone = {.family = &bottlenecks, .prefix = "", .epsilon = 1e-5};
+    for (int first = 0; first <= 1; first++) {
+        struct graph graph;
+        int stages[BACKBONE_STAGES];
+        backbone.stride_first = first == 1;
+        build(&graph, &backbone, stages);
+        CU_ASSERT_EQUAL(stride_of(&graph, "layer2.0.conv1"), first == 1 ? 2 : 1);
+        CU_ASSERT_EQUAL(stride_of(&graph, "layer2.0.conv2"), first == 1 ? 1 : 2);
+        CU_ASSERT_EQUAL(stride_of(&graph, "layer2.0.downsample.0"), 2);
+        CU_ASSERT_EQUAL(stride_of(&graph, "layer2.1.conv1"), 1);
+        CU_ASSERT_EQUAL(stride_of(&graph, "layer2.1.conv2"), 1);
+        const struct shape wanted = shape_4(2, 8, 12, 32);
+        CU_ASSERT_TRUE(shape_equal(&graph.tensors[stages[1]].shape, &wanted));
+        graph_done(&graph);
+    }
+}
+
 static void a_stage_without_blocks_has_none(void) {
     const struct backbone backbone = {.family = &plain, .prefix = "", .epsilon = 1e-5};
     const struct shape wanted = shape_4(2, 32, 48, 8); /* no pool, stride 2 once */
@@ -100,5 +129,6 @@ static void stages_and_norms_can_be_frozen(void) {
     expect_roles(5, true);
 }
 
-UNIT_MAIN("models.backbone", UNIT(every_stage_has_its_map), UNIT(a_stage_without_blocks_has_none),
+UNIT_MAIN("models.backbone", UNIT(every_stage_has_its_map),
+          UNIT(strides_can_lie_in_the_first_convolution), UNIT(a_stage_without_blocks_has_none),
           UNIT(stages_and_norms_can_be_frozen))

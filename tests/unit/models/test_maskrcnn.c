@@ -110,6 +110,50 @@ static void a_step_has_its_losses_and_an_evaluation_its_detections(void) {
     graph_done(&graph);
 }
 
+/* Outlines have three inputs, which the masks' targets read; the region's least side is theirs. */
+static void masks_may_come_from_outlines(void) {
+    struct maskrcnn_config config = config_of("maskrcnn_tiny", true);
+    struct maskrcnn_tensors t;
+    struct graph graph;
+    config.preset = "d2";
+    config.polygons = 7;
+    config.points = 30;
+    build(&graph, &config, &t);
+    expect_shape(&graph, t.gt_parts, shape_3(2, 8, 2));
+    expect_shape(&graph, t.polygon, shape_2(14, 2));
+    expect_shape(&graph, t.point, shape_2(60, 2));
+    int found = 0;
+    for (int i = 0; i < graph.op_count; i++) {
+        const struct op *op = &graph.ops[i];
+        if (op->kind != OP_MASK_TARGETS)
+            continue;
+        found++;
+        CU_ASSERT_EQUAL(op->inputs[MASK_TARGETS_PARTS], t.gt_parts);
+        CU_ASSERT_EQUAL(op->inputs[MASK_TARGETS_PART], t.polygon);
+        CU_ASSERT_EQUAL(op->inputs[MASK_TARGETS_POINT], t.point);
+        CU_ASSERT_EQUAL(op->attr.detect.min_side, 0.1F);
+    }
+    CU_ASSERT_EQUAL(found, 1);
+    graph_done(&graph);
+}
+
+/* The first operator's numbers: a preset's pixels, or the caller's. */
+static void pixels_are_the_presets(void) {
+    struct maskrcnn_config config = config_of("maskrcnn_tiny", false);
+    struct maskrcnn_tensors t;
+    struct graph graph;
+    build(&graph, &config, &t);
+    CU_ASSERT_EQUAL(graph.ops[0].kind, OP_IMAGE_RESIZE);
+    CU_ASSERT(graph.ops[0].attr.mean[0] == 0.5F && graph.ops[0].attr.std[0] == 0.25F);
+    graph_done(&graph);
+    config.preset = "mlperf";
+    build(&graph, &config, &t);
+    CU_ASSERT(graph.ops[0].attr.mean[0] == 102.9801F && graph.ops[0].attr.mean[2] == 122.7717F);
+    CU_ASSERT_EQUAL(graph.ops[0].attr.std[1], 1);
+    CU_ASSERT((graph.ops[0].attr.detect.flags & DETECT_PIXELS_BGR) != 0);
+    graph_done(&graph);
+}
+
 /* What counts rows of the mask head are its convolutions and what lies between. */
 static void rows_of_masks_are_counted(void) {
     struct maskrcnn_config config = config_of("maskrcnn_tiny", true);
@@ -153,6 +197,24 @@ static void levels_are_those_of_the_canvas(void) {
     CU_ASSERT_PTR_NULL(detect_preset_find("none"));
 }
 
+/* torchvision's 256 anchors, half of them positive, and 512 regions, a quarter; or fewer in the
+ * same shares. */
+static void samples_keep_their_shares(void) {
+    static const int sides[] = {8, 16, 32, 64, 128};
+    struct detect_canvas canvas = {.height = 128, .width = 128, .anchors = sides, .training = true};
+    const struct detect_preset *tv = detect_preset_find("tv");
+    struct detect_attr rpn = detect_preset_rpn(tv, &canvas);
+    struct detect_attr regions = detect_preset_regions(tv, &canvas);
+    CU_ASSERT(rpn.samples == 256 && rpn.positives == 128);
+    CU_ASSERT(regions.samples == 512 && regions.positives == 128);
+    canvas.anchor_samples = 64;
+    canvas.region_samples = 40;
+    rpn = detect_preset_rpn(tv, &canvas);
+    regions = detect_preset_regions(tv, &canvas);
+    CU_ASSERT(rpn.samples == 64 && rpn.positives == 32);
+    CU_ASSERT(regions.samples == 40 && regions.positives == 10);
+}
+
 static void refused(struct maskrcnn_config config, const char *words) {
     struct maskrcnn_tensors t;
     struct graph graph;
@@ -170,7 +232,10 @@ static void what_cannot_be_is_refused_by_name(void) {
     refused(bad, "model 'resnet50' is none of maskrcnn_resnet50_fpn, maskrcnn_tiny");
     bad = good;
     bad.preset = "mine";
-    refused(bad, "preset 'mine' is none of tv");
+    refused(bad, "preset 'mine' is none of tv, d2, mlperf");
+    bad = good;
+    bad.region_samples = 3;
+    refused(bad, "0 anchors and 3 regions of a picture are too few to learn from");
     bad = good;
     bad.canvas_h = 120;
     refused(bad, "a canvas of 120 x 160");
@@ -184,6 +249,9 @@ static void what_cannot_be_is_refused_by_name(void) {
     bad.objects = 0;
     refused(bad, "0 objects");
     bad = good;
+    bad.polygons = 3;
+    refused(bad, "3 polygons of 0 points");
+    bad = good;
     bad.batch = 0;
     refused(bad, "a batch of 0");
     bad = good;
@@ -193,5 +261,6 @@ static void what_cannot_be_is_refused_by_name(void) {
 
 UNIT_MAIN("models.maskrcnn", UNIT(names_and_shapes_are_torchvisions),
           UNIT(a_step_has_its_losses_and_an_evaluation_its_detections),
+          UNIT(masks_may_come_from_outlines), UNIT(pixels_are_the_presets),
           UNIT(rows_of_masks_are_counted), UNIT(levels_are_those_of_the_canvas),
-          UNIT(what_cannot_be_is_refused_by_name))
+          UNIT(samples_keep_their_shares), UNIT(what_cannot_be_is_refused_by_name))

@@ -42,20 +42,21 @@ static void faults_of_the_data_are_counted_once_there_are_some(void) {
 
 /* What a network that finds objects tells. */
 static void add_lines_of_objects(struct buf *lines) {
-    static const struct metric_field losses[] = {{"loss_classifier", 0.5},
-                                                 {"loss_box_reg", 0.25},
-                                                 {"loss_mask", 0.75},
-                                                 {"loss_objectness", 1e-9},
-                                                 {"loss_rpn_box_reg", 0}};
+    static const struct metric_field losses[] = {
+        {"loss_classifier", 0.5},  {"loss_box_reg", 0.25},  {"loss_mask", 0.75},
+        {"loss_objectness", 1e-9}, {"loss_rpn_box_reg", 0}, {"label_accuracy", 0.875},
+        {"objects_dropped", 12}};
     static const struct metric_field scores[] = {
-        {"bbox_mAP", 0.371},  {"bbox_AP50", 0.585}, {"bbox_AP75", 0.4}, {"bbox_APs", -1},
-        {"bbox_APm", 0.5},    {"bbox_APl", 0.5},    {"bbox_AR100", 1},  {"segm_mAP", 0.341},
-        {"segm_AP50", 0.555}, {"segm_AP75", 0.1},   {"segm_APs", 0.2},  {"segm_APm", 0.3},
-        {"segm_APl", 0.4},    {"segm_AR100", 0.6}};
+        {"bbox_mAP", 0.371}, {"bbox_AP50", 0.585}, {"bbox_AP75", 0.4}, {"bbox_APs", -1},
+        {"bbox_APm", 0.5},   {"bbox_APl", 0.5},    {"bbox_AR1", 1},    {"bbox_AR10", 1},
+        {"bbox_AR100", 1},   {"bbox_ARs", -1},     {"bbox_ARm", 0.9},  {"bbox_ARl", 0.8},
+        {"segm_mAP", 0.341}, {"segm_AP50", 0.555}, {"segm_AP75", 0.1}, {"segm_APs", 0.2},
+        {"segm_APm", 0.3},   {"segm_APl", 0.4},    {"segm_AR1", 0.6},  {"segm_AR10", 0.6},
+        {"segm_AR100", 0.6}, {"segm_ARs", 0.5},    {"segm_ARm", 0.4},  {"segm_ARl", 0.3}};
     struct table_row of_losses = row;
-    const struct eval_figures of_scores = {.epoch = 1, .list = scores, .count = 14, .images = 9};
+    const struct eval_figures of_scores = {.epoch = 1, .list = scores, .count = 24, .images = 9};
     of_losses.more = losses;
-    of_losses.more_count = 5;
+    of_losses.more_count = 7;
     CU_ASSERT_EQUAL(buf_add_text(lines, "\n", NULL), 0);
     CU_ASSERT_EQUAL(report_line_train(lines, &of_losses, NULL), 0);
     ASSERT_CONTAINS(buf_text(lines), " loss=2.30259 loss_classifier=0.5 loss_box_reg=0.25 ");

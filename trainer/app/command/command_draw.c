@@ -6,18 +6,15 @@
 #include "codec/picture.h"
 #include "command/command.h"
 #include "command/command_coco.h"
-#include "command/draw_targets.h"
 #include "common/cleanup.h"
 #include "draw/draw_names.h"
-#include "draw/painting.h"
-#include "eval/coco_report.h"
+#include "draw/draw_targets.h"
+#include "draw/painter.h"
 #include "options/flag.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 
 enum { DRAW = 1 };
 
@@ -119,93 +116,41 @@ struct drawing {
     const char *pictures;
     struct coco_index index;
     struct coco_results results;
-    struct painting truth;
-    struct painting found;
+    struct painter painter;
     struct image image;
-    struct image second; /* for what was found, beside the truth */
-    struct image both;
     struct draw_names names;
 };
 
 static void drawing_done(struct drawing *d) {
     draw_names_done(&d->names);
-    painting_done(&d->truth);
-    painting_done(&d->found);
+    painter_done(&d->painter);
     image_done(&d->image);
-    image_done(&d->second);
-    image_done(&d->both);
     coco_results_done(&d->results);
     coco_index_done(&d->index);
-}
-
-static int paint_truth(struct drawing *d, const struct coco_image *image, struct image *picture,
-                       struct error *err) {
-    painting_clear(&d->truth);
-    if (painting_add_annotations(&d->truth, &d->index, (uint32_t)(image - d->index.images),
-                                 &d->names, err) != 0)
-        return error_wrap(err, "%s", d->index.path);
-    return painting_paint(&d->truth, picture, d->names.fonts, err);
-}
-
-static int paint_found(struct drawing *d, const struct coco_image *image, struct image *picture,
-                       struct error *err) {
-    painting_clear(&d->found);
-    for (size_t i = 0; i < d->results.count; i++) {
-        const struct coco_result *r = &d->results.list[i];
-        uint32_t category = coco_index_category(&d->index, r->category_id);
-        if (r->image_id == image->id && r->score >= d->flags->least_score &&
-            painting_add_result(&d->found, &d->results, i, picture, &d->names, category, err) != 0)
-            return error_wrap(err, "%s", d->flags->results);
-    }
-    return painting_paint(&d->found, picture, d->names.fonts, err);
-}
-
-/* Paints d->image; *RET is what goes to the file. */
-static int paint(struct drawing *d, const struct coco_image *image, const struct image **ret,
-                 struct error *err) {
-    *ret = &d->image;
-    if (d->flags->results == NULL)
-        return paint_truth(d, image, &d->image, err);
-    if (!d->flags->beside)
-        return paint_found(d, image, &d->image, err);
-    *ret = &d->both;
-    if (image_resize(&d->second, d->image.width, d->image.height, err) != 0)
-        return -1;
-    memcpy(d->second.pixels, d->image.pixels,
-           (size_t)d->image.width * (size_t)d->image.height * IMAGE_CHANNELS);
-    if (paint_truth(d, image, &d->image, err) != 0 || paint_found(d, image, &d->second, err) != 0)
-        return -1;
-    return painting_beside(&d->both, &d->image, &d->second, err);
 }
 
 static int draw_image(struct drawing *d, const struct draw_target *target, struct error *err) {
     char path[PATH_MAX];
     const struct image *painted = NULL;
     const struct coco_image *image = target->image;
+    const struct painter_ask ask = {.index = &d->index,
+                                    .results = d->flags->results != NULL ? &d->results : NULL,
+                                    .truth = d->flags->beside,
+                                    .least_score = d->flags->least_score,
+                                    .names = &d->names};
+    size_t objects = 0;
     const char *name = coco_index_name(&d->index, image->name);
     if (snprintf(path, sizeof(path), "%s/%s", d->pictures, name) >= (int)sizeof(path))
         return error_set(err, EXIT_CODE_DATA, "%.64s...: path too long", d->pictures);
     if (picture_read(path, &d->image, err) != 0)
         return -1;
-    if (paint(d, image, &painted, err) != 0)
+    if (painter_paint(&d->painter, &ask, (uint32_t)(image - d->index.images), &d->image, &painted,
+                      &objects, err) != 0)
         return error_wrap(err, "%s", path);
     if (picture_write(painted, d->flags->format == 1, target->path, err) != 0)
         return -1;
-    printf("%s  %zu objects\n", target->path,
-           d->flags->results != NULL ? d->found.count : d->truth.count);
+    printf("%s  %zu objects\n", target->path, objects);
     return 0;
-}
-
-static int make_names(struct drawing *d, struct error *err) {
-    const size_t count = d->index.category_count;
-    cleanup_free struct coco_report_category *categories = calloc(count + 1, sizeof(*categories));
-    if (categories == NULL)
-        return error_no_memory(err, "names of categories");
-    for (size_t c = 0; c < count; c++)
-        categories[c] = (struct coco_report_category){
-            .name = coco_index_name(&d->index, d->index.categories[c].name),
-            .id = d->index.categories[c].id};
-    return draw_names_make(&d->names, categories, count, d->flags->font, err);
 }
 
 static int draw_all(struct drawing *d, struct error *err) {
@@ -241,7 +186,7 @@ static int run(struct drawing *d, struct error *err) {
     if (coco_load(&d->index, folder.sets[0].json, NULL, err) != 0 ||
         (f->results != NULL && coco_results_read(&d->results, f->results, err) != 0))
         return -1;
-    return make_names(d, err) == 0 ? draw_all(d, err) : -1;
+    return draw_names_of_index(&d->names, &d->index, f->font, err) == 0 ? draw_all(d, err) : -1;
 }
 
 int command_draw(int argc, char *const *argv, struct error *err) {

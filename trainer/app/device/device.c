@@ -131,6 +131,8 @@ static struct cuda_options cuda_options_of(const struct options *o, const struct
         .local_ranks = comm_local_size(comm),
         .share = !sums || !sums_by_nccl(o, comm),
         .tune = o->tune && !o->deterministic,
+        .decide = o->tune && !o->deterministic && comm_size(comm) == 1,
+        .own_backward = (enum cuda_own)o->own_backward,
         .tf32 = o->tf32,
         .deterministic = o->deterministic,
         .plan_cache = o->deterministic ? NULL : o->plan_cache,

@@ -172,6 +172,23 @@ static const struct flag *next_flag(const struct flag *flags, size_t count, unsi
     return f;
 }
 
+void flags_split(int argc, char *const *argv, char **flags_argv, int *ret_flags, char **words,
+                 int *ret_words) {
+    bool flags = true;
+    *ret_flags = *ret_words = 0;
+    for (int i = 0; i < argc; i++) {
+        if (flags && strcmp(argv[i], "--") == 0) {
+            flags = false;
+        } else if (flags && str_starts_with(argv[i], "--")) {
+            flags_argv[(*ret_flags)++] = argv[i];
+            if (strchr(argv[i], '=') == NULL && i + 1 < argc)
+                flags_argv[(*ret_flags)++] = argv[++i];
+        } else {
+            words[(*ret_words)++] = argv[i];
+        }
+    }
+}
+
 const char *flags_given(const struct flag *flags, size_t count, unsigned command, const char *name,
                         int argc, char *const *argv) {
     const char *given = NULL, *value = NULL;

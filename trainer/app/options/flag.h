@@ -47,6 +47,11 @@ int flags_take(const struct flag *flags, size_t count, unsigned command, int arg
 int flags_parse(const struct flag *flags, size_t count, unsigned command, int argc,
                 char *const *argv, void *into, struct error *err);
 
+/* Words that are no flags, and no flags' values, apart from those that are, in their order; behind
+ * "--" all words are none. FLAGS_ARGV and WORDS have room for ARGC each. */
+void flags_split(int argc, char *const *argv, char **flags_argv, int *ret_flags, char **words,
+                 int *ret_words);
+
 /* What ARGV gives for the flag NAME, the last time; NULL where it does not. What is wrong with ARGV
  * is passed over. */
 const char *flags_given(const struct flag *flags, size_t count, unsigned command, const char *name,

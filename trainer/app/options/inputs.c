@@ -156,6 +156,17 @@ int inputs_model(struct inputs *in, const struct options *o, const char *root, s
                        "model", err);
 }
 
+/* Evaluations' findings. A command that is asked for an evaluation alone writes where it is told
+ * to.
+ */
+static int find_out(struct inputs *in, const struct options *o, unsigned command, const char *root,
+                    struct error *err) {
+    if (command != COMMAND_TRAIN && o->out == NULL)
+        return 0;
+    return find_output(in->out, o->out, getenv("SM_OUTPUT_DATA_DIR"), root, "/opt/ml/output/data",
+                       "", err);
+}
+
 int inputs_find(struct inputs *in, const struct options *o, unsigned command, enum model_task task,
                 const char *root, struct error *err) {
     *in = (struct inputs){.synthetic = o->data != NULL && strcmp(o->data, "synthetic") == 0};
@@ -171,7 +182,7 @@ int inputs_find(struct inputs *in, const struct options *o, unsigned command, en
             return -1;
         in->scored = in->validation[0] != '\0';
     }
-    if (inputs_model(in, o, root, err) != 0 ||
+    if (inputs_model(in, o, root, err) != 0 || find_out(in, o, command, root, err) != 0 ||
         find_output(in->checkpoints, o->checkpoint_dir, NULL, root, "/opt/ml/checkpoints",
                     "checkpoints", err) != 0)
         return -1;

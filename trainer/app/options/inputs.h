@@ -10,7 +10,8 @@
  *
  *     model        --model-dir, $SM_MODEL_DIR, /opt/ml/model, ./model
  *     checkpoints  --checkpoint-dir, /opt/ml/checkpoints, ./checkpoints
- *     events       --tensorboard-dir, /opt/ml/output/tensorboard; else none */
+ *     events       --tensorboard-dir, /opt/ml/output/tensorboard; else none
+ *     findings     --out; in training $SM_OUTPUT_DATA_DIR, /opt/ml/output/data, too; else none */
 #ifndef OPTIONS_INPUTS_H
 #define OPTIONS_INPUTS_H
 
@@ -29,6 +30,7 @@ struct inputs {
     char model[INPUT_PATH_MAX];
     char checkpoints[INPUT_PATH_MAX];
     char events[INPUT_PATH_MAX]; /* empty: none */
+    char out[INPUT_PATH_MAX];    /* empty: none */
 };
 
 /* ROOT stands in front of /opt/ml; "" but in tests. No data at all is EXIT_CODE_DATA. For

@@ -7,14 +7,17 @@
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
+static const char *const owns[] = {"auto", "off", "on", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
 static const char *const logs[] = {"both", "table", "metrics", NULL};
 static const char *const augments[] = {"auto", "crop", "pad", "center", NULL};
 static const char *const presets[] = {"tv", "d2", "mlperf", NULL};
 static const char *const schedules[] = {"constant", "step", "poly2", "cosine", "milestones", NULL};
+static const char *const formats[] = {"jpeg", "png", NULL};
 static const char *const fusions[] = {"none", "norm", "all", "conv", "auto", NULL};
 
-enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, ALL = T | E | P };
+enum { T = COMMAND_TRAIN, E = COMMAND_EVAL, P = COMMAND_PLAN, R = COMMAND_PREDICT };
+enum { ALL = T | E | P | R };
 
 enum { C = MODEL_CLASSIFY, D = MODEL_DETECT, ANY_TASK = MODEL_CLASSIFY | MODEL_DETECT };
 
@@ -71,7 +74,7 @@ static const struct flag FLAGS[] = {
             "name begins with train"),
     TEXT_OF(D, "val-set", val_set, NULL, T | E, "NAME",
             "set to evaluate on; without it the one whose name begins with val"),
-    TEXT("bad-samples", bad_samples, "fail", T | E, "fail|skip|N",
+    TEXT("bad-samples", bad_samples, "fail", T | E | R, "fail|skip|N",
          "a file that cannot be read or decoded ends the run, is left out of its batch, or so many "
          "of a data set are"),
     INT_OF(C, "synthetic-images", synthetic_images, "1280", 1, 1e8, T, "N",
@@ -85,7 +88,7 @@ static const struct flag FLAGS[] = {
     INT("accumulate", accumulate, "1", 1, 65536, T, "N", "batches a rank adds up to one step"),
     INT_OF(C, "image-size", image_size, "0", 0, 4096, T | P, "N",
            "side of the network's input in pixels (0: the model's own, 224 or 32)"),
-    INT_OF(C, "resize", resize, "0", 0, 16384, T | E, "N",
+    INT_OF(C, "resize", resize, "0", 0, 16384, T | E | R, "N",
            "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
     CHOICE_OF(D, "preset", preset, presets, "tv", T | P,
               "whose Mask R-CNN: torchvision's, detectron2's or that of MLPerf"),
@@ -94,9 +97,18 @@ static const struct flag FLAGS[] = {
             "eight that suit the set"),
     INT_OF(D, "gt-slots", gt_slots, "128", 1, 1024, T | P, "N",
            "objects of a picture that count; of more the largest stay"),
+    INT_OF(D, "anchor-samples", anchor_samples, "0", 0, 4096, T | P, "N",
+           "anchors of a picture that proposals are learnt from (0: the preset's)"),
+    INT_OF(D, "region-samples", region_samples, "0", 0, 4096, T | P, "N",
+           "regions of a picture that the heads learn from (0: the preset's)"),
     INT_OF(D, "short-side", short_side, "800", 16, 8192, T, "N",
            "pictures are scaled to it, unless the other side exceeds --long-side then"),
     INT_OF(D, "long-side", long_side, "1333", 16, 8192, T, "N", "the most of the other side"),
+    INT_OF(
+        D, "short-low", short_low, "0", 0, 8192, T, "N",
+        "training: the short side is drawn for every picture and epoch, from this on in steps of "
+        "--short-step (0: always --short-side; of preset d2 six sizes from four fifths of it on)"),
+    INT_OF(D, "short-step", short_step, "32", 1, 8192, T, "N", "steps that end at --short-side"),
     CHOICE_OF(C, "augment", augment, augments, "auto", T,
               "training crop: random resized, padded, none; auto: by image size"),
     REAL_OF(C, "min-area", min_area, "0", 0, 1, T, "SHARE",
@@ -109,6 +121,14 @@ static const struct flag FLAGS[] = {
         "init", init, NULL, T, "FILE",
         "start from the weights in a safetensors file (torchvision's names, under any prefix; f32, "
         "f16, bf16); a classifier for other classes is left out"),
+    TEXT(
+        "init-prefix", init_prefix, NULL, T, "TEXT",
+        "what stands before the names of the weights in --init's file (\"model.\"); without it the "
+        "prefix under which most of the network is"),
+    INT_OF(
+        D, "frozen-stages", frozen_stages, "-1", -1, 5, T, "N",
+        "layers that stay as --init has them: 1 the stem, 2 layer1, too, ... (-1: 2 with --init); "
+        "with --init norms do, too, without it nothing"),
     INT("seed", seed, "0", 0, 9e15, T, "N",
         "of initial weights, order of samples and augmentation"),
     REAL("lr", lr, "0.1", 0, 1e6, T, "X",
@@ -149,13 +169,18 @@ static const struct flag FLAGS[] = {
     BOOL("check-operators", check_operators, "false", T,
          "cuda: run operators one by one and wait for each, so that a fault of the GPU names its "
          "operator; slow"),
-    BOOL("tune", tune, "true", T | E, "cuda: time cuDNN's kernels on the real buffers at start"),
+    BOOL("tune", tune, "true", T | E | R,
+         "cuda: time cuDNN's kernels on the real buffers at start"),
+    CHOICE(
+        "own-backward", own_backward, owns, "auto", T,
+        "cuda, fusion conv: backward passes of 1x1 convolutions between norms by a kernel of our "
+        "own; auto: on GPUs where it was measured to be faster"),
     BOOL(
-        "tf32", tf32, "true", T | E,
+        "tf32", tf32, "true", T | E | R,
         "cuda: in f32, products may round their inputs to 10 bits of mantissa, as tensor cores do"),
-    BOOL("deterministic", deterministic, "false", T | E,
+    BOOL("deterministic", deterministic, "false", T | E | R,
          "cuda: only kernels that give the same bits in every run, chosen without timing"),
-    TEXT("plan-cache", plan_cache, NULL, T | E, "FILE",
+    TEXT("plan-cache", plan_cache, NULL, T | E | R, "FILE",
          "cuda: keeps what tuning chose, for later runs"),
     REAL("loss-scale", loss_scale, "1024", 1, 65536, T, "X",
          "f16: gradients are computed times this and brought back by the optimizer"),
@@ -163,11 +188,11 @@ static const struct flag FLAGS[] = {
         "f16: double the scale after so many good steps, halve it after a bad one (0: fixed)"),
     INT("threads", threads, "0", 0, 4096, ALL, "N",
         "compute threads of a rank (0: its share of the cores)"),
-    INT("data-threads", data_threads, "0", 0, 256, T | E, "N",
+    INT("data-threads", data_threads, "0", 0, 256, T | E | R, "N",
         "threads that decode pictures (0: as many as half the compute threads)"),
     TEXT("model-dir", model_dir, NULL, T, "DIR",
          "where the finished model goes; default /opt/ml/model, else ./model"),
-    TEXT("model-dir", model_dir, NULL, E, "DIR",
+    TEXT("model-dir", model_dir, NULL, E | R, "DIR",
          "where the trained model is; default /opt/ml/model, else ./model"),
     TEXT("checkpoint-dir", checkpoint_dir, NULL, T, "DIR",
          "where checkpoints go; default /opt/ml/checkpoints, else ./checkpoints"),
@@ -177,6 +202,22 @@ static const struct flag FLAGS[] = {
         "(0: those alone)"),
     TEXT("tensorboard-dir", tensorboard_dir, NULL, T, "DIR",
          "where event files go; default /opt/ml/output/tensorboard where that exists"),
+    TEXT_OF(D, "out", out, NULL, T, "DIR",
+            "where evaluations leave detections.json and pictures; default $SM_OUTPUT_DATA_DIR, "
+            "else /opt/ml/output/data where that exists"),
+    TEXT_OF(D, "out", out, NULL, E, "DIR",
+            "where to leave detections.json and pictures of the truth beside what was found"),
+    INT_OF(D, "pictures", pictures, "4", 0, 64, T | E, "N",
+           "pictures of an evaluation that --out and TensorBoard get"),
+    REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, T | E, "X",
+            "least score of what those pictures show"),
+    TEXT("out", out, NULL, R, "DIR", "where predictions.json and painted pictures go"),
+    REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, R, "X",
+            "least score of what is told and painted; networks tell nothing below 0.05"),
+    INT_OF(C, "top", top, "5", 1, 1000, R, "N", "classes of a picture, the most probable ones"),
+    CHOICE_OF(D, "format", format, formats, "jpeg", R, "of painted pictures"),
+    TEXT_OF(D, "font", font, NULL, R, "FILE",
+            "a font (TTF, OTF, TTC) for labels, asked before the system's"),
     TEXT("resume", resume, "auto", T, "auto|none|PATH",
          "newest valid checkpoint, a fresh start, or this checkpoint"),
     INT("report-every", report_every, "20", 1, 1e9, T, "N", "steps between two reports"),
@@ -211,13 +252,25 @@ static int lay(struct options *o, unsigned command, const struct model_setting *
     return 0;
 }
 
+/* What --preset brings along; NULL where it brings nothing, or is none. */
+static const struct model_setting *preset_settings(unsigned command, const struct recipe *recipe,
+                                                   int argc, char *const *argv) {
+    const char *name = flags_given(FLAGS, FLAG_COUNT, command, "preset", argc, argv);
+    if (name == NULL && recipe != NULL)
+        name = recipe_value(recipe, "preset");
+    return name == NULL ? NULL : recipe_of_preset(name);
+}
+
 /* What lies below the command line. */
 static int lay_defaults(struct options *o, unsigned command, const struct recipe *recipe,
-                        const struct model *model, struct error *err) {
+                        const struct model *model, const struct model_setting *preset,
+                        struct error *err) {
     *o = (struct options){0};
     if (flags_defaults(FLAGS, FLAG_COUNT, o, err) != 0)
         return -1;
     if (command == COMMAND_TRAIN && model != NULL && lay(o, command, model->settings, err) != 0)
+        return -1;
+    if (command == COMMAND_TRAIN && lay(o, command, preset, err) != 0)
         return -1;
     return recipe != NULL ? lay(o, command, recipe->settings, err) : 0;
 }
@@ -240,7 +293,8 @@ int options_parse(struct options *o, unsigned command, int argc, char *const *ar
     if (name != NULL && (recipe = recipe_need(name, err)) == NULL)
         return -1;
     const struct model *model = model_of(command, recipe, argc, argv);
-    if (lay_defaults(o, command, recipe, model, err) != 0 ||
+    if (lay_defaults(o, command, recipe, model, preset_settings(command, recipe, argc, argv),
+                     err) != 0 ||
         flags_take(FLAGS, FLAG_COUNT, command, argc, argv, o, err) != 0)
         return -1;
     if (model == NULL)
@@ -269,7 +323,8 @@ void options_print(FILE *out, unsigned command, int argc, char *const *argv) {
     bool told =
         recipe != NULL || flags_given(FLAGS, FLAG_COUNT, command, "model", argc, argv) != NULL;
     unsigned tasks = told && model != NULL ? model->task : 0;
-    if (tasks != 0 && lay_defaults(&o, command, recipe, model, NULL) == 0)
+    if (tasks != 0 && lay_defaults(&o, command, recipe, model,
+                                   preset_settings(command, recipe, argc, argv), NULL) == 0)
         flags_print(out, FLAGS, FLAG_COUNT, command, tasks, &o);
     else
         flags_print(out, FLAGS, FLAG_COUNT, command, tasks_here(), NULL);
@@ -309,10 +364,15 @@ static const char *const RECORDED[] = {
     "preset",
     "canvases",
     "gt-slots",
+    "anchor-samples",
+    "region-samples",
     "short-side",
     "long-side",
+    "short-low",
+    "short-step",
     "bad-samples",
     "tf32",
+    "own-backward",
     "tune",
     "deterministic",
 };

@@ -1,4 +1,4 @@
-/* Every flag of `ringtrain train` and `ringtrain eval`: one table (options.c), one struct. What a
+/* Every flag of `ringtrain train`, `eval` and `predict`: one table (options.c), one struct. What a
  * flag means stands in its help text there. Numbers that are 0 where 0 makes no sense mean "choose
  * for me". */
 #ifndef OPTIONS_OPTIONS_H
@@ -14,7 +14,7 @@
 #include <stdio.h>
 
 /* Commands that share the table, as bits. */
-enum { COMMAND_TRAIN = 1, COMMAND_EVAL = 2, COMMAND_PLAN = 4 };
+enum { COMMAND_TRAIN = 1, COMMAND_EVAL = 2, COMMAND_PLAN = 4, COMMAND_PREDICT = 8 };
 
 /* In the order of the choices in the table. */
 enum option_dtype { OPTION_F32, OPTION_BF16, OPTION_F16 };
@@ -28,6 +28,7 @@ enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* behind enum fusion */
 enum option_comm { OPTION_COMM_AUTO, OPTION_COMM_MPI, OPTION_COMM_NCCL };
 enum option_log { OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
 enum option_preset { OPTION_PRESET_TV, OPTION_PRESET_D2, OPTION_PRESET_MLPERF };
+enum option_format { OPTION_JPEG, OPTION_PNG };
 enum option_augment {
     OPTION_AUGMENT_AUTO,
     OPTION_AUGMENT_CROP,
@@ -54,8 +55,12 @@ struct options {
     int preset; /* enum option_preset */
     const char *canvases;
     int64_t gt_slots;
+    int64_t anchor_samples;
+    int64_t region_samples;
     int64_t short_side;
     int64_t long_side;
+    int64_t short_low;
+    int64_t short_step;
     int64_t resize;
     int augment;
     double min_area;
@@ -64,6 +69,8 @@ struct options {
     bool zero_gamma;
     const char *bad_samples;
     const char *init;
+    const char *init_prefix;
+    int64_t frozen_stages;
     int64_t seed;
 
     double lr;
@@ -88,6 +95,7 @@ struct options {
     int comm;
     bool check_operators;
     bool tune;
+    int own_backward; /* enum cuda_own */
     bool tf32;
     bool deterministic;
     const char *plan_cache;
@@ -100,6 +108,12 @@ struct options {
     const char *checkpoint_dir;
     const char *checkpoint_every;
     const char *tensorboard_dir;
+    const char *out;
+    int64_t pictures;
+    double score_threshold;
+    int64_t top;
+    int format; /* enum option_format */
+    const char *font;
     const char *resume;
     int64_t report_every;
     int64_t eval_every;
@@ -107,8 +121,9 @@ struct options {
     int log;
 };
 
-/* Flags of COMMAND (one bit) in ARGV, over those of --recipe, over those of the network, over the
- * defaults. A flag or a recipe for networks of another task than --model's is an error. */
+/* Flags of COMMAND (one bit) in ARGV, over those of --recipe, over those of --preset, over those of
+ * the network, over the defaults. A flag or a recipe for networks of another task than --model's is
+ * an error. */
 int options_parse(struct options *o, unsigned command, int argc, char *const *argv,
                   struct error *err);
 /* Appends the options that change the bits of a training: "lr=0.1 momentum=0.9 ...". */

@@ -20,6 +20,10 @@ const struct recipe *recipe_need(const char *name, struct error *err);
 /* What it says of FLAG; NULL where nothing. */
 const char *recipe_value(const struct recipe *recipe, const char *flag);
 
+/* The flags that a preset of Mask R-CNN sets (models/detect_preset.h), below those of a recipe: how
+ * weights of its kinds decay. NULL where it sets none. */
+const struct model_setting *recipe_of_preset(const char *name);
+
 /* One line each of those that are for one of TASKS. */
 void recipe_print(FILE *out, unsigned tasks);
 

@@ -229,6 +229,7 @@ static struct backend_sgd update_of(const struct device_stepper *d) {
     return (struct backend_sgd){.weights = store->arena[STORE_PARAMETERS],
                                 .momentum = store->arena[STORE_MOMENTUM],
                                 .gradients = gradients(d),
+                                .narrow = store->narrow,
                                 .groups = d->groups,
                                 .clips = d->s->sgd.clip_norm > 0,
                                 .void_flag = gradients(d) + store->flags + FLAG_VOID,
@@ -252,7 +253,7 @@ static int enqueue_step(struct device_stepper *d, struct error *err) {
 
 static bool can_record(struct device_stepper *d) {
     return d->ops->record_begin != NULL && d->host_gradients == NULL && canvas(d)->warm &&
-           !d->s->check_operators;
+           !d->s->check_operators && (d->sums == NULL || !d->sums->unrecorded);
 }
 
 static int replay(struct device_stepper *d, void *recording, struct error *err) {
@@ -266,6 +267,9 @@ static int replay(struct device_stepper *d, void *recording, struct error *err) 
 static int launch(struct device_stepper *d,
                   int (*enqueue)(struct device_stepper *d, struct error *err), struct error *err) {
     bool stale = program_stale(&d->s->pass->program);
+    /* In front of a recording: it is stale where the host has changed the weights, seldom. */
+    if (store_narrow(&d->s->net->store, err) != 0)
+        return -1;
     void **recording = &canvas(d)->recordings[stale][d->s->last_micro];
     if (*recording != NULL)
         return replay(d, *recording, err);
@@ -352,7 +356,7 @@ int device_stepper_finish(struct device_stepper *d, struct step_outcome *ret, st
     if (post_mail(d, mail, err) != 0 || launch(d, enqueue_step, err) != 0 ||
         collect_mail(d, mail, MARK_OUTCOME + turn, err) != 0)
         return -1;
-    store_changed(&d->s->net->store);
+    store_updated(&d->s->net->store);
     d->steps++;
     canvas(d)->warm = true;
     d->states_kept = false;

@@ -116,10 +116,16 @@ static int run(struct scoring *s, struct comm *comm, struct evaluation *ret, str
     };
     if (ret->stopped)
         return 0;
+    const struct task_tell *tell = s->options->tell;
     if (ret->images == 0)
-        return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be scored",
-                         source->name, source->count);
-    return score_end(&s->score, comm, ret, err) != 0 ? error_wrap(err, "evaluating") : 0;
+        return error_set(err, EXIT_CODE_DATA, "%s: none of %zu pictures can be %s", source->name,
+                         source->count, tell != NULL ? "used" : "scored");
+    if (tell != NULL)
+        return data->task->tell(s->score.own, tell, err);
+    if (score_end(&s->score, comm, ret, err) != 0)
+        return error_wrap(err, "evaluating");
+    struct findings *findings = s->options->findings;
+    return findings != NULL && comm_rank(comm) == 0 ? findings_keep(findings, &s->score, err) : 0;
 }
 
 void evaluate_canvases(struct network_options *ret, const struct task_data *data) {

@@ -5,6 +5,7 @@
 #include "comm/comm.h"
 #include "common/error.h"
 #include "common/progress.h"
+#include "run/findings.h"
 #include "run/network.h"
 #include "task/task.h"
 #include "telemetry/status_line.h"
@@ -13,9 +14,12 @@
 
 struct evaluate_options {
     int threads;
-    struct progress *progress; /* marked at each batch */
-    uint64_t step;             /* ...with this number */
-    struct status_line *line;  /* shows how far it is */
+    struct progress *progress;    /* marked at each batch */
+    uint64_t step;                /* ...with this number */
+    struct status_line *line;     /* shows how far it is */
+    const struct task_tell *tell; /* of pictures without labels: what was found becomes files, and
+                                     there are no figures; NULL: scores */
+    struct findings *findings;    /* where rank 0 leaves what was found; NULL: nowhere */
 };
 
 /* The canvases on which DATA's batches lie, for a network that takes them. */

@@ -287,8 +287,21 @@ static int tell_body(const struct reading *r, struct error *err) {
                       r->file.path, taken, r->weights.count - taken);
 }
 
-static int read_all(struct reading *r, struct error *err) {
-    choose_prefix(r);
+static int take_prefix(struct reading *r, const char *prefix, struct error *err) {
+    if (strlen(prefix) >= sizeof(r->prefix))
+        return error_set(err, EXIT_CODE_USAGE, "prefix \"%.64s...\" is too long", prefix);
+    memcpy(r->prefix, prefix, strlen(prefix) + 1);
+    if (agreement(r, prefix) > 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: no weight of the model under the prefix \"%s\"",
+                     r->file.path, prefix);
+}
+
+static int read_all(struct reading *r, const char *prefix, struct error *err) {
+    if (prefix == NULL)
+        choose_prefix(r);
+    else if (take_prefix(r, prefix, err) != 0)
+        return -1;
     find_head(r);
     if (read_body(r, err) != 0 || (r->body_only ? tell_body(r, err) : read_head(r, err)) != 0)
         return -1;
@@ -303,7 +316,8 @@ static int read_all(struct reading *r, struct error *err) {
     return tell_unused(r, err);
 }
 
-int init_read(struct store *store, const char *path, struct buf *notes, struct error *err) {
+int init_read(struct store *store, const char *path, const char *prefix, struct buf *notes,
+              struct error *err) {
     struct reading r = {.store = store, .notes = notes};
     int failed = safetensors_open(&r.file, path, err);
     if (failed == 0)
@@ -312,7 +326,7 @@ int init_read(struct store *store, const char *path, struct buf *notes, struct e
     if (failed == 0 && r.used == NULL)
         failed = error_no_memory(err, "initial weights");
     if (failed == 0)
-        failed = read_all(&r, err);
+        failed = read_all(&r, prefix, err);
     reading_done(&r);
     return failed;
 }

@@ -14,8 +14,10 @@
 #include "common/error.h"
 #include "graph/store.h"
 
-/* Reads what PATH has for STORE, which has its start values. What was kept and what was not used is
- * told in NOTES, a line each. Errors have EXIT_CODE_DATA and name file and tensor. */
-int init_read(struct store *store, const char *path, struct buf *notes, struct error *err);
+/* Reads what PATH has for STORE, which has its start values. PREFIX stands before the model's names
+ * in the file; NULL: the one under which most of the model is. What was kept and what was not used
+ * is told in NOTES, a line each. Errors have EXIT_CODE_DATA and name file and tensor. */
+int init_read(struct store *store, const char *path, const char *prefix, struct buf *notes,
+              struct error *err);
 
 #endif

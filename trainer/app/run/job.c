@@ -105,7 +105,11 @@ static int describe(struct job *job, struct error *err) {
     struct run_state *s = &job->state;
     cleanup_buf struct buf options = {0};
     buf_init(&options, sizeof(s->options));
-    if (options_record(&options, o, err) != 0)
+    const struct model_objects *objects = &job->data.objects;
+    if (options_record(&options, o, err) != 0 ||
+        (job->net.model->task == MODEL_DETECT &&
+         buf_printf(&options, err, " norms=%s frozen=%d",
+                    objects->frozen_norms ? "constant" : "trained", objects->frozen_stages) != 0))
         return -1;
     (void)snprintf(s->options, sizeof(s->options), "%s", buf_text(&options));
     (void)snprintf(s->model, sizeof(s->model), "%s", o->model);
@@ -156,6 +160,11 @@ int job_open(struct job *job, const struct options *o, struct comm *comm, struct
     announce(job);
     if (open_network(job, err) != 0 || describe(job, err) != 0)
         return -1;
+    job->findings = (struct findings){.folder = job->inputs.out,
+                                      .events = &job->report.events,
+                                      .pictures = (size_t)o->pictures,
+                                      .seed = (uint64_t)o->seed,
+                                      .least_score = o->score_threshold};
     return report_open(&job->report, job->first ? stdout : NULL, o->log, model, job->inputs.events,
                        err);
 }

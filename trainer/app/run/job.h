@@ -11,6 +11,7 @@
 #include "optim/schedule.h"
 #include "options/inputs.h"
 #include "options/options.h"
+#include "run/findings.h"
 #include "run/keep.h"
 #include "run/network.h"
 #include "run/report.h"
@@ -41,6 +42,7 @@ struct job {
     struct schedule schedule;
     int64_t steps_per_epoch;
     struct report report;
+    struct findings findings; /* of evaluations, on rank 0 */
     struct progress progress;
     struct run_state state;
     struct keeping keeping;

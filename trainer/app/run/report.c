@@ -16,7 +16,7 @@
 enum { LINE_MAX_SIZE = 1024, TEXT_MAX_SIZE = 8192 };
 
 /* Scalars of a row beside the metrics of its steps, of one call, and the longest name of one. */
-enum { ROW_EVENTS = 5, EVENTS_MAX = 32, EVENT_NAME_SIZE = 64 };
+enum { ROW_EVENTS = 6, EVENTS_MAX = 32, EVENT_NAME_SIZE = 64 };
 
 _Static_assert(MODEL_METRICS_MAX + (int)ROW_EVENTS <= (int)EVENTS_MAX, "room for steps");
 _Static_assert((int)EVALUATION_FIGURES_MAX <= (int)EVENTS_MAX, "room for evaluations");
@@ -162,6 +162,8 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     if (r->steps == 0)
         return 0;
     int count = collect(r, told);
+    if (r->model->task == MODEL_DETECT)
+        told[count++] = (struct metric_field){"objects_dropped", (double)at->objects_dropped};
     double loss = told[METRIC_LOSS].value;
     int64_t skipped = r->skipped;
     double data_wait = 0;
@@ -185,12 +187,13 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     };
     if (print_row(r, &row, err) != 0)
         return -1;
-    const struct metric_field rest[ROW_EVENTS] = {
+    const struct metric_field rest[] = {
         {"final_loss", row.final_loss}, {"learning_rate", at->lr},    {"images_per_second", speed},
         {"data_wait", data_wait},       {"skipped", (double)skipped},
     };
     memcpy(told + count, rest, sizeof(rest));
-    return add_events(r, at->step, "train", told, count + ROW_EVENTS, err);
+    count += (int)(sizeof(rest) / sizeof(rest[0]));
+    return add_events(r, at->step, "train", told, count, err);
 }
 
 int report_evaluation(struct report *r, int64_t step, double epoch, const struct evaluation *e,

@@ -64,6 +64,7 @@ struct report_row {
     double lr;
     int64_t bad_files;
     int64_t damaged_files;
+    int64_t objects_dropped; /* since the last row, where a network finds objects */
 };
 /* One row over the steps since the last one; nothing if there were none. */
 int report_row(struct report *r, const struct report_row *row, struct error *err);

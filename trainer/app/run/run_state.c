@@ -223,6 +223,12 @@ static const char *option_value(const char *options, const char *name, size_t na
     return NULL;
 }
 
+const char *run_state_option(const struct run_state *state, const char *name, int *ret_size) {
+    const char *value = option_value(state->options, name, strlen(name));
+    *ret_size = value != NULL ? (int)strcspn(value, " ") : 0;
+    return value;
+}
+
 static int add_options(struct buf *out, const char *now, const char *before, struct error *err) {
     for (const char *word = before; *word != '\0';) {
         size_t name = strcspn(word, "= ");

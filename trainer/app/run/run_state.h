@@ -11,7 +11,7 @@
 
 enum {
     RUN_STATE_TEXT = 128,
-    RUN_STATE_OPTIONS = 1024,
+    RUN_STATE_OPTIONS = 2048,
     RUN_STATE_CLASSES = 128 * 1024, /* bytes of class names; more are not recorded */
     RUN_STATE_JSON_MAX = 512 * 1024,
 };
@@ -56,6 +56,10 @@ int run_state_format(struct buf *out, const struct run_state *state, char *const
 /* SOURCE names the text in errors (EXIT_CODE_DATA). Every key must be there but "run" and those of
  * later format versions than the first, and the numbers must agree. */
 int run_state_parse(struct run_state *ret, const char *text, const char *source, struct error *err);
+
+/* The value of the option NAME, of *RET_SIZE bytes, among those of STATE; NULL where it was not
+ * recorded. */
+const char *run_state_option(const struct run_state *state, const char *name, int *ret_size);
 
 /* Goes on in NOW, which describes the new run at its beginning, where BEFORE stood. The place is
  * kept in images where the data is the same, and as a share of the epoch where it is other data;

@@ -140,6 +140,8 @@ int save_check(struct job *job, struct error *err) {
         return error_wrap(err, "--checkpoint-dir");
     if (access(checkpoints, W_OK | X_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "--checkpoint-dir: %s", checkpoints);
+    if (findings_check(&job->findings, job->data.task, err) != 0)
+        return -1;
     char own[FOLDER_LOCK_TEXT];
     describe_job(job, own);
     if (lock_folder(job, &job->lock, own, "--checkpoint-dir", checkpoints, err) != 0)

@@ -47,6 +47,30 @@ static int check_fit(const struct job *job, const struct run_state *before, cons
     return 0;
 }
 
+/* Weights of one preset mean nothing in another, which sees other pixels; and what is constant has
+ * no momentum to go on with. */
+static int check_detector(const struct job *job, const struct run_state *before, const char *path,
+                          struct error *err) {
+    static const struct {
+        const char *option, *words, *advice;
+    } rows[] = {{"preset", "of --preset", ""},
+                {"norms", "of a network whose norms are", "the same --init, "},
+                {"frozen", "of a training with --frozen-stages", "the same --init, "}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        int was_size = 0, is_size = 0;
+        const char *was = run_state_option(before, rows[i].option, &was_size);
+        const char *is = run_state_option(&job->state, rows[i].option, &is_size);
+        if (was == NULL || is == NULL ||
+            (was_size == is_size && strncmp(was, is, (size_t)is_size) == 0))
+            continue;
+        return error_set(
+            err, EXIT_CODE_DATA,
+            "%s is %s %.*s, not %.*s; give %sanother --checkpoint-dir, or --resume none", path,
+            rows[i].words, was_size, was, is_size, is, rows[i].advice);
+    }
+    return 0;
+}
+
 static int tell_differences(const struct job *job, const struct run_state *before,
                             const char *before_text, struct error *err) {
     cleanup_buf struct buf text = {0};
@@ -68,6 +92,8 @@ static int resume_from(struct job *job, const struct safetensors *file,
         return error_set(err, EXIT_CODE_DATA, "%s holds no state of a run", file->path);
     if (run_state_parse(&before, text, file->path, err) != 0 ||
         check_fit(job, &before, file->path, err) != 0 ||
+        (job->net.model->task == MODEL_DETECT &&
+         check_detector(job, &before, file->path, err) != 0) ||
         tell_differences(job, &before, text, err) != 0)
         return -1;
     cleanup_weights struct weights w = {0};
@@ -93,7 +119,7 @@ static int init_from(struct job *job, const char *path, struct error *err) {
                          "--init: %s is where this run's own model will go; give another "
                          "--model-dir",
                          path);
-    if (init_read(&job->net.store, path, &notes, err) != 0)
+    if (init_read(&job->net.store, path, job->options->init_prefix, &notes, err) != 0)
         return error_wrap(err, "--init");
     log_info("initial weights from %s", path);
     notes_tell(&notes);

@@ -91,6 +91,8 @@ static int run_micro_batches(struct job *job, struct error *err) {
         case WAIT_BATCH:
             break;
         }
+        task_count_left_out(&job->data, batch);
+        samples_count(&job->data.training, batch);
         int result = stepper_micro(&job->stepper, batch, err);
         if (job->held != NULL)
             loader_release(job->loader, job->held);
@@ -159,6 +161,7 @@ static int report(struct job *job, double penalty, double rate, struct error *er
         .lr = rate,
         .bad_files = faults_count(&job->data.training.faults, FAULT_BAD),
         .damaged_files = faults_count(&job->data.training.faults, FAULT_DAMAGED),
+        .objects_dropped = job->data.training.dropped_all,
     };
     return report_row(&job->report, &row, err);
 }
@@ -246,10 +249,12 @@ static int score(struct job *job, bool *ret_stop, struct error *err) {
         .progress = &job->progress,
         .step = (uint64_t)job->state.step,
         .line = &job->report.line,
+        .findings = &job->findings,
     };
     struct evaluation e;
     if (job->data.validation.source.count == 0)
         return 0;
+    job->findings.step = job->state.step;
     if (evaluate(&job->net, job->comm, &job->data, &o, &e, err) != 0)
         return -1;
     *ret_stop = e.stopped;
@@ -344,6 +349,7 @@ static void tell_speed(const struct job *job) {
 static void sum_up(struct job *job) {
     tell_speed(job);
     samples_sum_up(&job->data.training, job->data.bad_allowed);
+    task_tell_left_out(&job->data);
     if (job->data.validation.source.count > 0)
         samples_sum_up(&job->data.validation, job->data.bad_allowed);
 }

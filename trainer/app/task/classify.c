@@ -2,6 +2,7 @@
 #include "device/ranks.h"
 #include "set/labelled.h"
 #include "task/classes.h"
+#include "task/guesses.h"
 #include "task/task.h"
 
 #include <inttypes.h>
@@ -16,7 +17,15 @@ struct classify {
     struct dataset validation;
     struct labelled train;
     struct labelled score;
+    const struct model_config *trained; /* borrowed; pictures without labels are looked at by it */
 };
+
+/* Means over a labelled set are the default's. */
+static int score_open(struct task_data *data, void **ret_score, struct error *err) {
+    const struct classify *c = data->own;
+    *ret_score = NULL;
+    return c->trained != NULL ? guesses_open(c->trained, &c->validation, ret_score, err) : 0;
+}
 
 static void close_data(struct task_data *data) {
     struct classify *c = data->own;
@@ -115,9 +124,23 @@ static int open_training(struct task_data *data, const struct task_ask *ask, str
     return settle_training(data, ask, err);
 }
 
+/* Pictures that nobody has labelled. */
+static int open_given(struct task_data *data, const struct task_ask *ask, struct error *err) {
+    struct classify *c = data->own;
+    const struct picture_list *pictures = ask->pictures;
+    c->trained = ask->trained;
+    data->class_names = ask->trained->class_names;
+    data->classes = ask->trained->classes;
+    if (dataset_open_files(&c->validation, pictures->paths, pictures->count, err) != 0)
+        return -1;
+    return faults_init(&data->validation.faults, c->validation.count, err);
+}
+
 static int open_trained(struct task_data *data, const struct task_ask *ask, struct error *err) {
     struct classify *c = data->own;
     const struct model_config *config = ask->trained;
+    if (ask->pictures != NULL)
+        return open_given(data, ask, err);
     if (ask->inputs->synthetic)
         return error_set(err, EXIT_CODE_USAGE, "--data: evaluation needs a folder of pictures");
     if (samples_open(&c->validation, ask->inputs->validation, comm_rank(ask->comm) == 0, err) != 0)
@@ -164,5 +187,10 @@ const struct task TASK_CLASSIFY = {
     .open = open_data,
     .close = close_data,
     .describe = describe,
+    .score_open = score_open,
+    .score_batch = guesses_batch,
+    .score_close = guesses_close,
+    .tell_check = guesses_check,
+    .tell = guesses_tell,
     .print = print,
 };

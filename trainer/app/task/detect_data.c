@@ -5,7 +5,9 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/log.h"
+#include "detect/detection_outline.h"
 #include "device/ranks.h"
+#include "models/detect_preset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,15 +20,24 @@ struct preset {
     const char *name;
     enum detect_size_rule rule;
     enum detection_pick pick;
-    bool host_scale;
     enum mask_paste_rule paste;
+    bool host_scale;
+    bool outlines;   /* masks are drawn from outlines, where there are any */
+    bool last_pixel; /* boxes hold their last pixels */
+    bool many_sizes; /* short sides are drawn */
 };
 
 static const struct preset PRESETS[] = {
-    [OPTION_PRESET_TV] = {"tv", DETECT_SIZE_TV, DETECTION_PICK_TV, false, MASK_PASTE_TV},
-    [OPTION_PRESET_D2] = {"d2", DETECT_SIZE_D2, DETECTION_PICK_USED, true, MASK_PASTE_D2},
-    [OPTION_PRESET_MLPERF] = {"mlperf", DETECT_SIZE_MB, DETECTION_PICK_USED, false, MASK_PASTE_TV},
+    [OPTION_PRESET_TV] = {"tv", DETECT_SIZE_TV, DETECTION_PICK_TV, MASK_PASTE_TV, false, false,
+                          false, false},
+    [OPTION_PRESET_D2] = {"d2", DETECT_SIZE_D2, DETECTION_PICK_USED, MASK_PASTE_D2, true, true,
+                          false, true},
+    [OPTION_PRESET_MLPERF] = {"mlperf", DETECT_SIZE_MB, DETECTION_PICK_TV, MASK_PASTE_TV, false,
+                              true, true, false},
 };
+
+/* Detectron2's six short sides, 640, 672 ... 800, in proportion. */
+enum { SHORT_STEPS = 5, SHORT_PARTS = 25 };
 
 static void part_done(struct detect_part *part) {
     detection_groups_done(&part->groups);
@@ -40,8 +51,10 @@ void detect_close(struct task_data *data) {
         free(d->class_names[c]);
     free(d->class_names);
     free(d->category_ids);
+    draw_names_done(&d->names);
     part_done(&d->validation);
     part_done(&d->training);
+    picture_index_done(&d->given);
     free(d);
 }
 
@@ -62,15 +75,14 @@ static int find_set(struct detect_part *part, const char *path, const char *name
     return 0;
 }
 
-static int read_set(struct detect_part *part, const struct task_ask *ask, enum detection_pick pick,
-                    struct error *err) {
-    const struct detection_options how = {.pick = pick};
+static int read_set(struct detect_part *part, const struct task_ask *ask,
+                    const struct detection_options *how, struct error *err) {
     cleanup_buf struct buf text = {0};
     bool aloud = comm_rank(ask->comm) == 0;
     if (aloud)
         log_info("reading %s", part->json);
     if (coco_load(&part->index, part->json, NULL, err) != 0 ||
-        detection_set_make(&part->set, &part->index, part->pictures, &how, err) != 0)
+        detection_set_make(&part->set, &part->index, part->pictures, how, err) != 0)
         return -1;
     buf_init(&text, TEXT_MAX);
     if (aloud && detection_set_describe(&part->set, &text, err) == 0)
@@ -121,9 +133,22 @@ static int plan_canvases(struct detect_data *d, const struct task_ask *ask, stru
     return group(&d->training, &d->plan, err) != 0 ? -1 : group(&d->validation, &d->plan, err);
 }
 
+/* From which short side on, and in which steps, one is drawn. */
+static void settle_sides(struct detection_recipe *recipe, const struct preset *preset,
+                         const struct options *o) {
+    const int most = recipe->sizes.short_side;
+    if (o->short_low > 0) {
+        recipe->short_low = (int)o->short_low;
+        recipe->short_step = (int)o->short_step;
+    } else if (preset->many_sizes && most > SHORT_STEPS) {
+        recipe->short_step = most < SHORT_PARTS ? 1 : most / SHORT_PARTS;
+        recipe->short_low = most - SHORT_STEPS * recipe->short_step;
+    }
+}
+
 /* How PART's samples are made. */
-static void settle(const struct task_data *data, struct detect_part *part,
-                   const struct task_ask *ask, bool training) {
+static int settle(const struct task_data *data, struct detect_part *part,
+                  const struct task_ask *ask, bool training, struct error *err) {
     const struct options *o = ask->options;
     const struct detect_data *d = data->own;
     const struct preset *preset = &PRESETS[d->preset];
@@ -137,6 +162,14 @@ static void settle(const struct task_data *data, struct detect_part *part,
         .slots = (int)o->gt_slots,
         .bits_of_picture = DETECTION_BITS_DEFAULT,
     };
+    if (!training)
+        return 0;
+    settle_sides(&part->samples.recipe, preset, o);
+    if (detection_recipe_check(&part->samples.recipe, err) != 0)
+        return -1;
+    return preset->outlines ? detection_outline_measure(&part->set, &part->samples.polygons,
+                                                        &part->samples.points, err)
+                            : 0;
 }
 
 /* Both parts' pictures get the room of the larger ones: networks that train and that evaluate have
@@ -172,23 +205,39 @@ static int make_source(struct task_data *data, struct detect_part *part, struct 
     return 0;
 }
 
+/* Objects that will not be learnt from, for want of slots. */
+static void tell_slots(const struct detect_part *part, const struct task_ask *ask) {
+    const int64_t slots = ask->options->gt_slots;
+    size_t objects = 0, pictures = 0;
+    for (size_t i = 0; i < part->set.count; i++) {
+        int64_t count = part->set.pictures[i].count;
+        objects += count > slots ? (size_t)(count - slots) : 0;
+        pictures += count > slots;
+    }
+    if (pictures > 0 && comm_rank(ask->comm) == 0)
+        log_warning("%s: %zu pictures have more than %lld objects, one up to %u: the smallest %zu "
+                    "are left out (--gt-slots)",
+                    part->json, pictures, (long long)slots, (unsigned)part->set.most, objects);
+}
+
 /* Opens the set that PATH, NAME and PREFIX say, the same on all ranks. */
 static int open_part(const struct task_data *data, struct detect_part *part,
                      struct samples *samples, const struct task_ask *ask, const char *path,
                      bool training, struct error *err) {
     const struct options *o = ask->options;
     const char *what = training ? "the training data" : "the validation data";
-    enum detection_pick pick = training
-                                   ? PRESETS[((const struct detect_data *)data->own)->preset].pick
-                                   : DETECTION_PICK_ALL;
+    const struct preset *preset = &PRESETS[((const struct detect_data *)data->own)->preset];
+    const struct detection_options how = {.pick = training ? preset->pick : DETECTION_PICK_ALL,
+                                          .last_pixel = preset->last_pixel};
     if (find_set(part, path, training ? o->train_set : o->val_set, training ? "train" : "val",
                  training ? "--train-set" : "--val-set", err) != 0 ||
-        read_set(part, ask, pick, err) != 0 ||
+        read_set(part, ask, &how, err) != 0 ||
         faults_init(&samples->faults, part->set.count, err) != 0 ||
         ranks_agree(ask->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
         return error_wrap(err, "%s", what);
-    settle(data, part, ask, training);
-    return 0;
+    if (training)
+        tell_slots(part, ask);
+    return settle(data, part, ask, training, err);
 }
 
 /* The names of labels 1, 2, ... */
@@ -216,6 +265,35 @@ static int name_classes(struct task_data *data, const struct detection_set *set,
     return 0;
 }
 
+/* One line each. */
+static void tell_bad(const struct picture_index *given) {
+    const char *line = buf_text(&given->bad);
+    for (const char *end; (end = strchr(line, '\n')) != NULL; line = end + 1)
+        log_warning("cannot be used: %.*s", (int)(end - line), line);
+}
+
+/* Pictures that nobody has labelled, in place of a set to score on. */
+static int open_given(struct task_data *data, const struct task_ask *ask, struct error *err) {
+    struct detect_data *d = data->own;
+    struct detect_part *part = &d->validation;
+    const struct model_config *trained = ask->trained;
+    const struct picture_categories categories = {trained->class_names, trained->category_ids,
+                                                  trained->classes};
+    const struct detection_options how = {
+        .pick = DETECTION_PICK_ALL, .paths = true, .last_pixel = PRESETS[d->preset].last_pixel};
+    if (picture_index_make(&d->given, ask->pictures->paths, ask->pictures->count, &categories,
+                           err) != 0)
+        return -1;
+    tell_bad(&d->given);
+    data->bad_given = (int64_t)d->given.bad_count;
+    part->index = d->given.index;
+    if (detection_set_make(&part->set, &part->index, part->index.path, &how, err) != 0 ||
+        faults_init(&data->validation.faults, part->set.count, err) != 0 ||
+        settle(data, part, ask, false, err) != 0)
+        return -1;
+    return name_classes(data, &part->set, err);
+}
+
 /* Both sets have the same categories under the same ids. */
 static int agree(const struct detect_part *a, const struct detect_part *b, struct error *err) {
     if (a->index.category_count != b->index.category_count)
@@ -241,15 +319,20 @@ static void describe_network(struct task_data *data, const struct task_ask *ask)
     const struct detect_data *d = data->own;
     const struct options *o = ask->options;
     bool given = o->init != NULL;
+    int stages = o->frozen_stages >= 0 ? (int)o->frozen_stages : given ? FROZEN_STAGES : 0;
     const struct detection_samples *t = &d->training.samples, *v = &d->validation.samples;
     size_t bytes = t->image_bytes > v->image_bytes ? t->image_bytes : v->image_bytes;
     data->objects = (struct model_objects){
         .preset = PRESETS[d->preset].name,
+        .anchor_samples = (int)o->anchor_samples,
+        .region_samples = (int)o->region_samples,
         .slots = (int)o->gt_slots,
         .image_bytes = (int64_t)bytes,
         .mask_bytes = (int64_t)o->batch_size * DETECTION_BITS_DEFAULT,
+        .polygons = t->polygons,
+        .points = t->points,
         .frozen_norms = given,
-        .frozen_stages = given ? FROZEN_STAGES : 0,
+        .frozen_stages = stages,
     };
 }
 
@@ -282,12 +365,20 @@ void detect_describe(const struct task_data *data, const struct task_ask *ask,
     ret->category_ids = d->category_ids;
     ret->short_side = d->sizes.short_side;
     ret->long_side = d->sizes.long_side;
-    memcpy(ret->mean, MODEL_MEAN, sizeof(ret->mean));
-    memcpy(ret->std, MODEL_STD, sizeof(ret->std));
+    const struct detect_preset *preset = detect_preset_find(ret->preset);
+    for (int c = 0; c < 3; c++) {
+        bool own = preset->std[0] > 0;
+        ret->mean[c] = own ? (double)preset->mean[c] : MODEL_MEAN[c];
+        ret->std[c] = own ? (double)preset->std[c] : MODEL_STD[c];
+    }
 }
 
 enum mask_paste_rule detect_paste(const struct detect_data *d) {
     return PRESETS[d->preset].paste;
+}
+
+bool detect_last_pixel(const struct detect_data *d) {
+    return PRESETS[d->preset].last_pixel;
 }
 
 static int open_parts(struct task_data *ret, const struct task_ask *ask, struct error *err) {
@@ -299,6 +390,8 @@ static int open_parts(struct task_data *ret, const struct task_ask *ask, struct 
          name_classes(ret, &d->training.set, err) != 0))
         return -1;
     ret->hash = d->training.set.hash;
+    if (ask->pictures != NULL)
+        return open_given(ret, ask, err);
     if (!in->scored)
         return 0;
     if (open_part(ret, &d->validation, &ret->validation, ask, in->validation, false, err) != 0)
@@ -332,13 +425,29 @@ static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struc
     return detect_sizes_check(&d->sizes, err);
 }
 
+/* What cannot be, and what is likely a mistake. */
+static int check_start(const struct detect_data *d, const struct task_ask *ask, struct error *err) {
+    const struct options *o = ask->options;
+    if (o->frozen_stages > 0 && o->init == NULL && ask->trained == NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--frozen-stages %lld without --init: layers that nothing has trained "
+                         "would stay as they are",
+                         (long long)o->frozen_stages);
+    if (o->init != NULL && d->preset != OPTION_PRESET_TV && comm_rank(ask->comm) == 0)
+        log_warning("--preset %s shows the network pixels of 0 to 255, blue first, and strides in "
+                    "the first convolution of a block: weights that were trained so suit it, "
+                    "torchvision's do not",
+                    PRESETS[d->preset].name);
+    return 0;
+}
+
 int detect_open(struct task_data *ret, const struct task_ask *ask, struct error *err) {
     struct detect_data *d = calloc(1, sizeof(*d));
     if (d == NULL)
         return error_no_memory(err, "data");
     ret->own = d;
-    if (settle_sizes(d, ask, err) != 0 || open_parts(ret, ask, err) != 0 ||
-        plan_canvases(d, ask, err) != 0)
+    if (settle_sizes(d, ask, err) != 0 || check_start(d, ask, err) != 0 ||
+        open_parts(ret, ask, err) != 0 || plan_canvases(d, ask, err) != 0)
         return -1;
     share_room(d);
     if (make_source(ret, &d->training, &ret->training, ask, err) != 0 ||

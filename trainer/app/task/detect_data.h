@@ -9,10 +9,13 @@
 #include "detect/detection_groups.h"
 #include "detect/detection_set.h"
 #include "detect/detection_source.h"
+#include "detect/picture_index.h"
+#include "draw/draw_names.h"
 #include "eval/mask_paste.h"
 #include "task/task.h"
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct detect_part {
     char json[PATH_MAX];
@@ -26,11 +29,13 @@ struct detect_part {
 struct detect_data {
     struct detect_part training;
     struct detect_part validation;
-    struct canvas_plan plan;   /* of both */
-    int preset;                /* enum option_preset */
-    struct detect_sizes sizes; /* of pictures */
-    int64_t *category_ids;     /* owned; of labels 1, 2, ...; -1 where no category has one */
-    char **class_names;        /* owned; of labels 1, 2, ...; what no category has is "" */
+    struct picture_index given; /* pictures without labels: what is scored on then */
+    struct canvas_plan plan;    /* of both */
+    int preset;                 /* enum option_preset */
+    struct detect_sizes sizes;  /* of pictures */
+    int64_t *category_ids;      /* owned; of labels 1, 2, ...; -1 where no category has one */
+    char **class_names;         /* owned; of labels 1, 2, ...; what no category has is "" */
+    struct draw_names names;    /* of the validation set, once pictures were shown */
 };
 
 /* As struct task has them. */
@@ -39,7 +44,9 @@ void detect_close(struct task_data *data);
 void detect_describe(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret);
 
-/* How masks are pasted. */
+/* How masks are pasted, */
 enum mask_paste_rule detect_paste(const struct detect_data *d);
+/* and whether boxes hold their last pixels. */
+bool detect_last_pixel(const struct detect_data *d);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "coco/coco_results.h"
 #include "coco/coco_results_pack.h"
+#include "coco/coco_results_write.h"
 #include "comm/gather.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -10,6 +11,8 @@
 #include "eval/coco_eval.h"
 #include "eval/coco_report.h"
 #include "kernels/image_size.h"
+#include "task/detect_show.h"
+#include "task/detect_tell.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -42,9 +45,10 @@ struct found {
 };
 
 struct detect_score {
-    const struct task_data *data;
-    const struct detect_data *detect;
+    struct task_data *data;
+    struct detect_data *detect;
     struct coco_results results; /* of this rank */
+    struct coco_results all;     /* of all ranks, on rank 0 */
     struct detections_room room;
     struct found found;
     size_t left_out;
@@ -52,7 +56,7 @@ struct detect_score {
     bool masks;
 };
 
-int detect_score_open(const struct task_data *data, void **ret_score, struct error *err) {
+int detect_score_open(struct task_data *data, void **ret_score, struct error *err) {
     struct detect_score *s = calloc(1, sizeof(*s));
     if (s == NULL)
         return error_no_memory(err, "scores");
@@ -64,6 +68,7 @@ int detect_score_open(const struct task_data *data, void **ret_score, struct err
 
 void detect_score_close(void *score) {
     struct detect_score *s = score;
+    coco_results_done(&s->all);
     coco_results_done(&s->results);
     detections_room_done(&s->room);
     free(s->found.box);
@@ -137,6 +142,7 @@ int detect_score_batch(void *score, const struct batch *batch, const struct task
             .label = f->label + at,
             .logits = s->masks ? f->mask + at * plane : NULL,
             .side = f->side,
+            .last_pixel = detect_last_pixel(s->detect),
             .count = count > 0 ? (int)count : 0,
             .scaled = {size[IMAGE_SIZE_H], size[IMAGE_SIZE_W]},
         };
@@ -195,11 +201,11 @@ int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, str
     struct detection_scores scores;
     /* A rank that had no picture does not know whether there are masks. */
     double told[] = {s->masks, (double)s->left_out};
-    cleanup_coco_results struct coco_results all = {0};
+    coco_results_done(&s->all);
     if (comm_sum(comm, told, 2, COMM_F64, err) != 0)
         return -1;
     s->masks = told[0] > 0;
-    if (gather(s, comm, &all, err) != 0 || score_all(s, comm, &all, &scores, err) != 0)
+    if (gather(s, comm, &s->all, err) != 0 || score_all(s, comm, &s->all, &scores, err) != 0)
         return -1;
     if (told[1] > 0 && comm_rank(comm) == 0)
         log_warning("%.0f detections of no category, or of no numbers, do not count", told[1]);
@@ -208,6 +214,23 @@ int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, str
     for (int i = 0; s->masks && i < COCO_STATS; i++)
         evaluation_add(ret, FIGURES[1][i], scores.mask[i]);
     return 0;
+}
+
+int detect_score_write(void *score, const char *path, struct error *err) {
+    const struct detect_score *s = score;
+    return coco_results_write(&s->all, s->masks ? COCO_PARTS_BOTH : COCO_PARTS_BOXES, path, err);
+}
+
+int detect_score_show(void *score, const struct task_show *show, struct error *err) {
+    struct detect_score *s = score;
+    return detect_show(s->detect, &s->all, show, err);
+}
+
+int detect_score_tell(void *score, const struct task_tell *how, struct error *err) {
+    struct detect_score *s = score;
+    if (s->left_out > 0)
+        log_warning("%zu detections of no category, or of no numbers, do not count", s->left_out);
+    return detect_tell(s->data, &s->results, how, err);
 }
 
 int detect_print(struct buf *out, double epoch, const struct evaluation *e, struct error *err) {

@@ -13,11 +13,14 @@
 #include "task/detect_data.h"
 
 /* As struct task has them. */
-int detect_score_open(const struct task_data *data, void **ret_score, struct error *err);
+int detect_score_open(struct task_data *data, void **ret_score, struct error *err);
 int detect_score_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
                        int64_t *ret_images, struct error *err);
 int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
 void detect_score_close(void *score);
+int detect_score_write(void *score, const char *path, struct error *err);
+int detect_score_tell(void *score, const struct task_tell *how, struct error *err);
+int detect_score_show(void *score, const struct task_show *show, struct error *err);
 
 int detect_print(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
 

@@ -73,6 +73,11 @@ int samples_refuse(struct samples *samples, int64_t allowed, struct error *err) 
                      first.text, bad);
 }
 
+void samples_count(struct samples *samples, const struct batch *batch) {
+    if (samples->source.table->dropped != NULL)
+        samples->dropped += samples->source.table->dropped(batch);
+}
+
 /* One round: what every rank found, to every rank. Returns how many are left over all ranks. */
 static int share_round(struct comm *comm, struct faults *faults, bool *ret_more,
                        struct error *err) {
@@ -99,15 +104,18 @@ static int share_round(struct comm *comm, struct faults *faults, bool *ret_more,
 
 int samples_share(struct comm *comm, struct samples *samples, int64_t allowed, struct error *err) {
     struct faults *faults = &samples->faults;
-    double fresh = (double)faults_fresh(faults);
+    enum { FRESH, DROPPED, SUMS };
+    double sums[SUMS] = {(double)faults_fresh(faults), (double)samples->dropped};
     samples_tell(samples, allowed);
     if (comm_size(comm) > 1) {
-        if (comm_sum(comm, &fresh, 1, COMM_F64, err) != 0)
+        if (comm_sum(comm, sums, SUMS, COMM_F64, err) != 0)
             return -1;
-        for (bool more = fresh > 0; more;)
+        for (bool more = sums[FRESH] > 0; more;)
             if (share_round(comm, faults, &more, err) != 0)
                 return -1;
     }
+    samples->dropped_all = (int64_t)sums[DROPPED];
+    samples->dropped = 0;
     int64_t bad = faults_count(faults, FAULT_BAD);
     if (allowed == 0 || bad <= allowed)
         return 0;

@@ -6,6 +6,7 @@
 
 #include "comm/comm.h"
 #include "common/error.h"
+#include "set/batch.h"
 #include "set/dataset.h"
 #include "set/faults.h"
 #include "set/sampler.h"
@@ -18,6 +19,8 @@
 struct samples {
     struct source source; /* no samples: there is no such set */
     struct faults faults;
+    int64_t dropped;     /* objects without room in this rank's batches since samples_share */
+    int64_t dropped_all; /* and of all ranks' in the time before */
     struct sampler_groups groups; /* by canvas; borrowed */
     struct canvas {               /* of each group; one without groups */
         int height, width;
@@ -30,6 +33,9 @@ int samples_open(struct dataset *set, const char *folder, bool aloud, struct err
 
 /* The value of --bad-samples: so many files of a set may be unusable. fail is 0, skip is all. */
 int samples_parse_allowed(const char *text, int64_t *ret, struct error *err);
+
+/* Counts what found no room in BATCH. */
+void samples_count(struct samples *samples, const struct batch *batch);
 
 /* Names what this rank has found since the last call. */
 void samples_tell(struct samples *samples, int64_t allowed);

@@ -1,6 +1,6 @@
 #include "task/score.h"
 
-int score_open(struct score *score, const struct task_data *data, struct error *err) {
+int score_open(struct score *score, struct task_data *data, struct error *err) {
     *score = (struct score){.data = data};
     return data->task->score_open == NULL ? 0 : data->task->score_open(data, &score->own, err);
 }

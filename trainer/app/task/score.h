@@ -7,12 +7,12 @@
 #include "task/task.h"
 
 struct score {
-    const struct task_data *data; /* borrowed */
+    struct task_data *data; /* borrowed */
     double totals[MODEL_METRICS_MAX];
     void *own; /* the task's */
 };
 
-int score_open(struct score *score, const struct task_data *data, struct error *err);
+int score_open(struct score *score, struct task_data *data, struct error *err);
 void score_close(struct score *score);
 
 /* *RET_IMAGES counts on those that were scored. */

@@ -11,6 +11,7 @@
 #include "models/model.h"
 #include "options/inputs.h"
 #include "options/options.h"
+#include "set/picture_list.h"
 #include "task/evaluation.h"
 #include "task/samples.h"
 
@@ -26,7 +27,10 @@ struct task_data {
     uint64_t hash;             /* of the training set; ranks whose hashes differ have other sets */
     char *const *class_names;  /* borrowed from `own` */
     size_t classes;
+    int64_t bad_given;            /* pictures that are none: not among the samples */
     int64_t bad_allowed;          /* so many bad files of a set are skipped */
+    int64_t left_out;             /* that training batches of this rank had no room for, */
+    const char *left_out_what;    /* and what that is */
     struct model_objects objects; /* what a network that finds objects has to know */
     void *own;                    /* the task's */
 };
@@ -38,7 +42,9 @@ struct task_ask {
     struct comm *comm;
     const struct model *model;
     int image_size;
-    const struct model_config *trained; /* the model that is scored; NULL: one is trained */
+    const struct model_config *trained;  /* the model that is scored; NULL: one is trained */
+    const struct picture_list *pictures; /* that nobody has labelled, in place of a set to score
+                                            TRAINED on; NULL: none */
 };
 
 /* What a network said of the batch that it has seen last. */
@@ -47,6 +53,32 @@ struct task_outputs {
     size_t (*bytes)(void *user, const char *name); /* 0: there is no such output */
     int (*read)(void *user, const char *name, void *ret_values, size_t bytes, struct error *err);
     void *user;
+};
+
+/* A picture of what was found, as a JPEG; all of it lives during the call alone. */
+struct task_picture {
+    int64_t id; /* of the sample, in its set */
+    int height, width;
+    const void *bytes;
+    size_t size;
+};
+
+/* Which pictures are asked for, and where they go. */
+struct task_show {
+    size_t count;       /* at most */
+    uint64_t seed;      /* which: the same ones for the same set */
+    double least_score; /* of what is painted */
+    int (*take)(void *user, const struct task_picture *picture, struct error *err);
+    void *user;
+};
+
+/* How predictions are told. */
+struct task_tell {
+    const char *folder;
+    double least_score; /* of objects */
+    size_t most;        /* classes of a picture */
+    bool png;           /* painted pictures: JPEGs else */
+    const char *font;   /* of their labels, before the system's; NULL: these alone */
 };
 
 struct task {
@@ -60,14 +92,29 @@ struct task {
     void (*describe)(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret);
 
+    /* How much BATCH had no room for, and what that is, for messages. NULL: batches have room. */
+    int64_t (*left_out)(const struct batch *batch, const char **ret_what);
+
     /* An evaluation, batch by batch, on each rank; *RET_IMAGES counts on those that were scored.
      * Then all ranks together. NULL, all of them: the
      * means of the model's metrics, the loss last. */
-    int (*score_open)(const struct task_data *data, void **ret_score, struct error *err);
+    int (*score_open)(struct task_data *data, void **ret_score, struct error *err);
     int (*score_batch)(void *score, const struct batch *batch, const struct task_outputs *outputs,
                        int64_t *ret_images, struct error *err);
     int (*score_end)(void *score, struct comm *comm, struct evaluation *ret, struct error *err);
     void (*score_close)(void *score);
+
+    /* What was found, on rank 0 after score_end: as a file in place of PATH, and painted beside the
+     * truth. A picture that cannot be read is warned of and left out. NULL, both: there is nothing
+     * of the kind. */
+    int (*score_write)(void *score, const char *path, struct error *err);
+    int (*score_show)(void *score, const struct task_show *show, struct error *err);
+
+    /* Predictions, where data was opened for pictures without labels: score_open and score_batch
+     * gather them, and in place of score_end they become files in HOW->folder, which is there. The
+     * first asks before the work whether they can, and costs nobody a file. */
+    int (*tell_check)(const struct task_data *data, const struct task_tell *how, struct error *err);
+    int (*tell)(void *score, const struct task_tell *how, struct error *err);
 
     /* One or more lines for people, without the last line's end. NULL: names and values. */
     int (*print)(struct buf *out, double epoch, const struct evaluation *e, struct error *err);
@@ -80,6 +127,11 @@ const struct task *task_of(enum model_task task);
 
 int task_open(struct task_data *ret, const struct task_ask *ask, struct error *err);
 void task_close(struct task_data *data);
+
+/* A batch of DATA's training set: what it had no room for is told the first time, */
+void task_count_left_out(struct task_data *data, const struct batch *batch);
+/* and at the end of a run, in all. */
+void task_tell_left_out(const struct task_data *data);
 
 /* See print of struct task. */
 int task_print(const struct task *task, struct buf *out, double epoch, const struct evaluation *e,

@@ -24,13 +24,19 @@ void picture_reader_done(struct picture_reader *reader) {
     *reader = (struct picture_reader){0};
 }
 
+static int open_jpeg(struct picture_reader *reader, const uint8_t *bytes, size_t size,
+                     struct error *err) {
+    struct jpeg_decoder *decoder = &reader->decoder;
+    if (decoder->library == NULL && jpeg_decoder_init(decoder, err) != 0)
+        return -1;
+    return jpeg_open(decoder, bytes, size, err);
+}
+
 static int read_jpeg(struct picture_reader *reader, const uint8_t *bytes, size_t size,
                      struct image *ret, struct error *err) {
     struct jpeg_decoder *decoder = &reader->decoder;
     struct rect at;
-    if (decoder->library == NULL && jpeg_decoder_init(decoder, err) != 0)
-        return -1;
-    if (jpeg_open(decoder, bytes, size, err) != 0)
+    if (open_jpeg(reader, bytes, size, err) != 0)
         return -1;
     struct rect whole = {0, 0, decoder->width, decoder->height};
     if (jpeg_decode(decoder, &whole, 1, ret, &at, err) != 0)
@@ -40,13 +46,35 @@ static int read_jpeg(struct picture_reader *reader, const uint8_t *bytes, size_t
     return 0;
 }
 
-int picture_reader_read(struct picture_reader *reader, const char *path, struct image *ret,
-                        struct error *err) {
+/* The file's bytes, to reader->encoded. */
+static int read_bytes(struct picture_reader *reader, const char *path, struct error *err) {
     struct buf *bytes = &reader->encoded;
     reader->damage = NULL;
     bytes->size = 0;
     bytes->max = JPEG_BYTES_MAX;
-    if (file_read(path, bytes, err) != 0)
+    return file_read(path, bytes, err);
+}
+
+int picture_reader_size(struct picture_reader *reader, const char *path, int *ret_width,
+                        int *ret_height, struct error *err) {
+    const struct buf *bytes = &reader->encoded;
+    if (read_bytes(reader, path, err) != 0)
+        return -1;
+    const uint8_t *data = (const uint8_t *)bytes->data;
+    int failed = 0;
+    if (png_is(data, bytes->size)) {
+        failed = png_size(data, bytes->size, ret_width, ret_height, err);
+    } else if ((failed = open_jpeg(reader, data, bytes->size, err)) == 0) {
+        *ret_width = reader->decoder.width;
+        *ret_height = reader->decoder.height;
+    }
+    return failed == 0 ? 0 : error_wrap(err, "%s", path);
+}
+
+int picture_reader_read(struct picture_reader *reader, const char *path, struct image *ret,
+                        struct error *err) {
+    const struct buf *bytes = &reader->encoded;
+    if (read_bytes(reader, path, err) != 0)
         return -1;
     const uint8_t *data = (const uint8_t *)bytes->data;
     int failed = png_is(data, bytes->size) ? png_decode(data, bytes->size, ret, err)

@@ -23,6 +23,10 @@ void picture_reader_done(struct picture_reader *reader);
 int picture_reader_read(struct picture_reader *reader, const char *path, struct image *ret,
                         struct error *err);
 
+/* What the file's head says its size is, which is within the limits of decoding. */
+int picture_reader_size(struct picture_reader *reader, const char *path, int *ret_width,
+                        int *ret_height, struct error *err);
+
 /* A PNG, or a JPEG of high quality; replaces what is there. */
 int picture_write(const struct image *image, bool png, const char *path, struct error *err);
 

@@ -14,6 +14,9 @@ enum { PNG_BYTES_MAX = 1 << 30 };
 /* Do these bytes begin as a PNG does? */
 bool png_is(const uint8_t *bytes, size_t size);
 
+/* The size that the head of a PNG says. */
+int png_size(const uint8_t *bytes, size_t size, int *ret_width, int *ret_height, struct error *err);
+
 /* Decodes SIZE bytes into OUT: grey, palette and 16 bits become RGB of 8, transparency is dropped,
  * and gAMA and colour profiles are not looked at, all as Pillow's convert("RGB") does (but for 16
  * bits of grey, of which Pillow cuts off all above 255). A picture above JPEG_PIXELS_MAX pixels and

@@ -36,6 +36,13 @@ static int add_zeros(struct detection_bits *bits, int32_t at[MASK_FIELDS], struc
     return 0;
 }
 
+int detection_bits_add_empty(struct detection_bits *bits, int32_t ret_at[MASK_FIELDS],
+                             struct error *err) {
+    ret_at[MASK_X] = ret_at[MASK_Y] = 0;
+    ret_at[MASK_WIDTH] = ret_at[MASK_HEIGHT] = 1;
+    return add_zeros(bits, ret_at, err);
+}
+
 /* Pixels Y .. END-1 of column X of the crop. */
 static void set_column(uint8_t *crop, int32_t stride, uint32_t x, uint32_t y, uint32_t end) {
     const uint8_t bit = (uint8_t)(1 << x % 8);
@@ -113,11 +120,8 @@ int detection_bits_add_scaled(struct detection_bits *bits, const struct detectio
                   &ret_at[MASK_WIDTH]);
     nearest_range(&down, crop->at[MASK_Y], crop->at[MASK_HEIGHT], &ret_at[MASK_Y],
                   &ret_at[MASK_HEIGHT]);
-    if (ret_at[MASK_WIDTH] == 0 || ret_at[MASK_HEIGHT] == 0) {
-        ret_at[MASK_X] = ret_at[MASK_Y] = 0;
-        ret_at[MASK_WIDTH] = ret_at[MASK_HEIGHT] = 1;
-        return add_zeros(bits, ret_at, err);
-    }
+    if (ret_at[MASK_WIDTH] == 0 || ret_at[MASK_HEIGHT] == 0)
+        return detection_bits_add_empty(bits, ret_at, err);
     if (add_zeros(bits, ret_at, err) != 0)
         return -1;
     for (int32_t y = ret_at[MASK_Y]; y < ret_at[MASK_Y] + ret_at[MASK_HEIGHT]; y++) {

@@ -39,6 +39,10 @@ void detection_crop_done(struct detection_crop *crop);
 int detection_bits_add(struct detection_bits *bits, const struct rle *mask,
                        int32_t ret_at[MASK_FIELDS], struct error *err);
 
+/* Appends a crop of one pixel, 0: the object has a mask, of which bits say nothing. */
+int detection_bits_add_empty(struct detection_bits *bits, int32_t ret_at[MASK_FIELDS],
+                             struct error *err);
+
 /* How a picture and its masks are scaled by the nearest pixel, so that a mirrored reading of the
  * scaled mask gives the scaled mirrored mask, to the pixel. */
 struct detection_scaling {

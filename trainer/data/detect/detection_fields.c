@@ -2,6 +2,7 @@
 
 #include "kernels/image_size.h"
 #include "kernels/mask_bits.h"
+#include "kernels/mask_target.h"
 #include "kernels/sample_key.h"
 
 #include <string.h>
@@ -17,4 +18,12 @@ void detection_fields_clear(const struct detection_fields *fields, int i) {
            slots * MASK_FIELDS * sizeof(*fields->gt_mask_at));
     memset(fields->key + at * SAMPLE_KEY_WORDS, 0, SAMPLE_KEY_WORDS * sizeof(*fields->key));
     fields->gt_count[i] = 0;
+    if (fields->polygons == 0)
+        return;
+    const size_t polygons = (size_t)fields->polygons, points = (size_t)fields->points;
+    memset(fields->gt_parts + at * slots * MASK_PART_FIELDS, 0,
+           slots * MASK_PART_FIELDS * sizeof(*fields->gt_parts));
+    memset(fields->polygon + at * polygons * MASK_PART_FIELDS, 0,
+           polygons * MASK_PART_FIELDS * sizeof(*fields->polygon));
+    memset(fields->point + at * points * 2, 0, points * 2 * sizeof(*fields->point));
 }

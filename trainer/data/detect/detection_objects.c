@@ -1,5 +1,8 @@
 #include "detect/detection_objects.h"
 
+#include "detect/detection_outline.h"
+
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -59,35 +62,54 @@ static int choose_objects(struct detection_objects_room *room,
     return 0;
 }
 
-/* Mirrored, then scaled, in torchvision's order and rounding. */
-static void fill_box(const struct detection_object *object, struct detect_size picture,
-                     const struct detection_draw *draw, float ret[4]) {
-    const float width = (float)picture.width;
-    float ratio_x = (float)draw->scaled.width / width;
-    float ratio_y = (float)draw->scaled.height / (float)picture.height;
-    ret[0] = (draw->flip ? width - object->box[2] : object->box[0]) * ratio_x;
-    ret[1] = object->box[1] * ratio_y;
-    ret[2] = (draw->flip ? width - object->box[0] : object->box[2]) * ratio_x;
-    ret[3] = object->box[3] * ratio_y;
-}
+/* A place that is filled. */
+struct filling {
+    const struct detection_set *set;
+    const struct detection_draw *draw;
+    const struct detection_fields *fields;
+    struct detect_size picture;
+    int place;
+    struct detection_bits *bits;
+    struct detection_outline_used used;
+};
 
-static int fill_mask(struct detection_objects_room *room, const struct detection_set *set,
-                     const struct detection_object *object, struct detect_size picture,
-                     const struct detection_draw *draw, struct detection_bits *bits,
-                     int32_t ret_at[MASK_FIELDS], struct error *err) {
-    memset(ret_at, 0, MASK_FIELDS * sizeof(*ret_at));
-    if (!object->outlined)
-        return 0;
-    if (coco_index_mask(set->index, &set->index->annotations[object->annotation], &room->outline,
-                        &room->brush, &room->mask, err) != 0)
-        return error_wrap(err, "%s", set->index->path);
-    if (!draw->host_scaled)
-        return detection_bits_add(bits, &room->mask, ret_at, err);
-    const struct detection_scaling scaling = {picture, draw->scaled, draw->flip};
+static int fill_bits(struct detection_objects_room *room, const struct filling *f,
+                     const struct coco_annotation *annotation, int32_t ret_at[MASK_FIELDS],
+                     struct error *err) {
+    if (coco_index_mask(f->set->index, annotation, &room->outline, &room->brush, &room->mask,
+                        err) != 0)
+        return error_wrap(err, "%s", f->set->index->path);
+    if (!f->draw->host_scaled)
+        return detection_bits_add(f->bits, &room->mask, ret_at, err);
+    const struct detection_scaling scaling = {f->picture, f->draw->scaled, f->draw->flip};
     room->crop.bits.size = 0;
     if (detection_bits_add(&room->crop.bits, &room->mask, room->crop.at, err) != 0)
         return -1;
-    return detection_bits_add_scaled(bits, &room->crop, &scaling, ret_at, err);
+    return detection_bits_add_scaled(f->bits, &room->crop, &scaling, ret_at, err);
+}
+
+static int fill_mask(struct detection_objects_room *room, struct filling *f, size_t slot,
+                     const struct detection_object *object, int32_t ret_at[MASK_FIELDS],
+                     struct error *err) {
+    const struct coco_annotation *annotation = &f->set->index->annotations[object->annotation];
+    memset(ret_at, 0, MASK_FIELDS * sizeof(*ret_at));
+    if (!object->outlined)
+        return 0;
+    const struct coco_segment segment = coco_index_segment(f->set->index, annotation);
+    if (f->fields->polygons == 0 || segment.kind != COCO_SEGMENT_POLYGONS)
+        return fill_bits(room, f, annotation, ret_at, err);
+    if (coco_segment_outline(&segment, &room->outline, err) != 0)
+        return error_wrap(err, "%s: annotation %" PRId64, f->set->index->path, annotation->id);
+    switch (detection_outline_add(f->fields, f->place, slot, &room->outline, f->draw, f->picture,
+                                  &f->used)) {
+    case DETECTION_OUTLINE_TAKEN:
+        return detection_bits_add_empty(f->bits, ret_at, err);
+    case DETECTION_OUTLINE_FULL:
+        return fill_bits(room, f, annotation, ret_at, err);
+    case DETECTION_OUTLINE_NONE:
+        break;
+    }
+    return 0;
 }
 
 int detection_objects_fill(struct detection_objects_room *room, const struct detection_set *set,
@@ -96,17 +118,22 @@ int detection_objects_fill(struct detection_objects_room *room, const struct det
                            struct detection_bits *bits, struct error *err) {
     const struct detection_picture *picture = &set->pictures[sample];
     const struct detection_object *objects = &set->objects[picture->first];
-    const struct detect_size size = detection_picture_size(picture);
+    struct filling f = {.set = set,
+                        .draw = draw,
+                        .fields = fields,
+                        .picture = detection_picture_size(picture),
+                        .place = i,
+                        .bits = bits};
     const size_t slots = (size_t)fields->slots, first = (size_t)i * slots;
     uint32_t used = picture->count < slots ? picture->count : (uint32_t)slots;
     if (choose_objects(room, objects, picture->count, (uint32_t)slots, err) != 0)
         return -1;
     for (size_t k = 0; k < used; k++) {
         const struct detection_object *object = &objects[room->order[k]];
-        fill_box(object, size, draw, &fields->gt_box[(first + k) * 4]);
+        detection_draw_box(draw, f.picture, object->box, &fields->gt_box[(first + k) * 4]);
         fields->gt_label[first + k] = object->label;
-        if (fill_mask(room, set, object, size, draw, bits,
-                      &fields->gt_mask_at[(first + k) * MASK_FIELDS], err) != 0)
+        if (fill_mask(room, &f, k, object, &fields->gt_mask_at[(first + k) * MASK_FIELDS], err) !=
+            0)
             return -1;
     }
     fields->gt_count[i] = (int32_t)used;

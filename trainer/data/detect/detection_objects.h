@@ -1,7 +1,7 @@
 /* What is to be found in one picture, in the form of the network's inputs: boxes in pixels of the
- * scaled and mirrored picture, in f32 as torchvision's resize_boxes and flips round them; labels;
- * masks as crops of the picture before both (kernels/mask_bits.h). Of more objects than there are
- * slots the largest stay, in their order. */
+ * scaled and mirrored picture (detection_draw.h); labels; masks as crops of the picture before both
+ * (kernels/mask_bits.h), or as outlines where there is room for them. Of more objects than there
+ * are slots the largest stay, in their order. */
 #ifndef DETECT_DETECTION_OBJECTS_H
 #define DETECT_DETECTION_OBJECTS_H
 
@@ -9,6 +9,7 @@
 #include "common/error.h"
 #include "detect/detect_size.h"
 #include "detect/detection_bits.h"
+#include "detect/detection_draw.h"
 #include "detect/detection_fields.h"
 #include "detect/detection_set.h"
 #include "eval/rle.h"
@@ -18,12 +19,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What becomes of a picture in an epoch. */
-struct detection_draw {
-    struct detect_size scaled;
-    bool flip;
-    bool host_scaled;
-};
 /* What a thread keeps between pictures. Zeroed is ready. */
 struct detection_objects_room {
     struct coco_outline outline;
@@ -36,8 +31,8 @@ struct detection_objects_room {
 
 void detection_objects_room_done(struct detection_objects_room *room);
 
-/* Fills gt_box, gt_label, gt_count and gt_mask_at of place I, which is empty; the masks themselves
- * go to BITS, which is empty, too. Errors name the JSON and the annotation. */
+/* Fills gt_box, gt_label, gt_count, gt_mask_at and outlines of place I, which is empty; the masks
+ * themselves go to BITS, which is empty, too. Errors name the JSON and the annotation. */
 int detection_objects_fill(struct detection_objects_room *room, const struct detection_set *set,
                            size_t sample, const struct detection_draw *draw,
                            const struct detection_fields *fields, int i,

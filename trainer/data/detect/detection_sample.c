@@ -45,7 +45,8 @@ struct detection_draw detection_draw(const struct detection_recipe *recipe,
                                      struct detect_size picture, uint32_t epoch, uint64_t sample) {
     struct random random = random_stream(recipe->seed, epoch, sample);
     struct detect_sizes sizes = recipe->sizes;
-    struct detection_draw draw = {.flip = random_below(&random, 2) == 1 && recipe->flip};
+    struct detection_draw draw = {.flip = random_below(&random, 2) == 1 && recipe->flip,
+                                  .rule = recipe->sizes.rule};
     if (recipe->short_step > 0) {
         int choices = (sizes.short_side - recipe->short_low) / recipe->short_step + 1;
         sizes.short_side =

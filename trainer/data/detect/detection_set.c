@@ -26,7 +26,8 @@ int detection_set_path(const struct detection_set *set, size_t sample, char *ret
                        struct error *err) {
     const struct coco_image *image = &set->index->images[set->pictures[sample].image];
     const char *name = coco_index_name(set->index, image->name);
-    if (snprintf(ret, size, "%s/%s", set->folder, name) < (int)size)
+    if (snprintf(ret, size, "%s%s%s", set->paths ? "" : set->folder, set->paths ? "" : "/", name) <
+        (int)size)
         return 0;
     return error_set(err, EXIT_CODE_DATA, "%s: image %" PRId64 ": path too long", set->index->path,
                      image->id);
@@ -113,10 +114,11 @@ static float clamp(float value, float most) {
 /* The box within the picture; false where nothing is left of it. */
 static bool clamp_box(struct detection_set *set, const struct coco_image *image,
                       const double xywh[4], float ret[4]) {
-    const float most[2] = {(float)image->width, (float)image->height};
+    const float plus = set->last_pixel ? 1 : 0;
+    const float most[2] = {(float)image->width - plus, (float)image->height - plus};
     float raw[4] = {(float)xywh[0], (float)xywh[1], (float)xywh[2], (float)xywh[3]};
-    raw[2] += raw[0];
-    raw[3] += raw[1];
+    raw[2] = raw[0] + (raw[2] > plus ? raw[2] - plus : 0);
+    raw[3] = raw[1] + (raw[3] > plus ? raw[3] - plus : 0);
     for (int i = 0; i < 4; i++)
         ret[i] = clamp(raw[i], most[i % 2]);
     if (!(ret[2] > ret[0] && ret[3] > ret[1])) {
@@ -216,8 +218,11 @@ static int add_pictures(struct detection_set *set, enum detection_pick pick, str
 int detection_set_make(struct detection_set *ret, const struct coco_index *index,
                        const char *folder, const struct detection_options *options,
                        struct error *err) {
-    cleanup_detection_set struct detection_set set = {
-        .index = index, .folder = folder, .hash = STR_HASH_START};
+    cleanup_detection_set struct detection_set set = {.index = index,
+                                                      .folder = folder,
+                                                      .paths = options->paths,
+                                                      .last_pixel = options->last_pixel,
+                                                      .hash = STR_HASH_START};
     if (check_lists(&set, options->pick, err) != 0 ||
         number_labels(&set, options->id_labels, err) != 0 ||
         add_pictures(&set, options->pick, err) != 0)

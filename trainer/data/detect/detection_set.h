@@ -2,7 +2,9 @@
  * each. Made from an index (coco_index.h); pictures keep the index' order, by id.
  *
  * An object is used when it is no crowd and its box, clamped to the picture in f32 as torchvision
- * clamps it, has an area. Labels go from 1 on; 0 is the background. Which pictures a training uses:
+ * clamps it, has an area. With `last_pixel` x2 and y2 are the last pixels inside, clamped to width
+ * and height - 1, as maskrcnn-benchmark has them (structures/bounding_box.py). Labels go from 1 on;
+ * 0 is the background. Which pictures a training uses:
  *
  * DETECTION_PICK_TV    those with an annotation, crowds included, whose box is larger than a pixel
  *                      both ways (torchvision's reference training)
@@ -59,17 +61,21 @@ struct detection_left_out {
 
 struct detection_options {
     enum detection_pick pick;
+    bool paths;     /* file names are paths: there is no folder of pictures */
     bool id_labels; /* a label is its category's id, as COCO_V1 weights have it; else its number + 1
                      */
+    bool last_pixel; /* boxes hold their last pixels */
 };
 
 struct detection_set {
     const struct coco_index *index;     /* borrowed, both */
     const char *folder;                 /* of the pictures */
+    bool paths;                         /* that file names are without the folder */
     struct detection_picture *pictures; /* owned */
     size_t count;
     struct detection_object *objects; /* owned; in the JSON's order within a picture */
     size_t object_count;
+    bool last_pixel;   /* as the options have it */
     int32_t labels;    /* the largest label: classes without the background */
     int32_t *label_of; /* owned; [index->category_count] */
     uint32_t most;     /* objects of one picture */

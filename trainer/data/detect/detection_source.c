@@ -1,7 +1,10 @@
 #include "detect/detection_source.h"
 
+#include "detect/detection_outline.h"
+
 #include "kernels/image_size.h"
 #include "kernels/mask_bits.h"
+#include "kernels/mask_target.h"
 #include "kernels/sample_key.h"
 
 #include <inttypes.h>
@@ -10,7 +13,19 @@
 #include <string.h>
 
 /* In the order of the layout. */
-enum field { IMAGE, IMAGE_SIZE, KEY, GT_BOX, GT_LABEL, GT_COUNT, GT_MASK_AT, MASK_POOL };
+enum field {
+    IMAGE,
+    IMAGE_SIZE,
+    KEY,
+    GT_BOX,
+    GT_LABEL,
+    GT_COUNT,
+    GT_MASK_AT,
+    MASK_POOL,
+    GT_PARTS,
+    POLYGON,
+    POINT
+};
 
 /* What a batch keeps beside its fields. */
 struct masks {
@@ -34,11 +49,18 @@ static struct batch_layout layout_of(const struct detection_samples *samples, in
     (void)batch_layout_add(&layout, "gt_count", n * sizeof(int32_t));
     (void)batch_layout_add(&layout, "gt_mask_at", objects * MASK_FIELDS * sizeof(int32_t));
     (void)batch_layout_add(&layout, "mask_bits", pool_bytes(samples, batch));
+    if (samples->polygons == 0)
+        return layout;
+    const size_t part = MASK_PART_FIELDS * sizeof(int32_t);
+    (void)batch_layout_add(&layout, "gt_parts", objects * part);
+    (void)batch_layout_add(&layout, "polygon", n * (size_t)samples->polygons * part);
+    (void)batch_layout_add(&layout, "point", n * (size_t)samples->points * 2 * sizeof(float));
     return layout;
 }
 
 static struct detection_fields fields_of(const struct source *source, const struct batch *batch) {
     const struct detection_samples *samples = source->set;
+    const bool outlines = samples->polygons > 0;
     return (struct detection_fields){.slots = samples->slots,
                                      .image_bytes = samples->image_bytes,
                                      .pool_bytes = pool_bytes(samples, source->batch),
@@ -49,7 +71,12 @@ static struct detection_fields fields_of(const struct source *source, const stru
                                      .gt_count = batch->fields[GT_COUNT],
                                      .gt_mask_at = batch->fields[GT_MASK_AT],
                                      .mask_bits = batch->fields[MASK_POOL],
-                                     .key = batch->fields[KEY]};
+                                     .key = batch->fields[KEY],
+                                     .polygons = samples->polygons,
+                                     .points = samples->points,
+                                     .gt_parts = outlines ? batch->fields[GT_PARTS] : NULL,
+                                     .polygon = outlines ? batch->fields[POLYGON] : NULL,
+                                     .point = outlines ? batch->fields[POINT] : NULL};
 }
 
 static int worker_open(const struct source *source, void **ret_worker, struct error *err) {
@@ -116,6 +143,11 @@ struct detection_dropped detection_batch_dropped(const struct batch *batch) {
     return ((const struct masks *)batch->own)->dropped;
 }
 
+static int64_t dropped(const struct batch *batch) {
+    const struct detection_dropped all = detection_batch_dropped(batch);
+    return all.objects + all.masks;
+}
+
 static void sample_name(const struct source *source, size_t sample, char *text, size_t size) {
     const struct detection_samples *samples = source->set;
     if (detection_set_path(samples->set, sample, text, size, NULL) != 0 && size > 0)
@@ -136,6 +168,11 @@ static int check(const struct detection_samples *samples, int batch, struct erro
         return error_set(err, EXIT_CODE_USAGE,
                          "%" PRId64 " bytes of masks for each of %d pictures; 1 to %d are possible",
                          samples->bits_of_picture, batch, DETECTION_BITS_PICTURE_MAX);
+    if (samples->polygons > DETECTION_POLYGONS_MAX || samples->points > DETECTION_POINTS_MAX ||
+        samples->points > INT32_MAX / batch)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "outlines of %d polygons and %d points for each of %d pictures",
+                         samples->polygons, samples->points, batch);
     return 0;
 }
 
@@ -149,6 +186,7 @@ int detection_source(struct source *ret, struct detection_samples *samples, int 
         .fill = fill,
         .clear = clear,
         .finish = finish,
+        .dropped = dropped,
         .sample_name = sample_name,
     };
     if (check(samples, batch, err) != 0)

@@ -55,7 +55,8 @@ int detections_add(struct coco_results *results, struct detections_room *room,
                 return -1;
         }
         const float *box = paste.box;
-        float width = box[2] - box[0], height = box[3] - box[1];
+        const float plus = found->last_pixel ? 1 : 0;
+        float width = box[2] - box[0] + plus, height = box[3] - box[1] + plus;
         const struct coco_result result = {.image_id = set->index->images[picture->image].id,
                                            .category_id = set->index->categories[category].id,
                                            .score = found->score[i],

@@ -15,6 +15,7 @@
 #include "eval/mask_paste.h"
 #include "eval/rle.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,6 +26,7 @@ struct detections {
     const float *logits;  /* [count][side][side] of each one's class; NULL: no masks */
     int side;
     int count;
+    bool last_pixel; /* x2 and y2 are the last pixels inside: maskrcnn-benchmark's boxes */
     struct detect_size scaled; /* the picture as the network saw it, without padding */
 };
 

@@ -1,5 +1,6 @@
 #include "draw/draw_names.h"
 
+#include "common/cleanup.h"
 #include "common/log.h"
 #include "draw/spell.h"
 #include "draw/utf8.h"
@@ -65,6 +66,19 @@ int draw_names_make(struct draw_names *ret, const struct coco_report_category *c
         ret->count++;
     }
     return 0;
+}
+
+int draw_names_of_index(struct draw_names *ret, const struct coco_index *index, const char *font,
+                        struct error *err) {
+    const size_t count = index->category_count;
+    cleanup_free struct coco_report_category *categories = calloc(count + 1, sizeof(*categories));
+    if (categories == NULL)
+        return error_no_memory(err, "names of categories");
+    for (size_t c = 0; c < count; c++)
+        categories[c] =
+            (struct coco_report_category){.name = coco_index_name(index, index->categories[c].name),
+                                          .id = index->categories[c].id};
+    return draw_names_make(ret, categories, count, font, err);
 }
 
 void draw_names_label(const struct draw_names *names, uint32_t category, const char *suffix,

@@ -2,6 +2,7 @@
 #ifndef DRAW_DRAW_NAMES_H
 #define DRAW_DRAW_NAMES_H
 
+#include "coco/coco_index.h"
 #include "common/buf.h"
 #include "common/error.h"
 #include "draw/coco_draw.h"
@@ -23,6 +24,10 @@ void draw_names_done(struct draw_names *names);
  * any case. */
 int draw_names_make(struct draw_names *ret, const struct coco_report_category *categories,
                     size_t count, const char *font, struct error *err);
+
+/* The same for the categories of INDEX. */
+int draw_names_of_index(struct draw_names *ret, const struct coco_index *index, const char *font,
+                        struct error *err);
 
 /* Writes the beginning of the name of CATEGORY, whole characters, and SUFFIX behind it (15 bytes at
  * most); "?" for a category that is not there. */

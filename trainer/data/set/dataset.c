@@ -44,6 +44,38 @@ int dataset_open_folder(struct dataset *set, const char *folder, struct error *e
     return 0;
 }
 
+static int list_files(struct dataset *set, char *const *paths, struct error *err) {
+    size_t size = 0;
+    for (size_t i = 0; i < set->count; i++)
+        size += strlen(paths[i]) + 1;
+    set->root = strdup("the pictures");
+    set->class_names = calloc(1, sizeof(*set->class_names));
+    set->labels = calloc(set->count + 1, sizeof(*set->labels));
+    set->name_at = calloc(set->count + 1, sizeof(*set->name_at));
+    set->names = malloc(size + 1);
+    if (set->root == NULL || set->class_names == NULL || set->labels == NULL ||
+        set->name_at == NULL || set->names == NULL || (set->class_names[0] = strdup("")) == NULL)
+        return error_no_memory(err, "list of pictures");
+    size = 0;
+    for (size_t i = 0; i < set->count; i++) {
+        size_t length = strlen(paths[i]) + 1;
+        memcpy(set->names + size, paths[i], length);
+        set->name_at[i] = size;
+        size += length;
+    }
+    set->hash = str_hash(STR_HASH_START, set->names, size);
+    return 0;
+}
+
+int dataset_open_files(struct dataset *set, char *const *paths, size_t count, struct error *err) {
+    *set = (struct dataset){.kind = DATASET_FILES, .count = count, .classes = 1};
+    if (count > 0 && count <= DATASET_SAMPLES_MAX && list_files(set, paths, err) == 0)
+        return 0;
+    dataset_done(set);
+    return error_set(err, EXIT_CODE_DATA, "%zu pictures; 1 to %d are possible", count,
+                     DATASET_SAMPLES_MAX);
+}
+
 static int name_synthetic_classes(struct dataset *set, struct error *err) {
     set->class_names = calloc(set->classes, sizeof(*set->class_names));
     if (set->class_names == NULL)
@@ -81,6 +113,8 @@ int dataset_open_synthetic(struct dataset *set, size_t count, size_t classes, st
 void dataset_sample_name(const struct dataset *set, size_t sample, char *text, size_t size) {
     if (set->kind == DATASET_SYNTHETIC)
         snprintf(text, size, "synthetic/%zu", sample);
+    else if (set->kind == DATASET_FILES)
+        snprintf(text, size, "%s", set->names + set->name_at[sample]);
     else
         snprintf(text, size, "%s/%s/%s", set->root, set->class_names[set->labels[sample]],
                  set->names + set->name_at[sample]);

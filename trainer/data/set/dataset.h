@@ -1,6 +1,7 @@
 /* A labelled set of encoded pictures: N samples, a class for each, a name for each class.
  *
- * Sources: a folder of class folders with JPEGs and PNGs, and `synthetic`, which has no files.
+ * Sources: a folder of class folders with JPEGs and PNGs, files that nobody has labelled, and
+ * `synthetic`, which has no files.
  * Classes are the folder's subfolders and samples the files in them and below, in an order that
  * every host finds alike (set/folder.h); names that begin with a dot are skipped. The hash covers
  * class names, file names and file sizes: ranks whose hashes differ do not see the same files.
@@ -24,7 +25,7 @@ enum {
     DATASET_SAMPLES_MAX = FOLDER_SAMPLES_MAX,
 };
 
-enum dataset_kind { DATASET_FOLDER, DATASET_SYNTHETIC };
+enum dataset_kind { DATASET_FOLDER, DATASET_SYNTHETIC, DATASET_FILES };
 
 struct dataset {
     enum dataset_kind kind;
@@ -48,6 +49,9 @@ void dataset_done(struct dataset *set);
  * any case: .jpg .jpeg .jpe .jfif .png; they are read as what they are, whichever of these they are
  * called. A class folder without any is an error that names it. */
 int dataset_open_folder(struct dataset *set, const char *folder, struct error *err);
+
+/* COUNT files by their paths, all of the one class "". */
+int dataset_open_files(struct dataset *set, char *const *paths, size_t count, struct error *err);
 
 /* COUNT samples over CLASSES classes, sample i of class i mod CLASSES. Its pixels are noise around
  * a colour of the class, see dataset_paint. */

@@ -36,6 +36,9 @@ struct source_table {
     /* All places are filled. */
     int (*finish)(const struct source *source, const struct batch *batch, struct error *err);
 
+    /* How many objects of the batch's pictures found no room in it; NULL: all always do. */
+    int64_t (*dropped)(const struct batch *batch);
+
     /* The sample's name, cut when too long. For messages. */
     void (*sample_name)(const struct source *source, size_t sample, char *text, size_t size);
 };

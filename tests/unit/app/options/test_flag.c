@@ -166,6 +166,22 @@ static void what_is_given_is_the_last_of_its_name(void) {
     CU_ASSERT_PTR_NULL(flags_given(flags, COUNT, SECOND, "name", 6, argv));
 }
 
+static void words_are_told_from_flags_and_their_values(void) {
+    const char *const line[] = {"a", "--name", "b", "--share=1", "c", "--", "--d", "--", "e"};
+    char *flags_argv[9], *words[9];
+    int flag_count = 0, count = 0;
+    flags_split(9, (char *const *)(uintptr_t)line, flags_argv, &flag_count, words, &count);
+    CU_ASSERT_EQUAL_FATAL(flag_count, 3);
+    CU_ASSERT_STRING_EQUAL(flags_argv[1], "b");
+    CU_ASSERT_STRING_EQUAL(flags_argv[2], "--share=1");
+    CU_ASSERT_EQUAL_FATAL(count, 5);
+    CU_ASSERT_STRING_EQUAL(words[1], "c");
+    CU_ASSERT_STRING_EQUAL(words[2], "--d");
+    CU_ASSERT_STRING_EQUAL(words[3], "--");
+    flags_split(2, (char *const *)(uintptr_t)line, flags_argv, &flag_count, words, &count);
+    CU_ASSERT(flag_count == 1 && count == 1); /* a flag without its value */
+}
+
 /* Values that a recipe has set are shown as the defaults, others as the table has them. */
 static void help_shows_defaults_of_a_layer(void) {
     char *text = NULL;
@@ -183,6 +199,7 @@ static void help_shows_defaults_of_a_layer(void) {
 }
 
 UNIT_MAIN("app.flag", UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
+          UNIT(words_are_told_from_flags_and_their_values),
           UNIT(what_is_given_is_the_last_of_its_name), UNIT(help_shows_defaults_of_a_layer),
           UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
           UNIT(an_unknown_flag_offers_the_nearest_name), UNIT(bad_values_name_flag_and_reason),

@@ -14,9 +14,9 @@ static const char *make(const char *root, const char *below) {
 }
 
 static void forget_variables(void) {
-    static const char *const names[] = {"SM_CHANNEL_TRAIN",      "SM_CHANNEL_TRAINING",
-                                        "SM_CHANNEL_VALIDATION", "SM_CHANNEL_VAL",
-                                        "SM_CHANNEL_TEST",       "SM_MODEL_DIR"};
+    static const char *const names[] = {
+        "SM_CHANNEL_TRAIN", "SM_CHANNEL_TRAINING", "SM_CHANNEL_VALIDATION", "SM_CHANNEL_VAL",
+        "SM_CHANNEL_TEST",  "SM_MODEL_DIR",        "SM_OUTPUT_DATA_DIR"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         (void)unsetenv(names[i]);
 }
@@ -96,6 +96,28 @@ static void missing_data_is_a_data_error_that_says_what_to_give(void) {
     ASSERT_CONTAINS(err.text, "/no/such/folder");
 }
 
+/* Findings of evaluations: what was not asked for is written where a platform gathers it alone. */
+static void an_evaluation_leaves_files_where_it_is_told_to(void) {
+    forget_variables();
+    const char *root = unit_temp_dir();
+    (void)make(root, "/opt/ml/output/data");
+    (void)make(root, "/opt/ml/input/data/train");
+    struct options o = {0};
+    struct inputs in;
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    ASSERT_CONTAINS(in.out, "/opt/ml/output/data");
+    CU_ASSERT_EQUAL(setenv("SM_OUTPUT_DATA_DIR", "/told", 1), 0);
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.out, "/told");
+    o.data = "/opt";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.out, "");
+    o.out = "here";
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_CLASSIFY, root, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(in.out, "here");
+    forget_variables();
+}
+
 static void synthetic_needs_no_folder(void) {
     forget_variables();
     struct options o = {.data = "synthetic", .model_dir = "m"};
@@ -145,4 +167,4 @@ UNIT_MAIN("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folder
           UNIT(sagemakers_folders_are_found_without_flags),
           UNIT(a_channel_variable_outranks_the_standard_folder),
           UNIT(missing_data_is_a_data_error_that_says_what_to_give),
-          UNIT(synthetic_needs_no_folder))
+          UNIT(an_evaluation_leaves_files_where_it_is_told_to), UNIT(synthetic_needs_no_folder))

@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int parse(struct options *o, unsigned command, struct error *err, const char *const *words) {
     int argc = 0;
@@ -130,9 +131,34 @@ static void help_shows_what_a_network_and_a_recipe_bring(void) {
     free(text);
 }
 
+/* Either network's help has its own flags and those of both, and nothing of the other. */
+static void help_for_a_network_shows_its_flags_alone(void) {
+    static const struct {
+        const char *model;
+        const char *shown[6], *hidden[5];
+    } rows[] = {{"maskrcnn_resnet50_fpn",
+                 {"--preset tv|d2|mlperf", "--canvases", "--short-low", "--frozen-stages", "--lr X",
+                  "  mlperf  "},
+                 {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "imagenet-90"}},
+                {"resnet50",
+                 {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "--lr X",
+                  "  imagenet-90  "},
+                 {"--preset", "--canvases", "--short-low", "--frozen-stages", "mlperf"}}};
+    for (int i = 0; i < 2; i++) {
+        const char *const words[] = {"--help", "--model", rows[i].model};
+        char *text = help_for(words, 3);
+        for (int k = 0; k < 6; k++)
+            ASSERT_CONTAINS(text, rows[i].shown[k]);
+        for (int k = 0; k < 5; k++)
+            CU_ASSERT_PTR_NULL(strstr(text, rows[i].hidden[k]));
+        free(text);
+    }
+}
+
 UNIT_MAIN("app.options", UNIT(a_recipe_lies_between_the_defaults_and_the_command_line),
           UNIT(a_flag_of_another_task_is_an_error_that_says_so),
           UNIT(help_shows_what_a_network_and_a_recipe_bring),
+          UNIT(help_for_a_network_shows_its_flags_alone),
           UNIT(nothing_given_is_a_run_that_makes_sense),
           UNIT(hyperparameters_come_as_flags_with_underscores),
           UNIT(evaluation_refuses_flags_of_training), UNIT(numbers_have_bounds),

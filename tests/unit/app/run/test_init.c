@@ -118,7 +118,7 @@ static int read_model(struct model *ret, int classes, const struct export *how, 
     const char *path = export(&source, how);
     model_open(ret, classes, 9);
     buf_init(notes, 10000);
-    int failed = init_read(&ret->store, path, notes, err);
+    int failed = init_read(&ret->store, path, NULL, notes, err);
     model_done(&source);
     return failed;
 }
@@ -226,7 +226,7 @@ static void another_width_is_refused(void) {
     CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, NULL, 0, NULL), 0);
     model_open(&m, 10, 1);
     buf_init(&notes, 1000);
-    CU_ASSERT_EQUAL(init_read(&m.store, path, &notes, &err), -1);
+    CU_ASSERT_EQUAL(init_read(&m.store, path, NULL, &notes, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "conv1.weight: has another shape");
     model_done(&m);
@@ -300,7 +300,7 @@ static void check_detector(int classes, bool (*rename)(const char *, char *), bo
     detector_open(&from, 3, 7);
     detector_open(&m, classes, 8);
     detector_open(&fresh, classes, 8);
-    CU_ASSERT_EQUAL(init_read(&m.store, detector_file(&from, rename), &notes, &err), 0);
+    CU_ASSERT_EQUAL(init_read(&m.store, detector_file(&from, rename), NULL, &notes, &err), 0);
     const struct {
         const char *name;
         bool taken;
@@ -327,6 +327,37 @@ static void a_detector_is_read_under_its_old_names(void) {
     check_detector(3, before_0_12, true, true, NULL);
 }
 
+/* A body in somebody's own module: its names are none of a detector's. */
+static bool as_body_of_model(const char *name, char *ret) {
+    static const char body[] = "backbone.body.";
+    (void)snprintf(ret, ARRAY_NAME_MAX, "model.%s", name + sizeof(body) - 1);
+    return strncmp(name, body, sizeof(body) - 1) == 0;
+}
+
+static void a_prefix_can_be_told(void) {
+    struct model from, m;
+    struct error err = {0};
+    cleanup_buf struct buf notes = {0};
+    buf_init(&notes, 4000);
+    detector_open(&from, 3, 7);
+    detector_open(&m, 3, 8);
+    const char *path = detector_file(&from, as_body_of_model);
+    CU_ASSERT_EQUAL(init_read(&m.store, path, "encoder.", &notes, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "detector.safetensors: no weight of the model under the prefix "
+                              "\"encoder.\"");
+    CU_ASSERT_EQUAL(init_read(&m.store, path, "model.", &notes, &err), 0);
+    ASSERT_CONTAINS(buf_text(&notes), "holds a body alone: 2 tensors are taken");
+    const char *name = "backbone.body.layer1.0.conv1.weight";
+    CU_ASSERT_EQUAL(at(&m, name)[5], at(&from, name)[5]);
+    /* Where names are whole, the prefix may be nothing at all. */
+    CU_ASSERT_EQUAL(init_read(&m.store, detector_file(&from, before_0_12), "", &notes, &err), 0);
+    name = "rpn.head.conv.0.0.weight";
+    CU_ASSERT_EQUAL(at(&m, name)[5], at(&from, name)[5]);
+    model_done(&from);
+    model_done(&m);
+}
+
 static void a_detector_for_other_classes_leaves_its_predictors(void) {
     check_detector(5, before_0_12, true, false,
                    "is for 3 classes, the data has 5: roi_heads.box_predictor.cls_score.weight and "
@@ -343,6 +374,6 @@ UNIT_MAIN("app.init", UNIT(a_file_of_the_same_model_is_taken_whole),
           UNIT(another_number_of_classes_leaves_the_head_and_says_so),
           UNIT(types_of_16_bits_are_widened), UNIT(a_backbone_is_found_by_its_prefix),
           UNIT(what_does_not_fit_is_refused_by_name), UNIT(another_width_is_refused),
-          UNIT(a_detector_is_read_under_its_old_names),
+          UNIT(a_prefix_can_be_told), UNIT(a_detector_is_read_under_its_old_names),
           UNIT(a_detector_for_other_classes_leaves_its_predictors),
           UNIT(of_a_classifier_a_detector_takes_the_body))

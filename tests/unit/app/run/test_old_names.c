@@ -1,4 +1,6 @@
 #include "run/old_names.h"
+
+#include "golden/values.h"
 #include "support/unit.h"
 
 /* torchvision's own rewriting: _load_from_state_dict of FeaturePyramidNetwork, RPNHead and
@@ -22,6 +24,27 @@ static void three_parts_of_a_detector_had_other_names(void) {
     }
 }
 
+/* tests/golden/maskrcnn/keys.txt has all 307 names, old_keys.txt those that had another one, beside
+ * it (tests/golden/old_keys.py). */
+static void of_torchvisions_307_names_26_were_others(void) {
+    struct buf keys = values_open("maskrcnn/keys.txt"), list = values_open("maskrcnn/old_keys.txt");
+    int names = 0, others = 0;
+    for (const char *line = buf_text(&keys); *line != '\0'; line = strchr(line, '\n') + 1) {
+        char name[ARRAY_NAME_MAX] = "", old[ARRAY_NAME_MAX] = "", pair[2 * ARRAY_NAME_MAX + 2];
+        if (*line == '#')
+            continue;
+        CU_ASSERT_EQUAL_FATAL(sscanf(line, "%255[^ ]", name), 1);
+        bool other = old_name(name, old);
+        (void)snprintf(pair, sizeof(pair), "%s %s\n", name, other ? old : "");
+        CU_ASSERT_EQUAL(strstr(buf_text(&list), pair) != NULL, other);
+        names++;
+        others += other;
+    }
+    CU_ASSERT(names == 307 && others == 26);
+    buf_done(&keys);
+    buf_done(&list);
+}
+
 static void all_others_have_kept_theirs(void) {
     static const char *const names[] = {"backbone.body.layer1.0.conv1.weight",
                                         "rpn.head.cls_logits.weight",
@@ -37,4 +60,4 @@ static void all_others_have_kept_theirs(void) {
 }
 
 UNIT_MAIN("run.old_names", UNIT(three_parts_of_a_detector_had_other_names),
-          UNIT(all_others_have_kept_theirs))
+          UNIT(of_torchvisions_307_names_26_were_others), UNIT(all_others_have_kept_theirs))

@@ -127,6 +127,27 @@ static void what_a_network_tells_comes_behind_the_loss(void) {
     free(text);
 }
 
+static void objects_without_room_are_told_where_there_are_objects(void) {
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    struct report r;
+    struct report_row row = {.step = 2, .objects_dropped = 3};
+    CU_ASSERT_EQUAL_FATAL(
+        report_open(&r, out, OPTION_LOG_METRICS, model_find("maskrcnn_tiny"), "", NULL), 0);
+    report_start(&r);
+    step(&r, 1, 4, false);
+    CU_ASSERT_EQUAL(report_row(&r, &row, NULL), 0);
+    report_done(&r);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    ASSERT_CONTAINS(text, " objects_dropped=3 lr=");
+    free(text);
+    text = told(OPTION_LOG_METRICS);
+    CU_ASSERT_PTR_NULL(strstr(text, "objects_dropped"));
+    free(text);
+}
+
 static void the_whole_run_is_summed_up(void) {
     struct report r;
     char text[REPORT_SUMMARY_MAX];
@@ -159,6 +180,7 @@ static void other_ranks_say_nothing(void) {
 }
 
 UNIT_MAIN("app.report", UNIT(what_a_network_tells_comes_behind_the_loss),
+          UNIT(objects_without_room_are_told_where_there_are_objects),
           UNIT(where_no_loss_is_finite_there_is_none), UNIT(rows_hold_the_mean_since_the_last_one),
           UNIT(the_table_has_one_head_and_percent_for_people), UNIT(both_end_with_the_metric_line),
           UNIT(the_whole_run_is_summed_up), UNIT(other_ranks_say_nothing))

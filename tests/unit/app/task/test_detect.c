@@ -2,11 +2,15 @@
  * batches, and outputs that are made of the truth itself, which scores 1. */
 #include "task/task.h"
 
+#include "coco/coco_results.h"
+#include "codec/jpeg.h"
 #include "common/clock.h"
+#include "detect/detection_scores.h"
 #include "kernels/image_size.h"
 #include "set/loader.h"
 #include "shapes/coco_shapes.h"
 #include "support/unit.h"
+#include "task/detect_data.h"
 #include "task/score.h"
 
 #include <limits.h>
@@ -224,6 +228,55 @@ static void say(struct perfect *p, const struct batch *batch, float shift) {
     memcpy(p->count, count, sizeof(p->count));
 }
 
+/* What pictures were handed over. */
+struct shown {
+    int64_t ids[VALIDATION];
+    int count;
+};
+
+static int take(void *user, const struct task_picture *picture, struct error *err) {
+    struct shown *shown = user;
+    cleanup_image struct image back = {0};
+    cleanup_jpeg_decoder struct jpeg_decoder decoder = {0};
+    CU_ASSERT_EQUAL_FATAL(jpeg_decoder_init(&decoder, err), 0);
+    CU_ASSERT_EQUAL(jpeg_open(&decoder, picture->bytes, picture->size, err), 0);
+    CU_ASSERT(decoder.width == picture->width && decoder.height == picture->height);
+    CU_ASSERT(picture->width == 2 * picture->height + 4); /* squares, side by side */
+    CU_ASSERT_FATAL(shown->count < VALIDATION);
+    shown->ids[shown->count++] = picture->id;
+    return 0;
+}
+
+static struct shown show(struct score *score, size_t count, uint64_t seed) {
+    struct shown shown = {.count = 0};
+    const struct task_show how = {
+        .count = count, .seed = seed, .least_score = 0.5, .take = take, .user = &shown};
+    CU_ASSERT_EQUAL(score->data->task->score_show(score->own, &how, NULL), 0);
+    return shown;
+}
+
+/* The file has what was scored; pictures hang on the seed alone. */
+static void look_at_findings(struct score *score, const struct evaluation *e) {
+    char path[PATH_MAX + 16];
+    struct error err = {0};
+    cleanup_coco_results struct coco_results back = {0};
+    struct detection_scores scores;
+    const struct detect_data *d = score->data->own;
+    snprintf(path, sizeof(path), "%s/found.json", folder);
+    CU_ASSERT_EQUAL_FATAL(score->data->task->score_write(score->own, path, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_results_read(&back, path, &err), 0);
+    CU_ASSERT(back.boxes && back.masks && back.count > 0);
+    CU_ASSERT_EQUAL_FATAL(detection_scores(&d->validation.index, &back, 1, &scores, &err), 0);
+    CU_ASSERT_DOUBLE_EQUAL(scores.box[0], e->figures[0].value, 0);
+    CU_ASSERT_DOUBLE_EQUAL(scores.mask[0], e->figures[COCO_STATS].value, 0);
+
+    struct shown one = show(score, 3, 1), again = show(score, 3, 1), other = show(score, 3, 2);
+    CU_ASSERT(one.count == 3 && one.ids[0] < one.ids[1] && one.ids[1] < one.ids[2]);
+    CU_ASSERT_EQUAL(memcmp(&one, &again, sizeof(one)), 0);
+    CU_ASSERT_NOT_EQUAL(memcmp(&one, &other, sizeof(one)), 0);
+    CU_ASSERT_EQUAL(show(score, 100, 1).count, VALIDATION);
+}
+
 static void score_shifted(float shift, struct evaluation *e) {
     struct task_ask ask = ask_with(NULL, NULL);
     struct task_data data;
@@ -253,6 +306,7 @@ static void score_shifted(float shift, struct evaluation *e) {
         loader_release(loader, batch);
     }
     CU_ASSERT_EQUAL(score_end(&score, alone, e, &err), 0);
+    look_at_findings(&score, e);
     score_close(&score);
     loader_done(loader);
     task_close(&data);

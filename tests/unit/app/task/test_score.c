@@ -16,7 +16,7 @@ static const struct model MODEL = {.name = "m", .task = MODEL_CLASSIFY, .metrics
 
 static void by_default_figures_are_means_over_samples_and_the_loss_comes_last(void) {
     static const struct task plain = {0};
-    const struct task_data data = {.task = &plain, .model = &MODEL};
+    struct task_data data = {.task = &plain, .model = &MODEL};
     static const float told[2][MODEL_METRICS_MAX] = {{6, 4, 3, 1}, {3, 2, 0, 5}};
     cleanup_comm struct comm *alone = NULL;
     struct score score;
@@ -47,7 +47,7 @@ struct counted {
 };
 static struct counted seen;
 
-static int count_open(const struct task_data *data, void **ret_score, struct error *err) {
+static int count_open(struct task_data *data, void **ret_score, struct error *err) {
     (void)data, (void)err;
     seen = (struct counted){.open = true};
     *ret_score = &seen;
@@ -90,7 +90,7 @@ static void a_task_may_score_in_its_own_way(void) {
                                          .score_batch = count_batch,
                                          .score_end = count_end,
                                          .score_close = count_close};
-    const struct task_data data = {.task = &counting, .model = &MODEL};
+    struct task_data data = {.task = &counting, .model = &MODEL};
     const struct batch batch = {.count = 3};
     const struct task_outputs outputs = {.read = read_seven};
     struct score score;

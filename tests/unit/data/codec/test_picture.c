@@ -82,6 +82,30 @@ static void what_is_no_picture_is_refused_by_name(void) {
     CU_ASSERT_EQUAL(picture_read("/nowhere/at/all.jpg", &image, &err), -1);
 }
 
-UNIT_MAIN("data.picture", UNIT(a_picture_comes_back_in_full_size),
-          UNIT(a_png_is_read_whatever_it_is_called), UNIT(one_reader_reads_many),
-          UNIT(what_is_no_picture_is_refused_by_name))
+static void a_size_is_read_from_the_head(void) {
+    cleanup_picture_reader struct picture_reader reader = {0};
+    cleanup_image struct image image = {0};
+    struct error err = {0};
+    char path[PATH_MAX];
+    CU_ASSERT_EQUAL_FATAL(image_resize(&image, 37, 21, &err), 0);
+    memset(image.pixels, 7, (size_t)37 * 21 * IMAGE_CHANNELS);
+    for (int png = 0; png < 2; png++) {
+        int width = 0, height = 0;
+        snprintf(path, sizeof(path), "%s/size%d", unit_temp_dir(), png);
+        CU_ASSERT_EQUAL_FATAL(picture_write(&image, png == 1, path, &err), 0);
+        CU_ASSERT_EQUAL(picture_reader_size(&reader, path, &width, &height, &err), 0);
+        CU_ASSERT(width == 37 && height == 21);
+    }
+    static const uint8_t huge[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\x7f\xff\xff\xff\0\0\xff\xff";
+    int width = 0, height = 0;
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, huge, 24, 0644, &err), 0);
+    CU_ASSERT_EQUAL(picture_reader_size(&reader, path, &width, &height, &err), -1);
+    ASSERT_CONTAINS(err.text, "2147483647 x 65535 pixels");
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, huge, 20, 0644, &err), 0);
+    CU_ASSERT_EQUAL(picture_reader_size(&reader, path, &width, &height, &err), -1);
+    ASSERT_CONTAINS(err.text, "truncated");
+}
+
+UNIT_MAIN("data.picture", UNIT(a_size_is_read_from_the_head),
+          UNIT(a_picture_comes_back_in_full_size), UNIT(a_png_is_read_whatever_it_is_called),
+          UNIT(one_reader_reads_many), UNIT(what_is_no_picture_is_refused_by_name))

@@ -89,6 +89,27 @@ static void pictures_are_picked_by_rule(void) {
     made_done(&made);
 }
 
+/* Maskrcnn-benchmark: a box of 4 x 5 at (2, 3) ends at pixel (5, 7), none goes beyond width - 1,
+ * and one that is a pixel wide or less has no width. */
+static void boxes_can_hold_their_last_pixels(void) {
+    static const float wanted[2][4] = {{2, 3, 5, 7}, {4, 5, 19, 9}};
+    struct made made = {0};
+    const struct detection_options options = {.pick = DETECTION_PICK_TV, .last_pixel = true};
+    const char *json =
+        SET(IMAGE(1, 20, 10),
+            OBJECT(1, 1, 90, 2, 3, 4, 5, "") "," OBJECT(2, 1, 3, 4, 5, 16, 5, "") "," OBJECT(
+                3, 1, 3, 4, 4, 1, 8, "") "," OBJECT(4, 1, 3, 19.5, 4, 3, 8, ""));
+    CU_ASSERT_EQUAL_FATAL(coco_load(&made.index, write_text("set.json", json), NULL, &made.err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        detection_set_make(&made.set, &made.index, "/pictures", &options, &made.err), 0);
+    CU_ASSERT_EQUAL_FATAL(made.set.object_count, 2);
+    for (int i = 0; i < 2; i++)
+        CU_ASSERT_EQUAL(memcmp(made.set.objects[i].box, wanted[i], sizeof(wanted[i])), 0);
+    CU_ASSERT_EQUAL(made.set.left_out.degenerate, 2);
+    CU_ASSERT_EQUAL(made.set.left_out.clamped, 0);
+    made_done(&made);
+}
+
 static void labels_can_be_the_categories_ids(void) {
     struct made made;
     make(&made, FIVE, DETECTION_PICK_ALL, true);
@@ -219,8 +240,8 @@ static void pictures_lie_in_the_folder(void) {
 }
 
 UNIT_MAIN("detect.detection_set", UNIT(torchvisions_training_takes_pictures_with_a_box),
-          UNIT(pictures_are_picked_by_rule), UNIT(labels_can_be_the_categories_ids),
-          UNIT(what_is_left_out_is_said), UNIT(other_sets_have_other_hashes),
-          UNIT(what_cannot_be_learnt_from_is_refused), UNIT(evaluation_needs_no_annotations),
-          UNIT(labels_beyond_the_ceiling_are_refused), UNIT(a_set_without_pictures_is_refused),
-          UNIT(pictures_lie_in_the_folder))
+          UNIT(pictures_are_picked_by_rule), UNIT(boxes_can_hold_their_last_pixels),
+          UNIT(labels_can_be_the_categories_ids), UNIT(what_is_left_out_is_said),
+          UNIT(other_sets_have_other_hashes), UNIT(what_cannot_be_learnt_from_is_refused),
+          UNIT(evaluation_needs_no_annotations), UNIT(labels_beyond_the_ceiling_are_refused),
+          UNIT(a_set_without_pictures_is_refused), UNIT(pictures_lie_in_the_folder))

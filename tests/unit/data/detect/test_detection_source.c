@@ -6,6 +6,7 @@
 #include "common/file.h"
 #include "common/str.h"
 #include "detect/detection_groups.h"
+#include "detect/detection_outline.h"
 #include "kernels/image_size.h"
 #include "set/loader.h"
 #include "shapes/coco_shapes.h"
@@ -46,7 +47,18 @@ static const char *shapes_folder(void) {
     return folder;
 }
 
-static void scene_make(struct scene *s, const char *folder, int short_side, int batch) {
+/* As detectron2 has it: sizes are drawn, pictures scaled by the host, masks are outlines. */
+static void as_detectron2(struct scene *s, int short_side) {
+    struct detection_recipe *recipe = &s->samples.recipe;
+    recipe->sizes.rule = DETECT_SIZE_D2;
+    recipe->short_step = short_side / 8;
+    recipe->short_low = short_side - 3 * recipe->short_step;
+    recipe->host_scale = true;
+    CU_ASSERT_EQUAL_FATAL(
+        detection_outline_measure(&s->set, &s->samples.polygons, &s->samples.points, &s->err), 0);
+}
+
+static void scene_make(struct scene *s, const char *folder, bool d2, int short_side, int batch) {
     const struct detection_options options = {.pick = DETECTION_PICK_TV};
     memset(s, 0, sizeof(*s));
     CU_ASSERT_EQUAL_FATAL(coco_folder_open(&s->folder, folder, &s->err), 0);
@@ -61,6 +73,8 @@ static void scene_make(struct scene *s, const char *folder, int short_side, int 
                    .seed = 3},
         .slots = 64,
         .bits_of_picture = DETECTION_BITS_DEFAULT};
+    if (d2)
+        as_detectron2(s, short_side);
     CU_ASSERT_EQUAL_FATAL(detection_source(&s->source, &s->samples, batch, &s->err), 0);
     CU_ASSERT_EQUAL_FATAL(
         detection_set_plan(&s->set, &s->samples.recipe.sizes, (size_t)batch, &s->plan, &s->err), 0);
@@ -133,11 +147,11 @@ static uint64_t read_all(struct scene *s, uint32_t epoch, int64_t step, uint32_t
     return all;
 }
 
-static void check_threads_and_resume(const char *folder, int short_side, int batch) {
+static void check_threads_and_resume(const char *folder, bool d2, int short_side, int batch) {
     struct scene s;
     enum { STEPS_MAX = 256 };
     uint64_t hashes[STEPS_MAX], again[STEPS_MAX];
-    scene_make(&s, folder, short_side, batch);
+    scene_make(&s, folder, d2, short_side, batch);
     int64_t steps = sampler_steps(&s.sampler);
     CU_ASSERT_FATAL(steps > 2 && 2 * steps < STEPS_MAX);
     uint64_t one = read_all(&s, 0, 0, 2, 1, hashes);
@@ -149,7 +163,8 @@ static void check_threads_and_resume(const char *folder, int short_side, int bat
 }
 
 static void batches_are_the_same_for_any_threads_and_after_a_resume(void) {
-    check_threads_and_resume(shapes_folder(), 96, 4);
+    check_threads_and_resume(shapes_folder(), false, 96, 4);
+    check_threads_and_resume(shapes_folder(), true, 96, 4);
 }
 
 static void batches_of_real_pictures_are_the_same_for_any_threads(void) {
@@ -160,15 +175,16 @@ static void batches_of_real_pictures_are_the_same_for_any_threads(void) {
         unit_skip("RINGMASTER_DATA does not lead to coco128");
         return;
     }
-    check_threads_and_resume(folder, 800, 3);
+    check_threads_and_resume(folder, false, 800, 3);
+    check_threads_and_resume(folder, true, 400, 3);
 }
 
 /* Ranks in turn make what one rank makes alone: the same bytes place by place. */
 static void ranks_share_a_batch(void) {
     struct scene whole, part;
-    scene_make(&whole, shapes_folder(), 96, 6);
+    scene_make(&whole, shapes_folder(), false, 96, 6);
     for (int ranks = 2; ranks <= 3; ranks++) {
-        scene_make(&part, shapes_folder(), 96, 6 / ranks);
+        scene_make(&part, shapes_folder(), false, 96, 6 / ranks);
         CU_ASSERT_EQUAL(part.samples.image_bytes, whole.samples.image_bytes);
         part.sampler.groups = whole.sampler.groups;
         part.sampler.ranks = ranks;
@@ -184,9 +200,59 @@ static void ranks_share_a_batch(void) {
     scene_done(&whole);
 }
 
+/* The first batch of epoch 1, of rank RANK. */
+static const struct batch *first_batch(struct scene *s, int rank, struct loader **ret_loader) {
+    const struct batch *batch = NULL;
+    s->sampler.rank = rank;
+    const struct loader_options options = {.source = &s->source,
+                                           .sampler = s->sampler,
+                                           .epoch = 1,
+                                           .epochs = 2,
+                                           .threads = 2,
+                                           .depth = 2};
+    CU_ASSERT_EQUAL_FATAL(loader_start(&options, ret_loader, &s->err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        loader_next(*ret_loader, clock_now() + 60 * CLOCK_SECOND, &batch, &s->err), LOADER_BATCH);
+    return batch;
+}
+
+/* What of a sample does not say where it lies in the batch: picture, sizes, boxes, outlines. */
+static void check_share(const struct batch *whole, const struct batch *part, int rank) {
+    static const char *const fields[] = {"image",    "image_size", "key",  "gt_box",
+                                         "gt_label", "gt_count",   "point"};
+    for (size_t f = 0; f < sizeof(fields) / sizeof(fields[0]); f++) {
+        int at = batch_layout_find(part->layout, fields[f]);
+        CU_ASSERT_FATAL(at >= 0);
+        size_t bytes = part->layout->fields[at].bytes;
+        const char *all = whole->fields[batch_layout_find(whole->layout, fields[f])];
+        CU_ASSERT_EQUAL(memcmp(part->fields[at], all + (size_t)rank * bytes, bytes), 0);
+    }
+}
+
+/* Sizes and mirrors that are drawn, and all that follows from them. */
+static void draws_are_the_same_on_any_number_of_ranks(void) {
+    struct scene whole;
+    struct loader *loader = NULL;
+    scene_make(&whole, shapes_folder(), true, 96, 6);
+    const struct batch *all = first_batch(&whole, 0, &loader);
+    for (int ranks = 2; ranks <= 3; ranks++)
+        for (int rank = 0; rank < ranks; rank++) {
+            struct scene part;
+            struct loader *own = NULL;
+            scene_make(&part, shapes_folder(), true, 96, 6 / ranks);
+            part.sampler.groups = whole.sampler.groups;
+            part.sampler.ranks = ranks;
+            check_share(all, first_batch(&part, rank, &own), rank);
+            loader_done(own);
+            scene_done(&part);
+        }
+    loader_done(loader);
+    scene_done(&whole);
+}
+
 static void what_does_not_fit_is_counted(void) {
     struct scene s;
-    scene_make(&s, shapes_folder(), 96, 4);
+    scene_make(&s, shapes_folder(), false, 96, 4);
     s.samples.slots = 1;
     s.samples.bits_of_picture = 40;
     CU_ASSERT_EQUAL_FATAL(detection_source(&s.source, &s.samples, 4, &s.err), 0);
@@ -217,7 +283,7 @@ static void a_missing_picture_is_a_bad_sample(void) {
     struct scene s;
     char path[PATH_MAX];
     cleanup_faults struct faults faults = {0};
-    scene_make(&s, shapes_folder(), 96, 4);
+    scene_make(&s, shapes_folder(), false, 96, 4);
     CU_ASSERT_EQUAL_FATAL(faults_init(&faults, s.set.count, &s.err), 0);
     CU_ASSERT_EQUAL(detection_set_path(&s.set, 2, path, sizeof(path), &s.err), 0);
     CU_ASSERT_EQUAL(remove(path), 0);
@@ -258,7 +324,7 @@ static void a_missing_picture_is_a_bad_sample(void) {
 /* Networks that train and evaluate have one input: the smaller set takes the larger one's slots. */
 static void slots_can_be_larger_than_the_set_needs(void) {
     struct scene s;
-    scene_make(&s, shapes_folder(), 96, 4);
+    scene_make(&s, shapes_folder(), false, 96, 4);
     const size_t needed = s.samples.image_bytes;
     CU_ASSERT_EQUAL(needed, detection_image_bytes(&s.set, &s.samples.recipe));
     s.samples.image_bytes = 2 * needed;
@@ -274,7 +340,7 @@ static void slots_can_be_larger_than_the_set_needs(void) {
 
 static void sizes_that_cannot_be_are_refused(void) {
     struct scene s;
-    scene_make(&s, shapes_folder(), 96, 4);
+    scene_make(&s, shapes_folder(), false, 96, 4);
     struct detection_samples wrong[5];
     int batches[5] = {4, 4, 4, 4, 0};
     for (int i = 0; i < 5; i++)
@@ -293,5 +359,6 @@ static void sizes_that_cannot_be_are_refused(void) {
 
 UNIT_MAIN("detect.detection_source", UNIT(batches_are_the_same_for_any_threads_and_after_a_resume),
           UNIT(batches_of_real_pictures_are_the_same_for_any_threads), UNIT(ranks_share_a_batch),
-          UNIT(what_does_not_fit_is_counted), UNIT(slots_can_be_larger_than_the_set_needs),
-          UNIT(sizes_that_cannot_be_are_refused), UNIT(a_missing_picture_is_a_bad_sample))
+          UNIT(draws_are_the_same_on_any_number_of_ranks), UNIT(what_does_not_fit_is_counted),
+          UNIT(slots_can_be_larger_than_the_set_needs), UNIT(sizes_that_cannot_be_are_refused),
+          UNIT(a_missing_picture_is_a_bad_sample))

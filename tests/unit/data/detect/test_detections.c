@@ -112,6 +112,23 @@ static void detectron2_cuts_boxes_and_drops_empty_ones(void) {
     scene_done(&s);
 }
 
+/* Pixels 3 .. 30 of 60, brought back to 20, are a third, and one more. */
+static void boxes_may_hold_their_last_pixels(void) {
+    struct scene s;
+    scene_make(&s, false);
+    struct detections found = two_found();
+    found.logits = NULL;
+    found.last_pixel = true;
+    CU_ASSERT_EQUAL_FATAL(
+        detections_add(&s.results, &s.room, &s.set, 1, &found, MASK_PASTE_TV, &s.left_out, &s.err),
+        0);
+    const struct coco_result *one = &s.results.list[0];
+    CU_ASSERT_DOUBLE_EQUAL(one->box[0], 1, 1e-6);
+    CU_ASSERT_DOUBLE_EQUAL(one->box[2], 27 / 3.0 + 1, 1e-5);
+    CU_ASSERT_DOUBLE_EQUAL(one->box[3], 18 / 3.0 + 1, 1e-5);
+    scene_done(&s);
+}
+
 static void what_is_no_detection_is_counted(void) {
     struct scene s;
     scene_make(&s, false);
@@ -240,6 +257,7 @@ static void results_are_scored(void) {
 }
 
 UNIT_MAIN("detect.detections", UNIT(boxes_and_masks_come_back_to_the_picture),
-          UNIT(detectron2_cuts_boxes_and_drops_empty_ones), UNIT(what_is_no_detection_is_counted),
-          UNIT(the_json_comes_back_to_the_bit), UNIT(all_runs_can_be_written),
-          UNIT(a_part_that_is_not_there_is_named), UNIT(results_are_scored))
+          UNIT(detectron2_cuts_boxes_and_drops_empty_ones), UNIT(boxes_may_hold_their_last_pixels),
+          UNIT(what_is_no_detection_is_counted), UNIT(the_json_comes_back_to_the_bit),
+          UNIT(all_runs_can_be_written), UNIT(a_part_that_is_not_there_is_named),
+          UNIT(results_are_scored))

@@ -1,5 +1,5 @@
 #include "coco/coco_load.h"
-#include "command/draw_targets.h"
+#include "draw/draw_targets.h"
 
 #include "common/file.h"
 #include "unit/data/coco/coco_files.h"
@@ -65,5 +65,5 @@ static void names_that_cannot_be_parted_are_refused(void) {
     ASSERT_CONTAINS(err.text, "would both be");
 }
 
-UNIT_MAIN("app.draw_targets", UNIT(every_image_has_a_place_of_its_own_below),
+UNIT_MAIN("data.draw_targets", UNIT(every_image_has_a_place_of_its_own_below),
           UNIT(what_is_there_stays), UNIT(names_that_cannot_be_parted_are_refused))

@@ -1,9 +1,9 @@
-/* Where the pictures that `draw` paints go: OUT/FOLDERS/STEM.EXTENSION for an image that is called
+/* Where painted pictures go: OUT/FOLDERS/STEM.EXTENSION for an image that is called
  * FOLDERS/STEM.ANYTHING; images that would meet in one file get their ids behind the stem. Nothing
  * that is there already is ever written over, and all of this is settled before the first picture
  * is painted. */
-#ifndef COMMAND_DRAW_TARGETS_H
-#define COMMAND_DRAW_TARGETS_H
+#ifndef DRAW_DRAW_TARGETS_H
+#define DRAW_DRAW_TARGETS_H
 
 #include "coco/coco_index.h"
 #include "common/error.h"

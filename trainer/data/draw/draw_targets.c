@@ -1,4 +1,4 @@
-#include "command/draw_targets.h"
+#include "draw/draw_targets.h"
 
 #include "common/cleanup.h"
 #include "common/file.h"

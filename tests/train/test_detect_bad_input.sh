@@ -1,0 +1,97 @@
+#!/bin/sh
+# Bad annotations: each a clear error that names file, key and value, with its documented code, or a counted word.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+"$ringtrain" prepare shapes --coco "$work/shapes" --train 2 --validation 1 >"$work/out" || fail "no set"
+picture=$(find "$work/shapes/train" -name '*.jpg' | sort | head -n 1)
+flags="--model maskrcnn_tiny --batch-size 1 --threads 1 --data-threads 1 --log metrics --report-every 1 --steps 1 --resume none"
+json=$work/set/annotations/instances_train.json
+
+IMAGES='"images":[{"id":7,"file_name":"a.jpg","width":128,"height":128}]'
+CATEGORIES='"categories":[{"id":3,"name":"form"}]'
+OBJECT='"id":1,"image_id":7,"category_id":3,"bbox":[10,12,40,30],"area":1200,"iscrowd":0,"segmentation":[[10,12,50,12,50,42,10,42]]'
+
+# set_of JSON: a folder with this training set of one picture, and nothing to score on.
+set_of() {
+    rm -rf "$work/set"
+    mkdir -p "$work/set/annotations" "$work/set/train"
+    cp "$picture" "$work/set/train/a.jpg"
+    printf '%s\n' "$1" >"$json"
+}
+
+# train CODE JSON FLAGS...
+train() {
+    wanted=$1
+    set_of "$2"
+    shift 2
+    # shellcheck disable=SC2086  # a list
+    code "$wanted" timeout 100 "$ringtrain" train $flags --data "$work/set" --validation none \
+        --model-dir "$work/m" --checkpoint-dir "$work/c" "$@"
+}
+
+# refused WORDS JSON: unusable input data; WORDS come behind the file's name.
+refused() {
+    train 66 "$2"
+    says "$json: $1"
+}
+
+echo "lists that are missing or empty"
+refused 'no "annotations"' "{$IMAGES,$CATEGORIES}"
+refused 'no "categories"' "{$IMAGES,\"annotations\":[{$OBJECT}]}"
+refused 'no "images"' "{$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+refused '"images" is empty' "{\"images\":[],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+refused '"categories" is empty' "{$IMAGES,\"categories\":[],\"annotations\":[{$OBJECT}]}"
+
+echo "no objects at all"
+refused 'none of its images has annotations' "{$IMAGES,$CATEGORIES,\"annotations\":[]}"
+refused 'none of 1 images has an object to learn from' \
+    "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[10,12,0,0],\"area\":0}]}"
+
+echo "annotations that say nothing"
+refused 'annotation 1: no "bbox"' "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3}]}"
+refused 'annotation 1: its category is not in "categories"' \
+    "{$IMAGES,\"categories\":[{\"id\":4,\"name\":\"other\"}],\"annotations\":[{$OBJECT}]}"
+refused 'annotation 1: its mask is 10 x 20, its image 128 x 128' \
+    "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[1,1,4,4],\"area\":9,\"segmentation\":{\"size\":[20,10],\"counts\":[5,9,186]}}]}"
+
+echo "pictures that are not what the set says"
+train 66 "{\"images\":[{\"id\":7,\"file_name\":\"a.jpg\",\"width\":100,\"height\":128}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+says "$work/set/train/a.jpg: 128 x 128 pixels, but 100 x 128 in $json"
+train 66 "{\"images\":[{\"id\":7,\"file_name\":\"b.jpg\",\"width\":128,\"height\":128}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+says "$work/set/train/b.jpg"
+refused 'image 7: width 0 and height 128' \
+    "{\"images\":[{\"id\":7,\"file_name\":\"a.jpg\",\"width\":0,\"height\":128}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+
+echo "boxes outside are counted, and cut"
+train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT},
+    {\"id\":2,\"image_id\":7,\"category_id\":3,\"bbox\":[100,100,60,60],\"area\":3600},
+    {\"id\":3,\"image_id\":7,\"category_id\":3,\"bbox\":[300,300,10,10],\"area\":100}]}"
+says "1 pictures, 2 objects of 1 categories; 1 boxes without area left out; 1 boxes cut at the picture's edge; 1 objects without outline"
+
+echo "of 2,000 objects those that have a slot count"
+# many SHAPE: 2,000 annotations, masks as SHAPE has them.
+many() {
+    awk -v object="$OBJECT" 'BEGIN {
+        for (i = 1; i <= 2000; i++) {
+            line = object
+            sub("\"id\":1", "\"id\":" i, line)
+            sub("10,12,40,30", (i % 80) "," (i % 70) ",40,30", line)
+            printf "%s{%s}", (i == 1 ? "" : ","), line
+        }
+    }'
+}
+echo "of masks those that the batch has room for: 64 of 16 bytes times 128 rows are 128 KiB"
+all=$(awk 'BEGIN {
+    for (i = 1; i <= 100; i++)
+        printf "%s{\"id\":%d,\"image_id\":7,\"category_id\":3,\"bbox\":[0,0,128,128],\"area\":1,\"segmentation\":[[0,0,128,0,128,128,0,128]]}", (i == 1 ? "" : ","), i }')
+train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[$all]}" --gt-slots 100
+says "$work/set/train: 36 masks, the smallest of a batch, had no room in it; their boxes and labels count"
+says "$work/set/train: in all 36 masks"
+
+echo "2,000 objects, as bits and as outlines"
+for preset in tv d2; do
+    train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[$(many)]}" --preset "$preset" --gt-slots 100
+    says "1 pictures, 2000 objects of 1 categories"
+    says "$json: 1 pictures have more than 100 objects, one up to 2000: the smallest 1900 are left out (--gt-slots)"
+done

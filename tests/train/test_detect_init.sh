@@ -1,0 +1,57 @@
+#!/bin/sh
+# Weights that a detector begins with: its norms and first layers stay as they are given, from a model of its own, and
+# what cannot be is said.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+set_dir=$work/set
+"$ringtrain" prepare shapes --coco "$set_dir" --side 64 --train 4 --validation 1 >"$work/out" || fail "no set"
+flags="--model maskrcnn_tiny --batch-size 1 --threads 1 --data-threads 1 --log metrics --report-every 1 --warmup-steps 1
+    --short-side 64 --long-side 96 --validation none"
+
+# train CODE NAME FLAGS...
+train() {
+    wanted=$1 name=$2
+    shift 2
+    # shellcheck disable=SC2086  # a list
+    code "$wanted" "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@"
+}
+
+# same NAME PREFIX, other NAME PREFIX: whether these weights are those of the first model.
+same() {
+    "$tools/weights_compare" "$work/first.model/model.safetensors" "$work/$1.model/model.safetensors" exact \
+        "backbone.body.$2" .num_batches_tracked >"$work/compared" 2>&1
+}
+other() {
+    if same "$@"; then fail "$2 has not changed in $1"; fi
+}
+
+echo "without --init everything is trained"
+train 0 first --steps 1
+train 0 more --steps 1 --seed 7
+other more bn1.running_mean
+other more conv1
+
+echo "with it norms stay, and the stem and the first stage"
+train 0 given --steps 1 --init "$work/first.model/model.safetensors"
+same given bn1. || fail "the stem's norm has changed"
+same given layer4.0.bn3. || fail "a norm has changed"
+same given conv1.weight || fail "the stem has changed"
+same given layer1.0.conv2. || fail "the first stage has changed"
+other given layer2.0.conv2.
+
+echo "--frozen-stages says how many"
+train 0 stem --steps 1 --init "$work/first.model/model.safetensors" --init-prefix '' --frozen-stages 1
+same stem conv1.weight || fail "the stem has changed"
+other stem layer1.0.conv2.
+same stem layer1.0.bn2. || fail "a norm has changed"
+
+echo "what goes on with other weights constant is refused"
+train 66 given --steps 2
+says "step-000000001.safetensors is of a network whose norms are constant, not trained; give the same --init"
+train 66 given --steps 2 --init "$work/first.model/model.safetensors" --frozen-stages 1
+says "step-000000001.safetensors is of a training with --frozen-stages 2, not 1"
+
+echo "a prefix under which nothing is"
+train 66 none --steps 1 --init "$work/first.model/model.safetensors" --init-prefix encoder.
+says "first.model/model.safetensors: no weight of the model under the prefix \"encoder.\""

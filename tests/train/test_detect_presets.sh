@@ -1,0 +1,49 @@
+#!/bin/sh
+# Mask R-CNN as others train it, on shapes: --preset d2 and mlperf are other trainings, each is scored as it was
+# trained, and goes on where it stopped to the bit, with sizes drawn and masks as outlines.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+set_dir=$work/set
+"$ringtrain" prepare shapes --coco "$set_dir" --train 12 --validation 3 >"$work/out" || fail "no set"
+flags="--model maskrcnn_tiny --batch-size 2 --threads 1 --data-threads 2 --log metrics --report-every 1 --warmup-steps 1 --lr 0.002 --epochs 2"
+
+# loss NAME: of the first step.
+loss() {
+    sed -n 's/^train step=1 .* loss=\([^ ]*\) .*/\1/p' "$work/$1.out"
+}
+
+for preset in tv d2 mlperf; do
+    echo "$preset: trained and scored alike"
+    train "$preset" --steps 2 --preset "$preset" --train-set train
+    grep -q "\"preset\":[ ]*\"$preset\"" "$work/$preset.model/config.json" || fail "config.json without the preset"
+    code 0 "$ringtrain" eval --model-dir "$work/$preset.model" --data "$set_dir" --threads 1 --batch-size 2
+    [ "$(scores "$work/out")" = "$(scores "$work/$preset.out")" ] || { cat "$work/out"; fail "other scores"; }
+done
+[ -n "$(loss tv)" ] || fail "no loss"
+[ "$(loss tv)" != "$(loss d2)" ] && [ "$(loss d2)" != "$(loss mlperf)" ] && [ "$(loss tv)" != "$(loss mlperf)" ] ||
+    fail "presets are alike"
+grep -q '103.5' "$work/d2.model/config.json" || fail "config.json without detectron2's pixels"
+
+echo "cut and resumed with drawn sizes: the same bits"
+train parts --steps 1 --preset d2 --train-set train
+train parts --steps 2 --preset d2 --train-set train
+says "resumed from $work/parts/step-000000001.safetensors"
+same_weights "$work/d2/step-000000002.safetensors" "$work/parts/step-000000002.safetensors" exact ""
+
+echo "a checkpoint of another preset is refused"
+# shellcheck disable=SC2086  # a list
+code 66 "$ringtrain" train $flags --data "$set_dir" --steps 6 --model-dir "$work/m" --checkpoint-dir "$work/parts"
+says "step-000000002.safetensors is of --preset d2, not tv"
+
+echo "sizes that cannot be drawn, and layers that nothing has trained"
+# refused WORDS FLAGS...
+refused() {
+    words=$1
+    shift
+    # shellcheck disable=SC2086  # a list
+    code 64 "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/m" --checkpoint-dir "$work/c" "$@"
+    says "$words"
+}
+refused "short sides from 100 by 32 do not end at 128" --short-low 100
+refused "--frozen-stages 2 without --init" --frozen-stages 2

@@ -1,0 +1,97 @@
+#!/bin/sh
+# What a trained network sees in pictures that nobody has labelled, for both kinds of networks: files and folders, colours
+# of all kinds, pictures that are none, and what is asked wrongly.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+make_data 32 8
+"$ringtrain" prepare shapes --coco "$work/set" --train 8 --validation 4 >"$work/out" || fail "no set"
+# shellcheck disable=SC2086  # a list
+code 0 "$ringtrain" train $common --data "$data" --steps 4 --checkpoint-dir "$work/c" --model-dir "$work/classes"
+code 0 "$ringtrain" train --model maskrcnn_tiny --batch-size 2 --threads 1 --data-threads 1 --steps 2 --warmup-steps 0 --lr 0.001 \
+    --validation none --data "$work/set" --checkpoint-dir "$work/d" --model-dir "$work/objects"
+
+python=${RINGMASTER_PYTHON:-python3}
+# reads FILE EXPRESSION: of the JSON, as j.
+reads() {
+    "$python" -c 'import json, sys
+j = json.load(open(sys.argv[1], encoding="utf-8"))
+assert eval(sys.argv[2]), j' "$1" "$2" || fail "$1: not $2"
+}
+command -v "$python" >/dev/null || skip "no $python"
+
+mkdir "$work/mixed" "$work/mixed/below"
+one=$(find "$work/set/val" -name '*.jpg' | sort | head -n 1)
+cp "$one" "$work/mixed/below/Käse.jpg"
+cp "$one" "$work/mixed/a.jpeg"
+printf 'no picture' >"$work/mixed/text.png"
+: >"$work/mixed/empty.jpg"
+head -c 700 "$one" >"$work/mixed/cut.jpg"
+# CMYK, 16 bits, palettes and grey.
+for odd in cmyk_adobe.jpg deep.png gama_gray.png; do
+    cp "$(dirname "$0")/../golden/pictures/$odd" "$work/mixed/below/$odd"
+done
+
+echo "classes with their probabilities"
+code 66 "$ringtrain" predict --model-dir "$work/classes" --out "$work/p" --threads 1 "$work/mixed" --top 3 "$one"
+says "text.png"
+says "empty.jpg"
+says "cut.jpg"
+says "3 of 9 pictures cannot be used"
+reads "$work/p/predictions.json" '[p["file_name"].rsplit("/", 1)[1] for p in j["pictures"]] == ["a.jpeg", "Käse.jpg", "cmyk_adobe.jpg", "deep.png", "gama_gray.png", "'"${one##*/}"'"]'
+reads "$work/p/predictions.json" 'all(len(p["classes"]) == 3 for p in j["pictures"])'
+# Four classes, of which the least probable is not told.
+reads "$work/p/predictions.json" 'j["pictures"][0]["classes"] == j["pictures"][1]["classes"] == j["pictures"][5]["classes"]'
+reads "$work/p/predictions.json" 'all(0.75 <= sum(c["probability"] for c in p["classes"]) < 1 for p in j["pictures"])'
+code 0 "$ringtrain" predict --model-dir "$work/classes" --out "$work/p4" --threads 1 --batch-size 2 --bad-samples skip "$work/mixed"
+reads "$work/p4/predictions.json" 'all(abs(sum(c["probability"] for c in p["classes"]) - 1) < 1e-9 for p in j["pictures"])'
+reads "$work/p4/predictions.json" 'all(c == sorted(c, reverse=True) for c in [[k["probability"] for k in p["classes"]] for p in j["pictures"]])'
+
+echo "objects: lists for pycocotools, and painted pictures"
+code 66 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q" --threads 1 --score-threshold 0 --format png "$work/mixed"
+says "3 of 8 pictures cannot be used"
+reads "$work/q/pictures.json" '[i["id"] for i in j["images"]] == [1, 5, 6, 7, 8] and [c["name"] for c in j["categories"]] == ["circle", "square", "triangle"]'
+reads "$work/q/predictions.json" 'len(j) > 0 and all({"image_id", "category_id", "bbox", "score", "segmentation"} == set(r) for r in j)'
+reads "$work/q/predictions.json" 'all(r["segmentation"]["size"] == [128, 128] for r in j if r["image_id"] in (1, 5))'
+[ "$(find "$work/q" -name '*.png' | wc -l)" = 5 ] || fail "not five painted pictures"
+[ "$(wc -l <"$work/out")" = 5 ] || fail "pictures are not told"
+code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q2" --threads 1 --score-threshold 0 --bad-samples skip --format png "$work/mixed"
+cmp "$work/q/predictions.json" "$work/q2/predictions.json" || fail "other predictions"
+code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q3" --threads 1 --score-threshold 1 "$one"
+[ "$(tr -d '\n' <"$work/q3/predictions.json")" = "[]" ] || fail "objects above 1"
+
+echo "pictures that are called by numbers keep them, and are scored by them"
+code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/v" --threads 1 --score-threshold 0 "$work/set/val"
+reads "$work/v/pictures.json" '[i["id"] for i in j["images"]] == sorted(int(i["file_name"].rsplit("/", 1)[1].split(".")[0]) for i in j["images"])'
+if "$python" -c 'import pycocotools' 2>/dev/null; then
+    "$python" -c 'import sys
+from pycocotools.coco import COCO
+found = COCO(sys.argv[1]).loadRes(sys.argv[2])
+assert len(found.anns) > 0 and all(found.annToMask(a).any() in (0, 1) for a in found.anns.values())' \
+        "$work/q/pictures.json" "$work/q/predictions.json" >"$work/out" 2>&1 || { cat "$work/out"; fail "pycocotools"; }
+else
+    echo "not tried: no pycocotools in $python (RINGMASTER_PYTHON names another)"
+fi
+
+echo "what cannot be"
+code 64 "$ringtrain" predict --model-dir "$work/classes" --out "$work/x"
+code 64 "$ringtrain" predict --model-dir "$work/classes" "$one"
+code 64 "$ringtrain" predict --model-dir "$work/classes" --out "$work/x" --score-threshold 0.3 "$one"
+says "--score-threshold"
+code 64 "$ringtrain" predict --model-dir "$work/objects" --out "$work/x" --top 3 "$one"
+says "--top"
+code 66 "$ringtrain" predict --model-dir "$work/none" --out "$work/x" "$one"
+says "$work/none"
+code 66 "$ringtrain" predict --model-dir "$work/objects" --out "$work/x" "$work/missing.jpg"
+says "missing.jpg"
+mkdir "$work/hollow"
+code 66 "$ringtrain" predict --model-dir "$work/objects" --out "$work/x" "$work/hollow"
+says "$work/hollow: no pictures"
+code 66 "$ringtrain" predict --model-dir "$work/objects" --out "$work/x" "$work/mixed/text.png"
+says "text.png"
+: >"$work/file"
+code 65 "$ringtrain" predict --model-dir "$work/objects" --out "$work/file" "$one"
+says "--out"
+code 65 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q3" "$one"
+says "is there already"
+[ ! -e "$work/x/predictions.json" ] || fail "predictions of nothing"

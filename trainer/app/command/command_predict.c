@@ -1,0 +1,150 @@
+/* ringtrain predict: what a trained network sees in pictures that nobody has labelled. */
+#include "command/command.h"
+#include "command/trained.h"
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "device/device.h"
+#include "device/ranks.h"
+#include "device/wait_policy.h"
+#include "options/flag.h"
+#include "run/evaluate.h"
+#include "run/stop.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct prediction {
+    struct trained trained;
+    struct picture_list pictures;
+    struct status_line line;
+    int64_t bad_allowed; /* as --bad-samples says */
+};
+
+static void prediction_done(struct prediction *p) {
+    status_line_close(&p->line);
+    trained_done(&p->trained);
+    picture_list_done(&p->pictures);
+}
+
+static int list_pictures(struct prediction *p, char *const *words, int count, struct error *err) {
+    char left[2048];
+    for (int i = 0; i < count; i++)
+        if (picture_list_add(&p->pictures, words[i], err) != 0)
+            return -1;
+    left_out_text(&p->pictures.left_out, left, sizeof(left));
+    if (left[0] != '\0')
+        log_info("%zu pictures; %s", p->pictures.count, left);
+    return 0;
+}
+
+static int open_model(struct prediction *p, const struct task_tell *tell, struct error *err) {
+    struct trained *t = &p->trained;
+    char where[INPUT_PATH_MAX + sizeof("/config.json")];
+    if (trained_describe(t, err) != 0)
+        return -1;
+    (void)snprintf(where, sizeof(where), "%s/config.json", t->inputs.model);
+    if (trained_check(t, where, err) != 0 || trained_open_data(t, &p->pictures, err) != 0)
+        return -1;
+    /* Those that cannot be used are counted at the end: they cost nobody the others. */
+    p->bad_allowed = t->data.bad_allowed;
+    t->data.bad_allowed = INT64_MAX;
+    if (file_make_dirs(tell->folder, err) != 0)
+        return error_wrap(err, "--out");
+    if (t->data.task->tell_check(&t->data, tell, err) != 0 || trained_open_network(t, err) != 0)
+        return -1;
+    return trained_load(t, err);
+}
+
+/* What all is worth when some of the pictures were none. */
+static int judge(struct prediction *p, struct error *err) {
+    struct task_data *data = &p->trained.data;
+    int64_t bad = data->bad_given + faults_count(&data->validation.faults, FAULT_BAD);
+    samples_sum_up(&data->validation, data->bad_allowed);
+    log_info("%" PRId64 " of %zu pictures: predictions in %s", (int64_t)p->pictures.count - bad,
+             p->pictures.count, p->trained.options->out);
+    if (bad <= p->bad_allowed)
+        return EXIT_CODE_OK;
+    return error_set(err, EXIT_CODE_DATA,
+                     "%" PRId64 " of %zu pictures cannot be used; those of the others are in %s "
+                     "(--bad-samples skip takes that for success)",
+                     bad, p->pictures.count, p->trained.options->out);
+}
+
+static int run(struct prediction *p, char *const *words, int count, struct error *err) {
+    struct trained *t = &p->trained;
+    const struct options *o = t->options;
+    struct evaluation result;
+    const struct task_tell tell = {.folder = o->out,
+                                   .least_score = o->score_threshold,
+                                   .most = (size_t)o->top,
+                                   .png = o->format == OPTION_PNG,
+                                   .font = o->font};
+    if (comm_size(t->comm) > 1)
+        return error_set(err, EXIT_CODE_USAGE, "predict runs as one process, not as %d ranks",
+                         comm_size(t->comm));
+    if (stop_listen(err) != 0 || list_pictures(p, words, count, err) != 0 ||
+        open_model(p, &tell, err) != 0)
+        return -1;
+    status_line_open(&p->line, STDERR_FILENO);
+    const struct evaluate_options e = {.threads = t->threads.data, .line = &p->line, .tell = &tell};
+    if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
+        return -1;
+    return result.stopped ? EXIT_CODE_STOPPED : judge(p, err);
+}
+
+static int with_ranks(const struct options *o, int argc, char *const *argv, char *const *words,
+                      int count, struct error *err) {
+    struct comm *comm = NULL;
+    struct options settled = *o;
+    wait_policy_settle((int)o->threads);
+    if (ranks_open(&comm, err) != 0)
+        return -1;
+    struct prediction p = {.line = STATUS_LINE_SILENT,
+                           .trained = {.options = &settled,
+                                       .command = COMMAND_PREDICT,
+                                       .argc = argc,
+                                       .argv = argv,
+                                       .comm = comm}};
+    int result = device_settle(&settled, comm, err);
+    if (result == 0)
+        result = run(&p, words, count, err);
+    prediction_done(&p);
+    if (result < 0)
+        comm_abort(comm);
+    else
+        comm_close(comm);
+    return result;
+}
+
+int command_predict(int argc, char *const *argv, struct error *err) {
+    cleanup_free char **flags = calloc((size_t)argc + 1, sizeof(*flags));
+    cleanup_free char **words = calloc((size_t)argc + 1, sizeof(*words));
+    struct options options;
+    int flag_count = 0, count = 0;
+    if (flags == NULL || words == NULL)
+        return error_no_memory(err, "the command line");
+    flags_split(argc, argv, flags, &flag_count, words, &count);
+    if (options_parse(&options, COMMAND_PREDICT, flag_count, flags, err) != 0)
+        return -1;
+    if (count == 0 || options.out == NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "usage: ringtrain predict --model-dir DIR --out DIR PICTURE...");
+    return with_ranks(&options, flag_count, flags, words, count, err);
+}
+
+void command_predict_help(FILE *out, int argc, char *const *argv) {
+    fprintf(
+        out,
+        "usage: ringtrain predict --model-dir DIR --out DIR [--FLAG VALUE]... PICTURE...\n\n"
+        "Says what a trained network sees in pictures: files, and folders of them. A network that "
+        "tells classes apart\nwrites the most probable ones to DIR/predictions.json; one that "
+        "finds objects a list for pycocotools' loadRes,\nthe pictures as COCO's JSON to "
+        "DIR/pictures.json, and every picture with its objects painted over it; nothing\nthat is "
+        "there already is written over but an earlier list. A picture that cannot be used is told "
+        "by name; the exit\ncode is %d then, when more are bad than --bad-samples allows.\n\n",
+        EXIT_CODE_DATA);
+    options_print(out, COMMAND_PREDICT, argc, argv);
+}

@@ -1,0 +1,78 @@
+#include "command/trained.h"
+
+#include "device/device.h"
+#include "run/evaluate.h"
+#include "run/weights.h"
+
+void trained_done(struct trained *t) {
+    network_done(&t->net);
+    backend_close(t->backend);
+    task_close(&t->data);
+    model_config_done(&t->config);
+}
+
+int trained_describe(struct trained *t, struct error *err) {
+    /* Where the model is does not depend on what it learnt. */
+    return inputs_model(&t->inputs, t->options, "", err) != 0
+               ? -1
+               : model_dir_config(t->inputs.model, &t->config, err);
+}
+
+int trained_check(struct trained *t, const char *where, struct error *err) {
+    t->model = model_find(t->config.model);
+    if (t->model == NULL)
+        return error_set(err, EXIT_CODE_DATA, "%s: model '%.64s' is none of %s", where,
+                         t->config.model, model_names(MODEL_CLASSIFY | MODEL_DETECT));
+    if ((t->model->task == MODEL_DETECT) != (t->config.preset != NULL))
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: model '%.64s' with what another kind of network has", where,
+                         t->config.model);
+    return options_fit(t->command, t->model, t->argc, t->argv, err);
+}
+
+int trained_open_data(struct trained *t, const struct picture_list *pictures, struct error *err) {
+    if (pictures == NULL &&
+        inputs_find(&t->inputs, t->options, COMMAND_EVAL, t->model->task, "", err) != 0)
+        return -1;
+    const struct task_ask ask = {
+        .options = t->options,
+        .inputs = &t->inputs,
+        .comm = t->comm,
+        .model = t->model,
+        .image_size = t->config.image_size,
+        .trained = &t->config,
+        .pictures = pictures,
+    };
+    return task_open(&t->data, &ask, err);
+}
+
+int trained_open_network(struct trained *t, struct error *err) {
+    const struct options *o = t->options;
+    if (device_place(o, t->comm, false, err) != 0 ||
+        threads_settle(&t->threads, o, t->comm, err) != 0)
+        return -1;
+    struct network_options n = {
+        .model = t->config.model,
+        .batch = (int)o->batch_size,
+        .image_size = t->config.image_size,
+        .classes = (int)t->config.classes,
+        .objects = t->data.objects,
+        .dtype = device_dtype(o->dtype),
+        .fusion = device_fusion(o),
+        .mean = t->config.mean,
+        .std = t->config.std,
+    };
+    evaluate_canvases(&n, &t->data);
+    if (device_open(&t->backend, o, t->threads.compute, t->comm, false, err) != 0)
+        return -1;
+    return network_open(&t->net, t->backend, &n, false, err);
+}
+
+int trained_load(struct trained *t, struct error *err) {
+    cleanup_safetensors struct safetensors file = {0};
+    cleanup_weights struct weights w = {0};
+    if (model_dir_open(t->inputs.model, &t->config, &file, err) != 0 ||
+        weights_list(&w, &t->net.store, WEIGHTS_MODEL, 0, err) != 0)
+        return -1;
+    return weights_read(&w, &file, err);
+}

@@ -1,0 +1,45 @@
+/* A trained model and the data that it is to look at: what the commands that use one share. Opened
+ * step by step, in this order, all ranks together; TRAINED stays where it is. */
+#ifndef COMMAND_TRAINED_H
+#define COMMAND_TRAINED_H
+
+#include "checkpoint/model_dir.h"
+#include "comm/comm.h"
+#include "common/error.h"
+#include "device/threads.h"
+#include "options/inputs.h"
+#include "options/options.h"
+#include "run/network.h"
+#include "set/picture_list.h"
+#include "task/task.h"
+
+struct trained {
+    const struct options *options; /* borrowed, all of these */
+    unsigned command;
+    int argc; /* that the options come from */
+    char *const *argv;
+    struct comm *comm;
+
+    struct inputs inputs;
+    struct model_config config;
+    const struct model *model;
+    struct task_data data;
+    struct threads threads;
+    struct backend *backend;
+    struct network net;
+};
+
+void trained_done(struct trained *trained);
+
+/* The model's description: of --model-dir. */
+int trained_describe(struct trained *trained, struct error *err);
+/* Whether `config`, which WHERE holds, is of a network that there is, and the flags are for it. */
+int trained_check(struct trained *trained, const char *where, struct error *err);
+/* The data to score on, or PICTURES (not NULL) that nobody has labelled. */
+int trained_open_data(struct trained *trained, const struct picture_list *pictures,
+                      struct error *err);
+int trained_open_network(struct trained *trained, struct error *err);
+/* The weights of --model-dir. */
+int trained_load(struct trained *trained, struct error *err);
+
+#endif

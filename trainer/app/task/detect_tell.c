@@ -1,0 +1,120 @@
+#include "task/detect_tell.h"
+
+#include "coco/coco_results_pack.h"
+#include "coco/coco_results_write.h"
+#include "codec/picture.h"
+#include "common/target.h"
+#include "draw/draw_targets.h"
+#include "draw/painter.h"
+#include "set/faults.h"
+#include "task/detect_data.h"
+
+#include <limits.h>
+#include <stdio.h>
+
+#define PREDICTIONS "predictions.json"
+#define PICTURES "pictures.json"
+
+static const char *const LIST_STARTS[] = {"[\n{\"image_id\":", "[]", NULL};
+static const struct target_kind LIST_KIND = {"a list of detections", LIST_STARTS};
+static const char *const PICTURES_STARTS[] = {"{\n  \"images\": [", NULL};
+static const struct target_kind PICTURES_KIND = {"a list of pictures", PICTURES_STARTS};
+
+static int path_in(const struct task_tell *how, const char *name, char path[PATH_MAX],
+                   struct error *err) {
+    if (snprintf(path, PATH_MAX, "%s/%s", how->folder, name) < PATH_MAX)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG, "--out: %.64s...: path too long", how->folder);
+}
+
+static int make_targets(struct draw_targets *ret, const struct detect_data *d,
+                        const struct task_tell *how, struct error *err) {
+    return draw_targets_make(ret, &d->given.index, 0, d->given.index.image_count, how->folder,
+                             how->png ? "png" : "jpg", err);
+}
+
+int detect_tell_check(const struct task_data *data, const struct task_tell *how,
+                      struct error *err) {
+    cleanup_draw_targets struct draw_targets targets = {0};
+    char path[PATH_MAX];
+    if (path_in(how, PREDICTIONS, path, err) != 0 ||
+        target_check(path, &LIST_KIND, "--out", err) != 0 ||
+        path_in(how, PICTURES, path, err) != 0 ||
+        target_check(path, &PICTURES_KIND, "--out", err) != 0)
+        return -1;
+    return make_targets(&targets, data->own, how, err);
+}
+
+static void drop_weak(struct coco_results *found, double least_score) {
+    size_t kept = 0;
+    for (size_t i = 0; i < found->count; i++)
+        if (found->list[i].score >= least_score)
+            found->list[kept++] = found->list[i];
+    found->count = kept;
+}
+
+static int write_lists(const struct detect_data *d, const struct coco_results *found,
+                       const struct task_tell *how, struct error *err) {
+    char path[PATH_MAX];
+    enum coco_parts parts = found->masks ? COCO_PARTS_BOTH : COCO_PARTS_BOXES;
+    if (path_in(how, PREDICTIONS, path, err) != 0 ||
+        coco_results_write(found, parts, path, err) != 0)
+        return -1;
+    return path_in(how, PICTURES, path, err) != 0 ? -1 : picture_index_write(&d->given, path, err);
+}
+
+/* What the pictures share. */
+struct painting_all {
+    struct painter_ask ask;
+    struct painter painter;
+    struct picture_reader reader;
+    struct image picture;
+    bool png;
+};
+
+static int paint_one(struct painting_all *p, const struct draw_target *target, struct error *err) {
+    const struct coco_index *index = p->ask.index;
+    const struct image *painted = NULL;
+    size_t objects = 0;
+    const char *path = coco_index_name(index, target->image->name);
+    if (picture_reader_read(&p->reader, path, &p->picture, err) != 0)
+        return -1;
+    if (painter_paint(&p->painter, &p->ask, (uint32_t)(target->image - index->images), &p->picture,
+                      &painted, &objects, err) != 0)
+        return error_wrap(err, "%s", path);
+    if (picture_write(painted, p->png, target->path, err) != 0)
+        return -1;
+    printf("%s  %zu objects\n", target->path, objects);
+    return 0;
+}
+
+static int paint_all(struct task_data *data, const struct coco_results *found,
+                     const struct task_tell *how, struct error *err) {
+    struct detect_data *d = data->own;
+    struct faults *faults = &data->validation.faults;
+    cleanup_draw_targets struct draw_targets targets = {0};
+    struct painting_all p = {.ask = {.index = &d->given.index,
+                                     .results = found,
+                                     .least_score = how->least_score,
+                                     .names = &d->names},
+                             .png = how->png};
+    int result = make_targets(&targets, d, how, err);
+    if (result == 0)
+        result = draw_names_of_index(&d->names, &d->given.index, how->font, err);
+    /* Samples are the index' images, in its order. */
+    for (size_t i = 0; i < targets.count && result == 0; i++)
+        if (faults_next(faults, FAULT_BAD, (int64_t)i) != (int64_t)i)
+            result = paint_one(&p, &targets.list[i], err);
+    painter_done(&p.painter);
+    picture_reader_done(&p.reader);
+    image_done(&p.picture);
+    return result;
+}
+
+int detect_tell(struct task_data *data, struct coco_results *found, const struct task_tell *how,
+                struct error *err) {
+    drop_weak(found, how->least_score);
+    if (coco_results_sort(found, err) != 0 || write_lists(data->own, found, how, err) != 0)
+        return -1;
+    return paint_all(data, found, how, err);
+}

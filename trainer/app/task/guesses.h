@@ -1,0 +1,23 @@
+/* What a network that tells classes apart says of pictures that nobody has labelled. Of its outputs
+ * it reads "logits", f32 [N, classes].
+ *
+ * OUT/predictions.json: {"model": NAME, "pictures": [{"file_name": PATH, "classes": [{"name":
+ * CLASS, "index": its number from 0, "probability": P}, ...]}, ...]}, pictures in the order in
+ * which they were given, classes by probability. Probabilities are the logits' softmax, in f64.
+ * Pictures that cannot be used are not in it. */
+#ifndef TASK_GUESSES_H
+#define TASK_GUESSES_H
+
+#include "set/dataset.h"
+#include "task/task.h"
+
+/* CONFIG and SET are borrowed. The rest as struct task has it. */
+int guesses_open(const struct model_config *config, const struct dataset *set, void **ret_score,
+                 struct error *err);
+int guesses_batch(void *score, const struct batch *batch, const struct task_outputs *outputs,
+                  int64_t *ret_images, struct error *err);
+void guesses_close(void *score);
+int guesses_check(const struct task_data *data, const struct task_tell *how, struct error *err);
+int guesses_tell(void *score, const struct task_tell *how, struct error *err);
+
+#endif
