@@ -35,9 +35,11 @@ parts='build right 240
 parity right 150
 network right 90
 step right 90
+backward right 60
 ceilings speed 40
 kernels speed 40
 operators speed 120
+own speed 90
 torch speed 150
 resnet speed 120
 pictures speed 60
@@ -63,10 +65,20 @@ run_part() {
         cmake -S . -B "$build" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_CUDA=ON \
             -DRINGMASTER_ENTRYPOINT=AUTO -DRINGMASTER_CUDA_ARCHITECTURES="${capability:-90}" &&
             cmake --build "$build" --parallel "$(nproc)" --target ringtrain weights_compare \
-                bench_gpu_step bench_gpu_ceilings bench_gpu_kernels gpu_cuda_parity gpu_cuda_network gpu_cuda_step &&
+                bench_gpu_step bench_gpu_ceilings bench_gpu_kernels gpu_cuda_parity gpu_cuda_network gpu_cuda_step gpu_cuda_backward &&
             ours "$build/bin/ringtrain" version
         ;;
     parity | step | network) test_binary "gpu_cuda_$1" ;;
+    backward) test_binary gpu_cuda_backward && touch "$out/backward.ok" ;;
+    # A training step with the own backward pass and without, in turns; only where it is right.
+    own)
+        [ -e "$out/backward.ok" ] || { echo 'not timed: part backward has not passed'; return 77; }
+        for own in off on off on; do
+            echo "own=$own $(BENCH_OWN=$own BENCH_PLANS=$PLANS ours "$build/bench/bench_gpu_step" step resnet50 f16 \
+                conv 256 224 2 | tail -n 1)"
+        done | tee "$out/own.txt"
+        ! grep -qv '^own=[a-z]* step ' "$out/own.txt"
+        ;;
     ranks | sanitizer) ours sh "tests/gpu/test_$1.sh" ;;
     ceilings)
         ours "$build/bench/bench_gpu_ceilings" | tee "$out/ceilings.new"
@@ -108,7 +120,7 @@ keep_log() {
 # What the table says beside the result: the part's own last word.
 last_word() {
     case $1 in
-    parity | step | network) grep -aE '^ *asserts' "$out/running.txt" |
+    parity | step | network | backward) grep -aE '^ *asserts' "$out/running.txt" |
         awk '{ print $2 " assertions, " $5 " failed" }' ;;
     resnet | torch) grep -a '^| ' "$out/running.txt" | sort -t '|' -k5,5 -rn | grep -v images/s |
         awk -F '|' 'NR == 1 { print $5 "images/s:" $2 "batch" $4 }' ;;
@@ -157,7 +169,7 @@ if [ "${1:-}" = --part ]; then
     exit
 fi
 mkdir -p "$out" || exit 70
-rm -f "$out"/log-*.txt "$out/running.txt" "$out/summary.txt" "$out"/ceilings.* "$out/plans.txt"
+rm -f "$out"/log-*.txt "$out/running.txt" "$out/summary.txt" "$out"/ceilings.* "$out/plans.txt" "$out/backward.ok"
 
 wanted=" $* "
 for word in "$@"; do
@@ -182,7 +194,7 @@ while read -r name kind limit <&3; do
 done 3<<END
 $parts
 END
-rm -f "$out/running.txt" "$out/ceilings.new"
+rm -f "$out/running.txt" "$out/ceilings.new" "$out/backward.ok"
 for report in "$out"/torch/* "$out"/operators/*; do
     [ ! -e "$report" ] || mv "$report" "$out/$(basename "$(dirname "$report")")-$(basename "$report")"
 done

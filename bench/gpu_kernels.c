@@ -8,8 +8,10 @@
 #include "common/exit_code.h"
 #include "common/str.h"
 #include "cuda/launch.h"
+#include "cuda/launch_backward.h"
 
 #include <cuda_runtime_api.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -24,6 +26,8 @@ struct gpu {
     void *buffers[BUFFERS];  /* activations, numbers in them */
     float *channels;         /* rows of CHANNELS_MAX: gamma, mean, sums ... */
     float *partial;          /* what chunks found */
+    float *weights;          /* a gradient of 1x1 weights */
+    bool hopper;             /* compute capability 9.0 */
     struct control *control; /* of the optimizer */
 };
 
@@ -152,6 +156,38 @@ static cudaError_t run_grad_apply(const struct gpu *g, const struct job *job) {
     return launch_norm_grad_apply(g->stream, DTYPE_F16, &args);
 }
 
+/* 1x1, to four times the channels, as a bottleneck's last convolution. */
+static cudaError_t run_conv_backward(const struct gpu *g, const struct job *job) {
+    static struct conv_backward_args args;
+    if (args.in != job->channels) { /* the maps are made once a shape */
+        args = (struct conv_backward_args){.g = g->buffers[0],
+                                           .z = g->buffers[1],
+                                           .coefficients = row(g, 8),
+                                           .w = row(g, 14),
+                                           .x = g->buffers[2],
+                                           .scale = row(g, 0),
+                                           .bias = row(g, 1),
+                                           .gamma = row(g, 0),
+                                           .beta = row(g, 1),
+                                           .mean = row(g, 2),
+                                           .invstd = row(g, 3),
+                                           .dx = g->buffers[3],
+                                           .dgamma = row(g, 6),
+                                           .dbeta = row(g, 7),
+                                           .dx_coefficients = row(g, 11),
+                                           .dw = g->weights,
+                                           .partial = g->partial,
+                                           .rows = rows_of(g, job),
+                                           .in = job->channels,
+                                           .out = 4 * job->channels};
+        args.workers = launch_conv_backward_workers(args.rows, args.in, g->multiprocessors);
+        cudaError_t status = launch_conv_backward_maps(DTYPE_F16, &args);
+        if (status != cudaSuccess)
+            return status;
+    }
+    return launch_conv_backward(g->stream, DTYPE_F16, &args);
+}
+
 static cudaError_t run_normalize(const struct gpu *g, const struct job *job) {
     struct normalize_args args = {.image = g->buffers[0],
                                   .y = g->buffers[1],
@@ -165,6 +201,8 @@ static cudaError_t run_update(const struct gpu *g, const struct job *job) {
     struct sgd_args args = {.weights = g->buffers[0],
                             .momentum = g->buffers[1],
                             .gradients = g->buffers[2],
+                            .narrow = g->buffers[3],
+                            .narrow_type = DTYPE_F16,
                             .count = (size_t)job->channels};
     return launch_sgd(g->stream, g->control, &args);
 }
@@ -174,6 +212,8 @@ static const struct job jobs[] = {
     {"norm_grad_apply", 56, 256, 6, run_grad_apply},
     {"norm_grad_apply", 28, 512, 6, run_grad_apply},
     {"norm_grad_apply", 7, 2048, 6, run_grad_apply},
+    {"conv_backward", 56, 64, 20, run_conv_backward},
+    {"conv_backward", 28, 128, 20, run_conv_backward},
     {"norm_apply join", 56, 256, 6, run_apply_join},
     {"norm_forward", 56, 64, 6, run_forward},
     {"norm_forward", 14, 1024, 6, run_forward},
@@ -182,7 +222,7 @@ static const struct job jobs[] = {
     {"norm_forward pool", 112, 64, 4.75, run_forward_pool},
     {"norm_backward pool", 112, 64, 7.5, run_backward_pool},
     {"normalize", 224, 4, 2.75, run_normalize},
-    {"sgd", 0, WEIGHTS, 24, run_update},
+    {"sgd", 0, WEIGHTS, 26, run_update},
 };
 
 static int compare(const void *a, const void *b) {
@@ -224,11 +264,13 @@ static void gpu_open(struct gpu *g) {
         check(cudaMalloc(&g->buffers[i], g->bytes), "memory");
         check(launch_numbers(g->stream, g->buffers[i], g->bytes), "numbers");
     }
-    size_t channels = (size_t)14 * CHANNELS_MAX * sizeof(float);
+    /* 14 rows, and behind them the weights of a 1x1 convolution. */
+    size_t channels = (size_t)(14 + 32) * CHANNELS_MAX * sizeof(float);
     size_t partial = (size_t)LAUNCH_CHUNKS_MAX * 3 * CHANNELS_MAX * sizeof(float);
     check(cudaMalloc((void **)&g->channels, channels), "memory");
     check(launch_numbers(g->stream, g->channels, channels), "numbers");
     check(cudaMalloc((void **)&g->partial, partial), "memory");
+    check(cudaMalloc((void **)&g->weights, (size_t)128 * 512 * sizeof(float)), "memory");
     check(cudaMalloc((void **)&g->control, sizeof(*g->control)), "memory");
     check(cudaMemsetAsync(g->control, 0, sizeof(*g->control), g->stream), "memory");
 }
@@ -248,12 +290,15 @@ int main(int argc, char **argv) {
     }
     check(cudaGetDeviceProperties(&device, 0), "device");
     g.batch = (size_t)batch;
+    g.hopper = device.major == 9 && device.minor == 0;
     gpu_open(&g);
     const struct job copied = {"copy", 0, 0, 0, run_copy};
     double copy = 2.0 * (double)g.bytes / time_of(&g, &copied) / 1e9;
     printf("kernels on %s, batch %d, f16; copy %.0f GB/s\n", device.name, (int)batch, copy);
     for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
         const struct job *job = &jobs[i];
+        if (job->run == run_conv_backward && !g.hopper)
+            continue;
         double elements =
             job->side > 0 ? (double)rows_of(&g, job) * job->channels : (double)job->channels;
         double seconds = time_of(&g, job);

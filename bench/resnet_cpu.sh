@@ -6,6 +6,7 @@
 #     sh bench/resnet_cpu.sh                  ResNet-50, 224 px, batch 16, bf16 and f32
 #     MODEL=resnet18 BATCH=32 DTYPES=bf16 ROUNDS=10 sh bench/resnet_cpu.sh
 #     PROFILE=1 sh bench/resnet_cpu.sh        also milliseconds by kind of operator
+#     ISA=avx2 DTYPES=f32 sh bench/resnet_cpu.sh   both sides held to AVX2
 #
 # PYTHON names a Python that has torch and torchvision (python3 -m pip install torch torchvision);
 # without one, our side is measured alone.
@@ -22,6 +23,11 @@ STEPS=${STEPS:-3}
 PRESET=${PRESET:-release}
 PYTHON=${PYTHON:-python3}
 STEP=build/$PRESET/bench/bench_resnet_step
+case ${ISA:-} in
+'') ;;
+avx2) export ONEDNN_MAX_CPU_ISA=AVX2 ATEN_CPU_CAPABILITY=avx2 ;;
+*) echo "resnet_cpu.sh: ISA=$ISA: avx2, or nothing" >&2 && exit 2 ;;
+esac
 
 fail() {
     echo "resnet_cpu.sh: $1" >&2

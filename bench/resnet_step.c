@@ -1,7 +1,8 @@
 /* One side of bench/resnet_cpu.sh: training steps of a ResNet on the cpu backend, on request.
  *
- *     bench_resnet_step MODEL f32|bf16 BATCH SIZE THREADS
+ *     bench_resnet_step MODEL f32|bf16 BATCH SIZE THREADS [auto|direct|onednn|own|gemm|winograd]
  *
+ * The last word says whose convolutions (cpu_convs), to measure one kind against another.
  * Reads lines with a number of steps from stdin, runs that many (forward, backward, SGD with
  * Nesterov momentum, packed weights brought up to date) and answers with one line of their seconds.
  * A line "profile" prints milliseconds of one step by kind of operator, the best of a few steps;
@@ -26,6 +27,7 @@ struct bench {
     struct store store;
     struct program program;
     int64_t batch, size, threads;
+    enum cpu_convs convs;
     /* Profile: best seconds of each step of the program, and the clock at the last one's end. */
     double *best;
     double last;
@@ -53,7 +55,7 @@ static void fill_inputs(struct bench *b) {
 }
 
 static int prepare(struct bench *b, const char *model, enum dtype dtype, struct error *err) {
-    struct cpu_options options = {.threads = (int)b->threads};
+    struct cpu_options options = {.threads = (int)b->threads, .convs = b->convs};
     struct resnet_config config = {.model = model,
                                    .batch = (int)b->batch,
                                    .image_size = (int)b->size,
@@ -164,12 +166,25 @@ static int serve(struct bench *b, struct error *err) {
     return 0;
 }
 
+static int find_convs(const char *name, enum cpu_convs *ret) {
+    static const char *const names[] = {
+        [CPU_CONVS_AUTO] = "auto",     [CPU_CONVS_DIRECT] = "direct",
+        [CPU_CONVS_ONEDNN] = "onednn", [CPU_CONVS_OWN] = "own",
+        [CPU_CONVS_GEMM] = "gemm",     [CPU_CONVS_WINOGRAD] = "winograd"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(name, names[i]) == 0) {
+            *ret = (enum cpu_convs)i;
+            return 0;
+        }
+    return -1;
+}
+
 int main(int argc, char **argv) {
     struct error err = {0};
     struct bench b = {0};
     enum dtype dtype = argc > 2 && strcmp(argv[2], "bf16") == 0 ? DTYPE_BF16 : DTYPE_F32;
-    if (argc != 6) {
-        (void)fprintf(stderr, "usage: %s MODEL f32|bf16 BATCH SIZE THREADS\n", argv[0]);
+    if (argc < 6 || argc > 7 || (argc == 7 && find_convs(argv[6], &b.convs) != 0)) {
+        (void)fprintf(stderr, "usage: %s MODEL f32|bf16 BATCH SIZE THREADS [CONVS]\n", argv[0]);
         return EXIT_CODE_USAGE;
     }
     int result = -1;

@@ -5,6 +5,11 @@ if(RINGMASTER_HAVE_CPU)
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
     target_link_libraries(bench_resnet_step PRIVATE cpu graph models optim common
         OpenMP::OpenMP_C ringmaster_flags)
+    add_executable(bench_conv_layers bench/conv_layers.c)
+    set_target_properties(bench_conv_layers PROPERTIES
+        RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
+    target_link_libraries(bench_conv_layers PRIVATE cpu graph common OneDNN::OneDNN
+        OpenMP::OpenMP_C ringmaster_flags)
 endif()
 foreach(program decode crops coco_index)
     add_executable(bench_${program} bench/${program}.c)
