@@ -32,23 +32,27 @@ distribution() {
 
 # What labels in pictures are written with.
 labels="libfreetype6 fonts-dejavu-core"
+# What sources and targets are read and written with; certificates, as a base image has none.
+sources_dev="libcurl4-openssl-dev libarchive-dev libexpat1-dev"
+sources="libcurl4 libarchive13 libexpat1 ca-certificates"
+sources_t64="libcurl4t64 libarchive13t64 libexpat1 ca-certificates"
 
 names() {
     case $1:$2 in
-    build:debian-13*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" \
+    build:debian-13*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" "$sources_dev" \
         "libjpeg62-turbo-dev libpng-dev libfreetype-dev libopenmpi-dev libdnnl-dev" ;;
-    build:ubuntu-*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" \
+    build:ubuntu-*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" "$sources_dev" \
         "libjpeg-turbo8-dev libpng-dev libfreetype-dev libopenmpi-dev" ;;
-    build:*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" \
+    build:*) echo "gcc libc6-dev cmake make pkg-config libjansson-dev libssl-dev" "$sources_dev" \
         "libjpeg62-turbo-dev libpng-dev libfreetype-dev libopenmpi-dev" ;;
     cuda:*) echo "g++" ;;
     fetch:debian-13*) ;;
     fetch:*) echo "python3-pip ca-certificates" ;;
     test:*) echo "libcunit1-dev fonts-dejavu-core iproute2 iptables util-linux procps" ;;
-    run:debian-13*) echo "libjansson4 libssl3t64 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" "$labels" ;;
-    run:ubuntu-24*) echo "libjansson4 libssl3t64 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" "$labels" ;;
-    run:ubuntu-*) echo "libjansson4 libssl3 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" "$labels" ;;
-    run:*) echo "libjansson4 libssl3 libjpeg62-turbo libpng16-16 libgomp1 libstdc++6" "$labels" ;;
+    run:debian-13*) echo "libjansson4 libssl3t64 libjpeg62-turbo libpng16-16t64 libgomp1 libstdc++6 libdnnl3" "$labels" "$sources_t64" ;;
+    run:ubuntu-24*) echo "libjansson4 libssl3t64 libjpeg-turbo8 libpng16-16t64 libgomp1 libstdc++6" "$labels" "$sources_t64" ;;
+    run:ubuntu-*) echo "libjansson4 libssl3 libjpeg-turbo8 libpng16-16 libgomp1 libstdc++6" "$labels" "$sources" ;;
+    run:*) echo "libjansson4 libssl3 libjpeg62-turbo libpng16-16 libgomp1 libstdc++6" "$labels" "$sources" ;;
     mpi:*) echo "openmpi-bin" ;;
     engine:*) echo "docker.io debootstrap debian-archive-keyring iptables iproute2 ca-certificates" ;;
     compose:*) echo "docker-compose" ;;

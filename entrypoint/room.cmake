@@ -1,3 +1,10 @@
+# What fetches and sends is a program of its own, beside ringmaster: so that no other process of a
+# job loads libcurl. It knows no job and no other room.
+if(RINGMASTER_HAVE_SOURCES)
+    room(transfer entrypoint/transfer USES common EXCLUDE main.c
+        LINKS OpenSSL::Crypto PkgConfig::curl PkgConfig::archive PkgConfig::expat)
+endif()
+
 # The launcher's rooms, from the ground up; os and job do not know each other. Arrows go one way.
 room(os entrypoint/os USES common)
 room(wire entrypoint/wire USES common os LINKS OpenSSL::SSL OpenSSL::Crypto)
