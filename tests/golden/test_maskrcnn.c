@@ -17,11 +17,10 @@ enum {
     PICTURES = 2,
     CLASSES = 3,
     OBJECTS = 4,
-    CANVAS = 128,
+    CANVAS = 64,
     IMAGE_BYTES = 72 * 96 * 3,
     POOL = 1 << 14,
     FOUND = 100,
-    REGIONS = 512,
     EPOCH = 2,
     SAMPLE = 40
 };
@@ -30,8 +29,8 @@ enum {
 static const int objects[PICTURES][OBJECTS][5] = {
     {{6, 9, 38, 52, 1}, {40, 20, 90, 66, 2}, {50, 4, 61, 17, 3}},
     {{10, 30, 60, 90, 3}, {22, 5, 44, 25, 1}}};
-static const int sizes[PICTURES][IMAGE_SIZE_FIELDS] = {{72, 96, 96, 128, 0, 1},
-                                                       {96, 72, 128, 96, 0, 1}};
+static const int sizes[PICTURES][IMAGE_SIZE_FIELDS] = {{72, 96, 36, 48, 0, 1},
+                                                       {96, 72, 48, 36, 0, 1}};
 
 struct batch {
     uint8_t image[PICTURES][IMAGE_BYTES];
@@ -54,11 +53,6 @@ struct run {
     struct store store;
     struct maskrcnn_tensors t;
     struct batch batch;
-    /* What is allowed. Scores lie within millionths of each other: with other roundings than
-     * torch's, as of norms that are folded into weights, other regions are sampled and found in
-     * another order, and what hangs on that is not compared. */
-    double forward, gradient;
-    bool folded;
 };
 
 static bool begins(const char *name, const char *const *starts) {
@@ -182,12 +176,7 @@ static void build(struct run *r, struct graph *graph, bool training) {
 static void open_run(struct run *r, struct backend *backend, enum fusion fusion) {
     struct error err = {0};
     unsigned long long seed = 0;
-    *r = (struct run){.backend = backend, .forward = GOLDEN_FORWARD, .gradient = GOLDEN_GRADIENT};
-    if (fusion != FUSION_NONE) {
-        r->folded = true;
-        r->forward *= 10;
-        r->gradient = 1e-2;
-    }
+    *r = (struct run){.backend = backend};
     golden_open(&r->file, "maskrcnn/tiny");
     const char *line = strstr(buf_text(&r->file.text), "\ncase ");
     CU_ASSERT_PTR_NOT_NULL_FATAL(line);
@@ -225,7 +214,7 @@ static void check_losses(struct run *r) {
     CU_ASSERT_EQUAL(metrics[DETECT_IMAGES], PICTURES);
     for (int i = 0; i < 5; i++)
         losses[i] = metrics[DETECT_LOSS_CLASSIFIER + i] / PICTURES;
-    golden_values(&r->file, "losses", losses, 5, r->forward);
+    golden_values(&r->file, "losses", losses, 5, GOLDEN_FORWARD);
     float positives = 0, anchors = 0;
     for (int n = 0; n < PICTURES; n++) {
         char name[32];
@@ -233,8 +222,8 @@ static void check_losses(struct run *r) {
         const char *at = strstr(buf_text(&r->file.text), name) + strlen(name);
         anchors += (float)golden_number(&at);
         (void)snprintf(name, sizeof(name), "labels%d", n);
-        at = golden_line(&r->file, name, "512");
-        for (int i = 0; i < REGIONS; i++)
+        at = strstr(buf_text(&r->file.text), name) + strlen(name);
+        for (int regions = (int)golden_number(&at); regions > 0; regions--)
             positives += golden_number(&at) > 0 ? 1.0F : 0.0F;
     }
     CU_ASSERT_EQUAL(metrics[DETECT_RPN_POSITIVES], anchors);
@@ -260,41 +249,81 @@ static void train_once(struct run *r) {
             continue;
         trained++;
         golden_tensor(&r->file, "gradient", slot->name, &slot->shape,
-                      store_at(&r->store, slot, STORE_GRADIENTS), NULL, r->gradient);
+                      store_at(&r->store, slot, STORE_GRADIENTS), NULL, GOLDEN_GRADIENT);
     }
     CU_ASSERT_EQUAL(trained, 55);
 }
 
-static void evaluate_once(struct run *r) {
-    static float box[PICTURES][FOUND][4], score[PICTURES][FOUND], mask[PICTURES * FOUND][28][28];
+struct found {
+    float box[PICTURES][FOUND][4], score[PICTURES][FOUND], mask[PICTURES][FOUND][28][28];
     int32_t label[PICTURES][FOUND], count[PICTURES];
+};
+
+static double apart(const float a[4], const double b[4]) {
+    double most = 0;
+    for (int k = 0; k < 4; k++)
+        most = golden_worse(most, fabs((double)a[k] - b[k]));
+    return most;
+}
+
+#define SWAP(array, i, j)                                                                          \
+    do {                                                                                           \
+        char kept[sizeof((array)[0])];                                                             \
+        memcpy(kept, &(array)[i], sizeof(kept));                                                   \
+        memmove(&(array)[i], &(array)[j], sizeof(kept));                                           \
+        memcpy(&(array)[j], kept, sizeof(kept));                                                   \
+    } while (0)
+
+/* What is found comes by falling scores; where these differ by roundings alone torchvision's order
+ * is another one, and its boxes say which. */
+static void take_order(struct run *r, struct found *f, int n) {
+    char name[32];
+    (void)snprintf(name, sizeof(name), "boxes%d", n);
+    const char *at = golden_line(&r->file, name, "400");
+    (void)golden_number(&at); /* torch's own error */
+    for (int i = 1; i < FOUND; i++)
+        CU_ASSERT(f->score[n][i - 1] >= f->score[n][i]);
+    for (int i = 0; i < FOUND; i++) {
+        double wanted[4];
+        int nearest = i;
+        for (int k = 0; k < 4; k++)
+            wanted[k] = golden_number(&at);
+        for (int j = i + 1; j < FOUND; j++)
+            if (apart(f->box[n][j], wanted) < apart(f->box[n][nearest], wanted))
+                nearest = j;
+        SWAP(f->box[n], i, nearest);
+        SWAP(f->score[n], i, nearest);
+        SWAP(f->label[n], i, nearest);
+        SWAP(f->mask[n], i, nearest);
+    }
+}
+
+static void evaluate_once(struct run *r) {
+    static struct found f;
     const struct batch *batch = &r->batch;
     PUT(&r->evaluation, image);
     PUT(&r->evaluation, image_size);
     CU_ASSERT_EQUAL_FATAL(program_run(&r->evaluation, NULL, NULL), 0);
-    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_box", box, sizeof(box), NULL), 0);
-    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_score", score, sizeof(score), NULL), 0);
-    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_label", label, sizeof(label), NULL), 0);
-    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_count", count, sizeof(count), NULL), 0);
-    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_mask", mask, sizeof(mask), NULL), 0);
+    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_box", f.box, sizeof(f.box), NULL), 0);
+    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_score", f.score, sizeof(f.score), NULL), 0);
+    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_label", f.label, sizeof(f.label), NULL), 0);
+    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_count", f.count, sizeof(f.count), NULL), 0);
+    CU_ASSERT_EQUAL(program_read(&r->evaluation, "found_mask", f.mask, sizeof(f.mask), NULL), 0);
     for (int n = 0; n < PICTURES; n++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "found%d", n);
         const char *at = golden_line(&r->file, name, "100");
-        CU_ASSERT_EQUAL(count[n], FOUND);
+        CU_ASSERT_EQUAL_FATAL(f.count[n], FOUND);
+        take_order(r, &f, n);
         for (int i = 0; i < FOUND; i++)
-            CU_ASSERT_EQUAL(label[n][i], golden_number(&at));
+            CU_ASSERT_EQUAL(f.label[n][i], golden_number(&at));
         (void)snprintf(name, sizeof(name), "scores%d", n);
-        golden_values(&r->file, name, score[n], FOUND, r->forward);
-        if (r->folded)
-            continue;
+        golden_values(&r->file, name, f.score[n], FOUND, GOLDEN_FORWARD);
         (void)snprintf(name, sizeof(name), "boxes%d", n);
-        golden_values(&r->file, name, box[n][0], FOUND * 4, r->forward);
+        golden_values(&r->file, name, f.box[n][0], FOUND * 4, GOLDEN_FORWARD);
     }
-    if (r->folded)
-        return;
     struct shape masks = shape_3(PICTURES * FOUND, 28, 28);
-    golden_tensor(&r->file, "masks", "masks", &masks, mask[0][0], NULL, r->forward);
+    golden_tensor(&r->file, "masks", "masks", &masks, f.mask[0][0][0], NULL, GOLDEN_FORWARD);
 }
 
 static void check(struct backend *backend, enum fusion fusion) {
