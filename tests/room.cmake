@@ -9,7 +9,7 @@ room_tests(common unit/common unit)
 target_link_options(unit_common_file PRIVATE
     -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir,--wrap=fchmod,--wrap=flock)
 
-foreach(lint house shell format)
+foreach(lint house shell format contract)
     add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)
     set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
 endforeach()
@@ -94,7 +94,7 @@ endif()
 
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
 # machine is: those run beside each other. The others have it to themselves.
-set(system_together faults_mpi faults_sh bad_input forgery job names platforms relaunch sagemaker storage)
+set(system_together conformance faults_mpi faults_sh bad_input forgery job names platforms relaunch sagemaker storage)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)

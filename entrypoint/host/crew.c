@@ -8,6 +8,7 @@
 #include "common/progress.h"
 #include "host/environment.h"
 #include "host/launch_spec.h"
+#include "host/memory_kills.h"
 #include "os/open_files.h"
 #include "os/tap.h"
 #include "outcome/rank_report.h"
@@ -62,6 +63,13 @@ static void close_taps(struct seat *s) {
     tap_close(&s->error_out);
 }
 
+static enum rank_memory weigh_memory(const struct crew *c) {
+    int64_t kills = memory_kills("");
+    if (kills < 0 || c->memory_kills < 0)
+        return RANK_MEMORY_UNKNOWN;
+    return kills > c->memory_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
+}
+
 /* All that the program wrote lies in its pipes by now, so the lines are complete. What it has left
  * behind may have last words yet. */
 static void report(struct seat *s, struct rank_report *r) {
@@ -70,6 +78,7 @@ static void report(struct seat *s, struct rank_report *r) {
     s->reported = true;
     r->rank = s->rank;
     r->host = (unsigned)s->crew->job->cluster.self;
+    r->memory = weigh_memory(s->crew);
     struct tail last;
     _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");
     tail_join(&s->tail, &s->error_tail, &last);
@@ -149,6 +158,7 @@ int crew_open(struct crew *c, struct loop *loop, const struct job *job, char *co
               const struct crew_sinks *sinks, struct error *err) {
     *c = (struct crew){.loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1};
     c->watch = (struct timer){.fire = watch, .context = c};
+    c->memory_kills = memory_kills("");
     return make_spec(c, environment, err);
 }
 
@@ -187,6 +197,7 @@ int crew_begin(struct crew *c, char *const *environment, struct error *err) {
     c->warned = false;
     c->stopping = false;
     c->killed = false;
+    c->memory_kills = memory_kills("");
     return make_spec(c, environment, err);
 }
 

@@ -18,6 +18,7 @@
 
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 struct seat;
 
@@ -34,10 +35,11 @@ struct crew {
     int spec;                              /* what programs are started with (launch_spec.h) */
     char master_addr[INTERFACE_TEXT_SIZE]; /* to be set before the first shim comes */
     struct seat *seats;
-    struct timer watch; /* over progress */
-    unsigned attempt;   /* whose shims have a seat here */
-    bool started;       /* all seats were taken: no more are given */
-    bool warned;        /* of a hello that was refused */
+    struct timer watch;   /* over progress */
+    unsigned attempt;     /* whose shims have a seat here */
+    int64_t memory_kills; /* before this attempt */
+    bool started;         /* all seats were taken: no more are given */
+    bool warned;          /* of a hello that was refused */
     bool stopping;
     bool killed;
 };

@@ -16,9 +16,10 @@
 #include <string.h>
 
 /* Lines are the least of what the link carries: above this they are dropped, not it. */
-enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2, NAMED_MAX = 64 * LINES_MAX };
+enum { FORWARD_QUEUE_MAX = LINK_QUEUE_MAX / 2, NAMED_MAX = 4 * LINES_MAX };
 /* Fits into a message even if every byte of it has to be escaped there. */
 enum { FORWARD_PART_MAX = 30 * 1024 };
+_Static_assert(FORWARD_QUEUE_MAX + 3 * LINES_MAX < LINK_QUEUE_MAX, "a line more, all escaped");
 
 static void forward_part(struct host *h, const char *text, size_t size) {
     json_t *message = frame_new("line");

@@ -9,6 +9,7 @@
 #define OS_CONSOLE_H
 
 #include "common/buf.h"
+#include "os/lines.h"
 #include "os/loop.h"
 #include "os/outlet.h"
 
@@ -17,8 +18,8 @@
 #include <stdint.h>
 
 enum {
-    CONSOLE_QUEUE_MAX = 1024 * 1024, /* of programs' lines */
-    CONSOLE_WORDS_MAX = 256 * 1024,  /* of our own */
+    CONSOLE_QUEUE_MAX = 2 * LINES_MAX, /* of programs' lines */
+    CONSOLE_WORDS_MAX = 256 * 1024,    /* of our own */
     CONSOLE_READER_LEAST = 16 * 1024,
     CONSOLE_LAST_LINES = 8 * 1024, /* of what waits at the end so much is tried yet */
 };
@@ -57,7 +58,9 @@ void console_count_dropped(struct console *c, uint64_t lines);
 size_t console_waiting(const struct console *c);
 
 /* For the end, outside the loop: writes what waits, until DEADLINE at most; of lines the last
- * CONSOLE_LAST_LINES bytes where there are more than can be written now. */
+ * CONSOLE_LAST_LINES bytes where there are more than can be written now. A line that was begun goes
+ * out whole where the least reader has time for it and for all words; else it is cut, with a mark.
+ */
 void console_flush(struct console *c, int64_t deadline);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* One line of the tail at most: a report has room for some. */
-enum { TAIL_LINE_MAX = 400, MARK_SIZE = 64 };
+enum { TAIL_LINE_MAX = 400, MARK_SIZE = 64, PARTIAL_KEPT = 64 * 1024 };
 
 static size_t count_lines(const struct tail *t) {
     size_t count = t->size > 0 ? 1 : 0;
@@ -72,25 +72,30 @@ void lines_done(struct lines *l) {
 /* RAW, with LOST more bytes that had no room, is one line without its end. Out of memory it is
  * lost: there is nowhere to say so. */
 static void emit_line(struct lines *l, const char *raw, size_t size, size_t lost) {
-    char line[LINES_MAX];
     char mark[MARK_SIZE] = "";
-    cleanup_buf struct buf text;
-    buf_init(&text, 3 * (size_t)LINES_MAX + 1);
-    if (str_add_utf8(&text, raw, size, NULL) != 0)
+    cleanup_buf struct buf line;
+    const size_t prefix = strlen(l->prefix);
+    const size_t room = LINES_MAX - 1;
+    buf_init(&line, 3 * (size_t)LINES_MAX + LINES_PREFIX_SIZE);
+    if (buf_add(&line, l->prefix, prefix, NULL) != 0 || str_add_utf8(&line, raw, size, NULL) != 0)
         return;
     if (l->tail != NULL)
-        tail_add(l->tail, buf_text(&text), text.size);
-    size_t prefix = strlen(l->prefix);
-    size_t room = sizeof(line) - prefix - 1;
-    if (lost > 0 || text.size > room)
+        tail_add(l->tail, buf_text(&line) + prefix, line.size - prefix);
+    if (lost > 0 || line.size > room)
         (void)snprintf(mark, sizeof(mark), " [cut: the line has %zu bytes]", size + lost);
-    size_t fit = str_utf8_prefix(buf_text(&text), text.size, room - strlen(mark));
-    memcpy(line, l->prefix, prefix);
-    memcpy(line + prefix, buf_text(&text), fit);
-    memcpy(line + prefix + fit, mark, strlen(mark));
-    fit += strlen(mark);
-    line[prefix + fit] = '\n';
-    l->emit(l->context, line, prefix + fit + 1);
+    line.size = str_utf8_prefix(buf_text(&line), line.size, room - strlen(mark));
+    if (buf_add_text(&line, mark, NULL) == 0 && buf_add(&line, "\n", 1, NULL) == 0)
+        l->emit(l->context, line.data, line.size);
+}
+
+/* One long line is no reason to keep so much for all that follow. */
+static void forget_line(struct lines *l) {
+    if (l->partial.capacity > PARTIAL_KEPT) {
+        buf_done(&l->partial);
+        buf_init(&l->partial, LINES_MAX);
+    }
+    l->partial.size = 0;
+    l->lost = 0;
 }
 
 /* Where room ended within a character, what there is of it goes, too. */
@@ -103,8 +108,7 @@ static void end_line(struct lines *l) {
     if (l->lost > 0 && size > back && data[size - 1 - back] >= 0xC0)
         size -= back + 1;
     emit_line(l, buf_text(&l->partial), size, l->lost + (l->partial.size - size));
-    l->partial.size = 0;
-    l->lost = 0;
+    forget_line(l);
 }
 
 static void add_text(struct lines *l, const char *bytes, size_t size) {

@@ -12,7 +12,7 @@
 #include <stddef.h>
 
 enum {
-    LINES_MAX = 64 * 1024,
+    LINES_MAX = 1024 * 1024 + 64 * 1024, /* a mebibyte, and prefix and marks */
     LINES_PREFIX_SIZE = 320,
     LINES_TAIL_COUNT = 12,
     LINES_TAIL_SIZE = 2048,

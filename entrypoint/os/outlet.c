@@ -12,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { PIECE_MAX = 64 * 1024 }; /* of a line that no pipe takes undivided */
+
 void outlet_open(struct outlet *o, int fd) {
     struct stat st;
     *o = (struct outlet){.fd = fd};
@@ -57,7 +59,11 @@ size_t outlet_piece(const char *bytes, size_t size) {
     if (size <= PIPE_BUF)
         return size;
     const char *end = memrchr(bytes, '\n', PIPE_BUF);
-    return end != NULL ? (size_t)(end - bytes) + 1 : PIPE_BUF;
+    if (end != NULL)
+        return (size_t)(end - bytes) + 1;
+    size_t most = size < PIECE_MAX ? size : PIECE_MAX;
+    end = memchr(bytes, '\n', most);
+    return end != NULL ? (size_t)(end - bytes) + 1 : most;
 }
 
 bool outlet_wait(const struct outlet *o, int64_t deadline) {

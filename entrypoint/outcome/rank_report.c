@@ -8,6 +8,7 @@
 
 static const char *const ends[] = {"exited", "signalled", "vanished"};
 static const char *const causes[] = {"none", "stop", "teardown"};
+static const char *const memories[] = {"unknown", "enough", "killed"};
 
 /* --- lines ----------------------------------------------------------------------------------- */
 
@@ -44,9 +45,10 @@ void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size
 /* --- frames ---------------------------------------------------------------------------------- */
 
 json_t *rank_report_json(const struct rank_report *r) {
-    return json_pack("{s:i, s:i, s:s, s:i, s:s, s:I, s:s}", "rank", (int)r->rank, "host",
+    return json_pack("{s:i, s:i, s:s, s:i, s:s, s:s, s:I, s:s}", "rank", (int)r->rank, "host",
                      (int)r->host, "end", ends[r->end], "value", r->value, "cause",
-                     causes[r->cause], "time", (json_int_t)r->time, "lines", r->lines);
+                     causes[r->cause], "memory", memories[r->memory], "time", (json_int_t)r->time,
+                     "lines", r->lines);
 }
 
 static int read_number(const json_t *object, const char *key, int64_t min, int64_t max,
@@ -84,7 +86,7 @@ static int read_lines(const json_t *object, struct rank_report *ret, struct erro
 int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,
                       struct error *err) {
     int64_t rank = 0, host = 0, value = 0, time = 0;
-    size_t end = 0, cause = 0;
+    size_t end = 0, cause = 0, memory = 0;
     *ret = (struct rank_report){0};
     if (read_number(object, "rank", 0, (int64_t)ranks - 1, &rank, err) != 0 ||
         read_number(object, "host", 0, (int64_t)hosts - 1, &host, err) != 0 ||
@@ -92,6 +94,8 @@ int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, stru
         read_number(object, "time", 0, RANK_REPORT_TIME_MAX, &time, err) != 0 ||
         read_word(object, "end", ends, 3, &end, err) != 0 ||
         read_word(object, "cause", causes, 3, &cause, err) != 0 ||
+        (json_object_get(object, "memory") != NULL &&
+         read_word(object, "memory", memories, 3, &memory, err) != 0) ||
         read_lines(object, ret, err) != 0)
         return -1;
     if (end == RANK_SIGNALLED && (value < 1 || value > RANK_REPORT_SIGNAL_MAX))
@@ -102,5 +106,6 @@ int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, stru
     ret->time = time;
     ret->end = (enum rank_end)end;
     ret->cause = (enum rank_cause)cause;
+    ret->memory = (enum rank_memory)memory;
     return 0;
 }

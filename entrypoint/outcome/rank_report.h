@@ -19,6 +19,10 @@ enum rank_end {
 /* Had we asked the program to end before it did? */
 enum rank_cause { RANK_CAUSE_NONE, RANK_CAUSE_STOP, RANK_CAUSE_TEARDOWN };
 
+/* What the container's control group counts: has the kernel killed a process there for lack of
+ * memory since the attempt began? */
+enum rank_memory { RANK_MEMORY_UNKNOWN, RANK_MEMORY_ENOUGH, RANK_MEMORY_KILLED };
+
 /* Times above it are refused: the difference of any two can be worked with. */
 #define RANK_REPORT_TIME_MAX (INT64_MAX / 4)
 
@@ -28,6 +32,7 @@ struct rank_report {
     enum rank_end end;
     int value;
     enum rank_cause cause;
+    enum rank_memory memory; /* told by the supervisor, not by the shim */
     int64_t time; /* of death; clock_boot() in ns, corrected to the master's by the master */
     char lines[RANK_REPORT_LINES_SIZE]; /* the program's last lines: UTF-8, '\n' between */
 };
@@ -36,7 +41,8 @@ struct rank_report {
  * lines, as much as fits. */
 void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size);
 
-/* The members of a frame: rank, host, end, value, cause, time, lines. NULL when out of memory. */
+/* The members of a frame: rank, host, end, value, cause, memory, time, lines. NULL when out of
+ * memory. */
 json_t *rank_report_json(const struct rank_report *r);
 /* Checks everything that a peer may have got wrong: rank below RANKS, host below HOSTS. */
 int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,

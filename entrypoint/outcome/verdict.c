@@ -8,7 +8,10 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CODE_VANISHED = 137 }; /* what takes a shim away without a word is SIGKILL */
+enum {
+    CODE_VANISHED = 137, /* what takes a shim away without a word is SIGKILL */
+    END_SIZE = 192,
+};
 
 int verdict_program_code(int code) {
     return code == 130 ? 1 : code;
@@ -102,20 +105,32 @@ static void judge_success(const struct verdict_facts *f, struct verdict *ret) {
     fill(ret, EXIT_CODE_OK, -1, -1, "all %zu ranks ended with 0", f->report_count);
 }
 
+/* What is known of memory where a rank did not end well. */
+static const char *memory_hint(const struct rank_report *r) {
+    if (r->memory == RANK_MEMORY_KILLED)
+        return "; out of memory: the kernel killed a process of this container for lack of it";
+    bool killed = r->end == RANK_SIGNALLED && r->value == SIGKILL;
+    if (!killed)
+        return "";
+    return r->memory == RANK_MEMORY_ENOUGH ? "; not for lack of memory" : "; out of memory?";
+}
+
 /* How a rank ended, in words that follow "algo-1 rank 0: ". */
 static void describe_end(const struct rank_report *r, char *text, size_t size) {
     const char *name = r->end == RANK_SIGNALLED ? sigabbrev_np(r->value) : NULL;
-    const char *hint = r->value == SIGKILL  ? "; out of memory?"
-                       : r->value == SIGBUS ? "; is /dev/shm full?"
-                                            : "";
+    const char *memory = memory_hint(r);
+    const char *hint = r->value == SIGBUS ? "; is /dev/shm full?" : "";
     if (r->end == RANK_VANISHED)
-        snprintf(text, size, "vanished without a word; killed, or out of memory?");
+        snprintf(text, size, "vanished without a word%s",
+                 memory[0] != '\0'                 ? memory
+                 : r->memory == RANK_MEMORY_ENOUGH ? "; killed?"
+                                                   : "; killed, or out of memory?");
     else if (r->end == RANK_SIGNALLED)
-        snprintf(text, size, "killed by signal %d (%s%s)%s", r->value, name != NULL ? "SIG" : "",
-                 name != NULL ? name : "unknown", hint);
+        snprintf(text, size, "killed by signal %d (%s%s)%s%s", r->value, name != NULL ? "SIG" : "",
+                 name != NULL ? name : "unknown", hint, memory);
     else
-        snprintf(text, size, "exited with %d%s", r->value,
-                 r->value == 130 ? " (passed on as 1)" : "");
+        snprintf(text, size, "exited with %d%s%s", r->value,
+                 r->value == 130 ? " (passed on as 1)" : "", memory);
 }
 
 /* A rank that did worse than end as it was asked to. */
@@ -146,7 +161,7 @@ static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
     const struct rank_report *worst = worst_stopped(f);
     if (worst == NULL)
         return;
-    char end[128] = "killed, as it had not ended when the time to stop was over";
+    char end[END_SIZE] = "killed, as it had not ended when the time to stop was over";
     if (!is_ours(f, worst))
         describe_end(worst, end, sizeof(end));
     snprintf(ret->story, sizeof(ret->story), "%s rank %u: %s", host_name(f, worst->host),
@@ -172,7 +187,7 @@ static bool is_launchers(int code) {
 
 static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
                          struct verdict *ret) {
-    char end[128];
+    char end[END_SIZE];
     describe_end(r, end, sizeof(end));
     int code = r->end == RANK_EXITED      ? r->value
                : r->end == RANK_SIGNALLED ? 128 + r->value

@@ -17,7 +17,7 @@
 #include <stddef.h>
 
 enum {
-    LINK_QUEUE_MAX = 1024 * 1024,
+    LINK_QUEUE_MAX = 8 * 1024 * 1024,
     LINK_HANDSHAKE_SECONDS = 5,
     LINK_SILENCE_SECONDS = 10, /* unacknowledged data or keepalives: TCP gives up */
     LINK_FDS_MAX = 3,

@@ -123,6 +123,17 @@ show_logs() {
     done
 }
 
+# What SageMaker puts into containers: the folder of a host; a file there, the same for all; a script in
+# every host's folder of code.
+config() { echo "$(hosts opt "$1")/input/config"; }
+put() { for host in $everyone; do printf '%s' "$2" >"$(config "$host")/$1"; done; }
+code_file() {
+    for host in $everyone; do
+        mkdir -p "$(hosts opt "$host")/code"
+        printf '%s\n' "$2" >"$(hosts opt "$host")/code/$1"
+    done
+}
+
 # check WHAT COMMAND...: counts, and shows everything when COMMAND fails.
 check() {
     what=$1
@@ -139,6 +150,12 @@ equal() { [ "$1" = "$2" ] || { echo "  got '$1', expected '$2'"; return 1; }; }
 at_most() { [ "$1" -le "$2" ] || { echo "  got $1, at most $2 expected"; return 1; }; }
 holds() { case $1 in *"$2"*) ;; *) echo "  '$2' is not in: $1"; return 1 ;; esac; }
 lacks() { case $1 in *"$2"*) echo "  '$2' is in: $1"; return 1 ;; esac; }
+
+every_log_has() {
+    for host in $everyone; do
+        check "host $host prints '$1'" holds "$(hosts log "$host")" "$1"
+    done
+}
 
 # wait_for SECONDS COMMAND...: until COMMAND succeeds.
 wait_for() {

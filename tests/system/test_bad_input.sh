@@ -4,8 +4,6 @@
 . "$(dirname "$0")/lib.sh"
 
 SOON=30
-config() { echo "$(hosts opt "$1")/input/config"; }
-put() { for host in $everyone; do printf '%s' "$2" >"$(config "$host")/$1"; done; }
 
 # says CODE TEXT: every host of the ring ends with CODE, and its log says TEXT.
 says() {

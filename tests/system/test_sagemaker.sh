@@ -3,20 +3,6 @@
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-config() { echo "$(hosts opt "$1")/input/config"; }
-put() { for host in $everyone; do printf '%s' "$2" >"$(config "$host")/$1"; done; }
-code_file() {
-    for host in $everyone; do
-        mkdir -p "$(hosts opt "$host")/code"
-        printf '%s\n' "$2" >"$(hosts opt "$host")/code/$1"
-    done
-}
-every_log_has() {
-    for host in $everyone; do
-        check "host $host prints '$1'" holds "$(hosts log "$host")" "$1"
-    done
-}
-
 # SDK 2: a random suffix per job; hyperparameters in JSON's quotes; the program in a folder.
 sdk2_with_source_dir() {
     ring 3 --suffix -plf6b

@@ -8,7 +8,6 @@
 
 SOON=30
 stall=$(dirname "$RINGMASTER_BIN")/tests/stall.so
-config() { echo "$(hosts opt "$1")/input/config"; }
 kept() { cat "$(hosts opt "$1")/model/$2" 2>/dev/null; }
 
 # The first host's first process mounts what MOUNT says, runs the job, and keeps the failure file
@@ -159,15 +158,16 @@ a_line_is_very_long() {
     ring 2
     start_all -e RINGMASTER_LOGS=master -- train -- sh -c '
         [ $RANK = 1 ] || exit 0
-        perl -e "print qq(\\\\) x 60000, qq(\n), qq(x) x 1048576, qq(\nnext\n)"'
+        perl -e "print qq(\\\\) x 60000, qq(\n), qq(x) x 1048576, qq(\n), qq(y) x 1200000, qq(\nnext\n)"'
     all_end "$SOON" 0 1 2
     log=$RING/host-1/log
     check "60,000 bytes come whole" equal \
         "$(awk '/rank 1\] \\\\/ { sub(/^[^\]]*\] /, ""); print length($0) }' "$log")" 60000
-    check "1 MiB is one line with a mark" equal \
-        "$(grep -c 'rank 1\] x*x \[cut: the line has 1048576 bytes\]$' "$log")" 1
+    check "1 MiB comes whole" equal "$(awk '/rank 1\] x/ { sub(/^[^\]]*\] /, ""); print length($0) }' "$log")" 1048576
+    check "what is longer is one line with a mark" equal \
+        "$(grep -c 'rank 1\] y*y \[cut: the line has 1200000 bytes\]$' "$log")" 1
     check "the next line is whole" grep -q 'rank 1\] next$' "$log"
-    check "there are no more" equal "$(grep -c 'rank 1\]' "$log")" 3
+    check "there are no more" equal "$(grep -c 'rank 1\]' "$log")" 4
 }
 
 # --- secrets -----------------------------------------------------------------------------------

@@ -100,10 +100,13 @@ static void a_terminal_does_so_too(void) {
 }
 
 static void pieces_end_with_lines(void) {
-    static char text[3 * PIPE_BUF];
+    static char text[20 * PIPE_BUF];
     memset(text, 'x', sizeof(text));
     CU_ASSERT_EQUAL(outlet_piece(text, 10), 10);
-    CU_ASSERT_EQUAL(outlet_piece(text, sizeof(text)), PIPE_BUF);
+    CU_ASSERT_EQUAL(outlet_piece(text, 3 * PIPE_BUF), 3 * PIPE_BUF);
+    CU_ASSERT_EQUAL(outlet_piece(text, sizeof(text)), 64 * 1024);
+    text[2 * PIPE_BUF] = '\n';
+    CU_ASSERT_EQUAL(outlet_piece(text, sizeof(text)), 2 * PIPE_BUF + 1);
     text[99] = '\n';
     CU_ASSERT_EQUAL(outlet_piece(text, sizeof(text)), 100);
 }

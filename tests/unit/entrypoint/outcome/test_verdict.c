@@ -201,6 +201,37 @@ static void our_own_kill_is_told_as_that(void) {
     ASSERT_CONTAINS(judged().story, "SIGSEGV");
 }
 
+/* Conformance case 20. */
+static void what_the_kernel_counts_says_whether_memory_was_short(void) {
+    static const struct {
+        enum rank_end end;
+        int value;
+        enum rank_memory memory;
+        const char *text;
+    } rows[] = {
+        {RANK_SIGNALLED, SIGKILL, RANK_MEMORY_UNKNOWN, "signal 9 (SIGKILL); out of memory?"},
+        {RANK_SIGNALLED, SIGKILL, RANK_MEMORY_ENOUGH, "signal 9 (SIGKILL); not for lack of memory"},
+        {RANK_SIGNALLED, SIGKILL, RANK_MEMORY_KILLED, "(SIGKILL); out of memory: the kernel"},
+        {RANK_SIGNALLED, SIGSEGV, RANK_MEMORY_ENOUGH, "signal 11 (SIGSEGV)"},
+        {RANK_SIGNALLED, SIGBUS, RANK_MEMORY_KILLED, "; is /dev/shm full?; out of memory: the"},
+        {RANK_VANISHED, 0, RANK_MEMORY_UNKNOWN, "without a word; killed, or out of memory?"},
+        {RANK_VANISHED, 0, RANK_MEMORY_ENOUGH, "without a word; killed?"},
+        {RANK_VANISHED, 0, RANK_MEMORY_KILLED, "without a word; out of memory: the kernel"},
+        {RANK_EXITED, 1, RANK_MEMORY_KILLED, "exited with 1; out of memory: the kernel"},
+        {RANK_EXITED, 1, RANK_MEMORY_ENOUGH, "exited with 1"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        all_ended_well();
+        end_rank(3, rows[i].end, rows[i].value, RANK_CAUSE_NONE, MS(5003));
+        reports[3].memory = rows[i].memory;
+        struct verdict v = judged();
+        ASSERT_CONTAINS(v.text, rows[i].text);
+        const char *end = strstr(v.text, rows[i].text);
+        bool told = strstr(rows[i].text, "the") != NULL;
+        CU_ASSERT(told || (end != NULL && strlen(end) == strlen(rows[i].text)));
+    }
+}
+
 static void the_launchers_codes_are_a_programs_own_where_a_program_says_them(void) {
     static const int codes[] = {EXIT_CODE_NOT_READY, EXIT_CODE_HOST_LOST, EXIT_CODE_STALLED,
                                 EXIT_CODE_KEY_REFUSED};
@@ -352,6 +383,7 @@ UNIT_MAIN("outcome.verdict", UNIT(all_zero_is_success_whatever_mpirun_says),
           UNIT(a_lost_host_outranks_its_consequences), UNIT(a_loss_after_all_is_done_is_a_loss_too),
           UNIT(a_stop_before_any_failure_is_a_stop),
           UNIT(a_stop_that_ranks_answer_with_0_is_a_stop_still), UNIT(our_own_kill_is_told_as_that),
+          UNIT(what_the_kernel_counts_says_whether_memory_was_short),
           UNIT(the_launchers_codes_are_a_programs_own_where_a_program_says_them),
           UNIT(a_stop_after_a_failure_changes_nothing), UNIT(a_stall_is_judged_by_its_time),
           UNIT(a_130_becomes_1_and_is_told), UNIT(ranks_ended_for_no_known_cause_are_not_success),

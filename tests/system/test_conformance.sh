@@ -1,0 +1,140 @@
+#!/bin/sh
+# Cases of SageMaker's contract that need whole jobs and have no other script; CONTRIBUTING.md lists all
+# of them with their tests.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+# Each rank has what its own container has, which is never printed.
+case_17_credentials_stay_with_their_host() {
+    ring 2
+    code_file program.sh 'case $SM_CURRENT_HOST in
+        algo-1) [ "$AWS_ACCESS_KEY_ID" = canary-1 ] && [ "$AWS_CONTAINER_CREDENTIALS_RELATIVE_URI" = /v2/canary-1 ] ;;
+        algo-2) [ "$AWS_ACCESS_KEY_ID" = canary-2 ] && [ "$AWS_CONTAINER_CREDENTIALS_RELATIVE_URI" = /v2/canary-2 ] ;;
+        esac && echo "own credentials"'
+    put hyperparameters.json '{"sagemaker_program": "program.sh"}'
+    for host in $everyone; do
+        hosts start "$host" -e RINGMASTER_DEBUG=1 -e "AWS_ACCESS_KEY_ID=canary-$host" \
+            -e "AWS_SECRET_ACCESS_KEY=canary-$host" -e "AWS_SESSION_TOKEN=canary-$host" \
+            -e "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI=/v2/canary-$host" -- \
+            sh -c 'ringmaster plan; exec train'
+    done
+    all_end 60 0 $everyone || return
+    every_log_has 'own credentials'
+    for host in $everyone; do
+        check "host $host prints none of them" lacks "$(hosts log "$host")" canary
+    done
+}
+
+# The first host's name leads nowhere until it has started.
+case_18_a_name_that_is_not_known_yet() {
+    ring 2
+    hosts start 2 -- train -- echo together
+    check "host 2 has asked for the name again and again" wait_for 30 asked_twice || return
+    hosts start 1 -- train -- echo together
+    all_end 60 0 $everyone || return
+    every_log_has together
+}
+asked_twice() { [ "$(hosts log 2 | grep -c 'waiting for algo-1: the name is not known yet')" -ge 2 ]; }
+
+# Studio's one host: a name server of its own counts who asks.
+case_18_studio_looks_nothing_up() {
+    ring 1
+    echo 'nameserver 127.0.0.1' >"$RING/resolv.conf"
+    printf '%s' '{"current_host": "sagemaker-local", "hosts": ["sagemaker-local"],
+        "network_interface_name": "eth0", "current_instance_type": "local"}' >"$(config 1)/resourceconfig.json"
+    cat >"$share/names.pl" <<'END'
+use IO::Socket::INET;
+my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 53, Proto => "udp") or die $!;
+open(my $ready, ">", "$ARGV[0]/ready"); close($ready);
+while ($s->recv(my $question, 512)) { open(my $f, ">>", "$ARGV[0]/asked"); print $f "x\n"; close($f); }
+END
+    hosts start 1 -e SM_STUDIO_LOCAL_MODE=True -- sh -c '
+        perl "$0/names.pl" "$0" &
+        while [ ! -e "$0/ready" ]; do sleep 0.05; done
+        exec train -- sh -c "cat \$0/asked | wc -l
+            timeout 3 getent hosts nowhere.example
+            [ -s \$0/asked ] && echo \"and then it counts\"" "$0"' "$share"
+    all_end 60 0 1 || return
+    check "the program's own question is the first" holds "$(hosts log 1)" 'sagemaker-local rank 0] 0'
+    check "which was counted" holds "$(hosts log 1)" 'and then it counts'
+}
+
+# memory_group MIB: a control group of this test's own with so much memory, its folder in $memory.
+memory_group() {
+    first=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)
+    second=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
+    memory=$first/$(basename "$RING")
+    if [ -w "$first/memory.limit_in_bytes" ] && mkdir "$memory" 2>/dev/null; then
+        echo "${1}M" >"$memory/memory.limit_in_bytes"
+    elif grep -qs memory "$second/cgroup.subtree_control" && mkdir "$second/$(basename "$RING")" 2>/dev/null; then
+        memory=$second/$(basename "$RING")
+        echo "${1}M" >"$memory/memory.max"
+    else
+        return 1
+    fi
+}
+
+case_20_memory_runs_out() {
+    ring 2
+    [ "$DRIVER" = ns ] && memory_group 300 || { skip_case "no control group for memory here"; return; }
+    for host in $everyone; do
+        group=$memory/cgroup.procs
+        [ "$host" = 2 ] || group=/dev/null
+        hosts start "$host" -- sh -c 'echo $$ >"$0"; exec train -- sh -c "
+            [ \$RANK = 1 ] || exec sleep 60
+            exec perl -e \"\\\$x = chr(120) x 900000000; sleep 60\""' "$group"
+    done
+    all_end 60 137 $everyone
+    all_name 'algo-2 rank 1: killed by signal 9 (SIGKILL); out of memory: the kernel killed' $everyone
+    rmdir "$memory"
+}
+
+case_20_a_kill_is_not_memory() {
+    ring 1
+    start_all -- train -- sh -c 'kill -s KILL $$'
+    all_end 60 137 1 || return
+    case $(failure_of 1) in
+    *'; out of memory?'*) skip_case "nothing counts here what the kernel kills" ;;
+    *) all_name 'killed by signal 9 (SIGKILL); not for lack of memory' 1 ;;
+    esac
+}
+
+# Sixteen ranks for three seconds, and rank 10 prints what is hard to print.
+case_24_short_jobs_and_odd_lines() {
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "8", "sagemaker_program": "program.sh"}'
+    code_file program.sh '[ "$RANK" = 10 ] || exec sleep 3
+        perl -e "print qq(x) x 1000000, qq(\n), qq(a\203b\n), qq(tab\there\n), qq(10%\r100%\n), qq(the last)"
+        exec sleep 3'
+    began=$(now_ms)
+    start_all -- train
+    all_end 60 0 $everyone || return
+    took=$(($(for host in $everyone; do hosts ended "$host"; done | sort -n | tail -n 1) - began))
+    echo "  a job of 3 s took $took ms"
+    log=$RING/ten
+    hosts log 2 | sed -n 's/^\[algo-2 rank 10\] //p' >"$log"
+    check "1 MB is one line" equal "$(awk 'NR == 1 { print length($0) }' "$log")" 1000000
+    check "what is no UTF-8 is replaced" grep -q "^$(printf 'a\357\277\275b')\$" "$log"
+    check "a tab stays" grep -q "^$(printf 'tab\there')\$" "$log"
+    check "a return ends a line" equal "$(grep -c '^100\{0,1\}%$\|^10%$' "$log")" 2
+    check "a line without an end comes out" grep -q '^the last$' "$log"
+    check "and that is all" equal "$(wc -l <"$log")" 6
+}
+
+case_25_words_arrive_as_they_are() {
+    ring 2
+    put hyperparameters.json '{"odd": "a b; $HOME \"q\"", "lines": "one\ntwo", "sagemaker_program": "program.sh"}'
+    code_file program.sh '[ "$#" = 4 ] && [ "$1" = --lines ] && [ "$2" = "one
+two" ] && [ "$4" = "a b; \$HOME \"q\"" ] && [ "$SM_HP_ODD" = "$4" ] && [ "$ODD" = "first
+\"second\" '"'it'"' \$(false)" ] && echo "all the same"'
+    start_all -- sh -c "ODD='first
+\"second\" '\\''it'\\'' \$(false)' exec train"
+    all_end 60 0 $everyone || return
+    every_log_has 'all the same'
+}
+
+CASES=${CASES:-case_17_credentials_stay_with_their_host case_18_a_name_that_is_not_known_yet
+    case_18_studio_looks_nothing_up case_20_memory_runs_out case_20_a_kill_is_not_memory
+    case_24_short_jobs_and_odd_lines case_25_words_arrive_as_they_are}
+run_cases
+finish
