@@ -180,7 +180,7 @@ static void a_peer_that_does_not_read_is_cut_off(void) {
     struct side a = {0};
     struct side b = {0};
     join(&a, &b, NULL, NULL);
-    for (int i = 0; i < 20; i++)
+    for (int i = 0; i < LINK_QUEUE_MAX / 60000 + 1; i++)
         link_send(b.link, line(i, 60000));
     run();
     CU_ASSERT_EQUAL(a.closed + b.closed, 1);
