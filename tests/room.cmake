@@ -1,6 +1,6 @@
 pkg_check_modules(cunit REQUIRED IMPORTED_TARGET cunit)
 
-add_library(test_support STATIC tests/support/unit.c)
+add_library(test_support STATIC tests/support/unit.c tests/support/http_server.c)
 target_include_directories(test_support PUBLIC tests)
 target_link_libraries(test_support PUBLIC PkgConfig::cunit PRIVATE ringmaster_flags)
 
@@ -18,7 +18,7 @@ if(TARGET entrypoint)
         room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit PLACES 1)
     endforeach()
     if(TARGET transfer)
-        room_tests(transfer unit/entrypoint/transfer unit PLACES 1)
+        room_tests(transfer unit/entrypoint/transfer unit USES PkgConfig::curl PLACES 1)
     endif()
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(host unit/entrypoint/host unit USES master PLACES 1)

@@ -1,0 +1,48 @@
+/* Exchanges side by side, by libcurl's multi interface, in one thread. Each is tried again after a
+ * pause of its own, while others go on. Every wait has an end: a try that is silent, tries that are
+ * counted, and the deadline of the whole. */
+#ifndef TRANSFER_POOL_H
+#define TRANSFER_POOL_H
+
+#include "transfer/exchange.h"
+
+enum { POOL_WIDTH = 16 };
+
+struct pool {
+    CURLM *multi;
+    const char *certificates; /* a file of them; NULL or "": the system's */
+    struct exchange *waiting; /* for a place or for their pause, in order */
+    struct exchange **waiting_end;
+    size_t running;
+    /* Called about once a second, for progress; may be NULL. */
+    void (*tick)(void *context);
+    /* More work, for when there is room; false when there is none. May be NULL. */
+    bool (*more)(void *context);
+    void *context;
+    int64_t next_tick;
+};
+
+int pool_open(struct pool *p, const char *certificates, struct error *err);
+/* Drops what is left without a word to it. */
+void pool_close(struct pool *p);
+
+void pool_add(struct pool *p, struct exchange *e);
+bool pool_has_room(const struct pool *p);
+
+/* Until all have ended, or DEADLINE (clock_now()), which ends the rest with an error each. */
+int pool_run(struct pool *p, int64_t deadline, struct error *err);
+
+/* One request that is made by PREPARE, with its answer's body in BODY, whose ceiling bounds it. */
+struct question {
+    const char *name;
+    int (*prepare)(void *context, struct request *ret, struct error *err);
+    int (*refused)(void *context, const struct answer *answer, struct error *err); /* or NULL */
+    void *context;
+    unsigned tries;
+    int64_t silence;
+    int64_t seconds; /* for all of it */
+    const char *certificates;
+};
+int pool_ask(const struct question *q, struct buf *body, struct answer *ret, struct error *err);
+
+#endif

@@ -1,0 +1,48 @@
+/* A small HTTP server for tests, on the loopback: a process for each connection, whose answers are
+ * a function of the test's own, so that it can misbehave in any way. What it counts is shared with
+ * the test. */
+#ifndef TESTS_SUPPORT_HTTP_SERVER_H
+#define TESTS_SUPPORT_HTTP_SERVER_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+enum { HTTP_COUNTERS = 8, HTTP_TEXT_MAX = 64 * 1024, HTTP_KEPT_MAX = 64 };
+
+struct http_shared {
+    atomic_uint requests;
+    atomic_uint counters[HTTP_COUNTERS]; /* the test's own */
+    char targets[HTTP_KEPT_MAX][512];    /* of the first requests: "METHOD target" */
+};
+
+struct http_call {
+    int fd;
+    unsigned number; /* of the request, from 0 on */
+    char method[16];
+    char target[2048];
+    char headers[HTTP_TEXT_MAX]; /* lines as they came, each with its CR LF */
+    char body[HTTP_TEXT_MAX];
+    size_t size; /* of the body */
+    struct http_shared *shared;
+};
+
+struct http_server {
+    pid_t pid;
+    unsigned port;
+    struct http_shared *shared;
+};
+
+/* ANSWER writes a whole answer, or what it likes; the connection is closed behind it. */
+void http_server_start(struct http_server *s, void (*answer)(struct http_call *call));
+void http_server_stop(struct http_server *s);
+
+/* Status line, HEADERS (lines with CR LF, "" for none), content-length and body. */
+void http_reply(struct http_call *call, int status, const char *headers, const char *body,
+                size_t size);
+void http_reply_text(struct http_call *call, int status, const char *body);
+void http_write(struct http_call *call, const char *bytes, size_t size);
+/* The value of a request's header; "" if absent. Valid until the next call. */
+const char *http_header(const struct http_call *call, const char *name);
+
+#endif
