@@ -160,14 +160,14 @@ static uint32_t big_endian(const char *at) {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* Where the outlines of a TrueType font lie: the table "glyf" of its directory. */
-static uint32_t find_outlines(const struct buf *font, uint32_t *size) {
+/* Where a table of a TrueType font's directory lies. */
+static uint32_t find_table(const struct buf *font, const char *name, uint32_t *size) {
     for (uint32_t record = 12; record < 12 + 40 * 16; record += 16)
-        if (memcmp(font->data + record, "glyf", 4) == 0) {
+        if (memcmp(font->data + record, name, 4) == 0) {
             *size = big_endian(font->data + record + 12);
             return big_endian(font->data + record + 8);
         }
-    CU_FAIL_FATAL("no outlines");
+    CU_FAIL_FATAL("no such table");
     return 0;
 }
 
@@ -179,7 +179,7 @@ static void damaged_letters_stay_small(void) {
     cleanup_fd int fd = mkstemp(path);
     cleanup_buf struct buf sans = {.max = 1 << 24};
     CU_ASSERT_EQUAL_FATAL(file_read(FONTS_SANS, &sans, NULL), 0);
-    uint32_t random = 1, size = 0, outlines = find_outlines(&sans, &size);
+    uint32_t random = 1, size = 0, outlines = find_table(&sans, "glyf", &size);
     int painted = 0, refused_letters = 0;
     for (int round = 0; round < 10; round++) {
         for (int i = 0; i < 2000; i++) {
@@ -203,6 +203,37 @@ static void damaged_letters_stay_small(void) {
     (void)unlink(path);
 }
 
+/* An em of this font is 2048 units; "hmtx" has the step to the next letter, and where this one
+ * begins. */
+static void a_letter_may_be_three_ems_wide(void) {
+    static const struct {
+        unsigned units;
+        bool there;
+    } steps[] = {
+        {0, true}, {2048, true}, {3 * 2048 - 100, true}, {3 * 2048 + 100, false}, {0xffff, false}};
+    if (!fonts_can(FONTS_SANS))
+        return;
+    char path[] = "/tmp/ringmaster-font.XXXXXX";
+    cleanup_fd int fd = mkstemp(path);
+    cleanup_buf struct buf sans = {.max = 1 << 24};
+    CU_ASSERT_EQUAL_FATAL(file_read(FONTS_SANS, &sans, NULL), 0);
+    uint32_t size = 0, metrics = find_table(&sans, "hmtx", &size);
+    for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+        for (uint32_t at = 0; at + 4 <= size; at += 4) {
+            sans.data[metrics + at] = (char)(steps[i].units >> 8);
+            sans.data[metrics + at + 1] = (char)(steps[i].units & 0xff);
+        }
+        CU_ASSERT_EQUAL_FATAL(file_put(path, sans.data, sans.size, 0600, NULL), 0);
+        struct fonts *fonts = fonts_of(path);
+        const struct glyph *glyph = fonts_glyph(fonts, 'a', EM);
+        CU_ASSERT_EQUAL(glyph != NULL, steps[i].there);
+        if (glyph != NULL)
+            CU_ASSERT_EQUAL(glyph->advance, (int)((steps[i].units * EM + 1024) / 2048));
+        fonts_free(fonts);
+    }
+    (void)unlink(path);
+}
+
 static void a_build_without_freetype_says_so(void) {
     if (fonts_library() != NULL) {
         CU_ASSERT_PTR_EQUAL(strstr(fonts_library(), "FreeType 2."), fonts_library());
@@ -220,4 +251,4 @@ UNIT_MAIN("data.fonts", UNIT(letters_have_shapes_of_their_own),
           UNIT(letters_come_again_as_they_were), UNIT(the_next_font_has_what_one_lacks),
           UNIT(well_known_cjk_fonts_have_cjk), UNIT(an_empty_list_has_nothing),
           UNIT(broken_fonts_are_named_and_change_nothing), UNIT(damaged_letters_stay_small),
-          UNIT(a_build_without_freetype_says_so))
+          UNIT(a_letter_may_be_three_ems_wide), UNIT(a_build_without_freetype_says_so))

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -99,6 +100,28 @@ static void a_terminal_does_so_too(void) {
     (void)close(screen);
 }
 
+/* Its descriptor may be closed, or be a file, which takes all. */
+static void opening_leaves_nothing_of_what_lay_there(void) {
+    struct outlet o = {.fd = 1000, .own = true, .socket = true};
+    char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/output", unit_temp_dir());
+    int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+    CU_ASSERT_FATAL(fd >= 0);
+    outlet_open(&o, fd);
+    CU_ASSERT_EQUAL(o.fd, fd);
+    CU_ASSERT_FALSE(o.own || o.socket);
+    CU_ASSERT_EQUAL(outlet_write(&o, word, 4), 4);
+    outlet_close(&o);
+    CU_ASSERT_EQUAL(o.fd, -1);
+    CU_ASSERT_EQUAL(lseek(fd, 0, SEEK_END), 4); /* the caller's, and open */
+    (void)close(fd);
+    o = (struct outlet){.fd = 1000, .own = true, .socket = true};
+    outlet_open(&o, fd);
+    CU_ASSERT_FALSE(o.own || o.socket);
+    CU_ASSERT_EQUAL(outlet_write(&o, word, 4), -1);
+    CU_ASSERT_EQUAL(errno, EBADF);
+}
+
 static void pieces_end_with_lines(void) {
     static char text[20 * PIPE_BUF];
     memset(text, 'x', sizeof(text));
@@ -147,5 +170,6 @@ static void the_same_place_is_known_by_any_descriptor(void) {
 
 UNIT_MAIN("os.outlet", UNIT(a_pipe_that_nobody_reads_takes_what_it_holds),
           UNIT(a_pipe_that_cannot_be_opened_anew_does_so_too), UNIT(a_socket_does_so_too),
-          UNIT(a_terminal_does_so_too), UNIT(pieces_end_with_lines),
-          UNIT(who_has_no_loop_waits_for_a_time), UNIT(the_same_place_is_known_by_any_descriptor))
+          UNIT(a_terminal_does_so_too), UNIT(opening_leaves_nothing_of_what_lay_there),
+          UNIT(pieces_end_with_lines), UNIT(who_has_no_loop_waits_for_a_time),
+          UNIT(the_same_place_is_known_by_any_descriptor))
