@@ -23,6 +23,7 @@ static const double GOLDEN_FORWARD = 1e-5, GOLDEN_GRADIENT = 1e-4;
 struct golden_file {
     const char *name; /* "resnet/resnet18" */
     struct buf text;
+    size_t last;    /* where the line that was read last begins: the next one is mostly behind it */
     size_t checked; /* tensors and lists that were compared */
 };
 
@@ -36,15 +37,19 @@ static inline void golden_open(struct golden_file *file, const char *name) {
 }
 
 /* Behind "KIND NAME " of the file's line. */
-static inline const char *golden_line(const struct golden_file *file, const char *kind,
+static inline const char *golden_line(struct golden_file *file, const char *kind,
                                       const char *name) {
     char start[192];
     (void)snprintf(start, sizeof(start), "\n%s %s ", kind, name);
-    const char *line = strstr(buf_text(&file->text), start);
+    const char *text = buf_text(&file->text);
+    const char *line = strstr(text + file->last, start);
+    if (line == NULL)
+        line = strstr(text, start);
     if (line == NULL) {
         printf("%s: no line '%s %s'\n", file->name, kind, name);
         CU_FAIL_FATAL("a golden value is missing");
     }
+    file->last = (size_t)(line - text);
     return line + strlen(start);
 }
 
@@ -95,6 +100,18 @@ static inline size_t golden_place(const struct shape *shape, size_t i) {
     return (o * plane + p) * in + c;
 }
 
+/* +-1 for the bits of BYTE from the highest on. */
+static inline const double *golden_signs(uint8_t byte) {
+    static double signs[256][GOLDEN_PROJECTIONS];
+    if (signs[0][0] == 0)
+        for (int i = 0; i < 256 * GOLDEN_PROJECTIONS; i++)
+            signs[i / GOLDEN_PROJECTIONS][i % GOLDEN_PROJECTIONS] =
+                i / GOLDEN_PROJECTIONS >> (GOLDEN_PROJECTIONS - 1 - i % GOLDEN_PROJECTIONS) & 1
+                    ? 1
+                    : -1;
+    return signs[byte];
+}
+
 /* One tensor in memory's order. LESS (may be NULL) is taken off first. */
 static inline void golden_tensor(struct golden_file *file, const char *kind, const char *name,
                                  const struct shape *shape, const float *values, const float *less,
@@ -107,9 +124,9 @@ static inline void golden_tensor(struct golden_file *file, const char *kind, con
     for (size_t i = 0; i < count; i++) {
         size_t place = golden_place(shape, i);
         double value = (double)values[place] - (less != NULL ? (double)less[place] : 0);
-        uint64_t signs = hashed(hash, 0, i);
+        const double *signs = golden_signs((uint8_t)(hashed(hash, 0, i) >> 56));
         for (int k = 0; k < GOLDEN_PROJECTIONS; k++)
-            products[k] += signs >> (63 - k) & 1 ? value : -value;
+            products[k] += signs[k] * value;
         squares += value * value;
     }
     const char *at = golden_line(file, kind, name);

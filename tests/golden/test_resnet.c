@@ -37,31 +37,42 @@ struct run {
     float *first; /* owned: the parameters before the first step */
 };
 
-static float start_value(const char *name, bool vector, uint64_t fan_in, uint64_t seed, size_t i) {
-    uint64_t hash = hashed_name(name);
+/* What a tensor starts from: uniform between two bounds. */
+struct start {
+    double low, high;
+    bool signs; /* one in four is negative, the same ones everywhere */
+};
+
+static struct start start_of(const char *name, bool vector, uint64_t fan_in) {
+    const bool last = strncmp(name, "fc.", 3) == 0;
     if (strstr(name, "running_mean") != NULL)
-        return hashed_uniform(hash, seed, i, -0.5, 0.5);
+        return (struct start){-0.5, 0.5, false};
     if (strstr(name, "running_var") != NULL)
-        return hashed_uniform(hash, seed, i, 0.5, 1.5);
+        return (struct start){0.5, 1.5, false};
     if (vector && strstr(name, "weight") != NULL)
-        return hashed_uniform(hash, seed, i, 0.5, 1.0);
-    if (vector && strncmp(name, "fc.", 3) != 0) {
-        float value = hashed_uniform(hash, seed, i, 3.0, 3.5);
-        return hashed(hashed_name("sign"), seed, i) >> 62 == 0 ? -value : value;
+        return (struct start){0.5, 1.0, false};
+    if (vector && !last)
+        return (struct start){3.0, 3.5, true};
+    const double bound = last ? 0.02 : pow(6.0 / (double)fan_in, 0.5);
+    return (struct start){-bound, bound, false};
+}
+
+static void fill_slot(struct run *r, const struct store_slot *slot) {
+    float *values = store_at(&r->net.store, slot, slot->home);
+    const uint64_t hash = hashed_name(slot->name), sign = hashed_name("sign");
+    const uint64_t fan_in = slot->count / (uint64_t)slot->shape.dim[0];
+    const struct start start = start_of(slot->name, slot->shape.rank == 1, fan_in);
+    for (size_t i = 0; i < slot->count; i++) {
+        float value = hashed_uniform(hash, r->golden.seed, i, start.low, start.high);
+        if (start.signs && hashed(sign, r->golden.seed, i) >> 62 == 0)
+            value = -value;
+        values[golden_place(&slot->shape, i)] = value;
     }
-    double bound = strncmp(name, "fc.", 3) == 0 ? 0.02 : pow(6.0 / (double)fan_in, 0.5);
-    return hashed_uniform(hash, seed, i, -bound, bound);
 }
 
 static void fill_store(struct run *r) {
-    for (int k = 0; k < r->net.store.slot_count; k++) {
-        const struct store_slot *slot = &r->net.store.slots[k];
-        float *values = store_at(&r->net.store, slot, slot->home);
-        uint64_t fan_in = slot->count / (uint64_t)slot->shape.dim[0];
-        for (size_t i = 0; i < slot->count; i++)
-            values[golden_place(&slot->shape, i)] =
-                start_value(slot->name, slot->shape.rank == 1, fan_in, r->golden.seed, i);
-    }
+    for (int k = 0; k < r->net.store.slot_count; k++)
+        fill_slot(r, &r->net.store.slots[k]);
     store_changed(&r->net.store);
     size_t bytes = r->net.store.count[STORE_PARAMETERS] * sizeof(float);
     r->first = malloc(bytes);
