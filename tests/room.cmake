@@ -18,7 +18,8 @@ if(TARGET entrypoint)
         room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit PLACES 1)
     endforeach()
     if(TARGET transfer)
-        room_tests(transfer unit/entrypoint/transfer unit USES PkgConfig::curl PLACES 1)
+        room_tests(transfer unit/entrypoint/transfer unit
+            USES PkgConfig::curl PkgConfig::archive PLACES 1)
     endif()
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(host unit/entrypoint/host unit USES master PLACES 1)

@@ -16,11 +16,6 @@ int pool_open(struct pool *p, const char *certificates, struct error *err) {
     return 0;
 }
 
-void pool_close(struct pool *p) {
-    curl_multi_cleanup(p->multi);
-    p->multi = NULL;
-}
-
 void pool_add(struct pool *p, struct exchange *e) {
     e->next = NULL;
     *p->waiting_end = e;
@@ -36,7 +31,7 @@ static struct exchange *take(struct pool *p, struct exchange **slot) {
 }
 
 bool pool_has_room(const struct pool *p) {
-    size_t count = p->running;
+    size_t count = p->running_count;
     for (const struct exchange *e = p->waiting; e != NULL; e = e->next)
         count++;
     return count < POOL_WIDTH;
@@ -47,6 +42,23 @@ static void end(struct exchange *e, struct error *failure) {
     if (failure != NULL)
         (void)error_wrap(failure, "%s", e->name);
     e->events->ended(e->context, failure);
+}
+
+static void end_all(struct exchange *e) {
+    while (e != NULL) {
+        struct error err = {0};
+        struct exchange *next = e->next;
+        (void)error_set(&err, EXIT_CODE_NOT_READY, "ended with the others");
+        end(e, &err);
+        e = next;
+    }
+}
+
+void pool_close(struct pool *p) {
+    end_all(p->running);
+    end_all(p->waiting);
+    curl_multi_cleanup(p->multi);
+    *p = (struct pool){0};
 }
 
 static void start(struct pool *p, struct exchange *e) {
@@ -60,13 +72,23 @@ static void start(struct pool *p, struct exchange *e) {
         end(e, &err);
         return;
     }
-    p->running++;
+    e->next = p->running;
+    p->running = e;
+    p->running_count++;
+}
+
+static void forget_running(struct pool *p, const struct exchange *e) {
+    struct exchange **slot = &p->running;
+    while (*slot != e)
+        slot = &(*slot)->next;
+    *slot = e->next;
+    p->running_count--;
 }
 
 /* Starts those whose pause is over. Returns when the next one's is, or the far end of time. */
 static int64_t start_due(struct pool *p) {
     int64_t first = INT64_MAX;
-    for (struct exchange **slot = &p->waiting; *slot != NULL && p->running < POOL_WIDTH;) {
+    for (struct exchange **slot = &p->waiting; *slot != NULL && p->running_count < POOL_WIDTH;) {
         if ((*slot)->again > clock_now()) {
             first = (*slot)->again < first ? (*slot)->again : first;
             slot = &(*slot)->next;
@@ -84,7 +106,7 @@ static void finish(struct pool *p, const CURLMsg *message) {
     (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&e);
     enum exchange_end came = exchange_finish(e, code, &failure);
     (void)curl_multi_remove_handle(p->multi, e->easy);
-    p->running--;
+    forget_running(p, e);
     if (came == EXCHANGE_ONCE_MORE)
         pool_add(p, e);
     else
@@ -119,7 +141,7 @@ int pool_run(struct pool *p, int64_t deadline, struct error *err) {
         while (p->more != NULL && pool_has_room(p) && p->more(p->context))
             ;
         int64_t next = start_due(p);
-        if (p->running == 0 && p->waiting == NULL)
+        if ((p->running == NULL && p->waiting == NULL) || p->stop)
             return 0;
         if (clock_now() >= deadline)
             return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time");
@@ -192,9 +214,6 @@ int pool_ask(const struct question *q, struct buf *body, struct answer *ret, str
     int result = pool_run(&pool, clock_now() + q->seconds * CLOCK_SECOND, err);
     if (result != 0)
         (void)error_wrap(err, "%s", q->name);
-    if (a.exchange.easy != NULL)
-        (void)curl_multi_remove_handle(pool.multi, a.exchange.easy);
-    exchange_done(&a.exchange);
     pool_close(&pool);
     if (result == 0 && a.failure.code != 0) {
         if (err != NULL)

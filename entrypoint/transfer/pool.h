@@ -13,7 +13,9 @@ struct pool {
     const char *certificates; /* a file of them; NULL or "": the system's */
     struct exchange *waiting; /* for a place or for their pause, in order */
     struct exchange **waiting_end;
-    size_t running;
+    struct exchange *running; /* in any order */
+    size_t running_count;
+    bool stop; /* set by whoever wants pool_run() to come back before all have ended */
     /* Called about once a second, for progress; may be NULL. */
     void (*tick)(void *context);
     /* More work, for when there is room; false when there is none. May be NULL. */
@@ -23,13 +25,13 @@ struct pool {
 };
 
 int pool_open(struct pool *p, const char *certificates, struct error *err);
-/* Drops what is left without a word to it. */
+/* Ends what is left, each with an error. */
 void pool_close(struct pool *p);
 
 void pool_add(struct pool *p, struct exchange *e);
 bool pool_has_room(const struct pool *p);
 
-/* Until all have ended, or DEADLINE (clock_now()), which ends the rest with an error each. */
+/* Until all have ended, or p->stop, or DEADLINE (clock_now()), which is an error. */
 int pool_run(struct pool *p, int64_t deadline, struct error *err);
 
 /* One request that is made by PREPARE, with its answer's body in BODY, whose ceiling bounds it. */

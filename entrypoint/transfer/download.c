@@ -1,0 +1,278 @@
+#include "transfer/download.h"
+
+#include "common/clock.h"
+#include "transfer/fetch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAY_SECONDS = 10, LINE_MAX_SIZE = 1024, ASK_SECONDS = 600 };
+
+/* --- listing ---------------------------------------------------------------------------------- */
+
+struct asking {
+    const struct download_order *order;
+    const char *prefix;
+    const char *token;
+    char name[ADDRESS_MAX + 16];
+};
+
+static int prepare_list(void *context, struct request *ret, struct error *err) {
+    const struct asking *a = context;
+    const struct percent_pair pairs[] = {{"list-type", "2"},
+                                         {"encoding-type", "url"},
+                                         {"prefix", a->prefix},
+                                         {"continuation-token", a->token}};
+    const struct s3_request request = {.method = "GET",
+                                       .bucket = a->order->from->bucket,
+                                       .key = "",
+                                       .pairs = pairs,
+                                       .pair_count = a->token[0] != '\0' ? 4 : 3};
+    return s3_prepare(a->order->s3, &request, ret, err);
+}
+
+static int refused_list(void *context, const struct answer *answer, struct error *err) {
+    const struct asking *a = context;
+    return s3_refused(a->order->s3, answer, err);
+}
+
+/* All pages of one prefix. */
+static int list(const struct download_order *o, const char *prefix, struct objects *ret,
+                struct error *err) {
+    char token[OBJECTS_TOKEN_MAX] = "";
+    struct asking a = {.order = o, .prefix = prefix, .token = token};
+    (void)snprintf(a.name, sizeof(a.name), "listing %s", o->from->shown);
+    const struct question q = {.name = a.name,
+                               .prepare = prepare_list,
+                               .refused = refused_list,
+                               .context = &a,
+                               .seconds = ASK_SECONDS,
+                               .certificates = o->s3->certificates};
+    do {
+        cleanup_buf struct buf page;
+        buf_init(&page, OBJECTS_PAGE_MAX);
+        if (clock_now() > o->deadline)
+            return error_set(err, EXIT_CODE_NOT_READY, "%s: it was not done in time", a.name);
+        if (pool_ask(&q, &page, NULL, err) != 0)
+            return -1;
+        if (objects_add_page(ret, buf_text(&page), page.size, err) != 0)
+            return error_wrap(err, "%s", a.name);
+        if (ret->token[0] != '\0' && strcmp(token, ret->token) == 0)
+            return error_set(err, EXIT_CODE_DATA, "%s: the pages go round in circles", a.name);
+        memcpy(token, ret->token, sizeof(token));
+    } while (token[0] != '\0');
+    return 0;
+}
+
+static int by_key(const void *a, const void *b) {
+    const struct object *first = a;
+    const struct object *second = b;
+    return strcmp(first->key, second->key);
+}
+
+static void drop(struct objects *l, size_t i) {
+    free(l->items[i].key);
+    free(l->items[i].etag);
+    memset(&l->items[i], 0, sizeof(l->items[i]));
+}
+
+/* Keeps those of the folder KEY or, where there is an object of just that name, it alone; folders'
+ * own marks ("x/", empty) have no file; of the rest our shard's. */
+static size_t keep(struct objects *l, const char *key, const struct download_order *o) {
+    size_t size = strlen(key);
+    size_t kept = 0;
+    size_t number = 0;
+    bool folder = size == 0 || key[size - 1] == '/';
+    const struct object wanted = {.key = (char *)(uintptr_t)key};
+    qsort(l->items, l->count, sizeof(l->items[0]), by_key);
+    bool single =
+        !folder && bsearch(&wanted, l->items, l->count, sizeof(l->items[0]), by_key) != NULL;
+    for (size_t i = 0; i < l->count; i++) {
+        const char *at = l->items[i].key;
+        size_t length = strlen(at);
+        bool mine =
+            single ? strcmp(at, key) == 0 : at[length - 1] != '/' && (folder || at[size] == '/');
+        if (mine && !single && o->shards > 1)
+            mine = number++ % o->shards == o->shard;
+        if (!mine)
+            drop(l, i);
+        else if (kept++ != i) {
+            l->items[kept - 1] = l->items[i];
+            memset(&l->items[i], 0, sizeof(l->items[i]));
+        }
+    }
+    l->count = kept;
+    if (single)
+        return (size_t)(strlen(key) - strlen(address_name(o->from)));
+    return folder ? size : size + 1;
+}
+
+int download_list(const struct download_order *o, struct objects *ret, size_t *front,
+                  struct error *err) {
+    *ret = (struct objects){0};
+    if (list(o, o->from->rest, ret, err) != 0) {
+        objects_done(ret);
+        return -1;
+    }
+    size_t all = ret->count;
+    *front = keep(ret, o->from->rest, o);
+    if (ret->count > 0 || (all > 0 && o->shards > 1))
+        return 0;
+    objects_done(ret);
+    return error_set(err, EXIT_CODE_DATA, "%s: there is no such object, and no folder of that name",
+                     o->from->shown);
+}
+
+/* --- fetching --------------------------------------------------------------------------------- */
+
+struct one;
+
+struct loading {
+    const struct download_order *order;
+    struct objects objects;
+    size_t front;
+    size_t next; /* to be looked at */
+    size_t done;
+    int64_t total; /* bytes; -1: not known */
+    int64_t fetched;
+    int64_t next_word;
+    struct pool pool;
+    struct error failure; /* the first; code 0: none */
+};
+
+struct one {
+    struct loading *loading;
+    struct fetch fetch;
+    char name[ADDRESS_MAX];
+};
+
+static void say_progress(struct loading *l, bool last) {
+    char line[LINE_MAX_SIZE];
+    const double mib = 1048576;
+    if (!last && clock_now() < l->next_word)
+        return;
+    l->next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
+    if (l->total >= 0)
+        (void)snprintf(line, sizeof(line), "%s: %.1f of %.1f MiB, %zu of %zu files", l->order->what,
+                       (double)l->fetched / mib, (double)l->total / mib, l->done, l->objects.count);
+    else
+        (void)snprintf(line, sizeof(line), "%s: %.1f MiB", l->order->what,
+                       (double)l->fetched / mib);
+    l->order->say(line);
+}
+
+static void tick(void *context) {
+    say_progress(context, false);
+}
+
+static void ended(void *context, const struct error *failure) {
+    struct one *o = context;
+    struct loading *l = o->loading;
+    if (failure != NULL && l->failure.code == 0)
+        l->failure = *failure;
+    l->pool.stop = l->failure.code != 0;
+    l->done += failure == NULL;
+    free(o);
+}
+
+static struct one *new_one(struct loading *l) {
+    struct one *o = calloc(1, sizeof(*o));
+    if (o == NULL && l->failure.code == 0)
+        (void)error_no_memory(&l->failure, "a file");
+    if (o != NULL)
+        o->loading = l;
+    return o;
+}
+
+/* The next object that is not here yet. After a failure none is begun. */
+static bool more(void *context) {
+    struct loading *l = context;
+    const struct download_order *o = l->order;
+    if (l->failure.code != 0 || l->next == l->objects.count)
+        return false;
+    const struct object *object = &l->objects.items[l->next++];
+    const char *path = o->name != NULL ? o->name : object->key + l->front;
+    if (fetch_is_there(o->root, path, object->size, object->etag)) {
+        l->done++;
+        l->fetched += object->size;
+        return true;
+    }
+    struct one *one = new_one(l);
+    if (one == NULL)
+        return false;
+    (void)snprintf(one->name, sizeof(one->name), "s3://%s/%s", o->from->bucket, object->key);
+    const struct fetch_order order = {.s3 = o->s3,
+                                      .bucket = o->from->bucket,
+                                      .key = object->key,
+                                      .name = one->name,
+                                      .root = o->root,
+                                      .path = path,
+                                      .size = object->size,
+                                      .etag = object->etag,
+                                      .fetched = &l->fetched,
+                                      .ended = ended,
+                                      .context = one};
+    fetch_start(&one->fetch, &order, &l->pool);
+    return true;
+}
+
+static int run(struct loading *l, struct error *err) {
+    l->pool.tick = tick;
+    l->pool.context = l;
+    l->next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
+    if (pool_run(&l->pool, l->order->deadline, err) != 0)
+        return error_wrap(err, "%s", l->order->from->shown);
+    if (l->failure.code != 0) {
+        if (err != NULL)
+            *err = l->failure;
+        return -1;
+    }
+    say_progress(l, true);
+    return 0;
+}
+
+static int load_objects(struct loading *l, struct error *err) {
+    if (download_list(l->order, &l->objects, &l->front, err) != 0)
+        return -1;
+    for (size_t i = 0; i < l->objects.count; i++) {
+        if (__builtin_add_overflow(l->total, l->objects.items[i].size, &l->total))
+            return error_set(err, EXIT_CODE_DATA, "the listing has impossible sizes");
+    }
+    if (folder_check_room(l->order->root, l->total, err) != 0)
+        return error_wrap(err, "%s", l->order->from->shown);
+    l->pool.more = more;
+    return run(l, err);
+}
+
+static int load_url(struct loading *l, struct error *err) {
+    const struct download_order *o = l->order;
+    struct one *one = new_one(l);
+    if (one == NULL)
+        return error_no_memory(err, "a file");
+    const char *name = o->name != NULL ? o->name : address_name(o->from);
+    if (name[0] == '\0')
+        name = "file";
+    const struct fetch_order order = {.url = o->from->text,
+                                      .name = o->from->shown,
+                                      .root = o->root,
+                                      .path = name,
+                                      .size = -1,
+                                      .fetched = &l->fetched,
+                                      .ended = ended,
+                                      .context = one};
+    l->total = -1;
+    fetch_start(&one->fetch, &order, &l->pool);
+    return run(l, err);
+}
+
+int download(const struct download_order *order, struct error *err) {
+    struct loading l = {.order = order};
+    if (pool_open(&l.pool, order->s3->certificates, err) != 0)
+        return -1;
+    int result = order->from->kind == ADDRESS_S3 ? load_objects(&l, err) : load_url(&l, err);
+    pool_close(&l.pool);
+    objects_done(&l.objects);
+    return result;
+}

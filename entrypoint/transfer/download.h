@@ -1,0 +1,29 @@
+/* What an address stands for, brought into a folder: an object, all objects of a folder side by
+ * side, or a file by https. The disk's room is checked before, what is there and the same is left,
+ * and how far it has got is said every ten seconds. */
+#ifndef TRANSFER_DOWNLOAD_H
+#define TRANSFER_DOWNLOAD_H
+
+#include "transfer/address.h"
+#include "transfer/objects.h"
+#include "transfer/s3.h"
+
+struct download_order {
+    struct s3 *s3;
+    const struct address *from; /* S3 or https */
+    int root;                   /* the folder, by descriptor */
+    const char *name;           /* of a single file there; NULL: as the address has it */
+    const char *what;           /* for people */
+    size_t shard, shards;       /* of a folder's objects, in the order of keys, each SHARDSth */
+    int64_t deadline;
+    void (*say)(const char *line);
+};
+
+int download(const struct download_order *order, struct error *err);
+
+/* The objects at s3://bucket/key: the one of that name, or those of the folder; FRONT is the length
+ * of what their keys have in front of their paths. None is an error. */
+int download_list(const struct download_order *order, struct objects *ret, size_t *front,
+                  struct error *err);
+
+#endif

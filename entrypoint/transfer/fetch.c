@@ -1,0 +1,228 @@
+#include "transfer/fetch.h"
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/str.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <openssl/evp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_SIZE = 256 * 1024, MD5_DIGITS = 2 * DIGEST_MD5 };
+
+static bool is_md5(const char *etag) {
+    return etag != NULL && strlen(etag) == MD5_DIGITS &&
+           strspn(etag, "0123456789abcdef") == MD5_DIGITS;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static int open_file(struct fetch *f, struct error *err) {
+    static atomic_uint number;
+    f->folder = folder_enter(f->order.root, f->order.path, f->name, err);
+    if (f->folder < 0)
+        return -1;
+    (void)snprintf(f->temp, sizeof(f->temp), ".ringmaster-part-%ld-%u", (long)getpid(),
+                   atomic_fetch_add(&number, 1));
+    (void)unlinkat(f->folder, f->temp, 0);
+    f->fd = openat(f->folder, f->temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (f->fd < 0)
+        return error_set_errno(err, file_write_code(errno), "writing \"%.256s\"", f->order.path);
+    return 0;
+}
+
+static int restart(struct fetch *f, struct error *err) {
+    *f->order.fetched -= f->have;
+    f->have = 0;
+    if (ftruncate(f->fd, 0) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "\"%.256s\"", f->order.path);
+    if (digest_begin(&f->md5, DIGEST_OF_MD5, err) != 0)
+        return -1;
+    return digest_begin(&f->sha, DIGEST_OF_SHA256, err);
+}
+
+static void close_file(struct fetch *f, bool keep) {
+    if (f->fd >= 0) {
+        (void)close(f->fd);
+        if (!keep)
+            (void)unlinkat(f->folder, f->temp, 0);
+    }
+    if (f->folder >= 0)
+        (void)close(f->folder);
+    f->fd = f->folder = -1;
+    digest_done(&f->md5);
+    digest_done(&f->sha);
+}
+
+/* --- the exchange ----------------------------------------------------------------------------- */
+
+static int add_range(const struct fetch *f, struct argv *headers, struct error *err) {
+    if (f->have == 0)
+        return 0;
+    if (argv_printf(headers, err, "range: bytes=%" PRId64 "-", f->have) != 0)
+        return -1;
+    return argv_printf(headers, err, "if-match: \"%s\"", f->etag);
+}
+
+static int prepare(void *context, struct request *ret, struct error *err) {
+    struct fetch *f = context;
+    bool fresh = f->fd < 0;
+    if (fresh && open_file(f, err) != 0)
+        return -1;
+    /* Without an ETag nobody knows whether the rest would be of the same file. */
+    if ((fresh || f->etag[0] == '\0') && restart(f, err) != 0)
+        return -1;
+    if (add_range(f, &ret->headers, err) != 0)
+        return -1;
+    if (f->order.s3 == NULL) {
+        ret->method = "GET";
+        ret->may_redirect = true;
+        return buf_add_text(&ret->url, f->order.url, err);
+    }
+    const struct s3_request request = {
+        .method = "GET", .bucket = f->order.bucket, .key = f->order.key};
+    if (argv_add(&ret->headers, "x-amz-checksum-mode: ENABLED", err) != 0)
+        return -1;
+    return s3_prepare(f->order.s3, &request, ret, err);
+}
+
+static int fail_changed(struct error *err) {
+    return error_set(err, EXIT_CODE_DATA, "it has changed while it was fetched");
+}
+
+static int take_size(struct fetch *f, const struct answer *a, struct error *err) {
+    int64_t size = a->status == 206 ? a->range_total : a->length;
+    if (size < 0)
+        return 0;
+    if (f->size >= 0 && f->size != size)
+        return error_set(err, EXIT_CODE_DATA,
+                         "it has %" PRId64 " bytes where %" PRId64 " were expected", size, f->size);
+    bool news = f->size < 0;
+    f->size = size;
+    return news ? folder_check_room(f->order.root, size - f->have, err) : 0;
+}
+
+static int begins(void *context, const struct answer *a, struct error *err) {
+    struct fetch *f = context;
+    if (a->status == 206 && (f->have == 0 || a->range_begin != f->have)) {
+        if (restart(f, err) == 0)
+            (void)exchange_fail_again(err, "the server sends another part than was asked for");
+        return -1;
+    }
+    if (a->status != 206 && f->have > 0 && restart(f, err) != 0)
+        return -1;
+    if (f->etag[0] != '\0' && a->etag[0] != '\0' && strcmp(f->etag, a->etag) != 0)
+        return fail_changed(err);
+    (void)snprintf(f->etag, sizeof(f->etag), "%s", a->etag[0] != '\0' ? a->etag : f->etag);
+    (void)snprintf(f->sha256, sizeof(f->sha256), "%s", a->sha256);
+    /* With a key of KMS the ETag is no MD5, though it may look like one. */
+    f->is_md5 =
+        f->order.s3 != NULL && is_md5(f->etag) && !str_starts_with(a->encryption, "aws:kms");
+    return take_size(f, a, err);
+}
+
+static int bytes(void *context, const char *data, size_t size, struct error *err) {
+    struct fetch *f = context;
+    if (f->size >= 0 && f->have + (int64_t)size > f->size)
+        return error_set(err, EXIT_CODE_DATA, "more comes than the %" PRId64 " bytes announced",
+                         f->size);
+    if (pwrite(f->fd, data, size, f->have) != (ssize_t)size)
+        return error_set_errno(err, file_write_code(errno), "writing \"%.256s\"", f->order.path);
+    f->have += (int64_t)size;
+    *f->order.fetched += (int64_t)size;
+    if (digest_add(&f->md5, data, size, err) != 0)
+        return -1;
+    return digest_add(&f->sha, data, size, err);
+}
+
+/* "" where the digest is of parts ("...-12"), whose sizes are not told. */
+static bool sha_differs(struct fetch *f, struct error *err) {
+    unsigned char raw[DIGEST_SHA256 + 1];
+    char hex[DIGEST_HEX_MAX];
+    char told[DIGEST_HEX_MAX];
+    if (strlen(f->sha256) != 44 || strchr(f->sha256, '-') != NULL ||
+        EVP_DecodeBlock(raw, (const unsigned char *)f->sha256, 44) != DIGEST_SHA256 + 1)
+        return false;
+    digest_hex(raw, DIGEST_SHA256, told);
+    return digest_end(&f->sha, hex, err) != 0 || strcmp(hex, told) != 0;
+}
+
+static int complete(void *context, const struct answer *a, struct error *err) {
+    struct fetch *f = context;
+    char hex[DIGEST_HEX_MAX];
+    const char *wrong = NULL;
+    (void)a;
+    if (f->size >= 0 && f->have != f->size)
+        return exchange_fail_again(err, "it was cut off");
+    if (f->is_md5 && (digest_end(&f->md5, hex, err) != 0 || strcmp(hex, f->etag) != 0))
+        wrong = "its MD5 is not the one that its ETag tells";
+    else if (sha_differs(f, err))
+        wrong = "its SHA-256 is not the one that the server tells";
+    if (wrong != NULL)
+        return restart(f, err) == 0 ? exchange_fail_again(err, wrong) : -1;
+    if (renameat(f->folder, f->temp, f->folder, f->name) != 0)
+        return error_set_errno(err, file_write_code(errno), "\"%.256s\"", f->order.path);
+    return 0;
+}
+
+static int refused(void *context, const struct answer *a, struct error *err) {
+    struct fetch *f = context;
+    if (a->status == 412)
+        return fail_changed(err);
+    if (a->status == 416 && f->have > 0)
+        return restart(f, err);
+    return f->order.s3 != NULL ? s3_refused(f->order.s3, a, err) : -1;
+}
+
+static void ended(void *context, const struct error *failure) {
+    struct fetch *f = context;
+    close_file(f, failure == NULL);
+    f->order.ended(f->order.context, failure);
+}
+
+void fetch_start(struct fetch *f, const struct fetch_order *order, struct pool *pool) {
+    static const struct exchange_events events = {.prepare = prepare,
+                                                  .begins = begins,
+                                                  .bytes = bytes,
+                                                  .complete = complete,
+                                                  .refused = refused,
+                                                  .ended = ended};
+    *f = (struct fetch){.order = *order, .folder = -1, .fd = -1, .size = order->size};
+    if (order->etag != NULL)
+        (void)snprintf(f->etag, sizeof(f->etag), "%s", order->etag);
+    f->exchange = (struct exchange){.name = order->name, .events = &events, .context = f};
+    pool_add(pool, &f->exchange);
+}
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+static bool has_md5(int fd, const char *etag) {
+    static char block[READ_SIZE];
+    struct digest d = {0};
+    char hex[DIGEST_HEX_MAX];
+    bool good = digest_begin(&d, DIGEST_OF_MD5, NULL) == 0;
+    ssize_t got = 0;
+    while (good && (got = read(fd, block, sizeof(block))) > 0)
+        good = digest_add(&d, block, (size_t)got, NULL) == 0;
+    good = good && got == 0 && digest_end(&d, hex, NULL) == 0 && strcmp(hex, etag) == 0;
+    digest_done(&d);
+    return good;
+}
+
+bool fetch_is_there(int root, const char *path, int64_t size, const char *etag) {
+    char name[FOLDER_NAME_MAX + 1];
+    struct stat st;
+    if (!is_md5(etag))
+        return false;
+    cleanup_fd int folder = folder_enter(root, path, name, NULL);
+    cleanup_fd int fd =
+        folder >= 0 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == size &&
+           has_md5(fd, etag);
+}

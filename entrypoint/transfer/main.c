@@ -1,0 +1,76 @@
+/* ringmaster-transfer: fetches what a job needs, as a child of the container's first process, which
+ * thereby needs no libcurl and waits for no disk. Its order comes in sealed memory, at descriptor
+ * 3, and so do the credentials: nothing of them is in a command line or an environment. */
+#include "common/buf.h"
+#include "common/error.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/redact.h"
+#include "transfer/work.h"
+
+#include <curl/curl.h>
+#include <fcntl.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { ORDER_FD = 3, SAID_MAX = 64 * 1024 };
+
+static void say(const char *line) {
+    cleanup_buf struct buf clean;
+    buf_init(&clean, SAID_MAX);
+    if (redact_text(&clean, line, NULL) == 0 && buf_add(&clean, "\n", 1, NULL) == 0)
+        (void)file_write_all(STDERR_FILENO, clean.data, clean.size, NULL);
+}
+
+static int read_order(struct buf *ret, struct error *err) {
+    const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+    struct stat st;
+    buf_init(ret, JSON_FILE_MAX);
+    if (fcntl(ORDER_FD, F_GET_SEALS) != seals || fstat(ORDER_FD, &st) != 0 || st.st_size < 2 ||
+        st.st_size > JSON_FILE_MAX || buf_reserve(ret, (size_t)st.st_size, err) != 0 ||
+        pread(ORDER_FD, ret->data, (size_t)st.st_size, 0) != st.st_size)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "ringmaster-transfer is started by ringmaster, with an order");
+    ret->size = (size_t)st.st_size;
+    (void)close(ORDER_FD);
+    return 0;
+}
+
+static int run(struct error *err) {
+    struct buf order = {0};
+    struct work work = {0};
+    int result = read_order(&order, err);
+    if (result == 0)
+        result = work_parse(buf_text(&order), order.size, &work, err);
+    if (order.data != NULL)
+        explicit_bzero(order.data, order.capacity);
+    buf_done(&order);
+    if (result == 0)
+        result = work_run(&work, say, err);
+    work_done(&work);
+    return result;
+}
+
+int main(void) {
+    struct error err = {.code = EXIT_CODE_INTERNAL};
+    const struct rlimit none = {0};
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    (void)setrlimit(RLIMIT_CORE, &none);
+    (void)umask(022);
+    (void)setlocale(LC_ALL, "C");
+    if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) {
+        say("libcurl cannot be started");
+        return EXIT_CODE_INTERNAL;
+    }
+    int result = run(&err);
+    if (result != 0)
+        say(err.text);
+    redact_done();
+    curl_global_cleanup();
+    return result == 0 ? EXIT_CODE_OK : err.code != 0 ? (int)err.code : EXIT_CODE_INTERNAL;
+}

@@ -1,0 +1,197 @@
+#include "transfer/work.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/redact.h"
+#include "transfer/download.h"
+#include "transfer/folder.h"
+#include "transfer/unpack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* An archive lies so in the folder that it is unpacked into, until that is done: a start that was
+ * cut off is not taken for one that was whole. */
+static const char archive[] = ".ringmaster-unpacking";
+/* What all files of ours that are not whole begin with. */
+static const char unfinished[] = ".ringmaster-";
+enum { LINE_MAX_SIZE = 1024 };
+
+void work_done(struct work *w) {
+    json_decref(w->root);
+    argv_done(&w->environment);
+    *w = (struct work){0};
+}
+
+/* --- the order -------------------------------------------------------------------------------- */
+
+static int parse_task(const json_t *item, struct work_task *ret, struct error *err) {
+    static const char where[] = "the order's task";
+    *ret = (struct work_task){.shards = 1};
+    if (json_member_string(item, where, "what", &ret->what, err) != 0 ||
+        json_member_string(item, where, "from", &ret->from, err) != 0 ||
+        json_member_string(item, where, "to", &ret->to, err) != 0 ||
+        json_member_bool(item, where, "unpack", &ret->unpack, err) != 0 ||
+        json_member_int(item, where, "shard", &ret->shard, err) != 0 ||
+        json_member_int(item, where, "shards", &ret->shards, err) != 0)
+        return -1;
+    if (ret->what != NULL && ret->from != NULL && ret->to != NULL && ret->shard >= 0 &&
+        ret->shards >= 1 && ret->shard < ret->shards)
+        return 0;
+    return error_set(err, EXIT_CODE_INTERNAL, "%s lacks what, from or to, or has no such shard",
+                     where);
+}
+
+static int parse_environment(const json_t *list, struct work *w, struct error *err) {
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const char *variable = json_string_value(json_array_get(list, i));
+        if (variable == NULL || strchr(variable, '=') == NULL)
+            return error_set(err, EXIT_CODE_INTERNAL, "the order's environment is none");
+        if (argv_add(&w->environment, variable, err) != 0)
+            return -1;
+    }
+    return w->environment.count > 0 ? redact_add_environment(w->environment.items, err) : 0;
+}
+
+static int parse(struct work *w, struct error *err) {
+    static const char where[] = "the order";
+    json_t *tasks = NULL;
+    json_t *environment = NULL;
+    if (json_member_array(w->root, where, "tasks", &tasks, err) != 0 ||
+        json_member_array(w->root, where, "environment", &environment, err) != 0 ||
+        json_member_int(w->root, where, "seconds", &w->seconds, err) != 0)
+        return -1;
+    if (json_array_size(tasks) > WORK_TASKS_MAX || w->seconds < 1 || w->seconds > WORK_SECONDS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has too many tasks, or no time", where);
+    for (; w->count < json_array_size(tasks); w->count++)
+        if (parse_task(json_array_get(tasks, w->count), &w->tasks[w->count], err) != 0)
+            return -1;
+    return parse_environment(environment, w, err);
+}
+
+int work_parse(const char *text, size_t size, struct work *ret, struct error *err) {
+    json_t *root = NULL;
+    *ret = (struct work){0};
+    if (json_parse(text, size, "the order", &root, err) != 0)
+        return -1;
+    ret->root = root;
+    if (parse(ret, err) == 0)
+        return 0;
+    work_done(ret);
+    return -1;
+}
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+struct walk {
+    struct s3 s3;
+    int64_t deadline;
+    void (*say)(const char *line);
+};
+
+static int fetch(struct walk *w, const struct work_task *t, const struct address *from, int root,
+                 const char *name, struct error *err) {
+    const struct download_order order = {.s3 = &w->s3,
+                                         .from = from,
+                                         .root = root,
+                                         .name = name,
+                                         .what = t->what,
+                                         .shard = (size_t)t->shard,
+                                         .shards = (size_t)t->shards,
+                                         .deadline = w->deadline,
+                                         .say = w->say};
+    return download(&order, err);
+}
+
+static int unpack_it(struct walk *w, const struct work_task *t, int fd, int root,
+                     struct error *err) {
+    char line[LINE_MAX_SIZE];
+    size_t count = 0;
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "opening the archive");
+    if (unpack(fd, root, &count, err) != 0)
+        return -1;
+    (void)unlinkat(root, archive, 0);
+    (void)snprintf(line, sizeof(line), "%s: %zu files unpacked into %s", t->what, count, t->to);
+    w->say(line);
+    return 0;
+}
+
+/* What lies there already is taken, as an image or a mount has brought it. */
+static bool has_code(const struct walk *w, const struct work_task *t, int root) {
+    char line[LINE_MAX_SIZE];
+    struct stat st;
+    if (folder_is_empty(root, unfinished) || fstatat(root, archive, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return false;
+    (void)snprintf(line, sizeof(line), "%s: %s is not empty, so what lies there is taken", t->what,
+                   t->to);
+    w->say(line);
+    return true;
+}
+
+static int bring_code(struct walk *w, const struct work_task *t, const struct address *from,
+                      struct error *err) {
+    cleanup_fd int root = folder_open(t->to, err);
+    if (root < 0)
+        return -1;
+    if (has_code(w, t, root))
+        return 0;
+    if (from->kind != ADDRESS_FILE && fetch(w, t, from, root, archive, err) != 0)
+        return -1;
+    cleanup_fd int fd = from->kind == ADDRESS_FILE
+                            ? open(from->rest, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+                            : openat(root, archive, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    return unpack_it(w, t, fd, root, err);
+}
+
+/* What this machine has is not copied. An empty folder makes room. */
+static int link_folder(const struct work_task *t, const struct address *from, struct error *err) {
+    struct stat st;
+    char was[4096];
+    if (stat(from->rest, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%s", from->shown);
+    ssize_t size = readlink(t->to, was, sizeof(was) - 1);
+    if (size > 0 && strncmp(was, from->rest, (size_t)size) == 0 && from->rest[size] == '\0')
+        return 0;
+    if (rmdir(t->to) != 0 && errno != ENOENT)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s is to become a link to %s", t->to,
+                               from->rest);
+    return symlink(from->rest, t->to) == 0
+               ? 0
+               : error_set_errno(err, EXIT_CODE_CONFIG, "%s as a link to %s", t->to, from->rest);
+}
+
+static int bring(struct walk *w, const struct work_task *t, struct error *err) {
+    struct address from;
+    int result = 0;
+    if (address_parse(t->from, &from, err) != 0)
+        return -1;
+    if (t->unpack) {
+        result = bring_code(w, t, &from, err);
+    } else if (from.kind == ADDRESS_FILE) {
+        result = link_folder(t, &from, err);
+    } else {
+        cleanup_fd int root = folder_open(t->to, err);
+        result = root >= 0 ? fetch(w, t, &from, root, NULL, err) : -1;
+    }
+    address_done(&from);
+    return result;
+}
+
+int work_run(const struct work *w, void (*say)(const char *line), struct error *err) {
+    struct walk walk = {.deadline = clock_now() + w->seconds * CLOCK_SECOND, .say = say};
+    int result = s3_open(&walk.s3, &w->environment, err);
+    for (size_t i = 0; result == 0 && i < w->count; i++) {
+        result = bring(&walk, &w->tasks[i], err);
+        if (result != 0)
+            (void)error_wrap(err, "%s", w->tasks[i].what);
+    }
+    s3_close(&walk.s3);
+    return result;
+}

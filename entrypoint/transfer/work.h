@@ -1,0 +1,47 @@
+/* What one start of the transfer program does: its order, which comes as JSON in sealed memory, and
+ * the walk through it. An order is
+ *
+ *   {"environment": ["AWS_REGION=...", ...], "seconds": 3600, "tasks": [
+ *      {"what": "code",  "from": "s3://...", "to": "/opt/ml/code", "unpack": true},
+ *      {"what": "train", "from": "s3://...", "to": "/opt/ml/input/data/train",
+ *       "shard": 0, "shards": 2}]}
+ *
+ * s3:// is the object of that name, else all that lie in the folder of that name; https:// a file;
+ * file:// a folder of this machine, which becomes a link (or an archive, which is unpacked). */
+#ifndef TRANSFER_WORK_H
+#define TRANSFER_WORK_H
+
+#include "common/argv.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WORK_TASKS_MAX = 128, WORK_SECONDS_MAX = 7 * 86400 };
+
+struct work_task {
+    const char *what; /* borrowed from the order */
+    const char *from;
+    const char *to;
+    bool unpack;
+    int64_t shard;
+    int64_t shards; /* below 2: all of it */
+};
+
+struct work {
+    void *root; /* owned; the order */
+    struct argv environment;
+    int64_t seconds;
+    struct work_task tasks[WORK_TASKS_MAX];
+    size_t count;
+};
+
+void work_done(struct work *w);
+/* Secrets of the environment are registered with redact.h. */
+int work_parse(const char *text, size_t size, struct work *ret, struct error *err);
+
+/* Does all of it, or as much as goes well; SAY gets a line now and then, without a line end. */
+int work_run(const struct work *w, void (*say)(const char *line), struct error *err);
+
+#endif

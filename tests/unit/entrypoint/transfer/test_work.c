@@ -1,0 +1,155 @@
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/redact.h"
+#include "support/unit.h"
+#include "transfer/work.h"
+
+#include <archive.h>
+#include <archive_entry.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char said[1024];
+
+static void say(const char *line) {
+    (void)snprintf(said, sizeof(said), "%s", line);
+}
+
+static int parse(const char *text, struct work *ret, struct error *err) {
+    return work_parse(text, strlen(text), ret, err);
+}
+
+/* One task of that FROM and TO, both below the test's folder. */
+static int run(const char *from, const char *to, bool unpack, struct error *err) {
+    struct work work;
+    char text[16 * 1024];
+    const char *base = unit_temp_dir();
+    (void)snprintf(
+        text, sizeof(text),
+        "{\"environment\": [\"AWS_EC2_METADATA_DISABLED=true\"], \"seconds\": 60, \"tasks\": "
+        "[{\"what\": \"it\", \"from\": \"file://%s/%s\", \"to\": \"%s/%s\", \"unpack\": %s}]}",
+        base, from, base, to, unpack ? "true" : "false");
+    CU_ASSERT_EQUAL_FATAL(parse(text, &work, NULL), 0);
+    said[0] = '\0';
+    int result = work_run(&work, say, err);
+    work_done(&work);
+    return result;
+}
+
+static const char *path_of(const char *name) {
+    static char path[PATH_MAX];
+    (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), name);
+    return path;
+}
+
+static void put(const char *name, const char *text) {
+    CU_ASSERT_EQUAL(file_put(path_of(name), text, strlen(text), 0644, NULL), 0);
+}
+
+static void make_archive(const char *name) {
+    struct archive *a = archive_write_new();
+    struct archive_entry *e = archive_entry_new();
+    (void)archive_write_set_format_ustar(a);
+    (void)archive_write_add_filter_gzip(a);
+    CU_ASSERT_EQUAL(archive_write_open_filename(a, path_of(name)), ARCHIVE_OK);
+    archive_entry_set_pathname(e, "train.py");
+    archive_entry_set_filetype(e, AE_IFREG);
+    archive_entry_set_perm(e, 0644);
+    archive_entry_set_size(e, 2);
+    (void)archive_write_header(a, e);
+    (void)archive_write_data(a, "x\n", 2);
+    archive_entry_free(e);
+    (void)archive_write_free(a);
+}
+
+static void an_order_is_read(void) {
+    struct work w;
+    CU_ASSERT_EQUAL_FATAL(
+        parse("{\"environment\": [\"AWS_SECRET_ACCESS_KEY=canary-canary\"], \"seconds\": 5, "
+              "\"tasks\": [{\"what\": \"train\", \"from\": \"s3://b/k\", \"to\": \"/x\", "
+              "\"shard\": 1, "
+              "\"shards\": 2}, {\"what\": \"code\", \"from\": \"s3://b/k\", \"to\": \"/y\", "
+              "\"unpack\": true}]}",
+              &w, NULL),
+        0);
+    CU_ASSERT_EQUAL(w.count, 2);
+    CU_ASSERT_EQUAL(w.seconds, 5);
+    CU_ASSERT_STRING_EQUAL(w.tasks[0].what, "train");
+    CU_ASSERT_EQUAL(w.tasks[0].shard, 1);
+    CU_ASSERT_EQUAL(w.tasks[0].shards, 2);
+    CU_ASSERT_FALSE(w.tasks[0].unpack);
+    CU_ASSERT_TRUE(w.tasks[1].unpack);
+    CU_ASSERT_EQUAL(w.tasks[1].shards, 1);
+    cleanup_buf struct buf clean;
+    buf_init(&clean, 256);
+    CU_ASSERT_EQUAL(redact_text(&clean, "canary-canary", NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&clean), "***");
+    work_done(&w);
+}
+
+static void what_is_no_order_is_refused(void) {
+    static const char *const bad[] = {
+        "",
+        "{}",
+        "{\"seconds\": 0}",
+        "{\"seconds\": 5, \"tasks\": [{}]}",
+        "{\"seconds\": 5, \"tasks\": [{\"what\": \"a\", \"from\": \"b\"}]}",
+        "{\"seconds\": 5, \"tasks\": [{\"what\": \"a\", \"from\": \"b\", \"to\": \"c\", \"shard\": "
+        "2, "
+        "\"shards\": 2}]}",
+        "{\"seconds\": 5, \"environment\": [\"x\"]}",
+        "{\"seconds\": 5, \"environment\": [1]}",
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct work w;
+        CU_ASSERT_EQUAL(parse(bad[i], &w, NULL), -1);
+        CU_ASSERT_PTR_NULL(w.root);
+    }
+}
+
+static void a_folder_of_this_machine_becomes_a_link(void) {
+    char target[PATH_MAX] = "";
+    struct error err = {0};
+    CU_ASSERT_EQUAL(mkdir(path_of("data"), 0755), 0);
+    CU_ASSERT_EQUAL(mkdir(path_of("channel"), 0755), 0);
+    CU_ASSERT_EQUAL(run("data", "channel", false, NULL), 0);
+    CU_ASSERT_EQUAL(run("data", "channel", false, NULL), 0); /* and stays one */
+    CU_ASSERT_TRUE(readlink(path_of("channel"), target, sizeof(target) - 1) > 0);
+    CU_ASSERT_STRING_EQUAL(target, path_of("data"));
+    CU_ASSERT_EQUAL(run("absent", "channel2", false, &err), -1);
+    ASSERT_CONTAINS(err.text, "/absent: No such file");
+    CU_ASSERT_EQUAL(mkdir(path_of("full"), 0755), 0);
+    put("full/file", "x");
+    CU_ASSERT_EQUAL(run("data", "full", false, &err), -1);
+    ASSERT_CONTAINS(err.text, "is to become a link");
+}
+
+static void code_is_unpacked_once(void) {
+    make_archive("code.tar.gz");
+    CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);
+    ASSERT_CONTAINS(said, "it: 1 files unpacked into");
+    CU_ASSERT_EQUAL(access(path_of("code/train.py"), F_OK), 0);
+    put("code/train.py", "mine");
+    CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);
+    ASSERT_CONTAINS(said, "is not empty");
+    /* A start that was cut off is taken up again. */
+    put("code/.ringmaster-unpacking", "");
+    CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);
+    ASSERT_CONTAINS(said, "unpacked into");
+    CU_ASSERT_NOT_EQUAL(access(path_of("code/.ringmaster-unpacking"), F_OK), 0);
+}
+
+static void the_first_error_has_its_tasks_name(void) {
+    struct error err = {0};
+    put("none.tar.gz", "no archive at all");
+    CU_ASSERT_EQUAL(run("none.tar.gz", "code2", true, &err), -1);
+    ASSERT_CONTAINS(err.text, "it: the archive cannot be read");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+}
+
+UNIT_MAIN("transfer.work", UNIT(an_order_is_read), UNIT(what_is_no_order_is_refused),
+          UNIT(a_folder_of_this_machine_becomes_a_link), UNIT(code_is_unpacked_once),
+          UNIT(the_first_error_has_its_tasks_name))
