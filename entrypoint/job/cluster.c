@@ -148,6 +148,11 @@ void cluster_fill_slots(struct cluster *c, unsigned slots) {
             c->hosts[i].slots = slots;
 }
 
+void cluster_set_slots(struct cluster *c, unsigned slots) {
+    for (size_t i = 0; i < c->count; i++)
+        c->hosts[i].slots = slots;
+}
+
 void cluster_keep(struct cluster *c, const bool *kept) {
     size_t count = 0;
     size_t self = 0;

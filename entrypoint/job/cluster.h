@@ -48,6 +48,9 @@ void cluster_keep(struct cluster *c, const bool *kept);
 /* Gives SLOTS to every host that has none of its own. */
 void cluster_fill_slots(struct cluster *c, unsigned slots);
 
+/* The same to every host, whatever it has. */
+void cluster_set_slots(struct cluster *c, unsigned slots);
+
 static inline bool cluster_is_master(const struct cluster *c) {
     return c->self == 0;
 }

@@ -42,11 +42,14 @@ static unsigned at_most(unsigned a, unsigned most) {
     return a < most ? a : most;
 }
 
-/* A host's slots: RINGMASTER_HOSTS, else the hyperparameter, else one an accelerator, else one, or
- * as many as it takes for all the processes that were asked for. */
+/* A host's slots: one where the program is to run once a host, else RINGMASTER_HOSTS, else the
+ * hyperparameter, else one an accelerator, else one, or as many as it takes for all the processes
+ * that were asked for. */
 static int fill_slots(struct job *j, bool plain, struct error *err) {
     const struct wishes *w = &j->wishes;
     unsigned hosts = (unsigned)j->cluster.count;
+    if (j->once_per_host)
+        cluster_set_slots(&j->cluster, 1);
     if (plain) {
         cluster_fill_slots(&j->cluster, 1);
         return 0;
@@ -168,7 +171,9 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
              struct error *err) {
     struct error first = {0};
     struct error later = {0};
-    *ret = (struct job){0};
+    *ret = (struct job){.once_per_host =
+                            arguments[0] != NULL && strcmp(arguments[0], "--once-per-host") == 0};
+    arguments += ret->once_per_host;
     bool wished = read_wishes(ret, environment, &first) == 0;
     bool known = read_cluster(ret, environment, &later) == 0;
     if (wished && known)

@@ -13,6 +13,8 @@
 #include "job/warnings.h"
 #include "job/wishes.h"
 
+#include <stdbool.h>
+
 struct job {
     struct settings settings;
     struct cluster cluster; /* the hosts of this host's job; each has its slots */
@@ -21,13 +23,15 @@ struct job {
     struct channels channels;
     struct program program;
     struct ports ports;
+    bool once_per_host;       /* the program is, whatever there are of slots */
     struct warnings warnings; /* for the log: what was ignored */
 };
 
 void job_done(struct job *j);
 
-/* ARGUMENTS are the words behind `train`, NULL at the end; ENVIRONMENT outlives *RET. Nothing is
- * changed and nothing opened but configuration files.
+/* ARGUMENTS are the words behind `train`, NULL at the end, the first of them perhaps
+ * --once-per-host; ENVIRONMENT outlives *RET. Nothing is changed and nothing opened but
+ * configuration files.
  *
  * The first error counts. Cluster and ports are read all the same where they can be, and stay in
  * *RET (ports.control is not 0), so that this host can join the others and tell them why it cannot

@@ -100,6 +100,32 @@ static json_t *host_list(struct values *v, const struct cluster *c) {
     return list;
 }
 
+/* The ranks of those HOSTS of the platform's that are in this job. */
+static json_t *ranks_of(struct values *v, const struct cluster *c, const json_t *hosts) {
+    json_t *list = json_array();
+    for (size_t rank = 0; rank < cluster_ranks(c); rank++) {
+        const char *own = c->hosts[cluster_host_of_rank(c, rank)].name.text;
+        for (size_t i = 0; i < json_array_size(hosts); i++)
+            if (strcmp(own, json_string_value(json_array_get(hosts, i))) == 0)
+                append(v, list, json_integer((json_int_t)rank));
+    }
+    return list;
+}
+
+/* By the groups' names: who is there, and which ranks of this job are theirs. */
+static void put_places(struct values *v, const struct cluster *c, const json_t *names) {
+    json_t *hosts = json_object();
+    json_t *ranks = json_object();
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *name = json_string_value(json_array_get(names, i));
+        json_t *here = still_here(v, c, members_of_group(c, name));
+        v->failed |= json_object_set_new(ranks, name, ranks_of(v, c, here)) != 0 ||
+                     json_object_set_new(hosts, name, here) != 0;
+    }
+    put(v, "SM_INSTANCE_GROUPS_HOSTS", hosts);
+    put(v, "SM_INSTANCE_GROUPS_RANKS", ranks);
+}
+
 static void put_groups(struct values *v, const struct cluster *c) {
     json_t *groups = json_object_get(c->resource_config, "instance_groups");
     if (!json_is_array(groups))
@@ -114,6 +140,7 @@ static void put_groups(struct values *v, const struct cluster *c) {
         append(v, names, json_incref(name));
         v->failed |= json_object_set(by_name, json_string_value(name), (json_t *)(uintptr_t)group);
     }
+    put_places(v, c, names);
     put(v, "SM_IS_HETERO", json_boolean(json_array_size(groups) > 1));
     put(v, "SM_INSTANCE_GROUPS", names);
     put_text(v, "SM_CURRENT_INSTANCE_GROUP", c->group);

@@ -128,6 +128,24 @@ ten_jobs_of_one_instant() {
     echo "  $job jobs"
 }
 
+# The first attempt fails on the second host; the next one is once per host, too.
+once_per_host() {
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "4"}'
+    start_all -e RINGMASTER_RESTARTS=1 -- train --once-per-host -- sh -c '
+        echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $LOCAL_RANK/$LOCAL_WORLD_SIZE ${CUDA_VISIBLE_DEVICES-all} $SM_NUM_GPUS"
+        [ "$RANK$RINGMASTER_ATTEMPT" != 11 ] || kill -s KILL $$'
+    all_end 60 0 1 2 || return
+    gpus=$(find /dev -maxdepth 1 -name 'nvidia[0-9]*' | wc -l)
+    check "host 1 runs one, with all devices" equal "$(hosts log 1 | grep -c "place algo-1 0/2 0/1 all $gpus")" 2
+    check "host 2 too" equal "$(hosts log 2 | grep -c "place algo-2 1/2 0/1 all $gpus")" 2
+    check "and there are no others" equal "$(hosts log 2 | grep -c 'place')" 2
+    ring 2
+    start_all -- train --once-per-host -- sh -c '[ $RANK = 0 ] || exit 9; exec sleep 60'
+    all_end 30 9 1 2
+    all_name 'algo-2 rank 1: exited with 9' 1 2
+}
+
 one_host_alone() {
     ring 1
     rm "$(hosts opt 1)"/input/config/*
@@ -169,7 +187,7 @@ hosts_are_checked() {
 
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
-    one_host_alone a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
+    once_per_host one_host_alone a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
     $([ "$DRIVER" = docker ] || echo translated_addresses_are_told)}
 run_cases
 finish

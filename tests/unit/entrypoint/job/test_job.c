@@ -265,6 +265,30 @@ static void a_host_outside_the_distribution_runs_one_process(void) {
     ranks_of("{\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}", 0, 12, 4);
 }
 
+/* Whatever the list and the hyperparameters say of slots. */
+static void once_per_host_is_one_slot_each(void) {
+    static const char *const words[] = {"--once-per-host", "--", "sleep", "--once-per-host", NULL};
+    static char hosts[] = "RINGMASTER_HOSTS=a:8,b";
+    static char host[] = "RINGMASTER_HOST=b";
+    use_base("once");
+    char *environment[] = {base, path_variable, hosts, host, NULL};
+    struct job job;
+    struct error err = {0};
+    write_config("hyperparameters.json", "{\"sagemaker_mpi_num_of_processes_per_host\":\"4\"}");
+    CU_ASSERT_EQUAL(job_read(words, environment, &job, &err), 0);
+    CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), 2);
+    CU_ASSERT_EQUAL_FATAL(job.program.argv.count, 2);
+    CU_ASSERT_STRING_EQUAL(job.program.argv.items[1], "--once-per-host");
+    job_done(&job);
+    CU_ASSERT_EQUAL(job_read(words + 1, environment, &job, &err), 0);
+    CU_ASSERT_EQUAL(cluster_ranks(&job.cluster), 12);
+    job_done(&job);
+    write_config("hyperparameters.json", "{\"sagemaker_mpi_num_processes\":\"4\"}");
+    CU_ASSERT_EQUAL(job_read(words, environment, &job, &err), -1);
+    ASSERT_CONTAINS(err.text, "4 processes are more than the 2 of all hosts");
+    job_done(&job);
+}
+
 static void a_wrong_cluster_leaves_nothing(void) {
     use_base("cluster");
     write_config("resourceconfig.json", "{\"current_host\":\"algo-1\",\"hosts\":[\"algo-2\"]}");
@@ -284,4 +308,5 @@ UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(a_wrong_variable_leaves_the_cluster_known),
           UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_number_of_all_processes_wins),
           UNIT(a_host_outside_the_distribution_runs_one_process),
-          UNIT(a_wrong_cluster_leaves_nothing), UNIT(the_trainer_beside_this_program_comes_first))
+          UNIT(once_per_host_is_one_slot_each), UNIT(a_wrong_cluster_leaves_nothing),
+          UNIT(the_trainer_beside_this_program_comes_first))

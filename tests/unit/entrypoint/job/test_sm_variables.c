@@ -33,6 +33,7 @@ static struct job sagemaker_job(void) {
     CU_ASSERT_EQUAL(
         hyperparameters_parse(parameters, strlen(parameters), "h", &job.hyperparameters, NULL), 0);
     CU_ASSERT_EQUAL(channels_parse(input, strlen(input), "i", &job.channels, NULL), 0);
+    cluster_fill_slots(&job.cluster, 2);
     job.program.entry_point = strdup("train.py");
     job.program.directory = strdup("/opt/ml/code");
     CU_ASSERT_EQUAL(argv_add(&job.program.user_args, "--s", NULL), 0);
@@ -50,6 +51,8 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_CURRENT_INSTANCE_GROUP", "g"},
         {"SM_CURRENT_INSTANCE_GROUP_HOSTS", "[\"algo-2\",\"algo-1\"]"},
         {"SM_INSTANCE_GROUPS", "[\"g\"]"},
+        {"SM_INSTANCE_GROUPS_HOSTS", "{\"g\":[\"algo-2\",\"algo-1\"]}"},
+        {"SM_INSTANCE_GROUPS_RANKS", "{\"g\":[0,1,2,3]}"},
         {"SM_IS_HETERO", "false"},
         {"SM_INPUT_DIR", "/opt/ml/input"},
         {"SM_INPUT_CONFIG_DIR", "/opt/ml/input/config"},
@@ -164,6 +167,7 @@ static void hosts_that_are_gone_are_left_out(void) {
     CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_HOSTS"), "[\"algo-10\",\"algo-2\"]");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_CURRENT_INSTANCE_GROUP_HOSTS"), "[\"algo-2\"]");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_INSTANCE_GROUPS_RANKS"), "{\"g\":[0,1]}");
     ASSERT_CONTAINS(argv_get_env(&got, "SM_RESOURCE_CONFIG"), "algo-1\"");
     job_done(&job);
 }
