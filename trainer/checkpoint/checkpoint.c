@@ -73,13 +73,16 @@ static bool is_full(const struct error *err) {
 }
 
 static int write_with_room(const char *folder, const char *path, const struct array *arrays,
-                           size_t count, const char *state, struct buf *notes, struct error *err) {
-    const struct safetensors_note texts[] = {{CHECKPOINT_STATE, state},
-                                             {FORMAT_VERSION_KEY, FORMAT_VERSION_TEXT}};
+                           size_t count, const struct checkpoint_words *words, struct buf *notes,
+                           struct error *err) {
+    const struct safetensors_note texts[] = {{CHECKPOINT_STATE, words->state},
+                                             {FORMAT_VERSION_KEY, FORMAT_VERSION_TEXT},
+                                             {CHECKPOINT_CONFIG, words->config}};
+    const size_t text_count = words->config != NULL ? 3 : 2;
     for (;;) {
         struct error failure = {0};
         bool made = false;
-        if (safetensors_write(path, arrays, count, texts, 2, &failure) == 0)
+        if (safetensors_write(path, arrays, count, texts, text_count, &failure) == 0)
             return 0;
         if (is_full(&failure) && make_room(folder, &made, notes, err) != 0)
             return -1;
@@ -94,15 +97,15 @@ static int write_with_room(const char *folder, const char *path, const struct ar
 }
 
 int checkpoint_save(const char *folder, int64_t step, const struct array *arrays, size_t count,
-                    const char *state, char ret_path[CHECKPOINT_PATH_MAX], struct buf *notes,
-                    struct error *err) {
+                    const struct checkpoint_words *words, char ret_path[CHECKPOINT_PATH_MAX],
+                    struct buf *notes, struct error *err) {
     char path[CHECKPOINT_PATH_MAX];
     if (step < 0 || step > CHECKPOINT_STEP_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "no checkpoint of step %lld", (long long)step);
     if (checkpoint_path(folder, step, path, err) != 0 || file_make_dirs(folder, err) != 0)
         return error_wrap(err, "checkpoint");
     file_tidy(folder, checkpoint_is_name);
-    if (write_with_room(folder, path, arrays, count, state, notes, err) != 0 ||
+    if (write_with_room(folder, path, arrays, count, words, notes, err) != 0 ||
         remove_old(folder, step, err) != 0)
         return error_wrap(err, "checkpoint");
     if (ret_path != NULL)

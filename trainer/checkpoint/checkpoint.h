@@ -2,9 +2,10 @@
  * checkpoint_list.h. Written by rank 0 alone; found again by itself.
  *
  * The state is a JSON text of the caller's, kept in the file's metadata under "state". Its
- * "course", "samples" and "step" are the place of the checkpoint. A checkpoint is valid when header
- * and every tensor agree with their checksums; finding passes damaged ones over, newest first, and
- * tells about each.
+ * "course", "samples" and "step" are the place of the checkpoint. Under "config" it may say how to
+ * build the network (checkpoint/model_config.h), so that others can score it. A checkpoint is valid
+ * when header and every tensor agree with their checksums; finding passes damaged ones over, newest
+ * first, and tells about each.
  *
  * What cannot be read as a checkpoint is never removed, nor what another job is writing; what a
  * killed write has left is. Where the disk is full, older checkpoints make room, but never the
@@ -23,13 +24,19 @@
 enum { CHECKPOINT_KEEP = 2 };
 
 #define CHECKPOINT_STATE "state"
+#define CHECKPOINT_CONFIG "config"
+
+struct checkpoint_words {
+    const char *state;
+    const char *config; /* NULL: not told */
+};
 
 /* Publishes FOLDER/step-STEP.safetensors and removes all but the newest CHECKPOINT_KEEP. FOLDER is
  * made when missing. A line for each checkpoint that had to make room goes to NOTES; RET_PATH and
  * NOTES may be NULL. A disk that stays full is EXIT_CODE_CONFIG. */
 int checkpoint_save(const char *folder, int64_t step, const struct array *arrays, size_t count,
-                    const char *state, char ret_path[CHECKPOINT_PATH_MAX], struct buf *notes,
-                    struct error *err);
+                    const struct checkpoint_words *words, char ret_path[CHECKPOINT_PATH_MAX],
+                    struct buf *notes, struct error *err);
 
 /* Finds the newest valid checkpoint that is older than BELOW (NULL: any) and leaves it open in
  * FILE. *RET_FOUND is false, without error, when there is no folder or no valid file in it. One

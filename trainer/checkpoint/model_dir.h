@@ -10,35 +10,11 @@
 #define CHECKPOINT_MODEL_DIR_H
 
 #include "checkpoint/array.h"
+#include "checkpoint/model_config.h"
 #include "checkpoint/safetensors.h"
 #include "common/error.h"
 
 #include <stddef.h>
-#include <stdint.h>
-
-enum { MODEL_DIGEST_SIZE = 16 };
-
-struct model_config {
-    char *model;        /* "resnet18" */
-    char **class_names; /* [classes] */
-    size_t classes;
-    int image_size;  /* side of the network's input, pixels */
-    int resize_side; /* short side before the centre crop */
-    /* Of a network that finds objects, in place of these two: */
-    char *preset;          /* whose way of it: "tv"; NULL: it classifies */
-    int64_t *category_ids; /* [classes]: of the data's categories, by label from 1 on; -1: none */
-    int short_side;        /* what pictures are scaled to, unless the long one exceeds... */
-    int long_side;         /* ...this; pixels */
-    double mean[3];        /* of pixels scaled to 0..1, RGB */
-    double std[3];
-    double epochs; /* that it was trained for; 0: not told */
-
-    /* Of what was read alone: */
-    int64_t version;                 /* checkpoint/format_version.h */
-    char weights[MODEL_DIGEST_SIZE]; /* "crc32c:1a2b3c4d"; "": not told */
-};
-
-void model_config_done(struct model_config *config);
 
 /* Whether model_dir_save would write CONFIG to FOLDER, which is made when missing: to be asked
  * before the work whose result goes there. */
@@ -56,7 +32,5 @@ int model_dir_config(const char *folder, struct model_config *ret_config, struct
  * first format version. */
 int model_dir_open(const char *folder, const struct model_config *config, struct safetensors *file,
                    struct error *err);
-
-#define cleanup_model_config __attribute__((cleanup(model_config_done)))
 
 #endif

@@ -76,7 +76,8 @@ static int save(const char *folder, int step, struct buf *notes) {
         .name = "w", .type = ARRAY_F32, .rank = 1, .shape = {VALUES}, .data = values};
     values[0] = (float)step;
     snprintf(state, sizeof(state), "{\"course\":0,\"samples\":%d,\"step\":%d}", 4 * step, step);
-    return checkpoint_save(folder, step, &array, 1, state, NULL, notes, &err);
+    const struct checkpoint_words words = {.state = state};
+    return checkpoint_save(folder, step, &array, 1, &words, NULL, notes, &err);
 }
 
 static int newest_valid(const char *folder) {

@@ -1,5 +1,6 @@
 #include "command/command.h"
 #include "command/command_coco.h"
+#include "command/eval_watch.h"
 #include "command/trained.h"
 #include "device/device.h"
 #include "device/ranks.h"
@@ -23,17 +24,6 @@ static void scoring_done(struct scoring *s) {
     trained_done(&s->trained);
 }
 
-/* Before the work, on the rank that writes. */
-static int open_findings(struct scoring *s, struct error *err) {
-    const struct trained *t = &s->trained;
-    const struct options *o = t->options;
-    s->findings = (struct findings){.folder = t->inputs.out,
-                                    .pictures = (size_t)o->pictures,
-                                    .least_score = o->score_threshold,
-                                    .needed = true};
-    return comm_rank(t->comm) == 0 ? findings_check(&s->findings, t->data.task, err) : 0;
-}
-
 static int open_model(struct scoring *s, struct error *err) {
     struct trained *t = &s->trained;
     char where[INPUT_PATH_MAX + sizeof("/config.json")];
@@ -41,7 +31,7 @@ static int open_model(struct scoring *s, struct error *err) {
         return -1;
     (void)snprintf(where, sizeof(where), "%s/config.json", t->inputs.model);
     if (trained_check(t, where, err) != 0 || trained_open_data(t, NULL, err) != 0 ||
-        open_findings(s, err) != 0 || trained_open_network(t, err) != 0)
+        trained_findings(t, &s->findings, err) != 0 || trained_open_network(t, err) != 0)
         return -1;
     return trained_load(t, err);
 }
@@ -75,7 +65,8 @@ int command_eval(int argc, char *const *argv, struct error *err) {
         return command_eval_coco(argc, argv, err);
     struct options options;
     struct comm *comm = NULL;
-    if (options_parse(&options, COMMAND_EVAL, argc, argv, err) != 0)
+    if (options_parse(&options, COMMAND_EVAL, argc, argv, err) != 0 ||
+        eval_watch_check(&options, err) != 0)
         return -1;
     wait_policy_settle((int)options.threads);
     if (ranks_open(&comm, err) != 0)
@@ -90,7 +81,8 @@ int command_eval(int argc, char *const *argv, struct error *err) {
     };
     int result = device_settle(&options, comm, err);
     if (result == 0)
-        result = run(&s, err);
+        result = options.watch != NULL ? eval_watch(&s.trained, &s.report, &s.findings, err)
+                                       : run(&s, err);
     scoring_done(&s);
     if (result < 0)
         comm_abort(comm);
@@ -100,9 +92,10 @@ int command_eval(int argc, char *const *argv, struct error *err) {
 }
 
 void command_eval_help(FILE *out, int argc, char *const *argv) {
-    fprintf(out, "usage: ringtrain eval --model-dir DIR --data DIR [--FLAG VALUE]...\n\n"
-                 "Scores a trained model on a folder of class folders and prints the same line as "
-                 "training.\n\n");
+    fprintf(out, "usage: ringtrain eval --model-dir DIR --data DIR [--FLAG VALUE]...\n"
+                 "       ringtrain eval --watch CHECKPOINTS --data DIR [--FLAG VALUE]...\n\n"
+                 "Scores a trained model, or a training's checkpoints as they come, on a folder of "
+                 "class folders\nor a COCO data set, and prints the same line as training.\n\n");
     options_print(out, COMMAND_EVAL, argc, argv);
     command_eval_coco_help(out);
 }

@@ -46,6 +46,15 @@ int trained_open_data(struct trained *t, const struct picture_list *pictures, st
     return task_open(&t->data, &ask, err);
 }
 
+int trained_findings(const struct trained *t, struct findings *ret, struct error *err) {
+    const struct options *o = t->options;
+    *ret = (struct findings){.folder = t->inputs.out,
+                             .pictures = (size_t)o->pictures,
+                             .least_score = o->score_threshold,
+                             .needed = true};
+    return comm_rank(t->comm) == 0 ? findings_check(ret, t->data.task, err) : 0;
+}
+
 int trained_open_network(struct trained *t, struct error *err) {
     const struct options *o = t->options;
     if (device_place(o, t->comm, false, err) != 0 ||
@@ -68,11 +77,16 @@ int trained_open_network(struct trained *t, struct error *err) {
     return network_open(&t->net, t->backend, &n, false, err);
 }
 
+int trained_read(struct trained *t, const struct safetensors *file, struct error *err) {
+    cleanup_weights struct weights w = {0};
+    if (weights_list(&w, &t->net.store, WEIGHTS_MODEL, 0, err) != 0)
+        return -1;
+    return weights_read(&w, file, err);
+}
+
 int trained_load(struct trained *t, struct error *err) {
     cleanup_safetensors struct safetensors file = {0};
-    cleanup_weights struct weights w = {0};
-    if (model_dir_open(t->inputs.model, &t->config, &file, err) != 0 ||
-        weights_list(&w, &t->net.store, WEIGHTS_MODEL, 0, err) != 0)
-        return -1;
-    return weights_read(&w, &file, err);
+    return model_dir_open(t->inputs.model, &t->config, &file, err) != 0
+               ? -1
+               : trained_read(t, &file, err);
 }

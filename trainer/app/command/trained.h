@@ -9,6 +9,7 @@
 #include "device/threads.h"
 #include "options/inputs.h"
 #include "options/options.h"
+#include "run/findings.h"
 #include "run/network.h"
 #include "set/picture_list.h"
 #include "task/task.h"
@@ -38,7 +39,11 @@ int trained_check(struct trained *trained, const char *where, struct error *err)
 /* The data to score on, or PICTURES (not NULL) that nobody has labelled. */
 int trained_open_data(struct trained *trained, const struct picture_list *pictures,
                       struct error *err);
+/* Where what is found will go; whether it can, on the rank that writes. */
+int trained_findings(const struct trained *trained, struct findings *ret, struct error *err);
 int trained_open_network(struct trained *trained, struct error *err);
+/* The weights in FILE. */
+int trained_read(struct trained *trained, const struct safetensors *file, struct error *err);
 /* The weights of --model-dir. */
 int trained_load(struct trained *trained, struct error *err);
 

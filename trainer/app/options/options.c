@@ -194,6 +194,15 @@ static const struct flag FLAGS[] = {
          "where the finished model goes; default /opt/ml/model, else ./model"),
     TEXT("model-dir", model_dir, NULL, E | R, "DIR",
          "where the trained model is; default /opt/ml/model, else ./model"),
+    TEXT("watch", watch, NULL, E, "DIR",
+         "in place of --model-dir: score each checkpoint as a training writes it to this folder, "
+         "until "
+         "it has ended"),
+    TEXT("watch-patience", watch_patience, "2h", E, "TIME",
+         "longest wait for the next checkpoint (45s, 30m, 2h)"),
+    TEXT("tensorboard-dir", tensorboard_dir, NULL, E, "DIR",
+         "event files of --watch, in a folder watch of their own there; default "
+         "/opt/ml/output/tensorboard where that exists"),
     TEXT("checkpoint-dir", checkpoint_dir, NULL, T, "DIR",
          "where checkpoints go; default /opt/ml/checkpoints, else ./checkpoints"),
     TEXT(

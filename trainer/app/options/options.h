@@ -106,6 +106,8 @@ struct options {
 
     const char *model_dir;
     const char *checkpoint_dir;
+    const char *watch;
+    const char *watch_patience;
     const char *checkpoint_every;
     const char *tensorboard_dir;
     const char *out;

@@ -21,20 +21,45 @@
 
 enum { NOTES_MAX = 64 * 1024 };
 
+/* Of a checkpoint's header, which also holds the state and a line for each tensor. */
+enum { CONFIG_MAX = 256 * 1024 };
+
 /* How long a checkpoint may take before the run counts as stalled, in seconds. */
 enum { SAVE_PATIENCE = 1200 };
+
+/* Names are borrowed from JOB: nothing to free. */
+static struct model_config describe_model(struct job *job) {
+    struct model_config config = {.model = job->state.model, .epochs = job_epoch(job)};
+    job->data.task->describe(&job->data, &job->ask, &config);
+    return config;
+}
+
+/* For who scores the checkpoint, to be freed; NULL where there are too many classes to tell. */
+static int describe_in_checkpoint(struct job *job, char **ret, struct error *err) {
+    const struct model_config config = describe_model(job);
+    if (model_config_text(&config, "", "config", ret, err) != 0)
+        return -1;
+    if (strlen(*ret) > CONFIG_MAX) {
+        free(*ret);
+        *ret = NULL;
+    }
+    return 0;
+}
 
 static int save_arrays(struct job *job, const struct array *arrays, size_t count,
                        struct error *err) {
     cleanup_buf struct buf state = {0};
     cleanup_buf struct buf notes = {0};
+    cleanup_free char *config = NULL;
     char path[CHECKPOINT_PATH_MAX];
     buf_init(&state, RUN_STATE_JSON_MAX);
     buf_init(&notes, NOTES_MAX);
-    if (run_state_format(&state, &job->state, job->data.class_names, err) != 0)
+    if (run_state_format(&state, &job->state, job->data.class_names, err) != 0 ||
+        describe_in_checkpoint(job, &config, err) != 0)
         return -1;
-    int result = checkpoint_save(job->inputs.checkpoints, job->state.step, arrays, count,
-                                 buf_text(&state), path, &notes, err);
+    const struct checkpoint_words words = {.state = buf_text(&state), .config = config};
+    int result = checkpoint_save(job->inputs.checkpoints, job->state.step, arrays, count, &words,
+                                 path, &notes, err);
     notes_tell(&notes);
     if (result == 0)
         log_info("checkpoint %s", path);
@@ -85,13 +110,6 @@ int save_checkpoint(struct job *job, struct error *err) {
     k->saved_step = job->state.step;
     k->since = clock_now();
     return 0;
-}
-
-/* Names are borrowed from JOB: nothing to free. */
-static struct model_config describe_model(struct job *job) {
-    struct model_config config = {.model = job->state.model, .epochs = job_epoch(job)};
-    job->data.task->describe(&job->data, &job->ask, &config);
-    return config;
 }
 
 /* "RUN", then words for people. */

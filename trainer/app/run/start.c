@@ -7,6 +7,7 @@
 #include "common/target.h"
 #include "run/init.h"
 #include "run/notes.h"
+#include "run/spread.h"
 #include "run/statistics.h"
 #include "run/weights.h"
 
@@ -210,18 +211,9 @@ static int read_first(struct job *job, struct statistics *statistics, struct err
 }
 
 static int spread(struct job *job, struct error *err) {
-    static const enum store_arena arenas[] = {STORE_PARAMETERS, STORE_MOMENTUM, STORE_STATE,
-                                              STORE_CONSTANTS};
-    struct store *store = &job->net.store;
-    for (size_t i = 0; i < sizeof(arenas) / sizeof(arenas[0]); i++) {
-        void *values = NULL;
-        if (store_pull(store, arenas[i], &values, err) != 0 ||
-            comm_broadcast(job->comm, values, store->count[arenas[i]] * sizeof(float), 0, err) !=
-                0 ||
-            store_push(store, arenas[i], err) != 0)
-            return error_wrap(err, "spreading parameters");
-    }
-    return comm_broadcast(job->comm, &job->state, sizeof(job->state), 0, err);
+    return spread_store(&job->net.store, job->comm, true, err) != 0
+               ? -1
+               : comm_broadcast(job->comm, &job->state, sizeof(job->state), 0, err);
 }
 
 /* A scale that grows goes on where it stood; a fixed one is the flag's. */

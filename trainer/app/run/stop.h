@@ -9,5 +9,7 @@
 
 int stop_listen(struct error *err);
 bool stop_requested(void);
+/* Readable once a stop is asked for, for waits on descriptors; -1 before stop_listen. */
+int stop_descriptor(void);
 
 #endif

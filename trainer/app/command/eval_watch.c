@@ -1,0 +1,246 @@
+#include "command/eval_watch.h"
+
+#include "checkpoint/checkpoint.h"
+#include "checkpoint/checkpoint_watch.h"
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "run/evaluate.h"
+#include "run/finite.h"
+#include "run/interval.h"
+#include "run/notes.h"
+#include "run/run_state.h"
+#include "run/spread.h"
+#include "run/stop.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { NOTES_MAX = 64 * 1024 };
+
+/* What rank 0 tells the others that it has found. */
+enum find { FIND_NOTHING, FIND_CHECKPOINT, FIND_STOP };
+
+struct turn {
+    int64_t find; /* enum find */
+    int64_t step;
+    int64_t last;      /* the training has ended with it */
+    int64_t text_size; /* of its config, with the NUL */
+};
+
+struct watching {
+    struct trained *trained;
+    struct report *report;
+    struct findings *findings;
+    bool first;
+
+    /* On rank 0: */
+    struct checkpoint_watch watch;
+    struct checkpoint_place seen;
+    int64_t patience; /* nanoseconds */
+    int64_t deadline;
+
+    char *network; /* how the open one is built; NULL: none is open */
+};
+
+static int parse_patience(const struct options *o, int64_t *ret, struct error *err) {
+    struct interval interval;
+    if (interval_parse(&interval, o->watch_patience, err) != 0 || interval.nanoseconds == 0)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--watch-patience: '%.64s' is no time (45s, 30m, 2h)", o->watch_patience);
+    *ret = interval.nanoseconds;
+    return 0;
+}
+
+int eval_watch_check(const struct options *o, struct error *err) {
+    int64_t patience = 0;
+    if (o->watch == NULL && o->tensorboard_dir != NULL)
+        return error_set(err, EXIT_CODE_USAGE, "--tensorboard-dir: goes with --watch alone");
+    if (o->watch != NULL && o->model_dir != NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "--watch and --model-dir: one of them says what is scored");
+    return parse_patience(o, &patience, err);
+}
+
+/* Whether the training has ended with FILE. */
+static int read_place(const struct safetensors *file, int64_t *ret_last, struct error *err) {
+    struct run_state state;
+    if (run_state_parse(&state, safetensors_note(file, CHECKPOINT_STATE), file->path, err) != 0)
+        return -1;
+    *ret_last = state.total_steps > 0 && state.step >= state.total_steps;
+    return 0;
+}
+
+/* On rank 0: the next checkpoint, left open in FILE, or the end of a wait. */
+static int look(struct watching *w, struct safetensors *file, struct turn *turn,
+                struct error *err) {
+    cleanup_buf struct buf notes = {0};
+    bool found = false;
+    buf_init(&notes, NOTES_MAX);
+    *turn = (struct turn){.find = FIND_NOTHING};
+    if (checkpoint_watch_next(&w->watch, &w->seen, file, &found, &notes, err) != 0)
+        return -1;
+    notes_tell(&notes);
+    const char *text = found ? safetensors_note(file, CHECKPOINT_CONFIG) : NULL;
+    if (found && text == NULL) {
+        log_warning("%s does not tell how its network is built: left out", file->path);
+        return 0;
+    }
+    if (found) {
+        log_info("scoring %s", file->path);
+        *turn = (struct turn){FIND_CHECKPOINT, w->seen.step, 0, (int64_t)strlen(text) + 1};
+        return read_place(file, &turn->last, err);
+    }
+    if (clock_now() >= w->deadline)
+        return error_set(err, EXIT_CODE_STALLED, "%s: no new checkpoint for %s (--watch-patience)",
+                         w->watch.owned, w->trained->options->watch_patience);
+    return checkpoint_watch_wait(&w->watch, stop_descriptor(), w->deadline, err);
+}
+
+/* What a network is built from, without what changes from one checkpoint to the next. */
+static int describe(const struct model_config *config, const char *where, char **ret,
+                    struct error *err) {
+    struct model_config same = *config;
+    same.epochs = 0;
+    return model_config_text(&same, "", where, ret, err);
+}
+
+static int open_all(struct watching *w, struct error *err) {
+    struct trained *t = w->trained;
+    const char *folder = t->options->watch;
+    char events[INPUT_PATH_MAX + sizeof("/watch")] = "";
+    if (trained_check(t, folder, err) != 0 || trained_open_data(t, NULL, err) != 0 ||
+        trained_findings(t, w->findings, err) != 0 || trained_open_network(t, err) != 0)
+        return -1;
+    if (t->inputs.events[0] != '\0')
+        (void)snprintf(events, sizeof(events), "%s/watch", t->inputs.events);
+    w->findings->events = &w->report->events;
+    return report_open(w->report, w->first ? stdout : NULL, OPTION_LOG_BOTH, t->model, events, err);
+}
+
+/* TEXT tells of the network: the first one is opened, the others have to be the same. */
+static int fit(struct watching *w, const char *text, struct error *err) {
+    const char *where = w->trained->options->watch;
+    cleanup_json json_t *root = NULL;
+    cleanup_model_config struct model_config config = {0};
+    cleanup_free char *network = NULL;
+    if (json_parse(text, strlen(text), where, &root, err) != 0 ||
+        model_config_read(root, where, &config, err) != 0 ||
+        describe(&config, where, &network, err) != 0)
+        return -1;
+    if (w->network != NULL && strcmp(w->network, network) != 0)
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: a training of another network, or with other classes, writes there "
+                         "now",
+                         where);
+    w->trained->config.epochs = config.epochs;
+    if (w->network != NULL)
+        return 0;
+    w->trained->config = config;
+    config = (struct model_config){0};
+    w->network = network;
+    network = NULL;
+    return open_all(w, err);
+}
+
+/* The network of the turn's checkpoint, on all ranks. */
+static int take(struct watching *w, const struct safetensors *file, const struct turn *turn,
+                struct error *err) {
+    struct comm *comm = w->trained->comm;
+    cleanup_free char *text = calloc(1, (size_t)turn->text_size);
+    if (text == NULL)
+        return error_no_memory(err, "a checkpoint's description");
+    if (w->first)
+        memcpy(text, safetensors_note(file, CHECKPOINT_CONFIG), (size_t)turn->text_size);
+    if (comm_broadcast(comm, text, (size_t)turn->text_size, 0, err) != 0 ||
+        fit(w, text, err) != 0 || (w->first && trained_read(w->trained, file, err) != 0))
+        return -1;
+    return spread_store(&w->trained->net.store, comm, false, err);
+}
+
+static int score(struct watching *w, const struct turn *turn, bool *ret_stopped,
+                 struct error *err) {
+    struct trained *t = w->trained;
+    struct evaluation result;
+    struct error bad = {0};
+    struct evaluate_options e = {
+        .threads = t->threads.data, .line = &w->report->line, .findings = w->findings};
+    w->findings->step = turn->step;
+    if (evaluate(&t->net, t->comm, &t->data, &e, &result, err) != 0)
+        return -1;
+    *ret_stopped = result.stopped;
+    if (result.stopped)
+        return 0;
+    if (w->first)
+        samples_sum_up(&t->data.validation, t->data.bad_allowed);
+    if (report_evaluation(w->report, turn->step, t->config.epochs, &result, err) != 0)
+        return -1;
+    if (finite_evaluation(&result, "the checkpoint", &bad) == 0)
+        return 0;
+    if (turn->last)
+        return error_set(err, bad.code, "%s", bad.text);
+    if (w->first)
+        log_warning("%s", bad.text);
+    return 0;
+}
+
+/* One look and, where there is a checkpoint, its score. */
+static int turn_once(struct watching *w, struct turn *turn, struct error *err) {
+    cleanup_safetensors struct safetensors file = {0};
+    bool stopped = false;
+    if (w->first && stop_requested())
+        *turn = (struct turn){.find = FIND_STOP};
+    else if (w->first && look(w, &file, turn, err) != 0)
+        return -1;
+    if (comm_broadcast(w->trained->comm, turn, sizeof(*turn), 0, err) != 0)
+        return -1;
+    if (turn->find != FIND_CHECKPOINT)
+        return 0;
+    int result = take(w, &file, turn, err);
+    /* The training may want its room: nothing is kept open while it is scored. */
+    safetensors_done(&file);
+    if (result != 0 || score(w, turn, &stopped, err) != 0)
+        return -1;
+    w->deadline = clock_now() + w->patience;
+    if (stopped)
+        turn->find = FIND_STOP;
+    return 0;
+}
+
+static int watch(struct watching *w, struct error *err) {
+    const struct options *o = w->trained->options;
+    struct turn turn = {.find = FIND_NOTHING};
+    if (stop_listen(err) != 0 || parse_patience(o, &w->patience, err) != 0)
+        return -1;
+    if (w->first && checkpoint_watch_open(&w->watch, o->watch, err) != 0)
+        return error_wrap(err, "--watch");
+    w->deadline = clock_now() + w->patience;
+    if (w->first)
+        log_info("waiting for checkpoints in %s", o->watch);
+    while (turn.find != FIND_STOP && turn.last == 0)
+        if (turn_once(w, &turn, err) != 0)
+            return -1;
+    if (w->first && turn.find != FIND_STOP)
+        log_info("the training in %s has ended with step %" PRId64, o->watch, turn.step);
+    return turn.find == FIND_STOP ? EXIT_CODE_STOPPED : EXIT_CODE_OK;
+}
+
+int eval_watch(struct trained *t, struct report *report, struct findings *findings,
+               struct error *err) {
+    struct watching w = {
+        .trained = t,
+        .report = report,
+        .findings = findings,
+        .first = comm_rank(t->comm) == 0,
+        .watch = CHECKPOINT_WATCH_CLOSED,
+        .seen = {.samples = -1},
+    };
+    int result = watch(&w, err);
+    checkpoint_watch_done(&w.watch);
+    free(w.network);
+    return result;
+}

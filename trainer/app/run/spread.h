@@ -1,0 +1,15 @@
+/* One rank's parameters for all. */
+#ifndef RUN_SPREAD_H
+#define RUN_SPREAD_H
+
+#include "comm/comm.h"
+#include "common/error.h"
+#include "graph/store.h"
+
+#include <stdbool.h>
+
+/* Rank 0's parameters, statistics and constants, and where MOMENTUM is true what the optimizer
+ * keeps of them; all ranks together. */
+int spread_store(struct store *store, struct comm *comm, bool momentum, struct error *err);
+
+#endif

@@ -1,0 +1,213 @@
+#include "checkpoint/model_config.h"
+
+#include "checkpoint/format_version.h"
+#include "common/cleanup.h"
+#include "common/json.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DETECT "detect"
+
+enum { CLASSES_MAX = 65536, SIDE_MAX = 1 << 14, NUMBER_DIGITS = 9 };
+
+void model_config_done(struct model_config *config) {
+    for (size_t c = 0; config->class_names != NULL && c < config->classes; c++)
+        free(config->class_names[c]);
+    free(config->class_names);
+    free(config->model);
+    free(config->preset);
+    free(config->category_ids);
+    *config = (struct model_config){0};
+}
+
+/* For a network that finds objects; takes NAMES. */
+static json_t *objects_json(const struct model_config *config, const char *weights, json_t *names) {
+    json_t *ids = json_array();
+    for (size_t c = 0; c < config->classes; c++)
+        if (json_array_append_new(ids, json_integer(config->category_ids[c])) != 0) {
+            json_decref(ids);
+            json_decref(names);
+            return NULL;
+        }
+    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f}",
+                     FORMAT_VERSION_KEY, FORMAT_VERSION, "weights", weights, "model", config->model,
+                     "task", DETECT, "preset", config->preset, "classes", names, "category_ids",
+                     ids, "short_side", config->short_side, "long_side", config->long_side, "mean",
+                     config->mean[0], config->mean[1], config->mean[2], "std", config->std[0],
+                     config->std[1], config->std[2], "epochs", config->epochs);
+}
+
+/* NULL when a name is not UTF-8. */
+static json_t *config_json(const struct model_config *config, const char *weights) {
+    json_t *names = json_array();
+    for (size_t c = 0; c < config->classes; c++) {
+        if (json_array_append_new(names, json_string(config->class_names[c])) != 0) {
+            json_decref(names);
+            return NULL;
+        }
+    }
+    if (config->preset != NULL)
+        return objects_json(config, weights, names);
+    return json_pack("{s:i, s:s, s:s, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f}",
+                     FORMAT_VERSION_KEY, FORMAT_VERSION, "weights", weights, "model", config->model,
+                     "classes", names, "image_size", config->image_size, "resize_side",
+                     config->resize_side, "mean", config->mean[0], config->mean[1], config->mean[2],
+                     "std", config->std[0], config->std[1], config->std[2], "epochs",
+                     config->epochs);
+}
+
+int model_config_text(const struct model_config *config, const char *weights, const char *where,
+                      char **ret_text, struct error *err) {
+    cleanup_json json_t *root = config_json(config, weights);
+    *ret_text = NULL;
+    if (root != NULL)
+        *ret_text = json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(NUMBER_DIGITS));
+    if (*ret_text == NULL) /* a class folder's name may be any bytes */
+        return error_set(err, EXIT_CODE_DATA, "%s: a class name is not UTF-8", where);
+    return 0;
+}
+
+static int refuse(struct error *err, const char *path, const char *key, const char *why) {
+    return error_set(err, EXIT_CODE_DATA, "%s: \"%s\" %s", path, key, why);
+}
+
+static int read_side(const json_t *root, const char *path, const char *key, int *ret,
+                     struct error *err) {
+    const json_t *value = json_object_get(root, key);
+    if (!json_is_integer(value) || json_integer_value(value) < 1 ||
+        json_integer_value(value) > SIDE_MAX)
+        return refuse(err, path, key, "is not a number of pixels");
+    *ret = (int)json_integer_value(value);
+    return 0;
+}
+
+/* Three numbers of at most MAX, as the network's floats can hold them. */
+static int read_three(const json_t *root, const char *path, const char *key, double min,
+                      double ret[3], struct error *err) {
+    static const double max = 1e6;
+    const json_t *values = json_object_get(root, key);
+    if (!json_is_array(values) || json_array_size(values) != 3)
+        return refuse(err, path, key, "is not a list of three numbers");
+    for (size_t i = 0; i < 3; i++) {
+        ret[i] = json_number_value(json_array_get(values, i));
+        if (!json_is_number(json_array_get(values, i)))
+            return refuse(err, path, key, "is not a list of three numbers");
+        if (!(ret[i] >= min && ret[i] <= max))
+            return error_set(err, EXIT_CODE_DATA, "%s: \"%s\": %g is not from %g to %g", path, key,
+                             ret[i], min, max);
+    }
+    return 0;
+}
+
+static int read_classes(const json_t *root, const char *path, struct model_config *config,
+                        struct error *err) {
+    const json_t *names = json_object_get(root, "classes");
+    size_t count = json_array_size(names);
+    if (count < 1 || count > CLASSES_MAX)
+        return refuse(err, path, "classes", "is not a list of class names");
+    config->class_names = calloc(count, sizeof(*config->class_names));
+    if (config->class_names == NULL)
+        return error_no_memory(err, path);
+    config->classes = count;
+    for (size_t c = 0; c < count; c++) {
+        const char *name = json_string_value(json_array_get(names, c));
+        if (name == NULL)
+            return refuse(err, path, "classes", "is not a list of class names");
+        config->class_names[c] = strdup(name);
+        if (config->class_names[c] == NULL)
+            return error_no_memory(err, path);
+    }
+    return 0;
+}
+
+/* Which version it is, and of which weights. */
+static int read_origin(const json_t *root, const char *path, struct model_config *config,
+                       struct error *err) {
+    const json_t *version = json_object_get(root, FORMAT_VERSION_KEY);
+    const json_t *weights = json_object_get(root, "weights");
+    config->version = version != NULL ? json_integer_value(version) : FORMAT_VERSION_FIRST;
+    if (version != NULL && !json_is_integer(version))
+        return refuse(err, path, FORMAT_VERSION_KEY, "is not a number");
+    if (format_version_check(config->version, path, err) != 0)
+        return -1;
+    if (weights != NULL &&
+        (!json_is_string(weights) || json_string_length(weights) >= sizeof(config->weights)))
+        return refuse(err, path, "weights", "is not a checksum");
+    if (weights != NULL)
+        memcpy(config->weights, json_string_value(weights), json_string_length(weights) + 1);
+    return 0;
+}
+
+/* What a network that finds objects has in place of a crop's sides. */
+static int read_objects(const json_t *root, const char *path, struct model_config *config,
+                        struct error *err) {
+    const char *preset = json_string_value(json_object_get(root, "preset"));
+    const json_t *ids = json_object_get(root, "category_ids");
+    if (preset == NULL || *preset == '\0')
+        return refuse(err, path, "preset", "is not a preset's name");
+    if (json_array_size(ids) != config->classes)
+        return refuse(err, path, "category_ids", "is not one number for each class");
+    config->preset = strdup(preset);
+    config->category_ids = calloc(config->classes, sizeof(*config->category_ids));
+    if (config->preset == NULL || config->category_ids == NULL)
+        return error_no_memory(err, path);
+    for (size_t c = 0; c < config->classes; c++) {
+        const json_t *id = json_array_get(ids, c);
+        if (!json_is_integer(id))
+            return refuse(err, path, "category_ids", "is not one number for each class");
+        config->category_ids[c] = json_integer_value(id);
+    }
+    if (read_side(root, path, "short_side", &config->short_side, err) != 0 ||
+        read_side(root, path, "long_side", &config->long_side, err) != 0)
+        return -1;
+    return config->long_side < config->short_side
+               ? refuse(err, path, "long_side", "is less than short_side")
+               : 0;
+}
+
+static int read_sizes(const json_t *root, const char *path, struct model_config *config,
+                      struct error *err) {
+    const json_t *task = json_object_get(root, "task");
+    if (task != NULL) {
+        if (!json_is_string(task) || strcmp(json_string_value(task), DETECT) != 0)
+            return refuse(err, path, "task", "is not one that this version knows");
+        return read_objects(root, path, config, err);
+    }
+    if (read_side(root, path, "image_size", &config->image_size, err) != 0 ||
+        read_side(root, path, "resize_side", &config->resize_side, err) != 0)
+        return -1;
+    return config->resize_side < config->image_size
+               ? refuse(err, path, "resize_side", "is less than image_size")
+               : 0;
+}
+
+static int read_config(const json_t *root, const char *path, struct model_config *config,
+                       struct error *err) {
+    if (read_origin(root, path, config, err) != 0)
+        return -1;
+    const char *model = json_string_value(json_object_get(root, "model"));
+    if (model == NULL || *model == '\0')
+        return refuse(err, path, "model", "is not a model's name");
+    config->model = strdup(model);
+    if (config->model == NULL)
+        return error_no_memory(err, path);
+    if (read_classes(root, path, config, err) != 0 || read_sizes(root, path, config, err) != 0 ||
+        read_three(root, path, "mean", -1e6, config->mean, err) != 0 ||
+        read_three(root, path, "std", 1e-6, config->std, err) != 0)
+        return -1;
+    const json_t *epochs = json_object_get(root, "epochs");
+    if (epochs != NULL && !json_is_number(epochs))
+        return refuse(err, path, "epochs", "is not a number");
+    config->epochs = json_number_value(epochs);
+    return 0;
+}
+
+int model_config_read(const json_t *root, const char *where, struct model_config *ret,
+                      struct error *err) {
+    *ret = (struct model_config){0};
+    if (read_config(root, where, ret, err) == 0)
+        return 0;
+    model_config_done(ret);
+    return -1;
+}

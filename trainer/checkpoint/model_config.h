@@ -1,0 +1,49 @@
+/* How to build a network and to prepare a picture for it: what config.json of a model directory
+ * says, and so does each checkpoint of a training. */
+#ifndef CHECKPOINT_MODEL_CONFIG_H
+#define CHECKPOINT_MODEL_CONFIG_H
+
+#include "common/error.h"
+
+#include <jansson.h>
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum { MODEL_DIGEST_SIZE = 16 };
+
+struct model_config {
+    char *model;        /* "resnet18" */
+    char **class_names; /* [classes] */
+    size_t classes;
+    int image_size;  /* side of the network's input, pixels */
+    int resize_side; /* short side before the centre crop */
+    /* Of a network that finds objects, in place of these two: */
+    char *preset;          /* whose way of it: "tv"; NULL: it classifies */
+    int64_t *category_ids; /* [classes]: of the data's categories, by label from 1 on; -1: none */
+    int short_side;        /* what pictures are scaled to, unless the long one exceeds... */
+    int long_side;         /* ...this; pixels */
+    double mean[3];        /* of pixels scaled to 0..1, RGB */
+    double std[3];
+    double epochs; /* that it was trained for; 0: not told */
+
+    /* Of what was read alone: */
+    int64_t version;                 /* checkpoint/format_version.h */
+    char weights[MODEL_DIGEST_SIZE]; /* "crc32c:1a2b3c4d"; "": not told */
+};
+
+void model_config_done(struct model_config *config);
+
+/* CONFIG as JSON that names WEIGHTS ("": none), to be freed. WHERE names it in the error of a class
+ * name that is not UTF-8, which JSON wants (EXIT_CODE_DATA). */
+int model_config_text(const struct model_config *config, const char *weights, const char *where,
+                      char **ret_text, struct error *err);
+
+/* Every field is checked; WHERE names ROOT in errors (EXIT_CODE_DATA). RET is to be done with only
+ * where this succeeds. */
+int model_config_read(const json_t *root, const char *where, struct model_config *ret,
+                      struct error *err);
+
+#define cleanup_model_config __attribute__((cleanup(model_config_done)))
+
+#endif
