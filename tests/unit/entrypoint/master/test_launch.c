@@ -1,5 +1,11 @@
 #include "unit/entrypoint/stage.h"
 
+#include "master/launch.h"
+#include "wire/frame.h"
+
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
 static struct stage_host host;
 
 static const char *const two_ranks[] = {"RINGMASTER_HOSTS=127.0.0.1:2", "RINGMASTER_HOST=127.0.0.1",
@@ -58,6 +64,166 @@ static void the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_ar
     ASSERT_CONTAINS(stage_failure(&host), "advice 14\n");
 }
 
+/* A master whose second host has no link, and an agent's end of the link to it. */
+static struct cluster_host two[2];
+static struct job job;
+static struct master m;
+static struct member members[2];
+static struct link *agent;
+static int64_t left; /* the code that the agent was told, -1 while it was told none */
+static bool parted;
+
+static void told(void *context, const json_t *message) {
+    (void)context;
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "leave");
+    left = json_integer_value(json_object_get(message, "code"));
+    loop_end(&m.s.loop);
+}
+
+static void cut(void *context, const struct error *why) {
+    (void)context;
+    (void)why;
+    parted = true;
+    loop_end(&m.s.loop);
+}
+
+static const struct link_events agent_events = {.message = told, .closed = cut};
+
+static void set_up(void) {
+    struct error err;
+    two[0] = (struct cluster_host){.name = {"algo-1"}, .slots = 1};
+    two[1] = (struct cluster_host){.name = {"algo-2"}, .slots = 1};
+    for (uint32_t i = 0; i < 2; i++) {
+        two[i].address.s_addr = htonl(0x0a000001 + i);
+        members[i] = (struct member){.master = &m, .index = i};
+    }
+    job = (struct job){.cluster = {.hosts = two, .count = 2}};
+    m = (struct master){.s = {.job = &job}, .phase = PHASE_RUNNING, .members = members};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
+}
+
+static void take_down(void) {
+    link_free(agent);
+    agent = NULL;
+    for (int i = 0; i < 2; i++)
+        link_free(members[i].agent);
+    attempt_done(&m.attempt);
+    loop_done(&m.s.loop);
+}
+
+/* An agent comes and says WHAT. */
+static void send_agent(const char *what) {
+    struct error err;
+    int fds[2];
+    json_t *message = json_loads(what, 0, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(message);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    link_free(agent);
+    left = -1;
+    parted = false;
+    agent = link_new(&m.s.loop, fds[0], NULL, false, &agent_events, NULL, &err);
+    struct link *ours = link_new(&m.s.loop, fds[1], NULL, true, &agent_events, NULL, &err);
+    launch_agent(&m, ours, message);
+    json_decref(message);
+}
+
+static void out_of_patience(void *context) {
+    (void)context;
+    loop_end(&m.s.loop);
+}
+
+static void run_for(int64_t nanoseconds) {
+    struct error err;
+    struct timer patience = {.fire = out_of_patience};
+    loop_after(&m.s.loop, &patience, nanoseconds);
+    CU_ASSERT_EQUAL(loop_run(&m.s.loop, &err), 0);
+    loop_cancel(&m.s.loop, &patience);
+}
+
+static const char wanted[] = "{\"host\": \"10.0.0.2\", \"attempt\": 1, \"command\": \"orted\"}";
+
+static void an_agent_leaves_as_its_daemon_did(void) {
+    json_t *ended = json_pack("{s:i}", "code", 0);
+    set_up();
+    send_agent(wanted);
+    CU_ASSERT_PTR_NOT_NULL(members[1].agent);
+    launch_daemon_ended(&members[1], ended);
+    run_for(10 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(left, 0);
+    json_decref(ended);
+    take_down();
+}
+
+/* mpirun may end before its daemons do; whose agent is gone is not told. */
+static void an_agent_may_be_gone_before_its_daemon(void) {
+    json_t *ended = json_pack("{s:i}", "code", 0);
+    set_up();
+    send_agent(wanted);
+    link_free(agent);
+    agent = NULL;
+    run_for(CLOCK_SECOND / 5);
+    CU_ASSERT_PTR_NULL(members[1].agent);
+    launch_daemon_ended(&members[1], ended);
+    launch_agent_leave(&members[1], 1);
+    send_agent(wanted);
+    CU_ASSERT_PTR_NOT_NULL(members[1].agent);
+    json_decref(ended);
+    take_down();
+}
+
+static void the_agent_of_a_lost_host_leaves_at_once(void) {
+    set_up();
+    members[1].lost = true;
+    send_agent(wanted);
+    run_for(10 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(left, EXIT_CODE_HOST_LOST);
+    take_down();
+}
+
+static void expect_refusal(const char *what) {
+    send_agent(what);
+    run_for(10 * CLOCK_SECOND);
+    CU_ASSERT(parted);
+    CU_ASSERT_EQUAL(left, -1);
+    CU_ASSERT(m.launch.agent_warned);
+    m.launch.agent_warned = false;
+}
+
+static void an_agent_that_mpirun_did_not_call_is_refused(void) {
+    set_up();
+    expect_refusal("{\"host\": \"10.0.0.2\", \"attempt\": 2, \"command\": \"orted\"}");
+    expect_refusal("{\"host\": \"10.0.0.1\", \"attempt\": 1, \"command\": \"orted\"}");
+    expect_refusal("{\"host\": \"10.0.0.9\", \"attempt\": 1, \"command\": \"orted\"}");
+    expect_refusal("{\"host\": 2, \"attempt\": 1, \"command\": \"orted\"}");
+    expect_refusal("{\"host\": \"10.0.0.2\", \"attempt\": 1}");
+    m.phase = PHASE_CLEARING;
+    expect_refusal(wanted);
+    m.phase = PHASE_RUNNING;
+    two[1].gone = true;
+    expect_refusal(wanted);
+    two[1].gone = false;
+    m.attempt.seated_count = 1;
+    expect_refusal(wanted);
+    m.attempt.seated_count = 0;
+    m.s.host.crew.started = true;
+    expect_refusal(wanted);
+    m.s.host.crew.started = false;
+    CU_ASSERT_PTR_NULL(members[1].agent);
+    send_agent(wanted);
+    struct link *first = members[1].agent;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(first);
+    struct link *kept = agent;
+    agent = NULL;
+    expect_refusal(wanted);
+    CU_ASSERT_PTR_EQUAL(members[1].agent, first);
+    link_free(kept);
+    take_down();
+}
+
 STAGE_MAIN("master.launch", UNIT(mpirun_starts_a_rank_on_every_slot),
            UNIT(hostile_words_arrive_unchanged),
-           UNIT(the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_are_kept))
+           UNIT(the_mpirun_that_is_first_in_the_path_is_named_and_its_first_words_are_kept),
+           UNIT(an_agent_leaves_as_its_daemon_did), UNIT(an_agent_may_be_gone_before_its_daemon),
+           UNIT(the_agent_of_a_lost_host_leaves_at_once),
+           UNIT(an_agent_that_mpirun_did_not_call_is_refused))
