@@ -8,16 +8,18 @@
 #   COUNT    how many mutants of each ROOM or FILE count, default 60: those that compile, to other
 #            machine code. At most one of a line
 #   SEED     which ones; default 1
-#   JOBS     tests at a time, default 2
+#   JOBS     mutants or tests at a time, default 2
 #   AGAIN=1  only those that survived the last time with the same ROOM and SEED
 #   WHOLE_JOBS=1  whole jobs, too, where they are the tests of a room (tests/train for app)
 #
 # A mutant is held against its twin test, then the room's that include its header and those that have
-# its name, then the room's others and MORE_TESTS (tests/mutation/mutate.py), at last the first two again under AddressSanitizer; one that takes far
-# longer than the sources as they are is killed. Each test runs in namespaces of its own that can write
-# to /tmp alone, since a mutant may signal or delete whatever it reaches. All happens in .cache/mutate,
-# in a copy of the working tree. A mutant is drawn by its line and the one above: who changes others
-# gets the same ones again.
+# its name, then the room's others and MORE_TESTS (tests/mutation/mutate.py): each is linked with its
+# object in front of the libraries. A test that fails, or takes far longer, counts if it passes without
+# the mutant right afterwards. Who survives meets the scripts, and the first two again under
+# AddressSanitizer, which are built with it. Each test runs in namespaces of its own that can write to
+# /tmp alone (tests/mutation/box.c), since a mutant may signal or delete whatever it reaches. All
+# happens in .cache/mutate, in a copy of the working tree. A mutant is drawn by its line and the one
+# above: who changes others gets the same ones again.
 #
 # The last lines are the survivors and a line for each room. Those that change nothing that can be
 # seen belong in tests/mutation/equivalent.txt, with the reason: at most one in ten. The status is 0 if

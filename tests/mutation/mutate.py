@@ -8,6 +8,7 @@ import os
 import pathlib
 import re
 import sys
+import threading
 import time
 
 import equivalent
@@ -23,6 +24,7 @@ MORE_TESTS = {
     "host": "unit_master_", "eval": "unit_coco_coco_golden$", "common": "unit_(coco_coco|checkpoint_safetensors|telemetry)_",
 }
 WHOLE_JOBS = {"app": "train_", "comm": "train_ranks", "mpi": "train_ranks"}
+PREPARING = threading.Lock()
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 
 
@@ -48,8 +50,15 @@ class Mutant:
         self.before = before.strip()
         self.after = re.sub(r"\s*\n\s*", " ", after.strip())
         self.text = after
+        self.rest = []  # tests that cannot be linked with it alone
         self.verdict = ""
         self.killer = ""
+
+    def __str__(self):
+        return f"{self.name}:{self.number} {self.verdict} {self.killer}".strip()
+
+    def kill(self, test, how):
+        self.verdict, self.killer = "killed", test if how == "failed" else f"{test} ({how})"
 
     def key(self):
         return self.name, self.above, self.before, self.after
@@ -199,36 +208,69 @@ def survivors_of(results, sources):
 
 
 def prepare(tests, jobs):
-    """Builds and times the tests that have not been, on the sources as they are."""
-    new = [test for test in tests if not test.tried]
-    if new and not scratch.build({target for test in new for target in test.targets}, jobs, new[0].folder):
-        sys.exit(f"mutate.sh: the tests do not build (cmake --build {new[0].folder})")
-    for test in new:
-        test.time_it()
-        if test.seconds is None:
-            print(f"left out, it does not pass here without a mutant: {test.name}", flush=True)
+    """Builds and times the tests that have not been, on the sources as they are; those that pass, the quickest
+    first."""
+    with PREPARING:
+        new = [test for test in tests if not test.tried]
+        if new and not scratch.build({target for test in new for target in test.targets}, jobs, new[0].folder):
+            sys.exit(f"mutate.sh: the tests do not build (cmake --build {new[0].folder})")
+        for test in new:
+            test.time_it()
+            if test.seconds is None:
+                print(f"left out, it does not pass here without a mutant: {test.name}", flush=True)
+    return sorted((test for test in tests if test.seconds is not None), key=lambda test: test.seconds)
 
 
-def judge(mutant, source, rings, jobs):
-    """Sets the mutant's verdict."""
-    mutant.verdict = "survived"
+def judge_linked(mutant, source, rings, compiler, jobs):
+    """Sets the mutant's verdict by the tests of the release build, which are only linked anew; returns those that
+    cannot be. Several mutants may be judged at once: the copy stays as it is."""
+    objects = compiler.objects(source.name, source.text(mutant))
+    mutant.verdict, rest = "survived", []
+    for tests in rings[:-1]:
+        name, how, unlinked = scratch.first_to_fail_linked(prepare(tests, jobs), objects)
+        if name:
+            mutant.kill(name, how)
+            return []
+        rest += unlinked
+    return rest
+
+
+def judge_built(mutant, source, tests, jobs):
+    """Sets the mutant's verdict by tests that are built with it. Afterwards they are what they were."""
+    tests = prepare(tests, jobs)
+    if not tests:
+        return
+    targets = {target for test in tests for target in test.targets}
     source.put(mutant)
-    for tests in rings:
-        if not all(test.tried for test in tests):
-            source.restore()
-            prepare(tests, jobs)
-            source.put(mutant)
-        tests = [test for test in tests if test.seconds is not None]
-        tests.sort(key=lambda test: test.seconds)
-        if not tests:
-            continue
-        if not scratch.build({target for test in tests for target in test.targets}, jobs, tests[0].folder):
-            mutant.verdict, mutant.killer = "killed", "the build"
+    try:
+        if not scratch.build(targets, jobs, tests[0].folder):
+            mutant.kill("the build", "failed")
             return
         name, how = scratch.first_to_fail(tests, jobs)
         if name:
-            mutant.verdict, mutant.killer = "killed", name if how == "failed" else f"{name} ({how})"
-            return
+            mutant.kill(name, how)
+    finally:
+        source.restore()
+        if tests[0].folder == scratch.BUILD:
+            scratch.build(targets, jobs)
+
+
+def judge(mutants, sources, rings, compiler, jobs):
+    """Sets the verdicts, JOBS mutants at a time; those that survive then meet the other tests one by one."""
+    def linked(mutant):
+        begun = time.monotonic()
+        rest = judge_linked(mutant, sources[mutant.name], rings[mutant.name], compiler, jobs)
+        return rest, time.monotonic() - begun
+
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for at, (mutant, (rest, seconds)) in enumerate(zip(mutants, pool.map(linked, mutants)), 1):
+            mutant.rest = rest
+            print(f"{at}/{len(mutants)} {mutant} ({seconds:.1f} s)", flush=True)
+    for mutant in [mutant for mutant in mutants if mutant.verdict == "survived"]:
+        for tests in (mutant.rest, rings[mutant.name][-1]):
+            if mutant.verdict == "survived":
+                judge_built(mutant, sources[mutant.name], tests, jobs)
+        print(mutant if mutant.killer else f"{mutant}\n  - {mutant.before}\n  + {mutant.after}", flush=True)
 
 
 def run_room(argument, tests, compiler, known, options):
@@ -247,20 +289,9 @@ def run_room(argument, tests, compiler, known, options):
         mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]),
                                     options["jobs"])
     mutants.sort(key=lambda mutant: (mutant.name, mutant.number))
-    for at, mutant in enumerate(mutants, 1):
-        source, begun, used = sources[mutant.name], time.monotonic(), scratch.cpu_of_children()
-        if mutant.key() in known:
-            mutant.verdict = "equivalent"
-        else:
-            try:
-                judge(mutant, source, rings[mutant.name], options["jobs"])
-            finally:
-                source.restore()
-        word = f"{mutant.verdict} {mutant.killer}".strip()
-        seconds, cpu = time.monotonic() - begun, scratch.cpu_of_children() - used
-        print(f"{at}/{len(mutants)} {mutant.name}:{mutant.number} {word} ({seconds:.1f} s, {cpu:.1f} of CPU)", flush=True)
-        if mutant.verdict == "survived":
-            print(f"  - {mutant.before}\n  + {mutant.after}", flush=True)
+    for mutant in mutants:
+        mutant.verdict = "equivalent" if mutant.key() in known else ""
+    judge([mutant for mutant in mutants if not mutant.verdict], sources, rings, compiler, options["jobs"])
     if not options["again"]:
         results.parent.mkdir(parents=True, exist_ok=True)
         results.write_text("".join(

@@ -7,9 +7,10 @@ import math
 import os
 import pathlib
 import re
-import resource
+import select
 import shlex
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -20,14 +21,20 @@ TREE = CACHE / "tree"
 BUILD = TREE / "build" / "mutate"
 SANITIZED = TREE / "build" / "sanitized"
 CODES = CACHE / "codes.json"
-BOX = TREE / "tests" / "mutation" / "box.sh"  # the copy's: the working tree may change meanwhile
-# A test with a mutant may take so much longer than without: by the clock, with the machine's load in mind,
-# and of the processor's time, each process of it.
+OBJECTS = CACHE / "objects"  # of this run's mutants
+BOX = CACHE / "box"
+# A test with a mutant may take so much longer than without: by the clock and of the processor's time, each
+# process of it.
 TIMES_MAX = 4
 SECONDS_MORE = 10
 CPU_SECONDS_MORE = 1
 FIRST_SECONDS_MAX = 300
+TIMES_BUSY = 2  # a limit is so many times what the test takes without a mutant, or another is set
+RUNS_MAX = 3
 MEMORY_MAX = "34359738368"  # bytes of addresses
+# Neither is taken for release or debug by the build's own rules, which ask for what debuggers want: that takes
+# longer than all else.
+KINDS = (("release", BUILD, "-O2 -DNDEBUG -D_FORTIFY_SOURCE=2"), ("asan", SANITIZED, "-O0"))
 QUIET = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
 
@@ -51,15 +58,25 @@ def synchronize():
 
 
 def configure():
-    """Raises where CMake fails."""
+    """Raises where CMake or the compiler fails. Where CMake has run, Ninja knows whether it has to again."""
     env = dict(os.environ)
     onednn = pathlib.Path(".cache/onednn").absolute()
     if onednn.is_dir():
         env.setdefault("ONEDNN_ROOT", str(onednn))
-    # Without what debuggers want: that takes longer than all else.
-    for preset, folder, flags in (("release", BUILD, "RELWITHDEBINFO=-O2 -DNDEBUG"), ("asan", SANITIZED, "DEBUG=-O0")):
-        subprocess.run(["cmake", "--preset", preset, "-B", str(folder), "-G", "Ninja", f"-DCMAKE_C_FLAGS_{flags}"],
-                       cwd=TREE, env=env, check=True, stdout=subprocess.DEVNULL)
+    for preset, folder, flags in KINDS:
+        command = ["cmake", "--preset", preset, "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Mutant",
+                   f"-DCMAKE_C_FLAGS_MUTANT={flags}"]
+        done = folder / "configured"
+        if done.is_file() and done.read_text() == str(command):
+            command = ["ninja", "-C", str(folder), "build.ninja"]
+        else:
+            shutil.rmtree(folder, ignore_errors=True)
+        subprocess.run(command, cwd=TREE, env=env, check=True, stdout=subprocess.DEVNULL)
+        if command[0] == "cmake":
+            done.write_text(str(command))
+    shutil.rmtree(OBJECTS, ignore_errors=True)
+    OBJECTS.mkdir()
+    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-o", str(BOX), "tests/mutation/box.c"], cwd=TREE, check=True)
 
 
 def build(targets, jobs, folder=BUILD):
@@ -81,29 +98,39 @@ class Compiler:
                 self.commands.setdefault(os.path.relpath(entry["file"], TREE), []).append(words)
         self.known = json.loads(CODES.read_text()) if CODES.is_file() else {}
 
+    def key(self, name, text):
+        return hashlib.sha256(f"{self.commands[name]}{text}".encode()).hexdigest()
+
     def code(self, name, text):
-        """What the machine code of each object that a source with this text is compiled to comes to, without
-        what debuggers want; None where it does not compile. Remembered from one run to the next. Threads may
-        ask at once: the copy stays as it is."""
-        key = hashlib.sha256(f"{self.commands[name]}{text}".encode()).hexdigest()
+        """What the machine code of each object that a source with this text is compiled to comes to; None where
+        it does not compile. Remembered from one run to the next. Threads may ask at once: the copy stays as it
+        is."""
+        key = self.key(name, text)
         if key not in self.known:
             self.known[key] = self.compile(name, text)
         return self.known[key]
 
+    def objects(self, name, text):
+        """The objects themselves, of a source with a text that compiles."""
+        key = self.key(name, text)
+        made = [OBJECTS / f"{key}-{at}.o" for at in range(len(self.commands[name]))]
+        if not all(one.is_file() for one in made):
+            self.compile(name, text)
+        return made
+
     def compile(self, name, text):
         codes = hashlib.sha256()
         with tempfile.TemporaryDirectory() as folder:
-            made = os.path.join(folder, "object.o")
             source = os.path.join(folder, os.path.basename(name))
             pathlib.Path(source).write_text(text)
-            for words in self.commands[name]:
+            for at, words in enumerate(self.commands[name]):
+                made = OBJECTS / f"{self.key(name, text)}-{at}.o"
                 words = [source if word == str(TREE / name) else word for word in words]
-                words[words.index("-o") + 1] = made
+                words[words.index("-o") + 1] = str(made)
                 words += ["-iquote", str((TREE / name).parent)]
                 if subprocess.run(words, cwd=BUILD, **QUIET).returncode != 0:
                     return None
-                subprocess.run(["objcopy", "--strip-debug", made], check=True)
-                codes.update(pathlib.Path(made).read_bytes())
+                codes.update(made.read_bytes())
         return codes.hexdigest()
 
     def remember(self):
@@ -126,6 +153,7 @@ class Test:
         self.folder = BUILD
         self.memory = MEMORY_MAX
         self.under_asan = None
+        self.linking = None
 
     def sanitized(self):
         """The same under AddressSanitizer, which sees what only costs memory, too."""
@@ -135,46 +163,81 @@ class Test:
         suppressed = f"suppressions={TREE}/tests/support/lsan.supp:print_suppressions=0"
         environment = {**self.environment, "ASAN_OPTIONS": "detect_leaks=1", "LSAN_OPTIONS": suppressed}
         test = Test(f"{self.name} (asan)", command, environment, self.source, self.targets)
-        test.folder, test.memory = SANITIZED, "unlimited"
+        test.folder, test.memory = SANITIZED, "0"
         self.under_asan = test
         return test
 
-    def run(self, limit, stop=None):
-        """"passed", "skipped", "failed", "late", or "left" where STOP was set meanwhile."""
-        begun = time.monotonic()
+    def link(self, objects):
+        """The program with OBJECTS in place of those of the room; None where that cannot be done without a
+        build. An object that comes before the libraries is taken for the one of the same functions in them."""
+        if not self.source or self.folder != BUILD:
+            return None
+        if self.linking is None:
+            made = os.path.relpath(self.command[0], BUILD)
+            shown = subprocess.run(["ninja", "-C", str(BUILD), "--quiet", "-t", "commands", "-s", made],
+                                   capture_output=True, check=True).stdout.decode().strip()
+            one = re.fullmatch(r": && ((?:(?!&&|\|).)*) && :", shown)
+            self.linking = shlex.split(one[1]) if one else []
+        if "-o" not in self.linking:
+            return None
+        at = self.linking.index("-o") + 1
+        program = f"{self.command[0]}.{objects[0].stem[:16]}"
+        words = [*self.linking[:at], program, *map(str, objects), *self.linking[at + 1:], "-fno-use-linker-plugin"]
+        return program if subprocess.run(words, cwd=BUILD, **QUIET).returncode == 0 else None
+
+    def measure(self, limit, stop=None, program=None):
+        """"passed", "skipped", "failed", "late", or "left" where STOP was set meanwhile; and the processor's seconds
+        of all its processes that were waited for."""
+        begun, how = time.monotonic(), None
         cpu = str(math.ceil(TIMES_MAX * self.cpu_seconds) + CPU_SECONDS_MORE)
-        process = subprocess.Popen(["sh", str(BOX), cpu, self.memory, *self.command], cwd=self.folder,
+        command = [program or self.command[0], *self.command[1:]]
+        process = subprocess.Popen([str(BOX), cpu, self.memory, *command], cwd=self.folder,
                                    env={**os.environ, **self.environment}, **QUIET)
-        try:
-            while True:
-                try:
-                    code = process.wait(0.2 if stop else limit)
-                    break
-                except subprocess.TimeoutExpired:
-                    if stop and stop.is_set():
-                        return "left"
-                    if time.monotonic() - begun > limit:
-                        return "late"
-        finally:
-            # With it goes whatever else runs in the box.
-            process.kill()
-            process.wait()
-        return {0: "passed", 77: "skipped"}.get(code, "failed")
+        ended, watch = os.pidfd_open(process.pid), select.poll()
+        watch.register(ended, select.POLLIN)
+        while how is None and not watch.poll(200):
+            if stop and stop.is_set():
+                how = "left"
+            elif time.monotonic() - begun > limit:
+                how = "late"
+        os.close(ended)
+        if how:
+            os.kill(process.pid, signal.SIGKILL)  # with it goes whatever else runs in the box
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        return how or {0: "passed", 77: "skipped"}.get(process.returncode, "failed"), used.ru_utime + used.ru_stime
+
+    def run(self, limit, stop=None, program=None):
+        return self.measure(limit, stop, program)[0]
 
     def time_it(self):
         self.tried = True
-        begun, used = time.monotonic(), cpu_of_children()
-        if self.run(FIRST_SECONDS_MAX) in ("passed", "skipped"):  # a part of it, mostly
-            self.seconds = time.monotonic() - begun
-            self.cpu_seconds = cpu_of_children() - used
+        begun = time.monotonic()
+        how, cpu_seconds = self.measure(FIRST_SECONDS_MAX)
+        if how in ("passed", "skipped"):  # a part of it, mostly
+            self.seconds, self.cpu_seconds = time.monotonic() - begun, cpu_seconds
 
     def limit(self):
         return TIMES_MAX * self.seconds + SECONDS_MORE
 
-
-def cpu_of_children():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
+    def judge(self, program, stop):
+        """As run(). What is late with a program that was built gets more time once: it may have had no processor.
+        One that has a mutant beside the one without has failed only where the other passes right afterwards, when
+        the machine is as busy."""
+        limit = self.limit()
+        if program is None:
+            how = self.run(limit, stop)
+            return self.run(TIMES_MAX * limit, stop) if how == "late" else how
+        for _ in range(RUNS_MAX):
+            how = self.run(limit, stop, program)
+            if how not in ("failed", "late"):
+                return how
+            begun = time.monotonic()
+            without, took = self.run(limit, stop), time.monotonic() - begun
+            if without in ("passed", "skipped") and (how == "failed" or limit > TIMES_BUSY * took):
+                return how
+            limit = max(limit, TIMES_MAX * took + SECONDS_MORE)
+        return "left"
 
 
 def all_tests():
@@ -209,9 +272,7 @@ def first_to_fail(tests, jobs):
     stop = threading.Event()
 
     def one(test):
-        """What is late by the clock alone may have had no processor: it gets more time once."""
-        how = "left" if stop.is_set() else test.run(test.limit(), stop)
-        return test.run(TIMES_MAX * test.limit(), stop) if how == "late" else how
+        return "left" if stop.is_set() else test.judge(None, stop)
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         runs = {pool.submit(one, test): test for test in tests}
@@ -223,3 +284,19 @@ def first_to_fail(tests, jobs):
         finally:
             stop.set()
     return None, "passed"
+
+
+def first_to_fail_linked(tests, objects):
+    """Runs tests one after another, with the OBJECTS of a mutant, until one does not pass: as first_to_fail, and
+    those that cannot be linked so."""
+    unlinked = []
+    for test in tests:
+        program = test.link(objects)
+        if program is None:
+            unlinked.append(test)
+            continue
+        how = test.judge(program, None)
+        os.unlink(program)
+        if how in ("failed", "late"):
+            return test.name, how, unlinked
+    return None, "passed", unlinked
