@@ -5,6 +5,8 @@
 #include "common/redact.h"
 #include "common/str.h"
 #include "host/environment.h"
+#include "job/devices.h"
+#include "job/network.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -78,11 +80,31 @@ static int names_json(const struct job *job, char *const *environment, json_t **
     return 0;
 }
 
+/* What other libraries are told of the interface, and by whom. */
+static json_t *network_json(const struct openmpi_request *request, char *const *environment) {
+    cleanup_argv struct argv told = {0};
+    json_t *object = json_object();
+    if (request->cluster->count == 1 ||
+        network_add(request->interface->name, devices_infiniband("/sys"), &told, NULL) != 0)
+        return object;
+    for (size_t i = 0; i < told.count; i++) {
+        char *value = strchr(told.items[i], '=');
+        *value++ = '\0';
+        const char *own = env_get(environment, told.items[i]);
+        json_object_set_new(object, told.items[i],
+                            json_pack("{s:s, s:s}", "value", own != NULL ? own : value, "by",
+                                      own != NULL ? "the job" : "ringmaster"));
+    }
+    return object;
+}
+
 /* The members about mpirun; nulls where there is no request. */
-static int add_launch(const struct openmpi_request *request, json_t *plan, struct error *err) {
+static int add_launch(const struct openmpi_request *request, char *const *environment, json_t *plan,
+                      struct error *err) {
     cleanup_argv struct argv words = {0};
     if (request == NULL) {
         json_object_set_new(plan, "interface", json_null());
+        json_object_set_new(plan, "network", json_null());
         json_object_set_new(plan, "openmpi", json_null());
         json_object_set_new(plan, "mpirun", json_null());
         return 0;
@@ -90,6 +112,7 @@ static int add_launch(const struct openmpi_request *request, json_t *plan, struc
     if (openmpi_command(request, &words, err) != 0)
         return -1;
     json_object_set_new(plan, "interface", interface_json(request->interface));
+    json_object_set_new(plan, "network", network_json(request, environment));
     json_object_set_new(plan, "openmpi",
                         json_sprintf("%u.%u.%u", request->version.major, request->version.minor,
                                      request->version.release));
@@ -129,7 +152,8 @@ int plan_print(const struct job *job, const struct openmpi_request *request,
     json_t *names = NULL;
     if (add_job(job, plan) != 0)
         return error_no_memory(err, "the plan");
-    if (add_launch(request, plan, err) != 0 || names_json(job, environment, &names, err) != 0)
+    if (add_launch(request, environment, plan, err) != 0 ||
+        names_json(job, environment, &names, err) != 0)
         return -1;
     if (json_object_set_new(plan, "environment", names) != 0)
         return error_no_memory(err, "the plan");

@@ -241,6 +241,8 @@ static void start(struct seat *s) {
     (void)json_object_set_new(message, "master_addr", json_string(c->master_addr));
     (void)json_object_set_new(message, "master_port", json_integer(c->job->ports.master));
     (void)json_object_set_new(message, "open_files", json_integer((json_int_t)open_files_before()));
+    if (c->interface[0] != '\0')
+        (void)json_object_set_new(message, "interface", json_string(c->interface));
     if (c->job->program.directory != NULL)
         (void)json_object_set_new(message, "directory", json_string(c->job->program.directory));
     link_send_fd(s->link, message, c->spec);

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "host/environment.h"
+#include "job/network.h"
 #include "mpi/addresses.h"
 #include "mpi/gate.h"
 #include "wire/frame.h"
@@ -303,6 +304,23 @@ void host_done(struct host *h) {
     scratch_close(&h->scratch);
 }
 
+/* One decision for all libraries, said once with its reason. */
+static void tell_network(struct host *h, bool configured) {
+    char network[INTERFACE_TEXT_SIZE];
+    char own[NETWORK_TEXT_SIZE];
+    const struct cluster *cluster = &h->job->cluster;
+    if (cluster->count == 1)
+        return;
+    (void)snprintf(h->crew.interface, sizeof(h->crew.interface), "%s", h->interface.name);
+    interface_cidr(&h->interface, network);
+    network_own(h->environment, own);
+    log_info("the job's network is %s on %s, %s; Open MPI, NCCL, Gloo, libfabric and UCX are told "
+             "so%s%s",
+             network, h->interface.name,
+             configured ? "as configured" : "which leads to the other hosts",
+             own[0] != '\0' ? ", but for what the job says itself: " : "", own);
+}
+
 int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,
                      char warning[INTERFACE_WARNING_SIZE], struct error *err) {
     if (interface_choose(h->job->cluster.interface, peer, &h->interface, warning, err) != 0)
@@ -313,5 +331,6 @@ int host_meet_master(struct host *h, struct in_addr master, const struct in_addr
     cluster->hosts[cluster->self].address = h->interface.address;
     struct interface at = {.address = h->master};
     interface_address(&at, h->crew.master_addr);
+    tell_network(h, strcmp(cluster->interface, h->interface.name) == 0);
     return 0;
 }

@@ -7,6 +7,8 @@
 #include "common/progress.h"
 #include "host/environment.h"
 #include "host/launch_spec.h"
+#include "job/devices.h"
+#include "job/network.h"
 #include "job/program.h"
 #include "mpi/place.h"
 #include "os/child.h"
@@ -86,13 +88,17 @@ static void leave_now(void *context) {
 static int build_environment(const struct shim *s, const json_t *start, struct argv *ret,
                              struct error *err) {
     const char *master = NULL;
+    const char *interface = NULL;
     int64_t port = 0;
     if (json_member_string(start, "start", "master_addr", &master, err) != 0 ||
-        json_member_int(start, "start", "master_port", &port, err) != 0)
+        json_member_int(start, "start", "master_port", &port, err) != 0 ||
+        json_member_string(start, "start", "interface", &interface, err) != 0)
         return -1;
     if (master == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
     if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
+        return -1;
+    if (interface != NULL && network_add(interface, devices_infiniband("/sys"), ret, err) != 0)
         return -1;
     char path[32];
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", s->progress);

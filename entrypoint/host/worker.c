@@ -128,8 +128,10 @@ static void refused(void *context, const struct error *why);
 static const struct dial_events dial_events = {opened, told, refused};
 
 static void dial(struct worker *w) {
-    dial_start(&w->dial, &w->s.loop, &w->s.reaper, w->s.tls, master_name(w),
-               w->s.job->ports.control, &dial_events, w);
+    const struct cluster *cluster = &w->s.job->cluster;
+    dial_start(&w->dial, &w->s.loop, &w->s.reaper, w->s.tls,
+               cluster->counted ? cluster->master_at.text : master_name(w), w->s.job->ports.control,
+               &dial_events, w);
 }
 
 /* A master that closes the link before its welcome may have been started again. */

@@ -85,6 +85,8 @@ static int make(const struct platform_description *d, const char *job, struct cl
     if (take_job(job, ret, err) != 0)
         return -1;
     ret->source = d->source;
+    ret->counted = d->counted;
+    ret->master_at = d->master_at;
     ret->local_mode = d->local_mode;
     memcpy(ret->interface, d->interface, sizeof(ret->interface));
     memcpy(ret->instance_type, d->instance_type, sizeof(ret->instance_type));

@@ -31,6 +31,8 @@ struct cluster {
     char interface[CLUSTER_INTERFACE_SIZE]; /* as configured, perhaps not there; "" if not told */
     char instance_type[CLUSTER_TYPE_SIZE];  /* "" if not told */
     char group[CLUSTER_TYPE_SIZE];          /* current_group_name, "" if not told */
+    bool counted;                           /* host names are ours alone, and lead nowhere */
+    struct host_name master_at;             /* then: where a worker finds the master */
     bool local_mode;                        /* SageMaker's local mode: 10 s to stop, not 120 */
     json_t *resource_config;                /* owned; the file as read, for SM_*; else NULL */
 };

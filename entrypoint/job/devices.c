@@ -65,6 +65,17 @@ static unsigned is_efa(const char *folder, const char *name) {
     return strcmp(slash != NULL ? slash + 1 : driver, "efa") == 0;
 }
 
+static unsigned any(const char *folder, const char *name) {
+    (void)folder;
+    return name[0] != '.' ? 1 : 0;
+}
+
+bool devices_infiniband(const char *sysfs) {
+    char path[PATH_MAX];
+    int size = snprintf(path, sizeof(path), "%s/class/infiniband", sysfs);
+    return size > 0 && (size_t)size < sizeof(path) && sum(path, "", any) > 0;
+}
+
 bool devices_efa(const char *sysfs) {
     char path[PATH_MAX];
     int size = snprintf(path, sizeof(path), "%s/class/infiniband", sysfs);

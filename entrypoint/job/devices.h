@@ -12,6 +12,9 @@ unsigned devices_gpus(const char *dev);
  * devices/virtual/neuron_device/neuron0 ... (Neuron Sysfs User Guide). */
 unsigned devices_neurons(const char *sysfs);
 
+/* Whether SYSFS/class/infiniband has a device of any kind. */
+bool devices_infiniband(const char *sysfs);
+
 /* Whether an Elastic Fabric Adapter is there: a device of the driver "efa" in
  * SYSFS/class/infiniband. */
 bool devices_efa(const char *sysfs);

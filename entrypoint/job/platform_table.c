@@ -2,12 +2,14 @@
 
 #include "common/argv.h"
 #include "common/str.h"
+#include "job/platform_counted.h"
 #include "job/platform_forms.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum form { WORDS, HOSTLIST, HOST_FILE, SPEC };
+/* COUNTED and PATTERN: the variable holds how many hosts there are (platform_counted.h). */
+enum form { WORDS, HOSTLIST, HOST_FILE, SPEC, COUNTED, PATTERN };
 enum { TASKS_MAX = 4 };
 
 static const struct row {
@@ -16,6 +18,10 @@ static const struct row {
     const char *list;      /* the variable; a '*' stands for any text: all that fit */
     const char *index;     /* this host's place in the list; NULL: its name or address */
     const char *master;    /* a variable with its name; NULL: the first of the list */
+    const char *main;      /* COUNTED: a variable with its index; NULL: 0 */
+    const char *beside;    /* another variable has to be set, too */
+    const char *yields;    /* a variable of another row's that says more */
+    bool asked;            /* names that many use: only where RINGMASTER_PLATFORM says so */
     bool natural;          /* the list has no order that all hosts share: the first by name */
     const char *slots;     /* a variable; NULL, or not set: nothing is said of slots */
     const char *job;       /* the job's name; NULL: none */
@@ -56,6 +62,56 @@ static const struct row {
      .form = SPEC,
      .list = "TF_CONFIG",
      .tasks = {"chief", "master", "worker"}},
+    {.name = "aws-batch",
+     .form = COUNTED,
+     .list = "AWS_BATCH_JOB_NUM_NODES",
+     .index = "AWS_BATCH_JOB_NODE_INDEX",
+     .main = "AWS_BATCH_JOB_MAIN_NODE_INDEX",
+     .master = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS",
+     .job = "AWS_BATCH_JOB_ID"},
+    {.name = "azure-ml",
+     .form = COUNTED,
+     .list = "AZUREML_NODE_COUNT",
+     .index = "NODE_RANK",
+     .master = "MASTER_ADDR",
+     .yields = "AZ_BATCH_HOST_LIST"},
+    {.name = "kubeflow",
+     .form = COUNTED,
+     .list = "PET_NNODES",
+     .index = "PET_NODE_RANK",
+     .master = "PET_MASTER_ADDR",
+     .slots = "PET_NPROC_PER_NODE"},
+    {.name = "runpod",
+     .form = COUNTED,
+     .list = "NUM_NODES",
+     .index = "NODE_RANK",
+     .master = "PRIMARY_ADDR",
+     .beside = "PRIMARY_ADDR",
+     .slots = "NUM_TRAINERS"},
+    {.name = "kubernetes",
+     .form = PATTERN,
+     .list = "RINGMASTER_COUNT",
+     .index = "JOB_COMPLETION_INDEX"},
+    {.name = "pytorchjob",
+     .form = COUNTED,
+     .list = "WORLD_SIZE",
+     .index = "RANK",
+     .master = "MASTER_ADDR",
+     .asked = true},
+    {.name = "pai-dlc",
+     .form = COUNTED,
+     .list = "WORLD_SIZE",
+     .index = "RANK",
+     .master = "MASTER_ADDR",
+     .slots = "NPROC_PER_NODE",
+     .asked = true},
+    {.name = "torch",
+     .form = COUNTED,
+     .list = "NNODES",
+     .index = "NODE_RANK",
+     .master = "MASTER_ADDR",
+     .slots = "NPROC_PER_NODE",
+     .asked = true},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -68,11 +124,20 @@ bool platform_table_has(const char *name) {
 
 /* --- variables ------------------------------------------------------------------------------- */
 
-static bool applies(const struct row *row, char *const *environment) {
+static bool is_set(char *const *environment, const char *pattern) {
     for (; *environment != NULL; environment++)
-        if (platform_variable_fits(*environment, row->list))
+        if (platform_variable_fits(*environment, pattern))
             return true;
     return false;
+}
+
+static bool applies(const struct row *row, char *const *environment, const char *only) {
+    if (only != NULL ? strcmp(row->name, only) != 0 : row->asked)
+        return false;
+    if (only == NULL && row->yields != NULL && is_set(environment, row->yields))
+        return false;
+    return is_set(environment, row->list) &&
+           (row->beside == NULL || is_set(environment, row->beside));
 }
 
 static int read_number(char *const *environment, const char *name, int64_t most, int64_t *ret,
@@ -96,6 +161,9 @@ static int read_list(const struct row *row, const char *text, const char *where,
         return platform_form_file(text, where, ret, err);
     case SPEC:
         return platform_form_spec(text, where, row->tasks, ret, err);
+    case COUNTED:
+    case PATTERN:
+        break;
     }
     return 0;
 }
@@ -158,7 +226,10 @@ static int read_master(const struct row *row, char *const *environment,
 static int read_slots(const struct row *row, char *const *environment,
                       struct platform_description *d, struct error *err) {
     int64_t slots = 0;
-    if (row->slots == NULL || env_get(environment, row->slots) == NULL)
+    const char *text = row->slots != NULL ? env_get(environment, row->slots) : NULL;
+    /* torchrun's words for as many as there are devices. */
+    bool word = text != NULL && (strcmp(text, "auto") == 0 || strcmp(text, "gpu") == 0);
+    if (text == NULL || (row->form == COUNTED && word))
         return 0;
     if (read_number(environment, row->slots, CLUSTER_SLOTS_MAX, &slots, err) != 0)
         return -1;
@@ -183,20 +254,17 @@ static int check_processes(const struct row *row, char *const *environment,
                      row->processes, (long long)processes, d->count);
 }
 
-/* As far as it can be a job's name here. */
+/* As far as it can be a job's name here; AWS Batch puts the node's number behind a '#'. */
 static void take_job(const char *text, char ret[CLUSTER_JOB_SIZE]) {
     static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
     size_t size = 0;
-    for (; *text != '\0' && size + 1 < CLUSTER_JOB_SIZE; text++)
+    for (; *text != '\0' && *text != '#' && size + 1 < CLUSTER_JOB_SIZE; text++)
         ret[size++] = strchr(good, *text) != NULL ? *text : '-';
     ret[size] = '\0';
 }
 
-static int read_row(const struct row *row, char *const *environment, const struct own_names *own,
-                    struct platform_description *ret, struct error *err) {
-    ret->source = CLUSTER_PLATFORM;
-    ret->hosts_key = row->list;
-    ret->self_key = row->index != NULL ? row->index : row->list;
+static int read_listed(const struct row *row, char *const *environment, const struct own_names *own,
+                       struct platform_description *ret, struct error *err) {
     if (read_lists(row, environment, ret, err) != 0)
         return -1;
     if (ret->count == 0)
@@ -205,8 +273,28 @@ static int read_row(const struct row *row, char *const *environment, const struc
         return -1;
     if (ret->count == 1)
         return 1;
-    if (read_self(row, environment, own, ret, err) != 0 ||
-        read_master(row, environment, ret, err) != 0 || read_slots(row, environment, ret, err) != 0)
+    if (read_self(row, environment, own, ret, err) != 0)
+        return -1;
+    return read_master(row, environment, ret, err);
+}
+
+static int read_row(const struct row *row, char *const *environment, const struct own_names *own,
+                    struct platform_description *ret, struct error *err) {
+    const struct platform_counted counted = {
+        .count = row->list, .index = row->index, .main = row->main, .master = row->master};
+    int read = 0;
+    ret->source = CLUSTER_PLATFORM;
+    ret->hosts_key = row->list;
+    ret->self_key = row->index != NULL ? row->index : row->list;
+    if (row->form == COUNTED)
+        read = platform_counted_read(&counted, environment, ret, err);
+    else if (row->form == PATTERN)
+        read = platform_counted_pattern(&counted, environment, own, "/etc/hosts", ret, err);
+    else
+        read = read_listed(row, environment, own, ret, err);
+    if (read != 0)
+        return read;
+    if (read_slots(row, environment, ret, err) != 0)
         return -1;
     const char *job = row->job != NULL ? env_get(environment, row->job) : NULL;
     if (job != NULL)
@@ -218,15 +306,16 @@ int platform_table_read(char *const *environment, const char *only, const struct
                         struct platform_description *ret, struct error *err) {
     const struct row *chosen = NULL;
     for (size_t i = 0; i < ROWS; i++) {
-        if ((only != NULL && strcmp(rows[i].name, only) != 0) || !applies(&rows[i], environment))
+        if (!applies(&rows[i], environment, only))
             continue;
         /* Vertex AI writes the other one, too. */
         bool same = chosen != NULL && chosen->form == SPEC && rows[i].form == SPEC;
         if (chosen != NULL && !same)
-            return error_set(err, EXIT_CODE_CONFIG,
-                             "%s and %s both list hosts: RINGMASTER_PLATFORM=%s or %s says which "
-                             "one counts",
-                             chosen->list, rows[i].list, chosen->name, rows[i].name);
+            return error_set(
+                err, EXIT_CODE_CONFIG,
+                "%s and %s both tell of hosts: RINGMASTER_PLATFORM=%s or %s says which "
+                "one counts",
+                chosen->list, rows[i].list, chosen->name, rows[i].name);
         if (!same)
             chosen = &rows[i];
     }

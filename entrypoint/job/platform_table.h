@@ -1,6 +1,8 @@
-/* Platforms that name all hosts of a job in a variable, as data: Slurm, Vertex AI, Azure Batch,
- * SkyPilot, dstack, Volcano, LSF, PBS, TensorFlow's TF_CONFIG. A row says where the list is, in
- * which form, and how a host knows itself. What each form is stands in platform_forms.h. */
+/* Platforms that describe a job's hosts in variables, as data. Some name all hosts: Slurm, Vertex
+ * AI, Azure Batch, SkyPilot, dstack, Volcano, LSF, PBS, TensorFlow's TF_CONFIG (platform_forms.h).
+ * Others only say how many there are, which one this is and where the master is: AWS Batch, Azure
+ * ML, Kubeflow, RunPod, or let names follow a pattern, as Kubernetes does (platform_counted.h). A
+ * row says where that is, in which form, and how a host knows itself. */
 #ifndef JOB_PLATFORM_TABLE_H
 #define JOB_PLATFORM_TABLE_H
 

@@ -1,5 +1,5 @@
-/* What the variables of other platforms say of a cluster. Their descriptions are not taken yet, but
- * they are seen: a container that its platform counts among several must not quietly run a job of
+/* What the variables of platforms say of a cluster that no reader has taken: they are seen all the
+ * same, as a container that its platform counts among several must not quietly run a job of
  * its own, or N of them train N models and all succeed. */
 #ifndef JOB_PLATFORM_UNREAD_H
 #define JOB_PLATFORM_UNREAD_H

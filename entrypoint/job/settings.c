@@ -30,8 +30,11 @@ static const struct row table[] = {
     {"RINGMASTER_HOST", TEXT, FIELD(host), 0, 0, 0, NULL,
      "which of them this is (default: the one with this machine's name or address)"},
     {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform), 0, 0, 0, NULL,
-     "whose variables list the hosts: slurm, vertex, azure-batch, skypilot, dstack, volcano, lsf, "
-     "pbs or tensorflow (default: found); none: this host is alone, whatever they say"},
+     "whose variables tell of the hosts: slurm, vertex, azure-batch, skypilot, dstack, volcano, "
+     "lsf, pbs, tensorflow, aws-batch, azure-ml, kubeflow, runpod, kubernetes (default: found), "
+     "pytorchjob, pai-dlc or torch; none: this host is alone, whatever they say"},
+    {"RINGMASTER_COUNT", NUMBER, FIELD(count), 0, CLUSTER_HOSTS_MAX, 0, NULL,
+     "how many pods a Kubernetes Indexed Job has, which its manifest alone knows"},
     {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
      "name of the job, the same on all hosts (default: the platform's, else ringmaster)"},
     {"RINGMASTER_PORT", NUMBER, FIELD(port), 1024, 65535, 7070, NULL,

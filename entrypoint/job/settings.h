@@ -26,6 +26,7 @@ struct settings {
     const char *key_file;
     const char *run;      /* folder for sockets; NULL: /run, else /tmp */
     const char *base_dir; /* SAGEMAKER_BASE_DIR, default /opt/ml */
+    int64_t count;        /* for the table of platforms; 0: not told */
     int64_t port;
     int64_t stop_seconds; /* 0: not told, see settings_stop_seconds */
     int64_t ready_seconds;

@@ -59,7 +59,7 @@ static void add_refused(struct strangers *s, struct in_addr peer, const char *pe
     if (due || (is_new && s->refused_count <= STRANGERS_MAX))
         log_warning("a peer at %s was refused: %s", peer_text, why->text);
     struct in_addr unused;
-    if (s->looking || strangers_host(s, &unused) >= 0 ||
+    if (s->cluster->counted || s->looking || strangers_host(s, &unused) >= 0 ||
         !is_due(&s->looked, STRANGERS_LOOK_SECONDS))
         return;
     s->host = 1;

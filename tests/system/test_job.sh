@@ -146,6 +146,16 @@ once_per_host() {
     all_name 'algo-2 rank 1: exited with 9' 1 2
 }
 
+one_network_for_all_libraries() {
+    ring 2
+    start_all -e FI_TCP_IFACE=ib7 -- train -- sh -c \
+        'echo "told $NCCL_SOCKET_IFNAME $GLOO_SOCKET_IFNAME $TP_SOCKET_IFNAME $FI_TCP_IFACE"'
+    all_end 60 0 1 2 || return
+    every_log_has 'told =eth0 eth0 eth0 ib7'
+    every_log_has "the job's network is 10.77.0.0/24 on eth0, as configured"
+    every_log_has 'but for what the job says itself: FI_TCP_IFACE=ib7'
+}
+
 one_host_alone() {
     ring 1
     rm "$(hosts opt 1)"/input/config/*
@@ -187,7 +197,7 @@ hosts_are_checked() {
 
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
-    once_per_host one_host_alone a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
+    once_per_host one_network_for_all_libraries one_host_alone a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
     $([ "$DRIVER" = docker ] || echo translated_addresses_are_told)}
 run_cases
 finish

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-place='echo "place $WHO $RANK/$WORLD_SIZE"'
+place='echo "place $WHO $RANK/$WORLD_SIZE at $MASTER_ADDR"'
 
 # bare N: hosts without a word of SageMaker's.
 bare() {
@@ -82,6 +82,124 @@ numbers_in_brackets() {
     all_have_places 1 6
 }
 
+# The main node is the second, and every node has its own job id.
+aws_batch() {
+    bare 3
+    for host in $everyone; do
+        set -- -e AWS_BATCH_JOB_NUM_NODES=3 -e "AWS_BATCH_JOB_NODE_INDEX=$((host - 1))" \
+            -e AWS_BATCH_JOB_MAIN_NODE_INDEX=1 -e "AWS_BATCH_JOB_ID=0f3c-55#$((host - 1))"
+        [ "$host" = 2 ] || set -- "$@" -e AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.77.0.2
+        start_one "$host" "$@"
+    done
+    all_have_places 2 3
+    check "ranks are told where the master is" holds "$(hosts log 3)" 'at 10.77.0.2'
+}
+
+# Two hosts that count themselves alike are not one.
+aws_batch_with_an_index_twice() {
+    bare 3
+    for host in $everyone; do
+        index=$((host - 1))
+        [ "$host" != 3 ] || index=1
+        start_one "$host" -e RINGMASTER_READY_SECONDS=10 -e AWS_BATCH_JOB_NUM_NODES=3 \
+            -e "AWS_BATCH_JOB_NODE_INDEX=$index" -e AWS_BATCH_JOB_MAIN_NODE_INDEX=0 \
+            -e AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.77.0.1
+    done
+    check "they end" hosts wait 60 $everyone || return
+    check "the master misses one" equal "$(hosts code 1)" 69
+    check "and says which" holds "$(failure_of 1)" 'node-2'
+}
+
+kubeflow() {
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e PET_NNODES=2 -e "PET_NODE_RANK=$((host - 1))" -e PET_MASTER_ADDR=algo-1 \
+            -e PET_NPROC_PER_NODE=2
+    done
+    all_have_places 1 4
+}
+
+azure_ml() {
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e AZUREML_NODE_COUNT=2 -e "NODE_RANK=$((host - 1))" -e MASTER_ADDR=10.77.0.1 \
+            -e MASTER_PORT=6105
+    done
+    all_have_places 1 2
+}
+
+runpod() {
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e NUM_NODES=2 -e "NODE_RANK=$((host - 1))" -e PRIMARY_ADDR=10.77.0.1 \
+            -e NUM_TRAINERS=2
+    done
+    all_have_places 1 4
+}
+
+# asked PLATFORM COUNT INDEX: variables that many use, so the platform is named.
+asked() {
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e "RINGMASTER_PLATFORM=$1" -e "$2=2" -e "$3=$((host - 1))" \
+            -e MASTER_ADDR=algo-1 -e MASTER_PORT=23456
+    done
+    all_have_places 1 2
+}
+platforms_that_are_asked_for() {
+    asked torch NNODES NODE_RANK
+    asked pytorchjob WORLD_SIZE RANK
+    asked pai-dlc WORLD_SIZE RANK
+}
+
+# pods NAME COUNT [-e NAME=VALUE]...: an Indexed Job's, as a kubelet names them and its hosts file.
+pods() {
+    pod=$1 pods=$2
+    shift 2
+    bare "$pods"
+    for host in $everyone; do
+        echo "10.77.0.$host $pod-$((host - 1)).ring.default.svc.cluster.local $pod-$((host - 1))" >>"$RING/hosts"
+        hosts start "$host" -e "WHO=algo-$host" "$@" -e "JOB_COMPLETION_INDEX=$((host - 1))" -- \
+            sh -c 'hostname "$0" && exec train -- sh -c "$1"' "$pod-$((host - 1))" "$place"
+    done
+    all_have_places 1 "$pods"
+    check "names are whole" holds "$(hosts log 2)" "[$pod-1.ring.default.svc.cluster.local rank 1]"
+}
+
+# manifest NAME FILE: the pods of an example, with the variables and the count that stand there.
+manifest() {
+    file=$top/examples/kubernetes/$2
+    count=$(sed -n 's/^ *completions: //p' "$file")
+    check "$2: as many at a time as in all" equal "$(sed -n 's/^ *parallelism: //p' "$file")" "$count"
+    # shellcheck disable=SC2046  # words
+    pods "$1" "$count" $(awk '/- name: [A-Z_]+$/ { name = $3 }
+        /^ *value: / && name != "" { gsub("\"", "", $2); print "-e " name "=" $2; name = "" }' "$file")
+    check "$2: the job has the name that stands there" holds "$(hosts log 1)" 'job train'
+}
+kubernetes() {
+    [ "$DRIVER" = ns ] || { skip_case "a container may not change its host name"; return; }
+    place="$place; echo \"job \$SAGEMAKER_JOB_NAME\""
+    manifest train indexed-job.yaml
+    manifest train-workers-0 jobset.yaml
+}
+
+# The job definition of the examples, with the variables that AWS Batch adds.
+the_batch_example() {
+    file=$top/examples/aws-batch/job-definition.json
+    command -v python3 >/dev/null && check "it is JSON" python3 -m json.tool "$file" /dev/null
+    count=$(sed -n 's/.*"numNodes": \([0-9]*\),/\1/p' "$file")
+    check "one range of nodes is all of them" grep -q "\"targetNodes\": \"0:$((count - 1))\"" "$file"
+    bare "$count"
+    for host in $everyone; do
+        # shellcheck disable=SC2046  # words
+        start_one "$host" $(sed -n 's/.*"name": "\(RINGMASTER_[A-Z_]*\)", "value": "\(.*\)".*/-e \1=\2/p' "$file") \
+            -e "AWS_BATCH_JOB_NUM_NODES=$count" -e "AWS_BATCH_JOB_NODE_INDEX=$((host - 1))" \
+            -e "AWS_BATCH_JOB_MAIN_NODE_INDEX=$(sed -n 's/.*"mainNode": \([0-9]*\),/\1/p' "$file")" \
+            -e AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.77.0.1
+    done
+    all_have_places 1 "$count"
+}
+
 two_platforms_at_once() {
     bare 1
     start_one 1 -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e SLURM_NODEID=0 \
@@ -90,7 +208,8 @@ two_platforms_at_once() {
     all_name 'RINGMASTER_PLATFORM=slurm or skypilot' 1
 }
 
-CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot vertex numbers_in_brackets
-    two_platforms_at_once}
+CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot vertex numbers_in_brackets aws_batch
+    aws_batch_with_an_index_twice kubeflow azure_ml runpod platforms_that_are_asked_for kubernetes
+    the_batch_example two_platforms_at_once}
 run_cases
 finish

@@ -2,6 +2,7 @@
 #include "entrypoint/plan.h"
 #include "support/unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
@@ -22,8 +23,9 @@ static struct job sample(void) {
 }
 
 static json_t *plan_of(const struct job *job, const struct openmpi_request *request) {
-    static char token[] = "MY_TOKEN=tell-nobody", key[] = "RINGMASTER_KEY=0123456789abcdef";
-    char *environment[] = {token, key, NULL};
+    static char token[] = "MY_TOKEN=tell-nobody", key[] = "RINGMASTER_KEY=0123456789abcdef",
+                gloo[] = "GLOO_SOCKET_IFNAME=lo";
+    char *environment[] = {token, key, gloo, NULL};
     cleanup_buf struct buf text;
     buf_init(&text, 65536);
     json_t *root = NULL;
@@ -39,6 +41,13 @@ static bool holds(const json_t *list, const char *text) {
         if (strcmp(json_string_value(json_array_get(list, i)), text) == 0)
             return true;
     return false;
+}
+
+static void is_told(const json_t *plan, const char *variable, const char *value, const char *by) {
+    const json_t *told = json_object_get(json_object_get(plan, "network"), variable);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(told);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(told, "value")), value);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(told, "by")), by);
 }
 
 static void the_plan_says_what_would_run_and_no_secret(void) {
@@ -64,6 +73,10 @@ static void the_plan_says_what_would_run_and_no_secret(void) {
     CU_ASSERT(holds(json_object_get(plan, "program"), "--password=***"));
     CU_ASSERT(holds(json_object_get(plan, "program"), "/x"));
     CU_ASSERT(holds(json_object_get(plan, "mpirun"), "/usr/bin/mpirun"));
+    char nccl[32];
+    (void)snprintf(nccl, sizeof(nccl), "=%s", interface.name);
+    is_told(plan, "NCCL_SOCKET_IFNAME", nccl, "ringmaster");
+    is_told(plan, "GLOO_SOCKET_IFNAME", "lo", "the job");
     CU_ASSERT(holds(json_object_get(plan, "environment"), "MY_TOKEN"));
     CU_ASSERT(holds(json_object_get(plan, "environment"), "SM_CURRENT_HOST"));
     CU_ASSERT_FALSE(holds(json_object_get(plan, "environment"), "RINGMASTER_KEY"));
@@ -75,6 +88,7 @@ static void without_mpirun_the_rest_is_still_told(void) {
     cleanup_json json_t *plan = plan_of(&job, NULL);
     CU_ASSERT(json_is_null(json_object_get(plan, "mpirun")));
     CU_ASSERT(json_is_null(json_object_get(plan, "interface")));
+    CU_ASSERT(json_is_null(json_object_get(plan, "network")));
     CU_ASSERT_PTR_NOT_NULL(json_object_get(plan, "ports"));
     argv_done(&job.program.argv);
 }

@@ -42,10 +42,14 @@ static void an_adapter_is_known_by_its_driver(void) {
     char link[4500];
     use_root("efa");
     CU_ASSERT_FALSE(devices_efa(root));
+    CU_ASSERT_FALSE(devices_infiniband(root));
+    make("class/infiniband/");
+    CU_ASSERT_FALSE(devices_infiniband(root));
     make("class/infiniband/mlx5_0/device");
     snprintf(link, sizeof(link), "%s/class/infiniband/mlx5_0/device/driver", root);
     CU_ASSERT_EQUAL(symlink("../../../../bus/pci/drivers/mlx5_core", link), 0);
     CU_ASSERT_FALSE(devices_efa(root));
+    CU_ASSERT_TRUE(devices_infiniband(root));
     make("class/infiniband/rdmap0s6/device");
     snprintf(link, sizeof(link), "%s/class/infiniband/rdmap0s6/device/driver", root);
     CU_ASSERT_EQUAL(symlink("../../../../bus/pci/drivers/efa", link), 0);

@@ -78,6 +78,26 @@ static void every_platform_is_read(void) {
           "\"task\":{\"type\":\"worker\",\"index\":1}}"},
          "c a* b job"},
         {{"TF_CONFIG={}"}, "TF_CONFIG: no host is listed"},
+        {{"AWS_BATCH_JOB_NUM_NODES=3", "AWS_BATCH_JOB_NODE_INDEX=1",
+          "AWS_BATCH_JOB_MAIN_NODE_INDEX=0",
+          "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.7", "AWS_BATCH_JOB_ID=8a7-1#1"},
+         "node-0 node-1* node-2 8a7-1"},
+        {{"AWS_BATCH_JOB_NUM_NODES=3", "AWS_BATCH_JOB_NODE_INDEX=2",
+          "AWS_BATCH_JOB_MAIN_NODE_INDEX=2", "AWS_BATCH_JOB_ID=8a7-1#2"},
+         "node-2* node-0 node-1 8a7-1"},
+        {{"AWS_BATCH_JOB_NUM_NODES=1"}, "alone"},
+        {{"PET_NNODES=2", "PET_NODE_RANK=0", "PET_MASTER_ADDR=t-0.t", "PET_NPROC_PER_NODE=auto"},
+         "node-0* node-1 job"},
+        {{"PET_NNODES=2", "PET_NODE_RANK=1", "PET_MASTER_ADDR=t-0.t", "PET_NPROC_PER_NODE=4"},
+         "node-0:4 node-1*:4 job"},
+        {{"NUM_NODES=2", "NODE_RANK=1", "PRIMARY_ADDR=10.0.0.2", "NUM_TRAINERS=8"},
+         "node-0:8 node-1*:8 job"},
+        {{"NUM_NODES=2", "NODE_RANK=1"}, "alone"},
+        {{"AZUREML_NODE_COUNT=2", "NODE_RANK=1", "MASTER_ADDR=10.0.0.2"}, "node-0 node-1* job"},
+        {{"AZUREML_NODE_COUNT=2", "AZ_BATCH_HOST_LIST=10.0.0.4,10.0.0.3"},
+         "10.0.0.4 10.0.0.3* job"},
+        {{"WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=a"}, "alone"},
+        {{"RINGMASTER_COUNT=3", "JOB_COMPLETION_INDEX=1"}, "task-0 task-1* task-2 job"},
         {{"OTHER=1", "SLURM_NNODES=4", "VC_HOSTS=a,b"}, "alone"},
         {{"SKYPILOT_NODE_IPS="}, "alone"},
     };
@@ -115,6 +135,17 @@ static void what_cannot_be_used_is_an_error_and_never_alone(void) {
         {{"AZ_BATCH_HOST_LIST=10.0.0.3,10.0.0.3"}, "listed twice"},
         {{"SKYPILOT_NODE_IPS=10.0.0.9 fd00::1", "SKYPILOT_NODE_RANK=0"}, "SKYPILOT_NODE_IPS"},
         {{"PBS_NODEFILE=/nonexistent/nodes"}, "/nonexistent/nodes"},
+        {{"AWS_BATCH_JOB_NUM_NODES=4"}, "AWS_BATCH_JOB_NODE_INDEX is not set"},
+        {{"PET_NNODES=1:4", "PET_NODE_RANK=0"}, "PET_NNODES"},
+        {{"PET_NNODES=2", "PET_NODE_RANK=1"}, "PET_MASTER_ADDR is not set"},
+        {{"PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=cpu"}, "PET_NPROC_PER_NODE"},
+        {{"NUM_NODES=2", "NODE_RANK=2", "PRIMARY_ADDR=10.0.0.2"}, "NUM_NODES=2: NODE_RANK"},
+        {{"AZUREML_NODE_COUNT=2"}, "NODE_RANK is not set"},
+        {{"RINGMASTER_COUNT=2"}, "JOB_COMPLETION_INDEX is not set"},
+        {{"RINGMASTER_COUNT=2", "JOB_COMPLETION_INDEX=0"}, "does not end with it"},
+        {{"PET_NNODES=2", "AWS_BATCH_JOB_NUM_NODES=2"},
+         "RINGMASTER_PLATFORM=aws-batch or kubeflow"},
+        {{"PET_NNODES=2", "SKYPILOT_NODE_IPS=a b"}, "SKYPILOT_NODE_IPS and PET_NNODES both"},
         {{"SKYPILOT_NODE_IPS=a b", "SLURM_STEP_NODELIST=n[1-2]"}, "RINGMASTER_PLATFORM=slurm"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
@@ -127,6 +158,13 @@ static void a_platform_may_be_chosen(void) {
     CU_ASSERT_STRING_EQUAL(read_as("skypilot", both), "a b* job");
     CU_ASSERT_STRING_EQUAL(read_as("slurm", both), "n1* n2 job");
     ASSERT_CONTAINS(read_as("vertex", both), "RINGMASTER_PLATFORM=vertex");
+    static const char *const torch[] = {
+        "NNODES=2",         "NODE_RANK=0", "MASTER_ADDR=x", "WORLD_SIZE=3", "RANK=2",
+        "NPROC_PER_NODE=2", NULL};
+    CU_ASSERT_STRING_EQUAL(read_as("torch", torch), "node-0*:2 node-1:2 job");
+    CU_ASSERT_STRING_EQUAL(read_as("pytorchjob", torch), "node-0 node-1 node-2* job");
+    CU_ASSERT_STRING_EQUAL(read_as("pai-dlc", torch), "node-0:2 node-1:2 node-2*:2 job");
+    CU_ASSERT_STRING_EQUAL(read_as(NULL, torch), "alone");
     CU_ASSERT_TRUE(platform_table_has("tensorflow"));
     CU_ASSERT_FALSE(platform_table_has("Slurm"));
     CU_ASSERT_FALSE(platform_table_has(""));

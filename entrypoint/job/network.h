@@ -1,0 +1,23 @@
+/* The one network interface of the job, in the words of the libraries that programs talk with:
+ * NCCL, Gloo and TensorPipe (PyTorch), libfabric over TCP, UCX. Open MPI has its own (openmpi.h).
+ * Left to themselves each would choose by rules of its own, and hosts with several interfaces would
+ * not meet. What the job sets itself stays. */
+#ifndef JOB_NETWORK_H
+#define JOB_NETWORK_H
+
+#include "common/argv.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+
+enum { NETWORK_TEXT_SIZE = 256 };
+
+/* Adds variables to ENVIRONMENT. INFINIBAND: devices that UCX would rather take are here
+ * (devices_infiniband), so it is told nothing. */
+int network_add(const char *interface, bool infiniband, struct argv *environment,
+                struct error *err);
+
+/* Which of them ENVIRONMENT has already, "NCCL_SOCKET_IFNAME=ib0 ...", for the log; "" for none. */
+void network_own(char *const *environment, char text[NETWORK_TEXT_SIZE]);
+
+#endif
