@@ -3,6 +3,8 @@
 #include "os/open_files.h"
 #include "wire/door.h"
 
+#include <sys/resource.h>
+
 enum {
     FILES_AT_LEAST = 128, /* libraries, streams, sockets of our own */
     FILES_DOORS = 2,      /* each with its fewest guests and a spare */
@@ -18,6 +20,11 @@ uint64_t capacity_files(const struct cluster *cluster) {
 }
 
 int capacity_raise(const struct cluster *cluster, struct error *err) {
+    struct rlimit locked;
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0) {
+        locked.rlim_cur = locked.rlim_max;
+        (void)setrlimit(RLIMIT_MEMLOCK, &locked); /* never above what it may be */
+    }
     return open_files_raise(capacity_files(cluster), FILES_DOORS * FILES_GUESTS, err);
 }
 

@@ -13,7 +13,8 @@
  * both doors. */
 uint64_t capacity_files(const struct cluster *cluster);
 
-/* Raises the limit of open files to that and what guests like to have (open_files.h). */
+/* Raises the limit of open files to that and what guests like to have (open_files.h), and that of
+ * locked memory, which RDMA wants for programs, as far as it may be. */
 int capacity_raise(const struct cluster *cluster, struct error *err);
 
 /* How many guests each of the two doors may have (door_set_room). */

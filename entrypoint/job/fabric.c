@@ -1,7 +1,13 @@
 #include "job/fabric.h"
 
+#include "job/devices.h"
+
+#include <limits.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 /* Types with an adapter, and whether it reads and writes memory of other hosts by itself. */
 static const struct {
@@ -34,4 +40,54 @@ int fabric_add(const char *instance_type, bool has_device, struct argv *environm
         add_default(environment, "RDMAV_FORK_SAFE", "1", err) != 0)
         return -1;
     return rdma ? add_default(environment, "FI_EFA_USE_DEVICE_RDMA", "1", err) : 0;
+}
+
+/* --- what lacks ------------------------------------------------------------------------------ */
+
+static bool has_plugin_in(const char *root, const char *folder, size_t size) {
+    static const char *const files[] = {"libnccl-net.so", "libnccl-net-ofi.so",
+                                        "libnccl-net-aws-ofi.so"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        int length = snprintf(path, sizeof(path), "%s%.*s/%s", root, (int)size, folder, files[i]);
+        if (length > 0 && (size_t)length < sizeof(path) && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_plugin(const char *root, char *const *environment) {
+    static const char *const folders[] = {
+        "/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",
+        "/opt/aws-ofi-nccl/lib", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu"};
+    const char *paths = env_get(environment, "LD_LIBRARY_PATH");
+    for (const char *at = paths; at != NULL && *at != '\0'; at += strspn(at, ":")) {
+        size_t size = strcspn(at, ":");
+        if (has_plugin_in(root, at, size))
+            return true;
+        at += size;
+    }
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (has_plugin_in(root, folders[i], strlen(folders[i])))
+            return true;
+    return false;
+}
+
+void fabric_warn(const char *root, char *const *environment, struct warnings *warnings) {
+    char sysfs[PATH_MAX];
+    struct rlimit locked;
+    int length = snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
+    if (length < 0 || (size_t)length >= sizeof(sysfs) || !devices_infiniband(sysfs))
+        return;
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_max != RLIM_INFINITY)
+        warnings_add(warnings,
+                     "no more than %llu KiB of memory may be locked, and this host's RDMA device "
+                     "needs more: docker run --ulimit memlock=-1",
+                     (unsigned long long)locked.rlim_max / 1024);
+    const char *provider = env_get(environment, "FI_PROVIDER");
+    bool wanted = provider == NULL || strcmp(provider, "efa") == 0;
+    if (devices_efa(sysfs) && wanted && env_get(environment, "NCCL_NET_PLUGIN") == NULL &&
+        !has_plugin(root, environment))
+        warnings_add(warnings, "an Elastic Fabric Adapter is here, but no plugin of NCCL for it "
+                               "(libnccl-net*.so of aws-ofi-nccl): NCCL takes TCP");
 }

@@ -7,6 +7,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
+#include "job/warnings.h"
 
 #include <stdbool.h>
 
@@ -14,5 +15,10 @@
  * adapter was seen (devices_efa). */
 int fabric_add(const char *instance_type, bool has_device, struct argv *environment,
                struct error *err);
+
+/* Says what a container with such an adapter, or another device of its kind, lacks for it: memory
+ * that may be locked, NCCL's plugin, without which NCCL takes TCP in silence. ROOT is put in front
+ * of /sys and of libraries' folders: "" but in tests. */
+void fabric_warn(const char *root, char *const *environment, struct warnings *warnings);
 
 #endif

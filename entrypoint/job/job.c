@@ -6,6 +6,7 @@
 #include "common/redact.h"
 #include "common/str.h"
 #include "job/devices.h"
+#include "job/fabric.h"
 #include "job/members.h"
 #include "job/platform.h"
 #include "job/platform_unread.h"
@@ -157,6 +158,7 @@ static int read_program(const char *const *arguments, char *const *environment, 
         .ringtrain = ringtrain,
     };
     note_ignored(j);
+    fabric_warn("", environment, &j->warnings);
     if (program_resolve(&in, &j->program, err) != 0)
         return -1;
     if (j->program.is_trainer && j->channels.piped != NULL)

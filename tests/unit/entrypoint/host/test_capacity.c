@@ -45,11 +45,16 @@ static void guests_get_a_share_of_what_the_job_does_not_need(void) {
 static int raise_for_guests(void) {
     struct error err = {0};
     struct rlimit limit;
+    const struct rlimit locked = {.rlim_cur = 4096, .rlim_max = 65536};
     uint64_t needed = capacity_files(&cluster);
+    if (setrlimit(RLIMIT_MEMLOCK, &locked) != 0)
+        return 5;
     if (set_limit(64, needed + 10000) != 0 || capacity_raise(&cluster, &err) != 0)
         return 1;
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur <= needed + DOOR_GUESTS_LEAST)
         return 2;
+    if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0 || limit.rlim_cur != 65536)
+        return 6;
     if (set_limit(64, needed - 1) != 0 || capacity_raise(&cluster, &err) == 0)
         return 3;
     return err.code == EXIT_CODE_CONFIG ? 0 : 4;

@@ -1,5 +1,11 @@
+#include "common/file.h"
 #include "job/fabric.h"
 #include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 static const char *const names[] = {"FI_PROVIDER", "NCCL_PROTO", "RDMAV_FORK_SAFE",
                                     "FI_EFA_USE_DEVICE_RDMA"};
@@ -43,4 +49,71 @@ static void what_the_job_sets_stays(void) {
     CU_ASSERT_EQUAL(got.count, 4);
 }
 
-UNIT_MAIN("job.fabric", UNIT(types_with_an_adapter_are_known), UNIT(what_the_job_sets_stays))
+/* --- what lacks ------------------------------------------------------------------------------ */
+
+static char root[2048];
+
+static void make(const char *path) {
+    struct error err;
+    char whole[4096];
+    (void)snprintf(whole, sizeof(whole), "%s/%s", root, path);
+    CU_ASSERT_EQUAL(file_make_dirs(whole, &err), 0);
+}
+
+static void drive(const char *device, const char *driver) {
+    char path[4096];
+    (void)snprintf(path, sizeof(path), "sys/class/infiniband/%s/device", device);
+    make(path);
+    (void)snprintf(path, sizeof(path), "%s/sys/class/infiniband/%s/device/driver", root, device);
+    CU_ASSERT_EQUAL(symlink(driver, path), 0);
+}
+
+/* What is said with VARIABLE set; "" for nothing. */
+static const char *said(char *variable) {
+    static char text[2 * WARNING_SIZE];
+    char *environment[] = {variable, NULL};
+    struct warnings w = {.count = 0};
+    fabric_warn(root, environment, &w);
+    text[0] = '\0';
+    for (size_t i = 0; i < w.count && i < 2; i++)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s", w.text[i]);
+    return text;
+}
+
+static char none[] = "A=b";
+
+static int memory_is_short(void) {
+    const struct rlimit limit = {.rlim_cur = 65536, .rlim_max = 65536};
+    if (setrlimit(RLIMIT_MEMLOCK, &limit) != 0)
+        return 1;
+    return strstr(said(none), "no more than 64 KiB of memory") != NULL ? 0 : 2;
+}
+
+static void a_device_of_another_kind_wants_memory_alone(void) {
+    (void)snprintf(root, sizeof(root), "%s/ib", unit_temp_dir());
+    CU_ASSERT_STRING_EQUAL(said(none), "");
+    drive("mlx5_0", "../../../../bus/pci/drivers/mlx5_core");
+    CU_ASSERT_PTR_NULL(strstr(said(none), "Elastic"));
+    CU_ASSERT_EQUAL(unit_in_child(memory_is_short), 0);
+}
+
+static void an_adapter_without_its_plugin_is_told(void) {
+    static const char words[] = "no plugin of NCCL for it";
+    static char tcp[] = "FI_PROVIDER=tcp", named[] = "NCCL_NET_PLUGIN=x",
+                folders[] = "LD_LIBRARY_PATH=/nowhere::/own";
+    (void)snprintf(root, sizeof(root), "%s/efa", unit_temp_dir());
+    drive("rdmap0s6", "../../../../bus/pci/drivers/efa");
+    ASSERT_CONTAINS(said(none), words);
+    ASSERT_CONTAINS(said(folders), words);
+    CU_ASSERT_PTR_NULL(strstr(said(tcp), words));
+    CU_ASSERT_PTR_NULL(strstr(said(named), words));
+    make("own/libnccl-net-ofi.so");
+    CU_ASSERT_PTR_NULL(strstr(said(folders), words));
+    ASSERT_CONTAINS(said(none), words);
+    make("opt/amazon/ofi-nccl/lib/libnccl-net.so");
+    CU_ASSERT_PTR_NULL(strstr(said(none), words));
+}
+
+UNIT_MAIN("job.fabric", UNIT(types_with_an_adapter_are_known), UNIT(what_the_job_sets_stays),
+          UNIT(a_device_of_another_kind_wants_memory_alone),
+          UNIT(an_adapter_without_its_plugin_is_told))
