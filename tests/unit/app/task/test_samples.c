@@ -96,11 +96,66 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     faults_done(&samples.faults);
 }
 
+static int64_t three(const struct batch *batch) {
+    (void)batch;
+    return 3;
+}
+
+/* Between two rounds they are this rank's, afterwards all ranks'. */
+static void objects_without_room_are_counted_from_round_to_round(void) {
+    cleanup_comm struct comm *alone = NULL;
+    struct samples samples = {0};
+    const struct source_table silent = {0}, telling = {.dropped = three};
+    CU_ASSERT_EQUAL_FATAL(comm_self_open(&alone, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(faults_init(&samples.faults, 1, &err), 0);
+    samples.source.table = &silent;
+    samples_count(&samples, NULL);
+    CU_ASSERT_EQUAL(samples.dropped, 0);
+    samples.source.table = &telling;
+    samples_count(&samples, NULL);
+    samples_count(&samples, NULL);
+    CU_ASSERT_EQUAL(samples.dropped, 6);
+    CU_ASSERT_EQUAL(samples_share(alone, &samples, 0, &err), 0);
+    CU_ASSERT_EQUAL(samples.dropped_all, 6);
+    CU_ASSERT_EQUAL(samples.dropped, 0);
+    samples_count(&samples, NULL);
+    CU_ASSERT_EQUAL(samples_share(alone, &samples, 0, &err), 0);
+    CU_ASSERT_EQUAL(samples.dropped_all, 3);
+    faults_done(&samples.faults);
+}
+
+static void name_it(const struct source *source, size_t sample, char *ret, size_t size) {
+    (void)source;
+    (void)snprintf(ret, size, "<%zu>", sample);
+}
+
+static void the_sum_names_eight_files(void) {
+    const struct source_table table = {.sample_name = name_it};
+    struct samples samples = {.source = {.table = &table, .name = "here", .count = 20}};
+    CU_ASSERT_EQUAL_FATAL(faults_init(&samples.faults, 20, &err), 0);
+    heard[0] = '\0';
+    samples_sum_up(&samples, 0);
+    CU_ASSERT_STRING_EQUAL(heard, "");
+    for (int64_t i = 1; i <= 8; i++)
+        (void)faults_note(&samples.faults, 9 - i, FAULT_BAD, "");
+    samples_sum_up(&samples, 0);
+    ASSERT_CONTAINS(heard, "here: of 20 files 8 cannot be used: "
+                           "<1>, <2>, <3>, <4>, <5>, <6>, <7>, <8>\n");
+    heard[0] = '\0';
+    (void)faults_note(&samples.faults, 0, FAULT_BAD, "");
+    samples_sum_up(&samples, 1);
+    ASSERT_CONTAINS(heard, "here: of 20 files 9 skipped: "
+                           "<0>, <1>, <2>, <3>, <4>, <5>, <6>, <7>, ...\n");
+    faults_done(&samples.faults);
+}
+
 int main(void) {
     static const struct unit_case cases[] = {
         UNIT(a_limit_is_a_word_or_a_number),
         UNIT(what_is_left_out_is_said_when_a_set_is_opened),
         UNIT(each_file_is_named_once_and_counted_at_the_end),
+        UNIT(objects_without_room_are_counted_from_round_to_round),
+        UNIT(the_sum_names_eight_files),
     };
     (void)log_set_sink((struct log_sink){.put = hear});
     return unit_main("app.samples", cases, sizeof(cases) / sizeof(cases[0]));
