@@ -1,13 +1,13 @@
 #include "task/detect_data.h"
 
 #include "coco/coco_folder.h"
-#include "coco/coco_load.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 #include "detect/detection_outline.h"
 #include "device/ranks.h"
 #include "models/detect_preset.h"
+#include "task/host_index.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -81,7 +81,7 @@ static int read_set(struct detect_part *part, const struct task_ask *ask,
     bool aloud = comm_rank(ask->comm) == 0;
     if (aloud)
         log_info("reading %s", part->json);
-    if (coco_load(&part->index, part->json, NULL, err) != 0 ||
+    if (host_index_load(&part->index, part->json, ask->comm, err) != 0 ||
         detection_set_make(&part->set, &part->index, part->pictures, how, err) != 0)
         return -1;
     buf_init(&text, TEXT_MAX);

@@ -15,13 +15,34 @@ int coco_load_index(struct coco_index *ret, const char *path, struct error *err)
     return coco_file_read(ret, fd, path, err);
 }
 
-static int load_in_memory(struct coco_index *ret, const char *json, struct error *err) {
-    cleanup_fd int fd = memfd_create("coco-index", MFD_CLOEXEC);
+enum { SEALS = F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW };
+
+int coco_load_sealed(struct coco_index *ret, const char *json, int *ret_fd, struct error *err) {
+    cleanup_fd int fd = memfd_create("coco-index", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    *ret_fd = -1;
     if (fd < 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "memory for an index of annotations");
     if (coco_build(json, fd, false, err) != 0)
         return -1;
+    if (fcntl(fd, F_ADD_SEALS, SEALS) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "sealing an index of annotations");
+    if (coco_file_map(ret, fd, json, err) != 0)
+        return -1;
+    *ret_fd = fd;
+    fd = -1;
+    return 0;
+}
+
+int coco_load_shared(struct coco_index *ret, int fd, const char *json, struct error *err) {
+    int seals = fcntl(fd, F_GET_SEALS);
+    if (seals < 0 || (seals & SEALS) != SEALS)
+        return error_set(err, EXIT_CODE_DATA, "%s: its index is not sealed", json);
     return coco_file_map(ret, fd, json, err);
+}
+
+static int load_in_memory(struct coco_index *ret, const char *json, struct error *err) {
+    cleanup_fd int fd = -1;
+    return coco_load_sealed(ret, json, &fd, err);
 }
 
 /* True when the index file CACHE is whole and was made from what is in JSON now. */

@@ -5,6 +5,7 @@
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -137,9 +138,34 @@ static void an_open_index_does_not_feel_its_file_shrink(void) {
     CU_ASSERT_STRING_EQUAL(coco_index_name(&index, index.images[0].name), "four.jpg");
 }
 
+/* What one process has read another one maps; memory that can still change is refused. */
+static void sealed_memory_is_shared_and_no_other(void) {
+    struct error err = {0};
+    int fd = -1;
+    cleanup_coco_index struct coco_index own = {0}, other = {0}, none = {0};
+    const char *json = write_text("set.json", ONE_SET);
+    CU_ASSERT_EQUAL_FATAL(coco_load_sealed(&own, json, &fd, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_load_shared(&other, fd, json, &err), 0);
+    CU_ASSERT(other.map != own.map && other.map_size == own.map_size);
+    CU_ASSERT_EQUAL(memcmp(other.map, own.map, own.map_size), 0);
+    CU_ASSERT_EQUAL(pwrite(fd, "x", 1, 0), -1);
+    CU_ASSERT_EQUAL(ftruncate(fd, 1), -1);
+    int open = memfd_create("open", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    CU_ASSERT_FATAL(open >= 0);
+    CU_ASSERT_EQUAL_FATAL(write(open, own.map, own.map_size), (ssize_t)own.map_size);
+    CU_ASSERT_EQUAL(coco_load_shared(&none, open, json, &err), -1);
+    ASSERT_CONTAINS(err.text, "not sealed");
+    (void)close(open);
+    (void)close(fd);
+    json = write_text("set.json", "{");
+    CU_ASSERT_EQUAL(coco_load_sealed(&none, json, &fd, &err), -1);
+    CU_ASSERT_EQUAL(fd, -1);
+}
+
 UNIT_MAIN("data.coco_load", UNIT(a_cache_is_used_until_the_json_changes),
           UNIT(a_cache_is_of_a_content_not_of_a_date),
           UNIT(somebody_elses_file_is_no_place_for_an_index), UNIT(every_changed_bit_is_found),
           UNIT(an_index_cut_short_is_found_at_every_length),
           UNIT(a_damaged_or_older_cache_is_made_anew),
-          UNIT(an_open_index_does_not_feel_its_file_shrink))
+          UNIT(an_open_index_does_not_feel_its_file_shrink),
+          UNIT(sealed_memory_is_shared_and_no_other))

@@ -1,0 +1,14 @@
+/* One index of annotations for all ranks of a host: the first of them reads the JSON into sealed
+ * memory, which the others map. Ranks are on one host where they see one another's processes; one
+ * that cannot have the memory of the first reads the JSON itself. */
+#ifndef TASK_HOST_INDEX_H
+#define TASK_HOST_INDEX_H
+
+#include "coco/coco_index.h"
+#include "comm/comm.h"
+#include "common/error.h"
+
+/* All ranks together. JSON must outlive the index. */
+int host_index_load(struct coco_index *ret, const char *json, struct comm *comm, struct error *err);
+
+#endif
