@@ -4,6 +4,7 @@
 #define TESTS_OPS_PARITY_H
 
 #include "backend/backend.h"
+#include "graph/op.h"
 #include "graph/tensor.h"
 
 /* max|a - ref| / max|ref| over the values of TENSOR. NaN and infinities have to stand in the same
@@ -21,6 +22,10 @@ void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope s
 /* The same of rows whose name holds WORDS, unless that is NULL. */
 void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_scope scope,
                        const char *words);
+/* The same of rows whose name holds WORDS, each operator held to BOUND in place of the row's own.
+ */
+void parity_check_bounded(struct backend *backend, enum dtype dtype, const char *words,
+                          double (*bound)(enum op_kind kind));
 /* The same of what BACKEND has, with errors of up to LEAST everywhere: for f32 whose products are
  * rounded to less. */
 void parity_check_rounded(struct backend *backend, enum dtype dtype, double least);

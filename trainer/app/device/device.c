@@ -35,12 +35,15 @@ enum dtype device_dtype(int choice) {
     }
 }
 
-static int open_cpu(struct backend **ret, int threads, struct error *err) {
+static int open_cpu(struct backend **ret, const struct options *o, int threads, struct error *err) {
 #ifdef RINGMASTER_HAVE_CPU
-    struct cpu_options options = {.threads = threads};
+    static const enum cpu_convs convs[] = {[OPTION_CONVS_AUTO] = CPU_CONVS_AUTO,
+                                           [OPTION_CONVS_DIRECT] = CPU_CONVS_DIRECT,
+                                           [OPTION_CONVS_WINOGRAD] = CPU_CONVS_WINOGRAD};
+    struct cpu_options options = {.threads = threads, .convs = convs[o->convs]};
     return cpu_open(ret, &options, err);
 #else
-    (void)ret, (void)threads;
+    (void)ret, (void)o, (void)threads;
     return error_set(err, EXIT_CODE_DEVICE,
                      "this build has no backend cpu (oneDNN 3 was not found when it was made)");
 #endif
@@ -200,7 +203,7 @@ int device_open(struct backend **ret, const struct options *o, int threads, stru
         return error_set(err, EXIT_CODE_USAGE, "--dtype f16 needs --backend cuda");
     if (takes_ref(o))
         return ref_open(ret, err);
-    return open_cpu(ret, threads, err);
+    return open_cpu(ret, o, threads, err);
 }
 
 int device_sum_open(struct device_sum **ret, const struct options *o, struct comm *comm,

@@ -7,6 +7,7 @@
 
 static const char *const dtypes[] = {"f32", "bf16", "f16", NULL};
 static const char *const backends[] = {"auto", "ref", "cpu", "cuda", NULL};
+static const char *const convs[] = {"auto", "direct", "winograd", NULL};
 static const char *const owns[] = {"auto", "off", "on", NULL};
 static const char *const comms[] = {"auto", "mpi", "nccl", NULL};
 static const char *const logs[] = {"both", "table", "metrics", NULL};
@@ -164,6 +165,11 @@ static const struct flag FLAGS[] = {
            "who computes: ref is exact and slow; auto: cuda where every rank has a GPU, else cpu"),
     CHOICE("fusion", fusion, fusions, "auto", ALL,
            "operators run as one where the backend can; auto: conv on the cpu, else all"),
+    CHOICE(
+        "convs", convs, convs, "auto", T | E | R,
+        "cpu: how convolutions are made; auto: the fastest way by measured rules; direct: the same "
+        "without Winograd's products, which round otherwise than plain sums; winograd: by these "
+        "wherever they can be (f32, 3x3, stride 1)"),
     CHOICE("comm", comm, comms, "auto", T,
            "cuda: who sums gradients; mpi goes through host memory and lets ranks share a GPU"),
     BOOL("check-operators", check_operators, "false", T,
@@ -381,6 +387,7 @@ static const char *const RECORDED[] = {
     "short-step",
     "bad-samples",
     "tf32",
+    "convs",
     "own-backward",
     "tune",
     "deterministic",

@@ -25,6 +25,7 @@ enum option_backend {
     OPTION_BACKEND_CUDA
 };
 enum { OPTION_FUSION_AUTO = FUSION_CONV + 1 }; /* behind enum fusion */
+enum option_convs { OPTION_CONVS_AUTO, OPTION_CONVS_DIRECT, OPTION_CONVS_WINOGRAD };
 enum option_comm { OPTION_COMM_AUTO, OPTION_COMM_MPI, OPTION_COMM_NCCL };
 enum option_log { OPTION_LOG_BOTH, OPTION_LOG_TABLE, OPTION_LOG_METRICS };
 enum option_preset { OPTION_PRESET_TV, OPTION_PRESET_D2, OPTION_PRESET_MLPERF };
@@ -92,6 +93,7 @@ struct options {
 
     int backend;
     int fusion; /* enum fusion, or OPTION_FUSION_AUTO */
+    int convs;  /* enum option_convs */
     int comm;
     bool check_operators;
     bool tune;

@@ -1,0 +1,30 @@
+#!/bin/sh
+# --convs: Winograd's products round otherwise than plain sums, by little; which ones made a checkpoint is recorded.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+"$ringtrain" version | grep -q 'oneDNN' || skip "this build has no backend cpu"
+make_data 32 8
+set_dir=$data
+# shellcheck disable=SC2034  # read by lib.sh
+flags="$common --backend cpu --steps 1 --lr 0.01"
+train direct --convs direct
+train again --convs direct
+train winograd --convs winograd
+train auto
+weights=step-000000001.safetensors
+same_weights "$work/direct/$weights" "$work/again/$weights" exact ""
+same_weights "$work/direct.model/model.safetensors" "$work/winograd.model/model.safetensors" 1e-3 "" num_batches
+same_weights "$work/direct.model/model.safetensors" "$work/auto.model/model.safetensors" 1e-3 "" num_batches
+"$tools/weights_compare" "$work/direct/$weights" "$work/winograd/$weights" exact "" >"$work/out" &&
+    fail "winograd makes the bits of direct: it was not taken"
+code 0 "$ringtrain" eval --model-dir "$work/direct.model" --data "$data" --threads 1 --convs direct
+cp "$work/out" "$work/direct.eval"
+code 0 "$ringtrain" eval --model-dir "$work/direct.model" --data "$data" --threads 1 --convs winograd
+[ "$(scores "$work/out" | sed 's/ loss=.*//')" = "$(scores "$work/direct.eval" | sed 's/ loss=.*//')" ] || fail "other scores"
+# shellcheck disable=SC2086  # a list
+code 0 "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/direct.model" --checkpoint-dir "$work/direct" --steps 2 --convs winograd
+says "convs winograd (was direct)"
+code 64 "$ringtrain" train --data "$data" --convs fast
+says "--convs"
+"$ringtrain" eval --help | grep -q -- '--convs auto|direct|winograd' || fail "--convs is not in the help of eval"
