@@ -91,7 +91,6 @@ static int run_micro_batches(struct job *job, struct error *err) {
         case WAIT_BATCH:
             break;
         }
-        task_count_left_out(&job->data, batch);
         samples_count(&job->data.training, batch);
         int result = stepper_micro(&job->stepper, batch, err);
         if (job->held != NULL)
@@ -349,7 +348,6 @@ static void tell_speed(const struct job *job) {
 static void sum_up(struct job *job) {
     tell_speed(job);
     samples_sum_up(&job->data.training, job->data.bad_allowed);
-    task_tell_left_out(&job->data);
     if (job->data.validation.source.count > 0)
         samples_sum_up(&job->data.validation, job->data.bad_allowed);
 }

@@ -73,9 +73,18 @@ int samples_refuse(struct samples *samples, int64_t allowed, struct error *err) 
                      first.text, bad);
 }
 
+#define MASKS_WITHOUT_ROOM                                                                         \
+    "masks, the smallest of a batch, had no room in it; their boxes and labels count"
+
 void samples_count(struct samples *samples, const struct batch *batch) {
-    if (samples->source.table->dropped != NULL)
-        samples->dropped += samples->source.table->dropped(batch);
+    if (samples->source.table->dropped == NULL)
+        return;
+    const struct source_dropped now = samples->source.table->dropped(batch);
+    if (now.masks > 0 && samples->masks_dropped == 0)
+        log_warning("%s: %" PRId64 " " MASKS_WITHOUT_ROOM "; more of them are counted",
+                    samples->source.name, now.masks);
+    samples->masks_dropped += now.masks;
+    samples->dropped += now.objects + now.masks;
 }
 
 /* One round: what every rank found, to every rank. Returns how many are left over all ranks. */
@@ -148,4 +157,7 @@ static void sum_up(struct samples *samples, enum fault_kind kind, int64_t allowe
 void samples_sum_up(struct samples *samples, int64_t allowed) {
     sum_up(samples, FAULT_BAD, allowed);
     sum_up(samples, FAULT_DAMAGED, allowed);
+    if (samples->masks_dropped > 0)
+        log_warning("%s: in all %" PRId64 " " MASKS_WITHOUT_ROOM, samples->source.name,
+                    samples->masks_dropped);
 }

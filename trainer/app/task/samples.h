@@ -19,8 +19,10 @@
 struct samples {
     struct source source; /* no samples: there is no such set */
     struct faults faults;
-    int64_t dropped;     /* objects without room in this rank's batches since samples_share */
-    int64_t dropped_all; /* and of all ranks' in the time before */
+    int64_t dropped;              /* objects and masks without room in this rank's batches since
+                                     samples_share */
+    int64_t dropped_all;          /* and of all ranks' in the time before */
+    int64_t masks_dropped;        /* in this rank's batches, since the beginning */
     struct sampler_groups groups; /* by canvas; borrowed */
     struct canvas {               /* of each group; one without groups */
         int height, width;
@@ -34,7 +36,7 @@ int samples_open(struct dataset *set, const char *folder, bool aloud, struct err
 /* The value of --bad-samples: so many files of a set may be unusable. fail is 0, skip is all. */
 int samples_parse_allowed(const char *text, int64_t *ret, struct error *err);
 
-/* Counts what found no room in BATCH. */
+/* Counts what found no room in BATCH. The first masks are told of: their objects still count. */
 void samples_count(struct samples *samples, const struct batch *batch);
 
 /* Names what this rank has found since the last call. */
@@ -49,7 +51,8 @@ int samples_refuse(struct samples *samples, int64_t allowed, struct error *err);
  * cannot be used. */
 int samples_share(struct comm *comm, struct samples *samples, int64_t allowed, struct error *err);
 
-/* At the end of a run, by one rank: how many there were of each kind, and the first by name. */
+/* At the end of a run, by one rank: how many there were of each kind, and the first by name; how
+ * many masks found no room. */
 void samples_sum_up(struct samples *samples, int64_t allowed);
 
 #endif

@@ -1,7 +1,5 @@
 #include "task/task.h"
 
-#include "common/log.h"
-
 #include <inttypes.h>
 
 const struct task *task_of(enum model_task task) {
@@ -21,23 +19,6 @@ void task_close(struct task_data *data) {
     if (data->task != NULL && data->own != NULL)
         data->task->close(data);
     *data = (struct task_data){0};
-}
-
-void task_count_left_out(struct task_data *data, const struct batch *batch) {
-    const char *what = NULL;
-    int64_t count = data->task->left_out != NULL ? data->task->left_out(batch, &what) : 0;
-    if (count > 0 && data->left_out == 0) {
-        data->left_out_what = what;
-        log_warning("%s: %" PRId64 " %s; more of them are counted", data->training.source.name,
-                    count, what);
-    }
-    data->left_out += count;
-}
-
-void task_tell_left_out(const struct task_data *data) {
-    if (data->left_out > 0)
-        log_warning("%s: in all %" PRId64 " %s", data->training.source.name, data->left_out,
-                    data->left_out_what);
 }
 
 int task_print(const struct task *task, struct buf *out, double epoch, const struct evaluation *e,

@@ -29,8 +29,6 @@ struct task_data {
     size_t classes;
     int64_t bad_given;            /* pictures that are none: not among the samples */
     int64_t bad_allowed;          /* so many bad files of a set are skipped */
-    int64_t left_out;             /* that training batches of this rank had no room for, */
-    const char *left_out_what;    /* and what that is */
     struct model_objects objects; /* what a network that finds objects has to know */
     void *own;                    /* the task's */
 };
@@ -92,9 +90,6 @@ struct task {
     void (*describe)(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret);
 
-    /* How much BATCH had no room for, and what that is, for messages. NULL: batches have room. */
-    int64_t (*left_out)(const struct batch *batch, const char **ret_what);
-
     /* An evaluation, batch by batch, on each rank; *RET_IMAGES counts on those that were scored.
      * Then all ranks together. NULL, all of them: the
      * means of the model's metrics, the loss last. */
@@ -127,11 +122,6 @@ const struct task *task_of(enum model_task task);
 
 int task_open(struct task_data *ret, const struct task_ask *ask, struct error *err);
 void task_close(struct task_data *data);
-
-/* A batch of DATA's training set: what it had no room for is told the first time, */
-void task_count_left_out(struct task_data *data, const struct batch *batch);
-/* and at the end of a run, in all. */
-void task_tell_left_out(const struct task_data *data);
 
 /* See print of struct task. */
 int task_print(const struct task *task, struct buf *out, double epoch, const struct evaluation *e,

@@ -31,7 +31,7 @@ enum field {
 struct masks {
     struct detection_bits *places; /* owned; [count] */
     int count;
-    struct detection_dropped dropped;
+    struct source_dropped dropped;
 };
 
 static size_t pool_bytes(const struct detection_samples *samples, int batch) {
@@ -133,19 +133,14 @@ static void clear(const struct source *source, const struct batch *batch, int pl
 static int finish(const struct source *source, const struct batch *batch, struct error *err) {
     const struct detection_fields fields = fields_of(source, batch);
     struct masks *masks = batch->own;
-    masks->dropped = (struct detection_dropped){0};
+    masks->dropped = (struct source_dropped){0};
     for (int i = 0; i < masks->count; i++)
         masks->dropped.objects += masks->places[i].objects_dropped;
     return detection_bits_gather(&fields, masks->places, masks->count, &masks->dropped.masks, err);
 }
 
-struct detection_dropped detection_batch_dropped(const struct batch *batch) {
+static struct source_dropped dropped(const struct batch *batch) {
     return ((const struct masks *)batch->own)->dropped;
-}
-
-static int64_t dropped(const struct batch *batch) {
-    const struct detection_dropped all = detection_batch_dropped(batch);
-    return all.objects + all.masks;
 }
 
 static void sample_name(const struct source *source, size_t sample, char *text, size_t size) {

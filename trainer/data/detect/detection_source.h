@@ -38,11 +38,4 @@ struct detection_samples {
 int detection_source(struct source *ret, struct detection_samples *samples, int batch,
                      struct error *err);
 
-/* What did not fit into a batch. */
-struct detection_dropped {
-    int64_t objects; /* no slot */
-    int64_t masks;   /* no room among the masks: box and label are there */
-};
-struct detection_dropped detection_batch_dropped(const struct batch *batch);
-
 #endif

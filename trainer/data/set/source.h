@@ -20,6 +20,11 @@ struct source {
     struct batch_layout layout;
 };
 
+struct source_dropped {
+    int64_t objects;
+    int64_t masks; /* of objects that did */
+};
+
 struct source_table {
     /* What a thread keeps between samples, and what a slot of the loader keeps beside its batch. */
     int (*worker_open)(const struct source *source, void **ret_worker, struct error *err);
@@ -36,8 +41,8 @@ struct source_table {
     /* All places are filled. */
     int (*finish)(const struct source *source, const struct batch *batch, struct error *err);
 
-    /* How many objects of the batch's pictures found no room in it; NULL: all always do. */
-    int64_t (*dropped)(const struct batch *batch);
+    /* What of the batch's pictures found no room in it; NULL: all always does. */
+    struct source_dropped (*dropped)(const struct batch *batch);
 
     /* The sample's name, cut when too long. For messages. */
     void (*sample_name)(const struct source *source, size_t sample, char *text, size_t size);

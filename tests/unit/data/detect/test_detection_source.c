@@ -260,12 +260,12 @@ static void what_does_not_fit_is_counted(void) {
     const struct loader_options options = {
         .source = &s.source, .sampler = s.sampler, .epochs = 1, .threads = 2, .depth = 2};
     CU_ASSERT_EQUAL_FATAL(loader_start(&options, &loader, &s.err), 0);
-    struct detection_dropped dropped = {0};
+    struct source_dropped dropped = {0};
     int64_t objects = 0, wanted = 0;
     for (const struct batch *batch = NULL;
          loader_next(loader, clock_now() + 60 * CLOCK_SECOND, &batch, &s.err) == LOADER_BATCH;
          loader_release(loader, batch)) {
-        struct detection_dropped one = detection_batch_dropped(batch);
+        struct source_dropped one = s.source.table->dropped(batch);
         const int32_t *counts = batch->fields[batch_layout_find(batch->layout, "gt_count")];
         dropped.objects += one.objects;
         dropped.masks += one.masks;
