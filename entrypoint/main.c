@@ -195,8 +195,11 @@ static int run_job(const char *const *words, bool check, struct error *err) {
     if (redact_add_environment(environ, err) != 0)
         return -1;
     bool complete = job_read(words, environ, &job, &fault) == 0;
-    const struct supervisor_options options = {
-        .job = &job, .environment = environ, .fault = complete ? NULL : &fault, .check = check};
+    const struct supervisor_options options = {.job = &job,
+                                               .environment = environ,
+                                               .arguments = words,
+                                               .fault = complete ? NULL : &fault,
+                                               .check = check};
     if (complete || has_others(&job))
         code = run_role(&options, err);
     else

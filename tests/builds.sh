@@ -73,6 +73,27 @@ draws() {
 }
 
 all_off="-DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -DRINGMASTER_FREETYPE=OFF"
+
+# fetches NAME ON|OFF CODE SOURCE TEXT: a job of one host with a channel from SOURCE ends with CODE and
+# says TEXT.
+fetches() {
+    name=$1
+    [ -z "$only" ] || case " $only " in *" $name "*) ;; *) return ;; esac
+    rm -rf "$build/bin/ringmaster-transfer" "$work/opt"
+    mkdir "$work/opt"
+    # shellcheck disable=SC2086  # words
+    cmake -S . -B "$build" -DRINGMASTER_TESTS=OFF $all_off -DRINGMASTER_SOURCES="$2" >"$work/log" 2>&1 &&
+        cmake --build "$build" --parallel "$(nproc)" >>"$work/log" 2>&1 ||
+        { tail -n 20 "$work/log"; fail "does not build"; return; }
+    env -i PATH="$PATH" SAGEMAKER_BASE_DIR="$work/opt" RINGMASTER_CHANNEL_TRAIN="$4" \
+        "$build/bin/ringmaster" train -- true >"$work/log" 2>&1
+    code=$?
+    [ "$code" = "$3" ] && grep -qF "$5" "$work/log" ||
+        { cat "$work/log"; fail "ends with $code, or does not say '$5'"; return; }
+    passed=$((passed + 1))
+    echo "ok $name"
+}
+
 no_cuda='backend cuda: not in this build'
 only=$*
 
@@ -82,6 +103,8 @@ row nothing ref $all_off -- 'backend cpu: not in this build' "$no_cuda" \
 # shellcheck disable=SC2086  # words
 row freetype ref $all_off -DRINGMASTER_FREETYPE=ON -- 'backend cpu: not in this build' \
     'labels in pictures: FreeType 2'
+fetches no-sources OFF 65 file:///etc 'was built without libcurl, libarchive or Expat'
+fetches sources ON 0 file:///etc 'fetching what the job needs: 1 channels'
 row onednn cpu -DRINGMASTER_ONEDNN=ON -DRINGMASTER_MPI=OFF -DRINGMASTER_CUDA=OFF -- \
     'backend cpu: oneDNN 3' "$no_cuda" 'MPI: not in this build'
 row mpi ref -DRINGMASTER_ONEDNN=OFF -DRINGMASTER_MPI=ON -DRINGMASTER_CUDA=OFF -- \

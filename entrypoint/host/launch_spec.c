@@ -2,7 +2,7 @@
 
 #include "common/buf.h"
 #include "common/cleanup.h"
-#include "common/file.h"
+#include "common/sealed.h"
 #include "common/str.h"
 
 #include <errno.h>
@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 enum { EXEC_MAX = 6 * 1024 * 1024, RANK_VARIABLES = 32 * 1024 };
-enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 
 static int add_all(struct buf *text, const struct argv *list, struct error *err) {
     for (size_t i = 0; i < list->count; i++)
@@ -63,20 +62,12 @@ int launch_spec_make(const struct argv *environment, const struct argv *words, s
     if (check_size(environment, words, err) != 0)
         return -1;
     buf_init(&text, LAUNCH_SPEC_MAX);
-    cleanup_fd int fd = -1;
+    int fd = -1;
     if (buf_printf(&text, err, "%zu", environment->count) == 0 && buf_add(&text, "", 1, err) == 0 &&
-        add_all(&text, environment, err) == 0 && add_all(&text, words, err) == 0) {
-        fd = memfd_create("ringmaster-launch", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-        if (fd < 0)
-            (void)error_set_errno(err, EXIT_CODE_INTERNAL, "memory for the program's environment");
-    }
-    bool made = fd >= 0 && file_write_all(fd, text.data, text.size, err) == 0;
+        add_all(&text, environment, err) == 0 && add_all(&text, words, err) == 0)
+        fd = sealed_make("the program's environment", text.data, text.size, err);
     wipe(&text);
-    if (!made)
-        return -1;
-    if (fcntl(fd, F_ADD_SEALS, SEALS) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "sealing the program's environment");
-    return take_fd(&fd);
+    return fd;
 }
 
 static int malformed(struct error *err) {
@@ -97,8 +88,7 @@ static int split(const char *bytes, size_t size, struct argv *environment, struc
 
 int launch_spec_read(int fd, struct argv *environment, struct argv *words, struct error *err) {
     struct stat st;
-    if (fd < 0 || fstat(fd, &st) != 0 || fcntl(fd, F_GET_SEALS) != SEALS || st.st_size < 2 ||
-        st.st_size > LAUNCH_SPEC_MAX)
+    if (!sealed_is(fd) || fstat(fd, &st) != 0 || st.st_size < 2 || st.st_size > LAUNCH_SPEC_MAX)
         return malformed(err);
     size_t size = (size_t)st.st_size;
     const char *bytes = mmap(NULL, size, PROT_READ, MAP_PRIVATE, fd, 0);

@@ -161,10 +161,53 @@ static int open_tls(struct supervisor *s, struct error *err) {
     return alone || s->tls != NULL ? 0 : -1;
 }
 
+/* The first fault counts; with one or without, the role begins. */
+static void begin_soon(struct supervisor *s) {
+    loop_at(&s->loop, &s->begin, clock_now());
+}
+
+/* What is left to find once all that the job needs is on this host. */
+static void find_rest(struct supervisor *s) {
+    if (open_host(s, &s->fault) != 0 || find_tools(s, &s->fault) != 0)
+        begin_soon(s);
+}
+
+static void staged(void *context, const struct error *failure) {
+    struct supervisor *s = context;
+    if (s->judged)
+        return;
+    if (failure != NULL)
+        s->fault = *failure;
+    else if (s->job->sources.code != NULL)
+        (void)job_resolve(s->job, s->arguments, s->environment, &s->fault);
+    if (s->fault.code != 0)
+        begin_soon(s);
+    else
+        find_rest(s);
+}
+
+static void staging_line(void *context, const char *line, size_t size) {
+    struct supervisor *s = context;
+    console_line(&s->console, line, size);
+}
+
+static void stage(struct supervisor *s) {
+    const struct staging_options options = {.loop = &s->loop,
+                                            .reaper = &s->reaper,
+                                            .job = s->job,
+                                            .environment = s->environment,
+                                            .line = staging_line,
+                                            .done = staged,
+                                            .context = s};
+    if (staging_start(&s->staging, &options, &s->fault) != 0)
+        begin_soon(s);
+}
+
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
                     const struct role *role, void *state, struct error *err) {
     *s = (struct supervisor){
         .job = options->job, .environment = options->environment, .role = role, .state = state};
+    s->arguments = options->arguments;
     s->begin = (struct timer){.fire = begin, .context = s};
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "becoming a subreaper");
@@ -182,9 +225,12 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     key_hide(s->environment);
     if (options->fault != NULL)
         s->fault = *options->fault;
-    if (options->fault != NULL || capacity_raise(&s->job->cluster, &s->fault) != 0 ||
-        open_host(s, &s->fault) != 0 || find_tools(s, &s->fault) != 0)
-        loop_at(&s->loop, &s->begin, clock_now());
+    if (options->fault != NULL || capacity_raise(&s->job->cluster, &s->fault) != 0)
+        begin_soon(s);
+    else if (sources_any(&s->job->sources) && !options->check)
+        stage(s);
+    else
+        find_rest(s);
     return 0;
 }
 
@@ -196,6 +242,7 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 }
 
 void supervisor_close(struct supervisor *s) {
+    staging_close(&s->staging);
     tools_done(&s->tools);
     failure_child_close(&s->failure);
     host_done(&s->host);

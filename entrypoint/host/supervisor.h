@@ -7,6 +7,7 @@
 #include "common/argv.h"
 #include "host/failure_child.h"
 #include "host/host.h"
+#include "host/staging.h"
 #include "job/job.h"
 #include "mpi/tools.h"
 #include "os/console.h"
@@ -21,10 +22,11 @@
 
 /* What a master or worker is run with. */
 struct supervisor_options {
-    struct job *job;           /* cluster and ports are there even with a fault */
-    char *const *environment;  /* this process's own */
-    const struct error *fault; /* what was wrong with the rest of the job; NULL: nothing */
-    bool check;                /* `ringmaster check` */
+    struct job *job;              /* cluster and ports are there even with a fault */
+    char *const *environment;     /* this process's own */
+    const char *const *arguments; /* the words behind `train` */
+    const struct error *fault;    /* what was wrong with the rest of the job; NULL: nothing */
+    bool check;                   /* `ringmaster check`: nothing is fetched */
 };
 
 struct role {
@@ -58,6 +60,8 @@ struct supervisor {
     struct argv tools_environment;
     struct host host;
     SSL_CTX *tls; /* NULL for a host alone */
+    struct staging staging;
+    const char *const *arguments;
     struct timer begin;
     struct timer leave; /* at the latest */
     struct error fault; /* code 0: none */

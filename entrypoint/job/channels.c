@@ -66,6 +66,22 @@ static int finish(json_t *config, const char *source, struct channels *ret, stru
     return -1;
 }
 
+int channels_add(struct channels *c, const char *name, bool sharded, struct error *err) {
+    static const char source[] = "the channels";
+    json_t *config = c->config != NULL ? c->config : json_object();
+    bool known = json_object_get(config, name) != NULL;
+    *c = (struct channels){0};
+    if (!known)
+        (void)json_object_set_new(config, name,
+                                  json_pack("{s:s, s:s}", "TrainingInputMode", "File",
+                                            "S3DistributionType",
+                                            sharded ? "ShardedByS3Key" : "FullyReplicated"));
+    if (finish(config, source, c, err) != 0)
+        return -1;
+    return known ? error_set(err, EXIT_CODE_CONFIG, "\"%s\" is in inputdataconfig.json, too", name)
+                 : 0;
+}
+
 int channels_parse(const char *bytes, size_t size, const char *source, struct channels *ret,
                    struct error *err) {
     *ret = (struct channels){0};

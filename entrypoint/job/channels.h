@@ -8,6 +8,7 @@
 #include "common/error.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { CHANNELS_MAX = 20, CHANNEL_NAME_MAX = 64 };
@@ -21,6 +22,8 @@ struct channels {
 
 void channels_done(struct channels *c);
 int channels_read(const char *path, struct channels *ret, struct error *err);
+/* One that we fetch ourselves; NAME must not be there yet. */
+int channels_add(struct channels *c, const char *name, bool sharded, struct error *err);
 int channels_parse(const char *bytes, size_t size, const char *source, struct channels *ret,
                    struct error *err);
 

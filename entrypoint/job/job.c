@@ -143,12 +143,8 @@ static void note_ignored(struct job *j) {
                      h->ignored, h->first_ignored);
 }
 
-static int read_program(const char *const *arguments, char *const *environment, struct job *j,
-                        struct error *err) {
-    char path[PATH_MAX];
-    if (config_path(j, "inputdataconfig.json", path, err) != 0 ||
-        channels_read(path, &j->channels, err) != 0)
-        return -1;
+int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
+                struct error *err) {
     cleanup_free char *ringtrain = trainer_beside_us();
     struct program_inputs in = {
         .arguments = arguments,
@@ -157,16 +153,29 @@ static int read_program(const char *const *arguments, char *const *environment, 
         .environment = environment,
         .ringtrain = ringtrain,
     };
-    note_ignored(j);
-    fabric_warn("", environment, &j->warnings);
     if (program_resolve(&in, &j->program, err) != 0)
         return -1;
     if (j->program.is_trainer && j->channels.piped != NULL)
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "%s: channel \"%s\" is in Pipe mode, which ringtrain does not read; use "
-                         "File or FastFile",
-                         path, j->channels.piped);
+        return error_set(
+            err, EXIT_CODE_CONFIG,
+            "inputdataconfig.json: channel \"%s\" is in Pipe mode, which ringtrain does "
+            "not read; use File or FastFile",
+            j->channels.piped);
     return 0;
+}
+
+static int read_program(const char *const *arguments, char *const *environment, struct job *j,
+                        struct error *err) {
+    char path[PATH_MAX];
+    bool exact = arguments[0] != NULL && strcmp(arguments[0], "--") == 0;
+    if (config_path(j, "inputdataconfig.json", path, err) != 0 ||
+        channels_read(path, &j->channels, err) != 0 ||
+        sources_read(&j->settings, &j->hyperparameters, environment, !exact, &j->channels,
+                     &j->sources, err) != 0)
+        return -1;
+    note_ignored(j);
+    fabric_warn("", environment, &j->warnings);
+    return j->sources.code != NULL ? 0 : job_resolve(j, arguments, environment, err);
 }
 
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,

@@ -10,6 +10,7 @@
 #include "job/ports.h"
 #include "job/program.h"
 #include "job/settings.h"
+#include "job/sources.h"
 #include "job/warnings.h"
 #include "job/wishes.h"
 
@@ -21,7 +22,8 @@ struct job {
     struct hyperparameters hyperparameters;
     struct wishes wishes; /* of theirs */
     struct channels channels;
-    struct program program;
+    struct sources sources; /* what is fetched before the job begins */
+    struct program program; /* empty until job_resolve() where its code is fetched first */
     struct ports ports;
     bool once_per_host;       /* the program is, whatever there are of slots */
     struct warnings warnings; /* for the log: what was ignored */
@@ -38,5 +40,9 @@ void job_done(struct job *j);
  * run. Call job_done in any case. */
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,
              struct error *err);
+
+/* Finds the program, once its code has been fetched. */
+int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
+                struct error *err);
 
 #endif

@@ -123,12 +123,8 @@ static int find_entry(const struct program_inputs *in, const char *name, char **
                       struct error *err) {
     const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
     const char *path = env_get(in->environment, "PATH");
-    if (submit != NULL && str_starts_with(submit, "s3://"))
-        return error_set(
-            err, EXIT_CODE_CONFIG,
-            "sagemaker_submit_directory is %.256s: code is not fetched from S3; put it "
-            "into the image under /opt/ml/code",
-            submit);
+    if (submit != NULL && strstr(submit, "://") != NULL)
+        submit = NULL; /* its content is in BASE/code by now (sources.h) */
     if (name[0] == '/') {
         *ret = strdup(name);
         return *ret != NULL ? 0 : error_no_memory(err, "a path");

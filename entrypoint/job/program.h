@@ -9,7 +9,8 @@
  * BASE/code and PATH. X.py runs as `python3 X.py`; a script that names its interpreter (#!) runs
  * with that one, as the kernel would do it, but without asking for the file's mode or for a folder
  * that programs may be run from; X.sh that names none runs as `sh X.sh`; anything else must be
- * executable. Not found is exit code 127, not executable 126; code on s3:// is refused. */
+ * executable. Not found is exit code 127, not executable 126; code on s3:// or https://
+ * lies in BASE/code when this is asked (sources.h). */
 #ifndef JOB_PROGRAM_H
 #define JOB_PROGRAM_H
 

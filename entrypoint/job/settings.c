@@ -50,6 +50,10 @@ static const struct row table[] = {
      "from a stop request to SIGKILL (default: 100, and 8 in SageMaker's local mode)"},
     {"RINGMASTER_READY_SECONDS", NUMBER, FIELD(ready_seconds), 1, 86400, 600, NULL,
      "how long all hosts may take to join"},
+    {"RINGMASTER_SHARDED", TEXT, FIELD(sharded), 0, 0, 0, NULL,
+     "channels of RINGMASTER_CHANNEL_* whose objects the hosts share between them, a,b"},
+    {"RINGMASTER_FETCH_SECONDS", NUMBER, FIELD(fetch_seconds), 1, 604800, 3600, NULL,
+     "how long code and channels may take to be fetched"},
     {"RINGMASTER_STALL_SECONDS", NUMBER, FIELD(stall_seconds), 0, 86400, 600, NULL,
      "how long a rank that reports progress may be silent; 0: for ever"},
     {"RINGMASTER_RESTARTS", NUMBER, FIELD(restarts), 0, 1000, 0, NULL,
@@ -187,6 +191,8 @@ static int parse_variable(const char *variable, struct settings *ret, struct ign
     const struct row *row = find_row(variable, size);
     bool ours = str_starts_with(variable, "RINGMASTER_");
     bool is_port = row != NULL && strcmp(row->name, "RINGMASTER_PORT") == 0;
+    if (str_starts_with(variable, SETTINGS_CHANNEL))
+        return 0; /* sources.c's */
     if (ours &&
         ((row == NULL && is_of_a_service(variable, size)) || (is_port && is_url(equals + 1)))) {
         if (ignored->count++ == 0)
@@ -237,6 +243,8 @@ void settings_print_help(FILE *out) {
             fprintf(out, " (default %s)", table[i].text_fallback);
         fputc('\n', out);
     }
+    fprintf(out, "  %-25s %s\n", SETTINGS_CHANNEL "NAME",
+            "where the channel \"name\" is fetched from: s3://, https:// or file:///");
 }
 
 static json_t *value_json(const struct settings *s, const struct row *row) {

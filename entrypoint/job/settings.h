@@ -14,6 +14,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+/* In front of a channel's name, a variable that says where it comes from (sources.h). */
+#define SETTINGS_CHANNEL "RINGMASTER_CHANNEL_"
+
 enum settings_logs { SETTINGS_LOGS_HOST, SETTINGS_LOGS_MASTER };
 
 /* Strings are borrowed from the environment that was parsed; NULL where not set. */
@@ -25,12 +28,14 @@ struct settings {
     const char *key; /* secret */
     const char *key_file;
     const char *run;      /* folder for sockets; NULL: /run, else /tmp */
+    const char *sharded;  /* channels whose objects hosts share, a,b */
     const char *base_dir; /* SAGEMAKER_BASE_DIR, default /opt/ml */
     int64_t count;        /* for the table of platforms; 0: not told */
     int64_t port;
     int64_t stop_seconds; /* 0: not told, see settings_stop_seconds */
     int64_t ready_seconds;
     int64_t stall_seconds; /* a rank that had reported progress and falls silent; 0: never */
+    int64_t fetch_seconds; /* for all that is fetched before the job */
     int64_t restarts;      /* after the first launch; as the first host has it */
     int64_t min_hosts;     /* of a restart, with shrink */
     bool shrink;

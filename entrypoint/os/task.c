@@ -15,13 +15,14 @@ static void ended(void *context, int status) {
 }
 
 static int spawn(struct task *t, const struct argv *argv, const struct argv *environment, int out,
-                 int error_out, struct error *err) {
+                 int error_out, int keep, struct error *err) {
     struct child_options options = {.file = argv->items[0],
                                     .argv = argv->items,
                                     .environment = environment->items,
                                     .out = out,
                                     .error_out = error_out,
                                     .group = CHILD_NEW_SESSION,
+                                    .keep = keep,
                                     .death_signal = SIGKILL};
     if (child_spawn(&options, &t->child.pid, err) != 0)
         return -1;
@@ -52,7 +53,7 @@ int task_start(struct task *t, struct loop *loop, struct reaper *reaper, const s
                  err) == 0 &&
         tap_open(&t->error_out, loop, take_fd(&error_begin), options->prefix, &t->tail,
                  options->line, options->context, err) == 0 &&
-        spawn(t, argv, environment, out_end, error_end, err) == 0)
+        spawn(t, argv, environment, out_end, error_end, options->keep, err) == 0)
         return 0;
     task_done(t);
     return -1;

@@ -1,4 +1,4 @@
-/* A program of Open MPI that the supervisor runs for the job (mpirun, orted): in a session of its
+/* A program that the supervisor runs for the job (mpirun, orted, what fetches): in a session of its
  * own, so that one signal reaches all of it, its words made into lines. */
 #ifndef OS_TASK_H
 #define OS_TASK_H
@@ -25,6 +25,7 @@ struct task_options {
     void (*line)(void *context, const char *line, size_t size);
     void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
     void *context;                          /* for both */
+    int keep;                               /* a descriptor that it inherits; 0: none */
 };
 
 /* ARGV's first word is the program's path. */

@@ -1,15 +1,17 @@
-/* ringmaster-transfer: fetches what a job needs, as a child of the container's first process, which
- * thereby needs no libcurl and waits for no disk. Its order comes in sealed memory, at descriptor
- * 3, and so do the credentials: nothing of them is in a command line or an environment. */
+/* ringmaster-transfer DESCRIPTOR: fetches what a job needs, as a child of the container's first
+ * process, which thereby needs no libcurl and waits for no disk. Its order comes in sealed memory,
+ * at that descriptor, and so do the credentials: nothing of them is in a command line or an
+ * environment. */
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
+#include "common/sealed.h"
+#include "common/str.h"
 #include "transfer/work.h"
 
 #include <curl/curl.h>
-#include <fcntl.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ORDER_FD = 3, SAID_MAX = 64 * 1024 };
+enum { SAID_MAX = 64 * 1024, DESCRIPTOR_MAX = 1 << 20 };
 
 static void say(const char *line) {
     cleanup_buf struct buf clean;
@@ -27,24 +29,25 @@ static void say(const char *line) {
         (void)file_write_all(STDERR_FILENO, clean.data, clean.size, NULL);
 }
 
-static int read_order(struct buf *ret, struct error *err) {
-    const int seals = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL;
+static int read_order(const char *descriptor, struct buf *ret, struct error *err) {
     struct stat st;
+    int64_t fd = -1;
     buf_init(ret, JSON_FILE_MAX);
-    if (fcntl(ORDER_FD, F_GET_SEALS) != seals || fstat(ORDER_FD, &st) != 0 || st.st_size < 2 ||
+    if (descriptor == NULL || str_parse_int(descriptor, 3, DESCRIPTOR_MAX, &fd, NULL) != 0 ||
+        !sealed_is((int)fd) || fstat((int)fd, &st) != 0 || st.st_size < 2 ||
         st.st_size > JSON_FILE_MAX || buf_reserve(ret, (size_t)st.st_size, err) != 0 ||
-        pread(ORDER_FD, ret->data, (size_t)st.st_size, 0) != st.st_size)
+        pread((int)fd, ret->data, (size_t)st.st_size, 0) != st.st_size)
         return error_set(err, EXIT_CODE_USAGE,
                          "ringmaster-transfer is started by ringmaster, with an order");
     ret->size = (size_t)st.st_size;
-    (void)close(ORDER_FD);
+    (void)close((int)fd);
     return 0;
 }
 
-static int run(struct error *err) {
+static int run(const char *descriptor, struct error *err) {
     struct buf order = {0};
     struct work work = {0};
-    int result = read_order(&order, err);
+    int result = read_order(descriptor, &order, err);
     if (result == 0)
         result = work_parse(buf_text(&order), order.size, &work, err);
     if (order.data != NULL)
@@ -56,7 +59,7 @@ static int run(struct error *err) {
     return result;
 }
 
-int main(void) {
+int main(int argc, char **argv) {
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const struct rlimit none = {0};
     (void)prctl(PR_SET_DUMPABLE, 0);
@@ -67,7 +70,7 @@ int main(void) {
         say("libcurl cannot be started");
         return EXIT_CODE_INTERNAL;
     }
-    int result = run(&err);
+    int result = run(argc == 2 ? argv[1] : NULL, &err);
     if (result != 0)
         say(err.text);
     redact_done();

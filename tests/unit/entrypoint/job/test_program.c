@@ -157,6 +157,14 @@ static void the_submit_directory_comes_first_quoted_or_not(void) {
     expect(parameters, none, "/bin/python3|/submit/b.py");
 }
 
+static void fetched_code_lies_in_the_code_folder(void) {
+    make_house();
+    write_entry("fetched.py", "", 0644);
+    expect("{\"sagemaker_program\":\"fetched.py\",\"sagemaker_submit_directory\":"
+           "\"s3://bucket/source.tar.gz\"}",
+           none, "/bin/python3|/code/fetched.py");
+}
+
 static void what_cannot_run_has_its_code(void) {
     static const char *const absent[] = {"--", "absent", NULL};
     static const char *const absent_path[] = {"--", "/nonexistent/x", NULL};
@@ -171,9 +179,6 @@ static void what_cannot_run_has_its_code(void) {
     expect_error("{\"sagemaker_program\":\"plain\"}", none, 126, "code/plain");
     expect_error("{\"sagemaker_program\":\"c.py\"}", none, 127, "\"c.py\" is in none of");
     expect_error("{\"sagemaker_program\":\"/nonexistent/c.py\"}", none, 127, "/nonexistent/c.py");
-    expect_error("{\"sagemaker_program\":\"a.py\",\"sagemaker_submit_directory\":"
-                 "\"s3://bucket/source.tar.gz\"}",
-                 none, 65, "s3://bucket/source.tar.gz");
 }
 
 static void variables_stand_in_for_hyperparameters(void) {
@@ -197,5 +202,6 @@ static void relative_paths_become_absolute(void) {
 UNIT_MAIN("job.program", UNIT(the_trainer_is_the_default), UNIT(any_program_runs_exactly_as_given),
           UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
           UNIT(a_script_runs_with_the_interpreter_that_it_names),
-          UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(what_cannot_run_has_its_code),
+          UNIT(the_submit_directory_comes_first_quoted_or_not),
+          UNIT(fetched_code_lies_in_the_code_folder), UNIT(what_cannot_run_has_its_code),
           UNIT(variables_stand_in_for_hyperparameters), UNIT(relative_paths_become_absolute))

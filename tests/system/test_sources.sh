@@ -1,0 +1,158 @@
+#!/bin/sh
+# Code and channels fetched from S3, as moto (PyPI) plays it, with every signature checked; from
+# https and file; and what is said where that fails. moto is installed into build/moto once.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
+[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
+
+moto=$top/build/moto
+if [ ! -e "$moto/ready" ]; then
+    rm -rf "$moto"
+    if ! python3 -m venv "$moto" ||
+        ! timeout 400 "$moto/bin/pip" install -q --disable-pip-version-check 'moto[server]==5.2.5' boto3; then
+        skip "moto could not be installed from PyPI"
+    fi
+    : >"$moto/ready"
+fi
+
+server=
+server_down() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null
+    server=
+}
+trap 'server_down; ring_down' EXIT
+
+# server_up COUNT: beside the hosts, on their bridge, at $s3, with so many small files; $id and $secret are a user's that it knows.
+server_up() {
+    hub=rm-$(basename "$RING")-hub
+    s3=http://10.77.0.254:5000
+    ip -n "$hub" address add 10.77.0.254/24 dev ring
+    ip -n "$hub" link set lo up
+    INITIAL_NO_AUTH_ACTION_COUNT=3 ip netns exec "$hub" "$moto/bin/moto_server" \
+        -H 10.77.0.254 -p 5000 >"$RING/moto.log" 2>&1 &
+    server=$!
+    wait_for 60 ip netns exec "$hub" "$moto/bin/python" -c \
+        'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' || return 1
+    ip netns exec "$hub" "$moto/bin/python" "$system/moto_fill.py" "$s3" "$RING" "$1" || return 1
+    { read -r id && read -r secret; } <"$RING/moto-key" || return 1
+}
+
+parameters() {
+    for host in $everyone; do
+        printf '%s' "$1" >"$(hosts opt "$host")/input/config/hyperparameters.json"
+    done
+}
+
+# start NAME=VALUE... -- COMMAND: with the key, on every host.
+start() {
+    variables=
+    while [ "$1" != -- ]; do
+        variables="$variables -e $1"
+        shift
+    done
+    # shellcheck disable=SC2086  # words
+    start_all -e AWS_ENDPOINT_URL_S3="$s3" -e AWS_ACCESS_KEY_ID="$id" \
+        -e AWS_SECRET_ACCESS_KEY="$secret" $variables "$@"
+}
+
+no_secret_anywhere() {
+    for host in $everyone; do
+        check "no secret in the log of host $host" lacks "$(hosts log "$host")" "$secret"
+        check "no secret below /opt/ml of host $host" equal "$(grep -rlF "$secret" "$(hosts opt "$host")" | wc -l)" 0
+    done
+}
+
+the_sdks_code_and_channels_are_fetched() {
+    ring 2
+    check "moto is there" server_up 1010 || return
+    parameters '{"epochs": "3", "sagemaker_program": "\"program.sh\"",
+        "sagemaker_submit_directory": "\"s3://jobs/job-1/source/sourcedir.tar.gz\""}'
+    start RINGMASTER_CHANNEL_TRAIN=s3://jobs/set RINGMASTER_CHANNEL_SHARE=s3://jobs/set/many \
+        RINGMASTER_SHARDED=share -- train
+    all_end 120 0 $everyone || return
+    total=0
+    for host in $everyone; do
+        check "host $host runs it" holds "$(hosts log "$host")" \
+            'the fetched program runs in /opt/ml/code args: --epochs 3'
+        data=$(hosts opt "$host")/input/data
+        check "host $host has all of the set" equal "$(find "$data/train" -type f | wc -l)" 1016
+        check "a file of host $host is whole" equal "$(cat "$data/train/many/0815")" 815
+        check "the large file of host $host is whole" equal "$(tr -d y <"$data/train/large" | wc -c)" 5242880
+        for odd in 'a b' plus+plus pro%cent käse deep/er/file; do
+            check "host $host has $odd" equal "$(cat "$data/train/odd/$odd")" "$odd"
+        done
+        share=$(find "$data/share" -type f | wc -l)
+        check "host $host has its share" equal "$share" 505
+        total=$((total + share))
+    done
+    check "no file of the shares is on two hosts" equal "$(for host in $everyone; do
+        ls "$(hosts opt "$host")/input/data/share"; done | sort -u | wc -l)" "$total"
+    no_secret_anywhere
+    server_down
+}
+
+what_cannot_be_fetched_ends_the_job_with_its_name() {
+    ring 2
+    check "moto is there" server_up 3 || return
+    parameters '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "s3://jobs/evil.tar.gz"}'
+    start -- train
+    all_end 120 66 $everyone || return
+    all_name '"../../evil" is no path for a file' $everyone
+    no_secret_anywhere
+
+    ring 2
+    server_down
+    check "moto is there" server_up 3 || return
+    start RINGMASTER_CHANNEL_TRAIN=s3://jobs/absent -- train -- true
+    all_end 120 66 $everyone || return
+    all_name 's3://jobs/absent: there is no such object' $everyone
+    server_down
+}
+
+a_wrong_secret_is_refused_and_told() {
+    ring 1
+    check "moto is there" server_up 3 || return
+    id=$id secret=wrong-canary-secret
+    start RINGMASTER_CHANNEL_TRAIN=s3://jobs/set -- train -- true
+    all_end 120 66 $everyone || return
+    all_name 'the server answers 403' $everyone
+    no_secret_anywhere
+    server_down
+}
+
+a_folder_of_the_host_becomes_a_channel() {
+    ring 1
+    start_all -e RINGMASTER_CHANNEL_TRAIN=file:///etc -- train -- sh -c \
+        'test -e "$SM_CHANNEL_TRAIN/passwd" && echo "channels $SM_CHANNELS"'
+    all_end 60 0 1 || return
+    check "it is seen as a channel" holds "$(hosts log 1)" 'channels ["train"]'
+}
+
+# A stop while a server keeps us waiting.
+a_stop_ends_fetching() {
+    ring 1
+    hub=rm-$(basename "$RING")-hub
+    ip -n "$hub" address add 10.77.0.254/24 dev ring
+    s3=http://10.77.0.254:5000 id=AKID secret=canary-of-a-stop
+    ip netns exec "$hub" python3 -c '
+import socket
+listener = socket.create_server(("10.77.0.254", 5000))
+kept = []
+while True:
+    kept.append(listener.accept())' &
+    server=$!
+    start RINGMASTER_CHANNEL_TRAIN=s3://jobs/set -- train -- true
+    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'fetching what the job needs'" ||
+        check "it begins to fetch" false || return
+    hosts stop 1
+    all_end 30 143 1
+    no_secret_anywhere
+    server_down
+}
+
+CASES=${CASES:-the_sdks_code_and_channels_are_fetched what_cannot_be_fetched_ends_the_job_with_its_name
+    a_wrong_secret_is_refused_and_told a_folder_of_the_host_becomes_a_channel a_stop_ends_fetching}
+run_cases
+finish

@@ -1,0 +1,69 @@
+#include "common/json.h"
+#include "host/staging.h"
+#include "support/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static char region[] = "AWS_REGION=eu-west-1";
+static char secret[] = "AWS_SECRET_ACCESS_KEY=hush-hush";
+static char endpoint[] = "S3_ENDPOINT_URL=http://x";
+static char other[] = "HOME=/root";
+static char *environment[] = {region, other, secret, endpoint, NULL};
+
+static void fill(struct job *j) {
+    static struct cluster_host hosts[3];
+    *j = (struct job){.settings = {.base_dir = "/opt/ml", .fetch_seconds = 60},
+                      .cluster = {.hosts = hosts, .count = 3, .self = 1},
+                      .sources = {.code = "s3://b/s.tar.gz", .count = 2}};
+    j->sources.channels[0] =
+        (struct source){.name = "train", .address = "s3://b/train", .sharded = true};
+    j->sources.channels[1] = (struct source){.name = "val", .address = "https://h/x?secret"};
+}
+
+static void an_order_has_all_that_is_needed_and_no_more(void) {
+    struct job j;
+    fill(&j);
+    cleanup_json json_t *order = staging_order(&j, environment);
+    cleanup_json json_t *expected = json_loads(
+        "{\"seconds\": 60, \"environment\": [\"AWS_REGION=eu-west-1\", "
+        "\"AWS_SECRET_ACCESS_KEY=hush-hush\", \"S3_ENDPOINT_URL=http://x\"], \"tasks\": ["
+        "{\"what\": \"code\", \"from\": \"s3://b/s.tar.gz\", \"to\": \"/opt/ml/code\", "
+        "\"unpack\": true}, {\"what\": \"train\", \"from\": \"s3://b/train\", \"to\": "
+        "\"/opt/ml/input/data/train\", \"shard\": 1, \"shards\": 3}, {\"what\": \"val\", "
+        "\"from\": \"https://h/x?secret\", \"to\": \"/opt/ml/input/data/val\", \"shard\": 0, "
+        "\"shards\": 1}]}",
+        0, NULL);
+    CU_ASSERT_PTR_NOT_NULL(expected);
+    CU_ASSERT_EQUAL(json_equal(order, expected), 1);
+}
+
+static void the_sdks_region_is_handed_on(void) {
+    static const char text[] = "{\"sagemaker_region\": \"\\\"us-west-2\\\"\"}";
+    struct job j;
+    char *none[] = {NULL};
+    fill(&j);
+    CU_ASSERT_EQUAL(
+        hyperparameters_parse(text, strlen(text), "hyperparameters", &j.hyperparameters, NULL), 0);
+    cleanup_json json_t *order = staging_order(&j, none);
+    const json_t *list = json_object_get(order, "environment");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_array_get(list, 0)),
+                           "SAGEMAKER_REGION=us-west-2");
+    hyperparameters_done(&j.hyperparameters);
+}
+
+/* Beside the tests' own programs there is none that fetches. */
+static void a_build_without_it_says_so(void) {
+    struct job j;
+    struct staging s;
+    struct error err = {0};
+    fill(&j);
+    const struct staging_options options = {.job = &j, .environment = environment};
+    CU_ASSERT_EQUAL(staging_start(&s, &options, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "was built without libcurl, libarchive or Expat");
+    staging_close(&s);
+}
+
+UNIT_MAIN("host.staging", UNIT(an_order_has_all_that_is_needed_and_no_more),
+          UNIT(the_sdks_region_is_handed_on), UNIT(a_build_without_it_says_so))
