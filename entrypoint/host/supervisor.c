@@ -179,7 +179,7 @@ static void staged(void *context, const struct error *failure) {
     if (failure != NULL)
         s->fault = *failure;
     else if (s->job->sources.code != NULL)
-        (void)job_resolve(s->job, s->arguments, s->environment, &s->fault);
+        (void)job_resolve(s->job, s->arguments + s->job->once_per_host, s->environment, &s->fault);
     if (s->fault.code != 0)
         begin_soon(s);
     else

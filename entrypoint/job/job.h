@@ -41,7 +41,7 @@ void job_done(struct job *j);
 int job_read(const char *const *arguments, char *const *environment, struct job *ret,
              struct error *err);
 
-/* Finds the program, once its code has been fetched. */
+/* Finds the program, once its code has been fetched. ARGUMENTS are those behind --once-per-host. */
 int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
                 struct error *err);
 

@@ -145,7 +145,7 @@ static int take_region(struct s3 *s, const struct answer *answer) {
         strcmp(answer->region, s->region) == 0)
         return -1;
     s->region_told = true;
-    (void)snprintf(s->region, sizeof(s->region), "%s", answer->region);
+    (void)snprintf(s->region, sizeof(s->region), "%.*s", S3_REGION_MAX - 1, answer->region);
     return 0;
 }
 
