@@ -96,9 +96,11 @@ static void each_file_is_named_once_and_counted_at_the_end(void) {
     faults_done(&samples.faults);
 }
 
-static int64_t three(const struct batch *batch) {
+static int64_t masks;
+
+static struct source_dropped three(const struct batch *batch) {
     (void)batch;
-    return 3;
+    return (struct source_dropped){.objects = 3 - masks, .masks = masks};
 }
 
 /* Between two rounds they are this rank's, afterwards all ranks'. */
@@ -121,6 +123,27 @@ static void objects_without_room_are_counted_from_round_to_round(void) {
     samples_count(&samples, NULL);
     CU_ASSERT_EQUAL(samples_share(alone, &samples, 0, &err), 0);
     CU_ASSERT_EQUAL(samples.dropped_all, 3);
+    faults_done(&samples.faults);
+}
+
+/* The first time and, in all, at the end; objects alone are no reason for a word. */
+static void masks_without_room_are_told_of(void) {
+    const struct source_table telling = {.dropped = three};
+    struct samples samples = {.source = {.table = &telling, .name = "here"}};
+    CU_ASSERT_EQUAL_FATAL(faults_init(&samples.faults, 1, &err), 0);
+    heard[0] = '\0';
+    samples_count(&samples, NULL);
+    CU_ASSERT_STRING_EQUAL(heard, "");
+    masks = 2;
+    samples_count(&samples, NULL);
+    ASSERT_CONTAINS(heard, "here: 2 masks, the smallest of a batch, had no room in it");
+    heard[0] = '\0';
+    samples_count(&samples, NULL);
+    CU_ASSERT_STRING_EQUAL(heard, "");
+    CU_ASSERT_EQUAL(samples.dropped, 9);
+    samples_sum_up(&samples, 0);
+    ASSERT_CONTAINS(heard, "here: in all 4 masks");
+    masks = 0;
     faults_done(&samples.faults);
 }
 
@@ -155,6 +178,7 @@ int main(void) {
         UNIT(what_is_left_out_is_said_when_a_set_is_opened),
         UNIT(each_file_is_named_once_and_counted_at_the_end),
         UNIT(objects_without_room_are_counted_from_round_to_round),
+        UNIT(masks_without_room_are_told_of),
         UNIT(the_sum_names_eight_files),
     };
     (void)log_set_sink((struct log_sink){.put = hear});
