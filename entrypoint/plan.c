@@ -55,6 +55,25 @@ static json_t *channels_json(const struct channels *c) {
     return list;
 }
 
+/* Without what stands behind '?' in an address, which may be a secret. */
+static json_t *place_json(const char *what, const char *address) {
+    bool is_url = str_starts_with(address, "https://") || str_starts_with(address, "http://");
+    int size = (int)(is_url ? strcspn(address, "?#") : strlen(address));
+    json_t *from = json_sprintf("%.*s", size, address);
+    return json_pack("{s:s, s:o}", "what", what, "from",
+                     from != NULL ? from : json_string("(not UTF-8)"));
+}
+
+/* What would be fetched before the program, which may be among it, is looked up. */
+static json_t *fetched_json(const struct sources *s) {
+    json_t *list = json_array();
+    if (s->code != NULL)
+        json_array_append_new(list, place_json("code", s->code));
+    for (size_t i = 0; i < s->count; i++)
+        json_array_append_new(list, place_json(s->channels[i].name, s->channels[i].address));
+    return list;
+}
+
 static json_t *interface_json(const struct interface *i) {
     char address[INTERFACE_TEXT_SIZE];
     char network[INTERFACE_TEXT_SIZE];
@@ -134,16 +153,16 @@ static int add_job(const struct job *job, json_t *plan) {
     const char *directory = job->program.directory;
     return json_object_update_new(
         plan,
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "job",
-                  c->job, "described_by", sources[c->source], "host", c->hosts[c->self].name.text,
-                  "role", cluster_is_master(c) ? "master" : "worker", "ranks",
-                  (int)cluster_ranks(c), "local_mode", (int)c->local_mode, "stop_seconds",
+        json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+                  "job", c->job, "described_by", sources[c->source], "host",
+                  c->hosts[c->self].name.text, "role", cluster_is_master(c) ? "master" : "worker",
+                  "ranks", (int)cluster_ranks(c), "local_mode", (int)c->local_mode, "stop_seconds",
                   (json_int_t)settings_stop_seconds(&job->settings, c->local_mode), "hosts",
                   hosts_json(c), "ports", ports_json(&job->ports), "program",
                   words_json(&job->program.argv), "directory",
                   directory != NULL ? json_string(directory) : json_null(), "channels",
-                  channels_json(&job->channels), "settings", settings_json(&job->settings),
-                  "warnings", warnings_json(&job->warnings)));
+                  channels_json(&job->channels), "fetched", fetched_json(&job->sources), "settings",
+                  settings_json(&job->settings), "warnings", warnings_json(&job->warnings)));
 }
 
 int plan_print(const struct job *job, const struct openmpi_request *request,

@@ -93,5 +93,22 @@ static void without_mpirun_the_rest_is_still_told(void) {
     argv_done(&job.program.argv);
 }
 
+static void what_is_fetched_is_told_without_its_secrets(void) {
+    struct job job = sample();
+    job.sources = (struct sources){
+        .code = "s3://b/s.tar.gz",
+        .channels = {{.name = "train", .address = "https://h/x?X-Amz-Signature=tell-nobody"}},
+        .count = 1};
+    cleanup_json json_t *plan = plan_of(&job, NULL);
+    cleanup_json json_t *expected =
+        json_loads("[{\"what\": \"code\", \"from\": \"s3://b/s.tar.gz\"}, {\"what\": \"train\", "
+                   "\"from\": \"https://h/x\"}]",
+                   0, NULL);
+    CU_ASSERT_PTR_NOT_NULL(expected);
+    CU_ASSERT_EQUAL(json_equal(json_object_get(plan, "fetched"), expected), 1);
+    argv_done(&job.program.argv);
+}
+
 UNIT_MAIN("entrypoint.plan", UNIT(the_plan_says_what_would_run_and_no_secret),
-          UNIT(without_mpirun_the_rest_is_still_told))
+          UNIT(without_mpirun_the_rest_is_still_told),
+          UNIT(what_is_fetched_is_told_without_its_secrets))
