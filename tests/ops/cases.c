@@ -11,6 +11,8 @@
     .attr = {.window = {.kernel = 2, .stride = 2}, .target = {.rank = 4, .dim = {n, h, w, c}}}
 #define AFFINE(k, s, p, rectified)                                                                 \
     .attr = {.epsilon = 1e-5, .relu = rectified, .window = {.kernel = k, .stride = s, .pad = p}}
+#define AFFINE_GRAD(k, s, p, sums)                                                                 \
+    .attr = {.epsilon = 1e-5, .side = sums, .window = {.kernel = k, .stride = s, .pad = p}}
 #define IMAGE(c)                                                                                   \
     .attr = {.mean = {0.485f, 0.456f, 0.406f}, .std = {0.229f, 0.224f, 0.225f}, .channels = c}
 
@@ -23,18 +25,23 @@ static void make_transposed(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     inputs[1] = op_graph_input(g, dtype_wide(g->graph.dtype), w, FILL_WEIGHT);
 }
 
+static struct shape conv_output(const struct op_case *row) {
+    const struct op_window *w = &row->attr.window;
+    return shape_4(row->x.dim[0], (row->x.dim[1] + 2 * w->pad - w->kernel) / w->stride + 1,
+                   (row->x.dim[2] + 2 * w->pad - w->kernel) / w->stride + 1, row->outputs);
+}
+
+static struct shape conv_weights(const struct op_case *row) {
+    return shape_4(row->outputs, row->attr.window.kernel, row->attr.window.kernel, row->x.dim[3]);
+}
+
 /* A convolution with a bias or a norm behind it, and what is added. */
 static void affine_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX], bool norm, bool side) {
     const struct op_case *row = g->row;
-    const struct op_window *w = &row->attr.window;
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
-    struct shape channels = shape_1(row->outputs);
-    struct shape y =
-        shape_4(row->x.dim[0], (row->x.dim[1] + 2 * w->pad - w->kernel) / w->stride + 1,
-                (row->x.dim[2] + 2 * w->pad - w->kernel) / w->stride + 1, row->outputs);
+    struct shape channels = shape_1(row->outputs), y = conv_output(row);
     inputs[AFFINE_X] = op_graph_input(g, dtype, row->x, FILL_NORMAL);
-    inputs[AFFINE_W] = op_graph_input(
-        g, wide, shape_4(row->outputs, w->kernel, w->kernel, row->x.dim[3]), FILL_WEIGHT);
+    inputs[AFFINE_W] = op_graph_input(g, wide, conv_weights(row), FILL_WEIGHT);
     if (norm) {
         inputs[AFFINE_GAMMA] = op_graph_input(g, wide, channels, FILL_GAMMA);
         inputs[AFFINE_BETA] = op_graph_input(g, wide, channels, FILL_NORMAL);
@@ -61,6 +68,49 @@ static void make_affine_norm(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 
 static void make_affine_join(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     affine_inputs(g, inputs, true, true);
+}
+
+/* The gradients of such a convolution. */
+static void affine_grad_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX], bool norm, bool mask,
+                               bool shortcut) {
+    const struct op_case *row = g->row;
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    inputs[AFFINE_GRAD_DY] = op_graph_input(g, dtype, conv_output(row), FILL_NORMAL);
+    inputs[AFFINE_GRAD_W] = op_graph_input(g, wide, conv_weights(row), FILL_WEIGHT);
+    if (norm) {
+        inputs[AFFINE_GRAD_GAMMA] = op_graph_input(g, wide, shape_1(row->outputs), FILL_GAMMA);
+        inputs[AFFINE_GRAD_VARIANCE] =
+            op_graph_input(g, wide, shape_1(row->outputs), FILL_POSITIVE);
+    }
+    if (mask)
+        inputs[AFFINE_GRAD_Y] = op_graph_input(g, dtype, row->x, FILL_NORMAL);
+    if (shortcut)
+        inputs[AFFINE_GRAD_SHORTCUT] = op_graph_input(g, dtype, row->x, FILL_NORMAL);
+}
+
+static void make_grad_scaled(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    affine_grad_inputs(g, inputs, true, false, false);
+}
+
+static void make_grad_masked(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    affine_grad_inputs(g, inputs, false, true, false);
+}
+
+static void make_grad_scaled_masked(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    affine_grad_inputs(g, inputs, true, true, false);
+}
+
+static void make_grad_shortcut(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    affine_grad_inputs(g, inputs, true, true, true);
+}
+
+static void make_grad_weight_scaled(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    const struct op_case *row = g->row;
+    enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
+    inputs[0] = op_graph_input(g, dtype, conv_output(row), FILL_NORMAL);
+    inputs[1] = op_graph_input(g, dtype, row->x, FILL_NORMAL);
+    inputs[2] = op_graph_input(g, wide, shape_1(row->outputs), FILL_GAMMA);
+    inputs[3] = op_graph_input(g, wide, shape_1(row->outputs), FILL_POSITIVE);
 }
 
 /* A row of weights for a whole picture. */
@@ -228,6 +278,22 @@ static const struct op_case rows[] = {
      .make = make_affine_add},
     {"conv frozen stem", OP_CONV2D_AFFINE, X(2, 32, 32, 3), 64, AFFINE(7, 2, 3, true),
      .make = make_affine_norm},
+    {"data gradient of a frozen conv", OP_CONV2D_GRAD_DATA_AFFINE, X(2, 9, 7, 48), 80,
+     AFFINE(3, 2, 1, false), .make = make_grad_scaled},
+    {"data gradient of a frozen conv 1x1 stride 2", OP_CONV2D_GRAD_DATA_AFFINE, X(2, 8, 6, 64), 128,
+     AFFINE(1, 2, 0, false), .make = make_grad_scaled},
+    {"data gradient into a bias and relu", OP_CONV2D_GRAD_DATA_AFFINE, X(2, 14, 14, 64), 64,
+     AFFINE_GRAD(3, 1, 1, true), .make = make_grad_masked},
+    {"data gradient of a frozen conv into a relu", OP_CONV2D_GRAD_DATA_AFFINE, X(2, 9, 7, 48), 80,
+     AFFINE_GRAD(3, 2, 1, false), .make = make_grad_scaled_masked},
+    {"data gradient of a frozen conv into a relu 1x1", OP_CONV2D_GRAD_DATA_AFFINE, X(3, 5, 3, 64),
+     96, AFFINE_GRAD(1, 1, 0, true), .make = make_grad_scaled_masked},
+    {"data gradient of a frozen conv and shortcut into a relu", OP_CONV2D_GRAD_DATA_AFFINE,
+     X(2, 7, 7, 256), 64, AFFINE_GRAD(1, 1, 0, true), .make = make_grad_shortcut},
+    {"weights of a frozen conv", OP_CONV2D_GRAD_WEIGHT_AFFINE, X(2, 9, 7, 48), 80,
+     AFFINE(3, 2, 1, false), .make = make_grad_weight_scaled},
+    {"weights of a frozen conv 1x1", OP_CONV2D_GRAD_WEIGHT_AFFINE, X(2, 14, 14, 64), 128,
+     AFFINE(1, 1, 0, false), .make = make_grad_weight_scaled},
     {"stats", OP_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 2, 1)},
     {"stats 1x1", OP_CONV2D_STATS, X(2, 14, 14, 64), 128, WINDOW(1, 1, 0)},
     {"norm prologue", OP_NORM_CONV2D_STATS, X(2, 9, 7, 16), 24, WINDOW(3, 1, 1)},

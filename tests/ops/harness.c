@@ -357,7 +357,10 @@ void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dty
     make_inputs(g, inputs);
     struct op_attr attr = row->attr;
     if (row->kind >= OP_CONV2D_STATS)
-        attr.target = row->kind == OP_NORM_CONV2D_GRAD_WEIGHT ? weight_shape(row) : row->x;
+        attr.target =
+            row->kind == OP_NORM_CONV2D_GRAD_WEIGHT || row->kind == OP_CONV2D_GRAD_WEIGHT_AFFINE
+                ? weight_shape(row)
+                : row->x;
     int op = graph_append(&g->graph, row->kind, row->name, inputs, &attr, &err);
     if (op < 0)
         CU_FAIL_FATAL("a row of the table describes no operator");

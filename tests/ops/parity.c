@@ -38,6 +38,7 @@ static double reduction_length(const struct graph *graph, const struct op *op) {
     case OP_CONV2D_GRAD_DATA_ADD_NORM:
     case OP_CONV2D_GRAD_DATA_ADD_JOIN:
     case OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN:
+    case OP_CONV2D_GRAD_DATA_AFFINE:
         return fmax(rows, (double)(shape_count(w) / w->dim[w->rank - 1]));
     default:
         return rows;

@@ -83,6 +83,38 @@ static int count_missing(const struct described *d, const struct graph *graph) {
     return missing;
 }
 
+/* Data gradients with the ReLU in front of them: two of each of the 13 blocks that learn, and the
+ * first convolution's with the shortcut in all but the first one, whose input is frozen; three of
+ * the masks' head, which sum for a bias, too. */
+enum { BLOCKS = 4 + 6 + 3, MASK_CONVS = 3 };
+
+static void hold_backward(const struct described *d, const struct graph *graph) {
+    int masked = 0, shortcuts = 0, sums = 0, scaled = 0;
+    for (int i = 0; i < graph->op_count; i++) {
+        const struct op *op = &graph->ops[i];
+        if (op->kind != OP_CONV2D_GRAD_DATA_AFFINE)
+            continue;
+        masked += op->inputs[AFFINE_GRAD_Y] != TENSOR_NONE;
+        shortcuts += op->inputs[AFFINE_GRAD_SHORTCUT] != TENSOR_NONE;
+        sums += op->outputs[AFFINE_GRAD_DBIAS] != TENSOR_NONE;
+        scaled += op->inputs[AFFINE_GRAD_GAMMA] != TENSOR_NONE;
+    }
+    int missing = count_missing(d, graph), plain = count_kind(graph, OP_CONV2D_GRAD_DATA);
+    printf("backward: %d operators, %d missing, %d data gradients with a ReLU (%d with a shortcut, "
+           "%d with a bias's sums), %d with a norm's scale, %d plain, %d weight gradients with a "
+           "scale, %d plain; left: %d norms, %d masks, %d bias sums\n",
+           graph->op_count, missing, masked, shortcuts, sums, scaled, plain,
+           count_kind(graph, OP_CONV2D_GRAD_WEIGHT_AFFINE),
+           count_kind(graph, OP_CONV2D_GRAD_WEIGHT), count_kind(graph, OP_FROZEN_NORM_GRAD),
+           count_kind(graph, OP_RELU_GRAD), count_kind(graph, OP_BIAS_GRAD));
+    CU_ASSERT_EQUAL(missing, 0);
+    CU_ASSERT_EQUAL(masked, 2 * BLOCKS + BLOCKS - 1 + MASK_CONVS);
+    CU_ASSERT_EQUAL(shortcuts, BLOCKS - 1);
+    CU_ASSERT_EQUAL(sums, MASK_CONVS);
+    CU_ASSERT_EQUAL(count_kind(graph, OP_CONV2D_GRAD_WEIGHT_AFFINE), 3 * BLOCKS + 3);
+    CU_ASSERT_EQUAL(count_kind(graph, OP_FROZEN_NORM_GRAD), 0);
+}
+
 static void hold(const char *device, int height, int width) {
     static struct described d;
     struct error err = {0};
@@ -124,6 +156,8 @@ static void hold(const char *device, int height, int width) {
     CU_ASSERT_EQUAL(fused, 53 + 8 + 5 + 4);
     CU_ASSERT_EQUAL(count_kind(&graph, OP_BATCH_NORM_INFERENCE_ADD_RELU), 0);
     CU_ASSERT_EQUAL(count_kind(&graph, OP_RPN_HEAD_GRAD), 5);
+    CU_ASSERT_EQUAL(graph_fuse_convolutions(&graph, &d.base, &err), 0);
+    hold_backward(&d, &graph);
     graph_done(&graph);
     dnn_device_done(&d.device);
 }

@@ -19,7 +19,8 @@ enum fusion {
     FUSION_ALL,
     /* And convolutions with the norms around them, where the backend has it, each for itself:
      * statistics in the epilogue, normalise + ReLU or the join in the prologue of the next one,
-     * ReLU mask and batch-norm reductions in the epilogue of the data gradient. */
+     * ReLU mask and batch-norm reductions in the epilogue of the data gradient, or there the mask
+     * and the sums that are a bias's gradient, where norms are frozen. */
     FUSION_CONV
 };
 

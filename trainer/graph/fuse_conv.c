@@ -5,6 +5,8 @@
  *     apply -> conv with statistics      becomes  conv with that prologue
  *     apply -> both gradients of a 1x1   becomes  one operator
  *
+ * in front of which fuse_affine_grad.c does the like for biases and frozen norms.
+ *
  * Each rewrite asks the backend about the operators that it would make, one convolution at a time,
  * and leaves alone what the backend lacks. */
 #include "common/cleanup.h"
@@ -247,7 +249,9 @@ static int prologue_pass(struct fuser *f, int number, struct error *err) {
 }
 
 int graph_fuse_convolutions(struct graph *graph, const struct backend *backend, struct error *err) {
-    if (run_pass(graph, backend, fuse_data_gradient, err) != 0 ||
+    if (run_pass(graph, backend, fuse_frozen_gradient, err) != 0 ||
+        run_pass(graph, backend, fuse_relu_gradient, err) != 0 ||
+        run_pass(graph, backend, fuse_data_gradient, err) != 0 ||
         run_pass(graph, backend, fuse_statistics, err) != 0)
         return -1;
     if (run_pass(graph, backend, prologue_pass, err) != 0)

@@ -44,6 +44,11 @@ void fuse_affine(struct fuser *f, struct op *op);
  * the reductions into one operator. May insert operators behind it. */
 int fuse_data_gradient(struct fuser *f, int number, struct error *err);
 
+/* fuse_affine_grad.c: tries to take the scale out of frozen norm gradient NUMBER, and to put ReLU
+ * mask NUMBER into the data gradient in front of it. */
+int fuse_frozen_gradient(struct fuser *f, int number, struct error *err);
+int fuse_relu_gradient(struct fuser *f, int number, struct error *err);
+
 /* fuse_backward.c: tries to put the norm gradient's last pass NUMBER and both gradients of the 1x1
  * convolution that reads it into one operator. */
 int fuse_conv_backward(struct fuser *f, int number, struct error *err);

@@ -108,6 +108,20 @@ enum affine_slot {
     AFFINE_INPUTS
 };
 
+enum affine_grad_slot {
+    AFFINE_GRAD_DY,
+    AFFINE_GRAD_W,
+    AFFINE_GRAD_GAMMA, /* of the frozen norm behind the convolution; both or none */
+    AFFINE_GRAD_VARIANCE,
+    AFFINE_GRAD_Y,        /* the convolution's input, rectified, or TENSOR_NONE: no mask */
+    AFFINE_GRAD_SHORTCUT, /* a second gradient of it, or TENSOR_NONE */
+    AFFINE_GRAD_INPUTS,
+
+    AFFINE_GRAD_G = 0,
+    AFFINE_GRAD_DBIAS,
+    AFFINE_GRAD_OUTPUTS
+};
+
 enum fused_conv_slot {
     FUSED_CONV_X,
     FUSED_CONV_W, /* absent in the APPLY kinds */
@@ -208,7 +222,8 @@ struct op_attr {
     int channels;              /* OP_IMAGE_NORMALIZE: C */
     bool relu;                 /* OP_BIAS, OP_LINEAR, OP_CONV2D_AFFINE: y is rectified */
     bool activation;           /* OP_LINEAR: y is an activation */
-    bool side;                 /* OP_FROZEN_NORM_GRAD: dside is wanted */
+    bool side;                 /* OP_FROZEN_NORM_GRAD: dside, OP_CONV2D_GRAD_DATA_AFFINE: dbias is
+                                  wanted */
     struct shape target;       /* the output's shape, where the inputs do not settle it */
     struct detect_attr detect; /* operators of detection */
 };

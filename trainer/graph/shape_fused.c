@@ -127,3 +127,29 @@ int shape_norm_grad_apply(struct graph *graph, struct op *op, struct error *err)
         return -1;
     return graph_set_output(graph, op, 0, graph->dtype, g, err);
 }
+
+/* gamma and variance of OUTPUTS channels from SLOT on. */
+static int expect_scale(const struct graph *graph, const struct op *op, int slot, int64_t outputs,
+                        struct error *err) {
+    return expect_channels(graph, op, slot, 2, dtype_wide(graph->dtype), outputs, err);
+}
+
+int shape_conv2d_grad_data_affine(struct graph *graph, struct op *op, struct error *err) {
+    const struct shape *g = &op->attr.target;
+    bool scaled = op->inputs[AFFINE_GRAD_GAMMA] != TENSOR_NONE ||
+                  op->inputs[AFFINE_GRAD_VARIANCE] != TENSOR_NONE;
+    if (shape_conv2d_grad_data(graph, op, err) != 0 ||
+        (scaled && expect_scale(graph, op, AFFINE_GRAD_GAMMA, rule_dim(graph, op, AFFINE_GRAD_W, 0),
+                                err) != 0))
+        return -1;
+    for (int i = AFFINE_GRAD_Y; i <= AFFINE_GRAD_SHORTCUT; i++)
+        if (op->inputs[i] != TENSOR_NONE && rule_expect(graph, op, i, graph->dtype, g, err) != 0)
+            return -1;
+    return op->attr.side ? set_channels(graph, op, AFFINE_GRAD_DBIAS, g->dim[3], err) : 0;
+}
+
+int shape_conv2d_grad_weight_affine(struct graph *graph, struct op *op, struct error *err) {
+    if (expect_scale(graph, op, 2, op->attr.target.dim[0], err) != 0)
+        return -1;
+    return shape_conv2d_grad_weight(graph, op, err);
+}

@@ -32,6 +32,20 @@
                 GRAD_DATA_NORM_MEAN, GRAD_DATA_NORM_INVSTD, GRAD_DATA_NORM_DGAMMA,                 \
                 GRAD_DATA_NORM_DBETA),                                                             \
         COEFFICIENTS(DNN_UID_COEFFICIENT, GRAD_DATA_NORM_COEFFICIENTS)
+#define FILL(uid_, parts_, fill_)                                                                  \
+    { .uid = (uid_), .parts = (parts_), .fill = (fill_) }
+/* What the convolution read is masked by itself, as by a norm that changes nothing; the sums of
+ * that norm's beta are a bias's. */
+#define MASKED                                                                                     \
+    IN(DNN_UID_Y, AFFINE_GRAD_DY), IN(DNN_UID_W, AFFINE_GRAD_W), OUT(DNN_UID_DX, AFFINE_GRAD_G),   \
+        IN(DNN_UID_NORM + DNN_NORM_X, AFFINE_GRAD_Y),                                              \
+        FILL(DNN_UID_NORM + DNN_NORM_GAMMA, 1, CONV_ONES),                                         \
+        FILL(DNN_UID_NORM + DNN_NORM_BETA, 1, CONV_ZEROS),                                         \
+        FILL(DNN_UID_NORM + DNN_NORM_MEAN, 1, CONV_ZEROS),                                         \
+        FILL(DNN_UID_NORM + DNN_NORM_INV_STD, 1, CONV_ONES),                                       \
+        FILL(DNN_UID_NORM + DNN_NORM_DGAMMA, 1, CONV_SPARE),                                       \
+        OUT(DNN_UID_NORM + DNN_NORM_DBETA, AFFINE_GRAD_DBIAS),                                     \
+        FILL(DNN_UID_COEFFICIENT, 3, CONV_SPARE)
 #define SHORTCUT IN(DNN_UID_SHORTCUT, GRAD_DATA_NORM_SHORTCUT)
 
 static const struct conv_form forms[] = {
@@ -71,6 +85,16 @@ static const struct conv_form forms[] = {
               GRAD_DATA_NORM_MEAN2, GRAD_DATA_NORM_INVSTD2, GRAD_DATA_NORM_DGAMMA2,
               GRAD_DATA_NORM_DBETA2),
       COEFFICIENTS(DNN_UID_COEFFICIENT2, GRAD_DATA_NORM_COEFFICIENTS2)}},
+    {OP_CONV2D_GRAD_DATA_AFFINE,
+     DNN_GRAD_DATA,
+     {IN(DNN_UID_Y, AFFINE_GRAD_DY), IN(DNN_UID_W, AFFINE_GRAD_W), OUT(DNN_UID_DX, AFFINE_GRAD_G)}},
+    {OP_CONV2D_GRAD_DATA_AFFINE, DNN_GRAD_DATA_NORM, {MASKED}},
+    {OP_CONV2D_GRAD_DATA_AFFINE,
+     DNN_GRAD_DATA_ADD_NORM,
+     {MASKED, IN(DNN_UID_SHORTCUT, AFFINE_GRAD_SHORTCUT)}},
+    {OP_CONV2D_GRAD_WEIGHT_AFFINE,
+     DNN_GRAD_WEIGHT,
+     {IN(DNN_UID_Y, 0), IN(DNN_UID_X, 1), OUT(DNN_UID_W, 0)}},
 };
 
 /* Which of the graphs of OP_CONV2D_AFFINE; DNN_PATTERN_COUNT: none. */
@@ -81,10 +105,26 @@ static enum dnn_pattern affine_pattern(const struct op *op) {
     return op->attr.relu ? DNN_FORWARD_BIAS_RELU : DNN_FORWARD_BIAS;
 }
 
+/* And of OP_CONV2D_GRAD_DATA_AFFINE. */
+static enum dnn_pattern affine_grad_pattern(const struct op *op) {
+    bool masked = op->inputs[AFFINE_GRAD_Y] != TENSOR_NONE;
+    bool more = op->inputs[AFFINE_GRAD_SHORTCUT] != TENSOR_NONE;
+    if (masked)
+        return more ? DNN_GRAD_DATA_ADD_NORM : DNN_GRAD_DATA_NORM;
+    return more || op->attr.side ? DNN_PATTERN_COUNT : DNN_GRAD_DATA;
+}
+
+static bool serves(const struct conv_form *form, const struct op *op) {
+    if (form->kind != op->kind)
+        return false;
+    if (op->kind == OP_CONV2D_AFFINE)
+        return form->pattern == affine_pattern(op);
+    return op->kind != OP_CONV2D_GRAD_DATA_AFFINE || form->pattern == affine_grad_pattern(op);
+}
+
 const struct conv_form *conv_form(const struct op *op) {
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
-        if (forms[i].kind == op->kind &&
-            (op->kind != OP_CONV2D_AFFINE || forms[i].pattern == affine_pattern(op)))
+        if (serves(&forms[i], op))
             return &forms[i];
     return NULL;
 }
@@ -97,7 +137,8 @@ const struct conv_form *conv_form_of_pattern(enum dnn_pattern pattern) {
 }
 
 bool conv_form_is_conv(const struct op *op) {
-    return conv_form(op) != NULL || op->kind == OP_CONV2D_AFFINE;
+    return conv_form(op) != NULL || op->kind == OP_CONV2D_AFFINE ||
+           op->kind == OP_CONV2D_GRAD_DATA_AFFINE;
 }
 
 static const struct tensor *tensor_of(const struct conv_form *form, const struct graph *graph,

@@ -8,11 +8,16 @@
 
 enum { CONV_OPERANDS_MAX = 24, CONV_FORM_ROWS = 20 };
 
+/* What stands behind an id where it is no tensor of the operator: numbers of the input's channels
+ * that are all the same, or room for results that nobody reads. */
+enum conv_fill { CONV_TENSOR, CONV_ZEROS, CONV_ONES, CONV_SPARE };
+
 struct conv_row {
     int64_t uid; /* 0: end of the rows */
     bool output; /* of the operator, else an input */
-    int slot;
-    int parts; /* ids uid .. uid + parts - 1 share the tensor, a row of channels each; 0: one */
+    int slot;    /* what is absent there is CONV_SPARE */
+    int parts;   /* ids uid .. uid + parts - 1 share the tensor, a row of channels each; 0: one */
+    enum conv_fill fill;
 };
 
 struct conv_form {

@@ -11,12 +11,15 @@ struct convs {
     cudnnHandle_t dnn;
     struct dnn_device device;
     double bytes_per_ms;         /* of a copy on the device; 0: not measured yet */
+    float *zeros, *ones;         /* CONV_CHANNELS_MAX each, on the device; one allocation */
     struct conv_choice *choices; /* list; one for each distinct convolution pass */
 };
 
 enum {
     CONV_CANDIDATES = DNN_PLANS_MAX /* timed when tuning: all that the heuristics offer */
 };
+/* Of what a constant or a result that nobody reads is made for. */
+enum { CONV_CHANNELS_MAX = 8192 };
 #define CONV_WORKSPACE_MAX (INT64_C(1) << 30)
 
 enum conv_pays { CONV_PAYS_UNKNOWN, CONV_PAYS, CONV_LOSES };

@@ -1,9 +1,22 @@
 #include "cuda/convs.h"
 
 #include "cuda/conv_decide.h"
+#include "cuda/device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+
+static int open_constants(struct cuda *cuda, struct convs *convs, struct error *err) {
+    static float values[2 * CONV_CHANNELS_MAX];
+    for (int i = 0; i < CONV_CHANNELS_MAX; i++)
+        values[CONV_CHANNELS_MAX + i] = 1;
+    cudaError_t status = cudaMalloc((void **)&convs->zeros, sizeof(values));
+    if (status == cudaSuccess)
+        status = cudaMemcpyAsync(convs->zeros, values, sizeof(values), cudaMemcpyHostToDevice,
+                                 cuda->stream);
+    convs->ones = convs->zeros + CONV_CHANNELS_MAX;
+    return status == cudaSuccess ? 0 : cuda_error(status, "constants for convolutions", err);
+}
 
 int convs_open(struct cuda *cuda, const char *name, struct error *err) {
     struct convs *convs = calloc(1, sizeof(*convs));
@@ -18,7 +31,7 @@ int convs_open(struct cuda *cuda, const char *name, struct error *err) {
     if (dnn_device_open(&convs->device, cuda->ordinal, name, err) != 0)
         return -1;
     convs->device.handle = convs->dnn;
-    return 0;
+    return open_constants(cuda, convs, err);
 }
 
 int convs_stream(struct cuda *cuda, struct error *err) {
@@ -31,6 +44,8 @@ void convs_close(struct convs *convs) {
         return;
     conv_choices_done(convs);
     dnn_device_done(&convs->device);
+    if (convs->zeros != NULL)
+        (void)cudaFree(convs->zeros);
     if (convs->dnn != NULL)
         (void)cudnnDestroy(convs->dnn);
     free(convs);
@@ -45,7 +60,7 @@ bool convs_support(struct cuda *cuda, const struct graph *graph, const struct op
     struct dnn_conv conv = conv_form_shape(form, graph, op);
     struct conv_choice *choice = NULL;
     /* The choices that an answer rests on are kept. */
-    return dnn_pattern_applies(form->pattern, &conv) &&
+    return dnn_pattern_applies(form->pattern, &conv) && conv.in_channels <= CONV_CHANNELS_MAX &&
            conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, NULL) == 0 &&
            (!cuda->options.decide || conv_decide(cuda, choice));
 }

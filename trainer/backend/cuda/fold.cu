@@ -1,5 +1,5 @@
 /* What a convolution's plan with a bias wants: weights in the activation's type, a frozen norm's
- * scale times them, and the bias that is left of it. */
+ * scale times them, and the bias that is left of it; and the way back for their gradient. */
 #include "cuda/launch.h"
 #include "cuda/vec.cuh"
 
@@ -18,7 +18,7 @@ static __global__ void fold_kernel(const __grid_constant__ struct fold_args args
         int column = static_cast<int>(i - tap * args.to_width);
         float w = column < args.from_width ? args.w[tap * args.from_width + column] : 0.0f;
         static_cast<T *>(args.packed)[i] = narrow<T>(w * scale_of(args, output));
-        if (i >= args.outputs)
+        if (i >= args.outputs || args.packed_bias == nullptr)
             continue;
         float bias =
             args.gamma == nullptr ? args.bias[i] : args.beta[i] - args.mean[i] * scale_of(args, i);
@@ -31,6 +31,28 @@ cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_
         using T = typename decltype(tag)::type;
         size_t count = args->outputs * args->taps * static_cast<size_t>(args->to_width);
         enqueue(fold_kernel<T>, blocks_for(count), THREADS, stream, *args, count);
+        return cudaPeekAtLastError();
+    });
+}
+
+/* Element i of the gradient. Reads 2 and writes 4 bytes a weight. */
+template <typename T>
+static __global__ void unfold_kernel(const __grid_constant__ struct fold_args args, float *gradient,
+                                     size_t count) {
+    const size_t row = args.taps * static_cast<size_t>(args.from_width);
+    FOR_EACH_ITEM(i, count) {
+        size_t tap = i / args.from_width, column = i - tap * args.from_width;
+        const T *packed = static_cast<const T *>(args.packed) + tap * args.to_width;
+        gradient[i] = widen(packed[column]) * scale_of(args, i / row);
+    }
+}
+
+cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
+                          float *gradient) {
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        size_t count = args->outputs * args->taps * static_cast<size_t>(args->from_width);
+        enqueue(unfold_kernel<T>, blocks_for(count), THREADS, stream, *args, gradient, count);
         return cudaPeekAtLastError();
     });
 }

@@ -49,7 +49,7 @@ size_t launch_column_sum_bytes(int rows, int columns);
 /* --- fold.cu ---------------------------------------------------------------------------------- */
 /* Weights [outputs, taps, from_width] as launch_pack has them, each output's times
  * scale = gamma / sqrt(variance + epsilon); packed_bias = beta - mean * scale. Where gamma is NULL
- * the scale is 1, and the bias is given. */
+ * the scale is 1, and the bias is given; where packed_bias is NULL none is wanted. */
 struct fold_args {
     const float *w, *bias, *gamma, *beta, *mean, *variance;
     void *packed, *packed_bias; /* of the activation's type */
@@ -58,6 +58,10 @@ struct fold_args {
     float epsilon;
 };
 cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args);
+/* gradient [outputs, taps, from_width] = what lies in `packed`, each output's times its scale; in
+ * place is fine where both are f32 and as wide. */
+cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
+                          float *gradient);
 
 /* --- dense.cu --------------------------------------------------------------------------------- */
 /* y = x + bias, rectified if RELU. In place is fine. */

@@ -18,7 +18,8 @@ struct conv_step {
     float *arena;
     void *packed, *bias;   /* what cuDNN reads or writes */
     size_t packed_bytes;   /* of the weights there that tuning may write over */
-    struct fold_args fold; /* of a convolution with a bias or a frozen norm */
+    struct fold_args fold; /* of one with a bias or a frozen norm, and of its gradients */
+    void *spare;           /* results that nobody reads, behind one another */
     /* of a data gradient with norms behind it */
     struct norm_coefficients_args coefficients[2];
     int norms;
@@ -28,12 +29,21 @@ static bool has_bias(const struct op *op) {
     return op->kind == OP_CONV2D_AFFINE;
 }
 
+/* The slot of the gamma of a frozen norm behind OP's convolution, with its variance; -1: none. */
+static int gamma_slot(const struct op *op) {
+    int slot = op->kind == OP_CONV2D_AFFINE               ? AFFINE_GAMMA
+               : op->kind == OP_CONV2D_GRAD_DATA_AFFINE   ? AFFINE_GRAD_GAMMA
+               : op->kind == OP_CONV2D_GRAD_WEIGHT_AFFINE ? 2
+                                                          : -1;
+    return slot >= 0 && op->inputs[slot] != TENSOR_NONE ? slot : -1;
+}
+
 /* Whether cuDNN reads the parameters' narrow copy, bias included. */
 static bool reads_narrow(const struct graph *graph, const struct op *op, const struct tensor *w,
                          const struct dnn_conv *conv) {
     return cuda_is_narrowed(graph, w) && conv->in_channels == w->shape.dim[3] &&
-           (!has_bias(op) || (op->inputs[AFFINE_GAMMA] == TENSOR_NONE &&
-                              cuda_is_narrowed(graph, cuda_input(graph, op, AFFINE_BIAS))));
+           gamma_slot(op) < 0 &&
+           (!has_bias(op) || cuda_is_narrowed(graph, cuda_input(graph, op, AFFINE_BIAS)));
 }
 
 /* Whether cuDNN can use neither that nor the arena's own weights. */
@@ -41,7 +51,8 @@ static bool needs_packing(const struct graph *graph, const struct op *op, const 
                           const struct dnn_conv *conv) {
     if (reads_narrow(graph, op, w, conv))
         return false;
-    return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3] || has_bias(op);
+    bool folded = has_bias(op) || (gamma_slot(op) >= 0 && op->kind == OP_CONV2D_GRAD_DATA_AFFINE);
+    return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3] || folded;
 }
 
 static size_t weight_bytes(const struct graph *graph, const struct tensor *w,
@@ -58,8 +69,22 @@ static size_t packed_bytes(const struct graph *graph, const struct op *op, const
     return weight_bytes(graph, w, conv) + bias;
 }
 
+static bool is_spare(const struct conv_row *row, const struct op *op) {
+    return row->fill == CONV_SPARE ||
+           (row->fill == CONV_TENSOR && row->output && op->outputs[row->slot] == TENSOR_NONE);
+}
+
 static bool is_weight_gradient(const struct conv_form *form) {
     return form->pattern == DNN_GRAD_WEIGHT || form->pattern == DNN_NORM_GRAD_WEIGHT;
+}
+
+/* How many rows of the input's channels a form writes for nobody. */
+static size_t spare_rows(const struct conv_form *form, const struct op *op) {
+    size_t rows = 0;
+    for (const struct conv_row *row = form->rows; row->uid != 0; row++)
+        if (is_spare(row, op))
+            rows += row->parts > 0 ? (size_t)row->parts : 1;
+    return rows;
 }
 
 static int query_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
@@ -70,7 +95,8 @@ static int query_conv(struct cuda *cuda, const struct graph *graph, const struct
     struct conv_choice *choice = NULL;
     if (conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, err) != 0)
         return error_wrap(err, "%s", op->name);
-    needs->scratch = cuda_workspace_bytes((size_t)choice->workspace);
+    needs->scratch = cuda_workspace_bytes((size_t)choice->workspace) +
+                     spare_rows(form, op) * (size_t)conv.in_channels * sizeof(float);
     if (is_weight_gradient(form))
         needs->scratch += packed_bytes(graph, op, w, &conv);
     else
@@ -130,10 +156,12 @@ static int run_grad_weight(void *context, struct error *err) {
     struct conv_step *s = context;
     if (run_conv(context, err) != 0)
         return -1;
-    if (s->packed == s->arena)
+    if (s->fold.gamma == NULL && s->packed == s->arena)
         return 0;
-    cudaError_t status = launch_unpack(s->step.cuda->stream, s->step.type, s->arena, s->packed,
-                                       s->rows, s->in, s->in_padded);
+    cudaError_t status = s->fold.gamma != NULL
+                             ? launch_unfold(s->step.cuda->stream, s->step.type, &s->fold, s->arena)
+                             : launch_unpack(s->step.cuda->stream, s->step.type, s->arena,
+                                             s->packed, s->rows, s->in, s->in_padded);
     return cuda_step_check(&s->step, status, err);
 }
 
@@ -154,16 +182,11 @@ static void conv_done(struct cuda_step *step) {
     dnn_pack_done(&((struct conv_step *)step)->pack);
 }
 
-static void fill_fold(struct conv_step *s, const struct graph *graph, const struct op *op,
+static void fill_fold(struct conv_step *s, const struct op *op, const struct tensor *w,
                       const struct backend_site *site) {
-    const struct tensor *w = cuda_input(graph, op, AFFINE_W);
+    int gamma = gamma_slot(op);
     s->fold = (struct fold_args){
-        .w = site->inputs[AFFINE_W],
-        .bias = site->inputs[AFFINE_BIAS],
-        .gamma = site->inputs[AFFINE_GAMMA],
-        .beta = site->inputs[AFFINE_BETA],
-        .mean = site->inputs[AFFINE_MEAN],
-        .variance = site->inputs[AFFINE_VARIANCE],
+        .w = s->arena,
         .packed = s->packed,
         .packed_bias = s->bias,
         .outputs = (size_t)w->shape.dim[0],
@@ -172,6 +195,15 @@ static void fill_fold(struct conv_step *s, const struct graph *graph, const stru
         .to_width = s->in_padded,
         .epsilon = (float)op->attr.epsilon,
     };
+    if (gamma >= 0) {
+        s->fold.gamma = site->inputs[gamma];
+        s->fold.variance = site->inputs[op->kind == OP_CONV2D_AFFINE ? AFFINE_VARIANCE : gamma + 1];
+    }
+    if (!has_bias(op))
+        return;
+    s->fold.bias = site->inputs[AFFINE_BIAS];
+    s->fold.beta = site->inputs[AFFINE_BETA];
+    s->fold.mean = site->inputs[AFFINE_MEAN];
 }
 
 /* Where weights and bias are; `packed` of a gradient is in its scratch. */
@@ -182,9 +214,7 @@ static void place_weights(struct conv_step *s, const struct graph *graph, const 
     if (needs_packing(graph, op, w, conv)) {
         s->packed = site->packed;
         s->packed_bytes = weight_bytes(graph, w, conv);
-        s->bias = (char *)s->packed + s->packed_bytes;
-        if (has_bias(op))
-            fill_fold(s, graph, op, site);
+        s->bias = has_bias(op) ? (char *)s->packed + s->packed_bytes : NULL;
     } else if (reads_narrow(graph, op, w, conv)) {
         s->packed = cuda_narrow(graph, site, s->arena);
         s->packed_bytes = (size_t)tensor_count(w) * dtype_size(graph->dtype) / 4 * 4;
@@ -212,6 +242,10 @@ static char *operand(const struct conv_step *s, const struct graph *graph, const
     }
     if (row->uid == DNN_UID_BIAS && has_bias(op))
         return s->bias;
+    if (row->fill == CONV_ZEROS || row->fill == CONV_ONES) {
+        const struct convs *convs = s->step.cuda->convs;
+        return (char *)(row->fill == CONV_ONES ? convs->ones : convs->zeros);
+    }
     *ret_scratch = arena_bytes(graph, op, row);
     return row->output ? site->outputs[row->slot] : site->inputs[row->slot];
 }
@@ -223,10 +257,16 @@ static void fill_operands(struct conv_operands *o, const struct conv_step *s,
     const size_t part_bytes = (size_t)s->in_padded * sizeof(float);
     o->count = 0;
     o->workspace = cuda_workspace(site->scratch);
+    char *spare = s->spare;
     for (const struct conv_row *row = form->rows; row->uid != 0; row++) {
-        size_t scratch;
-        char *address = operand(s, graph, op, site, row, &scratch);
-        for (int part = 0; part < (row->parts > 0 ? row->parts : 1); part++) {
+        int parts = row->parts > 0 ? row->parts : 1;
+        size_t scratch = 0;
+        char *address = spare;
+        if (is_spare(row, op))
+            spare += (size_t)parts * part_bytes;
+        else
+            address = operand(s, graph, op, site, row, &scratch);
+        for (int part = 0; part < parts; part++) {
             o->ids[o->count] = row->uid + part;
             o->scratch[o->count] = part == 0 ? scratch : 0;
             o->addresses[o->count++] = address + (size_t)part * part_bytes;
@@ -255,9 +295,13 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
     /* Slot 1 holds the weights wherever they are an input. */
     s->arena = gradient ? site->outputs[0] : site->inputs[1];
     bool packs = needs_packing(graph, op, w, &conv);
+    void *behind = (char *)site->scratch + cuda_workspace_bytes((size_t)choice->workspace);
     place_weights(s, graph, op, site, w, &conv);
     if (packs && gradient)
-        s->packed = (char *)site->scratch + cuda_workspace_bytes((size_t)choice->workspace);
+        s->packed = behind;
+    if (has_bias(op) || gamma_slot(op) >= 0)
+        fill_fold(s, op, w, site);
+    s->spare = gradient ? NULL : behind;
     struct conv_operands operands;
     fill_operands(&operands, s, form, graph, op, site);
     if (conv_choice_settle(cuda, choice, &operands, err) != 0 ||
@@ -266,12 +310,13 @@ static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct 
         return error_wrap(err, "%s", op->name);
     s->plan = &choice->plans.plans[choice->chosen];
     bound->step.run = gradient ? run_grad_weight : run_conv;
-    if (form->pattern >= DNN_GRAD_DATA_NORM) {
+    if (form->pattern >= DNN_GRAD_DATA_NORM && op->kind != OP_CONV2D_GRAD_DATA_AFFINE) {
         fill_coefficients(s, graph, op, site);
         bound->step.run = run_grad_data_norm;
     }
     if (!gradient && packs)
-        bound->refresh = (struct bound_step){has_bias(op) ? refresh_folded : refresh_weights, s};
+        bound->refresh =
+            (struct bound_step){s->fold.packed != NULL ? refresh_folded : refresh_weights, s};
     return 0;
 }
 

@@ -78,13 +78,20 @@ int ref_norm_conv2d_grad_weight(const struct ref_call *call, struct error *err) 
     return ref_conv2d_grad_weight(call, err);
 }
 
+/* Each output's ROW weights times gamma / sqrt(variance + epsilon), where there is a gamma. */
+static void scale_outputs(const struct ref_call *call, const struct shape *shape, double *w,
+                          const double *gamma, const double *variance) {
+    int64_t row = shape_count(shape) / shape->dim[0];
+    for (int64_t i = 0; gamma != NULL && i < shape_count(shape); i++)
+        w[i] *= gamma[i / row] / sqrt(variance[i / row] + call->op.attr.epsilon);
+}
+
 int ref_conv2d_affine(const struct ref_call *call, struct error *err) {
     const double *gamma = call->in[AFFINE_GAMMA], *side = call->in[AFFINE_SIDE];
     int64_t channels = call->out_shape[0].dim[3];
-    int64_t row = shape_count(&call->in_shape[AFFINE_W]) / channels;
-    double *w = call->in[AFFINE_W], *y = call->out[0];
-    for (int64_t i = 0; gamma != NULL && i < channels * row; i++)
-        w[i] *= gamma[i / row] / sqrt(call->in[AFFINE_VARIANCE][i / row] + call->op.attr.epsilon);
+    double *y = call->out[0];
+    scale_outputs(call, &call->in_shape[AFFINE_W], call->in[AFFINE_W], gamma,
+                  call->in[AFFINE_VARIANCE]);
     if (ref_conv2d(call, err) != 0)
         return -1;
     for (int64_t i = 0; i < shape_count(&call->out_shape[0]); i++) {
@@ -98,5 +105,30 @@ int ref_conv2d_affine(const struct ref_call *call, struct error *err) {
         y[i] += side == NULL ? 0 : side[i];
         y[i] = call->op.attr.relu ? relu(y[i]) : y[i];
     }
+    return 0;
+}
+
+int ref_conv2d_grad_data_affine(const struct ref_call *call, struct error *err) {
+    const double *y = call->in[AFFINE_GRAD_Y], *shortcut = call->in[AFFINE_GRAD_SHORTCUT];
+    double *g = call->out[AFFINE_GRAD_G], *dbias = call->out[AFFINE_GRAD_DBIAS];
+    int64_t channels = call->out_shape[AFFINE_GRAD_G].dim[3];
+    scale_outputs(call, &call->in_shape[AFFINE_GRAD_W], call->in[AFFINE_GRAD_W],
+                  call->in[AFFINE_GRAD_GAMMA], call->in[AFFINE_GRAD_VARIANCE]);
+    if (ref_conv2d_grad_data(call, err) != 0)
+        return -1;
+    for (int64_t i = 0; i < shape_count(&call->out_shape[AFFINE_GRAD_G]); i++) {
+        g[i] += shortcut == NULL ? 0 : shortcut[i];
+        if (y != NULL && !relu_passes(y[i]))
+            g[i] = 0;
+        if (dbias != NULL)
+            dbias[i % channels] += g[i];
+    }
+    return 0;
+}
+
+int ref_conv2d_grad_weight_affine(const struct ref_call *call, struct error *err) {
+    if (ref_conv2d_grad_weight(call, err) != 0)
+        return -1;
+    scale_outputs(call, &call->out_shape[0], call->out[0], call->in[2], call->in[3]);
     return 0;
 }
