@@ -6,6 +6,7 @@
 #include "cuda/device.h"
 #include "cuda/lanes_emulated.h"
 #include "cuda/queue.h"
+#include "cuda/rows.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
 #include "ref/ref.h"
@@ -23,6 +24,7 @@ struct emulated {
     size_t used;
     int fault; /* at this wait; 0: none */
     int waits;
+    int *chosen; /* emulated_choose_rows */
 };
 
 /* A step that is enqueued, whosever it is. */
@@ -53,13 +55,70 @@ static bool supports(const struct backend *backend, const struct graph *graph,
     return is_own(op->kind) || (e->ref != NULL && e->ref->table->supports(e->ref, graph, op));
 }
 
-static int query(struct backend *backend, const struct graph *graph, const struct op *op,
-                 struct backend_needs *ret_needs, struct error *err) {
+static int query_one(struct backend *backend, const struct graph *graph, const struct op *op,
+                     struct backend_needs *ret_needs, struct error *err) {
     struct emulated *e = (struct emulated *)backend;
     const struct cuda_rule *rule = cuda_rule(op->kind);
     if (!is_own(op->kind))
         return e->ref->table->query(e->ref, graph, op, ret_needs, err);
     return rule->query == NULL ? 0 : rule->query(&e->cuda, graph, op, ret_needs, err);
+}
+
+/* A share of an operator's rows: what ref makes of it is wrapped, so that who releases it knows. */
+struct part_step {
+    struct backend_bound bound;
+    bool lent;
+};
+
+static int run_part(void *context, struct error *err) {
+    const struct part_step *part = context;
+    return part->bound.step.run(part->bound.step.context, err);
+}
+
+static int refresh_part(void *context, struct error *err) {
+    const struct part_step *part = context;
+    return part->bound.refresh.run(part->bound.refresh.context, err);
+}
+
+static int bind_part(struct backend *backend, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     struct error *err) {
+    struct emulated *e = (struct emulated *)backend;
+    struct part_step *part = calloc(1, sizeof(*part));
+    if (part == NULL)
+        return error_no_memory(err, "a step");
+    part->lent = !is_own(op->kind);
+    ret_bound->step = (struct bound_step){run_part, part};
+    int result = part->lent
+                     ? e->ref->table->bind(e->ref, graph, op, site, &part->bound, err)
+                     : cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, &part->bound, err);
+    if (part->bound.refresh.run != NULL)
+        ret_bound->refresh = (struct bound_step){refresh_part, part};
+    return result;
+}
+
+static void release_part(struct backend *backend, void *context) {
+    struct emulated *e = (struct emulated *)backend;
+    struct part_step *part = context;
+    void *inner = part->bound.step.context;
+    if (inner != NULL && part->lent)
+        e->ref->table->release(e->ref, inner);
+    else if (inner != NULL)
+        cuda_step_free(inner);
+    free(part);
+}
+
+static const struct cuda_rows_of parts = {supports, query_one, bind_part, release_part};
+
+static bool has_parts(struct emulated *e, const struct graph *graph, const struct op *op) {
+    return cuda_rows_has(&e->cuda, &parts, graph, op);
+}
+
+static int query(struct backend *backend, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    struct emulated *e = (struct emulated *)backend;
+    return has_parts(e, graph, op) ? cuda_rows_query(&e->cuda, &parts, graph, op, ret_needs, err)
+                                   : query_one(backend, graph, op, ret_needs, err);
 }
 
 static int enqueue(struct emulated *e, const struct lanes_call *call, struct error *err) {
@@ -125,11 +184,16 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     struct kept_step *kept = calloc(1, sizeof(*kept));
     if (kept == NULL)
         return error_no_memory(err, "a step");
-    *kept = (struct kept_step){.e = e, .lent = !is_own(op->kind)};
+    bool split = has_parts(e, graph, op);
+    *kept = (struct kept_step){.e = e, .lent = !split && !is_own(op->kind)};
     ret_bound->step = (struct bound_step){enqueue_step, kept};
-    int result = kept->lent
-                     ? e->ref->table->bind(e->ref, graph, op, site, &kept->bound, err)
-                     : cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, &kept->bound, err);
+    int result;
+    if (split)
+        result = cuda_rows_bind(&e->cuda, &parts, graph, op, site, &kept->bound, err);
+    else if (kept->lent)
+        result = e->ref->table->bind(e->ref, graph, op, site, &kept->bound, err);
+    else
+        result = cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, &kept->bound, err);
     if (kept->lent)
         note_narrow(kept, graph, op, site);
     if (kept->bound.refresh.run != NULL)
@@ -350,6 +414,24 @@ int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t s
     struct emulated *e = (struct emulated *)*ret;
     e->cuda.base.table = &table_with_lanes;
     return emulated_lanes_open(&e->lanes, *ret, order, seed, err);
+}
+
+/* The kernel in front of a switch node says which body, and that runs. */
+static int choose(struct cuda *cuda, const struct switch_choice *choice,
+                  const struct bound_step bodies[ROW_PARTS], struct error *err) {
+    struct emulated *e = (struct emulated *)cuda;
+    unsigned body = ROW_PARTS;
+    if (launch_switch(NULL, (cudaGraphConditionalHandle)(uintptr_t)&body, choice) != cudaSuccess ||
+        body >= ROW_PARTS)
+        return error_set(err, EXIT_CODE_INTERNAL, "no share of the rows was chosen");
+    e->chosen[body]++;
+    return bodies[body].run(bodies[body].context, err);
+}
+
+void emulated_choose_rows(struct backend *backend, int chosen[ROW_PARTS]) {
+    struct emulated *e = (struct emulated *)backend;
+    e->cuda.choose = choose;
+    e->chosen = chosen;
 }
 
 void emulated_limit(struct backend *backend, size_t bytes) {

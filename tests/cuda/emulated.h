@@ -6,6 +6,7 @@
 
 #include "backend/backend.h"
 #include "cuda/lanes_emulated.h"
+#include "graph/row_part.h"
 
 #include <stdbool.h>
 
@@ -14,6 +15,10 @@ int emulated_open(struct backend **ret, bool whole, struct error *err);
 /* A whole one with lanes, on which things run in ORDER. */
 int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t seed,
                         struct error *err);
+
+/* From here on operators with rows compute the share of them that the device chooses (cuda/rows.h):
+ * at once, as every step here runs like a recorded one. CHOSEN counts how often each share was. */
+void emulated_choose_rows(struct backend *backend, int chosen[ROW_PARTS]);
 
 /* It has BYTES of memory. */
 void emulated_limit(struct backend *backend, size_t bytes);

@@ -1,9 +1,9 @@
 /* CUDA kernels on the CPU. Included in front of a .cu file that is compiled as plain C++, it stands
  * for the words of CUDA C++ that our kernels use, and runs a launch right away: block after
  * block, the threads of a block as coroutines that take turns at barriers: a block's, and those of
- * a warp that its votes and exchanges are. Slow, exact in what it computes, and enough to hold every
- * kernel against the reference on a machine without a GPU. It does not show races between threads,
- * or what a device's own arithmetic rounds otherwise. */
+ * a warp that its votes and exchanges are. Slow, exact in what it computes, and enough to hold
+ * every kernel against the reference on a machine without a GPU. It does not show races between
+ * threads, or what a device's own arithmetic rounds otherwise. */
 #ifndef TESTS_CUDA_ON_HOST_HPP
 #define TESTS_CUDA_ON_HOST_HPP
 
@@ -25,6 +25,11 @@
 #undef __launch_bounds__
 #define __launch_bounds__(...)
 #define __grid_constant__
+
+/* A conditional node's handle is where its value stands. */
+static inline void cudaGraphSetConditional(cudaGraphConditionalHandle handle, unsigned value) {
+    *reinterpret_cast<unsigned *>(handle) = value;
+}
 
 using std::isfinite;
 
@@ -222,7 +227,8 @@ template <typename T> static inline T __shfl_sync(unsigned, T value, int lane) {
     return on_host_shuffle(value, [=](unsigned) { return static_cast<unsigned>(lane) % 32; });
 }
 template <typename T> static inline T __shfl_xor_sync(unsigned, T value, int mask) {
-    return on_host_shuffle(value, [=](unsigned lane) { return lane ^ static_cast<unsigned>(mask); });
+    return on_host_shuffle(value,
+                           [=](unsigned lane) { return lane ^ static_cast<unsigned>(mask); });
 }
 template <typename T> static inline T __shfl_down_sync(unsigned, T value, unsigned by) {
     return on_host_shuffle(value, [=](unsigned lane) { return lane + by; });

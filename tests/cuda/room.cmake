@@ -35,15 +35,20 @@ target_compile_options(cuda_on_host PRIVATE -ffp-contract=off
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-Wno-unknown-pragmas;-Wno-psabi>)
 add_library(cuda_training STATIC tests/cuda/training.c)
 target_link_libraries(cuda_training PUBLIC run test_support PRIVATE ringmaster_flags)
-foreach(stem kernels sums training)
+set(source_maskrcnn tests/golden/test_maskrcnn.c)
+foreach(stem kernels rows sums training)
+    set(source_${stem} tests/cuda/test_${stem}.c)
+endforeach()
+foreach(stem kernels maskrcnn rows sums training)
     set(target ops_cuda_${stem})
-    add_executable(${target} tests/cuda/test_${stem}.c $<TARGET_OBJECTS:cuda_on_host>)
+    add_executable(${target} ${source_${stem}} $<TARGET_OBJECTS:cuda_on_host>)
     target_link_libraries(${target} PRIVATE cuda_training test_net ops_harness run cuda ringmaster_flags)
     target_include_directories(${target} PRIVATE tests)
     set_target_properties(${target} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
     add_test(NAME ${target} COMMAND ${target})
     set_tests_properties(${target} PROPERTIES LABELS ops TIMEOUT 1500)
 endforeach()
+target_compile_definitions(ops_cuda_maskrcnn PRIVATE RINGMASTER_EMULATED)
 
 # What needs a device. Where there is none these say so and count as skipped; they are built
 # wherever the backend is.

@@ -356,7 +356,7 @@ void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dty
         inputs[i] = TENSOR_NONE;
     make_inputs(g, inputs);
     struct op_attr attr = row->attr;
-    if (row->kind >= OP_CONV2D_STATS)
+    if (row->kind >= OP_CONV2D_STATS && attr.target.rank == 0)
         attr.target =
             row->kind == OP_NORM_CONV2D_GRAD_WEIGHT || row->kind == OP_CONV2D_GRAD_WEIGHT_AFFINE
                 ? weight_shape(row)

@@ -181,6 +181,9 @@ static const struct flag FLAGS[] = {
         "own-backward", own_backward, owns, "auto", T,
         "cuda, fusion conv: backward passes of 1x1 convolutions between norms by a kernel of our "
         "own; auto: on GPUs where it was measured to be faster"),
+    CHOICE("row-choice", row_choice, owns, "auto", T,
+           "cuda: while a recorded step runs, compute only as many of a mask head's rows as hold "
+           "objects; auto: on GPUs where it was measured to be faster"),
     BOOL(
         "tf32", tf32, "true", T | E | R,
         "cuda: in f32, products may round their inputs to 10 bits of mantissa, as tensor cores do"),
@@ -389,6 +392,7 @@ static const char *const RECORDED[] = {
     "tf32",
     "convs",
     "own-backward",
+    "row-choice",
     "tune",
     "deterministic",
 };

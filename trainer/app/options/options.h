@@ -98,6 +98,7 @@ struct options {
     bool check_operators;
     bool tune;
     int own_backward; /* enum cuda_own */
+    int row_choice;   /* the same */
     bool tf32;
     bool deterministic;
     const char *plan_cache;

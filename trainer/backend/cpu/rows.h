@@ -1,8 +1,7 @@
-/* Operators of which only some leading rows count (struct op, `rows`). Rows of a tensor lie one
- * behind the other, so that the first R of them are a tensor of R rows: the operator is bound for
- * R = 1/16, 1/8, 3/16, 1/4, 3/8, 1/2, 3/4 and all of its rows, each time as if there were no
- * others, and a run takes the least R that holds those that count. The rest of its outputs is left
- * as it is. One packed copy of the weights serves all, in the layout of who ran last.
+/* Operators of which only some leading rows count (struct op, `rows`): each is bound for eight
+ * shares of its rows (graph/row_part.h), and a run takes the least that holds those that count. The
+ * rest of its outputs is left as it is. One packed copy of the weights serves all, in the layout of
+ * who ran last.
  *
  * Convolutions' data gradients have the bits of a run with all rows; sums over rows (gradients of
  * weights) may be grouped otherwise, by the count alone. */

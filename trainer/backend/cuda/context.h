@@ -5,6 +5,7 @@
 #include "backend/backend.h"
 #include "cuda/cuda.h"
 #include "cuda/launch.h"
+#include "cuda/switch.h"
 #include "graph/graph.h"
 
 #include <cublasLt.h>
@@ -19,6 +20,8 @@ struct cuda {
     bool own_backward;   /* backward.h */
     cudaStream_t stream; /* the selected one of LANES: what steps enqueue on */
     cudaStream_t lanes[BACKEND_LANES];
+    cuda_switch *choose; /* of rows (rows.h), while a recording runs; NULL: all are computed */
+    cudaStream_t bodies; /* what it records on */
     cudaEvent_t marks[BACKEND_MARKS];
     cublasLtHandle_t lt;
     struct convs *convs;     /* NULL without cuDNN */

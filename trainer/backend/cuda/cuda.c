@@ -5,6 +5,7 @@
 #include "cuda/convs.h"
 #include "cuda/device.h"
 #include "cuda/queue.h"
+#include "cuda/rows.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,21 +23,38 @@ static bool supports(const struct backend *backend, const struct graph *graph,
            convs_support((struct cuda *)backend, graph, op);
 }
 
-static int query(struct backend *backend, const struct graph *graph, const struct op *op,
-                 struct backend_needs *ret_needs, struct error *err) {
+static int query_one(struct backend *backend, const struct graph *graph, const struct op *op,
+                     struct backend_needs *ret_needs, struct error *err) {
     const struct cuda_rule *rule = cuda_rule(op->kind);
     return rule->query != NULL ? rule->query(cuda_of(backend), graph, op, ret_needs, err) : 0;
 }
 
-static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
-                const struct backend_site *site, struct backend_bound *ret_bound,
-                struct error *err) {
+static int bind_one(struct backend *backend, const struct graph *graph, const struct op *op,
+                    const struct backend_site *site, struct backend_bound *ret_bound,
+                    struct error *err) {
     return cuda_rule(op->kind)->bind(cuda_of(backend), graph, op, site, ret_bound, err);
 }
 
 static void release(struct backend *backend, void *context) {
     (void)backend;
     cuda_step_free(context);
+}
+
+static const struct cuda_rows_of one = {supports, query_one, bind_one, release};
+
+static int query(struct backend *backend, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    return cuda_rows_has(cuda_of(backend), &one, graph, op)
+               ? cuda_rows_query(cuda_of(backend), &one, graph, op, ret_needs, err)
+               : query_one(backend, graph, op, ret_needs, err);
+}
+
+static int bind(struct backend *backend, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    return cuda_rows_has(cuda_of(backend), &one, graph, op)
+               ? cuda_rows_bind(cuda_of(backend), &one, graph, op, site, ret_bound, err)
+               : bind_one(backend, graph, op, site, ret_bound, err);
 }
 
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
@@ -96,6 +114,8 @@ static void close_backend(struct backend *backend) {
         (void)cublasLtDestroy(cuda->lt);
     if (cuda->control != NULL)
         (void)cudaFree(cuda->control);
+    if (cuda->bodies != NULL)
+        (void)cudaStreamDestroy(cuda->bodies);
     cuda_queue_close(cuda);
     free(cuda);
 }
@@ -128,6 +148,10 @@ static int open_libraries(struct cuda *cuda, struct error *err) {
     if (cuda_queue_open(cuda, err) != 0)
         return -1;
     cudaError_t status = cudaMalloc((void **)&cuda->control, sizeof(*cuda->control));
+    if (status != cudaSuccess)
+        return cuda_error(status, "opening the GPU", err);
+    if (cuda->choose != NULL)
+        status = cudaStreamCreateWithFlags(&cuda->bodies, cudaStreamNonBlocking);
     if (status != cudaSuccess)
         return cuda_error(status, "opening the GPU", err);
     cublasStatus_t lt = cublasLtCreate(&cuda->lt);
@@ -164,6 +188,8 @@ int cuda_open(struct backend **ret, const struct cuda_options *options, struct e
              properties.major, properties.minor, cuda_build_text());
     if (cuda_backward_choose(options->own_backward, properties.name, properties.major,
                              properties.minor, &cuda->own_backward, err) != 0 ||
+        cuda_switch_choose(options->row_choice, properties.name, options->deterministic,
+                           &cuda->choose, err) != 0 ||
         open_libraries(cuda, err) != 0 || convs_open(cuda, properties.name, err) != 0) {
         close_backend(&cuda->base);
         return -1;

@@ -1,0 +1,59 @@
+/* Operators of which some leading rows count, on the emulated device: the kernel that chooses a
+ * body of a switch node, and what the bodies do (ops/rows.h). How the node stands in a recording
+ * takes a device. */
+#include "cuda/context.h"
+#include "cuda/emulated.h"
+#include "ops/rows.h"
+#include "support/unit.h"
+
+static void check(void (*rows_of)(struct backend *backend)) {
+    struct backend *device = NULL;
+    int chosen[ROW_PARTS] = {0};
+    CU_ASSERT_EQUAL_FATAL(emulated_open(&device, true, NULL), 0);
+    emulated_choose_rows(device, chosen);
+    rows_of(device);
+    for (int i = 0; i < ROW_PARTS; i++)
+        CU_ASSERT(chosen[i] > 0);
+    backend_close(device);
+}
+
+static void convolutions(void) {
+    check(rows_of_convolutions);
+}
+
+static void convolutions_with_a_bias(void) {
+    check(rows_of_convolutions_with_a_bias);
+}
+
+static void transposed_convolutions(void) {
+    check(rows_of_transposed_convolutions);
+}
+
+static void biases(void) {
+    check(rows_of_biases);
+}
+
+static void class_convolutions(void) {
+    check(rows_of_class_convolutions);
+}
+
+static void masked_data_gradients(void) {
+    check(rows_of_masked_data_gradients);
+}
+
+static void nothing_is_chosen_that_was_not_asked_for(void) {
+    struct error err = {0};
+    cuda_switch *choose = NULL;
+    CU_ASSERT_EQUAL(cuda_switch_choose(CUDA_OWN_OFF, "NVIDIA H200", false, &choose, &err), 0);
+    CU_ASSERT_PTR_NULL(choose);
+    CU_ASSERT_EQUAL(cuda_switch_choose(CUDA_OWN_AUTO, "NVIDIA H200", false, &choose, &err), 0);
+    CU_ASSERT_PTR_NULL(choose);
+    CU_ASSERT_EQUAL(cuda_switch_choose(CUDA_OWN_ON, "NVIDIA H200", true, &choose, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
+    ASSERT_CONTAINS(err.text, "--deterministic");
+    CU_ASSERT_PTR_NULL(choose);
+}
+
+UNIT_MAIN("cuda.rows", UNIT(nothing_is_chosen_that_was_not_asked_for), UNIT(convolutions),
+          UNIT(convolutions_with_a_bias), UNIT(transposed_convolutions), UNIT(biases),
+          UNIT(class_convolutions), UNIT(masked_data_gradients))

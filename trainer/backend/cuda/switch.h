@@ -1,0 +1,29 @@
+/* Steps that choose among bodies while a recording runs: a switch node of CUDA's graphs, in which
+ * every body is recorded, and a kernel in front of it that says which one runs. The host does not
+ * take part, so that a count may come out of the step itself. Off unless asked for: no device has
+ * run it yet (switch.c). */
+#ifndef CUDA_SWITCH_H
+#define CUDA_SWITCH_H
+
+#include "backend/backend.h"
+#include "cuda/cuda.h"
+#include "cuda/launch_switch.h"
+
+struct cuda;
+
+/* How bodies are chosen: enqueues the one of BODIES that CHOICE asks for. */
+typedef int cuda_switch(struct cuda *cuda, const struct switch_choice *choice,
+                        const struct bound_step bodies[ROW_PARTS], struct error *err);
+
+/* Adds a switch node to what CUDA's selected lane records. Where it records nothing, enqueues the
+ * last body: all rows. */
+cuda_switch cuda_switch_node;
+
+/* What becomes of WANTED on a GPU of this NAME. CUDA_OWN_AUTO takes it where it was measured to be
+ * faster: the list in switch.c. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps are
+ * wanted, as the step in front of the recording computes all rows, by other kernels, and where this
+ * build or the driver has no such nodes. */
+int cuda_switch_choose(enum cuda_own wanted, const char *name, bool deterministic,
+                       cuda_switch **ret_choose, struct error *err);
+
+#endif
