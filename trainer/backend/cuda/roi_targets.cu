@@ -1,19 +1,19 @@
-/* Which regions the heads learn from, a block a picture, and which of them have a mask. A
- * candidate's place is the number of those before it: all threads count, none waits for another's
- * choice. */
+/* Which regions the heads learn from, and which of them have a mask. A thread a candidate says what
+ * it is; then a block a picture selects the smallest keys of those with an object and of the
+ * others, by a radix select (select.cuh), and puts them into slots by their numbers. */
 #include "cuda/launch_roi.h"
+#include "cuda/select.cuh"
 #include "cuda/vec.cuh"
 #include "kernels/box.h"
 #include "kernels/mask_bits.h"
 #include "kernels/match.h"
 #include "kernels/sample_key.h"
 
-enum { TARGET_THREADS = 512 };
+static_assert(int{ROI_SAMPLES_MAX} == int{SELECT_MAX}, "what a block sorts");
 
-/* Of a candidate. CHOSEN: 1 where it is sampled. */
 struct candidate {
-    uint64_t order;
-    int32_t label, match, chosen, unused;
+    uint64_t order; /* of sampling; all different */
+    int32_t label, match;
 };
 
 struct picture {
@@ -66,23 +66,6 @@ static __device__ bool is_kind(const struct candidate &c, bool object) {
     return object ? c.label > 0 : c.label == 0;
 }
 
-/* How many of candidate I's kind come before it in the order of sampling. */
-static __device__ int before_in_order(const struct picture &p, int i) {
-    bool object = p.candidates[i].label > 0;
-    int before = 0;
-    for (int k = 0; k < p.proposals + p.objects; k++)
-        before += is_kind(p.candidates[k], object) && p.candidates[k].order < p.candidates[i].order;
-    return before;
-}
-
-/* How many of the first END candidates are sampled and of this kind. */
-static __device__ int sampled_before(const struct picture &p, bool object, int end) {
-    int count = 0;
-    for (int k = 0; k < end; k++)
-        count += is_kind(p.candidates[k], object) && p.candidates[k].chosen;
-    return count;
-}
-
 static __device__ void put(const struct roi_targets_args &args, const struct picture &p, int i,
                            size_t slot) {
     const struct candidate &c = p.candidates[i];
@@ -104,37 +87,43 @@ static __device__ void put_nothing(const struct roi_targets_args &args, size_t s
     args.label[slot] = args.match[slot] = -1;
 }
 
-static __global__ void targets_kernel(struct roi_targets_args args) {
-    __shared__ int found[2], objects, others; /* found: background, and with objects */
-    const struct picture p = picture_of(args, blockIdx.x);
-    int own = static_cast<int>(threadIdx.x), all = p.proposals + p.objects;
-    if (own < 2)
-        found[own] = 0;
-    __syncthreads();
-    for (int i = own; i < all; i += TARGET_THREADS) {
+/* Blocks of candidates (x) of a picture (y). */
+static __global__ void candidates_kernel(const __grid_constant__ struct roi_targets_args args) {
+    const struct picture p = picture_of(args, blockIdx.y);
+    const int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+    if (i < p.proposals + p.objects)
         p.candidates[i] = candidate_of(args, p, i);
-        if (p.candidates[i].label >= 0)
-            atomicAdd(&found[p.candidates[i].label > 0], 1);
-    }
+}
+
+/* At most MOST candidates of a kind, by rising number, into the slots from FIRST on. Returns how
+ * many; every thread of the block gets it. */
+static __device__ int sample(const struct roi_targets_args &args, const struct picture &p,
+                             bool object, int most, size_t first, uint64_t *list) {
+    const struct candidate *candidates = p.candidates;
+    const int found = select_greatest(
+        [=](int i) { return is_kind(candidates[i], object) ? ~candidates[i].order : uint64_t{0}; },
+        p.proposals + p.objects, most, list);
+    for (int i = static_cast<int>(threadIdx.x); i < found; i += static_cast<int>(blockDim.x))
+        list[i] &= 0xffffffffu; /* its number, turned round: falling ones rise */
     __syncthreads();
-    if (own == 0) {
-        objects = found[1] < args.positives ? found[1] : args.positives;
-        others = found[0] < args.samples - objects ? found[0] : args.samples - objects;
-    }
+    select_sort(list, found);
+    for (int i = static_cast<int>(threadIdx.x); i < found; i += static_cast<int>(blockDim.x))
+        put(args, p, static_cast<int>(~static_cast<uint32_t>(list[i])), first + i);
     __syncthreads();
-    for (int i = own; i < all; i += TARGET_THREADS) {
-        int label = p.candidates[i].label;
-        p.candidates[i].chosen =
-            label >= 0 && before_in_order(p, i) < (label > 0 ? objects : others);
-    }
-    __syncthreads();
-    size_t first = blockIdx.x * static_cast<size_t>(args.samples);
-    for (int i = own; i < all; i += TARGET_THREADS) {
-        bool object = p.candidates[i].label > 0;
-        if (p.candidates[i].chosen)
-            put(args, p, i, first + (object ? 0 : objects) + sampled_before(p, object, i));
-    }
-    for (int slot = objects + others + own; slot < args.samples; slot += TARGET_THREADS)
+    return found;
+}
+
+/* A block a picture. */
+static __global__ void __launch_bounds__(SELECT_THREADS, 1)
+    sample_kernel(const __grid_constant__ struct roi_targets_args args) {
+    __shared__ uint64_t list[SELECT_MAX];
+    const struct picture p = picture_of(args, blockIdx.x);
+    const size_t first = blockIdx.x * static_cast<size_t>(args.samples);
+    const int most = args.positives < args.samples ? args.positives : args.samples;
+    const int objects = sample(args, p, true, most, first, list);
+    const int others = sample(args, p, false, args.samples - objects, first + objects, list);
+    for (int slot = objects + others + static_cast<int>(threadIdx.x); slot < args.samples;
+         slot += static_cast<int>(blockDim.x))
         put_nothing(args, first + slot);
 }
 
@@ -144,7 +133,11 @@ size_t launch_roi_targets_scratch(const struct roi_targets_args *args) {
 }
 
 cudaError_t launch_roi_targets(cudaStream_t stream, const struct roi_targets_args *args) {
-    enqueue(targets_kernel, static_cast<unsigned>(args->images), TARGET_THREADS, stream, *args);
+    unsigned images = static_cast<unsigned>(args->images);
+    unsigned blocks =
+        static_cast<unsigned>(args->proposals + args->objects + THREADS - 1) / THREADS;
+    enqueue(candidates_kernel, dim3(blocks, images), THREADS, stream, *args);
+    enqueue(sample_kernel, images, SELECT_THREADS, stream, *args);
     return cudaPeekAtLastError();
 }
 
@@ -158,31 +151,33 @@ static __device__ bool has_mask(const struct mask_rows_args &args, int slot) {
     return mask_bits_given(args.at + object * MASK_FIELDS);
 }
 
-/* One block: each thread has a piece of the slots, and writes behind the pieces before it. */
+enum { ROWS_THREADS = 1024, WARP = 32 };
+
+/* One block, which goes over the slots once, in order: a thread a slot, whose row is behind those
+ * that the threads before it have found. */
 static __global__ void mask_rows_kernel(struct mask_rows_args args) {
-    __shared__ int count[THREADS];
-    int own = static_cast<int>(threadIdx.x), piece = (args.slots + THREADS - 1) / THREADS;
-    int begin = own * piece, end = begin + piece < args.slots ? begin + piece : args.slots;
-    count[own] = 0;
-    for (int slot = begin; slot < end; slot++)
-        count[own] += has_mask(args, slot);
-    __syncthreads();
-    int place = 0, all = 0;
-    for (int i = 0; i < THREADS; i++) {
-        place += i < own ? count[i] : 0;
-        all += count[i];
-    }
-    for (int slot = begin; slot < end; slot++) {
-        if (!has_mask(args, slot))
-            continue;
-        if (place < args.rows) {
+    __shared__ int count[ROWS_THREADS / WARP];
+    int own = static_cast<int>(threadIdx.x), warp = own / WARP, lane = own % WARP, all = 0;
+    for (int first = 0; first < args.slots; first += ROWS_THREADS) {
+        int slot = first + own;
+        bool has = slot < args.slots && has_mask(args, slot);
+        unsigned votes = __ballot_sync(~0u, has);
+        if (lane == 0)
+            count[warp] = __popc(votes);
+        __syncthreads();
+        int place = all + __popc(votes & ((1u << lane) - 1));
+        for (int i = 0; i < ROWS_THREADS / WARP; i++) {
+            place += i < warp ? count[i] : 0;
+            all += count[i];
+        }
+        if (has && place < args.rows) {
             args.row[place] = slot;
             args.mask_label[place] = args.label[slot];
         }
-        place++;
+        __syncthreads();
     }
     all = all < args.rows ? all : args.rows;
-    for (int row = all + own; row < args.rows; row += THREADS) {
+    for (int row = all + own; row < args.rows; row += ROWS_THREADS) {
         args.row[row] = -1;
         args.mask_label[row] = 0;
     }
@@ -191,6 +186,6 @@ static __global__ void mask_rows_kernel(struct mask_rows_args args) {
 }
 
 cudaError_t launch_mask_rows(cudaStream_t stream, const struct mask_rows_args *args) {
-    enqueue(mask_rows_kernel, 1, THREADS, stream, *args);
+    enqueue(mask_rows_kernel, 1, ROWS_THREADS, stream, *args);
     return cudaPeekAtLastError();
 }

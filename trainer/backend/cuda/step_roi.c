@@ -151,8 +151,11 @@ static struct roi_targets_args targets_args(const struct graph *graph, const str
 static int query_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
                          struct backend_needs *needs, struct error *err) {
     (void)cuda;
-    (void)err;
     struct roi_targets_args args = targets_args(graph, op);
+    if (args.samples > ROI_SAMPLES_MAX)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "backend cuda samples at most %d regions of a picture, not %d",
+                         ROI_SAMPLES_MAX, args.samples);
     needs->scratch = launch_roi_targets_scratch(&args);
     return 0;
 }
