@@ -78,42 +78,71 @@ static __global__ void find_kernel(struct detections_args args) {
     }
 }
 
+enum { CHOOSE_THREADS = 1024, WARP = 32, WARPS = CHOOSE_THREADS / WARP };
+
 /* The greatest of all threads' values. */
-static __device__ unsigned long long best_of_block(unsigned long long mine) {
-    __shared__ unsigned long long values[THREADS];
-    __syncthreads();
-    values[threadIdx.x] = mine;
-    __syncthreads();
-    for (unsigned half = THREADS / 2; half > 0; half /= 2) {
-        if (threadIdx.x < half && values[threadIdx.x + half] > values[threadIdx.x])
-            values[threadIdx.x] = values[threadIdx.x + half];
-        __syncthreads();
+static __device__ unsigned long long best_of_block(unsigned long long value) {
+    __shared__ unsigned long long warps[WARPS];
+    const int warp = static_cast<int>(threadIdx.x) / WARP;
+    const int lane = static_cast<int>(threadIdx.x) % WARP;
+    for (int step = 0; step < 2; step++) {
+        for (int k = WARP / 2; k > 0; k /= 2) {
+            const unsigned long long other = __shfl_xor_sync(~0u, value, k);
+            value = other > value ? other : value;
+        }
+        if (step == 0) {
+            __syncthreads(); /* all have read what was there */
+            if (lane == 0)
+                warps[warp] = value;
+            __syncthreads();
+            value = warps[lane];
+        }
     }
-    return values[0];
+    return value;
+}
+static_assert(int{WARPS} == int{WARP}, "a warp reads what all warps have found");
+
+/* Of the candidates a thread has, those that BEST strikes out are, and the greatest rank of the
+ * others is found; *RET_PLACE: whose it is. */
+static __device__ unsigned long long look_through(const struct detections_args &args,
+                                                  struct candidate *candidates, int count,
+                                                  const struct candidate &best, int *ret_place) {
+    unsigned long long rank = 0;
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += CHOOSE_THREADS) {
+        struct candidate &c = candidates[i];
+        if (c.rank == 0)
+            continue;
+        if (c.rank == best.rank ||
+            (c.label == best.label && box_iou(best.box, c.box, args.plus) > args.nms_threshold)) {
+            c.rank = 0;
+        } else if (c.rank > rank) {
+            rank = c.rank;
+            *ret_place = i;
+        }
+    }
+    return rank;
 }
 
+/* A block a picture, which goes over the candidates once for each that is found. */
 static __global__ void choose_kernel(struct detections_args args) {
     __shared__ struct candidate best;
     size_t n = blockIdx.x, first = n * args.found, each = room_of(args).each;
     struct candidate *candidates = candidates_of(args, n);
-    int own = static_cast<int>(threadIdx.x), found = 0;
+    int own = static_cast<int>(threadIdx.x), found = 0, place = 0;
     int count = match_count(counts_of(args)[n], static_cast<int>(each));
+    if (own == 0) {
+        best.rank = 0;
+        best.label = -1; /* nobody's */
+    }
+    __syncthreads();
     for (; found < args.found; found++) {
-        unsigned long long rank = 0;
-        for (int i = own; i < count; i += THREADS)
-            rank = candidates[i].rank > rank ? candidates[i].rank : rank;
-        rank = best_of_block(rank);
+        const unsigned long long mine = look_through(args, candidates, count, best, &place);
+        const unsigned long long rank = best_of_block(mine);
         if (rank == 0)
             break;
-        for (int i = own; i < count; i += THREADS)
-            if (candidates[i].rank == rank)
-                best = candidates[i];
+        if (mine == rank)
+            best = candidates[place];
         __syncthreads();
-        for (int i = own; i < count; i += THREADS)
-            if (candidates[i].rank == rank ||
-                (candidates[i].label == best.label &&
-                 box_iou(best.box, candidates[i].box, args.plus) > args.nms_threshold))
-                candidates[i].rank = 0;
         if (own < 4)
             args.found_box[4 * (first + found) + own] = best.box[own];
         if (own == 0) {
@@ -121,7 +150,7 @@ static __global__ void choose_kernel(struct detections_args args) {
             args.found_label[first + found] = best.label;
         }
     }
-    for (int i = found + own; i < args.found; i += THREADS) {
+    for (int i = found + own; i < args.found; i += CHOOSE_THREADS) {
         for (int k = 0; k < 4; k++)
             args.found_box[4 * (first + i) + k] = 0;
         args.found_score[first + i] = 0;
@@ -140,6 +169,6 @@ cudaError_t launch_detections(cudaStream_t stream, const struct detections_args 
     enqueue(clear_kernel, blocks_for(static_cast<size_t>(args->images)), THREADS, stream, *args);
     enqueue(find_kernel, blocks_for(static_cast<size_t>(args->images) * args->proposals), THREADS,
             stream, *args);
-    enqueue(choose_kernel, static_cast<unsigned>(args->images), THREADS, stream, *args);
+    enqueue(choose_kernel, static_cast<unsigned>(args->images), CHOOSE_THREADS, stream, *args);
     return cudaPeekAtLastError();
 }
