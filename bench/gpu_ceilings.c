@@ -47,7 +47,7 @@ static void copy(struct gpu *g) {
 }
 
 static void pass(struct gpu *g) {
-    check(launch_pointwise(g->stream, LAUNCH_RELU, DTYPE_F16, g->from, NULL, g->to, BYTES / 2),
+    check(launch_pointwise(g->stream, POINTWISE_RELU, DTYPE_F16, g->from, NULL, g->to, BYTES / 2),
           "pass");
 }
 

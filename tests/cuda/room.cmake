@@ -48,7 +48,8 @@ foreach(stem kernels maskrcnn rows sums training)
     add_test(NAME ${target} COMMAND ${target})
     set_tests_properties(${target} PROPERTIES LABELS ops TIMEOUT 1500)
 endforeach()
-target_compile_definitions(ops_cuda_maskrcnn PRIVATE RINGMASTER_EMULATED)
+target_compile_definitions(ops_cuda_maskrcnn PRIVATE RINGMASTER_EMULATED
+    RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
 
 # What needs a device. Where there is none these say so and count as skipped; they are built
 # wherever the backend is.
