@@ -73,7 +73,7 @@ set_tests_properties(ops_graph_parity PROPERTIES TIMEOUT 600)
 # Whole networks against torch's values (tests/golden/*_torch.py).
 room_tests(run golden ops USES ops_harness)
 target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
-set_tests_properties(ops_run_resnet PROPERTIES TIMEOUT 900)
+set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 900)
 # Once more with oneDNN as on a processor without bf16 products; under a sanitizer it takes minutes.
 if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
     foreach(test parity network)
