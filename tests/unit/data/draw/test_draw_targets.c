@@ -36,19 +36,24 @@ static void every_image_has_a_place_of_its_own_below(void) {
     }
 }
 
+/* Whether it is in the way of the first picture, of the last, or of one between. */
 static void what_is_there_stays(void) {
-    cleanup_coco_index struct coco_index index = {0};
-    cleanup_draw_targets struct draw_targets targets = {0};
-    struct error err = {0};
-    char folder[PATH_MAX], path[2 * PATH_MAX];
-    snprintf(folder, sizeof(folder), "%s/full", unit_temp_dir());
-    CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder, &err), 0);
-    snprintf(path, sizeof(path), "%s/a-4.jpg", folder);
-    CU_ASSERT_EQUAL_FATAL(file_publish(path, "mine", 4, 0644, &err), 0);
-    CU_ASSERT_EQUAL(make(&targets, &index, SET, "full", folder, &err), -1);
-    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(err.text, path);
-    CU_ASSERT_EQUAL(targets.count, 0);
+    static const char *const THERE[] = {"x/1.jpg", "a-4.jpg", "x/.hidden.jpg"};
+    for (int i = 0; i < 3; i++) {
+        cleanup_coco_index struct coco_index index = {0};
+        cleanup_draw_targets struct draw_targets targets = {0};
+        struct error err = {0};
+        char out[16], folder[PATH_MAX], path[2 * PATH_MAX];
+        snprintf(out, sizeof(out), "full%d", i);
+        snprintf(path, sizeof(path), "%s/%s/x", unit_temp_dir(), out);
+        CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, &err), 0);
+        snprintf(path, sizeof(path), "%s/%s/%s", unit_temp_dir(), out, THERE[i]);
+        CU_ASSERT_EQUAL_FATAL(file_publish(path, "mine", 4, 0644, &err), 0);
+        CU_ASSERT_EQUAL(make(&targets, &index, SET, out, folder, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(err.text, path);
+        CU_ASSERT_EQUAL(targets.count, 0);
+    }
 }
 
 static void names_that_cannot_be_parted_are_refused(void) {

@@ -59,6 +59,17 @@ static void letters_have_shapes_of_their_own(void) {
     fonts_free(fonts);
 }
 
+static void a_blank_takes_room_and_no_ink(void) {
+    if (!fonts_can(FONTS_SANS))
+        return;
+    struct fonts *fonts = fonts_of(FONTS_SANS);
+    const struct glyph *blank = fonts_glyph(fonts, ' ', EM);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(blank);
+    CU_ASSERT_EQUAL(ink(blank), 0);
+    CU_ASSERT(blank->advance > 1 && blank->advance < EM);
+    fonts_free(fonts);
+}
+
 static void letters_come_again_as_they_were(void) {
     if (!fonts_can(FONTS_SANS))
         return;
@@ -247,7 +258,7 @@ static void a_build_without_freetype_says_so(void) {
     fonts_free(fonts);
 }
 
-UNIT_MAIN("data.fonts", UNIT(letters_have_shapes_of_their_own),
+UNIT_MAIN("data.fonts", UNIT(letters_have_shapes_of_their_own), UNIT(a_blank_takes_room_and_no_ink),
           UNIT(letters_come_again_as_they_were), UNIT(the_next_font_has_what_one_lacks),
           UNIT(well_known_cjk_fonts_have_cjk), UNIT(an_empty_list_has_nothing),
           UNIT(broken_fonts_are_named_and_change_nothing), UNIT(damaged_letters_stay_small),
