@@ -72,6 +72,8 @@ room_tests(graph ops ops USES ops_harness ${backends})
 set_tests_properties(ops_graph_parity PROPERTIES TIMEOUT 600)
 # Whole networks against torch's values (tests/golden/*_torch.py).
 room_tests(run golden ops USES ops_harness)
+# Minutes, where it is run at all (RINGMASTER_LONG).
+set_tests_properties(ops_run_maskrcnn_full PROPERTIES TIMEOUT 3600)
 target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
 set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 900)
 # Once more with oneDNN as on a processor without bf16 products; under a sanitizer it takes minutes.

@@ -266,4 +266,5 @@ def main():
         tensor_line("gradient", name, tensor, norm, worst)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -2,7 +2,7 @@
  * what an evaluation finds. The values are in tests/golden/maskrcnn/tiny.txt and come from
  * maskrcnn_torch.py, which says how weights, pictures and masks are made. Weights are of frozen
  * norms; the canvas is torchvision's padding. */
-#include "golden/golden.h"
+#include "golden/maskrcnn_start.h"
 #include "graph/program.h"
 #include "kernels/image_size.h"
 #include "kernels/mask_bits.h"
@@ -56,53 +56,6 @@ struct run {
     struct maskrcnn_tensors t;
     struct batch batch;
 };
-
-static bool begins(const char *name, const char *const *starts) {
-    for (; *starts != NULL; starts++)
-        if (strncmp(name, *starts, strlen(*starts)) == 0)
-            return true;
-    return false;
-}
-
-static float start_value(const char *name, const struct shape *shape, uint64_t seed, size_t i) {
-    static const char *const rectified[] = {"rpn.head.conv.", "roi_heads.box_head.",
-                                            "roi_heads.mask_head.",
-                                            "roi_heads.mask_predictor.conv5_mask.", NULL};
-    static const char *const predictors[] = {"rpn.head.cls_logits.", "rpn.head.bbox_pred.",
-                                             "roi_heads.box_predictor.",
-                                             "roi_heads.mask_predictor.mask_fcn_logits.", NULL};
-    uint64_t hash = hashed_name(name);
-    bool norm = strstr(name, ".bn") != NULL || strstr(name, "downsample") != NULL;
-    if (strstr(name, "running_mean") != NULL)
-        return hashed_uniform(hash, seed, i, -0.5, 0.5);
-    if (strstr(name, "running_var") != NULL)
-        return hashed_uniform(hash, seed, i, 0.5, 1.5);
-    if (shape->rank == 1 && strstr(name, "weight") != NULL)
-        return hashed_uniform(hash, seed, i, 0.25, 0.5);
-    if (shape->rank == 1 && (norm || begins(name, rectified))) {
-        float value = hashed_uniform(hash, seed, i, 3.0, 3.5);
-        return hashed(hashed_name("sign"), seed, i) >> 62 == 0 ? -value : value;
-    }
-    if (shape->rank == 1)
-        return hashed_uniform(hash, seed, i, -0.1, 0.1);
-    /* Rows of a transposed convolution are of what it reads. */
-    int64_t fan =
-        strstr(name, "conv5_mask") != NULL ? shape->dim[0] : shape_count(shape) / shape->dim[0];
-    double small = begins(name, rectified) || begins(name, predictors) ? 0.3 : 1.0;
-    double bound = small * pow(3.0 / (double)fan, 0.5);
-    return hashed_uniform(hash, seed, i, -bound, bound);
-}
-
-static void fill_store(struct run *r) {
-    for (int k = 0; k < r->store.slot_count; k++) {
-        const struct store_slot *slot = &r->store.slots[k];
-        float *values = store_at(&r->store, slot, slot->home);
-        for (size_t i = 0; i < slot->count; i++)
-            values[golden_place(&slot->shape, i)] =
-                start_value(slot->name, &slot->shape, r->seed, i);
-    }
-    store_changed(&r->store);
-}
 
 static void fill_picture(struct run *r, int n) {
     char name[32];
@@ -192,7 +145,7 @@ static void open_run(struct run *r, struct backend *backend, enum fusion fusion)
     if (programs_compile(programs, graphs, 2, &r->memory, &r->store, backend, &options, &err) != 0)
         printf("%s\n", err.text);
     CU_ASSERT_PTR_NOT_NULL_FATAL(r->evaluation.steps);
-    fill_store(r);
+    start_store(&r->store, r->seed);
     fill_batch(r);
 }
 
