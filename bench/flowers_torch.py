@@ -106,4 +106,5 @@ def main():
         print(f"{score(model, words[1], torch.float32):.4f}")
 
 
-main()
+if __name__ == "__main__":
+    main()

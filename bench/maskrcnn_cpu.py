@@ -74,13 +74,13 @@ def weights_of(path):
     return state
 
 
-def samples_of(root):
+def samples_of(root, name="train"):
     """Pictures and their objects as torchvision wants them."""
     import torch
     from PIL import Image
     from pycocotools import mask as masks
     from torchvision.transforms.functional import to_tensor
-    with open(f"{root}/annotations/instances_train2017.json", encoding="utf-8") as file:
+    with open(f"{root}/annotations/instances_{name}2017.json", encoding="utf-8") as file:
         coco = json.load(file)
     numbers = {c["id"]: i + 1 for i, c in enumerate(sorted(coco["categories"], key=lambda c: c["id"]))}
     for image in coco["images"]:
