@@ -5,7 +5,8 @@
  * The last word says whose convolutions (cpu_convs), to measure one kind against another.
  * Reads lines with a number of steps from stdin, runs that many (forward, backward, SGD with
  * Nesterov momentum, packed weights brought up to date) and answers with one line of their seconds.
- * A line "profile" prints milliseconds of one step by kind of operator, the best of a few steps;
+ * A line "profile" prints milliseconds of one step by kind of operator, the best of a few steps (of
+ * one thread its processor time), with BENCH_OPERATORS in the environment also by operator;
  * the end of the input ends the program. Pictures and labels are the same random ones each step. */
 #include "common/str.h"
 #include "cpu/cpu.h"
@@ -33,10 +34,19 @@ struct bench {
     double last;
 };
 
-static double now(void) {
+static double seconds_of(clockid_t clock) {
     struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
+    (void)clock_gettime(clock, &t);
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static double now(void) {
+    return seconds_of(CLOCK_MONOTONIC);
+}
+
+/* A profile of one thread counts its processor time: not what others take of the machine. */
+static double profile_now(const struct bench *b) {
+    return b->threads == 1 ? seconds_of(CLOCK_PROCESS_CPUTIME_ID) : now();
 }
 
 static void fill_inputs(struct bench *b) {
@@ -80,15 +90,15 @@ static int run_step(struct bench *b, const struct program_hooks *hooks, double *
         .rate = 0.01F, .momentum = 0.9F, .weight_decay = 1e-4F, .scale = 1, .nesterov = 1};
     if (program_run(&b->program, hooks, err) != 0)
         return -1;
-    double start = now();
+    double start = profile_now(b);
     sgd_apply(&sgd, b->store.arena[STORE_PARAMETERS], b->store.arena[STORE_MOMENTUM],
               b->store.arena[STORE_GRADIENTS], b->store.count[STORE_PARAMETERS]);
-    double middle = now();
+    double middle = profile_now(b);
     if (program_refresh(&b->program, err) != 0)
         return -1;
     if (ret_parts != NULL) {
         ret_parts[0] = middle - start;
-        ret_parts[1] = now() - middle;
+        ret_parts[1] = profile_now(b) - middle;
     }
     return 0;
 }
@@ -96,7 +106,7 @@ static int run_step(struct bench *b, const struct program_hooks *hooks, double *
 static int after_step(void *user, int step, struct error *err) {
     (void)err;
     struct bench *b = user;
-    double time = now(), took = time - b->last;
+    double time = profile_now(b), took = time - b->last;
     b->last = time;
     if (b->best[step] == 0 || took < b->best[step])
         b->best[step] = took;
@@ -111,7 +121,7 @@ static int profile(struct bench *b, struct error *err) {
     if (b->best == NULL)
         return error_no_memory(err, "the profile");
     for (int i = 0; i < PROFILE_STEPS; i++) {
-        b->last = now();
+        b->last = profile_now(b);
         if (run_step(b, &hooks, parts, err) != 0)
             return -1;
         for (int k = 0; k < 2; k++)

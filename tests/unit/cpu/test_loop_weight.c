@@ -109,6 +109,20 @@ static void products_of_matrices_are_those_of_plain_loops(void) {
         }
 }
 
+/* Few channels: windows that leave the picture on all sides, and one that is wider than it. */
+static void all_taps_of_few_channels_are_taken_together(void) {
+    static const struct shape_case pictures[] = {
+        {2, 19, 23, 3, 64, 7, 2, 3}, {1, 3, 2, 3, 16, 7, 2, 3},   {2, 11, 13, 4, 32, 3, 1, 1},
+        {1, 6, 5, 1, 16, 1, 1, 0},   {3, 9, 17, 5, 16, 5, 1, 2},
+    };
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
+        for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++) {
+            struct weight_part part = part_of(&pictures[i], ELEM_F32);
+            part.unit_end = gemm_weight_groups(part.out);
+            check_case(&(*loops)->gemm_weight, part);
+        }
+}
+
 static void other_shapes_are_left_to_onednn(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
         struct weight_part part = part_of(&shapes[0], ELEM_F32);
@@ -122,4 +136,4 @@ static void other_shapes_are_left_to_onednn(void) {
 
 UNIT_MAIN("cpu.loop_weight", UNIT(sums_over_pixels_are_those_of_plain_loops),
           UNIT(products_of_matrices_are_those_of_plain_loops),
-          UNIT(other_shapes_are_left_to_onednn))
+          UNIT(all_taps_of_few_channels_are_taken_together), UNIT(other_shapes_are_left_to_onednn))

@@ -5,17 +5,29 @@
 
 /* Pixels of a block, and the most outputs and columns of a group. A panel begins a line late, so
  * that panels lie in different sets of the caches. */
-enum { PIXELS = 128, GROUP = GEMM_WEIGHT_GROUP, LINE = 16 };
+enum { PIXELS = 192, GROUP = GEMM_WEIGHT_GROUP, LINE = 16 };
 enum { A_PANEL = PIXELS * GEMM_ROWS + 2 * LINE, B_PANEL = PIXELS * GEMM_COLUMNS + LINE };
 enum { A_PANELS = (GROUP + GEMM_ROWS - 1) / GEMM_ROWS, B_PANELS = GROUP / GEMM_COLUMNS };
+enum { TILE = GEMM_ROWS * GEMM_COLUMNS, SUMS = A_PANELS * B_PANELS * TILE };
+
+/* Of a picture with few channels the taps of a row lie side by side, and a row of the window takes
+ * whole registers of columns; what they read behind it becomes sums that nobody reads. */
+static size_t window_row(const struct weight_part *p) {
+    return (p->kernel * p->in + LANES - 1) / LANES * LANES;
+}
 
 bool LOOP(gemm_weight_supported)(const struct weight_part *part) {
-    return part->elem == ELEM_F32 && part->in % 16 == 0 && part->out % 16 == 0;
+    return part->elem == ELEM_F32 && part->out % 16 == 0 &&
+           (part->in % 16 == 0 || window_row(part) * part->kernel <= GROUP);
 }
 
 size_t LOOP(gemm_weight_scratch)(const struct weight_part *part) {
     (void)part;
-    return (A_PANELS * (size_t)A_PANEL + B_PANELS * (size_t)B_PANEL) * sizeof(float);
+    return (A_PANELS * (size_t)A_PANEL + B_PANELS * (size_t)B_PANEL + (size_t)SUMS) * sizeof(float);
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
 }
 
 /* One group of results and the block of pixels that is added. */
@@ -23,7 +35,8 @@ struct block {
     const struct weight_part *part;
     size_t out, outs, column, columns; /* of dw */
     size_t pixel, pixels;
-    float *a, *b;
+    bool windows; /* all taps of few channels together */
+    float *a, *b, *sums;
 };
 
 /* [panel][pixel][GEMM_ROWS] of dy, by whole registers, each over the end of the one before. They
@@ -63,62 +76,184 @@ static void find_pixels(const struct block *k, size_t tap, const float **pixel) 
     }
 }
 
-/* [panel][pixel][GEMM_COLUMNS] of x, LANES channels of one tap at once. */
+/* [panel][pixel][GEMM_COLUMNS] of x, pixel by pixel, as it lies in memory. */
 static void pack_columns(const struct block *k) {
     const float *pixel[PIXELS];
-    size_t in = k->part->in;
-    for (size_t j = 0; j < k->columns; j += LANES) {
+    size_t in = k->part->in, some;
+    for (size_t j = 0; j < k->columns; j += some) {
         size_t channel = (k->column + j) % in;
-        if (j == 0 || channel == 0)
-            find_pixels(k, (k->column + j) / in, pixel);
-        float *to = k->b + j / GEMM_COLUMNS * B_PANEL + j % GEMM_COLUMNS;
-        for (size_t i = 0; i < k->pixels; i++, to += GEMM_COLUMNS)
-            vec_store(to, 0,
-                      pixel[i] != NULL ? vec_load(pixel[i] + channel, 0, ELEM_F32) : vec_set(0),
-                      ELEM_F32);
+        some = smaller(in - channel, k->columns - j);
+        find_pixels(k, (k->column + j) / in, pixel);
+        for (size_t i = 0; i < k->pixels; i++) {
+            const float *from = pixel[i] != NULL ? pixel[i] + channel : NULL;
+            for (size_t at = 0; at < some; at += LANES) {
+                float *panel = k->b + (j + at) / GEMM_COLUMNS * B_PANEL + (j + at) % GEMM_COLUMNS;
+                vec_store(panel, i * GEMM_COLUMNS,
+                          from != NULL ? vec_load(from, at, ELEM_F32) : vec_set(0), ELEM_F32);
+            }
+        }
     }
 }
 
-/* Adds the block's products to the group's results; the first one sets them. */
-static void multiply(const struct block *k, bool add) {
+/* A window's row that leaves the picture, from COLUMN on, or is its last one. */
+static void copy_row(const struct weight_part *p, const float *row, size_t column, float *to) {
+    size_t left = column < p->pad ? p->pad - column : 0, right = p->width + p->pad - column;
+    size_t end = smaller(right, p->kernel);
+    memset(to, 0, window_row(p) * sizeof(float));
+    if (row != NULL && left < end)
+        memcpy(to + left * p->in, row + (column + left - p->pad) * p->in,
+               (end - left) * p->in * sizeof(float));
+}
+
+/* One output pixel: as pack_columns(), all taps together. */
+VEC_INLINE void pack_window(const struct block *k, const float *picture, size_t row, size_t column,
+                            float *to) {
     const struct weight_part *p = k->part;
-    size_t row = p->taps * p->in;
+    float copied[GROUP];
+    size_t j = 0;
+    for (size_t tap = 0; tap < p->kernel; tap++) {
+        size_t y = row + tap - p->pad;
+        const float *from = y < p->height ? picture + y * p->width * p->in : NULL;
+        if (from == NULL || column < p->pad || column + p->kernel - p->pad > p->width ||
+            y + 1 == p->height) {
+            copy_row(p, from, column, copied);
+            from = copied;
+        } else {
+            from += (column - p->pad) * p->in;
+        }
+        for (size_t at = 0; at < window_row(p); at += LANES, j += LANES)
+            vec_store(to + j / GEMM_COLUMNS * B_PANEL, j % GEMM_COLUMNS,
+                      vec_load(from, at, ELEM_F32), ELEM_F32);
+    }
+}
+
+static void pack_windows(const struct block *k) {
+    const struct weight_part *p = k->part;
+    size_t column = k->pixel % p->out_width, row = k->pixel / p->out_width % p->out_height;
+    const float *picture = (const float *)p->x +
+                           k->pixel / p->out_width / p->out_height * p->height * p->width * p->in;
+    for (size_t i = 0; i < k->pixels; i++) {
+        pack_window(k, picture, row * p->stride, column * p->stride, k->b + i * GEMM_COLUMNS);
+        if (++column < p->out_width)
+            continue;
+        column = 0;
+        if (++row == p->out_height) {
+            row = 0;
+            picture += p->height * p->width * p->in;
+        }
+    }
+}
+
+/* What the next block packs, of its first tap: asked for by a few lines with each tile. */
+struct ahead {
+    const float *dy[PIXELS], *x[PIXELS];
+    size_t rows, row, at; /* of both sides: `at` counts floats of dy, then of x */
+    size_t outs, all;     /* floats of a row: of dy, of both */
+    size_t lines;         /* at once */
+};
+
+static void look_ahead(const struct block *k, struct ahead *ahead) {
+    struct block next = *k;
+    size_t in = k->part->in, channel = k->column % in;
+    next.pixel += k->pixels;
+    next.pixels = smaller(PIXELS, k->part->end - next.pixel);
+    *ahead = (struct ahead){.rows = next.pixels, .outs = k->outs};
+    ahead->all = k->outs + smaller(in - channel, k->columns);
+    if (next.pixels == 0)
+        return;
+    find_pixels(&next, k->column / in, ahead->x);
+    for (size_t i = 0; i < next.pixels; i++) {
+        ahead->dy[i] = (const float *)k->part->dy + (next.pixel + i) * k->part->out + k->out;
+        if (ahead->x[i] != NULL)
+            ahead->x[i] += channel;
+    }
+    size_t tiles =
+        (k->outs + GEMM_ROWS - 1) / GEMM_ROWS * ((k->columns + GEMM_COLUMNS - 1) / GEMM_COLUMNS);
+    ahead->lines = (ahead->rows * ahead->all / LINE + tiles - 1) / tiles;
+}
+
+VEC_INLINE void ask(struct ahead *ahead) {
+    for (size_t i = 0; i < ahead->lines && ahead->row < ahead->rows; i++) {
+        const float *x = ahead->x[ahead->row];
+        if (ahead->at < ahead->outs)
+            __builtin_prefetch(ahead->dy[ahead->row] + ahead->at, 0, 2);
+        else if (x != NULL)
+            __builtin_prefetch(x + (ahead->at - ahead->outs), 0, 2);
+        ahead->at += LINE;
+        if (ahead->at >= ahead->all) {
+            ahead->at = 0;
+            ahead->row++;
+        }
+    }
+}
+
+/* Where a tile's sums lie until they are complete: side by side, for rows of dw are apart by a
+ * multiple of a page and would fall into the same few sets of the caches. */
+VEC_INLINE float *sums_at(const struct block *k, size_t out, size_t column) {
+    return k->sums + (column / GEMM_COLUMNS * A_PANELS + out / GEMM_ROWS) * TILE;
+}
+
+/* Adds the block's products to the group's sums; the first one sets them. */
+static void multiply(const struct block *k, bool add) {
+    struct ahead ahead;
+    look_ahead(k, &ahead);
     for (size_t j = 0; j < k->columns; j += GEMM_COLUMNS)
         for (size_t o = 0; o < k->outs; o += GEMM_ROWS) {
             float *c[GEMM_ROWS];
+            for (size_t i = 0; i < GEMM_ROWS; i++)
+                c[i] = sums_at(k, o, j) + i * GEMM_COLUMNS;
             struct gemm_tile tile = {.a = k->a + o / GEMM_ROWS * A_PANEL,
                                      .stride = GEMM_ROWS,
                                      .b = k->b + j / GEMM_COLUMNS * B_PANEL,
                                      .k = k->pixels,
                                      .c = c,
-                                     .rows = k->outs - o < GEMM_ROWS ? k->outs - o : GEMM_ROWS,
-                                     .half = k->columns - j < GEMM_COLUMNS,
+                                     .rows = GEMM_ROWS,
                                      .add = add};
-            for (size_t i = 0; i < tile.rows; i++)
-                c[i] = p->dw + (k->out + o + i) * row + k->column + j;
+            ask(&ahead);
             LOOP(gemm_columns)(&tile);
         }
 }
 
-static size_t smaller(size_t a, size_t b) {
-    return a < b ? a : b;
+static void unpack(const struct block *k) {
+    const struct weight_part *p = k->part;
+    size_t row = p->taps * p->in;
+    for (size_t o = 0; o < k->outs; o++) {
+        float *dw = p->dw + (k->out + o) * row + k->column;
+        for (size_t j = 0; j < k->columns; j += LANES) {
+            const float *sums = sums_at(k, o, j) + o % GEMM_ROWS * GEMM_COLUMNS;
+            size_t at = j % window_row(p), wanted = p->kernel * p->in;
+            if (!k->windows)
+                vec_store(dw, j, vec_load(sums, j % GEMM_COLUMNS, ELEM_F32), ELEM_F32);
+            else
+                memcpy(dw + j / window_row(p) * wanted + at, sums + j % GEMM_COLUMNS,
+                       smaller(LANES, wanted - at) * sizeof(float));
+        }
+    }
 }
 
 void LOOP(gemm_weight_run)(const struct weight_part *part) {
-    size_t columns = part->taps * part->in, groups = (columns + GROUP - 1) / GROUP;
+    bool windows = part->in % 16 != 0;
+    size_t columns = windows ? part->kernel * window_row(part) : part->taps * part->in;
+    size_t groups = (columns + GROUP - 1) / GROUP;
     for (size_t unit = part->unit_begin; unit < part->unit_end; unit++) {
         struct block k = {.part = part,
                           .out = unit / groups * GROUP,
                           .column = unit % groups * GROUP,
+                          .windows = windows,
                           .a = part->scratch};
         k.b = k.a + A_PANELS * (size_t)A_PANEL;
+        k.sums = k.b + B_PANELS * (size_t)B_PANEL;
         k.outs = smaller(GROUP, part->out - k.out);
         k.columns = smaller(GROUP, columns - k.column);
         for (k.pixel = part->begin; k.pixel < part->end; k.pixel += k.pixels) {
             k.pixels = smaller(PIXELS, part->end - k.pixel);
             pack_outputs(&k);
-            pack_columns(&k);
+            if (k.windows)
+                pack_windows(&k);
+            else
+                pack_columns(&k);
             multiply(&k, k.pixel > part->begin);
         }
+        unpack(&k);
     }
 }
