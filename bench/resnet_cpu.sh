@@ -5,7 +5,7 @@
 #
 #     sh bench/resnet_cpu.sh                  ResNet-50, 224 px, batch 16, bf16 and f32
 #     MODEL=resnet18 BATCH=32 DTYPES=bf16 ROUNDS=10 sh bench/resnet_cpu.sh
-#     PROFILE=1 sh bench/resnet_cpu.sh        also milliseconds by kind of operator
+#     PROFILE=1 sh bench/resnet_cpu.sh        also milliseconds by kind of operator, of both
 #     ISA=avx2 DTYPES=f32 sh bench/resnet_cpu.sh   both sides held to AVX2
 #
 # PYTHON names a Python that has torch and torchvision (python3 -m pip install torch torchvision);
@@ -68,6 +68,15 @@ ratio() {
     awk -v a="$1" -v b="$2" 'BEGIN { printf "%.2f", a / b }'
 }
 
+# The profile of the program behind descriptors $1 and $2.
+table() {
+    echo profile >&"$1"
+    while IFS= read -r line <&"$2"; do
+        echo "  $line"
+        case $line in sum*) break ;; esac
+    done
+}
+
 measure() {
     dtype=$1
     mkfifo "$dir/in.$dtype" "$dir/out.$dtype" "$dir/in2.$dtype" "$dir/out2.$dtype"
@@ -102,15 +111,14 @@ measure() {
         set -- $(summary "$dir/theirs.$dtype")
         echo "  pytorch    best $1 median $2"
         echo "  ratio      best $(ratio "$best" "$1") median $(ratio "$median" "$2")"
-        exec 5>&- 6<&-
     fi
     if [ -n "${PROFILE:-}" ]; then
-        echo profile >&3
-        while IFS= read -r line <&4; do
-            echo "  $line"
-            case $line in sum*) break ;; esac
-        done
+        echo "  ringmaster, by kind of operator"
+        table 3 4
+        [ $has_torch = no ] || echo "  pytorch, by kind of operator"
+        [ $has_torch = no ] || table 5 6
     fi
+    [ $has_torch = no ] || exec 5>&- 6<&-
     exec 3>&- 4<&-
     wait
 }

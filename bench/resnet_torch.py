@@ -2,7 +2,9 @@
 
     resnet_torch.py MODEL f32|bf16 BATCH SIZE THREADS
 
-As bench/resnet_step.c: a number of steps a line on stdin, a line of their seconds on stdout.
+As bench/resnet_step.c: a number of steps a line on stdin, a line of their seconds on stdout; for
+"profile" milliseconds of one step by kind of operator, each the best of a few steps, without what it
+calls. The convolutions' gradients are one operator here.
 PyTorch as its documents advise for CPUs: channels_last, bf16 autocast around forward and loss.
 """
 
@@ -11,6 +13,25 @@ import time
 
 import torch
 import torchvision
+
+PROFILE_STEPS = 5
+
+
+def profile(step):
+    best, calls = {}, {}
+    for _ in range(PROFILE_STEPS):
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as run:
+            step()
+        for kind in run.key_averages():
+            took = kind.self_cpu_time_total / 1e3
+            best[kind.key] = min(took, best.get(kind.key, took))
+            calls[kind.key] = kind.count
+    total = sum(best.values())
+    shown = sorted((kind for kind in best if best[kind] >= total / 500), key=best.get, reverse=True)
+    for kind in shown:
+        print(f"{kind[:34]:<34} {calls[kind]:4d} {best[kind]:9.2f} ms")
+    print(f"{'all others':<34}      {total - sum(best[kind] for kind in shown):9.2f} ms")
+    print(f"{'sum':<34}      {total:9.2f} ms", flush=True)
 
 
 def main():
@@ -37,6 +58,9 @@ def main():
     for line in sys.stdin:
         if line.strip() == "version":
             print(torch.__version__, flush=True)
+            continue
+        if line.strip() == "profile":
+            profile(step)
             continue
         seconds = []
         for _ in range(int(line)):
