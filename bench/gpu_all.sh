@@ -8,6 +8,8 @@
 #             none over 8 MiB, and the reports of the measurements
 #   DATA      a folder with cifar10-jpg.tar.gz and pictures.tar, default .gpu/data
 #   BUDGET    seconds for everything, default 560. What does not fit is not run, and the table says so
+#   BEFORE    a second pack, of what an older revision built (gpu_pack.sh): part `before` times a training
+#             step of both, in turns. Default .gpu-before
 #   RINGMASTER_BUILD, PYTHON   see bench/gpu_env.sh
 #
 # Programs come from .gpu (bench/gpu_pack.sh) where that is there; else they are built here from
@@ -21,6 +23,7 @@ cd "$(dirname "$0")/.." || exit 2
 . bench/gpu_env.sh
 out=${OUT:-build/gpu}
 data=${DATA:-.gpu/data}
+before=${BEFORE:-.gpu-before}
 budget=${BUDGET:-560}
 started=$(date +%s)
 piece=1
@@ -39,6 +42,7 @@ backward right 60
 ceilings speed 40
 kernels speed 40
 operators speed 120
+before speed 120
 own speed 90
 torch speed 150
 resnet speed 120
@@ -70,6 +74,26 @@ run_part() {
         ;;
     parity | step | network) test_binary "gpu_cuda_$1" ;;
     backward) test_binary gpu_cuda_backward && touch "$out/backward.ok" ;;
+    # Each with its own plans: what they look like may have changed between the two.
+    before)
+        [ -x "$before/bench/bench_gpu_step" ] || { echo "skipped: no second pack in $before"; return 77; }
+        for side in before now before now; do
+            programs=$build
+            [ $side = now ] || programs=$before
+            echo "side=$side $(BENCH_PLANS=$out/plans-$side.txt ours "$programs/bench/bench_gpu_step" step resnet50 f16 \
+                conv 256 224 2 | tail -n 1)"
+        done | tee "$out/before.txt"
+        awk 'match($0, / images_per_second=[0-9.]+/) {
+                 speed = substr($0, RSTART + 19, RLENGTH - 19) + 0
+                 side = $1 == "side=now"
+                 if (speed > best[side]) best[side] = speed
+                 count++
+             }
+             END {
+                 if (count < 4) exit 1
+                 printf "before %.1f, now %.1f images/s: %+.1f %%\n", best[0], best[1], 100 * (best[1] / best[0] - 1)
+             }' "$out/before.txt"
+        ;;
     # A training step with the own backward pass and without, in turns; only where it is right.
     own)
         [ -e "$out/backward.ok" ] || { echo 'not timed: part backward has not passed'; return 77; }
@@ -169,7 +193,7 @@ if [ "${1:-}" = --part ]; then
     exit
 fi
 mkdir -p "$out" || exit 70
-rm -f "$out"/log-*.txt "$out/running.txt" "$out/summary.txt" "$out"/ceilings.* "$out/plans.txt" "$out/backward.ok"
+rm -f "$out"/log-*.txt "$out/running.txt" "$out/summary.txt" "$out"/ceilings.* "$out"/plans*.txt "$out/backward.ok"
 
 wanted=" $* "
 for word in "$@"; do

@@ -4,7 +4,10 @@
 # libraries nor a network. bench/gpu_all.sh finds it there.
 #
 #   sh bench/gpu_pack.sh [FOLDER]         default .gpu, which git ignores
+#   REVISION=REV sh bench/gpu_pack.sh .gpu-before
 #
+#   REVISION      what git knows by that name, instead of the files as they are: with no data and no Open
+#                 MPI, to be measured beside a pack of now, itself made without data (gpu_all.sh, BEFORE)
 #   ARCHITECTURES   of the GPUs, default 90 (H100, H200)
 #   MPI             0 leaves Open MPI out. Where it is installed it goes along with a ringtrain of its own:
 #                   its libraries want a newer C library than all the others
@@ -16,6 +19,8 @@ cd "$(dirname "$0")/.."
 pack=${1:-.gpu}
 tree=build/gpu_pack
 limit=${LIMIT:-60}
+revision=${REVISION:-}
+source=.
 
 fail() {
     echo "gpu_pack.sh: $*" >&2
@@ -27,7 +32,7 @@ build() {
     folder=$1 with_mpi=$2
     shift 2
     mkdir -p "$folder"
-    cmake -S . -B "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_CUDA=ON \
+    cmake -S "$source" -B "$folder" -DCMAKE_BUILD_TYPE=RelWithDebInfo -DRINGMASTER_CUDA=ON \
         -DRINGMASTER_CUDA_ARCHITECTURES="${ARCHITECTURES:-90}" -DRINGMASTER_ONEDNN=OFF \
         -DRINGMASTER_ENTRYPOINT=OFF -DRINGMASTER_MPI="$with_mpi" -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON \
         "-DCMAKE_INSTALL_RPATH=\$ORIGIN/../lib" -DCMAKE_EXE_LINKER_FLAGS=-Wl,--disable-new-dtags \
@@ -40,6 +45,18 @@ build() {
     cmake --build "$folder" --parallel "$(nproc)" --target "$@" >"$folder/build.log" 2>&1 ||
         { tail -n 40 "$folder/build.log" >&2; fail "the build failed"; }
 }
+
+if [ -n "$revision" ]; then
+    revision=$(git rev-parse --short --verify "$REVISION^{commit}") || fail "git knows no $REVISION"
+    tree=$tree-before
+    source=$PWD/$tree/source
+    git worktree prune
+    rm -rf "$source"
+    mkdir -p "$tree"
+    git worktree add --quiet --detach --force "$source" "$revision" || fail "no files of $revision"
+    trap 'git worktree remove --force "$source"' EXIT
+    MPI=0 DATA=
+fi
 
 launcher=$(command -v orterun || true)
 command -v mpicc >/dev/null && [ "${MPI:-1}" != 0 ] || launcher=
@@ -108,7 +125,7 @@ if [ -n "${DATA:-}" ]; then
 fi
 
 size=$(du -sm "$pack" | cut -f 1)
-git rev-parse --short HEAD >"$pack/revision" 2>/dev/null || echo unknown >"$pack/revision"
+echo "${revision:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)}" >"$pack/revision"
 echo "$pack: $size MiB"
 du -sm "$pack"/* | sed 's/^/    /'
 [ "$size" -le "$limit" ] || fail "$size MiB are more than $limit (DATA=, MPI=0, PICTURES=)"

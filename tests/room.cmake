@@ -15,6 +15,10 @@ if(NOT RINGMASTER_SANITIZE)
         add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)
         set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endforeach()
+    # What a script of bench/ does with what it starts, without what it measures.
+    add_test(NAME bench_gpu_all COMMAND sh ${CMAKE_SOURCE_DIR}/tests/bench/test_gpu_all.sh)
+    set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300 PROCESSORS 1
+        ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endif()
 if(TARGET entrypoint)
     foreach(entrypoint_room os wire job outcome mpi master)
