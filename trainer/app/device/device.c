@@ -86,7 +86,30 @@ static void tell_gpu(const char *name) {
 #endif
 }
 
-int device_settle(struct options *o, struct comm *comm, struct error *err) {
+/* Whether bench/results has a report on the GPU here. */
+static bool has_measured_gpu(void) {
+#ifdef RINGMASTER_HAVE_CUDA
+    char name[GPU_NAME_SIZE];
+    struct error why = {0};
+    return cuda_usable(name, &why) > 0 && cuda_is_measured(name);
+#else
+    return false;
+#endif
+}
+
+/* Convolutions are fused with what stands around them on GPUs that were seen to do so rightly. All
+ * ranks alike: the order of their gradients hangs on it. */
+static int settle_fusion(struct options *o, struct comm *comm, struct error *err) {
+    if (o->backend != OPTION_BACKEND_CUDA || o->fusion != OPTION_FUSION_AUTO)
+        return 0;
+    double measured = has_measured_gpu() ? 1 : 0;
+    if (comm_size(comm) > 1 && comm_sum(comm, &measured, 1, COMM_F64, err) != 0)
+        return error_wrap(err, "settling on a fusion level");
+    o->fusion = (int)measured == comm_size(comm) ? (int)FUSION_CONV : (int)FUSION_ALL;
+    return 0;
+}
+
+static int settle_backend(struct options *o, struct comm *comm, struct error *err) {
     char name[GPU_NAME_SIZE];
     if (o->backend != OPTION_BACKEND_AUTO)
         return 0;
@@ -102,6 +125,10 @@ int device_settle(struct options *o, struct comm *comm, struct error *err) {
         log_warning("--backend auto: %d of %d ranks have a GPU: all run on the CPU", (int)with_gpu,
                     comm_size(comm));
     return 0;
+}
+
+int device_settle(struct options *o, struct comm *comm, struct error *err) {
+    return settle_backend(o, comm, err) != 0 ? -1 : settle_fusion(o, comm, err);
 }
 
 static bool takes_ref(const struct options *o) {

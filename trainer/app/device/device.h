@@ -13,8 +13,9 @@
 #include <stdio.h>
 
 /* What `--backend auto` is: cuda where every rank has a GPU that answers, else cpu, or ref in a
- * build without it. O's backend becomes that. All ranks together; a backend that was named stays.
- */
+ * build without it. O's backend becomes that. And what `--fusion auto` is on cuda: conv where every
+ * rank's GPU is of a kind on which bench/results has a report, else all. All ranks together; what
+ * was named stays. */
 int device_settle(struct options *o, struct comm *comm, struct error *err);
 
 /* The type of activations that CHOICE (enum option_dtype) names. */

@@ -163,8 +163,10 @@ static const struct flag FLAGS[] = {
             "share of the target that goes to all classes alike"),
     CHOICE("backend", backend, backends, "auto", ALL,
            "who computes: ref is exact and slow; auto: cuda where every rank has a GPU, else cpu"),
-    CHOICE("fusion", fusion, fusions, "auto", ALL,
-           "operators run as one where the backend can; auto: conv on the cpu, else all"),
+    CHOICE(
+        "fusion", fusion, fusions, "auto", ALL,
+        "operators run as one where the backend can; auto: conv on the cpu and on measured GPUs, "
+        "else all"),
     CHOICE(
         "convs", convs, convs, "auto", T | E | R,
         "cpu: how convolutions are made; auto: the fastest way by measured rules; direct: the same "
