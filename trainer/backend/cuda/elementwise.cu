@@ -1,5 +1,6 @@
 /* Passes that touch each element once: their only cost is the bytes they move. */
 #include "cuda/launch.h"
+#include "cuda/norm.cuh"
 #include "cuda/vec.cuh"
 
 template <enum pointwise> struct pointwise_body;
@@ -103,8 +104,9 @@ cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, c
     });
 }
 
-/* Rows that one thread adds up in f32; what it found is added in double. */
-enum { COLUMN_ROWS = 256 };
+/* Rows that one block adds up in f32; what it found is added in double. Its threads share them: one
+ * that walked them all would wait for each. */
+enum { COLUMN_ROWS = 256, COLUMN_SIDE = 32 };
 
 static inline int column_chunks(int rows) {
     return (rows + COLUMN_ROWS - 1) / COLUMN_ROWS;
@@ -118,37 +120,46 @@ size_t launch_column_sum_bytes(int rows, int columns) {
 /* Sums of chunk blockIdx.y. */
 template <typename T>
 static __global__ void column_sum_kernel(float *sums, const T *x, int rows, int columns) {
-    int c = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-    int first = static_cast<int>(blockIdx.y) * COLUMN_ROWS;
-    int end = first + COLUMN_ROWS < rows ? first + COLUMN_ROWS : rows;
-    if (c >= columns)
-        return;
+    __shared__ float tree[COLUMN_SIDE][COLUMN_SIDE];
+    const int c = static_cast<int>(blockIdx.x * COLUMN_SIDE + threadIdx.x);
+    const int first = static_cast<int>(blockIdx.y) * COLUMN_ROWS;
+    const int end = first + COLUMN_ROWS < rows ? first + COLUMN_ROWS : rows;
     float sum = 0;
-    for (int r = first; r < end; r++)
-        sum += widen(x[static_cast<size_t>(r) * columns + c]);
-    sums[static_cast<size_t>(blockIdx.y) * columns + c] = sum;
+    if (c < columns) {
+#pragma unroll 4
+        for (int r = first + static_cast<int>(threadIdx.y); r < end; r += COLUMN_SIDE)
+            sum += widen(x[static_cast<size_t>(r) * columns + c]);
+    }
+    tree[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    for (unsigned half = COLUMN_SIDE / 2; half > 0; half /= 2) {
+        if (threadIdx.y < half)
+            tree[threadIdx.y][threadIdx.x] += tree[threadIdx.y + half][threadIdx.x];
+        __syncthreads();
+    }
+    if (threadIdx.y == 0 && c < columns)
+        sums[static_cast<size_t>(blockIdx.y) * columns + c] = tree[0][threadIdx.x];
 }
 
 static __global__ void add_column_chunks_kernel(float *sums, const float *partial, int chunks,
                                                 int columns) {
-    FOR_EACH_ITEM(c, static_cast<size_t>(columns)) {
-        double sum = 0;
-        for (int i = 0; i < chunks; i++)
-            sum += partial[static_cast<size_t>(i) * columns + c];
-        sums[c] = static_cast<float>(sum);
-    }
+    const chunk_sums<1> sum = add_chunks<1>(partial, chunks, columns);
+    const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
+    if (threadIdx.y == 0 && c < columns)
+        sums[c] = static_cast<float>(sum.v[0]);
 }
 
 cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums, const void *x,
                               int rows, int columns, float *partial) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        int chunks = column_chunks(rows);
-        unsigned blocks = blocks_for(static_cast<size_t>(columns));
-        enqueue(column_sum_kernel<T>, dim3(blocks, static_cast<unsigned>(chunks)), dim3(THREADS),
-                stream, chunks > 1 ? partial : sums, static_cast<const T *>(x), rows, columns);
+        const int chunks = column_chunks(rows);
+        const unsigned blocks = static_cast<unsigned>((columns + COLUMN_SIDE - 1) / COLUMN_SIDE);
+        enqueue(column_sum_kernel<T>, dim3(blocks, static_cast<unsigned>(chunks)),
+                dim3(COLUMN_SIDE, COLUMN_SIDE), stream, chunks > 1 ? partial : sums,
+                static_cast<const T *>(x), rows, columns);
         if (chunks > 1)
-            enqueue(add_column_chunks_kernel, dim3(blocks), dim3(THREADS), stream, sums,
+            enqueue(add_column_chunks_kernel, chunk_grid(columns), chunk_block(), stream, sums,
                     static_cast<const float *>(partial), chunks, columns);
         return cudaPeekAtLastError();
     });

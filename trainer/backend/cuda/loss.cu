@@ -1,5 +1,6 @@
 /* Softmax cross-entropy with label smoothing: a block a sample, sums in a fixed order. */
 #include "cuda/launch.h"
+#include "cuda/sum.cuh"
 #include "cuda/vec.cuh"
 #include "graph/op.h"
 #include "kernels/softmax_loss.h"
@@ -66,19 +67,20 @@ static __global__ void loss_kernel(struct loss_args args, float *partial) {
     }
 }
 
+/* A block a metric: one thread that walked the samples would wait for each of them. */
 static __global__ void sum_metrics_kernel(const float *partial, int batch, float *metrics) {
-    if (threadIdx.x >= LOSS_METRICS)
-        return;
     double sum = 0;
-    for (int i = 0; i < batch; i++)
-        sum += partial[static_cast<size_t>(i) * LOSS_METRICS + threadIdx.x];
-    metrics[threadIdx.x] = static_cast<float>(sum);
+    for (int i = static_cast<int>(threadIdx.x); i < batch; i += THREADS)
+        sum += partial[static_cast<size_t>(i) * LOSS_METRICS + blockIdx.x];
+    sum = sum_over_block(sum);
+    if (threadIdx.x == 0)
+        metrics[blockIdx.x] = static_cast<float>(sum);
 }
 
 cudaError_t launch_loss(cudaStream_t stream, const struct loss_args *args, float *metrics,
                         float *partial) {
     enqueue(loss_kernel, static_cast<unsigned>(args->batch), THREADS, stream, *args, partial);
-    enqueue(sum_metrics_kernel, 1, 32, stream, partial, args->batch, metrics);
+    enqueue(sum_metrics_kernel, LOSS_METRICS, THREADS, stream, partial, args->batch, metrics);
     return cudaPeekAtLastError();
 }
 
