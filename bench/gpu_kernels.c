@@ -27,6 +27,7 @@ struct gpu {
     float *channels;         /* rows of CHANNELS_MAX: gamma, mean, sums ... */
     float *partial;          /* what chunks found */
     float *weights;          /* a gradient of 1x1 weights */
+    unsigned char *narrowed; /* every group of weights has a gradient in f16 */
     bool hopper;             /* compute capability 9.0 */
     struct control *control; /* of the optimizer */
 };
@@ -197,14 +198,27 @@ static cudaError_t run_normalize(const struct gpu *g, const struct job *job) {
     return launch_normalize(g->stream, DTYPE_F16, &args);
 }
 
-static cudaError_t run_update(const struct gpu *g, const struct job *job) {
+static cudaError_t update(const struct gpu *g, const struct job *job,
+                          struct backend_gradients gradients) {
     struct sgd_args args = {.weights = g->buffers[0],
                             .momentum = g->buffers[1],
-                            .gradients = g->buffers[2],
+                            .gradients = gradients,
                             .narrow = g->buffers[3],
                             .narrow_type = DTYPE_F16,
                             .count = (size_t)job->channels};
     return launch_sgd(g->stream, g->control, &args);
+}
+
+static cudaError_t run_update(const struct gpu *g, const struct job *job) {
+    return update(g, job, (struct backend_gradients){.wide = g->buffers[2]});
+}
+
+static cudaError_t run_update_narrow(const struct gpu *g, const struct job *job) {
+    return update(g, job,
+                  (struct backend_gradients){.wide = g->buffers[2],
+                                             .narrow = g->buffers[2],
+                                             .narrowed = g->narrowed,
+                                             .type = DTYPE_F16});
 }
 
 static const struct job jobs[] = {
@@ -223,6 +237,7 @@ static const struct job jobs[] = {
     {"norm_backward pool", 112, 64, 7.5, run_backward_pool},
     {"normalize", 224, 4, 2.75, run_normalize},
     {"sgd", 0, WEIGHTS, 26, run_update},
+    {"sgd, f16 gradients", 0, WEIGHTS, 22.125, run_update_narrow},
 };
 
 static int compare(const void *a, const void *b) {
@@ -271,6 +286,8 @@ static void gpu_open(struct gpu *g) {
     check(launch_numbers(g->stream, g->channels, channels), "numbers");
     check(cudaMalloc((void **)&g->partial, partial), "memory");
     check(cudaMalloc((void **)&g->weights, (size_t)128 * 512 * sizeof(float)), "memory");
+    check(cudaMalloc((void **)&g->narrowed, WEIGHTS / LAUNCH_GROUP + 1), "memory");
+    check(cudaMemsetAsync(g->narrowed, 1, WEIGHTS / LAUNCH_GROUP + 1, g->stream), "memory");
     check(cudaMalloc((void **)&g->control, sizeof(*g->control)), "memory");
     check(cudaMemsetAsync(g->control, 0, sizeof(*g->control), g->stream), "memory");
 }

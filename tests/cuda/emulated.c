@@ -273,13 +273,11 @@ static int clear(struct backend *backend, void *memory, size_t bytes, struct err
 }
 
 static int run_add(struct backend *backend, const struct lanes_call *call, struct error *err) {
-    return cuda_queue_add(backend, call->to, call->from, call->size, err);
+    return cuda_queue_add(backend, &call->sum, err);
 }
 
-static int add(struct backend *backend, float *to, const float *from, size_t count,
-               struct error *err) {
-    return enqueue((struct emulated *)backend,
-                   &(struct lanes_call){.run = run_add, .to = to, .from = from, .size = count},
+static int add(struct backend *backend, const struct backend_sum *sum, struct error *err) {
+    return enqueue((struct emulated *)backend, &(struct lanes_call){.run = run_add, .sum = *sum},
                    err);
 }
 
@@ -367,8 +365,8 @@ static void forget(struct backend *backend, void *recording) {
 
 #define ENQUEUED                                                                                   \
     .host_alloc = host_alloc, .host_free = host_free, .copy = copy, .clear = clear,                \
-    .narrow = narrow, .add = add, .set_sgd = set_sgd, .sgd = sgd, .sgd_state = sgd_state,          \
-    .set_sgd_state = set_sgd_state, .squares = squares
+    .narrow = narrow, .narrow_gradient = cuda_narrow_gradient, .add = add, .set_sgd = set_sgd,     \
+    .sgd = sgd, .sgd_state = sgd_state, .set_sgd_state = set_sgd_state, .squares = squares
 static const struct backend_device at_once = {ENQUEUED};
 static const struct backend_device with_lanes = {ENQUEUED,
                                                  .select = select_lane,

@@ -24,6 +24,7 @@ struct lanes_call {
     const void *from;
     size_t size;
     struct backend_sgd sgd;
+    struct backend_sum sum;
 };
 
 struct emulated_lanes;

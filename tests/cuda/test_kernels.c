@@ -54,8 +54,10 @@ static void fill(struct arenas *a, float scale) {
 }
 
 static cudaError_t update(struct control *control, struct arenas *a) {
-    struct sgd_args args = {
-        .weights = a->weights, .momentum = a->momentum, .gradients = a->gradients, .count = COUNT};
+    struct sgd_args args = {.weights = a->weights,
+                            .momentum = a->momentum,
+                            .gradients = {.wide = a->gradients},
+                            .count = COUNT};
     return launch_sgd(NULL, control, &args);
 }
 
@@ -117,7 +119,7 @@ static void groups_have_their_own_rate_and_decay(void) {
     struct control control = {.rule = rule, .state.loss_scale = 1, .state.finite = 1};
     struct sgd_args args = {.weights = device.weights,
                             .momentum = device.momentum,
-                            .gradients = device.gradients,
+                            .gradients = {.wide = device.gradients},
                             .groups = groups,
                             .count = COUNT};
     fill(&device, 1);
@@ -145,7 +147,7 @@ static void long_gradients_are_shortened_to_the_norm(void) {
         struct control control = {.rule = rule, .state.loss_scale = 64, .state.finite = 1};
         struct sgd_args args = {.weights = device.weights,
                                 .momentum = device.momentum,
-                                .gradients = device.gradients,
+                                .gradients = {.wide = device.gradients},
                                 .clips = true,
                                 .count = COUNT};
         control.rule.clip_norm = (float)(norm * (k == 0 ? 0.3 : k == 1 ? 1 : 2));
@@ -192,7 +194,7 @@ static void a_step_that_does_not_count_leaves_everything_as_it_was(void) {
                                   .growth_interval = 9};
         struct sgd_args args = {.weights = device.weights,
                                 .momentum = device.momentum,
-                                .gradients = device.gradients,
+                                .gradients = {.wide = device.gradients},
                                 .void_flag = &flag,
                                 .loss = &loss,
                                 .count = COUNT,
@@ -222,7 +224,7 @@ static void a_step_that_counts_leaves_the_states_where_they_are(void) {
     struct control control = {.rule = rule, .state.loss_scale = 1, .state.finite = 0};
     struct sgd_args args = {.weights = device.weights,
                             .momentum = device.momentum,
-                            .gradients = device.gradients,
+                            .gradients = {.wide = device.gradients},
                             .loss = &loss,
                             .count = COUNT,
                             .states = states,
@@ -272,7 +274,7 @@ static void the_update_writes_rounded_weights_too(void) {
     CU_ASSERT_EQUAL(update(&control, &same), cudaSuccess);
     struct sgd_args args = {.weights = a.weights,
                             .momentum = a.momentum,
-                            .gradients = a.gradients,
+                            .gradients = {.wide = a.gradients},
                             .narrow = f16,
                             .narrow_type = DTYPE_F16,
                             .count = COUNT};

@@ -84,13 +84,17 @@ static int feed(struct world *w, const struct training *t, int step, int micro, 
     return stepper_micro(&w->stepper, &batch, err);
 }
 
+static bool is_skipped(const struct training *t, int step) {
+    return is_bad(t, step) || (t->overflows_from > 0 && step >= t->overflows_from);
+}
+
 static void keep_outcome(const struct training *t, const struct step_outcome *outcome,
                          struct training_outcome *ret) {
     if (!outcome->known)
         return;
     CU_ASSERT_EQUAL(outcome->applied, t->give_up_from == 0 || ret->told < t->give_up_from);
     CU_ASSERT(!outcome->stop);
-    CU_ASSERT_EQUAL(outcome->skipped, outcome->applied && is_bad(t, ret->told));
+    CU_ASSERT_EQUAL(outcome->skipped, outcome->applied && is_skipped(t, ret->told));
     if (outcome->applied) {
         ret->losses[ret->told] = outcome->loss;
         ret->penalties[ret->told] = outcome->penalty;

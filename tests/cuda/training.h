@@ -26,6 +26,7 @@ struct training {
     int bad_from; /* steps from this one on, up to bad_to, have a loss that is not finite; 0: none
                    */
     int bad_to;
+    int overflows_from; /* steps from this one on have gradients that are not finite; 0: none */
     double rate;
     bool check_operators;
     struct comm *comm;       /* borrowed; NULL: alone */

@@ -41,6 +41,31 @@ struct backend_narrow {
     int type; /* enum dtype */
 };
 
+/* Gradients of the parameters, element for element, and behind them the flags. What a product makes
+ * in the type of activations stays so until it is added to something or used: it is in NARROW
+ * where NARROWED has a 1 for its group of STORE_ALIGNMENT bytes of WIDE; all else is in WIDE.
+ * NARROW is NULL where there is no such gradient.
+ *
+ * Narrow gradients hold what the loss scale has made of them. One too large for the type is
+ * infinite, which the update finds as it finds any other; one too small is zero, which is what the
+ * scale is there for. Sums over micro-batches and ranks are in f32: in f16 a sum of N ranks would
+ * overflow at an N-th of the scale, and be rounded once a rank in an order that hangs on N. */
+struct backend_gradients {
+    float *wide;
+    void *narrow;
+    const unsigned char *narrowed;
+    int type; /* enum dtype, of NARROW */
+};
+
+/* TO[i] = SUM[i] + gradient i, of COUNT elements from FIRST on. SUM is NULL for zeros; TO may be
+ * SUM or WIDE. */
+struct backend_sum {
+    float *to;
+    const float *sum;
+    struct backend_gradients gradients;
+    size_t first, count;
+};
+
 /* The addresses of one operator. Slots as in graph/op.h; NULL for absent ones. The arrays are
  * the engine's and go away after bind: copy what you need. In the sites of gradients `saved` is
  * that of the forward operator. */
@@ -75,8 +100,8 @@ struct backend_bound {
  * narrow copy of the weights is kept up to date. */
 struct backend_sgd {
     float *weights, *momentum;
-    const float *gradients;
-    struct backend_narrow narrow;
+    struct backend_gradients gradients;
+    struct backend_narrow narrow; /* of the weights */
     const unsigned char *groups;
     bool clips;
     const float *void_flag, *loss;
@@ -154,9 +179,12 @@ struct backend_device {
     int (*clear)(struct backend *backend, void *memory, size_t bytes, struct error *err);
     /* All of the copy becomes what stands in WIDE, rounded. NULL: the device wants no such copy. */
     int (*narrow)(struct backend *backend, const struct backend_narrow *copy, struct error *err);
-    /* TO[i] += FROM[i]. */
-    int (*add)(struct backend *backend, float *to, const float *from, size_t count,
-               struct error *err);
+    /* Which output of OP is a weight gradient that comes out in the type of activations, if the
+     * graph wants it so (struct backend_gradients); -1: none. Programs that share weights get the
+     * same answer. May be NULL: none ever. */
+    int (*narrow_gradient)(const struct backend *backend, const struct graph *graph,
+                           const struct op *op);
+    int (*add)(struct backend *backend, const struct backend_sum *sum, struct error *err);
     /* The optimizer's numbers for the updates to come; recorded updates read them when they run.
      * RULE lies in host_alloc memory and stays until this has run. */
     int (*set_sgd)(struct backend *backend, const struct sgd_rule *rule, struct error *err);

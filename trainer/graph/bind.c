@@ -57,7 +57,14 @@ static void *stored_address(const struct program *program, int number, struct er
                         shape_text(&slot->shape, is), shape_text(&owner->shape, wanted));
         return NULL;
     }
-    void *address = store_at(program->store, slot, gradient ? STORE_GRADIENTS : slot->home);
+    if (gradient &&
+        slot->narrow_gradient != (dtype_size(tensor->dtype) < dtype_size(owner->dtype))) {
+        (void)error_set(err, EXIT_CODE_INTERNAL, "programs make gradients of %s in two types",
+                        owner->name);
+        return NULL;
+    }
+    void *address = gradient ? store_gradient_at(program->store, slot)
+                             : store_at(program->store, slot, slot->home);
     if (address == NULL)
         (void)error_set(err, EXIT_CODE_INTERNAL, "the store keeps no such values of %s",
                         owner->name);

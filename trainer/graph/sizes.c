@@ -15,7 +15,7 @@ struct sizes sizes_of(const struct program *program) {
     struct sizes s = {
         .weights = arena(program, STORE_PARAMETERS) + arena(program, STORE_CONSTANTS) +
                    narrow_bytes(program),
-        .gradients = arena(program, STORE_GRADIENTS),
+        .gradients = arena(program, STORE_GRADIENTS) + store_beside_gradients(program->store),
         .optimizer = arena(program, STORE_MOMENTUM),
         .statistics = arena(program, STORE_STATE),
         .activations = program->memory->arena_bytes,

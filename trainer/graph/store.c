@@ -40,6 +40,18 @@ static size_t narrow_bytes(const struct store *store) {
     return store->narrow.count * dtype_size((enum dtype)store->narrow.type);
 }
 
+static size_t group_count(const struct store *store) {
+    return store->count[STORE_GRADIENTS] * dtype_size(store->dtype) / STORE_ALIGNMENT;
+}
+
+static size_t narrow_gradient_bytes(const struct store *store) {
+    return store->count[STORE_GRADIENTS] * dtype_size((enum dtype)store->gradients.type);
+}
+
+size_t store_beside_gradients(const struct store *store) {
+    return store->gradients.narrow == NULL ? 0 : narrow_gradient_bytes(store) + group_count(store);
+}
+
 void store_done(struct store *store) {
     for (int i = 0; i < STORE_ARENAS; i++) {
         if (store->arena[i] != NULL)
@@ -48,6 +60,11 @@ void store_done(struct store *store) {
     }
     if (store->narrow.narrow != NULL)
         store->backend->table->free(store->backend, store->narrow.narrow, narrow_bytes(store));
+    if (store->gradients.narrow != NULL)
+        store->backend->table->free(store->backend, store->gradients.narrow,
+                                    narrow_gradient_bytes(store));
+    if (store->narrowed != NULL)
+        store->backend->table->free(store->backend, store->narrowed, group_count(store));
     free(store->slots);
     *store = (struct store){0};
 }
@@ -84,6 +101,47 @@ static int open_narrow(struct store *store, enum dtype type, struct error *err) 
     store->narrow_stale = true;
     store->narrow.narrow = table->alloc(store->backend, narrow_bytes(store), err);
     return store->narrow.narrow == NULL ? -1 : 0;
+}
+
+/* Which groups of elements the products make narrow. */
+static int open_narrowed(struct store *store, struct error *err) {
+    const struct backend_table *table = store->backend->table;
+    size_t count = group_count(store), unit = STORE_ALIGNMENT / dtype_size(store->dtype);
+    cleanup_free unsigned char *host = calloc(count, 1);
+    if (host == NULL)
+        return error_no_memory(err, "gradients");
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (slot->narrow_gradient)
+            memset(host + slot->first / unit, 1, (slot->count + unit - 1) / unit);
+    }
+    store->narrowed = table->alloc(store->backend, count, err);
+    store->gradients.narrowed = store->narrowed;
+    return store->narrowed == NULL
+               ? -1
+               : table->copy_in(store->backend, store->narrowed, host, count, err);
+}
+
+static int open_gradients(struct store *store, enum dtype type, struct error *err) {
+    bool any = false;
+    for (int i = 0; i < store->slot_count; i++)
+        any = any || store->slots[i].narrow_gradient;
+    store->gradients =
+        (struct backend_gradients){.wide = store->arena[STORE_GRADIENTS], .type = (int)type};
+    if (!any)
+        return 0;
+    store->gradients.narrow =
+        store->backend->table->alloc(store->backend, narrow_gradient_bytes(store), err);
+    return store->gradients.narrow == NULL ? -1 : open_narrowed(store, err);
+}
+
+int store_widen_gradients(struct store *store, struct error *err) {
+    if (store->gradients.narrow == NULL)
+        return 0;
+    const struct backend_sum sum = {.to = store->gradients.wide,
+                                    .gradients = store->gradients,
+                                    .count = store->count[STORE_GRADIENTS]};
+    return store->backend->table->device->add(store->backend, &sum, err);
 }
 
 static size_t round_up(const struct store *store, size_t count) {
@@ -132,6 +190,8 @@ static int add_slots(struct store *store, const struct graph *graph, struct erro
             seen[parameter] = true;
             add_slot(store, &graph->tensors[parameter]);
             store->slots[store->slot_count - 1].trained = true;
+            store->slots[store->slot_count - 1].narrow_gradient =
+                dtype_size(graph->tensors[output].dtype) < dtype_size(store->dtype);
         }
     }
     store->trained = store->count[STORE_PARAMETERS];
@@ -163,7 +223,10 @@ int store_init(struct store *store, struct backend *backend, const struct graph 
         if (store->arena[i] == NULL)
             return error_wrap(err, "parameters");
     }
-    return open_narrow(store, graph->dtype, err) != 0 ? error_wrap(err, "parameters") : 0;
+    if (open_narrow(store, graph->dtype, err) != 0 ||
+        (graph->training && open_gradients(store, graph->dtype, err) != 0))
+        return error_wrap(err, "parameters");
+    return 0;
 }
 
 const struct store_slot *store_find(const struct store *store, const char *name) {
@@ -181,11 +244,20 @@ void *store_at(const struct store *store, const struct store_slot *slot, enum st
     return (char *)store->arena[arena] + slot->first * dtype_size(store->dtype);
 }
 
-int store_read(const struct store *store, const struct store_slot *slot, enum store_arena arena,
+void *store_gradient_at(const struct store *store, const struct store_slot *slot) {
+    if (!slot->narrow_gradient || store->gradients.narrow == NULL)
+        return store_at(store, slot, STORE_GRADIENTS);
+    return (char *)store->gradients.narrow +
+           slot->first * dtype_size((enum dtype)store->gradients.type);
+}
+
+int store_read(struct store *store, const struct store_slot *slot, enum store_arena arena,
                void *ret_values, struct error *err) {
     const void *from = store_at(store, slot, arena);
     if (from == NULL)
         return error_set(err, EXIT_CODE_INTERNAL, "%s has no such values", slot->name);
+    if (arena == STORE_GRADIENTS && store_widen_gradients(store, err) != 0)
+        return -1;
     return store->backend->table->copy_out(store->backend, ret_values, from,
                                            slot->count * dtype_size(store->dtype), err);
 }
@@ -211,6 +283,8 @@ int store_pull(struct store *store, enum store_arena arena, void **ret_values, s
     if (store->mirror[arena] == NULL)
         return error_no_memory(err, "a copy of the parameters");
     *ret_values = store->mirror[arena];
+    if (arena == STORE_GRADIENTS && store_widen_gradients(store, err) != 0)
+        return -1;
     return table->copy_out(store->backend, store->mirror[arena], store->arena[arena],
                            arena_bytes(store, arena), err);
 }

@@ -34,6 +34,7 @@ struct store_slot {
     enum tensor_file file;
     enum store_arena home; /* of its values: STORE_PARAMETERS, STORE_STATE or STORE_CONSTANTS */
     bool trained;          /* a parameter with a gradient: others stay as they are */
+    bool narrow_gradient;  /* that has the type of activations, beside STORE_GRADIENTS */
     size_t first;          /* element of its arena(s) */
     size_t count;
 };
@@ -52,7 +53,10 @@ struct store {
      * bring it up to date before they run; the optimizer writes both. */
     struct backend_narrow narrow;
     bool narrow_stale;
-    uint64_t version; /* grows when values change: packed copies are of some version */
+    /* Of a training: WIDE is STORE_GRADIENTS. */
+    struct backend_gradients gradients;
+    unsigned char *narrowed; /* owned: what `gradients` points at */
+    uint64_t version;        /* grows when values change: packed copies are of some version */
 };
 
 void store_done(struct store *store);
@@ -67,12 +71,19 @@ int store_narrow(struct store *store, struct error *err);
  * scheduled graph decide the order. program_compile calls this for an empty (zeroed) store. */
 int store_init(struct store *store, struct backend *backend, const struct graph *graph,
                struct error *err);
+/* Brings STORE_GRADIENTS up to date with what lies beside it; `read` and `pull` below do so
+ * themselves. Enqueues on a device. */
+int store_widen_gradients(struct store *store, struct error *err);
+/* Bytes that lie beside STORE_GRADIENTS. */
+size_t store_beside_gradients(const struct store *store);
+/* Where the step makes the gradient of SLOT. */
+void *store_gradient_at(const struct store *store, const struct store_slot *slot);
 /* The slot called NAME, or NULL. */
 const struct store_slot *store_find(const struct store *store, const char *name);
 /* Address of SLOT in ARENA, NULL where it has none. Host memory on ref and cpu. */
 void *store_at(const struct store *store, const struct store_slot *slot, enum store_arena arena);
 /* Copies between SLOT and dense host memory of the store's type. */
-int store_read(const struct store *store, const struct store_slot *slot, enum store_arena arena,
+int store_read(struct store *store, const struct store_slot *slot, enum store_arena arena,
                void *ret_values, struct error *err);
 int store_write(struct store *store, const struct store_slot *slot, enum store_arena arena,
                 const void *values, struct error *err);

@@ -65,6 +65,11 @@ static float *gradients(const struct device_stepper *d) {
     return d->s->net->store.arena[STORE_GRADIENTS];
 }
 
+/* Whether this step's gradients are added to something: then all of them are in f32. */
+static bool sums_up(const struct device_stepper *d) {
+    return d->sum != NULL || d->sums != NULL || d->host_gradients != NULL;
+}
+
 static size_t gradient_count(const struct device_stepper *d) {
     return d->s->net->store.count[STORE_GRADIENTS];
 }
@@ -180,15 +185,21 @@ static int on_bucket(void *user, int index, struct error *err) {
     struct stepper *s = d->s;
     const struct program *program = &s->pass->program;
     const struct bucket *bucket = &program->buckets[index];
-    float *slice = gradients(d) + bucket->first;
+    const struct store *store = &s->net->store;
+    struct backend_sum sum = {.to = s->last_micro ? gradients(d) : d->sum,
+                              .sum = d->sum,
+                              .gradients = store->gradients,
+                              .first = bucket->first,
+                              .count = bucket->count};
     if (index == program->bucket_count - 1 && put_flags(d, err) != 0)
         return -1;
-    if (!s->last_micro)
-        return d->ops->add(d->backend, d->sum + bucket->first, slice, bucket->count, err);
-    if (d->sum != NULL &&
-        d->ops->add(d->backend, slice, d->sum + bucket->first, bucket->count, err) != 0)
+    bool adds = d->sum != NULL || (store->gradients.narrow != NULL && sums_up(d));
+    if (adds && d->ops->add(d->backend, &sum, err) != 0)
         return -1;
-    return d->sums == NULL ? 0 : device_sum_start(d->sums, queue(d), slice, bucket->count, err);
+    return d->sums == NULL || !s->last_micro
+               ? 0
+               : device_sum_start(d->sums, queue(d), gradients(d) + bucket->first, bucket->count,
+                                  err);
 }
 
 /* For MARK, or for everything: then it is negative. Where the sums went wrong, what the queue says
@@ -226,9 +237,10 @@ static int sum_on_host(struct device_stepper *d, struct error *err) {
 
 static struct backend_sgd update_of(const struct device_stepper *d) {
     const struct store *store = &d->s->net->store;
+    const struct backend_gradients summed = {.wide = gradients(d)};
     return (struct backend_sgd){.weights = store->arena[STORE_PARAMETERS],
                                 .momentum = store->arena[STORE_MOMENTUM],
-                                .gradients = gradients(d),
+                                .gradients = sums_up(d) ? summed : store->gradients,
                                 .narrow = store->narrow,
                                 .groups = d->groups,
                                 .clips = d->s->sgd.clip_norm > 0,

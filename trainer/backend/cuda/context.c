@@ -77,6 +77,25 @@ void *cuda_narrow(const struct graph *graph, const struct backend_site *site, co
            (size_t)((const float *)address - copy->wide) * dtype_size(graph->dtype);
 }
 
+int cuda_narrow_gradient(const struct backend *backend, const struct graph *graph,
+                         const struct op *op) {
+    (void)backend;
+    if (dtype_size(graph->dtype) >= sizeof(float))
+        return -1;
+    switch (op->kind) {
+    case OP_CONV2D_BACKWARD_NORM:
+        return CONV_BACKWARD_DW;
+    case OP_CONV2D_GRAD_WEIGHT:
+    case OP_NORM_CONV2D_GRAD_WEIGHT:
+        /* Not a stem's, whose picture has a channel more than its weights. */
+        return cuda_channels(cuda_input(graph, op, 1)) == cuda_channels(cuda_output(graph, op, 0))
+                   ? 0
+                   : -1;
+    default:
+        return -1;
+    }
+}
+
 struct pool_args cuda_pool_shape(const struct tensor *full, const struct tensor *small,
                                  const struct op_window *window) {
     return (struct pool_args){.batch = (int)full->shape.dim[0],

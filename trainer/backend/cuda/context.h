@@ -58,6 +58,11 @@ void *cuda_workspace(void *scratch);
 bool cuda_is_narrowed(const struct graph *graph, const struct tensor *tensor);
 void *cuda_narrow(const struct graph *graph, const struct backend_site *site, const void *address);
 
+/* As narrow_gradient of backend.h: the output of a convolution's weight gradient whose channels
+ * cuDNN takes as they are. */
+int cuda_narrow_gradient(const struct backend *backend, const struct graph *graph,
+                         const struct op *op);
+
 /* Rows of a tensor seen as a matrix [rows, last dimension]. */
 size_t cuda_rows(const struct tensor *tensor);
 int cuda_channels(const struct tensor *tensor);

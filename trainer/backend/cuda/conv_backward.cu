@@ -65,6 +65,7 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
                 sums.v[0], sums.v[1]);
 }
 
+template <typename T>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     conv_backward_weight_kernel(const __grid_constant__ struct conv_backward_args args) {
     const int count = args.in * args.out;
@@ -72,7 +73,7 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
         args.partial + static_cast<size_t>(args.workers) * 2 * args.in, args.workers, count);
     const int i = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
     if (threadIdx.y == 0 && i < count)
-        args.dw[i] = static_cast<float>(sums.v[0]);
+        static_cast<T *>(args.dw)[i] = narrow<T>(static_cast<float>(sums.v[0]));
 }
 
 template <int K> struct out_tag { static constexpr int value = K; };
@@ -156,7 +157,9 @@ cudaError_t launch_conv_backward(cudaStream_t stream, enum dtype type,
     if (status != cudaSuccess)
         return status;
     enqueue(conv_backward_norm_kernel, chunk_grid(args->in), chunk_block(), stream, *args);
-    enqueue(conv_backward_weight_kernel, chunk_grid(args->in * args->out), chunk_block(), stream,
-            *args);
-    return cudaPeekAtLastError();
+    return with_type(args->dw_wide ? DTYPE_F32 : type, [=](auto tag) {
+        enqueue(conv_backward_weight_kernel<typename decltype(tag)::type>,
+                chunk_grid(args->in * args->out), chunk_block(), stream, *args);
+        return cudaPeekAtLastError();
+    });
 }

@@ -40,7 +40,7 @@ cudaError_t launch_pack(cudaStream_t stream, enum dtype to, void *packed, const 
                         size_t rows, int to_width, int from_width);
 cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, const void *packed,
                           size_t rows, int to_width, int from_width);
-/* sums[c] = sum over ROWS of x[r, c], in row order. */
+/* sums[c] = sum over ROWS of x[r, c], always in the same order. */
 cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums, const void *x,
                               int rows, int columns, float *partial);
 /* Bytes of PARTIAL; 0 where few rows need none. */
@@ -211,7 +211,7 @@ struct loss_args {
     int batch, classes;
     float smoothing;
 };
-/* metrics: LOSS_METRICS sums in sample order; PARTIAL is scratch of batch * LOSS_METRICS. */
+/* metrics: LOSS_METRICS sums, always in the same order; PARTIAL is scratch of batch * LOSS_METRICS. */
 cudaError_t launch_loss(cudaStream_t stream, const struct loss_args *args, float *metrics,
                         float *partial);
 /* SCALE: times gradient_scale, times *loss_scale (device memory; NULL is 1). */
@@ -236,9 +236,9 @@ enum { LAUNCH_GROUP = 16 }; /* weights that share a byte of `groups` */
 
 struct sgd_args {
     float *weights, *momentum;
-    const float *gradients;
-    void *narrow; /* the weights in NARROW_TYPE, too; NULL */
-    enum dtype narrow_type;
+    struct backend_gradients gradients;
+    void *narrow;                /* the weights in NARROW_TYPE, too; NULL */
+    enum dtype narrow_type;      /* that of gradients that are narrow, if there are both */
     const unsigned char *groups; /* of the rule; NULL: all are of group 0 */
     bool clips;                  /* the rule has a clip_norm */
     const float *void_flag;      /* the step is void while it is above 0; NULL: never */
@@ -252,6 +252,8 @@ struct sgd_args {
  * step is void; then the states are put back. Last the scale is adapted, but by a void step
  * (Micikevicius et al. 2018, section 3.2). */
 cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args);
+/* Reads 4 or 2 bytes a gradient and 4 of its sum, and writes 4. */
+cudaError_t launch_add_gradients(cudaStream_t stream, const struct backend_sum *sum);
 /* control->squares = sum of the squares of weights, each times its group's decay, always in the
  * same order. */
 cudaError_t launch_squares(cudaStream_t stream, struct control *control,

@@ -34,7 +34,9 @@ struct conv_backward_args {
     const void *scale, *bias;
     const float *gamma, *beta, *mean, *invstd;
     void *dx;
-    float *dgamma, *dbeta, *dx_coefficients, *dw;
+    float *dgamma, *dbeta, *dx_coefficients;
+    void *dw;       /* f32, or of the activation's type */
+    bool dw_wide;   /* f32 */
     float *partial; /* scratch: launch_conv_backward_bytes */
     size_t rows;
     int in, out;

@@ -9,13 +9,22 @@ static __global__ void begin_kernel(struct control *control, const float *void_f
     control->state.finite = loss == nullptr || control->is_void || isfinite(*loss);
 }
 
-static __global__ void check_finite_kernel(struct control *control, const float *gradients,
-                                           size_t count) {
+template <typename T>
+static __device__ __forceinline__ float gradient_at(const struct backend_gradients &g, size_t i) {
+    if (g.narrow != nullptr && g.narrowed[i / LAUNCH_GROUP])
+        return widen(static_cast<const T *>(g.narrow)[i]);
+    return g.wide[i];
+}
+
+/* Reads 4 bytes a gradient, 2 of one that is narrow. */
+template <typename T>
+static __global__ void check_finite_kernel(struct control *control,
+                                           struct backend_gradients gradients, size_t count) {
     if (control->is_void)
         return;
     bool bad = false;
     FOR_EACH_ITEM(i, count)
-    bad = bad || !isfinite(gradients[i]);
+    bad = bad || !isfinite(gradient_at<T>(gradients, i));
     if (bad)
         control->state.finite = 0; /* every writer writes the same */
 }
@@ -33,28 +42,25 @@ static __device__ __forceinline__ float mean_scale(const struct control *control
     return control->rule.step.scale / control->state.loss_scale;
 }
 
-/* Reads 12 bytes a weight and writes 8, and those of the narrow copy. */
+/* Reads 12 bytes a weight, 10 where its gradient is narrow, and writes 8, and those of the narrow
+ * copy. A step that does not count puts the states back instead. */
 template <typename T>
 static __global__ void update_kernel(const struct control *control, struct sgd_args args) {
-    if (!counts(control))
+    if (!counts(control)) {
+        FOR_EACH_ITEM(i, args.state_count)
+        args.states[i] = args.states_before[i];
         return;
+    }
     struct sgd_step step = control->rule.step;
     step.scale = mean_scale(control);
     if (args.clips)
         step.scale *= control->clip;
     FOR_EACH_ITEM(i, args.count) {
         const struct sgd_step own = sgd_of_group(step, control->rule.groups[group_of(args, i)]);
-        sgd_update(&own, &args.weights[i], &args.momentum[i], args.gradients[i]);
+        sgd_update(&own, &args.weights[i], &args.momentum[i], gradient_at<T>(args.gradients, i));
         if (args.narrow != nullptr)
             static_cast<T *>(args.narrow)[i] = narrow<T>(args.weights[i]);
     }
-}
-
-static __global__ void restore_kernel(const struct control *control, struct sgd_args args) {
-    if (counts(control))
-        return;
-    FOR_EACH_ITEM(i, args.state_count)
-    args.states[i] = args.states_before[i];
 }
 
 static __global__ void adapt_scale_kernel(struct control *control) {
@@ -99,10 +105,11 @@ static __device__ double sum_of_blocks(const struct control *control) {
                                                          : 0);
 }
 
+template <typename T>
 static __global__ void gradient_squares_kernel(struct control *control, struct sgd_args args) {
     double sum = 0;
     FOR_EACH_ITEM(i, args.count) {
-        double g = args.gradients[i];
+        double g = gradient_at<T>(args.gradients, i);
         sum += g * g;
     }
     sum = block_sum(sum);
@@ -116,30 +123,58 @@ static __global__ void clip_kernel(struct control *control) {
         control->clip = sgd_clip(&control->rule, mean_scale(control), squares);
 }
 
-static cudaError_t launch_update(cudaStream_t stream, const struct control *control,
-                                 const struct sgd_args *args, unsigned blocks) {
-    return with_type(args->narrow == nullptr ? DTYPE_F32 : args->narrow_type, [=](auto tag) {
-        using T = typename decltype(tag)::type;
-        enqueue(update_kernel<T>, blocks, THREADS, stream, control, *args);
-        return cudaPeekAtLastError();
-    });
+/* The one type of what is narrow here; f32 where nothing is. */
+static enum dtype narrow_type(const struct sgd_args *args) {
+    if (args->narrow != nullptr)
+        return args->narrow_type;
+    return args->gradients.narrow != nullptr ? static_cast<enum dtype>(args->gradients.type)
+                                             : DTYPE_F32;
+}
+
+/* Everything that reads gradients. */
+template <typename T>
+static void enqueue_update(cudaStream_t stream, struct control *control,
+                           const struct sgd_args *args) {
+    const unsigned blocks = blocks_for(args->count);
+    enqueue(check_finite_kernel<T>, blocks, THREADS, stream, control, args->gradients, args->count);
+    if (args->clips) {
+        enqueue(gradient_squares_kernel<T>, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
+        enqueue(clip_kernel, 1, THREADS, stream, control);
+    }
+    enqueue(update_kernel<T>, blocks, THREADS, stream, control, *args);
 }
 
 cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struct sgd_args *args) {
-    unsigned blocks = blocks_for(args->count);
+    const bool both = args->narrow != nullptr && args->gradients.narrow != nullptr;
+    if (both && args->gradients.type != args->narrow_type)
+        return cudaErrorInvalidValue;
     enqueue(begin_kernel, 1, 1, stream, control, args->void_flag, args->loss);
-    enqueue(check_finite_kernel, blocks, THREADS, stream, control, args->gradients, args->count);
-    if (args->clips) {
-        enqueue(gradient_squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
-        enqueue(clip_kernel, 1, THREADS, stream, control);
-    }
-    cudaError_t status = launch_update(stream, control, args, blocks);
+    cudaError_t status = with_type(narrow_type(args), [=](auto tag) {
+        enqueue_update<typename decltype(tag)::type>(stream, control, args);
+        return cudaPeekAtLastError();
+    });
     if (status != cudaSuccess)
         return status;
-    if (args->state_count > 0)
-        enqueue(restore_kernel, blocks_for(args->state_count), THREADS, stream, control, *args);
     enqueue(adapt_scale_kernel, 1, 1, stream, control);
     return cudaPeekAtLastError();
+}
+
+template <typename T> static __global__ void add_gradients_kernel(struct backend_sum args) {
+    FOR_EACH_ITEM(k, args.count) {
+        const size_t i = args.first + k;
+        const float gradient = gradient_at<T>(args.gradients, i);
+        args.to[i] = args.sum == nullptr ? gradient : args.sum[i] + gradient;
+    }
+}
+
+cudaError_t launch_add_gradients(cudaStream_t stream, const struct backend_sum *sum) {
+    const enum dtype type =
+        sum->gradients.narrow == nullptr ? DTYPE_F32 : static_cast<enum dtype>(sum->gradients.type);
+    return with_type(type, [=](auto tag) {
+        enqueue(add_gradients_kernel<typename decltype(tag)::type>, blocks_for(sum->count), THREADS,
+                stream, *sum);
+        return cudaPeekAtLastError();
+    });
 }
 
 static __global__ void squares_kernel(struct control *control, struct sgd_args args) {

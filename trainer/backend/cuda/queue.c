@@ -139,11 +139,8 @@ static int clear(struct backend *backend, void *memory, size_t bytes, struct err
     return check(cudaMemsetAsync(memory, 0, bytes, cuda_of(backend)->stream), "clearing", err);
 }
 
-int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t count,
-                   struct error *err) {
-    return check(
-        launch_pointwise(cuda_of(backend)->stream, POINTWISE_ADD, DTYPE_F32, to, from, to, count),
-        "adding gradients", err);
+int cuda_queue_add(struct backend *backend, const struct backend_sum *sum, struct error *err) {
+    return check(launch_add_gradients(cuda_of(backend)->stream, sum), "adding gradients", err);
 }
 
 int cuda_queue_narrow(struct backend *backend, const struct backend_narrow *copy,
@@ -223,6 +220,7 @@ const struct backend_device cuda_queue = {
     .copy = copy,
     .clear = clear,
     .narrow = cuda_queue_narrow,
+    .narrow_gradient = cuda_narrow_gradient,
     .add = cuda_queue_add,
     .set_sgd = set_sgd,
     .sgd = cuda_queue_sgd,

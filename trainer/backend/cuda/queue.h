@@ -12,8 +12,7 @@ int cuda_queue_open(struct cuda *cuda, struct error *err);
 void cuda_queue_close(struct cuda *cuda);
 
 /* Those that only launch kernels of our own; squares leaves its sum in `control`. */
-int cuda_queue_add(struct backend *backend, float *to, const float *from, size_t count,
-                   struct error *err);
+int cuda_queue_add(struct backend *backend, const struct backend_sum *sum, struct error *err);
 int cuda_queue_narrow(struct backend *backend, const struct backend_narrow *copy,
                       struct error *err);
 int cuda_queue_sgd(struct backend *backend, const struct backend_sgd *update, struct error *err);

@@ -9,8 +9,9 @@
 struct backward_step {
     struct cuda_step step;
     struct conv_backward_args args;
-    const float *weights; /* the arena's */
-    void *packed;         /* args.w, this step's own copy */
+    /* Of weights that have no narrow copy: the arena's, and args.w, this step's own copy. */
+    const float *weights;
+    void *packed;
 };
 
 struct sizes {
@@ -43,7 +44,8 @@ static int query_backward(struct cuda *cuda, const struct graph *graph, const st
     (void)err;
     struct sizes s = sizes_of(cuda, graph, op);
     needs->scratch = launch_conv_backward_bytes(s.in, s.out, s.workers);
-    needs->packed = (size_t)s.in * (size_t)s.out * dtype_size(graph->dtype);
+    if (!cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W)))
+        needs->packed = (size_t)s.in * (size_t)s.out * dtype_size(graph->dtype);
     return 0;
 }
 
@@ -68,14 +70,16 @@ static int bind_backward(struct cuda *cuda, const struct graph *graph, const str
         return -1;
     struct sizes sizes = sizes_of(cuda, graph, op);
     bound->step = (struct bound_step){run_backward, s};
-    bound->refresh = (struct bound_step){refresh_backward, s};
+    bool narrowed = cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W));
+    if (!narrowed)
+        bound->refresh = (struct bound_step){refresh_backward, s};
     s->weights = site->inputs[CONV_BACKWARD_W];
     s->packed = site->packed;
     s->args = (struct conv_backward_args){
         .g = site->inputs[CONV_BACKWARD_G],
         .z = site->inputs[CONV_BACKWARD_Z],
         .coefficients = site->inputs[CONV_BACKWARD_COEFFICIENTS],
-        .w = site->packed,
+        .w = narrowed ? cuda_narrow(graph, site, s->weights) : s->packed,
         .x = site->inputs[CONV_BACKWARD_X],
         .scale = site->inputs[CONV_BACKWARD_SCALE],
         .bias = site->inputs[CONV_BACKWARD_BIAS],
@@ -88,6 +92,7 @@ static int bind_backward(struct cuda *cuda, const struct graph *graph, const str
         .dbeta = site->outputs[CONV_BACKWARD_DBETA],
         .dx_coefficients = site->outputs[CONV_BACKWARD_DX_COEFFICIENTS],
         .dw = site->outputs[CONV_BACKWARD_DW],
+        .dw_wide = cuda_output(graph, op, CONV_BACKWARD_DW)->dtype == DTYPE_F32,
         .partial = site->scratch,
         .rows = sizes.rows,
         .in = sizes.in,

@@ -6,8 +6,8 @@
 /* A convolution pass, plain or fused. cuDNN wants weights in the activation's type and with the
  * input's channels. The narrow copy of the parameters has them so; where that does not serve,
  * `packed` does: a stem's channels are padded, a frozen norm is folded in, what is constant has no
- * such copy. A weight gradient comes out in that form, too, and is brought into the f32 arena
- * behind it. */
+ * such copy. A weight gradient comes out in that form, too: where the graph has it in f32 (a
+ * stem's, or one that is added to another), it is brought there behind the product. */
 struct conv_step {
     struct cuda_step step;
     const struct dnn_plan *plan;
@@ -15,7 +15,7 @@ struct conv_step {
     /* weights: [out * kernel * kernel, in] */
     size_t rows;
     int in, in_padded;
-    float *arena;
+    void *arena;
     void *packed, *bias;   /* what cuDNN reads or writes */
     size_t packed_bytes;   /* of the weights there that tuning may write over */
     struct fold_args fold; /* of one with a bias or a frozen norm, and of its gradients */
@@ -46,10 +46,17 @@ static bool reads_narrow(const struct graph *graph, const struct op *op, const s
            (!has_bias(op) || cuda_is_narrowed(graph, cuda_input(graph, op, AFFINE_BIAS)));
 }
 
+/* Whether W is a gradient that cuDNN writes as it is. */
+static bool is_made_narrow(const struct graph *graph, const struct tensor *w,
+                           const struct dnn_conv *conv) {
+    return w->role == TENSOR_GRADIENT && w->dtype == graph->dtype &&
+           conv->in_channels == w->shape.dim[3];
+}
+
 /* Whether cuDNN can use neither that nor the arena's own weights. */
 static bool needs_packing(const struct graph *graph, const struct op *op, const struct tensor *w,
                           const struct dnn_conv *conv) {
-    if (reads_narrow(graph, op, w, conv))
+    if (reads_narrow(graph, op, w, conv) || is_made_narrow(graph, w, conv))
         return false;
     bool folded = has_bias(op) || (gamma_slot(op) >= 0 && op->kind == OP_CONV2D_GRAD_DATA_AFFINE);
     return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3] || folded;
