@@ -62,9 +62,10 @@ if [ "$preset" = tsan ]; then
     # where a program asks for more threads.
     export OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1
 fi
+# What only a device runs is built, too: it would be missed first where there is one.
 if [ "$preset" = cuda ] && [ "$what" = unit ]; then
     chosen='cuda|nccl'
-    targets="ringtrain $(cmake --build "$build" --target help | grep -oE '(unit|ops|plans)_(cuda|comm_nccl)_[a-z0-9_]+$')"
+    targets="ringtrain $(cmake --build "$build" --target help | grep -oE '((unit|ops|plans)_(cuda|comm_nccl)|gpu_cuda|bench_gpu)_[a-z0-9_]+$')"
 fi
 if [ "$what" = gpu ]; then
     targets="ringtrain weights_compare $(cmake --build "$build" --target help | grep -oE 'gpu_cuda_[a-z0-9_]+$')"
