@@ -211,7 +211,8 @@ struct loss_args {
     int batch, classes;
     float smoothing;
 };
-/* metrics: LOSS_METRICS sums, always in the same order; PARTIAL is scratch of batch * LOSS_METRICS. */
+/* metrics: LOSS_METRICS sums, always in the same order; PARTIAL is scratch of batch * LOSS_METRICS.
+ */
 cudaError_t launch_loss(cudaStream_t stream, const struct loss_args *args, float *metrics,
                         float *partial);
 /* SCALE: times gradient_scale, times *loss_scale (device memory; NULL is 1). */
