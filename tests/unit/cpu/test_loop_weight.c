@@ -112,7 +112,7 @@ static void products_of_matrices_are_those_of_plain_loops(void) {
 /* Few channels: windows that leave the picture on all sides, and one that is wider than it. */
 static void all_taps_of_few_channels_are_taken_together(void) {
     static const struct shape_case pictures[] = {
-        {2, 19, 23, 3, 64, 7, 2, 3}, {1, 3, 2, 3, 16, 7, 2, 3},   {2, 11, 13, 4, 32, 3, 1, 1},
+        {2, 19, 23, 3, 64, 7, 2, 3}, {1, 3, 2, 3, 16, 7, 2, 3},  {2, 11, 13, 4, 32, 3, 1, 1},
         {1, 6, 5, 1, 16, 1, 1, 0},   {3, 9, 17, 5, 16, 5, 1, 2},
     };
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
