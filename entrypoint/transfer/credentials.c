@@ -244,6 +244,8 @@ static int find(struct credential_source *s, struct error *err) {
     } else {
         (void)error_set(err, EXIT_CODE_CONFIG, "AWS_EC2_METADATA_DISABLED is set");
     }
+    if (err != NULL)
+        err->code = EXIT_CODE_CONFIG; /* nothing is wrong with the data */
     return error_wrap(err, "no AWS credentials: neither AWS_ACCESS_KEY_ID nor "
                            "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI is set, and "
                            "the instance has none");

@@ -1,5 +1,6 @@
 /* Weight gradients in the type of activations (struct backend_gradients): what update and sums make
  * of them, and that training by them is what it is by wide ones. */
+#include "cuda/counted_sums.h"
 #include "cuda/emulated.h"
 #include "cuda/launch.h"
 #include "cuda/training.h"
@@ -150,34 +151,12 @@ static void narrow_gradients_are_added_in_f32(void) {
 static const struct training small = {
     .fusion = FUSION_NORM, .batch = 2, .size = 8, .steps = 3, .decay_all = true, .rate = 0.01};
 
-static int leave_sum(struct device_sum *s, void *queue, void *values, size_t count,
-                     struct error *err) {
-    (void)s, (void)queue, (void)values, (void)count, (void)err;
-    return 0;
-}
-
-static int join_sums(struct device_sum *s, void *queue, struct error *err) {
-    (void)s, (void)queue, (void)err;
-    return 0;
-}
-
-static void expect_sums(struct device_sum *s, int64_t deadline) {
-    (void)s, (void)deadline;
-}
-
-static int check_sums(struct device_sum *s, struct error *err) {
-    (void)s, (void)err;
-    return 0;
-}
-
 enum how { READ, SUMMED, WIDE };
 
 /* The update reads narrow gradients; or reads sums of ranks, as if there were some whose sums
  * change nothing; or the device's products make all gradients in f32. */
 static void train(struct training t, enum how how, struct training_outcome *ret) {
-    static const struct device_sum_driver driver = {
-        .start = leave_sum, .join = join_sums, .expect = expect_sums, .check = check_sums};
-    struct device_sum sums = {.driver = &driver};
+    struct device_sum sums = {.driver = &counted_driver};
     struct backend *device = NULL;
     CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 3, NULL), 0);
     const struct backend_table *given = device->table;

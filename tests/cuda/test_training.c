@@ -1,5 +1,6 @@
 /* The device's step (run/device_stepper.h) on the emulated device, against the host's step on the
  * reference: same losses, same parameters. */
+#include "cuda/counted_sums.h"
 #include "cuda/emulated.h"
 #include "cuda/training.h"
 #include "ops/programs.h"
@@ -110,46 +111,21 @@ static void weights_that_the_host_changes_are_rounded_anew(void) {
 
 /* --- sums between devices that are counted -----------------------------------------------------
  */
-static int sums_started;
-
-static int start_sum(struct device_sum *s, void *queue, void *values, size_t count,
-                     struct error *err) {
-    (void)s, (void)queue, (void)values, (void)count, (void)err;
-    sums_started++;
-    return 0;
-}
-
-static int join_sums(struct device_sum *s, void *queue, struct error *err) {
-    (void)s, (void)queue, (void)err;
-    return 0;
-}
-
-static void expect_sums(struct device_sum *s, int64_t deadline) {
-    (void)s, (void)deadline;
-}
-
-static int check_sums(struct device_sum *s, struct error *err) {
-    (void)s, (void)err;
-    return 0;
-}
-
 /* A recorded step is enqueued twice in all: to warm up and to be recorded. */
 static void sums_that_must_not_be_recorded_are_started_in_every_step(void) {
-    static const struct device_sum_driver driver = {
-        .start = start_sum, .join = join_sums, .expect = expect_sums, .check = check_sums};
     int started[2];
     for (int i = 0; i < 2; i++) {
         struct backend *device = NULL;
         struct training_outcome outcome = {0};
-        struct device_sum sums = {.driver = &driver, .unrecorded = i == 1};
+        struct device_sum sums = {.driver = &counted_driver, .unrecorded = i == 1};
         struct training t = small;
         t.accumulate = 1;
         t.steps = 5;
         t.sums = &sums;
         CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&device, LANES_MIXED, 1, NULL), 0);
-        sums_started = 0;
+        counted_sums = 0;
         training_run(device, &t, &outcome);
-        started[i] = sums_started;
+        started[i] = counted_sums;
         training_done(&outcome);
         backend_close(device);
     }

@@ -181,12 +181,12 @@ an_instance_group_is_not_there() {
     says 65 g9
 }
 
-code_lies_on_s3() {
+code_on_s3_wants_credentials() {
     ring 1
     put hyperparameters.json \
         '{"sagemaker_program": "train.sh", "sagemaker_submit_directory": "s3://bucket/code.tar.gz"}'
     start_all -- train
-    says 65 s3://
+    says 65 "no AWS credentials"
 }
 
 the_program_is_not_there() {
@@ -347,7 +347,7 @@ CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparame
     host_list_is_ipv6 master_is_ipv6 resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
     a_variable_is_unknown a_channel_is_a_pipe options_for_mpirun_are_refused
-    an_instance_group_is_not_there code_lies_on_s3 the_program_is_not_there
+    an_instance_group_is_not_there code_on_s3_wants_credentials the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
     another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_has_another_key a_key_is_required
     a_port_is_busy a_folder_has_no_pictures a_picture_is_cut_off}

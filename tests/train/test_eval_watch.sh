@@ -7,6 +7,9 @@ make_data 160 40
 "$ringtrain" prepare shapes --coco "$work/set" --train 8 --validation 4 >"$work/out" || fail "no set"
 python=${RINGMASTER_PYTHON:-python3}
 
+# Before a program starts in the background: what an earlier one said is not heard again.
+forget() { for file in watch.out watch.err train.out train.err; do : >"$work/$file"; done; }
+
 # heard FILE PATTERN: until a line of the file matches.
 heard() {
     timeout 120 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 -e "$2"' - "$1" "$2" || {
@@ -73,6 +76,7 @@ END
 beside() {
     name=$1
     shift
+    forget
     "$ringtrain" eval --watch "$work/$name" --data "$set_dir" --threads 1 --data-threads 1 --tensorboard-dir "$work/$name.events" \
         "$@" >"$work/watch.out" 2>"$work/watch.err" &
     watch=$!
@@ -142,6 +146,7 @@ echo "no next checkpoint: 74; a stop: 143"
 mkdir "$work/quiet"
 code 74 "$ringtrain" eval --watch "$work/quiet" --data "$data" --watch-patience 1s
 says "$work/quiet: no new checkpoint for 1s (--watch-patience)"
+forget
 "$ringtrain" eval --watch "$work/quiet" --data "$data" >"$work/watch.out" 2>"$work/watch.err" &
 watch=$!
 heard "$work/watch.err" "waiting for checkpoints"

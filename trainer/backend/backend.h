@@ -32,6 +32,15 @@ struct backend_needs {
     bool in_place;  /* outputs may take the place of inputs, as the operator table allows */
 };
 
+/* What suits both MOST and OTHER, whose in_place is the same. */
+static inline void backend_needs_most(struct backend_needs *most,
+                                      const struct backend_needs *other) {
+    most->scratch = most->scratch > other->scratch ? most->scratch : other->scratch;
+    most->saved = most->saved > other->saved ? most->saved : other->saved;
+    most->packed = most->packed > other->packed ? most->packed : other->packed;
+    most->in_place = other->in_place;
+}
+
 /* A copy of the parameters' arena in the type of activations, element for element: what products
  * read. NARROW is NULL where there is none. */
 struct backend_narrow {

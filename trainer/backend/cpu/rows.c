@@ -8,10 +8,6 @@ bool rows_has(const struct graph *graph, const struct op *op) {
     return row_part_capacity(graph, op) > 1;
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 int rows_query(const struct cpu_operator *row, const struct cpu *cpu, const struct graph *graph,
                const struct op *op, struct backend_needs *ret_needs, struct error *err) {
     const int64_t capacity = row_part_capacity(graph, op);
@@ -21,10 +17,7 @@ int rows_query(const struct cpu_operator *row, const struct cpu *cpu, const stru
         row_part_make(&part, graph, op, row_part_rows(capacity, i));
         if (row->query(cpu, &part.graph, &part.op, &needs, err) != 0)
             return -1;
-        ret_needs->scratch = larger(ret_needs->scratch, needs.scratch);
-        ret_needs->saved = larger(ret_needs->saved, needs.saved);
-        ret_needs->packed = larger(ret_needs->packed, needs.packed);
-        ret_needs->in_place = needs.in_place;
+        backend_needs_most(ret_needs, &needs);
     }
     return 0;
 }

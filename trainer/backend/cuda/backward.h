@@ -8,7 +8,7 @@
 struct cuda;
 
 /* What becomes of WANTED on a GPU of this NAME and compute capability. CUDA_OWN_AUTO takes it where
- * it was measured to be faster than cuDNN: the list in backward.c. ON elsewhere than on compute
+ * it was measured to be faster than cuDNN: cuda/faster_on.h. ON elsewhere than on compute
  * capability 9.0 is an error with EXIT_CODE_DEVICE. */
 int cuda_backward_choose(enum cuda_own wanted, const char *name, int major, int minor,
                          bool *ret_own, struct error *err);

@@ -16,10 +16,6 @@ bool cuda_rows_has(struct cuda *cuda, const struct cuda_rows_of *of, const struc
     return has;
 }
 
-static size_t larger(size_t a, size_t b) {
-    return a > b ? a : b;
-}
-
 int cuda_rows_query(struct cuda *cuda, const struct cuda_rows_of *of, const struct graph *graph,
                     const struct op *op, struct backend_needs *ret_needs, struct error *err) {
     const int64_t capacity = row_part_capacity(graph, op);
@@ -29,10 +25,7 @@ int cuda_rows_query(struct cuda *cuda, const struct cuda_rows_of *of, const stru
         row_part_make(&part, graph, op, row_part_rows(capacity, i));
         if (of->query(&cuda->base, &part.graph, &part.op, &needs, err) != 0)
             return -1;
-        ret_needs->scratch = larger(ret_needs->scratch, needs.scratch);
-        ret_needs->saved = larger(ret_needs->saved, needs.saved);
-        ret_needs->packed = larger(ret_needs->packed, needs.packed);
-        ret_needs->in_place = needs.in_place;
+        backend_needs_most(ret_needs, &needs);
     }
     return 0;
 }

@@ -3,19 +3,9 @@
 #include "cuda/context.h"
 #include "cuda/convs.h"
 #include "cuda/device.h"
+#include "cuda/faster_on.h"
 
 #include <string.h>
-
-/* Names of GPUs, as their driver tells them, on which a report in bench/results shows a training
- * step faster with chosen rows than with all: an entry comes with its report. */
-static const char *const faster_on[] = {NULL};
-
-static bool is_faster_on(const char *name) {
-    for (size_t i = 0; faster_on[i] != NULL; i++)
-        if (strcmp(faster_on[i], name) == 0)
-            return true;
-    return false;
-}
 
 #if CUDART_VERSION >= 13000
 
@@ -139,7 +129,8 @@ int cuda_switch_node(struct cuda *cuda, const struct switch_choice *choice,
 int cuda_switch_choose(enum cuda_own wanted, const char *name, bool deterministic,
                        cuda_switch **ret_choose, struct error *err) {
     *ret_choose = NULL;
-    if (wanted == CUDA_OWN_OFF || (wanted == CUDA_OWN_AUTO && !is_faster_on(name)))
+    if (wanted == CUDA_OWN_OFF ||
+        (wanted == CUDA_OWN_AUTO && !cuda_faster_on(CUDA_CHOICE_ROWS, name)))
         return 0;
     if (wanted == CUDA_OWN_ON && deterministic)
         return error_set(err, EXIT_CODE_DEVICE,

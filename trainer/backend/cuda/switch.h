@@ -1,7 +1,7 @@
 /* Steps that choose among bodies while a recording runs: a switch node of CUDA's graphs, in which
  * every body is recorded, and a kernel in front of it that says which one runs. The host does not
  * take part, so that a count may come out of the step itself. Off unless asked for: no device has
- * run it yet (switch.c). */
+ * run it yet. */
 #ifndef CUDA_SWITCH_H
 #define CUDA_SWITCH_H
 
@@ -20,7 +20,7 @@ typedef int cuda_switch(struct cuda *cuda, const struct switch_choice *choice,
 cuda_switch cuda_switch_node;
 
 /* What becomes of WANTED on a GPU of this NAME. CUDA_OWN_AUTO takes it where it was measured to be
- * faster: the list in switch.c. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps are
+ * faster: cuda/faster_on.h. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps are
  * wanted, as the step in front of the recording computes all rows, by other kernels, and where this
  * build or the driver has no such nodes. */
 int cuda_switch_choose(enum cuda_own wanted, const char *name, bool deterministic,
