@@ -41,8 +41,9 @@ make_data() {
 }
 
 mpi="--allow-run-as-root --oversubscribe --bind-to none"
-# Seconds between SIGTERM and SIGKILL of ranks whose peer has failed; Open MPI's own is 1.
-grace=30
+# Seconds between SIGTERM and SIGKILL of ranks whose peer has failed; mpirun sits them out for
+# each of them, and its own are 1.
+grace=8
 
 # ranks N COMMAND...: as N ranks on this machine.
 # shellcheck disable=SC2086  # a list
