@@ -64,9 +64,12 @@ no_secret_anywhere() {
     done
 }
 
+# One page of a listing holds 1,000; moto takes minutes for as many.
 the_sdks_code_and_channels_are_fetched() {
+    many=40
+    [ -z "${RINGMASTER_LONG:-}" ] || many=1010
     ring 2
-    check "moto is there" server_up 1010 || return
+    check "moto is there" server_up "$many" || return
     parameters '{"epochs": "3", "sagemaker_program": "\"program.sh\"",
         "sagemaker_submit_directory": "\"s3://jobs/job-1/source/sourcedir.tar.gz\""}'
     start RINGMASTER_CHANNEL_TRAIN=s3://jobs/set RINGMASTER_CHANNEL_SHARE=s3://jobs/set/many \
@@ -77,14 +80,14 @@ the_sdks_code_and_channels_are_fetched() {
         check "host $host runs it" holds "$(hosts log "$host")" \
             'the fetched program runs in /opt/ml/code args: --epochs 3'
         data=$(hosts opt "$host")/input/data
-        check "host $host has all of the set" equal "$(find "$data/train" -type f | wc -l)" 1016
-        check "a file of host $host is whole" equal "$(cat "$data/train/many/0815")" 815
+        check "host $host has all of the set" equal "$(find "$data/train" -type f | wc -l)" $((many + 6))
+        check "a file of host $host is whole" equal "$(cat "$data/train/many/0017")" 17
         check "the large file of host $host is whole" equal "$(tr -d y <"$data/train/large" | wc -c)" 5242880
         for odd in 'a b' plus+plus pro%cent käse deep/er/file; do
             check "host $host has $odd" equal "$(cat "$data/train/odd/$odd")" "$odd"
         done
         share=$(find "$data/share" -type f | wc -l)
-        check "host $host has its share" equal "$share" 505
+        check "host $host has its share" equal "$share" $((many / 2))
         total=$((total + share))
     done
     check "no file of the shares is on two hosts" equal "$(for host in $everyone; do
