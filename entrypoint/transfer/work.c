@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
 #include "transfer/download.h"
@@ -150,6 +151,16 @@ static int bring_code(struct walk *w, const struct work_task *t, const struct ad
     return unpack_it(w, t, fd, root, err);
 }
 
+/* The folder that PATH lies in. */
+static int make_parent(const char *path, struct error *err) {
+    char parent[4096];
+    const char *slash = strrchr(path, '/');
+    if (slash == NULL || slash == path || (size_t)(slash - path) >= sizeof(parent))
+        return 0;
+    (void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+    return file_make_dirs(parent, err);
+}
+
 /* What this machine has is not copied. An empty folder makes room. */
 static int link_folder(const struct work_task *t, const struct address *from, struct error *err) {
     struct stat st;
@@ -159,6 +170,8 @@ static int link_folder(const struct work_task *t, const struct address *from, st
     ssize_t size = readlink(t->to, was, sizeof(was) - 1);
     if (size > 0 && strncmp(was, from->rest, (size_t)size) == 0 && from->rest[size] == '\0')
         return 0;
+    if (make_parent(t->to, err) != 0)
+        return -1;
     if (rmdir(t->to) != 0 && errno != ENOENT)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s is to become a link to %s", t->to,
                                from->rest);

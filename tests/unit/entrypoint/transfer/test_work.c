@@ -119,6 +119,8 @@ static void a_folder_of_this_machine_becomes_a_link(void) {
     CU_ASSERT_EQUAL(run("data", "channel", false, NULL), 0); /* and stays one */
     CU_ASSERT_TRUE(readlink(path_of("channel"), target, sizeof(target) - 1) > 0);
     CU_ASSERT_STRING_EQUAL(target, path_of("data"));
+    CU_ASSERT_EQUAL(run("data", "input/data/train", false, NULL), 0); /* in folders that were not */
+    CU_ASSERT_EQUAL(access(path_of("input/data/train"), X_OK), 0);
     CU_ASSERT_EQUAL(run("absent", "channel2", false, &err), -1);
     ASSERT_CONTAINS(err.text, "/absent: No such file");
     CU_ASSERT_EQUAL(mkdir(path_of("full"), 0755), 0);
