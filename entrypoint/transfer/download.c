@@ -86,6 +86,8 @@ static size_t keep(struct objects *l, const char *key, const struct download_ord
     size_t number = 0;
     bool folder = size == 0 || key[size - 1] == '/';
     const struct object wanted = {.key = (char *)(uintptr_t)key};
+    if (l->count == 0)
+        return 0;
     qsort(l->items, l->count, sizeof(l->items[0]), by_key);
     bool single =
         !folder && bsearch(&wanted, l->items, l->count, sizeof(l->items[0]), by_key) != NULL;
