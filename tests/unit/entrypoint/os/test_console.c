@@ -121,16 +121,22 @@ static void a_closed_pipe_ends_the_writing_not_the_process(void) {
     (void)close(ends[1]);
 }
 
-/* So many bytes a second from FROM into ALL until its end; all there is for a rate of 0. */
+/* So many bytes a second from FROM into ALL until its end, as the clock has it: who wakes late
+ * reads more. All there is for a rate of 0. */
 static size_t read_slowly(int from, size_t rate, char *all, size_t max) {
-    const size_t piece = rate > 0 ? rate / 10 : max;
+    const int64_t start = clock_now();
     size_t size = 0;
     for (;;) {
         (void)poll(NULL, 0, rate > 0 ? 100 : 0);
-        ssize_t got = read(from, all + size, max - size < piece ? max - size : piece);
-        if (got <= 0)
+        size_t until =
+            rate > 0 ? (size_t)((clock_now() - start) * (int64_t)rate / CLOCK_SECOND) : max;
+        ssize_t got = 1;
+        while (got > 0 && size < until && size < max) {
+            got = read(from, all + size, (until < max ? until : max) - size);
+            size += got > 0 ? (size_t)got : 0;
+        }
+        if (got <= 0 || size >= max)
             return size;
-        size += (size_t)got;
     }
 }
 
