@@ -14,6 +14,8 @@ forget() { for file in watch.out watch.err train.out train.err; do : >"$work/$fi
 heard() {
     timeout 120 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 -e "$2"' - "$1" "$2" || {
         cat "$work"/watch.* "$work"/train.* >&2
+        # shellcheck disable=SC2086  # those that there are; one may stand still
+        kill -KILL ${watch:-} ${trainer:-} 2>/dev/null || :
         fail "not heard: $2"
     }
 }
