@@ -14,6 +14,7 @@
 #include "mpi/agent.h"
 #include "mpi/custom_options.h"
 #include "os/outlet.h"
+#include "outcome/explain.h"
 #include "wire/tls.h"
 
 #include <fcntl.h>
@@ -36,6 +37,9 @@ static const char usage[] =
     "itself\n"
     "  ringmaster plan [train] [as above]  print what would run, as JSON\n"
     "  ringmaster check                    gather all hosts and print what each of them has\n"
+    "  ringmaster explain [CODE]           what an exit code, a signal or an error of NCCL or "
+    "CUDA means\n"
+    "                                      and what to do: 73, SIGBUS, nccl:2, cuda:700, xid:79\n"
     "  ringmaster metrics                  print metric definitions for CreateTrainingJob\n"
     "  ringmaster version\n"
     "  ringmaster help\n"
@@ -65,7 +69,8 @@ static int print_help(void) {
     settings_print_help(stdout);
     (void)printf("\nExit codes:\n");
     exit_code_print(stdout);
-    return fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+    /* What was given to a full disk before is forgotten by the last flush, but for the mark. */
+    return fflush(stdout) == 0 && ferror(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
 }
 
 static int run_help(const char *const *words, struct error *err) {
@@ -94,6 +99,14 @@ static int run_metrics(const char *const *words, struct error *err) {
     if (refuse_words(words, err) != 0)
         return -1;
     return metrics_print(&text, err) == 0 ? print_buf(&text) : -1;
+}
+
+static int run_explain(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    if (words[0] != NULL && refuse_words(words + 1, err) != 0)
+        return -1;
+    return explain_print(words[0], &text, err) == 0 ? print_buf(&text) : -1;
 }
 
 static int run_plan(const char *const *words, struct error *err) {
@@ -235,10 +248,10 @@ static const struct command {
     int (*run)(const char *const *words, struct error *err);
     bool hears_stops; /* by its loop */
 } commands[] = {
-    {"train", run_train, true},  {"check", run_check, true},        {"plan", run_plan, false},
-    {"rank", run_rank, false},   {"agent", run_agent, false},       {"metrics", run_metrics, false},
-    {"help", run_help, false},   {"version", run_version, false},   {"-h", run_help, false},
-    {"--help", run_help, false}, {"--version", run_version, false},
+    {"train", run_train, true},      {"check", run_check, true},  {"plan", run_plan, false},
+    {"rank", run_rank, false},       {"agent", run_agent, false}, {"metrics", run_metrics, false},
+    {"explain", run_explain, false}, {"help", run_help, false},   {"version", run_version, false},
+    {"-h", run_help, false},         {"--help", run_help, false}, {"--version", run_version, false},
 };
 
 static const struct command *find_command(const char *name) {

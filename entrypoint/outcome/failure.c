@@ -5,6 +5,7 @@
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
+#include "outcome/explain.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,20 +45,47 @@ static const char *last_lines(const char *text, size_t size, size_t max) {
     return start;
 }
 
+/* The end of a story is worth more than advice: so much of it comes in any case. */
+enum { STORY_LEAST = 400 };
+
+/* What the failure means and what to do, where that is known and there is room for it. USED bytes
+ * are taken, STORY are still to come. */
+static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_t story,
+                    struct error *err) {
+    char key[EXPLAIN_KEY_SIZE];
+    cleanup_buf struct buf hint;
+    const struct explain_row *row = explain_verdict(v);
+    buf_init(&hint, FAILURE_MAX);
+    if (row == NULL)
+        return 0;
+    explain_key(row, key);
+    bool own = row->kind == EXPLAIN_CODE; /* the class says what it means */
+    if (buf_printf(&hint, err, "hint: %s%s%s (ringmaster explain %s)\n",
+                   own ? "" : explain_means(row), own ? "" : ": ", row->act, key) != 0)
+        return -1;
+    size_t least = story < STORY_LEAST ? story : STORY_LEAST;
+    if (used + hint.size + least + 1 > FAILURE_MAX)
+        return 0;
+    return buf_add(ret, hint.data, hint.size, err);
+}
+
 int failure_text(const struct verdict *v, struct buf *ret, struct error *err) {
     cleanup_buf struct buf head;
     cleanup_buf struct buf story;
+    const size_t before = ret->size;
     buf_init(&head, (size_t)16 * 1024);
     buf_init(&story, (size_t)64 * 1024);
     if (buf_printf(&head, err, "%s: ", v->class_name) != 0 || add_clean(&head, v->text, err) != 0 ||
         add_clean(&story, v->story, err) != 0)
         return -1;
     size_t fit = str_utf8_prefix(buf_text(&head), head.size, FAILURE_MAX - 1);
-    if (buf_add(ret, buf_text(&head), fit, err) != 0 || buf_add(ret, "\n", 1, err) != 0)
+    if (buf_add(ret, buf_text(&head), fit, err) != 0 || buf_add(ret, "\n", 1, err) != 0 ||
+        add_hint(ret, v, fit + 1, story.size, err) != 0)
         return -1;
-    if (story.size == 0 || fit + 2 >= FAILURE_MAX)
+    size_t used = ret->size - before;
+    if (story.size == 0 || used + 1 >= FAILURE_MAX)
         return 0;
-    if (buf_add_text(ret, last_lines(story.data, story.size, FAILURE_MAX - fit - 2), err) != 0)
+    if (buf_add_text(ret, last_lines(story.data, story.size, FAILURE_MAX - used - 1), err) != 0)
         return -1;
     return buf_add(ret, "\n", 1, err);
 }

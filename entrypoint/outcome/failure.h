@@ -1,5 +1,6 @@
 /* The failure file, of which SageMaker shows the first 1,024 characters: first line
- * "CLASS: algo-3 rank 2: exited with 42", then the last lines of that rank. */
+ * "CLASS: algo-3 rank 2: exited with 42", then a hint (explain.h), then the last lines of that
+ * rank. */
 #ifndef OUTCOME_FAILURE_H
 #define OUTCOME_FAILURE_H
 
@@ -13,7 +14,7 @@
 enum { FAILURE_MAX = 1024 };
 
 /* At most FAILURE_MAX bytes of valid UTF-8, secrets blotted out. Of lines that do not fit the
- * last are kept. */
+ * last are kept; the hint comes where there is room for some of them beside it. */
 int failure_text(const struct verdict *v, struct buf *ret, struct error *err);
 
 /* The rest touches the disk, without fsync: nobody reads the file after a power cut. A disk may

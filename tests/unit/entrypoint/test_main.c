@@ -79,11 +79,11 @@ static int run(const char *line) {
 }
 
 static void wrong_words_are_named(void) {
-    static const char *const rows[][2] = {{"", "a command is missing"},
-                                          {"fly", "unknown command fly"},
-                                          {"version now", "unexpected now"},
-                                          {"metrics now", "unexpected now"},
-                                          {"help now", "unexpected now"}};
+    static const char *const rows[][2] = {
+        {"", "a command is missing"},      {"fly", "unknown command fly"},
+        {"version now", "unexpected now"}, {"metrics now", "unexpected now"},
+        {"help now", "unexpected now"},    {"explain 73 now", "unexpected now"},
+        {"explain 42", "42: not known"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         CU_ASSERT_EQUAL(run(rows[i][0]), EXIT_CODE_USAGE);
         ASSERT_CONTAINS(err, rows[i][1]);
@@ -110,8 +110,8 @@ static void help_is_one_text_wherever_it_is_asked_for(void) {
 }
 
 static void what_cannot_be_printed_is_an_error(void) {
-    static const char *const lines[] = {"help", "version", "metrics", "plan -- true",
-                                        "train --help"};
+    static const char *const lines[] = {"help",    "version",    "metrics",     "plan -- true",
+                                        "explain", "explain 73", "train --help"};
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         CU_ASSERT_EQUAL(run(lines[i]), 0);
         CU_ASSERT_EQUAL(run_to("/dev/full", "ringmaster", lines[i]), EXIT_CODE_INTERNAL);

@@ -47,6 +47,25 @@ static void long_stories_keep_their_last_whole_lines(void) {
     CU_ASSERT_EQUAL(strlen(text_of(&v)), FAILURE_MAX);
 }
 
+static void a_hint_stands_between_where_there_is_room(void) {
+    struct verdict v = failed("step 3\nRuntimeError: CUDA out of memory");
+    ASSERT_CONTAINS(text_of(&v), "exited with 42\nhint: the GPU's memory is used up: a smaller");
+    ASSERT_CONTAINS(text_of(&v), "(ringmaster explain cuda:2)\nstep 3\nRuntimeError: ");
+    /* The class says what it means, and the advice is all that is new. */
+    v = (struct verdict){.code = 73, .host = 1, .rank = -1, .class_name = "host-lost"};
+    (void)snprintf(v.text, sizeof(v.text), "algo-2: lost: its link closed");
+    ASSERT_CONTAINS(text_of(&v), "its link closed\nhint: look at the platform's events");
+    /* A long first line leaves room for the story alone. */
+    v = failed("RuntimeError: CUDA out of memory");
+    memset(v.story, 'x', 1500);
+    memcpy(v.story + 1500, "\nCUDA out of memory", 20);
+    memset(v.text, 'y', 500);
+    v.text[500] = '\0';
+    CU_ASSERT_PTR_NULL(strstr(text_of(&v), "hint: "));
+    ASSERT_CONTAINS(text_of(&v), "\nCUDA out of memory\n");
+    CU_ASSERT(strlen(text_of(&v)) <= FAILURE_MAX);
+}
+
 static void characters_are_never_cut(void) {
     for (int shift = 0; shift < 4; shift++) {
         struct verdict v = failed("");
@@ -209,6 +228,7 @@ static void success_leaves_an_empty_file(void) {
 
 UNIT_MAIN("outcome.failure", UNIT(the_first_line_says_it_all),
           UNIT(long_stories_keep_their_last_whole_lines), UNIT(characters_are_never_cut),
+          UNIT(a_hint_stands_between_where_there_is_room),
           UNIT(hostile_text_becomes_valid_and_secrets_go),
           UNIT(the_file_is_written_once_and_never_over_the_programs),
           UNIT(a_file_of_an_earlier_run_is_removed), UNIT(what_is_no_file_is_left_alone),

@@ -1,0 +1,205 @@
+#include "outcome/explain.h"
+
+#include "common/exit_code.h"
+#include "common/str.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct kind {
+    const char *word; /* in front of a number, and for all of them; NULL: neither */
+    const char *title;
+    const char *column;
+} kinds[EXPLAIN_KINDS] = {
+    [EXPLAIN_CODE] = {"code", "Exit codes", "code"},
+    [EXPLAIN_SIGNAL] = {"signal", "Signals: exit code 128 + n", "signal"},
+    [EXPLAIN_NCCL] = {"nccl", "Errors of NCCL", "ncclResult_t"},
+    [EXPLAIN_CUDA] = {"cuda", "Errors of CUDA", "cudaError_t"},
+    [EXPLAIN_XID] = {"xid", "Xids: what NVIDIA's driver tells the kernel's log", "Xid"},
+    [EXPLAIN_TEXT] = {"text", "Words of programs and of the kernel", "sign"},
+};
+
+const char *explain_means(const struct explain_row *row) {
+    size_t count = 0;
+    const struct exit_code_row *codes = exit_code_table(&count);
+    for (size_t i = 0; row->means == NULL && i < count; i++)
+        if (codes[i].code == row->number)
+            return codes[i].meaning;
+    return row->means != NULL ? row->means : "";
+}
+
+void explain_key(const struct explain_row *row, char key[EXPLAIN_KEY_SIZE]) {
+    if (row->kind == EXPLAIN_CODE)
+        (void)snprintf(key, EXPLAIN_KEY_SIZE, "%d", row->number);
+    else if (row->kind == EXPLAIN_SIGNAL || row->kind == EXPLAIN_TEXT)
+        (void)snprintf(key, EXPLAIN_KEY_SIZE, "%s", row->name);
+    else
+        (void)snprintf(key, EXPLAIN_KEY_SIZE, "%s:%d", kinds[row->kind].word, row->number);
+}
+
+/* --- finding --------------------------------------------------------------------------------- */
+
+static const struct explain_row *find_number(enum explain_kind kind, int64_t number) {
+    size_t count = 0;
+    const struct explain_row *table = explain_table(&count);
+    for (size_t i = 0; i < count; i++)
+        if (table[i].kind == kind && kind != EXPLAIN_TEXT && table[i].number == number)
+            return &table[i];
+    return NULL;
+}
+
+/* Python tells a signal as a negative number. */
+static const struct explain_row *find_code(int64_t number) {
+    const struct explain_row *row = find_number(EXPLAIN_CODE, number);
+    if (row == NULL && number > 128)
+        row = find_number(EXPLAIN_SIGNAL, number - 128);
+    return row == NULL && number < 0 ? find_number(EXPLAIN_SIGNAL, -number) : row;
+}
+
+static const struct explain_row *find_name(const char *text) {
+    size_t count = 0;
+    const struct explain_row *table = explain_table(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcasecmp(table[i].name, text) == 0)
+            return &table[i];
+    return NULL;
+}
+
+/* The kind whose word is TEXT up to SIZE; -1: none. */
+static int find_kind(const char *text, size_t size) {
+    for (int i = 0; i < EXPLAIN_KINDS; i++)
+        if (strlen(kinds[i].word) == size && strncasecmp(kinds[i].word, text, size) == 0)
+            return i;
+    return -1;
+}
+
+const struct explain_row *explain_find(const char *text) {
+    int64_t number = 0;
+    const char *colon = strchr(text, ':');
+    if (str_parse_int(text, INT_MIN, INT_MAX, &number, NULL) == 0)
+        return find_code(number);
+    int kind = colon != NULL ? find_kind(text, (size_t)(colon - text)) : -1;
+    if (kind >= 0 && str_parse_int(colon + 1, 0, INT_MAX, &number, NULL) == 0)
+        return kind == EXPLAIN_CODE ? find_code(number) : find_number(kind, number);
+    return find_name(text);
+}
+
+/* Where the last of ROW's signs ends in LINES; NULL: none is there. */
+static const char *last_sign(const struct explain_row *row, const char *lines) {
+    const char *last = NULL;
+    for (size_t i = 0; i < EXPLAIN_SIGNS_MAX && row->signs[i] != NULL; i++) {
+        size_t size = strlen(row->signs[i]);
+        for (const char *at = lines; (at = strstr(at, row->signs[i])) != NULL; at++)
+            if (last == NULL || at + size > last)
+                last = at + size;
+    }
+    return last;
+}
+
+static const struct explain_row *find_sign(const char *lines) {
+    size_t count = 0;
+    const struct explain_row *table = explain_table(&count);
+    const struct explain_row *found = NULL;
+    const char *last = lines;
+    bool tells_xids = strstr(lines, "Xid") != NULL;
+    for (size_t i = 0; i < count; i++) {
+        const char *at = last_sign(&table[i], lines);
+        if (at == NULL || at <= last || (table[i].kind == EXPLAIN_XID && !tells_xids))
+            continue;
+        found = &table[i];
+        last = at;
+    }
+    return found;
+}
+
+const struct explain_row *explain_verdict(const struct verdict *v) {
+    const struct explain_row *row = v->rank >= 0 ? find_sign(v->story) : NULL;
+    if (row != NULL)
+        return row;
+    row = find_code(v->code);
+    bool own = row != NULL && strcmp(row->name, v->class_name) == 0;
+    bool killed = row != NULL && row->kind == EXPLAIN_SIGNAL;
+    if (v->code == EXIT_CODE_OK || v->code == EXIT_CODE_STOPPED ||
+        strcmp(v->class_name, "program") == 0)
+        return NULL;
+    /* Who was killed and had memory was killed by somebody, of whom nothing is known. */
+    if (killed && strstr(v->text, "not for lack of memory") != NULL)
+        return NULL;
+    return own || killed ? row : NULL;
+}
+
+/* --- printing -------------------------------------------------------------------------------- */
+
+static int print_row(const struct explain_row *row, struct buf *ret, struct error *err) {
+    char key[EXPLAIN_KEY_SIZE];
+    explain_key(row, key);
+    if (row->kind == EXPLAIN_SIGNAL) {
+        if (buf_printf(ret, err, "%s: signal %d, exit code %d\n", key, row->number,
+                       128 + row->number) != 0)
+            return -1;
+    } else if (buf_printf(ret, err, "%s%s%s\n", key, strcmp(key, row->name) != 0 ? ": " : "",
+                          strcmp(key, row->name) != 0 ? row->name : "") != 0) {
+        return -1;
+    }
+    return buf_printf(ret, err, "  meaning  %s\n  you see  %s\n  because  %s\n  do       %s\n",
+                      explain_means(row), row->see, row->why, row->act);
+}
+
+static int print_kind(int kind, struct buf *ret, struct error *err) {
+    size_t count = 0;
+    const struct explain_row *table = explain_table(&count);
+    if (buf_printf(ret, err, "%s\n", kinds[kind].title) != 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if ((int)table[i].kind == kind &&
+            (buf_add_text(ret, "\n", err) != 0 || print_row(&table[i], ret, err) != 0))
+            return -1;
+    return 0;
+}
+
+int explain_print(const char *text, struct buf *ret, struct error *err) {
+    int only = text != NULL ? find_kind(text, strlen(text)) : -1;
+    const struct explain_row *row = text != NULL && only < 0 ? explain_find(text) : NULL;
+    if (text != NULL && only < 0 && row == NULL)
+        return error_set(err, EXIT_CODE_USAGE,
+                         "%.64s: not known; the program's own codes mean what it says, and "
+                         "`ringmaster explain` lists all that is known",
+                         text);
+    if (row != NULL)
+        return print_row(row, ret, err);
+    for (int i = 0; i < EXPLAIN_KINDS; i++)
+        if ((only < 0 || only == i) && ((only < 0 && i > 0 && buf_add_text(ret, "\n", err) != 0) ||
+                                        print_kind(i, ret, err) != 0))
+            return -1;
+    return 0;
+}
+
+static int page_row(const struct explain_row *row, struct buf *ret, struct error *err) {
+    char key[EXPLAIN_KEY_SIZE];
+    explain_key(row, key);
+    if (row->kind == EXPLAIN_SIGNAL)
+        (void)snprintf(key, sizeof(key), "%d", row->number);
+    bool named = row->kind != EXPLAIN_TEXT;
+    return buf_printf(ret, err, "| %s%s`%s` | %s | %s | %s | %s |\n", named ? key : "",
+                      named ? " " : "", row->name, explain_means(row), row->see, row->why,
+                      row->act);
+}
+
+int explain_page(struct buf *ret, struct error *err) {
+    size_t count = 0;
+    const struct explain_row *table = explain_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        if ((i == 0 || table[i].kind != table[i - 1].kind) &&
+            buf_printf(ret, err,
+                       "%s## %s\n\n| %s | meaning | what you see | why | what to do |\n"
+                       "| --- | --- | --- | --- | --- |\n",
+                       i > 0 ? "\n" : "", kinds[table[i].kind].title,
+                       kinds[table[i].kind].column) != 0)
+            return -1;
+        if (page_row(&table[i], ret, err) != 0)
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,14 @@
+#include "outcome/explain.h"
+
+#include "common/exit_code.h"
+
+#include <signal.h>
+
+static const struct explain_row table[] = {
+#include "outcome/explain.def"
+};
+
+const struct explain_row *explain_table(size_t *ret_count) {
+    *ret_count = sizeof(table) / sizeof(table[0]);
+    return table;
+}

@@ -1,0 +1,148 @@
+#include "common/file.h"
+#include "outcome/explain.h"
+#include "support/unit.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *name_of(const char *text) {
+    const struct explain_row *row = explain_find(text);
+    return row != NULL ? row->name : "nothing";
+}
+
+static void rows_are_found_by_what_people_have(void) {
+    static const char *const rows[][2] = {
+        {"73", "host-lost"},
+        {"host-lost", "host-lost"},
+        {"Host-Lost", "host-lost"},
+        {"code:73", "host-lost"},
+        {"139", "SIGSEGV"},
+        {"SIGSEGV", "SIGSEGV"},
+        {"sigsegv", "SIGSEGV"},
+        {"-9", "SIGKILL"},
+        {"137", "SIGKILL"},
+        {"signal:7", "SIGBUS"},
+        {"143", "stopped"},
+        {"nccl:2", "ncclSystemError"},
+        {"NCCL:2", "ncclSystemError"},
+        {"ncclSystemError", "ncclSystemError"},
+        {"cuda:700", "cudaErrorIllegalAddress"},
+        {"xid:79", "xid-off-the-bus"},
+        {"120", "flush"},
+        {"xid:120", "xid-gsp-error"},
+        {"disk-full", "disk-full"},
+        {"1", "program"},
+        {"42", "nothing"},
+        {"", "nothing"},
+        {"nccl:", "nothing"},
+        {"nccl:x", "nothing"},
+        {"text:0", "nothing"},
+        {"99999999999999999999", "nothing"},
+        {":2", "nothing"},
+        {"-0", "success"},
+        {"255", "nothing"},
+        {"xid", "nothing"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        CU_ASSERT_STRING_EQUAL(name_of(rows[i][0]), rows[i][1]);
+}
+
+/* Each key leads back to its row. */
+static void keys_are_unlike_one_another(void) {
+    size_t count = 0;
+    const struct explain_row *table = explain_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        char key[EXPLAIN_KEY_SIZE];
+        explain_key(&table[i], key);
+        CU_ASSERT_PTR_EQUAL(explain_find(key), &table[i]);
+        CU_ASSERT_PTR_EQUAL(explain_find(table[i].name), &table[i]);
+    }
+}
+
+static const char *of_verdict(int code, const char *class_name, const char *text,
+                              const char *story) {
+    struct verdict v = {.code = code, .host = 0, .rank = 0};
+    (void)snprintf(v.class_name, sizeof(v.class_name), "%s", class_name);
+    (void)snprintf(v.text, sizeof(v.text), "%s", text);
+    (void)snprintf(v.story, sizeof(v.story), "%s", story);
+    const struct explain_row *row = explain_verdict(&v);
+    return row != NULL ? row->name : "nothing";
+}
+
+static void a_verdict_is_explained_by_what_was_said_last(void) {
+    static const char lines[] = "Connection refused, trying again\n"
+                                "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried ...";
+    CU_ASSERT_STRING_EQUAL(of_verdict(1, "program", "exited with 1", lines),
+                           "cudaErrorMemoryAllocation");
+    CU_ASSERT_STRING_EQUAL(
+        of_verdict(1, "program", "exited with 1", "ncclSystemError: x\nConnection timed out"),
+        "unreachable");
+    CU_ASSERT_STRING_EQUAL(of_verdict(134, "signal", "killed by signal 6",
+                                      "terminate called after throwing an instance of "
+                                      "'std::bad_alloc'"),
+                           "python-memory");
+    CU_ASSERT_STRING_EQUAL(of_verdict(139, "signal", "killed by signal 11", "step 3"), "SIGSEGV");
+    CU_ASSERT_STRING_EQUAL(of_verdict(73, "host-lost", "algo-2: lost", ""), "host-lost");
+    CU_ASSERT_STRING_EQUAL(of_verdict(137, "signal", "killed by signal 9 (SIGKILL)", ""),
+                           "SIGKILL");
+}
+
+static void where_nothing_is_known_nothing_is_said(void) {
+    CU_ASSERT_STRING_EQUAL(of_verdict(42, "program", "exited with 42", "step 3"), "nothing");
+    CU_ASSERT_STRING_EQUAL(of_verdict(1, "program", "exited with 1", "oops"), "nothing");
+    CU_ASSERT_STRING_EQUAL(of_verdict(73, "program", "exited with 73", ""), "nothing");
+    CU_ASSERT_STRING_EQUAL(of_verdict(143, "stopped", "stopped on request", ""), "nothing");
+    CU_ASSERT_STRING_EQUAL(of_verdict(0, "success", "all 2 ranks", ""), "nothing");
+    CU_ASSERT_STRING_EQUAL(
+        of_verdict(137, "signal", "killed by signal 9 (SIGKILL); not for lack of memory", ""),
+        "nothing");
+    /* The numbers of Xids are no Xids. */
+    CU_ASSERT_STRING_EQUAL(of_verdict(1, "program", "exited with 1", "f(x): 79, 80"), "nothing");
+    CU_ASSERT_STRING_EQUAL(
+        of_verdict(1, "program", "exited with 1", "NVRM: Xid (PCI:0000:41:00): 79, pid=1, GPU has"),
+        "xid-off-the-bus");
+}
+
+static void assert_prints(const char *text, const char *part) {
+    cleanup_buf struct buf got;
+    buf_init(&got, 1 << 18);
+    CU_ASSERT_EQUAL(explain_print(text, &got, NULL), 0);
+    ASSERT_CONTAINS(buf_text(&got), part);
+}
+
+static void one_row_one_kind_or_all_are_printed(void) {
+    struct error err = {0};
+    cleanup_buf struct buf none;
+    buf_init(&none, 1 << 18);
+    assert_prints("74", "74: stalled\n  meaning  the job made no progress");
+    assert_prints("SIGBUS", "SIGBUS: signal 7, exit code 135\n");
+    assert_prints("disk-full", "disk-full\n  meaning  ");
+    assert_prints("nccl", "nccl:7: ncclInProgress\n");
+    assert_prints(NULL, "Exit codes\n\n0: success\n");
+    assert_prints(NULL, "\n\nErrors of CUDA\n\ncuda:2: ");
+    CU_ASSERT_EQUAL(explain_print("42", &none, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(err.text, "42: not known");
+    CU_ASSERT_EQUAL(none.size, 0);
+}
+
+static void the_page_is_this_table(void) {
+    static const char paper[] = RINGMASTER_TEST_DATA "/../../TROUBLESHOOTING.md";
+    cleanup_buf struct buf text;
+    cleanup_buf struct buf page;
+    buf_init(&text, 1 << 20);
+    buf_init(&page, 1 << 18);
+    CU_ASSERT_EQUAL(explain_page(&page, NULL), 0);
+    bool same =
+        file_read(paper, &text, NULL) == 0 && strstr(buf_text(&text), buf_text(&page)) != NULL;
+    if (!same)
+        printf("\nTROUBLESHOOTING.md has another table of failures; this is the one:\n\n%s",
+               buf_text(&page));
+    CU_ASSERT(same);
+}
+
+UNIT_MAIN("outcome.explain", UNIT(rows_are_found_by_what_people_have),
+          UNIT(keys_are_unlike_one_another), UNIT(a_verdict_is_explained_by_what_was_said_last),
+          UNIT(where_nothing_is_known_nothing_is_said), UNIT(one_row_one_kind_or_all_are_printed),
+          UNIT(the_page_is_this_table))
