@@ -9,7 +9,8 @@
 #            machine code. At most one of a line
 #   SEED     which ones; default 1
 #   JOBS     mutants or tests at a time, default 2
-#   AGAIN=1  only those that survived the last time with the same ROOM and SEED
+#   AGAIN=1  those of the last time with the same ROOM and SEED: only what survived then, or was not
+#            judged since that run was ended, meets the tests; the score is that of all of them
 #   WHOLE_JOBS=1  whole jobs, too, where they are the tests of a room (tests/train for app)
 #
 # A mutant is held against its twin test, then the room's that include its header and those that have
@@ -21,6 +22,7 @@
 # happens in .cache/mutate, in a copy of the working tree. A mutant is drawn by its line and the one
 # above: who changes others gets the same ones again.
 #
+# Sources that no test of the preset release reaches are left out, and named (tests/mutation/elsewhere.txt).
 # The last lines are the survivors and a line for each room. Those that change nothing that can be
 # seen belong in tests/mutation/equivalent.txt, with the reason: at most one in ten. The status is 0 if
 # every mutant was killed.

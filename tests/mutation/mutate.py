@@ -24,6 +24,7 @@ MORE_TESTS = {
     "host": "unit_master_", "eval": "unit_coco_coco_golden$", "common": "unit_(coco_coco|checkpoint_safetensors|telemetry)_",
 }
 WHOLE_JOBS = {"app": "train_", "comm": "train_ranks", "mpi": "train_ranks"}
+ELSEWHERE = pathlib.Path("tests/mutation/elsewhere.txt")
 PREPARING = threading.Lock()
 LITERAL = re.compile(r'"(?:[^"\\]|\\.)*"')
 
@@ -129,6 +130,17 @@ def sources_of(argument):
     sys.exit(f"mutate.sh: neither a room nor a file: {argument}")
 
 
+def leave_out_elsewhere(names, tests):
+    """NAMES without the sources that no test of this build reaches (tests/mutation/elsewhere.txt)."""
+    built = {test.source for test in tests.values()}
+    for line in ELSEWHERE.read_text().splitlines():
+        source, _, test = line.partition(" ")
+        if source in names and test not in built:
+            print(f"left out, its tests are not in the preset release: {source} ({test})", flush=True)
+            names = [name for name in names if name != source]
+    return names
+
+
 def tests_for(name, tests):
     """The tests that a mutant of a source is held against, in four rings."""
     path = pathlib.Path(name)
@@ -191,20 +203,35 @@ def draw(sources, compiler, count, seed, jobs):
     return drawn, broken, same
 
 
-def survivors_of(results, sources):
-    """Those that survived the last time, where their lines are still there, below the same ones."""
+def last_time(results, sources):
+    """The mutants of the last time, where their lines are still there, below the same ones: those that were killed
+    are, the others are to be judged."""
     if not results.is_file():
         sys.exit(f"mutate.sh: no last time: {results}")
     again = []
     for row in results.read_text().splitlines():
-        verdict, name, number, above, before, after, _ = row.split("\t")
+        verdict, name, number, above, before, after, killer = row.split("\t")
         lines = ["", *(line.strip() for line in sources[name].lines)] if name in sources else [""]
         places = [at for at in range(1, len(lines)) if (lines[at - 1], lines[at]) == (above, before)]
-        if verdict == "survived" and places:
-            at = min(places, key=lambda place: abs(place - int(number)))
-            blank = re.match(r"\s*", sources[name].lines[at - 1])[0]
-            again.append(sources[name].mutant(at, blank + after + "\n"))
+        if not places:
+            print(f"no such line any more: {name}: {before}")
+            continue
+        at = min(places, key=lambda place: abs(place - int(number)))
+        blank = re.match(r"\s*", sources[name].lines[at - 1])[0]
+        mutant = sources[name].mutant(at, blank + after + "\n")
+        if verdict == "killed":
+            mutant.verdict, mutant.killer = verdict, killer
+        again.append(mutant)
     return again
+
+
+def keep(results, mutants):
+    """For AGAIN=1, also where this run is ended before it is done."""
+    results.parent.mkdir(parents=True, exist_ok=True)
+    written = results.with_suffix(".part")
+    written.write_text("".join(
+        f"{m.verdict}\t{m.name}\t{m.number}\t{m.above}\t{m.before}\t{m.after}\t{m.killer}\n" for m in mutants))
+    written.rename(results)
 
 
 def prepare(tests, jobs):
@@ -255,8 +282,9 @@ def judge_built(mutant, source, tests, jobs):
             scratch.build(targets, jobs)
 
 
-def judge(mutants, sources, rings, compiler, jobs):
-    """Sets the verdicts, JOBS mutants at a time; those that survive then meet the other tests one by one."""
+def judge(mutants, sources, rings, compiler, jobs, judged):
+    """Sets the verdicts, JOBS mutants at a time; those that survive then meet the other tests one by one. Calls
+    JUDGED after each."""
     def linked(mutant):
         begun = time.monotonic()
         rest = judge_linked(mutant, sources[mutant.name], rings[mutant.name], compiler, jobs)
@@ -266,36 +294,38 @@ def judge(mutants, sources, rings, compiler, jobs):
         for at, (mutant, (rest, seconds)) in enumerate(zip(mutants, pool.map(linked, mutants)), 1):
             mutant.rest = rest
             print(f"{at}/{len(mutants)} {mutant} ({seconds:.1f} s)", flush=True)
+            judged()
     for mutant in [mutant for mutant in mutants if mutant.verdict == "survived"]:
         for tests in (mutant.rest, rings[mutant.name][-1]):
             if mutant.verdict == "survived":
                 judge_built(mutant, sources[mutant.name], tests, jobs)
         print(mutant if mutant.killer else f"{mutant}\n  - {mutant.before}\n  + {mutant.after}", flush=True)
+        judged()
 
 
 def run_room(argument, tests, compiler, known, options):
     """Tries one ROOM or FILE; its mutants and the numbers that did not compile or changed nothing."""
-    sources = {name: Source(name) for name in sources_of(argument) if name in compiler.commands}
+    names = leave_out_elsewhere([name for name in sources_of(argument) if name in compiler.commands], tests)
+    sources = {name: Source(name) for name in names}
     if not sources:
-        sys.exit(f"mutate.sh: nothing of {argument} is compiled in the preset release")
+        sys.exit(f"mutate.sh: nothing of {argument} is compiled in the preset release, or it has no tests there")
     results = scratch.CACHE / "results" / f"{argument.strip('/').replace('/', '-')}.{options['seed']}.tsv"
     rings = {name: tests_for(name, tests) for name in sources}
     if not any(part for ring in rings.values() for part in ring):
         sys.exit("mutate.sh: no tests for this")
     broken = same = 0
     if options["again"]:
-        mutants = survivors_of(results, sources)
+        mutants = last_time(results, sources)
     else:
         mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]),
                                     options["jobs"])
     mutants.sort(key=lambda mutant: (mutant.name, mutant.number))
     for mutant in mutants:
-        mutant.verdict = "equivalent" if mutant.key() in known else ""
-    judge([mutant for mutant in mutants if not mutant.verdict], sources, rings, compiler, options["jobs"])
-    if not options["again"]:
-        results.parent.mkdir(parents=True, exist_ok=True)
-        results.write_text("".join(
-            f"{m.verdict}\t{m.name}\t{m.number}\t{m.above}\t{m.before}\t{m.after}\t{m.killer}\n" for m in mutants))
+        if mutant.key() in known:
+            mutant.verdict = "equivalent"
+    keep(results, mutants)
+    judge([mutant for mutant in mutants if not mutant.verdict], sources, rings, compiler, options["jobs"],
+          lambda: keep(results, mutants))
     return mutants, broken, same
 
 
@@ -335,7 +365,7 @@ def main(arguments):
         score = f"{100 * count['killed'] / tried:.0f} %" if tried else "-"
         print(f"{argument:24} {options['seed']:5} {len(mutants):8} {count['killed']:7} {count['survived']:9}"
               f" {count['equivalent']:11} {score:>6}   ({broken}, {same})")
-        if count["equivalent"] * 10 > len(mutants) and not options["again"]:
+        if count["equivalent"] * 10 > len(mutants):
             print(f"  more than one in ten of {argument} is said to be equivalent")
     return any(one.verdict == "survived" for _, mutants, _, _ in table for one in mutants)
 
