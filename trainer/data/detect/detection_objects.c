@@ -73,12 +73,9 @@ struct filling {
     struct detection_outline_used used;
 };
 
-static int fill_bits(struct detection_objects_room *room, const struct filling *f,
-                     const struct coco_annotation *annotation, int32_t ret_at[MASK_FIELDS],
-                     struct error *err) {
-    if (coco_index_mask(f->set->index, annotation, &room->outline, &room->brush, &room->mask,
-                        err) != 0)
-        return error_wrap(err, "%s", f->set->index->path);
+/* The crop of room->mask, of the picture's size or of the scaled one's. */
+static int put_crop(struct detection_objects_room *room, const struct filling *f,
+                    int32_t ret_at[MASK_FIELDS], struct error *err) {
     if (!f->draw->host_scaled)
         return detection_bits_add(f->bits, &room->mask, ret_at, err);
     const struct detection_scaling scaling = {f->picture, f->draw->scaled, f->draw->flip};
@@ -86,6 +83,17 @@ static int fill_bits(struct detection_objects_room *room, const struct filling *
     if (detection_bits_add(&room->crop.bits, &room->mask, room->crop.at, err) != 0)
         return -1;
     return detection_bits_add_scaled(f->bits, &room->crop, &scaling, ret_at, err);
+}
+
+static int fill_bits(struct detection_objects_room *room, const struct filling *f,
+                     const struct coco_annotation *annotation, int32_t ret_at[MASK_FIELDS],
+                     struct error *err) {
+    const struct coco_index *index = f->set->index;
+    if (coco_index_mask(index, annotation, &room->outline, &room->brush, &room->mask, err) != 0)
+        return error_wrap(err, "%s", index->path);
+    if (put_crop(room, f, ret_at, err) != 0)
+        return error_wrap(err, "%s: annotation %" PRId64, index->path, annotation->id);
+    return 0;
 }
 
 static int fill_mask(struct detection_objects_room *room, struct filling *f, size_t slot,

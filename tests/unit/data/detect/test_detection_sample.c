@@ -324,6 +324,25 @@ static void what_is_wrong_with_a_sample_is_named(void) {
     check_refused(&s, "annotation 78", "set.json");
 }
 
+/* A mask of the whole of a picture that no decoder takes, but an annotation can have. */
+static void a_mask_of_too_many_bytes_is_named(void) {
+    enum { ROWS = 65533, COLUMNS = 32769 };
+    for (int host_scaled = 0; host_scaled < 2; host_scaled++) {
+        struct scene s;
+        scene_open(&s, ROWS, COLUMNS,
+                   "{\"id\":79,\"image_id\":1,\"category_id\":3,\"bbox\":[1,1,5,5],\"area\":1,"
+                   "\"segmentation\":{\"size\":[65533,32769],\"counts\":[0,2147450877]}}");
+        scene_fields(&s);
+        const struct detection_draw draw = {.scaled = {120, 60}, .host_scaled = host_scaled == 1};
+        CU_ASSERT_EQUAL(detection_objects_fill(&s.worker.objects, &s.set, 0, &draw, &s.fields, 1,
+                                               &s.bits[1], &s.err),
+                        -1);
+        CU_ASSERT_EQUAL(s.err.code, EXIT_CODE_DATA);
+        ASSERT_CONTAINS(s.err.text, "set.json: annotation 79: masks of over");
+        scene_done(&s);
+    }
+}
+
 static void recipes_that_cannot_be_run_are_refused(void) {
     const struct detection_recipe right = {.sizes = {DETECT_SIZE_TV, 800, 1333},
                                            .pixels_max = DETECTION_PIXELS_DEFAULT};
@@ -347,4 +366,5 @@ UNIT_MAIN("detect.detection_sample", UNIT(a_place_has_picture_boxes_labels_and_m
           UNIT(boxes_are_torchvisions_to_the_bit), UNIT(half_of_the_samples_are_mirrored),
           UNIT(scales_are_drawn_evenly), UNIT(too_large_pictures_are_scaled_with_their_masks),
           UNIT(of_too_many_objects_the_largest_stay), UNIT(no_objects_are_no_fault),
-          UNIT(what_is_wrong_with_a_sample_is_named), UNIT(recipes_that_cannot_be_run_are_refused))
+          UNIT(what_is_wrong_with_a_sample_is_named), UNIT(a_mask_of_too_many_bytes_is_named),
+          UNIT(recipes_that_cannot_be_run_are_refused))

@@ -44,6 +44,25 @@ static void the_set_has_what_real_ones_have(void) {
     CU_ASSERT_EQUAL(check.findings[COCO_AREA_MISMATCH].examples[1], 2);
 }
 
+/* Little circles apart from each other: a box that one of them would fill by pi / 4. */
+static void a_crowd_is_more_than_one_object(void) {
+    char path[PATH_MAX], json[PATH_MAX + 64];
+    struct error err = {0};
+    int crowds = 0;
+    write_set("crowds", 2, path);
+    snprintf(json, sizeof(json), "%s/annotations/instances_train.json", path);
+    cleanup_coco_index struct coco_index index = {0};
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
+    for (size_t i = 0; i < index.annotation_count; i++) {
+        const struct coco_annotation *a = &index.annotations[i];
+        if ((a->flags & COCO_ANNOTATION_CROWD) == 0)
+            continue;
+        CU_ASSERT(a->area > 0 && a->area < 0.6 * a->box[2] * a->box[3]);
+        crowds++;
+    }
+    CU_ASSERT(crowds > 0);
+}
+
 static void read_file(const char *folder, const char *name, struct buf *out) {
     char path[PATH_MAX];
     struct error err = {0};
@@ -83,4 +102,5 @@ static void a_folder_with_a_set_is_left_alone(void) {
 }
 
 UNIT_MAIN("data.coco_shapes", UNIT(the_set_has_what_real_ones_have),
-          UNIT(a_seed_gives_the_same_bytes), UNIT(a_folder_with_a_set_is_left_alone))
+          UNIT(a_crowd_is_more_than_one_object), UNIT(a_seed_gives_the_same_bytes),
+          UNIT(a_folder_with_a_set_is_left_alone))

@@ -65,6 +65,25 @@ static void texts_stay_json(void) {
         CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, expected[i][0]), expected[i][1]);
 }
 
+/* A list has more bytes in Python's spelling than in JSON's, which is what the ceiling counts. */
+static void the_longest_list_that_may_be_is_a_flag(void) {
+    enum { NUMBERS = (HYPERPARAMETER_VALUE_MAX - 1) / 2, PYTHON = 3 * NUMBERS };
+    static char text[HYPERPARAMETER_VALUE_MAX + 64], expected[PYTHON + 1];
+    cleanup_hyperparameters struct hyperparameters h = {0};
+    cleanup_argv struct argv words = {0};
+    (void)strcpy(text, "{\"list\":[");
+    for (size_t i = 0; i < NUMBERS; i++) {
+        (void)memcpy(text + strlen("{\"list\":[") + 2 * i, "7,", 2);
+        (void)memcpy(expected + 3 * i, i == 0 ? "[7," : " 7,", 3);
+    }
+    (void)strcpy(text + strlen("{\"list\":[") + (size_t)2 * NUMBERS - 1, "]}");
+    expected[PYTHON - 1] = ']';
+    CU_ASSERT_EQUAL_FATAL(parse(text, &h, NULL), 0);
+    CU_ASSERT_EQUAL(hyperparameters_add_flags(&h, &words, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(words.count, 2);
+    CU_ASSERT_STRING_EQUAL(words.items[1], expected);
+}
+
 /* As in the toolkit. */
 static void one_letter_takes_one_dash_and_no_letter_none(void) {
     CU_ASSERT_STRING_EQUAL(flags("{\"U\":\"1\",\"b\":\"2\",\"T\":\"\",\"\":\"42\",\"bb\":\"3\"}"),
@@ -228,6 +247,7 @@ static void no_file_is_no_parameters(void) {
 
 UNIT_MAIN("job.hyperparameters", UNIT(all_three_spellings_are_understood),
           UNIT(values_that_are_not_strings_are_spelled_as_in_python), UNIT(texts_stay_json),
+          UNIT(the_longest_list_that_may_be_is_a_flag),
           UNIT(one_letter_takes_one_dash_and_no_letter_none),
           UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
           UNIT(what_speaks_to_us_is_hidden_from_the_program),

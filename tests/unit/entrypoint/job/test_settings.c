@@ -1,8 +1,11 @@
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "job/platform_description.h"
 #include "job/settings.h"
 #include "support/unit.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static int parse(char *variable, struct settings *ret, struct error *err) {
@@ -69,6 +72,30 @@ static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(voi
         char name[40] = {0};
         memcpy(name, bad[i], strcspn(bad[i], "="));
         ASSERT_CONTAINS(err.text, name);
+    }
+}
+
+static int parse_number(const char *name, int64_t number, struct settings *ret) {
+    char variable[64];
+    (void)snprintf(variable, sizeof(variable), "%s=%" PRId64, name, number);
+    return parse(variable, ret, NULL);
+}
+
+static void numbers_have_bounds(void) {
+    static const struct {
+        const char *name;
+        int64_t least, most;
+    } rows[] = {
+        {"RINGMASTER_PORT", 1024, 65535},        {"RINGMASTER_COUNT", 0, CLUSTER_HOSTS_MAX},
+        {"RINGMASTER_STOP_SECONDS", 1, 86400},   {"RINGMASTER_READY_SECONDS", 1, 86400},
+        {"RINGMASTER_FETCH_SECONDS", 1, 604800}, {"RINGMASTER_STALL_SECONDS", 0, 86400},
+        {"RINGMASTER_RESTARTS", 0, 1000},        {"RINGMASTER_MIN_HOSTS", 1, CLUSTER_HOSTS_MAX}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct settings s;
+        CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].least, &s), 0);
+        CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].most, &s), 0);
+        CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].least - 1, &s), -1);
+        CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].most + 1, &s), -1);
     }
 }
 
@@ -143,6 +170,6 @@ static void help_and_json_name_every_setting_and_hide_the_key(void) {
 UNIT_MAIN("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_value_is_not_set),
           UNIT(values_are_read),
           UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
-          UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
+          UNIT(numbers_have_bounds), UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
           UNIT(the_stop_budget_depends_on_the_place),
           UNIT(help_and_json_name_every_setting_and_hide_the_key))

@@ -1,4 +1,5 @@
 #include "common/buf.h"
+#include "common/cleanup.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "job/platform_sagemaker.h"
@@ -58,6 +59,7 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_INPUT_CONFIG_DIR", "/opt/ml/input/config"},
         {"SM_OUTPUT_DIR", "/opt/ml/output"},
         {"SM_OUTPUT_DATA_DIR", "/opt/ml/output/data"},
+        {"SM_OUTPUT_INTERMEDIATE_DIR", "/opt/ml/output/intermediate"},
         {"SM_MODEL_DIR", "/opt/ml/model"},
         {"SM_CHANNELS", "[\"My-val\",\"train\"]"},
         {"SM_CHANNEL_TRAIN", "/opt/ml/input/data/train"},
@@ -69,6 +71,9 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_HP_S", "abc"},
         {"SM_HP_RAW", "a b"},
         {"SM_HP_L", "[1,2]"},
+        {"SM_HP_LR", "1e-5"},
+        {"SM_HP_T", "true"},
+        {"SM_HP_U", "\xc3\xa9"},
         {"SM_FRAMEWORK_PARAMS", "{\"sagemaker_container_log_level\":10,\"sagemaker_program\":"
                                 "\"train.py\",\"sagemaker_region\":\"eu-west-1\"}"},
         {"SM_LOG_LEVEL", "10"},
@@ -96,6 +101,11 @@ static void they_are_what_the_toolkit_sets(void) {
         CU_ASSERT_PTR_NOT_NULL_FATAL(value);
         CU_ASSERT_STRING_EQUAL(value, expected[i][1]);
     }
+    /* Beside them what the machine has, the description as it came, and all in one. */
+    CU_ASSERT_PTR_NOT_NULL(argv_get_env(&got, "SM_NUM_CPUS"));
+    CU_ASSERT_PTR_NOT_NULL(argv_get_env(&got, "SM_NUM_GPUS"));
+    CU_ASSERT_PTR_NOT_NULL(argv_get_env(&got, "SM_TRAINING_ENV"));
+    CU_ASSERT_EQUAL(got.count, sizeof(expected) / sizeof(expected[0]) + 4);
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_HP_SAGEMAKER_PROGRAM"));
     CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_HP_A B"));
     ASSERT_CONTAINS(argv_get_env(&got, "SM_RESOURCE_CONFIG"), "\"current_host\":\"algo-2\"");
@@ -104,17 +114,45 @@ static void they_are_what_the_toolkit_sets(void) {
 
 static void the_training_env_holds_them_all(void) {
     static const char *const expected[][2] = {
-        {"current_host", "\"algo-2\""},
+        {"additional_framework_parameters",
+         "{\"sagemaker_container_log_level\":10,\"sagemaker_program\":\"train.py\","
+         "\"sagemaker_region\":\"eu-west-1\"}"},
         {"channel_input_dirs",
          "{\"My-val\":\"/opt/ml/input/data/My-val\",\"train\":\"/opt/ml/input/data/train\"}"},
-        {"is_master", "false"},
-        {"is_smddprun_installed", "false"},
+        {"current_host", "\"algo-2\""},
+        {"current_instance_group", "\"g\""},
+        {"current_instance_group_hosts", "[\"algo-2\",\"algo-1\"]"},
+        {"current_instance_type", "\"ml.c5.large\""},
         {"distribution_hosts", "[\"algo-2\",\"algo-1\"]"},
         {"distribution_instance_groups", "[\"g\"]"},
-        {"num_neurons", "0"},
+        {"framework_module", "\"\""},
+        {"hosts", "[\"algo-1\",\"algo-10\",\"algo-2\"]"},
+        {"hyperparameters", "{\"a b\":5,\"batch-size\":32,\"l\":[1,2],\"lr\":1e-5,"
+                            "\"raw\":\"a b\",\"s\":\"abc\",\"t\":true,\"u\":\"\xc3\xa9\"}"},
+        {"input_config_dir", "\"/opt/ml/input/config\""},
+        {"input_data_config", "{\"My-val\":{},\"train\":{\"TrainingInputMode\":\"File\"}}"},
+        {"input_dir", "\"/opt/ml/input\""},
+        {"instance_groups", "[\"g\"]"},
+        {"instance_groups_dict", "{\"g\":{\"hosts\":[\"algo-2\",\"algo-1\"],"
+                                 "\"instance_group_name\":\"g\",\"instance_type\":"
+                                 "\"ml.c5.large\"}}"},
+        {"is_hetero", "false"},
+        {"is_master", "false"},
+        {"is_modelparallel_enabled", "false"},
+        {"is_smddpmprun_installed", "false"},
+        {"is_smddprun_installed", "false"},
+        {"job_name", "\"job\""},
+        {"log_level", "10"},
         {"master_hostname", "\"algo-1\""},
-        {"module_name", "\"train\""},
         {"model_dir", "\"/opt/ml/model\""},
+        {"module_dir", "\"/opt/ml/code\""},
+        {"module_name", "\"train\""},
+        {"network_interface_name", "\"eth0\""},
+        {"num_neurons", "0"},
+        {"output_data_dir", "\"/opt/ml/output/data\""},
+        {"output_dir", "\"/opt/ml/output\""},
+        {"output_intermediate_dir", "\"/opt/ml/output/intermediate\""},
+        {"user_entry_point", "\"train.py\""},
     };
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
@@ -124,11 +162,40 @@ static void the_training_env_holds_them_all(void) {
     cleanup_json json_t *object = NULL;
     CU_ASSERT_EQUAL_FATAL(json_parse(text, strlen(text), "env", &object, NULL), 0);
     for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
-        char *value = json_dumps(json_object_get(object, expected[i][0]),
-                                 JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+        cleanup_free char *value =
+            json_dumps(json_object_get(object, expected[i][0]),
+                       JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+        CU_ASSERT_PTR_NOT_NULL_FATAL(value);
         CU_ASSERT_STRING_EQUAL(value, expected[i][1]);
-        free(value);
     }
+    /* Beside them what the machine has, and the description as it came. */
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(object, "num_cpus")), sm_variables_cpus());
+    CU_ASSERT(json_is_integer(json_object_get(object, "num_gpus")));
+    CU_ASSERT(json_equal(json_object_get(object, "resource_config"), job.cluster.resource_config));
+    CU_ASSERT_EQUAL(json_object_size(object), sizeof(expected) / sizeof(expected[0]) + 3);
+    job_done(&job);
+}
+
+static void every_group_has_its_hosts_and_ranks(void) {
+    struct job job = {.settings = {.base_dir = "/opt/ml"}};
+    cleanup_argv struct argv got = {0};
+    read_cluster("{\"current_host\":\"algo-3\",\"hosts\":[\"algo-1\",\"algo-2\",\"algo-3\"],"
+                 "\"current_group_name\":\"b\",\"instance_groups\":["
+                 "{\"instance_group_name\":\"b\",\"hosts\":[\"algo-3\",\"algo-1\"]},"
+                 "{\"instance_group_name\":\"a\",\"hosts\":[\"algo-2\"]}],"
+                 "\"topology\":{\"nodes\":3}}",
+                 &job.cluster);
+    cluster_fill_slots(&job.cluster, 2);
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_IS_HETERO"), "true");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_INSTANCE_GROUPS"), "[\"b\",\"a\"]");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_INSTANCE_GROUPS_HOSTS"),
+                           "{\"a\":[\"algo-2\"],\"b\":[\"algo-3\",\"algo-1\"]}");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_INSTANCE_GROUPS_RANKS"),
+                           "{\"a\":[2,3],\"b\":[0,1,4,5]}");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_CURRENT_INSTANCE_GROUP"), "b");
+    CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "SM_TOPOLOGY"), "{\"nodes\":3}");
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_TRAINING_ENV"), "\"topology\":{\"nodes\":3}");
     job_done(&job);
 }
 
@@ -207,6 +274,7 @@ static void what_is_too_long_for_a_variable_is_left_out(void) {
 }
 
 UNIT_MAIN("job.sm_variables", UNIT(they_are_what_the_toolkit_sets),
-          UNIT(the_training_env_holds_them_all), UNIT(arguments_that_are_not_utf_8_stop_nothing),
+          UNIT(the_training_env_holds_them_all), UNIT(every_group_has_its_hosts_and_ranks),
+          UNIT(arguments_that_are_not_utf_8_stop_nothing),
           UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
           UNIT(hosts_that_are_gone_are_left_out), UNIT(what_is_too_long_for_a_variable_is_left_out))
