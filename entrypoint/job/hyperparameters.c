@@ -68,7 +68,11 @@ static int fill(struct hyperparameter *p, const json_t *value, const char *sourc
     if (strlen(p->text) > HYPERPARAMETER_VALUE_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" has more than %d bytes", source,
                          p->name, HYPERPARAMETER_VALUE_MAX);
-    return flag_of(value, &p->flag, err);
+    struct error why = {0};
+    if (flag_of(value, &p->flag, &why) != 0)
+        return error_set(err, why.code == EXIT_CODE_DATA ? EXIT_CODE_CONFIG : why.code,
+                         "%s: \"%s\" as a flag: %s", source, p->name, why.text);
+    return 0;
 }
 
 static int add(const char *name, const json_t *value, const char *source,

@@ -203,6 +203,21 @@ static void ceilings_hold(void) {
     }
 }
 
+/* DEL takes a byte in JSON and four in Python's spelling: of a program's word there is an end. */
+static void a_flag_that_becomes_too_long_is_an_error(void) {
+    enum { LENGTH = 40000 };
+    static char text[LENGTH + 64] = "{\"lr\":1,\"odd\":[\"";
+    struct hyperparameters h = {0};
+    struct error err = {0};
+    size_t start = strlen(text);
+    (void)memset(text + start, 0x7f, LENGTH);
+    (void)strcpy(text + start + LENGTH, "\"]}");
+    CU_ASSERT_EQUAL(parse(text, &h, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "h.json: \"odd\"");
+    CU_ASSERT_PTR_NULL(h.items);
+}
+
 static int read_as_nobody(const char *path) {
     struct hyperparameters h = {0};
     struct error err = {0};
@@ -253,4 +268,5 @@ UNIT_MAIN("job.hyperparameters", UNIT(all_three_spellings_are_understood),
           UNIT(what_speaks_to_us_is_hidden_from_the_program),
           UNIT(names_outside_the_grammar_become_no_flags_and_are_counted),
           UNIT(hostile_files_are_errors), UNIT(ceilings_hold),
+          UNIT(a_flag_that_becomes_too_long_is_an_error),
           UNIT(a_file_that_may_not_be_read_is_an_error), UNIT(no_file_is_no_parameters))
