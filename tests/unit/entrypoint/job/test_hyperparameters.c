@@ -68,15 +68,16 @@ static void texts_stay_json(void) {
 /* A list has more bytes in Python's spelling than in JSON's, which is what the ceiling counts. */
 static void the_longest_list_that_may_be_is_a_flag(void) {
     enum { NUMBERS = (HYPERPARAMETER_VALUE_MAX - 1) / 2, PYTHON = 3 * NUMBERS };
-    static char text[HYPERPARAMETER_VALUE_MAX + 64], expected[PYTHON + 1];
+    static char text[HYPERPARAMETER_VALUE_MAX + 64] = "{\"list\":[";
+    static char expected[PYTHON + 1];
     cleanup_hyperparameters struct hyperparameters h = {0};
     cleanup_argv struct argv words = {0};
-    (void)strcpy(text, "{\"list\":[");
+    const size_t start = strlen(text);
     for (size_t i = 0; i < NUMBERS; i++) {
-        (void)memcpy(text + strlen("{\"list\":[") + 2 * i, "7,", 2);
-        (void)memcpy(expected + 3 * i, i == 0 ? "[7," : " 7,", 3);
+        memcpy(text + start + 2 * i, "7,", 2);
+        memcpy(expected + 3 * i, i == 0 ? "[7," : " 7,", 3);
     }
-    (void)strcpy(text + strlen("{\"list\":[") + (size_t)2 * NUMBERS - 1, "]}");
+    memcpy(text + start + (size_t)2 * NUMBERS - 1, "]}", 3);
     expected[PYTHON - 1] = ']';
     CU_ASSERT_EQUAL_FATAL(parse(text, &h, NULL), 0);
     CU_ASSERT_EQUAL(hyperparameters_add_flags(&h, &words, NULL), 0);
@@ -210,8 +211,8 @@ static void a_flag_that_becomes_too_long_is_an_error(void) {
     struct hyperparameters h = {0};
     struct error err = {0};
     size_t start = strlen(text);
-    (void)memset(text + start, 0x7f, LENGTH);
-    (void)strcpy(text + start + LENGTH, "\"]}");
+    memset(text + start, 0x7f, LENGTH);
+    memcpy(text + start + LENGTH, "\"]}", 4);
     CU_ASSERT_EQUAL(parse(text, &h, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "h.json: \"odd\"");
