@@ -67,6 +67,27 @@ static void a_host_speaks_for_its_own_ranks_alone(void) {
     gathered();
 }
 
+static void seat(unsigned from, int rank) {
+    json_t *message = json_pack("{s:i}", "rank", rank);
+    collect_seated(&members[from], message);
+    json_decref(message);
+}
+
+/* A stop that waits for it must not reach programs that have not started. */
+static void all_have_started_when_the_last_one_has(void) {
+    gather();
+    seat(0, 0);
+    seat(1, 3);
+    seat(1, 2);
+    seat(1, 2);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_SEATED], 0);
+    seat(0, 1);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_SEATED], 1);
+    seat(0, 1);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_SEATED], 1);
+    gathered();
+}
+
 static void a_failure_outranks_an_earlier_good_end(void) {
     gather();
     report(1, 3, 0);
@@ -161,5 +182,6 @@ static void ranks_may_end_at_different_times(void) {
 STAGE_MAIN("master.collect", UNIT(the_first_failure_is_the_jobs),
            UNIT(a_rank_that_vanishes_is_a_failure), UNIT(ranks_may_end_at_different_times),
            UNIT(a_host_speaks_for_its_own_ranks_alone),
+           UNIT(all_have_started_when_the_last_one_has),
            UNIT(a_failure_outranks_an_earlier_good_end), UNIT(what_matters_is_raised),
            UNIT(the_earliest_deadline_counts))

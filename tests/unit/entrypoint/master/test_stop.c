@@ -1,5 +1,8 @@
 #include "unit/entrypoint/stage.h"
 
+#include "master/attempt.h"
+#include "master/stop.h"
+
 static struct stage_host host;
 
 static void start(const char *budget, const char *script) {
@@ -71,6 +74,39 @@ static void signals_of_one_moment_are_one_stop(void) {
     }
 }
 
-STAGE_MAIN("master.stop", UNIT(a_stopped_job_is_143_whatever_its_program_makes_of_it),
+static void nothing(struct master *m, const struct raised *what) {
+    (void)m;
+    (void)what;
+}
+
+/* Where ranks have not started: half of the budget, and ten seconds at most, the rest is theirs. */
+static void a_stop_waits_for_the_start_half_of_its_time(void) {
+    static const int64_t rows[][2] = {{100, 10}, {30, 10}, {16, 8}, {3, 1}};
+    struct cluster_host alone = {.name = {"algo-1"}, .slots = 1};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct error err;
+        struct job job = {.settings = {.stop_seconds = rows[i][0]},
+                          .cluster = {.hosts = &alone, .count = 1}};
+        struct master m = {.s = {.job = &job}, .raise = nothing};
+        CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
+        stop_init(&m);
+        int64_t begun = clock_now();
+        stop_begin(&m);
+        int64_t hold = m.stop.hold.deadline - begun, budget = m.stop.budget.deadline - begun;
+        int64_t lag = clock_now() - begun;
+        CU_ASSERT(budget >= rows[i][0] * CLOCK_SECOND);
+        CU_ASSERT(budget <= rows[i][0] * CLOCK_SECOND + lag);
+        CU_ASSERT(hold >= rows[i][1] * CLOCK_SECOND);
+        CU_ASSERT(hold <= rows[i][0] * CLOCK_SECOND / 2 + lag);
+        CU_ASSERT(hold <= 10 * CLOCK_SECOND + lag);
+        stop_close(&m);
+        attempt_done(&m.attempt);
+        loop_done(&m.s.loop);
+    }
+}
+
+STAGE_MAIN("master.stop", UNIT(a_stop_waits_for_the_start_half_of_its_time),
+           UNIT(a_stopped_job_is_143_whatever_its_program_makes_of_it),
            UNIT(the_program_has_the_whole_budget), UNIT(what_does_not_stop_is_killed_at_its_end),
            UNIT(a_second_signal_shortens_it), UNIT(signals_of_one_moment_are_one_stop))
