@@ -9,8 +9,8 @@
 #            machine code. At most one of a line
 #   SEED     which ones; default 1
 #   JOBS     mutants or tests at a time, default 2
-#   AGAIN=1  those of the last time with the same ROOM and SEED: only what survived then, or was not
-#            judged since that run was ended, meets the tests; the score is that of all of them
+#   AGAIN=1  what was killed the last time with the same ROOM and SEED counts as killed: only what
+#            survived, or was not judged as that run was ended or had fewer, meets the tests
 #   WHOLE_JOBS=1  whole jobs, too, where they are the tests of a room (tests/train for app)
 #
 # A mutant is held against its twin test, then the room's that include its header and those that have

@@ -203,26 +203,13 @@ def draw(sources, compiler, count, seed, jobs):
     return drawn, broken, same
 
 
-def last_time(results, sources):
-    """The mutants of the last time, where their lines are still there, below the same ones: those that were killed
-    are, the others are to be judged."""
+def killed_last_time(results):
+    """Which mutants were killed the last time, and by what."""
     if not results.is_file():
         sys.exit(f"mutate.sh: no last time: {results}")
-    again = []
-    for row in results.read_text().splitlines():
-        verdict, name, number, above, before, after, killer = row.split("\t")
-        lines = ["", *(line.strip() for line in sources[name].lines)] if name in sources else [""]
-        places = [at for at in range(1, len(lines)) if (lines[at - 1], lines[at]) == (above, before)]
-        if not places:
-            print(f"no such line any more: {name}: {before}")
-            continue
-        at = min(places, key=lambda place: abs(place - int(number)))
-        blank = re.match(r"\s*", sources[name].lines[at - 1])[0]
-        mutant = sources[name].mutant(at, blank + after + "\n")
-        if verdict == "killed":
-            mutant.verdict, mutant.killer = verdict, killer
-        again.append(mutant)
-    return again
+    rows = [row.split("\t") for row in results.read_text().splitlines()]
+    return {(name, above, before, after): killer
+            for verdict, name, _, above, before, after, killer in rows if verdict == "killed"}
 
 
 def keep(results, mutants):
@@ -313,16 +300,14 @@ def run_room(argument, tests, compiler, known, options):
     rings = {name: tests_for(name, tests) for name in sources}
     if not any(part for ring in rings.values() for part in ring):
         sys.exit("mutate.sh: no tests for this")
-    broken = same = 0
-    if options["again"]:
-        mutants = last_time(results, sources)
-    else:
-        mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]),
-                                    options["jobs"])
+    killed = killed_last_time(results) if options["again"] else {}
+    mutants, broken, same = draw(sources, compiler, options["count"], str(options["seed"]), options["jobs"])
     mutants.sort(key=lambda mutant: (mutant.name, mutant.number))
     for mutant in mutants:
         if mutant.key() in known:
             mutant.verdict = "equivalent"
+        elif mutant.key() in killed:
+            mutant.verdict, mutant.killer = "killed", killed[mutant.key()]
     keep(results, mutants)
     judge([mutant for mutant in mutants if not mutant.verdict], sources, rings, compiler, options["jobs"],
           lambda: keep(results, mutants))
