@@ -155,8 +155,8 @@ def tests_for(name, tests):
             twin.append(test)
         elif ours and re.search(rf'"(\w+/)*{room}/{path.stem}\.h"', test.text):
             near.append(test)
-        elif test.source and test.name.endswith(f"_{path.stem}"):
-            near.append(test)
+        elif test.source and folders[:2] != ("tests", "unit") and test.name.endswith(f"_{path.stem}"):
+            near.append(test)  # of another house it would be the twin of another source
         elif ours and folders[-1] == room:
             rest.append(test)
         elif re.match(MORE_TESTS.get(house) or MORE_TESTS.get(room, "$"), test.name):
