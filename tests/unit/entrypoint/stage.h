@@ -21,6 +21,7 @@
 #include "support/unit.h"
 #include "wire/local.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -32,7 +33,12 @@
 
 extern char **environ;
 
-enum { STAGE_PATH_SIZE = 512, STAGE_OUTPUT_MAX = 256 * 1024, STAGE_CHECK = 1 };
+enum {
+    STAGE_PATH_SIZE = 512,
+    STAGE_OUTPUT_MAX = 256 * 1024,
+    STAGE_CHECK = 1,
+    STAGE_LEFT_OPEN = 98, /* what a host ends with that has not closed all that it opened */
+};
 
 struct stage_host {
     pid_t pid;
@@ -44,6 +50,16 @@ struct stage_host {
 /* What the next host's process does before it serves, NULL for nothing. */
 static void (*stage_first)(void);
 
+static inline int stage_descriptors(void) {
+    int count = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    for (; folder != NULL && readdir(folder) != NULL; count++)
+        ;
+    if (folder != NULL)
+        (void)closedir(folder);
+    return count;
+}
+
 static inline int stage_serve(char *const *environment, const char *const *words, bool check) {
     struct job job = {0};
     struct error err = {0};
@@ -54,6 +70,7 @@ static inline int stage_serve(char *const *environment, const char *const *words
         return err.code;
     }
     log_set_who(job.cluster.hosts[job.cluster.self].name.text);
+    int before = stage_descriptors();
     const struct supervisor_options options = {
         .job = &job, .environment = environment, .check = check};
     int result = cluster_is_master(&job.cluster) ? master_run(&options, &code, &err)
@@ -61,6 +78,10 @@ static inline int stage_serve(char *const *environment, const char *const *words
     if (result != 0) {
         log_error("%s", err.text);
         code = err.code;
+    }
+    if (stage_descriptors() != before) {
+        log_error("%d descriptors were open, and %d are", before, stage_descriptors());
+        code = STAGE_LEFT_OPEN;
     }
     job_done(&job);
     return code;
