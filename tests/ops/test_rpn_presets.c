@@ -4,6 +4,7 @@
 #include "graph/detect_grid.h"
 #include "kernels/image_size.h"
 #include "kernels/sample_key.h"
+#include "models/detect_preset.h"
 #include "ops/harness.h"
 #include "ref/ref.h"
 #include "support/unit.h"
@@ -23,18 +24,23 @@ struct run {
     struct op_graph g;
 };
 
-static void run_op(struct run *run, enum op_kind kind, struct detect_attr attr,
-                   void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX])) {
+static void run_with(struct run *run, enum op_kind kind, const struct op_attr *attr, int losses,
+                     void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX])) {
     struct backend *ref = NULL;
     struct error err = {0};
     CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
-    *run = (struct run){.row = {.name = "preset", .kind = kind, .make = make, .losses = 2}};
+    *run = (struct run){.row = {.name = "preset", .kind = kind, .make = make, .losses = losses}};
     run->row.x = shape_1(1);
-    run->row.attr.detect = attr;
-    run->row.attr.gradient_scale = 1;
+    run->row.attr = *attr;
     op_graph_init(&run->g, &run->row, DTYPE_F32);
     CU_ASSERT_EQUAL_FATAL(op_graph_run(&run->g, ref, 0, false, run->g.value, &err), 0);
     backend_close(ref);
+}
+
+static void run_op(struct run *run, enum op_kind kind, struct detect_attr detect,
+                   void (*make)(struct op_graph *g, int inputs[OP_INPUTS_MAX])) {
+    const struct op_attr attr = {.detect = detect, .gradient_scale = 1};
+    run_with(run, kind, &attr, 2, make);
 }
 
 static const void *made(const struct run *run, int slot) {
@@ -203,7 +209,78 @@ static void proposals_may_be_the_best_of_the_batch(void) {
     op_graph_done(&pooled.g);
 }
 
-UNIT_MAIN("ops.rpn_presets", UNIT(anchors_outside_are_ignored),
+/* --- norms with and without an epsilon -------------------------------------------------------- */
+
+/* 1 by a variance of 3e-5. */
+static void make_narrow(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    static const float values[] = {
+        [NORM_X] = 1, [NORM_GAMMA] = 1, [NORM_BETA] = 0, [NORM_MEAN] = 0, [NORM_VARIANCE] = 3e-5F};
+    for (int slot = NORM_X; slot <= NORM_VARIANCE; slot++) {
+        struct shape shape = slot == NORM_X ? shape_4(PICTURES, 1, 1, 1) : shape_1(1);
+        float *value = given(g, inputs, slot, DTYPE_F32, shape);
+        value[0] = values[slot];
+    }
+}
+
+/* 1 / sqrt(3e-5 + 1e-5), as all presets have it, and 1 / sqrt(3e-5), as torchvision's first weights
+ * want it. */
+static void norms_may_have_no_epsilon(void) {
+    static const double epsilons[] = {1e-5, 0}, wanted[] = {158.1139, 182.5742};
+    for (int i = 0; i < 2; i++) {
+        struct run run;
+        const struct op_attr attr = {.epsilon = epsilons[i]};
+        run_with(&run, OP_BATCH_NORM_INFERENCE, &attr, 0, make_narrow);
+        CU_ASSERT_DOUBLE_EQUAL(*(const float *)made(&run, NORM_Y), wanted[i], 1e-3);
+        op_graph_done(&run.g);
+    }
+}
+
+/* --- which class is the background ------------------------------------------------------------ */
+
+enum { CLASSES = 3 };
+
+/* Two regions far apart: the first is class 0 by its logits, the second class 3, the last one. */
+static void make_two_regions(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    float(*logits)[CLASSES + 1] =
+        given(g, inputs, DETECTIONS_LOGITS, DTYPE_F32, shape_2(PICTURES * 2, CLASSES + 1));
+    (void)given(g, inputs, DETECTIONS_DELTAS, DTYPE_F32, shape_2(PICTURES * 2, 4 * (CLASSES + 1)));
+    float(*box)[2][4] = given(g, inputs, DETECTIONS_BOX, DTYPE_F32, shape_3(PICTURES, 2, 4));
+    int32_t *count = given(g, inputs, DETECTIONS_COUNT, DTYPE_I32, shape_1(PICTURES));
+    give_sizes(g, inputs, DETECTIONS_SIZE);
+    for (int n = 0; n < PICTURES; n++) {
+        count[n] = 2;
+        logits[n * 2][0] = logits[n * 2 + 1][CLASSES] = 20;
+        for (int i = 0; i < 2; i++) {
+            box[n][i][0] = box[n][i][1] = (float)(8 * i);
+            box[n][i][2] = box[n][i][3] = (float)(8 * i + 6);
+        }
+    }
+}
+
+/* Detectron2 has the background last, torchvision and maskrcnn-benchmark first: here it is the
+ * first for all of them, as in the files (models/detect_preset.h), so the last class is an object.
+ */
+static void the_background_is_class_0_of_all(void) {
+    static const char *const names[] = {"tv", "d2", "mlperf"};
+    static const int sides[DETECT_LEVELS_MAX] = {8, 16, 32, 64, 128};
+    for (int i = 0; i < 3; i++) {
+        const struct detect_canvas canvas = {
+            .height = 16, .width = 16, .anchors = sides, .objects = 1, .classes = CLASSES};
+        struct run run;
+        run_op(&run, OP_DETECTIONS, detect_preset_regions(detect_preset_find(names[i]), &canvas),
+               make_two_regions);
+        const int32_t *count = made(&run, DETECTIONS_FOUND_COUNT);
+        const int32_t *label = made(&run, DETECTIONS_FOUND_LABEL);
+        const float *box = made(&run, DETECTIONS_FOUND_BOX);
+        CU_ASSERT(count[0] == 1 && count[1] == 1);
+        CU_ASSERT(label[0] == CLASSES && label[1] == -1);
+        CU_ASSERT(box[0] == 8 && box[2] == 14);
+        op_graph_done(&run.g);
+    }
+}
+
+UNIT_MAIN("ops.rpn_presets", UNIT(norms_may_have_no_epsilon),
+          UNIT(the_background_is_class_0_of_all), UNIT(anchors_outside_are_ignored),
           UNIT(losses_may_be_over_all_slots_and_of_absolute_differences),
           UNIT(boxes_may_hold_their_last_pixels), UNIT(logits_may_rank_and_empty_boxes_count),
           UNIT(proposals_may_be_the_best_of_the_batch))

@@ -25,6 +25,36 @@ done
     fail "presets are alike"
 grep -q '103.5' "$work/d2.model/config.json" || fail "config.json without detectron2's pixels"
 
+echo "a model is used by its own rules; one of earlier versions has none"
+# edited NAME SCRIPT: the model of tv with another config.json.
+edited() {
+    cp -r "$work/tv.model" "$work/$1"
+    sed -i "$2" "$work/$1/config.json"
+}
+# found NAME: how many detections that model leaves on the set, scored.
+found() {
+    code 0 "$ringtrain" eval --model-dir "$work/$1" --data "$set_dir" --threads 1 --batch-size 2 --pictures 0 --out "$work/found"
+    grep -o '"category_id"' "$work/found/detections.json" | wc -l
+}
+grep -q '"norm_epsilon": 1e-5' "$work/tv.model/config.json" || fail "config.json without the norms' epsilon"
+edited few 's/"box_detections_per_img": .*/"box_detections_per_img": 2/'
+edited old '/"rules": {/,/}/d; s/\("epochs": .*\),$/\1/'
+edited sharp 's/"norm_epsilon": [^,]*/"norm_epsilon": 0.5/'
+edited wrong 's/"box_nms_thresh": [^,]*/"box_nms_thresh": 1.5/'
+many=$(found tv.model)
+[ "$many" -gt 6 ] || fail "$many detections"
+[ "$(found few)" = 6 ] || fail "more than two detections of each of three pictures"
+[ "$(found old)" = "$many" ] || fail "an old model finds something else"
+[ "$(scores "$work/out")" = "$(scores "$work/tv.out")" ] || fail "an old model has other scores"
+cp "$work/found/detections.json" "$work/detections.json"
+found sharp >"$work/count"
+cmp -s "$work/found/detections.json" "$work/detections.json" && fail "an epsilon of 0.5 changes nothing"
+code 66 "$ringtrain" eval --model-dir "$work/wrong" --data "$set_dir"
+says "wrong/config.json: \"rules\": box_nms_thresh: 1.5 is not a number from 0 to 1"
+train zero --steps 1 --train-set train --norm-epsilon 0
+grep -q '"norm_epsilon": 0,' "$work/zero.model/config.json" || fail "config.json without --norm-epsilon"
+[ "$(loss zero)" != "$(loss tv)" ] || fail "an epsilon of 0 changes nothing"
+
 echo "cut and resumed with drawn sizes: the same bits"
 train parts --steps 1 --preset d2 --train-set train
 train parts --steps 2 --preset d2 --train-set train

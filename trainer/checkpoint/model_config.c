@@ -4,6 +4,9 @@
 #include "common/cleanup.h"
 #include "common/json.h"
 
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +24,20 @@ void model_config_done(struct model_config *config) {
     *config = (struct model_config){0};
 }
 
+static json_t *rules_json(const struct model_config *config) {
+    json_t *rules = json_object();
+    for (size_t i = 0; i < config->rule_count; i++) {
+        double value = config->rules[i].value;
+        bool whole = value >= 0 && value < INT_MAX && value == (double)(json_int_t)value;
+        json_t *number = whole ? json_integer((json_int_t)value) : json_real(value);
+        if (json_object_set_new(rules, config->rules[i].name, number) != 0) {
+            json_decref(rules);
+            return NULL;
+        }
+    }
+    return rules;
+}
+
 /* For a network that finds objects; takes NAMES. */
 static json_t *objects_json(const struct model_config *config, const char *weights, json_t *names) {
     json_t *ids = json_array();
@@ -30,12 +47,13 @@ static json_t *objects_json(const struct model_config *config, const char *weigh
             json_decref(names);
             return NULL;
         }
-    return json_pack("{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f}",
-                     FORMAT_VERSION_KEY, FORMAT_VERSION, "weights", weights, "model", config->model,
-                     "task", DETECT, "preset", config->preset, "classes", names, "category_ids",
-                     ids, "short_side", config->short_side, "long_side", config->long_side, "mean",
-                     config->mean[0], config->mean[1], config->mean[2], "std", config->std[0],
-                     config->std[1], config->std[2], "epochs", config->epochs);
+    return json_pack(
+        "{s:i, s:s, s:s, s:s, s:s, s:o, s:o, s:i, s:i, s:[f,f,f], s:[f,f,f], s:f, s:o}",
+        FORMAT_VERSION_KEY, FORMAT_VERSION, "weights", weights, "model", config->model, "task",
+        DETECT, "preset", config->preset, "classes", names, "category_ids", ids, "short_side",
+        config->short_side, "long_side", config->long_side, "mean", config->mean[0],
+        config->mean[1], config->mean[2], "std", config->std[0], config->std[1], config->std[2],
+        "epochs", config->epochs, "rules", rules_json(config));
 }
 
 /* NULL when a name is not UTF-8. */
@@ -139,6 +157,27 @@ static int read_origin(const json_t *root, const char *path, struct model_config
     return 0;
 }
 
+/* There were none in earlier versions. */
+static int read_rules(const json_t *root, const char *path, struct model_config *config,
+                      struct error *err) {
+    json_t *rules = json_object_get(root, "rules"), *value;
+    const char *name;
+    if (rules == NULL)
+        return 0;
+    if (!json_is_object(rules) || json_object_size(rules) > MODEL_RULES_MAX)
+        return refuse(err, path, "rules", "is not a list of named numbers");
+    json_object_foreach(rules, name, value) {
+        struct model_rule *rule = &config->rules[config->rule_count];
+        if (!json_is_number(value) || strlen(name) >= sizeof(rule->name))
+            return error_set(err, EXIT_CODE_DATA, "%s: \"rules\": '%.64s' is not a number's name",
+                             path, name);
+        (void)snprintf(rule->name, sizeof(rule->name), "%s", name);
+        rule->value = json_number_value(value);
+        config->rule_count++;
+    }
+    return 0;
+}
+
 /* What a network that finds objects has in place of a crop's sides. */
 static int read_objects(const json_t *root, const char *path, struct model_config *config,
                         struct error *err) {
@@ -159,7 +198,8 @@ static int read_objects(const json_t *root, const char *path, struct model_confi
         config->category_ids[c] = json_integer_value(id);
     }
     if (read_side(root, path, "short_side", &config->short_side, err) != 0 ||
-        read_side(root, path, "long_side", &config->long_side, err) != 0)
+        read_side(root, path, "long_side", &config->long_side, err) != 0 ||
+        read_rules(root, path, config, err) != 0)
         return -1;
     return config->long_side < config->short_side
                ? refuse(err, path, "long_side", "is less than short_side")

@@ -10,7 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { MODEL_DIGEST_SIZE = 16 };
+enum { MODEL_DIGEST_SIZE = 16, MODEL_RULES_MAX = 32, MODEL_RULE_NAME_SIZE = 32 };
+
+/* A number by name: what it means is the network's. */
+struct model_rule {
+    char name[MODEL_RULE_NAME_SIZE];
+    double value;
+};
 
 struct model_config {
     char *model;        /* "resnet18" */
@@ -23,7 +29,9 @@ struct model_config {
     int64_t *category_ids; /* [classes]: of the data's categories, by label from 1 on; -1: none */
     int short_side;        /* what pictures are scaled to, unless the long one exceeds... */
     int long_side;         /* ...this; pixels */
-    double mean[3];        /* of pixels scaled to 0..1, RGB */
+    struct model_rule rules[MODEL_RULES_MAX]; /* how it is used (models/detect_rules.h), in nine */
+    size_t rule_count;                        /* digits; 0: as the preset says */
+    double mean[3];                           /* of pixels scaled to 0..1, RGB */
     double std[3];
     double epochs; /* that it was trained for; 0: not told */
 

@@ -3,91 +3,62 @@
 #include <stddef.h>
 #include <string.h>
 
+/* What all of them have in common: how many anchors and regions are learnt from, which count as
+ * matching, how a region's box is coded, how many proposals a training keeps before NMS; and of the
+ * rules how long the lists are and what is dropped from them. */
+#define COMMON_SAMPLES                                                                             \
+    .anchor_samples = 256, .anchor_positives = 128, .anchor_foreground = 0.7F,                     \
+    .anchor_background = 0.3F, .region_samples = 512, .region_positives = 128,                     \
+    .region_foreground = 0.5F, .region_background = 0.5F, .region_coder = {10, 10, 5, 5},          \
+    .pre_nms = 2000
+#define COMMON_RULES                                                                               \
+    [RULE_NORM_EPSILON] = 1e-5, [RULE_PRE_NMS] = 1000, [RULE_POST_NMS] = 1000,                     \
+    [RULE_PROPOSAL_NMS] = 0.7, [RULE_SCORE] = 0.05, [RULE_NMS] = 0.5, [RULE_DETECTIONS] = 100
+
 static const struct detect_preset presets[] = {
     {
         .name = "tv",
-        .norm_epsilon = 1e-5,
+        COMMON_SAMPLES,
+        .rules = {{COMMON_RULES, [RULE_PROPOSAL_SIDE] = 1e-3, [RULE_SIDE] = 1e-2}},
         .anchors = ANCHOR_ROUNDED,
         .strides_fitted = true,
-        .pre_nms = {1000, 2000},
-        .post_nms = {1000, 2000},
-        .proposal_nms = 0.7F,
-        .proposal_side = 1e-3F,
-        .anchor_samples = 256,
-        .anchor_positives = 128,
-        .anchor_foreground = 0.7F,
-        .anchor_background = 0.3F,
+        .post_nms = 2000,
         .anchor_beta = 1.0F / 9,
-        .region_samples = 512,
-        .region_positives = 128,
-        .region_foreground = 0.5F,
-        .region_background = 0.5F,
         .region_beta = 1.0F / 9,
-        .region_coder = {10, 10, 5, 5},
         .level_epsilon = 1e-6F,
         .sampling = 2,
-        .detection_score = 0.05F,
-        .detection_nms = 0.5F,
-        .detection_side = 1e-2F,
-        .detections = 100,
     },
     {
         .name = "d2",
         .flags = DETECT_RPN_FIXED_COUNT | DETECT_SIDE_ABOVE | DETECT_ORDER_BY_LOGIT |
                  DETECT_ROI_ALIGNED | DETECT_LEVEL_INSIDE | DETECT_MASK_POLYGON | DETECT_PIXELS_BGR,
-        .norm_epsilon = 1e-5,
+        COMMON_SAMPLES,
+        .rules = {{COMMON_RULES}},
         .stride_first = true,
         .mean = {103.53F, 116.28F, 123.675F},
         .std = {1, 1, 1},
         .anchors = ANCHOR_EXACT,
-        .pre_nms = {1000, 2000},
-        .post_nms = {1000, 1000},
-        .proposal_nms = 0.7F,
-        .anchor_samples = 256,
-        .anchor_positives = 128,
-        .anchor_foreground = 0.7F,
-        .anchor_background = 0.3F,
-        .region_samples = 512,
-        .region_positives = 128,
-        .region_foreground = 0.5F,
-        .region_background = 0.5F,
-        .region_coder = {10, 10, 5, 5},
+        .post_nms = 1000,
         .level_epsilon = 1e-8F,
         .mask_side = 0.1F,
-        .detection_score = 0.05F,
-        .detection_nms = 0.5F,
-        .detections = 100,
     },
     {
         .name = "mlperf",
         .flags = DETECT_PLUS_ONE | DETECT_ANCHORS_INSIDE | DETECT_TOP_OF_BATCH |
                  DETECT_ORDER_BY_LOGIT | DETECT_MASK_POLYGON | DETECT_PIXELS_BGR,
-        .norm_epsilon = 1e-5,
+        COMMON_SAMPLES,
+        .rules = {{COMMON_RULES}},
         .stride_first = true,
         .mean = {102.9801F, 115.9465F, 122.7717F},
         .std = {1, 1, 1},
         .anchors = ANCHOR_SCALED,
         .anchor_offset = 0.5F,
-        .pre_nms = {1000, 2000},
-        .post_nms = {1000, 1000},
-        .proposal_nms = 0.7F,
-        .anchor_samples = 256,
-        .anchor_positives = 128,
-        .anchor_foreground = 0.7F,
-        .anchor_background = 0.3F,
+        .post_nms = 1000,
         .anchor_beta = 1.0F / 9,
-        .region_samples = 512,
-        .region_positives = 128,
-        .region_foreground = 0.5F,
-        .region_background = 0.5F,
         .region_beta = 1,
-        .region_coder = {10, 10, 5, 5},
         .level_epsilon = 1e-6F,
         .sampling = 2,
         .mask_side = 1,
-        .detection_score = 0.05F,
-        .detection_nms = 0.5F,
-        .detections = 100,
     },
 };
 enum { PRESETS = sizeof(presets) / sizeof(presets[0]), REGION_LEVELS = 4 };
@@ -137,17 +108,29 @@ static void set_samples(struct detect_attr *attr, int own, int positives, int wa
     attr->positives = attr->samples * positives / own;
 }
 
+static float rule_of(const struct detect_preset *preset, enum detect_rule rule) {
+    return (float)preset->rules.value[rule];
+}
+
+/* How many are kept before NMS (RULE_PRE_NMS), or behind it (RULE_POST_NMS). */
+static int kept(const struct detect_preset *preset, const struct detect_canvas *canvas,
+                enum detect_rule rule) {
+    if (!canvas->training)
+        return (int)preset->rules.value[rule];
+    return rule == RULE_PRE_NMS ? preset->pre_nms : preset->post_nms;
+}
+
 struct detect_attr detect_preset_rpn(const struct detect_preset *preset,
                                      const struct detect_canvas *canvas) {
     struct detect_attr attr = {.flags = flags_of(preset, canvas),
-                               .pre_nms = preset->pre_nms[canvas->training],
-                               .post_nms = preset->post_nms[canvas->training],
+                               .pre_nms = kept(preset, canvas, RULE_PRE_NMS),
+                               .post_nms = kept(preset, canvas, RULE_POST_NMS),
                                .objects = canvas->objects,
                                .classes = canvas->classes,
-                               .nms_threshold = preset->proposal_nms,
+                               .nms_threshold = rule_of(preset, RULE_PROPOSAL_NMS),
                                .foreground_iou = preset->anchor_foreground,
                                .background_iou = preset->anchor_background,
-                               .min_side = preset->proposal_side,
+                               .min_side = rule_of(preset, RULE_PROPOSAL_SIDE),
                                .coder = {1, 1, 1, 1},
                                .beta = preset->anchor_beta};
     set_samples(&attr, preset->anchor_samples, preset->anchor_positives, canvas->anchor_samples);
@@ -158,16 +141,16 @@ struct detect_attr detect_preset_rpn(const struct detect_preset *preset,
 struct detect_attr detect_preset_regions(const struct detect_preset *preset,
                                          const struct detect_canvas *canvas) {
     struct detect_attr attr = {.flags = flags_of(preset, canvas),
-                               .post_nms = preset->post_nms[canvas->training],
+                               .post_nms = kept(preset, canvas, RULE_POST_NMS),
                                .objects = canvas->objects,
-                               .detections = preset->detections,
+                               .detections = (int)preset->rules.value[RULE_DETECTIONS],
                                .classes = canvas->classes,
                                .sampling = preset->sampling,
-                               .nms_threshold = preset->detection_nms,
+                               .nms_threshold = rule_of(preset, RULE_NMS),
                                .foreground_iou = preset->region_foreground,
                                .background_iou = preset->region_background,
-                               .score_threshold = preset->detection_score,
-                               .min_side = preset->detection_side,
+                               .score_threshold = rule_of(preset, RULE_SCORE),
+                               .min_side = rule_of(preset, RULE_SIDE),
                                .beta = preset->region_beta,
                                .level_epsilon = preset->level_epsilon};
     memcpy(attr.coder, preset->region_coder, sizeof(attr.coder));

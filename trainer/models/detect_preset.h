@@ -14,21 +14,21 @@
 
 #include "graph/op_detect.h"
 #include "kernels/anchor.h"
+#include "models/detect_rules.h"
 
 #include <stdbool.h>
 
 struct detect_preset {
     const char *name;
-    unsigned flags;      /* enum detect_flag */
-    double norm_epsilon; /* of the backbone's norms */
-    bool stride_first;   /* of bottlenecks: models/backbone.h */
+    unsigned flags;            /* enum detect_flag */
+    struct detect_rules rules; /* what a trained model keeps of it */
+    bool stride_first;         /* of bottlenecks: models/backbone.h */
     /* Of pixels, in the order and range of DETECT_PIXELS_BGR; std[0] 0: the caller's. */
     float mean[3], std[3];
     enum anchor_rule anchors;
     bool strides_fitted; /* cells as wide as fits the canvas, else 4, 8, 16, ... pixels */
     float anchor_offset;
-    int pre_nms[2], post_nms[2]; /* of evaluation, of training */
-    float proposal_nms, proposal_side;
+    int pre_nms, post_nms; /* of training; else RULE_PRE_NMS and RULE_POST_NMS */
     int anchor_samples, anchor_positives;
     float anchor_foreground, anchor_background;
     float anchor_beta;
@@ -39,8 +39,6 @@ struct detect_preset {
     float level_epsilon;
     int sampling;    /* points of a RoIAlign's bin along an axis */
     float mask_side; /* regions count as so long at least when outlines are drawn on them */
-    float detection_score, detection_nms, detection_side;
-    int detections;
 };
 
 /* NULL: there is none of that name. */

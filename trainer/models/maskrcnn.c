@@ -137,8 +137,7 @@ static void describe(struct detector *d) {
     const struct detect_preset *preset = d->preset;
     const struct backbone backbone = {.family = &d->family->backbone,
                                       .prefix = "backbone.body.",
-                                      .epsilon = c->norm_epsilon > 0 ? c->norm_epsilon
-                                                                     : preset->norm_epsilon,
+                                      .epsilon = preset->rules.value[RULE_NORM_EPSILON],
                                       .stride_first = preset->stride_first,
                                       .frozen_norms = c->frozen_norms,
                                       .frozen_stages = c->frozen_stages};
@@ -164,10 +163,12 @@ int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
     *ret_tensors = no_tensors;
     if (check(config, err) != 0)
         return -1;
-    const struct detect_preset *preset = detect_preset_find(config->preset);
+    struct detect_preset preset = *detect_preset_find(config->preset);
+    if (config->rules != NULL)
+        preset.rules = *config->rules;
     struct detector d = {.graph = graph,
                          .family = find_family(config->model),
-                         .preset = preset,
+                         .preset = &preset,
                          .config = config,
                          .t = ret_tensors};
     const struct detect_canvas canvas = {.height = config->canvas_h,
@@ -178,8 +179,8 @@ int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
                                          .region_samples = config->region_samples,
                                          .classes = config->classes,
                                          .training = config->training};
-    d.rpn = detect_preset_rpn(preset, &canvas);
-    d.regions = detect_preset_regions(preset, &canvas);
+    d.rpn = detect_preset_rpn(&preset, &canvas);
+    d.regions = detect_preset_regions(&preset, &canvas);
     describe(&d);
     if (graph_finish(graph, err) != 0)
         return error_wrap(err, "%s", config->model);

@@ -13,6 +13,7 @@
 
 #include "common/error.h"
 #include "graph/graph.h"
+#include "models/detect_rules.h"
 
 #include <stdbool.h>
 
@@ -31,10 +32,10 @@ struct maskrcnn_config {
     int64_t mask_bytes;     /* and of the batch's masks */
     int polygons, points;   /* outlines: slots a picture; 0: masks are bits alone */
     bool training;
-    bool frozen_norms;     /* batch norms as they were given, as torchvision from weights, */
-    int frozen_stages;     /* and of stem and stages so many constant */
-    enum dtype dtype;      /* of activations */
-    double norm_epsilon;   /* 0: the preset's */
+    bool frozen_norms; /* batch norms as they were given, as torchvision from weights, */
+    int frozen_stages; /* and of stem and stages so many constant */
+    enum dtype dtype;  /* of activations */
+    const struct detect_rules *rules; /* NULL: the preset's */
     float mean[3], std[3]; /* of pixel values in 0..1, unless the preset brings its own */
     int stem_channels;     /* channels of the resized picture: 3, or more with zeros behind; 0: 3 */
 };

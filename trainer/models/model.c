@@ -55,6 +55,7 @@ static int build_maskrcnn(struct graph *graph, const struct model *model,
     struct maskrcnn_config config = {
         .model = model->name,
         .preset = o->objects.preset,
+        .rules = o->objects.rules,
         .batch = o->batch,
         .canvas_h = o->height,
         .canvas_w = o->width,

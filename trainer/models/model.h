@@ -9,6 +9,7 @@
 
 #include "common/error.h"
 #include "graph/graph.h"
+#include "models/detect_rules.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,15 +44,16 @@ struct model_setting {
 
 /* For networks that find objects. */
 struct model_objects {
-    const char *preset;   /* models/detect_preset.h */
-    int slots;            /* for objects of a picture */
-    int anchor_samples;   /* training: of a picture, that the proposals learn from, */
-    int region_samples;   /* and the heads; 0: the preset's */
-    int64_t image_bytes;  /* of a picture's slot, */
-    int64_t mask_bytes;   /* and of a batch's masks */
-    int polygons, points; /* outlines: slots a picture; 0: masks are bits alone */
-    bool frozen_norms;    /* norms as they were given, */
-    int frozen_stages;    /* and of stem and stages so many constant */
+    const char *preset;               /* models/detect_preset.h */
+    const struct detect_rules *rules; /* in place of the preset's; NULL: those; borrowed */
+    int slots;                        /* for objects of a picture */
+    int anchor_samples;               /* training: of a picture, that the proposals learn from, */
+    int region_samples;               /* and the heads; 0: the preset's */
+    int64_t image_bytes;              /* of a picture's slot, */
+    int64_t mask_bytes;               /* and of a batch's masks */
+    int polygons, points;             /* outlines: slots a picture; 0: masks are bits alone */
+    bool frozen_norms;                /* norms as they were given, */
+    int frozen_stages;                /* and of stem and stages so many constant */
 };
 
 struct model_options {

@@ -271,6 +271,8 @@ static void a_network_that_finds_objects_tells_of_its_categories(void) {
                                         .category_ids = ids,
                                         .short_side = 800,
                                         .long_side = 1333,
+                                        .rules = {{"epsilon", 0}, {"share", 1e-5}, {"most", 100}},
+                                        .rule_count = 3,
                                         .mean = {0.485, 0.456, 0.406},
                                         .std = {0.229, 0.224, 0.225},
                                         .epochs = 26};
@@ -282,6 +284,11 @@ static void a_network_that_finds_objects_tells_of_its_categories(void) {
     CU_ASSERT_STRING_EQUAL(back.preset, "tv");
     CU_ASSERT(back.category_ids[0] == 90 && back.category_ids[1] == -1);
     CU_ASSERT(back.short_side == 800 && back.long_side == 1333 && back.image_size == 0);
+    CU_ASSERT_EQUAL_FATAL(back.rule_count, 3);
+    for (int i = 0; i < 3; i++) {
+        CU_ASSERT_STRING_EQUAL(back.rules[i].name, config.rules[i].name);
+        CU_ASSERT_EQUAL(back.rules[i].value, config.rules[i].value);
+    }
     CU_ASSERT_EQUAL(back.epochs, 26);
 }
 
@@ -300,12 +307,29 @@ static void what_it_tells_is_checked(void) {
                    "\"short_side\"");
     expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]", "\"short_side\":10,\"long_side\":9"),
                    "\"long_side\" is less");
+    expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]", SIDES ",\"rules\":[1]"),
+                   "\"rules\" is not a list of named numbers");
+    expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]", SIDES ",\"rules\":{\"a\":\"1\"}"),
+                   "\"rules\": 'a' is not a number's name");
+    expect_refused(FINDER("\"detect\"", "\"tv\"", "[1]",
+                          SIDES ",\"rules\":{\"a_name_of_more_than_thirty_one_bytes\":1}"),
+                   "\"rules\": 'a_name_of_more_than_thirty_one_bytes'");
+}
+
+/* As earlier versions wrote it. */
+static void rules_may_be_left_out(void) {
+    const char *json = FINDER("\"detect\"", "\"tv\"", "[1]", SIDES);
+    cleanup_model_config struct model_config config = {0};
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(folder_of("old"), &err), 0);
+    write_file(folder_of("old"), "config.json", json, strlen(json));
+    CU_ASSERT_EQUAL_FATAL(model_dir_config(folder_of("old"), &config, &err), 0);
+    CU_ASSERT_EQUAL(config.rule_count, 0);
 }
 
 UNIT_MAIN("checkpoint.model_dir", UNIT(a_network_that_finds_objects_tells_of_its_categories),
-          UNIT(what_it_tells_is_checked), UNIT(what_cannot_be_saved_is_an_error),
-          UNIT(our_own_model_is_written_over), UNIT(files_of_other_programs_are_not_written_over),
-          UNIT(a_model_comes_back), UNIT(what_could_not_be_saved_is_known_before),
-          UNIT(every_field_is_checked), UNIT(files_of_two_models_are_refused),
-          UNIT(what_a_killed_publish_left_goes), UNIT(weights_of_a_later_format_are_refused),
-          UNIT(a_missing_folder_is_named))
+          UNIT(what_it_tells_is_checked), UNIT(rules_may_be_left_out),
+          UNIT(what_cannot_be_saved_is_an_error), UNIT(our_own_model_is_written_over),
+          UNIT(files_of_other_programs_are_not_written_over), UNIT(a_model_comes_back),
+          UNIT(what_could_not_be_saved_is_known_before), UNIT(every_field_is_checked),
+          UNIT(files_of_two_models_are_refused), UNIT(what_a_killed_publish_left_goes),
+          UNIT(weights_of_a_later_format_are_refused), UNIT(a_missing_folder_is_named))

@@ -154,6 +154,40 @@ static void pixels_are_the_presets(void) {
     graph_done(&graph);
 }
 
+/* A model's own rules reach the norms, the proposals and the detections, and leave a training's
+ * numbers alone. */
+static void rules_of_a_model_go_before_the_presets(void) {
+    struct detect_rules rules = detect_preset_find("tv")->rules;
+    struct maskrcnn_tensors t;
+    for (int r = 0; r < 2; r++) {
+        struct maskrcnn_config config = config_of("maskrcnn_tiny", r == 1);
+        struct graph graph;
+        int norms = 0, found = 0, ranked = 0;
+        rules.value[RULE_NORM_EPSILON] = 0;
+        rules.value[RULE_PRE_NMS] = 40;
+        rules.value[RULE_SCORE] = 0.25;
+        rules.value[RULE_DETECTIONS] = 7;
+        config.rules = &rules;
+        config.frozen_norms = true;
+        build(&graph, &config, &t);
+        for (int i = 0; i < graph.op_count; i++) {
+            const struct op *op = &graph.ops[i];
+            bool norm = strncmp(op_name(op->kind), "batch_norm", 10) == 0;
+            norms += norm && op->attr.epsilon == 0;
+            CU_ASSERT(!norm || op->attr.epsilon == 0);
+            ranked += op->kind == OP_RPN_TOP_K && op->attr.detect.pre_nms == (r == 1 ? 2000 : 40);
+            found += op->kind == OP_DETECTIONS && op->attr.detect.detections == 7 &&
+                     op->attr.detect.score_threshold == 0.25F;
+        }
+        CU_ASSERT_EQUAL(norms, 1 + 4 * 4); /* the stem's, three and a shortcut's of each stage */
+        CU_ASSERT_EQUAL(ranked, 1);
+        CU_ASSERT_EQUAL(found, r == 1 ? 0 : 1);
+        if (r == 0)
+            expect_shape(&graph, t.found_box, shape_3(2, 7, 4));
+        graph_done(&graph);
+    }
+}
+
 /* What counts rows of the mask head are its convolutions and what lies between. */
 static void rows_of_masks_are_counted(void) {
     struct maskrcnn_config config = config_of("maskrcnn_tiny", true);
@@ -262,5 +296,6 @@ static void what_cannot_be_is_refused_by_name(void) {
 UNIT_MAIN("models.maskrcnn", UNIT(names_and_shapes_are_torchvisions),
           UNIT(a_step_has_its_losses_and_an_evaluation_its_detections),
           UNIT(masks_may_come_from_outlines), UNIT(pixels_are_the_presets),
-          UNIT(rows_of_masks_are_counted), UNIT(levels_are_those_of_the_canvas),
-          UNIT(samples_keep_their_shares), UNIT(what_cannot_be_is_refused_by_name))
+          UNIT(rules_of_a_model_go_before_the_presets), UNIT(rows_of_masks_are_counted),
+          UNIT(levels_are_those_of_the_canvas), UNIT(samples_keep_their_shares),
+          UNIT(what_cannot_be_is_refused_by_name))

@@ -130,6 +130,9 @@ static const struct flag FLAGS[] = {
         D, "frozen-stages", frozen_stages, "-1", -1, 5, T, "N",
         "layers that stay as --init has them: 1 the stem, 2 layer1, too, ... (-1: 2 with --init); "
         "with --init norms do, too, without it nothing"),
+    REAL_OF(D, "norm-epsilon", norm_epsilon, "0.00001", 0, 1, T, "X",
+            "added to the variances of the backbone's norms; torchvision's first weights "
+            "(COCO_V1) want 0"),
     INT("seed", seed, "0", 0, 9e15, T, "N",
         "of initial weights, order of samples and augmentation"),
     REAL("lr", lr, "0.1", 0, 1e6, T, "X",
@@ -233,7 +236,8 @@ static const struct flag FLAGS[] = {
             "least score of what those pictures show"),
     TEXT("out", out, NULL, R, "DIR", "where predictions.json and painted pictures go"),
     REAL_OF(D, "score-threshold", score_threshold, "0.5", 0, 1, R, "X",
-            "least score of what is told and painted; networks tell nothing below 0.05"),
+            "least score of what is told and painted; below its box_score_thresh (config.json) a "
+            "network tells nothing"),
     INT_OF(C, "top", top, "5", 1, 1000, R, "N", "classes of a picture, the most probable ones"),
     CHOICE_OF(D, "format", format, formats, "jpeg", R, "of painted pictures"),
     TEXT_OF(D, "font", font, NULL, R, "FILE",
@@ -386,6 +390,7 @@ static const char *const RECORDED[] = {
     "gt-slots",
     "anchor-samples",
     "region-samples",
+    "norm-epsilon",
     "short-side",
     "long-side",
     "short-low",

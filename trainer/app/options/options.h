@@ -72,6 +72,7 @@ struct options {
     const char *init;
     const char *init_prefix;
     int64_t frozen_stages;
+    double norm_epsilon;
     int64_t seed;
 
     double lr;

@@ -12,6 +12,7 @@
 #include "detect/picture_index.h"
 #include "draw/draw_names.h"
 #include "eval/mask_paste.h"
+#include "models/detect_rules.h"
 #include "task/task.h"
 
 #include <limits.h>
@@ -32,6 +33,7 @@ struct detect_data {
     struct picture_index given; /* pictures without labels: what is scored on then */
     struct canvas_plan plan;    /* of both */
     int preset;                 /* enum option_preset */
+    struct detect_rules rules;  /* as the model has them, or the preset */
     struct detect_sizes sizes;  /* of pictures */
     int64_t *category_ids;      /* owned; of labels 1, 2, ...; -1 where no category has one */
     char **class_names;         /* owned; of labels 1, 2, ...; what no category has is "" */

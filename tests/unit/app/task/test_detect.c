@@ -54,6 +54,7 @@ static struct task_ask ask_with(const char *flag, const char *value) {
     options.long_side = 160;
     options.gt_slots = ROOM;
     options.flip = true;
+    options.norm_epsilon = 1e-5;
     if (flag != NULL && strcmp(flag, "train-set") == 0)
         options.train_set = value;
     if (flag != NULL && strcmp(flag, "canvases") == 0)
@@ -170,6 +171,50 @@ static void a_trained_model_is_scored_as_it_was_trained(void) {
     config.preset = (char[]){"none"};
     CU_ASSERT_EQUAL(task_open(&again, &ask, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    task_close(&again);
+    task_close(&data);
+}
+
+static double rule_of(const struct model_config *config, const char *name) {
+    for (size_t i = 0; i < config->rule_count; i++)
+        if (strcmp(config->rules[i].name, name) == 0)
+            return config->rules[i].value;
+    return -1;
+}
+
+/* As it says itself, however the flag stands now; a description of earlier versions says nothing,
+ * and the preset's rules count. */
+static void a_trained_model_is_used_by_its_own_rules(void) {
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data, again;
+    struct model_config config = {0};
+    struct error err = {0};
+    options.norm_epsilon = 0;
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    data.task->describe(&data, &ask, &config);
+    CU_ASSERT_EQUAL(config.rule_count, DETECT_RULES);
+    CU_ASSERT_EQUAL(rule_of(&config, "norm_epsilon"), 0);
+    CU_ASSERT_EQUAL(rule_of(&config, "box_score_thresh"), 0.05);
+    CU_ASSERT_EQUAL(data.objects.rules->value[RULE_NORM_EPSILON], 0);
+
+    ask.trained = &config;
+    options.norm_epsilon = 0.5; /* not asked for */
+    config.rules[RULE_DETECTIONS].value = 9;
+    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
+    CU_ASSERT_EQUAL(again.objects.rules->value[RULE_NORM_EPSILON], 0);
+    CU_ASSERT_EQUAL(again.objects.rules->value[RULE_DETECTIONS], 9);
+    task_close(&again);
+
+    config.rules[RULE_DETECTIONS].value = 0;
+    CU_ASSERT_EQUAL(task_open(&again, &ask, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "config.json: \"rules\": box_detections_per_img: 0 is not");
+    task_close(&again);
+
+    config.rule_count = 0;
+    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
+    CU_ASSERT_EQUAL(again.objects.rules->value[RULE_NORM_EPSILON], 1e-5);
+    CU_ASSERT_EQUAL(again.objects.rules->value[RULE_DETECTIONS], 100);
     task_close(&again);
     task_close(&data);
 }
@@ -342,6 +387,7 @@ int main(void) {
         UNIT(sets_with_pictures_of_other_sizes_have_one_layout),
         UNIT(a_set_that_is_not_there_is_told_with_those_that_are),
         UNIT(a_trained_model_is_scored_as_it_was_trained),
+        UNIT(a_trained_model_is_used_by_its_own_rules),
         UNIT(the_truth_scores_one_and_what_lies_beside_it_nothing),
     };
     if (comm_self_open(&alone, NULL) != 0)
