@@ -72,17 +72,14 @@ void *op_graph_values(struct op_graph *g, int tensor) {
 }
 
 static bool is_norm(enum op_kind kind) {
-    return (kind >= OP_BATCH_NORM && kind <= OP_BATCH_NORM_RELU_MAX_POOL) ||
-           (kind >= OP_BATCH_NORM_INFERENCE && kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU);
+    return kind == OP_BATCH_NORM || kind == OP_BATCH_NORM_INFERENCE;
 }
 
 static void norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
-    enum op_kind kind = g->row->kind;
+    enum norm_form form = g->row->attr.form;
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
     struct shape channels = shape_1(g->row->x.dim[3]);
-    bool dual =
-        kind == OP_BATCH_NORM_DUAL_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
-    bool add = kind == OP_BATCH_NORM_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_ADD_RELU;
+    bool dual = form == NORM_DUAL_ADD_RELU, add = form == NORM_ADD_RELU;
     for (int side = 0; side < (dual ? 2 : 1); side++) {
         int first = side == 0 ? NORM_X : NORM_SIDE;
         inputs[first] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
@@ -346,8 +343,7 @@ static void fill_values(struct op_graph *g) {
 }
 
 void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dtype) {
-    bool inference =
-        row->kind >= OP_BATCH_NORM_INFERENCE && row->kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
+    bool inference = row->kind == OP_BATCH_NORM_INFERENCE;
     *g = (struct op_graph){.row = row, .seeds = {TENSOR_NONE, TENSOR_NONE}};
     graph_init(&g->graph, dtype, !inference);
     int inputs[OP_INPUTS_MAX];

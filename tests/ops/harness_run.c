@@ -56,7 +56,8 @@ static void borrow_places(const struct op *op, struct memory *m) {
     const struct op_rule *rule = op_rule(op->kind);
     for (int i = 0; i < rule->in_place_count; i++) {
         int output = rule->in_place[i].output, input = rule->in_place[i].input;
-        if (m->borrowed[output] || op->outputs[output] == TENSOR_NONE || m->in[input] == NULL ||
+        if (!op_may_place(op, &rule->in_place[i]) || m->borrowed[output] ||
+            op->outputs[output] == TENSOR_NONE || m->in[input] == NULL ||
             m->in_bytes[input] != m->out_bytes[output])
             continue;
         m->backend->table->free(m->backend, m->out[output], m->out_bytes[output]);

@@ -88,7 +88,8 @@ static void check_index(const struct op_graph *g, const struct op *op, const str
     int64_t different = 0, count = tensor_count(tensor);
     for (int64_t i = 0; i < count; i++)
         different += a[i] != ref[i];
-    bool open = op->kind == OP_BATCH_NORM_RELU_MAX_POOL && g->graph.dtype != DTYPE_F32;
+    bool open = op->kind == OP_BATCH_NORM && op->attr.form == NORM_RELU_MAX_POOL &&
+                g->graph.dtype != DTYPE_F32;
     if (different > (open ? count / 20 : 0)) {
         printf("%s: %s: %lld of %lld indices differ\n", g->row->name, what, (long long)different,
                (long long)count);

@@ -62,7 +62,7 @@ static double difference_quotient(struct op_graph *g, struct backend *ref, doubl
  * statistics that it updates have none. */
 static bool must_have_gradient(const struct op_graph *g, int slot) {
     const struct op *op = &g->graph.ops[0];
-    if (op->kind >= OP_BATCH_NORM_INFERENCE && op->kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU)
+    if (op->kind == OP_BATCH_NORM_INFERENCE)
         return slot == NORM_X || slot == NORM_SIDE; /* the rest of a frozen norm is constant */
     if (op->kind == OP_CONV2D_AFFINE && slot >= AFFINE_GAMMA && slot <= AFFINE_VARIANCE)
         return false;

@@ -68,6 +68,26 @@ static void every_operator_has_a_row(void) {
     }
 }
 
+static void every_form_of_a_norm_has_a_row(void) {
+    static const enum op_kind kinds[] = {OP_BATCH_NORM, OP_BATCH_NORM_GRAD,
+                                         OP_BATCH_NORM_INFERENCE};
+    bool seen[OP_KINDS][NORM_FORMS] = {{false}};
+    for (int i = 0; i < op_case_count(); i++) {
+        struct op_graph g;
+        op_graph_init(&g, op_case_at(i), DTYPE_F32);
+        for (int op = 0; op < g.graph.op_count; op++)
+            seen[g.graph.ops[op].kind][g.graph.ops[op].attr.form] = true;
+        op_graph_done(&g);
+    }
+    for (int k = 0; k < 3; k++)
+        for (int form = NORM_PLAIN; form < NORM_FORMS; form++) {
+            bool none = kinds[k] == OP_BATCH_NORM_INFERENCE && form == NORM_RELU_MAX_POOL;
+            if (seen[kinds[k]][form] == none)
+                printf("%s in form %d has no row, or one too many\n", op_name(kinds[k]), form);
+            CU_ASSERT(seen[kinds[k]][form] != none);
+        }
+}
+
 #ifdef RINGMASTER_HAVE_CPU
 static struct backend *new_cpu(int threads) {
     struct backend *cpu = NULL;
@@ -191,5 +211,6 @@ static void cpu_agrees_with_the_reference_in_bf16(void) {
 #endif
 
 UNIT_MAIN("ops.parity", CPU_CASES UNIT(the_reference_writes_every_element_also_in_place),
-          UNIT(every_operator_has_a_row), UNIT(the_reference_gives_whole_numbers_whole),
+          UNIT(every_operator_has_a_row), UNIT(every_form_of_a_norm_has_a_row),
+          UNIT(the_reference_gives_whole_numbers_whole),
           UNIT(what_is_no_number_and_what_is_whole_has_to_be_the_same))

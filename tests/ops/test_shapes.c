@@ -36,16 +36,9 @@ static const struct freedom {
     {OP_SOFTMAX_CROSS_ENTROPY, 0, H}, /* classes */
     {OP_SOFTMAX_CROSS_ENTROPY_GRAD, 0, H},
     {OP_BATCH_NORM, NORM_X, N | H | W},
-    {OP_BATCH_NORM_RELU, NORM_X, N | H | W},
-    {OP_BATCH_NORM_RELU_MAX_POOL, NORM_X, N | H | W},
     {OP_BATCH_NORM_INFERENCE, NORM_X, N | H | W},
-    {OP_BATCH_NORM_INFERENCE_RELU, NORM_X, N | H | W},
     {OP_BATCH_NORM_GRAD, NORM_GRAD_DY2, NONE},
-    {OP_BATCH_NORM_RELU_GRAD, NORM_GRAD_DY2, NONE},
-    {OP_BATCH_NORM_ADD_RELU_GRAD, NORM_GRAD_DY2, NONE},
-    {OP_BATCH_NORM_DUAL_ADD_RELU_GRAD, NORM_GRAD_DY2, NONE},
-    {OP_BATCH_NORM_RELU_MAX_POOL_GRAD, NORM_GRAD_DY2, NONE},
-    {OP_BATCH_NORM_RELU_MAX_POOL_GRAD, NORM_GRAD_X, H | W}, /* by less than a stride */
+    {OP_BATCH_NORM_GRAD, NORM_GRAD_X, H | W}, /* behind a pool, by less than a stride */
     {OP_FROZEN_NORM_GRAD, FROZEN_GRAD_DY, N | H | W},
     {OP_FROZEN_NORM_GRAD, FROZEN_GRAD_Y, NONE},
     {OP_CONV2D_AFFINE, AFFINE_X, N | H | W | C},
@@ -202,6 +195,9 @@ static void attributes_that_make_no_sense_are_refused(void) {
         WRONG(CONV2D, window.pad, MANY),
         WRONG(CONV2D_GRAD_DATA, window.kernel, 0),
         WRONG(CONV2D_GRAD_DATA, window.stride, 0),
+        WRONG(BATCH_NORM, form, NORM_FORMS),
+        WRONG(BATCH_NORM_GRAD, form, -1),
+        WRONG(BATCH_NORM_INFERENCE, form, NORM_RELU_MAX_POOL),
         WRONG(MAX_POOL, window.kernel, 0),
         WRONG(MAX_POOL, window.kernel, MANY),
         WRONG(MAX_POOL, window.stride, 0),

@@ -65,14 +65,9 @@ bool fuser_replace(struct fuser *f, struct op *at, const struct op *fused, struc
  * else NULL. */
 static struct op *only_norm(const struct fuser *f, int tensor) {
     struct op *norm = fuser_only_for_one(f, tensor, OP_BATCH_NORM);
-    return norm != NULL ? norm : fuser_only_for_one(f, tensor, OP_BATCH_NORM_INFERENCE);
-}
-
-/* What NORM becomes: the kind that TRAINING is, or its like with running statistics. */
-static enum op_kind norm_kind(const struct op *norm, enum op_kind training) {
-    if (norm->kind == OP_BATCH_NORM)
-        return training;
-    return (enum op_kind)(training - OP_BATCH_NORM + OP_BATCH_NORM_INFERENCE);
+    if (norm == NULL)
+        norm = fuser_only_for_one(f, tensor, OP_BATCH_NORM_INFERENCE);
+    return norm != NULL && norm->attr.form == NORM_PLAIN ? norm : NULL;
 }
 
 /* relu(norm(x)) */
@@ -83,7 +78,7 @@ static bool fuse_norm_relu(struct fuser *f, struct op *relu) {
     if (norm == NULL)
         return false;
     struct op fused = *norm;
-    fused.kind = norm_kind(norm, OP_BATCH_NORM_RELU);
+    fused.attr.form = NORM_RELU;
     fused.outputs[NORM_Y] = relu->outputs[0];
     return fuser_replace(f, relu, &fused, norm, NULL, NULL);
 }
@@ -98,7 +93,7 @@ static bool fuse_join(struct fuser *f, struct op *relu) {
     struct op *side = only_norm(f, add->inputs[1]);
     if (norm != NULL && side != NULL && norm != side && norm->kind == side->kind) {
         struct op fused = *norm;
-        fused.kind = norm_kind(norm, OP_BATCH_NORM_DUAL_ADD_RELU);
+        fused.attr.form = NORM_DUAL_ADD_RELU;
         fused.outputs[NORM_Y] = relu->outputs[0];
         for (int i = 0; i < NORM_SIDE; i++)
             fused.inputs[NORM_SIDE + i] = side->inputs[NORM_X + i];
@@ -111,7 +106,7 @@ static bool fuse_join(struct fuser *f, struct op *relu) {
     if (one == NULL)
         return false;
     struct op fused = *one;
-    fused.kind = norm_kind(one, OP_BATCH_NORM_ADD_RELU);
+    fused.attr.form = NORM_ADD_RELU;
     fused.outputs[NORM_Y] = relu->outputs[0];
     fused.inputs[NORM_SIDE] = one == norm ? add->inputs[1] : add->inputs[0];
     return fuser_replace(f, relu, &fused, one, add, NULL);
@@ -131,11 +126,11 @@ static bool fuse_add_relu(struct fuser *f, struct op *relu) {
 static bool fuse_norm_pool(struct fuser *f, struct op *pool) {
     if (pool->kind != OP_MAX_POOL || !f->graph->training)
         return false;
-    struct op *norm = fuser_only_for_one(f, pool->inputs[0], OP_BATCH_NORM_RELU);
-    if (norm == NULL)
+    struct op *norm = fuser_only_for_one(f, pool->inputs[0], OP_BATCH_NORM);
+    if (norm == NULL || norm->attr.form != NORM_RELU)
         return false;
     struct op fused = *norm;
-    fused.kind = OP_BATCH_NORM_RELU_MAX_POOL;
+    fused.attr.form = NORM_RELU_MAX_POOL;
     fused.attr.window = pool->attr.window;
     fused.outputs[NORM_Y] = pool->outputs[0];
     fused.outputs[NORM_POOL_INDEX] = pool->outputs[1];
@@ -144,8 +139,7 @@ static bool fuse_norm_pool(struct fuser *f, struct op *pool) {
 
 /* The gradient of a norm reads a sum of two gradients: it adds them itself. */
 static bool fuse_gradient_sum(struct fuser *f, struct op *grad) {
-    if (grad->kind < OP_BATCH_NORM_GRAD || grad->kind > OP_BATCH_NORM_RELU_MAX_POOL_GRAD ||
-        grad->inputs[NORM_GRAD_DY2] != TENSOR_NONE)
+    if (grad->kind != OP_BATCH_NORM_GRAD || grad->inputs[NORM_GRAD_DY2] != TENSOR_NONE)
         return false;
     struct op *add = fuser_only_for_one(f, grad->inputs[NORM_GRAD_DY], OP_ADD);
     if (add == NULL)

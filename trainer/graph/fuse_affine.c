@@ -24,13 +24,13 @@ static void fuse_bias(struct fuser *f, struct op *bias) {
     (void)fuser_replace(f, bias, &fused, conv, NULL, NULL);
 }
 
-static void fuse_norm(struct fuser *f, struct op *norm, bool relu) {
+static void fuse_norm(struct fuser *f, struct op *norm) {
     struct op *conv = fuser_only_for_one(f, norm->inputs[NORM_X], OP_CONV2D);
     if (conv == NULL)
         return;
     struct op fused = affine_of(conv);
     take_norm(&fused, norm, NORM_X);
-    fused.attr.relu = relu;
+    fused.attr.relu = norm->attr.form != NORM_PLAIN;
     fused.inputs[AFFINE_SIDE] = norm->inputs[NORM_SIDE];
     fused.outputs[0] = norm->outputs[NORM_Y];
     (void)fuser_replace(f, norm, &fused, conv, NULL, NULL);
@@ -53,21 +53,10 @@ static void fuse_dual(struct fuser *f, struct op *norm) {
 }
 
 void fuse_affine(struct fuser *f, struct op *op) {
-    switch (op->kind) {
-    case OP_BIAS:
+    if (op->kind == OP_BIAS)
         fuse_bias(f, op);
-        break;
-    case OP_BATCH_NORM_INFERENCE:
-        fuse_norm(f, op, false);
-        break;
-    case OP_BATCH_NORM_INFERENCE_RELU:
-    case OP_BATCH_NORM_INFERENCE_ADD_RELU:
-        fuse_norm(f, op, true);
-        break;
-    case OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU:
+    else if (op->kind == OP_BATCH_NORM_INFERENCE && op->attr.form == NORM_DUAL_ADD_RELU)
         fuse_dual(f, op);
-        break;
-    default:
-        break;
-    }
+    else if (op->kind == OP_BATCH_NORM_INFERENCE)
+        fuse_norm(f, op);
 }

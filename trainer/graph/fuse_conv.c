@@ -68,13 +68,15 @@ static int split_norm(struct fuser *f, const struct op *op, int first, struct sp
     return 0;
 }
 
-static enum op_kind apply_kind(enum op_kind norm) {
-    switch (norm) {
-    case OP_BATCH_NORM_RELU:
+static enum op_kind apply_kind(const struct op *norm) {
+    if (norm->kind != OP_BATCH_NORM)
+        return OP_KINDS;
+    switch (norm->attr.form) {
+    case NORM_RELU:
         return OP_NORM_APPLY_RELU;
-    case OP_BATCH_NORM_ADD_RELU:
+    case NORM_ADD_RELU:
         return OP_JOIN_APPLY_RELU;
-    case OP_BATCH_NORM_DUAL_ADD_RELU:
+    case NORM_DUAL_ADD_RELU:
         return OP_DUAL_JOIN_APPLY_RELU;
     default:
         return OP_KINDS;
@@ -82,7 +84,7 @@ static enum op_kind apply_kind(enum op_kind norm) {
 }
 
 static struct op apply_op(const struct op *norm, const struct split *splits) {
-    struct op apply = empty_op(apply_kind(norm->kind), norm->name);
+    struct op apply = empty_op(apply_kind(norm), norm->name);
     apply.rows = norm->rows;
     apply.inputs[FUSED_CONV_X] = norm->inputs[NORM_X];
     apply.inputs[FUSED_CONV_SCALE] = splits[0].finalize.outputs[NORM_FINALIZE_SCALE];
@@ -100,9 +102,9 @@ static struct op apply_op(const struct op *norm, const struct split *splits) {
 static int fuse_statistics(struct fuser *f, int number, struct error *err) {
     struct graph *graph = f->graph;
     struct op norm = graph->ops[number];
-    if (apply_kind(norm.kind) == OP_KINDS)
+    if (apply_kind(&norm) == OP_KINDS)
         return 0;
-    int count = norm.kind == OP_BATCH_NORM_DUAL_ADD_RELU ? 2 : 1;
+    int count = norm.attr.form == NORM_DUAL_ADD_RELU ? 2 : 1;
     struct split splits[2];
     for (int i = 0; i < count; i++) {
         bool can = false;

@@ -1,13 +1,13 @@
 #include "graph/fuser.h"
 
 /* The fused kind for the gradient of a norm; OP_KINDS where there is none. */
-static enum op_kind fused_kind(enum op_kind norm_grad, bool shortcut) {
-    switch (norm_grad) {
-    case OP_BATCH_NORM_RELU_GRAD:
+static enum op_kind fused_kind(enum norm_form form, bool shortcut) {
+    switch (form) {
+    case NORM_RELU:
         return shortcut ? OP_CONV2D_GRAD_DATA_ADD_NORM : OP_CONV2D_GRAD_DATA_NORM;
-    case OP_BATCH_NORM_ADD_RELU_GRAD:
+    case NORM_ADD_RELU:
         return shortcut ? OP_CONV2D_GRAD_DATA_ADD_JOIN : OP_KINDS;
-    case OP_BATCH_NORM_DUAL_ADD_RELU_GRAD:
+    case NORM_DUAL_ADD_RELU:
         return shortcut ? OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN : OP_KINDS;
     default:
         return OP_KINDS;
@@ -20,9 +20,9 @@ static void take_norm_inputs(const struct graph *graph, const struct op *grad, s
     fused->inputs[GRAD_DATA_NORM_BETA] = grad->inputs[NORM_GRAD_BETA];
     fused->inputs[GRAD_DATA_NORM_MEAN] = grad->inputs[NORM_GRAD_MEAN];
     fused->inputs[GRAD_DATA_NORM_INVSTD] = grad->inputs[NORM_GRAD_INVSTD];
-    if (grad->kind == OP_BATCH_NORM_ADD_RELU_GRAD)
+    if (grad->attr.form == NORM_ADD_RELU)
         fused->inputs[GRAD_DATA_NORM_SIDE] = graph->ops[grad->forward].inputs[NORM_SIDE];
-    if (grad->kind != OP_BATCH_NORM_DUAL_ADD_RELU_GRAD)
+    if (grad->attr.form != NORM_DUAL_ADD_RELU)
         return;
     fused->inputs[GRAD_DATA_NORM_SIDE] = grad->inputs[NORM_GRAD_SIDE];
     fused->inputs[GRAD_DATA_NORM_GAMMA2] = grad->inputs[NORM_GRAD_GAMMA2];
@@ -41,12 +41,11 @@ static int new_coefficients(struct graph *graph, const struct op *op, int64_t ch
 static int make_outputs(struct graph *graph, const struct op *grad, struct op *fused,
                         struct error *err) {
     int64_t channels = fused->attr.target.dim[3];
-    bool dual = grad->kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD;
+    bool dual = grad->attr.form == NORM_DUAL_ADD_RELU;
     fused->outputs[GRAD_DATA_NORM_G] =
-        grad->kind == OP_BATCH_NORM_ADD_RELU_GRAD
-            ? grad->outputs[NORM_GRAD_DSIDE]
-            : graph_tensor(graph, grad->name, graph->dtype, fused->attr.target, TENSOR_ACTIVATION,
-                           err);
+        grad->attr.form == NORM_ADD_RELU ? grad->outputs[NORM_GRAD_DSIDE]
+                                         : graph_tensor(graph, grad->name, graph->dtype,
+                                                        fused->attr.target, TENSOR_ACTIVATION, err);
     fused->outputs[GRAD_DATA_NORM_DGAMMA] = grad->outputs[NORM_GRAD_DGAMMA];
     fused->outputs[GRAD_DATA_NORM_DBETA] = grad->outputs[NORM_GRAD_DBETA];
     fused->outputs[GRAD_DATA_NORM_COEFFICIENTS] = new_coefficients(graph, grad, channels, err);
@@ -84,7 +83,7 @@ static int fuse_slot(struct fuser *f, int number, int slot, bool *ret_done, stru
     struct op grad = graph->ops[number];
     int other = grad.inputs[slot == NORM_GRAD_DY ? NORM_GRAD_DY2 : NORM_GRAD_DY];
     const struct op *found = fuser_only_for_one(f, grad.inputs[slot], OP_CONV2D_GRAD_DATA);
-    enum op_kind kind = fused_kind(grad.kind, other != TENSOR_NONE);
+    enum op_kind kind = fused_kind(grad.attr.form, other != TENSOR_NONE);
     if (found == NULL || kind == OP_KINDS)
         return 0;
     int data = graph->tensors[grad.inputs[slot]].producer;
@@ -101,16 +100,14 @@ static int fuse_slot(struct fuser *f, int number, int slot, bool *ret_done, stru
     graph->ops[number] = fused;
     fuser_claim_outputs(graph, number);
     *ret_done = true;
-    if (grad.kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD &&
-        graph_insert(graph, number + 1, &second, err) != 0)
+    if (grad.attr.form == NORM_DUAL_ADD_RELU && graph_insert(graph, number + 1, &second, err) != 0)
         return -1;
     return graph_insert(graph, number + 1, &first, err);
 }
 
 int fuse_data_gradient(struct fuser *f, int number, struct error *err) {
     bool done = false;
-    if (f->graph->ops[number].kind < OP_BATCH_NORM_GRAD ||
-        f->graph->ops[number].kind > OP_BATCH_NORM_RELU_MAX_POOL_GRAD)
+    if (f->graph->ops[number].kind != OP_BATCH_NORM_GRAD)
         return 0;
     if (fuse_slot(f, number, NORM_GRAD_DY, &done, err) != 0)
         return -1;

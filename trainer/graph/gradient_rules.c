@@ -112,10 +112,6 @@ int gradient_upsample_add(struct graph *graph, int number, struct error *err) {
     return gradients_send(graph, op.inputs[0], dy, err);
 }
 
-static enum op_kind norm_grad_kind(enum op_kind kind) {
-    return (enum op_kind)(kind - OP_BATCH_NORM + OP_BATCH_NORM_GRAD);
-}
-
 /* Fills the inputs of the gradient operator from the slots of the forward one. */
 static void norm_grad_inputs(const struct graph *graph, const struct op *op,
                              int inputs[NORM_GRAD_INPUTS]) {
@@ -127,11 +123,11 @@ static void norm_grad_inputs(const struct graph *graph, const struct op *op,
     inputs[NORM_GRAD_BETA] = op->inputs[NORM_BETA];
     inputs[NORM_GRAD_MEAN] = op->outputs[NORM_SAVED_MEAN];
     inputs[NORM_GRAD_INVSTD] = op->outputs[NORM_SAVED_INVSTD];
-    if (op->kind == OP_BATCH_NORM_RELU_MAX_POOL)
+    if (op->attr.form == NORM_RELU_MAX_POOL)
         inputs[NORM_GRAD_Y] = op->outputs[NORM_POOL_INDEX];
-    if (op->kind == OP_BATCH_NORM_ADD_RELU || op->kind == OP_BATCH_NORM_DUAL_ADD_RELU)
+    if (op->attr.form == NORM_ADD_RELU || op->attr.form == NORM_DUAL_ADD_RELU)
         inputs[NORM_GRAD_Y] = op->outputs[NORM_Y];
-    if (op->kind == OP_BATCH_NORM_DUAL_ADD_RELU) {
+    if (op->attr.form == NORM_DUAL_ADD_RELU) {
         inputs[NORM_GRAD_SIDE] = op->inputs[NORM_SIDE];
         inputs[NORM_GRAD_GAMMA2] = op->inputs[NORM_GAMMA2];
         inputs[NORM_GRAD_BETA2] = op->inputs[NORM_BETA2];
@@ -144,7 +140,7 @@ int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
     int inputs[NORM_GRAD_INPUTS];
     norm_grad_inputs(graph, &op, inputs);
-    int added = gradients_append(graph, norm_grad_kind(op.kind), &op, inputs, &op.attr, err);
+    int added = gradients_append(graph, OP_BATCH_NORM_GRAD, &op, inputs, &op.attr, err);
     if (added < 0)
         return -1;
     const struct op grad = graph->ops[added];
@@ -164,10 +160,10 @@ int gradient_batch_norm(struct graph *graph, int number, struct error *err) {
 
 int gradient_frozen_norm(struct graph *graph, int number, struct error *err) {
     struct op op = graph->ops[number];
-    bool dual = op.kind == OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
+    bool dual = op.attr.form == NORM_DUAL_ADD_RELU;
     int inputs[FROZEN_GRAD_INPUTS] = {
         [FROZEN_GRAD_DY] = gradients_of(graph, op.outputs[NORM_Y]),
-        [FROZEN_GRAD_Y] = op.kind == OP_BATCH_NORM_INFERENCE ? TENSOR_NONE : op.outputs[NORM_Y],
+        [FROZEN_GRAD_Y] = op.attr.form == NORM_PLAIN ? TENSOR_NONE : op.outputs[NORM_Y],
         [FROZEN_GRAD_GAMMA] = op.inputs[NORM_GAMMA],
         [FROZEN_GRAD_VARIANCE] = op.inputs[NORM_VARIANCE],
         [FROZEN_GRAD_GAMMA2] = dual ? op.inputs[NORM_GAMMA2] : TENSOR_NONE,

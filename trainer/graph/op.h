@@ -32,7 +32,19 @@ enum op_kind {
  * never among the first. TOP5 is top-min(5, classes). */
 enum loss_metric { LOSS_SUM, LOSS_TOP1, LOSS_TOP5, LOSS_WEIGHT, LOSS_METRICS };
 
-/* Slots of the forward norms. The second five are for the DUAL forms, NORM_SIDE for the ADD form
+/* What becomes of a norm: attr.form of the three kinds of norm. A gradient has the form of what it
+ * is the gradient of. */
+enum norm_form {
+    NORM_PLAIN,         /* y = norm(x) */
+    NORM_RELU,          /* y = relu(norm(x)) */
+    NORM_ADD_RELU,      /* y = relu(norm(x) + side) */
+    NORM_DUAL_ADD_RELU, /* y = relu(norm(x) + norm2(side)) */
+    NORM_RELU_MAX_POOL, /* y = max_pool(relu(norm(x))), and the pool's index: with batch statistics
+                         */
+    NORM_FORMS
+};
+
+/* Slots of the forward norms. The second five are for the DUAL form, NORM_SIDE for the ADD form
  * too. SAVED: per channel mean and 1 / sqrt(variance + epsilon), biased, of this batch. */
 enum norm_slot {
     NORM_X,
@@ -53,7 +65,7 @@ enum norm_slot {
     NORM_SAVED_MEAN2,
     NORM_SAVED_INVSTD2,
     NORM_OUTPUTS,
-    NORM_POOL_INDEX = NORM_SAVED_MEAN2 /* of OP_BATCH_NORM_RELU_MAX_POOL */
+    NORM_POOL_INDEX = NORM_SAVED_MEAN2 /* of NORM_RELU_MAX_POOL */
 };
 
 /* Slots of their gradients; what a kind does not need is TENSOR_NONE. */
@@ -216,6 +228,7 @@ struct op_attr {
     struct op_window window;   /* convolutions and pools, also fused ones */
     double epsilon;            /* norms */
     double momentum;           /* norms */
+    enum norm_form form;       /* norms */
     double label_smoothing;    /* losses */
     double gradient_scale;     /* gradient of the loss: 1 / N for a mean over N samples */
     float mean[3], std[3];     /* OP_IMAGE_NORMALIZE, of values in 0..1 */
@@ -259,9 +272,10 @@ struct op_cost {
  * the one of the same index is written. */
 struct op_in_place {
     int output, input;
+    unsigned forms; /* bits of enum norm_form in which it may; 0: always */
 };
 
-enum { OP_IN_PLACE_MAX = 2 };
+enum { OP_IN_PLACE_MAX = 4 };
 
 struct op_rule {
     const char *name; /* "conv2d_grad_data" */
@@ -278,6 +292,10 @@ struct op_rule {
 };
 
 const struct op_rule *op_rule(enum op_kind kind);
+/* Whether PLACE, one of its rule's, is open to OP as it is. */
+static inline bool op_may_place(const struct op *op, const struct op_in_place *place) {
+    return place->forms == 0 || (place->forms >> op->attr.form & 1) != 0;
+}
 const char *op_name(enum op_kind kind);
 /* Which body of kernels/pointwise.h KIND is; POINTWISE_KINDS: none of them. */
 enum pointwise op_pointwise(enum op_kind kind);

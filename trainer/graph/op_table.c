@@ -74,8 +74,25 @@ static double flops_rpn_head_grad(const struct graph *graph, const struct op *op
 }
 
 #define NO_PLACE .in_place_count = 0
-#define PLACE_1(output, input) .in_place = {{output, input}}, .in_place_count = 1
-#define PLACE_2(o1, i1, o2, i2) .in_place = {{o1, i1}, {o2, i2}}, .in_place_count = 2
+#define PLACE_1(output, input) .in_place = {{output, input, 0}}, .in_place_count = 1
+#define PLACE_2(o1, i1, o2, i2) .in_place = {{o1, i1, 0}, {o2, i2, 0}}, .in_place_count = 2
+
+/* Of norms; a pool's result is smaller than what it reads. */
+enum {
+    FORM_ADD = 1 << NORM_ADD_RELU,
+    FORM_DUAL = 1 << NORM_DUAL_ADD_RELU,
+    FORM_ALONE = 1 << NORM_PLAIN | 1 << NORM_RELU
+};
+#define NORM_PLACES                                                                                \
+    .in_place = {{NORM_Y, NORM_X, FORM_ALONE | FORM_ADD | FORM_DUAL},                              \
+                 {NORM_Y, NORM_SIDE, FORM_ADD | FORM_DUAL}},                                       \
+    .in_place_count = 2
+#define NORM_GRAD_PLACES                                                                           \
+    .in_place = {{NORM_GRAD_DX, NORM_GRAD_DY, FORM_ALONE},                                         \
+                 {NORM_GRAD_DX, NORM_GRAD_X, 0},                                                   \
+                 {NORM_GRAD_DSIDE, NORM_GRAD_DY, FORM_ADD},                                        \
+                 {NORM_GRAD_DSIDE, NORM_GRAD_SIDE, FORM_DUAL}},                                    \
+    .in_place_count = 4
 #define gradient_none NULL
 
 static const struct op_rule rules[OP_KINDS] = {
@@ -104,7 +121,7 @@ enum pointwise op_pointwise(enum op_kind kind) {
 bool op_updates(enum op_kind kind, int slot) {
     if (kind == OP_NORM_FINALIZE)
         return slot == NORM_FINALIZE_MEAN || slot == NORM_FINALIZE_VARIANCE;
-    if (kind < OP_BATCH_NORM || kind > OP_BATCH_NORM_RELU_MAX_POOL)
+    if (kind != OP_BATCH_NORM)
         return false;
     return slot == NORM_MEAN || slot == NORM_VARIANCE || slot == NORM_MEAN2 ||
            slot == NORM_VARIANCE2;

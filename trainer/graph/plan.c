@@ -98,8 +98,9 @@ static int dying_block(const struct planner *p, int number, int slot) {
     const struct op_rule *rule = op_rule(op->kind);
     size_t bytes = align(tensor_bytes(&p->graph->tensors[op->outputs[slot]]));
     for (int i = 0; i < rule->in_place_count; i++) {
-        int input =
-            rule->in_place[i].output == slot ? op->inputs[rule->in_place[i].input] : TENSOR_NONE;
+        const struct op_in_place *place = &rule->in_place[i];
+        int input = place->output == slot && op_may_place(op, place) ? op->inputs[place->input]
+                                                                     : TENSOR_NONE;
         if (input == TENSOR_NONE || plan->tensor_block[input] < 0 || p->last_use[input] != number)
             continue;
         const struct plan_block *block = &plan->blocks[plan->tensor_block[input]];

@@ -86,7 +86,7 @@ static bool may_take_place(const struct graph *graph, int number, int from, int 
     const struct op *op = &graph->ops[number];
     const struct op_rule *rule = op_rule(op->kind);
     for (int i = 0; from != TENSOR_NONE && to != TENSOR_NONE && i < rule->in_place_count; i++)
-        if (op->inputs[rule->in_place[i].input] == from &&
+        if (op_may_place(op, &rule->in_place[i]) && op->inputs[rule->in_place[i].input] == from &&
             op->outputs[rule->in_place[i].output] == to)
             return true;
     return false;

@@ -1,9 +1,5 @@
 #include "graph/rules.h"
 
-static bool is_inference(enum op_kind kind) {
-    return kind >= OP_BATCH_NORM_INFERENCE && kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
-}
-
 int shape_frozen_norm_grad(struct graph *graph, struct op *op, struct error *err) {
     if (rule_expect_rank(graph, op, FROZEN_GRAD_DY, graph->dtype, 4, err) != 0)
         return -1;
@@ -23,14 +19,23 @@ int shape_frozen_norm_grad(struct graph *graph, struct op *op, struct error *err
                          : 0;
 }
 
-static bool is_dual(enum op_kind kind) {
-    return kind == OP_BATCH_NORM_DUAL_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU ||
-           kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD;
+static bool is_dual(const struct op *op) {
+    return op->attr.form == NORM_DUAL_ADD_RELU;
 }
 
-static bool has_side(enum op_kind kind) {
-    return is_dual(kind) || kind == OP_BATCH_NORM_ADD_RELU ||
-           kind == OP_BATCH_NORM_INFERENCE_ADD_RELU;
+static bool has_side(const struct op *op) {
+    return is_dual(op) || op->attr.form == NORM_ADD_RELU;
+}
+
+static bool is_pooled(const struct op *op) {
+    return op->attr.form == NORM_RELU_MAX_POOL;
+}
+
+static int check_form(const struct op *op, struct error *err) {
+    const int form = (int)op->attr.form;
+    if (form >= 0 && form < NORM_FORMS && !(is_pooled(op) && op->kind == OP_BATCH_NORM_INFERENCE))
+        return 0;
+    return error_set(err, EXIT_CODE_INTERNAL, "%s in form %d", op_name(op->kind), form);
 }
 
 /* COUNT inputs from SLOT on, each with a value per channel. */
@@ -56,28 +61,28 @@ static int set_pool(struct graph *graph, struct op *op, const struct shape *x, s
 }
 
 int shape_batch_norm(struct graph *graph, struct op *op, struct error *err) {
-    if (rule_expect_rank(graph, op, NORM_X, graph->dtype, 4, err) != 0)
+    if (check_form(op, err) != 0 || rule_expect_rank(graph, op, NORM_X, graph->dtype, 4, err) != 0)
         return -1;
     struct shape x = rule_input(graph, op, NORM_X)->shape;
     struct shape channels = shape_1(x.dim[3]);
     if (expect_channels(graph, op, NORM_GAMMA, 4, &channels, err) != 0)
         return -1;
-    if (has_side(op->kind) && rule_expect(graph, op, NORM_SIDE, graph->dtype, &x, err) != 0)
+    if (has_side(op) && rule_expect(graph, op, NORM_SIDE, graph->dtype, &x, err) != 0)
         return -1;
-    if (is_dual(op->kind) && expect_channels(graph, op, NORM_GAMMA2, 4, &channels, err) != 0)
+    if (is_dual(op) && expect_channels(graph, op, NORM_GAMMA2, 4, &channels, err) != 0)
         return -1;
-    if (op->kind == OP_BATCH_NORM_RELU_MAX_POOL) {
+    if (is_pooled(op)) {
         if (set_pool(graph, op, &x, err) != 0)
             return -1;
     } else if (graph_set_output(graph, op, NORM_Y, graph->dtype, x, err) != 0) {
         return -1;
     }
-    if (is_inference(op->kind))
+    if (op->kind == OP_BATCH_NORM_INFERENCE)
         return 0;
     if (set_channels(graph, op, NORM_SAVED_MEAN, &channels, err) != 0 ||
         set_channels(graph, op, NORM_SAVED_INVSTD, &channels, err) != 0)
         return -1;
-    if (!is_dual(op->kind))
+    if (!is_dual(op))
         return 0;
     if (set_channels(graph, op, NORM_SAVED_MEAN2, &channels, err) != 0)
         return -1;
@@ -88,12 +93,12 @@ int shape_batch_norm(struct graph *graph, struct op *op, struct error *err) {
 static int expect_grad_extras(const struct graph *graph, const struct op *op, const struct shape *x,
                               const struct shape *dy, const struct shape *channels,
                               struct error *err) {
-    switch (op->kind) {
-    case OP_BATCH_NORM_ADD_RELU_GRAD:
+    switch (op->attr.form) {
+    case NORM_ADD_RELU:
         return rule_expect(graph, op, NORM_GRAD_Y, graph->dtype, dy, err);
-    case OP_BATCH_NORM_RELU_MAX_POOL_GRAD:
+    case NORM_RELU_MAX_POOL:
         return rule_expect(graph, op, NORM_GRAD_Y, DTYPE_U8, dy, err);
-    case OP_BATCH_NORM_DUAL_ADD_RELU_GRAD:
+    case NORM_DUAL_ADD_RELU:
         if (rule_expect(graph, op, NORM_GRAD_Y, graph->dtype, dy, err) != 0 ||
             rule_expect(graph, op, NORM_GRAD_SIDE, graph->dtype, x, err) != 0)
             return -1;
@@ -104,12 +109,13 @@ static int expect_grad_extras(const struct graph *graph, const struct op *op, co
 }
 
 int shape_batch_norm_grad(struct graph *graph, struct op *op, struct error *err) {
-    if (rule_expect_rank(graph, op, NORM_GRAD_X, graph->dtype, 4, err) != 0)
+    if (check_form(op, err) != 0 ||
+        rule_expect_rank(graph, op, NORM_GRAD_X, graph->dtype, 4, err) != 0)
         return -1;
     struct shape x = rule_input(graph, op, NORM_GRAD_X)->shape;
     struct shape channels = shape_1(x.dim[3]);
     struct shape dy = x;
-    if (op->kind == OP_BATCH_NORM_RELU_MAX_POOL_GRAD) {
+    if (is_pooled(op)) {
         dy.dim[1] = shape_window(x.dim[1], &op->attr.window);
         dy.dim[2] = shape_window(x.dim[2], &op->attr.window);
     }
@@ -124,10 +130,10 @@ int shape_batch_norm_grad(struct graph *graph, struct op *op, struct error *err)
         set_channels(graph, op, NORM_GRAD_DGAMMA, &channels, err) != 0 ||
         set_channels(graph, op, NORM_GRAD_DBETA, &channels, err) != 0)
         return -1;
-    if (is_dual(op->kind) && (set_channels(graph, op, NORM_GRAD_DGAMMA2, &channels, err) != 0 ||
-                              set_channels(graph, op, NORM_GRAD_DBETA2, &channels, err) != 0))
+    if (is_dual(op) && (set_channels(graph, op, NORM_GRAD_DGAMMA2, &channels, err) != 0 ||
+                        set_channels(graph, op, NORM_GRAD_DBETA2, &channels, err) != 0))
         return -1;
-    if (is_dual(op->kind) || op->kind == OP_BATCH_NORM_ADD_RELU_GRAD)
+    if (has_side(op))
         return graph_set_output(graph, op, NORM_GRAD_DSIDE, graph->dtype, x, err);
     return 0;
 }

@@ -58,4 +58,16 @@ void norm_grad_place(const struct cpu *cpu, size_t channels, char *scratch, int 
 void norm_grad_reduce(const struct reduce *reduce, size_t rows,
                       const struct norm_grad_branch *branches, int count);
 
+/* Query and bind of the form with a pool, and of its gradient (norm_pool.c). */
+int norm_pool_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                    struct backend_needs *ret_needs);
+int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                   const struct backend_site *site, struct backend_bound *ret_bound,
+                   struct error *err);
+int norm_pool_grad_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                         struct backend_needs *ret_needs);
+int norm_pool_grad_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                        const struct backend_site *site, struct backend_bound *ret_bound,
+                        struct error *err);
+
 #endif

@@ -12,14 +12,6 @@ struct norm_op {
     char *scratch;
 };
 
-static bool is_dual(enum op_kind kind) {
-    return kind == OP_BATCH_NORM_DUAL_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
-}
-
-static bool is_relu(enum op_kind kind) {
-    return kind != OP_BATCH_NORM && kind != OP_BATCH_NORM_INFERENCE;
-}
-
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
@@ -78,14 +70,14 @@ static int bind_as(const struct cpu *cpu, const struct graph *graph, const struc
                                     .momentum = op->attr.momentum};
     norm->training = training;
     norm->scratch = site->scratch;
-    norm->branches = is_dual(op->kind) ? 2 : 1;
+    norm->branches = op->attr.form == NORM_DUAL_ADD_RELU ? 2 : 1;
     for (int i = 0; i < norm->branches; i++) {
         norm->branch[i] = branch_at(site, i, training);
         norm_forward_place(cpu, norm->size.channels, site->scratch, i, &norm->branch[i]);
     }
     norm->apply = (struct norm_forward){.elem = norm->size.elem,
                                         .channels = norm->size.channels,
-                                        .relu = is_relu(op->kind),
+                                        .relu = op->attr.form != NORM_PLAIN,
                                         .x = site->inputs[NORM_X],
                                         .scale = norm->branch[0].scale,
                                         .shift = norm->branch[0].shift,
@@ -97,9 +89,17 @@ static int bind_as(const struct cpu *cpu, const struct graph *graph, const struc
     return 0;
 }
 
+static int query_training(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                          struct backend_needs *ret_needs, struct error *err) {
+    return op->attr.form == NORM_RELU_MAX_POOL ? norm_pool_query(cpu, graph, op, ret_needs)
+                                               : query(cpu, graph, op, ret_needs, err);
+}
+
 static int bind_training(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                          const struct backend_site *site, struct backend_bound *ret_bound,
                          struct error *err) {
+    if (op->attr.form == NORM_RELU_MAX_POOL)
+        return norm_pool_bind(cpu, graph, op, site, ret_bound, err);
     return bind_as(cpu, graph, op, site, true, ret_bound, err);
 }
 
@@ -109,5 +109,5 @@ static int bind_inference(const struct cpu *cpu, const struct graph *graph, cons
     return bind_as(cpu, graph, op, site, false, ret_bound, err);
 }
 
-const struct cpu_operator cpu_norm_forward = {NULL, query, bind_training};
+const struct cpu_operator cpu_norm = {NULL, query_training, bind_training};
 const struct cpu_operator cpu_norm_inference = {NULL, query, bind_inference};

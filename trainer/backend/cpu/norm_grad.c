@@ -15,6 +15,8 @@ struct grad_op {
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     (void)err;
+    if (op->attr.form == NORM_RELU_MAX_POOL)
+        return norm_pool_grad_query(cpu, graph, op, ret_needs);
     ret_needs->scratch =
         norm_grad_scratch(cpu, cpu_channels(&cpu_input(graph, op, NORM_GRAD_X)->shape));
     ret_needs->in_place = true;
@@ -111,6 +113,8 @@ static void form_join(struct grad_op *grad, const struct backend_site *site) {
 static int bind_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                      const struct backend_site *site, struct backend_bound *ret_bound,
                      struct error *err) {
+    if (op->attr.form == NORM_RELU_MAX_POOL)
+        return norm_pool_grad_bind(cpu, graph, op, site, ret_bound, err);
     struct grad_op *grad = cpu_step_new(cpu, sizeof *grad, run, NULL, ret_bound, err);
     if (grad == NULL)
         return -1;
@@ -118,18 +122,18 @@ static int bind_grad(const struct cpu *cpu, const struct graph *graph, const str
     grad->rows = cpu_rows(&x->shape);
     grad->channels = cpu_channels(&x->shape);
     grad->scratch = site->scratch;
-    grad->branches = op->kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD ? 2 : 1;
+    grad->branches = op->attr.form == NORM_DUAL_ADD_RELU ? 2 : 1;
     for (int i = 0; i < grad->branches; i++) {
         grad->branch[i] = branch_at(site, i);
         norm_grad_place(cpu, grad->channels, site->scratch, i, &grad->branch[i]);
     }
     grad->reduce = common_form(grad, cpu_elem(x->dtype), site);
-    if (op->kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD) {
+    if (op->attr.form == NORM_DUAL_ADD_RELU) {
         form_dual(grad, site);
-    } else if (op->kind == OP_BATCH_NORM_ADD_RELU_GRAD) {
+    } else if (op->attr.form == NORM_ADD_RELU) {
         form_join(grad, site);
     } else {
-        grad->reduce.relu = op->kind == OP_BATCH_NORM_RELU_GRAD;
+        grad->reduce.relu = op->attr.form == NORM_RELU;
         grad->apply = grad->reduce;
     }
     grad->apply.dx = site->outputs[NORM_GRAD_DX];

@@ -25,9 +25,8 @@ static struct pool pool_of(const struct op *op, const struct shape *x, const str
                          .pad = (size_t)op->attr.window.pad};
 }
 
-static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                 struct backend_needs *ret_needs, struct error *err) {
-    (void)err;
+int norm_pool_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                    struct backend_needs *ret_needs) {
     ret_needs->scratch =
         norm_forward_scratch(cpu, cpu_channels(&cpu_input(graph, op, NORM_X)->shape));
     return 0;
@@ -48,9 +47,9 @@ static int run(void *context, struct error *err) {
     return 0;
 }
 
-static int bind_forward(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                        const struct backend_site *site, struct backend_bound *ret_bound,
-                        struct error *err) {
+int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                   const struct backend_site *site, struct backend_bound *ret_bound,
+                   struct error *err) {
     struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
     if (bound == NULL)
         return -1;
@@ -92,9 +91,8 @@ struct pool_grad {
     char *scratch, *buffers;
 };
 
-static int query_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                      struct backend_needs *ret_needs, struct error *err) {
-    (void)err;
+int norm_pool_grad_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                         struct backend_needs *ret_needs) {
     const struct shape *x = &cpu_input(graph, op, NORM_GRAD_X)->shape;
     size_t row = norm_row_bytes((size_t)(x->dim[2] * x->dim[3]));
     ret_needs->scratch = norm_grad_scratch(cpu, cpu_channels(x)) + row * (size_t)cpu->threads;
@@ -151,9 +149,9 @@ static int run_grad(void *context, struct error *err) {
     return 0;
 }
 
-static int bind_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                     const struct backend_site *site, struct backend_bound *ret_bound,
-                     struct error *err) {
+int norm_pool_grad_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                        const struct backend_site *site, struct backend_bound *ret_bound,
+                        struct error *err) {
     struct pool_grad *grad = cpu_step_new(cpu, sizeof *grad, run_grad, NULL, ret_bound, err);
     if (grad == NULL)
         return -1;
@@ -188,6 +186,3 @@ static int bind_grad(const struct cpu *cpu, const struct graph *graph, const str
                                         .dx = site->outputs[NORM_GRAD_DX]};
     return 0;
 }
-
-const struct cpu_operator cpu_norm_pool = {NULL, query, bind_forward};
-const struct cpu_operator cpu_norm_pool_grad = {NULL, query_grad, bind_grad};

@@ -5,18 +5,6 @@ struct norm_step {
     struct norm_forward_args args;
 };
 
-static bool is_inference(enum op_kind kind) {
-    return kind >= OP_BATCH_NORM_INFERENCE && kind <= OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
-}
-
-static bool has_relu(enum op_kind kind) {
-    return kind != OP_BATCH_NORM && kind != OP_BATCH_NORM_INFERENCE;
-}
-
-static bool is_dual(enum op_kind kind) {
-    return kind == OP_BATCH_NORM_DUAL_ADD_RELU || kind == OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU;
-}
-
 static size_t partial_bytes(const struct cuda *cuda, const struct tensor *x, int sums) {
     return (size_t)cuda_norm_chunks(cuda, x) * (size_t)sums * (size_t)cuda_channels(x) *
            sizeof(float);
@@ -43,7 +31,7 @@ static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct 
     if (s == NULL)
         return -1;
     const struct tensor *x = cuda_input(graph, op, NORM_X);
-    bool inference = is_inference(op->kind);
+    bool inference = op->kind == OP_BATCH_NORM_INFERENCE;
     s->args = (struct norm_forward_args){
         .first = {.x = site->inputs[NORM_X],
                   .gamma = site->inputs[NORM_GAMMA],
@@ -55,14 +43,14 @@ static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct 
         .y = site->outputs[NORM_Y],
         .rows = cuda_rows(x),
         .channels = cuda_channels(x),
-        .relu = has_relu(op->kind),
+        .relu = op->attr.form != NORM_PLAIN,
         .inference = inference,
         .epsilon = (float)op->attr.epsilon,
         .momentum = (float)op->attr.momentum,
         .chunks = cuda_norm_chunks(cuda, x),
         .partial = site->scratch,
     };
-    if (is_dual(op->kind))
+    if (op->attr.form == NORM_DUAL_ADD_RELU)
         s->args.second =
             (struct norm_args){.x = site->inputs[NORM_SIDE],
                                .gamma = site->inputs[NORM_GAMMA2],
@@ -71,9 +59,9 @@ static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct 
                                .running_variance = site->inputs[NORM_VARIANCE2],
                                .mean = inference ? NULL : site->outputs[NORM_SAVED_MEAN2],
                                .invstd = inference ? NULL : site->outputs[NORM_SAVED_INVSTD2]};
-    else if (op->kind == OP_BATCH_NORM_ADD_RELU || op->kind == OP_BATCH_NORM_INFERENCE_ADD_RELU)
+    else if (op->attr.form == NORM_ADD_RELU)
         s->args.side = site->inputs[NORM_SIDE];
-    if (op->kind == OP_BATCH_NORM_RELU_MAX_POOL) {
+    if (op->attr.form == NORM_RELU_MAX_POOL) {
         s->args.index = site->outputs[NORM_POOL_INDEX];
         s->args.pool = cuda_pool_shape(x, cuda_output(graph, op, NORM_Y), &op->attr.window);
     }
@@ -92,7 +80,7 @@ static int query_norm_grad(struct cuda *cuda, const struct graph *graph, const s
                            struct backend_needs *needs, struct error *err) {
     (void)err;
     const struct tensor *x = cuda_input(graph, op, NORM_GRAD_X);
-    int sums = op->kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD ? 3 : 2;
+    int sums = op->attr.form == NORM_DUAL_ADD_RELU ? 3 : 2;
     needs->scratch = partial_bytes(cuda, x, sums) + 6 * (size_t)cuda_channels(x) * sizeof(float);
     needs->in_place = true;
     return 0;
@@ -112,7 +100,7 @@ static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const st
         return -1;
     const struct tensor *x = cuda_input(graph, op, NORM_GRAD_X);
     int channels = cuda_channels(x);
-    bool dual = op->kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD;
+    bool dual = op->attr.form == NORM_DUAL_ADD_RELU;
     float *coefficients = site->scratch;
     s->args = (struct norm_backward_args){
         .first = {.x = site->inputs[NORM_GRAD_X],
@@ -122,8 +110,8 @@ static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const st
                   .invstd = site->inputs[NORM_GRAD_INVSTD]},
         .dy = site->inputs[NORM_GRAD_DY],
         .dy2 = site->inputs[NORM_GRAD_DY2],
-        .y = dual || op->kind == OP_BATCH_NORM_ADD_RELU_GRAD ? site->inputs[NORM_GRAD_Y] : NULL,
-        .relu = op->kind != OP_BATCH_NORM_GRAD,
+        .y = dual || op->attr.form == NORM_ADD_RELU ? site->inputs[NORM_GRAD_Y] : NULL,
+        .relu = op->attr.form != NORM_PLAIN,
         .dx = site->outputs[NORM_GRAD_DX],
         .dside = site->outputs[NORM_GRAD_DSIDE],
         .dgamma = site->outputs[NORM_GRAD_DGAMMA],
@@ -142,7 +130,7 @@ static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const st
                                             .beta = site->inputs[NORM_GRAD_BETA2],
                                             .mean = site->inputs[NORM_GRAD_MEAN2],
                                             .invstd = site->inputs[NORM_GRAD_INVSTD2]};
-    if (op->kind == OP_BATCH_NORM_RELU_MAX_POOL_GRAD) {
+    if (op->attr.form == NORM_RELU_MAX_POOL) {
         s->args.index = site->inputs[NORM_GRAD_Y];
         s->args.pool = cuda_pool_shape(x, cuda_input(graph, op, NORM_GRAD_DY), &op->attr.window);
     }

@@ -49,16 +49,13 @@ struct statistics {
 
 static double output_at(const struct ref_call *call, const struct statistics *s, int64_t i) {
     double y = ref_norm_at(call, 0, s->mean[0], s->invstd[0], i);
-    switch (call->op.kind) {
-    case OP_BATCH_NORM_RELU:
-    case OP_BATCH_NORM_RELU_MAX_POOL:
-    case OP_BATCH_NORM_INFERENCE_RELU:
+    switch (call->op.attr.form) {
+    case NORM_RELU:
+    case NORM_RELU_MAX_POOL:
         return relu(y);
-    case OP_BATCH_NORM_ADD_RELU:
-    case OP_BATCH_NORM_INFERENCE_ADD_RELU:
+    case NORM_ADD_RELU:
         return relu(y + call->in[NORM_SIDE][i]);
-    case OP_BATCH_NORM_DUAL_ADD_RELU:
-    case OP_BATCH_NORM_INFERENCE_DUAL_ADD_RELU:
+    case NORM_DUAL_ADD_RELU:
         return relu(y + ref_norm_at(call, 1, s->mean[1], s->invstd[1], i));
     default:
         return y;
@@ -92,8 +89,8 @@ static void pool_outputs(const struct ref_call *call, const struct statistics *s
 
 int ref_batch_norm(const struct ref_call *call, struct error *err) {
     (void)err;
-    bool pooled = call->op.kind == OP_BATCH_NORM_RELU_MAX_POOL;
-    bool dual = call->op.kind == OP_BATCH_NORM_DUAL_ADD_RELU;
+    bool pooled = call->op.attr.form == NORM_RELU_MAX_POOL;
+    bool dual = call->op.attr.form == NORM_DUAL_ADD_RELU;
     struct statistics s = {{call->out[NORM_SAVED_MEAN], dual ? call->out[NORM_SAVED_MEAN2] : NULL},
                            {call->out[NORM_SAVED_INVSTD], call->out[NORM_SAVED_INVSTD2]}};
     for (int which = 0; which < (dual ? 2 : 1); which++)

@@ -69,17 +69,17 @@ static void scatter_pool(const struct ref_call *call, double *g) {
 /* The gradient of what stands before the ReLU, in G. */
 static void masked_gradient(const struct ref_call *call, const struct norm *norm, double *g) {
     int64_t count = norm->rows * norm->channels;
-    enum op_kind kind = call->op.kind;
-    if (kind == OP_BATCH_NORM_RELU_MAX_POOL_GRAD)
+    enum norm_form form = call->op.attr.form;
+    if (form == NORM_RELU_MAX_POOL)
         scatter_pool(call, g);
     for (int64_t i = 0; i < count; i++) {
         int64_t c = i % norm->channels;
-        if (kind != OP_BATCH_NORM_RELU_MAX_POOL_GRAD)
+        if (form != NORM_RELU_MAX_POOL)
             g[i] = incoming(call, i);
         bool closed = false;
-        if (kind == OP_BATCH_NORM_ADD_RELU_GRAD || kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD)
+        if (form == NORM_ADD_RELU || form == NORM_DUAL_ADD_RELU)
             closed = !relu_passes(call->in[NORM_GRAD_Y][i]);
-        else if (kind != OP_BATCH_NORM_GRAD)
+        else if (form != NORM_PLAIN)
             closed = !relu_passes(norm->gamma[c] * (norm->x[i] - norm->mean[c]) * norm->invstd[c] +
                                   norm->beta[c]);
         if (closed)
@@ -94,9 +94,9 @@ int ref_batch_norm_grad(const struct ref_call *call, struct error *err) {
     size_t bytes = (size_t)(norm.rows * norm.channels) * sizeof(double);
     memset(g, 0, bytes);
     masked_gradient(call, &norm, g);
-    if (call->op.kind == OP_BATCH_NORM_ADD_RELU_GRAD)
+    if (call->op.attr.form == NORM_ADD_RELU)
         memcpy(call->out[NORM_GRAD_DSIDE], g, bytes);
-    if (call->op.kind == OP_BATCH_NORM_DUAL_ADD_RELU_GRAD) {
+    if (call->op.attr.form == NORM_DUAL_ADD_RELU) {
         struct norm second = norm_of(call, true);
         norm_backward(&second, g, call->out[NORM_GRAD_DSIDE]);
     }
