@@ -11,21 +11,9 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-DATA=${DATA:?the folder of COCO128, with annotations/ and train2017/}
-THREADS=${THREADS:-2}
 ROUNDS=${ROUNDS:-3}
-PRESET=${PRESET:-release}
-PYTHON=${PYTHON:-python3}
-RINGTRAIN=${RINGTRAIN:-build/$PRESET/bin/ringtrain}
-
-if [ ! -x "$RINGTRAIN" ]; then
-    { cmake --preset "$PRESET" && cmake --build "build/$PRESET" --target ringtrain -j2; } \
-        >/dev/null || exit 1
-fi
-"$PYTHON" -c 'import torch, torchvision' 2>/dev/null || {
-    echo "maskrcnn_cpu.sh: $PYTHON has no torch and torchvision" >&2
-    exit 1
-}
+. bench/torch_env.sh
+need_python torch torchvision
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 trap 'exit 1' INT TERM

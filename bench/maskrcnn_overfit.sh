@@ -13,20 +13,8 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-DATA=${DATA:?the folder of COCO128, with annotations/ and train2017/}
 FOLDER=${FOLDER:?a folder for what both sides learn}
 SIDES=${SIDES:-ringtrain,torch}
-THREADS=${THREADS:-2}
-PRESET=${PRESET:-release}
-PYTHON=${PYTHON:-python3}
-RINGTRAIN=${RINGTRAIN:-build/$PRESET/bin/ringtrain}
-
-if [ ! -x "$RINGTRAIN" ]; then
-    { cmake --preset "$PRESET" && cmake --build "build/$PRESET" --target ringtrain -j2; } \
-        >/dev/null || exit 1
-fi
-"$PYTHON" -c 'import pycocotools, torch, torchvision' 2>/dev/null || {
-    echo "maskrcnn_overfit.sh: $PYTHON has no torch, torchvision and pycocotools" >&2
-    exit 1
-}
+. bench/torch_env.sh
+need_python torch torchvision pycocotools
 OMP_NUM_THREADS=$THREADS exec "$PYTHON" bench/maskrcnn_overfit.py "$DATA" "$RINGTRAIN" "$THREADS" "$SIDES" "$FOLDER"

@@ -17,29 +17,8 @@ static void check(void (*rows_of)(struct backend *backend)) {
     backend_close(device);
 }
 
-static void convolutions(void) {
-    check(rows_of_convolutions);
-}
-
-static void convolutions_with_a_bias(void) {
-    check(rows_of_convolutions_with_a_bias);
-}
-
-static void transposed_convolutions(void) {
-    check(rows_of_transposed_convolutions);
-}
-
-static void biases(void) {
-    check(rows_of_biases);
-}
-
-static void class_convolutions(void) {
-    check(rows_of_class_convolutions);
-}
-
-static void masked_data_gradients(void) {
-    check(rows_of_masked_data_gradients);
-}
+ROWS_OF(ROWS_CASE)
+ROWS_CASE(masked_data_gradients)
 
 static void nothing_is_chosen_that_was_not_asked_for(void) {
     struct error err = {0};
@@ -54,6 +33,5 @@ static void nothing_is_chosen_that_was_not_asked_for(void) {
     CU_ASSERT_PTR_NULL(choose);
 }
 
-UNIT_MAIN("cuda.rows", UNIT(nothing_is_chosen_that_was_not_asked_for), UNIT(convolutions),
-          UNIT(convolutions_with_a_bias), UNIT(transposed_convolutions), UNIT(biases),
-          UNIT(class_convolutions), UNIT(masked_data_gradients))
+UNIT_MAIN("cuda.rows", ROWS_OF(ROWS_UNIT) UNIT(masked_data_gradients),
+          UNIT(nothing_is_chosen_that_was_not_asked_for))

@@ -36,17 +36,18 @@ static inline void golden_open(struct golden_file *file, const char *name) {
     CU_ASSERT_EQUAL_FATAL(file_read(path, &file->text, &err), 0);
 }
 
-/* Behind "KIND NAME " of the file's line. */
+/* Behind "KIND NAME " of the file's line; NAME may be NULL: behind "KIND " of its first one. */
 static inline const char *golden_line(struct golden_file *file, const char *kind,
                                       const char *name) {
     char start[192];
-    (void)snprintf(start, sizeof(start), "\n%s %s ", kind, name);
+    const char *of = name != NULL ? name : "", *gap = name != NULL ? " " : "";
+    (void)snprintf(start, sizeof(start), "\n%s %s%s", kind, of, gap);
     const char *text = buf_text(&file->text);
-    const char *line = strstr(text + file->last, start);
+    const char *line = name != NULL ? strstr(text + file->last, start) : NULL;
     if (line == NULL)
         line = strstr(text, start);
     if (line == NULL) {
-        printf("%s: no line '%s %s'\n", file->name, kind, name);
+        printf("%s: no line '%s %s'\n", file->name, kind, of);
         CU_FAIL_FATAL("a golden value is missing");
     }
     file->last = (size_t)(line - text);

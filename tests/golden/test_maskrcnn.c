@@ -133,9 +133,8 @@ static void open_run(struct run *r, struct backend *backend, enum fusion fusion)
     unsigned long long seed = 0;
     *r = (struct run){.backend = backend};
     golden_open(&r->file, "maskrcnn/tiny");
-    const char *line = strstr(buf_text(&r->file.text), "\ncase ");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-    CU_ASSERT_EQUAL_FATAL(sscanf(line, "\ncase maskrcnn_tiny %llu", &seed), 1);
+    const char *line = golden_line(&r->file, "case", "maskrcnn_tiny");
+    CU_ASSERT_EQUAL_FATAL(sscanf(line, "%llu", &seed), 1);
     r->seed = seed;
     build(r, &r->eval, false);
     build(r, &r->train, true);
@@ -174,10 +173,10 @@ static void check_losses(struct run *r) {
     for (int n = 0; n < PICTURES; n++) {
         char name[32];
         (void)snprintf(name, sizeof(name), "chosen_rpn%d", n);
-        const char *at = strstr(buf_text(&r->file.text), name) + strlen(name);
+        const char *at = golden_line(&r->file, name, NULL);
         anchors += (float)golden_number(&at);
         (void)snprintf(name, sizeof(name), "labels%d", n);
-        at = strstr(buf_text(&r->file.text), name) + strlen(name);
+        at = golden_line(&r->file, name, NULL);
         for (int regions = (int)golden_number(&at); regions > 0; regions--)
             positives += golden_number(&at) > 0 ? 1.0F : 0.0F;
     }

@@ -242,11 +242,9 @@ static int canvas(int side) {
 
 static void read_case(struct run *r) {
     unsigned long long seed = 0;
-    const char *line = strstr(buf_text(&r->file.text), "\ncase ");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-    CU_ASSERT_EQUAL_FATAL(sscanf(line, "\ncase maskrcnn_resnet50_fpn %llu %d %d %d", &seed,
-                                 &r->classes, &r->objects, &r->regions),
-                          4);
+    const char *line = golden_line(&r->file, "case", "maskrcnn_resnet50_fpn");
+    CU_ASSERT_EQUAL_FATAL(
+        sscanf(line, "%llu %d %d %d", &seed, &r->classes, &r->objects, &r->regions), 4);
     CU_ASSERT_FATAL(r->objects > 0 && r->objects <= OBJECTS_MAX);
     r->seed = seed;
     const char *at = golden_line(&r->file, "size", "4");

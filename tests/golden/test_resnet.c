@@ -105,10 +105,9 @@ static void read_golden(struct run *r, const char *model) {
     (void)snprintf(name, sizeof(name), "resnet/%s", model);
     golden_open(&r->file, name);
     r->file.name = model;
-    const char *line = strstr(buf_text(&r->file.text), "\ncase ");
+    const char *line = golden_line(&r->file, "case", NULL);
     unsigned long long seed = 0;
-    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-    CU_ASSERT_EQUAL_FATAL(sscanf(line, "\ncase %31s %llu %d %d %d %d %lf %lf %lf", g->model, &seed,
+    CU_ASSERT_EQUAL_FATAL(sscanf(line, "%31s %llu %d %d %d %d %lf %lf %lf", g->model, &seed,
                                  &g->batch, &g->side, &g->classes, &g->steps, &g->rate,
                                  &g->momentum, &g->decay),
                           9);

@@ -23,11 +23,9 @@ static void read_golden(struct golden *g) {
     unsigned long long seed = 0;
     *g = (struct golden){0};
     golden_open(&g->file, "vgg/vgg16");
-    const char *line = strstr(buf_text(&g->file.text), "\ncase ");
-    CU_ASSERT_PTR_NOT_NULL_FATAL(line);
-    CU_ASSERT_EQUAL_FATAL(sscanf(line, "\ncase %llu %d %d %d %d", &seed, &g->batch, &g->side,
-                                 &g->classes, &g->narrow),
-                          5);
+    const char *line = golden_line(&g->file, "case", NULL);
+    CU_ASSERT_EQUAL_FATAL(
+        sscanf(line, "%llu %d %d %d %d", &seed, &g->batch, &g->side, &g->classes, &g->narrow), 5);
     g->seed = seed;
 }
 

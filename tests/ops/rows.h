@@ -6,11 +6,22 @@
 
 #include "backend/backend.h"
 
-void rows_of_convolutions(struct backend *backend);
-void rows_of_convolutions_with_a_bias(struct backend *backend);
-void rows_of_transposed_convolutions(struct backend *backend);
-void rows_of_biases(struct backend *backend);
-void rows_of_class_convolutions(struct backend *backend);
-void rows_of_masked_data_gradients(struct backend *backend);
+/* Those that every such backend has. */
+#define ROWS_OF(CASE)                                                                              \
+    CASE(convolutions)                                                                             \
+    CASE(convolutions_with_a_bias)                                                                 \
+    CASE(transposed_convolutions)                                                                  \
+    CASE(biases)                                                                                   \
+    CASE(class_convolutions)
+#define ROWS_DECLARED(what) void rows_of_##what(struct backend *backend);
+ROWS_OF(ROWS_DECLARED)
+ROWS_DECLARED(masked_data_gradients)
+
+/* Of a test: a case for each, by its own check(rows_of_...), and its line in UNIT_MAIN. */
+#define ROWS_CASE(what)                                                                            \
+    static void what(void) {                                                                       \
+        check(rows_of_##what);                                                                     \
+    }
+#define ROWS_UNIT(what) UNIT(what),
 
 #endif

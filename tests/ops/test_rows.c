@@ -12,28 +12,9 @@ static void check(void (*rows_of)(struct backend *backend)) {
     backend_close(cpu);
 }
 
-static void convolutions(void) {
-    check(rows_of_convolutions);
-}
+ROWS_OF(ROWS_CASE)
 
-static void convolutions_with_a_bias(void) {
-    check(rows_of_convolutions_with_a_bias);
-}
-
-static void transposed_convolutions(void) {
-    check(rows_of_transposed_convolutions);
-}
-
-static void biases(void) {
-    check(rows_of_biases);
-}
-
-static void class_convolutions(void) {
-    check(rows_of_class_convolutions);
-}
-
-UNIT_MAIN("ops.rows", UNIT(convolutions), UNIT(convolutions_with_a_bias),
-          UNIT(transposed_convolutions), UNIT(biases), UNIT(class_convolutions))
+UNIT_MAIN("ops.rows", ROWS_OF(ROWS_UNIT))
 #else
 static void there_is_no_cpu_backend(void) {
     unit_skip("a build without oneDNN");

@@ -107,6 +107,11 @@ says() {
     }
 }
 
+# heard FILE PATTERN: within two minutes a line of the file, which a program may still write, matches.
+heard() {
+    timeout 120 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 -e "$2"' - "$1" "$2"
+}
+
 same_weights() {
     "$tools/weights_compare" "$@" || fail "other weights: $*"
 }

@@ -73,8 +73,7 @@ echo "two jobs, one folder"
 # shellcheck disable=SC2046
 "$ringtrain" train $(flags shared) --steps 100000 >"$work/first.out" 2>"$work/first.err" &
 first=$!
-timeout 60 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 "^train step=3 "' - "$work/first.out" ||
-    fail "the first job does not start"
+heard "$work/first.out" '^train step=3 ' || fail "the first job does not start"
 # shellcheck disable=SC2046
 code 65 "$ringtrain" train $(flags shared) --steps 3
 says "another job is writing to $work/shared (host $(hostname), process $first, since "

@@ -10,9 +10,9 @@ python=${RINGMASTER_PYTHON:-python3}
 # Before a program starts in the background: what an earlier one said is not heard again.
 forget() { for file in watch.out watch.err train.out train.err; do : >"$work/$file"; done; }
 
-# heard FILE PATTERN: until a line of the file matches.
-heard() {
-    timeout 120 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 -e "$2"' - "$1" "$2" || {
+# hear FILE PATTERN: until a line of the file matches.
+hear() {
+    heard "$1" "$2" || {
         cat "$work"/watch.* "$work"/train.* >&2
         # shellcheck disable=SC2086  # those that there are; one may stand still
         kill -KILL ${watch:-} ${trainer:-} 2>/dev/null || :
@@ -82,13 +82,13 @@ beside() {
     "$ringtrain" eval --watch "$work/$name" --data "$set_dir" --threads 1 --data-threads 1 --tensorboard-dir "$work/$name.events" \
         "$@" >"$work/watch.out" 2>"$work/watch.err" &
     watch=$!
-    heard "$work/watch.err" "waiting for checkpoints in $work/$name"
+    hear "$work/watch.err" "waiting for checkpoints in $work/$name"
     "$ringtrain" train $flags --data "$set_dir" --validation none --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" \
         >"$work/train.out" 2>"$work/train.err" &
     trainer=$!
-    heard "$work/train.err" " checkpoint "
+    hear "$work/train.err" " checkpoint "
     kill -STOP "$trainer"
-    heard "$work/watch.out" '^eval '
+    hear "$work/watch.out" '^eval '
     kill -CONT "$trainer"
     ended 0 "$trainer" "the trainer"
     ended 0 "$watch" "the watch"
@@ -151,7 +151,7 @@ says "$work/quiet: no new checkpoint for 1s (--watch-patience)"
 forget
 "$ringtrain" eval --watch "$work/quiet" --data "$data" >"$work/watch.out" 2>"$work/watch.err" &
 watch=$!
-heard "$work/watch.err" "waiting for checkpoints"
+hear "$work/watch.err" "waiting for checkpoints"
 kill -TERM "$watch"
 ended 143 "$watch" "a watch that was asked to stop"
 

@@ -18,12 +18,6 @@ rank_pid() {
     done
 }
 
-# wait_line FILE PATTERN: until it is there, at most 60 s.
-wait_line() {
-    timeout 60 sh -c 'tail -n +1 -F "$1" 2>/dev/null | grep -q -m 1 "$2"' - "$1" "$2" ||
-        fail "never said: $2"
-}
-
 # shellcheck disable=SC2086  # a list
 train="$ringtrain train $flags --model-dir $work/model --checkpoint-dir $work/stopped"
 
@@ -32,7 +26,7 @@ echo "stopped within the first epoch"
 # shellcheck disable=SC2086
 recorded_ranks 3 $train &
 launcher=$!
-wait_line "$work/out" '^train step=3 '
+heard "$work/out" '^train step=3 ' || fail "no third step"
 kill -TERM "$(rank_pid 1)"
 wait $launcher
 codes 143 3
