@@ -27,6 +27,13 @@ int execve(const char *file, char *const *argv, char *const *environment) {
 static char path_variable[] = "PATH=/usr/bin:/bin";
 static char *const no_environment[] = {path_variable, NULL};
 
+/* What a child is given must not be what happened to lie on the stack. */
+static __attribute__((noinline)) void soil_the_stack(void) {
+    volatile char room[64 * 1024];
+    for (size_t i = 0; i < sizeof(room); i++)
+        room[i] = (char)0xff;
+}
+
 static int run_shell(const char *script, char *output, size_t size) {
     char text[1024];
     (void)snprintf(text, sizeof(text), "%s", script);
@@ -44,6 +51,7 @@ static int run_shell(const char *script, char *output, size_t size) {
                                     .death_signal = SIGKILL};
     struct error err = {0};
     pid_t pid = -1;
+    soil_the_stack();
     CU_ASSERT_EQUAL_FATAL(child_spawn(&options, &pid, &err), 0);
     (void)close(ends[1]);
     size_t used = 0;

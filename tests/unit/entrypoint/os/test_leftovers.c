@@ -108,6 +108,18 @@ static void the_last_one_who_holds_it_removes_it(void) {
     CU_ASSERT_FALSE(is_there("ringmaster-run-1"));
 }
 
+static void a_folder_that_took_its_place_stays(void) {
+    settle("replaced");
+    int lock = leftovers_make(path_of("ringmaster-run-1"), NULL);
+    CU_ASSERT_FATAL(lock >= 0);
+    fill(path_of("ringmaster-run-1"));
+    CU_ASSERT_EQUAL(rename(path_of("ringmaster-run-1"), path_of("moved")), 0);
+    CU_ASSERT_EQUAL(mkdir(path_of("ringmaster-run-1"), 0700), 0);
+    leftovers_remove(path_of("ringmaster-run-1"), lock);
+    CU_ASSERT(is_there("ringmaster-run-1"));
+    CU_ASSERT(is_there("moved/deep/er/secret"));
+}
+
 static void a_child_sweeps_many_places(void) {
     settle("apart");
     CU_ASSERT_EQUAL(mkdir(path_of("ringmaster-run-dead"), 0700), 0);
@@ -144,4 +156,5 @@ static void a_folder_is_made_while_others_sweep(void) {
 
 UNIT_MAIN("os.leftovers", UNIT(what_nobody_holds_is_swept),
           UNIT(only_what_is_ours_alone_is_touched), UNIT(the_last_one_who_holds_it_removes_it),
-          UNIT(a_child_sweeps_many_places), UNIT(a_folder_is_made_while_others_sweep))
+          UNIT(a_folder_that_took_its_place_stays), UNIT(a_child_sweeps_many_places),
+          UNIT(a_folder_is_made_while_others_sweep))

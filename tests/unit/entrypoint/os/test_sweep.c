@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <linux/sched.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -141,6 +142,41 @@ static void a_second_sweep_takes_over_the_first(void) {
     CU_ASSERT_EQUAL(s.calls, 1);
     CU_ASSERT_EQUAL(s.left, 0);
     stage_close(&s);
+}
+
+/* What holds on to a process is then descriptor 0. */
+static int sweep_without_stdin(void) {
+    int alive[2];
+    char byte;
+    if (pipe(alive) != 0)
+        return 1;
+    pid_t child = fork();
+    if (child == 0) {
+        (void)signal(SIGTERM, SIG_IGN);
+        if (fork() == 0) {
+            (void)signal(SIGTERM, SIG_DFL);
+            (void)!write(alive[1], "x", 1);
+            for (;;)
+                (void)pause();
+        }
+        (void)close(alive[1]);
+        for (;;)
+            (void)pause();
+    }
+    (void)close(alive[1]);
+    if (read(alive[0], &byte, 1) != 1)
+        return 2;
+    (void)close(0);
+    size_t count = sweep_signal(SIGTERM, 0);
+    struct pollfd end = {.fd = alive[0], .events = POLLIN};
+    bool ended = poll(&end, 1, 10000) == 1 && read(alive[0], &byte, 1) == 0;
+    (void)sweep_signal(SIGKILL, 0);
+    (void)waitpid(child, NULL, 0);
+    return count == 2 && ended ? 0 : 3;
+}
+
+static void a_grandchild_is_reached_where_this_process_has_no_stdin(void) {
+    CU_ASSERT_EQUAL(unit_in_child(sweep_without_stdin), 0);
 }
 
 /* A process that is not below this one, as from docker exec: this process's own parent's child. */
@@ -310,6 +346,7 @@ static void a_tree_whose_pids_fall_is_found(void) {
 UNIT_MAIN("os.sweep", UNIT(a_deep_tree_ends_by_sigterm),
           UNIT(what_ignores_sigterm_is_killed_at_the_deadline),
           UNIT(without_children_it_is_done_at_once), UNIT(a_second_sweep_takes_over_the_first),
+          UNIT(a_grandchild_is_reached_where_this_process_has_no_stdin),
           UNIT(processes_beside_us_are_left_alone), UNIT(any_name_is_found),
           UNIT(what_cannot_be_killed_is_given_up), UNIT(the_spared_child_is_waited_for),
           UNIT(the_dead_are_not_counted), UNIT(a_tree_whose_pids_fall_is_found))
