@@ -42,5 +42,31 @@ static void means_are_over_the_samples_of_all_ranks(void) {
     CU_ASSERT_DOUBLE_EQUAL(outcome.metrics[4], 0, 0);
 }
 
-UNIT_MAIN("app.step", UNIT(every_metric_of_steps_has_a_flag_of_its_own),
+static void a_step_that_changed_nothing_says_why(void) {
+    static const struct {
+        float images, is_void;
+        bool finite, applied, skipped, empty;
+    } rows[] = {{8, 0, true, true, false, false},
+                {8, 0, false, true, true, false},
+                {0, 0, true, true, true, true},
+                {8, 1, true, false, false, false},
+                {8, 1, false, false, false, false}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const float flags[STORE_FLAGS] = {
+            [FLAG_LOSS] = 1, [FLAG_IMAGES] = rows[i].images, [FLAG_VOID] = rows[i].is_void};
+        const struct backend_sgd_state state = {.finite = rows[i].finite, .loss_scale = 1};
+        struct network net = {.model = &MODEL};
+        struct stepper s = {.net = &net, .loss_scale = 1};
+        struct step_outcome outcome;
+        CU_ASSERT_EQUAL(step_tell(&s, flags, &state, 0.1, &outcome, NULL), 0);
+        CU_ASSERT_EQUAL(outcome.applied, rows[i].applied);
+        CU_ASSERT_EQUAL(outcome.skipped, rows[i].skipped);
+        CU_ASSERT_EQUAL(outcome.empty, rows[i].empty);
+        CU_ASSERT_EQUAL(s.bad_steps, rows[i].applied && !rows[i].finite ? 1 : 0);
+        CU_ASSERT_EQUAL(s.was_finite, rows[i].applied && !rows[i].skipped);
+    }
+}
+
+UNIT_MAIN("app.step", UNIT(a_step_that_changed_nothing_says_why),
+          UNIT(every_metric_of_steps_has_a_flag_of_its_own),
           UNIT(means_are_over_the_samples_of_all_ranks))

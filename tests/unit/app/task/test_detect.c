@@ -5,6 +5,7 @@
 #include "coco/coco_results.h"
 #include "codec/jpeg.h"
 #include "common/clock.h"
+#include "common/file.h"
 #include "detect/detection_scores.h"
 #include "kernels/image_size.h"
 #include "set/loader.h"
@@ -116,6 +117,37 @@ static void sets_with_pictures_of_other_sizes_have_one_layout(void) {
     CU_ASSERT(one->fields[image].bytes >= (size_t)BATCH * 160 * 160 * 3);
     CU_ASSERT_EQUAL(one->fields[image].bytes, other->fields[image].bytes);
     CU_ASSERT_EQUAL(one->fields[image].bytes, BATCH * (size_t)data.objects.image_bytes);
+    task_close(&data);
+}
+
+/* Canvases are those of what is trained on, unless a picture that is scored fits on none of them.
+ */
+static void a_picture_that_is_scored_has_a_canvas_too(void) {
+    static const char json[] =
+        "{\"images\":[{\"id\":1,\"file_name\":\"wide.jpg\",\"width\":300,\"height\":100}],"
+        "\"annotations\":[{\"id\":1,\"image_id\":1,\"category_id\":3,\"bbox\":[1,1,20,20],"
+        "\"area\":400,\"iscrowd\":0}],\"categories\":[{\"id\":3,\"name\":\"circle\"},"
+        "{\"id\":17,\"name\":\"square\"},{\"id\":90,\"name\":\"triangle\"}]}";
+    static char wide[PATH_MAX / 2];
+    char path[PATH_MAX];
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data;
+    struct error err = {0};
+    int32_t widest = 0;
+    snprintf(wide, sizeof(wide), "%s/wide", unit_temp_dir());
+    snprintf(path, sizeof(path), "%s/val", wide);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, &err), 0);
+    snprintf(path, sizeof(path), "%s/annotations", wide);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, &err), 0);
+    snprintf(path, sizeof(path), "%s/annotations/instances_val.json", wide);
+    CU_ASSERT_EQUAL_FATAL(file_publish(path, json, strlen(json), 0644, &err), 0);
+    snprintf(inputs.validation, sizeof(inputs.validation), "%s", wide);
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    CU_ASSERT_EQUAL(data.validation.source.count, 1);
+    for (int g = 0; g < data.validation.canvas_count; g++)
+        if (data.validation.canvases[g].width > widest)
+            widest = data.validation.canvases[g].width;
+    CU_ASSERT(widest >= 160); /* 300 x 100 on sides of 96 and at most 160 */
     task_close(&data);
 }
 
@@ -258,6 +290,11 @@ static const void *field(const struct batch *batch, const char *name) {
     return batch->fields[batch_layout_find(batch->layout, name)];
 }
 
+/* The logits of all masks of a batch's second picture, and which pictures these were. */
+static float second_mask = 4;
+static int64_t second[VALIDATION];
+static size_t second_count;
+
 /* Boxes and labels as the batch has them; whole boxes as masks. SHIFT moves all boxes. */
 static void say(struct perfect *p, const struct batch *batch, float shift) {
     const float *box = field(batch, "gt_box");
@@ -269,7 +306,7 @@ static void say(struct perfect *p, const struct batch *batch, float shift) {
         p->score[i] = 0.9F - 0.01F * (float)i;
     }
     for (int i = 0; i < BATCH * ROOM * SIDE * SIDE; i++)
-        p->mask[i] = 4;
+        p->mask[i] = i < ROOM * SIDE * SIDE ? 4 : second_mask;
     memcpy(p->count, count, sizeof(p->count));
 }
 
@@ -322,6 +359,30 @@ static void look_at_findings(struct score *score, const struct evaluation *e) {
     CU_ASSERT_EQUAL(show(score, 100, 1).count, VALIDATION);
 }
 
+static void look_at_masks(struct score *score) {
+    char path[PATH_MAX + 16];
+    struct error err = {0};
+    cleanup_coco_results struct coco_results back = {0};
+    cleanup_coco_outline struct coco_outline outline = {0};
+    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle struct rle mask = {0};
+    size_t empty = 0;
+    snprintf(path, sizeof(path), "%s/found.json", folder);
+    CU_ASSERT_EQUAL_FATAL(score->data->task->score_write(score->own, path, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_results_read(&back, path, &err), 0);
+    for (size_t i = 0; i < back.count; i++) {
+        const struct coco_segment segment = coco_result_segment(&back, i);
+        bool is_second = false;
+        for (size_t k = 0; k < second_count; k++)
+            is_second = is_second || second[k] == back.list[i].image_id;
+        CU_ASSERT_EQUAL_FATAL(coco_segment_mask(&segment, &outline, &brush, 0, 0, &mask, &err),
+                              0); /* runs */
+        CU_ASSERT_EQUAL(rle_area(&mask) == 0, is_second && second_mask < 0);
+        empty += is_second;
+    }
+    CU_ASSERT(empty > 0 && empty < back.count);
+}
+
 static void score_shifted(float shift, struct evaluation *e) {
     struct task_ask ask = ask_with(NULL, NULL);
     struct task_data data;
@@ -345,13 +406,24 @@ static void score_shifted(float shift, struct evaluation *e) {
     CU_ASSERT_PTR_NOT_NULL_FATAL(p);
     struct task_outputs outputs = {.bytes = output_bytes, .read = read_output, .user = p};
     *e = (struct evaluation){0};
+    second_count = 0;
     while (loader_next(loader, clock_now() + 60 * CLOCK_SECOND, &batch, &err) == LOADER_BATCH) {
         say(p, batch, shift);
+        if (batch->count > 1) {
+            const struct detect_data *d = data.own;
+            const size_t sample = (size_t)batch->samples[1];
+            CU_ASSERT_FATAL(second_count < VALIDATION);
+            second[second_count++] =
+                d->validation.index.images[d->validation.set.pictures[sample].image].id;
+        }
         CU_ASSERT_EQUAL(score_batch(&score, batch, &outputs, &e->images, &err), 0);
         loader_release(loader, batch);
     }
     CU_ASSERT_EQUAL(score_end(&score, alone, e, &err), 0);
-    look_at_findings(&score, e);
+    if (second_mask < 0)
+        look_at_masks(&score);
+    else
+        look_at_findings(&score, e);
     score_close(&score);
     loader_done(loader);
     task_close(&data);
@@ -380,15 +452,40 @@ static void the_truth_scores_one_and_what_lies_beside_it_nothing(void) {
     CU_ASSERT_DOUBLE_EQUAL(evaluation_figure(&e, "segm_mAP"), 0, 0);
 }
 
+static void masks_belong_to_their_pictures(void) {
+    struct evaluation e;
+    second_mask = -4;
+    score_shifted(0, &e);
+    second_mask = 4;
+}
+
+static void a_rank_without_pictures_scores_nothing(void) {
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data;
+    struct score score;
+    struct evaluation e = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(score_open(&score, &data, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(score_end(&score, alone, &e, &err), 0);
+    CU_ASSERT_EQUAL(e.count, COCO_STATS);
+    CU_ASSERT_DOUBLE_EQUAL(evaluation_figure(&e, "bbox_mAP"), 0, 0);
+    score_close(&score);
+    task_close(&data);
+}
+
 int main(void) {
     static const struct unit_case cases[] = {
         UNIT(make_set),
         UNIT(the_sets_of_a_folder_are_opened_by_their_names),
         UNIT(sets_with_pictures_of_other_sizes_have_one_layout),
+        UNIT(a_picture_that_is_scored_has_a_canvas_too),
         UNIT(a_set_that_is_not_there_is_told_with_those_that_are),
         UNIT(a_trained_model_is_scored_as_it_was_trained),
         UNIT(a_trained_model_is_used_by_its_own_rules),
         UNIT(the_truth_scores_one_and_what_lies_beside_it_nothing),
+        UNIT(masks_belong_to_their_pictures),
+        UNIT(a_rank_without_pictures_scores_nothing),
     };
     if (comm_self_open(&alone, NULL) != 0)
         return 1;
