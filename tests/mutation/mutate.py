@@ -161,6 +161,8 @@ def tests_for(name, tests):
             rest.append(test)
         elif re.match(MORE_TESTS.get(house) or MORE_TESTS.get(room, "$"), test.name):
             rest.append(test)
+        elif test.name == "train_" + path.stem.removeprefix("command_"):
+            rest.append(test)  # a script that is about this source alone
         elif os.environ.get("WHOLE_JOBS") and re.match(WHOLE_JOBS.get(house, "$"), test.name):
             rest.append(test)
     return [twin, near, rest, [test.sanitized() for test in twin + near or rest if test.source]]
