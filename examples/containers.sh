@@ -3,7 +3,8 @@
 #   containers_enter        finds a way to an engine and builds; the way is $driver (docker, ns)
 #   containers_up           three hosts; all see the folder $share
 #   containers_run CMD...   a command on the first of them, to its end; its log is shown
-#   containers_train FLAGS  `train` on all of them; follows the first one's log
+#   containers_train FLAGS  `train` on all of them, with the variables in $containers_with (-e NAME=VALUE ...); follows the first
+#                           one's log, and runs $containers_fault beside it where there is one
 #   containers_results      logs and the model to $out, the last evaluation's row to $row; 1 when not all left with 0
 #   containers_failures     why, as the hosts say it
 #
@@ -83,8 +84,10 @@ containers_run() {
 
 containers_train() {
     for host in 1 2 3; do
-        hosts start "$host" -- train "$@"
+        # shellcheck disable=SC2086  # a list
+        hosts start "$host" ${containers_with:-} -- train "$@"
     done
+    ${containers_fault:-:} &
     hosts follow 1 &
     follower=$!
     hosts wait 1800 || :
@@ -116,6 +119,14 @@ containers_failures() {
     for host in 1 2 3; do
         [ ! -e "$(hosts opt "$host")/output/failure" ] || cat "$(hosts opt "$host")/output/failure"
     done
+}
+
+# containers_kill HOST WORDS: once the first one's log has the words, ringtrain is killed on the other.
+# shellcheck disable=SC2016  # expanded on the host
+containers_kill() {
+    hosts follow 1 | grep -q -m 1 -F -e "$2" || return 1
+    hosts exec "$1" sh -c 'for p in /proc/[0-9]*; do
+        case $(readlink "$p/exe") in */ringtrain) kill -KILL "${p#/proc/}" ;; esac; done'
 }
 
 # How a single host is started here.

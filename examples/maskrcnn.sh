@@ -8,8 +8,9 @@
 # a few minutes on two cores.
 #
 # Everything it makes lies in build/maskrcnn and .cache. EXAMPLE_DRIVER=ns|docker forces a way; MASKRCNN_FLAGS takes the
-# place of the recipe.
-# shellcheck disable=SC2154,SC1091  # variables of containers.sh
+# place of the recipe, and then no scores are asked for. MASKRCNN_KILL=STEP kills a rank of the second container when that step is
+# told, with RINGMASTER_RESTARTS=1: the checksum of the weights that is printed in the end is that of a run without it.
+# shellcheck disable=SC2154,SC1091,SC2034  # variables of containers.sh
 set -eu
 . "$(dirname "$0")/containers.sh"
 
@@ -19,6 +20,11 @@ containers_up
 containers_run ringtrain prepare shapes --coco "$share/shapes" --train 1000 --validation 100
 
 say_phase 'training'
+kill_a_rank() { containers_kill 2 " step=$MASKRCNN_KILL "; }
+if [ -n "${MASKRCNN_KILL:-}" ]; then
+    containers_with='-e RINGMASTER_RESTARTS=1'
+    containers_fault=kill_a_rank
+fi
 # shellcheck disable=SC2086  # flags
 containers_train --data "$share/shapes" ${MASKRCNN_FLAGS:---recipe shapes}
 
@@ -31,17 +37,21 @@ say_phase ''
 echo
 echo "${row:-there is no evaluation row}"
 # AP50 was 0.84 of both; its last points differ between processors.
-if [ "$code" -ne 0 ] || ! at_least bbox_mAP 0.5 || ! at_least segm_mAP 0.45 || ! at_least bbox_AP50 0.8 ||
-    ! at_least segm_AP50 0.8; then
+learnt() { at_least bbox_mAP 0.5 && at_least segm_mAP 0.45 && at_least bbox_AP50 0.8 && at_least segm_AP50 0.8; }
+if [ "$code" -ne 0 ] || { [ -z "${MASKRCNN_FLAGS:-}" ] && ! learnt; }; then
     echo "The job did not do what it should: three hosts that leave with 0, box mAP of 0.5, mask mAP of 0.45, and both AP50 of 0.8."
     containers_failures
+    exit 1
+fi
+if [ -n "${MASKRCNN_KILL:-}" ] && ! grep -q 'resumed from ' "$out/algo-1.log"; then
+    echo "No rank was killed: step $MASKRCNN_KILL was never told, or came too late."
     exit 1
 fi
 run=$(containers_command)
 [ ! -d "$out/pictures" ] || echo "Pictures:  $out/pictures   the truth on the left, what was found on the right"
 cat <<END
 
-Model:     $out/model
+Model:     $out/model   weights $(sed -n 's/.*"weights": "\(.*\)".*/\1/p' "$out/model/config.json")
 Logs:      $out/algo-1.log algo-2.log algo-3.log
 Took:      $(($(date +%s) - started)) s in all
 
