@@ -75,9 +75,9 @@ static json_t *fetched_json(const struct sources *s) {
 }
 
 static json_t *interface_json(const struct interface *i) {
-    char address[INTERFACE_TEXT_SIZE];
+    char address[NET_ADDRESS_TEXT];
     char network[INTERFACE_TEXT_SIZE];
-    interface_address(i, address);
+    net_address_text(&i->address, address);
     interface_cidr(i, network);
     return json_pack("{s:s, s:s, s:s}", "name", i->name, "address", address, "network", network);
 }

@@ -4,7 +4,7 @@
 #
 #   sh examples/several_machines.sh HOSTS DATA [FLAGS...]
 #
-#   HOSTS   every machine, by name or IPv4 address: 10.0.0.1,10.0.0.2 (a:2 gives a two ranks)
+#   HOSTS   every machine, by name or address: 10.0.0.1,10.0.0.2 (a:2 gives a two ranks)
 #   DATA    a folder that is the same on all machines: class folders, or train/ and val/ with them
 #   FLAGS   for ringtrain: --model resnet50 --epochs 90 ...
 #

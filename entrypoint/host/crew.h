@@ -32,9 +32,9 @@ struct crew {
     struct loop *loop;
     const struct job *job;
     struct crew_sinks sinks;
-    int spec;                              /* what programs are started with (launch_spec.h) */
-    char master_addr[INTERFACE_TEXT_SIZE]; /* to be set before the first shim comes */
-    char interface[INTERFACE_NAME_SIZE];   /* the job's; "": a host alone */
+    int spec;                            /* what programs are started with (launch_spec.h) */
+    char master_addr[NET_ADDRESS_TEXT];  /* to be set before the first shim comes */
+    char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a host alone */
     struct seat *seats;
     struct timer watch;   /* over progress */
     unsigned attempt;     /* whose shims have a seat here */

@@ -10,7 +10,6 @@
 #include "os/open_files.h"
 #include "outcome/rank_report.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <sched.h>
 #include <stdio.h>
@@ -91,10 +90,10 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
 json_t *facts_json(const struct facts *f) {
     char hash[24];
     char program[24];
-    char address[INET_ADDRSTRLEN];
+    char address[NET_ADDRESS_TEXT];
     (void)snprintf(hash, sizeof(hash), "%016" PRIx64, f->job);
     (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
-    (void)inet_ntop(AF_INET, &f->address, address, sizeof(address));
+    net_address_text(&f->address, address);
     return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "version",
                      f->version, "openmpi", f->openmpi, "job", hash, "program", program,
                      "interface_address", address, "cpus", (json_int_t)f->cpus, "memory_mib",
@@ -117,7 +116,7 @@ static int text_member(const json_t *object, const char *key, char *ret, size_t 
 int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
     char hash[24];
     char program[24];
-    char address[INET_ADDRSTRLEN];
+    char address[NET_ADDRESS_TEXT];
     *ret = (struct facts){0};
     if (text_member(object, "version", ret->version, sizeof(ret->version), err) != 0 ||
         text_member(object, "openmpi", ret->openmpi, sizeof(ret->openmpi), err) != 0 ||
@@ -135,7 +134,7 @@ int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
         return error_set(err, EXIT_CODE_CONFIG, "join: a clock is out of range");
     ret->job = strtoull(hash, NULL, 16);
     ret->program = strtoull(program, NULL, 16);
-    if (inet_pton(AF_INET, address, &ret->address) != 1)
+    if (!net_address_parse(address, &ret->address) || net_address_is_link_local(&ret->address))
         return error_set(err, EXIT_CODE_CONFIG, "join: interface_address is \"%s\"", address);
     return 0;
 }

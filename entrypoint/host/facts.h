@@ -4,9 +4,9 @@
 #define HOST_FACTS_H
 
 #include "common/error.h"
+#include "common/net_address.h"
 
 #include <jansson.h>
-#include <netinet/in.h>
 #include <stdint.h>
 
 enum { FACTS_VERSION_SIZE = 32 };
@@ -14,9 +14,9 @@ enum { FACTS_VERSION_SIZE = 32 };
 struct facts {
     char version[FACTS_VERSION_SIZE]; /* ringmaster's */
     char openmpi[FACTS_VERSION_SIZE]; /* "" where no mpirun is needed */
-    uint64_t job;           /* hash of what all hosts must read alike: hosts, slots, port */
-    uint64_t program;       /* likewise: what runs on every slot */
-    struct in_addr address; /* of the interface for the job; 0.0.0.0: not known */
+    uint64_t job;               /* hash of what all hosts must read alike: hosts, slots, port */
+    uint64_t program;           /* likewise: what runs on every slot */
+    struct net_address address; /* of the interface for the job; unset: not known */
     int64_t cpus;
     int64_t memory_mib; /* what this container may use */
     int64_t shm_mib;    /* size of /dev/shm */

@@ -136,6 +136,8 @@ static int start_daemon(struct host *h, const char *command, struct error *err) 
     struct openmpi_request request;
     struct openmpi_options options;
     const struct cluster *cluster = &h->job->cluster;
+    const struct ports *ports = &h->job->ports;
+    char node[ADDRESSES_NODE_SIZE];
     if (h->daemon.running)
         return error_set(err, EXIT_CODE_INTERNAL, "a daemon runs here already");
     if (host_open_scratch(h, err) != 0)
@@ -148,11 +150,12 @@ static int start_daemon(struct host *h, const char *command, struct error *err) 
                         .options = &options,
                         .hosts = cluster_hosts_left(cluster),
                         .master = h->master,
-                        .port = h->job->ports.daemons_v4};
+                        .port = net_address_is_ipv4(&h->master) ? ports->daemons_v4
+                                                                : ports->daemons_v6};
+    addresses_node(cluster, cluster->self, node);
     if (gate_check(&gate, command, strlen(command), &argv, err) != 0 ||
         host_tool_environment(h, &environment, err) != 0 ||
-        openmpi_daemon_name(gate.series, cluster->hosts[cluster->self].address, &environment,
-                            err) != 0)
+        openmpi_daemon_name(gate.series, node, &environment, err) != 0)
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
                    openmpi_daemon(h->tools->version.series));
@@ -321,16 +324,16 @@ static void tell_network(struct host *h, bool configured) {
              own[0] != '\0' ? ", but for what the job says itself: " : "", own);
 }
 
-int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,
-                     char warning[INTERFACE_WARNING_SIZE], struct error *err) {
+int host_meet_master(struct host *h, const struct net_address *master,
+                     const struct net_address *peer, char warning[INTERFACE_WARNING_SIZE],
+                     struct error *err) {
     if (interface_choose(h->job->cluster.interface, peer, &h->interface, warning, err) != 0)
         return -1;
     struct cluster *cluster = &h->job->cluster;
-    h->master = cluster_is_master(cluster) ? h->interface.address : master;
+    h->master = cluster_is_master(cluster) ? h->interface.address : *master;
     cluster->hosts[0].address = h->master;
     cluster->hosts[cluster->self].address = h->interface.address;
-    struct interface at = {.address = h->master};
-    interface_address(&at, h->crew.master_addr);
+    net_address_text(&h->master, h->crew.master_addr);
     tell_network(h, strcmp(cluster->interface, h->interface.name) == 0);
     return 0;
 }

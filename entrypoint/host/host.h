@@ -17,6 +17,7 @@
 #define HOST_HOST_H
 
 #include "common/attempt.h"
+#include "common/net_address.h"
 #include "host/crew.h"
 #include "host/failure_child.h"
 #include "job/interface.h"
@@ -48,7 +49,7 @@ struct host {
     struct timer ports_again; /* between attempts, until the ports are free */
     int64_t ports_deadline;
     struct interface interface;
-    struct in_addr master; /* who proved to be it */
+    struct net_address master; /* who proved to be it */
     void (*tell)(void *context, json_t *message);
     size_t (*queued)(void *context); /* bytes that still wait on the way to the master */
     void *context;
@@ -75,8 +76,9 @@ int host_open(struct host *h, const struct host_options *options, struct error *
 void host_done(struct host *h);
 
 /* Where the master is, once that is known: chooses the interface. WARNING is for the log. */
-int host_meet_master(struct host *h, struct in_addr master, const struct in_addr *peer,
-                     char warning[INTERFACE_WARNING_SIZE], struct error *err);
+int host_meet_master(struct host *h, const struct net_address *master,
+                     const struct net_address *peer, char warning[INTERFACE_WARNING_SIZE],
+                     struct error *err);
 
 /* The name of this run, which the master gives to all hosts. Longer ones are cut. */
 void host_set_run(struct host *h, const char *run);

@@ -62,7 +62,7 @@ static int listen_to_signals(struct supervisor *s, struct error *err) {
     return loop_signals(&s->loop, &set, on_signal, s, err);
 }
 
-static void guest_arrived(void *context, struct link *link, struct in_addr peer,
+static void guest_arrived(void *context, struct link *link, const struct net_address *peer,
                           const json_t *message) {
     struct supervisor *s = context;
     const char *type = frame_type(message);

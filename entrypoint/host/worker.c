@@ -9,7 +9,6 @@
 #include "wire/dial.h"
 #include "wire/frame.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 struct worker {
@@ -36,9 +35,9 @@ static void send_join(struct worker *w) {
     json_t *message = frame_new("join");
     cleanup_json json_t *members = facts_json(&facts);
     (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
-    char address[INET_ADDRSTRLEN] = "";
-    struct in_addr own = link_own_address(w->link);
-    (void)inet_ntop(AF_INET, &own, address, sizeof(address));
+    char address[NET_ADDRESS_TEXT];
+    struct net_address own = link_own_address(w->link);
+    net_address_text(&own, address);
     (void)json_object_set_new(message, "address", json_string(address));
     if (members != NULL)
         (void)json_object_update(message, members);
@@ -122,8 +121,8 @@ static void hear(void *context, const json_t *message) {
     }
 }
 
-static void opened(void *context, struct link *link, struct in_addr peer);
-static void told(void *context, struct in_addr peer, const struct error *why);
+static void opened(void *context, struct link *link, const struct net_address *peer);
+static void told(void *context, const struct net_address *peer, const struct error *why);
 static void refused(void *context, const struct error *why);
 static const struct dial_events dial_events = {opened, told, refused};
 
@@ -184,7 +183,7 @@ static void part_from_older(struct worker *w, struct link *link, int64_t version
     conclude_version(w, version);
 }
 
-static void opened(void *context, struct link *link, struct in_addr peer) {
+static void opened(void *context, struct link *link, const struct net_address *peer) {
     struct worker *w = context;
     char warning[INTERFACE_WARNING_SIZE] = "";
     if (link_peer_version(link) != FRAME_VERSION) {
@@ -195,16 +194,16 @@ static void opened(void *context, struct link *link, struct in_addr peer) {
     link_own(link, &link_events, w);
     loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
     if (w->s.fault.code == 0)
-        (void)host_meet_master(&w->s.host, peer, &peer, warning, &w->s.fault);
+        (void)host_meet_master(&w->s.host, peer, peer, warning, &w->s.fault);
     if (warning[0] != '\0')
         log_warning("%s", warning);
     send_join(w);
 }
 
-static void told(void *context, struct in_addr peer, const struct error *why) {
+static void told(void *context, const struct net_address *peer, const struct error *why) {
     const struct worker *w = context;
-    char address[INET_ADDRSTRLEN] = "";
-    (void)inet_ntop(AF_INET, &peer, address, sizeof(address));
+    char address[NET_ADDRESS_TEXT];
+    net_address_text(peer, address);
     log_warning("%s at %s refuses this host: %s; trying on, as another job may have that name",
                 master_name(w), address, why->text);
 }

@@ -7,19 +7,20 @@
 #define JOB_CLUSTER_H
 
 #include "common/error.h"
+#include "common/net_address.h"
 #include "job/host_name.h"
 #include "job/platform_description.h"
 
 #include <jansson.h>
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 
 struct cluster_host {
     struct host_name name;
-    unsigned slots;         /* ranks to start there; 0 until cluster_fill_slots when nobody told */
-    bool gone;              /* takes no part any more: see cluster_drop */
-    struct in_addr address; /* of its interface for the job, once it is known: see addresses.h */
+    unsigned slots; /* ranks to start there; 0 until cluster_fill_slots when nobody told */
+    bool gone;      /* takes no part any more: see cluster_drop */
+    struct net_address
+        address; /* of its interface for the job, once it is known: see addresses.h */
 };
 
 struct cluster {

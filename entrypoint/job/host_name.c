@@ -1,5 +1,6 @@
 #include "job/host_name.h"
 
+#include "common/net_address.h"
 #include "common/str.h"
 
 #include <arpa/inet.h>
@@ -35,20 +36,30 @@ static bool is_name(const char *text) {
     return label[strspn(label, "0123456789")] != '\0' || inet_pton(AF_INET, text, &address) == 1;
 }
 
-bool host_name_is_ipv6(const char *text, size_t size) {
-    char address[INET6_ADDRSTRLEN] = "";
-    struct in6_addr parsed;
-    if (size > 0 && text[0] == '[') {
+size_t host_name_extent(const char *text, size_t size) {
+    const char *end = NULL;
+    const char *colon = memchr(text, ':', size);
+    if (size > 0 && text[0] == '[')
+        end = memchr(text, ']', size);
+    if (end != NULL && (end + 1 == text + size || end[1] == ':'))
+        return (size_t)(end + 1 - text);
+    if (end != NULL)
+        return size;
+    bool again = colon != NULL && memchr(colon + 1, ':', size - (size_t)(colon + 1 - text)) != NULL;
+    return colon == NULL || again ? size : (size_t)(colon - text);
+}
+
+/* An IPv6 address of SIZE bytes, in brackets or not; false where it is something else. */
+static bool take_ipv6(const char *text, size_t size, struct net_address *ret) {
+    char address[NET_ADDRESS_TEXT] = "";
+    if (size > 1 && text[0] == '[' && text[size - 1] == ']') {
         text++;
-        size--;
+        size -= 2;
     }
-    for (size_t i = 0; i < size; i++)
-        if (text[i] == ']' || text[i] == '%')
-            size = i;
-    if (size >= sizeof(address))
+    if (size >= sizeof(address) || memchr(text, ':', size) == NULL)
         return false;
     memcpy(address, text, size);
-    return inet_pton(AF_INET6, address, &parsed) == 1;
+    return strlen(address) == size && net_address_parse(address, ret);
 }
 
 int host_name_parse(const char *text, size_t size, struct host_name *ret, struct error *err) {
@@ -60,18 +71,23 @@ int host_name_parse(const char *text, size_t size, struct host_name *ret, struct
                          "the host name \"%.*s...\" has %zu bytes; %d are "
                          "the most",
                          shown, text, size, HOST_NAME_SIZE - 1);
-    if (host_name_is_ipv6(text, size))
-        return error_set(
-            err, EXIT_CODE_CONFIG,
-            "\"%.*s\" is an IPv6 address, and IPv6 is not supported: list names or IPv4 "
-            "addresses",
-            shown, text);
     struct host_name name = {0};
+    struct net_address address;
+    if (take_ipv6(text, size, &address)) {
+        if (net_address_is_link_local(&address))
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "\"%.*s\" is a link-local address, which other hosts cannot use: list "
+                             "names or other addresses",
+                             shown, text);
+        net_address_text(&address, name.text);
+        *ret = name;
+        return 0;
+    }
     memcpy(name.text, text, size);
     if (strlen(name.text) != size || !is_name(name.text))
         return error_set(err, EXIT_CODE_CONFIG,
                          "\"%.*s\" is not a host name (letters, digits, '-' inside, dots between) "
-                         "or IPv4 address",
+                         "or IP address",
                          shown, text);
     *ret = name;
     return 0;

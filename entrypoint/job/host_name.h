@@ -1,6 +1,7 @@
-/* The name of a host: a DNS name of RFC 1123 labels (letters, digits, '-' inside) or an IPv4
- * address, at most 253 bytes. A value of this type has passed host_name_parse and is safe as a
- * command-line word, in a host file and in a path: it never starts with '-' and holds no blank. */
+/* The name of a host: a DNS name of RFC 1123 labels (letters, digits, '-' inside), or an IPv4
+ * or IPv6 address, at most 253 bytes; IPv6 in its canonical form. A value of this type has passed
+ * host_name_parse and is safe as a command-line word, in a host file and in a path: it never starts
+ * with '-' and holds no blank. */
 #ifndef JOB_HOST_NAME_H
 #define JOB_HOST_NAME_H
 
@@ -19,9 +20,9 @@ struct host_name {
  * caller adds file and key. */
 int host_name_parse(const char *text, size_t size, struct host_name *ret, struct error *err);
 
-/* Whether the text is an IPv6 address, in brackets, with a port behind them, or with a zone: those
- * are not supported. */
-bool host_name_is_ipv6(const char *text, size_t size);
+/* How many of the SIZE bytes at TEXT are the name where a port or a number of slots may follow:
+ * NAME, NAME:N, an IPv6 address as it is or in brackets, or that with :N. */
+size_t host_name_extent(const char *text, size_t size);
 
 /* Names are equal whatever the case of their letters, as in DNS. */
 bool host_name_equal(const struct host_name *a, const struct host_name *b);

@@ -1,6 +1,7 @@
 #include "job/own_names.h"
 
-#include <arpa/inet.h>
+#include "common/net_address.h"
+
 #include <ifaddrs.h>
 #include <string.h>
 #include <strings.h>
@@ -8,14 +9,12 @@
 
 static void add_addresses(const struct ifaddrs *list, struct own_names *ret) {
     for (const struct ifaddrs *i = list; i != NULL; i = i->ifa_next) {
-        if (i->ifa_addr == NULL || i->ifa_addr->sa_family != AF_INET)
+        struct net_address address;
+        if (i->ifa_addr == NULL || !net_address_of(i->ifa_addr, &address))
             continue;
         if (ret->count == OWN_NAMES_MAX)
             return;
-        struct sockaddr_in address;
-        memcpy(&address, i->ifa_addr, sizeof(address));
-        inet_ntop(AF_INET, &address.sin_addr, ret->names[ret->count].text, HOST_NAME_SIZE);
-        ret->count++;
+        net_address_text(&address, ret->names[ret->count++].text);
     }
 }
 
@@ -37,8 +36,8 @@ int own_names_read(struct own_names *ret, struct error *err) {
 }
 
 static bool is_address(const struct host_name *name) {
-    struct in_addr address;
-    return inet_pton(AF_INET, name->text, &address) == 1;
+    struct net_address address;
+    return net_address_parse(name->text, &address);
 }
 
 static bool is_same_host(const struct host_name *a, const struct host_name *b) {

@@ -69,8 +69,7 @@ int platform_counted_read(const struct platform_counted *p, char *const *environ
     if (text == NULL || text[0] == '\0')
         return error_set(err, EXIT_CODE_CONFIG, "%s is not set: it says where the master is",
                          p->master);
-    size_t size = host_name_is_ipv6(text, strlen(text)) ? strlen(text) : strcspn(text, ":");
-    if (host_name_parse(text, size, &ret->master_at, err) != 0)
+    if (host_name_parse(text, host_name_extent(text, strlen(text)), &ret->master_at, err) != 0)
         return error_wrap(err, "%s", p->master);
     return 0;
 }

@@ -13,9 +13,8 @@ enum { FILE_MAX = 1024 * 1024 };
 /* NAME or NAME:PORT. */
 static int add_name(const char *text, size_t size, unsigned slots, struct platform_description *ret,
                     struct error *err) {
-    const char *colon = host_name_is_ipv6(text, size) ? NULL : memchr(text, ':', size);
     struct host_name name;
-    if (host_name_parse(text, colon != NULL ? (size_t)(colon - text) : size, &name, err) != 0)
+    if (host_name_parse(text, host_name_extent(text, size), &name, err) != 0)
         return -1;
     return platform_description_add(ret, &name, slots, err);
 }

@@ -24,23 +24,24 @@ static int find_self(struct platform_description *d, const struct own_names *own
                      found == 0 ? "none" : "more than one");
 }
 
-/* One "name", "name:slots" or "n[1-3]:slots" of SIZE bytes. */
+/* One "name", "name:slots", "n[1-3]:slots", "fd00::1" or "[fd00::1]:slots" of SIZE bytes. */
 static int parse_host(const char *text, size_t size, struct platform_description *ret,
                       struct error *err) {
     struct host_name name;
-    if (host_name_is_ipv6(text, size))
-        return host_name_parse(text, size, &name, err);
-    const char *colon = memchr(text, ':', size);
-    size_t name_size = colon != NULL ? (size_t)(colon - text) : size;
+    size_t name_size = host_name_extent(text, size);
     int64_t slots = 0;
-    if (colon != NULL) {
-        cleanup_free char *number = strndup(colon + 1, size - name_size - 1);
+    if (name_size < size) {
+        cleanup_free char *number = strndup(text + name_size + 1, size - name_size - 1);
         if (number == NULL)
             return error_no_memory(err, "a number of slots");
         if (str_parse_int(number, 1, CLUSTER_SLOTS_MAX, &slots, err) != 0)
             return error_wrap(err, "the slots of \"%.*s\"", (int)name_size, text);
     }
-    return host_list_expand(text, name_size, (unsigned)slots, ret, err);
+    if (memchr(text, ':', name_size) == NULL) /* a name, or several */
+        return host_list_expand(text, name_size, (unsigned)slots, ret, err);
+    if (host_name_parse(text, name_size, &name, err) != 0)
+        return -1;
+    return platform_description_add(ret, &name, (unsigned)slots, err);
 }
 
 static int parse_list(const char *hosts, struct platform_description *ret, struct error *err) {

@@ -61,7 +61,8 @@ static int check_data(const struct ports *ports, struct error *err) {
     unsigned last = (unsigned)ports->data + ports->data_count - 1;
     unsigned good = 0;
     for (unsigned port = ports->data; port <= last && good < ports->data_needed; port++)
-        if (can_listen(AF_INET, (uint16_t)port, false))
+        if (can_listen(AF_INET, (uint16_t)port, false) &&
+            can_listen(AF_INET6, (uint16_t)port, false))
             good++;
     if (good == ports->data_needed)
         return 0;

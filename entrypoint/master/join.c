@@ -8,7 +8,6 @@
 #include "wire/frame.h"
 #include "wire/tls.h"
 
-#include <arpa/inet.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/random.h>
@@ -47,11 +46,11 @@ static void announce(void *context) {
 /* Why they are missing becomes the fault, unless there is one already. */
 static void blame_missing(struct master *m) {
     char missing[MISSING_MAX];
-    char peer[INET_ADDRSTRLEN] = "";
-    struct in_addr address = {0};
+    char peer[NET_ADDRESS_TEXT];
+    struct net_address address = {0};
     missing_names(m, missing);
     int stranger = strangers_host(&m->join.strangers, &address);
-    (void)inet_ntop(AF_INET, &address, peer, sizeof(peer));
+    net_address_text(&address, peer);
     m->fault_host = -1;
     if (stranger >= 0)
         (void)error_set(&m->fault, EXIT_CODE_KEY_REFUSED,
@@ -122,28 +121,28 @@ static void weigh(struct member *b, const json_t *message) {
 }
 
 /* Open MPI takes connections from addresses alone that their hosts know as their own. */
-static void warn_of_translation(const struct member *b, struct in_addr peer,
+static void warn_of_translation(const struct member *b, const struct net_address *peer,
                                 const json_t *message) {
     const char *text = NULL;
-    struct in_addr own;
-    char seen[INET_ADDRSTRLEN] = "";
+    struct net_address own;
+    char seen[NET_ADDRESS_TEXT];
     (void)json_member_string(message, "join", "address", &text, NULL);
-    if (text == NULL || inet_pton(AF_INET, text, &own) != 1 || own.s_addr == peer.s_addr)
+    if (text == NULL || !net_address_parse(text, &own) || net_address_equal(&own, peer))
         return;
-    (void)inet_ntop(AF_INET, &peer, seen, sizeof(seen));
+    net_address_text(peer, seen);
     log_warning("%s sends from %s and arrives from %s: a firewall between the hosts translates "
                 "addresses (a masquerade rule?), and MPI drops such connections",
                 member_name(b), text, seen);
 }
 
-static void admit(struct master *m, struct member *b, struct link *link, struct in_addr peer,
-                  const json_t *message) {
+static void admit(struct master *m, struct member *b, struct link *link,
+                  const struct net_address *peer, const json_t *message) {
     if (b->link != NULL) { /* silent by now: it was started again before we saw its link end */
         link_free(b->link);
         join_left(b);
     }
     b->link = link;
-    b->address = peer;
+    b->address = *peer;
     b->joined = true;
     m->join.count++;
     link_own(link, m->join.events, b);
@@ -174,8 +173,8 @@ static int check_place(const struct master *m, int host, struct error *err) {
     if (host < 0)
         return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
     const struct member *b = &m->members[host];
-    char first[INET_ADDRSTRLEN] = "";
-    (void)inet_ntop(AF_INET, &b->address, first, sizeof(first));
+    char first[NET_ADDRESS_TEXT];
+    net_address_text(&b->address, first);
     if (member_is_fresh(b))
         return error_set(err, EXIT_CODE_CONFIG,
                          "the host at %s came first with the name %s; each host needs one of its "
@@ -186,29 +185,31 @@ static int check_place(const struct master *m, int host, struct error *err) {
     return 0;
 }
 
-static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
     struct master *m = context;
     struct error why = {0};
-    char text[INET_ADDRSTRLEN] = "";
+    char text[NET_ADDRESS_TEXT];
     int host = host_of(m, message);
     if (check_place(m, host, &why) == 0) {
         admit(m, &m->members[host], link, peer, message);
         return;
     }
-    (void)inet_ntop(AF_INET, &peer, text, sizeof(text));
+    net_address_text(peer, text);
     log_warning("a host at %s was refused: %s", text, why.text);
     refuse(link, FRAME_VERSION, &why);
 }
 
 /* Another build with our key: it is told, and so is everybody else. */
-static void foreign(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+static void foreign(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
     struct master *m = context;
     struct error why = {0};
     struct error theirs = {0};
-    char text[INET_ADDRSTRLEN] = "";
+    char text[NET_ADDRESS_TEXT];
     int64_t version = frame_version(message);
     int host = host_of(m, message);
-    (void)inet_ntop(AF_INET, &peer, text, sizeof(text));
+    net_address_text(peer, text);
     (void)frame_error_version(&why, host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : text,
                               version);
     (void)error_set(&theirs, EXIT_CODE_CONFIG,
@@ -222,7 +223,7 @@ static void foreign(void *context, struct link *link, struct in_addr peer, const
     refuse(link, version, &theirs);
 }
 
-static void turned_away(void *context, struct in_addr peer, const struct error *why) {
+static void turned_away(void *context, const struct net_address *peer, const struct error *why) {
     struct master *m = context;
     strangers_add(&m->join.strangers, peer, why);
 }
@@ -245,16 +246,28 @@ void join_left(struct member *b) {
     log_warning("%s has gone again", member_name(b));
 }
 
-/* On the interface that the platform names, where that exists; else on all, as no other host can be
- * asked yet which one leads to it. */
-static struct in_addr listening_address(const struct master *m) {
-    struct in_addr any = {.s_addr = htonl(INADDR_ANY)};
+/* The address of the interface that the platform names, in the family of PEER. */
+static bool has_configured(const struct master *m, const char *peer, struct net_address *ret) {
     const char *configured = m->s.job->cluster.interface;
     char warning[INTERFACE_WARNING_SIZE] = "";
     struct interface interface;
-    if (configured[0] == '\0' || interface_choose(configured, NULL, &interface, warning, NULL) != 0)
-        return any;
-    return warning[0] == '\0' ? interface.address : any;
+    struct net_address address;
+    if (configured[0] == '\0' || !net_address_parse(peer, &address) ||
+        interface_choose(configured, &address, &interface, warning, NULL) != 0 ||
+        warning[0] != '\0')
+        return false;
+    *ret = interface.address;
+    return true;
+}
+
+/* On the interface that the platform names, where that exists with one address; else on all, as no
+ * other host can be asked yet which one leads to it. */
+static struct net_address listening_address(const struct master *m) {
+    struct net_address v4 = {0}, v6 = {0};
+    bool has_v4 = has_configured(m, "127.0.0.1", &v4), has_v6 = has_configured(m, "::1", &v6);
+    if (has_v4 && has_v6)
+        return (struct net_address){0};
+    return has_v4 ? v4 : v6;
 }
 
 void join_hurry(struct master *m) {
@@ -288,7 +301,8 @@ int join_open(struct master *m, const struct link_events *events, struct error *
     strangers_open(&m->join.strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster, is_missing, m);
     facts_gather(job, &m->s.tools, &m->members[0].facts);
     if (job->cluster.count > 1) {
-        int listener = door_listen(listening_address(m), job->ports.control, err);
+        struct net_address address = listening_address(m);
+        int listener = door_listen(&address, job->ports.control, err);
         if (listener < 0 ||
             door_open(&m->join.door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
             return -1;

@@ -73,10 +73,10 @@ static void ended(void *context, int code) {
 }
 
 int launch_meet(struct master *m, struct error *err) {
-    const struct in_addr none = {0};
+    const struct net_address none = {0};
     char warning[INTERFACE_WARNING_SIZE] = "";
-    const struct in_addr *peer = m->s.job->cluster.count > 1 ? &m->members[1].address : NULL;
-    if (host_meet_master(&m->s.host, none, peer, warning, err) != 0)
+    const struct net_address *peer = m->s.job->cluster.count > 1 ? &m->members[1].address : NULL;
+    if (host_meet_master(&m->s.host, &none, peer, warning, err) != 0)
         return -1;
     if (warning[0] != '\0')
         log_warning("%s", warning);

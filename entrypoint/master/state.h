@@ -7,6 +7,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
+#include "common/net_address.h"
 #include "host/facts.h"
 #include "host/supervisor.h"
 #include "master/attempt.h"
@@ -32,7 +33,7 @@ struct member {
     bool joined;
     bool lost;        /* for good: it is not taken back */
     unsigned cleared; /* the last attempt that it said to be ready for */
-    struct in_addr address;
+    struct net_address address;
     struct facts facts;
     struct buf line; /* of a forwarded one, the parts that are here */
     int64_t heard;   /* when, by clock_now() */

@@ -3,17 +3,15 @@
 #include "common/clock.h"
 #include "common/log.h"
 
-#include <arpa/inet.h>
-
 static void look_at_next(struct strangers *s);
 
 static size_t kept(const struct strangers *s) {
     return s->refused_count < STRANGERS_MAX ? s->refused_count : STRANGERS_MAX;
 }
 
-static bool is_refused(const struct strangers *s, struct in_addr address) {
+static bool is_refused(const struct strangers *s, const struct net_address *address) {
     for (size_t i = 0; i < kept(s); i++)
-        if (s->refused[i].s_addr == address.s_addr)
+        if (net_address_equal(&s->refused[i], address))
             return true;
     return false;
 }
@@ -26,11 +24,11 @@ static bool is_due(int64_t *said, int64_t seconds) {
     return true;
 }
 
-static void found(void *context, const struct in_addr *addresses, size_t count) {
+static void found(void *context, const struct net_address *addresses, size_t count) {
     struct strangers *s = context;
-    if (count == 1 && is_refused(s, addresses[0]) && s->is_missing(s->context, s->host)) {
-        char text[INET_ADDRSTRLEN] = "";
-        (void)inet_ntop(AF_INET, &addresses[0], text, sizeof(text));
+    if (count == 1 && is_refused(s, &addresses[0]) && s->is_missing(s->context, s->host)) {
+        char text[NET_ADDRESS_TEXT];
+        net_address_text(&addresses[0], text);
         s->known = (int)s->host;
         s->known_address = addresses[0];
         s->looking = false;
@@ -50,15 +48,15 @@ static void look_at_next(struct strangers *s) {
                                s->cluster->hosts[s->host].name.text, found, s, &ignored) == 0;
 }
 
-static void add_refused(struct strangers *s, struct in_addr peer, const char *peer_text,
+static void add_refused(struct strangers *s, const struct net_address *peer, const char *peer_text,
                         const struct error *why) {
     bool is_new = !is_refused(s, peer);
     if (is_new)
-        s->refused[s->refused_count++ % STRANGERS_MAX] = peer;
+        s->refused[s->refused_count++ % STRANGERS_MAX] = *peer;
     bool due = is_due(&s->key_said, STRANGERS_KEY_SECONDS);
     if (due || (is_new && s->refused_count <= STRANGERS_MAX))
         log_warning("a peer at %s was refused: %s", peer_text, why->text);
-    struct in_addr unused;
+    struct net_address unused;
     if (s->cluster->counted || s->looking || strangers_host(s, &unused) >= 0 ||
         !is_due(&s->looked, STRANGERS_LOOK_SECONDS))
         return;
@@ -66,9 +64,9 @@ static void add_refused(struct strangers *s, struct in_addr peer, const char *pe
     look_at_next(s);
 }
 
-void strangers_add(struct strangers *s, struct in_addr peer, const struct error *why) {
-    char text[INET_ADDRSTRLEN] = "";
-    (void)inet_ntop(AF_INET, &peer, text, sizeof(text));
+void strangers_add(struct strangers *s, const struct net_address *peer, const struct error *why) {
+    char text[NET_ADDRESS_TEXT];
+    net_address_text(peer, text);
     if (why->code == EXIT_CODE_KEY_REFUSED) {
         add_refused(s, peer, text, why);
         return;
@@ -81,7 +79,7 @@ void strangers_add(struct strangers *s, struct in_addr peer, const struct error 
     s->untold = 0;
 }
 
-int strangers_host(const struct strangers *s, struct in_addr *ret_address) {
+int strangers_host(const struct strangers *s, struct net_address *ret_address) {
     if (s->known < 0 || !s->is_missing(s->context, (size_t)s->known))
         return -1;
     *ret_address = s->known_address;

@@ -6,10 +6,10 @@
 #define MASTER_STRANGERS_H
 
 #include "common/error.h"
+#include "common/net_address.h"
 #include "job/cluster.h"
 #include "wire/resolve.h"
 
-#include <netinet/in.h>
 #include <stdint.h>
 
 enum {
@@ -25,7 +25,7 @@ struct strangers {
     const struct cluster *cluster;
     bool (*is_missing)(void *context, size_t host);
     void *context;
-    struct in_addr refused[STRANGERS_MAX];
+    struct net_address refused[STRANGERS_MAX];
     size_t refused_count; /* ever */
     int64_t key_said;
     size_t untold; /* strangers since the last line about them */
@@ -36,7 +36,7 @@ struct strangers {
     bool looking;
     int64_t looked;
     int known; /* a host that has another key; -1: none known */
-    struct in_addr known_address;
+    struct net_address known_address;
 };
 
 void strangers_open(struct strangers *s, struct loop *loop, struct reaper *reaper,
@@ -45,9 +45,9 @@ void strangers_open(struct strangers *s, struct loop *loop, struct reaper *reape
 void strangers_close(struct strangers *s);
 
 /* As door_events.turned_away has it. */
-void strangers_add(struct strangers *s, struct in_addr peer, const struct error *why);
+void strangers_add(struct strangers *s, const struct net_address *peer, const struct error *why);
 
 /* The index of a host that is missing because of its key, with the address; -1 if none is known. */
-int strangers_host(const struct strangers *s, struct in_addr *ret_address);
+int strangers_host(const struct strangers *s, struct net_address *ret_address);
 
 #endif

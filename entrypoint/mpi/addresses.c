@@ -1,10 +1,30 @@
 #include "mpi/addresses.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 static const char address_bytes[] = "0123456789.";
+
+/* Why the two cannot be in one job; 0 where they can. */
+static int check_pair(const struct cluster_host *a, const struct cluster_host *b,
+                      struct error *err) {
+    char first[NET_ADDRESS_TEXT], second[NET_ADDRESS_TEXT];
+    bool same = net_address_equal(&a->address, &b->address);
+    if (!same && net_address_is_ipv4(&a->address) == net_address_is_ipv4(&b->address))
+        return 0;
+    net_address_text(&a->address, first);
+    net_address_text(&b->address, second);
+    if (same)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s and %s both have the address %s on the interface that is to carry the "
+                         "job: RINGMASTER_INTERFACE names another one",
+                         a->name.text, b->name.text, first);
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "%s is at %s and %s at %s: all hosts of a job need addresses of one family, "
+                     "IPv4 or IPv6",
+                     a->name.text, first, b->name.text, second);
+}
 
 int addresses_check(const struct cluster *c, const char *kernel_name, struct error *err) {
     int namesake = addresses_find(c, kernel_name);
@@ -15,36 +35,43 @@ int addresses_check(const struct cluster *c, const char *kernel_name, struct err
                          kernel_name, c->hosts[namesake].name.text);
     for (size_t i = 0; i < c->count; i++) {
         const struct cluster_host *host = &c->hosts[i];
-        char text[INET_ADDRSTRLEN];
         if (host->gone)
             continue;
-        if (host->address.s_addr == 0)
+        if (!net_address_is_set(&host->address))
             return error_set(err, EXIT_CODE_INTERNAL, "%s has not said its address",
                              host->name.text);
         for (size_t k = 0; k < i; k++)
-            if (!c->hosts[k].gone && c->hosts[k].address.s_addr == host->address.s_addr)
-                return error_set(err, EXIT_CODE_CONFIG,
-                                 "%s and %s both have the address %s on the interface that is to "
-                                 "carry the job: RINGMASTER_INTERFACE names another one",
-                                 c->hosts[k].name.text, host->name.text,
-                                 inet_ntop(AF_INET, &host->address, text, sizeof(text)));
+            if (!c->hosts[k].gone && check_pair(&c->hosts[k], host, err) != 0)
+                return -1;
     }
     return 0;
 }
 
+void addresses_node(const struct cluster *c, size_t index, char ret[ADDRESSES_NODE_SIZE]) {
+    const struct net_address *address = &c->hosts[index].address;
+    if (net_address_is_ipv4(address))
+        net_address_text(address, ret);
+    else if (index == 0)
+        (void)snprintf(ret, ADDRESSES_NODE_SIZE, "127.0.0.1");
+    else
+        (void)snprintf(ret, ADDRESSES_NODE_SIZE, "240.0.%zu.%zu", index / 256, index % 256);
+}
+
 int addresses_find(const struct cluster *c, const char *address) {
-    struct in_addr parsed;
-    if (inet_pton(AF_INET, address, &parsed) != 1 || parsed.s_addr == 0)
-        return -1;
-    for (size_t i = 0; i < c->count; i++)
-        if (c->hosts[i].address.s_addr == parsed.s_addr)
+    char node[ADDRESSES_NODE_SIZE];
+    for (size_t i = 0; i < c->count; i++) {
+        if (!net_address_is_set(&c->hosts[i].address))
+            continue;
+        addresses_node(c, i, node);
+        if (strcmp(node, address) == 0)
             return (int)i;
+    }
     return -1;
 }
 
 /* The host whose address the SIZE bytes at WORD are; a full stop may follow them. */
 static int find_word(const struct cluster *c, const char *word, size_t *size) {
-    char text[INET_ADDRSTRLEN] = "";
+    char text[ADDRESSES_NODE_SIZE] = "";
     if (*size > 0 && word[*size - 1] == '.')
         --*size;
     if (*size >= sizeof(text))

@@ -4,7 +4,6 @@
 #include "mpi/gate_uri.h"
 #include "mpi/gate_words.h"
 
-#include <arpa/inet.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -266,16 +265,19 @@ static int add_uri(struct request *r, struct error *err) {
     if (gate_uri_check(r->uri, r->jobid, &gate->master, gate->port, with_bits ? &bits : NULL,
                        err) != 0)
         return -1;
-    char master[INET_ADDRSTRLEN];
-    inet_ntop(AF_INET, &gate->master, master, sizeof(master));
+    char master[NET_ADDRESS_TEXT];
+    net_address_text(&gate->master, master);
+    bool v4 = net_address_is_ipv4(&gate->master);
+    const char *open = v4 ? "tcp://" : "tcp6://[", *close = v4 ? "" : "]";
     const char *const start[] = {with_bits ? "--prtemca" : "--mca",
                                  with_bits ? "prte_hnp_uri" : "orte_hnp_uri", NULL};
     if (argv_add_all(&r->argv, start, err) != 0)
         return -1;
     if (with_bits)
-        return argv_printf(&r->argv, err, "%s.0;tcp://%s:%u:%u", r->jobid, master,
+        return argv_printf(&r->argv, err, "%s.0;%s%s%s:%u:%u", r->jobid, open, master, close,
                            (unsigned)gate->port, bits);
-    return argv_printf(&r->argv, err, "%s.0;tcp://%s:%u", r->jobid, master, (unsigned)gate->port);
+    return argv_printf(&r->argv, err, "%s.0;%s%s%s:%u", r->jobid, open, master, close,
+                       (unsigned)gate->port);
 }
 
 static int check(struct request *r, const struct gate_words *words, struct error *err) {

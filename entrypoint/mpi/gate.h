@@ -9,9 +9,9 @@
 #include "common/argv.h"
 #include "common/buf.h"
 #include "common/error.h"
+#include "common/net_address.h"
 #include "mpi/openmpi.h"
 
-#include <netinet/in.h>
 #include <stddef.h>
 
 struct gate {
@@ -19,8 +19,8 @@ struct gate {
     const char *daemon;                    /* path of orted or prted on this host */
     const struct openmpi_options *options; /* of this host */
     size_t hosts;                          /* in the job */
-    struct in_addr master;                 /* where mpirun runs, as pinned by the control link */
-    uint16_t port;                         /* its port: ports.daemons_v4 */
+    struct net_address master;             /* where mpirun runs, as pinned by the control link */
+    uint16_t port;                         /* its port: ports.daemons_v4 or _v6 */
 };
 
 /* COMMAND is SIZE bytes. The error has code EXIT_CODE_INTERNAL. */

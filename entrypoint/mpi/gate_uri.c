@@ -3,7 +3,6 @@
 #include "common/str.h"
 #include "mpi/gate_words.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 static int refuse(const char *uri, const char *why, struct error *err) {
@@ -12,20 +11,20 @@ static int refuse(const char *uri, const char *why, struct error *err) {
 
 /* The index of ADDRESS in the comma-separated list of SIZE bytes at TEXT, -1 if it is not there
  * or if anything in the list is not an address. */
-static int find_address(const char *text, size_t size, const struct in_addr *address) {
+static int find_address(const char *text, size_t size, const struct net_address *address) {
     int found = -1;
     const char *end = text + size;
     for (int index = 0; text <= end; index++) {
         const char *comma = memchr(text, ',', (size_t)(end - text));
         size_t length = (size_t)((comma != NULL ? comma : end) - text);
-        char one[INET_ADDRSTRLEN] = {0};
-        struct in_addr parsed;
+        char one[NET_ADDRESS_TEXT] = {0};
+        struct net_address parsed;
         if (length >= sizeof(one))
             return -1;
         memcpy(one, text, length);
-        if (inet_pton(AF_INET, one, &parsed) != 1)
+        if (!net_address_parse(one, &parsed))
             return -1;
-        if (parsed.s_addr == address->s_addr && found < 0)
+        if (net_address_equal(&parsed, address) && found < 0)
             found = index;
         text += length + 1;
     }
@@ -60,28 +59,63 @@ static size_t cut_part(const char **at, const char *stop) {
     return size;
 }
 
-int gate_uri_check(const char *uri, const char *job, const struct in_addr *master, uint16_t port,
-                   unsigned *ret_bits, struct error *err) {
-    static const char scheme[] = ".0;tcp://";
-    size_t job_size = strlen(job);
-    if (strncmp(uri, job, job_size) != 0 || !str_starts_with(uri + job_size, scheme))
-        return refuse(uri, "is not the address of this job's mpirun", err);
-    const char *at = uri + job_size + sizeof(scheme) - 1;
-    const char *addresses = at;
-    int index = find_address(addresses, cut_part(&at, ":;"), master);
+/* Moves AT over "tcp://" or "tcp6://[", that of IPV4's family. */
+static bool skip_scheme(const char **at, bool ipv4) {
+    const char *scheme = ipv4 ? "tcp://" : "tcp6://[";
+    if (!str_starts_with(*at, scheme))
+        return false;
+    *at += strlen(scheme);
+    return true;
+}
+
+/* The addresses; those of IPv6 end with a bracket, without which they are none. */
+static size_t cut_addresses(const char **at, bool ipv4) {
+    size_t size = cut_part(at, ipv4 ? ":;" : "];");
+    if (ipv4)
+        return size;
+    if (**at != ':')
+        return 0;
+    (*at)++;
+    return size;
+}
+
+/* ADDRESSES:PORTS[:BITS] at AT, up to a ';' or the end. */
+static int check_family(const char *uri, const char **at, const struct net_address *master,
+                        uint16_t port, unsigned *ret_bits, struct error *err) {
+    bool ipv4 = net_address_is_ipv4(master);
+    const char *addresses = *at;
+    int index = find_address(addresses, cut_addresses(at, ipv4), master);
     if (index < 0)
         return refuse(uri, "does not name the master's address", err);
-    const char *ports = at;
-    if (number_at(ports, cut_part(&at, ":;"), index) != port)
+    const char *ports = *at;
+    if (number_at(ports, cut_part(at, ":;"), index) != port)
         return refuse(uri, "does not name the port of this job's mpirun", err);
-    if (ret_bits != NULL) {
-        const char *masks = at;
-        int64_t bits = number_at(masks, cut_part(&at, ";"), index);
-        if (bits < 0 || bits > 32)
-            return refuse(uri, "has a wrong network mask", err);
-        *ret_bits = (unsigned)bits;
-    }
-    if (*at != '\0' && (!str_starts_with(at, ";tcp6://") || strchr(at + 1, ';') != NULL))
+    if (ret_bits == NULL)
+        return 0;
+    const char *masks = *at;
+    int64_t bits = number_at(masks, cut_part(at, ";"), index);
+    if (bits < 0 || bits > (ipv4 ? 32 : 128))
+        return refuse(uri, "has a wrong network mask", err);
+    *ret_bits = (unsigned)bits;
+    return 0;
+}
+
+int gate_uri_check(const char *uri, const char *job, const struct net_address *master,
+                   uint16_t port, unsigned *ret_bits, struct error *err) {
+    static const char number[] = ".0;";
+    bool ipv4 = net_address_is_ipv4(master);
+    const char *at = uri + strlen(job) + sizeof(number) - 1;
+    if (strncmp(uri, job, strlen(job)) != 0 || !str_starts_with(uri + strlen(job), number))
+        return refuse(uri, "is not the address of this job's mpirun", err);
+    /* The other family's addresses come first, and are not looked at. */
+    if (!ipv4 && skip_scheme(&at, true) && *(at += strcspn(at, ";")) == ';')
+        at++;
+    if (!skip_scheme(&at, ipv4))
+        return refuse(uri, "is not the address of this job's mpirun", err);
+    if (check_family(uri, &at, master, port, ret_bits, err) != 0)
+        return -1;
+    bool more = ipv4 && str_starts_with(at, ";tcp6://") && strchr(at + 1, ';') == NULL;
+    if (*at != '\0' && !more)
         return refuse(uri, "goes on with something unknown", err);
     return 0;
 }

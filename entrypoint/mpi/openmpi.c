@@ -1,8 +1,8 @@
 #include "mpi/openmpi.h"
 
 #include "common/str.h"
+#include "mpi/addresses.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,17 +51,15 @@ const char *openmpi_daemon(enum openmpi_series series) {
     return series == OPENMPI_4_1 ? "orted" : "prted";
 }
 
-int openmpi_daemon_name(enum openmpi_series series, struct in_addr address,
-                        struct argv *environment, struct error *err) {
-    char name[INET_ADDRSTRLEN];
+int openmpi_daemon_name(enum openmpi_series series, const char *node, struct argv *environment,
+                        struct error *err) {
     if (series != OPENMPI_5_0)
         return 0;
-    (void)inet_ntop(AF_INET, &address, name, sizeof(name));
     /* The daemon's number is ess_base_vpid plus Slurm's of the node. */
     if (argv_set_env(environment, "SLURM_JOBID", "0", err) != 0 ||
         argv_set_env(environment, "SLURM_NODEID", "0", err) != 0)
         return -1;
-    return argv_set_env(environment, "SLURMD_NODENAME", name, err);
+    return argv_set_env(environment, "SLURMD_NODENAME", node, err);
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
@@ -77,6 +75,8 @@ enum source {
     PORT_V6,
     DATA_FIRST,
     DATA_COUNT,
+    DATA_FIRST_V6,
+    DATA_COUNT_V6,
     SHARED
 };
 
@@ -125,8 +125,22 @@ static const struct row table[] = {
     {{"btl_tcp_if_include", "btl_tcp_if_include"}, "--mca", {0}, NETWORK, true},
     {{"btl_tcp_port_min_v4", "btl_tcp_port_min_v4"}, "--mca", {0}, DATA_FIRST, false},
     {{"btl_tcp_port_range_v4", "btl_tcp_port_range_v4"}, "--mca", {0}, DATA_COUNT, false},
+    {{"btl_tcp_port_min_v6", "btl_tcp_port_min_v6"}, "--mca", {0}, DATA_FIRST_V6, false},
+    {{"btl_tcp_port_range_v6", "btl_tcp_port_range_v6"}, "--mca", {0}, DATA_COUNT_V6, false},
     {{"mpi_yield_when_idle", "mpi_yield_when_idle"}, "--mca", {"1", "1"}, FIXED, false},
 };
+
+static bool is_ipv6(const struct openmpi_request *r) {
+    const struct net_address *address = &r->interface->address;
+    return net_address_is_set(address) && !net_address_is_ipv4(address);
+}
+
+/* Whether the request has nothing to say of ROW. */
+static bool is_idle(const struct row *row, const struct openmpi_request *r) {
+    if (row->source == SHARED)
+        return r->shared == NULL || r->shared[0] == '\0';
+    return (row->source == DATA_FIRST_V6 || row->source == DATA_COUNT_V6) && !is_ipv6(r);
+}
 
 static void write_value(const struct row *row, const struct openmpi_request *r, char *value,
                         size_t size) {
@@ -144,7 +158,11 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
         snprintf(value, size, "%s", r->interface->name);
         break;
     case NETWORK:
-        interface_cidr(r->interface, value);
+        /* Networks of IPv6 are not understood here. */
+        if (is_ipv6(r))
+            snprintf(value, size, "%s", r->interface->name);
+        else
+            interface_cidr(r->interface, value);
         break;
     case PORT_V4:
         snprintf(value, size, "%u", (unsigned)r->ports->daemons_v4);
@@ -153,12 +171,14 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
         snprintf(value, size, "%u", (unsigned)r->ports->daemons_v6);
         break;
     case DATA_FIRST:
+    case DATA_FIRST_V6:
         snprintf(value, size, "%u", (unsigned)r->ports->data);
         break;
     case SHARED:
         snprintf(value, size, "%s", r->shared);
         break;
     case DATA_COUNT:
+    case DATA_COUNT_V6:
         snprintf(value, size, "%u", (unsigned)r->ports->data_count);
         break;
     }
@@ -174,7 +194,7 @@ static int add_option(const struct row *row, const struct openmpi_request *r,
                       struct openmpi_options *ret, struct error *err) {
     enum openmpi_series series = r->version.series;
     struct openmpi_option *option = &ret->items[ret->count];
-    if (row->source == SHARED && (r->shared == NULL || r->shared[0] == '\0'))
+    if (is_idle(row, r))
         return 0;
     *option = (struct openmpi_option){
         .flag = series == OPENMPI_4_1 ? "--mca" : row->flag_5,
@@ -271,13 +291,13 @@ int openmpi_command(const struct openmpi_request *request, struct argv *ret, str
 }
 
 int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct error *err) {
-    char address[INET_ADDRSTRLEN];
-    for (size_t i = 0; i < cluster->count; i++)
+    char node[ADDRESSES_NODE_SIZE];
+    for (size_t i = 0; i < cluster->count; i++) {
+        addresses_node(cluster, i, node);
         if (!cluster->hosts[i].gone &&
-            buf_printf(ret, err, "%s slots=%u\n",
-                       inet_ntop(AF_INET, &cluster->hosts[i].address, address, sizeof(address)),
-                       cluster->hosts[i].slots) != 0)
+            buf_printf(ret, err, "%s slots=%u\n", node, cluster->hosts[i].slots) != 0)
             return -1;
+    }
     return 0;
 }
 

@@ -12,7 +12,6 @@
 #include "job/ports.h"
 #include "mpi/custom_options.h"
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -29,12 +28,12 @@ int openmpi_parse_version(const char *text, size_t size, struct openmpi *ret, st
 /* The daemon's program: "orted" or "prted". */
 const char *openmpi_daemon(enum openmpi_series series);
 
-/* Tells a daemon on a worker its node's name: ADDRESS, the host's in the host file. 4.1 needs no
+/* Tells a daemon on a worker its node's name: NODE, the host's in the host file. 4.1 needs no
  * word of it. 5.0 goes by the kernel's name and takes two hosts of one name for one: their ranks
  * start, and hang in their first message, over TCP alone, too. But where Slurm starts it, it goes
  * by the name in Slurm's variables. A build without the Slurm component does not read them. */
-int openmpi_daemon_name(enum openmpi_series series, struct in_addr address,
-                        struct argv *environment, struct error *err);
+int openmpi_daemon_name(enum openmpi_series series, const char *node, struct argv *environment,
+                        struct error *err);
 
 /* The components of 5.0 that may start a daemon, for "ess": Slurm's, or else "env", mpirun's
  * choice. */

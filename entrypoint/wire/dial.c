@@ -16,7 +16,7 @@ static void opened(void *context) {
     struct dial *d = context;
     struct link *link = d->link;
     d->link = NULL;
-    d->events->opened(d->context, link, d->addresses[d->next - 1]);
+    d->events->opened(d->context, link, &d->addresses[d->next - 1]);
 }
 
 static void closed(void *context, const struct error *why) {
@@ -29,7 +29,7 @@ static void closed(void *context, const struct error *why) {
         d->refused = true;
         d->refusal = *why;
         if (first)
-            d->events->told(d->context, d->addresses[d->next - 1], why);
+            d->events->told(d->context, &d->addresses[d->next - 1], why);
     }
     try_next(d);
 }
@@ -59,11 +59,11 @@ static void end_round(struct dial *d) {
 
 static void try_next(struct dial *d) {
     while (d->next < d->count) {
-        struct sockaddr_in to = {
-            .sin_family = AF_INET, .sin_port = htons(d->port), .sin_addr = d->addresses[d->next++]};
-        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+        struct sockaddr_storage to;
+        socklen_t size = net_address_socket(&d->addresses[d->next++], d->port, &to);
+        int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
         if (fd >= 0 &&
-            (connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0 || errno == EINPROGRESS)) {
+            (connect(fd, (const struct sockaddr *)&to, size) == 0 || errno == EINPROGRESS)) {
             d->link = link_new(d->loop, fd, d->tls, false, &events, d, &d->why);
             if (d->link != NULL)
                 return;
@@ -76,15 +76,12 @@ static void try_next(struct dial *d) {
     end_round(d);
 }
 
-static void found(void *context, const struct in_addr *addresses, size_t count) {
+static void found(void *context, const struct net_address *addresses, size_t count) {
     struct dial *d = context;
     memcpy(d->addresses, addresses, count * sizeof(*addresses));
     d->count = count;
     if (count == 0)
-        (void)error_set(&d->why, EXIT_CODE_NOT_READY,
-                        d->resolve.only_ipv6
-                            ? "the name has IPv6 addresses alone, and IPv6 is not supported"
-                            : "the name is not known yet");
+        (void)error_set(&d->why, EXIT_CODE_NOT_READY, "the name is not known yet");
     try_next(d);
 }
 

@@ -5,6 +5,7 @@
 #ifndef WIRE_DIAL_H
 #define WIRE_DIAL_H
 
+#include "common/net_address.h"
 #include "wire/link.h"
 #include "wire/resolve.h"
 
@@ -16,9 +17,9 @@ enum { DIAL_REFUSED_SECONDS = 30 };
 
 struct dial_events {
     /* LINK is open and becomes the callee's: it calls link_own(). PEER is who proved the key. */
-    void (*opened)(void *context, struct link *link, struct in_addr peer);
+    void (*opened)(void *context, struct link *link, const struct net_address *peer);
     /* Somebody there has another key, for the first time: the dialling goes on. */
-    void (*told)(void *context, struct in_addr peer, const struct error *why);
+    void (*told)(void *context, const struct net_address *peer, const struct error *why);
     /* No use to go on: nobody there has this job's key. */
     void (*refused)(void *context, const struct error *why);
 };
@@ -33,7 +34,7 @@ struct dial {
     void *context;
     struct resolve resolve;
     struct timer again;
-    struct in_addr addresses[RESOLVE_MAX];
+    struct net_address addresses[RESOLVE_MAX];
     size_t count;
     size_t next;
     struct link *link;

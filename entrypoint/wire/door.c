@@ -15,7 +15,7 @@ struct guest {
     struct door *door;
     struct link *link;
     struct timer patience;
-    struct in_addr peer;
+    struct net_address peer;
     bool proved; /* the key */
     struct guest *next;
 };
@@ -40,19 +40,19 @@ static void guest_message(void *context, const json_t *message) {
     struct guest *g = context;
     struct door *d = g->door;
     struct link *link = g->link;
-    struct in_addr peer = g->peer;
+    struct net_address peer = g->peer;
     remove_guest(g);
-    d->events->arrived(d->context, link, peer, message);
+    d->events->arrived(d->context, link, &peer, message);
 }
 
 static void guest_foreign(void *context, const json_t *message) {
     struct guest *g = context;
     struct door *d = g->door;
     struct link *link = g->link;
-    struct in_addr peer = g->peer;
+    struct net_address peer = g->peer;
     remove_guest(g);
     if (d->events->foreign != NULL)
-        d->events->foreign(d->context, link, peer, message);
+        d->events->foreign(d->context, link, &peer, message);
     else
         link_free(link);
 }
@@ -66,7 +66,7 @@ static void guest_closed(void *context, const struct error *why) {
     struct guest *g = context;
     const struct door *d = g->door;
     if (!g->proved && d->events->turned_away != NULL)
-        d->events->turned_away(d->context, g->peer, why);
+        d->events->turned_away(d->context, &g->peer, why);
     send_away(g);
 }
 
@@ -83,12 +83,12 @@ static bool is_same_user(int fd) {
 
 /* Of those from PEER (NULL: from anywhere) the one who has waited longest, if they are more than
  * LEAST. */
-static struct guest *oldest(const struct door *d, const struct in_addr *peer, bool proved,
+static struct guest *oldest(const struct door *d, const struct net_address *peer, bool proved,
                             size_t least) {
     struct guest *found = NULL;
     size_t count = 0;
     for (struct guest *g = d->guests; g != NULL; g = g->next) {
-        if (g->proved != proved || (peer != NULL && g->peer.s_addr != peer->s_addr))
+        if (g->proved != proved || (peer != NULL && !net_address_equal(&g->peer, peer)))
             continue;
         found = g;
         count++;
@@ -97,7 +97,7 @@ static struct guest *oldest(const struct door *d, const struct in_addr *peer, bo
 }
 
 /* One guest, for a newcomer from PEER. There must be one. */
-static void send_one_away(struct door *d, const struct in_addr *peer) {
+static void send_one_away(struct door *d, const struct net_address *peer) {
     static const struct error crowd = {.code = EXIT_CODE_NOT_READY, .text = "too many at once"};
     struct guest *g = peer != NULL ? oldest(d, peer, false, d->room / 4) : NULL;
     if (g == NULL)
@@ -105,13 +105,13 @@ static void send_one_away(struct door *d, const struct in_addr *peer) {
     if (g == NULL)
         g = oldest(d, NULL, true, 0);
     if (d->events->turned_away != NULL)
-        d->events->turned_away(d->context, g->peer, &crowd);
+        d->events->turned_away(d->context, &g->peer, &crowd);
     send_away(g);
 }
 
-static void admit(struct door *d, int fd, struct in_addr peer) {
+static void admit(struct door *d, int fd, const struct net_address *peer) {
     if (d->guest_count >= d->room)
-        send_one_away(d, &peer);
+        send_one_away(d, peer);
     struct guest *g = calloc(1, sizeof(*g));
     if (g == NULL || (d->tls == NULL && !is_same_user(fd))) {
         (void)close(fd);
@@ -119,7 +119,7 @@ static void admit(struct door *d, int fd, struct in_addr peer) {
         return;
     }
     g->door = d;
-    g->peer = peer;
+    g->peer = *peer;
     g->patience = (struct timer){.fire = send_away, .context = g};
     g->link = link_new(d->loop, fd, d->tls, true, &guest_events, g, NULL);
     if (g->link == NULL) {
@@ -175,13 +175,9 @@ static void knock(void *context, uint32_t events) {
         rest(d);
     if (fd < 0)
         return;
-    struct in_addr peer = {0};
-    if (from.ss_family == AF_INET) {
-        struct sockaddr_in in;
-        memcpy(&in, &from, sizeof(in));
-        peer = in.sin_addr;
-    }
-    admit(d, fd, peer);
+    struct net_address peer;
+    (void)net_address_of((const struct sockaddr *)&from, &peer);
+    admit(d, fd, &peer);
 }
 
 void door_set_room(struct door *d, uint64_t guests) {
@@ -219,14 +215,28 @@ void door_close(struct door *d) {
     d->watch.fd = d->spare = -1;
 }
 
-int door_listen(struct in_addr address, uint16_t port, struct error *err) {
-    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons(port), .sin_addr = address};
-    int one = 1;
-    cleanup_fd int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+/* A socket bound to ADDRESS, or to all of both families; -1 with errno. */
+static int bound_socket(const struct net_address *address, uint16_t port) {
+    struct sockaddr_storage at;
+    socklen_t size = net_address_socket(address, port, &at);
+    int one = 1, no = 0;
+    cleanup_fd int fd = socket(at.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "the control link");
+        return -1;
     (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one));
-    if (bind(fd, (const struct sockaddr *)&at, sizeof(at)) != 0 || listen(fd, SOMAXCONN) != 0)
+    if (at.ss_family == AF_INET6)
+        (void)setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof(no));
+    return bind(fd, (const struct sockaddr *)&at, size) == 0 ? take_fd(&fd) : -1;
+}
+
+int door_listen(const struct net_address *address, uint16_t port, struct error *err) {
+    struct net_address any_v4;
+    (void)net_address_parse("0.0.0.0", &any_v4);
+    cleanup_fd int fd = bound_socket(address, port);
+    /* A kernel without IPv6. */
+    if (fd < 0 && errno == EAFNOSUPPORT && !net_address_is_set(address))
+        fd = bound_socket(&any_v4, port);
+    if (fd < 0 || listen(fd, SOMAXCONN) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG,
                                "port %u of the control link (RINGMASTER_PORT)", port);
     return take_fd(&fd);

@@ -11,11 +11,11 @@
 #define WIRE_DOOR_H
 
 #include "common/error.h"
+#include "common/net_address.h"
 #include "os/loop.h"
 #include "wire/link.h"
 
 #include <jansson.h>
-#include <netinet/in.h>
 #include <openssl/types.h>
 
 enum { DOOR_GUESTS_MAX = 512, DOOR_GUESTS_LEAST = 4, DOOR_GUEST_SECONDS = 10 };
@@ -25,12 +25,14 @@ struct guest;
 struct door_events {
     /* A guest's first message. LINK becomes the callee's: it calls link_own() or link_free(). PEER
      * is 0.0.0.0 on a unix socket. */
-    void (*arrived)(void *context, struct link *link, struct in_addr peer, const json_t *message);
+    void (*arrived)(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message);
     /* The same for a guest whose message is of another version (frame.h). NULL: it is sent away. */
-    void (*foreign)(void *context, struct link *link, struct in_addr peer, const json_t *message);
+    void (*foreign)(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message);
     /* A guest that went without a message: EXIT_CODE_KEY_REFUSED for a ringmaster with another key,
      * else EXIT_CODE_NOT_READY, for a stranger. May be NULL. */
-    void (*turned_away)(void *context, struct in_addr peer, const struct error *why);
+    void (*turned_away)(void *context, const struct net_address *peer, const struct error *why);
 };
 
 struct door {
@@ -56,7 +58,8 @@ void door_close(struct door *d);
  * a door begins with. */
 void door_set_room(struct door *d, uint64_t guests);
 
-/* A listening TCP socket, or -1. The error names the port. */
-int door_listen(struct in_addr address, uint16_t port, struct error *err);
+/* A listening TCP socket, or -1: at ADDRESS, or where that is none at all of both families. The
+ * error names the port. */
+int door_listen(const struct net_address *address, uint16_t port, struct error *err);
 
 #endif

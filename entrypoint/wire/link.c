@@ -426,12 +426,13 @@ void link_part(struct link *l, json_t *message) {
     link_free(l);
 }
 
-struct in_addr link_own_address(const struct link *l) {
-    struct sockaddr_in own = {0};
+struct net_address link_own_address(const struct link *l) {
+    struct sockaddr_storage own = {0};
+    struct net_address address = {0};
     socklen_t size = sizeof(own);
-    if (getsockname(l->watch.fd, (struct sockaddr *)&own, &size) != 0 || own.sin_family != AF_INET)
-        return (struct in_addr){0};
-    return own.sin_addr;
+    if (getsockname(l->watch.fd, (struct sockaddr *)&own, &size) == 0)
+        (void)net_address_of((const struct sockaddr *)&own, &address);
+    return address;
 }
 
 int64_t link_peer_version(const struct link *l) {

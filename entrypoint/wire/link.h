@@ -8,10 +8,10 @@
 #define WIRE_LINK_H
 
 #include "common/error.h"
+#include "common/net_address.h"
 #include "os/loop.h"
 
 #include <jansson.h>
-#include <netinet/in.h>
 #include <openssl/types.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -58,7 +58,7 @@ void link_flush(struct link *l);
  * frees the link; also from within its callbacks. */
 void link_part(struct link *l, json_t *message);
 /* This end's address as this host sees it; 0.0.0.0 on a unix socket. */
-struct in_addr link_own_address(const struct link *l);
+struct net_address link_own_address(const struct link *l);
 /* Which version of the messages the peer of an open link speaks (tls_peer_version). */
 int64_t link_peer_version(const struct link *l);
 /* Bytes that still wait to be sent. */

@@ -12,9 +12,8 @@
 
 /* What the child says: below PIPE_BUF, so at once or not at all. */
 struct answer {
-    struct in_addr found[RESOLVE_MAX];
+    struct net_address found[RESOLVE_MAX];
     size_t count;
-    bool only_ipv6;
 };
 
 static struct addrinfo *ask(const char *name, int family) {
@@ -23,22 +22,26 @@ static struct addrinfo *ask(const char *name, int family) {
     return getaddrinfo(name, NULL, &hints, &list) == 0 ? list : NULL;
 }
 
-static bool is_known(const struct answer *a, struct in_addr address) {
+static bool is_known(const struct answer *a, const struct net_address *address) {
     for (size_t i = 0; i < a->count; i++)
-        if (a->found[i].s_addr == address.s_addr)
+        if (net_address_equal(&a->found[i], address))
             return true;
     return false;
 }
 
+static void add(const char *name, int family, struct answer *answer) {
+    struct net_address address;
+    for (const struct addrinfo *a = ask(name, family); a != NULL; a = a->ai_next)
+        if (answer->count < RESOLVE_MAX && net_address_of(a->ai_addr, &address) &&
+            !net_address_is_link_local(&address) && !is_known(answer, &address))
+            answer->found[answer->count++] = address;
+}
+
 static _Noreturn void look_up(const char *name, int to) {
     struct answer answer = {.count = 0};
-    for (const struct addrinfo *a = ask(name, AF_INET); a != NULL; a = a->ai_next) {
-        struct sockaddr_in in;
-        memcpy(&in, a->ai_addr, sizeof(in));
-        if (answer.count < RESOLVE_MAX && !is_known(&answer, in.sin_addr))
-            answer.found[answer.count++] = in.sin_addr;
-    }
-    answer.only_ipv6 = answer.count == 0 && ask(name, AF_INET6) != NULL;
+    add(name, AF_INET, &answer);
+    if (answer.count == 0)
+        add(name, AF_INET6, &answer);
     (void)!write(to, &answer, sizeof(answer));
     _exit(0);
 }
@@ -77,7 +80,6 @@ static void answered(void *context, uint32_t events) {
         answer = (struct answer){.count = 0};
     memcpy(r->found, answer.found, sizeof(r->found));
     r->count = answer.count;
-    r->only_ipv6 = answer.only_ipv6;
     finish(r);
 }
 
@@ -86,7 +88,7 @@ static void late(void *context) {
 }
 
 int resolve_start(struct resolve *r, struct loop *loop, struct reaper *reaper, const char *name,
-                  void (*done)(void *context, const struct in_addr *found, size_t count),
+                  void (*done)(void *context, const struct net_address *found, size_t count),
                   void *context, struct error *err) {
     *r = (struct resolve){.loop = loop, .reaper = reaper, .done = done, .context = context};
     r->deadline = (struct timer){.fire = late, .context = r};

@@ -1,12 +1,13 @@
 /* The addresses of a host's name, looked up without blocking the loop: the system's resolver runs
- * in a child, which is ended at the deadline. IPv4; each address once. */
+ * in a child, which is ended at the deadline. Its IPv4 addresses, or where it has none those of
+ * IPv6 that every host may use; each once. */
 #ifndef WIRE_RESOLVE_H
 #define WIRE_RESOLVE_H
 
+#include "common/net_address.h"
 #include "os/child.h"
 #include "os/loop.h"
 
-#include <netinet/in.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -18,17 +19,16 @@ struct resolve {
     struct child child;
     struct watch watch; /* its pipe; fd -1: none */
     struct timer deadline;
-    struct in_addr found[RESOLVE_MAX];
+    struct net_address found[RESOLVE_MAX];
     size_t count;
-    bool only_ipv6; /* the name is known, but has no IPv4 address */
     /* COUNT is 0 for a name that is not known, or not in time. */
-    void (*done)(void *context, const struct in_addr *found, size_t count);
+    void (*done)(void *context, const struct net_address *found, size_t count);
     void *context;
 };
 
 /* DONE is called from the loop, unless resolve_cancel() comes first. */
 int resolve_start(struct resolve *r, struct loop *loop, struct reaper *reaper, const char *name,
-                  void (*done)(void *context, const struct in_addr *found, size_t count),
+                  void (*done)(void *context, const struct net_address *found, size_t count),
                   void *context, struct error *err);
 /* Not running is fine. */
 void resolve_cancel(struct resolve *r);

@@ -3,7 +3,6 @@
 #include "fuzz/check.h"
 #include "mpi/gate.h"
 
-#include <arpa/inet.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -43,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                         .daemon = "/usr/bin/daemon",
                         .options = &options,
                         .hosts = 3,
-                        .master = {htonl(0x0a000001)},
                         .port = ports.daemons_v4};
+    CHECK(net_address_parse("10.0.0.1", &gate.master));
     struct argv words = {0};
     struct error err = {0};
     if (gate_check(&gate, (const char *)data + 1, size - 1, &words, &err) == 0)

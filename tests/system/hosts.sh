@@ -10,6 +10,7 @@
 #   sh tests/system/hosts.sh down               ends and removes everything
 #
 # Verbs  up N [--driver ns|docker] [--suffix TEXT] [--interface NAME] [--image IMAGE]
+#             [--network ipv4|ipv6]
 #        start HOST ...    COMMAND becomes its PID 1
 #        stop HOST         SIGTERM to its PID 1         kill HOST     it is gone at once
 #        freeze HOST       all its processes stand      thaw HOST
@@ -78,7 +79,7 @@ ring_up() {
     esac
     [ "$count" -le 250 ] || fail "up: $count hosts; 250 are the most"
     shift
-    driver=ns suffix='' interface=eth0 image=ringmaster:latest
+    driver=ns suffix='' interface=eth0 image=ringmaster:latest network=ipv4
     while [ $# -gt 0 ]; do
         [ $# -gt 1 ] || fail "up: $1 lacks its value"
         case $1 in
@@ -86,10 +87,15 @@ ring_up() {
         --suffix) suffix=$2 ;;
         --interface) interface=$2 ;;
         --image) image=$2 ;;
+        --network) network=$2 ;;
         *) fail "up: unknown option $1" ;;
         esac
         shift 2
     done
+    case $driver:$network in
+    *:ipv4 | ns:ipv6) ;;
+    *) fail "up: $driver has no network '$network'" ;;
+    esac
     [ -e "$system/hosts_$driver.sh" ] || fail "up: there is no driver '$driver'"
     mkdir -p "$top/build/ring"
     RING=$(mktemp -d "$top/build/ring/XXXXXX")
@@ -101,6 +107,7 @@ ring_up() {
     echo "$driver" >"$RING/driver"
     echo "$suffix" >"$RING/suffix"
     echo "$image" >"$RING/image"
+    echo "$network" >"$RING/network"
     for host in $(seq 1 "$count"); do
         mkdir -p "$(host_folder "$host")"
         for own in opt/ml/model opt/ml/output/data opt/ml/input/data opt/ml/checkpoints \

@@ -4,6 +4,14 @@
 
 default_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
+# The address of a host on a ring of its network.
+address() {
+    case $(cat "$RING/network") in
+    ipv6) echo "fd00:77::$1" ;;
+    *) echo "10.77.0.$1" ;;
+    esac
+}
+
 net() { echo "rm-$(basename "$RING")-$1"; }
 
 driver_up() {
@@ -17,7 +25,10 @@ driver_up() {
         $hub link add "h$host" type veth peer name eth0 netns "$(net "$host")"
         $hub link set "h$host" master ring up
         ip -n "$(net "$host")" link set lo up
-        ip -n "$(net "$host")" address add "10.77.0.$host/24" dev eth0
+        case $(cat "$RING/network") in
+        ipv6) ip -n "$(net "$host")" address add "$(address "$host")/64" dev eth0 nodad ;;
+        *) ip -n "$(net "$host")" address add "$(address "$host")/24" dev eth0 ;;
+        esac
         ip -n "$(net "$host")" link set eth0 up
     done
     echo '127.0.0.1 localhost' >"$RING/hosts"
@@ -35,7 +46,7 @@ group() {
 driver_start() {
     folder=$(host_folder "$1")
     name=$(host_name "$1")
-    grep -q " $name\$" "$RING/hosts" || echo "10.77.0.$1 $name" >>"$RING/hosts"
+    grep -q " $name\$" "$RING/hosts" || echo "$(address "$1") $name" >>"$RING/hosts"
     group=$(group "$1") && mkdir -p "$group" 2>/dev/null || group=
     network=/run/netns/$(net "$1")
     shift

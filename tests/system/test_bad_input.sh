@@ -52,22 +52,11 @@ host_list_lacks_this_host() {
     says 65 three
 }
 
-host_list_is_ipv6() {
+host_list_is_link_local() {
     ring 1
     rm "$(config 1)/resourceconfig.json"
-    start_all -e RINGMASTER_HOSTS=fd00::1,fd00::2 -- train -- true
-    says 65 'RINGMASTER_HOSTS: "fd00::1" is an IPv6 address, and IPv6 is not supported'
-}
-
-# A name that is there, but by IPv6 alone.
-master_is_ipv6() {
-    ring 2
-    hosts start 2 -e RINGMASTER_READY_SECONDS=7 -- sh -c \
-        "sed '/algo-1/d' /etc/hosts >/tmp/hosts && echo 'fd00::1 algo-1' >>/tmp/hosts &&
-            cat /tmp/hosts >/etc/hosts && exec train -- true"
-    all_end "$SOON" 69 2
-    check "it says that it is IPv6" holds "$(hosts log 2)" 'waiting for algo-1: the name has IPv6 addresses alone'
-    check "the story says it, too" holds "$(failure_of 2)" 'IPv6 is not supported'
+    start_all -e RINGMASTER_HOSTS=fe80::1,fe80::2 -- train -- true
+    says 65 'RINGMASTER_HOSTS: "fe80::1" is a link-local address'
 }
 
 resource_config_begins_with_a_byte_order_mark() {
@@ -344,7 +333,7 @@ a_refused_daemon_is_the_story() {
 CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparameters
     one_host_does_not_know_the_jobs_name the_programs_interpreter_is_not_there a_refused_daemon_is_the_story resource_config_is_not_json resource_config_lacks_this_host
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
-    host_list_is_ipv6 master_is_ipv6 resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
+    host_list_is_link_local resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
     a_variable_is_unknown a_channel_is_a_pipe options_for_mpirun_are_refused
     an_instance_group_is_not_there code_on_s3_wants_credentials the_program_is_not_there

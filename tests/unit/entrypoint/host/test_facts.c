@@ -2,6 +2,7 @@
 
 #include "job/job.h"
 #include "mpi/tools.h"
+#include "support/addresses.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static void gather(const char *hosts, const char *program, struct facts *ret) {
     char daemon[] = "/usr/bin/orted";
     struct tools tools = {.daemon = daemon, .version = {OPENMPI_4_1, 4, 1, 4}};
     read_job(hosts, program, &job);
-    job.cluster.hosts[job.cluster.self].address.s_addr = htonl(0x0a000007);
+    job.cluster.hosts[job.cluster.self].address = address_of("10.0.0.7");
     facts_gather(&job, &tools, ret);
     job_done(&job);
 }
@@ -40,7 +41,7 @@ static void facts_survive_the_way_to_the_master(void) {
     CU_ASSERT_EQUAL(facts_parse(object, &got, &err), 0);
     CU_ASSERT_EQUAL(got.job, sent.job);
     CU_ASSERT_EQUAL(got.program, sent.program);
-    CU_ASSERT_EQUAL(got.address.s_addr, htonl(0x0a000007));
+    ASSERT_ADDRESS(&got.address, "10.0.0.7");
     CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
     CU_ASSERT_EQUAL(got.clock, sent.clock);
     CU_ASSERT_EQUAL(got.boot, sent.boot);

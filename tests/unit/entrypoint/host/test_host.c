@@ -1,6 +1,7 @@
 #include "host/host.h"
 
 #include "common/file.h"
+#include "support/addresses.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 
@@ -76,14 +77,14 @@ static const char *told_text(size_t index, const char *key) {
 }
 
 static void nothing_but_this_jobs_daemon_is_started(void) {
-    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    struct net_address loopback = address_of("127.0.0.1");
     char warning[INTERFACE_WARNING_SIZE];
     struct error err = {0};
     static const char *const commands[] = {
         "rm -rf /", "orted; touch /tmp/x", "", "orted $(id)",
         " orted -mca ess \"env\" -mca plm_rsh_agent \"/bin/sh\""};
     open_host("host");
-    CU_ASSERT_EQUAL(host_meet_master(&host, loopback, &loopback, warning, &err), 0);
+    CU_ASSERT_EQUAL(host_meet_master(&host, &loopback, &loopback, warning, &err), 0);
     for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         json_t *order = frame_new("launch");
         (void)json_object_set_new(order, "command", json_string(commands[i]));

@@ -18,6 +18,28 @@ static void names_and_addresses_are_taken_as_they_are(void) {
     }
 }
 
+static void ipv6_addresses_have_one_form(void) {
+    static const char *const forms[] = {"fd00::1", "[fd00::1]", "FD00:0::1",
+                                        "[fd00:0:0:0:0:0:0:1]"};
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++) {
+        struct host_name name;
+        CU_ASSERT_EQUAL(parse(forms[i], &name, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(name.text, "fd00::1");
+    }
+}
+
+static void a_name_ends_where_its_port_begins(void) {
+    static const struct {
+        const char *text;
+        size_t extent;
+    } rows[] = {
+        {"algo-1", 6},      {"algo-1:4", 6},    {"algo-1:", 6},  {"fd00::1", 7}, {"[fd00::1]", 9},
+        {"[fd00::1]:4", 9}, {"[fd00::1]4", 10}, {"[fd00::1", 8}, {"a:b:c", 5},   {"", 0},
+        {":", 0},           {"[1-3]:4", 5}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        CU_ASSERT_EQUAL(host_name_extent(rows[i].text, strlen(rows[i].text)), rows[i].extent);
+}
+
 static void hostile_names_are_refused_and_shown(void) {
     static const char *const bad[] = {"-oProxyCommand=x",
                                       "a b",
@@ -39,8 +61,8 @@ static void hostile_names_are_refused_and_shown(void) {
                                       "algo-1\\",
                                       "\xc3\xa9",
                                       "a*",
-                                      "[::1]",
-                                      "::1",
+                                      "[fe80::1]",
+                                      "fe80::1",
                                       "256.1.1.1",
                                       "1.2.3",
                                       "1",
@@ -91,6 +113,7 @@ static void order_is_natural_and_equality_ignores_case(void) {
     CU_ASSERT(host_name_equal(&a, &b));
 }
 
-UNIT_MAIN("job.host_name", UNIT(names_and_addresses_are_taken_as_they_are),
+UNIT_MAIN("job.host_name", UNIT(ipv6_addresses_have_one_form),
+          UNIT(a_name_ends_where_its_port_begins), UNIT(names_and_addresses_are_taken_as_they_are),
           UNIT(hostile_names_are_refused_and_shown), UNIT(lengths_are_bounded),
           UNIT(a_nul_inside_is_refused), UNIT(order_is_natural_and_equality_ignores_case))

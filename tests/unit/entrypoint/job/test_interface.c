@@ -1,7 +1,7 @@
 #include "job/interface.h"
+#include "support/addresses.h"
 #include "support/unit.h"
 
-#include <arpa/inet.h>
 #include <string.h>
 
 static void the_configured_interface_is_taken_where_it_exists(void) {
@@ -11,14 +11,13 @@ static void the_configured_interface_is_taken_where_it_exists(void) {
     CU_ASSERT_STRING_EQUAL(i.name, "lo");
     CU_ASSERT_STRING_EQUAL(warning, "");
     char text[INTERFACE_TEXT_SIZE];
-    interface_address(&i, text);
-    CU_ASSERT_STRING_EQUAL(text, "127.0.0.1");
+    ASSERT_ADDRESS(&i.address, "127.0.0.1");
     interface_cidr(&i, text);
     CU_ASSERT_STRING_EQUAL(text, "127.0.0.0/8");
 }
 
 static void a_missing_one_gives_way_to_the_routed_one_with_a_warning(void) {
-    struct in_addr peer = {htonl(0x7f000003)};
+    struct net_address peer = address_of("127.0.0.3");
     struct interface i;
     char warning[INTERFACE_WARNING_SIZE];
     CU_ASSERT_EQUAL_FATAL(interface_choose("ethwe", &peer, &i, warning, NULL), 0);
@@ -27,6 +26,23 @@ static void a_missing_one_gives_way_to_the_routed_one_with_a_warning(void) {
     ASSERT_CONTAINS(warning, "taking lo");
     CU_ASSERT_EQUAL(interface_choose("", &peer, &i, warning, NULL), 0);
     CU_ASSERT_STRING_EQUAL(warning, "");
+}
+
+static void a_peer_with_ipv6_is_met_over_ipv6(void) {
+    struct net_address peer = address_of("::1");
+    struct interface i;
+    char warning[INTERFACE_WARNING_SIZE];
+    struct error err = {0};
+    if (interface_choose("lo", &peer, &i, warning, &err) != 0) {
+        unit_skip(err.text); /* no IPv6 on this machine's loopback */
+        return;
+    }
+    CU_ASSERT_STRING_EQUAL(i.name, "lo");
+    ASSERT_ADDRESS(&i.address, "::1");
+    CU_ASSERT_EQUAL(i.prefix, 128);
+    CU_ASSERT_STRING_EQUAL(warning, "");
+    CU_ASSERT_EQUAL(interface_choose("ethwe", &peer, &i, warning, NULL), 0);
+    ASSERT_CONTAINS(warning, "not up with IPv6; taking lo");
 }
 
 static void a_host_alone_takes_what_there_is(void) {
@@ -38,7 +54,7 @@ static void a_host_alone_takes_what_there_is(void) {
 }
 
 static void an_unreachable_peer_is_an_error(void) {
-    struct in_addr peer = {htonl(0xffffffff)};
+    struct net_address peer = address_of("255.255.255.255");
     struct interface i;
     char warning[INTERFACE_WARNING_SIZE];
     struct error err = {0};
@@ -47,7 +63,7 @@ static void an_unreachable_peer_is_an_error(void) {
 }
 
 static void networks_are_written_with_their_bits(void) {
-    struct interface i = {.name = "eth0", .address = {htonl(0xac1203fe)}, .prefix = 16};
+    struct interface i = {.name = "eth0", .address = address_of("172.18.3.254"), .prefix = 16};
     char text[INTERFACE_TEXT_SIZE];
     interface_cidr(&i, text);
     CU_ASSERT_STRING_EQUAL(text, "172.18.0.0/16");
@@ -57,6 +73,12 @@ static void networks_are_written_with_their_bits(void) {
     i.prefix = 0;
     interface_cidr(&i, text);
     CU_ASSERT_STRING_EQUAL(text, "0.0.0.0/0");
+    i = (struct interface){.address = address_of("fd00:77:ffff::1"), .prefix = 36};
+    interface_cidr(&i, text);
+    CU_ASSERT_STRING_EQUAL(text, "fd00:77:f000::/36");
+    i.prefix = 128;
+    interface_cidr(&i, text);
+    CU_ASSERT_STRING_EQUAL(text, "fd00:77:ffff::1/128");
 }
 
 static void names_are_checked(void) {
@@ -75,5 +97,6 @@ static void names_are_checked(void) {
 
 UNIT_MAIN("job.interface", UNIT(the_configured_interface_is_taken_where_it_exists),
           UNIT(a_missing_one_gives_way_to_the_routed_one_with_a_warning),
-          UNIT(a_host_alone_takes_what_there_is), UNIT(an_unreachable_peer_is_an_error),
-          UNIT(networks_are_written_with_their_bits), UNIT(names_are_checked))
+          UNIT(a_host_alone_takes_what_there_is), UNIT(a_peer_with_ipv6_is_met_over_ipv6),
+          UNIT(an_unreachable_peer_is_an_error), UNIT(networks_are_written_with_their_bits),
+          UNIT(names_are_checked))

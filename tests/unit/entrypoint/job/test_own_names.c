@@ -1,15 +1,14 @@
+#include "common/net_address.h"
 #include "job/own_names.h"
 #include "support/unit.h"
-
-#include <arpa/inet.h>
 
 static void this_machine_has_an_address(void) {
     struct own_names own;
     CU_ASSERT_EQUAL(own_names_read(&own, NULL), 0);
-    struct in_addr address;
+    struct net_address address;
     CU_ASSERT(own.count > own.has_kernel_name);
     for (size_t i = own.has_kernel_name; i < own.count; i++)
-        CU_ASSERT_EQUAL(inet_pton(AF_INET, own.names[i].text, &address), 1);
+        CU_ASSERT(net_address_parse(own.names[i].text, &address));
 }
 
 static void short_and_whole_names_are_one_host(void) {

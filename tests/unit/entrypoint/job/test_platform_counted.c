@@ -62,7 +62,7 @@ static void what_makes_no_sense_is_an_error_that_names_it(void) {
         {{"COUNT=3", "INDEX=1", "MAIN=0"}, "MASTER is not set"},
         {{"COUNT=3", "INDEX=1", "MAIN=0", "MASTER="}, "MASTER is not set"},
         {{"COUNT=3", "INDEX=1", "MAIN=0", "MASTER=a b"}, "MASTER"},
-        {{"COUNT=3", "INDEX=1", "MAIN=0", "MASTER=fd00::1"}, "MASTER"},
+        {{"COUNT=3", "INDEX=1", "MAIN=0", "MASTER=fe80::1"}, "MASTER"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct platform_description d = {0};

@@ -133,7 +133,7 @@ static void what_cannot_be_used_is_an_error_and_never_alone(void) {
         {{"AZ_BATCH_HOST_LIST=10.0.0.4,10.0.0.3", "AZ_BATCH_MASTER_NODE=10.0.0.9:1"},
          "the master, \"10.0.0.9\""},
         {{"AZ_BATCH_HOST_LIST=10.0.0.3,10.0.0.3"}, "listed twice"},
-        {{"SKYPILOT_NODE_IPS=10.0.0.9 fd00::1", "SKYPILOT_NODE_RANK=0"}, "SKYPILOT_NODE_IPS"},
+        {{"SKYPILOT_NODE_IPS=10.0.0.9 fe80::1", "SKYPILOT_NODE_RANK=0"}, "SKYPILOT_NODE_IPS"},
         {{"PBS_NODEFILE=/nonexistent/nodes"}, "/nonexistent/nodes"},
         {{"AWS_BATCH_JOB_NUM_NODES=4"}, "AWS_BATCH_JOB_NODE_INDEX is not set"},
         {{"PET_NNODES=1:4", "PET_NODE_RANK=0"}, "PET_NNODES"},

@@ -74,20 +74,31 @@ static void malformed_lists_are_errors(void) {
     }
 }
 
-static void ipv6_is_refused_in_words_that_say_so(void) {
-    static const char *const lists[] = {"fd00::1,fd00::2", "a,[fd00::2]", "a,[fd00::2]:4", "a,::1",
-                                        "a,fe80::1%eth0"};
+static void ipv6_addresses_are_hosts(void) {
+    struct cluster c;
+    CU_ASSERT_EQUAL_FATAL(parse("fd00::2,[FD00:0::1]:4,[fd00::3]", "[fd00::2]", &c, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(c.count, 3);
+    CU_ASSERT_STRING_EQUAL(c.hosts[0].name.text, "fd00::1");
+    CU_ASSERT_EQUAL(c.hosts[0].slots, 4);
+    CU_ASSERT_STRING_EQUAL(c.hosts[1].name.text, "fd00::2");
+    CU_ASSERT_EQUAL(c.self, 1);
+    cluster_done(&c);
+}
+
+static void other_hosts_cannot_use_link_local_addresses(void) {
+    static const char *const lists[] = {"a,fe80::1%eth0", "a,[fe80::1]:4", "a,fe80::2",
+                                        "a,[fd00::2",     "a,[fd00::2]4",  "a,fd00::2]",
+                                        "a,[]",           "a,fd00::2:x",   "a,[fd00::2]:"};
     struct cluster c;
     struct error err = {0};
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
         CU_ASSERT_EQUAL(parse(lists[i], "a", &c, &err), -1);
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
         ASSERT_CONTAINS(err.text, "RINGMASTER_HOSTS");
-        ASSERT_CONTAINS(err.text, "IPv6 is not supported");
         cluster_done(&c);
     }
-    CU_ASSERT_EQUAL(parse("a,b", "fd00::1", &c, &err), -1);
-    ASSERT_CONTAINS(err.text, "RINGMASTER_HOST: \"fd00::1\" is an IPv6 address");
+    CU_ASSERT_EQUAL(parse("a,fe80::2", "a", &c, &err), -1);
+    ASSERT_CONTAINS(err.text, "\"fe80::2\" is a link-local address");
     cluster_done(&c);
 }
 
@@ -101,5 +112,6 @@ static void the_first_in_natural_order_is_the_master(void) {
 
 UNIT_MAIN("job.platform_variables", UNIT(hosts_and_slots_are_read),
           UNIT(this_host_is_found_by_name_or_address), UNIT(doubt_about_this_host_is_an_error),
-          UNIT(malformed_lists_are_errors), UNIT(ipv6_is_refused_in_words_that_say_so),
+          UNIT(malformed_lists_are_errors), UNIT(ipv6_addresses_are_hosts),
+          UNIT(other_hosts_cannot_use_link_local_addresses),
           UNIT(the_first_in_natural_order_is_the_master))

@@ -3,7 +3,8 @@
 #include "master/launch.h"
 #include "wire/frame.h"
 
-#include <arpa/inet.h>
+#include "support/addresses.h"
+
 #include <sys/socket.h>
 
 static struct stage_host host;
@@ -94,7 +95,7 @@ static void set_up(void) {
     two[0] = (struct cluster_host){.name = {"algo-1"}, .slots = 1};
     two[1] = (struct cluster_host){.name = {"algo-2"}, .slots = 1};
     for (uint32_t i = 0; i < 2; i++) {
-        two[i].address.s_addr = htonl(0x0a000001 + i);
+        two[i].address = address_of(i == 0 ? "10.0.0.1" : "10.0.0.2");
         members[i] = (struct member){.master = &m, .index = i};
     }
     job = (struct job){.cluster = {.hosts = two, .count = 2}};

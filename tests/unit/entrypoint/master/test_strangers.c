@@ -2,9 +2,9 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "support/addresses.h"
 #include "support/unit.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -71,15 +71,22 @@ static void close_all(void) {
     (void)log_set_sink((struct log_sink){0});
 }
 
-/* ADDRESS is in host byte order. */
-static void add(uint32_t address, enum exit_code code) {
+/* "10.0." and 257 are 10.0.1.1. */
+static const char *behind(const char *prefix, uint32_t last) {
+    static char text[NET_ADDRESS_TEXT];
+    (void)snprintf(text, sizeof(text), "%s%u.%u", prefix, last / 256, last % 256);
+    return text;
+}
+
+static void add(const char *text, enum exit_code code) {
     const struct error why = {.code = code, .text = "some reason"};
-    strangers_add(&strangers, (struct in_addr){.s_addr = htonl(address)}, &why);
+    struct net_address address = address_of(text);
+    strangers_add(&strangers, &address, &why);
 }
 
 static int look(void) {
     struct error err;
-    struct in_addr address = {0};
+    struct net_address address = {0};
     struct timer patience = {.fire = end};
     loop_after(&loop, &patience, 2 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
@@ -88,18 +95,18 @@ static int look(void) {
 }
 
 static void a_missing_host_with_another_key_is_found_by_its_address(void) {
-    struct in_addr address = {0};
+    struct net_address address = {0};
     open_all();
-    add(0x7f000001, EXIT_CODE_KEY_REFUSED); /* localhost, behind one whose address is another */
+    add("127.0.0.1", EXIT_CODE_KEY_REFUSED); /* localhost, behind one whose address is another */
     CU_ASSERT_EQUAL(look(), 2);
     CU_ASSERT_EQUAL(strangers_host(&strangers, &address), 2);
-    CU_ASSERT_EQUAL(ntohl(address.s_addr), 0x7f000001);
+    ASSERT_ADDRESS(&address, "127.0.0.1");
     ASSERT_CONTAINS(said, "a peer at 127.0.0.1 was refused: some reason");
     ASSERT_CONTAINS(said, "that is localhost, at 127.0.0.1");
     missing[2] = false; /* it came again with the right one */
     CU_ASSERT_EQUAL(strangers_host(&strangers, &address), -1);
     strangers.looked -= STRANGERS_LOOK_SECONDS * CLOCK_SECOND;
-    add(0x7f000002, EXIT_CODE_KEY_REFUSED); /* and then another has another key */
+    add("127.0.0.2", EXIT_CODE_KEY_REFUSED); /* and then another has another key */
     CU_ASSERT_EQUAL(look(), 1);
     missing[2] = true;
     close_all();
@@ -107,7 +114,7 @@ static void a_missing_host_with_another_key_is_found_by_its_address(void) {
 
 static void an_address_of_no_missing_host_is_nobody(void) {
     open_all();
-    add(0x7f000009, EXIT_CODE_KEY_REFUSED);
+    add("127.0.0.9", EXIT_CODE_KEY_REFUSED);
     CU_ASSERT_EQUAL(look(), -1);
     close_all();
 }
@@ -115,12 +122,12 @@ static void an_address_of_no_missing_host_is_nobody(void) {
 static void strangers_are_told_once_a_minute_and_counted(void) {
     open_all();
     for (uint32_t i = 0; i < 1000; i++)
-        add(0x0a000001 + i, EXIT_CODE_NOT_READY);
+        add(behind("10.0.", 1 + i), EXIT_CODE_NOT_READY);
     CU_ASSERT_EQUAL(lines("a stranger at"), 1);
     ASSERT_CONTAINS(said, "a stranger at 10.0.0.1 was turned away: some reason (1 since");
     CU_ASSERT_FALSE(strangers.looking);
     strangers.said -= STRANGERS_SAID_SECONDS * CLOCK_SECOND;
-    add(0x0a000001, EXIT_CODE_NOT_READY);
+    add("10.0.0.1", EXIT_CODE_NOT_READY);
     CU_ASSERT_EQUAL(lines("a stranger at"), 2);
     ASSERT_CONTAINS(said, "(1000 since");
     close_all();
@@ -130,10 +137,10 @@ static void another_key_is_told_at_once_for_each_address_and_then_seldom(void) {
     open_all();
     for (int turn = 0; turn < 50; turn++)
         for (uint32_t i = 0; i < 3; i++)
-            add(0x0a000001 + i, EXIT_CODE_KEY_REFUSED);
+            add(behind("10.0.", 1 + i), EXIT_CODE_KEY_REFUSED);
     CU_ASSERT_EQUAL(lines("was refused"), 3);
     for (uint32_t i = 0; i < 1000; i++) /* a host with many addresses */
-        add(0x0a010001 + i, EXIT_CODE_KEY_REFUSED);
+        add(behind("10.1.", 1 + i), EXIT_CODE_KEY_REFUSED);
     CU_ASSERT(lines("was refused") <= STRANGERS_MAX);
     close_all();
 }

@@ -1,8 +1,8 @@
 #include "mpi/addresses.h"
 
+#include "support/addresses.h"
 #include "support/unit.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,7 +15,7 @@ static void three_hosts(void) {
     for (size_t i = 0; i < 3; i++) {
         hosts[i] = (struct cluster_host){.slots = 1};
         (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "%s", names[i]);
-        CU_ASSERT_EQUAL(inet_pton(AF_INET, addresses[i], &hosts[i].address), 1);
+        hosts[i].address = address_of(addresses[i]);
     }
 }
 
@@ -26,7 +26,7 @@ static void a_host_is_found_by_its_address(void) {
     CU_ASSERT_EQUAL(addresses_find(&cluster, "10.0.0.3"), -1);
     CU_ASSERT_EQUAL(addresses_find(&cluster, "algo-1"), -1);
     CU_ASSERT_EQUAL(addresses_find(&cluster, ""), -1);
-    hosts[1].address.s_addr = 0;
+    hosts[1].address = (struct net_address){0};
     CU_ASSERT_EQUAL(addresses_find(&cluster, "0.0.0.0"), -1);
 }
 
@@ -42,9 +42,32 @@ static void each_host_has_an_address_of_its_own(void) {
     ASSERT_CONTAINS(err.text, "algo-1 and node.example both have the address 10.0.0.1");
     hosts[0].gone = true;
     CU_ASSERT_EQUAL(addresses_check(&cluster, "10.0.0.1", &err), 0);
-    hosts[1].address.s_addr = 0;
+    hosts[1].address = (struct net_address){0};
     CU_ASSERT_EQUAL(addresses_check(&cluster, "10.0.0.1", &err), -1);
     ASSERT_CONTAINS(err.text, "algo-2");
+}
+
+static void hosts_with_ipv6_have_stand_ins(void) {
+    struct error err = {0};
+    char node[ADDRESSES_NODE_SIZE];
+    three_hosts();
+    hosts[2].address = address_of("fd00::3");
+    CU_ASSERT_EQUAL(addresses_check(&cluster, "vm", &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "algo-1 is at 10.0.0.1 and node.example at fd00::3");
+    hosts[0].address = address_of("fd00::1");
+    hosts[1].address = address_of("fd00::2");
+    CU_ASSERT_EQUAL(addresses_check(&cluster, "vm", &err), 0);
+    addresses_node(&cluster, 0, node);
+    CU_ASSERT_STRING_EQUAL(node, "127.0.0.1");
+    addresses_node(&cluster, 2, node);
+    CU_ASSERT_STRING_EQUAL(node, "240.0.0.2");
+    CU_ASSERT_EQUAL(addresses_find(&cluster, "240.0.0.2"), 2);
+    CU_ASSERT_EQUAL(addresses_find(&cluster, "240.0.0.3"), -1);
+    CU_ASSERT_EQUAL(addresses_find(&cluster, "fd00::3"), -1);
+    hosts[1].address = hosts[2].address;
+    CU_ASSERT_EQUAL(addresses_check(&cluster, "vm", &err), -1);
+    ASSERT_CONTAINS(err.text, "algo-2 and node.example both have the address fd00::3");
 }
 
 static void told(const char *text, const char *expected) {
@@ -66,4 +89,5 @@ static void people_are_told_names(void) {
 }
 
 UNIT_MAIN("mpi.addresses", UNIT(a_host_is_found_by_its_address),
-          UNIT(each_host_has_an_address_of_its_own), UNIT(people_are_told_names))
+          UNIT(each_host_has_an_address_of_its_own), UNIT(hosts_with_ipv6_have_stand_ins),
+          UNIT(people_are_told_names))

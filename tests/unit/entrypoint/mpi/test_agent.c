@@ -30,7 +30,8 @@ static void agent_gone(void *context, const struct error *why) {
 
 static const struct link_events agent_events = {.message = ignore_message, .closed = agent_gone};
 
-static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
     (void)context;
     (void)peer;
     CU_ASSERT_STRING_EQUAL(frame_type(message), "agent");

@@ -1,10 +1,10 @@
 #include "mpi/gate.h"
 
 #include "mpi/gate_words.h"
+#include "support/addresses.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -47,7 +47,7 @@ static struct gate gate_for(enum openmpi_series series) {
                          .daemon = series == OPENMPI_4_1 ? "/usr/bin/orted" : "/usr/bin/prted",
                          .options = &options,
                          .hosts = 3,
-                         .master = {htonl(0x0a000001)},
+                         .master = address_of("10.0.0.1"),
                          .port = ports.daemons_v4};
 }
 

@@ -1,10 +1,9 @@
 #include "mpi/gate_uri.h"
+#include "support/addresses.h"
 #include "support/unit.h"
 
-#include <arpa/inet.h>
-
 static int check(const char *uri, unsigned *ret_bits, struct error *err) {
-    struct in_addr master = {htonl(0x0a000001)};
+    struct net_address master = address_of("10.0.0.1");
     return gate_uri_check(uri, "77", &master, 7071, ret_bits, err);
 }
 
@@ -14,6 +13,39 @@ static void the_masters_address_and_port_are_found(void) {
         "77.0;tcp://10.9.0.1,10.0.0.1:7000,7071", "77.0;tcp://10.0.0.1:7071;tcp6://[fe80::1]:7072"};
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         CU_ASSERT_EQUAL(check(good[i], NULL, NULL), 0);
+}
+
+static int check_v6(const char *uri, unsigned *ret_bits, struct error *err) {
+    struct net_address master = address_of("fd00::1");
+    return gate_uri_check(uri, "77", &master, 7072, ret_bits, err);
+}
+
+static void a_master_with_ipv6_is_found(void) {
+    static const char *const good[] = {"77.0;tcp6://[fd00::1]:7072",
+                                       "77.0;tcp6://[fe80::1,fd00::1]:7072",
+                                       "77.0;tcp://10.0.0.1:7071;tcp6://[fd00::1]:7072"};
+    static const char *const bad[] = {"77.0;tcp6://[fd00::2]:7072",
+                                      "77.0;tcp6://[fd00::1]:7071",
+                                      "77.0;tcp6://fd00::1:7072",
+                                      "77.0;tcp6://[fd00::1:7072",
+                                      "77.0;tcp6://[fd00::1]7072",
+                                      "77.0;tcp6://[fd00::1,evil]:7072",
+                                      "77.0;tcp6://[fd00::1]:7072;tcp://6.6.6.6:1",
+                                      "77.0;tcp://10.0.0.1:7071",
+                                      "77.0;tcp://10.0.0.1:7071;",
+                                      "77.0;udp://10.0.0.1:7071;tcp6://[fd00::1]:7072",
+                                      "77.0;tcp6://[fd00::1]:7072:64"};
+    unsigned bits = 0;
+    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+        CU_ASSERT_EQUAL(check_v6(good[i], NULL, NULL), 0);
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        struct error err = {0};
+        CU_ASSERT_EQUAL(check_v6(bad[i], NULL, &err), -1);
+        ASSERT_CONTAINS(err.text, bad[i]);
+    }
+    CU_ASSERT_EQUAL(check_v6("77.0;tcp6://[fd00::1]:7072:64", &bits, NULL), 0);
+    CU_ASSERT_EQUAL(bits, 64);
+    CU_ASSERT_EQUAL(check_v6("77.0;tcp6://[fd00::1]:7072:129", &bits, NULL), -1);
 }
 
 static void masks_belong_to_addresses(void) {
@@ -78,4 +110,5 @@ static void what_is_wrong_is_said(void) {
 }
 
 UNIT_MAIN("mpi.gate_uri", UNIT(what_is_wrong_is_said), UNIT(the_masters_address_and_port_are_found),
-          UNIT(masks_belong_to_addresses), UNIT(other_addresses_are_refused))
+          UNIT(a_master_with_ipv6_is_found), UNIT(masks_belong_to_addresses),
+          UNIT(other_addresses_are_refused))

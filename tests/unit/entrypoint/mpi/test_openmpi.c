@@ -1,7 +1,7 @@
 #include "mpi/openmpi.h"
+#include "support/addresses.h"
 #include "support/unit.h"
 
-#include <arpa/inet.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -290,10 +290,11 @@ static void values_that_a_shell_would_read_are_refused(void) {
 }
 
 static void the_host_file_lists_addresses_with_slots(void) {
+    static const char *const addresses[] = {"10.0.0.1", "10.0.0.2", "10.0.0.3"};
     cleanup_buf struct buf text;
     buf_init(&text, 1024);
     for (size_t i = 0; i < 3; i++)
-        hosts[i].address.s_addr = htonl(0x0a000001 + (uint32_t)i);
+        hosts[i].address = address_of(addresses[i]);
     CU_ASSERT_EQUAL(openmpi_hostfile(&cluster, &text, NULL), 0);
     CU_ASSERT_STRING_EQUAL(buf_text(&text),
                            "10.0.0.1 slots=2\n10.0.0.2 slots=2\n10.0.0.3 slots=1\n");
@@ -312,11 +313,9 @@ static void harmless_warnings_are_known(void) {
 
 static void daemons_of_5_0_are_called_by_address(void) {
     cleanup_argv struct argv environment = {0};
-    struct in_addr address;
-    (void)inet_pton(AF_INET, "10.0.0.2", &address);
-    CU_ASSERT_EQUAL(openmpi_daemon_name(OPENMPI_4_1, address, &environment, NULL), 0);
+    CU_ASSERT_EQUAL(openmpi_daemon_name(OPENMPI_4_1, "10.0.0.2", &environment, NULL), 0);
     CU_ASSERT_EQUAL(environment.count, 0);
-    CU_ASSERT_EQUAL(openmpi_daemon_name(OPENMPI_5_0, address, &environment, NULL), 0);
+    CU_ASSERT_EQUAL(openmpi_daemon_name(OPENMPI_5_0, "10.0.0.2", &environment, NULL), 0);
     CU_ASSERT_EQUAL(environment.count, 3);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&environment, "SLURMD_NODENAME"), "10.0.0.2");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&environment, "SLURM_NODEID"), "0");

@@ -1,13 +1,13 @@
 #include "wire/dial.h"
 
 #include "common/clock.h"
+#include "support/addresses.h"
 #include "support/ports.h"
 #include "support/unit.h"
 #include "wire/door.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
 
-#include <arpa/inet.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -40,7 +40,8 @@ static void ended(void *context, const struct error *why) {
 
 static const struct link_events quiet = {.message = heard, .closed = ended};
 
-static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
     (void)context;
     (void)peer;
     CU_ASSERT_STRING_EQUAL(frame_type(message), "join");
@@ -51,18 +52,18 @@ static void arrived(void *context, struct link *link, struct in_addr peer, const
 
 static const struct door_events door_events = {.arrived = arrived};
 
-static void opened(void *context, struct link *link, struct in_addr peer) {
+static void opened(void *context, struct link *link, const struct net_address *peer) {
     (void)context;
-    CU_ASSERT_EQUAL(peer.s_addr, htonl(INADDR_LOOPBACK));
+    ASSERT_ADDRESS(peer, "127.0.0.1");
     opened_count++;
     link_at_dial = link;
     link_own(link, &quiet, NULL);
     link_send(link, frame_new("join"));
 }
 
-static void told(void *context, struct in_addr peer, const struct error *why) {
+static void told(void *context, const struct net_address *peer, const struct error *why) {
     (void)context;
-    CU_ASSERT_EQUAL(peer.s_addr, htonl(INADDR_LOOPBACK));
+    ASSERT_ADDRESS(peer, "127.0.0.1");
     CU_ASSERT_EQUAL(why->code, EXIT_CODE_KEY_REFUSED);
     told_count++;
     told_at = clock_now();
@@ -79,8 +80,8 @@ static const struct dial_events dial_events = {opened, told, refused};
 
 static void open_door(void *context) {
     struct error err;
-    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
-    int listener = door_listen(loopback, port, &err);
+    struct net_address loopback = address_of("127.0.0.1");
+    int listener = door_listen(&loopback, port, &err);
     (void)context;
     CU_ASSERT_FATAL(listener >= 0);
     CU_ASSERT_EQUAL_FATAL(door_open(&door, &loop, listener, server, &door_events, NULL, &err), 0);

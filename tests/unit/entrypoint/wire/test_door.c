@@ -1,6 +1,7 @@
 #include "wire/door.h"
 
 #include "common/clock.h"
+#include "support/addresses.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
@@ -25,16 +26,18 @@ static int strangers_awaited;
 static int64_t foreign_version;
 static char last_why[ERROR_TEXT_MAX];
 
-static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
     (void)context;
-    CU_ASSERT_EQUAL(peer.s_addr, htonl(INADDR_LOOPBACK));
+    ASSERT_ADDRESS(peer, "127.0.0.1");
     CU_ASSERT_STRING_EQUAL(frame_type(message), "join");
     arrivals++;
     link_free(link);
     loop_end(&loop);
 }
 
-static void foreign(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+static void foreign(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
     (void)context;
     (void)peer;
     foreign_version = frame_version(message);
@@ -42,9 +45,9 @@ static void foreign(void *context, struct link *link, struct in_addr peer, const
     loop_end(&loop);
 }
 
-static void turned_away(void *context, struct in_addr peer, const struct error *why) {
+static void turned_away(void *context, const struct net_address *peer, const struct error *why) {
     (void)context;
-    CU_ASSERT_EQUAL(peer.s_addr, htonl(INADDR_LOOPBACK));
+    ASSERT_ADDRESS(peer, "127.0.0.1");
     if (why->code == EXIT_CODE_KEY_REFUSED)
         refusals++;
     else
@@ -66,13 +69,13 @@ static SSL_CTX *context_of(unsigned char fill, int is_server) {
 
 static void open_door(SSL_CTX *tls) {
     struct error err;
-    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    struct net_address loopback = address_of("127.0.0.1");
     struct sockaddr_in at;
     socklen_t size = sizeof(at);
     (void)signal(SIGPIPE, SIG_IGN);
     arrivals = refusals = strangers = strangers_awaited = 0;
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    int listener = door_listen(loopback, 0, &err);
+    int listener = door_listen(&loopback, 0, &err);
     CU_ASSERT_FATAL(listener >= 0);
     (void)getsockname(listener, (struct sockaddr *)&at, &size);
     port = ntohs(at.sin_port);
@@ -348,9 +351,9 @@ static void a_door_without_descriptors_neither_spins_nor_keeps_anybody_waiting(v
 
 static void a_busy_port_is_named_with_its_variable(void) {
     struct error err;
-    struct in_addr loopback = {.s_addr = htonl(INADDR_LOOPBACK)};
+    struct net_address loopback = address_of("127.0.0.1");
     open_door(NULL);
-    CU_ASSERT_EQUAL(door_listen(loopback, port, &err), -1);
+    CU_ASSERT_EQUAL(door_listen(&loopback, port, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "RINGMASTER_PORT");
     door_close(&door);

@@ -11,7 +11,8 @@
 static struct loop loop;
 static int arrivals;
 
-static void arrived(void *context, struct link *link, struct in_addr peer, const json_t *message) {
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
     (void)context;
     (void)peer;
     CU_ASSERT_STRING_EQUAL(frame_type(message), "hello");
