@@ -14,6 +14,7 @@
 #include "run/run_state.h"
 #include "run/spread.h"
 #include "run/stop.h"
+#include "task/detect_use.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -129,8 +130,11 @@ static int fit(struct watching *w, const char *text, struct error *err) {
     cleanup_model_config struct model_config config = {0};
     cleanup_free char *network = NULL;
     if (json_parse(text, strlen(text), where, &root, err) != 0 ||
-        model_config_read(root, where, &config, err) != 0 ||
-        describe(&config, where, &network, err) != 0)
+        model_config_read(root, where, &config, err) != 0)
+        return -1;
+    /* A training may have begun with an earlier version of this program. */
+    detect_complete_rules(&config);
+    if (describe(&config, where, &network, err) != 0)
         return -1;
     if (w->network != NULL && strcmp(w->network, network) != 0)
         return error_set(err, EXIT_CODE_DATA,

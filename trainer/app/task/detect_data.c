@@ -7,6 +7,7 @@
 #include "detect/detection_outline.h"
 #include "device/ranks.h"
 #include "models/detect_preset.h"
+#include "task/detect_use.h"
 #include "task/host_index.h"
 
 #include <stdio.h>
@@ -355,17 +356,6 @@ static int fit_model(const struct task_data *data, const struct model_config *tr
     return 0;
 }
 
-_Static_assert((int)DETECT_RULES <= (int)MODEL_RULES_MAX, "what a model's description holds");
-
-static void describe_rules(const struct detect_rules *rules, struct model_config *ret) {
-    ret->rule_count = DETECT_RULES;
-    for (int r = 0; r < DETECT_RULES; r++) {
-        const char *name = detect_rule_name((enum detect_rule)r);
-        (void)snprintf(ret->rules[r].name, sizeof(ret->rules[r].name), "%s", name);
-        ret->rules[r].value = rules->value[r];
-    }
-}
-
 /* As the data has it; texts and numbers are borrowed. */
 void detect_describe(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret) {
@@ -377,7 +367,7 @@ void detect_describe(const struct task_data *data, const struct task_ask *ask,
     ret->category_ids = d->category_ids;
     ret->short_side = d->sizes.short_side;
     ret->long_side = d->sizes.long_side;
-    describe_rules(&d->rules, ret);
+    detect_describe_rules(&d->rules, ret);
     const struct detect_preset *preset = detect_preset_find(ret->preset);
     for (int c = 0; c < 3; c++) {
         bool own = preset->std[0] > 0;
@@ -438,19 +428,6 @@ static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struc
     return detect_sizes_check(&d->sizes, err);
 }
 
-/* As the model that is scored was trained, or as preset and options say. Models of earlier versions
- * have none: theirs are the preset's. */
-static int settle_rules(struct detect_data *d, const struct task_ask *ask, struct error *err) {
-    const struct model_config *trained = ask->trained;
-    d->rules = detect_preset_find(PRESETS[d->preset].name)->rules;
-    if (trained == NULL)
-        d->rules.value[RULE_NORM_EPSILON] = ask->options->norm_epsilon;
-    for (size_t i = 0; trained != NULL && i < trained->rule_count; i++)
-        if (detect_rules_set(&d->rules, trained->rules[i].name, trained->rules[i].value, err) != 0)
-            return error_wrap(err, "%s/config.json: \"rules\"", ask->inputs->model);
-    return 0;
-}
-
 /* What cannot be, and what is likely a mistake. */
 static int check_start(const struct detect_data *d, const struct task_ask *ask, struct error *err) {
     const struct options *o = ask->options;
@@ -472,7 +449,8 @@ int detect_open(struct task_data *ret, const struct task_ask *ask, struct error 
     if (d == NULL)
         return error_no_memory(err, "data");
     ret->own = d;
-    if (settle_sizes(d, ask, err) != 0 || settle_rules(d, ask, err) != 0 ||
+    if (settle_sizes(d, ask, err) != 0 ||
+        detect_settle_rules(&d->rules, PRESETS[d->preset].name, ask, err) != 0 ||
         check_start(d, ask, err) != 0 || open_parts(ret, ask, err) != 0 ||
         plan_canvases(d, ask, err) != 0)
         return -1;

@@ -1,0 +1,35 @@
+#include "task/detect_use.h"
+
+#include "models/detect_preset.h"
+
+#include <stdio.h>
+
+_Static_assert((int)DETECT_RULES <= (int)MODEL_RULES_MAX, "what a model's description holds");
+
+int detect_settle_rules(struct detect_rules *ret, const char *preset, const struct task_ask *ask,
+                        struct error *err) {
+    const struct model_config *trained = ask->trained;
+    *ret = detect_preset_find(preset)->rules;
+    if (trained == NULL)
+        ret->value[RULE_NORM_EPSILON] = ask->options->norm_epsilon;
+    for (size_t i = 0; trained != NULL && i < trained->rule_count; i++)
+        if (detect_rules_set(ret, trained->rules[i].name, trained->rules[i].value, err) != 0)
+            return error_wrap(err, "%s/config.json: \"rules\"", ask->inputs->model);
+    return 0;
+}
+
+void detect_describe_rules(const struct detect_rules *rules, struct model_config *ret) {
+    ret->rule_count = DETECT_RULES;
+    for (int r = 0; r < DETECT_RULES; r++) {
+        const char *name = detect_rule_name((enum detect_rule)r);
+        (void)snprintf(ret->rules[r].name, sizeof(ret->rules[r].name), "%s", name);
+        ret->rules[r].value = rules->value[r];
+    }
+}
+
+void detect_complete_rules(struct model_config *config) {
+    const struct detect_preset *preset =
+        config->preset != NULL ? detect_preset_find(config->preset) : NULL;
+    if (preset != NULL && config->rule_count == 0)
+        detect_describe_rules(&preset->rules, config);
+}

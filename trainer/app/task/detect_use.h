@@ -1,0 +1,18 @@
+/* The rules that a detector is used by (models/detect_rules.h), and how a model's description tells
+ * of them. */
+#ifndef TASK_DETECT_USE_H
+#define TASK_DETECT_USE_H
+
+#include "models/detect_rules.h"
+#include "task/task.h"
+
+/* Those of the model that is scored, else PRESET's with what the options say. */
+int detect_settle_rules(struct detect_rules *ret, const char *preset, const struct task_ask *ask,
+                        struct error *err);
+void detect_describe_rules(const struct detect_rules *rules, struct model_config *ret);
+
+/* A description of an earlier version tells of no rules: it gets those of its preset, so that it is
+ * the same as one that tells of them. */
+void detect_complete_rules(struct model_config *config);
+
+#endif
