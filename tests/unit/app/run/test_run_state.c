@@ -160,6 +160,21 @@ static void a_missing_key_is_named(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
 }
 
+static void a_text_that_is_none_or_too_long_is_named(void) {
+    char too_long[1024];
+    const char *const texts[] = {"{\"classes\":10}", "{\"model\":10,\"classes\":10}", too_long};
+    (void)snprintf(too_long, sizeof(too_long), "{\"model\":\"%0*d\",\"classes\":10}",
+                   (int)sizeof(sample.model), 0);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        struct run_state back;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(run_state_parse(&back, texts[i], "here", &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        ASSERT_CONTAINS(err.text, "here: ");
+        ASSERT_CONTAINS(err.text, "model");
+    }
+}
+
 static void differences_name_now_and_before(void) {
     struct run_state other = sample;
     cleanup_buf struct buf text = {0};
@@ -203,4 +218,5 @@ UNIT_MAIN("app.run_state", UNIT(what_is_written_is_read_again), UNIT(the_first_f
           UNIT(numbers_that_do_not_agree_are_refused),
           UNIT(a_place_is_found_again_with_other_steps),
           UNIT(an_epoch_that_never_ended_is_counted_again), UNIT(a_missing_key_is_named),
-          UNIT(differences_name_now_and_before), UNIT(other_names_of_classes_are_told))
+          UNIT(a_text_that_is_none_or_too_long_is_named), UNIT(differences_name_now_and_before),
+          UNIT(other_names_of_classes_are_told))
