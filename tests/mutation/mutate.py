@@ -20,7 +20,7 @@ TRIES_A_LINE = 5  # mutants of a line that do not count, before another line is 
 # Tests beyond a room's own that know what its sources mean, by house or room.
 MORE_TESTS = {
     "graph": "ops_graph_.*[^2]$", "models": "ops_", "ref": "ops_", "cpu": "ops_.*[^2]$", "kernels": "ops_",
-    "app": "train_(commands|files|inspect_data|bad_samples)$",
+    "app": "train_(commands|files|inspect_data|bad_samples)$|unit_command_command_train$",
     "host": "unit_master_", "eval": "unit_coco_coco_golden$", "common": "unit_(coco_coco|checkpoint_safetensors|telemetry)_",
 }
 WHOLE_JOBS = {"app": "train_", "comm": "train_ranks", "mpi": "train_ranks"}
