@@ -1,5 +1,6 @@
 /* Whole runs of the trainer on a few small pictures, each in a process of its own. */
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/folder_lock.h"
 #include "checkpoint/model_dir.h"
 #include "command/command.h"
 #include "common/file.h"
@@ -314,10 +315,34 @@ static void words_that_are_wrong_are_refused_before_anything_is_made(void) {
     CU_ASSERT_FALSE(is_there("@/m9/model.safetensors"));
 }
 
+/* Of one job's two folders each may be another one's. */
+static void a_folder_that_another_job_writes_to_is_refused(void) {
+    static const char *const rows[][2] = {{"@/m12", "--model-dir"}, {"@/c12", "--checkpoint-dir"}};
+    for (size_t i = 0; i < 2; i++) {
+        struct folder_lock lock = {0};
+        struct error err = {0};
+        char folder[600], holder[FOLDER_LOCK_TEXT];
+        bool taken = false;
+        CU_ASSERT_EQUAL_FATAL(file_make_dirs(in_folder(rows[i][0], folder), &err), 0);
+        CU_ASSERT_EQUAL(
+            folder_lock_take(&lock, folder, "another\nsomebody else", holder, &taken, &err), 0);
+        CU_ASSERT_FATAL(taken);
+        CU_ASSERT_EQUAL(run(command_train, COMMON "--steps 1 --validation none --model-dir @/m12 "
+                                                  "--checkpoint-dir @/c12"),
+                        EXIT_CODE_CONFIG);
+        ASSERT_CONTAINS(told, rows[i][1]);
+        ASSERT_CONTAINS(told, "another job is writing to");
+        ASSERT_CONTAINS(told, "somebody else");
+        CU_ASSERT_EQUAL(count(out, "train step="), 0);
+        folder_lock_done(&lock);
+    }
+}
+
 UNIT_MAIN("command.command_train", UNIT(a_run_tells_steps_and_scores_and_leaves_a_model),
           UNIT(the_model_is_scored_as_the_run_scored_it),
           UNIT(a_run_in_two_parts_is_the_same_to_the_bit), UNIT(a_run_that_is_done_only_evaluates),
           UNIT(a_checkpoint_of_another_network_is_refused), UNIT(a_run_begins_where_it_is_told),
           UNIT(distances_are_kept), UNIT(people_get_a_table_and_curves),
           UNIT(a_stop_leaves_a_checkpoint_and_no_model),
-          UNIT(words_that_are_wrong_are_refused_before_anything_is_made))
+          UNIT(words_that_are_wrong_are_refused_before_anything_is_made),
+          UNIT(a_folder_that_another_job_writes_to_is_refused))
