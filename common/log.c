@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "common/file.h"
+#include "common/json_text.h"
 #include "common/redact.h"
 #include "common/str.h"
 
@@ -14,6 +15,8 @@
 static char who_name[80];
 static enum log_level lowest = LOG_INFO;
 static struct log_sink lines_go;
+static struct log_listener listens;
+static enum log_form form = LOG_TEXT;
 
 void log_set_who(const char *who) {
     snprintf(who_name, sizeof(who_name), "%s", who != NULL ? who : "");
@@ -29,11 +32,40 @@ struct log_sink log_set_sink(struct log_sink sink) {
     return before;
 }
 
+struct log_listener log_set_listener(struct log_listener listener) {
+    struct log_listener before = listens;
+    listens = listener;
+    return before;
+}
+
+void log_set_form(enum log_form wanted) {
+    form = wanted;
+}
+
 static void put(const struct buf *line) {
     if (lines_go.put != NULL)
         lines_go.put(lines_go.context, buf_text(line), line->size);
     else
         (void)file_write_all(STDERR_FILENO, line->data, line->size, NULL);
+}
+
+static int add_text_line(struct buf *line, const char *stamp, const char *level,
+                         const struct buf *text) {
+    if (buf_printf(line, NULL, "%s %-7s %s%s", stamp, level, who_name,
+                   who_name[0] != '\0' ? ": " : "") != 0 ||
+        str_add_utf8(line, buf_text(text), text->size, NULL) != 0)
+        return -1;
+    return buf_add(line, "\n", 1, NULL);
+}
+
+static int add_json_line(struct buf *line, const char *stamp, const char *level,
+                         const struct buf *text) {
+    if (buf_printf(line, NULL, "{\"time\":\"%s\",\"level\":\"%s\",\"who\":", stamp, level) != 0 ||
+        json_text_quote(line, who_name, strlen(who_name), NULL) != 0 ||
+        buf_add_text(line, ",\"text\":", NULL) != 0 ||
+        json_text_quote(line, buf_text(text), text->size, NULL) != 0)
+        return -1;
+    return buf_add_text(line, "}\n", NULL);
 }
 
 void log_line(enum log_level level, const char *format, ...) {
@@ -55,10 +87,9 @@ void log_line(enum log_level level, const char *format, ...) {
     char stamp[CLOCK_STAMP_SIZE];
     clock_stamp(clock_wall(), stamp);
     if (redact_text(&clean, text, NULL) == 0 &&
-        buf_printf(&line, NULL, "%s %-7s %s%s", stamp, names[level], who_name,
-                   who_name[0] != '\0' ? ": " : "") == 0 &&
-        str_add_utf8(&line, buf_text(&clean), clean.size, NULL) == 0 &&
-        buf_add(&line, "\n", 1, NULL) == 0)
+        (form == LOG_JSON ? add_json_line : add_text_line)(&line, stamp, names[level], &clean) == 0)
         put(&line);
+    if (listens.hear != NULL)
+        listens.hear(listens.context, level, buf_text(&clean));
     errno = saved;
 }

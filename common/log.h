@@ -28,6 +28,19 @@ struct log_sink {
 /* Returns the sink until now. */
 struct log_sink log_set_sink(struct log_sink sink);
 
+/* Who also hears each line that is not dropped: its text, without secrets, in whatever bytes. */
+struct log_listener {
+    void (*hear)(void *context, enum log_level level, const char *text);
+    void *context;
+};
+/* Returns the listener until now. */
+struct log_listener log_set_listener(struct log_listener listener);
+
+/* People's lines as above, or for machines one JSON object a line with time, level, who and text.
+ */
+enum log_form { LOG_TEXT, LOG_JSON };
+void log_set_form(enum log_form form);
+
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)

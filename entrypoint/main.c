@@ -186,6 +186,7 @@ static int run_role(const struct supervisor_options *options, struct error *err)
     int code = -1;
     log_set_who(job->cluster.hosts[job->cluster.self].name.text);
     log_set_level(job->settings.debug ? LOG_DEBUG : LOG_INFO);
+    log_set_form(job->settings.form);
     for (size_t i = 0; i < job->warnings.count; i++)
         log_warning("%s", job->warnings.text[i]);
     if (job->warnings.dropped > 0)

@@ -26,6 +26,7 @@ struct seat {
     struct crew *crew;
     struct link *link; /* NULL once the shim is gone */
     unsigned rank;
+    char prefix[LINES_PREFIX_SIZE]; /* of its lines */
     struct tap out;
     struct tap error_out;
     struct tail tail; /* of standard output */
@@ -70,6 +71,16 @@ static enum rank_memory weigh_memory(const struct crew *c) {
     return kills > c->memory_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
 }
 
+static void record_end(const struct crew *c, const struct rank_report *r) {
+    static const char *const ends[] = {"exited", "signalled", "vanished"};
+    static const char *const causes[] = {"none", "stop", "teardown"};
+    static const char *const memory[] = {"unknown", "enough", "killed"};
+    journal_put(c->sinks.journal, RECORD_RANK_ENDED,
+                json_pack("{s:I, s:s, s:i, s:s, s:s}", "rank", (json_int_t)r->rank, "end",
+                          ends[r->end], "value", r->value, "cause", causes[r->cause], "memory",
+                          memory[r->memory]));
+}
+
 /* All that the program wrote lies in its pipes by now, so the lines are complete. What it has left
  * behind may have last words yet. */
 static void report(struct seat *s, struct rank_report *r) {
@@ -85,6 +96,7 @@ static void report(struct seat *s, struct rank_report *r) {
     (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
     cleanup_json json_t *members = rank_report_json(r);
     tell(s->crew, "report", members);
+    record_end(s->crew, r);
 }
 
 static void shim_said(void *context, const json_t *message) {
@@ -201,12 +213,19 @@ int crew_begin(struct crew *c, char *const *environment, struct error *err) {
     return make_spec(c, environment, err);
 }
 
+static void take_line(void *context, const char *line, size_t size) {
+    const struct seat *s = context;
+    const struct crew *c = s->crew;
+    size_t prefix = strlen(s->prefix);
+    c->sinks.line(c->sinks.context, line, size);
+    journal_rank_line(c->sinks.journal, s->rank, line + prefix, size - prefix);
+}
+
 static int open_taps(struct seat *s, struct link *link, struct error *err) {
-    char prefix[LINES_PREFIX_SIZE];
     struct crew *c = s->crew;
     const struct cluster *cluster = &c->job->cluster;
-    (void)snprintf(prefix, sizeof(prefix), "[%s rank %u] ", cluster->hosts[cluster->self].name.text,
-                   s->rank);
+    (void)snprintf(s->prefix, sizeof(s->prefix), "[%s rank %u] ",
+                   cluster->hosts[cluster->self].name.text, s->rank);
     int out = link_take_fd(link);
     int error_out = link_take_fd(link);
     if (error_out < 0) {
@@ -214,13 +233,12 @@ static int open_taps(struct seat *s, struct link *link, struct error *err) {
             (void)close(out);
         return error_set(err, EXIT_CODE_INTERNAL, "a hello without pipes");
     }
-    if (tap_open(&s->out, c->loop, out, prefix, &s->tail, c->sinks.line, c->sinks.context, err) !=
-        0) {
+    if (tap_open(&s->out, c->loop, out, s->prefix, &s->tail, take_line, s, err) != 0) {
         (void)close(error_out);
         return -1;
     }
-    return tap_open(&s->error_out, c->loop, error_out, prefix, &s->error_tail, c->sinks.line,
-                    c->sinks.context, err);
+    return tap_open(&s->error_out, c->loop, error_out, s->prefix, &s->error_tail, take_line, s,
+                    err);
 }
 
 /* Without it nobody is ever called stalled: not worth failing a rank for. */

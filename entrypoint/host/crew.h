@@ -11,6 +11,7 @@
 #ifndef HOST_CREW_H
 #define HOST_CREW_H
 
+#include "host/journal.h"
 #include "job/interface.h"
 #include "job/job.h"
 #include "os/loop.h"
@@ -25,6 +26,7 @@ struct seat;
 struct crew_sinks {
     void (*tell)(void *context, json_t *message); /* takes the reference */
     void (*line)(void *context, const char *line, size_t size);
+    struct journal *journal; /* may be NULL */
     void *context;
 };
 

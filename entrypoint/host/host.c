@@ -220,6 +220,8 @@ static void cleared(void *context, size_t left) {
 static void clear(struct host *h, int64_t attempt) {
     log_info("attempt %u is over", h->crew.attempt);
     h->quiet = true;
+    journal_rest(h->journal);
+    sweep_spare(h->sweep, journal_child(h->journal), 0);
     crew_clear(&h->crew, (unsigned)attempt);
     host_kill_daemon(h);
     task_done(&h->daemon);
@@ -236,6 +238,10 @@ static void begin(struct host *h, const json_t *order) {
     }
     log_info("attempt %u begins, with %zu ranks on %zu hosts", h->crew.attempt,
              cluster_ranks(&h->job->cluster), cluster_hosts_left(&h->job->cluster));
+    journal_set_attempt(h->journal, h->crew.attempt);
+    journal_put(h->journal, RECORD_ATTEMPT,
+                json_pack("{s:I, s:I}", "ranks", (json_int_t)cluster_ranks(&h->job->cluster),
+                          "hosts", (json_int_t)cluster_hosts_left(&h->job->cluster)));
     h->quiet = false;
     if (crew_begin(&h->crew, h->environment, &err) != 0)
         tell_daemon(h, EXIT_CODE_INTERNAL, err.text);
@@ -243,6 +249,7 @@ static void begin(struct host *h, const json_t *order) {
 
 void host_set_run(struct host *h, const char *run) {
     (void)snprintf(h->run, sizeof(h->run), "%s", run);
+    journal_set_run(h->journal, h->run);
 }
 
 void host_order(struct host *h, const json_t *order) {
@@ -289,10 +296,12 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
                        .tools = o->tools,
                        .console = o->console,
                        .failure = o->failure,
+                       .journal = o->journal,
                        .tell = o->tell,
                        .queued = o->queued,
                        .context = o->context};
-    struct crew_sinks sinks = {.tell = crew_tell, .line = log_one, .context = h};
+    struct crew_sinks sinks = {
+        .tell = crew_tell, .line = log_one, .journal = o->journal, .context = h};
     h->ports_again = (struct timer){.fire = check_ports, .context = h};
     if (link_agent(o->local, err) != 0)
         return -1;

@@ -20,6 +20,7 @@
 #include "common/net_address.h"
 #include "host/crew.h"
 #include "host/failure_child.h"
+#include "host/journal.h"
 #include "job/interface.h"
 #include "job/job.h"
 #include "mpi/scratch.h"
@@ -43,6 +44,7 @@ struct host {
     const struct tools *tools;
     struct console *console;
     struct failure_child *failure;
+    struct journal *journal; /* may be NULL */
     struct crew crew;
     struct task daemon;
     struct scratch scratch;
@@ -68,6 +70,7 @@ struct host_options {
     const struct tools *tools;
     struct console *console;
     struct failure_child *failure;
+    struct journal *journal;
     void (*tell)(void *context, json_t *message);
     size_t (*queued)(void *context);
     void *context;

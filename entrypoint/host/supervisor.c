@@ -115,6 +115,7 @@ static int open_host(struct supervisor *s, struct error *err) {
                                    .tools = &s->tools,
                                    .console = &s->console,
                                    .failure = &s->failure,
+                                   .journal = &s->journal,
                                    .tell = host_tells,
                                    .queued = host_queued,
                                    .context = s};
@@ -203,6 +204,15 @@ static void stage(struct supervisor *s) {
         begin_soon(s);
 }
 
+static void open_journal(struct supervisor *s) {
+    const struct cluster *cluster = &s->job->cluster;
+    journal_open(&s->journal, &s->loop, &s->reaper, s->job);
+    journal_put(&s->journal, RECORD_STARTED,
+                json_pack("{s:s, s:s, s:I, s:I}", "version", RINGMASTER_VERSION, "role",
+                          cluster_is_master(cluster) ? "master" : "worker", "hosts",
+                          (json_int_t)cluster->count, "ranks", (json_int_t)cluster_ranks(cluster)));
+}
+
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
                     const struct role *role, void *state, struct error *err) {
     *s = (struct supervisor){
@@ -217,6 +227,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     failure_child_prepare(&s->failure);
     console_init(&s->console, &s->loop, STDOUT_FILENO);
     words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
+    open_journal(s);
     if (open_tls(s, err) != 0) {
         if (options->fault != NULL)
             *err = *options->fault; /* what was wrong before, and perhaps why */
@@ -246,6 +257,7 @@ void supervisor_close(struct supervisor *s) {
     tools_done(&s->tools);
     failure_child_close(&s->failure);
     host_done(&s->host);
+    journal_close(&s->journal);
     int64_t deadline = clock_now() + FLUSH_SECONDS * CLOCK_SECOND;
     console_flush(&s->console, deadline);
     words_close(&s->words, deadline);
@@ -303,7 +315,8 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     tell_story(s, verdict);
     host_tell_dropped(&s->host);
     failure_child_conclude(&s->failure, verdict);
-    sweep_spare(&s->sweep, s->failure.child.pid);
+    journal_conclude(&s->journal, verdict);
+    sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     if (verdict->code != EXIT_CODE_OK)
         host_kill_daemon(&s->host);
     sweep_start(&s->sweep, &s->loop, &s->reaper, sweep_grace, sweep_give_up, swept, s);

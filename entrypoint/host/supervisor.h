@@ -7,6 +7,7 @@
 #include "common/argv.h"
 #include "host/failure_child.h"
 #include "host/host.h"
+#include "host/journal.h"
 #include "host/staging.h"
 #include "job/job.h"
 #include "mpi/tools.h"
@@ -53,6 +54,7 @@ struct supervisor {
     struct reaper reaper;
     struct sweep sweep;
     struct failure_child failure;
+    struct journal journal;
     struct console console; /* what programs print */
     struct words words;
     struct local local;

@@ -110,6 +110,9 @@ static void hear(void *context, const json_t *message) {
         loop_cancel(&w->s.loop, &w->deadline);
         loop_cancel(&w->s.loop, &w->announce);
         log_info("joined %s", master_name(w));
+        journal_put(&w->s.journal, RECORD_JOINED,
+                    json_pack("{s:s, s:I}", "which", master_name(w), "count",
+                              (json_int_t)w->s.job->cluster.count));
         if (w->stopping)
             send_stop(w, false);
     } else if (strcmp(type, "verdict") == 0) {
@@ -298,6 +301,8 @@ static void agent(void *state, struct link *link, const json_t *message) {
 
 static void stop(void *state, bool again) {
     struct worker *w = state;
+    journal_put(&w->s.journal, RECORD_STOP,
+                json_pack("{s:s, s:b}", "which", supervisor_own_name(&w->s), "again", (int)again));
     if (w->joined) {
         send_stop(w, again);
         return;

@@ -9,13 +9,13 @@
 #include <stddef.h>
 #include <string.h>
 
-enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, PLATFORM };
+enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, FORM, PLATFORM };
 
 struct row {
     const char *name;
     enum kind kind;
     size_t offset;
-    int64_t min, max, fallback; /* NUMBER */
+    int64_t min, max, fallback; /* NUMBER; the last one of a SWITCH, too */
     const char *text_fallback;  /* TEXT */
     const char *help;
 };
@@ -64,6 +64,12 @@ static const struct row table[] = {
      "the fewest hosts that a restart may go on with"},
     {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,
      "host: each host prints its own ranks (default); master: the master prints all"},
+    {"RINGMASTER_LOG", FORM, FIELD(form), 0, 0, 0, NULL,
+     "text (default), or json: the launcher's own lines as one JSON object each"},
+    {"RINGMASTER_EVENTS", SWITCH, FIELD(events), 0, 0, 1, NULL,
+     "0: no event log in output/data (default 1)"},
+    {"RINGMASTER_RANK_LOGS", NUMBER, FIELD(rank_logs), 0, 65536, 0, NULL,
+     "each rank's lines also go to output/data/rank-N.log, so many MiB a rank at most; 0: none"},
     {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
      "folder for sockets (default: /run, /dev/shm or /tmp, whichever lies in memory)"},
     {"RINGMASTER_DEBUG", SWITCH, FIELD(debug), 0, 0, 0, NULL, "1: log more"},
@@ -88,6 +94,13 @@ static int parse_logs(const char *value, enum settings_logs *ret, struct error *
     return 0;
 }
 
+static int parse_form(const char *value, enum log_form *ret, struct error *err) {
+    if (strcmp(value, "text") != 0 && strcmp(value, "json") != 0)
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither text nor json", value);
+    *ret = strcmp(value, "json") == 0 ? LOG_JSON : LOG_TEXT;
+    return 0;
+}
+
 static int parse_platform(const char *value, const char **ret, struct error *err) {
     if (strcmp(value, "none") != 0 && !platform_table_has(value))
         return error_set(err, EXIT_CODE_CONFIG,
@@ -106,6 +119,8 @@ static int parse_row(const struct row *row, const char *value, struct settings *
         return str_parse_bool(value, field(ret, row), err);
     case LOGS:
         return parse_logs(value, field(ret, row), err);
+    case FORM:
+        return parse_form(value, field(ret, row), err);
     case PLATFORM:
         return parse_platform(value, field(ret, row), err);
     default:
@@ -119,6 +134,8 @@ static void set_defaults(struct settings *ret) {
     for (size_t i = 0; i < ROWS; i++) {
         if (table[i].kind == NUMBER)
             *(int64_t *)field(ret, &table[i]) = table[i].fallback;
+        else if (table[i].kind == SWITCH)
+            *(bool *)field(ret, &table[i]) = table[i].fallback != 0;
         else if (table[i].kind == TEXT)
             *(const char **)field(ret, &table[i]) = table[i].text_fallback;
     }
@@ -257,6 +274,8 @@ static json_t *value_json(const struct settings *s, const struct row *row) {
         return json_boolean(*(const bool *)at);
     case PLATFORM:
         return s->platform != NULL ? json_string(s->platform) : json_null();
+    case FORM:
+        return json_string(s->form == LOG_JSON ? "json" : "text");
     case LOGS:
         return json_string(s->logs == SETTINGS_LOGS_MASTER ? "master" : "host");
     default:

@@ -7,6 +7,7 @@
 #define JOB_SETTINGS_H
 
 #include "common/error.h"
+#include "common/log.h"
 #include "job/warnings.h"
 
 #include <jansson.h>
@@ -41,6 +42,9 @@ struct settings {
     bool shrink;
     bool require_key;
     bool debug;
+    bool events;          /* in output/data (host/journal.h) */
+    int64_t rank_logs;    /* MiB a rank there; 0: none */
+    enum log_form form;   /* of our own lines */
     const char *platform; /* "none", or the row of platform_table.c that counts; NULL: not said */
     enum settings_logs logs;
 };

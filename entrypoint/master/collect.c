@@ -97,8 +97,10 @@ void collect_seated(struct member *b, const json_t *message) {
     if (json_member_int(message, "seated", "rank", &rank, NULL) != 0 ||
         !attempt_seat(&m->attempt, b->index, rank))
         return;
-    log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks,
-             (double)(clock_now() - m->attempt.launched) / (double)CLOCK_SECOND);
+    double seconds = (double)(clock_now() - m->attempt.launched) / (double)CLOCK_SECOND;
+    log_info("all %zu ranks have started, %.2f s after the launch", m->attempt.ranks, seconds);
+    journal_put(&m->s.journal, RECORD_SEATED,
+                json_pack("{s:I, s:f}", "ranks", (json_int_t)m->attempt.ranks, "seconds", seconds));
     master_raise(m, EVENT_ALL_SEATED);
 }
 
@@ -118,9 +120,19 @@ static bool is_failure(const struct attempt *a, const struct rank_report *r) {
     return !good && r->cause == RANK_CAUSE_NONE && a->stop_asked == 0;
 }
 
+static void record_failure(struct master *m, const struct rank_report *r) {
+    char end[VERDICT_END_SIZE];
+    verdict_describe_end(r, end, sizeof(end));
+    journal_put(&m->s.journal, RECORD_FIRST_FAILURE,
+                json_pack("{s:s, s:I, s:o}", "which", supervisor_host_name(&m->s, r->host), "rank",
+                          (json_int_t)r->rank, "text", record_text(end)));
+}
+
 /* A shim that has reported goes at once, but for two cases: during a stop (attempt_holds), and
  * while reports of a failure, this one or an earlier one, are gathered (end_ranks). */
 static void weigh(struct master *m, const struct rank_report *r) {
+    if (is_failure(&m->attempt, r) && !m->attempt.failed)
+        record_failure(m, r);
     if (attempt_is_complete(&m->attempt))
         all_have_reported(m);
     else if (is_failure(&m->attempt, r))
@@ -158,6 +170,9 @@ void collect_stalled(struct member *b, const json_t *message) {
         !attempt_stall(&m->attempt, b->index, rank, clock_boot()))
         return;
     log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s", member_name(b), rank, seconds);
+    journal_put(&m->s.journal, RECORD_STALLED,
+                json_pack("{s:s, s:I, s:I}", "which", member_name(b), "rank", (json_int_t)rank,
+                          "seconds", (json_int_t)seconds));
     master_raise(m, EVENT_FAILURE);
 }
 

@@ -62,6 +62,10 @@ static void judge(struct master *m) {
     m->failed = decision.verdict;
     m->relaunch.wait = decision.pause;
     log_error("%s: %s", m->failed.class_name, m->failed.text);
+    journal_put(&m->s.journal, RECORD_ATTEMPT_OVER,
+                json_pack("{s:i, s:s, s:o, s:I}", "code", m->failed.code, "class",
+                          m->failed.class_name, "text", record_text(m->failed.text), "seconds",
+                          (json_int_t)(decision.pause / CLOCK_SECOND)));
     log_info("attempt %u of %lld has failed; another one begins in %lld s", m->attempt.number,
              (long long)m->s.job->settings.restarts + 1,
              (long long)(decision.pause / CLOCK_SECOND));

@@ -153,6 +153,9 @@ static void admit(struct master *m, struct member *b, struct link *link,
     warn_of_translation(b, peer, message);
     weigh(b, message);
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count, m->s.job->cluster.count);
+    journal_put(
+        &m->s.journal, RECORD_JOINED,
+        json_pack("{s:s, s:I}", "which", member_name(b), "count", (json_int_t)m->join.count));
     begin_if_complete(m);
 }
 

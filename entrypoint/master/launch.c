@@ -83,6 +83,16 @@ int launch_meet(struct master *m, struct error *err) {
     return 0;
 }
 
+static void record_launch(struct master *m) {
+    const struct openmpi *v = &m->s.tools.version;
+    json_t *version = m->attempt.ranks > 1
+                          ? json_sprintf("%u.%u.%u", v->major, v->minor, v->release)
+                          : json_null();
+    journal_put(&m->s.journal, RECORD_LAUNCHED,
+                json_pack("{s:I, s:I, s:o}", "ranks", (json_int_t)m->attempt.ranks, "hosts",
+                          (json_int_t)cluster_hosts_left(&m->s.job->cluster), "openmpi", version));
+}
+
 int launch_begin(struct master *m, struct error *err) {
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
@@ -102,6 +112,7 @@ int launch_begin(struct master *m, struct error *err) {
                    err) != 0)
         return -1;
     attempt_launched(&m->attempt, clock_now());
+    record_launch(m);
     if (!one)
         log_info("mpirun is %s, of Open MPI %u.%u.%u", m->s.tools.mpirun, m->s.tools.version.major,
                  m->s.tools.version.minor, m->s.tools.version.release);

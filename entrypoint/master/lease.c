@@ -38,6 +38,8 @@ void lease_alive(struct member *b, const json_t *message) {
 void lease_lose(struct member *b, const char *why) {
     b->lost = true;
     log_error("%s is lost: %s", member_name(b), why);
+    journal_put(&b->master->s.journal, RECORD_HOST_LOST,
+                json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
     attempt_lose(&b->master->attempt, b->index, clock_boot(), why);
 }
 

@@ -142,14 +142,21 @@ static void signal_process(const struct process *p, int number) {
     (void)close(fd);
 }
 
-static size_t signal_all(int number, pid_t spared, pid_t group) {
+static bool is_spared(const pid_t spared[SWEEP_SPARED], pid_t pid) {
+    for (size_t i = 0; i < SWEEP_SPARED; i++)
+        if (spared[i] > 0 && spared[i] == pid)
+            return true;
+    return false;
+}
+
+static size_t signal_all(int number, const pid_t spared[SWEEP_SPARED], pid_t group) {
     struct processes all = {0};
     list_all(&all);
     mark_descendants(&all);
     size_t count = 0;
     for (size_t i = 0; i < all.count; i++) {
         const struct process *p = &all.items[i];
-        if (p->kin != KIN_OURS || p->dead || (spared > 0 && p->pid == spared) ||
+        if (p->kin != KIN_OURS || p->dead || is_spared(spared, p->pid) ||
             (group > 0 && p->group == group))
             continue;
         signal_process(p, number);
@@ -160,11 +167,11 @@ static size_t signal_all(int number, pid_t spared, pid_t group) {
 }
 
 size_t sweep_signal(int number, pid_t spared) {
-    return signal_all(number, spared, 0);
+    return signal_all(number, (const pid_t[SWEEP_SPARED]){spared}, 0);
 }
 
 size_t sweep_signal_outside(int number, pid_t group) {
-    return signal_all(number, 0, group);
+    return signal_all(number, (const pid_t[SWEEP_SPARED]){0}, group);
 }
 
 static void finish(struct sweep *s, size_t left) {
@@ -184,7 +191,7 @@ static void advance(void *context) {
         loop_at(s->loop, &s->timer, s->kill_at);
         return;
     }
-    size_t left = sweep_signal(SIGKILL, s->spared);
+    size_t left = signal_all(SIGKILL, s->spared, 0);
     if (now >= s->give_up_at)
         finish(s, left);
     else
@@ -201,7 +208,7 @@ void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grac
                         .done = done,
                         .context = context,
                         .timer = {.fire = advance, .context = s},
-                        .spared = s->spared,
+                        .spared = {s->spared[0], s->spared[1]},
                         .kill_at = now + grace,
                         .give_up_at = now + grace + give_up,
                         .running = true};
@@ -210,8 +217,9 @@ void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grac
     loop_at(l, &s->timer, now);
 }
 
-void sweep_spare(struct sweep *s, pid_t child) {
-    s->spared = child;
+void sweep_spare(struct sweep *s, pid_t one, pid_t other) {
+    s->spared[0] = one;
+    s->spared[1] = other;
 }
 
 void sweep_reaped(struct sweep *s, bool children_left) {

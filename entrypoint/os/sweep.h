@@ -10,13 +10,15 @@
 
 #include <stddef.h>
 
+enum { SWEEP_SPARED = 2 };
+
 struct sweep {
     struct loop *loop;
     struct reaper *reaper;
     void (*done)(void *context, size_t left); /* LEFT processes would not die in time */
     void *context;
     struct timer timer;
-    pid_t spared; /* 0: nobody */
+    pid_t spared[SWEEP_SPARED]; /* 0: nobody */
     int64_t kill_at;
     int64_t give_up_at;
     bool running;
@@ -28,9 +30,9 @@ struct sweep {
 void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grace, int64_t give_up,
                  void (*done)(void *context, size_t left), void *context);
 
-/* For the next sweep_start(): SIGKILL spares this child, which is its owner's to end. It is waited
- * for like the others until the sweep gives up, and not counted then. */
-void sweep_spare(struct sweep *s, pid_t child);
+/* For the next sweep_start(): SIGKILL spares these children (0: nobody), which are their owners' to
+ * end. They are waited for like the others until the sweep gives up, and not counted then. */
+void sweep_spare(struct sweep *s, pid_t one, pid_t other);
 
 /* To be called after each reaper_run() with its result. */
 void sweep_reaped(struct sweep *s, bool children_left);

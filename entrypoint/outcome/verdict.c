@@ -10,7 +10,6 @@
 
 enum {
     CODE_VANISHED = 137, /* what takes a shim away without a word is SIGKILL */
-    END_SIZE = 192,
 };
 
 int verdict_program_code(int code) {
@@ -115,8 +114,7 @@ static const char *memory_hint(const struct rank_report *r) {
     return r->memory == RANK_MEMORY_ENOUGH ? "; not for lack of memory" : "; out of memory?";
 }
 
-/* How a rank ended, in words that follow "algo-1 rank 0: ". */
-static void describe_end(const struct rank_report *r, char *text, size_t size) {
+void verdict_describe_end(const struct rank_report *r, char *text, size_t size) {
     const char *name = r->end == RANK_SIGNALLED ? sigabbrev_np(r->value) : NULL;
     const char *memory = memory_hint(r);
     const char *hint = r->value == SIGBUS ? "; is /dev/shm full?" : "";
@@ -161,9 +159,9 @@ static void judge_stop(const struct verdict_facts *f, struct verdict *ret) {
     const struct rank_report *worst = worst_stopped(f);
     if (worst == NULL)
         return;
-    char end[END_SIZE] = "killed, as it had not ended when the time to stop was over";
+    char end[VERDICT_END_SIZE] = "killed, as it had not ended when the time to stop was over";
     if (!is_ours(f, worst))
-        describe_end(worst, end, sizeof(end));
+        verdict_describe_end(worst, end, sizeof(end));
     snprintf(ret->story, sizeof(ret->story), "%s rank %u: %s", host_name(f, worst->host),
              worst->rank, end);
 }
@@ -187,8 +185,8 @@ static bool is_launchers(int code) {
 
 static void judge_report(const struct verdict_facts *f, const struct rank_report *r,
                          struct verdict *ret) {
-    char end[END_SIZE];
-    describe_end(r, end, sizeof(end));
+    char end[VERDICT_END_SIZE];
+    verdict_describe_end(r, end, sizeof(end));
     int code = r->end == RANK_EXITED      ? r->value
                : r->end == RANK_SIGNALLED ? 128 + r->value
                                           : CODE_VANISHED;

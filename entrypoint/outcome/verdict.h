@@ -71,6 +71,10 @@ struct verdict_facts {
  * somebody asks a program to end (SIGTERM, SIGINT, SIGHUP, SIGQUIT). */
 void verdict_judge(const struct verdict_facts *facts, struct verdict *ret);
 
+/* How a rank ended, in words that follow "algo-1 rank 0: ". */
+enum { VERDICT_END_SIZE = 192 };
+void verdict_describe_end(const struct rank_report *r, char *text, size_t size);
+
 /* A verdict from an error of ours: on HOST, or -1. */
 void verdict_from_error(const struct error *error, const struct cluster *cluster, int host,
                         struct verdict *ret);

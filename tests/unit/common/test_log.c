@@ -86,6 +86,43 @@ static void long_lines_are_cut(void) {
     CU_ASSERT_EQUAL(caught[strlen(caught) - 1], '\n');
 }
 
+static void write_json(void) {
+    log_set_form(LOG_JSON);
+    log_set_who("al\"go");
+    log_warning("a\n\"b\" \\ \x83 \x01");
+    log_set_form(LOG_TEXT);
+    log_set_who("algo-2");
+}
+
+static void for_machines_a_line_is_one_object(void) {
+    catch_stderr(write_json);
+    ASSERT_CONTAINS(caught, "Z\",\"level\":\"warning\",\"who\":\"al\\\"go\","
+                            "\"text\":\"a?\\\"b\\\" \\\\ \xef\xbf\xbd ?\"}\n");
+    CU_ASSERT_EQUAL(strncmp(caught, "{\"time\":\"2", 10), 0);
+}
+
+static char heard[256];
+
+static void hear(void *context, enum log_level level, const char *text) {
+    (void)context;
+    (void)snprintf(heard, sizeof(heard), "%d %s", (int)level, text);
+}
+
+static void write_secret(void) {
+    CU_ASSERT_EQUAL(redact_add("hunter2hunter2", NULL), 0);
+    log_error("key hunter2hunter2");
+    log_debug("below the level");
+    redact_done();
+}
+
+static void a_listener_hears_what_is_said_without_secrets(void) {
+    (void)log_set_listener((struct log_listener){.hear = hear});
+    catch_stderr(write_secret);
+    (void)log_set_listener((struct log_listener){0});
+    CU_ASSERT_STRING_EQUAL(heard, "3 key ***");
+}
+
 UNIT_MAIN("common.log", UNIT(a_line_holds_time_level_who_and_text),
           UNIT(secrets_line_ends_and_bad_bytes_do_not_pass), UNIT(lines_go_where_they_are_led),
-          UNIT(long_lines_are_cut))
+          UNIT(long_lines_are_cut), UNIT(for_machines_a_line_is_one_object),
+          UNIT(a_listener_hears_what_is_said_without_secrets))

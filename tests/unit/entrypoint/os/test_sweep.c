@@ -261,16 +261,18 @@ static void the_spared_child_is_waited_for(void) {
     struct stage s;
     struct error err;
     stage_open(&s);
-    sweep_spare(&s.sweep, start_idle("spared"));
+    sweep_spare(&s.sweep, start_idle("spared"), start_idle("spared, too"));
     (void)start_idle("other");
     int64_t start = clock_now();
     sweep_start(&s.sweep, &s.loop, &s.reaper, 0, 300 * CLOCK_MILLISECOND, done, &s);
     CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
     CU_ASSERT(clock_now() - start >= 300 * CLOCK_MILLISECOND);
     CU_ASSERT_EQUAL(s.left, 0);
-    CU_ASSERT_EQUAL(waitpid(s.sweep.spared, NULL, WNOHANG), 0);
-    (void)kill(s.sweep.spared, SIGKILL);
-    (void)waitpid(s.sweep.spared, NULL, 0);
+    for (size_t i = 0; i < SWEEP_SPARED; i++) {
+        CU_ASSERT_EQUAL(waitpid(s.sweep.spared[i], NULL, WNOHANG), 0);
+        (void)kill(s.sweep.spared[i], SIGKILL);
+        (void)waitpid(s.sweep.spared[i], NULL, 0);
+    }
     stage_close(&s);
 }
 

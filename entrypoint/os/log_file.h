@@ -1,0 +1,36 @@
+/* A file of lines with a ceiling, for processes that may wait for a disk. What would grow above
+ * half of its ceiling becomes NAME.1, in place of an earlier one, and a new file begins: so the
+ * last lines are always there, and never more than the ceiling.
+ *
+ * A file belongs to one process at a time: where another one holds it, as two jobs may share a
+ * folder, the next free name is taken, "events-2.jsonl" beside "events.jsonl". Links and what is no
+ * regular file are never written to. Lines of an earlier run stay; one that was cut off is ended.
+ */
+#ifndef OS_LOG_FILE_H
+#define OS_LOG_FILE_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { LOG_FILE_NAME_SIZE = 320, LOG_FILE_NAMES = 9, LOG_FILE_LEAST = 4096 };
+
+struct log_file {
+    int fd;        /* -1: not open */
+    unsigned turn; /* of its names; 1: as it is called */
+    int64_t size;  /* so far */
+    bool torn;     /* its last line has no end */
+};
+
+void log_file_init(struct log_file *f);
+void log_file_done(struct log_file *f);
+
+/* Appends LINE, which ends with '\n', to the file NAME in the folder that FOLDER is open on. LIMIT
+ * is its ceiling, at least LOG_FILE_LEAST; of a line above half of that the beginning comes. After
+ * a failure the next call tries anew. */
+int log_file_add(struct log_file *f, int folder, const char *name, int64_t limit, const char *line,
+                 size_t size, struct error *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* Files of lines that a child of this process writes (scribe_child.h), so that a disk that stalls
+ * or fills up holds up nobody but the child: who has a loop hands lines over and goes on. They wait
+ * in a queue with a ceiling; what finds no room there is dropped and counted.
+ *
+ * The child is started with the first line and holds no descriptor of this process but its socket.
+ * It is told to rest before all children are swept away, ends when it has written what was handed
+ * over, and a new one begins with the next line. */
+#ifndef OS_SCRIBE_H
+#define OS_SCRIBE_H
+
+#include "common/buf.h"
+#include "os/child.h"
+#include "os/loop.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct scribe_options {
+    const char *base;   /* where it is not there, nothing is made */
+    const char *folder; /* in it; both outlive the scribe */
+    size_t queue_max;   /* bytes */
+    /* Why lines were not written, at most once a child. */
+    void (*said)(void *context, const char *text);
+    void *context;
+};
+
+struct scribe {
+    struct loop *loop; /* NULL: not open */
+    struct reaper *reaper;
+    struct scribe_options options;
+    struct child child; /* pid 0: none */
+    struct watch watch; /* fd -1: none */
+    struct timer wake;  /* of a new child: lines of a moment go together */
+    struct buf queue;   /* whole frames */
+    size_t sent;        /* bytes of it */
+    uint64_t dropped;   /* lines, so far */
+    bool full;          /* the socket is: the rest waits */
+    bool resting;
+};
+
+void scribe_open(struct scribe *s, struct loop *loop, struct reaper *reaper,
+                 const struct scribe_options *options);
+/* Ends the child at once, whatever it had still to write; returns false if that was anything. */
+bool scribe_close(struct scribe *s);
+
+/* LINE ends with '\n'; the rest as in log_file.h. False when it was dropped. */
+bool scribe_put(struct scribe *s, const char *name, int64_t limit, const char *line, size_t size);
+
+/* The child ends when it has written what waits. */
+void scribe_rest(struct scribe *s);
+
+#endif

@@ -1,0 +1,121 @@
+#include "os/scribe_child.h"
+
+#include "common/buf.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { SOCKET = 3, READ_SIZE = 64 * 1024 };
+
+/* A disk may be emptied, a file system mounted anew. */
+static const int64_t try_again = 5 * CLOCK_SECOND;
+
+struct file {
+    char name[LOG_FILE_NAME_SIZE];
+    struct log_file log;
+    int64_t again; /* not before; 0: it has not failed */
+};
+
+/* The process's only one, which ends with it. */
+static struct {
+    const char *base;
+    const char *folder_path;
+    int folder;
+    struct file files[SCRIBE_FILES_MAX];
+    size_t count;
+    bool told;
+} self;
+
+static void tell(const struct error *why) {
+    if (self.told)
+        return;
+    self.told = true;
+    (void)send(SOCKET, why->text, strlen(why->text), MSG_DONTWAIT | MSG_NOSIGNAL);
+}
+
+static int open_folder(struct error *err) {
+    if (self.folder >= 0)
+        return 0;
+    if (access(self.base, F_OK) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", self.base);
+    if (file_make_dirs(self.folder_path, err) != 0)
+        return -1;
+    self.folder = open(self.folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return self.folder >= 0 ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s", self.folder_path);
+}
+
+static struct file *find_file(const char *name) {
+    for (size_t i = 0; i < self.count; i++)
+        if (strcmp(self.files[i].name, name) == 0)
+            return &self.files[i];
+    if (self.count == SCRIBE_FILES_MAX)
+        return NULL;
+    struct file *file = &self.files[self.count++];
+    (void)snprintf(file->name, sizeof(file->name), "%s", name);
+    log_file_init(&file->log);
+    return file;
+}
+
+static void write_line(const struct scribe_frame *frame, const char *name, const char *line) {
+    struct error err = {0};
+    struct file *file = find_file(name);
+    if (file == NULL || (file->again != 0 && clock_now() < file->again))
+        return;
+    file->again = 0;
+    if (open_folder(&err) == 0 &&
+        log_file_add(&file->log, self.folder, name, frame->limit, line, frame->line, &err) == 0)
+        return;
+    file->again = clock_now() + try_again;
+    tell(&err);
+}
+
+/* All frames that are whole; returns how many bytes they were, or -1 for what is none of ours. */
+static ssize_t write_frames(const char *bytes, size_t size) {
+    size_t at = 0;
+    struct scribe_frame frame;
+    while (size - at >= sizeof(frame)) {
+        char name[LOG_FILE_NAME_SIZE];
+        memcpy(&frame, bytes + at, sizeof(frame));
+        if (frame.name >= sizeof(name) || frame.line > LINES_MAX || frame.limit < LOG_FILE_LEAST)
+            return -1;
+        if (size - at - sizeof(frame) < (size_t)frame.name + frame.line)
+            break;
+        memcpy(name, bytes + at + sizeof(frame), frame.name);
+        name[frame.name] = '\0';
+        write_line(&frame, name, bytes + at + sizeof(frame) + frame.name);
+        at += sizeof(frame) + frame.name + frame.line;
+    }
+    return (ssize_t)at;
+}
+
+_Noreturn void scribe_child(int from, const char *base, const char *folder) {
+    struct buf got;
+    self.base = base;
+    self.folder_path = folder;
+    self.folder = -1;
+    (void)dup2(from, SOCKET);
+    (void)syscall(SYS_close_range, SOCKET + 1U, ~0U, 0U);
+    buf_init(&got, sizeof(struct scribe_frame) + LOG_FILE_NAME_SIZE + LINES_MAX + READ_SIZE);
+    while (buf_reserve(&got, READ_SIZE, NULL) == 0) {
+        ssize_t size = read(SOCKET, got.data + got.size, READ_SIZE);
+        if (size < 0 && errno == EINTR)
+            continue;
+        if (size <= 0)
+            break;
+        got.size += (size_t)size;
+        ssize_t done = write_frames(got.data, got.size);
+        if (done < 0)
+            break;
+        buf_consume(&got, (size_t)done);
+    }
+    _exit(0);
+}

@@ -1,0 +1,26 @@
+/* The child's side of a scribe (scribe.h): reads frames from a socket and appends what they hold to
+ * the files that they name, until the socket's other end is closed.
+ *
+ * What it cannot write it forgets, and says why once on the same socket, as text; a file that
+ * failed is tried again after a while. */
+#ifndef OS_SCRIBE_CHILD_H
+#define OS_SCRIBE_CHILD_H
+
+#include "os/lines.h"
+#include "os/log_file.h"
+
+#include <stdint.h>
+
+/* In front of a name and a line. Both ends are one program. */
+struct scribe_frame {
+    uint32_t name; /* bytes, below LOG_FILE_NAME_SIZE */
+    uint32_t line; /* bytes, LINES_MAX at most */
+    int64_t limit; /* of the file */
+};
+
+enum { SCRIBE_FILES_MAX = 1025, SCRIBE_SAID_SIZE = 512 };
+
+/* FOLDER is made, but not its parent BASE. Never returns. */
+_Noreturn void scribe_child(int socket, const char *base, const char *folder);
+
+#endif

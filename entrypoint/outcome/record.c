@@ -1,0 +1,112 @@
+#include "outcome/record.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/redact.h"
+#include "common/str.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { CLEAN_MAX = 256 * 1024 };
+
+static const struct record_row table[RECORD_KINDS] = {
+    [RECORD_STARTED] = {"started",
+                        "the launcher of this host has begun",
+                        {"version", "role", "hosts", "ranks"}},
+    [RECORD_SAID] = {"said", "a warning or an error of the launcher", {"level", "text"}},
+    [RECORD_JOINED] = {"joined",
+                       "at the first host: another host is here; at others: this one has "
+                       "joined the first",
+                       {"which", "count"}},
+    [RECORD_LAUNCHED] = {"launched", "mpirun has been started", {"ranks", "hosts", "openmpi"}},
+    [RECORD_SEATED] = {"seated",
+                       "all ranks have started; seconds after the launch",
+                       {"ranks", "seconds"}},
+    [RECORD_RANK_ENDED] = {"rank_ended",
+                           "a rank of this host ended: end is exited, signalled or "
+                           "vanished, cause is none, stop or teardown",
+                           {"rank", "end", "value", "cause", "memory"}},
+    [RECORD_STALLED] = {"stalled",
+                        "a rank showed no progress for so many seconds",
+                        {"which", "rank", "seconds"}},
+    [RECORD_HOST_LOST] = {"host_lost", "a host is lost", {"which", "why"}},
+    [RECORD_FIRST_FAILURE] = {"first_failure",
+                              "the first failure of an attempt that was heard of; "
+                              "the verdict weighs what follows",
+                              {"which", "rank", "text"}},
+    [RECORD_STOP] = {"stop", "a stop was asked for; which: where", {"which", "again"}},
+    [RECORD_ATTEMPT_OVER] = {"attempt_over",
+                             "an attempt has failed and another one follows after "
+                             "so many seconds",
+                             {"code", "class", "text", "seconds"}},
+    [RECORD_ATTEMPT] = {"attempt", "another attempt begins", {"ranks", "hosts"}},
+    [RECORD_VERDICT] = {"verdict",
+                        "how the job ended; which and rank are of the culprit, where "
+                        "there is one",
+                        {"code", "class", "which", "rank", "text"}},
+    [RECORD_DROPPED] = {"dropped",
+                        "so many records or lines were dropped before this one, as the "
+                        "disk was too slow",
+                        {"count"}},
+};
+
+const struct record_row *record_row(enum record_kind kind) {
+    return &table[kind];
+}
+
+json_t *record_text(const char *text) {
+    cleanup_buf struct buf redacted;
+    cleanup_buf struct buf clean;
+    buf_init(&redacted, CLEAN_MAX);
+    buf_init(&clean, CLEAN_MAX);
+    if (redact_text(&redacted, text, NULL) != 0 ||
+        str_add_utf8(&clean, buf_text(&redacted), redacted.size, NULL) != 0)
+        return json_string("");
+    size_t size = str_utf8_prefix(buf_text(&clean), clean.size, RECORD_TEXT_MAX);
+    return json_stringn(buf_text(&clean), size);
+}
+
+static json_t *stamp_json(enum record_kind kind, const struct record_stamp *stamp) {
+    char time[CLOCK_STAMP_SIZE];
+    clock_stamp(stamp->time, time);
+    return json_pack("{s:i, s:s, s:f, s:o, s:o, s:s, s:i, s:s}", "v", RECORD_VERSION, "time", time,
+                     "boot", (double)(stamp->boot / CLOCK_MILLISECOND) / 1000, "host",
+                     record_text(stamp->host), "job", record_text(stamp->job), "run", stamp->run,
+                     "attempt", (int)stamp->attempt, "event", table[kind].name);
+}
+
+int record_line(enum record_kind kind, const struct record_stamp *stamp, const json_t *members,
+                struct buf *ret, struct error *err) {
+    cleanup_json json_t *record = stamp_json(kind, stamp);
+    if (record == NULL ||
+        (members != NULL && json_object_update_missing(record, (json_t *)(uintptr_t)members) != 0))
+        return error_no_memory(err, "a record");
+    cleanup_free char *text = json_shortest(record, JSON_COMPACT);
+    if (text == NULL)
+        return error_no_memory(err, "a record");
+    if (strlen(text) + 1 > RECORD_LINE_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "a record of %zu bytes", strlen(text));
+    if (buf_add_text(ret, text, err) != 0)
+        return -1;
+    return buf_add(ret, "\n", 1, err);
+}
+
+static int page_row(const struct record_row *row, struct buf *ret, struct error *err) {
+    if (buf_printf(ret, err, "| `%s` | %s |", row->name, row->what) != 0)
+        return -1;
+    for (size_t i = 0; i < RECORD_MEMBERS_MAX && row->members[i] != NULL; i++)
+        if (buf_printf(ret, err, "%s`%s`", i > 0 ? ", " : " ", row->members[i]) != 0)
+            return -1;
+    return buf_add_text(ret, " |\n", err);
+}
+
+int record_page(struct buf *ret, struct error *err) {
+    if (buf_add_text(ret, "| event | what it tells | members |\n| --- | --- | --- |\n", err) != 0)
+        return -1;
+    for (size_t i = 0; i < RECORD_KINDS; i++)
+        if (page_row(&table[i], ret, err) != 0)
+            return -1;
+    return 0;
+}

@@ -1,0 +1,43 @@
+/* What the event log takes from elsewhere: names of hosts, errors, ranks' words. Whatever they are,
+ * a record is one line of JSON that says them again. */
+#include "common/json.h"
+#include "fuzz/check.h"
+#include "outcome/record.h"
+
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    struct buf text;
+    struct buf line;
+    json_t *record = NULL;
+    buf_init(&text, 1 << 20);
+    buf_init(&line, RECORD_LINE_MAX);
+    if (size < 2 || size > 100000 || buf_add(&text, data + 1, size - 1, NULL) != 0)
+        return 0;
+    const enum record_kind kind = data[0] % RECORD_KINDS;
+    size_t half = strlen(buf_text(&text)) / 2;
+    const struct record_stamp stamp = {.time = (int64_t)size,
+                                       .boot = (int64_t)data[0] << 40,
+                                       .host = buf_text(&text),
+                                       .job = buf_text(&text) + half,
+                                       .run = "",
+                                       .attempt = data[0]};
+    json_t *members = json_pack("{s:o, s:o}", "text", record_text(buf_text(&text)), "v",
+                                record_text(buf_text(&text)));
+    CHECK(members != NULL);
+    CHECK(record_line(kind, &stamp, members, &line, NULL) == 0);
+    CHECK(memchr(line.data, '\n', line.size) == line.data + line.size - 1);
+    CHECK(json_parse(line.data, line.size, "a record", &record, NULL) == 0);
+    CHECK(json_integer_value(json_object_get(record, "v")) == RECORD_VERSION);
+    CHECK(strcmp(json_string_value(json_object_get(record, "event")), record_row(kind)->name) == 0);
+    CHECK(json_equal(json_object_get(record, "text"), json_object_get(members, "text")));
+    CHECK(json_string_length(json_object_get(record, "host")) <= RECORD_TEXT_MAX);
+    json_decref(record);
+    json_decref(members);
+    buf_done(&text);
+    buf_done(&line);
+    return 0;
+}
