@@ -17,7 +17,7 @@ left_behind() {
                 esac
             done
         find "$root/opt/ml/output" "$root/opt/ml/model" -mindepth 1 ! -path '*/output/data' \
-            ! -path '*/output/success'
+            ! -path '*/output/success' ! -path '*/output/data/events-*.jsonl'
     done
 }
 

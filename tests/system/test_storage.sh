@@ -113,8 +113,12 @@ a_good_job_leaves_neither_story_nor_reserve() {
     start_all -- train -- true
     all_end "$SOON" 0 1 2
     for host in 1 2; do
-        check "the mark of success is left on host $host alone" equal \
-            "$(find "$(hosts opt "$host")/output" -type f -printf '%f ')" 'success '
+        check "beside the event log the mark of success is left on host $host alone" equal \
+            "$(find "$(hosts opt "$host")/output" -type f -printf '%f\n' | sort | tr '\n' ' ')" \
+            "events-algo-$host.jsonl success "
+        check "host $host's last event is the verdict" holds \
+            "$(tail -n 1 "$(hosts opt "$host")/output/data/events-algo-$host.jsonl")" \
+            '"event":"verdict","code":0'
     done
 }
 
