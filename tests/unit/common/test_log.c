@@ -108,7 +108,7 @@ static void hear(void *context, enum log_level level, const char *text) {
     (void)snprintf(heard, sizeof(heard), "%d %s", (int)level, text);
 }
 
-static void write_secret(void) {
+static void write_errors_key(void) {
     CU_ASSERT_EQUAL(redact_add("hunter2hunter2", NULL), 0);
     log_error("key hunter2hunter2");
     log_debug("below the level");
@@ -117,7 +117,7 @@ static void write_secret(void) {
 
 static void a_listener_hears_what_is_said_without_secrets(void) {
     (void)log_set_listener((struct log_listener){.hear = hear});
-    catch_stderr(write_secret);
+    catch_stderr(write_errors_key);
     (void)log_set_listener((struct log_listener){0});
     CU_ASSERT_STRING_EQUAL(heard, "3 key ***");
 }
