@@ -3,9 +3,11 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/redact.h"
+#include "entrypoint/manual.h"
 #include "entrypoint/metrics.h"
 #include "entrypoint/plan.h"
 #include "entrypoint/probe.h"
+#include "entrypoint/versions.h"
 #include "host/failure_child.h"
 #include "host/rank.h"
 #include "host/worker.h"
@@ -27,27 +29,6 @@
 
 extern char **environ;
 
-static const char usage[] =
-    "ringmaster: turns a set of identical containers into one MPI training job\n"
-    "\n"
-    "  ringmaster train [FLAGS]            train with ringtrain, or with sagemaker_program\n"
-    "  ringmaster train -- PROGRAM ARGS    run any program on every slot of every host\n"
-    "  ringmaster train --once-per-host [as above]\n"
-    "                                      once on every host instead: it has all devices to "
-    "itself\n"
-    "  ringmaster plan [train] [as above]  print what would run, as JSON\n"
-    "  ringmaster check                    gather all hosts and print what each of them has\n"
-    "  ringmaster explain [CODE]           what an exit code, a signal or an error of NCCL or "
-    "CUDA means\n"
-    "                                      and what to do: 73, SIGBUS, nccl:2, cuda:700, xid:79\n"
-    "  ringmaster metrics                  print metric definitions for CreateTrainingJob\n"
-    "  ringmaster version\n"
-    "  ringmaster help\n"
-    "\n"
-    "Called by the name of train it does as `ringmaster train` does. `ringmaster rank` and\n"
-    "`ringmaster agent` are started by mpirun. `ringtrain train --help` lists the trainer's "
-    "flags.\n";
-
 static const size_t print_max = (size_t)4 * 1024 * 1024;
 
 static int print_buf(const struct buf *text) {
@@ -64,8 +45,10 @@ static int refuse_words(const char *const *words, struct error *err) {
 }
 
 static int print_help(void) {
-    (void)fputs(usage, stdout);
-    (void)printf("\n");
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    (void)manual_help(&text, NULL);
+    (void)printf("%s\n", buf_text(&text));
     settings_print_help(stdout);
     (void)printf("\nExit codes:\n");
     exit_code_print(stdout);
@@ -85,7 +68,33 @@ static bool asks_for_help(const char *const *words) {
     return false;
 }
 
+static int run_man(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    if (refuse_words(words, err) != 0)
+        return -1;
+    return manual_page(&text, err) == 0 ? print_buf(&text) : -1;
+}
+
+static int run_completion(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    if (refuse_words(words, err) != 0)
+        return -1;
+    return manual_completion(&text, err) == 0 ? print_buf(&text) : -1;
+}
+
+static int run_versions(const char *const *words, struct error *err) {
+    cleanup_buf struct buf text;
+    buf_init(&text, print_max);
+    if (refuse_words(words, err) != 0)
+        return -1;
+    return versions_print(environ, &text, err) == 0 ? print_buf(&text) : -1;
+}
+
 static int run_version(const char *const *words, struct error *err) {
+    if (words[0] != NULL && strcmp(words[0], "--all") == 0)
+        return run_versions(words + 1, err);
     if (refuse_words(words, err) != 0)
         return -1;
     return printf("ringmaster %s\n", RINGMASTER_VERSION) > 0 && fflush(stdout) == 0
@@ -249,10 +258,20 @@ static const struct command {
     int (*run)(const char *const *words, struct error *err);
     bool hears_stops; /* by its loop */
 } commands[] = {
-    {"train", run_train, true},      {"check", run_check, true},  {"plan", run_plan, false},
-    {"rank", run_rank, false},       {"agent", run_agent, false}, {"metrics", run_metrics, false},
-    {"explain", run_explain, false}, {"help", run_help, false},   {"version", run_version, false},
-    {"-h", run_help, false},         {"--help", run_help, false}, {"--version", run_version, false},
+    {"train", run_train, true},
+    {"check", run_check, true},
+    {"plan", run_plan, false},
+    {"rank", run_rank, false},
+    {"agent", run_agent, false},
+    {"metrics", run_metrics, false},
+    {"explain", run_explain, false},
+    {"man", run_man, false},
+    {"completion", run_completion, false},
+    {"help", run_help, false},
+    {"version", run_version, false},
+    {"-h", run_help, false},
+    {"--help", run_help, false},
+    {"--version", run_version, false},
 };
 
 static const struct command *find_command(const char *name) {

@@ -9,6 +9,7 @@
 #include "host/environment.h"
 #include "host/launch_spec.h"
 #include "host/memory_kills.h"
+#include "host/thread_states.h"
 #include "os/open_files.h"
 #include "os/tap.h"
 #include "outcome/rank_report.h"
@@ -26,6 +27,7 @@ struct seat {
     struct crew *crew;
     struct link *link; /* NULL once the shim is gone */
     unsigned rank;
+    pid_t shim;
     char prefix[LINES_PREFIX_SIZE]; /* of its lines */
     struct tap out;
     struct tap error_out;
@@ -59,6 +61,22 @@ static void tell(struct crew *c, const char *type, const json_t *members) {
     c->sinks.tell(c->sinks.context, message);
 }
 
+int crew_measure(const struct crew *c, struct buf *ret, struct error *err) {
+    bool first = true;
+    for (const struct seat *s = c->seats; s != NULL; s = s->next) {
+        char labels[32];
+        struct progress_state state = progress_read(&s->progress);
+        if (state.marks == 0)
+            continue;
+        (void)snprintf(labels, sizeof(labels), "rank=\"%u\"", s->rank);
+        if (gauges_sample(ret, "ringmaster_rank_step", first ? "that the rank is at" : NULL, labels,
+                          (double)state.step, err) != 0)
+            return -1;
+        first = false;
+    }
+    return 0;
+}
+
 static void close_taps(struct seat *s) {
     tap_close(&s->out);
     tap_close(&s->error_out);
@@ -69,6 +87,25 @@ static enum rank_memory weigh_memory(const struct crew *c) {
     if (kills < 0 || c->memory_kills < 0)
         return RANK_MEMORY_UNKNOWN;
     return kills > c->memory_kills ? RANK_MEMORY_KILLED : RANK_MEMORY_ENOUGH;
+}
+
+/* What the kernel has said since the attempt began, or since the last rank that failed here. */
+static void add_evidence(const struct crew *c, struct rank_report *r) {
+    char words[RANK_REPORT_EVIDENCE_SIZE - 64];
+    bool memory = r->memory == RANK_MEMORY_KILLED;
+    size_t used = 0;
+    r->evidence[0] = '\0'; /* a shim has none to tell */
+    kernel_words_read(&c->kernel, r->end == RANK_SIGNALLED, memory, words, sizeof(words));
+    for (const char *line = words; *line != '\0';) {
+        char text[sizeof(words)];
+        int size = (int)strcspn(line, "\n");
+        (void)snprintf(text, sizeof(text), "%.*s", size, line);
+        used += (size_t)snprintf(r->evidence + used, sizeof(r->evidence) - used, "%skernel: %s",
+                                 used > 0 ? "\n" : "", text);
+        line += size + (line[size] == '\n');
+    }
+    rank_report_clean(r->evidence, words, sizeof(words));
+    (void)snprintf(r->evidence, sizeof(r->evidence), "%s", words);
 }
 
 static void record_end(const struct crew *c, const struct rank_report *r) {
@@ -90,10 +127,13 @@ static void report(struct seat *s, struct rank_report *r) {
     r->rank = s->rank;
     r->host = (unsigned)s->crew->job->cluster.self;
     r->memory = weigh_memory(s->crew);
+    r->step = progress_read(&s->progress).step;
     struct tail last;
     _Static_assert(sizeof(last.text) <= sizeof(r->lines), "a report takes all that is kept");
     tail_join(&s->tail, &s->error_tail, &last);
     (void)snprintf(r->lines, sizeof(r->lines), "%s", last.text);
+    if (r->end != RANK_EXITED || r->value != 0)
+        add_evidence(s->crew, r);
     cleanup_json json_t *members = rank_report_json(r);
     tell(s->crew, "report", members);
     record_end(s->crew, r);
@@ -138,8 +178,10 @@ static void look_at(struct seat *s, int64_t now) {
     if (s->reported || s->stalled || state.marks == 0 || now - s->marked_at < limit * CLOCK_SECOND)
         return;
     s->stalled = true;
-    cleanup_json json_t *members =
-        json_pack("{s:I, s:I}", "rank", (json_int_t)s->rank, "seconds", (json_int_t)limit);
+    char states[RANK_REPORT_EVIDENCE_SIZE];
+    thread_states(s->shim, states, sizeof(states));
+    cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
+                                             "seconds", (json_int_t)limit, "states", states);
     tell(s->crew, "stalled", members);
 }
 
@@ -168,9 +210,11 @@ static int make_spec(struct crew *c, char *const *own, struct error *err) {
 
 int crew_open(struct crew *c, struct loop *loop, const struct job *job, char *const *environment,
               const struct crew_sinks *sinks, struct error *err) {
-    *c = (struct crew){.loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1};
+    *c = (struct crew){
+        .loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1, .kernel = {.fd = -1}};
     c->watch = (struct timer){.fire = watch, .context = c};
     c->memory_kills = memory_kills("");
+    kernel_words_open(&c->kernel, "/dev/kmsg");
     return make_spec(c, environment, err);
 }
 
@@ -194,6 +238,7 @@ void crew_done(struct crew *c) {
         return;
     loop_cancel(c->loop, &c->watch);
     free_seats(c);
+    kernel_words_close(&c->kernel);
     if (c->spec >= 0)
         (void)close(c->spec);
     c->spec = -1;
@@ -218,6 +263,7 @@ static void take_line(void *context, const char *line, size_t size) {
     const struct crew *c = s->crew;
     size_t prefix = strlen(s->prefix);
     c->sinks.line(c->sinks.context, line, size);
+    journal_metric_line(c->sinks.journal, line + prefix, size - prefix);
     journal_rank_line(c->sinks.journal, s->rank, line + prefix, size - prefix);
 }
 
@@ -322,6 +368,7 @@ void crew_seat(struct crew *c, struct link *link, const json_t *hello) {
     s->crew = c;
     s->link = link;
     s->rank = (unsigned)rank;
+    s->shim = (pid_t)json_integer_value(json_object_get(hello, "pid"));
     link_own(link, &events, s);
     if (open_taps(s, link, &err) != 0) {
         free_seat(s);

@@ -12,6 +12,7 @@
 #define HOST_CREW_H
 
 #include "host/journal.h"
+#include "host/kernel_words.h"
 #include "job/interface.h"
 #include "job/job.h"
 #include "os/loop.h"
@@ -41,8 +42,9 @@ struct crew {
     struct timer watch;   /* over progress */
     unsigned attempt;     /* whose shims have a seat here */
     int64_t memory_kills; /* before this attempt */
-    bool started;         /* all seats were taken: no more are given */
-    bool warned;          /* of a hello that was refused */
+    struct kernel_words kernel;
+    bool started; /* all seats were taken: no more are given */
+    bool warned;  /* of a hello that was refused */
     bool stopping;
     bool killed;
 };
@@ -67,6 +69,8 @@ void crew_stop(struct crew *c);
 void crew_end(struct crew *c);
 /* SIGKILL to all programs. */
 void crew_kill(struct crew *c);
+/* Appends the steps of ranks that show progress (gauges.h). */
+int crew_measure(const struct crew *c, struct buf *ret, struct error *err);
 /* Lets a shim that has reported leave. */
 void crew_release(struct crew *c, unsigned rank);
 

@@ -29,7 +29,7 @@ void journal_open(struct journal *j, struct loop *loop, struct reaper *reaper,
     const struct settings *settings = &job->settings;
     *j = (struct journal){.job = job, .attempt = 1};
     int size = snprintf(j->folder, sizeof(j->folder), "%s/output/data", settings->base_dir);
-    bool wanted = settings->events || settings->rank_logs > 0;
+    bool wanted = settings->events || settings->rank_logs > 0 || settings->metrics > 0;
     if (!wanted || size < 0 || (size_t)size >= sizeof(j->folder))
         return;
     const struct scribe_options options = {
@@ -121,6 +121,20 @@ void journal_rank_line(struct journal *j, unsigned rank, const char *line, size_
         return;
     (void)snprintf(name, sizeof(name), "rank-%u.log", rank);
     (void)scribe_put(&j->scribe, name, limit, line, size);
+}
+
+void journal_metric_line(struct journal *j, const char *line, size_t size) {
+    if (j != NULL && j->open && j->job->settings.metrics > 0)
+        gauges_line(&j->gauges, line, size);
+}
+
+void journal_put_metrics(struct journal *j, const struct buf *text) {
+    char name[LOG_FILE_NAME_SIZE];
+    const struct cluster *cluster = &j->job->cluster;
+    if (!j->open || j->concluded)
+        return;
+    (void)snprintf(name, sizeof(name), "metrics-%s.prom", cluster->hosts[cluster->self].name.text);
+    (void)scribe_put_whole(&j->scribe, name, text->data, text->size);
 }
 
 void journal_rest(struct journal *j) {

@@ -6,6 +6,7 @@
 #define HOST_JOURNAL_H
 
 #include "common/attempt.h"
+#include "host/gauges.h"
 #include "job/job.h"
 #include "os/scribe.h"
 #include "outcome/record.h"
@@ -21,6 +22,7 @@ enum { JOURNAL_EVENTS_MAX = 8 * 1024 * 1024, JOURNAL_FOLDER_SIZE = 4096 };
 /* Zeroed it is closed: what is put is forgotten. So it is in place of NULL. */
 struct journal {
     struct scribe scribe;
+    struct gauges gauges;
     const struct job *job;
     char folder[JOURNAL_FOLDER_SIZE];
     char run[ATTEMPT_RUN_SIZE];
@@ -46,6 +48,11 @@ void journal_conclude(struct journal *j, const struct verdict *verdict);
 
 /* A line of a rank's, without prefix, with '\n'; where ranks have no files it goes nowhere. */
 void journal_rank_line(struct journal *j, unsigned rank, const char *line, size_t size);
+
+/* The newest values of ranks' metric lines, and the file that all values go to; where no metrics
+ * were asked for, nothing happens. */
+void journal_metric_line(struct journal *j, const char *line, size_t size);
+void journal_put_metrics(struct journal *j, const struct buf *text);
 
 /* Before all children are swept away; the next record wakes it. */
 void journal_rest(struct journal *j);

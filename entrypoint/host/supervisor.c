@@ -22,6 +22,8 @@ static const int64_t sweep_give_up = CLOCK_SECOND;
 /* From the first signal on until a second one means more than that. */
 static const int64_t again_after = CLOCK_SECOND;
 enum { LEAVE_SECONDS = 1, FLUSH_SECONDS = 1 };
+/* A line a host and a line a rank at most. */
+enum { METRICS_MAX = 512 * 1024 };
 
 const char *supervisor_host_name(const struct supervisor *s, size_t index) {
     return s->job->cluster.hosts[index].name.text;
@@ -204,8 +206,40 @@ static void stage(struct supervisor *s) {
         begin_soon(s);
 }
 
+static int add_metrics(struct supervisor *s, struct buf *text, struct error *err) {
+    if (gauges_sample(text, "ringmaster_attempt", "the attempt at the job, from 1", "",
+                      s->journal.attempt, err) != 0 ||
+        crew_measure(&s->host.crew, text, err) != 0 ||
+        gauges_print(&s->journal.gauges, text, err) != 0)
+        return -1;
+    if (s->judged && gauges_sample(text, "ringmaster_exit_code", "that the job ended with", "",
+                                   s->verdict.code, err) != 0)
+        return -1;
+    if (s->role->measure != NULL && s->role->measure(s->state, text, err) != 0)
+        return -1;
+    return buf_add_text(text, "# EOF\n", err);
+}
+
+static void write_metrics(struct supervisor *s) {
+    cleanup_buf struct buf text;
+    buf_init(&text, METRICS_MAX);
+    if (add_metrics(s, &text, NULL) == 0)
+        journal_put_metrics(&s->journal, &text);
+}
+
+/* Between two attempts the journal's child rests. */
+static void measure(void *context) {
+    struct supervisor *s = context;
+    if (!s->sweep.running)
+        write_metrics(s);
+    loop_after(&s->loop, &s->measure, s->job->settings.metrics * CLOCK_SECOND);
+}
+
 static void open_journal(struct supervisor *s) {
     const struct cluster *cluster = &s->job->cluster;
+    s->measure = (struct timer){.fire = measure, .context = s};
+    if (s->job->settings.metrics > 0)
+        loop_after(&s->loop, &s->measure, s->job->settings.metrics * CLOCK_SECOND);
     journal_open(&s->journal, &s->loop, &s->reaper, s->job);
     journal_put(&s->journal, RECORD_STARTED,
                 json_pack("{s:s, s:s, s:I, s:I}", "version", RINGMASTER_VERSION, "role",
@@ -288,18 +322,22 @@ void supervisor_may_leave(struct supervisor *s) {
         loop_end(&s->loop);
 }
 
+static void tell_lines(const char *line) {
+    while (*line != '\0') {
+        int size = (int)strcspn(line, "\n");
+        if (size > 0)
+            log_error("  | %.*s", size, line);
+        line += size + (line[size] == '\n');
+    }
+}
+
 /* The last lines of the rank that failed, for logs that do not have them: another host's, or one
  * that is read too slowly. */
 static void tell_story(const struct supervisor *s, const struct verdict *v) {
     bool own = v->host == (int)s->job->cluster.self;
     if (own && s->console.dropped_ever == 0 && console_waiting(&s->console) == 0)
         return;
-    for (const char *line = v->story; *line != '\0';) {
-        int size = (int)strcspn(line, "\n");
-        if (size > 0)
-            log_error("  | %.*s", size, line);
-        line += size + (line[size] == '\n');
-    }
+    tell_lines(v->story);
 }
 
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
@@ -312,9 +350,13 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
         log_info("done: %s", verdict->text);
     else
         log_error("%s: %s; leaving with %d", verdict->class_name, verdict->text, verdict->code);
+    tell_lines(verdict->evidence);
     tell_story(s, verdict);
     host_tell_dropped(&s->host);
     failure_child_conclude(&s->failure, verdict);
+    loop_cancel(&s->loop, &s->measure);
+    if (s->job->settings.metrics > 0)
+        write_metrics(s);
     journal_conclude(&s->journal, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     if (verdict->code != EXIT_CODE_OK)

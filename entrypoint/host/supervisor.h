@@ -41,6 +41,8 @@ struct role {
     void (*agent)(void *state, struct link *link, const json_t *message);
     /* SIGTERM, SIGINT or SIGHUP came; AGAIN for a SIGTERM or SIGINT a second or more later. */
     void (*stop)(void *state, bool again);
+    /* Appends what this role knows for monitoring (gauges.h); NULL: nothing. */
+    int (*measure)(void *state, struct buf *ret, struct error *err);
     /* All processes are gone: is there nobody that has to be waited for? */
     bool (*may_leave)(void *state);
 };
@@ -66,6 +68,7 @@ struct supervisor {
     const char *const *arguments;
     struct timer begin;
     struct timer leave; /* at the latest */
+    struct timer measure;
     struct error fault; /* code 0: none */
     struct verdict verdict;
     bool judged;

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, FORM, PLATFORM };
+enum kind { TEXT, SECRET, NUMBER, SWITCH, LOGS, FORM, CODES, PLATFORM };
 
 struct row {
     const char *name;
@@ -58,6 +58,8 @@ static const struct row table[] = {
      "how long a rank that reports progress may be silent; 0: for ever"},
     {"RINGMASTER_RESTARTS", NUMBER, FIELD(restarts), 0, 1000, 0, NULL,
      "how often the job may be launched again after a lost host, a stall or a crash (default 0)"},
+    {"RINGMASTER_RESTART_CODES", CODES, FIELD(restart_codes), 0, 0, 0, NULL,
+     "exit codes of the program that are worth a restart, too: 1,40-49 (default: none)"},
     {"RINGMASTER_SHRINK", SWITCH, FIELD(shrink), 0, 0, 0, NULL,
      "1: a restart goes on without lost hosts; without it a lost host ends the job"},
     {"RINGMASTER_MIN_HOSTS", NUMBER, FIELD(min_hosts), 1, 1024, 1, NULL,
@@ -70,6 +72,10 @@ static const struct row table[] = {
      "0: no event log in output/data (default 1)"},
     {"RINGMASTER_RANK_LOGS", NUMBER, FIELD(rank_logs), 0, 65536, 0, NULL,
      "each rank's lines also go to output/data/rank-N.log, so many MiB a rank at most; 0: none"},
+    {"RINGMASTER_METRICS", NUMBER, FIELD(metrics), 0, 3600, 0, NULL,
+     "every so many seconds output/data/metrics-HOST.prom is written anew, in OpenMetrics' form; "
+     "0: "
+     "never"},
     {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
      "folder for sockets (default: /run, /dev/shm or /tmp, whichever lies in memory)"},
     {"RINGMASTER_DEBUG", SWITCH, FIELD(debug), 0, 0, 0, NULL, "1: log more"},
@@ -92,6 +98,47 @@ static int parse_logs(const char *value, enum settings_logs *ret, struct error *
     else
         return error_set(err, EXIT_CODE_CONFIG, "\"%.64s\" is neither host nor master", value);
     return 0;
+}
+
+/* One of "7" and "40-49" at *AT, which moves behind it and its comma; 0 is no failure. */
+static int parse_codes_item(const char **at, int64_t *from, int64_t *to, struct error *err) {
+    char item[16];
+    size_t size = strcspn(*at, ",");
+    if (size >= sizeof(item))
+        return error_set(err, EXIT_CODE_CONFIG, "\"%.16s...\" is no exit code", *at);
+    memcpy(item, *at, size);
+    item[size] = '\0';
+    *at += size + ((*at)[size] == ',');
+    char *dash = strchr(item, '-');
+    if (dash != NULL)
+        *dash = '\0';
+    if (str_parse_int(item, 1, 255, from, err) != 0 ||
+        str_parse_int(dash != NULL ? dash + 1 : item, 1, 255, to, err) != 0)
+        return -1;
+    return *from <= *to ? 0
+                        : error_set(err, EXIT_CODE_CONFIG, "%s-%s runs backwards", item, dash + 1);
+}
+
+static int parse_codes(const char *value, const char **ret, struct error *err) {
+    int64_t from = 0, to = 0;
+    const char *at = value;
+    do {
+        if (parse_codes_item(&at, &from, &to, err) != 0)
+            return -1;
+    } while (*at != '\0');
+    *ret = value;
+    return 0;
+}
+
+bool settings_has_code(const char *codes, int code) {
+    int64_t from = 0, to = 0;
+    while (codes != NULL && *codes != '\0') {
+        if (parse_codes_item(&codes, &from, &to, NULL) != 0)
+            return false;
+        if (from <= code && code <= to)
+            return true;
+    }
+    return false;
 }
 
 static int parse_form(const char *value, enum log_form *ret, struct error *err) {
@@ -119,6 +166,8 @@ static int parse_row(const struct row *row, const char *value, struct settings *
         return str_parse_bool(value, field(ret, row), err);
     case LOGS:
         return parse_logs(value, field(ret, row), err);
+    case CODES:
+        return parse_codes(value, field(ret, row), err);
     case FORM:
         return parse_form(value, field(ret, row), err);
     case PLATFORM:
@@ -251,6 +300,15 @@ int64_t settings_stop_seconds(const struct settings *s, bool local_mode) {
     return local_mode ? 8 : 100;
 }
 
+const char *settings_help(size_t number, const char **ret_name) {
+    static const char channel[] =
+        "where the channel \"name\" is fetched from: s3://, https:// or file:///";
+    *ret_name = number < ROWS ? table[number].name : SETTINGS_CHANNEL "NAME";
+    if (number < ROWS)
+        return table[number].help;
+    return number == ROWS ? channel : NULL;
+}
+
 void settings_print_help(FILE *out) {
     for (size_t i = 0; i < ROWS; i++) {
         fprintf(out, "  %-25s %s", table[i].name, table[i].help);
@@ -260,8 +318,9 @@ void settings_print_help(FILE *out) {
             fprintf(out, " (default %s)", table[i].text_fallback);
         fputc('\n', out);
     }
-    fprintf(out, "  %-25s %s\n", SETTINGS_CHANNEL "NAME",
-            "where the channel \"name\" is fetched from: s3://, https:// or file:///");
+    const char *name = NULL;
+    const char *help = settings_help(ROWS, &name);
+    fprintf(out, "  %-25s %s\n", name, help);
 }
 
 static json_t *value_json(const struct settings *s, const struct row *row) {

@@ -35,14 +35,16 @@ struct settings {
     int64_t port;
     int64_t stop_seconds; /* 0: not told, see settings_stop_seconds */
     int64_t ready_seconds;
-    int64_t stall_seconds; /* a rank that had reported progress and falls silent; 0: never */
-    int64_t fetch_seconds; /* for all that is fetched before the job */
-    int64_t restarts;      /* after the first launch; as the first host has it */
-    int64_t min_hosts;     /* of a restart, with shrink */
+    int64_t stall_seconds;     /* a rank that had reported progress and falls silent; 0: never */
+    int64_t fetch_seconds;     /* for all that is fetched before the job */
+    int64_t restarts;          /* after the first launch; as the first host has it */
+    int64_t min_hosts;         /* of a restart, with shrink */
+    const char *restart_codes; /* the program's own that are worth a restart; NULL: none */
     bool shrink;
     bool require_key;
     bool debug;
     bool events;          /* in output/data (host/journal.h) */
+    int64_t metrics;      /* seconds between two writings of them; 0: none */
     int64_t rank_logs;    /* MiB a rank there; 0: none */
     enum log_form form;   /* of our own lines */
     const char *platform; /* "none", or the row of platform_table.c that counts; NULL: not said */
@@ -57,6 +59,13 @@ int settings_parse(char *const *environment, struct settings *ret, struct warnin
 /* The time from a stop request to SIGKILL: as told, else 8 s in SageMaker's local mode and 100 s
  * elsewhere. */
 int64_t settings_stop_seconds(const struct settings *s, bool local_mode);
+
+/* The help of the variable with this number, from 0, and its name; NULL behind the last. */
+const char *settings_help(size_t number, const char **ret_name);
+
+/* Whether CODES, a list as RINGMASTER_RESTART_CODES holds it ("1,40-49"), has CODE. NULL has none.
+ */
+bool settings_has_code(const char *codes, int code);
 
 /* The "Variables:" part of --help. */
 void settings_print_help(FILE *out);

@@ -88,12 +88,13 @@ void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why) 
         (struct verdict_loss){.host = (unsigned)host, .time = now, .why = strdup(why)};
 }
 
-bool attempt_stall(struct attempt *a, size_t host, int64_t rank, int64_t now) {
+bool attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states, int64_t now) {
     if (a->stalled != 0 || !attempt_is_rank_of(a, host, rank))
         return false;
     a->stalled = now;
     a->stalled_rank = (unsigned)rank;
     a->stalled_host = (unsigned)host;
+    rank_report_clean(states, a->stalled_states, sizeof(a->stalled_states));
     return true;
 }
 
@@ -162,6 +163,14 @@ bool attempt_holds(const struct attempt *a) {
     return a->stop_sent && a->killed == 0;
 }
 
+uint64_t attempt_step(const struct attempt *a) {
+    uint64_t furthest = 0;
+    for (size_t i = 0; i < a->report_count; i++)
+        if (a->reports[i].step > furthest)
+            furthest = a->reports[i].step;
+    return furthest;
+}
+
 bool attempt_is_seated(const struct attempt *a) {
     return a->seated_count == a->ranks;
 }
@@ -195,6 +204,7 @@ void attempt_facts(const struct attempt *a, const struct cluster *cluster, const
                                   .stalled = a->stalled,
                                   .stalled_rank = a->stalled_rank,
                                   .stalled_host = a->stalled_host,
+                                  .stalled_states = a->stalled_states,
                                   .mpirun_code = a->mpirun_ended ? a->mpirun_code : -1,
                                   .daemon_words = a->daemon_note,
                                   .mpirun_words = mpirun_words};

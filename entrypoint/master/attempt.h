@@ -39,6 +39,7 @@ struct attempt {
     int64_t stalled;
     unsigned stalled_rank;
     unsigned stalled_host;
+    char stalled_states[RANK_REPORT_EVIDENCE_SIZE]; /* what its threads waited in */
     int64_t stop_asked;
     unsigned stop_host;
     bool stop_sent;
@@ -64,7 +65,8 @@ bool attempt_seat(struct attempt *a, size_t host, int64_t rank);
 bool attempt_report(struct attempt *a, const struct rank_report *r);
 void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
 /* False where one was called before, or the rank is another host's. */
-bool attempt_stall(struct attempt *a, size_t host, int64_t rank, int64_t now);
+/* STATES: what its threads wait in. */
+bool attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states, int64_t now);
 void attempt_mpirun_ended(struct attempt *a, int code);
 
 /* That HOST's daemon DAEMON ended with CODE, or was not started, for the reason TEXT. Who asked for
@@ -94,6 +96,8 @@ void attempt_kill(struct attempt *a, int64_t now);
 /* While a stop runs, shims that have reported stay until all have: the other ranks may be at work
  * on a checkpoint, and mpirun begins to end them when one leaves. */
 bool attempt_holds(const struct attempt *a);
+/* The furthest step that a rank told; 0: none did. */
+uint64_t attempt_step(const struct attempt *a);
 bool attempt_is_seated(const struct attempt *a);
 /* No report is missing but those of hosts that are lost. */
 bool attempt_is_complete(const struct attempt *a);

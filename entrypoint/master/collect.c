@@ -6,6 +6,7 @@
 #include "wire/frame.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 static const int64_t after_failure = 10 * CLOCK_SECOND; /* at the latest */
 static const int64_t gather = 300 * CLOCK_MILLISECOND;  /* the first to report is often a victim */
@@ -165,14 +166,19 @@ void collect_stalled(struct member *b, const json_t *message) {
     struct master *m = b->master;
     int64_t rank = -1;
     int64_t seconds = 0;
+    const char *states = "";
+    char waits[RANK_REPORT_EVIDENCE_SIZE] = "";
+    (void)json_member_string(message, "stalled", "states", &states, NULL);
+    if (states[0] != '\0')
+        (void)snprintf(waits, sizeof(waits), "threads: %s", states);
     if (json_member_int(message, "stalled", "rank", &rank, NULL) != 0 ||
         json_member_int(message, "stalled", "seconds", &seconds, NULL) != 0 ||
-        !attempt_stall(&m->attempt, b->index, rank, clock_boot()))
+        !attempt_stall(&m->attempt, b->index, rank, waits, clock_boot()))
         return;
     log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s", member_name(b), rank, seconds);
     journal_put(&m->s.journal, RECORD_STALLED,
-                json_pack("{s:s, s:I, s:I}", "which", member_name(b), "rank", (json_int_t)rank,
-                          "seconds", (json_int_t)seconds));
+                json_pack("{s:s, s:I, s:I, s:o}", "which", member_name(b), "rank", (json_int_t)rank,
+                          "seconds", (json_int_t)seconds, "states", record_text(states)));
     master_raise(m, EVENT_FAILURE);
 }
 

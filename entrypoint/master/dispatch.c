@@ -32,6 +32,13 @@ static void blame_stop(struct master *m, const struct member *b) {
     relaunch_end(m, &err, b->index, m->attempt.number - 1, "");
 }
 
+/* What the next attempt is held against. */
+static void note_progress(struct master *m, const struct restart_facts *about) {
+    m->relaunch.fruitless = restart_fruitless(about);
+    if (about->step > m->relaunch.best_step)
+        m->relaunch.best_step = about->step;
+}
+
 static void decide(struct master *m, struct restart_decision *ret) {
     struct verdict_facts facts;
     struct verdict verdict;
@@ -47,8 +54,12 @@ static void decide(struct master *m, struct restart_decision *ret) {
                                         .attempt = m->phase == PHASE_RUNNING ? a->number : 0,
                                         .hosts_left = master_hosts_left(m),
                                         .host_lost = a->loss_count > 0,
+                                        .step = attempt_step(a),
+                                        .best_step = m->relaunch.best_step,
+                                        .fruitless = m->relaunch.fruitless,
                                         .stop_host = stopped ? (int)a->stop_host : -1};
     restart_decide(&m->s.job->settings, &about, ret);
+    note_progress(m, &about);
 }
 
 static void judge(struct master *m) {

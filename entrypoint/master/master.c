@@ -1,5 +1,6 @@
 #include "master/master.h"
 
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
 #include "master/collect.h"
@@ -126,7 +127,42 @@ static bool may_leave(void *state) {
     return true;
 }
 
+/* Names of hosts have a grammar that needs no quoting. */
+static int measure_hosts(const struct master *m, struct buf *ret, struct error *err) {
+    bool first = true;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        const struct member *b = &m->members[i];
+        char labels[HOST_NAME_SIZE + 16];
+        if (b->link == NULL || b->heard == 0)
+            continue;
+        (void)snprintf(labels, sizeof(labels), "host=\"%s\"", member_name(b));
+        double age = (double)(clock_now() - b->heard) / (double)CLOCK_SECOND;
+        if (gauges_sample(ret, "ringmaster_heartbeat_age_seconds",
+                          first ? "since the host's last word" : NULL, labels, age, err) != 0)
+            return -1;
+        first = false;
+    }
+    return 0;
+}
+
+static int measure(void *state, struct buf *ret, struct error *err) {
+    const struct master *m = state;
+    if (m->members == NULL)
+        return 0;
+    if (gauges_sample(ret, "ringmaster_hosts", "of the job that are not lost", "",
+                      (double)master_hosts_left(m), err) != 0 ||
+        gauges_sample(ret, "ringmaster_hosts_joined", "that have joined, this one included", "",
+                      (double)m->join.count, err) != 0 ||
+        gauges_sample(ret, "ringmaster_ranks", "of the attempt", "", (double)m->attempt.ranks,
+                      err) != 0 ||
+        gauges_sample(ret, "ringmaster_ranks_started", "of the attempt", "",
+                      (double)m->attempt.seated_count, err) != 0)
+        return -1;
+    return measure_hosts(m, ret, err);
+}
+
 static const struct role role = {.start = start,
+                                 .measure = measure,
                                  .tell = tell,
                                  .queued = queued,
                                  .agent = agent,

@@ -91,6 +91,8 @@ struct master {
     } stop;
     struct {
         int64_t wait;       /* before the next launch, ns */
+        uint64_t best_step; /* of all attempts so far */
+        unsigned fruitless; /* of them, in a row, until now (restart.h) */
         struct timer pause; /* the same, running */
         struct timer deadline;
     } relaunch;

@@ -184,6 +184,10 @@ bool scribe_put(struct scribe *s, const char *name, int64_t limit, const char *l
     return true;
 }
 
+bool scribe_put_whole(struct scribe *s, const char *name, const char *text, size_t size) {
+    return scribe_put(s, name, SCRIBE_WHOLE, text, size);
+}
+
 void scribe_rest(struct scribe *s) {
     if (s->loop == NULL)
         return;

@@ -47,6 +47,9 @@ bool scribe_close(struct scribe *s);
 /* LINE ends with '\n'; the rest as in log_file.h. False when it was dropped. */
 bool scribe_put(struct scribe *s, const char *name, int64_t limit, const char *line, size_t size);
 
+/* The same, but TEXT becomes the whole file NAME, in place of what it held. */
+bool scribe_put_whole(struct scribe *s, const char *name, const char *text, size_t size);
+
 /* The child ends when it has written what waits. */
 void scribe_rest(struct scribe *s);
 

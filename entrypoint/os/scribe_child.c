@@ -65,14 +65,40 @@ static struct file *find_file(const char *name) {
     return file;
 }
 
+/* A reader sees the old or the new one. */
+static int write_whole(const char *name, const char *text, size_t size, struct error *err) {
+    char partial[LOG_FILE_NAME_SIZE + 16];
+    (void)snprintf(partial, sizeof(partial), ".%s.partial", name);
+    (void)unlinkat(self.folder, partial, 0);
+    cleanup_fd int fd =
+        openat(self.folder, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+    if (fd < 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", partial);
+    if (file_write_all(fd, text, size, err) != 0) {
+        (void)unlinkat(self.folder, partial, 0);
+        return -1;
+    }
+    if (renameat(self.folder, partial, self.folder, name) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", name);
+    return 0;
+}
+
+static int write_to(struct file *file, const struct scribe_frame *frame, const char *line,
+                    struct error *err) {
+    if (open_folder(err) != 0)
+        return -1;
+    if (frame->limit == SCRIBE_WHOLE)
+        return write_whole(file->name, line, frame->line, err);
+    return log_file_add(&file->log, self.folder, file->name, frame->limit, line, frame->line, err);
+}
+
 static void write_line(const struct scribe_frame *frame, const char *name, const char *line) {
     struct error err = {0};
     struct file *file = find_file(name);
     if (file == NULL || (file->again != 0 && clock_now() < file->again))
         return;
     file->again = 0;
-    if (open_folder(&err) == 0 &&
-        log_file_add(&file->log, self.folder, name, frame->limit, line, frame->line, &err) == 0)
+    if (write_to(file, frame, line, &err) == 0)
         return;
     file->again = clock_now() + try_again;
     tell(&err);
@@ -85,7 +111,8 @@ static ssize_t write_frames(const char *bytes, size_t size) {
     while (size - at >= sizeof(frame)) {
         char name[LOG_FILE_NAME_SIZE];
         memcpy(&frame, bytes + at, sizeof(frame));
-        if (frame.name >= sizeof(name) || frame.line > LINES_MAX || frame.limit < LOG_FILE_LEAST)
+        if (frame.name >= sizeof(name) || frame.line > LINES_MAX ||
+            (frame.limit < LOG_FILE_LEAST && frame.limit != SCRIBE_WHOLE))
             return -1;
         if (size - at - sizeof(frame) < (size_t)frame.name + frame.line)
             break;

@@ -18,6 +18,9 @@ struct scribe_frame {
     int64_t limit; /* of the file */
 };
 
+/* In place of a limit: the line, which may be several, becomes the whole file. */
+#define SCRIBE_WHOLE INT64_C(-1)
+
 enum { SCRIBE_FILES_MAX = 1025, SCRIBE_SAID_SIZE = 512 };
 
 /* FOLDER is made, but not its parent BASE. Never returns. */

@@ -114,8 +114,21 @@ static const struct explain_row *find_sign(const char *lines) {
     return found;
 }
 
+/* Of what the kernel says the first line is the cause of the others. */
+static const struct explain_row *find_first_line(const char *evidence) {
+    char line[RANK_REPORT_EVIDENCE_SIZE];
+    size_t size = strcspn(evidence, "\n");
+    if (size == 0 || size >= sizeof(line))
+        return NULL;
+    memcpy(line, evidence, size);
+    line[size] = '\0';
+    return find_sign(line);
+}
+
 const struct explain_row *explain_verdict(const struct verdict *v) {
-    const struct explain_row *row = v->rank >= 0 ? find_sign(v->story) : NULL;
+    const struct explain_row *row = find_first_line(v->evidence);
+    if (row == NULL && v->rank >= 0)
+        row = find_sign(v->story);
     if (row != NULL)
         return row;
     row = find_code(v->code);

@@ -47,9 +47,9 @@ void explain_key(const struct explain_row *row, char key[EXPLAIN_KEY_SIZE]);
  * number above 128 without a row of its own is a signal's. */
 const struct explain_row *explain_find(const char *text);
 
-/* What explains a verdict best: the sign that stands last in its story, as what is said last is
- * nearest to the end, else its signal or its class. NULL: the table has no more to say than the
- * verdict does. */
+/* What explains a verdict best: the sign that stands first in its evidence, else last in its story,
+ * as what is said last is nearest to the end, else its signal or its class. NULL: the table has no
+ * more to say than the verdict does. */
 const struct explain_row *explain_verdict(const struct verdict *v);
 
 /* Appends for a terminal what TEXT means: a row, all rows of a kind (signal, nccl, cuda, xid), or

@@ -46,7 +46,18 @@ static const char *last_lines(const char *text, size_t size, size_t max) {
 }
 
 /* The end of a story is worth more than advice: so much of it comes in any case. */
-enum { STORY_LEAST = 400 };
+enum { STORY_LEAST = 400, EVIDENCE_MOST = 360 };
+
+/* Facts, of which the first lines count. */
+static int add_evidence(struct buf *ret, const struct buf *evidence, size_t used,
+                        struct error *err) {
+    if (evidence->size == 0 || used + 2 >= FAILURE_MAX)
+        return 0;
+    size_t room = FAILURE_MAX - used - 1;
+    size_t most = room < EVIDENCE_MOST ? room : EVIDENCE_MOST;
+    size_t fit = str_utf8_prefix(evidence->data, evidence->size, most);
+    return buf_add(ret, evidence->data, fit, err) == 0 ? buf_add(ret, "\n", 1, err) : -1;
+}
 
 /* What the failure means and what to do, where that is known and there is room for it. USED bytes
  * are taken, STORY are still to come. */
@@ -72,15 +83,18 @@ static int add_hint(struct buf *ret, const struct verdict *v, size_t used, size_
 int failure_text(const struct verdict *v, struct buf *ret, struct error *err) {
     cleanup_buf struct buf head;
     cleanup_buf struct buf story;
+    cleanup_buf struct buf evidence;
     const size_t before = ret->size;
     buf_init(&head, (size_t)16 * 1024);
     buf_init(&story, (size_t)64 * 1024);
+    buf_init(&evidence, (size_t)64 * 1024);
     if (buf_printf(&head, err, "%s: ", v->class_name) != 0 || add_clean(&head, v->text, err) != 0 ||
-        add_clean(&story, v->story, err) != 0)
+        add_clean(&evidence, v->evidence, err) != 0 || add_clean(&story, v->story, err) != 0)
         return -1;
     size_t fit = str_utf8_prefix(buf_text(&head), head.size, FAILURE_MAX - 1);
     if (buf_add(ret, buf_text(&head), fit, err) != 0 || buf_add(ret, "\n", 1, err) != 0 ||
-        add_hint(ret, v, fit + 1, story.size, err) != 0)
+        add_evidence(ret, &evidence, fit + 1, err) != 0 ||
+        add_hint(ret, v, ret->size - before, story.size, err) != 0)
         return -1;
     size_t used = ret->size - before;
     if (story.size == 0 || used + 1 >= FAILURE_MAX)

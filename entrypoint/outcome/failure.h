@@ -1,6 +1,6 @@
 /* The failure file, of which SageMaker shows the first 1,024 characters: first line
- * "CLASS: algo-3 rank 2: exited with 42", then a hint (explain.h), then the last lines of that
- * rank. */
+ * "CLASS: algo-3 rank 2: exited with 42", then what the kernel says of it, a hint (explain.h), and
+ * the last lines of that rank. */
 #ifndef OUTCOME_FAILURE_H
 #define OUTCOME_FAILURE_H
 

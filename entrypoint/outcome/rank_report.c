@@ -42,13 +42,26 @@ void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size
     memcpy(r->lines, buf_text(&text) + start, text.size - start + 1);
 }
 
+void rank_report_clean(const char *bytes, char *ret, size_t size) {
+    cleanup_buf struct buf text;
+    size_t length = strnlen(bytes, size - 1);
+    buf_init(&text, 4 * size);
+    ret[0] = '\0';
+    if (clean(bytes, length, &text) != 0)
+        return;
+    size_t fit = str_utf8_prefix(buf_text(&text), text.size, size - 1);
+    memcpy(ret, buf_text(&text), fit);
+    ret[fit] = '\0';
+}
+
 /* --- frames ---------------------------------------------------------------------------------- */
 
 json_t *rank_report_json(const struct rank_report *r) {
-    return json_pack("{s:i, s:i, s:s, s:i, s:s, s:s, s:I, s:s}", "rank", (int)r->rank, "host",
-                     (int)r->host, "end", ends[r->end], "value", r->value, "cause",
-                     causes[r->cause], "memory", memories[r->memory], "time", (json_int_t)r->time,
-                     "lines", r->lines);
+    return json_pack("{s:i, s:i, s:s, s:i, s:s, s:s, s:I, s:I, s:s, s:s}", "rank", (int)r->rank,
+                     "host", (int)r->host, "end", ends[r->end], "value", r->value, "cause",
+                     causes[r->cause], "memory", memories[r->memory], "step",
+                     (json_int_t)(r->step & INT64_MAX), "time", (json_int_t)r->time, "evidence",
+                     r->evidence, "lines", r->lines);
 }
 
 static int read_number(const json_t *object, const char *key, int64_t min, int64_t max,
@@ -77,21 +90,25 @@ static int read_word(const json_t *object, const char *key, const char *const *w
 
 static int read_lines(const json_t *object, struct rank_report *ret, struct error *err) {
     const char *lines = "";
-    if (json_member_string(object, "report", "lines", &lines, err) != 0)
+    const char *evidence = "";
+    if (json_member_string(object, "report", "lines", &lines, err) != 0 ||
+        json_member_string(object, "report", "evidence", &evidence, err) != 0)
         return -1;
+    rank_report_clean(evidence, ret->evidence, sizeof(ret->evidence));
     rank_report_set_lines(ret, lines, strlen(lines));
     return 0;
 }
 
 int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,
                       struct error *err) {
-    int64_t rank = 0, host = 0, value = 0, time = 0;
+    int64_t rank = 0, host = 0, value = 0, time = 0, step = 0;
     size_t end = 0, cause = 0, memory = 0;
     *ret = (struct rank_report){0};
     if (read_number(object, "rank", 0, (int64_t)ranks - 1, &rank, err) != 0 ||
         read_number(object, "host", 0, (int64_t)hosts - 1, &host, err) != 0 ||
         read_number(object, "value", 0, 255, &value, err) != 0 ||
         read_number(object, "time", 0, RANK_REPORT_TIME_MAX, &time, err) != 0 ||
+        json_member_int(object, "report", "step", &step, err) != 0 ||
         read_word(object, "end", ends, 3, &end, err) != 0 ||
         read_word(object, "cause", causes, 3, &cause, err) != 0 ||
         (json_object_get(object, "memory") != NULL &&
@@ -100,6 +117,7 @@ int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, stru
         return -1;
     if (end == RANK_SIGNALLED && (value < 1 || value > RANK_REPORT_SIGNAL_MAX))
         return error_set(err, EXIT_CODE_INTERNAL, "report: %d is no signal", (int)value);
+    ret->step = step > 0 ? (uint64_t)step : 0;
     ret->rank = (unsigned)rank;
     ret->host = (unsigned)host;
     ret->value = (int)value;

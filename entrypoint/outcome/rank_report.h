@@ -8,7 +8,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { RANK_REPORT_LINES_SIZE = 2048, RANK_REPORT_SIGNAL_MAX = 64 };
+enum {
+    RANK_REPORT_LINES_SIZE = 2048,
+    RANK_REPORT_EVIDENCE_SIZE = 512,
+    RANK_REPORT_SIGNAL_MAX = 64,
+};
 
 enum rank_end {
     RANK_EXITED,    /* value: exit code */
@@ -33,16 +37,22 @@ struct rank_report {
     int value;
     enum rank_cause cause;
     enum rank_memory memory; /* told by the supervisor, not by the shim */
-    int64_t time; /* of death; clock_boot() in ns, corrected to the master's by the master */
-    char lines[RANK_REPORT_LINES_SIZE]; /* the program's last lines: UTF-8, '\n' between */
+    uint64_t step; /* that it told last (common/progress.h); told by the supervisor; 0: none */
+    int64_t time;  /* of death; clock_boot() in ns, corrected to the master's by the master */
+    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* lines of others about it, as "kernel: ..."; told by
+                                                 the supervisor, not by the shim */
+    char lines[RANK_REPORT_LINES_SIZE];       /* the program's last lines: UTF-8, '\n' between */
 };
 
 /* Keeps the end of SIZE bytes of output: whole UTF-8 characters, anything else replaced, no empty
  * lines, as much as fits. */
 void rank_report_set_lines(struct rank_report *r, const char *bytes, size_t size);
 
-/* The members of a frame: rank, host, end, value, cause, memory, time, lines. NULL when out of
- * memory. */
+/* BYTES as valid UTF-8 without control characters, its lines kept, cut at the end. */
+void rank_report_clean(const char *bytes, char *ret, size_t size);
+
+/* The members of a frame: rank, host, end, value, cause, memory, time, evidence, lines. NULL when
+ * out of memory. */
 json_t *rank_report_json(const struct rank_report *r);
 /* Checks everything that a peer may have got wrong: rank below RANKS, host below HOSTS. */
 int rank_report_parse(const json_t *object, unsigned ranks, unsigned hosts, struct rank_report *ret,

@@ -29,8 +29,9 @@ static const struct record_row table[RECORD_KINDS] = {
                            "vanished, cause is none, stop or teardown",
                            {"rank", "end", "value", "cause", "memory"}},
     [RECORD_STALLED] = {"stalled",
-                        "a rank showed no progress for so many seconds",
-                        {"which", "rank", "seconds"}},
+                        "a rank showed no progress for so many seconds; states: what its "
+                        "threads waited in",
+                        {"which", "rank", "seconds", "states"}},
     [RECORD_HOST_LOST] = {"host_lost", "a host is lost", {"which", "why"}},
     [RECORD_FIRST_FAILURE] = {"first_failure",
                               "the first failure of an attempt that was heard of; "

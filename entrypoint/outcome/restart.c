@@ -8,6 +8,11 @@
 
 enum { PAUSE_MAX_SECONDS = 300 };
 
+unsigned restart_fruitless(const struct restart_facts *f) {
+    bool known = f->step > 0 || f->best_step > 0;
+    return known && f->step <= f->best_step ? f->fruitless + 1 : 0;
+}
+
 static bool follows(const struct settings *settings, const struct restart_facts *f,
                     char why[RESTART_WHY_SIZE]) {
     why[0] = '\0';
@@ -15,7 +20,9 @@ static bool follows(const struct settings *settings, const struct restart_facts 
         return false;
     if ((int64_t)f->attempt > settings->restarts || f->verdict->code == EXIT_CODE_STOPPED)
         return false;
-    if (!f->verdict->transient)
+    bool wanted = f->verdict->rank >= 0 && f->verdict->code < 128 &&
+                  settings_has_code(settings->restart_codes, f->verdict->code);
+    if (!f->verdict->transient && !wanted)
         (void)snprintf(why, RESTART_WHY_SIZE, "no restart after such an end");
     else if (f->host_lost && !settings->shrink)
         (void)snprintf(why, RESTART_WHY_SIZE,
@@ -24,6 +31,10 @@ static bool follows(const struct settings *settings, const struct restart_facts 
         (void)snprintf(why, RESTART_WHY_SIZE,
                        "no restart with %zu hosts, RINGMASTER_MIN_HOSTS is %" PRId64, f->hosts_left,
                        settings->min_hosts);
+    else if (restart_fruitless(f) >= RESTART_FRUITLESS_MAX)
+        (void)snprintf(why, RESTART_WHY_SIZE,
+                       "no restart as %d in a row got no further than step %" PRIu64,
+                       RESTART_FRUITLESS_MAX, f->best_step);
     return why[0] == '\0';
 }
 

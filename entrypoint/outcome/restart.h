@@ -1,5 +1,6 @@
 /* What follows a failed attempt: another one, after which pause, or the job's end, in which words.
- * Pure decisions, from the verdict and the settings RINGMASTER_RESTARTS, _SHRINK and _MIN_HOSTS. */
+ * Pure decisions, from the verdict and the settings RINGMASTER_RESTARTS, _RESTART_CODES, _SHRINK
+ * and _MIN_HOSTS. */
 #ifndef OUTCOME_RESTART_H
 #define OUTCOME_RESTART_H
 
@@ -13,13 +14,19 @@
 
 enum { RESTART_WHY_SIZE = 320 };
 
+/* So many attempts in a row that get no further than one before them end the job. */
+enum { RESTART_FRUITLESS_MAX = 3 };
+
 struct restart_facts {
     const struct cluster *cluster; /* for names */
     const struct verdict *verdict; /* of the attempt */
     unsigned attempt;              /* which it was, from 1; 0: none had begun */
     size_t hosts_left;             /* that are not lost */
     bool host_lost;                /* since that attempt began */
-    int stop_host;                 /* who asked for a stop that did not end it; -1: nobody */
+    uint64_t step;                 /* the furthest that a rank of the attempt told; 0: none did */
+    uint64_t best_step;            /* of all attempts before */
+    unsigned fruitless; /* attempts before, in a row, that did not get beyond best_step */
+    int stop_host;      /* who asked for a stop that did not end it; -1: nobody */
 };
 
 struct restart_decision {
@@ -29,6 +36,10 @@ struct restart_decision {
     struct verdict verdict; /* else: the job's, in words that say which attempt it was */
     char why[RESTART_WHY_SIZE]; /* else: for people; "" where there is nothing to explain */
 };
+
+/* How many attempts in a row, the one in FACTS included, got no further than one before; where no
+ * rank of any attempt has told a step nothing is known of that, and it is 0. */
+unsigned restart_fruitless(const struct restart_facts *facts);
 
 void restart_decide(const struct settings *settings, const struct restart_facts *facts,
                     struct restart_decision *ret);

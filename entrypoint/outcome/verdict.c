@@ -198,6 +198,7 @@ static void judge_report(const struct verdict_facts *f, const struct rank_report
                  r->end != RANK_EXITED ? "signal" : "program");
     ret->transient =
         r->end == RANK_VANISHED || (r->end == RANK_SIGNALLED && !asks_to_end(r->value));
+    (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", r->evidence);
     set_story(ret, r->lines);
 }
 
@@ -206,6 +207,8 @@ static void judge_stall(const struct verdict_facts *f, struct verdict *ret) {
          "%s rank %u: made no progress within its limit", host_name(f, f->stalled_host),
          f->stalled_rank);
     ret->transient = true;
+    if (f->stalled_states != NULL)
+        (void)snprintf(ret->evidence, sizeof(ret->evidence), "%s", f->stalled_states);
     for (size_t i = 0; i < f->report_count; i++)
         if (f->reports[i].rank == f->stalled_rank)
             set_story(ret, f->reports[i].lines);
@@ -274,9 +277,9 @@ static json_t *clean_string(const char *text) {
 }
 
 json_t *verdict_json(const struct verdict *v) {
-    return json_pack("{s:i, s:i, s:i, s:s, s:o, s:o}", "code", v->code, "host", v->host, "rank",
-                     v->rank, "class", v->class_name, "text", clean_string(v->text), "story",
-                     clean_string(v->story));
+    return json_pack("{s:i, s:i, s:i, s:s, s:o, s:o, s:o}", "code", v->code, "host", v->host,
+                     "rank", v->rank, "class", v->class_name, "text", clean_string(v->text),
+                     "evidence", clean_string(v->evidence), "story", clean_string(v->story));
 }
 
 static int read_text(const json_t *object, const char *key, char *ret, size_t size,
@@ -298,6 +301,7 @@ int verdict_parse(const json_t *object, struct verdict *ret, struct error *err) 
         json_member_int(object, "verdict", "rank", &rank, err) != 0 ||
         read_text(object, "class", ret->class_name, sizeof(ret->class_name), err) != 0 ||
         read_text(object, "text", ret->text, sizeof(ret->text), err) != 0 ||
+        read_text(object, "evidence", ret->evidence, sizeof(ret->evidence), err) != 0 ||
         read_text(object, "story", ret->story, sizeof(ret->story), err) != 0)
         return -1;
     if (code < 0 || code > 255 || host < -1 || host >= CLUSTER_HOSTS_MAX || rank < -1 ||

@@ -24,7 +24,8 @@ struct verdict {
     bool transient;                      /* another attempt may do better; the master's alone */
     char class_name[VERDICT_CLASS_SIZE]; /* exit_code_class, as the failure file's first word */
     char text[VERDICT_TEXT_SIZE];        /* "algo-3 rank 2: exited with 42" */
-    char story[VERDICT_STORY_SIZE];      /* that rank's last lines, or what else explains it; "" */
+    char evidence[RANK_REPORT_EVIDENCE_SIZE]; /* what others say of it: the kernel; "" */
+    char story[VERDICT_STORY_SIZE]; /* that rank's last lines, or what else explains it; "" */
 };
 
 struct verdict_loss {
@@ -48,9 +49,10 @@ struct verdict_facts {
     int64_t stalled;    /* when a stall was called */
     unsigned stalled_rank;
     unsigned stalled_host;
-    int mpirun_code;          /* exit code or 128 + signal, -1 while it runs; for words alone */
-    const char *daemon_words; /* "algo-2: orted ended with 137"; NULL or "" if none did */
-    const char *mpirun_words; /* the last it said on stderr; may be NULL */
+    const char *stalled_states; /* what its threads waited in; may be NULL */
+    int mpirun_code;            /* exit code or 128 + signal, -1 while it runs; for words alone */
+    const char *daemon_words;   /* "algo-2: orted ended with 137"; NULL or "" if none did */
+    const char *mpirun_words;   /* the last it said on stderr; may be NULL */
 };
 
 /* Within this time of the first failure a signal outranks an exit: the rank that crashed is the

@@ -167,3 +167,7 @@ int tls_check(SSL *ssl, struct error *err) {
         return error_set(err, EXIT_CODE_NOT_READY, "the peer did not prove the job's key");
     return 0;
 }
+
+const char *tls_library(void) {
+    return OpenSSL_version(OPENSSL_VERSION);
+}

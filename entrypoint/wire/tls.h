@@ -41,4 +41,7 @@ enum exit_code tls_refusal(int is_server, unsigned long number);
 /* Words for what the library last complained about; empties its queue. */
 int tls_error(struct error *err, enum exit_code code, const char *what);
 
+/* The library's name and version. */
+const char *tls_library(void);
+
 #endif

@@ -79,11 +79,16 @@ static int run(const char *line) {
 }
 
 static void wrong_words_are_named(void) {
-    static const char *const rows[][2] = {
-        {"", "a command is missing"},      {"fly", "unknown command fly"},
-        {"version now", "unexpected now"}, {"metrics now", "unexpected now"},
-        {"help now", "unexpected now"},    {"explain 73 now", "unexpected now"},
-        {"explain 42", "42: not known"}};
+    static const char *const rows[][2] = {{"", "a command is missing"},
+                                          {"fly", "unknown command fly"},
+                                          {"version now", "unexpected now"},
+                                          {"metrics now", "unexpected now"},
+                                          {"help now", "unexpected now"},
+                                          {"explain 73 now", "unexpected now"},
+                                          {"version --all now", "unexpected now"},
+                                          {"man now", "unexpected now"},
+                                          {"completion now", "unexpected now"},
+                                          {"explain 42", "42: not known"}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         CU_ASSERT_EQUAL(run(rows[i][0]), EXIT_CODE_USAGE);
         ASSERT_CONTAINS(err, rows[i][1]);
@@ -107,6 +112,12 @@ static void help_is_one_text_wherever_it_is_asked_for(void) {
     }
     CU_ASSERT_EQUAL(run("--version"), 0);
     ASSERT_CONTAINS(out, "ringmaster ");
+    CU_ASSERT_EQUAL(run("version --all"), 0);
+    ASSERT_CONTAINS(out, "Open MPI ");
+    CU_ASSERT_EQUAL(run("man"), 0);
+    ASSERT_CONTAINS(out, ".TH RINGMASTER");
+    CU_ASSERT_EQUAL(run("completion"), 0);
+    ASSERT_CONTAINS(out, "complete -o default");
 }
 
 static void what_cannot_be_printed_is_an_error(void) {

@@ -134,6 +134,26 @@ static void success_and_a_stop_are_told(void) {
                            "stop");
 }
 
+static void metrics_are_written_where_they_are_asked_for(void) {
+    static const char *const settings[] = {"RINGMASTER_HOSTS=one", "RINGMASTER_HOST=one",
+                                           "RINGMASTER_METRICS=1", NULL};
+    struct stage_host h;
+    char path[STAGE_PATH_SIZE + 64];
+    stage_start(&h, "metrics", settings,
+                (const char *[]){"--", "sh", "-c",
+                                 "echo train step=7 loss=0.5; echo train bad=x; sleep 2; exit 3",
+                                 NULL});
+    CU_ASSERT_EQUAL(stage_end(&h, 30), 3);
+    (void)snprintf(path, sizeof(path), "%s/output/data/metrics-one.prom", h.base);
+    const char *text = stage_read(&h, path);
+    ASSERT_CONTAINS(text, "# TYPE ringmaster_train_loss gauge\n");
+    ASSERT_CONTAINS(text, "\nringmaster_train_step 7\n");
+    ASSERT_CONTAINS(text, "\nringmaster_hosts 1\n");
+    ASSERT_CONTAINS(text, "\nringmaster_exit_code 3\n");
+    CU_ASSERT_PTR_NULL(strstr(text, "bad"));
+    CU_ASSERT_STRING_EQUAL(text + strlen(text) - 6, "# EOF\n");
+}
+
 /* Nothing of the job hangs on the log. */
 static void a_folder_that_cannot_be_written_is_a_warning(void) {
     static const char *const settings[] = {"RINGMASTER_HOSTS=one", "RINGMASTER_HOST=one", NULL};
@@ -183,4 +203,5 @@ static void dropped_records_are_counted(void) {
 
 STAGE_MAIN("host.journal", UNIT(a_failed_job_with_a_restart_is_told_event_by_event),
            UNIT(lines_of_any_kind_come_into_a_ranks_file), UNIT(success_and_a_stop_are_told),
+           UNIT(metrics_are_written_where_they_are_asked_for),
            UNIT(a_folder_that_cannot_be_written_is_a_warning), UNIT(dropped_records_are_counted))

@@ -167,9 +167,31 @@ static void help_and_json_name_every_setting_and_hide_the_key(void) {
     }
 }
 
+static void lists_of_exit_codes_are_read(void) {
+    static const char *const wrong[] = {"",    "0", "256", "1,,2", "1-",    "-3",
+                                        "5-3", "a", "1,b", "1 2",  "1-2-3", "99999999999999999999",
+                                        ","};
+    CU_ASSERT(settings_has_code("7", 7) && !settings_has_code("7", 8));
+    CU_ASSERT(settings_has_code("1,40-49", 40) && settings_has_code("1,40-49", 49));
+    CU_ASSERT(settings_has_code("1,40-49", 1) && !settings_has_code("1,40-49", 50));
+    CU_ASSERT_FALSE(settings_has_code(NULL, 1));
+    for (size_t i = 1; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        char variable[64];
+        char *environment[] = {variable, NULL};
+        struct settings s;
+        struct warnings warnings = {0};
+        struct error err = {0};
+        (void)snprintf(variable, sizeof(variable), "RINGMASTER_RESTART_CODES=%s", wrong[i]);
+        CU_ASSERT_EQUAL(settings_parse(environment, &s, &warnings, &err), -1);
+        ASSERT_CONTAINS(err.text, "RINGMASTER_RESTART_CODES: ");
+        CU_ASSERT_FALSE(settings_has_code(wrong[i], 3) && i != 6);
+    }
+}
+
 UNIT_MAIN("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_value_is_not_set),
           UNIT(values_are_read),
           UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
           UNIT(numbers_have_bounds), UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
           UNIT(the_stop_budget_depends_on_the_place),
-          UNIT(help_and_json_name_every_setting_and_hide_the_key))
+          UNIT(help_and_json_name_every_setting_and_hide_the_key),
+          UNIT(lists_of_exit_codes_are_read))

@@ -31,7 +31,7 @@ static void a_rank_is_its_hosts(void) {
     CU_ASSERT_FALSE(attempt_is_rank_of(&a, 0, -1));
     CU_ASSERT_FALSE(report(0, 3, RANK_EXITED, 0)); /* another host's word */
     CU_ASSERT_EQUAL(a.report_count, 0);
-    CU_ASSERT_FALSE(attempt_stall(&a, 0, 3, 7));
+    CU_ASSERT_FALSE(attempt_stall(&a, 0, 3, "", 7));
     CU_ASSERT_EQUAL(a.stalled, 0);
     attempt_done(&a);
 }
@@ -133,8 +133,9 @@ static void the_facts_are_what_was_gathered(void) {
     attempt_facts(&a, &cluster, "words", &facts);
     CU_ASSERT_EQUAL(facts.mpirun_code, -1);
     CU_ASSERT(report(2, 4, RANK_EXITED, 3));
-    CU_ASSERT(attempt_stall(&a, 2, 3, 50));
-    CU_ASSERT_FALSE(attempt_stall(&a, 2, 4, 60));
+    CU_ASSERT(attempt_stall(&a, 2, 3, "S pipe_read", 50));
+    CU_ASSERT_STRING_EQUAL(a.stalled_states, "S pipe_read");
+    CU_ASSERT_FALSE(attempt_stall(&a, 2, 4, "R", 60));
     attempt_mpirun_ended(&a, 9);
     attempt_stop(&a, 2, 70);
     attempt_facts(&a, &cluster, "words", &facts);

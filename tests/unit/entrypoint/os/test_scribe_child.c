@@ -73,6 +73,28 @@ static void lines_go_to_the_files_that_they_name(void) {
     assert_file("rank-0.log", "hello\n");
 }
 
+/* A file that is written anew as a whole. */
+static void put_whole(const char *name, const char *text) {
+    const struct scribe_frame frame = {
+        .name = (uint32_t)strlen(name), .line = (uint32_t)strlen(text), .limit = SCRIBE_WHOLE};
+    CU_ASSERT_EQUAL(file_write_all(to, &frame, sizeof(frame), NULL), 0);
+    CU_ASSERT_EQUAL(file_write_all(to, name, strlen(name), NULL), 0);
+    CU_ASSERT_EQUAL(file_write_all(to, text, strlen(text), NULL), 0);
+}
+
+static void a_whole_file_takes_the_place_of_the_last_one(void) {
+    char path[700];
+    (void)snprintf(base, sizeof(base), "%s/whole", unit_temp_dir());
+    CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);
+    start("whole");
+    put_whole("a.prom", "one 1\ntwo 2\n");
+    put_whole("a.prom", "one 3\n");
+    CU_ASSERT_STRING_EQUAL(end(), "");
+    assert_file("a.prom", "one 3\n");
+    (void)snprintf(path, sizeof(path), "%s/.a.prom.partial", folder);
+    CU_ASSERT_NOT_EQUAL(access(path, F_OK), 0);
+}
+
 /* Of a frame that is not whole nothing is written. */
 static void a_frame_that_ends_early_is_none(void) {
     (void)snprintf(base, sizeof(base), "%s/early", unit_temp_dir());
@@ -110,5 +132,5 @@ static void what_cannot_be_written_is_told_once(void) {
 }
 
 UNIT_MAIN("os.scribe_child", UNIT(lines_go_to_the_files_that_they_name),
-          UNIT(a_frame_that_ends_early_is_none), UNIT(what_is_no_frame_ends_it),
-          UNIT(what_cannot_be_written_is_told_once))
+          UNIT(a_frame_that_ends_early_is_none), UNIT(a_whole_file_takes_the_place_of_the_last_one),
+          UNIT(what_is_no_frame_ends_it), UNIT(what_cannot_be_written_is_told_once))

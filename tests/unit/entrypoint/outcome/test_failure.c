@@ -66,6 +66,23 @@ static void a_hint_stands_between_where_there_is_room(void) {
     CU_ASSERT(strlen(text_of(&v)) <= FAILURE_MAX);
 }
 
+static void what_the_kernel_says_comes_before_the_hint(void) {
+    struct verdict v = failed("step 3");
+    (void)snprintf(v.evidence, sizeof(v.evidence),
+                   "kernel: NVRM: Xid (PCI:0000:41:00): 79, GPU has fallen off the bus.\n"
+                   "kernel: second \x1b");
+    ASSERT_CONTAINS(text_of(&v), "exited with 42\nkernel: NVRM: Xid (PCI:0000:41:00): 79, GPU has "
+                                 "fallen off the bus.\nkernel: second ?\nhint: the GPU cannot be");
+    ASSERT_CONTAINS(text_of(&v), "(ringmaster explain xid:79)\nstep 3\n");
+    memset(v.evidence, 'k', sizeof(v.evidence) - 1);
+    memset(v.story, 's', sizeof(v.story) - 1);
+    memset(v.text, 't', sizeof(v.text) - 1);
+    CU_ASSERT(strlen(text_of(&v)) <= FAILURE_MAX);
+    v.text[100] = '\0';
+    CU_ASSERT_EQUAL(strlen(text_of(&v)), FAILURE_MAX);
+    ASSERT_CONTAINS(text_of(&v), "sss");
+}
+
 static void characters_are_never_cut(void) {
     for (int shift = 0; shift < 4; shift++) {
         struct verdict v = failed("");
@@ -228,6 +245,7 @@ static void success_leaves_an_empty_file(void) {
 
 UNIT_MAIN("outcome.failure", UNIT(the_first_line_says_it_all),
           UNIT(long_stories_keep_their_last_whole_lines), UNIT(characters_are_never_cut),
+          UNIT(what_the_kernel_says_comes_before_the_hint),
           UNIT(a_hint_stands_between_where_there_is_room),
           UNIT(hostile_text_becomes_valid_and_secrets_go),
           UNIT(the_file_is_written_once_and_never_over_the_programs),

@@ -13,6 +13,8 @@ static struct rank_report sample(void) {
                             .memory = RANK_MEMORY_KILLED,
                             .time = INT64_C(1700000000123456789)};
     rank_report_set_lines(&r, "one\ntwo\n", 8);
+    rank_report_clean("kernel: a\x83\nkernel: b", r.evidence, sizeof(r.evidence));
+    r.step = 77;
     return r;
 }
 
@@ -24,6 +26,8 @@ static void a_report_survives_its_frame(void) {
     CU_ASSERT(back.cause == RANK_CAUSE_TEARDOWN && back.time == r.time);
     CU_ASSERT_EQUAL(back.memory, RANK_MEMORY_KILLED);
     CU_ASSERT_STRING_EQUAL(back.lines, "one\ntwo");
+    CU_ASSERT_STRING_EQUAL(back.evidence, "kernel: a\xef\xbf\xbd\nkernel: b");
+    CU_ASSERT_EQUAL(back.step, 77);
     json_object_del(object, "memory"); /* only the supervisor knows */
     CU_ASSERT_EQUAL(rank_report_parse(object, 6, 3, &back, NULL), 0);
     CU_ASSERT_EQUAL(back.memory, RANK_MEMORY_UNKNOWN);

@@ -46,6 +46,44 @@ static void restarts_are_counted(void) {
     CU_ASSERT_STRING_EQUAL(decision.verdict.text, "well; attempt 2 of 3");
 }
 
+static void exit_codes_that_are_listed_are_worth_a_restart(void) {
+    const struct settings some = {.restarts = 2, .restart_codes = "1,40-49"};
+    struct verdict v = {.code = 42, .rank = 3, .text = "exited with 42"};
+    CU_ASSERT(again(some, about(&v, 1)));
+    CU_ASSERT_FALSE(again(some, about(&v, 3)));
+    v.code = 1;
+    CU_ASSERT(again(some, about(&v, 1)));
+    v.code = 2;
+    CU_ASSERT_FALSE(again(some, about(&v, 1)));
+    v.code = 42;
+    v.rank = -1; /* nobody's exit code */
+    CU_ASSERT_FALSE(again(some, about(&v, 1)));
+}
+
+/* Attempts that die at the same step end the job before all restarts are used up. */
+static void without_progress_there_is_an_end(void) {
+    const struct settings many = {.restarts = 100};
+    struct restart_facts f = about(&crash, 1);
+    static const struct {
+        uint64_t step;
+        bool again;
+    } course[] = {{50, true}, {50, true}, {40, true}, {60, true},
+                  {0, true},  {60, true}, {60, false}};
+    for (unsigned i = 0; i < sizeof(course) / sizeof(course[0]); i++) {
+        f.attempt = i + 1;
+        f.step = course[i].step;
+        CU_ASSERT_EQUAL(again(many, f), course[i].again);
+        f.fruitless = restart_fruitless(&f);
+        if (f.step > f.best_step)
+            f.best_step = f.step;
+    }
+    ASSERT_CONTAINS(decision.verdict.text, "no restart as 3 in a row got no further than step 60");
+    /* Of programs that tell no steps nothing is known. */
+    f = about(&crash, 9);
+    CU_ASSERT_EQUAL(restart_fruitless(&f), 0);
+    CU_ASSERT(again(many, f));
+}
+
 /* A stop while hosts join, say. */
 static void before_the_first_attempt_nothing_is_said_of_attempts(void) {
     const struct verdict stopped = {.code = EXIT_CODE_STOPPED, .text = "stopped"};
@@ -109,6 +147,8 @@ static void the_longest_text_is_cut(void) {
 }
 
 UNIT_MAIN("outcome.restart", UNIT(restarts_are_counted),
+          UNIT(exit_codes_that_are_listed_are_worth_a_restart),
+          UNIT(without_progress_there_is_an_end),
           UNIT(before_the_first_attempt_nothing_is_said_of_attempts),
           UNIT(without_a_host_only_where_that_was_asked_for),
           UNIT(a_stop_after_a_failure_ends_the_job_as_a_stop),

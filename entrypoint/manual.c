@@ -1,0 +1,203 @@
+#include "entrypoint/manual.h"
+
+#include "common/exit_code.h"
+#include "job/settings.h"
+#include "outcome/explain.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { COLUMN = 36, LINE_MOST = 79 };
+
+static const char title[] = "turns a set of identical containers into one MPI training job";
+static const char names[] =
+    "Called by the name of train it does as `ringmaster train` does. `ringmaster rank` and "
+    "`ringmaster agent` are started by mpirun. `ringtrain train --help` lists the trainer's flags.";
+
+static const struct manual_row rows[] = {
+    {"train", "[FLAGS]", "train with ringtrain, or with sagemaker_program"},
+    {"train", "-- PROGRAM ARGS", "run any program on every slot of every host"},
+    {"train", "--once-per-host [as above]",
+     "once on every host instead: it has all devices to itself"},
+    {"plan", "[train] [as above]", "print what would run, as JSON"},
+    {"check", "", "gather all hosts and print what each of them has"},
+    {"explain", "[CODE]",
+     "what an exit code, a signal or an error of NCCL or CUDA means and what to do: 73, SIGBUS, "
+     "nccl:2, cuda:700, xid:79"},
+    {"metrics", "", "print metric definitions for CreateTrainingJob"},
+    {"version", "[--all]", "its version; with --all those of all that it works with"},
+    {"man", "", "print the man page, as `man -l -` reads it"},
+    {"completion", "", "print completions for bash, which sources them"},
+    {"help", "", "print commands, variables and exit codes"},
+    {NULL, NULL, NULL},
+};
+
+const struct manual_row *manual_rows(void) {
+    return rows;
+}
+
+/* TEXT in lines of LINE_MOST, from the column AT on; every further line begins at INDENT. */
+static int add_wrapped(struct buf *ret, const char *text, size_t at, size_t indent,
+                       struct error *err) {
+    while (*text != '\0') {
+        size_t word = strcspn(text, " ");
+        if (at > indent && at + 1 + word > LINE_MOST) {
+            if (buf_printf(ret, err, "\n%*s", (int)indent, "") != 0)
+                return -1;
+            at = indent;
+        }
+        bool first = at == indent;
+        if (buf_printf(ret, err, "%s%.*s", first ? "" : " ", (int)word, text) != 0)
+            return -1;
+        at += word + !first;
+        text += word + strspn(text + word, " ");
+    }
+    return buf_add(ret, "\n", 1, err);
+}
+
+static int help_row(const struct manual_row *row, struct buf *ret, struct error *err) {
+    size_t before = ret->size;
+    if (buf_printf(ret, err, "  ringmaster %s %s", row->command, row->words) != 0)
+        return -1;
+    size_t used = ret->size - before;
+    if (used + 1 > COLUMN && buf_add(ret, "\n", 1, err) != 0)
+        return -1;
+    int pad = used + 1 > COLUMN ? COLUMN : (int)(COLUMN - used);
+    if (buf_printf(ret, err, "%*s", pad, "") != 0)
+        return -1;
+    return add_wrapped(ret, row->text, COLUMN, COLUMN, err);
+}
+
+int manual_help(struct buf *ret, struct error *err) {
+    if (buf_printf(ret, err, "ringmaster: %s\n\n", title) != 0)
+        return -1;
+    for (const struct manual_row *row = rows; row->command != NULL; row++)
+        if (help_row(row, ret, err) != 0)
+            return -1;
+    return buf_add(ret, "\n", 1, err) == 0 ? add_wrapped(ret, names, 0, 0, err) : -1;
+}
+
+/* --- roff ------------------------------------------------------------------------------------ */
+
+/* What would be a command or an escape there is written so that it is not. */
+static int add_roff(struct buf *ret, const char *text, struct error *err) {
+    if ((*text == '.' || *text == '\'') && buf_add_text(ret, "\\&", err) != 0)
+        return -1;
+    for (; *text != '\0'; text++) {
+        int failed = *text == '\\'  ? buf_add_text(ret, "\\e", err)
+                     : *text == '-' ? buf_add_text(ret, "\\-", err)
+                                    : buf_add(ret, text, 1, err);
+        if (failed != 0)
+            return -1;
+    }
+    return buf_add(ret, "\n", 1, err);
+}
+
+static int add_item(struct buf *ret, const char *name, const char *words, const char *text,
+                    struct error *err) {
+    if (buf_printf(ret, err, ".TP\n.B ") != 0 || add_roff(ret, name, err) != 0)
+        return -1;
+    if (words[0] != '\0' &&
+        (buf_add_text(ret, ".br\n", err) != 0 || add_roff(ret, words, err) != 0))
+        return -1;
+    return add_roff(ret, text, err);
+}
+
+static int add_variables(struct buf *ret, struct error *err) {
+    for (size_t i = 0;; i++) {
+        const char *name = NULL;
+        const char *help = settings_help(i, &name);
+        if (help == NULL)
+            return 0;
+        if (add_item(ret, name, "", help, err) != 0)
+            return -1;
+    }
+}
+
+static int add_codes(struct buf *ret, struct error *err) {
+    size_t count = 0;
+    const struct exit_code_row *codes = exit_code_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        char number[16];
+        (void)snprintf(number, sizeof(number), "%d", codes[i].code);
+        if (add_item(ret, number, "", codes[i].meaning, err) != 0)
+            return -1;
+    }
+    if (add_item(ret, "128+n", "", "the program died of signal n", err) != 0)
+        return -1;
+    return add_item(ret, "other", "", "the program's own code (its 130 becomes 1)", err);
+}
+
+int manual_page(struct buf *ret, struct error *err) {
+    if (buf_printf(ret, err,
+                   ".TH RINGMASTER 1 \"\" \"ringmaster %s\"\n.SH NAME\nringmaster \\- %s\n",
+                   RINGMASTER_VERSION, title) != 0 ||
+        buf_add_text(ret, ".SH SYNOPSIS\n.B ringmaster\nCOMMAND [WORDS]\n.SH COMMANDS\n", err) != 0)
+        return -1;
+    for (const struct manual_row *row = rows; row->command != NULL; row++) {
+        char name[128];
+        (void)snprintf(name, sizeof(name), "%s%s%s", row->command, row->words[0] != '\0' ? " " : "",
+                       row->words);
+        if (add_item(ret, name, "", row->text, err) != 0)
+            return -1;
+    }
+    if (buf_add_text(ret, ".PP\n", err) != 0 || add_roff(ret, names, err) != 0 ||
+        buf_add_text(ret, ".SH ENVIRONMENT\n", err) != 0 || add_variables(ret, err) != 0 ||
+        buf_add_text(ret, ".SH EXIT STATUS\n", err) != 0 || add_codes(ret, err) != 0)
+        return -1;
+    return buf_add_text(ret,
+                        ".SH FILES\n.TP\n.I /opt/ml/output/failure\nwhich host and rank failed "
+                        "first, and how\n.TP\n.I /opt/ml/output/data/events\\-HOST.jsonl\nwhat "
+                        "happened when, one JSON object a line\n",
+                        err);
+}
+
+/* --- completion ------------------------------------------------------------------------------ */
+
+static int add_commands(struct buf *ret, struct error *err) {
+    const char *before = "";
+    for (const struct manual_row *row = rows; row->command != NULL; row++) {
+        if (strcmp(row->command, before) != 0 &&
+            buf_printf(ret, err, "%s%s", before[0] != '\0' ? " " : "", row->command) != 0)
+            return -1;
+        before = row->command;
+    }
+    return 0;
+}
+
+static int add_keys(struct buf *ret, struct error *err) {
+    size_t count = 0;
+    const struct explain_row *table = explain_table(&count);
+    for (size_t i = 0; i < count; i++) {
+        char key[EXPLAIN_KEY_SIZE];
+        explain_key(&table[i], key);
+        if (buf_printf(ret, err, "%s%s", i > 0 ? " " : "", key) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Keys hold colons, at which bash takes words apart: they are put together again. */
+int manual_completion(struct buf *ret, struct error *err) {
+    if (buf_add_text(ret,
+                     "# bash completion for ringmaster\n_ringmaster() {\n"
+                     "    local word=${COMP_WORDS[COMP_CWORD]} words=\n"
+                     "    case $COMP_CWORD:${COMP_WORDS[1]} in\n    1:*) words='",
+                     err) != 0 ||
+        add_commands(ret, err) != 0 ||
+        buf_add_text(ret, "' ;;\n    *:explain)\n        words='", err) != 0 ||
+        add_keys(ret, err) != 0)
+        return -1;
+    return buf_add_text(
+        ret,
+        "'\n        if [[ ${COMP_LINE##* } == *:* ]]; then\n"
+        "            local kind=${COMP_LINE##* }\n"
+        "            kind=${kind%%:*}\n"
+        "            [[ $word == : ]] && word=\n"
+        "            words=$(printf '%s\\n' $words | sed -n \"s/^$kind://p\")\n"
+        "        fi\n        ;;\n    2:version) words=--all ;;\n"
+        "    2:plan) words=train ;;\n    2:train) words='-- --once-per-host' ;;\n    esac\n"
+        "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
+        "complete -o default -F _ringmaster ringmaster\n",
+        err);
+}

@@ -1,0 +1,25 @@
+/* What ringmaster's commands are called and do: one table for --help, the man page, and what shells
+ * complete. Variables and exit codes come from tables of their own (job/settings.h, exit_code.h).
+ */
+#ifndef ENTRYPOINT_MANUAL_H
+#define ENTRYPOINT_MANUAL_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+struct manual_row {
+    const char *command;
+    const char *words; /* behind it, as people read them; "" */
+    const char *text;
+};
+
+/* NULL-terminated by a row without command. */
+const struct manual_row *manual_rows(void);
+
+/* Append the help text's first part, a man page in roff, and completions for bash (zsh takes them
+ * by bashcompinit). */
+int manual_help(struct buf *ret, struct error *err);
+int manual_page(struct buf *ret, struct error *err);
+int manual_completion(struct buf *ret, struct error *err);
+
+#endif

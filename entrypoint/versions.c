@@ -1,0 +1,87 @@
+#include "entrypoint/versions.h"
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "entrypoint/probe.h"
+#include "job/job.h"
+#include "outcome/record.h"
+#include "wire/frame.h"
+#include "wire/tls.h"
+
+#include <gnu/libc-version.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+enum { FILE_MAX = 64 * 1024, LINE_MAX_SIZE = 256 };
+
+static int add(struct buf *ret, const char *name, const char *value, struct error *err) {
+    return buf_printf(ret, err, "%-18s %s\n", name, value[0] != '\0' ? value : "not here");
+}
+
+static int add_number(struct buf *ret, const char *name, int number, struct error *err) {
+    return buf_printf(ret, err, "%-18s %d\n", name, number);
+}
+
+/* What stands behind KEY in the first line of PATH that begins with it; "" where there is none. */
+static void find_line(const char *path, const char *key, char value[LINE_MAX_SIZE]) {
+    cleanup_buf struct buf text;
+    buf_init(&text, FILE_MAX);
+    value[0] = '\0';
+    if (file_read(path, &text, NULL) != 0)
+        return;
+    for (const char *at = buf_text(&text); *at != '\0'; at += strspn(at, "\n")) {
+        size_t size = strcspn(at, "\n");
+        if (strncmp(at, key, strlen(key)) == 0) {
+            at += strlen(key);
+            size -= strlen(key);
+            while (size > 0 && strchr(" \t:=\"", *at) != NULL) {
+                at++;
+                size--;
+            }
+            while (size > 0 && at[size - 1] == '"')
+                size--;
+            (void)snprintf(value, LINE_MAX_SIZE, "%.*s", (int)size, at);
+            return;
+        }
+        at += size;
+    }
+}
+
+static int add_openmpi(char *const *environment, struct buf *ret, struct error *err) {
+    struct job job = {0};
+    struct probe probe;
+    char text[64] = "";
+    probe_run(&job, environment, &probe);
+    const struct openmpi *v = &probe.tools.version;
+    if (probe.tools.daemon != NULL)
+        (void)snprintf(text, sizeof(text), "%u.%u.%u", v->major, v->minor, v->release);
+    probe_done(&probe);
+    return add(ret, "Open MPI", text, err);
+}
+
+static int add_system(struct buf *ret, struct error *err) {
+    struct utsname kernel = {0};
+    char system[LINE_MAX_SIZE];
+    char driver[LINE_MAX_SIZE];
+    (void)uname(&kernel);
+    find_line("/etc/os-release", "PRETTY_NAME", system);
+    find_line("/proc/driver/nvidia/version", "NVRM version", driver);
+    if (add(ret, "system", system, err) != 0 || add(ret, "kernel", kernel.release, err) != 0 ||
+        add(ret, "machine", kernel.machine, err) != 0 ||
+        add(ret, "C library", gnu_get_libc_version(), err) != 0)
+        return -1;
+    return add(ret, "NVIDIA driver", driver, err);
+}
+
+int versions_print(char *const *environment, struct buf *ret, struct error *err) {
+    if (add(ret, "ringmaster", RINGMASTER_VERSION, err) != 0 ||
+        add_number(ret, "control link", FRAME_VERSION, err) != 0 ||
+        add_number(ret, "event log", RECORD_VERSION, err) != 0 ||
+        add(ret, "OpenSSL", tls_library(), err) != 0 ||
+        add(ret, "Jansson", jansson_version_str(), err) != 0 ||
+        add_openmpi(environment, ret, err) != 0)
+        return -1;
+    return add_system(ret, err);
+}

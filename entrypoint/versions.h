@@ -1,0 +1,12 @@
+/* The versions of all that a job depends on in this container, for reports of what went wrong:
+ * `ringmaster version --all`. What is not there is told as missing. */
+#ifndef ENTRYPOINT_VERSIONS_H
+#define ENTRYPOINT_VERSIONS_H
+
+#include "common/buf.h"
+#include "common/error.h"
+
+/* Appends "NAME  VERSION" lines. mpirun is asked, with a deadline. */
+int versions_print(char *const *environment, struct buf *ret, struct error *err);
+
+#endif

@@ -1,0 +1,109 @@
+#include "entrypoint/manual.h"
+
+#include "common/exit_code.h"
+#include "common/file.h"
+#include "job/settings.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static struct buf text;
+
+static void print(int (*what)(struct buf *ret, struct error *err)) {
+    buf_done(&text);
+    buf_init(&text, 1 << 20);
+    CU_ASSERT_EQUAL_FATAL(what(&text, NULL), 0);
+}
+
+static void help_fits_a_terminal_and_names_every_command(void) {
+    print(manual_help);
+    for (const struct manual_row *row = manual_rows(); row->command != NULL; row++) {
+        char line[256];
+        (void)snprintf(line, sizeof(line), "\n  ringmaster %s %s", row->command, row->words);
+        ASSERT_CONTAINS(buf_text(&text), line);
+    }
+    for (const char *at = buf_text(&text); *at != '\0'; at += strcspn(at, "\n") + 1)
+        CU_ASSERT(strcspn(at, "\n") < 80);
+}
+
+static void the_page_has_commands_variables_and_codes(void) {
+    size_t count = 0;
+    const struct exit_code_row *codes = exit_code_table(&count);
+    print(manual_page);
+    CU_ASSERT_EQUAL(strncmp(buf_text(&text), ".TH RINGMASTER 1 ", 17), 0);
+    ASSERT_CONTAINS(buf_text(&text), "\n.B train \\-\\- PROGRAM ARGS\n");
+    for (size_t i = 0; i < count; i++) {
+        char line[32];
+        (void)snprintf(line, sizeof(line), "\n.TP\n.B %d\n", codes[i].code);
+        ASSERT_CONTAINS(buf_text(&text), line);
+    }
+    const char *name = NULL;
+    size_t variables = 0;
+    while (settings_help(variables, &name) != NULL) {
+        char line[128];
+        (void)snprintf(line, sizeof(line), "\n.B %s\n", name);
+        ASSERT_CONTAINS(buf_text(&text), line);
+        variables++;
+    }
+    CU_ASSERT(variables > 20);
+    /* No line is a command of roff's by accident. */
+    for (const char *at = buf_text(&text); *at != '\0'; at += strcspn(at, "\n") + 1) {
+        static const char *const known[] = {".TH ", ".SH ",  ".TP\n", ".B ",
+                                            ".I ",  ".PP\n", ".br\n"};
+        bool ours = *at != '.' && *at != '\'';
+        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+            ours |= strncmp(at, known[i], strlen(known[i])) == 0;
+        CU_ASSERT(ours);
+    }
+}
+
+/* What bash offers for the word NUMBER of WORDS, as it takes LINE apart. */
+static const char *complete(const char *words, const char *line, int number) {
+    static char got[8192];
+    char path[600], script[1024];
+    (void)snprintf(path, sizeof(path), "%s/completion", unit_temp_dir());
+    CU_ASSERT_EQUAL(file_put(path, text.data, text.size, 0600, NULL), 0);
+    (void)snprintf(script, sizeof(script),
+                   ". %s; COMP_WORDS=(%s); COMP_CWORD=%d; COMP_LINE='%s'; _ringmaster; "
+                   "echo \"${COMPREPLY[*]}\"",
+                   path, words, number, line);
+    int ends[2];
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)dup2(ends[1], 1);
+        execl("/bin/bash", "bash", "-c", script, (char *)NULL);
+        _exit(99);
+    }
+    (void)close(ends[1]);
+    size_t size = 0;
+    for (ssize_t more; (more = read(ends[0], got + size, sizeof(got) - 1 - size)) > 0;)
+        size += (size_t)more;
+    got[size] = '\0';
+    (void)close(ends[0]);
+    int status = -1;
+    (void)waitpid(pid, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+    return got;
+}
+
+static void bash_completes_commands_and_keys(void) {
+    if (access("/bin/bash", X_OK) != 0) {
+        unit_skip("no bash");
+        return;
+    }
+    print(manual_completion);
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster ex", "ringmaster ex", 1), "explain\n");
+    ASSERT_CONTAINS(complete("ringmaster ''", "ringmaster ", 1), "train plan check explain");
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster explain SIGB", "ringmaster explain SIGB", 2),
+                           "SIGBUS\n");
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster explain xid : 7", "ringmaster explain xid:7", 4),
+                           "74 79\n");
+    CU_ASSERT_STRING_EQUAL(complete("ringmaster version -", "ringmaster version -", 2), "--all\n");
+}
+
+UNIT_MAIN("entrypoint.manual", UNIT(help_fits_a_terminal_and_names_every_command),
+          UNIT(the_page_has_commands_variables_and_codes), UNIT(bash_completes_commands_and_keys))
