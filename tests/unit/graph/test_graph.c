@@ -108,6 +108,41 @@ static void more_losses_than_there_is_room_for_are_refused(void) {
     graph_done(&graph);
 }
 
+/* Those in front of an operator that is put between stay where they are. */
+static void losses_move_with_their_operators(void) {
+    struct graph graph;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_2(2, 4));
+    int label = graph_input(&graph, "label", DTYPE_I32, shape_1(2));
+    int weight = graph_input(&graph, "weight", DTYPE_F32, shape_1(2));
+    CU_ASSERT_NOT_EQUAL(add_head(&graph, "first", x, label, weight), TENSOR_NONE);
+    int between = graph.op_count;
+    CU_ASSERT_NOT_EQUAL(add_head(&graph, "second", x, label, weight), TENSOR_NONE);
+    CU_ASSERT_EQUAL_FATAL(graph.loss_count, 2);
+    int first = graph.losses[0], second = graph.losses[1];
+    CU_ASSERT(first < between && between < second);
+    CU_ASSERT_EQUAL_FATAL(graph_insert(&graph, between, &graph.ops[between], &err), 0);
+    CU_ASSERT_EQUAL(graph.losses[0], first);
+    CU_ASSERT_EQUAL(graph.losses[1], second + 1);
+    graph_done(&graph);
+}
+
+static void pictures_alone_are_pooled(void) {
+    for (int i = 0; i < 2; i++) {
+        struct graph graph;
+        struct error err = {0};
+        graph_init(&graph, DTYPE_F32, true);
+        int x = graph_input(&graph, "x", DTYPE_F32, shape_2(2, 8));
+        int y = i == 0 ? graph_global_avg_pool(&graph, x)
+                       : graph_max_pool(&graph, x, (struct op_window){.kernel = 1, .stride = 1});
+        CU_ASSERT_EQUAL(y, TENSOR_NONE);
+        CU_ASSERT_EQUAL(graph_finish(&graph, &err), -1);
+        ASSERT_CONTAINS(err.text, "input 0 has 2 dimensions, wanted 4");
+        graph_done(&graph);
+    }
+}
+
 static void what_has_no_gradient_is_no_loss(void) {
     for (int i = 0; i < 2; i++) {
         struct graph graph;
@@ -169,6 +204,7 @@ static void sums_are_of_activations_and_wide_tensors(void) {
 }
 
 UNIT_MAIN("graph.graph", UNIT(more_losses_than_there_is_room_for_are_refused),
+          UNIT(losses_move_with_their_operators), UNIT(pictures_alone_are_pooled),
           UNIT(what_has_no_gradient_is_no_loss), UNIT(rows_are_counted_by_one_whole_number),
           UNIT(only_results_can_be_kept_and_once), UNIT(sums_are_of_activations_and_wide_tensors),
           UNIT(the_first_error_of_the_builder_is_kept), UNIT(a_name_can_be_given_once),

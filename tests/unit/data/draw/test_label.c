@@ -52,6 +52,7 @@ static void without_fonts_letters_are_dots(void) {
     CU_ASSERT(is(&image, X + 4, Y + 1, color_of(4).channel));
     size = paint(&image, NULL, "LL", 3);
     CU_ASSERT_EQUAL(size.width, 15 * 3);
+    CU_ASSERT_EQUAL(size.height, 11 * 3);
     CU_ASSERT_EQUAL(ink(&image, &size), 22 * 9);
 }
 

@@ -51,6 +51,9 @@ static void sets_of_other_sizes_have_other_hashes(void) {
     CU_ASSERT_EQUAL_FATAL(dataset_open_synthetic(&a, 10, 3, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(dataset_open_synthetic(&b, 11, 3, NULL), 0);
     CU_ASSERT_NOT_EQUAL(a.hash, b.hash);
+    cleanup_dataset struct dataset c = {0};
+    CU_ASSERT_EQUAL_FATAL(dataset_open_synthetic(&c, 10, 4, NULL), 0);
+    CU_ASSERT_NOT_EQUAL(a.hash, c.hash);
 }
 
 UNIT_MAIN("data.dataset", UNIT(a_synthetic_set_has_what_was_asked),
