@@ -44,6 +44,7 @@ kernels speed 40
 operators speed 120
 before speed 120
 own speed 90
+overlap speed 90
 torch speed 150
 resnet speed 120
 pictures speed 60
@@ -53,6 +54,15 @@ sanitizer right 300'
 
 test_binary() {
     ours "$build/tests/$1"
+}
+
+# turns NAME VARIABLE: a training step with and without what VARIABLE asks for, in turns.
+turns() {
+    for side in off on off on; do
+        echo "$1=$side $(ours env "$2=$side" BENCH_PLANS="$PLANS" "$build/bench/bench_gpu_step" step resnet50 f16 \
+            conv 256 224 2 | tail -n 1)"
+    done | tee "$out/$1.txt"
+    ! grep -qv "^$1=[a-z]* step " "$out/$1.txt"
 }
 
 run_part() {
@@ -97,11 +107,10 @@ run_part() {
     # A training step with the own backward pass and without, in turns; only where it is right.
     own)
         [ -e "$out/backward.ok" ] || { echo 'not timed: part backward has not passed'; return 77; }
-        for own in off on off on; do
-            echo "own=$own $(BENCH_OWN=$own BENCH_PLANS=$PLANS ours "$build/bench/bench_gpu_step" step resnet50 f16 \
-                conv 256 224 2 | tail -n 1)"
-        done | tee "$out/own.txt"
-        ! grep -qv '^own=[a-z]* step ' "$out/own.txt"
+        turns own BENCH_OWN
+        ;;
+    # Small kernels that begin while others end: worth something where there are many of them.
+    overlap) turns overlap BENCH_OVERLAP
         ;;
     ranks | sanitizer) ours sh "tests/gpu/test_$1.sh" ;;
     ceilings)

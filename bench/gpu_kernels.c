@@ -39,6 +39,7 @@ struct job {
     int channels;
     double bytes; /* an element of [batch, side, side, channels]: read and written */
     cudaError_t (*run)(const struct gpu *g, const struct job *job);
+    bool hopper; /* there alone */
 };
 
 static void check(cudaError_t status, const char *what) {
@@ -157,22 +158,26 @@ static cudaError_t run_grad_apply(const struct gpu *g, const struct job *job) {
     return launch_norm_grad_apply(g->stream, DTYPE_F16, &args);
 }
 
-/* 1x1, to four times the channels, as a bottleneck's last convolution. */
-static cudaError_t run_conv_backward(const struct gpu *g, const struct job *job) {
+/* 1x1. The maps are made once a shape. */
+static cudaError_t run_conv_backward(const struct gpu *g, const struct job *job,
+                                     enum conv_backward_form form, int out) {
     static struct conv_backward_args args;
-    if (args.in != job->channels) { /* the maps are made once a shape */
-        args = (struct conv_backward_args){.g = g->buffers[0],
+    if (args.in != job->channels || args.out != out || args.form != form) {
+        args = (struct conv_backward_args){.form = form,
+                                           .g = g->buffers[0],
                                            .z = g->buffers[1],
                                            .coefficients = row(g, 8),
                                            .w = row(g, 14),
                                            .x = g->buffers[2],
+                                           .y = g->buffers[3],
+                                           .shortcut = g->buffers[1],
                                            .scale = row(g, 0),
                                            .bias = row(g, 1),
                                            .gamma = row(g, 0),
                                            .beta = row(g, 1),
                                            .mean = row(g, 2),
                                            .invstd = row(g, 3),
-                                           .dx = g->buffers[3],
+                                           .dx = g->buffers[4],
                                            .dgamma = row(g, 6),
                                            .dbeta = row(g, 7),
                                            .dx_coefficients = row(g, 11),
@@ -180,13 +185,32 @@ static cudaError_t run_conv_backward(const struct gpu *g, const struct job *job)
                                            .partial = g->partial,
                                            .rows = rows_of(g, job),
                                            .in = job->channels,
-                                           .out = 4 * job->channels};
+                                           .out = out};
         args.workers = launch_conv_backward_workers(args.rows, args.in, g->multiprocessors);
         cudaError_t status = launch_conv_backward_maps(DTYPE_F16, &args);
         if (status != cudaSuccess)
             return status;
     }
     return launch_conv_backward(g->stream, DTYPE_F16, &args);
+}
+
+/* A bottleneck's last convolution, to four times the channels. */
+static cudaError_t run_backward_last(const struct gpu *g, const struct job *job) {
+    return run_conv_backward(g, job, BACKWARD_NORM, 4 * job->channels);
+}
+
+/* The shortcut behind the pool. */
+static cudaError_t run_backward_shortcut(const struct gpu *g, const struct job *job) {
+    return run_conv_backward(g, job, BACKWARD_PLAIN, 4 * job->channels);
+}
+
+/* A bottleneck's first convolution, to a fourth of the channels, and the first one of stage 2, to
+ * half of them. */
+static cudaError_t run_backward_first(const struct gpu *g, const struct job *job) {
+    return run_conv_backward(g, job, BACKWARD_JOIN, job->channels / 4);
+}
+static cudaError_t run_backward_second_stage(const struct gpu *g, const struct job *job) {
+    return run_conv_backward(g, job, BACKWARD_JOIN, job->channels / 2);
 }
 
 static cudaError_t run_normalize(const struct gpu *g, const struct job *job) {
@@ -226,8 +250,12 @@ static const struct job jobs[] = {
     {"norm_grad_apply", 56, 256, 6, run_grad_apply},
     {"norm_grad_apply", 28, 512, 6, run_grad_apply},
     {"norm_grad_apply", 7, 2048, 6, run_grad_apply},
-    {"conv_backward", 56, 64, 20, run_conv_backward},
-    {"conv_backward", 28, 128, 20, run_conv_backward},
+    {"conv_backward norm", 56, 64, 20, run_backward_last, true},
+    {"conv_backward norm", 28, 128, 20, run_backward_last, true},
+    {"conv_backward", 56, 64, 20, run_backward_shortcut, true},
+    {"conv_backward join", 56, 256, 9, run_backward_first, true},
+    {"conv_backward join", 56, 256, 10, run_backward_second_stage, true},
+    {"conv_backward join", 28, 512, 9, run_backward_first, true},
     {"norm_apply join", 56, 256, 6, run_apply_join},
     {"norm_forward", 56, 64, 6, run_forward},
     {"norm_forward", 14, 1024, 6, run_forward},
@@ -309,12 +337,12 @@ int main(int argc, char **argv) {
     g.batch = (size_t)batch;
     g.hopper = device.major == 9 && device.minor == 0;
     gpu_open(&g);
-    const struct job copied = {"copy", 0, 0, 0, run_copy};
+    const struct job copied = {"copy", 0, 0, 0, run_copy, false};
     double copy = 2.0 * (double)g.bytes / time_of(&g, &copied) / 1e9;
     printf("kernels on %s, batch %d, f16; copy %.0f GB/s\n", device.name, (int)batch, copy);
     for (size_t i = 0; i < sizeof(jobs) / sizeof(jobs[0]); i++) {
         const struct job *job = &jobs[i];
-        if (job->run == run_conv_backward && !g.hopper)
+        if (job->hopper && !g.hopper)
             continue;
         double elements =
             job->side > 0 ? (double)rows_of(&g, job) * job->channels : (double)job->channels;

@@ -8,6 +8,7 @@
  *         FLOPs, and the share of the time that it would take at the two ceilings; all on one lane
  *
  * BENCH_OWN=on takes the own backward pass of 1x1 convolutions (--own-backward), off does not.
+ * BENCH_OVERLAP=on has small kernels begin early (--launch-overlap), off has not.
  * BENCH_TUNE=0 leaves cuDNN's plans untimed, BENCH_PLANS names a file that keeps what was chosen.
  * Status 77: no device. */
 #include "common/clock.h"
@@ -67,18 +68,19 @@ static int fill_batch(struct bench *b, struct error *err) {
     return 0;
 }
 
-static enum cuda_own own_backward(void) {
-    const char *own = getenv("BENCH_OWN");
-    if (own == NULL)
+static enum cuda_own choice_of(const char *variable) {
+    const char *choice = getenv(variable);
+    if (choice == NULL)
         return CUDA_OWN_AUTO;
-    return strcmp(own, "on") == 0 ? CUDA_OWN_ON : CUDA_OWN_OFF;
+    return strcmp(choice, "on") == 0 ? CUDA_OWN_ON : CUDA_OWN_OFF;
 }
 
 static int prepare(struct bench *b, struct error *err) {
     const char *tune = getenv("BENCH_TUNE");
     struct cuda_options options = {.local_ranks = 1,
                                    .tune = tune == NULL || strcmp(tune, "0") != 0,
-                                   .own_backward = own_backward(),
+                                   .own_backward = choice_of("BENCH_OWN"),
+                                   .overlap = choice_of("BENCH_OVERLAP"),
                                    .tf32 = true,
                                    .plan_cache = getenv("BENCH_PLANS"),
                                    .loss_scale = b->dtype == DTYPE_F16 ? 1024 : 1};

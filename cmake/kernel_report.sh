@@ -1,10 +1,12 @@
 #!/bin/sh
-# kernel_report.sh compile DIR COMMAND...   runs a compile, keeps what the assembler said in DIR
-# kernel_report.sh table DIR FILE           makes one table of all that was kept, and fails if a
-#                                           kernel spills registers, or waits for each product of the
-#                                           tensor cores (C7510). Shared bytes are those that the
-#                                           assembler knows: what a launch brings stands in the
-#                                           kernel's name, as its last number
+# kernel_report.sh compile DIR COMMAND...       runs a compile, keeps what the assembler said in DIR
+# kernel_report.sh table DIR FILE SOURCE...     makes one table of all that was kept, and behind it what
+#                                               comments of the sources say that a kernel must move
+#                                               ("Bytes moved: ... ."). Fails if a kernel spills
+#                                               registers, has more shared memory than a block may,
+#                                               or waits for each product of the tensor cores
+#                                               (C7510). Shared memory that a launch brings stands in
+#                                               the kernel's name, as its last number over 48 KiB
 set -eu
 
 case "$1" in
@@ -23,23 +25,45 @@ compile)
     fi
     ;;
 table)
-    if grep -h C7510 "$2"/*.log >&2; then
+    dir=$2 table=$3
+    shift 3
+    if grep -h C7510 "$dir"/*.log >&2; then
         echo "products of tensor cores are waited for one by one" >&2
         exit 1
     fi
     awk '
         /Compiling entry function/ { split($0, part, "\047"); name = part[2]; arch = part[4] }
-        /bytes spill stores/ { spill = $5 + $9 }
+        /bytes spill stores/ { stack = $1; spill = $5 + $9 }
         /Used [0-9]+ registers/ {
             shared = 0
             for (i = 2; i <= NF; i++) if ($i ~ /^smem/) shared = $(i - 2)
             for (i = 1; i < NF; i++) if ($i == "Used") registers = $(i + 1)
-            printf "%s %s %s %s %s\n", arch, registers, shared, spill, name
-        }' "$2"/*.log | sort -k5,5 -k1,1 | c++filt |
-        awk 'BEGIN { printf "%-7s %9s %12s %11s  %s\n", "arch", "registers", "shared bytes", "spill bytes", "kernel" }
-             { a = $1; r = $2; s = $3; p = $4; $1 = $2 = $3 = $4 = ""; sub(/^ +/, "")
-               printf "%-7s %9d %12d %11d  %s\n", a, r, s, p, $0
-               if (p > 0) spills++ }
-             END { exit spills > 0 }' >"$3" || { grep -vE ' 0  ' "$3" >&2; echo "kernels spill registers: $3" >&2; exit 1; }
+            printf "%s %s %s %s %s %s\n", arch, registers, shared, stack, spill, name
+        }' "$dir"/*.log | sort -k6,6 -k1,1 | c++filt |
+        awk 'BEGIN { printf "%-7s %9s %12s %11s %11s  %s\n", "arch", "registers", "shared bytes", "stack bytes", "spill bytes", "kernel" }
+             { a = $1; r = $2; s = $3; t = $4; p = $5; $1 = $2 = $3 = $4 = $5 = ""; sub(/^ +/, "")
+               if (match($0, /, [0-9]+>\(/) && substr($0, RSTART + 2) + 0 > 49152) s += substr($0, RSTART + 2)
+               printf "%-7s %9d %12d %11d %11d  %s\n", a, r, s, t, p, $0
+               if (p > 0 || s > 227 * 1024) bad++ }
+             END { exit bad > 0 }' >"$table" ||
+        { awk 'NR > 1 && ($5 > 0 || $3 > 227 * 1024)' "$table" >&2
+          echo "kernels spill registers, or have more shared memory than there is: $table" >&2; exit 1; }
+    awk '
+        function said(comment) {
+            if (!match(comment, /Bytes moved: [^.]*/)) return "-"
+            return substr(comment, RSTART + 13, RLENGTH - 13)
+        }
+        FNR == 1 { comment = ""; kernel = 0 }
+        /^\/\*/ { comment = ""; open = 1 }
+        open { line = $0; gsub(/^ *\/?\*+\/?|\*\/ *$/, "", line); comment = comment line; open = $0 !~ /\*\//; next }
+        /__global__/ { kernel = 1 }
+        kernel && match($0, /[a-z0-9_]+_kernel *\(/) {
+            name = substr($0, RSTART, RLENGTH - 1)
+            moved = said(comment); gsub(/  +/, " ", moved)
+            printf "%-32s %s\n", name, moved
+            kernel = 0; comment = ""
+        }
+        /^}/ { comment = "" }' "$@" | sort -u |
+        { printf '\n%-32s %s\n' kernel 'bytes that it must move'; cat; } >>"$table"
     ;;
 esac

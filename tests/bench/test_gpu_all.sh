@@ -75,7 +75,7 @@ END
 echo 'kernel norm 1 us'
 END
     stub "$1/bench/bench_gpu_step" <<'END'
-echo "plans of $1 $3 $4 $5: ${BENCH_PLANS:-none} own ${BENCH_OWN:-auto}" >>"$(dirname "$0")/../step-calls"
+echo "plans of $1 $3 $4 $5: ${BENCH_PLANS:-none} own ${BENCH_OWN:-auto} overlap ${BENCH_OVERLAP:-auto}" >>"$(dirname "$0")/../step-calls"
 speed=2000.0
 case $0 in *old/*) speed=1600.0 ;; esac
 case $1 in
@@ -123,6 +123,7 @@ kernels ok
 operators ok
 before skipped
 own ok
+overlap ok
 torch ok
 resnet ok
 pictures skipped
@@ -140,20 +141,22 @@ check 'the fastest of the batches stands beside PyTorch' same "$(word torch | xa
 check 'ceilings are measured once' same "$(calls '^bench_gpu_ceilings')" 1
 check 'and known to who needs them' grep -q 'copy 4000.0 product 700.0' "$work/all/operators-resnet50-Stub-GPU-operators.txt"
 check 'no step is measured twice' same "$(grep -c . "$work/pack/step-calls")" \
-    "$(grep -v ' own o' "$work/pack/step-calls" | sort -u | wc -l | awk '{ print $1 + 4 }')"
+    "$(grep -vE ' (own|overlap) o[nf]' "$work/pack/step-calls" | sort -u | wc -l | awk '{ print $1 + 8 }')"
 check 'plans are chosen once for all' same \
     "$(sed -n 's/.*: \(.*\) own.*/\1/p' "$work/pack/step-calls" | sort -u)" "$work/all/plans.txt"
 check 'levels and batches of the operators and the rest' same \
-    "$(sed -n 's/^plans of step f16 \(.*\): .*own auto/\1/p' "$work/pack/step-calls")" 'conv 256
+    "$(sed -n 's/^plans of step f16 \(.*\): .*own auto overlap auto/\1/p' "$work/pack/step-calls")" 'conv 256
 norm 256
 conv 512
 conv 64
 conv 128'
 check 'the own backward pass takes turns with the other' same \
-    "$(sed -n 's/^plans of step .* own \(o.*\)/\1/p' "$work/pack/step-calls" | tr '\n' ' ')" 'off on off on '
+    "$(sed -n 's/^plans of step .* own \(o[nf]*\) .*/\1/p' "$work/pack/step-calls" | tr '\n' ' ')" 'off on off on '
+check 'and so do early launches' same \
+    "$(sed -n 's/^plans of step .* overlap \(o[nf]*\)/\1/p' "$work/pack/step-calls" | tr '\n' ' ')" 'off on off on '
 check 'reports lie side by side' test -s "$work/all/torch-resnet50-Stub-GPU.md"
 check 'nothing is left that is no report' same "$(ls "$work/all" | tr '\n' ' ')" \
-    'ceilings.txt log-1.txt operators-resnet50-Stub-GPU-operators.txt operators-resnet50-Stub-GPU.md own.txt resnet50-Stub-GPU.md summary.txt torch-resnet50-Stub-GPU.md '
+    'ceilings.txt log-1.txt operators-resnet50-Stub-GPU-operators.txt operators-resnet50-Stub-GPU.md overlap.txt own.txt resnet50-Stub-GPU.md summary.txt torch-resnet50-Stub-GPU.md '
 
 # --- parts by name, failures, limits ----------------------------------------------------------------
 run two step parity
@@ -206,7 +209,7 @@ before failed (1)'
 # --- no device --------------------------------------------------------------------------------------
 printf '#!/bin/sh\nexit 9\n' >"$work/path/nvidia-smi"
 run none
-check 'without a device every part says so' same "$(echo "$table" | sed 's/.* //' | sort -u), $(echo "$table" | wc -l)" 'skipped, 16'
+check 'without a device every part says so' same "$(echo "$table" | sed 's/.* //' | sort -u), $(echo "$table" | wc -l)" 'skipped, 17'
 check 'and nothing was run' same "$status $(calls '^bench_\|^gpu_\|^ringtrain')" '77 0'
 sh bench/gpu_all.sh quick >"$work/usage" 2>&1
 check 'a part that there is not is told' same "$?" 64

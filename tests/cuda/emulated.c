@@ -7,6 +7,7 @@
 #include "cuda/lanes_emulated.h"
 #include "cuda/queue.h"
 #include "cuda/rows.h"
+#include "cuda/shadow.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
 #include "ref/ref.h"
@@ -24,7 +25,9 @@ struct emulated {
     size_t used;
     int fault; /* at this wait; 0: none */
     int waits;
-    int *chosen; /* emulated_choose_rows */
+    int *chosen;         /* emulated_choose_rows */
+    emulated_told *told; /* emulated_compare */
+    void *told_user;
 };
 
 /* A step that is enqueued, whosever it is. */
@@ -32,6 +35,7 @@ struct kept_step {
     struct emulated *e;
     struct backend_bound bound;
     bool lent; /* it is ref's */
+    struct shadow *shadow;
     /* Of a step of ref's: its weights and the narrow copy that a library would read. */
     const float *weights;
     const void *narrow;
@@ -143,9 +147,20 @@ static int run_lent(void *context, struct error *err) {
     return kept->bound.step.run(kept->bound.step.context, err);
 }
 
+static int run_compared(void *context, struct error *err) {
+    const struct kept_step *kept = context;
+    if (shadow_run(kept->shadow, err) != 0 ||
+        kept->bound.step.run(kept->bound.step.context, err) != 0)
+        return -1;
+    kept->e->told(kept->e->told_user, shadow_op(kept->shadow), shadow_error(kept->shadow));
+    return 0;
+}
+
 static int enqueue_step(void *context, struct error *err) {
     struct kept_step *kept = context;
     struct bound_step step = kept->lent ? (struct bound_step){run_lent, kept} : kept->bound.step;
+    if (kept->shadow != NULL)
+        step = (struct bound_step){run_compared, kept};
     return enqueue(kept->e, &(struct lanes_call){.run = run_kept, .step = step}, err);
 }
 
@@ -163,6 +178,7 @@ static void release(struct backend *backend, void *context) {
         e->ref->table->release(e->ref, inner);
     else if (inner != NULL)
         cuda_step_free(inner);
+    shadow_done(kept->shadow);
     free(kept);
 }
 
@@ -196,6 +212,8 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
         result = cuda_rule(op->kind)->bind(&e->cuda, graph, op, site, &kept->bound, err);
     if (kept->lent)
         note_narrow(kept, graph, op, site);
+    else if (result == 0 && e->told != NULL && !split)
+        result = (kept->shadow = shadow_bind(e->ref, graph, op, site, err)) == NULL ? -1 : 0;
     if (kept->bound.refresh.run != NULL)
         ret_bound->refresh = (struct bound_step){enqueue_refresh, kept};
     return result;
@@ -430,6 +448,16 @@ void emulated_choose_rows(struct backend *backend, int chosen[ROW_PARTS]) {
     struct emulated *e = (struct emulated *)backend;
     e->cuda.choose = choose;
     e->chosen = chosen;
+}
+
+void emulated_compare(struct backend *backend, emulated_told *told, void *user) {
+    struct emulated *e = (struct emulated *)backend;
+    e->told = told;
+    e->told_user = user;
+}
+
+void emulated_own_backward(struct backend *backend, bool own) {
+    ((struct emulated *)backend)->cuda.own_backward = own;
 }
 
 void emulated_limit(struct backend *backend, size_t bytes) {

@@ -20,6 +20,17 @@ int emulated_open_lanes(struct backend **ret, enum lanes_order order, uint64_t s
  * at once, as every step here runs like a recorded one. CHOSEN counts how often each share was. */
 void emulated_choose_rows(struct backend *backend, int chosen[ROW_PARTS]);
 
+/* Of a whole one, from here on: behind each run of an operator of our own it is told how far it is
+ * from ref's on the same inputs (cuda/shadow.h). Not for operators that update their inputs. */
+typedef void emulated_told(void *user, const struct op *op, double error);
+void emulated_compare(struct backend *backend, emulated_told *told, void *user);
+
+/* Whether it has the own backward pass of 1x1 convolutions; it has until then. */
+void emulated_own_backward(struct backend *backend, bool own);
+
+/* Launches of our own kernels so far; EARLY: of those that may begin while others end alone. */
+unsigned long emulated_launches(bool early);
+
 /* It has BYTES of memory. */
 void emulated_limit(struct backend *backend, size_t bytes);
 /* The wait number WAITS from now, counted from 1, finds a fault that stays. */

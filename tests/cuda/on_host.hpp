@@ -70,6 +70,8 @@ inline const std::function<void()> *body;
 inline barrier block;
 inline barrier warps[THREADS_MAX / WARP];
 inline unsigned long long exchanged[THREADS_MAX];
+inline bool waited[THREADS_MAX]; /* of a launch that may begin early */
+inline unsigned long launches, early_launches;
 
 /* Lets the others run. */
 inline void yield() {
@@ -142,6 +144,7 @@ inline void run_block(unsigned count) {
     block = barrier{count, 0, 0};
     for (unsigned i = 0; i < count; i++) {
         threads[i].running = true;
+        waited[i] = false;
         unsigned rest = count - i / WARP * WARP;
         warps[i / WARP] = barrier{rest < WARP ? rest : WARP, 0, 0};
     }
@@ -274,7 +277,31 @@ static inline void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, cudaStre
     (void)stream;
     std::function<void()> call = [=] { kernel(static_cast<P>(args)...); };
     on_host::body = &call;
+    on_host::launches++;
     on_host::run_grid(grid, block);
+}
+
+/* An early one runs like any other; but each of its threads has waited for what was in front. */
+static inline void wait_for_others() {
+    on_host::waited[on_host::own_number()] = true;
+}
+
+template <typename... P, typename... A>
+static inline void enqueue_early(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
+                                 A... args) {
+    enqueue(kernel, grid, block, stream, args...);
+    on_host::early_launches++;
+    for (unsigned i = 0; i < block.x * block.y * block.z; i++)
+        if (!on_host::waited[i]) {
+            std::fprintf(stderr, "a kernel that may begin early did not wait\n");
+            std::abort();
+        }
+}
+
+/* Of this program so far: launches of our own kernels, those that may begin early alone if EARLY.
+ */
+extern "C" __attribute__((used)) inline unsigned long emulated_launches(bool early) {
+    return early ? on_host::early_launches : on_host::launches;
 }
 
 #include "cuda/tile_on_host.hpp"

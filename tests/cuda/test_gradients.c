@@ -223,7 +223,7 @@ static int count_wide(const struct program *program, const char **ret_name, int 
     *ret_all = 0;
     for (int i = 0; i < program->graph->op_count; i++) {
         const struct op *op = &program->graph->ops[i];
-        bool own = op->kind == OP_CONV2D_BACKWARD_NORM;
+        bool own = op->kind >= OP_CONV2D_BACKWARD && op->kind <= OP_CONV2D_BACKWARD_JOIN;
         if (!own && op->kind != OP_CONV2D_GRAD_WEIGHT && op->kind != OP_NORM_CONV2D_GRAD_WEIGHT)
             continue;
         const struct tensor *gradient =

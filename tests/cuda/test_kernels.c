@@ -296,6 +296,35 @@ static void the_update_writes_rounded_weights_too(void) {
         CU_ASSERT_EQUAL(bf16[i], bf16_from_f32(a.weights[i]));
 }
 
+/* By hand: scales 2 / 2 and -3 / 0.5, into f32 without the padding, and where f16 lies. */
+static void a_norms_scale_goes_into_a_gradient_in_either_type(void) {
+    static const float gamma[2] = {2, -3}, variance[2] = {3.75F, 0};
+    uint16_t padded[2 * 2 * 2], dense[2 * 2];
+    float wide[2 * 2];
+    struct fold_args args = {.gamma = gamma,
+                             .variance = variance,
+                             .packed = padded,
+                             .outputs = 2,
+                             .taps = 2,
+                             .from_width = 1,
+                             .to_width = 2,
+                             .epsilon = 0.25F};
+    static const float values[] = {1, -2, 3, 0.5F}, expected[] = {1, -2, -18, -3};
+    for (int i = 0; i < 4; i++) {
+        dense[i] = padded[2 * i] = f16_from_f32(values[i]);
+        padded[2 * i + 1] = f16_from_f32(99);
+    }
+    CU_ASSERT_EQUAL(launch_unfold(NULL, DTYPE_F16, &args, wide), cudaSuccess);
+    CU_ASSERT_NOT_EQUAL(launch_unfold(NULL, DTYPE_F16, &args, padded), cudaSuccess);
+    args.packed = dense;
+    args.to_width = 1;
+    CU_ASSERT_EQUAL(launch_unfold(NULL, DTYPE_F16, &args, dense), cudaSuccess);
+    for (int i = 0; i < 4; i++) {
+        CU_ASSERT_EQUAL(wide[i], expected[i]);
+        CU_ASSERT_EQUAL(dense[i], f16_from_f32(expected[i]));
+    }
+}
+
 /* By hand: two outputs of two taps, one channel padded to two. */
 static void a_norm_is_folded_into_weights_and_a_bias(void) {
     static const float w[2 * 2] = {1, -2, 3, 0.5F}, bias[2] = {7, 8};
@@ -355,7 +384,9 @@ static void coefficients_come_from_what_is_known_of_a_norm(void) {
     enum { ROWS = 7, CHANNELS = 3 };
     static const float gamma[CHANNELS] = {0.5F, -2, 1}, invstd[CHANNELS] = {4, 0.25F, 1};
     static const float mean[CHANNELS] = {1, -3, 0};
-    float dgamma[CHANNELS] = {0}, dbeta[CHANNELS] = {0}, coefficients[3 * CHANNELS];
+    static const float twice[CHANNELS] = {1, -4, 2};
+    float dgamma[CHANNELS] = {0}, dbeta[CHANNELS] = {0};
+    float coefficients[3 * CHANNELS], beside[3 * CHANNELS];
     double g[ROWS][CHANNELS], x[ROWS][CHANNELS];
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < CHANNELS; c++) {
@@ -364,15 +395,22 @@ static void coefficients_come_from_what_is_known_of_a_norm(void) {
             dbeta[c] += (float)g[r][c];
             dgamma[c] += (float)(g[r][c] * (x[r][c] - (double)mean[c]) * (double)invstd[c]);
         }
-    struct norm_coefficients_args args = {.gamma = gamma,
-                                          .mean = mean,
-                                          .invstd = invstd,
-                                          .dgamma = dgamma,
-                                          .dbeta = dbeta,
-                                          .coefficients = coefficients,
-                                          .rows = ROWS,
-                                          .channels = CHANNELS};
-    CU_ASSERT_EQUAL(launch_norm_coefficients(NULL, &args), cudaSuccess);
+    const struct norm_coefficients_args first = {.gamma = gamma,
+                                                 .mean = mean,
+                                                 .invstd = invstd,
+                                                 .dgamma = dgamma,
+                                                 .dbeta = dbeta,
+                                                 .coefficients = coefficients,
+                                                 .rows = ROWS,
+                                                 .channels = CHANNELS};
+    /* Another norm beside it, with twice the gamma and so twice the gradient. */
+    struct norm_coefficients_args both[] = {first, first};
+    both[1].gamma = twice;
+    both[1].coefficients = beside;
+    CU_ASSERT_EQUAL(launch_norm_coefficients(NULL, both, 2), cudaSuccess);
+    CU_ASSERT_NOT_EQUAL(launch_norm_coefficients(NULL, both, 3), cudaSuccess);
+    for (int i = 0; i < 3 * CHANNELS; i++)
+        CU_ASSERT_DOUBLE_EQUAL((double)beside[i], 2 * (double)coefficients[i], 1e-12);
     for (int r = 0; r < ROWS; r++)
         for (int c = 0; c < CHANNELS; c++) {
             double unit = (x[r][c] - (double)mean[c]) * (double)invstd[c];
@@ -398,5 +436,6 @@ UNIT_MAIN(
     UNIT(long_gradients_are_shortened_to_the_norm),
     UNIT(rows_are_widened_with_zeros_and_narrowed_again),
     UNIT(the_update_writes_rounded_weights_too), UNIT(a_norm_is_folded_into_weights_and_a_bias),
+    UNIT(a_norms_scale_goes_into_a_gradient_in_either_type),
     UNIT(numbers_to_time_on_are_finite_in_every_type),
     UNIT(coefficients_come_from_what_is_known_of_a_norm))

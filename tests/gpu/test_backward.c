@@ -1,5 +1,6 @@
-/* The own backward pass of 1x1 convolutions between norms, on the device: against the reference on
- * the rows of the parity test, and against cuDNN's three operators at sizes of a training step. */
+/* The own backward pass of 1x1 convolutions in front of norms, on the device: against the reference
+ * on the rows of the parity test, and against cuDNN's three operators at sizes of a training step.
+ */
 #include "gpu/gpu.h"
 #include "graph/op.h"
 #include "ops/harness.h"
@@ -35,7 +36,7 @@ static void agree(enum dtype dtype) {
     struct backend *backend = open_own();
     if (backend == NULL)
         return;
-    CU_ASSERT_EQUAL(setenv("OPS_ROWS", "backward between norms", 1), 0);
+    CU_ASSERT_EQUAL(setenv("OPS_ROWS", "backward ", 1), 0);
     parity_check(backend, dtype, PARITY_SOME);
     CU_ASSERT_EQUAL(unsetenv("OPS_ROWS"), 0);
     backend_close(backend);
@@ -49,32 +50,76 @@ static void it_agrees_with_the_reference_in_bf16(void) {
     agree(DTYPE_BF16);
 }
 
-/* The three operators that OWN stands for, appended to its graph. */
-static void append_three(struct graph *graph, const struct op *own, int three[3]) {
-    int inputs[OP_INPUTS_MAX];
+static int append(struct graph *graph, enum op_kind kind, const int *inputs,
+                  const struct op_attr *attr) {
     struct error err = {0};
-    struct op_attr attr = own->attr;
+    int all[OP_INPUTS_MAX], number;
     for (int i = 0; i < OP_INPUTS_MAX; i++)
-        inputs[i] = i < 3 ? own->inputs[CONV_BACKWARD_G + i] : TENSOR_NONE;
-    three[0] = graph_append(graph, OP_NORM_GRAD_APPLY, "apply", inputs, &attr, &err);
-    CU_ASSERT_FATAL(three[0] >= 0);
-    int dz = graph->ops[three[0]].outputs[0];
+        all[i] = inputs[i];
+    number = graph_append(graph, kind, "one of three", all, attr, &err);
+    CU_ASSERT_FATAL(number >= 0);
+    return number;
+}
+
+/* SIDE: a tensor that makes norm(x) + it pass where y does. */
+static int append_data(struct graph *graph, const struct op *own, int dz, int side) {
+    int inputs[OP_INPUTS_MAX];
     for (int i = 0; i < OP_INPUTS_MAX; i++)
         inputs[i] = TENSOR_NONE;
     inputs[GRAD_DATA_NORM_DY] = dz;
     inputs[GRAD_DATA_NORM_W] = own->inputs[CONV_BACKWARD_W];
+    if (own->kind == OP_CONV2D_BACKWARD)
+        return append(graph, OP_CONV2D_GRAD_DATA, inputs, &own->attr);
     inputs[GRAD_DATA_NORM_X] = own->inputs[CONV_BACKWARD_X];
     for (int i = 0; i < 4; i++)
         inputs[GRAD_DATA_NORM_GAMMA + i] = own->inputs[CONV_BACKWARD_GAMMA + i];
-    three[1] = graph_append(graph, OP_CONV2D_GRAD_DATA_NORM, "data", inputs, &attr, &err);
+    if (own->kind == OP_CONV2D_BACKWARD_NORM)
+        return append(graph, OP_CONV2D_GRAD_DATA_NORM, inputs, &own->attr);
+    inputs[GRAD_DATA_NORM_BETA] = own->inputs[CONV_BACKWARD_MEAN];
+    inputs[GRAD_DATA_NORM_SHORTCUT] = own->inputs[CONV_BACKWARD_SHORTCUT];
+    inputs[GRAD_DATA_NORM_SIDE] = side;
+    return append(graph, OP_CONV2D_GRAD_DATA_ADD_JOIN, inputs, &own->attr);
+}
+
+static int append_weight(struct graph *graph, const struct op *own, int dz) {
+    int inputs[OP_INPUTS_MAX];
+    struct op_attr attr = own->attr;
     for (int i = 0; i < OP_INPUTS_MAX; i++)
         inputs[i] = TENSOR_NONE;
     inputs[0] = dz;
+    attr.target = graph->tensors[own->outputs[CONV_BACKWARD_DW]].shape;
+    if (own->kind != OP_CONV2D_BACKWARD_NORM) {
+        inputs[1] = own->inputs[CONV_BACKWARD_Y];
+        return append(graph, OP_CONV2D_GRAD_WEIGHT, inputs, &attr);
+    }
     for (int i = 0; i < 3; i++)
         inputs[1 + i] = own->inputs[CONV_BACKWARD_X + i];
-    attr.target = graph->tensors[own->outputs[CONV_BACKWARD_DW]].shape;
-    three[2] = graph_append(graph, OP_NORM_CONV2D_GRAD_WEIGHT, "weight", inputs, &attr, &err);
-    CU_ASSERT_FATAL(three[1] >= 0 && three[2] >= 0);
+    return append(graph, OP_NORM_CONV2D_GRAD_WEIGHT, inputs, &attr);
+}
+
+/* The three operators that OWN stands for, appended to its graph. */
+static void append_three(struct graph *graph, const struct op *own, int side, int three[3]) {
+    int inputs[OP_INPUTS_MAX];
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        inputs[i] = i < 3 ? own->inputs[CONV_BACKWARD_G + i] : TENSOR_NONE;
+    three[0] = append(graph, OP_NORM_GRAD_APPLY, inputs, &own->attr);
+    int dz = graph->ops[three[0]].outputs[0];
+    three[1] = append_data(graph, own, dz, side);
+    three[2] = append_weight(graph, own, dz);
+}
+
+/* For a join: the side that lies far enough from 0, above where y is and else below, that norm(x)
+ * changes no sign. TENSOR_NONE for the other forms. */
+static int add_side(struct op_graph *g, const struct op *own) {
+    const int y = own->inputs[CONV_BACKWARD_Y];
+    if (own->kind != OP_CONV2D_BACKWARD_JOIN)
+        return TENSOR_NONE;
+    int side = op_graph_input(g, g->graph.dtype, g->row->x, FILL_GIVEN);
+    void *values = op_graph_values(g, side);
+    for (int64_t i = 0; i < shape_count(&g->row->x); i++)
+        value_set(values, g->graph.dtype, i,
+                  value_get(g->value[y], g->graph.dtype, i) > 0 ? 99 : -99);
+    return side;
 }
 
 /* Runs operator NUMBER with the values of the tensors, which get its results. */
@@ -103,7 +148,7 @@ static void agree_with_cudnn(struct backend *backend, const struct op_case *row)
     int three[3];
     op_graph_init(&g, row, DTYPE_F16);
     const struct op own = g.graph.ops[0];
-    append_three(&g.graph, &own, three);
+    append_three(&g.graph, &own, add_side(&g, &own), three);
     CU_ASSERT_FATAL(g.graph.tensor_count <= CASE_TENSORS_MAX);
     for (int i = 0; i < g.graph.tensor_count; i++)
         if (g.value[i] == NULL)
@@ -113,24 +158,30 @@ static void agree_with_cudnn(struct backend *backend, const struct op_case *row)
     for (int i = 0; i < 3; i++)
         run(&g, backend, three[i]);
     const struct op *data = &g.graph.ops[three[1]];
-    for (int i = 0; i < 4; i++)
+    for (int i = 0; i < (own.kind == OP_CONV2D_BACKWARD ? 1 : 4); i++)
         compare(&g, own.outputs[CONV_BACKWARD_DX + i], data->outputs[GRAD_DATA_NORM_G + i],
                 names[i]);
     compare(&g, own.outputs[CONV_BACKWARD_DW], g.graph.ops[three[2]].outputs[0], "dw");
     op_graph_done(&g);
 }
 
-#define LAYER(name_, side, in, out)                                                                \
+#define LAYER(name_, kind_, side, in, out)                                                         \
     {                                                                                              \
-        .name = (name_), .kind = OP_CONV2D_BACKWARD_NORM,                                          \
-        .x = {.rank = 4, .dim = {16, (side), (side), (in)}}, .outputs = (out), .attr = {           \
+        .name = (name_), .kind = (kind_), .x = {.rank = 4, .dim = {16, (side), (side), (in)}},     \
+        .outputs = (out), .attr = {                                                                \
             .window = {.kernel = 1, .stride = 1}                                                   \
         }                                                                                          \
     }
 
 static void it_agrees_with_cudnn_at_a_trainings_sizes(void) {
-    static const struct op_case rows[] = {LAYER("stage 1, 64 to 256", 56, 64, 256),
-                                          LAYER("stage 2, 128 to 512", 28, 128, 512)};
+    static const struct op_case rows[] = {
+        LAYER("stage 1, last, 64 to 256", OP_CONV2D_BACKWARD_NORM, 56, 64, 256),
+        LAYER("stage 2, last, 128 to 512", OP_CONV2D_BACKWARD_NORM, 28, 128, 512),
+        LAYER("stage 1, shortcut, 64 to 256", OP_CONV2D_BACKWARD, 56, 64, 256),
+        LAYER("stage 1, the first, 64 to 64", OP_CONV2D_BACKWARD, 56, 64, 64),
+        LAYER("stage 1, first, 256 to 64", OP_CONV2D_BACKWARD_JOIN, 56, 256, 64),
+        LAYER("stage 2, the first, 256 to 128", OP_CONV2D_BACKWARD_JOIN, 56, 256, 128),
+        LAYER("stage 2, first, 512 to 128", OP_CONV2D_BACKWARD_JOIN, 28, 512, 128)};
     struct backend *backend = open_own();
     if (backend == NULL)
         return;

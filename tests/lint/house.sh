@@ -35,4 +35,14 @@ for file in $(git ls-files '*.c' '*.h' '*.def' '*.cu' '*.cuh' 2>/dev/null); do
     fi
 done
 
+# A kernel that may begin while others end waits for them before it reads anything.
+for file in $(git ls-files 'trainer/backend/cuda/*.cu'); do
+    early=$(grep -oE 'enqueue_early\([a-z0-9_]+' "$file" | cut -d '(' -f 2 | sort -u)
+    waiting=$(awk '/__global__/ { kernel = 1 }
+        kernel && match($0, /[a-z0-9_]+_kernel *\(/) { name = substr($0, RSTART, RLENGTH - 1) }
+        kernel && /\{$/ { kernel = 0; first = 1; next }
+        first { if ($0 ~ /^ *wait_for_others\(\);$/) print name; first = 0 }' "$file" | sort -u)
+    [ "$early" = "$waiting" ] || say "$file: launched early: $(echo $early); waiting first: $(echo $waiting)"
+done
+
 exit $failed

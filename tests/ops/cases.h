@@ -18,6 +18,7 @@ struct op_case {
     int64_t weight_inputs; /* channels that the weights know, if fewer than x has; 0: all */
     struct op_attr attr;
     bool two_gradients; /* norms: the output has two readers, whose gradients arrive apart */
+    bool sent;          /* roi align: gradients have come to the maps before */
     bool differentiate; /* small and smooth enough here for finite differences */
     enum special special;
     bool wide;      /* sums: of tensors in the wide type */

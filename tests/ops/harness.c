@@ -1,6 +1,7 @@
 #include "ops/harness.h"
 
 #include "graph/gradients.h"
+#include "graph/op_roi.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
 #include "kernels/random.h"
@@ -148,6 +149,7 @@ static void grad_data_norm_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX])
 }
 
 static void backward_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
+    enum op_kind kind = g->row->kind;
     enum dtype dtype = g->graph.dtype, wide = dtype_wide(dtype);
     struct shape channels = shape_1(g->row->x.dim[3]);
     inputs[CONV_BACKWARD_G] = op_graph_input(g, dtype, conv_shape(g->row), FILL_NORMAL);
@@ -155,13 +157,21 @@ static void backward_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     inputs[CONV_BACKWARD_COEFFICIENTS] =
         op_graph_input(g, wide, shape_2(3, g->row->outputs), FILL_NORMAL);
     inputs[CONV_BACKWARD_W] = op_graph_input(g, wide, weight_shape(g->row), FILL_WEIGHT);
+    if (kind != OP_CONV2D_BACKWARD_NORM)
+        inputs[CONV_BACKWARD_Y] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
+    if (kind == OP_CONV2D_BACKWARD)
+        return;
     inputs[CONV_BACKWARD_X] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
-    inputs[CONV_BACKWARD_SCALE] = op_graph_input(g, dtype, channels, FILL_GAMMA);
-    inputs[CONV_BACKWARD_BIAS] = op_graph_input(g, dtype, channels, FILL_NORMAL);
     inputs[CONV_BACKWARD_GAMMA] = op_graph_input(g, wide, channels, FILL_GAMMA);
-    inputs[CONV_BACKWARD_BETA] = op_graph_input(g, wide, channels, FILL_NORMAL);
     inputs[CONV_BACKWARD_MEAN] = op_graph_input(g, wide, channels, FILL_NORMAL);
     inputs[CONV_BACKWARD_INVSTD] = op_graph_input(g, wide, channels, FILL_POSITIVE);
+    if (kind == OP_CONV2D_BACKWARD_JOIN) {
+        inputs[CONV_BACKWARD_SHORTCUT] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
+        return;
+    }
+    inputs[CONV_BACKWARD_SCALE] = op_graph_input(g, dtype, channels, FILL_GAMMA);
+    inputs[CONV_BACKWARD_BIAS] = op_graph_input(g, dtype, channels, FILL_NORMAL);
+    inputs[CONV_BACKWARD_BETA] = op_graph_input(g, wide, channels, FILL_NORMAL);
 }
 
 /* Whether KIND is one of the rest of FUSION_CONV; then makes its inputs. */
@@ -186,7 +196,9 @@ static bool fused_rest_inputs(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
         inputs[1] = op_graph_input(g, dtype, g->row->x, FILL_NORMAL);
         inputs[2] = op_graph_input(g, wide, shape_2(3, g->row->x.dim[3]), FILL_NORMAL);
         return true;
+    case OP_CONV2D_BACKWARD:
     case OP_CONV2D_BACKWARD_NORM:
+    case OP_CONV2D_BACKWARD_JOIN:
         backward_inputs(g, inputs);
         return true;
     default:
@@ -259,6 +271,11 @@ static void add_gradients(struct op_graph *g) {
         graph->gradient[output] = g->seeds[0];
         if (g->row->two_gradients)
             g->seeds[1] = op_graph_input(g, graph->dtype, shape, FILL_NORMAL);
+    }
+    for (int l = 0; l < g->row->attr.detect.levels && g->row->sent; l++) {
+        int map = graph->ops[0].inputs[ROI_ALIGN_MAP + l];
+        graph->gradient[map] =
+            op_graph_input(g, graph->dtype, graph->tensors[map].shape, FILL_NORMAL);
     }
     CU_ASSERT_EQUAL_FATAL(op_rule(g->row->kind)->gradient(graph, 0, &err), 0);
     for (int i = 1; i < graph->op_count; i++) {

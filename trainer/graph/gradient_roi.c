@@ -11,13 +11,15 @@ int gradient_roi_align(struct graph *graph, int number, struct error *err) {
                                          [ROI_ALIGN_GRAD_ROI] = op.inputs[ROI_ALIGN_ROI],
                                          [ROI_ALIGN_GRAD_LABEL] = op.inputs[ROI_ALIGN_LABEL],
                                          [ROI_ALIGN_GRAD_ROW] = op.inputs[ROI_ALIGN_ROW]};
+    /* A map has several readers: what has come from others is added on the way. */
+    for (int l = 0; l < ROI_LEVELS_MAX; l++)
+        inputs[ROI_ALIGN_GRAD_BEFORE + l] = gradients_of(graph, op.inputs[ROI_ALIGN_MAP + l]);
     int added = gradients_append(graph, OP_ROI_ALIGN_GRAD, &op, inputs, &op.attr, err);
     if (added < 0)
         return -1;
     for (int l = 0; l < op.attr.detect.levels; l++)
-        if (gradients_send(graph, op.inputs[ROI_ALIGN_MAP + l],
-                           graph->ops[added].outputs[ROI_ALIGN_GRAD_DMAP + l], err) != 0)
-            return -1;
+        gradients_take(graph, op.inputs[ROI_ALIGN_MAP + l],
+                       graph->ops[added].outputs[ROI_ALIGN_GRAD_DMAP + l]);
     return 0;
 }
 

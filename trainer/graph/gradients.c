@@ -30,6 +30,11 @@ int gradients_send(struct graph *graph, int tensor, int gradient, struct error *
     return 0;
 }
 
+void gradients_take(struct graph *graph, int tensor, int gradient) {
+    if (gradients_wanted(graph, tensor))
+        graph->gradient[tensor] = gradient;
+}
+
 int gradients_append(struct graph *graph, enum op_kind kind, const struct op *op, const int *inputs,
                      const struct op_attr *attr, struct error *err) {
     struct op_attr own = *attr; /* attr may lie in graph->ops, which moves */

@@ -22,6 +22,8 @@ int gradients_of(const struct graph *graph, int tensor);
 bool gradients_wanted(const struct graph *graph, int tensor);
 /* GRADIENT flows to TENSOR: kept, or added to what is there. */
 int gradients_send(struct graph *graph, int tensor, int gradient, struct error *err);
+/* GRADIENT holds what had come to TENSOR so far, and takes its place. */
+void gradients_take(struct graph *graph, int tensor, int gradient);
 /* Appends a gradient operator of OP, a copy of the forward one. Returns its number or -1; what it
  * makes is sent one by one. ATTR may lie in the graph. */
 int gradients_append(struct graph *graph, enum op_kind kind, const struct op *op, const int *inputs,

@@ -198,13 +198,15 @@ enum conv_backward_slot {
     CONV_BACKWARD_Z,
     CONV_BACKWARD_COEFFICIENTS,
     CONV_BACKWARD_W,
-    CONV_BACKWARD_X, /* of the norm in front, and this as OP_NORM_CONV2D_GRAD_WEIGHT has it */
-    CONV_BACKWARD_SCALE,
+    CONV_BACKWARD_X,     /* NORM, JOIN: of the norm in front */
+    CONV_BACKWARD_SCALE, /* NORM: it as OP_NORM_CONV2D_GRAD_WEIGHT has it */
     CONV_BACKWARD_BIAS,
-    CONV_BACKWARD_GAMMA, /* the same norm as OP_CONV2D_GRAD_DATA_NORM has it */
-    CONV_BACKWARD_BETA,
+    CONV_BACKWARD_GAMMA, /* and as OP_CONV2D_GRAD_DATA_NORM has it */
+    CONV_BACKWARD_BETA,  /* not JOIN */
     CONV_BACKWARD_MEAN,
     CONV_BACKWARD_INVSTD,
+    CONV_BACKWARD_SHORTCUT, /* JOIN: a second gradient of y */
+    CONV_BACKWARD_Y,        /* what the convolution read, but where NORM has it made from x */
     CONV_BACKWARD_INPUTS,
 
     CONV_BACKWARD_DX = 0, /* as GRAD_DATA_NORM_G .. GRAD_DATA_NORM_COEFFICIENTS */

@@ -68,7 +68,8 @@ enum roi_align_grad_slot {
     ROI_ALIGN_GRAD_ROI, /* as above */
     ROI_ALIGN_GRAD_LABEL,
     ROI_ALIGN_GRAD_ROW,
-    ROI_ALIGN_GRAD_INPUTS,
+    ROI_ALIGN_GRAD_BEFORE, /* what others have sent to the maps: added; or TENSOR_NONE. Levels as */
+    ROI_ALIGN_GRAD_INPUTS = ROI_ALIGN_GRAD_BEFORE + ROI_LEVELS_MAX, /* of DMAP */
 
     ROI_ALIGN_GRAD_DMAP = 0, /* and the levels behind it */
     ROI_ALIGN_GRAD_OUTPUTS = ROI_ALIGN_GRAD_DMAP + ROI_LEVELS_MAX

@@ -76,6 +76,8 @@ static double flops_rpn_head_grad(const struct graph *graph, const struct op *op
 #define NO_PLACE .in_place_count = 0
 #define PLACE_1(output, input) .in_place = {{output, input, 0}}, .in_place_count = 1
 #define PLACE_2(o1, i1, o2, i2) .in_place = {{o1, i1, 0}, {o2, i2, 0}}, .in_place_count = 2
+#define PLACE_4(o1, i1, o2, i2, o3, i3, o4, i4)                                                    \
+    .in_place = {{o1, i1, 0}, {o2, i2, 0}, {o3, i3, 0}, {o4, i4, 0}}, .in_place_count = 4
 
 /* Of norms; a pool's result is smaller than what it reads. */
 enum {

@@ -114,10 +114,13 @@ int shape_roi_align_grad(struct graph *graph, struct op *op, struct error *err) 
     if (rule_expect_of(graph, op, ROI_ALIGN_GRAD_DY, graph->dtype,
                        shape_4(rows, detect->pooled, detect->pooled, c), err) != 0)
         return -1;
-    for (int l = 0; l < detect->levels; l++)
-        if (graph_set_output(graph, op, ROI_ALIGN_GRAD_DMAP + l, graph->dtype,
-                             map_shape(detect, l, n, c), err) != 0)
+    for (int l = 0; l < detect->levels; l++) {
+        const struct shape map = map_shape(detect, l, n, c);
+        if ((op->inputs[ROI_ALIGN_GRAD_BEFORE + l] != TENSOR_NONE &&
+             rule_expect(graph, op, ROI_ALIGN_GRAD_BEFORE + l, graph->dtype, &map, err) != 0) ||
+            graph_set_output(graph, op, ROI_ALIGN_GRAD_DMAP + l, graph->dtype, map, err) != 0)
             return -1;
+    }
     return 0;
 }
 

@@ -163,6 +163,7 @@ static struct cuda_options cuda_options_of(const struct options *o, const struct
         .tune = o->tune && !o->deterministic,
         .decide = o->tune && !o->deterministic && comm_size(comm) == 1,
         .own_backward = (enum cuda_own)o->own_backward,
+        .overlap = (enum cuda_own)o->launch_overlap,
         .row_choice = (enum cuda_own)o->row_choice,
         .tf32 = o->tf32,
         .deterministic = o->deterministic,

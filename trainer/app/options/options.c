@@ -182,10 +182,13 @@ static const struct flag FLAGS[] = {
          "operator; slow"),
     BOOL("tune", tune, "true", T | E | R,
          "cuda: time cuDNN's kernels on the real buffers at start"),
-    CHOICE(
-        "own-backward", own_backward, owns, "auto", T,
-        "cuda, fusion conv: backward passes of 1x1 convolutions between norms by a kernel of our "
-        "own; auto: on GPUs where it was measured to be faster"),
+    CHOICE("own-backward", own_backward, owns, "auto", T,
+           "cuda, fusion conv: backward passes of 1x1 convolutions in front of norms by a kernel "
+           "of our "
+           "own; auto: on GPUs where it was measured to be faster"),
+    CHOICE("launch-overlap", launch_overlap, owns, "auto", T,
+           "cuda: small kernels begin while the ones in front of them end; auto: on GPUs where it "
+           "was measured to be faster"),
     CHOICE("row-choice", row_choice, owns, "auto", T,
            "cuda: while a recorded step runs, compute only as many of a mask head's rows as hold "
            "objects; auto: on GPUs where it was measured to be faster"),

@@ -98,8 +98,8 @@ struct options {
     int comm;
     bool check_operators;
     bool tune;
-    int own_backward; /* enum cuda_own */
-    int row_choice;   /* the same */
+    int own_backward;               /* enum cuda_own */
+    int launch_overlap, row_choice; /* the same */
     bool tf32;
     bool deterministic;
     const char *plan_cache;

@@ -12,7 +12,8 @@ enum { BAND = 8 /* rows of a map that are one piece of work */ };
 
 struct map {
     size_t height, width;
-    void *values; /* of all pictures */
+    void *values;       /* of all pictures */
+    const void *before; /* of a gradient: what is added to it, or NULL */
     float scale;
 };
 
@@ -84,6 +85,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     (void)err;
     struct sizes s = sizes_of(cpu, graph, op);
     ret_needs->scratch = s.regions + s.tables + s.bands;
+    ret_needs->in_place = true;
     return 0;
 }
 
@@ -212,6 +214,18 @@ static void add_region(const struct align_op *op, const struct band *band, size_
     op->step.cpu->loops->blend(&blend);
 }
 
+/* SUMS begin as what others have sent there, which may be where the result goes. */
+static void begin_band(const struct align_op *op, const void *before, size_t first, size_t count,
+                       float *sums) {
+    const char *from = (const char *)before + (before == NULL ? 0 : first * elem_size(op->elem));
+    if (before == NULL)
+        memset(sums, 0, count * sizeof(float));
+    else if (op->elem == ELEM_BF16)
+        op->step.cpu->loops->widen(from, sums, 0, count);
+    else if (from != (const char *)sums)
+        memcpy(sums, from, count * sizeof(float));
+}
+
 static void fill_band(void *context, int thread, size_t unit) {
     const struct align_op *op = context;
     struct band band = band_at(op, unit);
@@ -224,7 +238,7 @@ static void fill_band(void *context, int thread, size_t unit) {
         half ? (float *)(void *)((char *)op->bands + (size_t)thread * op->band_bytes) : result;
     struct roi_table y, x;
     own_tables(op, thread, &y, &x);
-    memset(sums, 0, count * sizeof(float));
+    begin_band(op, map->before, first, count, sums);
     for (size_t r = 0; r < op->rows; r++)
         if (reaches(op, &op->regions[r], &band))
             add_region(op, &band, r, &y, &x, sums, ELEM_F32);
@@ -245,12 +259,13 @@ static int run_gradient(void *context, struct error *err) {
 
 /* --- binding ---------------------------------------------------------------------------------- */
 
-static void set_maps(struct align_op *bound, void *const *values) {
+static void set_maps(struct align_op *bound, const void *const *before, void *const *values) {
     const struct detect_attr *d = &bound->detect;
     for (int l = 0; l < d->levels; l++)
         bound->map[l] = (struct map){.height = (size_t)detect_cells(d->canvas_h, l),
                                      .width = (size_t)detect_cells(d->canvas_w, l),
                                      .values = values[l],
+                                     .before = before[l],
                                      .scale = 1.0f / (float)detect_cell(l)};
 }
 
@@ -259,6 +274,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
                 struct error *err) {
     bool gradient = is_gradient(op);
     int roi = gradient ? ROI_ALIGN_GRAD_ROI : ROI_ALIGN_ROI;
+    const void *before[ROI_LEVELS_MAX] = {0};
     struct align_op *bound = cpu_step_new(cpu, sizeof *bound, gradient ? run_gradient : run_forward,
                                           NULL, ret_bound, err);
     if (bound == NULL)
@@ -277,7 +293,10 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->label = site->inputs[roi + 1];
     bound->row = site->inputs[roi + 2];
     bound->bins = gradient ? site->inputs[ROI_ALIGN_GRAD_DY] : site->outputs[ROI_ALIGN_Y];
-    set_maps(bound, gradient ? site->outputs + ROI_ALIGN_GRAD_DMAP : site->inputs + ROI_ALIGN_MAP);
+    for (int l = 0; l < ROI_LEVELS_MAX && gradient; l++)
+        before[l] = site->inputs[ROI_ALIGN_GRAD_BEFORE + l];
+    set_maps(bound, before,
+             gradient ? site->outputs + ROI_ALIGN_GRAD_DMAP : site->inputs + ROI_ALIGN_MAP);
     bound->regions = site->scratch;
     bound->tables = (char *)site->scratch + sizes.regions;
     bound->bands = (float *)(void *)(bound->tables + sizes.tables);

@@ -83,9 +83,12 @@ int cuda_narrow_gradient(const struct backend *backend, const struct graph *grap
     if (dtype_size(graph->dtype) >= sizeof(float))
         return -1;
     switch (op->kind) {
+    case OP_CONV2D_BACKWARD:
     case OP_CONV2D_BACKWARD_NORM:
+    case OP_CONV2D_BACKWARD_JOIN:
         return CONV_BACKWARD_DW;
     case OP_CONV2D_GRAD_WEIGHT:
+    case OP_CONV2D_GRAD_WEIGHT_AFFINE:
     case OP_NORM_CONV2D_GRAD_WEIGHT:
         /* Not a stem's, whose picture has a channel more than its weights. */
         return cuda_channels(cuda_input(graph, op, 1)) == cuda_channels(cuda_output(graph, op, 0))

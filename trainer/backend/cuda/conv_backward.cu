@@ -1,16 +1,18 @@
-/* The backward pass of a 1x1 convolution between two norms (launch_backward.h), for compute
+/* The backward pass of a 1x1 convolution in front of a norm (launch_backward.h), for compute
  * capability 9.0 alone: built for sm_90a, launched nowhere else (step_backward.c). */
 #include "cuda/conv_backward.cuh"
 
 #include <climits>
 
 /* BYTES of shared memory stand in the name, so that the report of kernels has them: the assembler
- * does not know what a launch brings. */
-template <typename T, int K, int BYTES>
+ * does not know what a launch brings. Bytes moved: g, z, dx and what stands in front once, the
+ * weights once a block, 4 a weight and block. */
+template <typename T, conv_backward_form FORM, int K, int BYTES>
 static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
     conv_backward_kernel(const __grid_constant__ struct backward_held args) {
-    constexpr int CHUNKS = backward_layout<K>::CHUNKS, STAGES = backward_layout<K>::STAGES;
-    const backward_block<T, K> block(args);
+    using layout = backward_layout<FORM, K>;
+    constexpr int CHUNKS = layout::CHUNKS, STAGES = layout::STAGES;
+    const backward_block<T, FORM, K> block(args);
     float dw[CHUNKS][SLICE / 4] = {}, sum[COLUMN_SUMS] = {};
     block.open();
     tile_wait(block.weight_barrier(), 0);
@@ -21,14 +23,14 @@ static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
             const int chunk = tile * CHUNKS + number;
             block.make_dz(chunk, number);
             if (number == 0)
-                block.make_y(tile);
+                block.begin_tile(tile);
             product_wait(); /* of the chunk before: its stage is free when all are here */
             tile_written();
             __syncthreads();
             if (threadIdx.x == 0 && chunk > 0)
                 block.load_chunk(chunk - 1 + STAGES);
             product_begin();
-            block.multiply(chunk, number, h, dw[number]);
+            block.multiply(tile, chunk, number, h, dw[number]);
             product_commit();
         }
         product_wait();
@@ -38,14 +40,15 @@ static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
         tile_written();
         __syncthreads();
         if (threadIdx.x == 0) {
-            block.load_x(tile + 2);
+            block.load_inputs(tile + 2);
             block.store_dx(tile);
         }
     }
 #pragma unroll
     for (int number = 0; number < CHUNKS; number++)
         product_settle(dw[number]);
-    block.write_sums(sum);
+    if (FORM != BACKWARD_PLAIN)
+        block.write_sums(sum);
     block.write_dw(dw);
     if (threadIdx.x == 0)
         tile_store_done();
@@ -53,6 +56,7 @@ static __global__ void __launch_bounds__(BACKWARD_THREADS, 1)
 
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     conv_backward_norm_kernel(const __grid_constant__ struct conv_backward_args args) {
+    wait_for_others();
     const chunk_sums<2> sums = add_chunks<2>(args.partial, args.workers, args.in);
     const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
     if (threadIdx.y != 0 || c >= args.in)
@@ -65,9 +69,11 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
                 sums.v[0], sums.v[1]);
 }
 
+/* Bytes moved: 4 a weight and block that had some of the rows, and dw once. */
 template <typename T>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     conv_backward_weight_kernel(const __grid_constant__ struct conv_backward_args args) {
+    wait_for_others();
     const int count = args.in * args.out;
     const chunk_sums<1> sums = add_chunks<1>(
         args.partial + static_cast<size_t>(args.workers) * 2 * args.in, args.workers, count);
@@ -76,27 +82,49 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
         static_cast<T *>(args.dw)[i] = narrow<T>(static_cast<float>(sums.v[0]));
 }
 
-template <int K> struct out_tag { static constexpr int value = K; };
+template <conv_backward_form FORM, int K> struct form_tag {
+    static constexpr conv_backward_form form = FORM;
+    static constexpr int out = K;
+};
 
-/* Calls BODY with the tag of the number of output channels: one list of them for all here. */
-template <typename Body> static cudaError_t with_out(int out, Body body) {
+template <conv_backward_form FORM, int K, typename Body> static cudaError_t if_it_fits(Body body) {
+    if constexpr (backward_layout<FORM, K>::FITS)
+        return body(form_tag<FORM, K>{});
+    else
+        return cudaErrorInvalidValue;
+}
+
+/* Calls BODY with the tag of the form and of the number of output channels, where there is such a
+ * kernel: one list of them for all here. */
+template <conv_backward_form FORM, typename Body> static cudaError_t with_out(int out, Body body) {
     switch (out) {
     case 64:
-        return body(out_tag<64>{});
+        return if_it_fits<FORM, 64>(body);
     case 128:
-        return body(out_tag<128>{});
+        return if_it_fits<FORM, 128>(body);
     case 256:
-        return body(out_tag<256>{});
+        return if_it_fits<FORM, 256>(body);
     case 512:
-        return body(out_tag<512>{});
+        return if_it_fits<FORM, 512>(body);
     default:
         return cudaErrorInvalidValue;
     }
 }
+template <typename Body> static cudaError_t with_form(conv_backward_form form, int out, Body body) {
+    switch (form) {
+    case BACKWARD_PLAIN:
+        return with_out<BACKWARD_PLAIN>(out, body);
+    case BACKWARD_NORM:
+        return with_out<BACKWARD_NORM>(out, body);
+    case BACKWARD_JOIN:
+        return with_out<BACKWARD_JOIN>(out, body);
+    }
+    return cudaErrorInvalidValue;
+}
 
-bool launch_conv_backward_has(enum dtype type, int in, int out) {
+bool launch_conv_backward_has(enum dtype type, enum conv_backward_form form, int in, int out) {
     return (type == DTYPE_F16 || type == DTYPE_BF16) && in > 0 && in % SLICE == 0 && in <= 512 &&
-           with_out(out, [](auto) { return cudaSuccess; }) == cudaSuccess;
+           with_form(form, out, [](auto) { return cudaSuccess; }) == cudaSuccess;
 }
 
 int launch_conv_backward_workers(size_t rows, int in, int multiprocessors) {
@@ -125,9 +153,13 @@ cudaError_t launch_conv_backward_maps(enum dtype type, struct conv_backward_args
         {&args->z_map, args->z, args->rows, out, TILE_ROWS, 128},
         {&args->w_map, args->w, out, in, CHUNK, 128},
         {&args->x_map, args->x, args->rows, in, TILE_ROWS, 64},
+        {&args->y_map, args->y, args->rows, in, TILE_ROWS, 64},
+        {&args->shortcut_map, args->shortcut, args->rows, in, TILE_ROWS, 64},
         {&args->dx_map, args->dx, args->rows, in, TILE_ROWS, 64},
     };
     for (const auto &m : maps) {
+        if (m.base == nullptr)
+            continue;
         cudaError_t status =
             tile_map_make(m.map, bf16, m.base, m.rows, m.columns, m.tile_rows, m.tile_bytes);
         if (status != cudaSuccess)
@@ -138,28 +170,31 @@ cudaError_t launch_conv_backward_maps(enum dtype type, struct conv_backward_args
 
 template <typename T>
 static cudaError_t launch_main(cudaStream_t stream, const struct conv_backward_args *args) {
-    return with_out(args->out, [=](auto out) {
-        constexpr int K = decltype(out)::value, BYTES = backward_layout<K>::BYTES;
+    return with_form(args->form, args->out, [=](auto tag) {
+        constexpr conv_backward_form FORM = decltype(tag)::form;
+        constexpr int K = decltype(tag)::out, BYTES = backward_layout<FORM, K>::BYTES;
         const unsigned blocks = static_cast<unsigned>(args->workers * (args->in / SLICE));
         struct backward_held held;
         static_cast<struct conv_backward_args &>(held) = *args;
-        return enqueue_shared(conv_backward_kernel<T, K, BYTES>, blocks, BACKWARD_THREADS, BYTES,
-                              stream, held);
+        return enqueue_shared(conv_backward_kernel<T, FORM, K, BYTES>, blocks, BACKWARD_THREADS,
+                              BYTES, stream, held);
     });
 }
 
 cudaError_t launch_conv_backward(cudaStream_t stream, enum dtype type,
                                  const struct conv_backward_args *args) {
-    if (!launch_conv_backward_has(type, args->in, args->out))
+    if (!launch_conv_backward_has(type, args->form, args->in, args->out))
         return cudaErrorInvalidValue;
     cudaError_t status = type == DTYPE_F16 ? launch_main<__half>(stream, args)
                                            : launch_main<__nv_bfloat16>(stream, args);
     if (status != cudaSuccess)
         return status;
-    enqueue(conv_backward_norm_kernel, chunk_grid(args->in), chunk_block(), stream, *args);
+    if (args->form != BACKWARD_PLAIN)
+        enqueue_early(conv_backward_norm_kernel, chunk_grid(args->in), chunk_block(), stream,
+                      *args);
     return with_type(args->dw_wide ? DTYPE_F32 : type, [=](auto tag) {
-        enqueue(conv_backward_weight_kernel<typename decltype(tag)::type>,
-                chunk_grid(args->in * args->out), chunk_block(), stream, *args);
+        enqueue_early(conv_backward_weight_kernel<typename decltype(tag)::type>,
+                      chunk_grid(args->in * args->out), chunk_block(), stream, *args);
         return cudaPeekAtLastError();
     });
 }

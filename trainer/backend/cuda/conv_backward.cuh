@@ -4,15 +4,17 @@
  *
  *     g, z --copy engine--> ring --registers--> dz, in g's place --tensor cores--> h += dz W
  *                                                                                  dw += dz^T y
- *     x ----copy engine--> relu(x * scale + bias) = y                  (for the tile, before its
- * chunks) h ----registers----> mask, sums over pixels, dx in y's place --copy engine--> memory
+ *     x ----copy engine--> relu(x * scale + bias) = y         (for the tile, before its chunks)
+ *     h ----registers----> mask, sums over pixels, dx --copy engine--> memory
  *
- * A chunk's products run while the next chunk is worked on. dw, 64 channels of the slice by all
- * output channels, stays in registers until the last tile.
+ * Where y is no norm's it arrives as it is, and beside it what dx wants of the slice besides: x and
+ * shortcut (launch_backward.h, enum conv_backward_form). A chunk's products run while the next
+ * chunk is worked on. dw, 64 channels of the slice by all output channels, stays in registers until
+ * the last tile.
  *
- * Tiles in shared memory: g, z, dz and W have rows of 64 channels, 128 bytes. x and y are two tiles
- * beside each other with rows of 32 channels, 64 bytes: each of the two warpgroups multiplies by
- * one of them for dw, and makes 64 of the pixels of h. */
+ * Tiles in shared memory: g, z, dz and W have rows of 64 channels, 128 bytes. Those of the slice
+ * are two tiles beside each other with rows of 32 channels, 64 bytes: each of the two warpgroups
+ * multiplies by one of them for dw, and makes 64 of the pixels of h. */
 #ifndef CUDA_CONV_BACKWARD_CUH
 #define CUDA_CONV_BACKWARD_CUH
 
@@ -36,19 +38,28 @@ enum {
 /* The arguments of a launch: the copy engine wants its maps at multiples of 64. */
 struct alignas(64) backward_held : conv_backward_args {};
 
-/* Where everything lies in shared memory, for K output channels. */
-template <int K> struct backward_layout {
+/* What arrives for a slice beside its chunks. */
+enum { INPUT_X, INPUT_Y, INPUT_SHORTCUT };
+
+/* Where everything lies in shared memory, for K output channels. The ring has what is left, up to
+ * RING_MOST stages; with fewer than two nothing would arrive while products run. */
+template <conv_backward_form FORM, int K> struct backward_layout {
     static constexpr int CHUNKS = K / CHUNK;
-    static constexpr int STAGES = K > 256 ? 3 : 4;
     /* Rows of a thread that are worked on together, as registers allow. */
     static constexpr int FLIGHT = K > 256 ? 2 : 4;
+    static constexpr int INPUTS = FORM == BACKWARD_JOIN ? 3 : 1;
+    static constexpr int RING_MOST = 4;
     static constexpr int WEIGHTS = 0;
-    static constexpr int RING = WEIGHTS + CHUNKS * WEIGHT_TILE; /* stages of g and z */
-    static constexpr int X = RING + STAGES * 2 * CHUNK_TILE;    /* two tiles */
-    static constexpr int Y = X + 2 * SLICE_TILE;
-    static constexpr int COEFFICIENTS = Y + SLICE_TILE;   /* [3, K] */
-    static constexpr int NORM = COEFFICIENTS + 3 * K * 4; /* [5, SLICE] */
-    static constexpr int BARRIERS = NORM + 5 * SLICE * 4; /* ring, x, weights */
+    static constexpr int INPUT = WEIGHTS + CHUNKS * WEIGHT_TILE; /* of two tiles of pixels */
+    static constexpr int DX = INPUT + 2 * INPUTS * SLICE_TILE;   /* and y, where it is made here */
+    static constexpr int RING = DX + SLICE_TILE;                 /* stages of g and z */
+    static constexpr int SMALL = 3 * K * 4 + 5 * SLICE * 4 + (RING_MOST + 3) * 8;
+    static constexpr int ROOM = (SHARED_MOST - RING - SMALL) / (2 * CHUNK_TILE);
+    static constexpr int STAGES = ROOM < RING_MOST ? ROOM : RING_MOST;
+    static constexpr bool FITS = STAGES >= 2;
+    static constexpr int COEFFICIENTS = RING + STAGES * 2 * CHUNK_TILE; /* [3, K] */
+    static constexpr int NORM = COEFFICIENTS + 3 * K * 4;               /* [5, SLICE] */
+    static constexpr int BARRIERS = NORM + 5 * SLICE * 4;               /* ring, inputs, weights */
     static constexpr int BYTES = BARRIERS + (STAGES + 2 + 1) * 8;
     static_assert(BYTES <= SHARED_MOST, "a block has its memory");
 };
@@ -56,8 +67,8 @@ template <int K> struct backward_layout {
 /* Rows of backward_layout::NORM. */
 enum { NORM_ROW_SCALE, NORM_ROW_BIAS, NORM_ROW_MEAN, NORM_ROW_SLOPE, NORM_ROW_BETA };
 
-template <typename T, int K> struct backward_block {
-    using at = backward_layout<K>;
+template <typename T, conv_backward_form FORM, int K> struct backward_block {
+    using at = backward_layout<FORM, K>;
     const struct backward_held &args;
     unsigned char *const memory;
     const int slices, slice, worker, warpgroup;
@@ -79,7 +90,7 @@ template <typename T, int K> struct backward_block {
     __device__ __forceinline__ uint64_t *barriers() const {
         return reinterpret_cast<uint64_t *>(memory + at::BARRIERS);
     }
-    __device__ __forceinline__ uint64_t *x_barrier(int tile) const {
+    __device__ __forceinline__ uint64_t *input_barrier(int tile) const {
         return barriers() + at::STAGES + tile % 2;
     }
     __device__ __forceinline__ uint64_t *weight_barrier() const {
@@ -88,8 +99,12 @@ template <typename T, int K> struct backward_block {
     __device__ __forceinline__ unsigned char *stage(int chunk) const {
         return memory + at::RING + chunk % at::STAGES * (2 * CHUNK_TILE);
     }
-    __device__ __forceinline__ unsigned char *x_tile(int tile) const {
-        return memory + at::X + tile % 2 * SLICE_TILE;
+    /* Of a form with one input this is it. */
+    __device__ __forceinline__ unsigned char *input(int tile, int which) const {
+        return memory + at::INPUT + (tile % 2 * at::INPUTS + which % at::INPUTS) * SLICE_TILE;
+    }
+    __device__ __forceinline__ unsigned char *y_tile(int tile) const {
+        return FORM == BACKWARD_NORM ? memory + at::DX : input(tile, INPUT_Y);
     }
     __device__ __forceinline__ float *coefficients() const {
         return reinterpret_cast<float *>(memory + at::COEFFICIENTS);
@@ -110,13 +125,22 @@ template <typename T, int K> struct backward_block {
         tile_load(&args.g_map, barrier, stage(chunk), column, row);
         tile_load(&args.z_map, barrier, stage(chunk) + CHUNK_TILE, column, row);
     }
-    __device__ __forceinline__ void load_x(int tile) const {
+    __device__ __forceinline__ void load_input(int tile, int which,
+                                               const struct tile_map &map) const {
+        for (int half = 0; half < 2; half++)
+            tile_load(&map, input_barrier(tile), input(tile, which) + half * HALF_TILE,
+                      slice * SLICE + half * SLICE / 2, first_row(tile));
+    }
+    __device__ __forceinline__ void load_inputs(int tile) const {
         if (tile >= tiles)
             return;
-        tile_expect(x_barrier(tile), SLICE_TILE);
-        for (int half = 0; half < 2; half++)
-            tile_load(&args.x_map, x_barrier(tile), x_tile(tile) + half * HALF_TILE,
-                      slice * SLICE + half * SLICE / 2, first_row(tile));
+        tile_expect(input_barrier(tile), at::INPUTS * SLICE_TILE);
+        if (FORM != BACKWARD_PLAIN)
+            load_input(tile, INPUT_X, args.x_map);
+        if (FORM != BACKWARD_NORM)
+            load_input(tile, INPUT_Y, args.y_map);
+        if (FORM == BACKWARD_JOIN)
+            load_input(tile, INPUT_SHORTCUT, args.shortcut_map);
     }
     __device__ __forceinline__ void load_weights() const {
         tile_expect(weight_barrier(), at::CHUNKS * WEIGHT_TILE);
@@ -126,7 +150,7 @@ template <typename T, int K> struct backward_block {
     }
     __device__ __forceinline__ void store_dx(int tile) const {
         for (int half = 0; half < 2; half++)
-            tile_store(&args.dx_map, memory + at::Y + half * HALF_TILE,
+            tile_store(&args.dx_map, memory + at::DX + half * HALF_TILE,
                        slice * SLICE + half * SLICE / 2, first_row(tile));
         tile_store_commit();
     }
@@ -143,44 +167,52 @@ template <typename T, int K> struct backward_block {
         }
         for (int i = thread; i < 3 * K; i += BACKWARD_THREADS)
             coefficients()[i] = args.coefficients[i];
-        if (thread < SLICE) {
+        if (FORM != BACKWARD_PLAIN && thread < SLICE)
+            norm_row(NORM_ROW_MEAN)[thread] = args.mean[c];
+        if (FORM == BACKWARD_NORM && thread < SLICE) {
             norm_row(NORM_ROW_SCALE)[thread] = widen(static_cast<const T *>(args.scale)[c]);
             norm_row(NORM_ROW_BIAS)[thread] = widen(static_cast<const T *>(args.bias)[c]);
-            norm_row(NORM_ROW_MEAN)[thread] = args.mean[c];
             norm_row(NORM_ROW_SLOPE)[thread] = args.gamma[c] * args.invstd[c];
             norm_row(NORM_ROW_BETA)[thread] = args.beta[c];
         }
         __syncthreads();
         if (thread == 0) {
             load_weights();
-            load_x(0);
+            load_inputs(0);
             for (int chunk = 0; chunk < at::STAGES; chunk++)
                 load_chunk(chunk);
-            load_x(1);
+            load_inputs(1);
         }
     }
 
-    /* y = relu(x * scale + bias), where the tile before had its dx, which has to be read. Eight
-     * threads beside each other have the four units of two rows: a line of shared memory. */
+    /* What the tile's products and its mask read of the slice is there, and so is room for its dx:
+     * that of the tile before has been read. */
+    __device__ __forceinline__ void begin_tile(int tile) const {
+        if (threadIdx.x == 0)
+            tile_store_read();
+        __syncthreads();
+        tile_wait(input_barrier(tile), tile / 2 % 2);
+        if (FORM == BACKWARD_NORM)
+            make_y(tile);
+    }
+
+    /* y = relu(x * scale + bias), where dx will lie. Eight threads beside each other have the four
+     * units of two rows: a line of shared memory. */
     __device__ __forceinline__ void make_y(int tile) const {
         const int thread = static_cast<int>(threadIdx.x);
         const unsigned unit = thread % 4, half = thread / 8 % 2;
         const int channel = static_cast<int>(half * (SLICE / 2) + unit * 8);
         const affine<8> norm = {load_f32<8>(norm_row(NORM_ROW_SCALE) + channel),
                                 load_f32<8>(norm_row(NORM_ROW_BIAS) + channel)};
-        if (thread == 0)
-            tile_store_read();
-        __syncthreads();
-        tile_wait(x_barrier(tile), tile / 2 % 2);
 #pragma unroll
         for (int i = 0; i < TILE_ROWS / 32; i++) {
             const unsigned row = thread / 16 * 2 + thread / 4 % 2 + i * 32;
             const unsigned place = half * HALF_TILE + tile_at<64>(row, unit);
-            lane<8> v = load<T, 8>(reinterpret_cast<const T *>(x_tile(tile) + place));
+            lane<8> v = load<T, 8>(reinterpret_cast<const T *>(input(tile, INPUT_X) + place));
 #pragma unroll
             for (int k = 0; k < 8; k++)
                 v.v[k] = relu_float(norm.at(k, v.v[k]));
-            store<T, 8>(reinterpret_cast<T *>(memory + at::Y + place), v);
+            store<T, 8>(reinterpret_cast<T *>(y_tile(tile) + place), v);
         }
     }
 
@@ -209,11 +241,11 @@ template <typename T, int K> struct backward_block {
 
     /* This warpgroup's part of h += dz W and dw += dz^T y, for the chunk that is number NUMBER of
      * its tile. */
-    __device__ __forceinline__ void multiply(int chunk, int number, float (&h)[SLICE / 2],
+    __device__ __forceinline__ void multiply(int tile, int chunk, int number, float (&h)[SLICE / 2],
                                              float (&dw)[SLICE / 4]) const {
         const uint32_t dz = tile_address(stage(chunk));
         const uint32_t w = tile_address(memory + at::WEIGHTS + number * WEIGHT_TILE);
-        const uint32_t y = tile_address(memory + at::Y + warpgroup * HALF_TILE);
+        const uint32_t y = tile_address(y_tile(tile) + warpgroup * HALF_TILE);
 #pragma unroll
         for (unsigned k = 0; k < CHUNK / 16; k++)
             product<T, SLICE, false>(
@@ -225,8 +257,38 @@ template <typename T, int K> struct backward_block {
                                         tile_operand<64>(y + k * (16 * 64)), true);
     }
 
-    /* dx = h under the norm's mask, where y lies. SUM gets what it adds to the norm's sums, of dx
-     * and of dx by the centred x. Pixels of no matrix have h = 0. */
+    /* dx of two neighbours, and what it adds to the norm's sums, of dx and of dx by the centred x.
+     * PLACE: theirs in a tile of the slice. */
+    __device__ __forceinline__ lane<2> dx_of(int tile, unsigned place, int column, const float *h,
+                                             float *sum, float *centred) const {
+        const auto at_place = [&](int which) {
+            return load<T, 2>(reinterpret_cast<const T *>(input(tile, which) + place));
+        };
+        lane<2> x = {}, y = {}, shortcut = {}, dx = {};
+        if (FORM != BACKWARD_PLAIN)
+            x = at_place(INPUT_X);
+        if (FORM == BACKWARD_JOIN) {
+            y = at_place(INPUT_Y);
+            shortcut = at_place(INPUT_SHORTCUT);
+        }
+#pragma unroll
+        for (int k = 0; k < 2; k++) {
+            dx.v[k] = h[k];
+            if (FORM == BACKWARD_PLAIN)
+                continue;
+            const float past = x.v[k] - norm_row(NORM_ROW_MEAN)[column + k];
+            float before = y.v[k];
+            if (FORM == BACKWARD_NORM)
+                before = past * norm_row(NORM_ROW_SLOPE)[column + k] +
+                         norm_row(NORM_ROW_BETA)[column + k];
+            dx.v[k] = relu_passes_float(before) ? h[k] + shortcut.v[k] : 0;
+            sum[k] += dx.v[k];
+            centred[k] += dx.v[k] * past;
+        }
+        return dx;
+    }
+
+    /* A tile's dx, and what it adds to SUM. Pixels of no matrix have h = 0, and arrive as 0. */
     __device__ __forceinline__ void mask(int tile, const float (&h)[SLICE / 2],
                                          float (&sum)[COLUMN_SUMS]) const {
         const int thread = static_cast<int>(threadIdx.x);
@@ -240,20 +302,12 @@ template <typename T, int K> struct backward_block {
                 const int column = fragment_column(thread, i), own = (i - first) / 4 * 2;
                 const unsigned place = static_cast<unsigned>(column / 32 * HALF_TILE) +
                                        tile_at<64>(row, column % 32 / 8) + column % 8 * 2;
-                const lane<2> x = load<T, 2>(reinterpret_cast<const T *>(x_tile(tile) + place));
-                lane<2> dx;
-#pragma unroll
-                for (int k = 0; k < 2; k++) {
-                    const float past = x.v[k] - norm_row(NORM_ROW_MEAN)[column + k];
-                    const float before = past * norm_row(NORM_ROW_SLOPE)[column + k] +
-                                         norm_row(NORM_ROW_BETA)[column + k];
-                    dx.v[k] = relu_passes_float(before) ? h[i + k] : 0;
-                    found[own + k] += dx.v[k];
-                    found[SLICE / 8 + own + k] += dx.v[k] * past;
-                }
-                store<T, 2>(reinterpret_cast<T *>(memory + at::Y + place), dx);
+                store<T, 2>(
+                    reinterpret_cast<T *>(memory + at::DX + place),
+                    dx_of(tile, place, column, h + i, found + own, found + SLICE / 8 + own));
             }
-            spread_add(found, sum[first / (SLICE / 8)], sum[first / (SLICE / 8) + 1]);
+            if (FORM != BACKWARD_PLAIN)
+                spread_add(found, sum[first / (SLICE / 8)], sum[first / (SLICE / 8) + 1]);
         }
     }
 

@@ -4,6 +4,7 @@
 #include "cuda/context.h"
 #include "cuda/convs.h"
 #include "cuda/device.h"
+#include "cuda/overlap.h"
 #include "cuda/queue.h"
 #include "cuda/rows.h"
 
@@ -186,7 +187,10 @@ int cuda_open(struct backend **ret, const struct cuda_options *options, struct e
     cuda->multiprocessors = properties.multiProcessorCount;
     snprintf(cuda->description, sizeof(cuda->description), "%.128s (sm_%d%d), %s", properties.name,
              properties.major, properties.minor, cuda_build_text());
-    if (cuda_backward_choose(options->own_backward, properties.name, properties.major,
+    bool overlap = false;
+    if (cuda_overlap_choose(options->overlap, properties.name, properties.major, &overlap, err) !=
+            0 ||
+        cuda_backward_choose(options->own_backward, properties.name, properties.major,
                              properties.minor, &cuda->own_backward, err) != 0 ||
         cuda_switch_choose(options->row_choice, properties.name, options->deterministic,
                            &cuda->choose, err) != 0 ||
@@ -194,6 +198,7 @@ int cuda_open(struct backend **ret, const struct cuda_options *options, struct e
         close_backend(&cuda->base);
         return -1;
     }
+    launch_overlap(overlap);
     *ret = &cuda->base;
     return 0;
 }

@@ -13,6 +13,7 @@ template <enum pointwise> struct pointwise_body;
     };
 POINTWISE(BODY)
 
+/* Bytes moved: a, b where F has it, and y once. */
 template <typename T, int W, enum pointwise F>
 static __global__ void pointwise_kernel(const T *a, const T *b, T *y, size_t packets) {
     FOR_EACH_ITEM(i, packets) {
@@ -50,6 +51,7 @@ cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise function, enum 
     }
 }
 
+/* Bytes moved: 3 read a pixel, y once. */
 template <typename T> static __global__ void normalize_kernel(struct normalize_args args) {
     T *y = static_cast<T *>(args.y);
     FOR_EACH_ITEM(i, args.pixels) {
@@ -62,6 +64,10 @@ template <typename T> static __global__ void normalize_kernel(struct normalize_a
     }
 }
 
+void launch_overlap(bool overlap) {
+    launches_overlap = overlap;
+}
+
 cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
                              const struct normalize_args *args) {
     return with_type(type, [=](auto tag) {
@@ -71,7 +77,7 @@ cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
     });
 }
 
-/* Rows of one width to rows of another, converting on the way. */
+/* Rows of one width to rows of another, converting on the way. Bytes moved: both once. */
 template <typename To, typename From>
 static __global__ void resize_rows_kernel(To *to, const From *from, size_t count, int to_width,
                                           int from_width) {
@@ -117,9 +123,10 @@ size_t launch_column_sum_bytes(int rows, int columns) {
     return chunks > 1 ? static_cast<size_t>(chunks) * columns * sizeof(float) : 0;
 }
 
-/* Sums of chunk blockIdx.y. */
+/* Sums of chunk blockIdx.y. Bytes moved: x once. */
 template <typename T>
 static __global__ void column_sum_kernel(float *sums, const T *x, int rows, int columns) {
+    wait_for_others();
     __shared__ float tree[COLUMN_SIDE][COLUMN_SIDE];
     const int c = static_cast<int>(blockIdx.x * COLUMN_SIDE + threadIdx.x);
     const int first = static_cast<int>(blockIdx.y) * COLUMN_ROWS;
@@ -143,6 +150,7 @@ static __global__ void column_sum_kernel(float *sums, const T *x, int rows, int 
 
 static __global__ void add_column_chunks_kernel(float *sums, const float *partial, int chunks,
                                                 int columns) {
+    wait_for_others();
     const chunk_sums<1> sum = add_chunks<1>(partial, chunks, columns);
     const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
     if (threadIdx.y == 0 && c < columns)
@@ -155,12 +163,12 @@ cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums,
         using T = typename decltype(tag)::type;
         const int chunks = column_chunks(rows);
         const unsigned blocks = static_cast<unsigned>((columns + COLUMN_SIDE - 1) / COLUMN_SIDE);
-        enqueue(column_sum_kernel<T>, dim3(blocks, static_cast<unsigned>(chunks)),
-                dim3(COLUMN_SIDE, COLUMN_SIDE), stream, chunks > 1 ? partial : sums,
-                static_cast<const T *>(x), rows, columns);
+        enqueue_early(column_sum_kernel<T>, dim3(blocks, static_cast<unsigned>(chunks)),
+                      dim3(COLUMN_SIDE, COLUMN_SIDE), stream, chunks > 1 ? partial : sums,
+                      static_cast<const T *>(x), rows, columns);
         if (chunks > 1)
-            enqueue(add_column_chunks_kernel, chunk_grid(columns), chunk_block(), stream, sums,
-                    static_cast<const float *>(partial), chunks, columns);
+            enqueue_early(add_column_chunks_kernel, chunk_grid(columns), chunk_block(), stream,
+                          sums, static_cast<const float *>(partial), chunks, columns);
         return cudaPeekAtLastError();
     });
 }

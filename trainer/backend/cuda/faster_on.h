@@ -6,6 +6,7 @@
 
 enum cuda_choice {
     CUDA_CHOICE_BACKWARD, /* the own backward pass of 1x1 convolutions (cuda/backward.h) */
+    CUDA_CHOICE_OVERLAP,  /* small kernels begin while others end (cuda/overlap.h) */
     CUDA_CHOICE_ROWS      /* of a recorded step, only the rows that count (cuda/switch.h) */
 };
 

@@ -8,8 +8,8 @@ static __device__ __forceinline__ float scale_of(const struct fold_args &args, s
                                  : args.gamma[output] / sqrtf(args.variance[output] + args.epsilon);
 }
 
-/* Element i of the weights, and as many threads of the bias as there are outputs. Reads 4 and
- * writes 2 bytes a weight. */
+/* Element i of the weights, and as many threads of the bias as there are outputs. Bytes moved:
+ * 4 read and 2 written a weight. */
 template <typename T>
 static __global__ void fold_kernel(const __grid_constant__ struct fold_args args, size_t count) {
     const size_t row = args.taps * static_cast<size_t>(args.to_width);
@@ -35,24 +35,32 @@ cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_
     });
 }
 
-/* Element i of the gradient. Reads 2 and writes 4 bytes a weight. */
-template <typename T>
-static __global__ void unfold_kernel(const __grid_constant__ struct fold_args args, float *gradient,
+/* Element i of the gradient. Bytes moved: 2 read and 4 written a weight, or 2 in its place. */
+template <typename T, typename To>
+static __global__ void unfold_kernel(const __grid_constant__ struct fold_args args, To *gradient,
                                      size_t count) {
     const size_t row = args.taps * static_cast<size_t>(args.from_width);
     FOR_EACH_ITEM(i, count) {
         size_t tap = i / args.from_width, column = i - tap * args.from_width;
         const T *packed = static_cast<const T *>(args.packed) + tap * args.to_width;
-        gradient[i] = widen(packed[column]) * scale_of(args, i / row);
+        gradient[i] = narrow<To>(widen(packed[column]) * scale_of(args, i / row));
     }
 }
 
 cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
-                          float *gradient) {
+                          void *gradient) {
+    const bool in_place = gradient == args->packed;
+    if (in_place && args->to_width != args->from_width)
+        return cudaErrorInvalidValue;
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         size_t count = args->outputs * args->taps * static_cast<size_t>(args->from_width);
-        enqueue(unfold_kernel<T>, blocks_for(count), THREADS, stream, *args, gradient, count);
+        if (in_place)
+            enqueue(unfold_kernel<T, T>, blocks_for(count), THREADS, stream, *args,
+                    static_cast<T *>(gradient), count);
+        else
+            enqueue(unfold_kernel<T, float>, blocks_for(count), THREADS, stream, *args,
+                    static_cast<float *>(gradient), count);
         return cudaPeekAtLastError();
     });
 }

@@ -18,6 +18,10 @@
 extern "C" {
 #endif
 
+/* Whether small kernels, and those behind them, begin while others end (vec.cuh), for devices of
+ * compute capability 9.0 and later. Before the first launch; off until then. */
+void launch_overlap(bool overlap);
+
 /* --- elementwise.cu ------------------------------------------------------------------------- */
 /* y = f(a, b) over COUNT elements, a function of kernels/pointwise.h; those of one tensor read no
  * b. In place is fine. */
@@ -58,10 +62,10 @@ struct fold_args {
     float epsilon;
 };
 cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args);
-/* gradient [outputs, taps, from_width] = what lies in `packed`, each output's times its scale; in
- * place is fine where both are f32 and as wide. */
+/* gradient [outputs, taps, from_width] = what lies in `packed`, each output's times its scale: f32,
+ * or of `type` where it lies there, too, and is as wide. */
 cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
-                          float *gradient);
+                          void *gradient);
 
 /* --- dense.cu --------------------------------------------------------------------------------- */
 /* y = x + bias, rectified if RELU. In place is fine. */
@@ -150,8 +154,10 @@ struct norm_coefficients_args {
     size_t rows;
     int channels;
 };
-cudaError_t launch_norm_coefficients(cudaStream_t stream,
-                                     const struct norm_coefficients_args *args);
+enum { LAUNCH_NORMS_MAX = 2 };
+/* Those of COUNT norms at once. */
+cudaError_t launch_norm_coefficients(cudaStream_t stream, const struct norm_coefficients_args *args,
+                                     int count);
 
 /* --- norm_fused.cu ---------------------------------------------------------------------------- */
 struct norm_finalize_args {

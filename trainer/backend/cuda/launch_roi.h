@@ -34,7 +34,8 @@ cudaError_t launch_image_resize(cudaStream_t stream, enum dtype type,
 /* --- roi_align.cu ----------------------------------------------------------------------------- */
 enum { LAUNCH_BINS_MAX = 32 };
 struct roi_map {
-    void *values; /* read by the forward pass, written by the gradient */
+    void *values;       /* read by the forward pass, written by the gradient */
+    const void *before; /* added to the gradient, where it may lie; or NULL */
     int height, width;
     float scale;
 };

@@ -69,6 +69,7 @@ static __global__ void loss_kernel(struct loss_args args, float *partial) {
 
 /* A block a metric: one thread that walked the samples would wait for each of them. */
 static __global__ void sum_metrics_kernel(const float *partial, int batch, float *metrics) {
+    wait_for_others();
     double sum = 0;
     for (int i = static_cast<int>(threadIdx.x); i < batch; i += THREADS)
         sum += partial[static_cast<size_t>(i) * LOSS_METRICS + blockIdx.x];
@@ -80,13 +81,14 @@ static __global__ void sum_metrics_kernel(const float *partial, int batch, float
 cudaError_t launch_loss(cudaStream_t stream, const struct loss_args *args, float *metrics,
                         float *partial) {
     enqueue(loss_kernel, static_cast<unsigned>(args->batch), THREADS, stream, *args, partial);
-    enqueue(sum_metrics_kernel, LOSS_METRICS, THREADS, stream, partial, args->batch, metrics);
+    enqueue_early(sum_metrics_kernel, LOSS_METRICS, THREADS, stream, partial, args->batch, metrics);
     return cudaPeekAtLastError();
 }
 
 template <typename T>
 static __global__ void loss_grad_kernel(struct loss_args args, T *dlogits, float gradient_scale,
                                         const float *loss_scale) {
+    wait_for_others();
     int sample = static_cast<int>(blockIdx.x);
     size_t row = static_cast<size_t>(sample) * args.classes;
     const float *logits = args.logits + row;
@@ -106,8 +108,8 @@ cudaError_t launch_loss_grad(cudaStream_t stream, enum dtype type, const struct 
                              void *dlogits, float gradient_scale, const float *loss_scale) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        enqueue(loss_grad_kernel<T>, static_cast<unsigned>(args->batch), THREADS, stream, *args,
-                static_cast<T *>(dlogits), gradient_scale, loss_scale);
+        enqueue_early(loss_grad_kernel<T>, static_cast<unsigned>(args->batch), THREADS, stream,
+                      *args, static_cast<T *>(dlogits), gradient_scale, loss_scale);
         return cudaPeekAtLastError();
     });
 }

@@ -1,8 +1,7 @@
 /* Batch norm, backward (Ioffe and Szegedy 2015, section 3): one pass for the two sums a channel
  * needs, one that applies dx = a g + b x + c. g is the gradient behind the mask; it is computed
  * again in the second pass rather than stored. Two norms that share a join are served together
- * (DUAL). Bytes moved: dy and x, and dy2, y and x2 where they are, once for the sums; the same and
- * what is written, once more. */
+ * (DUAL). */
 #include "cuda/norm.cuh"
 #include "cuda/pool.cuh"
 
@@ -90,9 +89,11 @@ template <typename T, int W> struct masked_pool {
     }
 };
 
+/* Bytes moved: dy and x, and dy2, y and x2 where they are, once. */
 template <typename T, int W, typename Source>
 static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_reduce_kernel(const __grid_constant__ struct norm_backward_args args) {
+    wait_for_others();
     constexpr bool DUAL = Source::DUAL;
     const int c = own_channel<W>();
     const bool inside = c < args.channels;
@@ -124,22 +125,38 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
         reduce_rows<W>(second, inside, out + 2 * args.channels);
 }
 
-static __global__ void
-norm_coefficients_kernel(const __grid_constant__ struct norm_coefficients_args args) {
-    FOR_EACH_ITEM(c, static_cast<size_t>(args.channels))
-    write_coefficients(args, static_cast<int>(c), args.dgamma[c], args.dbeta[c]);
+struct norms {
+    struct norm_coefficients_args norm[LAUNCH_NORMS_MAX];
+};
+
+/* Norm blockIdx.y. */
+static __global__ void norm_coefficients_kernel(const __grid_constant__ struct norms args) {
+    wait_for_others();
+    const struct norm_coefficients_args &norm = args.norm[blockIdx.y];
+    FOR_EACH_ITEM(c, static_cast<size_t>(norm.channels))
+    write_coefficients(norm, static_cast<int>(c), norm.dgamma[c], norm.dbeta[c]);
 }
 
-cudaError_t launch_norm_coefficients(cudaStream_t stream,
-                                     const struct norm_coefficients_args *args) {
-    enqueue(norm_coefficients_kernel, blocks_for(static_cast<size_t>(args->channels)), THREADS,
-            stream, *args);
+cudaError_t launch_norm_coefficients(cudaStream_t stream, const struct norm_coefficients_args *args,
+                                     int count) {
+    struct norms norms = {};
+    int channels = 0;
+    if (count < 1 || count > LAUNCH_NORMS_MAX)
+        return cudaErrorInvalidValue;
+    for (int i = 0; i < count; i++) {
+        norms.norm[i] = args[i];
+        channels = args[i].channels > channels ? args[i].channels : channels;
+    }
+    enqueue_early(norm_coefficients_kernel,
+                  dim3(blocks_for(static_cast<size_t>(channels)), static_cast<unsigned>(count)),
+                  THREADS, stream, norms);
     return cudaPeekAtLastError();
 }
 
 template <bool DUAL>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     norm_backward_finish_kernel(const __grid_constant__ struct norm_backward_args args) {
+    wait_for_others();
     constexpr int SUMS = DUAL ? 3 : 2;
     const chunk_sums<SUMS> sums = add_chunks<SUMS>(args.partial, args.chunks, args.channels);
     const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
@@ -152,9 +169,11 @@ static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
                     args.rows, args.channels, c, sums.v[0], sums.v[SUMS - 1]);
 }
 
+/* Bytes moved: what was read for the sums, once more, and dx and dside where they are wanted. */
 template <typename T, int W, typename Source>
 static __global__ void __launch_bounds__(NORM_THREADS, 2)
     norm_backward_apply_kernel(const __grid_constant__ struct norm_backward_args args) {
+    wait_for_others();
     constexpr bool DUAL = Source::DUAL;
     const int c = own_channel<W>();
     if (c >= args.channels)
@@ -185,10 +204,10 @@ static __global__ void __launch_bounds__(NORM_THREADS, 2)
 template <typename T, int W, typename Source>
 static cudaError_t backward(cudaStream_t stream, const struct norm_backward_args *args) {
     const dim3 grid = norm_grid<W>(args->channels, args->chunks);
-    enqueue(norm_backward_reduce_kernel<T, W, Source>, grid, norm_block(), stream, *args);
-    enqueue(norm_backward_finish_kernel<Source::DUAL>, chunk_grid(args->channels), chunk_block(),
-            stream, *args);
-    enqueue(norm_backward_apply_kernel<T, W, Source>, grid, norm_block(), stream, *args);
+    enqueue_early(norm_backward_reduce_kernel<T, W, Source>, grid, norm_block(), stream, *args);
+    enqueue_early(norm_backward_finish_kernel<Source::DUAL>, chunk_grid(args->channels),
+                  chunk_block(), stream, *args);
+    enqueue_early(norm_backward_apply_kernel<T, W, Source>, grid, norm_block(), stream, *args);
     return cudaPeekAtLastError();
 }
 

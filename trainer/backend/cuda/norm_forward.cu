@@ -3,8 +3,7 @@
  * The activation is a matrix [rows, channels]. A block takes LANES packets of neighbouring
  * channels and a chunk of the rows; its threads hold sums in f32, relative to a value of the
  * channel, so that a large mean does not eat the variance. Partial sums are added in double, in an
- * order that does not depend on how blocks were scheduled. Bytes moved: x once for the
- * statistics; x (and side) and y to apply them. */
+ * order that does not depend on how blocks were scheduled. */
 #include "cuda/norm.cuh"
 #include "cuda/pool.cuh"
 
@@ -34,9 +33,11 @@ static __device__ __forceinline__ lane<W> center_of(const T *column, size_t rows
     return a;
 }
 
+/* Bytes moved: x once. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_statistics_kernel(const T *x, float *partial, size_t rows, int channels) {
+    wait_for_others();
     const int c = own_channel<W>();
     const bool inside = c < channels;
     lane<W> sum = {}, square = {};
@@ -63,6 +64,7 @@ template <typename T>
 static __global__ void __launch_bounds__(CHUNK_CHANNELS *CHUNK_ROWS, 1)
     norm_finish_statistics_kernel(struct norm_args norm, const float *partial, int chunks,
                                   size_t rows, int channels, float epsilon, float momentum) {
+    wait_for_others();
     const chunk_sums<2> sums = add_chunks<2>(partial, chunks, channels);
     const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
     if (threadIdx.y != 0 || c >= channels)
@@ -94,9 +96,11 @@ static __device__ __forceinline__ affine<W> affine_by(const struct norm_args &no
     return affine_of<W>(norm, c, load_f32<W>(norm.running_mean + c), invstd);
 }
 
+/* Bytes moved: x, the side where there is one, and y once. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_forward_apply_kernel(const __grid_constant__ struct norm_forward_args args) {
+    wait_for_others();
     const int c = own_channel<W>();
     if (c >= args.channels)
         return;
@@ -114,6 +118,7 @@ static __global__ void __launch_bounds__(NORM_THREADS)
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_pool_kernel(const __grid_constant__ struct norm_forward_args args) {
+    wait_for_others();
     const int c = own_channel<W>();
     if (c >= args.channels)
         return;
@@ -136,11 +141,12 @@ static __global__ void __launch_bounds__(NORM_THREADS)
 template <typename T, int W>
 static void statistics(cudaStream_t stream, const struct norm_forward_args *args,
                        const struct norm_args *norm) {
-    enqueue(norm_statistics_kernel<T, W>, norm_grid<W>(args->channels, args->chunks), norm_block(),
-            stream, static_cast<const T *>(norm->x), args->partial, args->rows, args->channels);
-    enqueue(norm_finish_statistics_kernel<T>, chunk_grid(args->channels), chunk_block(), stream,
-            *norm, args->partial, args->chunks, args->rows, args->channels, args->epsilon,
-            args->momentum);
+    enqueue_early(norm_statistics_kernel<T, W>, norm_grid<W>(args->channels, args->chunks),
+                  norm_block(), stream, static_cast<const T *>(norm->x), args->partial, args->rows,
+                  args->channels);
+    enqueue_early(norm_finish_statistics_kernel<T>, chunk_grid(args->channels), chunk_block(),
+                  stream, *norm, args->partial, args->chunks, args->rows, args->channels,
+                  args->epsilon, args->momentum);
 }
 
 template <typename T, int W>
@@ -152,9 +158,9 @@ static cudaError_t forward(cudaStream_t stream, const struct norm_forward_args *
     }
     const dim3 grid = norm_grid<W>(args->channels, args->chunks);
     if (args->index != nullptr)
-        enqueue(norm_pool_kernel<T, W>, grid, norm_block(), stream, *args);
+        enqueue_early(norm_pool_kernel<T, W>, grid, norm_block(), stream, *args);
     else if (args->y != nullptr)
-        enqueue(norm_forward_apply_kernel<T, W>, grid, norm_block(), stream, *args);
+        enqueue_early(norm_forward_apply_kernel<T, W>, grid, norm_block(), stream, *args);
     return cudaPeekAtLastError();
 }
 

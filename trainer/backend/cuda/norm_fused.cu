@@ -18,6 +18,7 @@ template <> __device__ __forceinline__ __half narrow_finite<__half>(double value
 template <typename T>
 static __global__ void
 norm_finalize_kernel(const __grid_constant__ struct norm_finalize_args args) {
+    wait_for_others();
     FOR_EACH_ITEM(c, static_cast<size_t>(args.channels)) {
         double count = static_cast<double>(args.rows);
         double mean = static_cast<double>(args.sum[c]) / count;
@@ -41,8 +42,8 @@ cudaError_t launch_norm_finalize(cudaStream_t stream, enum dtype type,
                                  const struct norm_finalize_args *args) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
-        enqueue(norm_finalize_kernel<T>, blocks_for(static_cast<size_t>(args->channels)), THREADS,
-                stream, *args);
+        enqueue_early(norm_finalize_kernel<T>, blocks_for(static_cast<size_t>(args->channels)),
+                      THREADS, stream, *args);
         return cudaPeekAtLastError();
     });
 }
@@ -53,10 +54,11 @@ static __device__ __forceinline__ affine<W> stored_affine(const void *scale, con
     return {widened<T, W>(raw_at<T, W>(scale, c)), widened<T, W>(raw_at<T, W>(bias, c))};
 }
 
-/* Moves x, side and y once. */
+/* Bytes moved: x, side and y once. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS)
     norm_apply_kernel(const __grid_constant__ struct norm_apply_args args) {
+    wait_for_others();
     const int c = own_channel<W>();
     if (c >= args.channels)
         return;
@@ -72,16 +74,17 @@ cudaError_t launch_norm_apply(cudaStream_t stream, enum dtype type,
     return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {
         using T = typename decltype(tag)::type;
         constexpr int W = decltype(width)::value;
-        enqueue(norm_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks), norm_block(),
-                stream, *args);
+        enqueue_early(norm_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks),
+                      norm_block(), stream, *args);
         return cudaPeekAtLastError();
     });
 }
 
-/* Moves g, x and dx once; dx may be g or x: a row is read before it is written. */
+/* dx may be g or x: a row is read before it is written. Bytes moved: g, x and dx once. */
 template <typename T, int W>
 static __global__ void __launch_bounds__(NORM_THREADS, 3)
     norm_grad_apply_kernel(const __grid_constant__ struct norm_grad_apply_args args) {
+    wait_for_others();
     const int c = own_channel<W>();
     if (c >= args.channels)
         return;
@@ -110,8 +113,8 @@ cudaError_t launch_norm_grad_apply(cudaStream_t stream, enum dtype type,
     return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {
         using T = typename decltype(tag)::type;
         constexpr int W = decltype(width)::value;
-        enqueue(norm_grad_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks),
-                norm_block(), stream, *args);
+        enqueue_early(norm_grad_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks),
+                      norm_block(), stream, *args);
         return cudaPeekAtLastError();
     });
 }

@@ -75,6 +75,8 @@ static __device__ lane<W> bin_of(const struct roi_align_args &args, const struct
     return sum;
 }
 
+/* Bytes moved: the regions' bins once; of the maps what lies under regions (these overlap in the
+ * caches). */
 template <typename T, int W> static __global__ void align_kernel(struct roi_align_args args) {
     int bins = args.rule.bins, groups = args.channels / W;
     size_t count = static_cast<size_t>(args.rows) * bins * bins * groups;
@@ -204,6 +206,8 @@ static __device__ void add_region(const struct roi_align_args &args, const struc
     }
 }
 
+/* Bytes moved: the maps' gradients written once, and read once where there were some before; the
+ * regions' bins once (tiles that share one meet in the caches). */
 template <typename T, int W> static __global__ void align_grad_kernel(struct roi_align_args args) {
     __shared__ struct weights weights;
     __shared__ struct list list;
@@ -226,10 +230,14 @@ template <typename T, int W> static __global__ void align_grad_kernel(struct roi
     }
     int y = t.y + static_cast<int>(threadIdx.x) / WARP;
     size_t line = (static_cast<size_t>(t.image) * map.height + y) * map.width;
-    for (int k = 0; k < TILE; k++)
-        if (c < args.channels && y < map.height && t.x + k < map.width)
-            store<T, W>(static_cast<T *>(map.values) + (line + t.x + k) * args.channels + c,
-                        sum[k]);
+    for (int k = 0; k < TILE; k++) {
+        if (c >= args.channels || y >= map.height || t.x + k >= map.width)
+            continue;
+        const size_t at = (line + t.x + k) * args.channels + c;
+        if (map.before != nullptr)
+            add<T, W>(sum[k], 1, static_cast<const T *>(map.before) + at);
+        store<T, W>(static_cast<T *>(map.values) + at, sum[k]);
+    }
 }
 
 cudaError_t launch_roi_align_grad(cudaStream_t stream, enum dtype type,

@@ -58,11 +58,12 @@ foreach(exact detections mask nms optimizer proposals roi_align roi_targets targ
 endforeach()
 target_link_libraries(cuda PRIVATE cuda_kernels cuda_kernels_90a)
 
-# Registers, shared memory and spills of every kernel, as the assembler reports them, in
-# kernels.txt of the build folder.
+# Registers, shared memory, stack and spills of every kernel, as the assembler reports them, and what
+# it must move: kernels.txt of the build folder.
 set(report ${CMAKE_SOURCE_DIR}/cmake/kernel_report.sh)
 set_target_properties(cuda_kernels cuda_kernels_90a PROPERTIES
     CUDA_COMPILER_LAUNCHER "sh;${report};compile;${CMAKE_BINARY_DIR}/kernels")
 add_dependencies(cuda_kernels cuda_kernels_90a)
 add_custom_command(TARGET cuda_kernels POST_BUILD
-    COMMAND sh ${report} table ${CMAKE_BINARY_DIR}/kernels ${CMAKE_BINARY_DIR}/kernels.txt)
+    COMMAND sh ${report} table ${CMAKE_BINARY_DIR}/kernels ${CMAKE_BINARY_DIR}/kernels.txt
+        ${kernels} ${kernels_90a})

@@ -1,4 +1,4 @@
-/* The backward pass of a 1x1 convolution between two norms as one operator, where there is a
+/* The backward pass of a 1x1 convolution in front of a norm as one operator, where there is a
  * kernel of our own for it. */
 #include "cuda/backward.h"
 #include "cuda/context.h"
@@ -19,24 +19,36 @@ struct sizes {
     int in, out, workers;
 };
 
+static enum conv_backward_form form_of(const struct op *op) {
+    return op->kind == OP_CONV2D_BACKWARD_NORM   ? BACKWARD_NORM
+           : op->kind == OP_CONV2D_BACKWARD_JOIN ? BACKWARD_JOIN
+                                                 : BACKWARD_PLAIN;
+}
+
+static bool is_backward(const struct op *op) {
+    return op->kind == OP_CONV2D_BACKWARD || op->kind == OP_CONV2D_BACKWARD_NORM ||
+           op->kind == OP_CONV2D_BACKWARD_JOIN;
+}
+
 static struct sizes sizes_of(const struct cuda *cuda, const struct graph *graph,
                              const struct op *op) {
-    const struct tensor *x = cuda_input(graph, op, CONV_BACKWARD_X);
-    struct sizes s = {.rows = cuda_rows(x),
-                      .in = cuda_channels(x),
-                      .out = cuda_channels(cuda_input(graph, op, CONV_BACKWARD_G))};
+    const struct tensor *g = cuda_input(graph, op, CONV_BACKWARD_G);
+    struct sizes s = {.rows = cuda_rows(g),
+                      .in = cuda_channels(cuda_input(graph, op, CONV_BACKWARD_W)),
+                      .out = cuda_channels(g)};
     s.workers = launch_conv_backward_workers(s.rows, s.in, cuda->multiprocessors);
     return s;
 }
 
 bool cuda_backward_supports(const struct cuda *cuda, const struct graph *graph,
                             const struct op *op) {
-    if (op->kind != OP_CONV2D_BACKWARD_NORM)
+    if (!is_backward(op))
         return true;
-    const struct tensor *x = cuda_input(graph, op, CONV_BACKWARD_X);
-    return cuda->own_backward && cuda_rows(x) < INT_MAX / 2 &&
-           launch_conv_backward_has(graph->dtype, cuda_channels(x),
-                                    cuda_channels(cuda_input(graph, op, CONV_BACKWARD_G)));
+    const struct tensor *g = cuda_input(graph, op, CONV_BACKWARD_G);
+    return cuda->own_backward && cuda_rows(g) < INT_MAX / 2 &&
+           launch_conv_backward_has(graph->dtype, form_of(op),
+                                    cuda_channels(cuda_input(graph, op, CONV_BACKWARD_W)),
+                                    cuda_channels(g));
 }
 
 static int query_backward(struct cuda *cuda, const struct graph *graph, const struct op *op,
@@ -76,11 +88,14 @@ static int bind_backward(struct cuda *cuda, const struct graph *graph, const str
     s->weights = site->inputs[CONV_BACKWARD_W];
     s->packed = site->packed;
     s->args = (struct conv_backward_args){
+        .form = form_of(op),
         .g = site->inputs[CONV_BACKWARD_G],
         .z = site->inputs[CONV_BACKWARD_Z],
         .coefficients = site->inputs[CONV_BACKWARD_COEFFICIENTS],
         .w = narrowed ? cuda_narrow(graph, site, s->weights) : s->packed,
         .x = site->inputs[CONV_BACKWARD_X],
+        .y = site->inputs[CONV_BACKWARD_Y],
+        .shortcut = site->inputs[CONV_BACKWARD_SHORTCUT],
         .scale = site->inputs[CONV_BACKWARD_SCALE],
         .bias = site->inputs[CONV_BACKWARD_BIAS],
         .gamma = site->inputs[CONV_BACKWARD_GAMMA],

@@ -21,7 +21,7 @@ struct conv_step {
     struct fold_args fold; /* of one with a bias or a frozen norm, and of its gradients */
     void *spare;           /* results that nobody reads, behind one another */
     /* of a data gradient with norms behind it */
-    struct norm_coefficients_args coefficients[2];
+    struct norm_coefficients_args coefficients[LAUNCH_NORMS_MAX];
     int norms;
 };
 
@@ -124,9 +124,7 @@ static int run_grad_data_norm(void *context, struct error *err) {
     struct conv_step *s = context;
     if (run_conv(context, err) != 0)
         return -1;
-    cudaError_t status = cudaSuccess;
-    for (int i = 0; i < s->norms && status == cudaSuccess; i++)
-        status = launch_norm_coefficients(s->step.cuda->stream, &s->coefficients[i]);
+    cudaError_t status = launch_norm_coefficients(s->step.cuda->stream, s->coefficients, s->norms);
     return cuda_step_check(&s->step, status, err);
 }
 

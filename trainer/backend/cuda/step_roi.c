@@ -77,6 +77,7 @@ static int query_align(struct cuda *cuda, const struct graph *graph, const struc
                          "%s (%s): the cuda backend has %d bins along an axis at most, not %d",
                          op->name, op_name(op->kind), LAUNCH_BINS_MAX, op->attr.detect.pooled);
     needs->scratch = (size_t)bins_of(graph, op)->shape.dim[0] * sizeof(struct roi_region);
+    needs->in_place = true;
     return 0;
 }
 
@@ -124,6 +125,7 @@ static int bind_align(struct cuda *cuda, const struct graph *graph, const struct
         s->args.align.map[l] =
             (struct roi_map){.values = gradient ? site->outputs[ROI_ALIGN_GRAD_DMAP + l]
                                                 : site->inputs[ROI_ALIGN_MAP + l],
+                             .before = gradient ? site->inputs[ROI_ALIGN_GRAD_BEFORE + l] : NULL,
                              .height = detect_cells(d->canvas_h, l),
                              .width = detect_cells(d->canvas_w, l),
                              .scale = 1.0f / (float)detect_cell(l)};

@@ -86,6 +86,13 @@ template <typename Body> static cudaError_t with_packets(enum dtype type, size_t
     });
 }
 
+/* --- launches ----------------------------------------------------------------------------------
+ * A small kernel costs what it takes to begin. Where launch_overlap has asked for it
+ * (launch.h), one that enqueue_early puts on a stream begins while the one in front of it ends
+ * ("Programmatic Dependent Launch" of the CUDA Programming Guide; compute capability 9.0). Its
+ * first word is wait_for_others(): until then nothing that was enqueued before has to be there. */
+inline bool launches_overlap = false;
+
 /* Puts KERNEL on STREAM: the one place that launches. A build of these files for the host brings
  * its own (tests/cuda/on_host.hpp) and runs the same kernels there. */
 #ifdef __CUDACC__
@@ -93,6 +100,34 @@ template <typename... P, typename... A>
 static inline void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
                            A... args) {
     kernel<<<grid, block, 0, stream>>>(static_cast<P>(args)...);
+}
+
+template <typename... P, typename... A>
+static inline void enqueue_early(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
+                                 A... args) {
+    if (!launches_overlap) {
+        enqueue(kernel, grid, block, stream, args...);
+        return;
+    }
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    (void)cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...); /* the caller peeks */
+}
+
+/* Until all that was enqueued before has ended and can be read. Then the next one may begin, which
+ * will wait for this one, and so for all before it. */
+static __device__ __forceinline__ void wait_for_others() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
 }
 
 /* The same with BYTES of dynamic shared memory, of which a block may have more than the 48 KiB that

@@ -26,6 +26,14 @@ void ref_round_weights(const struct ref_call *call);
 void ref_move_running(const struct op_attr *attr, double mean, double variance, int64_t rows,
                       double *running_mean, double *running_variance);
 
+/* A norm whose gradient comes from its masked dy, G [COUNT / CHANNELS, CHANNELS]: adds to dgamma
+ * and dbeta, and makes the coefficients of OP_NORM_GRAD_APPLY. */
+struct ref_norm {
+    const double *x, *gamma, *beta, *mean, *invstd;
+    double *dgamma, *dbeta, *coefficients;
+};
+void ref_norm_reduce(const struct ref_norm *norm, const double *g, int64_t count, int64_t channels);
+
 /* The value of norm number WHICH (0 or 1) of a forward call at element I of its x, with the given
  * mean and 1 / deviation per channel. */
 static inline double ref_norm_at(const struct ref_call *call, int which, const double *mean,

@@ -2,13 +2,8 @@
 #include "ref/body.h"
 
 /* One of the (up to) two norms in front of the convolution. */
-struct norm {
-    const double *x, *gamma, *beta, *mean, *invstd;
-    double *dgamma, *dbeta, *coefficients;
-};
-
-static struct norm norm_of(const struct ref_call *call, bool second) {
-    struct norm norm;
+static struct ref_norm norm_of(const struct ref_call *call, bool second) {
+    struct ref_norm norm;
     norm.x = call->in[second ? GRAD_DATA_NORM_SIDE : GRAD_DATA_NORM_X];
     int slot = second ? GRAD_DATA_NORM_GAMMA2 : GRAD_DATA_NORM_GAMMA;
     norm.gamma = call->in[slot];
@@ -22,16 +17,17 @@ static struct norm norm_of(const struct ref_call *call, bool second) {
     return norm;
 }
 
-static double hat(const struct norm *norm, int64_t i, int64_t c) {
+static double hat(const struct ref_norm *norm, int64_t i, int64_t c) {
     return (norm->x[i] - norm->mean[c]) * norm->invstd[c];
 }
 
-static double norm_value(const struct norm *norm, int64_t i, int64_t c) {
+static double norm_value(const struct ref_norm *norm, int64_t i, int64_t c) {
     return norm->gamma[c] * hat(norm, i, c) + norm->beta[c];
 }
 
 /* dx = gamma / deviation * (g - mean(g) - hat * mean(g * hat)), sorted by g, x and the rest. */
-static void reduce(const struct norm *norm, const double *g, int64_t count, int64_t channels) {
+void ref_norm_reduce(const struct ref_norm *norm, const double *g, int64_t count,
+                     int64_t channels) {
     double rows = (double)(count / channels);
     for (int64_t i = 0; i < count; i++) {
         norm->dgamma[i % channels] += g[i] * hat(norm, i, i % channels);
@@ -52,7 +48,7 @@ int ref_conv2d_grad_data_norm(const struct ref_call *call, struct error *err) {
     const double *shortcut = call->in[GRAD_DATA_NORM_SHORTCUT];
     const double *side = call->in[GRAD_DATA_NORM_SIDE];
     int64_t count = shape_count(&call->op.attr.target), channels = call->op.attr.target.dim[3];
-    struct norm first = norm_of(call, false), second = norm_of(call, true);
+    struct ref_norm first = norm_of(call, false), second = norm_of(call, true);
     double *g = call->out[GRAD_DATA_NORM_G];
     if (ref_conv2d_grad_data(call, err) != 0)
         return -1;
@@ -64,9 +60,9 @@ int ref_conv2d_grad_data_norm(const struct ref_call *call, struct error *err) {
             before += norm_value(&second, i, i % channels);
         g[i] = relu_passes(before) ? g[i] + (shortcut == NULL ? 0 : shortcut[i]) : 0;
     }
-    reduce(&first, g, count, channels);
+    ref_norm_reduce(&first, g, count, channels);
     if (dual)
-        reduce(&second, g, count, channels);
+        ref_norm_reduce(&second, g, count, channels);
     return 0;
 }
 

@@ -99,6 +99,12 @@ int ref_roi_align(const struct ref_call *call, struct error *err) {
 
 int ref_roi_align_grad(const struct ref_call *call, struct error *err) {
     (void)err;
+    for (int l = 0; l < call->op.attr.detect.levels; l++) {
+        const double *before = call->in[ROI_ALIGN_GRAD_BEFORE + l];
+        for (int64_t i = 0;
+             before != NULL && i < shape_count(&call->out_shape[ROI_ALIGN_GRAD_DMAP + l]); i++)
+            call->out[ROI_ALIGN_GRAD_DMAP + l][i] = before[i];
+    }
     carry(call, ROI_ALIGN_GRAD_ROI, call->out_shape + ROI_ALIGN_GRAD_DMAP,
           call->out + ROI_ALIGN_GRAD_DMAP, call->in_shape[ROI_ALIGN_GRAD_DY].dim[0], true,
           call->in[ROI_ALIGN_GRAD_DY]);

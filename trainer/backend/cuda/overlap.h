@@ -1,0 +1,13 @@
+/* Which GPUs have small kernels begin while the ones in front of them end (vec.cuh). */
+#ifndef CUDA_OVERLAP_H
+#define CUDA_OVERLAP_H
+
+#include "cuda/cuda.h"
+
+/* What becomes of WANTED on a GPU of this NAME and compute capability MAJOR. CUDA_OWN_AUTO does it
+ * where it was measured to be faster: cuda/faster_on.h. ON below compute capability 9.0 is an error
+ * with EXIT_CODE_DEVICE. */
+int cuda_overlap_choose(enum cuda_own wanted, const char *name, int major, bool *ret_overlap,
+                        struct error *err);
+
+#endif
