@@ -11,6 +11,7 @@ static const struct exit_code_row table[] = {
     {EXIT_CODE_DEVICE, "device", "device missing or unfit"},
     {EXIT_CODE_HOST_LOST, "host-lost", "a host was lost while the job ran"},
     {EXIT_CODE_STALLED, "stalled", "the job made no progress within its limit"},
+    {EXIT_CODE_UPLOAD, "upload", "what the job leaves could not be uploaded; it lies on its hosts"},
     {EXIT_CODE_KEY_REFUSED, "key-refused",
      "a host has another key: another secret, image build, list of hosts or job's name"},
     {EXIT_CODE_NOT_EXECUTABLE, "program", "the program cannot be executed"},

@@ -18,6 +18,7 @@ enum exit_code {
     EXIT_CODE_DEVICE = 72,      /* device missing or unfit */
     EXIT_CODE_HOST_LOST = 73,   /* a host of the running job vanished */
     EXIT_CODE_STALLED = 74,     /* no progress within the limit */
+    EXIT_CODE_UPLOAD = 75,      /* what the job leaves is not where it was to be uploaded */
     EXIT_CODE_KEY_REFUSED = 77, /* control link authentication */
     EXIT_CODE_NOT_EXECUTABLE = 126,
     EXIT_CODE_NOT_FOUND = 127,

@@ -82,6 +82,7 @@ static void ended(void *context, int status) {
     struct failure_child *f = context;
     if (WIFEXITED(status))
         f->clear_by = 0;
+    f->written = f->writes && WIFEXITED(status);
     tell(f->answer, status);
     forget(f);
 }
@@ -120,11 +121,13 @@ static void run(struct failure_child *f, const struct verdict *verdict) {
 
 void failure_child_prepare(struct failure_child *f) {
     f->clear_by = clock_now() + FAILURE_CHILD_PATIENCE;
+    f->written = false;
     run(f, NULL);
 }
 
 void failure_child_conclude(struct failure_child *f, const struct verdict *verdict) {
-    run(f, verdict);
+    if (!f->written || verdict->code == EXIT_CODE_OK)
+        run(f, verdict);
 }
 
 void failure_child_run(const char *base_dir, const struct verdict *verdict) {

@@ -20,6 +20,7 @@ struct failure_child {
     int64_t clear_by;   /* until then an earlier file may be cleared away; 0: it has been */
     int answer;         /* what it has to say; -1: none */
     bool writes;        /* it is to leave a file */
+    bool written;       /* it has left ours */
 };
 
 /* BASE_DIR and the reaper outlive it. */
@@ -30,7 +31,8 @@ void failure_child_close(struct failure_child *f);
 /* At the beginning of a job or of an attempt: clears away an earlier file, reserves room. */
 void failure_child_prepare(struct failure_child *f);
 
-/* For a verdict: writes the file, or the mark of success. What became of it goes to the log. The
+/* For a verdict: writes the file, or the mark of success. A file of ours that an earlier verdict on
+ * the same attempt has left stays. What became of it goes to the log. The
  * child hears no SIGTERM. */
 void failure_child_conclude(struct failure_child *f, const struct verdict *verdict);
 

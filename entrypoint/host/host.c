@@ -247,6 +247,53 @@ static void begin(struct host *h, const json_t *order) {
         tell_daemon(h, EXIT_CODE_INTERNAL, err.text);
 }
 
+/* --- what the job leaves ---------------------------------------------------------------------- */
+
+/* The verdict is not told yet, as it also hangs on this: so processes get as long as they do then.
+ */
+static const int64_t upload_grace = 500 * CLOCK_MILLISECOND;
+static const int64_t upload_give_up = CLOCK_SECOND;
+
+static void uploaded(void *context, const struct error *failure) {
+    struct host *h = context;
+    json_t *message = frame_new("uploaded");
+    if (failure != NULL) {
+        (void)json_object_set_new(message, "code", json_integer(failure->code));
+        (void)json_object_set_new(message, "text", json_string(failure->text));
+    }
+    tell(h, message);
+}
+
+static void programs_gone(void *context, size_t left) {
+    struct host *h = context;
+    if (left > 0)
+        log_warning("%zu processes did not die of SIGKILL in time", left);
+    scratch_close(&h->scratch);
+    uploading_finish(h->uploading, h->upload_seconds, uploaded, h);
+}
+
+/* A failure file that is there is uploaded with the rest. */
+static void upload(struct host *h, const json_t *order) {
+    struct verdict verdict;
+    struct error err = {0};
+    h->upload_seconds = json_integer_value(json_object_get(order, "seconds"));
+    h->quiet = true;
+    if (!h->uploading->open) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "this host has no targets, the master has");
+        uploaded(h, &err);
+        return;
+    }
+    pid_t failure = 0;
+    if (verdict_parse(order, &verdict, NULL) == 0 && verdict.code != EXIT_CODE_OK) {
+        failure_child_conclude(h->failure, &verdict);
+        failure = h->failure->child.pid;
+        host_kill_daemon(h);
+    }
+    journal_rest(h->journal);
+    sweep_spare(h->sweep, failure, journal_child(h->journal));
+    sweep_start(h->sweep, h->loop, h->reaper, upload_grace, upload_give_up, programs_gone, h);
+}
+
 void host_set_run(struct host *h, const char *run) {
     (void)snprintf(h->run, sizeof(h->run), "%s", run);
     journal_set_run(h->journal, h->run);
@@ -269,6 +316,10 @@ void host_order(struct host *h, const json_t *order) {
         crew_end(&h->crew);
     else if (strcmp(type, "kill") == 0)
         crew_kill(&h->crew);
+    else if (strcmp(type, "upload") == 0)
+        upload(h, order);
+    else if (strcmp(type, "hurry") == 0)
+        uploading_hurry(h->uploading, json_integer_value(json_object_get(order, "seconds")));
     else if (strcmp(type, "release") == 0)
         crew_release(&h->crew, (unsigned)json_integer_value(json_object_get(order, "rank")));
 }
@@ -297,6 +348,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
                        .console = o->console,
                        .failure = o->failure,
                        .journal = o->journal,
+                       .uploading = o->uploading,
                        .tell = o->tell,
                        .queued = o->queued,
                        .context = o->context};

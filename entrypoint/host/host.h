@@ -10,6 +10,8 @@
  *                                             line text dropped  with RINGMASTER_LOGS=master
  *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
  *   attempt gone     begin the next one       daemon code text   where that is not possible
+ *   upload seconds   end all, upload it       uploaded code text   all is there, or what is not
+ *   hurry seconds    within so many at most
  *
  * Orders and words carry the number of the attempt that they are about. Each `clear` brings the
  * next number; orders about another one are left alone. */
@@ -21,6 +23,7 @@
 #include "host/crew.h"
 #include "host/failure_child.h"
 #include "host/journal.h"
+#include "host/uploading.h"
 #include "job/interface.h"
 #include "job/job.h"
 #include "mpi/scratch.h"
@@ -44,7 +47,9 @@ struct host {
     const struct tools *tools;
     struct console *console;
     struct failure_child *failure;
-    struct journal *journal; /* may be NULL */
+    struct journal *journal;     /* may be NULL */
+    struct uploading *uploading; /* open where the job has targets */
+    int64_t upload_seconds;
     struct crew crew;
     struct task daemon;
     struct scratch scratch;
@@ -71,6 +76,7 @@ struct host_options {
     struct console *console;
     struct failure_child *failure;
     struct journal *journal;
+    struct uploading *uploading;
     void (*tell)(void *context, json_t *message);
     size_t (*queued)(void *context);
     void *context;

@@ -2,39 +2,18 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
-#include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "common/sealed.h"
-#include "common/str.h"
+#include "host/transfer_task.h"
 
-#include <limits.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 /* Its own deadline comes first, and says more. */
 enum { GRACE_SECONDS = 10 };
 
 /* --- the order -------------------------------------------------------------------------------- */
-
-static bool is_for_aws(const char *variable) {
-    return str_starts_with(variable, "AWS_") || str_starts_with(variable, "S3_ENDPOINT_URL=") ||
-           str_starts_with(variable, "SAGEMAKER_REGION=");
-}
-
-static json_t *environment_json(const struct job *job, char *const *environment) {
-    json_t *list = json_array();
-    const char *region = hyperparameters_get(&job->hyperparameters, "sagemaker_region");
-    for (; *environment != NULL; environment++)
-        if (is_for_aws(*environment))
-            (void)json_array_append_new(list, json_string(*environment));
-    if (region != NULL)
-        (void)json_array_append_new(list, json_sprintf("SAGEMAKER_REGION=%s", region));
-    return list;
-}
 
 static json_t *channel_json(const struct job *job, const struct source *s) {
     const struct cluster *c = &job->cluster;
@@ -44,48 +23,62 @@ static json_t *channel_json(const struct job *job, const struct source *s) {
                      (json_int_t)(s->sharded ? c->count : 1));
 }
 
+/* "DIRECTORY/": a target is a folder. */
+static json_t *folder_json(const char *target, const char *below) {
+    size_t size = strlen(target);
+    const char *slash = size > 0 && target[size - 1] == '/' ? "" : "/";
+    return json_sprintf("%s%s%s", target, slash, below);
+}
+
+json_t *staging_target(const struct job *job, enum staging_target which) {
+    const struct cluster *c = &job->cluster;
+    char below[HOST_NAME_SIZE + 32] = "";
+    if (which == STAGING_CHECKPOINTS)
+        return folder_json(job->settings.checkpoints, "");
+    if (which == STAGING_MODEL)
+        return folder_json(job->settings.output, "model/");
+    (void)snprintf(below, sizeof(below), "output/%s/%s", c->hosts[c->self].name.text,
+                   which == STAGING_DATA ? "data/" : "");
+    return folder_json(job->settings.output, below);
+}
+
+static json_t *back_json(const struct job *job) {
+    return json_pack("{s:s, s:o, s:o, s:b, s:b}", "what", "checkpoints", "from",
+                     staging_target(job, STAGING_CHECKPOINTS), "to",
+                     json_sprintf("%s/checkpoints", job->settings.base_dir), "back", 1, "tidy",
+                     cluster_is_master(&job->cluster));
+}
+
+static json_t *target_json(const struct job *job, const char *what, enum staging_target which) {
+    return json_pack("{s:s, s:o, s:b, s:b}", "what", what, "to", staging_target(job, which),
+                     "target", 1, "tidy", 1);
+}
+
+/* Whether that can be uploaded is asked first: what is fetched may take hours. */
+static void add_targets(const struct job *job, json_t *tasks) {
+    if (job->settings.output != NULL)
+        (void)json_array_append_new(tasks, target_json(job, "output", STAGING_OUTPUT));
+    if (job->settings.output != NULL && cluster_is_master(&job->cluster))
+        (void)json_array_append_new(tasks, target_json(job, "model", STAGING_MODEL));
+    if (job->settings.checkpoints != NULL)
+        (void)json_array_append_new(tasks, back_json(job));
+}
+
 json_t *staging_order(const struct job *job, char *const *environment) {
     const struct sources *s = &job->sources;
     json_t *tasks = json_array();
+    add_targets(job, tasks);
     if (s->code != NULL)
         (void)json_array_append_new(
             tasks, json_pack("{s:s, s:s, s:o, s:b}", "what", "code", "from", s->code, "to",
                              json_sprintf("%s/code", job->settings.base_dir), "unpack", 1));
     for (size_t i = 0; i < s->count; i++)
         (void)json_array_append_new(tasks, channel_json(job, &s->channels[i]));
-    return json_pack("{s:o, s:I, s:o}", "environment", environment_json(job, environment),
+    return json_pack("{s:o, s:I, s:o}", "environment", transfer_task_environment(job, environment),
                      "seconds", (json_int_t)job->settings.fetch_seconds, "tasks", tasks);
 }
 
-static int make_order(const struct staging_options *o, struct error *err) {
-    cleanup_json json_t *order = staging_order(o->job, o->environment);
-    char *text = order != NULL ? json_dumps(order, JSON_COMPACT) : NULL;
-    if (text == NULL)
-        return error_no_memory(err, "the order for what is to be fetched");
-    int fd = sealed_make("what is to be fetched", text, strlen(text), err);
-    explicit_bzero(text, strlen(text));
-    free(text);
-    return fd;
-}
-
 /* --- the child -------------------------------------------------------------------------------- */
-
-static int find_program(char path[PATH_MAX], struct error *err) {
-    static const char name[] = "ringmaster-transfer";
-    if (file_self(path, PATH_MAX, err) != 0)
-        return -1;
-    char *slash = strrchr(path, '/');
-    size_t front = slash != NULL ? (size_t)(slash + 1 - path) : 0;
-    if (front + sizeof(name) > PATH_MAX)
-        return error_set(err, EXIT_CODE_INTERNAL, "the path of this program is too long");
-    memcpy(path + front, name, sizeof(name));
-    if (access(path, X_OK) == 0)
-        return 0;
-    return error_set(err, EXIT_CODE_CONFIG,
-                     "code or channels are to be fetched, and this build of ringmaster cannot: it "
-                     "was built without libcurl, libarchive or Expat (there is no %s)",
-                     path);
-}
 
 static void hear(void *context, const char *line, size_t size) {
     const struct staging *s = context;
@@ -96,15 +89,11 @@ static void hear(void *context, const char *line, size_t size) {
 static void ended(void *context, int code) {
     struct staging *s = context;
     struct error err = {0};
-    const char *words = s->task.tail.text;
     loop_cancel(s->loop, &s->deadline);
     if (code == EXIT_CODE_OK) {
         s->done(s->context, NULL);
         return;
     }
-    char text[LINES_TAIL_SIZE + 1];
-    (void)snprintf(text, sizeof(text), "%.*s", (int)s->task.tail.size, words);
-    const char *last = strrchr(text, '\n');
     if (s->late)
         (void)error_set(
             &err, EXIT_CODE_NOT_READY,
@@ -112,7 +101,7 @@ static void ended(void *context, int code) {
             (long long)s->seconds);
     else
         (void)error_set(&err, code < 128 ? (enum exit_code)code : EXIT_CODE_INTERNAL,
-                        "fetching what the job needs: %s", last != NULL ? last + 1 : text);
+                        "fetching what the job needs: %s", transfer_task_last_word(&s->task));
     s->done(s->context, &err);
 }
 
@@ -123,30 +112,26 @@ static void late(void *context) {
 }
 
 int staging_start(struct staging *s, const struct staging_options *o, struct error *err) {
-    char path[PATH_MAX];
-    char prefix[LINES_PREFIX_SIZE];
-    cleanup_argv struct argv argv = {0};
-    cleanup_argv struct argv environment = {0};
     *s = (struct staging){.loop = o->loop,
                           .seconds = o->job->settings.fetch_seconds,
                           .line = o->line,
                           .done = o->done,
                           .context = o->context};
     s->deadline = (struct timer){.fire = late, .context = s};
-    if (find_program(path, err) != 0)
+    cleanup_json json_t *order = staging_order(o->job, o->environment);
+    const struct transfer_task_options options = {.loop = o->loop,
+                                                  .reaper = o->reaper,
+                                                  .job = o->job,
+                                                  .verb = "fetch",
+                                                  .order = order,
+                                                  .line = hear,
+                                                  .ended = ended,
+                                                  .context = s};
+    if (transfer_task_start(&s->task, &options, err) != 0)
         return -1;
-    cleanup_fd int order = make_order(o, err);
-    if (order < 0 || argv_add(&argv, path, err) != 0 || argv_printf(&argv, err, "%d", order) != 0 ||
-        argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0)
-        return -1;
-    (void)snprintf(prefix, sizeof(prefix), "[%s fetch] ",
-                   o->job->cluster.hosts[o->job->cluster.self].name.text);
-    const struct task_options options = {
-        .prefix = prefix, .line = hear, .ended = ended, .context = s, .keep = order};
-    if (task_start(&s->task, o->loop, o->reaper, &argv, &environment, &options, err) != 0)
-        return -1;
-    log_info("fetching what the job needs: %s%zu channels",
-             o->job->sources.code != NULL ? "code and " : "", o->job->sources.count);
+    log_info("fetching what the job needs: %s%zu channels%s",
+             o->job->sources.code != NULL ? "code and " : "", o->job->sources.count,
+             o->job->settings.checkpoints != NULL ? ", checkpoints" : "");
     loop_after(o->loop, &s->deadline, (s->seconds + GRACE_SECONDS) * CLOCK_SECOND);
     return 0;
 }

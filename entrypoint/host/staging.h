@@ -1,10 +1,11 @@
-/* What has to be fetched before the job begins (job/sources.h), fetched by a child: the program
- * ringmaster-transfer, which lies beside this one. It gets its order and the AWS_* variables in
- * sealed memory. It is killed when its time is over. */
+/* What has to be fetched before the job begins (job/sources.h), fetched by a child
+ * (transfer_task.h), which also brings checkpoints back and asks whether targets (job/targets.h)
+ * take files. It is killed when its time is over. */
 #ifndef HOST_STAGING_H
 #define HOST_STAGING_H
 
 #include "job/job.h"
+#include "job/targets.h"
 #include "os/loop.h"
 #include "os/task.h"
 
@@ -33,6 +34,14 @@ struct staging_options {
 
 int staging_start(struct staging *s, const struct staging_options *options, struct error *err);
 void staging_close(struct staging *s);
+
+static inline bool staging_is_needed(const struct job *job) {
+    return sources_any(&job->sources) || targets_any(&job->settings);
+}
+
+/* The address of a target, with '/' at its end; the caller owns it. */
+enum staging_target { STAGING_CHECKPOINTS, STAGING_MODEL, STAGING_OUTPUT, STAGING_DATA };
+json_t *staging_target(const struct job *job, enum staging_target which);
 
 /* The order as JSON (transfer/work.h); the caller owns it. */
 json_t *staging_order(const struct job *job, char *const *environment);

@@ -118,6 +118,7 @@ static int open_host(struct supervisor *s, struct error *err) {
                                    .console = &s->console,
                                    .failure = &s->failure,
                                    .journal = &s->journal,
+                                   .uploading = &s->uploading,
                                    .tell = host_tells,
                                    .queued = host_queued,
                                    .context = s};
@@ -175,6 +176,23 @@ static void find_rest(struct supervisor *s) {
         begin_soon(s);
 }
 
+static void child_line(void *context, const char *line, size_t size) {
+    struct supervisor *s = context;
+    console_line(&s->console, line, size);
+}
+
+static void open_uploading(struct supervisor *s) {
+    const struct uploading_options options = {.loop = &s->loop,
+                                              .reaper = &s->reaper,
+                                              .sweep = &s->sweep,
+                                              .job = s->job,
+                                              .environment = s->environment,
+                                              .line = child_line,
+                                              .context = s};
+    if (targets_upload(&s->job->settings))
+        (void)uploading_open(&s->uploading, &options, &s->fault);
+}
+
 static void staged(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (s->judged)
@@ -183,15 +201,12 @@ static void staged(void *context, const struct error *failure) {
         s->fault = *failure;
     else if (s->job->sources.code != NULL)
         (void)job_resolve(s->job, s->arguments + s->job->once_per_host, s->environment, &s->fault);
+    if (s->fault.code == 0)
+        open_uploading(s);
     if (s->fault.code != 0)
         begin_soon(s);
     else
         find_rest(s);
-}
-
-static void staging_line(void *context, const char *line, size_t size) {
-    struct supervisor *s = context;
-    console_line(&s->console, line, size);
 }
 
 static void stage(struct supervisor *s) {
@@ -199,7 +214,7 @@ static void stage(struct supervisor *s) {
                                             .reaper = &s->reaper,
                                             .job = s->job,
                                             .environment = s->environment,
-                                            .line = staging_line,
+                                            .line = child_line,
                                             .done = staged,
                                             .context = s};
     if (staging_start(&s->staging, &options, &s->fault) != 0)
@@ -272,7 +287,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         s->fault = *options->fault;
     if (options->fault != NULL || capacity_raise(&s->job->cluster, &s->fault) != 0)
         begin_soon(s);
-    else if (sources_any(&s->job->sources) && !options->check)
+    else if (staging_is_needed(s->job) && !options->check)
         stage(s);
     else
         find_rest(s);
@@ -288,6 +303,7 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 
 void supervisor_close(struct supervisor *s) {
     staging_close(&s->staging);
+    uploading_close(&s->uploading);
     tools_done(&s->tools);
     failure_child_close(&s->failure);
     host_done(&s->host);
@@ -353,6 +369,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     tell_lines(verdict->evidence);
     tell_story(s, verdict);
     host_tell_dropped(&s->host);
+    uploading_drop(&s->uploading);
     failure_child_conclude(&s->failure, verdict);
     loop_cancel(&s->loop, &s->measure);
     if (s->job->settings.metrics > 0)

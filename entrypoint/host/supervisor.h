@@ -9,6 +9,7 @@
 #include "host/host.h"
 #include "host/journal.h"
 #include "host/staging.h"
+#include "host/uploading.h"
 #include "job/job.h"
 #include "mpi/tools.h"
 #include "os/console.h"
@@ -65,6 +66,7 @@ struct supervisor {
     struct host host;
     SSL_CTX *tls; /* NULL for a host alone */
     struct staging staging;
+    struct uploading uploading; /* open where the job has targets */
     const char *const *arguments;
     struct timer begin;
     struct timer leave; /* at the latest */

@@ -10,6 +10,7 @@
 #include "job/members.h"
 #include "job/platform.h"
 #include "job/platform_unread.h"
+#include "job/targets.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -168,7 +169,8 @@ static int read_program(const char *const *arguments, char *const *environment, 
                         struct error *err) {
     char path[PATH_MAX];
     bool exact = arguments[0] != NULL && strcmp(arguments[0], "--") == 0;
-    if (config_path(j, "inputdataconfig.json", path, err) != 0 ||
+    if (targets_check(&j->settings, err) != 0 ||
+        config_path(j, "inputdataconfig.json", path, err) != 0 ||
         channels_read(path, &j->channels, err) != 0 ||
         sources_read(&j->settings, &j->hyperparameters, environment, !exact, &j->channels,
                      &j->sources, err) != 0)

@@ -54,6 +54,14 @@ static const struct row table[] = {
      "channels of RINGMASTER_CHANNEL_* whose objects the hosts share between them, a,b"},
     {"RINGMASTER_FETCH_SECONDS", NUMBER, FIELD(fetch_seconds), 1, 604800, 3600, NULL,
      "how long code and channels may take to be fetched"},
+    {"RINGMASTER_CHECKPOINTS", TEXT, FIELD(checkpoints), 0, 0, 0, NULL,
+     "where checkpoints are brought back from and uploaded to, s3://BUCKET/FOLDER; or a folder of "
+     "the host, file:///FOLDER"},
+    {"RINGMASTER_OUTPUT", TEXT, FIELD(output), 0, 0, 0, NULL,
+     "where model, output data and failure file are uploaded to at the end, s3://BUCKET/FOLDER or "
+     "file:///FOLDER"},
+    {"RINGMASTER_UPLOAD_SECONDS", NUMBER, FIELD(upload_seconds), 1, 604800, 3600, NULL,
+     "how long that may take at the end of a job that was not stopped"},
     {"RINGMASTER_STALL_SECONDS", NUMBER, FIELD(stall_seconds), 0, 86400, 600, NULL,
      "how long a rank that reports progress may be silent; 0: for ever"},
     {"RINGMASTER_RESTARTS", NUMBER, FIELD(restarts), 0, 1000, 0, NULL,

@@ -28,8 +28,10 @@ struct settings {
     const char *interface;
     const char *key; /* secret */
     const char *key_file;
-    const char *run;      /* folder for sockets; NULL: /run, else /tmp */
-    const char *sharded;  /* channels whose objects hosts share, a,b */
+    const char *run;         /* folder for sockets; NULL: /run, else /tmp */
+    const char *sharded;     /* channels whose objects hosts share, a,b */
+    const char *checkpoints; /* both as targets.h has them */
+    const char *output;
     const char *base_dir; /* SAGEMAKER_BASE_DIR, default /opt/ml */
     int64_t count;        /* for the table of platforms; 0: not told */
     int64_t port;
@@ -37,6 +39,7 @@ struct settings {
     int64_t ready_seconds;
     int64_t stall_seconds;     /* a rank that had reported progress and falls silent; 0: never */
     int64_t fetch_seconds;     /* for all that is fetched before the job */
+    int64_t upload_seconds;    /* for all that is uploaded at the end */
     int64_t restarts;          /* after the first launch; as the first host has it */
     int64_t min_hosts;         /* of a restart, with shrink */
     const char *restart_codes; /* the program's own that are worth a restart; NULL: none */

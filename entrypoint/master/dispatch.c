@@ -10,6 +10,7 @@
 #include "master/lease.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
+#include "master/uploads.h"
 #include "outcome/restart.h"
 #include "wire/frame.h"
 
@@ -92,10 +93,22 @@ static void forget(struct master *m) {
     attempt_forget(&m->attempt);
 }
 
-static void conclude(struct master *m) {
+/* Nothing more is heard of the attempt. */
+static void end_attempt(struct master *m) {
     collect_close(m);
     if (m->verdict.code != EXIT_CODE_OK)
         launch_signal(m, SIGKILL); /* it would spend seconds on ranks that are gone */
+}
+
+static void upload(struct master *m) {
+    end_attempt(m);
+    stop_close(m);
+    uploads_begin(m);
+}
+
+static void conclude(struct master *m) {
+    end_attempt(m);
+    uploads_close(m);
     json_t *message = frame_new("verdict");
     json_t *members = verdict_json(&m->verdict);
     (void)json_object_update(message, members);
@@ -154,6 +167,9 @@ static bool act_on(struct member *b, enum phase_action action, const char *why) 
     case DO_NOTE_LATE_STOP:
         attempt_stop_late(&b->master->attempt, b->index);
         return true;
+    case DO_COUNT_LOSS:
+        uploads_lost(b, why);
+        return true;
     case DO_BLAME_STOP:
         blame_stop(b->master, b);
         return true;
@@ -186,6 +202,10 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_FORGET] = forget,
     [DO_CLEAR] = relaunch_clear,
     [DO_BLAME] = blame,
+    [DO_UPLOAD] = upload,
+    [DO_HURRY] = uploads_hurry,
+    [DO_END_UPLOADS] = uploads_end,
+    [DO_WEIGH] = uploads_weigh,
     [DO_CONCLUDE] = conclude,
     [DO_MAY_LEAVE] = may_leave_now,
 };
@@ -215,6 +235,7 @@ void dispatch(struct master *m, const struct raised *raised) {
         [GUARD_ENDING] = m->attempt.ending,
         [GUARD_FAULT] = m->fault.code != 0,
         [GUARD_CHECK] = m->check,
+        [GUARD_TARGETS] = uploads_wanted(m),
         [GUARD_LOST] = raised->member != NULL && raised->member->lost,
     };
     const struct phase_row *row = phase_find(m->phase, raised->event, holds);

@@ -10,6 +10,7 @@
 #include "master/lease.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
+#include "master/uploads.h"
 #include "wire/frame.h"
 
 #include <stdlib.h>
@@ -45,6 +46,8 @@ static void hear_attempt(struct member *b, const json_t *message) {
         return;
     if (strcmp(type, "cleared") == 0)
         relaunch_cleared(b, message);
+    else if (strcmp(type, "uploaded") == 0)
+        uploads_told(b, message);
     else if (b->master->phase != PHASE_RUNNING)
         return;
     else if (strcmp(type, "seated") == 0)
@@ -201,6 +204,7 @@ static void close_all(struct master *m) {
         link_free(m->members[i].link);
         buf_done(&m->members[i].line);
     }
+    uploads_close(m);
     relaunch_close(m);
     stop_close(m);
     launch_close(m);
@@ -222,6 +226,7 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
     collect_init(&m);
     stop_init(&m);
     relaunch_init(&m);
+    uploads_init(&m);
     if (supervisor_open(&m.s, options, &role, &m, err) == 0 && open_members(&m, err) == 0 &&
         attempt_open(&m.attempt, 1, &m.s.job->cluster, err) == 0)
         result = supervisor_run(&m.s, ret_code, err);

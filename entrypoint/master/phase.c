@@ -6,6 +6,7 @@
 #define JOINING PHASE_JOINING
 #define RUNNING PHASE_RUNNING
 #define CLEARING PHASE_CLEARING
+#define UPLOADING PHASE_UPLOADING
 #define JUDGED PHASE_JUDGED
 
 /* Every pair of phase and event stands here, also where nothing is done: a pair that nobody thought
@@ -19,6 +20,8 @@
  *   - At the end of the budget shims are released with the SIGKILL: mpirun would wait for them.
  *   - A host that is lost while the last attempt is cleared away ends the job only if the rules of
  *     restarts say so; one that is alive but not ready counts as lost, and is cut off then.
+ *   - While hosts upload what the job leaves nothing but that is waited for: a stop shortens it, a
+ *     second one, or one after a stop that ended the job, leaves no time.
  *   - Once judged nothing changes the verdict, but the master stays until the last link is gone. */
 static const struct phase_row rows[] = {
     {JOINING, EVENT_ALL_JOINED, GUARD_STOP, {DO_JUDGE}, JOINING},
@@ -44,9 +47,12 @@ static const struct phase_row rows[] = {
     {JOINING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
+    {JOINING, EVENT_UPLOADED, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_UPLOAD_DEADLINE, GUARD_NONE, {DO_NOTHING}, JOINING},
 
     {RUNNING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_LAUNCH_FAILED, GUARD_TARGETS, {DO_BLAME, DO_UPLOAD}, UPLOADING},
     {RUNNING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
     {RUNNING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_HOST_GONE, GUARD_NONE, {DO_LOSE, DO_LEAVE_AGENT, DO_AWAIT_LOST}, RUNNING},
@@ -71,10 +77,14 @@ static const struct phase_row rows[] = {
     {RUNNING, EVENT_UNFIT, GUARD_NONE, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_FORGET, DO_CLEAR}, CLEARING},
+    {RUNNING, EVENT_ENDED, GUARD_TARGETS, {DO_UPLOAD}, UPLOADING},
     {RUNNING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
+    {RUNNING, EVENT_UPLOADED, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_UPLOAD_DEADLINE, GUARD_NONE, {DO_NOTHING}, RUNNING},
 
     {CLEARING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_LAUNCH_FAILED, GUARD_TARGETS, {DO_BLAME, DO_UPLOAD}, UPLOADING},
     {CLEARING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
     {CLEARING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_HOST_GONE, GUARD_NONE, {DO_LOSE, DO_WEIGH_LOSS}, CLEARING},
@@ -83,7 +93,9 @@ static const struct phase_row rows[] = {
     {CLEARING, EVENT_MPIRUN_ENDED, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_ALL_HEARD, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_STOP, GUARD_TARGETS, {DO_BLAME_STOP, DO_UPLOAD}, UPLOADING},
     {CLEARING, EVENT_STOP, GUARD_NONE, {DO_BLAME_STOP, DO_CONCLUDE}, JUDGED},
+    {CLEARING, EVENT_STOP_AGAIN, GUARD_TARGETS, {DO_BLAME_STOP, DO_UPLOAD}, UPLOADING},
     {CLEARING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_BLAME_STOP, DO_CONCLUDE}, JUDGED},
     {CLEARING, EVENT_HOLD_SPENT, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_BUDGET_SPENT, GUARD_NONE, {DO_NOTHING}, CLEARING},
@@ -91,7 +103,32 @@ static const struct phase_row rows[] = {
     {CLEARING, EVENT_UNFIT, GUARD_NONE, {DO_LOSE, DO_WEIGH_LOSS, DO_CUT}, CLEARING},
     {CLEARING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NEXT_ATTEMPT, DO_LAUNCH}, RUNNING},
     {CLEARING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_ENDED, GUARD_TARGETS, {DO_UPLOAD}, UPLOADING},
     {CLEARING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
+    {CLEARING, EVENT_UPLOADED, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_UPLOAD_DEADLINE, GUARD_NONE, {DO_NOTHING}, CLEARING},
+
+    {UPLOADING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_HOST_GONE, GUARD_NONE, {DO_LOSE, DO_COUNT_LOSS}, UPLOADING},
+    {UPLOADING, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_FAILURE, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_MPIRUN_ENDED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_ALL_HEARD, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_STOP, GUARD_STOP, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_STOP, GUARD_NONE, {DO_HURRY}, UPLOADING},
+    {UPLOADING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_END_UPLOADS}, UPLOADING},
+    {UPLOADING, EVENT_HOLD_SPENT, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_BUDGET_SPENT, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_UNFIT, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_ENDED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_UPLOADED, GUARD_NONE, {DO_WEIGH, DO_CONCLUDE}, JUDGED},
+    {UPLOADING, EVENT_UPLOAD_DEADLINE, GUARD_NONE, {DO_WEIGH, DO_CONCLUDE}, JUDGED},
 
     {JUDGED, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, JUDGED},
@@ -110,10 +147,13 @@ static const struct phase_row rows[] = {
     {JUDGED, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_ENDED, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_UPLOADED, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_UPLOAD_DEADLINE, GUARD_NONE, {DO_NOTHING}, JUDGED},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-static const char *const phases[PHASE_COUNT] = {"joining", "running", "clearing", "judged"};
+static const char *const phases[PHASE_COUNT] = {"joining", "running", "clearing", "uploading",
+                                                "judged"};
 
 static const char *const events[EVENT_COUNT] = {
     [EVENT_ALL_JOINED] = "all hosts have joined",
@@ -133,6 +173,8 @@ static const char *const events[EVENT_COUNT] = {
     [EVENT_ALL_CLEAR] = "all hosts are ready",
     [EVENT_TRY_AGAIN] = "another attempt follows",
     [EVENT_ENDED] = "the job has ended",
+    [EVENT_UPLOADED] = "all hosts have uploaded",
+    [EVENT_UPLOAD_DEADLINE] = "no more time to upload",
 };
 
 static const char *const guards[GUARD_COUNT] = {
@@ -141,6 +183,7 @@ static const char *const guards[GUARD_COUNT] = {
     [GUARD_ENDING] = "it is ending",
     [GUARD_FAULT] = "a host has a fault",
     [GUARD_CHECK] = "a check",
+    [GUARD_TARGETS] = "the job uploads",
     [GUARD_LOST] = "it was lost",
 };
 
@@ -173,6 +216,11 @@ static const char *const actions[DO_COUNT] = {
     [DO_NEXT_ATTEMPT] = "tell who is gone",
     [DO_BLAME] = "that is the verdict",
     [DO_BLAME_STOP] = "that is the verdict",
+    [DO_UPLOAD] = "have all hosts upload",
+    [DO_COUNT_LOSS] = "wait for the others",
+    [DO_HURRY] = "a stop's time is left",
+    [DO_END_UPLOADS] = "its time is over",
+    [DO_WEIGH] = "what is missing changes the verdict",
     [DO_CONCLUDE] = "tell all hosts",
     [DO_MAY_LEAVE] = "leave after the last",
 };

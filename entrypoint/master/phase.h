@@ -12,8 +12,9 @@
 
 enum phase {
     PHASE_JOINING,
-    PHASE_RUNNING,  /* mpirun has been started */
-    PHASE_CLEARING, /* an attempt has failed; its processes are ended for the next one */
+    PHASE_RUNNING,   /* mpirun has been started */
+    PHASE_CLEARING,  /* an attempt has failed; its processes are ended for the next one */
+    PHASE_UPLOADING, /* the verdict is known, but for whether what the job leaves is uploaded */
     PHASE_JUDGED,
     PHASE_COUNT,
 };
@@ -36,17 +37,20 @@ enum phase_event {
     EVENT_ALL_CLEAR, /* all hosts are ready for it, and the pause is over */
     EVENT_TRY_AGAIN, /* the attempt's verdict allows it */
     EVENT_ENDED,     /* the job's verdict is known */
+    EVENT_UPLOADED,  /* by all hosts, or it has failed */
+    EVENT_UPLOAD_DEADLINE,
     EVENT_COUNT,
 };
 
 /* What a row may ask about; the first row that fits counts. */
 enum phase_guard {
     GUARD_NONE,
-    GUARD_STOP,   /* a stop was asked for */
-    GUARD_ENDING, /* the attempt is ending */
-    GUARD_FAULT,  /* a host has told of one that makes a job impossible */
-    GUARD_CHECK,  /* this is `ringmaster check` */
-    GUARD_LOST,   /* the event's host had been lost before */
+    GUARD_STOP,    /* a stop was asked for */
+    GUARD_ENDING,  /* the attempt is ending */
+    GUARD_FAULT,   /* a host has told of one that makes a job impossible */
+    GUARD_CHECK,   /* this is `ringmaster check` */
+    GUARD_TARGETS, /* the job's hosts upload what it leaves */
+    GUARD_LOST,    /* the event's host had been lost before */
     GUARD_COUNT,
 };
 
@@ -77,10 +81,15 @@ enum phase_action {
     DO_WEIGH_LOSS,
     DO_CUT, /* the host's link, if the others go on */
     DO_NEXT_ATTEMPT,
-    DO_BLAME,      /* the fault becomes the job's verdict */
-    DO_BLAME_STOP, /* so does the stop between two attempts */
-    DO_CONCLUDE,   /* tell everybody the verdict */
-    DO_MAY_LEAVE,  /* the master leaves last */
+    DO_BLAME,       /* the fault becomes the job's verdict */
+    DO_BLAME_STOP,  /* so does the stop between two attempts */
+    DO_UPLOAD,      /* all hosts are told to */
+    DO_COUNT_LOSS,  /* nobody waits for that host */
+    DO_HURRY,       /* within the time that a stop has */
+    DO_END_UPLOADS, /* there is no time left */
+    DO_WEIGH,       /* what was not uploaded changes the verdict */
+    DO_CONCLUDE,    /* tell everybody the verdict */
+    DO_MAY_LEAVE,   /* the master leaves last */
     DO_COUNT,
 };
 

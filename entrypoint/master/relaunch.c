@@ -89,7 +89,7 @@ void relaunch_weigh_loss(struct member *b, const char *why) {
 
 /* Where the job has ended by it, it hears the verdict like the others. */
 void relaunch_cut(struct member *b) {
-    if (b->master->phase == PHASE_JUDGED)
+    if (b->master->phase != PHASE_CLEARING)
         return;
     link_free(b->link);
     b->link = NULL;

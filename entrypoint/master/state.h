@@ -32,6 +32,7 @@ struct member {
     struct link *agent; /* mpirun's agent for this host, while its daemon runs */
     bool joined;
     bool lost;        /* for good: it is not taken back */
+    bool uploaded;    /* or it said why not */
     unsigned cleared; /* the last attempt that it said to be ready for */
     struct net_address address;
     struct facts facts;
@@ -96,6 +97,11 @@ struct master {
         struct timer pause; /* the same, running */
         struct timer deadline;
     } relaunch;
+    struct {
+        struct timer deadline;
+        struct error fault; /* the first; code 0: none */
+        int fault_host;
+    } uploads;
 };
 
 /* An order to one host or to all that are there. Take over the reference. */

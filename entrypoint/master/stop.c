@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "master/uploads.h"
 #include "wire/frame.h"
 
 /* How long a stop waits for ranks that have not started yet: one that is told before its program
@@ -17,7 +18,7 @@ static void hold_spent(void *context) {
 }
 
 static int64_t budget(const struct master *m) {
-    return settings_stop_seconds(&m->s.job->settings, m->s.job->cluster.local_mode) * CLOCK_SECOND;
+    return uploads_stop_budget(m);
 }
 
 void stop_note(struct master *m, size_t host) {

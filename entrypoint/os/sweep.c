@@ -149,7 +149,7 @@ static bool is_spared(const pid_t spared[SWEEP_SPARED], pid_t pid) {
     return false;
 }
 
-static size_t signal_all(int number, const pid_t spared[SWEEP_SPARED], pid_t group) {
+static size_t signal_all(int number, const pid_t spared[SWEEP_SPARED], pid_t kept, pid_t group) {
     struct processes all = {0};
     list_all(&all);
     mark_descendants(&all);
@@ -157,7 +157,7 @@ static size_t signal_all(int number, const pid_t spared[SWEEP_SPARED], pid_t gro
     for (size_t i = 0; i < all.count; i++) {
         const struct process *p = &all.items[i];
         if (p->kin != KIN_OURS || p->dead || is_spared(spared, p->pid) ||
-            (group > 0 && p->group == group))
+            (kept > 0 && p->pid == kept) || (group > 0 && p->group == group))
             continue;
         signal_process(p, number);
         count++;
@@ -167,11 +167,11 @@ static size_t signal_all(int number, const pid_t spared[SWEEP_SPARED], pid_t gro
 }
 
 size_t sweep_signal(int number, pid_t spared) {
-    return signal_all(number, (const pid_t[SWEEP_SPARED]){spared}, 0);
+    return signal_all(number, (const pid_t[SWEEP_SPARED]){spared}, 0, 0);
 }
 
 size_t sweep_signal_outside(int number, pid_t group) {
-    return signal_all(number, (const pid_t[SWEEP_SPARED]){0}, group);
+    return signal_all(number, (const pid_t[SWEEP_SPARED]){0}, 0, group);
 }
 
 static void finish(struct sweep *s, size_t left) {
@@ -180,9 +180,26 @@ static void finish(struct sweep *s, size_t left) {
     s->done(s->context, left);
 }
 
+/* Whether a descendant is there besides KEPT, dead ones that wait to be reaped among them. */
+static bool has_others(pid_t kept) {
+    struct processes all = {0};
+    bool found = false;
+    list_all(&all);
+    mark_descendants(&all);
+    for (size_t i = 0; i < all.count; i++)
+        found |= all.items[i].kin == KIN_OURS && all.items[i].pid != kept;
+    free(all.items);
+    return found;
+}
+
+/* Of the children that are left one may stay. */
+static bool is_done(const struct sweep *s, bool children_left) {
+    return !children_left || (s->kept > 0 && !has_others(s->kept));
+}
+
 static void advance(void *context) {
     struct sweep *s = context;
-    if (!reaper_run(s->reaper)) {
+    if (is_done(s, reaper_run(s->reaper))) {
         finish(s, 0);
         return;
     }
@@ -191,7 +208,7 @@ static void advance(void *context) {
         loop_at(s->loop, &s->timer, s->kill_at);
         return;
     }
-    size_t left = signal_all(SIGKILL, s->spared, 0);
+    size_t left = signal_all(SIGKILL, s->spared, s->kept, 0);
     if (now >= s->give_up_at)
         finish(s, left);
     else
@@ -209,11 +226,12 @@ void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grac
                         .context = context,
                         .timer = {.fire = advance, .context = s},
                         .spared = {s->spared[0], s->spared[1]},
+                        .kept = s->kept,
                         .kill_at = now + grace,
                         .give_up_at = now + grace + give_up,
                         .running = true};
     if (grace > 0)
-        (void)sweep_signal(SIGTERM, 0);
+        (void)signal_all(SIGTERM, (const pid_t[SWEEP_SPARED]){0}, s->kept, 0);
     loop_at(l, &s->timer, now);
 }
 
@@ -222,7 +240,11 @@ void sweep_spare(struct sweep *s, pid_t one, pid_t other) {
     s->spared[1] = other;
 }
 
+void sweep_keep(struct sweep *s, pid_t child) {
+    s->kept = child;
+}
+
 void sweep_reaped(struct sweep *s, bool children_left) {
-    if (s->running && !children_left)
+    if (s->running && is_done(s, children_left))
         finish(s, 0);
 }

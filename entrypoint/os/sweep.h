@@ -19,6 +19,7 @@ struct sweep {
     void *context;
     struct timer timer;
     pid_t spared[SWEEP_SPARED]; /* 0: nobody */
+    pid_t kept;                 /* 0: nobody */
     int64_t kill_at;
     int64_t give_up_at;
     bool running;
@@ -33,6 +34,10 @@ void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grac
 /* For the next sweep_start(): SIGKILL spares these children (0: nobody), which are their owners' to
  * end. They are waited for like the others until the sweep gives up, and not counted then. */
 void sweep_spare(struct sweep *s, pid_t one, pid_t other);
+
+/* This child stays, 0: nobody does: it is neither signalled nor waited for, in the sweep that runs
+ * and in those that follow. */
+void sweep_keep(struct sweep *s, pid_t child);
 
 /* To be called after each reaper_run() with its result. */
 void sweep_reaped(struct sweep *s, bool children_left);

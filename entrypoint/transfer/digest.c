@@ -46,11 +46,25 @@ int digest_add(struct digest *d, const void *bytes, size_t size, struct error *e
     return EVP_DigestUpdate(d->context, bytes, size) == 1 ? 0 : fail(err);
 }
 
-int digest_end(struct digest *d, char ret[DIGEST_HEX_MAX], struct error *err) {
+static int finish(struct digest *d, unsigned char ret[DIGEST_SHA256], unsigned *ret_size,
+                  struct error *err) {
     unsigned char bytes[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    if (EVP_DigestFinal_ex(d->context, bytes, &size) != 1 || size > DIGEST_SHA256)
+    if (EVP_DigestFinal_ex(d->context, bytes, ret_size) != 1 || *ret_size > DIGEST_SHA256)
         return fail(err);
+    memcpy(ret, bytes, *ret_size);
+    return 0;
+}
+
+int digest_finish(struct digest *d, unsigned char ret[DIGEST_SHA256], struct error *err) {
+    unsigned size = 0;
+    return finish(d, ret, &size, err);
+}
+
+int digest_end(struct digest *d, char ret[DIGEST_HEX_MAX], struct error *err) {
+    unsigned char bytes[DIGEST_SHA256];
+    unsigned size = 0;
+    if (finish(d, bytes, &size, err) != 0)
+        return -1;
     digest_hex(bytes, size, ret);
     return 0;
 }

@@ -27,7 +27,9 @@ void digest_done(struct digest *d);
 /* Begins anew where there is one. */
 int digest_begin(struct digest *d, enum digest_kind kind, struct error *err);
 int digest_add(struct digest *d, const void *bytes, size_t size, struct error *err);
-/* As digits. It can be added to no more. */
+/* Its bytes, of which an MD5 has 16. It can be added to no more. */
+int digest_finish(struct digest *d, unsigned char ret[DIGEST_SHA256], struct error *err);
+/* The same as digits. */
 int digest_end(struct digest *d, char ret[DIGEST_HEX_MAX], struct error *err);
 
 #endif

@@ -120,7 +120,7 @@ int download_list(const struct download_order *o, struct objects *ret, size_t *f
     }
     size_t all = ret->count;
     *front = keep(ret, o->from->rest, o);
-    if (ret->count > 0 || (all > 0 && o->shards > 1))
+    if (ret->count > 0 || (all > 0 && o->shards > 1) || o->may_be_none)
         return 0;
     objects_done(ret);
     return error_set(err, EXIT_CODE_DATA, "%s: there is no such object, and no folder of that name",
@@ -196,7 +196,8 @@ static bool more(void *context) {
         return false;
     const struct object *object = &l->objects.items[l->next++];
     const char *path = o->name != NULL ? o->name : object->key + l->front;
-    if (fetch_is_there(o->root, path, object->size, object->etag)) {
+    if ((o->keep_newer && fetch_is_newer(o->root, path, object->modified)) ||
+        fetch_is_there(o->root, path, object->size, object->etag)) {
         l->done++;
         l->fetched += object->size;
         return true;

@@ -14,6 +14,8 @@ struct download_order {
     int root;                   /* the folder, by descriptor */
     const char *name;           /* of a single file there; NULL: as the address has it */
     const char *what;           /* for people */
+    bool may_be_none;           /* a folder without objects is no error */
+    bool keep_newer;            /* a file that is there and newer than the object stays */
     size_t shard, shards;       /* of a folder's objects, in the order of keys, each SHARDSth */
     int64_t deadline;
     void (*say)(const char *line);

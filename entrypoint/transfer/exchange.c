@@ -275,8 +275,8 @@ int exchange_start(struct exchange *e, const char *certificates, struct error *e
 static enum exchange_end again(struct exchange *e, struct error *ret) {
     uint64_t random = 0;
     unsigned most = e->tries > 0 ? e->tries : RETRY_TRIES;
-    if (e->moved >= GOT_ON)
-        e->tried = 0;
+    if (e->request.size < 0 && e->moved >= GOT_ON)
+        e->tried = 0; /* what was sent is sent again from its beginning */
     if (++e->tried >= most) {
         (void)error_wrap(ret, "tried %u times", e->tried);
         return EXCHANGE_FAILED;

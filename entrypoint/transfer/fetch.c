@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/str.h"
+#include "transfer/etag.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,13 +14,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { READ_SIZE = 256 * 1024, MD5_DIGITS = 2 * DIGEST_MD5 };
-
-static bool is_md5(const char *etag) {
-    return etag != NULL && strlen(etag) == MD5_DIGITS &&
-           strspn(etag, "0123456789abcdef") == MD5_DIGITS;
-}
 
 /* --- the file --------------------------------------------------------------------------------- */
 
@@ -123,7 +117,7 @@ static int begins(void *context, const struct answer *a, struct error *err) {
     (void)snprintf(f->sha256, sizeof(f->sha256), "%s", a->sha256);
     /* With a key of KMS the ETag is no MD5, though it may look like one. */
     f->is_md5 =
-        f->order.s3 != NULL && is_md5(f->etag) && !str_starts_with(a->encryption, "aws:kms");
+        f->order.s3 != NULL && etag_is_md5(f->etag) && !str_starts_with(a->encryption, "aws:kms");
     return take_size(f, a, err);
 }
 
@@ -202,27 +196,22 @@ void fetch_start(struct fetch *f, const struct fetch_order *order, struct pool *
 
 /* --- what is there ---------------------------------------------------------------------------- */
 
-static bool has_md5(int fd, const char *etag) {
-    static char block[READ_SIZE];
-    struct digest d = {0};
-    char hex[DIGEST_HEX_MAX];
-    bool good = digest_begin(&d, DIGEST_OF_MD5, NULL) == 0;
-    ssize_t got = 0;
-    while (good && (got = read(fd, block, sizeof(block))) > 0)
-        good = digest_add(&d, block, (size_t)got, NULL) == 0;
-    good = good && got == 0 && digest_end(&d, hex, NULL) == 0 && strcmp(hex, etag) == 0;
-    digest_done(&d);
-    return good;
-}
-
 bool fetch_is_there(int root, const char *path, int64_t size, const char *etag) {
     char name[FOLDER_NAME_MAX + 1];
     struct stat st;
-    if (!is_md5(etag))
+    if (etag == NULL)
         return false;
     cleanup_fd int folder = folder_enter(root, path, name, NULL);
     cleanup_fd int fd =
         folder >= 0 ? openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC) : -1;
     return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == size &&
-           has_md5(fd, etag);
+           etag_fits(fd, size, etag);
+}
+
+bool fetch_is_newer(int root, const char *path, int64_t modified) {
+    char name[FOLDER_NAME_MAX + 1];
+    struct stat st;
+    cleanup_fd int folder = folder_enter(root, path, name, NULL);
+    return folder >= 0 && fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(st.st_mode) && st.st_mtim.tv_sec > modified;
 }

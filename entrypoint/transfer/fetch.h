@@ -45,7 +45,10 @@ struct fetch {
 
 void fetch_start(struct fetch *f, const struct fetch_order *order, struct pool *pool);
 
-/* Whether the file is there already: its size and MD5 are those of the listing. */
+/* Whether the file is there already: its size and ETag (etag.h) are those of the listing. */
 bool fetch_is_there(int root, const char *path, int64_t size, const char *etag);
+
+/* Whether a file is there that was written later than MODIFIED, in seconds since 1970. */
+bool fetch_is_newer(int root, const char *path, int64_t modified);
 
 #endif

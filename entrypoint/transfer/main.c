@@ -1,7 +1,7 @@
-/* ringmaster-transfer DESCRIPTOR: fetches what a job needs, as a child of the container's first
- * process, which thereby needs no libcurl and waits for no disk. Its order comes in sealed memory,
- * at that descriptor, and so do the credentials: nothing of them is in a command line or an
- * environment. */
+/* ringmaster-transfer DESCRIPTOR: fetches what a job needs, or uploads what it leaves, as a child
+ * of the container's first process, which thereby needs no libcurl and waits for no disk. Its order
+ * comes in sealed memory, at that descriptor, and so do the credentials: nothing of them is in a
+ * command line or an environment. */
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/file.h"
@@ -9,6 +9,7 @@
 #include "common/redact.h"
 #include "common/sealed.h"
 #include "common/str.h"
+#include "transfer/outgoing.h"
 #include "transfer/work.h"
 
 #include <curl/curl.h>
@@ -44,6 +45,15 @@ static int read_order(const char *descriptor, struct buf *ret, struct error *err
     return 0;
 }
 
+static int upload(const struct work *work, struct error *err) {
+    struct outgoing out;
+    if (outgoing_parse(work->uploads, &work->environment, work->seconds, &out, err) != 0)
+        return -1;
+    int result = outgoing_run(&out, say, err);
+    outgoing_done(&out);
+    return result;
+}
+
 static int run(const char *descriptor, struct error *err) {
     struct buf order = {0};
     struct work work = {0};
@@ -54,7 +64,7 @@ static int run(const char *descriptor, struct error *err) {
         explicit_bzero(order.data, order.capacity);
     buf_done(&order);
     if (result == 0)
-        result = work_run(&work, say, err);
+        result = work.uploads != NULL ? upload(&work, err) : work_run(&work, say, err);
     work_done(&work);
     return result;
 }
@@ -66,6 +76,10 @@ int main(int argc, char **argv) {
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)umask(022);
     (void)setlocale(LC_ALL, "C");
+    if (outgoing_listen(&err) != 0) {
+        say(err.text);
+        return EXIT_CODE_INTERNAL;
+    }
     if (curl_global_init(CURL_GLOBAL_ALL) != CURLE_OK) {
         say("libcurl cannot be started");
         return EXIT_CODE_INTERNAL;

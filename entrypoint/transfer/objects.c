@@ -7,6 +7,7 @@
 #include <expat.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum { DEPTH_MAX = 16, TEXT_MAX = 16 * 1024 };
 
@@ -23,6 +24,7 @@ struct reading {
     char *key;
     char *etag;
     int64_t object_size;
+    int64_t modified;
 };
 
 void objects_done(struct objects *l) {
@@ -49,6 +51,7 @@ static void forget_object(struct reading *r) {
     free(r->etag);
     r->key = r->etag = NULL;
     r->object_size = -1;
+    r->modified = 0;
 }
 
 static void on_begin(void *context, const XML_Char *name, const XML_Char **attributes) {
@@ -109,8 +112,10 @@ static void end_object(struct reading *r) {
     else if (grow(l) != 0)
         fail(r, "does not fit into memory");
     else
-        l->items[l->count++] = (struct object){
-            .key = TAKE_PTR(r->key), .etag = TAKE_PTR(r->etag), .size = r->object_size};
+        l->items[l->count++] = (struct object){.key = TAKE_PTR(r->key),
+                                               .etag = TAKE_PTR(r->etag),
+                                               .size = r->object_size,
+                                               .modified = r->modified};
 }
 
 static char *take_text(struct reading *r) {
@@ -131,11 +136,19 @@ static char *take_etag(struct reading *r) {
     return take_text(r);
 }
 
+/* "2026-11-23T00:10:00.000Z"; what is no such time is none. */
+static int64_t read_time(const char *text) {
+    struct tm parts = {0};
+    return strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) != NULL ? (int64_t)timegm(&parts) : 0;
+}
+
 static void end_of_object(struct reading *r, const char *name) {
     if (strcmp(name, "Key") == 0 && r->key == NULL)
         r->key = take_text(r);
     else if (strcmp(name, "ETag") == 0 && r->etag == NULL)
         r->etag = take_etag(r);
+    else if (strcmp(name, "LastModified") == 0)
+        r->modified = read_time(r->text);
     else if (strcmp(name, "Size") == 0 &&
              str_parse_int(r->text, 0, INT64_MAX, &r->object_size, NULL) != 0)
         fail(r, "has a size that is no number");

@@ -143,7 +143,7 @@ int pool_run(struct pool *p, int64_t deadline, struct error *err) {
         int64_t next = start_due(p);
         if ((p->running == NULL && p->waiting == NULL) || p->stop)
             return 0;
-        if (clock_now() >= deadline)
+        if (clock_now() >= deadline || (p->give_up != NULL && *p->give_up != 0))
             return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time");
         if (turn(p, next < deadline ? next : deadline, err) != 0)
             return -1;
@@ -210,6 +210,7 @@ int pool_ask(const struct question *q, struct buf *body, struct answer *ret, str
                                    .silence = q->silence};
     if (pool_open(&pool, q->certificates, err) != 0)
         return -1;
+    pool.give_up = q->give_up;
     pool_add(&pool, &a.exchange);
     int result = pool_run(&pool, clock_now() + q->seconds * CLOCK_SECOND, err);
     if (result != 0)

@@ -6,6 +6,8 @@
 
 #include "transfer/exchange.h"
 
+#include <signal.h>
+
 enum { POOL_WIDTH = 16 };
 
 struct pool {
@@ -15,6 +17,7 @@ struct pool {
     struct exchange **waiting_end;
     struct exchange *running; /* in any order */
     size_t running_count;
+    const volatile sig_atomic_t *give_up; /* not 0: nothing goes on; may be NULL */
     bool stop; /* set by whoever wants pool_run() to come back before all have ended */
     /* Called about once a second, for progress; may be NULL. */
     void (*tick)(void *context);
@@ -44,6 +47,7 @@ struct question {
     int64_t silence;
     int64_t seconds; /* for all of it */
     const char *certificates;
+    const volatile sig_atomic_t *give_up; /* as the pool's */
 };
 int pool_ask(const struct question *q, struct buf *body, struct answer *ret, struct error *err);
 

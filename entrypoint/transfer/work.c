@@ -5,8 +5,10 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
+#include "transfer/copy.h"
 #include "transfer/download.h"
 #include "transfer/folder.h"
+#include "transfer/multipart.h"
 #include "transfer/unpack.h"
 
 #include <errno.h>
@@ -39,11 +41,15 @@ static int parse_task(const json_t *item, struct work_task *ret, struct error *e
         json_member_string(item, where, "from", &ret->from, err) != 0 ||
         json_member_string(item, where, "to", &ret->to, err) != 0 ||
         json_member_bool(item, where, "unpack", &ret->unpack, err) != 0 ||
+        json_member_bool(item, where, "back", &ret->back, err) != 0 ||
+        json_member_bool(item, where, "target", &ret->target, err) != 0 ||
+        json_member_bool(item, where, "tidy", &ret->tidy, err) != 0 ||
         json_member_int(item, where, "shard", &ret->shard, err) != 0 ||
         json_member_int(item, where, "shards", &ret->shards, err) != 0)
         return -1;
-    if (ret->what != NULL && ret->from != NULL && ret->to != NULL && ret->shard >= 0 &&
-        ret->shards >= 1 && ret->shard < ret->shards)
+    bool has_from = ret->from != NULL || ret->target;
+    if (ret->what != NULL && has_from && ret->to != NULL && ret->shard >= 0 && ret->shards >= 1 &&
+        ret->shard < ret->shards)
         return 0;
     return error_set(err, EXIT_CODE_INTERNAL, "%s lacks what, from or to, or has no such shard",
                      where);
@@ -64,12 +70,15 @@ static int parse(struct work *w, struct error *err) {
     static const char where[] = "the order";
     json_t *tasks = NULL;
     json_t *environment = NULL;
+    json_t *uploads = NULL;
     if (json_member_array(w->root, where, "tasks", &tasks, err) != 0 ||
+        json_member_array(w->root, where, "uploads", &uploads, err) != 0 ||
         json_member_array(w->root, where, "environment", &environment, err) != 0 ||
         json_member_int(w->root, where, "seconds", &w->seconds, err) != 0)
         return -1;
     if (json_array_size(tasks) > WORK_TASKS_MAX || w->seconds < 1 || w->seconds > WORK_SECONDS_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "%s has too many tasks, or no time", where);
+    w->uploads = uploads;
     for (; w->count < json_array_size(tasks); w->count++)
         if (parse_task(json_array_get(tasks, w->count), &w->tasks[w->count], err) != 0)
             return -1;
@@ -103,6 +112,8 @@ static int fetch(struct walk *w, const struct work_task *t, const struct address
                                          .root = root,
                                          .name = name,
                                          .what = t->what,
+                                         .may_be_none = t->back,
+                                         .keep_newer = t->back,
                                          .shard = (size_t)t->shard,
                                          .shards = (size_t)t->shards,
                                          .deadline = w->deadline,
@@ -180,20 +191,62 @@ static int link_folder(const struct work_task *t, const struct address *from, st
                : error_set_errno(err, EXIT_CODE_CONFIG, "%s as a link to %s", t->to, from->rest);
 }
 
-static int bring(struct walk *w, const struct work_task *t, struct error *err) {
-    struct address from;
-    int result = 0;
-    if (address_parse(t->from, &from, err) != 0)
+static int bring_objects(struct walk *w, const struct work_task *t, const struct address *from,
+                         struct error *err) {
+    cleanup_fd int root = folder_open(t->to, err);
+    return root >= 0 ? fetch(w, t, from, root, NULL, err) : -1;
+}
+
+/* --- targets ---------------------------------------------------------------------------------- */
+
+/* A job that finds out at its end that nothing can be uploaded was in vain. Whatever is wrong is a
+ * configuration to mend. */
+static int try_target(struct walk *w, const struct address *to, struct error *err) {
+    if (to->kind == ADDRESS_HTTP)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: files are uploaded to s3:// or file:// alone",
+                         to->shown);
+    int result =
+        to->kind == ADDRESS_FILE ? copy_probe(to->rest, err) : multipart_probe(&w->s3, to, err);
+    if (result != 0 && err != NULL)
+        err->code = EXIT_CODE_CONFIG;
+    return result;
+}
+
+/* Who may not ask what lies there unfinished leaves it to the bucket's own rules. */
+static void tidy_target(struct walk *w, const struct work_task *t, const struct address *to) {
+    char line[LINE_MAX_SIZE];
+    int count = to->kind == ADDRESS_S3 ? multipart_tidy(&w->s3, to, NULL) : 0;
+    if (count <= 0)
+        return;
+    (void)snprintf(line, sizeof(line), "%s: %d unfinished uploads of an earlier start given up",
+                   t->what, count);
+    w->say(line);
+}
+
+/* --- one task --------------------------------------------------------------------------------- */
+
+static int do_task(struct walk *w, const struct work_task *t, const struct address *at,
+                   struct error *err) {
+    if (t->unpack)
+        return bring_code(w, t, at, err);
+    bool linked = at->kind == ADDRESS_FILE && !t->target;
+    if (linked && t->back && file_make_dirs(at->rest, err) != 0)
         return -1;
-    if (t->unpack) {
-        result = bring_code(w, t, &from, err);
-    } else if (from.kind == ADDRESS_FILE) {
-        result = link_folder(t, &from, err);
-    } else {
-        cleanup_fd int root = folder_open(t->to, err);
-        result = root >= 0 ? fetch(w, t, &from, root, NULL, err) : -1;
-    }
-    address_done(&from);
+    if (linked)
+        return link_folder(t, at, err);
+    if ((t->back || t->target) && try_target(w, at, err) != 0)
+        return -1;
+    if (t->tidy)
+        tidy_target(w, t, at);
+    return t->target ? 0 : bring_objects(w, t, at, err);
+}
+
+static int do_one(struct walk *w, const struct work_task *t, struct error *err) {
+    struct address at;
+    if (address_parse(t->target ? t->to : t->from, &at, err) != 0)
+        return -1;
+    int result = do_task(w, t, &at, err);
+    address_done(&at);
     return result;
 }
 
@@ -201,7 +254,7 @@ int work_run(const struct work *w, void (*say)(const char *line), struct error *
     struct walk walk = {.deadline = clock_now() + w->seconds * CLOCK_SECOND, .say = say};
     int result = s3_open(&walk.s3, &w->environment, err);
     for (size_t i = 0; result == 0 && i < w->count; i++) {
-        result = bring(&walk, &w->tasks[i], err);
+        result = do_one(&walk, &w->tasks[i], err);
         if (result != 0)
             (void)error_wrap(err, "%s", w->tasks[i].what);
     }

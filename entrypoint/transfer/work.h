@@ -4,7 +4,13 @@
  *   {"environment": ["AWS_REGION=...", ...], "seconds": 3600, "tasks": [
  *      {"what": "code",  "from": "s3://...", "to": "/opt/ml/code", "unpack": true},
  *      {"what": "train", "from": "s3://...", "to": "/opt/ml/input/data/train",
- *       "shard": 0, "shards": 2}]}
+ *       "shard": 0, "shards": 2},
+ *      {"what": "checkpoints", "from": "s3://...", "to": "/opt/ml/checkpoints", "back": true},
+ *      {"what": "output", "to": "s3://...", "target": true, "tidy": true}]}
+ *
+ * "back" brings back what an earlier start has uploaded: nothing is fine, and a file that is newer
+ * here stays. "target" asks whether files can be uploaded there, as "back" does; with "tidy" what a
+ * killed start has begun to upload is given up. An order with "uploads" is outgoing.h's.
  *
  * s3:// is the object of that name, else all that lie in the folder of that name; https:// a file;
  * file:// a folder of this machine, which becomes a link (or an archive, which is unpacked). */
@@ -13,6 +19,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
+#include "common/json.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -25,6 +32,9 @@ struct work_task {
     const char *from;
     const char *to;
     bool unpack;
+    bool back;
+    bool target;
+    bool tidy;
     int64_t shard;
     int64_t shards; /* below 2: all of it */
 };
@@ -35,6 +45,7 @@ struct work {
     int64_t seconds;
     struct work_task tasks[WORK_TASKS_MAX];
     size_t count;
+    const json_t *uploads; /* borrowed from the order; NULL: none */
 };
 
 void work_done(struct work *w);

@@ -53,8 +53,8 @@ const char *http_header(const struct http_call *call, const char *name) {
     return "";
 }
 
-/* The head, and in BODY what came behind it. */
-static int read_head(struct http_call *call) {
+/* The head, and in BODY what came behind it, as far as it fits; returns how much came. */
+static ssize_t read_head(struct http_call *call) {
     static char text[2 * HTTP_TEXT_MAX];
     size_t size = 0;
     char *end = NULL;
@@ -72,16 +72,16 @@ static int read_head(struct http_call *call) {
     (void)snprintf(call->headers, sizeof(call->headers), "%.*s",
                    (int)(end + 2 - (line_end + 2) > 0 ? end + 2 - (line_end + 2) : 0),
                    line_end + 2);
-    call->size = size - (size_t)(end + 4 - text);
+    size_t came = size - (size_t)(end + 4 - text);
+    call->size = came;
     if (call->size > sizeof(call->body) - 1)
         call->size = sizeof(call->body) - 1;
     memcpy(call->body, end + 4, call->size);
-    return 0;
+    return (ssize_t)came;
 }
 
-static void read_body(struct http_call *call) {
+static void read_body(struct http_call *call, size_t seen) {
     size_t wanted = (size_t)strtoull(http_header(call, "content-length"), NULL, 10);
-    size_t seen = call->size;
     char spare[4096];
     while (seen < wanted) {
         size_t room = sizeof(call->body) - 1 - call->size;
@@ -101,12 +101,13 @@ static _Noreturn void serve(int fd, struct http_shared *shared,
     static struct http_call call;
     call.fd = fd;
     call.shared = shared;
-    if (read_head(&call) == 0) {
+    ssize_t came = read_head(&call);
+    if (came >= 0) {
         call.number = atomic_fetch_add(&shared->requests, 1);
         if (call.number < HTTP_KEPT_MAX)
             (void)snprintf(shared->targets[call.number], sizeof(shared->targets[0]), "%s %.480s",
                            call.method, call.target);
-        read_body(&call);
+        read_body(&call, (size_t)came);
         answer(&call);
         (void)shutdown(fd, SHUT_WR);
     }

@@ -1,66 +1,14 @@
 #!/bin/sh
 # Code and channels fetched from S3, as moto (PyPI) plays it, with every signature checked; from
 # https and file; and what is said where that fails. moto is installed into build/moto once.
-# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+# shellcheck disable=SC2154,SC2016,SC2034  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
-[ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
-[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
-
-moto=$top/build/moto
-if [ ! -e "$moto/ready" ]; then
-    rm -rf "$moto"
-    if ! python3 -m venv "$moto" ||
-        ! timeout 400 "$moto/bin/pip" install -q --disable-pip-version-check 'moto[server]==5.2.5' boto3; then
-        skip "moto could not be installed from PyPI"
-    fi
-    : >"$moto/ready"
-fi
-
-server=
-server_down() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null
-    server=
-}
-trap 'server_down; ring_down' EXIT
-
-# server_up COUNT: beside the hosts, on their bridge, at $s3, with so many small files; $id and $secret are a user's that it knows.
-server_up() {
-    hub=rm-$(basename "$RING")-hub
-    s3=http://10.77.0.254:5000
-    ip -n "$hub" address add 10.77.0.254/24 dev ring
-    ip -n "$hub" link set lo up
-    INITIAL_NO_AUTH_ACTION_COUNT=3 ip netns exec "$hub" "$moto/bin/moto_server" \
-        -H 10.77.0.254 -p 5000 >"$RING/moto.log" 2>&1 &
-    server=$!
-    wait_for 60 ip netns exec "$hub" "$moto/bin/python" -c \
-        'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' || return 1
-    ip netns exec "$hub" "$moto/bin/python" "$system/moto_fill.py" "$s3" "$RING" "$1" || return 1
-    { read -r id && read -r secret; } <"$RING/moto-key" || return 1
-}
+. "$system/moto.sh"
 
 parameters() {
     for host in $everyone; do
         printf '%s' "$1" >"$(hosts opt "$host")/input/config/hyperparameters.json"
-    done
-}
-
-# start NAME=VALUE... -- COMMAND: with the key, on every host.
-start() {
-    variables=
-    while [ "$1" != -- ]; do
-        variables="$variables -e $1"
-        shift
-    done
-    # shellcheck disable=SC2086  # words
-    start_all -e AWS_ENDPOINT_URL_S3="$s3" -e AWS_ACCESS_KEY_ID="$id" \
-        -e AWS_SECRET_ACCESS_KEY="$secret" $variables "$@"
-}
-
-no_secret_anywhere() {
-    for host in $everyone; do
-        check "no secret in the log of host $host" lacks "$(hosts log "$host")" "$secret"
-        check "no secret below /opt/ml of host $host" equal "$(grep -rlF "$secret" "$(hosts opt "$host")" | wc -l)" 0
     done
 }
 

@@ -74,6 +74,11 @@ static void a_job_that_fails_leaves_its_story(void) {
     await_end(5);
     CU_ASSERT(is_there("failure"));
     CU_ASSERT_STRING_EQUAL(said, "");
+    failure_child_conclude(&child, &bad); /* a later verdict leaves ours, and says nothing */
+    await_end(5);
+    CU_ASSERT_STRING_EQUAL(said, "");
+    CU_ASSERT(is_there("failure"));
+    child.written = false;
     failure_child_conclude(&child, &bad); /* the next one finds a file that is not its own */
     await_end(5);
     ASSERT_CONTAINS(said, "is kept");

@@ -55,8 +55,10 @@ static void open_host(const char *logs) {
     CU_ASSERT_EQUAL_FATAL(local_open(&local, &loop, unit_temp_dir(), &no_guests, NULL, &err), 0);
     console_init(&console, &loop, output[1]);
     failure_child_open(&failure, &reaper, "/no/such/base");
-    struct host_options options = {&loop,    &reaper,  &sweep, &job, environment, &local, &tools,
-                                   &console, &failure, NULL,   tell, queued,      NULL};
+    static struct uploading uploading;
+    struct host_options options = {&loop,      &reaper, &sweep,   &job,     environment,
+                                   &local,     &tools,  &console, &failure, NULL,
+                                   &uploading, tell,    queued,   NULL};
     CU_ASSERT_EQUAL_FATAL(host_open(&host, &options, &err), 0);
 }
 
@@ -106,9 +108,10 @@ static void an_agent_that_is_there_already_is_an_error(void) {
     struct host second;
     open_host("host");
     local_file(&local, "agent", agent);
-    struct host_options options = {&loop,  &reaper, &sweep,   &job,     (char *const[]){NULL},
-                                   &local, &tools,  &console, &failure, NULL,
-                                   tell,   queued,  NULL};
+    static struct uploading uploading;
+    struct host_options options = {&loop,      &reaper, &sweep,   &job,     (char *const[]){NULL},
+                                   &local,     &tools,  &console, &failure, NULL,
+                                   &uploading, tell,    queued,   NULL};
     CU_ASSERT_EQUAL(host_open(&second, &options, &err), -1);
     ASSERT_CONTAINS(err.text, agent);
     CU_ASSERT_EQUAL(err.os_errno, EEXIST);

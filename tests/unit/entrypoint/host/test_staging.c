@@ -2,6 +2,7 @@
 #include "host/staging.h"
 #include "support/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -38,6 +39,31 @@ static void an_order_has_all_that_is_needed_and_no_more(void) {
     CU_ASSERT_EQUAL(json_equal(order, expected), 1);
 }
 
+static void targets_are_tried_and_checkpoints_come_back(void) {
+    struct job j;
+    fill(&j);
+    static char *none[] = {NULL};
+    j.sources = (struct sources){0};
+    j.settings.checkpoints = "s3://b/c";
+    j.settings.output = "s3://b/o/";
+    (void)snprintf(j.cluster.hosts[1].name.text, HOST_NAME_SIZE, "algo-2");
+    cleanup_json json_t *order = staging_order(&j, none);
+    cleanup_json json_t *expected =
+        json_loads("{\"seconds\": 60, \"environment\": [], \"tasks\": ["
+                   "{\"what\": \"output\", \"to\": \"s3://b/o/output/algo-2/\", \"target\": true, "
+                   "\"tidy\": true}, {\"what\": \"checkpoints\", \"from\": \"s3://b/c/\", \"to\": "
+                   "\"/opt/ml/checkpoints\", \"back\": true, \"tidy\": false}]}",
+                   0, NULL);
+    CU_ASSERT_EQUAL(json_equal(order, expected), 1);
+    j.cluster.self = 0;
+    cleanup_json json_t *first = staging_order(&j, none);
+    const json_t *tasks = json_object_get(first, "tasks");
+    CU_ASSERT_EQUAL(json_array_size(tasks), 3);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(tasks, 1), "to")),
+                           "s3://b/o/model/");
+    CU_ASSERT_TRUE(json_is_true(json_object_get(json_array_get(tasks, 2), "tidy")));
+}
+
 static void the_sdks_region_is_handed_on(void) {
     static const char text[] = "{\"sagemaker_region\": \"\\\"us-west-2\\\"\"}";
     struct job j;
@@ -65,5 +91,6 @@ static void a_build_without_it_says_so(void) {
     staging_close(&s);
 }
 
-UNIT_MAIN("host.staging", UNIT(an_order_has_all_that_is_needed_and_no_more),
-          UNIT(the_sdks_region_is_handed_on), UNIT(a_build_without_it_says_so))
+UNIT_MAIN("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
+          UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(the_sdks_region_is_handed_on),
+          UNIT(a_build_without_it_says_so))

@@ -30,8 +30,15 @@ static void every_pair_has_its_row(void) {
 static void phases_follow_one_another_in_one_order(void) {
     static const bool may[PHASE_COUNT][PHASE_COUNT] = {
         [PHASE_JOINING] = {[PHASE_JOINING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
-        [PHASE_RUNNING] = {[PHASE_RUNNING] = true, [PHASE_CLEARING] = true, [PHASE_JUDGED] = true},
-        [PHASE_CLEARING] = {[PHASE_CLEARING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
+        [PHASE_RUNNING] = {[PHASE_RUNNING] = true,
+                           [PHASE_CLEARING] = true,
+                           [PHASE_UPLOADING] = true,
+                           [PHASE_JUDGED] = true},
+        [PHASE_CLEARING] = {[PHASE_CLEARING] = true,
+                            [PHASE_RUNNING] = true,
+                            [PHASE_UPLOADING] = true,
+                            [PHASE_JUDGED] = true},
+        [PHASE_UPLOADING] = {[PHASE_UPLOADING] = true, [PHASE_JUDGED] = true},
         [PHASE_JUDGED] = {[PHASE_JUDGED] = true}};
     for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
         for (unsigned event = 0; event < EVENT_COUNT; event++)
@@ -63,6 +70,23 @@ static void a_stop_is_taken_as_its_phase_allows(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_STOP, GUARD_ENDING)->actions[0], DO_NOTE_LATE_STOP);
     CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_STOP, GUARD_NONE)->next, PHASE_JUDGED);
     CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_STOP_AGAIN, GUARD_STOP)->actions[0], DO_NOTHING);
+}
+
+/* Whoever uploads has heard no verdict yet, and hears it once. */
+static void what_a_job_leaves_is_uploaded_before_its_verdict(void) {
+    static const enum phase from[] = {PHASE_RUNNING, PHASE_CLEARING};
+    for (size_t i = 0; i < 2; i++)
+        for (unsigned event = 0; event < EVENT_COUNT; event++) {
+            const struct phase_row *without = row_of(from[i], event, GUARD_NONE);
+            const struct phase_row *with = row_of(from[i], event, GUARD_TARGETS);
+            CU_ASSERT_EQUAL(without->next == PHASE_JUDGED, with->next == PHASE_UPLOADING);
+        }
+    CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_STOP, GUARD_NONE)->actions[0], DO_HURRY);
+    CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_STOP, GUARD_STOP)->actions[0], DO_NOTHING);
+    CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_STOP_AGAIN, GUARD_NONE)->actions[0],
+                    DO_END_UPLOADS);
+    CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_MPIRUN_ENDED, GUARD_NONE)->actions[0],
+                    DO_NOTHING);
 }
 
 static void who_is_lost_is_not_lost_again(void) {
@@ -103,5 +127,6 @@ static void the_picture_in_the_papers_is_this_table(void) {
 
 UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
           UNIT(phases_follow_one_another_in_one_order), UNIT(a_stop_is_taken_as_its_phase_allows),
+          UNIT(what_a_job_leaves_is_uploaded_before_its_verdict),
           UNIT(who_is_lost_is_not_lost_again), UNIT(the_first_guard_that_holds_counts),
           UNIT(the_picture_in_the_papers_is_this_table))

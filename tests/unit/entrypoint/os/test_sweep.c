@@ -345,7 +345,33 @@ static void a_tree_whose_pids_fall_is_found(void) {
         unit_skip("pids cannot be chosen here");
 }
 
-UNIT_MAIN("os.sweep", UNIT(a_deep_tree_ends_by_sigterm),
+/* One child stays, and ends nothing later: it is neither told nor waited for. */
+static void the_kept_child_stays(void) {
+    struct stage s;
+    struct error err;
+    stage_open(&s);
+    pid_t kept = fork();
+    if (kept == 0)
+        for (;;)
+            (void)pause();
+    pid_t other = fork();
+    if (other == 0)
+        for (;;)
+            (void)pause();
+    sweep_keep(&s.sweep, kept);
+    int64_t begin = clock_now();
+    sweep_start(&s.sweep, &s.loop, &s.reaper, 20 * CLOCK_SECOND, 20 * CLOCK_SECOND, done, &s);
+    CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
+    CU_ASSERT(clock_now() - begin < 20 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(s.left, 0);
+    CU_ASSERT_EQUAL(kill(other, 0), -1);
+    CU_ASSERT_EQUAL(kill(kept, 0), 0);
+    (void)kill(kept, SIGKILL);
+    (void)waitpid(kept, NULL, 0);
+    stage_close(&s);
+}
+
+UNIT_MAIN("os.sweep", UNIT(the_kept_child_stays), UNIT(a_deep_tree_ends_by_sigterm),
           UNIT(what_ignores_sigterm_is_killed_at_the_deadline),
           UNIT(without_children_it_is_done_at_once), UNIT(a_second_sweep_takes_over_the_first),
           UNIT(a_grandchild_is_reached_where_this_process_has_no_stdin),

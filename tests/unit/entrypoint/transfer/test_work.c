@@ -152,6 +152,61 @@ static void the_first_error_has_its_tasks_name(void) {
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
 }
 
-UNIT_MAIN("transfer.work", UNIT(an_order_is_read), UNIT(what_is_no_order_is_refused),
-          UNIT(a_folder_of_this_machine_becomes_a_link), UNIT(code_is_unpacked_once),
-          UNIT(the_first_error_has_its_tasks_name))
+/* TASK is the order's only one. */
+static int do_task(const char *task, struct error *err) {
+    struct work work;
+    char text[16 * 1024];
+    (void)snprintf(text, sizeof(text), "{\"seconds\": 60, \"tasks\": [%s]}", task);
+    CU_ASSERT_EQUAL_FATAL(parse(text, &work, NULL), 0);
+    int result = work_run(&work, say, err);
+    work_done(&work);
+    return result;
+}
+
+static void a_target_is_tried(void) {
+    char task[8 * 1024];
+    struct error err = {0};
+    (void)snprintf(task, sizeof(task),
+                   "{\"what\": \"output\", \"target\": true, \"to\": \"file://%s/out/\"}",
+                   unit_temp_dir());
+    CU_ASSERT_EQUAL(do_task(task, NULL), 0);
+    CU_ASSERT_EQUAL(access(path_of("out"), F_OK), 0);
+    CU_ASSERT_EQUAL(do_task("{\"what\": \"output\", \"target\": true, \"to\": "
+                            "\"file:///proc/no/\"}",
+                            &err),
+                    -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "output: /proc/no");
+    CU_ASSERT_EQUAL(do_task("{\"what\": \"output\", \"target\": true, \"to\": "
+                            "\"https://h/x/\"}",
+                            &err),
+                    -1);
+    ASSERT_CONTAINS(err.text, "s3:// or file:// alone");
+}
+
+/* A folder of the host is made where it is missing, and is that folder then. */
+static void checkpoints_in_a_folder_are_a_link(void) {
+    char task[8 * 1024];
+    (void)snprintf(task, sizeof(task),
+                   "{\"what\": \"checkpoints\", \"back\": true, \"from\": "
+                   "\"file://%s/states\", \"to\": \"%s/checkpoints\"}",
+                   unit_temp_dir(), unit_temp_dir());
+    CU_ASSERT_EQUAL(do_task(task, NULL), 0);
+    put("states/one", "1");
+    CU_ASSERT_EQUAL(access(path_of("checkpoints/one"), F_OK), 0);
+}
+
+static void an_order_of_uploads_is_told_apart(void) {
+    struct work w;
+    CU_ASSERT_EQUAL_FATAL(parse("{\"seconds\": 5, \"uploads\": []}", &w, NULL), 0);
+    CU_ASSERT_PTR_NOT_NULL(w.uploads);
+    work_done(&w);
+    CU_ASSERT_EQUAL_FATAL(parse("{\"seconds\": 5}", &w, NULL), 0);
+    CU_ASSERT_PTR_NULL(w.uploads);
+    work_done(&w);
+}
+
+UNIT_MAIN("transfer.work", UNIT(a_target_is_tried), UNIT(checkpoints_in_a_folder_are_a_link),
+          UNIT(an_order_of_uploads_is_told_apart), UNIT(an_order_is_read),
+          UNIT(what_is_no_order_is_refused), UNIT(a_folder_of_this_machine_becomes_a_link),
+          UNIT(code_is_unpacked_once), UNIT(the_first_error_has_its_tasks_name))

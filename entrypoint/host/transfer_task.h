@@ -1,0 +1,32 @@
+/* The program ringmaster-transfer as a child: it lies beside this one and gets its order
+ * (transfer/work.h, transfer/outgoing.h) with the AWS_* variables in sealed memory. */
+#ifndef HOST_TRANSFER_TASK_H
+#define HOST_TRANSFER_TASK_H
+
+#include "job/job.h"
+#include "os/loop.h"
+#include "os/task.h"
+
+#include <jansson.h>
+
+/* What the order says of the environment; the caller owns it. */
+json_t *transfer_task_environment(const struct job *job, char *const *environment);
+
+struct transfer_task_options {
+    struct loop *loop;
+    struct reaper *reaper;
+    const struct job *job;
+    const char *verb; /* in front of its lines: "fetch" */
+    json_t *order;    /* may be NULL: there was no memory for it */
+    void (*line)(void *context, const char *line, size_t size);
+    void (*ended)(void *context, int code);
+    void *context;
+};
+
+int transfer_task_start(struct task *t, const struct transfer_task_options *options,
+                        struct error *err);
+
+/* The last line that it said, without line end. Valid until the next call. */
+const char *transfer_task_last_word(const struct task *t);
+
+#endif

@@ -1,0 +1,30 @@
+/* Where a job's checkpoints and what it leaves are uploaded to, for platforms that do not do so
+ * themselves. Below RINGMASTER_OUTPUT lie
+ *
+ *   model/                BASE/model of the first host
+ *   output/HOST/data/     BASE/output/data of each host
+ *   output/HOST/failure   its failure file
+ *
+ * and RINGMASTER_CHECKPOINTS is BASE/checkpoints of all hosts. A folder of the host that is named
+ * so (file://) becomes that folder, by a link. */
+#ifndef JOB_TARGETS_H
+#define JOB_TARGETS_H
+
+#include "common/error.h"
+#include "job/settings.h"
+
+#include <stdbool.h>
+
+enum { TARGETS_TEXT_MAX = 1024 };
+
+static inline bool targets_any(const struct settings *s) {
+    return s->checkpoints != NULL || s->output != NULL;
+}
+
+/* Whether there is something to upload, and not only to link. */
+bool targets_upload(const struct settings *s);
+
+/* That both can be targets, by their looks. */
+int targets_check(const struct settings *s, struct error *err);
+
+#endif

@@ -1,0 +1,139 @@
+#include "master/uploads.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "wire/frame.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* Beyond the hosts' own limit, for processes to end before and for words to come. */
+enum { GRACE_SECONDS = 10, SHARE = 4 };
+
+bool uploads_wanted(const struct master *m) {
+    return !m->check && targets_upload(&m->s.job->settings);
+}
+
+static int64_t stop_seconds(const struct master *m) {
+    return settings_stop_seconds(&m->s.job->settings, m->s.job->cluster.local_mode);
+}
+
+int64_t uploads_stop_budget(const struct master *m) {
+    int64_t all = stop_seconds(m) * CLOCK_SECOND;
+    return uploads_wanted(m) ? all - all / SHARE : all;
+}
+
+/* What is left of a stop's time, where one has ended the job. */
+static int64_t seconds_left(const struct master *m) {
+    int64_t seconds = m->s.job->settings.upload_seconds;
+    if (m->attempt.stop_asked == 0)
+        return seconds;
+    int64_t end = m->attempt.stop_asked + stop_seconds(m) * CLOCK_SECOND;
+    int64_t left = (end - clock_boot()) / CLOCK_SECOND;
+    left = left > 1 ? left : 1;
+    return left < seconds ? left : seconds;
+}
+
+static bool is_awaited(const struct member *b) {
+    return !b->lost && !b->uploaded;
+}
+
+static void end_if_all_are_done(struct master *m) {
+    if (m->phase != PHASE_UPLOADING)
+        return;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        if (is_awaited(&m->members[i]))
+            return;
+    loop_cancel(&m->s.loop, &m->uploads.deadline);
+    master_raise(m, EVENT_UPLOADED);
+}
+
+static void keep_fault(struct member *b, enum exit_code code, const char *text) {
+    struct master *m = b->master;
+    log_error("%s: %s", member_name(b), text);
+    if (m->uploads.fault.code != 0)
+        return;
+    (void)error_set(&m->uploads.fault, code, "%s", text);
+    m->uploads.fault_host = (int)b->index;
+}
+
+static void deadline_passed(void *context) {
+    struct master *m = context;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        if (is_awaited(&m->members[i]))
+            keep_fault(&m->members[i], EXIT_CODE_UPLOAD,
+                       "uploading what the job leaves was not done in time");
+    master_raise(m, EVENT_UPLOAD_DEADLINE);
+}
+
+void uploads_init(struct master *m) {
+    m->uploads.deadline = (struct timer){.fire = deadline_passed, .context = m};
+}
+
+void uploads_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->uploads.deadline);
+}
+
+static void send_seconds(struct master *m, const char *type, int64_t seconds, json_t *more) {
+    json_t *order = frame_new(type);
+    (void)json_object_set_new(order, "seconds", json_integer(seconds));
+    if (more != NULL)
+        (void)json_object_update(order, more);
+    json_decref(more);
+    master_send_all(m, order);
+    loop_after(&m->s.loop, &m->uploads.deadline, (seconds + GRACE_SECONDS) * CLOCK_SECOND);
+}
+
+void uploads_begin(struct master *m) {
+    const struct verdict *v = &m->verdict;
+    if (v->code == EXIT_CODE_OK)
+        log_info("%s; what it leaves is uploaded", v->text);
+    else
+        log_error("%s: %s; what is there is uploaded", v->class_name, v->text);
+    send_seconds(m, "upload", seconds_left(m), verdict_json(v));
+}
+
+void uploads_told(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    int64_t code = 0;
+    const char *text = NULL;
+    if (m->phase != PHASE_UPLOADING || b->uploaded || b->lost)
+        return;
+    (void)json_member_int(message, "uploaded", "code", &code, NULL);
+    (void)json_member_string(message, "uploaded", "text", &text, NULL);
+    if (code != 0)
+        keep_fault(b, EXIT_CODE_UPLOAD, text != NULL ? text : "a fault");
+    b->uploaded = true;
+    end_if_all_are_done(m);
+}
+
+void uploads_lost(struct member *b, const char *why) {
+    char text[128];
+    (void)snprintf(text, sizeof(text), "lost while it uploaded what the job leaves: %.64s", why);
+    keep_fault(b, EXIT_CODE_HOST_LOST, text);
+    end_if_all_are_done(b->master);
+}
+
+void uploads_hurry(struct master *m) {
+    int64_t seconds = stop_seconds(m);
+    if (m->uploads.deadline.deadline > clock_now() + (seconds + GRACE_SECONDS) * CLOCK_SECOND)
+        send_seconds(m, "hurry", seconds, NULL);
+}
+
+void uploads_end(struct master *m) {
+    log_info("no more time to upload");
+    send_seconds(m, "hurry", 0, NULL);
+}
+
+void uploads_weigh(struct master *m) {
+    struct verdict *v = &m->verdict;
+    const struct error *fault = &m->uploads.fault;
+    bool stopped = v->code == EXIT_CODE_STOPPED;
+    if (fault->code == 0 || (v->code != EXIT_CODE_OK && !stopped))
+        return;
+    struct verdict first = *v;
+    verdict_from_error(fault, &m->s.job->cluster, m->uploads.fault_host, v);
+    if (stopped)
+        (void)snprintf(v->story, sizeof(v->story), "%.600s\n%.600s", first.text, first.story);
+}

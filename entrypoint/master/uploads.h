@@ -1,0 +1,27 @@
+/* What the job leaves is uploaded by each host (host/uploading.h) before the verdict is told, as it
+ * hangs on that. Raises UPLOADED and UPLOAD_DEADLINE. */
+#ifndef MASTER_UPLOADS_H
+#define MASTER_UPLOADS_H
+
+#include "master/state.h"
+
+/* Whether this job's hosts upload. */
+bool uploads_wanted(const struct master *m);
+
+/* The time from a stop request to SIGKILL: where the job uploads, a quarter of the stop's is left
+ * for that. */
+int64_t uploads_stop_budget(const struct master *m);
+
+void uploads_init(struct master *m);
+void uploads_begin(struct master *m);
+void uploads_close(struct master *m);
+void uploads_told(struct member *b, const json_t *message);
+void uploads_lost(struct member *b, const char *why);
+/* A stop leaves its own time, a second one none. */
+void uploads_hurry(struct master *m);
+void uploads_end(struct master *m);
+/* A job that did well, or was stopped, has failed where something is missing; another failure
+ * stays. */
+void uploads_weigh(struct master *m);
+
+#endif

@@ -1,0 +1,38 @@
+/* S3's small answers: XML documents of which one or two texts matter. Read by Expat as it comes,
+ * with ceilings, as listings are (objects.h); a document type is refused. */
+#ifndef TRANSFER_DOCUMENT_H
+#define TRANSFER_DOCUMENT_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    DOCUMENT_TEXT_MAX = 8 * 1024,
+    DOCUMENT_ID_MAX = 1024, /* of an upload in parts */
+    DOCUMENT_UPLOADS_MAX = 1000,
+};
+
+/* The text of CHILD in a document whose root is ROOT; without either, or where the text is longer
+ * than SIZE, it is an error. */
+int document_text(const char *document, size_t size, const char *root, const char *child, char *ret,
+                  size_t ret_size, struct error *err);
+
+/* An upload in parts that was begun and neither ended nor given up. */
+struct document_upload {
+    char *key; /* owned */
+    char *id;  /* owned */
+};
+
+struct document_uploads {
+    struct document_upload *items; /* owned */
+    size_t count;
+};
+
+void document_uploads_done(struct document_uploads *u);
+/* A ListMultipartUploads answer; one page, DOCUMENT_UPLOADS_MAX at most. */
+int document_uploads_read(const char *document, size_t size, struct document_uploads *ret,
+                          struct error *err);
+
+#endif

@@ -1,0 +1,155 @@
+#include "common/cleanup.h"
+#include "s3_stage.h"
+#include "transfer/etag.h"
+#include "transfer/multipart.h"
+
+/* What the server counts. */
+enum { TRIED, COMPLETED, GIVEN_UP };
+
+static struct s3_stage stage;
+static char whole[ETAG_MAX]; /* the ETag that the server tells of all of it */
+static char parts[2][ETAG_MAX];
+static size_t size;
+
+static void reply_etag(struct http_call *call, const char *etag) {
+    char headers[256];
+    (void)snprintf(headers, sizeof(headers), "ETag: \"%s\"\r\n", etag);
+    http_reply(call, 200, headers, "", 0);
+}
+
+/* Two parts: of 16 MiB, and of three bytes. */
+static void take_part(struct http_call *call) {
+    bool last = strstr(call->target, "partNumber=2") != NULL;
+    if (strstr(call->target, "/busy") != NULL && last &&
+        atomic_fetch_add(&call->shared->counters[TRIED], 1) == 0)
+        http_reply_text(call, 503, "");
+    else if (strstr(call->target, "/refused") != NULL && last)
+        http_reply_text(call, 403, "");
+    else
+        reply_etag(call, parts[last]);
+}
+
+static void complete(struct http_call *call) {
+    char text[512];
+    bool told = strstr(call->body, "<Part><PartNumber>1</PartNumber><ETag>\"") != NULL &&
+                strstr(call->body, "<PartNumber>2</PartNumber>") != NULL;
+    const char *etag =
+        strstr(call->target, "/wrong") != NULL ? "00000000000000000000000000000000-2" : whole;
+    (void)snprintf(text, sizeof(text),
+                   "<CompleteMultipartUploadResult><ETag>&quot;%s&quot;</ETag>"
+                   "</CompleteMultipartUploadResult>",
+                   etag);
+    atomic_fetch_add(&call->shared->counters[COMPLETED], told);
+    if (!told)
+        http_reply_text(call, 418, "");
+    else if (strstr(call->target, "/late") != NULL || strstr(call->target, "/lost") != NULL)
+        http_reply_text(call, 200, "<Error><Code>InternalError</Code></Error>");
+    else
+        http_reply_text(call, 200, text);
+}
+
+static void head(struct http_call *call) {
+    char text[512];
+    int length = snprintf(text, sizeof(text),
+                          "HTTP/1.1 200 OK\r\nETag: \"%s\"\r\nContent-Length: %zu\r\n\r\n",
+                          strstr(call->target, "/late") != NULL ? whole : "other", size);
+    http_write(call, text, (size_t)length);
+}
+
+static void answer(struct http_call *call) {
+    if (strcmp(call->method, "PUT") == 0) {
+        take_part(call);
+    } else if (strcmp(call->method, "HEAD") == 0) {
+        head(call);
+    } else if (strcmp(call->method, "DELETE") == 0) {
+        atomic_fetch_add(&call->shared->counters[GIVEN_UP], 1);
+        http_reply(call, 204, "", "", 0);
+    } else if (strcmp(call->method, "GET") == 0) {
+        http_reply_text(call, 200,
+                        "<ListMultipartUploadsResult><Upload><Key>in/a</Key><UploadId>1</UploadId>"
+                        "</Upload><Upload><Key>other</Key><UploadId>2</UploadId></Upload>"
+                        "</ListMultipartUploadsResult>");
+    } else if (strstr(call->target, "uploads=") == NULL) {
+        complete(call);
+    } else if (strstr(call->target, "/closed") != NULL) {
+        http_reply_text(call, 403, "");
+    } else {
+        http_reply_text(call, 200,
+                        "<InitiateMultipartUploadResult><UploadId>id</UploadId>"
+                        "</InitiateMultipartUploadResult>");
+    }
+}
+
+static int send_file(const char *key, int (*check)(void *context, struct error *err),
+                     struct error *err) {
+    int64_t sent = 0;
+    size = (size_t)ETAG_PART + 3;
+    cleanup_fd int fd = s3_stage_file("file", size, 'a');
+    const struct multipart_order order = {.s3 = &stage.s3,
+                                          .bucket = "bucket",
+                                          .key = key,
+                                          .name = key,
+                                          .fd = fd,
+                                          .size = (int64_t)size,
+                                          .deadline = clock_now() + 100 * CLOCK_SECOND,
+                                          .check = check,
+                                          .sent = &sent};
+    for (int i = TRIED; i <= GIVEN_UP; i++)
+        stage.server.shared->counters[i] = 0;
+    int result = multipart_send(&order, err);
+    CU_ASSERT(result != 0 || sent == (int64_t)size);
+    return result;
+}
+
+static void expect(const char *key, unsigned completed, unsigned given_up, const char *words) {
+    struct error err = {0};
+    CU_ASSERT_EQUAL(send_file(key, NULL, &err), words[0] == '\0' ? 0 : -1);
+    ASSERT_CONTAINS(err.text, words);
+    CU_ASSERT_EQUAL(stage.server.shared->counters[COMPLETED], completed);
+    CU_ASSERT_EQUAL(stage.server.shared->counters[GIVEN_UP], given_up);
+}
+
+static int has_changed(void *context, struct error *err) {
+    (void)context;
+    return error_set(err, EXIT_CODE_DATA, "it has changed");
+}
+
+static void a_target_is_tried_and_tidied(void) {
+    struct address to;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(address_parse("s3://bucket/in", &to, NULL), 0);
+    CU_ASSERT_EQUAL(multipart_probe(&stage.s3, &to, NULL), 0);
+    stage.server.shared->counters[GIVEN_UP] = 0;
+    CU_ASSERT_EQUAL(multipart_tidy(&stage.s3, &to, NULL), 1); /* not that of others */
+    CU_ASSERT_EQUAL(stage.server.shared->counters[GIVEN_UP], 1);
+    address_done(&to);
+    CU_ASSERT_EQUAL(address_parse("s3://bucket/closed/", &to, NULL), 0);
+    CU_ASSERT_EQUAL(multipart_probe(&stage.s3, &to, &err), -1);
+    ASSERT_CONTAINS(err.text, "s3://bucket/closed/: the server answers 403");
+    address_done(&to);
+}
+
+static void all(void) {
+    struct error err = {0};
+    cleanup_fd int fd = s3_stage_file("whole", (size_t)ETAG_PART + 3, 'a');
+    CU_ASSERT_EQUAL(etag_of_file(fd, ETAG_PART + 3, ETAG_PART, whole, NULL), 0);
+    CU_ASSERT_EQUAL(etag_of_file(fd, ETAG_PART, 0, parts[0], NULL), 0);
+    CU_ASSERT_EQUAL(etag_of_file(fd, 3, 0, parts[1], NULL), 0);
+    size = (size_t)ETAG_PART + 3;
+    s3_stage_open(&stage, answer);
+    expect("good", 1, 0, "");
+    expect("busy", 1, 0, "");
+    expect("late", 1, 0, "");
+    expect("lost", 1, 2, "is a Error without ETag");
+    expect("wrong", 1, 2, "another ETag than its parts");
+    expect("refused", 0, 2, "the server answers 403");
+    expect("closed", 0, 0, "the server answers 403");
+    CU_ASSERT_EQUAL(send_file("changes", has_changed, &err), -1);
+    ASSERT_CONTAINS(err.text, "it has changed");
+    CU_ASSERT_EQUAL(stage.server.shared->counters[COMPLETED], 0);
+    CU_ASSERT_EQUAL(stage.server.shared->counters[GIVEN_UP], 2);
+    a_target_is_tried_and_tidied();
+    s3_stage_close(&stage);
+}
+
+UNIT_MAIN("transfer.multipart", UNIT(all))
