@@ -23,6 +23,7 @@ trap 'server_down; ring_down' EXIT
 
 # server_up COUNT: beside the hosts, on their bridge, at $s3, with so many small files; $id and $secret are a user's that it knows.
 server_up() {
+    server_down # one that a case left that has failed
     hub=rm-$(basename "$RING")-hub
     s3=http://10.77.0.254:5000
     ip -n "$hub" address add 10.77.0.254/24 dev ring
