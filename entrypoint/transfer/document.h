@@ -1,5 +1,5 @@
-/* S3's small answers: XML documents of which one or two texts matter. Read by Expat as it comes,
- * with ceilings, as listings are (objects.h); a document type is refused. */
+/* S3's small answers: XML documents of which one or two texts matter. Read as
+ * xml.h says. */
 #ifndef TRANSFER_DOCUMENT_H
 #define TRANSFER_DOCUMENT_H
 
@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 enum {
-    DOCUMENT_TEXT_MAX = 8 * 1024,
     DOCUMENT_ID_MAX = 1024, /* of an upload in parts */
     DOCUMENT_UPLOADS_MAX = 1000,
 };

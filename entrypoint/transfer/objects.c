@@ -3,24 +3,18 @@
 #include "common/cleanup.h"
 #include "common/str.h"
 #include "transfer/percent.h"
+#include "transfer/xml.h"
 
-#include <expat.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-enum { DEPTH_MAX = 16, TEXT_MAX = 16 * 1024 };
-
 struct reading {
-    XML_Parser parser;
+    struct xml xml;
     struct objects *objects;
-    struct error fault; /* code 0: none */
-    unsigned depth;
     bool in_object;
     bool truncated;
     bool encoded; /* EncodingType is url */
-    char text[TEXT_MAX];
-    size_t size;
     char *key;
     char *etag;
     int64_t object_size;
@@ -36,16 +30,6 @@ void objects_done(struct objects *l) {
     *l = (struct objects){0};
 }
 
-static void stop(struct reading *r) {
-    (void)XML_StopParser(r->parser, XML_FALSE);
-}
-
-static void fail(struct reading *r, const char *what) {
-    if (r->fault.code == 0)
-        (void)error_set(&r->fault, EXIT_CODE_DATA, "the listing %s", what);
-    stop(r);
-}
-
 static void forget_object(struct reading *r) {
     free(r->key);
     free(r->etag);
@@ -54,32 +38,14 @@ static void forget_object(struct reading *r) {
     r->modified = 0;
 }
 
-static void on_begin(void *context, const XML_Char *name, const XML_Char **attributes) {
-    struct reading *r = context;
-    (void)attributes;
-    if (++r->depth > DEPTH_MAX) {
-        fail(r, "is nested too deep");
-        return;
-    }
-    if (r->depth == 1 && strcmp(name, "ListBucketResult") != 0)
-        fail(r, "is none: it does not begin with ListBucketResult");
-    if (r->depth == 2 && strcmp(name, "Contents") == 0) {
+static void on_begin(struct xml *x, const char *name) {
+    struct reading *r = x->context;
+    if (x->depth == 1 && strcmp(name, "ListBucketResult") != 0)
+        xml_fail(x, "is none: it does not begin with ListBucketResult");
+    if (x->depth == 2 && strcmp(name, "Contents") == 0) {
         r->in_object = true;
         forget_object(r);
     }
-    r->size = 0;
-    r->text[0] = '\0';
-}
-
-static void on_text(void *context, const XML_Char *text, int size) {
-    struct reading *r = context;
-    if (r->size + (size_t)size >= TEXT_MAX) {
-        fail(r, "has a text that is too long");
-        return;
-    }
-    memcpy(r->text + r->size, text, (size_t)size);
-    r->size += (size_t)size;
-    r->text[r->size] = '\0';
 }
 
 static int grow(struct objects *l) {
@@ -94,23 +60,15 @@ static int grow(struct objects *l) {
     return 0;
 }
 
-/* In a listing a '+' is a blank. */
-static int decode(char *key) {
-    for (char *c = key; *c != '\0'; c++)
-        if (*c == '+')
-            *c = ' ';
-    return percent_decode(key, NULL);
-}
-
 static void end_object(struct reading *r) {
     struct objects *l = r->objects;
     r->in_object = false;
     if (r->key == NULL || r->key[0] == '\0' || r->object_size < 0)
-        fail(r, "has an object without key or size");
+        xml_fail(&r->xml, "has an object without key or size");
     else if (l->count >= OBJECTS_MAX)
-        fail(r, "has more than a million objects: pack them into larger files, please");
+        xml_fail(&r->xml, "has more than a million objects: pack them into larger files, please");
     else if (grow(l) != 0)
-        fail(r, "does not fit into memory");
+        xml_fail(&r->xml, "does not fit into memory");
     else
         l->items[l->count++] = (struct object){.key = TAKE_PTR(r->key),
                                                .etag = TAKE_PTR(r->etag),
@@ -118,22 +76,15 @@ static void end_object(struct reading *r) {
                                                .modified = r->modified};
 }
 
-static char *take_text(struct reading *r) {
-    char *copy = strdup(r->text);
-    if (copy == NULL)
-        fail(r, "does not fit into memory");
-    return copy;
-}
-
 static char *take_etag(struct reading *r) {
-    size_t size = r->size;
-    if (size >= 2 && r->text[0] == '"' && r->text[size - 1] == '"') {
-        memmove(r->text, r->text + 1, size - 2);
-        r->text[size - 2] = '\0';
+    size_t size = r->xml.size;
+    if (size >= 2 && r->xml.text[0] == '"' && r->xml.text[size - 1] == '"') {
+        memmove(r->xml.text, r->xml.text + 1, size - 2);
+        r->xml.text[size - 2] = '\0';
     }
     if (size > OBJECTS_ETAG_MAX)
-        r->text[0] = '\0';
-    return take_text(r);
+        r->xml.text[0] = '\0';
+    return xml_copy(&r->xml);
 }
 
 /* "2026-11-23T00:10:00.000Z"; what is no such time is none. */
@@ -144,64 +95,38 @@ static int64_t read_time(const char *text) {
 
 static void end_of_object(struct reading *r, const char *name) {
     if (strcmp(name, "Key") == 0 && r->key == NULL)
-        r->key = take_text(r);
+        r->key = xml_copy(&r->xml);
     else if (strcmp(name, "ETag") == 0 && r->etag == NULL)
         r->etag = take_etag(r);
     else if (strcmp(name, "LastModified") == 0)
-        r->modified = read_time(r->text);
+        r->modified = read_time(r->xml.text);
     else if (strcmp(name, "Size") == 0 &&
-             str_parse_int(r->text, 0, INT64_MAX, &r->object_size, NULL) != 0)
-        fail(r, "has a size that is no number");
+             str_parse_int(r->xml.text, 0, INT64_MAX, &r->object_size, NULL) != 0)
+        xml_fail(&r->xml, "has a size that is no number");
 }
 
 static void end_of_page(struct reading *r, const char *name) {
     if (strcmp(name, "IsTruncated") == 0)
-        r->truncated = strcmp(r->text, "true") == 0;
+        r->truncated = strcmp(r->xml.text, "true") == 0;
     else if (strcmp(name, "EncodingType") == 0)
-        r->encoded = strcmp(r->text, "url") == 0;
-    else if (strcmp(name, "NextContinuationToken") == 0 && r->size < OBJECTS_TOKEN_MAX)
-        memcpy(r->objects->token, r->text, r->size + 1);
+        r->encoded = strcmp(r->xml.text, "url") == 0;
+    else if (strcmp(name, "NextContinuationToken") == 0 && r->xml.size < OBJECTS_TOKEN_MAX)
+        memcpy(r->objects->token, r->xml.text, r->xml.size + 1);
 }
 
-static void on_end(void *context, const XML_Char *name) {
-    struct reading *r = context;
-    if (r->depth == 3 && r->in_object)
+static void on_end(struct xml *x, const char *name) {
+    struct reading *r = x->context;
+    if (x->depth == 3 && r->in_object)
         end_of_object(r, name);
-    else if (r->depth == 2 && r->in_object)
+    else if (x->depth == 2 && r->in_object)
         end_object(r);
-    else if (r->depth == 2)
+    else if (x->depth == 2)
         end_of_page(r, name);
-    r->depth--;
-    r->size = 0;
-    r->text[0] = '\0';
-}
-
-static void on_doctype(void *context, const XML_Char *name, const XML_Char *system,
-                       const XML_Char *public, int internal) {
-    (void)name;
-    (void)system;
-    (void)public;
-    (void)internal;
-    fail(context, "has a document type");
-}
-
-static int parse(struct reading *r, const char *text, size_t size) {
-    XML_SetUserData(r->parser, r);
-    XML_SetElementHandler(r->parser, on_begin, on_end);
-    XML_SetCharacterDataHandler(r->parser, on_text);
-    XML_SetStartDoctypeDeclHandler(r->parser, on_doctype);
-    if (XML_Parse(r->parser, text, (int)size, 1) != XML_STATUS_OK && r->fault.code == 0)
-        (void)error_set(&r->fault, EXIT_CODE_DATA, "the listing is no XML: %s at line %lu",
-                        XML_ErrorString(XML_GetErrorCode(r->parser)),
-                        (unsigned long)XML_GetCurrentLineNumber(r->parser));
-    if (r->fault.code == 0 && r->truncated && r->objects->token[0] == '\0')
-        fail(r, "goes on, but does not say where");
-    return r->fault.code == 0 ? 0 : -1;
 }
 
 static int decode_keys(const struct reading *r, size_t from, struct error *err) {
     for (size_t i = from; r->encoded && i < r->objects->count; i++)
-        if (decode(r->objects->items[i].key) != 0)
+        if (percent_decode_form(r->objects->items[i].key, NULL) != 0)
             return error_set(err, EXIT_CODE_DATA, "the listing has a key that is not encoded");
     return 0;
 }
@@ -210,22 +135,23 @@ int objects_add_page(struct objects *l, const char *text, size_t size, struct er
     if (size > OBJECTS_PAGE_MAX)
         return error_set(err, EXIT_CODE_DATA, "the listing has more than %d bytes a page",
                          OBJECTS_PAGE_MAX);
-    struct reading *r = calloc(1, sizeof(*r));
+    cleanup_free struct reading *r = calloc(1, sizeof(*r));
     size_t from = l->count;
     if (r == NULL)
         return error_no_memory(err, "a listing");
+    r->xml.what = "the listing";
+    r->xml.begin = on_begin;
+    r->xml.end = on_end;
+    r->xml.context = r;
     r->objects = l;
     l->token[0] = '\0';
-    r->parser = XML_ParserCreate("UTF-8");
-    int result = r->parser != NULL ? parse(r, text, size) : error_no_memory(err, "a listing");
-    if (r->fault.code != 0 && err != NULL)
-        *err = r->fault;
+    int result = xml_read(&r->xml, text, size, err);
+    if (result == 0 && r->truncated && l->token[0] == '\0')
+        result = error_set(err, EXIT_CODE_DATA, "the listing goes on, but does not say where");
     if (result == 0)
         result = decode_keys(r, from, err);
     if (result == 0 && !r->truncated)
         l->token[0] = '\0';
     forget_object(r);
-    XML_ParserFree(r->parser);
-    free(r);
     return result;
 }

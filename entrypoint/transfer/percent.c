@@ -92,3 +92,10 @@ int percent_decode(char *text, struct error *err) {
     *to = '\0';
     return 0;
 }
+
+int percent_decode_form(char *text, struct error *err) {
+    for (char *c = text; *c != '\0'; c++)
+        if (*c == '+')
+            *c = ' ';
+    return percent_decode(text, err);
+}

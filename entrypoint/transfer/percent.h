@@ -28,5 +28,7 @@ int percent_add_query(struct buf *out, const struct percent_pair *pairs, size_t 
 /* Takes the encoding off in place; returns the size. '+' stays '+'. A '%' without two digits is an
  * error, and so is an encoded NUL. */
 int percent_decode(char *text, struct error *err);
+/* As forms and listings are encoded: a '+' is a blank. */
+int percent_decode_form(char *text, struct error *err);
 
 #endif

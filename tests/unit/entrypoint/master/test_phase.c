@@ -1,5 +1,5 @@
-#include "common/file.h"
 #include "master/phase.h"
+#include "support/paper.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -111,18 +111,7 @@ static void the_first_guard_that_holds_counts(void) {
 }
 
 static void the_picture_in_the_papers_is_this_table(void) {
-    static const char paper[] = RINGMASTER_TEST_DATA "/../../ARCHITECTURE.md";
-    cleanup_buf struct buf text;
-    cleanup_buf struct buf table;
-    buf_init(&text, 1 << 20);
-    buf_init(&table, 1 << 16);
-    CU_ASSERT_EQUAL_FATAL(file_read(paper, &text, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(phase_print(&table, NULL), 0);
-    bool same = strstr(buf_text(&text), buf_text(&table)) != NULL;
-    if (!same)
-        printf("\nARCHITECTURE.md has another table of phases; this is the one:\n\n%s",
-               buf_text(&table));
-    CU_ASSERT(same);
+    assert_paper_has("ARCHITECTURE.md", "phases", phase_print);
 }
 
 UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),

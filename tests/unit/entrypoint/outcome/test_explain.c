@@ -1,5 +1,5 @@
-#include "common/file.h"
 #include "outcome/explain.h"
+#include "support/paper.h"
 #include "support/unit.h"
 
 #include <signal.h>
@@ -128,18 +128,7 @@ static void one_row_one_kind_or_all_are_printed(void) {
 }
 
 static void the_page_is_this_table(void) {
-    static const char paper[] = RINGMASTER_TEST_DATA "/../../TROUBLESHOOTING.md";
-    cleanup_buf struct buf text;
-    cleanup_buf struct buf page;
-    buf_init(&text, 1 << 20);
-    buf_init(&page, 1 << 18);
-    CU_ASSERT_EQUAL(explain_page(&page, NULL), 0);
-    bool same =
-        file_read(paper, &text, NULL) == 0 && strstr(buf_text(&text), buf_text(&page)) != NULL;
-    if (!same)
-        printf("\nTROUBLESHOOTING.md has another table of failures; this is the one:\n\n%s",
-               buf_text(&page));
-    CU_ASSERT(same);
+    assert_paper_has("TROUBLESHOOTING.md", "failures", explain_page);
 }
 
 UNIT_MAIN("outcome.explain", UNIT(rows_are_found_by_what_people_have),

@@ -1,7 +1,7 @@
-#include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
 #include "outcome/record.h"
+#include "support/paper.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -83,18 +83,7 @@ static void every_kind_has_a_name_of_its_own(void) {
 }
 
 static void the_page_is_this_table(void) {
-    static const char paper[] = RINGMASTER_TEST_DATA "/../../TROUBLESHOOTING.md";
-    cleanup_buf struct buf text;
-    cleanup_buf struct buf page;
-    buf_init(&text, 1 << 20);
-    buf_init(&page, 1 << 16);
-    CU_ASSERT_EQUAL(record_page(&page, NULL), 0);
-    bool same =
-        file_read(paper, &text, NULL) == 0 && strstr(buf_text(&text), buf_text(&page)) != NULL;
-    if (!same)
-        printf("\nTROUBLESHOOTING.md has another table of events; this is the one:\n\n%s",
-               buf_text(&page));
-    CU_ASSERT(same);
+    assert_paper_has("TROUBLESHOOTING.md", "events", record_page);
 }
 
 UNIT_MAIN("outcome.record", UNIT(a_record_is_one_line_of_json),

@@ -56,6 +56,9 @@ static void what_is_no_encoding_is_refused(void) {
     char plus[] = "a+b%2f%2F";
     CU_ASSERT_EQUAL(percent_decode(plus, NULL), 0);
     CU_ASSERT_STRING_EQUAL(plus, "a+b//");
+    char form[] = "a+b%2Bc";
+    CU_ASSERT_EQUAL(percent_decode_form(form, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(form, "a b+c");
 }
 
 UNIT_MAIN("transfer.percent", UNIT(every_byte_but_the_plain_ones_is_encoded),
