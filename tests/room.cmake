@@ -104,7 +104,8 @@ endif()
 
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
 # machine is: those run beside each other. The others have it to themselves.
-set(system_together conformance examples faults_mpi faults_sh bad_input forgery job names platforms relaunch sagemaker sources storage)
+set(system_together conformance examples faults_mpi faults_sh bad_input forgery image ipv6 job names platforms
+    relaunch sagemaker sources storage uploads)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)
@@ -119,11 +120,13 @@ foreach(script IN LISTS system_tests)
     if(stem IN_LIST system_together)
         set(alone OFF)
     endif()
-    # The longest first: COST.
+    # The longest first: COST. The image takes minutes, most of them an installer's.
     set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT ${system_patience}
         RUN_SERIAL ${alone} COST 100 SKIP_RETURN_CODE 77
         ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endforeach()
+set_tests_properties(system_image PROPERTIES COST 200)
+set_tests_properties(system_containers PROPERTIES DEPENDS system_image)
 if(RINGMASTER_HAVE_CPU)
     room_tests(cpu unit/cpu unit)
 endif()
