@@ -79,7 +79,7 @@ static int add(struct leaving *l, const char *path, const struct stat *st, struc
         l->capacity = capacity;
     }
     struct leaving_file *file = &l->items[l->count];
-    file->path = strdup(path);
+    *file = (struct leaving_file){.path = strdup(path)};
     if (file->path == NULL)
         return error_no_memory(err, "a list of files");
     leaving_stamp(st, &file->stamp);
