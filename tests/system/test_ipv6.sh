@@ -68,11 +68,13 @@ families_do_not_mix() {
     six 3
     ip -n "$(ip netns list | sed -n "s/^\(rm-$(basename "$RING")-1\)\b.*/\1/p")" address add 10.77.0.1/24 dev eth0
     ip -n "$(ip netns list | sed -n "s/^\(rm-$(basename "$RING")-3\)\b.*/\1/p")" address add 10.77.0.3/24 dev eth0
-    start_all -- sh -c '[ "$(hostname)" != algo-3 ] || {
-            ip -6 address flush dev eth0
-            sed "/algo-1/d" /etc/hosts >/tmp/hosts && echo "10.77.0.1 algo-1" >>/tmp/hosts
-            cat /tmp/hosts >/etc/hosts
-        }
+    hosts start 1 -- train -- true
+    hosts start 2 -- train -- true
+    # The hosts share their file of names: the others have read it by then.
+    wait_for 20 grep -q 'algo-2 is here' "$RING/host-1/log"
+    hosts start 3 -- sh -c 'ip -6 address flush dev eth0
+        sed "/algo-1/d" /etc/hosts >/tmp/hosts && echo "10.77.0.1 algo-1" >>/tmp/hosts
+        cat /tmp/hosts >/etc/hosts
         exec train -- true'
     all_end 40 65 $everyone || return
     check "the story names both" holds "$(failure_of 1)" 'algo-1 is at fd00:77::1 and algo-3 at 10.77.0.3'
