@@ -139,6 +139,17 @@ static void report(struct seat *s, struct rank_report *r) {
     record_end(s->crew, r);
 }
 
+/* The shim has made it of what the kernel says, and of paths. */
+static void say_memory(const json_t *message) {
+    const char *text = json_string_value(json_object_get(message, "text"));
+    if (text == NULL)
+        return;
+    if (json_is_true(json_object_get(message, "worse")))
+        log_warning("%.512s", text);
+    else
+        log_info("%.512s", text);
+}
+
 static void shim_said(void *context, const json_t *message) {
     struct seat *s = context;
     const char *type = frame_type(message);
@@ -147,6 +158,8 @@ static void shim_said(void *context, const json_t *message) {
     const struct cluster *cluster = &s->crew->job->cluster;
     if (strcmp(type, "teardown") == 0)
         s->cause = RANK_CAUSE_TEARDOWN;
+    else if (strcmp(type, "memory") == 0)
+        say_memory(message);
     else if (strcmp(type, "report") == 0 &&
              rank_report_parse(message, (unsigned)cluster_ranks(cluster), (unsigned)cluster->count,
                                &r, &err) == 0)

@@ -10,6 +10,7 @@
 #include "job/devices.h"
 #include "job/network.h"
 #include "job/program.h"
+#include "mpi/memory.h"
 #include "mpi/place.h"
 #include "os/child.h"
 #include "os/sweep.h"
@@ -105,6 +106,24 @@ static int build_environment(const struct shim *s, const json_t *start, struct a
     return s->progress >= 0 ? argv_set_env(ret, PROGRESS_VARIABLE, path, err) : 0;
 }
 
+/* What was chosen is told once a host, by its first rank. */
+static int add_memory(struct shim *s, struct argv *environment, struct error *err) {
+    struct memory_facts facts;
+    struct memory_choice choice;
+    if (s->place.local_size <= 1)
+        return 0;
+    memory_look(s->environment, &facts);
+    if (memory_add(&facts, s->place.local_size, s->environment, environment, &choice, err) != 0)
+        return -1;
+    if (s->place.local_rank > 0 || choice.said[0] == '\0')
+        return 0;
+    json_t *message = frame_new("memory");
+    (void)json_object_set_new(message, "text", json_string(choice.said));
+    (void)json_object_set_new(message, "worse", json_boolean(choice.worse));
+    link_send(s->link, message);
+    return 0;
+}
+
 static int start_program(struct shim *s, const json_t *start, struct error *err) {
     cleanup_argv struct argv environment = {0};
     cleanup_argv struct argv program = {0};
@@ -113,6 +132,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
     int64_t open_files = 0;
     cleanup_fd int spec = link_take_fd(s->link);
     if (launch_spec_read(spec, &environment, &program, err) != 0 ||
+        add_memory(s, &environment, err) != 0 ||
         build_environment(s, start, &environment, err) != 0 ||
         json_member_string(start, "start", "directory", &directory, err) != 0 ||
         json_member_int(start, "start", "open_files", &open_files, err) != 0)

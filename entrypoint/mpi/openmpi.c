@@ -117,7 +117,8 @@ static const struct row table[] = {
      {"3", "3"},
      FIXED,
      false},
-    /* Messages between ranks. Containers have no right to read each other's memory (CMA). */
+    /* Messages between ranks. Whether they may read each other's memory (CMA) the shims find out
+     * on each host (memory.h). */
     {{"btl", "btl"}, "--mca", {"tcp,self,vader", "tcp,self,sm"}, FIXED, false},
     {{"pml", "pml"}, "--mca", {"ob1", "ob1"}, FIXED, false},
     {{"btl_vader_backing_directory", "btl_sm_backing_directory"}, "--mca", {0}, SHARED, false},

@@ -182,6 +182,24 @@ hosts_named_by_a_variable() {
     check "algo-1 has two slots" holds "$(hosts log 1)" '[algo-1 rank 1] rank 1 of 4'
 }
 
+# Two ranks a host; on the second one the files that they share have no room.
+ranks_share_memory_where_there_is_room() {
+    ring 2
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/"
+    for host in $everyone; do
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
+    done
+    hosts start 1 -- train -- "$share/probe_mpi" "$share" 1
+    hosts start 2 -- sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && rm -rf /run/mount && exec train -- "$@"' sh \
+        "$share/probe_mpi" "$share" 1
+    all_well || return
+    check "all four have met" holds "$(hosts log 2)" '[algo-2 rank 3] rank 3 of 4 has joined'
+    check "the second host says what it does" holds "$(hosts log 2)" \
+        '/dev/shm has 1 MiB left, and 2 ranks share 9: what they share lies in /'
+    check "once" equal "$(hosts log 2 | grep -c 'ranks here')" 1
+    check "the first one has room" lacks "$(hosts log 1)" 'MiB left'
+}
+
 hosts_are_checked() {
     ring 3
     start_all -- ringmaster check
@@ -198,6 +216,6 @@ hosts_are_checked() {
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
-    $([ "$DRIVER" = docker ] || echo translated_addresses_are_told)}
+    $([ "$DRIVER" = docker ] || echo translated_addresses_are_told ranks_share_memory_where_there_is_room)}
 run_cases
 finish
