@@ -85,6 +85,11 @@ static void hear(void *context, const char *line, size_t size) {
     s->line(s->context, line, size);
 }
 
+static void hear_mark(void *context, const char *line, size_t size) {
+    const struct staging *s = context;
+    s->mark(s->context, line, size);
+}
+
 /* Its last words are its error. */
 static void ended(void *context, int code) {
     struct staging *s = context;
@@ -115,6 +120,7 @@ int staging_start(struct staging *s, const struct staging_options *o, struct err
     *s = (struct staging){.loop = o->loop,
                           .seconds = o->job->settings.fetch_seconds,
                           .line = o->line,
+                          .mark = o->mark,
                           .done = o->done,
                           .context = o->context};
     s->deadline = (struct timer){.fire = late, .context = s};
@@ -125,6 +131,7 @@ int staging_start(struct staging *s, const struct staging_options *o, struct err
                                                   .verb = "fetch",
                                                   .order = order,
                                                   .line = hear,
+                                                  .mark = hear_mark,
                                                   .ended = ended,
                                                   .context = s};
     if (transfer_task_start(&s->task, &options, err) != 0)

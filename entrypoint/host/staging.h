@@ -16,6 +16,7 @@ struct staging {
     int64_t seconds;
     bool late;
     void (*line)(void *context, const char *line, size_t size);
+    void (*mark)(void *context, const char *line, size_t size);
     void (*done)(void *context, const struct error *failure);
     void *context;
 };
@@ -27,6 +28,8 @@ struct staging_options {
     char *const *environment; /* this process's own */
     /* A line of its words, with prefix and line end. */
     void (*line)(void *context, const char *line, size_t size);
+    /* It has got further, and how far it is, with line end. */
+    void (*mark)(void *context, const char *line, size_t size);
     /* All is there, or FAILURE says what is not. */
     void (*done)(void *context, const struct error *failure);
     void *context;

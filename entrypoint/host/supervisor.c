@@ -193,6 +193,18 @@ static void open_uploading(struct supervisor *s) {
         (void)uploading_open(&s->uploading, &options, &s->fault);
 }
 
+static void meet(void *context) {
+    struct supervisor *s = context;
+    if (!s->judged)
+        s->role->fetching(s->state);
+}
+
+static void marked(void *context, const char *line, size_t size) {
+    struct supervisor *s = context;
+    mark_step(&s->mark, line, size);
+    meet(s);
+}
+
 static void staged(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (s->judged)
@@ -215,10 +227,13 @@ static void stage(struct supervisor *s) {
                                             .job = s->job,
                                             .environment = s->environment,
                                             .line = child_line,
+                                            .mark = marked,
                                             .done = staged,
                                             .context = s};
     if (staging_start(&s->staging, &options, &s->fault) != 0)
         begin_soon(s);
+    else
+        loop_at(&s->loop, &s->meet, clock_now());
 }
 
 static int add_metrics(struct supervisor *s, struct buf *text, struct error *err) {
@@ -268,6 +283,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         .job = options->job, .environment = options->environment, .role = role, .state = state};
     s->arguments = options->arguments;
     s->begin = (struct timer){.fire = begin, .context = s};
+    s->meet = (struct timer){.fire = meet, .context = s};
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "becoming a subreaper");
     if (loop_init(&s->loop, err) != 0 || listen_to_signals(s, err) != 0)

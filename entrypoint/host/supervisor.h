@@ -8,6 +8,7 @@
 #include "host/failure_child.h"
 #include "host/host.h"
 #include "host/journal.h"
+#include "host/mark.h"
 #include "host/staging.h"
 #include "host/uploading.h"
 #include "job/job.h"
@@ -32,6 +33,10 @@ struct supervisor_options {
 };
 
 struct role {
+    /* What the job needs is being fetched, so far as s->mark tells: when that begins, and whenever
+     * it has got further. From then on hosts may meet. Not called where nothing is to be fetched.
+     */
+    void (*fetching)(void *state);
     /* Everything that this container needs for the job has been found, or s->fault says what has
      * not; called once, from the loop. */
     void (*start)(void *state);
@@ -67,7 +72,9 @@ struct supervisor {
     SSL_CTX *tls; /* NULL for a host alone */
     struct staging staging;
     struct uploading uploading; /* open where the job has targets */
+    struct mark mark;           /* how far fetching is */
     const char *const *arguments;
+    struct timer meet;
     struct timer begin;
     struct timer leave; /* at the latest */
     struct timer measure;

@@ -68,8 +68,12 @@ int transfer_task_start(struct task *t, const struct transfer_task_options *o, s
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ",
                    o->job->cluster.hosts[o->job->cluster.self].name.text, o->verb);
-    const struct task_options options = {
-        .prefix = prefix, .line = o->line, .ended = o->ended, .context = o->context, .keep = order};
+    const struct task_options options = {.prefix = prefix,
+                                         .line = o->line,
+                                         .mark = o->mark,
+                                         .ended = o->ended,
+                                         .context = o->context,
+                                         .keep = order};
     return task_start(t, o->loop, o->reaper, &argv, &environment, &options, err);
 }
 

@@ -19,6 +19,8 @@ struct transfer_task_options {
     const char *verb; /* in front of its lines: "fetch" */
     json_t *order;    /* may be NULL: there was no memory for it */
     void (*line)(void *context, const char *line, size_t size);
+    /* It has got further, and how far it is, with line end; NULL: nobody asks. */
+    void (*mark)(void *context, const char *line, size_t size);
     void (*ended)(void *context, int code);
     void *context;
 };

@@ -18,8 +18,12 @@ struct worker {
     struct timer deadline;
     struct timer announce;
     struct timer lease;
+    struct net_address peer; /* the master, while the link is open */
+    int64_t left;            /* of the time to reach it, while the link is open */
+    bool dialling;           /* it has begun to reach for it */
+    bool begun;              /* all that the job needs is here, or a fault */
     bool joined;
-    bool stopping; /* asked for before it had joined: the master shall hear of it */
+    bool stopping; /* asked for: the master shall hear of it */
 };
 
 /* A stop before the join tries so long to reach the master, or all would wait for this host. */
@@ -45,6 +49,14 @@ static void send_join(struct worker *w) {
         (void)json_object_set_new(message, "fault_code", json_integer(w->s.fault.code));
         (void)json_object_set_new(message, "fault_text", json_string(w->s.fault.text));
     }
+    link_send(w->link, message);
+}
+
+/* It is here, and joins later. */
+static void send_fetching(struct worker *w) {
+    json_t *message = frame_new("fetching");
+    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
+    mark_put(&w->s.mark, message);
     link_send(w->link, message);
 }
 
@@ -107,19 +119,16 @@ static void hear(void *context, const json_t *message) {
     } else if (strcmp(type, "welcome") == 0) {
         w->joined = true;
         take_run(w, message);
-        loop_cancel(&w->s.loop, &w->deadline);
         loop_cancel(&w->s.loop, &w->announce);
         log_info("joined %s", master_name(w));
         journal_put(&w->s.journal, RECORD_JOINED,
                     json_pack("{s:s, s:I}", "which", master_name(w), "count",
                               (json_int_t)w->s.job->cluster.count));
-        if (w->stopping)
-            send_stop(w, false);
     } else if (strcmp(type, "verdict") == 0) {
         take_verdict(w, message);
     } else if (strcmp(type, "refuse") == 0) {
         take_refusal(w, message);
-    } else if (!w->s.judged) {
+    } else if (w->joined && !w->s.judged) {
         host_order(&w->s.host, message);
     }
 }
@@ -136,6 +145,19 @@ static void dial(struct worker *w) {
                &dial_events, w);
 }
 
+/* How long it may be without a link to the master, all in all, until it has joined. */
+static void count_down(struct worker *w, int64_t left) {
+    loop_after(&w->s.loop, &w->deadline, left);
+    loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
+}
+
+static void reach(struct worker *w) {
+    w->dialling = true;
+    count_down(w, w->stopping ? STOP_JOIN_SECONDS * CLOCK_SECOND
+                              : w->s.job->settings.ready_seconds * CLOCK_SECOND);
+    dial(w);
+}
+
 /* A master that closes the link before its welcome may have been started again. */
 static void closed(void *context, const struct error *why) {
     struct worker *w = context;
@@ -146,8 +168,10 @@ static void closed(void *context, const struct error *why) {
         supervisor_may_leave(&w->s);
     else if (w->joined)
         lose_master(w, why->text);
-    else
+    else {
+        count_down(w, w->stopping ? STOP_JOIN_SECONDS * CLOCK_SECOND : w->left);
         dial(w);
+    }
 }
 
 static void conclude_version(struct worker *w, int64_t version) {
@@ -186,21 +210,34 @@ static void part_from_older(struct worker *w, struct link *link, int64_t version
     conclude_version(w, version);
 }
 
+static void join(struct worker *w) {
+    char warning[INTERFACE_WARNING_SIZE] = "";
+    if (w->s.fault.code == 0)
+        (void)host_meet_master(&w->s.host, &w->peer, &w->peer, warning, &w->s.fault);
+    if (warning[0] != '\0')
+        log_warning("%s", warning);
+    send_join(w);
+}
+
+/* From now on the master decides how long is waited for whom. */
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     struct worker *w = context;
-    char warning[INTERFACE_WARNING_SIZE] = "";
     if (link_peer_version(link) != FRAME_VERSION) {
         part_from_older(w, link, link_peer_version(link));
         return;
     }
     w->link = link;
+    w->peer = *peer;
+    w->left = w->deadline.deadline - clock_now();
+    loop_cancel(&w->s.loop, &w->deadline);
     link_own(link, &link_events, w);
     loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
-    if (w->s.fault.code == 0)
-        (void)host_meet_master(&w->s.host, peer, peer, warning, &w->s.fault);
-    if (warning[0] != '\0')
-        log_warning("%s", warning);
-    send_join(w);
+    if (w->begun)
+        join(w);
+    else
+        send_fetching(w);
+    if (w->stopping && w->link != NULL)
+        send_stop(w, false);
 }
 
 static void told(void *context, const struct net_address *peer, const struct error *why) {
@@ -266,18 +303,30 @@ static void deadline_passed(void *context) {
 
 static void announce(void *context) {
     struct worker *w = context;
-    log_info("waiting for %s: %s", master_name(w), dial_why(&w->dial)->text);
+    if (w->link == NULL)
+        log_info("waiting for %s: %s", master_name(w), dial_why(&w->dial)->text);
+    else if (w->begun)
+        log_info("waiting for %s, which is here and not ready yet", master_name(w));
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
+}
+
+static void fetching(void *state) {
+    struct worker *w = state;
+    if (!w->dialling)
+        reach(w);
+    else if (w->link != NULL)
+        send_fetching(w);
 }
 
 static void start(void *state) {
     struct worker *w = state;
     if (w->s.judged)
         return;
-    if (!w->stopping)
-        loop_after(&w->s.loop, &w->deadline, w->s.job->settings.ready_seconds * CLOCK_SECOND);
-    loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
-    dial(w);
+    w->begun = true;
+    if (!w->dialling)
+        reach(w);
+    else if (w->link != NULL)
+        join(w);
 }
 
 static void tell(void *state, json_t *message) {
@@ -301,13 +350,13 @@ static void agent(void *state, struct link *link, const json_t *message) {
 
 static void stop(void *state, bool again) {
     struct worker *w = state;
+    w->stopping = true;
     journal_put(&w->s.journal, RECORD_STOP,
                 json_pack("{s:s, s:b}", "which", supervisor_own_name(&w->s), "again", (int)again));
-    if (w->joined) {
+    if (w->link != NULL) {
         send_stop(w, again);
         return;
     }
-    w->stopping = true;
     loop_after(&w->s.loop, &w->deadline, again ? 0 : STOP_JOIN_SECONDS * CLOCK_SECOND);
 }
 
@@ -319,7 +368,8 @@ static bool may_leave(void *state) {
     return w->link == NULL || link_queued(w->link) == 0;
 }
 
-static const struct role role = {.start = start,
+static const struct role role = {.fetching = fetching,
+                                 .start = start,
                                  .tell = tell,
                                  .queued = queued,
                                  .agent = agent,

@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "host/capacity.h"
+#include "master/fetching.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
 
@@ -16,46 +17,51 @@ enum {
     ANNOUNCE_SECONDS = 5,
     FAULT_SECONDS = 30, /* for hosts to join and hear that there is no job */
     HURRY_SECONDS = 5,  /* for the same after a stop */
-    MISSING_MAX = 512,  /* bytes of names */
+    BUSY_SECONDS = 30,  /* between two lines while all are here, and some fetch */
 };
-
-static void missing_names(const struct master *m, char text[MISSING_MAX]) {
-    size_t used = 0;
-    text[0] = '\0';
-    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
-        if (m->members[i].joined)
-            continue;
-        const char *name = supervisor_host_name(&m->s, i);
-        if (used + strlen(name) + 6 > MISSING_MAX) {
-            (void)snprintf(text + used, MISSING_MAX - used, " ...");
-            return;
-        }
-        used += (size_t)snprintf(text + used, MISSING_MAX - used, " %s", name);
-    }
-}
 
 static void announce(void *context) {
     struct master *m = context;
-    char missing[MISSING_MAX];
-    missing_names(m, missing);
-    log_info("%zu of %zu hosts are here, missing%s", m->join.count, m->s.job->cluster.count,
-             missing);
-    loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
+    char missing[FETCHING_NAMES_MAX];
+    char busy[FETCHING_NAMES_MAX];
+    bool any_missing = fetching_missing(m, missing) > 0;
+    bool any_busy = fetching_busy(m, busy) > 0;
+    log_info("%zu of %zu hosts are ready%s%s%s%s", m->join.count, m->s.job->cluster.count,
+             any_missing ? ", missing" : "", missing, any_busy ? ", fetching:" : "", busy);
+    loop_after(&m->s.loop, &m->join.announce,
+               (any_missing ? ANNOUNCE_SECONDS : BUSY_SECONDS) * CLOCK_SECOND);
 }
 
-/* Why they are missing becomes the fault, unless there is one already. */
-static void blame_missing(struct master *m) {
-    char missing[MISSING_MAX];
+static void blame_stranger(struct master *m, int host, const struct net_address *address,
+                           const char *missing) {
     char peer[NET_ADDRESS_TEXT];
+    net_address_text(address, peer);
+    (void)error_set(&m->fault, EXIT_CODE_KEY_REFUSED,
+                    "missing%s; %s at %s was refused: " TLS_ANOTHER_KEY, missing,
+                    supervisor_host_name(&m->s, (size_t)host), peer);
+}
+
+/* It is there and does not get further. */
+static void blame_fetching(struct master *m, const struct member *b) {
+    const char *text = b->fetching.mark.text;
+    m->fault_host = (int)b->index;
+    (void)error_set(&m->fault, EXIT_CODE_NOT_READY,
+                    "%s has got no further in fetching what it needs for %lld s%s%s",
+                    member_name(b), (long long)m->s.job->settings.ready_seconds,
+                    text[0] != '\0' ? "; the last of it: " : "", text);
+}
+
+/* Why hosts are missing becomes the fault. LATE is the first. */
+static void blame_late(struct master *m, const struct member *late) {
+    char missing[FETCHING_NAMES_MAX];
     struct net_address address = {0};
-    missing_names(m, missing);
     int stranger = strangers_host(&m->join.strangers, &address);
-    net_address_text(&address, peer);
     m->fault_host = -1;
-    if (stranger >= 0)
-        (void)error_set(&m->fault, EXIT_CODE_KEY_REFUSED,
-                        "missing%s; %s at %s was refused: " TLS_ANOTHER_KEY, missing,
-                        supervisor_host_name(&m->s, (size_t)stranger), peer);
+    (void)fetching_missing(m, missing);
+    if (late->fetching.busy)
+        blame_fetching(m, late);
+    else if (stranger >= 0)
+        blame_stranger(m, stranger, &address, missing);
     else
         (void)error_set(&m->fault, EXIT_CODE_NOT_READY,
                         "only %zu of %zu hosts within %lld s, missing%s", m->join.count,
@@ -63,10 +69,20 @@ static void blame_missing(struct master *m) {
                         missing);
 }
 
+/* Whoever has got further meanwhile has moved its own deadline. */
 static void deadline_passed(void *context) {
     struct master *m = context;
-    if (m->attempt.stop_asked == 0 && m->fault.code == 0)
-        blame_missing(m);
+    int64_t due = 0;
+    const struct member *late = fetching_first(m, &due);
+    bool ending = m->attempt.stop_asked != 0 || m->fault.code != 0;
+    if (!ending && late == NULL)
+        return;
+    if (!ending && due > clock_now()) {
+        loop_at(&m->s.loop, &m->join.deadline, due);
+        return;
+    }
+    if (!ending)
+        blame_late(m, late);
     master_raise(m, EVENT_READY_DEADLINE);
 }
 
@@ -78,6 +94,16 @@ static void begin_if_complete(struct master *m) {
     /* For those who come too late, to be told so. */
     door_set_room(&m->join.door, DOOR_GUESTS_LEAST);
     master_raise(m, EVENT_ALL_JOINED);
+}
+
+/* There is nobody left who has to be waited for so that all hear of a stop or a fault. */
+static void hurry_if_all_hear(struct master *m) {
+    if (m->fault.code == 0 && m->attempt.stop_asked == 0)
+        return;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link == NULL)
+            return;
+    loop_at(&m->s.loop, &m->join.deadline, clock_now());
 }
 
 static void refuse(struct link *link, int64_t version, const struct error *why) {
@@ -98,18 +124,24 @@ static void keep_fault(struct master *m, const struct error *fault, int host) {
                        ? m->s.job->settings.ready_seconds
                        : FAULT_SECONDS;
     loop_after(&m->s.loop, &m->join.deadline, left * CLOCK_SECOND);
+    hurry_if_all_hear(m);
+}
+
+/* Of a join: what is wrong with the host; 0: nothing. */
+static int fault_code(const json_t *message) {
+    json_int_t code = json_integer_value(json_object_get(message, "fault_code"));
+    return code > 0 && code <= UINT8_MAX ? (int)code : 0;
 }
 
 /* What the host says of itself: a fault of its own, or that it does not fit. */
 static void weigh(struct member *b, const json_t *message) {
     struct error fault = {0};
     struct facts ours;
-    int64_t code = 0;
+    int code = fault_code(message);
     const char *text = NULL;
-    (void)json_member_int(message, "join", "fault_code", &code, NULL);
     (void)json_member_string(message, "join", "fault_text", &text, NULL);
     facts_gather(b->master->s.job, &b->master->s.tools, &ours);
-    if (code > 0 && code < 256)
+    if (code > 0)
         (void)error_set(&fault, (enum exit_code)code, "%s", text != NULL ? text : "a fault");
     else if (facts_parse(message, &b->facts, &fault) == 0 && b->master->s.fault.code == 0)
         (void)facts_compare(&ours, &b->facts, &fault);
@@ -135,22 +167,14 @@ static void warn_of_translation(const struct member *b, const struct net_address
                 member_name(b), text, seen);
 }
 
-static void admit(struct master *m, struct member *b, struct link *link,
-                  const struct net_address *peer, const json_t *message) {
-    if (b->link != NULL) { /* silent by now: it was started again before we saw its link end */
-        link_free(b->link);
-        join_left(b);
-    }
-    b->link = link;
-    b->address = *peer;
+static void admit(struct member *b, const json_t *message) {
+    struct master *m = b->master;
     b->joined = true;
     m->join.count++;
-    link_own(link, m->join.events, b);
-    member_heard(b);
     json_t *welcome = frame_new("welcome");
     (void)json_object_set_new(welcome, "run", json_string(m->s.host.run));
-    link_send(link, welcome);
-    warn_of_translation(b, peer, message);
+    link_send(b->link, welcome);
+    warn_of_translation(b, &b->address, message);
     weigh(b, message);
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count, m->s.job->cluster.count);
     journal_put(
@@ -159,13 +183,46 @@ static void admit(struct master *m, struct member *b, struct link *link,
     begin_if_complete(m);
 }
 
-/* The host that MESSAGE, a join of any version, says that it is; -1: none of ours. */
+void join_told(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    struct mark mark;
+    if (m->phase != PHASE_JOINING || b->joined)
+        return;
+    if (strcmp(frame_type(message), "join") != 0) {
+        mark_parse(message, &mark);
+        fetching_told(b, &mark);
+    } else if (m->join.begun || fault_code(message) != 0) {
+        admit(b, message);
+    } else { /* it is not known yet what it has to fit to */
+        json_decref(b->asks);
+        b->asks = json_incref((json_t *)(uintptr_t)message);
+    }
+}
+
+/* It has a link from now on, and says the rest over that. */
+static void meet(struct member *b, struct link *link, const struct net_address *peer,
+                 const json_t *message) {
+    struct master *m = b->master;
+    if (b->link != NULL) { /* silent by now: it was started again before we saw its link end */
+        link_free(b->link);
+        join_left(b);
+    }
+    b->link = link;
+    b->address = *peer;
+    link_own(link, m->join.events, b);
+    member_heard(b);
+    join_told(b, message);
+    if (m->phase == PHASE_JOINING)
+        hurry_if_all_hear(m);
+}
+
+/* The host that MESSAGE, its first word in any version, says that it is; -1: none of ours. */
 static int host_of(const struct master *m, const json_t *message) {
     struct host_name name;
     const char *type = frame_type(message);
     const char *text = json_string_value(json_object_get(message, "host"));
-    if (strcmp(type, "join") != 0 || text == NULL ||
-        host_name_parse(text, strlen(text), &name, NULL) != 0)
+    bool known = strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0;
+    if (!known || text == NULL || host_name_parse(text, strlen(text), &name, NULL) != 0)
         return -1;
     int host = cluster_find(&m->s.job->cluster, &name);
     return host > 0 ? host : -1;
@@ -195,7 +252,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     char text[NET_ADDRESS_TEXT];
     int host = host_of(m, message);
     if (check_place(m, host, &why) == 0) {
-        admit(m, &m->members[host], link, peer, message);
+        meet(&m->members[host], link, peer, message);
         return;
     }
     net_address_text(peer, text);
@@ -233,7 +290,7 @@ static void turned_away(void *context, const struct net_address *peer, const str
 
 static bool is_missing(void *context, size_t host) {
     const struct master *m = context;
-    return m->phase == PHASE_JOINING && !m->members[host].joined;
+    return m->phase == PHASE_JOINING && m->members[host].link == NULL;
 }
 
 static const struct door_events door_events = {
@@ -241,12 +298,15 @@ static const struct door_events door_events = {
 
 void join_left(struct member *b) {
     struct master *m = b->master;
-    if (!b->joined)
-        return;
+    bool was_here = b->joined || b->asks != NULL || b->fetching.busy;
+    m->join.count -= b->joined;
     b->joined = false;
     b->trip = 0;
-    m->join.count--;
-    log_warning("%s has gone again", member_name(b));
+    json_decref(b->asks);
+    b->asks = NULL;
+    fetching_left(b);
+    if (was_here)
+        log_warning("%s has gone again", member_name(b));
 }
 
 /* The address of the interface that the platform names, in the family of PEER. */
@@ -275,6 +335,7 @@ static struct net_address listening_address(const struct master *m) {
 
 void join_hurry(struct master *m) {
     loop_after(&m->s.loop, &m->join.deadline, HURRY_SECONDS * CLOCK_SECOND);
+    hurry_if_all_hear(m);
 }
 
 void join_init(struct master *m) {
@@ -296,13 +357,10 @@ static int name_run(struct master *m, struct error *err) {
 
 int join_open(struct master *m, const struct link_events *events, struct error *err) {
     const struct job *job = m->s.job;
-    if (name_run(m, err) != 0)
-        return -1;
+    m->join.open = true;
     m->join.events = events;
-    m->members[0].joined = true;
-    m->join.count = 1;
     strangers_open(&m->join.strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster, is_missing, m);
-    facts_gather(job, &m->s.tools, &m->members[0].facts);
+    fetching_open(m);
     if (job->cluster.count > 1) {
         struct net_address address = listening_address(m);
         int listener = door_listen(&address, job->ports.control, err);
@@ -315,9 +373,31 @@ int join_open(struct master *m, const struct link_events *events, struct error *
         if (m->attempt.stop_asked == 0)
             loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);
     }
+    return 0;
+}
+
+static void admit_those_who_asked(struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        struct member *b = &m->members[i];
+        cleanup_json json_t *message = b->asks;
+        b->asks = NULL;
+        if (message != NULL && m->phase == PHASE_JOINING)
+            admit(b, message);
+    }
+}
+
+int join_begin(struct master *m, struct error *err) {
+    if (name_run(m, err) != 0)
+        return -1;
+    m->join.begun = true;
+    m->members[0].joined = true;
+    m->join.count++;
+    facts_gather(m->s.job, &m->s.tools, &m->members[0].facts);
     if (m->s.fault.code != 0)
         keep_fault(m, &m->s.fault, 0);
-    begin_if_complete(m);
+    admit_those_who_asked(m);
+    if (m->phase == PHASE_JOINING)
+        begin_if_complete(m);
     return 0;
 }
 

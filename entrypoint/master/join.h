@@ -1,5 +1,6 @@
 /* The master's door while hosts join: who is missing is said, who does not fit is refused, a fault
- * of any of them is kept until all have heard of it. Raises ALL_JOINED and READY_DEADLINE. */
+ * of any of them is kept until all have heard of it. It is open from the start, also while this
+ * host or others fetch what they need (fetching.h). Raises ALL_JOINED and READY_DEADLINE. */
 #ifndef MASTER_JOIN_H
 #define MASTER_JOIN_H
 
@@ -7,9 +8,14 @@
 
 /* Before all else: a stop may come before join_open. */
 void join_init(struct master *m);
-/* EVENTS are of the links of members, from when they have joined on; the context is the member. */
+/* EVENTS are of the links of members, from their first word on; the context is the member. */
 int join_open(struct master *m, const struct link_events *events, struct error *err);
+/* This host has all that it needs, or a fault: it joins, and so do those who have asked. Once. */
+int join_begin(struct master *m, struct error *err);
 void join_close(struct master *m);
+
+/* A `join` or `fetching` of a member that has a link. */
+void join_told(struct member *b, const json_t *message);
 
 /* The link of a member ended before the launch. */
 void join_left(struct member *b);

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "master/collect.h"
 #include "master/dispatch.h"
+#include "master/fetching.h"
 #include "master/join.h"
 #include "master/launch.h"
 #include "master/lease.h"
@@ -69,6 +70,8 @@ static void hear(struct member *b, const json_t *message) {
         forwarded_line(b, message);
     else if (strcmp(type, "alive") == 0)
         lease_alive(b, message);
+    else if (strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0)
+        join_told(b, message);
     else if (m->phase == PHASE_JUDGED)
         return;
     else if (strcmp(type, "stop") == 0)
@@ -92,13 +95,28 @@ const struct link_events master_member_events = {.message = hear_member, .closed
 
 /* --- the role --------------------------------------------------------------------------------- */
 
+static int open_door(struct master *m, struct error *err) {
+    if (m->join.open)
+        return 0;
+    lease_open(m);
+    return join_open(m, &master_member_events, err);
+}
+
+static void fetching(void *state) {
+    struct master *m = state;
+    struct error err = {0};
+    if (open_door(m, &err) != 0)
+        supervisor_conclude_error(&m->s, &err, 0);
+    else
+        fetching_told(&m->members[0], &m->s.mark);
+}
+
 static void start(void *state) {
     struct master *m = state;
     struct error err = {0};
     if (m->s.judged)
         return;
-    lease_open(m);
-    if (join_open(m, &master_member_events, &err) != 0)
+    if (open_door(m, &err) != 0 || join_begin(m, &err) != 0)
         supervisor_conclude_error(&m->s, &err, 0);
 }
 
@@ -164,7 +182,8 @@ static int measure(void *state, struct buf *ret, struct error *err) {
     return measure_hosts(m, ret, err);
 }
 
-static const struct role role = {.start = start,
+static const struct role role = {.fetching = fetching,
+                                 .start = start,
                                  .measure = measure,
                                  .tell = tell,
                                  .queued = queued,
@@ -202,6 +221,7 @@ static void close_all(struct master *m) {
     size_t count = m->members != NULL ? m->s.job->cluster.count : 0;
     for (size_t i = 0; i < count; i++) {
         link_free(m->members[i].link);
+        json_decref(m->members[i].asks);
         buf_done(&m->members[i].line);
     }
     uploads_close(m);

@@ -9,7 +9,7 @@
 #include "common/error.h"
 #include "host/supervisor.h"
 
-/* Of the links of members that have joined; the context is the member (state.h). */
+/* Of the links of members; the context is the member (state.h). */
 extern const struct link_events master_member_events;
 
 int master_run(const struct supervisor_options *options, int *ret_code, struct error *err);

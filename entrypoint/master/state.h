@@ -30,6 +30,13 @@ struct member {
     size_t index;
     struct link *link;  /* NULL: not there (always for member 0) */
     struct link *agent; /* mpirun's agent for this host, while its daemon runs */
+    struct {
+        bool came; /* once */
+        bool busy; /* it is there and fetches what it needs */
+        struct mark mark;
+        int64_t since; /* its last step forward */
+    } fetching;
+    json_t *asks; /* owned; its join, which waits until this host has what it needs; or NULL */
     bool joined;
     bool lost;        /* for good: it is not taken back */
     bool uploaded;    /* or it said why not */
@@ -66,6 +73,8 @@ struct master {
     struct verdict verdict; /* the job's, once it has ended */
     struct verdict failed;  /* what the attempt before came to, while hosts are cleared */
     struct {
+        bool open;
+        bool begun; /* this host has all that it needs, or a fault: others are admitted */
         size_t count;
         struct door door;
         struct timer deadline;

@@ -31,6 +31,13 @@ static int spawn(struct task *t, const struct argv *argv, const struct argv *env
     return 0;
 }
 
+static int open_out(struct task *t, struct loop *loop, int fd, const struct task_options *o,
+                    struct error *err) {
+    if (o->mark != NULL)
+        return tap_open(&t->out, loop, fd, "", NULL, o->mark, o->context, err);
+    return tap_open(&t->out, loop, fd, o->prefix, &t->tail, o->line, o->context, err);
+}
+
 int task_start(struct task *t, struct loop *loop, struct reaper *reaper, const struct argv *argv,
                const struct argv *environment, const struct task_options *options,
                struct error *err) {
@@ -49,8 +56,7 @@ int task_start(struct task *t, struct loop *loop, struct reaper *reaper, const s
     cleanup_fd int out_end = out[1];
     cleanup_fd int error_end = error_out[1];
     cleanup_fd int error_begin = error_out[0];
-    if (tap_open(&t->out, loop, out[0], options->prefix, &t->tail, options->line, options->context,
-                 err) == 0 &&
+    if (open_out(t, loop, out[0], options, err) == 0 &&
         tap_open(&t->error_out, loop, take_fd(&error_begin), options->prefix, &t->tail,
                  options->line, options->context, err) == 0 &&
         spawn(t, argv, environment, out_end, error_end, options->keep, err) == 0)

@@ -23,8 +23,10 @@ struct task {
 struct task_options {
     const char *prefix; /* of its lines */
     void (*line)(void *context, const char *line, size_t size);
+    /* Of standard output alone, without prefix, where that is not for people; NULL: LINE. */
+    void (*mark)(void *context, const char *line, size_t size);
     void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
-    void *context;                          /* for both */
+    void *context;                          /* for all */
     int keep;                               /* a descriptor that it inherits; 0: none */
 };
 

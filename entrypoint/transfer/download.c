@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAY_SECONDS = 10, LINE_MAX_SIZE = 1024, ASK_SECONDS = 600 };
+enum { SAY_SECONDS = 10, MARK_SECONDS = 1, LINE_MAX_SIZE = 1024, ASK_SECONDS = 600 };
 
 /* --- listing ---------------------------------------------------------------------------------- */
 
@@ -38,6 +38,13 @@ static int refused_list(void *context, const struct answer *answer, struct error
     return s3_refused(a->order->s3, answer, err);
 }
 
+static void mark_list(const struct download_order *o, size_t count) {
+    char line[LINE_MAX_SIZE];
+    (void)snprintf(line, sizeof(line), "%s: %zu objects listed", o->what, count);
+    if (o->mark != NULL)
+        o->mark(line);
+}
+
 /* All pages of one prefix. */
 static int list(const struct download_order *o, const char *prefix, struct objects *ret,
                 struct error *err) {
@@ -59,6 +66,7 @@ static int list(const struct download_order *o, const char *prefix, struct objec
             return -1;
         if (objects_add_page(ret, buf_text(&page), page.size, err) != 0)
             return error_wrap(err, "%s", a.name);
+        mark_list(o, ret->count);
         if (ret->token[0] != '\0' && strcmp(token, ret->token) == 0)
             return error_set(err, EXIT_CODE_DATA, "%s: the pages go round in circles", a.name);
         memcpy(token, ret->token, sizeof(token));
@@ -140,6 +148,8 @@ struct loading {
     int64_t total; /* bytes; -1: not known */
     int64_t fetched;
     int64_t next_word;
+    int64_t next_mark;
+    int64_t marked; /* bytes and files, when it was last marked */
     struct pool pool;
     struct error failure; /* the first; code 0: none */
 };
@@ -150,22 +160,41 @@ struct one {
     char name[ADDRESS_MAX];
 };
 
+static void describe(const struct loading *l, char line[LINE_MAX_SIZE]) {
+    const double mib = 1048576;
+    if (l->total >= 0)
+        (void)snprintf(line, LINE_MAX_SIZE, "%s: %.1f of %.1f MiB, %zu of %zu files",
+                       l->order->what, (double)l->fetched / mib, (double)l->total / mib, l->done,
+                       l->objects.count);
+    else
+        (void)snprintf(line, LINE_MAX_SIZE, "%s: %.1f MiB", l->order->what,
+                       (double)l->fetched / mib);
+}
+
 static void say_progress(struct loading *l, bool last) {
     char line[LINE_MAX_SIZE];
-    const double mib = 1048576;
     if (!last && clock_now() < l->next_word)
         return;
     l->next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
-    if (l->total >= 0)
-        (void)snprintf(line, sizeof(line), "%s: %.1f of %.1f MiB, %zu of %zu files", l->order->what,
-                       (double)l->fetched / mib, (double)l->total / mib, l->done, l->objects.count);
-    else
-        (void)snprintf(line, sizeof(line), "%s: %.1f MiB", l->order->what,
-                       (double)l->fetched / mib);
+    describe(l, line);
     l->order->say(line);
 }
 
+/* A try that begins anew takes bytes away: that is a move, too, and tries are counted. */
+static void mark_progress(struct loading *l) {
+    char line[LINE_MAX_SIZE];
+    int64_t now = clock_now();
+    int64_t moved = l->fetched + (int64_t)l->done;
+    if (l->order->mark == NULL || now < l->next_mark || moved == l->marked)
+        return;
+    l->next_mark = now + MARK_SECONDS * CLOCK_SECOND;
+    l->marked = moved;
+    describe(l, line);
+    l->order->mark(line);
+}
+
 static void tick(void *context) {
+    mark_progress(context);
     say_progress(context, false);
 }
 
@@ -200,6 +229,7 @@ static bool more(void *context) {
         fetch_is_there(o->root, path, object->size, object->etag)) {
         l->done++;
         l->fetched += object->size;
+        mark_progress(l);
         return true;
     }
     struct one *one = new_one(l);

@@ -1,6 +1,7 @@
 /* What an address stands for, brought into a folder: an object, all objects of a folder side by
  * side, or a file by https. The disk's room is checked before, what is there and the same is left,
- * and how far it has got is said every ten seconds. */
+ * and how far it has got is said every ten seconds. Whoever waits for it hears once a second that
+ * it gets further, and nothing while it does not. */
 #ifndef TRANSFER_DOWNLOAD_H
 #define TRANSFER_DOWNLOAD_H
 
@@ -19,6 +20,7 @@ struct download_order {
     size_t shard, shards;       /* of a folder's objects, in the order of keys, each SHARDSth */
     int64_t deadline;
     void (*say)(const char *line);
+    void (*mark)(const char *line); /* it has got further; NULL: nobody asks */
 };
 
 int download(const struct download_order *order, struct error *err);

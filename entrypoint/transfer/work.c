@@ -103,6 +103,7 @@ struct walk {
     struct s3 s3;
     int64_t deadline;
     void (*say)(const char *line);
+    void (*mark)(const char *line);
 };
 
 static int fetch(struct walk *w, const struct work_task *t, const struct address *from, int root,
@@ -117,7 +118,8 @@ static int fetch(struct walk *w, const struct work_task *t, const struct address
                                          .shard = (size_t)t->shard,
                                          .shards = (size_t)t->shards,
                                          .deadline = w->deadline,
-                                         .say = w->say};
+                                         .say = w->say,
+                                         .mark = w->mark};
     return download(&order, err);
 }
 
@@ -250,8 +252,10 @@ static int do_one(struct walk *w, const struct work_task *t, struct error *err) 
     return result;
 }
 
-int work_run(const struct work *w, void (*say)(const char *line), struct error *err) {
-    struct walk walk = {.deadline = clock_now() + w->seconds * CLOCK_SECOND, .say = say};
+int work_run(const struct work *w, void (*say)(const char *line), void (*mark)(const char *line),
+             struct error *err) {
+    struct walk walk = {
+        .deadline = clock_now() + w->seconds * CLOCK_SECOND, .say = say, .mark = mark};
     int result = s3_open(&walk.s3, &w->environment, err);
     for (size_t i = 0; result == 0 && i < w->count; i++) {
         result = do_one(&walk, &w->tasks[i], err);

@@ -52,7 +52,9 @@ void work_done(struct work *w);
 /* Secrets of the environment are registered with redact.h. */
 int work_parse(const char *text, size_t size, struct work *ret, struct error *err);
 
-/* Does all of it, or as much as goes well; SAY gets a line now and then, without a line end. */
-int work_run(const struct work *w, void (*say)(const char *line), struct error *err);
+/* Does all of it, or as much as goes well; SAY gets a line now and then, without a line end, MARK
+ * (which may be NULL) one about once a second, as long as it gets further. */
+int work_run(const struct work *w, void (*say)(const char *line), void (*mark)(const char *line),
+             struct error *err);
 
 #endif

@@ -14,7 +14,7 @@
 #include <jansson.h>
 #include <stdint.h>
 
-enum { FRAME_VERSION = 2, FRAME_MAX = 64 * 1024, FRAME_HEADER = 4 };
+enum { FRAME_VERSION = 3, FRAME_MAX = 64 * 1024, FRAME_HEADER = 4 };
 
 /* A message without members but "v" and "type". NULL when out of memory. */
 json_t *frame_new(const char *type);

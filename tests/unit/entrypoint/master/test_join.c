@@ -136,6 +136,146 @@ static json_t *get_frame(SSL *ssl) {
     return message;
 }
 
+/* A worker of this version, by hand. */
+struct hand {
+    SSL_CTX *context;
+    SSL *ssl;
+    int fd;
+    struct buf heard;
+};
+
+static void hand_connect(struct hand *h) {
+    struct sockaddr_in to = {.sin_family = AF_INET,
+                             .sin_port = htons(ports_own()),
+                             .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
+    (void)signal(SIGPIPE, SIG_IGN);
+    buf_init(&h->heard, FRAME_MAX);
+    h->context = job_tls(0);
+    h->ssl = SSL_new(h->context);
+    h->fd = socket(AF_INET, SOCK_STREAM, 0);
+    CU_ASSERT_EQUAL(connect(h->fd, (const struct sockaddr *)&to, sizeof(to)), 0);
+    (void)SSL_set_fd(h->ssl, h->fd);
+    CU_ASSERT_EQUAL(SSL_connect(h->ssl), 1);
+}
+
+static void hand_done(struct hand *h) {
+    SSL_free(h->ssl);
+    (void)close(h->fd);
+    tls_context_free(h->context);
+    buf_done(&h->heard);
+}
+
+static int hand_fetches(const struct hand *h, int marks) {
+    json_t *message = frame_new("fetching");
+    (void)json_object_set_new(message, "host", json_string("127.0.0.2"));
+    (void)json_object_set_new(message, "marks", json_integer(marks));
+    (void)json_object_set_new(message, "text", json_sprintf("train: %d of 99", marks));
+    return put_frame(h->ssl, message);
+}
+
+/* The verdict's code; -1 when the link ends without. Other words may come first. */
+static int64_t hand_hears_verdict(struct hand *h) {
+    char bytes[4096];
+    size_t got = 0;
+    while (SSL_read_ex(h->ssl, bytes, sizeof(bytes), &got) == 1 &&
+           buf_add(&h->heard, bytes, got, NULL) == 0) {
+        for (json_t *message = NULL; frame_take(&h->heard, &message, NULL) == 1;) {
+            bool is = strcmp(frame_type(message), "verdict") == 0;
+            int64_t code = json_integer_value(json_object_get(message, "code"));
+            json_decref(message);
+            if (is)
+                return code;
+        }
+    }
+    return -1;
+}
+
+static void a_host_that_fetches_has_as_long_as_it_gets_further(void) {
+    enum { STEPS = 16 };
+    struct hand hand;
+    start_master("RINGMASTER_READY_SECONDS=1");
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    hand_connect(&hand);
+    for (int i = 1; i <= STEPS; i++) {
+        CU_ASSERT_EQUAL(hand_fetches(&hand, i), 1);
+        (void)poll(NULL, 0, 200); /* more than three times as long as it may take in all */
+    }
+    CU_ASSERT_EQUAL(waitpid(master.pid, NULL, WNOHANG), 0);
+    ASSERT_CONTAINS(stage_output(&master), "127.0.0.2 is here and fetches what it needs");
+    CU_ASSERT_EQUAL(hand_hears_verdict(&hand), EXIT_CODE_NOT_READY);
+    hand_done(&hand);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(stage_failure(&master),
+                    "127.0.0.2 has got no further in fetching what it needs for 1 s; the last of "
+                    "it: train: 16 of 99");
+}
+
+/* A word of its own that tells of no step, however often, is none. */
+static void a_host_that_stands_still_is_not_waited_for(void) {
+    struct hand hand;
+    start_master("RINGMASTER_READY_SECONDS=1");
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    hand_connect(&hand);
+    int times = 0;
+    for (; times < 100 && strstr(stage_output(&master), "has got no further") == NULL; times++) {
+        (void)hand_fetches(&hand, 3);
+        (void)poll(NULL, 0, 100);
+    }
+    CU_ASSERT(times < 100);
+    hand_done(&hand);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2 has got no further");
+}
+
+/* Neither a fault of the one nor a stop waits until the other has all. */
+static void a_host_that_fetches_hears_of_a_fault_at_once(void) {
+    struct hand hand;
+    const char *const bad[] = {hosts, "RINGMASTER_HOST=127.0.0.1",
+                               "RINGMASTER_CHANNEL_TRAIN=s3://b/k", NULL};
+    const char *const third[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2",
+                                 "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=600", NULL};
+    stage_start(&master, "master", bad, words); /* beside the tests lies nothing that fetches */
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    hand_connect(&hand);
+    CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
+    CU_ASSERT_EQUAL(hand_hears_verdict(&hand), EXIT_CODE_CONFIG);
+    hand_done(&hand);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_CONFIG);
+
+    stage_start(&master, "stopped", third, words);
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    hand_connect(&hand);
+    CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
+    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 is here and fetches", 10));
+    (void)kill(master.pid, SIGTERM);
+    CU_ASSERT_EQUAL(hand_hears_verdict(&hand), EXIT_CODE_STOPPED);
+    hand_done(&hand);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_STOPPED);
+}
+
+/* Its link ends, it comes again, and joins. */
+static void a_host_that_fetched_comes_again(void) {
+    struct hand hand;
+    start_master("RINGMASTER_READY_SECONDS=60");
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    hand_connect(&hand);
+    CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
+    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 is here and fetches", 10));
+    hand_done(&hand);
+    CU_ASSERT(stage_wait_for(&master, "127.0.0.2 has gone again", 10));
+    hand_connect(&hand);
+    CU_ASSERT_EQUAL(hand_fetches(&hand, 1), 1);
+    json_t *join = frame_new("join");
+    (void)json_object_set_new(join, "host", json_string("127.0.0.2"));
+    (void)json_object_set_new(join, "fault_code", json_integer(EXIT_CODE_DATA));
+    (void)json_object_set_new(join, "fault_text", json_string("no such object"));
+    CU_ASSERT_EQUAL(put_frame(hand.ssl, join), 1);
+    CU_ASSERT_EQUAL(hand_hears_verdict(&hand), EXIT_CODE_DATA);
+    hand_done(&hand);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_DATA);
+    ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: no such object");
+}
+
 /* A worker of version 1, by hand: no offer of a protocol, frames with its number. */
 static void an_older_worker_hears_which_version_each_speaks_and_so_do_all(void) {
     struct sockaddr_in to = {.sin_family = AF_INET,
@@ -159,7 +299,7 @@ static void an_older_worker_hears_which_version_each_speaks_and_so_do_all(void) 
     CU_ASSERT_STRING_EQUAL(frame_type(answer), "refuse");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(answer, "code")), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(json_string_value(json_object_get(answer, "text")),
-                    "it speaks version 1 of the control link, the master version 2");
+                    "it speaks version 1 of the control link, the master version 3");
     json_decref(answer);
     CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: it speaks version 1 of the control link");
@@ -190,7 +330,7 @@ static void an_older_master_hears_which_version_each_speaks(void) {
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(join, "host")), "127.0.0.2");
     CU_ASSERT_EQUAL(json_integer_value(json_object_get(join, "fault_code")), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(json_string_value(json_object_get(join, "fault_text")),
-                    "it speaks version 2 of the control link, the master version 1");
+                    "it speaks version 3 of the control link, the master version 1");
     json_decref(join);
     CU_ASSERT_EQUAL(stage_end(&worker, 10), EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 speaks version 1 of the control link");
@@ -257,7 +397,10 @@ static void a_busy_control_port_is_an_error_at_once(void) {
     (void)close(taken);
 }
 
-STAGE_MAIN("master.join", UNIT(a_missing_host_is_named_at_the_deadline),
+STAGE_MAIN("master.join", UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
+           UNIT(a_host_that_stands_still_is_not_waited_for),
+           UNIT(a_host_that_fetches_hears_of_a_fault_at_once),
+           UNIT(a_host_that_fetched_comes_again), UNIT(a_missing_host_is_named_at_the_deadline),
            UNIT(a_host_with_another_key_leaves_with_77_and_so_does_the_master),
            UNIT(strangers_are_no_reason_that_a_host_is_missing), UNIT(a_twin_is_refused_with_words),
            UNIT(an_older_worker_hears_which_version_each_speaks_and_so_do_all),

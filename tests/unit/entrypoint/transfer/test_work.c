@@ -34,7 +34,7 @@ static int run(const char *from, const char *to, bool unpack, struct error *err)
         base, from, base, to, unpack ? "true" : "false");
     CU_ASSERT_EQUAL_FATAL(parse(text, &work, NULL), 0);
     said[0] = '\0';
-    int result = work_run(&work, say, err);
+    int result = work_run(&work, say, NULL, err);
     work_done(&work);
     return result;
 }
@@ -158,7 +158,7 @@ static int do_task(const char *task, struct error *err) {
     char text[16 * 1024];
     (void)snprintf(text, sizeof(text), "{\"seconds\": 60, \"tasks\": [%s]}", task);
     CU_ASSERT_EQUAL_FATAL(parse(text, &work, NULL), 0);
-    int result = work_run(&work, say, err);
+    int result = work_run(&work, say, NULL, err);
     work_done(&work);
     return result;
 }

@@ -1,0 +1,63 @@
+"""A server that knows as much of S3 as a download asks for, and is slow: in each bucket lie set/a and
+set/b, in the order in which two hosts get their shares.  slow_s3.py ADDRESS PORT
+
+BUCKET says which of them drips, a byte every fifth of a second, and which stands still in its middle:
+first-drips, second-drips, second-stands."""
+import sys
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+SIZE = 45
+SLOW = {"first-drips": "a", "second-drips": "b", "second-stands": "b"}
+
+
+def listing():
+    entries = "".join(
+        f"<Contents><Key>set/{name}</Key><Size>{SIZE}</Size><ETag>&quot;{name}-1&quot;</ETag>"
+        "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>" for name in "ab")
+    return (f"<ListBucketResult><IsTruncated>false</IsTruncated>{entries}"
+            "</ListBucketResult>").encode()
+
+
+class Slow(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, size, etag):
+        self.send_response(200)
+        self.send_header("content-length", str(size))
+        self.send_header("etag", f'"{etag}"')
+        self.end_headers()
+
+    def do_GET(self):
+        try:
+            self.serve()
+        except ConnectionError:  # whoever asked has left
+            self.close_connection = True
+
+    def serve(self):
+        path, _, query = self.path.partition("?")
+        bucket, _, key = path.lstrip("/").partition("/")
+        if "list-type" in query:
+            page = listing()
+            self.answer(len(page), "page")
+            self.wfile.write(page)
+            return
+        name = key[-1:]
+        self.answer(SIZE, f"{name}-1")
+        if SLOW.get(bucket) != name:
+            self.wfile.write(b"x" * SIZE)
+            return
+        for at in range(SIZE):
+            if bucket.endswith("stands") and at == SIZE // 2:
+                threading.Event().wait()
+            self.wfile.write(b"x")
+            time.sleep(.2)
+
+
+Slow.timeout = 600
+ThreadingHTTPServer.daemon_threads = True
+ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), Slow).serve_forever()

@@ -1,0 +1,83 @@
+#!/bin/sh
+# Hosts that need longer than others to fetch what they need: fetching is a state of joining, in which
+# a host may stay as long as it gets further, and no longer.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
+[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
+
+server=
+server_down() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null
+    server=
+}
+trap 'server_down; ring_down' EXIT
+
+# begin BUCKET [-e NAME=VALUE]...: two hosts, each with its share of what lies there, which wait three seconds.
+begin() {
+    bucket=$1
+    shift
+    ring_down
+    server_down
+    ring 2
+    hub=rm-$(basename "$RING")-hub
+    ip -n "$hub" address add 10.77.0.254/24 dev ring
+    ip -n "$hub" link set lo up
+    ip netns exec "$hub" python3 "$system/slow_s3.py" 10.77.0.254 5000 &
+    server=$!
+    wait_for 60 ip netns exec "$hub" python3 -c \
+        'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' ||
+        check "the server is there" false || return
+    start_all -e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID \
+        -e AWS_SECRET_ACCESS_KEY=canary -e RINGMASTER_READY_SECONDS=3 \
+        -e RINGMASTER_CHANNEL_TRAIN="s3://$bucket/set" -e RINGMASTER_SHARDED=train "$@" \
+        -- train -- sh -c 'echo "has $(cat "$SM_CHANNEL_TRAIN"/* | wc -c) bytes"'
+}
+
+a_worker_that_fetches_longer_is_waited_for() {
+    begin second-drips || return
+    all_end 60 0 $everyone || return
+    every_log_has 'has 45 bytes'
+    check "the first host sees it fetch" holds "$(hosts log 1)" 'algo-2 is here and fetches what it needs'
+}
+
+a_master_that_fetches_longer_is_waited_for() {
+    begin first-drips || return
+    all_end 60 0 $everyone || return
+    every_log_has 'has 45 bytes'
+    check "the other host says whom it waits for" holds "$(hosts log 2)" \
+        'waiting for algo-1, which is here and not ready yet'
+}
+
+one_that_stands_still_ends_the_job() {
+    begin second-stands || return
+    all_end 60 69 $everyone || return
+    all_name 'algo-2 has got no further in fetching what it needs for 3 s; the last of it: train: 0.0 of 0.0 MiB, 0 of 1 files' $everyone
+}
+
+# Its share is there, and the other one's takes nine seconds more.
+a_stop_meanwhile_ends_both() {
+    begin second-drips -e RINGMASTER_RESTARTS=3 || return
+    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'algo-2 is here and fetches'" ||
+        check "they meet" false || return
+    fault_begins
+    hosts stop 2
+    all_end "$PATIENCE" 143 $everyone || return
+    within "$LEAVE_MS" $everyone
+}
+
+a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time() {
+    begin second-drips || return
+    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'algo-2 is here and fetches'" ||
+        check "they meet" false || return
+    hosts kill 2
+    all_end 60 69 1 || return
+    all_name 'missing algo-2' 1
+}
+
+CASES=${CASES:-a_worker_that_fetches_longer_is_waited_for a_master_that_fetches_longer_is_waited_for
+    one_that_stands_still_ends_the_job a_stop_meanwhile_ends_both
+    a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time}
+run_cases
+finish
