@@ -8,6 +8,7 @@
 #include "entrypoint/plan.h"
 #include "entrypoint/probe.h"
 #include "entrypoint/versions.h"
+#include "host/examine.h"
 #include "host/failure_child.h"
 #include "host/rank.h"
 #include "host/worker.h"
@@ -206,7 +207,9 @@ static int run_role(const struct supervisor_options *options, struct error *err)
     return result == 0 ? code : -1;
 }
 
-static int run_job(const char *const *words, bool check, struct error *err) {
+enum what { TRAIN, CHECK, CHECK_JSON };
+
+static int run_job(const char *const *words, enum what what, struct error *err) {
     struct job job = {0};
     struct error fault = {0};
     int code = -1;
@@ -222,7 +225,8 @@ static int run_job(const char *const *words, bool check, struct error *err) {
                                                .environment = environ,
                                                .arguments = words,
                                                .fault = complete ? NULL : &fault,
-                                               .check = check};
+                                               .check = what != TRAIN,
+                                               .json = what == CHECK_JSON};
     if (complete || has_others(&job))
         code = run_role(&options, err);
     else
@@ -234,11 +238,16 @@ static int run_job(const char *const *words, bool check, struct error *err) {
 }
 
 static int run_train(const char *const *words, struct error *err) {
-    return run_job(words, false, err);
+    return run_job(words, TRAIN, err);
 }
 
 static int run_check(const char *const *words, struct error *err) {
-    return run_job(words, true, err);
+    bool json = words[0] != NULL && strcmp(words[0], "--json") == 0;
+    return run_job(words + json, json ? CHECK_JSON : CHECK, err);
+}
+
+static int run_examine(const char *const *words, struct error *err) {
+    return examine_run(words, err) == 0 ? EXIT_CODE_OK : -1;
 }
 
 static int run_rank(const char *const *words, struct error *err) {
@@ -258,19 +267,13 @@ static const struct command {
     int (*run)(const char *const *words, struct error *err);
     bool hears_stops; /* by its loop */
 } commands[] = {
-    {"train", run_train, true},
-    {"check", run_check, true},
-    {"plan", run_plan, false},
-    {"rank", run_rank, false},
-    {"agent", run_agent, false},
-    {"metrics", run_metrics, false},
-    {"explain", run_explain, false},
-    {"man", run_man, false},
-    {"completion", run_completion, false},
-    {"help", run_help, false},
-    {"version", run_version, false},
-    {"-h", run_help, false},
-    {"--help", run_help, false},
+    {"train", run_train, true},        {"check", run_check, true},
+    {"plan", run_plan, false},         {"rank", run_rank, false},
+    {"agent", run_agent, false},       {"examine", run_examine, false},
+    {"metrics", run_metrics, false},   {"explain", run_explain, false},
+    {"man", run_man, false},           {"completion", run_completion, false},
+    {"help", run_help, false},         {"version", run_version, false},
+    {"-h", run_help, false},           {"--help", run_help, false},
     {"--version", run_version, false},
 };
 

@@ -12,7 +12,8 @@ enum { COLUMN = 36, LINE_MOST = 79 };
 static const char title[] = "turns a set of identical containers into one MPI training job";
 static const char names[] =
     "Called by the name of train it does as `ringmaster train` does. `ringmaster rank` and "
-    "`ringmaster agent` are started by mpirun. `ringtrain train --help` lists the trainer's flags.";
+    "`ringmaster agent` are started by mpirun, `ringmaster examine` by `ringmaster check`. "
+    "`ringtrain train --help` lists the trainer's flags.";
 
 static const struct manual_row rows[] = {
     {"train", "[FLAGS]", "train with ringtrain, or with sagemaker_program"},
@@ -20,7 +21,9 @@ static const struct manual_row rows[] = {
     {"train", "--once-per-host [as above]",
      "once on every host instead: it has all devices to itself"},
     {"plan", "[train] [as above]", "print what would run, as JSON"},
-    {"check", "", "gather all hosts and print what each of them has"},
+    {"check", "[--json]",
+     "gather all hosts and print what each of them has, how they reach each other and what would "
+     "hurt a job"},
     {"explain", "[CODE]",
      "what an exit code, a signal or an error of NCCL or CUDA means and what to do: 73, SIGBUS, "
      "nccl:2, cuda:700, xid:79"},
@@ -195,7 +198,7 @@ int manual_completion(struct buf *ret, struct error *err) {
         "            kind=${kind%%:*}\n"
         "            [[ $word == : ]] && word=\n"
         "            words=$(printf '%s\\n' $words | sed -n \"s/^$kind://p\")\n"
-        "        fi\n        ;;\n    2:version) words=--all ;;\n"
+        "        fi\n        ;;\n    2:version) words=--all ;;\n    2:check) words=--json ;;\n"
         "    2:plan) words=train ;;\n    2:train) words='-- --once-per-host' ;;\n    esac\n"
         "    COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n}\n"
         "complete -o default -F _ringmaster ringmaster\n",

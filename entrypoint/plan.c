@@ -117,6 +117,28 @@ static json_t *network_json(const struct openmpi_request *request, char *const *
     return object;
 }
 
+/* How what a reader may wonder about came to be so. */
+static json_t *why_json(const struct cluster *c, const struct openmpi_request *request) {
+    const char *interface = NULL;
+    if (request != NULL && strcmp(c->interface, request->interface->name) == 0)
+        interface = "as configured";
+    else if (request != NULL && c->interface[0] != '\0')
+        interface = "the configured one is not here, or not up; this one is";
+    else if (request != NULL && c->count == 1)
+        interface = "any will do for a host alone";
+    else if (request != NULL)
+        interface = "none is configured; a job takes the one that leads to the other hosts, which "
+                    "are not asked here";
+    json_t *why = json_pack("{s:s, s:s}", "hosts", c->described_by, "master",
+                            c->count == 1     ? "this host is alone"
+                            : c->master_named ? "the platform names it"
+                                              : "the first of the hosts in natural order");
+    if (why != NULL)
+        (void)json_object_set_new(why, "interface",
+                                  interface != NULL ? json_string(interface) : json_null());
+    return why;
+}
+
 /* The members about mpirun; nulls where there is no request. */
 static int add_launch(const struct openmpi_request *request, char *const *environment, json_t *plan,
                       struct error *err) {
@@ -174,7 +196,8 @@ int plan_print(const struct job *job, const struct openmpi_request *request,
     if (add_launch(request, environment, plan, err) != 0 ||
         names_json(job, environment, &names, err) != 0)
         return -1;
-    if (json_object_set_new(plan, "environment", names) != 0)
+    if (json_object_set_new(plan, "why", why_json(&job->cluster, request)) != 0 ||
+        json_object_set_new(plan, "environment", names) != 0)
         return error_no_memory(err, "the plan");
     return json_add_text(plan, ret, err);
 }

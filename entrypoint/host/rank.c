@@ -147,7 +147,7 @@ static int start_program(struct shim *s, const json_t *start, struct error *err)
                                     .out = s->out[1],
                                     .error_out = s->error_out[1],
                                     .group = CHILD_NEW_GROUP,
-                                    .keep = s->progress,
+                                    .keep = {s->progress},
                                     .death_signal = SIGKILL,
                                     .open_files = (uint64_t)open_files};
     if (child_spawn(&options, &s->program.pid, err) != 0)

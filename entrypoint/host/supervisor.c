@@ -282,6 +282,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     *s = (struct supervisor){
         .job = options->job, .environment = options->environment, .role = role, .state = state};
     s->arguments = options->arguments;
+    s->check = options->check;
     s->begin = (struct timer){.fire = begin, .context = s};
     s->meet = (struct timer){.fire = meet, .context = s};
     if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0)
@@ -319,6 +320,7 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 
 void supervisor_close(struct supervisor *s) {
     staging_close(&s->staging);
+    examining_close(&s->examining);
     uploading_close(&s->uploading);
     tools_done(&s->tools);
     failure_child_close(&s->failure);

@@ -5,6 +5,7 @@
 #define HOST_SUPERVISOR_H
 
 #include "common/argv.h"
+#include "host/examining.h"
 #include "host/failure_child.h"
 #include "host/host.h"
 #include "host/journal.h"
@@ -30,6 +31,7 @@ struct supervisor_options {
     const char *const *arguments; /* the words behind `train` */
     const struct error *fault;    /* what was wrong with the rest of the job; NULL: nothing */
     bool check;                   /* `ringmaster check`: nothing is fetched */
+    bool json;                    /* its rows as JSON */
 };
 
 struct role {
@@ -71,6 +73,9 @@ struct supervisor {
     struct host host;
     SSL_CTX *tls; /* NULL for a host alone */
     struct staging staging;
+    struct examining examining; /* of a check */
+    uint16_t examine_port;      /* where others dial this host for it; 0: nowhere */
+    bool check;
     struct uploading uploading; /* open where the job has targets */
     struct mark mark;           /* how far fetching is */
     const char *const *arguments;
@@ -97,6 +102,12 @@ void supervisor_close(struct supervisor *s);
  * second verdict changes nothing. */
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict);
 void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host);
+/* Of a check: where this host can be dialled from now on, once its interface is known; 0: nowhere.
+ */
+uint16_t supervisor_examine_port(struct supervisor *s);
+/* Has this host look at itself by ORDER, the master's, and tell `examined`. */
+void supervisor_examine(struct supervisor *s, const json_t *order);
+
 /* To be called when what role->may_leave() says may have changed. */
 void supervisor_may_leave(struct supervisor *s);
 

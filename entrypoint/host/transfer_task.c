@@ -73,7 +73,7 @@ int transfer_task_start(struct task *t, const struct transfer_task_options *o, s
                                          .mark = o->mark,
                                          .ended = o->ended,
                                          .context = o->context,
-                                         .keep = order};
+                                         .keep = {order}};
     return task_start(t, o->loop, o->reaper, &argv, &environment, &options, err);
 }
 

@@ -45,6 +45,9 @@ static void send_join(struct worker *w) {
     (void)json_object_set_new(message, "address", json_string(address));
     if (members != NULL)
         (void)json_object_update(message, members);
+    if (w->s.check)
+        (void)json_object_set_new(message, "examine_port",
+                                  json_integer(supervisor_examine_port(&w->s)));
     if (w->s.fault.code != 0) {
         (void)json_object_set_new(message, "fault_code", json_integer(w->s.fault.code));
         (void)json_object_set_new(message, "fault_text", json_string(w->s.fault.text));
@@ -128,6 +131,8 @@ static void hear(void *context, const json_t *message) {
         take_verdict(w, message);
     } else if (strcmp(type, "refuse") == 0) {
         take_refusal(w, message);
+    } else if (strcmp(type, "examine") == 0 && w->joined && !w->s.judged) {
+        supervisor_examine(&w->s, message);
     } else if (w->joined && !w->s.judged) {
         host_order(&w->s.host, message);
     }

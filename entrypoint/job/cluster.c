@@ -85,6 +85,9 @@ static int make(const struct platform_description *d, const char *job, struct cl
     if (take_job(job, ret, err) != 0)
         return -1;
     ret->source = d->source;
+    (void)snprintf(ret->described_by, sizeof(ret->described_by), "%.100s%s%s", d->where,
+                   d->where[0] != '\0' ? ": " : "", d->hosts_key != NULL ? d->hosts_key : "");
+    ret->master_named = d->master.text[0] != '\0';
     ret->counted = d->counted;
     ret->master_at = d->master_at;
     ret->local_mode = d->local_mode;

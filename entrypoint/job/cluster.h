@@ -32,10 +32,12 @@ struct cluster {
     char interface[CLUSTER_INTERFACE_SIZE]; /* as configured, perhaps not there; "" if not told */
     char instance_type[CLUSTER_TYPE_SIZE];  /* "" if not told */
     char group[CLUSTER_TYPE_SIZE];          /* current_group_name, "" if not told */
-    bool counted;                           /* host names are ours alone, and lead nowhere */
-    struct host_name master_at;             /* then: where a worker finds the master */
-    bool local_mode;                        /* SageMaker's local mode: 10 s to stop, not 120 */
-    json_t *resource_config;                /* owned; the file as read, for SM_*; else NULL */
+    char described_by[CLUSTER_DESCRIBED_SIZE]; /* what lists the hosts, for people */
+    bool master_named;          /* by the platform; else it is the first in natural order */
+    bool counted;               /* host names are ours alone, and lead nowhere */
+    struct host_name master_at; /* then: where a worker finds the master */
+    bool local_mode;            /* SageMaker's local mode: 10 s to stop, not 120 */
+    json_t *resource_config;    /* owned; the file as read, for SM_*; else NULL */
 };
 
 void cluster_done(struct cluster *c);

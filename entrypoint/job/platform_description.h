@@ -16,6 +16,7 @@ enum {
     CLUSTER_JOB_SIZE = 256,
     CLUSTER_TYPE_SIZE = 256,     /* what is longer is cut: it is shown, not used */
     CLUSTER_INTERFACE_SIZE = 16, /* IFNAMSIZ */
+    CLUSTER_DESCRIBED_SIZE = 160,
     PLATFORM_WHERE_SIZE = 512,
 };
 

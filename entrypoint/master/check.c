@@ -1,87 +1,138 @@
 #include "master/check.h"
 
 #include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "master/check_print.h"
+#include "master/check_rows.h"
+#include "os/outlet.h"
+#include "wire/tls.h"
 
-#include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-enum { TABLE_MAX = 1024 * 1024 };
+enum { TEXT_MAX = 8 * 1024 * 1024 };
+/* For who reads them: hosts wait for the verdict meanwhile, and nothing else is left to be done. */
+static const int64_t patience = CLOCK_SECOND;
 
-/* Below these a job of this kind runs into trouble. */
-static const int64_t least_shm_mib = 64;
-static const int64_t least_files = 1024;
-static const double most_clock_seconds = 0.5;
+/* --- what is known -----------------------------------------------------------------------------
+ */
 
-static int add_row(const struct cluster *cluster, size_t i, const struct facts *f, double clock,
-                   struct buf *ret, struct error *err) {
-    return buf_printf(
-        ret, err,
-        "%-20s %5u %5" PRId64 " %11" PRId64 " %8" PRId64 " %8" PRId64 " %9.3f  %-10s %s\n",
-        cluster->hosts[i].name.text, cluster->hosts[i].slots, f->cpus, f->memory_mib, f->shm_mib,
-        f->files, clock, f->openmpi[0] != '\0' ? f->openmpi : "-", f->version);
+static void add_fault(json_t *host, const char *text, int code) {
+    (void)json_object_set_new(host, "fault", json_string(text));
+    (void)json_object_set_new(host, "fault_code", json_integer(code));
 }
 
-static int add_warnings(const char *name, unsigned slots, const struct facts *f, double clock,
-                        struct buf *ret, struct error *err) {
-    if (f->cpus < slots && buf_printf(ret, err, "warning: %s: %u ranks share %" PRId64 " cores\n",
-                                      name, slots, f->cpus) != 0)
-        return -1;
-    if (f->shm_mib < least_shm_mib &&
-        buf_printf(ret, err, "warning: %s: /dev/shm has %" PRId64 " MiB, %" PRId64 " are advised\n",
-                   name, f->shm_mib, least_shm_mib) != 0)
-        return -1;
-    if (f->files < least_files &&
-        buf_printf(ret, err,
-                   "warning: %s: %" PRId64 " open files are allowed, %" PRId64 " are advised\n",
-                   name, f->files, least_files) != 0)
-        return -1;
-    if ((clock > most_clock_seconds || clock < -most_clock_seconds) &&
-        buf_printf(ret, err, "warning: %s: its clock is off by %.3f s\n", name, clock) != 0)
-        return -1;
-    return 0;
+static void add_missing(const struct master *m, size_t i, json_t *host) {
+    struct net_address address;
+    if (strangers_host(&m->join.strangers, &address) == (int)i)
+        add_fault(host, "missing; it was refused: " TLS_ANOTHER_KEY, EXIT_CODE_KEY_REFUSED);
+    else
+        add_fault(host, "missing: it has not joined, or has gone again", EXIT_CODE_NOT_READY);
 }
 
-int check_table(const struct cluster *cluster, const struct facts *const *hosts,
-                const int64_t *offsets, struct buf *ret, struct error *err) {
-    if (buf_printf(ret, err, "%-20s %5s %5s %11s %8s %8s %9s  %-10s %s\n", "host", "ranks", "cores",
-                   "memory MiB", "shm MiB", "files", "clock s", "Open MPI", "ringmaster") != 0)
-        return -1;
-    for (size_t i = 0; i < cluster->count; i++)
-        if (add_row(cluster, i, hosts[i], (double)offsets[i] * 1e-9, ret, err) != 0)
-            return -1;
-    for (size_t i = 0; i < cluster->count; i++)
-        if (add_warnings(cluster->hosts[i].name.text, cluster->hosts[i].slots, hosts[i],
-                         (double)offsets[i] * 1e-9, ret, err) != 0)
-            return -1;
-    return 0;
+static json_t *host_json(const struct master *m, size_t i) {
+    static const char *const told[] = {"fault", "means", "network", "warnings"};
+    const struct member *b = &m->members[i];
+    const struct examined *e = &m->examine.hosts[i];
+    json_t *host = json_pack("{s:s, s:i, s:b, s:I}", "name", supervisor_host_name(&m->s, i),
+                             "slots", (int)m->s.job->cluster.hosts[i].slots, "joined",
+                             (int)b->joined, "clock_offset", (json_int_t)b->skew);
+    if (b->facts.version[0] != '\0')
+        (void)json_object_set_new(host, "facts", facts_json(&b->facts));
+    for (size_t k = 0; k < sizeof(told) / sizeof(told[0]); k++)
+        if (json_object_get(e->found, told[k]) != NULL)
+            (void)json_object_set(host, told[k], json_object_get(e->found, told[k]));
+    if (b->fault != NULL)
+        add_fault(host, b->fault->text, (int)b->fault->code);
+    else if (!b->joined)
+        add_missing(m, i, host);
+    else if (e->found == NULL)
+        add_fault(host, "it has not told what it found in time", EXIT_CODE_NOT_READY);
+    return host;
 }
 
-static void print_lines(struct console *console, const struct buf *table) {
-    const char *at = buf_text(table);
-    for (const char *end; (end = strchr(at, '\n')) != NULL; at = end + 1)
-        console_line(console, at, (size_t)(end - at) + 1);
+static json_t *hosts_json(const struct master *m) {
+    json_t *hosts = json_array();
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        (void)json_array_append_new(hosts, host_json(m, i));
+    return hosts;
 }
 
-/* A host's clock was read when it sent its facts, ours when they came, so the way is counted in:
- * fit for a warning. */
-int check_print(struct master *m, struct error *err) {
-    const struct cluster *cluster = &m->s.job->cluster;
-    cleanup_free const struct facts **hosts = calloc(cluster->count, sizeof(struct facts *));
-    cleanup_free int64_t *offsets = calloc(cluster->count, sizeof(*offsets));
-    cleanup_buf struct buf table;
-    buf_init(&table, TABLE_MAX);
-    if (hosts == NULL || offsets == NULL)
-        return error_no_memory(err, "the table");
-    for (size_t i = 0; i < cluster->count; i++) {
-        hosts[i] = &m->members[i].facts;
-        offsets[i] = m->members[i].skew;
+/* --- the verdict -------------------------------------------------------------------------------
+ */
+
+static size_t count_rows(const json_t *rows, enum check_status status, const json_t **ret_first) {
+    size_t count = 0;
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        if (strcmp(check_text(row, NULL, "status"), check_status_name(status)) == 0 && count++ == 0)
+            *ret_first = row;
     }
-    if (check_table(cluster, hosts, offsets, &table, err) != 0)
-        return -1;
-    print_lines(&m->s.console, &table);
+    return count;
+}
+
+static void conclude(struct master *m, const json_t *rows) {
+    const json_t *first = NULL;
+    struct error err = {0};
+    size_t bad = count_rows(rows, CHECK_BAD, &first);
     m->verdict = (struct verdict){.host = -1, .rank = -1, .class_name = "ok"};
     (void)snprintf(m->verdict.text, sizeof(m->verdict.text), "%zu hosts can run %zu ranks",
-                   cluster->count, m->attempt.ranks);
-    return 0;
+                   m->s.job->cluster.count, m->attempt.ranks);
+    if (bad == 0)
+        return;
+    const char *host = json_string_value(json_array_get(json_object_get(first, "hosts"), 0));
+    struct host_name name = {0};
+    int index = -1;
+    if (host != NULL && host_name_parse(host, strlen(host), &name, NULL) == 0)
+        index = cluster_find(&m->s.job->cluster, &name);
+    (void)error_set(&err, (enum exit_code)check_number(first, NULL, "code"),
+                    "the check found what stops a job, in %zu rows; %s: %s", bad,
+                    check_text(first, NULL, "item"), check_text(first, NULL, "value"));
+    verdict_from_error(&err, &m->s.job->cluster, index, &m->verdict);
+}
+
+/* --- printing ----------------------------------------------------------------------------------
+ */
+
+/* One object; hosts and rows a line each. */
+static int add_list(const char *name, const json_t *list, struct buf *ret, struct error *err) {
+    if (buf_printf(ret, err, "\"%s\":[\n", name) != 0)
+        return -1;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        cleanup_free char *text = json_shortest(json_array_get(list, i), JSON_COMPACT);
+        if (text == NULL)
+            return error_no_memory(err, "JSON");
+        if (buf_printf(ret, err, "%s%s", text, i + 1 < json_array_size(list) ? ",\n" : "\n") != 0)
+            return -1;
+    }
+    return buf_add_text(ret, "]", err);
+}
+
+static int add_json(const struct master *m, const json_t *hosts, const json_t *rows,
+                    struct buf *ret, struct error *err) {
+    const json_t *first = NULL;
+    if (buf_add_text(ret, "{", err) != 0 || add_list("hosts", hosts, ret, err) != 0 ||
+        buf_add_text(ret, ",", err) != 0 || add_list("rows", rows, ret, err) != 0)
+        return -1;
+    return buf_printf(ret, err, ",\"bad\":%zu,\"warnings\":%zu,\"code\":%d}\n",
+                      count_rows(rows, CHECK_BAD, &first), count_rows(rows, CHECK_WARNING, &first),
+                      m->verdict.code);
+}
+
+int check_print(struct master *m, struct error *err) {
+    cleanup_json json_t *hosts = hosts_json(m);
+    cleanup_json json_t *rows = json_array();
+    cleanup_buf struct buf text;
+    buf_init(&text, TEXT_MAX);
+    check_add_hosts(hosts, rows);
+    check_add_network(hosts, rows);
+    conclude(m, rows);
+    int result =
+        m->json ? add_json(m, hosts, rows, &text, err)
+                : check_print_rows(rows, m->s.job->cluster.count,
+                                   check_has_colour(STDOUT_FILENO, m->s.environment), &text, err);
+    if (result == 0)
+        outlet_put(STDOUT_FILENO, buf_text(&text), text.size, patience);
+    return result;
 }

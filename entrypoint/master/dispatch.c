@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "master/check.h"
 #include "master/collect.h"
+#include "master/examine.h"
 #include "master/join.h"
 #include "master/launch.h"
 #include "master/lease.h"
@@ -131,7 +132,10 @@ static int check(struct master *m, struct error *err) {
 static int try(struct master *m, enum phase_action action, struct error *err) {
     switch (action) {
     case DO_MEET:
-        return launch_meet(m, err);
+        /* A check goes on with a fault of this host's, which may lack an interface, too. */
+        return m->s.fault.code != 0 ? 0 : launch_meet(m, err);
+    case DO_EXAMINE:
+        return examine_begin(m, err);
     case DO_CHECK:
         return check(m, err);
     case DO_LAUNCH:
@@ -148,6 +152,9 @@ static bool act_on(struct member *b, enum phase_action action, const char *why) 
     switch (action) {
     case DO_UNJOIN:
         join_left(b);
+        return true;
+    case DO_MISS:
+        examine_left(b);
         return true;
     case DO_LOSE:
         lease_lose(b, why);

@@ -10,6 +10,7 @@
 #include "wire/tls.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
@@ -72,6 +73,10 @@ static void blame_late(struct master *m, const struct member *late) {
 /* Whoever has got further meanwhile has moved its own deadline. */
 static void deadline_passed(void *context) {
     struct master *m = context;
+    if (m->check) { /* whoever is not here is a row */
+        master_raise(m, EVENT_READY_DEADLINE);
+        return;
+    }
     int64_t due = 0;
     const struct member *late = fetching_first(m, &due);
     bool ending = m->attempt.stop_asked != 0 || m->fault.code != 0;
@@ -113,13 +118,24 @@ static void refuse(struct link *link, int64_t version, const struct error *why) 
     link_part(link, message);
 }
 
+/* Of a check, in which it is one row of many; the first one counts. */
+static void keep_own_fault(struct member *b, const struct error *fault) {
+    if (b->fault == NULL && (b->fault = malloc(sizeof(*b->fault))) != NULL)
+        *b->fault = *fault;
+    log_warning("%s: %s", member_name(b), fault->text);
+}
+
 /* A fault of ours or of a host: all hosts are still given time to join, so that they hear of it. */
 static void keep_fault(struct master *m, const struct error *fault, int host) {
     if (m->fault.code != 0)
         return;
-    m->fault = *fault;
-    m->fault_host = host;
-    log_error("%s: %s", supervisor_host_name(&m->s, (size_t)host), fault->text);
+    if (!m->check) {
+        m->fault = *fault;
+        m->fault_host = host;
+        log_error("%s: %s", supervisor_host_name(&m->s, (size_t)host), fault->text);
+    } else {
+        keep_own_fault(&m->members[host], fault);
+    }
     int64_t left = m->s.job->settings.ready_seconds < FAULT_SECONDS
                        ? m->s.job->settings.ready_seconds
                        : FAULT_SECONDS;
@@ -141,13 +157,16 @@ static void weigh(struct member *b, const json_t *message) {
     const char *text = NULL;
     (void)json_member_string(message, "join", "fault_text", &text, NULL);
     facts_gather(b->master->s.job, &b->master->s.tools, &ours);
+    bool sound = facts_parse(message, &b->facts, &fault) == 0;
     if (code > 0)
         (void)error_set(&fault, (enum exit_code)code, "%s", text != NULL ? text : "a fault");
-    else if (facts_parse(message, &b->facts, &fault) == 0 && b->master->s.fault.code == 0)
+    else if (sound && b->master->s.fault.code == 0 && !b->master->check)
         (void)facts_compare(&ours, &b->facts, &fault);
     b->master->s.job->cluster.hosts[b->index].address = b->facts.address;
     b->offset = b->facts.boot - clock_boot(); /* until a heartbeat tells it better */
     b->skew = b->facts.clock - clock_wall();
+    json_int_t port = json_integer_value(json_object_get(message, "examine_port"));
+    b->examine_port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
     if (fault.code != 0)
         keep_fault(b->master, &fault, (int)b->index);
 }
@@ -290,7 +309,8 @@ static void turned_away(void *context, const struct net_address *peer, const str
 
 static bool is_missing(void *context, size_t host) {
     const struct master *m = context;
-    return m->phase == PHASE_JOINING && m->members[host].link == NULL;
+    bool waits = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;
+    return waits && m->members[host].link == NULL;
 }
 
 static const struct door_events door_events = {

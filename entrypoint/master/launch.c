@@ -75,7 +75,10 @@ static void ended(void *context, int code) {
 int launch_meet(struct master *m, struct error *err) {
     const struct net_address none = {0};
     char warning[INTERFACE_WARNING_SIZE] = "";
-    const struct net_address *peer = m->s.job->cluster.count > 1 ? &m->members[1].address : NULL;
+    const struct net_address *peer = NULL;
+    for (size_t i = 1; peer == NULL && i < m->s.job->cluster.count; i++)
+        if (m->members[i].joined)
+            peer = &m->members[i].address;
     if (host_meet_master(&m->s.host, &none, peer, warning, err) != 0)
         return -1;
     if (warning[0] != '\0')

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "master/collect.h"
 #include "master/dispatch.h"
+#include "master/examine.h"
 #include "master/fetching.h"
 #include "master/join.h"
 #include "master/launch.h"
@@ -74,6 +75,8 @@ static void hear(struct member *b, const json_t *message) {
         join_told(b, message);
     else if (m->phase == PHASE_JUDGED)
         return;
+    else if (strcmp(type, "examined") == 0)
+        examine_told(b, message);
     else if (strcmp(type, "stop") == 0)
         ask_for_stop(b, json_is_true(json_object_get(message, "again")));
     else
@@ -223,7 +226,9 @@ static void close_all(struct master *m) {
         link_free(m->members[i].link);
         json_decref(m->members[i].asks);
         buf_done(&m->members[i].line);
+        free(m->members[i].fault);
     }
+    examine_close(m);
     uploads_close(m);
     relaunch_close(m);
     stop_close(m);
@@ -239,16 +244,19 @@ static void close_all(struct master *m) {
 }
 
 int master_run(const struct supervisor_options *options, int *ret_code, struct error *err) {
-    struct master m = {
-        .check = options->check, .raise = dispatch, .join = {.door = {.watch = {.fd = -1}}}};
+    struct master m = {.check = options->check,
+                       .json = options->json,
+                       .raise = dispatch,
+                       .join = {.door = {.watch = {.fd = -1}}}};
     int result = -1;
     join_init(&m);
     collect_init(&m);
     stop_init(&m);
     relaunch_init(&m);
     uploads_init(&m);
+    examine_init(&m);
     if (supervisor_open(&m.s, options, &role, &m, err) == 0 && open_members(&m, err) == 0 &&
-        attempt_open(&m.attempt, 1, &m.s.job->cluster, err) == 0)
+        examine_open(&m, err) == 0 && attempt_open(&m.attempt, 1, &m.s.job->cluster, err) == 0)
         result = supervisor_run(&m.s, ret_code, err);
     close_all(&m);
     return result;

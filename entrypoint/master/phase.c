@@ -4,6 +4,7 @@
 
 /* Short, so that a row is a line. */
 #define JOINING PHASE_JOINING
+#define EXAMINING PHASE_EXAMINING
 #define RUNNING PHASE_RUNNING
 #define CLEARING PHASE_CLEARING
 #define UPLOADING PHASE_UPLOADING
@@ -15,6 +16,7 @@
  *
  * Why some are as they are:
  *   - A stop while hosts join waits for them all the same, if briefly: they have to hear of it.
+ *   - A check goes on without those hosts that have not come: who is missing is a row of its own.
  *   - A stop after the first failure may not change the verdict, but no attempt follows it.
  *   - Once an attempt is ending, a second stop has nothing to shorten: the end has a deadline.
  *   - At the end of the budget shims are released with the SIGKILL: mpirun would wait for them.
@@ -26,10 +28,12 @@
 static const struct phase_row rows[] = {
     {JOINING, EVENT_ALL_JOINED, GUARD_STOP, {DO_JUDGE}, JOINING},
     {JOINING, EVENT_ALL_JOINED, GUARD_FAULT, {DO_BLAME, DO_CONCLUDE}, JUDGED},
-    {JOINING, EVENT_ALL_JOINED, GUARD_CHECK, {DO_MEET, DO_CHECK}, JOINING},
+    {JOINING, EVENT_ALL_JOINED, GUARD_CHECK, {DO_MEET, DO_EXAMINE}, EXAMINING},
     {JOINING, EVENT_ALL_JOINED, GUARD_NONE, {DO_MEET, DO_LAUNCH}, RUNNING},
     {JOINING, EVENT_READY_DEADLINE, GUARD_STOP, {DO_JUDGE}, JOINING},
+    {JOINING, EVENT_READY_DEADLINE, GUARD_CHECK, {DO_MEET, DO_EXAMINE}, EXAMINING},
     {JOINING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
+    {JOINING, EVENT_EXAMINED, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
     {JOINING, EVENT_HOST_GONE, GUARD_NONE, {DO_UNJOIN}, JOINING},
     {JOINING, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, JOINING},
@@ -50,8 +54,30 @@ static const struct phase_row rows[] = {
     {JOINING, EVENT_UPLOADED, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_UPLOAD_DEADLINE, GUARD_NONE, {DO_NOTHING}, JOINING},
 
+    {EXAMINING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_EXAMINED, GUARD_NONE, {DO_CHECK}, EXAMINING},
+    {EXAMINING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
+    {EXAMINING, EVENT_HOST_GONE, GUARD_NONE, {DO_UNJOIN, DO_MISS}, EXAMINING},
+    {EXAMINING, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_FAILURE, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_MPIRUN_ENDED, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_ALL_HEARD, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_STOP, GUARD_NONE, {DO_NOTE_STOP, DO_JUDGE}, EXAMINING},
+    {EXAMINING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_NOTE_STOP, DO_JUDGE}, EXAMINING},
+    {EXAMINING, EVENT_HOLD_SPENT, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_BUDGET_SPENT, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_UNFIT, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
+    {EXAMINING, EVENT_UPLOADED, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_UPLOAD_DEADLINE, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+
     {RUNNING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_EXAMINED, GUARD_NONE, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_LAUNCH_FAILED, GUARD_TARGETS, {DO_BLAME, DO_UPLOAD}, UPLOADING},
     {RUNNING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
     {RUNNING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, RUNNING},
@@ -84,6 +110,7 @@ static const struct phase_row rows[] = {
 
     {CLEARING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_EXAMINED, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_LAUNCH_FAILED, GUARD_TARGETS, {DO_BLAME, DO_UPLOAD}, UPLOADING},
     {CLEARING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
     {CLEARING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, CLEARING},
@@ -110,6 +137,7 @@ static const struct phase_row rows[] = {
 
     {UPLOADING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_EXAMINED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_HOST_GONE, GUARD_NONE, {DO_LOSE, DO_COUNT_LOSS}, UPLOADING},
@@ -132,6 +160,7 @@ static const struct phase_row rows[] = {
 
     {JUDGED, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_EXAMINED, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_HOST_GONE, GUARD_NONE, {DO_MAY_LEAVE}, JUDGED},
     {JUDGED, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, JUDGED},
@@ -152,12 +181,13 @@ static const struct phase_row rows[] = {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-static const char *const phases[PHASE_COUNT] = {"joining", "running", "clearing", "uploading",
-                                                "judged"};
+static const char *const phases[PHASE_COUNT] = {"joining",  "examining", "running",
+                                                "clearing", "uploading", "judged"};
 
 static const char *const events[EVENT_COUNT] = {
     [EVENT_ALL_JOINED] = "all hosts have joined",
     [EVENT_READY_DEADLINE] = "no more time to join",
+    [EVENT_EXAMINED] = "all hosts have looked",
     [EVENT_LAUNCH_FAILED] = "the launch failed here",
     [EVENT_HOST_GONE] = "a host is gone",
     [EVENT_ALL_SEATED] = "all ranks have started",
@@ -190,7 +220,9 @@ static const char *const guards[GUARD_COUNT] = {
 static const char *const actions[DO_COUNT] = {
     [DO_NOTHING] = "nothing",
     [DO_MEET] = "choose the interface",
-    [DO_CHECK] = "print the table",
+    [DO_EXAMINE] = "have all hosts look at each other",
+    [DO_MISS] = "wait for the others",
+    [DO_CHECK] = "print what was found",
     [DO_LAUNCH] = "start mpirun",
     [DO_UNJOIN] = "it joins again",
     [DO_LOSE] = "it is lost",

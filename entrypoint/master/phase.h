@@ -12,6 +12,7 @@
 
 enum phase {
     PHASE_JOINING,
+    PHASE_EXAMINING, /* `ringmaster check`: hosts look at themselves and at each other */
     PHASE_RUNNING,   /* mpirun has been started */
     PHASE_CLEARING,  /* an attempt has failed; its processes are ended for the next one */
     PHASE_UPLOADING, /* the verdict is known, but for whether what the job leaves is uploaded */
@@ -22,6 +23,7 @@ enum phase {
 enum phase_event {
     EVENT_ALL_JOINED,
     EVENT_READY_DEADLINE, /* of waiting for hosts */
+    EVENT_EXAMINED,       /* all hosts have told what they found, or there is no more time */
     EVENT_LAUNCH_FAILED,  /* by a fault of this host */
     EVENT_HOST_GONE,      /* its link ended, or its silence lasted too long */
     EVENT_ALL_SEATED,     /* every rank has started */
@@ -57,7 +59,9 @@ enum phase_guard {
 enum phase_action {
     DO_NOTHING, /* also the end of a row's list */
     DO_MEET,    /* choose the interface that leads to the others */
-    DO_CHECK,   /* print the table of hosts */
+    DO_EXAMINE, /* all hosts are told to */
+    DO_MISS,    /* nobody waits for what that host finds */
+    DO_CHECK,   /* print what was found */
     DO_LAUNCH,
     DO_UNJOIN,      /* it has to join again */
     DO_LOSE,        /* the host, for good */

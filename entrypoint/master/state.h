@@ -43,11 +43,13 @@ struct member {
     unsigned cleared; /* the last attempt that it said to be ready for */
     struct net_address address;
     struct facts facts;
-    struct buf line; /* of a forwarded one, the parts that are here */
-    int64_t heard;   /* when, by clock_now() */
-    int64_t trip;    /* shortest round trip of a heartbeat so far; 0: none yet */
-    int64_t offset;  /* its clock_boot() less ours, by that heartbeat */
-    int64_t skew;    /* its wall clock less ours when it joined */
+    struct buf line;       /* of a forwarded one, the parts that are here */
+    int64_t heard;         /* when, by clock_now() */
+    int64_t trip;          /* shortest round trip of a heartbeat so far; 0: none yet */
+    int64_t offset;        /* its clock_boot() less ours, by that heartbeat */
+    int64_t skew;          /* its wall clock less ours when it joined */
+    struct error *fault;   /* owned; in a check, what is wrong with it; NULL: nothing */
+    uint16_t examine_port; /* in a check, where it is dialled; 0: nowhere */
 };
 
 /* What has happened, and to whom. */
@@ -57,10 +59,17 @@ struct raised {
     const char *why;       /* of a host that is gone or unfit; else NULL */
 };
 
+/* What a host has told in a check. */
+struct examined {
+    json_t *found; /* owned; NULL: nothing yet */
+    bool asked;
+};
+
 struct master {
     struct supervisor s;
     enum phase phase;       /* written by raise() alone */
-    bool check;             /* `ringmaster check`: a table instead of a launch */
+    bool check;             /* `ringmaster check`: rows instead of a launch */
+    bool json;              /* and as JSON */
     struct member *members; /* one a host of the cluster */
     struct attempt attempt;
     struct post to_self;   /* orders to our own host */
@@ -82,6 +91,10 @@ struct master {
         struct strangers strangers;
         const struct link_events *events; /* of members */
     } join;
+    struct {
+        struct examined *hosts; /* owned, one a host; NULL where this is no check */
+        struct timer deadline;
+    } examine;
     struct {
         struct timer beat;
         struct timer look;

@@ -36,8 +36,9 @@ static int place_streams(const struct child_options *o) {
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error_out, 2) < 0)
         return -1;
     file_cloexec_all();
-    if (o->keep > 2 && fcntl(o->keep, F_SETFD, 0) != 0)
-        return -1;
+    for (size_t i = 0; i < CHILD_KEEP_MAX; i++)
+        if (o->keep[i] > 2 && fcntl(o->keep[i], F_SETFD, 0) != 0)
+            return -1;
     return 0;
 }
 

@@ -1,7 +1,7 @@
 /* Starting programs and burying them. A program is started without a shell, with exactly the
  * environment that it is given, no signal blocked, every handler at its default, stdin from
- * /dev/null and no descriptor above 2 but one that it is to keep. Whether exec worked is known when
- * child_spawn() returns.
+ * /dev/null and no descriptor above 2 but those that it is to keep. Whether exec worked is known
+ * when child_spawn() returns.
  *
  * One reaper a process takes every dead child by waitpid, those that it knows and orphans that came
  * to it; until then a pid cannot be used again, so a known child's pid is safe to signal. */
@@ -20,6 +20,8 @@ enum child_group {
     CHILD_NEW_SESSION,
 };
 
+enum { CHILD_KEEP_MAX = 2 };
+
 struct child_options {
     const char *file; /* path of the program */
     char *const *argv;
@@ -27,9 +29,9 @@ struct child_options {
     int out;                  /* becomes stdout; -1: this process's own */
     int error_out;            /* becomes stderr; -1 likewise */
     enum child_group group;
-    int keep;            /* a descriptor that it inherits under its number; 0: none */
-    int death_signal;    /* sent to it when this process dies; 0: none */
-    uint64_t open_files; /* soft limit of descriptors (open_files.h); 0: as this process's */
+    int keep[CHILD_KEEP_MAX]; /* descriptors that it inherits under their numbers; 0: none */
+    int death_signal;         /* sent to it when this process dies; 0: none */
+    uint64_t open_files;      /* soft limit of descriptors (open_files.h); 0: as this process's */
 };
 
 /* Less than other hosts wait for a sign of life (heartbeats go out between two callbacks). */

@@ -15,14 +15,14 @@ static void ended(void *context, int status) {
 }
 
 static int spawn(struct task *t, const struct argv *argv, const struct argv *environment, int out,
-                 int error_out, int keep, struct error *err) {
+                 int error_out, const int *keep, struct error *err) {
     struct child_options options = {.file = argv->items[0],
                                     .argv = argv->items,
                                     .environment = environment->items,
                                     .out = out,
                                     .error_out = error_out,
                                     .group = CHILD_NEW_SESSION,
-                                    .keep = keep,
+                                    .keep = {keep[0], keep[1]},
                                     .death_signal = SIGKILL};
     if (child_spawn(&options, &t->child.pid, err) != 0)
         return -1;

@@ -27,7 +27,7 @@ struct task_options {
     void (*mark)(void *context, const char *line, size_t size);
     void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
     void *context;                          /* for all */
-    int keep;                               /* a descriptor that it inherits; 0: none */
+    int keep[CHILD_KEEP_MAX];               /* descriptors that it inherits; 0: none */
 };
 
 /* ARGV's first word is the program's path. */

@@ -204,18 +204,34 @@ hosts_are_checked() {
     ring 3
     start_all -- ringmaster check
     all_well || return
-    table=$(hosts log 1 | sed -n '/^host /,/^[^a]/p')
-    for host in 1 2 3; do
-        check "algo-$host has a row with its rank and its cores" equal \
-            "$(echo "$table" | awk -v name="algo-$host" '$1 == name { print $2, $3 }')" "1 $(nproc)"
+    for row in 'ok       host       all 3 hosts: here' "ok       cores      all 3 hosts: $(nproc) for 1 ranks" \
+        'ok       reach      all 3 hosts: 6 ways' 'ok       bandwidth  all 3 hosts: '; do
+        check "there is a row '$row'" holds "$(hosts log 1)" "$row"
     done
     check "it says that the job can run" holds "$(hosts log 1)" '3 hosts can run 3 ranks'
     check "no rank was started" lacks "$(hosts log 1)$(hosts log 2)" ' rank '
 }
 
+# What would end a job one by one are rows, all at once: a wall to a host, other words, a small /dev/shm.
+all_that_is_wrong_is_told_at_once() {
+    ring 3
+    hosts start 1 -- ringmaster check --json
+    hosts start 2 -- sh -c 'iptables -A OUTPUT -d 10.77.0.3 -p tcp --dport 7086 -j DROP &&
+        mount -t tmpfs -o size=1m tmpfs /dev/shm && exec ringmaster check -- sh other'
+    fault_begins
+    hosts start 3 -- ringmaster check
+    all_end 30 65 $everyone || return
+    within 5000 $everyone
+    found=$(hosts log 1 | sed -n '/^{"hosts"/,/^\],"bad"/p' | jq -r \
+        '.rows[] | select(.status != "ok") | "\(.status) \(.item) \(.hosts | join(",")) \(.code)"')
+    check "three rows, and no other" equal "$found" "bad job algo-2 65
+warning shared algo-2 0
+bad reach algo-2,algo-3 69"
+}
+
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
-    $([ "$DRIVER" = docker ] || echo translated_addresses_are_told ranks_share_memory_where_there_is_room)}
+    $([ "$DRIVER" = docker ] || echo all_that_is_wrong_is_told_at_once translated_addresses_are_told ranks_share_memory_where_there_is_room)}
 run_cases
 finish

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/log.h"
+#include "host/examine.h"
 #include "host/rank.h"
 #include "host/worker.h"
 #include "job/job.h"
@@ -186,6 +187,8 @@ static inline int stage_main(int argc, char **argv, const char *suite,
         result = agent_run(words + 1, environ, &code, &err);
     else if (argc == 2 && strcmp(argv[1], "rank") == 0)
         result = rank_run(environ, &code, &err);
+    else if (argc == 4 && strcmp(argv[1], "examine") == 0)
+        result = examine_run(words + 2, &err);
     else
         return unit_main(suite, cases, count);
     if (result != 0)

@@ -93,6 +93,49 @@ static void without_mpirun_the_rest_is_still_told(void) {
     argv_done(&job.program.argv);
 }
 
+static const char *why(const json_t *plan, const char *what) {
+    const char *text = json_string_value(json_object_get(json_object_get(plan, "why"), what));
+    return text != NULL ? text : "(null)";
+}
+
+static void the_plan_says_why(void) {
+    struct job job = sample();
+    struct openmpi_request request = {.version = {OPENMPI_4_1, 4, 1, 4},
+                                      .cluster = &job.cluster,
+                                      .interface = &interface,
+                                      .ports = &job.ports,
+                                      .agent = "/a",
+                                      .mpirun = "/m",
+                                      .hostfile = "/h",
+                                      .ringmaster = "/r"};
+    static const struct {
+        const char *configured;
+        size_t count;
+        const char *says;
+    } cases[] = {{"eth0", 2, "as configured"},
+                 {"ib0", 2, "the configured one is not here"},
+                 {"", 2, "the one that leads to the other hosts"},
+                 {"", 1, "a host alone"}};
+    (void)snprintf(job.cluster.described_by, sizeof(job.cluster.described_by), "A_LIST");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        (void)snprintf(job.cluster.interface, sizeof(job.cluster.interface), "%s",
+                       cases[i].configured);
+        job.cluster.count = cases[i].count;
+        job.cluster.self = 0;
+        cleanup_json json_t *plan = plan_of(&job, &request);
+        ASSERT_CONTAINS(why(plan, "interface"), cases[i].says);
+        CU_ASSERT_STRING_EQUAL(why(plan, "hosts"), "A_LIST");
+        ASSERT_CONTAINS(why(plan, "master"),
+                        cases[i].count == 1 ? "this host is alone" : "natural order");
+    }
+    job.cluster.count = 2;
+    job.cluster.master_named = true;
+    cleanup_json json_t *plan = plan_of(&job, NULL);
+    ASSERT_CONTAINS(why(plan, "master"), "the platform names it");
+    CU_ASSERT_STRING_EQUAL(why(plan, "interface"), "(null)");
+    argv_done(&job.program.argv);
+}
+
 static void what_is_fetched_is_told_without_its_secrets(void) {
     struct job job = sample();
     job.sources = (struct sources){
@@ -110,5 +153,5 @@ static void what_is_fetched_is_told_without_its_secrets(void) {
 }
 
 UNIT_MAIN("entrypoint.plan", UNIT(the_plan_says_what_would_run_and_no_secret),
-          UNIT(without_mpirun_the_rest_is_still_told),
+          UNIT(without_mpirun_the_rest_is_still_told), UNIT(the_plan_says_why),
           UNIT(what_is_fetched_is_told_without_its_secrets))

@@ -29,7 +29,11 @@ static void every_pair_has_its_row(void) {
 /* What is reached from where, and how a phase is left. */
 static void phases_follow_one_another_in_one_order(void) {
     static const bool may[PHASE_COUNT][PHASE_COUNT] = {
-        [PHASE_JOINING] = {[PHASE_JOINING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
+        [PHASE_JOINING] = {[PHASE_JOINING] = true,
+                           [PHASE_EXAMINING] = true,
+                           [PHASE_RUNNING] = true,
+                           [PHASE_JUDGED] = true},
+        [PHASE_EXAMINING] = {[PHASE_EXAMINING] = true, [PHASE_JUDGED] = true},
         [PHASE_RUNNING] = {[PHASE_RUNNING] = true,
                            [PHASE_CLEARING] = true,
                            [PHASE_UPLOADING] = true,
@@ -89,6 +93,18 @@ static void what_a_job_leaves_is_uploaded_before_its_verdict(void) {
                     DO_NOTHING);
 }
 
+/* Whoever has come is looked at, and nothing is started. */
+static void a_check_ends_without_a_launch(void) {
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ALL_JOINED, GUARD_CHECK)->next, PHASE_EXAMINING);
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_READY_DEADLINE, GUARD_CHECK)->next,
+                    PHASE_EXAMINING);
+    CU_ASSERT_EQUAL(row_of(PHASE_EXAMINING, EVENT_EXAMINED, GUARD_CHECK)->actions[0], DO_CHECK);
+    CU_ASSERT_EQUAL(row_of(PHASE_EXAMINING, EVENT_STOP, GUARD_CHECK)->actions[1], DO_JUDGE);
+    for (unsigned event = 0; event < EVENT_COUNT; event++)
+        for (unsigned i = 0; i < PHASE_ACTIONS_MAX; i++)
+            CU_ASSERT_NOT_EQUAL(row_of(PHASE_EXAMINING, event, GUARD_CHECK)->actions[i], DO_LAUNCH);
+}
+
 static void who_is_lost_is_not_lost_again(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_HOST_GONE, GUARD_NONE)->actions[0], DO_LOSE);
     CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_HOST_GONE, GUARD_LOST)->actions[0], DO_NOTHING);
@@ -117,5 +133,5 @@ static void the_picture_in_the_papers_is_this_table(void) {
 UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
           UNIT(phases_follow_one_another_in_one_order), UNIT(a_stop_is_taken_as_its_phase_allows),
           UNIT(what_a_job_leaves_is_uploaded_before_its_verdict),
-          UNIT(who_is_lost_is_not_lost_again), UNIT(the_first_guard_that_holds_counts),
-          UNIT(the_picture_in_the_papers_is_this_table))
+          UNIT(a_check_ends_without_a_launch), UNIT(who_is_lost_is_not_lost_again),
+          UNIT(the_first_guard_that_holds_counts), UNIT(the_picture_in_the_papers_is_this_table))

@@ -107,7 +107,7 @@ static int refused_start(int keep, const char *reason) {
                                     .environment = no_environment,
                                     .out = -1,
                                     .error_out = -1,
-                                    .keep = keep};
+                                    .keep = {keep}};
     struct error err = {0};
     pid_t pid = -1;
     if (child_spawn(&options, &pid, &err) != -1)

@@ -1,0 +1,55 @@
+/* The supervisor's part in `ringmaster check`. */
+#include "common/json.h"
+#include "common/log.h"
+#include "host/supervisor.h"
+#include "wire/frame.h"
+
+uint16_t supervisor_examine_port(struct supervisor *s) {
+    struct error err = {0};
+    if (!s->check || s->fault.code != 0 || s->examine_port != 0)
+        return s->examine_port;
+    if (examining_listen(&s->examining, &s->host.interface.address, &s->job->ports,
+                         &s->examine_port, &err) != 0)
+        log_warning("other hosts cannot dial this one: %s", err.text);
+    return s->examine_port;
+}
+
+static json_t *warnings_json(const struct warnings *w) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < w->count; i++) {
+        json_t *text = json_string(w->text[i]);
+        (void)json_array_append_new(list, text != NULL ? text : json_string("(not UTF-8)"));
+    }
+    return list;
+}
+
+static void examined(void *context, const json_t *found) {
+    struct supervisor *s = context;
+    json_t *message = frame_new("examined");
+    json_t *own = json_deep_copy(found);
+    (void)json_object_set_new(own, "warnings", warnings_json(&s->job->warnings));
+    (void)json_object_set_new(message, "found", own);
+    s->role->tell(s->state, message);
+}
+
+static void tell_fault(struct supervisor *s, const char *text) {
+    cleanup_json json_t *found = json_pack("{s:s}", "fault", text);
+    examined(s, found);
+}
+
+void supervisor_examine(struct supervisor *s, const json_t *order) {
+    struct error err = {0};
+    const struct examining_options options = {.loop = &s->loop,
+                                              .reaper = &s->reaper,
+                                              .job = s->job,
+                                              .interface = s->host.interface.name,
+                                              .order = order,
+                                              .done = examined,
+                                              .context = s};
+    if (s->examining.loop != NULL)
+        return; /* it looks already */
+    if (!s->check)
+        tell_fault(s, "it was started for a job, not for a check");
+    else if (examining_start(&s->examining, &options, &err) != 0)
+        tell_fault(s, err.text);
+}

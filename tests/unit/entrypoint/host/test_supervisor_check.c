@@ -1,0 +1,27 @@
+#include "unit/entrypoint/stage.h"
+
+static struct stage_host one;
+static struct stage_host two;
+
+/* Its program is the check's, so nothing else is wrong with it. */
+static void a_host_that_was_started_for_a_job_is_told_of(void) {
+    const char *master[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2", "RINGMASTER_HOST=127.0.0.1",
+                            NULL};
+    const char *worker[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2", "RINGMASTER_HOST=127.0.0.2",
+                            NULL};
+    const char *const words[] = {"--", "true", NULL};
+    if (!stage_has_mpirun()) {
+        unit_skip("no mpirun here");
+        return;
+    }
+    stage_start(&one, "one", master, NULL);
+    CU_ASSERT(stage_wait_for(&one, "waiting for 1 hosts", 10));
+    stage_start(&two, "two", worker, words);
+    CU_ASSERT_EQUAL(stage_end(&one, 20), 65);
+    CU_ASSERT_EQUAL(stage_end(&two, 20), 65);
+    ASSERT_CONTAINS(stage_output(&one),
+                    "bad      host       127.0.0.2: it was started for a job, not for a check");
+    ASSERT_CONTAINS(stage_output(&one), "job        all 2 hosts: all that the master was");
+}
+
+STAGE_MAIN("host.supervisor_check", UNIT(a_host_that_was_started_for_a_job_is_told_of))
