@@ -37,10 +37,10 @@ target_compile_options(cuda_on_host PRIVATE -ffp-contract=off
 add_library(cuda_training STATIC tests/cuda/training.c)
 target_link_libraries(cuda_training PUBLIC run test_support PRIVATE ringmaster_flags)
 set(source_maskrcnn tests/golden/test_maskrcnn.c)
-foreach(stem gradients kernels rows sums training)
+foreach(stem finalize gradients half kernels rows sums training)
     set(source_${stem} tests/cuda/test_${stem}.c)
 endforeach()
-foreach(stem gradients kernels maskrcnn rows sums training)
+foreach(stem finalize gradients half kernels maskrcnn rows sums training)
     set(target ops_cuda_${stem})
     add_executable(${target} ${source_${stem}} $<TARGET_OBJECTS:cuda_on_host>)
     target_link_libraries(${target} PRIVATE cuda_training test_net ops_harness run cuda ringmaster_flags)
@@ -49,8 +49,11 @@ foreach(stem gradients kernels maskrcnn rows sums training)
     add_test(NAME ${target} COMMAND ${target})
     set_tests_properties(${target} PROPERTIES LABELS ops TIMEOUT 1500)
 endforeach()
-target_compile_definitions(ops_cuda_maskrcnn PRIVATE RINGMASTER_EMULATED
-    RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
+target_compile_definitions(ops_cuda_maskrcnn PRIVATE RINGMASTER_EMULATED)
+foreach(stem half maskrcnn)
+    target_compile_definitions(ops_cuda_${stem} PRIVATE
+        RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
+endforeach()
 
 # What needs a device. Where there is none these say so and count as skipped; they are built
 # wherever the backend is.

@@ -161,7 +161,8 @@ static void make_box_loss(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
 
 static void check_box_loss(struct backend *backend) {
     struct stage stage;
-    struct op_attr attr = {.detect = {.classes = BOX_CLASSES - 1, .beta = 1 / 9.0F}};
+    struct op_attr attr = {.gradient_scale = 1,
+                           .detect = {.classes = BOX_CLASSES - 1, .beta = 1 / 9.0F}};
     stage_open(&stage, OP_BOX_LOSS, &attr, 2, make_box_loss);
     stage_run(&stage, backend);
     const float *values = stage_made(&stage, 0, BOX_LOSS_VALUES);
@@ -271,7 +272,7 @@ static void check_mask_rows(struct backend *backend) {
 /* Logits first, then the loss, whose gradient arrives at the class's channel. */
 static void check_mask_head(struct backend *backend) {
     struct stage conv, loss;
-    struct op_attr attr = {0};
+    struct op_attr attr = {.gradient_scale = 1};
     stage_open(&conv, OP_CLASS_CONV, &attr, 0, make_class_conv);
     stage_run(&conv, backend);
     memcpy(mask_logits, stage_made(&conv, 0, CLASS_CONV_Y), sizeof(mask_logits));

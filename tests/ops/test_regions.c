@@ -183,7 +183,8 @@ static void check_box_loss(struct backend *backend) {
     } rules[] = {{1 / 9.0F, 0.5 - 0.5 / 9}, {0, 0.5}, {1, 0.125}};
     for (int i = 0; i < 3; i++) {
         struct stage stage;
-        struct op_attr attr = {.detect = {.classes = 1, .beta = rules[i].beta}};
+        struct op_attr attr = {.gradient_scale = 1 << i,
+                               .detect = {.classes = 1, .beta = rules[i].beta}};
         stage_open(&stage, OP_BOX_LOSS, &attr, 2, make_box_loss);
         stage_run(&stage, backend);
         const float *values = stage_made(&stage, 0, BOX_LOSS_VALUES);
@@ -192,7 +193,8 @@ static void check_box_loss(struct backend *backend) {
         CU_ASSERT_DOUBLE_EQUAL((double)values[BOX_LOSS_CLASSIFIER], log(2), 1e-7);
         CU_ASSERT_EQUAL(values[BOX_LOSS_ACCURACY], 0.5F); /* of equal logits the first */
         CU_ASSERT(values[BOX_LOSS_POSITIVES] == 1 && values[BOX_LOSS_SAMPLED] == 2);
-        CU_ASSERT(dlogits[0] == 0.25F && dlogits[1] == -0.25F && dlogits[4] == 0);
+        const float quarter = 0.25F * (float)(1 << i);
+        CU_ASSERT(dlogits[0] == quarter && dlogits[1] == -quarter && dlogits[4] == 0);
         op_graph_done(&stage.g);
     }
 }

@@ -72,7 +72,7 @@ static int mask_head(const struct detector *d, const struct regions *regions, in
 
 /* The mask's loss on the rows of the batch that have one, which lie at the front. */
 static int learn_masks(const struct detector *d, const int targets[OP_OUTPUTS_MAX]) {
-    struct op_attr attr = {.detect = d->regions};
+    struct op_attr attr = {.gradient_scale = 1, .detect = d->regions};
     int rows[OP_OUTPUTS_MAX], masks[OP_OUTPUTS_MAX], loss[OP_OUTPUTS_MAX];
     attr.detect.pooled = MASKRCNN_MASK_SIDE;
     const int of_rows[MASK_ROWS_INPUTS] = {targets[ROI_TARGETS_LABEL], targets[ROI_TARGETS_MATCH],
@@ -101,7 +101,7 @@ static int learn_masks(const struct detector *d, const int targets[OP_OUTPUTS_MA
 }
 
 void detector_learn(const struct detector *d, const struct detector_proposals *proposals) {
-    const struct op_attr attr = {.detect = d->regions};
+    const struct op_attr attr = {.gradient_scale = 1, .detect = d->regions};
     int targets[OP_OUTPUTS_MAX], box[OP_OUTPUTS_MAX], total[OP_OUTPUTS_MAX], logits, deltas;
     const int of_targets[ROI_TARGETS_INPUTS] = {proposals->box, proposals->count, d->t->gt_box,
                                                 d->t->gt_label, d->t->gt_count,   d->t->key};

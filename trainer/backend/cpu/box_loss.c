@@ -17,7 +17,8 @@ struct box_op {
     float *values;
     enum elem elem; /* of the gradients */
     void *dlogits, *ddeltas;
-    double share; /* of a row in the mean */
+    double scale; /* of the gradients */
+    double share; /* of a row in the mean, times that */
 };
 
 static double log_sum_exp(const float *logits, size_t classes) {
@@ -117,7 +118,7 @@ static int run_grad(void *context, struct error *err) {
     size_t sampled = 0;
     for (size_t row = 0; row < op->rows; row++)
         sampled += op->label[row] >= 0;
-    op->share = sampled > 0 ? 1.0 / (double)sampled : 0;
+    op->share = sampled > 0 ? op->scale / (double)sampled : 0;
     parallel_run(op->step.cpu->threads, grade_share, op);
     return 0;
 }
@@ -143,6 +144,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->rows = (size_t)logits->dim[0];
     bound->classes = (size_t)logits->dim[1];
     bound->beta = (double)op->attr.detect.beta;
+    bound->scale = op->attr.gradient_scale;
     bound->logits = site->inputs[BOX_LOSS_LOGITS];
     bound->deltas = site->inputs[BOX_LOSS_DELTAS];
     bound->label = site->inputs[BOX_LOSS_LABEL];

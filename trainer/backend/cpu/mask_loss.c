@@ -14,6 +14,7 @@ struct mask_op {
     double *parts; /* of the rows, in scratch */
     float *value;
     void *dlogits;
+    double scale; /* of the gradient */
 };
 
 static void score_row(void *context, int thread, size_t row) {
@@ -46,7 +47,7 @@ static void grade_row(void *context, int thread, size_t row) {
                op->pixels * elem_size(op->elem));
         return;
     }
-    double share = 1.0 / (double)(rows * op->pixels);
+    double share = op->scale / (double)(rows * op->pixels);
     for (size_t i = first; i < first + op->pixels; i++) {
         float slope =
             (float)(logit_loss_gradient((double)op->logits[i], (double)op->targets[i]) * share);
@@ -89,6 +90,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     bound->count = site->inputs[MASK_LOSS_ROWS];
     if (gradient) {
         bound->elem = cpu_elem(cpu_output(graph, op, MASK_LOSS_GRAD_DLOGITS)->dtype);
+        bound->scale = op->attr.gradient_scale;
         bound->dlogits = site->outputs[MASK_LOSS_GRAD_DLOGITS];
     } else {
         bound->parts = site->scratch;

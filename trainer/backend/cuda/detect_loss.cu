@@ -69,7 +69,7 @@ static __global__ void box_sum_kernel(struct box_loss_args args, float *values) 
 cudaError_t launch_box_loss(cudaStream_t stream, const struct box_loss_args *args, float *values) {
     enqueue(box_rows_kernel, blocks_for(static_cast<size_t>(args->rows)), THREADS, stream, *args);
     enqueue(box_sum_kernel, 1, THREADS, stream, *args, values);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 /* parts: log sum exp of each row, and behind them how many are sampled. */
@@ -91,7 +91,7 @@ static __global__ void count_kernel(struct box_loss_args args) {
 template <typename T>
 static __global__ void box_grad_kernel(struct box_loss_args args, T *dlogits, T *ddeltas,
                                        const float *loss_scale) {
-    double share = *loss_scale / args.parts[args.rows];
+    double share = static_cast<double>(args.gradient_scale) * *loss_scale / args.parts[args.rows];
     FOR_EACH_ITEM(at, static_cast<size_t>(args.rows) * args.classes) {
         size_t row = at / args.classes;
         int k = static_cast<int>(at % args.classes), label = args.label[row];
@@ -118,7 +118,7 @@ cudaError_t launch_box_loss_grad(cudaStream_t stream, enum dtype type,
         using T = typename decltype(tag)::type;
         enqueue(box_grad_kernel<T>, blocks_for(rows * args->classes), THREADS, stream, *args,
                 static_cast<T *>(dlogits), static_cast<T *>(ddeltas), loss_scale);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -141,5 +141,5 @@ static __global__ void total_kernel(struct total_loss_args args) {
 
 cudaError_t launch_total_loss(cudaStream_t stream, const struct total_loss_args *args) {
     enqueue(total_kernel, 1, 1, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

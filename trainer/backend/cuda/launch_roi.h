@@ -100,11 +100,12 @@ struct mask_loss_args {
     const float *logits, *targets;
     const int32_t *count;
     int rows, pixels;
+    float gradient_scale;
 };
 /* PARTS: scratch, one a row. */
 cudaError_t launch_mask_loss(cudaStream_t stream, const struct mask_loss_args *args, double *parts,
                              float *value);
-/* Times *loss_scale (device memory); so are the gradients below. */
+/* Times gradient_scale and *loss_scale (device memory); so are the gradients below. */
 cudaError_t launch_mask_loss_grad(cudaStream_t stream, enum dtype type,
                                   const struct mask_loss_args *args, void *dlogits,
                                   const float *loss_scale);
@@ -133,6 +134,7 @@ struct box_loss_args {
     const int32_t *label;
     int rows, classes;
     float beta;
+    float gradient_scale;
     double *parts; /* scratch: BOX_LOSSES a row; gradient: one a row, and one */
 };
 cudaError_t launch_box_loss(cudaStream_t stream, const struct box_loss_args *args, float *values);

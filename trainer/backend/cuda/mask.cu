@@ -49,7 +49,7 @@ static __global__ void mask_targets_kernel(struct mask_targets_args args) {
 
 cudaError_t launch_mask_targets(cudaStream_t stream, const struct mask_targets_args *args) {
     enqueue(mask_targets_kernel, static_cast<unsigned>(args->rows), THREADS, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 /* --- loss ------------------------------------------------------------------------------------- */
@@ -81,14 +81,15 @@ cudaError_t launch_mask_loss(cudaStream_t stream, const struct mask_loss_args *a
                              float *value) {
     enqueue(mask_parts_kernel, static_cast<unsigned>(args->rows), THREADS, stream, *args, parts);
     enqueue(mask_sum_kernel, 1, THREADS, stream, *args, parts, value);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 template <typename T>
 static __global__ void mask_loss_grad_kernel(struct mask_loss_args args, T *dlogits,
                                              const float *loss_scale) {
     size_t counted = static_cast<size_t>(*args.count) * args.pixels;
-    double share = *loss_scale / static_cast<double>(counted);
+    double share =
+        static_cast<double>(args.gradient_scale) * *loss_scale / static_cast<double>(counted);
     FOR_EACH_ITEM(i, static_cast<size_t>(args.rows) * args.pixels) {
         float g = 0;
         if (i < counted)
@@ -105,6 +106,6 @@ cudaError_t launch_mask_loss_grad(cudaStream_t stream, enum dtype type,
         using T = typename decltype(tag)::type;
         enqueue(mask_loss_grad_kernel<T>, blocks_for(count), THREADS, stream, *args,
                 static_cast<T *>(dlogits), loss_scale);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

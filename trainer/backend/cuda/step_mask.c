@@ -136,7 +136,8 @@ static int bind_mask_loss(struct cuda *cuda, const struct graph *graph, const st
                                                 .targets = site->inputs[MASK_LOSS_T],
                                                 .count = site->inputs[MASK_LOSS_ROWS],
                                                 .rows = (int)logits->dim[0],
-                                                .pixels = (int)(logits->dim[1] * logits->dim[2])};
+                                                .pixels = (int)(logits->dim[1] * logits->dim[2]),
+                                                .gradient_scale = (float)op->attr.gradient_scale};
     s->values = gradient ? NULL : site->outputs[MASK_LOSS_VALUE];
     s->gradient = gradient ? site->outputs[MASK_LOSS_GRAD_DLOGITS] : NULL;
     return 0;
@@ -268,6 +269,7 @@ static int bind_box_loss(struct cuda *cuda, const struct graph *graph, const str
                                               .rows = (int)logits->dim[0],
                                               .classes = (int)logits->dim[1],
                                               .beta = op->attr.detect.beta,
+                                              .gradient_scale = (float)op->attr.gradient_scale,
                                               .parts = site->scratch};
     if (gradient) {
         s->gradient = site->outputs[BOX_LOSS_GRAD_DLOGITS];

@@ -52,7 +52,7 @@ int ref_box_loss(const struct ref_call *call, struct error *err) {
 int ref_box_loss_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     int classes = (int)call->in_shape[BOX_LOSS_LOGITS].dim[1];
-    double sampled = sampled_of(call);
+    double share = call->op.attr.gradient_scale / sampled_of(call);
     for (int64_t r = 0; r < rows_of(call); r++) {
         const double *logits = call->in[BOX_LOSS_LOGITS] + r * classes;
         int label = (int)call->in[BOX_LOSS_LABEL][r];
@@ -61,12 +61,12 @@ int ref_box_loss_grad(const struct ref_call *call, struct error *err) {
         double log_sum = softmax_log_sum(logits, classes);
         for (int k = 0; k < classes; k++)
             call->out[BOX_LOSS_GRAD_DLOGITS][r * classes + k] =
-                softmax_loss_gradient(logits, classes, label, 0, log_sum, k) / sampled;
+                softmax_loss_gradient(logits, classes, label, 0, log_sum, k) * share;
         for (int i = 0; i < 4 && label > 0; i++) {
             int64_t place = deltas_of(call, r) + i;
             double d = call->in[BOX_LOSS_DELTAS][place] - call->in[BOX_LOSS_TARGET][4 * r + i];
             call->out[BOX_LOSS_GRAD_DDELTAS][place] =
-                smooth_l1_gradient(d, (double)call->op.attr.detect.beta) / sampled;
+                smooth_l1_gradient(d, (double)call->op.attr.detect.beta) * share;
         }
     }
     return 0;

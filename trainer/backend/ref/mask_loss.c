@@ -20,9 +20,9 @@ int ref_mask_loss(const struct ref_call *call, struct error *err) {
 int ref_mask_loss_grad(const struct ref_call *call, struct error *err) {
     (void)err;
     int64_t count = counted(call);
+    double share = call->op.attr.gradient_scale / (double)count;
     for (int64_t i = 0; i < count; i++)
         call->out[MASK_LOSS_GRAD_DLOGITS][i] =
-            logit_loss_gradient(call->in[MASK_LOSS_LOGITS][i], call->in[MASK_LOSS_T][i]) /
-            (double)count;
+            logit_loss_gradient(call->in[MASK_LOSS_LOGITS][i], call->in[MASK_LOSS_T][i]) * share;
     return 0;
 }
