@@ -271,10 +271,14 @@ template <typename T> static inline T atomicOr(T *at, T value) {
     return before;
 }
 
+static inline bool is_counted(bool early); /* vec.cuh, behind this */
+
 template <typename... P, typename... A>
 static inline void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
                            A... args) {
     (void)stream;
+    if (is_counted(false))
+        return;
     std::function<void()> call = [=] { kernel(static_cast<P>(args)...); };
     on_host::body = &call;
     on_host::launches++;
@@ -289,6 +293,8 @@ static inline void wait_for_others() {
 template <typename... P, typename... A>
 static inline void enqueue_early(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
                                  A... args) {
+    if (is_counted(true))
+        return;
     enqueue(kernel, grid, block, stream, args...);
     on_host::early_launches++;
     for (unsigned i = 0; i < block.x * block.y * block.z; i++)

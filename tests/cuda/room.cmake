@@ -3,12 +3,13 @@ room_tests(cuda unit/cuda unit)
 if(RINGMASTER_HAVE_CUDNN)
     room_tests(cuda unit/dnn unit)
     room_tests(cuda plans plans USES models ops_harness)
-    foreach(target unit_cuda_dnn_plan plans_cuda_resnet plans_cuda_cases plans_cuda_maskrcnn)
+    foreach(target unit_cuda_dnn_plan plans_cuda_resnet plans_cuda_cases plans_cuda_described plans_cuda_maskrcnn)
         target_compile_definitions(${target} PRIVATE
             RINGMASTER_CUDA_DEVICES="${CMAKE_SOURCE_DIR}/trainer/backend/cuda/devices")
     endforeach()
     # Thousands of plans: a minute on an idle machine, and these get what others leave (.ci/run).
-    set_tests_properties(plans_cuda_resnet plans_cuda_cases plans_cuda_maskrcnn PROPERTIES TIMEOUT 1500)
+    set_tests_properties(plans_cuda_resnet plans_cuda_cases plans_cuda_described plans_cuda_maskrcnn
+        PROPERTIES TIMEOUT 1500)
 endif()
 
 if(RINGMASTER_HAVE_NCCL)

@@ -63,6 +63,30 @@ full --help
 # shellcheck disable=SC2086  # a list
 full train $common --data "$data" --steps 2 --checkpoint-dir "$work/c" --model-dir "$work/m"
 
+echo "plans are printed of networks that nobody has data for, and of GPUs that are not there"
+code 0 "$ringtrain" inspect plan --model maskrcnn_tiny --batch-size 1 --canvases 64x64 --backend ref
+grep -q '^memory: weights .* MiB in all$' "$work/out" || fail "no memory"
+! grep -q '^canvas of\|^launches' "$work/out" || fail "tells of canvases or launches that are none"
+code 0 "$ringtrain" inspect plan --model maskrcnn_tiny --batch-size 1 --canvases 64x96,96x64 --backend ref
+[ "$(grep -c '^canvas of 64x96 px$\|^canvas of 96x64 px$' "$work/out")" = 2 ] || fail "not a plan for each canvas"
+code 64 "$ringtrain" inspect plan --model maskrcnn_tiny --canvases 64x7
+says "--canvases"
+device=trainer/backend/cuda/devices/h100.json
+code 64 "$ringtrain" inspect plan --device "$device" --backend cpu
+says "--device"
+if "$ringtrain" version | grep -q '^backend cuda: CUDA .*cuDNN [0-9]'; then
+    code 0 "$ringtrain" inspect plan --device "$device" --model maskrcnn_tiny --batch-size 2 --canvases 64x64 --dtype f16
+    grep -q '^memory: weights' "$work/out" || fail "no memory on a device"
+    grep -qE '^launches: [1-9][0-9]* kernels of our own, of which [1-9][0-9]* may .* [1-9][0-9]* calls of cuDNN' "$work/out" ||
+        fail "no launches"
+    grep -qE '^ +2 +4 +0 +0  roi_align$' "$work/out" || fail "no launches of RoIAlign"
+    code 65 "$ringtrain" inspect plan --device "$truth"
+    says "$truth"
+else
+    code 72 "$ringtrain" inspect plan --device "$device"
+    says "no backend cuda"
+fi
+
 echo "places that take nothing are told by the name that was given, and are no internal error"
 code 65 "$ringtrain" eval --coco "$truth" --results "$work/results.json" --json "$work/nowhere/x.json"
 says "$work/nowhere"

@@ -93,7 +93,7 @@ static const struct flag FLAGS[] = {
            "evaluation: short side before the centre crop (0: 8/7 of the image size)"),
     CHOICE_OF(D, "preset", preset, presets, "tv", T | P,
               "whose Mask R-CNN: torchvision's, detectron2's or that of MLPerf"),
-    TEXT_OF(D, "canvases", canvases, "auto", T, "auto|HxW,...",
+    TEXT_OF(D, "canvases", canvases, "auto", T | P, "auto|HxW,...",
             "sizes of input that pictures are laid on, a network compiled for each; auto: up to "
             "eight that suit the set"),
     INT_OF(D, "gt-slots", gt_slots, "128", 1, 1024, T | P, "N",
@@ -180,22 +180,24 @@ static const struct flag FLAGS[] = {
     BOOL("check-operators", check_operators, "false", T,
          "cuda: run operators one by one and wait for each, so that a fault of the GPU names its "
          "operator; slow"),
-    BOOL("tune", tune, "true", T | E | R,
-         "cuda: time cuDNN's kernels on the real buffers at start"),
-    CHOICE("own-backward", own_backward, owns, "auto", T,
+    BOOL("tune", tune, "true", ALL, "cuda: time cuDNN's kernels on the real buffers at start"),
+    TEXT("device", device, NULL, P, "FILE",
+         "cuda: a GPU that need not be here, as cuDNN describes it (H100, H200 and A100: "
+         "trainer/backend/cuda/devices)"),
+    CHOICE("own-backward", own_backward, owns, "auto", T | P,
            "cuda, fusion conv: backward passes of 1x1 convolutions in front of norms by a kernel "
            "of our "
            "own; auto: on GPUs where it was measured to be faster"),
-    CHOICE("launch-overlap", launch_overlap, owns, "auto", T,
+    CHOICE("launch-overlap", launch_overlap, owns, "auto", T | P,
            "cuda: small kernels begin while the ones in front of them end; auto: on GPUs where it "
            "was measured to be faster"),
-    CHOICE("row-choice", row_choice, owns, "auto", T,
+    CHOICE("row-choice", row_choice, owns, "auto", T | P,
            "cuda: while a recorded step runs, compute only as many of a mask head's rows as hold "
            "objects; auto: on GPUs where it was measured to be faster"),
     BOOL(
-        "tf32", tf32, "true", T | E | R,
+        "tf32", tf32, "true", ALL,
         "cuda: in f32, products may round their inputs to 10 bits of mantissa, as tensor cores do"),
-    BOOL("deterministic", deterministic, "false", T | E | R,
+    BOOL("deterministic", deterministic, "false", ALL,
          "cuda: only kernels that give the same bits in every run, chosen without timing"),
     TEXT("plan-cache", plan_cache, NULL, T | E | R, "FILE",
          "cuda: keeps what tuning chose, for later runs"),

@@ -98,7 +98,8 @@ struct options {
     int comm;
     bool check_operators;
     bool tune;
-    int own_backward;               /* enum cuda_own */
+    const char *device; /* of a plan: a GPU that is described, NULL: one of this host's */
+    int own_backward;   /* enum cuda_own */
     int launch_overlap, row_choice; /* the same */
     bool tf32;
     bool deterministic;

@@ -338,6 +338,25 @@ static void describe_network(struct task_data *data, const struct task_ask *ask)
     };
 }
 
+/* The most that a picture of COCO 2017 has. */
+enum { UNSEEN_SIDE = 640, UNSEEN_CHANNELS = 3 };
+
+void detect_objects_unseen(struct model_objects *ret, const struct options *o) {
+    const struct preset *preset = &PRESETS[o->preset];
+    *ret = (struct model_objects){
+        .preset = preset->name,
+        .anchor_samples = (int)o->anchor_samples,
+        .region_samples = (int)o->region_samples,
+        .slots = (int)o->gt_slots,
+        .image_bytes = UNSEEN_SIDE * UNSEEN_SIDE * UNSEEN_CHANNELS,
+        .mask_bytes = o->batch_size * DETECTION_BITS_DEFAULT,
+        .polygons = preset->outlines ? DETECTION_POLYGONS_MAX : 0,
+        .points = preset->outlines ? DETECTION_POINTS_MAX : 0,
+        .frozen_norms = true,
+        .frozen_stages = FROZEN_STAGES,
+    };
+}
+
 /* The set has the categories that the model has learnt, under the same ids. */
 static int fit_model(const struct task_data *data, const struct model_config *trained,
                      const char *json, struct error *err) {

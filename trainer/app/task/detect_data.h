@@ -46,6 +46,10 @@ void detect_close(struct task_data *data);
 void detect_describe(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret);
 
+/* What a network of O has to know of a set that nobody has read: as described for one like COCO's,
+ * trained from given weights. */
+void detect_objects_unseen(struct model_objects *ret, const struct options *o);
+
 /* How masks are pasted, */
 enum mask_paste_rule detect_paste(const struct detect_data *d);
 /* and whether boxes hold their last pixels. */

@@ -88,7 +88,7 @@ cudaError_t launch_class_conv(cudaStream_t stream, enum dtype type,
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         enqueue(class_conv_forward_kernel<T>, blocks_for(pixels * WARP), THREADS, stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -98,7 +98,7 @@ cudaError_t launch_class_conv_grad_data(cudaStream_t stream, enum dtype type,
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         enqueue(class_conv_data_kernel<T>, blocks_for(count), THREADS, stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -110,6 +110,6 @@ cudaError_t launch_class_conv_grad_weight(cudaStream_t stream, enum dtype type,
                 *args);
         enqueue(class_conv_classes_kernel, static_cast<unsigned>(args->classes), THREADS, stream,
                 *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

@@ -1,5 +1,6 @@
 #include "cuda/context.h"
 
+#include "cuda/described.h"
 #include "cuda/device.h"
 
 #include <stdint.h>
@@ -31,6 +32,13 @@ int cuda_step_check(const struct cuda_step *step, cudaError_t status, struct err
         return 0;
     (void)cuda_error(status, step->shape, err);
     return error_wrap(err, "%s", step->name);
+}
+
+bool cuda_is_counted(struct cuda *cuda) {
+    if (cuda->counted == NULL)
+        return false;
+    cuda->counted->products++;
+    return true;
 }
 
 int cuda_query_in_place(struct cuda *cuda, const struct graph *graph, const struct op *op,

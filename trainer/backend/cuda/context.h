@@ -10,7 +10,8 @@
 
 #include <cublasLt.h>
 
-struct convs; /* convs.h */
+struct convs;         /* convs.h */
+struct cuda_launches; /* described.h */
 
 struct cuda {
     struct backend base;
@@ -26,8 +27,17 @@ struct cuda {
     cublasLtHandle_t lt;
     struct convs *convs;     /* NULL without cuDNN */
     struct control *control; /* device memory */
+    /* Of a device that is described and not there: calls of libraries are counted here in place of
+     * being made, as launches of our own are (launch_count_in). NULL: there is one. */
+    struct cuda_launches *counted;
     char description[256];
 };
+
+/* Operators as they are on any device; what is not theirs is that of one that is there. */
+extern const struct backend_table cuda_table;
+
+/* Whether a library's call is counted, and not to be made. */
+bool cuda_is_counted(struct cuda *cuda);
 
 /* First member of every step's context. NAME, of the operator, is for errors. */
 struct cuda_step {

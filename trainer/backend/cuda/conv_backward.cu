@@ -195,6 +195,6 @@ cudaError_t launch_conv_backward(cudaStream_t stream, enum dtype type,
     return with_type(args->dw_wide ? DTYPE_F32 : type, [=](auto tag) {
         enqueue_early(conv_backward_weight_kernel<typename decltype(tag)::type>,
                       chunk_grid(args->in * args->out), chunk_block(), stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

@@ -96,7 +96,7 @@ int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
     choice->chosen = plan_cache_find(cuda, choice, &choice->ms);
     if (choice->chosen >= 0)
         return 0;
-    if (!cuda->options.tune) {
+    if (!cuda->options.tune || cuda->counted != NULL) {
         choice->chosen = 0;
         return 0;
     }

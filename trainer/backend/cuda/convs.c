@@ -34,6 +34,21 @@ int convs_open(struct cuda *cuda, const char *name, struct error *err) {
     return open_constants(cuda, convs, err);
 }
 
+/* Nobody reads its constants: they have addresses. */
+int convs_describe(struct cuda *cuda, const char *path, struct error *err) {
+    struct convs *convs = calloc(1, sizeof(*convs));
+    if (convs == NULL)
+        return error_no_memory(err, "convolutions");
+    cuda->convs = convs;
+    if (dnn_device_read(&convs->device, path, err) != 0)
+        return -1;
+    convs->zeros = calloc(2 * CONV_CHANNELS_MAX, sizeof(float));
+    if (convs->zeros == NULL)
+        return error_no_memory(err, "constants for convolutions");
+    convs->ones = convs->zeros + CONV_CHANNELS_MAX;
+    return 0;
+}
+
 int convs_stream(struct cuda *cuda, struct error *err) {
     cudnnStatus_t status = cudnnSetStream(cuda->convs->dnn, cuda->stream);
     return status == CUDNN_STATUS_SUCCESS ? 0 : dnn_error(status, "choosing a stream", err);
@@ -44,10 +59,12 @@ void convs_close(struct convs *convs) {
         return;
     conv_choices_done(convs);
     dnn_device_done(&convs->device);
-    if (convs->zeros != NULL)
+    if (convs->dnn == NULL) {
+        free(convs->zeros);
+    } else {
         (void)cudaFree(convs->zeros);
-    if (convs->dnn != NULL)
         (void)cudnnDestroy(convs->dnn);
+    }
     free(convs);
 }
 

@@ -14,6 +14,8 @@ struct convs;
 
 /* Opens what CUDA->convs is then; NAME is the GPU's. CUDA's stream must be there. */
 int convs_open(struct cuda *cuda, const char *name, struct error *err);
+/* The same for a device by its description in the file PATH (described.h). */
+int convs_describe(struct cuda *cuda, const char *path, struct error *err);
 /* Convolutions run on CUDA's stream as it is now, from here on. */
 int convs_stream(struct cuda *cuda, struct error *err);
 /* NULL is fine. */

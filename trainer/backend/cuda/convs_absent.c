@@ -7,6 +7,11 @@ int convs_open(struct cuda *cuda, const char *name, struct error *err) {
     return 0;
 }
 
+int convs_describe(struct cuda *cuda, const char *path, struct error *err) {
+    (void)cuda, (void)path, (void)err;
+    return 0;
+}
+
 int convs_stream(struct cuda *cuda, struct error *err) {
     (void)cuda, (void)err;
     return 0;

@@ -121,7 +121,7 @@ static void close_backend(struct backend *backend) {
     free(cuda);
 }
 
-static const struct backend_table table = {
+const struct backend_table cuda_table = {
     .name = "cuda",
     .device = &cuda_queue,
     .supports = supports,
@@ -181,7 +181,7 @@ int cuda_open(struct backend **ret, const struct cuda_options *options, struct e
     struct cuda *cuda = calloc(1, sizeof(*cuda));
     if (cuda == NULL)
         return error_no_memory(err, "CUDA backend");
-    cuda->base.table = &table;
+    cuda->base.table = &cuda_table;
     cuda->options = *options;
     cuda->ordinal = ordinal;
     cuda->multiprocessors = properties.multiProcessorCount;

@@ -28,7 +28,7 @@ cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, con
         size_t packets = rows * static_cast<size_t>(channels) / W;
         enqueue(bias_kernel<T, W>, blocks_for(packets), THREADS, stream, static_cast<const T *>(x),
                 bias, static_cast<T *>(y), packets, channels, relu);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -74,7 +74,7 @@ cudaError_t launch_upsample_add(cudaStream_t stream, enum dtype type, const void
         enqueue(upsample_add_kernel<T, W>, blocks_for(packets), THREADS, stream,
                 static_cast<const T *>(large), static_cast<const T *>(small), static_cast<T *>(y),
                 packets, width, channels);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -86,7 +86,7 @@ cudaError_t launch_upsample_grad(cudaStream_t stream, enum dtype type, const voi
         size_t packets = rows * width * static_cast<size_t>(channels) / W;
         enqueue(upsample_grad_kernel<T, W>, blocks_for(packets), THREADS, stream,
                 static_cast<const T *>(dy), static_cast<T *>(db), packets, width, channels);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -128,6 +128,6 @@ cudaError_t launch_frozen_grad(cudaStream_t stream, enum dtype type,
         constexpr int W = decltype(width)::value;
         size_t packets = args->rows * static_cast<size_t>(args->channels) / W;
         enqueue(frozen_grad_kernel<T, W>, blocks_for(packets), THREADS, stream, *args, packets);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

@@ -170,5 +170,5 @@ cudaError_t launch_detections(cudaStream_t stream, const struct detections_args 
     enqueue(find_kernel, blocks_for(static_cast<size_t>(args->images) * args->proposals), THREADS,
             stream, *args);
     enqueue(choose_kernel, static_cast<unsigned>(args->images), CHOOSE_THREADS, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

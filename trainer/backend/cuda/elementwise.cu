@@ -35,7 +35,7 @@ static cudaError_t pointwise_of(cudaStream_t stream, enum dtype type, const void
         enqueue(pointwise_kernel<T, W, F>, blocks_for(count / W), THREADS, stream,
                 static_cast<const T *>(a), static_cast<const T *>(b), static_cast<T *>(y),
                 count / W);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -68,12 +68,16 @@ void launch_overlap(bool overlap) {
     launches_overlap = overlap;
 }
 
+void launch_count_in(struct launch_count *count) {
+    launches_counted = count;
+}
+
 cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
                              const struct normalize_args *args) {
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         enqueue(normalize_kernel<T>, blocks_for(args->pixels), THREADS, stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -95,7 +99,7 @@ cudaError_t launch_pack(cudaStream_t stream, enum dtype to, void *packed, const 
         size_t count = rows * static_cast<size_t>(to_width);
         enqueue(resize_rows_kernel<T, float>, blocks_for(count), THREADS, stream,
                 static_cast<T *>(packed), values, count, to_width, from_width);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -106,7 +110,7 @@ cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, c
         size_t count = rows * static_cast<size_t>(to_width);
         enqueue(resize_rows_kernel<float, T>, blocks_for(count), THREADS, stream, values,
                 static_cast<const T *>(packed), count, to_width, from_width);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -169,6 +173,6 @@ cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums,
         if (chunks > 1)
             enqueue_early(add_column_chunks_kernel, chunk_grid(columns), chunk_block(), stream,
                           sums, static_cast<const float *>(partial), chunks, columns);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

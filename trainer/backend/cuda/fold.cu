@@ -31,7 +31,7 @@ cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_
         using T = typename decltype(tag)::type;
         size_t count = args->outputs * args->taps * static_cast<size_t>(args->to_width);
         enqueue(fold_kernel<T>, blocks_for(count), THREADS, stream, *args, count);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -61,6 +61,6 @@ cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fol
         else
             enqueue(unfold_kernel<T, float>, blocks_for(count), THREADS, stream, *args,
                     static_cast<float *>(gradient), count);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

@@ -52,6 +52,6 @@ cudaError_t launch_image_resize(cudaStream_t stream, enum dtype type,
         using T = typename decltype(tag)::type;
         enqueue(resize_kernel<T>, blocks_for(pixels), THREADS, stream, *args,
                 static_cast<T *>(args->y));
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

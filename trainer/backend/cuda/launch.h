@@ -22,6 +22,14 @@ extern "C" {
  * compute capability 9.0 and later. Before the first launch; off until then. */
 void launch_overlap(bool overlap);
 
+/* Launches, and those of them that may begin while others end. */
+struct launch_count {
+    unsigned long all, early;
+};
+/* From here on nothing is launched, on any stream, but counted in COUNT, until this is called with
+ * NULL: for a device that is described and not there (cuda/described.h). */
+void launch_count_in(struct launch_count *count);
+
 /* --- elementwise.cu ------------------------------------------------------------------------- */
 /* y = f(a, b) over COUNT elements, a function of kernels/pointwise.h; those of one tensor read no
  * b. In place is fine. */

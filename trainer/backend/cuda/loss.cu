@@ -82,7 +82,7 @@ cudaError_t launch_loss(cudaStream_t stream, const struct loss_args *args, float
                         float *partial) {
     enqueue(loss_kernel, static_cast<unsigned>(args->batch), THREADS, stream, *args, partial);
     enqueue_early(sum_metrics_kernel, LOSS_METRICS, THREADS, stream, partial, args->batch, metrics);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 template <typename T>
@@ -110,6 +110,6 @@ cudaError_t launch_loss_grad(cudaStream_t stream, enum dtype type, const struct 
         using T = typename decltype(tag)::type;
         enqueue_early(loss_grad_kernel<T>, static_cast<unsigned>(args->batch), THREADS, stream,
                       *args, static_cast<T *>(dlogits), gradient_scale, loss_scale);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

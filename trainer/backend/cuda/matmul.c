@@ -114,7 +114,8 @@ int matmul_init(struct matmul *m, cublasLtHandle_t handle, const struct matmul_s
     int b_columns = s->transpose_b ? s->inner : s->columns;
     if (describe(m, s, err) != 0 || layout(&m->a, s->type, a_rows, a_columns, err) != 0 ||
         layout(&m->b, s->type, b_rows, b_columns, err) != 0 ||
-        layout(&m->d, s->d_type, s->rows, s->columns, err) != 0 || choose(m, handle, err) != 0) {
+        layout(&m->d, s->d_type, s->rows, s->columns, err) != 0 ||
+        (handle != NULL && choose(m, handle, err) != 0)) {
         matmul_done(m);
         return -1;
     }

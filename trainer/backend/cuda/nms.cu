@@ -147,5 +147,5 @@ cudaError_t launch_nms(cudaStream_t stream, const struct nms_args *args) {
     enqueue(order_kernel, groups, SELECT_THREADS, stream, *args);
     enqueue(overlap_kernel, dim3(tiles, tiles, groups), TILE, stream, *args);
     enqueue(walk_kernel, groups, 32, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

@@ -150,7 +150,7 @@ cudaError_t launch_norm_coefficients(cudaStream_t stream, const struct norm_coef
     enqueue_early(norm_coefficients_kernel,
                   dim3(blocks_for(static_cast<size_t>(channels)), static_cast<unsigned>(count)),
                   THREADS, stream, norms);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 template <bool DUAL>
@@ -208,7 +208,7 @@ static cudaError_t backward(cudaStream_t stream, const struct norm_backward_args
     enqueue_early(norm_backward_finish_kernel<Source::DUAL>, chunk_grid(args->channels),
                   chunk_block(), stream, *args);
     enqueue_early(norm_backward_apply_kernel<T, W, Source>, grid, norm_block(), stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 cudaError_t launch_norm_backward(cudaStream_t stream, enum dtype type,

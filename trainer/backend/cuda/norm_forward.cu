@@ -161,7 +161,7 @@ static cudaError_t forward(cudaStream_t stream, const struct norm_forward_args *
         enqueue_early(norm_pool_kernel<T, W>, grid, norm_block(), stream, *args);
     else if (args->y != nullptr)
         enqueue_early(norm_forward_apply_kernel<T, W>, grid, norm_block(), stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 cudaError_t launch_norm_forward(cudaStream_t stream, enum dtype type,

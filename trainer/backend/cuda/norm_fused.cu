@@ -44,7 +44,7 @@ cudaError_t launch_norm_finalize(cudaStream_t stream, enum dtype type,
         using T = typename decltype(tag)::type;
         enqueue_early(norm_finalize_kernel<T>, blocks_for(static_cast<size_t>(args->channels)),
                       THREADS, stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -76,7 +76,7 @@ cudaError_t launch_norm_apply(cudaStream_t stream, enum dtype type,
         constexpr int W = decltype(width)::value;
         enqueue_early(norm_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks),
                       norm_block(), stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -115,6 +115,6 @@ cudaError_t launch_norm_grad_apply(cudaStream_t stream, enum dtype type,
         constexpr int W = decltype(width)::value;
         enqueue_early(norm_grad_apply_kernel<T, W>, norm_grid<W>(args->channels, args->chunks),
                       norm_block(), stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

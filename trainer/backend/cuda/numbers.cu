@@ -21,5 +21,5 @@ cudaError_t launch_numbers(cudaStream_t stream, void *memory, size_t bytes) {
     size_t count = bytes / sizeof(uint32_t);
     enqueue(numbers_kernel, blocks_for(count), THREADS, stream, static_cast<uint32_t *>(memory),
             count);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

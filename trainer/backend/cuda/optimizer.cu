@@ -155,12 +155,12 @@ cudaError_t launch_sgd(cudaStream_t stream, struct control *control, const struc
     enqueue(begin_kernel, 1, 1, stream, control, args->void_flag, args->loss);
     cudaError_t status = with_type(narrow_type(args), [=](auto tag) {
         enqueue_update<typename decltype(tag)::type>(stream, control, args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
     if (status != cudaSuccess)
         return status;
     enqueue_early(adapt_scale_kernel, 1, 1, stream, control);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 /* Bytes moved: 4 a gradient, 2 of one that is narrow, 4 of its sum read and 4 written. */
@@ -178,7 +178,7 @@ cudaError_t launch_add_gradients(cudaStream_t stream, const struct backend_sum *
     return with_type(type, [=](auto tag) {
         enqueue(add_gradients_kernel<typename decltype(tag)::type>, blocks_for(sum->count), THREADS,
                 stream, *sum);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -203,5 +203,5 @@ cudaError_t launch_squares(cudaStream_t stream, struct control *control,
                            const struct sgd_args *args) {
     enqueue(squares_kernel, LAUNCH_SQUARES_BLOCKS, THREADS, stream, control, *args);
     enqueue(add_squares_kernel, 1, THREADS, stream, control);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

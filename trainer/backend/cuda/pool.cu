@@ -35,7 +35,7 @@ cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct p
             return cudaErrorInvalidValue;
         enqueue(max_pool_kernel<T, W>, blocks_for(packets), THREADS, stream, *shape,
                 static_cast<const T *>(x), static_cast<T *>(y), index, packets);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -64,7 +64,7 @@ cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,
             return cudaErrorInvalidValue;
         enqueue(max_pool_grad_kernel<T, W>, blocks_for(packets), THREADS, stream, *shape,
                 static_cast<const T *>(dy), index, static_cast<T *>(dx), packets);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -88,7 +88,7 @@ cudaError_t launch_average_pool(cudaStream_t stream, enum dtype type, const void
         size_t count = static_cast<size_t>(batch) * channels;
         enqueue(average_kernel<T>, blocks_for(count), THREADS, stream, static_cast<const T *>(x),
                 static_cast<T *>(y), pixels, channels, count);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -110,6 +110,6 @@ cudaError_t launch_average_pool_grad(cudaStream_t stream, enum dtype type, const
         size_t count = static_cast<size_t>(batch) * pixels * channels;
         enqueue(average_grad_kernel<T>, blocks_for(count), THREADS, stream,
                 static_cast<const T *>(dy), static_cast<T *>(dx), pixels, channels, count);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

@@ -43,7 +43,7 @@ cudaError_t launch_rpn_top_k(cudaStream_t stream, const struct top_k_args *args)
               static_cast<unsigned>(args->rpn.pictures));
     enqueue(clear_kernel, 1, THREADS, stream, args->nan, args->rpn.pictures);
     enqueue(top_k_kernel, grid, SELECT_THREADS, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 static __global__ void boxes_kernel(const __grid_constant__ struct rpn_boxes_args args) {
@@ -72,7 +72,7 @@ cudaError_t launch_rpn_boxes(cudaStream_t stream, const struct rpn_boxes_args *a
     size_t all = static_cast<size_t>(args->rpn.places.first[args->rpn.places.levels]) *
                  static_cast<size_t>(args->rpn.pictures);
     enqueue(boxes_kernel, blocks_for(all), THREADS, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 /* A block a picture. */
@@ -104,7 +104,7 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
 
 cudaError_t launch_proposals(cudaStream_t stream, const struct proposals_args *args) {
     enqueue(proposals_kernel, static_cast<unsigned>(args->pictures), SELECT_THREADS, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 /* One block: the smallest rank, counted over all pictures, among the best of the batch. */
@@ -157,5 +157,5 @@ cudaError_t launch_proposals_of_batch(cudaStream_t stream, const struct proposal
     enqueue(pool_border_kernel, 1, SELECT_THREADS, stream, *args);
     enqueue(pool_place_kernel, blocks_for(pictures * static_cast<size_t>(args->candidates)),
             THREADS, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

@@ -101,7 +101,7 @@ cudaError_t launch_roi_align(cudaStream_t stream, enum dtype type,
         size_t items = static_cast<size_t>(args->rows) * args->rule.bins * args->rule.bins *
                        (args->channels / W);
         enqueue(align_kernel<T, W>, blocks_for(items), THREADS, stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }
 
@@ -251,6 +251,6 @@ cudaError_t launch_roi_align_grad(cudaStream_t stream, enum dtype type,
         constexpr int W = decltype(width)::value;
         unsigned groups = static_cast<unsigned>(args->channels + WARP * W - 1) / (WARP * W);
         enqueue(align_grad_kernel<T, W>, dim3(tiles, groups), THREADS, stream, *args);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

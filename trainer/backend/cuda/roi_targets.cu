@@ -138,7 +138,7 @@ cudaError_t launch_roi_targets(cudaStream_t stream, const struct roi_targets_arg
         static_cast<unsigned>(args->proposals + args->objects + THREADS - 1) / THREADS;
     enqueue(candidates_kernel, dim3(blocks, images), THREADS, stream, *args);
     enqueue(sample_kernel, images, SELECT_THREADS, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 /* --- rows of the mask head -------------------------------------------------------------------- */
@@ -187,5 +187,5 @@ static __global__ void mask_rows_kernel(struct mask_rows_args args) {
 
 cudaError_t launch_mask_rows(cudaStream_t stream, const struct mask_rows_args *args) {
     enqueue(mask_rows_kernel, 1, ROWS_THREADS, stream, *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

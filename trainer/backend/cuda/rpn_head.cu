@@ -328,6 +328,6 @@ cudaError_t launch_rpn_head_grad(cudaStream_t stream, enum dtype type,
         enqueue(head_data_kernel, dim3(taps, static_cast<unsigned>((slots + TILE - 1) / TILE)),
                 THREADS, stream, *args);
         enqueue(head_scatter_kernel<T>, blocks_for(pixels * 32), THREADS, stream, *args, pixels);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

@@ -34,7 +34,7 @@ static __global__ void rpn_loss_kernel(const __grid_constant__ struct rpn_loss_a
 
 cudaError_t launch_rpn_loss(cudaStream_t stream, const struct rpn_loss_args *args, float *losses) {
     enqueue(rpn_loss_kernel, 1, THREADS, stream, *args, losses);
-    return cudaPeekAtLastError();
+    return launch_status();
 }
 
 template <typename T>
@@ -74,6 +74,6 @@ cudaError_t launch_rpn_loss_grad(cudaStream_t stream, enum dtype type,
                 static_cast<T *>(dlogits), static_cast<T *>(ddeltas), anchors);
         enqueue(rpn_loss_grad_kernel<T>, 1, THREADS, stream, *args, level,
                 static_cast<T *>(dlogits), static_cast<T *>(ddeltas), gradient_scale, loss_scale);
-        return cudaPeekAtLastError();
+        return launch_status();
     });
 }

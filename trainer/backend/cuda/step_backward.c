@@ -114,6 +114,8 @@ static int bind_backward(struct cuda *cuda, const struct graph *graph, const str
         .out = sizes.out,
         .workers = sizes.workers,
     };
+    if (cuda->counted != NULL)
+        return 0; /* the maps are the driver's */
     return cuda_step_check(&s->step, launch_conv_backward_maps(s->step.type, &s->args), err);
 }
 

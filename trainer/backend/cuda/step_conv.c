@@ -113,6 +113,8 @@ static int query_conv(struct cuda *cuda, const struct graph *graph, const struct
 
 static int run_conv(void *context, struct error *err) {
     struct conv_step *s = context;
+    if (cuda_is_counted(s->step.cuda))
+        return 0;
     if (dnn_pack_run(&s->pack, s->step.cuda->convs->dnn, s->plan, err) != 0)
         return error_wrap(err, "%s %s", s->step.name, s->step.shape);
     return 0;

@@ -13,5 +13,5 @@ static __global__ void switch_kernel(cudaGraphConditionalHandle handle,
 cudaError_t launch_switch(cudaStream_t stream, cudaGraphConditionalHandle handle,
                           const struct switch_choice *choice) {
     enqueue(switch_kernel, 1, 1, stream, handle, *choice);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

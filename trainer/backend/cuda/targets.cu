@@ -226,5 +226,5 @@ cudaError_t launch_rpn_targets(cudaStream_t stream, const struct rpn_targets_arg
     enqueue(label_kernel, grid, THREADS, stream, *args);
     enqueue(sample_kernel, static_cast<unsigned>(args->rpn.pictures), SELECT_THREADS, stream,
             *args);
-    return cudaPeekAtLastError();
+    return launch_status();
 }

@@ -3,6 +3,7 @@
 #ifndef CUDA_VEC_CUH
 #define CUDA_VEC_CUH
 
+#include "cuda/launch.h"
 #include "graph/tensor.h"
 
 #include <cuda_bf16.h>
@@ -93,18 +94,37 @@ template <typename Body> static cudaError_t with_packets(enum dtype type, size_t
  * first word is wait_for_others(): until then nothing that was enqueued before has to be there. */
 inline bool launches_overlap = false;
 
+/* Where it is set a launch is counted there and nothing else happens (launch_count of launch.h). */
+inline struct launch_count *launches_counted = nullptr;
+
+static inline bool is_counted(bool early) {
+    if (launches_counted == nullptr)
+        return false;
+    launches_counted->all++;
+    launches_counted->early += early;
+    return true;
+}
+
+/* What became of the launches so far, for launchers to return. */
+static inline cudaError_t launch_status() {
+    return launches_counted != nullptr ? cudaSuccess : cudaPeekAtLastError();
+}
+
 /* Puts KERNEL on STREAM: the one place that launches. A build of these files for the host brings
  * its own (tests/cuda/on_host.hpp) and runs the same kernels there. */
 #ifdef __CUDACC__
 template <typename... P, typename... A>
 static inline void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
                            A... args) {
-    kernel<<<grid, block, 0, stream>>>(static_cast<P>(args)...);
+    if (!is_counted(false))
+        kernel<<<grid, block, 0, stream>>>(static_cast<P>(args)...);
 }
 
 template <typename... P, typename... A>
 static inline void enqueue_early(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
                                  A... args) {
+    if (is_counted(true))
+        return;
     if (!launches_overlap) {
         enqueue(kernel, grid, block, stream, args...);
         return;
@@ -135,6 +155,8 @@ static __device__ __forceinline__ void wait_for_others() {
 template <typename... P, typename... A>
 static inline cudaError_t enqueue_shared(void (*kernel)(P...), dim3 grid, dim3 block, int bytes,
                                          cudaStream_t stream, A... args) {
+    if (is_counted(false))
+        return cudaSuccess;
     cudaError_t status = cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
                                               cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
     if (status != cudaSuccess)

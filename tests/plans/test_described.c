@@ -1,0 +1,192 @@
+/* A GPU that is described and not there: what compiles for it, what a step launches on it, and what
+ * a description has to say. */
+#include "common/buf.h"
+#include "common/file.h"
+#include "cuda/described.h"
+#include "ops/network.h"
+#include "support/net.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct cuda_options fixed = {.local_ranks = 1, .deterministic = true, .loss_scale = 1};
+
+static struct backend *open_device(const char *device, struct cuda_options options) {
+    struct backend *backend = NULL;
+    struct error err = {0};
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/%s.json", RINGMASTER_CUDA_DEVICES, device);
+    if (cuda_described_open(&backend, path, &options, &err) != 0)
+        printf("%s\n", err.text);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(backend);
+    return backend;
+}
+
+struct counted {
+    struct net *net;
+    struct cuda_launches before, all;
+    struct cuda_launches of[OP_KINDS];
+};
+
+static struct cuda_launches less(struct cuda_launches a, struct cuda_launches b) {
+    return (struct cuda_launches){a.kernels - b.kernels, a.early - b.early, a.products - b.products,
+                                  a.copies - b.copies};
+}
+
+static int note(void *user, int step, struct error *err) {
+    struct counted *c = user;
+    (void)err;
+    const struct cuda_launches now = cuda_described_launches(c->net->backend);
+    const struct cuda_launches own = less(now, c->before);
+    struct cuda_launches *sum = &c->of[c->net->graph.ops[step].kind];
+    sum->kernels += own.kernels;
+    sum->early += own.early;
+    sum->products += own.products;
+    c->before = now;
+    return 0;
+}
+
+/* Forward and backward of ResNet-50 in f16 at level conv, not the first time. */
+static struct counted run_resnet50(struct cuda_options options) {
+    static struct net net;
+    struct counted c = {.net = &net};
+    const struct program_hooks hooks = {.user = &c, .after_step = note};
+    struct resnet_config config = net_config("resnet50", 8, 224, true);
+    config.dtype = DTYPE_F16;
+    config.stem_channels = 4;
+    net = (struct net){0};
+    net_init(&net, open_device("h100", options), config,
+             (struct compile_options){.fusion = FUSION_CONV});
+    net_run(&net, NULL);
+    const struct cuda_launches start = c.before = cuda_described_launches(net.backend);
+    net_run(&net, &hooks);
+    c.all = less(cuda_described_launches(net.backend), start);
+    net_done(&net);
+    return c;
+}
+
+/* By hand, of the network's 53 convolutions and 53 norms: all norms but the stem's, which a pool
+ * follows, are finished behind the convolution (52) and have their gradient's last pass of their
+ * own (51: the last join's is a whole gradient). 47 data gradients have the sums of the norms in
+ * front of them, and coefficients behind them: 32 of one norm, 11 of a join, 4 of one with two
+ * norms. The last join has a result and three passes backward, the stem's norm three each way. The
+ * rest: the picture, the stem's weight gradient brought into f32, the mean over pixels both ways,
+ * the columns' sums of the classifier, and the loss, two and one. */
+static void launches_of_a_step_are_counted(void) {
+    const struct counted c = run_resnet50(fixed);
+    const unsigned long small = 52 + 51 + 47 + 1;
+    CU_ASSERT_EQUAL(c.of[OP_NORM_FINALIZE].kernels, 52);
+    CU_ASSERT_EQUAL(c.of[OP_NORM_GRAD_APPLY].kernels, 51);
+    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_NORM].kernels, 32);
+    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_ADD_JOIN].kernels, 11);
+    CU_ASSERT_EQUAL(c.of[OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN].kernels, 4);
+    CU_ASSERT_EQUAL(c.all.kernels, small + 3 + 3 + 3 + 1 + 1 + 2 + 1 + 2 + 1);
+    CU_ASSERT_EQUAL(c.all.early, small + 3 + 3 + 3 + 1 + 1 + 1);
+    /* Each convolution three times, but for the stem's data gradient; the classifier likewise. */
+    CU_ASSERT_EQUAL(c.all.products, 3 * 53 - 1 + 3);
+    CU_ASSERT_EQUAL(c.all.copies, 0);
+}
+
+/* An own backward pass is three launches, of a plain one two, in the place of two products and of
+ * the last pass in front of them, with coefficients where there were some. */
+static void an_own_backward_pass_takes_the_place_of_products(void) {
+    struct cuda_options own = fixed;
+    own.own_backward = CUDA_OWN_ON;
+    const struct counted with = run_resnet50(own), without = run_resnet50(fixed);
+    const unsigned long plain = with.of[OP_CONV2D_BACKWARD].kernels / 2,
+                        norm = with.of[OP_CONV2D_BACKWARD_NORM].kernels / 3,
+                        join = with.of[OP_CONV2D_BACKWARD_JOIN].kernels / 3;
+    CU_ASSERT(plain > 0 && norm > 0 && join > 0);
+    CU_ASSERT_EQUAL(with.all.products, without.all.products - 2 * (plain + norm + join));
+    CU_ASSERT_EQUAL(with.all.kernels,
+                    without.all.kernels + (2 - 1) * plain + (3 - 2) * (norm + join));
+}
+
+static void a_network_too_large_for_the_device_is_told_with_its_sizes(void) {
+    struct net net = {0};
+    struct error err = {0};
+    struct resnet_config config = net_config("resnet50", 4096, 224, true);
+    config.dtype = DTYPE_F32;
+    struct backend *backend = open_device("h100", fixed);
+    CU_ASSERT_EQUAL_FATAL(resnet_build(&net.graph, &config, &net.tensors, &err), 0);
+    struct compile_options options = {.fusion = FUSION_CONV};
+    CU_ASSERT_EQUAL(program_compile(&net.program, &net.graph, &net.store, backend, &options, &err),
+                    -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
+    ASSERT_CONTAINS(err.text, "memory for a batch of this size");
+    ASSERT_CONTAINS(err.text, "MiB wanted");
+    net.backend = backend;
+    net_done(&net);
+}
+
+/* The description of an H100, of which FROM has become TO. */
+static int open_changed(const char *from, const char *to, struct error *err) {
+    struct backend *backend = NULL;
+    cleanup_buf struct buf text = {0}, changed = {0};
+    char path[] = "/tmp/described-XXXXXX";
+    int file = mkstemp(path);
+    buf_init(&text, 65536);
+    buf_init(&changed, 65536);
+    CU_ASSERT_FATAL(file >= 0);
+    CU_ASSERT_EQUAL_FATAL(file_read(RINGMASTER_CUDA_DEVICES "/h100.json", &text, NULL), 0);
+    const char *at = strstr(buf_text(&text), from);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(at);
+    CU_ASSERT_EQUAL_FATAL(buf_printf(&changed, NULL, "%.*s%s%s", (int)(at - buf_text(&text)),
+                                     buf_text(&text), to, at + strlen(from)),
+                          0);
+    CU_ASSERT_EQUAL_FATAL(write(file, buf_text(&changed), changed.size), (ssize_t)changed.size);
+    (void)close(file);
+    int result = cuda_described_open(&backend, path, &fixed, err);
+    (void)unlink(path);
+    backend_close(backend);
+    if (result != 0)
+        ASSERT_CONTAINS(err->text, strstr(err->text, "sm_") != NULL ? "sm_" : path);
+    return result;
+}
+
+static void a_description_that_is_none_is_named(void) {
+    static const struct {
+        const char *from, *to;
+        enum exit_code code;
+        const char *says;
+    } rows[] = {
+        {"{", "[", EXIT_CODE_CONFIG, ":"},
+        {"\"multiProcessorCount\": 132,", "", EXIT_CODE_CONFIG, "multiProcessorCount"},
+        {"132", "0", EXIT_CODE_CONFIG, "multiProcessorCount"},
+        {"132", "\"many\"", EXIT_CODE_CONFIG, "multiProcessorCount"},
+        {"\"NVIDIA H100 80GB HBM3\"", "7", EXIT_CODE_CONFIG, "deviceName"},
+        {"900", "-900", EXIT_CODE_CONFIG, "deviceVer"},
+        {"85899345920", "0", EXIT_CODE_CONFIG, "totalGlobalMem"},
+        {"900", "300", EXIT_CODE_DEVICE, "sm_30; this build is for"},
+        {"\"warpSize\": 32,", "", EXIT_CODE_DEVICE, "cuDNN"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct error err = {0};
+        CU_ASSERT_EQUAL(open_changed(rows[i].from, rows[i].to, &err), -1);
+        CU_ASSERT_EQUAL(err.code, rows[i].code);
+        ASSERT_CONTAINS(err.text, rows[i].says);
+    }
+    struct error err = {0};
+    struct backend *backend = NULL;
+    CU_ASSERT_EQUAL(open_changed("132", "131", &err), 0);
+    CU_ASSERT_EQUAL(cuda_described_open(&backend, "/nowhere/x.json", &fixed, &err), -1);
+    ASSERT_CONTAINS(err.text, "/nowhere/x.json");
+}
+
+/* Behind a described device kernels run again. */
+static void a_described_device_says_what_it_is(void) {
+    struct backend *backend = open_device("h200", fixed);
+    ASSERT_CONTAINS(backend->table->describe(backend), "H200");
+    ASSERT_CONTAINS(backend->table->describe(backend), "described and not there");
+    ASSERT_CONTAINS(cuda_described_name(backend), "H200");
+    CU_ASSERT_EQUAL(cuda_described_launches(backend).kernels, 0);
+    backend_close(backend);
+}
+
+UNIT_MAIN("plans.described", UNIT(launches_of_a_step_are_counted),
+          UNIT(an_own_backward_pass_takes_the_place_of_products),
+          UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
+          UNIT(a_description_that_is_none_is_named), UNIT(a_described_device_says_what_it_is))

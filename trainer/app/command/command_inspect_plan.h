@@ -1,0 +1,12 @@
+/* `ringtrain inspect plan`: a training step as it is compiled, before any data is there. */
+#ifndef COMMAND_COMMAND_INSPECT_PLAN_H
+#define COMMAND_COMMAND_INSPECT_PLAN_H
+
+#include "common/error.h"
+
+#include <stdio.h>
+
+int command_inspect_plan(int argc, char *const *argv, struct error *err);
+void command_inspect_plan_help(FILE *out, int argc, char *const *argv);
+
+#endif

@@ -1,0 +1,15 @@
+/* What a training step launches on a described device (device/described.h). */
+#ifndef COMMAND_COUNT_LAUNCHES_H
+#define COMMAND_COUNT_LAUNCHES_H
+
+#include "comm/comm.h"
+#include "common/buf.h"
+#include "run/network.h"
+
+/* Takes steps on CANVAS and appends a table for people: launches by kind of operator, then those of
+ * a whole step that is not the first one, with its input, the optimizer and the outcome. The norm
+ * of gradients is not clipped. */
+int count_launches(struct network *net, int canvas, struct comm *comm, struct buf *out,
+                   struct error *err);
+
+#endif

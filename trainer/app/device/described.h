@@ -1,0 +1,25 @@
+/* What a step would take of a device that --device describes, where this build can tell. */
+#ifndef DEVICE_DESCRIBED_H
+#define DEVICE_DESCRIBED_H
+
+#include "backend/backend.h"
+#include "common/error.h"
+#include "options/options.h"
+
+/* Since the backend was opened. */
+struct device_launches {
+    unsigned long kernels;  /* of our own */
+    unsigned long early;    /* those of them that may begin while others end */
+    unsigned long products; /* calls of libraries, each of which may be several kernels */
+    unsigned long copies;   /* and fills of memory */
+};
+
+/* O has a --device: backend and, where it is `auto`, fusion level become what they would be there.
+ */
+int device_describe_settle(struct options *o, struct error *err);
+/* Opens it; a build without such devices is EXIT_CODE_DEVICE. */
+int device_describe_open(struct backend **ret, const struct options *o, struct error *err);
+/* BACKEND is one that device_describe_open has opened. */
+struct device_launches device_launches(const struct backend *backend);
+
+#endif
