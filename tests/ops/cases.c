@@ -1,4 +1,6 @@
 #include "ops/harness.h"
+#include <stdio.h>
+#include <string.h>
 
 #define X(n, h, w, c) .x = {.rank = 4, .dim = {n, h, w, c}}
 #define ROWS(n, c) .x = {.rank = 2, .dim = {n, c}}
@@ -416,7 +418,7 @@ static const struct op_case rows[] = {
 
 static const struct op_case_list dense = {rows, sizeof(rows) / sizeof(rows[0])};
 static const struct op_case_list *const lists[] = {&dense, &op_cases_rpn, &op_cases_roi};
-enum { LISTS = sizeof(lists) / sizeof(lists[0]) };
+enum { LISTS = sizeof(lists) / sizeof(lists[0]), WORD_SIZE = 80 };
 
 int op_case_count(void) {
     int count = 0;
@@ -430,4 +432,16 @@ const struct op_case *op_case_at(int number) {
     for (; number >= lists[list]->count; list++)
         number -= lists[list]->count;
     return &lists[list]->rows[number];
+}
+
+bool op_case_is_meant(const struct op_case *row, const char *words) {
+    char word[WORD_SIZE];
+    for (; words != NULL && *words != '\0'; words += *words == '|') {
+        size_t length = strcspn(words, "|");
+        (void)snprintf(word, sizeof(word), "%.*s", (int)length, words);
+        if (length < sizeof(word) && strstr(row->name, word) != NULL)
+            return true;
+        words += length;
+    }
+    return words == NULL;
 }

@@ -36,6 +36,8 @@ struct op_case {
 /* All rows: those of cases.c, then those of the files beside it. */
 int op_case_count(void);
 const struct op_case *op_case_at(int number);
+/* Whether its name holds one of WORDS, which '|' keeps apart; NULL means every row. */
+bool op_case_is_meant(const struct op_case *row, const char *words);
 
 /* One file's. */
 struct op_case_list {

@@ -27,7 +27,8 @@ enum manner {
     .f32_tolerance = 1e-30, .bf16_tolerance = 1e-30, .f16_tolerance = 1e-30,                       \
     .why = "bits decide what is chosen"
 #define MADE(name, manner) .x = {.rank = 2, .dim = {PICTURES, 1}}, .outputs = (manner), .make = name
-#define DETECT(...) .attr = {.gradient_scale = 1, .detect = {__VA_ARGS__}}
+#define SCALED(scale, ...) .attr = {.gradient_scale = (scale), .detect = {__VA_ARGS__}}
+#define DETECT(...) SCALED(1, __VA_ARGS__)
 #define MATCHING(...)                                                                              \
     DETECT(.canvas_h = 64, .canvas_w = 96, .foreground_iou = 0.5F, .background_iou = 0.5F,         \
            .coder = {10, 10, 5, 5}, __VA_ARGS__)
@@ -434,12 +435,8 @@ static const struct op_case rows[] = {
      .differentiate = true},
     {"box loss, distance", OP_BOX_LOSS, MADE(make_box_loss, FULL),
      DETECT(.samples = 4, .positives = 2, .classes = 2), .losses = 2, .differentiate = true},
-    {"box loss", OP_BOX_LOSS, MADE(make_box_loss, PLAIN),
-     DETECT(.samples = 64, .positives = 16, .classes = 90, .beta = 1 / 9.0F), .losses = 2},
     {"box loss, scaled", OP_BOX_LOSS, MADE(make_box_loss, PLAIN),
-     .attr = {.gradient_scale = 24,
-              .detect = {.samples = 16, .positives = 5, .classes = 4, .beta = 1}},
-     .losses = 2},
+     SCALED(24, .samples = 64, .positives = 16, .classes = 90, .beta = 1 / 9.0F), .losses = 2},
     {"box loss of one kind, all positive", OP_BOX_LOSS, MADE(make_box_loss, FULL),
      DETECT(.samples = 8, .positives = 8, .classes = 1, .beta = 1), .losses = 2},
     {"box loss of the background", OP_BOX_LOSS, MADE(make_box_loss, PLAIN),
@@ -480,11 +477,8 @@ static const struct op_case rows[] = {
     {"class conv of nothing", OP_CLASS_CONV, MADE(make_class_conv, EMPTY), ROWS_OF(4, 7, 16, 5)},
     {"mask loss tiny", OP_MASK_LOSS, MADE(make_mask_loss, FULL),
      DETECT(.samples = 3, .positives = 3, .pooled = 4), .losses = 1, .differentiate = true},
-    {"mask loss", OP_MASK_LOSS, MADE(make_mask_loss, PLAIN),
-     DETECT(.samples = 32, .positives = 13, .pooled = 28), .losses = 1},
     {"mask loss, scaled", OP_MASK_LOSS, MADE(make_mask_loss, PLAIN),
-     .attr = {.gradient_scale = 24, .detect = {.samples = 8, .positives = 5, .pooled = 7}},
-     .losses = 1},
+     SCALED(24, .samples = 32, .positives = 13, .pooled = 28), .losses = 1},
     {"mask loss of no rows", OP_MASK_LOSS, MADE(make_mask_loss, PLAIN),
      DETECT(.samples = 4, .pooled = 28), .losses = 1},
     {"mask loss not finite", OP_MASK_LOSS, MADE(make_mask_loss, NOT_FINITE),

@@ -17,7 +17,7 @@ enum parity_scope { PARITY_ALL, PARITY_SOME };
 
 /* Asserts (CUnit) for every row, with activations of DTYPE, that what BACKEND has is what SCOPE
  * says, and that it agrees. The environment variable OPS_ROWS limits the table to rows whose name
- * holds its words: for tools that slow a run down a hundredfold. */
+ * holds one of its words, which '|' keeps apart: for tools that slow a run down a hundredfold. */
 void parity_check(struct backend *backend, enum dtype dtype, enum parity_scope scope);
 /* The same of rows whose name holds WORDS, unless that is NULL. */
 void parity_check_rows(struct backend *backend, enum dtype dtype, enum parity_scope scope,

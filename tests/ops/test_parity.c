@@ -26,6 +26,17 @@ static void the_reference_writes_every_element_also_in_place(void) {
     backend_close(ref);
 }
 
+static void rows_are_meant_by_any_of_the_words(void) {
+    const struct op_case row = {.name = "roi align tiny, aligned"};
+    CU_ASSERT(op_case_is_meant(&row, NULL));
+    CU_ASSERT(op_case_is_meant(&row, "align tiny"));
+    CU_ASSERT(op_case_is_meant(&row, "loss|tiny, a|nms"));
+    CU_ASSERT(op_case_is_meant(&row, "loss|aligned"));
+    CU_ASSERT_FALSE(op_case_is_meant(&row, "loss|align  tiny"));
+    CU_ASSERT_FALSE(op_case_is_meant(&row, "none"));
+    CU_ASSERT_FALSE(op_case_is_meant(&row, ""));
+}
+
 static void what_is_no_number_and_what_is_whole_has_to_be_the_same(void) {
     const struct tensor wide = {.dtype = DTYPE_F32, .shape = shape_1(3)};
     const struct tensor whole = {.dtype = DTYPE_I32, .shape = shape_1(3)};
@@ -212,5 +223,5 @@ static void cpu_agrees_with_the_reference_in_bf16(void) {
 
 UNIT_MAIN("ops.parity", CPU_CASES UNIT(the_reference_writes_every_element_also_in_place),
           UNIT(every_operator_has_a_row), UNIT(every_form_of_a_norm_has_a_row),
-          UNIT(the_reference_gives_whole_numbers_whole),
+          UNIT(the_reference_gives_whole_numbers_whole), UNIT(rows_are_meant_by_any_of_the_words),
           UNIT(what_is_no_number_and_what_is_whole_has_to_be_the_same))
