@@ -193,6 +193,10 @@ static void open_uploading(struct supervisor *s) {
         (void)uploading_open(&s->uploading, &options, &s->fault);
 }
 
+static void meet_soon(struct supervisor *s) {
+    loop_at(&s->loop, &s->meet, clock_now());
+}
+
 static void meet(void *context) {
     struct supervisor *s = context;
     if (!s->judged)
@@ -205,6 +209,50 @@ static void marked(void *context, const char *line, size_t size) {
     meet(s);
 }
 
+static void installed(void *context, const struct error *failure) {
+    struct supervisor *s = context;
+    if (s->judged)
+        return;
+    if (failure == NULL) {
+        find_rest(s);
+        return;
+    }
+    s->fault = *failure;
+    begin_soon(s);
+}
+
+/* Its prefix, "[algo-1 pip] ", is for the log. */
+static void pip_line(void *context, const char *line, size_t size) {
+    const char *prefix = memchr(line, ']', size);
+    size_t front = prefix != NULL ? (size_t)(prefix + 2 - line) : 0;
+    child_line(context, line, size);
+    marked(context, line + front, size - front);
+}
+
+static void install(struct supervisor *s) {
+    const struct installing_options options = {.loop = &s->loop,
+                                               .reaper = &s->reaper,
+                                               .job = s->job,
+                                               .environment = s->environment,
+                                               .line = pip_line,
+                                               .done = installed,
+                                               .context = s};
+    if (installing_start(&s->installing, &options, &s->fault) != 0)
+        begin_soon(s);
+    else
+        meet_soon(s);
+}
+
+/* All is fetched. */
+static void go_on(struct supervisor *s) {
+    if (s->fault.code != 0)
+        begin_soon(s);
+    else if (installing_is_needed(s->job))
+        install(s);
+    else
+        find_rest(s);
+}
+
 static void staged(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (s->judged)
@@ -215,10 +263,7 @@ static void staged(void *context, const struct error *failure) {
         (void)job_resolve(s->job, s->arguments + s->job->once_per_host, s->environment, &s->fault);
     if (s->fault.code == 0)
         open_uploading(s);
-    if (s->fault.code != 0)
-        begin_soon(s);
-    else
-        find_rest(s);
+    go_on(s);
 }
 
 static void stage(struct supervisor *s) {
@@ -233,7 +278,7 @@ static void stage(struct supervisor *s) {
     if (staging_start(&s->staging, &options, &s->fault) != 0)
         begin_soon(s);
     else
-        loop_at(&s->loop, &s->meet, clock_now());
+        meet_soon(s);
 }
 
 static int add_metrics(struct supervisor *s, struct buf *text, struct error *err) {
@@ -306,8 +351,10 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         begin_soon(s);
     else if (staging_is_needed(s->job) && !options->check)
         stage(s);
-    else
+    else if (options->check)
         find_rest(s);
+    else
+        go_on(s);
     return 0;
 }
 
@@ -321,6 +368,7 @@ int supervisor_run(struct supervisor *s, int *ret_code, struct error *err) {
 void supervisor_close(struct supervisor *s) {
     staging_close(&s->staging);
     examining_close(&s->examining);
+    installing_close(&s->installing);
     uploading_close(&s->uploading);
     tools_done(&s->tools);
     failure_child_close(&s->failure);

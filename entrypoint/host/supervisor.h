@@ -8,6 +8,7 @@
 #include "host/examining.h"
 #include "host/failure_child.h"
 #include "host/host.h"
+#include "host/installing.h"
 #include "host/journal.h"
 #include "host/mark.h"
 #include "host/staging.h"
@@ -35,8 +36,9 @@ struct supervisor_options {
 };
 
 struct role {
-    /* What the job needs is being fetched, so far as s->mark tells: when that begins, and whenever
-     * it has got further. From then on hosts may meet. Not called where nothing is to be fetched.
+    /* What the job needs is being fetched or installed, so far as s->mark tells: when that begins,
+     * and whenever it has got further. From then on hosts may meet. Not called where nothing is to
+     * be fetched.
      */
     void (*fetching)(void *state);
     /* Everything that this container needs for the job has been found, or s->fault says what has
@@ -76,6 +78,7 @@ struct supervisor {
     struct examining examining; /* of a check */
     uint16_t examine_port;      /* where others dial this host for it; 0: nowhere */
     bool check;
+    struct installing installing;
     struct uploading uploading; /* open where the job has targets */
     struct mark mark;           /* how far fetching is */
     const char *const *arguments;

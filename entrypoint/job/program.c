@@ -19,6 +19,7 @@ void program_done(struct program *p) {
     argv_done(&p->argv);
     argv_done(&p->user_args);
     free(p->directory);
+    free(p->root);
     free(p->entry_point);
     *p = (struct program){0};
 }
@@ -212,15 +213,66 @@ static int add_entry(const struct program_inputs *in, const char *path, struct a
     return argv_add(ret, path, err);
 }
 
+/* --- Python's packages ------------------------------------------------------------------------ */
+
+/* A file that is called just so is run, not the package. */
+static bool is_module_of(const char *folder, const char *name, char module[PYTHON_MODULE_MAX],
+                         struct python_code *code) {
+    cleanup_free char *path = join(folder, strlen(folder), name);
+    python_code_look(folder, code);
+    return code->package && path != NULL && !ends_with(name, ".sh") &&
+           (ends_with(name, ".py") || !is_file(path)) && python_code_module(name, module);
+}
+
+/* 1 where NAME is no module of a package; else as resolve_entry. */
+static int resolve_module(const struct program_inputs *in, const char *name, struct program *ret,
+                          struct error *err) {
+    const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
+    cleanup_free char *code = join(in->base_dir, strlen(in->base_dir), "code");
+    const char *const folders[] = {submit != NULL && submit[0] == '/' ? submit : code, code};
+    char module[PYTHON_MODULE_MAX];
+    if (code == NULL)
+        return error_no_memory(err, "a path");
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        struct python_code asks;
+        if (!is_module_of(folders[i], name, module, &asks))
+            continue;
+        ret->code = asks;
+        ret->root = strdup(folders[i]);
+        ret->directory = strdup(folders[i]);
+        ret->entry_point = strdup(name);
+        if (ret->root == NULL || ret->directory == NULL || ret->entry_point == NULL)
+            return error_no_memory(err, "a path");
+        if (add_found(in, "python3", &ret->argv, err) != 0)
+            return error_wrap(err, "running the module %s", module);
+        return argv_add(&ret->argv, "-m", err) == 0 ? argv_add(&ret->argv, module, err) : -1;
+    }
+    return 1;
+}
+
+/* What lies in front of NAME in PATH. */
+static char *root_of(const char *path, const char *name) {
+    size_t size = strlen(path) - strlen(name);
+    bool whole = name[0] != '/' && size > 1 && strcmp(path + size, name) == 0;
+    return strndup(path, whole ? size - 1 : (size_t)(strrchr(path, '/') - path));
+}
+
 static int resolve_entry(const struct program_inputs *in, const char *name, struct program *ret,
                          struct error *err) {
     cleanup_free char *path = NULL;
+    int module = name[0] != '/' ? resolve_module(in, name, ret, err) : 1;
+    if (module <= 0)
+        return module;
     if (find_entry(in, name, &path, err) != 0 || path == NULL)
         return -1;
+    ret->root = root_of(path, name);
     ret->entry_point = strdup(name);
     ret->directory = strndup(path, (size_t)(strrchr(path, '/') - path));
-    if (ret->entry_point == NULL || ret->directory == NULL)
+    if (ret->entry_point == NULL || ret->directory == NULL || ret->root == NULL)
         return error_no_memory(err, "a path");
+    if (ends_with(path, ".py"))
+        python_code_look(ret->root, &ret->code);
+    ret->code.package = false; /* this one runs as a file */
     return add_entry(in, path, &ret->argv, err);
 }
 

@@ -6,17 +6,19 @@
  *                           and FLAGS behind them; else ringtrain train HYPERPARAMETERS FLAGS
  *
  * sagemaker_program is looked up in sagemaker_submit_directory (or SAGEMAKER_SUBMIT_DIRECTORY),
- * BASE/code and PATH. X.py runs as `python3 X.py`; a script that names its interpreter (#!) runs
- * with that one, as the kernel would do it, but without asking for the file's mode or for a folder
- * that programs may be run from; X.sh that names none runs as `sh X.sh`; anything else must be
- * executable. Not found is exit code 127, not executable 126; code on s3:// or https://
- * lies in BASE/code when this is asked (sources.h). */
+ * BASE/code and PATH. X.py runs as `python3 X.py`, in a folder that is a Python package
+ * (python_code.h) as `python3 -m X`, which needs no file of that name there; a script that names
+ * its interpreter (#!) runs with that one, as the kernel would do it, but without asking for the
+ * file's mode or for a folder that programs may be run from; X.sh that names none runs as `sh
+ * X.sh`; anything else must be executable. Not found is exit code 127, not executable 126; code on
+ * s3:// or https:// lies in BASE/code when this is asked (sources.h). */
 #ifndef JOB_PROGRAM_H
 #define JOB_PROGRAM_H
 
 #include "common/argv.h"
 #include "common/error.h"
 #include "job/hyperparameters.h"
+#include "job/python_code.h"
 
 #include <stdbool.h>
 
@@ -30,10 +32,12 @@ struct program_inputs {
 
 struct program {
     struct argv argv;
-    char *directory;       /* owned; where it runs: the folder of sagemaker_program; else NULL */
-    char *entry_point;     /* owned; sagemaker_program as given, for SM_USER_ENTRY_POINT; or NULL */
-    struct argv user_args; /* what follows the program's name, for SM_USER_ARGS */
-    bool is_trainer;       /* ringtrain, whose ranks report progress */
+    char *directory;   /* owned; where it runs: the folder of sagemaker_program; else NULL */
+    char *entry_point; /* owned; sagemaker_program as given, for SM_USER_ENTRY_POINT; or NULL */
+    char *root;        /* owned; the folder of code that sagemaker_program was found in; or NULL */
+    struct python_code code; /* what that asks for before the program can run */
+    struct argv user_args;   /* what follows the program's name, for SM_USER_ARGS */
+    bool is_trainer;         /* ringtrain, whose ranks report progress */
 };
 
 void program_done(struct program *p);

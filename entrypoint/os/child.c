@@ -54,6 +54,8 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
         _exit(EXIT_CODE_INTERNAL);
     if (failure == 0 && place_streams(o) != 0)
         failure = errno;
+    if (failure == 0 && o->directory != NULL && chdir(o->directory) != 0)
+        failure = errno;
     if (failure == 0) {
         open_files_restore(o->open_files);
         reset_signals();

@@ -29,6 +29,7 @@ struct child_options {
     int out;                  /* becomes stdout; -1: this process's own */
     int error_out;            /* becomes stderr; -1 likewise */
     enum child_group group;
+    const char *directory;    /* where it runs; NULL: as this process */
     int keep[CHILD_KEEP_MAX]; /* descriptors that it inherits under their numbers; 0: none */
     int death_signal;         /* sent to it when this process dies; 0: none */
     uint64_t open_files;      /* soft limit of descriptors (open_files.h); 0: as this process's */

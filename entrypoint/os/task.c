@@ -15,14 +15,15 @@ static void ended(void *context, int status) {
 }
 
 static int spawn(struct task *t, const struct argv *argv, const struct argv *environment, int out,
-                 int error_out, const int *keep, struct error *err) {
+                 int error_out, const struct task_options *o, struct error *err) {
     struct child_options options = {.file = argv->items[0],
                                     .argv = argv->items,
                                     .environment = environment->items,
                                     .out = out,
                                     .error_out = error_out,
                                     .group = CHILD_NEW_SESSION,
-                                    .keep = {keep[0], keep[1]},
+                                    .directory = o->directory,
+                                    .keep = {o->keep[0], o->keep[1]},
                                     .death_signal = SIGKILL};
     if (child_spawn(&options, &t->child.pid, err) != 0)
         return -1;
@@ -59,7 +60,7 @@ int task_start(struct task *t, struct loop *loop, struct reaper *reaper, const s
     if (open_out(t, loop, out[0], options, err) == 0 &&
         tap_open(&t->error_out, loop, take_fd(&error_begin), options->prefix, &t->tail,
                  options->line, options->context, err) == 0 &&
-        spawn(t, argv, environment, out_end, error_end, options->keep, err) == 0)
+        spawn(t, argv, environment, out_end, error_end, options, err) == 0)
         return 0;
     task_done(t);
     return -1;

@@ -27,6 +27,7 @@ struct task_options {
     void (*mark)(void *context, const char *line, size_t size);
     void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
     void *context;                          /* for all */
+    const char *directory;                  /* where it runs; NULL: as this process */
     int keep[CHILD_KEEP_MAX];               /* descriptors that it inherits; 0: none */
 };
 

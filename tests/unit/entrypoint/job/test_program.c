@@ -165,6 +165,63 @@ static void fetched_code_lies_in_the_code_folder(void) {
            none, "/bin/python3|/code/fetched.py");
 }
 
+static void a_package_runs_as_its_module(void) {
+    char folder[4300];
+    char parameters[9000];
+    make_house();
+    snprintf(folder, sizeof(folder), "%s/package", base);
+    CU_ASSERT_EQUAL(file_make_dirs(folder, NULL), 0);
+    static const char *const files[] = {"setup.py", "a.py", "run.sh", "tool"};
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        char path[4400];
+        snprintf(path, sizeof(path), "%s/%s", folder, files[i]);
+        CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0755, NULL), 0);
+    }
+    static const struct {
+        const char *name;
+        const char *expected;
+    } cases[] = {{"a.py", "/bin/python3|-m|a"},
+                 {"a", "/bin/python3|-m|a"},
+                 {"job.main", "/bin/python3|-m|job.main"},
+                 {"run.sh", "/bin/sh|/package/run.sh"},
+                 {"tool", "/package/tool"}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        snprintf(parameters, sizeof(parameters),
+                 "{\"sagemaker_program\":\"%s\",\"sagemaker_submit_directory\":\"%s\"}",
+                 cases[i].name, folder);
+        expect(parameters, none, cases[i].expected);
+        cleanup_program struct program p = {0};
+        CU_ASSERT_EQUAL(resolve(parameters, none, &p, NULL), 0);
+        CU_ASSERT_EQUAL(p.code.package, strstr(cases[i].expected, "python3") != NULL);
+        CU_ASSERT_STRING_EQUAL(p.directory, folder);
+        CU_ASSERT_STRING_EQUAL(p.root, folder);
+    }
+}
+
+/* Beside the program that was named, not beside the folder that it lies in. */
+static void requirements_lie_in_the_folder_of_code(void) {
+    char path[4400];
+    make_house();
+    snprintf(path, sizeof(path), "%s/submit/deep", base);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    snprintf(path, sizeof(path), "%s/submit/deep/c.py", base);
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0644, NULL), 0);
+    snprintf(path, sizeof(path), "%s/submit/requirements.txt", base);
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0644, NULL), 0);
+    snprintf(
+        path, sizeof(path),
+        "{\"sagemaker_program\":\"deep/c.py\",\"sagemaker_submit_directory\":\"%.4200s/submit\"}",
+        base);
+    cleanup_program struct program p = {0};
+    CU_ASSERT_EQUAL(resolve(path, none, &p, NULL), 0);
+    CU_ASSERT_TRUE(p.code.requirements);
+    CU_ASSERT_STRING_EQUAL(p.root + strlen(base), "/submit");
+    CU_ASSERT_STRING_EQUAL(p.directory + strlen(base), "/submit/deep");
+    cleanup_program struct program shell = {0};
+    CU_ASSERT_EQUAL(resolve("{\"sagemaker_program\":\"a.sh\"}", none, &shell, NULL), 0);
+    CU_ASSERT_FALSE(shell.code.requirements);
+}
+
 static void what_cannot_run_has_its_code(void) {
     static const char *const absent[] = {"--", "absent", NULL};
     static const char *const absent_path[] = {"--", "/nonexistent/x", NULL};
@@ -203,5 +260,6 @@ UNIT_MAIN("job.program", UNIT(the_trainer_is_the_default), UNIT(any_program_runs
           UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
           UNIT(a_script_runs_with_the_interpreter_that_it_names),
           UNIT(the_submit_directory_comes_first_quoted_or_not),
-          UNIT(fetched_code_lies_in_the_code_folder), UNIT(what_cannot_run_has_its_code),
+          UNIT(fetched_code_lies_in_the_code_folder), UNIT(a_package_runs_as_its_module),
+          UNIT(requirements_lie_in_the_folder_of_code), UNIT(what_cannot_run_has_its_code),
           UNIT(variables_stand_in_for_hyperparameters), UNIT(relative_paths_become_absolute))

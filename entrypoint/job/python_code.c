@@ -1,0 +1,134 @@
+#include "job/python_code.h"
+
+#include "common/buf.h"
+#include "common/file.h"
+#include "common/redact.h"
+#include "common/str.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { TEXT_MAX = 1024 * 1024, SECRET_MAX = 1024 };
+
+static const char requirements[] = "requirements.txt";
+
+static bool path_of(const char *folder, const char *name, char path[PATH_MAX]) {
+    int size = snprintf(path, PATH_MAX, "%s/%s", folder, name);
+    return size > 0 && size < PATH_MAX;
+}
+
+static bool has(const char *folder, const char *name) {
+    char path[PATH_MAX];
+    struct stat st;
+    return path_of(folder, name, path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* A line of FOLDER/NAME begins with START. */
+static bool has_line(const char *folder, const char *name, const char *start) {
+    char path[PATH_MAX];
+    cleanup_buf struct buf text;
+    buf_init(&text, TEXT_MAX);
+    if (!has(folder, name) || !path_of(folder, name, path) || file_read(path, &text, NULL) != 0)
+        return false;
+    for (const char *line = buf_text(&text); line != NULL;) {
+        if (str_starts_with(line, start))
+            return true;
+        line = strchr(line, '\n');
+        line = line != NULL ? line + 1 : NULL;
+    }
+    return false;
+}
+
+void python_code_look(const char *folder, struct python_code *ret) {
+    ret->requirements = has(folder, requirements);
+    ret->package = has(folder, "setup.py") || has_line(folder, "pyproject.toml", "[build-system]");
+}
+
+static bool is_name(const char *text, size_t size) {
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_";
+    static const char all[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+    return size > 0 && strchr(letters, text[0]) != NULL && strspn(text, all) >= size;
+}
+
+bool python_code_module(const char *name, char ret[PYTHON_MODULE_MAX]) {
+    size_t size = strlen(name);
+    if (size > 3 && strcmp(name + size - 3, ".py") == 0)
+        size -= 3;
+    if (size == 0 || size >= PYTHON_MODULE_MAX)
+        return false;
+    memcpy(ret, name, size);
+    ret[size] = '\0';
+    for (const char *at = ret;;) {
+        size_t part = strcspn(at, ".");
+        if (!is_name(at, part))
+            return false;
+        if (at[part] == '\0')
+            return true;
+        at += part + 1;
+    }
+}
+
+int python_code_pip(const char *python, const char *folder, const struct python_code *code,
+                    struct argv *ret, struct error *err) {
+    const char *const words[] = {python,       "-m",
+                                 "pip",        "install",
+                                 "--no-input", "--disable-pip-version-check",
+                                 "--no-color", "--progress-bar",
+                                 "off",        NULL};
+    if (argv_add_all(ret, words, err) != 0)
+        return -1;
+    if (code->package && (argv_add(ret, "--upgrade", err) != 0 || argv_add(ret, folder, err) != 0))
+        return -1;
+    if (code->requirements && (argv_add(ret, "-r", err) != 0 ||
+                               argv_printf(ret, err, "%s/%s", folder, requirements) != 0))
+        return -1;
+    return 0;
+}
+
+/* --- secrets ---------------------------------------------------------------------------------- */
+
+static int add_secret(const char *text, size_t size, struct error *err) {
+    char secret[SECRET_MAX];
+    if (size >= sizeof(secret))
+        return error_set(err, EXIT_CODE_CONFIG, "an address of packages has a secret of %zu bytes",
+                         size);
+    memcpy(secret, text, size);
+    secret[size] = '\0';
+    int result = redact_add(secret, err);
+    explicit_bzero(secret, sizeof(secret));
+    return result;
+}
+
+/* "user:secret@" behind each "://"; a user without a secret may be a token. */
+static int redact_addresses(const char *text, struct error *err) {
+    for (const char *at = text; (at = strstr(at, "://")) != NULL;) {
+        at += 3;
+        size_t size = strcspn(at, "/?# \t\r\n\"'");
+        const char *end = memrchr(at, '@', size);
+        const char *colon = end != NULL ? memchr(at, ':', (size_t)(end - at)) : NULL;
+        const char *secret = colon != NULL ? colon + 1 : at;
+        if (end != NULL && add_secret(secret, (size_t)(end - secret), err) != 0)
+            return -1;
+        at += size;
+    }
+    return 0;
+}
+
+int python_code_redact(const char *folder, char *const *environment, struct error *err) {
+    char path[PATH_MAX];
+    cleanup_buf struct buf text;
+    buf_init(&text, TEXT_MAX);
+    for (; *environment != NULL; environment++)
+        if ((str_starts_with(*environment, "PIP_") || strstr(*environment, "INDEX") != NULL) &&
+            redact_addresses(*environment, err) != 0)
+            return -1;
+    if (!has(folder, requirements) || !path_of(folder, requirements, path))
+        return 0;
+    if (file_read(path, &text, err) != 0)
+        return -1;
+    int result = redact_addresses(buf_text(&text), err);
+    explicit_bzero(text.data, text.size);
+    return result;
+}

@@ -1,0 +1,108 @@
+#!/bin/sh
+# Python programs as SageMaker's SDK sends them: requirements.txt and packages, installed once a host
+# by the image's own pip, without a network. What is installed goes below /opt/ml of a host.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "the image has no Python"
+hosts_path=/usr/local/bin:/usr/bin:/bin
+PATH=$hosts_path python3 -m pip --version >/dev/null 2>&1 || skip "no python3 with pip in $hosts_path"
+
+# begin HYPERPARAMETERS: two hosts with what python_code.py makes.
+begin() {
+    front=
+    ring 2
+    put hyperparameters.json "$1"
+    for host in $everyone; do
+        check "host $host has code to bring" python3 "$system/python_code.py" "$(hosts opt "$host")/made" || return
+        mkdir -p "$(hosts opt "$host")/code"
+    done
+}
+
+# start [-e NAME=VALUE]...
+start() {
+    start_all -e PATH="$front$RINGMASTER_BIN:$hosts_path" -e HOME=/opt/ml/home -e PYTHONUSERBASE=/opt/ml/user -e PIP_USER=1 \
+        -e PIP_FIND_LINKS=/opt/ml/made/wheels "$@" -- train
+}
+
+take_package() {
+    for host in $everyone; do
+        cp -r "$(hosts opt "$host")/made/package/." "$(hosts opt "$host")/code"
+    done
+}
+
+requirements_are_installed_once_a_host() {
+    begin '{"sagemaker_program": "train.py", "sagemaker_mpi_num_of_processes_per_host": "2", "lr": "0.1"}' || return
+    code_file requirements.txt '--no-index
+--extra-index-url https://user:canary-of-packages@127.0.0.1:9/simple
+answer==1.0'
+    code_file train.py 'import answer, sys; print("the answer is", answer.NUMBER, sys.argv[1:])'
+    start
+    all_end 90 0 $everyone || return
+    every_log_has "the answer is 42 ['--lr', '0.1']"
+    for host in $everyone; do
+        check "host $host installs it once" equal "$(hosts log "$host" | grep -c 'pip\] Successfully installed answer-1.0')" 1
+        check "host $host keeps the secret" lacks "$(hosts log "$host")" canary-of-packages
+    done
+}
+
+a_package_is_installed_and_runs_as_its_module() {
+    begin '{"sagemaker_program": "job.main", "lr": "0.1"}' || return
+    take_package
+    start -e PIP_NO_INDEX=1
+    all_end 90 0 $everyone || return
+    every_log_has "module __main__ 42 ['--lr', '0.1']"
+}
+
+what_cannot_be_installed_ends_the_job_with_pips_words() {
+    begin '{"sagemaker_program": "train.py"}' || return
+    code_file train.py 'print("never")'
+    code_file requirements.txt 'no-such-thing==7'
+    start -e PIP_RETRIES=0 -e PIP_INDEX_URL=http://user:canary-of-an-index@127.0.0.1:9/simple
+    all_end 90 65 $everyone || return
+    all_name 'cannot be installed: pip ended with 1' $everyone
+    all_name 'No matching distribution found for no-such-thing==7' $everyone
+    for host in $everyone; do
+        check "host $host keeps the secret" lacks "$(hosts log "$host")$(failure_of "$host")" canary-of-an-index
+        check "host $host does not run it" lacks "$(hosts log "$host")" never
+    done
+}
+
+an_image_without_pip_says_so() {
+    begin '{"sagemaker_program": "train.py"}' || return
+    code_file train.py 'print("never")'
+    code_file requirements.txt 'answer'
+    for host in $everyone; do
+        check "a Python without pip" env PATH="$hosts_path" python3 -m venv --without-pip "$(hosts opt "$host")/bare"
+    done
+    front=/opt/ml/bare/bin:
+    start -e PIP_NO_INDEX=1
+    all_end 90 65 $everyone || return
+    all_name 'No module named pip' $everyone
+}
+
+what_takes_too_long_ends_the_job() {
+    begin '{"sagemaker_program": "job.main"}' || return
+    take_package
+    start -e PIP_NO_INDEX=1 -e WAIT=600 -e RINGMASTER_FETCH_SECONDS=5
+    all_end 90 69 $everyone || return
+    all_name 'was not installed within 5 s' $everyone
+}
+
+a_stop_ends_installing() {
+    begin '{"sagemaker_program": "job.main"}' || return
+    take_package
+    start -e PIP_NO_INDEX=1 -e WAIT=600
+    wait_for 60 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'algo-2 is here and fetches'" ||
+        check "they meet while they install" false || return
+    fault_begins
+    hosts stop 1
+    all_end "$PATIENCE" 143 $everyone || return
+    within "$LEAVE_MS" $everyone
+}
+
+CASES=${CASES:-requirements_are_installed_once_a_host a_package_is_installed_and_runs_as_its_module
+    what_cannot_be_installed_ends_the_job_with_pips_words an_image_without_pip_says_so
+    what_takes_too_long_ends_the_job a_stop_ends_installing}
+run_cases
+finish

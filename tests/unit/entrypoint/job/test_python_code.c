@@ -1,0 +1,119 @@
+#include "job/python_code.h"
+
+#include "common/file.h"
+#include "common/redact.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void put(const char *folder, const char *name, const char *text) {
+    char path[4400];
+    (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), folder);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", unit_temp_dir(), folder, name);
+    CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
+}
+
+static struct python_code look(const char *folder) {
+    char path[4400];
+    struct python_code code = {.package = true};
+    (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), folder);
+    python_code_look(path, &code);
+    return code;
+}
+
+static void a_folder_tells_what_it_asks_for(void) {
+    put("plain", "train.py", "");
+    put("needs", "requirements.txt", "torch\n");
+    put("package", "setup.py", "");
+    put("new", "pyproject.toml", "[project]\nname = 'x'\n[build-system]\nrequires = []\n");
+    put("tools", "pyproject.toml", "[tool.ruff]\n# [build-system] is elsewhere\n");
+    CU_ASSERT_FALSE(look("plain").package || look("plain").requirements);
+    CU_ASSERT_FALSE(look("absent").package || look("absent").requirements);
+    CU_ASSERT_TRUE(look("needs").requirements && !look("needs").package);
+    CU_ASSERT_TRUE(look("package").package && !look("package").requirements);
+    CU_ASSERT_TRUE(look("new").package);
+    CU_ASSERT_FALSE(look("tools").package);
+}
+
+static void a_name_is_a_module_or_none(void) {
+    static const struct {
+        const char *name;
+        const char *module; /* NULL: none */
+    } cases[] = {{"train.py", "train"},
+                 {"train", "train"},
+                 {"tool.train", "tool.train"},
+                 {"tool.train.py", "tool.train"},
+                 {"_x1", "_x1"},
+                 {"a/b.py", NULL},
+                 {"", NULL},
+                 {".py", NULL},
+                 {"a..b", NULL},
+                 {"-c", NULL},
+                 {"1a", NULL},
+                 {"a.", NULL},
+                 {"a b", NULL},
+                 {"käse", NULL}};
+    char module[PYTHON_MODULE_MAX];
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bool is = python_code_module(cases[i].name, module);
+        CU_ASSERT_EQUAL(is, cases[i].module != NULL);
+        if (is && cases[i].module != NULL)
+            CU_ASSERT_STRING_EQUAL(module, cases[i].module);
+    }
+    char longest[PYTHON_MODULE_MAX + 1];
+    memset(longest, 'a', sizeof(longest));
+    longest[PYTHON_MODULE_MAX] = '\0';
+    CU_ASSERT_FALSE(python_code_module(longest, module));
+    longest[PYTHON_MODULE_MAX - 1] = '\0';
+    CU_ASSERT_TRUE(python_code_module(longest, module));
+}
+
+static void pip_is_told_of_both(void) {
+    static const struct python_code both = {.requirements = true, .package = true};
+    static const char *const expected[] = {"/bin/python3",
+                                           "-m",
+                                           "pip",
+                                           "install",
+                                           "--no-input",
+                                           "--disable-pip-version-check",
+                                           "--no-color",
+                                           "--progress-bar",
+                                           "off",
+                                           "--upgrade",
+                                           "/c",
+                                           "-r",
+                                           "/c/requirements.txt"};
+    struct argv words = {0};
+    CU_ASSERT_EQUAL(python_code_pip("/bin/python3", "/c", &both, &words, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(words.count, sizeof(expected) / sizeof(expected[0]));
+    for (size_t i = 0; i < words.count; i++)
+        CU_ASSERT_STRING_EQUAL(words.items[i], expected[i]);
+    argv_done(&words);
+}
+
+static void secrets_of_addresses_are_blotted_out(void) {
+    char folder[4400];
+    char index[] = "PIP_INDEX_URL=https://user:canary-one@h/simple";
+    char other[] = "UV_INDEX=https://canary-two@h/p?x=@y";
+    char plain[] = "HOME=https://user:canary-home@h/";
+    char *environment[] = {index, other, plain, NULL};
+    struct buf out;
+    put("secret", "requirements.txt",
+        "a @ https://u:canary:three@h/a.whl\n--find-links "
+        "\"https://token-four@h\"\nhttps://h/x@y\n");
+    (void)snprintf(folder, sizeof(folder), "%s/secret", unit_temp_dir());
+    CU_ASSERT_EQUAL(python_code_redact(folder, environment, NULL), 0);
+    buf_init(&out, 1024);
+    CU_ASSERT_EQUAL(
+        redact_text(&out, "canary-one canary-two canary:three token-four canary-home h/x@y", NULL),
+        0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&out), "*** *** *** *** canary-home h/x@y");
+    buf_done(&out);
+    redact_done();
+}
+
+UNIT_MAIN("job.python_code", UNIT(a_folder_tells_what_it_asks_for),
+          UNIT(a_name_is_a_module_or_none), UNIT(pip_is_told_of_both),
+          UNIT(secrets_of_addresses_are_blotted_out))
