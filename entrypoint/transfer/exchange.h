@@ -71,8 +71,9 @@ struct exchange {
     const char *name; /* for people, without secrets: s3://bucket/key */
     const struct exchange_events *events;
     void *context;
-    unsigned tries;  /* since it last got on; 0: RETRY_TRIES */
-    int64_t silence; /* seconds without a byte that end a try; 0: a default */
+    struct error last; /* of the last try that failed; code 0: none did */
+    unsigned tries;    /* since it last got on; 0: RETRY_TRIES */
+    int64_t silence;   /* seconds without a byte that end a try; 0: a default */
     /* private */
     CURL *easy;
     struct curl_slist *lines;

@@ -143,21 +143,18 @@ static void tick(void *context) {
 }
 
 static int send_parts(struct sending *s, struct error *err) {
-    if (pool_open(&s->pool, s->order->s3->certificates, err) != 0)
-        return -1;
-    s->pool.more = more;
-    s->pool.tick = tick;
-    s->pool.context = s;
-    s->pool.give_up = s->order->give_up;
-    int result = pool_run(&s->pool, s->order->deadline, err);
-    struct error first = s->failure; /* what is ended with the pool fails, too */
-    pool_close(&s->pool);
-    if (result != 0)
-        return error_wrap(err, "%s", s->order->name);
-    if (first.code == 0)
-        return 0;
+    const struct multipart_order *o = s->order;
+    const struct pool_work work = {.certificates = o->s3->certificates,
+                                   .more = more,
+                                   .tick = tick,
+                                   .context = s,
+                                   .give_up = o->give_up,
+                                   .deadline = o->deadline};
+    int result = pool_work(&s->pool, &work, err);
+    if (s->failure.code == 0)
+        return result < 0 ? error_wrap(err, "%s", o->name) : 0;
     if (err != NULL)
-        *err = first;
+        *err = s->failure;
     return -1;
 }
 

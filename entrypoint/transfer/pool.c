@@ -48,7 +48,8 @@ static void end_all(struct exchange *e) {
     while (e != NULL) {
         struct error err = {0};
         struct exchange *next = e->next;
-        (void)error_set(&err, EXIT_CODE_NOT_READY, "ended with the others");
+        (void)error_set(&err, EXIT_CODE_NOT_READY, "it was not done in time%s%s",
+                        e->last.code != 0 ? "; the last try: " : "", e->last.text);
         end(e, &err);
         e = next;
     }
@@ -107,9 +108,10 @@ static void finish(struct pool *p, const CURLMsg *message) {
     enum exchange_end came = exchange_finish(e, code, &failure);
     (void)curl_multi_remove_handle(p->multi, e->easy);
     forget_running(p, e);
-    if (came == EXCHANGE_ONCE_MORE)
+    if (came == EXCHANGE_ONCE_MORE) {
+        e->last = failure;
         pool_add(p, e);
-    else
+    } else
         end(e, came == EXCHANGE_DONE ? NULL : &failure);
 }
 
@@ -148,6 +150,20 @@ int pool_run(struct pool *p, int64_t deadline, struct error *err) {
         if (turn(p, next < deadline ? next : deadline, err) != 0)
             return -1;
     }
+}
+
+int pool_work(struct pool *p, const struct pool_work *work, struct error *err) {
+    if (pool_open(p, work->certificates, err) != 0)
+        return -1;
+    p->more = work->more;
+    p->tick = work->tick;
+    p->context = work->context;
+    p->give_up = work->give_up;
+    int result = pool_run(p, work->deadline, err);
+    if (result == 0 && p->stop)
+        result = 1;
+    pool_close(p);
+    return result;
 }
 
 /* --- one question ----------------------------------------------------------------------------- */

@@ -37,6 +37,17 @@ bool pool_has_room(const struct pool *p);
 /* Until all have ended, or p->stop, or DEADLINE (clock_now()), which is an error. */
 int pool_run(struct pool *p, int64_t deadline, struct error *err);
 
+/* All of MORE's work, from the pool's opening to its closing. 1 where somebody set p->stop. */
+struct pool_work {
+    const char *certificates;
+    bool (*more)(void *context);
+    void (*tick)(void *context); /* or NULL */
+    void *context;
+    const volatile sig_atomic_t *give_up; /* or NULL */
+    int64_t deadline;
+};
+int pool_work(struct pool *p, const struct pool_work *work, struct error *err);
+
 /* One request that is made by PREPARE, with its answer's body in BODY, whose ceiling bounds it. */
 struct question {
     const char *name;

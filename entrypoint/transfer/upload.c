@@ -216,17 +216,14 @@ static bool more(void *context) {
 }
 
 static int send_small(struct round *r, struct error *err) {
-    if (pool_open(&r->pool, r->upload->s3->certificates, err) != 0)
-        return -1;
-    r->pool.more = more;
-    r->pool.tick = tick;
-    r->pool.context = r;
-    r->pool.give_up = r->upload->give_up;
-    int result = pool_run(&r->pool, r->upload->deadline, err);
-    if (result == 0 && r->pool.stop)
-        result = error_set(err, EXIT_CODE_DATA, "%s", r->failure.text);
-    pool_close(&r->pool);
-    return result;
+    const struct pool_work work = {.certificates = r->upload->s3->certificates,
+                                   .more = more,
+                                   .tick = tick,
+                                   .context = r,
+                                   .give_up = r->upload->give_up,
+                                   .deadline = r->upload->deadline};
+    int result = pool_work(&r->pool, &work, err);
+    return result == 1 ? error_set(err, EXIT_CODE_DATA, "%s", r->failure.text) : result;
 }
 
 static int send_large(struct one *o, struct error *err) {

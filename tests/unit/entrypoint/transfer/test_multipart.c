@@ -25,6 +25,16 @@ static void take_part(struct http_call *call) {
         http_reply_text(call, 503, "");
     else if (strstr(call->target, "/refused") != NULL && last)
         http_reply_text(call, 403, "");
+    else if (strstr(call->target, "/once") != NULL && last &&
+             atomic_fetch_add(&call->shared->counters[TRIED], 1) == 0)
+        reply_etag(call, parts[0]); /* the other part's */
+    else if (strstr(call->target, "/cut") != NULL && last &&
+             atomic_fetch_add(&call->shared->counters[TRIED], 1) == 0)
+        return; /* without a word */
+    else if (strstr(call->target, "/moved") != NULL && last)
+        http_reply(call, 307, "Location: /bucket/good\r\n", "", 0);
+    else if (strstr(call->target, "/gone") != NULL && last)
+        http_reply_text(call, 404, "<Error><Code>NoSuchUpload</Code></Error>");
     else
         reply_etag(call, parts[last]);
 }
@@ -73,6 +83,11 @@ static void answer(struct http_call *call) {
         complete(call);
     } else if (strstr(call->target, "/closed") != NULL) {
         http_reply_text(call, 403, "");
+    } else if (strstr(call->target, "/endless") != NULL) {
+        static const char space[4096] = "<InitiateMultipartUploadResult>";
+        http_write(call, "HTTP/1.1 200 Said\r\n\r\n", 23);
+        for (int i = 0; i < 1 << 14; i++)
+            http_write(call, space, sizeof(space));
     } else {
         http_reply_text(call, 200,
                         "<InitiateMultipartUploadResult><UploadId>id</UploadId>"
@@ -144,6 +159,11 @@ static void all(void) {
     expect("wrong", 1, 2, "another ETag than its parts");
     expect("refused", 0, 2, "the server answers 403");
     expect("closed", 0, 0, "the server answers 403");
+    expect("once", 1, 0, "");
+    expect("cut", 1, 0, "");
+    expect("moved", 0, 2, "the server answers 307");
+    expect("gone", 0, 2, "the server answers 404 NoSuchUpload");
+    expect("endless", 0, 0, "bytes");
     CU_ASSERT_EQUAL(send_file("changes", has_changed, &err), -1);
     ASSERT_CONTAINS(err.text, "it has changed");
     CU_ASSERT_EQUAL(stage.server.shared->counters[COMPLETED], 0);
