@@ -175,7 +175,9 @@ foreach(source IN LISTS fuzz_sources)
     endif()
 endforeach()
 
-# A disk that stalls, for the system tests.
-add_library(stall MODULE tests/system/stall.c)
-target_link_libraries(stall PRIVATE ringmaster_flags)
-set_target_properties(stall PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+# A disk that stalls and a clock that is set, for the system tests.
+foreach(loaded stall clock)
+    add_library(${loaded} MODULE tests/system/${loaded}.c)
+    target_link_libraries(${loaded} PRIVATE ringmaster_flags)
+    set_target_properties(${loaded} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+endforeach()

@@ -1,7 +1,9 @@
 #!/bin/sh
-# Every way a job of three hosts can go wrong, for one kind of program:
+# Every way a job of some hosts can go wrong, for one kind of program:
 #
-#   WORKLOAD=sh|mpi|ringtrain [DRIVER=ns|docker] [REPEAT=20] [CASES="..."] sh tests/system/faults.sh
+#   WORKLOAD=sh|mpi|ringtrain [HOSTS="3 8 16"] [DRIVER=ns|docker] [REPEAT=20] [CASES="..."] sh tests/system/faults.sh
+#
+# HOSTS is how many there are, three where it is not told; of several numbers each has all cases.
 #
 #   sh          a shell script without MPI
 #   mpi         a program that meets in an all-reduce all the time
@@ -9,7 +11,7 @@
 #
 # In every case all hosts end by themselves, in time, with the code of the cause, with the cause in
 # each failure file, and nothing still running.
-# shellcheck disable=SC2154  # share, system, failures: lib.sh
+# shellcheck disable=SC2154,SC2046  # share, system, failures: lib.sh; lists of hosts are words
 . "$(dirname "$0")/lib.sh"
 
 [ "$WORKLOAD" != ringtrain ] || [ "$DRIVER" != ns ] || [ -x "$RINGMASTER_BIN/ringtrain" ] ||
@@ -27,13 +29,21 @@ start_on() {
         --steps "$amount" --report-every 1 --checkpoint-dir /opt/ml/checkpoints ;;
     esac
     for host in $on; do
-        hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -- train "$@"
+        if [ "$host" = "$odd_host" ] && [ -n "$odd" ]; then
+            # shellcheck disable=SC2016  # expanded on the host
+            hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -- sh -c "$odd"' && exec train "$@"' sh "$@"
+        else
+            hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -- train "$@"
+        fi
     done
 }
 
-# A fresh ring with the programs it may run.
+# A fresh ring with the programs it may run. Host $odd_host does $odd before it becomes ours.
 fresh() {
-    ring 3
+    odd=
+    ring "$size"
+    last=$size
+    odd_host=$last
     cp "$system/probe.sh" "$share/"
     [ ! -e "$RINGMASTER_BIN/probe_mpi" ] || cp "$RINGMASTER_BIN/probe_mpi" "$share/"
 }
@@ -41,6 +51,10 @@ fresh() {
 # run [RANK FAULT...]: starts the job on every host and waits until all ranks are at work.
 run() {
     fresh
+    go "$@"
+}
+
+go() {
     amount=120
     [ "$WORKLOAD" != ringtrain ] || amount=1000000
     start_on "$everyone" 600 "$amount" "$@"
@@ -50,8 +64,15 @@ run() {
 at_work() {
     case $WORKLOAD in
     ringtrain) hosts log 1 | grep -q 'train step=' ;;
-    *) [ -e "$share/in-main-0" ] && [ -e "$share/in-main-1" ] && [ -e "$share/in-main-2" ] ;;
+    *) [ "$(find "$share" -name 'in-main-*' ! -name '*.part' | wc -l)" = "$size" ] ;;
     esac
+}
+
+# but HOST...: all the others.
+but() {
+    for host in $everyone; do
+        case " $* " in *" $host "*) ;; *) echo "$host" ;; esac
+    done
 }
 
 # signal_rank HOST SIGNAL: to the program itself, on a host with one rank.
@@ -65,35 +86,66 @@ signal_rank() {
 }
 
 a_rank_exits_with_42() {
-    run 2 exit 42
+    run $((size - 1)) exit 42
     fault_begins
-    ended 42 'algo-3 rank 2: exited with 42' "$FAILURE_MS" 1 2 3
+    ended 42 "algo-$last rank $((last - 1)): exited with 42" "$FAILURE_MS" $everyone
 }
 
 a_rank_segfaults() {
     if [ "$WORKLOAD" = ringtrain ]; then
         run
         fault_begins
-        signal_rank 3 SEGV
+        signal_rank "$last" SEGV
     else
-        run 2 segv
+        run $((size - 1)) segv
         fault_begins
     fi
-    ended 139 'algo-3 rank 2' "$FAILURE_MS" 1 2 3
+    ended 139 "algo-$last rank $((last - 1))" "$FAILURE_MS" $everyone
+}
+
+# What the program says last, for mpirun to end all of it.
+a_rank_aborts() {
+    run $((size - 1)) abort 42
+    fault_begins
+    ended 42 "algo-$last rank $((last - 1)): exited with 42" "$FAILURE_MS" $everyone
+}
+
+# How long a program takes to have taken all memory is no promise.
+# shellcheck disable=SC2016  # expanded on the host
+a_rank_runs_out_of_memory() {
+    fresh
+    [ "$DRIVER" = ns ] && memory_group 300 || { skip_case "no control group for memory here"; return; }
+    odd="echo \$\$ >$memory/cgroup.procs"
+    go $((size - 1)) memory
+    all_end "$PATIENCE" 137 $everyone
+    all_name "algo-$last rank $((last - 1)): killed by signal 9 (SIGKILL); out of memory: the kernel killed" $everyone
+    rmdir "$memory"
+}
+
+# The failing rank fills the disk that its host's story is to be written to.
+a_rank_fails_on_a_full_disk() {
+    fresh
+    [ "$DRIVER" = ns ] || { skip_case "these hosts mount file systems of their own"; return; }
+    odd='mount -t tmpfs -o size=64k full /opt/ml/output'
+    go $((size - 1)) full
+    fault_begins
+    ended 42 "algo-$last rank $((last - 1)): exited with 42" "$FAILURE_MS" $(but "$last")
+    all_end "$PATIENCE" 42 "$last"
+    check "its own log tells the cause" holds "$(hosts log "$last")" "algo-$last rank $((last - 1)): exited with 42"
 }
 
 a_rank_is_killed() {
     run
     fault_begins
     signal_rank 2 KILL
-    ended 137 'algo-2 rank 1' "$FAILURE_MS" 1 2 3
+    ended 137 'algo-2 rank 1' "$FAILURE_MS" $everyone
 }
 
 a_worker_is_killed() {
     run
     fault_begins
     hosts kill 2
-    ended 73 'algo-2' "$SILENCE_MS" 1 3
+    ended 73 'algo-2' "$SILENCE_MS" $(but 2)
     check "the killed host's code" equal "$(hosts code 2)" 137
 }
 
@@ -101,36 +153,84 @@ the_master_is_killed() {
     run
     fault_begins
     hosts kill 1
-    ended 73 'algo-1' "$SILENCE_MS" 2 3
+    ended 73 'algo-1' "$SILENCE_MS" $(but 1)
 }
 
 a_worker_is_cut_off() {
     run
     fault_begins
-    hosts cut 3
-    ended 73 'algo-3' "$SILENCE_MS" 1 2
-    check "the lonely host ends too" hosts wait "$PATIENCE" 3
-    within "$SILENCE_MS" 3
-    check "the lonely host's code" equal "$(hosts code 3)" 73
+    hosts cut "$last"
+    ended 73 "algo-$last" "$SILENCE_MS" $(but "$last")
+    check "the lonely host ends too" hosts wait "$PATIENCE" "$last"
+    within "$SILENCE_MS" "$last"
+    check "the lonely host's code" equal "$(hosts code "$last")" 73
 }
 
 a_worker_is_frozen() {
     run
     fault_begins
-    hosts freeze 3
-    ended 73 'algo-3' "$SILENCE_MS" 1 2
+    hosts freeze "$last"
+    ended 73 "algo-$last" "$SILENCE_MS" $(but "$last")
     fault_begins
-    hosts thaw 3
-    ended 73 'the master is lost' "$FAILURE_MS" 3
+    hosts thaw "$last"
+    ended 73 'the master is lost' "$FAILURE_MS" "$last"
 }
+
+# Its ranks go on, and its daemon: nothing but its word is missing.
+a_supervisor_is_frozen() {
+    run
+    fault_begins
+    first=$(hosts pid "$last")
+    kill -s STOP "$first"
+    ended 73 "algo-$last" "$SILENCE_MS" $(but "$last")
+    fault_begins
+    kill -s CONT "$first"
+    ended 73 'the master is lost' "$FAILURE_MS" "$last"
+}
+
+# The second half hears itself alone: no host of either side takes its side for the job.
+the_hosts_are_parted() {
+    run
+    fault_begins
+    far=$(seq -s ' ' $((size / 2 + 1)) "$size")
+    hosts part $far
+    ended 73 'algo-' "$SILENCE_MS" $(but "$far")
+    check "the far hosts end too" hosts wait "$PATIENCE" $far
+    within "$SILENCE_MS" $far
+    for host in $far; do
+        check "the code of far host $host" equal "$(hosts code "$host")" 73
+    done
+    all_name 'the master is lost' $far
+}
+
+# An hour ahead, then one behind: what has a deadline counts by a clock that nobody sets.
+clock_steps() {
+    fresh
+    [ "$DRIVER" = ns ] || { skip_case "no library of ours can be loaded there"; return; }
+    odd_host=$1
+    odd="export LD_PRELOAD=$(dirname "$RINGMASTER_BIN")/tests/clock.so CLOCK_STEP=$share/step"
+    amount=8
+    [ "$WORKLOAD" != ringtrain ] || amount=400
+    start_on "$everyone" 600 "$amount"
+    check "all ranks are at work within 30 s" wait_for 30 at_work
+    for step in 3600 -3600; do
+        echo "$step" >"$share/step"
+        sleep 1.5
+    done
+    all_end "$PATIENCE" 0 $everyone
+    said=$(hosts log "$1" | sed -n 's/^\(20[0-9TZ:.-]*\) .*/\1/p' | tail -n 1)
+    check "host $1 says so an hour ago: $said" at_most "$(date -d "$said" +%s)" $(($(date +%s) - 3000))
+}
+the_masters_clock_steps() { clock_steps 1; }
+a_workers_clock_steps() { clock_steps "$last"; }
 
 stopped() {
     run
     fault_begins
     hosts stop "$1"
-    all_end 30 143 1 2 3
+    all_end 30 143 $everyone
     fault_ends
-    check "the hosts leave together" at_most "$(spread 1 2 3)" $((LEAVE_MS + $(cat "$RING/lag")))
+    check "the hosts leave together" at_most "$(spread $everyone)" $((LEAVE_MS + $(cat "$RING/lag")))
     [ "$WORKLOAD" != ringtrain ] || goes_on_from_its_checkpoint
 }
 
@@ -140,45 +240,54 @@ goes_on_from_its_checkpoint() {
     check "there is a checkpoint" test -s "$file" || return
     steps=$(basename "$file" .safetensors | sed 's/step-0*//')
     start_on "$everyone" 600 $((steps + 2))
-    all_end 60 0 1 2 3 || return
+    all_end 60 0 $everyone || return
     check "it goes on after step $steps" holds "$(hosts log 1)" "train step=$((steps + 1)) "
     check "it does not begin again" lacks "$(hosts log 1)" 'train step=1 '
 }
 the_master_is_stopped() { stopped 1; }
-a_worker_is_stopped() { stopped 3; }
+a_worker_is_stopped() { stopped "$last"; }
 
 a_host_is_stopped_at_once() {
-    ring 3
+    ring "$size"
     start_all -- train -- sleep 60
     check "there is somebody to stop" wait_for 10 hosts stop 2
-    all_end "$PATIENCE" 143 1 2 3 || return
-    all_name stopped 1 2 3
+    all_end "$PATIENCE" 143 $everyone || return
+    all_name stopped $everyone
 }
 
 a_host_is_missing() {
     fresh
-    start_on '1 3' 3 60
+    start_on "$(but 2)" 3 60
     fault_begins
-    ended 69 'algo-2' $((3000 + LEAVE_MS)) 1 3
+    ended 69 'algo-2' $((3000 + LEAVE_MS)) $(but 2)
     check "the log says who is missing" holds "$(hosts log 1)" 'algo-2'
 }
 
 a_host_is_late() {
     fresh
-    start_on '1 3' 600 2
+    start_on "$(but 2)" 600 2
     sleep 4
     start_on 2 600 2
-    all_end "$PATIENCE" 0 1 2 3
+    all_end "$PATIENCE" 0 $everyone
 }
 
-# Nothing makes ringtrain leave with a code of our choice.
-exits=a_rank_exits_with_42
-[ "$WORKLOAD" != ringtrain ] || exits=
-CASES=${CASES:-$exits a_rank_segfaults a_rank_is_killed a_worker_is_killed
+# Nothing makes ringtrain leave with a code of our choice. It has the machine to itself meanwhile, so what is
+# the same whatever runs is left to the others, but for `long`.
+case $WORKLOAD in
+sh) told='a_rank_exits_with_42 a_rank_runs_out_of_memory a_rank_fails_on_a_full_disk' ;;
+mpi) told='a_rank_exits_with_42 a_rank_aborts a_rank_runs_out_of_memory' ;;
+*) told= ;;
+esac
+[ "$WORKLOAD" = ringtrain ] && [ -z "${RINGMASTER_LONG:-}" ] ||
+    told="$told the_hosts_are_parted a_supervisor_is_frozen the_masters_clock_steps a_workers_clock_steps"
+CASES=${CASES:-$told a_rank_segfaults a_rank_is_killed a_worker_is_killed
     the_master_is_killed a_worker_is_cut_off a_worker_is_frozen the_master_is_stopped
     a_worker_is_stopped a_host_is_stopped_at_once a_host_is_missing a_host_is_late}
 
 # After each case.
 case_ends() { check "nothing is left running" equal "$(hosts left)" 0; }
-run_cases
+for size in ${HOSTS:-3}; do
+    echo "$size hosts:"
+    run_cases
+done
 finish

@@ -15,6 +15,7 @@
 #        stop HOST         SIGTERM to its PID 1         kill HOST     it is gone at once
 #        freeze HOST       all its processes stand      thaw HOST
 #        cut HOST          its packets vanish           mend HOST
+#        part HOST...      they see each other alone from here on
 #        exec HOST COMMAND... a process beside its PID 1
 #        pid HOST          its PID 1, as this machine numbers it
 #        pids HOST         all its processes, as this machine numbers them
@@ -183,6 +184,7 @@ start) ring_start "$@" ;;
 wait) ring_wait "$@" ;;
 stop | kill | freeze | thaw | cut | mend | pid | pids | code | ended | log | follow) "driver_$verb" "$1" ;;
 exec) driver_exec "$@" ;;
+part) driver_part "$@" ;;
 opt) echo "$(host_folder "$1")/root/opt/ml" ;;
 name) host_name "$1" ;;
 share) echo "$RING/share" ;;

@@ -48,6 +48,15 @@ driver_cut() {
     ip -o link show "$cable" | sed -n 's/.* master \([^ ]*\) .*/\1/p' >"$(host_folder "$1")/bridge"
     ip link set "$cable" nomaster
 }
+# A bridge's name has fifteen letters at most.
+far() { echo "far-$(basename "$RING")"; }
+driver_part() {
+    ip link add "$(far)" type bridge
+    ip link set "$(far)" up
+    for host in "$@"; do
+        ip link set "$(port "$host")" master "$(far)"
+    done
+}
 driver_mend() { ip link set "$(port "$1")" master "$(cat "$(host_folder "$1")/bridge")"; }
 
 driver_exec() {
@@ -61,6 +70,7 @@ driver_down() {
         docker unpause "$(container "$host")" >/dev/null 2>&1 || :
         docker rm -f "$(container "$host")" >/dev/null 2>&1 || :
     done
+    ip link del "$(far)" 2>/dev/null || :
     docker network rm "$(net)" >/dev/null 2>&1 || :
     # The containers wrote as root; a user of the engine who is not root cannot remove that.
     [ "$(id -u)" = 0 ] || docker run --rm --volume "$RING:/ring" "$(cat "$RING/image")" \

@@ -116,6 +116,14 @@ driver_thaw() {
 }
 
 driver_cut() { ip -n "$(net hub)" link set "h$1" nomaster; }
+driver_part() {
+    hub="ip -n $(net hub)"
+    $hub link add far type bridge
+    $hub link set far up
+    for host in "$@"; do
+        $hub link set "h$host" master far
+    done
+}
 driver_mend() { ip -n "$(net hub)" link set "h$1" master ring; }
 
 driver_exec() {

@@ -174,6 +174,21 @@ signal_program() {
         case $(readlink "$p/exe") in */"$1") kill -s "$0" "${p#/proc/}" ;; esac; done' "$2" "$3"
 }
 
+# memory_group MIB: a control group of this test's own with so much memory, its folder in $memory.
+memory_group() {
+    first=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)
+    second=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
+    memory=$first/$(basename "$RING")
+    if [ -w "$first/memory.limit_in_bytes" ] && mkdir "$memory" 2>/dev/null; then
+        echo "${1}M" >"$memory/memory.limit_in_bytes"
+    elif grep -qs memory "$second/cgroup.subtree_control" && mkdir "$second/$(basename "$RING")" 2>/dev/null; then
+        memory=$second/$(basename "$RING")
+        echo "${1}M" >"$memory/memory.max"
+    else
+        return 1
+    fi
+}
+
 failure_of() { cat "$(hosts opt "$1")/output/failure" 2>/dev/null; }
 
 # all_end SECONDS CODE HOST...: they end in time, with that code, and leave no process.

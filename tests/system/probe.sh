@@ -1,11 +1,12 @@
 #!/bin/sh
 # A program without MPI for the system tests.
 #
-#   probe.sh FOLDER SECONDS [RANK exit CODE | RANK segv]
+#   probe.sh FOLDER SECONDS [RANK exit CODE | RANK segv | RANK memory | RANK full]
 #
 # Each rank leaves FOLDER/in-main-RANK (process number, time in ms) at its start and FOLDER/out-RANK
 # at its end. With a RANK that one leaves FOLDER/failed-RANK half a second after all are there, and
-# fails. SIGTERM ends it with 0.
+# fails: with memory it takes 900 MB and keeps them, with full it leaves with 42 after it has filled the
+# disk under /opt/ml/output. SIGTERM ends it with 0.
 set -u
 
 folder=$1
@@ -45,6 +46,11 @@ if [ "${1:-}" = "$RANK" ]; then
     case $2 in
     exit) exit "$3" ;;
     segv) kill -s SEGV $$ ;;
+    memory) exec perl -e '$x = chr(120) x 900000000; sleep 60' ;;
+    full)
+        dd if=/dev/zero of=/opt/ml/output/fill bs=1k count=100 2>/dev/null
+        exit 42
+        ;;
     esac
 fi
 nap_for "$seconds"

@@ -1,7 +1,7 @@
 /* An MPI program for the system tests: ranks meet in an all-reduce every 20 ms until the seconds
  * are over or one of them was told to stop.
  *
- *     probe_mpi FOLDER SECONDS [RANK exit CODE | RANK segv]
+ *     probe_mpi FOLDER SECONDS [RANK exit CODE | RANK abort CODE | RANK segv | RANK memory]
  *
  * Each rank leaves FOLDER/in-main-RANK, which holds its process number and the time in ms, once it
  * is in main, and FOLDER/out-RANK when it leaves. With a RANK that one leaves FOLDER/failed-RANK
@@ -41,11 +41,24 @@ static int leave_mark(const char *folder, const char *name, const char *rank) {
     return fclose(file) == 0 && rename(part, path) == 0 ? 0 : -1;
 }
 
+/* Three times what its host may have. */
+static void take_memory(void) {
+    const size_t size = 900000000;
+    volatile char *memory = malloc(size);
+    for (size_t i = 0; memory != NULL && i < size; i += 1024)
+        memory[i] = 'x';
+    pause();
+}
+
 static void fail_as_told(char **words, int count) {
     if (strcmp(words[0], "segv") == 0)
         raise(SIGSEGV);
+    if (strcmp(words[0], "memory") == 0)
+        take_memory();
     if (strcmp(words[0], "exit") == 0 && count > 1)
         _exit(atoi(words[1]));
+    if (strcmp(words[0], "abort") == 0 && count > 1)
+        MPI_Abort(MPI_COMM_WORLD, atoi(words[1]));
 }
 
 int main(int argc, char **argv) {

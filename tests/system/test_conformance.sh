@@ -59,21 +59,6 @@ END
     check "which was counted" holds "$(hosts log 1)" 'and then it counts'
 }
 
-# memory_group MIB: a control group of this test's own with so much memory, its folder in $memory.
-memory_group() {
-    first=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)
-    second=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
-    memory=$first/$(basename "$RING")
-    if [ -w "$first/memory.limit_in_bytes" ] && mkdir "$memory" 2>/dev/null; then
-        echo "${1}M" >"$memory/memory.limit_in_bytes"
-    elif grep -qs memory "$second/cgroup.subtree_control" && mkdir "$second/$(basename "$RING")" 2>/dev/null; then
-        memory=$second/$(basename "$RING")
-        echo "${1}M" >"$memory/memory.max"
-    else
-        return 1
-    fi
-}
-
 case_20_memory_runs_out() {
     ring 2
     [ "$DRIVER" = ns ] && memory_group 300 || { skip_case "no control group for memory here"; return; }

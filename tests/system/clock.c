@@ -1,0 +1,43 @@
+/* Loaded into the processes of one host (LD_PRELOAD): a time of day that somebody sets while they run. The file
+ * that CLOCK_STEP names says by how many seconds it is off. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <time.h>
+#include <unistd.h>
+
+static long step(void) {
+    char text[32] = "";
+    const char *path = getenv("CLOCK_STEP");
+    int fd = path != NULL ? (int)syscall(SYS_open, path, O_RDONLY | O_CLOEXEC) : -1;
+    if (fd < 0)
+        return 0;
+    (void)syscall(SYS_read, fd, text, sizeof(text) - 1);
+    (void)syscall(SYS_close, fd);
+    return strtol(text, NULL, 10);
+}
+
+int clock_gettime(clockid_t clock, struct timespec *now) {
+    int code = (int)syscall(SYS_clock_gettime, clock, now);
+    if (code == 0 && (clock == CLOCK_REALTIME || clock == CLOCK_REALTIME_COARSE))
+        now->tv_sec += step();
+    return code;
+}
+
+int gettimeofday(struct timeval *restrict now, void *restrict zone) {
+    struct timespec t;
+    (void)zone;
+    int code = clock_gettime(CLOCK_REALTIME, &t);
+    now->tv_sec = t.tv_sec;
+    now->tv_usec = t.tv_nsec / 1000;
+    return code;
+}
+
+time_t time(time_t *to) {
+    struct timespec t;
+    (void)clock_gettime(CLOCK_REALTIME, &t);
+    if (to != NULL)
+        *to = t.tv_sec;
+    return t.tv_sec;
+}
