@@ -78,10 +78,11 @@ static inline void golden_judge(struct golden_file *file, const char *kind, cons
     }
 }
 
-static inline void golden_values(struct golden_file *file, const char *kind, const float *values,
-                                 int count, double floor) {
+/* The first COUNT of a list of OF numbers. */
+static inline void golden_first(struct golden_file *file, const char *kind, const float *values,
+                                int count, int of, double floor) {
     char name[16];
-    (void)snprintf(name, sizeof(name), "%d", count);
+    (void)snprintf(name, sizeof(name), "%d", of);
     const char *at = golden_line(file, kind, name);
     double theirs = golden_number(&at), worst = 0, largest = 0;
     for (int i = 0; i < count; i++) {
@@ -90,6 +91,11 @@ static inline void golden_values(struct golden_file *file, const char *kind, con
         largest = fmax(largest, fabs(wanted));
     }
     golden_judge(file, kind, "", worst / largest, theirs, floor);
+}
+
+static inline void golden_values(struct golden_file *file, const char *kind, const float *values,
+                                 int count, double floor) {
+    golden_first(file, kind, values, count, count, floor);
 }
 
 /* Where element I of the file's order of axes (OIHW) lies in memory (OHWI). */

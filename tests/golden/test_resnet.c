@@ -186,12 +186,23 @@ static void check_first_step(struct run *r) {
     check_all(r, "state", STORE_STATE, NULL, GOLDEN_FORWARD);
 }
 
+/* How many of the steps are made: under a sanitizer, which takes minutes for ten, as many as touch
+ * all there is to touch. */
+static int steps_of(const struct golden *g) {
+#if defined(__SANITIZE_ADDRESS__)
+    if (getenv("RINGMASTER_LONG") == NULL)
+        return 2;
+#endif
+    return g->steps;
+}
+
 static void check_model(const char *model, struct backend *backend, enum fusion fusion) {
     struct run r;
     float losses[VALUES_MAX];
     open_run(&r, model, backend, fusion);
     evaluate_once(&r);
-    for (int step = 0; step < r.golden.steps; step++) {
+    const int steps = steps_of(&r.golden);
+    for (int step = 0; step < steps; step++) {
         struct step_outcome outcome;
         CU_ASSERT_EQUAL_FATAL(stepper_micro(&r.stepper, &r.batch, NULL), 0);
         if (step == 0)
@@ -200,11 +211,15 @@ static void check_model(const char *model, struct backend *backend, enum fusion 
         CU_ASSERT(outcome.applied);
         losses[step] = (float)outcome.loss;
     }
-    golden_values(&r.file, "loss", losses, r.golden.steps, GOLDEN_FORWARD);
-    check_all(&r, "moved", STORE_PARAMETERS, r.first, GOLDEN_GRADIENT);
-    check_all(&r, "last_state", STORE_STATE, NULL, GOLDEN_FORWARD);
-    /* Gradients and moves of all parameters, both statistics, and three lists. */
-    CU_ASSERT_EQUAL(r.file.checked, 2 * (size_t)r.net.store.slot_count + 3);
+    golden_first(&r.file, "loss", losses, steps, r.golden.steps, GOLDEN_FORWARD);
+    /* Gradients of all parameters, statistics, and three lists; their moves and the last
+     * statistics. */
+    CU_ASSERT_EQUAL(r.file.checked, (size_t)r.net.store.slot_count + 3);
+    if (steps == r.golden.steps) {
+        check_all(&r, "moved", STORE_PARAMETERS, r.first, GOLDEN_GRADIENT);
+        check_all(&r, "last_state", STORE_STATE, NULL, GOLDEN_FORWARD);
+        CU_ASSERT_EQUAL(r.file.checked, 2 * (size_t)r.net.store.slot_count + 3);
+    }
     close_run(&r);
 }
 

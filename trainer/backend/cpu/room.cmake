@@ -31,8 +31,9 @@ function(cpu_loop_variant NAME)
     add_library(cpu_loops_${NAME} OBJECT ${sources})
     target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu ${ROOM_INCLUDES}/kernels)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
-    # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA.
-    target_compile_options(cpu_loops_${NAME} PRIVATE -O3 -ffp-contract=fast ${ARGN})
+    # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. A sanitizer's
+    # checks leave nothing to make fast of them, and compile for minutes.
+    target_compile_options(cpu_loops_${NAME} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -ffp-contract=fast ${ARGN})
     target_link_libraries(cpu_loops_${NAME} PRIVATE ringmaster_flags)
     target_sources(cpu PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
 endfunction()
