@@ -1,5 +1,5 @@
-/* Loaded into the processes of one host (LD_PRELOAD): a time of day that somebody sets while they run. The file
- * that CLOCK_STEP names says by how many seconds it is off. */
+/* Loaded into the processes of one host (LD_PRELOAD): a time of day that somebody sets while they
+ * run. The file that CLOCK_STEP names says by how many seconds it is off. */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
