@@ -15,6 +15,8 @@ if(NOT RINGMASTER_SANITIZE)
         add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)
         set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endforeach()
+    add_test(NAME cmake_kernel_report COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cmake/test_kernel_report.sh)
+    set_tests_properties(cmake_kernel_report PROPERTIES LABELS unit PROCESSORS 1)
     # What a script of bench/ does with what it starts, without what it measures.
     add_test(NAME bench_gpu_all COMMAND sh ${CMAKE_SOURCE_DIR}/tests/bench/test_gpu_all.sh)
     set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300 PROCESSORS 1
