@@ -5,7 +5,8 @@
 #                                               ("Bytes moved: ... ."). Fails if a kernel spills
 #                                               registers, has more shared memory than a block may,
 #                                               or waits for each product of the tensor cores
-#                                               (C7510), and if nothing was kept of any kernel. Shared memory that a launch brings stands in
+#                                               (C7510), if nothing was kept of any kernel, and if two
+#                                               have one name. Shared memory that a launch brings stands in
 #                                               the kernel's name, as its last number over 48 KiB
 set -eu
 
@@ -67,7 +68,10 @@ table)
             printf "%-32s %s\n", name, moved
             kernel = 0; comment = ""
         }
-        /^}/ { comment = "" }' "$@" | sort -u |
+        /^}/ { comment = "" }' "$@" | sort |
         { printf '\n%-32s %s\n' kernel 'bytes that it must move'; cat; } >>"$table"
+    # A profiler shows names without sources.
+    twice=$(awk '/^kernel/ { names = 1; next } names { print $1 }' "$table" | uniq -d)
+    [ -z "$twice" ] || { echo "two kernels have one name: $twice" >&2; exit 1; }
     ;;
 esac

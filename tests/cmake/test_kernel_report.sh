@@ -140,6 +140,12 @@ compile "$work/odd.cu"
 table
 # shellcheck disable=SC2016
 check 'a name is text' is "$status $(line '$(touch x)`id`;kernel')" '0 sm_90 37 0 0 0'
+cp "$work/add.cu" "$work/first.cu"
+echo 'static __global__ void add_kernel(double *p) {' >>"$work/add.cu"
+table
+check 'two kernels of one name fail the build' is "$status" 1
+check 'and it is named' says "$work/err" 'one name: add_kernel'
+mv "$work/first.cu" "$work/add.cu"
 rm -f "$work/logs/"*
 table
 check 'no word of any kernel is no table' is "$status" 1

@@ -91,7 +91,10 @@ static void launches_of_a_step_are_counted(void) {
 }
 
 /* An own backward pass is three launches, of a plain one two, in the place of two products and of
- * the last pass in front of them, with coefficients where there were some. */
+ * the last pass in front of them, with coefficients where there were some. It is there for the last
+ * convolutions of the seven blocks of stages 1 and 2; for the first one and the first shortcut; and
+ * for the first ones of blocks behind a join that has one norm: one of stage 1, three of stage 2,
+ * and that of stage 3. */
 static void an_own_backward_pass_takes_the_place_of_products(void) {
     struct cuda_options own = fixed;
     own.own_backward = CUDA_OWN_ON;
@@ -99,7 +102,9 @@ static void an_own_backward_pass_takes_the_place_of_products(void) {
     const unsigned long plain = with.of[OP_CONV2D_BACKWARD].kernels / 2,
                         norm = with.of[OP_CONV2D_BACKWARD_NORM].kernels / 3,
                         join = with.of[OP_CONV2D_BACKWARD_JOIN].kernels / 3;
-    CU_ASSERT(plain > 0 && norm > 0 && join > 0);
+    CU_ASSERT_EQUAL(plain, 2);
+    CU_ASSERT_EQUAL(norm, 3 + 4);
+    CU_ASSERT_EQUAL(join, 1 + 3 + 1);
     CU_ASSERT_EQUAL(with.all.products, without.all.products - 2 * (plain + norm + join));
     CU_ASSERT_EQUAL(with.all.kernels,
                     without.all.kernels + (2 - 1) * plain + (3 - 2) * (norm + join));

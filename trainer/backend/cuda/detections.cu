@@ -38,7 +38,7 @@ static __device__ struct candidate *candidates_of(const struct detections_args &
     return reinterpret_cast<struct candidate *>(first) + n * room.each;
 }
 
-static __global__ void clear_kernel(struct detections_args args) {
+static __global__ void detections_clear_kernel(struct detections_args args) {
     FOR_EACH_ITEM(n, static_cast<size_t>(args.images))
     counts_of(args)[n] = 0;
 }
@@ -166,7 +166,8 @@ size_t launch_detections_scratch(const struct detections_args *args) {
 }
 
 cudaError_t launch_detections(cudaStream_t stream, const struct detections_args *args) {
-    enqueue(clear_kernel, blocks_for(static_cast<size_t>(args->images)), THREADS, stream, *args);
+    enqueue(detections_clear_kernel, blocks_for(static_cast<size_t>(args->images)), THREADS, stream,
+            *args);
     enqueue(find_kernel, blocks_for(static_cast<size_t>(args->images) * args->proposals), THREADS,
             stream, *args);
     enqueue(choose_kernel, static_cast<unsigned>(args->images), CHOOSE_THREADS, stream, *args);

@@ -9,7 +9,7 @@
 
 static_assert(int{LAUNCH_CANDIDATES_MAX} == int{SELECT_MAX}, "what a block sorts");
 
-static __global__ void clear_kernel(int32_t *values, int count) {
+static __global__ void nan_clear_kernel(int32_t *values, int count) {
     FOR_EACH_ITEM(i, static_cast<size_t>(count))
     values[i] = 0;
 }
@@ -41,7 +41,7 @@ static __global__ void __launch_bounds__(SELECT_THREADS, 1)
 cudaError_t launch_rpn_top_k(cudaStream_t stream, const struct top_k_args *args) {
     dim3 grid(static_cast<unsigned>(args->rpn.grid.levels),
               static_cast<unsigned>(args->rpn.pictures));
-    enqueue(clear_kernel, 1, THREADS, stream, args->nan, args->rpn.pictures);
+    enqueue(nan_clear_kernel, 1, THREADS, stream, args->nan, args->rpn.pictures);
     enqueue(top_k_kernel, grid, SELECT_THREADS, stream, *args);
     return launch_status();
 }

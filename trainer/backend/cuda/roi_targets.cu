@@ -115,7 +115,7 @@ static __device__ int sample(const struct roi_targets_args &args, const struct p
 
 /* A block a picture. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
-    sample_kernel(const __grid_constant__ struct roi_targets_args args) {
+    roi_sample_kernel(const __grid_constant__ struct roi_targets_args args) {
     __shared__ uint64_t list[SELECT_MAX];
     const struct picture p = picture_of(args, blockIdx.x);
     const size_t first = blockIdx.x * static_cast<size_t>(args.samples);
@@ -137,7 +137,7 @@ cudaError_t launch_roi_targets(cudaStream_t stream, const struct roi_targets_arg
     unsigned blocks =
         static_cast<unsigned>(args->proposals + args->objects + THREADS - 1) / THREADS;
     enqueue(candidates_kernel, dim3(blocks, images), THREADS, stream, *args);
-    enqueue(sample_kernel, images, SELECT_THREADS, stream, *args);
+    enqueue(roi_sample_kernel, images, SELECT_THREADS, stream, *args);
     return launch_status();
 }
 

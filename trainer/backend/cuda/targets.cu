@@ -187,7 +187,7 @@ static __device__ int sample(const struct rpn_targets_args &args, int label, int
 
 /* A block a picture. */
 static __global__ void __launch_bounds__(SELECT_THREADS, 1)
-    sample_kernel(const __grid_constant__ struct rpn_targets_args args) {
+    rpn_sample_kernel(const __grid_constant__ struct rpn_targets_args args) {
     __shared__ uint64_t list[SELECT_MAX];
     const struct targets_scratch scratch = scratch_of(args);
     const size_t picture = blockIdx.x;
@@ -224,7 +224,7 @@ cudaError_t launch_rpn_targets(cudaStream_t stream, const struct rpn_targets_arg
     enqueue(clear_most_kernel, blocks_for(objects_of(*args)), THREADS, stream, *args);
     enqueue(match_kernel, grid, THREADS, stream, *args);
     enqueue(label_kernel, grid, THREADS, stream, *args);
-    enqueue(sample_kernel, static_cast<unsigned>(args->rpn.pictures), SELECT_THREADS, stream,
+    enqueue(rpn_sample_kernel, static_cast<unsigned>(args->rpn.pictures), SELECT_THREADS, stream,
             *args);
     return launch_status();
 }
