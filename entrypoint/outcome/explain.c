@@ -82,7 +82,8 @@ const struct explain_row *explain_find(const char *text) {
         return find_code(number);
     int kind = colon != NULL ? find_kind(text, (size_t)(colon - text)) : -1;
     if (kind >= 0 && str_parse_int(colon + 1, 0, INT_MAX, &number, NULL) == 0)
-        return kind == EXPLAIN_CODE ? find_code(number) : find_number(kind, number);
+        return kind == EXPLAIN_CODE ? find_code(number)
+                                    : find_number((enum explain_kind)kind, number);
     return find_name(text);
 }
 
