@@ -46,6 +46,8 @@ static struct finalized finalize(enum dtype type) {
         sum[c] = value[c] * ROWS;
         square_sum[c] = value[c] * value[c] * ROWS;
     }
+    /* As sums round: the variance comes out below zero, far more than epsilon. */
+    square_sum[3] = nextafterf(square_sum[3], 0);
     const struct norm_finalize_args args = {.sum = sum,
                                             .square_sum = square_sum,
                                             .gamma = gamma_,

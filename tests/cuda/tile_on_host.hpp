@@ -42,6 +42,10 @@ struct transfer {
     const uint64_t *barrier;
     size_t place; /* in shared memory */
     long column, row;
+
+    size_t end() const {
+        return place + matrix.tile_rows * matrix.tile_bytes;
+    }
 };
 
 inline std::vector<transfer> loads, stores;
@@ -228,7 +232,11 @@ static inline void tile_wait(uint64_t *barrier, unsigned parity) {
 
 static inline void tile_load(const struct tile_map *map, uint64_t *barrier, void *to, int column,
                              int row) {
-    on_host::loads.push_back(on_host::transfer_of(map, barrier, to, column, row));
+    const on_host::transfer load = on_host::transfer_of(map, barrier, to, column, row);
+    for (const on_host::transfer &other : on_host::loads)
+        if (load.place < other.end() && other.place < load.end())
+            on_host::fault("two loads under way into one place");
+    on_host::loads.push_back(load);
     on_host::walk(on_host::loads.back(),
                   [](unsigned char *at, const unsigned char *) { std::memset(at, 0xFF, 2); });
 }

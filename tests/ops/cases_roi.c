@@ -420,7 +420,7 @@ static const struct op_case rows[] = {
     {"roi align of all slots", OP_ROI_ALIGN, MADE(make_align_all, PLAIN),
      ALIGN(32, 32, 7, 8, 3, .sampling = 2)},
     {"roi align onto others' gradients", OP_ROI_ALIGN, MADE(make_align, PLAIN),
-     ALIGN(61, 83, 11, 23, 5, .sampling = 3), .sent = true},
+     ALIGN(61, 83, 300, 23, 5, .sampling = 3), .sent = true},
     {"roi align not finite", OP_ROI_ALIGN, MADE(make_align, NOT_FINITE),
      ALIGN(32, 32, 12, 8, 3, .sampling = 2)},
     {"roi align not finite, as many samples as pixels", OP_ROI_ALIGN, MADE(make_align, NOT_FINITE),

@@ -12,6 +12,7 @@ static __device__ __forceinline__ float scale_of(const struct fold_args &args, s
  * 4 read and 2 written a weight. */
 template <typename T>
 static __global__ void fold_kernel(const __grid_constant__ struct fold_args args, size_t count) {
+    wait_for_others();
     const size_t row = args.taps * static_cast<size_t>(args.to_width);
     FOR_EACH_ITEM(i, count) {
         size_t output = i / row, tap = i / args.to_width;
@@ -30,7 +31,7 @@ cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_
     return with_type(type, [=](auto tag) {
         using T = typename decltype(tag)::type;
         size_t count = args->outputs * args->taps * static_cast<size_t>(args->to_width);
-        enqueue(fold_kernel<T>, blocks_for(count), THREADS, stream, *args, count);
+        enqueue_early(fold_kernel<T>, blocks_for(count), THREADS, stream, *args, count);
         return launch_status();
     });
 }
@@ -39,6 +40,7 @@ cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_
 template <typename T, typename To>
 static __global__ void unfold_kernel(const __grid_constant__ struct fold_args args, To *gradient,
                                      size_t count) {
+    wait_for_others();
     const size_t row = args.taps * static_cast<size_t>(args.from_width);
     FOR_EACH_ITEM(i, count) {
         size_t tap = i / args.from_width, column = i - tap * args.from_width;
@@ -56,11 +58,11 @@ cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fol
         using T = typename decltype(tag)::type;
         size_t count = args->outputs * args->taps * static_cast<size_t>(args->from_width);
         if (in_place)
-            enqueue(unfold_kernel<T, T>, blocks_for(count), THREADS, stream, *args,
-                    static_cast<T *>(gradient), count);
+            enqueue_early(unfold_kernel<T, T>, blocks_for(count), THREADS, stream, *args,
+                          static_cast<T *>(gradient), count);
         else
-            enqueue(unfold_kernel<T, float>, blocks_for(count), THREADS, stream, *args,
-                    static_cast<float *>(gradient), count);
+            enqueue_early(unfold_kernel<T, float>, blocks_for(count), THREADS, stream, *args,
+                          static_cast<float *>(gradient), count);
         return launch_status();
     });
 }
