@@ -84,8 +84,9 @@ static void answer(struct http_call *call) {
     } else if (strstr(call->target, "/closed") != NULL) {
         http_reply_text(call, 403, "");
     } else if (strstr(call->target, "/endless") != NULL) {
+        static const char head[] = "HTTP/1.1 200 Said\r\n\r\n";
         static const char space[4096] = "<InitiateMultipartUploadResult>";
-        http_write(call, "HTTP/1.1 200 Said\r\n\r\n", 23);
+        http_write(call, head, sizeof(head) - 1);
         for (int i = 0; i < 1 << 14; i++)
             http_write(call, space, sizeof(space));
     } else {

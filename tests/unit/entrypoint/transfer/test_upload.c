@@ -25,6 +25,7 @@ static void reply_slowly(struct http_call *call) {
 
 /* A listing that has always one more page, or a page that has no end. */
 static void list_without_end(struct http_call *call) {
+    static const char head[] = "HTTP/1.1 200 Said\r\n\r\n<ListBucketResult>";
     char page[256];
     if (strstr(call->target, "pages") != NULL) {
         (void)snprintf(page, sizeof(page),
@@ -34,7 +35,7 @@ static void list_without_end(struct http_call *call) {
         http_reply_text(call, 200, page);
         return;
     }
-    http_write(call, "HTTP/1.1 200 Said\r\n\r\n<ListBucketResult>", 41);
+    http_write(call, head, sizeof(head) - 1);
     memset(page, ' ', sizeof(page));
     for (int i = 0; i < 1 << 20; i++)
         http_write(call, page, sizeof(page));
