@@ -26,7 +26,14 @@ foreach(exact detections mask_targets nms roi_align roi_table roi_targets rpn_se
         PROPERTY COMPILE_OPTIONS -ffp-contract=off $<$<NOT:$<CONFIG:Debug>>:-O3>)
 endforeach()
 
-function(cpu_loop_variant NAME)
+# What a sanitizer's build cannot run on the machine that makes it is compiled without checks, which take
+# minutes: such a build stays where it was made.
+add_library(cpu_loops_unseen INTERFACE)
+target_compile_options(cpu_loops_unseen INTERFACE -fno-sanitize=all)
+file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
+
+# cpu_loop_variant(NAME FLAG OPTIONS...): for processors that have FLAG, as /proc/cpuinfo spells it.
+function(cpu_loop_variant NAME FLAG)
     list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/ OUTPUT_VARIABLE sources)
     add_library(cpu_loops_${NAME} OBJECT ${sources})
     target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu ${ROOM_INCLUDES}/kernels)
@@ -35,13 +42,16 @@ function(cpu_loop_variant NAME)
     # checks leave nothing to make fast of them, and compile for minutes.
     target_compile_options(cpu_loops_${NAME} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -ffp-contract=fast ${ARGN})
     target_link_libraries(cpu_loops_${NAME} PRIVATE ringmaster_flags)
+    if(RINGMASTER_SANITIZE AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
+        target_link_libraries(cpu_loops_${NAME} PRIVATE cpu_loops_unseen)
+    endif()
     target_sources(cpu PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
 endfunction()
 
-cpu_loop_variant(baseline)
+cpu_loop_variant(baseline sse2)
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
-    cpu_loop_variant(avx2 -march=x86-64-v3)
-    cpu_loop_variant(avx512 -march=x86-64-v4 -mprefer-vector-width=512)
-    cpu_loop_variant(avx512bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
+    cpu_loop_variant(avx2 avx2 -march=x86-64-v3)
+    cpu_loop_variant(avx512 avx512bw -march=x86-64-v4 -mprefer-vector-width=512)
+    cpu_loop_variant(avx512bf16 avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
     target_compile_definitions(cpu PRIVATE LOOP_X86=1)
 endif()
