@@ -82,6 +82,9 @@ room_tests(run golden ops USES ops_harness)
 set_tests_properties(ops_run_maskrcnn_full PROPERTIES TIMEOUT 3600)
 target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
 set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 900)
+# The longest first, so that none is alone at the end.
+set_tests_properties(ops_run_resnet ops_run_maskrcnn ops_graph_parity unit_detect_detection_source
+    PROPERTIES COST 50)
 # Once more with oneDNN as on a processor without bf16 products; under a sanitizer it takes minutes.
 if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
     foreach(test parity network)
