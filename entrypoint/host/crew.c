@@ -6,7 +6,9 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/progress.h"
+#include "host/cpu_time.h"
 #include "host/environment.h"
+#include "host/idleness.h"
 #include "host/launch_spec.h"
 #include "host/memory_kills.h"
 #include "host/thread_states.h"
@@ -34,8 +36,9 @@ struct seat {
     struct tail tail; /* of standard output */
     struct tail error_tail;
     struct progress progress;
-    uint64_t marks;    /* as last seen */
-    int64_t marked_at; /* when they last changed */
+    uint64_t marks;           /* as last seen */
+    int64_t marked_at;        /* when they last changed */
+    struct idleness idleness; /* of one without marks */
     enum rank_cause cause;
     bool reported;
     bool stalled;
@@ -179,12 +182,52 @@ static void shim_gone(void *context, const struct error *why) {
 
 static const struct link_events events = {.message = shim_said, .closed = shim_gone};
 
+static int64_t cpu_of(void *context) {
+    const struct seat *s = context;
+    return cpu_time_below(s->shim);
+}
+
+/* One rank that rests may wait for another one: what it means when all do, the master knows. */
+static void tell_quiet(struct seat *s, int64_t limit) {
+    char states[RANK_REPORT_EVIDENCE_SIZE];
+    thread_states(s->shim, states, sizeof(states));
+    log_warning("rank %u has printed nothing and done nothing for %" PRId64
+                " s; its threads: %.512s",
+                s->rank, limit, states);
+    cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
+                                             "seconds", (json_int_t)limit, "states", states);
+    tell(s->crew, "quiet", members);
+}
+
+static void look_at_silent(struct seat *s, int64_t now) {
+    int64_t limit = s->crew->job->settings.stall_seconds;
+    const struct idleness_facts facts = {.now = now,
+                                         .limit = limit * CLOCK_SECOND,
+                                         .printed = s->out.bytes + s->error_out.bytes,
+                                         .cpu = cpu_of,
+                                         .context = s};
+    switch (idleness_look(&s->idleness, &facts)) {
+    case IDLENESS_QUIET:
+        tell_quiet(s, limit);
+        break;
+    case IDLENESS_BUSY: {
+        cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
+        tell(s->crew, "busy", members);
+        break;
+    }
+    case IDLENESS_NOTHING:
+        break;
+    }
+}
+
 static void look_at(struct seat *s, int64_t now) {
     struct progress_state state = progress_read(&s->progress);
     if (state.marks != s->marks) {
         s->marks = state.marks;
         s->marked_at = now;
     }
+    if (state.marks == 0 && !s->reported)
+        look_at_silent(s, now);
     int64_t limit = s->crew->job->settings.stall_seconds;
     if (state.patience_seconds > 0 && state.patience_seconds < (uint64_t)limit)
         limit = (int64_t)state.patience_seconds;
@@ -204,8 +247,10 @@ static void watch(void *context) {
     int64_t now = clock_now();
     bool stood_still = now - c->watch.deadline > WATCH_SECONDS * CLOCK_SECOND;
     for (struct seat *s = c->seats; s != NULL; s = s->next) {
-        if (stood_still)
+        if (stood_still) {
             s->marked_at = now;
+            idleness_skip(&s->idleness, now);
+        }
         look_at(s, now);
     }
     loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);

@@ -6,6 +6,8 @@
  *   seated  rank            its program has been told to start, as all of this host's have
  *   report  (rank_report)   it ended, or its shim vanished
  *   stalled rank seconds    it had shown progress and fell silent
+ *   quiet   rank seconds    it shows none, prints nothing and does nothing (idleness.h)
+ *   busy    rank            it does something again
  *
  * and the master's orders come back: stop, end, kill, release. */
 #ifndef HOST_CREW_H

@@ -6,7 +6,7 @@
  *   stop             SIGTERM to the programs  seated rank
  *   end              SIGTERM, as the job has failed
  *   kill             SIGKILL to them          report ...
- *   release rank     let its shim leave       stalled rank seconds
+ *   release rank     let its shim leave       stalled rank seconds, quiet rank, busy rank
  *                                             line text dropped  with RINGMASTER_LOGS=master
  *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
  *   attempt gone     begin the next one       daemon code text   where that is not possible

@@ -17,11 +17,12 @@ int attempt_open(struct attempt *a, unsigned number, const struct cluster *clust
     a->rank_host = calloc(a->ranks, sizeof(*a->rank_host));
     a->seated = calloc(a->ranks, sizeof(*a->seated));
     a->reported = calloc(a->ranks, sizeof(*a->reported));
+    a->quiet = calloc(a->ranks, sizeof(*a->quiet));
     a->reports = calloc(a->ranks, sizeof(*a->reports));
     a->lost = calloc(a->hosts, sizeof(*a->lost));
     a->losses = calloc(a->hosts, sizeof(*a->losses));
-    if (a->rank_host == NULL || a->seated == NULL || a->reported == NULL || a->reports == NULL ||
-        a->lost == NULL || a->losses == NULL)
+    if (a->rank_host == NULL || a->seated == NULL || a->reported == NULL || a->quiet == NULL ||
+        a->reports == NULL || a->lost == NULL || a->losses == NULL)
         return error_no_memory(err, "reports");
     place_ranks(a, cluster);
     return 0;
@@ -31,6 +32,7 @@ void attempt_done(struct attempt *a) {
     free(a->rank_host);
     free(a->seated);
     free(a->reported);
+    free(a->quiet);
     free(a->reports);
     free(a->lost);
     for (size_t i = 0; i < a->loss_count; i++)
@@ -95,6 +97,16 @@ bool attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *sta
     a->stalled_rank = (unsigned)rank;
     a->stalled_host = (unsigned)host;
     rank_report_clean(states, a->stalled_states, sizeof(a->stalled_states));
+    return true;
+}
+
+bool attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet) {
+    if (!attempt_is_rank_of(a, host, rank))
+        return false;
+    a->quiet[rank] = is_quiet;
+    for (size_t i = 0; i < a->ranks; i++)
+        if (!a->quiet[i] && !a->reported[i])
+            return false;
     return true;
 }
 

@@ -22,6 +22,7 @@ struct attempt {
     unsigned *rank_host; /* by rank: the host that it was placed on */
     bool *seated;        /* by rank */
     bool *reported;      /* by rank */
+    bool *quiet;         /* by rank: it prints nothing and does nothing */
     bool *lost;          /* by host */
     size_t seated_count;
     struct rank_report *reports; /* in the order in which they came, at most one a rank */
@@ -67,6 +68,9 @@ void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
 /* False where one was called before, or the rank is another host's. */
 /* STATES: what its threads wait in. */
 bool attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states, int64_t now);
+/* That a rank is quiet, or no longer so. True where all ranks that have not ended are: nobody is
+ * left for whom they could wait. */
+bool attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet);
 void attempt_mpirun_ended(struct attempt *a, int code);
 
 /* That HOST's daemon DAEMON ended with CODE, or was not started, for the reason TEXT. Who asked for

@@ -182,6 +182,15 @@ void collect_stalled(struct member *b, const json_t *message) {
     master_raise(m, EVENT_FAILURE);
 }
 
+void collect_quiet(struct member *b, const json_t *message, bool is_quiet) {
+    int64_t rank = -1;
+    if (json_member_int(message, "quiet", "rank", &rank, NULL) != 0 ||
+        !attempt_quiet(&b->master->attempt, b->index, rank, is_quiet) || !is_quiet)
+        return;
+    log_error("all ranks are silent and idle: nobody is left for whom they could wait");
+    collect_stalled(b, message);
+}
+
 void collect_init(struct master *m) {
     m->collect.deadline = (struct timer){.fire = deadline_passed, .context = m};
     m->collect.end = (struct timer){.fire = end_ranks, .context = m};

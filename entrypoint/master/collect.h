@@ -10,6 +10,8 @@ void collect_close(struct master *m);
 /* Words of a host about its ranks. */
 void collect_seated(struct member *b, const json_t *message);
 void collect_report(struct member *b, const json_t *message);
+/* Silent and idle, or no longer so. */
+void collect_quiet(struct member *b, const json_t *message, bool is_quiet);
 void collect_stalled(struct member *b, const json_t *message);
 /* Something has failed: what else is reported within 300 ms is heard, then the ranks are ended. */
 void collect_gather(struct master *m);

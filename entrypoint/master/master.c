@@ -58,6 +58,8 @@ static void hear_attempt(struct member *b, const json_t *message) {
         collect_report(b, message);
     else if (strcmp(type, "stalled") == 0)
         collect_stalled(b, message);
+    else if (strcmp(type, "quiet") == 0 || strcmp(type, "busy") == 0)
+        collect_quiet(b, message, strcmp(type, "quiet") == 0);
     else if (strcmp(type, "daemon") == 0)
         launch_daemon_ended(b, message);
 }

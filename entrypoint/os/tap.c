@@ -14,8 +14,10 @@ enum {
 static bool read_some(struct tap *t, bool *ret_ended) {
     char bytes[READ_SIZE];
     ssize_t got = read(t->watch.fd, bytes, sizeof(bytes));
-    if (got > 0)
+    if (got > 0) {
+        t->bytes += (uint64_t)got;
         lines_feed(&t->lines, bytes, (size_t)got);
+    }
     *ret_ended = got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
     return got > 0;
 }

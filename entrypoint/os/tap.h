@@ -5,10 +5,13 @@
 #include "os/lines.h"
 #include "os/loop.h"
 
+#include <stdint.h>
+
 struct tap {
     struct loop *loop;
     struct watch watch; /* fd -1: closed */
     struct lines lines;
+    uint64_t bytes; /* that were read so far */
 };
 
 /* Takes over FD, also when it fails. */

@@ -25,6 +25,20 @@ static void a_rank_that_never_showed_progress_is_not(void) {
     CU_ASSERT_EQUAL(stage_end(&host, 30), 0);
 }
 
+/* It works for two seconds, which is more than the limit, and then does nothing. */
+static void a_rank_that_has_worked_and_rests_for_ever_is_stalled(void) {
+    static const char work[] = "while :; do :; done & worker=$!; sleep 2; kill $worker; "
+                               "exec sleep 60";
+    const char *const settings[] = {"RINGMASTER_STALL_SECONDS=1", NULL};
+    const char *words[] = {"--", "sh", "-c", work, NULL};
+    stage_start(&host, "resting", settings, words);
+    CU_ASSERT_EQUAL(stage_end(&host, 60), EXIT_CODE_STALLED);
+    ASSERT_CONTAINS(stage_output(&host), "rank 0 has printed nothing and done nothing for 1 s");
+    ASSERT_CONTAINS(stage_output(&host), "sleep: 1 S");
+    ASSERT_CONTAINS(stage_output(&host), "all ranks are silent and idle");
+    ASSERT_CONTAINS(stage_failure(&host), "stalled");
+}
+
 static void lines_carry_host_and_rank(void) {
     const char *const settings[] = {"RINGMASTER_HOSTS=algo-7", "RINGMASTER_HOST=algo-7", NULL};
     const char *words[] = {"--", "sh", "-c", "echo out; echo err >&2; printf 'a\\203b'", NULL};
@@ -37,4 +51,6 @@ static void lines_carry_host_and_rank(void) {
 }
 
 STAGE_MAIN("host.crew", UNIT(a_rank_that_falls_silent_is_stalled),
-           UNIT(a_rank_that_never_showed_progress_is_not), UNIT(lines_carry_host_and_rank))
+           UNIT(a_rank_that_never_showed_progress_is_not),
+           UNIT(a_rank_that_has_worked_and_rests_for_ever_is_stalled),
+           UNIT(lines_carry_host_and_rank))

@@ -165,7 +165,25 @@ static void only_its_number_outlives_it(void) {
     CU_ASSERT_EQUAL(a.number, 3);
 }
 
-UNIT_MAIN("master.attempt", UNIT(a_rank_is_its_hosts), UNIT(the_last_seat_is_told),
-          UNIT(of_two_reports_the_failure_counts), UNIT(it_is_complete_without_those_who_are_lost),
-          UNIT(shims_stay_while_a_stop_runs), UNIT(the_first_daemon_that_failed_is_noted),
-          UNIT(the_facts_are_what_was_gathered), UNIT(only_its_number_outlives_it))
+static void all_are_quiet_when_nobody_is_busy(void) {
+    begin();
+    for (int rank = 0; rank < 4; rank++)
+        CU_ASSERT_FALSE(attempt_quiet(&a, rank < 2 ? 0 : 2, rank, true));
+    CU_ASSERT_FALSE(attempt_quiet(&a, 0, 4, true)); /* not its own */
+    CU_ASSERT_FALSE(attempt_quiet(&a, 2, 5, true));
+    CU_ASSERT_FALSE(attempt_quiet(&a, 2, -1, true));
+    CU_ASSERT_FALSE(attempt_quiet(&a, 0, 1, false));
+    CU_ASSERT_FALSE(attempt_quiet(&a, 2, 4, true));
+    CU_ASSERT(attempt_quiet(&a, 0, 1, true));
+    /* Who has ended is nobody to wait for. */
+    CU_ASSERT_FALSE(attempt_quiet(&a, 2, 4, false));
+    CU_ASSERT(report(2, 4, RANK_EXITED, 0));
+    CU_ASSERT(attempt_quiet(&a, 0, 0, true));
+    attempt_done(&a);
+}
+
+UNIT_MAIN("master.attempt", UNIT(all_are_quiet_when_nobody_is_busy), UNIT(a_rank_is_its_hosts),
+          UNIT(the_last_seat_is_told), UNIT(of_two_reports_the_failure_counts),
+          UNIT(it_is_complete_without_those_who_are_lost), UNIT(shims_stay_while_a_stop_runs),
+          UNIT(the_first_daemon_that_failed_is_noted), UNIT(the_facts_are_what_was_gathered),
+          UNIT(only_its_number_outlives_it))
