@@ -51,5 +51,16 @@ mount -t proc proc /proc
 rm -rf /run/mount
 hostname "$name"
 cd /
+# As a careful operator runs a container: a user without a name, no capability, none to be had, and of
+# the file system nothing to write to but the job's folder, /tmp, /dev/shm and the ring's share.
+if [ -n "${UNPRIVILEGED:-}" ]; then
+    user=4321
+    chown -R "$user:$user" /opt/ml
+    mount -o remount,bind,ro /
+    mount -o remount,bind,ro /run
+    exec setpriv --reuid "$user" --regid "$user" --clear-groups --bounding-set=-all \
+        --inh-caps=-all --ambient-caps=-all --no-new-privs \
+        env -i --default-signal=INT,QUIT "$@"
+fi
 # A shell's background job ignores INT and QUIT; a container's first process does not.
 exec env -i --default-signal=INT,QUIT "$@"

@@ -28,6 +28,8 @@
 #        share             a folder that all hosts see under the same path
 #        left              processes that still run on any host, as a count
 #        down
+# With UNPRIVILEGED=1 hosts run as a user without a name, without capabilities and without a way to any
+# (no-new-privileges), on a file system that can be read alone but for the job's folder, /tmp and /dev/shm.
 # HOST is a number from 1. Needs root. RING lies in build/ring, which hosts see under its own path.
 set -eu
 
@@ -104,6 +106,7 @@ ring_up() {
     trap undo_up EXIT
     chmod 755 "$RING"
     mkdir "$RING/share"
+    chmod 1777 "$RING/share"
     echo "$count" >"$RING/count"
     echo "$driver" >"$RING/driver"
     echo "$suffix" >"$RING/suffix"

@@ -15,7 +15,14 @@ driver_start() {
     host=$1
     shift
     docker rm -f "$(container "$host")" >/dev/null 2>&1 || :
-    docker run --detach --name "$(container "$host")" \
+    careful=
+    if [ -n "${UNPRIVILEGED:-}" ]; then
+        careful='--user 4321:4321 --read-only --tmpfs /tmp --cap-drop ALL
+            --security-opt no-new-privileges'
+        chown -R 4321:4321 "$(host_folder "$host")/root/opt/ml"
+    fi
+    # shellcheck disable=SC2086  # options
+    docker run --detach --name "$(container "$host")" $careful \
         --network "$(net)" --network-alias "$(host_name "$host")" \
         --env-file "$(host_folder "$host")/environment" \
         --volume "$(host_folder "$host")/root/opt/ml:/opt/ml" \

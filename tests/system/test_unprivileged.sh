@@ -1,0 +1,97 @@
+#!/bin/sh
+# The same jobs as elsewhere on hosts without rights: no root, no capabilities, no way to any, and a file
+# system that can be read alone (UNPRIVILEGED in hosts.sh). DRIVER as in lib.sh.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+UNPRIVILEGED=1
+export UNPRIVILEGED
+. "$(dirname "$0")/lib.sh"
+
+# What this test says of its hosts is so.
+hosts_have_no_rights() {
+    ring 2
+    start_all -- train -- sh -c 'id -u; grep -E "^(CapEff|CapBnd|NoNewPrivs)" /proc/self/status
+        for file in /etc/x /usr/x /run/x /x; do
+            touch $file 2>/dev/null && echo "$file can be written to"
+        done
+        echo "first $(grep ^CapBnd /proc/1/status)"'
+    all_end 60 0 $everyone || return
+    for host in $everyone; do
+        log=$(hosts log "$host")
+        check "a user without a name" holds "$log" '] 4321'
+        check "no capability" holds "$log" 'CapEff:	0000000000000000'
+        check "none to be had" holds "$log" 'first CapBnd:	0000000000000000'
+        check "no new ones" holds "$log" 'NoNewPrivs:	1'
+        check "nothing to write to" lacks "$log" 'can be written to'
+    done
+}
+
+ranks_meet_by_mpi() {
+    ring 3
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null || cp "$(command -v true)" "$share/probe_mpi"
+    for host in $everyone; do
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
+    done
+    start_all -- train -- "$share/probe_mpi" "$share" 1
+    all_end 60 0 $everyone || return
+    check "rank 5 has joined" holds "$(hosts log 3)" '[algo-3 rank 5] rank 5 of 6 has joined'
+    check "nothing is left running" equal "$(hosts left)" 0
+}
+
+# What it leaves belongs to its user.
+ringtrain_trains() {
+    ring 2
+    start_all -- train --data synthetic --model resnet20 --batch-size 8 --steps 3 --report-every 1
+    all_end 120 0 $everyone || return
+    check "rank 0 reports" holds "$(hosts log 1)" '[algo-1 rank 0] train step=3 '
+    check "the model is there" test -s "$(hosts opt 1)/model/model.safetensors"
+    check "its owner" equal "$(stat -c %u "$(hosts opt 1)/model/model.safetensors")" 4321
+}
+
+a_rank_fails() {
+    ring 3
+    start_all -- train -- sh -c '[ $RANK != 1 ] || { sleep 1; exit 42; }; exec sleep 60'
+    all_end 60 42 $everyone || return
+    all_name 'algo-2 rank 1: exited with 42' $everyone
+    check "nothing is left running" equal "$(hosts left)" 0
+}
+
+a_stop_reaches_every_rank() {
+    ring 3
+    start_all -- train -- sh -c 'trap "echo heard; exit 0" TERM; echo ready; while :; do sleep 0.1; done'
+    for host in $everyone; do
+        check "host $host is ready" wait_for 30 sh -c "sh '$system/hosts.sh' log $host | grep -q ready"
+    done
+    hosts stop 2
+    all_end 60 143 $everyone || return
+    for host in $everyone; do
+        check "host $host has heard" holds "$(hosts log "$host")" heard
+    done
+}
+
+a_killed_rank_is_made_good() {
+    ring 2
+    start_all -e RINGMASTER_RESTARTS=1 -- train -- sh -c \
+        '[ $RANK$RINGMASTER_ATTEMPT != 11 ] || kill -KILL $$; sleep 1; echo "attempt $RINGMASTER_ATTEMPT"'
+    all_end 60 0 $everyone || return
+    check "the second attempt went well" holds "$(hosts log 2)" '[algo-2 rank 1] attempt 2'
+}
+
+a_lost_host_is_told() {
+    ring 3
+    start_all -- train -- sh -c 'echo ready; exec sleep 60'
+    check "host 3 is at work" wait_for 30 sh -c "sh '$system/hosts.sh' log 3 | grep -q ready"
+    hosts kill 3
+    all_end 60 73 1 2
+}
+
+hosts_are_checked() {
+    ring 2
+    start_all -- ringmaster check
+    all_end 60 0 $everyone || return
+    check "all is well" holds "$(hosts log 1)" '2 hosts can run 2 ranks'
+}
+
+CASES=${CASES:-hosts_have_no_rights ranks_meet_by_mpi ringtrain_trains a_rank_fails
+    a_stop_reaches_every_rank a_killed_rank_is_made_good a_lost_host_is_told hosts_are_checked}
+run_cases
+finish
