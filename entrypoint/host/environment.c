@@ -7,6 +7,7 @@
 #include "job/sm_variables.h"
 #include "mpi/custom_options.h"
 #include "mpi/place.h"
+#include "os/identity.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,8 @@ int environment_host(const struct job *job, char *const *own, struct argv *ret, 
     for (; *own != NULL; own++)
         if (strchr(*own, '=') != NULL && is_kept(*own) && argv_add(ret, *own, err) != 0)
             return -1;
+    if (identity_add(ret, err) != 0)
+        return -1;
     /* Ranks write to a pipe; without this a Python program's words come when it ends. */
     if (argv_get_env(ret, "PYTHONUNBUFFERED") == NULL &&
         argv_set_env(ret, "PYTHONUNBUFFERED", "1", err) != 0)

@@ -10,6 +10,7 @@
 #include "job/network.h"
 #include "mpi/addresses.h"
 #include "mpi/gate.h"
+#include "os/identity.h"
 #include "wire/frame.h"
 
 #include <signal.h>
@@ -125,6 +126,8 @@ int host_tool_environment(const struct host *h, struct argv *ret, struct error *
     if (environment_daemon(h->environment, h->local->socket, ret, err) != 0 ||
         environment_add_attempt(ret, h->crew.attempt, h->run, err) != 0)
         return -1;
+    if (identity_add(ret, err) != 0)
+        return -1;
     return argv_set_env(ret, "TMPDIR", h->scratch.temporary, err);
 }
 
@@ -159,8 +162,11 @@ static int start_daemon(struct host *h, const char *command, struct error *err) 
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", cluster->hosts[cluster->self].name.text,
                    openmpi_daemon(h->tools->version.series));
-    struct task_options task = {
-        .prefix = prefix, .line = host_tool_line, .ended = daemon_ended, .context = h};
+    struct task_options task = {.prefix = prefix,
+                                .line = host_tool_line,
+                                .ended = daemon_ended,
+                                .context = h,
+                                .as_user = true};
     task_done(&h->daemon);
     return task_start(&h->daemon, h->loop, h->reaper, &argv, &environment, &task, err);
 }

@@ -4,8 +4,10 @@
 #include "common/log.h"
 #include "host/capacity.h"
 #include "host/environment.h"
+#include "host/folders.h"
 #include "job/key.h"
 #include "job/ports.h"
+#include "os/identity.h"
 #include "os/leftovers.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
@@ -347,7 +349,9 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     key_hide(s->environment);
     if (options->fault != NULL)
         s->fault = *options->fault;
-    if (options->fault != NULL || capacity_raise(&s->job->cluster, &s->fault) != 0)
+    if (options->fault != NULL || identity_choose(s->job->settings.user, &s->fault) != 0 ||
+        folders_give(s->job->settings.base_dir, &s->fault) != 0 ||
+        capacity_raise(&s->job->cluster, &s->fault) != 0)
         begin_soon(s);
     else if (staging_is_needed(s->job) && !options->check)
         stage(s);

@@ -87,6 +87,8 @@ static const struct row table[] = {
      "never"},
     {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
      "folder for sockets (default: /run, /dev/shm or /tmp, whichever lies in memory)"},
+    {"RINGMASTER_USER", TEXT, FIELD(user), 0, 0, 0, NULL,
+     "as whom programs and Open MPI run where the container runs as root: a name, UID or UID:GID"},
     {"RINGMASTER_DEBUG", SWITCH, FIELD(debug), 0, 0, 0, NULL, "1: log more"},
     {"SAGEMAKER_BASE_DIR", TEXT, FIELD(base_dir), 0, 0, 0, "/opt/ml", "stands in for /opt/ml"},
 };

@@ -28,6 +28,7 @@ struct settings {
     const char *interface;
     const char *key; /* secret */
     const char *key_file;
+    const char *user;        /* as whom programs run (os/identity.h); NULL: as this process */
     const char *run;         /* folder for sockets; NULL: /run, else /tmp */
     const char *sharded;     /* channels whose objects hosts share, a,b */
     const char *checkpoints; /* both as targets.h has them */

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "mpi/addresses.h"
 #include "mpi/place.h"
+#include "os/identity.h"
 #include "wire/frame.h"
 
 #include <limits.h>
@@ -26,7 +27,7 @@ static int write_hostfile(const struct master *m, char path[LOCAL_FILE_SIZE], st
     if (addresses_check(&m->s.job->cluster, name, err) != 0 ||
         openmpi_hostfile(&m->s.job->cluster, &text, err) != 0)
         return -1;
-    return file_put(path, text.data, text.size, 0600, err);
+    return file_put(path, text.data, text.size, 0600, err) == 0 ? identity_give(path, err) : -1;
 }
 
 static int mpirun_command(const struct master *m, const char *self, struct argv *ret,
@@ -110,7 +111,8 @@ int launch_begin(struct master *m, struct error *err) {
         return -1;
     (void)snprintf(prefix, sizeof(prefix), "[%s %s] ", supervisor_own_name(&m->s),
                    one ? "rank" : "mpirun");
-    struct task_options options = {.prefix = prefix, .line = line, .ended = ended, .context = m};
+    struct task_options options = {
+        .prefix = prefix, .line = line, .ended = ended, .context = m, .as_user = true};
     if (task_start(&m->launch.mpirun, &m->s.loop, &m->s.reaper, &argv, &environment, &options,
                    err) != 0)
         return -1;

@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
+#include "os/identity.h"
 #include "os/open_files.h"
 
 #include <errno.h>
@@ -48,7 +49,10 @@ static _Noreturn void become(const struct child_options *o, pid_t parent, int re
         (void)setsid();
     if (o->group == CHILD_NEW_GROUP)
         (void)setpgid(0, 0);
-    if (o->death_signal != 0 && prctl(PR_SET_PDEATHSIG, o->death_signal) != 0)
+    if (o->as_user)
+        failure = identity_become();
+    /* Another user is another process to the kernel, which then forgets this. */
+    if (failure == 0 && o->death_signal != 0 && prctl(PR_SET_PDEATHSIG, o->death_signal) != 0)
         failure = errno;
     if (o->death_signal != 0 && getppid() != parent)
         _exit(EXIT_CODE_INTERNAL);

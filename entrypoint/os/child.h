@@ -32,6 +32,7 @@ struct child_options {
     const char *directory;    /* where it runs; NULL: as this process */
     int keep[CHILD_KEEP_MAX]; /* descriptors that it inherits under their numbers; 0: none */
     int death_signal;         /* sent to it when this process dies; 0: none */
+    bool as_user;             /* as whom the job's processes run (identity.h) */
     uint64_t open_files;      /* soft limit of descriptors (open_files.h); 0: as this process's */
 };
 

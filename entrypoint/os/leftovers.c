@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "os/identity.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -19,7 +20,7 @@ enum { TRIES = 100, DEEPEST = 32 };
 
 static bool is_ours(int fd) {
     struct stat st;
-    return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() &&
+    return fstat(fd, &st) == 0 && S_ISDIR(st.st_mode) && identity_is_ours(st.st_uid) &&
            (st.st_mode & 07777) == 0700;
 }
 
@@ -49,8 +50,11 @@ static int hold(const char *path, bool *ret_gone, struct error *err) {
 int leftovers_make(const char *path, struct error *err) {
     for (int i = 0; i < TRIES; i++) {
         bool gone = false;
-        if (mkdir(path, 0700) != 0 && errno != EEXIST)
+        bool made = mkdir(path, 0700) == 0;
+        if (!made && errno != EEXIST)
             return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", path);
+        if (made && identity_give(path, err) != 0)
+            return -1;
         int fd = hold(path, &gone, err);
         if (fd >= 0 || !gone)
             return fd;
@@ -65,6 +69,8 @@ int leftovers_make_new(char *path, struct error *err) {
         memcpy(end, "XXXXXX", strlen("XXXXXX"));
         if (mkdtemp(path) == NULL)
             return error_set_errno(err, EXIT_CODE_CONFIG, "%s", path);
+        if (identity_give(path, err) != 0)
+            return -1;
         int fd = hold(path, &gone, err);
         if (fd >= 0 || !gone)
             return fd;

@@ -28,6 +28,7 @@ struct task_options {
     void (*ended)(void *context, int code); /* its exit code or 128 + signal; lines are complete */
     void *context;                          /* for all */
     const char *directory;                  /* where it runs; NULL: as this process */
+    bool as_user;                           /* as whom the job's processes run (identity.h) */
     int keep[CHILD_KEEP_MAX];               /* descriptors that it inherits; 0: none */
 };
 

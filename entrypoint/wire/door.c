@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "os/identity.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,7 +79,7 @@ static const struct link_events guest_events = {.opened = guest_opened,
 static bool is_same_user(int fd) {
     struct ucred peer;
     socklen_t size = sizeof(peer);
-    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && peer.uid == geteuid();
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && identity_is_ours(peer.uid);
 }
 
 /* Of those from PEER (NULL: from anywhere) the one who has waited longest, if they are more than

@@ -1,6 +1,7 @@
 #include "wire/local.h"
 
 #include "common/cleanup.h"
+#include "os/identity.h"
 #include "os/leftovers.h"
 
 #include <linux/magic.h>
@@ -54,6 +55,8 @@ static int listen_at(struct local *l, struct error *err) {
     if (fd < 0 || bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
         listen(fd, SOMAXCONN) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "%s", l->socket);
+    if (identity_give(l->socket, err) != 0)
+        return -1;
     return take_fd(&fd);
 }
 

@@ -84,6 +84,61 @@ a_lost_host_is_told() {
     all_end 60 73 1 2
 }
 
+# Of hosts that do run as root: the job does not, and cannot reach who does.
+programs_run_as_another_user() {
+    ring 2
+    cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null || cp "$(command -v true)" "$share/probe_mpi"
+    for host in $everyone; do
+        echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
+        UNPRIVILEGED= hosts start "$host" -e RINGMASTER_USER=4321 -- train -- sh -c '
+            echo "runs as $(id -u):$(id -g) at $HOME, the first one as $(stat -c %u /proc/1)"
+            cat /proc/1/environ >/dev/null 2>&1 && echo "reads its variables"
+            kill -0 1 2>/dev/null && echo "may end it"
+            echo mine >/opt/ml/model/rank-$RANK || echo "cannot write"
+            exec "$@"' sh "$share/probe_mpi" "$share" 1
+    done
+    all_end 60 0 $everyone || return
+    for host in $everyone; do
+        log=$(hosts log "$host")
+        check "it is another user" holds "$log" 'runs as 4321:4321 at /, the first one as 0'
+        check "PID 1 is out of its reach" lacks "$log" 'reads its variables'
+        check "PID 1 is not its to end" lacks "$log" 'may end it'
+        check "the job's folders are its own" lacks "$log" 'cannot write'
+    done
+    check "they meet by MPI" holds "$(hosts log 2)" '[algo-2 rank 3] rank 3 of 4 has joined'
+    check "the file is its own" equal "$(stat -c %u "$(hosts opt 2)/model/rank-3")" 4321
+    check "no file is left behind" equal \
+        "$(find "$RING"/host-*/root/run "$RING"/host-*/root/tmp -name 'ringmaster-*')" ""
+}
+
+another_user_fails_and_is_stopped() {
+    ring 2
+    for host in $everyone; do
+        UNPRIVILEGED= hosts start "$host" -e RINGMASTER_USER=4321:100 -e RINGMASTER_RESTARTS=1 -- train -- \
+            sh -c '[ $RANK$RINGMASTER_ATTEMPT != 11 ] || kill -KILL $$
+                trap "echo heard; exit 0" TERM; echo "again as $(id -g)"; while :; do sleep 0.1; done'
+    done
+    check "the second attempt is at work" wait_for 30 sh -c \
+        "sh '$system/hosts.sh' log 2 | grep -q 'rank 1. again as 100'"
+    hosts stop 1
+    all_end 60 143 $everyone || return
+    check "the program has heard" holds "$(hosts log 2)" heard
+    check "nothing is left running" equal "$(hosts left)" 0
+}
+
+a_user_who_is_none_is_told() {
+    ring 2
+    for host in $everyone; do
+        UNPRIVILEGED= hosts start "$host" -e RINGMASTER_USER=no-such-user -- train -- true
+    done
+    all_end 60 65 $everyone || return
+    all_name 'RINGMASTER_USER: there is no user "no-such-user"' 1
+    ring 1
+    hosts start 1 -e RINGMASTER_USER=1 -- train -- true
+    all_end 60 65 1 || return
+    all_name 'only root can start programs as "1"' 1
+}
+
 hosts_are_checked() {
     ring 2
     start_all -- ringmaster check
@@ -92,6 +147,7 @@ hosts_are_checked() {
 }
 
 CASES=${CASES:-hosts_have_no_rights ranks_meet_by_mpi ringtrain_trains a_rank_fails
-    a_stop_reaches_every_rank a_killed_rank_is_made_good a_lost_host_is_told hosts_are_checked}
+    a_stop_reaches_every_rank a_killed_rank_is_made_good a_lost_host_is_told hosts_are_checked
+    programs_run_as_another_user another_user_fails_and_is_stopped a_user_who_is_none_is_told}
 run_cases
 finish
