@@ -1,16 +1,19 @@
 #!/bin/sh
 # Each of the 25 cases of SageMaker's contract has tests, and CONTRIBUTING.md names them: a row
-# `| 7 | ... | file: name, name; file: name |` holds only what is there.
+# `| 7 | ... | file: name, name; file: name |` holds only what is there. So does each of the 20 attacks in
+# SECURITY.md, `| A7 | ... | ... | tests |`, or its row says why it is not applicable.
 set -u
 cd "$(dirname "$0")/../.." || exit 2
 # shellcheck disable=SC2046  # a list
 awk '
 function file_of(path) { sub(".*/", "", path); return path }
-FILENAME == "CONTRIBUTING.md" {
-    if ($0 !~ /^\| [0-9]+ \| /) next
+FILENAME == "CONTRIBUTING.md" || FILENAME == "SECURITY.md" {
+    if ($0 !~ (FILENAME == "SECURITY.md" ? "^[|] A[0-9]+ [|] " : "^[|] [0-9]+ [|] ")) next
     split($0, cell, " \\| ")
     row = substr(cell[1], 3)
-    tests = cell[3]
+    tests = cell[FILENAME == "SECURITY.md" ? 4 : 3]
+    rows[row] = 1
+    if (tests ~ /^not applicable: ./) next
     sub(/ \|$/, "", tests)
     count = split(tests, files, "; ")
     for (i = 1; i <= count; i++) {
@@ -20,7 +23,6 @@ FILENAME == "CONTRIBUTING.md" {
             wanted[substr(files[i], 1, colon - 1), name[j]] = row
             of[substr(files[i], 1, colon - 1)] = of[substr(files[i], 1, colon - 1)] " " name[j]
         }
-        rows[row] = 1
     }
     next
 }
@@ -33,10 +35,12 @@ here in of {
 END {
     for (i = 1; i <= 25; i++)
         if (!(i in rows)) { print "CONTRIBUTING.md has no tests for case " i; failed = 1 }
+    for (i = 1; i <= 20; i++)
+        if (!(("A" i) in rows)) { print "SECURITY.md has no tests for attack A" i; failed = 1 }
     for (key in wanted) {
         split(key, part, SUBSEP)
         print "case " wanted[key] ": " part[1] " has no test " part[2]
         failed = 1
     }
     exit failed
-}' CONTRIBUTING.md $(git ls-files 'tests/system/*.sh' 'tests/unit/entrypoint/**.c')
+}' CONTRIBUTING.md SECURITY.md $(git ls-files 'tests/system/*.sh' 'tests/unit/**.c')

@@ -222,8 +222,11 @@ all_that_is_wrong_is_told_at_once() {
     hosts start 3 -- ringmaster check
     all_end 30 65 $everyone || return
     within 5000 $everyone
-    found=$(hosts log 1 | sed -n '/^{"hosts"/,/^\],"bad"/p' | jq -r \
-        '.rows[] | select(.status != "ok") | "\(.status) \(.item) \(.hosts | join(",")) \(.code)"')
+    found=$(hosts log 1 | sed -n '/^{"hosts"/,/^\],"bad"/p' | python3 -c '
+import json, sys
+for row in json.load(sys.stdin)["rows"]:
+    if row["status"] != "ok":
+        print(row["status"], row["item"], ",".join(row["hosts"]), row["code"])')
     check "three rows, and no other" equal "$found" "bad job algo-2 65
 warning shared algo-2 0
 bad reach algo-2,algo-3 69"

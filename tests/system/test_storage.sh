@@ -232,6 +232,22 @@ secrets_are_nowhere_after_a_failure() {
     nothing_is_found
 }
 
+# What says how a job would run says it without its secrets.
+secrets_are_nowhere_in_a_check() {
+    ring 1
+    secret_job good 'ringmaster plan; ringmaster check; ringmaster check --json; ringmaster version --all'
+    all_end "$SOON" 0 1
+    log=$(hosts log 1)
+    check "the plan was told" holds "$log" '"settings"'
+    check "the check, too" holds "$log" '"rows":['
+    # The program's words stand there, but for those whose names say that they are secrets.
+    for kind in canary-t canary-v canary-of; do
+        check "no secret in the log: $kind" lacks "$log" $kind
+    done
+    check "no secret on the disk" equal \
+        "$(grep -rl canary- "$RING/host-1/root" | grep -v input/config/hyperparameters.json)" ''
+}
+
 # In the same container, whose files outlive the first run. What lies there holds no secret, and the
 # second run removes it.
 secrets_are_nowhere_after_a_kill() {
@@ -280,6 +296,6 @@ CASES=${CASES:-run_is_read_only the_disk_stalls the_disk_stalls_at_the_end_of_a_
     the_disk_is_read_only a_good_job_leaves_neither_story_nor_reserve
     the_folder_for_sockets_has_no_room the_log_is_read_slowly a_line_is_very_long
     secrets_are_nowhere_after_a_good_end secrets_are_nowhere_after_a_failure
-    secrets_are_nowhere_after_a_kill no_openssl_configuration_counts closed_streams_stay_closed}
+    secrets_are_nowhere_after_a_kill secrets_are_nowhere_in_a_check no_openssl_configuration_counts closed_streams_stay_closed}
 run_cases
 finish
