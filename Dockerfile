@@ -8,6 +8,7 @@
 #   BUILD_BASE        base of the build stage, of the same distribution; with CUDA any that has the
 #                     toolkit, cuDNN 9 and NCCL
 #   RINGMASTER_SEED   the image's seed for the control link; a random one where absent
+#   RINGMASTER_VERSION, RINGMASTER_REVISION   for the image's labels: docker/build.sh tells them
 #
 # No ENTRYPOINT: `docker run IMAGE train`, `docker run IMAGE` and SageMaker start the job, any other
 # command runs as it is.
@@ -27,7 +28,7 @@ RUN if ! ls /src/docker/wheels/onednn*.whl >/dev/null 2>&1; then \
     else \
         apt-get install -y -qq --no-install-recommends unzip >/dev/null; \
     fi && sh /src/docker/fetch_onednn.sh /opt/onednn
-COPY CMakeLists.txt /src/
+COPY CMakeLists.txt LICENSE /src/
 COPY cmake /src/cmake
 COPY common /src/common
 COPY entrypoint /src/entrypoint
@@ -69,8 +70,18 @@ RUN apt-get update -qq && dpkg -i /tmp/ringmaster-without.deb >/dev/null && \
     mkdir -p /opt/ml/input/config /opt/ml/input/data /opt/ml/model /opt/ml/output/data \
         /opt/ml/checkpoints /opt/ml/code
 COPY --from=build /out/ /
-RUN ldconfig
+COPY docker/contents.sh /tmp/
+# What it consists of, for people and their scanners; the seed, which comes later, is not part of it.
+RUN ldconfig && mkdir -p /usr/local/share/doc/ringmaster && \
+    sh /tmp/contents.sh sbom >/usr/local/share/doc/ringmaster/sbom.spdx.json && rm /tmp/contents.sh
 CMD ["train"]
+ARG RINGMASTER_VERSION=unknown
+ARG RINGMASTER_REVISION=unknown
+LABEL org.opencontainers.image.title="ringmaster" \
+    org.opencontainers.image.description="turns a set of identical containers into one MPI training job" \
+    org.opencontainers.image.licenses="Apache-2.0" \
+    org.opencontainers.image.version="$RINGMASTER_VERSION" \
+    org.opencontainers.image.revision="$RINGMASTER_REVISION"
 # Last, so that a new seed changes this layer alone. It keeps out nobody who can pull the image.
 ARG RINGMASTER_SEED
 RUN mkdir -p /etc/ringmaster && umask 077 && \

@@ -33,6 +33,10 @@ if [ -n "${RINGMASTER_SEED:-}" ]; then
     set -- --build-arg RINGMASTER_SEED "$@"
     export RINGMASTER_SEED
 fi
+version=$(sed -n 's/^project(ringmaster VERSION \([0-9.]*\).*/\1/p' "$top/CMakeLists.txt")
+# Of a tree that was changed since, too: whoever wants the very revision builds from a clean one.
+revision=$(git -C "$top" describe --always --dirty --abbrev=40 --exclude '*' 2>/dev/null || echo unknown)
+set -- --build-arg "RINGMASTER_VERSION=$version" --build-arg "RINGMASTER_REVISION=$revision" "$@"
 mkdir -p "$top/.cache"
 log=$top/.cache/build-image.log
 echo "building $image"

@@ -16,6 +16,19 @@ for foreign in ssh sshd python3 gcc; do
         failed=1
     fi
 done
+for label in title description licenses version revision; do
+    text=$(docker image inspect --format "{{index .Config.Labels \"org.opencontainers.image.$label\"}}" "$image")
+    [ -n "$text" ] && [ "$text" != unknown ] || { echo "FAILED: no label $label"; failed=1; }
+done
+# The list of contents is there, of this image, and two containers consist of the same.
+list=/usr/local/share/doc/ringmaster/sbom.spdx.json
+for what in '"name":"ringmaster"' '"name":"openmpi-bin"' '"name":"libjansson4"' /usr/local/bin/ringtrain; do
+    docker run --rm --network none "$image" grep -q -F -e "$what" $list ||
+        { echo "FAILED: $list lacks $what"; failed=1; }
+done
+manifest() { docker run --rm --network none --volume "$top/docker:/docker:ro" "$image" sh /docker/contents.sh manifest; }
+[ "$(manifest)" = "$(manifest)" ] || { echo "FAILED: two containers differ"; failed=1; }
+manifest | grep -q ' ./usr/local/bin/ringmaster$' || { echo "FAILED: the manifest lacks ringmaster"; failed=1; }
 said=$(docker run --rm --network none "$image" echo foreign commands run)
 [ "$said" = 'foreign commands run' ] || { echo "FAILED: a foreign command said '$said'"; failed=1; }
 exit "$failed"

@@ -1,0 +1,38 @@
+# What an installation has beside the programs, and a Debian package of it: `cpack` in the build folder.
+# Man page and completion come from the program's own tables, so they are made by it.
+include(GNUInstallDirs)
+
+if(TARGET ringmaster)
+    set(papers ${CMAKE_BINARY_DIR}/share)
+    file(MAKE_DIRECTORY ${papers})
+    add_custom_command(TARGET ringmaster POST_BUILD
+        COMMAND $<TARGET_FILE:ringmaster> man >${papers}/ringmaster.1
+        COMMAND $<TARGET_FILE:ringmaster> completion >${papers}/ringmaster.bash
+        VERBATIM)
+    install(FILES ${papers}/ringmaster.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+    install(FILES ${papers}/ringmaster.bash
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME ringmaster)
+endif()
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME ringmaster)
+set(CPACK_PACKAGE_VENDOR Ringmaster)
+set(CPACK_PACKAGE_CONTACT Ringmaster)
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "turns a set of identical containers into one MPI job")
+set(CPACK_PACKAGE_DESCRIPTION
+    "ringmaster is the first process of every container: it finds the others, starts one mpirun, watches and ends it.\nringtrain is the trainer that it starts where nothing else is asked for.")
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_PACKAGE_SECTION net)
+set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
+# Libraries as they are linked, by the distribution's own tool, where it is there. oneDNN of another
+# place than a package is none.
+find_program(SHLIBDEPS dpkg-shlibdeps)
+mark_as_advanced(SHLIBDEPS)
+if(SHLIBDEPS)
+    set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+endif()
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS "openmpi-bin, ca-certificates")
+include(CPack)

@@ -1,0 +1,106 @@
+#!/bin/sh
+# What an installation consists of: papers beside the programs, a Debian package, and lists of contents
+# that are the same twice and complete (docker/contents.sh).
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd)
+bin=${RINGMASTER_BIN:-$top/build/release/bin}
+build=$(dirname "$bin")
+[ -x "$bin/ringmaster" ] || { echo "skipped: $bin/ringmaster is not built"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+fail() {
+    echo "FAILED: $*"
+    failed=1
+}
+
+installation_has_its_papers() {
+    DESTDIR=$work/root cmake --install "$build" --prefix /usr >"$work/log" 2>&1 || fail "installing: $(tail -n 3 "$work/log")"
+    for file in bin/ringmaster bin/train share/man/man1/ringmaster.1 share/doc/ringmaster/copyright \
+        share/bash-completion/completions/ringmaster; do
+        [ -e "$work/root/usr/$file" ] || fail "$file is not installed"
+    done
+    "$bin/ringmaster" man | cmp -s - "$work/root/usr/share/man/man1/ringmaster.1" || fail "another man page"
+    bash -n "$work/root/usr/share/bash-completion/completions/ringmaster" || fail "the completion is no bash"
+}
+
+# Same contents, another place, another time, other order of making.
+a_list_of_contents_is_the_same_twice() {
+    mkdir -p "$work/a/usr/local/bin" "$work/a/proc" "$work/a/etc/ringmaster"
+    cp "$bin/ringmaster" "$work/a/usr/local/bin/"
+    ln -s ringmaster "$work/a/usr/local/bin/train"
+    echo odd >"$work/a/usr/local/a \"name\""
+    cp -r "$work/a" "$work/b"
+    touch -d 2001-01-01 "$work/b/usr/local/bin/ringmaster"
+    echo seed >"$work/b/etc/ringmaster/seed"
+    echo 1 >"$work/b/proc/uptime"
+    for verb in manifest sbom; do
+        sh "$top/docker/contents.sh" $verb "$work/a" >"$work/$verb.a" || fail "$verb"
+        sh "$top/docker/contents.sh" $verb "$work/b" >"$work/$verb.b" || fail "$verb"
+        cmp "$work/$verb.a" "$work/$verb.b" || fail "$verb differs"
+    done
+    grep -q "^f 755 .* $(sha256sum <"$bin/ringmaster" | cut -d ' ' -f 1) ./usr/local/bin/ringmaster\$" "$work/manifest.a" ||
+        fail "the manifest lacks the program"
+    echo more >>"$work/b/usr/local/a \"name\""
+    for verb in manifest sbom; do
+        sh "$top/docker/contents.sh" $verb "$work/b" | cmp -s - "$work/$verb.a" && fail "$verb sees no change"
+    done
+    chmod 700 "$work/a/usr/local/bin/ringmaster"
+    sh "$top/docker/contents.sh" manifest "$work/a" | cmp -s - "$work/manifest.a" && fail "manifest sees no mode"
+    return 0
+}
+
+# Of this machine: every library of the distribution that our programs load is of a package in the list.
+what_is_linked_is_listed() {
+    mkdir -p "$work/c/var/lib/dpkg" "$work/c/etc"
+    cp /var/lib/dpkg/status "$work/c/var/lib/dpkg/"
+    cp /etc/os-release "$work/c/etc/"
+    sh "$top/docker/contents.sh" sbom "$work/c" >"$work/sbom"
+    python3 - "$work/sbom" <<'END' || fail "the list is no SPDX"
+import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["spdxVersion"] == "SPDX-2.3" and d["SPDXID"] == "SPDXRef-DOCUMENT" and d["dataLicense"] == "CC0-1.0"
+ids = [p["SPDXID"] for p in d["packages"] + d["files"]]
+assert len(ids) == len(set(ids)) and len(ids) > 10
+known = set(ids) | {"SPDXRef-DOCUMENT"}
+for r in d["relationships"]:
+    assert r["spdxElementId"] in known and r["relatedSpdxElement"] in known, r
+END
+    for program in ringmaster ringmaster-transfer ringtrain; do
+        [ -x "$bin/$program" ] || continue
+        for library in $(ldd "$bin/$program" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'); do
+            package=$(dpkg-query -S "$(realpath "$library")" "/usr$(realpath "$library")" 2>/dev/null | head -n 1 | cut -d : -f 1)
+            # oneDNN is no package where the distribution has none.
+            case $library:$package in *libdnnl*:) continue ;; esac
+            [ -n "$package" ] && grep -q -F "\"name\":\"$package\"" "$work/sbom" ||
+                fail "$program loads $library, and its package '$package' is not in the list"
+        done
+    done
+}
+
+a_debian_package_is_made() {
+    (cd "$build" && cpack -G DEB -B "$work/deb") >"$work/log" 2>&1 || { fail "cpack: $(tail -n 3 "$work/log")"; return; }
+    set -- "$work"/deb/*.deb
+    [ -e "$1" ] || { fail "cpack made no package"; return; }
+    dpkg-deb --contents "$1" >"$work/list"
+    for file in usr/bin/ringmaster usr/bin/train usr/share/man/man1/ringmaster.1; do
+        grep -q " ./$file" "$work/list" || fail "the package lacks $file"
+    done
+    [ "$(dpkg-deb --field "$1" Package)" = ringmaster ] || fail "another name"
+    case $(dpkg-deb --field "$1" Depends) in
+    *libssl3*) ;;
+    *) ! command -v dpkg-shlibdeps >/dev/null || fail "the package depends on '$(dpkg-deb --field "$1" Depends)'" ;;
+    esac
+    dpkg-deb --extract "$1" "$work/there"
+    "$work/there/usr/bin/ringmaster" version | grep -q '^ringmaster [0-9]' || fail "what is in it does not run"
+}
+
+for name in installation_has_its_papers a_list_of_contents_is_the_same_twice what_is_linked_is_listed \
+    a_debian_package_is_made; do
+    before=$failed
+    failed=0
+    "$name"
+    [ "$failed" -eq 0 ] && echo "ok $name" || echo "FAILED $name"
+    [ "$failed" -eq 0 ] && failed=$before
+done
+exit "$failed"
