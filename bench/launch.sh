@@ -3,6 +3,7 @@
 #
 #   sh bench/launch.sh [HOSTS...]       default: 3 8
 #   DRIVER=ns|docker  RUNS=3
+#   OPTIONS="-e RINGMASTER_EVENTS=0"   for the hosts, to see what something costs
 #
 # Hosts are namespaces or containers on this machine, one rank each, a program without MPI that
 # sleeps 8 s. Times are medians over RUNS. Prints, with units:
@@ -14,7 +15,7 @@
 #   mpirun    bare mpirun over ssh on the same hosts, where sshd is installed (Debian: openssh-server):
 #             from its start to the last rank in main, from the last rank out to its end, and from the
 #             failure to its end
-#   memory    resident set of PID 1, master and worker
+#   memory    of PID 1, master and worker: resident set, and its share of it (Pss)
 #   wake-ups  context switches of PID 1 a second (voluntary and not), over 4 s while ranks sleep
 # shellcheck disable=SC2154  # lib.sh's variables
 top=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,6 +26,7 @@ RUNS=${RUNS:-3}
 
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 field() { sed -n "s/^$2:[[:space:]]*\([0-9]*\).*/\1/p" "/proc/$1/status"; }
+share_of() { sed -n 's/^Pss:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$1/smaps_rollup"; }
 switches() { echo $(($(field "$1" voluntary_ctxt_switches) + $(field "$1" nonvoluntary_ctxt_switches))); }
 marks() { cut -d ' ' -f 2 "$share/$1"-* | sort -n; }
 
@@ -35,7 +37,8 @@ all_in_main() {
 one_run() {
     ring "$size"
     cp "$system/probe.sh" "$share/"
-    start_all -- train -- sh "$share/probe.sh" "$share" 8
+    # shellcheck disable=SC2086  # words
+    start_all ${OPTIONS:-} -- train -- sh "$share/probe.sh" "$share" 8
     last_start=$(now_ms)
     [ "$DRIVER" = docker ] || last_start=$(cat "$RING/host-$size/started")
     wait_for 60 all_in_main || { show_logs; exit 1; }
@@ -47,6 +50,8 @@ one_run() {
     echo $((($(switches "$worker") - worker_before) * 25)) >>"$work/wake-worker"
     field "$master" VmRSS >>"$work/rss-master"
     field "$worker" VmRSS >>"$work/rss-worker"
+    share_of "$master" >>"$work/pss-master"
+    share_of "$worker" >>"$work/pss-worker"
     hosts wait 60 >/dev/null || { show_logs; exit 1; }
     for host in $everyone; do
         [ "$(hosts code "$host")" = 0 ] || { show_logs; exit 1; }
@@ -62,7 +67,8 @@ one_run() {
 failing_run() {
     ring "$size"
     cp "$system/probe.sh" "$share/"
-    start_all -- train -- sh "$share/probe.sh" "$share" 60 1 exit 42
+    # shellcheck disable=SC2086  # words
+    start_all ${OPTIONS:-} -- train -- sh "$share/probe.sh" "$share" 60 1 exit 42
     hosts wait 60 >/dev/null || { show_logs; exit 1; }
     for host in $everyone; do
         [ "$(hosts code "$host")" = 42 ] || { show_logs; exit 1; }
@@ -131,6 +137,7 @@ for size in "$@"; do
         echo "  bare mpirun over ssh: not measured, sshd is not installed"
     fi
     echo "  resident set of PID 1: master $(m rss-master) KiB, worker $(m rss-worker) KiB"
+    echo "  its share (Pss): master $(m pss-master) KiB, worker $(m pss-worker) KiB"
     printf '  wake-ups of PID 1: master %s.%02d, worker %s.%02d a second\n' \
         $(($(m wake-master) / 100)) $(($(m wake-master) % 100)) \
         $(($(m wake-worker) / 100)) $(($(m wake-worker) % 100))

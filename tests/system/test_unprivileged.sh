@@ -90,7 +90,7 @@ programs_run_as_another_user() {
     cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null || cp "$(command -v true)" "$share/probe_mpi"
     for host in $everyone; do
         echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
-        UNPRIVILEGED= hosts start "$host" -e RINGMASTER_USER=4321 -- train -- sh -c '
+        UNPRIVILEGED='' hosts start "$host" -e RINGMASTER_USER=4321 -- train -- sh -c '
             echo "runs as $(id -u):$(id -g) at $HOME, the first one as $(stat -c %u /proc/1)"
             cat /proc/1/environ >/dev/null 2>&1 && echo "reads its variables"
             kill -0 1 2>/dev/null && echo "may end it"
@@ -114,7 +114,7 @@ programs_run_as_another_user() {
 another_user_fails_and_is_stopped() {
     ring 2
     for host in $everyone; do
-        UNPRIVILEGED= hosts start "$host" -e RINGMASTER_USER=4321:100 -e RINGMASTER_RESTARTS=1 -- train -- \
+        UNPRIVILEGED='' hosts start "$host" -e RINGMASTER_USER=4321:100 -e RINGMASTER_RESTARTS=1 -- train -- \
             sh -c '[ $RANK$RINGMASTER_ATTEMPT != 11 ] || kill -KILL $$
                 trap "echo heard; exit 0" TERM; echo "again as $(id -g)"; while :; do sleep 0.1; done'
     done
@@ -129,7 +129,7 @@ another_user_fails_and_is_stopped() {
 a_user_who_is_none_is_told() {
     ring 2
     for host in $everyone; do
-        UNPRIVILEGED= hosts start "$host" -e RINGMASTER_USER=no-such-user -- train -- true
+        UNPRIVILEGED='' hosts start "$host" -e RINGMASTER_USER=no-such-user -- train -- true
     done
     all_end 60 65 $everyone || return
     all_name 'RINGMASTER_USER: there is no user "no-such-user"' 1
