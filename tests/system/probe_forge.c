@@ -2,10 +2,12 @@
  * were one of ringmaster's own processes. For test_forgery.sh.
  *
  *     probe_forge SOCKET report RANK         takes the seat of RANK and says that it ended with 0
- *     probe_forge SOCKET frame TEXT          sends TEXT, a message
+ *     probe_forge SOCKET frame MEMBERS       sends a message with these members behind its version
  *     probe_forge SOCKET flood COUNT         opens connections and says nothing
  *
  * Ends with 0 when it was heard out, with 1 when it was sent away at once. */
+#include "wire/frame.h"
+
 #include <poll.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -67,20 +69,22 @@ static int report(const char *path, const char *rank) {
     if (pipe(pipes) != 0)
         return 2;
     (void)snprintf(text, sizeof(text),
-                   "{\"v\":2,\"type\":\"hello\",\"rank\":%s,\"attempt\":1,\"pid\":%d}", rank,
-                   (int)getpid());
+                   "{\"v\":%d,\"type\":\"hello\",\"rank\":%s,\"attempt\":1,\"pid\":%d}",
+                   FRAME_VERSION, rank, (int)getpid());
     say(fd, text, pipes);
     (void)snprintf(
         text, sizeof(text),
-        "{\"v\":2,\"type\":\"report\",\"rank\":%s,\"host\":0,\"end\":\"exited\",\"value\":0,"
+        "{\"v\":%d,\"type\":\"report\",\"rank\":%s,\"host\":0,\"end\":\"exited\",\"value\":0,"
         "\"cause\":\"none\",\"time\":1,\"lines\":\"\"}",
-        rank);
+        FRAME_VERSION, rank);
     say(fd, text, NULL);
     return is_sent_away(fd);
 }
 
-static int frame(const char *path, const char *text) {
+static int frame(const char *path, const char *members) {
+    char text[1024];
     int fd = dial(path);
+    (void)snprintf(text, sizeof(text), "{\"v\":%d,%s}", FRAME_VERSION, members);
     say(fd, text, NULL);
     return is_sent_away(fd);
 }

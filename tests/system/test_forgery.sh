@@ -52,7 +52,7 @@ its_own_failure_stays() {
 agents() {
     for host in 10.77.0.1 10.77.0.2 algo-2; do
         printf '%s\n' "\"\$forge\" \"\$socket\" frame \\
-            '{\"v\":2,\"type\":\"agent\",\"attempt\":1,\"host\":\"$host\",\"command\":\"$1\"}'" \
+            '\"type\":\"agent\",\"attempt\":1,\"host\":\"$host\",\"command\":\"$1\"'" \
             'echo "agent: $?"'
     done
 }
