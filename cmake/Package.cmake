@@ -6,8 +6,8 @@ if(TARGET ringmaster)
     set(papers ${CMAKE_BINARY_DIR}/share)
     file(MAKE_DIRECTORY ${papers})
     add_custom_command(TARGET ringmaster POST_BUILD
-        COMMAND $<TARGET_FILE:ringmaster> man >${papers}/ringmaster.1
-        COMMAND $<TARGET_FILE:ringmaster> completion >${papers}/ringmaster.bash
+        COMMAND $<TARGET_FILE:ringmaster> man > ${papers}/ringmaster.1
+        COMMAND $<TARGET_FILE:ringmaster> completion > ${papers}/ringmaster.bash
         VERBATIM)
     install(FILES ${papers}/ringmaster.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
     install(FILES ${papers}/ringmaster.bash

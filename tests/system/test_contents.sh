@@ -69,7 +69,9 @@ END
     for program in ringmaster ringmaster-transfer ringtrain; do
         [ -x "$bin/$program" ] || continue
         for library in $(ldd "$bin/$program" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'); do
-            package=$(dpkg-query -S "$(realpath "$library")" "/usr$(realpath "$library")" 2>/dev/null | head -n 1 | cut -d : -f 1)
+            # Some packages still call /usr/lib /lib.
+            real=$(realpath "$library")
+            package=$(dpkg-query -S "$real" "${real#/usr}" 2>/dev/null | head -n 1 | cut -d : -f 1)
             # oneDNN is no package where the distribution has none.
             case $library:$package in *libdnnl*:) continue ;; esac
             [ -n "$package" ] && grep -q -F "\"name\":\"$package\"" "$work/sbom" ||
