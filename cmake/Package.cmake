@@ -1,5 +1,5 @@
-# What an installation has beside the programs, and a Debian package of it: `cpack` in the build folder.
-# Man page and completion come from the program's own tables, so they are made by it.
+# What an installation has beside the programs, and a Debian package of the launcher: `cpack` in the build
+# folder. The trainer is not in it: it wants a oneDNN that Debian 12 has no package of. Man page and completion come from the program's own tables, so they are made by it.
 include(GNUInstallDirs)
 
 if(TARGET ringmaster)
@@ -21,14 +21,14 @@ set(CPACK_PACKAGE_VENDOR Ringmaster)
 set(CPACK_PACKAGE_CONTACT Ringmaster)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "turns a set of identical containers into one MPI job")
 set(CPACK_PACKAGE_DESCRIPTION
-    "ringmaster is the first process of every container: it finds the others, starts one mpirun, watches and ends it.\nringtrain is the trainer that it starts where nothing else is asked for.")
+    "ringmaster is the first process of every container: it finds the others, starts one mpirun, watches and ends it. What it starts is said behind `train --`.")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
-# Libraries as they are linked, by the distribution's own tool, where it is there. oneDNN of another
-# place than a package is none.
+set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};ringmaster;Unspecified;/")
+# Libraries as they are linked, by the distribution's own tool, where it is there.
 find_program(SHLIBDEPS dpkg-shlibdeps)
 mark_as_advanced(SHLIBDEPS)
 if(SHLIBDEPS)

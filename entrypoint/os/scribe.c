@@ -13,8 +13,8 @@
 /* One burst is no reason to keep so much. */
 enum { QUEUE_KEPT = 64 * 1024 };
 
-/* Who has just begun has more to do than to start a child. */
-static const int64_t wake_after = 50 * CLOCK_MILLISECOND;
+/* Who has just begun has more to do than to start a child: hosts meet and ranks start meanwhile. */
+static const int64_t wake_after = CLOCK_SECOND;
 
 /* --- the queue ------------------------------------------------------------------------------- */
 
@@ -175,7 +175,9 @@ bool scribe_put(struct scribe *s, const char *name, int64_t limit, const char *l
     (void)buf_add(&s->queue, line, size, NULL);
     if (s->child.pid <= 0) {
         s->resting = false;
-        if (!s->wake.active)
+        if (s->queue.size > QUEUE_KEPT) /* so much is not left waiting */
+            loop_at(s->loop, &s->wake, clock_now());
+        else if (!s->wake.active)
             loop_after(s->loop, &s->wake, wake_after);
     } else if (s->watch.fd >= 0 && !s->full) {
         push(s);

@@ -88,9 +88,10 @@ a_debian_package_is_made() {
     for file in usr/bin/ringmaster usr/bin/train usr/share/man/man1/ringmaster.1; do
         grep -q " ./$file" "$work/list" || fail "the package lacks $file"
     done
+    grep -q ringtrain "$work/list" && fail "the package has the trainer, and nothing that it needs"
     [ "$(dpkg-deb --field "$1" Package)" = ringmaster ] || fail "another name"
     case $(dpkg-deb --field "$1" Depends) in
-    *libssl3*) ;;
+    *libssl3*libjansson4* | *libjansson4*libssl3*) ;;
     *) ! command -v dpkg-shlibdeps >/dev/null || fail "the package depends on '$(dpkg-deb --field "$1" Depends)'" ;;
     esac
     dpkg-deb --extract "$1" "$work/there"
