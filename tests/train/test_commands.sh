@@ -71,7 +71,7 @@ code 0 "$ringtrain" inspect plan --model maskrcnn_tiny --batch-size 1 --canvases
 [ "$(grep -c '^canvas of 64x96 px$\|^canvas of 96x64 px$' "$work/out")" = 2 ] || fail "not a plan for each canvas"
 code 64 "$ringtrain" inspect plan --model maskrcnn_tiny --canvases 64x7
 says "--canvases"
-device=trainer/backend/cuda/devices/h100.json
+device=$(dirname "$0")/../../trainer/backend/cuda/devices/h100.json
 code 64 "$ringtrain" inspect plan --device "$device" --backend cpu
 says "--device"
 if "$ringtrain" version | grep -q '^backend cuda: CUDA .*cuDNN [0-9]'; then
