@@ -81,7 +81,8 @@ int examining_start(struct examining *e, const struct examining_options *o, stru
                                          .line = take_line,
                                          .ended = ended,
                                          .context = e,
-                                         .keep = {order, e->listener}};
+                                         .keep = {order, e->listener},
+                                         .as_user = true};
     if (task_start(&e->task, o->loop, o->reaper, &argv, &environment, &options, err) != 0)
         return -1;
     loop_after(o->loop, &e->deadline, EXAMINING_MS * CLOCK_MILLISECOND);

@@ -68,8 +68,9 @@ static void late(void *context) {
     task_signal(&i->task, SIGKILL);
 }
 
-/* Its own, as the program's: what a package's setup.py does is the user's. Debian's pip refuses to
- * write beside the system's packages, which in a container is what is wanted; so is root. */
+/* Its own, as the program's: what a package's setup.py does is the user's, and as its user.
+ * Debian's pip refuses to write beside the system's packages, which in a container is what is
+ * wanted; so is root. */
 static int make_environment(const struct installing_options *o, struct argv *ret,
                             struct error *err) {
     static const char *const defaults[][2] = {{"PIP_BREAK_SYSTEM_PACKAGES", "1"},
@@ -96,8 +97,12 @@ int installing_start(struct installing *i, const struct installing_options *o, s
     i->deadline = (struct timer){.fire = late, .context = i};
     (void)snprintf(prefix, sizeof(prefix), "[%s pip] ",
                    o->job->cluster.hosts[o->job->cluster.self].name.text);
-    const struct task_options options = {
-        .prefix = prefix, .directory = p->root, .line = hear, .ended = ended, .context = i};
+    const struct task_options options = {.prefix = prefix,
+                                         .directory = p->root,
+                                         .line = hear,
+                                         .ended = ended,
+                                         .context = i,
+                                         .as_user = true};
     if (python_code_redact(p->root, o->environment, err) != 0 ||
         python_code_pip(p->argv.items[0], p->root, &p->code, &argv, err) != 0 ||
         make_environment(o, &environment, err) != 0 ||

@@ -10,13 +10,14 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 /* A rank's file in both series, and a little for the folder. */
 static const int64_t room_a_rank = 4 * 1024 * 1024 + 64 * 1024;
-enum { MIB = 1024 * 1024, READY_MS = 1000 };
+enum { MIB = 1024 * 1024, READY_MS = 1000, READY = 3 };
 
 /* By series: 4.1, then 5.0, which alone says that it launched. */
 static const char *const backing[] = {"OMPI_MCA_btl_vader_backing_directory",
@@ -29,12 +30,19 @@ static bool is_5_0(char *const *launched) {
 
 /* --- facts ----------------------------------------------------------------------------------- */
 
-/* The child opens itself as Open MPI's ranks do: a shim may not be read. */
+/* The child opens itself as Open MPI's ranks do: a shim may not be read, nor may what it holds be
+ * reached through its child, which first lets go of all but the pipe. */
 static _Noreturn void be_read(int ready) {
+    (void)dup2(ready, READY);
+    for (int fd = 0; fd < READY; fd++)
+        (void)close(fd);
+    if (syscall(SYS_close_range, READY + 1U, ~0U, 0U) != 0)
+        for (int fd = READY + 1; fd < sysconf(_SC_OPEN_MAX) && fd < 65536; fd++)
+            (void)close(fd); /* a kernel before 5.9 */
     char byte = prctl(PR_SET_DUMPABLE, 1) == 0 ? 'r' : 'x';
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     (void)prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY); /* unknown to kernels without that rule */
-    (void)!write(ready, &byte, 1);
+    (void)!write(READY, &byte, 1);
     for (;;)
         (void)pause();
 }

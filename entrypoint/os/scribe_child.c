@@ -7,10 +7,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -42,15 +44,28 @@ static void tell(const struct error *why) {
     (void)send(SOCKET, why->text, strlen(why->text), MSG_DONTWAIT | MSG_NOSIGNAL);
 }
 
+/* What the folder lies in may be the job's user's: a link in its place leads this process, which
+ * may be root, nowhere. */
 static int open_folder(struct error *err) {
+    char above[PATH_MAX];
     if (self.folder >= 0)
         return 0;
     if (access(self.base, F_OK) != 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "%s", self.base);
-    if (file_make_dirs(self.folder_path, err) != 0)
+    const char *name = strrchr(self.folder_path, '/') + 1;
+    (void)snprintf(above, sizeof(above), "%.*s", (int)(name - self.folder_path), self.folder_path);
+    above[strlen(above) - 1] = '\0';
+    if (file_make_dirs(above, err) != 0)
         return -1;
-    self.folder = open(self.folder_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return self.folder >= 0 ? 0 : error_set_errno(err, EXIT_CODE_CONFIG, "%s", self.folder_path);
+    cleanup_fd int in = open(above, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (in < 0 || (mkdirat(in, name, 0755) != 0 && errno != EEXIST))
+        return error_set_errno(err, EXIT_CODE_CONFIG, "%s", self.folder_path);
+    (void)fsync(in);
+    self.folder = openat(in, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (self.folder >= 0)
+        return 0;
+    return error_set_errno(err, EXIT_CODE_CONFIG, "%s, where no link is followed",
+                           self.folder_path);
 }
 
 static struct file *find_file(const char *name) {

@@ -30,6 +30,7 @@ def build_wheel(directory, settings=None, metadata=None):
     with zipfile.ZipFile(os.path.join(directory, name), "w") as wheel:
         wheel.write("job/main.py", "job/main.py")
         wheel.writestr("job/__init__.py", "")
+        wheel.writestr("job/built_by", str(os.getuid()))
         wheel.writestr("job-1.0.dist-info/METADATA", {META.format("job")!r} + "Requires-Dist: answer\\n")
         wheel.writestr("job-1.0.dist-info/WHEEL", {WHEEL!r})
         wheel.writestr("job-1.0.dist-info/RECORD", "")

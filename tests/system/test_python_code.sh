@@ -101,8 +101,36 @@ a_stop_ends_installing() {
     within "$LEAVE_MS" $everyone
 }
 
+# What the code brings along runs as the program does, and is found by it.
+another_user_installs_what_it_needs() {
+    begin '{"sagemaker_program": "job.main", "lr": "0.1"}' || return
+    take_package
+    for host in $everyone; do
+        mkdir "$(hosts opt "$host")/user" && chown 4321 "$(hosts opt "$host")/user"
+    done
+    start -e PIP_NO_INDEX=1 -e RINGMASTER_USER=4321
+    all_end 90 0 $everyone || return
+    every_log_has "module __main__ 42 ['--lr', '0.1']"
+    for host in $everyone; do
+        by=$(cat "$(hosts opt "$host")"/user/lib/*/site-packages/job/built_by)
+        check "host $host builds as that user" equal "$by" 4321
+        check "host $host installs as that user" equal \
+            "$(stat -c %u "$(hosts opt "$host")"/user/lib/*/site-packages/answer.py)" 4321
+    done
+}
+
+# A home that it cannot write to is pip's own to tell of.
+another_user_has_no_place_for_it() {
+    begin '{"sagemaker_program": "job.main"}' || return
+    take_package
+    start -e PIP_NO_INDEX=1 -e RINGMASTER_USER=4321
+    all_end 90 65 $everyone || return
+    all_name "Permission denied: '/opt/ml/user'" $everyone
+}
+
 CASES=${CASES:-requirements_are_installed_once_a_host a_package_is_installed_and_runs_as_its_module
     what_cannot_be_installed_ends_the_job_with_pips_words an_image_without_pip_says_so
-    what_takes_too_long_ends_the_job a_stop_ends_installing}
+    what_takes_too_long_ends_the_job a_stop_ends_installing another_user_installs_what_it_needs
+    another_user_has_no_place_for_it}
 run_cases
 finish

@@ -41,9 +41,11 @@ gateway=$(ip -4 -o addr show docker0 | awk '{ sub("/.*", "", $4); print $4 }')
 "$top/build/moto/bin/moto_server" -H "$gateway" -p 5999 >"$work/moto.log" 2>&1 &
 server=$!
 endpoint=http://$gateway:5999
-for _ in $(seq 60); do
-    "$top/build/moto/bin/python" -c \
-        "import socket; socket.create_connection(('$gateway', 5999), 1)" 2>/dev/null && break
+left=60
+until "$top/build/moto/bin/python" -c \
+    "import socket; socket.create_connection(('$gateway', 5999), 1)" 2>/dev/null; do
+    left=$((left - 1))
+    [ "$left" -gt 0 ] || { cat "$work/moto.log"; echo "FAILED: moto does not answer at $endpoint"; exit 1; }
     sleep 1
 done
 
@@ -100,6 +102,8 @@ stop_one() {
             return
         fi
     done
+    echo "no container's program waited within 200 s: nothing was stopped" >&2
+    return 1
 }
 
 one() {
@@ -110,6 +114,7 @@ one() {
     AWS_ENDPOINT_URL=$endpoint AWS_ENDPOINT_URL_S3=$endpoint timeout 300 "$top/build/sdk-$version/bin/python" \
         "$system/sdk_job.py" "$case" "$endpoint" "$folder" "$sdk_image" >"$log" 2>&1
     before=$failed
+    [ "$case" != stop ] || { check "one is stopped" wait "$watcher"; watcher=; }
     case $case in
     fail) check "it fails with the program's code" says 'Process exited with code: 42'
           check "it says which rank" says 'rank 1: exited with 42' ;;

@@ -144,6 +144,12 @@ hosts_are_checked() {
     start_all -- ringmaster check
     all_end 60 0 $everyone || return
     check "all is well" holds "$(hosts log 1)" '2 hosts can run 2 ranks'
+    ring 2
+    for host in $everyone; do
+        UNPRIVILEGED='' hosts start "$host" -e RINGMASTER_USER=4321 -- ringmaster check
+    done
+    all_end 60 0 $everyone || return
+    check "so it is for another user" holds "$(hosts log 1)" '2 hosts can run 2 ranks'
 }
 
 CASES=${CASES:-hosts_have_no_rights ranks_meet_by_mpi ringtrain_trains a_rank_fails

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -153,6 +155,40 @@ static void a_filter_is_heard(void) {
     CU_ASSERT_EQUAL(WEXITSTATUS(status), EACCES);
 }
 
+static int held[2];
+static volatile int is_held;
+
+/* Called while the child waits to be read: this process lets go, and who still holds on? */
+static void look_at_the_childs_end(int number) {
+    struct pollfd p = {.fd = held[0], .events = POLLIN};
+    (void)number;
+    (void)close(held[1]);
+    is_held = poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 ? 0 : 1;
+}
+
+/* Who may look into the child finds nothing that its parent holds. */
+static void the_child_holds_nothing_of_its_parents(void) {
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_process_vm_readv, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+    struct sock_fprog filter = {.len = sizeof(rules) / sizeof(rules[0]), .filter = rules};
+    struct sigaction looks = {.sa_handler = look_at_the_childs_end};
+    int status = 0;
+    pid_t pid = fork();
+    if (pid == 0) {
+        is_held = -1;
+        if (pipe(held) != 0 || sigaction(SIGSYS, &looks, NULL) != 0 ||
+            prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+            prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0)
+            _exit(99);
+        (void)memory_may_read();
+        _exit(is_held == 0 ? 0 : is_held + 2);
+    }
+    CU_ASSERT_EQUAL(waitpid(pid, &status, 0), pid);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
 static void places_are_looked_at(void) {
     struct memory_facts f;
     char here[600];
@@ -171,4 +207,5 @@ static void places_are_looked_at(void) {
 
 UNIT_MAIN("mpi.memory", UNIT(memory_is_read_where_that_is_allowed),
           UNIT(files_lie_where_there_is_room), UNIT(what_the_user_wants_stays),
-          UNIT(the_kernel_is_asked), UNIT(a_filter_is_heard), UNIT(places_are_looked_at))
+          UNIT(the_kernel_is_asked), UNIT(a_filter_is_heard),
+          UNIT(the_child_holds_nothing_of_its_parents), UNIT(places_are_looked_at))

@@ -131,6 +131,34 @@ static void what_cannot_be_written_is_told_once(void) {
     CU_ASSERT_NOT_EQUAL(access(base, F_OK), 0);
 }
 
+/* The job's user may own what the folder lies in. */
+static void a_link_in_the_folders_place_is_not_followed(void) {
+    char path[700];
+    char behind[600];
+    (void)snprintf(base, sizeof(base), "%s/link", unit_temp_dir());
+    (void)snprintf(behind, sizeof(behind), "%s/behind", unit_temp_dir());
+    (void)snprintf(path, sizeof(path), "%s/output", base);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(behind, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/output/data", base);
+    CU_ASSERT_EQUAL(symlink(behind, path), 0);
+    start("link");
+    put_line("a", "one\n");
+    put_whole("a.prom", "one 1\n");
+    ASSERT_CONTAINS(end(), "link/output/data, where no link is followed: ");
+    CU_ASSERT_EQUAL(rmdir(behind), 0); /* it is empty */
+    /* Nor is one in a file's place. */
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s/output/data/a", base);
+    CU_ASSERT_EQUAL(symlink(behind, path), 0);
+    start("link");
+    put_line("a", "one\n");
+    ASSERT_CONTAINS(end(), "a: Too many levels of symbolic links");
+    CU_ASSERT_NOT_EQUAL(access(behind, F_OK), 0);
+}
+
 UNIT_MAIN("os.scribe_child", UNIT(lines_go_to_the_files_that_they_name),
           UNIT(a_frame_that_ends_early_is_none), UNIT(a_whole_file_takes_the_place_of_the_last_one),
-          UNIT(what_is_no_frame_ends_it), UNIT(what_cannot_be_written_is_told_once))
+          UNIT(what_is_no_frame_ends_it), UNIT(what_cannot_be_written_is_told_once),
+          UNIT(a_link_in_the_folders_place_is_not_followed))
