@@ -3,6 +3,7 @@
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/file.h"
+#include "common/str.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,15 @@ char *json_shortest(const json_t *value, size_t flags) {
         free(text);
     }
     return json_dumps(value, flags);
+}
+
+json_t *json_string_any(const char *text) {
+    json_t *value = json_string(text);
+    cleanup_buf struct buf valid;
+    buf_init(&valid, 3 * strlen(text) + 1);
+    if (value == NULL && str_add_utf8(&valid, text, strlen(text), NULL) == 0)
+        value = json_string(buf_text(&valid));
+    return value;
 }
 
 int json_add_text(const json_t *value, struct buf *ret, struct error *err) {

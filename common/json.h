@@ -26,6 +26,10 @@ int json_read_file(const char *path, json_t **ret_root, struct error *err);
  * caller frees it; NULL when out of memory. */
 char *json_shortest(const json_t *value, size_t flags);
 
+/* A string of TEXT, whatever its bytes: JSON holds UTF-8 alone, and what is none becomes U+FFFD.
+ * NULL when out of memory. */
+json_t *json_string_any(const char *text);
+
 /* Appends VALUE, indented, with a line end. */
 int json_add_text(const json_t *value, struct buf *ret, struct error *err);
 

@@ -36,13 +36,25 @@ static void take_line(void *context, const char *line, size_t size) {
     json_decref(object);
 }
 
+/* Whatever it had told before: what it came to last, nobody has looked at. Its last line may be
+ * what it found, which is not for people. */
+static void add_fault(struct examining *e, int code) {
+    char text[sizeof(e->task.tail.text) + 64];
+    const char *end = strrchr(e->task.tail.text, '\n');
+    const char *said = end != NULL ? end + 1 : e->task.tail.text;
+    bool has_words = said[0] != '\0' && said[0] != '{';
+    (void)snprintf(text, sizeof(text), "%s: code %d%s%s",
+                   json_object_size(e->found) > 0 ? "its look at itself did not end"
+                                                  : "it cannot be looked at",
+                   code, has_words ? ": " : "", has_words ? said : "");
+    (void)json_object_set_new(e->found, "fault", json_string_any(text));
+}
+
 static void ended(void *context, int code) {
     struct examining *e = context;
     loop_cancel(e->loop, &e->deadline);
-    if (json_object_size(e->found) == 0)
-        (void)json_object_set_new(
-            e->found, "fault",
-            json_sprintf("it cannot be looked at: code %d: %s", code, e->task.tail.text));
+    if (code != 0 || json_object_size(e->found) == 0)
+        add_fault(e, code);
     e->done(e->context, e->found);
 }
 

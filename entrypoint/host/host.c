@@ -265,7 +265,7 @@ static void uploaded(void *context, const struct error *failure) {
     json_t *message = frame_new("uploaded");
     if (failure != NULL) {
         (void)json_object_set_new(message, "code", json_integer(failure->code));
-        (void)json_object_set_new(message, "text", json_string(failure->text));
+        (void)json_object_set_new(message, "text", json_string_any(failure->text));
     }
     tell(h, message);
 }

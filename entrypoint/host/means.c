@@ -18,6 +18,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -58,6 +59,42 @@ static int64_t read_number(const char *root, const char *path) {
     return str_parse_int(buf_text(&text), 0, INT64_MAX, &value, NULL) == 0 ? value : -1;
 }
 
+static int64_t limit_left(int64_t most, int64_t now) {
+    return most > now ? most - (now > 0 ? now : 0) : 0;
+}
+
+static int64_t count_names(const char *folder) {
+    int64_t count = 0;
+    DIR *names = opendir(folder);
+    for (const struct dirent *e = names != NULL ? readdir(names) : NULL; e != NULL;
+         e = readdir(names))
+        count += e->d_name[0] != '.';
+    if (names != NULL)
+        (void)closedir(names);
+    return count;
+}
+
+/* The threads of USER that can be seen from here; those in other containers cannot. */
+static int64_t count_threads(const char *root, uid_t user) {
+    char folder[PATH_MAX];
+    char path[PATH_MAX];
+    int64_t count = 0;
+    path_of(root, "/proc", folder);
+    DIR *processes = opendir(folder);
+    for (const struct dirent *e = processes != NULL ? readdir(processes) : NULL; e != NULL;
+         e = readdir(processes)) {
+        struct stat st;
+        int size = snprintf(path, sizeof(path), "%s/%s/task", folder, e->d_name);
+        bool fits = size > 0 && (size_t)size < sizeof(path);
+        if (e->d_name[0] >= '1' && e->d_name[0] <= '9' && fits && stat(path, &st) == 0 &&
+            st.st_uid == user)
+            count += count_names(path);
+    }
+    if (processes != NULL)
+        (void)closedir(processes);
+    return count;
+}
+
 /* How many processes may be started yet: the least of what control groups (v2, v1) and the user's
  * limit, which root has none of, leave. */
 static int64_t pids_left(const char *root) {
@@ -67,11 +104,11 @@ static int64_t pids_left(const char *root) {
     struct rlimit own;
     int64_t least = -1;
     if (geteuid() != 0 && getrlimit(RLIMIT_NPROC, &own) == 0 && own.rlim_cur != RLIM_INFINITY)
-        least = (int64_t)own.rlim_cur;
+        least = limit_left((int64_t)own.rlim_cur, count_threads(root, geteuid()));
     for (size_t i = 0; i < 2; i++) {
         int64_t most = read_number(root, groups[i][0]);
         int64_t now = read_number(root, groups[i][1]);
-        int64_t left = most > now ? most - (now > 0 ? now : 0) : 0;
+        int64_t left = limit_left(most, now);
         if (most >= 0 && (least < 0 || left < least))
             least = left;
     }

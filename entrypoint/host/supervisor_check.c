@@ -16,10 +16,8 @@ uint16_t supervisor_examine_port(struct supervisor *s) {
 
 static json_t *warnings_json(const struct warnings *w) {
     json_t *list = json_array();
-    for (size_t i = 0; i < w->count; i++) {
-        json_t *text = json_string(w->text[i]);
-        (void)json_array_append_new(list, text != NULL ? text : json_string("(not UTF-8)"));
-    }
+    for (size_t i = 0; i < w->count; i++)
+        (void)json_array_append_new(list, json_string_any(w->text[i]));
     return list;
 }
 
@@ -33,7 +31,7 @@ static void examined(void *context, const json_t *found) {
 }
 
 static void tell_fault(struct supervisor *s, const char *text) {
-    cleanup_json json_t *found = json_pack("{s:s}", "fault", text);
+    cleanup_json json_t *found = json_pack("{s:o}", "fault", json_string_any(text));
     examined(s, found);
 }
 

@@ -50,7 +50,7 @@ static void send_join(struct worker *w) {
                                   json_integer(supervisor_examine_port(&w->s)));
     if (w->s.fault.code != 0) {
         (void)json_object_set_new(message, "fault_code", json_integer(w->s.fault.code));
-        (void)json_object_set_new(message, "fault_text", json_string(w->s.fault.text));
+        (void)json_object_set_new(message, "fault_text", json_string_any(w->s.fault.text));
     }
     link_send(w->link, message);
 }
@@ -210,7 +210,7 @@ static void part_from_older(struct worker *w, struct link *link, int64_t version
                    FRAME_VERSION, (long long)version);
     (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
     (void)json_object_set_new(message, "fault_code", json_integer(EXIT_CODE_CONFIG));
-    (void)json_object_set_new(message, "fault_text", json_string(text));
+    (void)json_object_set_new(message, "fault_text", json_string_any(text));
     link_part(link, message);
     conclude_version(w, version);
 }

@@ -1,6 +1,5 @@
 #include "job/sm_variables.h"
 
-#include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -34,18 +33,8 @@ static void put(struct values *v, const char *name, json_t *value) {
     v->failed |= json_object_set_new(v->all, name, value) != 0;
 }
 
-/* JSON holds UTF-8 alone; bytes that are none are replaced. */
-static json_t *text_json(const char *text) {
-    json_t *value = json_string(text);
-    cleanup_buf struct buf valid;
-    buf_init(&valid, 4 * strlen(text) + 1);
-    if (value == NULL && str_add_utf8(&valid, text, strlen(text), NULL) == 0)
-        value = json_string(buf_text(&valid));
-    return value;
-}
-
 static void put_text(struct values *v, const char *name, const char *text) {
-    put(v, name, text_json(text));
+    put(v, name, json_string_any(text));
 }
 
 /* A list is made before it is filled, so appending to NULL and a NULL element both show. */
@@ -238,7 +227,7 @@ static void put_hyperparameters(struct values *v, const struct hyperparameters *
 static void put_program(struct values *v, const struct program *p, const char *base) {
     json_t *args = json_array();
     for (size_t i = 0; i < p->user_args.count; i++)
-        append(v, args, text_json(p->user_args.items[i]));
+        append(v, args, json_string_any(p->user_args.items[i]));
     put(v, "SM_USER_ARGS", args);
     const char *entry_point = p->entry_point != NULL ? p->entry_point : "";
     size_t size = strlen(entry_point);

@@ -19,7 +19,7 @@ static const int64_t patience = CLOCK_SECOND;
  */
 
 static void add_fault(json_t *host, const char *text, int code) {
-    (void)json_object_set_new(host, "fault", json_string(text));
+    (void)json_object_set_new(host, "fault", json_string_any(text));
     (void)json_object_set_new(host, "fault_code", json_integer(code));
 }
 

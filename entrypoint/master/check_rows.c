@@ -1,5 +1,8 @@
 #include "master/check_rows.h"
 
+#include "common/json.h"
+#include "common/str.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -39,10 +42,10 @@ const char *check_text(const json_t *host, const char *part, const char *key) {
 
 void check_add(json_t *rows, enum check_status status, const char *item, const char *value,
                json_t *hosts, const char *advice, enum exit_code code) {
-    (void)json_array_append_new(rows, json_pack("{s:s, s:s, s:s, s:o, s:s, s:i}", "status",
-                                                check_status_name(status), "item", item, "value",
-                                                value, "hosts", hosts, "advice", advice, "code",
-                                                status == CHECK_BAD ? (int)code : 0));
+    (void)json_array_append_new(
+        rows, json_pack("{s:s, s:s, s:o, s:o, s:o, s:i}", "status", check_status_name(status),
+                        "item", item, "value", json_string_any(value), "hosts", hosts, "advice",
+                        json_string_any(advice), "code", status == CHECK_BAD ? (int)code : 0));
 }
 
 /* --- one thing on one host ---------------------------------------------------------------------
@@ -79,17 +82,29 @@ static bool differs(const json_t *a, const json_t *b, const char *key) {
     return strcmp(check_text(a, "facts", key), check_text(b, "facts", key)) != 0;
 }
 
+enum { FAULT_SIZE = 240 }; /* of it, in a row */
+
 static void look_host(const json_t *host, const json_t *master, struct finding *f) {
     const char *fault = check_text(host, NULL, "fault");
     int64_t code = check_number(host, NULL, "fault_code");
     (void)master;
-    put(f, "%.240s", fault[0] != '\0' ? fault : "here, and says that it can run the job");
+    put(f, "%.*s", (int)str_utf8_prefix(fault, strlen(fault), FAULT_SIZE), fault);
+    if (fault[0] == '\0')
+        put(f, "here, and says that it can run the job");
     if (fault[0] != '\0')
         fail(f, code > 0 && code < 256 ? (enum exit_code)code : EXIT_CODE_CONFIG, "");
 }
 
+/* A host that has a fault may not have come to know what others compare themselves with: nothing
+ * is found, and the fault's own row says what is wrong. */
+static bool has_fault(const json_t *host) {
+    return check_text(host, NULL, "fault")[0] != '\0';
+}
+
 static void look_build(const json_t *host, const json_t *master, struct finding *f) {
     const char *openmpi = check_text(host, "facts", "openmpi");
+    if (has_fault(host) || has_fault(master))
+        return;
     put(f, "ringmaster %.40s, %s%.40s", check_text(host, "facts", "version"),
         openmpi[0] != '\0' ? "Open MPI " : "no Open MPI, which one rank does not need", openmpi);
     if (differs(host, master, "version") || differs(host, master, "openmpi"))
@@ -97,6 +112,8 @@ static void look_build(const json_t *host, const json_t *master, struct finding 
 }
 
 static void look_job(const json_t *host, const json_t *master, struct finding *f) {
+    if (has_fault(host) || has_fault(master))
+        return;
     put(f, "all that the master was given");
     if (differs(host, master, "job"))
         put(f, "other hosts, slots or ports than the master's");
@@ -292,6 +309,8 @@ static void add_item(const struct item *item, const json_t *hosts, json_t *rows)
         if (!has_part(host, item->wants[0]) || !has_part(host, item->wants[1]))
             continue;
         item->look(host, master, &f);
+        if (f.value[0] == '\0')
+            continue;
         json_t *row = find_alike(rows, first, &f);
         json_t *name = json_string(check_text(host, NULL, "name"));
         if (row != NULL)

@@ -114,7 +114,7 @@ static void hurry_if_all_hear(struct master *m) {
 static void refuse(struct link *link, int64_t version, const struct error *why) {
     json_t *message = frame_new_for(version, "refuse");
     (void)json_object_set_new(message, "code", json_integer(why->code));
-    (void)json_object_set_new(message, "text", json_string(why->text));
+    (void)json_object_set_new(message, "text", json_string_any(why->text));
     link_part(link, message);
 }
 
@@ -129,13 +129,13 @@ static void keep_own_fault(struct member *b, const struct error *fault) {
 static void keep_fault(struct master *m, const struct error *fault, int host) {
     if (m->fault.code != 0)
         return;
-    if (!m->check) {
-        m->fault = *fault;
-        m->fault_host = host;
-        log_error("%s: %s", supervisor_host_name(&m->s, (size_t)host), fault->text);
-    } else {
+    if (m->check) { /* the others have the time that they had */
         keep_own_fault(&m->members[host], fault);
+        return;
     }
+    m->fault = *fault;
+    m->fault_host = host;
+    log_error("%s: %s", supervisor_host_name(&m->s, (size_t)host), fault->text);
     int64_t left = m->s.job->settings.ready_seconds < FAULT_SECONDS
                        ? m->s.job->settings.ready_seconds
                        : FAULT_SECONDS;

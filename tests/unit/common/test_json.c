@@ -158,8 +158,21 @@ static void text_that_has_no_room_is_an_error(void) {
     }
 }
 
-UNIT_MAIN("common.json", UNIT(a_value_becomes_text_with_a_line_end),
-          UNIT(text_that_has_no_room_is_an_error), UNIT(a_byte_order_mark_is_called_that),
+static void any_bytes_become_a_string(void) {
+    static const char *const texts[][2] = {{"a\xc3\xbc\n", "a\xc3\xbc\n"},
+                                           {"", ""},
+                                           {"\xff", "\xef\xbf\xbd"},
+                                           {"cut \xc3", "cut \xef\xbf\xbd"}};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        cleanup_json json_t *value = json_string_any(texts[i][0]);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(value);
+        CU_ASSERT_STRING_EQUAL(json_string_value(value), texts[i][1]);
+    }
+}
+
+UNIT_MAIN("common.json", UNIT(any_bytes_become_a_string),
+          UNIT(a_value_becomes_text_with_a_line_end), UNIT(text_that_has_no_room_is_an_error),
+          UNIT(a_byte_order_mark_is_called_that),
           UNIT(numbers_are_written_as_short_as_they_read_back),
           UNIT(errors_name_file_line_and_column), UNIT(errors_tell_names_and_no_values),
           UNIT(duplicates_nuls_and_trailing_text_are_refused),

@@ -90,5 +90,33 @@ static void a_child_that_fails_says_why(void) {
     json_decref(w.found);
 }
 
-STAGE_MAIN("host.examining", UNIT(a_host_alone_finds_what_it_has),
-           UNIT(its_network_is_looked_at_too), UNIT(a_child_that_fails_says_why))
+/* What a disk that does not answer makes of a child: it has told of the network, and goes no
+ * further. */
+static void a_child_that_stalls_is_a_fault_whatever_it_told(void) {
+    struct watched w;
+    examine("{\"stalls\":true}", false, &w);
+    const char *fault = json_string_value(json_object_get(w.found, "fault"));
+    CU_ASSERT(json_is_object(json_object_get(w.found, "network")));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(fault);
+    CU_ASSERT_STRING_EQUAL(fault, "its look at itself did not end: code 137");
+    json_decref(w.found);
+}
+
+static bool is_to_stall(const char *order) {
+    char text[512] = "";
+    ssize_t size = pread((int)strtol(order, NULL, 10), text, sizeof(text) - 1, 0);
+    return size > 0 && strstr(text, "\"stalls\":true") != NULL;
+}
+
+int main(int argc, char **argv) {
+    static const struct unit_case cases[] = {
+        UNIT(a_host_alone_finds_what_it_has), UNIT(its_network_is_looked_at_too),
+        UNIT(a_child_that_fails_says_why), UNIT(a_child_that_stalls_is_a_fault_whatever_it_told)};
+    if (argc == 4 && strcmp(argv[1], "examine") == 0 && is_to_stall(argv[2])) {
+        (void)puts("{\"network\":{}}");
+        (void)fflush(stdout);
+        (void)alarm(60);
+        (void)pause();
+    }
+    return stage_main(argc, argv, "host.examining", cases, sizeof(cases) / sizeof(cases[0]));
+}

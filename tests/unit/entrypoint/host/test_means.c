@@ -5,7 +5,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 static void put(const char *root, const char *folder, const char *name, const char *text) {
     char path[1024];
@@ -88,5 +91,33 @@ static void odd_files_do_no_harm(void) {
     json_decref(means);
 }
 
-UNIT_MAIN("host.means", UNIT(a_machine_with_gpus_is_read), UNIT(what_is_not_there_is_not_known),
+/* As a user that is not root, whom a limit binds; threads count, and those of others do not. */
+static void what_the_user_runs_is_taken_off_its_limit(void) {
+    enum { LIMIT = 500, SOMEBODY = 65534 };
+    const char *root = unit_temp_dir();
+    char path[1024];
+    struct rlimit before;
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NPROC, &before), 0);
+    const struct rlimit own = {.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
+    bool is_root = geteuid() == 0;
+    put(root, "/proc/7/task/7", "x", "");
+    put(root, "/proc/7/task/8", "x", "");
+    put(root, "/proc/self/task/9", "x", "");
+    (void)snprintf(path, sizeof(path), "%s/proc/7/task", root);
+    if (is_root) {
+        put(root, "/proc/1/task/1", "x", ""); /* root's */
+        CU_ASSERT_EQUAL(chown(path, SOMEBODY, SOMEBODY), 0);
+        CU_ASSERT_EQUAL(chmod(root, 0755), 0);
+        CU_ASSERT_EQUAL_FATAL(seteuid(SOMEBODY), 0);
+    }
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NPROC, &own), 0);
+    json_t *means = means_gather(root, root, "lo");
+    CU_ASSERT_EQUAL(number_of(means, "pids"), LIMIT - 2);
+    json_decref(means);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NPROC, &before), 0);
+    CU_ASSERT(!is_root || seteuid(0) == 0);
+}
+
+UNIT_MAIN("host.means", UNIT(what_the_user_runs_is_taken_off_its_limit),
+          UNIT(a_machine_with_gpus_is_read), UNIT(what_is_not_there_is_not_known),
           UNIT(odd_files_do_no_harm))

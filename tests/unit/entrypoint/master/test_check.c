@@ -27,4 +27,14 @@ static void two_hosts_meet_and_both_leave_with_0(void) {
     ASSERT_CONTAINS(stage_output(&two), "joined 127.0.0.1");
 }
 
-STAGE_MAIN("master.check", UNIT(two_hosts_meet_and_both_leave_with_0))
+static void a_fault_in_bytes_that_are_no_text_is_bad_too(void) {
+    const char *settings[] = {"RINGMASTER_HOSTS=127.0.0.1", "RINGMASTER_HOST=127.0.0.1",
+                              "RINGMASTER_USER=\xff", NULL};
+    stage_start(&one, "odd", settings, NULL);
+    CU_ASSERT_EQUAL(stage_end(&one, 20), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_output(&one), "bad      host       127.0.0.1: ");
+    ASSERT_CONTAINS(stage_output(&one), "RINGMASTER_USER");
+}
+
+STAGE_MAIN("master.check", UNIT(a_fault_in_bytes_that_are_no_text_is_bad_too),
+           UNIT(two_hosts_meet_and_both_leave_with_0))

@@ -164,6 +164,47 @@ static void what_is_not_as_it_should_be_does_no_harm(void) {
     }
 }
 
-UNIT_MAIN("master.check_rows", UNIT(hosts_that_are_alike_share_a_row),
+/* A character that a row has no whole room for, and bytes that are none: the row is there, and bad.
+ */
+static void no_text_loses_a_row(void) {
+    json_t *host = host_called("a");
+    (void)json_object_set_new(host, "fault", json_sprintf("%0239d\xc3\xbc", 0));
+    cleanup_json json_t *hosts = json_pack("[o]", host);
+    cleanup_json json_t *rows = rows_for(hosts);
+    const json_t *row = row_of(rows, "host", "a");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(row);
+    CU_ASSERT_STRING_EQUAL(check_text(row, NULL, "status"), "bad");
+    CU_ASSERT_EQUAL(strlen(check_text(row, NULL, "value")), 239);
+
+    cleanup_json json_t *odd = json_array();
+    check_add(odd, CHECK_BAD, "host", "\xff", json_pack("[s]", "a"), "no \xc3", EXIT_CODE_DATA);
+    CU_ASSERT_EQUAL_FATAL(json_array_size(odd), 1);
+    row = json_array_get(odd, 0);
+    CU_ASSERT_STRING_EQUAL(check_text(row, NULL, "value"), "\xef\xbf\xbd");
+    CU_ASSERT_STRING_EQUAL(check_text(row, NULL, "advice"), "no \xef\xbf\xbd");
+    CU_ASSERT_EQUAL(check_number(row, NULL, "code"), EXIT_CODE_DATA);
+}
+
+/* Where the master or a host has a fault, facts differ for that alone. */
+static void a_fault_of_one_is_not_blamed_on_others(void) {
+    for (size_t broken = 0; broken < 2; broken++) {
+        json_t *pair[2] = {host_called("a"), host_called("b")};
+        json_t *facts = json_object_get(pair[broken], "facts");
+        (void)json_object_set_new(pair[broken], "fault", json_string("no such program"));
+        (void)json_object_set_new(facts, "openmpi", json_string(""));
+        (void)json_object_set_new(facts, "program", json_string(""));
+        cleanup_json json_t *hosts = json_pack("[o, o]", pair[0], pair[1]);
+        cleanup_json json_t *rows = rows_for(hosts);
+        CU_ASSERT_EQUAL(count_of(rows, "bad"), 1);
+        CU_ASSERT_STRING_EQUAL(
+            check_text(row_of(rows, "host", broken == 0 ? "a" : "b"), NULL, "status"), "bad");
+        CU_ASSERT_PTR_NULL(row_of(rows, "build", "b"));
+        CU_ASSERT_PTR_NULL(row_of(rows, "job", "b"));
+        CU_ASSERT_EQUAL(row_of(rows, "job", "a") != NULL, broken == 1);
+    }
+}
+
+UNIT_MAIN("master.check_rows", UNIT(no_text_loses_a_row),
+          UNIT(a_fault_of_one_is_not_blamed_on_others), UNIT(hosts_that_are_alike_share_a_row),
           UNIT(what_differs_or_lacks_is_told), UNIT(limits_that_are_met_are_fine),
           UNIT(kernels_of_one_name_are_told_of), UNIT(what_is_not_as_it_should_be_does_no_harm))

@@ -96,10 +96,12 @@ static void a_twin_is_refused_with_words(void) {
     CU_ASSERT_PTR_NULL(strstr(stage_output(&master), "has gone again"));
 }
 
+static size_t job_hosts = 2; /* the key is of their names */
+
 static SSL_CTX *job_tls(int is_server) {
-    static struct host_name names[2] = {{"127.0.0.1"}, {"127.0.0.2"}};
-    struct cluster_host list[2] = {{.name = names[0]}, {.name = names[1]}};
-    struct cluster cluster = {.hosts = list, .count = 2, .job = "ringmaster"};
+    struct cluster_host list[] = {
+        {.name = {"127.0.0.1"}}, {.name = {"127.0.0.2"}}, {.name = {"127.0.0.3"}}};
+    struct cluster cluster = {.hosts = list, .count = job_hosts, .job = "ringmaster"};
     struct key key = {0};
     struct error err;
     CU_ASSERT_EQUAL(key_derive((const unsigned char *)"0123456789abcdef", 16, &cluster, &key, &err),
@@ -144,7 +146,7 @@ struct hand {
     struct buf heard;
 };
 
-static void hand_connect(struct hand *h) {
+static bool hand_reaches(struct hand *h) {
     struct sockaddr_in to = {.sin_family = AF_INET,
                              .sin_port = htons(ports_own()),
                              .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
@@ -153,9 +155,12 @@ static void hand_connect(struct hand *h) {
     h->context = job_tls(0);
     h->ssl = SSL_new(h->context);
     h->fd = socket(AF_INET, SOCK_STREAM, 0);
-    CU_ASSERT_EQUAL(connect(h->fd, (const struct sockaddr *)&to, sizeof(to)), 0);
-    (void)SSL_set_fd(h->ssl, h->fd);
-    CU_ASSERT_EQUAL(SSL_connect(h->ssl), 1);
+    return connect(h->fd, (const struct sockaddr *)&to, sizeof(to)) == 0 &&
+           SSL_set_fd(h->ssl, h->fd) == 1 && SSL_connect(h->ssl) == 1;
+}
+
+static void hand_connect(struct hand *h) {
+    CU_ASSERT(hand_reaches(h));
 }
 
 static void hand_done(struct hand *h) {
@@ -274,6 +279,41 @@ static void a_host_that_fetched_comes_again(void) {
     hand_done(&hand);
     CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_DATA);
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: no such object");
+}
+
+/* Whether it is welcome yet with a fault of its own. */
+static bool hand_is_welcome(struct hand *h) {
+    json_t *join = frame_new("join");
+    (void)json_object_set_new(join, "host", json_string("127.0.0.2"));
+    (void)json_object_set_new(join, "fault_code", json_integer(EXIT_CODE_DATA));
+    (void)json_object_set_new(join, "fault_text", json_string("no such object"));
+    json_t *answer = put_frame(h->ssl, join) == 1 ? get_frame(h->ssl) : NULL;
+    bool is = answer != NULL && strcmp(frame_type(answer), "welcome") == 0;
+    json_decref(answer);
+    return is;
+}
+
+/* However often it comes, the third host has the time that it had. */
+static void a_fault_moves_no_deadline_of_a_check(void) {
+    const char *const settings[] = {"RINGMASTER_HOSTS=127.0.0.1,127.0.0.2,127.0.0.3",
+                                    "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=2",
+                                    NULL};
+    bool welcome = true;
+    int times = 0;
+    job_hosts = 3;
+    stage_start(&master, "checked", settings, NULL);
+    CU_ASSERT(stage_wait_for(&master, "waiting for 2 hosts", 10));
+    for (; welcome && times < 100; times++) {
+        struct hand hand;
+        welcome = hand_reaches(&hand) && hand_is_welcome(&hand);
+        hand_done(&hand);
+        (void)poll(NULL, 0, 100);
+    }
+    job_hosts = 2;
+    CU_ASSERT(times > 1 && times < 100);
+    CU_ASSERT(stage_end(&master, 20) > 0);
+    ASSERT_CONTAINS(stage_output(&master), "127.0.0.2: no such object");
+    ASSERT_CONTAINS(stage_output(&master), "127.0.0.3: missing");
 }
 
 /* A worker of version 1, by hand: no offer of a protocol, frames with its number. */
@@ -397,7 +437,8 @@ static void a_busy_control_port_is_an_error_at_once(void) {
     (void)close(taken);
 }
 
-STAGE_MAIN("master.join", UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
+STAGE_MAIN("master.join", UNIT(a_fault_moves_no_deadline_of_a_check),
+           UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
            UNIT(a_host_that_stands_still_is_not_waited_for),
            UNIT(a_host_that_fetches_hears_of_a_fault_at_once),
            UNIT(a_host_that_fetched_comes_again), UNIT(a_missing_host_is_named_at_the_deadline),
