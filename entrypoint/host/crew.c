@@ -199,8 +199,14 @@ static void tell_quiet(struct seat *s, int64_t limit) {
     tell(s->crew, "quiet", members);
 }
 
+static void tell_busy(struct seat *s) {
+    cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
+    tell(s->crew, "busy", members);
+}
+
 static void look_at_silent(struct seat *s, int64_t now) {
-    int64_t limit = s->crew->job->settings.stall_seconds;
+    const struct settings *settings = &s->crew->job->settings;
+    int64_t limit = settings->idle_seconds > 0 ? settings->idle_seconds : settings->stall_seconds;
     const struct idleness_facts facts = {.now = now,
                                          .limit = limit * CLOCK_SECOND,
                                          .printed = s->out.bytes + s->error_out.bytes,
@@ -210,11 +216,9 @@ static void look_at_silent(struct seat *s, int64_t now) {
     case IDLENESS_QUIET:
         tell_quiet(s, limit);
         break;
-    case IDLENESS_BUSY: {
-        cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-        tell(s->crew, "busy", members);
+    case IDLENESS_BUSY:
+        tell_busy(s);
         break;
-    }
     case IDLENESS_NOTHING:
         break;
     }
@@ -225,10 +229,16 @@ static void look_at(struct seat *s, int64_t now) {
     if (state.marks != s->marks) {
         s->marks = state.marks;
         s->marked_at = now;
+        /* Watched by its marks from here on. */
+        if (s->idleness.quiet)
+            tell_busy(s);
+        s->idleness.quiet = false;
     }
     if (state.marks == 0 && !s->reported)
         look_at_silent(s, now);
     int64_t limit = s->crew->job->settings.stall_seconds;
+    if (limit == 0)
+        return;
     if (state.patience_seconds > 0 && state.patience_seconds < (uint64_t)limit)
         limit = (int64_t)state.patience_seconds;
     if (s->reported || s->stalled || state.marks == 0 || now - s->marked_at < limit * CLOCK_SECOND)
@@ -381,7 +391,8 @@ static void start_all(struct crew *c) {
         if (c->killed)
             order(s, "kill");
     }
-    if (c->job->settings.stall_seconds > 0 && !c->watch.active)
+    if ((c->job->settings.stall_seconds > 0 || c->job->settings.idle_seconds > 0) &&
+        !c->watch.active)
         loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
 }
 

@@ -63,8 +63,10 @@ static const struct row table[] = {
     {"RINGMASTER_UPLOAD_SECONDS", NUMBER, FIELD(upload_seconds), 1, 604800, 3600, NULL,
      "how long that may take at the end of a job that was not stopped"},
     {"RINGMASTER_STALL_SECONDS", NUMBER, FIELD(stall_seconds), 0, 86400, 600, NULL,
-     "how long a rank that reports progress may be silent, and all ranks may print nothing and do "
-     "nothing; 0: for ever"},
+     "how long a rank that reports progress may be silent; 0: for ever"},
+    {"RINGMASTER_IDLE_SECONDS", NUMBER, FIELD(idle_seconds), 0, 86400, 0, NULL,
+     "how long all ranks of a program that reports no progress may print nothing and do nothing "
+     "before they are ended; 0 (default): for ever, which is told"},
     {"RINGMASTER_RESTARTS", NUMBER, FIELD(restarts), 0, 1000, 0, NULL,
      "how often the job may be launched again after a lost host, a stall or a crash (default 0)"},
     {"RINGMASTER_RESTART_CODES", CODES, FIELD(restart_codes), 0, 0, 0, NULL,

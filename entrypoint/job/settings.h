@@ -39,6 +39,7 @@ struct settings {
     int64_t stop_seconds; /* 0: not told, see settings_stop_seconds */
     int64_t ready_seconds;
     int64_t stall_seconds;     /* a rank that had reported progress and falls silent; 0: never */
+    int64_t idle_seconds;      /* all ranks print nothing and do nothing; 0: that ends nothing */
     int64_t fetch_seconds;     /* for all that is fetched before the job */
     int64_t upload_seconds;    /* for all that is uploaded at the end */
     int64_t restarts;          /* after the first launch; as the first host has it */

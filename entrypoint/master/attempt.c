@@ -100,14 +100,21 @@ bool attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *sta
     return true;
 }
 
-bool attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet) {
-    if (!attempt_is_rank_of(a, host, rank))
-        return false;
-    a->quiet[rank] = is_quiet;
-    for (size_t i = 0; i < a->ranks; i++)
-        if (!a->quiet[i] && !a->reported[i])
-            return false;
-    return true;
+void attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet) {
+    if (attempt_is_rank_of(a, host, rank))
+        a->quiet[rank] = is_quiet;
+}
+
+int64_t attempt_all_quiet(const struct attempt *a) {
+    int64_t first = -1;
+    for (size_t i = a->ranks; i-- > 0;) {
+        if (a->reported[i])
+            continue;
+        if (!a->quiet[i])
+            return -1;
+        first = (int64_t)i;
+    }
+    return first;
 }
 
 void attempt_mpirun_ended(struct attempt *a, int code) {

@@ -68,9 +68,11 @@ void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
 /* False where one was called before, or the rank is another host's. */
 /* STATES: what its threads wait in. */
 bool attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states, int64_t now);
-/* That a rank is quiet, or no longer so. True where all ranks that have not ended are: nobody is
- * left for whom they could wait. */
-bool attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet);
+/* That a rank is quiet, or no longer so; another host's rank is left alone. */
+void attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet);
+/* The first of the ranks that have not ended, where all of them are quiet: nobody is left for whom
+ * they could wait. -1 where somebody is, or all have ended. */
+int64_t attempt_all_quiet(const struct attempt *a);
 void attempt_mpirun_ended(struct attempt *a, int code);
 
 /* That HOST's daemon DAEMON ended with CODE, or was not started, for the reason TEXT. Who asked for

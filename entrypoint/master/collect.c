@@ -142,6 +142,32 @@ static void weigh(struct master *m, const struct rank_report *r) {
         release(m, r->host, r->rank);
 }
 
+static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t seconds,
+                         const char *states) {
+    char waits[RANK_REPORT_EVIDENCE_SIZE] = "";
+    if (states[0] != '\0')
+        (void)snprintf(waits, sizeof(waits), "threads: %s", states);
+    if (!attempt_stall(&m->attempt, host, rank, waits, clock_boot()))
+        return;
+    const char *name = supervisor_host_name(&m->s, (unsigned)host);
+    log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s", name, rank, seconds);
+    journal_put(&m->s.journal, RECORD_STALLED,
+                json_pack("{s:s, s:I, s:I, s:o}", "which", name, "rank", (json_int_t)rank,
+                          "seconds", (json_int_t)seconds, "states", record_text(states)));
+    master_raise(m, EVENT_FAILURE);
+}
+
+/* Where that is asked for: a server may rest for days. STATES are those of the rank told of last.
+ */
+static void end_where_all_rest(struct master *m, const char *states) {
+    const int64_t limit = m->s.job->settings.idle_seconds;
+    const int64_t rank = limit > 0 ? attempt_all_quiet(&m->attempt) : -1;
+    if (rank < 0 || m->attempt.stalled != 0 || m->attempt.failed)
+        return;
+    log_error("all ranks are silent and idle: nobody is left for whom they could wait");
+    call_stalled(m, m->attempt.rank_host[rank], rank, limit, states);
+}
+
 void collect_report(struct member *b, const json_t *message) {
     struct master *m = b->master;
     struct rank_report r;
@@ -158,37 +184,30 @@ void collect_report(struct member *b, const json_t *message) {
     }
     r.host = (unsigned)b->index;
     r.time -= b->offset;
-    if (attempt_report(&m->attempt, &r))
+    if (attempt_report(&m->attempt, &r)) {
         weigh(m, &r);
+        end_where_all_rest(m, "");
+    }
 }
 
 void collect_stalled(struct member *b, const json_t *message) {
-    struct master *m = b->master;
     int64_t rank = -1;
     int64_t seconds = 0;
     const char *states = "";
-    char waits[RANK_REPORT_EVIDENCE_SIZE] = "";
     (void)json_member_string(message, "stalled", "states", &states, NULL);
-    if (states[0] != '\0')
-        (void)snprintf(waits, sizeof(waits), "threads: %s", states);
-    if (json_member_int(message, "stalled", "rank", &rank, NULL) != 0 ||
-        json_member_int(message, "stalled", "seconds", &seconds, NULL) != 0 ||
-        !attempt_stall(&m->attempt, b->index, rank, waits, clock_boot()))
-        return;
-    log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s", member_name(b), rank, seconds);
-    journal_put(&m->s.journal, RECORD_STALLED,
-                json_pack("{s:s, s:I, s:I, s:o}", "which", member_name(b), "rank", (json_int_t)rank,
-                          "seconds", (json_int_t)seconds, "states", record_text(states)));
-    master_raise(m, EVENT_FAILURE);
+    if (json_member_int(message, "stalled", "rank", &rank, NULL) == 0 &&
+        json_member_int(message, "stalled", "seconds", &seconds, NULL) == 0)
+        call_stalled(b->master, b->index, rank, seconds, states);
 }
 
 void collect_quiet(struct member *b, const json_t *message, bool is_quiet) {
     int64_t rank = -1;
-    if (json_member_int(message, "quiet", "rank", &rank, NULL) != 0 ||
-        !attempt_quiet(&b->master->attempt, b->index, rank, is_quiet) || !is_quiet)
+    const char *states = "";
+    (void)json_member_string(message, "quiet", "states", &states, NULL);
+    if (json_member_int(message, "quiet", "rank", &rank, NULL) != 0)
         return;
-    log_error("all ranks are silent and idle: nobody is left for whom they could wait");
-    collect_stalled(b, message);
+    attempt_quiet(&b->master->attempt, b->index, rank, is_quiet);
+    end_where_all_rest(b->master, states);
 }
 
 void collect_init(struct master *m) {

@@ -28,7 +28,8 @@ static void a_rank_that_never_showed_progress_is_not(void) {
 /* It works for two seconds of a processor, which is more than the limit, and then does nothing. */
 static void a_rank_that_has_worked_and_rests_for_ever_is_stalled(void) {
     static const char work[] = "(ulimit -t 2; while :; do :; done); exec sleep 600";
-    const char *const settings[] = {"RINGMASTER_STALL_SECONDS=1", NULL};
+    const char *const settings[] = {"RINGMASTER_IDLE_SECONDS=1", "RINGMASTER_STALL_SECONDS=0",
+                                    NULL};
     const char *words[] = {"--", "sh", "-c", work, NULL};
     stage_start(&host, "resting", settings, words);
     CU_ASSERT_EQUAL(stage_end(&host, 90), EXIT_CODE_STALLED);
@@ -36,6 +37,16 @@ static void a_rank_that_has_worked_and_rests_for_ever_is_stalled(void) {
     ASSERT_CONTAINS(stage_output(&host), "sleep: 1 S");
     ASSERT_CONTAINS(stage_output(&host), "all ranks are silent and idle");
     ASSERT_CONTAINS(stage_failure(&host), "stalled");
+}
+
+/* As a server does: where nobody asks for its end, it is told of alone. */
+static void a_rank_that_has_worked_may_rest(void) {
+    static const char work[] = "(ulimit -t 2; while :; do :; done); exec sleep 9";
+    const char *const settings[] = {"RINGMASTER_STALL_SECONDS=1", NULL};
+    const char *words[] = {"--", "sh", "-c", work, NULL};
+    stage_start(&host, "server", settings, words);
+    CU_ASSERT_EQUAL(stage_end(&host, 90), 0);
+    ASSERT_CONTAINS(stage_output(&host), "rank 0 has printed nothing and done nothing for 1 s");
 }
 
 static void lines_carry_host_and_rank(void) {
@@ -52,4 +63,4 @@ static void lines_carry_host_and_rank(void) {
 STAGE_MAIN("host.crew", UNIT(a_rank_that_falls_silent_is_stalled),
            UNIT(a_rank_that_never_showed_progress_is_not),
            UNIT(a_rank_that_has_worked_and_rests_for_ever_is_stalled),
-           UNIT(lines_carry_host_and_rank))
+           UNIT(a_rank_that_has_worked_may_rest), UNIT(lines_carry_host_and_rank))

@@ -21,6 +21,7 @@ static void nothing_set_gives_the_defaults(void) {
     CU_ASSERT_EQUAL(s.port, 7070);
     CU_ASSERT_EQUAL(s.ready_seconds, 600);
     CU_ASSERT_EQUAL(s.stall_seconds, 600);
+    CU_ASSERT_EQUAL(s.idle_seconds, 0);
     CU_ASSERT_EQUAL(s.stop_seconds, 0);
     CU_ASSERT_PTR_NULL(s.platform);
     CU_ASSERT_STRING_EQUAL(s.base_dir, "/opt/ml");
@@ -85,11 +86,15 @@ static void numbers_have_bounds(void) {
     static const struct {
         const char *name;
         int64_t least, most;
-    } rows[] = {
-        {"RINGMASTER_PORT", 1024, 65535},        {"RINGMASTER_COUNT", 0, CLUSTER_HOSTS_MAX},
-        {"RINGMASTER_STOP_SECONDS", 1, 86400},   {"RINGMASTER_READY_SECONDS", 1, 86400},
-        {"RINGMASTER_FETCH_SECONDS", 1, 604800}, {"RINGMASTER_STALL_SECONDS", 0, 86400},
-        {"RINGMASTER_RESTARTS", 0, 1000},        {"RINGMASTER_MIN_HOSTS", 1, CLUSTER_HOSTS_MAX}};
+    } rows[] = {{"RINGMASTER_PORT", 1024, 65535},
+                {"RINGMASTER_COUNT", 0, CLUSTER_HOSTS_MAX},
+                {"RINGMASTER_STOP_SECONDS", 1, 86400},
+                {"RINGMASTER_READY_SECONDS", 1, 86400},
+                {"RINGMASTER_FETCH_SECONDS", 1, 604800},
+                {"RINGMASTER_STALL_SECONDS", 0, 86400},
+                {"RINGMASTER_IDLE_SECONDS", 0, 86400},
+                {"RINGMASTER_RESTARTS", 0, 1000},
+                {"RINGMASTER_MIN_HOSTS", 1, CLUSTER_HOSTS_MAX}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct settings s;
         CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].least, &s), 0);

@@ -168,17 +168,26 @@ static void only_its_number_outlives_it(void) {
 static void all_are_quiet_when_nobody_is_busy(void) {
     begin();
     for (int rank = 0; rank < 4; rank++)
-        CU_ASSERT_FALSE(attempt_quiet(&a, rank < 2 ? 0 : 2, rank, true));
-    CU_ASSERT_FALSE(attempt_quiet(&a, 0, 4, true)); /* not its own */
-    CU_ASSERT_FALSE(attempt_quiet(&a, 2, 5, true));
-    CU_ASSERT_FALSE(attempt_quiet(&a, 2, -1, true));
-    CU_ASSERT_FALSE(attempt_quiet(&a, 0, 1, false));
-    CU_ASSERT_FALSE(attempt_quiet(&a, 2, 4, true));
-    CU_ASSERT(attempt_quiet(&a, 0, 1, true));
+        attempt_quiet(&a, rank < 2 ? 0 : 2, rank, true);
+    attempt_quiet(&a, 0, 4, true); /* not its own */
+    attempt_quiet(&a, 2, 5, true);
+    attempt_quiet(&a, 2, -1, true);
+    CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
+    attempt_quiet(&a, 0, 1, false);
+    attempt_quiet(&a, 2, 4, true);
+    CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
+    attempt_quiet(&a, 0, 1, true);
+    CU_ASSERT_EQUAL(attempt_all_quiet(&a), 0);
     /* Who has ended is nobody to wait for. */
-    CU_ASSERT_FALSE(attempt_quiet(&a, 2, 4, false));
+    attempt_quiet(&a, 2, 4, false);
+    CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
     CU_ASSERT(report(2, 4, RANK_EXITED, 0));
-    CU_ASSERT(attempt_quiet(&a, 0, 0, true));
+    CU_ASSERT_EQUAL(attempt_all_quiet(&a), 0);
+    CU_ASSERT(report(0, 0, RANK_EXITED, 0));
+    CU_ASSERT_EQUAL(attempt_all_quiet(&a), 1);
+    for (unsigned rank = 1; rank < 4; rank++)
+        CU_ASSERT(report(rank < 2 ? 0 : 2, rank, RANK_EXITED, 0));
+    CU_ASSERT_EQUAL(attempt_all_quiet(&a), -1);
     attempt_done(&a);
 }
 
