@@ -44,6 +44,7 @@ static void ended(void *context, int code) {
     struct error err = {0};
     char words[LAST_WORDS_MAX];
     loop_cancel(i->loop, &i->deadline);
+    loop_cancel(i->loop, &i->pulse);
     if (code == EXIT_CODE_OK) {
         i->done(i->context, NULL);
         return;
@@ -66,6 +67,12 @@ static void late(void *context) {
     struct installing *i = context;
     i->late = true;
     task_signal(&i->task, SIGKILL);
+}
+
+static void pulse(void *context) {
+    struct installing *i = context;
+    loop_after(i->loop, &i->pulse, i->period);
+    i->runs(i->context);
 }
 
 /* Its own, as the program's: what a package's setup.py does is the user's, and as its user.
@@ -91,10 +98,13 @@ int installing_start(struct installing *i, const struct installing_options *o, s
     cleanup_argv struct argv environment = {0};
     *i = (struct installing){.loop = o->loop,
                              .seconds = o->job->settings.fetch_seconds,
+                             .period = o->job->settings.ready_seconds * CLOCK_SECOND / 4,
                              .line = o->line,
+                             .runs = o->runs,
                              .done = o->done,
                              .context = o->context};
     i->deadline = (struct timer){.fire = late, .context = i};
+    i->pulse = (struct timer){.fire = pulse, .context = i};
     (void)snprintf(prefix, sizeof(prefix), "[%s pip] ",
                    o->job->cluster.hosts[o->job->cluster.self].name.text);
     const struct task_options options = {.prefix = prefix,
@@ -112,6 +122,7 @@ int installing_start(struct installing *i, const struct installing_options *o, s
              p->code.package ? "the package in " : "requirements.txt in ", p->root,
              p->code.package && p->code.requirements ? ", requirements.txt" : "");
     loop_after(o->loop, &i->deadline, i->seconds * CLOCK_SECOND);
+    loop_after(o->loop, &i->pulse, i->period);
     return 0;
 }
 
@@ -119,6 +130,7 @@ void installing_close(struct installing *i) {
     if (i->loop == NULL)
         return;
     loop_cancel(i->loop, &i->deadline);
+    loop_cancel(i->loop, &i->pulse);
     task_done(&i->task);
     i->loop = NULL;
 }

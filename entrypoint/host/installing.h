@@ -1,6 +1,6 @@
 /* What the program's code asks for (job/python_code.h), installed by the image's own pip as a
- * child, once a host, before hosts join. Each of its lines is a step forward. It is killed when its
- * time is over. */
+ * child, once a host, before hosts join. Each of its lines is a step forward, and so is that it
+ * runs at all: a large package is built without a word. It is killed when its time is over. */
 #ifndef HOST_INSTALLING_H
 #define HOST_INSTALLING_H
 
@@ -12,9 +12,12 @@ struct installing {
     struct loop *loop; /* NULL: never started */
     struct task task;
     struct timer deadline;
+    struct timer pulse;
+    int64_t period; /* of the pulse */
     int64_t seconds;
     bool late;
     void (*line)(void *context, const char *line, size_t size);
+    void (*runs)(void *context);
     void (*done)(void *context, const struct error *failure);
     void *context;
 };
@@ -26,6 +29,8 @@ struct installing_options {
     char *const *environment; /* this process's own */
     /* A line of its words, with prefix and line end. */
     void (*line)(void *context, const char *line, size_t size);
+    /* It runs still: often enough that nobody who waits for a host gives this one up. */
+    void (*runs)(void *context);
     /* All is there, or FAILURE, with pip's last words. */
     void (*done)(void *context, const struct error *failure);
     void *context;

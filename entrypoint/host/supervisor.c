@@ -231,12 +231,19 @@ static void pip_line(void *context, const char *line, size_t size) {
     marked(context, line + front, size - front);
 }
 
+static void pip_runs(void *context) {
+    struct supervisor *s = context;
+    s->mark.count++;
+    meet(s);
+}
+
 static void install(struct supervisor *s) {
     const struct installing_options options = {.loop = &s->loop,
                                                .reaper = &s->reaper,
                                                .job = s->job,
                                                .environment = s->environment,
                                                .line = pip_line,
+                                               .runs = pip_runs,
                                                .done = installed,
                                                .context = s};
     if (installing_start(&s->installing, &options, &s->fault) != 0)

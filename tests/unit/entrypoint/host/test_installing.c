@@ -7,9 +7,8 @@
 static struct stage_host host;
 
 /* BASE/code with a program and its requirements, and BASE/bin with SCRIPT as python3. */
-static int run(const char *name, const char *script, const char *setting) {
+static void prepare(const char *name, const char *script, char search[STAGE_PATH_SIZE - 32]) {
     char path[4400];
-    char search[STAGE_PATH_SIZE - 32];
     const struct {
         const char *name;
         const char *text;
@@ -24,9 +23,16 @@ static int run(const char *name, const char *script, const char *setting) {
         path[strlen(path)] = '/';
         CU_ASSERT_EQUAL(file_publish(path, files[i].text, strlen(files[i].text), 0755, NULL), 0);
     }
-    (void)snprintf(search, sizeof(search), "PATH=%s/%s/bin:/usr/bin:/bin", unit_temp_dir(), name);
+    (void)snprintf(search, STAGE_PATH_SIZE - 32, "PATH=%s/%s/bin:/usr/bin:/bin", unit_temp_dir(),
+                   name);
+}
+
+static const char *const words[] = {NULL};
+
+static int run(const char *name, const char *script, const char *setting) {
+    char search[STAGE_PATH_SIZE - 32];
     const char *const settings[] = {search, setting, NULL};
-    static const char *const words[] = {NULL};
+    prepare(name, script, search);
     stage_start(&host, name, settings, words);
     return stage_end(&host, 30);
 }
@@ -75,6 +81,26 @@ static void its_time_ends(void) {
     ASSERT_CONTAINS(stage_failure(&host), "pip's last words: downloading");
 }
 
+/* Hosts wait longer for one that builds a package without a word than for one that does not come:
+ * it ends with pip's own code. */
+static void silence_is_no_standstill(void) {
+    static struct stage_host other;
+    static const char script[] = "#!/bin/sh\nsleep 7\nexit 2\n";
+    char search[2][STAGE_PATH_SIZE - 32];
+    const char *const first[] = {search[0], "RINGMASTER_HOSTS=127.0.0.1,127.0.0.2",
+                                 "RINGMASTER_HOST=127.0.0.1", "RINGMASTER_READY_SECONDS=3", NULL};
+    const char *const second[] = {search[1], "RINGMASTER_HOSTS=127.0.0.1,127.0.0.2",
+                                  "RINGMASTER_HOST=127.0.0.2", "RINGMASTER_READY_SECONDS=3", NULL};
+    prepare("silent", script, search[0]);
+    prepare("other", script, search[1]);
+    stage_start(&host, "silent", first, words);
+    stage_start(&other, "other", second, words);
+    CU_ASSERT_EQUAL(stage_end(&host, 30), EXIT_CODE_CONFIG);
+    CU_ASSERT_EQUAL(stage_end(&other, 30), EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(stage_failure(&host), "pip ended with 2");
+}
+
 STAGE_MAIN("host.installing",
            UNIT(pip_runs_first_in_the_codes_folder_with_the_programs_environment),
-           UNIT(its_failure_is_the_jobs_with_its_last_words), UNIT(its_time_ends))
+           UNIT(its_failure_is_the_jobs_with_its_last_words), UNIT(its_time_ends),
+           UNIT(silence_is_no_standstill))
