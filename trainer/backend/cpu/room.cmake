@@ -32,23 +32,23 @@ add_library(cpu_loops_unseen INTERFACE)
 target_compile_options(cpu_loops_unseen INTERFACE -fno-sanitize=all)
 file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
 
-# cpu_loop_variant(NAME FLAG OPTIONS...): for processors that have FLAG, as /proc/cpuinfo spells it.
+# cpu_loop_variant(NAME FLAG OPTIONS...): for processors that have FLAG, as /proc/cpuinfo spells it; all have
+# one that is empty.
 function(cpu_loop_variant NAME FLAG)
     list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/ OUTPUT_VARIABLE sources)
     add_library(cpu_loops_${NAME} OBJECT ${sources})
     target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu ${ROOM_INCLUDES}/kernels)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
-    # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. A sanitizer's
-    # checks leave nothing to make fast of them, and compile for minutes.
-    target_compile_options(cpu_loops_${NAME} PRIVATE $<$<NOT:$<CONFIG:Debug>>:-O3> -ffp-contract=fast ${ARGN})
+    # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA.
+    target_compile_options(cpu_loops_${NAME} PRIVATE -O3 -ffp-contract=fast ${ARGN})
     target_link_libraries(cpu_loops_${NAME} PRIVATE ringmaster_flags)
-    if(RINGMASTER_SANITIZE AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
+    if(RINGMASTER_SANITIZE AND FLAG AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
         target_link_libraries(cpu_loops_${NAME} PRIVATE cpu_loops_unseen)
     endif()
     target_sources(cpu PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
 endfunction()
 
-cpu_loop_variant(baseline sse2)
+cpu_loop_variant(baseline "")
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     cpu_loop_variant(avx2 avx2 -march=x86-64-v3)
     cpu_loop_variant(avx512 avx512bw -march=x86-64-v4 -mprefer-vector-width=512)
