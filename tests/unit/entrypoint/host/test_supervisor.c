@@ -89,7 +89,7 @@ static int run_first(void (*first)(void), const char *const *settings, const cha
     stage_first = first;
     stage_start(&host, "first", settings, words);
     stage_first = NULL;
-    return stage_end(&host, 20);
+    return stage_end(&host, 60);
 }
 
 /* As main() does, and a stop comes right then. */
