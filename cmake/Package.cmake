@@ -1,5 +1,6 @@
 # What an installation has beside the programs, and a Debian package of the launcher: `cpack` in the build
-# folder. The trainer is not in it: it wants a oneDNN that Debian 12 has no package of. Man page and completion come from the program's own tables, so they are made by it.
+# folder. The trainer is not in it: it wants a oneDNN that Debian 12 has no package of. Man page and
+# completion come from the program's own tables, so they are made by it.
 include(GNUInstallDirs)
 
 if(TARGET ringmaster)

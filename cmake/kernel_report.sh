@@ -71,7 +71,7 @@ table)
         /^}/ { comment = "" }' "$@" | sort |
         { printf '\n%-32s %s\n' kernel 'bytes that it must move'; cat; } >>"$table"
     # A profiler shows names without sources.
-    twice=$(awk '/^kernel/ { names = 1; next } names { print $1 }' "$table" | uniq -d)
+    twice=$(awk '!names && /^kernel/ { names = 1; next } names { print $1 }' "$table" | uniq -d)
     [ -z "$twice" ] || { echo "two kernels have one name: $twice" >&2; exit 1; }
     ;;
 esac

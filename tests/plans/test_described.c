@@ -12,7 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct cuda_options fixed = {.local_ranks = 1, .deterministic = true, .loss_scale = 1};
+static const struct cuda_options fixed = {
+    .local_ranks = 1, .deterministic = true, .overlap = CUDA_OWN_ON, .loss_scale = 1};
 
 static struct backend *open_device(const char *device, struct cuda_options options) {
     struct backend *backend = NULL;
@@ -88,6 +89,23 @@ static void launches_of_a_step_are_counted(void) {
     /* Each convolution three times, but for the stem's data gradient; the classifier likewise. */
     CU_ASSERT_EQUAL(c.all.products, 3 * 53 - 1 + 3);
     CU_ASSERT_EQUAL(c.all.copies, 0);
+
+    struct cuda_options options = fixed;
+    options.overlap = CUDA_OWN_OFF;
+    CU_ASSERT_EQUAL(run_resnet50(options).all.kernels, c.all.kernels);
+    CU_ASSERT_EQUAL(run_resnet50(options).all.early, 0);
+}
+
+/* As training would. */
+static void what_the_device_does_not_do_is_refused(void) {
+    struct error err = {0};
+    struct backend *backend = NULL;
+    struct cuda_options rows = fixed;
+    rows.row_choice = CUDA_OWN_ON;
+    CU_ASSERT_EQUAL(
+        cuda_described_open(&backend, RINGMASTER_CUDA_DEVICES "/h100.json", &rows, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DEVICE);
+    ASSERT_CONTAINS(err.text, "--row-choice on");
 }
 
 /* An own backward pass is three launches, of a plain one two, in the place of two products and of
@@ -181,7 +199,6 @@ static void a_description_that_is_none_is_named(void) {
     ASSERT_CONTAINS(err.text, "/nowhere/x.json");
 }
 
-/* Behind a described device kernels run again. */
 static void a_described_device_says_what_it_is(void) {
     struct backend *backend = open_device("h200", fixed);
     ASSERT_CONTAINS(backend->table->describe(backend), "H200");
@@ -192,6 +209,7 @@ static void a_described_device_says_what_it_is(void) {
 }
 
 UNIT_MAIN("plans.described", UNIT(launches_of_a_step_are_counted),
+          UNIT(what_the_device_does_not_do_is_refused),
           UNIT(an_own_backward_pass_takes_the_place_of_products),
           UNIT(a_network_too_large_for_the_device_is_told_with_its_sizes),
           UNIT(a_description_that_is_none_is_named), UNIT(a_described_device_says_what_it_is))

@@ -75,7 +75,7 @@ device=$(dirname "$0")/../../trainer/backend/cuda/devices/h100.json
 code 64 "$ringtrain" inspect plan --device "$device" --backend cpu
 says "--device"
 if "$ringtrain" version | grep -q '^backend cuda: CUDA .*cuDNN [0-9]'; then
-    code 0 "$ringtrain" inspect plan --device "$device" --model maskrcnn_tiny --batch-size 2 --canvases 64x64 --dtype f16
+    code 0 "$ringtrain" inspect plan --device "$device" --model maskrcnn_tiny --batch-size 2 --canvases 64x64 --dtype f16 --launch-overlap on
     grep -q '^memory: weights' "$work/out" || fail "no memory on a device"
     grep -qE '^launches: [1-9][0-9]* kernels of our own, of which [1-9][0-9]* may .* [1-9][0-9]* calls of cuDNN' "$work/out" ||
         fail "no launches"

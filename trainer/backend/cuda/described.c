@@ -22,6 +22,7 @@ struct described {
     char name[CUDA_NAME_SIZE];
     int major, minor;
     size_t memory, used; /* bytes */
+    bool overlap;
 };
 
 static struct described *described_of(struct backend *backend) {
@@ -187,16 +188,15 @@ static int read_description(struct described *d, const char *path, struct error 
 }
 
 static int settle(struct described *d, const struct cuda_options *o, struct error *err) {
-    bool rows = o->row_choice == CUDA_OWN_ON ||
-                (o->row_choice == CUDA_OWN_AUTO && cuda_faster_on(CUDA_CHOICE_ROWS, d->name));
+    bool rows = false;
     if (!cuda_has_code(d->major, d->minor))
         return error_set(err, EXIT_CODE_DEVICE, "CUDA: %s is sm_%d%d; this build is for %s",
                          d->name, d->major, d->minor, cuda_architectures());
-    if (rows && !o->deterministic)
-        d->cuda.choose = choose;
-    bool overlap; /* what may begin early is counted in any case */
-    if (cuda_overlap_choose(o->overlap, d->name, d->major, &overlap, err) != 0)
+    if (cuda_switch_wanted(o->row_choice, d->name, o->deterministic, &rows, err) != 0 ||
+        cuda_overlap_choose(o->overlap, d->name, d->major, &d->overlap, err) != 0)
         return -1;
+    if (rows)
+        d->cuda.choose = choose;
     return cuda_backward_choose(o->own_backward, d->name, d->major, d->minor, &d->cuda.own_backward,
                                 err);
 }
@@ -238,7 +238,7 @@ struct cuda_launches cuda_described_launches(const struct backend *backend) {
     const struct described *d = (const struct described *)backend;
     struct cuda_launches all = d->calls;
     all.kernels = d->own.all;
-    all.early = d->own.early;
+    all.early = d->overlap ? d->own.early : 0;
     return all;
 }
 

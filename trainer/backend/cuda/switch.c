@@ -126,17 +126,27 @@ int cuda_switch_node(struct cuda *cuda, const struct switch_choice *choice,
 
 #endif
 
-int cuda_switch_choose(enum cuda_own wanted, const char *name, bool deterministic,
-                       cuda_switch **ret_choose, struct error *err) {
-    *ret_choose = NULL;
-    if (wanted == CUDA_OWN_OFF ||
-        (wanted == CUDA_OWN_AUTO && !cuda_faster_on(CUDA_CHOICE_ROWS, name)))
-        return 0;
+int cuda_switch_wanted(enum cuda_own wanted, const char *name, bool deterministic, bool *ret_wanted,
+                       struct error *err) {
+    *ret_wanted =
+        !deterministic && (wanted == CUDA_OWN_ON ||
+                           (wanted == CUDA_OWN_AUTO && cuda_faster_on(CUDA_CHOICE_ROWS, name)));
     if (wanted == CUDA_OWN_ON && deterministic)
         return error_set(err, EXIT_CODE_DEVICE,
                          "--row-choice on: not with --deterministic true, as the first step of a "
                          "run computes all rows");
-    if (!deterministic && check_node(wanted == CUDA_OWN_ON ? err : NULL) == 0)
+    return 0;
+}
+
+int cuda_switch_choose(enum cuda_own wanted, const char *name, bool deterministic,
+                       cuda_switch **ret_choose, struct error *err) {
+    bool take = false;
+    *ret_choose = NULL;
+    if (cuda_switch_wanted(wanted, name, deterministic, &take, err) != 0)
+        return -1;
+    if (!take)
+        return 0;
+    if (check_node(wanted == CUDA_OWN_ON ? err : NULL) == 0)
         *ret_choose = cuda_switch_node;
     else if (wanted == CUDA_OWN_ON)
         return -1;

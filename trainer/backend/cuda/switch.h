@@ -19,10 +19,13 @@ typedef int cuda_switch(struct cuda *cuda, const struct switch_choice *choice,
  * last body: all rows. */
 cuda_switch cuda_switch_node;
 
-/* What becomes of WANTED on a GPU of this NAME. CUDA_OWN_AUTO takes it where it was measured to be
- * faster: cuda/faster_on.h. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps are
- * wanted, as the step in front of the recording computes all rows, by other kernels, and where this
- * build or the driver has no such nodes. */
+/* Whether WANTED asks for it on a GPU of this NAME. CUDA_OWN_AUTO takes it where it was measured to
+ * be faster: cuda/faster_on.h. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps are
+ * wanted, as the step in front of the recording computes all rows, by other kernels. */
+int cuda_switch_wanted(enum cuda_own wanted, const char *name, bool deterministic, bool *ret_wanted,
+                       struct error *err);
+
+/* What becomes of it: ON is an error, too, where this build or the driver has no such nodes. */
 int cuda_switch_choose(enum cuda_own wanted, const char *name, bool deterministic,
                        cuda_switch **ret_choose, struct error *err);
 
