@@ -2,12 +2,11 @@
 
 #include "common/cleanup.h"
 #include "common/clock.h"
+#include "os/process_stat.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -19,11 +18,7 @@ static const int64_t kill_again = 50 * CLOCK_MILLISECOND;
 enum kin { KIN_UNKNOWN, KIN_STRANGER, KIN_OURS };
 
 struct process {
-    pid_t pid;
-    pid_t parent;
-    pid_t group;
-    unsigned long long born; /* ticks since boot: with the pid it names a process for good */
-    bool dead;
+    struct process_stat stat;
     enum kin kin;
 };
 
@@ -32,33 +27,6 @@ struct processes {
     size_t count;
     size_t capacity;
 };
-
-static bool read_process(pid_t pid, struct process *ret) {
-    char path[64];
-    char text[1024];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    cleanup_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t size = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1; /* all of it at once */
-    if (size <= 0)
-        return false;
-    text[size] = '\0';
-    const char *at = strrchr(text, ')'); /* the name may hold anything, blanks and ')' too */
-    if (at == NULL || at[1] != ' ')
-        return false;
-    char state = at[2];
-    char *end = NULL;
-    long parent = strtol(at + 3, &end, 10);
-    long group = strtol(end, &end, 10);
-    unsigned long long born = 0;
-    for (int field = 6; field <= 22; field++) /* numbered as in proc(5) */
-        born = strtoull(end, &end, 10);
-    *ret = (struct process){.pid = pid,
-                            .parent = (pid_t)parent,
-                            .group = (pid_t)group,
-                            .born = born,
-                            .dead = state == 'Z' || state == 'X'};
-    return true;
-}
 
 static void add_process(struct processes *all, const struct process *p) {
     if (all->count == all->capacity) {
@@ -77,9 +45,9 @@ static void list_all(struct processes *all) {
     if (proc == NULL)
         return;
     for (struct dirent *entry = readdir(proc); entry != NULL; entry = readdir(proc)) {
-        struct process p;
+        struct process p = {0};
         if (isdigit((unsigned char)entry->d_name[0]) &&
-            read_process((pid_t)strtol(entry->d_name, NULL, 10), &p))
+            process_stat_read((pid_t)strtol(entry->d_name, NULL, 10), &p.stat))
             add_process(all, &p);
     }
     (void)closedir(proc);
@@ -88,11 +56,11 @@ static void list_all(struct processes *all) {
 static int by_pid(const void *a, const void *b) {
     const struct process *one = a;
     const struct process *other = b;
-    return (one->pid > other->pid) - (one->pid < other->pid);
+    return (one->stat.pid > other->stat.pid) - (one->stat.pid < other->stat.pid);
 }
 
 static struct process *find(const struct processes *all, pid_t pid) {
-    const struct process key = {.pid = pid};
+    const struct process key = {.stat = {.pid = pid}};
     if (all->count == 0)
         return NULL;
     return bsearch(&key, all->items, all->count, sizeof(key), by_pid);
@@ -108,14 +76,14 @@ static void mark_descendants(struct processes *all) {
     for (size_t i = 0; i < all->count; i++) {
         struct process *p = &all->items[i];
         size_t steps = 0;
-        while (p != NULL && p->kin == KIN_UNKNOWN && p->parent != self && steps++ < all->count)
-            p = find(all, p->parent);
+        while (p != NULL && p->kin == KIN_UNKNOWN && p->stat.parent != self && steps++ < all->count)
+            p = find(all, p->stat.parent);
         enum kin kin = KIN_STRANGER;
-        if (p != NULL && (p->kin == KIN_OURS || (p->kin == KIN_UNKNOWN && p->parent == self)))
+        if (p != NULL && (p->kin == KIN_OURS || (p->kin == KIN_UNKNOWN && p->stat.parent == self)))
             kin = KIN_OURS;
-        for (p = &all->items[i]; p != NULL && p->kin == KIN_UNKNOWN && p->pid != self;) {
+        for (p = &all->items[i]; p != NULL && p->kin == KIN_UNKNOWN && p->stat.pid != self;) {
             p->kin = kin;
-            p = p->parent != self ? find(all, p->parent) : NULL;
+            p = p->stat.parent != self ? find(all, p->stat.parent) : NULL;
         }
     }
 }
@@ -124,17 +92,17 @@ static void mark_descendants(struct processes *all) {
  * had the pid when it was opened; if that one was born when the listed one was, the signal cannot
  * hit a newcomer. A stopped process hears SIGTERM only when it goes on. */
 static void signal_process(const struct process *p, int number) {
-    if (p->parent == getpid()) {
-        (void)kill(p->pid, number);
+    if (p->stat.parent == getpid()) {
+        (void)kill(p->stat.pid, number);
         if (number == SIGTERM)
-            (void)kill(p->pid, SIGCONT);
+            (void)kill(p->stat.pid, SIGCONT);
         return;
     }
-    int fd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+    int fd = (int)syscall(SYS_pidfd_open, p->stat.pid, 0);
     if (fd < 0)
         return;
-    struct process now;
-    if (read_process(p->pid, &now) && now.born == p->born) {
+    struct process_stat now;
+    if (process_stat_read(p->stat.pid, &now) && now.born == p->stat.born) {
         (void)syscall(SYS_pidfd_send_signal, fd, number, NULL, 0);
         if (number == SIGTERM)
             (void)syscall(SYS_pidfd_send_signal, fd, SIGCONT, NULL, 0);
@@ -156,8 +124,8 @@ static size_t signal_all(int number, const pid_t spared[SWEEP_SPARED], pid_t kep
     size_t count = 0;
     for (size_t i = 0; i < all.count; i++) {
         const struct process *p = &all.items[i];
-        if (p->kin != KIN_OURS || p->dead || is_spared(spared, p->pid) ||
-            (kept > 0 && p->pid == kept) || (group > 0 && p->group == group))
+        if (p->kin != KIN_OURS || p->stat.dead || is_spared(spared, p->stat.pid) ||
+            (kept > 0 && p->stat.pid == kept) || (group > 0 && p->stat.group == group))
             continue;
         signal_process(p, number);
         count++;
@@ -187,7 +155,7 @@ static bool has_others(pid_t kept) {
     list_all(&all);
     mark_descendants(&all);
     for (size_t i = 0; i < all.count; i++)
-        found |= all.items[i].kin == KIN_OURS && all.items[i].pid != kept;
+        found |= all.items[i].kin == KIN_OURS && all.items[i].stat.pid != kept;
     free(all.items);
     return found;
 }
