@@ -15,7 +15,7 @@ from maskrcnn_cpu import samples_of
 
 # 640x480 pixels, so 400x300 here, on a canvas of 416x320: torchvision's padding, too.
 IDS, SIDE, LEAST = (89, 133, 144, 192, 307, 349, 510, 532), 400, 32
-STEPS, BATCH, RATE, WARMUP, MILESTONES = 400, 4, 0.02, 60, (0.7, 0.9)
+STEPS, BATCH, RATE, WARMUP, MILESTONES = 500, 4, 0.02, 60, (0.8, 0.94)
 MOMENTUM, DECAY, CLIP, REGIONS, COPIES = 0.9, 1e-4, 10, 128, 25
 EPOCH = COPIES * len(IDS) // BATCH
 GOAL, WITHIN = 0.95, 0.02

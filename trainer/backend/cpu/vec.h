@@ -157,6 +157,11 @@ VEC_INLINE void vec_stream(void *base, size_t at, vecf value, enum elem elem) {
     else
         _mm256_stream_si256((__m256i *)(void *)((uint16_t *)base + at),
                             (__m256i)vec_to_bf16(value));
+#elif defined(__AVX2__)
+    if (elem == ELEM_F32)
+        _mm256_stream_ps((float *)base + at, (__m256)value);
+    else
+        _mm_stream_si128((__m128i *)(void *)((uint16_t *)base + at), (__m128i)vec_to_bf16(value));
 #else
     vec_store(base, at, value, elem);
 #endif
@@ -166,6 +171,10 @@ VEC_INLINE void vec_stream(void *base, size_t at, vecf value, enum elem elem) {
 VEC_INLINE void vec_stream_line(uint32_t *to, const uint32_t line[16]) {
 #ifdef __AVX512F__
     _mm512_stream_si512((void *)to, _mm512_loadu_si512(line));
+#elif defined(__AVX2__)
+    for (int half = 0; half < 2; half++)
+        _mm256_stream_si256((void *)(to + 8 * half),
+                            _mm256_loadu_si256((const void *)(line + 8 * half)));
 #else
     memcpy(to, line, 16 * sizeof *line);
 #endif
