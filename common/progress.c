@@ -14,7 +14,9 @@ struct progress_slot {
     _Atomic uint64_t marks;
     _Atomic uint64_t step;
     _Atomic uint64_t patience_seconds;
-    uint64_t reserved[5];
+    _Atomic uint64_t work_ns;
+    _Atomic uint64_t data_ns;
+    uint64_t reserved[3];
 };
 _Static_assert(sizeof(struct progress_slot) == 64, "one cache line");
 
@@ -68,6 +70,13 @@ void progress_mark(struct progress *p, uint64_t step, uint64_t patience_seconds)
     atomic_fetch_add_explicit(&p->slot->marks, 1, memory_order_release);
 }
 
+void progress_work(struct progress *p, uint64_t work_ns, uint64_t data_ns) {
+    if (p->slot == NULL)
+        return;
+    atomic_fetch_add_explicit(&p->slot->work_ns, work_ns, memory_order_relaxed);
+    atomic_fetch_add_explicit(&p->slot->data_ns, data_ns, memory_order_relaxed);
+}
+
 struct progress_state progress_read(const struct progress *p) {
     struct progress_state state = {0};
     if (p->slot == NULL)
@@ -75,5 +84,7 @@ struct progress_state progress_read(const struct progress *p) {
     state.marks = atomic_load_explicit(&p->slot->marks, memory_order_acquire);
     state.step = atomic_load_explicit(&p->slot->step, memory_order_relaxed);
     state.patience_seconds = atomic_load_explicit(&p->slot->patience_seconds, memory_order_relaxed);
+    state.work_ns = atomic_load_explicit(&p->slot->work_ns, memory_order_relaxed);
+    state.data_ns = atomic_load_explicit(&p->slot->data_ns, memory_order_relaxed);
     return state;
 }

@@ -3,7 +3,8 @@
  * and its size is sealed, so that no program can take it away under the supervisor. The program
  * inherits its descriptor, finds a path that leads there in RINGMASTER_PROGRESS and marks each step
  * together with its patience: how long the silence until the next mark may last. A program that
- * never marks is never called stalled. Marks cost two stores.
+ * never marks is never called stalled. What its steps took of the rank's own time it may say, too:
+ * that tells for whom all others wait. Marks cost a few stores.
  *
  * One writer; the reader sees each field whole. */
 #ifndef COMMON_PROGRESS_H
@@ -25,6 +26,8 @@ struct progress_state {
     uint64_t marks; /* 0: not one yet */
     uint64_t step;
     uint64_t patience_seconds; /* 0: no limit */
+    uint64_t work_ns;          /* of all steps, waits for other ranks aside; 0: not told */
+    uint64_t data_ns;          /* of that, spent waiting for data */
 };
 
 /* New memory: its descriptor, or -1. */
@@ -38,6 +41,8 @@ int progress_open(struct progress *p, const char *path, struct error *err);
 void progress_done(struct progress *p);
 
 void progress_mark(struct progress *p, uint64_t step, uint64_t patience_seconds);
+/* Adds what a step took, of which DATA_NS for data; the mark of that step follows. */
+void progress_work(struct progress *p, uint64_t work_ns, uint64_t data_ns);
 struct progress_state progress_read(const struct progress *p);
 
 #endif

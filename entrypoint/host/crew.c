@@ -80,6 +80,28 @@ int crew_measure(const struct crew *c, struct buf *ret, struct error *err) {
     return 0;
 }
 
+/* Whatever a program has written: numbers of JSON have a sign. */
+static json_int_t bounded(uint64_t number) {
+    return number < INT64_MAX ? (json_int_t)number : INT64_MAX;
+}
+
+json_t *crew_pace(const struct crew *c) {
+    enum { NANOSECONDS = 1000 };
+    json_t *ranks = NULL;
+    for (const struct seat *s = c->seats; s != NULL; s = s->next) {
+        struct progress_state state = progress_read(&s->progress);
+        if (state.marks == 0 || s->reported)
+            continue;
+        if (ranks == NULL)
+            ranks = json_array();
+        (void)json_array_append_new(ranks, json_pack("[I, I, I, I]", (json_int_t)s->rank,
+                                                     bounded(state.step),
+                                                     bounded(state.work_ns / NANOSECONDS),
+                                                     bounded(state.data_ns / NANOSECONDS)));
+    }
+    return ranks;
+}
+
 static void close_taps(struct seat *s) {
     tap_close(&s->out);
     tap_close(&s->error_out);

@@ -73,6 +73,9 @@ void crew_end(struct crew *c);
 void crew_kill(struct crew *c);
 /* Appends the steps of ranks that show progress (gauges.h). */
 int crew_measure(const struct crew *c, struct buf *ret, struct error *err);
+/* How far ranks are that show progress, for a heartbeat: an array of [rank, step, work, data],
+ * times in microseconds (outcome/pace.h); NULL where none does. The caller's. */
+json_t *crew_pace(const struct crew *c);
 /* Lets a shim that has reported leave. */
 void crew_release(struct crew *c, unsigned rank);
 

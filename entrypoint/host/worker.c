@@ -67,6 +67,11 @@ static void answer_beat(struct worker *w, const json_t *beat) {
     json_t *message = frame_new("alive");
     (void)json_object_set(message, "echo", json_object_get(beat, "time"));
     (void)json_object_set_new(message, "time", json_integer(clock_boot()));
+    json_t *ranks = crew_pace(&w->s.host.crew);
+    if (ranks != NULL) {
+        (void)json_object_set_new(message, "attempt", json_integer(w->s.host.crew.attempt));
+        (void)json_object_set_new(message, "ranks", ranks);
+    }
     link_send(w->link, message);
 }
 

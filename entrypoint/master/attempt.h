@@ -6,6 +6,7 @@
 
 #include "common/error.h"
 #include "job/cluster.h"
+#include "outcome/pace.h"
 #include "outcome/rank_report.h"
 #include "outcome/verdict.h"
 
@@ -23,6 +24,7 @@ struct attempt {
     bool *seated;        /* by rank */
     bool *reported;      /* by rank */
     bool *quiet;         /* by rank: it prints nothing and does nothing */
+    struct pace pace;    /* of those that show progress */
     bool *lost;          /* by host */
     size_t seated_count;
     struct rank_report *reports; /* in the order in which they came, at most one a rank */
@@ -73,6 +75,10 @@ void attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet);
 /* The first of the ranks that have not ended, where all of them are quiet: nobody is left for whom
  * they could wait. -1 where somebody is, or all have ended. */
 int64_t attempt_all_quiet(const struct attempt *a);
+/* How far a rank is; another host's is left alone. */
+void attempt_pace(struct attempt *a, size_t host, int64_t rank, const struct pace_point *point);
+/* To be called every few seconds: true when a rank is found for whom the others wait. */
+bool attempt_find_slow(struct attempt *a, int64_t now, struct pace_finding *ret);
 void attempt_mpirun_ended(struct attempt *a, int code);
 
 /* That HOST's daemon DAEMON ended with CODE, or was not started, for the reason TEXT. Who asked for

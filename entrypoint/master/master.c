@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "master/behind.h"
 #include "master/collect.h"
 #include "master/dispatch.h"
 #include "master/examine.h"
@@ -71,9 +72,10 @@ static void hear(struct member *b, const json_t *message) {
     member_heard(b);
     if (strcmp(type, "line") == 0)
         forwarded_line(b, message);
-    else if (strcmp(type, "alive") == 0)
+    else if (strcmp(type, "alive") == 0) {
         lease_alive(b, message);
-    else if (strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0)
+        behind_told(b, message);
+    } else if (strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0)
         join_told(b, message);
     else if (m->phase == PHASE_JUDGED)
         return;
@@ -104,6 +106,7 @@ static int open_door(struct master *m, struct error *err) {
     if (m->join.open)
         return 0;
     lease_open(m);
+    behind_open(m);
     return join_open(m, &master_member_events, err);
 }
 
@@ -237,6 +240,7 @@ static void close_all(struct master *m) {
     launch_close(m);
     join_close(m);
     lease_close(m);
+    behind_close(m);
     collect_close(m);
     attempt_done(&m->attempt);
     post_done(&m->to_self);

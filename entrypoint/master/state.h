@@ -100,6 +100,9 @@ struct master {
         struct timer look;
     } lease;
     struct {
+        struct timer look;
+    } behind;
+    struct {
         struct task mpirun;
         struct banner banner; /* its first lines; mpirun.tail has the last */
         bool agent_warned;    /* of one that was refused */

@@ -32,6 +32,11 @@ static const struct record_row table[RECORD_KINDS] = {
                         "a rank showed no progress for so many seconds; states: what its "
                         "threads waited in",
                         {"which", "rank", "seconds", "states"}},
+    [RECORD_STRAGGLER] = {"straggler",
+                          "the other ranks wait for this one, or it is behind: seconds of its own "
+                          "time for a step, of that for data, and the median of the others; or "
+                          "from step to step",
+                          {"which", "rank", "behind", "seconds", "data", "others"}},
     [RECORD_HOST_LOST] = {"host_lost", "a host is lost", {"which", "why"}},
     [RECORD_FIRST_FAILURE] = {"first_failure",
                               "the first failure of an attempt that was heard of; "

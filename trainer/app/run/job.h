@@ -44,6 +44,7 @@ struct job {
     struct report report;
     struct findings findings; /* of evaluations, on rank 0 */
     struct progress progress;
+    int64_t data_waited; /* in this step, ns */
     struct run_state state;
     struct keeping keeping;
     struct folder_lock lock;       /* of the checkpoints, on rank 0 */

@@ -58,6 +58,7 @@ struct stepper {
     bool was_finite;  /* some step */
     bool penalty;    /* set it before stepper_finish where the outcome of that step is to tell it */
     uint64_t ticket; /* of the bucket started last */
+    int64_t waited;  /* in the last step for other ranks, ns; 0 on a device, whose wait is both */
 
     struct device_stepper *device; /* owned; takes the steps where the backend is a device */
 };

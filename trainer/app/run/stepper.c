@@ -1,5 +1,6 @@
 #include "run/stepper.h"
 
+#include "common/clock.h"
 #include "run/device_stepper.h"
 
 #include <stdlib.h>
@@ -163,8 +164,10 @@ static void apply(struct stepper *s) {
 
 static int finish_on_host(struct stepper *s, struct step_outcome *ret, struct error *err) {
     bool states_kept = s->states_kept;
+    int64_t begun = clock_now();
     if (comm_wait(s->comm, s->ticket, err) != 0)
         return error_wrap(err, "summing gradients");
+    s->waited = clock_now() - begun;
     s->states_kept = false;
     memset(s->metrics, 0, sizeof(s->metrics));
     s->void_step = false;

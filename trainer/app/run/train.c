@@ -58,7 +58,9 @@ static int start_loader(struct job *job, struct error *err) {
 static enum wait_result next_batch(struct job *job, const struct batch **ret, struct error *err) {
     int64_t start = clock_now();
     enum wait_result result = wait_batch(job->loader, ret, err);
-    report_wait(&job->report, clock_now() - start);
+    int64_t waited = clock_now() - start;
+    report_wait(&job->report, waited);
+    job->data_waited += waited;
     return result;
 }
 
@@ -209,6 +211,14 @@ static int settle(struct job *job, bool *ret_stop, struct error *err) {
     return account(job, &outcome, ret_stop, err);
 }
 
+/* What a step that began at BEGUN took of this rank's own time. On a device that computes and waits
+ * for other ranks by itself only the wait for data is known to be it. */
+static void tell_work(struct job *job, int64_t begun) {
+    bool device = job->backend->table->device != NULL;
+    int64_t own = device ? job->data_waited : clock_now() - begun - job->stepper.waited;
+    progress_work(&job->progress, (uint64_t)own, (uint64_t)job->data_waited);
+}
+
 /* Takes the next step. At the end of an epoch, of the run, where a checkpoint is due and after a
  * stop none is under way when it returns. */
 static int step_once(struct job *job, bool *ret_stop, struct error *err) {
@@ -220,10 +230,13 @@ static int step_once(struct job *job, bool *ret_stop, struct error *err) {
     struct step_outcome outcome;
     job->stepper.save = job->first && keep_is_time(&job->keeping);
     job->stepper.penalty = job->first && report_is_due(job, number);
+    int64_t begun = clock_now();
+    job->data_waited = 0;
     if (run_micro_batches(job, err) != 0 ||
         stepper_finish(&job->stepper, schedule_rate(&job->schedule, number - 1), &outcome, err) !=
             0)
         return error_wrap(err, "step %" PRId64, s->step + 1);
+    tell_work(job, begun);
     if (account(job, &outcome, ret_stop, err) != 0)
         return -1;
     bool ends = *ret_stop || job->keeping.asked || job->cannot_go_on;

@@ -1,0 +1,78 @@
+/* Who holds the others up: how far ranks are and what their steps take, as programs that show
+ * progress tell (common/progress.h), compared over a window of time. Pure: times are handed in
+ * (clock_now() of the master, ns), numbers are whatever programs have written.
+ *
+ * Two things are evidence. Ranks that wait for each other in every step are all at the same one:
+ * there a rank's own time for a step counts, where it tells that, less what the other ranks need in
+ * the middle (their median). Where the others wait so for PACE_SHARE percent of the time, it holds
+ * them up. Ranks that do not wait drift apart: one that makes its steps at less than PACE_SLOW
+ * percent of the others' median rate, and is PACE_STEPS behind, is behind. Either has to hold in
+ * PACE_WINDOWS windows in a row, and is said once a rank, of PACE_TOLD_MAX ranks at most. Where
+ * most ranks are slow nobody is. */
+#ifndef OUTCOME_PACE_H
+#define OUTCOME_PACE_H
+
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    PACE_SHARE = 25,
+    PACE_SLOW = 75,
+    PACE_STEPS = 10, /* also the fewest in a window, by the median */
+    PACE_WINDOWS = 2,
+    PACE_WINDOW_SECONDS = 15, /* longer where steps are */
+    PACE_FRESH_SECONDS = 7,   /* an older word says nothing of now */
+    PACE_TOLD_MAX = 8,
+    PACE_TEXT_SIZE = 256
+};
+
+struct pace_point {
+    int64_t at; /* when it was heard; 0: never */
+    uint64_t step;
+    uint64_t work_us; /* of all its steps; 0: it does not tell */
+    uint64_t data_us; /* of that, for data */
+};
+
+struct pace_rank {
+    struct pace_point first; /* of this window */
+    struct pace_point last;
+    unsigned windows; /* in a row, in which it held the others up */
+    bool told;
+};
+
+/* Zeroed it is closed. */
+struct pace {
+    struct pace_rank *ranks; /* owned */
+    double *sorted[3];       /* owned: room for medians */
+    size_t count;
+    int64_t begun; /* this window; 0: not yet */
+    unsigned told;
+};
+
+int pace_open(struct pace *p, size_t ranks, struct error *err);
+void pace_done(struct pace *p);
+
+/* A word about RANK, which there is. */
+void pace_put(struct pace *p, size_t rank, const struct pace_point *point);
+
+/* Seconds a step; what is not known is 0. */
+struct pace_finding {
+    size_t rank;
+    uint64_t step;
+    bool behind;    /* it makes fewer steps; else all wait for it in every step */
+    double seconds; /* its own time for a step, of which DATA for data; or the time between steps */
+    double data;
+    double others; /* the median of the same, of OTHERS_COUNT ranks */
+    size_t others_count;
+};
+
+/* To be called every few seconds; ENDED by rank. True when there is something to say. */
+bool pace_judge(struct pace *p, const bool *ended, int64_t now, struct pace_finding *ret);
+
+/* "rank 3 needs ...", for people. */
+void pace_describe(const struct pace_finding *f, char text[PACE_TEXT_SIZE]);
+
+#endif
