@@ -126,7 +126,8 @@ int host_tool_environment(const struct host *h, struct argv *ret, struct error *
     if (environment_daemon(h->environment, h->local->socket, ret, err) != 0 ||
         environment_add_attempt(ret, h->crew.attempt, h->run, err) != 0)
         return -1;
-    if (identity_add(ret, err) != 0)
+    if (openmpi_daemon_topology(h->job->wishes.options, ret, err) != 0 ||
+        identity_add(ret, err) != 0)
         return -1;
     return argv_set_env(ret, "TMPDIR", h->scratch.temporary, err);
 }

@@ -62,6 +62,29 @@ int openmpi_daemon_name(enum openmpi_series series, const char *node, struct arg
     return argv_set_env(environment, "SLURMD_NODENAME", node, err);
 }
 
+/* Whether the user sets parameters of the libraries that ranks load. -1: the text is wrong. */
+static int has_parameters(const char *custom, struct error *err) {
+    struct custom_options options = {0};
+    int found = custom == NULL ? 0 : custom_options_parse(custom, &options, err);
+    for (size_t i = 0; found == 0 && i < options.environment.count; i++)
+        found = str_starts_with(options.environment.items[i], "OMPI_MCA_");
+    custom_options_done(&options);
+    return found;
+}
+
+int openmpi_daemon_topology(const char *custom, struct argv *environment, struct error *err) {
+    /* hwloc's components that look for devices, some in the library and some in plugins, which have
+     * large libraries of their own. It has no word for "no plugins": there are none in a place that
+     * is no folder. */
+    static const char none[] = "-pci,-linuxpci,-linuxio,-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero";
+    int parameters = has_parameters(custom, err);
+    if (parameters != 0)
+        return parameters < 0 ? -1 : 0;
+    if (argv_set_env(environment, "HWLOC_COMPONENTS", none, err) != 0)
+        return -1;
+    return argv_set_env(environment, "HWLOC_PLUGINS_PATH", "/dev/null", err);
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 
 /* Where a parameter's value comes from. */

@@ -35,6 +35,12 @@ const char *openmpi_daemon(enum openmpi_series series);
 int openmpi_daemon_name(enum openmpi_series series, const char *node, struct argv *environment,
                         struct error *err);
 
+/* Has mpirun and its daemons look at processors and memory alone. Looking for devices, too, they
+ * spend as much time on PCI's registers, X servers, OpenCL and GPU drivers as on all else until
+ * ranks start; and nobody asks for them, unless parameters in CUSTOM (openmpi_request) choose other
+ * transports. */
+int openmpi_daemon_topology(const char *custom, struct argv *environment, struct error *err);
+
 /* The components of 5.0 that may start a daemon, for "ess": Slurm's, or else "env", mpirun's
  * choice. */
 #define OPENMPI_5_0_ESS "^hnp"

@@ -321,7 +321,26 @@ static void daemons_of_5_0_are_called_by_address(void) {
     CU_ASSERT_STRING_EQUAL(argv_get_env(&environment, "SLURM_NODEID"), "0");
 }
 
-UNIT_MAIN("mpi.openmpi", UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
+static void daemons_look_for_no_devices(void) {
+    static const char *const plain[] = {NULL, "", "-x NCCL_DEBUG=INFO --bind-to core"};
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
+        cleanup_argv struct argv environment = {0};
+        CU_ASSERT_EQUAL(openmpi_daemon_topology(plain[i], &environment, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(argv_get_env(&environment, "HWLOC_PLUGINS_PATH"), "/dev/null");
+        ASSERT_CONTAINS(argv_get_env(&environment, "HWLOC_COMPONENTS"), "-pci,");
+    }
+    /* Which of several network cards is near, other transports ask. */
+    cleanup_argv struct argv environment = {0};
+    struct error err = {0};
+    CU_ASSERT_EQUAL(openmpi_daemon_topology("-x A=b --mca pml cm", &environment, NULL), 0);
+    CU_ASSERT_EQUAL(environment.count, 0);
+    CU_ASSERT_EQUAL(openmpi_daemon_topology("--host a", &environment, &err), -1);
+    ASSERT_CONTAINS(err.text, "--host");
+    CU_ASSERT_EQUAL(environment.count, 0);
+}
+
+UNIT_MAIN("mpi.openmpi", UNIT(daemons_look_for_no_devices),
+          UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
           UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
           UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
           UNIT(values_that_a_shell_would_read_are_refused),
