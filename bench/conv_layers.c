@@ -16,13 +16,15 @@
 #include <string.h>
 #include <time.h>
 
-enum { KINDS = 3, OPS = 3, TENSORS = 8 };
+enum { KINDS = 4, OPS = 3, TENSORS = 8 };
 
 static const struct {
     const char *name;
     enum cpu_convs convs;
-} kinds[KINDS] = {
-    {"oneDNN", CPU_CONVS_ONEDNN}, {"gemm", CPU_CONVS_GEMM}, {"winograd", CPU_CONVS_WINOGRAD}};
+} kinds[KINDS] = {{"oneDNN", CPU_CONVS_ONEDNN},
+                  {"gemm", CPU_CONVS_GEMM},
+                  {"winograd", CPU_CONVS_WINOGRAD},
+                  {"chosen", CPU_CONVS_AUTO}};
 
 struct layer {
     long images, height, width, in, out, kernel, stride, pad;

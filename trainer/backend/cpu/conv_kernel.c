@@ -2,8 +2,8 @@
 
 /* The first one that has the operator, may be used and wins. */
 static const struct conv_kernel *const kernels[] = {
-    &conv_own_kernel,        &conv_weight_kernel,
     &conv_winograd4_kernel,  &conv_winograd4_weight_kernel,
+    &conv_own_kernel,        &conv_weight_kernel,
     &conv_gemm_kernel,       &conv_gemm_weight_kernel,
     &conv_dnn_kernel,        &conv_dnn_weight_kernel,
     &conv_dnn_affine_kernel,
