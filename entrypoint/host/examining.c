@@ -16,7 +16,7 @@ int examining_listen(struct examining *e, const struct net_address *address,
                      const struct ports *ports, uint16_t *ret_port, struct error *err) {
     for (unsigned i = 0; i < ports->data_count; i++) {
         uint16_t port = (uint16_t)(ports->data + i);
-        int fd = door_listen(address, port, err);
+        int fd = door_listen(address, port, DOOR_CONTROL, err);
         if (fd < 0)
             continue;
         e->listener = fd;

@@ -124,7 +124,8 @@ void journal_rank_line(struct journal *j, unsigned rank, const char *line, size_
 }
 
 void journal_metric_line(struct journal *j, const char *line, size_t size) {
-    if (j != NULL && j->open && j->job->settings.metrics > 0)
+    const struct settings *s = j != NULL && j->job != NULL ? &j->job->settings : NULL;
+    if (s != NULL && (s->metrics > 0 || s->metrics_port > 0))
         gauges_line(&j->gauges, line, size);
 }
 

@@ -5,6 +5,7 @@
 #include "host/capacity.h"
 #include "host/environment.h"
 #include "host/folders.h"
+#include "host/supervisor_metrics.h"
 #include "job/key.h"
 #include "job/ports.h"
 #include "os/identity.h"
@@ -24,8 +25,6 @@ static const int64_t sweep_give_up = CLOCK_SECOND;
 /* From the first signal on until a second one means more than that. */
 static const int64_t again_after = CLOCK_SECOND;
 enum { LEAVE_SECONDS = 1, FLUSH_SECONDS = 1 };
-/* A line a host and a line a rank at most. */
-enum { METRICS_MAX = 512 * 1024 };
 
 const char *supervisor_host_name(const struct supervisor *s, size_t index) {
     return s->job->cluster.hosts[index].name.text;
@@ -290,40 +289,8 @@ static void stage(struct supervisor *s) {
         meet_soon(s);
 }
 
-static int add_metrics(struct supervisor *s, struct buf *text, struct error *err) {
-    if (gauges_sample(text, "ringmaster_attempt", "the attempt at the job, from 1", "",
-                      s->journal.attempt, err) != 0 ||
-        crew_measure(&s->host.crew, text, err) != 0 ||
-        gauges_print(&s->journal.gauges, text, err) != 0)
-        return -1;
-    if (s->judged && gauges_sample(text, "ringmaster_exit_code", "that the job ended with", "",
-                                   s->verdict.code, err) != 0)
-        return -1;
-    if (s->role->measure != NULL && s->role->measure(s->state, text, err) != 0)
-        return -1;
-    return buf_add_text(text, "# EOF\n", err);
-}
-
-static void write_metrics(struct supervisor *s) {
-    cleanup_buf struct buf text;
-    buf_init(&text, METRICS_MAX);
-    if (add_metrics(s, &text, NULL) == 0)
-        journal_put_metrics(&s->journal, &text);
-}
-
-/* Between two attempts the journal's child rests. */
-static void measure(void *context) {
-    struct supervisor *s = context;
-    if (!s->sweep.running)
-        write_metrics(s);
-    loop_after(&s->loop, &s->measure, s->job->settings.metrics * CLOCK_SECOND);
-}
-
 static void open_journal(struct supervisor *s) {
     const struct cluster *cluster = &s->job->cluster;
-    s->measure = (struct timer){.fire = measure, .context = s};
-    if (s->job->settings.metrics > 0)
-        loop_after(&s->loop, &s->measure, s->job->settings.metrics * CLOCK_SECOND);
     journal_open(&s->journal, &s->loop, &s->reaper, s->job);
     journal_put(&s->journal, RECORD_STARTED,
                 json_pack("{s:s, s:s, s:I, s:I}", "version", RINGMASTER_VERSION, "role",
@@ -348,6 +315,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     console_init(&s->console, &s->loop, STDOUT_FILENO);
     words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
     open_journal(s);
+    supervisor_metrics_begin(s);
     if (open_tls(s, err) != 0) {
         if (options->fault != NULL)
             *err = *options->fault; /* what was wrong before, and perhaps why */
@@ -358,7 +326,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         s->fault = *options->fault;
     if (options->fault != NULL || identity_choose(s->job->settings.user, &s->fault) != 0 ||
         folders_give(s->job->settings.base_dir, &s->fault) != 0 ||
-        capacity_raise(&s->job->cluster, &s->fault) != 0)
+        capacity_raise(&s->job->cluster, &s->fault) != 0 ||
+        supervisor_metrics_listen(s, &s->fault) != 0)
         begin_soon(s);
     else if (staging_is_needed(s->job) && !options->check)
         stage(s);
@@ -381,6 +350,7 @@ void supervisor_close(struct supervisor *s) {
     examining_close(&s->examining);
     installing_close(&s->installing);
     uploading_close(&s->uploading);
+    page_close(&s->page);
     tools_done(&s->tools);
     failure_child_close(&s->failure);
     host_done(&s->host);
@@ -450,7 +420,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     failure_child_conclude(&s->failure, verdict);
     loop_cancel(&s->loop, &s->measure);
     if (s->job->settings.metrics > 0)
-        write_metrics(s);
+        supervisor_metrics_write(s);
     journal_conclude(&s->journal, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     if (verdict->code != EXIT_CODE_OK)

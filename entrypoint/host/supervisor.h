@@ -21,6 +21,7 @@
 #include "os/words.h"
 #include "outcome/verdict.h"
 #include "wire/local.h"
+#include "wire/page.h"
 
 #include <openssl/types.h>
 #include <stdbool.h>
@@ -86,6 +87,7 @@ struct supervisor {
     struct timer begin;
     struct timer leave; /* at the latest */
     struct timer measure;
+    struct page page;   /* of metrics, where that is asked for */
     struct error fault; /* code 0: none */
     struct verdict verdict;
     bool judged;

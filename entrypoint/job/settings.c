@@ -87,6 +87,9 @@ static const struct row table[] = {
      "every so many seconds output/data/metrics-HOST.prom is written anew, in OpenMetrics' form; "
      "0: "
      "never"},
+    {"RINGMASTER_METRICS_PORT", NUMBER, FIELD(metrics_port), 0, 65535, 0, NULL,
+     "TCP port on which each host answers GET /metrics with the same, for who can reach it; 0: "
+     "none"},
     {"RINGMASTER_RUN", TEXT, FIELD(run), 0, 0, 0, NULL,
      "folder for sockets (default: /run, /dev/shm or /tmp, whichever lies in memory)"},
     {"RINGMASTER_USER", TEXT, FIELD(user), 0, 0, 0, NULL,
@@ -269,7 +272,9 @@ static int parse_variable(const char *variable, struct settings *ret, struct ign
     size_t size = (size_t)(equals - variable);
     const struct row *row = find_row(variable, size);
     bool ours = str_starts_with(variable, "RINGMASTER_");
-    bool is_port = row != NULL && strcmp(row->name, "RINGMASTER_PORT") == 0;
+    /* Of services called ringmaster and ringmaster-metrics these are names, too. */
+    bool is_port = row != NULL && (strcmp(row->name, "RINGMASTER_PORT") == 0 ||
+                                   strcmp(row->name, "RINGMASTER_METRICS_PORT") == 0);
     if (str_starts_with(variable, SETTINGS_CHANNEL))
         return 0; /* sources.c's */
     if (ours &&

@@ -50,6 +50,7 @@ struct settings {
     bool debug;
     bool events;          /* in output/data (host/journal.h) */
     int64_t metrics;      /* seconds between two writings of them; 0: none */
+    int64_t metrics_port; /* where they are answered; 0: nowhere */
     int64_t rank_logs;    /* MiB a rank there; 0: none */
     enum log_form form;   /* of our own lines */
     const char *platform; /* "none", or the row of platform_table.c that counts; NULL: not said */

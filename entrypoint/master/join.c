@@ -383,7 +383,7 @@ int join_open(struct master *m, const struct link_events *events, struct error *
     fetching_open(m);
     if (job->cluster.count > 1) {
         struct net_address address = listening_address(m);
-        int listener = door_listen(&address, job->ports.control, err);
+        int listener = door_listen(&address, job->ports.control, DOOR_CONTROL, err);
         if (listener < 0 ||
             door_open(&m->join.door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
             return -1;

@@ -230,7 +230,8 @@ static int bound_socket(const struct net_address *address, uint16_t port) {
     return bind(fd, (const struct sockaddr *)&at, size) == 0 ? take_fd(&fd) : -1;
 }
 
-int door_listen(const struct net_address *address, uint16_t port, struct error *err) {
+int door_listen(const struct net_address *address, uint16_t port, const char *what,
+                struct error *err) {
     struct net_address any_v4;
     (void)net_address_parse("0.0.0.0", &any_v4);
     cleanup_fd int fd = bound_socket(address, port);
@@ -238,7 +239,6 @@ int door_listen(const struct net_address *address, uint16_t port, struct error *
     if (fd < 0 && errno == EAFNOSUPPORT && !net_address_is_set(address))
         fd = bound_socket(&any_v4, port);
     if (fd < 0 || listen(fd, SOMAXCONN) != 0)
-        return error_set_errno(err, EXIT_CODE_CONFIG,
-                               "port %u of the control link (RINGMASTER_PORT)", port);
+        return error_set_errno(err, EXIT_CODE_CONFIG, "port %u of %s", port, what);
     return take_fd(&fd);
 }

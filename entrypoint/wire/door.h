@@ -18,6 +18,8 @@
 #include <jansson.h>
 #include <openssl/types.h>
 
+#define DOOR_CONTROL "the control link (RINGMASTER_PORT)"
+
 enum { DOOR_GUESTS_MAX = 512, DOOR_GUESTS_LEAST = 4, DOOR_GUEST_SECONDS = 10 };
 
 struct guest;
@@ -59,7 +61,8 @@ void door_close(struct door *d);
 void door_set_room(struct door *d, uint64_t guests);
 
 /* A listening TCP socket, or -1: at ADDRESS, or where that is none at all of both families. The
- * error names the port. */
-int door_listen(const struct net_address *address, uint16_t port, struct error *err);
+ * error names the port and WHAT it is: "the control link (RINGMASTER_PORT)". */
+int door_listen(const struct net_address *address, uint16_t port, const char *what,
+                struct error *err);
 
 #endif

@@ -86,15 +86,12 @@ static void numbers_have_bounds(void) {
     static const struct {
         const char *name;
         int64_t least, most;
-    } rows[] = {{"RINGMASTER_PORT", 1024, 65535},
-                {"RINGMASTER_COUNT", 0, CLUSTER_HOSTS_MAX},
-                {"RINGMASTER_STOP_SECONDS", 1, 86400},
-                {"RINGMASTER_READY_SECONDS", 1, 86400},
-                {"RINGMASTER_FETCH_SECONDS", 1, 604800},
-                {"RINGMASTER_STALL_SECONDS", 0, 86400},
-                {"RINGMASTER_IDLE_SECONDS", 0, 86400},
-                {"RINGMASTER_RESTARTS", 0, 1000},
-                {"RINGMASTER_MIN_HOSTS", 1, CLUSTER_HOSTS_MAX}};
+    } rows[] = {
+        {"RINGMASTER_PORT", 1024, 65535},           {"RINGMASTER_METRICS_PORT", 0, 65535},
+        {"RINGMASTER_COUNT", 0, CLUSTER_HOSTS_MAX}, {"RINGMASTER_STOP_SECONDS", 1, 86400},
+        {"RINGMASTER_READY_SECONDS", 1, 86400},     {"RINGMASTER_FETCH_SECONDS", 1, 604800},
+        {"RINGMASTER_STALL_SECONDS", 0, 86400},     {"RINGMASTER_IDLE_SECONDS", 0, 86400},
+        {"RINGMASTER_RESTARTS", 0, 1000},           {"RINGMASTER_MIN_HOSTS", 1, CLUSTER_HOSTS_MAX}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct settings s;
         CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].least, &s), 0);
@@ -114,6 +111,7 @@ static void variables_made_of_a_service_are_ignored_with_a_warning(void) {
                               "RINGMASTER_PORT_7070_TCP_ADDR=10.0.0.1",
                               "RINGMASTER_PORT_7070_UDP_PROTO=udp",
                               "RINGMASTER_TRAIN_SERVICE_HOST=10.0.0.2",
+                              "RINGMASTER_METRICS_PORT=tcp://10.0.0.3:9464",
                               "RINGMASTER_TRAIN_PORT=udp://10.0.0.2:7070",
                               "RINGMASTER_NAME=/web/ringmaster",
                               "RINGMASTER_ENV_PATH=/bin"};
@@ -129,6 +127,7 @@ static void variables_made_of_a_service_are_ignored_with_a_warning(void) {
         memcpy(name, made[i], strcspn(made[i], "="));
         CU_ASSERT_EQUAL(settings_parse(alone, &s, &warnings, &err), 0);
         CU_ASSERT_EQUAL(s.port, 7070);
+        CU_ASSERT_EQUAL(s.metrics_port, 0);
         CU_ASSERT_EQUAL_FATAL(warnings.count, 1);
         ASSERT_CONTAINS(warnings.text[0], name);
     }

@@ -353,7 +353,7 @@ static void an_older_master_hears_which_version_each_speaks(void) {
     const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.2", NULL};
     struct error err;
     struct net_address loopback = address_of("127.0.0.1");
-    int listener = door_listen(&loopback, ports_own(), &err);
+    int listener = door_listen(&loopback, ports_own(), DOOR_CONTROL, &err);
     CU_ASSERT_FATAL(listener >= 0);
     SSL_CTX *context = job_tls(1);
     SSL_CTX_set_alpn_select_cb(context, NULL, NULL);
@@ -385,7 +385,7 @@ static void a_refusal_is_understood_and_never_a_success(void) {
     const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.2", NULL};
     struct error err;
     struct net_address loopback = address_of("127.0.0.1");
-    int listener = door_listen(&loopback, ports_own(), &err);
+    int listener = door_listen(&loopback, ports_own(), DOOR_CONTROL, &err);
     CU_ASSERT_FATAL(listener >= 0);
     SSL_CTX *context = job_tls(1);
     stage_start(&worker, "worker", settings, words);
@@ -428,7 +428,7 @@ static void a_host_that_was_told_otherwise_is_an_error_for_both(void) {
 static void a_busy_control_port_is_an_error_at_once(void) {
     struct error err;
     struct net_address any = {0};
-    int taken = door_listen(&any, ports_own(), &err);
+    int taken = door_listen(&any, ports_own(), DOOR_CONTROL, &err);
     CU_ASSERT_FATAL(taken >= 0);
     start_master("RINGMASTER_READY_SECONDS=20");
     CU_ASSERT_EQUAL(stage_end(&master, 10), EXIT_CODE_CONFIG);

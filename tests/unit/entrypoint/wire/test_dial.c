@@ -81,7 +81,7 @@ static const struct dial_events dial_events = {opened, told, refused};
 static void open_door(void *context) {
     struct error err;
     struct net_address loopback = address_of("127.0.0.1");
-    int listener = door_listen(&loopback, port, &err);
+    int listener = door_listen(&loopback, port, DOOR_CONTROL, &err);
     (void)context;
     CU_ASSERT_FATAL(listener >= 0);
     CU_ASSERT_EQUAL_FATAL(door_open(&door, &loop, listener, server, &door_events, NULL, &err), 0);

@@ -75,7 +75,7 @@ static void open_door(SSL_CTX *tls) {
     (void)signal(SIGPIPE, SIG_IGN);
     arrivals = refusals = strangers = strangers_awaited = 0;
     CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    int listener = door_listen(&loopback, 0, &err);
+    int listener = door_listen(&loopback, 0, DOOR_CONTROL, &err);
     CU_ASSERT_FATAL(listener >= 0);
     (void)getsockname(listener, (struct sockaddr *)&at, &size);
     port = ntohs(at.sin_port);
@@ -353,7 +353,7 @@ static void a_busy_port_is_named_with_its_variable(void) {
     struct error err;
     struct net_address loopback = address_of("127.0.0.1");
     open_door(NULL);
-    CU_ASSERT_EQUAL(door_listen(&loopback, port, &err), -1);
+    CU_ASSERT_EQUAL(door_listen(&loopback, port, DOOR_CONTROL, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(err.text, "RINGMASTER_PORT");
     door_close(&door);
