@@ -114,6 +114,13 @@ static void make_top_k(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     make_levels(g, inputs, RPN_TOP_K_LOGITS, ANCHOR_SHAPES, &random);
 }
 
+/* All pictures but the second are none. */
+static void take_pictures_away(struct op_graph *g, int sizes) {
+    int32_t *size = g->value[sizes];
+    for (int n = 0; n < PICTURES; n++)
+        size[n * IMAGE_SIZE_FIELDS + IMAGE_SIZE_VALID] = n == 1;
+}
+
 static void make_boxes(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     const struct anchor_grid grid = detect_grid(&g->row->attr.detect);
     const struct detect_candidates places = detect_candidates(&g->row->attr.detect);
@@ -122,6 +129,8 @@ static void make_boxes(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     inputs[RPN_BOXES_SCORE] = make_list(g, DTYPE_F32, 0);
     inputs[RPN_BOXES_INDEX] = make_list(g, DTYPE_I32, 0);
     inputs[RPN_BOXES_IMAGE_SIZE] = make_sizes(g);
+    if (manner_of(g) == EMPTY)
+        take_pictures_away(g, inputs[RPN_BOXES_IMAGE_SIZE]);
     float *score = op_graph_values(g, inputs[RPN_BOXES_SCORE]);
     int32_t *index = op_graph_values(g, inputs[RPN_BOXES_INDEX]);
     for (int n = 0, at = 0; n < PICTURES; n++)
@@ -213,12 +222,11 @@ static void make_targets(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     count[0] = slots + 5;
     count[1] = 1;
     count[2] = -1;
-    if (manner_of(g) == EMPTY) /* the pictures that are none have objects */
-        for (int n = 0; n < PICTURES; n++) {
-            int32_t *sizes = g->value[inputs[RPN_TARGETS_IMAGE_SIZE]];
-            sizes[n * IMAGE_SIZE_FIELDS + IMAGE_SIZE_VALID] = n == 1;
+    if (manner_of(g) == EMPTY) { /* the pictures that are none have objects */
+        take_pictures_away(g, inputs[RPN_TARGETS_IMAGE_SIZE]);
+        for (int n = 0; n < PICTURES; n++)
             count[n] = slots;
-        }
+    }
 }
 
 /* --- loss ------------------------------------------------------------------------------------- */
@@ -287,6 +295,8 @@ static const struct op_case rows[] = {
 
     {"rpn boxes", OP_RPN_BOXES, MADE(make_boxes, PLAIN), CHOOSE(100, 80, 0.7F), EXACT},
     {"rpn boxes not finite", OP_RPN_BOXES, MADE(make_boxes, NOT_FINITE), CHOOSE(100, 80, 0.7F),
+     EXACT},
+    {"rpn boxes of no pictures", OP_RPN_BOXES, MADE(make_boxes, EMPTY), CHOOSE(100, 80, 0.7F),
      EXACT},
     {"rpn boxes of ties", OP_RPN_BOXES, MADE(make_boxes, TIES), CHOOSE(100, 80, 0.7F), EXACT},
 

@@ -113,6 +113,26 @@ says "$work/empty/train: none of the 8 pictures of step 1 can be used"
 [ ! -e "$work/empty.model/model.safetensors" ] || fail "published a model of nothing"
 find "$work/empty.checkpoints" -name '*.safetensors' | grep -q . || fail "no checkpoint"
 
+echo "a skipped picture teaches a detector nothing: half the gradients, half the rate without it"
+# detect SET LR ACCUMULATE: a step on a picture at a time, of SET's.
+detect() {
+    # shellcheck disable=SC2086  # a list
+    code 0 "$ringtrain" train --model maskrcnn_tiny --data "$work/$1" --validation none --batch-size 1 --steps 1 \
+        --threads 1 --data-threads 1 --lr-batch 0 --warmup-steps 0 --weight-decay 0 --clip-norm 0 --flip false \
+        --lr "$2" --accumulate "$3" --bad-samples skip --resume none --log metrics --report-every 1 \
+        --checkpoint-dir "$work/$1.checkpoints" --model-dir "$work/$1.model"
+}
+"$ringtrain" prepare shapes --coco "$work/one" --train 1 --validation 1 >/dev/null || fail "no set"
+"$ringtrain" prepare shapes --coco "$work/two" --train 2 --validation 1 >/dev/null || fail "no set"
+first=$(find "$work/one/train" -name '*.jpg')
+cmp -s "$first" "$work/two/train/${first##*/}" || fail "another first picture"
+head -c 400 "$first" >"$work/part"
+cp "$work/part" "$(pictures "$work/two/train" | sed -n 2p)"
+detect two 0.02 2
+reported 'bad_files=1'
+detect one 0.01 1
+same_weights "$work/two.model/model.safetensors" "$work/one.model/model.safetensors" exact "" .running_ .num_batches_tracked
+
 if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
     without_leaks
     # run NAME RANKS ACCUMULATE FLAGS...

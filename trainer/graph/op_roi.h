@@ -29,7 +29,8 @@ enum image_resize_slot {
  * overlap with its best object (the lowest number of several) is foreground_iou or more has that
  * object's label, below background_iou it is background, others are ignored. At most `positives`
  * with an object are sampled, and background up to S in all: those with the smallest keys
- * (kernels/sample_key.h) of their number among the candidates. */
+ * (kernels/sample_key.h) of their number among the candidates. A picture that is not valid has
+ * neither: OP_RPN_BOXES leaves it no proposals, its batch no objects. */
 enum roi_targets_slot {
     ROI_TARGETS_BOX,   /* f32 [N, K, 4] */
     ROI_TARGETS_COUNT, /* i32 [N]: of proposals */

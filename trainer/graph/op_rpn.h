@@ -27,7 +27,7 @@ enum rpn_top_k_slot {
 
 /* The candidates' boxes: decoded with weights `coder`, clipped to the resized picture. A score is
  * the logit's probability (DETECT_ORDER_BY_LOGIT: the logit); minus infinity where a side is below
- * min_side or something is NaN: such a candidate is none. */
+ * min_side or something is NaN, and in a picture that is not valid: such a candidate is none. */
 enum rpn_boxes_slot {
     RPN_BOXES_DELTAS, /* and the levels behind it */
     RPN_BOXES_SCORE = RPN_BOXES_DELTAS + DETECT_LEVELS_MAX,

@@ -106,7 +106,8 @@ static void boxes_share(void *context, struct share share) {
                    op->rule.plus, box);
         box_clip(box, (float)size[IMAGE_SIZE_H], (float)size[IMAGE_SIZE_W], op->rule.plus);
         ((float *)op->out[RPN_BOXES_RANKED_BY])[i] =
-            proposal_score(&op->rule, ((const float *)op->in[RPN_BOXES_SCORE])[i], box);
+            proposal_score(&op->rule, size[IMAGE_SIZE_VALID] != 0,
+                           ((const float *)op->in[RPN_BOXES_SCORE])[i], box);
     }
 }
 

@@ -64,7 +64,8 @@ static __global__ void boxes_kernel(const __grid_constant__ struct rpn_boxes_arg
         box_clip(box, static_cast<float>(size[IMAGE_SIZE_H]),
                  static_cast<float>(size[IMAGE_SIZE_W]), args.rpn.rule.plus);
         reinterpret_cast<float4 *>(args.box)[i] = make_float4(box[0], box[1], box[2], box[3]);
-        args.ranked_by[i] = proposal_score(&args.rpn.rule, args.score[i], box);
+        args.ranked_by[i] =
+            proposal_score(&args.rpn.rule, size[IMAGE_SIZE_VALID] != 0, args.score[i], box);
     }
 }
 

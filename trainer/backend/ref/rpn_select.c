@@ -70,7 +70,8 @@ int ref_rpn_boxes(const struct ref_call *call, struct error *err) {
         box_clip(box, (float)size[IMAGE_SIZE_H], (float)size[IMAGE_SIZE_W], rule.plus);
         for (int k = 0; k < 4; k++)
             call->out[RPN_BOXES_BOX][i * 4 + k] = (double)box[k];
-        call->out[RPN_BOXES_RANKED_BY][i] = (double)proposal_score(&rule, score, box);
+        call->out[RPN_BOXES_RANKED_BY][i] =
+            (double)proposal_score(&rule, size[IMAGE_SIZE_VALID] != 0, score, box);
     }
     return 0;
 }
