@@ -160,13 +160,15 @@ static enum store_arena home_of(enum tensor_role role) {
     }
 }
 
-static void add_slot(struct store *store, const struct tensor *tensor) {
+static void add_slot(struct store *store, const struct graph *graph, int number) {
+    const struct tensor *tensor = &graph->tensors[number];
     struct store_slot *slot = &store->slots[store->slot_count++];
     enum store_arena home = home_of(tensor->role);
     *slot = (struct store_slot){.shape = tensor->shape,
                                 .init = tensor->init,
                                 .init_fan = tensor->init_fan,
                                 .file = tensor->file,
+                                .tensor = number,
                                 .home = home,
                                 .first = store->count[home],
                                 .count = (size_t)tensor_count(tensor)};
@@ -188,7 +190,7 @@ static int add_slots(struct store *store, const struct graph *graph, struct erro
                 continue;
             int parameter = graph->tensors[output].parameter;
             seen[parameter] = true;
-            add_slot(store, &graph->tensors[parameter]);
+            add_slot(store, graph, parameter);
             store->slots[store->slot_count - 1].trained = true;
             store->slots[store->slot_count - 1].narrow_gradient =
                 dtype_size(graph->tensors[output].dtype) < dtype_size(store->dtype);
@@ -197,12 +199,12 @@ static int add_slots(struct store *store, const struct graph *graph, struct erro
     store->trained = store->count[STORE_PARAMETERS];
     for (int i = 0; i < graph->tensor_count; i++)
         if (graph->tensors[i].role == TENSOR_PARAMETER && !seen[i])
-            add_slot(store, &graph->tensors[i]);
+            add_slot(store, graph, i);
     static const enum tensor_role others[] = {TENSOR_STATE, TENSOR_CONSTANT};
     for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++)
         for (int i = 0; i < graph->tensor_count; i++)
             if (graph->tensors[i].role == others[k])
-                add_slot(store, &graph->tensors[i]);
+                add_slot(store, graph, i);
     return 0;
 }
 

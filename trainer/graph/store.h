@@ -32,6 +32,7 @@ struct store_slot {
     enum tensor_init init;
     int64_t init_fan;
     enum tensor_file file;
+    int tensor;            /* its number in the graph: rising from the network's input on */
     enum store_arena home; /* of its values: STORE_PARAMETERS, STORE_STATE or STORE_CONSTANTS */
     bool trained;          /* a parameter with a gradient: others stay as they are */
     bool narrow_gradient;  /* that has the type of activations, beside STORE_GRADIENTS */

@@ -25,7 +25,8 @@ struct reading {
     struct safetensors file;
     struct weights weights;
     char prefix[PREFIX_MAX];
-    const char *head; /* "fc", of HEAD_SIZE characters: the layer whose weight has two axes */
+    /* "fc", of HEAD_SIZE characters: the network's last layer whose weight has two axes. */
+    const char *head;
     size_t head_size;
     bool detector;  /* then the head is what detector_heads says */
     bool body_only; /* the file has nothing else of a detector: all else is head */
@@ -78,18 +79,41 @@ static size_t agreement(const struct reading *r, const char *prefix) {
     return count;
 }
 
-/* The prefix under which most of the model is: of all that stand in front of its first name. */
+/* Where array I lies in the network: a store has its slots in the order of their gradients. */
+static int place(const struct reading *r, size_t i) {
+    return r->store->slots[i].tensor;
+}
+
+/* The network's first weight. */
+static const char *first_name(const struct reading *r) {
+    size_t first = 0;
+    for (size_t i = 1; i < r->weights.count; i++)
+        if (place(r, i) < place(r, first))
+            first = i;
+    return r->weights.arrays[first].name;
+}
+
+/* What stands in front of WANTED in NAME, if that ends with it. */
+static bool prefix_of(const char *name, const char *wanted, char ret[PREFIX_MAX]) {
+    size_t size = strlen(name), length = strlen(wanted);
+    if (size <= length || size - length >= PREFIX_MAX || name[size - length - 1] != '.' ||
+        strcmp(name + size - length, wanted) != 0)
+        return false;
+    (void)snprintf(ret, PREFIX_MAX, "%.*s", (int)(size - length), name);
+    return true;
+}
+
+/* The prefix under which most of the model is: of all that stand in front of its first name, be it
+ * that of a body alone. */
 static void choose_prefix(struct reading *r) {
-    const char *first = r->weights.arrays[0].name;
-    size_t length = strlen(first), best = agreement(r, "");
-    for (size_t i = 0; i < r->file.count; i++) {
-        const char *name = r->file.entries[i].name;
-        size_t size = strlen(name);
+    const char *whole = first_name(r);
+    const char *const names[] = {whole, begins(whole, BODY) ? whole + strlen(BODY) : NULL};
+    size_t best = agreement(r, "");
+    for (size_t i = 0; i < 2 * r->file.count; i++) {
+        const char *wanted = names[i / r->file.count];
         char prefix[PREFIX_MAX];
-        if (size <= length || size - length >= sizeof(prefix) || name[size - length - 1] != '.' ||
-            strcmp(name + size - length, first) != 0)
+        if (wanted == NULL || !prefix_of(r->file.entries[i % r->file.count].name, wanted, prefix))
             continue;
-        (void)snprintf(prefix, sizeof(prefix), "%.*s", (int)(size - length), name);
         size_t found = agreement(r, prefix);
         if (found <= best)
             continue;
@@ -100,6 +124,7 @@ static void choose_prefix(struct reading *r) {
 
 static void find_head(struct reading *r) {
     bool others = false;
+    int last = -1;
     for (size_t i = 0; i < r->weights.count; i++) {
         const char *name = r->weights.arrays[i].name;
         r->detector |= begins(name, BODY);
@@ -109,8 +134,9 @@ static void find_head(struct reading *r) {
     for (size_t i = 0; i < r->weights.count; i++) {
         const struct array *array = &r->weights.arrays[i];
         const char *dot = strrchr(array->name, '.');
-        if (array->rank != 2 || dot == NULL)
+        if (array->rank != 2 || dot == NULL || place(r, i) < last)
             continue;
+        last = place(r, i);
         r->head = array->name;
         r->head_size = (size_t)(dot - array->name) + 1;
     }

@@ -1,8 +1,13 @@
+/* On stores of training graphs, as a training has them: their slots lie in the order in which
+ * gradients are made. */
 #include "run/init.h"
 
+#include "graph/gradients.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
+#include "models/maskrcnn.h"
 #include "models/resnet.h"
+#include "models/vgg.h"
 #include "ref/ref.h"
 #include "run/old_names.h"
 #include "run/weights.h"
@@ -15,30 +20,53 @@
 
 enum { NAMES_SIZE = 512, MOST = 400 };
 
-struct model {
+struct built {
     struct backend *backend;
     struct graph graph;
     struct store store;
 };
 
-static void model_open(struct model *m, int classes, uint64_t seed) {
-    struct resnet_tensors tensors;
-    struct resnet_config c = {
-        .model = "resnet20", .batch = 1, .image_size = 32, .classes = classes, .std = {1, 1, 1}};
-    *m = (struct model){0};
+/* The store of M's graph, which was described. */
+static void store_open(struct built *m, uint64_t seed) {
     CU_ASSERT_EQUAL_FATAL(ref_open(&m->backend, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(resnet_build(&m->graph, &c, &tensors, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(graph_add_gradients(&m->graph, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(store_init(&m->store, m->backend, &m->graph, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(store_start(&m->store, seed, NULL), 0);
 }
 
-static void model_done(struct model *m) {
+static void model_open(struct built *m, int classes, uint64_t seed) {
+    struct resnet_tensors tensors;
+    struct resnet_config c = {.model = "resnet20",
+                              .batch = 1,
+                              .image_size = 32,
+                              .classes = classes,
+                              .training = true,
+                              .std = {1, 1, 1}};
+    *m = (struct built){0};
+    CU_ASSERT_EQUAL_FATAL(resnet_build(&m->graph, &c, &tensors, NULL), 0);
+    store_open(m, seed);
+}
+
+/* VGG-16 of an eighth of its channels. */
+static void vgg_open(struct built *m, int classes, uint64_t seed) {
+    const struct model_options options = {.batch = 1,
+                                          .height = 224,
+                                          .width = 224,
+                                          .classes = classes,
+                                          .training = true,
+                                          .std = {1, 1, 1}};
+    *m = (struct built){0};
+    CU_ASSERT_EQUAL_FATAL(vgg_build_narrow(&m->graph, &options, 8, NULL), 0);
+    store_open(m, seed);
+}
+
+static void model_done(struct built *m) {
     store_done(&m->store);
     graph_done(&m->graph);
     backend_close(m->backend);
 }
 
-static const float *at(const struct model *m, const char *name) {
+static const float *at(const struct built *m, const char *name) {
     const struct store_slot *slot = store_find(&m->store, name);
     CU_ASSERT_PTR_NOT_NULL_FATAL(slot);
     return store_at(&m->store, slot, slot->home);
@@ -70,7 +98,7 @@ static void *narrowed(const struct array *array, enum array_type type) {
     return halves;
 }
 
-static const char *export(struct model *m, const struct export *how) {
+static const char *export(struct built *m, const struct export *how) {
     static char path[4096], names[MOST][NAMES_SIZE];
     static struct array arrays[MOST];
     static float extra[2] = {1, 2};
@@ -109,9 +137,9 @@ static const char *export(struct model *m, const struct export *how) {
 }
 
 /* A model of CLASSES from one of 10 that was exported so: 0 or the error. */
-static int read_model(struct model *ret, int classes, const struct export *how, struct buf *notes,
+static int read_model(struct built *ret, int classes, const struct export *how, struct buf *notes,
                       struct error *err) {
-    struct model source;
+    struct built source;
     model_open(&source, 10, 5);
     /* Statistics that no start value has. */
     ((float *)source.store.arena[STORE_STATE])[3] = 0.75F;
@@ -123,8 +151,8 @@ static int read_model(struct model *ret, int classes, const struct export *how, 
     return failed;
 }
 
-static bool near(const struct model *m, const char *name, double bound) {
-    struct model source;
+static bool near(const struct built *m, const char *name, double bound) {
+    struct built source;
     model_open(&source, 10, 5);
     const struct store_slot *slot = store_find(&m->store, name);
     const float *ours = at(m, name), *theirs = at(&source, name);
@@ -136,7 +164,7 @@ static bool near(const struct model *m, const char *name, double bound) {
 }
 
 static void a_file_of_the_same_model_is_taken_whole(void) {
-    struct model m;
+    struct built m;
     cleanup_buf struct buf notes = {0};
     CU_ASSERT_EQUAL(read_model(&m, 10, &(struct export){.prefix = ""}, &notes, NULL), 0);
     CU_ASSERT(near(&m, "conv1.weight", 0) && near(&m, "layer3.2.conv2.weight", 0));
@@ -147,7 +175,7 @@ static void a_file_of_the_same_model_is_taken_whole(void) {
 }
 
 static void another_number_of_classes_leaves_the_head_and_says_so(void) {
-    struct model m, fresh;
+    struct built m, fresh;
     cleanup_buf struct buf notes = {0};
     CU_ASSERT_EQUAL(read_model(&m, 7, &(struct export){.prefix = ""}, &notes, NULL), 0);
     ASSERT_CONTAINS(buf_text(&notes),
@@ -167,7 +195,7 @@ static void types_of_16_bits_are_widened(void) {
         double bound;
     } CASES[] = {{ARRAY_F16, 1e-3}, {ARRAY_BF16, 8e-3}};
     for (int i = 0; i < 2; i++) {
-        struct model m;
+        struct built m;
         cleanup_buf struct buf notes = {0};
         struct export how = {.prefix = "", .type = CASES[i].type};
         CU_ASSERT_EQUAL(read_model(&m, 10, &how, &notes, NULL), 0);
@@ -179,7 +207,7 @@ static void types_of_16_bits_are_widened(void) {
 }
 
 static void a_backbone_is_found_by_its_prefix(void) {
-    struct model m;
+    struct built m;
     cleanup_buf struct buf notes = {0};
     struct export how = {.prefix = "backbone.body.", .headless = true, .extra = "rpn.bias"};
     CU_ASSERT_EQUAL(read_model(&m, 10, &how, &notes, NULL), 0);
@@ -191,8 +219,31 @@ static void a_backbone_is_found_by_its_prefix(void) {
     model_done(&m);
 }
 
+/* Three linear layers: the last one counts the classes, whichever comes first in the store. */
+static void of_several_linear_layers_the_last_is_the_head(void) {
+    struct built source, m, fresh;
+    cleanup_buf struct buf notes = {0};
+    buf_init(&notes, 10000);
+    vgg_open(&source, 10, 5);
+    const char *path = export(&source, &(struct export){.prefix = "module."});
+    vgg_open(&m, 7, 9);
+    vgg_open(&fresh, 7, 9);
+    CU_ASSERT_EQUAL(init_read(&m.store, path, NULL, &notes, NULL), 0);
+    ASSERT_CONTAINS(buf_text(&notes),
+                    "is for 10 classes, the data has 7: classifier.6 keeps its start values");
+    ASSERT_CONTAINS(buf_text(&notes), "the prefix \"module.\"");
+    static const char *const taken[] = {"features.0.weight", "classifier.0.weight",
+                                        "classifier.3.weight"};
+    for (int i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(at(&m, taken[i])[5], at(&source, taken[i])[5]);
+    CU_ASSERT_EQUAL(at(&m, "classifier.6.weight")[5], at(&fresh, "classifier.6.weight")[5]);
+    model_done(&source);
+    model_done(&m);
+    model_done(&fresh);
+}
+
 static void refused(const struct export *how, const char *words) {
-    struct model m;
+    struct built m;
     struct error err = {0};
     cleanup_buf struct buf notes = {0};
     CU_ASSERT_EQUAL(read_model(&m, 10, how, &notes, &err), -1);
@@ -216,7 +267,7 @@ static void what_does_not_fit_is_refused_by_name(void) {
 }
 
 static void another_width_is_refused(void) {
-    struct model m;
+    struct built m;
     struct error err = {0};
     cleanup_buf struct buf notes = {0};
     static float one[3] = {1, 2, 3};
@@ -232,35 +283,37 @@ static void another_width_is_refused(void) {
     model_done(&m);
 }
 
-/* Names of each part of a detector, with one convolution or two in each; CLASSES of boxes. */
-static void detector_open(struct model *m, int classes, uint64_t seed) {
-    static const char *const convs[] = {
-        "backbone.body.conv1", "backbone.body.layer1.0.conv1", "backbone.fpn.inner_blocks.0.0",
-        "rpn.head.conv.0.0",   "roi_heads.mask_head.0.0",      "roi_heads.mask_head.1.0"};
-    *m = (struct model){0};
-    CU_ASSERT_EQUAL_FATAL(ref_open(&m->backend, NULL), 0);
-    graph_init(&m->graph, DTYPE_F32, false);
-    int x = graph_input(&m->graph, "x", DTYPE_F32, shape_4(1, 4, 4, 3));
-    for (size_t i = 0; i < sizeof(convs) / sizeof(convs[0]); i++)
-        x = graph_conv2d(&m->graph, convs[i], x, 3, 3, (struct op_window){3, 1, 1});
-    x = graph_global_avg_pool(&m->graph, x);
-    (void)graph_linear(&m->graph, "roi_heads.box_head.fc6", x, 4);
-    (void)graph_linear(&m->graph, "roi_heads.box_predictor.cls_score", x, classes);
-    (void)graph_linear(&m->graph, "roi_heads.box_predictor.bbox_pred", x, 4 * classes);
-    CU_ASSERT_EQUAL_FATAL(graph_finish(&m->graph, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(store_init(&m->store, m->backend, &m->graph, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(store_start(&m->store, seed, NULL), 0);
+/* A small detector for CLASSES, the background among them, as --init is given to: norms and first
+ * layers are constants. */
+static void detector_open(struct built *m, int classes, uint64_t seed) {
+    const struct maskrcnn_config config = {.model = "maskrcnn_tiny",
+                                           .preset = "tv",
+                                           .batch = 1,
+                                           .canvas_h = 64,
+                                           .canvas_w = 64,
+                                           .classes = classes - 1,
+                                           .objects = 4,
+                                           .image_bytes = 3 * 64 * 64,
+                                           .mask_bytes = 1000,
+                                           .training = true,
+                                           .frozen_norms = true,
+                                           .frozen_stages = 2,
+                                           .std = {1, 1, 1}};
+    struct maskrcnn_tensors tensors;
+    *m = (struct built){0};
+    CU_ASSERT_EQUAL_FATAL(maskrcnn_build(&m->graph, &config, &tensors, NULL), 0);
+    store_open(m, seed);
 }
 
 /* Writes FROM's weights as RENAME calls them; those that it calls nothing are left out. */
-static const char *detector_file(struct model *from, bool (*rename)(const char *, char *)) {
-    static char path[4096], names[32][ARRAY_NAME_MAX];
-    struct array arrays[32];
+static const char *detector_file(struct built *from, bool (*rename)(const char *, char *)) {
+    static char path[4096], names[MOST][ARRAY_NAME_MAX];
+    static struct array arrays[MOST];
     struct weights w = {0};
     size_t count = 0;
     (void)snprintf(path, sizeof(path), "%s/detector.safetensors", unit_temp_dir());
     CU_ASSERT_EQUAL_FATAL(weights_list(&w, &from->store, WEIGHTS_MODEL, 0, NULL), 0);
-    CU_ASSERT_FATAL(w.count <= 32);
+    CU_ASSERT_FATAL(w.count <= MOST);
     for (size_t i = 0; i < w.count; i++) {
         if (!rename(w.arrays[i].name, names[count]))
             continue;
@@ -293,7 +346,7 @@ static bool as_classifier(const char *name, char *ret) {
 /* Which of the named tensors of a detector for CLASSES are those of the file. */
 static void check_detector(int classes, bool (*rename)(const char *, char *), bool fpn, bool head,
                            const char *note) {
-    struct model from, m, fresh;
+    struct built from, m, fresh;
     struct error err = {0};
     cleanup_buf struct buf notes = {0};
     buf_init(&notes, 4000);
@@ -311,7 +364,7 @@ static void check_detector(int classes, bool (*rename)(const char *, char *), bo
                 {"roi_heads.box_head.fc6.weight", fpn},
                 {"roi_heads.box_predictor.cls_score.weight", head}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        const struct model *as = rows[i].taken ? &from : &fresh;
+        const struct built *as = rows[i].taken ? &from : &fresh;
         CU_ASSERT_EQUAL(at(&m, rows[i].name)[5], at(as, rows[i].name)[5]);
     }
     if (note != NULL)
@@ -334,8 +387,20 @@ static bool as_body_of_model(const char *name, char *ret) {
     return strncmp(name, body, sizeof(body) - 1) == 0;
 }
 
+/* It is found by itself; in the whole network's file under a prefix, all is. */
+static bool in_a_module(const char *name, char *ret) {
+    (void)snprintf(ret, ARRAY_NAME_MAX, "module.%s", name);
+    return true;
+}
+
+static void a_detector_finds_the_prefix_of_a_body_and_of_all(void) {
+    check_detector(3, as_body_of_model, false, false, "calls the model by the prefix \"model.\"");
+    check_detector(3, as_body_of_model, false, false, "holds a body alone");
+    check_detector(3, in_a_module, true, true, "calls the model by the prefix \"module.\"");
+}
+
 static void a_prefix_can_be_told(void) {
-    struct model from, m;
+    struct built from, m;
     struct error err = {0};
     cleanup_buf struct buf notes = {0};
     buf_init(&notes, 4000);
@@ -347,7 +412,7 @@ static void a_prefix_can_be_told(void) {
     ASSERT_CONTAINS(err.text, "detector.safetensors: no weight of the model under the prefix "
                               "\"encoder.\"");
     CU_ASSERT_EQUAL(init_read(&m.store, path, "model.", &notes, &err), 0);
-    ASSERT_CONTAINS(buf_text(&notes), "holds a body alone: 2 tensors are taken");
+    ASSERT_CONTAINS(buf_text(&notes), "holds a body alone: 85 tensors are taken");
     const char *name = "backbone.body.layer1.0.conv1.weight";
     CU_ASSERT_EQUAL(at(&m, name)[5], at(&from, name)[5]);
     /* Where names are whole, the prefix may be nothing at all. */
@@ -366,7 +431,7 @@ static void a_detector_for_other_classes_leaves_its_predictors(void) {
 
 static void of_a_classifier_a_detector_takes_the_body(void) {
     check_detector(3, as_classifier, false, false,
-                   "holds a body alone: 2 tensors are taken, 10 keep their start values");
+                   "holds a body alone: 85 tensors are taken, 38 keep their start values");
     check_detector(3, as_classifier, false, false, "2 tensors are not used: fc.");
 }
 
@@ -374,6 +439,8 @@ UNIT_MAIN("app.init", UNIT(a_file_of_the_same_model_is_taken_whole),
           UNIT(another_number_of_classes_leaves_the_head_and_says_so),
           UNIT(types_of_16_bits_are_widened), UNIT(a_backbone_is_found_by_its_prefix),
           UNIT(what_does_not_fit_is_refused_by_name), UNIT(another_width_is_refused),
-          UNIT(a_prefix_can_be_told), UNIT(a_detector_is_read_under_its_old_names),
+          UNIT(of_several_linear_layers_the_last_is_the_head),
+          UNIT(a_detector_finds_the_prefix_of_a_body_and_of_all), UNIT(a_prefix_can_be_told),
+          UNIT(a_detector_is_read_under_its_old_names),
           UNIT(a_detector_for_other_classes_leaves_its_predictors),
           UNIT(of_a_classifier_a_detector_takes_the_body))
