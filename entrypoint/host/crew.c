@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WATCH_SECONDS = 3 };
+enum { WATCH_SECONDS = 4 }; /* or with a heartbeat */
 
 struct seat {
     struct crew *crew;
@@ -285,7 +285,7 @@ static void watch(void *context) {
         }
         look_at(s, now);
     }
-    loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
+    loop_within(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
 }
 
 static int make_spec(struct crew *c, char *const *own, struct error *err) {
@@ -415,7 +415,7 @@ static void start_all(struct crew *c) {
     }
     if ((c->job->settings.stall_seconds > 0 || c->job->settings.idle_seconds > 0) &&
         !c->watch.active)
-        loop_after(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
+        loop_within(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
 }
 
 static unsigned count_seats(const struct crew *c) {

@@ -52,7 +52,7 @@ static void silent(struct member *b) {
 }
 
 /* When this container itself stood still, the hosts get a new chance: what they sent meanwhile lies
- * unread. */
+ * unread. Where all answer, the next look rides along with a heartbeat. */
 static void look(void *context) {
     struct master *m = context;
     int64_t now = clock_now();
@@ -69,7 +69,7 @@ static void look(void *context) {
         else if (b->heard < first)
             first = b->heard;
     }
-    loop_at(&m->s.loop, &m->lease.look, first + DEAD_SECONDS * CLOCK_SECOND);
+    loop_within(&m->s.loop, &m->lease.look, first + DEAD_SECONDS * CLOCK_SECOND - now);
 }
 
 void lease_open(struct master *m) {
@@ -78,7 +78,7 @@ void lease_open(struct master *m) {
     if (m->s.job->cluster.count == 1)
         return;
     loop_after(&m->s.loop, &m->lease.beat, BEAT_SECONDS * CLOCK_SECOND);
-    loop_after(&m->s.loop, &m->lease.look, DEAD_SECONDS * CLOCK_SECOND);
+    loop_within(&m->s.loop, &m->lease.look, DEAD_SECONDS * CLOCK_SECOND);
 }
 
 void lease_close(struct master *m) {

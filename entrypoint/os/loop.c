@@ -3,10 +3,10 @@
 #include "common/clock.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
-#include <sys/timerfd.h>
 #include <unistd.h>
 
 static void close_watch(struct loop *l, struct watch *w) {
@@ -16,19 +16,21 @@ static void close_watch(struct loop *l, struct watch *w) {
     w->fd = -1;
 }
 
-static void fire_due(void *context, uint32_t events) {
-    (void)events;
-    struct loop *l = context;
-    uint64_t count = 0;
-    (void)!read(l->alarm.fd, &count, sizeof(count));
-    l->armed = 0;
-    int64_t now = clock_now();
-    /* Those set by callbacks wait for the next round, so that a timer of no delay starves nobody.
-     */
-    while (!l->ended && l->timers != NULL && l->timers->deadline <= now) {
-        struct timer *t = l->timers;
-        l->timers = t->next;
-        t->active = false;
+/* One that may fire at NOW. */
+static struct timer *find_due(const struct loop *l, int64_t now) {
+    if (l->timers != NULL && l->timers->deadline <= now)
+        return l->timers;
+    for (struct timer *t = l->loose; t != NULL; t = t->next)
+        if (t->deadline - t->slack <= now)
+            return t;
+    return NULL;
+}
+
+/* Those set by callbacks wait for the next round, so that a timer of no delay starves nobody. */
+static void fire_due(struct loop *l) {
+    const int64_t now = clock_now();
+    for (struct timer *t; !l->ended && (t = find_due(l, now)) != NULL;) {
+        loop_cancel(l, t);
         t->fire(t->context);
     }
 }
@@ -42,15 +44,9 @@ static void read_signals(void *context, uint32_t events) {
 }
 
 int loop_init(struct loop *l, struct error *err) {
-    *l = (struct loop){.alarm = {.fd = -1}, .signals = {.fd = -1}};
+    *l = (struct loop){.signals = {.fd = -1}};
     l->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-    if (l->epoll_fd < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "epoll");
-    l->alarm = (struct watch){.ready = fire_due, .context = l};
-    l->alarm.fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-    if (l->alarm.fd < 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "timerfd");
-    return loop_watch(l, &l->alarm, EPOLLIN, err);
+    return l->epoll_fd >= 0 ? 0 : error_set_errno(err, EXIT_CODE_INTERNAL, "epoll");
 }
 
 void loop_done(struct loop *l) {
@@ -58,8 +54,9 @@ void loop_done(struct loop *l) {
         return;
     while (l->timers != NULL)
         loop_cancel(l, l->timers);
+    while (l->loose != NULL)
+        loop_cancel(l, l->loose);
     close_watch(l, &l->signals);
-    close_watch(l, &l->alarm);
     (void)close(l->epoll_fd);
     l->epoll_fd = -1;
 }
@@ -92,15 +89,29 @@ void loop_unwatch(struct loop *l, struct watch *w) {
     w->active = false;
 }
 
-void loop_at(struct loop *l, struct timer *t, int64_t deadline) {
+/* Where the timer lies, or would. */
+static struct timer **list_of(struct loop *l, const struct timer *t) {
+    return t->slack > 0 ? &l->loose : &l->timers;
+}
+
+static void insert(struct loop *l, struct timer *t, int64_t deadline, int64_t slack) {
     loop_cancel(l, t);
-    struct timer **slot = &l->timers;
+    t->deadline = deadline;
+    t->slack = slack;
+    struct timer **slot = list_of(l, t);
     while (*slot != NULL && (*slot)->deadline <= deadline)
         slot = &(*slot)->next;
-    t->deadline = deadline;
     t->next = *slot;
     t->active = true;
     *slot = t;
+}
+
+void loop_at(struct loop *l, struct timer *t, int64_t deadline) {
+    insert(l, t, deadline, 0);
+}
+
+void loop_within(struct loop *l, struct timer *t, int64_t nanoseconds) {
+    insert(l, t, clock_now() + nanoseconds, nanoseconds / 2);
 }
 
 void loop_after(struct loop *l, struct timer *t, int64_t nanoseconds) {
@@ -110,40 +121,39 @@ void loop_after(struct loop *l, struct timer *t, int64_t nanoseconds) {
 void loop_cancel(struct loop *l, struct timer *t) {
     if (!t->active)
         return;
-    struct timer **slot = &l->timers;
+    struct timer **slot = list_of(l, t);
     while (*slot != t)
         slot = &(*slot)->next;
     *slot = t->next;
     t->active = false;
 }
 
-/* A timer that was taken out leaves its alarm set: one early wake-up is cheaper than a system call
- * for each deadline that moves. */
-static int arm(struct loop *l, struct error *err) {
-    if (l->timers == NULL || (l->armed != 0 && l->armed <= l->timers->deadline))
+/* Until the first deadline, ms, rounded up so that it has passed then; -1: there is none. */
+static int patience(const struct loop *l) {
+    const struct timer *first = l->timers;
+    if (first == NULL || (l->loose != NULL && l->loose->deadline < first->deadline))
+        first = l->loose;
+    if (first == NULL)
+        return -1;
+    int64_t left = first->deadline - clock_now();
+    if (left <= 0)
         return 0;
-    int64_t at = l->timers->deadline > 0 ? l->timers->deadline : 1;
-    struct itimerspec spec = {
-        .it_value = {.tv_sec = at / CLOCK_SECOND, .tv_nsec = at % CLOCK_SECOND}};
-    if (timerfd_settime(l->alarm.fd, TFD_TIMER_ABSTIME, &spec, NULL) != 0)
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "setting the alarm");
-    l->armed = at;
-    return 0;
+    int64_t ms = (left + CLOCK_MILLISECOND - 1) / CLOCK_MILLISECOND;
+    return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
 int loop_run(struct loop *l, struct error *err) {
     l->ended = false;
     while (!l->ended) {
-        if (arm(l, err) != 0)
-            return -1;
         struct epoll_event event;
-        int count = epoll_wait(l->epoll_fd, &event, 1, -1);
+        int count = epoll_wait(l->epoll_fd, &event, 1, patience(l));
         if (count < 0 && errno != EINTR)
             return error_set_errno(err, EXIT_CODE_INTERNAL, "waiting for events");
         if (count == 1) {
             struct watch *w = event.data.ptr;
             w->ready(w->context, event.events);
         }
+        fire_due(l);
     }
     return 0;
 }

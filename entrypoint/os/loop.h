@@ -23,7 +23,8 @@ struct watch {
 };
 
 struct timer {
-    int64_t deadline;
+    int64_t deadline; /* the latest, where it may fire between two times */
+    int64_t slack;    /* it may fire so much earlier; 0: it may not */
     void (*fire)(void *context);
     void *context;
     struct timer *next;
@@ -33,8 +34,7 @@ struct timer {
 struct loop {
     int epoll_fd;
     struct timer *timers; /* by deadline */
-    struct watch alarm;   /* timerfd, set to the first deadline */
-    int64_t armed;
+    struct timer *loose;  /* those with slack, likewise: few */
     struct watch signals; /* signalfd */
     void (*on_signal)(void *context, int number);
     void *signal_context;
@@ -56,6 +56,9 @@ void loop_unwatch(struct loop *l, struct watch *w);
 /* Fires once at DEADLINE; sets anew a timer that is already set. */
 void loop_at(struct loop *l, struct timer *t, int64_t deadline);
 void loop_after(struct loop *l, struct timer *t, int64_t nanoseconds);
+/* Fires once, NANOSECONDS (more than 0) from now, or after half of that when the loop is awake for
+ * something else: what is done now and then and has no hurry wakes nobody of its own accord. */
+void loop_within(struct loop *l, struct timer *t, int64_t nanoseconds);
 void loop_cancel(struct loop *l, struct timer *t);
 
 /* Runs until loop_end() has been called from a callback. */

@@ -130,6 +130,54 @@ static void a_nearer_deadline_moves_the_alarm(void) {
     loop_done(&l);
 }
 
+struct rider {
+    struct loop *loop;
+    struct timer loose;
+    struct timer strict;
+    int64_t fired; /* when the loose one did */
+    int fires;
+};
+
+static void ride(void *context) {
+    struct rider *r = context;
+    r->fired = clock_now();
+    r->fires++;
+    loop_end(r->loop);
+}
+
+static void pass(void *context) {
+    (void)context;
+}
+
+/* The first time the loop wakes for it alone, the second time it is awake from half of the time on,
+ * the third time it is awake too early. */
+static void a_loose_timer_rides_along(void) {
+    struct loop l;
+    struct error err;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    struct rider r = {.loop = &l};
+    r.loose = (struct timer){.fire = ride, .context = &r};
+    r.strict = (struct timer){.fire = end, .context = &l};
+    int64_t start = clock_now();
+    loop_within(&l, &r.loose, 60 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT(r.fired - start >= 60 * CLOCK_MILLISECOND);
+    start = clock_now();
+    loop_within(&l, &r.loose, 2 * CLOCK_SECOND);
+    r.strict.fire = pass;
+    loop_after(&l, &r.strict, 1050 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT(r.fired - start < 1900 * CLOCK_MILLISECOND);
+    loop_within(&l, &r.loose, 3600 * CLOCK_SECOND);
+    r.strict.fire = end;
+    loop_after(&l, &r.strict, 20 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT(r.loose.active && r.fires == 2);
+    loop_cancel(&l, &r.loose);
+    CU_ASSERT(!r.loose.active);
+    loop_done(&l);
+}
+
 static void count_signal(void *context, int number) {
     struct record *r = context;
     CU_ASSERT(number == SIGUSR1 || number == SIGTERM);
@@ -193,5 +241,5 @@ static void a_loop_that_is_done_holds_no_descriptor(void) {
 
 UNIT_MAIN("os.loop", UNIT(a_loop_that_is_done_holds_no_descriptor),
           UNIT(timers_fire_in_order_of_their_deadlines), UNIT(a_nearer_deadline_moves_the_alarm),
-          UNIT(a_callback_may_take_out_a_watch_that_is_ready_too), UNIT(signals_come_as_events),
-          UNIT(an_unwatchable_descriptor_is_an_error))
+          UNIT(a_loose_timer_rides_along), UNIT(a_callback_may_take_out_a_watch_that_is_ready_too),
+          UNIT(signals_come_as_events), UNIT(an_unwatchable_descriptor_is_an_error))
