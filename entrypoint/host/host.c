@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/str.h"
 #include "host/environment.h"
+#include "host/metric_watch.h"
 #include "job/network.h"
 #include "mpi/addresses.h"
 #include "mpi/gate.h"
@@ -55,17 +56,24 @@ void host_tell_dropped(struct host *h) {
         forward_part(h, "", 0);
 }
 
-static void log_one(void *host, const char *line, size_t size) {
-    struct host *h = host;
-    console_line(h->console, line, size);
-    if (is_forwarded(h))
-        forward(h, line, size);
-}
-
 /* Words about this attempt. */
 static void tell(struct host *h, json_t *message) {
     (void)json_object_set_new(message, "attempt", json_integer(h->crew.attempt));
     h->tell(h->context, message);
+}
+
+static void tell_metric(void *host, const char *name) {
+    json_t *message = frame_new("metric");
+    (void)json_object_set_new(message, "name", json_string(name));
+    tell(host, message);
+}
+
+static void log_one(void *host, const char *line, size_t size) {
+    struct host *h = host;
+    console_line(h->console, line, size);
+    metric_watch_line(&h->metrics, line, size, tell_metric, h);
+    if (is_forwarded(h))
+        forward(h, line, size);
 }
 
 static void crew_tell(void *context, json_t *message) {
@@ -364,6 +372,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
     h->ports_again = (struct timer){.fire = check_ports, .context = h};
     if (link_agent(o->local, err) != 0)
         return -1;
+    metric_watch_open(&h->metrics, o->job);
     return crew_open(&h->crew, o->loop, o->job, o->environment, &sinks, err);
 }
 
@@ -371,6 +380,7 @@ void host_done(struct host *h) {
     if (h->loop != NULL)
         loop_cancel(h->loop, &h->ports_again);
     crew_done(&h->crew);
+    metric_counts_done(&h->metrics);
     task_done(&h->daemon);
     scratch_close(&h->scratch);
 }

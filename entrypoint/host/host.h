@@ -8,6 +8,7 @@
  *   kill             SIGKILL to them          report ...
  *   release rank     let its shim leave       stalled rank seconds, quiet rank, busy rank
  *                                             line text dropped  with RINGMASTER_LOGS=master
+ *                                             metric name        a rank's line matched it first
  *   clear            end all of the attempt   cleared fault      all is ended; without fault ready
  *   attempt gone     begin the next one       daemon code text   where that is not possible
  *   upload seconds   end all, upload it       uploaded code text   all is there, or what is not
@@ -31,6 +32,7 @@
 #include "os/console.h"
 #include "os/sweep.h"
 #include "os/task.h"
+#include "outcome/metric_counts.h"
 #include "wire/local.h"
 
 #include <jansson.h>
@@ -51,6 +53,7 @@ struct host {
     struct uploading *uploading; /* open where the job has targets */
     int64_t upload_seconds;
     struct crew crew;
+    struct metric_counts metrics; /* of all attempts */
     struct task daemon;
     struct scratch scratch;
     struct timer ports_again; /* between attempts, until the ports are free */

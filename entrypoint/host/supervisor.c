@@ -5,6 +5,7 @@
 #include "host/capacity.h"
 #include "host/environment.h"
 #include "host/folders.h"
+#include "host/metric_watch.h"
 #include "host/supervisor_metrics.h"
 #include "job/key.h"
 #include "job/ports.h"
@@ -421,6 +422,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     loop_cancel(&s->loop, &s->measure);
     if (s->job->settings.metrics > 0)
         supervisor_metrics_write(s);
+    metric_watch_conclude(&s->host.metrics, &s->journal, cluster_is_master(&s->job->cluster));
     journal_conclude(&s->journal, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     if (verdict->code != EXIT_CODE_OK)

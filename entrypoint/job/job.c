@@ -24,6 +24,7 @@ void job_done(struct job *j) {
     wishes_done(&j->wishes);
     hyperparameters_done(&j->hyperparameters);
     channels_done(&j->channels);
+    metric_list_done(&j->metrics);
     program_done(&j->program);
 }
 
@@ -165,6 +166,20 @@ int job_resolve(struct job *j, const char *const *arguments, char *const *enviro
     return 0;
 }
 
+/* Nothing of a job hangs on them. */
+static void read_metrics(struct job *j) {
+    char path[PATH_MAX];
+    struct error err = {0};
+    if (config_path(j, "metric-definition-regex.json", path, &err) != 0 ||
+        metric_list_read(path, &j->metrics, &err) != 0)
+        warnings_add(&j->warnings, "metrics are not counted: %s", err.text);
+    else if (j->metrics.passed_over > 0)
+        warnings_add(&j->warnings,
+                     "%s: %zu entries are no metric definitions, longer than 500 characters or "
+                     "more than %d",
+                     path, j->metrics.passed_over, METRIC_DEFINITIONS_MAX);
+}
+
 static int read_program(const char *const *arguments, char *const *environment, struct job *j,
                         struct error *err) {
     char path[PATH_MAX];
@@ -176,6 +191,7 @@ static int read_program(const char *const *arguments, char *const *environment, 
                      &j->sources, err) != 0)
         return -1;
     note_ignored(j);
+    read_metrics(j);
     fabric_warn("", environment, &j->warnings);
     return j->sources.code != NULL ? 0 : job_resolve(j, arguments, environment, err);
 }

@@ -7,6 +7,7 @@
 #include "job/channels.h"
 #include "job/cluster.h"
 #include "job/hyperparameters.h"
+#include "job/metric_list.h"
 #include "job/ports.h"
 #include "job/program.h"
 #include "job/settings.h"
@@ -23,6 +24,7 @@ struct job {
     struct wishes wishes; /* of theirs */
     struct channels channels;
     struct sources sources; /* what is fetched before the job begins */
+    struct metric_list metrics;
     struct program program; /* empty until job_resolve() where its code is fetched first */
     struct ports ports;
     bool once_per_host;       /* the program is, whatever there are of slots */

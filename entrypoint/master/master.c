@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "host/metric_watch.h"
 #include "master/behind.h"
 #include "master/collect.h"
 #include "master/dispatch.h"
@@ -72,6 +73,8 @@ static void hear(struct member *b, const json_t *message) {
     member_heard(b);
     if (strcmp(type, "line") == 0)
         forwarded_line(b, message);
+    else if (strcmp(type, "metric") == 0)
+        metric_watch_told(&m->s.host.metrics, message);
     else if (strcmp(type, "alive") == 0) {
         lease_alive(b, message);
         behind_told(b, message);

@@ -48,6 +48,11 @@ static const struct record_row table[RECORD_KINDS] = {
                              "so many seconds",
                              {"code", "class", "text", "seconds"}},
     [RECORD_ATTEMPT] = {"attempt", "another attempt begins", {"ranks", "hosts"}},
+    [RECORD_METRICS] = {"metrics",
+                        "how many lines of this host's ranks each metric definition matched, of "
+                        "so many that were looked at; unread: for which there was no time; "
+                        "never: at the first host, those that matched nowhere",
+                        {"counts", "lines", "unread", "never"}},
     [RECORD_VERDICT] = {"verdict",
                         "how the job ended; which and rank are of the culprit, where "
                         "there is one",

@@ -158,6 +158,29 @@ a_stop_after_the_end_changes_nothing() {
     for host in $everyone; do hosts stop "$host" 2>/dev/null; done
     all_end 30 0 $everyone
 }
+# What the service looks for in the log: what a rank of any host prints counts, as it stands in the
+# log with host and rank in front, and what nobody prints is named.
+metrics_that_never_match_are_named() {
+    ring 2
+    put metric-definition-regex.json '[{"Name": "train:loss", "Regex": "loss=([0-9\\.]+)"},
+        {"Name": "train:acc", "Regex": "acc=(\\d+)"}, {"Name": "begins", "Regex": "^loss"},
+        {"Name": "lost", "Regex": "lost=(.*)"}, {"Name": "backwards", "Regex": "(a)\\1"},
+        {"Name": "slow", "Regex": "((x|y)*x(x|y){200})z"}]'
+    start_all -- train -- sh -c 'echo "loss=0.$RANK"
+        [ "$RANK" = 0 ] || { echo acc=7; head -c 1000000 /dev/zero | tr "\0" x; }'
+    all_end 60 0 $everyone || return
+    check "they are named" holds "$(hosts log 1)" 'metric begins, lost matched 0 times'
+    check "once" lacks "$(hosts log 2)" 'matched 0 times'
+    every_log_has "metric backwards is not counted: its expression has a back-reference"
+    check "one that takes too long, too" holds "$(hosts log 2)" 'metric slow is not counted: its expression takes'
+    check "the event has it" holds "$(cat "$(hosts opt 1)"/output/data/events-algo-1.jsonl)" \
+        '"event":"metrics","counts":{"train:loss":1,"train:acc":0,"begins":0,"lost":0,"backwards":0,"slow":0},"lines":1,"unread":0,"never":"begins, lost"'
+    put metric-definition-regex.json '{"Name": '
+    start_all -- train -- true
+    all_end 60 0 $everyone || return
+    every_log_has 'metrics are not counted: /opt/ml/input/config/metric-definition-regex.json'
+}
+
 one_is_out() { hosts code 1 2>/dev/null || hosts code 2 2>/dev/null; }
 
 the_failure_file_of_the_program_stays() {
@@ -209,7 +232,7 @@ a_script_runs_with_its_own_interpreter() {
 CASES=${CASES:-sdk2_with_source_dir sdk2_generic sdk3 the_service_with_two_hosts
     a_stop_after_the_end_changes_nothing the_failure_file_of_the_program_stays
     a_program_that_exits_130_is_no_success hyperparameters_are_many_and_long
-    groups_of_a_cluster without_mpi_every_host_is_alone options_for_mpirun success_leaves_its_mark
+    metrics_that_never_match_are_named groups_of_a_cluster without_mpi_every_host_is_alone options_for_mpirun success_leaves_its_mark
     a_pipe_channel_is_for_the_program the_adapter_of_an_instance
     $([ "$DRIVER" = docker ] || echo a_script_runs_with_its_own_interpreter)}
 run_cases

@@ -1,0 +1,139 @@
+#include "outcome/metric_counts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+_Static_assert(METRIC_DEFINITIONS_MAX <= 64, "each has a bit");
+
+static void add(struct metric_counts *c, const char *name, const char *regex,
+                struct warnings *warnings) {
+    struct error err = {0};
+    struct metric_count *item = &c->items[c->count++];
+    (void)snprintf(item->name, sizeof(item->name), "%s", name);
+    if (pattern_parse(regex, &item->pattern, &err) == 0)
+        return;
+    item->left_out = true;
+    warnings_add(warnings, "metric %.64s is not counted: its expression has %.192s", name,
+                 err.text);
+}
+
+void metric_counts_open(struct metric_counts *c, const struct metric_list *list,
+                        struct warnings *warnings) {
+    size_t count = 0;
+    const struct metric_definition *ours = metric_line_definitions(&count);
+    *c = (struct metric_counts){.now = clock_now, .asked = list->count > 0};
+    c->items = calloc(METRIC_DEFINITIONS_MAX, sizeof(c->items[0]));
+    c->room = calloc(1, sizeof(*c->room));
+    if (c->items == NULL || c->room == NULL) {
+        metric_counts_done(c);
+        return;
+    }
+    for (size_t i = 0; i < list->count; i++)
+        add(c, list->items[i].name, list->items[i].regex, warnings);
+    for (size_t i = 0; !c->asked && i < count; i++)
+        add(c, ours[i].name, ours[i].regex, warnings);
+}
+
+void metric_counts_done(struct metric_counts *c) {
+    for (size_t i = 0; i < c->count; i++)
+        pattern_done(&c->items[i].pattern);
+    free(c->items);
+    free(c->room);
+    *c = (struct metric_counts){0};
+}
+
+/* Neighbours often begin alike: what the line lacks for one it lacks for the next. */
+static bool lacks(const struct pattern *p, const char *line, size_t size,
+                  const struct pattern **before) {
+    if (p->literal_size == 0)
+        return false;
+    if (*before != NULL && (*before)->literal_size == p->literal_size &&
+        memcmp((*before)->literal, p->literal, p->literal_size) == 0)
+        return true;
+    if (memmem(line, size, p->literal, p->literal_size) != NULL)
+        return false;
+    *before = p;
+    return true;
+}
+
+static bool has_time(struct metric_counts *c, int64_t now) {
+    if (now - c->second >= CLOCK_SECOND) {
+        c->second = now;
+        c->spent = 0;
+    }
+    return c->spent < METRIC_COUNTS_SHARE;
+}
+
+static void look(struct metric_counts *c, size_t i, const char *line, size_t size,
+                 uint64_t *ret_first, uint64_t *ret_left_out) {
+    struct metric_count *item = &c->items[i];
+    switch (pattern_match(&item->pattern, line, size, c->room)) {
+    case PATTERN_YES:
+        if (item->matches++ == 0)
+            *ret_first |= UINT64_C(1) << i;
+        break;
+    case PATTERN_COSTLY:
+        item->left_out = true;
+        *ret_left_out |= UINT64_C(1) << i;
+        break;
+    case PATTERN_NO:
+        break;
+    }
+}
+
+uint64_t metric_counts_line(struct metric_counts *c, const char *line, size_t size,
+                            uint64_t *ret_left_out) {
+    uint64_t first = 0;
+    const struct pattern *lacked = NULL;
+    *ret_left_out = 0;
+    if (c->count == 0)
+        return 0;
+    int64_t began = c->now();
+    if (!has_time(c, began)) {
+        c->unread++;
+        return 0;
+    }
+    c->lines++;
+    size -= size > 0 && line[size - 1] == '\n';
+    size = size < METRIC_COUNTS_HEAD ? size : METRIC_COUNTS_HEAD;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct metric_count *item = &c->items[i];
+        if (!item->left_out && !lacks(&item->pattern, line, size, &lacked))
+            look(c, i, line, size, &first, ret_left_out);
+    }
+    c->spent += c->now() - began;
+    return first;
+}
+
+void metric_counts_elsewhere(struct metric_counts *c, const char *name) {
+    for (size_t i = 0; i < c->count; i++)
+        if (strcmp(c->items[i].name, name) == 0)
+            c->items[i].elsewhere = true;
+}
+
+bool metric_counts_any(const struct metric_counts *c) {
+    return c->lines > 0;
+}
+
+static bool is_never(const struct metric_count *item) {
+    return item->matches == 0 && !item->elsewhere && !item->left_out;
+}
+
+int metric_counts_never(const struct metric_counts *c, struct buf *ret, struct error *err) {
+    for (size_t i = 0; i < c->count; i++)
+        if (is_never(&c->items[i]) &&
+            buf_printf(ret, err, "%s%s", ret->size > 0 ? ", " : "", c->items[i].name) != 0)
+            return -1;
+    return 0;
+}
+
+json_t *metric_counts_json(const struct metric_counts *c) {
+    json_t *counts = json_object();
+    for (size_t i = 0; i < c->count; i++)
+        if (c->asked || c->items[i].matches > 0)
+            (void)json_object_set_new(counts, c->items[i].name,
+                                      json_integer((json_int_t)c->items[i].matches));
+    return json_pack("{s:o, s:I, s:I}", "counts", counts, "lines", (json_int_t)c->lines, "unread",
+                     (json_int_t)c->unread);
+}

@@ -1,0 +1,65 @@
+/* How often each metric definition of the job matches what ranks print. A service finds nothing
+ * where an expression is wrong, and says nothing either: here the job itself says so at its end.
+ *
+ * Lines are looked at as they pass, in the loop: the head of a line only, and for so much of every
+ * second at most. Lines beyond that are counted as unread. An expression that takes too long on one
+ * line is left out from then on. */
+#ifndef OUTCOME_METRIC_COUNTS_H
+#define OUTCOME_METRIC_COUNTS_H
+
+#include "common/buf.h"
+#include "common/clock.h"
+#include "job/metric_list.h"
+#include "job/warnings.h"
+#include "outcome/pattern.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { METRIC_COUNTS_HEAD = 4096 };
+#define METRIC_COUNTS_SHARE (20 * CLOCK_MILLISECOND) /* of a second */
+
+struct metric_count {
+    char name[METRIC_NAME_SIZE];
+    struct pattern pattern;
+    uint64_t matches; /* of lines of this host */
+    bool elsewhere;   /* it matched on another host */
+    bool left_out;
+};
+
+/* Zeroed it counts nothing. */
+struct metric_counts {
+    struct metric_count *items;
+    size_t count;
+    struct pattern_room *room;
+    bool asked; /* the job has definitions of its own; else they are our trainer's */
+    uint64_t lines;
+    uint64_t unread;
+    int64_t second; /* when the one began that SPENT is about */
+    int64_t spent;
+    int64_t (*now)(void);
+};
+
+/* Those of LIST, or where it is empty our trainer's. An expression that is not understood is left
+ * out, with a warning. */
+void metric_counts_open(struct metric_counts *c, const struct metric_list *list,
+                        struct warnings *warnings);
+void metric_counts_done(struct metric_counts *c);
+
+/* LINE as it is printed, '\n' included. Returns a bit for each item that has matched for the first
+ * time, and in *RET_LEFT_OUT one for each that was left out just now. */
+uint64_t metric_counts_line(struct metric_counts *c, const char *line, size_t size,
+                            uint64_t *ret_left_out);
+/* Another host says that this one has matched there. */
+void metric_counts_elsewhere(struct metric_counts *c, const char *name);
+
+/* Whether there is anything to say: lines were looked at. */
+bool metric_counts_any(const struct metric_counts *c);
+/* Appends the names of those that no line matched, ", " between; those left out do not count. */
+int metric_counts_never(const struct metric_counts *c, struct buf *ret, struct error *err);
+/* Members of a record; NULL without memory. Of our trainer's those that matched. */
+json_t *metric_counts_json(const struct metric_counts *c);
+
+#endif
