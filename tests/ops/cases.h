@@ -7,8 +7,9 @@
 
 struct op_graph;
 
-/* Values that are no numbers among the activations (harness.c). */
-enum special { SPECIAL_NONE, SPECIAL_NAN, SPECIAL_ALL };
+/* Values that are no numbers among the activations; gradients that arrive at few pixels, or at none
+ * (harness.c). */
+enum special { SPECIAL_NONE, SPECIAL_NAN, SPECIAL_ALL, SPECIAL_SPARSE, SPECIAL_ZERO };
 
 struct op_case {
     const char *name;

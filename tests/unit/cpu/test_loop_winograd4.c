@@ -258,5 +258,82 @@ static void what_is_not_finite_is_not_lost(void) {
     free(dw);
 }
 
+/* Whether tile TILE of a picture with one pixel at ROW, COLUMN of image IMAGE takes it. */
+static bool takes(const struct winograd4_picture *p, size_t side, size_t tile, size_t image,
+                  size_t row, size_t column) {
+    size_t down = row + p->before - tile / p->columns % p->rows * 4;
+    size_t right = column + p->before - tile % p->columns * 4;
+    return tile / p->columns / p->rows == image && down < side && right < side;
+}
+
+/* One value that is not zero, be it as small as can be or none at all, in any channel. */
+static void a_tile_is_used_that_takes_a_value(void) {
+    static const struct shape_case s = {2, 9, 14, 48, 16, 1};
+    static const float values[] = {1, -1e-45F, NAN, -INFINITY};
+    struct winograd4_picture p = picture_of(&s, false);
+    size_t tiles = winograd4_tiles(&p), count = pixels_of(&p);
+    float *x = calloc(count * s.in, sizeof *x), *zeros = calloc(s.in, sizeof *zeros);
+    bool *used = calloc(tiles, sizeof *used);
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
+        for (size_t pixel = 0; pixel < count; pixel++) {
+            size_t side = pixel % 2 == 0 ? 4 : 6, at = pixel * s.in + pixel * 7 % s.in;
+            p.before = side == 6;
+            x[at] = values[pixel % 4];
+            x[(pixel + 1) % count * s.in] = -0.0F;
+            (*loops)->winograd4_used(&p, x, zeros, side, 0, 1, used);
+            (*loops)->winograd4_used(&p, x, zeros, side, 1, tiles, used);
+            for (size_t tile = 0; tile < tiles; tile++)
+                CU_ASSERT_EQUAL(used[tile],
+                                takes(&p, side, tile, pixel / 126, pixel % 126 / 14, pixel % 14));
+            x[at] = 0;
+        }
+    free(x);
+    free(zeros);
+    free(used);
+}
+
+/* Some tiles in another order are what they are among all, and the others' pixels stay. */
+static void tiles_that_are_chosen_are_made_alone(void) {
+    static const struct shape_case s = {2, 6, 9, 16, 16, 1};
+    static const uint32_t chosen[] = {10, 2, 3, 7};
+    enum { CHOSEN = 4, TILES = 12, ROW = 16 + WINOGRAD4_SLACK };
+    struct winograd4_picture in = picture_of(&s, false), out = picture_of(&s, true);
+    float *x = loop_values(pixels_of(&in) * 16, ELEM_F32, 0, 1), zeros[16] = {0};
+    float *all = matrix_memory(TILES, 16), *some = matrix_memory(TILES, 16);
+    float *y = loop_values(pixels_of(&out) * 16, ELEM_F32, 0, 2);
+    float *whole = loop_values(pixels_of(&out) * 16, ELEM_F32, 0, 3);
+    struct winograd4_matrix a = rows_for(all, TILES, 16), b = rows_for(some, TILES, 16);
+    CU_ASSERT_EQUAL_FATAL(winograd4_tiles(&out), TILES);
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++) {
+        in.chosen = out.chosen = NULL;
+        for (size_t i = 0; i < pixels_of(&out) * 16; i++)
+            y[i] = 77;
+        (*loops)->winograd4_inputs(&in, x, zeros, 0, TILES, &a);
+        (*loops)->winograd4_outputs(&out, &a, 0, TILES, 0, &(struct winograd4_end){.y = whole});
+        in.chosen = out.chosen = chosen;
+        (*loops)->winograd4_inputs(&in, x, zeros, 0, CHOSEN, &b);
+        for (size_t place = 0; place < WINOGRAD4_PLACES; place++)
+            for (size_t i = 0; i < CHOSEN; i++)
+                CU_ASSERT_EQUAL(memcmp(all + place * a.places + chosen[i] * ROW,
+                                       some + place * b.places + i * ROW, 16 * sizeof(float)),
+                                0);
+        (*loops)->winograd4_outputs(&out, &b, 0, CHOSEN, 0, &(struct winograd4_end){.y = y});
+        out.chosen = NULL;
+        for (size_t pixel = 0; pixel < pixels_of(&out); pixel++) {
+            bool is_chosen = false;
+            for (size_t i = 0; i < CHOSEN; i++)
+                is_chosen |= takes(&out, 4, chosen[i], pixel / 54, pixel % 54 / 9, pixel % 9);
+            for (size_t c = 0; c < 16; c++)
+                CU_ASSERT_EQUAL(y[pixel * 16 + c], is_chosen ? whole[pixel * 16 + c] : 77);
+        }
+    }
+    free(x);
+    free(all);
+    free(some);
+    free(y);
+    free(whole);
+}
+
 UNIT_MAIN("cpu.loop_winograd4", UNIT(products_of_tiles_are_those_of_plain_loops),
-          UNIT(what_is_not_finite_is_not_lost))
+          UNIT(what_is_not_finite_is_not_lost), UNIT(a_tile_is_used_that_takes_a_value),
+          UNIT(tiles_that_are_chosen_are_made_alone))

@@ -4,7 +4,8 @@
  * all share (WEIGHTS_MOST), or there are few tiles a thread, the inputs of many tiles are
  * transformed first, by all threads, and then each thread makes some outputs of all of them, so
  * that the weights are read once. Either way a result is made whole by one thread and in one order
- * of sums: it does not depend on how many there are. */
+ * of sums: it does not depend on how many there are. Tiles of a data gradient that see zeros alone
+ * are left out (conv_winograd4_sparse.c). */
 #include "cpu/conv_winograd4.h"
 #include "cpu/conv_fold.h"
 #include "cpu/parallel.h"
@@ -20,13 +21,14 @@ struct conv_winograd4 {
     struct winograd4_end end;
     struct conv_fold fold; /* of OP_CONV2D_AFFINE */
     const float *x;
-    size_t tiles, panel;
+    struct conv_winograd4_choice choice; /* of a data gradient's tiles */
+    size_t panel;
     size_t block;    /* tiles of a unit, at most */
     size_t together; /* tiles whose inputs all threads share; 0: each transforms its own */
     size_t outs;     /* of a unit of those */
     size_t begin;    /* the first of the tiles together, while they run */
-    /* Scratch: zeros, shared inputs, then each thread's. */
-    size_t zero_bytes, shared_bytes, thread_bytes;
+    /* Scratch: zeros, shared inputs, each thread's, then a data gradient's choice. */
+    size_t zero_bytes, shared_bytes, thread_bytes, choice_bytes;
     char *scratch;
 };
 
@@ -97,7 +99,7 @@ size_t conv_winograd4_floats(const struct winograd4_matrix *matrix) {
 
 static size_t blocks_of(const struct conv_winograd4 *conv) {
     size_t threads = (size_t)conv->step.cpu->threads;
-    return winograd4_divided(winograd4_divided(conv->tiles, conv->block), threads) * threads;
+    return winograd4_divided(winograd4_divided(conv->choice.count, conv->block), threads) * threads;
 }
 
 static size_t least(size_t a, size_t b) {
@@ -115,7 +117,7 @@ static size_t outs_for(const struct conv_winograd4 *conv, size_t threads) {
 static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struct graph *graph,
                  const struct op *op) {
     conv_winograd4_pictures(graph, op, &conv->in, &conv->out);
-    conv->tiles = winograd4_tiles(&conv->out);
+    conv->choice.tiles = conv->choice.count = winograd4_tiles(&conv->out);
     conv->panel = cpu->loops->winograd4_panel();
     size_t in = conv->in.channels, out = conv->out.channels, threads = (size_t)cpu->threads;
     conv->pack =
@@ -128,9 +130,9 @@ static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struc
     conv->outs = OUTS;
     struct winograd4_matrix inputs = conv_winograd4_rows(NULL, conv->block, in);
     size_t own = conv_winograd4_floats(&inputs), shared = 0;
-    if (weight_bytes > WEIGHTS_MOST || conv->tiles < threads * conv->block) {
+    if (weight_bytes > WEIGHTS_MOST || conv->choice.count < threads * conv->block) {
         size_t together = SHARED_BYTES / tile_bytes;
-        conv->together = least(conv->tiles, together < 1 ? 1 : together);
+        conv->together = least(conv->choice.count, together < 1 ? 1 : together);
         conv->block = least(conv->together, GROUP_TILES);
         conv->outs = outs_for(conv, threads);
         inputs = conv_winograd4_rows(NULL, conv->together, in);
@@ -141,6 +143,8 @@ static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struc
     conv->zero_bytes = cpu_aligned(in * sizeof(float));
     conv->shared_bytes = cpu_aligned(shared * sizeof(float));
     conv->thread_bytes = cpu_aligned((own + conv_winograd4_floats(&sums)) * sizeof(float));
+    if (conv->pack.gradient)
+        conv->choice_bytes = conv_winograd4_choice_bytes(conv->choice.tiles);
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -148,8 +152,8 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     (void)err;
     struct conv_winograd4 conv = {0};
     plan(&conv, cpu, graph, op);
-    ret_needs->scratch =
-        conv.zero_bytes + conv.shared_bytes + conv.thread_bytes * (size_t)cpu->threads;
+    ret_needs->scratch = conv.zero_bytes + conv.shared_bytes +
+                         conv.thread_bytes * (size_t)cpu->threads + conv.choice_bytes;
     ret_needs->packed = winograd4_weights(conv.pack.in, conv.pack.out, conv.panel) * sizeof(float);
     if (op->kind == OP_CONV2D_AFFINE)
         ret_needs->packed += conv_fold_bytes(graph, op);
@@ -211,14 +215,14 @@ static void run_block(void *context, int thread, size_t unit) {
     const struct conv_winograd4 *conv = context;
     struct winograd4_matrix inputs =
         conv_winograd4_rows(own_of(conv, thread), conv->block, conv->in.channels);
-    size_t count, begin = part(conv->tiles, unit, blocks_of(conv), &count);
+    size_t count, begin = part(conv->choice.count, unit, blocks_of(conv), &count);
     transform(conv, &inputs, 0, begin, count);
     for (size_t out = 0; out < conv->out.channels; out += conv->outs)
         finish(conv, &inputs, 0, begin, count, out, inputs.base + conv_winograd4_floats(&inputs));
 }
 
 static size_t together_of(const struct conv_winograd4 *conv) {
-    return least(conv->together, conv->tiles - conv->begin);
+    return least(conv->together, conv->choice.count - conv->begin);
 }
 
 static struct winograd4_matrix shared_inputs(const struct conv_winograd4 *conv) {
@@ -242,17 +246,28 @@ static void run_outs(void *context, int thread, size_t unit) {
            own_of(conv, thread));
 }
 
+/* Tiles of a data gradient that see zeros alone. */
+static void leave_out(struct conv_winograd4 *conv) {
+    enum { SEEN = WINOGRAD4_SIDE + 2 };
+    conv_winograd4_choose(conv->step.cpu, &conv->in, conv->x, (const float *)conv->scratch, SEEN,
+                          &conv->choice);
+    conv_winograd4_clear(conv->step.cpu, &conv->out, &conv->choice, conv->end.y);
+    conv->in.chosen = conv->out.chosen = conv->choice.chosen;
+}
+
 static int run(void *context, struct error *err) {
     (void)err;
     struct conv_winograd4 *conv = context;
     int threads = conv->step.cpu->threads;
     memset(conv->scratch, 0, conv->zero_bytes);
+    if (conv->pack.gradient)
+        leave_out(conv);
     if (conv->together == 0) {
         parallel_units(threads, blocks_of(conv), run_block, conv);
         return 0;
     }
     size_t groups = winograd4_divided(conv->out.channels, conv->outs);
-    for (conv->begin = 0; conv->begin < conv->tiles; conv->begin += conv->together) {
+    for (conv->begin = 0; conv->begin < conv->choice.count; conv->begin += conv->together) {
         size_t tiles = together_of(conv);
         parallel_units(threads, winograd4_divided(tiles, SHARE_TILES), transform_some, conv);
         parallel_units(threads, winograd4_divided(tiles, conv->block) * groups, run_outs, conv);
@@ -284,6 +299,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     plan(conv, cpu, graph, op);
     char *packed = site->packed;
     conv->scratch = site->scratch;
+    conv->choice.scratch = own_of(conv, cpu->threads);
     conv->x = site->inputs[0];
     conv->end.y = site->outputs[0];
     conv->pack.w = site->inputs[1];

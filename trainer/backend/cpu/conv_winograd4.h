@@ -26,4 +26,22 @@ struct winograd4_matrix conv_winograd4_rows(float *base, size_t tiles, size_t ch
 /* Floats of all its places, with what is read behind them. */
 size_t conv_winograd4_floats(const struct winograd4_matrix *matrix);
 
+/* Which tiles are computed, where gradients are zero in many (conv_winograd4_sparse.c). TILES and
+ * SCRATCH, of conv_winograd4_choice_bytes(), are the caller's to set. */
+struct conv_winograd4_choice {
+    size_t tiles, count;
+    const uint32_t *chosen; /* COUNT of them, as in winograd4.h; NULL: all */
+    void *scratch;
+};
+
+size_t conv_winograd4_choice_bytes(size_t tiles);
+/* Those of PICTURE, that FROM is, whose SIDE x SIDE pixels are not all zero; ZEROS are as many as
+ * channels. */
+void conv_winograd4_choose(const struct cpu *cpu, const struct winograd4_picture *picture,
+                           const float *from, const float *zeros, size_t side,
+                           struct conv_winograd4_choice *choice);
+/* Zeros into the pixels of Y, that PICTURE is, whose tiles are left out. */
+void conv_winograd4_clear(const struct cpu *cpu, const struct winograd4_picture *picture,
+                          const struct conv_winograd4_choice *choice, float *y);
+
 #endif

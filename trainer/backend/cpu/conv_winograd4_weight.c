@@ -2,14 +2,15 @@
  * share holds, both sides are transformed by all threads: x into panels, dy into rows, as the
  * product over tiles wants them, without packing. Then threads take places, and groups of outputs
  * of them, and add the products to their sums. Each sum has one owner, who adds it up in order:
- * results do not depend on the number of threads, and nothing is reduced at the end. */
+ * results do not depend on the number of threads, and nothing is reduced at the end. Tiles of dy
+ * that are all zero are left out (conv_winograd4_sparse.c). */
 #include "cpu/conv_winograd4.h"
 #include "cpu/parallel.h"
 
 enum { OUTS = 64, SHARE_TILES = 8, TOGETHER_MOST = 256, TOGETHER_LEAST = 64 };
 enum { SHARED_BYTES = 24 << 20 };
 enum { CUT_TILES = 64 }; /* of the sum at a time: 64 outputs of them are half a first cache */
-enum { TAP_ROWS = 4 };   /* outputs of a unit of the last transform */
+enum { TAPS = 9, TAP_ROWS = 4 }; /* outputs of a unit of the last transform */
 
 struct conv_winograd4_weight {
     struct cpu_step step;
@@ -18,8 +19,9 @@ struct conv_winograd4_weight {
     const float *x, *dy;
     float *dw, *zeros;
     float *sums; /* [36][out][in] */
-    size_t tiles, together, begin;
-    size_t inputs_at, gradients_at, sums_at, scratch_bytes; /* bytes behind `zeros` */
+    struct conv_winograd4_choice choice;
+    size_t together, begin;
+    size_t inputs_at, gradients_at, sums_at, choice_at, scratch_bytes; /* bytes behind `zeros` */
 };
 
 /* Where the next FLOATS of the scratch lie. */
@@ -37,8 +39,9 @@ static void plan(struct conv_winograd4_weight *conv, const struct cpu *cpu,
     size_t panel = cpu->loops->winograd4_panel(), panels = winograd4_divided(in, panel);
     size_t most = SHARED_BYTES / (WINOGRAD4_PLACES * (in + out) * sizeof(float));
     most = most > TOGETHER_MOST ? TOGETHER_MOST : most < TOGETHER_LEAST ? TOGETHER_LEAST : most;
-    conv->tiles = winograd4_tiles(&conv->out);
-    conv->together = winograd4_divided(conv->tiles, winograd4_divided(conv->tiles, most));
+    size_t tiles = winograd4_tiles(&conv->out);
+    conv->choice.tiles = tiles;
+    conv->together = winograd4_divided(tiles, winograd4_divided(tiles, most));
     size_t step = conv->together * panel + WINOGRAD4_PAD;
     conv->inputs = (struct winograd4_matrix){
         .places = panels * step + WINOGRAD4_PAD, .panels = step, .row = panel, .width = panel};
@@ -47,6 +50,7 @@ static void plan(struct conv_winograd4_weight *conv, const struct cpu *cpu,
     conv->inputs_at = take(conv, WINOGRAD4_PLACES * conv->inputs.places);
     conv->gradients_at = take(conv, conv_winograd4_floats(&conv->gradients));
     conv->sums_at = take(conv, WINOGRAD4_PLACES * in * out);
+    conv->choice_at = take(conv, conv_winograd4_choice_bytes(tiles) / sizeof(float));
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -59,7 +63,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static size_t together_of(const struct conv_winograd4_weight *conv) {
-    size_t left = conv->tiles - conv->begin;
+    size_t left = conv->choice.count - conv->begin;
     return left < conv->together ? left : conv->together;
 }
 
@@ -115,7 +119,14 @@ static int run(void *context, struct error *err) {
     int threads = conv->step.cpu->threads;
     size_t in = conv->in.channels, out = conv->out.channels;
     memset(conv->zeros, 0, (in > out ? in : out) * sizeof(float));
-    for (conv->begin = 0; conv->begin < conv->tiles; conv->begin += conv->together) {
+    conv_winograd4_choose(conv->step.cpu, &conv->out, conv->dy, conv->zeros, WINOGRAD4_SIDE,
+                          &conv->choice);
+    conv->in.chosen = conv->out.chosen = conv->choice.chosen;
+    if (conv->choice.count == 0) {
+        memset(conv->dw, 0, out * TAPS * in * sizeof(float));
+        return 0;
+    }
+    for (conv->begin = 0; conv->begin < conv->choice.count; conv->begin += conv->together) {
         parallel_units(threads, winograd4_divided(together_of(conv), SHARE_TILES), transform, conv);
         parallel_units(threads, WINOGRAD4_PLACES * groups_of(conv), multiply, conv);
     }
@@ -134,6 +145,7 @@ static int bind(const struct cpu *cpu, const struct graph *graph, const struct o
     conv->inputs.base = conv->zeros + conv->inputs_at / sizeof(float);
     conv->gradients.base = conv->zeros + conv->gradients_at / sizeof(float);
     conv->sums = conv->zeros + conv->sums_at / sizeof(float);
+    conv->choice.scratch = conv->zeros + conv->choice_at / sizeof(float);
     conv->dy = site->inputs[0];
     conv->x = site->inputs[1];
     conv->dw = site->outputs[0];

@@ -9,6 +9,8 @@ struct corner {
 };
 
 static struct corner corner_of(const struct winograd4_picture *p, size_t tile) {
+    if (p->chosen != NULL)
+        tile = p->chosen[tile];
     return (struct corner){.image = tile / p->columns / p->rows,
                            .row = tile / p->columns % p->rows * WINOGRAD4_SIDE,
                            .column = tile % p->columns * WINOGRAD4_SIDE};
@@ -101,6 +103,28 @@ void LOOP(winograd4_gradients)(const struct winograd4_picture *p, const float *d
         const float *pixels[FOUR * FOUR];
         find_pixels(p, dy, begin + tile, FOUR, zeros, pixels);
         transform_tile(p, pixels, to, tile, true);
+    }
+}
+
+/* Whether a pixel of a tile has a value but zeros. */
+static bool is_used(const float *const *pixels, size_t count, size_t channels) {
+    for (size_t i = 0; i < count; i++) {
+        veci any = {0};
+        for (size_t channel = 0; channel < channels; channel += LANES)
+            any |= vec_load(pixels[i], channel, ELEM_F32) != vec_set(0);
+        for (size_t lane = 0; lane < LANES; lane++)
+            if (any[lane] != 0)
+                return true;
+    }
+    return false;
+}
+
+void LOOP(winograd4_used)(const struct winograd4_picture *p, const float *from, const float *zeros,
+                          size_t side, size_t begin, size_t end, bool *ret) {
+    for (size_t tile = begin; tile < end; tile++) {
+        const float *pixels[PLACES];
+        find_pixels(p, from, tile, side, zeros, pixels);
+        ret[tile] = is_used(pixels, side * side, p->channels);
     }
 }
 

@@ -17,6 +17,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     WINOGRAD4_SIDE = 4,      /* pixels of a tile */
@@ -31,6 +32,8 @@ struct winograd4_picture {
     size_t images, height, width, channels;
     size_t rows, columns; /* of tiles in one image */
     size_t before;
+    const uint32_t *chosen; /* the tiles that are computed, in order; NULL: all. Then "tile N" below
+                               is the one that stands there */
 };
 
 /* Tiles and channels of 36 places. Steps are in floats, and value (tile, channel) of a place lies
