@@ -209,13 +209,13 @@ clock_steps() {
     [ "$DRIVER" = ns ] || { skip_case "no library of ours can be loaded there"; return; }
     odd_host=$1
     odd="export LD_PRELOAD=$(dirname "$RINGMASTER_BIN")/tests/clock.so CLOCK_STEP=$share/step"
-    amount=8
+    amount=12
     [ "$WORKLOAD" != ringtrain ] || amount=400
     start_on "$everyone" 600 "$amount"
     check "all ranks are at work within 30 s" wait_for 30 at_work
     for step in 3600 -3600; do
         echo "$step" >"$share/step"
-        sleep 1.5
+        check "the first process of host $1 looks at a clock" wait_for 10 test -e "$share/step-$step"
     done
     all_end "$PATIENCE" 0 $everyone
     said=$(hosts log "$1" | sed -n 's/^\(20[0-9TZ:.-]*\) .*/\1/p' | tail -n 1)
