@@ -3,8 +3,10 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/json.h"
+#include "common/str.h"
 #include "job/host_list.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,20 +45,68 @@ int platform_form_hostlist(const char *text, const char *where, struct platform_
     }
 }
 
-/* One more slot for a host that is there, or a host with one. Lines of a host mostly stand
+/* SLOTS more for a host that is there, or a host with so many. Lines of a host mostly stand
  * together, so the last one is looked at first. */
-static int add_slot(const char *text, size_t size, struct platform_description *ret,
-                    struct error *err) {
-    struct host_name name;
-    if (host_name_parse(text, size, &name, err) != 0)
-        return -1;
+static int add_slots(const struct host_name *name, unsigned slots, struct platform_description *ret,
+                     struct error *err) {
     for (size_t i = ret->count; i-- > 0;)
-        if (host_name_equal(&ret->hosts[i].name, &name)) {
-            if (ret->hosts[i].slots < CLUSTER_SLOTS_MAX)
-                ret->hosts[i].slots++;
+        if (host_name_equal(&ret->hosts[i].name, name)) {
+            unsigned room = CLUSTER_SLOTS_MAX - ret->hosts[i].slots;
+            ret->hosts[i].slots += slots < room ? slots : room;
             return 0;
         }
-    return platform_description_add(ret, &name, 1, err);
+    return platform_description_add(ret, name, slots, err);
+}
+
+static int read_slots(const char *text, size_t size, unsigned *ret, struct error *err) {
+    char number[16];
+    int64_t slots = 0;
+    int written = snprintf(number, sizeof(number), "%.*s", (int)size, text);
+    if (written < 0 || (size_t)written >= sizeof(number) ||
+        str_parse_int(number, 1, CLUSTER_SLOTS_MAX, &slots, err) != 0)
+        return error_set(err, EXIT_CODE_CONFIG, "slots are a number from 1 to %d, not \"%.*s\"",
+                         CLUSTER_SLOTS_MAX, size < HOST_NAME_SIZE ? (int)size : HOST_NAME_SIZE,
+                         text);
+    *ret = (unsigned)slots;
+    return 0;
+}
+
+/* A word behind a name: what mpirun's host files and machine files say of slots. That a host may
+ * have more processes than slots (max_slots) changes nothing here, where each slot has one. */
+static int read_word(const char *text, size_t size, unsigned *ret, struct error *err) {
+    static const char *const keys[] = {"slots=", "max_slots=", "max-slots="};
+    unsigned most = 0;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        size_t key = strlen(keys[i]);
+        if (size > key && memcmp(text, keys[i], key) == 0)
+            return read_slots(text + key, size - key, i == 0 ? ret : &most, err);
+    }
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "\"%.*s\" behind a host's name: slots=N is understood there",
+                     size < HOST_NAME_SIZE ? (int)size : HOST_NAME_SIZE, text);
+}
+
+/* NAME, NAME:N or NAME slots=N. */
+static int add_line(const char *line, size_t size, struct platform_description *ret,
+                    struct error *err) {
+    static const char blanks[] = " \t\r";
+    const char *end = line + size;
+    size_t word = strcspn(line, " \t\r\n#");
+    size_t extent = host_name_extent(line, word);
+    unsigned slots = 1;
+    struct host_name name;
+    if (host_name_parse(line, extent, &name, err) != 0 ||
+        (extent < word && read_slots(line + extent + 1, word - extent - 1, &slots, err) != 0))
+        return -1;
+    for (const char *at = line + word; at < end; at += word) {
+        at += strspn(at, blanks);
+        word = strcspn(at, " \t\r\n#");
+        if (at >= end || *at == '#')
+            break;
+        if (read_word(at, word, &slots, err) != 0)
+            return error_wrap(err, "\"%s\"", name.text);
+    }
+    return add_slots(&name, slots, ret, err);
 }
 
 int platform_form_file(const char *path, const char *where, struct platform_description *ret,
@@ -65,11 +115,18 @@ int platform_form_file(const char *path, const char *where, struct platform_desc
     buf_init(&text, FILE_MAX);
     if (file_read(path, &text, err) != 0)
         return error_wrap(err, "%s", where);
-    for (const char *at = buf_text(&text); *at != '\0'; at += strcspn(at, "\n")) {
+    return platform_form_lines(buf_text(&text), ret, err) == 0
+               ? 0
+               : error_wrap(err, "%s: %s", where, path);
+}
+
+int platform_form_lines(const char *text, struct platform_description *ret, struct error *err) {
+    size_t size = 0;
+    for (const char *at = text; *at != '\0'; at += size) {
         at += strspn(at, " \t\r\n");
-        size_t size = strcspn(at, " \t\r\n");
-        if (*at != '#' && size > 0 && add_slot(at, size, ret, err) != 0)
-            return error_wrap(err, "%s: %s", where, path);
+        size = strcspn(at, "\n");
+        if (*at != '#' && size > 0 && add_line(at, size, ret, err) != 0)
+            return -1;
     }
     return 0;
 }

@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/str.h"
 #include "job/host_list.h"
+#include "job/platform_forms.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -45,6 +46,9 @@ static int parse_host(const char *text, size_t size, struct platform_description
 }
 
 static int parse_list(const char *hosts, struct platform_description *ret, struct error *err) {
+    static const char file[] = "file://";
+    if (strncmp(hosts, file, strlen(file)) == 0)
+        return platform_form_file(hosts + strlen(file), "RINGMASTER_HOSTS", ret, err);
     for (const char *at = hosts;;) {
         size_t size = host_list_item(at);
         if (parse_host(at, size, ret, err) != 0)

@@ -24,9 +24,9 @@ struct row {
 
 static const struct row table[] = {
     {"RINGMASTER_HOSTS", TEXT, FIELD(hosts), 0, 0, 0, NULL,
-     "all hosts of the job, a[:slots],b[:slots] or n[1-8][:slots]; wins over SageMaker's "
-     "description. The first in "
-     "natural order is the master, however they are listed"},
+     "all hosts of the job, a[:slots],b[:slots] or n[1-8][:slots], or file:///PATH of a "
+     "host file; wins over SageMaker's description. The first in natural order is the master, "
+     "however they are listed"},
     {"RINGMASTER_HOST", TEXT, FIELD(host), 0, 0, 0, NULL,
      "which of them this is (default: the one with this machine's name or address)"},
     {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform), 0, 0, 0, NULL,

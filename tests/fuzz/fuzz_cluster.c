@@ -1,5 +1,5 @@
 /* Cluster descriptions: the first byte chooses RINGMASTER_HOSTS ('E'), a list of Slurm's ('L'), a
- * specification of TensorFlow's kind ('S') or resourceconfig.json. A
+ * host file ('F'), a specification of TensorFlow's kind ('S') or resourceconfig.json. A
  * cluster that was read holds its promises. */
 #include "fuzz/check.h"
 #include "job/cluster.h"
@@ -29,8 +29,9 @@ static int read_form(const uint8_t *data, size_t size, struct platform_descripti
     char *text = strndup((const char *)data + 1, size - 1);
     CHECK(text != NULL);
     ret->hosts_key = ret->self_key = "list";
-    int done = data[0] == 'S' ? platform_form_spec(text, "spec", tasks, ret, err)
-                              : platform_form_hostlist(text, "list", ret, err);
+    int done = data[0] == 'F'   ? platform_form_lines(text, ret, err)
+               : data[0] == 'S' ? platform_form_spec(text, "spec", tasks, ret, err)
+                                : platform_form_hostlist(text, "list", ret, err);
     free(text);
     if (done == 0 && ret->count > 0 && ret->self.text[0] == '\0')
         ret->self = ret->hosts[0].name;
@@ -59,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     int done = 0;
     if (data[0] == 'E')
         done = read_variable(data + 1, size - 1, &d, &err);
-    else if (data[0] == 'L' || data[0] == 'S')
+    else if (data[0] == 'L' || data[0] == 'S' || data[0] == 'F')
         done = read_form(data, size, &d, &err);
     else
         done = platform_sagemaker_parse((const char *)data + 1, size - 1, "file", &d, &err);

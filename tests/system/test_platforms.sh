@@ -83,6 +83,21 @@ numbers_in_brackets() {
 }
 
 # The main node is the second, and every node has its own job id.
+# A host file as mpirun knows it.
+a_host_file() {
+    bare 2
+    for host in $everyone; do
+        printf '# ours\nalgo-2 slots=2 max_slots=4\nalgo-1:1\n' >"$(hosts opt "$host")/hosts"
+        start_one "$host" -e RINGMASTER_HOSTS=file:///opt/ml/hosts -e "RINGMASTER_HOST=algo-$host"
+    done
+    all_have_places 1 3
+    bare 1
+    echo 'algo-1 slots=2 cpus=8' >"$(hosts opt 1)/hosts"
+    start_one 1 -e RINGMASTER_HOSTS=file:///opt/ml/hosts
+    all_end 30 65 1
+    all_name '"cpus=8" behind a host' 1
+}
+
 aws_batch() {
     bare 3
     for host in $everyone; do
@@ -208,7 +223,7 @@ two_platforms_at_once() {
     all_name 'RINGMASTER_PLATFORM=slurm or skypilot' 1
 }
 
-CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot vertex numbers_in_brackets aws_batch
+CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot vertex numbers_in_brackets a_host_file aws_batch
     aws_batch_with_an_index_twice kubeflow azure_ml runpod platforms_that_are_asked_for kubernetes
     the_batch_example two_platforms_at_once}
 run_cases

@@ -171,13 +171,13 @@ static void a_platform_may_be_chosen(void) {
 }
 
 static void lines_of_a_file_are_slots(void) {
-    static const char text[] = "# made by nobody\nn2\nn2\n\ntask-1\nn2  extra\n";
+    static const char text[] = "# made by nobody\nn2\nn2\n\ntask-1\nn2  slots=4\n";
     char path[4200], variable[4300];
     const char *variables[VARIABLES_MAX] = {variable, "LSB_JOBID=7"};
     snprintf(path, sizeof(path), "%s/hosts", unit_temp_dir());
     CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
     snprintf(variable, sizeof(variable), "LSB_DJOB_HOSTFILE=%s", path);
-    CU_ASSERT_STRING_EQUAL(read_as(NULL, variables), "n2:3 task-1*:1 7");
+    CU_ASSERT_STRING_EQUAL(read_as(NULL, variables), "n2:6 task-1*:1 7");
 }
 
 UNIT_MAIN("job.platform_table", UNIT(every_platform_is_read),
