@@ -25,6 +25,13 @@ echo "the model's folder is scored as the training scored it"
 code 0 "$ringtrain" eval --model-dir "$work/whole.model" --data "$set_dir" --threads 1 --batch-size 2
 [ "$(scores "$work/out")" = "$(scores "$work/whole.out")" ] || { cat "$work/out"; fail "other scores"; }
 
+echo "however many pictures it takes at once: its own number without a word"
+for batch in "" "--batch-size 1" "--batch-size 3"; do
+    # shellcheck disable=SC2086  # a list
+    code 0 "$ringtrain" eval --model-dir "$work/whole.model" --data "$set_dir" --threads 1 $batch
+    [ "$(scores "$work/out")" = "$(scores "$work/whole.out")" ] || { cat "$work/out"; fail "other scores: $batch"; }
+done
+
 echo "what cannot be"
 code 64 "$ringtrain" train --model maskrcnn_tiny --data "$set_dir" --label-smoothing 0.1
 says "--label-smoothing"

@@ -27,7 +27,9 @@ int trained_check(struct trained *t, const char *where, struct error *err) {
         return error_set(err, EXIT_CODE_DATA,
                          "%s: model '%.64s' with what another kind of network has", where,
                          t->config.model);
-    return options_fit(t->command, t->model, t->argc, t->argv, err);
+    return options_fit(t->command, t->model, t->argc, t->argv, err) != 0
+               ? -1
+               : options_suit(t->options, t->command, t->model, t->argc, t->argv, err);
 }
 
 int trained_open_data(struct trained *t, const struct picture_list *pictures, struct error *err) {
@@ -62,7 +64,7 @@ int trained_open_network(struct trained *t, struct error *err) {
         return -1;
     struct network_options n = {
         .model = t->config.model,
-        .batch = (int)o->batch_size,
+        .batch = t->data.validation.source.batch,
         .image_size = t->config.image_size,
         .classes = (int)t->config.classes,
         .objects = t->data.objects,

@@ -15,7 +15,7 @@
 #include "task/task.h"
 
 struct trained {
-    const struct options *options; /* borrowed, all of these */
+    struct options *options; /* borrowed, all of these; gets what the model brings along */
     unsigned command;
     int argc; /* that the options come from */
     char *const *argv;
@@ -34,7 +34,8 @@ void trained_done(struct trained *trained);
 
 /* The model's description: of --model-dir. */
 int trained_describe(struct trained *trained, struct error *err);
-/* Whether `config`, which WHERE holds, is of a network that there is, and the flags are for it. */
+/* Whether `config`, which WHERE holds, is of a network that there is, and the flags are for it;
+ * what it brings along counts for flags that were not given. */
 int trained_check(struct trained *trained, const char *where, struct error *err);
 /* The data to score on, or PICTURES (not NULL) that nobody has labelled. */
 int trained_open_data(struct trained *trained, const struct picture_list *pictures,

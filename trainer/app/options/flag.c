@@ -55,6 +55,10 @@ static const struct flag *find(const struct flag *flags, size_t count, unsigned 
     return NULL;
 }
 
+bool flags_known(const struct flag *flags, size_t count, unsigned command, const char *name) {
+    return find(flags, count, command, name, strlen(name)) != NULL;
+}
+
 static int unknown(const struct flag *flags, size_t count, unsigned command, const char *text,
                    size_t size, struct error *err) {
     const char *nearest = NULL;

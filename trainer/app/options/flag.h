@@ -15,6 +15,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -52,6 +53,7 @@ int flags_parse(const struct flag *flags, size_t count, unsigned command, int ar
 void flags_split(int argc, char *const *argv, char **flags_argv, int *ret_flags, char **words,
                  int *ret_words);
 
+bool flags_known(const struct flag *flags, size_t count, unsigned command, const char *name);
 /* What ARGV gives for the flag NAME, the last time; NULL where it does not. What is wrong with ARGV
  * is passed over. */
 const char *flags_given(const struct flag *flags, size_t count, unsigned command, const char *name,

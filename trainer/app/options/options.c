@@ -85,7 +85,8 @@ static const struct flag FLAGS[] = {
     INT("epochs", epochs, "90", 1, 1e6, T, "N", "passes over the data"),
     INT("steps", steps, "0", 0, 999999999, T, "N",
         "stop after so many steps instead; the schedule then ends there too (0: epochs decide)"),
-    INT("batch-size", batch_size, "32", 1, 65536, ALL, "N", "images a rank takes at once"),
+    INT("batch-size", batch_size, "32", 1, 65536, ALL, "N",
+        "images a rank takes at once; what is scored or predicted fills as few as it has"),
     INT("accumulate", accumulate, "1", 1, 65536, T, "N", "batches a rank adds up to one step"),
     INT_OF(C, "image-size", image_size, "0", 0, 4096, T | P, "N",
            "side of the network's input in pixels (0: the model's own, 224 or 32)"),
@@ -281,6 +282,16 @@ static int lay(struct options *o, unsigned command, const struct model_setting *
     return 0;
 }
 
+int options_suit(struct options *o, unsigned command, const struct model *model, int argc,
+                 char *const *argv, struct error *err) {
+    for (const struct model_setting *s = model->settings; s != NULL && s->flag != NULL; s++)
+        if (flags_known(FLAGS, FLAG_COUNT, command, s->flag) &&
+            flags_given(FLAGS, FLAG_COUNT, command, s->flag, argc, argv) == NULL &&
+            flags_set(FLAGS, FLAG_COUNT, command, s->flag, s->value, o, err) != 0)
+            return -1;
+    return 0;
+}
+
 /* What --preset brings along; NULL where it brings nothing, or is none. */
 static const struct model_setting *preset_settings(unsigned command, const struct recipe *recipe,
                                                    int argc, char *const *argv) {
@@ -298,6 +309,9 @@ static int lay_defaults(struct options *o, unsigned command, const struct recipe
     if (flags_defaults(FLAGS, FLAG_COUNT, o, err) != 0)
         return -1;
     if (command == COMMAND_TRAIN && model != NULL && lay(o, command, model->settings, err) != 0)
+        return -1;
+    if (command != COMMAND_TRAIN && model != NULL &&
+        options_suit(o, command, model, 0, NULL, err) != 0)
         return -1;
     if (command == COMMAND_TRAIN && lay(o, command, preset, err) != 0)
         return -1;

@@ -138,6 +138,10 @@ int options_record(struct buf *out, const struct options *o, struct error *err);
 /* The same error, for a command whose network is known later: ARGV has been parsed. */
 int options_fit(unsigned command, const struct model *model, int argc, char *const *argv,
                 struct error *err);
+/* What MODEL brings along, for a command whose network is known later: laid below what ARGV, which
+ * has been parsed to O, gives. */
+int options_suit(struct options *o, unsigned command, const struct model *model, int argc,
+                 char *const *argv, struct error *err);
 /* The flags of COMMAND, then the networks and recipes; where ARGV, which may be wrong elsewhere,
  * has
  * --model or --recipe: those of its task alone, with the defaults that they bring. */

@@ -7,6 +7,7 @@
 #include "detect/detection_outline.h"
 #include "device/ranks.h"
 #include "models/detect_preset.h"
+#include "task/detect_batches.h"
 #include "task/detect_use.h"
 #include "task/host_index.h"
 
@@ -91,49 +92,6 @@ static int read_set(struct detect_part *part, const struct task_ask *ask,
     return 0;
 }
 
-/* For the pictures of A and, where there is one, B. */
-static int plan_for(struct canvas_plan *ret, const struct detect_part *a,
-                    const struct detect_part *b, size_t global_batch, struct error *err) {
-    size_t more = b != NULL ? b->set.count : 0;
-    cleanup_free struct detect_size *pictures = calloc(a->set.count + more, sizeof(*pictures));
-    if (pictures == NULL)
-        return error_no_memory(err, "canvases");
-    for (size_t i = 0; i < a->set.count; i++)
-        pictures[i] = detection_picture_size(&a->set.pictures[i]);
-    for (size_t i = 0; i < more; i++)
-        pictures[a->set.count + i] = detection_picture_size(&b->set.pictures[i]);
-    return canvas_plan_make(ret, &a->samples.recipe.sizes, pictures, a->set.count + more,
-                            global_batch, err);
-}
-
-static int group(struct detect_part *part, const struct canvas_plan *plan, struct error *err) {
-    detection_groups_done(&part->groups);
-    return part->set.count == 0 ? 0
-                                : detection_groups_make(&part->groups, &part->set,
-                                                        &part->samples.recipe.sizes, plan, err);
-}
-
-/* Canvases suit what is trained on; what is scored lies on the same, unless one of its pictures
- * has no place there. */
-static int plan_canvases(struct detect_data *d, const struct task_ask *ask, struct error *err) {
-    const struct options *o = ask->options;
-    bool trains = d->training.set.count > 0, scores = d->validation.set.count > 0;
-    size_t global = (size_t)comm_size(ask->comm) * (size_t)o->batch_size * (size_t)o->accumulate;
-    const struct detect_part *first = trains ? &d->training : &d->validation;
-    if (strcmp(o->canvases, "auto") != 0) {
-        if (canvas_plan_parse(&d->plan, o->canvases, err) != 0)
-            return error_wrap(err, "--canvases");
-        return group(&d->training, &d->plan, err) != 0 ? -1 : group(&d->validation, &d->plan, err);
-    }
-    if (plan_for(&d->plan, first, NULL, trains ? global : 1, err) != 0)
-        return -1;
-    struct error none;
-    if (trains && scores && group(&d->validation, &d->plan, &none) != 0 &&
-        plan_for(&d->plan, first, &d->validation, global, err) != 0)
-        return -1;
-    return group(&d->training, &d->plan, err) != 0 ? -1 : group(&d->validation, &d->plan, err);
-}
-
 /* From which short side on, and in which steps, one is drawn. */
 static void settle_sides(struct detection_recipe *recipe, const struct preset *preset,
                          const struct options *o) {
@@ -171,39 +129,6 @@ static int settle(const struct task_data *data, struct detect_part *part,
     return preset->outlines ? detection_outline_measure(&part->set, &part->samples.polygons,
                                                         &part->samples.points, err)
                             : 0;
-}
-
-/* Both parts' pictures get the room of the larger ones: networks that train and that evaluate have
- * one input. */
-static void share_room(struct detect_data *d) {
-    size_t bytes = 0;
-    struct detect_part *const parts[] = {&d->training, &d->validation};
-    for (int i = 0; i < 2; i++) {
-        if (parts[i]->set.count == 0)
-            continue;
-        size_t own = detection_image_bytes(&parts[i]->set, &parts[i]->samples.recipe);
-        bytes = own > bytes ? own : bytes;
-    }
-    for (int i = 0; i < 2; i++)
-        parts[i]->samples.image_bytes = bytes;
-}
-
-/* How they become batches. */
-static int make_source(struct task_data *data, struct detect_part *part, struct samples *samples,
-                       const struct task_ask *ask, struct error *err) {
-    const struct canvas_plan *plan = &((struct detect_data *)data->own)->plan;
-    if (part->set.count == 0)
-        return 0;
-    if (detection_source(&samples->source, &part->samples, (int)ask->options->batch_size, err) != 0)
-        return -1;
-    samples->groups =
-        (struct sampler_groups){.samples = part->groups.samples, .count = part->groups.count};
-    samples->canvas_count = part->groups.count;
-    for (int c = 0; c < part->groups.count; c++) {
-        samples->groups.sizes[c] = part->groups.sizes[c];
-        samples->canvases[c] = (struct canvas){plan->canvases[c].height, plan->canvases[c].width};
-    }
-    return 0;
 }
 
 /* Objects that will not be learnt from, for want of slots. */
@@ -323,6 +248,8 @@ static void describe_network(struct task_data *data, const struct task_ask *ask)
     int stages = o->frozen_stages >= 0 ? (int)o->frozen_stages : given ? FROZEN_STAGES : 0;
     const struct detection_samples *t = &d->training.samples, *v = &d->validation.samples;
     size_t bytes = t->image_bytes > v->image_bytes ? t->image_bytes : v->image_bytes;
+    const struct source *source =
+        ask->trained != NULL ? &data->validation.source : &data->training.source;
     data->objects = (struct model_objects){
         .preset = PRESETS[d->preset].name,
         .rules = &d->rules,
@@ -330,7 +257,7 @@ static void describe_network(struct task_data *data, const struct task_ask *ask)
         .region_samples = (int)o->region_samples,
         .slots = (int)o->gt_slots,
         .image_bytes = (int64_t)bytes,
-        .mask_bytes = (int64_t)o->batch_size * DETECTION_BITS_DEFAULT,
+        .mask_bytes = (int64_t)source->batch * DETECTION_BITS_DEFAULT,
         .polygons = t->polygons,
         .points = t->points,
         .frozen_norms = given,
@@ -471,11 +398,7 @@ int detect_open(struct task_data *ret, const struct task_ask *ask, struct error 
     if (settle_sizes(d, ask, err) != 0 ||
         detect_settle_rules(&d->rules, PRESETS[d->preset].name, ask, err) != 0 ||
         check_start(d, ask, err) != 0 || open_parts(ret, ask, err) != 0 ||
-        plan_canvases(d, ask, err) != 0)
-        return -1;
-    share_room(d);
-    if (make_source(ret, &d->training, &ret->training, ask, err) != 0 ||
-        make_source(ret, &d->validation, &ret->validation, ask, err) != 0)
+        detect_batches_make(ret, ask, err) != 0)
         return -1;
     describe_network(ret, ask);
     return 0;

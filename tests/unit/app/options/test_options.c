@@ -107,6 +107,30 @@ static void a_flag_of_another_task_is_an_error_that_says_so(void) {
                     0);
 }
 
+/* A command that learns of its network later has that network's batch, too; what is given counts.
+ */
+static void what_a_network_brings_counts_for_other_commands(void) {
+    const struct model *model = model_find("maskrcnn_resnet50_fpn");
+    const char *const given[] = {"--batch_size=7", "--threads", "1"};
+    char *const *words = (char *const *)(uintptr_t)given;
+    struct options o;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(options_parse(&o, COMMAND_PREDICT, 0, words, &err), 0);
+    CU_ASSERT_EQUAL(o.batch_size, 32);
+    o.backend = OPTION_BACKEND_CPU; /* settled meanwhile */
+    CU_ASSERT_EQUAL(options_suit(&o, COMMAND_PREDICT, model, 0, words, &err), 0);
+    CU_ASSERT(o.batch_size == 2 && o.backend == OPTION_BACKEND_CPU);
+    CU_ASSERT_EQUAL_FATAL(options_parse(&o, COMMAND_EVAL, 3, words, &err), 0);
+    CU_ASSERT_EQUAL(options_suit(&o, COMMAND_EVAL, model, 3, words, &err), 0);
+    CU_ASSERT(o.batch_size == 7 && o.threads == 1);
+    CU_ASSERT_EQUAL(options_suit(&o, COMMAND_EVAL, model_find("resnet50"), 3, words, &err), 0);
+    CU_ASSERT_EQUAL(o.batch_size, 7);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_PLAN, "--model", "maskrcnn_resnet50_fpn"), 0);
+    CU_ASSERT_EQUAL(o.batch_size, 2);
+    CU_ASSERT_EQUAL(PARSE(COMMAND_PLAN, "--batch-size", "3", "--model", "maskrcnn_tiny"), 0);
+    CU_ASSERT_EQUAL(o.batch_size, 3);
+}
+
 static char *help_for(const char *const *words, int count) {
     char *text = NULL;
     size_t size = 0;
@@ -157,6 +181,7 @@ static void help_for_a_network_shows_its_flags_alone(void) {
 
 UNIT_MAIN("app.options", UNIT(a_recipe_lies_between_the_defaults_and_the_command_line),
           UNIT(a_flag_of_another_task_is_an_error_that_says_so),
+          UNIT(what_a_network_brings_counts_for_other_commands),
           UNIT(help_shows_what_a_network_and_a_recipe_bring),
           UNIT(help_for_a_network_shows_its_flags_alone),
           UNIT(nothing_given_is_a_run_that_makes_sense),

@@ -207,6 +207,42 @@ static void a_trained_model_is_scored_as_it_was_trained(void) {
     task_close(&data);
 }
 
+/* Every place of a batch is computed: a set that is scored has no more than it fills. A training
+ * keeps what it is told. */
+static void what_is_scored_takes_no_more_places_than_it_fills(void) {
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data, again;
+    struct model_config config = {0};
+    struct error err = {0};
+    options.batch_size = 16;
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    CU_ASSERT_EQUAL(data.training.source.batch, 16);
+    CU_ASSERT_EQUAL(data.validation.source.batch, 16);
+    data.task->describe(&data, &ask, &config);
+    ask.trained = &config;
+    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
+    CU_ASSERT_EQUAL(again.validation.source.batch, VALIDATION);
+    const struct batch_layout *layout = &again.validation.source.layout;
+    CU_ASSERT_EQUAL(layout->fields[batch_layout_find(layout, "mask_bits")].bytes,
+                    (size_t)again.objects.mask_bytes);
+    task_close(&again);
+    options.batch_size = 4;
+    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
+    CU_ASSERT_EQUAL(again.validation.source.batch, 4);
+    task_close(&again);
+
+    cleanup_picture_list struct picture_list one = {0};
+    const struct detect_data *d = data.own;
+    char path[PATH_MAX];
+    CU_ASSERT_EQUAL_FATAL(detection_set_path(&d->validation.set, 0, path, sizeof(path), &err), 0);
+    CU_ASSERT_EQUAL_FATAL(picture_list_add(&one, path, &err), 0);
+    ask.pictures = &one;
+    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
+    CU_ASSERT_EQUAL(again.validation.source.batch, 1);
+    task_close(&again);
+    task_close(&data);
+}
+
 static double rule_of(const struct model_config *config, const char *name) {
     for (size_t i = 0; i < config->rule_count; i++)
         if (strcmp(config->rules[i].name, name) == 0)
@@ -482,6 +518,7 @@ int main(void) {
         UNIT(a_picture_that_is_scored_has_a_canvas_too),
         UNIT(a_set_that_is_not_there_is_told_with_those_that_are),
         UNIT(a_trained_model_is_scored_as_it_was_trained),
+        UNIT(what_is_scored_takes_no_more_places_than_it_fills),
         UNIT(a_trained_model_is_used_by_its_own_rules),
         UNIT(the_truth_scores_one_and_what_lies_beside_it_nothing),
         UNIT(masks_belong_to_their_pictures),
