@@ -56,7 +56,7 @@ static void check_groups(const struct detection_set *set) {
     struct canvas_plan plan = {0};
     struct error err = {0};
     size_t sum = 0;
-    CHECK(detection_set_plan(set, &SIZES, 3, &plan, &err) == 0);
+    CHECK(detection_set_plan(set, NULL, &SIZES, 3, &plan, &err) == 0);
     CHECK(detection_groups_make(&groups, set, &SIZES, &plan, &err) == 0);
     for (int i = 0; i < groups.count; i++) {
         CHECK(groups.sizes[i] == plan.pictures[i]);

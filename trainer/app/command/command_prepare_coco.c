@@ -13,6 +13,7 @@ struct flags {
     int64_t train;
     int64_t validation;
     int64_t side;
+    int64_t long_side;
     int64_t quality;
     int64_t seed;
 };
@@ -34,6 +35,8 @@ static const struct flag FLAGS[] = {
     ROW("train", train, "300", 1, PREPARE_COUNT_MAX, "pictures to train on"),
     ROW("validation", validation, "60", 1, PREPARE_COUNT_MAX, "pictures to evaluate on"),
     ROW("side", side, "128", PREPARE_SIDE_MIN, PREPARE_SIDE_MAX, "of the square pictures, pixels"),
+    ROW("long-side", long_side, "0", 0, PREPARE_SIDE_MAX,
+        "pictures lie and stand in turns, and this is their longer side (0: they are square)"),
     ROW("quality", quality, "90", 1, 100, "of the JPEGs"),
     ROW("seed", seed, "1", 0, 9e15, "of everything drawn"),
 };
@@ -50,6 +53,7 @@ int command_prepare_coco(int argc, char *const *argv, struct error *err) {
                                 .train = (int)f.train,
                                 .validation = (int)f.validation,
                                 .side = (int)f.side,
+                                .long_side = (int)f.long_side,
                                 .quality = (int)f.quality,
                                 .seed = (uint64_t)f.seed};
     if (coco_shapes_write(&o, err) != 0)

@@ -1,25 +1,12 @@
 #include "task/detect_batches.h"
 
-#include "common/cleanup.h"
+#include "common/buf.h"
+#include "common/log.h"
 #include "task/detect_data.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-/* For the pictures of A and, where there is one, B. */
-static int plan_for(struct canvas_plan *ret, const struct detect_part *a,
-                    const struct detect_part *b, size_t global_batch, struct error *err) {
-    size_t more = b != NULL ? b->set.count : 0;
-    cleanup_free struct detect_size *pictures = calloc(a->set.count + more, sizeof(*pictures));
-    if (pictures == NULL)
-        return error_no_memory(err, "canvases");
-    for (size_t i = 0; i < a->set.count; i++)
-        pictures[i] = detection_picture_size(&a->set.pictures[i]);
-    for (size_t i = 0; i < more; i++)
-        pictures[a->set.count + i] = detection_picture_size(&b->set.pictures[i]);
-    return canvas_plan_make(ret, &a->samples.recipe.sizes, pictures, a->set.count + more,
-                            global_batch, err);
-}
+enum { WHERE_MAX = 512 };
 
 static int group(struct detect_part *part, const struct canvas_plan *plan, struct error *err) {
     detection_groups_done(&part->groups);
@@ -28,25 +15,51 @@ static int group(struct detect_part *part, const struct canvas_plan *plan, struc
                                                         &part->samples.recipe.sizes, plan, err);
 }
 
+/* Pictures to learn from that fill no batch: of each epoch the same. */
+static void tell_never(const struct detect_data *d, const struct task_ask *ask, size_t global) {
+    cleanup_buf struct buf where = {.max = WHERE_MAX};
+    size_t pictures = 0;
+    for (int c = 0; c < d->training.groups.count; c++) {
+        const size_t size = d->training.groups.sizes[c];
+        if (size == 0 || size >= global)
+            continue;
+        pictures += size;
+        (void)buf_printf(&where, NULL, "%s%zu on %dx%d", where.size > 0 ? ", " : "", size,
+                         d->plan.canvases[c].height, d->plan.canvases[c].width);
+    }
+    if (pictures > 0 && comm_rank(ask->comm) == 0)
+        log_warning("%s: %zu pictures are never learnt from: a step takes %zu of one canvas, and "
+                    "there are %s (--canvases)",
+                    d->training.json, pictures, global, buf_text(&where));
+}
+
 /* Canvases suit what is trained on; what is scored lies on the same, unless one of its pictures
  * has no place there. */
+static int choose_canvases(struct detect_data *d, const struct task_ask *ask, size_t global,
+                           struct error *err) {
+    const struct options *o = ask->options;
+    const bool trains = d->training.set.count > 0, scores = d->validation.set.count > 0;
+    const struct detection_set *learnt = trains ? &d->training.set : NULL;
+    const struct detection_set *scored = scores ? &d->validation.set : NULL;
+    struct error none;
+    if (strcmp(o->canvases, "auto") != 0)
+        return canvas_plan_parse(&d->plan, o->canvases, err) != 0 ? error_wrap(err, "--canvases")
+                                                                  : 0;
+    if (detection_set_plan(learnt, trains ? NULL : scored, &d->sizes, global, &d->plan, err) != 0)
+        return -1;
+    if (!trains || group(&d->validation, &d->plan, &none) == 0)
+        return 0;
+    return detection_set_plan(learnt, scored, &d->sizes, global, &d->plan, err);
+}
+
 static int plan_canvases(struct detect_data *d, const struct task_ask *ask, struct error *err) {
     const struct options *o = ask->options;
-    bool trains = d->training.set.count > 0, scores = d->validation.set.count > 0;
     size_t global = (size_t)comm_size(ask->comm) * (size_t)o->batch_size * (size_t)o->accumulate;
-    const struct detect_part *first = trains ? &d->training : &d->validation;
-    if (strcmp(o->canvases, "auto") != 0) {
-        if (canvas_plan_parse(&d->plan, o->canvases, err) != 0)
-            return error_wrap(err, "--canvases");
-        return group(&d->training, &d->plan, err) != 0 ? -1 : group(&d->validation, &d->plan, err);
-    }
-    if (plan_for(&d->plan, first, NULL, trains ? global : 1, err) != 0)
+    if (choose_canvases(d, ask, global, err) != 0 || group(&d->training, &d->plan, err) != 0 ||
+        group(&d->validation, &d->plan, err) != 0)
         return -1;
-    struct error none;
-    if (trains && scores && group(&d->validation, &d->plan, &none) != 0 &&
-        plan_for(&d->plan, first, &d->validation, global, err) != 0)
-        return -1;
-    return group(&d->training, &d->plan, err) != 0 ? -1 : group(&d->validation, &d->plan, err);
+    tell_never(d, ask, global);
+    return 0;
 }
 
 /* Both parts' pictures get the room of the larger ones: networks that train and that evaluate have

@@ -70,12 +70,13 @@ static void join(struct canvas_plan *plan, int from) {
         plan->canvases[i] = plan->canvases[i + 1];
 }
 
-/* The canvas with the fewest pictures, if these are below a global batch; else -1. */
+/* The canvas with the fewest pictures to learn from, if these are below a global batch; else -1.
+ * One that only scored pictures need costs nobody a picture. */
 static int too_small(const struct canvas_plan *plan, size_t global_batch) {
     int least = -1;
     for (int i = 0; i < plan->count; i++)
-        if (plan->pictures[i] < global_batch &&
-            (least < 0 || plan->pictures[i] < plan->pictures[least]))
+        if (plan->learnt[i] > 0 && plan->learnt[i] < global_batch &&
+            (least < 0 || plan->learnt[i] < plan->learnt[least]))
             least = i;
     return least;
 }
@@ -100,22 +101,27 @@ static void cut_down(struct canvas_plan *plan, const struct detect_sizes *sizes,
 
 /* Counts each canvas' pictures; those without any go. */
 static void count_pictures(struct canvas_plan *plan, const struct detect_sizes *sizes,
-                           const struct detect_size *pictures, size_t count) {
+                           const struct detect_size *pictures, size_t count, size_t learnt) {
     int used = 0;
     memset(plan->pictures, 0, sizeof(plan->pictures));
-    for (size_t i = 0; i < count; i++)
-        plan->pictures[canvas_plan_place(plan, detect_resized(sizes, pictures[i]))]++;
+    memset(plan->learnt, 0, sizeof(plan->learnt));
+    for (size_t i = 0; i < count; i++) {
+        int at = canvas_plan_place(plan, detect_resized(sizes, pictures[i]));
+        plan->pictures[at]++;
+        plan->learnt[at] += i < learnt;
+    }
     for (int i = 0; i < plan->count; i++) {
         plan->canvases[used] = plan->canvases[i];
         plan->pictures[used] = plan->pictures[i];
+        plan->learnt[used] = plan->learnt[i];
         used += plan->pictures[i] > 0;
     }
     plan->count = used;
 }
 
 int canvas_plan_make(struct canvas_plan *ret, const struct detect_sizes *sizes,
-                     const struct detect_size *pictures, size_t count, size_t global_batch,
-                     struct error *err) {
+                     const struct detect_size *pictures, size_t count, size_t learnt,
+                     size_t global_batch, struct error *err) {
     struct canvas_plan plan = {0};
     int small;
     if (detect_sizes_check(sizes, err) != 0)
@@ -123,10 +129,10 @@ int canvas_plan_make(struct canvas_plan *ret, const struct detect_sizes *sizes,
     if (count == 0)
         return error_set(err, EXIT_CODE_DATA, "no pictures to plan canvases for");
     cut_down(&plan, sizes, pictures, count);
-    count_pictures(&plan, sizes, pictures, count);
+    count_pictures(&plan, sizes, pictures, count, learnt);
     while (plan.count > 1 && (small = too_small(&plan, global_batch)) >= 0) {
         join(&plan, small);
-        count_pictures(&plan, sizes, pictures, count);
+        count_pictures(&plan, sizes, pictures, count, learnt);
     }
     *ret = plan;
     return 0;

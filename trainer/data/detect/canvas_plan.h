@@ -6,8 +6,9 @@
  * The automatic plan offers, across and upright, canvases for pictures of up to 4:3, 3:2 and the
  * longest shape that the sizes allow; each scaled picture goes to the smallest that holds it. A
  * canvas is then cut down to what its pictures need, and one with less than a global batch of
- * pictures is joined with the one with which that costs the fewest pixels, so that no picture is
- * left out of every epoch. Depends on the sizes of pictures alone, not on their order. */
+ * pictures to learn from is joined with the one with which that costs the fewest pixels, so that no
+ * such picture is left out of every epoch. Depends on the sizes of pictures alone, not on their
+ * order. */
 #ifndef DETECT_CANVAS_PLAN_H
 #define DETECT_CANVAS_PLAN_H
 
@@ -21,15 +22,17 @@ enum { CANVASES_MAX = 8, CANVAS_STEP = 32, CANVAS_NONE = -1 };
 
 struct canvas_plan {
     struct detect_size canvases[CANVASES_MAX];
-    size_t pictures[CANVASES_MAX]; /* how many lie on each, where the plan was made for a set */
+    size_t pictures[CANVASES_MAX]; /* how many lie on each, where the plan was made for a set, */
+    size_t learnt[CANVASES_MAX];   /* and of these to learn from */
     int count;
 };
 
-/* For COUNT pictures of the given sizes (before scaling; sides above 0), at least one.
- * GLOBAL_BATCH: the samples of one step on all ranks; 1 where no picture has to wait for others. */
+/* For COUNT pictures of the given sizes (before scaling; sides above 0), at least one, of which the
+ * first LEARNT are learnt from and the others scored on. GLOBAL_BATCH: the samples of one step of
+ * training on all ranks. */
 int canvas_plan_make(struct canvas_plan *ret, const struct detect_sizes *sizes,
-                     const struct detect_size *pictures, size_t count, size_t global_batch,
-                     struct error *err);
+                     const struct detect_size *pictures, size_t count, size_t learnt,
+                     size_t global_batch, struct error *err);
 
 /* "800x1088,1088x800": heights and widths by hand. The error names the word. */
 int canvas_plan_parse(struct canvas_plan *ret, const char *text, struct error *err);

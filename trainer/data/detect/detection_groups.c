@@ -5,15 +5,24 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-int detection_set_plan(const struct detection_set *set, const struct detect_sizes *sizes,
-                       size_t global_batch, struct canvas_plan *ret, struct error *err) {
-    cleanup_free struct detect_size *pictures = calloc(set->count + 1, sizeof(*pictures));
+static size_t add_sizes(struct detect_size *pictures, size_t count,
+                        const struct detection_set *set) {
+    for (size_t i = 0; set != NULL && i < set->count; i++)
+        pictures[count++] = detection_picture_size(&set->pictures[i]);
+    return count;
+}
+
+int detection_set_plan(const struct detection_set *learnt, const struct detection_set *scored,
+                       const struct detect_sizes *sizes, size_t global_batch,
+                       struct canvas_plan *ret, struct error *err) {
+    const size_t most = (learnt != NULL ? learnt->count : 0) + (scored != NULL ? scored->count : 0);
+    cleanup_free struct detect_size *pictures = calloc(most + 1, sizeof(*pictures));
     if (pictures == NULL)
         return error_no_memory(err, "the sizes of pictures");
-    for (size_t i = 0; i < set->count; i++)
-        pictures[i] = detection_picture_size(&set->pictures[i]);
-    if (canvas_plan_make(ret, sizes, pictures, set->count, global_batch, err) != 0)
-        return error_wrap(err, "%s", set->index->path);
+    const size_t first = add_sizes(pictures, 0, learnt);
+    const size_t count = add_sizes(pictures, first, scored);
+    if (canvas_plan_make(ret, sizes, pictures, count, first, global_batch, err) != 0)
+        return error_wrap(err, "%s", (learnt != NULL ? learnt : scored)->index->path);
     return 0;
 }
 

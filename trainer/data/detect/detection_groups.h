@@ -10,9 +10,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Canvases for the set's pictures, scaled to the largest size they are drawn with. */
-int detection_set_plan(const struct detection_set *set, const struct detect_sizes *sizes,
-                       size_t global_batch, struct canvas_plan *ret, struct error *err);
+/* Canvases for the pictures of a set that is learnt from, and of one that is scored on, scaled to
+ * the largest size they are drawn with; NULL for none, not for both. */
+int detection_set_plan(const struct detection_set *learnt, const struct detection_set *scored,
+                       const struct detect_sizes *sizes, size_t global_batch,
+                       struct canvas_plan *ret, struct error *err);
 
 struct detection_groups {
     uint32_t *samples; /* owned; those of canvas 0, then those of canvas 1..., ascending each */

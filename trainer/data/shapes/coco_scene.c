@@ -58,12 +58,13 @@ static bool stands_out(const struct painter *p, const uint8_t color[IMAGE_CHANNE
 }
 
 static void random_shape(struct painter *p, double least, double most, struct drawn_shape *ret) {
-    double side = p->scene->side;
+    const double width = p->image->width, height = p->image->height;
+    const double side = width < height ? width : height;
     ret->radius = random_between(&p->random, least * side, most * side);
     /* A turned square's corner lies further out than the radius. */
     double reach = ret->radius * REACH;
-    ret->x = random_between(&p->random, reach, side - reach);
-    ret->y = random_between(&p->random, reach, side - reach);
+    ret->x = random_between(&p->random, reach, width - reach);
+    ret->y = random_between(&p->random, reach, height - reach);
     ret->turn = random_between(&p->random, -3.14159265358979323846, 3.14159265358979323846);
     int tries = 0;
     do
@@ -139,6 +140,11 @@ static int begin_annotation(struct painter *p, const struct annotation *a, struc
                       a->box[0], a->box[1], a->box[2], a->box[3]);
 }
 
+static int fill(struct painter *p, const double *points, size_t count, struct error *err) {
+    return rle_from_polygon(&p->mask, &p->brush, points, count, (uint32_t)p->image->height,
+                            (uint32_t)p->image->width, err);
+}
+
 static int draw_object(struct painter *p, struct error *err) {
     const struct coco_scene_category *category =
         &COCO_SCENE_CATEGORY_ROWS[random_below(&p->random, COCO_SCENE_CATEGORIES)];
@@ -149,10 +155,9 @@ static int draw_object(struct painter *p, struct error *err) {
     size_t count = outline_of(&shape, points);
     struct annotation a = {.category_id = category->id, .area = polygon_area(points, count)};
     polygon_box(points, count, a.box);
-    uint32_t side = (uint32_t)p->scene->side;
     if (!percent(p, RUNS_PERCENT))
         return begin_annotation(p, &a, err) == 0 ? add_polygon(p, points, count, err) : -1;
-    if (rle_from_polygon(&p->mask, &p->brush, points, count, side, side, err) != 0)
+    if (fill(p, points, count, err) != 0)
         return -1;
     a.area = rle_area(&p->mask);
     rle_box(&p->mask, a.box);
@@ -162,7 +167,6 @@ static int draw_object(struct painter *p, struct error *err) {
 /* Little circles around one place, as one region. */
 static int draw_crowd(struct painter *p, struct error *err) {
     struct drawn_shape middle = {0};
-    uint32_t side = (uint32_t)p->scene->side;
     random_shape(p, 1.0 / 5, 1.0 / 4, &middle);
     p->sum.count = 0;
     for (int i = 0; i < CROWD_SHAPES; i++) {
@@ -174,7 +178,7 @@ static int draw_crowd(struct painter *p, struct error *err) {
         shape.y += random_between(&p->random, -0.7, 0.7) * middle.radius;
         shape_draw(&shape, p->image);
         size_t count = outline_of(&shape, points);
-        if (rle_from_polygon(&p->mask, &p->brush, points, count, side, side, err) != 0)
+        if (fill(p, points, count, err) != 0)
             return -1;
         struct rle merged = {0};
         if (i > 0 && rle_merge(&merged, &p->sum, &p->mask, RLE_UNION, err) != 0) {
@@ -212,7 +216,7 @@ static int draw(struct painter *p, struct error *err) {
 
 int coco_scene_draw(const struct coco_scene *scene, struct image *image, struct buf *json,
                     int64_t *next_id, struct error *err) {
-    if (image_resize(image, scene->side, scene->side, err) != 0)
+    if (image_resize(image, scene->width, scene->height, err) != 0)
         return -1;
     struct painter painter = {.scene = scene,
                               .random = random_stream(scene->seed, 0, scene->number),

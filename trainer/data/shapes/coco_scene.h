@@ -21,13 +21,14 @@ struct coco_scene_category {
 
 extern const struct coco_scene_category COCO_SCENE_CATEGORY_ROWS[COCO_SCENE_CATEGORIES];
 
-/* Draws picture NUMBER of the set SEED on SIDE x SIDE pixels, and appends its annotations, joined
- * by commas, to JSON; *NEXT_ID counts them on, from 1. The first two annotations get a wrong area
- * where WRONG_AREAS says so. */
+/* Draws picture NUMBER of the set SEED on WIDTH x HEIGHT pixels, and appends its annotations,
+ * joined by commas, to JSON; *NEXT_ID counts them on, from 1. The first two annotations get a wrong
+ * area where WRONG_AREAS says so. */
 struct coco_scene {
     uint64_t seed;
     uint64_t number;
-    int side;
+    int width;
+    int height;
     int64_t image_id;
     int64_t wrong_areas; /* annotations up to this id */
 };

@@ -36,11 +36,11 @@ static int make_part(const char *folder, const char *part, struct error *err) {
     return file_make_dirs(path, err);
 }
 
-static int add_image(const struct prepare_options *o, int number, struct buf *json,
+static int add_image(const struct coco_scene *scene, int number, struct buf *json,
                      struct error *err) {
     return buf_printf(json, err,
                       "%s{\"id\":%d,\"file_name\":\"%07d.jpg\",\"width\":%d,\"height\":%d}",
-                      number > 0 ? ",\n" : "", number + 1, number, o->side, o->side);
+                      number > 0 ? ",\n" : "", number + 1, number, scene->width, scene->height);
 }
 
 static int add_categories(struct buf *json, struct error *err) {
@@ -76,13 +76,15 @@ static int write_part(const struct prepare_options *o, const char *part, int fir
                            json = {.max = JSON_MAX};
     int64_t next_id = 1;
     for (int i = 0; i < count; i++) {
+        const int longer = o->long_side > 0 ? o->long_side : o->side;
         struct coco_scene scene = {.seed = o->seed,
                                    .number = (uint64_t)first + (uint64_t)i,
-                                   .side = o->side,
+                                   .width = i % 2 == 0 ? longer : o->side,
+                                   .height = i % 2 == 0 ? o->side : longer,
                                    .image_id = i + 1,
                                    .wrong_areas = first == 0 ? WRONG_AREAS : 0};
         if (coco_scene_draw(&scene, &image, &objects, &next_id, err) != 0 ||
-            add_image(o, i, &images, err) != 0 || write_picture(o, part, i, &image, err) != 0)
+            add_image(&scene, i, &images, err) != 0 || write_picture(o, part, i, &image, err) != 0)
             return -1;
     }
     char name[64], path[PATH_MAX];
@@ -98,7 +100,9 @@ static int write_part(const struct prepare_options *o, const char *part, int fir
 int coco_shapes_write(const struct prepare_options *o, struct error *err) {
     if (o->train < 1 || o->train > PREPARE_COUNT_MAX || o->validation < 1 ||
         o->validation > PREPARE_COUNT_MAX || o->side < PREPARE_SIDE_MIN ||
-        o->side > PREPARE_SIDE_MAX || o->quality < 1 || o->quality > 100)
+        o->side > PREPARE_SIDE_MAX ||
+        (o->long_side != 0 && (o->long_side < o->side || o->long_side > PREPARE_SIDE_MAX)) ||
+        o->quality < 1 || o->quality > 100)
         return error_set(err, EXIT_CODE_USAGE, "pictures, side or quality out of range");
     if (make_part(o->folder, "train", err) != 0 || make_part(o->folder, "val", err) != 0 ||
         make_part(o->folder, "annotations", err) != 0)

@@ -3,7 +3,8 @@
  *     FOLDER/train/NNNNNNN.jpg   FOLDER/annotations/instances_train.json
  *     FOLDER/val/NNNNNNN.jpg     FOLDER/annotations/instances_val.json
  *
- * Circles, squares and triangles, one to four in a picture, drawn over one another; their polygons
+ * Square pictures, or such that lie and stand in turns; in them
+ * circles, squares and triangles, one to four in a picture, drawn over one another; their polygons
  * are whole. It has what real sets have: category ids with gaps (3, 17, 90), a tenth of the masks
  * as runs, crowds (little circles in one region of runs) in one picture of twenty, pictures without
  * anything, and two records in train whose area is twice the true one. The same bytes for the same

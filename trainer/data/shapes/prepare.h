@@ -21,9 +21,11 @@ struct prepare_options {
     const char *folder; /* made when missing; must not hold train or val yet */
     int train;          /* pictures in all, spread evenly over the classes */
     int validation;
-    int classes; /* 2 .. SHAPE_FORMS */
-    int side;    /* of the square pictures, pixels */
-    int quality; /* of the JPEGs, 1..100 */
+    int classes;   /* 2 .. SHAPE_FORMS */
+    int side;      /* of the square pictures, pixels; */
+    int long_side; /* of a detection set whose pictures lie and stand in turns: the longer one; 0:
+                      all are square */
+    int quality;   /* of the JPEGs, 1..100 */
     uint64_t seed;
 };
 

@@ -41,7 +41,7 @@ static void coco128_lies_on_six_canvases(void) {
     struct canvas_plan plan = {0};
     struct error err = {0};
     fill_coco128(pictures);
-    CU_ASSERT_EQUAL_FATAL(canvas_plan_make(&plan, &TV, pictures, PICTURES, 1, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(canvas_plan_make(&plan, &TV, pictures, PICTURES, PICTURES, 1, &err), 0);
     CU_ASSERT_EQUAL(plan.count, 6);
     CU_ASSERT_EQUAL(pictures_on(&plan, 800, 1088), 55);
     CU_ASSERT_EQUAL(pictures_on(&plan, 800, 1216), 29);
@@ -73,12 +73,41 @@ static void check_plan(const struct canvas_plan *plan, const struct detect_sizes
     }
 }
 
+/* Scored pictures need a canvas, and do not make it full. */
+static void only_pictures_to_learn_from_fill_a_canvas(void) {
+    const struct detect_sizes sizes = {DETECT_SIZE_TV, 96, 160};
+    struct detect_size pictures[20];
+    struct canvas_plan plan = {0};
+    for (int i = 0; i < 20; i++)
+        pictures[i] = (struct detect_size){i < 8 || i >= 18 ? 96 : 150, i < 8 ? 96 : 150};
+    /* Eight squares and one upright picture to learn from; behind them upright ones, and at the end
+     * two across, to score on. */
+    pictures[8] = (struct detect_size){150, 96};
+    for (int i = 9; i < 18; i++)
+        pictures[i] = (struct detect_size){150, 96};
+    CU_ASSERT_EQUAL_FATAL(canvas_plan_make(&plan, &sizes, pictures, 20, 9, 4, NULL), 0);
+    size_t learnt = 0, scored = 0;
+    for (int i = 0; i < plan.count; i++) {
+        CU_ASSERT(plan.learnt[i] == 0 || plan.learnt[i] >= 4);
+        CU_ASSERT(plan.pictures[i] > 0);
+        learnt += plan.learnt[i];
+        scored += plan.pictures[i] - plan.learnt[i];
+    }
+    CU_ASSERT(learnt == 9 && scored == 11);
+    CU_ASSERT_EQUAL(plan.count, 2); /* two across lie alone */
+    CU_ASSERT_EQUAL(pictures_on(&plan, 96, 160), 2);
+    /* All of them to learn from: upright ones fill one. */
+    CU_ASSERT_EQUAL_FATAL(canvas_plan_make(&plan, &sizes, pictures, 20, 18, 4, NULL), 0);
+    CU_ASSERT_EQUAL(pictures_on(&plan, 160, 96), 10);
+}
+
 static void a_canvas_with_less_than_a_global_batch_is_joined(void) {
     struct detect_size pictures[PICTURES];
     fill_coco128(pictures);
     for (size_t global = 1; global <= 2 * PICTURES; global++) {
         struct canvas_plan plan = {0};
-        CU_ASSERT_EQUAL_FATAL(canvas_plan_make(&plan, &TV, pictures, PICTURES, global, NULL), 0);
+        CU_ASSERT_EQUAL_FATAL(
+            canvas_plan_make(&plan, &TV, pictures, PICTURES, PICTURES, global, NULL), 0);
         check_plan(&plan, &TV, pictures, PICTURES, global);
         if (global == 4) { /* three of 1344 x 800 join eleven of 1216 x 800 */
             CU_ASSERT_EQUAL(plan.count, 5);
@@ -98,8 +127,8 @@ static void order_does_not_matter(void) {
         turned[i] = pictures[PICTURES - 1 - i];
     for (size_t global = 1; global < 40; global += 13) {
         struct canvas_plan one = {0}, other = {0};
-        CU_ASSERT_EQUAL(canvas_plan_make(&one, &TV, pictures, PICTURES, global, NULL), 0);
-        CU_ASSERT_EQUAL(canvas_plan_make(&other, &TV, turned, PICTURES, global, NULL), 0);
+        CU_ASSERT_EQUAL(canvas_plan_make(&one, &TV, pictures, PICTURES, PICTURES, global, NULL), 0);
+        CU_ASSERT_EQUAL(canvas_plan_make(&other, &TV, turned, PICTURES, PICTURES, global, NULL), 0);
         CU_ASSERT_EQUAL(memcmp(&one, &other, sizeof(one)), 0);
     }
 }
@@ -108,7 +137,7 @@ static void one_size_of_pictures_makes_one_tight_canvas(void) {
     const struct detect_sizes sizes = {DETECT_SIZE_TV, 128, 192};
     const struct detect_size pictures[3] = {{128, 128}, {128, 128}, {64, 64}};
     struct canvas_plan plan = {0};
-    CU_ASSERT_EQUAL(canvas_plan_make(&plan, &sizes, pictures, 3, 2, NULL), 0);
+    CU_ASSERT_EQUAL(canvas_plan_make(&plan, &sizes, pictures, 3, 3, 2, NULL), 0);
     CU_ASSERT_EQUAL(plan.count, 1);
     CU_ASSERT_EQUAL(pictures_on(&plan, 128, 128), 3);
 }
@@ -126,7 +155,7 @@ static void pictures_that_exceed_the_limits_get_a_canvas(void) {
         longest = width > longest ? width : longest;
     }
     CU_ASSERT(longest > 1344);
-    CU_ASSERT_EQUAL_FATAL(canvas_plan_make(&plan, &sizes, pictures, COUNT, 1, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(canvas_plan_make(&plan, &sizes, pictures, COUNT, COUNT, 1, NULL), 0);
     check_plan(&plan, &sizes, pictures, COUNT, 1);
 }
 
@@ -135,9 +164,9 @@ static void what_cannot_be_planned_is_refused(void) {
     const struct detect_size picture = {10, 10};
     struct canvas_plan plan = {0};
     struct error err = {0};
-    CU_ASSERT_EQUAL(canvas_plan_make(&plan, &wrong, &picture, 1, 1, &err), -1);
+    CU_ASSERT_EQUAL(canvas_plan_make(&plan, &wrong, &picture, 1, 1, 1, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_USAGE);
-    CU_ASSERT_EQUAL(canvas_plan_make(&plan, &TV, &picture, 0, 1, &err), -1);
+    CU_ASSERT_EQUAL(canvas_plan_make(&plan, &TV, &picture, 0, 0, 1, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
 }
 
@@ -177,6 +206,7 @@ static void canvases_can_be_given_by_hand(void) {
 }
 
 UNIT_MAIN("detect.canvas_plan", UNIT(coco128_lies_on_six_canvases),
+          UNIT(only_pictures_to_learn_from_fill_a_canvas),
           UNIT(a_canvas_with_less_than_a_global_batch_is_joined), UNIT(order_does_not_matter),
           UNIT(one_size_of_pictures_makes_one_tight_canvas),
           UNIT(pictures_that_exceed_the_limits_get_a_canvas),

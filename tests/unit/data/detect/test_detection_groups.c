@@ -37,7 +37,7 @@ static void pictures_come_by_canvas(void) {
     struct canvas_plan plan = {0};
     struct made made;
     make(&made);
-    CU_ASSERT_EQUAL_FATAL(detection_set_plan(&made.set, &TV, 1, &plan, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(detection_set_plan(&made.set, NULL, &TV, 1, &plan, NULL), 0);
     CU_ASSERT_EQUAL(plan.count, 3);
     CU_ASSERT_EQUAL_FATAL(detection_groups_make(&groups, &made.set, &TV, &plan, NULL), 0);
     CU_ASSERT_EQUAL(groups.count, 3);
@@ -64,7 +64,7 @@ static void a_picture_without_a_canvas_is_named(void) {
     ASSERT_CONTAINS(err.text, "image 3, scaled to a height of 1066 and a width of 800, fits none");
     ASSERT_CONTAINS(err.text, "shapes.json");
     const struct detect_sizes wrong = {DETECT_SIZE_TV, 0, 0};
-    CU_ASSERT_EQUAL(detection_set_plan(&made.set, &wrong, 1, &plan, &err), -1);
+    CU_ASSERT_EQUAL(detection_set_plan(&made.set, NULL, &wrong, 1, &plan, &err), -1);
     made_done(&made);
 }
 

@@ -77,8 +77,9 @@ static void scene_make(struct scene *s, const char *folder, bool d2, int short_s
     if (d2)
         as_detectron2(s, short_side);
     CU_ASSERT_EQUAL_FATAL(detection_source(&s->source, &s->samples, batch, &s->err), 0);
-    CU_ASSERT_EQUAL_FATAL(
-        detection_set_plan(&s->set, &s->samples.recipe.sizes, (size_t)batch, &s->plan, &s->err), 0);
+    CU_ASSERT_EQUAL_FATAL(detection_set_plan(&s->set, NULL, &s->samples.recipe.sizes, (size_t)batch,
+                                             &s->plan, &s->err),
+                          0);
     CU_ASSERT_EQUAL_FATAL(
         detection_groups_make(&s->groups, &s->set, &s->samples.recipe.sizes, &s->plan, &s->err), 0);
     s->sampler =

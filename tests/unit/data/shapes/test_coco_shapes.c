@@ -63,6 +63,45 @@ static void a_crowd_is_more_than_one_object(void) {
     CU_ASSERT(crowds > 0);
 }
 
+static void pictures_may_lie_and_stand(void) {
+    char path[PATH_MAX], json[PATH_MAX + 64];
+    struct prepare_options o;
+    struct error err = {0};
+    double right = 0, low = 0;
+    coco_shapes_defaults(&o);
+    snprintf(path, sizeof(path), "%s/turns", unit_temp_dir());
+    o.folder = path;
+    o.train = 60;
+    o.validation = 3;
+    o.side = 96;
+    o.long_side = 95;
+    CU_ASSERT_EQUAL(coco_shapes_write(&o, &err), -1);
+    o.long_side = 160;
+    CU_ASSERT_EQUAL_FATAL(coco_shapes_write(&o, &err), 0);
+    snprintf(json, sizeof(json), "%s/annotations/instances_train.json", path);
+    cleanup_coco_index struct coco_index index = {0};
+    cleanup_coco_check struct coco_check check = {0};
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
+    for (size_t i = 0; i < index.image_count; i++) {
+        bool lies = index.images[i].width == 160 && index.images[i].height == 96;
+        bool stands = index.images[i].width == 96 && index.images[i].height == 160;
+        CU_ASSERT(i % 2 == 0 ? lies : stands);
+        for (uint32_t k = 0; k < index.images[i].count; k++) {
+            const double *box = index.annotations[index.images[i].first + k].box;
+            right = lies && box[0] + box[2] > right ? box[0] + box[2] : right;
+            low = stands && box[1] + box[3] > low ? box[1] + box[3] : low;
+            CU_ASSERT(box[0] + box[2] <= index.images[i].width);
+            CU_ASSERT(box[1] + box[3] <= index.images[i].height);
+        }
+    }
+    CU_ASSERT(right > 120 && low > 120); /* all of a picture is drawn on */
+    snprintf(json, sizeof(json), "%s/train", path);
+    CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, json, &err), 0);
+    CU_ASSERT(check.runs > 0);
+    for (int i = 0; i < COCO_FINDINGS; i++)
+        CU_ASSERT_EQUAL(check.findings[i].count, i == COCO_AREA_MISMATCH ? 2 : 0);
+}
+
 static void read_file(const char *folder, const char *name, struct buf *out) {
     char path[PATH_MAX];
     struct error err = {0};
@@ -102,5 +141,5 @@ static void a_folder_with_a_set_is_left_alone(void) {
 }
 
 UNIT_MAIN("data.coco_shapes", UNIT(the_set_has_what_real_ones_have),
-          UNIT(a_crowd_is_more_than_one_object), UNIT(a_seed_gives_the_same_bytes),
-          UNIT(a_folder_with_a_set_is_left_alone))
+          UNIT(a_crowd_is_more_than_one_object), UNIT(pictures_may_lie_and_stand),
+          UNIT(a_seed_gives_the_same_bytes), UNIT(a_folder_with_a_set_is_left_alone))

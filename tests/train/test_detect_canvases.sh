@@ -1,0 +1,55 @@
+#!/bin/sh
+# Pictures that lie and stand, each kind on a canvas of its own: a run that is cut inside an epoch, two ranks, and pictures that
+# no step takes.
+# shellcheck disable=SC2154  # variables of lib.sh
+set -eu
+. "$(dirname "$0")/lib.sh"
+set_dir=$work/set
+"$ringtrain" prepare shapes --coco "$set_dir" --train 21 --validation 5 --side 96 --long-side 144 >"$work/out" || fail "no set"
+flags="--model maskrcnn_tiny --short-side 96 --long-side 144 --batch-size 2 --threads 1 --data-threads 2 --log metrics --report-every 1 --warmup-steps 2 --epochs 2"
+
+# silent WORDS: not on the last program's stderr.
+silent() {
+    ! grep -qF -e "$1" "$work/err" || {
+        cat "$work/err" >&2
+        fail "said: $1"
+    }
+}
+
+echo "cut inside an epoch and resumed: the same bits"
+train whole --steps 7
+silent "never learnt from"
+grep -qE '^eval .* images=5$' "$work/whole.out" || fail "no scores of all pictures"
+train parts --steps 3
+train parts --steps 7
+says "resumed from $work/parts/step-000000003.safetensors"
+silent "canvas"
+same_weights "$work/whole/step-000000007.safetensors" "$work/parts/step-000000007.safetensors" exact ""
+[ "$(scores "$work/whole.out")" = "$(scores "$work/parts.out")" ] || fail "other scores"
+
+echo "the same canvases by hand are the same run; one canvas for all is another"
+train hand --steps 7 --canvases 96x160,160x96
+same_weights "$work/whole/step-000000007.safetensors" "$work/hand/step-000000007.safetensors" exact ""
+train one --steps 7 --canvases 160x160
+"$tools/weights_compare" "$work/whole/step-000000007.safetensors" "$work/one/step-000000007.safetensors" exact "" >"$work/out" 2>&1 &&
+    fail "the canvases change nothing"
+
+echo "pictures that fill no step are told of; canvases that the trainer chooses have none"
+train few --steps 1 --accumulate 5 --canvases 96x160,160x96
+says "8 pictures are never learnt from: a step takes 10 of one canvas, and there are 8 on 160x96 (--canvases)"
+train joined --steps 1 --accumulate 5
+silent "never learnt from"
+
+if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
+    without_leaks
+    # run NAME RANKS ACCUMULATE
+    run() {
+        # shellcheck disable=SC2086  # a list
+        ranks "$2" "$ringtrain" train $flags --data "$set_dir" --steps 3 --accumulate "$3" --model-dir "$work/$1.model" \
+            --checkpoint-dir "$work/$1" >"$work/$1.out" 2>"$work/err" || { cat "$work/err"; fail "$1"; }
+    }
+    echo "two ranks do what one does in two parts, canvas by canvas"
+    run pair 2 1
+    run single 1 2
+    same_weights "$work/pair.model/model.safetensors" "$work/single.model/model.safetensors" exact "" .running_ .num_batches_tracked
+fi
