@@ -45,7 +45,7 @@ static const struct detect_preset presets[] = {
     {
         .name = "mlperf",
         .flags = DETECT_PLUS_ONE | DETECT_ANCHORS_INSIDE | DETECT_TOP_OF_BATCH |
-                 DETECT_ORDER_BY_LOGIT | DETECT_MASK_POLYGON | DETECT_PIXELS_BGR,
+                 DETECT_LEVEL_INSIDE | DETECT_MASK_POLYGON | DETECT_PIXELS_BGR,
         COMMON_SAMPLES,
         .rules = {{COMMON_RULES}},
         .stride_first = true,

@@ -5,7 +5,9 @@
  *           mask_rcnn.py, rpn.py, roi_heads.py)
  *   d2      detectron2's mask_rcnn_R_50_FPN (configs/Base-RCNN-FPN.yaml, config/defaults.py)
  *   mlperf  MLPerf's reference, from maskrcnn-benchmark (configs/e2e_mask_rcnn_R_50_FPN_1x.yaml),
- *           proposals of a step chosen together as NVIDIA's submissions have it
+ *           proposals of a step chosen together as NVIDIA's submissions have it. Candidates of a
+ *           level are taken by logits, not by probabilities as there: where those are equal in
+ *           f32, the surer logit comes first and not any
  *
  * What is trained is torchvision's graph in all of them: in files the background is class 0 and
  * weights have its names. */

@@ -5,6 +5,7 @@
 #include "models/detect_preset.h"
 
 #include "graph/detect_grid.h"
+#include "kernels/roi_level.h"
 #include "support/unit.h"
 
 static const int sides[] = {32, 64, 128, 256, 512};
@@ -78,26 +79,37 @@ static void losses_are_theirs(void) {
     CU_ASSERT((rpn_of("mlperf", true).flags & DETECT_RPN_FIXED_COUNT) == 0);
 }
 
-/* ROIAlignV2 with sampling ratio 0, level by log2(x + 1e-8); ROIAlign with 2, log2(x) + 1e-6. */
+/* The map of a region of 112 x 112 * (1 - 3e-6) pixels: x is 1 / 2 * (1 - 1.5e-6), its logarithm
+ * -1 - 2.2e-6, and that of x + 1e-6 is above -1. */
+static int map_of(const struct detect_attr *attr) {
+    const float plus = detect_plus(attr), box[4] = {0, 0, 111.999664F - plus, 112 - plus};
+    return roi_level(box, attr->levels, attr->level_epsilon,
+                     (attr->flags & DETECT_LEVEL_INSIDE) != 0, plus);
+}
+
+/* ROIAlignV2 with sampling ratio 0, level by log2(x + 1e-8); ROIAlign with 2: torchvision's by
+ * log2(x) + 1e-6, maskrcnn-benchmark's (modeling/poolers.py, LevelMapper) by log2(x + 1e-6). */
 static void regions_are_read_their_way(void) {
     const struct detect_attr tv = regions_of("tv", true), d2 = regions_of("d2", true);
     const struct detect_attr mlperf = regions_of("mlperf", true);
     const unsigned way = DETECT_ROI_ALIGNED | DETECT_LEVEL_INSIDE;
     CU_ASSERT_EQUAL(tv.flags & way, 0);
     CU_ASSERT_EQUAL(d2.flags & way, way);
-    CU_ASSERT_EQUAL(mlperf.flags & way, 0);
+    CU_ASSERT_EQUAL(mlperf.flags & way, DETECT_LEVEL_INSIDE);
     CU_ASSERT(tv.sampling == 2 && d2.sampling == 0 && mlperf.sampling == 2);
     CU_ASSERT(tv.level_epsilon == 1e-6F && d2.level_epsilon == 1e-8F);
     CU_ASSERT_EQUAL(mlperf.level_epsilon, 1e-6F);
+    CU_ASSERT(map_of(&tv) == 0 && map_of(&d2) == 0 && map_of(&mlperf) == 1);
 }
 
-/* torchvision wants sides of 1e-3, detectron2 any above 0, maskrcnn-benchmark none. */
+/* torchvision wants sides of 1e-3, detectron2 any above 0, maskrcnn-benchmark none. Detectron2
+ * alone has no sigmoid in front of NMS (maskrcnn-benchmark: modeling/rpn/inference.py). */
 static void sides_and_order_of_proposals_are_theirs(void) {
     const unsigned both = DETECT_SIDE_ABOVE | DETECT_ORDER_BY_LOGIT;
     CU_ASSERT(rpn_of("tv", true).min_side == 1e-3F && (rpn_of("tv", true).flags & both) == 0);
     CU_ASSERT(rpn_of("d2", true).min_side == 0 && (rpn_of("d2", true).flags & both) == both);
     CU_ASSERT_EQUAL(rpn_of("mlperf", true).min_side, 0);
-    CU_ASSERT_EQUAL(rpn_of("mlperf", true).flags & both, DETECT_ORDER_BY_LOGIT);
+    CU_ASSERT_EQUAL(rpn_of("mlperf", true).flags & both, 0);
     CU_ASSERT_EQUAL(regions_of("tv", false).min_side, 1e-2F);
     CU_ASSERT_EQUAL(regions_of("d2", false).min_side, 0);
 }
