@@ -31,6 +31,12 @@ for batch in "" "--batch-size 1" "--batch-size 3"; do
     code 0 "$ringtrain" eval --model-dir "$work/whole.model" --data "$set_dir" --threads 1 $batch
     [ "$(scores "$work/out")" = "$(scores "$work/whole.out")" ] || { cat "$work/out"; fail "other scores: $batch"; }
 done
+! grep -q NaN "$work/err" || fail "NaN in a sound network"
+
+echo "a network that has diverged is scored, and said to have"
+train wild --steps 1 --warmup-steps 0 --clip-norm 0 --lr 1e6
+grep -q '^eval .*bbox_mAP=0 ' "$work/wild.out" || { cat "$work/out"; fail "found something"; }
+says "the network answers with NaN for 4 pictures: it has diverged"
 
 echo "what cannot be"
 code 64 "$ringtrain" train --model maskrcnn_tiny --data "$set_dir" --label-smoothing 0.1

@@ -43,6 +43,7 @@ void detector_pyramid(struct detector *d, const int stages[BACKBONE_STAGES]);
 /* The region proposal network (models/rpn.c). */
 struct detector_proposals {
     int box, count; /* f32 [N, K, 4], i32 [N] */
+    int nan;        /* i32 [N]: so many of the network's logits are no numbers */
     int losses;     /* training: wide [RPN_LOSSES] */
 };
 struct detector_proposals detector_rpn(const struct detector *d);

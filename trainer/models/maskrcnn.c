@@ -155,7 +155,7 @@ static void describe(struct detector *d) {
 static const struct maskrcnn_tensors no_tensors = {
     TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE,
     TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE,
-    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
+    TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE, TENSOR_NONE};
 
 int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
                    struct maskrcnn_tensors *ret_tensors, struct error *err) {

@@ -61,6 +61,7 @@ struct maskrcnn_tensors {
     int found_score; /* f32 [N, D] */
     int found_label; /* i32 [N, D]: from 1, -1 in empty slots */
     int found_count; /* i32 [N] */
+    int found_nan;   /* i32 [N]: logits of the proposals' network that are NaN */
     int found_mask;  /* wide [N * D, 28, 28]: logits */
 };
 

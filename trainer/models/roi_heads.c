@@ -131,6 +131,7 @@ void detector_find(const struct detector *d, const struct detector_proposals *pr
     d->t->found_score = graph_keep(d->graph, found[DETECTIONS_FOUND_SCORE], "found_score");
     d->t->found_label = graph_keep(d->graph, found[DETECTIONS_FOUND_LABEL], "found_label");
     d->t->found_count = graph_keep(d->graph, found[DETECTIONS_FOUND_COUNT], "found_count");
+    d->t->found_nan = graph_keep(d->graph, proposals->nan, "found_nan");
     regions.roi = found[DETECTIONS_FOUND_BOX];
     regions.label = found[DETECTIONS_FOUND_LABEL];
     d->t->found_mask =

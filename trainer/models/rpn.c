@@ -47,6 +47,7 @@ struct detector_proposals detector_rpn(const struct detector *d) {
         graph_proposals(d->graph, "rpn", levels.logits, levels.deltas, t->image_size, &d->rpn);
     ret.box = best.box;
     ret.count = best.count;
+    ret.nan = best.nan;
     if (!d->config->training)
         return ret;
     const struct rpn_samples samples = graph_rpn_targets(

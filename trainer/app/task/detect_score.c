@@ -39,7 +39,7 @@ _Static_assert((int)KINDS *(int)COCO_STATS <= (int)EVALUATION_FIGURES_MAX, "room
 /* What a batch said; owned. */
 struct found {
     float *box, *score, *mask;
-    int32_t *label, *count;
+    int32_t *label, *count, *nan;
     int room; /* detections of a picture */
     int side; /* of a mask; 0: there are none */
 };
@@ -52,6 +52,7 @@ struct detect_score {
     struct detections_room room;
     struct found found;
     size_t left_out;
+    size_t unanswered; /* pictures for which the network has no numbers */
     bool begun;
     bool masks;
 };
@@ -76,6 +77,7 @@ void detect_score_close(void *score) {
     free(s->found.mask);
     free(s->found.label);
     free(s->found.count);
+    free(s->found.nan);
     free(s);
 }
 
@@ -95,6 +97,7 @@ static int measure(struct detect_score *s, const struct task_outputs *o, struct 
     size_t scores = o->bytes(o->user, "found_score") / sizeof(float);
     size_t mask = o->bytes(o->user, "found_mask") / sizeof(float);
     if (pictures == 0 || scores == 0 ||
+        o->bytes(o->user, "found_nan") != pictures * sizeof(int32_t) ||
         o->bytes(o->user, "found_box") != scores * 4 * sizeof(float) ||
         o->bytes(o->user, "found_label") != scores * sizeof(int32_t))
         return error_set(err, EXIT_CODE_INTERNAL, "%s has no detections among its outputs",
@@ -110,8 +113,10 @@ static int measure(struct detect_score *s, const struct task_outputs *o, struct 
 static int read_found(struct detect_score *s, const struct task_outputs *o, struct error *err) {
     struct found *f = &s->found;
     void *box = f->box, *score = f->score, *label = f->label, *count = f->count, *mask = f->mask;
+    void *nan = f->nan;
     int result =
         read_all(o, "found_count", &count, o->bytes(o->user, "found_count"), err) != 0 ||
+        read_all(o, "found_nan", &nan, o->bytes(o->user, "found_nan"), err) != 0 ||
         read_all(o, "found_box", &box, o->bytes(o->user, "found_box"), err) != 0 ||
         read_all(o, "found_score", &score, o->bytes(o->user, "found_score"), err) != 0 ||
         read_all(o, "found_label", &label, o->bytes(o->user, "found_label"), err) != 0 ||
@@ -120,6 +125,7 @@ static int read_found(struct detect_score *s, const struct task_outputs *o, stru
     f->score = score;
     f->label = label;
     f->count = count;
+    f->nan = nan;
     f->mask = mask;
     return result != 0 ? -1 : 0;
 }
@@ -149,6 +155,7 @@ int detect_score_batch(void *score, const struct batch *batch, const struct task
         if (size[IMAGE_SIZE_VALID] == 0)
             continue;
         ++*ret_images;
+        s->unanswered += f->nan[i] != 0;
         if (detections_add(&s->results, &s->room, &s->detect->validation.set,
                            (size_t)batch->samples[i], &found, detect_paste(s->detect), &s->left_out,
                            err) != 0)
@@ -196,19 +203,28 @@ static int score_all(const struct detect_score *s, struct comm *comm,
     return result;
 }
 
+static void tell_doubts(double left_out, double unanswered) {
+    if (left_out > 0)
+        log_warning("%.0f detections of no category, or of no numbers, do not count", left_out);
+    if (unanswered > 0)
+        log_warning("the network answers with NaN for %.0f pictures: it has diverged, and finds "
+                    "little or nothing there",
+                    unanswered);
+}
+
 int detect_score_end(void *score, struct comm *comm, struct evaluation *ret, struct error *err) {
     struct detect_score *s = score;
     struct detection_scores scores;
     /* A rank that had no picture does not know whether there are masks. */
-    double told[] = {s->masks, (double)s->left_out};
+    double told[] = {s->masks, (double)s->left_out, (double)s->unanswered};
     coco_results_done(&s->all);
-    if (comm_sum(comm, told, 2, COMM_F64, err) != 0)
+    if (comm_sum(comm, told, 3, COMM_F64, err) != 0)
         return -1;
     s->masks = told[0] > 0;
     if (gather(s, comm, &s->all, err) != 0 || score_all(s, comm, &s->all, &scores, err) != 0)
         return -1;
-    if (told[1] > 0 && comm_rank(comm) == 0)
-        log_warning("%.0f detections of no category, or of no numbers, do not count", told[1]);
+    if (comm_rank(comm) == 0)
+        tell_doubts(told[1], told[2]);
     for (int i = 0; i < COCO_STATS; i++)
         evaluation_add(ret, FIGURES[0][i], scores.box[i]);
     for (int i = 0; s->masks && i < COCO_STATS; i++)
@@ -228,8 +244,7 @@ int detect_score_show(void *score, const struct task_show *show, struct error *e
 
 int detect_score_tell(void *score, const struct task_tell *how, struct error *err) {
     struct detect_score *s = score;
-    if (s->left_out > 0)
-        log_warning("%zu detections of no category, or of no numbers, do not count", s->left_out);
+    tell_doubts((double)s->left_out, (double)s->unanswered);
     return detect_tell(s->data, &s->results, how, err);
 }
 

@@ -5,6 +5,7 @@
  *
  *     found_box    f32 [N, D, 4], in pixels of the scaled picture   found_score  f32 [N, D]
  *     found_label  i32 [N, D], from 1                               found_count  i32 [N]
+ *     found_nan    i32 [N], not 0: it answers with NaN
  *     found_mask   f32 [N * D, side, side], logits; may be missing
  */
 #ifndef TASK_DETECT_SCORE_H

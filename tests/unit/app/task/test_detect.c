@@ -22,7 +22,7 @@ enum { SIDE = 28 };
 /* What a perfect network would say of a batch. */
 struct perfect {
     float box[BATCH * ROOM * 4], score[BATCH * ROOM], mask[BATCH * ROOM * SIDE * SIDE];
-    int32_t label[BATCH * ROOM], count[BATCH];
+    int32_t label[BATCH * ROOM], count[BATCH], nan[BATCH];
 };
 
 static const struct {
@@ -33,6 +33,7 @@ static const struct {
     {"found_score", offsetof(struct perfect, score), sizeof(((struct perfect *)0)->score)},
     {"found_label", offsetof(struct perfect, label), sizeof(((struct perfect *)0)->label)},
     {"found_count", offsetof(struct perfect, count), sizeof(((struct perfect *)0)->count)},
+    {"found_nan", offsetof(struct perfect, nan), sizeof(((struct perfect *)0)->nan)},
     {"found_mask", offsetof(struct perfect, mask), sizeof(((struct perfect *)0)->mask)},
 };
 
