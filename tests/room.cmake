@@ -33,6 +33,9 @@ if(TARGET entrypoint)
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(host unit/entrypoint/host unit USES master PLACES 1)
     room_tests(entrypoint unit/entrypoint unit PLACES 1)
+    target_sources(unit_entrypoint_no_memory PRIVATE tests/support/no_memory.c)
+    target_link_options(unit_entrypoint_no_memory PRIVATE -Wl,--wrap=malloc,--wrap=calloc
+        -Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=asprintf)
     add_dependencies(unit_entrypoint_main ringmaster)
     target_compile_definitions(unit_entrypoint_main PRIVATE
         RINGMASTER_PROGRAM="$<TARGET_FILE:ringmaster>")

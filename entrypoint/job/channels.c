@@ -71,11 +71,13 @@ int channels_add(struct channels *c, const char *name, bool sharded, struct erro
     json_t *config = c->config != NULL ? c->config : json_object();
     bool known = json_object_get(config, name) != NULL;
     *c = (struct channels){0};
-    if (!known)
-        (void)json_object_set_new(config, name,
-                                  json_pack("{s:s, s:s}", "TrainingInputMode", "File",
-                                            "S3DistributionType",
-                                            sharded ? "ShardedByS3Key" : "FullyReplicated"));
+    if (!known && json_object_set_new(
+                      config, name,
+                      json_pack("{s:s, s:s}", "TrainingInputMode", "File", "S3DistributionType",
+                                sharded ? "ShardedByS3Key" : "FullyReplicated")) != 0) {
+        json_decref(config);
+        return error_no_memory(err, "the channels");
+    }
     if (finish(config, source, c, err) != 0)
         return -1;
     return known ? error_set(err, EXIT_CODE_CONFIG, "\"%s\" is in inputdataconfig.json, too", name)

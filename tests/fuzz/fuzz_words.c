@@ -1,0 +1,126 @@
+/* What hosts, shims and agents say in their frames: the first byte chooses who reads it: facts of a
+ * join ('f'), a mark ('m'), a host's answer to a check ('c'), a metric's name ('n'), a machine's
+ * metric definitions ('d') or an expression and a line ('p'). Reports and verdicts are
+ * fuzz_report's. */
+#include "common/json.h"
+#include "fuzz/check.h"
+#include "host/facts.h"
+#include "host/mark.h"
+#include "host/metric_watch.h"
+#include "job/metric_list.h"
+#include "master/check_rows.h"
+#include "outcome/metric_counts.h"
+#include "outcome/pattern.h"
+
+#include <stdint.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void try_facts(const json_t *object) {
+    struct facts f, again;
+    struct error err = {0};
+    if (facts_parse(object, &f, &err) != 0) {
+        CHECK(err.text[0] != '\0');
+        return;
+    }
+    CHECK(strlen(f.version) < FACTS_VERSION_SIZE && strlen(f.openmpi) < FACTS_VERSION_SIZE);
+    json_t *copy = facts_json(&f);
+    CHECK(copy != NULL && facts_parse(copy, &again, &err) == 0);
+    CHECK(f.job == again.job && f.program == again.program && f.boot == again.boot);
+    CHECK(strcmp(f.version, again.version) == 0 && facts_compare(&f, &again, &err) == 0);
+    json_decref(copy);
+}
+
+static void try_mark(const json_t *object) {
+    struct mark m;
+    mark_parse(object, &m);
+    CHECK(memchr(m.text, '\0', sizeof(m.text)) != NULL);
+    json_t *text = json_string(m.text);
+    CHECK(text != NULL); /* valid UTF-8 */
+    json_decref(text);
+}
+
+/* Rows are printed: each has its texts, whatever hosts said. */
+static void try_check(json_t *object) {
+    json_t *hosts =
+        json_is_array(object) ? json_incref(object) : json_pack("[O, O]", object, object);
+    json_t *rows = json_array();
+    size_t i = 0;
+    const json_t *row = NULL;
+    check_add_hosts(hosts, rows);
+    check_add_network(hosts, rows);
+    json_array_foreach(rows, i, row) {
+        CHECK(json_is_string(json_object_get(row, "item")));
+        CHECK(json_is_string(json_object_get(row, "status")));
+        CHECK(json_is_string(json_object_get(row, "value")));
+    }
+    json_decref(rows);
+    json_decref(hosts);
+}
+
+static void try_name(const json_t *object) {
+    struct metric_counts c;
+    const struct metric_list none = {0};
+    metric_counts_open(&c, &none, NULL);
+    metric_watch_told(&c, object);
+    metric_counts_done(&c);
+}
+
+static void try_definitions(const char *text, size_t size) {
+    struct metric_list l;
+    if (metric_list_parse(text, size, "m.json", &l, NULL) == 0) {
+        CHECK(l.count <= METRIC_DEFINITIONS_MAX);
+        for (size_t i = 0; i < l.count; i++)
+            CHECK(l.items[i].name[0] != '\0' && strlen(l.items[i].regex) < METRIC_REGEX_SIZE);
+    }
+    metric_list_done(&l);
+}
+
+/* EXPRESSION '\n' LINE. What has to be in a line that matches is in it. */
+static void try_pattern(const char *text, size_t size) {
+    static struct pattern_room room;
+    struct pattern p;
+    struct error err = {0};
+    const char *end = memchr(text, '\n', size);
+    size_t first = end != NULL ? (size_t)(end - text) : size;
+    char *expression = strndup(text, first);
+    const char *line = end != NULL ? end + 1 : "";
+    size_t rest = end != NULL ? size - first - 1 : 0;
+    CHECK(expression != NULL);
+    if (pattern_parse(expression, &p, &err) == 0) {
+        struct pattern bare = p;
+        CHECK(p.size <= PATTERN_CODE_MAX);
+        bare.literal_size = 0;
+        CHECK(pattern_match(&p, line, rest, &room) == pattern_match(&bare, line, rest, &room) ||
+              memmem(line, rest, p.literal, p.literal_size) == NULL);
+        CHECK(pattern_match(&bare, line, rest, &room) != PATTERN_YES || p.literal_size == 0 ||
+              memmem(line, rest, p.literal, p.literal_size) != NULL);
+    } else
+        CHECK(err.text[0] != '\0');
+    pattern_done(&p);
+    free(expression);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    json_t *object = NULL;
+    if (size == 0)
+        return 0;
+    const char *text = (const char *)data + 1;
+    if (data[0] == 'p')
+        try_pattern(text, size - 1);
+    else if (data[0] == 'd')
+        try_definitions(text, size - 1);
+    if (json_parse(text, size - 1, "frame", &object, NULL) != 0)
+        return 0;
+    if (data[0] == 'f')
+        try_facts(object);
+    else if (data[0] == 'm')
+        try_mark(object);
+    else if (data[0] == 'c')
+        try_check(object);
+    else if (data[0] == 'n')
+        try_name(object);
+    json_decref(object);
+    return 0;
+}
