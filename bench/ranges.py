@@ -1,0 +1,153 @@
+"""Whether one large object would come faster in several ranges side by side: a server of this machine that gives
+each connection so much and no more, as object stores do, and then as much as it can.
+
+    python3 bench/ranges.py [BIN] [MIB] [MIB_PER_SECOND]
+
+prints, of the same bytes: how long ringmaster-transfer takes for one object, which is one stream, and for 16 objects,
+which are as many streams; and how long RANGES streams of a client of this script's take for one object, read back and
+verified by its MD5 as ours is while it comes. The ratio of one run decides."""
+import fcntl
+import hashlib
+import http.client
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
+MIB = int(sys.argv[2]) if len(sys.argv) > 2 else 256
+RATE = float(sys.argv[3]) if len(sys.argv) > 3 else 40
+RANGES = 8
+OBJECTS = 16
+CHUNK = 1 << 18
+DATA = os.urandom(1 << 20) * MIB
+PIECE = len(DATA) // OBJECTS
+
+
+def objects(bucket):
+    """What lies in BUCKET: name and bytes of each."""
+    if bucket.startswith("one"):
+        return {"set/all": memoryview(DATA)}
+    return {f"set/{i:02}": memoryview(DATA)[i * PIECE:(i + 1) * PIECE] for i in range(OBJECTS)}
+
+
+SUMS = {bucket: {key: hashlib.md5(part).hexdigest() for key, part in objects(bucket).items()}
+        for bucket in ("one", "many")}
+
+
+class Server(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def start(self, code, size, etag):
+        self.send_response(code)
+        self.send_header("content-length", str(size))
+        self.send_header("etag", f'"{etag}"')
+        self.end_headers()
+
+    def do_GET(self):
+        path, _, query = self.path.partition("?")
+        bucket, _, key = path.lstrip("/").partition("/")
+        kind, _, limit = bucket.partition("-")
+        if "list-type" in query:
+            page = "".join(
+                f"<Contents><Key>{name}</Key><Size>{len(part)}</Size><ETag>&quot;{SUMS[kind][name]}&quot;</ETag>"
+                "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>"
+                for name, part in objects(kind).items())
+            page = f"<ListBucketResult><IsTruncated>false</IsTruncated>{page}</ListBucketResult>".encode()
+            self.start(200, len(page), "page")
+            self.wfile.write(page)
+            return
+        part, first = objects(kind)[key], 0
+        if "range" in self.headers:
+            first, last = (int(word) for word in self.headers["range"][6:].split("-"))
+            part = part[first:last + 1]
+        self.start(206 if "range" in self.headers else 200, len(part), SUMS[kind][key])
+        begun = time.monotonic()
+        for at in range(0, len(part), CHUNK):
+            self.wfile.write(part[at:at + CHUNK])
+            if limit:
+                left = begun + (at + CHUNK) / (RATE * (1 << 20)) - time.monotonic()
+                time.sleep(max(left, 0))
+
+
+def transfer(port, bucket, folder):
+    """By ringmaster-transfer, as a host's first process starts it."""
+    order = {"seconds": 600, "environment": [
+        f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=bench",
+        "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"],
+        "tasks": [{"what": "train", "from": f"s3://{bucket}/set", "to": folder}]}
+    fd = os.memfd_create("order", os.MFD_ALLOW_SEALING)
+    os.write(fd, json.dumps(order).encode())
+    os.lseek(fd, 0, os.SEEK_SET)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS,
+                fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
+    subprocess.run([f"{BIN}/ringmaster-transfer", str(fd)], pass_fds=[fd], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    os.close(fd)
+
+
+def ranges(port, bucket, folder):
+    """By this script, in RANGES streams."""
+    fd = os.open(f"{folder}/all", os.O_RDWR | os.O_CREAT)
+    os.posix_fallocate(fd, 0, len(DATA))
+
+    def fetch(first, last):
+        link = http.client.HTTPConnection("127.0.0.1", port)
+        link.request("GET", f"/{bucket}/set/all", headers={"range": f"bytes={first}-{last}"})
+        answer, room = link.getresponse(), bytearray(CHUNK)
+        while size := answer.readinto(room):
+            os.pwrite(fd, memoryview(room)[:size], first)
+            first += size
+
+    step = len(DATA) // RANGES
+    threads = [threading.Thread(target=fetch, args=(i * step, (i + 1) * step - 1)) for i in range(RANGES)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    md5 = hashlib.md5()
+    os.lseek(fd, 0, os.SEEK_SET)
+    while block := os.read(fd, 1 << 20):
+        md5.update(block)
+    assert md5.hexdigest() == SUMS["one"]["set/all"]
+    os.close(fd)
+
+
+def measure(port, what, bucket, client):
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        begun = time.monotonic()
+        client(port, bucket, folder)
+        took = time.monotonic() - begun
+    print(f"  {what:50} {took:6.2f} s  {MIB / took:7.1f} MiB/s", flush=True)
+    return took
+
+
+def main():
+    ThreadingHTTPServer.daemon_threads = True
+    ThreadingHTTPServer.request_queue_size = 64
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    port = server.server_address[1]
+    child = os.fork()
+    if child == 0:
+        server.serve_forever()
+        os._exit(0)
+    try:
+        for limit, words in (("-limited", f"{RATE:g} MiB/s a connection"), ("", "no limit")):
+            print(f"{MIB} MiB, {words}:")
+            one = measure(port, "ringmaster-transfer, one object", f"one{limit}", transfer)
+            measure(port, f"ringmaster-transfer, {OBJECTS} objects", f"many{limit}", transfer)
+            several = measure(port, f"{RANGES} ranges of one object, verified after", f"one{limit}", ranges)
+            print(f"  one stream takes {one / several:.2f} times as long as {RANGES} ranges")
+    finally:
+        os.kill(child, 15)
+        os.waitpid(child, 0)
+
+
+main()
