@@ -6,7 +6,7 @@
 #   OPTIONS="-e RINGMASTER_EVENTS=0"   for the hosts, to see what something costs
 #
 # Hosts are namespaces or containers on this machine, one rank each, a program without MPI that
-# sleeps 8 s. Times are medians over RUNS. Prints, with units:
+# sleeps 10 s. Times are medians over RUNS. Prints, with units:
 #
 #   up        from the start of the last host to the first and the last rank in main
 #   gone      from the end of the last rank to the first and the last host out
@@ -14,9 +14,10 @@
 #             others hear SIGTERM
 #   mpirun    bare mpirun over ssh on the same hosts, where sshd is installed (Debian: openssh-server):
 #             from its start to the last rank in main, from the last rank out to its end, and from the
-#             failure to its end
+#             failure to its end; its times as multiples of ours, from the same runs
 #   memory    of PID 1, master and worker: resident set, and its share of it (Pss)
-#   wake-ups  context switches of PID 1 a second (voluntary and not), over 4 s while ranks sleep
+#   wake-ups  context switches of PID 1 a heartbeat (voluntary and not), over two of them, 6 s, while
+#             ranks sleep
 # shellcheck disable=SC2154  # lib.sh's variables
 top=$(cd "$(dirname "$0")/.." && pwd)
 . "$top/tests/system/lib.sh"
@@ -38,16 +39,16 @@ one_run() {
     ring "$size"
     cp "$system/probe.sh" "$share/"
     # shellcheck disable=SC2086  # words
-    start_all ${OPTIONS:-} -- train -- sh "$share/probe.sh" "$share" 8
+    start_all ${OPTIONS:-} -- train -- sh "$share/probe.sh" "$share" 10
     last_start=$(now_ms)
     [ "$DRIVER" = docker ] || last_start=$(cat "$RING/host-$size/started")
     wait_for 60 all_in_main || { show_logs; exit 1; }
     sleep 1
     master=$(hosts pid 1) worker=$(hosts pid 2)
     master_before=$(switches "$master") worker_before=$(switches "$worker")
-    sleep 4
-    echo $((($(switches "$master") - master_before) * 25)) >>"$work/wake-master"
-    echo $((($(switches "$worker") - worker_before) * 25)) >>"$work/wake-worker"
+    sleep 6
+    echo $((($(switches "$master") - master_before) * 5)) >>"$work/wake-master"
+    echo $((($(switches "$worker") - worker_before) * 5)) >>"$work/wake-worker"
     field "$master" VmRSS >>"$work/rss-master"
     field "$worker" VmRSS >>"$work/rss-worker"
     share_of "$master" >>"$work/pss-master"
@@ -118,6 +119,10 @@ has_sshd() { [ "$DRIVER" = ns ] && PATH=$PATH:/usr/sbin command -v sshd >/dev/nu
 work=$(mktemp -d)
 trap 'ring_down; rm -rf "$work"' EXIT
 m() { median <"$work/$1"; }
+# tenths FILE: its median, in tenths, as a decimal.
+tenths() { echo "$(($(m "$1") / 10)).$(($(m "$1") % 10))"; }
+# multiple FILE FILE: how often the second's median goes into the first's.
+multiple() { echo "$(m "$1") $(m "$2")" | awk '{ printf "%.1f", $1 / ($2 > 0 ? $2 : 1) }'; }
 for size in "$@"; do
     rm -f "$work"/*
     for run in $(seq 1 "$RUNS"); do
@@ -126,19 +131,19 @@ for size in "$@"; do
         ! has_sshd || bare
         echo "$size hosts, run $run of $RUNS" >&2
     done
-    echo "hosts=$size driver=$DRIVER runs=$RUNS"
+    echo "hosts=$size driver=$DRIVER runs=$RUNS load=$(cut -d " " -f 1 /proc/loadavg)"
     echo "  last host started to first rank in main: $(m up-first) ms, to last: $(m up-last) ms"
     echo "  last rank out to first host out: $(m gone-first) ms, to last: $(m gone-last) ms"
     echo "  first failure to first host out: $(m failed-first) ms, to last: $(m failed-last) ms"
     if has_sshd; then
         echo "  bare mpirun over ssh: start to last rank in main: $(m bare-up) ms," \
             "last rank out to its end: $(m bare-gone) ms, first failure to its end: $(m bare-failed) ms"
+        echo "  that is $(multiple bare-up up-last), $(multiple bare-gone gone-last) and" \
+            "$(multiple bare-failed failed-last) times ours"
     else
         echo "  bare mpirun over ssh: not measured, sshd is not installed"
     fi
     echo "  resident set of PID 1: master $(m rss-master) KiB, worker $(m rss-worker) KiB"
     echo "  its share (Pss): master $(m pss-master) KiB, worker $(m pss-worker) KiB"
-    printf '  wake-ups of PID 1: master %s.%02d, worker %s.%02d a second\n' \
-        $(($(m wake-master) / 100)) $(($(m wake-master) % 100)) \
-        $(($(m wake-worker) / 100)) $(($(m wake-worker) % 100))
+    echo "  wake-ups of PID 1: master $(tenths wake-master), worker $(tenths wake-worker) a heartbeat"
 done

@@ -11,6 +11,16 @@ if(RINGMASTER_HAVE_CPU)
     target_link_libraries(bench_conv_layers PRIVATE cpu graph common OneDNN::OneDNN
         OpenMP::OpenMP_C ringmaster_flags)
 endif()
+# Stands in for Open MPI, by two names.
+add_executable(bench_standin bench/standin.c)
+set_target_properties(bench_standin PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench/standin)
+target_link_libraries(bench_standin PRIVATE common ringmaster_flags)
+foreach(name mpirun orted)
+    add_custom_command(TARGET bench_standin POST_BUILD
+        COMMAND ${CMAKE_COMMAND} -E create_symlink bench_standin
+            ${CMAKE_BINARY_DIR}/bench/standin/${name})
+endforeach()
 foreach(program decode crops coco_index)
     add_executable(bench_${program} bench/${program}.c)
     set_target_properties(bench_${program} PROPERTIES

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_CAPACITY = 256 };
+enum { FIRST_CAPACITY = 256, SLIM_CAPACITY = 1024 };
 
 void buf_init(struct buf *b, size_t max) {
     *b = (struct buf){.max = max};
@@ -73,6 +73,14 @@ void buf_consume(struct buf *b, size_t count) {
     }
     if (b->data != NULL)
         b->data[b->size] = '\0';
+}
+
+void buf_slim(struct buf *b) {
+    if (b->size > 0 || b->capacity <= SLIM_CAPACITY)
+        return;
+    free(b->data);
+    b->data = NULL;
+    b->capacity = 0;
 }
 
 const char *buf_text(const struct buf *b) {

@@ -29,6 +29,9 @@ int buf_printf(struct buf *b, struct error *err, const char *format, ...)
 /* Drops the first COUNT bytes (at most all of them). */
 void buf_consume(struct buf *b, size_t count);
 
+/* Gives the memory of an empty one back, but for a little: of one that holds much now and then. */
+void buf_slim(struct buf *b);
+
 /* The text, never NULL. */
 const char *buf_text(const struct buf *b);
 

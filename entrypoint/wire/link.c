@@ -251,6 +251,7 @@ static void read_all(struct link *l) {
             fail(l, &why);
         take_messages(l);
     }
+    buf_slim(&l->in);
 }
 
 static void fill_rights(struct msghdr *header, const int *fds, size_t count) {
@@ -304,6 +305,7 @@ static void write_all(struct link *l) {
         l->gift_at -= l->gift >= 0 ? sent : 0;
         buf_consume(&l->out, sent);
     }
+    buf_slim(&l->out);
     if (!is_gone(l))
         rewatch(l, 0);
 }

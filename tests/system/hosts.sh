@@ -12,6 +12,7 @@
 # Verbs  up N [--driver ns|docker] [--suffix TEXT] [--interface NAME] [--image IMAGE]
 #             [--network ipv4|ipv6]
 #        start HOST ...    COMMAND becomes its PID 1
+#        start-from HOST ...    the same on that host and all behind it
 #        stop HOST         SIGTERM to its PID 1         kill HOST     it is gone at once
 #        freeze HOST       all its processes stand      thaw HOST
 #        cut HOST          its packets vanish           mend HOST
@@ -53,15 +54,12 @@ hosts_started() {
     return 0
 }
 
-# What SageMaker puts into every container.
+# What SageMaker puts into every container; $names are those of all hosts.
 write_config() {
     config=$(host_folder "$1")/root/opt/ml/input/config
-    names=$(for other in $(seq 1 "$(cat "$RING/count")"); do
-        printf '"%s",' "$(host_name "$other")"
-    done)
     mkdir -p "$config"
     printf '{"current_host":"%s","hosts":[%s],"network_interface_name":"%s","current_instance_type":"local"}\n' \
-        "$(host_name "$1")" "${names%,}" "$2" >"$config/resourceconfig.json"
+        "$(host_name "$1")" "$names" "$2" >"$config/resourceconfig.json"
     echo '{}' >"$config/hyperparameters.json"
     echo '{}' >"$config/inputdataconfig.json"
 }
@@ -80,7 +78,7 @@ ring_up() {
     case $count in
     '' | *[!0-9]* | 0*) fail "up: '$count' is no number of hosts" ;;
     esac
-    [ "$count" -le 250 ] || fail "up: $count hosts; 250 are the most"
+    [ "$count" -le 1000 ] || fail "up: $count hosts; 1000 are the most"
     shift
     driver=ns suffix='' interface=eth0 image=ringmaster:latest network=ipv4
     while [ $# -gt 0 ]; do
@@ -112,6 +110,7 @@ ring_up() {
     echo "$suffix" >"$RING/suffix"
     echo "$image" >"$RING/image"
     echo "$network" >"$RING/network"
+    names=$(seq -s , -f "\"algo-%.0f$suffix\"" 1 "$count")
     for host in $(seq 1 "$count"); do
         mkdir -p "$(host_folder "$host")"
         for own in opt/ml/model opt/ml/output/data opt/ml/input/data opt/ml/checkpoints \
@@ -144,6 +143,14 @@ ring_start() {
     rm -f "$(host_folder "$host")/code" "$(host_folder "$host")/ended" "$(host_folder "$host")/killed"
     now_ms >"$(host_folder "$host")/started"
     driver_start "$host" "$@"
+}
+
+ring_start_from() {
+    first=$1
+    shift
+    for each in $(seq "$first" "$(cat "$RING/count")"); do
+        ring_start "$each" "$@"
+    done
 }
 
 ring_wait() {
@@ -184,6 +191,7 @@ esac
 load_driver "$(cat "$RING/driver")"
 case $verb in
 start) ring_start "$@" ;;
+start-from) ring_start_from "$@" ;;
 wait) ring_wait "$@" ;;
 stop | kill | freeze | thaw | cut | mend | pid | pids | code | ended | log | follow) "driver_$verb" "$1" ;;
 exec) driver_exec "$@" ;;

@@ -4,32 +4,50 @@
 
 default_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
-# The address of a host on a ring of its network.
+# The address of a host on a ring of its network: 10.77.0.1 to 10.77.0.250, then 10.77.1.1 ...
 address() {
     case $(cat "$RING/network") in
     ipv6) echo "fd00:77::$1" ;;
-    *) echo "10.77.0.$1" ;;
+    *) echo "10.77.$((($1 - 1) / 250)).$((($1 - 1) % 250 + 1))" ;;
     esac
 }
 
-net() { echo "rm-$(basename "$RING")-$1"; }
+net() { echo "rm-${RING##*/}-$1"; }
+
+# Its hardware address.
+hardware() { printf '02:77:00:00:%02x:%02x' "$(($1 / 256))" "$(($1 % 256))"; }
+
+# What `ip` is told on a host. The kernel's table of neighbours holds 1,024 for all namespaces together,
+# but for those that are told to it: on a large ring the first host knows all others, and they it.
+host_network() {
+    echo "link set lo up"
+    case $(cat "$RING/network") in
+    ipv6) echo "address add $(address "$1")/64 dev eth0 nodad" ;;
+    *) echo "address add $(address "$1")/$length dev eth0" ;;
+    esac
+    echo "link set eth0 up"
+    [ "$length" -ne 24 ] || return 0
+    others=1
+    [ "$1" -ne 1 ] || others=$(seq 2 "$count")
+    for other in $others; do
+        echo "neighbour add $(address "$other") lladdr $(hardware "$other") dev eth0 nud permanent"
+    done
+}
 
 driver_up() {
     command -v ip >/dev/null 2>&1 || fail "no ip (package iproute2)"
-    ip netns add "$(net hub)"
-    hub="ip -n $(net hub)"
-    $hub link add ring type bridge
-    $hub link set ring up
+    length=24
+    [ "$1" -le 250 ] || length=16
+    { echo "netns add $(net hub)"; for host in $(seq 1 "$1"); do echo "netns add $(net "$host")"; done; } |
+        ip -batch -
+    { echo "link add ring type bridge"
+        echo "link set ring up"
+        for host in $(seq 1 "$1"); do
+            echo "link add h$host type veth peer name eth0 address $(hardware "$host") netns $(net "$host")"
+            echo "link set h$host master ring up"
+        done; } | ip -n "$(net hub)" -batch -
     for host in $(seq 1 "$1"); do
-        ip netns add "$(net "$host")"
-        $hub link add "h$host" type veth peer name eth0 netns "$(net "$host")"
-        $hub link set "h$host" master ring up
-        ip -n "$(net "$host")" link set lo up
-        case $(cat "$RING/network") in
-        ipv6) ip -n "$(net "$host")" address add "$(address "$host")/64" dev eth0 nodad ;;
-        *) ip -n "$(net "$host")" address add "$(address "$host")/24" dev eth0 ;;
-        esac
-        ip -n "$(net "$host")" link set eth0 up
+        host_network "$host" | ip -n "$(net "$host")" -batch -
     done
     echo '127.0.0.1 localhost' >"$RING/hosts"
     : >"$RING/resolv.conf"
@@ -60,7 +78,7 @@ RINGMASTER_KEY=$(cat "$RING/key")" >>"$folder/environment"
     echo $! >"$folder/keeper"
 }
 
-driver_has_ended() { [ -e "$(host_folder "$1")/code" ]; }
+driver_has_ended() { [ -e "$RING/host-$1/code" ]; }
 driver_code() { cat "$(host_folder "$1")/code"; }
 driver_ended() { cat "$(host_folder "$1")/ended"; }
 driver_log() { cat "$(host_folder "$1")/log"; }

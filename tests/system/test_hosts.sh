@@ -30,15 +30,22 @@ no_ring_is_no_ring() {
     ring_down
     rings=$(ls "$top/build/ring" 2>/dev/null)
     broken=$(mktemp -d "$top/build/XXXXXX")
-    # It notes what it makes, and has no cables.
-    printf '#!/bin/sh\ncase "$*" in "netns add"*) echo "$3" >>%s ;; *"type veth"*) echo "no cable" >&2; exit 2 ;; esac\nexec %s "$@"\n' \
-        "$broken/made" "$(command -v ip)" >"$broken/ip"
+    # It notes what it makes, and has no cables. What it shall do comes in batches.
+    cat >"$broken/ip" <<'END'
+#!/bin/sh
+case "$*" in *-batch*) ;; *) exec "$IP" "$@" ;; esac
+words=$(cat)
+printf '%s\n' "$words" | sed -n 's/^netns add //p' >>"$MADE"
+case $words in *'type veth'*) echo 'no cable' >&2; exit 2 ;; esac
+printf '%s\n' "$words" | "$IP" "$@"
+END
     chmod 755 "$broken/ip"
-    for words in '' 0 many -1 251 '2 --driver none' '2 --suffix' '2 --unknown x' '3 --broken ip'; do
+    ip=$(command -v ip)
+    for words in '' 0 many -1 1001 '2 --driver none' '2 --suffix' '2 --unknown x' '3 --broken ip'; do
         path=$PATH
         [ "$words" != '3 --broken ip' ] || { path=$broken:$PATH; words=3; }
         # shellcheck disable=SC2086  # words
-        said=$(PATH=$path hosts up $words 2>"$broken/why")
+        said=$(IP=$ip MADE=$broken/made PATH=$path hosts up $words 2>"$broken/why")
         check "'up $words' ends with 70" equal $? 70
         check "'up $words' names no ring" equal "$said" ''
         check "'up $words' says why" holds "$(cat "$broken/why")" 'hosts.sh: up:'

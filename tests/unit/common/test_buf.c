@@ -83,8 +83,27 @@ static void a_zeroed_buffer_can_be_finished_and_holds_nothing(void) {
     buf_done(&b);
 }
 
-UNIT_MAIN("common.buf", UNIT(adds_grow_and_keep_a_nul_behind),
-          UNIT(the_ceiling_holds_at_max_and_max_plus_one), UNIT(the_nul_has_room_of_its_own),
-          UNIT(capacity_doubles_up_to_the_ceiling), UNIT(printf_formats_in_place),
-          UNIT(consume_drops_from_the_front),
+static void a_slim_buffer_keeps_what_it_holds_and_little_room(void) {
+    static char much[5000];
+    cleanup_buf struct buf b;
+    buf_init(&b, 6000);
+    CU_ASSERT_EQUAL(buf_add(&b, much, sizeof(much), NULL), 0);
+    buf_slim(&b);
+    CU_ASSERT_EQUAL(b.size, sizeof(much));
+    buf_consume(&b, sizeof(much));
+    buf_slim(&b);
+    CU_ASSERT_EQUAL(b.capacity, 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&b), "");
+    CU_ASSERT_EQUAL(buf_add(&b, "abc", 3, NULL), 0);
+    buf_consume(&b, 3);
+    size_t little = b.capacity;
+    buf_slim(&b);
+    CU_ASSERT_EQUAL(b.capacity, little);
+    CU_ASSERT_EQUAL(buf_reserve(&b, 6001, NULL), -1);
+}
+
+UNIT_MAIN("common.buf", UNIT(a_slim_buffer_keeps_what_it_holds_and_little_room),
+          UNIT(adds_grow_and_keep_a_nul_behind), UNIT(the_ceiling_holds_at_max_and_max_plus_one),
+          UNIT(the_nul_has_room_of_its_own), UNIT(capacity_doubles_up_to_the_ceiling),
+          UNIT(printf_formats_in_place), UNIT(consume_drops_from_the_front),
           UNIT(a_zeroed_buffer_can_be_finished_and_holds_nothing))

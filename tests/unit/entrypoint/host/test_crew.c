@@ -39,9 +39,10 @@ static void a_rank_that_has_worked_and_rests_for_ever_is_stalled(void) {
     ASSERT_CONTAINS(stage_failure(&host), "stalled");
 }
 
-/* As a server does: where nobody asks for its end, it is told of alone. */
+/* As a server does: where nobody asks for its end, it is told of alone. That takes three looks, 4 s
+ * apart where no heartbeat comes. */
 static void a_rank_that_has_worked_may_rest(void) {
-    static const char work[] = "(ulimit -t 2; while :; do :; done); exec sleep 9";
+    static const char work[] = "(ulimit -t 2; while :; do :; done); exec sleep 13";
     const char *const settings[] = {"RINGMASTER_STALL_SECONDS=1", NULL};
     const char *words[] = {"--", "sh", "-c", work, NULL};
     stage_start(&host, "server", settings, words);

@@ -1,0 +1,112 @@
+#!/bin/sh
+# What a thousand hosts cost: so many supervisors, each the real program in namespaces of its own, with a
+# stand-in for Open MPI (standin.c), which would take more than one machine's memory and time by itself.
+#
+#   sh bench/supervisors.sh [HOSTS...]       default: 64 256 1000
+#   OPTIONS="-e RINGMASTER_EVENTS=0"         for the hosts, to see what something costs
+#
+# One rank a host, which waits until it is let go. Two jobs: one ends well, one is stopped. All hosts share
+# this machine's processors, which are what most of the time goes to. Prints, for each number:
+#
+#   join      the first host is started when all others are waiting for it: from there until all are here
+#   launch    from the start of mpirun until all ranks have started
+#   result    all ranks end at once: from there to the verdict, to the last report in it, to the last host out
+#   stop      SIGTERM to the first host: from there to the last host out
+#   memory    of the first host's PID 1: its share (Pss), and the most that was resident; the mean share of
+#             the others' PID 1; the share of all processes of ours
+#   files     that the first host's PID 1 has open
+# shellcheck disable=SC2154  # lib.sh's variables
+top=$(cd "$(dirname "$0")/.." && pwd)
+. "$top/tests/system/lib.sh"
+
+[ $# -gt 0 ] || set -- 64 256 1000
+standin=$(dirname "$RINGMASTER_BIN")/bench/standin
+[ -x "$standin/mpirun" ] || skip "$standin is not built"
+# The machine is slow for so many: what is waited for is no promise.
+LONG=600
+
+# first_process HOST: PID 1 of it, as this machine numbers it.
+first_process() {
+    read -r parent <"$RING/host-$1/parent"
+    cat "/proc/$parent/task/$parent/children"
+}
+
+# pss FILE...: the sum of what they say, KiB; processes may be gone by now.
+pss() { awk '/^Pss:/ { sum += $2 } END { print sum + 0 }' "$@" 2>/dev/null; }
+# Of all processes that run this ringmaster.
+ours() {
+    find -L /proc/[0-9]*/exe -maxdepth 0 -samefile "$RINGMASTER_BIN/ringmaster" 2>/dev/null |
+        sed 's/exe$/smaps_rollup/'
+}
+
+log_has() { grep -q "$2" "$RING/host-$1/log"; }
+
+# event NAME: ms since 1970 of that event in the first host's log, the last one of several.
+event() {
+    python3 - "$(hosts opt 1)/output/data/events-algo-1.jsonl" "$1" <<'PYTHON'
+import datetime, json, sys
+found = [e for e in map(json.loads, open(sys.argv[1])) if e["event"] == sys.argv[2]]
+print(int(datetime.datetime.fromisoformat(found[-1]["time"].replace("Z", "+00:00")).timestamp() * 1000))
+PYTHON
+}
+
+# cpu PID: processor time, ms.
+cpu() { awk -v ticks="$(getconf CLK_TCK)" '{ print int(($14 + $15) * 1000 / ticks) }' "/proc/$1/stat"; }
+
+begin() {
+    # shellcheck disable=SC2086  # words
+    set -- -e "PATH=$standin:$RINGMASTER_BIN:/usr/bin:/bin" -e RINGMASTER_READY_SECONDS=$LONG ${OPTIONS:-} -- \
+        train -- cat "$share/go"
+    hosts start-from 2 "$@"
+    waits() { [ "$(cat "$RING"/host-*/log | grep -c 'waiting for algo-1:')" -ge $((size - 1)) ]; }
+    wait_for "$LONG" waits || { show_logs; exit 1; }
+    hosts start 1 "$@"
+    wait_for "$LONG" log_has 1 "ranks have started" || { show_logs | tail -n 60; exit 1; }
+}
+
+# all_out CODE: waits, and says when the last one ended.
+all_out() {
+    hosts wait "$LONG" >/dev/null || { echo "not all hosts ended"; exit 1; }
+    for host in $everyone; do
+        read -r code <"$RING/host-$host/code"
+        [ "$code" = "$1" ] || { echo "host $host ended with $code"; hosts log "$host" | tail; exit 1; }
+    done
+    out=$(sort -n "$RING"/host-*/ended | tail -n 1)
+}
+
+memory() {
+    master=$(first_process 1)
+    others=0
+    for host in $everyone; do
+        [ "$host" = 1 ] || others=$((others + $(pss "/proc/$(first_process "$host" | tr -d ' ')/smaps_rollup")))
+    done
+    master=${master% }
+    echo "  memory of PID 1: first host $(pss "/proc/$master/smaps_rollup") KiB," \
+        "at most $(sed -n 's/^VmHWM:[^0-9]*//p' "/proc/$master/status") resident;" \
+        "others $((others / (size - 1))) KiB each"
+    # shellcheck disable=SC2046  # paths
+    echo "  of all processes of ours: $(($(pss $(ours)) / 1024)) MiB"
+    echo "  files open in the first host's PID 1: $(find "/proc/$master/fd" | wc -l)"
+}
+
+trap 'ring_down' EXIT
+for size in "$@"; do
+    ring "$size"
+    mkfifo "$share/go"
+    begin
+    echo "supervisors=$size load=$(cut -d ' ' -f 1 /proc/loadavg)"
+    memory
+    used=$(cpu "$master")
+    released=$(now_ms)
+    : >"$share/go"
+    all_out 0
+    echo "  the first host's PID 1 computed for $used ms until all ranks had started"
+    echo "  join: $(($(event joined) - $(event started))) ms"
+    echo "  launch: $(($(event seated) - $(event launched))) ms"
+    echo "  result: $(($(event verdict) - released)) ms, last host out $((out - released)) ms"
+    begin
+    stopped=$(now_ms)
+    hosts stop 1
+    all_out 143
+    echo "  stop: $((out - stopped)) ms"
+done
