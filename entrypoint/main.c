@@ -191,12 +191,18 @@ static void tell_ignored_options(const struct job *job) {
     custom_options_done(&custom);
 }
 
+/* Also for what is wrong with the job or with the other settings, which are read later. */
+static void choose_log_form(void) {
+    const char *form = getenv("RINGMASTER_LOG");
+    if (form != NULL && strcmp(form, "json") == 0)
+        log_set_form(LOG_JSON);
+}
+
 static int run_role(const struct supervisor_options *options, struct error *err) {
     const struct job *job = options->job;
     int code = -1;
     log_set_who(job->cluster.hosts[job->cluster.self].name.text);
     log_set_level(job->settings.debug ? LOG_DEBUG : LOG_INFO);
-    log_set_form(job->settings.form);
     for (size_t i = 0; i < job->warnings.count; i++)
         log_warning("%s", job->warnings.text[i]);
     if (job->warnings.dropped > 0)
@@ -328,6 +334,7 @@ int main(int argc, char **argv) {
     const char *const *words = (const char *const *)argv;
     if (argc < 1)
         return EXIT_CODE_USAGE;
+    choose_log_form();
     const struct command *command = choose(&words, &err);
     if (command == NULL || !command->hears_stops)
         mask_stops(SIG_UNBLOCK);

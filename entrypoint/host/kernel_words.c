@@ -17,8 +17,9 @@ enum {
     KMSG_MINOR = 11,
 };
 
-static const char *const always[] = {"NVRM: Xid", "[Hardware Error]", "Machine check events logged",
-                                     "Uncorrected error", "GPU has fallen off the bus"};
+static const char *const always[] = {
+    "NVRM: Xid",         "[Hardware Error]",           "Machine check events logged",
+    "Uncorrected error", "GPU has fallen off the bus", "due to hardware memory corruption"};
 static const char *const of_crashes[] = {"segfault at", "trap invalid opcode",
                                          "general protection fault"};
 static const char *const of_memory[] = {"Out of memory: Killed process",
@@ -59,6 +60,13 @@ static char *text_of(char *record) {
     return text;
 }
 
+/* Memory that could not be corrected (UE): "EDAC MC0: 1 UE memory read error on ...". What could be
+ * (CE) explains no failure. */
+static bool is_memory_error(const char *text) {
+    const char *edac = strstr(text, "EDAC MC");
+    return edac != NULL && strstr(edac, " UE ") != NULL;
+}
+
 static void add(const char *text, char *ret, size_t size, unsigned *count) {
     size_t used = strlen(ret);
     if (*count == LINES_MOST || used + 2 >= size)
@@ -81,7 +89,7 @@ void kernel_words_read(const struct kernel_words *k, bool crashed, bool memory, 
         record[got] = '\0';
         const char *text = text_of(record);
         if (text != NULL &&
-            (holds(text, always, sizeof(always) / sizeof(always[0])) ||
+            (is_memory_error(text) || holds(text, always, sizeof(always) / sizeof(always[0])) ||
              (crashed && holds(text, of_crashes, sizeof(of_crashes) / sizeof(of_crashes[0]))) ||
              (memory && holds(text, of_memory, sizeof(of_memory) / sizeof(of_memory[0])))))
             add(text, ret, size, &count);

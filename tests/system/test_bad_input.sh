@@ -148,6 +148,35 @@ a_variable_is_unknown() {
     says 65 RINGMASTER_HOTS
 }
 
+# Whoever reads JSON gets nothing else, whatever is wrong and whenever that is noticed.
+every_line_is_json() {
+    lines=$(hosts log 1)
+    check "host 1 says something" holds "$lines" '"level":"error"'
+    check "every line of host 1 is an object" equal "$(printf '%s\n' "$lines" | python3 -c 'import json, sys
+print([line for line in sys.stdin if set(json.loads(line)) != {"time", "level", "who", "text"}])' 2>&1)" '[]'
+}
+the_log_is_json_from_the_first_line() {
+    for wrong in RINGMASTER_HOTS=a,b RINGMASTER_RESTARTS=many RINGMASTER_AA=1 RINGMASTER_HOSTS=a_b; do
+        ring 1
+        start_all -e RINGMASTER_LOG=json -e "$wrong" -- train -- true
+        all_end "$SOON" 65 1 || return
+        every_line_is_json
+    done
+    ring 1
+    put resourceconfig.json '{'
+    start_all -e RINGMASTER_LOG=json -- train -- true
+    all_end "$SOON" 65 1 || return
+    every_line_is_json
+    ring 1
+    start_all -e RINGMASTER_LOG=json -- train -- /nowhere/program
+    all_end "$SOON" 127 1 || return
+    every_line_is_json
+    ring 1
+    start_all -e RINGMASTER_LOG=json -- ringmaster nonsense
+    all_end "$SOON" 64 1 || return
+    every_line_is_json
+}
+
 a_channel_is_a_pipe() {
     ring 1
     put inputdataconfig.json '{"train": {"TrainingInputMode": "Pipe"}}'
@@ -335,7 +364,7 @@ CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparame
     resource_config_lacks_the_hosts host_names_are_hostile host_list_lacks_this_host
     host_list_is_link_local resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
-    a_variable_is_unknown a_channel_is_a_pipe options_for_mpirun_are_refused
+    a_variable_is_unknown $([ "$DRIVER" = docker ] || echo the_log_is_json_from_the_first_line) a_channel_is_a_pipe options_for_mpirun_are_refused
     an_instance_group_is_not_there code_on_s3_wants_credentials the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
     another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_has_another_key a_key_is_required

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Code and channels fetched from S3, as moto (PyPI) plays it, with every signature checked; from
-# https and file; and what is said where that fails. moto is installed into build/moto once.
+# Code and channels fetched from S3, as moto (PyPI) plays it, with every signature checked, and from
+# file; and what is said where that fails. moto is installed into build/moto once.
 # shellcheck disable=SC2154,SC2016,SC2034  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 

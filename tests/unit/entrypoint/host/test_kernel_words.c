@@ -48,6 +48,19 @@ static void what_explains_a_failure_is_picked_out(void) {
     shut();
 }
 
+static void memory_that_could_not_be_corrected_counts_and_what_could_does_not(void) {
+    open_log();
+    say("4,1,1,-;EDAC MC0: 1 CE memory read error on CPU_SrcID#0_MC#0_Chan#0_DIMM#0\n");
+    say("4,2,2,-;EDAC MC1: 1 UE memory read error on CPU_SrcID#1_MC#0_Chan#0_DIMM#0\n");
+    say("3,3,3,-;Memory failure: 0x1f: Sending SIGBUS to a:7 due to hardware memory corruption\n");
+    say("6,4,4,-;EDAC amd64: Node 0: DRAM ECC enabled.\n");
+    kernel_words_read(&words, false, false, got, sizeof(got));
+    CU_ASSERT_STRING_EQUAL(
+        got, "EDAC MC1: 1 UE memory read error on CPU_SrcID#1_MC#0_Chan#0_DIMM#0\n"
+             "Memory failure: 0x1f: Sending SIGBUS to a:7 due to hardware memory corruption");
+    shut();
+}
+
 static void lines_about_programs_count_where_they_can_be_about_this_one(void) {
     open_log();
     say("6,1,1,-;python3[71]: segfault at 0 ip 0 sp 0 error 4 in libfoo.so\n");
@@ -94,5 +107,6 @@ static void what_is_no_kernel_log_is_not_read(void) {
 }
 
 UNIT_MAIN("host.kernel_words", UNIT(what_explains_a_failure_is_picked_out),
+          UNIT(memory_that_could_not_be_corrected_counts_and_what_could_does_not),
           UNIT(lines_about_programs_count_where_they_can_be_about_this_one),
           UNIT(whatever_comes_has_a_ceiling), UNIT(what_is_no_kernel_log_is_not_read))
