@@ -153,8 +153,8 @@ driver_exec() {
 driver_down() {
     for host in $(hosts_started); do
         driver_has_ended "$host" && continue
-        driver_thaw "$host"
-        driver_kill "$host" 2>/dev/null || :
+        # It may end by itself meanwhile, as the first one is gone: that ends nothing here.
+        (driver_thaw "$host" && driver_kill "$host") 2>/dev/null || :
         ring_wait 10 "$host" || :
     done
     for host in hub $(seq 1 "$(cat "$RING/count")"); do
