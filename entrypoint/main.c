@@ -11,9 +11,8 @@
 #include "host/examine.h"
 #include "host/failure_child.h"
 #include "host/rank.h"
-#include "host/worker.h"
 #include "job/job.h"
-#include "master/master.h"
+#include "master/lives.h"
 #include "mpi/agent.h"
 #include "mpi/custom_options.h"
 #include "os/outlet.h"
@@ -198,9 +197,7 @@ static void choose_log_form(void) {
         log_set_form(LOG_JSON);
 }
 
-static int run_role(const struct supervisor_options *options, struct error *err) {
-    const struct job *job = options->job;
-    int code = -1;
+static void begin_words(const struct job *job) {
     log_set_who(job->cluster.hosts[job->cluster.self].name.text);
     log_set_level(job->settings.debug ? LOG_DEBUG : LOG_INFO);
     for (size_t i = 0; i < job->warnings.count; i++)
@@ -208,9 +205,12 @@ static int run_role(const struct supervisor_options *options, struct error *err)
     if (job->warnings.dropped > 0)
         log_warning("%zu more such warnings", job->warnings.dropped);
     tell_ignored_options(job);
-    int result = cluster_is_master(&job->cluster) ? master_run(options, &code, err)
-                                                  : worker_run(options, &code, err);
-    return result == 0 ? code : -1;
+}
+
+static int run_lives(struct supervisor_options *options, struct error *err) {
+    int code = -1;
+    begin_words(options->job);
+    return lives_run(options, &code, err) == 0 ? code : -1;
 }
 
 enum what { TRAIN, CHECK, CHECK_JSON };
@@ -227,14 +227,14 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
     if (redact_add_environment(environ, err) != 0)
         return -1;
     bool complete = job_read(words, environ, &job, &fault) == 0;
-    const struct supervisor_options options = {.job = &job,
-                                               .environment = environ,
-                                               .arguments = words,
-                                               .fault = complete ? NULL : &fault,
-                                               .check = what != TRAIN,
-                                               .json = what == CHECK_JSON};
+    struct supervisor_options options = {.job = &job,
+                                         .environment = environ,
+                                         .arguments = words,
+                                         .fault = complete ? NULL : &fault,
+                                         .check = what != TRAIN,
+                                         .json = what == CHECK_JSON};
     if (complete || has_others(&job))
-        code = run_role(&options, err);
+        code = run_lives(&options, err);
     else
         *err = fault;
     if (code < 0)

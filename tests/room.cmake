@@ -112,7 +112,7 @@ endif()
 
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
 # machine is: those run beside each other. The others have it to themselves.
-set(system_together conformance examples faults_mpi faults_sh foreign bad_input forgery image ipv6 job names platforms
+set(system_together conformance examples failover faults_mpi faults_sh foreign bad_input forgery image ipv6 job names platforms
     python_code relaunch sagemaker slow_sources sources storage uploads)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})

@@ -75,6 +75,7 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
     *ret = (struct facts){.version = RINGMASTER_VERSION,
                           .job = hash_job(job),
                           .program = hash_program(&job->program.argv),
+                          .failover = job->settings.failover,
                           .address = job->cluster.hosts[job->cluster.self].address,
                           .cpus = CPU_COUNT(&cpus),
                           .memory_mib = memory_limit_mib(),
@@ -94,11 +95,11 @@ json_t *facts_json(const struct facts *f) {
     (void)snprintf(hash, sizeof(hash), "%016" PRIx64, f->job);
     (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
     net_address_text(&f->address, address);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "version",
-                     f->version, "openmpi", f->openmpi, "job", hash, "program", program,
-                     "interface_address", address, "cpus", (json_int_t)f->cpus, "memory_mib",
-                     (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib, "files",
-                     (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
+    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "version",
+                     f->version, "openmpi", f->openmpi, "job", hash, "program", program, "failover",
+                     (int)f->failover, "interface_address", address, "cpus", (json_int_t)f->cpus,
+                     "memory_mib", (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib,
+                     "files", (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
                      (json_int_t)f->clock);
 }
 
@@ -123,6 +124,7 @@ int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
         text_member(object, "job", hash, sizeof(hash), err) != 0 ||
         text_member(object, "program", program, sizeof(program), err) != 0 ||
         text_member(object, "interface_address", address, sizeof(address), err) != 0 ||
+        json_member_bool(object, "join", "failover", &ret->failover, err) != 0 ||
         json_member_int(object, "join", "cpus", &ret->cpus, err) != 0 ||
         json_member_int(object, "join", "memory_mib", &ret->memory_mib, err) != 0 ||
         json_member_int(object, "join", "shm_mib", &ret->shm_mib, err) != 0 ||
@@ -153,5 +155,10 @@ int facts_compare(const struct facts *ours, const struct facts *theirs, struct e
     if (ours->program != theirs->program)
         return error_set(err, EXIT_CODE_CONFIG,
                          "it was given another program, or other words for it, than the master");
+    if (ours->failover != theirs->failover)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "RINGMASTER_FAILOVER is set %s, and not %s: all hosts need it alike",
+                         theirs->failover ? "there" : "on the master",
+                         theirs->failover ? "on the master" : "there");
     return 0;
 }

@@ -7,6 +7,7 @@
 #include "common/net_address.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { FACTS_VERSION_SIZE = 32 };
@@ -16,6 +17,7 @@ struct facts {
     char openmpi[FACTS_VERSION_SIZE]; /* "" where no mpirun is needed */
     uint64_t job;               /* hash of what all hosts must read alike: hosts, slots, port */
     uint64_t program;           /* likewise: what runs on every slot */
+    bool failover;              /* likewise: the first host may be lost */
     struct net_address address; /* of the interface for the job; unset: not known */
     int64_t cpus;
     int64_t memory_mib; /* what this container may use */

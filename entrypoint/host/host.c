@@ -243,6 +243,25 @@ static void clear(struct host *h, int64_t attempt) {
     sweep_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
 }
 
+/* The first attempt that a life of this process hears of is not the first one of the job. */
+static bool comes_first(const struct host *h, int64_t attempt) {
+    return succession_is_again(h->succession) && h->crew.attempt == 0 && attempt > 0 &&
+           attempt <= INT32_MAX;
+}
+
+/* Whoever cannot take the roll says nothing, and is not counted. */
+static void take_roll(struct host *h) {
+    if (succession_is_on(h->succession) &&
+        succession_take(h->succession, &h->job->cluster, h->crew.attempt))
+        tell(h, frame_new("begun"));
+}
+
+static void settle(struct host *h, const json_t *order) {
+    if (succession_is_on(h->succession) &&
+        !succession_settle(h->succession, h->crew.attempt, order))
+        log_warning("attempt %u is not this host's", h->crew.attempt);
+}
+
 static void begin(struct host *h, const json_t *order) {
     struct error err = {0};
     const json_t *gone = json_object_get(order, "gone");
@@ -260,6 +279,46 @@ static void begin(struct host *h, const json_t *order) {
     h->quiet = false;
     if (crew_begin(&h->crew, h->environment, &err) != 0)
         tell_daemon(h, EXIT_CODE_INTERNAL, err.text);
+    take_roll(h);
+}
+
+/* --- the folder that all share ---------------------------------------------------------------- */
+
+static void proved(void *context, const struct error *fault) {
+    struct host *h = context;
+    json_t *message = frame_new("proved");
+    (void)json_object_set_new(message, "step", json_integer(h->proving.step));
+    (void)json_object_set_new(message, "word", json_string(h->word));
+    if (fault != NULL)
+        (void)json_object_set_new(message, "fault", json_string_any(fault->text));
+    tell(h, message);
+}
+
+static void removed(void *context, const struct error *fault) {
+    (void)context;
+    if (fault != NULL)
+        log_warning("%s", fault->text);
+}
+
+static void prove(struct host *h, const json_t *order) {
+    struct error err = {0};
+    const char *word = json_string_value(json_object_get(order, "word"));
+    json_int_t step = json_integer_value(json_object_get(order, "step"));
+    json_int_t of = json_integer_value(json_object_get(order, "of"));
+    if (step < PROVING_WRITE || step > PROVING_REMOVE || of < 0 || word == NULL)
+        return;
+    struct proving_options options = {.loop = h->loop,
+                                      .reaper = h->reaper,
+                                      .base = h->job->settings.base_dir,
+                                      .run = h->run,
+                                      .host = (size_t)of,
+                                      .step = (enum proving_step)step,
+                                      .word = step == PROVING_WRITE ? h->word : word,
+                                      .done = step == PROVING_REMOVE ? removed : proved,
+                                      .context = h};
+    if ((step == PROVING_WRITE && proving_word(h->word, &err) != 0) ||
+        proving_start(&h->proving, &options, &err) != 0)
+        options.done(h, &err);
 }
 
 /* --- what the job leaves ---------------------------------------------------------------------- */
@@ -293,6 +352,8 @@ static void upload(struct host *h, const json_t *order) {
     struct error err = {0};
     h->upload_seconds = json_integer_value(json_object_get(order, "seconds"));
     h->quiet = true;
+    if (h->succession != NULL)
+        h->succession->ending = true;
     if (!h->uploading->open) {
         (void)error_set(&err, EXIT_CODE_INTERNAL, "this host has no targets, the master has");
         uploaded(h, &err);
@@ -311,6 +372,8 @@ static void upload(struct host *h, const json_t *order) {
 
 void host_set_run(struct host *h, const char *run) {
     (void)snprintf(h->run, sizeof(h->run), "%s", run);
+    if (h->succession != NULL)
+        (void)snprintf(h->succession->run, sizeof(h->succession->run), "%s", h->run);
     journal_set_run(h->journal, h->run);
 }
 
@@ -319,8 +382,15 @@ void host_order(struct host *h, const json_t *order) {
     int64_t attempt = json_integer_value(json_object_get(order, "attempt"));
     if (strcmp(type, "clear") == 0 && attempt == (int64_t)h->crew.attempt + 1)
         clear(h, attempt);
-    else if (attempt != h->crew.attempt)
+    else if (strcmp(type, "attempt") == 0 && comes_first(h, attempt)) {
+        crew_clear(&h->crew, (unsigned)attempt);
+        begin(h, order);
+    } else if (attempt != h->crew.attempt)
         return;
+    else if (strcmp(type, "prove") == 0)
+        prove(h, order);
+    else if (strcmp(type, "sure") == 0)
+        settle(h, order);
     else if (strcmp(type, "attempt") == 0)
         begin(h, order);
     else if (strcmp(type, "launch") == 0)
@@ -364,6 +434,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
                        .failure = o->failure,
                        .journal = o->journal,
                        .uploading = o->uploading,
+                       .succession = o->succession,
                        .tell = o->tell,
                        .queued = o->queued,
                        .context = o->context};
@@ -373,12 +444,17 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
     if (link_agent(o->local, err) != 0)
         return -1;
     metric_watch_open(&h->metrics, o->job);
-    return crew_open(&h->crew, o->loop, o->job, o->environment, &sinks, err);
+    if (crew_open(&h->crew, o->loop, o->job, o->environment, &sinks, err) != 0)
+        return -1;
+    if (succession_is_again(h->succession))
+        h->crew.attempt = 0; /* nobody's, until the new master says */
+    return 0;
 }
 
 void host_done(struct host *h) {
     if (h->loop != NULL)
         loop_cancel(h->loop, &h->ports_again);
+    proving_close(&h->proving);
     crew_done(&h->crew);
     metric_counts_done(&h->metrics);
     task_done(&h->daemon);

@@ -13,6 +13,9 @@
  *   attempt gone     begin the next one       daemon code text   where that is not possible
  *   upload seconds   end all, upload it       uploaded code text   all is there, or what is not
  *   hurry seconds    within so many at most
+ *   prove step       look at the folder       proved step word fault    with RINGMASTER_FAILOVER
+ *   attempt          ... take its roll        begun                     likewise
+ *   sure addresses   all have taken it                                  likewise
  *
  * Orders and words carry the number of the attempt that they are about. Each `clear` brings the
  * next number; orders about another one are left alone. */
@@ -24,6 +27,8 @@
 #include "host/crew.h"
 #include "host/failure_child.h"
 #include "host/journal.h"
+#include "host/proving.h"
+#include "host/succession.h"
 #include "host/uploading.h"
 #include "job/interface.h"
 #include "job/job.h"
@@ -49,8 +54,11 @@ struct host {
     const struct tools *tools;
     struct console *console;
     struct failure_child *failure;
-    struct journal *journal;     /* may be NULL */
-    struct uploading *uploading; /* open where the job has targets */
+    struct journal *journal;       /* may be NULL */
+    struct uploading *uploading;   /* open where the job has targets */
+    struct succession *succession; /* NULL: none */
+    struct proving proving;
+    char word[PROVING_WORD_SIZE]; /* that this host has written */
     int64_t upload_seconds;
     struct crew crew;
     struct metric_counts metrics; /* of all attempts */
@@ -80,6 +88,7 @@ struct host_options {
     struct failure_child *failure;
     struct journal *journal;
     struct uploading *uploading;
+    struct succession *succession;
     void (*tell)(void *context, json_t *message);
     size_t (*queued)(void *context);
     void *context;

@@ -42,6 +42,8 @@ static void on_signal(void *context, int number) {
         return;
     }
     bool is_stop = number == SIGTERM || number == SIGINT || number == SIGHUP;
+    if (is_stop && s->succession != NULL && s->succession->over)
+        s->succession->stopping = true; /* the next life's */
     if (!is_stop || s->judged)
         return; /* once the verdict stands nothing changes it */
     /* One stop often comes as several signals at once: from a terminal and from whoever closes it,
@@ -121,6 +123,7 @@ static int open_host(struct supervisor *s, struct error *err) {
                                    .failure = &s->failure,
                                    .journal = &s->journal,
                                    .uploading = &s->uploading,
+                                   .succession = s->succession,
                                    .tell = host_tells,
                                    .queued = host_queued,
                                    .context = s};
@@ -144,6 +147,19 @@ static int find_tools(struct supervisor *s, struct error *err) {
                       &s->tools_environment, tools_found, s, err);
 }
 
+/* One for each role that this process may have, as the key itself does not stay. */
+static int make_contexts(struct supervisor *s, const struct key *key, struct error *err) {
+    bool master = cluster_is_master(&s->job->cluster);
+    if (!succession_is_on(s->succession)) {
+        s->tls = tls_context_new(key->bytes, master, err);
+        return s->tls != NULL ? 0 : -1;
+    }
+    s->succession->client = tls_context_new(key->bytes, false, err);
+    s->succession->server = tls_context_new(key->bytes, true, err);
+    s->tls = master ? s->succession->server : s->succession->client;
+    return s->succession->client != NULL && s->succession->server != NULL ? 0 : -1;
+}
+
 /* A host alone has no link to protect; whether a key is there is asked all the same where one is
  * required, so that a trial of one host fails as the job of many would. */
 static int open_tls(struct supervisor *s, struct error *err) {
@@ -153,7 +169,9 @@ static int open_tls(struct supervisor *s, struct error *err) {
     const struct cluster *cluster = &s->job->cluster;
     const struct settings *settings = &s->job->settings;
     bool alone = cluster->count == 1;
-    if (alone && !settings->require_key)
+    if (succession_is_again(s->succession))
+        s->tls = cluster_is_master(cluster) ? s->succession->server : s->succession->client;
+    if ((alone && !settings->require_key) || s->tls != NULL)
         return 0;
     if (key_make(settings, cluster, &usual, &key, err) != 0)
         return -1;
@@ -161,10 +179,9 @@ static int open_tls(struct supervisor *s, struct error *err) {
         log_warning("the control link's key comes from the image (%s), which keeps out only those "
                     "who cannot pull it; RINGMASTER_KEY or RINGMASTER_KEY_FILE set a better one",
                     key.place);
-    if (!alone)
-        s->tls = tls_context_new(key.bytes, cluster_is_master(cluster), err);
+    int made = alone ? 0 : make_contexts(s, &key, err);
     key_done(&key);
-    return alone || s->tls != NULL ? 0 : -1;
+    return made;
 }
 
 /* The first fault counts; with one or without, the role begins. */
@@ -290,6 +307,12 @@ static void stage(struct supervisor *s) {
         meet_soon(s);
 }
 
+/* All that the job needs has been here since the first life. */
+static void begin_again(struct supervisor *s) {
+    open_uploading(s);
+    find_rest(s);
+}
+
 static void open_journal(struct supervisor *s) {
     const struct cluster *cluster = &s->job->cluster;
     journal_open(&s->journal, &s->loop, &s->reaper, s->job);
@@ -304,6 +327,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     *s = (struct supervisor){
         .job = options->job, .environment = options->environment, .role = role, .state = state};
     s->arguments = options->arguments;
+    s->succession = options->succession;
     s->check = options->check;
     s->begin = (struct timer){.fire = begin, .context = s};
     s->meet = (struct timer){.fire = meet, .context = s};
@@ -330,6 +354,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
         capacity_raise(&s->job->cluster, &s->fault) != 0 ||
         supervisor_metrics_listen(s, &s->fault) != 0)
         begin_soon(s);
+    else if (succession_is_again(s->succession))
+        begin_again(s);
     else if (staging_is_needed(s->job) && !options->check)
         stage(s);
     else if (options->check)
@@ -362,7 +388,8 @@ void supervisor_close(struct supervisor *s) {
     console_done(&s->console);
     local_close(&s->local);
     argv_done(&s->tools_environment);
-    tls_context_free(s->tls);
+    if (!succession_is_on(s->succession))
+        tls_context_free(s->tls);
     loop_done(&s->loop);
 }
 
@@ -427,7 +454,8 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     if (verdict->code != EXIT_CODE_OK)
         host_kill_daemon(&s->host);
-    sweep_start(&s->sweep, &s->loop, &s->reaper, sweep_grace, sweep_give_up, swept, s);
+    sweep_start(&s->sweep, &s->loop, &s->reaper, s->at_once ? 0 : sweep_grace, sweep_give_up, swept,
+                s);
 }
 
 void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host) {

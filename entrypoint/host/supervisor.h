@@ -12,6 +12,7 @@
 #include "host/journal.h"
 #include "host/mark.h"
 #include "host/staging.h"
+#include "host/succession.h"
 #include "host/uploading.h"
 #include "job/job.h"
 #include "mpi/tools.h"
@@ -28,12 +29,13 @@
 
 /* What a master or worker is run with. */
 struct supervisor_options {
-    struct job *job;              /* cluster and ports are there even with a fault */
-    char *const *environment;     /* this process's own */
-    const char *const *arguments; /* the words behind `train` */
-    const struct error *fault;    /* what was wrong with the rest of the job; NULL: nothing */
-    bool check;                   /* `ringmaster check`: nothing is fetched */
-    bool json;                    /* its rows as JSON */
+    struct job *job;               /* cluster and ports are there even with a fault */
+    char *const *environment;      /* this process's own */
+    const char *const *arguments;  /* the words behind `train` */
+    const struct error *fault;     /* what was wrong with the rest of the job; NULL: nothing */
+    bool check;                    /* `ringmaster check`: nothing is fetched */
+    bool json;                     /* its rows as JSON */
+    struct succession *succession; /* NULL: none */
 };
 
 struct role {
@@ -74,7 +76,9 @@ struct supervisor {
     struct tools tools;
     struct argv tools_environment;
     struct host host;
-    SSL_CTX *tls; /* NULL for a host alone */
+    SSL_CTX *tls;                  /* NULL for a host alone; the succession's, where that is on */
+    struct succession *succession; /* NULL: none */
+    int64_t follow_by;             /* until then what the lost master's attempt left may take */
     struct staging staging;
     struct examining examining; /* of a check */
     uint16_t examine_port;      /* where others dial this host for it; 0: nowhere */
@@ -91,6 +95,7 @@ struct supervisor {
     struct error fault; /* code 0: none */
     struct verdict verdict;
     bool judged;
+    bool at_once; /* programs are killed, as others may run by now */
     bool swept;
     int64_t stop_asked; /* the first time; 0: never */
 };
@@ -107,6 +112,9 @@ void supervisor_close(struct supervisor *s);
  * second verdict changes nothing. */
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict);
 void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host);
+/* The master is lost and another host follows (succession.h): ends all that runs, at once and
+ * without a verdict, and then this life. */
+void supervisor_follow(struct supervisor *s);
 /* Of a check: where this host can be dialled from now on, once its interface is known; 0: nowhere.
  */
 uint16_t supervisor_examine_port(struct supervisor *s);

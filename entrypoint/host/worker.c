@@ -23,7 +23,8 @@ struct worker {
     bool dialling;           /* it has begun to reach for it */
     bool begun;              /* all that the job needs is here, or a fault */
     bool joined;
-    bool stopping; /* asked for: the master shall hear of it */
+    bool stopping;                  /* asked for: the master shall hear of it */
+    char address[NET_ADDRESS_TEXT]; /* of a master that follows another one */
 };
 
 /* A stop before the join tries so long to reach the master, or all would wait for this host. */
@@ -48,6 +49,8 @@ static void send_join(struct worker *w) {
     if (w->s.check)
         (void)json_object_set_new(message, "examine_port",
                                   json_integer(supervisor_examine_port(&w->s)));
+    if (succession_is_again(w->s.succession))
+        (void)json_object_set_new(message, "succession", succession_json(w->s.succession));
     if (w->s.fault.code != 0) {
         (void)json_object_set_new(message, "fault_code", json_integer(w->s.fault.code));
         (void)json_object_set_new(message, "fault_text", json_string_any(w->s.fault.text));
@@ -73,6 +76,12 @@ static void answer_beat(struct worker *w, const json_t *beat) {
         (void)json_object_set_new(message, "ranks", ranks);
     }
     link_send(w->link, message);
+}
+
+/* Of a life's master, once it has taken this host in. */
+static void note_beat(struct worker *w) {
+    if (w->s.succession != NULL && w->joined)
+        w->s.succession->heard = clock_boot();
 }
 
 static void send_stop(struct worker *w, bool again) {
@@ -103,9 +112,25 @@ static void take_refusal(struct worker *w, const json_t *message) {
     supervisor_conclude_error(&w->s, &why, (int)w->s.job->cluster.self);
 }
 
+static bool is_stopping(const struct worker *w) {
+    return w->stopping || w->s.host.crew.stopping;
+}
+
+/* The others may run without this host from here on, so that nothing of it may. */
 static void lose_master(struct worker *w, const char *why) {
     struct error err = {0};
-    (void)error_set(&err, EXIT_CODE_HOST_LOST, "the master is lost: %s", why);
+    const char *alone = "";
+    bool follows = succession_may_follow(w->s.succession, w->s.job, &alone);
+    if (follows && !is_stopping(w)) {
+        log_error("the master, %s, is lost: %s", master_name(w), why);
+        journal_put(&w->s.journal, RECORD_HOST_LOST,
+                    json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
+        loop_cancel(&w->s.loop, &w->lease);
+        supervisor_follow(&w->s);
+        return;
+    }
+    (void)error_set(&err, EXIT_CODE_HOST_LOST, "the master is lost: %s%s", why, alone);
+    w->s.at_once = succession_is_on(w->s.succession);
     supervisor_conclude_error(&w->s, &err, 0);
 }
 
@@ -118,14 +143,30 @@ static void take_run(struct worker *w, const json_t *welcome) {
         host_set_run(&w->s.host, run);
 }
 
+static void master_silent(struct worker *w);
+
+/* Where the first host may be lost this one has been without a master for so long that others may
+ * run: what comes now, after a pause of this container, say, is too late. */
+static bool is_too_late(const struct worker *w) {
+    const struct succession *s = w->s.succession;
+    return succession_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
+           clock_boot() - s->heard > WORKER_LEASE_SECONDS * CLOCK_SECOND;
+}
+
 static void hear(void *context, const json_t *message) {
     struct worker *w = context;
     const char *type = frame_type(message);
+    if (is_too_late(w)) {
+        master_silent(w);
+        return;
+    }
     loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
     if (strcmp(type, "beat") == 0) {
         answer_beat(w, message);
+        note_beat(w);
     } else if (strcmp(type, "welcome") == 0) {
         w->joined = true;
+        note_beat(w);
         take_run(w, message);
         loop_cancel(&w->s.loop, &w->announce);
         log_info("joined %s", master_name(w));
@@ -148,11 +189,19 @@ static void told(void *context, const struct net_address *peer, const struct err
 static void refused(void *context, const struct error *why);
 static const struct dial_events dial_events = {opened, told, refused};
 
-static void dial(struct worker *w) {
+/* The first master is looked up by its name or where the platform says. */
+static const char *master_place(struct worker *w) {
     const struct cluster *cluster = &w->s.job->cluster;
-    dial_start(&w->dial, &w->s.loop, &w->s.reaper, w->s.tls,
-               cluster->counted ? cluster->master_at.text : master_name(w), w->s.job->ports.control,
-               &dial_events, w);
+    if (succession_is_again(w->s.succession)) {
+        net_address_text(&cluster->hosts[0].address, w->address);
+        return w->address;
+    }
+    return cluster->counted ? cluster->master_at.text : master_name(w);
+}
+
+static void dial(struct worker *w) {
+    dial_start(&w->dial, &w->s.loop, &w->s.reaper, w->s.tls, master_place(w),
+               w->s.job->ports.control, &dial_events, w);
 }
 
 /* How long it may be without a link to the master, all in all, until it has joined. */
@@ -162,9 +211,11 @@ static void count_down(struct worker *w, int64_t left) {
 }
 
 static void reach(struct worker *w) {
+    int64_t seconds = succession_is_again(w->s.succession) ? SUCCESSION_REACH_SECONDS
+                                                           : w->s.job->settings.ready_seconds;
     w->dialling = true;
-    count_down(w, w->stopping ? STOP_JOIN_SECONDS * CLOCK_SECOND
-                              : w->s.job->settings.ready_seconds * CLOCK_SECOND);
+    w->stopping = w->stopping || (w->s.succession != NULL && w->s.succession->stopping);
+    count_down(w, (w->stopping ? STOP_JOIN_SECONDS : seconds) * CLOCK_SECOND);
     dial(w);
 }
 
@@ -275,15 +326,8 @@ static void refused(void *context, const struct error *why) {
     supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
 }
 
-/* When this container itself stood still, the master gets a new chance: what it sent meanwhile
- * lies unread. */
-static void lease_ended(void *context) {
-    struct worker *w = context;
+static void master_silent(struct worker *w) {
     char why[64];
-    if (clock_now() - w->lease.deadline > CLOCK_SECOND) {
-        loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
-        return;
-    }
     (void)snprintf(why, sizeof(why), "no word from it for %d s", WORKER_LEASE_SECONDS);
     link_free(w->link);
     w->link = NULL;
@@ -293,9 +337,25 @@ static void lease_ended(void *context) {
         lose_master(w, why);
 }
 
+/* When this container itself stood still, the master gets a new chance: what it sent meanwhile
+ * lies unread. Not so where another host may have followed it. */
+static void lease_ended(void *context) {
+    struct worker *w = context;
+    bool stood_still = clock_now() - w->lease.deadline > CLOCK_SECOND;
+    if (stood_still && !succession_is_on(w->s.succession))
+        loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
+    else
+        master_silent(w);
+}
+
 static void deadline_passed(void *context) {
     struct worker *w = context;
     struct error err = {0};
+    if (succession_is_again(w->s.succession) && !w->stopping) {
+        dial_stop(&w->dial);
+        lose_master(w, dial_why(&w->dial)->text);
+        return;
+    }
     if (w->stopping) {
         (void)error_set(&err, EXIT_CODE_STOPPED, "stopped before the job began");
         supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);

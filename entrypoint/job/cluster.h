@@ -19,6 +19,7 @@ struct cluster_host {
     struct host_name name;
     unsigned slots; /* ranks to start there; 0 until cluster_fill_slots when nobody told */
     bool gone;      /* takes no part any more: see cluster_drop */
+    size_t place;   /* in the list that all hosts had at the beginning (succession.h) */
     struct net_address
         address; /* of its interface for the job, once it is known: see addresses.h */
 };
@@ -37,6 +38,7 @@ struct cluster {
     bool counted;               /* host names are ours alone, and lead nowhere */
     struct host_name master_at; /* then: where a worker finds the master */
     bool local_mode;            /* SageMaker's local mode: 10 s to stop, not 120 */
+    const char *ends_with;      /* the platform that ends a job with its first host; NULL: none */
     json_t *resource_config;    /* owned; the file as read, for SM_*; else NULL */
 };
 

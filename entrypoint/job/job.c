@@ -92,6 +92,23 @@ static int read_wishes(struct job *j, char *const *environment, struct error *er
     return result;
 }
 
+/* What goes on without its first host needs somebody who lets it. */
+static int check_failover(const struct settings *s, const struct cluster *c, struct error *err) {
+    if (!s->failover)
+        return 0;
+    if (!s->shrink || s->restarts == 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "RINGMASTER_FAILOVER=1 needs %s: going on without the first host is a "
+                         "restart without a lost host",
+                         s->shrink ? "RINGMASTER_RESTARTS" : "RINGMASTER_SHRINK=1");
+    if (c->ends_with != NULL)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "RINGMASTER_FAILOVER=1: the platform, %s, ends a job with its first "
+                         "host's container, so that no other host can go on",
+                         c->ends_with);
+    return 0;
+}
+
 static const char *job_name(const struct job *j, char *const *environment) {
     const char *name = env_get(environment, "TRAINING_JOB_NAME");
     return name != NULL && name[0] != '\0'
@@ -116,7 +133,7 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
         return -1;
     if (filled != 0)
         *err = slots;
-    return filled;
+    return filled == 0 ? check_failover(&j->settings, &j->cluster, err) : -1;
 }
 
 /* The trainer that was installed beside this program, NULL if there is none. */

@@ -43,6 +43,7 @@ struct platform_description {
     char instance_type[CLUSTER_TYPE_SIZE];  /* "" if not told, as the next */
     char group[CLUSTER_TYPE_SIZE];
     bool local_mode;         /* SageMaker's local mode: 10 s to stop, not 120 */
+    const char *ends_with;   /* its name, where it ends a job with the master's host; else NULL */
     json_t *resource_config; /* owned; the file as read, for SM_*; else NULL */
 };
 

@@ -26,6 +26,7 @@ static const struct row {
     const char *slots;     /* a variable; NULL, or not set: nothing is said of slots */
     const char *job;       /* the job's name; NULL: none */
     const char *processes; /* counts what was started: it must be one a host */
+    bool ends;             /* the job ends with the master's container: no host can follow it */
     const char *tasks[TASKS_MAX]; /* SPEC */
 } rows[] = {
     {.name = "slurm",
@@ -38,12 +39,14 @@ static const struct row {
     {.name = "vertex",
      .form = SPEC,
      .list = "CLUSTER_SPEC",
+     .ends = true,
      .tasks = {"workerpool0", "workerpool1"}},
     {.name = "azure-batch",
      .form = WORDS,
      .list = "AZ_BATCH_HOST_LIST",
      .master = "AZ_BATCH_MASTER_NODE",
-     .job = "AZ_BATCH_JOB_ID"},
+     .job = "AZ_BATCH_JOB_ID",
+     .ends = true},
     {.name = "skypilot",
      .form = WORDS,
      .list = "SKYPILOT_NODE_IPS",
@@ -61,6 +64,7 @@ static const struct row {
     {.name = "tensorflow",
      .form = SPEC,
      .list = "TF_CONFIG",
+     .ends = true,
      .tasks = {"chief", "master", "worker"}},
     {.name = "aws-batch",
      .form = COUNTED,
@@ -68,7 +72,8 @@ static const struct row {
      .index = "AWS_BATCH_JOB_NODE_INDEX",
      .main = "AWS_BATCH_JOB_MAIN_NODE_INDEX",
      .master = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS",
-     .job = "AWS_BATCH_JOB_ID"},
+     .job = "AWS_BATCH_JOB_ID",
+     .ends = true},
     {.name = "azure-ml",
      .form = COUNTED,
      .list = "AZUREML_NODE_COUNT",
@@ -97,6 +102,7 @@ static const struct row {
      .list = "WORLD_SIZE",
      .index = "RANK",
      .master = "MASTER_ADDR",
+     .ends = true,
      .asked = true},
     {.name = "pai-dlc",
      .form = COUNTED,
@@ -284,6 +290,7 @@ static int read_row(const struct row *row, char *const *environment, const struc
         .count = row->list, .index = row->index, .main = row->main, .master = row->master};
     int read = 0;
     ret->source = CLUSTER_PLATFORM;
+    ret->ends_with = row->ends ? row->name : NULL;
     ret->hosts_key = row->list;
     ret->self_key = row->index != NULL ? row->index : row->list;
     if (row->form == COUNTED)

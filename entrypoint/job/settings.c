@@ -73,6 +73,10 @@ static const struct row table[] = {
      "exit codes of the program that are worth a restart, too: 1,40-49 (default: none)"},
     {"RINGMASTER_SHRINK", SWITCH, FIELD(shrink), 0, 0, 0, NULL,
      "1: a restart goes on without lost hosts; without it a lost host ends the job"},
+    {"RINGMASTER_FAILOVER", SWITCH, FIELD(failover), 0, 0, 0, NULL,
+     "1: a restart goes on without the first host, too, where more than half of the hosts are "
+     "left; "
+     "checkpoints lie in a folder that all hosts share"},
     {"RINGMASTER_MIN_HOSTS", NUMBER, FIELD(min_hosts), 1, 1024, 1, NULL,
      "the fewest hosts that a restart may go on with"},
     {"RINGMASTER_LOGS", LOGS, FIELD(logs), 0, 0, 0, NULL,

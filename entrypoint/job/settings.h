@@ -46,6 +46,7 @@ struct settings {
     int64_t min_hosts;         /* of a restart, with shrink */
     const char *restart_codes; /* the program's own that are worth a restart; NULL: none */
     bool shrink;
+    bool failover; /* the first host may be lost, too */
     bool require_key;
     bool debug;
     bool events;          /* in output/data (host/journal.h) */

@@ -6,9 +6,11 @@
 #include "master/check.h"
 #include "master/collect.h"
 #include "master/examine.h"
+#include "master/gather.h"
 #include "master/join.h"
 #include "master/launch.h"
 #include "master/lease.h"
+#include "master/prove.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
 #include "master/uploads.h"
@@ -32,6 +34,26 @@ static void blame_stop(struct master *m, const struct member *b) {
     struct error err = {0};
     (void)error_set(&err, EXIT_CODE_STOPPED, "stopped on request between two attempts");
     relaunch_end(m, &err, b->index, m->attempt.number - 1, "");
+}
+
+/* The others may have a master of their own by now: nothing of ours may run any longer. */
+static void blame_out(struct master *m) {
+    struct error err = {0};
+    const struct roll *last = ledger_last(&m->s.succession->ledger);
+    bool gathered = !succession_is_again(m->s.succession) || m->attempt.number > 1;
+    (void)error_set(&err, EXIT_CODE_HOST_LOST,
+                    "%zu of the %zu hosts of attempt %u are here: the others may go on without "
+                    "them",
+                    gathered ? lease_heard(m) : m->join.count, host_set_count(&last->hosts),
+                    last->number);
+    verdict_from_error(&err, &m->s.job->cluster, 0, &m->verdict);
+    m->s.at_once = true;
+}
+
+static void sure(struct master *m) {
+    if (m->attempt.number == 1)
+        lease_begin(m, m->prove.asked);
+    relaunch_sure(m);
 }
 
 /* What the next attempt is held against. */
@@ -208,7 +230,11 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_KILL] = stop_kill,
     [DO_FORGET] = forget,
     [DO_CLEAR] = relaunch_clear,
+    [DO_PROVE] = prove_begin,
+    [DO_SUCCEED] = gather_end,
+    [DO_SURE] = sure,
     [DO_BLAME] = blame,
+    [DO_BLAME_OUT] = blame_out,
     [DO_UPLOAD] = upload,
     [DO_HURRY] = uploads_hurry,
     [DO_END_UPLOADS] = uploads_end,
@@ -237,6 +263,9 @@ static bool act(struct master *m, const struct raised *raised, enum phase_action
 }
 
 void dispatch(struct master *m, const struct raised *raised) {
+    /* First of all, also when this container has been paused. */
+    if (raised->event != EVENT_OUT && lease_is_out(m))
+        master_raise(m, EVENT_OUT);
     const bool holds[GUARD_COUNT] = {
         [GUARD_STOP] = m->attempt.stop_asked != 0,
         [GUARD_ENDING] = m->attempt.ending,
@@ -244,6 +273,7 @@ void dispatch(struct master *m, const struct raised *raised) {
         [GUARD_CHECK] = m->check,
         [GUARD_TARGETS] = uploads_wanted(m),
         [GUARD_LOST] = raised->member != NULL && raised->member->lost,
+        [GUARD_FOLLOWED] = succession_is_on(m->s.succession),
     };
     const struct phase_row *row = phase_find(m->phase, raised->event, holds);
     log_debug("%s: %s", phase_name(m->phase), phase_event_name(raised->event));

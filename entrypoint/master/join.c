@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "host/capacity.h"
 #include "master/fetching.h"
+#include "master/gather.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
 
@@ -89,6 +90,11 @@ static void deadline_passed(void *context) {
     if (!ending)
         blame_late(m, late);
     master_raise(m, EVENT_READY_DEADLINE);
+}
+
+/* Of a master that follows another one. */
+static bool gathers(const struct master *m) {
+    return m->phase == PHASE_GATHERING;
 }
 
 static void begin_if_complete(struct master *m) {
@@ -195,17 +201,21 @@ static void admit(struct member *b, const json_t *message) {
     link_send(b->link, welcome);
     warn_of_translation(b, &b->address, message);
     weigh(b, message);
-    log_info("%s is here, %zu of %zu", member_name(b), m->join.count, m->s.job->cluster.count);
+    log_info("%s is here, %zu of %zu", member_name(b), m->join.count,
+             cluster_hosts_left(&m->s.job->cluster));
     journal_put(
         &m->s.journal, RECORD_JOINED,
         json_pack("{s:s, s:I}", "which", member_name(b), "count", (json_int_t)m->join.count));
-    begin_if_complete(m);
+    if (gathers(m))
+        gather_admit(b, message);
+    else
+        begin_if_complete(m);
 }
 
 void join_told(struct member *b, const json_t *message) {
     struct master *m = b->master;
     struct mark mark;
-    if (m->phase != PHASE_JOINING || b->joined)
+    if ((m->phase != PHASE_JOINING && !gathers(m)) || b->joined)
         return;
     if (strcmp(frame_type(message), "join") != 0) {
         mark_parse(message, &mark);
@@ -248,7 +258,7 @@ static int host_of(const struct master *m, const json_t *message) {
 }
 
 /* Why the host that says to be HOST cannot have that place; 0 where it can. */
-static int check_place(const struct master *m, int host, struct error *err) {
+static int check_place(const struct master *m, int host, const json_t *message, struct error *err) {
     if (host < 0)
         return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
     const struct member *b = &m->members[host];
@@ -259,6 +269,8 @@ static int check_place(const struct master *m, int host, struct error *err) {
                          "the host at %s came first with the name %s; each host needs one of its "
                          "own (RINGMASTER_HOST)",
                          first, supervisor_host_name(&m->s, (size_t)host));
+    if (gathers(m))
+        return gather_check(m, (size_t)host, message, err);
     if (m->phase != PHASE_JOINING)
         return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
     return 0;
@@ -270,7 +282,7 @@ static void arrived(void *context, struct link *link, const struct net_address *
     struct error why = {0};
     char text[NET_ADDRESS_TEXT];
     int host = host_of(m, message);
-    if (check_place(m, host, &why) == 0) {
+    if (check_place(m, host, message, &why) == 0) {
         meet(&m->members[host], link, peer, message);
         return;
     }
@@ -388,6 +400,8 @@ int join_open(struct master *m, const struct link_events *events, struct error *
             door_open(&m->join.door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
             return -1;
         door_set_room(&m->join.door, capacity_guests(&job->cluster));
+        if (gathers(m))
+            return 0; /* it counts the time by itself */
         log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
         loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
         if (m->attempt.stop_asked == 0)
@@ -401,12 +415,17 @@ static void admit_those_who_asked(struct master *m) {
         struct member *b = &m->members[i];
         cleanup_json json_t *message = b->asks;
         b->asks = NULL;
-        if (message != NULL && m->phase == PHASE_JOINING)
+        if (message != NULL && (m->phase == PHASE_JOINING || gathers(m)))
             admit(b, message);
     }
 }
 
 int join_begin(struct master *m, struct error *err) {
+    if (gathers(m)) {
+        gather_begin(m);
+        admit_those_who_asked(m);
+        return 0;
+    }
     if (name_run(m, err) != 0)
         return -1;
     m->join.begun = true;

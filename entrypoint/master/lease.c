@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-enum { DEAD_SECONDS = 10 };
+enum { DEAD_SECONDS = SUCCESSION_LEASE_SECONDS };
 
 static void beat(void *context) {
     struct master *m = context;
@@ -28,6 +28,8 @@ void lease_alive(struct member *b, const json_t *message) {
         json_member_int(message, "alive", "time", &theirs, NULL) != 0 || sent <= 0 || sent > now ||
         theirs < 0 || theirs > RANK_REPORT_TIME_MAX)
         return;
+    if (sent > b->echoed)
+        b->echoed = sent;
     int64_t trip = now - sent + 1;
     if (b->trip != 0 && trip >= b->trip)
         return;
@@ -37,6 +39,7 @@ void lease_alive(struct member *b, const json_t *message) {
 
 void lease_lose(struct member *b, const char *why) {
     b->lost = true;
+    b->master->lease.last_loss = clock_now();
     log_error("%s is lost: %s", member_name(b), why);
     journal_put(&b->master->s.journal, RECORD_HOST_LOST,
                 json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
@@ -72,7 +75,50 @@ static void look(void *context) {
     loop_within(&m->s.loop, &m->lease.look, first + DEAD_SECONDS * CLOCK_SECOND - now);
 }
 
+/* Of the attempt's hosts those that had not gone over to another master a lease ago. */
+static struct host_set heard(const struct master *m) {
+    struct host_set set = {0};
+    int64_t since = clock_boot() - DEAD_SECONDS * CLOCK_SECOND;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++) {
+        const struct member *b = &m->members[i];
+        if (i == 0 || (!b->lost && b->echoed >= since))
+            host_set_add(&set, m->s.job->cluster.hosts[i].place);
+    }
+    return set;
+}
+
+bool lease_is_out(const struct master *m) {
+    bool acts =
+        m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
+    if (!succession_is_on(m->s.succession) || !acts)
+        return false;
+    const struct host_set set = heard(m);
+    return !ledger_allows(&m->s.succession->ledger, &set);
+}
+
+size_t lease_heard(const struct master *m) {
+    const struct host_set set = heard(m);
+    return host_set_common(&set, &ledger_last(&m->s.succession->ledger)->hosts);
+}
+
+void lease_begin(struct master *m, int64_t since) {
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        if (!m->members[i].lost && since > m->members[i].echoed)
+            m->members[i].echoed = since;
+}
+
+static void look_at_own(void *context) {
+    struct master *m = context;
+    if (lease_is_out(m))
+        master_raise(m, EVENT_OUT);
+    else if (m->phase != PHASE_JUDGED)
+        loop_after(&m->s.loop, &m->lease.out, CLOCK_SECOND);
+}
+
 void lease_open(struct master *m) {
+    m->lease.out = (struct timer){.fire = look_at_own, .context = m};
+    if (succession_is_on(m->s.succession))
+        loop_after(&m->s.loop, &m->lease.out, CLOCK_SECOND);
     m->lease.beat = (struct timer){.fire = beat, .context = m};
     m->lease.look = (struct timer){.fire = look, .context = m};
     if (m->s.job->cluster.count == 1)
@@ -82,6 +128,7 @@ void lease_open(struct master *m) {
 }
 
 void lease_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->lease.out);
     loop_cancel(&m->s.loop, &m->lease.beat);
     loop_cancel(&m->s.loop, &m->lease.look);
 }

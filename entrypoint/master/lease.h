@@ -12,4 +12,12 @@ void lease_alive(struct member *b, const json_t *message);
 /* The host is lost to the job. */
 void lease_lose(struct member *b, const char *why);
 
+/* Where the first host may be lost: whether the hosts that have answered heartbeats of the last
+ * lease are too few for this master to act. Asked before anything is done, raised as OUT. */
+bool lease_is_out(const struct master *m);
+/* How many of the attempt's hosts have. */
+size_t lease_heard(const struct master *m);
+/* All hosts that are left have answered what was sent at SINCE, clock_boot(). */
+void lease_begin(struct master *m, int64_t since);
+
 #endif

@@ -9,9 +9,11 @@
 #include "master/dispatch.h"
 #include "master/examine.h"
 #include "master/fetching.h"
+#include "master/gather.h"
 #include "master/join.h"
 #include "master/launch.h"
 #include "master/lease.h"
+#include "master/prove.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
 #include "master/uploads.h"
@@ -52,8 +54,12 @@ static void hear_attempt(struct member *b, const json_t *message) {
         relaunch_cleared(b, message);
     else if (strcmp(type, "uploaded") == 0)
         uploads_told(b, message);
+    else if (strcmp(type, "proved") == 0)
+        prove_told(b, message);
     else if (b->master->phase != PHASE_RUNNING)
         return;
+    else if (strcmp(type, "begun") == 0)
+        relaunch_begun(b);
     else if (strcmp(type, "seated") == 0)
         collect_seated(b, message);
     else if (strcmp(type, "report") == 0)
@@ -70,6 +76,8 @@ static void hear_attempt(struct member *b, const json_t *message) {
 static void hear(struct member *b, const json_t *message) {
     struct master *m = b->master;
     const char *type = frame_type(message);
+    if (lease_is_out(m))
+        master_raise(m, EVENT_OUT);
     member_heard(b);
     if (strcmp(type, "line") == 0)
         forwarded_line(b, message);
@@ -108,6 +116,8 @@ const struct link_events master_member_events = {.message = hear_member, .closed
 static int open_door(struct master *m, struct error *err) {
     if (m->join.open)
         return 0;
+    if (succession_is_again(m->s.succession))
+        gather_open(m);
     lease_open(m);
     behind_open(m);
     return join_open(m, &master_member_events, err);
@@ -127,8 +137,13 @@ static void start(void *state) {
     struct error err = {0};
     if (m->s.judged)
         return;
-    if (open_door(m, &err) != 0 || join_begin(m, &err) != 0)
+    bool again = succession_is_again(m->s.succession);
+    if (again && m->s.fault.code != 0)
+        supervisor_conclude_error(&m->s, &m->s.fault, 0);
+    else if (open_door(m, &err) != 0 || join_begin(m, &err) != 0)
         supervisor_conclude_error(&m->s, &err, 0);
+    else if (again && m->s.succession->stopping)
+        ask_for_stop(&m->members[0], false);
 }
 
 static void tell(void *state, json_t *message) {
@@ -238,6 +253,7 @@ static void close_all(struct master *m) {
     }
     examine_close(m);
     uploads_close(m);
+    gather_close(m);
     relaunch_close(m);
     stop_close(m);
     launch_close(m);
@@ -263,6 +279,7 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
     stop_init(&m);
     relaunch_init(&m);
     uploads_init(&m);
+    gather_init(&m);
     examine_init(&m);
     if (supervisor_open(&m.s, options, &role, &m, err) == 0 && open_members(&m, err) == 0 &&
         examine_open(&m, err) == 0 && attempt_open(&m.attempt, 1, &m.s.job->cluster, err) == 0)

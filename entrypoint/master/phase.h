@@ -13,7 +13,9 @@
 enum phase {
     PHASE_JOINING,
     PHASE_EXAMINING, /* `ringmaster check`: hosts look at themselves and at each other */
-    PHASE_RUNNING,   /* mpirun has been started */
+    PHASE_PROVING,   /* hosts look whether they share the folder of checkpoints */
+    PHASE_GATHERING, /* a new master awaits those that have lost the old one */
+    PHASE_RUNNING,   /* mpirun has been started, or is when all have taken the attempt's roll */
     PHASE_CLEARING,  /* an attempt has failed; its processes are ended for the next one */
     PHASE_UPLOADING, /* the verdict is known, but for whether what the job leaves is uploaded */
     PHASE_JUDGED,
@@ -37,6 +39,10 @@ enum phase_event {
     EVENT_BUDGET_SPENT,
     EVENT_UNFIT,     /* a host did not get ready for the next attempt */
     EVENT_ALL_CLEAR, /* all hosts are ready for it, and the pause is over */
+    EVENT_PROVED,    /* they share it */
+    EVENT_GATHERED,  /* enough hosts have come, and all that might run elsewhere has ended */
+    EVENT_ALL_BEGUN, /* all hosts have taken the attempt's roll */
+    EVENT_OUT,       /* too few hosts are heard: others may go on without this one */
     EVENT_TRY_AGAIN, /* the attempt's verdict allows it */
     EVENT_ENDED,     /* the job's verdict is known */
     EVENT_UPLOADED,  /* by all hosts, or it has failed */
@@ -47,12 +53,13 @@ enum phase_event {
 /* What a row may ask about; the first row that fits counts. */
 enum phase_guard {
     GUARD_NONE,
-    GUARD_STOP,    /* a stop was asked for */
-    GUARD_ENDING,  /* the attempt is ending */
-    GUARD_FAULT,   /* a host has told of one that makes a job impossible */
-    GUARD_CHECK,   /* this is `ringmaster check` */
-    GUARD_TARGETS, /* the job's hosts upload what it leaves */
-    GUARD_LOST,    /* the event's host had been lost before */
+    GUARD_STOP,     /* a stop was asked for */
+    GUARD_ENDING,   /* the attempt is ending */
+    GUARD_FAULT,    /* a host has told of one that makes a job impossible */
+    GUARD_CHECK,    /* this is `ringmaster check` */
+    GUARD_TARGETS,  /* the job's hosts upload what it leaves */
+    GUARD_LOST,     /* the event's host had been lost before */
+    GUARD_FOLLOWED, /* the first host may be lost, and another one follow it */
     GUARD_COUNT,
 };
 
@@ -85,7 +92,11 @@ enum phase_action {
     DO_WEIGH_LOSS,
     DO_CUT, /* the host's link, if the others go on */
     DO_NEXT_ATTEMPT,
+    DO_PROVE,       /* all hosts are told to */
+    DO_SUCCEED,     /* whoever has not come is lost; the attempt is the next one */
+    DO_SURE,        /* tell all that all have taken the roll */
     DO_BLAME,       /* the fault becomes the job's verdict */
+    DO_BLAME_OUT,   /* so does that too few hosts are heard */
     DO_BLAME_STOP,  /* so does the stop between two attempts */
     DO_UPLOAD,      /* all hosts are told to */
     DO_COUNT_LOSS,  /* nobody waits for that host */

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "master/lease.h"
 #include "outcome/restart.h"
 #include "wire/frame.h"
 
@@ -31,6 +32,16 @@ void relaunch_clear(struct master *m) {
     loop_after(&m->s.loop, &m->relaunch.deadline, CLEAR_SECONDS * CLOCK_SECOND);
 }
 
+/* Where the first host may be lost nothing may run twice: a host that is lost may have heard us
+ * until then, and ends by itself. */
+static int64_t rest_of_loss(const struct master *m) {
+    static const int64_t all =
+        (SUCCESSION_LEASE_SECONDS + SUCCESSION_ENDING_SECONDS) * CLOCK_SECOND;
+    if (!succession_is_on(m->s.succession) || m->lease.last_loss == 0)
+        return 0;
+    return m->lease.last_loss + all - clock_now();
+}
+
 static bool is_late(const struct member *b) {
     return !b->lost && b->cleared != b->master->attempt.number;
 }
@@ -38,6 +49,10 @@ static bool is_late(const struct member *b) {
 static void go_on_if_ready(struct master *m) {
     if (m->phase != PHASE_CLEARING || m->relaunch.pause.active)
         return;
+    if (rest_of_loss(m) > 0) {
+        loop_after(&m->s.loop, &m->relaunch.pause, rest_of_loss(m));
+        return;
+    }
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         if (is_late(&m->members[i]))
             return;
@@ -49,8 +64,26 @@ static void pause_over(void *context) {
     go_on_if_ready(context);
 }
 
+static bool has_not_begun(const struct member *b) {
+    return !b->lost && b->begun != b->master->attempt.number;
+}
+
+/* Of taking the roll: who does not answer is not there. */
+static void lose_silent(struct master *m) {
+    unsigned number = m->attempt.number;
+    for (size_t i = 1; i < m->s.job->cluster.count && m->attempt.number == number; i++) {
+        struct member *b = &m->members[i];
+        if (m->phase != PHASE_RUNNING || !has_not_begun(b))
+            continue;
+        link_free(b->link);
+        b->link = NULL;
+        master_raise_about(b, EVENT_HOST_GONE, "it did not take part in the attempt in time");
+    }
+}
+
 static void deadline_passed(void *context) {
     struct master *m = context;
+    lose_silent(m);
     for (size_t i = 0; i < m->s.job->cluster.count && m->phase == PHASE_CLEARING; i++)
         if (is_late(&m->members[i]))
             master_raise_about(&m->members[i], EVENT_UNFIT,
@@ -110,7 +143,33 @@ int relaunch_next(struct master *m, struct error *err) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(order));
     json_decref(order);
+    if (succession_is_on(m->s.succession)) {
+        lease_begin(m, clock_boot());
+        loop_after(&m->s.loop, &m->relaunch.deadline, CLEAR_SECONDS * CLOCK_SECOND);
+    }
     return attempt_open(&m->attempt, m->attempt.number, &m->s.job->cluster, err);
+}
+
+void relaunch_begun(struct member *b) {
+    struct master *m = b->master;
+    b->begun = m->attempt.number;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        if (has_not_begun(&m->members[i]))
+            return;
+    loop_cancel(&m->s.loop, &m->relaunch.deadline);
+    if (!m->attempt.ending)
+        master_raise(m, EVENT_ALL_BEGUN);
+}
+
+/* Our own host first: from here on this master acts by the roll. */
+void relaunch_sure(struct master *m) {
+    json_t *order = frame_new("sure");
+    (void)json_object_set_new(order, "addresses", succession_addresses(&m->s.job->cluster));
+    (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
+    host_order(&m->s.host, order);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        master_send(m, i, json_incref(order));
+    json_decref(order);
 }
 
 void relaunch_init(struct master *m) {

@@ -18,6 +18,10 @@ void relaunch_weigh_loss(struct member *b, const char *why);
 void relaunch_cut(struct member *b);
 /* All are ready: they are told who is gone. */
 int relaunch_next(struct master *m, struct error *err);
+/* Where the first host may be lost: one has taken the attempt's roll. Raises ALL_BEGUN. */
+void relaunch_begun(struct member *b);
+/* All have: they are told, and where the others are. */
+void relaunch_sure(struct master *m);
 /* The end of the job by ERROR of HOST, after ATTEMPT; what the last one came to is its story. */
 void relaunch_end(struct master *m, const struct error *error, size_t host, unsigned attempt,
                   const char *why);

@@ -41,6 +41,10 @@ struct member {
     bool lost;        /* for good: it is not taken back */
     bool uploaded;    /* or it said why not */
     unsigned cleared; /* the last attempt that it said to be ready for */
+    unsigned begun;   /* the last one whose roll it has taken */
+    int64_t echoed;   /* when the last heartbeat that it has answered was sent, clock_boot() */
+    bool proved;      /* it has done the step of proving.h */
+    char word[PROVING_WORD_SIZE]; /* that it has written */
     struct net_address address;
     struct facts facts;
     struct buf line;       /* of a forwarded one, the parts that are here */
@@ -98,10 +102,21 @@ struct master {
     struct {
         struct timer beat;
         struct timer look;
+        struct timer out;  /* of a master that may be followed: whether it still may act */
+        int64_t last_loss; /* when the last host was lost, clock_now(); 0: none was */
     } lease;
     struct {
         struct timer look;
     } behind;
+    struct {
+        enum proving_step step;
+        int64_t asked; /* clock_boot() */
+    } prove;
+    struct {
+        struct timer look;
+        int64_t opened; /* clock_boot() */
+        int64_t heard;  /* the last heartbeat that any host here has answered, likewise */
+    } gather;
     struct {
         struct task mpirun;
         struct banner banner; /* its first lines; mpirun.tail has the last */

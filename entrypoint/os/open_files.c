@@ -20,7 +20,8 @@ int open_files_raise(uint64_t needed, uint64_t more, struct error *err) {
                          "hard limit (ulimit -H -n) is %" PRIu64
                          "; raise it, with Docker by --ulimit nofile=%" PRIu64,
                          needed, (uint64_t)limit.rlim_max, needed);
-    before_raise = limit.rlim_cur;
+    if (before_raise == 0)
+        before_raise = limit.rlim_cur;
     limit.rlim_cur = wanted;
     if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "raising the limit of open files");

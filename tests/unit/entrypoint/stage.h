@@ -14,9 +14,8 @@
 #include "common/log.h"
 #include "host/examine.h"
 #include "host/rank.h"
-#include "host/worker.h"
 #include "job/job.h"
-#include "master/master.h"
+#include "master/lives.h"
 #include "mpi/agent.h"
 #include "support/ports.h"
 #include "support/unit.h"
@@ -72,10 +71,8 @@ static inline int stage_serve(char *const *environment, const char *const *words
     }
     log_set_who(job.cluster.hosts[job.cluster.self].name.text);
     int before = stage_descriptors();
-    const struct supervisor_options options = {
-        .job = &job, .environment = environment, .check = check};
-    int result = cluster_is_master(&job.cluster) ? master_run(&options, &code, &err)
-                                                 : worker_run(&options, &code, &err);
+    struct supervisor_options options = {.job = &job, .environment = environment, .check = check};
+    int result = lives_run(&options, &code, &err);
     if (result != 0) {
         log_error("%s", err.text);
         code = err.code;

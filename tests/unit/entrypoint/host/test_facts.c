@@ -76,6 +76,12 @@ static void what_differs_is_named(void) {
     gather("a,b:2", "/bin/false", &theirs);
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
     ASSERT_CONTAINS(err.text, "another program");
+    theirs = ours;
+    theirs.failover = true;
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_FAILOVER is set there, and not on the master");
+    CU_ASSERT_EQUAL(facts_compare(&theirs, &ours, &err), -1);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_FAILOVER is set on the master, and not there");
     gather("a,b:2", "/usr/bin/true", &theirs); /* where it lies is each host's matter */
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), 0);
 }

@@ -58,7 +58,7 @@ static void open_host(const char *logs) {
     static struct uploading uploading;
     struct host_options options = {&loop,      &reaper, &sweep,   &job,     environment,
                                    &local,     &tools,  &console, &failure, NULL,
-                                   &uploading, tell,    queued,   NULL};
+                                   &uploading, NULL,    tell,     queued,   NULL};
     CU_ASSERT_EQUAL_FATAL(host_open(&host, &options, &err), 0);
 }
 
@@ -111,7 +111,7 @@ static void an_agent_that_is_there_already_is_an_error(void) {
     static struct uploading uploading;
     struct host_options options = {&loop,      &reaper, &sweep,   &job,     (char *const[]){NULL},
                                    &local,     &tools,  &console, &failure, NULL,
-                                   &uploading, tell,    queued,   NULL};
+                                   &uploading, NULL,    tell,     queued,   NULL};
     CU_ASSERT_EQUAL(host_open(&second, &options, &err), -1);
     ASSERT_CONTAINS(err.text, agent);
     CU_ASSERT_EQUAL(err.os_errno, EEXIST);

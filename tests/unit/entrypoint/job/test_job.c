@@ -173,6 +173,40 @@ static void a_wrong_program_leaves_the_cluster_known(void) {
 }
 
 /* So that the host can join and say so. */
+static void going_on_without_the_first_host_needs_who_lets_it(void) {
+    char hosts[] = "RINGMASTER_HOSTS=a,b,c", host[] = "RINGMASTER_HOST=b",
+         failover[] = "RINGMASTER_FAILOVER=1", shrink[] = "RINGMASTER_SHRINK=1",
+         restarts[] = "RINGMASTER_RESTARTS=1";
+    char count[] = "AWS_BATCH_JOB_NUM_NODES=3", index[] = "AWS_BATCH_JOB_NODE_INDEX=1",
+         at[] = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.7",
+         id[] = "AWS_BATCH_JOB_ID=8a7-1#1", nodes[] = "AWS_BATCH_JOB_MAIN_NODE_INDEX=0";
+    char *good[] = {base, path_variable, hosts, host, failover, shrink, restarts, NULL};
+    char *no_restarts[] = {base, path_variable, hosts, host, failover, shrink, NULL};
+    char *no_shrink[] = {base, path_variable, hosts, host, failover, restarts, NULL};
+    char *batch[] = {base,  path_variable, count,  index,    at,  id,
+                     nodes, failover,      shrink, restarts, NULL};
+    const struct {
+        char **environment;
+        const char *expected; /* NULL: it is read */
+    } cases[] = {{good, NULL},
+                 {no_restarts, "RINGMASTER_FAILOVER=1 needs RINGMASTER_RESTARTS"},
+                 {no_shrink, "RINGMASTER_FAILOVER=1 needs RINGMASTER_SHRINK=1"},
+                 {batch, "aws-batch, ends a job with its first host's container"}};
+    use_base("failover");
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct job job;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(job_read(sleeper, cases[i].environment, &job, &err),
+                        cases[i].expected == NULL ? 0 : -1);
+        if (cases[i].expected != NULL) {
+            CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+            ASSERT_CONTAINS(err.text, cases[i].expected);
+        }
+        CU_ASSERT_EQUAL(job.cluster.count, 3); /* so that it can tell the others */
+        job_done(&job);
+    }
+}
+
 static void a_wrong_variable_leaves_the_cluster_known(void) {
     char hosts[] = "RINGMASTER_HOSTS=a:2,b", host[] = "RINGMASTER_HOST=b",
          wrong[] = "RINGMASTER_RESTARTS=many", worse[] = "RINGMASTER_NO_SUCH=1",
@@ -305,6 +339,7 @@ UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(a_host_that_another_platform_counts_among_several_is_not_alone),
           UNIT(names_that_are_no_flags_are_a_warning),
           UNIT(a_wrong_program_leaves_the_cluster_known),
+          UNIT(going_on_without_the_first_host_needs_who_lets_it),
           UNIT(a_wrong_variable_leaves_the_cluster_known),
           UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_number_of_all_processes_wins),
           UNIT(a_host_outside_the_distribution_runs_one_process),

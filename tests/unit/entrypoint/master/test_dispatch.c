@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "master/collect.h"
 #include "master/join.h"
+#include "master/lease.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
 #include "support/unit.h"
@@ -130,6 +131,35 @@ static void what_may_be_tried_again_is_forgotten_first(void) {
     tear_down();
 }
 
+/* Whatever happens first after a pause: a success of ranks that have ended meanwhile, say. */
+static void who_is_out_does_nothing_else(void) {
+    static const enum phase_event events[] = {EVENT_ALL_HEARD, EVENT_ALL_CLEAR, EVENT_ENDED,
+                                              EVENT_MPIRUN_ENDED, EVENT_STOP};
+    for (size_t i = 0; i < sizeof(events) / sizeof(events[0]); i++) {
+        static struct cluster_host three[3];
+        struct succession succession;
+        struct error err;
+        set_up(PHASE_RUNNING);
+        job.settings.failover = true;
+        const struct cluster two = job.cluster;
+        job.cluster.hosts = three;
+        job.cluster.count = 3;
+        CU_ASSERT_EQUAL(succession_open(&succession, &job, &err), 0);
+        job.cluster = two;
+        m.s.succession = &succession;
+        m.s.judged = true; /* so that nothing is ended here */
+        CU_ASSERT(lease_is_out(&m));
+        master_raise_about(&members[0], events[i], NULL);
+        CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);
+        CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_HOST_LOST);
+        ASSERT_CONTAINS(m.verdict.text, "1 of the 3 hosts of attempt 1 are here");
+        CU_ASSERT(m.s.at_once);
+        CU_ASSERT_EQUAL(m.attempt.stop_asked, 0);
+        succession_close(&succession);
+        tear_down();
+    }
+}
+
 static void what_comes_after_the_end_changes_nothing(void) {
     set_up(PHASE_JUDGED);
     static const enum phase_event late[] = {EVENT_FAILURE,    EVENT_ALL_HEARD, EVENT_STOP_AGAIN,
@@ -146,5 +176,5 @@ UNIT_MAIN("master.dispatch", UNIT(a_stop_hurries_those_who_join),
           UNIT(a_stop_that_waited_too_long_ends_the_launch), UNIT(a_host_is_lost_once),
           UNIT(who_goes_while_hosts_join_may_come_back),
           UNIT(a_failure_is_gathered_and_a_late_stop_noted),
-          UNIT(what_may_be_tried_again_is_forgotten_first),
+          UNIT(what_may_be_tried_again_is_forgotten_first), UNIT(who_is_out_does_nothing_else),
           UNIT(what_comes_after_the_end_changes_nothing))

@@ -31,8 +31,12 @@ static void phases_follow_one_another_in_one_order(void) {
     static const bool may[PHASE_COUNT][PHASE_COUNT] = {
         [PHASE_JOINING] = {[PHASE_JOINING] = true,
                            [PHASE_EXAMINING] = true,
+                           [PHASE_PROVING] = true,
                            [PHASE_RUNNING] = true,
                            [PHASE_JUDGED] = true},
+        [PHASE_PROVING] = {[PHASE_PROVING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
+        [PHASE_GATHERING] =
+            {[PHASE_GATHERING] = true, [PHASE_RUNNING] = true, [PHASE_JUDGED] = true},
         [PHASE_EXAMINING] = {[PHASE_EXAMINING] = true, [PHASE_JUDGED] = true},
         [PHASE_RUNNING] = {[PHASE_RUNNING] = true,
                            [PHASE_CLEARING] = true,
@@ -83,6 +87,10 @@ static void what_a_job_leaves_is_uploaded_before_its_verdict(void) {
         for (unsigned event = 0; event < EVENT_COUNT; event++) {
             const struct phase_row *without = row_of(from[i], event, GUARD_NONE);
             const struct phase_row *with = row_of(from[i], event, GUARD_TARGETS);
+            if (event == EVENT_OUT) { /* the others may upload by now */
+                CU_ASSERT_EQUAL(with->next, PHASE_JUDGED);
+                continue;
+            }
             CU_ASSERT_EQUAL(without->next == PHASE_JUDGED, with->next == PHASE_UPLOADING);
         }
     CU_ASSERT_EQUAL(row_of(PHASE_UPLOADING, EVENT_STOP, GUARD_NONE)->actions[0], DO_HURRY);
@@ -126,6 +134,39 @@ static void the_first_guard_that_holds_counts(void) {
                     PHASE_RUNNING);
 }
 
+static bool does(const struct phase_row *row, enum phase_action action) {
+    for (unsigned i = 0; i < PHASE_ACTIONS_MAX; i++)
+        if (row->actions[i] == action)
+            return true;
+    return false;
+}
+
+/* Where the first host may be lost. */
+static void no_rank_starts_before_all_have_taken_the_roll(void) {
+    for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
+        for (unsigned event = 0; event < EVENT_COUNT; event++) {
+            const struct phase_row *row = row_of(phase, event, GUARD_FOLLOWED);
+            CU_ASSERT(!does(row, DO_LAUNCH) || does(row, DO_SURE));
+        }
+    CU_ASSERT_EQUAL(row_of(PHASE_CLEARING, EVENT_ALL_CLEAR, GUARD_FOLLOWED)->actions[0],
+                    DO_NEXT_ATTEMPT);
+    CU_ASSERT_EQUAL(row_of(PHASE_RUNNING, EVENT_ALL_BEGUN, GUARD_FOLLOWED)->actions[0], DO_SURE);
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ALL_JOINED, GUARD_FOLLOWED)->next, PHASE_PROVING);
+}
+
+/* From wherever it acts; and it uploads nothing, in no phase that follows. */
+static void who_is_out_ends(void) {
+    static const enum phase acts[] = {PHASE_GATHERING, PHASE_RUNNING, PHASE_CLEARING,
+                                      PHASE_UPLOADING};
+    for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++)
+        for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
+            const struct phase_row *row = row_of(acts[i], EVENT_OUT, guard);
+            CU_ASSERT_EQUAL(row->next, PHASE_JUDGED);
+            CU_ASSERT(does(row, DO_BLAME_OUT) && !does(row, DO_UPLOAD));
+        }
+    CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_OUT, GUARD_NONE)->actions[0], DO_NOTHING);
+}
+
 static void the_picture_in_the_papers_is_this_table(void) {
     assert_paper_has("ARCHITECTURE.md", "phases", phase_print);
 }
@@ -134,4 +175,6 @@ UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
           UNIT(phases_follow_one_another_in_one_order), UNIT(a_stop_is_taken_as_its_phase_allows),
           UNIT(what_a_job_leaves_is_uploaded_before_its_verdict),
           UNIT(a_check_ends_without_a_launch), UNIT(who_is_lost_is_not_lost_again),
-          UNIT(the_first_guard_that_holds_counts), UNIT(the_picture_in_the_papers_is_this_table))
+          UNIT(the_first_guard_that_holds_counts),
+          UNIT(no_rank_starts_before_all_have_taken_the_roll), UNIT(who_is_out_ends),
+          UNIT(the_picture_in_the_papers_is_this_table))

@@ -1,3 +1,4 @@
+#include "master/master.h"
 #include "master/state.h"
 #include "unit/entrypoint/stage.h"
 #include "wire/frame.h"

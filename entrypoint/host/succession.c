@@ -1,0 +1,138 @@
+#include "host/succession.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "wire/tls.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int succession_open(struct succession *s, struct job *job, struct error *err) {
+    struct cluster *c = &job->cluster;
+    *s = (struct succession){.on = job->settings.failover && c->count > 1,
+                             .ledger = {.sure = {.number = 1}}};
+    if (!s->on)
+        return 0;
+    for (size_t i = 0; i < c->count; i++) {
+        c->hosts[i].place = i;
+        host_set_add(&s->ledger.sure.hosts, i);
+    }
+    s->addresses = calloc(c->count, sizeof(*s->addresses));
+    return s->addresses != NULL ? 0 : error_no_memory(err, "addresses of hosts");
+}
+
+void succession_close(struct succession *s) {
+    tls_context_free(s->client);
+    tls_context_free(s->server);
+    free(s->addresses);
+    *s = (struct succession){0};
+}
+
+bool succession_take(struct succession *s, const struct cluster *c, unsigned number) {
+    struct roll roll = {.number = number, .master = (unsigned)c->hosts[0].place};
+    for (size_t i = 0; i < c->count; i++)
+        if (!c->hosts[i].gone)
+            host_set_add(&roll.hosts, c->hosts[i].place);
+    return ledger_take(&s->ledger, &roll);
+}
+
+json_t *succession_addresses(const struct cluster *c) {
+    json_t *list = json_array();
+    for (size_t i = 0; i < c->count; i++) {
+        char text[NET_ADDRESS_TEXT];
+        net_address_text(&c->hosts[i].address, text);
+        if (!c->hosts[i].gone)
+            (void)json_array_append_new(list,
+                                        json_pack("[I, s]", (json_int_t)c->hosts[i].place, text));
+    }
+    return list;
+}
+
+bool succession_settle(struct succession *s, unsigned number, const json_t *order) {
+    const json_t *list = json_object_get(order, "addresses");
+    if (!ledger_settle(&s->ledger, number))
+        return false;
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *one = json_array_get(list, i);
+        const char *text = json_string_value(json_array_get(one, 1));
+        json_int_t place = json_integer_value(json_array_get(one, 0));
+        if (text != NULL && place >= 0 && place < CLUSTER_HOSTS_MAX &&
+            host_set_has(&s->ledger.sure.hosts, (size_t)place))
+            (void)net_address_parse(text, &s->addresses[place]);
+    }
+    s->begun = true;
+    return true;
+}
+
+/* --- with a join ------------------------------------------------------------------------------ */
+
+json_t *succession_json(const struct succession *s) {
+    return json_pack("{s:s, s:o, s:I}", "run", s->run, "ledger", ledger_json(&s->ledger), "quiet",
+                     (json_int_t)(clock_boot() - s->heard));
+}
+
+int succession_parse(const json_t *object, char run[ATTEMPT_RUN_SIZE], struct ledger *ret,
+                     int64_t *ret_quiet, struct error *err) {
+    const char *text = NULL;
+    *ret_quiet = -1;
+    if (json_member_string(object, "join", "run", &text, err) != 0 ||
+        json_member_int(object, "join", "quiet", ret_quiet, err) != 0 ||
+        ledger_parse(json_object_get(object, "ledger"), ret, err) != 0)
+        return -1;
+    if (text == NULL || *ret_quiet < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "join: it says nothing of the job so far");
+    (void)snprintf(run, ATTEMPT_RUN_SIZE, "%s", text);
+    return 0;
+}
+
+/* --- from one life to the next ---------------------------------------------------------------- */
+
+bool succession_may_follow(const struct succession *s, const struct job *job, const char **why) {
+    size_t self = job->cluster.hosts[job->cluster.self].place;
+    *why = "";
+    if (!succession_is_on(s) || !s->begun || s->ending || s->stopping)
+        return false;
+    int next = ledger_next_master(&s->ledger, s->master);
+    if ((int64_t)ledger_last(&s->ledger)->number > job->settings.restarts)
+        *why = "; no restarts are left";
+    else if (next < 0 || self < (size_t)next ||
+             !host_set_has(&ledger_last(&s->ledger)->hosts, self))
+        *why = "; those that are left may not be more than half of its hosts";
+    else
+        return true;
+    return false;
+}
+
+static int by_place(const void *a, const void *b) {
+    const struct cluster_host *first = a;
+    const struct cluster_host *second = b;
+    return first->place < second->place ? -1 : first->place > second->place;
+}
+
+/* All that have the same first host have all others in the same order, whoever is gone for them:
+ * what one means by an index, the others do. */
+static void lead(struct cluster *c, size_t place) {
+    size_t self = c->hosts[c->self].place;
+    qsort(c->hosts, c->count, sizeof(*c->hosts), by_place);
+    struct cluster_host first = c->hosts[place];
+    memmove(c->hosts + 1, c->hosts, place * sizeof(*c->hosts));
+    c->hosts[0] = first;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->hosts[i].place == self)
+            c->self = i;
+}
+
+void succession_follow(struct succession *s, struct job *job) {
+    struct cluster *c = &job->cluster;
+    struct host_set behind;
+    s->master = (size_t)ledger_next_master(&s->ledger, s->master);
+    lead(c, s->master);
+    ledger_behind(&s->ledger, s->master, &behind);
+    for (size_t i = 0; i < c->count; i++) {
+        c->hosts[i].gone = !host_set_has(&behind, c->hosts[i].place);
+        c->hosts[i].address = s->addresses[c->hosts[i].place];
+    }
+    s->again = true;
+    s->over = false;
+}

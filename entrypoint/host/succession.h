@@ -1,0 +1,80 @@
+/* What a host carries on when its master is lost and another one follows (RINGMASTER_FAILOVER): who
+ * may go on by which attempt's roll (outcome/ledger.h), where the hosts are, the link's keys for
+ * both roles, the run's name. A process leads one life after the other: when the master is lost all
+ * that it knows of the job but this ends, with all that runs, and the next life begins as a worker
+ * of the next host, or as that.
+ *
+ * What keeps two parts of a job from running at the same time, by one clock each, clock_boot():
+ *   - a master that has not had answers to its heartbeats of the last LEASE from enough hosts ends;
+ *   - a worker that has not heard a heartbeat for a LEASE ends what runs on it;
+ *   - each is done with that ENDING later;
+ *   - a new master begins no earlier than LEASE + ENDING after the last heartbeat that any of its
+ *     hosts has answered, and where hosts beside the old master are missing, which may have heard
+ * it for a LEASE more, one LEASE later. NULL in place of a succession is one that is off. */
+#ifndef HOST_SUCCESSION_H
+#define HOST_SUCCESSION_H
+
+#include "common/attempt.h"
+#include "common/error.h"
+#include "common/net_address.h"
+#include "job/job.h"
+#include "outcome/ledger.h"
+
+#include <jansson.h>
+#include <openssl/types.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+    SUCCESSION_LEASE_SECONDS = 10,
+    SUCCESSION_ENDING_SECONDS = 4,
+    SUCCESSION_REACH_SECONDS = 20, /* for the next host; it may notice a LEASE later */
+};
+
+struct succession {
+    bool on;
+    SSL_CTX *client; /* owned; for all lives */
+    SSL_CTX *server;
+    struct ledger ledger;
+    bool begun;    /* this host has heard of a roll that all have taken */
+    bool ending;   /* the job's end is known here: what comes is no attempt */
+    bool again;    /* this is not the first life */
+    bool over;     /* this life ends, and another one follows */
+    bool stopping; /* asked for between two lives */
+    size_t master; /* the place of this life's */
+    int64_t heard; /* the last heartbeat that was answered, clock_boot() */
+    char run[ATTEMPT_RUN_SIZE];
+    struct net_address *addresses; /* owned, by place */
+};
+
+static inline bool succession_is_on(const struct succession *s) {
+    return s != NULL && s->on;
+}
+/* Of a life that is not the first. */
+static inline bool succession_is_again(const struct succession *s) {
+    return s != NULL && s->again;
+}
+
+/* Gives the hosts of JOB their places. */
+int succession_open(struct succession *s, struct job *job, struct error *err);
+void succession_close(struct succession *s);
+
+/* Takes the roll of attempt NUMBER: the hosts of C that are not gone. False where it cannot. */
+bool succession_take(struct succession *s, const struct cluster *c, unsigned number);
+/* By the master's order: all hosts have taken it. False where this one has not. */
+bool succession_settle(struct succession *s, unsigned number, const json_t *order);
+/* The order's members, of the hosts of C. The caller owns it. */
+json_t *succession_addresses(const struct cluster *c);
+
+/* What a worker tells the next master with its join, and how that reads it: QUIET is the time since
+ * the last heartbeat that it answered, ns. */
+json_t *succession_json(const struct succession *s);
+int succession_parse(const json_t *object, char run[ATTEMPT_RUN_SIZE], struct ledger *ret,
+                     int64_t *ret_quiet, struct error *err);
+
+/* Whether this host may follow another one now that its master is lost; else WHY, for people. */
+bool succession_may_follow(const struct succession *s, const struct job *job, const char **why);
+/* Makes the next host the first of JOB's cluster and those that cannot come to it gone. */
+void succession_follow(struct succession *s, struct job *job);
+
+#endif

@@ -1,0 +1,59 @@
+/* The end of a life whose master is lost, where another host follows it. */
+#include "common/clock.h"
+#include "common/log.h"
+#include "host/supervisor.h"
+
+/* What even SIGKILL does not end in so long, and ports that stay busy so long. */
+static const int64_t give_up = 10 * CLOCK_SECOND;
+static const int64_t ports_retry = 500 * CLOCK_MILLISECOND;
+static const int64_t ports_give_up = 15 * CLOCK_SECOND;
+
+static void conclude_unfit(struct supervisor *s, const char *why) {
+    struct error err = {0};
+    s->judged = false;
+    s->succession->over = false;
+    (void)error_set(&err, EXIT_CODE_HOST_LOST,
+                    "the master is lost, and this host cannot follow another one: %s", why);
+    supervisor_conclude_error(s, &err, (int)s->job->cluster.self);
+}
+
+/* A port may be busy for a while after the one who had it is dead. */
+static void await_ports(void *context) {
+    struct supervisor *s = context;
+    struct error err = {0};
+    if (cluster_ranks(&s->job->cluster) <= 1 || ports_check_free(&s->job->ports, &err) == 0)
+        loop_end(&s->loop);
+    else if (clock_now() >= s->follow_by)
+        conclude_unfit(s, err.text);
+    else
+        loop_after(&s->loop, &s->leave, ports_retry);
+}
+
+static void swept(void *context, size_t left) {
+    struct supervisor *s = context;
+    if (left > 0) {
+        conclude_unfit(s, "processes here did not die of SIGKILL");
+        return;
+    }
+    s->leave = (struct timer){.fire = await_ports, .context = s};
+    s->follow_by = clock_now() + ports_give_up;
+    await_ports(s);
+}
+
+/* Judged, so that nothing that is still under way here counts. */
+void supervisor_follow(struct supervisor *s) {
+    if (s->judged)
+        return;
+    s->judged = true;
+    s->succession->over = true;
+    s->host.quiet = true;
+    crew_clear(&s->host.crew, 0);
+    host_kill_daemon(&s->host);
+    task_done(&s->host.daemon);
+    uploading_close(&s->uploading);
+    sweep_keep(&s->sweep, 0);
+    loop_cancel(&s->loop, &s->measure);
+    journal_rest(&s->journal);
+    sweep_spare(&s->sweep, journal_child(&s->journal), 0);
+    sweep_start(&s->sweep, &s->loop, &s->reaper, 0, give_up, swept, s);
+}

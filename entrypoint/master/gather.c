@@ -1,0 +1,143 @@
+#include "master/gather.h"
+
+#include "common/clock.h"
+#include "common/log.h"
+
+#include <string.h>
+
+/* For others to notice the loss, to end what runs, and to come. */
+static const int64_t settle = (SUCCESSION_LEASE_SECONDS + 2) * CLOCK_SECOND;
+static const int64_t give_up = (2 * SUCCESSION_LEASE_SECONDS + 25) * CLOCK_SECOND;
+static const int64_t lease = SUCCESSION_LEASE_SECONDS * CLOCK_SECOND;
+static const int64_t ending = SUCCESSION_ENDING_SECONDS * CLOCK_SECOND;
+
+static struct host_set here(const struct master *m) {
+    struct host_set set = {0};
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        if (m->members[i].joined)
+            host_set_add(&set, m->s.job->cluster.hosts[i].place);
+    return set;
+}
+
+/* All of the last attempt's hosts but its master. */
+static bool is_everybody(const struct master *m, const struct host_set *set) {
+    const struct roll *last = ledger_last(&m->s.succession->ledger);
+    return host_set_common(&last->hosts, set) + 1 == host_set_count(&last->hosts) &&
+           !host_set_has(set, last->master);
+}
+
+/* When nothing can run elsewhere any more. */
+static int64_t due(const struct master *m, const struct host_set *set) {
+    int64_t alone = m->gather.heard + lease + ending;
+    int64_t others = alone + lease;
+    if (is_everybody(m, set))
+        return alone;
+    return others > m->gather.opened + settle ? others : m->gather.opened + settle;
+}
+
+static bool is_enough(const struct master *m, const struct host_set *set) {
+    return ledger_allows(&m->s.succession->ledger, set) &&
+           (int64_t)m->join.count >= m->s.job->settings.min_hosts;
+}
+
+static void look(void *context) {
+    struct master *m = context;
+    const struct host_set set = here(m);
+    int64_t now = clock_boot();
+    int64_t at = due(m, &set);
+    int64_t end = m->gather.opened + give_up;
+    loop_cancel(&m->s.loop, &m->gather.look);
+    if (m->phase != PHASE_GATHERING || !m->members[0].joined)
+        return;
+    if (m->fault.code != 0)
+        master_raise(m, EVENT_LAUNCH_FAILED);
+    else if (is_enough(m, &set) && now >= at)
+        master_raise(m, EVENT_GATHERED);
+    else if (now >= end)
+        master_raise(m, EVENT_OUT);
+    else
+        loop_after(&m->s.loop, &m->gather.look, (at > now && at < end ? at : end) - now);
+}
+
+void gather_init(struct master *m) {
+    m->gather.look = (struct timer){.fire = look, .context = m};
+}
+
+void gather_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->gather.look);
+}
+
+void gather_open(struct master *m) {
+    const struct succession *s = m->s.succession;
+    struct error lost = {0};
+    m->phase = PHASE_GATHERING;
+    m->gather.opened = clock_boot();
+    m->gather.heard = s->heard;
+    (void)error_set(&lost, EXIT_CODE_HOST_LOST, "the master of attempt %u was lost",
+                    ledger_last(&s->ledger)->number);
+    verdict_from_error(&lost, &m->s.job->cluster, -1, &m->failed);
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        m->members[i].lost = m->s.job->cluster.hosts[i].gone;
+}
+
+void gather_begin(struct master *m) {
+    host_set_run(&m->s.host, m->s.succession->run);
+    m->join.begun = true;
+    m->members[0].joined = true;
+    m->join.count = 1;
+    facts_gather(m->s.job, &m->s.tools, &m->members[0].facts);
+    log_info("this host follows the lost master, and awaits more than half of the %zu hosts of "
+             "attempt %u",
+             host_set_count(&ledger_last(&m->s.succession->ledger)->hosts),
+             ledger_last(&m->s.succession->ledger)->number);
+    look(m);
+}
+
+int gather_check(const struct master *m, size_t host, const json_t *message, struct error *err) {
+    char run[ATTEMPT_RUN_SIZE];
+    struct ledger ledger;
+    int64_t quiet = 0;
+    const json_t *told = json_object_get(message, "succession");
+    const json_int_t code = json_integer_value(json_object_get(message, "fault_code"));
+    const char *text = json_string_value(json_object_get(message, "fault_text"));
+    if (m->members[host].lost)
+        return error_set(err, EXIT_CODE_HOST_LOST, "the job goes on without it");
+    if (code > 0)
+        return error_set(err, EXIT_CODE_HOST_LOST, "the job goes on without it: %.256s",
+                         text != NULL ? text : "a fault of its own");
+    if (told == NULL)
+        return error_set(err, EXIT_CODE_HOST_LOST,
+                         "the job has begun without it, and is being taken over from a lost "
+                         "master");
+    if (succession_parse(told, run, &ledger, &quiet, err) != 0)
+        return -1;
+    if (strcmp(run, m->s.succession->run) != 0)
+        return error_set(err, EXIT_CODE_HOST_LOST, "it was part of another run of this job");
+    return 0;
+}
+
+void gather_admit(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    char run[ATTEMPT_RUN_SIZE];
+    struct ledger ledger;
+    int64_t quiet = 0;
+    if (succession_parse(json_object_get(message, "succession"), run, &ledger, &quiet, NULL) != 0)
+        return;
+    int64_t heard = clock_boot() - quiet;
+    if (heard > m->gather.heard)
+        m->gather.heard = heard;
+    ledger_learn(&m->s.succession->ledger, &ledger);
+    look(m);
+}
+
+void gather_end(struct master *m) {
+    for (size_t i = 0; i < m->s.job->cluster.count; i++) {
+        struct member *b = &m->members[i];
+        if (!b->lost && !b->joined)
+            log_warning("%s has not come: it is lost", member_name(b));
+        b->lost = b->lost || !b->joined;
+    }
+    loop_cancel(&m->s.loop, &m->gather.look);
+    attempt_done(&m->attempt);
+    m->attempt.number = ledger_last(&m->s.succession->ledger)->number + 1;
+}

@@ -1,0 +1,25 @@
+#include "master/lives.h"
+
+#include "host/worker.h"
+#include "master/master.h"
+
+static int run_role(const struct supervisor_options *options, int *ret_code, struct error *err) {
+    return cluster_is_master(&options->job->cluster) ? master_run(options, ret_code, err)
+                                                     : worker_run(options, ret_code, err);
+}
+
+/* A check begins no attempt that could go on. */
+int lives_run(struct supervisor_options *options, int *ret_code, struct error *err) {
+    struct succession succession;
+    if (succession_open(&succession, options->job, err) != 0)
+        return -1;
+    options->succession = options->check ? NULL : &succession;
+    int result = run_role(options, ret_code, err);
+    while (result == 0 && succession.over) {
+        succession_follow(&succession, options->job);
+        result = run_role(options, ret_code, err);
+    }
+    options->succession = NULL;
+    succession_close(&succession);
+    return result;
+}

@@ -1,0 +1,12 @@
+/* A process's part in a job: as its master or as a worker, and where a master is lost and another
+ * host follows it (host/succession.h), as the one or the other once more. */
+#ifndef MASTER_LIVES_H
+#define MASTER_LIVES_H
+
+#include "common/error.h"
+#include "host/supervisor.h"
+
+/* To the job's end; OPTIONS' succession is filled in here. */
+int lives_run(struct supervisor_options *options, int *ret_code, struct error *err);
+
+#endif

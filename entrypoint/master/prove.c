@@ -1,0 +1,84 @@
+#include "master/prove.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "wire/frame.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static size_t before(const struct master *m, size_t host) {
+    return host > 0 ? host - 1 : m->s.job->cluster.count - 1;
+}
+
+static void order(struct master *m, size_t host, enum proving_step step, size_t of,
+                  const char *word) {
+    json_t *message = frame_new("prove");
+    (void)json_object_set_new(message, "step", json_integer(step));
+    (void)json_object_set_new(message, "of", json_integer((json_int_t)of));
+    (void)json_object_set_new(message, "word", json_string(word));
+    master_send(m, host, message);
+}
+
+void prove_begin(struct master *m) {
+    m->prove.step = PROVING_WRITE;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        order(m, i, PROVING_WRITE, i, "");
+}
+
+static void go_on(struct master *m) {
+    size_t count = m->s.job->cluster.count;
+    for (size_t i = 0; i < count; i++)
+        if (!m->members[i].proved)
+            return;
+    if (m->prove.step == PROVING_WRITE) {
+        m->prove.step = PROVING_READ;
+        m->prove.asked = clock_boot();
+        for (size_t i = 0; i < count; i++) {
+            m->members[i].proved = false;
+            order(m, i, PROVING_READ, before(m, i), m->members[before(m, i)].word);
+        }
+        return;
+    }
+    for (size_t i = 0; i < count; i++)
+        order(m, i, PROVING_REMOVE, i, "");
+    log_info("all hosts share the folder of checkpoints: the job can go on without its first host");
+    master_raise(m, EVENT_PROVED);
+}
+
+/* In both steps the story names the folder, as the host sees it, and both hosts. */
+static void refuse(struct member *b, const char *why) {
+    struct master *m = b->master;
+    const char *writer = member_name(&m->members[before(m, b->index)]);
+    m->fault_host = (int)b->index;
+    if (m->prove.step == PROVING_WRITE)
+        (void)error_set(&m->fault, EXIT_CODE_CONFIG,
+                        "RINGMASTER_FAILOVER=1 needs one folder of checkpoints for all hosts, and "
+                        "%s cannot write to its own: %.400s",
+                        member_name(b), why);
+    else
+        (void)error_set(&m->fault, EXIT_CODE_CONFIG,
+                        "RINGMASTER_FAILOVER=1 needs one folder of checkpoints for all hosts (EFS, "
+                        "FSx, NFS), and %s does not find there what %s has written: %.400s",
+                        member_name(b), writer, why);
+    master_raise(m, EVENT_LAUNCH_FAILED);
+}
+
+void prove_told(struct member *b, const json_t *message) {
+    struct master *m = b->master;
+    const char *fault = json_string_value(json_object_get(message, "fault"));
+    const char *word = json_string_value(json_object_get(message, "word"));
+    const json_t *step = json_object_get(message, "step");
+    if (m->phase != PHASE_PROVING || b->proved || !json_is_integer(step) ||
+        json_integer_value(step) != (json_int_t)m->prove.step)
+        return;
+    if (fault != NULL || word == NULL || strlen(word) != PROVING_WORD_SIZE - 1) {
+        refuse(b, fault != NULL ? fault : "it says nothing of it");
+        return;
+    }
+    if (m->prove.step == PROVING_WRITE)
+        (void)snprintf(b->word, sizeof(b->word), "%s", word);
+    b->proved = true;
+    go_on(m);
+}

@@ -1,0 +1,192 @@
+#include "outcome/ledger.h"
+
+#include "common/cleanup.h"
+#include "common/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { WORD_BITS = 64, WORD_DIGITS = 16, SET_TEXT_SIZE = HOST_SET_WORDS * WORD_DIGITS + 1 };
+
+/* --- sets ------------------------------------------------------------------------------------- */
+
+void host_set_add(struct host_set *s, size_t place) {
+    s->words[place / WORD_BITS] |= UINT64_C(1) << place % WORD_BITS;
+}
+
+void host_set_remove(struct host_set *s, size_t place) {
+    s->words[place / WORD_BITS] &= ~(UINT64_C(1) << place % WORD_BITS);
+}
+
+bool host_set_has(const struct host_set *s, size_t place) {
+    return place < CLUSTER_HOSTS_MAX && (s->words[place / WORD_BITS] >> place % WORD_BITS & 1) != 0;
+}
+
+size_t host_set_common(const struct host_set *a, const struct host_set *b) {
+    size_t count = 0;
+    for (size_t i = 0; i < HOST_SET_WORDS; i++)
+        count += (size_t)__builtin_popcountll(a->words[i] & b->words[i]);
+    return count;
+}
+
+size_t host_set_count(const struct host_set *s) {
+    return host_set_common(s, s);
+}
+
+/* --- the rule --------------------------------------------------------------------------------- */
+
+bool roll_allows(const struct roll *r, const struct host_set *part) {
+    size_t all = host_set_count(&r->hosts);
+    size_t here = host_set_common(&r->hosts, part);
+    return 2 * here > all || (2 * here == all && all > 0 && host_set_has(part, r->master));
+}
+
+bool ledger_allows(const struct ledger *l, const struct host_set *part) {
+    if (l->full || !roll_allows(&l->sure, part))
+        return false;
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (!roll_allows(&l->taken[i], part))
+            return false;
+    return true;
+}
+
+/* --- what becomes known ----------------------------------------------------------------------- */
+
+static void drop_settled(struct ledger *l) {
+    size_t kept = 0;
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (l->taken[i].number > l->sure.number)
+            l->taken[kept++] = l->taken[i];
+    l->taken_count = kept;
+}
+
+static bool is_same(const struct roll *a, const struct roll *b) {
+    return a->number == b->number && a->master == b->master &&
+           memcmp(&a->hosts, &b->hosts, sizeof(a->hosts)) == 0;
+}
+
+static void add(struct ledger *l, const struct roll *r) {
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (is_same(&l->taken[i], r))
+            return;
+    if (l->taken_count == LEDGER_TAKEN_MAX)
+        l->full = true;
+    else
+        l->taken[l->taken_count++] = *r;
+}
+
+bool ledger_take(struct ledger *l, const struct roll *r) {
+    if (r->number <= ledger_last(l)->number)
+        return false;
+    add(l, r);
+    return true;
+}
+
+bool ledger_settle(struct ledger *l, unsigned number) {
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (l->taken[i].number == number) {
+            l->sure = l->taken[i];
+            drop_settled(l);
+            return true;
+        }
+    return l->sure.number == number;
+}
+
+void ledger_learn(struct ledger *l, const struct ledger *other) {
+    if (other->sure.number > l->sure.number) {
+        l->sure = other->sure;
+        drop_settled(l);
+    }
+    l->full = l->full || other->full;
+    for (size_t i = 0; i < other->taken_count; i++)
+        if (other->taken[i].number > l->sure.number)
+            add(l, &other->taken[i]);
+}
+
+const struct roll *ledger_last(const struct ledger *l) {
+    const struct roll *last = &l->sure;
+    for (size_t i = 0; i < l->taken_count; i++)
+        if (l->taken[i].number > last->number)
+            last = &l->taken[i];
+    return last;
+}
+
+void ledger_behind(const struct ledger *l, size_t place, struct host_set *ret) {
+    *ret = ledger_last(l)->hosts;
+    for (size_t i = 0; i < place; i++)
+        host_set_remove(ret, i);
+}
+
+int ledger_next_master(const struct ledger *l, size_t after) {
+    const struct roll *last = ledger_last(l);
+    struct host_set part;
+    size_t from = after > last->master ? after : last->master;
+    for (size_t place = from + 1; place < CLUSTER_HOSTS_MAX; place++) {
+        if (!host_set_has(&last->hosts, place))
+            continue;
+        ledger_behind(l, place, &part);
+        return ledger_allows(l, &part) ? (int)place : -1;
+    }
+    return -1;
+}
+
+/* --- on the wire ------------------------------------------------------------------------------ */
+
+static json_t *roll_json(const struct roll *r) {
+    char text[SET_TEXT_SIZE];
+    for (size_t i = 0; i < HOST_SET_WORDS; i++)
+        (void)snprintf(text + i * WORD_DIGITS, WORD_DIGITS + 1, "%016" PRIx64, r->hosts.words[i]);
+    return json_pack("{s:I, s:I, s:s}", "number", (json_int_t)r->number, "master",
+                     (json_int_t)r->master, "hosts", text);
+}
+
+json_t *ledger_json(const struct ledger *l) {
+    json_t *taken = json_array();
+    for (size_t i = 0; i < l->taken_count; i++)
+        (void)json_array_append_new(taken, roll_json(&l->taken[i]));
+    return json_pack("{s:o, s:o, s:b}", "sure", roll_json(&l->sure), "taken", taken, "full",
+                     (int)l->full);
+}
+
+static int roll_parse(const json_t *object, struct roll *ret, struct error *err) {
+    int64_t number = 0;
+    int64_t master = -1;
+    const char *text = NULL;
+    *ret = (struct roll){0};
+    if (json_member_int(object, "roll", "number", &number, err) != 0 ||
+        json_member_int(object, "roll", "master", &master, err) != 0 ||
+        json_member_string(object, "roll", "hosts", &text, err) != 0)
+        return -1;
+    if (text == NULL || strlen(text) != SET_TEXT_SIZE - 1 ||
+        text[strspn(text, "0123456789abcdef")] != '\0')
+        return error_set(err, EXIT_CODE_CONFIG, "a roll whose hosts cannot be read");
+    for (size_t i = 0; i < HOST_SET_WORDS; i++) {
+        char word[WORD_DIGITS + 1];
+        (void)snprintf(word, sizeof(word), "%.*s", WORD_DIGITS, text + i * WORD_DIGITS);
+        ret->hosts.words[i] = strtoull(word, NULL, 16);
+    }
+    if (number < 1 || number > INT32_MAX || master < 0 || master >= CLUSTER_HOSTS_MAX ||
+        !host_set_has(&ret->hosts, (size_t)master))
+        return error_set(err, EXIT_CODE_CONFIG, "a roll whose number or master cannot be");
+    ret->number = (unsigned)number;
+    ret->master = (unsigned)master;
+    return 0;
+}
+
+int ledger_parse(const json_t *object, struct ledger *ret, struct error *err) {
+    const json_t *taken = json_object_get(object, "taken");
+    *ret = (struct ledger){.full = json_is_true(json_object_get(object, "full"))};
+    if (roll_parse(json_object_get(object, "sure"), &ret->sure, err) != 0)
+        return -1;
+    if (json_array_size(taken) > LEDGER_TAKEN_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "a ledger of more rolls than there can be");
+    for (size_t i = 0; i < json_array_size(taken); i++) {
+        if (roll_parse(json_array_get(taken, i), &ret->taken[i], err) != 0)
+            return -1;
+        ret->taken_count++;
+    }
+    drop_settled(ret);
+    return 0;
+}

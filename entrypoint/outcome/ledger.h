@@ -1,0 +1,71 @@
+/* Who may go on when hosts of a job lose one another, so that never two of its parts do. Pure: sets
+ * of hosts and a rule, no clock, no socket.
+ *
+ * A roll is the list of an attempt's hosts with its master. A part of them may go on that holds
+ * more than half of a roll, or just half and its master: any two such parts have a host in common.
+ * A host knows the last roll of which it is sure, that is, that each of its hosts has taken, and
+ * those later ones that it has taken itself without knowing that of the others. Each of these may
+ * be the one by which others go on, so that a part must have the right by all of them. */
+#ifndef OUTCOME_LEDGER_H
+#define OUTCOME_LEDGER_H
+
+#include "common/error.h"
+#include "job/platform_description.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { HOST_SET_WORDS = CLUSTER_HOSTS_MAX / 64, LEDGER_TAKEN_MAX = 4 };
+
+/* By a host's place in the list that all hosts had at the beginning. */
+struct host_set {
+    uint64_t words[HOST_SET_WORDS];
+};
+
+void host_set_add(struct host_set *s, size_t place);
+void host_set_remove(struct host_set *s, size_t place);
+bool host_set_has(const struct host_set *s, size_t place);
+size_t host_set_count(const struct host_set *s);
+/* How many are in both. */
+size_t host_set_common(const struct host_set *a, const struct host_set *b);
+
+struct roll {
+    unsigned number; /* of the attempt */
+    unsigned master; /* a place in HOSTS */
+    struct host_set hosts;
+};
+
+struct ledger {
+    struct roll sure;
+    struct roll taken[LEDGER_TAKEN_MAX]; /* each with a number above sure.number */
+    size_t taken_count;
+    bool full; /* there were more than it holds: nobody may go on by it */
+};
+
+/* The right of PART, of hosts that may be any, by one roll. */
+bool roll_allows(const struct roll *r, const struct host_set *part);
+/* By all that L holds. */
+bool ledger_allows(const struct ledger *l, const struct host_set *part);
+
+/* This host takes R; false where R's number is not above all that it has taken before. */
+bool ledger_take(struct ledger *l, const struct roll *r);
+/* All hosts have taken the roll of this number; false where L does not hold it. */
+bool ledger_settle(struct ledger *l, unsigned number);
+/* What another host knows, too. */
+void ledger_learn(struct ledger *l, const struct ledger *other);
+
+/* The last one that was taken. */
+const struct roll *ledger_last(const struct ledger *l);
+/* Who becomes the master when the last roll's one is lost, and those after it up to AFTER: the next
+ * of its hosts that could have enough with those behind it; -1: there is none. */
+int ledger_next_master(const struct ledger *l, size_t after);
+/* The hosts that may come to the new master PLACE: it and those of the last roll behind it. */
+void ledger_behind(const struct ledger *l, size_t place, struct host_set *ret);
+
+/* The caller owns it. */
+json_t *ledger_json(const struct ledger *l);
+int ledger_parse(const json_t *object, struct ledger *ret, struct error *err);
+
+#endif

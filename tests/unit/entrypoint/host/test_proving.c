@@ -1,0 +1,123 @@
+#include "host/proving.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static struct loop loop;
+static struct reaper reaper;
+static struct proving proving;
+static struct error heard;
+static bool is_good;
+
+static void on_signal(void *context, int number) {
+    (void)context;
+    (void)number;
+    (void)reaper_run(&reaper);
+}
+
+static void done(void *context, const struct error *fault) {
+    (void)context;
+    is_good = fault == NULL;
+    if (fault != NULL)
+        heard = *fault;
+    loop_end(&loop);
+}
+
+/* Whether STEP of host OF went well; heard says why not. */
+static bool step(const char *base, enum proving_step which, size_t of, const char *word) {
+    struct error err;
+    sigset_t set;
+    const struct proving_options options = {.loop = &loop,
+                                            .reaper = &reaper,
+                                            .base = base,
+                                            .run = "00ff",
+                                            .host = of,
+                                            .step = which,
+                                            .word = word,
+                                            .done = done};
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(proving_start(&proving, &options, &err), 0);
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    proving_close(&proving);
+    loop_done(&loop);
+    return is_good;
+}
+
+/* A folder of its own each time, valid until the next but one. */
+static const char *new_base(void) {
+    static char bases[2][400];
+    static unsigned count;
+    char path[512];
+    char *base = bases[count % 2];
+    (void)snprintf(base, sizeof(bases[0]), "%s/%u", unit_temp_dir(), count++);
+    (void)snprintf(path, sizeof(path), "%s/checkpoints", base);
+    CU_ASSERT_EQUAL_FATAL(mkdir(base, 0755), 0);
+    CU_ASSERT_EQUAL_FATAL(mkdir(path, 0755), 0);
+    return base;
+}
+
+static bool is_there(const char *base, const char *name) {
+    char path[512];
+    (void)snprintf(path, sizeof(path), "%s/checkpoints/%s", base, name);
+    return access(path, F_OK) == 0;
+}
+
+static void what_one_writes_another_reads_in_the_same_folder(void) {
+    struct error err;
+    char word[PROVING_WORD_SIZE];
+    char other[PROVING_WORD_SIZE];
+    const char *base = new_base();
+    CU_ASSERT_EQUAL(proving_word(word, &err), 0);
+    CU_ASSERT_EQUAL(proving_word(other, &err), 0);
+    CU_ASSERT_STRING_NOT_EQUAL(word, other);
+    CU_ASSERT(step(base, PROVING_WRITE, 1, word));
+    CU_ASSERT(is_there(base, ".ringmaster-00ff-1"));
+    CU_ASSERT(step(base, PROVING_READ, 1, word));
+    CU_ASSERT_FALSE(step(base, PROVING_READ, 1, other));
+    CU_ASSERT_FALSE(step(base, PROVING_READ, 1, "short"));
+    CU_ASSERT_FALSE(step(base, PROVING_READ, 2, word));
+    ASSERT_CONTAINS(heard.text, "/checkpoints: No such file");
+    CU_ASSERT_EQUAL(heard.code, EXIT_CODE_CONFIG);
+    CU_ASSERT(step(base, PROVING_REMOVE, 1, ""));
+    CU_ASSERT_FALSE(is_there(base, ".ringmaster-00ff-1"));
+}
+
+static void a_folder_of_ones_own_shows(void) {
+    char word[PROVING_WORD_SIZE];
+    struct error err;
+    const char *base = new_base();
+    CU_ASSERT_EQUAL(proving_word(word, &err), 0);
+    CU_ASSERT(step(base, PROVING_WRITE, 0, word));
+    CU_ASSERT_FALSE(step(new_base(), PROVING_READ, 0, word));
+}
+
+/* What lies there is nobody's to overwrite, and a link leads nowhere. */
+static void a_file_that_is_there_is_not_followed(void) {
+    char path[600];
+    char word[PROVING_WORD_SIZE];
+    struct error err;
+    const char *base = new_base();
+    (void)snprintf(path, sizeof(path), "%s/checkpoints/.ringmaster-00ff-3", base);
+    CU_ASSERT_EQUAL(symlink("/dev/null", path), 0);
+    CU_ASSERT_EQUAL(proving_word(word, &err), 0);
+    CU_ASSERT_FALSE(step(base, PROVING_WRITE, 3, word));
+    CU_ASSERT_FALSE(step(base, PROVING_READ, 3, word));
+}
+
+static void a_folder_that_is_not_there_is_told_of(void) {
+    CU_ASSERT_FALSE(step(unit_temp_dir(), PROVING_WRITE, 0, "0123456789abcdef"));
+    ASSERT_CONTAINS(heard.text, "/checkpoints: No such file or directory");
+}
+
+UNIT_MAIN("host.proving", UNIT(what_one_writes_another_reads_in_the_same_folder),
+          UNIT(a_folder_of_ones_own_shows), UNIT(a_file_that_is_there_is_not_followed),
+          UNIT(a_folder_that_is_not_there_is_told_of))

@@ -1,0 +1,162 @@
+#include "host/succession.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HOSTS = 5 };
+
+static struct cluster_host hosts[HOSTS];
+static struct job job;
+static struct succession s;
+
+/* Host SELF of five, in the middle of attempt 1. */
+static void set_up(size_t self) {
+    struct error err;
+    json_t *order = json_pack("{s:o}", "addresses", json_array());
+    for (size_t i = 0; i < HOSTS; i++) {
+        char address[32];
+        hosts[i] = (struct cluster_host){.slots = 1};
+        (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "algo-%zu", i + 1);
+        (void)snprintf(address, sizeof(address), "10.0.0.%zu", i + 1);
+        CU_ASSERT(net_address_parse(address, &hosts[i].address));
+    }
+    job = (struct job){.settings = {.failover = true, .shrink = true, .restarts = 3},
+                       .cluster = {.hosts = hosts, .count = HOSTS, .self = self}};
+    CU_ASSERT_EQUAL_FATAL(succession_open(&s, &job, &err), 0);
+    (void)json_object_set_new(order, "addresses", succession_addresses(&job.cluster));
+    CU_ASSERT(succession_settle(&s, 1, order));
+    json_decref(order);
+}
+
+static void assert_order(const char *expected) {
+    char text[64] = "";
+    for (size_t i = 0; i < HOSTS; i++)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
+                       hosts[i].name.text + 5, hosts[i].gone ? "-" : " ");
+    CU_ASSERT_STRING_EQUAL(text, expected);
+}
+
+static void off_it_changes_nothing(void) {
+    struct error err;
+    const char *why = "";
+    set_up(1);
+    succession_close(&s);
+    job.settings.failover = false;
+    CU_ASSERT_EQUAL(succession_open(&s, &job, &err), 0);
+    CU_ASSERT_FALSE(succession_is_on(&s) || succession_is_on(NULL) || succession_is_again(NULL));
+    CU_ASSERT_FALSE(succession_may_follow(&s, &job, &why));
+    CU_ASSERT_STRING_EQUAL(why, "");
+    succession_close(&s);
+}
+
+/* Whoever has the same master means the same by an index. */
+static void the_next_host_becomes_the_first(void) {
+    for (size_t self = 1; self < HOSTS; self++) {
+        const char *why = "";
+        char address[NET_ADDRESS_TEXT];
+        set_up(self);
+        CU_ASSERT(succession_may_follow(&s, &job, &why));
+        succession_follow(&s, &job);
+        assert_order("2 1-3 4 5 ");
+        CU_ASSERT_EQUAL(hosts[job.cluster.self].place, self);
+        CU_ASSERT_EQUAL(cluster_is_master(&job.cluster), self == 1);
+        net_address_text(&hosts[0].address, address);
+        CU_ASSERT_STRING_EQUAL(address, "10.0.0.2");
+        /* It does not come either. */
+        CU_ASSERT_EQUAL(succession_may_follow(&s, &job, &why), self > 1);
+        if (self > 1) {
+            succession_follow(&s, &job);
+            assert_order("3 1-2-4 5 ");
+            CU_ASSERT_EQUAL(hosts[job.cluster.self].place, self);
+            CU_ASSERT_FALSE(succession_may_follow(&s, &job, &why));
+            ASSERT_CONTAINS(why, "more than half");
+        }
+        succession_close(&s);
+    }
+}
+
+static void after_an_attempt_under_a_new_master_the_one_behind_it_follows(void) {
+    const char *why = "";
+    json_t *order = json_object();
+    set_up(3);
+    succession_follow(&s, &job);
+    cluster_drop(&job.cluster, 2); /* algo-3 has not come */
+    CU_ASSERT(succession_take(&s, &job.cluster, 2));
+    CU_ASSERT_FALSE(succession_take(&s, &job.cluster, 2));
+    CU_ASSERT(succession_settle(&s, 2, order));
+    CU_ASSERT_EQUAL(s.ledger.sure.master, 1);
+    CU_ASSERT(succession_may_follow(&s, &job, &why));
+    succession_follow(&s, &job);
+    assert_order("4 1-2-3-5 ");
+    CU_ASSERT(cluster_is_master(&job.cluster));
+    json_decref(order);
+    succession_close(&s);
+}
+
+static void who_may_not_says_why(void) {
+    const char *why = "";
+    set_up(1);
+    job.settings.restarts = 0;
+    CU_ASSERT_FALSE(succession_may_follow(&s, &job, &why));
+    ASSERT_CONTAINS(why, "no restarts");
+    job.settings.restarts = 1;
+    CU_ASSERT(succession_may_follow(&s, &job, &why));
+    s.stopping = true;
+    CU_ASSERT_FALSE(succession_may_follow(&s, &job, &why));
+    s.stopping = false;
+    s.ending = true;
+    CU_ASSERT_FALSE(succession_may_follow(&s, &job, &why));
+    s.ending = false;
+    s.begun = false;
+    CU_ASSERT_FALSE(succession_may_follow(&s, &job, &why));
+    s.begun = true;
+    /* The others have gone on without it. */
+    const struct roll others = {.number = 2, .master = 0, .hosts = {.words = {0x1d}}};
+    s.ledger.sure = others;
+    job.settings.restarts = 5;
+    CU_ASSERT_FALSE(succession_may_follow(&s, &job, &why));
+    ASSERT_CONTAINS(why, "more than half");
+    succession_close(&s);
+}
+
+static void a_join_tells_what_is_known(void) {
+    struct error err;
+    struct ledger ledger;
+    char run[ATTEMPT_RUN_SIZE];
+    int64_t quiet = 0;
+    set_up(2);
+    (void)snprintf(s.run, sizeof(s.run), "0123456789abcdef");
+    s.heard = clock_boot() - 3 * CLOCK_SECOND;
+    json_t *object = succession_json(&s);
+    CU_ASSERT_EQUAL(succession_parse(object, run, &ledger, &quiet, &err), 0);
+    CU_ASSERT_STRING_EQUAL(run, s.run);
+    CU_ASSERT_EQUAL(host_set_count(&ledger.sure.hosts), HOSTS);
+    CU_ASSERT(quiet >= 3 * CLOCK_SECOND && quiet < 4 * CLOCK_SECOND);
+    (void)json_object_set_new(object, "quiet", json_integer(-1));
+    CU_ASSERT_NOT_EQUAL(succession_parse(object, run, &ledger, &quiet, &err), 0);
+    (void)json_object_set_new(object, "quiet", json_integer(1));
+    (void)json_object_del(object, "run");
+    CU_ASSERT_NOT_EQUAL(succession_parse(object, run, &ledger, &quiet, &err), 0);
+    json_decref(object);
+    succession_close(&s);
+}
+
+static void addresses_of_nobody_are_left_alone(void) {
+    set_up(2);
+    json_t *order = json_pack("{s:[[i,s],[i,s],[s],[i]]}", "addresses", 4096, "10.9.9.9", -1,
+                              "10.9.9.9", "x", 1);
+    CU_ASSERT(succession_settle(&s, 1, order));
+    CU_ASSERT_FALSE(succession_settle(&s, 7, order));
+    for (size_t i = 0; i < HOSTS; i++)
+        CU_ASSERT(net_address_equal(&s.addresses[i], &hosts[i].address));
+    json_decref(order);
+    succession_close(&s);
+}
+
+UNIT_MAIN("host.succession", UNIT(off_it_changes_nothing), UNIT(the_next_host_becomes_the_first),
+          UNIT(after_an_attempt_under_a_new_master_the_one_behind_it_follows),
+          UNIT(who_may_not_says_why), UNIT(a_join_tells_what_is_known),
+          UNIT(addresses_of_nobody_are_left_alone))

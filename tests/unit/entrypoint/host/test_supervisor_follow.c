@@ -1,0 +1,92 @@
+#include "common/clock.h"
+#include "host/supervisor.h"
+#include "support/ports.h"
+#include "support/unit.h"
+#include "wire/door.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+static struct cluster_host hosts[3];
+static struct job job;
+static struct succession succession;
+static struct supervisor s;
+static int busy = -1;
+
+static void on_signal(void *context, int number) {
+    (void)context;
+    (void)number;
+    sweep_reaped(&s.sweep, reaper_run(&s.reaper));
+}
+
+static void set_up(uint16_t port) {
+    struct error err;
+    sigset_t set;
+    for (size_t i = 0; i < 3; i++)
+        hosts[i] = (struct cluster_host){.slots = 1};
+    job = (struct job){.cluster = {.hosts = hosts, .count = 3, .self = 1}};
+    CU_ASSERT_EQUAL_FATAL(ports_plan(port, 1, &job.ports, &err), 0);
+    succession = (struct succession){.on = true};
+    s = (struct supervisor){.job = &job, .succession = &succession};
+    s.host.job = &job;
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&s.loop, &set, on_signal, NULL, &err), 0);
+}
+
+/* One that does not hear SIGTERM. */
+static pid_t start_program(void) {
+    pid_t pid = fork();
+    if (pid == 0) {
+        (void)signal(SIGTERM, SIG_IGN);
+        for (;;)
+            (void)pause();
+    }
+    return pid;
+}
+
+static void a_life_ends_with_all_that_ran_and_without_a_verdict(void) {
+    struct error err;
+    set_up(ports_own());
+    pid_t program = start_program();
+    int64_t began = clock_now();
+    supervisor_follow(&s);
+    supervisor_follow(&s);
+    CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
+    CU_ASSERT(clock_now() - began < 2 * CLOCK_SECOND);
+    CU_ASSERT(kill(program, 0) != 0);
+    CU_ASSERT(succession.over);
+    CU_ASSERT_EQUAL(s.verdict.code, 0);
+    CU_ASSERT_PTR_NULL(s.host.crew.seats);
+    loop_done(&s.loop);
+}
+
+static void release(void *context) {
+    (void)context;
+    (void)close(busy);
+}
+
+/* The next attempt needs the ports of the last one. */
+static void ports_that_are_busy_are_awaited(void) {
+    struct error err;
+    struct net_address any;
+    uint16_t port = ports_own();
+    struct timer timer = {.fire = release};
+    set_up(port);
+    CU_ASSERT(net_address_parse("0.0.0.0", &any));
+    busy = door_listen(&any, (uint16_t)(port + 1), "a test", &err);
+    CU_ASSERT(busy >= 0);
+    loop_after(&s.loop, &timer, CLOCK_SECOND);
+    int64_t began = clock_now();
+    supervisor_follow(&s);
+    CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
+    CU_ASSERT(clock_now() - began >= CLOCK_SECOND);
+    CU_ASSERT(succession.over);
+    loop_done(&s.loop);
+}
+
+UNIT_MAIN("host.supervisor_follow", UNIT(a_life_ends_with_all_that_ran_and_without_a_verdict),
+          UNIT(ports_that_are_busy_are_awaited))

@@ -1,0 +1,218 @@
+#include "master/gather.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+#include "wire/frame.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { HOSTS = 5 };
+
+static struct cluster_host hosts[HOSTS];
+static struct job job;
+static struct succession succession;
+static struct member members[HOSTS];
+static struct master m;
+static enum phase_event raised;
+static int raises;
+
+static void raise_event(struct master *master, const struct raised *what) {
+    (void)master;
+    raised = what->event;
+    raises++;
+}
+
+/* The second host of five, or of COUNT, follows the first one, which it heard AGO. */
+static void set_up(size_t count, int64_t ago) {
+    struct error err;
+    for (size_t i = 0; i < HOSTS; i++) {
+        hosts[i] = (struct cluster_host){.slots = 1};
+        (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "algo-%zu", i + 1);
+    }
+    job =
+        (struct job){.settings = {.failover = true, .shrink = true, .restarts = 3, .min_hosts = 1},
+                     .cluster = {.hosts = hosts, .count = count, .self = 1, .job = "job"}};
+    CU_ASSERT_EQUAL_FATAL(succession_open(&succession, &job, &err), 0);
+    succession.begun = true;
+    succession.heard = clock_boot() - ago;
+    (void)snprintf(succession.run, sizeof(succession.run), "0123456789abcdef");
+    succession_follow(&succession, &job);
+    m = (struct master){
+        .s = {.job = &job, .succession = &succession}, .members = members, .raise = raise_event};
+    for (size_t i = 0; i < count; i++)
+        members[i] = (struct member){.master = &m, .index = i};
+    raises = 0;
+    gather_init(&m);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+    gather_open(&m);
+    CU_ASSERT_EQUAL(m.phase, PHASE_GATHERING);
+}
+
+static void tear_down(void) {
+    gather_close(&m);
+    attempt_done(&m.attempt);
+    loop_done(&m.s.loop);
+    succession_close(&succession);
+}
+
+static json_t *join_of(int64_t ago) {
+    json_t *message = frame_new("join");
+    succession.heard = clock_boot() - ago;
+    (void)json_object_set_new(message, "succession", succession_json(&succession));
+    return message;
+}
+
+static void come(size_t host, int64_t ago) {
+    json_t *message = join_of(ago);
+    struct error err;
+    CU_ASSERT_EQUAL(gather_check(&m, host, message, &err), 0);
+    members[host].joined = true;
+    m.join.count++;
+    gather_admit(&members[host], message);
+    json_decref(message);
+}
+
+static const int64_t long_ago = 100 * CLOCK_SECOND;
+
+/* Nothing can run elsewhere but at the old master, which has had its time. */
+static void with_all_others_it_begins_a_lease_after_the_last_heartbeat(void) {
+    set_up(3, long_ago);
+    gather_begin(&m);
+    CU_ASSERT_EQUAL(raises, 0);
+    CU_ASSERT(members[1].lost && !members[2].lost);
+    come(2, 13 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(raises, 0);
+    int64_t left = m.gather.look.deadline - clock_now();
+    CU_ASSERT(m.gather.look.active && left > 0 && left <= CLOCK_SECOND);
+    tear_down();
+    set_up(3, long_ago);
+    gather_begin(&m);
+    come(2, 15 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(raises, 1);
+    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    tear_down();
+}
+
+/* The heartbeat that any of them has heard last counts, also this host's own. */
+static void its_own_last_heartbeat_counts(void) {
+    set_up(3, 2 * CLOCK_SECOND);
+    gather_begin(&m);
+    come(2, long_ago);
+    CU_ASSERT_EQUAL(raises, 0);
+    int64_t left = m.gather.look.deadline - clock_now();
+    CU_ASSERT(left > 11 * CLOCK_SECOND && left <= 12 * CLOCK_SECOND);
+    tear_down();
+}
+
+/* One of those that are missing may still hear the old master. */
+static void without_some_it_waits_a_lease_longer_and_for_them_to_come(void) {
+    set_up(5, long_ago);
+    gather_begin(&m);
+    come(3, long_ago);
+    come(4, long_ago);
+    CU_ASSERT_EQUAL(raises, 0);
+    m.gather.opened -= 13 * CLOCK_SECOND;
+    come(2, 20 * CLOCK_SECOND); /* now all are here */
+    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    tear_down();
+    set_up(5, long_ago);
+    m.gather.opened -= 13 * CLOCK_SECOND;
+    gather_begin(&m);
+    come(3, long_ago);
+    CU_ASSERT_EQUAL(raises, 0);
+    come(4, 23 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(raises, 0);
+    tear_down();
+    set_up(5, long_ago);
+    m.gather.opened -= 13 * CLOCK_SECOND;
+    gather_begin(&m);
+    come(3, long_ago);
+    come(4, 25 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    gather_end(&m);
+    CU_ASSERT_EQUAL(m.attempt.number, 2);
+    CU_ASSERT(members[1].lost && members[2].lost);
+    CU_ASSERT_FALSE(members[0].lost || members[3].lost || members[4].lost);
+    tear_down();
+}
+
+static void too_few_are_out(void) {
+    set_up(5, long_ago);
+    gather_begin(&m);
+    come(2, long_ago);
+    CU_ASSERT_EQUAL(raises, 0);
+    m.gather.opened -= 46 * CLOCK_SECOND;
+    m.gather.look.fire(&m);
+    CU_ASSERT_EQUAL(raises, 1);
+    CU_ASSERT_EQUAL(raised, EVENT_OUT);
+    tear_down();
+}
+
+static void so_are_fewer_than_were_asked_for(void) {
+    set_up(3, long_ago);
+    job.settings.min_hosts = 3;
+    gather_begin(&m);
+    come(2, long_ago);
+    CU_ASSERT_EQUAL(raises, 0);
+    tear_down();
+}
+
+/* It has taken a later roll, without the host that is here. */
+static void what_one_of_them_knows_counts_for_all(void) {
+    const struct roll later = {.number = 2, .master = 0, .hosts = {.words = {0x0d}}};
+    set_up(5, long_ago);
+    m.gather.opened -= 13 * CLOCK_SECOND;
+    gather_begin(&m);
+    const struct ledger before = succession.ledger;
+    CU_ASSERT(ledger_take(&succession.ledger, &later));
+    json_t *message = join_of(long_ago);
+    succession.ledger = before;
+    members[4].joined = members[3].joined = true;
+    m.join.count = 3;
+    gather_admit(&members[3], message);
+    CU_ASSERT_EQUAL(raises, 0);
+    CU_ASSERT_EQUAL(ledger_last(&succession.ledger)->number, 2);
+    /* With the third host, which is in both, more than half are. */
+    members[2].joined = true;
+    m.join.count = 4;
+    gather_admit(&members[2], message);
+    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    gather_end(&m);
+    CU_ASSERT_EQUAL(m.attempt.number, 3);
+    json_decref(message);
+    tear_down();
+}
+
+static void who_may_not_come_hears_why(void) {
+    struct error err;
+    set_up(5, long_ago);
+    gather_begin(&m);
+    json_t *message = join_of(long_ago);
+    CU_ASSERT_EQUAL(gather_check(&m, 2, message, &err), 0);
+    CU_ASSERT_NOT_EQUAL(gather_check(&m, 1, message, &err), 0);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
+    (void)json_object_set_new(message, "fault_code", json_integer(65));
+    (void)json_object_set_new(message, "fault_text", json_string("no mpirun"));
+    CU_ASSERT_NOT_EQUAL(gather_check(&m, 2, message, &err), 0);
+    ASSERT_CONTAINS(err.text, "no mpirun");
+    json_decref(message);
+    message = join_of(long_ago);
+    (void)json_object_set_new(json_object_get(message, "succession"), "run",
+                              json_string("fedcba9876543210"));
+    CU_ASSERT_NOT_EQUAL(gather_check(&m, 2, message, &err), 0);
+    ASSERT_CONTAINS(err.text, "another run");
+    json_decref(message);
+    message = frame_new("join"); /* a container that was started anew */
+    CU_ASSERT_NOT_EQUAL(gather_check(&m, 2, message, &err), 0);
+    ASSERT_CONTAINS(err.text, "the job has begun without it");
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
+    json_decref(message);
+    tear_down();
+}
+
+UNIT_MAIN("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_last_heartbeat),
+          UNIT(its_own_last_heartbeat_counts),
+          UNIT(without_some_it_waits_a_lease_longer_and_for_them_to_come), UNIT(too_few_are_out),
+          UNIT(so_are_fewer_than_were_asked_for), UNIT(what_one_of_them_knows_counts_for_all),
+          UNIT(who_may_not_come_hears_why))

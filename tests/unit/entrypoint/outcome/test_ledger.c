@@ -1,0 +1,323 @@
+#include "outcome/ledger.h"
+#include "support/unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct host_set set_of(unsigned bits) {
+    return (struct host_set){.words = {bits}};
+}
+
+static struct ledger ledger_of(unsigned hosts) {
+    return (struct ledger){.sure = {.number = 1, .master = 0, .hosts = set_of((1U << hosts) - 1)}};
+}
+
+static void more_than_half_goes_on_and_a_tie_with_its_master(void) {
+    static const struct {
+        unsigned hosts, part;
+        bool may;
+    } cases[] = {
+        {1, 0x1, true},   {2, 0x1, true},   {2, 0x2, false}, {3, 0x6, true},   {3, 0x1, false},
+        {3, 0x4, false},  {4, 0x3, true},   {4, 0xc, false}, {4, 0xe, true},   {5, 0x3, false},
+        {5, 0x1c, true},  {5, 0x18, false}, {8, 0x0f, true}, {8, 0xf0, false}, {8, 0xf8, true},
+        {8, 0x07, false}, {3, 0xf0, false}, {3, 0xf6, true},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct ledger l = ledger_of(cases[i].hosts);
+        const struct host_set part = set_of(cases[i].part);
+        CU_ASSERT_EQUAL(ledger_allows(&l, &part), cases[i].may);
+    }
+    const struct roll nobody = {.number = 1};
+    const struct host_set part = set_of(1);
+    CU_ASSERT_FALSE(roll_allows(&nobody, &part));
+}
+
+/* Every cut of a job of up to eight hosts into parts that do not hear each other. */
+static void of_two_parts_never_both_go_on(void) {
+    for (unsigned hosts = 1; hosts <= 8; hosts++) {
+        const struct ledger l = ledger_of(hosts);
+        unsigned all = (1U << hosts) - 1;
+        unsigned tried = 0;
+        for (unsigned one = 1; one <= all; one++)
+            for (unsigned other = all & ~one; other != 0; other = (other - 1) & all & ~one) {
+                const struct host_set a = set_of(one);
+                const struct host_set b = set_of(other);
+                CU_ASSERT_FALSE(ledger_allows(&l, &a) && ledger_allows(&l, &b));
+                tried++;
+            }
+        CU_ASSERT(hosts == 1 || tried > 0);
+    }
+}
+
+/* --- a model of the whole: masters propose, hosts take, links break anywhere ------------------ */
+
+enum { MODEL_HOSTS = 5, MODEL_STEPS = 60, MODEL_RUNS = 20000 };
+
+struct model {
+    struct ledger ledger[MODEL_HOSTS];
+    int master_of[MODEL_HOSTS]; /* whom a host is linked to; itself: it is a master */
+    struct roll offered[MODEL_HOSTS];
+    unsigned took[MODEL_HOSTS]; /* bits, by master: who has taken what it offered */
+    bool offers[MODEL_HOSTS];
+    bool acts[MODEL_HOSTS]; /* its roll is taken by all, and it starts ranks */
+};
+
+static unsigned followers(const struct model *m, int master) {
+    unsigned bits = 0;
+    for (int i = 0; i < MODEL_HOSTS; i++)
+        if (m->master_of[i] == master)
+            bits |= 1U << i;
+    return bits;
+}
+
+/* A master acts as long as those who still follow it are enough by what it knows. */
+static bool is_acting(const struct model *m, int master) {
+    const struct host_set part = set_of(followers(m, master));
+    return m->master_of[master] == master && m->acts[master] &&
+           ledger_allows(&m->ledger[master], &part);
+}
+
+static void step_offer(struct model *m, int master) {
+    if (m->master_of[master] != master)
+        return;
+    for (int i = 0; i < MODEL_HOSTS; i++)
+        if (m->master_of[i] == master)
+            ledger_learn(&m->ledger[master], &m->ledger[i]);
+    unsigned bits = followers(m, master);
+    const struct host_set part = set_of(bits);
+    m->acts[master] = false; /* its ranks have ended */
+    m->offers[master] = false;
+    if (!ledger_allows(&m->ledger[master], &part))
+        return;
+    m->offered[master] = (struct roll){.number = ledger_last(&m->ledger[master])->number + 1,
+                                       .master = (unsigned)master,
+                                       .hosts = part};
+    m->took[master] = 0;
+    m->offers[master] = true;
+}
+
+static void step_take(struct model *m, int host) {
+    int master = m->master_of[host];
+    if (m->offers[master] && host_set_has(&m->offered[master].hosts, (size_t)host) &&
+        ledger_take(&m->ledger[host], &m->offered[master]))
+        m->took[master] |= 1U << host;
+    const struct host_set took = set_of(m->took[master]);
+    if (!m->offers[master] || memcmp(&took, &m->offered[master].hosts, sizeof(took)) != 0)
+        return;
+    CU_ASSERT(ledger_settle(&m->ledger[master], m->offered[master].number));
+    m->acts[master] = true;
+    m->offers[master] = false;
+}
+
+/* A host leaves its master for another one, or becomes one, and forgets nothing. Whoever leaves a
+ * master is not counted by it any more, which its lease sees to. */
+static void step_leave(struct model *m, int host, int to) {
+    if (m->master_of[host] == host && host != to)
+        for (int i = 0; i < MODEL_HOSTS; i++)
+            if (m->master_of[i] == host)
+                m->master_of[i] = i;
+    m->master_of[host] = to;
+    m->acts[host] = m->offers[host] = false;
+    if (m->master_of[to] != to)
+        m->master_of[host] = host;
+}
+
+static void step_tell(struct model *m, int host) {
+    int master = m->master_of[host];
+    if (m->acts[master])
+        (void)ledger_settle(&m->ledger[host], m->ledger[master].sure.number);
+}
+
+static void two_masters_never_act_whatever_breaks(void) {
+    srand(7);
+    unsigned acted = 0;
+    unsigned took_over = 0;
+    for (int run = 0; run < MODEL_RUNS; run++) {
+        struct model m = {0};
+        for (int i = 0; i < MODEL_HOSTS; i++)
+            m.ledger[i] = ledger_of(MODEL_HOSTS);
+        m.acts[0] = true;
+        for (int step = 0; step < MODEL_STEPS; step++) {
+            int host = rand() % MODEL_HOSTS;
+            switch (rand() % 6) {
+            case 0:
+                step_leave(&m, host, rand() % MODEL_HOSTS);
+                break;
+            case 1:
+                step_offer(&m, host);
+                break;
+            case 2:
+                step_tell(&m, host);
+                break;
+            default:
+                for (int i = 0; i < MODEL_HOSTS; i++)
+                    if (i == host || rand() % 4 != 0)
+                        step_take(&m, i);
+            }
+            int acting = 0;
+            for (int i = 0; i < MODEL_HOSTS; i++) {
+                acting += is_acting(&m, i);
+                took_over += i > 0 && is_acting(&m, i);
+            }
+            CU_ASSERT(acting <= 1);
+            acted += (unsigned)acting;
+        }
+    }
+    /* It would prove nothing if nobody ever did. */
+    CU_ASSERT(acted > MODEL_RUNS);
+    CU_ASSERT(took_over > MODEL_RUNS / 50);
+}
+
+/* --- what is known ---------------------------------------------------------------------------- */
+
+/* Hosts 3 and 4 of five have taken a roll without 5 and do not know whether all have: their master
+ * may act by it, so that they may not go on with 5 alone. */
+static void a_roll_that_may_have_been_taken_by_all_counts(void) {
+    struct ledger l = ledger_of(5);
+    const struct roll next = {.number = 2, .master = 0, .hosts = set_of(0x0f)};
+    CU_ASSERT(ledger_take(&l, &next));
+    const struct host_set apart = set_of(0x1c);
+    const struct host_set more = set_of(0x0e);
+    CU_ASSERT_FALSE(ledger_allows(&l, &apart));
+    CU_ASSERT(ledger_allows(&l, &more));
+    CU_ASSERT_EQUAL(ledger_last(&l)->number, 2);
+    CU_ASSERT_EQUAL(l.sure.number, 1);
+    CU_ASSERT(ledger_settle(&l, 2));
+    CU_ASSERT_EQUAL(l.sure.number, 2);
+    CU_ASSERT_EQUAL(l.taken_count, 0);
+    CU_ASSERT_FALSE(ledger_settle(&l, 3));
+    CU_ASSERT_FALSE(ledger_take(&l, &next));
+}
+
+static void who_learns_keeps_the_newest_and_all_that_is_open(void) {
+    struct ledger l = ledger_of(5);
+    struct ledger other = ledger_of(5);
+    const struct roll two = {.number = 2, .master = 0, .hosts = set_of(0x0f)};
+    const struct roll three = {.number = 3, .master = 1, .hosts = set_of(0x1e)};
+    const struct roll other_three = {.number = 3, .master = 2, .hosts = set_of(0x1c)};
+    CU_ASSERT(ledger_take(&l, &two));
+    CU_ASSERT(ledger_take(&other, &three));
+    ledger_learn(&l, &other);
+    CU_ASSERT_EQUAL(l.taken_count, 2);
+    ledger_learn(&l, &other);
+    CU_ASSERT_EQUAL(l.taken_count, 2);
+    CU_ASSERT_EQUAL(ledger_last(&l)->number, 3);
+    struct ledger third = ledger_of(5);
+    CU_ASSERT(ledger_take(&third, &other_three));
+    ledger_learn(&l, &third);
+    CU_ASSERT_EQUAL(l.taken_count, 3);
+    CU_ASSERT(ledger_settle(&other, 3));
+    ledger_learn(&l, &other);
+    CU_ASSERT_EQUAL(l.sure.number, 3);
+    CU_ASSERT_EQUAL(l.sure.master, 1);
+    CU_ASSERT_EQUAL(l.taken_count, 0);
+}
+
+static void too_many_open_rolls_let_nobody_go_on(void) {
+    struct ledger l = ledger_of(3);
+    const struct host_set all = set_of(0x7);
+    for (unsigned i = 0; i < LEDGER_TAKEN_MAX; i++) {
+        const struct roll r = {.number = i + 2, .master = 0, .hosts = all};
+        CU_ASSERT(ledger_take(&l, &r));
+    }
+    CU_ASSERT(ledger_allows(&l, &all));
+    const struct roll more = {.number = LEDGER_TAKEN_MAX + 2, .master = 0, .hosts = all};
+    CU_ASSERT(ledger_take(&l, &more));
+    CU_ASSERT(l.full);
+    CU_ASSERT_FALSE(ledger_allows(&l, &all));
+}
+
+/* --- who is next ------------------------------------------------------------------------------ */
+
+static void the_next_host_follows_as_long_as_enough_are_behind_it(void) {
+    static const struct {
+        unsigned hosts;
+        size_t after;
+        int next;
+    } cases[] = {{2, 0, -1}, {3, 0, 1},  {3, 1, -1}, {4, 0, 1}, {4, 1, -1}, {5, 0, 1},
+                 {5, 1, 2},  {5, 2, -1}, {8, 0, 1},  {8, 1, 2}, {8, 2, 3},  {8, 3, -1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct ledger l = ledger_of(cases[i].hosts);
+        CU_ASSERT_EQUAL(ledger_next_master(&l, cases[i].after), cases[i].next);
+    }
+    struct ledger l = ledger_of(5);
+    const struct roll second = {.number = 2, .master = 1, .hosts = set_of(0x1a)};
+    CU_ASSERT(ledger_take(&l, &second) && ledger_settle(&l, 2));
+    CU_ASSERT_EQUAL(ledger_next_master(&l, 0), 3);
+    struct host_set behind;
+    ledger_behind(&l, 3, &behind);
+    CU_ASSERT_EQUAL(host_set_count(&behind), 2);
+    CU_ASSERT(host_set_has(&behind, 3) && host_set_has(&behind, 4));
+    CU_ASSERT_FALSE(host_set_has(&behind, CLUSTER_HOSTS_MAX + 5));
+}
+
+/* --- on the wire ------------------------------------------------------------------------------ */
+
+static void it_comes_back_as_it_went(void) {
+    struct error err;
+    struct ledger l = ledger_of(5);
+    struct ledger got;
+    host_set_add(&l.sure.hosts, CLUSTER_HOSTS_MAX - 1);
+    const struct roll two = {.number = 2, .master = 3, .hosts = set_of(0x0a)};
+    CU_ASSERT(ledger_take(&l, &two));
+    json_t *object = ledger_json(&l);
+    CU_ASSERT_EQUAL(ledger_parse(object, &got, &err), 0);
+    json_decref(object);
+    CU_ASSERT_EQUAL(got.sure.number, 1);
+    CU_ASSERT_EQUAL(memcmp(&got.sure.hosts, &l.sure.hosts, sizeof(got.sure.hosts)), 0);
+    CU_ASSERT_EQUAL(got.taken_count, 1);
+    CU_ASSERT_EQUAL(got.taken[0].master, 3);
+    CU_ASSERT_EQUAL(memcmp(&got.taken[0].hosts, &two.hosts, sizeof(two.hosts)), 0);
+    CU_ASSERT_FALSE(got.full);
+}
+
+static void what_cannot_be_is_refused(void) {
+    struct error err;
+    struct ledger got;
+    const struct ledger good = ledger_of(3);
+    for (int wrong = 0; wrong < 8; wrong++) {
+        json_t *object = ledger_json(&good);
+        json_t *sure = json_object_get(object, "sure");
+        json_t *many = json_array();
+        for (int i = 0; i <= LEDGER_TAKEN_MAX; i++)
+            (void)json_array_append(many, sure);
+        switch (wrong) {
+        case 0:
+            (void)json_object_del(object, "sure");
+            break;
+        case 1:
+            (void)json_object_set_new(sure, "number", json_integer(0));
+            break;
+        case 2:
+            (void)json_object_set_new(sure, "number", json_integer(INT64_MAX));
+            break;
+        case 3:
+            (void)json_object_set_new(sure, "master", json_integer(3));
+            break;
+        case 4:
+            (void)json_object_set_new(sure, "master", json_integer(-1));
+            break;
+        case 5:
+            (void)json_object_set_new(sure, "hosts", json_string("7"));
+            break;
+        case 6:
+            (void)json_object_set_new(sure, "hosts", json_integer(7));
+            break;
+        default:
+            (void)json_object_set(object, "taken", many);
+            break;
+        }
+        CU_ASSERT_NOT_EQUAL(ledger_parse(object, &got, &err), 0);
+        json_decref(many);
+        json_decref(object);
+    }
+    CU_ASSERT_NOT_EQUAL(ledger_parse(NULL, &got, &err), 0);
+}
+
+UNIT_MAIN("outcome.ledger", UNIT(more_than_half_goes_on_and_a_tie_with_its_master),
+          UNIT(of_two_parts_never_both_go_on), UNIT(two_masters_never_act_whatever_breaks),
+          UNIT(a_roll_that_may_have_been_taken_by_all_counts),
+          UNIT(who_learns_keeps_the_newest_and_all_that_is_open),
+          UNIT(too_many_open_rolls_let_nobody_go_on),
+          UNIT(the_next_host_follows_as_long_as_enough_are_behind_it),
+          UNIT(it_comes_back_as_it_went), UNIT(what_cannot_be_is_refused))
