@@ -40,6 +40,16 @@ says "8 pictures are never learnt from: a step takes 10 of one canvas, and there
 train joined --steps 1 --accumulate 5
 silent "never learnt from"
 
+echo "another set to score on may change the canvases, and with them what a step takes: a run that goes on says so"
+"$ringtrain" prepare shapes --coco "$work/squares" --train 8 --validation 2 --side 96 >"$work/out" || fail "no set"
+wide=$set_dir
+set_dir=$work/squares
+train moved --steps 2
+train moved --steps 4 --validation "$wide"
+says "canvas-plan 96x96,"
+says "(was 96x96)"
+set_dir=$wide
+
 if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
     without_leaks
     # run NAME RANKS ACCUMULATE

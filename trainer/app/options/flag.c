@@ -204,12 +204,22 @@ const char *flags_given(const struct flag *flags, size_t count, unsigned command
     return given;
 }
 
+/* A flag may have a row for each task. */
+static bool is_for(const struct flag *flags, size_t count, unsigned command, unsigned tasks,
+                   const char *name) {
+    for (size_t i = 0; i < count; i++)
+        if ((flags[i].commands & command) != 0 && strcmp(flags[i].name, name) == 0 &&
+            (flags[i].tasks == 0 || (flags[i].tasks & tasks) != 0))
+            return true;
+    return false;
+}
+
 const struct flag *flags_foreign(const struct flag *flags, size_t count, unsigned command,
                                  unsigned tasks, int argc, char *const *argv) {
     const char *value = NULL;
     for (int i = 0; i < argc;) {
         const struct flag *f = next_flag(flags, count, command, argc, argv, &i, &value);
-        if (f != NULL && f->tasks != 0 && (f->tasks & tasks) == 0)
+        if (f != NULL && !is_for(flags, count, command, tasks, f->name))
             return f;
     }
     return NULL;

@@ -30,7 +30,8 @@ struct flag {
     double max;
     const char *const *choices; /* NULL-terminated */
     unsigned commands;          /* bits of the commands that know this flag */
-    unsigned tasks;             /* bits of the tasks that it is for; 0: all */
+    unsigned tasks;             /* bits of the tasks that it is for; 0: all. One flag may have rows
+                                   for several, which differ in their words alone */
     const char *value;          /* what --help calls the value */
     const char *help;
 };

@@ -58,9 +58,9 @@ static int find_channel(char to[INPUT_PATH_MAX], const struct channel *channel, 
     return find_below(to, parent, channel, err);
 }
 
-/* --data, else a channel. */
+/* --data, else a channel; WANTED says what there should be. */
 static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const char *root,
-                      struct error *err) {
+                      const char *wanted, struct error *err) {
     if (o->data != NULL) {
         if (put(given, o->data, "", "", err) != 0)
             return -1;
@@ -68,9 +68,7 @@ static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const
         return -1;
     }
     if (given[0] == '\0')
-        return error_set(err, EXIT_CODE_DATA,
-                         "no training data: give --data DIR (or --data synthetic), or a channel "
-                         "named train or training");
+        return error_set(err, EXIT_CODE_DATA, "%s, or a channel named train or training", wanted);
     return 0;
 }
 
@@ -78,7 +76,8 @@ static int find_given(char given[INPUT_PATH_MAX], const struct options *o, const
 static int find_training(struct inputs *in, const struct options *o, const char *root,
                          struct error *err) {
     char given[INPUT_PATH_MAX];
-    if (find_given(given, o, root, err) != 0)
+    if (find_given(given, o, root, "no training data: give --data DIR (or --data synthetic)",
+                   err) != 0)
         return -1;
     if (!is_folder(given))
         return error_set(err, EXIT_CODE_DATA, "training data: %s is not a folder", given);
@@ -129,7 +128,12 @@ static int find_objects(struct inputs *in, const struct options *o, unsigned com
     in->scored = !none;
     if (command == COMMAND_EVAL && in->validation[0] != '\0')
         return 0;
-    if (find_given(in->training, o, root, err) != 0)
+    if (find_given(in->training, o, root,
+                   command == COMMAND_EVAL
+                       ? "no data to evaluate on: give --data DIR, a COCO folder"
+                       : "no training data: give --data DIR, a COCO folder "
+                         "(ringtrain prepare shapes --coco makes one)",
+                   err) != 0)
         return -1;
     if (in->validation[0] == '\0' && !none && put(in->validation, in->training, "", "", err) != 0)
         return -1;

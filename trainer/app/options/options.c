@@ -60,16 +60,27 @@ static const struct flag FLAGS[] = {
     TEXT("model", model, MODEL_STANDARD, T | P, "NAME", "network, see below"),
     TEXT("recipe", recipe, NULL, T, "NAME",
          "a ready set of flags, see below; flags on the command line go before it"),
-    TEXT("data", data, NULL, E, "DIR",
-         "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
-    TEXT("data", data, NULL, T, "DIR",
-         "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs no "
-         "files; without it SageMaker's channels. Pictures are .jpg .jpeg .jpe .jfif .png, in the "
-         "class folders and below; EXIF orientation is ignored, as torchvision's ImageFolder does"),
-    TEXT("validation", validation, NULL, T, "DIR",
-         "folder of class folders to evaluate on; none: no evaluation"),
-    TEXT("validation", validation, NULL, E, "DIR",
-         "folder of class folders to evaluate on, when it is not under --data"),
+    TEXT_OF(
+        C, "data", data, NULL, E, "DIR",
+        "folder of class folders, or a folder that holds val/; without it SageMaker's channels"),
+    TEXT_OF(
+        C, "data", data, NULL, T, "DIR",
+        "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs "
+        "no files; without it SageMaker's channels. Pictures are .jpg .jpeg .jpe .jfif .png, in "
+        "the class folders and below; EXIF orientation is ignored, as torchvision's ImageFolder "
+        "does"),
+    TEXT_OF(D, "data", data, NULL, T | E, "DIR",
+            "to find objects: a COCO folder, annotations/instances_NAME.json with the pictures of "
+            "each set in NAME/, or such a JSON; without it SageMaker's channels"),
+    TEXT_OF(C, "validation", validation, NULL, T, "DIR",
+            "folder of class folders to evaluate on; none: no evaluation"),
+    TEXT_OF(C, "validation", validation, NULL, E, "DIR",
+            "folder of class folders to evaluate on, when it is not under --data"),
+    TEXT_OF(D, "validation", validation, NULL, T, "DIR",
+            "to find objects: COCO folder, or JSON, to evaluate on; without it --data's; none: no "
+            "evaluation"),
+    TEXT_OF(D, "validation", validation, NULL, E, "DIR",
+            "to find objects: COCO folder, or JSON, to evaluate on, when it is not --data's"),
     TEXT_OF(D, "train-set", train_set, NULL, T, "NAME",
             "set of a COCO folder to train on, as in instances_NAME.json; without it the one whose "
             "name begins with train"),

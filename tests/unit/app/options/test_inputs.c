@@ -159,6 +159,10 @@ static void a_network_that_finds_objects_takes_the_whole_folder(void) {
     o = (struct options){0};
     CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_TRAIN, MODEL_DETECT, "/nowhere", &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "no training data: give --data DIR, a COCO folder (ringtrain prepare "
+                              "shapes --coco makes one), or a channel named train");
+    CU_ASSERT_EQUAL(inputs_find(&in, &o, COMMAND_EVAL, MODEL_DETECT, "/nowhere", &err), -1);
+    ASSERT_CONTAINS(err.text, "no data to evaluate on: give --data DIR, a COCO folder");
 }
 
 UNIT_MAIN("app.inputs", UNIT(a_network_that_finds_objects_takes_the_whole_folder),

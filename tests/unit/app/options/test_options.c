@@ -102,6 +102,13 @@ static void a_flag_of_another_task_is_an_error_that_says_so(void) {
     CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 2, argv, &err), 0);
     CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, model_find("resnet18"), 5, argv, &err), 0);
     /* A value is no flag. */
+    /* A flag of both has words of its own for each. */
+    const char *const both[] = {"--data", "d", "--validation=v"};
+    CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 3, (char *const *)(uintptr_t)both, &err),
+                    0);
+    CU_ASSERT_EQUAL(
+        options_fit(COMMAND_EVAL, model_find("resnet18"), 3, (char *const *)(uintptr_t)both, &err),
+        0);
     const char *const value[] = {"--model-dir", "--resize"};
     CU_ASSERT_EQUAL(options_fit(COMMAND_EVAL, &detects, 2, (char *const *)(uintptr_t)value, &err),
                     0);
@@ -159,21 +166,23 @@ static void help_shows_what_a_network_and_a_recipe_bring(void) {
 static void help_for_a_network_shows_its_flags_alone(void) {
     static const struct {
         const char *model;
-        const char *shown[6], *hidden[5];
+        const char *shown[8], *hidden[7];
     } rows[] = {{"maskrcnn_resnet50_fpn",
                  {"--preset tv|d2|mlperf", "--canvases", "--short-low", "--frozen-stages", "--lr X",
-                  "  mlperf  "},
-                 {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "imagenet-90"}},
+                  "  mlperf  ", "a COCO folder", "--validation DIR"},
+                 {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "imagenet-90",
+                  "class folders", "synthetic"}},
                 {"resnet50",
                  {"--image-size", "--augment", "--label-smoothing", "--zero-gamma", "--lr X",
-                  "  imagenet-90  "},
-                 {"--preset", "--canvases", "--short-low", "--frozen-stages", "mlperf"}}};
+                  "  imagenet-90  ", "class folders", "\"synthetic\""},
+                 {"--preset", "--canvases", "--short-low", "--frozen-stages", "mlperf", "COCO",
+                  "--train-set"}}};
     for (int i = 0; i < 2; i++) {
         const char *const words[] = {"--help", "--model", rows[i].model};
         char *text = help_for(words, 3);
-        for (int k = 0; k < 6; k++)
+        for (int k = 0; k < 8; k++)
             ASSERT_CONTAINS(text, rows[i].shown[k]);
-        for (int k = 0; k < 5; k++)
+        for (int k = 0; k < 7; k++)
             CU_ASSERT_PTR_NULL(strstr(text, rows[i].hidden[k]));
         free(text);
     }
