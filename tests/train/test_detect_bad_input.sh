@@ -63,6 +63,18 @@ says "$work/set/train/b.jpg"
 refused 'image 7: width 0 and height 128' \
     "{\"images\":[{\"id\":7,\"file_name\":\"a.jpg\",\"width\":0,\"height\":128}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 
+echo "no folder of pictures beside the JSON"
+set_of "{$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+rm -r "$work/set/train"
+# shellcheck disable=SC2086  # a list
+code 66 timeout 100 "$ringtrain" train $flags --data "$work/set" --validation none --model-dir "$work/m" --checkpoint-dir "$work/c"
+says "$json: no folder of the pictures of 'train' beside it"
+
+echo "pictures that are scaled before the network sees them are told of"
+big='"images":[{"id":7,"file_name":"a.jpg","width":1300,"height":1300}]'
+train 66 "{$big,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+says "$work/set/train: 1 of 1 pictures have more than 1500000 pixels: they are scaled before they reach the network, with antialias"
+
 echo "boxes outside are counted, and cut"
 train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT},
     {\"id\":2,\"image_id\":7,\"category_id\":3,\"bbox\":[100,100,60,60],\"area\":3600},
@@ -81,11 +93,15 @@ many() {
         }
     }'
 }
-echo "of masks those that the batch has room for: 64 of 16 bytes times 128 rows are 128 KiB"
+echo "many large masks have room in a batch of one picture: 100 of 16 bytes times 128 rows are 200 KiB"
 all=$(awk 'BEGIN {
     for (i = 1; i <= 100; i++)
         printf "%s{\"id\":%d,\"image_id\":7,\"category_id\":3,\"bbox\":[0,0,128,128],\"area\":1,\"segmentation\":[[0,0,128,0,128,128,0,128]]}", (i == 1 ? "" : ","), i }')
 train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[$all]}" --gt-slots 100
+! grep -q "had no room" "$work/err" || fail "masks without room"
+
+echo "boxes that say less than their masks: of masks those stay that the batch has room for, 64 in 128 KiB"
+train 0 "{$IMAGES,$CATEGORIES,\"annotations\":[$(printf '%s' "$all" | sed 's/\[0,0,128,128\]/[0,0,9,9]/g')]}" --gt-slots 100
 says "$work/set/train: 36 masks, the smallest of a batch, had no room in it; their boxes and labels count"
 says "$work/set/train: in all 36 masks"
 

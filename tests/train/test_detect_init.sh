@@ -55,3 +55,23 @@ says "step-000000001.safetensors is of a training with --frozen-stages 2, not 1"
 echo "a prefix under which nothing is"
 train 66 none --steps 1 --init "$work/first.model/model.safetensors" --init-prefix encoder.
 says "first.model/model.safetensors: no weight of the model under the prefix \"encoder.\""
+
+echo "weights for ids up to 90 keep their predictors: labels are ids then, for what uses the model, too"
+cp -r "$set_dir" "$work/wide"
+awk 'BEGIN { for (i = 1; i <= 90; i++) printf "%s{\"id\":%d,\"name\":\"%s\"}", (i == 1 ? "" : ","), i, "c" i }' >"$work/categories"
+for part in train val; do
+    json=$work/wide/annotations/instances_$part.json
+    sed "s/\"categories\":\[.*/\"categories\":[$(cat "$work/categories")]}/" "$set_dir/annotations/instances_$part.json" >"$json"
+done
+narrow=$set_dir
+set_dir=$work/wide
+train 0 ninety --steps 1
+set_dir=$narrow
+train 0 kept --steps 1 --lr 0 --init "$work/ninety.model/model.safetensors"
+says "91 rows of classes: labels are the ids of categories, which go up to 90"
+! grep -q "start values" "$work/err" || fail "a predictor was left out"
+"$tools/weights_compare" "$work/ninety.model/model.safetensors" "$work/kept.model/model.safetensors" exact roi_heads. >"$work/compared" 2>&1 ||
+    { cat "$work/compared"; fail "predictors have changed at a rate of 0"; }
+code 0 "$ringtrain" eval --model-dir "$work/kept.model" --data "$set_dir" --threads 1
+code 0 "$ringtrain" predict --model-dir "$work/kept.model" --out "$work/seen" --threads 1 --score-threshold 0 "$set_dir/val"
+! grep -oE '"category_id": *[0-9]+' "$work/seen/predictions.json" | grep -vE ' *(3|17|90)$' || fail "labels without a category"

@@ -4,6 +4,7 @@
 #include "common/log.h"
 #include "task/detect_data.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum { WHERE_MAX = 512 };
@@ -62,21 +63,6 @@ static int plan_canvases(struct detect_data *d, const struct task_ask *ask, stru
     return 0;
 }
 
-/* Both parts' pictures get the room of the larger ones: networks that train and that evaluate have
- * one input. */
-static void share_room(struct detect_data *d) {
-    size_t bytes = 0;
-    struct detect_part *const parts[] = {&d->training, &d->validation};
-    for (int i = 0; i < 2; i++) {
-        if (parts[i]->set.count == 0)
-            continue;
-        size_t own = detection_image_bytes(&parts[i]->set, &parts[i]->samples.recipe);
-        bytes = own > bytes ? own : bytes;
-    }
-    for (int i = 0; i < 2; i++)
-        parts[i]->samples.image_bytes = bytes;
-}
-
 /* Pictures that a rank takes at once. What is scored by a model takes no more places than a canvas
  * has pictures for: every place is computed, and their number changes nothing of a picture. */
 static int batch_of(const struct detect_part *part, const struct task_ask *ask) {
@@ -89,6 +75,43 @@ static int batch_of(const struct detect_part *part, const struct task_ask *ask) 
         most = share > most ? share : most;
     }
     return (int)(most < batch ? most : batch);
+}
+
+/* Bytes of masks of a picture of PART that find room in any batch, up to the ceilings. */
+static int measure_masks(const struct detect_part *part, const struct task_ask *ask, int64_t *ret,
+                         struct error *err) {
+    const struct detection_samples *samples = &part->samples;
+    const int64_t most = INT32_MAX / batch_of(part, ask);
+    if (detection_mask_bytes(samples->set, &samples->recipe, samples->slots, samples->polygons > 0,
+                             ret, err) != 0)
+        return -1;
+    *ret = *ret < DETECTION_BITS_DEFAULT ? DETECTION_BITS_DEFAULT : *ret;
+    *ret = *ret > DETECTION_BITS_PICTURE_MAX ? DETECTION_BITS_PICTURE_MAX : *ret;
+    *ret = *ret > most ? most : *ret;
+    return 0;
+}
+
+/* Both parts' pictures get the room of the larger ones: networks that train and that evaluate have
+ * one input. */
+static int share_room(struct detect_data *d, const struct task_ask *ask, struct error *err) {
+    size_t bytes = 0;
+    int64_t masks = 0;
+    struct detect_part *const parts[] = {&d->training, &d->validation};
+    for (int i = 0; i < 2; i++) {
+        int64_t own_masks;
+        if (parts[i]->set.count == 0)
+            continue;
+        if (measure_masks(parts[i], ask, &own_masks, err) != 0)
+            return -1;
+        size_t own = detection_image_bytes(&parts[i]->set, &parts[i]->samples.recipe);
+        bytes = own > bytes ? own : bytes;
+        masks = own_masks > masks ? own_masks : masks;
+    }
+    for (int i = 0; i < 2; i++) {
+        parts[i]->samples.image_bytes = bytes;
+        parts[i]->samples.bits_of_picture = masks;
+    }
+    return 0;
 }
 
 /* How they become batches. */
@@ -113,8 +136,8 @@ int detect_batches_make(struct task_data *data, const struct task_ask *ask, stru
     struct detect_data *d = data->own;
     if (plan_canvases(d, ask, err) != 0)
         return -1;
-    share_room(d);
-    if (make_source(data, &d->training, &data->training, ask, err) != 0)
+    if (share_room(d, ask, err) != 0 ||
+        make_source(data, &d->training, &data->training, ask, err) != 0)
         return -1;
     return make_source(data, &d->validation, &data->validation, ask, err);
 }

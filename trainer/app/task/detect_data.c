@@ -8,6 +8,7 @@
 #include "device/ranks.h"
 #include "models/detect_preset.h"
 #include "task/detect_batches.h"
+#include "task/detect_labels.h"
 #include "task/detect_use.h"
 #include "task/host_index.h"
 
@@ -77,14 +78,18 @@ static int find_set(struct detect_part *part, const char *path, const char *name
     return 0;
 }
 
-static int read_set(struct detect_part *part, const struct task_ask *ask,
-                    const struct detection_options *how, struct error *err) {
+static int read_set(struct detect_data *d, struct detect_part *part, const struct task_ask *ask,
+                    struct detection_options how, struct error *err) {
     cleanup_buf struct buf text = {0};
     bool aloud = comm_rank(ask->comm) == 0;
     if (aloud)
         log_info("reading %s", part->json);
-    if (host_index_load(&part->index, part->json, ask->comm, err) != 0 ||
-        detection_set_make(&part->set, &part->index, part->pictures, how, err) != 0)
+    if (host_index_load(&part->index, part->json, ask->comm, err) != 0)
+        return -1;
+    if (part == &d->training && detect_labels_choose(&d->id_labels, &part->index, ask, err) != 0)
+        return -1;
+    how.id_labels = d->id_labels;
+    if (detection_set_make(&part->set, &part->index, part->pictures, &how, err) != 0)
         return -1;
     buf_init(&text, TEXT_MAX);
     if (aloud && detection_set_describe(&part->set, &text, err) == 0)
@@ -119,7 +124,6 @@ static int settle(const struct task_data *data, struct detect_part *part,
                    .pixels_max = DETECTION_PIXELS_DEFAULT,
                    .seed = (uint64_t)o->seed},
         .slots = (int)o->gt_slots,
-        .bits_of_picture = DETECTION_BITS_DEFAULT,
     };
     if (!training)
         return 0;
@@ -146,48 +150,37 @@ static void tell_slots(const struct detect_part *part, const struct task_ask *as
                     part->json, pictures, (long long)slots, (unsigned)part->set.most, objects);
 }
 
+/* Pictures that do not reach the network as they are. */
+static void tell_scaled(const struct detect_part *part, const struct task_ask *ask) {
+    const struct detection_recipe *recipe = &part->samples.recipe;
+    const size_t pictures = detection_host_scaled(&part->set, recipe);
+    if (pictures > 0 && comm_rank(ask->comm) == 0)
+        log_info("%s: %zu of %zu pictures have more than %lld pixels: they are scaled before they "
+                 "reach the network, with antialias",
+                 part->set.folder, pictures, part->set.count, (long long)recipe->pixels_max);
+}
+
 /* Opens the set that PATH, NAME and PREFIX say, the same on all ranks. */
-static int open_part(const struct task_data *data, struct detect_part *part,
-                     struct samples *samples, const struct task_ask *ask, const char *path,
-                     bool training, struct error *err) {
+static int open_part(struct task_data *data, struct detect_part *part, struct samples *samples,
+                     const struct task_ask *ask, const char *path, bool training,
+                     struct error *err) {
     const struct options *o = ask->options;
     const char *what = training ? "the training data" : "the validation data";
-    const struct preset *preset = &PRESETS[((const struct detect_data *)data->own)->preset];
+    struct detect_data *d = data->own;
+    const struct preset *preset = &PRESETS[d->preset];
     const struct detection_options how = {.pick = training ? preset->pick : DETECTION_PICK_ALL,
                                           .last_pixel = preset->last_pixel};
     if (find_set(part, path, training ? o->train_set : o->val_set, training ? "train" : "val",
                  training ? "--train-set" : "--val-set", err) != 0 ||
-        read_set(part, ask, &how, err) != 0 ||
+        read_set(d, part, ask, how, err) != 0 ||
         faults_init(&samples->faults, part->set.count, err) != 0 ||
         ranks_agree(ask->comm, what, part->set.hash, EXIT_CODE_DATA, err) != 0)
         return error_wrap(err, "%s", what);
     if (training)
         tell_slots(part, ask);
-    return settle(data, part, ask, training, err);
-}
-
-/* The names of labels 1, 2, ... */
-static int name_classes(struct task_data *data, const struct detection_set *set,
-                        struct error *err) {
-    struct detect_data *d = data->own;
-    size_t labels = (size_t)set->labels;
-    d->class_names = calloc(labels + 1, sizeof(*d->class_names));
-    d->category_ids = calloc(labels + 1, sizeof(*d->category_ids));
-    if (d->class_names == NULL || d->category_ids == NULL)
-        return error_no_memory(err, "classes");
-    data->class_names = d->class_names;
-    data->classes = labels;
-    for (size_t c = 0; c < labels; c++) {
-        uint32_t category = detection_set_category(set, (int32_t)c + 1);
-        const char *name = category == COCO_NUMBER_NONE
-                               ? ""
-                               : coco_index_name(set->index, set->index->categories[category].name);
-        d->category_ids[c] =
-            category == COCO_NUMBER_NONE ? -1 : set->index->categories[category].id;
-        d->class_names[c] = strdup(name);
-        if (d->class_names[c] == NULL)
-            return error_no_memory(err, "classes");
-    }
+    if (settle(data, part, ask, training, err) != 0)
+        return -1;
+    tell_scaled(part, ask);
     return 0;
 }
 
@@ -205,8 +198,10 @@ static int open_given(struct task_data *data, const struct task_ask *ask, struct
     const struct model_config *trained = ask->trained;
     const struct picture_categories categories = {trained->class_names, trained->category_ids,
                                                   trained->classes};
-    const struct detection_options how = {
-        .pick = DETECTION_PICK_ALL, .paths = true, .last_pixel = PRESETS[d->preset].last_pixel};
+    const struct detection_options how = {.pick = DETECTION_PICK_ALL,
+                                          .paths = true,
+                                          .id_labels = d->id_labels,
+                                          .last_pixel = PRESETS[d->preset].last_pixel};
     if (picture_index_make(&d->given, ask->pictures->paths, ask->pictures->count, &categories,
                            err) != 0)
         return -1;
@@ -217,24 +212,8 @@ static int open_given(struct task_data *data, const struct task_ask *ask, struct
         faults_init(&data->validation.faults, part->set.count, err) != 0 ||
         settle(data, part, ask, false, err) != 0)
         return -1;
-    return name_classes(data, &part->set, err);
-}
-
-/* Both sets have the same categories under the same ids. */
-static int agree(const struct detect_part *a, const struct detect_part *b, struct error *err) {
-    if (a->index.category_count != b->index.category_count)
-        return error_set(err, EXIT_CODE_DATA, "%s has %zu categories, %s %zu", a->json,
-                         a->index.category_count, b->json, b->index.category_count);
-    for (size_t c = 0; c < a->index.category_count; c++) {
-        const struct coco_category *one = &a->index.categories[c], *two = &b->index.categories[c];
-        if (one->id != two->id || strcmp(coco_index_name(&a->index, one->name),
-                                         coco_index_name(&b->index, two->name)) != 0)
-            return error_set(err, EXIT_CODE_DATA,
-                             "category %lld is '%.64s' in %s, and category %lld '%.64s' in %s",
-                             (long long)one->id, coco_index_name(&a->index, one->name), a->json,
-                             (long long)two->id, coco_index_name(&b->index, two->name), b->json);
-    }
-    return 0;
+    tell_scaled(part, ask);
+    return detect_labels_name(data, &part->set, err);
 }
 
 /* Weights that are given bring their norms along, which stay as they are, and so do the first
@@ -257,7 +236,7 @@ static void describe_network(struct task_data *data, const struct task_ask *ask)
         .region_samples = (int)o->region_samples,
         .slots = (int)o->gt_slots,
         .image_bytes = (int64_t)bytes,
-        .mask_bytes = (int64_t)source->batch * DETECTION_BITS_DEFAULT,
+        .mask_bytes = source->batch * t->bits_of_picture,
         .polygons = t->polygons,
         .points = t->points,
         .frozen_norms = given,
@@ -282,24 +261,6 @@ void detect_objects_unseen(struct model_objects *ret, const struct options *o) {
         .frozen_norms = true,
         .frozen_stages = FROZEN_STAGES,
     };
-}
-
-/* The set has the categories that the model has learnt, under the same ids. */
-static int fit_model(const struct task_data *data, const struct model_config *trained,
-                     const char *json, struct error *err) {
-    const struct detect_data *d = data->own;
-    if (data->classes != trained->classes)
-        return error_set(err, EXIT_CODE_DATA, "%s has %zu categories, the model %zu", json,
-                         data->classes, trained->classes);
-    for (size_t c = 0; c < data->classes; c++)
-        if (d->category_ids[c] != trained->category_ids[c] ||
-            strcmp(d->class_names[c], trained->class_names[c]) != 0)
-            return error_set(err, EXIT_CODE_DATA,
-                             "label %zu is category %lld '%.64s' in %s, and category %lld '%.64s' "
-                             "in the model",
-                             c + 1, (long long)d->category_ids[c], d->class_names[c], json,
-                             (long long)trained->category_ids[c], trained->class_names[c]);
-    return 0;
 }
 
 /* As the data has it; texts and numbers are borrowed. */
@@ -336,7 +297,7 @@ static int open_parts(struct task_data *ret, const struct task_ask *ask, struct 
     bool trains = ask->trained == NULL;
     if (trains &&
         (open_part(ret, &d->training, &ret->training, ask, in->training, true, err) != 0 ||
-         name_classes(ret, &d->training.set, err) != 0))
+         detect_labels_name(ret, &d->training.set, err) != 0))
         return -1;
     ret->hash = d->training.set.hash;
     if (ask->pictures != NULL)
@@ -346,10 +307,10 @@ static int open_parts(struct task_data *ret, const struct task_ask *ask, struct 
     if (open_part(ret, &d->validation, &ret->validation, ask, in->validation, false, err) != 0)
         return -1;
     if (trains)
-        return agree(&d->training, &d->validation, err);
-    return name_classes(ret, &d->validation.set, err) != 0
+        return detect_labels_agree(&d->training, &d->validation, err);
+    return detect_labels_name(ret, &d->validation.set, err) != 0
                ? -1
-               : fit_model(ret, ask->trained, d->validation.json, err);
+               : detect_labels_fit(ret, ask->trained, d->validation.json, err);
 }
 
 /* As the model that is scored has them, or as the options say. */
@@ -371,6 +332,7 @@ static int settle_sizes(struct detect_data *d, const struct task_ask *ask, struc
         d->sizes.long_side = trained->long_side;
     }
     d->sizes.rule = PRESETS[d->preset].rule;
+    d->id_labels = trained != NULL && detect_labels_are_ids(trained);
     return detect_sizes_check(&d->sizes, err);
 }
 

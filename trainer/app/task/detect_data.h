@@ -35,6 +35,7 @@ struct detect_data {
     int preset;                 /* enum option_preset */
     struct detect_rules rules;  /* as the model has them, or the preset */
     struct detect_sizes sizes;  /* of pictures */
+    bool id_labels;             /* a label is its category's id (detect_labels.h) */
     int64_t *category_ids;      /* owned; of labels 1, 2, ...; -1 where no category has one */
     char **class_names;         /* owned; of labels 1, 2, ...; what no category has is "" */
     struct draw_names names;    /* of the validation set, once pictures were shown */

@@ -11,7 +11,7 @@
 enum {
     DETECTION_SLOTS_DEFAULT = 128,
     DETECTION_SLOTS_MAX = 1024,
-    DETECTION_BITS_DEFAULT = 128 * 1024, /* bytes of masks a picture, on average over a batch */
+    DETECTION_BITS_DEFAULT = 128 * 1024, /* bytes of masks a picture, at least */
 };
 
 struct detection_fields {

@@ -8,8 +8,6 @@
 #include <limits.h>
 #include <string.h>
 
-enum { BYTES_STEP = 64 };
-
 void detection_worker_done(struct detection_worker *worker) {
     picture_reader_done(&worker->reader);
     image_done(&worker->picture);
@@ -34,8 +32,8 @@ int detection_recipe_check(const struct detection_recipe *recipe, struct error *
     return 0;
 }
 
-static bool is_host_scaled(const struct detection_recipe *recipe, struct detect_size picture,
-                           struct detect_size scaled) {
+bool detection_is_host_scaled(const struct detection_recipe *recipe, struct detect_size picture,
+                              struct detect_size scaled) {
     int64_t pixels = (int64_t)picture.height * picture.width;
     return recipe->host_scale ||
            (pixels > recipe->pixels_max && (int64_t)scaled.height * scaled.width < pixels);
@@ -53,22 +51,8 @@ struct detection_draw detection_draw(const struct detection_recipe *recipe,
             recipe->short_low + recipe->short_step * (int)random_below(&random, (uint32_t)choices);
     }
     draw.scaled = detect_resized(&sizes, picture);
-    draw.host_scaled = is_host_scaled(recipe, picture, draw.scaled);
+    draw.host_scaled = detection_is_host_scaled(recipe, picture, draw.scaled);
     return draw;
-}
-
-size_t detection_image_bytes(const struct detection_set *set,
-                             const struct detection_recipe *recipe) {
-    size_t most = 0;
-    for (size_t i = 0; i < set->count; i++) {
-        struct detect_size picture = detection_picture_size(&set->pictures[i]);
-        struct detect_size scaled = detect_resized(&recipe->sizes, picture);
-        if (!is_host_scaled(recipe, picture, scaled))
-            scaled = picture;
-        size_t pixels = (size_t)scaled.height * (size_t)scaled.width;
-        most = pixels > most ? pixels : most;
-    }
-    return (most * IMAGE_CHANNELS + BYTES_STEP - 1) / BYTES_STEP * BYTES_STEP;
 }
 
 /* Reads the picture, which must be as large as the annotations say. */

@@ -45,10 +45,24 @@ int detection_recipe_check(const struct detection_recipe *recipe, struct error *
 struct detection_draw detection_draw(const struct detection_recipe *recipe,
                                      struct detect_size picture, uint32_t epoch, uint64_t sample);
 
+/* Whether the host scales a picture that becomes SCALED. */
+bool detection_is_host_scaled(const struct detection_recipe *recipe, struct detect_size picture,
+                              struct detect_size scaled);
+
 /* Bytes that an image's slot needs for any picture of the set, whatever is drawn; a multiple of 64.
  */
 size_t detection_image_bytes(const struct detection_set *set,
                              const struct detection_recipe *recipe);
+
+/* Pictures that are scaled by the host for their pixels alone. */
+size_t detection_host_scaled(const struct detection_set *set,
+                             const struct detection_recipe *recipe);
+
+/* Bytes of masks of any picture's objects, of which the largest SLOTS count, by their boxes: an
+ * upper bound where these hold their masks. OUTLINES: those that have polygons need next to none.
+ */
+int detection_mask_bytes(const struct detection_set *set, const struct detection_recipe *recipe,
+                         int slots, bool outlines, int64_t *ret, struct error *err);
 
 /* What a thread keeps between samples. Zeroed is ready. */
 struct detection_worker {

@@ -29,7 +29,7 @@ struct detection_samples {
     const struct detection_set *set; /* borrowed */
     struct detection_recipe recipe;
     int slots;               /* 1 .. DETECTION_SLOTS_MAX */
-    int64_t bits_of_picture; /* bytes of masks, on average over a batch */
+    int64_t bits_of_picture; /* bytes of masks, on average over a batch (detection_mask_bytes) */
     size_t image_bytes;      /* of a picture's slot: at least this; detection_source raises it */
     int polygons, points; /* of a picture's outlines (detection_outline_measure); 0: bits alone */
 };

@@ -96,17 +96,21 @@ static int take_numbers(struct picture_index *p, struct error *err) {
 
 static int add_categories(struct picture_index *p, const struct picture_categories *categories,
                           struct error *err) {
+    size_t count = 0;
     for (size_t c = 0; c < categories->count; c++) {
-        struct coco_category *category = &p->categories[c];
+        struct coco_category *category = &p->categories[count];
         category->id = categories->ids[c];
-        if (category->id < 0 || (c > 0 && category->id <= category[-1].id))
+        if (category->id == -1)
+            continue;
+        if (category->id < 0 || (count > 0 && category->id <= category[-1].id))
             return error_set(err, EXIT_CODE_DATA,
                              "the model's \"category_ids\" do not ascend at %" PRId64,
                              category->id);
         if (add_name(p, categories->names[c], &category->name, err) != 0)
             return -1;
+        count++;
     }
-    p->index.category_count = categories->count;
+    p->index.category_count = count;
     return 0;
 }
 

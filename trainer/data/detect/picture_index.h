@@ -26,7 +26,7 @@ struct picture_index {
 /* What can be found: labels 1 ..., as a trained model has them. */
 struct picture_categories {
     char *const *names;
-    const int64_t *ids;
+    const int64_t *ids; /* -1: no category has the label */
     size_t count;
 };
 

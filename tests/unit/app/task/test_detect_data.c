@@ -2,6 +2,7 @@
  * a case. */
 #include "detect_ask.h"
 
+#include "checkpoint/safetensors.h"
 #include "common/file.h"
 #include "task/detect_data.h"
 
@@ -245,6 +246,123 @@ static void say_set(const char *name, const char *json) {
     inputs.scored = false;
 }
 
+/* COUNT objects, each as large as the picture of SIDE x SIDE. */
+static struct task_ask ask_large(struct buf *json, const char *name, int side, int count) {
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct error err = {0};
+    buf_init(json, 1 << 20);
+    CU_ASSERT_EQUAL_FATAL(buf_printf(json, &err,
+                                     "{\"images\":[{\"id\":1,\"file_name\":\"a.jpg\",\"width\":%d,"
+                                     "\"height\":%d}],\"categories\":[{\"id\":3,\"name\":"
+                                     "\"circle\"}],\"annotations\":[",
+                                     side, side),
+                          0);
+    for (int i = 1; i <= count; i++)
+        CU_ASSERT_EQUAL_FATAL(
+            buf_printf(json, &err,
+                       "%s{\"id\":%d,\"image_id\":1,\"category_id\":3,\"bbox\":[0,0,%d,%d],"
+                       "\"area\":9,\"iscrowd\":0,\"segmentation\":[[0,0,%d,0,%d,%d,0,%d]]}",
+                       i > 1 ? "," : "", i, side, side, side, side, side, side),
+            0);
+    CU_ASSERT_EQUAL_FATAL(buf_add_text(json, "]}", &err), 0);
+    say_set(name, buf_text(json));
+    options.batch_size = 1;
+    options.gt_slots = 256;
+    return ask;
+}
+
+static int64_t mask_bytes_of(const struct task_ask *ask) {
+    struct task_data data;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, ask, &err), 0);
+    const struct batch_layout *layout = &data.training.source.layout;
+    int64_t bytes = (int64_t)layout->fields[batch_layout_find(layout, "mask_bits")].bytes;
+    CU_ASSERT_EQUAL(data.objects.mask_bytes, bytes);
+    task_close(&data);
+    return bytes;
+}
+
+/* Room for the masks of the picture that has the largest, up to a ceiling. */
+static void masks_of_large_objects_have_room(void) {
+    cleanup_buf struct buf json = {0};
+    struct task_ask ask = ask_large(&json, "large0", 1200, 40);
+    const int64_t wanted = (int64_t)40 * (1200 / 8) * 1200;
+    int64_t bytes = mask_bytes_of(&ask);
+    CU_ASSERT(bytes >= wanted && bytes < wanted + 64);
+    options.gt_slots = 10;
+    bytes = mask_bytes_of(&ask);
+    CU_ASSERT(bytes >= wanted / 4 && bytes < wanted / 4 + 64);
+    /* Scaled by the host the masks are smaller, drawn from outlines they are none. */
+    options.gt_slots = 40;
+    options.preset = OPTION_PRESET_MLPERF;
+    CU_ASSERT_EQUAL(mask_bytes_of(&ask), DETECTION_BITS_DEFAULT);
+    buf_done(&json);
+    ask = ask_large(&json, "large1", 1600, 40);
+    CU_ASSERT_EQUAL(mask_bytes_of(&ask), DETECTION_BITS_DEFAULT);
+    buf_done(&json);
+    ask = ask_large(&json, "large2", 1200, 200); /* 34 MiB */
+    CU_ASSERT_EQUAL(mask_bytes_of(&ask), DETECTION_BITS_PICTURE_MAX);
+}
+
+/* A file of weights with a predictor of so many rows. */
+static void write_predictor(const char *path, int64_t rows) {
+    static float values[128 * 4];
+    struct error err = {0};
+    const struct array array = {.name = "model.roi_heads.box_predictor.cls_score.weight",
+                                .type = ARRAY_F32,
+                                .rank = 2,
+                                .shape = {rows, 4},
+                                .data = values};
+    CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, NULL, 0, &err), 0);
+}
+
+/* Where the weights at hand have a row for each id, labels are ids, also for what uses the model:
+ * categories 3, 17 and 90. */
+static void labels_are_ids_where_the_weights_have_them_so(void) {
+    char path[PATH_MAX];
+    struct task_data data, again;
+    struct error err = {0};
+    snprintf(path, sizeof(path), "%s/coco_v1.safetensors", unit_temp_dir());
+    for (int64_t rows = 90; rows <= 92; rows++) {
+        struct task_ask ask = ask_with(NULL, NULL);
+        const bool ids = rows == 91;
+        write_predictor(path, rows);
+        options.init = path;
+        options.frozen_stages = -1;
+        CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+        CU_ASSERT_EQUAL(data.classes, ids ? 90 : 3);
+        const struct detect_data *d = data.own;
+        const struct detection_set *set = &d->training.set;
+        for (size_t i = 0; i < set->object_count; i++) {
+            const struct coco_annotation *a = &set->index->annotations[set->objects[i].annotation];
+            const int64_t id = set->index->categories[a->category].id;
+            CU_ASSERT_EQUAL(set->objects[i].label, ids ? id : (int64_t)a->category + 1);
+            CU_ASSERT_EQUAL(d->category_ids[set->objects[i].label - 1], id);
+        }
+        if (ids) {
+            struct model_config config = {0};
+            CU_ASSERT(d->category_ids[0] == -1 && d->category_ids[89] == 90);
+            data.task->describe(&data, &ask, &config);
+            ask.trained = &config;
+            options.init = NULL;
+            CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
+            CU_ASSERT(((struct detect_data *)again.own)->id_labels && again.classes == 90);
+            task_close(&again);
+            cleanup_picture_list struct picture_list one = {0};
+            char picture[PATH_MAX];
+            CU_ASSERT_EQUAL_FATAL(
+                detection_set_path(&d->validation.set, 0, picture, sizeof(picture), &err), 0);
+            CU_ASSERT_EQUAL_FATAL(picture_list_add(&one, picture, &err), 0);
+            ask.pictures = &one;
+            CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
+            CU_ASSERT_EQUAL(again.classes, 90);
+            CU_ASSERT_EQUAL(((struct detect_data *)again.own)->given.index.category_count, 3);
+            task_close(&again);
+        }
+        task_close(&data);
+    }
+}
+
 /* How many short sides are drawn for the first picture in many epochs. */
 static int sides_drawn(const struct detect_part *part) {
     bool seen[512] = {false};
@@ -320,6 +438,8 @@ int main(void) {
         UNIT(a_trained_model_is_scored_as_it_was_trained),
         UNIT(what_is_scored_takes_no_more_places_than_it_fills),
         UNIT(a_trained_model_is_used_by_its_own_rules),
+        UNIT(masks_of_large_objects_have_room),
+        UNIT(labels_are_ids_where_the_weights_have_them_so),
         UNIT(a_preset_says_how_data_becomes_samples),
     };
     if (comm_self_open(&alone, NULL) != 0)
