@@ -64,6 +64,17 @@ if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI
     losses "$work/pair.out" >"$work/pair.losses"
     losses "$work/one.out" | cmp - "$work/pair.losses" || fail "other losses"
 
+    echo "a model is scored alike by one, two and three ranks, which have other numbers of pictures: scores and detections"
+    ranks 1 "$ringtrain" eval --model-dir "$work/pair.model" --data "$set_dir" --threads 1 --out "$work/found1" >"$work/eval1" 2>"$work/err" ||
+        { cat "$work/err"; fail "eval"; }
+    [ -n "$(scores "$work/eval1")" ] || fail "no scores"
+    for n in 2 3; do
+        ranks "$n" "$ringtrain" eval --model-dir "$work/pair.model" --data "$set_dir" --threads 1 --out "$work/found$n" >"$work/eval$n" 2>"$work/err" ||
+            { cat "$work/err"; fail "eval by $n ranks"; }
+        [ "$(scores "$work/eval$n")" = "$(scores "$work/eval1")" ] || { cat "$work/eval1" "$work/eval$n"; fail "other scores by $n ranks"; }
+        cmp "$work/found1/detections.json" "$work/found$n/detections.json" || fail "other detections by $n ranks"
+    done
+
     echo "three ranks see what one sees: the same samples and choices; sums of three differ in their last bits"
     flags="$flags --steps 1"
     run three 3 1
