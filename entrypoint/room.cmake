@@ -4,7 +4,8 @@ if(RINGMASTER_HAVE_SOURCES)
     room(transfer entrypoint/transfer USES common EXCLUDE main.c
         LINKS OpenSSL::Crypto PkgConfig::curl PkgConfig::archive PkgConfig::expat)
     add_executable(ringmaster-transfer ${CMAKE_CURRENT_LIST_DIR}/transfer/main.c)
-    target_link_libraries(ringmaster-transfer PRIVATE transfer PkgConfig::curl ringmaster_flags)
+    target_link_libraries(ringmaster-transfer PRIVATE transfer PkgConfig::curl PkgConfig::archive PkgConfig::expat
+        ringmaster_flags)
     install(TARGETS ringmaster-transfer)
 endif()
 

@@ -34,7 +34,7 @@ void metric_watch_line(struct metric_counts *c, const char *line, size_t size,
 }
 
 void metric_watch_told(struct metric_counts *c, const json_t *message) {
-    const char *name = NULL;
+    const char *name = "";
     if (json_member_string(message, "metric", "name", &name, NULL) == 0)
         metric_counts_elsewhere(c, name);
 }

@@ -38,7 +38,7 @@ static int insert(struct parser *p, size_t at, enum pattern_what what, uint8_t v
     if (make_room(p, 1) != 0)
         return -1;
     memmove(&p->code[at + 1], &p->code[at], (p->size - at) * sizeof(p->code[0]));
-    p->code[at] = (struct pattern_step){.what = what, .value = value, .by = (int16_t)by};
+    p->code[at] = (struct pattern_step){.what = (uint8_t)what, .value = value, .by = (int16_t)by};
     p->size++;
     return 0;
 }

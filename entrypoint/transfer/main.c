@@ -12,7 +12,9 @@
 #include "transfer/outgoing.h"
 #include "transfer/work.h"
 
+#include <archive.h>
 #include <curl/curl.h>
+#include <expat.h>
 #include <locale.h>
 #include <stdio.h>
 #include <string.h>
@@ -79,6 +81,16 @@ static int run(const char *descriptor, struct error *err) {
     return result;
 }
 
+/* `ringmaster-transfer version`, as `ringmaster version --all` has the rest. */
+static int print_versions(void) {
+    const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
+    const XML_Expat_Version expat = XML_ExpatVersionInfo();
+    int printed = printf("%-18s %s\n%-18s %s\n%-18s %d.%d.%d\n", "libcurl", curl->version,
+                         "libarchive", archive_version_string() + strlen("libarchive "), "Expat",
+                         expat.major, expat.minor, expat.micro);
+    return printed > 0 && fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;
+}
+
 int main(int argc, char **argv) {
     struct error err = {.code = EXIT_CODE_INTERNAL};
     const struct rlimit none = {0};
@@ -86,6 +98,8 @@ int main(int argc, char **argv) {
     (void)setrlimit(RLIMIT_CORE, &none);
     (void)umask(022);
     (void)setlocale(LC_ALL, "C");
+    if (argc == 2 && strcmp(argv[1], "version") == 0)
+        return print_versions();
     if (outgoing_listen(&err) != 0) {
         say(err.text);
         return EXIT_CODE_INTERNAL;

@@ -245,6 +245,11 @@ a_word_too_many() {
 
 # Nothing starts where help is asked for, under both names; what stands behind -- is the program's.
 help_is_asked_for() {
+    for library in libcurl libarchive Expat; do
+        check "$library has a version" grep -Eq "^$library +[0-9]+[.][0-9.]+\$" <<END
+$("$RINGMASTER_BIN/ringmaster-transfer" version)
+END
+    done
     for words in 'train --help' 'ringmaster train --help' 'ringmaster train --data x -h'; do
         ring 1
         # shellcheck disable=SC2086  # words

@@ -96,6 +96,7 @@ case_24_short_jobs_and_odd_lines() {
     all_end 60 0 $everyone || return
     took=$(($(for host in $everyone; do hosts ended "$host"; done | sort -n | tail -n 1) - began))
     echo "  a job of 3 s took $took ms"
+    check "a job of 3 s is out within 10 s" at_most "$took" 10000
     log=$RING/ten
     hosts log 2 | sed -n 's/^\[algo-2 rank 10\] //p' >"$log"
     check "1 MB is one line" equal "$(awk 'NR == 1 { print length($0) }' "$log")" 1000000
@@ -118,8 +119,28 @@ two" ] && [ "$4" = "a b; \$HOME \"q\"" ] && [ "$SM_HP_ODD" = "$4" ] && [ "$ODD" 
     every_log_has 'all the same'
 }
 
+# Each rank hears it, one after the other or not: 1 s after the stop, and as much later as the machine was late.
+case_22_every_rank_hears_a_stop_within_a_second() {
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "4", "sagemaker_program": "program.sh"}'
+    code_file program.sh 'trap "date +%s%3N >/opt/ml/output/heard-$RANK; exit 0" TERM
+        : >"/opt/ml/output/ready-$RANK"; sleep 60 & wait'
+    heard() { for host in $everyone; do ls "$(hosts opt "$host")/output"; done | grep -c "^$1-"; }
+    all_are() { [ "$(heard "$1")" = 8 ]; }
+    start_all -- train
+    check "all ranks wait" wait_for 60 all_are ready
+    fault_begins
+    hosts stop 2
+    check "hosts end" hosts wait 30 $everyone
+    fault_ends
+    check "all ranks heard it" equal "$(heard heard)" 8
+    last=$(for host in $everyone; do cat "$(hosts opt "$host")"/output/heard-*; done | sort -n | tail -n 1)
+    echo "  the last rank heard it after $((last - fault_at)) ms; the machine was late by $(cat "$RING/lag")"
+    check "within a second" at_most "$((last - fault_at))" $((1000 + $(cat "$RING/lag")))
+}
+
 CASES=${CASES:-case_17_credentials_stay_with_their_host case_18_a_name_that_is_not_known_yet
     case_18_studio_looks_nothing_up case_20_memory_runs_out case_20_a_kill_is_not_memory
-    case_24_short_jobs_and_odd_lines case_25_words_arrive_as_they_are}
+    case_22_every_rank_hears_a_stop_within_a_second case_24_short_jobs_and_odd_lines case_25_words_arrive_as_they_are}
 run_cases
 finish

@@ -58,9 +58,11 @@ static void what_another_host_has_seen_was_seen(void) {
     struct metric_counts c;
     cleanup_json json_t *message = json_pack("{s:s}", "name", "acc");
     cleanup_json json_t *odd = json_pack("{s:i}", "name", 1);
+    cleanup_json json_t *none = json_object();
     open_watch(&c, 2, false);
     line(&c, "loss=1\n");
     metric_watch_told(&c, odd);
+    metric_watch_told(&c, none);
     metric_watch_told(&c, message);
     metric_watch_conclude(&c, NULL, true);
     CU_ASSERT_STRING_EQUAL(said, "");
