@@ -1,0 +1,280 @@
+/* Steps of a small Mask R-CNN by the device's stepper (run/device_stepper.h) on the emulated
+ * device, pictures on two canvases in turns, against the host's stepper on the reference: the same
+ * losses and weights but for roundings. What is chosen on the way is exact: behind each selection
+ * the reference makes the same of the device's own numbers. */
+#include "comm/comm.h"
+#include "cuda/emulated.h"
+#include "kernels/image_size.h"
+#include "kernels/mask_bits.h"
+#include "kernels/random.h"
+#include "kernels/sample_key.h"
+#include "ref/ref.h"
+#include "run/stepper.h"
+#include "support/unit.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    BATCH = 2,
+    SLOTS = 3,
+    CLASSES = 3,
+    CANVASES = 2,
+    IMAGE = 64 * 96 * 3,
+    POOL = BATCH * SLOTS * 1024,
+    STEPS = 6, /* each canvas is warmed up, recorded and run again */
+    METRICS = 8
+};
+
+static const struct network_canvas canvases[CANVASES] = {{64, 64}, {64, 96}};
+
+struct places {
+    uint8_t image[BATCH][IMAGE];
+    int32_t image_size[BATCH][IMAGE_SIZE_FIELDS];
+    float gt_box[BATCH][SLOTS][4];
+    int32_t gt_label[BATCH][SLOTS];
+    int32_t gt_count[BATCH];
+    int32_t gt_mask_at[BATCH][SLOTS][MASK_FIELDS];
+    uint8_t mask_bits[POOL];
+    int32_t key[BATCH][SAMPLE_KEY_WORDS];
+};
+
+/* An object of W x H pixels, a lattice as its mask. */
+static void put_object(struct places *p, int n, int slot, int32_t *used, struct random *random) {
+    const int32_t w = 12 + (int32_t)random_below(random, 24);
+    const int32_t h = 12 + (int32_t)random_below(random, 24);
+    int32_t *at = p->gt_mask_at[n][slot];
+    at[MASK_OFFSET] = *used;
+    at[MASK_X] = (int32_t)random_below(random, (uint32_t)(p->image_size[n][IMAGE_SIZE_W] - w));
+    at[MASK_Y] = (int32_t)random_below(random, (uint32_t)(p->image_size[n][IMAGE_SIZE_H] - h));
+    at[MASK_WIDTH] = w;
+    at[MASK_HEIGHT] = h;
+    *used += (int32_t)mask_bits_bytes(w, h);
+    CU_ASSERT_FATAL(*used <= POOL);
+    for (int y = 0; y < h; y++)
+        for (int x = 0; x < w; x++)
+            if (x % 4 != 3 || y % 4 != 3)
+                mask_bits_set(p->mask_bits, at, at[MASK_X] + x, at[MASK_Y] + y);
+    const float box[4] = {(float)at[MASK_X], (float)at[MASK_Y], (float)(at[MASK_X] + w),
+                          (float)(at[MASK_Y] + h)};
+    memcpy(p->gt_box[n][slot], box, sizeof(box));
+    p->gt_label[n][slot] = 1 + (int32_t)random_below(random, CLASSES);
+}
+
+/* Pictures and objects hang on the step alone. In the last but one the second place is empty, as
+ * where a file cannot be read. */
+static void fill(struct places *p, int step) {
+    struct random random = random_stream(11, 0, (uint32_t)step);
+    const struct network_canvas *canvas = &canvases[step % CANVASES];
+    int32_t used = 0;
+    memset(p, 0, sizeof(*p));
+    for (int n = 0; n < BATCH; n++) {
+        const bool valid = n == 0 || step != STEPS - 2;
+        const int32_t side = valid ? canvas->height - 6 * n : 1;
+        const int32_t other = valid ? canvas->width : 1;
+        const int32_t size[IMAGE_SIZE_FIELDS] = {side, other, side, other, 0, valid};
+        memcpy(p->image_size[n], size, sizeof(size));
+        for (int i = 0; valid && i < side * other * 3; i++)
+            p->image[n][i] = (uint8_t)random_below(&random, 256);
+        p->gt_count[n] = valid ? SLOTS - n : 0;
+        for (int slot = 0; slot < p->gt_count[n]; slot++)
+            put_object(p, n, slot, &used, &random);
+        p->key[n][SAMPLE_KEY_SEED_LOW] = 5;
+        p->key[n][SAMPLE_KEY_SAMPLE] = step * BATCH + n;
+    }
+}
+
+#define PUT(name)                                                                                  \
+    batch->fields[batch_layout_add(layout, #name, sizeof(places->name))] = places->name
+
+static void put_all(struct batch *batch, struct batch_layout *layout, struct places *places) {
+    PUT(image);
+    PUT(image_size);
+    PUT(gt_box);
+    PUT(gt_label);
+    PUT(gt_count);
+    PUT(gt_mask_at);
+    PUT(mask_bits);
+    PUT(key);
+}
+
+struct world {
+    struct network net;
+    struct stepper stepper;
+    struct comm *alone;
+};
+
+static int open_world(struct world *w, struct backend *backend, struct error *err) {
+    static const double mean[3] = {0.5, 0.5, 0.5};
+    struct network_options o = {
+        .model = "maskrcnn_tiny",
+        .mean = mean,
+        .std = mean,
+        .batch = BATCH,
+        .canvases = {canvases[0], canvases[1]},
+        .canvas_count = CANVASES,
+        .classes = CLASSES,
+        .dtype = DTYPE_F32,
+        .fusion = FUSION_CONV,
+        .objects = {.preset = "tv",
+                    .slots = SLOTS,
+                    .anchor_samples = 64,
+                    .region_samples = 32,
+                    .image_bytes = IMAGE,
+                    .mask_bytes = POOL,
+                    .frozen_norms = true},
+    };
+    struct stepper_options how = {.accumulate = 1,
+                                  .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F}};
+    if (comm_self_open(&w->alone, err) != 0 || network_open(&w->net, backend, &o, true, err) != 0 ||
+        store_start(&w->net.store, 7, err) != 0)
+        return -1;
+    return stepper_open(&w->stepper, &w->net, w->alone, &how, err);
+}
+
+struct trained {
+    double metrics[STEPS][METRICS];
+    int told;
+    float *weights; /* owned */
+    size_t count;
+};
+
+static void keep(struct trained *ret, const struct step_outcome *outcome) {
+    if (!outcome->known)
+        return;
+    CU_ASSERT(outcome->applied && !outcome->skipped && ret->told < STEPS);
+    memcpy(ret->metrics[ret->told++], outcome->metrics, sizeof(ret->metrics[0]));
+}
+
+static int take_step(struct world *w, int step, struct trained *ret, struct error *err) {
+    static struct places places[2]; /* one is overwritten while the other one is under way */
+    struct batch_layout layout = {.count = 0};
+    struct batch batch = {.layout = &layout, .canvas = step % CANVASES, .count = BATCH};
+    struct step_outcome outcome = {.known = false};
+    fill(&places[step % 2], step);
+    put_all(&batch, &layout, &places[step % 2]);
+    if (stepper_micro(&w->stepper, &batch, err) != 0 ||
+        stepper_finish(&w->stepper, 0.01, &outcome, err) != 0)
+        return -1;
+    keep(ret, &outcome);
+    if (step + 1 < STEPS || stepper_pending(&w->stepper) == 0)
+        return 0;
+    if (stepper_settle(&w->stepper, &outcome, err) != 0)
+        return -1;
+    keep(ret, &outcome);
+    return 0;
+}
+
+/* Takes all steps on BACKEND, which it closes. */
+static void train(struct backend *backend, struct trained *ret) {
+    struct world w = {.alone = NULL};
+    struct error err = {0};
+    void *values = NULL;
+    *ret = (struct trained){.told = 0};
+    int result = open_world(&w, backend, &err);
+    for (int step = 0; step < STEPS && result == 0; step++)
+        result = take_step(&w, step, ret, &err);
+    if (result == 0)
+        result = store_pull(&w.net.store, STORE_PARAMETERS, &values, &err);
+    if (result != 0)
+        printf("%s\n", err.text);
+    CU_ASSERT_EQUAL_FATAL(result, 0);
+    CU_ASSERT_EQUAL(ret->told, STEPS);
+    ret->count = w.net.store.count[STORE_PARAMETERS];
+    ret->weights = malloc(ret->count * sizeof(float));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ret->weights);
+    memcpy(ret->weights, values, ret->count * sizeof(float));
+    stepper_done(&w.stepper);
+    network_done(&w.net);
+    comm_close(w.alone);
+    backend_close(backend);
+}
+
+static struct backend *reference(void) {
+    struct backend *backend = NULL;
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, NULL), 0);
+    return backend;
+}
+
+static struct backend *device(void) {
+    struct backend *backend = NULL;
+    CU_ASSERT_EQUAL_FATAL(emulated_open(&backend, true, NULL), 0);
+    return backend;
+}
+
+/* What decides which numbers a network learns from. */
+static const enum op_kind selections[] = {OP_RPN_TOP_K,   OP_RPN_BOXES,   OP_NMS,      OP_PROPOSALS,
+                                          OP_RPN_TARGETS, OP_ROI_TARGETS, OP_MASK_ROWS};
+enum { SELECTIONS = sizeof(selections) / sizeof(selections[0]) };
+
+struct told {
+    int runs[SELECTIONS];
+    double worst[SELECTIONS];
+};
+
+static void note(void *user, const struct op *op, double error) {
+    struct told *told = user;
+    for (int i = 0; i < SELECTIONS; i++) {
+        if (op->kind != selections[i])
+            continue;
+        told->runs[i]++;
+        if (!(error <= told->worst[i])) /* NaN too */
+            told->worst[i] = error;
+    }
+}
+
+static void hold(const struct trained *device_, const struct trained *host, double bound) {
+    double worst = 0, largest = 0;
+    for (int step = 0; step < STEPS; step++)
+        for (int i = 0; i < METRICS; i++) {
+            double wanted = host->metrics[step][i];
+            CU_ASSERT(wanted > 0);
+            CU_ASSERT_DOUBLE_EQUAL(device_->metrics[step][i], wanted, bound * wanted);
+        }
+    CU_ASSERT_EQUAL_FATAL(device_->count, host->count);
+    for (size_t i = 0; i < host->count; i++) {
+        double apart = fabs((double)device_->weights[i] - (double)host->weights[i]);
+        if (!(apart <= worst))
+            worst = apart;
+        largest = fmax(largest, fabs((double)host->weights[i]));
+    }
+    printf("device and ref: weights %.2g apart\n", worst / largest);
+    CU_ASSERT(worst <= bound * largest);
+}
+
+static void a_detectors_steps_are_the_hosts_and_choose_the_same(void) {
+    static struct told told;
+    struct trained on_device, on_host;
+    struct backend *compared = device();
+    emulated_compare(compared, note, &told);
+    train(compared, &on_device);
+    train(reference(), &on_host);
+    hold(&on_device, &on_host, 1e-5);
+    for (int i = 0; i < SELECTIONS; i++) {
+        CU_ASSERT_EQUAL(told.runs[i], STEPS);
+        CU_ASSERT_EQUAL(told.worst[i], 0);
+    }
+    free(on_device.weights);
+    free(on_host.weights);
+}
+
+static void the_order_of_lanes_changes_no_bit(void) {
+    struct trained at_once;
+    train(device(), &at_once);
+    static const enum lanes_order orders[] = {LANES_MAIN_FIRST, LANES_MIXED};
+    for (int i = 0; i < 2; i++) {
+        struct trained on_lanes;
+        struct backend *backend = NULL;
+        CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&backend, orders[i], 3, NULL), 0);
+        train(backend, &on_lanes);
+        CU_ASSERT_EQUAL(memcmp(on_lanes.metrics, at_once.metrics, sizeof(at_once.metrics)), 0);
+        CU_ASSERT_EQUAL(memcmp(on_lanes.weights, at_once.weights, at_once.count * sizeof(float)),
+                        0);
+        free(on_lanes.weights);
+    }
+    free(at_once.weights);
+}
+
+UNIT_MAIN("cuda.detector", UNIT(a_detectors_steps_are_the_hosts_and_choose_the_same),
+          UNIT(the_order_of_lanes_changes_no_bit))
