@@ -265,6 +265,9 @@ static void settle(struct host *h, const json_t *order) {
 static void begin(struct host *h, const json_t *order) {
     struct error err = {0};
     const json_t *gone = json_object_get(order, "gone");
+    /* The list is whole: whom this host believed gone, the master may have taken in. */
+    for (size_t i = 0; i < h->job->cluster.count; i++)
+        h->job->cluster.hosts[i].gone = false;
     for (size_t i = 0; i < json_array_size(gone); i++) {
         json_int_t host = json_integer_value(json_array_get(gone, i));
         if (host > 0 && (uint64_t)host < h->job->cluster.count)

@@ -24,6 +24,10 @@ void metric_watch_line(struct metric_counts *c, const char *line, size_t size,
                        void (*tell)(void *context, const char *name), void *context) {
     uint64_t left_out = 0;
     uint64_t fresh = metric_counts_line(c, line, size, &left_out);
+    if (c->unread > 0 && c->asked && !c->unread_told) {
+        c->unread_told = true;
+        tell(context, "");
+    }
     for (size_t i = 0; (fresh | left_out) != 0 && i < c->count; i++) {
         if (has(fresh | left_out, i) && c->asked)
             tell(context, c->items[i].name);
@@ -35,13 +39,15 @@ void metric_watch_line(struct metric_counts *c, const char *line, size_t size,
 
 void metric_watch_told(struct metric_counts *c, const json_t *message) {
     const char *name = "";
-    if (json_member_string(message, "metric", "name", &name, NULL) == 0)
-        metric_counts_elsewhere(c, name);
+    if (json_member_string(message, "metric", "name", &name, NULL) != 0)
+        return;
+    c->unread_elsewhere |= name[0] == '\0';
+    metric_counts_elsewhere(c, name);
 }
 
 /* Where some lines went unread, a metric that is rare may have been in one of them. */
 static void say_never(const struct metric_counts *c, const char *names) {
-    if (c->unread == 0)
+    if (c->unread == 0 && !c->unread_elsewhere)
         log_warning("metric %s matched 0 times", names);
     else
         log_warning("metric %s matched 0 times in the lines that there was time for", names);

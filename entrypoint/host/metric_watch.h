@@ -17,7 +17,8 @@
 void metric_watch_open(struct metric_counts *c, const struct job *job);
 
 /* TELL is called for each metric that has matched now and never before, and for one that is left
- * out from now on: of neither can the first host say that it matched nowhere. */
+ * out from now on: of neither can the first host say that it matched nowhere. Once, too, with an
+ * empty name, when there is no time for a line. */
 void metric_watch_line(struct metric_counts *c, const char *line, size_t size,
                        void (*tell)(void *context, const char *name), void *context);
 

@@ -30,7 +30,12 @@ static int put(const char *path, const char *word) {
     if (fd < 0)
         return -1;
     ssize_t size = (ssize_t)strlen(word);
-    return write(fd, word, (size_t)size) == size && fsync(fd) == 0 ? 0 : -1;
+    if (write(fd, word, (size_t)size) == size && fsync(fd) == 0)
+        return 0;
+    int why = errno;
+    (void)unlink(path);
+    errno = why;
+    return -1;
 }
 
 static int compare(const char *path, const char *word) {

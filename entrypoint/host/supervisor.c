@@ -449,7 +449,10 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     loop_cancel(&s->loop, &s->measure);
     if (s->job->settings.metrics > 0)
         supervisor_metrics_write(s);
-    metric_watch_conclude(&s->host.metrics, &s->journal, cluster_is_master(&s->job->cluster));
+    /* A host that has followed a lost one knows nothing of what came before. */
+    metric_watch_conclude(&s->host.metrics, &s->journal,
+                          cluster_is_master(&s->job->cluster) &&
+                              !succession_is_again(s->succession));
     journal_conclude(&s->journal, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     if (verdict->code != EXIT_CODE_OK)

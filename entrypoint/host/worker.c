@@ -18,6 +18,7 @@ struct worker {
     struct timer deadline;
     struct timer announce;
     struct timer lease;
+    struct timer late;       /* where the first host may be lost */
     struct net_address peer; /* the master, while the link is open */
     int64_t left;            /* of the time to reach it, while the link is open */
     bool dialling;           /* it has begun to reach for it */
@@ -126,6 +127,7 @@ static void lose_master(struct worker *w, const char *why) {
         journal_put(&w->s.journal, RECORD_HOST_LOST,
                     json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
         loop_cancel(&w->s.loop, &w->lease);
+        loop_cancel(&w->s.loop, &w->late);
         supervisor_follow(&w->s);
         return;
     }
@@ -167,6 +169,8 @@ static void hear(void *context, const json_t *message) {
     } else if (strcmp(type, "welcome") == 0) {
         w->joined = true;
         note_beat(w);
+        if (succession_is_on(w->s.succession))
+            loop_after(&w->s.loop, &w->late, CLOCK_SECOND);
         take_run(w, message);
         loop_cancel(&w->s.loop, &w->announce);
         log_info("joined %s", master_name(w));
@@ -180,6 +184,7 @@ static void hear(void *context, const json_t *message) {
     } else if (strcmp(type, "examine") == 0 && w->joined && !w->s.judged) {
         supervisor_examine(&w->s, message);
     } else if (w->joined && !w->s.judged) {
+        note_beat(w); /* the master counts its own lease from such an order on, too */
         host_order(&w->s.host, message);
     }
 }
@@ -341,11 +346,21 @@ static void master_silent(struct worker *w) {
  * lies unread. Not so where another host may have followed it. */
 static void lease_ended(void *context) {
     struct worker *w = context;
+    const struct succession *s = w->s.succession;
     bool stood_still = clock_now() - w->lease.deadline > CLOCK_SECOND;
-    if (stood_still && !succession_is_on(w->s.succession))
+    if (stood_still && (!succession_is_on(s) || !s->begun))
         loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
     else
         master_silent(w);
+}
+
+/* The lease's timer stands still while the machine sleeps, and no word may come after it. */
+static void look_at_lease(void *context) {
+    struct worker *w = context;
+    if (is_too_late(w))
+        master_silent(w);
+    else if (!w->s.judged)
+        loop_after(&w->s.loop, &w->late, CLOCK_SECOND);
 }
 
 static void deadline_passed(void *context) {
@@ -452,6 +467,7 @@ int worker_run(const struct supervisor_options *options, int *ret_code, struct e
     w.deadline = (struct timer){.fire = deadline_passed, .context = &w};
     w.announce = (struct timer){.fire = announce, .context = &w};
     w.lease = (struct timer){.fire = lease_ended, .context = &w};
+    w.late = (struct timer){.fire = look_at_lease, .context = &w};
     if (supervisor_open(&w.s, options, &role, &w, err) == 0)
         result = supervisor_run(&w.s, ret_code, err);
     dial_stop(&w.dial);

@@ -9,6 +9,9 @@
 
 enum { DEAD_SECONDS = SUCCESSION_LEASE_SECONDS };
 
+/* Between the first look and the last one: what lies here is read meanwhile. */
+static const int64_t again = 50 * CLOCK_MILLISECOND;
+
 static void beat(void *context) {
     struct master *m = context;
     json_t *message = frame_new("beat");
@@ -55,11 +58,13 @@ static void silent(struct member *b) {
 }
 
 /* When this container itself stood still, the hosts get a new chance: what they sent meanwhile lies
- * unread. Where all answer, the next look rides along with a heartbeat. */
+ * unread. It may have done so for less than can be told, so that nobody is lost by one look alone.
+ * Where all answer, the next look rides along with a heartbeat. */
 static void look(void *context) {
     struct master *m = context;
     int64_t now = clock_now();
     int64_t first = now;
+    bool doubts = false;
     bool stood_still = now - m->lease.look.deadline > CLOCK_SECOND;
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         struct member *b = &m->members[i];
@@ -67,12 +72,18 @@ static void look(void *context) {
             continue;
         if (stood_still)
             b->heard = now;
-        if (now - b->heard >= DEAD_SECONDS * CLOCK_SECOND)
+        const bool unheard = now - b->heard >= DEAD_SECONDS * CLOCK_SECOND;
+        if (unheard && b->doubted)
             silent(b);
-        else if (b->heard < first)
+        else if (!unheard && b->heard < first)
             first = b->heard;
+        doubts |= unheard && !b->doubted;
+        b->doubted = unheard;
     }
-    loop_within(&m->s.loop, &m->lease.look, first + DEAD_SECONDS * CLOCK_SECOND - now);
+    if (doubts)
+        loop_after(&m->s.loop, &m->lease.look, again);
+    else
+        loop_within(&m->s.loop, &m->lease.look, first + DEAD_SECONDS * CLOCK_SECOND - now);
 }
 
 /* Of the attempt's hosts those that had not gone over to another master a lease ago. */

@@ -152,6 +152,8 @@ int relaunch_next(struct master *m, struct error *err) {
 
 void relaunch_begun(struct member *b) {
     struct master *m = b->master;
+    if (b->lost || b->begun == m->attempt.number)
+        return;
     b->begun = m->attempt.number;
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         if (has_not_begun(&m->members[i]))

@@ -49,6 +49,7 @@ struct member {
     struct facts facts;
     struct buf line;       /* of a forwarded one, the parts that are here */
     int64_t heard;         /* when, by clock_now() */
+    bool doubted;          /* unheard for a lease: its words may lie here unread */
     int64_t trip;          /* shortest round trip of a heartbeat so far; 0: none yet */
     int64_t offset;        /* its clock_boot() less ours, by that heartbeat */
     int64_t skew;          /* its wall clock less ours when it joined */

@@ -43,8 +43,9 @@ static int check_fit(const struct job *job, const struct run_state *before, cons
     if (before->classes != job->state.classes)
         return error_set(err, EXIT_CODE_DATA,
                          "%s is for %" PRId64 " classes, the data has %" PRId64
-                         "; give another --checkpoint-dir, or --resume none",
-                         path, before->classes, job->state.classes);
+                         "; give %sanother --checkpoint-dir, or --resume none",
+                         path, before->classes, job->state.classes,
+                         job->net.model->task == MODEL_DETECT ? "the same --init, " : "");
     return 0;
 }
 

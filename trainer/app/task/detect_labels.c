@@ -13,8 +13,11 @@
 static int64_t predictor_rows(const char *path) {
     cleanup_safetensors struct safetensors file = {0};
     const size_t tail = strlen(PREDICTOR);
-    if (safetensors_open(&file, path, NULL) != 0)
+    struct error why = {0};
+    if (safetensors_open(&file, path, &why) != 0) {
+        log_warning("the classes of --init are not known, categories are counted: %s", why.text);
         return 0;
+    }
     for (size_t i = 0; i < file.count; i++) {
         const struct safetensors_entry *entry = &file.entries[i];
         const size_t size = strlen(entry->name);

@@ -80,6 +80,25 @@ static void what_went_unread_may_have_matched(void) {
     close_watch(&c);
 }
 
+/* This host tells the first one, once. */
+static void what_went_unread_elsewhere_may_have_matched(void) {
+    struct metric_counts c;
+    cleanup_json json_t *message = json_pack("{s:s}", "name", "");
+    open_watch(&c, 2, false);
+    c.unread = 1;
+    line(&c, "loss=1\n");
+    line(&c, "loss=1\n");
+    CU_ASSERT_STRING_EQUAL(told, ";loss;");
+    close_watch(&c);
+    open_watch(&c, 2, false);
+    line(&c, "loss=1\n");
+    metric_watch_told(&c, message);
+    metric_watch_conclude(&c, NULL, true);
+    CU_ASSERT_STRING_EQUAL(said,
+                           "metric acc matched 0 times in the lines that there was time for\n");
+    close_watch(&c);
+}
+
 /* Then this host cannot know. */
 static void one_that_takes_too_long_is_not_called_missing(void) {
     static struct metric_item slow[] = {{"slow", "(a|b)*a(a|b){200}c"}};
@@ -123,5 +142,6 @@ static void our_trainers_are_counted_for_the_event_log_alone(void) {
 
 UNIT_MAIN("host.metric_watch", UNIT(a_metric_that_never_matched_is_named_by_the_first_host),
           UNIT(what_another_host_has_seen_was_seen), UNIT(what_went_unread_may_have_matched),
+          UNIT(what_went_unread_elsewhere_may_have_matched),
           UNIT(one_that_takes_too_long_is_not_called_missing), UNIT(without_a_line_nothing_is_said),
           UNIT(our_trainers_are_counted_for_the_event_log_alone))

@@ -1,4 +1,5 @@
 #include "master/master.h"
+#include "master/relaunch.h"
 #include "master/state.h"
 #include "unit/entrypoint/stage.h"
 #include "wire/frame.h"
@@ -131,10 +132,42 @@ static void late_words_count_for_nothing(void) {
     attempt_done(&m.attempt);
 }
 
+static int begun;
+
+static void count_begun(struct master *m, const struct raised *raised) {
+    (void)m;
+    begun += raised->event == EVENT_ALL_BEGUN;
+}
+
+/* mpirun is started once, whatever a host says again. */
+static void a_roll_is_taken_once(void) {
+    struct cluster_host hosts[3] = {{.slots = 1}, {.slots = 1}, {.slots = 1}};
+    struct job job = {.cluster = {.hosts = hosts, .count = 3}};
+    struct member members[3];
+    struct master m = {.s = {.job = &job},
+                       .members = members,
+                       .phase = PHASE_RUNNING,
+                       .raise = count_begun,
+                       .attempt = {.number = 2}};
+    for (size_t i = 0; i < 3; i++)
+        members[i] = (struct member){.master = &m, .index = i, .begun = 1, .lost = i == 2};
+    begun = 0;
+    relaunch_begun(&members[1]);
+    relaunch_begun(&members[1]);
+    relaunch_begun(&members[2]); /* it is lost */
+    CU_ASSERT_EQUAL(begun, 0);
+    relaunch_begun(&members[0]);
+    CU_ASSERT_EQUAL(begun, 1);
+    relaunch_begun(&members[0]);
+    relaunch_begun(&members[1]);
+    relaunch_begun(&members[2]);
+    CU_ASSERT_EQUAL(begun, 1);
+}
+
 STAGE_MAIN("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
            UNIT(the_last_attempt_is_the_jobs_verdict), UNIT(a_code_of_the_programs_own_is_final),
            UNIT(nothing_of_the_old_attempt_lives_on),
            UNIT(a_stop_between_two_attempts_ends_the_job),
            UNIT(a_stop_after_a_failure_is_the_end_too),
            UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing),
-           UNIT(a_launch_that_fails_is_told_with_its_own_attempt))
+           UNIT(a_roll_is_taken_once), UNIT(a_launch_that_fails_is_told_with_its_own_attempt))
