@@ -60,6 +60,7 @@ void metric_watch_conclude(const struct metric_counts *c, struct journal *journa
     if (!metric_counts_any(c))
         return;
     json_t *members = metric_counts_json(c);
+    (void)json_object_set_new(members, "never", json_null());
     if (c->asked && is_first_host && metric_counts_never(c, &never, NULL) == 0) {
         (void)json_object_set_new(members, "never", json_string(buf_text(&never)));
         if (never.size > 0)

@@ -51,7 +51,7 @@ static const struct record_row table[RECORD_KINDS] = {
     [RECORD_METRICS] = {"metrics",
                         "how many lines of this host's ranks each metric definition matched, of "
                         "so many that were looked at; unread: for which there was no time; "
-                        "never: at the first host, those that matched nowhere",
+                        "never: at the first host, those that matched nowhere; or null",
                         {"counts", "lines", "unread", "never"}},
     [RECORD_VERDICT] = {"verdict",
                         "how the job ended; which and rank are of the culprit, where "
