@@ -5,6 +5,10 @@
 [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
 moto=$top/build/moto
+# Of tests that begin at once one installs it.
+mkdir -p "$top/build"
+exec 8>"$moto.lock"
+flock -w 500 8 || skip "another test has been installing moto for 500 s"
 if [ ! -e "$moto/ready" ]; then
     rm -rf "$moto"
     if ! python3 -m venv "$moto" ||
@@ -13,6 +17,7 @@ if [ ! -e "$moto/ready" ]; then
     fi
     : >"$moto/ready"
 fi
+exec 8>&-
 
 server=
 server_down() {
