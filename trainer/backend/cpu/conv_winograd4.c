@@ -102,10 +102,6 @@ static size_t blocks_of(const struct conv_winograd4 *conv) {
     return winograd4_divided(winograd4_divided(conv->choice.count, conv->block), threads) * threads;
 }
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 /* Outputs of a unit: fewer than OUTS where threads would have none. */
 static size_t outs_for(const struct conv_winograd4 *conv, size_t threads) {
     size_t outs = OUTS;
@@ -126,14 +122,14 @@ static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struc
     size_t tile_bytes = WINOGRAD4_PLACES * in * sizeof(float);
     size_t weight_bytes = winograd4_weights(in, out, conv->panel) * sizeof(float);
     size_t block = BLOCK_BYTES / tile_bytes;
-    conv->block = block < 1 ? 1 : least(block, BLOCK_TILES);
+    conv->block = block < 1 ? 1 : winograd4_least(block, BLOCK_TILES);
     conv->outs = OUTS;
     struct winograd4_matrix inputs = conv_winograd4_rows(NULL, conv->block, in);
     size_t own = conv_winograd4_floats(&inputs), shared = 0;
     if (weight_bytes > WEIGHTS_MOST || conv->choice.count < threads * conv->block) {
         size_t together = SHARED_BYTES / tile_bytes;
-        conv->together = least(conv->choice.count, together < 1 ? 1 : together);
-        conv->block = least(conv->together, GROUP_TILES);
+        conv->together = winograd4_least(conv->choice.count, together < 1 ? 1 : together);
+        conv->block = winograd4_least(conv->together, GROUP_TILES);
         conv->outs = outs_for(conv, threads);
         inputs = conv_winograd4_rows(NULL, conv->together, in);
         shared = conv_winograd4_floats(&inputs);
@@ -184,7 +180,7 @@ static void transform(const struct conv_winograd4 *conv, const struct winograd4_
 static void finish(const struct conv_winograd4 *conv, const struct winograd4_matrix *inputs,
                    size_t row, size_t begin, size_t count, size_t out, float *memory) {
     const struct loops *loops = conv->step.cpu->loops;
-    size_t outs = least(conv->outs, conv->out.channels - out), in = conv->in.channels;
+    size_t outs = winograd4_least(conv->outs, conv->out.channels - out), in = conv->in.channels;
     struct winograd4_matrix sums = conv_winograd4_rows(memory, conv->block, outs);
     struct winograd4_product product = {.rows = count,
                                         .columns = outs,
@@ -222,7 +218,7 @@ static void run_block(void *context, int thread, size_t unit) {
 }
 
 static size_t together_of(const struct conv_winograd4 *conv) {
-    return least(conv->together, conv->choice.count - conv->begin);
+    return winograd4_least(conv->together, conv->choice.count - conv->begin);
 }
 
 static struct winograd4_matrix shared_inputs(const struct conv_winograd4 *conv) {
@@ -234,7 +230,7 @@ static void transform_some(void *context, int thread, size_t unit) {
     const struct conv_winograd4 *conv = context;
     struct winograd4_matrix inputs = shared_inputs(conv);
     size_t row = unit * SHARE_TILES, left = together_of(conv) - row;
-    transform(conv, &inputs, row, conv->begin + row, least(left, SHARE_TILES));
+    transform(conv, &inputs, row, conv->begin + row, winograd4_least(left, SHARE_TILES));
 }
 
 static void run_outs(void *context, int thread, size_t unit) {

@@ -13,6 +13,10 @@ static inline size_t winograd4_divided(size_t total, size_t by) {
     return (total + by - 1) / by;
 }
 
+static inline size_t winograd4_least(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
 /* Pictures of OP: what is transformed, x or a data gradient's dy, and the one that has the tiles:
  * y, of a data gradient dx. */
 void conv_winograd4_pictures(const struct graph *graph, const struct op *op,

@@ -26,8 +26,7 @@ static void look(const struct search *s, size_t begin, size_t end) {
 static void look_at_unit(void *context, int thread, size_t unit) {
     (void)thread;
     const struct search *s = context;
-    size_t begin = unit * UNIT_TILES, left = s->tiles - begin;
-    look(s, begin, begin + (left < UNIT_TILES ? left : UNIT_TILES));
+    look(s, unit * UNIT_TILES, winograd4_least((unit + 1) * UNIT_TILES, s->tiles));
 }
 
 static bool is_worth_it(const struct search *s) {
@@ -72,16 +71,12 @@ struct clearing {
     float *y;
 };
 
-static size_t least(size_t a, size_t b) {
-    return a < b ? a : b;
-}
-
 static void clear_tile(const struct winograd4_picture *p, size_t tile, float *y) {
     size_t image = tile / p->columns / p->rows;
     size_t row = tile / p->columns % p->rows * WINOGRAD4_SIDE;
     size_t column = tile % p->columns * WINOGRAD4_SIDE;
-    size_t end = least(row + WINOGRAD4_SIDE, p->height);
-    size_t columns = least(WINOGRAD4_SIDE, p->width - column);
+    size_t end = winograd4_least(row + WINOGRAD4_SIDE, p->height);
+    size_t columns = winograd4_least(WINOGRAD4_SIDE, p->width - column);
     for (; row < end; row++)
         memset(y + ((image * p->height + row) * p->width + column) * p->channels, 0,
                columns * p->channels * sizeof(float));
@@ -91,7 +86,7 @@ static void clear_unit(void *context, int thread, size_t unit) {
     (void)thread;
     const struct clearing *c = context;
     const bool *used = used_of(c->choice);
-    size_t end = least((unit + 1) * UNIT_TILES, c->choice->tiles);
+    size_t end = winograd4_least((unit + 1) * UNIT_TILES, c->choice->tiles);
     for (size_t tile = unit * UNIT_TILES; tile < end; tile++)
         if (!used[tile])
             clear_tile(c->picture, tile, c->y);

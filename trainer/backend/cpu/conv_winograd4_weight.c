@@ -63,8 +63,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
 }
 
 static size_t together_of(const struct conv_winograd4_weight *conv) {
-    size_t left = conv->choice.count - conv->begin;
-    return left < conv->together ? left : conv->together;
+    return winograd4_least(conv->choice.count - conv->begin, conv->together);
 }
 
 static void transform(void *context, int thread, size_t unit) {
@@ -72,8 +71,8 @@ static void transform(void *context, int thread, size_t unit) {
     const struct conv_winograd4_weight *conv = context;
     const struct loops *loops = conv->step.cpu->loops;
     struct winograd4_matrix inputs = conv->inputs, gradients = conv->gradients;
-    size_t row = unit * SHARE_TILES, left = together_of(conv) - row;
-    size_t count = left < SHARE_TILES ? left : SHARE_TILES;
+    size_t row = unit * SHARE_TILES;
+    size_t count = winograd4_least(together_of(conv) - row, SHARE_TILES);
     inputs.base += row * inputs.row;
     gradients.base += row * gradients.row;
     loops->winograd4_inputs(&conv->in, conv->x, conv->zeros, conv->begin + row, count, &inputs);
