@@ -66,7 +66,8 @@ ENV NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES:-${RINGMASTER_CUDA:+all}} \
 COPY --from=build /ringmaster-without.deb /src/docker/packages.sh /tmp/
 RUN apt-get update -qq && dpkg -i /tmp/ringmaster-without.deb >/dev/null && \
     sh /tmp/packages.sh install run mpi && \
-    rm -rf /tmp/* /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log && \
+    rm -rf /tmp/* /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
+        /var/log/alternatives.log && \
     mkdir -p /opt/ml/input/config /opt/ml/input/data /opt/ml/model /opt/ml/output/data \
         /opt/ml/checkpoints /opt/ml/code
 COPY --from=build /out/ /

@@ -16,11 +16,14 @@
 #             from its start to the last rank in main, from the last rank out to its end, and from the
 #             failure to its end; its times as multiples of ours, from the same runs
 #   memory    of PID 1, master and worker: resident set, and its share of it (Pss)
-#   wake-ups  context switches of PID 1 a heartbeat (voluntary and not), over two of them, 6 s, while
-#             ranks sleep
+#   wake-ups  of PID 1 a heartbeat, over two of them, 6 s, while ranks sleep: its voluntary context
+#             switches; and how often another process took its processor away, as many that wake at
+#             once on one machine do
 # shellcheck disable=SC2154  # lib.sh's variables
 top=$(cd "$(dirname "$0")/.." && pwd)
+UNPRIVILEGED= # both sides of a comparison start as root
 . "$top/tests/system/lib.sh"
+. "$top/tests/system/bare.sh"
 
 RUNS=${RUNS:-3}
 [ $# -gt 0 ] || set -- 3 8
@@ -28,7 +31,18 @@ RUNS=${RUNS:-3}
 median() { sort -n | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }'; }
 field() { sed -n "s/^$2:[[:space:]]*\([0-9]*\).*/\1/p" "/proc/$1/status"; }
 share_of() { sed -n 's/^Pss:[[:space:]]*\([0-9]*\).*/\1/p' "/proc/$1/smaps_rollup"; }
-switches() { echo $(($(field "$1" voluntary_ctxt_switches) + $(field "$1" nonvoluntary_ctxt_switches))); }
+# woken NAME PID: called twice it notes how often that process woke, and was put off, in between.
+woken() {
+    for kind in voluntary nonvoluntary; do
+        now=$(field "$2" "${kind}_ctxt_switches")
+        if [ -e "$work/before-$kind-$1" ]; then
+            echo $(((now - $(cat "$work/before-$kind-$1")) * 5)) >>"$work/$kind-$1"
+            rm "$work/before-$kind-$1"
+        else
+            echo "$now" >"$work/before-$kind-$1"
+        fi
+    done
+}
 marks() { cut -d ' ' -f 2 "$share/$1"-* | sort -n; }
 
 all_in_main() {
@@ -45,10 +59,11 @@ one_run() {
     wait_for 60 all_in_main || { show_logs; exit 1; }
     sleep 1
     master=$(hosts pid 1) worker=$(hosts pid 2)
-    master_before=$(switches "$master") worker_before=$(switches "$worker")
+    woken master "$master"
+    woken worker "$worker"
     sleep 6
-    echo $((($(switches "$master") - master_before) * 5)) >>"$work/wake-master"
-    echo $((($(switches "$worker") - worker_before) * 5)) >>"$work/wake-worker"
+    woken master "$master"
+    woken worker "$worker"
     field "$master" VmRSS >>"$work/rss-master"
     field "$worker" VmRSS >>"$work/rss-worker"
     share_of "$master" >>"$work/pss-master"
@@ -80,27 +95,14 @@ failing_run() {
     echo $(($(echo "$ended" | tail -n 1) - failed)) >>"$work/failed-last"
 }
 
-# mpirun as one uses it: sshd on every host, a hostfile, a key without a passphrase.
 bare_run() {
     ring "$size"
     cp "$system/probe.sh" "$share/"
-    ssh-keygen -q -t ed25519 -N '' -f "$share/id"
-    for host in $everyone; do
-        # shellcheck disable=SC2016  # expanded on the host
-        hosts start "$host" -- sh -c 'mkdir -p /run/sshd
-            exec "$(command -v sshd)" -D -e -o HostKey="$0" -o AuthorizedKeysFile="$0.pub" \
-                -o StrictModes=no -o UsePAM=no -o PidFile=none' "$share/id"
-        echo "10.77.0.$host slots=1" >>"$share/hostfile"
-    done
-    sleep 1
-    printf '#!/bin/sh\nexec ssh -i %s -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null "$@"\n' \
-        "$share/id" >"$share/ssh"
-    chmod 755 "$share/ssh"
+    bare_start
     # shellcheck disable=SC2016  # expanded on the host
     rank='exec env RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE sh "$0/probe.sh" "$0" "$@"'
     start=$(now_ms)
-    hosts exec 1 mpirun --allow-run-as-root --hostfile "$share/hostfile" --mca plm_rsh_agent "$share/ssh" \
-        --mca oob_tcp_if_include eth0 sh -c "$rank" "$share" "$@" >"$share/mpirun.log" 2>&1 </dev/null
+    bare_mpirun sh -c "$rank" "$share" "$@"
     end=$(now_ms)
 }
 
@@ -113,8 +115,6 @@ bare() {
     bare_run 60 1 exit 42
     echo $((end - $(marks failed | head -n 1))) >>"$work/bare-failed"
 }
-
-has_sshd() { [ "$DRIVER" = ns ] && PATH=$PATH:/usr/sbin command -v sshd >/dev/null 2>&1; }
 
 work=$(mktemp -d)
 trap 'ring_down; rm -rf "$work"' EXIT
@@ -145,5 +145,6 @@ for size in "$@"; do
     fi
     echo "  resident set of PID 1: master $(m rss-master) KiB, worker $(m rss-worker) KiB"
     echo "  its share (Pss): master $(m pss-master) KiB, worker $(m pss-worker) KiB"
-    echo "  wake-ups of PID 1: master $(tenths wake-master), worker $(tenths wake-worker) a heartbeat"
+    echo "  wake-ups of PID 1: master $(tenths voluntary-master), worker $(tenths voluntary-worker) a heartbeat;" \
+        "put off: $(tenths nonvoluntary-master), $(tenths nonvoluntary-worker)"
 done

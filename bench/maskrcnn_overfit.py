@@ -13,9 +13,10 @@ import time
 
 from maskrcnn_cpu import samples_of
 
-# 640x480 pixels, so 400x300 here, on a canvas of 416x320: torchvision's padding, too.
-IDS, SIDE, LEAST = (89, 133, 144, 192, 307, 349, 510, 532), 400, 32
-STEPS, BATCH, RATE, WARMUP, MILESTONES = 500, 4, 0.02, 60, (0.8, 0.94)
+# 640x480 pixels, so 400x300 here, on a canvas of 416x320: torchvision's padding, too. Without 144,
+# whose giraffes stand before each other: thinner than a mask of 28 x 28 tells.
+IDS, SIDE, LEAST = (89, 133, 605, 192, 307, 349, 510, 532), 400, 32
+STEPS, BATCH, RATE, WARMUP, MILESTONES = 400, 4, 0.02, 60, (0.8, 0.94)
 MOMENTUM, DECAY, CLIP, REGIONS, COPIES = 0.9, 1e-4, 10, 128, 25
 EPOCH = COPIES * len(IDS) // BATCH
 GOAL, WITHIN = 0.95, 0.02
@@ -78,6 +79,7 @@ def torch_side(folder, threads):
     # Without weights torchvision's norms learn, as ours do.
     model = maskrcnn_resnet50_fpn(weights=None, weights_backbone=None, num_classes=81,
                                   min_size=SIDE, max_size=SIDE, box_batch_size_per_image=REGIONS)
+    model = model.to(memory_format=torch.channels_last)  # quicker on processors
     optimizer = torch.optim.SGD(model.parameters(), lr=RATE, momentum=MOMENTUM, weight_decay=DECAY)
     samples, path, done = list(samples_of(f"{folder}/set", "val")), f"{folder}/torch.pt", 0
     if os.path.exists(path):

@@ -17,6 +17,7 @@
 #   files     that the first host's PID 1 has open
 # shellcheck disable=SC2154  # lib.sh's variables
 top=$(cd "$(dirname "$0")/.." && pwd)
+UNPRIVILEGED= # both sides of a comparison start as root
 . "$top/tests/system/lib.sh"
 
 [ $# -gt 0 ] || set -- 64 256 1000

@@ -43,9 +43,9 @@ static json_t *words_json(const struct argv *words) {
 }
 
 static json_t *ports_json(const struct ports *p) {
-    return json_pack("{s:i, s:[i,i], s:i, s:i, s:i}", "control", (int)p->control, "daemons",
-                     (int)p->daemons_v4, (int)p->daemons_v6, "master", (int)p->master, "data",
-                     (int)p->data, "data_count", (int)p->data_count);
+    return json_pack("{s:i, s:[i,i], s:i, s:i, s:i, s:i}", "control", (int)p->control, "daemons",
+                     (int)p->daemons_v4, (int)p->daemons_v6, "master", (int)p->master, "passing",
+                     (int)p->passing, "data", (int)p->data, "data_count", (int)p->data_count);
 }
 
 static json_t *channels_json(const struct channels *c) {
@@ -103,8 +103,7 @@ static int names_json(const struct job *job, char *const *environment, json_t **
 static json_t *network_json(const struct openmpi_request *request, char *const *environment) {
     cleanup_argv struct argv told = {0};
     json_t *object = json_object();
-    if (request->cluster->count == 1 ||
-        network_add(request->interface->name, devices_infiniband("/sys"), &told, NULL) != 0)
+    if (request->cluster->count == 1 || network_add(request->interface->name, "", &told, NULL) != 0)
         return object;
     for (size_t i = 0; i < told.count; i++) {
         char *value = strchr(told.items[i], '=');
@@ -175,16 +174,16 @@ static int add_job(const struct job *job, json_t *plan) {
     const char *directory = job->program.directory;
     return json_object_update_new(
         plan,
-        json_pack("{s:s, s:s, s:s, s:s, s:i, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-                  "job", c->job, "described_by", sources[c->source], "host",
-                  c->hosts[c->self].name.text, "role", cluster_is_master(c) ? "master" : "worker",
-                  "ranks", (int)cluster_ranks(c), "local_mode", (int)c->local_mode, "stop_seconds",
-                  (json_int_t)settings_stop_seconds(&job->settings, c->local_mode), "hosts",
-                  hosts_json(c), "ports", ports_json(&job->ports), "program",
-                  words_json(&job->program.argv), "directory",
-                  directory != NULL ? json_string(directory) : json_null(), "channels",
-                  channels_json(&job->channels), "fetched", fetched_json(&job->sources), "settings",
-                  settings_json(&job->settings), "warnings", warnings_json(&job->warnings)));
+        json_pack(
+            "{s:s, s:s, s:s, s:s, s:i, s:i, s:i, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
+            "job", c->job, "described_by", sources[c->source], "host", c->hosts[c->self].name.text,
+            "role", cluster_is_master(c) ? "master" : "worker", "ranks", (int)cluster_ranks(c),
+            "platform_attempt", (int)c->before + 1, "grace_seconds", (int)c->grace, "stop_seconds",
+            (json_int_t)settings_stop_seconds(&job->settings, c->grace), "hosts", hosts_json(c),
+            "ports", ports_json(&job->ports), "program", words_json(&job->program.argv),
+            "directory", directory != NULL ? json_string(directory) : json_null(), "channels",
+            channels_json(&job->channels), "fetched", fetched_json(&job->sources), "settings",
+            settings_json(&job->settings), "warnings", warnings_json(&job->warnings)));
 }
 
 int plan_print(const struct job *job, const struct openmpi_request *request,

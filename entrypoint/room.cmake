@@ -1,17 +1,18 @@
+# The launcher's rooms, from the ground up; os and job do not know each other. Arrows go one way.
+room(os entrypoint/os USES common)
+room(wire entrypoint/wire USES common os LINKS OpenSSL::SSL OpenSSL::Crypto)
+
 # What fetches and sends is a program of its own, beside ringmaster: so that no other process of a
-# job loads libcurl. It knows no job and no other room.
+# job loads libcurl. It knows no job, and of other rooms only how the job's key makes TLS.
 if(RINGMASTER_HAVE_SOURCES)
-    room(transfer entrypoint/transfer USES common EXCLUDE main.c
-        LINKS OpenSSL::Crypto PkgConfig::curl PkgConfig::archive PkgConfig::expat)
+    room(transfer entrypoint/transfer USES common wire EXCLUDE main.c
+        LINKS OpenSSL::SSL OpenSSL::Crypto Threads::Threads PkgConfig::curl PkgConfig::archive PkgConfig::expat)
     add_executable(ringmaster-transfer ${CMAKE_CURRENT_LIST_DIR}/transfer/main.c)
     target_link_libraries(ringmaster-transfer PRIVATE transfer PkgConfig::curl PkgConfig::archive PkgConfig::expat
         ringmaster_flags)
     install(TARGETS ringmaster-transfer)
 endif()
 
-# The launcher's rooms, from the ground up; os and job do not know each other. Arrows go one way.
-room(os entrypoint/os USES common)
-room(wire entrypoint/wire USES common os LINKS OpenSSL::SSL OpenSSL::Crypto)
 room(job entrypoint/job USES common LINKS OpenSSL::Crypto)
 room(outcome entrypoint/outcome USES common job)
 room(mpi entrypoint/mpi USES common os wire job)

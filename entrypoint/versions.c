@@ -3,6 +3,8 @@
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "entrypoint/probe.h"
+#include "entrypoint/transfer_versions.h"
+#include "host/transfer_task.h"
 #include "job/job.h"
 #include "outcome/record.h"
 #include "wire/frame.h"
@@ -61,6 +63,18 @@ static int add_openmpi(char *const *environment, struct buf *ret, struct error *
     return add(ret, "Open MPI", text, err);
 }
 
+/* Of what fetches and uploads, where this build does. */
+static int add_transfer(struct buf *ret, struct error *err) {
+    static const char *const libraries[] = {"libcurl", "libarchive", "Expat"};
+    char path[PATH_MAX];
+    if (transfer_task_program(path, NULL) == 0 && transfer_versions(path, ret, NULL) == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof(libraries) / sizeof(libraries[0]); i++)
+        if (add(ret, libraries[i], "", err) != 0)
+            return -1;
+    return 0;
+}
+
 static int add_system(struct buf *ret, struct error *err) {
     struct utsname kernel = {0};
     char system[LINE_MAX_SIZE];
@@ -80,7 +94,7 @@ int versions_print(char *const *environment, struct buf *ret, struct error *err)
         add_number(ret, "control link", FRAME_VERSION, err) != 0 ||
         add_number(ret, "event log", RECORD_VERSION, err) != 0 ||
         add(ret, "OpenSSL", tls_library(), err) != 0 ||
-        add(ret, "Jansson", jansson_version_str(), err) != 0 ||
+        add(ret, "Jansson", jansson_version_str(), err) != 0 || add_transfer(ret, err) != 0 ||
         add_openmpi(environment, ret, err) != 0)
         return -1;
     return add_system(ret, err);

@@ -4,6 +4,13 @@ add_library(test_support STATIC tests/support/unit.c tests/support/http_server.c
 target_include_directories(test_support PUBLIC tests)
 target_link_libraries(test_support PUBLIC PkgConfig::cunit PRIVATE ringmaster_flags)
 
+# Its allocations fail one by one (tests/support/no_memory.h).
+function(without_memory target)
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/no_memory.c)
+    target_link_options(${target} PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
+        -Wl,--wrap=aligned_alloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=asprintf)
+endfunction()
+
 room_tests(common unit/common unit)
 # Sees in which order a file is written, synced and renamed.
 target_link_options(unit_common_file PRIVATE
@@ -33,18 +40,22 @@ if(TARGET entrypoint)
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(host unit/entrypoint/host unit USES master PLACES 1)
     room_tests(entrypoint unit/entrypoint unit PLACES 1)
-    target_sources(unit_entrypoint_no_memory PRIVATE tests/support/no_memory.c)
-    target_link_options(unit_entrypoint_no_memory PRIVATE -Wl,--wrap=malloc,--wrap=calloc
-        -Wl,--wrap=realloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=asprintf)
+    without_memory(unit_entrypoint_no_memory)
     add_dependencies(unit_entrypoint_main ringmaster)
+    if(TARGET transfer)
+        add_dependencies(unit_entrypoint_main ringmaster-transfer)
+        target_link_libraries(unit_entrypoint_main PRIVATE PkgConfig::curl)
+        target_compile_definitions(unit_entrypoint_main PRIVATE RINGMASTER_HAS_TRANSFER)
+    endif()
     target_compile_definitions(unit_entrypoint_main PRIVATE
         RINGMASTER_PROGRAM="$<TARGET_FILE:ringmaster>")
     # They wait for real time, while others compute.
     set_tests_properties(unit_host_worker unit_host_crew unit_master_relaunch PROPERTIES COST 50)
 endif()
-add_library(test_net STATIC tests/support/net.c)
+add_library(test_net STATIC tests/support/net.c tests/support/host_device.c)
 target_link_libraries(test_net PUBLIC test_support graph models ref PRIVATE ringmaster_flags)
 room_tests(graph unit/graph unit USES test_net)
+without_memory(unit_graph_no_memory)
 room_tests(models unit/models unit USES ref)
 foreach(trainer_room kernels ref comm optim eval checkpoint telemetry)
     room_tests(${trainer_room} unit/${trainer_room} unit)
@@ -111,9 +122,11 @@ elseif(RINGMASTER_CUDA)
 endif()
 
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
-# machine is: those run beside each other. The others have it to themselves.
-set(system_together conformance examples failover faults_mpi faults_sh foreign bad_input forgery image ipv6 job names platforms
-    python_code relaunch sagemaker slow_sources sources storage uploads)
+# machine is: those run beside each other, and beside those that only compute and time nothing. The others
+# have it to themselves.
+set(system_together conformance examples failover faults_mpi faults_sh fetch_once foreign bad_input forgery https image ipv6 job names platforms
+    python_code relaunch resume rights sagemaker slow_sources sources storage uploads)
+set(system_computing contents maskrcnn_example quickstart)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)
@@ -124,19 +137,30 @@ foreach(script IN LISTS system_tests)
     string(REPLACE "test_" "system_" name ${stem})
     add_test(NAME ${name} COMMAND sh ${script})
     set(alone ON)
+    set(places 1)
     string(REPLACE "test_" "" stem ${stem})
     if(stem IN_LIST system_together)
         set(alone OFF)
+    elseif(stem IN_LIST system_computing)
+        set(alone OFF)
+        set(places 2)
     endif()
     # The longest first: COST. The image takes minutes, most of them an installer's.
     set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT ${system_patience}
-        RUN_SERIAL ${alone} COST 100 SKIP_RETURN_CODE 77
+        RUN_SERIAL ${alone} PROCESSORS ${places} COST 100 SKIP_RETURN_CODE 77
         ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endforeach()
+# It makes the base, the image and its last stage again.
 set_tests_properties(system_image PROPERTIES COST 200)
+if(system_patience LESS 1800)
+    set_tests_properties(system_image PROPERTIES TIMEOUT 1800)
+endif()
 set_tests_properties(system_containers system_sdk PROPERTIES DEPENDS system_image)
+# They build in the same folder (examples/containers.sh).
+set_tests_properties(system_quickstart system_maskrcnn_example PROPERTIES RESOURCE_LOCK quickstart_build)
 if(RINGMASTER_HAVE_CPU)
-    room_tests(cpu unit/cpu unit)
+    room_tests(cpu unit/cpu unit USES OneDNN::OneDNN OpenMP::OpenMP_C ops_harness ref)
+    without_memory(unit_cpu_no_memory)
 endif()
 # Programs that the system tests start on the hosts, or beside them.
 foreach(program probe_forge lag)
@@ -162,7 +186,7 @@ if(TARGET entrypoint)
     file(GLOB fuzz_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_*.c)
 endif()
 if(NOT TARGET transfer)
-    foreach(transferred document objects unpack work)
+    foreach(transferred document objects unpack wanted work)
         list(REMOVE_ITEM fuzz_sources ${CMAKE_SOURCE_DIR}/tests/fuzz/fuzz_${transferred}.c)
     endforeach()
 endif()
@@ -187,8 +211,8 @@ foreach(source IN LISTS fuzz_sources)
     endif()
 endforeach()
 
-# A disk that stalls and a clock that is set, for the system tests.
-foreach(loaded stall clock)
+# A disk that stalls, a clock that is set, one that runs fast, and what nobody should load, for the system tests.
+foreach(loaded stall clock haste canary)
     add_library(${loaded} MODULE tests/system/${loaded}.c)
     target_link_libraries(${loaded} PRIVATE ringmaster_flags)
     set_target_properties(${loaded} PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)

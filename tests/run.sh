@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sets up what is missing, builds, runs the tests and sums up.
 #
-#   sh tests/run.sh [all|unit|system|gpu|long] [PRESET]      default: all release; gpu: cuda
+#   sh tests/run.sh [all|unit|system|gpu|long|build] [PRESET]      default: all release; gpu: cuda
 #
 #   unit     everything that runs in one process: unit tests, operators, plans, lint
 #   system   hosts out of namespaces (root), containers where an engine answers or can be started
@@ -9,6 +9,7 @@
 #            All of it and the timings, from programs built elsewhere: bench/gpu_all.sh
 #   long     all, what is too long for every change with it: every system test on containers, too, and
 #            each case of the system tests REPEAT times (3)
+#   build    what `unit` would build, and no more
 #   PRESET   one of CMakePresets.json: release debug asan ubsan tsan cuda. With tsan only the rooms
 #            that have threads or other processes of their own are built and run, with cuda and
 #            unit only what the other presets do not have.
@@ -28,7 +29,7 @@ case $what in
 all) labels='.' ;;
 long) labels='.' FULL=1 REPEAT=${REPEAT:-3} RINGMASTER_LONG=1
     export FULL REPEAT RINGMASTER_LONG ;;
-unit) labels='^(unit|ops|plans)$' ;;
+unit | build) labels='^(unit|ops|plans)$' ;;
 system) labels='^system$' ;;
 gpu) labels='^gpu$' ;;
 *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;;
@@ -44,13 +45,12 @@ if [ "$what" != gpu ]; then
     sh docker/fetch_onednn.sh || fail "no oneDNN"
 fi
 
-# Compiled once for all presets and trees, where ccache is installed.
-if command -v ccache >/dev/null; then
-    export CMAKE_C_COMPILER_LAUNCHER="${CMAKE_C_COMPILER_LAUNCHER:-ccache}"
-    export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}"
-fi
+. tests/ccache.sh
+mkdir -p "$build"
+exec 9>"$build.lock" # one builds in a folder at a time
+flock 9
 cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log"; fail "cmake failed"; }
-mkdir -p "$build" && mv "build-$preset.log" "$build/configure.log"
+mv "build-$preset.log" "$build/configure.log"
 chosen=.
 targets=all
 if [ "$preset" = tsan ]; then
@@ -63,7 +63,7 @@ if [ "$preset" = tsan ]; then
     export OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1
 fi
 # What only a device runs is built, too: it would be missed first where there is one.
-if [ "$preset" = cuda ] && [ "$what" = unit ]; then
+if [ "$preset" = cuda ] && [ "$labels" = '^(unit|ops|plans)$' ]; then
     chosen='cuda|nccl'
     targets="ringtrain $(cmake --build "$build" --target help | grep -oE '((unit|ops|plans)_(cuda|comm_nccl)|gpu_cuda|bench_gpu)_[a-z0-9_]+$')"
 fi
@@ -74,6 +74,8 @@ echo "building $preset"
 # shellcheck disable=SC2086  # a list
 cmake --build "$build" --parallel "$cores" --target $targets >"$build/build.log" 2>&1 ||
     { tail -n 50 "$build/build.log"; fail "the build failed (whole log: $build/build.log)"; }
+exec 9>&-
+[ "$what" != build ] || exit 0
 
 # Real data that tests know, unpacked once; RINGMASTER_DATA says that it lies elsewhere. A test that
 # does not find its set is skipped.

@@ -5,15 +5,12 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "common/progress.h"
-#include "host/cpu_time.h"
 #include "host/environment.h"
-#include "host/idleness.h"
 #include "host/launch_spec.h"
 #include "host/memory_kills.h"
+#include "host/seat.h"
 #include "host/thread_states.h"
 #include "os/open_files.h"
-#include "os/tap.h"
 #include "outcome/rank_report.h"
 #include "wire/frame.h"
 
@@ -22,28 +19,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { WATCH_SECONDS = 4 }; /* or with a heartbeat */
-
-struct seat {
-    struct crew *crew;
-    struct link *link; /* NULL once the shim is gone */
-    unsigned rank;
-    pid_t shim;
-    char prefix[LINES_PREFIX_SIZE]; /* of its lines */
-    struct tap out;
-    struct tap error_out;
-    struct tail tail; /* of standard output */
-    struct tail error_tail;
-    struct progress progress;
-    uint64_t marks;           /* as last seen */
-    int64_t marked_at;        /* when they last changed */
-    struct idleness idleness; /* of one without marks */
-    enum rank_cause cause;
-    bool reported;
-    bool stalled;
-    struct seat *next;
-};
 
 static struct seat *find_seat(const struct crew *c, int64_t rank) {
     for (struct seat *s = c->seats; s != NULL; s = s->next)
@@ -57,7 +32,7 @@ static void order(struct seat *s, const char *type) {
         link_send(s->link, frame_new(type));
 }
 
-static void tell(struct crew *c, const char *type, const json_t *members) {
+void crew_tell(struct crew *c, const char *type, const json_t *members) {
     json_t *message = frame_new(type);
     if (message != NULL && members != NULL)
         (void)json_object_update(message, (json_t *)(uintptr_t)members);
@@ -160,7 +135,7 @@ static void report(struct seat *s, struct rank_report *r) {
     if (r->end != RANK_EXITED || r->value != 0)
         add_evidence(s->crew, r);
     cleanup_json json_t *members = rank_report_json(r);
-    tell(s->crew, "report", members);
+    crew_tell(s->crew, "report", members);
     record_end(s->crew, r);
 }
 
@@ -204,90 +179,6 @@ static void shim_gone(void *context, const struct error *why) {
 
 static const struct link_events events = {.message = shim_said, .closed = shim_gone};
 
-static int64_t cpu_of(void *context) {
-    const struct seat *s = context;
-    return cpu_time_below(s->shim);
-}
-
-/* One rank that rests may wait for another one: what it means when all do, the master knows. */
-static void tell_quiet(struct seat *s, int64_t limit) {
-    char states[RANK_REPORT_EVIDENCE_SIZE];
-    thread_states(s->shim, states, sizeof(states));
-    log_warning("rank %u has printed nothing and done nothing for %" PRId64
-                " s; its threads: %.512s",
-                s->rank, limit, states);
-    cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
-                                             "seconds", (json_int_t)limit, "states", states);
-    tell(s->crew, "quiet", members);
-}
-
-static void tell_busy(struct seat *s) {
-    cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-    tell(s->crew, "busy", members);
-}
-
-static void look_at_silent(struct seat *s, int64_t now) {
-    const struct settings *settings = &s->crew->job->settings;
-    int64_t limit = settings->idle_seconds > 0 ? settings->idle_seconds : settings->stall_seconds;
-    const struct idleness_facts facts = {.now = now,
-                                         .limit = limit * CLOCK_SECOND,
-                                         .printed = s->out.bytes + s->error_out.bytes,
-                                         .cpu = cpu_of,
-                                         .context = s};
-    switch (idleness_look(&s->idleness, &facts)) {
-    case IDLENESS_QUIET:
-        tell_quiet(s, limit);
-        break;
-    case IDLENESS_BUSY:
-        tell_busy(s);
-        break;
-    case IDLENESS_NOTHING:
-        break;
-    }
-}
-
-static void look_at(struct seat *s, int64_t now) {
-    struct progress_state state = progress_read(&s->progress);
-    if (state.marks != s->marks) {
-        s->marks = state.marks;
-        s->marked_at = now;
-        /* Watched by its marks from here on. */
-        if (s->idleness.quiet)
-            tell_busy(s);
-        s->idleness.quiet = false;
-    }
-    if (state.marks == 0 && !s->reported)
-        look_at_silent(s, now);
-    int64_t limit = s->crew->job->settings.stall_seconds;
-    if (limit == 0)
-        return;
-    if (state.patience_seconds > 0 && state.patience_seconds < (uint64_t)limit)
-        limit = (int64_t)state.patience_seconds;
-    if (s->reported || s->stalled || state.marks == 0 || now - s->marked_at < limit * CLOCK_SECOND)
-        return;
-    s->stalled = true;
-    char states[RANK_REPORT_EVIDENCE_SIZE];
-    thread_states(s->shim, states, sizeof(states));
-    cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
-                                             "seconds", (json_int_t)limit, "states", states);
-    tell(s->crew, "stalled", members);
-}
-
-/* When this process itself stood still (a paused container), silence says nothing about ranks. */
-static void watch(void *context) {
-    struct crew *c = context;
-    int64_t now = clock_now();
-    bool stood_still = now - c->watch.deadline > WATCH_SECONDS * CLOCK_SECOND;
-    for (struct seat *s = c->seats; s != NULL; s = s->next) {
-        if (stood_still) {
-            s->marked_at = now;
-            idleness_skip(&s->idleness, now);
-        }
-        look_at(s, now);
-    }
-    loop_within(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
-}
-
 static int make_spec(struct crew *c, char *const *own, struct error *err) {
     cleanup_argv struct argv environment = {0};
     if (environment_host(c->job, own, &environment, err) != 0)
@@ -302,7 +193,7 @@ int crew_open(struct crew *c, struct loop *loop, const struct job *job, char *co
               const struct crew_sinks *sinks, struct error *err) {
     *c = (struct crew){
         .loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1, .kernel = {.fd = -1}};
-    c->watch = (struct timer){.fire = watch, .context = c};
+    crew_watch_init(c);
     c->memory_kills = memory_kills("");
     kernel_words_open(&c->kernel, "/dev/kmsg");
     return make_spec(c, environment, err);
@@ -407,15 +298,13 @@ static void start_all(struct crew *c) {
     for (struct seat *s = c->seats; s != NULL; s = s->next) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-        tell(c, "seated", members);
+        crew_tell(c, "seated", members);
         if (c->stopping)
             order(s, "stop");
         if (c->killed)
             order(s, "kill");
     }
-    if ((c->job->settings.stall_seconds > 0 || c->job->settings.idle_seconds > 0) &&
-        !c->watch.active)
-        loop_within(c->loop, &c->watch, WATCH_SECONDS * CLOCK_SECOND);
+    crew_watch_begin(c);
 }
 
 static unsigned count_seats(const struct crew *c) {

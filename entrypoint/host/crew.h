@@ -42,6 +42,7 @@ struct crew {
     char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a host alone */
     struct seat *seats;
     struct timer watch;   /* over progress */
+    int64_t pause;        /* between its looks */
     unsigned attempt;     /* whose shims have a seat here */
     int64_t memory_kills; /* before this attempt */
     struct kernel_words kernel;

@@ -5,8 +5,10 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
+#include "job/devices.h"
 #include "job/job.h"
 #include "mpi/tools.h"
+#include "mpi/ucx.h"
 #include "os/open_files.h"
 #include "outcome/rank_report.h"
 
@@ -75,6 +77,8 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
     *ret = (struct facts){.version = RINGMASTER_VERSION,
                           .job = hash_job(job),
                           .program = hash_program(&job->program.argv),
+                          .device = devices_ucx(""),
+                          .ucx = ucx_is_built(tools->mpirun),
                           .failover = job->settings.failover,
                           .address = job->cluster.hosts[job->cluster.self].address,
                           .cpus = CPU_COUNT(&cpus),
@@ -95,11 +99,12 @@ json_t *facts_json(const struct facts *f) {
     (void)snprintf(hash, sizeof(hash), "%016" PRIx64, f->job);
     (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
     net_address_text(&f->address, address);
-    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "version",
-                     f->version, "openmpi", f->openmpi, "job", hash, "program", program, "failover",
-                     (int)f->failover, "interface_address", address, "cpus", (json_int_t)f->cpus,
-                     "memory_mib", (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib,
-                     "files", (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
+    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
+                     "version", f->version, "openmpi", f->openmpi, "job", hash, "program", program,
+                     "device", (int)f->device, "ucx", (int)f->ucx, "failover", (int)f->failover,
+                     "interface_address", address, "cpus", (json_int_t)f->cpus, "memory_mib",
+                     (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib, "files",
+                     (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
                      (json_int_t)f->clock);
 }
 
@@ -124,6 +129,8 @@ int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
         text_member(object, "job", hash, sizeof(hash), err) != 0 ||
         text_member(object, "program", program, sizeof(program), err) != 0 ||
         text_member(object, "interface_address", address, sizeof(address), err) != 0 ||
+        json_member_bool(object, "join", "device", &ret->device, err) != 0 ||
+        json_member_bool(object, "join", "ucx", &ret->ucx, err) != 0 ||
         json_member_bool(object, "join", "failover", &ret->failover, err) != 0 ||
         json_member_int(object, "join", "cpus", &ret->cpus, err) != 0 ||
         json_member_int(object, "join", "memory_mib", &ret->memory_mib, err) != 0 ||

@@ -17,6 +17,8 @@ struct facts {
     char openmpi[FACTS_VERSION_SIZE]; /* "" where no mpirun is needed */
     uint64_t job;               /* hash of what all hosts must read alike: hosts, slots, port */
     uint64_t program;           /* likewise: what runs on every slot */
+    bool device;                /* of those that UCX is there for, in this container's reach */
+    bool ucx;                   /* Open MPI has the component for it */
     bool failover;              /* likewise: the first host may be lost */
     struct net_address address; /* of the interface for the job; unset: not known */
     int64_t cpus;

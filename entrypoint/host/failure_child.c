@@ -51,11 +51,13 @@ static pid_t start(const char *base_dir, const struct verdict *verdict, int64_t 
     pid_t pid = fork();
     if (pid == 0)
         work(base_dir, verdict, clear_by, ends[1]);
+    int why = errno;
     (void)close(ends[1]);
     if (pid < 0)
         (void)close(ends[0]);
     else
         *ret_answer = ends[0];
+    errno = why;
     return pid;
 }
 
@@ -104,6 +106,8 @@ void failure_child_close(struct failure_child *f) {
         return;
     if (f->child.pid > 0 && f->writes)
         log_warning("%s: %s", not_written, too_late);
+    if (f->owed != 0 && f->writes)
+        log_warning("%s: %s", not_written, strerror(f->owed));
     drop(f);
     f->reaper = NULL;
 }
@@ -113,10 +117,9 @@ static void run(struct failure_child *f, const struct verdict *verdict) {
     f->child = (struct child){.ended = ended, .context = f};
     f->writes = verdict != NULL && verdict->code != EXIT_CODE_OK;
     f->child.pid = start(f->base_dir, verdict, f->clear_by, &f->answer);
+    f->owed = f->child.pid < 0 && verdict != NULL ? errno : 0;
     if (f->child.pid > 0)
         reaper_add(f->reaper, &f->child);
-    else if (f->writes)
-        log_warning("%s: %s", not_written, strerror(errno));
 }
 
 void failure_child_prepare(struct failure_child *f) {
@@ -128,6 +131,13 @@ void failure_child_prepare(struct failure_child *f) {
 void failure_child_conclude(struct failure_child *f, const struct verdict *verdict) {
     if (!f->written || verdict->code == EXIT_CODE_OK)
         run(f, verdict);
+}
+
+bool failure_child_again(struct failure_child *f, const struct verdict *verdict) {
+    if (f->owed == 0)
+        return false;
+    run(f, verdict);
+    return true;
 }
 
 void failure_child_run(const char *base_dir, const struct verdict *verdict) {

@@ -19,6 +19,7 @@ struct failure_child {
     struct child child; /* pid 0: none */
     int64_t clear_by;   /* until then an earlier file may be cleared away; 0: it has been */
     int answer;         /* what it has to say; -1: none */
+    int owed;           /* errno: it could not be started for a verdict; 0: nothing is owed */
     bool writes;        /* it is to leave a file */
     bool written;       /* it has left ours */
 };
@@ -35,6 +36,10 @@ void failure_child_prepare(struct failure_child *f);
  * the same attempt has left stays. What became of it goes to the log. The
  * child hears no SIGTERM. */
 void failure_child_conclude(struct failure_child *f, const struct verdict *verdict);
+
+/* When all other processes are gone, where there were too many to start the child: tries once more.
+ * False where nothing was owed. */
+bool failure_child_again(struct failure_child *f, const struct verdict *verdict);
 
 /* For who has no loop and no reaper: writes the file, and waits until FAILURE_CHILD_PATIENCE is
  * over at most. */

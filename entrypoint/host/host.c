@@ -366,8 +366,8 @@ static void upload(struct host *h, const json_t *order) {
     if (verdict_parse(order, &verdict, NULL) == 0 && verdict.code != EXIT_CODE_OK) {
         failure_child_conclude(h->failure, &verdict);
         failure = h->failure->child.pid;
-        host_kill_daemon(h);
     }
+    host_kill_daemon(h);
     journal_rest(h->journal);
     sweep_spare(h->sweep, failure, journal_child(h->journal));
     sweep_start(h->sweep, h->loop, h->reaper, upload_grace, upload_give_up, programs_gone, h);

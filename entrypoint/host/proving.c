@@ -52,13 +52,18 @@ static int compare(const char *path, const char *word) {
     return -1;
 }
 
+/* One that could not be written is not there. */
+static int take_away(const char *path) {
+    return unlink(path) == 0 || errno == ENOENT ? 0 : -1;
+}
+
 /* The answer is below PIPE_BUF: at once or not at all. */
 static _Noreturn void work(const char *path, enum proving_step step, const char *word, int to) {
     (void)dup2(to, 3);
     (void)syscall(SYS_close_range, 4U, ~0U, 0U);
     int result = step == PROVING_WRITE  ? put(path, word)
                  : step == PROVING_READ ? compare(path, word)
-                                        : unlink(path);
+                                        : take_away(path);
     const char *answer = result == 0 ? "" : strerror(errno);
     (void)!write(3, answer, strlen(answer));
     _exit(0);
@@ -80,16 +85,10 @@ static void ended(void *context, int status) {
     text[got > 0 ? got : 0] = '\0';
     forget(p);
     if (!WIFEXITED(status))
-        (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: it did not answer within %d s", p->folder,
-                        PROVING_SECONDS);
+        (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: who looked at it was killed", p->folder);
     else if (text[0] != '\0')
         (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: %s", p->folder, text);
     p->done(p->context, fault.code != 0 ? &fault : NULL);
-}
-
-static void late(void *context) {
-    const struct proving *p = context;
-    (void)kill(p->child.pid, SIGKILL);
 }
 
 void proving_close(struct proving *p) {
@@ -98,6 +97,16 @@ void proving_close(struct proving *p) {
     (void)kill(p->child.pid, SIGKILL);
     reaper_forget(p->reaper, &p->child);
     forget(p);
+}
+
+/* Its end is not waited for: what a disk holds not even SIGKILL ends. */
+static void late(void *context) {
+    struct proving *p = context;
+    struct error fault = {0};
+    (void)error_set(&fault, EXIT_CODE_CONFIG, "%s: it did not answer within %d s", p->folder,
+                    PROVING_SECONDS);
+    proving_close(p);
+    p->done(p->context, &fault);
 }
 
 int proving_start(struct proving *p, const struct proving_options *o, struct error *err) {

@@ -64,6 +64,7 @@ static void report(struct shim *s, enum rank_end end, int value) {
     if (message != NULL && members != NULL)
         (void)json_object_update(message, members);
     link_send(s->link, message);
+    link_flush(s->link); /* what follows may end the loop before it writes */
     s->ended = true;
     /* In a stop the other ranks may still be at work on a checkpoint: leaving would end them. */
     if (s->cause != RANK_CAUSE_STOP)
@@ -99,7 +100,7 @@ static int build_environment(const struct shim *s, const json_t *start, struct a
         return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
     if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
         return -1;
-    if (interface != NULL && network_add(interface, devices_infiniband("/sys"), ret, err) != 0)
+    if (interface != NULL && network_add(interface, "", ret, err) != 0)
         return -1;
     char path[32];
     (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", s->progress);
@@ -171,7 +172,7 @@ static void start(struct shim *s, const json_t *message) {
 
 /* What the program ends with from here on is not its own doing. */
 static void tear_down(struct shim *s) {
-    if (s->cause == RANK_CAUSE_NONE) {
+    if (s->cause == RANK_CAUSE_NONE && !s->ended) {
         s->cause = RANK_CAUSE_TEARDOWN;
         link_send(s->link, frame_new("teardown"));
         link_flush(s->link);

@@ -179,7 +179,13 @@ static int open_tls(struct supervisor *s, struct error *err) {
         log_warning("the control link's key comes from the image (%s), which keeps out only those "
                     "who cannot pull it; RINGMASTER_KEY or RINGMASTER_KEY_FILE set a better one",
                     key.place);
+    if (cluster->before > 0)
+        log_info("the platform tries this job again, for the %u. time: hosts of earlier attempts "
+                 "have another key",
+                 cluster->before);
     int made = alone ? 0 : make_contexts(s, &key, err);
+    if (made == 0 && staging_passes_on(s->job))
+        made = key_for(&key, "what hosts pass on", s->pass_key, err);
     key_done(&key);
     return made;
 }
@@ -297,11 +303,14 @@ static void stage(struct supervisor *s) {
                                             .reaper = &s->reaper,
                                             .job = s->job,
                                             .environment = s->environment,
+                                            .key = staging_passes_on(s->job) ? s->pass_key : NULL,
                                             .line = child_line,
                                             .mark = marked,
                                             .done = staged,
                                             .context = s};
-    if (staging_start(&s->staging, &options, &s->fault) != 0)
+    int started = staging_start(&s->staging, &options, &s->fault);
+    explicit_bzero(s->pass_key, sizeof(s->pass_key));
+    if (started != 0)
         begin_soon(s);
     else
         meet_soon(s);
@@ -398,8 +407,27 @@ static void leave_now(void *context) {
     loop_end(&s->loop);
 }
 
+static void swept(void *context, size_t left);
+
+/* A program may have filled the container with processes: where there was none for those that write
+ * there is now. */
+static bool writes_again(struct supervisor *s) {
+    pid_t before = journal_child(&s->journal);
+    bool again = !s->tried_again && failure_child_again(&s->failure, &s->verdict);
+    if (!s->tried_again)
+        journal_rest(&s->journal);
+    s->tried_again = true;
+    if (!again && journal_child(&s->journal) == before)
+        return false;
+    sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
+    sweep_start(&s->sweep, &s->loop, &s->reaper, 0, sweep_give_up, swept, s);
+    return true;
+}
+
 static void swept(void *context, size_t left) {
     struct supervisor *s = context;
+    if (writes_again(s))
+        return;
     if (left > 0)
         log_warning("%zu processes did not die of SIGKILL in time", left);
     s->swept = true;
@@ -455,8 +483,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
                               !succession_is_again(s->succession));
     journal_conclude(&s->journal, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
-    if (verdict->code != EXIT_CODE_OK)
-        host_kill_daemon(&s->host);
+    host_kill_daemon(&s->host);
     sweep_start(&s->sweep, &s->loop, &s->reaper, s->at_once ? 0 : sweep_grace, sweep_give_up, swept,
                 s);
 }

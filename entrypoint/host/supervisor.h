@@ -15,6 +15,7 @@
 #include "host/succession.h"
 #include "host/uploading.h"
 #include "job/job.h"
+#include "job/key.h"
 #include "mpi/tools.h"
 #include "os/console.h"
 #include "os/loop.h"
@@ -80,8 +81,9 @@ struct supervisor {
     struct succession *succession; /* NULL: none */
     int64_t follow_by;             /* until then what the lost master's attempt left may take */
     struct staging staging;
-    struct examining examining; /* of a check */
-    uint16_t examine_port;      /* where others dial this host for it; 0: nowhere */
+    unsigned char pass_key[KEY_SIZE]; /* for it, until it has begun */
+    struct examining examining;       /* of a check */
+    uint16_t examine_port;            /* where others dial this host for it; 0: nowhere */
     bool check;
     struct installing installing;
     struct uploading uploading; /* open where the job has targets */
@@ -97,6 +99,7 @@ struct supervisor {
     bool judged;
     bool at_once; /* programs are killed, as others may run by now */
     bool swept;
+    bool tried_again;   /* to write what there was no process for */
     int64_t stop_asked; /* the first time; 0: never */
 };
 

@@ -6,7 +6,6 @@
 #include "common/sealed.h"
 #include "common/str.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +37,7 @@ static int make_order(const json_t *order, struct error *err) {
     return fd;
 }
 
-static int find_program(char path[PATH_MAX], struct error *err) {
+int transfer_task_program(char path[PATH_MAX], struct error *err) {
     static const char name[] = "ringmaster-transfer";
     if (file_self(path, PATH_MAX, err) != 0)
         return -1;
@@ -60,7 +59,7 @@ int transfer_task_start(struct task *t, const struct transfer_task_options *o, s
     char prefix[LINES_PREFIX_SIZE];
     cleanup_argv struct argv argv = {0};
     cleanup_argv struct argv environment = {0};
-    if (find_program(path, err) != 0)
+    if (transfer_task_program(path, err) != 0)
         return -1;
     cleanup_fd int order = make_order(o->order, err);
     if (order < 0 || argv_add(&argv, path, err) != 0 || argv_printf(&argv, err, "%d", order) != 0 ||
@@ -73,7 +72,7 @@ int transfer_task_start(struct task *t, const struct transfer_task_options *o, s
                                          .mark = o->mark,
                                          .ended = o->ended,
                                          .context = o->context,
-                                         .keep = {order}};
+                                         .keep = {order, o->listener}};
     return task_start(t, o->loop, o->reaper, &argv, &environment, &options, err);
 }
 

@@ -8,6 +8,10 @@
 #include "os/task.h"
 
 #include <jansson.h>
+#include <limits.h>
+
+/* The program's path, beside this one's; an error where this build has none. */
+int transfer_task_program(char path[PATH_MAX], struct error *err);
 
 /* What the order says of the environment; the caller owns it. */
 json_t *transfer_task_environment(const struct job *job, char *const *environment);
@@ -18,6 +22,7 @@ struct transfer_task_options {
     const struct job *job;
     const char *verb; /* in front of its lines: "fetch" */
     json_t *order;    /* may be NULL: there was no memory for it */
+    int listener;     /* that it inherits, by the number that the order says; 0: none */
     void (*line)(void *context, const char *line, size_t size);
     /* It has got further, and how far it is, with line end; NULL: nobody asks. */
     void (*mark)(void *context, const char *line, size_t size);

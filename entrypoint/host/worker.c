@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "host/facts.h"
 #include "host/supervisor.h"
+#include "os/boot_timer.h"
 #include "wire/dial.h"
 #include "wire/frame.h"
 
@@ -18,7 +19,7 @@ struct worker {
     struct timer deadline;
     struct timer announce;
     struct timer lease;
-    struct timer late;       /* where the first host may be lost */
+    struct boot_timer late;  /* where the first host may be lost */
     struct net_address peer; /* the master, while the link is open */
     int64_t left;            /* of the time to reach it, while the link is open */
     bool dialling;           /* it has begun to reach for it */
@@ -30,6 +31,8 @@ struct worker {
 
 /* A stop before the join tries so long to reach the master, or all would wait for this host. */
 enum { STOP_JOIN_SECONDS = 5 };
+
+static const int64_t lease = WORKER_LEASE_SECONDS * CLOCK_SECOND;
 
 static const char *master_name(const struct worker *w) {
     return supervisor_host_name(&w->s, 0);
@@ -81,8 +84,10 @@ static void answer_beat(struct worker *w, const json_t *beat) {
 
 /* Of a life's master, once it has taken this host in. */
 static void note_beat(struct worker *w) {
-    if (w->s.succession != NULL && w->joined)
-        w->s.succession->heard = clock_boot();
+    if (w->s.succession == NULL || !w->joined)
+        return;
+    w->s.succession->heard = clock_boot();
+    boot_timer_set(&w->late, w->s.succession->heard + lease + 1);
 }
 
 static void send_stop(struct worker *w, bool again) {
@@ -127,7 +132,7 @@ static void lose_master(struct worker *w, const char *why) {
         journal_put(&w->s.journal, RECORD_HOST_LOST,
                     json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
         loop_cancel(&w->s.loop, &w->lease);
-        loop_cancel(&w->s.loop, &w->late);
+        boot_timer_set(&w->late, 0);
         supervisor_follow(&w->s);
         return;
     }
@@ -152,7 +157,7 @@ static void master_silent(struct worker *w);
 static bool is_too_late(const struct worker *w) {
     const struct succession *s = w->s.succession;
     return succession_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
-           clock_boot() - s->heard > WORKER_LEASE_SECONDS * CLOCK_SECOND;
+           clock_boot() - s->heard > lease;
 }
 
 static void hear(void *context, const json_t *message) {
@@ -162,15 +167,13 @@ static void hear(void *context, const json_t *message) {
         master_silent(w);
         return;
     }
-    loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
+    loop_after(&w->s.loop, &w->lease, lease);
     if (strcmp(type, "beat") == 0) {
         answer_beat(w, message);
         note_beat(w);
     } else if (strcmp(type, "welcome") == 0) {
         w->joined = true;
         note_beat(w);
-        if (succession_is_on(w->s.succession))
-            loop_after(&w->s.loop, &w->late, CLOCK_SECOND);
         take_run(w, message);
         loop_cancel(&w->s.loop, &w->announce);
         log_info("joined %s", master_name(w));
@@ -185,6 +188,7 @@ static void hear(void *context, const json_t *message) {
         supervisor_examine(&w->s, message);
     } else if (w->joined && !w->s.judged) {
         note_beat(w); /* the master counts its own lease from such an order on, too */
+        staging_rest(&w->s.staging); /* the first order comes when all hosts are here */
         host_order(&w->s.host, message);
     }
 }
@@ -297,7 +301,7 @@ static void opened(void *context, struct link *link, const struct net_address *p
     w->left = w->deadline.deadline - clock_now();
     loop_cancel(&w->s.loop, &w->deadline);
     link_own(link, &link_events, w);
-    loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
+    loop_after(&w->s.loop, &w->lease, lease);
     if (w->begun)
         join(w);
     else
@@ -349,7 +353,7 @@ static void lease_ended(void *context) {
     const struct succession *s = w->s.succession;
     bool stood_still = clock_now() - w->lease.deadline > CLOCK_SECOND;
     if (stood_still && (!succession_is_on(s) || !s->begun))
-        loop_after(&w->s.loop, &w->lease, WORKER_LEASE_SECONDS * CLOCK_SECOND);
+        loop_after(&w->s.loop, &w->lease, lease);
     else
         master_silent(w);
 }
@@ -359,8 +363,6 @@ static void look_at_lease(void *context) {
     struct worker *w = context;
     if (is_too_late(w))
         master_silent(w);
-    else if (!w->s.judged)
-        loop_after(&w->s.loop, &w->late, CLOCK_SECOND);
 }
 
 static void deadline_passed(void *context) {
@@ -461,15 +463,21 @@ static const struct role role = {.fetching = fetching,
                                  .stop = stop,
                                  .may_leave = may_leave};
 
+static int open_late(struct worker *w, struct error *err) {
+    if (!succession_is_on(w->s.succession))
+        return 0;
+    return boot_timer_open(&w->late, &w->s.loop, look_at_lease, w, err);
+}
+
 int worker_run(const struct supervisor_options *options, int *ret_code, struct error *err) {
     struct worker w = {0};
     int result = -1;
     w.deadline = (struct timer){.fire = deadline_passed, .context = &w};
     w.announce = (struct timer){.fire = announce, .context = &w};
     w.lease = (struct timer){.fire = lease_ended, .context = &w};
-    w.late = (struct timer){.fire = look_at_lease, .context = &w};
-    if (supervisor_open(&w.s, options, &role, &w, err) == 0)
+    if (supervisor_open(&w.s, options, &role, &w, err) == 0 && open_late(&w, err) == 0)
         result = supervisor_run(&w.s, ret_code, err);
+    boot_timer_close(&w.late);
     dial_stop(&w.dial);
     link_free(w.link);
     supervisor_close(&w.s);

@@ -90,7 +90,8 @@ static int make(const struct platform_description *d, const char *job, struct cl
     ret->master_named = d->master.text[0] != '\0';
     ret->counted = d->counted;
     ret->master_at = d->master_at;
-    ret->local_mode = d->local_mode;
+    ret->grace = d->grace;
+    ret->before = d->before;
     ret->ends_with = d->ends_with;
     memcpy(ret->interface, d->interface, sizeof(ret->interface));
     memcpy(ret->instance_type, d->instance_type, sizeof(ret->instance_type));

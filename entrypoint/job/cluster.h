@@ -37,9 +37,10 @@ struct cluster {
     bool master_named;          /* by the platform; else it is the first in natural order */
     bool counted;               /* host names are ours alone, and lead nowhere */
     struct host_name master_at; /* then: where a worker finds the master */
-    bool local_mode;            /* SageMaker's local mode: 10 s to stop, not 120 */
-    const char *ends_with;      /* the platform that ends a job with its first host; NULL: none */
-    json_t *resource_config;    /* owned; the file as read, for SM_*; else NULL */
+    unsigned grace;          /* seconds from the platform's SIGTERM to its SIGKILL; 0: not told */
+    unsigned before;         /* attempts at the job that the platform made before this one */
+    const char *ends_with;   /* the platform that ends a job with its first host; NULL: none */
+    json_t *resource_config; /* owned; the file as read, for SM_*; else NULL */
 };
 
 void cluster_done(struct cluster *c);

@@ -19,4 +19,16 @@ bool devices_infiniband(const char *sysfs);
  * SYSFS/class/infiniband. */
 bool devices_efa(const char *sysfs);
 
+/* Whether Open MPI, left the choice, takes UCX for an InfiniBand or RoCE device of this
+ * container's: a port that is up in ROOT/sys, a way to it, the device's uverbs0 ... in
+ * ROOT/dev/infiniband, and a driver called mlx*, as "pml_ucx_devices" says where nobody has set it.
+ * ROOT: "" but in tests. */
+bool devices_ucx(const char *root);
+
+/* The port that is up, within reach, of such a device of any driver but "efa", and has the network
+ * interface INTERFACE, as UCX calls it: "mlx5_0:1". "" where none has, and where it is Ethernet's
+ * beside InfiniBand's: UCX would be kept from those. */
+enum { DEVICES_PORT_SIZE = 64 };
+void devices_port(const char *root, const char *interface, char ret[DEVICES_PORT_SIZE]);
+
 #endif

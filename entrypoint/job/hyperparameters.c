@@ -44,13 +44,15 @@ static json_t *inside(const char *value) {
 
 static char *text_of(const json_t *value) {
     const size_t form = JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII;
+    if (json_is_null(value))
+        return strdup("");
     return json_is_string(value) ? strdup(json_string_value(value)) : json_shortest(value, form);
 }
 
 /* NULL in *RET where the text serves. */
 static int flag_of(const json_t *value, char **ret, struct error *err) {
     *ret = NULL;
-    if (json_is_string(value) || json_is_number(value))
+    if (json_is_string(value) || json_is_number(value) || json_is_null(value))
         return 0;
     cleanup_buf struct buf text;
     buf_init(&text, (size_t)2 * HYPERPARAMETER_VALUE_MAX);
@@ -80,13 +82,12 @@ static int add(const char *name, const json_t *value, const char *source,
     cleanup_json json_t *inner = json_is_string(value) ? inside(json_string_value(value)) : NULL;
     if (inner != NULL)
         value = inner;
-    if (json_is_null(value))
-        return 0;
     bool odd = !is_name(name);
     if (odd && ret->ignored++ == 0)
         ret->first_ignored = name;
     struct hyperparameter *p = &ret->items[ret->count++];
-    *p = (struct hyperparameter){.name = name, .hidden = is_hidden(name), .odd = odd};
+    *p = (struct hyperparameter){
+        .name = name, .null = json_is_null(value), .hidden = is_hidden(name), .odd = odd};
     return fill(p, value, source, err);
 }
 
@@ -152,16 +153,16 @@ int hyperparameters_read(const char *path, struct hyperparameters *ret, struct e
 const char *hyperparameters_get(const struct hyperparameters *h, const char *name) {
     for (size_t i = 0; i < h->count; i++)
         if (strcmp(h->items[i].name, name) == 0)
-            return h->items[i].text;
+            return h->items[i].null ? NULL : h->items[i].text;
     return NULL;
 }
 
-int hyperparameters_add_flags(const struct hyperparameters *h, struct argv *ret,
+int hyperparameters_add_flags(const struct hyperparameters *h, bool nulls, struct argv *ret,
                               struct error *err) {
     for (size_t i = 0; i < h->count; i++) {
         const struct hyperparameter *p = &h->items[i];
         const char *dashes = p->name[0] == '\0' ? "" : p->name[1] == '\0' ? "-" : "--";
-        if (!p->hidden && !p->odd &&
+        if (!p->hidden && !p->odd && (nulls || !p->null) &&
             (argv_printf(ret, err, "%s%s", dashes, p->name) != 0 ||
              argv_add(ret, p->flag != NULL ? p->flag : p->text, err) != 0))
             return -1;

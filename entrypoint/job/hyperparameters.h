@@ -3,7 +3,9 @@
  * ("\"abc\"", Estimator with source_dir). The rule for texts and numbers: a value arrives as it was
  * sent, but for the quotes of a JSON string, which are taken off. true, false, lists and objects
  * arrive as SageMaker's toolkit hands them on: flags in Python's spelling (python_text.h),
- * variables as compact JSON. null leaves the parameter out.
+ * variables as compact JSON. null, which both SDKs make of None, is nothing that was said: an empty
+ * text for programs, as in the toolkit; no flag for ringtrain, whose own value then stays; and as
+ * if it were not there where it speaks to us.
  *
  * Ceilings and a strict grammar of names: `[A-Za-z0-9_][A-Za-z0-9_.:-]*`, at most 256 bytes, or
  * nothing, which is a flag without a name as in the toolkit. The service allows others: they are in
@@ -31,6 +33,7 @@ struct hyperparameter {
     const char *name; /* borrowed from root */
     char *text;       /* owned */
     char *flag;       /* owned; what it is as a flag's value; NULL: the text */
+    bool null;        /* and TEXT is empty */
     bool hidden;
     bool odd; /* a name outside the grammar: neither flag nor variable of its own */
 };
@@ -50,10 +53,12 @@ int hyperparameters_read(const char *path, struct hyperparameters *ret, struct e
 int hyperparameters_parse(const char *bytes, size_t size, const char *source,
                           struct hyperparameters *ret, struct error *err);
 
-/* The text of a parameter, hidden or not; NULL if absent. */
+/* The text of a parameter, hidden or not; NULL if absent or null. */
 const char *hyperparameters_get(const struct hyperparameters *h, const char *name);
 
-/* Appends `--name value` for every parameter that is not hidden, `-n value` for one letter. */
-int hyperparameters_add_flags(const struct hyperparameters *h, struct argv *ret, struct error *err);
+/* Appends `--name value` for every parameter that is not hidden, `-n value` for one letter. NULLS:
+ * those that are null, too. */
+int hyperparameters_add_flags(const struct hyperparameters *h, bool nulls, struct argv *ret,
+                              struct error *err);
 
 #endif

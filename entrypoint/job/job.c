@@ -45,23 +45,29 @@ static unsigned at_most(unsigned a, unsigned most) {
     return a < most ? a : most;
 }
 
-/* A host's slots: one where the program is to run once a host, else RINGMASTER_HOSTS, else the
- * hyperparameter, else one an accelerator, else one, or as many as it takes for all the processes
- * that were asked for. */
+unsigned job_slots(const struct wishes *w, size_t hosts, const char *root) {
+    char dev[PATH_MAX];
+    char sysfs[PATH_MAX];
+    (void)snprintf(dev, sizeof(dev), "%s/dev", root);
+    (void)snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
+    unsigned slots = first_of(w->slots, devices_gpus(dev), devices_neurons(sysfs));
+    unsigned needed = (w->ranks + (unsigned)hosts - 1) / (unsigned)hosts;
+    if (w->slots == 0 && needed > slots)
+        slots = needed;
+    return at_most(slots > 0 ? slots : 1, CLUSTER_SLOTS_MAX);
+}
+
+/* A host's slots: one where the program is to run once a host, else RINGMASTER_HOSTS, else what
+ * job_slots() says. */
 static int fill_slots(struct job *j, bool plain, struct error *err) {
     const struct wishes *w = &j->wishes;
-    unsigned hosts = (unsigned)j->cluster.count;
     if (j->once_per_host)
         cluster_set_slots(&j->cluster, 1);
     if (plain) {
         cluster_fill_slots(&j->cluster, 1);
         return 0;
     }
-    unsigned slots = first_of(w->slots, devices_gpus("/dev"), devices_neurons("/sys"));
-    unsigned needed = (w->ranks + hosts - 1) / hosts;
-    if (w->slots == 0 && needed > slots)
-        slots = needed;
-    cluster_fill_slots(&j->cluster, at_most(slots > 0 ? slots : 1, CLUSTER_SLOTS_MAX));
+    cluster_fill_slots(&j->cluster, job_slots(w, j->cluster.count, ""));
     if (w->ranks > 0 && cluster_limit_ranks(&j->cluster, w->ranks, err) != 0)
         return error_wrap(err, "the hyperparameter sagemaker_mpi_num_processes");
     return 0;
@@ -109,6 +115,15 @@ static int check_failover(const struct settings *s, const struct cluster *c, str
     return 0;
 }
 
+/* Hosts ask each other by their names. */
+static int check_fetch_once(const struct settings *s, const struct cluster *c, struct error *err) {
+    if (!s->fetch_once || !c->counted || c->count == 1)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "RINGMASTER_FETCH_ONCE=1 needs hosts that know each other's names, and the "
+                     "platform only counts them (RINGMASTER_HOSTS names them)");
+}
+
 static const char *job_name(const struct job *j, char *const *environment) {
     const char *name = env_get(environment, "TRAINING_JOB_NAME");
     return name != NULL && name[0] != '\0'
@@ -133,7 +148,9 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
         return -1;
     if (filled != 0)
         *err = slots;
-    return filled == 0 ? check_failover(&j->settings, &j->cluster, err) : -1;
+    if (filled != 0 || check_failover(&j->settings, &j->cluster, err) != 0)
+        return -1;
+    return check_fetch_once(&j->settings, &j->cluster, err);
 }
 
 /* The trainer that was installed beside this program, NULL if there is none. */

@@ -47,4 +47,10 @@ int job_read(const char *const *arguments, char *const *environment, struct job 
 int job_resolve(struct job *j, const char *const *arguments, char *const *environment,
                 struct error *err);
 
+/* A host's slots where nothing says them of the host itself: the hyperparameter's, else one a GPU,
+ * else one a core of AWS Neuron devices, else one; and without the hyperparameter no fewer than it
+ * takes for all the processes that were asked for. ROOT is put in front of /dev and /sys: "" but in
+ * tests. */
+unsigned job_slots(const struct wishes *w, size_t hosts, const char *root);
+
 #endif

@@ -44,8 +44,11 @@ void key_hide(char *const *environment) {
 /* --- derivation ------------------------------------------------------------------------------ */
 
 /* SHA-384 of the job's name and its hosts, each with a NUL behind it, so that no two lists read the
- * same. A digest, because OpenSSL 3.0 takes no more than 2 KiB of info. */
+ * same. Where the platform tries a job again, hosts that it has left behind are strangers: how
+ * often it did comes behind, as no name begins with '#'. A digest, because OpenSSL 3.0 takes no
+ * more than 2 KiB of info. */
 static int digest_job(const struct cluster *cluster, unsigned char *ret, struct error *err) {
+    char attempt[16];
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     int good = context != NULL && EVP_DigestInit_ex(context, EVP_sha384(), NULL) == 1 &&
                EVP_DigestUpdate(context, cluster->job, strlen(cluster->job) + 1) == 1;
@@ -53,6 +56,9 @@ static int digest_job(const struct cluster *cluster, unsigned char *ret, struct 
         const char *name = cluster->hosts[i].name.text;
         good = EVP_DigestUpdate(context, name, strlen(name) + 1) == 1;
     }
+    int size = snprintf(attempt, sizeof(attempt), "#%u", cluster->before);
+    if (cluster->before > 0)
+        good = good && EVP_DigestUpdate(context, attempt, (size_t)size + 1) == 1;
     good = good && EVP_DigestFinal_ex(context, ret, NULL) == 1;
     EVP_MD_CTX_free(context);
     return good ? 0 : error_set(err, EXIT_CODE_INTERNAL, "OpenSSL cannot digest the job's name");
@@ -84,6 +90,15 @@ int key_derive(const unsigned char *secret, size_t size, const struct cluster *c
         return -1;
     if (hkdf(secret, size, info, ret->bytes) != 0)
         return error_set(err, EXIT_CODE_INTERNAL, "OpenSSL cannot derive the job's key");
+    return 0;
+}
+
+int key_for(const struct key *k, const char *purpose, unsigned char ret[KEY_SIZE],
+            struct error *err) {
+    unsigned char info[DIGEST_SIZE];
+    if (EVP_Digest(purpose, strlen(purpose), info, NULL, EVP_sha384(), NULL) != 1 ||
+        hkdf(k->bytes, KEY_SIZE, info, ret) != 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "OpenSSL cannot derive a key");
     return 0;
 }
 

@@ -1,6 +1,7 @@
 /* The key of the control link: 48 bytes = HKDF-SHA384 (RFC 5869) of a secret, with salt
- * "ringmaster 1" and, as info, the SHA-384 of the job's name and sorted hosts. Hosts of one job
- * that hold the same secret have the same key; other jobs with that secret have others.
+ * "ringmaster 1" and, as info, the SHA-384 of the job's name, its sorted hosts and, where the
+ * platform tries it again, the attempt. Hosts of one job that hold the same secret have the same
+ * key; other jobs with that secret have others, and so have hosts of an earlier attempt.
  *
  * The secret, first that applies: the file RINGMASTER_KEY_FILE; /run/secrets/ringmaster_key;
  * BASE/input/data/key/ringmaster_key (a channel called "key"); RINGMASTER_KEY; and else the seed of
@@ -38,6 +39,11 @@ struct key_places {
 
 int key_make(const struct settings *settings, const struct cluster *cluster,
              const struct key_places *places, struct key *ret, struct error *err);
+
+/* Another key for another PURPOSE, made of this one by the same function: who has it knows nothing
+ * of the first. */
+int key_for(const struct key *k, const char *purpose, unsigned char ret[KEY_SIZE],
+            struct error *err);
 
 /* Blots out the value of RINGMASTER_KEY where it stands in ENVIRONMENT, which is what others see in
  * /proc/PID/environ. */

@@ -1,5 +1,9 @@
 #include "job/network.h"
 
+#include "job/devices.h"
+
+#include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +11,7 @@
 static const struct row {
     const char *name;
     const char *before;
-    bool yields; /* to devices of another kind */
+    bool devices; /* knows others than interfaces, and takes those rather */
 } rows[] = {
     {"NCCL_SOCKET_IFNAME", "=", false}, {"GLOO_SOCKET_IFNAME", "", false},
     {"TP_SOCKET_IFNAME", "", false},    {"FI_TCP_IFACE", "", false},
@@ -15,12 +19,24 @@ static const struct row {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-int network_add(const char *interface, bool infiniband, struct argv *environment,
+/* What UCX is told: "" for nothing. */
+static void ucx_devices(const char *interface, const char *root, char ret[DEVICES_PORT_SIZE]) {
+    char sysfs[PATH_MAX];
+    devices_port(root, interface, ret);
+    (void)snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
+    if (ret[0] == '\0' && !devices_infiniband(sysfs))
+        (void)snprintf(ret, DEVICES_PORT_SIZE, "%s", interface);
+}
+
+int network_add(const char *interface, const char *root, struct argv *environment,
                 struct error *err) {
-    char value[64];
+    char value[DEVICES_PORT_SIZE];
     for (size_t i = 0; i < ROWS; i++) {
-        (void)snprintf(value, sizeof(value), "%s%s", rows[i].before, interface);
-        if ((rows[i].yields && infiniband) || argv_get_env(environment, rows[i].name) != NULL)
+        if (rows[i].devices)
+            ucx_devices(interface, root, value);
+        else
+            (void)snprintf(value, sizeof(value), "%s%s", rows[i].before, interface);
+        if (value[0] == '\0' || argv_get_env(environment, rows[i].name) != NULL)
             continue;
         if (argv_set_env(environment, rows[i].name, value, err) != 0)
             return -1;

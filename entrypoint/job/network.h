@@ -8,13 +8,12 @@
 #include "common/argv.h"
 #include "common/error.h"
 
-#include <stdbool.h>
-
 enum { NETWORK_TEXT_SIZE = 256 };
 
-/* Adds variables to ENVIRONMENT. INFINIBAND: devices that UCX would rather take are here
- * (devices_infiniband), so it is told nothing. */
-int network_add(const char *interface, bool infiniband, struct argv *environment,
+/* Adds variables to ENVIRONMENT. UCX is told of the InfiniBand or RoCE port that has the interface
+ * where there is one (devices.h), and of nothing where there are other such devices. ROOT is put in
+ * front of /sys and /dev: "" but in tests. */
+int network_add(const char *interface, const char *root, struct argv *environment,
                 struct error *err);
 
 /* Which of them ENVIRONMENT has already, "NCCL_SOCKET_IFNAME=ib0 ...", for the log; "" for none. */

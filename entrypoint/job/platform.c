@@ -1,5 +1,6 @@
 #include "job/platform.h"
 
+#include "common/argv.h"
 #include "job/interface.h"
 #include "job/own_names.h"
 #include "job/platform_sagemaker.h"
@@ -69,10 +70,18 @@ static int read_first(const struct settings *settings, char *const *environment,
                       struct platform_description *ret, struct error *err) {
     int read = 1;
     for (size_t i = 0; read == 1 && i < sizeof(readers) / sizeof(readers[0]); i++) {
+        unsigned grace = ret->grace; /* of a platform that has this host alone */
         platform_description_done(ret);
+        ret->grace = grace;
         read = readers[i](settings, environment, ret, err);
     }
     return read;
+}
+
+/* Whatever names a pod's hosts, or that it is alone, Kubernetes stops it. */
+static void take_grace(char *const *environment, struct platform_description *ret) {
+    if (ret->grace == 0 && env_get(environment, "KUBERNETES_SERVICE_HOST") != NULL)
+        ret->grace = PLATFORM_GRACE_KUBERNETES;
 }
 
 static int take_interface(const char *name, struct platform_description *ret, struct error *err) {
@@ -99,8 +108,10 @@ int platform_read(const struct settings *settings, char *const *environment, con
     *ret = (struct cluster){0};
     int result = -1;
     if (read_first(settings, environment, &d, err) == 0 &&
-        take_interface(settings->interface, &d, err) == 0)
+        take_interface(settings->interface, &d, err) == 0) {
+        take_grace(environment, &d);
         result = cluster_make(&d, job_name(settings, job, &d), ret, err);
+    }
     platform_description_done(&d);
     return result;
 }

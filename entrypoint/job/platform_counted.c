@@ -27,10 +27,13 @@ static int read_place(const struct platform_counted *p, char *const *environment
     *ret = (struct place){0};
     if (read_number(environment, p->count, 1, CLUSTER_HOSTS_MAX, &ret->count, err) != 0)
         return -1;
+    const char *index = env_get(environment, p->index);
+    bool named = index != NULL && index[0] != '\0';
+    if ((named || ret->count > 1) &&
+        read_number(environment, p->index, 0, ret->count - 1, &ret->self, err) != 0)
+        return error_wrap(err, "%s=%lld", p->count, (long long)ret->count);
     if (ret->count == 1)
         return 1;
-    if (read_number(environment, p->index, 0, ret->count - 1, &ret->self, err) != 0)
-        return error_wrap(err, "%s=%lld", p->count, (long long)ret->count);
     if (p->main == NULL)
         return 0;
     return read_number(environment, p->main, 0, ret->count - 1, &ret->main, err);

@@ -18,6 +18,7 @@ enum {
     CLUSTER_INTERFACE_SIZE = 16, /* IFNAMSIZ */
     CLUSTER_DESCRIBED_SIZE = 160,
     PLATFORM_WHERE_SIZE = 512,
+    PLATFORM_GRACE_KUBERNETES = 30, /* s: terminationGracePeriodSeconds, as it comes */
 };
 
 enum cluster_source { CLUSTER_ALONE, CLUSTER_SAGEMAKER, CLUSTER_ENVIRONMENT, CLUSTER_PLATFORM };
@@ -42,7 +43,9 @@ struct platform_description {
     char interface[CLUSTER_INTERFACE_SIZE]; /* checked; "" if not told */
     char instance_type[CLUSTER_TYPE_SIZE];  /* "" if not told, as the next */
     char group[CLUSTER_TYPE_SIZE];
-    bool local_mode;         /* SageMaker's local mode: 10 s to stop, not 120 */
+    unsigned grace;          /* seconds from the platform's SIGTERM to its SIGKILL; 0: not told */
+    unsigned before;         /* attempts at the job before this one, as the platform counts; 0 too
+                                where it does not */
     const char *ends_with;   /* its name, where it ends a job with the master's host; else NULL */
     json_t *resource_config; /* owned; the file as read, for SM_*; else NULL */
 };

@@ -8,6 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* docker stop -t 120 on the service; compose's own where the SDK runs containers by it. */
+enum { GRACE = 120, GRACE_LOCAL = 10 };
+
 static int parse_name(const char *text, const char *where, const char *key, struct host_name *ret,
                       struct error *err) {
     if (host_name_parse(text, strlen(text), ret, err) != 0)
@@ -69,7 +72,7 @@ static int read_rest(const json_t *root, const char *where, struct platform_desc
         return error_wrap(err, "%s: \"network_interface_name\"", where);
     (void)snprintf(ret->interface, sizeof(ret->interface), "%.*s", CLUSTER_INTERFACE_SIZE - 1,
                    interface);
-    ret->local_mode = str_starts_with(ret->instance_type, "local");
+    ret->grace = str_starts_with(ret->instance_type, "local") ? GRACE_LOCAL : GRACE;
     return 0;
 }
 

@@ -20,11 +20,15 @@ static const struct row {
     const char *master;    /* a variable with its name; NULL: the first of the list */
     const char *main;      /* COUNTED: a variable with its index; NULL: 0 */
     const char *beside;    /* another variable has to be set, too */
+    const char *absent;    /* hosts read it that are not in it: what to do about that; else NULL */
     const char *yields;    /* a variable of another row's that says more */
     bool asked;            /* names that many use: only where RINGMASTER_PLATFORM says so */
     bool natural;          /* the list has no order that all hosts share: the first by name */
     const char *slots;     /* a variable; NULL, or not set: nothing is said of slots */
     const char *job;       /* the job's name; NULL: none */
+    unsigned grace;        /* seconds between its SIGTERM and SIGKILL, as it comes; 0: not known */
+    const char *attempt;   /* a variable that counts attempts at the job; NULL: none */
+    int first;             /* what it says at the first one; it may lack then */
     const char *processes; /* counts what was started: it must be one a host */
     bool ends;             /* the job ends with the master's container: no host can follow it */
     const char *tasks[TASKS_MAX]; /* SPEC */
@@ -35,6 +39,8 @@ static const struct row {
      .index = "SLURM_NODEID",
      .slots = "SLURM_GPUS_ON_NODE",
      .job = "SLURM_JOB_ID",
+     .grace = 30, /* KillWait */
+     .attempt = "SLURM_RESTART_COUNT",
      .processes = "SLURM_STEP_NUM_TASKS"},
     {.name = "vertex",
      .form = SPEC,
@@ -57,10 +63,30 @@ static const struct row {
      .list = "DSTACK_NODES_IPS",
      .index = "DSTACK_NODE_RANK",
      .master = "DSTACK_MASTER_NODE_IP",
-     .slots = "DSTACK_GPUS_PER_NODE"},
-    {.name = "volcano", .form = WORDS, .list = "VC_*_HOSTS", .natural = true},
-    {.name = "lsf", .form = HOST_FILE, .list = "LSB_DJOB_HOSTFILE", .job = "LSB_JOBID"},
-    {.name = "pbs", .form = HOST_FILE, .list = "PBS_NODEFILE", .job = "PBS_JOBID"},
+     .slots = "DSTACK_GPUS_PER_NODE",
+     .grace = 300}, /* stop_duration */
+    {.name = "volcano",
+     .form = WORDS,
+     .list = "VC_*_HOSTS",
+     .natural = true,
+     .grace = PLATFORM_GRACE_KUBERNETES},
+    {.name = "lsf",
+     .form = HOST_FILE,
+     .list = "LSB_DJOB_HOSTFILE",
+     .job = "LSB_JOBID",
+     .grace = 10}, /* JOB_TERMINATE_INTERVAL */
+    {.name = "pbs",
+     .form = HOST_FILE,
+     .list = "PBS_NODEFILE",
+     .job = "PBS_JOBID",
+     .grace = 10}, /* kill_delay */
+    {.name = "mpi-operator",
+     .form = HOST_FILE,
+     .list = "OMPI_MCA_orte_default_hostfile",
+     .beside = "OMPI_MCA_orte_set_default_slots",
+     .grace = PLATFORM_GRACE_KUBERNETES,
+     .absent = "the launcher is one of them with runLauncherAsWorker, and workers need its "
+               "variables, its file and this command; a JobSet needs none of that"},
     {.name = "tensorflow",
      .form = SPEC,
      .list = "TF_CONFIG",
@@ -73,6 +99,9 @@ static const struct row {
      .main = "AWS_BATCH_JOB_MAIN_NODE_INDEX",
      .master = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS",
      .job = "AWS_BATCH_JOB_ID",
+     .grace = 30,
+     .attempt = "AWS_BATCH_JOB_ATTEMPT",
+     .first = 1,
      .ends = true},
     {.name = "azure-ml",
      .form = COUNTED,
@@ -85,7 +114,8 @@ static const struct row {
      .list = "PET_NNODES",
      .index = "PET_NODE_RANK",
      .master = "PET_MASTER_ADDR",
-     .slots = "PET_NPROC_PER_NODE"},
+     .slots = "PET_NPROC_PER_NODE",
+     .grace = PLATFORM_GRACE_KUBERNETES},
     {.name = "runpod",
      .form = COUNTED,
      .list = "NUM_NODES",
@@ -96,13 +126,15 @@ static const struct row {
     {.name = "kubernetes",
      .form = PATTERN,
      .list = "RINGMASTER_COUNT",
-     .index = "JOB_COMPLETION_INDEX"},
+     .index = "JOB_COMPLETION_INDEX",
+     .grace = PLATFORM_GRACE_KUBERNETES},
     {.name = "pytorchjob",
      .form = COUNTED,
      .list = "WORLD_SIZE",
      .index = "RANK",
      .master = "MASTER_ADDR",
      .ends = true,
+     .grace = PLATFORM_GRACE_KUBERNETES,
      .asked = true},
     {.name = "pai-dlc",
      .form = COUNTED,
@@ -126,6 +158,10 @@ bool platform_table_has(const char *name) {
         if (strcmp(rows[i].name, name) == 0)
             return true;
     return false;
+}
+
+const char *platform_table_name(size_t number) {
+    return number < ROWS ? rows[number].name : NULL;
 }
 
 /* --- variables ------------------------------------------------------------------------------- */
@@ -188,15 +224,16 @@ static int read_lists(const struct row *row, char *const *environment,
     return 0;
 }
 
-static int find_own(const struct own_names *own, struct platform_description *d,
-                    struct error *err) {
+static int find_own(const struct row *row, const struct own_names *own,
+                    struct platform_description *d, struct error *err) {
     for (size_t i = 0; i < d->count; i++)
         if (own_names_has(own, &d->hosts[i].name)) {
             d->self = d->hosts[i].name;
             return 0;
         }
     return error_set(err, EXIT_CODE_CONFIG,
-                     "%s: none of its hosts has this machine's name or address", d->where);
+                     "%s: none of its hosts has this machine's name or address%s%s", d->where,
+                     row->absent != NULL ? ": " : "", row->absent != NULL ? row->absent : "");
 }
 
 static int read_self(const struct row *row, char *const *environment, const struct own_names *own,
@@ -205,7 +242,7 @@ static int read_self(const struct row *row, char *const *environment, const stru
     if (row->form == SPEC)
         return 0; /* the list has said it */
     if (row->index == NULL)
-        return find_own(own, d, err);
+        return find_own(row, own, d, err);
     if (read_number(environment, row->index, INT32_MAX, &index, err) != 0)
         return -1;
     if ((size_t)index >= d->count)
@@ -277,11 +314,23 @@ static int read_listed(const struct row *row, char *const *environment, const st
         return error_set(err, EXIT_CODE_CONFIG, "%s: no host is listed", ret->where);
     if (check_processes(row, environment, ret, err) != 0)
         return -1;
-    if (ret->count == 1)
-        return 1;
+    if (ret->count == 1) /* where others are listed than those who read it, one is not this one */
+        return row->absent == NULL || find_own(row, own, ret, err) == 0 ? 1 : -1;
     if (read_self(row, environment, own, ret, err) != 0)
         return -1;
     return read_master(row, environment, ret, err);
+}
+
+static int read_attempt(const struct row *row, char *const *environment,
+                        struct platform_description *d, struct error *err) {
+    int64_t attempt = 0;
+    const char *text = row->attempt != NULL ? env_get(environment, row->attempt) : NULL;
+    if (text == NULL || text[0] == '\0')
+        return 0;
+    if (str_parse_int(text, row->first, INT32_MAX, &attempt, err) != 0)
+        return error_wrap(err, "%s", row->attempt);
+    d->before = (unsigned)(attempt - row->first);
+    return 0;
 }
 
 static int read_row(const struct row *row, char *const *environment, const struct own_names *own,
@@ -291,6 +340,7 @@ static int read_row(const struct row *row, char *const *environment, const struc
     int read = 0;
     ret->source = CLUSTER_PLATFORM;
     ret->ends_with = row->ends ? row->name : NULL;
+    ret->grace = row->grace;
     ret->hosts_key = row->list;
     ret->self_key = row->index != NULL ? row->index : row->list;
     if (row->form == COUNTED)
@@ -301,7 +351,8 @@ static int read_row(const struct row *row, char *const *environment, const struc
         read = read_listed(row, environment, own, ret, err);
     if (read != 0)
         return read;
-    if (read_slots(row, environment, ret, err) != 0)
+    if (read_slots(row, environment, ret, err) != 0 ||
+        read_attempt(row, environment, ret, err) != 0)
         return -1;
     const char *job = row->job != NULL ? env_get(environment, row->job) : NULL;
     if (job != NULL)

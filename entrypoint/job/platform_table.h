@@ -1,5 +1,6 @@
 /* Platforms that describe a job's hosts in variables, as data. Some name all hosts: Slurm, Vertex
- * AI, Azure Batch, SkyPilot, dstack, Volcano, LSF, PBS, TensorFlow's TF_CONFIG (platform_forms.h).
+ * AI, Azure Batch, SkyPilot, dstack, Volcano, LSF, PBS, the MPI operator, TensorFlow's TF_CONFIG
+ * (platform_forms.h).
  * Others only say how many there are, which one this is and where the master is: AWS Batch, Azure
  * ML, Kubeflow, RunPod, or let names follow a pattern, as Kubernetes does (platform_counted.h). A
  * row says where that is, in which form, and how a host knows itself. */
@@ -23,5 +24,8 @@ int platform_table_read(char *const *environment, const char *only, const struct
 
 /* Whether there is a row of that name, for RINGMASTER_PLATFORM. */
 bool platform_table_has(const char *name);
+
+/* The name of the row with this number, from 0; NULL behind the last. */
+const char *platform_table_name(size_t number);
 
 #endif

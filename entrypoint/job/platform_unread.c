@@ -66,28 +66,35 @@ static const struct row {
     {"PBS", HOST_FILE, {"PBS_NODEFILE"}, {0}, "PBS_NODENUM"},
 };
 
-/* An index says that there are others, unless one of COUNTS says how many. */
+/* An index says that there are others, unless one of COUNTS, which some row reads wherever it is
+ * set, says how many. With one that a host
+ * alone has, too, or whose name others use, the first may be alone. */
 static const struct index_row {
     const char *platform;
     const char *index;
     const char *counts[NAMES_MAX];
+    bool first_may_be_alone;
 } indices[] = {
-    {"a Kubernetes Indexed Job", "JOB_COMPLETION_INDEX", {0}},
-    {"Nomad", "NOMAD_ALLOC_INDEX", {0}},
-    {"AWS Batch", "AWS_BATCH_JOB_NODE_INDEX", {"AWS_BATCH_JOB_NUM_NODES"}},
+    {"a Kubernetes Indexed Job, whose manifest says in RINGMASTER_COUNT how many",
+     "JOB_COMPLETION_INDEX",
+     {"RINGMASTER_COUNT", "PET_NNODES", "TF_CONFIG"},
+     false},
+    {"Nomad", "NOMAD_ALLOC_INDEX", {0}, true},
+    {"AWS Batch", "AWS_BATCH_JOB_NODE_INDEX", {"AWS_BATCH_JOB_NUM_NODES"}, false},
     {"Slurm",
      "SLURM_NODEID",
-     {"SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_STEP_NUM_TASKS"}},
-    {"mpirun", "OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}},
-    {"mpirun", "PMI_RANK", {"PMI_SIZE"}},
-    {"torchrun", "PET_NODE_RANK", {"PET_NNODES"}},
-    {"Azure Batch", "AZ_BATCH_IS_CURRENT_NODE_MASTER", {"AZ_BATCH_HOST_LIST"}},
-    {"SkyPilot", "SKYPILOT_NODE_RANK", {"SKYPILOT_NUM_NODES", "SKYPILOT_NODE_IPS"}},
-    {"dstack", "DSTACK_NODE_RANK", {"DSTACK_NODES_NUM", "DSTACK_NODES_IPS"}},
-    {"Volcano", "VC_TASK_INDEX", {"VC_*_NUM", "VC_*_HOSTS"}},
-    {"Volcano", "VK_TASK_INDEX", {"VC_*_NUM", "VC_*_HOSTS"}},
-    {"torch", "NODE_RANK", {"NNODES", "NUM_NODES", "WORLD_SIZE", "AZUREML_NODE_COUNT"}},
-    {"torch", "RANK", {"WORLD_SIZE"}},
+     {"SLURM_STEP_NUM_NODES", "SLURM_NNODES", "SLURM_JOB_NUM_NODES", "SLURM_STEP_NUM_TASKS"},
+     false},
+    {"mpirun", "OMPI_COMM_WORLD_RANK", {"OMPI_COMM_WORLD_SIZE"}, false},
+    {"mpirun", "PMI_RANK", {"PMI_SIZE"}, false},
+    {"torchrun", "PET_NODE_RANK", {"PET_NNODES"}, false},
+    {"Azure Batch", "AZ_BATCH_IS_CURRENT_NODE_MASTER", {"AZ_BATCH_HOST_LIST"}, false},
+    {"SkyPilot", "SKYPILOT_NODE_RANK", {"SKYPILOT_NUM_NODES", "SKYPILOT_NODE_IPS"}, false},
+    {"dstack", "DSTACK_NODE_RANK", {"DSTACK_NODES_NUM", "DSTACK_NODES_IPS"}, false},
+    {"Volcano", "VC_TASK_INDEX", {"VC_*_NUM", "VC_*_HOSTS"}, false},
+    {"Volcano", "VK_TASK_INDEX", {"VC_*_NUM", "VC_*_HOSTS"}, false},
+    {"torch", "NODE_RANK", {"NNODES", "NUM_NODES", "WORLD_SIZE", "AZUREML_NODE_COUNT"}, true},
+    {"torch", "RANK", {"WORLD_SIZE"}, true},
 };
 
 #define WAYS_OUT                                                                                   \
@@ -245,17 +252,28 @@ static int check_row(char *const *environment, const struct row *row, struct war
     return 0;
 }
 
+static int check_index(char *const *environment, const struct index_row *row,
+                       struct warnings *warnings, struct error *err) {
+    int64_t index = 0;
+    const char *value = env_get(environment, row->index);
+    if (value == NULL || value[0] == '\0' || any_set(environment, row->counts, NAMES_MAX))
+        return 0;
+    if (!row->first_may_be_alone ||
+        (str_parse_int(value, 0, INT32_MAX, &index, NULL) == 0 && index > 0))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s=%.32s (%s) says that there are others, but not how many: " WAYS_OUT,
+                         row->index, value, row->platform);
+    warnings_add(warnings, "%s=%.32s (%s): there may be others; " LONE, row->index, value,
+                 row->platform);
+    return 0;
+}
+
 int platform_unread_check(char *const *environment, struct warnings *warnings, struct error *err) {
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
         if (check_row(environment, &rows[i], warnings, err) != 0)
             return -1;
-    for (size_t i = 0; i < sizeof(indices) / sizeof(indices[0]); i++) {
-        const struct index_row *row = &indices[i];
-        const char *value = env_get(environment, row->index);
-        if (value != NULL && value[0] != '\0' && !any_set(environment, row->counts, NAMES_MAX))
-            warnings_add(warnings,
-                         "%s=%.32s (%s) says that there are others, but not how many: " LONE,
-                         row->index, value, row->platform);
-    }
+    for (size_t i = 0; i < sizeof(indices) / sizeof(indices[0]); i++)
+        if (check_index(environment, &indices[i], warnings, err) != 0)
+            return -1;
     return 0;
 }

@@ -9,7 +9,8 @@
 
 /* For a host that neither RINGMASTER_HOSTS nor SageMaker's file describes. Variables of ENVIRONMENT
  * that count several members, or that should count and cannot be read, are an error that names them
- * and both ways out; an index without a count is a warning. */
+ * and both ways out, and so is an index without a count; where one that is alone may have it, too,
+ * and it says that this is the first, a warning. */
 int platform_unread_check(char *const *environment, struct warnings *warnings, struct error *err);
 
 #endif

@@ -22,6 +22,7 @@ struct ports {
     uint16_t daemons_v4;  /* +1: mpirun and its daemons */
     uint16_t daemons_v6;  /* +2 */
     uint16_t master;      /* +3: MASTER_PORT, for the program's own use */
+    uint16_t passing;     /* +4: what hosts fetch and pass on */
     uint16_t data;        /* +16: first port of MPI messages */
     uint16_t data_count;  /* 8 a slot, at least 64 */
     uint16_t data_needed; /* of them, for one launch */

@@ -298,7 +298,8 @@ static int resolve_flags(const struct program_inputs *in, struct program *ret, s
     const char *entry = either(in, "sagemaker_program", "SAGEMAKER_PROGRAM");
     bool given = entry != NULL && entry[0] != '\0';
     int resolved = given ? resolve_entry(in, entry, ret, err) : resolve_trainer(in, ret, err);
-    if (resolved != 0 || hyperparameters_add_flags(in->hyperparameters, &ret->user_args, err) != 0)
+    if (resolved != 0 ||
+        hyperparameters_add_flags(in->hyperparameters, !ret->is_trainer, &ret->user_args, err) != 0)
         return -1;
     return argv_add_all(&ret->user_args, in->arguments, err);
 }

@@ -31,8 +31,8 @@ static const struct row table[] = {
      "which of them this is (default: the one with this machine's name or address)"},
     {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform), 0, 0, 0, NULL,
      "whose variables tell of the hosts: slurm, vertex, azure-batch, skypilot, dstack, volcano, "
-     "lsf, pbs, tensorflow, aws-batch, azure-ml, kubeflow, runpod, kubernetes (default: found), "
-     "pytorchjob, pai-dlc or torch; none: this host is alone, whatever they say"},
+     "lsf, pbs, mpi-operator, tensorflow, aws-batch, azure-ml, kubeflow, runpod, kubernetes "
+     "(default: found), pytorchjob, pai-dlc or torch; none: this host is alone, whatever they say"},
     {"RINGMASTER_COUNT", NUMBER, FIELD(count), 0, CLUSTER_HOSTS_MAX, 0, NULL,
      "how many pods a Kubernetes Indexed Job has, which its manifest alone knows"},
     {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,
@@ -47,13 +47,18 @@ static const struct row table[] = {
     {"RINGMASTER_REQUIRE_KEY", SWITCH, FIELD(require_key), 0, 0, 0, NULL,
      "1: refuse to run on the image's seed alone"},
     {"RINGMASTER_STOP_SECONDS", NUMBER, FIELD(stop_seconds), 1, 86400, 0, NULL,
-     "from a stop request to SIGKILL (default: 100, and 8 in SageMaker's local mode)"},
+     "from a stop request to SIGKILL (default: five sixths of what the platform gives where that "
+     "is "
+     "known: 100, in SageMaker's local mode 8)"},
     {"RINGMASTER_READY_SECONDS", NUMBER, FIELD(ready_seconds), 1, 86400, 600, NULL,
      "how long all hosts may take to join"},
     {"RINGMASTER_SHARDED", TEXT, FIELD(sharded), 0, 0, 0, NULL,
      "channels of RINGMASTER_CHANNEL_* whose objects the hosts share between them, a,b"},
     {"RINGMASTER_FETCH_SECONDS", NUMBER, FIELD(fetch_seconds), 1, 604800, 3600, NULL,
      "how long code and channels may take to be fetched"},
+    {"RINGMASTER_FETCH_ONCE", SWITCH, FIELD(fetch_once), 0, 0, 0, NULL,
+     "1: what all hosts need whole is fetched by the first one alone and passed on from host to "
+     "host"},
     {"RINGMASTER_CHECKPOINTS", TEXT, FIELD(checkpoints), 0, 0, 0, NULL,
      "where checkpoints are brought back from and uploaded to, s3://BUCKET/FOLDER; or a folder of "
      "the host, file:///FOLDER"},
@@ -316,10 +321,12 @@ int settings_parse(char *const *environment, struct settings *ret, struct warnin
     return result;
 }
 
-int64_t settings_stop_seconds(const struct settings *s, bool local_mode) {
+int64_t settings_stop_seconds(const struct settings *s, unsigned grace) {
+    enum { USUAL = 120, PART = 6, LEAST = 2 };
+    unsigned all = grace > 0 ? grace : USUAL;
     if (s->stop_seconds > 0)
         return s->stop_seconds;
-    return local_mode ? 8 : 100;
+    return all - (all / PART > LEAST ? all / PART : LEAST);
 }
 
 const char *settings_help(size_t number, const char **ret_name) {

@@ -45,6 +45,7 @@ struct settings {
     int64_t restarts;          /* after the first launch; as the first host has it */
     int64_t min_hosts;         /* of a restart, with shrink */
     const char *restart_codes; /* the program's own that are worth a restart; NULL: none */
+    bool fetch_once;           /* by the first host, and passed on from host to host */
     bool shrink;
     bool failover; /* the first host may be lost, too */
     bool require_key;
@@ -63,9 +64,9 @@ struct settings {
 int settings_parse(char *const *environment, struct settings *ret, struct warnings *warnings,
                    struct error *err);
 
-/* The time from a stop request to SIGKILL: as told, else 8 s in SageMaker's local mode and 100 s
- * elsewhere. */
-int64_t settings_stop_seconds(const struct settings *s, bool local_mode);
+/* The time from a stop request to SIGKILL: as told, else what the platform's own GRACE (0: not
+ * known, which counts as 120 s) leaves when a sixth of it, and at least 2 s, is kept for files. */
+int64_t settings_stop_seconds(const struct settings *s, unsigned grace);
 
 /* The help of the variable with this number, from 0, and its name; NULL behind the last. */
 const char *settings_help(size_t number, const char **ret_name);

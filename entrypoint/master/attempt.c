@@ -91,14 +91,30 @@ void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why) 
         (struct verdict_loss){.host = (unsigned)host, .time = now, .why = strdup(why)};
 }
 
-bool attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states, int64_t now) {
-    if (a->stalled != 0 || !attempt_is_rank_of(a, host, rank))
-        return false;
+static void add_states(struct attempt *a, const char *states) {
+    size_t used = strlen(a->stalled_states);
+    size_t room = sizeof(a->stalled_states) - used;
+    if (states[0] == '\0' || room < 2)
+        return;
+    if (used > 0) {
+        a->stalled_states[used++] = '\n';
+        room--;
+    }
+    rank_report_clean(states, a->stalled_states + used, room);
+}
+
+enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states,
+                                 int64_t now) {
+    if (!attempt_is_rank_of(a, host, rank) || a->stalled_count >= ATTEMPT_STALLED_MAX)
+        return ATTEMPT_STALL_NOTHING;
+    a->stalled_count++;
+    add_states(a, states);
+    if (a->stalled != 0)
+        return ATTEMPT_STALL_LATER;
     a->stalled = now;
     a->stalled_rank = (unsigned)rank;
     a->stalled_host = (unsigned)host;
-    rank_report_clean(states, a->stalled_states, sizeof(a->stalled_states));
-    return true;
+    return ATTEMPT_STALL_FIRST;
 }
 
 void attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet) {
@@ -209,13 +225,6 @@ bool attempt_is_complete(const struct attempt *a) {
         if (!a->reported[i] && !a->lost[a->rank_host[i]])
             return false;
     return true;
-}
-
-bool attempt_is_bad(const struct attempt *a) {
-    for (size_t i = 0; i < a->report_count; i++)
-        if (!is_good(&a->reports[i]))
-            return true;
-    return false;
 }
 
 void attempt_facts(const struct attempt *a, const struct cluster *cluster, const char *mpirun_words,

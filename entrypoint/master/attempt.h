@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { ATTEMPT_NOTE_SIZE = 256 };
+enum { ATTEMPT_NOTE_SIZE = 256, ATTEMPT_STALLED_MAX = 16 };
 
 struct attempt {
     unsigned number; /* from 1; words of hosts about another one count for nothing */
@@ -42,7 +42,9 @@ struct attempt {
     int64_t stalled;
     unsigned stalled_rank;
     unsigned stalled_host;
-    char stalled_states[RANK_REPORT_EVIDENCE_SIZE]; /* what its threads waited in */
+    unsigned stalled_count; /* of ranks, the first included */
+    char
+        stalled_states[RANK_REPORT_EVIDENCE_SIZE]; /* what their threads waited in, a line a rank */
     int64_t stop_asked;
     unsigned stop_host;
     bool stop_sent;
@@ -67,9 +69,12 @@ bool attempt_seat(struct attempt *a, size_t host, int64_t rank);
  * good; false where R changes nothing. */
 bool attempt_report(struct attempt *a, const struct rank_report *r);
 void attempt_lose(struct attempt *a, size_t host, int64_t now, const char *why);
-/* False where one was called before, or the rank is another host's. */
-/* STATES: what its threads wait in. */
-bool attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states, int64_t now);
+/* The first one is the failure; what the threads of others wait in shows whether they waited for
+ * it. STATES is the line about it. Of another host's rank, and of more than ATTEMPT_STALLED_MAX,
+ * nothing is noted. */
+enum attempt_stall { ATTEMPT_STALL_NOTHING, ATTEMPT_STALL_LATER, ATTEMPT_STALL_FIRST };
+enum attempt_stall attempt_stall(struct attempt *a, size_t host, int64_t rank, const char *states,
+                                 int64_t now);
 /* That a rank is quiet, or no longer so; another host's rank is left alone. */
 void attempt_quiet(struct attempt *a, size_t host, int64_t rank, bool is_quiet);
 /* The first of the ranks that have not ended, where all of them are quiet: nobody is left for whom
@@ -113,8 +118,6 @@ uint64_t attempt_step(const struct attempt *a);
 bool attempt_is_seated(const struct attempt *a);
 /* No report is missing but those of hosts that are lost. */
 bool attempt_is_complete(const struct attempt *a);
-/* Some rank ended in another way than with 0. */
-bool attempt_is_bad(const struct attempt *a);
 
 /* For verdict_judge; MPIRUN_WORDS may be NULL. What FACTS points to is A's, CLUSTER's and the
  * caller's. */

@@ -4,7 +4,7 @@
 #include "common/json.h"
 #include "common/log.h"
 
-enum { POINT_NUMBERS = 4 };
+enum { POINT_NUMBERS = 4, ALONE_SECONDS = 15 };
 
 /* [rank, step, work, data]; false where it is none. */
 static bool read_point(const json_t *item, int64_t *ret_rank, struct pace_point *ret) {
@@ -50,6 +50,12 @@ static void say(struct master *m, const struct pace_finding *f) {
                           "data", f->data, "others", f->others));
 }
 
+/* A host alone is woken by nothing else. */
+static void look_again(struct master *m) {
+    int64_t seconds = m->s.job->cluster.count > 1 ? BEAT_SECONDS : ALONE_SECONDS;
+    loop_within(&m->s.loop, &m->behind.look, seconds * CLOCK_SECOND);
+}
+
 /* Our own host has no heartbeat. */
 static void look(void *context) {
     struct master *m = context;
@@ -60,13 +66,13 @@ static void look(void *context) {
         if (attempt_find_slow(&m->attempt, clock_now(), &finding))
             say(m, &finding);
     }
-    loop_after(&m->s.loop, &m->behind.look, BEAT_SECONDS * CLOCK_SECOND);
+    look_again(m);
 }
 
 void behind_open(struct master *m) {
     m->behind.look = (struct timer){.fire = look, .context = m};
     if (cluster_ranks(&m->s.job->cluster) > 1)
-        loop_after(&m->s.loop, &m->behind.look, BEAT_SECONDS * CLOCK_SECOND);
+        look_again(m);
 }
 
 void behind_close(struct master *m) {

@@ -13,7 +13,6 @@ static const int64_t gather = 300 * CLOCK_MILLISECOND;  /* the first to report i
 static const int64_t grace = 500 * CLOCK_MILLISECOND;   /* from SIGTERM to SIGKILL */
 static const int64_t after_kill = CLOCK_SECOND;         /* and from that to the verdict */
 static const int64_t after_loss = CLOCK_SECOND / 2;     /* nothing outranks a lost host */
-static const int64_t after_success = 5 * CLOCK_SECOND;  /* mpirun may hang on very short programs */
 static const int64_t after_mpirun = CLOCK_SECOND;       /* last reports are under way */
 
 static void deadline_passed(void *context) {
@@ -30,20 +29,14 @@ static void await(struct master *m, int64_t nanoseconds) {
         loop_at(&m->s.loop, timer, deadline);
 }
 
-/* Reports matter more than mpirun's end, but it may still have the last word of a rank. */
-static void judge_if_all_is_heard(struct master *m) {
-    if (m->attempt.mpirun_ended && attempt_is_complete(&m->attempt))
-        master_raise(m, EVENT_ALL_HEARD);
-}
-
 void collect_await_lost(struct master *m) {
     await(m, after_loss);
-    judge_if_all_is_heard(m);
+    if (attempt_is_complete(&m->attempt))
+        master_raise(m, EVENT_ALL_HEARD);
 }
 
 void collect_await_last(struct master *m) {
     await(m, after_mpirun);
-    judge_if_all_is_heard(m);
 }
 
 void collect_await_killed(struct master *m) {
@@ -105,15 +98,11 @@ void collect_seated(struct member *b, const json_t *message) {
     master_raise(m, EVENT_ALL_SEATED);
 }
 
-/* All reports are here. After a failure mpirun would only spend seconds on ranks that are gone;
- * after success it is given the time to end, as it has something to clean up. */
+/* What mpirun makes of it changes nothing, and what it and its daemons would clean up are folders
+ * of ours and processes that each host ends by itself, shims among them. */
 static void all_have_reported(struct master *m) {
-    collect_release_all(m);
-    await(m, after_success);
-    if (attempt_is_bad(&m->attempt))
-        master_raise(m, EVENT_ALL_HEARD);
-    else
-        judge_if_all_is_heard(m);
+    attempt_begin_end(&m->attempt);
+    master_raise(m, EVENT_ALL_HEARD);
 }
 
 static bool is_failure(const struct attempt *a, const struct rank_report *r) {
@@ -145,16 +134,21 @@ static void weigh(struct master *m, const struct rank_report *r) {
 static void call_stalled(struct master *m, size_t host, int64_t rank, int64_t seconds,
                          const char *states) {
     char waits[RANK_REPORT_EVIDENCE_SIZE] = "";
-    if (states[0] != '\0')
-        (void)snprintf(waits, sizeof(waits), "threads: %s", states);
-    if (!attempt_stall(&m->attempt, host, rank, waits, clock_boot()))
-        return;
     const char *name = supervisor_host_name(&m->s, (unsigned)host);
-    log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s", name, rank, seconds);
+    if (states[0] != '\0' && m->attempt.stalled == 0)
+        (void)snprintf(waits, sizeof(waits), "threads: %s", states);
+    else if (states[0] != '\0')
+        (void)snprintf(waits, sizeof(waits), "%s rank %" PRId64 ": %s", name, rank, states);
+    enum attempt_stall stall = attempt_stall(&m->attempt, host, rank, waits, clock_boot());
+    if (stall == ATTEMPT_STALL_NOTHING)
+        return;
+    log_error("%s rank %" PRId64 ": no progress for %" PRId64 " s%s%.512s", name, rank, seconds,
+              states[0] != '\0' ? "; its threads: " : "", states);
     journal_put(&m->s.journal, RECORD_STALLED,
                 json_pack("{s:s, s:I, s:I, s:o}", "which", name, "rank", (json_int_t)rank,
                           "seconds", (json_int_t)seconds, "states", record_text(states)));
-    master_raise(m, EVENT_FAILURE);
+    if (stall == ATTEMPT_STALL_FIRST)
+        master_raise(m, EVENT_FAILURE);
 }
 
 /* Where that is asked for: a server may rest for days. STATES are those of the rank told of last.

@@ -107,30 +107,29 @@ static void judge(struct master *m) {
     master_raise(m, EVENT_TRY_AGAIN);
 }
 
-static void forget(struct master *m) {
-    m->s.host.quiet = true; /* mpirun's farewell is noise */
+/* Nothing that it could do matters any more, and it would take its time. */
+static void end_mpirun(struct master *m) {
+    m->s.host.quiet = true;
     launch_signal(m, SIGKILL);
+}
+
+static void forget(struct master *m) {
+    end_mpirun(m);
     launch_close(m);
     stop_close(m);
     collect_close(m);
     attempt_forget(&m->attempt);
 }
 
-/* Nothing more is heard of the attempt. */
-static void end_attempt(struct master *m) {
-    collect_close(m);
-    if (m->verdict.code != EXIT_CODE_OK)
-        launch_signal(m, SIGKILL); /* it would spend seconds on ranks that are gone */
-}
-
 static void upload(struct master *m) {
-    end_attempt(m);
+    collect_close(m);
+    end_mpirun(m);
     stop_close(m);
     uploads_begin(m);
 }
 
 static void conclude(struct master *m) {
-    end_attempt(m);
+    collect_close(m);
     uploads_close(m);
     json_t *message = frame_new("verdict");
     json_t *members = verdict_json(&m->verdict);
@@ -140,6 +139,7 @@ static void conclude(struct master *m) {
         master_send(m, i, json_incref(message));
     json_decref(message);
     master_flush(m); /* before anything else that takes time */
+    end_mpirun(m);
     supervisor_conclude(&m->s, &m->verdict);
 }
 
@@ -231,6 +231,7 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_FORGET] = forget,
     [DO_CLEAR] = relaunch_clear,
     [DO_PROVE] = prove_begin,
+    [DO_END_PROOF] = prove_end,
     [DO_SUCCEED] = gather_end,
     [DO_SURE] = sure,
     [DO_BLAME] = blame,

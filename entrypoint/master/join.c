@@ -7,6 +7,7 @@
 #include "host/capacity.h"
 #include "master/fetching.h"
 #include "master/gather.h"
+#include "master/lease.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
 
@@ -199,6 +200,7 @@ static void admit(struct member *b, const json_t *message) {
     json_t *welcome = frame_new("welcome");
     (void)json_object_set_new(welcome, "run", json_string(m->s.host.run));
     link_send(b->link, welcome);
+    lease_greet(b);
     warn_of_translation(b, &b->address, message);
     weigh(b, message);
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count,

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "mpi/addresses.h"
 #include "mpi/place.h"
+#include "mpi/ucx.h"
 #include "os/identity.h"
 #include "wire/frame.h"
 
@@ -30,6 +31,26 @@ static int write_hostfile(const struct master *m, char path[LOCAL_FILE_SIZE], st
     return file_put(path, text.data, text.size, 0600, err) == 0 ? identity_give(path, err) : -1;
 }
 
+/* Decided anew for each attempt, of its hosts. */
+static bool choose_ucx(const struct master *m) {
+    const struct cluster *c = &m->s.job->cluster;
+    struct ucx_hosts hosts = {0};
+    struct ucx_choice choice;
+    for (size_t i = 0; i < c->count; i++) {
+        const struct facts *f = &m->members[i].facts;
+        hosts.all += !c->hosts[i].gone;
+        hosts.with_device += !c->hosts[i].gone && f->device;
+        hosts.with_component += !c->hosts[i].gone && f->ucx;
+    }
+    bool options = openmpi_has_parameters(m->s.job->wishes.options, NULL) != 0;
+    ucx_choose(&hosts, options, &choice);
+    if (choice.worse)
+        log_warning("%s", choice.said);
+    else if (choice.said[0] != '\0')
+        log_info("%s", choice.said);
+    return choice.taken;
+}
+
 static int mpirun_command(const struct master *m, const char *self, struct argv *ret,
                           struct error *err) {
     char agent[LOCAL_FILE_SIZE];
@@ -40,6 +61,7 @@ static int mpirun_command(const struct master *m, const char *self, struct argv 
         return -1;
     request.hostfile = hostfile;
     request.ringmaster = self;
+    request.ucx = choose_ucx(m);
     return openmpi_command(&request, ret, err);
 }
 
@@ -103,6 +125,7 @@ int launch_begin(struct master *m, struct error *err) {
     char self[LOCAL_FILE_SIZE];
     char prefix[LINES_PREFIX_SIZE];
     bool one = m->attempt.ranks == 1;
+    staging_rest(&m->s.staging);
     if (file_self(self, sizeof(self), err) != 0 || host_open_scratch(&m->s.host, err) != 0 ||
         host_tool_environment(&m->s.host, &environment, err) != 0)
         return -1;

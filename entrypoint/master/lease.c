@@ -12,13 +12,75 @@ enum { DEAD_SECONDS = SUCCESSION_LEASE_SECONDS };
 /* Between the first look and the last one: what lies here is read meanwhile. */
 static const int64_t again = 50 * CLOCK_MILLISECOND;
 
-static void beat(void *context) {
-    struct master *m = context;
+/* So long an answer counts. */
+static const int64_t lease = DEAD_SECONDS * CLOCK_SECOND;
+
+/* Answers come from all hosts at almost the same time: they wake this one once, where nothing else
+ * is going on. */
+static const int64_t answers = 50 * CLOCK_MILLISECOND;
+
+/* Of the attempt's hosts those that had not gone over to another master a lease ago. */
+static struct host_set heard(const struct master *m) {
+    struct host_set set = {0};
+    int64_t since = clock_boot() - lease;
+    for (size_t i = 0; i < m->s.job->cluster.count; i++) {
+        const struct member *b = &m->members[i];
+        if (i == 0 || (!b->lost && b->echoed >= since))
+            host_set_add(&set, m->s.job->cluster.hosts[i].place);
+    }
+    return set;
+}
+
+bool lease_is_out(const struct master *m) {
+    bool acts =
+        m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
+    if (!succession_is_on(m->s.succession) || !acts)
+        return false;
+    const struct host_set set = heard(m);
+    return !ledger_allows(&m->s.succession->ledger, &set);
+}
+
+/* When the first of those that are heard is so no longer, if it does not answer; 0: nobody is. */
+static int64_t next_silence(const struct master *m) {
+    int64_t since = clock_boot() - lease;
+    int64_t first = 0;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        const struct member *b = &m->members[i];
+        if (!b->lost && b->echoed >= since && (first == 0 || b->echoed < first))
+            first = b->echoed;
+    }
+    return first == 0 ? 0 : first + lease + 1;
+}
+
+/* Heartbeats put it off again and again: it fires where answers are missing, or at once. */
+static void watch_own(struct master *m) {
+    boot_timer_set(&m->lease.out, lease_is_out(m) ? clock_boot() : next_silence(m));
+}
+
+static json_t *beat_now(void) {
     json_t *message = frame_new("beat");
     (void)json_object_set_new(message, "time", json_integer(clock_boot()));
+    return message;
+}
+
+/* Ranks run, nobody has asked for anything, and no answer is missed. */
+static bool is_calm(const struct master *m) {
+    const struct attempt *a = &m->attempt;
+    return !m->lease.doubts && m->phase == PHASE_RUNNING && attempt_is_seated(a) && !a->failed &&
+           !a->ending && a->stop_asked == 0 && a->report_count == 0;
+}
+
+static void beat(void *context) {
+    struct master *m = context;
+    json_t *message = beat_now();
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
+    if (is_calm(m)) {
+        master_flush(m);
+        loop_rest(&m->s.loop, answers);
+    }
+    watch_own(m);
     loop_after(&m->s.loop, &m->lease.beat, BEAT_SECONDS * CLOCK_SECOND);
 }
 
@@ -40,6 +102,12 @@ void lease_alive(struct member *b, const json_t *message) {
     b->offset = theirs - (sent + trip / 2);
 }
 
+/* Its answer is read as soon as it is here, as those of later ones are not: by it clocks are told
+ * apart. */
+void lease_greet(struct member *b) {
+    master_send(b->master, b->index, beat_now());
+}
+
 void lease_lose(struct member *b, const char *why) {
     b->lost = true;
     b->master->lease.last_loss = clock_now();
@@ -47,6 +115,7 @@ void lease_lose(struct member *b, const char *why) {
     journal_put(&b->master->s.journal, RECORD_HOST_LOST,
                 json_pack("{s:s, s:o}", "which", member_name(b), "why", record_text(why)));
     attempt_lose(&b->master->attempt, b->index, clock_boot(), why);
+    watch_own(b->master);
 }
 
 static void silent(struct member *b) {
@@ -72,7 +141,7 @@ static void look(void *context) {
             continue;
         if (stood_still)
             b->heard = now;
-        const bool unheard = now - b->heard >= DEAD_SECONDS * CLOCK_SECOND;
+        const bool unheard = now - b->heard >= lease;
         if (unheard && b->doubted)
             silent(b);
         else if (!unheard && b->heard < first)
@@ -80,31 +149,13 @@ static void look(void *context) {
         doubts |= unheard && !b->doubted;
         b->doubted = unheard;
     }
-    if (doubts)
+    m->lease.doubts = doubts;
+    if (doubts) {
+        loop_rest(&m->s.loop, 0); /* which may have begun a moment ago */
         loop_after(&m->s.loop, &m->lease.look, again);
-    else
-        loop_within(&m->s.loop, &m->lease.look, first + DEAD_SECONDS * CLOCK_SECOND - now);
-}
-
-/* Of the attempt's hosts those that had not gone over to another master a lease ago. */
-static struct host_set heard(const struct master *m) {
-    struct host_set set = {0};
-    int64_t since = clock_boot() - DEAD_SECONDS * CLOCK_SECOND;
-    for (size_t i = 0; i < m->s.job->cluster.count; i++) {
-        const struct member *b = &m->members[i];
-        if (i == 0 || (!b->lost && b->echoed >= since))
-            host_set_add(&set, m->s.job->cluster.hosts[i].place);
+    } else {
+        loop_within(&m->s.loop, &m->lease.look, first + lease - now);
     }
-    return set;
-}
-
-bool lease_is_out(const struct master *m) {
-    bool acts =
-        m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
-    if (!succession_is_on(m->s.succession) || !acts)
-        return false;
-    const struct host_set set = heard(m);
-    return !ledger_allows(&m->s.succession->ledger, &set);
 }
 
 size_t lease_heard(const struct master *m) {
@@ -116,30 +167,32 @@ void lease_begin(struct master *m, int64_t since) {
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         if (!m->members[i].lost && since > m->members[i].echoed)
             m->members[i].echoed = since;
+    watch_own(m);
 }
 
 static void look_at_own(void *context) {
     struct master *m = context;
     if (lease_is_out(m))
         master_raise(m, EVENT_OUT);
-    else if (m->phase != PHASE_JUDGED)
-        loop_after(&m->s.loop, &m->lease.out, CLOCK_SECOND);
+    else
+        watch_own(m);
 }
 
-void lease_open(struct master *m) {
-    m->lease.out = (struct timer){.fire = look_at_own, .context = m};
-    if (succession_is_on(m->s.succession))
-        loop_after(&m->s.loop, &m->lease.out, CLOCK_SECOND);
+int lease_open(struct master *m, struct error *err) {
+    if (succession_is_on(m->s.succession) &&
+        boot_timer_open(&m->lease.out, &m->s.loop, look_at_own, m, err) != 0)
+        return -1;
     m->lease.beat = (struct timer){.fire = beat, .context = m};
     m->lease.look = (struct timer){.fire = look, .context = m};
     if (m->s.job->cluster.count == 1)
-        return;
+        return 0;
     loop_after(&m->s.loop, &m->lease.beat, BEAT_SECONDS * CLOCK_SECOND);
-    loop_within(&m->s.loop, &m->lease.look, DEAD_SECONDS * CLOCK_SECOND);
+    loop_within(&m->s.loop, &m->lease.look, lease);
+    return 0;
 }
 
 void lease_close(struct master *m) {
-    loop_cancel(&m->s.loop, &m->lease.out);
+    boot_timer_close(&m->lease.out);
     loop_cancel(&m->s.loop, &m->lease.beat);
     loop_cancel(&m->s.loop, &m->lease.look);
 }

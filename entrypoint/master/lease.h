@@ -5,10 +5,12 @@
 
 #include "master/state.h"
 
-void lease_open(struct master *m);
+int lease_open(struct master *m, struct error *err);
 void lease_close(struct master *m);
 /* An answer to a heartbeat. */
 void lease_alive(struct member *b, const json_t *message);
+/* A heartbeat of its own, for a host that has joined. */
+void lease_greet(struct member *b);
 /* The host is lost to the job. */
 void lease_lose(struct member *b, const char *why);
 

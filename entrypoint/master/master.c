@@ -118,7 +118,8 @@ static int open_door(struct master *m, struct error *err) {
         return 0;
     if (succession_is_again(m->s.succession))
         gather_open(m);
-    lease_open(m);
+    if (lease_open(m, err) != 0)
+        return -1;
     behind_open(m);
     return join_open(m, &master_member_events, err);
 }
@@ -253,6 +254,7 @@ static void close_all(struct master *m) {
     }
     examine_close(m);
     uploads_close(m);
+    prove_close(m);
     gather_close(m);
     relaunch_close(m);
     stop_close(m);
@@ -279,6 +281,7 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
     stop_init(&m);
     relaunch_init(&m);
     uploads_init(&m);
+    prove_init(&m);
     gather_init(&m);
     examine_init(&m);
     if (supervisor_open(&m.s, options, &role, &m, err) == 0 && open_members(&m, err) == 0 &&

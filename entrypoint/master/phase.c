@@ -26,6 +26,7 @@
  *     restarts say so; one that is alive but not ready counts as lost, and is cut off then.
  *   - While hosts upload what the job leaves nothing but that is waited for: a stop shortens it, a
  *     second one, or one after a stop that ended the job, leaves no time.
+ *   - However hosts' look at the folder of checkpoints ends, their words there are taken away.
  *   - Where the first host may be lost no rank starts before all hosts have taken the attempt's
  * roll: by that the others go on when this host is lost. Who is out says so and uploads nothing.
  *   - Once judged nothing changes the verdict, but the master stays until the last link is gone. */
@@ -91,21 +92,21 @@ static const struct phase_row rows[] = {
     {PROVING, EVENT_ALL_JOINED, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_READY_DEADLINE, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_EXAMINED, GUARD_NONE, {DO_NOTHING}, PROVING},
-    {PROVING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_BLAME, DO_CONCLUDE}, JUDGED},
+    {PROVING, EVENT_LAUNCH_FAILED, GUARD_NONE, {DO_END_PROOF, DO_BLAME, DO_CONCLUDE}, JUDGED},
     {PROVING, EVENT_HOST_GONE, GUARD_LOST, {DO_NOTHING}, PROVING},
-    {PROVING, EVENT_HOST_GONE, GUARD_NONE, {DO_LOSE, DO_JUDGE}, PROVING},
+    {PROVING, EVENT_HOST_GONE, GUARD_NONE, {DO_LOSE, DO_END_PROOF, DO_JUDGE}, PROVING},
     {PROVING, EVENT_ALL_SEATED, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_FAILURE, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_MPIRUN_ENDED, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_ALL_HEARD, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_COLLECT_DEADLINE, GUARD_NONE, {DO_NOTHING}, PROVING},
-    {PROVING, EVENT_STOP, GUARD_NONE, {DO_NOTE_STOP, DO_JUDGE}, PROVING},
-    {PROVING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_NOTE_STOP, DO_JUDGE}, PROVING},
+    {PROVING, EVENT_STOP, GUARD_NONE, {DO_NOTE_STOP, DO_END_PROOF, DO_JUDGE}, PROVING},
+    {PROVING, EVENT_STOP_AGAIN, GUARD_NONE, {DO_NOTE_STOP, DO_END_PROOF, DO_JUDGE}, PROVING},
     {PROVING, EVENT_HOLD_SPENT, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_BUDGET_SPENT, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_UNFIT, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, PROVING},
-    {PROVING, EVENT_PROVED, GUARD_NONE, {DO_SURE, DO_LAUNCH}, RUNNING},
+    {PROVING, EVENT_PROVED, GUARD_NONE, {DO_END_PROOF, DO_SURE, DO_LAUNCH}, RUNNING},
     {PROVING, EVENT_GATHERED, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_ALL_BEGUN, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_OUT, GUARD_NONE, {DO_NOTHING}, PROVING},
@@ -313,8 +314,8 @@ static const char *const actions[DO_COUNT] = {
     [DO_UNJOIN] = "it joins again",
     [DO_LOSE] = "it is lost",
     [DO_LEAVE_AGENT] = "its agent leaves",
-    [DO_AWAIT_LOST] = "judge in 0.5 s",
-    [DO_AWAIT_LAST] = "judge in 1 s, or when all is heard",
+    [DO_AWAIT_LOST] = "judge in 0.5 s, or when all is heard",
+    [DO_AWAIT_LAST] = "judge in 1 s",
     [DO_GATHER] = "gather for 0.3 s, end all ranks",
     [DO_AWAIT_KILLED] = "judge in 1 s",
     [DO_RELEASE] = "release shims",
@@ -333,6 +334,7 @@ static const char *const actions[DO_COUNT] = {
     [DO_CUT] = "cut its link",
     [DO_NEXT_ATTEMPT] = "tell who is gone",
     [DO_PROVE] = "have all hosts look whether they share the folder of checkpoints",
+    [DO_END_PROOF] = "take their words away from there",
     [DO_SUCCEED] = "who has not come is lost",
     [DO_SURE] = "tell that all have taken the roll",
     [DO_BLAME] = "that is the verdict",

@@ -93,6 +93,7 @@ enum phase_action {
     DO_CUT, /* the host's link, if the others go on */
     DO_NEXT_ATTEMPT,
     DO_PROVE,       /* all hosts are told to */
+    DO_END_PROOF,   /* all hosts are told to take away what they wrote for it */
     DO_SUCCEED,     /* whoever has not come is lost; the attempt is the next one */
     DO_SURE,        /* tell all that all have taken the roll */
     DO_BLAME,       /* the fault becomes the job's verdict */

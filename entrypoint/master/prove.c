@@ -1,5 +1,6 @@
 #include "master/prove.h"
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
@@ -8,23 +9,45 @@
 #include <stdio.h>
 #include <string.h>
 
+/* A host's own deadline comes first. */
+enum { ANSWER_SECONDS = PROVING_SECONDS + 5 };
+
 static size_t before(const struct master *m, size_t host) {
     return host > 0 ? host - 1 : m->s.job->cluster.count - 1;
 }
 
-static void order(struct master *m, size_t host, enum proving_step step, size_t of,
-                  const char *word) {
+static json_t *order_of(enum proving_step step, size_t of, const char *word) {
     json_t *message = frame_new("prove");
     (void)json_object_set_new(message, "step", json_integer(step));
     (void)json_object_set_new(message, "of", json_integer((json_int_t)of));
     (void)json_object_set_new(message, "word", json_string(word));
-    master_send(m, host, message);
+    return message;
+}
+
+static void order(struct master *m, size_t host, enum proving_step step, size_t of,
+                  const char *word) {
+    master_send(m, host, order_of(step, of, word));
+}
+
+static void await(struct master *m) {
+    loop_after(&m->s.loop, &m->prove.deadline, ANSWER_SECONDS * CLOCK_SECOND);
 }
 
 void prove_begin(struct master *m) {
     m->prove.step = PROVING_WRITE;
+    await(m);
     for (size_t i = 0; i < m->s.job->cluster.count; i++)
         order(m, i, PROVING_WRITE, i, "");
+}
+
+/* Our own host is told at once, as what is posted to it comes behind the job's end. */
+void prove_end(struct master *m) {
+    cleanup_json json_t *own = order_of(PROVING_REMOVE, 0, "");
+    (void)json_object_set_new(own, "attempt", json_integer(m->attempt.number));
+    loop_cancel(&m->s.loop, &m->prove.deadline);
+    host_order(&m->s.host, own);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        order(m, i, PROVING_REMOVE, i, "");
 }
 
 static void go_on(struct master *m) {
@@ -35,14 +58,13 @@ static void go_on(struct master *m) {
     if (m->prove.step == PROVING_WRITE) {
         m->prove.step = PROVING_READ;
         m->prove.asked = clock_boot();
+        await(m);
         for (size_t i = 0; i < count; i++) {
             m->members[i].proved = false;
             order(m, i, PROVING_READ, before(m, i), m->members[before(m, i)].word);
         }
         return;
     }
-    for (size_t i = 0; i < count; i++)
-        order(m, i, PROVING_REMOVE, i, "");
     log_info("all hosts share the folder of checkpoints: the job can go on without its first host");
     master_raise(m, EVENT_PROVED);
 }
@@ -63,6 +85,26 @@ static void refuse(struct member *b, const char *why) {
                         "FSx, NFS), and %s does not find there what %s has written: %.400s",
                         member_name(b), writer, why);
     master_raise(m, EVENT_LAUNCH_FAILED);
+}
+
+/* A host whose heart beats and whose disk does not. */
+static void deadline_passed(void *context) {
+    struct master *m = context;
+    char why[64];
+    (void)snprintf(why, sizeof(why), "no answer within %d s", ANSWER_SECONDS);
+    for (size_t i = 0; i < m->s.job->cluster.count && m->phase == PHASE_PROVING; i++)
+        if (!m->members[i].proved) {
+            refuse(&m->members[i], why);
+            return;
+        }
+}
+
+void prove_init(struct master *m) {
+    m->prove.deadline = (struct timer){.fire = deadline_passed, .context = m};
+}
+
+void prove_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->prove.deadline);
 }
 
 void prove_told(struct member *b, const json_t *message) {

@@ -14,6 +14,7 @@
 #include "master/phase.h"
 #include "master/strangers.h"
 #include "mpi/banner.h"
+#include "os/boot_timer.h"
 #include "os/task.h"
 #include "outcome/verdict.h"
 #include "wire/door.h"
@@ -103,15 +104,17 @@ struct master {
     struct {
         struct timer beat;
         struct timer look;
-        struct timer out;  /* of a master that may be followed: whether it still may act */
-        int64_t last_loss; /* when the last host was lost, clock_now(); 0: none was */
+        bool doubts;           /* a second look follows: what lies here is to be read until then */
+        struct boot_timer out; /* of a master that may be followed: it may act no longer */
+        int64_t last_loss;     /* when the last host was lost, clock_now(); 0: none was */
     } lease;
     struct {
         struct timer look;
     } behind;
     struct {
         enum proving_step step;
-        int64_t asked; /* clock_boot() */
+        struct timer deadline; /* of a step */
+        int64_t asked;         /* clock_boot() */
     } prove;
     struct {
         struct timer look;

@@ -16,7 +16,7 @@ bool uploads_wanted(const struct master *m) {
 }
 
 static int64_t stop_seconds(const struct master *m) {
-    return settings_stop_seconds(&m->s.job->settings, m->s.job->cluster.local_mode);
+    return settings_stop_seconds(&m->s.job->settings, m->s.job->cluster.grace);
 }
 
 int64_t uploads_stop_budget(const struct master *m) {

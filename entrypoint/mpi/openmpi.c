@@ -62,8 +62,7 @@ int openmpi_daemon_name(enum openmpi_series series, const char *node, struct arg
     return argv_set_env(environment, "SLURMD_NODENAME", node, err);
 }
 
-/* Whether the user sets parameters of the libraries that ranks load. -1: the text is wrong. */
-static int has_parameters(const char *custom, struct error *err) {
+int openmpi_has_parameters(const char *custom, struct error *err) {
     struct custom_options options = {0};
     int found = custom == NULL ? 0 : custom_options_parse(custom, &options, err);
     for (size_t i = 0; found == 0 && i < options.environment.count; i++)
@@ -77,7 +76,7 @@ int openmpi_daemon_topology(const char *custom, struct argv *environment, struct
      * large libraries of their own. It has no word for "no plugins": there are none in a place that
      * is no folder. */
     static const char none[] = "-pci,-linuxpci,-linuxio,-gl,-opencl,-cuda,-nvml,-rsmi,-levelzero";
-    int parameters = has_parameters(custom, err);
+    int parameters = openmpi_has_parameters(custom, err);
     if (parameters != 0)
         return parameters < 0 ? -1 : 0;
     if (argv_set_env(environment, "HWLOC_COMPONENTS", none, err) != 0)
@@ -100,7 +99,8 @@ enum source {
     DATA_COUNT,
     DATA_FIRST_V6,
     DATA_COUNT_V6,
-    SHARED
+    SHARED,
+    WAY
 };
 
 /* One parameter in both series; a NULL name means that the series has no such parameter. */
@@ -124,6 +124,8 @@ static const struct row table[] = {
      {"1", "1"},
      FIXED,
      false},
+    /* 4.1's usual way to write names down ends where the kernel calls the master "my_host". */
+    {{"regx", NULL}, NULL, {"naive", NULL}, FIXED, false},
     {{NULL, "prte_do_not_resolve"}, "--prtemca", {NULL, "0"}, FIXED, false},
     /* Where daemons talk. 5.0 ignores a network here, so it is the interface's name in both. One
      * port each: a range would be opened whole. "Static", because "dynamic" ports cannot be opened
@@ -143,7 +145,8 @@ static const struct row table[] = {
     /* Messages between ranks. Whether they may read each other's memory (CMA) the shims find out
      * on each host (memory.h). */
     {{"btl", "btl"}, "--mca", {"tcp,self,vader", "tcp,self,sm"}, FIXED, false},
-    {{"pml", "pml"}, "--mca", {"ob1", "ob1"}, FIXED, false},
+    /* What ranks talk by is mpirun's word to them; daemons make nothing of it. */
+    {{"pml", "pml"}, "--mca", {0}, WAY, true},
     {{"btl_vader_backing_directory", "btl_sm_backing_directory"}, "--mca", {0}, SHARED, false},
     {{"btl_vader_single_copy_mechanism", NULL}, "--mca", {"none", NULL}, FIXED, false},
     {{"btl_tcp_if_include", "btl_tcp_if_include"}, "--mca", {0}, NETWORK, true},
@@ -197,6 +200,9 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
     case DATA_FIRST:
     case DATA_FIRST_V6:
         snprintf(value, size, "%u", (unsigned)r->ports->data);
+        break;
+    case WAY:
+        snprintf(value, size, "%s", r->ucx ? "^cm" : "ob1");
         break;
     case SHARED:
         snprintf(value, size, "%s", r->shared);
@@ -326,5 +332,12 @@ int openmpi_hostfile(const struct cluster *cluster, struct buf *ret, struct erro
 }
 
 bool openmpi_is_noise(const char *line) {
-    return strstr(line, "sh: Warning: setpgid(") != NULL;
+    static const char *const noise[] = {
+        "sh: Warning: setpgid(",
+        "local probe returned unhandled shell:", /* of a user without a name; we take no shell */
+    };
+    for (size_t i = 0; i < sizeof(noise) / sizeof(noise[0]); i++)
+        if (strstr(line, noise[i]) != NULL)
+            return true;
+    return false;
 }

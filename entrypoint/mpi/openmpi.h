@@ -45,6 +45,9 @@ int openmpi_daemon_topology(const char *custom, struct argv *environment, struct
  * choice. */
 #define OPENMPI_5_0_ESS "^hnp"
 
+/* Whether CUSTOM sets parameters of the libraries that ranks load. -1: the text is wrong. */
+int openmpi_has_parameters(const char *custom, struct error *err);
+
 /* One MCA parameter as mpirun passes it on to its daemons. */
 enum { OPENMPI_NAME_SIZE = 48, OPENMPI_VALUE_SIZE = 256, OPENMPI_OPTIONS_MAX = 24 };
 struct openmpi_option {
@@ -69,6 +72,7 @@ struct openmpi_request {
     const struct ports *ports;
     const char *agent;  /* path of the remote-launch agent: a program that takes no words first */
     const char *shared; /* folder for the memory that ranks share; NULL or "": Open MPI's own way */
+    bool ucx;           /* ranks talk by UCX where they can (ucx.h); told to mpirun alone */
     const char *custom; /* the user's further options (custom_options.h); NULL: none */
     /* The rest is for the command line alone. */
     const char *mpirun;         /* its path */

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/signalfd.h>
@@ -142,11 +143,32 @@ static int patience(const struct loop *l) {
     return ms < INT_MAX ? (int)ms : INT_MAX;
 }
 
+/* The earlier of two times to wait, ms; -1: for ever. */
+static int sooner(int one, int other) {
+    return one >= 0 && one < other ? one : other;
+}
+
+/* As epoll_wait() for one event, which may be none while the loop rests. */
+static int await(struct loop *l, struct epoll_event *event) {
+    int rest = l->rest != 0 ? clock_left_ms(l->rest) : 0;
+    if (rest == 0) {
+        l->rest = 0;
+        return epoll_wait(l->epoll_fd, event, 1, patience(l));
+    }
+    struct pollfd signals = {.fd = l->signals.fd, .events = POLLIN};
+    int count = poll(&signals, 1, sooner(patience(l), rest));
+    if (count > 0) {
+        l->rest = 0;
+        *event = (struct epoll_event){.events = EPOLLIN, .data = {.ptr = &l->signals}};
+    }
+    return count;
+}
+
 int loop_run(struct loop *l, struct error *err) {
     l->ended = false;
     while (!l->ended) {
         struct epoll_event event;
-        int count = epoll_wait(l->epoll_fd, &event, 1, patience(l));
+        int count = await(l, &event);
         if (count < 0 && errno != EINTR)
             return error_set_errno(err, EXIT_CODE_INTERNAL, "waiting for events");
         if (count == 1) {
@@ -156,6 +178,10 @@ int loop_run(struct loop *l, struct error *err) {
         fire_due(l);
     }
     return 0;
+}
+
+void loop_rest(struct loop *l, int64_t nanoseconds) {
+    l->rest = clock_now() + nanoseconds;
 }
 
 void loop_end(struct loop *l) {

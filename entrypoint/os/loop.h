@@ -38,6 +38,7 @@ struct loop {
     struct watch signals; /* signalfd */
     void (*on_signal)(void *context, int number);
     void *signal_context;
+    int64_t rest; /* descriptors wait until then */
     bool ended;
 };
 
@@ -60,6 +61,10 @@ void loop_after(struct loop *l, struct timer *t, int64_t nanoseconds);
  * something else: what is done now and then and has no hurry wakes nobody of its own accord. */
 void loop_within(struct loop *l, struct timer *t, int64_t nanoseconds);
 void loop_cancel(struct loop *l, struct timer *t);
+
+/* For NANOSECONDS timers and signals alone wake the loop, unless a signal comes: what is on its way
+ * on several descriptors is then dealt with in one go. */
+void loop_rest(struct loop *l, int64_t nanoseconds);
 
 /* Runs until loop_end() has been called from a callback. */
 int loop_run(struct loop *l, struct error *err);

@@ -44,7 +44,7 @@ bool roll_allows(const struct roll *r, const struct host_set *part) {
 }
 
 bool ledger_allows(const struct ledger *l, const struct host_set *part) {
-    if (l->full || !roll_allows(&l->sure, part))
+    if (l->lost > l->sure.number || !roll_allows(&l->sure, part))
         return false;
     for (size_t i = 0; i < l->taken_count; i++)
         if (!roll_allows(&l->taken[i], part))
@@ -67,14 +67,30 @@ static bool is_same(const struct roll *a, const struct roll *b) {
            memcmp(&a->hosts, &b->hosts, sizeof(a->hosts)) == 0;
 }
 
+static struct roll *first_taken(struct ledger *l) {
+    struct roll *first = l->taken;
+    for (size_t i = 1; i < l->taken_count; i++)
+        if (l->taken[i].number < first->number)
+            first = &l->taken[i];
+    return first;
+}
+
+/* Of more than it holds the last ones stay: when one of them is sure, those before it count for
+ * nothing. */
 static void add(struct ledger *l, const struct roll *r) {
     for (size_t i = 0; i < l->taken_count; i++)
         if (is_same(&l->taken[i], r))
             return;
-    if (l->taken_count == LEDGER_TAKEN_MAX)
-        l->full = true;
-    else
+    if (l->taken_count < LEDGER_TAKEN_MAX) {
         l->taken[l->taken_count++] = *r;
+        return;
+    }
+    struct roll *first = first_taken(l);
+    unsigned lost = r->number < first->number ? r->number : first->number;
+    if (lost > l->lost)
+        l->lost = lost;
+    if (r->number > first->number)
+        *first = *r;
 }
 
 bool ledger_take(struct ledger *l, const struct roll *r) {
@@ -99,7 +115,8 @@ void ledger_learn(struct ledger *l, const struct ledger *other) {
         l->sure = other->sure;
         drop_settled(l);
     }
-    l->full = l->full || other->full;
+    if (other->lost > l->lost)
+        l->lost = other->lost;
     for (size_t i = 0; i < other->taken_count; i++)
         if (other->taken[i].number > l->sure.number)
             add(l, &other->taken[i]);
@@ -146,8 +163,8 @@ json_t *ledger_json(const struct ledger *l) {
     json_t *taken = json_array();
     for (size_t i = 0; i < l->taken_count; i++)
         (void)json_array_append_new(taken, roll_json(&l->taken[i]));
-    return json_pack("{s:o, s:o, s:b}", "sure", roll_json(&l->sure), "taken", taken, "full",
-                     (int)l->full);
+    return json_pack("{s:o, s:o, s:I}", "sure", roll_json(&l->sure), "taken", taken, "lost",
+                     (json_int_t)l->lost);
 }
 
 static int roll_parse(const json_t *object, struct roll *ret, struct error *err) {
@@ -177,9 +194,15 @@ static int roll_parse(const json_t *object, struct roll *ret, struct error *err)
 
 int ledger_parse(const json_t *object, struct ledger *ret, struct error *err) {
     const json_t *taken = json_object_get(object, "taken");
-    *ret = (struct ledger){.full = json_is_true(json_object_get(object, "full"))};
-    if (roll_parse(json_object_get(object, "sure"), &ret->sure, err) != 0)
+    int64_t lost = -1;
+    *ret = (struct ledger){0};
+    if (json_member_int(object, "ledger", "lost", &lost, err) != 0 ||
+        roll_parse(json_object_get(object, "sure"), &ret->sure, err) != 0)
         return -1;
+    if (lost < 0 || lost > INT32_MAX)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "a ledger that does not say what it had no room for");
+    ret->lost = (unsigned)lost;
     if (json_array_size(taken) > LEDGER_TAKEN_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "a ledger of more rolls than there can be");
     for (size_t i = 0; i < json_array_size(taken); i++) {

@@ -41,12 +41,12 @@ struct ledger {
     struct roll sure;
     struct roll taken[LEDGER_TAKEN_MAX]; /* each with a number above sure.number */
     size_t taken_count;
-    bool full; /* there were more than it holds: nobody may go on by it */
+    unsigned lost; /* number of the last roll that it had no room for; 0: there was none */
 };
 
 /* The right of PART, of hosts that may be any, by one roll. */
 bool roll_allows(const struct roll *r, const struct host_set *part);
-/* By all that L holds. */
+/* By all that L holds; nobody as long as it had no room for a roll that may count. */
 bool ledger_allows(const struct ledger *l, const struct host_set *part);
 
 /* This host takes R; false where R's number is not above all that it has taken before. */

@@ -30,7 +30,7 @@ static const struct record_row table[RECORD_KINDS] = {
                            {"rank", "end", "value", "cause", "memory"}},
     [RECORD_STALLED] = {"stalled",
                         "a rank showed no progress for so many seconds; states: what its "
-                        "threads waited in",
+                        "threads waited in; of an attempt, 16 ranks at most",
                         {"which", "rank", "seconds", "states"}},
     [RECORD_STRAGGLER] = {"straggler",
                           "the other ranks wait for this one, or it is behind: seconds of its own "

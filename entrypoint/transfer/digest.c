@@ -68,3 +68,14 @@ int digest_end(struct digest *d, char ret[DIGEST_HEX_MAX], struct error *err) {
     digest_hex(bytes, size, ret);
     return 0;
 }
+
+bool digest_told_differs(const char *told, const char own[DIGEST_HEX_MAX]) {
+    enum { BASE64_SIZE = 44 };
+    unsigned char raw[DIGEST_SHA256 + 1];
+    char hex[DIGEST_HEX_MAX];
+    if (strlen(told) != BASE64_SIZE || strchr(told, '-') != NULL ||
+        EVP_DecodeBlock(raw, (const unsigned char *)told, BASE64_SIZE) != DIGEST_SHA256 + 1)
+        return false;
+    digest_hex(raw, DIGEST_SHA256, hex);
+    return strcmp(hex, own) != 0;
+}

@@ -4,6 +4,7 @@
 
 #include "common/error.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { DIGEST_SHA256 = 32, DIGEST_MD5 = 16, DIGEST_HEX_MAX = 2 * DIGEST_SHA256 + 1 };
@@ -31,5 +32,9 @@ int digest_add(struct digest *d, const void *bytes, size_t size, struct error *e
 int digest_finish(struct digest *d, unsigned char ret[DIGEST_SHA256], struct error *err);
 /* The same as digits. */
 int digest_end(struct digest *d, char ret[DIGEST_HEX_MAX], struct error *err);
+
+/* Whether TOLD, a SHA-256 as S3 tells it (base64), is another one than the digits OWN. "" is none,
+ * and so is the digest of parts ("...-12"), whose sizes are not told. */
+bool digest_told_differs(const char *told, const char own[DIGEST_HEX_MAX]);
 
 #endif

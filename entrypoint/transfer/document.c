@@ -1,6 +1,7 @@
 #include "transfer/document.h"
 
 #include "common/cleanup.h"
+#include "common/str.h"
 #include "transfer/percent.h"
 #include "transfer/xml.h"
 
@@ -19,6 +20,9 @@ struct reading {
     bool found;
     struct document_uploads *uploads;
     struct document_upload upload;
+    struct document_parts *parts;
+    struct document_part part;
+    bool truncated;
     bool encoded; /* keys are */
 };
 
@@ -146,5 +150,70 @@ int document_uploads_read(const char *document, size_t size, struct document_upl
         result = decode_keys(ret, err);
     if (result != 0)
         document_uploads_done(ret);
+    return result;
+}
+
+/* --- parts of one ----------------------------------------------------------------------------- */
+
+void document_parts_done(struct document_parts *p) {
+    free(p->items);
+    *p = (struct document_parts){0};
+}
+
+static int64_t number_of(const struct xml *x, int64_t most) {
+    int64_t value = 0;
+    return str_parse_int(x->text, 0, most, &value, NULL) == 0 ? value : 0;
+}
+
+static void end_part(struct reading *r) {
+    struct document_parts *p = r->parts;
+    if (r->part.number > 0 && r->part.size > 0 && r->part.etag[0] != '\0' &&
+        p->count < DOCUMENT_PARTS_MAX)
+        p->items[p->count++] = r->part;
+    r->part = (struct document_part){0};
+}
+
+static void take_part_text(struct reading *r, const struct xml *x, const char *name) {
+    size_t quoted = x->size >= 2 && x->text[0] == '"' && x->text[x->size - 1] == '"' ? 1 : 0;
+    size_t size = x->size - 2 * quoted;
+    if (strcmp(name, "PartNumber") == 0)
+        r->part.number = (unsigned)number_of(x, DOCUMENT_NUMBER_MAX);
+    else if (strcmp(name, "Size") == 0)
+        r->part.size = number_of(x, INT64_MAX);
+    else if (strcmp(name, "ETag") == 0 && size < sizeof(r->part.etag)) {
+        memcpy(r->part.etag, x->text + quoted, size);
+        r->part.etag[size] = '\0';
+    }
+}
+
+static void take_part(struct xml *x, const char *name) {
+    struct reading *r = x->context;
+    if (x->depth == 2 && strcmp(name, "IsTruncated") == 0)
+        r->truncated = strcmp(x->text, "true") == 0;
+    else if (x->depth == 2 && strcmp(name, "NextPartNumberMarker") == 0)
+        r->parts->next = (unsigned)number_of(x, DOCUMENT_NUMBER_MAX);
+    else if (x->depth == 3 && strcmp(r->item, "Part") == 0)
+        take_part_text(r, x, name);
+    else if (x->depth == 2 && strcmp(name, "Part") == 0)
+        end_part(r);
+}
+
+int document_parts_read(const char *document, size_t size, struct document_parts *ret,
+                        struct error *err) {
+    *ret = (struct document_parts){0};
+    cleanup_free struct reading *r = reading_new(take_part, err);
+    if (r == NULL)
+        return -1;
+    ret->items = calloc(DOCUMENT_PARTS_MAX, sizeof(*ret->items));
+    if (ret->items == NULL)
+        return error_no_memory(err, "an answer");
+    r->parts = ret;
+    int result = xml_read(&r->xml, document, size, err);
+    if (result == 0 && strcmp(r->root, "ListPartsResult") != 0)
+        result = error_set(err, EXIT_CODE_DATA, "the server's answer is a %.64s", r->root);
+    if (!r->truncated)
+        ret->next = 0;
+    if (result != 0)
+        document_parts_done(ret);
     return result;
 }

@@ -7,10 +7,14 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum {
     DOCUMENT_ID_MAX = 1024, /* of an upload in parts */
     DOCUMENT_UPLOADS_MAX = 1000,
+    DOCUMENT_PARTS_MAX = 1000, /* of a page */
+    DOCUMENT_NUMBER_MAX = 10000,
+    DOCUMENT_ETAG_MAX = 64,
 };
 
 /* The text of CHILD in a document whose root is ROOT; without either, or where the text is longer
@@ -33,5 +37,23 @@ void document_uploads_done(struct document_uploads *u);
 /* A ListMultipartUploads answer; one page, DOCUMENT_UPLOADS_MAX at most. */
 int document_uploads_read(const char *document, size_t size, struct document_uploads *ret,
                           struct error *err);
+
+/* A part of one that is there. */
+struct document_part {
+    unsigned number; /* from 1 on */
+    int64_t size;
+    char etag[DOCUMENT_ETAG_MAX]; /* without quotes */
+};
+
+struct document_parts {
+    struct document_part *items; /* owned */
+    size_t count;
+    unsigned next; /* the number behind which the next page begins; 0: this was the last */
+};
+
+void document_parts_done(struct document_parts *p);
+/* A ListParts answer, one page. A part without number, size or ETag is left out. */
+int document_parts_read(const char *document, size_t size, struct document_parts *ret,
+                        struct error *err);
 
 #endif

@@ -1,12 +1,15 @@
 /* What an address stands for, brought into a folder: an object, all objects of a folder side by
  * side, or a file by https. The disk's room is checked before, what is there and the same is left,
  * and how far it has got is said every ten seconds. Whoever waits for it hears once a second that
- * it gets further, and nothing while it does not. */
+ * it gets further, and nothing while it does not. With other hosts (passing.h) the listing is the
+ * source's all the same, so that each host knows by the ETags that it gets the same files; what
+ * another host does not have comes from the source. */
 #ifndef TRANSFER_DOWNLOAD_H
 #define TRANSFER_DOWNLOAD_H
 
 #include "transfer/address.h"
 #include "transfer/objects.h"
+#include "transfer/passing.h"
 #include "transfer/s3.h"
 
 struct download_order {
@@ -15,10 +18,12 @@ struct download_order {
     int root;                   /* the folder, by descriptor */
     const char *name;           /* of a single file there; NULL: as the address has it */
     const char *what;           /* for people */
+    const char *task;           /* for other hosts: the same on all, and of this alone */
     bool may_be_none;           /* a folder without objects is no error */
     bool keep_newer;            /* a file that is there and newer than the object stays */
     size_t shard, shards;       /* of a folder's objects, in the order of keys, each SHARDSth */
     int64_t deadline;
+    struct passing *passing; /* files come from another host or go to others; NULL: neither */
     void (*say)(const char *line);
     void (*mark)(const char *line); /* it has got further; NULL: nobody asks */
 };

@@ -40,68 +40,90 @@ int etag_digest(int fd, int64_t offset, int64_t size, struct digest *const *dige
     return 0;
 }
 
-static int md5_of(int fd, int64_t offset, int64_t size, struct digest *one,
-                  unsigned char ret[DIGEST_SHA256], struct error *err) {
-    if (digest_begin(one, DIGEST_OF_MD5, err) != 0 ||
-        etag_digest(fd, offset, size, &one, 1, err) != 0)
+/* A file that is read, and what is made of it. */
+struct reading {
+    int fd;
+    const struct etag_along *along; /* or NULL */
+    struct digest one;
+    struct digest all; /* of parts */
+};
+
+static int md5_of(struct reading *r, int64_t at, int64_t size, unsigned char ret[DIGEST_SHA256],
+                  struct error *err) {
+    struct digest *const both[] = {&r->one, r->along != NULL ? r->along->sha : NULL};
+    if (digest_begin(&r->one, DIGEST_OF_MD5, err) != 0)
         return -1;
-    return digest_finish(one, ret, err);
+    for (int64_t end = at + size; at < end; at += READ_SIZE) {
+        int64_t block = end - at < READ_SIZE ? end - at : READ_SIZE;
+        if (etag_digest(r->fd, at, block, both, both[1] != NULL ? 2 : 1, err) != 0)
+            return -1;
+        if (r->along != NULL)
+            r->along->turn(r->along->context);
+    }
+    return digest_finish(&r->one, ret, err);
 }
 
-static int parts_of(int fd, int64_t size, int64_t part, struct digest *one, struct digest *all,
-                    char ret[ETAG_MAX], struct error *err) {
+static int parts_of(struct reading *r, int64_t size, int64_t part, char ret[ETAG_MAX],
+                    struct error *err) {
     unsigned char raw[DIGEST_SHA256];
     char hex[DIGEST_HEX_MAX];
     int64_t count = 0;
-    if (digest_begin(all, DIGEST_OF_MD5, err) != 0)
+    if (digest_begin(&r->all, DIGEST_OF_MD5, err) != 0)
         return -1;
     for (int64_t at = 0; at < size; at += part, count++)
-        if (md5_of(fd, at, size - at < part ? size - at : part, one, raw, err) != 0 ||
-            digest_add(all, raw, DIGEST_MD5, err) != 0)
+        if (md5_of(r, at, size - at < part ? size - at : part, raw, err) != 0 ||
+            digest_add(&r->all, raw, DIGEST_MD5, err) != 0)
             return -1;
-    if (digest_end(all, hex, err) != 0)
+    if (digest_end(&r->all, hex, err) != 0)
         return -1;
     (void)snprintf(ret, ETAG_MAX, "%s-%" PRId64, hex, count);
     return 0;
 }
 
-int etag_of_file(int fd, int64_t size, int64_t part, char ret[ETAG_MAX], struct error *err) {
-    struct digest one = {0};
-    struct digest all = {0};
+static int of_file(struct reading *r, int64_t size, int64_t part, char ret[ETAG_MAX],
+                   struct error *err) {
     unsigned char raw[DIGEST_SHA256];
-    int result = -1;
-    if (part > 0) {
-        result = parts_of(fd, size, part, &one, &all, ret, err);
-    } else {
-        result = md5_of(fd, 0, size, &one, raw, err);
+    int result = 0;
+    if (r->along != NULL && r->along->sha != NULL)
+        result = digest_begin(r->along->sha, DIGEST_OF_SHA256, err);
+    if (result == 0 && part > 0) {
+        result = parts_of(r, size, part, ret, err);
+    } else if (result == 0) {
+        result = md5_of(r, 0, size, raw, err);
         if (result == 0)
             digest_hex(raw, DIGEST_MD5, ret);
     }
-    digest_done(&one);
-    digest_done(&all);
+    digest_done(&r->one);
+    digest_done(&r->all);
     return result;
 }
 
-/* In parts of PART bytes, of which there would be as many as ETAG says. */
-static bool fits_parts(int fd, int64_t size, int64_t part, int64_t count, const char *etag) {
-    char own[ETAG_MAX];
-    return (size + part - 1) / part == count && etag_of_file(fd, size, part, own, NULL) == 0 &&
-           strcmp(own, etag) == 0;
+int etag_of_file(int fd, int64_t size, int64_t part, char ret[ETAG_MAX], struct error *err) {
+    struct reading r = {.fd = fd};
+    return of_file(&r, size, part, ret, err);
 }
 
-bool etag_fits(int fd, int64_t size, const char *etag) {
+/* PART 0: in one piece. */
+static bool fits(int fd, int64_t size, int64_t part, const char *etag,
+                 const struct etag_along *along) {
+    struct reading r = {.fd = fd, .along = along};
+    char own[ETAG_MAX];
+    return of_file(&r, size, part, own, NULL) == 0 && strcmp(own, etag) == 0;
+}
+
+bool etag_fits(int fd, int64_t size, const char *etag, const struct etag_along *along) {
     /* Ours, and what the usual tools send. */
     const int64_t parts[] = {
         etag_part_size(size), 5 * MIB, 8 * MIB, 10 * MIB, 16 * MIB, 32 * MIB, 64 * MIB, 100 * MIB};
-    char own[ETAG_MAX];
     if (etag_is_md5(etag))
-        return etag_of_file(fd, size, 0, own, NULL) == 0 && strcmp(own, etag) == 0;
+        return fits(fd, size, 0, etag, along);
     const char *dash = strchr(etag, '-');
     if (dash == NULL || dash - etag != MD5_DIGITS || size <= 0)
         return false;
     int64_t count = strtoll(dash + 1, NULL, 10);
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
-        if (parts[i] > 0 && fits_parts(fd, size, parts[i], count, etag))
+        if (parts[i] > 0 && (size + parts[i] - 1) / parts[i] == count &&
+            fits(fd, size, parts[i], etag, along))
             return true;
     return false;
 }

@@ -26,8 +26,16 @@ bool etag_is_md5(const char *etag);
 /* Of SIZE bytes of the file FD. PART 0: in one piece. A file that ends before is an error. */
 int etag_of_file(int fd, int64_t size, int64_t part, char ret[ETAG_MAX], struct error *err);
 
-/* Whether ETAG is that of the SIZE bytes of FD, in one piece or in parts of a usual size. */
-bool etag_fits(int fd, int64_t size, const char *etag);
+/* What is to be done while a file is read, which may take minutes. */
+struct etag_along {
+    struct digest *sha; /* where the ETag fits: begun, and all of the file added; or NULL */
+    void (*turn)(void *context); /* after each block, some milliseconds of reading */
+    void *context;
+};
+
+/* Whether ETAG is that of the SIZE bytes of FD, in one piece or in parts of a usual size. ALONG may
+ * be NULL. */
+bool etag_fits(int fd, int64_t size, const char *etag, const struct etag_along *along);
 
 /* Adds SIZE bytes of FD from OFFSET on to each of the COUNT digests. */
 int etag_digest(int fd, int64_t offset, int64_t size, struct digest *const *digests, size_t count,

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/str.h"
 #include "transfer/retry.h"
+#include "wire/tls.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -31,6 +32,10 @@ int exchange_fail_again(struct error *err, const char *why) {
     if (err != NULL)
         err->os_errno = EXCHANGE_AGAIN;
     return -1;
+}
+
+void exchange_got_on(struct exchange *e) {
+    e->tried = 0;
 }
 
 void exchange_done(struct exchange *e) {
@@ -181,6 +186,22 @@ static int on_seek(void *context, curl_off_t offset, int origin) {
             return error_set(err, EXIT_CODE_INTERNAL, "libcurl refuses " #option);                 \
     } while (0)
 
+static CURLcode arm(CURL *easy, void *context, void *key) {
+    (void)easy;
+    return tls_arm_client(context, key, NULL) == 0 ? CURLE_OK : CURLE_SSL_CERTPROBLEM;
+}
+
+/* The key has proved who is there when the handshake is done, and there is no certificate to look
+ * at: libcurl is told so, and one that comes in place of the key fails in the context itself. */
+static int set_key(CURL *easy, const unsigned char *key, struct error *err) {
+    SET(CURLOPT_SSL_CTX_FUNCTION, arm);
+    SET(CURLOPT_SSL_CTX_DATA, (void *)(uintptr_t)key);
+    SET(CURLOPT_SSL_VERIFYPEER, 0L);
+    SET(CURLOPT_SSL_VERIFYHOST, 0L);
+    SET(CURLOPT_SSL_SESSIONID_CACHE, 0L);
+    return 0;
+}
+
 static int set_manners(CURL *easy, const char *certificates, struct error *err) {
     SET(CURLOPT_NOSIGNAL, 1L);
     SET(CURLOPT_PROXY, "");
@@ -265,7 +286,8 @@ int exchange_start(struct exchange *e, const char *certificates, struct error *e
         return error_no_memory(err, "a request");
     if (e->events->prepare(e->context, &e->request, err) != 0 ||
         set_manners(e->easy, certificates, err) != 0 || set_reach(e->easy, &e->request, err) != 0 ||
-        set_body(e->easy, e, err) != 0 || set_headers(e->easy, e, err) != 0)
+        set_body(e->easy, e, err) != 0 || set_headers(e->easy, e, err) != 0 ||
+        (e->request.key != NULL && set_key(e->easy, e->request.key, err) != 0))
         return -1;
     return set_ears(e->easy, e, err);
 }

@@ -32,6 +32,7 @@ struct request {
     off_t offset;
     int64_t size; /* below 0: no body */
     bool may_redirect;
+    const unsigned char *key; /* of TLS, TLS_KEY_SIZE bytes, in place of certificates; or NULL */
 };
 
 /* What has come of an answer. Fields that are not there are "". */
@@ -74,6 +75,7 @@ struct exchange {
     struct error last; /* of the last try that failed; code 0: none did */
     unsigned tries;    /* since it last got on; 0: RETRY_TRIES */
     int64_t silence;   /* seconds without a byte that end a try; 0: a default */
+    int64_t moved;     /* bytes of this try; many of them, and counting begins anew */
     /* private */
     CURL *easy;
     struct curl_slist *lines;
@@ -81,7 +83,6 @@ struct exchange {
     struct answer answer;
     struct error fault; /* of a callback of ours; code 0: none */
     unsigned tried;
-    int64_t moved; /* bytes of this try */
     int64_t again; /* when, by clock_now() */
     size_t headers_size;
     bool begun;
@@ -95,6 +96,9 @@ void request_done(struct request *r);
 
 /* For `complete`: it came whole but is not what it should be. */
 int exchange_fail_again(struct error *err, const char *why);
+
+/* For `refused`: the other side is there and says that it takes its time: no try is counted. */
+void exchange_got_on(struct exchange *e);
 
 /* Readies e->easy for the next try. */
 int exchange_start(struct exchange *e, const char *certificates, struct error *err);

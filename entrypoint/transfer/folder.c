@@ -49,8 +49,8 @@ static int fail_part(const char *path, struct error *err) {
 }
 
 /* The folder NAME in FOLDER, which is closed. */
-static int step(int folder, const char *name, const char *path, struct error *err) {
-    if (mkdirat(folder, name, 0755) != 0 && errno != EEXIST) {
+static int step(int folder, const char *name, const char *path, bool make, struct error *err) {
+    if (make && mkdirat(folder, name, 0755) != 0 && errno != EEXIST) {
         (void)error_set_errno(err, file_write_code(errno), "a folder for \"%.256s\"", path);
         (void)close(folder);
         return -1;
@@ -64,7 +64,8 @@ static int step(int folder, const char *name, const char *path, struct error *er
     return next;
 }
 
-int folder_enter(int root, const char *path, char name[FOLDER_NAME_MAX + 1], struct error *err) {
+static int enter(int root, const char *path, char name[FOLDER_NAME_MAX + 1], bool make,
+                 struct error *err) {
     int folder = openat(root, ".", WAY);
     if (folder < 0)
         return error_set_errno(err, EXIT_CODE_CONFIG, "the folder of \"%.256s\"", path);
@@ -78,10 +79,18 @@ int folder_enter(int root, const char *path, char name[FOLDER_NAME_MAX + 1], str
         (void)snprintf(name, FOLDER_NAME_MAX + 1, "%.*s", (int)size, part);
         if (part[size] == '\0')
             return folder;
-        folder = step(folder, name, path, err);
+        folder = step(folder, name, path, make, err);
         part += size + 1;
     }
     return -1;
+}
+
+int folder_enter(int root, const char *path, char name[FOLDER_NAME_MAX + 1], struct error *err) {
+    return enter(root, path, name, true, err);
+}
+
+int folder_find(int root, const char *path, char name[FOLDER_NAME_MAX + 1]) {
+    return enter(root, path, name, false, NULL);
 }
 
 int folder_check_room(int root, int64_t bytes, struct error *err) {

@@ -21,6 +21,8 @@ bool folder_is_empty(int folder, const char *ignored);
  * way; that part is copied to NAME. -1 where a part is none ("", ".", "..", too long, more than
  * FOLDER_DEPTH_MAX) or in the way. */
 int folder_enter(int root, const char *path, char name[FOLDER_NAME_MAX + 1], struct error *err);
+/* The same where the folders are there; else -1, and none is made. */
+int folder_find(int root, const char *path, char name[FOLDER_NAME_MAX + 1]);
 
 /* Fails where the disk below ROOT has no room for BYTES more. */
 int folder_check_room(int root, int64_t bytes, struct error *err);

@@ -81,11 +81,12 @@ static int run(const char *descriptor, struct error *err) {
     return result;
 }
 
-/* `ringmaster-transfer version`, as `ringmaster version --all` has the rest. */
+/* `ringmaster-transfer version`, which `ringmaster version --all` asks. */
 static int print_versions(void) {
     const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
     const XML_Expat_Version expat = XML_ExpatVersionInfo();
-    int printed = printf("%-18s %s\n%-18s %s\n%-18s %d.%d.%d\n", "libcurl", curl->version,
+    int printed = printf("%-18s %s\n%-18s %s\n%-18s %s\n%-18s %d.%d.%d\n", "libcurl", curl->version,
+                         "libcurl's TLS", curl->ssl_version != NULL ? curl->ssl_version : "none",
                          "libarchive", archive_version_string() + strlen("libarchive "), "Expat",
                          expat.major, expat.minor, expat.micro);
     return printed > 0 && fflush(stdout) == 0 ? EXIT_CODE_OK : EXIT_CODE_INTERNAL;

@@ -1,19 +1,24 @@
 #include "transfer/multipart.h"
 
+#include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/str.h"
 #include "transfer/ask.h"
 #include "transfer/document.h"
 #include "transfer/etag.h"
+#include "transfer/leaving.h"
 #include "transfer/piece.h"
+#include "transfer/unfinished.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum {
     ASK_SECONDS = 120,
+    FIND_SECONDS = 30,          /* what is left of an earlier start: else all of it is sent */
     COMPLETE_SECONDS = 600,     /* the server puts the parts together */
     ABORT_SECONDS = 10,         /* in all, also of a stop that is nearly over */
     ABORT_TIMES = 2,            /* a part that was under way may arrive behind the first */
@@ -24,18 +29,13 @@ static const char probe_name[] = ".ringmaster-probe";
 
 /* --- the steps -------------------------------------------------------------------------------- */
 
-struct part {
-    char etag[EXCHANGE_FIELD_MAX]; /* the server's */
-    unsigned char md5[DIGEST_MD5]; /* ours */
-};
-
 struct sending {
     const struct multipart_order *order;
     char id[DOCUMENT_ID_MAX];
     int64_t part_size;
     unsigned count;
     unsigned next; /* to be begun, from 0 on */
-    struct part *parts;
+    struct unfinished_part *parts;
     struct pool pool;
     struct error failure; /* the first; code 0: none */
 };
@@ -44,6 +44,11 @@ struct one {
     struct sending *sending;
     struct piece piece;
 };
+
+static int64_t part_length(const struct sending *s, unsigned number) {
+    int64_t left = s->order->size - (int64_t)number * s->part_size;
+    return left < s->part_size ? left : s->part_size;
+}
 
 /* The last moment of a step that may take SECONDS. */
 static int64_t seconds_for(const struct multipart_order *o, int64_t seconds) {
@@ -100,7 +105,7 @@ static void part_ended(void *context, const struct error *failure) {
         s->failure = *failure;
     s->pool.stop = s->failure.code != 0;
     if (failure == NULL) {
-        struct part *part = &s->parts[o->piece.order.number - 1];
+        struct unfinished_part *part = &s->parts[o->piece.order.number - 1];
         memcpy(part->etag, o->piece.etag, EXCHANGE_FIELD_MAX);
         memcpy(part->md5, o->piece.md5, DIGEST_MD5);
     }
@@ -110,6 +115,8 @@ static void part_ended(void *context, const struct error *failure) {
 static bool more(void *context) {
     struct sending *s = context;
     const struct multipart_order *o = s->order;
+    while (s->next < s->count && s->parts[s->next].there)
+        s->next++;
     if (s->failure.code != 0 || s->next == s->count)
         return false;
     struct one *one = calloc(1, sizeof(*one));
@@ -117,17 +124,16 @@ static bool more(void *context) {
         (void)error_no_memory(&s->failure, "a part");
         return false;
     }
-    int64_t offset = (int64_t)s->next * s->part_size;
+    unsigned number = s->next++;
     const struct piece_order order = {.s3 = o->s3,
                                       .bucket = o->bucket,
                                       .key = o->key,
                                       .name = o->name,
                                       .upload_id = s->id,
-                                      .number = ++s->next,
+                                      .number = number + 1,
                                       .fd = o->fd,
-                                      .offset = offset,
-                                      .size = o->size - offset < s->part_size ? o->size - offset
-                                                                              : s->part_size,
+                                      .offset = (int64_t)number * s->part_size,
+                                      .size = part_length(s, number),
                                       .sent = o->sent,
                                       .ended = part_ended,
                                       .context = one};
@@ -261,6 +267,36 @@ static int run(struct sending *s, struct error *err) {
     return -1;
 }
 
+static bool take_unfinished(struct sending *s, const struct unfinished *u, const char *id) {
+    const struct multipart_order *o = s->order;
+    if (unfinished_parts(u, o->key, id, o->fd, o->size, s->parts, s->count, s->count) == 0)
+        return false;
+    (void)snprintf(s->id, sizeof(s->id), "%s", id);
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->parts[i].there)
+            *o->sent += part_length(s, i);
+    return true;
+}
+
+/* With what a killed start has left of just this file, the last of them first. */
+static bool go_on(struct sending *s) {
+    const struct multipart_order *o = s->order;
+    const struct unfinished u = {.s3 = o->s3,
+                                 .bucket = o->bucket,
+                                 .name = o->name,
+                                 .seconds = seconds_for(o, FIND_SECONDS),
+                                 .give_up = o->give_up};
+    struct document_uploads left;
+    bool taken = false;
+    if (unfinished_list(&u, o->key, &left, NULL) != 0)
+        return false;
+    for (size_t i = left.count; i-- > 0 && !taken;)
+        if (strcmp(left.items[i].key, o->key) == 0)
+            taken = take_unfinished(s, &u, left.items[i].id);
+    document_uploads_done(&left);
+    return taken;
+}
+
 int multipart_send(const struct multipart_order *order, struct error *err) {
     struct sending s = {.order = order, .part_size = etag_part_size(order->size)};
     if (s.part_size == 0)
@@ -269,7 +305,9 @@ int multipart_send(const struct multipart_order *order, struct error *err) {
     s.parts = calloc(s.count, sizeof(*s.parts));
     if (s.parts == NULL)
         return error_no_memory(err, "parts");
-    int result = begin(order->s3, order->bucket, order->key, order->name,
+    int result = 0;
+    if (!go_on(&s))
+        result = begin(order->s3, order->bucket, order->key, order->name,
                        seconds_for(order, ASK_SECONDS), order->give_up, s.id, err);
     if (result == 0)
         result = run(&s, err);
@@ -296,30 +334,38 @@ int multipart_probe(struct s3 *s3, const struct address *target, struct error *e
     return give_up(s3, target->bucket, key, target->shown, id, err);
 }
 
-int multipart_tidy(struct s3 *s3, const struct address *target, struct error *err) {
+/* Whether the file PATH below FROM begins with what UPLOAD has of it. */
+static bool can_go_on(const struct unfinished *u, const struct document_upload *upload,
+                      const char *from, const char *path) {
+    struct stat st;
+    bool leads_out = strstr(path, "..") != NULL; /* it is what the server says */
+    cleanup_fd int fd = from != NULL && !leads_out ? leaving_open(from, path, NULL) : -1;
+    if (fd < 0 || fstat(fd, &st) != 0 || etag_part_size(st.st_size) == 0)
+        return false;
+    unsigned count =
+        (unsigned)((st.st_size + etag_part_size(st.st_size) - 1) / etag_part_size(st.st_size));
+    cleanup_free struct unfinished_part *parts = calloc(count, sizeof(*parts));
+    return parts != NULL &&
+           unfinished_parts(u, upload->key, upload->id, fd, st.st_size, parts, count, 1) > 0;
+}
+
+int multipart_tidy(struct s3 *s3, const struct address *target, const char *from,
+                   struct error *err) {
     char prefix[ADDRESS_KEY_MAX + 2];
+    const struct unfinished u = {
+        .s3 = s3, .bucket = target->bucket, .name = target->shown, .seconds = ASK_SECONDS};
     struct document_uploads left;
-    cleanup_buf struct buf page;
     int count = 0;
     folder_key(target, prefix);
-    const struct percent_pair pairs[] = {
-        {"uploads", ""}, {"encoding-type", "url"}, {"prefix", prefix}};
-    const struct ask a = {.s3 = s3,
-                          .method = "GET",
-                          .bucket = target->bucket,
-                          .key = "",
-                          .pairs = pairs,
-                          .pair_count = 3,
-                          .seconds = ASK_SECONDS};
-    buf_init(&page, ASK_ANSWER_MAX);
-    if (ask(&a, target->shown, &page, NULL, err) != 0 ||
-        document_uploads_read(buf_text(&page), page.size, &left, err) != 0)
+    if (unfinished_list(&u, prefix, &left, err) != 0)
         return -1;
-    for (size_t i = 0; i < left.count; i++)
-        if (str_starts_with(left.items[i].key, prefix) &&
-            give_up(s3, target->bucket, left.items[i].key, target->shown, left.items[i].id, NULL) ==
-                0)
+    for (size_t i = 0; i < left.count; i++) {
+        const struct document_upload *one = &left.items[i];
+        if (str_starts_with(one->key, prefix) &&
+            !can_go_on(&u, one, from, one->key + strlen(prefix)) &&
+            give_up(s3, target->bucket, one->key, target->shown, one->id, NULL) == 0)
             count++;
+    }
     document_uploads_done(&left);
     return count;
 }

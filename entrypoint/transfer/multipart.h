@@ -1,6 +1,6 @@
 /* A large file sent to S3 in parts, side by side. It appears under its name when all of it is
  * there and the ETag of the whole is right; what fails is given up on the server, too, so that no
- * parts stay behind. */
+ * parts stay behind. What a killed start has sent of it is not sent again (unfinished.h). */
 #ifndef TRANSFER_MULTIPART_H
 #define TRANSFER_MULTIPART_H
 
@@ -31,8 +31,10 @@ int multipart_send(const struct multipart_order *order, struct error *err);
  * up. */
 int multipart_probe(struct s3 *s3, const struct address *target, struct error *err);
 
-/* At a job's start: gives up what a killed one has begun below TARGET. Returns how many those were,
- * or -1 where it is not allowed to ask. */
-int multipart_tidy(struct s3 *s3, const struct address *target, struct error *err);
+/* At a job's start: gives up what a killed one has begun below TARGET, but for what can be gone on
+ * with, as the file in the folder FROM (NULL: none) is still the same. Returns how many were given
+ * up, or -1 where it is not allowed to ask. */
+int multipart_tidy(struct s3 *s3, const struct address *target, const char *from,
+                   struct error *err);
 
 #endif

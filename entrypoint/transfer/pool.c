@@ -56,6 +56,7 @@ static void end_all(struct exchange *e) {
 }
 
 void pool_close(struct pool *p) {
+    p->closing = true;
     end_all(p->running);
     end_all(p->waiting);
     curl_multi_cleanup(p->multi);
@@ -122,10 +123,10 @@ static void tick(struct pool *p) {
     p->tick(p->context);
 }
 
-static int turn(struct pool *p, int64_t until, struct error *err) {
+static int turn(struct pool *p, int64_t until, bool busy, struct error *err) {
     int running = 0;
     int left = 0;
-    int64_t wait = clock_left_ms(until);
+    int64_t wait = busy ? 0 : clock_left_ms(until);
     if (wait > TICK_MS)
         wait = TICK_MS;
     if (curl_multi_poll(p->multi, NULL, 0, (int)wait, NULL) != CURLM_OK ||
@@ -140,14 +141,15 @@ static int turn(struct pool *p, int64_t until, struct error *err) {
 
 int pool_run(struct pool *p, int64_t deadline, struct error *err) {
     for (;;) {
+        bool busy = p->aside != NULL && p->aside(p->context);
         while (p->more != NULL && pool_has_room(p) && p->more(p->context))
             ;
         int64_t next = start_due(p);
-        if ((p->running == NULL && p->waiting == NULL) || p->stop)
+        if ((p->running == NULL && p->waiting == NULL && !busy) || p->stop)
             return 0;
         if (clock_now() >= deadline || (p->give_up != NULL && *p->give_up != 0))
             return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time");
-        if (turn(p, next < deadline ? next : deadline, err) != 0)
+        if (turn(p, next < deadline ? next : deadline, busy, err) != 0)
             return -1;
     }
 }

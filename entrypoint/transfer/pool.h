@@ -18,11 +18,15 @@ struct pool {
     struct exchange *running; /* in any order */
     size_t running_count;
     const volatile sig_atomic_t *give_up; /* not 0: nothing goes on; may be NULL */
+    bool closing;                         /* nothing may be added any more */
     bool stop; /* set by whoever wants pool_run() to come back before all have ended */
     /* Called about once a second, for progress; may be NULL. */
     void (*tick)(void *context);
     /* More work, for when there is room; false when there is none. May be NULL. */
     bool (*more)(void *context);
+    /* A little of what is to be done beside the requests, some milliseconds of it: it is called
+     * once a turn, and the pool stays for it. False when there was none. May be NULL. */
+    bool (*aside)(void *context);
     void *context;
     int64_t next_tick;
 };

@@ -69,6 +69,14 @@ static bool stays_inside(const char *path, const char *target) {
     return true;
 }
 
+/* MORE bytes than it has given so far. */
+static int weigh(const struct unpacking *u, int64_t more, struct error *err) {
+    if (more <= UNPACK_BYTES_MAX - u->bytes)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "the archive unpacks to more than %lld GiB",
+                     (long long)(UNPACK_BYTES_MAX >> 30));
+}
+
 static int write_file(struct unpacking *u, int fd, const char *path, struct error *err) {
     char block[BLOCK];
     for (;;) {
@@ -77,10 +85,9 @@ static int write_file(struct unpacking *u, int fd, const char *path, struct erro
             return 0;
         if (got < 0)
             return fail_archive(u, err);
+        if (weigh(u, got, err) != 0)
+            return -1;
         u->bytes += got;
-        if (u->bytes > UNPACK_BYTES_MAX)
-            return error_set(err, EXIT_CODE_DATA, "the archive unpacks to more than %lld GiB",
-                             (long long)(UNPACK_BYTES_MAX >> 30));
         if (file_write_all(fd, block, (size_t)got, err) != 0)
             return error_wrap(err, "unpacking \"%.256s\"", path);
     }
@@ -133,6 +140,8 @@ static int add(struct unpacking *u, struct archive_entry *entry, struct error *e
                          "the archive has a hard link \"%.256s\"; tar's --hard-dereference makes "
                          "files of them",
                          path);
+    if (type == AE_IFREG && weigh(u, archive_entry_size(entry), err) != 0)
+        return -1; /* before it fills a disk */
     if (type == AE_IFREG)
         return make_file(u, folder, name, path, (mode_t)archive_entry_perm(entry), err);
     if (type == AE_IFDIR)

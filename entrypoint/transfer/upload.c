@@ -409,7 +409,7 @@ static bool lies_there(const struct upload *u, const struct leaving_file *file,
                        const struct object *object) {
     cleanup_fd int fd = leaving_open(u->from, file->path, NULL);
     return fd >= 0 && object->size == file->stamp.size &&
-           etag_fits(fd, object->size, object->etag != NULL ? object->etag : "");
+           etag_fits(fd, object->size, object->etag != NULL ? object->etag : "", NULL);
 }
 
 int upload_meet(struct upload *u, struct error *err) {

@@ -24,7 +24,7 @@
 static const char archive[] = ".ringmaster-unpacking";
 /* What all files of ours that are not whole begin with. */
 static const char unfinished[] = ".ringmaster-";
-enum { LINE_MAX_SIZE = 1024 };
+enum { LINE_MAX_SIZE = 1024, TASK_NAME_MAX = 256 };
 
 void work_done(struct work *w) {
     json_decref(w->root);
@@ -44,6 +44,7 @@ static int parse_task(const json_t *item, struct work_task *ret, struct error *e
         json_member_bool(item, where, "back", &ret->back, err) != 0 ||
         json_member_bool(item, where, "target", &ret->target, err) != 0 ||
         json_member_bool(item, where, "tidy", &ret->tidy, err) != 0 ||
+        json_member_bool(item, where, "pass", &ret->pass, err) != 0 ||
         json_member_int(item, where, "shard", &ret->shard, err) != 0 ||
         json_member_int(item, where, "shards", &ret->shards, err) != 0)
         return -1;
@@ -71,14 +72,17 @@ static int parse(struct work *w, struct error *err) {
     json_t *tasks = NULL;
     json_t *environment = NULL;
     json_t *uploads = NULL;
+    json_t *door = NULL;
     if (json_member_array(w->root, where, "tasks", &tasks, err) != 0 ||
         json_member_array(w->root, where, "uploads", &uploads, err) != 0 ||
         json_member_array(w->root, where, "environment", &environment, err) != 0 ||
+        json_member_object(w->root, where, "door", &door, err) != 0 ||
         json_member_int(w->root, where, "seconds", &w->seconds, err) != 0)
         return -1;
     if (json_array_size(tasks) > WORK_TASKS_MAX || w->seconds < 1 || w->seconds > WORK_SECONDS_MAX)
         return error_set(err, EXIT_CODE_INTERNAL, "%s has too many tasks, or no time", where);
     w->uploads = uploads;
+    w->door = door;
     for (; w->count < json_array_size(tasks); w->count++)
         if (parse_task(json_array_get(tasks, w->count), &w->tasks[w->count], err) != 0)
             return -1;
@@ -101,23 +105,34 @@ int work_parse(const char *text, size_t size, struct work *ret, struct error *er
 
 struct walk {
     struct s3 s3;
+    struct passing *passing; /* NULL: none */
     int64_t deadline;
     void (*say)(const char *line);
     void (*mark)(const char *line);
 };
 
+/* A channel may be called as the code is, or the checkpoints. */
+static void name_task(const struct work_task *t, char ret[TASK_NAME_MAX]) {
+    const char *kind = t->unpack ? "archive" : t->back ? "back" : "channel";
+    (void)snprintf(ret, TASK_NAME_MAX, "%s/%.240s", kind, t->what);
+}
+
 static int fetch(struct walk *w, const struct work_task *t, const struct address *from, int root,
                  const char *name, struct error *err) {
+    char task[TASK_NAME_MAX];
+    name_task(t, task);
     const struct download_order order = {.s3 = &w->s3,
                                          .from = from,
                                          .root = root,
                                          .name = name,
                                          .what = t->what,
+                                         .task = task,
                                          .may_be_none = t->back,
                                          .keep_newer = t->back,
                                          .shard = (size_t)t->shard,
                                          .shards = (size_t)t->shards,
                                          .deadline = w->deadline,
+                                         .passing = t->pass ? w->passing : NULL,
                                          .say = w->say,
                                          .mark = w->mark};
     return download(&order, err);
@@ -149,13 +164,27 @@ static bool has_code(const struct walk *w, const struct work_task *t, int root) 
     return true;
 }
 
+/* Hosts that ask for it need not wait until all else is here. */
+static int offer_nothing(const struct walk *w, const struct work_task *t, int root,
+                         struct error *err) {
+    char task[TASK_NAME_MAX];
+    if (w->passing == NULL || !t->pass)
+        return 0;
+    name_task(t, task);
+    struct shelf_task *none = shelf_begin(&w->passing->shelf, task, root, err);
+    if (none == NULL)
+        return -1;
+    shelf_end(&w->passing->shelf, none);
+    return 0;
+}
+
 static int bring_code(struct walk *w, const struct work_task *t, const struct address *from,
                       struct error *err) {
     cleanup_fd int root = folder_open(t->to, err);
     if (root < 0)
         return -1;
     if (has_code(w, t, root))
-        return 0;
+        return offer_nothing(w, t, root, err);
     if (from->kind != ADDRESS_FILE && fetch(w, t, from, root, archive, err) != 0)
         return -1;
     cleanup_fd int fd = from->kind == ADDRESS_FILE
@@ -217,7 +246,8 @@ static int try_target(struct walk *w, const struct address *to, struct error *er
 /* Who may not ask what lies there unfinished leaves it to the bucket's own rules. */
 static void tidy_target(struct walk *w, const struct work_task *t, const struct address *to) {
     char line[LINE_MAX_SIZE];
-    int count = to->kind == ADDRESS_S3 ? multipart_tidy(&w->s3, to, NULL) : 0;
+    int count =
+        to->kind == ADDRESS_S3 ? multipart_tidy(&w->s3, to, t->back ? t->to : NULL, NULL) : 0;
     if (count <= 0)
         return;
     (void)snprintf(line, sizeof(line), "%s: %d unfinished uploads of an earlier start given up",
@@ -252,16 +282,35 @@ static int do_one(struct walk *w, const struct work_task *t, struct error *err) 
     return result;
 }
 
+static int do_all(struct walk *walk, const struct work *w, struct error *err) {
+    int result = s3_open(&walk->s3, &w->environment, err);
+    for (size_t i = 0; result == 0 && i < w->count; i++) {
+        result = do_one(walk, &w->tasks[i], err);
+        if (result != 0)
+            (void)error_wrap(err, "%s", w->tasks[i].what);
+    }
+    s3_close(&walk->s3);
+    return result;
+}
+
+static int pass_on(struct walk *walk, const struct work *w, struct error *err) {
+    struct passing passing;
+    if (passing_open(&passing, w->door, err) != 0)
+        return -1;
+    walk->passing = &passing;
+    int result = do_all(walk, w, err);
+    shelf_end_all(&passing.shelf);
+    if (result == 0 && walk->mark != NULL) {
+        walk->mark(WORK_ALL_HERE);
+        passing_linger(walk->deadline);
+    }
+    passing_close(&passing);
+    return result;
+}
+
 int work_run(const struct work *w, void (*say)(const char *line), void (*mark)(const char *line),
              struct error *err) {
     struct walk walk = {
         .deadline = clock_now() + w->seconds * CLOCK_SECOND, .say = say, .mark = mark};
-    int result = s3_open(&walk.s3, &w->environment, err);
-    for (size_t i = 0; result == 0 && i < w->count; i++) {
-        result = do_one(&walk, &w->tasks[i], err);
-        if (result != 0)
-            (void)error_wrap(err, "%s", w->tasks[i].what);
-    }
-    s3_close(&walk.s3);
-    return result;
+    return w->door != NULL ? pass_on(&walk, w, err) : do_all(&walk, w, err);
 }

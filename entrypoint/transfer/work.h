@@ -10,7 +10,12 @@
  *
  * "back" brings back what an earlier start has uploaded: nothing is fine, and a file that is newer
  * here stays. "target" asks whether files can be uploaded there, as "back" does; with "tidy" what a
- * killed start has begun to upload is given up. An order with "uploads" is outgoing.h's.
+ * killed start has begun to upload is given up, unless the file is here to go on with. An order
+ * with "uploads" is outgoing.h's.
+ *
+ * With "door" files come from another host, or are handed to others (passing.h); then the program
+ * says "all is here" to whoever started it, and stays until it is ended. Tasks with "pass" are
+ * such.
  *
  * s3:// is the object of that name, else all that lie in the folder of that name; https:// a file;
  * file:// a folder of this machine, which becomes a link (or an archive, which is unpacked). */
@@ -25,6 +30,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The last mark, where this program stays for other hosts' sake. */
+#define WORK_ALL_HERE "all is here"
+
 enum { WORK_TASKS_MAX = 128, WORK_SECONDS_MAX = 7 * 86400 };
 
 struct work_task {
@@ -35,6 +43,7 @@ struct work_task {
     bool back;
     bool target;
     bool tidy;
+    bool pass;
     int64_t shard;
     int64_t shards; /* below 2: all of it */
 };
@@ -46,14 +55,16 @@ struct work {
     struct work_task tasks[WORK_TASKS_MAX];
     size_t count;
     const json_t *uploads; /* borrowed from the order; NULL: none */
+    const json_t *door;    /* the same */
 };
 
 void work_done(struct work *w);
 /* Secrets of the environment are registered with redact.h. */
 int work_parse(const char *text, size_t size, struct work *ret, struct error *err);
 
-/* Does all of it, or as much as goes well; SAY gets a line now and then, without a line end, MARK
- * (which may be NULL) one about once a second, as long as it gets further. */
+/* Does all of it, or as much as goes well, and with a door stays for the rest of its time; SAY gets
+ * a line now and then, without a line end, MARK (which may be NULL) one about once a second, as
+ * long as it gets further. */
 int work_run(const struct work *w, void (*say)(const char *line), void (*mark)(const char *line),
              struct error *err);
 

@@ -313,10 +313,11 @@ static void write_all(struct link *l) {
 /* What was sent to us is read before a hang-up counts: a peer says its last word and leaves. */
 static void ready(void *context, uint32_t events) {
     struct link *l = context;
+    bool may_read = !l->open || events != EPOLLOUT;
     l->busy = true;
     if (!l->open)
         handshake(l);
-    if (l->open && !is_gone(l))
+    if (may_read && l->open && !is_gone(l))
         read_all(l);
     if (l->open && !is_gone(l) && (events & EPOLLOUT) != 0)
         write_all(l);
@@ -393,10 +394,11 @@ void link_own(struct link *l, const struct link_events *events, void *context) {
 /* The end of a link that cannot take a message is heard of through the loop, like any other end. */
 void link_send(struct link *l, json_t *message) {
     struct error ignored;
+    bool waits = l->out.size > 0;
     if (message == NULL || frame_put(&l->out, message, &ignored) != 0)
         (void)shutdown(l->watch.fd, SHUT_RDWR);
     json_decref(message);
-    if (!is_gone(l) && l->open)
+    if (!is_gone(l) && l->open && !waits)
         (void)loop_watch(l->loop, &l->watch, EPOLLIN | EPOLLOUT, &ignored);
 }
 
@@ -411,12 +413,13 @@ void link_send_fd(struct link *l, json_t *message, int fd) {
 }
 
 void link_flush(struct link *l) {
-    if (!l->open || is_gone(l) || l->busy)
+    bool inside = l->busy;
+    if (!l->open || is_gone(l))
         return;
     l->busy = true;
     write_all(l);
-    l->busy = false;
-    if (l->freed)
+    l->busy = inside;
+    if (l->freed && !inside)
         destroy(l);
 }
 

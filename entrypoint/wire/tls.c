@@ -36,11 +36,22 @@ enum exit_code tls_refusal(int is_server, unsigned long number) {
     return key ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY;
 }
 
+/* With its context, whoever frees that. */
+static void wipe_key(void *parent, void *key, CRYPTO_EX_DATA *all, int slot, long number,
+                     void *argument) {
+    (void)parent;
+    (void)all;
+    (void)slot;
+    (void)number;
+    (void)argument;
+    OPENSSL_clear_free(key, TLS_KEY_SIZE);
+}
+
 /* Looked up by address alone: the place in a context where its key lies. */
 static int key_slot(void) {
     static int slot = -1;
     if (slot < 0)
-        slot = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+        slot = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, wipe_key);
     return slot;
 }
 
@@ -122,37 +133,56 @@ static int keep_key(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE]) {
     return SSL_CTX_set_ex_data(context, key_slot(), copy);
 }
 
-SSL_CTX *tls_context_new(const unsigned char key[TLS_KEY_SIZE], int is_server, struct error *err) {
-    SSL_CTX *context = SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method());
-    if (context == NULL || SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
+/* What both sides have in common. */
+static int arm(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE], struct error *err) {
+    if (SSL_CTX_set_min_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_max_proto_version(context, TLS1_3_VERSION) != 1 ||
         SSL_CTX_set_ciphersuites(context, suite) != 1 || SSL_CTX_set_num_tickets(context, 0) != 1 ||
-        SSL_CTX_set_max_early_data(context, 0) != 1 || offer_protocol(context) != 0 ||
-        !keep_key(context, key)) {
+        SSL_CTX_set_max_early_data(context, 0) != 1 || !keep_key(context, key))
+        return tls_error(err, EXIT_CODE_INTERNAL, "setting up TLS");
+    (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    return 0;
+}
+
+int tls_arm_client(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE], struct error *err) {
+    if (arm(context, key, err) != 0)
+        return -1;
+    SSL_CTX_set_psk_use_session_callback(context, client_session);
+    /* A server that offers a certificate instead of the key fails on it: nobody vouches. */
+    X509_STORE *nobody = X509_STORE_new();
+    if (nobody == NULL)
+        return tls_error(err, EXIT_CODE_INTERNAL, "setting up TLS");
+    SSL_CTX_set_cert_store(context, nobody);
+    SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
+    return 0;
+}
+
+static int arm_server(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE], struct error *err) {
+    if (arm(context, key, err) != 0)
+        return -1;
+    SSL_CTX_set_psk_find_session_callback(context, server_session);
+    SSL_CTX_set_alpn_select_cb(context, take_protocol, NULL);
+    return 0;
+}
+
+SSL_CTX *tls_context_new(const unsigned char key[TLS_KEY_SIZE], int is_server, struct error *err) {
+    SSL_CTX *context = SSL_CTX_new(is_server ? TLS_server_method() : TLS_client_method());
+    if (context == NULL || offer_protocol(context) != 0) {
         (void)tls_error(err, EXIT_CODE_INTERNAL, "setting up TLS");
         tls_context_free(context);
         return NULL;
     }
-    (void)SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     (void)SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE |
                                         SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
                                         SSL_MODE_RELEASE_BUFFERS);
-    if (is_server) {
-        SSL_CTX_set_psk_find_session_callback(context, server_session);
-        SSL_CTX_set_alpn_select_cb(context, take_protocol, NULL);
-    } else {
-        SSL_CTX_set_psk_use_session_callback(context, client_session);
-        /* A server that offers a certificate instead of the key fails on it: nobody vouches. */
-        SSL_CTX_set_verify(context, SSL_VERIFY_PEER, NULL);
-    }
-    return context;
+    int armed = is_server ? arm_server(context, key, err) : tls_arm_client(context, key, err);
+    if (armed == 0)
+        return context;
+    tls_context_free(context);
+    return NULL;
 }
 
 void tls_context_free(SSL_CTX *context) {
-    if (context == NULL)
-        return;
-    unsigned char *key = SSL_CTX_get_ex_data(context, key_slot());
-    OPENSSL_clear_free(key, TLS_KEY_SIZE);
     SSL_CTX_free(context);
 }
 

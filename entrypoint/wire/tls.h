@@ -24,6 +24,10 @@ enum { TLS_KEY_SIZE = 48 };
 SSL_CTX *tls_context_new(const unsigned char key[TLS_KEY_SIZE], int is_server, struct error *err);
 void tls_context_free(SSL_CTX *context);
 
+/* The same for a client's context that somebody else has made and frees, a library that speaks a
+ * protocol of its own over it. */
+int tls_arm_client(SSL_CTX *context, const unsigned char key[TLS_KEY_SIZE], struct error *err);
+
 /* After the handshake: which version of the control link (frame.h) the peer speaks. A server learns
  * it from the client's offer (ALPN); a client learns from the answer that it is 1, from before
  * there were offers, or takes it for its own until a frame says otherwise. 0: none that we know. */

@@ -353,6 +353,32 @@ static void a_norm_is_folded_into_weights_and_a_bias(void) {
     CU_ASSERT_EQUAL(memcmp(packed_bias, left, sizeof(packed_bias)), 0);
 }
 
+/* A channel that was always the same has no variance, and a norm of d2 no epsilon to speak of. */
+static void a_norm_without_variance_folds_into_numbers_that_f16_has(void) {
+    static const float w[4] = {1, -2, 1e-6F, 0}, gamma[4] = {1, 1, 1, 1};
+    static const float variance[4] = {0, 0, 0, 0}, mean[4] = {1, -1, 1e-6F, NAN}, beta[4] = {0};
+    uint16_t packed[4], packed_bias[4];
+    struct fold_args args = {.w = w,
+                             .gamma = gamma,
+                             .beta = beta,
+                             .mean = mean,
+                             .variance = variance,
+                             .packed = packed,
+                             .packed_bias = packed_bias,
+                             .outputs = 4,
+                             .taps = 1,
+                             .from_width = 1,
+                             .to_width = 1,
+                             .epsilon = 1e-12F};
+    static const float folded[4] = {65504, -65504, 1, 0}, left[3] = {-65504, 65504, -1};
+    CU_ASSERT_EQUAL(launch_fold(NULL, DTYPE_F16, &args), cudaSuccess);
+    for (int i = 0; i < 4; i++)
+        CU_ASSERT_EQUAL(packed[i], f16_from_f32(folded[i]));
+    for (int i = 0; i < 3; i++)
+        CU_ASSERT_EQUAL(packed_bias[i], f16_from_f32(left[i]));
+    CU_ASSERT(isnan(f16_to_f32(packed_bias[3])));
+}
+
 static void numbers_to_time_on_are_finite_in_every_type(void) {
     static uint32_t words[COUNT + 1];
     words[COUNT] = 7;
@@ -436,6 +462,7 @@ UNIT_MAIN(
     UNIT(long_gradients_are_shortened_to_the_norm),
     UNIT(rows_are_widened_with_zeros_and_narrowed_again),
     UNIT(the_update_writes_rounded_weights_too), UNIT(a_norm_is_folded_into_weights_and_a_bias),
+    UNIT(a_norm_without_variance_folds_into_numbers_that_f16_has),
     UNIT(a_norms_scale_goes_into_a_gradient_in_either_type),
     UNIT(numbers_to_time_on_are_finite_in_every_type),
     UNIT(coefficients_come_from_what_is_known_of_a_norm))

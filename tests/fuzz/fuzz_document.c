@@ -42,6 +42,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
             CHECK(left.items[i].key != NULL && left.items[i].id != NULL);
     CHECK(left.count <= DOCUMENT_UPLOADS_MAX);
     document_uploads_done(&left);
+    struct document_parts parts = {0};
+    if (document_parts_read(text, size, &parts, &err) == 0)
+        for (size_t i = 0; i < parts.count; i++)
+            CHECK(parts.items[i].number > 0 && parts.items[i].size > 0 &&
+                  parts.items[i].etag[0] != '\0');
+    CHECK(parts.count <= DOCUMENT_PARTS_MAX);
+    document_parts_done(&parts);
     check_credentials(text, size);
     return 0;
 }

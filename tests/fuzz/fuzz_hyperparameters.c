@@ -21,7 +21,7 @@ static void try_hyperparameters(const char *text, size_t size) {
         return;
     }
     CHECK(h.count <= HYPERPARAMETERS_MAX);
-    CHECK(hyperparameters_add_flags(&h, &flags, NULL) == 0 && flags.count % 2 == 0);
+    CHECK(hyperparameters_add_flags(&h, true, &flags, NULL) == 0 && flags.count % 2 == 0);
     for (size_t i = 0; i < flags.count; i += 2) {
         size_t size_of_name = strlen(flags.items[i]);
         size_t dashes = strspn(flags.items[i], "-");

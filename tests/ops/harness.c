@@ -371,7 +371,7 @@ static void fill_values(struct op_graph *g) {
     }
 }
 
-void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dtype) {
+void op_graph_describe(struct op_graph *g, const struct op_case *row, enum dtype dtype) {
     bool inference = row->kind == OP_BATCH_NORM_INFERENCE;
     *g = (struct op_graph){.row = row, .seeds = {TENSOR_NONE, TENSOR_NONE}};
     graph_init(&g->graph, dtype, !inference);
@@ -391,6 +391,10 @@ void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dty
         CU_FAIL_FATAL("a row of the table describes no operator");
     if (has_gradient(row->kind))
         add_gradients(g);
+}
+
+void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dtype) {
+    op_graph_describe(g, row, dtype);
     fill_values(g);
 }
 

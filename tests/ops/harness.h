@@ -35,7 +35,9 @@ struct op_graph {
     size_t saved_bytes;
 };
 
-/* Asserts (CUnit) that everything worked. */
+/* Asserts (CUnit) that everything worked. Without values, */
+void op_graph_describe(struct op_graph *g, const struct op_case *row, enum dtype dtype);
+/* and with them. */
 void op_graph_init(struct op_graph *g, const struct op_case *row, enum dtype dtype);
 void op_graph_done(struct op_graph *g);
 

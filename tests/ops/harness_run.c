@@ -3,8 +3,12 @@
 
 #include "support/unit.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Bytes behind each piece of host memory that nobody may write. */
+enum { FENCE = 256, FENCE_BYTE = 0xff };
 
 /* The backend's memory for one operator. */
 struct memory {
@@ -17,29 +21,60 @@ struct memory {
     struct backend_bound bound;
 };
 
+static size_t fence_of(const struct backend *backend) {
+    return backend->table->device == NULL ? FENCE : 0;
+}
+
+static int allocate(struct backend *backend, void **memory, size_t bytes, struct error *err) {
+    const size_t fence = fence_of(backend);
+    if (bytes == 0)
+        return 0;
+    *memory = backend->table->alloc(backend, bytes + fence, err);
+    if (*memory == NULL)
+        return -1;
+    if (fence > 0)
+        memset((char *)*memory + bytes, FENCE_BYTE, fence);
+    return 0;
+}
+
+static void give_back(struct backend *backend, void *memory, size_t bytes) {
+    if (memory != NULL)
+        backend->table->free(backend, memory, bytes + fence_of(backend));
+}
+
+static void check_fence(const struct backend *backend, const void *memory, size_t bytes,
+                        const char *what) {
+    const unsigned char *fence = (const unsigned char *)memory + bytes;
+    for (size_t i = 0; memory != NULL && i < fence_of(backend); i++)
+        if (fence[i] != FENCE_BYTE) {
+            printf("%s: byte %zu behind %s was written\n", backend->table->name, i, what);
+            CU_FAIL("an operator writes behind its memory");
+            return;
+        }
+}
+
+static void check_fences(const struct memory *m) {
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        check_fence(m->backend, m->in[i], m->in_bytes[i], "an input");
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        check_fence(m->backend, m->out[i], m->out_bytes[i], "an output");
+    check_fence(m->backend, m->scratch, m->needs.scratch, "scratch");
+    check_fence(m->backend, m->packed, m->needs.packed, "what is packed");
+    check_fence(m->backend, m->saved, m->needs.saved, "what is saved");
+}
+
 static void memory_done(struct memory *m) {
     const struct backend_table *table = m->backend->table;
     if (m->bound.step.context != NULL)
         table->release(m->backend, m->bound.step.context);
     for (int i = 0; i < OP_INPUTS_MAX; i++)
-        if (m->in[i] != NULL)
-            table->free(m->backend, m->in[i], m->in_bytes[i]);
+        give_back(m->backend, m->in[i], m->in_bytes[i]);
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
-        if (m->out[i] != NULL && !m->borrowed[i])
-            table->free(m->backend, m->out[i], m->out_bytes[i]);
-    if (m->scratch != NULL)
-        table->free(m->backend, m->scratch, m->needs.scratch);
-    if (m->rows != NULL)
-        table->free(m->backend, m->rows, sizeof(int32_t));
-    if (m->packed != NULL)
-        table->free(m->backend, m->packed, m->needs.packed);
-    if (m->saved != NULL)
-        table->free(m->backend, m->saved, m->needs.saved);
-}
-
-static int allocate(struct backend *backend, void **memory, size_t bytes, struct error *err) {
-    *memory = bytes == 0 ? NULL : backend->table->alloc(backend, bytes, err);
-    return bytes != 0 && *memory == NULL ? -1 : 0;
+        give_back(m->backend, m->borrowed[i] ? NULL : m->out[i], m->out_bytes[i]);
+    give_back(m->backend, m->scratch, m->needs.scratch);
+    give_back(m->backend, m->rows, sizeof(int32_t));
+    give_back(m->backend, m->packed, m->needs.packed);
+    give_back(m->backend, m->saved, m->needs.saved);
 }
 
 /* Memory is as the step before left it: an element that nobody writes is no number. */
@@ -60,7 +95,7 @@ static void borrow_places(const struct op *op, struct memory *m) {
             op->outputs[output] == TENSOR_NONE || m->in[input] == NULL ||
             m->in_bytes[input] != m->out_bytes[output])
             continue;
-        m->backend->table->free(m->backend, m->out[output], m->out_bytes[output]);
+        give_back(m->backend, m->out[output], m->out_bytes[output]);
         m->out[output] = m->in[input];
         m->borrowed[output] = true;
     }
@@ -157,6 +192,7 @@ static int run_in(struct op_graph *g, const struct op *op, struct memory *m, boo
         borrow_places(op, m);
     if (bind_and_run(g, op, m, err) != 0)
         return -1;
+    check_fences(m);
     for (int i = 0; i < OP_OUTPUTS_MAX; i++)
         if (m->out[i] != NULL && table->copy_out(m->backend, result[op->outputs[i]], m->out[i],
                                                  m->out_bytes[i], err) != 0)

@@ -95,9 +95,16 @@ static int freedom_of(enum op_kind kind, int slot) {
 static bool is_taken(struct graph *graph, const struct op *op) {
     struct op copy = *op;
     struct error err = {0};
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        copy.outputs[i] = TENSOR_NONE;
     const int tensors = graph->tensor_count;
-    bool good = op_rule(op->kind)->shape(graph, &copy, &err) == 0;
+    int done = op_rule(op->kind)->shape(graph, &copy, &err);
+    bool good = done == 0;
     graph->tensor_count = tensors;
+    CU_ASSERT(good || done == -1);
+    CU_ASSERT(!good || copy.outputs[0] != TENSOR_NONE);
+    for (int i = op_rule(op->kind)->outputs; i < OP_OUTPUTS_MAX; i++)
+        CU_ASSERT_EQUAL(copy.outputs[i], TENSOR_NONE);
     CU_ASSERT(good || err.code == EXIT_CODE_INTERNAL || err.code == EXIT_CODE_CONFIG);
     CU_ASSERT_EQUAL(good, err.text[0] == '\0');
     return good;
@@ -146,7 +153,7 @@ static void change_input(struct graph *graph, const struct op *op, int slot) {
 static void an_input_is_as_the_operator_reads_it(void) {
     for (int i = 0; i < op_case_count(); i++) {
         struct op_graph g;
-        op_graph_init(&g, op_case_at(i), DTYPE_BF16);
+        op_graph_describe(&g, op_case_at(i), DTYPE_BF16);
         for (int number = 0; number < g.graph.op_count; number++) {
             const struct op op = g.graph.ops[number];
             CU_ASSERT(is_taken(&g.graph, &op));
@@ -171,11 +178,83 @@ static void logits_and_deltas_are_of_the_same_pictures(void) {
         struct op_graph g;
         if (op_case_at(i)->kind != OP_RPN_LOSS)
             continue;
-        op_graph_init(&g, op_case_at(i), DTYPE_BF16);
+        op_graph_describe(&g, op_case_at(i), DTYPE_BF16);
         const struct op op = g.graph.ops[0];
         for (int level = 0; level < op.attr.detect.levels; level++)
             g.graph.tensors[op.inputs[RPN_LOSS_DELTAS + level]].shape.dim[0] *= 2;
         CU_ASSERT_FALSE(is_taken(&g.graph, &op));
+        tried++;
+        op_graph_done(&g);
+    }
+    CU_ASSERT(tried > 0);
+}
+
+static void a_second_norm_alone_has_second_gradients(void) {
+    int tried[2] = {0};
+    for (int i = 0; i < op_case_count(); i++) {
+        enum op_kind kind = op_case_at(i)->kind;
+        struct op_graph g;
+        if (kind < OP_CONV2D_GRAD_DATA_NORM || kind > OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN)
+            continue;
+        op_graph_describe(&g, op_case_at(i), DTYPE_BF16);
+        bool dual = kind == OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN;
+        for (int slot = GRAD_DATA_NORM_G; slot < GRAD_DATA_NORM_OUTPUTS; slot++)
+            CU_ASSERT_EQUAL(g.graph.ops[0].outputs[slot] != TENSOR_NONE,
+                            dual || slot < GRAD_DATA_NORM_DGAMMA2);
+        tried[dual]++;
+        op_graph_done(&g);
+    }
+    CU_ASSERT(tried[0] > 0 && tried[1] > 0);
+}
+
+/* Outlines are three inputs, of which none is without the others. */
+static void an_outline_is_whole(void) {
+    static const int outline[] = {MASK_TARGETS_PARTS, MASK_TARGETS_PART, MASK_TARGETS_POINT};
+    int tried = 0;
+    for (int i = 0; i < op_case_count(); i++) {
+        struct op_graph g;
+        if (op_case_at(i)->kind != OP_MASK_TARGETS)
+            continue;
+        op_graph_describe(&g, op_case_at(i), DTYPE_BF16);
+        struct op without = g.graph.ops[0];
+        for (int k = 0; k < 3; k++)
+            without.inputs[outline[k]] = TENSOR_NONE;
+        CU_ASSERT(is_taken(&g.graph, &without));
+        for (int k = 0; k < 3; k++) {
+            struct op one = without;
+            one.inputs[outline[k]] = g.graph.ops[0].inputs[outline[k]];
+            if (one.inputs[outline[k]] == TENSOR_NONE)
+                continue;
+            CU_ASSERT_FALSE(is_taken(&g.graph, &one));
+            tried++;
+        }
+        op_graph_done(&g);
+    }
+    CU_ASSERT(tried >= 3);
+}
+
+/* What a refusal says of anchors and levels. */
+static void an_error_tells_what_does_not_fit(void) {
+    int tried = 0;
+    for (int i = 0; i < op_case_count(); i++) {
+        struct op_graph g;
+        struct error err = {0};
+        char text[128];
+        if (op_case_at(i)->kind != OP_RPN_TOP_K || op_case_at(i)->attr.detect.levels < 2)
+            continue;
+        op_graph_describe(&g, op_case_at(i), DTYPE_BF16);
+        struct op op = g.graph.ops[0];
+        struct detect_attr *attr = &op.attr.detect;
+        attr->levels--;
+        CU_ASSERT_EQUAL(op_rule(op.kind)->shape(&g.graph, &op, &err), -1);
+        (void)snprintf(text, sizeof(text), "input %d is of no level", attr->levels);
+        ASSERT_CONTAINS(err.text, text);
+        attr->levels = 0;
+        CU_ASSERT_EQUAL(op_rule(op.kind)->shape(&g.graph, &op, &err), -1);
+        (void)snprintf(text, sizeof(text),
+                       "no anchors: 0 levels on a canvas of %d x %d, %d candidates each",
+                       attr->canvas_h, attr->canvas_w, attr->pre_nms);
+        ASSERT_CONTAINS(err.text, text);
         tried++;
         op_graph_done(&g);
     }
@@ -247,7 +326,7 @@ static void attributes_that_make_no_sense_are_refused(void) {
     int tried[sizeof(rows) / sizeof(rows[0])] = {0};
     for (int i = 0; i < op_case_count(); i++) {
         struct op_graph g;
-        op_graph_init(&g, op_case_at(i), DTYPE_BF16);
+        op_graph_describe(&g, op_case_at(i), DTYPE_BF16);
         for (int number = 0; number < g.graph.op_count; number++)
             for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
                 struct op op = g.graph.ops[number];
@@ -267,5 +346,6 @@ static void attributes_that_make_no_sense_are_refused(void) {
 }
 
 UNIT_MAIN("ops.shapes", UNIT(attributes_that_make_no_sense_are_refused),
-          UNIT(logits_and_deltas_are_of_the_same_pictures),
+          UNIT(logits_and_deltas_are_of_the_same_pictures), UNIT(an_outline_is_whole),
+          UNIT(a_second_norm_alone_has_second_gradients), UNIT(an_error_tells_what_does_not_fit),
           UNIT(an_input_is_as_the_operator_reads_it))

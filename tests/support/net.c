@@ -95,13 +95,18 @@ static void require(int status, const struct error *err) {
     }
 }
 
-void net_init(struct net *net, struct backend *backend, struct resnet_config config,
-              struct compile_options options) {
+void net_build(struct net *net, struct backend *backend, struct resnet_config config) {
     struct error err = {0};
     *net = (struct net){.backend = backend, .config = config};
     if (backend == NULL)
         require(ref_open(&net->backend, &err), &err);
     require(build(&net->graph, &config, &net->tensors, &err), &err);
+}
+
+void net_init(struct net *net, struct backend *backend, struct resnet_config config,
+              struct compile_options options) {
+    struct error err = {0};
+    net_build(net, backend, config);
     require(program_compile(&net->program, &net->graph, &net->store, net->backend, &options, &err),
             &err);
 }

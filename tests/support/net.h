@@ -20,7 +20,9 @@ struct net {
  * convolutions of a GPU take. What tests mostly want: BATCH pictures of
  * SIZE px, 10 classes, f32. */
 struct resnet_config net_config(const char *model, int batch, int size, bool training);
-/* Takes BACKEND, or opens the reference if it is NULL. */
+/* Describes the graph and no more. Takes BACKEND, or opens the reference if it is NULL. */
+void net_build(struct net *net, struct backend *backend, struct resnet_config config);
+/* And compiles it. */
 void net_init(struct net *net, struct backend *backend, struct resnet_config config,
               struct compile_options options);
 /* Start values of seed 1. */

@@ -1,6 +1,6 @@
 /* Memory that runs out at a chosen allocation: what is tested has to end with an error or with the
  * right answer, whichever one it is. For programs linked with --wrap=malloc, calloc, realloc,
- * strdup, strndup and vasprintf (tests/room.cmake).
+ * aligned_alloc, strdup, strndup and vasprintf (tests/room.cmake).
  *
  * Jansson's own allocations fail only where JSON is made. Its reader (2.14) does not look whether
  * the buffer of a word could grow: the word is then another one, or an assertion of its own ends

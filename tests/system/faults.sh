@@ -30,15 +30,14 @@ start_on() {
     esac
     for host in $on; do
         if [ "$host" = "$odd_host" ] && [ -n "$odd" ]; then
-            # shellcheck disable=SC2016  # expanded on the host
-            hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -- sh -c "$odd"' && exec train "$@"' sh "$@"
+            hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -p "$odd" -- train "$@"
         else
             hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -- train "$@"
         fi
     done
 }
 
-# A fresh ring with the programs it may run. Host $odd_host does $odd before it becomes ours.
+# A fresh ring with the programs it may run. To host $odd_host $odd is done before it becomes ours.
 fresh() {
     odd=
     ring "$size"
@@ -114,12 +113,11 @@ a_rank_aborts() {
 # shellcheck disable=SC2016  # expanded on the host
 a_rank_runs_out_of_memory() {
     fresh
-    [ "$DRIVER" = ns ] && memory_group 300 || { skip_case "no control group for memory here"; return; }
-    odd="echo \$\$ >$memory/cgroup.procs"
+    [ "$DRIVER" = ns ] && control_group memory 300M || { skip_case "no control group for memory here"; return; }
+    odd="echo \$\$ >$control/cgroup.procs"
     go $((size - 1)) memory
     all_end "$PATIENCE" 137 $everyone
     all_name "algo-$last rank $((last - 1)): killed by signal 9 (SIGKILL); out of memory: the kernel killed" $everyone
-    rmdir "$memory"
 }
 
 # The failing rank fills the disk that its host's story is to be written to.
@@ -208,7 +206,7 @@ clock_steps() {
     fresh
     [ "$DRIVER" = ns ] || { skip_case "no library of ours can be loaded there"; return; }
     odd_host=$1
-    odd="export LD_PRELOAD=$(dirname "$RINGMASTER_BIN")/tests/clock.so CLOCK_STEP=$share/step"
+    odd="set -- LD_PRELOAD=$(dirname "$RINGMASTER_BIN")/tests/clock.so CLOCK_STEP=$share/step \"\$@\""
     amount=12
     [ "$WORKLOAD" != ringtrain ] || amount=400
     start_on "$everyone" 600 "$amount"

@@ -47,17 +47,21 @@ mount --rbind "$top" "$top"
 mount -o remount,bind,ro "$top"
 mount -t tmpfs -o size=64m,mode=1777 shm /dev/shm
 mount -t proc proc /proc
-# mount leaves a folder of its own.
-rm -rf /run/mount
 hostname "$name"
 cd /
+# The words of "$@" are variables and command.
+# shellcheck source=/dev/null
+[ ! -s "$folder/prepare" ] || . "$folder/prepare" || exit 99
+# mount leaves a folder of its own.
+rm -rf /run/mount 2>/dev/null || :
 # As a careful operator runs a container: a user without a name, no capability, none to be had, and of
 # the file system nothing to write to but the job's folder, /tmp, /dev/shm and the ring's share.
 if [ -n "${UNPRIVILEGED:-}" ]; then
     user=4321
-    chown -R "$user:$user" /opt/ml
-    mount -o remount,bind,ro /
-    mount -o remount,bind,ro /run
+    chown -R "$user:$user" /opt/ml 2>/dev/null || : # but for what can be read alone
+    mount -n -o remount,bind,ro /
+    rm -rf /run/mount 2>/dev/null || :
+    mount -n -o remount,bind,ro /run
     exec setpriv --reuid "$user" --regid "$user" --clear-groups --bounding-set=-all \
         --inh-caps=-all --ambient-caps=-all --no-new-privs \
         env -i --default-signal=INT,QUIT "$@"

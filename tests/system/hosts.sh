@@ -4,14 +4,15 @@
 #
 #   RING=$(sh tests/system/hosts.sh up 3)       makes hosts algo-1..3, starts nothing
 #   export RING
-#   sh tests/system/hosts.sh start 1 [-e NAME=VALUE]... [--] COMMAND ARGS...
+#   sh tests/system/hosts.sh start 1 [-e NAME=VALUE]... [-p SCRIPT] [--] COMMAND ARGS...
 #   sh tests/system/hosts.sh wait 60            until all started hosts have ended
 #   sh tests/system/hosts.sh code 1             its exit code
 #   sh tests/system/hosts.sh down               ends and removes everything
 #
 # Verbs  up N [--driver ns|docker] [--suffix TEXT] [--interface NAME] [--image IMAGE]
 #             [--network ipv4|ipv6]
-#        start HOST ...    COMMAND becomes its PID 1
+#        start HOST ...    COMMAND becomes its PID 1; with -p a shell runs SCRIPT in front of it, as root and
+#                          out of namespaces alone: what a platform does to a container (mount, hostname)
 #        start-from HOST ...    the same on that host and all behind it
 #        stop HOST         SIGTERM to its PID 1         kill HOST     it is gone at once
 #        freeze HOST       all its processes stand      thaw HOST
@@ -29,7 +30,7 @@
 #        share             a folder that all hosts see under the same path
 #        left              processes that still run on any host, as a count
 #        down
-# With UNPRIVILEGED=1 hosts run as a user without a name, without capabilities and without a way to any
+# With UNPRIVILEGED=1, which is what tests say (lib.sh), hosts run as a user without a name, without capabilities and without a way to any
 # (no-new-privileges), on a file system that can be read alone but for the job's folder, /tmp and /dev/shm.
 # HOST is a number from 1. Needs root. RING lies in build/ring, which hosts see under its own path.
 set -eu
@@ -134,8 +135,13 @@ ring_start() {
     shift
     # Each -e NAME=VALUE becomes a line; values of several lines are not needed here.
     : >"$(host_folder "$host")/environment"
-    while [ "${1:-}" = -e ]; do
-        printf '%s\n' "$2" >>"$(host_folder "$host")/environment"
+    : >"$(host_folder "$host")/prepare"
+    while :; do
+        case ${1:-} in
+        -e) printf '%s\n' "$2" >>"$(host_folder "$host")/environment" ;;
+        -p) printf '%s\n' "$2" >"$(host_folder "$host")/prepare" ;;
+        *) break ;;
+        esac
         shift 2
     done
     [ "${1:-}" != -- ] || shift

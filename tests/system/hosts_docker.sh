@@ -16,6 +16,7 @@ driver_start() {
     shift
     docker rm -f "$(container "$host")" >/dev/null 2>&1 || :
     careful=
+    [ ! -s "$(host_folder "$host")/prepare" ] || fail "start: containers are not prepared (-p)"
     if [ -n "${UNPRIVILEGED:-}" ]; then
         careful='--user 4321:4321 --read-only --tmpfs /tmp --cap-drop ALL
             --security-opt no-new-privileges'

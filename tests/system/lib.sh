@@ -3,6 +3,8 @@
 # repository.
 #
 #   DRIVER=ns|docker   what the hosts are made of (hosts.sh)
+#   UNPRIVILEGED=1     hosts have no rights, but where a case says why not: so for ns; containers where told
+#                      UNPRIVILEGED= and nothing behind it is root for all
 #   REPEAT=20          how often each case runs; once where not told
 # shellcheck shell=sh disable=SC2034
 set -u
@@ -10,6 +12,9 @@ set -u
 top=${top:-$(cd "$(dirname "$0")/../.." && pwd)}
 system=$top/tests/system
 DRIVER=${DRIVER:-ns}
+[ "$DRIVER" = docker ] || UNPRIVILEGED=${UNPRIVILEGED-1}
+export UNPRIVILEGED="${UNPRIVILEGED:-}"
+usual_rights=$UNPRIVILEGED
 REPEAT=${REPEAT:-1}
 RINGMASTER_BIN=${RINGMASTER_BIN:-$top/build/release/bin}
 export RINGMASTER_BIN
@@ -17,6 +22,7 @@ checks=0
 failures=0
 skips=0
 RING=
+control=
 
 skip() {
     echo "skipped: $*"
@@ -86,9 +92,16 @@ within() {
 ring_down() {
     fault_ends
     [ -z "$RING" ] || hosts down
+    control_done
     RING=
 }
-trap ring_down EXIT
+# Who stands beside the hosts: the pid of what a test has started as one.
+server=
+server_down() {
+    [ -z "$server" ] || kill "$server" 2>/dev/null
+    server=
+}
+trap 'server_down; ring_down' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
@@ -106,7 +119,14 @@ ring() {
     everyone=$(seq -s ' ' 1 "$count")
 }
 
-# start_all [-e NAME=VALUE]... [--] COMMAND...: the same on every host.
+# as_root REASON: the hosts that are started from here on, to the end of the case, run as root.
+as_root() {
+    [ -n "$1" ] || exit 70
+    [ -z "$UNPRIVILEGED" ] || echo "  as root: $1"
+    UNPRIVILEGED=
+}
+
+# start_all [-e NAME=VALUE]... [-p SCRIPT] [--] COMMAND...: the same on every host.
 start_all() {
     for host in $everyone; do
         hosts start "$host" "$@"
@@ -174,19 +194,23 @@ signal_program() {
         case $(readlink "$p/exe") in */"$1") kill -s "$0" "${p#/proc/}" ;; esac; done' "$2" "$3"
 }
 
-# memory_group MIB: a control group of this test's own with so much memory, its folder in $memory.
-memory_group() {
-    first=/sys/fs/cgroup/memory$(sed -n 's/^[0-9]*:memory://p' /proc/self/cgroup)
-    second=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
-    memory=$first/$(basename "$RING")
-    if [ -w "$first/memory.limit_in_bytes" ] && mkdir "$memory" 2>/dev/null; then
-        echo "${1}M" >"$memory/memory.limit_in_bytes"
-    elif grep -qs memory "$second/cgroup.subtree_control" && mkdir "$second/$(basename "$RING")" 2>/dev/null; then
-        memory=$second/$(basename "$RING")
-        echo "${1}M" >"$memory/memory.max"
-    else
-        return 1
+# control_group CONTROLLER LIMIT: a control group of this ring's own for so much memory ("300M") or so many
+# "pids", its folder in $control. It goes with the ring.
+control_group() {
+    file=$1.max
+    control=/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)
+    if [ -d "/sys/fs/cgroup/$1" ]; then # the first hierarchy
+        [ "$1" != memory ] || file=memory.limit_in_bytes
+        control=/sys/fs/cgroup/$1$(sed -n "s/^[0-9]*:$1://p" /proc/self/cgroup)
     fi
+    control=$control/$(basename "$RING")
+    mkdir "$control" 2>/dev/null && [ -w "$control/$file" ] && echo "$2" >"$control/$file" && return 0
+    control_done
+    return 1
+}
+control_done() {
+    [ ! -d "$control" ] || rmdir "$control"
+    control=
 }
 
 failure_of() { cat "$(hosts opt "$1")/output/failure" 2>/dev/null; }
@@ -239,6 +263,7 @@ run_cases() {
             before=$failures
             skipped=$skips
             checked=$checks
+            UNPRIVILEGED=$usual_rights
             "$name"
             [ "$checks" -gt "$checked" ] || [ "$skips" -gt "$skipped" ] || check "$name checks something" false
             case_ends

@@ -1,6 +1,6 @@
 # S3 for system tests, as moto (PyPI) plays it beside the hosts, with every signature checked.
 # Sourced behind lib.sh. moto is installed into build/moto once.
-# shellcheck shell=sh disable=SC2154  # lib.sh's variables
+# shellcheck shell=sh disable=SC2034,SC2154  # lib.sh's variables
 [ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
 [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
@@ -18,13 +18,6 @@ if [ ! -e "$moto/ready" ]; then
     : >"$moto/ready"
 fi
 exec 8>&-
-
-server=
-server_down() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null
-    server=
-}
-trap 'server_down; ring_down' EXIT
 
 # server_up COUNT: beside the hosts, on their bridge, at $s3, with so many small files; $id and $secret are a user's that it knows.
 server_up() {

@@ -192,6 +192,20 @@ options_for_mpirun_are_refused() {
     says 65 plm_rsh_agent
 }
 
+# What a shell would act on is a parameter of the ranks, as it stands, and goes through none.
+values_of_options_reach_no_shell() {
+    for value in '$(touch /opt/ml/model/owned)' '`touch /opt/ml/model/owned`' 'self;touch /opt/ml/model/owned'; do
+        ring 2
+        put hyperparameters.json "{\"sagemaker_mpi_custom_mpi_options\": \"--mca btl_test '$value'\"}"
+        start_all -- train -- sh -c 'printf %s "$OMPI_MCA_btl_test" >/opt/ml/model/value'
+        all_end "$PATIENCE" 0 1 2 || return
+        for host in $everyone; do
+            check "no shell has read it on host $host" test ! -e "$(hosts opt "$host")/model/owned"
+            check "it is there on host $host" equal "$(cat "$(hosts opt "$host")/model/value")" "$value"
+        done
+    done
+}
+
 an_instance_group_is_not_there() {
     ring 2
     put hyperparameters.json '{"sagemaker_distribution_instance_groups": "[\"g9\"]"}'
@@ -276,7 +290,11 @@ another_platform_counts_several() {
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slum -- train -- true
     says 65 'neither none nor a platform'
     start_all -e JOB_COMPLETION_INDEX=1 -- train -- true
-    says 0 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job) says that there are others'
+    says 65 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job, whose manifest says in RINGMASTER_COUNT how many)'
+    start_all -e NOMAD_ALLOC_INDEX=1 -- train -- true
+    says 65 'NOMAD_ALLOC_INDEX=1 (Nomad) says that there are others'
+    start_all -e NOMAD_ALLOC_INDEX=0 -- train -- true
+    says 0 'NOMAD_ALLOC_INDEX=0 (Nomad): there may be others'
 }
 
 a_service_is_called_ringmaster() {
@@ -370,6 +388,7 @@ CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparame
     host_list_is_link_local resource_config_begins_with_a_byte_order_mark hyperparameters_have_odd_names
     hyperparameters_are_not_json a_hyperparameter_is_unknown a_hyperparameter_has_a_wrong_value
     a_variable_is_unknown $([ "$DRIVER" = docker ] || echo the_log_is_json_from_the_first_line) a_channel_is_a_pipe options_for_mpirun_are_refused
+    values_of_options_reach_no_shell
     an_instance_group_is_not_there code_on_s3_wants_credentials the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
     another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_has_another_key a_key_is_required

@@ -48,12 +48,11 @@ my $s = IO::Socket::INET->new(LocalAddr => "127.0.0.1", LocalPort => 53, Proto =
 open(my $ready, ">", "$ARGV[0]/ready"); close($ready);
 while ($s->recv(my $question, 512)) { open(my $f, ">>", "$ARGV[0]/asked"); print $f "x\n"; close($f); }
 END
-    hosts start 1 -e SM_STUDIO_LOCAL_MODE=True -- sh -c '
-        perl "$0/names.pl" "$0" &
-        while [ ! -e "$0/ready" ]; do sleep 0.05; done
-        exec train -- sh -c "cat \$0/asked | wc -l
+    hosts start 1 -e SM_STUDIO_LOCAL_MODE=True \
+        -p "perl $share/names.pl $share & until [ -e $share/ready ]; do sleep 0.05; done" -- train -- sh -c '
+            cat "$0/asked" | wc -l
             timeout 3 getent hosts nowhere.example
-            [ -s \$0/asked ] && echo \"and then it counts\"" "$0"' "$share"
+            [ -s "$0/asked" ] && echo "and then it counts"' "$share"
     all_end 60 0 1 || return
     check "the program's own question is the first" holds "$(hosts log 1)" 'sagemaker-local rank 0] 0'
     check "which was counted" holds "$(hosts log 1)" 'and then it counts'
@@ -61,17 +60,15 @@ END
 
 case_20_memory_runs_out() {
     ring 2
-    [ "$DRIVER" = ns ] && memory_group 300 || { skip_case "no control group for memory here"; return; }
+    [ "$DRIVER" = ns ] && control_group memory 300M || { skip_case "no control group for memory here"; return; }
     for host in $everyone; do
-        group=$memory/cgroup.procs
+        group=$control/cgroup.procs
         [ "$host" = 2 ] || group=/dev/null
-        hosts start "$host" -- sh -c 'echo $$ >"$0"; exec train -- sh -c "
-            [ \$RANK = 1 ] || exec sleep 60
-            exec perl -e \"\\\$x = chr(120) x 900000000; sleep 60\""' "$group"
+        hosts start "$host" -p "echo \$\$ >$group" -- train -- sh -c '[ $RANK = 1 ] || exec sleep 60
+            exec perl -e "\$x = chr(120) x 900000000; sleep 60"'
     done
     all_end 60 137 $everyone
     all_name 'algo-2 rank 1: killed by signal 9 (SIGKILL); out of memory: the kernel killed' $everyone
-    rmdir "$memory"
 }
 
 case_20_a_kill_is_not_memory() {
@@ -119,6 +116,20 @@ two" ] && [ "$4" = "a b; \$HOME \"q\"" ] && [ "$SM_HP_ODD" = "$4" ] && [ "$ODD" 
     every_log_has 'all the same'
 }
 
+sixty_four_hostile_words_arrive_on_all_hosts() {
+    command -v python3 >/dev/null || { skip_case "no python3 to write them"; return; }
+    ring 3
+    python3 "$system/hostile.py" "$share/parameters" "$share/words"
+    put hyperparameters.json "$(cat "$share/parameters")"
+    code_file program.sh 'printf "%s\0" "$@" >/opt/ml/model/words'
+    start_all -- train
+    all_end 60 0 $everyone || return
+    for host in $everyone; do
+        check "host $host got what was sent" cmp "$share/words" "$(hosts opt "$host")/model/words"
+        check "nothing of it was run on host $host" test ! -e "$(hosts opt "$host")/model/owned"
+    done
+}
+
 # Each rank hears it, one after the other or not: 1 s after the stop, and as much later as the machine was late.
 case_22_every_rank_hears_a_stop_within_a_second() {
     ring 2
@@ -141,6 +152,7 @@ case_22_every_rank_hears_a_stop_within_a_second() {
 
 CASES=${CASES:-case_17_credentials_stay_with_their_host case_18_a_name_that_is_not_known_yet
     case_18_studio_looks_nothing_up case_20_memory_runs_out case_20_a_kill_is_not_memory
-    case_22_every_rank_hears_a_stop_within_a_second case_24_short_jobs_and_odd_lines case_25_words_arrive_as_they_are}
+    case_22_every_rank_hears_a_stop_within_a_second case_24_short_jobs_and_odd_lines case_25_words_arrive_as_they_are
+    sixty_four_hostile_words_arrive_on_all_hosts}
 run_cases
 finish

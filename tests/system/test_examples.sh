@@ -40,9 +40,42 @@ END
 }
 
 jobs_and_tuning() {
-    every create-training-job.json
-    every create-tuning-job.json
-    every create-maskrcnn-job.json
+    for job in "$sagemaker"/create-*.json; do
+        every "$(basename "$job")"
+    done
+}
+
+# By the service's own description of its requests, as its library has it, and what that does not say:
+# who mounts a file system needs a network that reaches it, and hosts copy nothing of it.
+requests_are_the_service_s() {
+    python=
+    for each in python3 "$top/build/moto/bin/python"; do
+        "$each" -c 'import botocore.session' 2>/dev/null && python=$each && break
+    done
+    [ -n "$python" ] || { skip_case "no Python with botocore"; return; }
+    check "requests are well-formed" "$python" - "$sagemaker"/create-*.json <<'END'
+import json, pathlib, sys
+import botocore.session, botocore.validate
+service = botocore.session.get_session().get_service_model("sagemaker")
+sources = set()
+for path in sys.argv[1:]:
+    request = json.loads(pathlib.Path(path).read_text())
+    tuning = "HyperParameterTuningJobName" in request
+    shape = service.operation_model("CreateHyperParameterTuningJob" if tuning else "CreateTrainingJob").input_shape
+    report = botocore.validate.ParamValidator().validate(request, shape)
+    assert not report.has_errors(), f"{path}: {report.generate_report()}"
+    job = request.get("TrainingJobDefinition", request)
+    for channel in job["InputDataConfig"]:
+        (kind, source), = channel["DataSource"].items()
+        sources.add(source.get("FileSystemType", "S3"))
+        known = service.shape_for("FileSystemType").enum + service.shape_for("FileSystemAccessMode").enum
+        if kind == "FileSystemDataSource":
+            assert job.get("VpcConfig"), f"{path}: a file system without a network"
+            assert source["FileSystemType"] in known and source["FileSystemAccessMode"] in known, path
+            assert source["DirectoryPath"].startswith("/"), path
+            assert job["AlgorithmSpecification"]["TrainingInputMode"] == "File", path
+assert sources == {"S3", "EFS", "FSxLustre"}, sources
+END
 }
 
 scripts_read_what_the_job_has() {
@@ -52,13 +85,35 @@ scripts_read_what_the_job_has() {
     done
 }
 
-# The dashboard shows metrics that are there.
+# The dashboard is JSON, shows metrics that are there, of the examples' job and tuning, and among them
+# what the tuning is after.
 dashboard() {
-    for metric in $(grep -o '"[a-z]*:[a-z0-9_]*"' "$sagemaker/stack.yaml" | tr -d '"'); do
-        check "$metric is a metric" grep -q "\"Name\": \"$metric\"" "$work/metrics.json"
-    done
+    check "the dashboard is whole" python3 - "$sagemaker" "$work" <<'END'
+import json, pathlib, re, sys
+sagemaker, work = map(pathlib.Path, sys.argv[1:])
+stack = (sagemaker / "stack.yaml").read_text()
+parameters = dict(re.findall(r"^  (\w+):\n    Type: String\n    Default: (\S+)$", stack, re.M))
+body = re.search(r"DashboardBody: !Sub \|\n(.*?)^\w", stack, re.M | re.S).group(1)
+body = re.sub(r"\$\{(\w+)\}", lambda m: parameters[m.group(1)], body.replace("${AWS::Region}", "us-east-1"))
+ours = {m["Name"] for m in json.loads((work / "metrics.json").read_text())}
+shown, searched = set(), set()
+for widget in json.loads(body)["widgets"]:
+    for metric in widget["properties"]["metrics"]:
+        if isinstance(metric[0], dict):
+            name, tuning = re.search(r'MetricName="([^"]+)" (\S+)\'', metric[0]["expression"]).groups()
+            searched.add((name, tuning))
+        else:
+            name = metric[1]
+            shown.add((name, metric[3]))
+        assert name in ours, f"{name} is no metric"
+read = lambda name: json.loads((sagemaker / name).read_text())
+job, tuning = read("create-training-job.json"), read("create-tuning-job.json")
+assert {j for _, j in shown} == {job["TrainingJobName"]}, shown
+objective = tuning["HyperParameterTuningJobConfig"]["HyperParameterTuningJobObjective"]["MetricName"]
+assert (objective, tuning["HyperParameterTuningJobName"]) in searched, searched
+END
 }
 
-CASES=${CASES:-jobs_and_tuning scripts_read_what_the_job_has dashboard}
+CASES=${CASES:-jobs_and_tuning requests_are_the_service_s scripts_read_what_the_job_has dashboard}
 run_cases
 finish

@@ -197,6 +197,10 @@ folders_that_are_not_shared_are_told_of() {
     all_name 'RINGMASTER_FAILOVER=1 needs one folder of checkpoints for all hosts' 1 2 3
     all_name 'does not find there what algo-' 1 2 3
     all_name '/opt/ml/checkpoints' 1 2 3
+    for host in $everyone; do
+        check "nothing stays in the folder of host $host" equal \
+            "$(find "$(hosts opt "$host")/checkpoints" -name '.ringmaster*')" ''
+    done
 }
 
 all_hosts_need_it_alike() {

@@ -20,15 +20,56 @@ for label in title description licenses version revision; do
     text=$(docker image inspect --format "{{index .Config.Labels \"org.opencontainers.image.$label\"}}" "$image")
     [ -n "$text" ] && [ "$text" != unknown ] || { echo "FAILED: no label $label"; failed=1; }
 done
-# The list of contents is there, of this image, and two containers consist of the same.
+# The list of contents is there, of this image.
 list=/usr/local/share/doc/ringmaster/sbom.spdx.json
 for what in '"name":"ringmaster"' '"name":"openmpi-bin"' '"name":"libjansson4"' /usr/local/bin/ringtrain; do
     docker run --rm --network none "$image" grep -q -F -e "$what" $list ||
         { echo "FAILED: $list lacks $what"; failed=1; }
 done
-manifest() { docker run --rm --network none --volume "$top/docker:/docker:ro" "$image" sh /docker/contents.sh manifest; }
-[ "$(manifest)" = "$(manifest)" ] || { echo "FAILED: two containers differ"; failed=1; }
-manifest | grep -q ' ./usr/local/bin/ringmaster$' || { echo "FAILED: the manifest lacks ringmaster"; failed=1; }
+# Two containers consist of the same.
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+manifest() { docker run --rm --network none --volume "$top/docker:/docker:ro" "$1" sh /docker/contents.sh manifest; }
+packages() { docker run --rm --network none "$1" dpkg-query -W; }
+consist_of_the_same() {
+    manifest "$1" >"$work/one"
+    manifest "$2" >"$work/other"
+    diff "$work/one" "$work/other" >"$work/diff" && return
+    echo "FAILED: $1 and $2 differ:"
+    head -n 20 "$work/diff"
+    failed=1
+}
+consist_of_the_same "$image" "$image"
+grep -q ' ./usr/local/bin/ringmaster$' "$work/one" || { echo "FAILED: the manifest lacks ringmaster"; failed=1; }
+
+# build_again NAME: of what the first stage has compiled, with nothing of the last one from the engine's cache. With
+# RINGMASTER_LONG all is compiled again, too.
+build_again() {
+    docker build ${RINGMASTER_LONG:+--no-cache} --network host --target build --tag ringmaster-stage "$top" \
+        >"$work/log" 2>&1 &&
+        awk '/^FROM .* AS build$/ { print "FROM ringmaster-stage AS build"; left_out = 1; next }
+            /^FROM / { left_out = 0 }
+            !left_out' "$top/Dockerfile" |
+        docker build --network host --no-cache --tag "$1" --file - "$top" >>"$work/log" 2>&1 && return
+    tail -n 20 "$work/log"
+    echo "FAILED: $1 cannot be built"
+    exit 1
+}
+# What the installers of packages leave behind is the same each time, but for other packages.
+an_image_built_again_is_the_same() {
+    first=$image
+    build_again ringmaster-again
+    if [ "$(packages "$image")" != "$(packages ringmaster-again)" ]; then
+        echo "the distribution has other packages by now: two images are built of these"
+        first=ringmaster-again-first
+        docker tag ringmaster-again "$first"
+        build_again ringmaster-again
+    fi
+    consist_of_the_same "$first" ringmaster-again
+    docker image rm ringmaster-again ringmaster-again-first >/dev/null 2>&1
+    docker image rm --no-prune ringmaster-stage >/dev/null 2>&1 # what it was made of is the next build's cache
+}
+an_image_built_again_is_the_same
 said=$(docker run --rm --network none "$image" echo foreign commands run)
 [ "$said" = 'foreign commands run' ] || { echo "FAILED: a foreign command said '$said'"; failed=1; }
 exit "$failed"

@@ -38,7 +38,7 @@ programs_hear_of_the_master() {
 
 machines_of_one_name() {
     six 3
-    start_all -- sh -c 'hostname aws; exec train -- "$@"' sh "$share/probe_mpi" "$share" 0
+    start_all -p 'hostname aws' -- train -- "$share/probe_mpi" "$share" 0
     # A kernel name tells a host who it is only where nothing else does.
     all_well
 }
@@ -72,10 +72,9 @@ families_do_not_mix() {
     hosts start 2 -- train -- true
     # The hosts share their file of names: the others have read it by then.
     wait_for 20 grep -q 'algo-2 is here' "$RING/host-1/log"
-    hosts start 3 -- sh -c 'ip -6 address flush dev eth0
+    hosts start 3 -p 'ip -6 address flush dev eth0
         sed "/algo-1/d" /etc/hosts >/tmp/hosts && echo "10.77.0.1 algo-1" >>/tmp/hosts
-        cat /tmp/hosts >/etc/hosts
-        exec train -- true'
+        cat /tmp/hosts >/etc/hosts' -- train -- true
     all_end 40 65 $everyone || return
     check "the story names both" holds "$(failure_of 1)" 'algo-1 is at fd00:77::1 and algo-3 at 10.77.0.3'
 }

@@ -46,9 +46,8 @@ every_rank_knows_its_place() {
 translated_addresses_are_told() {
     ring 2
     hosts start 1 -- train -- true
-    hosts start 2 -- sh -c 'ip address add 10.77.0.99/24 dev eth0 &&
-        iptables -t nat -A POSTROUTING -p tcp --dport 7070 -j SNAT --to-source 10.77.0.99 &&
-        exec train -- true'
+    hosts start 2 -p 'ip address add 10.77.0.99/24 dev eth0 &&
+        iptables -t nat -A POSTROUTING -p tcp --dport 7070 -j SNAT --to-source 10.77.0.99' -- train -- true
     all_well || return
     check "the master says so" holds "$(hosts log 1)" 'algo-2 sends from 10.77.0.2 and arrives from 10.77.0.99'
     check "a host of its own address is not told of" lacks "$(hosts log 1)" 'algo-1 sends from'
@@ -165,18 +164,30 @@ one_host_alone() {
 }
 
 # Heartbeats come every 3 s. While ranks rest nothing else wakes a worker's first process: it looks at its
-# ranks with them.
-first_processes_sleep_between_heartbeats() {
-    ring 2
-    start_all -- train -- sleep 9
+# ranks with them. The first host's wakes to send them, and once more for the answers.
+wakes() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$(hosts pid "$1")/status"; }
+sleep_between_heartbeats() {
+    start_all "$@" -- train -- sleep 9
     wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'ranks have started'" || show_logs
     sleep 1
-    status=/proc/$(hosts pid 2)/status
-    wakes() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "$status"; }
-    slept=$(wakes)
+    master=$(wakes 1) worker=$(wakes 2)
     sleep 6
-    check "a worker wakes twice in 6 s, or it is a third time by then" at_most $(($(wakes) - slept)) 3
+    master=$(($(wakes 1) - master)) worker=$(($(wakes 2) - worker))
+    echo "  in 6 s the first host's first process wakes $master times, a worker's $worker times"
+    check "a worker wakes twice in 6 s, or it is a third time by then" at_most "$worker" 3
+    check "the first host wakes twice as often" at_most "$master" 6
     all_well
+}
+first_processes_sleep_between_heartbeats() {
+    ring 2
+    sleep_between_heartbeats
+}
+first_processes_that_may_be_followed_sleep_as_well() {
+    ring 2
+    mkdir "$share/checkpoints"
+    chmod 1777 "$share/checkpoints"
+    sleep_between_heartbeats -e RINGMASTER_RESTARTS=1 -e RINGMASTER_SHRINK=1 -e RINGMASTER_FAILOVER=1 \
+        -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
 }
 
 a_umask_against_the_owner_is_not_kept() {
@@ -205,8 +216,7 @@ ranks_share_memory_where_there_is_room() {
         echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
     done
     hosts start 1 -- train -- "$share/probe_mpi" "$share" 1
-    hosts start 2 -- sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && rm -rf /run/mount && exec train -- "$@"' sh \
-        "$share/probe_mpi" "$share" 1
+    hosts start 2 -p 'mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm' -- train -- "$share/probe_mpi" "$share" 1
     all_well || return
     check "all four have met" holds "$(hosts log 2)" '[algo-2 rank 3] rank 3 of 4 has joined'
     check "the second host says what it does" holds "$(hosts log 2)" \
@@ -231,8 +241,8 @@ hosts_are_checked() {
 all_that_is_wrong_is_told_at_once() {
     ring 3
     hosts start 1 -- ringmaster check --json
-    hosts start 2 -- sh -c 'iptables -A OUTPUT -d 10.77.0.3 -p tcp --dport 7086 -j DROP &&
-        mount -t tmpfs -o size=1m tmpfs /dev/shm && exec ringmaster check -- sh other'
+    hosts start 2 -p 'iptables -A OUTPUT -d 10.77.0.3 -p tcp --dport 7086 -j DROP &&
+        mount -t tmpfs -o size=1m,mode=1777 tmpfs /dev/shm' -- ringmaster check -- sh other
     fault_begins
     hosts start 3 -- ringmaster check
     all_end 30 65 $everyone || return
@@ -247,10 +257,50 @@ warning shared algo-2 0
 bad reach algo-2,algo-3 69"
 }
 
+# A host on which /dev and /sys show a RoCE device with the job's interface. There is none behind it, so
+# that Open MPI, told to take UCX, must come out at TCP, and ranks meet.
+roce='dev=/tmp/dev sys=/tmp/sys/infiniband/mlx5_0
+    mkdir -p $dev/infiniband $dev/shm $dev/pts $sys/ports/1 $sys/device/net/eth0 /tmp/sys/infiniband_verbs/uverbs0
+    ln -s ../../../bus/pci/drivers/mlx5_core $sys/device/driver
+    echo mlx5_0 >/tmp/sys/infiniband_verbs/uverbs0/ibdev
+    echo Ethernet >$sys/ports/1/link_layer
+    echo "4: ACTIVE" >$sys/ports/1/state
+    echo 0 >$sys/device/net/eth0/dev_port
+    : >$dev/infiniband/uverbs0
+    for node in null zero full random urandom tty; do : >$dev/$node && mount --bind /dev/$node $dev/$node; done
+    for folder in shm pts; do mount --bind /dev/$folder $dev/$folder; done
+    ln -s /proc/self/fd $dev/fd && ln -s pts/ptmx $dev/ptmx
+    mount --rbind $dev /dev && mkdir /tmp/sys/net && mount --bind /sys/class/net /tmp/sys/net && mount --bind /tmp/sys /sys/class'
+ranks_talk_by_ucx_where_all_hosts_can() {
+    program='echo "ucx $OMPI_MCA_pml $UCX_NET_DEVICES" && exec "$0" "$1" 1'
+    for last in "$roce" :; do
+        ring 2
+        cp "$RINGMASTER_BIN/probe_mpi" "$share/"
+        hosts start 1 -p "$roce" -- train -- sh -c "$program" "$share/probe_mpi" "$share"
+        hosts start 2 -p "$last" -- train -- sh -c "$program" "$share/probe_mpi" "$share"
+        all_end 60 0 $everyone || return
+        check "rank 1 has joined" holds "$(hosts log 2)" 'rank 1 of 2 has joined'
+        if [ "$last" = : ]; then
+            check "it is told" holds "$(hosts log 1)" '1 of 2 hosts have an InfiniBand or RoCE device'
+            check "ranks talk by TCP" holds "$(hosts log 1)" 'ucx ob1 mlx5_0:1'
+            check "the other one has no device" holds "$(hosts log 2)" 'ucx ob1 eth0'
+        else
+            check "it is told" holds "$(hosts log 1)" 'every host has an InfiniBand or RoCE device of a driver mlx*: Open MPI chooses UCX'
+            every_log_has 'ucx ^cm mlx5_0:1'
+        fi
+    done
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "--mca pml ob1 -x UCX_NET_DEVICES=mlx5_9:1"}'
+    start_all -p "$roce" -- train -- sh -c 'echo "ucx $OMPI_MCA_pml $UCX_NET_DEVICES"'
+    all_end 60 0 $everyone || return
+    every_log_has 'ucx ob1 mlx5_9:1'
+    check "nothing is chosen for who chooses" lacks "$(hosts log 1)" 'chooses UCX'
+}
+
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
-    $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
-    $([ "$DRIVER" = docker ] || echo all_that_is_wrong_is_told_at_once translated_addresses_are_told ranks_share_memory_where_there_is_room)}
+    $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
+    $([ "$DRIVER" = docker ] || echo all_that_is_wrong_is_told_at_once ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told ranks_share_memory_where_there_is_room)}
 run_cases
 finish

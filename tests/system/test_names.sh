@@ -41,8 +41,8 @@ hosts_file() {
 start_named() {
     rm -f "$(hosts opt "$1")"/input/config/*
     # shellcheck disable=SC2086  # words
-    hosts start "$1" $environment -e "RINGMASTER_HOSTS=$4" -e "RINGMASTER_HOST=$3" -- \
-        sh -c 'hostname "$0"; exec train -- "$@"' "$2" "$share/probe_mpi" "$share" 0
+    hosts start "$1" $environment -e "RINGMASTER_HOSTS=$4" -e "RINGMASTER_HOST=$3" -p "echo '$2' >/proc/sys/kernel/hostname" -- \
+        train -- "$share/probe_mpi" "$share" 0
 }
 
 rows() {
@@ -61,6 +61,7 @@ rows() {
     row ip-10-0-0-1.ec2.internal ip-10-0-0-2.ec2.internal 10.77.0.1 10.77.0.2
     row 10.77.0.1 10.77.0.2 10.77.0.1 10.77.0.2
     row 10.77.0.1 10.77.0.2 algo-1 algo-2
+    row My-Host.2 my_host_1 algo-1 algo-2
     row my_host_1 My-Host.2 algo-1 algo-2
 }
 

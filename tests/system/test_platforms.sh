@@ -63,6 +63,72 @@ skypilot() {
     all_have_places 2 4
 }
 
+# The master is the second by name and by place.
+dstack() {
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e 'DSTACK_NODES_IPS=10.77.0.1 10.77.0.2' -e "DSTACK_NODE_RANK=$((host - 1))" \
+            -e DSTACK_NODES_NUM=2 -e DSTACK_MASTER_NODE_IP=10.77.0.2 -e DSTACK_GPUS_PER_NODE=2
+    done
+    all_have_places 2 4
+}
+
+# Pods are called by their task; the first by name of all tasks is the master.
+volcano() {
+    bare 3
+    for host in $everyone; do
+        start_one "$host" -e VC_MASTER_HOSTS=algo-3 -e VC_MASTER_NUM=1 \
+            -e VC_WORKER_HOSTS=algo-2,algo-1 -e VC_WORKER_NUM=2 -e "VC_TASK_INDEX=$((host % 2))"
+    done
+    all_have_places 1 3
+}
+
+# machine_file VARIABLE TEXT [-e NAME=VALUE]...: the file that a batch system leaves on every host.
+machine_file() {
+    variable=$1 text=$2
+    shift 2
+    bare 2
+    for host in $everyone; do
+        printf '%b' "$text" >"$(hosts opt "$host")/machines"
+        start_one "$host" -e "$variable=/opt/ml/machines" "$@"
+    done
+}
+# A line a slot.
+lsf() {
+    machine_file LSB_DJOB_HOSTFILE 'algo-2\nalgo-2\nalgo-1\n' -e LSB_JOBID=7 -e 'LSB_HOSTS=algo-2 algo-2 algo-1'
+    all_have_places 2 3
+}
+pbs() {
+    machine_file PBS_NODEFILE 'algo-1\nalgo-1\nalgo-2\nalgo-2\n' -e PBS_JOBID=12.server -e PBS_NUM_NODES=2
+    all_have_places 1 4
+}
+
+# Of the MPI operator's pods the launcher alone has this by itself. It may be a host, too; a launcher that
+# is none must not take the job for its own.
+mpi_operator() {
+    machine_file OMPI_MCA_orte_default_hostfile 'algo-1 slots=2\nalgo-2 slots=2\n' \
+        -e OMPI_MCA_orte_set_default_slots=2 -e OMPI_MCA_orte_keep_fqdn_hostnames=true
+    all_have_places 1 4
+    bare 1
+    echo 'algo-2 slots=2' >"$(hosts opt 1)/machines"
+    start_one 1 -e OMPI_MCA_orte_default_hostfile=/opt/ml/machines -e OMPI_MCA_orte_set_default_slots=2
+    all_end 30 65 1
+    all_name runLauncherAsWorker 1
+}
+
+# The chief is the second host; one that keeps parameters takes no part.
+tensorflow() {
+    cluster='"cluster":{"chief":["algo-2:2222"],"worker":["algo-1:2222"],"ps":["algo-3:2222"]}'
+    bare 2
+    start_one 1 -e "TF_CONFIG={$cluster,\"task\":{\"type\":\"worker\",\"index\":0}}"
+    start_one 2 -e "TF_CONFIG={$cluster,\"task\":{\"type\":\"chief\",\"index\":0}}"
+    all_have_places 2 2
+    bare 1
+    start_one 1 -e "TF_CONFIG={$cluster,\"task\":{\"type\":\"ps\",\"index\":0}}"
+    all_end 30 65 1
+    all_name '"ps" takes no part' 1
+}
+
 vertex() {
     bare 2
     for host in $everyone; do
@@ -174,8 +240,8 @@ pods() {
     bare "$pods"
     for host in $everyone; do
         echo "10.77.0.$host $pod-$((host - 1)).ring.default.svc.cluster.local $pod-$((host - 1))" >>"$RING/hosts"
-        hosts start "$host" -e "WHO=algo-$host" "$@" -e "JOB_COMPLETION_INDEX=$((host - 1))" -- \
-            sh -c 'hostname "$0" && exec train -- sh -c "$1"' "$pod-$((host - 1))" "$place"
+        hosts start "$host" -e "WHO=algo-$host" "$@" -e "JOB_COMPLETION_INDEX=$((host - 1))" \
+            -p "hostname '$pod-$((host - 1))'" -- train -- sh -c "$place"
     done
     all_have_places 1 "$pods"
     check "names are whole" holds "$(hosts log 2)" "[$pod-1.ring.default.svc.cluster.local rank 1]"
@@ -223,8 +289,55 @@ two_platforms_at_once() {
     all_name 'RINGMASTER_PLATFORM=slurm or skypilot' 1
 }
 
-CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot vertex numbers_in_brackets a_host_file aws_batch
-    aws_batch_with_an_index_twice kubeflow azure_ml runpod platforms_that_are_asked_for kubernetes
+# LSF gives 10 s between SIGTERM and SIGKILL: programs get 8 of them, or what the job says.
+a_stop_ends_before_the_platform_kills() {
+    for seconds_told in '' 2; do
+        bare 2
+        for host in $everyone; do
+            printf 'algo-1\nalgo-2\n' >"$(hosts opt "$host")/machines"
+            hosts start "$host" -e LSB_DJOB_HOSTFILE=/opt/ml/machines -e "RINGMASTER_STOP_SECONDS=$seconds_told" -- \
+                train -- sh -c 'trap "" TERM; echo ready; while :; do sleep 0.2; done'
+        done
+        for host in $everyone; do
+            check "host $host is ready" wait_for 30 sh -c "sh '$system/hosts.sh' log $host | grep -q ready"
+        done
+        fault_begins
+        hosts stop 2
+        all_end "$PATIENCE" 143 $everyone || return
+        within $((${seconds_told:-8} * 1000 + LEAVE_MS)) $everyone
+        check "programs had their time" at_most $((${seconds_told:-8} * 1000 - 500)) "$took"
+    done
+}
+
+# Slurm puts a job back into its queue under the same number. A host that it left behind is a stranger.
+an_attempt_is_the_platform_s() {
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e "SLURM_NODEID=$((host - 1))" -e SLURM_JOB_ID=17 \
+            -e SLURM_RESTART_COUNT=1
+    done
+    all_have_places 1 2
+    every_log_has 'the platform tries this job again'
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e 'SLURM_STEP_NODELIST=algo-[1-2]' -e "SLURM_NODEID=$((host - 1))" -e SLURM_JOB_ID=17 \
+            -e "SLURM_RESTART_COUNT=$host" -e RINGMASTER_READY_SECONDS=5
+    done
+    all_end "$PATIENCE" 77 $everyone
+    all_name 'another key' 1
+}
+
+# No platform is read without a job that shows it.
+every_platform_has_a_job() {
+    for platform in $("$RINGMASTER_BIN/ringmaster" --help | sed -n 's/.*whose variables tell of the hosts: \(.*\); none: .*/\1/p' |
+        sed 's/(.*)//; s/ or /, /; s/,/ /g'); do
+        check "a case for $platform" grep -qE "^$(echo "$platform" | tr - _)\(\)|^ +asked $platform " "$0"
+    done
+}
+
+CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot dstack volcano lsf pbs mpi_operator tensorflow vertex
+    numbers_in_brackets a_host_file aws_batch every_platform_has_a_job
+    a_stop_ends_before_the_platform_kills an_attempt_is_the_platform_s aws_batch_with_an_index_twice kubeflow azure_ml runpod platforms_that_are_asked_for kubernetes
     the_batch_example two_platforms_at_once}
 run_cases
 finish

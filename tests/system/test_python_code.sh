@@ -54,6 +54,26 @@ a_package_is_installed_and_runs_as_its_module() {
     every_log_has "module __main__ 42 ['--lr', '0.1']"
 }
 
+# As the toolkit has it: with a setup.py beside it the program is installed, and runs as its module.
+a_package_with_setup_py_runs_its_program() {
+    PATH=$hosts_path python3 -c 'import setuptools, wheel' 2>/dev/null ||
+        { skip_case "no setuptools with wheel in $hosts_path"; return; }
+    begin '{"sagemaker_program": "train.py", "lr": "0.1", "none": "null"}' || return
+    code_file setup.py 'from setuptools import setup
+setup(name="trial", version="1.0", py_modules=["train", "helper"], install_requires=["answer"])'
+    code_file helper.py 'WORD = "helped"'
+    code_file train.py 'import answer, helper, sys
+where = "installed" if "/opt/ml/user/" in helper.__file__ else helper.__file__
+print("setup", __name__, answer.NUMBER, helper.WORD, where, sys.argv[1:])'
+    start -e PIP_NO_INDEX=1
+    all_end 90 0 $everyone || return
+    every_log_has "setup __main__ 42 helped"
+    every_log_has "['--lr', '0.1', '--none', '']"
+    for host in $everyone; do
+        check "host $host has it installed" test -e "$(echo "$(hosts opt "$host")"/user/lib/*/site-packages/helper.py)"
+    done
+}
+
 what_cannot_be_installed_ends_the_job_with_pips_words() {
     begin '{"sagemaker_program": "train.py"}' || return
     code_file train.py 'print("never")'
@@ -103,6 +123,7 @@ a_stop_ends_installing() {
 
 # What the code brings along runs as the program does, and is found by it.
 another_user_installs_what_it_needs() {
+    as_root "RINGMASTER_USER needs root to become another user"
     begin '{"sagemaker_program": "job.main", "lr": "0.1"}' || return
     take_package
     for host in $everyone; do
@@ -121,6 +142,7 @@ another_user_installs_what_it_needs() {
 
 # A home that it cannot write to is pip's own to tell of.
 another_user_has_no_place_for_it() {
+    as_root "RINGMASTER_USER needs root to become another user"
     begin '{"sagemaker_program": "job.main"}' || return
     take_package
     start -e PIP_NO_INDEX=1 -e RINGMASTER_USER=4321
@@ -128,7 +150,7 @@ another_user_has_no_place_for_it() {
     all_name "Permission denied: '/opt/ml/user'" $everyone
 }
 
-CASES=${CASES:-requirements_are_installed_once_a_host a_package_is_installed_and_runs_as_its_module
+CASES=${CASES:-requirements_are_installed_once_a_host a_package_is_installed_and_runs_as_its_module a_package_with_setup_py_runs_its_program
     what_cannot_be_installed_ends_the_job_with_pips_words an_image_without_pip_says_so
     what_takes_too_long_ends_the_job a_stop_ends_installing another_user_installs_what_it_needs
     another_user_has_no_place_for_it}

@@ -153,6 +153,62 @@ an_exit_code_is_final() {
         "$FAILURE_MS" 1 2 3
 }
 
+an_exit_code_is_worth_a_restart_where_that_is_said() {
+    run 2 'echo "attempt $RINGMASTER_ATTEMPT of rank $RANK"
+        [ $RINGMASTER_ATTEMPT = 1 ] || exit 0
+        [ $RANK != 1 ] || { sleep 1; exit 44; }
+        exec sleep 60' -e RINGMASTER_RESTART_CODES=3,40-49
+    all_end "$PATIENCE" 0 1 2 3 || return
+    check "the second attempt is the last" holds "$(hosts log 1)" 'all 3 ranks ended with 0; attempt 2 of 3'
+    check "what the first one died of is in the log" holds "$(hosts log 1)" 'algo-2 rank 1: exited with 44'
+    run 2 '[ $RANK != 1 ] || { sleep 1; exit 50; }; exec sleep 60' -e RINGMASTER_RESTART_CODES=3,40-49
+    all_end "$PATIENCE" 50 1 2 3 || return
+    all_name 'algo-2 rank 1: exited with 50; attempt 1 of 3, no restart after such an end' 1 2 3
+}
+
+# What a shell script needs to tell its one mark, a step below 8 and a patience of a second.
+mark='mark() { printf "\\1\\0\\0\\0\\0\\0\\0\\0\\$1\\0\\0\\0\\0\\0\\0\\0\\1" | dd of=$RINGMASTER_PROGRESS conv=notrunc 2>/dev/null; }'
+
+# Pauses of 1, 2 and 4 s.
+attempts_that_get_no_further_end_the_job() {
+    run 9 "$mark"'; mark 5; [ $RANK = 0 ] || exec sleep 60; sleep 1; exit 42' -e RINGMASTER_RESTART_CODES=42
+    all_end 90 42 1 2 3 || return
+    all_name 'attempt 4 of 10, no restart as 3 in a row got no further than step 5' 1 2 3
+}
+
+# The same, but each gets one step further than the last.
+attempts_that_get_further_go_on() {
+    run 4 "$mark"'; mark $RINGMASTER_ATTEMPT; [ $RANK = 0 ] || exec sleep 60; sleep 1; exit 42' \
+        -e RINGMASTER_RESTART_CODES=42
+    all_end 90 42 1 2 3 || return
+    all_name 'algo-1 rank 0: exited with 42; attempt 5 of 5' 1 2 3
+}
+
+what_a_stalled_rank_waits_in_is_in_the_story() {
+    run 0 "$mark"'; [ $RANK != 1 ] || { mark 5; echo marked; exec sleep 61; }; exec sleep 60'
+    all_end "$PATIENCE" 74 1 2 3 || return
+    all_name 'algo-2 rank 1: made no progress within its limit' 1 2 3
+    all_name 'threads: pid ' 1 2 3
+    all_name ' sleep: 1 S ' 1 2 3
+}
+
+# They stand still together: where each of them waits is told, that of the first also as what failed.
+what_each_stalled_rank_waits_in_is_told() {
+    ring 1
+    put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "3"}'
+    start_all -- train -- sh -c "$mark"'; mark 5; echo marked; [ $RANK != 1 ] || exec cat /dev/zero >/dev/null; exec sleep 60'
+    all_end "$PATIENCE" 74 1 || return
+    events=$(hosts opt 1)/output/data/events-algo-1.jsonl
+    for rank in 0 1 2; do
+        where=' sleep: 1 S '
+        [ $rank != 1 ] || where=' cat: 1 R'
+        check "the log tells of rank $rank" holds "$(hosts log 1 | grep "rank $rank: no progress for 1 s; its threads: pid ")" "$where"
+        check "so do the events" holds "$(grep "\"event\":\"stalled\",.*\"rank\":$rank," "$events")" "$where"
+        check "and the failure file" holds "$(failure_of 1)" "$where"
+    done
+    check "all of them are in the failure file" equal "$(failure_of 1 | grep -c 'pid [0-9]* \(sleep\|cat\): ')" 3
+}
+
 # The third pause is four seconds long.
 a_stop_between_attempts() {
     run 9 'kill -s KILL $$'
@@ -217,7 +273,9 @@ met() { [ "$(hosts log "$1" | grep -c 'of 6 has joined')" -eq $((2 * $2)) ]; }
 CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector_goes_on_to_the_bit a_lost_host_is_done_without
     a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost
     two_hosts_are_lost a_host_lost_in_the_pause_is_done_without a_host_lost_in_the_pause_is_missed
-    restarts_run_out an_exit_code_is_final a_stop_between_attempts
+    restarts_run_out an_exit_code_is_final
+    an_exit_code_is_worth_a_restart_where_that_is_said attempts_that_get_no_further_end_the_job
+    attempts_that_get_further_go_on what_a_stalled_rank_waits_in_is_in_the_story what_each_stalled_rank_waits_in_is_told a_stop_between_attempts
     a_stop_of_the_second_attempt mpi_meets_again_and_again}
 
 # After each case.

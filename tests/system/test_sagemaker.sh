@@ -16,6 +16,7 @@ sdk2_with_source_dir() {
     every_log_has '-s abc'
     every_log_has '-f 1e-05'
     every_log_has '-u é'
+    every_log_has '-n  -s abc'
     check "the suffix stays in the names" holds "$(hosts log 2)" '[algo-2-plf6b rank 1]'
     for host in $everyone; do
         check "sagemaker_* stay hidden on host $host" lacks "$(hosts log "$host")" '--sagemaker'
@@ -222,8 +223,8 @@ a_script_runs_with_its_own_interpreter() {
     printf '#!/bin/bash -e\na=(one two)\necho "${a[1]} $1 $2"\n' >"$(hosts opt 1)/code/train.sh"
     echo '{"sagemaker_program": "train.sh", "lr": "0.1", "api-token": "canary"}' \
         >"$(hosts opt 1)/input/config/hyperparameters.json"
-    hosts start 1 -- sh -c 'mount --bind /opt/ml/code /opt/ml/code &&
-        mount -o remount,noexec,bind /opt/ml/code && ringmaster plan && exec train'
+    hosts start 1 -p 'mount --bind /opt/ml/code /opt/ml/code && mount -o remount,noexec,bind /opt/ml/code' -- \
+        sh -c 'ringmaster plan && exec train'
     all_end 30 0 1
     check "it runs" holds "$(hosts log 1)" 'two --api-token canary'
     check "the plan tells no secret" lacks "$(hosts log 1)" '"canary"'

@@ -1,18 +1,11 @@
 #!/bin/sh
 # Hosts that need longer than others to fetch what they need: fetching is a state of joining, in which
 # a host may stay as long as it gets further, and no longer.
-# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+# shellcheck disable=SC2034,SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
 [ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
 [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
-
-server=
-server_down() {
-    [ -z "$server" ] || kill "$server" 2>/dev/null
-    server=
-}
-trap 'server_down; ring_down' EXIT
 
 # begin BUCKET [-e NAME=VALUE]...: two hosts, each with its share of what lies there, which wait three seconds.
 begin() {

@@ -17,7 +17,7 @@ one_odd_host() {
     ring 2
     program="$prepare; [ \$RANK = 0 ] && exec sleep 60; sleep 1; echo the cause; exit 7"
     hosts start 2 -- train -- sh -c "$program"
-    hosts start 1 -- sh -c "$mount"' || exit 99
+    hosts start 1 -p "$mount" -- sh -c '
         train -- sh -c "$0"
         code=$?
         cp /opt/ml/output/failure /opt/ml/model/failure 2>/dev/null
@@ -35,7 +35,7 @@ both_tell_the_cause() {
 run_is_read_only() {
     ring 2
     hosts start 2 -- train -- sh -c 'echo runs'
-    hosts start 1 -- sh -c 'mount -t tmpfs -o ro none /run && exec train -- sh -c "$0"' 'echo runs'
+    hosts start 1 -p 'mount -t tmpfs -o ro none /run' -- train -- sh -c 'echo runs'
     all_end "$SOON" 0 1 2
 }
 
@@ -75,8 +75,8 @@ the_disk_freezes() {
     program="[ \$RANK = 0 ] && { fsfreeze -f /opt/ml/output; touch $share/frozen; exec sleep 60; }
         until [ -e $share/frozen ]; do sleep 0.1; done; echo the cause; exit 7"
     hosts start 2 -- train -- sh -c "$program"
-    hosts start 1 -- sh -c "mount $loop /opt/ml/output || exit 99"'
-        exec train -- sh -c "$0"' "$program"
+    as_root "only root freezes a disk"
+    hosts start 1 -p "mount $loop /opt/ml/output" -- train -- sh -c "$program"
     check "the other host ends" hosts wait "$SOON" 2
     check "the other host's code" equal "$(hosts code 2)" 7
     all_name 'algo-2 rank 1: exited with 7' 2
@@ -126,8 +126,8 @@ the_folder_for_sockets_has_no_room() {
     ring 2
     program='echo in $(ls -d /tmp/ringmaster-run-*)'
     for host in 1 2; do
-        hosts start $host -- sh -c 'mount -t tmpfs -o size=4k tiny /run &&
-            mount -t tmpfs -o size=4k tiny /dev/shm && exec train -- sh -c "$0"' "$program"
+        hosts start $host -p 'mount -t tmpfs -o size=4k,mode=1777 tiny /run &&
+            mount -t tmpfs -o size=4k,mode=1777 tiny /dev/shm' -- train -- sh -c "$program"
     done
     all_end "$SOON" 0 1 2
     check "it lies elsewhere" holds "$(hosts log 1)" 'in /tmp/ringmaster-run-'
@@ -177,9 +177,9 @@ a_line_is_very_long() {
 # --- secrets -----------------------------------------------------------------------------------
 
 # What the program does: tells where a canary is that should not be. Its own command line may hold
-# some, which are hyperparameters.
+# some, which are hyperparameters. Of one host.
 write_scanner() {
-    cat >"$(hosts opt 1)/code/scan.sh" <<'END'
+    cat >"$(hosts opt "$1")/code/scan.sh" <<'END'
 mark=can
 mark=${mark}ary-
 for line in /proc/[0-9]*/cmdline; do
@@ -192,8 +192,8 @@ case $* in *"--end fail"*) exit 5 ;; *"--end wait"*) touch /opt/ml/model/waits; 
 END
 }
 
-# secret_job END [SETUP]: 20 canaries in variables, hyperparameters and the key; two ranks, so that
-# mpirun takes part.
+# secret_job END SETUP: on every host 20 canaries in variables, hyperparameters and the key; two ranks, so
+# that mpirun takes part.
 secret_job() {
     variables=
     for n in 01 02 03 04 05 06 07 08 09; do variables="$variables -e NAME_$n=canary-v$n"; done
@@ -201,35 +201,64 @@ secret_job() {
     for n in 01 02 03 04 05; do
         parameters="$parameters, \"api-token-$n\": \"canary-t$n\", \"name-$n\": \"canary-p$n\""
     done
-    mkdir -p "$(hosts opt 1)/code"
-    write_scanner
-    printf '{%s, "end": "%s"}' "$parameters" "$1" >"$(config 1)/hyperparameters.json"
+    for host in $everyone; do
+        mkdir -p "$(hosts opt "$host")/code"
+        write_scanner "$host"
+        printf '{%s, "end": "%s"}' "$parameters" "$1" >"$(config "$host")/hyperparameters.json"
+    done
     # shellcheck disable=SC2086  # words
-    hosts start 1 $variables -e RINGMASTER_KEY=canary-of-the-control-link \
-        -e RINGMASTER_REQUIRE_KEY=1 -- sh -c "$2"
+    start_all $variables -e RINGMASTER_KEY=canary-of-the-control-link -e RINGMASTER_REQUIRE_KEY=1 -- sh -c "$2"
 }
 
 nothing_is_found() {
-    check "the program has its secrets" holds "$(hosts log 1)" 'secrets seen: '
-    check "no secret where none belongs" lacks "$(hosts log 1)" 'found in '
-    check "no secret in the log" lacks "$(hosts log 1)" canary-
-    check "no secret in the failure file" lacks "$(failure_of 1)" canary-
-    check "no secret on the disk" equal \
-        "$(grep -rl canary- "$RING/host-1/root" | grep -v input/config/hyperparameters.json)" ''
+    for host in $everyone; do
+        check "the program has its secrets" holds "$(hosts log "$host")" 'secrets seen: '
+        check "no secret where none belongs" lacks "$(hosts log "$host")" 'found in '
+        check "no secret in the log" lacks "$(hosts log "$host")" canary-
+        check "no secret in the failure file" lacks "$(failure_of "$host")" canary-
+        nothing_lies_on_disk "$host"
+    done
+}
+
+nothing_lies_on_disk() {
+    check "no secret on the disk of host $1" equal \
+        "$(grep -rl canary- "$RING/host-$1/root" | grep -v input/config/hyperparameters.json)" ''
 }
 
 secrets_are_nowhere_after_a_good_end() {
-    ring 1
+    ring 2
     secret_job good 'exec train'
-    all_end "$SOON" 0 1
+    all_end "$SOON" 0 1 2
     nothing_is_found
 }
 
 secrets_are_nowhere_after_a_failure() {
-    ring 1
+    ring 2
     secret_job fail 'exec train'
-    all_end "$SOON" 5 1
+    all_end "$SOON" 5 1 2
     nothing_is_found
+}
+
+# What crashes may leave its memory behind where the container lets it: all of ours is made to crash.
+secrets_are_in_no_core_file() {
+    as_root "only root finds all processes of ours"
+    ring 2
+    secret_job wait '
+        ulimit -c unlimited; cd /tmp
+        sh -c "kill -s SEGV \$\$"; ls core* >/opt/ml/model/dumped; rm -f core*
+        train & until [ -e /opt/ml/model/waits ]; do sleep 0.1; done
+        ours=$(for p in /proc/[0-9]*; do case $(readlink $p/exe) in */ringmaster) echo ${p#/proc/} ;; esac; done)
+        kill -s SEGV $ours
+        wait
+        echo "crashed: $(echo $ours | wc -w)"'
+    check "hosts end" hosts wait "$SOON" 1 2 || return
+    for host in $everyone; do
+        [ -s "$(hosts opt "$host")/model/dumped" ] || { skip_case "crashes leave no core files here"; return; }
+        check "no core file is left on host $host" equal "$(find "$RING/host-$host/root" -name 'core*' -size +0)" ''
+        nothing_lies_on_disk "$host"
+    done
+    # Where one host is faster the other one has no more to crash.
+    check "processes of ours have crashed" holds "$(hosts log 1; hosts log 2)" 'crashed: 3'
 }
 
 # What says how a job would run says it without its secrets.
@@ -244,8 +273,7 @@ secrets_are_nowhere_in_a_check() {
     for kind in canary-t canary-v canary-of; do
         check "no secret in the log: $kind" lacks "$log" $kind
     done
-    check "no secret on the disk" equal \
-        "$(grep -rl canary- "$RING/host-1/root" | grep -v input/config/hyperparameters.json)" ''
+    nothing_lies_on_disk 1
 }
 
 # In the same container, whose files outlive the first run. What lies there holds no secret, and the
@@ -296,6 +324,6 @@ CASES=${CASES:-run_is_read_only the_disk_stalls the_disk_stalls_at_the_end_of_a_
     the_disk_is_read_only a_good_job_leaves_neither_story_nor_reserve
     the_folder_for_sockets_has_no_room the_log_is_read_slowly a_line_is_very_long
     secrets_are_nowhere_after_a_good_end secrets_are_nowhere_after_a_failure
-    secrets_are_nowhere_after_a_kill secrets_are_nowhere_in_a_check no_openssl_configuration_counts closed_streams_stay_closed}
+    secrets_are_in_no_core_file secrets_are_nowhere_after_a_kill secrets_are_nowhere_in_a_check no_openssl_configuration_counts closed_streams_stay_closed}
 run_cases
 finish

@@ -80,6 +80,38 @@ a_stopped_job_goes_on_elsewhere() {
     no_secret_anywhere
     server_down
 }
+# Both ranks write what they know when they hear of the stop, and not before; a part more than one piece takes.
+the_last_state_after_a_stop_is_there_within_its_time() {
+    ring 2
+    check "moto is there" server_up 1 || return
+    start RINGMASTER_CHECKPOINTS=s3://jobs/last RINGMASTER_OUTPUT=s3://jobs/out RINGMASTER_STOP_SECONDS=40 -- train -- sh -c '
+        last() {
+            { echo "last of $RANK" && head -c 20971520 /dev/zero; } >/opt/ml/checkpoints/.state
+            mv /opt/ml/checkpoints/.state "/opt/ml/checkpoints/state-$RANK"
+            mkdir -p /opt/ml/model && echo "model of $RANK" >/opt/ml/model/model
+            exit 1
+        }
+        trap last TERM
+        echo "it runs and has written nothing"
+        while :; do sleep 0.2; done'
+    for host in $everyone; do
+        wait_for 60 sh -c "sh '$system/hosts.sh' log $host | grep -q 'has written nothing'" ||
+            check "it runs on host $host" false || return
+    done
+    check "nothing is there yet" equal "$(bucket list last/)" ""
+    fault_begins
+    hosts stop 2
+    all_end 60 143 $everyone || return
+    within 40000 $everyone
+    check "the last state of each is there" equal "$(bucket list last/ | tr '\n' ',')" "last/state-0,last/state-1,"
+    for rank in 0 1; do
+        check "that of rank $rank is whole" equal "$(bucket get "last/state-$rank" | tr -d '\0' | wc -l -c | tr -s ' ')" " 1 10"
+    done
+    check "the model is there" equal "$(bucket get out/model/model)" 'model of 0'
+    check "no upload is left unfinished" equal "$(bucket unfinished)" ""
+    server_down
+}
+
 in_bucket() { bucket list "$1" | grep -q .; }
 
 a_failure_is_uploaded_and_stays_the_story() {
@@ -118,6 +150,7 @@ a_target_that_refuses_is_told() {
 }
 
 CASES=${CASES:-a_job_uploads_what_it_leaves a_stopped_job_goes_on_elsewhere
+    the_last_state_after_a_stop_is_there_within_its_time
     a_failure_is_uploaded_and_stays_the_story a_target_that_refuses_is_told}
 run_cases
 finish

@@ -18,6 +18,19 @@ done
 for word in -h --help help --version version; do
     code 0 "$ringtrain" "$word"
 done
+code 0 "$ringtrain" inspect --help
+for what in 'inspect plan' 'inspect --cuda' 'driver, libraries and GPUs' 'inspect data' 'inspect coco'; do
+    grep -q -e "$what" "$work/out" || fail "no word of $what in the help of inspect"
+done
+for words in --help "train --help" "version --help"; do
+    # shellcheck disable=SC2086  # a list
+    code 0 "$ringtrain" $words
+    grep -qE '^ +66 ' "$work/out" || fail "$words says nothing of exit codes"
+done
+code 64 "$ringtrain"
+grep -q '^usage: ' "$work/err" || fail "says nothing of commands"
+code 64 "$ringtrain" teach
+says "unknown command 'teach'"
 code 0 "$ringtrain" --version
 grep -q '^ringtrain [0-9]' "$work/out" || fail "--version says no version"
 code 0 "$ringtrain" train --epochs many --help
@@ -27,6 +40,9 @@ code 64 "$ringtrain" prepare shapes --train 16 "$work/late"
 says "comes first"
 code 0 "$ringtrain" prepare shapes "$work/said" --train 16 --validation 8 --classes 4
 grep -q "$work/said: 16 pictures to train on" "$work/out" || fail "did not say what it made"
+code 64 "$ringtrain" prepare shapes "$work/late" --train 16 --validation 1 --classes 2
+says "validation is 1; 2 to "
+[ ! -e "$work/late" ] || fail "made a folder for nothing"
 code 0 "$ringtrain" prepare shapes --coco "$work/coco" --train 6 --validation 3 --side 64
 grep -q "$work/coco: 6 pictures to train on" "$work/out" || fail "did not say what it made"
 
@@ -39,6 +55,14 @@ code 64 "$ringtrain" draw --coco "$work/coco" --out "$work/d" --least-score 0.3
 says "--least-score"
 code 64 "$ringtrain" draw --coco "$work/coco" --out "$work/d" --image 1 --count 3
 says "--count"
+
+echo "detections are drawn from a score on"
+printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5},{"image_id":1,"category_id":3,"bbox":[9,9,20,20],"score":0.4}]' \
+    >"$work/two.json"
+code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 --out "$work/sure"
+grep -q '  1 objects$' "$work/out" || fail "not what is at least 0.5 sure"
+code 0 "$ringtrain" draw --coco "$work/coco" --results "$work/two.json" --image 1 --least-score 0.4 --out "$work/all"
+grep -q '  2 objects$' "$work/out" || fail "not all objects"
 
 echo "a full standard output is no success"
 printf '[{"image_id":1,"category_id":3,"bbox":[1,1,20,20],"score":0.5}]' >"$work/results.json"

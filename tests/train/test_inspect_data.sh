@@ -40,6 +40,8 @@ code 66 "$ringtrain" inspect data "$data"
 printed "bad: $data/train/circle/cut.jpg: JPEG: truncated"
 printed "damaged: $data/train/circle/damaged.jpg: "
 printed "left out: $data/train/star/a.webp"
+printed "left out: $data/train/star/notes.txt"
+[ "$(grep -c '^left out: ' "$work/out")" = 2 ] || fail "other files are left out, too"
 printed "found: 1 bad, 1 damaged, 2 left out (1 of them pictures), 1 duplicates"
 
 echo "wrong use"

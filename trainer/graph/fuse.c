@@ -83,6 +83,12 @@ static bool fuse_norm_relu(struct fuser *f, struct op *relu) {
     return fuser_replace(f, relu, &fused, norm, NULL, NULL);
 }
 
+/* Whether one operator can be both norms: it has one epsilon and one momentum. */
+static bool are_alike(const struct op *norm, const struct op *other) {
+    return norm->kind == other->kind && norm->attr.epsilon == other->attr.epsilon &&
+           norm->attr.momentum == other->attr.momentum;
+}
+
 /* relu(norm(x) + norm2(side)), else relu(norm(x) + side); the later norm is the first one, since
  * the other is the shortcut. */
 static bool fuse_join(struct fuser *f, struct op *relu) {
@@ -91,7 +97,7 @@ static bool fuse_join(struct fuser *f, struct op *relu) {
         return false;
     struct op *norm = only_norm(f, add->inputs[0]);
     struct op *side = only_norm(f, add->inputs[1]);
-    if (norm != NULL && side != NULL && norm != side && norm->kind == side->kind) {
+    if (norm != NULL && side != NULL && norm != side && are_alike(norm, side)) {
         struct op fused = *norm;
         fused.attr.form = NORM_DUAL_ADD_RELU;
         fused.outputs[NORM_Y] = relu->outputs[0];

@@ -84,8 +84,6 @@ int fuse_frozen_gradient(struct fuser *f, int number, struct error *err) {
     for (int i = 0; i < count; i++)
         graph->ops[numbers[i]] = scaled[i];
     graph->ops[number] = mask;
-    if (rectified)
-        fuser_claim_outputs(graph, number);
     fuser_count_readers(f);
     return 0;
 }

@@ -20,9 +20,9 @@ static const char *block_kind(enum plan_block_kind kind) {
 
 static int compare_blocks(const void *a, const void *b) {
     const struct plan_block *left = a, *right = b;
-    if (left->bytes != right->bytes)
-        return left->bytes < right->bytes ? 1 : -1;
-    return left->first - right->first;
+    if (left->bytes == right->bytes)
+        return left->first - right->first;
+    return left->bytes < right->bytes ? 1 : -1;
 }
 
 int plan_print(const struct plan *plan, const struct graph *graph, struct buf *out,

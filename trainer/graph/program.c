@@ -118,9 +118,10 @@ int program_run(struct program *program, const struct program_hooks *hooks, stru
     for (int i = 0; result == 0 && i < program->step_count; i++)
         result = run_step(&r, i, err);
     if (result == 0)
-        return chain_lanes(&r, LANE_SIDE, LANE_MAIN, err);
-    (void)select_lane(&r, LANE_MAIN, NULL);
-    return -1;
+        result = chain_lanes(&r, LANE_SIDE, LANE_MAIN, err);
+    if (result != 0)
+        (void)select_lane(&r, LANE_MAIN, NULL);
+    return result;
 }
 
 bool program_stale(const struct program *program) {

@@ -303,7 +303,7 @@ int store_push(struct store *store, enum store_arena arena, struct error *err) {
 static double start_value(const struct store_slot *slot, struct random *random, double spread) {
     switch (slot->init) {
     case INIT_ZERO:
-        return 0;
+        break;
     case INIT_ONE:
         return 1;
     case INIT_NORMAL_FAN_OUT:

@@ -1,5 +1,6 @@
-#include "cpu/cpu.h"
+#include "cpu/context.h"
 #include "graph/program.h"
+#include "ops/parity.h"
 #include "support/unit.h"
 
 #include <stdlib.h>
@@ -136,6 +137,35 @@ static void the_number_of_threads_changes_rounding_alone(void) {
     check_threads(FUSION_ALL);
 }
 
+/* Small rows of all that is not oneDNN's alone; tests/ops has them all, on the widest loops. */
+static const char rows[] =
+    "image padded|relu odd|sigmoid tiny|add tiny|add relu tiny|bias tiny|bias relu tiny|bias odd|"
+    "upsample add tiny|norm tiny|norm odd|norm relu odd|join tiny|join odd|pool tiny|pool 2x2|"
+    "frozen join tiny|frozen norm relu tiny|inference join odd|every second pixel|average pool|"
+    "loss tiny|loss smoothed|not finite|with NaN|total loss|class conv tiny|class conv of nothing|"
+    "mask loss|box loss|roi align tiny|roi align of empty|roi align by|mask rows|of nothing|top 1|"
+    "conv odd channels|conv 1x1 stride 2 odd|conv 3x3 stride 2 odd";
+
+static void check_rows(const struct loops *loops, int threads) {
+    struct backend *backend = NULL;
+    struct cpu_options options = {.threads = threads};
+    CU_ASSERT_EQUAL_FATAL(cpu_open(&backend, &options, NULL), 0);
+    struct cpu *cpu = (struct cpu *)backend;
+    cpu->own_products &= loops == loops_best();
+    cpu->loops = loops;
+    parity_check_rows(backend, DTYPE_F32, PARITY_ALL, rows);
+    parity_check_rows(backend, DTYPE_BF16, PARITY_ALL, rows);
+    backend_close(backend);
+}
+
+static void operators_agree_with_the_reference_on_all_loops(void) {
+    int threads = 0;
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
+        check_rows(*loops, 1 + threads++ % 3);
+    check_rows(loops_best(), 3);
+}
+
 UNIT_MAIN("cpu.operators", UNIT(a_step_repeats_to_the_bit_in_f32),
           UNIT(a_step_repeats_to_the_bit_in_bf16),
-          UNIT(the_number_of_threads_changes_rounding_alone))
+          UNIT(the_number_of_threads_changes_rounding_alone),
+          UNIT(operators_agree_with_the_reference_on_all_loops))

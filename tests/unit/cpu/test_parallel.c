@@ -1,6 +1,8 @@
 #include "cpu/parallel.h"
 #include "support/unit.h"
 
+#include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { THREADS = 3, TOTAL = 100 };
@@ -26,6 +28,36 @@ static void shares_cover_everything_once(void) {
         for (size_t i = 0; i < TOTAL; i++)
             CU_ASSERT_EQUAL(touched[i], 1);
     }
+}
+
+/* In grains, which are what no share is cut by. */
+static void shares_differ_by_a_grain_at_most(void) {
+    for (size_t total = 0; total <= 40; total++)
+        for (int count = 1; count <= 5; count++) {
+            size_t least = total, most = 0, last = 0;
+            for (int index = 0; index < count; index++) {
+                size_t begin, end;
+                share_range((struct share){index, count}, total, 3, &begin, &end);
+                size_t grains = (end - begin + 2) / 3;
+                CU_ASSERT_EQUAL(begin, last);
+                last = end;
+                least = grains < least ? grains : least;
+                most = grains > most ? grains : most;
+            }
+            CU_ASSERT_EQUAL(last, total);
+            CU_ASSERT(most - least <= 1);
+        }
+}
+
+static void the_team_is_counted_and_onednn_told(void) {
+    if (getenv("OMP_THREAD_LIMIT") == NULL)
+        CU_ASSERT_EQUAL(parallel_team(THREADS), THREADS);
+    CU_ASSERT_EQUAL(parallel_team(1), 1);
+    CU_ASSERT_EQUAL(omp_get_dynamic(), 0);
+    parallel_set_threads(2);
+    CU_ASSERT_EQUAL(omp_get_max_threads(), 2);
+    parallel_set_threads(THREADS);
+    CU_ASSERT_EQUAL(omp_get_max_threads(), THREADS);
 }
 
 static int seen[THREADS];
@@ -75,4 +107,5 @@ static void blocks_go_from_the_end_to_the_begin(void) {
 }
 
 UNIT_MAIN("cpu.parallel", UNIT(shares_cover_everything_once), UNIT(work_runs_once_on_each_thread),
+          UNIT(shares_differ_by_a_grain_at_most), UNIT(the_team_is_counted_and_onednn_told),
           UNIT(units_are_made_once_each), UNIT(blocks_go_from_the_end_to_the_begin))

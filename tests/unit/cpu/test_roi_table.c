@@ -2,14 +2,17 @@
 #include "support/unit.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-enum { SIZE = 40, BINS = 7 };
+enum { SIZE = 40, BINS = 7, FENCE = 64 };
 
 /* Both lists against the weights themselves, for regions inside, over the border and smaller than a
  * pixel; the list of pixels for a band of the map alone. */
 static void check(const struct roi_rule *rule, float low, float high) {
-    char *memory = aligned_alloc(64, roi_table_bytes(rule, SIZE));
+    size_t bytes = roi_table_bytes(rule, SIZE);
+    char *memory = aligned_alloc(64, bytes + FENCE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(memory);
+    memset(memory + bytes, 0x7f, FENCE);
     struct roi_table t = roi_table_in(memory, rule, SIZE);
     struct roi_axis axis = roi_axis_between(low, high, 0.5F, SIZE, rule);
     float seen[BINS][SIZE] = {{0}};
@@ -38,6 +41,8 @@ static void check(const struct roi_rule *rule, float low, float high) {
             gone -= seen[bin][pixel];
     CU_ASSERT_DOUBLE_EQUAL((double)gone, 0, 1e-5);
     CU_ASSERT(t.axis.count == 0 || roi_axis_reaches(&axis, BINS, 8, 24));
+    for (size_t i = 0; i < FENCE; i++)
+        CU_ASSERT_EQUAL(memory[bytes + i], 0x7f);
     free(memory);
 }
 
@@ -48,6 +53,8 @@ static void lists_hold_what_pixels_weigh(void) {
             check(&rule, 3.3F, 71.9F);
             check(&rule, -20, 12);
             check(&rule, 60, 90);
+            check(&rule, 0, 80); /* all of the map: the longest lists */
+            check(&rule, 0.9F, 79.3F);
             check(&rule, 30.1F, 30.4F);
             check(&rule, -500, 500);
             check(&rule, 200, 300);

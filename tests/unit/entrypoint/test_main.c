@@ -5,6 +5,9 @@
 #include "common/json.h"
 #include "support/unit.h"
 
+#ifdef RINGMASTER_HAS_TRANSFER
+#include <curl/curl.h>
+#endif
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
@@ -96,6 +99,23 @@ static void wrong_words_are_named(void) {
     }
 }
 
+/* The libraries of the program beside it that fetches and uploads. */
+static void check_transfer_versions(void) {
+#ifdef RINGMASTER_HAS_TRANSFER
+    const curl_version_info_data *curl = curl_version_info(CURLVERSION_NOW);
+    char expected[128];
+    (void)snprintf(expected, sizeof(expected), "\n%-18s %s\n", "libcurl", curl->version);
+    ASSERT_CONTAINS(out, expected);
+    (void)snprintf(expected, sizeof(expected), "\n%-18s %s\n", "libcurl's TLS", curl->ssl_version);
+    ASSERT_CONTAINS(out, expected);
+    CU_ASSERT_PTR_NULL(strstr(out, "libarchive         not here"));
+    ASSERT_CONTAINS(out, "\nlibarchive ");
+    ASSERT_CONTAINS(out, "\nExpat ");
+#else
+    ASSERT_CONTAINS(out, "\nlibcurl            not here\n");
+#endif
+}
+
 static void help_is_one_text_wherever_it_is_asked_for(void) {
     static const char *const others[] = {
         "-h",          "--help",   "train --help",       "train -h",
@@ -113,6 +133,7 @@ static void help_is_one_text_wherever_it_is_asked_for(void) {
     CU_ASSERT_EQUAL(run("--version"), 0);
     ASSERT_CONTAINS(out, "ringmaster ");
     CU_ASSERT_EQUAL(run("version --all"), 0);
+    check_transfer_versions();
     ASSERT_CONTAINS(out, "Open MPI ");
     CU_ASSERT_EQUAL(run("man"), 0);
     ASSERT_CONTAINS(out, ".TH RINGMASTER");

@@ -50,7 +50,7 @@ static int answer_hyperparameters(struct error *err) {
     if (done == 0)
         done = wishes_read(&h, &w, err);
     if (done == 0)
-        done = hyperparameters_add_flags(&h, &flags, err);
+        done = hyperparameters_add_flags(&h, true, &flags, err);
     for (size_t i = 0; done == 0 && i < h.count; i++)
         add("%s=%s|%s;", h.items[i].name, h.items[i].text,
             h.items[i].flag != NULL ? h.items[i].flag : "");

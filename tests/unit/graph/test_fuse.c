@@ -228,6 +228,30 @@ static void a_tensor_with_two_readers_is_not_fused_away(void) {
     backend_close(backend);
 }
 
+/* relu(a(x) + b(x)) of two norms that differ in one number: the first one takes the join alone. */
+static void norms_that_differ_are_not_one(void) {
+    static const struct norm_options others[] = {
+        {1e-5, 0.1, INIT_ONE}, {1e-3, 0.1, INIT_ONE}, {1e-5, 0.2, INIT_ONE}};
+    struct backend *backend = NULL;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(ref_open(&backend, &err), 0);
+    for (int i = 0; i < 3; i++) {
+        struct graph graph;
+        graph_init(&graph, DTYPE_F32, true);
+        int x = graph_input(&graph, "x", DTYPE_F32, shape_4(1, 4, 4, 8));
+        int a = graph_batch_norm(&graph, "a", x, others[0]);
+        int b = graph_batch_norm(&graph, "b", x, others[i]);
+        CU_ASSERT_NOT_EQUAL(graph_keep(&graph, graph_relu(&graph, graph_add(&graph, a, b)), "y"),
+                            TENSOR_NONE);
+        CU_ASSERT_EQUAL(graph_fuse(&graph, backend, FUSION_NORM, &err), 0);
+        CU_ASSERT_EQUAL(count_form(&graph, OP_BATCH_NORM, NORM_DUAL_ADD_RELU), i == 0);
+        CU_ASSERT_EQUAL(count_form(&graph, OP_BATCH_NORM, NORM_ADD_RELU), i > 0);
+        CU_ASSERT_EQUAL(count_form(&graph, OP_BATCH_NORM, NORM_PLAIN), i > 0);
+        graph_done(&graph);
+    }
+    backend_close(backend);
+}
+
 static int count_kind(const struct graph *graph, enum op_kind kind) {
     int count = 0;
     for (int i = 0; i < graph->op_count; i++)
@@ -439,7 +463,8 @@ UNIT_MAIN("graph.fuse", UNIT(without_fusion_every_operator_stands_alone),
           UNIT(frozen_norms_fuse_with_their_own_operators_in_training),
           UNIT(what_a_backend_lacks_is_fused_less),
           UNIT(a_plain_operator_that_is_lacking_is_an_error_that_names_it),
-          UNIT(a_kept_tensor_is_not_fused_away), UNIT(a_tensor_with_two_readers_is_not_fused_away),
+          UNIT(norms_that_differ_are_not_one), UNIT(a_kept_tensor_is_not_fused_away),
+          UNIT(a_tensor_with_two_readers_is_not_fused_away),
           UNIT(a_norm_adds_two_gradients_and_never_drops_a_third),
           UNIT(two_norms_of_one_convolution_keep_their_own_statistics),
           UNIT(what_is_fused_keeps_its_rows), UNIT(every_level_gives_the_same_gradients),

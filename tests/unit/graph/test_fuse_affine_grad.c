@@ -117,6 +117,19 @@ static void a_bias_gets_its_gradient_from_the_data_gradient_behind_it(void) {
     end(&n);
 }
 
+/* Rows are counted in front, and in what is behind all of them count. */
+static void what_is_fused_has_the_rows_of_the_mask(void) {
+    struct net n;
+    begin(&n);
+    int rows = n.graph.rows = parameter(&n, "rows", shape_1(1), TENSOR_INPUT);
+    n.graph.tensors[rows].dtype = DTYPE_I32;
+    int first = layer(&n, n.image, false, TENSOR_NONE, true);
+    n.graph.rows = TENSOR_NONE;
+    rewrite(&n, layer(&n, first, false, TENSOR_NONE, true), false);
+    CU_ASSERT_EQUAL(find(&n, OP_CONV2D_GRAD_DATA_AFFINE)->rows, rows);
+    end(&n);
+}
+
 static void a_norms_scale_goes_into_both_gradients_of_its_convolution(void) {
     struct net n;
     begin(&n);
@@ -181,6 +194,18 @@ static void a_projection_reads_the_gradient_of_the_join(void) {
     end(&n);
 }
 
+/* Without a mask what the side gets is no result of its own: the norm's gradient stays whole. */
+static void a_sum_without_a_relu_keeps_the_norms_gradient(void) {
+    struct net n;
+    begin(&n);
+    int in = layer(&n, n.image, true, TENSOR_NONE, true);
+    rewrite(&n, layer(&n, in, true, in, false), false);
+    CU_ASSERT_EQUAL(count(&n, OP_FROZEN_NORM_GRAD), 1);
+    CU_ASSERT_EQUAL(count(&n, OP_CONV2D_GRAD_WEIGHT_AFFINE), 1); /* of the first layer */
+    CU_ASSERT_EQUAL(count(&n, OP_CONV2D_GRAD_WEIGHT), 1);
+    end(&n);
+}
+
 static void a_backend_without_it_keeps_mask_and_sum(void) {
     struct net n;
     begin(&n);
@@ -194,7 +219,9 @@ static void a_backend_without_it_keeps_mask_and_sum(void) {
 }
 
 UNIT_MAIN("graph.fuse_affine_grad", UNIT(a_bias_gets_its_gradient_from_the_data_gradient_behind_it),
+          UNIT(what_is_fused_has_the_rows_of_the_mask),
           UNIT(a_norms_scale_goes_into_both_gradients_of_its_convolution),
           UNIT(a_shortcut_is_added_where_the_mask_is),
           UNIT(a_projection_reads_the_gradient_of_the_join),
+          UNIT(a_sum_without_a_relu_keeps_the_norms_gradient),
           UNIT(a_backend_without_it_keeps_mask_and_sum))

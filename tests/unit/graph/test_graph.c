@@ -1,6 +1,8 @@
 #include "graph/graph.h"
 #include "support/unit.h"
 
+#include <string.h>
+
 static void the_first_error_of_the_builder_is_kept(void) {
     struct graph graph;
     struct error err = {0};
@@ -203,6 +205,84 @@ static void sums_are_of_activations_and_wide_tensors(void) {
     }
 }
 
+static void a_graph_has_room_for_so_much_and_no_more(void) {
+    struct graph graph;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_1(1));
+    for (int i = 0; i < GRAPH_OPS_MAX; i++)
+        CU_ASSERT_EQUAL_FATAL(graph_append(&graph, OP_RELU, "relu", &x, NULL, &err), i);
+    CU_ASSERT_EQUAL(graph_append(&graph, OP_RELU, "relu", &x, NULL, &err), -1);
+    ASSERT_CONTAINS(err.text, "the graph has more than 32768 operators");
+    err.text[0] = '\0';
+    CU_ASSERT_EQUAL(graph_insert(&graph, 0, &graph.ops[0], &err), -1);
+    ASSERT_CONTAINS(err.text, "the graph has more than 32768 operators");
+    CU_ASSERT_EQUAL(graph.op_count, GRAPH_OPS_MAX);
+    while (graph.tensor_count < GRAPH_TENSORS_MAX)
+        CU_ASSERT_FATAL(graph_tensor(&graph, "t", DTYPE_F32, shape_1(1), TENSOR_INPUT, &err) >= 0);
+    CU_ASSERT_EQUAL(graph_tensor(&graph, "t", DTYPE_F32, shape_1(1), TENSOR_INPUT, &err),
+                    TENSOR_NONE);
+    ASSERT_CONTAINS(err.text, "the graph has more than 65536 tensors");
+    CU_ASSERT_EQUAL(graph.tensor_count, GRAPH_TENSORS_MAX);
+    graph_done(&graph);
+}
+
+/* relu(x) -> relu -> relu, and a ReLU's gradient that belongs to the last one. */
+static void what_moves_up_is_known_by_its_new_number(void) {
+    struct graph graph;
+    struct error err = {0};
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_1(4));
+    int a = graph_relu(&graph, x), b = graph_relu(&graph, a), c = graph_relu(&graph, b);
+    int last = graph_append(&graph, OP_RELU_GRAD, "back", (int[]){x, c}, NULL, &err);
+    CU_ASSERT_EQUAL_FATAL(last, 3);
+    for (int i = 0; i < 3; i++) { /* of the first, the second and the third ReLU */
+        graph.ops[last].forward = i;
+        struct op own = graph.ops[1];
+        own.outputs[0] =
+            graph_tensor(&graph, "own", DTYPE_F32, shape_1(4), TENSOR_ACTIVATION, &err);
+        CU_ASSERT_EQUAL_FATAL(graph_insert(&graph, 1, &own, &err), 0);
+        CU_ASSERT_EQUAL(graph.ops[++last].kind, OP_RELU_GRAD);
+        CU_ASSERT_EQUAL(graph.ops[last].forward, i == 0 ? 0 : i + 1);
+        CU_ASSERT_EQUAL(graph.tensors[own.outputs[0]].producer, 1);
+        CU_ASSERT_EQUAL(graph.tensors[a].producer, 0);
+        CU_ASSERT_EQUAL(graph.tensors[b].producer, 2 + i);
+        CU_ASSERT_EQUAL(graph.tensors[x].producer, -1);
+        CU_ASSERT_EQUAL(graph.ops[2 + i].outputs[0], b);
+    }
+    CU_ASSERT_EQUAL(graph.op_count, 7);
+    graph_done(&graph);
+}
+
+static void long_names_are_cut_and_still_end(void) {
+    struct graph graph;
+    char name[2 * TENSOR_NAME_SIZE];
+    for (size_t i = 0; i + 1 < sizeof(name); i++)
+        name[i] = 'n';
+    name[sizeof(name) - 1] = '\0';
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, name, DTYPE_F32, shape_1(4));
+    CU_ASSERT_EQUAL(strlen(graph.tensors[x].name), TENSOR_NAME_SIZE - 1);
+    name[TENSOR_NAME_SIZE - 1] = '\0';
+    CU_ASSERT_STRING_EQUAL(graph.tensors[x].name, name);
+    graph_done(&graph);
+}
+
+/* Names are those of what comes from outside or is kept: operators' results are called as these. */
+static void results_are_not_found_by_name(void) {
+    struct graph graph;
+    graph_init(&graph, DTYPE_F32, true);
+    int x = graph_input(&graph, "x", DTYPE_F32, shape_1(4));
+    int y = graph_relu(&graph, x);
+    CU_ASSERT_EQUAL(graph_find(&graph, "relu"), TENSOR_NONE);
+    CU_ASSERT_EQUAL(graph_find(&graph, "x"), x);
+    (void)graph_keep(&graph, y, "relu");
+    CU_ASSERT_EQUAL(graph_find(&graph, "relu"), y);
+    graph.tensors[y].role = TENSOR_GRADIENT;
+    CU_ASSERT_EQUAL(graph_find(&graph, "relu"), TENSOR_NONE);
+    graph_done(&graph);
+}
+
 UNIT_MAIN("graph.graph", UNIT(more_losses_than_there_is_room_for_are_refused),
           UNIT(losses_move_with_their_operators), UNIT(pictures_alone_are_pooled),
           UNIT(what_has_no_gradient_is_no_loss), UNIT(rows_are_counted_by_one_whole_number),
@@ -210,4 +290,6 @@ UNIT_MAIN("graph.graph", UNIT(more_losses_than_there_is_room_for_are_refused),
           UNIT(the_first_error_of_the_builder_is_kept), UNIT(a_name_can_be_given_once),
           UNIT(shapes_follow_from_the_inputs), UNIT(impossible_shapes_are_refused),
           UNIT(a_window_larger_than_its_picture_is_refused),
-          UNIT(cost_counts_a_multiply_add_as_two))
+          UNIT(cost_counts_a_multiply_add_as_two), UNIT(a_graph_has_room_for_so_much_and_no_more),
+          UNIT(what_moves_up_is_known_by_its_new_number), UNIT(long_names_are_cut_and_still_end),
+          UNIT(results_are_not_found_by_name))

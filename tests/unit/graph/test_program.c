@@ -237,6 +237,21 @@ static void flops_of_resnet50_are_the_known_ones(void) {
     graph_done(&graph);
 }
 
+static void a_program_costs_the_sum_of_its_operators(void) {
+    struct net net;
+    struct op_cost sum = {0};
+    net_init(&net, NULL, net_config("resnet20", 2, 8, true), (struct compile_options){0});
+    for (int i = 0; i < net.graph.op_count; i++) {
+        struct op_cost cost = op_cost(&net.graph, &net.graph.ops[i]);
+        CU_ASSERT(cost.flops > 0 && cost.bytes > 0);
+        sum.flops += cost.flops;
+        sum.bytes += cost.bytes;
+    }
+    struct op_cost cost = program_cost(&net.program);
+    CU_ASSERT(cost.flops == sum.flops && cost.bytes == sum.bytes);
+    net_done(&net);
+}
+
 UNIT_MAIN("graph.program", UNIT(buckets_cover_the_gradients_in_order_with_the_flags_in_the_last),
           UNIT(a_bucket_that_is_ready_does_not_change_any_more),
           UNIT(an_error_of_a_hook_ends_the_step), UNIT(a_step_repeats_to_the_last_bit),
@@ -245,4 +260,5 @@ UNIT_MAIN("graph.program", UNIT(buckets_cover_the_gradients_in_order_with_the_fl
           UNIT(reads_and_writes_check_name_and_size),
           UNIT(a_label_beyond_the_classes_is_an_error_of_the_data),
           UNIT(the_program_prints_operators_buckets_and_plan),
-          UNIT(flops_of_resnet50_are_the_known_ones))
+          UNIT(flops_of_resnet50_are_the_known_ones),
+          UNIT(a_program_costs_the_sum_of_its_operators))

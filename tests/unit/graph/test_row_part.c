@@ -45,6 +45,9 @@ static void what_has_rows_has_fewer_of_them(void) {
     CU_ASSERT_EQUAL(tensors[part.op.inputs[AFFINE_GRAD_Y]].shape.dim[0], 6);
     CU_ASSERT_EQUAL(tensors[part.op.outputs[AFFINE_GRAD_G]].shape.dim[0], 6);
     CU_ASSERT_EQUAL(tensors[part.op.inputs[AFFINE_GRAD_W]].shape.dim[0], CHANNELS);
+    CU_ASSERT_STRING_EQUAL(tensors[part.op.inputs[AFFINE_GRAD_DY]].name, "dy");
+    CU_ASSERT_STRING_EQUAL(tensors[part.op.inputs[AFFINE_GRAD_Y]].name, "y");
+    CU_ASSERT_STRING_EQUAL(tensors[part.op.outputs[AFFINE_GRAD_G]].name, "g");
     CU_ASSERT_EQUAL(part.op.attr.target.dim[0], 6);
     CU_ASSERT_EQUAL(part.op.rows, TENSOR_NONE);
     CU_ASSERT_EQUAL(part.op.inputs[AFFINE_GRAD_SHORTCUT], TENSOR_NONE);

@@ -67,8 +67,7 @@ static const struct flag FLAGS[] = {
         C, "data", data, NULL, T, "DIR",
         "folder of class folders, or a folder that holds train/ and val/; \"synthetic\" needs "
         "no files; without it SageMaker's channels. Pictures are .jpg .jpeg .jpe .jfif .png, in "
-        "the class folders and below; EXIF orientation is ignored, as torchvision's ImageFolder "
-        "does"),
+        "the class folders and below; EXIF orientation is ignored, as by torchvision"),
     TEXT_OF(D, "data", data, NULL, T | E, "DIR",
             "to find objects: a COCO folder, annotations/instances_NAME.json with the pictures of "
             "each set in NAME/, or such a JSON; without it SageMaker's channels"),
@@ -198,8 +197,7 @@ static const struct flag FLAGS[] = {
          "trainer/backend/cuda/devices)"),
     CHOICE("own-backward", own_backward, owns, "auto", T | P,
            "cuda, fusion conv: backward passes of 1x1 convolutions in front of norms by a kernel "
-           "of our "
-           "own; auto: on GPUs where it was measured to be faster"),
+           "of our own; auto: on GPUs where it was measured to be faster"),
     CHOICE("launch-overlap", launch_overlap, owns, "auto", T | P,
            "cuda: small kernels begin while the ones in front of them end; auto: on GPUs where it "
            "was measured to be faster"),
@@ -227,8 +225,7 @@ static const struct flag FLAGS[] = {
          "where the trained model is; default /opt/ml/model, else ./model"),
     TEXT("watch", watch, NULL, E, "DIR",
          "in place of --model-dir: score each checkpoint as a training writes it to this folder, "
-         "until "
-         "it has ended"),
+         "until it has ended"),
     TEXT("watch-patience", watch_patience, "2h", E, "TIME",
          "longest wait for the next checkpoint (45s, 30m, 2h)"),
     TEXT("tensorboard-dir", tensorboard_dir, NULL, E, "DIR",

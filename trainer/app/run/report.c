@@ -191,6 +191,7 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
         {"final_loss", row.final_loss}, {"learning_rate", at->lr},    {"images_per_second", speed},
         {"data_wait", data_wait},       {"skipped", (double)skipped},
     };
+    _Static_assert(sizeof(rest) / sizeof(rest[0]) + 1 == ROW_EVENTS, "and objects without room");
     memcpy(told + count, rest, sizeof(rest));
     count += (int)(sizeof(rest) / sizeof(rest[0]));
     return add_events(r, at->step, "train", told, count, err);

@@ -89,7 +89,11 @@ static int settle_validation(struct task_data *data, const struct task_ask *ask,
     c->score.augment.resize_side = resize_side(ask);
     data->validation.canvases[0] = (struct canvas){ask->image_size, ask->image_size};
     data->validation.canvas_count = 1;
-    return labelled_source(&data->validation.source, &c->score, (int)ask->options->batch_size, err);
+    /* A batch is computed whole, however few pictures are in it. */
+    int64_t batch = ask->options->batch_size;
+    if (ask->pictures != NULL && (int64_t)c->validation.count < batch)
+        batch = (int64_t)c->validation.count;
+    return labelled_source(&data->validation.source, &c->score, (int)batch, err);
 }
 
 static int agree(const struct task_ask *ask, struct samples *samples, const char *what,

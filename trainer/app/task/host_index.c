@@ -81,13 +81,10 @@ int host_index_load(struct coco_index *ret, const char *json, struct comm *comm,
         return -1;
     const int first = first_of(all, rank);
     int failed = first == rank ? read_for_host(ret, json, &fd, &own, err) : 0;
-    /* Where the first one fails the others find out by themselves what is wrong. */
-    struct error why;
-    if (comm_gather(comm, &own, sizeof(own), all, &why) != 0) {
-        if (failed == 0)
-            *err = why;
+    /* Where the first one fails the others find out by themselves what is wrong; its error is the
+     * first. */
+    if (comm_gather(comm, &own, sizeof(own), all, failed == 0 ? err : NULL) != 0)
         return -1;
-    }
     if (first != rank && map_offered(ret, json, &all[first]) != 0)
         failed = coco_load(ret, json, NULL, err);
     if (failed != 0)

@@ -99,7 +99,7 @@ static float sum_of(const struct class_op *op, size_t label, size_t c) {
 
 static bool has_rows(const struct class_op *op, size_t label) {
     for (size_t row = 0; row < op->rows && label >= 1; row++)
-        if (op->label[row] >= 1 && (size_t)op->label[row] == label)
+        if ((size_t)op->label[row] == label)
             return true;
     return false;
 }

@@ -20,6 +20,7 @@ struct conv {
 struct conv_plan {
     dnnl_memory_desc_t x, w, y, master;
     dnnl_primitive_desc_t forward, desc; /* the same for a forward convolution */
+    const_dnnl_memory_desc_t chosen;     /* of the weights; desc's own */
     size_t scratchpad;                   /* bytes */
     bool packs;
 };
@@ -100,13 +101,9 @@ static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct
         return -1;
     dnnl_query_t what =
         op->kind == OP_CONV2D_GRAD_WEIGHT ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
-    dnnl_memory_desc_destroy(plan->w);
-    plan->w = NULL;
-    if (dnn_check(dnnl_memory_desc_clone(&plan->w, dnn_chosen(plan->desc, what)), "weights", err) !=
-        0)
-        return -1;
     bool rounds = op->kind != OP_CONV2D_GRAD_WEIGHT && dnn_widens(cpu, t.x->dtype);
-    plan->packs = rounds || !dnnl_memory_desc_equal(plan->w, plan->master);
+    plan->chosen = dnn_chosen(plan->desc, what);
+    plan->packs = rounds || !dnnl_memory_desc_equal(plan->chosen, plan->master);
     plan->scratchpad = dnn_chosen_bytes(plan->desc, dnnl_query_scratchpad_md);
     return 0;
 }
@@ -117,7 +114,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     int result = plan_make(&plan, cpu, graph, op, err);
     if (result == 0) {
         struct conv_tensors t = conv_tensors_of(graph, op);
-        size_t weights = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.w)) : 0;
+        size_t weights = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.chosen)) : 0;
         ret_needs->scratch =
             dnn_wide_bytes(cpu, t.x) + dnn_wide_bytes(cpu, t.y) + cpu_aligned(plan.scratchpad);
         if (op->kind == OP_CONV2D_GRAD_WEIGHT)
@@ -171,12 +168,12 @@ static int bind_call(struct conv *conv, struct conv_plan *plan, const struct con
     char *scratch = site->scratch;
     void *weights = plan->packs ? site->packed : site->inputs[1];
     if (plan->packs && dnn_call_pack(&conv->reorder, cpu, t->x->dtype, plan->master,
-                                     site->inputs[1], plan->w, weights, err) != 0)
+                                     site->inputs[1], plan->chosen, weights, err) != 0)
         return -1;
     if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
         dnn_call_tensor(&conv->call, cpu, args->first, forward ? plan->x : plan->y,
                         forward ? t->x : t->y, site->inputs[0], &scratch, err) != 0 ||
-        dnn_call_arg(&conv->call, cpu, args->second, plan->w, weights, err) != 0)
+        dnn_call_arg(&conv->call, cpu, args->second, plan->chosen, weights, err) != 0)
         return -1;
     if (!forward && t->x->shape.dim[3] != t->w->shape.dim[3]) {
         size_t wide = dnn_wide_bytes(cpu, t->x);
@@ -215,9 +212,9 @@ static int bind_weight_call(struct conv *conv, struct conv_plan *plan, const str
     void *weights = site->outputs[0];
     if (plan->packs) {
         weights = scratch;
-        scratch += cpu_aligned(dnnl_memory_desc_get_size(plan->w));
-        if (dnn_call_reorder(&conv->reorder, cpu, plan->w, weights, plan->master, site->outputs[0],
-                             err) != 0)
+        scratch += cpu_aligned(dnnl_memory_desc_get_size(plan->chosen));
+        if (dnn_call_reorder(&conv->reorder, cpu, plan->chosen, weights, plan->master,
+                             site->outputs[0], err) != 0)
             return -1;
     }
     if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
@@ -225,7 +222,7 @@ static int bind_weight_call(struct conv *conv, struct conv_plan *plan, const str
                         &scratch, err) != 0 ||
         dnn_call_tensor(&conv->call, cpu, DNNL_ARG_SRC, plan->x, t->x, site->inputs[1], &scratch,
                         err) != 0 ||
-        dnn_call_arg(&conv->call, cpu, DNNL_ARG_DIFF_WEIGHTS, plan->w, weights, err) != 0)
+        dnn_call_arg(&conv->call, cpu, DNNL_ARG_DIFF_WEIGHTS, plan->chosen, weights, err) != 0)
         return -1;
     return dnn_call_arg(&conv->call, cpu, DNNL_ARG_SCRATCHPAD,
                         dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);

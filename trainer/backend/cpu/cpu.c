@@ -4,6 +4,8 @@
 #include "cpu/parallel.h"
 #include "cpu/rows.h"
 
+#include <oneapi/dnnl/dnnl_debug.h>
+
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -21,25 +23,11 @@ static void ask_for_tiles(void) {
 }
 
 static const char *isa_name(void) {
-    static const struct {
-        dnnl_cpu_isa_t isa;
-        const char *name;
-    } names[] = {{dnnl_cpu_isa_avx512_core_amx_fp16, "avx512_core_amx_fp16"},
-                 {dnnl_cpu_isa_avx512_core_amx, "avx512_core_amx"},
-                 {dnnl_cpu_isa_avx512_core_fp16, "avx512_core_fp16"},
-                 {dnnl_cpu_isa_avx512_core_bf16, "avx512_core_bf16"},
-                 {dnnl_cpu_isa_avx512_core_vnni, "avx512_core_vnni"},
-                 {dnnl_cpu_isa_avx512_core, "avx512_core"},
-                 {dnnl_cpu_isa_avx2_vnni_2, "avx2_vnni_2"},
-                 {dnnl_cpu_isa_avx2_vnni, "avx2_vnni"},
-                 {dnnl_cpu_isa_avx2, "avx2"},
-                 {dnnl_cpu_isa_avx, "avx"},
-                 {dnnl_cpu_isa_sse41, "sse41"}};
+    static const char prefix[] = "cpu_isa_";
     dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        if (isa == names[i].isa)
-            return names[i].name;
-    return "generic code";
+    const char *name = isa == dnnl_cpu_isa_default ? "generic code" : dnnl_cpu_isa2str(isa);
+    size_t length = sizeof prefix - 1;
+    return strncmp(name, prefix, length) == 0 ? name + length : name;
 }
 
 const char *cpu_describe_machine(void) {
@@ -141,19 +129,18 @@ void *cpu_step_new(const struct cpu *cpu, size_t bytes,
 
 /* --- memory ----------------------------------------------------------------------------------- */
 
-static size_t whole_pages(size_t bytes) {
-    return (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-}
-
 /* Large arenas lie on huge pages where the system has them: fewer misses of the address cache. */
 static void *alloc(struct backend *backend, size_t bytes, struct error *err) {
     (void)backend;
-    void *memory = aligned_alloc(HUGE_PAGE, whole_pages(bytes > 0 ? bytes : 1));
+    const size_t page = bytes < HUGE_PAGE ? (size_t)BACKEND_ALIGNMENT : (size_t)HUGE_PAGE;
+    const size_t whole = (bytes / page + 1) * page;
+    void *memory = aligned_alloc(page, whole);
     if (memory == NULL) {
         (void)error_no_memory(err, "an arena of the cpu backend");
         return NULL;
     }
-    (void)madvise(memory, whole_pages(bytes), MADV_HUGEPAGE);
+    if (page == HUGE_PAGE)
+        (void)madvise(memory, whole, MADV_HUGEPAGE);
     memset(memory, 0, bytes);
     return memory;
 }

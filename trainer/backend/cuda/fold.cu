@@ -8,6 +8,16 @@ static __device__ __forceinline__ float scale_of(const struct fold_args &args, s
                                  : args.gamma[output] / sqrtf(args.variance[output] + args.epsilon);
 }
 
+/* A variance of nearly nothing makes a scale whose products f16 cannot hold: the largest number in
+ * place of an infinity, which would make NaNs of all that comes behind. A NaN stays one. */
+template <typename T> static __device__ __forceinline__ T narrow_finite(float v) {
+    return narrow<T>(v);
+}
+template <> __device__ __forceinline__ __half narrow_finite<__half>(float v) {
+    constexpr float LARGEST = 65504.0f;
+    return narrow<__half>(v > LARGEST ? LARGEST : v < -LARGEST ? -LARGEST : v);
+}
+
 /* Element i of the weights, and as many threads of the bias as there are outputs. Bytes moved:
  * 4 read and 2 written a weight. */
 template <typename T>
@@ -18,12 +28,12 @@ static __global__ void fold_kernel(const __grid_constant__ struct fold_args args
         size_t output = i / row, tap = i / args.to_width;
         int column = static_cast<int>(i - tap * args.to_width);
         float w = column < args.from_width ? args.w[tap * args.from_width + column] : 0.0f;
-        static_cast<T *>(args.packed)[i] = narrow<T>(w * scale_of(args, output));
+        static_cast<T *>(args.packed)[i] = narrow_finite<T>(w * scale_of(args, output));
         if (i >= args.outputs || args.packed_bias == nullptr)
             continue;
         float bias =
             args.gamma == nullptr ? args.bias[i] : args.beta[i] - args.mean[i] * scale_of(args, i);
-        static_cast<T *>(args.packed_bias)[i] = narrow<T>(bias);
+        static_cast<T *>(args.packed_bias)[i] = narrow_finite<T>(bias);
     }
 }
 

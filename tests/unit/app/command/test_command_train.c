@@ -4,6 +4,9 @@
 #include "checkpoint/model_dir.h"
 #include "command/command.h"
 #include "common/file.h"
+#include "common/json.h"
+#include "run/stop.h"
+#include "support/printed.h"
 #include "support/unit.h"
 
 #include <dirent.h>
@@ -149,6 +152,7 @@ static void a_run_tells_steps_and_scores_and_leaves_a_model(void) {
     CU_ASSERT_FALSE(is_there("@/c/.ringtrain.lock"));
     ASSERT_CONTAINS(told, "32 training images, 12 to evaluate on; 4 steps of 8 images");
     ASSERT_CONTAINS(told, "4 steps of 32 images in ");
+    CU_ASSERT_PTR_NULL(strstr(told, "stop"));
     char folder[600];
     struct error err = {0};
     cleanup_model_config struct model_config config = {0};
@@ -171,6 +175,26 @@ static void the_model_is_scored_as_the_run_scored_it(void) {
     CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " top1="), top1);
     CU_ASSERT_DOUBLE_EQUAL(number_in("eval epoch=1 ", " loss="), loss, 1e-4);
     CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " images="), 12);
+}
+
+static void the_model_says_what_it_sees_in_pictures(void) {
+    CU_ASSERT_EQUAL(run(command_predict, "--model-dir @/m --out @/p --threads 1 @/data/val"), 0);
+    ASSERT_CONTAINS(told, "12 of 12 pictures: predictions in ");
+    cleanup_json json_t *root = NULL;
+    struct error err = {0};
+    char path[600];
+    CU_ASSERT_EQUAL_FATAL(json_read_file(in_folder("@/p/predictions.json", path), &root, &err), 0);
+    CU_ASSERT_EQUAL(json_array_size(json_object_get(root, "pictures")), 12);
+    CU_ASSERT_EQUAL(run(command_predict, "--model-dir @/none --out @/p2 --threads 1 @/data/val"),
+                    EXIT_CODE_DATA);
+    ASSERT_CONTAINS(told, "/none/config.json");
+    CU_ASSERT_EQUAL(run(command_predict, "--model-dir @/m --out @/p2 --threads 1 @/data/none"),
+                    EXIT_CODE_DATA);
+    ASSERT_CONTAINS(told, "/data/none");
+    CU_ASSERT_EQUAL(run(command_predict, "--model-dir @/m --threads 1 @/data/val"),
+                    EXIT_CODE_USAGE);
+    ASSERT_CONTAINS(told, "usage: ringtrain predict");
+    CU_ASSERT_FALSE(is_there("@/p2"));
 }
 
 /* From the checkpoint in the middle on. */
@@ -198,6 +222,22 @@ static void a_run_that_is_done_only_evaluates(void) {
     CU_ASSERT_EQUAL(count(out, "eval epoch=1 "), 1);
     ASSERT_CONTAINS(told, "all 4 steps are done already");
     CU_ASSERT(same_bytes("@/m/model.safetensors", "@/m2/model.safetensors"));
+}
+
+static int train_when_asked_to_stop(int argc, char *const *argv, struct error *err) {
+    if (stop_listen(err) != 0 || raise(SIGTERM) != 0)
+        return -1;
+    return command_train(argc, argv, err);
+}
+
+/* What was asked for is done, and published before it is scored. */
+static void a_stop_during_the_last_evaluation_takes_nothing_away(void) {
+    CU_ASSERT_EQUAL(
+        run(train_when_asked_to_stop, COMMON "--steps 4 --model-dir @/m14 --checkpoint-dir @/c2"),
+        0);
+    CU_ASSERT_EQUAL(count(out, "eval "), 0);
+    ASSERT_CONTAINS(told, "training is complete; asked to stop during its last evaluation");
+    CU_ASSERT(same_bytes("@/m/model.safetensors", "@/m14/model.safetensors"));
 }
 
 static void a_checkpoint_of_another_network_is_refused(void) {
@@ -253,6 +293,11 @@ static void distances_are_kept(void) {
     CU_ASSERT_EQUAL(count(told, "checkpoint "), 3); /* one an epoch */
     CU_ASSERT(is_there("@/c7/step-000000004.safetensors"));
     CU_ASSERT(is_there("@/c7/step-000000006.safetensors"));
+    CU_ASSERT_EQUAL(run(command_train, COMMON "--epochs 2 --eval-every 0 --accumulate 2 "
+                                              "--model-dir @/m7 --checkpoint-dir @/c13"),
+                    0);
+    CU_ASSERT_EQUAL(count(out, "eval epoch="), 1);
+    CU_ASSERT_EQUAL(count(out, "eval epoch=2 "), 1);
 }
 
 static void people_get_a_table_and_curves(void) {
@@ -338,11 +383,26 @@ static void a_folder_that_another_job_writes_to_is_refused(void) {
     }
 }
 
+/* In this process, where those who look for leaks see what is kept. */
+static void a_command_gives_back_what_it_took(void) {
+    static const char *const line[] = {"--model-dir", "@/m", "--data", "@/data", "--threads", "1"};
+    char words[6][600], path[600], *argv[6];
+    struct error err = {0};
+    for (int i = 0; i < 6; i++)
+        argv[i] = in_folder(line[i], words[i]);
+    CU_ASSERT_EQUAL(printed_to(in_folder("@/out", path), command_eval, 6, argv, &err), 0);
+    read_text("@/out", out);
+    CU_ASSERT_EQUAL(number_in("eval epoch=1 ", " images="), 12);
+}
+
 UNIT_MAIN("command.command_train", UNIT(a_run_tells_steps_and_scores_and_leaves_a_model),
           UNIT(the_model_is_scored_as_the_run_scored_it),
+          UNIT(the_model_says_what_it_sees_in_pictures), UNIT(a_command_gives_back_what_it_took),
           UNIT(a_run_in_two_parts_is_the_same_to_the_bit), UNIT(a_run_that_is_done_only_evaluates),
+          UNIT(a_stop_during_the_last_evaluation_takes_nothing_away),
           UNIT(a_checkpoint_of_another_network_is_refused), UNIT(a_run_begins_where_it_is_told),
           UNIT(distances_are_kept), UNIT(people_get_a_table_and_curves),
           UNIT(a_stop_leaves_a_checkpoint_and_no_model),
           UNIT(words_that_are_wrong_are_refused_before_anything_is_made),
-          UNIT(a_folder_that_another_job_writes_to_is_refused))
+          UNIT(a_folder_that_another_job_writes_to_is_refused),
+          UNIT(a_command_gives_back_what_it_took))

@@ -1,5 +1,6 @@
 #include "device/threads.h"
 
+#include "comm/comm_driver.h"
 #include "device/cpus.h"
 #include "support/unit.h"
 
@@ -36,6 +37,23 @@ static void without_flags_the_cores_decide(void) {
     CU_ASSERT_EQUAL(settle(0, 0).compute, cpus_threads(&cpus, 1, 1));
 }
 
+static int fail(struct comm *c, const void *bytes, size_t size, void *all, struct error *err) {
+    (void)c, (void)bytes, (void)size, (void)all;
+    return error_set(err, EXIT_CODE_STALLED, "a rank is gone");
+}
+
+/* All ranks are asked where they are. */
+static void ranks_that_do_not_answer_are_an_error(void) {
+    static const struct comm_driver driver = {.name = "failing", .gather = fail};
+    struct comm two = {.driver = &driver, .size = 2, .local_size = 2};
+    const struct options options = {.threads = 1};
+    struct threads settled;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(threads_settle(&settled, &options, &two, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_STALLED);
+    ASSERT_CONTAINS(err.text, "a rank is gone");
+}
+
 UNIT_MAIN("device.threads", UNIT(flags_are_taken_as_they_are),
           UNIT(half_as_many_decode_as_compute_but_one_at_least),
-          UNIT(without_flags_the_cores_decide))
+          UNIT(without_flags_the_cores_decide), UNIT(ranks_that_do_not_answer_are_an_error))

@@ -141,6 +141,66 @@ static void help_shows_value_choices_and_default(void) {
     free(text);
 }
 
+/* A line for each flag: what it is called in front of column 32, what it does behind it and, beyond
+ * 100 columns, below. */
+static void help_is_laid_out_in_two_columns(void) {
+    static const struct flag rows[] = {
+        {.name = "share",
+         .type = FLAG_REAL,
+         .standard = "0.5",
+         .commands = FIRST,
+         .value = "X",
+         .help = "how much"},
+        {.name = "name", .type = FLAG_TEXT, .commands = FIRST, .value = "NAME", .help = "of whom"},
+        {.name = "other",
+         .type = FLAG_TEXT,
+         .commands = SECOND,
+         .value = "NAME",
+         .help = "of none"},
+        {.name = "twenty-five-letters-in-it",
+         .type = FLAG_TEXT,
+         .commands = FIRST,
+         .value = "N",
+         .help = "beside it"},
+        {.name = "twenty-six-letters-are-it-",
+         .type = FLAG_TEXT,
+         .commands = FIRST,
+         .value = "N",
+         .help = "below it"},
+        {.name = "long",
+         .type = FLAG_INT,
+         .standard = "5",
+         .commands = FIRST,
+         .value = "N",
+         .help = "thirty-three-columns-are-a-third-, and-so-the-line-ends-at-the-edge- "
+                 "where one-more-begins-that-leaves-no-room-for-what-stands-behind-"},
+        {.name = "color",
+         .type = FLAG_CHOICE,
+         .choices = colors,
+         .commands = FIRST,
+         .help = "which"},
+    };
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+    flags_print(out, rows, sizeof(rows) / sizeof(rows[0]), FIRST, 0, NULL);
+    CU_ASSERT_EQUAL(fclose(out), 0);
+    CU_ASSERT_STRING_EQUAL(text,
+                           "  --share X                     how much [0.5]\n"
+                           "  --name NAME                   of whom\n"
+                           "  --twenty-five-letters-in-it N beside it\n"
+                           "  --twenty-six-letters-are-it- N\n"
+                           "                                below it\n"
+                           "  --long N                      thirty-three-columns-are-a-third-, "
+                           "and-so-the-line-ends-at-the-edge-\n"
+                           "                                where "
+                           "one-more-begins-that-leaves-no-room-for-what-stands-behind-\n"
+                           "                                [5]\n"
+                           "  --color red|green             which\n");
+    free(text);
+}
+
 static void a_layer_lies_above_the_defaults_and_below_the_words(void) {
     struct wishes w = {0};
     struct error err = {0};
@@ -203,4 +263,5 @@ UNIT_MAIN("app.flag", UNIT(a_layer_lies_above_the_defaults_and_below_the_words),
           UNIT(what_is_given_is_the_last_of_its_name), UNIT(help_shows_defaults_of_a_layer),
           UNIT(defaults_come_first), UNIT(every_type_takes_its_value_either_way),
           UNIT(an_unknown_flag_offers_the_nearest_name), UNIT(bad_values_name_flag_and_reason),
-          UNIT(a_command_knows_its_own_flags_alone), UNIT(help_shows_value_choices_and_default))
+          UNIT(a_command_knows_its_own_flags_alone), UNIT(help_is_laid_out_in_two_columns),
+          UNIT(help_shows_value_choices_and_default))

@@ -71,6 +71,15 @@ static void what_changes_bits_is_recorded(void) {
     ASSERT_CONTAINS(buf_text(&text), " momentum=0.9 ");
     ASSERT_CONTAINS(buf_text(&text), " nesterov=true ");
     ASSERT_CONTAINS(buf_text(&text), " bad-samples=fail ");
+    ASSERT_CONTAINS(buf_text(&text), " tf32=true convs=auto own-backward=auto row-choice=auto "
+                                     "tune=true deterministic=false");
+    CU_ASSERT_EQUAL(text.data[text.size - 1], 'e');
+    const size_t whole = text.size;
+    for (size_t room = 0; room < whole; room++) {
+        buf_done(&text);
+        buf_init(&text, room);
+        CU_ASSERT_EQUAL(options_record(&text, &o, &err), -1);
+    }
 }
 
 /* Defaults, recipe, command line: the later one counts. */
@@ -162,6 +171,29 @@ static void help_shows_what_a_network_and_a_recipe_bring(void) {
     free(text);
 }
 
+/* Of every command: a flag is lower-case words with dashes, and what it takes stands behind it. */
+static void help_names_every_flag_and_its_value(void) {
+    static const unsigned commands[] = {COMMAND_TRAIN, COMMAND_EVAL, COMMAND_PLAN, COMMAND_PREDICT};
+    for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
+        char *text = NULL;
+        size_t size = 0;
+        int flags = 0;
+        FILE *out = open_memstream(&text, &size);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(out);
+        options_print(out, commands[i], 0, NULL);
+        CU_ASSERT_EQUAL(fclose(out), 0);
+        for (const char *line = strstr(text, "  --"); line != NULL;
+             line = strstr(line, "\n  --"), flags++) {
+            line += strspn(line, "\n -");
+            size_t name = strspn(line, "abcdefghijklmnopqrstuvwxyz0123456789-");
+            CU_ASSERT(name > 0 && line[name] == ' ');
+            CU_ASSERT(strchr(" \n", line[name + 1]) == NULL);
+        }
+        CU_ASSERT(flags > 5);
+        free(text);
+    }
+}
+
 /* Either network's help has its own flags and those of both, and nothing of the other. */
 static void help_for_a_network_shows_its_flags_alone(void) {
     static const struct {
@@ -192,7 +224,7 @@ UNIT_MAIN("app.options", UNIT(a_recipe_lies_between_the_defaults_and_the_command
           UNIT(a_flag_of_another_task_is_an_error_that_says_so),
           UNIT(what_a_network_brings_counts_for_other_commands),
           UNIT(help_shows_what_a_network_and_a_recipe_bring),
-          UNIT(help_for_a_network_shows_its_flags_alone),
+          UNIT(help_for_a_network_shows_its_flags_alone), UNIT(help_names_every_flag_and_its_value),
           UNIT(nothing_given_is_a_run_that_makes_sense),
           UNIT(hyperparameters_come_as_flags_with_underscores),
           UNIT(evaluation_refuses_flags_of_training), UNIT(numbers_have_bounds),

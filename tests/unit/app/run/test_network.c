@@ -91,7 +91,16 @@ static void a_canvas_that_is_none_and_another_size_are_refused(void) {
     ASSERT_CONTAINS(err.text, "a batch of canvas 2, the network has 2");
     CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(8, -1), &err), -1);
     CU_ASSERT_EQUAL(stepper_micro(&w.stepper, make_batch(8, 1), &err), -1);
-    ASSERT_CONTAINS(err.text, "image of 864 bytes");
+    ASSERT_CONTAINS(err.text, "takes image of 864 bytes, a batch has 384");
+    struct batch odd = *make_batch(8, 0);
+    struct batch_layout layout = *odd.layout;
+    odd.layout = &layout;
+    layout.fields[1].bytes = 99;
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, &odd, &err), -1);
+    ASSERT_CONTAINS(err.text, "takes label of 8 bytes, a batch has 99");
+    layout.count = 1;
+    CU_ASSERT_EQUAL(stepper_micro(&w.stepper, &odd, &err), -1);
+    ASSERT_CONTAINS(err.text, "takes label of 8 bytes, a batch has 0");
     close_world(&w);
 }
 
@@ -106,6 +115,10 @@ static void all_programs_lie_in_one_memory(void) {
     }
     CU_ASSERT_EQUAL(w.net.memory.arena_bytes, largest);
     CU_ASSERT_PTR_NULL(w.net.train[2].program.memory);
+    /* On a host pictures keep their three channels. */
+    const struct graph *graph = &w.net.train[0].graph;
+    for (int i = 0; i < graph->tensor_count; i++)
+        CU_ASSERT(graph->tensors[i].shape.rank < 4 || graph->tensors[i].shape.dim[3] != 4);
     close_world(&w);
 }
 

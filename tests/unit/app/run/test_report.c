@@ -159,8 +159,10 @@ static void the_whole_run_is_summed_up(void) {
     r.stepped_at -= 3 * CLOCK_SECOND; /* a step of three seconds, after a start of five */
     r.opened_at -= 8 * CLOCK_SECOND;
     step(&r, 1, 60, false);
+    CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 3, 0.1);
     r.stepped_at -= CLOCK_SECOND;
     step(&r, 1, 60, false);
+    CU_ASSERT_DOUBLE_EQUAL(r.standing.step_seconds, 2.8, 0.1); /* a tenth from the last one */
     report_summary(&r, text);
     ASSERT_CONTAINS(text, "2 steps of 120 images in 0:04 of training, 30.0 images/s; 0:08 with");
     report_done(&r);

@@ -98,6 +98,11 @@ static int take(void *user, const struct task_picture *picture, struct error *er
     return 0;
 }
 
+static int refuse(void *user, const struct task_picture *picture, struct error *err) {
+    (void)user, (void)picture;
+    return error_set(err, EXIT_CODE_CONFIG, "no room for it");
+}
+
 static struct shown show(struct score *score, size_t count, uint64_t seed) {
     struct shown shown = {.count = 0};
     const struct task_show how = {
@@ -126,6 +131,9 @@ static void look_at_findings(struct score *score, const struct evaluation *e) {
     CU_ASSERT_EQUAL(memcmp(&one, &again, sizeof(one)), 0);
     CU_ASSERT_NOT_EQUAL(memcmp(&one, &other, sizeof(one)), 0);
     CU_ASSERT_EQUAL(show(score, 100, 1).count, VALIDATION);
+    const struct task_show how = {.count = 3, .take = refuse};
+    CU_ASSERT_EQUAL(score->data->task->score_show(score->own, &how, &err), -1);
+    CU_ASSERT_STRING_EQUAL(err.text, "no room for it");
 }
 
 static void look_at_masks(struct score *score) {

@@ -4,6 +4,8 @@
 
 #include "checkpoint/safetensors.h"
 #include "common/file.h"
+#include "common/log.h"
+#include "detect/detection_outline.h"
 #include "task/detect_data.h"
 
 static void the_sets_of_a_folder_are_opened_by_their_names(void) {
@@ -115,7 +117,10 @@ static void a_trained_model_is_scored_as_it_was_trained(void) {
     struct task_data data, again;
     struct model_config config = {0}, back = {0};
     struct error err = {0};
+    options.anchor_samples = 32;
+    options.region_samples = 48;
     CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    CU_ASSERT(data.objects.anchor_samples == 32 && data.objects.region_samples == 48);
     data.task->describe(&data, &ask, &config);
     CU_ASSERT_STRING_EQUAL(config.preset, "tv");
     CU_ASSERT(config.short_side == 96 && config.long_side == 160 && config.classes == 3);
@@ -145,42 +150,6 @@ static void a_trained_model_is_scored_as_it_was_trained(void) {
     config.preset = (char[]){"none"};
     CU_ASSERT_EQUAL(task_open(&again, &ask, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
-    task_close(&again);
-    task_close(&data);
-}
-
-/* Every place of a batch is computed: a set that is scored has no more than it fills. A training
- * keeps what it is told. */
-static void what_is_scored_takes_no_more_places_than_it_fills(void) {
-    struct task_ask ask = ask_with(NULL, NULL);
-    struct task_data data, again;
-    struct model_config config = {0};
-    struct error err = {0};
-    options.batch_size = 16;
-    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
-    CU_ASSERT_EQUAL(data.training.source.batch, 16);
-    CU_ASSERT_EQUAL(data.validation.source.batch, 16);
-    data.task->describe(&data, &ask, &config);
-    ask.trained = &config;
-    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
-    CU_ASSERT_EQUAL(again.validation.source.batch, VALIDATION);
-    const struct batch_layout *layout = &again.validation.source.layout;
-    CU_ASSERT_EQUAL(layout->fields[batch_layout_find(layout, "mask_bits")].bytes,
-                    (size_t)again.objects.mask_bytes);
-    task_close(&again);
-    options.batch_size = 4;
-    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
-    CU_ASSERT_EQUAL(again.validation.source.batch, 4);
-    task_close(&again);
-
-    cleanup_picture_list struct picture_list one = {0};
-    const struct detect_data *d = data.own;
-    char path[PATH_MAX];
-    CU_ASSERT_EQUAL_FATAL(detection_set_path(&d->validation.set, 0, path, sizeof(path), &err), 0);
-    CU_ASSERT_EQUAL_FATAL(picture_list_add(&one, path, &err), 0);
-    ask.pictures = &one;
-    CU_ASSERT_EQUAL_FATAL(task_open(&again, &ask, &err), 0);
-    CU_ASSERT_EQUAL(again.validation.source.batch, 1);
     task_close(&again);
     task_close(&data);
 }
@@ -363,6 +332,53 @@ static void labels_are_ids_where_the_weights_have_them_so(void) {
     }
 }
 
+static char heard[8192]; /* what was logged */
+
+static void hear(void *context, const char *line, size_t size) {
+    (void)context;
+    size_t used = strlen(heard);
+    snprintf(heard + used, sizeof(heard) - used, "%.*s", (int)size, line);
+}
+
+/* They are those of training: what is scored has no slots. */
+static void objects_beyond_the_slots_are_told(void) {
+    struct task_ask ask = ask_with(NULL, NULL);
+    struct task_data data;
+    struct error err = {0};
+    options.gt_slots = 1;
+    heard[0] = '\0';
+    CU_ASSERT_EQUAL_FATAL(task_open(&data, &ask, &err), 0);
+    ASSERT_CONTAINS(heard, " pictures have more than 1 objects, one up to ");
+    const char *told = strstr(heard, "pictures have more than");
+    CU_ASSERT(told != NULL && strstr(told + 1, "pictures have more than") == NULL);
+    ASSERT_CONTAINS(heard, "instances_train.json: ");
+    CU_ASSERT_PTR_NULL(strstr(heard, "instances_val.json: "));
+    task_close(&data);
+}
+
+/* What a network of a described device has to know of data that is not there. */
+static void data_that_nobody_has_is_like_cocos(void) {
+    static const char *const names[] = {"tv", "d2", "mlperf"};
+    for (int preset = OPTION_PRESET_TV; preset <= OPTION_PRESET_MLPERF; preset++) {
+        const bool outlines = preset != OPTION_PRESET_TV;
+        const struct options o = {.preset = preset,
+                                  .batch_size = 3,
+                                  .gt_slots = 70,
+                                  .anchor_samples = 32,
+                                  .region_samples = 48};
+        struct model_objects objects;
+        detect_objects_unseen(&objects, &o);
+        CU_ASSERT_STRING_EQUAL(objects.preset, names[preset]);
+        CU_ASSERT(objects.anchor_samples == 32 && objects.region_samples == 48);
+        CU_ASSERT_EQUAL(objects.slots, 70);
+        CU_ASSERT_EQUAL(objects.image_bytes, (int64_t)640 * 640 * 3);
+        CU_ASSERT_EQUAL(objects.mask_bytes, 3 * (int64_t)DETECTION_BITS_DEFAULT);
+        CU_ASSERT_EQUAL(objects.polygons, outlines ? DETECTION_POLYGONS_MAX : 0);
+        CU_ASSERT_EQUAL(objects.points, outlines ? DETECTION_POINTS_MAX : 0);
+        CU_ASSERT(objects.frozen_norms && objects.frozen_stages == 2);
+    }
+}
+
 /* How many short sides are drawn for the first picture in many epochs. */
 static int sides_drawn(const struct detect_part *part) {
     bool seen[512] = {false};
@@ -436,12 +452,14 @@ int main(void) {
         UNIT(a_picture_that_is_scored_has_a_canvas_too),
         UNIT(a_set_that_is_not_there_is_told_with_those_that_are),
         UNIT(a_trained_model_is_scored_as_it_was_trained),
-        UNIT(what_is_scored_takes_no_more_places_than_it_fills),
         UNIT(a_trained_model_is_used_by_its_own_rules),
         UNIT(masks_of_large_objects_have_room),
         UNIT(labels_are_ids_where_the_weights_have_them_so),
+        UNIT(objects_beyond_the_slots_are_told),
+        UNIT(data_that_nobody_has_is_like_cocos),
         UNIT(a_preset_says_how_data_becomes_samples),
     };
+    (void)log_set_sink((struct log_sink){.put = hear});
     if (comm_self_open(&alone, NULL) != 0)
         return 1;
     int result = unit_main("app.detect_data", cases, sizeof(cases) / sizeof(cases[0]));

@@ -13,7 +13,7 @@
 enum { PICTURES = 3, CLASSES = 3, BATCH = 4 };
 
 static char *class_names[] = {(char[]){"ant"}, (char[]){"K\xc3\xa4"}, (char[]){"cow"}};
-static char *const PATHS[] = {(char[]){"a.jpg"}, (char[]){"b\xff.jpg"}, (char[]){"c.jpg"}};
+static char *const PATHS[] = {(char[]){"a\xff.jpg"}, (char[]){"b.jpg"}, (char[]){"c.jpg"}};
 static const struct model_config CONFIG = {
     .model = (char[]){"net"}, .class_names = class_names, .classes = CLASSES};
 
@@ -70,6 +70,9 @@ static void classes_come_by_probability(void) {
     struct error err = {0};
     cleanup_json json_t *root = told(unit_temp_dir(), 2, &err);
     CU_ASSERT_EQUAL_FATAL(json_array_size(json_object_get(root, "pictures")), 2);
+    const json_t *first = json_array_get(json_object_get(root, "pictures"), 0);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(first, "file_name")),
+                           "a\xef\xbf\xbd.jpg"); /* JSON has UTF-8 alone */
     const json_t *second = json_array_get(json_object_get(root, "pictures"), 1);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(second, "file_name")), "c.jpg");
     CU_ASSERT_EQUAL(json_array_size(json_object_get(second, "classes")), 2);

@@ -1,19 +1,25 @@
+#include "comm/comm_driver.h"
 #include "common/file.h"
 #include "common/log.h"
 #include "set/labelled.h"
 #include "support/unit.h"
 #include "task/samples.h"
 
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct error err;
 static char heard[8192]; /* what was logged */
 
 static void hear(void *context, const char *line, size_t size) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     (void)context;
+    (void)pthread_mutex_lock(&lock);
     size_t used = strlen(heard);
     snprintf(heard + used, sizeof(heard) - used, "%.*s", (int)size, line);
+    (void)pthread_mutex_unlock(&lock);
 }
 
 static void put(const char *name) {
@@ -172,6 +178,97 @@ static void the_sum_names_eight_files(void) {
     faults_done(&samples.faults);
 }
 
+/* Two ranks, each a thread, that meet in every call. */
+enum { RANKS = 2 };
+static pthread_barrier_t meeting;
+static const void *offered[RANKS];
+
+static int meet_gather(struct comm *c, const void *bytes, size_t size, void *all,
+                       struct error *ret) {
+    (void)ret;
+    offered[c->rank] = bytes;
+    (void)pthread_barrier_wait(&meeting);
+    for (int r = 0; r < RANKS; r++)
+        memcpy((char *)all + (size_t)r * size, offered[r], size);
+    (void)pthread_barrier_wait(&meeting);
+    return 0;
+}
+
+static int meet_sum(struct comm *c, void *values, size_t count, enum comm_type type,
+                    uint64_t *ret_ticket, struct error *ret) {
+    double *all = calloc(RANKS * count, sizeof(*all));
+    int result = all != NULL && type == COMM_F64
+                     ? meet_gather(c, values, count * sizeof(*all), all, ret)
+                     : -1;
+    for (size_t i = 0; result == 0 && i < count; i++)
+        ((double *)values)[i] = all[i] + all[count + i];
+    free(all);
+    *ret_ticket = 0;
+    return result;
+}
+
+static int meet_wait(struct comm *c, uint64_t ticket, struct error *ret) {
+    (void)c, (void)ticket, (void)ret;
+    return 0;
+}
+
+struct sharing {
+    struct comm comm;
+    struct samples samples;
+    int64_t allowed;
+    int result;
+    struct error err;
+};
+
+static void *share(void *argument) {
+    struct sharing *s = argument;
+    s->result = samples_share(&s->comm, &s->samples, s->allowed, &s->err);
+    return NULL;
+}
+
+static void share_both(struct sharing ranks[RANKS], int64_t allowed) {
+    pthread_t threads[RANKS];
+    for (int r = 0; r < RANKS; r++) {
+        ranks[r].allowed = allowed;
+        CU_ASSERT_EQUAL_FATAL(pthread_create(&threads[r], NULL, share, &ranks[r]), 0);
+    }
+    for (int r = 0; r < RANKS; r++)
+        (void)pthread_join(threads[r], NULL);
+}
+
+/* Also of a rank that finds more than is said at once; a file that two have found counts once. */
+static void what_any_rank_finds_all_ranks_count(void) {
+    static const struct comm_driver driver = {
+        .name = "meeting", .sum_start = meet_sum, .wait = meet_wait, .gather = meet_gather};
+    const struct source_table table = {.sample_name = name_it};
+    static struct sharing ranks[RANKS];
+    CU_ASSERT_EQUAL_FATAL(pthread_barrier_init(&meeting, NULL, RANKS), 0);
+    for (int r = 0; r < RANKS; r++) {
+        ranks[r].comm = (struct comm){.driver = &driver, .rank = r, .size = RANKS};
+        ranks[r].samples.source = (struct source){.table = &table, .name = "here", .count = 300};
+        ranks[r].samples.dropped = 5 + r;
+        CU_ASSERT_EQUAL_FATAL(faults_init(&ranks[r].samples.faults, 300, &err), 0);
+    }
+    for (int64_t i = 0; i < 150; i++)
+        (void)faults_note(&ranks[0].samples.faults, 2 * i, FAULT_BAD, "");
+    for (int64_t i = 0; i < 3; i++)
+        (void)faults_note(&ranks[1].samples.faults, i, FAULT_BAD, "");
+    (void)faults_note(&ranks[1].samples.faults, 299, FAULT_DAMAGED, "");
+    for (int64_t allowed = 151; allowed >= 150; allowed--) {
+        share_both(ranks, allowed);
+        for (int r = 0; r < RANKS; r++) {
+            CU_ASSERT_EQUAL(faults_count(&ranks[r].samples.faults, FAULT_BAD), 151);
+            CU_ASSERT_EQUAL(faults_count(&ranks[r].samples.faults, FAULT_DAMAGED), 1);
+            CU_ASSERT_EQUAL(ranks[r].samples.dropped_all, allowed == 151 ? 11 : 0);
+            CU_ASSERT_EQUAL(ranks[r].result, allowed == 151 ? 0 : -1);
+        }
+    }
+    ASSERT_CONTAINS(ranks[1].err.text, "here: 151 files cannot be used; --bad-samples 150");
+    for (int r = 0; r < RANKS; r++)
+        faults_done(&ranks[r].samples.faults);
+    (void)pthread_barrier_destroy(&meeting);
+}
+
 int main(void) {
     static const struct unit_case cases[] = {
         UNIT(a_limit_is_a_word_or_a_number),
@@ -180,6 +277,7 @@ int main(void) {
         UNIT(objects_without_room_are_counted_from_round_to_round),
         UNIT(masks_without_room_are_told_of),
         UNIT(the_sum_names_eight_files),
+        UNIT(what_any_rank_finds_all_ranks_count),
     };
     (void)log_set_sink((struct log_sink){.put = hear});
     return unit_main("app.samples", cases, sizeof(cases) / sizeof(cases[0]));

@@ -67,6 +67,13 @@ static void what_does_not_fit_is_refused_and_closed(void) {
     ASSERT_CONTAINS(err.text, "ant");
     task_close(&data);
 
+    snprintf(other, sizeof(other), "%s/other/bee", unit_temp_dir()); /* no class folders in it */
+    ask = ask_of(words, 4);
+    CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "validation data: ");
+    task_close(&data);
+
     const char *const odd[] = {"--data", train, "--bad-samples", "some"};
     ask = ask_of(odd, 4);
     CU_ASSERT_EQUAL(task_open(&data, &ask, &err), -1);

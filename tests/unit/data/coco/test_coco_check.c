@@ -178,8 +178,20 @@ static void what_is_merely_odd_does_not_break_a_set(void) {
     ASSERT_CONTAINS(buf_text(&text), "no list \"annotations\"");
 }
 
-UNIT_MAIN("data.coco_check", UNIT(damaged_pictures_are_found),
-          UNIT(what_is_merely_odd_does_not_break_a_set),
+/* What they lack is told of the pictures, and once: their polygons have no masks to be judged. */
+static void polygons_of_pictures_without_a_size_are_not_bad(void) {
+    cleanup_coco_index struct coco_index index = {0};
+    cleanup_coco_check struct coco_check check = {0};
+    const char *json = write_text("unsized.json", "{\"images\":[{\"id\":4}]," TWO_CATEGORIES
+                                                  ",\"annotations\":[" A(1, 4, 3, SQUARE) "]}");
+    CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, NULL, NULL), 0);
+    CU_ASSERT(check.findings[COCO_NO_SIZE].count == 1 && check.polygons == 1);
+    CU_ASSERT_EQUAL(check.findings[COCO_BAD_OUTLINE].count, 0);
+}
+
+UNIT_MAIN("data.coco_check", UNIT(polygons_of_pictures_without_a_size_are_not_bad),
+          UNIT(damaged_pictures_are_found), UNIT(what_is_merely_odd_does_not_break_a_set),
           UNIT(the_bounds_of_sizes_belong_to_the_middle),
           UNIT(every_kind_of_trouble_is_found_with_its_id), UNIT(examples_are_five_at_most),
           UNIT(a_set_in_order_says_so))

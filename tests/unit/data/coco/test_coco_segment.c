@@ -2,8 +2,11 @@
 
 #include "eval/rle_text.h"
 #include "support/unit.h"
+#include "unit/data/coco/coco_files.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Reads TEXT, packs it, and makes its mask of 10 x 10. */
 static int mask_of(const char *text, struct rle *ret, enum coco_segment_kind *ret_kind,
@@ -13,7 +16,9 @@ static int mask_of(const char *text, struct rle *ret, enum coco_segment_kind *re
     cleanup_buf struct buf packed = {.max = 100000};
     struct json_stream s;
     json_stream_memory(&s, text, strlen(text));
-    if (coco_segment_read(&s, &room, &packed, ret_kind, err) != 0)
+    int done = coco_segment_read(&s, &room, &packed, ret_kind, err);
+    CU_ASSERT(done == 0 || done == -1);
+    if (done != 0)
         return -1;
     CU_ASSERT_EQUAL(json_stream_finish(&s, err), 0);
     struct coco_segment segment = {*ret_kind, (const uint8_t *)packed.data, packed.size};
@@ -50,7 +55,9 @@ static void an_empty_outline_is_none(void) {
     CU_ASSERT_EQUAL(mask_of("[]", &mask, &kind, &err), -1);
     CU_ASSERT_EQUAL(kind, COCO_SEGMENT_NONE);
     CU_ASSERT_STRING_EQUAL(err.text, "no mask");
+    kind = COCO_SEGMENT_RUNS;
     CU_ASSERT_EQUAL(mask_of("null", &mask, &kind, &err), -1);
+    CU_ASSERT_EQUAL(kind, COCO_SEGMENT_NONE);
     CU_ASSERT_STRING_EQUAL(err.text, "no mask");
 }
 
@@ -70,6 +77,9 @@ static void malformed_outlines_are_refused(void) {
     check_refused("[1,2,3,4,5,6]", "expected a list");
     check_refused("[[1,2,\"3\",4]]", "expected a number");
     check_refused("7", "expected polygons or runs");
+    check_refused("", "");
+    check_refused("nul", "");
+    check_refused("?", "");
     check_refused("{\"size\":[10,10]}", "without counts");
     check_refused("{\"counts\":\"0T3\"}", "size 0 x 0");
     check_refused("{\"size\":[10],\"counts\":\"0T3\"}", "size of 1 numbers");
@@ -81,6 +91,28 @@ static void malformed_outlines_are_refused(void) {
     check_refused("{\"size\":[10,10],\"counts\":[10.5]}", "whole number");
     check_refused("[[1e7,2,3,4,5,6]]", "beyond 1000000 pixels");
     check_refused("[[1,2,3,4],[1,2,3,4,5,6]]", "6 numbers among boxes");
+}
+
+/* Where the file cannot be read on: in front of an outline, and of its counts. */
+static void an_outline_that_cannot_be_read_is_an_error(void) {
+    static const char *const BEGUN[] = {" ", "{\"counts\":"};
+    for (size_t i = 0; i < sizeof(BEGUN) / sizeof(BEGUN[0]); i++) {
+        cleanup_coco_outline struct coco_outline room = {0};
+        cleanup_buf struct buf packed = {.max = 1000};
+        struct json_stream s;
+        struct error err = {0};
+        enum coco_segment_kind kind = COCO_SEGMENT_NONE;
+        enum json_kind first = JSON_KIND_END;
+        CU_ASSERT_EQUAL_FATAL(json_stream_open(&s, write_text("begun.json", BEGUN[i]), &err), 0);
+        if (i > 0) /* what there is is read */
+            CU_ASSERT_EQUAL(json_stream_kind(&s, &first, &err), 0);
+        int deaf = open("/dev/null", O_WRONLY | O_CLOEXEC);
+        CU_ASSERT_FATAL(deaf >= 0 && dup2(deaf, s.fd) == s.fd);
+        CU_ASSERT_EQUAL(coco_segment_read(&s, &room, &packed, &kind, &err), -1);
+        ASSERT_CONTAINS(err.text, "reading on");
+        close(deaf);
+        json_stream_done(&s);
+    }
 }
 
 /* A polygon of one number too many, and as many polygons. */
@@ -99,6 +131,6 @@ static void outlines_have_a_ceiling(void) {
     check_refused(buf_text(&parts), "an outline of over 65536 polygons");
 }
 
-UNIT_MAIN("data.coco_segment", UNIT(outlines_have_a_ceiling),
-          UNIT(polygons_and_runs_give_their_masks), UNIT(an_empty_outline_is_none),
-          UNIT(malformed_outlines_are_refused))
+UNIT_MAIN("data.coco_segment", UNIT(an_outline_that_cannot_be_read_is_an_error),
+          UNIT(outlines_have_a_ceiling), UNIT(polygons_and_runs_give_their_masks),
+          UNIT(an_empty_outline_is_none), UNIT(malformed_outlines_are_refused))

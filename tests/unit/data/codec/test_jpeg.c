@@ -146,6 +146,34 @@ static void a_crop_outside_of_the_picture_is_our_fault(void) {
     }
 }
 
+/* A progressive file, its last scan again and again: a small file that would keep a reader busy. */
+static void scans_have_a_ceiling(void) {
+    cleanup_buf struct buf file = {.max = JPEG_BYTES_MAX}, many = {.max = JPEG_BYTES_MAX};
+    cleanup_image struct image out = {0};
+    struct rect at;
+    CU_ASSERT_EQUAL_FATAL(
+        file_read(RINGMASTER_TEST_DATA "/../golden/pictures/progressive.jpg", &file, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(jpeg_open(&decoder, bytes_of(&file), file.size, &err), 0);
+    const struct rect all = {0, 0, decoder.width, decoder.height};
+    CU_ASSERT_EQUAL(jpeg_decode(&decoder, &all, 1, &out, &at, &err), 0);
+    size_t end = file.size - 2, scan = 0; /* in front of the end's marker; of the last scan's */
+    for (size_t i = 0; i + 1 < end; i++)
+        if (bytes_of(&file)[i] == 0xff && bytes_of(&file)[i + 1] == 0xda)
+            scan = i;
+    CU_ASSERT_FATAL(scan > 0);
+    CU_ASSERT_EQUAL_FATAL(buf_add(&many, file.data, end, &err), 0);
+    for (int i = 0; i < JPEG_SCANS_MAX; i++)
+        CU_ASSERT_EQUAL_FATAL(buf_add(&many, file.data + scan, end - scan, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(buf_add(&many, "\xff\xd9", 2, &err), 0);
+    memset(&err, 0, sizeof(err));
+    int done = jpeg_open(&decoder, bytes_of(&many), many.size, &err);
+    if (done == 0)
+        done = jpeg_decode(&decoder, &all, 1, &out, &at, &err);
+    CU_ASSERT_EQUAL(done, -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "more than 256 scans");
+}
+
 int main(void) {
     static const struct unit_case cases[] = {
         UNIT(a_picture_comes_back_nearly_as_it_was),
@@ -155,6 +183,7 @@ int main(void) {
         UNIT(what_is_no_jpeg_is_refused),
         UNIT(a_hostile_size_is_refused_by_the_header),
         UNIT(damage_is_counted_and_does_not_stop),
+        UNIT(scans_have_a_ceiling),
         UNIT(a_crop_outside_of_the_picture_is_our_fault),
     };
     if (jpeg_decoder_init(&decoder, NULL) != 0)

@@ -4,6 +4,8 @@
 #include "common/file.h"
 #include "support/fonts.h"
 
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,6 +146,27 @@ static void refused(struct fonts *fonts, const char *path, const char *bytes, si
     CU_ASSERT_PTR_NOT_NULL(strstr(err.text, path));
 }
 
+/* One letter in dots, in X11's form (BDF), with Unicode's numbers. */
+static void a_font_of_dots_is_refused(void) {
+    static const char DOTS[] =
+        "STARTFONT 2.1\nFONT -x-x-medium-r-normal--8-80-75-75-c-80-iso10646-1\nSIZE 8 75 75\n"
+        "FONTBOUNDINGBOX 8 8 0 0\nSTARTPROPERTIES 4\nFONT_ASCENT 8\nFONT_DESCENT 0\n"
+        "CHARSET_REGISTRY \"ISO10646\"\nCHARSET_ENCODING \"1\"\nENDPROPERTIES\nCHARS 1\n"
+        "STARTCHAR A\nENCODING 65\nSWIDTH 1000 0\nDWIDTH 8 0\nBBX 8 8 0 0\nBITMAP\n"
+        "FF\n81\n81\n81\n81\n81\n81\nFF\nENDCHAR\nENDFONT\n";
+    if (!fonts_can(FONTS_SANS))
+        return;
+    struct fonts *fonts = fonts_of(NULL);
+    struct error err = {0};
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/dots.bdf", unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(file_put(path, DOTS, sizeof(DOTS) - 1, 0600, &err), 0);
+    CU_ASSERT_EQUAL(fonts_add(fonts, path, &err), -1);
+    ASSERT_CONTAINS(err.text, "dots.bdf: a font of dots, without outlines");
+    CU_ASSERT_EQUAL(fonts_count(fonts), 0);
+    fonts_free(fonts);
+}
+
 static void broken_fonts_are_named_and_change_nothing(void) {
     if (!fonts_can(FONTS_SANS))
         return;
@@ -261,5 +284,6 @@ static void a_build_without_freetype_says_so(void) {
 UNIT_MAIN("data.fonts", UNIT(letters_have_shapes_of_their_own), UNIT(a_blank_takes_room_and_no_ink),
           UNIT(letters_come_again_as_they_were), UNIT(the_next_font_has_what_one_lacks),
           UNIT(well_known_cjk_fonts_have_cjk), UNIT(an_empty_list_has_nothing),
-          UNIT(broken_fonts_are_named_and_change_nothing), UNIT(damaged_letters_stay_small),
-          UNIT(a_letter_may_be_three_ems_wide), UNIT(a_build_without_freetype_says_so))
+          UNIT(a_font_of_dots_is_refused), UNIT(broken_fonts_are_named_and_change_nothing),
+          UNIT(damaged_letters_stay_small), UNIT(a_letter_may_be_three_ems_wide),
+          UNIT(a_build_without_freetype_says_so))

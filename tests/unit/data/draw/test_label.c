@@ -113,6 +113,42 @@ static void what_lies_outside_is_clipped(void) {
     CU_ASSERT(is(&image, 7, 7, color_of(2).channel));
 }
 
-UNIT_MAIN("data.label", UNIT(without_fonts_letters_are_dots), UNIT(a_dot_has_bounds),
-          UNIT(every_script_stays_on_its_plate), UNIT(marks_are_seen),
+/* What hangs below the line has its room whether a letter does or not. */
+static void a_plate_is_as_high_for_every_letter(void) {
+    if (!fonts_can(FONTS_SANS))
+        return;
+    struct fonts *fonts = fonts_of(FONTS_SANS);
+    for (int dot = 1; dot <= 4; dot++) {
+        struct label_size low = label_measure(fonts, "x", dot);
+        struct label_size high = label_measure(fonts, "gjpqy", dot);
+        CU_ASSERT(low.height == high.height && low.base == high.base);
+    }
+    fonts_free(fonts);
+}
+
+/* Black on what is light to the eye, white on what is dark: green is lighter than red, and blue
+ * darker. */
+static void letters_stand_out_from_their_plate(void) {
+    static const struct {
+        struct color plate;
+        uint8_t ink;
+    } rows[] = {{{{0, 0, 0}}, 255},     {{{255, 255, 255}}, 0}, {{{110, 110, 110}}, 255},
+                {{{111, 111, 111}}, 0}, {{{0, 255, 0}}, 0},     {{{255, 0, 0}}, 255},
+                {{{0, 0, 255}}, 255}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cleanup_image struct image image = {0};
+        const uint8_t ink[IMAGE_CHANNELS] = {rows[i].ink, rows[i].ink, rows[i].ink};
+        int found = 0;
+        CU_ASSERT_EQUAL_FATAL(image_resize(&image, 20, 20, NULL), 0);
+        memset(image.pixels, GRAY[0], (size_t)20 * 20 * IMAGE_CHANNELS);
+        label_paint(&image, 2, 2, NULL, "L", rows[i].plate, 1);
+        for (int at = 0; at < 20 * 20; at++)
+            found += is(&image, at % 20, at / 20, ink);
+        CU_ASSERT_EQUAL(found, 11);
+    }
+}
+
+UNIT_MAIN("data.label", UNIT(a_plate_is_as_high_for_every_letter),
+          UNIT(letters_stand_out_from_their_plate), UNIT(without_fonts_letters_are_dots),
+          UNIT(a_dot_has_bounds), UNIT(every_script_stays_on_its_plate), UNIT(marks_are_seen),
           UNIT(what_lies_outside_is_clipped))

@@ -37,10 +37,13 @@ static void facts_survive_the_way_to_the_master(void) {
     CU_ASSERT(sent.memory_mib > 16);
     CU_ASSERT(sent.files > 2);
     CU_ASSERT_STRING_EQUAL(sent.openmpi, "4.1.4");
+    sent.device = true;
+    sent.ucx = true;
     json_t *object = facts_json(&sent);
     CU_ASSERT_EQUAL(facts_parse(object, &got, &err), 0);
     CU_ASSERT_EQUAL(got.job, sent.job);
     CU_ASSERT_EQUAL(got.program, sent.program);
+    CU_ASSERT_TRUE(got.device && got.ucx);
     ASSERT_ADDRESS(&got.address, "10.0.0.7");
     CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
     CU_ASSERT_EQUAL(got.clock, sent.clock);

@@ -5,6 +5,8 @@
 #include "common/log.h"
 #include "support/unit.h"
 
+#include <dlfcn.h>
+#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +21,15 @@ int renameat2(int from, const char *old, int to, const char *new, unsigned flags
     if (stall_seconds > 0)
         (void)sleep((unsigned)stall_seconds);
     return (int)syscall(SYS_renameat2, from, old, to, new, flags);
+}
+
+/* A container that is full of processes, likewise. */
+static bool is_full;
+pid_t fork(void) {
+    pid_t (*librarys)(void) = NULL;
+    *(void **)&librarys = dlsym(RTLD_NEXT, "fork");
+    errno = EAGAIN;
+    return is_full ? -1 : librarys();
 }
 
 static char said[4096];
@@ -117,6 +128,28 @@ static void what_went_wrong_is_told(void) {
     ASSERT_CONTAINS(said, "was not written: /proc/nowhere");
 }
 
+static void without_a_process_it_is_written_later(void) {
+    open_on("full");
+    is_full = true;
+    failure_child_conclude(&child, &bad);
+    CU_ASSERT(child.child.pid <= 0);
+    CU_ASSERT_FALSE(is_there("failure"));
+    is_full = false;
+    CU_ASSERT(failure_child_again(&child, &bad));
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    CU_ASSERT_FALSE(failure_child_again(&child, &bad));
+    failure_child_close(&child);
+    CU_ASSERT_STRING_EQUAL(said, "");
+    open_on("full-for-ever");
+    is_full = true;
+    failure_child_conclude(&child, &bad);
+    CU_ASSERT(failure_child_again(&child, &bad));
+    failure_child_close(&child);
+    is_full = false;
+    ASSERT_CONTAINS(said, "was not written: Resource temporarily unavailable");
+}
+
 static void nobody_waits_for_a_disk_that_stalls(void) {
     open_on("stalling");
     stall_seconds = 60;
@@ -161,4 +194,5 @@ static void it_holds_no_descriptor_of_ours(void) {
 UNIT_MAIN("host.failure_child", UNIT(a_job_that_succeeds_leaves_nothing),
           UNIT(a_job_that_fails_leaves_its_story),
           UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
-          UNIT(nobody_waits_for_a_disk_that_stalls), UNIT(it_holds_no_descriptor_of_ours))
+          UNIT(without_a_process_it_is_written_later), UNIT(nobody_waits_for_a_disk_that_stalls),
+          UNIT(it_holds_no_descriptor_of_ours))

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static struct loop loop;
@@ -26,6 +27,12 @@ static void done(void *context, const struct error *fault) {
     is_good = fault == NULL;
     if (fault != NULL)
         heard = *fault;
+    loop_end(&loop);
+}
+
+static void give_up(void *context) {
+    (void)context;
+    CU_FAIL("waited too long");
     loop_end(&loop);
 }
 
@@ -89,6 +96,7 @@ static void what_one_writes_another_reads_in_the_same_folder(void) {
     CU_ASSERT_EQUAL(heard.code, EXIT_CODE_CONFIG);
     CU_ASSERT(step(base, PROVING_REMOVE, 1, ""));
     CU_ASSERT_FALSE(is_there(base, ".ringmaster-00ff-1"));
+    CU_ASSERT(step(base, PROVING_REMOVE, 1, ""));
 }
 
 static void a_folder_of_ones_own_shows(void) {
@@ -118,6 +126,34 @@ static void a_folder_that_is_not_there_is_told_of(void) {
     ASSERT_CONTAINS(heard.text, "/checkpoints: No such file or directory");
 }
 
+/* Nobody reaps here, as where a disk holds the child for ever. */
+static void a_child_that_does_not_end_is_not_waited_for(void) {
+    struct error err;
+    const char *base = new_base();
+    const struct proving_options options = {.loop = &loop,
+                                            .reaper = &reaper,
+                                            .base = base,
+                                            .run = "00ff",
+                                            .step = PROVING_WRITE,
+                                            .word = "0123456789abcdef",
+                                            .done = done};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(proving_start(&proving, &options, &err), 0);
+    pid_t child = proving.child.pid;
+    struct timer patience = {.fire = give_up};
+    loop_after(&loop, &patience, 5 * CLOCK_SECOND);
+    loop_at(&loop, &proving.deadline, clock_now());
+    is_good = true;
+    heard = (struct error){0};
+    CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
+    CU_ASSERT_FALSE(is_good);
+    ASSERT_CONTAINS(heard.text, "/checkpoints: it did not answer within 10 s");
+    proving_close(&proving);
+    loop_done(&loop);
+    CU_ASSERT_EQUAL(waitpid(child, NULL, 0), child);
+}
+
 UNIT_MAIN("host.proving", UNIT(what_one_writes_another_reads_in_the_same_folder),
           UNIT(a_folder_of_ones_own_shows), UNIT(a_file_that_is_there_is_not_followed),
-          UNIT(a_folder_that_is_not_there_is_told_of))
+          UNIT(a_folder_that_is_not_there_is_told_of),
+          UNIT(a_child_that_does_not_end_is_not_waited_for))

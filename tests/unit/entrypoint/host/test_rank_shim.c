@@ -99,10 +99,10 @@ static void order(const char *type) {
     CU_ASSERT_EQUAL(file_write_all(shim.socket, bytes.data, bytes.size, &err), 0);
 }
 
-static void send_start(const char *script) {
+static void send_start(const char *shell, const char *script) {
     cleanup_argv struct argv environment = {0};
     cleanup_argv struct argv words = {0};
-    const char *const program[] = {"/bin/sh", "-c", script, NULL};
+    const char *const program[] = {shell, "-c", script, NULL};
     struct error err;
     CU_ASSERT_EQUAL(argv_add(&environment, "PATH=/usr/bin:/bin", &err), 0);
     CU_ASSERT_EQUAL(argv_add_all(&words, program, &err), 0);
@@ -115,7 +115,7 @@ static void send_start(const char *script) {
     (void)close(spec);
 }
 
-static void begin(const char *script) {
+static void begin_shim(void) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     (void)snprintf(address.sun_path, sizeof(address.sun_path), "%.90s/socket", unit_temp_dir());
     (void)unlink(address.sun_path);
@@ -130,7 +130,11 @@ static void begin(const char *script) {
     (void)close(listener);
     CU_ASSERT_FATAL(shim.socket >= 0);
     take_hello();
-    send_start(script);
+}
+
+static void begin(const char *script) {
+    begin_shim();
+    send_start("/bin/sh", script);
 }
 
 /* Whether the program's words hold TEXT in time; with NULL, whether they end: whoever held the
@@ -263,6 +267,42 @@ static void without_its_supervisor_it_ends_the_programs_whole_group(void) {
     done();
 }
 
+/* MPI_Abort: mpirun's SIGTERM comes right behind the program's end. Both wait for the shim here,
+ * which takes them in the order in which they came, and has no turn to write between them. */
+/* Whether it sleeps in time: after its hello it does so where it waits for events. Stopped before
+ * that, it would find the signal first. */
+static bool waits_for_events(void) {
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)shim.pid);
+    for (int64_t end = clock_now() + PATIENCE_MS * CLOCK_MILLISECOND; clock_now() < end;) {
+        char state = 0;
+        FILE *stat = fopen(path, "re");
+        bool asleep = stat != NULL && fscanf(stat, "%*d (%*[^)]) %c", &state) == 1 && state == 'S';
+        if (stat != NULL)
+            (void)fclose(stat);
+        if (asleep)
+            return true;
+        (void)poll(NULL, 0, 1);
+    }
+    return false;
+}
+
+static void an_end_is_told_before_mpiruns_signal_is_obeyed(void) {
+    int code = -1;
+    int status = 0;
+    begin_shim();
+    CU_ASSERT_FATAL(waits_for_events());
+    (void)kill(shim.pid, SIGSTOP);
+    CU_ASSERT_EQUAL(waitpid(shim.pid, &status, WUNTRACED), shim.pid);
+    send_start("/nowhere/sh", "");
+    (void)kill(shim.pid, SIGTERM);
+    (void)kill(shim.pid, SIGCONT);
+    expect_report("exited", EXIT_CODE_NOT_FOUND, "none");
+    CU_ASSERT(leaves_within(PATIENCE_MS, &code));
+    CU_ASSERT_EQUAL(code, EXIT_CODE_NOT_FOUND);
+    done();
+}
+
 static void the_program_does_not_outlive_it(void) {
     begin("trap '' TERM INT HUP; echo ready; while :; do :; done"); /* no child of its own */
     CU_ASSERT(prints("ready"));
@@ -271,7 +311,8 @@ static void the_program_does_not_outlive_it(void) {
     done();
 }
 
-UNIT_MAIN("host.rank_shim", UNIT(a_program_of_its_own_accord), UNIT(what_mpirun_ends_is_torn_down),
+UNIT_MAIN("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed),
+          UNIT(a_program_of_its_own_accord), UNIT(what_mpirun_ends_is_torn_down),
           UNIT(what_the_supervisor_ends_is_torn_down), UNIT(a_kill_is_one),
           UNIT(a_stop_reaches_the_programs_children), UNIT(after_a_stop_it_waits_to_be_let_go),
           UNIT(without_its_supervisor_it_ends_the_programs_whole_group),

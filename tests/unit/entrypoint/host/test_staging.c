@@ -1,10 +1,14 @@
 #include "common/json.h"
 #include "host/staging.h"
+#include "job/key.h"
 #include "support/unit.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define A12 "a5a5a5a5a5a5a5a5a5a5a5a5"
+#define KEY A12 A12 A12 A12
 
 static char region[] = "AWS_REGION=eu-west-1";
 static char secret[] = "AWS_SECRET_ACCESS_KEY=hush-hush";
@@ -30,10 +34,12 @@ static void an_order_has_all_that_is_needed_and_no_more(void) {
         "{\"seconds\": 60, \"environment\": [\"AWS_REGION=eu-west-1\", "
         "\"AWS_SECRET_ACCESS_KEY=hush-hush\", \"S3_ENDPOINT_URL=http://x\"], \"tasks\": ["
         "{\"what\": \"code\", \"from\": \"s3://b/s.tar.gz\", \"to\": \"/opt/ml/code\", "
-        "\"unpack\": true}, {\"what\": \"train\", \"from\": \"s3://b/train\", \"to\": "
-        "\"/opt/ml/input/data/train\", \"shard\": 1, \"shards\": 3}, {\"what\": \"val\", "
+        "\"unpack\": true, \"pass\": true}, {\"what\": \"train\", \"from\": \"s3://b/train\", "
+        "\"to\": "
+        "\"/opt/ml/input/data/train\", \"shard\": 1, \"shards\": 3, \"pass\": false}, {\"what\": "
+        "\"val\", "
         "\"from\": \"https://h/x?secret\", \"to\": \"/opt/ml/input/data/val\", \"shard\": 0, "
-        "\"shards\": 1}]}",
+        "\"shards\": 1, \"pass\": true}]}",
         0, NULL);
     CU_ASSERT_PTR_NOT_NULL(expected);
     CU_ASSERT_EQUAL(json_equal(order, expected), 1);
@@ -52,7 +58,7 @@ static void targets_are_tried_and_checkpoints_come_back(void) {
         json_loads("{\"seconds\": 60, \"environment\": [], \"tasks\": ["
                    "{\"what\": \"output\", \"to\": \"s3://b/o/output/algo-2/\", \"target\": true, "
                    "\"tidy\": true}, {\"what\": \"checkpoints\", \"from\": \"s3://b/c/\", \"to\": "
-                   "\"/opt/ml/checkpoints\", \"back\": true, \"tidy\": false}]}",
+                   "\"/opt/ml/checkpoints\", \"back\": true, \"tidy\": false, \"pass\": true}]}",
                    0, NULL);
     CU_ASSERT_EQUAL(json_equal(order, expected), 1);
     j.cluster.self = 0;
@@ -62,6 +68,51 @@ static void targets_are_tried_and_checkpoints_come_back(void) {
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(tasks, 1), "to")),
                            "s3://b/o/model/");
     CU_ASSERT_TRUE(json_is_true(json_object_get(json_array_get(tasks, 2), "tidy")));
+}
+
+static void a_host_asks_the_one_above_it(void) {
+    static const struct {
+        size_t self;
+        int64_t ready;
+        const char *expected;
+    } cases[] = {
+        {0, 600, "{\"listener\": 9, \"key\": \"" KEY "\"}"},
+        {1, 600,
+         "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://algo-1:7074\", \"name\": "
+         "\"algo-1\", \"patience\": 60}"},
+        {4, 3,
+         "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://[fd00::2]:7074\", "
+         "\"name\": \"fd00::2\", \"patience\": 1}"},
+    };
+    struct cluster_host five[5] = {{.name = {"algo-1"}}, {.name = {"fd00::2"}}};
+    struct job j;
+    unsigned char key[KEY_SIZE];
+    memset(key, 0xa5, sizeof(key));
+    fill(&j);
+    j.cluster.hosts = five;
+    j.cluster.count = 5;
+    j.ports.passing = 7074;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        j.cluster.self = cases[i].self;
+        j.settings.ready_seconds = cases[i].ready;
+        cleanup_json json_t *door = staging_door(&j, 9, key);
+        cleanup_json json_t *expected = json_loads(cases[i].expected, 0, NULL);
+        CU_ASSERT_PTR_NOT_NULL(expected);
+        CU_ASSERT_EQUAL(json_equal(door, expected), 1);
+    }
+}
+
+static void passing_on_takes_others_and_something_to_fetch(void) {
+    struct job j;
+    fill(&j);
+    CU_ASSERT_FALSE(staging_passes_on(&j));
+    j.settings.fetch_once = true;
+    CU_ASSERT_TRUE(staging_passes_on(&j));
+    j.cluster.count = 1;
+    CU_ASSERT_FALSE(staging_passes_on(&j));
+    j.cluster.count = 3;
+    j.sources = (struct sources){0};
+    CU_ASSERT_FALSE(staging_passes_on(&j));
 }
 
 static void the_sdks_region_is_handed_on(void) {
@@ -92,5 +143,6 @@ static void a_build_without_it_says_so(void) {
 }
 
 UNIT_MAIN("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
-          UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(the_sdks_region_is_handed_on),
+          UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
+          UNIT(passing_on_takes_others_and_something_to_fetch), UNIT(the_sdks_region_is_handed_on),
           UNIT(a_build_without_it_says_so))

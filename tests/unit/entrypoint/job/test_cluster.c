@@ -14,7 +14,7 @@ static void add(struct platform_description *d, const char *name, unsigned slots
 }
 
 static void hosts_come_into_natural_order_on_every_host(void) {
-    struct platform_description d = {.source = CLUSTER_SAGEMAKER, .local_mode = true};
+    struct platform_description d = {.source = CLUSTER_SAGEMAKER, .grace = 10, .before = 2};
     struct cluster c;
     add(&d, "algo-10", 0);
     add(&d, "algo-1", 3);
@@ -27,7 +27,7 @@ static void hosts_come_into_natural_order_on_every_host(void) {
     CU_ASSERT_STRING_EQUAL(c.hosts[1].name.text, "algo-2");
     CU_ASSERT_STRING_EQUAL(c.hosts[2].name.text, "algo-10");
     CU_ASSERT_EQUAL(c.self, 1);
-    CU_ASSERT(c.local_mode && c.source == CLUSTER_SAGEMAKER);
+    CU_ASSERT(c.grace == 10 && c.before == 2 && c.source == CLUSTER_SAGEMAKER);
     CU_ASSERT_STRING_EQUAL(c.interface, "eth7");
     CU_ASSERT_STRING_EQUAL(c.group, "g");
     CU_ASSERT_STRING_EQUAL(c.job, "job-7");

@@ -17,18 +17,36 @@ static int parse(const char *text, struct hyperparameters *ret, struct error *er
 }
 
 /* The flags for TEXT, joined with '|'. */
-static const char *flags(const char *text) {
+static const char *flags_with(const char *text, bool nulls) {
     static char joined[1024];
     cleanup_hyperparameters struct hyperparameters h = {0};
     cleanup_argv struct argv words = {0};
     joined[0] = '\0';
     CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
-    CU_ASSERT_EQUAL(hyperparameters_add_flags(&h, &words, NULL), 0);
+    CU_ASSERT_EQUAL(hyperparameters_add_flags(&h, nulls, &words, NULL), 0);
     for (size_t i = 0; i < words.count; i++) {
         strncat(joined, i > 0 ? "|" : "", sizeof(joined) - strlen(joined) - 1);
         strncat(joined, words.items[i], sizeof(joined) - strlen(joined) - 1);
     }
     return joined;
+}
+
+static const char *flags(const char *text) {
+    return flags_with(text, false);
+}
+
+/* None is `null` in the service's JSON, and "null" from both SDKs. */
+static void null_is_an_empty_text_or_no_flag(void) {
+    static const char *const spellings[] = {"{\"a\":\"1\",\"none\":null}",
+                                            "{\"a\":\"1\",\"none\":\"null\"}"};
+    for (size_t i = 0; i < 2; i++) {
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        CU_ASSERT_STRING_EQUAL(flags_with(spellings[i], true), "-a|1|--none|");
+        CU_ASSERT_STRING_EQUAL(flags_with(spellings[i], false), "-a|1");
+        CU_ASSERT_EQUAL(parse(spellings[i], &h, NULL), 0);
+        CU_ASSERT_PTR_NULL(hyperparameters_get(&h, "none"));
+    }
+    CU_ASSERT_STRING_EQUAL(flags_with("{\"none\":\"None\"}", false), "--none|None");
 }
 
 static void all_three_spellings_are_understood(void) {
@@ -80,7 +98,7 @@ static void the_longest_list_that_may_be_is_a_flag(void) {
     memcpy(text + start + (size_t)2 * NUMBERS - 1, "]}", 3);
     expected[PYTHON - 1] = ']';
     CU_ASSERT_EQUAL_FATAL(parse(text, &h, NULL), 0);
-    CU_ASSERT_EQUAL(hyperparameters_add_flags(&h, &words, NULL), 0);
+    CU_ASSERT_EQUAL(hyperparameters_add_flags(&h, true, &words, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(words.count, 2);
     CU_ASSERT_STRING_EQUAL(words.items[1], expected);
 }
@@ -262,6 +280,7 @@ static void no_file_is_no_parameters(void) {
 }
 
 UNIT_MAIN("job.hyperparameters", UNIT(all_three_spellings_are_understood),
+          UNIT(null_is_an_empty_text_or_no_flag),
           UNIT(values_that_are_not_strings_are_spelled_as_in_python), UNIT(texts_stay_json),
           UNIT(the_longest_list_that_may_be_is_a_flag),
           UNIT(one_letter_takes_one_dash_and_no_letter_none),

@@ -207,6 +207,28 @@ static void going_on_without_the_first_host_needs_who_lets_it(void) {
     }
 }
 
+/* Hosts that are only counted do not know how to reach each other. */
+static void what_is_passed_on_needs_hosts_with_names(void) {
+    char hosts[] = "RINGMASTER_HOSTS=a,b,c", host[] = "RINGMASTER_HOST=b",
+         once[] = "RINGMASTER_FETCH_ONCE=1";
+    char count[] = "AWS_BATCH_JOB_NUM_NODES=3", index[] = "AWS_BATCH_JOB_NODE_INDEX=1",
+         at[] = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.0.0.7",
+         id[] = "AWS_BATCH_JOB_ID=8a7-1#1", nodes[] = "AWS_BATCH_JOB_MAIN_NODE_INDEX=0";
+    char *named[] = {base, path_variable, hosts, host, once, NULL};
+    char *counted[] = {base, path_variable, count, index, at, id, nodes, once, NULL};
+    struct job job;
+    struct error err = {0};
+    use_base("once");
+    CU_ASSERT_EQUAL(job_read(sleeper, named, &job, &err), 0);
+    CU_ASSERT_TRUE(job.settings.fetch_once);
+    job_done(&job);
+    CU_ASSERT_EQUAL(job_read(sleeper, counted, &job, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_FETCH_ONCE=1 needs hosts that know each other's names");
+    CU_ASSERT_EQUAL(job.cluster.count, 3); /* so that it can tell the others */
+    job_done(&job);
+}
+
 static void a_wrong_variable_leaves_the_cluster_known(void) {
     char hosts[] = "RINGMASTER_HOSTS=a:2,b", host[] = "RINGMASTER_HOST=b",
          wrong[] = "RINGMASTER_RESTARTS=many", worse[] = "RINGMASTER_NO_SUCH=1",
@@ -285,6 +307,51 @@ static void a_number_of_all_processes_wins(void) {
     ranks_of("{\"sagemaker_mpi_num_processes\":\"0\"}", -1, 0, 0);
 }
 
+static void make_device(const char *root, const char *name) {
+    char path[PATH_MAX];
+    snprintf(path, sizeof(path), "%s/%s/%s", unit_temp_dir(), root, name);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+}
+
+/* Two GPUs on one host, three Neuron cores on another one, both on a third. */
+static void ranks_are_as_many_as_accelerators_unless_it_is_said(void) {
+    static const struct {
+        const char *root;
+        struct wishes wishes;
+        size_t hosts;
+        unsigned slots;
+    } cases[] = {
+        {"bare", {0}, 2, 1},
+        {"gpus", {0}, 2, 2},
+        {"neurons", {0}, 2, 3},
+        {"both", {0}, 2, 2},
+        {"gpus", {.slots = 5}, 2, 5},
+        {"neurons", {.slots = 1}, 2, 1},
+        {"bare", {.ranks = 7}, 2, 4},
+        {"gpus", {.ranks = 7}, 2, 4},
+        {"neurons", {.ranks = 2}, 2, 3},
+        {"gpus", {.slots = 3, .ranks = 7}, 1, 3},
+        {"bare", {.ranks = 100000}, 1, CLUSTER_SLOTS_MAX},
+    };
+    make_device("gpus", "dev/nvidia0");
+    make_device("gpus", "dev/nvidia7");
+    make_device("gpus", "dev/nvidiactl");
+    make_device("both", "dev/nvidia0");
+    make_device("both", "dev/nvidia1");
+    for (int core = 0; core < 3; core++) {
+        char name[96];
+        snprintf(name, sizeof(name), "sys/devices/virtual/neuron_device/neuron%d/neuron_core0",
+                 core);
+        make_device("neurons", name);
+        make_device("both", name);
+    }
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char root[PATH_MAX];
+        snprintf(root, sizeof(root), "%s/%s", unit_temp_dir(), cases[i].root);
+        CU_ASSERT_EQUAL(job_slots(&cases[i].wishes, cases[i].hosts, root), cases[i].slots);
+    }
+}
+
 static void a_host_outside_the_distribution_runs_one_process(void) {
     static const char config[] =
         "{\"current_host\":\"algo-2\",\"hosts\":[\"algo-1\",\"algo-2\",\"algo-3\"],"
@@ -340,8 +407,10 @@ UNIT_MAIN("job.job", UNIT(a_sagemaker_job_is_read_whole),
           UNIT(names_that_are_no_flags_are_a_warning),
           UNIT(a_wrong_program_leaves_the_cluster_known),
           UNIT(going_on_without_the_first_host_needs_who_lets_it),
+          UNIT(what_is_passed_on_needs_hosts_with_names),
           UNIT(a_wrong_variable_leaves_the_cluster_known),
           UNIT(wrong_hyperparameters_leave_the_cluster_known), UNIT(a_number_of_all_processes_wins),
+          UNIT(ranks_are_as_many_as_accelerators_unless_it_is_said),
           UNIT(a_host_outside_the_distribution_runs_one_process),
           UNIT(once_per_host_is_one_slot_each), UNIT(a_wrong_cluster_leaves_nothing),
           UNIT(the_trainer_beside_this_program_comes_first))

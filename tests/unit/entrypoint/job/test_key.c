@@ -48,6 +48,24 @@ static void the_derivation_is_hkdf_sha384(void) {
     CU_ASSERT_EQUAL(k.bytes[0] | k.bytes[17] | k.bytes[47], 0);
 }
 
+static void another_purpose_has_another_key(void) {
+    /* Computed with Python: HKDF-SHA384(bytes(range(48)), salt b"ringmaster 1", info
+     * SHA384(b"this")). */
+    static const char expected[] = "9a457a88b755495ba67aa741570f02c441b8164595c7edc0"
+                                   "af39d1bebc20e3881720e4761e10f22b1ea7f9452379c629";
+    struct key k = {0};
+    unsigned char made[KEY_SIZE];
+    char hex[2 * KEY_SIZE + 1];
+    for (size_t i = 0; i < KEY_SIZE; i++)
+        k.bytes[i] = (unsigned char)i;
+    CU_ASSERT_EQUAL(key_for(&k, "this", made, NULL), 0);
+    for (size_t i = 0; i < KEY_SIZE; i++)
+        snprintf(hex + 2 * i, 3, "%02x", made[i]);
+    CU_ASSERT_STRING_EQUAL(hex, expected);
+    CU_ASSERT_EQUAL(key_for(&k, "that", made, NULL), 0);
+    CU_ASSERT_NOT_EQUAL(memcmp(made, k.bytes, KEY_SIZE), 0);
+}
+
 static void another_job_host_or_secret_gives_another_key(void) {
     struct key k, other;
     const unsigned char *bytes = (const unsigned char *)one;
@@ -60,6 +78,14 @@ static void another_job_host_or_secret_gives_another_key(void) {
     changed.count = 1;
     CU_ASSERT_EQUAL(key_derive(bytes, sizeof(one), &changed, &other, NULL), 0);
     CU_ASSERT_NOT_EQUAL(memcmp(k.bytes, other.bytes, KEY_SIZE), 0);
+    changed = cluster;
+    changed.before = 1;
+    CU_ASSERT_EQUAL(key_derive(bytes, sizeof(one), &changed, &other, NULL), 0);
+    CU_ASSERT_NOT_EQUAL(memcmp(k.bytes, other.bytes, KEY_SIZE), 0);
+    struct key third;
+    changed.before = 2;
+    CU_ASSERT_EQUAL(key_derive(bytes, sizeof(one), &changed, &third, NULL), 0);
+    CU_ASSERT_NOT_EQUAL(memcmp(other.bytes, third.bytes, KEY_SIZE), 0);
     changed = cluster;
     changed.self = 1;
     CU_ASSERT_EQUAL(key_derive(bytes, sizeof(one), &changed, &other, NULL), 0);
@@ -264,7 +290,7 @@ static void the_variable_can_be_blotted_out(void) {
     CU_ASSERT_STRING_EQUAL(other, "RINGMASTER_KEY_FILE=/x");
 }
 
-UNIT_MAIN("job.key", UNIT(the_derivation_is_hkdf_sha384),
+UNIT_MAIN("job.key", UNIT(the_derivation_is_hkdf_sha384), UNIT(another_purpose_has_another_key),
           UNIT(another_job_host_or_secret_gives_another_key), UNIT(a_thousand_hosts_have_a_key_too),
           UNIT(places_are_tried_in_their_order), UNIT(white_space_at_the_end_does_not_count),
           UNIT(unfit_files_are_refused_and_their_text_not_shown),

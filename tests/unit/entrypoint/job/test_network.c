@@ -1,6 +1,8 @@
+#include "common/file.h"
 #include "job/network.h"
 #include "support/unit.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static void every_library_hears_of_the_same_interface(void) {
@@ -10,7 +12,7 @@ static void every_library_hears_of_the_same_interface(void) {
                                               {"FI_TCP_IFACE", "eth1"},
                                               {"UCX_NET_DEVICES", "eth1"}};
     cleanup_argv struct argv got = {0};
-    CU_ASSERT_EQUAL(network_add("eth1", false, &got, NULL), 0);
+    CU_ASSERT_EQUAL(network_add("eth1", unit_temp_dir(), &got, NULL), 0);
     CU_ASSERT_EQUAL(got.count, 5);
     for (size_t i = 0; i < 5; i++)
         CU_ASSERT_STRING_EQUAL(argv_get_env(&got, expected[i][0]), expected[i][1]);
@@ -20,19 +22,46 @@ static void what_the_job_sets_stays(void) {
     cleanup_argv struct argv got = {0};
     CU_ASSERT_EQUAL(argv_set_env(&got, "NCCL_SOCKET_IFNAME", "ib0,ib1", NULL), 0);
     CU_ASSERT_EQUAL(argv_set_env(&got, "UCX_NET_DEVICES", "", NULL), 0);
-    CU_ASSERT_EQUAL(network_add("eth1", false, &got, NULL), 0);
+    CU_ASSERT_EQUAL(network_add("eth1", unit_temp_dir(), &got, NULL), 0);
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "NCCL_SOCKET_IFNAME"), "ib0,ib1");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "UCX_NET_DEVICES"), "");
     CU_ASSERT_STRING_EQUAL(argv_get_env(&got, "GLOO_SOCKET_IFNAME"), "eth1");
     CU_ASSERT_EQUAL(got.count, 5);
 }
 
-/* UCX would otherwise be kept from what it is there for. */
-static void ucx_keeps_its_devices(void) {
+static void make(const char *name, const char *text) {
+    char path[4500];
+    (void)snprintf(path, sizeof(path), "%s/host/%s", unit_temp_dir(), name);
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    *slash = '/';
+    CU_ASSERT_EQUAL(file_publish(path, text, strlen(text), 0644, NULL), 0);
+}
+
+/* What UCX is told on this test's host, with devices, for that interface; "" for nothing. */
+static const char *told(const char *interface) {
+    static char text[64];
+    char root[4300];
     cleanup_argv struct argv got = {0};
-    CU_ASSERT_EQUAL(network_add("eth1", true, &got, NULL), 0);
-    CU_ASSERT_PTR_NULL(argv_get_env(&got, "UCX_NET_DEVICES"));
-    CU_ASSERT_EQUAL(got.count, 4);
+    (void)snprintf(root, sizeof(root), "%s/host", unit_temp_dir());
+    CU_ASSERT_EQUAL(network_add(interface, root, &got, NULL), 0);
+    const char *value = argv_get_env(&got, "UCX_NET_DEVICES");
+    CU_ASSERT_EQUAL(got.count, value != NULL ? 5 : 4);
+    (void)snprintf(text, sizeof(text), "%s", value != NULL ? value : "");
+    return text;
+}
+
+/* It takes the device of the one interface; where there are others alone, it chooses among them. */
+static void ucx_is_told_of_its_device(void) {
+    CU_ASSERT_STRING_EQUAL(told("eth1"), "eth1");
+    make("sys/class/infiniband/mlx5_1/ports/1/state", "4: ACTIVE\n");
+    make("sys/class/infiniband/mlx5_1/device/net/eth1/dev_port", "0\n");
+    CU_ASSERT_STRING_EQUAL(told("eth1"), "");
+    make("dev/infiniband/uverbs1", "");
+    make("sys/class/infiniband_verbs/uverbs1/ibdev", "mlx5_1\n");
+    CU_ASSERT_STRING_EQUAL(told("eth1"), "mlx5_1:1");
+    CU_ASSERT_STRING_EQUAL(told("eth0"), "");
 }
 
 static void the_jobs_own_are_told(void) {
@@ -61,5 +90,5 @@ static void long_values_fit(void) {
 }
 
 UNIT_MAIN("job.network", UNIT(every_library_hears_of_the_same_interface),
-          UNIT(what_the_job_sets_stays), UNIT(ucx_keeps_its_devices), UNIT(the_jobs_own_are_told),
-          UNIT(long_values_fit))
+          UNIT(what_the_job_sets_stays), UNIT(ucx_is_told_of_its_device),
+          UNIT(the_jobs_own_are_told), UNIT(long_values_fit))

@@ -93,6 +93,63 @@ static void variables_win_over_the_file_and_the_file_over_nothing(void) {
     cluster_done(&c);
 }
 
+static void a_platform_that_has_one_host_says_how_it_stops_it(void) {
+    char list[] = "SLURM_STEP_NODELIST=n1", index[] = "SLURM_NODEID=0";
+    char *environment[] = {list, index, NULL};
+    struct settings s = settings_with(NULL);
+    struct cluster c;
+    snprintf(base, sizeof(base), "%s/nothing", unit_temp_dir());
+    CU_ASSERT_EQUAL(platform_read(&s, environment, NULL, &c, NULL), 0);
+    CU_ASSERT_EQUAL(c.source, CLUSTER_ALONE);
+    CU_ASSERT_EQUAL(c.count, 1);
+    CU_ASSERT_EQUAL(c.grace, 30);
+    cluster_done(&c);
+    s.platform = "none";
+    CU_ASSERT_EQUAL(platform_read(&s, environment, NULL, &c, NULL), 0);
+    CU_ASSERT_EQUAL(c.grace, 0);
+    cluster_done(&c);
+}
+
+/* Kubernetes sets its variable in every container, whoever names the hosts. */
+static void a_pod_is_stopped_as_kubernetes_does(void) {
+    char service[] = "KUBERNETES_SERVICE_HOST=10.96.0.1";
+    char tasks[] = "TF_CONFIG={\"cluster\":{\"worker\":[\"a:1\",\"b:1\"]},"
+                   "\"task\":{\"type\":\"worker\",\"index\":0}}";
+    char nodes[] = "DSTACK_NODES_IPS=10.0.0.1\n10.0.0.2", rank[] = "DSTACK_NODE_RANK=0";
+    static const struct {
+        const char *hosts, *host, *platform;
+        bool in_pod, tasks, nodes;
+        unsigned grace;
+    } cases[] = {
+        {"n1,n2", "n1", NULL, true, false, false, 30},
+        {"n1,n2", "n1", NULL, false, false, false, 0},
+        {NULL, NULL, NULL, true, true, false, 30},
+        {NULL, NULL, "none", true, false, false, 30},
+        {NULL, NULL, NULL, true, false, true, 300}, /* what a platform says counts */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        char *environment[5] = {NULL};
+        size_t count = 0;
+        struct settings s = settings_with(cases[i].hosts);
+        struct cluster c;
+        struct error err = {0};
+        snprintf(base, sizeof(base), "%s/nothing", unit_temp_dir());
+        s.host = cases[i].host;
+        s.platform = cases[i].platform;
+        if (cases[i].in_pod)
+            environment[count++] = service;
+        if (cases[i].tasks)
+            environment[count++] = tasks;
+        if (cases[i].nodes) {
+            environment[count++] = nodes;
+            environment[count] = rank;
+        }
+        CU_ASSERT_EQUAL(platform_read(&s, environment, NULL, &c, &err), 0);
+        CU_ASSERT_EQUAL(c.grace, cases[i].grace);
+        cluster_done(&c);
+    }
+}
+
 static void wrong_descriptions_are_errors(void) {
     struct cluster c;
     struct error err = {0};
@@ -120,4 +177,5 @@ static void wrong_descriptions_are_errors(void) {
 UNIT_MAIN("job.platform", UNIT(no_description_is_one_host),
           UNIT(a_host_alone_is_called_as_its_kernel_says_where_that_is_a_name),
           UNIT(variables_win_over_the_file_and_the_file_over_nothing),
-          UNIT(wrong_descriptions_are_errors))
+          UNIT(a_platform_that_has_one_host_says_how_it_stops_it),
+          UNIT(a_pod_is_stopped_as_kubernetes_does), UNIT(wrong_descriptions_are_errors))

@@ -41,10 +41,13 @@ static void every_host_makes_the_same_list(void) {
 }
 
 static void one_is_alone(void) {
-    static const char *const variables[VARIABLES_MAX] = {"COUNT=1"};
-    struct platform_description d = {0};
-    CU_ASSERT_EQUAL(read_counted(variables, &d, NULL), 1);
-    CU_ASSERT_EQUAL(d.count, 0);
+    static const char *const indices[] = {NULL, "INDEX=", "INDEX=0"};
+    for (size_t i = 0; i < sizeof(indices) / sizeof(indices[0]); i++) {
+        const char *variables[VARIABLES_MAX] = {"COUNT=1", indices[i]};
+        struct platform_description d = {0};
+        CU_ASSERT_EQUAL(read_counted(variables, &d, NULL), 1);
+        CU_ASSERT_EQUAL(d.count, 0);
+    }
 }
 
 static void what_makes_no_sense_is_an_error_that_names_it(void) {
@@ -55,6 +58,7 @@ static void what_makes_no_sense_is_an_error_that_names_it(void) {
         {{"COUNT=0"}, "COUNT"},
         {{"COUNT=1025"}, "COUNT"},
         {{"COUNT=1:4"}, "COUNT"},
+        {{"COUNT=1", "INDEX=1"}, "COUNT=1: INDEX"}, /* the others would be alone, too */
         {{"COUNT=3"}, "INDEX is not set"},
         {{"COUNT=3", "INDEX=3"}, "COUNT=3: INDEX"},
         {{"COUNT=3", "INDEX=-1"}, "INDEX"},

@@ -69,13 +69,13 @@ static void what_the_sdk_writes_is_understood(void) {
     CU_ASSERT_EQUAL_FATAL(read_one(FOLDER "valid/sdk2_local.json", &c, NULL), 0);
     CU_ASSERT_EQUAL(c.count, 2);
     CU_ASSERT_EQUAL(c.self, 1);
-    CU_ASSERT(c.local_mode);
+    CU_ASSERT_EQUAL(c.grace, 10);
     CU_ASSERT_STRING_EQUAL(c.interface, "eth0");
     CU_ASSERT_STRING_EQUAL(c.hosts[0].name.text, "algo-1-plf6b");
     cluster_done(&c);
 
     CU_ASSERT_EQUAL_FATAL(read_one(FOLDER "valid/service_groups.json", &c, NULL), 0);
-    CU_ASSERT_FALSE(c.local_mode);
+    CU_ASSERT_EQUAL(c.grace, 120);
     CU_ASSERT_STRING_EQUAL(c.hosts[0].name.text, "algo-1");
     CU_ASSERT_STRING_EQUAL(c.instance_type, "ml.p4d.24xlarge");
     CU_ASSERT_STRING_EQUAL(c.group, "homogeneousCluster");

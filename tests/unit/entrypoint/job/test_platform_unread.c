@@ -89,6 +89,8 @@ static void one_member_alone_and_names_of_others_are_no_cluster(void) {
         "LSB_HOSTS=hostA hostA",
         "AWS_BATCH_JOB_NUM_NODES=",
         "XVC_MASTER_NUM=2|VC__NUM=1",
+        "JOB_COMPLETION_INDEX=0|RINGMASTER_COUNT=1",
+        "JOB_COMPLETION_INDEX=0|PET_NNODES=1|PET_NODE_RANK=0",
     };
     for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++) {
         struct warnings warnings;
@@ -121,12 +123,46 @@ static void what_should_count_and_cannot_be_read_is_an_error(void) {
     }
 }
 
-static void an_index_without_a_count_is_a_warning(void) {
-    static const char *const indices[] = {
-        "JOB_COMPLETION_INDEX=1", "NOMAD_ALLOC_INDEX=0", "AWS_BATCH_JOB_NODE_INDEX=2",
-        "SLURM_NODEID=1",         "NODE_RANK=3",         "RANK=0",
-        "PET_NODE_RANK=1",        "VK_TASK_INDEX=1",     "SKYPILOT_NODE_RANK=0",
-        "DSTACK_NODE_RANK=1",     "PMI_RANK=1",          "OMPI_COMM_WORLD_RANK=1"};
+static void an_index_without_a_count_is_an_error_that_names_it(void) {
+    static const char *const indices[] = {"JOB_COMPLETION_INDEX=0",
+                                          "JOB_COMPLETION_INDEX=1",
+                                          "JOB_COMPLETION_INDEX=3|WORLD_SIZE=8",
+                                          "JOB_COMPLETION_INDEX=3|NNODES=4",
+                                          "NOMAD_ALLOC_INDEX=1",
+                                          "SLURM_NODEID=0",
+                                          "NODE_RANK=3",
+                                          "RANK=1",
+                                          "PET_NODE_RANK=0",
+                                          "VK_TASK_INDEX=1",
+                                          "SKYPILOT_NODE_RANK=0",
+                                          "DSTACK_NODE_RANK=1",
+                                          "PMI_RANK=1",
+                                          "OMPI_COMM_WORLD_RANK=1",
+                                          "VC_TASK_INDEX=0",
+                                          "PMI_RANK=x",
+                                          "AWS_BATCH_JOB_NODE_INDEX=2",
+                                          "AZ_BATCH_IS_CURRENT_NODE_MASTER=true"};
+    for (size_t i = 0; i < sizeof(indices) / sizeof(indices[0]); i++) {
+        struct warnings warnings;
+        struct error err = {0};
+        CU_ASSERT_EQUAL(check(indices[i], &warnings, &err), -1);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+        char index[64] = {0};
+        memcpy(index, indices[i], strcspn(indices[i], "|"));
+        ASSERT_CONTAINS(err.text, index);
+        ASSERT_CONTAINS(err.text, "RINGMASTER_HOSTS");
+        ASSERT_CONTAINS(err.text, "RINGMASTER_PLATFORM=none");
+    }
+    struct warnings warnings;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(check("JOB_COMPLETION_INDEX=0", &warnings, &err), -1);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_COUNT");
+}
+
+/* Every allocation of Nomad has an index, and RANK may be anybody's. */
+static void the_first_may_be_alone_with_a_warning(void) {
+    static const char *const indices[] = {"NOMAD_ALLOC_INDEX=0", "RANK=0", "RANK=gold",
+                                          "NODE_RANK=0"};
     for (size_t i = 0; i < sizeof(indices) / sizeof(indices[0]); i++) {
         struct warnings warnings;
         CU_ASSERT_EQUAL(check(indices[i], &warnings, NULL), 0);
@@ -161,5 +197,6 @@ UNIT_MAIN("job.platform_unread",
           UNIT(several_are_an_error_that_names_the_variables_and_the_ways_out),
           UNIT(one_member_alone_and_names_of_others_are_no_cluster),
           UNIT(what_should_count_and_cannot_be_read_is_an_error),
-          UNIT(an_index_without_a_count_is_a_warning),
+          UNIT(an_index_without_a_count_is_an_error_that_names_it),
+          UNIT(the_first_may_be_alone_with_a_warning),
           UNIT(a_file_of_hosts_counts_names_and_not_lines))

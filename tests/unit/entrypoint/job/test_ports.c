@@ -11,6 +11,7 @@ static void ports_are_counted_from_the_first(void) {
     CU_ASSERT_EQUAL(p.daemons_v4, 7071);
     CU_ASSERT_EQUAL(p.daemons_v6, 7072);
     CU_ASSERT_EQUAL(p.master, 7073);
+    CU_ASSERT_EQUAL(p.passing, 7074);
     CU_ASSERT_EQUAL(p.data, 7086);
     CU_ASSERT_EQUAL(p.data_count, 64);
     CU_ASSERT_EQUAL(p.data_needed, 8);

@@ -103,6 +103,9 @@ static void sagemaker_program_is_looked_up_and_gets_the_flags(void) {
     expect("{\"sagemaker_program\":\"\\\"a.py\\\"\",\"lr\":\"0.1\"}", flags,
            "/bin/python3|/code/a.py|--lr|0.1|--epochs|3");
     expect("{\"sagemaker_program\":\"a.sh\"}", none, "/bin/sh|/code/a.sh");
+    expect("{\"sagemaker_program\":\"a.sh\",\"none\":null,\"too\":\"null\"}", none,
+           "/bin/sh|/code/a.sh|--none||--too|");
+    expect("{\"none\":null,\"lr\":\"0.1\"}", none, "/bin/ringtrain|train|--lr|0.1");
     expect("{\"sagemaker_program\":\"a\"}", none, "/code/a");
     expect("{\"sagemaker_program\":\"tool\"}", none, "/bin/tool");
     cleanup_program struct program p = {0};

@@ -1,6 +1,7 @@
 #include "common/cleanup.h"
 #include "common/json.h"
 #include "job/platform_description.h"
+#include "job/platform_table.h"
 #include "job/settings.h"
 #include "support/unit.h"
 
@@ -76,6 +77,22 @@ static void wrong_values_and_unknown_names_are_errors_that_name_the_variable(voi
     }
 }
 
+/* --help lists what may be chosen. */
+static void every_platform_can_be_chosen_and_is_in_the_help(void) {
+    const char *help = NULL, *name = "";
+    for (size_t i = 0; strcmp(name, "RINGMASTER_PLATFORM") != 0; i++)
+        help = settings_help(i, &name);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(help);
+    for (size_t i = 0; platform_table_name(i) != NULL; i++) {
+        struct settings s;
+        char variable[64];
+        (void)snprintf(variable, sizeof(variable), "RINGMASTER_PLATFORM=%s",
+                       platform_table_name(i));
+        CU_ASSERT_EQUAL(parse(variable, &s, NULL), 0);
+        ASSERT_CONTAINS(help, platform_table_name(i));
+    }
+}
+
 static int parse_number(const char *name, int64_t number, struct settings *ret) {
     char variable[64];
     (void)snprintf(variable, sizeof(variable), "%s=%" PRId64, name, number);
@@ -143,11 +160,14 @@ static void variables_made_of_a_service_are_ignored_with_a_warning(void) {
 static void the_stop_budget_depends_on_the_place(void) {
     struct settings s;
     CU_ASSERT_EQUAL(parse(NULL, &s, NULL), 0);
-    CU_ASSERT_EQUAL(settings_stop_seconds(&s, false), 100);
-    CU_ASSERT_EQUAL(settings_stop_seconds(&s, true), 8);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, 0), 100);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, 120), 100);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, 10), 8);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, 30), 25);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, 300), 250);
     char told[] = "RINGMASTER_STOP_SECONDS=30";
     CU_ASSERT_EQUAL(parse(told, &s, NULL), 0);
-    CU_ASSERT_EQUAL(settings_stop_seconds(&s, true), 30);
+    CU_ASSERT_EQUAL(settings_stop_seconds(&s, 10), 30);
 }
 
 static void help_and_json_name_every_setting_and_hide_the_key(void) {
@@ -195,7 +215,8 @@ static void lists_of_exit_codes_are_read(void) {
 UNIT_MAIN("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_value_is_not_set),
           UNIT(values_are_read),
           UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
-          UNIT(numbers_have_bounds), UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
+          UNIT(every_platform_can_be_chosen_and_is_in_the_help), UNIT(numbers_have_bounds),
+          UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
           UNIT(the_stop_budget_depends_on_the_place),
           UNIT(help_and_json_name_every_setting_and_hide_the_key),
           UNIT(lists_of_exit_codes_are_read))

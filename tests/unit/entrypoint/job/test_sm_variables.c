@@ -26,7 +26,7 @@ static struct job sagemaker_job(void) {
     static const char parameters[] =
         "{\"batch-size\":\"32\",\"s\":\"\\\"abc\\\"\",\"raw\":\"a "
         "b\",\"lr\":\"1e-5\",\"a b\":\"5\",\"t\":\"true\","
-        "\"u\":\"\\u00e9\",\"l\":\"[1, 2]\",\"sagemaker_region\":\"eu-west-1\","
+        "\"u\":\"\\u00e9\",\"l\":\"[1, 2]\",\"none\":null,\"sagemaker_region\":\"eu-west-1\","
         "\"sagemaker_container_log_level\":\"10\",\"sagemaker_program\":\"\\\"train.py\\\"\"}";
     static const char input[] = "{\"train\":{\"TrainingInputMode\":\"File\"},\"My-val\":{}}";
     struct job job = {.settings = {.base_dir = "/opt/ml"}};
@@ -65,7 +65,7 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_CHANNEL_TRAIN", "/opt/ml/input/data/train"},
         {"SM_CHANNEL_MY-VAL", "/opt/ml/input/data/My-val"},
         {"SM_INPUT_DATA_CONFIG", "{\"My-val\":{},\"train\":{\"TrainingInputMode\":\"File\"}}"},
-        {"SM_HPS", "{\"a b\":5,\"batch-size\":32,\"l\":[1,2],\"lr\":1e-5,\"raw\":\"a "
+        {"SM_HPS", "{\"a b\":5,\"batch-size\":32,\"l\":[1,2],\"lr\":1e-5,\"none\":null,\"raw\":\"a "
                    "b\",\"s\":\"abc\",\"t\":true,\"u\":\"\\u00E9\"}"},
         {"SM_HP_BATCH-SIZE", "32"},
         {"SM_HP_S", "abc"},
@@ -73,6 +73,7 @@ static void they_are_what_the_toolkit_sets(void) {
         {"SM_HP_L", "[1,2]"},
         {"SM_HP_LR", "1e-5"},
         {"SM_HP_T", "true"},
+        {"SM_HP_NONE", ""},
         {"SM_HP_U", "\xc3\xa9"},
         {"SM_FRAMEWORK_PARAMS", "{\"sagemaker_container_log_level\":10,\"sagemaker_program\":"
                                 "\"train.py\",\"sagemaker_region\":\"eu-west-1\"}"},
@@ -127,8 +128,9 @@ static void the_training_env_holds_them_all(void) {
         {"distribution_instance_groups", "[\"g\"]"},
         {"framework_module", "\"\""},
         {"hosts", "[\"algo-1\",\"algo-10\",\"algo-2\"]"},
-        {"hyperparameters", "{\"a b\":5,\"batch-size\":32,\"l\":[1,2],\"lr\":1e-5,"
-                            "\"raw\":\"a b\",\"s\":\"abc\",\"t\":true,\"u\":\"\xc3\xa9\"}"},
+        {"hyperparameters",
+         "{\"a b\":5,\"batch-size\":32,\"l\":[1,2],\"lr\":1e-5,"
+         "\"none\":null,\"raw\":\"a b\",\"s\":\"abc\",\"t\":true,\"u\":\"\xc3\xa9\"}"},
         {"input_config_dir", "\"/opt/ml/input/config\""},
         {"input_data_config", "{\"My-val\":{},\"train\":{\"TrainingInputMode\":\"File\"}}"},
         {"input_dir", "\"/opt/ml/input\""},

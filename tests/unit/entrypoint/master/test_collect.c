@@ -110,11 +110,8 @@ static void what_matters_is_raised(void) {
     report(1, 2, 0);
     CU_ASSERT_FALSE(m.attempt.ending);
     report(1, 3, 0);
-    CU_ASSERT(m.attempt.ending); /* all are good, so mpirun gets the time to end */
-    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 0);
-    attempt_mpirun_ended(&m.attempt, 0);
-    collect_await_last(&m);
-    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1);
+    CU_ASSERT(m.attempt.ending);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1); /* mpirun would only take its time */
     CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
     gathered();
     gather();
@@ -123,12 +120,41 @@ static void what_matters_is_raised(void) {
     report(1, 2, 0);
     report(1, 3, 0);
     CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 1);
-    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1); /* mpirun would only take its time */
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1);
+    gathered();
+    gather();
+    report(0, 0, 0);
+    report(0, 1, 0);
+    attempt_mpirun_ended(&m.attempt, 0);
+    collect_await_last(&m);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 0); /* reports may be under way */
+    attempt_lose(&m.attempt, 1, 1, "silence");
+    collect_await_lost(&m);
+    CU_ASSERT_EQUAL(raised[EVENT_ALL_HEARD], 1);
     gathered();
     gather();
     attempt_stop(&m.attempt, 0, 1);
     report(0, 1, 4);
     CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 0);
+    gathered();
+}
+
+static void stalled(unsigned from, int rank, const char *states) {
+    json_t *message = json_pack("{s:i, s:i, s:s}", "rank", rank, "seconds", 9, "states", states);
+    collect_stalled(&members[from], message);
+    json_decref(message);
+}
+
+/* The first is the failure, the others are evidence. */
+static void each_stalled_rank_is_told_of(void) {
+    gather();
+    stalled(1, 2, "pid 7 sh: 1 S do_wait");
+    stalled(0, 1, "pid 8 sh: 1 R");
+    stalled(0, 3, "another host's");
+    CU_ASSERT_EQUAL(raised[EVENT_FAILURE], 1);
+    CU_ASSERT_EQUAL(m.attempt.stalled_rank, 2);
+    CU_ASSERT_STRING_EQUAL(m.attempt.stalled_states,
+                           "threads: pid 7 sh: 1 S do_wait\nalgo-1 rank 1: pid 8 sh: 1 R");
     gathered();
 }
 
@@ -184,4 +210,4 @@ STAGE_MAIN("master.collect", UNIT(the_first_failure_is_the_jobs),
            UNIT(a_host_speaks_for_its_own_ranks_alone),
            UNIT(all_have_started_when_the_last_one_has),
            UNIT(a_failure_outranks_an_earlier_good_end), UNIT(what_matters_is_raised),
-           UNIT(the_earliest_deadline_counts))
+           UNIT(each_stalled_rank_is_told_of), UNIT(the_earliest_deadline_counts))

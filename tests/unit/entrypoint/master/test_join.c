@@ -1,3 +1,4 @@
+#include "common/cleanup.h"
 #include "job/key.h"
 #include "support/addresses.h"
 #include "unit/entrypoint/stage.h"
@@ -123,19 +124,23 @@ static int put_frame(SSL *ssl, json_t *message) {
     return result;
 }
 
-/* The next frame; the caller's. */
-static json_t *get_frame(SSL *ssl) {
-    struct buf in;
+/* The next frame, of IN and what comes behind it; the caller's. */
+static json_t *next_frame(SSL *ssl, struct buf *in) {
     struct error err;
     json_t *message = NULL;
     char bytes[4096];
     size_t got = 0;
-    buf_init(&in, FRAME_MAX);
-    while (message == NULL && SSL_read_ex(ssl, bytes, sizeof(bytes), &got) == 1 &&
-           buf_add(&in, bytes, got, &err) == 0 && frame_take(&in, &message, &err) == 0)
-        ;
-    buf_done(&in);
+    int taken = frame_take(in, &message, &err);
+    while (taken == 0 && SSL_read_ex(ssl, bytes, sizeof(bytes), &got) == 1 &&
+           buf_add(in, bytes, got, &err) == 0)
+        taken = frame_take(in, &message, &err);
     return message;
+}
+
+static json_t *get_frame(SSL *ssl) {
+    cleanup_buf struct buf in;
+    buf_init(&in, FRAME_MAX);
+    return next_frame(ssl, &in);
 }
 
 /* A worker of this version, by hand. */
@@ -281,14 +286,21 @@ static void a_host_that_fetched_comes_again(void) {
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: no such object");
 }
 
+static int beats; /* with a welcome */
+
 /* Whether it is welcome yet with a fault of its own. */
 static bool hand_is_welcome(struct hand *h) {
     json_t *join = frame_new("join");
     (void)json_object_set_new(join, "host", json_string("127.0.0.2"));
     (void)json_object_set_new(join, "fault_code", json_integer(EXIT_CODE_DATA));
     (void)json_object_set_new(join, "fault_text", json_string("no such object"));
-    json_t *answer = put_frame(h->ssl, join) == 1 ? get_frame(h->ssl) : NULL;
+    json_t *answer = put_frame(h->ssl, join) == 1 ? next_frame(h->ssl, &h->heard) : NULL;
     bool is = answer != NULL && strcmp(frame_type(answer), "welcome") == 0;
+    json_t *beat =
+        is ? next_frame(h->ssl, &h->heard) : NULL; /* clocks are told apart from the start */
+    if (beat != NULL && strcmp(frame_type(beat), "beat") == 0)
+        beats++;
+    json_decref(beat);
     json_decref(answer);
     return is;
 }
@@ -311,6 +323,7 @@ static void a_fault_moves_no_deadline_of_a_check(void) {
     }
     job_hosts = 2;
     CU_ASSERT(times > 1 && times < 100);
+    CU_ASSERT(beats > 1);
     CU_ASSERT(stage_end(&master, 20) > 0);
     ASSERT_CONTAINS(stage_output(&master), "127.0.0.2: no such object");
     ASSERT_CONTAINS(stage_output(&master), "127.0.0.3: missing");

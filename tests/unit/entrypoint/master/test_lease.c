@@ -1,8 +1,14 @@
 #include "master/lease.h"
 
+#include "common/cleanup.h"
 #include "common/clock.h"
+#include "common/file.h"
+#include "common/json.h"
 #include "support/unit.h"
 #include "wire/frame.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
 
 static void alive(struct member *b, int64_t trip, int64_t ahead) {
     json_t *message = frame_new("alive");
@@ -111,6 +117,165 @@ static void what_counts_is_when_a_heartbeat_was_sent(void) {
     succession_close(&succession);
 }
 
-UNIT_MAIN("master.lease", UNIT(the_fastest_heartbeat_tells_the_clocks_apart),
-          UNIT(nonsense_is_left_alone), UNIT(a_master_that_too_few_answer_is_out),
-          UNIT(what_counts_is_when_a_heartbeat_was_sent))
+/* Answers to a heartbeat wake a master once where nothing else goes on, and at once where a failure
+ * may be among them. */
+static void only_a_calm_master_lets_answers_gather(void) {
+    static const struct rank_report good = {.rank = 0, .end = RANK_EXITED};
+    struct error err;
+    set_up(3);
+    m.s.succession = NULL;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(lease_open(&m, &err), 0);
+    m.lease.beat.fire(m.lease.beat.context);
+    CU_ASSERT_EQUAL(m.s.loop.rest, 0); /* ranks start */
+    for (int rank = 0; rank < 3; rank++)
+        (void)attempt_seat(&m.attempt, (size_t)rank, rank);
+    m.lease.beat.fire(m.lease.beat.context);
+    CU_ASSERT(m.s.loop.rest > clock_now());
+    CU_ASSERT(m.s.loop.rest < clock_now() + CLOCK_SECOND / 10);
+    m.s.loop.rest = 0;
+    m.phase = PHASE_CLEARING;
+    m.lease.beat.fire(m.lease.beat.context);
+    m.phase = PHASE_RUNNING;
+    CU_ASSERT(attempt_report(&m.attempt, &good));
+    m.lease.beat.fire(m.lease.beat.context);
+    CU_ASSERT_EQUAL(m.s.loop.rest, 0);
+    lease_close(&m);
+    attempt_done(&m.attempt);
+    succession_close(&succession);
+    loop_done(&m.s.loop);
+}
+
+static int losses;
+
+static void count_loss(struct master *master, const struct raised *what) {
+    (void)master;
+    losses += what->event == EVENT_HOST_GONE;
+}
+
+static void heard_of(void *context, const json_t *message) {
+    (void)message;
+    member_heard(context);
+}
+
+static void end_loop(void *context) {
+    loop_end(context);
+}
+
+/* A host whose answer lies here, unread, and that is looked at in the same round as a heartbeat is
+ * sent, by which a calm master would rest: before it, and behind it. */
+static void answers_are_read_before_a_host_is_lost(void) {
+    static const struct link_events events = {.message = heard_of};
+    for (int first = 0; first < 2; first++) {
+        int ends[2];
+        struct error err;
+        struct timer end = {.fire = end_loop, .context = &m.s.loop};
+        cleanup_buf struct buf answer;
+        cleanup_json json_t *message = frame_new("alive");
+        set_up(2);
+        losses = 0;
+        m.raise = count_loss;
+        m.s.succession = NULL;
+        buf_init(&answer, 65536);
+        CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
+        for (int rank = 0; rank < 2; rank++)
+            (void)attempt_seat(&m.attempt, (size_t)rank, rank);
+        CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        members[1].link = link_new(&m.s.loop, ends[0], NULL, false, &events, &members[1], &err);
+        members[1].heard = clock_now() - 10 * CLOCK_SECOND;
+        CU_ASSERT_EQUAL(frame_put(&answer, message, &err), 0);
+        CU_ASSERT_EQUAL(file_write_all(ends[1], answer.data, answer.size, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(lease_open(&m, &err), 0);
+        struct timer *one = first == 0 ? &m.lease.beat : &m.lease.look;
+        struct timer *other = first == 0 ? &m.lease.look : &m.lease.beat;
+        one->fire(one->context);
+        other->fire(other->context);
+        loop_after(&m.s.loop, &end, CLOCK_SECOND / 5);
+        CU_ASSERT_EQUAL(loop_run(&m.s.loop, &err), 0);
+        CU_ASSERT_EQUAL(losses, 0);
+        CU_ASSERT_PTR_NOT_NULL(members[1].link);
+        link_free(members[1].link);
+        (void)close(ends[1]);
+        lease_close(&m);
+        attempt_done(&m.attempt);
+        succession_close(&succession);
+        loop_done(&m.s.loop);
+    }
+}
+
+static int64_t out_at;
+static unsigned looks;
+
+static void note_out(struct master *master, const struct raised *what) {
+    CU_ASSERT_EQUAL(what->event, EVENT_OUT);
+    out_at = clock_boot();
+    loop_end(&master->s.loop);
+}
+
+/* As the master's own, counted. */
+static void (*own_look)(void *context);
+static void count_look(void *context) {
+    looks++;
+    own_look(context);
+}
+
+static void open_out(size_t count) {
+    struct error err;
+    set_up(count);
+    out_at = 0;
+    looks = 0;
+    m.raise = note_out;
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(attempt_open(&m.attempt, 1, &job.cluster, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(lease_open(&m, &err), 0);
+    own_look = m.lease.out.fire;
+    m.lease.out.fire = count_look;
+}
+
+static void run_for(int64_t nanoseconds) {
+    struct timer end = {.fire = end_loop, .context = &m.s.loop};
+    loop_after(&m.s.loop, &end, nanoseconds);
+    CU_ASSERT_EQUAL(loop_run(&m.s.loop, NULL), 0);
+    loop_cancel(&m.s.loop, &end);
+}
+
+static void close_out(void) {
+    lease_close(&m);
+    attempt_done(&m.attempt);
+    succession_close(&succession);
+    loop_done(&m.s.loop);
+}
+
+/* Of four hosts two are enough, as the master is one of them. Nobody sends anything meanwhile. */
+static void a_master_is_out_when_the_last_answer_is_too_old(void) {
+    open_out(4);
+    int64_t first = clock_boot() - 10 * CLOCK_SECOND;
+    for (int i = 1; i < 4; i++)
+        members[i].echoed = first + i * 100 * CLOCK_MILLISECOND;
+    lease_begin(&m, 1);
+    run_for(2 * CLOCK_SECOND);
+    CU_ASSERT(out_at > members[3].echoed + 10 * CLOCK_SECOND);
+    CU_ASSERT(looks >= 1 && looks <= 3); /* not more often than a host falls silent */
+    close_out();
+}
+
+static void a_master_that_loses_hosts_is_out_at_once(void) {
+    open_out(3);
+    members[1].echoed = members[2].echoed = clock_boot();
+    lease_lose(&members[1], "silence");
+    run_for(50 * CLOCK_MILLISECOND);
+    CU_ASSERT(out_at == 0 && looks == 0);
+    lease_lose(&members[2], "silence");
+    run_for(2 * CLOCK_SECOND);
+    CU_ASSERT(out_at != 0 && looks == 1);
+    close_out();
+}
+
+UNIT_MAIN("master.lease", UNIT(a_master_is_out_when_the_last_answer_is_too_old),
+          UNIT(a_master_that_loses_hosts_is_out_at_once),
+          UNIT(answers_are_read_before_a_host_is_lost),
+          UNIT(only_a_calm_master_lets_answers_gather),
+          UNIT(the_fastest_heartbeat_tells_the_clocks_apart), UNIT(nonsense_is_left_alone),
+          UNIT(a_master_that_too_few_answer_is_out), UNIT(what_counts_is_when_a_heartbeat_was_sent))

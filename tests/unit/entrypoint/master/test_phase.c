@@ -154,6 +154,16 @@ static void no_rank_starts_before_all_have_taken_the_roll(void) {
     CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ALL_JOINED, GUARD_FOLLOWED)->next, PHASE_PROVING);
 }
 
+/* ENDED alone follows a row that has done so. */
+static void words_leave_the_checkpoints_however_their_proof_ends(void) {
+    for (unsigned event = 0; event < EVENT_COUNT; event++)
+        for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
+            const struct phase_row *row = row_of(PHASE_PROVING, event, guard);
+            bool ends = row->next != PHASE_PROVING || does(row, DO_JUDGE);
+            CU_ASSERT_EQUAL(does(row, DO_END_PROOF), ends && event != EVENT_ENDED);
+        }
+}
+
 /* From wherever it acts; and it uploads nothing, in no phase that follows. */
 static void who_is_out_ends(void) {
     static const enum phase acts[] = {PHASE_GATHERING, PHASE_RUNNING, PHASE_CLEARING,
@@ -176,5 +186,6 @@ UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
           UNIT(what_a_job_leaves_is_uploaded_before_its_verdict),
           UNIT(a_check_ends_without_a_launch), UNIT(who_is_lost_is_not_lost_again),
           UNIT(the_first_guard_that_holds_counts),
+          UNIT(words_leave_the_checkpoints_however_their_proof_ends),
           UNIT(no_rank_starts_before_all_have_taken_the_roll), UNIT(who_is_out_ends),
           UNIT(the_picture_in_the_papers_is_this_table))

@@ -99,6 +99,13 @@ static const char *edited(const char *line, const char *from, const char *to) {
     return text;
 }
 
+/* What ranks talk by is the first host's business: no daemon's. */
+static void a_daemon_does_not_hear_what_ranks_talk_by(void) {
+    static const char ours[] = "--mca pml ob1 ";
+    struct error err = {0};
+    ASSERT_CONTAINS(rebuilt(OPENMPI_4_1, edited(line_4, "pml \"ob1\"", "pml \"^cm\""), &err), ours);
+}
+
 struct edit {
     const char *from, *to;
     const char *named; /* in the error */
@@ -266,7 +273,8 @@ static void a_master_that_is_a_host_of_its_own_counts_one_more(void) {
 }
 
 UNIT_MAIN("mpi.gate", UNIT(what_mpirun_4_1_asks_for_is_rebuilt),
-          UNIT(what_mpirun_5_0_asks_for_is_rebuilt), UNIT(anything_else_is_refused_on_4_1),
+          UNIT(what_mpirun_5_0_asks_for_is_rebuilt),
+          UNIT(a_daemon_does_not_hear_what_ranks_talk_by), UNIT(anything_else_is_refused_on_4_1),
           UNIT(anything_else_is_refused_on_5_0),
           UNIT(every_cut_of_a_good_line_is_refused_or_complete), UNIT(a_jobs_name_has_a_length),
           UNIT(the_largest_job_fits), UNIT(policies_are_the_jobs),

@@ -108,6 +108,19 @@ static void the_users_placing_replaces_ours(void) {
     ASSERT_CONTAINS(err.text, "--host");
 }
 
+static void ranks_are_told_to_talk_by_ucx(void) {
+    for (int series = OPENMPI_4_1; series <= OPENMPI_5_0; series++) {
+        struct openmpi_request r = request_for((enum openmpi_series)series);
+        cleanup_argv struct argv tcp = {0};
+        cleanup_argv struct argv ucx = {0};
+        CU_ASSERT_EQUAL(openmpi_command(&r, &tcp, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(value_of(&tcp, "pml"), "ob1");
+        r.ucx = true;
+        CU_ASSERT_EQUAL(openmpi_command(&r, &ucx, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(value_of(&ucx, "pml"), "^cm");
+    }
+}
+
 static void the_4_1_command_line_is_this(void) {
     struct openmpi_request r = request_for(OPENMPI_4_1);
     static const char *const names[] = {"RINGMASTER_SOCKET", NULL};
@@ -139,6 +152,9 @@ static void the_4_1_command_line_is_this(void) {
                                            "--mca",
                                            "orte_keep_fqdn_hostnames",
                                            "1",
+                                           "--mca",
+                                           "regx",
+                                           "naive",
                                            "--mca",
                                            "oob_tcp_if_include",
                                            "eth0",
@@ -306,6 +322,8 @@ static void the_host_file_lists_addresses_with_slots(void) {
 }
 
 static void harmless_warnings_are_known(void) {
+    CU_ASSERT(openmpi_is_noise("[algo-1:00025] WARNING: local probe returned unhandled "
+                               "shell:unknown assuming bash"));
     CU_ASSERT(openmpi_is_noise("[algo-1:7] plm:ssh: Warning: setpgid(9,9) failed in parent"));
     CU_ASSERT(openmpi_is_noise("[vm:7] plm:rsh: Warning: setpgid(9,9) failed in parent"));
     CU_ASSERT_FALSE(openmpi_is_noise("ORTE has lost communication"));
@@ -342,6 +360,6 @@ static void daemons_look_for_no_devices(void) {
 UNIT_MAIN("mpi.openmpi", UNIT(daemons_look_for_no_devices),
           UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
           UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
-          UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
-          UNIT(values_that_a_shell_would_read_are_refused),
+          UNIT(ranks_are_told_to_talk_by_ucx), UNIT(the_4_1_command_line_is_this),
+          UNIT(the_5_0_command_line_is_this), UNIT(values_that_a_shell_would_read_are_refused),
           UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))

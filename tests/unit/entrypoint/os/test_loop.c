@@ -204,6 +204,68 @@ static void signals_come_as_events(void) {
     (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
 }
 
+static void rest(void *context) {
+    const struct record *r = recording;
+    note(*(const char *)context);
+    loop_rest(r->loop, 60 * CLOCK_MILLISECOND);
+}
+
+static void see(void *context, uint32_t events) {
+    (void)events;
+    note(*(const char *)context);
+}
+
+/* What came on a descriptor is seen when the rest is over, and timers fire meanwhile. */
+static void a_loop_that_rests_lets_descriptors_wait(void) {
+    struct loop l;
+    struct error err;
+    int fds[2];
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(pipe(fds), 0);
+    struct record r = {.loop = &l, .enough = 3};
+    recording = &r;
+    char names[] = "rtd";
+    struct timer resting = {.fire = rest, .context = &names[0]};
+    struct timer timer = {.fire = fire, .context = &names[1]};
+    struct watch watch = {.fd = fds[0], .ready = see, .context = &names[2]};
+    int64_t start = clock_now();
+    loop_at(&l, &resting, start);
+    loop_after(&l, &timer, 20 * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL(loop_watch(&l, &watch, EPOLLIN, &err), 0);
+    resting.fire(resting.context);
+    r.count = 0;
+    CU_ASSERT_EQUAL(write(fds[1], "x", 1), 1);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT_STRING_EQUAL(r.order, "rtd");
+    CU_ASSERT(clock_now() - start >= 60 * CLOCK_MILLISECOND);
+    loop_done(&l);
+    (void)close(fds[0]);
+    (void)close(fds[1]);
+}
+
+static void end_at_signal(void *context, int number) {
+    (void)number;
+    loop_end(context);
+}
+
+static void a_signal_ends_a_rest(void) {
+    struct loop l;
+    struct error err;
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGUSR1);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&l, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&l, &set, end_at_signal, &l, &err), 0);
+    int64_t start = clock_now();
+    loop_rest(&l, 10 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(raise(SIGUSR1), 0);
+    CU_ASSERT_EQUAL(loop_run(&l, &err), 0);
+    CU_ASSERT(clock_now() - start < 5 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(l.rest, 0);
+    loop_done(&l);
+    (void)sigprocmask(SIG_UNBLOCK, &set, NULL);
+}
+
 static void an_unwatchable_descriptor_is_an_error(void) {
     struct loop l;
     struct error err;
@@ -242,4 +304,5 @@ static void a_loop_that_is_done_holds_no_descriptor(void) {
 UNIT_MAIN("os.loop", UNIT(a_loop_that_is_done_holds_no_descriptor),
           UNIT(timers_fire_in_order_of_their_deadlines), UNIT(a_nearer_deadline_moves_the_alarm),
           UNIT(a_loose_timer_rides_along), UNIT(a_callback_may_take_out_a_watch_that_is_ready_too),
+          UNIT(a_loop_that_rests_lets_descriptors_wait), UNIT(a_signal_ends_a_rest),
           UNIT(signals_come_as_events), UNIT(an_unwatchable_descriptor_is_an_error))

@@ -223,8 +223,33 @@ static void too_many_open_rolls_let_nobody_go_on(void) {
     CU_ASSERT(ledger_allows(&l, &all));
     const struct roll more = {.number = LEDGER_TAKEN_MAX + 2, .master = 0, .hosts = all};
     CU_ASSERT(ledger_take(&l, &more));
-    CU_ASSERT(l.full);
     CU_ASSERT_FALSE(ledger_allows(&l, &all));
+    /* Who hears of it may not go on by it either, before a later one is sure. */
+    struct ledger other = ledger_of(3);
+    ledger_learn(&other, &l);
+    CU_ASSERT_FALSE(ledger_allows(&other, &all));
+    CU_ASSERT(ledger_settle(&l, more.number));
+    CU_ASSERT_EQUAL(l.taken_count, 0);
+    CU_ASSERT(ledger_allows(&l, &all));
+    ledger_learn(&other, &l);
+    CU_ASSERT(ledger_allows(&other, &all));
+}
+
+/* Of those that are heard of in any order the last ones stay, and no number comes twice. */
+static void what_there_is_no_room_for_is_the_oldest(void) {
+    struct ledger l = ledger_of(3);
+    for (unsigned number = LEDGER_TAKEN_MAX + 3; number >= 2; number--) {
+        struct ledger other = ledger_of(3);
+        const struct roll r = {.number = number, .master = 0, .hosts = set_of(0x7)};
+        CU_ASSERT(ledger_take(&other, &r));
+        ledger_learn(&l, &other);
+    }
+    CU_ASSERT_EQUAL(l.taken_count, LEDGER_TAKEN_MAX);
+    CU_ASSERT_EQUAL(ledger_last(&l)->number, LEDGER_TAKEN_MAX + 3);
+    CU_ASSERT_EQUAL(l.lost, 3);
+    CU_ASSERT(ledger_settle(&l, 4));
+    const struct host_set all = set_of(0x7);
+    CU_ASSERT(ledger_allows(&l, &all));
 }
 
 /* --- who is next ------------------------------------------------------------------------------ */
@@ -260,6 +285,7 @@ static void it_comes_back_as_it_went(void) {
     host_set_add(&l.sure.hosts, CLUSTER_HOSTS_MAX - 1);
     const struct roll two = {.number = 2, .master = 3, .hosts = set_of(0x0a)};
     CU_ASSERT(ledger_take(&l, &two));
+    l.lost = 7;
     json_t *object = ledger_json(&l);
     CU_ASSERT_EQUAL(ledger_parse(object, &got, &err), 0);
     json_decref(object);
@@ -268,14 +294,14 @@ static void it_comes_back_as_it_went(void) {
     CU_ASSERT_EQUAL(got.taken_count, 1);
     CU_ASSERT_EQUAL(got.taken[0].master, 3);
     CU_ASSERT_EQUAL(memcmp(&got.taken[0].hosts, &two.hosts, sizeof(two.hosts)), 0);
-    CU_ASSERT_FALSE(got.full);
+    CU_ASSERT_EQUAL(got.lost, 7);
 }
 
 static void what_cannot_be_is_refused(void) {
     struct error err;
     struct ledger got;
     const struct ledger good = ledger_of(3);
-    for (int wrong = 0; wrong < 8; wrong++) {
+    for (int wrong = 0; wrong < 10; wrong++) {
         json_t *object = ledger_json(&good);
         json_t *sure = json_object_get(object, "sure");
         json_t *many = json_array();
@@ -284,6 +310,12 @@ static void what_cannot_be_is_refused(void) {
         switch (wrong) {
         case 0:
             (void)json_object_del(object, "sure");
+            break;
+        case 8:
+            (void)json_object_del(object, "lost");
+            break;
+        case 9:
+            (void)json_object_set_new(object, "lost", json_integer(INT64_MAX));
             break;
         case 1:
             (void)json_object_set_new(sure, "number", json_integer(0));
@@ -318,6 +350,6 @@ UNIT_MAIN("outcome.ledger", UNIT(more_than_half_goes_on_and_a_tie_with_its_maste
           UNIT(of_two_parts_never_both_go_on), UNIT(two_masters_never_act_whatever_breaks),
           UNIT(a_roll_that_may_have_been_taken_by_all_counts),
           UNIT(who_learns_keeps_the_newest_and_all_that_is_open),
-          UNIT(too_many_open_rolls_let_nobody_go_on),
+          UNIT(too_many_open_rolls_let_nobody_go_on), UNIT(what_there_is_no_room_for_is_the_oldest),
           UNIT(the_next_host_follows_as_long_as_enough_are_behind_it),
           UNIT(it_comes_back_as_it_went), UNIT(what_cannot_be_is_refused))

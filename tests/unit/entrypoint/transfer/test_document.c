@@ -80,5 +80,29 @@ static void odd_uploads_are_refused(void) {
     }
 }
 
-UNIT_MAIN("transfer.document", UNIT(a_text_is_found), UNIT(what_is_none_is_an_error),
-          UNIT(uploads_are_listed), UNIT(odd_uploads_are_refused))
+static void parts_are_read(void) {
+    static const char page[] =
+        "<ListPartsResult><IsTruncated>true</IsTruncated>"
+        "<NextPartNumberMarker>7</NextPartNumberMarker>"
+        "<Part><PartNumber>3</PartNumber><ETag>\"abc\"</ETag><Size>16777216</Size></Part>"
+        "<Part><PartNumber>0</PartNumber><ETag>\"abc\"</ETag><Size>1</Size></Part>"
+        "<Part><PartNumber>4</PartNumber><Size>1</Size></Part>"
+        "<Part><PartNumber>5</PartNumber><ETag>x</ETag></Part>"
+        "<Part><PartNumber>7</PartNumber><ETag>def</ETag><Size>1</Size></Part>"
+        "</ListPartsResult>";
+    struct document_parts p;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(document_parts_read(page, sizeof(page) - 1, &p, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(p.count, 2);
+    CU_ASSERT_EQUAL(p.items[0].number, 3);
+    CU_ASSERT_EQUAL(p.items[0].size, 16777216);
+    CU_ASSERT_STRING_EQUAL(p.items[0].etag, "abc");
+    CU_ASSERT_STRING_EQUAL(p.items[1].etag, "def");
+    CU_ASSERT_EQUAL(p.next, 7);
+    document_parts_done(&p);
+    CU_ASSERT_EQUAL(document_parts_read("<Error/>", 8, &p, &err), -1);
+    ASSERT_CONTAINS(err.text, "the server's answer is a Error");
+}
+
+UNIT_MAIN("transfer.document", UNIT(parts_are_read), UNIT(a_text_is_found),
+          UNIT(what_is_none_is_an_error), UNIT(uploads_are_listed), UNIT(odd_uploads_are_refused))

@@ -55,22 +55,43 @@ static void it_is_what_others_say(void) {
     cleanup_fd int six = file_of(6 * MIB);
     CU_ASSERT_EQUAL(etag_of_file(six, 6 * MIB, 5 * MIB, etag, NULL), 0);
     CU_ASSERT_STRING_EQUAL(etag, "cef8ec48ba64182764f305bc2ff13609-2");
-    CU_ASSERT_TRUE(etag_fits(six, 6 * MIB, "cef8ec48ba64182764f305bc2ff13609-2"));
-    CU_ASSERT_TRUE(etag_fits(three, 3, "47bce5c74f589f4867dbd57e9ca9f808"));
+    CU_ASSERT_TRUE(etag_fits(six, 6 * MIB, "cef8ec48ba64182764f305bc2ff13609-2", NULL));
+    CU_ASSERT_TRUE(etag_fits(three, 3, "47bce5c74f589f4867dbd57e9ca9f808", NULL));
+}
+
+static void count(void *context) {
+    unsigned *turns = context;
+    (*turns)++;
+}
+
+/* Parts of 8 MiB are tried after those of 5, of which there would be two as well. */
+static void the_sha256_is_made_while_it_is_read(void) {
+    cleanup_fd int nine = file_of(9 * MIB);
+    struct digest sha = {0};
+    char hex[DIGEST_HEX_MAX];
+    unsigned turns = 0;
+    const struct etag_along along = {.sha = &sha, .turn = count, .context = &turns};
+    CU_ASSERT_TRUE(etag_fits(nine, 9 * MIB, "2fc9af5a5a66cb293ccf5597c682760e-2", &along));
+    CU_ASSERT_EQUAL(digest_end(&sha, hex, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(hex, "23ff721b5953999b01acf7b12c7e80f3ee453299b2f0b34b13b116977daef908");
+    CU_ASSERT_EQUAL(turns, 2 * 9 * 4);
+    digest_done(&sha);
 }
 
 static void others_do_not_fit(void) {
     cleanup_fd int fd = file_of(3);
     struct error err = {0};
     char etag[ETAG_MAX];
-    CU_ASSERT_FALSE(etag_fits(fd, 3, "47bce5c74f589f4867dbd57e9ca9f809"));
-    CU_ASSERT_FALSE(etag_fits(fd, 3, "47bce5c74f589f4867dbd57e9ca9f808-1x"));
-    CU_ASSERT_FALSE(etag_fits(fd, 3, "47bce5c74f589f4867dbd57e9ca9f808-999999999999999999999"));
-    CU_ASSERT_FALSE(etag_fits(fd, 3, "-"));
-    CU_ASSERT_FALSE(etag_fits(fd, 3, ""));
+    CU_ASSERT_FALSE(etag_fits(fd, 3, "47bce5c74f589f4867dbd57e9ca9f809", NULL));
+    CU_ASSERT_FALSE(etag_fits(fd, 3, "47bce5c74f589f4867dbd57e9ca9f808-1x", NULL));
+    CU_ASSERT_FALSE(
+        etag_fits(fd, 3, "47bce5c74f589f4867dbd57e9ca9f808-999999999999999999999", NULL));
+    CU_ASSERT_FALSE(etag_fits(fd, 3, "-", NULL));
+    CU_ASSERT_FALSE(etag_fits(fd, 3, "", NULL));
     CU_ASSERT_EQUAL(etag_of_file(fd, 4, 0, etag, &err), -1);
     ASSERT_CONTAINS(err.text, "became shorter");
 }
 
 UNIT_MAIN("transfer.etag", UNIT(parts_are_few_enough_for_the_server), UNIT(only_an_md5_is_one),
-          UNIT(it_is_what_others_say), UNIT(others_do_not_fit))
+          UNIT(it_is_what_others_say), UNIT(the_sha256_is_made_while_it_is_read),
+          UNIT(others_do_not_fit))

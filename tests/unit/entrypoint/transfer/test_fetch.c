@@ -173,12 +173,12 @@ static void what_is_not_what_was_asked_for_is_not_kept(void) {
 
 static void what_is_there_is_known_by_its_md5(void) {
     cleanup_fd int root = folder_open(unit_temp_dir(), NULL);
-    CU_ASSERT_TRUE(fetch_is_there(root, "whole", (int64_t)size, md5));
-    CU_ASSERT_FALSE(fetch_is_there(root, "whole", (int64_t)size - 1, md5));
+    CU_ASSERT_TRUE(fetch_is_there(root, "whole", (int64_t)size, md5, NULL));
+    CU_ASSERT_FALSE(fetch_is_there(root, "whole", (int64_t)size - 1, md5, NULL));
     CU_ASSERT_FALSE(
-        fetch_is_there(root, "whole", (int64_t)size, "00000000000000000000000000000000"));
-    CU_ASSERT_FALSE(fetch_is_there(root, "whole", (int64_t)size, "x-2"));
-    CU_ASSERT_FALSE(fetch_is_there(root, "absent", (int64_t)size, md5));
+        fetch_is_there(root, "whole", (int64_t)size, "00000000000000000000000000000000", NULL));
+    CU_ASSERT_FALSE(fetch_is_there(root, "whole", (int64_t)size, "x-2", NULL));
+    CU_ASSERT_FALSE(fetch_is_there(root, "absent", (int64_t)size, md5, NULL));
     /* Nothing is left of what failed. */
     CU_ASSERT_EQUAL(unlinkat(root, "whole", 0) | unlinkat(root, "cut", 0) |
                         unlinkat(root, "ignores", 0) | unlinkat(root, "kms", 0),

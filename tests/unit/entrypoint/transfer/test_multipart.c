@@ -3,6 +3,8 @@
 #include "transfer/etag.h"
 #include "transfer/multipart.h"
 
+#include <sys/stat.h>
+
 /* What the server counts. */
 enum { TRIED, COMPLETED, GIVEN_UP };
 
@@ -66,6 +68,15 @@ static void head(struct http_call *call) {
     http_write(call, text, (size_t)length);
 }
 
+static void list_part(struct http_call *call, unsigned number, const char *etag, long long length) {
+    char text[512];
+    (void)snprintf(text, sizeof(text),
+                   "<ListPartsResult><IsTruncated>false</IsTruncated><Part><PartNumber>%u"
+                   "</PartNumber><ETag>\"%s\"</ETag><Size>%lld</Size></Part></ListPartsResult>",
+                   number, etag, length);
+    http_reply_text(call, 200, text);
+}
+
 static void answer(struct http_call *call) {
     if (strcmp(call->method, "PUT") == 0) {
         take_part(call);
@@ -74,6 +85,16 @@ static void answer(struct http_call *call) {
     } else if (strcmp(call->method, "DELETE") == 0) {
         atomic_fetch_add(&call->shared->counters[GIVEN_UP], 1);
         http_reply(call, 204, "", "", 0);
+    } else if (strstr(call->target, "prefix=left") != NULL ||
+               strstr(call->target, "prefix=&") != NULL) {
+        http_reply_text(call, 200,
+                        "<ListMultipartUploadsResult><Upload><Key>left</Key><UploadId>other"
+                        "</UploadId></Upload><Upload><Key>left</Key><UploadId>old</UploadId>"
+                        "</Upload></ListMultipartUploadsResult>");
+    } else if (strstr(call->target, "uploadId=old") != NULL && strcmp(call->method, "GET") == 0) {
+        list_part(call, 1, parts[0], (long long)ETAG_PART);
+    } else if (strstr(call->target, "uploadId=") != NULL && strcmp(call->method, "GET") == 0) {
+        list_part(call, 1, parts[1], 3);
     } else if (strcmp(call->method, "GET") == 0) {
         http_reply_text(call, 200,
                         "<ListMultipartUploadsResult><Upload><Key>in/a</Key><UploadId>1</UploadId>"
@@ -136,12 +157,44 @@ static void a_target_is_tried_and_tidied(void) {
     CU_ASSERT_EQUAL(address_parse("s3://bucket/in", &to, NULL), 0);
     CU_ASSERT_EQUAL(multipart_probe(&stage.s3, &to, NULL), 0);
     stage.server.shared->counters[GIVEN_UP] = 0;
-    CU_ASSERT_EQUAL(multipart_tidy(&stage.s3, &to, NULL), 1); /* not that of others */
+    CU_ASSERT_EQUAL(multipart_tidy(&stage.s3, &to, NULL, NULL), 1); /* not that of others */
     CU_ASSERT_EQUAL(stage.server.shared->counters[GIVEN_UP], 1);
     address_done(&to);
     CU_ASSERT_EQUAL(address_parse("s3://bucket/closed/", &to, NULL), 0);
     CU_ASSERT_EQUAL(multipart_probe(&stage.s3, &to, &err), -1);
     ASSERT_CONTAINS(err.text, "s3://bucket/closed/: the server answers 403");
+    address_done(&to);
+}
+
+/* Of the upload that a killed start has left only the second part is sent, and it is completed. */
+static void what_a_killed_start_has_sent_is_not_sent_again(void) {
+    stage.server.shared->requests = 0;
+    expect("left", 1, 0, "");
+    CU_ASSERT_EQUAL(s3_stage_count(&stage, "PUT "), 1);
+    CU_ASSERT_EQUAL(s3_stage_count(&stage, "PUT /bucket/left?partNumber=2&uploadId=old"), 1);
+    CU_ASSERT_EQUAL(s3_stage_count(&stage, "POST /bucket/left?uploadId=old"), 1);
+    CU_ASSERT_EQUAL(s3_stage_count(&stage, "POST "), 1); /* none was begun */
+}
+
+/* Where the file is still the one that was being sent; another one's parts are given up. */
+static void what_can_be_gone_on_with_is_not_given_up(void) {
+    struct address to;
+    char folder[1024];
+    char path[1100];
+    CU_ASSERT_EQUAL(address_parse("s3://bucket/", &to, NULL), 0);
+    (void)snprintf(folder, sizeof(folder), "%s/tidied", unit_temp_dir());
+    (void)snprintf(path, sizeof(path), "%s/left", folder);
+    CU_ASSERT_EQUAL(mkdir(folder, 0755), 0);
+    stage.server.shared->counters[GIVEN_UP] = 0;
+    stage.server.shared->requests = 0;
+    CU_ASSERT_EQUAL(multipart_tidy(&stage.s3, &to, folder, NULL), 2); /* there is no such file */
+    close(s3_stage_file("tidied/left", (size_t)ETAG_PART + 3, 'b'));
+    CU_ASSERT_EQUAL(multipart_tidy(&stage.s3, &to, folder, NULL), 2); /* it has changed */
+    CU_ASSERT_EQUAL(unlink(path), 0);
+    close(s3_stage_file("tidied/left", (size_t)ETAG_PART + 3, 'a'));
+    stage.server.shared->requests = 0;
+    CU_ASSERT_EQUAL(multipart_tidy(&stage.s3, &to, folder, NULL), 1);
+    CU_ASSERT_EQUAL(s3_stage_count(&stage, "DELETE /bucket/left?uploadId=other"), 1);
     address_done(&to);
 }
 
@@ -170,6 +223,8 @@ static void all(void) {
     CU_ASSERT_EQUAL(stage.server.shared->counters[COMPLETED], 0);
     CU_ASSERT_EQUAL(stage.server.shared->counters[GIVEN_UP], 2);
     a_target_is_tried_and_tidied();
+    what_a_killed_start_has_sent_is_not_sent_again();
+    what_can_be_gone_on_with_is_not_given_up();
     s3_stage_close(&stage);
 }
 

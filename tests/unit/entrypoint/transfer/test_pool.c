@@ -124,6 +124,23 @@ static void a_body_has_its_ceiling(void) {
     ASSERT_CONTAINS(err.text, "the question: ");
 }
 
+static int prepare_none(void *context, struct request *ret, struct error *err) {
+    (void)context, (void)ret;
+    return error_set(err, EXIT_CODE_CONFIG, "no key to sign it with");
+}
+
+static void a_request_that_cannot_be_made_ends_with_the_reason(void) {
+    struct question q = {.name = "it", .prepare = prepare_none, .silence = 5, .seconds = 5};
+    struct error err = {0};
+    unsigned before = atomic_load(&server.shared->requests);
+    cleanup_buf struct buf body;
+    buf_init(&body, 64);
+    CU_ASSERT_EQUAL(pool_ask(&q, &body, NULL, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "it: no key to sign it with");
+    CU_ASSERT_EQUAL(atomic_load(&server.shared->requests), before);
+}
+
 static void the_whole_has_a_deadline(void) {
     struct asking asking = {.path = "/silent"};
     struct question q = {
@@ -189,6 +206,7 @@ static void all(void) {
     what_will_not_get_better_ends_at_once();
     a_redirect_is_followed_where_allowed();
     a_body_has_its_ceiling();
+    a_request_that_cannot_be_made_ends_with_the_reason();
     the_whole_has_a_deadline();
     many_go_side_by_side_and_each_ends_once();
     http_server_stop(&server);

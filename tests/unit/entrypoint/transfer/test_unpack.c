@@ -137,5 +137,61 @@ static void what_is_no_archive_is_refused(void) {
     CU_ASSERT_EQUAL(unpack(cut, root, &count, &err), -1);
 }
 
-UNIT_MAIN("transfer.unpack", UNIT(a_plain_archive_comes_out), UNIT(what_leads_out_is_refused),
+enum { TAR_BLOCK = 512 };
+
+/* The head of an entry, as the ustar format lays it out; a SIZE above 8 GiB in base 256, as GNU
+ * tar. */
+static void head(char type, uint64_t size, char ret[TAR_BLOCK]) {
+    unsigned sum = 0;
+    memset(ret, 0, TAR_BLOCK);
+    (void)snprintf(ret, 100, "entry");
+    (void)snprintf(ret + 100, 8, "%07o", 0755U);
+    for (unsigned i = 0; i < 8; i++)
+        ret[135 - i] = (char)(size >> 8 * i & 0xff);
+    ret[124] = (char)0x80;
+    memset(ret + 148, ' ', 8);
+    ret[156] = type;
+    memcpy(ret + 257, "ustar", 6);
+    memcpy(ret + 263, "00", 2);
+    for (size_t i = 0; i < TAR_BLOCK; i++)
+        sum += (unsigned char)ret[i];
+    (void)snprintf(ret + 148, 8, "%06o", sum);
+}
+
+/* By its head alone: nothing of it is written. */
+static void a_bomb_is_refused_by_its_head(void) {
+    char block[TAR_BLOCK];
+    struct error err = {0};
+    struct stat st;
+    size_t count = 0;
+    cleanup_fd int root = fresh();
+    cleanup_fd int fd = memfd_create("archive", MFD_CLOEXEC);
+    head('0', (uint64_t)UNPACK_BYTES_MAX + 1, block);
+    CU_ASSERT_EQUAL(file_write_all(fd, block, sizeof(block), NULL), 0);
+    CU_ASSERT_EQUAL(unpack(fd, root, &count, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "the archive unpacks to more than 16 GiB");
+    CU_ASSERT_NOT_EQUAL(fstatat(root, "entry", &st, AT_SYMLINK_NOFOLLOW), 0);
+}
+
+/* Of one name, which costs nothing but time. */
+static void entries_have_a_ceiling(void) {
+    enum { AT_ONCE = 1000 };
+    static char blocks[AT_ONCE][TAR_BLOCK];
+    struct error err = {0};
+    size_t count = 0;
+    cleanup_fd int root = fresh();
+    cleanup_fd int fd = memfd_create("archive", MFD_CLOEXEC);
+    for (size_t i = 0; i < AT_ONCE; i++)
+        head('5', 0, blocks[i]);
+    for (int i = 0; i < UNPACK_ENTRIES_MAX / AT_ONCE; i++)
+        CU_ASSERT_EQUAL(file_write_all(fd, blocks, sizeof(blocks), NULL), 0);
+    CU_ASSERT_EQUAL(unpack(fd, root, &count, &err), 0);
+    CU_ASSERT_EQUAL(file_write_all(fd, blocks, TAR_BLOCK, NULL), 0);
+    CU_ASSERT_EQUAL(unpack(fd, root, &count, &err), -1);
+    ASSERT_CONTAINS(err.text, "the archive has more than 100000 entries");
+}
+
+UNIT_MAIN("transfer.unpack", UNIT(a_bomb_is_refused_by_its_head), UNIT(entries_have_a_ceiling),
+          UNIT(a_plain_archive_comes_out), UNIT(what_leads_out_is_refused),
           UNIT(what_is_no_archive_is_refused))

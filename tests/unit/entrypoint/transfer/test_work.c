@@ -1,16 +1,25 @@
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/redact.h"
+#include "support/http_server.h"
 #include "support/unit.h"
+#include "transfer/fetch.h"
 #include "transfer/work.h"
+#include "unit/entrypoint/transfer/door_stage.h"
 
 #include <archive.h>
 #include <archive_entry.h>
 #include <limits.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* A third of a key. */
+#define ONES "11111111111111111111111111111111"
 
 static char said[1024];
 
@@ -144,6 +153,83 @@ static void code_is_unpacked_once(void) {
     CU_ASSERT_NOT_EQUAL(access(path_of("code/.ringmaster-unpacking"), F_OK), 0);
 }
 
+static struct http_server server;
+
+/* Until the test has asked what it wanted. */
+static void keep_waiting(struct http_call *call) {
+    while (atomic_load(&call->shared->counters[0]) == 0)
+        (void)poll(NULL, 0, 20);
+    http_reply_text(call, 405, "");
+}
+
+static void *work_on(void *context) {
+    struct error err = {0};
+    CU_ASSERT_EQUAL(work_run(context, say, NULL, &err), -1);
+    ASSERT_CONTAINS(err.text, "405");
+    return NULL;
+}
+
+static void ended(void *context, const struct error *failure) {
+    struct error *ret = context;
+    if (failure != NULL)
+        *ret = *failure;
+}
+
+/* What a host hears that asks for a file of TASK for some seconds. */
+static void ask(struct peer *peer, const char *task, struct error *ret) {
+    struct pool pool;
+    struct fetch f;
+    int64_t fetched = 0;
+    cleanup_fd int root = folder_open(path_of("asks"), NULL);
+    const struct fetch_order order = {.peer = peer,
+                                      .task = task,
+                                      .name = task,
+                                      .root = root,
+                                      .path = "file",
+                                      .size = -1,
+                                      .fetched = &fetched,
+                                      .ended = ended,
+                                      .context = ret};
+    CU_ASSERT_EQUAL(pool_open(&pool, NULL, NULL), 0);
+    fetch_start(&f, &order, &pool);
+    (void)pool_run(&pool, clock_now() + 3 * CLOCK_SECOND, NULL);
+    pool_close(&pool);
+}
+
+/* And a channel that is called as the code is another task, which still comes. */
+static void code_that_was_there_before_is_waited_for_by_nobody(void) {
+    char url[DOOR_URL_SIZE];
+    char text[16 * 1024];
+    struct work work;
+    pthread_t other;
+    struct error never = {0};
+    struct error later = {0};
+    struct peer peer = {.name = "algo-1", .url = url, .patience = 20};
+    memset(peer.key, 0x11, sizeof(peer.key));
+    CU_ASSERT_EQUAL(mkdir(path_of("mine"), 0755), 0);
+    put("mine/train.py", "mine");
+    http_server_start(&server, keep_waiting);
+    (void)snprintf(
+        text, sizeof(text),
+        "{\"environment\": [\"AWS_ENDPOINT_URL_S3=http://127.0.0.1:%u\", "
+        "\"AWS_ACCESS_KEY_ID=AKID\", \"AWS_SECRET_ACCESS_KEY=hush-hush\"], \"seconds\": "
+        "60, \"door\": {\"listener\": %d, \"key\": \"" ONES ONES ONES "\"}, \"tasks\": ["
+        "{\"what\": \"code\", \"from\": \"s3://bucket/k\", \"to\": \"%s/mine\", \"unpack\": true, "
+        "\"pass\": true}, {\"what\": \"code\", \"from\": \"s3://bucket/set\", \"to\": "
+        "\"%s/set\", \"pass\": true}]}",
+        server.port, door_stage(url), unit_temp_dir(), unit_temp_dir());
+    CU_ASSERT_EQUAL_FATAL(parse(text, &work, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(pthread_create(&other, NULL, work_on, &work), 0);
+    ask(&peer, "archive/code", &never);
+    ask(&peer, "channel/code", &later);
+    atomic_store(&server.shared->counters[0], 1);
+    (void)pthread_join(other, NULL);
+    ASSERT_CONTAINS(never.text, "algo-1 does not have it");
+    ASSERT_CONTAINS(later.text, "it was not done in time");
+    work_done(&work);
+    http_server_stop(&server);
+}
+
 static void the_first_error_has_its_tasks_name(void) {
     struct error err = {0};
     put("none.tar.gz", "no archive at all");
@@ -209,4 +295,5 @@ static void an_order_of_uploads_is_told_apart(void) {
 UNIT_MAIN("transfer.work", UNIT(a_target_is_tried), UNIT(checkpoints_in_a_folder_are_a_link),
           UNIT(an_order_of_uploads_is_told_apart), UNIT(an_order_is_read),
           UNIT(what_is_no_order_is_refused), UNIT(a_folder_of_this_machine_becomes_a_link),
-          UNIT(code_is_unpacked_once), UNIT(the_first_error_has_its_tasks_name))
+          UNIT(code_is_unpacked_once), UNIT(code_that_was_there_before_is_waited_for_by_nobody),
+          UNIT(the_first_error_has_its_tasks_name))

@@ -25,6 +25,7 @@ struct side {
     enum exit_code code;
     char why[ERROR_TEXT_MAX];
     bool free_when_heard;
+    int far; /* the other end, where that is no link */
 };
 
 static struct loop loop;
@@ -365,6 +366,65 @@ static void last_words_said_inside_a_callback_arrive(void) {
     tls_context_free(client);
 }
 
+static void answer_at_once(void *context, const json_t *message) {
+    struct side *s = context;
+    heard(context, message);
+    link_send(s->link, line(0, 10));
+    link_flush(s->link);
+    CU_ASSERT_EQUAL(link_queued(s->link), 0);
+}
+
+static const struct link_events answering = {
+    .opened = opened, .message = answer_at_once, .closed = closed};
+
+/* Of all links the one whose word decides is the one that is inside its callback. */
+static void what_is_flushed_inside_a_callback_goes_out_there(void) {
+    SSL_CTX *server = context_of(1, 1);
+    SSL_CTX *client = context_of(1, 0);
+    struct side a = {0};
+    struct side b = {.wanted = 1};
+    join(&a, &b, server, client);
+    link_own(a.link, &answering, &a);
+    link_send(b.link, line(0, 10));
+    run();
+    CU_ASSERT_EQUAL(a.messages, 1);
+    CU_ASSERT_EQUAL(b.messages, 1);
+    part(&a, &b);
+    tls_context_free(server);
+    tls_context_free(client);
+}
+
+static void close_and_flush(void *context, const json_t *message) {
+    struct side *s = context;
+    (void)message;
+    (void)shutdown(s->far, SHUT_RDWR);
+    link_send(s->link, line(0, 10));
+    link_flush(s->link);
+    CU_ASSERT_EQUAL(s->closed, 1);
+    CU_ASSERT_PTR_NULL(s->link);
+}
+
+static const struct link_events breaking = {.message = close_and_flush, .closed = closed};
+
+/* Its owner frees it in closed(), while its own message is still being heard. */
+static void a_link_may_break_where_it_is_flushed_inside_a_callback(void) {
+    struct error err;
+    int fds[2];
+    struct side a = {0};
+    (void)signal(SIGPIPE, SIG_IGN);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+    a.far = fds[1];
+    a.link = link_new(&loop, fds[0], NULL, true, &breaking, &a, &err);
+    json_t *message = line(0, 10);
+    CU_ASSERT_EQUAL(link_send_fds(fds[1], message, &fds[1], 1, &err), 0);
+    json_decref(message);
+    run();
+    CU_ASSERT_EQUAL(a.closed, 1);
+    (void)close(fds[1]);
+    loop_done(&loop);
+}
+
 static void a_message_of_another_version_ends_the_link_by_that_name(void) {
     struct side a = {0};
     struct side b = {0};
@@ -387,5 +447,7 @@ UNIT_MAIN("wire.link", UNIT(a_plain_link_carries_messages_both_ways),
           UNIT(a_handshake_has_five_seconds),
           UNIT(the_kernel_gives_a_silent_peer_up_after_ten_seconds),
           UNIT(last_words_said_inside_a_callback_arrive),
+          UNIT(what_is_flushed_inside_a_callback_goes_out_there),
+          UNIT(a_link_may_break_where_it_is_flushed_inside_a_callback),
           UNIT(a_message_of_another_version_ends_the_link_by_that_name),
           UNIT(a_descriptor_comes_along_with_a_message), UNIT(a_link_sends_a_descriptor_too))

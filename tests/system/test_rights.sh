@@ -1,9 +1,9 @@
 #!/bin/sh
-# The same jobs as elsewhere on hosts without rights: no root, no capabilities, no way to any, and a file
-# system that can be read alone (UNPRIVILEGED in hosts.sh). DRIVER as in lib.sh.
+# What hosts have of rights. In all system tests that is nothing, but where a case says why: no root, no
+# capabilities, no way to any, and a file system that can be read alone (hosts.sh); here that is looked at.
+# SageMaker starts containers as root, so that the most usual jobs are tried as that, too. DRIVER as in lib.sh.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
-UNPRIVILEGED=1
-export UNPRIVILEGED
+export UNPRIVILEGED=1
 . "$(dirname "$0")/lib.sh"
 
 # What this test says of its hosts is so.
@@ -22,10 +22,12 @@ hosts_have_no_rights() {
         check "none to be had" holds "$log" 'first CapBnd:	0000000000000000'
         check "no new ones" holds "$log" 'NoNewPrivs:	1'
         check "nothing to write to" lacks "$log" 'can be written to'
+        check "that the user has no name worries nobody" lacks "$log" 'unhandled shell'
     done
 }
 
 ranks_meet_by_mpi() {
+    as_root "as SageMaker does it"
     ring 3
     cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null || cp "$(command -v true)" "$share/probe_mpi"
     for host in $everyone; do
@@ -39,15 +41,21 @@ ranks_meet_by_mpi() {
 
 # What it leaves belongs to its user.
 ringtrain_trains() {
+    train_as 4321
+    as_root "as SageMaker does it"
+    train_as 0
+}
+train_as() {
     ring 2
     start_all -- train --data synthetic --model resnet20 --batch-size 8 --steps 3 --report-every 1
     all_end 120 0 $everyone || return
     check "rank 0 reports" holds "$(hosts log 1)" '[algo-1 rank 0] train step=3 '
     check "the model is there" test -s "$(hosts opt 1)/model/model.safetensors"
-    check "its owner" equal "$(stat -c %u "$(hosts opt 1)/model/model.safetensors")" 4321
+    check "its owner" equal "$(stat -c %u "$(hosts opt 1)/model/model.safetensors")" "$1"
 }
 
 a_rank_fails() {
+    as_root "as SageMaker does it"
     ring 3
     start_all -- train -- sh -c '[ $RANK != 1 ] || { sleep 1; exit 42; }; exec sleep 60'
     all_end 60 42 $everyone || return
@@ -56,6 +64,7 @@ a_rank_fails() {
 }
 
 a_stop_reaches_every_rank() {
+    as_root "as SageMaker does it"
     ring 3
     start_all -- train -- sh -c 'trap "echo heard; exit 0" TERM; echo ready; while :; do sleep 0.1; done'
     for host in $everyone; do
@@ -69,6 +78,7 @@ a_stop_reaches_every_rank() {
 }
 
 a_killed_rank_is_made_good() {
+    as_root "as SageMaker does it"
     ring 2
     start_all -e RINGMASTER_RESTARTS=1 -- train -- sh -c \
         '[ $RANK$RINGMASTER_ATTEMPT != 11 ] || kill -KILL $$; sleep 1; echo "attempt $RINGMASTER_ATTEMPT"'
@@ -77,6 +87,7 @@ a_killed_rank_is_made_good() {
 }
 
 a_lost_host_is_told() {
+    as_root "as SageMaker does it"
     ring 3
     start_all -- train -- sh -c 'echo ready; exec sleep 60'
     check "host 3 is at work" wait_for 30 sh -c "sh '$system/hosts.sh' log 3 | grep -q ready"
@@ -84,13 +95,16 @@ a_lost_host_is_told() {
     all_end 60 73 1 2
 }
 
+another='RINGMASTER_USER needs root to become another user'
+
 # Of hosts that do run as root: the job does not, and cannot reach who does.
 programs_run_as_another_user() {
+    as_root "$another"
     ring 2
     cp "$RINGMASTER_BIN/probe_mpi" "$share/" 2>/dev/null || cp "$(command -v true)" "$share/probe_mpi"
     for host in $everyone; do
         echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' >"$(config "$host")/hyperparameters.json"
-        UNPRIVILEGED='' hosts start "$host" -e RINGMASTER_USER=4321 -- train -- sh -c '
+        hosts start "$host" -e RINGMASTER_USER=4321 -- train -- sh -c '
             echo "runs as $(id -u):$(id -g) at $HOME, the first one as $(stat -c %u /proc/1)"
             cat /proc/1/environ >/dev/null 2>&1 && echo "reads its variables"
             kill -0 1 2>/dev/null && echo "may end it"
@@ -112,9 +126,10 @@ programs_run_as_another_user() {
 }
 
 another_user_fails_and_is_stopped() {
+    as_root "$another"
     ring 2
     for host in $everyone; do
-        UNPRIVILEGED='' hosts start "$host" -e RINGMASTER_USER=4321:100 -e RINGMASTER_RESTARTS=1 -- train -- \
+        hosts start "$host" -e RINGMASTER_USER=4321:100 -e RINGMASTER_RESTARTS=1 -- train -- \
             sh -c '[ $RANK$RINGMASTER_ATTEMPT != 11 ] || kill -KILL $$
                 trap "echo heard; exit 0" TERM; echo "again as $(id -g)"; while :; do sleep 0.1; done'
     done
@@ -127,16 +142,15 @@ another_user_fails_and_is_stopped() {
 }
 
 a_user_who_is_none_is_told() {
-    ring 2
-    for host in $everyone; do
-        UNPRIVILEGED='' hosts start "$host" -e RINGMASTER_USER=no-such-user -- train -- true
-    done
-    all_end 60 65 $everyone || return
-    all_name 'RINGMASTER_USER: there is no user "no-such-user"' 1
     ring 1
     hosts start 1 -e RINGMASTER_USER=1 -- train -- true
     all_end 60 65 1 || return
     all_name 'only root can start programs as "1"' 1
+    as_root "$another"
+    ring 2
+    start_all -e RINGMASTER_USER=no-such-user -- train -- true
+    all_end 60 65 $everyone || return
+    all_name 'RINGMASTER_USER: there is no user "no-such-user"' 1
 }
 
 hosts_are_checked() {
@@ -144,10 +158,9 @@ hosts_are_checked() {
     start_all -- ringmaster check
     all_end 60 0 $everyone || return
     check "all is well" holds "$(hosts log 1)" '2 hosts can run 2 ranks'
+    as_root "$another"
     ring 2
-    for host in $everyone; do
-        UNPRIVILEGED='' hosts start "$host" -e RINGMASTER_USER=4321 -- ringmaster check
-    done
+    start_all -e RINGMASTER_USER=4321 -- ringmaster check
     all_end 60 0 $everyone || return
     check "so it is for another user" holds "$(hosts log 1)" '2 hosts can run 2 ranks'
 }

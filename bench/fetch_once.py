@@ -1,0 +1,143 @@
+"""What hosts gain that pass on what the first of them has fetched: a server of this machine, all of whose connections
+together give so much and no more, and HOSTS children as hosts start them, each with a folder of its own.
+
+    python3 bench/fetch_once.py [BIN] [MIB] [MIB_PER_SECOND] [HOSTS]
+
+prints, of the same 64 objects: how long it takes until the last host has all of them where each fetches for itself, and
+where they pass on (RINGMASTER_FETCH_ONCE), with the bytes that the server has sent. The ratio of one run decides."""
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+BIN = sys.argv[1] if len(sys.argv) > 1 else "build/release/bin"
+MIB = int(sys.argv[2]) if len(sys.argv) > 2 else 64
+RATE = float(sys.argv[3]) if len(sys.argv) > 3 else 10
+HOSTS = int(sys.argv[4]) if len(sys.argv) > 4 else 4
+OBJECTS = 64
+CHUNK = 1 << 16
+DATA = os.urandom(1 << 20) * (MIB // OBJECTS)
+SUM = hashlib.md5(DATA).hexdigest()
+
+
+class Line:
+    """The server's one way out: whoever sends takes the next free moment of it."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.free = 0.0
+        self.sent = 0
+
+    def take(self, size):
+        with self.lock:
+            begin = max(self.free, time.monotonic())
+            self.free = begin + size / (RATE * (1 << 20))
+            self.sent += size
+        time.sleep(max(self.free - time.monotonic(), 0))
+
+
+LINE = Line()
+
+
+class Server(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        body, etag = DATA, SUM
+        if "list-type" in self.path:
+            page = "".join(f"<Contents><Key>set/{i:02}</Key><Size>{len(DATA)}</Size><ETag>&quot;{SUM}&quot;</ETag>"
+                           "<LastModified>2026-01-01T00:00:00.000Z</LastModified></Contents>" for i in range(OBJECTS))
+            body, etag = f"<ListBucketResult><IsTruncated>false</IsTruncated>{page}</ListBucketResult>".encode(), "page"
+        self.send_response(200)
+        self.send_header("content-length", str(len(body)))
+        self.send_header("etag", f'"{etag}"')
+        self.end_headers()
+        for at in range(0, len(body), CHUNK):
+            LINE.take(len(body[at:at + CHUNK]))
+            self.wfile.write(body[at:at + CHUNK])
+
+
+def start(port, folder, door):
+    """As a host's first process starts it; DOOR is what the order says of passing on."""
+    order = {"seconds": 600, "environment": [
+        f"AWS_ENDPOINT_URL_S3=http://127.0.0.1:{port}", "AWS_ACCESS_KEY_ID=AKID", "AWS_SECRET_ACCESS_KEY=bench",
+        "AWS_REGION=us-east-1", "AWS_EC2_METADATA_DISABLED=true"],
+        "tasks": [{"what": "train", "from": "s3://bucket/set", "to": folder, "pass": True}]}
+    keep = []
+    if door:
+        order["door"] = door
+        keep.append(door["listener"])
+    fd = os.memfd_create("order", os.MFD_ALLOW_SEALING)
+    os.write(fd, json.dumps(order).encode())
+    os.lseek(fd, 0, os.SEEK_SET)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS,
+                fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE)
+    child = subprocess.Popen([f"{BIN}/ringmaster-transfer", str(fd)], pass_fds=[fd, *keep], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True)
+    os.close(fd)
+    return child
+
+
+def doors():
+    """Of each host: host N asks host (N - 1) / 2."""
+    listeners = [socket.create_server(("127.0.0.1", 0)) for _ in range(HOSTS)]
+    key = secrets.token_hex(48)
+    for i, listener in enumerate(listeners):
+        door = {"listener": listener.fileno(), "key": key}
+        if i > 0:
+            asked = listeners[(i - 1) // 2].getsockname()[1]
+            door |= {"from": f"https://127.0.0.1:{asked}", "name": f"host-{(i - 1) // 2}", "patience": 10}
+        yield listener, door
+
+
+def all_here(child):
+    """Until it says that all is here, or ends."""
+    for line in child.stdout:
+        if line == "all is here\n":
+            return
+    assert child.wait() == 0, child.stderr.read()
+
+
+def measure(port, what, pairs):
+    LINE.sent = 0
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        begun = time.monotonic()
+        children = [start(port, f"{folder}/{i}", door) for i, (_, door) in enumerate(pairs)]
+        for child in children:
+            all_here(child)
+        took = time.monotonic() - begun
+        for child in children:
+            child.kill()
+            child.wait()
+        for i in range(HOSTS):
+            for j in range(OBJECTS):
+                with open(f"{folder}/{i}/{j:02}", "rb") as file:
+                    assert hashlib.md5(file.read()).hexdigest() == SUM
+    print(f"  {what:50} {took:6.2f} s, {LINE.sent / (1 << 20):7.1f} MiB sent by the source", flush=True)
+    return took
+
+
+def main():
+    ThreadingHTTPServer.daemon_threads = True
+    ThreadingHTTPServer.request_queue_size = 256
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Server)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    port = server.server_address[1]
+    print(f"{HOSTS} hosts, {MIB} MiB in {OBJECTS} objects, a source of {RATE:g} MiB/s:")
+    each = measure(port, "each host fetches", [(None, None)] * HOSTS)
+    once = measure(port, "the first one fetches, and they pass on", list(doors()))
+    print(f"  that each fetches takes {each / once:.2f} times as long")
+
+
+main()

@@ -1,0 +1,72 @@
+#include "entrypoint/transfer_versions.h"
+
+#include "common/argv.h"
+#include "common/clock.h"
+#include "os/task.h"
+
+#include <signal.h>
+
+struct asking {
+    struct loop loop;
+    struct reaper reaper;
+    struct task task;
+    struct timer deadline;
+    struct buf words;
+    int code;
+};
+
+static void on_signal(void *context, int number) {
+    struct asking *a = context;
+    (void)number;
+    (void)reaper_run(&a->reaper);
+}
+
+/* What does not fit is left out. */
+static void hear(void *context, const char *line, size_t size) {
+    struct asking *a = context;
+    (void)buf_add(&a->words, line, size, NULL);
+}
+
+static void ended(void *context, int code) {
+    struct asking *a = context;
+    a->code = code;
+    loop_end(&a->loop);
+}
+
+/* Its end is then heard of like any other. */
+static void late(void *context) {
+    struct asking *a = context;
+    task_signal(&a->task, SIGKILL);
+}
+
+static int ask(struct asking *a, const char *program, struct error *err) {
+    cleanup_argv struct argv argv = {0};
+    cleanup_argv struct argv environment = {0};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    const struct task_options options = {.prefix = "", .line = hear, .ended = ended, .context = a};
+    if (loop_init(&a->loop, err) != 0 || loop_signals(&a->loop, &set, on_signal, a, err) != 0 ||
+        argv_add(&argv, program, err) != 0 || argv_add(&argv, "version", err) != 0 ||
+        argv_set_env(&environment, "LANG", "C.UTF-8", err) != 0 ||
+        task_start(&a->task, &a->loop, &a->reaper, &argv, &environment, &options, err) != 0)
+        return -1;
+    loop_after(&a->loop, &a->deadline, TRANSFER_VERSIONS_SECONDS * CLOCK_SECOND);
+    return loop_run(&a->loop, err);
+}
+
+int transfer_versions(const char *program, struct buf *ret, struct error *err) {
+    struct asking a = {.code = -1};
+    a.deadline = (struct timer){.fire = late, .context = &a};
+    buf_init(&a.words, TRANSFER_VERSIONS_MAX);
+    int result = ask(&a, program, err);
+    if (result == 0 && a.code != 0)
+        result = error_set(err, EXIT_CODE_INTERNAL, "%s version ended with %d", program, a.code);
+    if (result == 0)
+        result = buf_add(ret, a.words.data, a.words.size, err);
+    loop_cancel(&a.loop, &a.deadline);
+    task_done(&a.task);
+    loop_done(&a.loop);
+    buf_done(&a.words);
+    return result;
+}

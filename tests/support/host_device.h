@@ -1,0 +1,46 @@
+/* A device whose memory is the host's and whose steps are the reference's, which run at once: for
+ * tests of what the engine asks of a device. It keeps account of its memory, packs the weights of
+ * convolutions, and notes what the order of lanes, marks and waits alone says has run. A step
+ * fails that finds weights which are not packed, not narrow, or not saved as they should be. */
+#ifndef TESTS_SUPPORT_HOST_DEVICE_H
+#define TESTS_SUPPORT_HOST_DEVICE_H
+
+#include "backend/backend.h"
+
+#include <stdbool.h>
+
+enum { HOST_DEVICE_BLOCKS_MAX = 64, HOST_DEVICE_STEPS_MAX = 192 };
+
+struct host_device_block {
+    void *memory;
+    size_t bytes;
+    bool summed;
+};
+
+/* What has surely run, a flag a step. */
+struct host_device_past {
+    bool step[HOST_DEVICE_STEPS_MAX];
+};
+
+struct host_device {
+    struct backend base; /* first: what the engine gets */
+    struct backend_table table;
+    struct backend_device device;
+    struct backend *ref;
+    struct host_device_block blocks[HOST_DEVICE_BLOCKS_MAX]; /* that were not given back yet */
+    int block_count;
+    int narrow_count, add_count, refresh_count;   /* calls so far */
+    const void *refreshed[HOST_DEVICE_STEPS_MAX]; /* the weights, in the order of the calls */
+    int calls, fail_at; /* of those that enqueue, and query and bind: the one that fails; 0: none */
+    enum backend_lane lane; /* selected */
+    struct host_device_past lane_past[BACKEND_LANES], mark_past[BACKEND_MARKS];
+    struct host_device_past before[HOST_DEVICE_STEPS_MAX]; /* each step, when it ran */
+};
+
+/* Asserts (CUnit) that it worked. Given back with backend_close(&device->base). */
+void host_device_open(struct host_device *device);
+/* The block that begins at MEMORY, or NULL. */
+const struct host_device_block *host_device_block(const struct host_device *device,
+                                                  const void *memory);
+
+#endif

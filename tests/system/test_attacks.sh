@@ -1,0 +1,164 @@
+#!/bin/sh
+# What somebody may try from within a job, as whole jobs (SECURITY.md, twenty attacks): libraries that the
+# container's variables name, channels that lead elsewhere, a program that fills the table of processes.
+# shellcheck disable=SC2034,SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "these hosts have links and control groups made for them"
+
+canary=$(dirname "$RINGMASTER_BIN")/tests/canary.so
+# --- what the loader and others are told (A5) ------------------------------------------------------
+
+# A canary for each of the variables, and what else they name.
+cage() {
+    mkdir "$share/components"
+    for bird in preload.so audit.so openssl.so gconv.so components/mca_schizo_canary.so; do
+        cp "$canary" "$share/$bird"
+    done
+    echo "echo \"\$\$ \$0\" >>$share/bash.sings" >"$share/bash"
+    echo "module CANARY// INTERNAL $share/gconv 1" >"$share/gconv-modules"
+    printf '%s\n' 'openssl_conf = all' '[all]' 'providers = these' '[these]' 'canary = it' '[it]' \
+        "module = $share/openssl.so" 'activate = 1' >"$share/openssl.cnf"
+    chmod -R a+rX "$share"
+    chmod 1777 "$share/components"
+}
+steered() {
+    cat <<END
+LD_PRELOAD=$share/preload.so
+LD_AUDIT=$share/audit.so
+GCONV_PATH=$share
+OPENSSL_CONF=$share/openssl.cnf
+OMPI_MCA_mca_base_component_path=$share/components
+BASH_ENV=$share/bash
+END
+}
+# Who has listened to it (canary.c).
+sang() { cat "$share/$1.sings" 2>/dev/null; }
+
+# Each of them does what it says to who listens: else its silence would say nothing.
+canaries_sing() {
+    for line in $(steered); do
+        case $line in
+        GCONV*) set -- iconv -f CANARY -t UTF-8 ;;
+        OPENSSL*) set -- openssl list -providers ;;
+        OMPI*) set -- mpirun --allow-run-as-root -n 1 true ;;
+        BASH*) set -- bash -c : ;;
+        *) set -- true ;;
+        esac
+        env "$line" "$@" </dev/null >/dev/null 2>&1
+    done
+    for bird in preload.so audit.so gconv.so openssl.so components/mca_schizo_canary.so bash; do
+        check "$bird sings outside of jobs" [ -n "$(sang "$bird")" ]
+    done
+    find "$share" -name '*.sings' -delete
+}
+
+what_the_loader_is_told_reaches_the_program_alone() {
+    for tool in openssl iconv bash; do
+        command -v $tool >/dev/null || { skip_case "no $tool to show that the canaries can sing"; return; }
+    done
+    ring 2
+    cage
+    canaries_sing
+    cp "$(command -v sleep)" "$share/program"
+    put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "2"}'
+    # shellcheck disable=SC2046  # a word a variable
+    start_all $(for line in $(steered); do echo "-e $line"; done) -- train -- "$share/program" 2
+    all_end 60 0 $everyone || return
+    for bird in preload.so audit.so; do
+        check "$bird sings in the first processes and in the programs alone" equal \
+            "$(sang $bird | sed 's:/[^ ]*/::; s/^1 /first /; s/^[0-9]* //' | sort | uniq -c | tr -s ' \n' ' ')" \
+            " 2 first ringmaster -- 4 program 2 "
+    done
+    for bird in gconv.so openssl.so components/mca_schizo_canary.so bash; do
+        check "nobody listens to $bird" equal "$(sang "$bird")" ''
+    done
+}
+
+# --- channels (A8) ----------------------------------------------------------------------------------
+
+a_channels_name_leads_nowhere() {
+    for odd in ../../model a/b .. -rf; do
+        ring 2
+        printf '{"%s": {}}' "$odd" >"$(config 2)/inputdataconfig.json"
+        start_all -- train -- touch /opt/ml/model/began
+        all_end 30 65 $everyone || return
+        all_name "\"$odd\" is not a channel's name" $everyone
+        nothing_in_the_model
+    done
+}
+
+# Planted there by who came before. As a folder on the way it ends the job; where a file is to lie it gives way.
+a_link_in_a_channel_is_not_followed() {
+    [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || { skip_case "this build fetches nothing"; return; }
+    fetched tree 'ln -s ../../../model deep' || return
+    all_end 60 66 $everyone || return
+    all_name '"deep" is in the way, as it is no folder or a link' $everyone
+    nothing_in_the_model
+    fetched set 'ln -s ../../../model/owned 03' || return
+    all_end 60 0 $everyone || return
+    for host in $everyone; do
+        there=$(hosts opt "$host")/input/data/train/03
+        check "a file has the link's place on host $host" [ -f "$there" ] && check "it is none" [ ! -L "$there" ]
+        check "it is whole" equal "$(tr -d D <"$there" | wc -c) $(wc -c <"$there")" '0 900000'
+    done
+    nothing_in_the_model
+}
+# fetched PREFIX SCRIPT: two hosts fetch a channel of what lies there, in whose folder the script was first.
+fetched() {
+    ring_down
+    server_down
+    ring 2
+    hub=rm-$(basename "$RING")-hub
+    ip -n "$hub" address add 10.77.0.254/24 dev ring
+    ip -n "$hub" link set lo up
+    ip netns exec "$hub" python3 "$system/counting_s3.py" 10.77.0.254 5000 "$RING/notes" &
+    server=$!
+    wait_for 60 ip netns exec "$hub" python3 -c \
+        'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' ||
+        check "the server is there" false || return
+    for host in $everyone; do
+        mkdir "$(hosts opt "$host")/input/data/train"
+        (cd "$(hosts opt "$host")/input/data/train" && sh -c "$2")
+    done
+    start_all -e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID \
+        -e AWS_SECRET_ACCESS_KEY=canary -e RINGMASTER_CHANNEL_TRAIN="s3://bucket/$1" -- train -- true
+}
+nothing_in_the_model() {
+    for host in $everyone; do
+        check "nothing has come to the model's folder on host $host" equal "$(ls "$(hosts opt "$host")/model")" ''
+    done
+}
+
+# --- processes (A17) --------------------------------------------------------------------------------
+
+# Of a host whose container may have 200 processes, the second one and then the first: a rank leaves others behind
+# that fork without end, do not listen to SIGTERM and have sessions of their own. The job ends by the rank's word,
+# and what is written at the end is written, once there is a process for it.
+a_fork_bomb_ends_with_its_rank() {
+    for full in 2 1; do
+        ring 2
+        control_group pids 200 || { skip_case "no control group for processes here"; return; }
+        for host in $everyone; do
+            procs=$control/cgroup.procs
+            [ "$host" = "$full" ] || procs=/dev/null
+            hosts start "$host" -p "echo \$\$ >$procs" -- train -- sh -c "[ \$RANK = $((full - 1)) ] || exec sleep 60
+                exec perl -e 'use POSIX; \$SIG{TERM} = q(IGNORE);
+                    if (fork == 0) { setpriority(0, 0, 19); while (1) { POSIX::setsid() if defined(fork) } }
+                    sleep 3; print qq(the cause\n); exit 7'"
+        done
+        all_end "$PATIENCE" 7 $everyone || return
+        all_name "algo-$full rank $((full - 1)): exited with 7" $everyone
+        all_name 'the cause' $everyone
+        check "it was one" [ "$(sed -n 's/^max //p' "$control/pids.events")" -gt 100 ]
+        check "nothing of it is left" equal "$(cat "$control/cgroup.procs")" ''
+        check "what is written is not missed" lacks "$(hosts log "$full")" 'not written'
+        check "the event log tells the end" holds \
+            "$(tail -n 1 "$(hosts opt "$full")/output/data/events-algo-$full.jsonl")" '"event":"verdict","code":7'
+    done
+}
+
+CASES=${CASES:-what_the_loader_is_told_reaches_the_program_alone a_channels_name_leads_nowhere
+    a_link_in_a_channel_is_not_followed a_fork_bomb_ends_with_its_rank}
+run_cases
+finish

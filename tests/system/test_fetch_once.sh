@@ -1,0 +1,104 @@
+#!/bin/sh
+# What all hosts need is fetched from its source once, and passed on from host to host.
+# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+. "$(dirname "$0")/lib.sh"
+
+[ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
+[ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
+
+# begin HOSTS: so many, and a server that notes what it is asked for.
+begin() {
+    ring_down
+    server_down
+    ring "$1"
+    hub=rm-$(basename "$RING")-hub
+    ip -n "$hub" address add 10.77.0.254/24 dev ring
+    ip -n "$hub" link set lo up
+    : >"$RING/asked"
+    ip netns exec "$hub" python3 "$system/counting_s3.py" 10.77.0.254 5000 "$RING/asked" &
+    server=$!
+    wait_for 60 ip netns exec "$hub" python3 -c \
+        'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' ||
+        check "the server is there" false
+}
+
+settings="-e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID
+    -e AWS_SECRET_ACCESS_KEY=canary-of-a-secret -e RINGMASTER_CHANNEL_TRAIN=s3://bucket/set
+    -e RINGMASTER_READY_SECONDS=20"
+
+# With the archive of the code, which a host unpacks and removes before others ask for it.
+with_code() {
+    put hyperparameters.json '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "s3://bucket/code.tar.gz"}'
+}
+
+all_have_the_same() {
+    for host in $everyone; do
+        check "host $host has the set" holds "$(hosts log "$host")" 'has 3234694681 19800000'
+        check "nothing else of host $host is left" equal \
+            "$(find "$(hosts opt "$host")" -name '.ringmaster-*' | wc -l)" 0
+        check "no secret in the log of host $host" lacks "$(hosts log "$host")" canary-of-a-secret
+    done
+}
+
+each_object_is_asked_for_once() {
+    begin 5 || return
+    with_code
+    # shellcheck disable=SC2086  # words
+    start_all $settings -e RINGMASTER_FETCH_ONCE=1 -- train
+    all_end 120 0 $everyone || return
+    all_have_the_same
+    check "the source is asked for each once" equal "$(sort "$RING/asked" | uniq -c | awk '{ print $1 }' | sort -u)" 1
+    check "the source is asked for all" equal "$(wc -l <"$RING/asked")" 13
+}
+
+# Without it, so that the case above can fail.
+each_host_fetches_without_it() {
+    begin 2 || return
+    with_code
+    # shellcheck disable=SC2086  # words
+    start_all $settings -- train
+    all_end 120 0 $everyone || return
+    all_have_the_same
+    check "the source is asked for each by each" equal "$(wc -l <"$RING/asked")" 26
+}
+
+# Host 1 does not pass on: 2 and 3 wait half of what hosts wait for each other, and 4 has what 2 fetches.
+who_finds_nobody_fetches_for_itself() {
+    begin 4 || return
+    with_code
+    for host in $everyone; do
+        once=1
+        [ "$host" != 1 ] || once=0
+        # shellcheck disable=SC2086  # words
+        hosts start "$host" $settings -e RINGMASTER_FETCH_ONCE=$once -- train
+    done
+    all_end 120 0 $everyone || return
+    all_have_the_same
+    for host in 2 3; do
+        check "host $host says that it fetches for itself" holds "$(hosts log "$host")" \
+            'warning: algo-1 passes nothing on'
+    done
+    check "the source is asked by three" equal "$(wc -l <"$RING/asked")" 39
+}
+
+# The first host's, while the source keeps it waiting and the others wait for it.
+one_that_is_killed_ends_the_job_and_is_named() {
+    begin 3 || return
+    kill -STOP "$server"
+    # shellcheck disable=SC2086  # words
+    start_all $settings -e RINGMASTER_FETCH_ONCE=1 -- train -- true
+    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'fetching what the job needs'" ||
+        check "it begins to fetch" false || return
+    victim=$(for pid in $(hosts pids 1); do
+        [ "$(cat "/proc/$pid/comm")" != ringmaster-tran ] || echo "$pid"
+    done)
+    check "the first host's child is found" kill -KILL "$victim" || return
+    all_end 60 70 $everyone || return
+    all_name 'what fetches was ended by signal 9' $everyone
+    kill -CONT "$server"
+}
+
+CASES=${CASES:-each_object_is_asked_for_once each_host_fetches_without_it who_finds_nobody_fetches_for_itself
+    one_that_is_killed_ends_the_job_and_is_named}
+run_cases
+finish
