@@ -31,7 +31,6 @@ begin_work() {
     check "all ranks have started" wait_for 30 says 1 "all $1 ranks have started" || return 1
     check "all ranks work" wait_for 10 works_in 1 "$1"
 }
-says() { hosts log "$1" | grep -q "$2"; }
 works_in() { [ "$(find "$share/work" -name "$1.*" | wc -l)" -eq "$2" ]; }
 enough() { : >"$share/enough"; }
 

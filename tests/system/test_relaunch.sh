@@ -43,8 +43,6 @@ run() {
     start_all -e "RINGMASTER_RESTARTS=$restarts" -e "TEST_SHARE=$share" "$@" -- train -- sh -c "$script"
 }
 
-says() { hosts log "$1" | grep -q "$2"; }
-
 a_killed_rank_is_made_good() {
     train 1
     signal_program 2 KILL ringtrain
