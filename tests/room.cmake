@@ -124,9 +124,9 @@ endif()
 # Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
 # machine is: those run beside each other, and beside those that only compute and time nothing. The others
 # have it to themselves.
-set(system_together conformance examples failover faults_mpi faults_sh fetch_once foreign bad_input forgery https image ipv6 job names platforms
+set(system_together behind conformance containers examples failover faults_mpi faults_sh fetch_once foreign bad_input forgery https image ipv6 job names platforms
     python_code relaunch resume rights sagemaker slow_sources sources storage uploads)
-set(system_computing contents maskrcnn_example quickstart)
+set(system_computing contents faults_ringtrain maskrcnn_example quickstart straggler strangers)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)

@@ -62,7 +62,7 @@ go() {
 
 at_work() {
     case $WORKLOAD in
-    ringtrain) hosts log 1 | grep -q 'train step=' ;;
+    ringtrain) says 1 'train step=' ;;
     *) [ "$(find "$share" -name 'in-main-*' ! -name '*.part' | wc -l)" = "$size" ] ;;
     esac
 }

@@ -33,17 +33,18 @@
 # With UNPRIVILEGED=1, which is what tests say (lib.sh), hosts run as a user without a name, without capabilities and without a way to any
 # (no-new-privileges), on a file system that can be read alone but for the job's folder, /tmp and /dev/shm.
 # HOST is a number from 1. Needs root. RING lies in build/ring, which hosts see under its own path.
+# Sourced, with a verb and its words as the parameters and top set, it is the same in a shell that has begun (lib.sh).
 set -eu
 
-top=$(cd "$(dirname "$0")/../.." && pwd)
+top=${top:-$(cd "$(dirname "$0")/../.." && pwd)}
 system=$top/tests/system
+# shellcheck source=/dev/null
+. "$system/waiting.sh"
 
 fail() {
     echo "hosts.sh: $*" >&2
     exit 70
 }
-
-now_ms() { date +%s%3N; }
 
 host_folder() { echo "$RING/host-$1"; }
 host_name() { echo "algo-$1$(cat "$RING/suffix")"; }
@@ -160,22 +161,20 @@ ring_start_from() {
 }
 
 ring_wait() {
-    deadline=$(($(now_ms) + $1 * 1000))
+    begin_waiting "$1"
     shift
     # shellcheck disable=SC2046  # numbers
     [ $# -gt 0 ] || set -- $(hosts_started)
     while :; do
         running=
         for host in "$@"; do
-            driver_has_ended "$host" || running="$running $(host_name "$host")"
+            driver_has_ended "$host" || running="$running $host"
         done
         [ -n "$running" ] || return 0
-        if [ "$(now_ms)" -ge "$deadline" ]; then
-            echo "still running:$running"
-            return 1
-        fi
-        sleep 0.05
+        wait_on || break
     done
+    echo "still running:$(for host in $running; do printf ' %s' "$(host_name "$host")"; done)"
+    return 1
 }
 
 ring_left() {
@@ -194,7 +193,8 @@ up) ring_up "$@"; exit ;;
 '' | help | --help) sed -n '2,/^set/s/^# \{0,1\}//p' "$0"; exit 64 ;;
 esac
 [ -d "${RING:-}/share" ] || fail "RING names no ring; make one: RING=\$(sh hosts.sh up 3)"
-load_driver "$(cat "$RING/driver")"
+read -r driver <"$RING/driver"
+load_driver "$driver"
 case $verb in
 start) ring_start "$@" ;;
 start-from) ring_start_from "$@" ;;

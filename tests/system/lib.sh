@@ -50,8 +50,16 @@ docker)
     ;;
 esac
 
-hosts() { sh "$system/hosts.sh" "$@"; }
-now_ms() { date +%s%3N; }
+# shellcheck source=/dev/null
+. "$system/waiting.sh"
+
+# What is asked for again and again needs no shell of its own.
+hosts() {
+    case $1 in
+    log | code | ended | opt | name | wait) (. "$system/hosts.sh") ;;
+    *) sh "$system/hosts.sh" "$@" ;;
+    esac
+}
 
 # What the product promises, in ms: a first failure to all hosts out; the fault of a host that says
 # nothing any more (its last word came before) to all others out: lost after 10 s, and 2 s to leave.
@@ -179,12 +187,22 @@ every_log_has() {
 
 # wait_for SECONDS COMMAND...: until COMMAND succeeds.
 wait_for() {
-    deadline=$(($(now_ms) + $1 * 1000))
+    begin_waiting "$1"
     shift
     until "$@" >/dev/null 2>&1; do
-        [ "$(now_ms)" -lt "$deadline" ] || return 1
-        sleep 0.05
+        wait_on || return 1
     done
+}
+
+# says HOST TEXT: its log has a line like TEXT.
+says() { hosts log "$1" | grep -q -e "$2"; }
+
+# How long a rank has to be slow until it is named: two windows, and a beat for each host (outcome/pace.h).
+NAMED=45 WINDOW=18
+named() { hosts log 1 | grep -c 'straggler on' || true; }
+named_once() {
+    hosts log 1 | grep 'straggler on' | sed 's/^/  /'
+    check "it is named once" equal "$(named)" 1
 }
 
 # signal_program HOST SIGNAL NAME: to every process of the host that runs a file of that name.

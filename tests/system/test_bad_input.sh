@@ -5,8 +5,8 @@
 
 SOON=30
 
-# says CODE TEXT: every host of the ring ends with CODE, and its log says TEXT.
-says() {
+# end_saying CODE TEXT: every host of the ring ends with CODE, and its log says TEXT.
+end_saying() {
     all_end "$SOON" "$1" $everyone || return
     for host in $everyone; do
         check "host $host says '$2'" holds "$(hosts log "$host")" "$2"
@@ -17,21 +17,21 @@ resource_config_is_not_json() {
     ring 1
     put resourceconfig.json '{"current_host": "algo-1", "hosts": ['
     start_all -- train -- true
-    says 65 resourceconfig.json
+    end_saying 65 resourceconfig.json
 }
 
 resource_config_lacks_this_host() {
     ring 1
     put resourceconfig.json '{"current_host": "algo-9", "hosts": ["algo-1", "algo-2"]}'
     start_all -- train -- true
-    says 65 algo-9
+    end_saying 65 algo-9
 }
 
 resource_config_lacks_the_hosts() {
     ring 1
     put resourceconfig.json '{"current_host": "algo-1"}'
     start_all -- train -- true
-    says 65 hosts
+    end_saying 65 hosts
 }
 
 host_names_are_hostile() {
@@ -41,7 +41,7 @@ host_names_are_hostile() {
         ring 1
         put resourceconfig.json "{\"current_host\": \"algo-1\", \"hosts\": $names}"
         start_all -- train -- true
-        says 65 hosts || echo "  for $names" | cut -c 1-100
+        end_saying 65 hosts || echo "  for $names" | cut -c 1-100
     done
 }
 
@@ -49,21 +49,21 @@ host_list_lacks_this_host() {
     ring 1
     rm "$(config 1)/resourceconfig.json"
     start_all -e RINGMASTER_HOSTS=one,two -e RINGMASTER_HOST=three -- train -- true
-    says 65 three
+    end_saying 65 three
 }
 
 host_list_is_link_local() {
     ring 1
     rm "$(config 1)/resourceconfig.json"
     start_all -e RINGMASTER_HOSTS=fe80::1,fe80::2 -- train -- true
-    says 65 'RINGMASTER_HOSTS: "fe80::1" is a link-local address'
+    end_saying 65 'RINGMASTER_HOSTS: "fe80::1" is a link-local address'
 }
 
 resource_config_begins_with_a_byte_order_mark() {
     ring 1
     put resourceconfig.json "$(printf '\357\273\277{"current_host": "algo-1", "hosts": ["algo-1"]}')"
     start_all -- train -- true
-    says 65 'resourceconfig.json: begins with a byte order mark (BOM)'
+    end_saying 65 'resourceconfig.json: begins with a byte order mark (BOM)'
 }
 
 # tells CODE TEXT CULPRIT: all hosts leave with CODE, long before they would give up waiting, and every
@@ -117,35 +117,35 @@ hyperparameters_have_odd_names() {
     ring 1
     put hyperparameters.json '{"two words": "1", "--": "2", "lr": "3"}'
     start_all -- train -- sh -c 'echo "$SM_HPS"'
-    says 0 '2 hyperparameters have names that are no flag'
-    says 0 '"two words":1'
+    end_saying 0 '2 hyperparameters have names that are no flag'
+    end_saying 0 '"two words":1'
 }
 
 hyperparameters_are_not_json() {
     ring 1
     put hyperparameters.json 'lr = 0.1'
     start_all -- train -- true
-    says 65 hyperparameters.json
+    end_saying 65 hyperparameters.json
 }
 
 a_hyperparameter_is_unknown() {
     ring 1
     put hyperparameters.json '{"learning-speed": "0.1"}'
     start_all -- train --data synthetic --steps 1
-    says 64 learning-speed
+    end_saying 64 learning-speed
 }
 
 a_hyperparameter_has_a_wrong_value() {
     ring 1
     put hyperparameters.json '{"batch-size": "many"}'
     start_all -- train --data synthetic --steps 1
-    says 64 batch-size
+    end_saying 64 batch-size
 }
 
 a_variable_is_unknown() {
     ring 1
     start_all -e RINGMASTER_HOTS=a,b -- train -- true
-    says 65 RINGMASTER_HOTS
+    end_saying 65 RINGMASTER_HOTS
 }
 
 # Whoever reads JSON gets nothing else, whatever is wrong and whenever that is noticed.
@@ -182,14 +182,14 @@ a_channel_is_a_pipe() {
     put inputdataconfig.json '{"train": {"TrainingInputMode": "Pipe"}}'
     mkfifo "$(hosts opt 1)/input/data/train_0"
     start_all -- train
-    says 65 train
+    end_saying 65 train
 }
 
 options_for_mpirun_are_refused() {
     ring 2
     put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x A=b --mca plm_rsh_agent ssh"}'
     start_all -- train -- true
-    says 65 plm_rsh_agent
+    end_saying 65 plm_rsh_agent
 }
 
 # What a shell would act on is a parameter of the ranks, as it stands, and goes through none.
@@ -210,7 +210,7 @@ an_instance_group_is_not_there() {
     ring 2
     put hyperparameters.json '{"sagemaker_distribution_instance_groups": "[\"g9\"]"}'
     start_all -- train -- true
-    says 65 g9
+    end_saying 65 g9
 }
 
 code_on_s3_wants_credentials() {
@@ -218,20 +218,20 @@ code_on_s3_wants_credentials() {
     put hyperparameters.json \
         '{"sagemaker_program": "train.sh", "sagemaker_submit_directory": "s3://bucket/code.tar.gz"}'
     start_all -- train
-    says 65 "no AWS credentials"
+    end_saying 65 "no AWS credentials"
 }
 
 the_program_is_not_there() {
     ring 2
     start_all -- train -- no-such-program
-    says 127 no-such-program
+    end_saying 127 no-such-program
 }
 
 the_program_is_no_program() {
     ring 2
     for host in $everyone; do echo text >"$(hosts opt "$host")/model/text"; done
     start_all -- train -- /opt/ml/model/text
-    says 126 /opt/ml/model/text
+    end_saying 126 /opt/ml/model/text
 }
 
 # The script is there: it is not what is missing.
@@ -246,14 +246,14 @@ the_programs_interpreter_is_not_there() {
 the_command_is_unknown() {
     ring 1
     start_all -- ringmaster trian
-    says 64 trian
+    end_saying 64 trian
 }
 
 a_word_too_many() {
     for command in version metrics help; do
         ring 1
         start_all -- ringmaster "$command" foo
-        says 64 foo
+        end_saying 64 foo
     done
 }
 
@@ -268,12 +268,12 @@ END
         ring 1
         # shellcheck disable=SC2086  # words
         start_all -- $words
-        says 0 RINGMASTER_HOSTS
+        end_saying 0 RINGMASTER_HOSTS
         check "'$words' starts no job" lacks "$(hosts log 1)" 'all 1 ranks'
     done
     ring 1
     start_all -- train -- sh -c 'echo "got $1"' sh --help
-    says 0 'got --help'
+    end_saying 0 'got --help'
 }
 
 # N hosts of another platform must not run N jobs that all succeed.
@@ -281,33 +281,33 @@ another_platform_counts_several() {
     ring 1
     rm "$(config 1)/resourceconfig.json"
     start_all -e SLURM_NNODES=4 -e SLURM_NODEID=2 -- train -- true
-    says 65 'SLURM_NNODES=4, SLURM_NODEID=2'
-    says 65 'RINGMASTER_PLATFORM=none'
+    end_saying 65 'SLURM_NNODES=4, SLURM_NODEID=2'
+    end_saying 65 'RINGMASTER_PLATFORM=none'
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=none -- train -- true
-    says 0 'all 1 ranks ended with 0'
+    end_saying 0 'all 1 ranks ended with 0'
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slurm -- train -- true
-    says 65 'RINGMASTER_PLATFORM=slurm: its variables are not set'
+    end_saying 65 'RINGMASTER_PLATFORM=slurm: its variables are not set'
     start_all -e SLURM_NNODES=4 -e RINGMASTER_PLATFORM=slum -- train -- true
-    says 65 'neither none nor a platform'
+    end_saying 65 'neither none nor a platform'
     start_all -e JOB_COMPLETION_INDEX=1 -- train -- true
-    says 65 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job, whose manifest says in RINGMASTER_COUNT how many)'
+    end_saying 65 'JOB_COMPLETION_INDEX=1 (a Kubernetes Indexed Job, whose manifest says in RINGMASTER_COUNT how many)'
     start_all -e NOMAD_ALLOC_INDEX=1 -- train -- true
-    says 65 'NOMAD_ALLOC_INDEX=1 (Nomad) says that there are others'
+    end_saying 65 'NOMAD_ALLOC_INDEX=1 (Nomad) says that there are others'
     start_all -e NOMAD_ALLOC_INDEX=0 -- train -- true
-    says 0 'NOMAD_ALLOC_INDEX=0 (Nomad): there may be others'
+    end_saying 0 'NOMAD_ALLOC_INDEX=0 (Nomad): there may be others'
 }
 
 a_service_is_called_ringmaster() {
     ring 1
     start_all -e RINGMASTER_SERVICE_HOST=10.0.0.1 -e RINGMASTER_PORT=tcp://10.0.0.1:7070 -- train -- true
-    says 0 'and others like it: ignored'
+    end_saying 0 'and others like it: ignored'
 }
 
 # The same words behind plan as in front of it: what they would run.
 plan_of_train() {
     ring 1
     start_all -- ringmaster plan train -- echo one
-    says 0 '"one"'
+    end_saying 0 '"one"'
     check "train is no word of the program" lacks "$(hosts log 1 | sed -n '/"program"/,/]/p')" '"train"'
 }
 
@@ -332,7 +332,7 @@ one_host_has_another_key() {
 a_key_is_required() {
     ring 2
     start_all -e RINGMASTER_REQUIRE_KEY=1 -e RINGMASTER_KEY= -- train -- true
-    says 77 RINGMASTER_REQUIRE_KEY
+    end_saying 77 RINGMASTER_REQUIRE_KEY
 }
 
 # Perl is in every Debian; it holds the port while ringmaster looks for it.
@@ -356,7 +356,7 @@ a_folder_has_no_pictures() {
     mkdir "$(hosts opt 1)/input/data/train"
     put inputdataconfig.json '{"train": {"TrainingInputMode": "File"}}'
     start_all -- train --steps 1
-    says 66 /opt/ml/input/data/train
+    end_saying 66 /opt/ml/input/data/train
 }
 
 a_picture_is_cut_off() {
@@ -369,7 +369,7 @@ a_picture_is_cut_off() {
     head -c 200 "$victim" >"$victim.part"
     mv "$victim.part" "$victim"
     start_all -- train --model resnet20 --epochs 1 --batch-size 8
-    says 66 "$(basename "$victim")"
+    end_saying 66 "$(basename "$victim")"
 }
 
 # mpirun's own request, with a parameter that nobody here gave to it.

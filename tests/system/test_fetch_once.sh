@@ -87,7 +87,7 @@ one_that_is_killed_ends_the_job_and_is_named() {
     kill -STOP "$server"
     # shellcheck disable=SC2086  # words
     start_all $settings -e RINGMASTER_FETCH_ONCE=1 -- train -- true
-    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'fetching what the job needs'" ||
+    wait_for 30 says 1 'fetching what the job needs' ||
         check "it begins to fetch" false || return
     victim=$(for pid in $(hosts pids 1); do
         [ "$(cat "/proc/$pid/comm")" != ringmaster-tran ] || echo "$pid"

@@ -168,7 +168,7 @@ one_host_alone() {
 wakes() { sed -n 's/^voluntary_ctxt_switches:[^0-9]*//p' "/proc/$(hosts pid "$1")/status"; }
 sleep_between_heartbeats() {
     start_all "$@" -- train -- sleep 9
-    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'ranks have started'" || show_logs
+    wait_for 30 says 1 'ranks have started' || show_logs
     sleep 1
     master=$(wakes 1) worker=$(wakes 2)
     sleep 6

@@ -299,7 +299,7 @@ a_stop_ends_before_the_platform_kills() {
                 train -- sh -c 'trap "" TERM; echo ready; while :; do sleep 0.2; done'
         done
         for host in $everyone; do
-            check "host $host is ready" wait_for 30 sh -c "sh '$system/hosts.sh' log $host | grep -q ready"
+            check "host $host is ready" wait_for 30 says $host ready
         done
         fault_begins
         hosts stop 2

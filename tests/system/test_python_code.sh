@@ -113,7 +113,7 @@ a_stop_ends_installing() {
     begin '{"sagemaker_program": "job.main"}' || return
     take_package
     start -e PIP_NO_INDEX=1 -e WAIT=600
-    wait_for 60 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'algo-2 is here and fetches'" ||
+    wait_for 60 says 1 'algo-2 is here and fetches' ||
         check "they meet while they install" false || return
     fault_begins
     hosts stop 1

@@ -52,7 +52,7 @@ one_that_stands_still_ends_the_job() {
 # Its share is there, and the other one's takes nine seconds more.
 a_stop_meanwhile_ends_both() {
     begin second-drips -e RINGMASTER_RESTARTS=3 || return
-    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'algo-2 is here and fetches'" ||
+    wait_for 30 says 1 'algo-2 is here and fetches' ||
         check "they meet" false || return
     fault_begins
     hosts stop 2
@@ -62,7 +62,7 @@ a_stop_meanwhile_ends_both() {
 
 a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time() {
     begin second-drips || return
-    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'algo-2 is here and fetches'" ||
+    wait_for 30 says 1 'algo-2 is here and fetches' ||
         check "they meet" false || return
     hosts kill 2
     all_end 60 69 1 || return

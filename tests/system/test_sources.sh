@@ -95,7 +95,7 @@ while True:
     kept.append(listener.accept())' &
     server=$!
     start RINGMASTER_CHANNEL_TRAIN=s3://jobs/set -- train -- true
-    wait_for 30 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'fetching what the job needs'" ||
+    wait_for 30 says 1 'fetching what the job needs' ||
         check "it begins to fetch" false || return
     hosts stop 1
     all_end 30 143 1

@@ -4,9 +4,6 @@
 # shellcheck disable=SC2154  # lib.sh's variables
 . "$(dirname "$0")/lib.sh"
 
-# How long a rank has to be slow until it is named: two windows, and a beat for each host (outcome/pace.h).
-NAMED=45 WINDOW=18
-
 # Three ranks of one thread on synthetic pictures, for longer than the test.
 train() {
     ring 3
@@ -14,11 +11,6 @@ train() {
         --batch-size 16 --threads 1 --data-threads 1 --steps 100000 --eval-every 0 --report-every 20 \
         --resume none
     check "training begins" wait_for "$PATIENCE" says 1 'train step=20 '
-}
-named() { hosts log 1 | grep -c 'straggler on' || true; }
-named_once() {
-    hosts log 1 | grep 'straggler on' | sed 's/^/  /'
-    check "it is named once" equal "$(named)" 1
 }
 
 # A quarter of the time it runs, three quarters it does not: as on a processor that others have.

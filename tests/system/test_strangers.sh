@@ -34,7 +34,7 @@ ten_thousand_connections_while_hosts_join() {
     for limit in 256 400 1024; do
         ring 3
         ours 1 "$limit"
-        wait_for 20 sh -c 'sh "$1" log 1 | grep -q "waiting for 1 hosts"' sh "$system/hosts.sh"
+        wait_for 20 says 1 'waiting for 1 hosts'
         flood 3 10000 800
         sleep 0.5
         ours 2 "$limit"
@@ -52,7 +52,7 @@ a_flood_while_a_job_runs_and_is_launched_again() {
     for host in 1 2; do
         ours "$host" 400 -e RINGMASTER_RESTARTS=1
     done
-    wait_for 20 sh -c 'sh "$1" log 1 | grep -q "ranks have started"' sh "$system/hosts.sh"
+    wait_for 20 says 1 'ranks have started'
     flood 3 10000 800
     sleep 0.5
     signal_program 2 KILL sleep
@@ -65,7 +65,7 @@ a_flood_while_a_job_runs_and_is_launched_again() {
 a_scanner_is_not_the_reason_that_a_host_is_missing() {
     ring 3
     hosts start 1 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_READY_SECONDS=6 -- train -- true
-    wait_for 20 sh -c 'sh "$1" log 1 | grep -q "waiting for 1 hosts"' sh "$system/hosts.sh"
+    wait_for 20 says 1 'waiting for 1 hosts'
     flood 3 3 1
     all_end 30 69 1
     check "the verdict does not tell of keys" lacks "$(failure_of 1)" 'key'
@@ -77,11 +77,10 @@ another_jobs_host_answers_first() {
     echo '10.77.0.3 algo-1' >>"$RING/hosts"
     hosts start 3 -e RINGMASTER_HOSTS=algo-1,algo-9 -e RINGMASTER_HOST=algo-1 -e RINGMASTER_JOB=other \
         -e RINGMASTER_READY_SECONDS=30 -- train -- true
-    wait_for 20 sh -c 'sh "$1" log 3 | grep -q "waiting for 1 hosts"' sh "$system/hosts.sh"
+    wait_for 20 says 3 'waiting for 1 hosts'
     echo '10.77.0.1 algo-1' >>"$RING/hosts"
     hosts start 2 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
-    check "the refusal is told at once" wait_for 5 sh -c \
-        'sh "$1" log 2 | grep -q "algo-1 at 10.77.0.3 refuses this host"' sh "$system/hosts.sh"
+    check "the refusal is told at once" wait_for 5 says 2 'algo-1 at 10.77.0.3 refuses this host'
     sleep 6
     hosts start 1 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
     all_end 30 0 1 2

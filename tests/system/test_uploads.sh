@@ -63,7 +63,7 @@ a_stopped_job_goes_on_elsewhere() {
     done
 
     start RINGMASTER_CHECKPOINTS=s3://jobs/state LAST=6 STOP_AT=4 -- train -- sh -c "mkdir -p /opt/ml/output/data; $steps"
-    wait_for 60 sh -c "sh '$system/hosts.sh' log 1 | grep -q 'here it stands'" || check "it stands" false || return
+    wait_for 60 says 1 'here it stands' || check "it stands" false || return
     wait_for 60 in_bucket state/state-4 || check "it is uploaded while it runs" false
     hosts stop 2
     all_end 60 143 $everyone || return
@@ -95,7 +95,7 @@ the_last_state_after_a_stop_is_there_within_its_time() {
         echo "it runs and has written nothing"
         while :; do sleep 0.2; done'
     for host in $everyone; do
-        wait_for 60 sh -c "sh '$system/hosts.sh' log $host | grep -q 'has written nothing'" ||
+        wait_for 60 says $host 'has written nothing' ||
             check "it runs on host $host" false || return
     done
     check "nothing is there yet" equal "$(bucket list last/)" ""
@@ -141,7 +141,7 @@ a_target_that_refuses_is_told() {
     check "moto is there" server_up 1 || return
     start RINGMASTER_OUTPUT=s3://jobs/y RINGMASTER_UPLOAD_SECONDS=8 -- train -- sh -c \
         'mkdir -p /opt/ml/model; echo x >/opt/ml/model/x; echo it runs; while [ ! -e /opt/ml/model/go ]; do sleep 0.2; done'
-    wait_for 30 sh -c "sh '$system/hosts.sh' log 2 | grep -q 'it runs'" || check "it runs" false || return
+    wait_for 30 says 2 'it runs' || check "it runs" false || return
     server_down
     for host in $everyone; do : >"$(hosts opt "$host")/model/go"; done
     all_end 60 75 $everyone || return
