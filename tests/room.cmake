@@ -121,12 +121,12 @@ elseif(RINGMASTER_CUDA)
     set_tests_properties(plans_cuda PROPERTIES LABELS plans SKIP_RETURN_CODE 77)
 endif()
 
-# Whole jobs on hosts of this machine. Some mostly wait, and measure beside what they time how late the
-# machine is: those run beside each other, and beside those that only compute and time nothing. The others
-# have it to themselves.
-set(system_together behind conformance containers examples failover faults_mpi faults_sh fetch_once foreign bad_input forgery https image ipv6 job names platforms
-    python_code relaunch resume rights sagemaker slow_sources sources storage uploads)
+# Whole jobs on hosts of this machine. Most mostly wait, and measure beside what they time how late the
+# machine is: they run beside each other, and beside those that only compute and time nothing.
+set(system_alone attacks first_failure hosts names_openmpi5 sdk)
 set(system_computing contents faults_ringtrain maskrcnn_example quickstart straggler strangers)
+# The longest first. The image takes minutes where nothing of it is there, most of them an installer's.
+set(system_long failover faults_mpi faults_sh image relaunch straggler)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)
@@ -136,22 +136,24 @@ foreach(script IN LISTS system_tests)
     get_filename_component(stem ${script} NAME_WE)
     string(REPLACE "test_" "system_" name ${stem})
     add_test(NAME ${name} COMMAND sh ${script})
-    set(alone ON)
-    set(places 1)
     string(REPLACE "test_" "" stem ${stem})
-    if(stem IN_LIST system_together)
-        set(alone OFF)
-    elseif(stem IN_LIST system_computing)
-        set(alone OFF)
+    set(alone OFF)
+    set(places 1)
+    set(cost 100)
+    if(stem IN_LIST system_alone)
+        set(alone ON)
+    endif()
+    if(stem IN_LIST system_computing)
         set(places 2)
     endif()
-    # The longest first: COST. The image takes minutes, most of them an installer's.
+    if(stem IN_LIST system_long)
+        set(cost 200)
+    endif()
     set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT ${system_patience}
-        RUN_SERIAL ${alone} PROCESSORS ${places} COST 100 SKIP_RETURN_CODE 77
+        RUN_SERIAL ${alone} PROCESSORS ${places} COST ${cost} SKIP_RETURN_CODE 77
         ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endforeach()
 # It makes the base, the image and its last stage again.
-set_tests_properties(system_image PROPERTIES COST 200)
 if(system_patience LESS 1800)
     set_tests_properties(system_image PROPERTIES TIMEOUT 1800)
 endif()
