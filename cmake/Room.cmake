@@ -32,7 +32,7 @@ function(room NAME DIR)
 endfunction()
 
 # room_tests(NAME DIR LABEL [USES target...] [PLACES n]): one program for each tests/DIR/test_*.c. A
-# test may see the rooms it is about and those they use, and tests/support. ctest has two places a
+# test may see the rooms it is about and those they use, and tests/support. ctest has three places a
 # core (tests/run.sh): a test that computes takes two, one that mostly waits for real time one.
 function(room_tests NAME DIR LABEL)
     cmake_parse_arguments(R "" "PLACES" "USES" ${ARGN})

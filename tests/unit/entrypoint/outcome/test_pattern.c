@@ -1,4 +1,3 @@
-#include "common/clock.h"
 #include "common/metric_line.h"
 #include "outcome/pattern.h"
 #include "support/unit.h"
@@ -7,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 static struct pattern_room room;
 
@@ -98,9 +98,9 @@ static void no_expression_takes_long(void) {
                                           "(a?){300}b", ".*.*.*.*.*=.*z"};
     memset(line, 'a', sizeof(line));
     for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
-        int64_t began = clock_now();
+        clock_t began = clock();
         CU_ASSERT_NOT_EQUAL(ask(hostile[i], line, sizeof(line)), PATTERN_YES);
-        CU_ASSERT(clock_now() - began < 100 * CLOCK_MILLISECOND);
+        CU_ASSERT(clock() - began < CLOCKS_PER_SEC / 10);
     }
     CU_ASSERT_EQUAL(ask("(a|a)*$", line, sizeof(line)), PATTERN_COSTLY);
 }
