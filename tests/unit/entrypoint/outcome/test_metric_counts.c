@@ -136,7 +136,8 @@ static void without_a_list_our_trainers_are_counted(void) {
     metric_counts_done(&c);
 }
 
-/* Prints what processor time a line of 1 MB costs in the loop: its head is looked at, by all that we have. */
+/* Prints what a line of 1 MB costs in the loop, of the processor: its head is looked at, by all
+ * that we have. */
 static void a_line_of_a_megabyte_costs_little(void) {
     static char longest[1024 * 1024];
     struct metric_counts c;
