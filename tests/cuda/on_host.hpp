@@ -8,15 +8,14 @@
 #define TESTS_CUDA_ON_HOST_HPP
 
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime_api.h>
 #include <functional>
 #include <math.h>
-#include <setjmp.h>
 #include <type_traits>
-#include <ucontext.h>
 #include <vector>
 
 #undef __shared__
@@ -48,13 +47,21 @@ namespace on_host {
 constexpr size_t STACK = 64 * 1024;
 constexpr unsigned THREADS_MAX = 1024;
 
-/* A coroutine runs the bodies of block after block. It is begun by setcontext and switched by
- * _longjmp, which unlike swapcontext asks the system for nothing. */
-struct thread {
+/* A coroutine runs a block's threads one after the other until one of them waits; the next ones get
+ * another coroutine. */
+struct coroutine {
     std::vector<char> stack;
-    jmp_buf at;
-    bool running;
+    void *at;   /* what was its top when it was left */
+    bool waits; /* in the middle of a thread */
 };
+
+/* Leaves this stack, with the registers that a call keeps (System V ABI for x86-64), for another.
+ */
+__attribute__((naked, noinline)) inline void switch_stack(void **, void *) {
+    asm("push %rbp; push %rbx; push %r12; push %r13; push %r14; push %r15\n"
+        "mov %rsp, (%rdi); mov %rsi, %rsp\n"
+        "pop %r15; pop %r14; pop %r13; pop %r12; pop %rbx; pop %rbp; ret");
+}
 
 constexpr unsigned WARP = 32;
 
@@ -63,21 +70,26 @@ struct barrier {
     unsigned alive, arrived, round;
 };
 
-inline std::vector<thread> threads(THREADS_MAX);
-inline jmp_buf scheduler;
-inline thread *current;
+inline std::vector<coroutine> coroutines(THREADS_MAX);
+inline void *scheduler;
+inline coroutine *current;
 inline const std::function<void()> *body;
+inline unsigned threads, begun; /* of the block */
 inline barrier block;
 inline barrier warps[THREADS_MAX / WARP];
 inline unsigned long long exchanged[THREADS_MAX];
 inline bool waited[THREADS_MAX]; /* of a launch that may begin early */
 inline unsigned long launches, early_launches;
 
+inline void hand_back() {
+    switch_stack(&current->at, scheduler);
+}
+
 /* Lets the others run. */
 inline void yield() {
     uint3 mine = threadIdx;
-    if (_setjmp(current->at) == 0)
-        _longjmp(scheduler, 1);
+    current->waits = true;
+    hand_back();
     threadIdx = mine;
 }
 
@@ -108,55 +120,60 @@ template <typename Read> inline auto exchange(unsigned long long value, Read rea
     return result;
 }
 
+inline void run_thread(unsigned own) {
+    threadIdx =
+        uint3{own % blockDim.x, own / blockDim.x % blockDim.y, own / blockDim.x / blockDim.y};
+    (*body)();
+    block.alive--;
+    warps[own / WARP].alive--;
+}
+
 inline void enter() {
     for (;;) {
-        (*body)();
-        current->running = false;
-        block.alive--;
-        warps[(current - threads.data()) / WARP].alive--;
-        if (_setjmp(current->at) == 0)
-            _longjmp(scheduler, 1);
+        while (begun < threads)
+            run_thread(begun++);
+        hand_back();
     }
 }
 
-inline void begin(thread &t) {
-    ucontext_t context;
+/* Its first switch returns into enter, with a stack as a call leaves it. */
+inline void begin(coroutine &t) {
     t.stack.resize(STACK);
-    getcontext(&context);
-    context.uc_stack.ss_sp = t.stack.data();
-    context.uc_stack.ss_size = STACK;
-    context.uc_link = nullptr;
-    makecontext(&context, enter, 0);
-    setcontext(&context);
+    uintptr_t top = reinterpret_cast<uintptr_t>(t.stack.data() + STACK) & ~uintptr_t{15};
+    void **at = reinterpret_cast<void **>(top) - 8; /* six registers, where to return, nobody's */
+    at[6] = reinterpret_cast<void *>(enter);
+    t.at = at;
 }
 
-inline void resume(thread &t) {
+inline void resume(coroutine &t) {
     current = &t;
-    if (_setjmp(scheduler) != 0)
-        return;
+    t.waits = false;
     if (t.stack.empty())
         begin(t);
-    _longjmp(t.at, 1);
+    switch_stack(&scheduler, t.at);
 }
 
 /* Lets every thread of the block run to its next barrier, or its end, until all have ended. */
 inline void run_block(unsigned count) {
+    unsigned used = 0;
+    threads = count;
+    begun = 0;
     block = barrier{count, 0, 0};
     for (unsigned i = 0; i < count; i++) {
-        threads[i].running = true;
         waited[i] = false;
         unsigned rest = count - i / WARP * WARP;
         warps[i / WARP] = barrier{rest < WARP ? rest : WARP, 0, 0};
     }
-    for (bool any = true; any;) {
+    while (begun < count) {
+        resume(coroutines[used]);
+        used += coroutines[used].waits;
+    }
+    for (bool any = used > 0; any;) {
         any = false;
-        for (unsigned i = 0; i < count; i++) {
-            if (!threads[i].running)
-                continue;
-            any = true;
-            threadIdx =
-                uint3{i % blockDim.x, i / blockDim.x % blockDim.y, i / blockDim.x / blockDim.y};
-            resume(threads[i]);
+        for (unsigned i = 0; i < used; i++) {
+            if (coroutines[i].waits)
+                resume(coroutines[i]);
+            any |= coroutines[i].waits;
         }
     }
 }
