@@ -246,7 +246,7 @@ secrets_are_in_no_core_file() {
     secret_job wait '
         ulimit -c unlimited; cd /tmp
         sh -c "kill -s SEGV \$\$"; ls core* >/opt/ml/model/dumped; rm -f core*
-        train & until [ -e /opt/ml/model/waits ]; do sleep 0.1; done
+        train & until [ -e /opt/ml/model/waits ] || ! kill -0 $!; do sleep 0.1; done
         ours=$(for p in /proc/[0-9]*; do case $(readlink $p/exe) in */ringmaster) echo ${p#/proc/} ;; esac; done)
         kill -s SEGV $ours
         wait

@@ -39,8 +39,10 @@ function(cpu_loop_variant NAME FLAG)
     add_library(cpu_loops_${NAME} OBJECT ${sources})
     target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu ${ROOM_INCLUDES}/kernels)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
-    # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA.
-    target_compile_options(cpu_loops_${NAME} PRIVATE -O3 -ffp-contract=fast ${ARGN})
+    # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. With a
+    # sanitizer's checks in them a thorough compile takes minutes.
+    target_compile_options(cpu_loops_${NAME} PRIVATE $<IF:$<CONFIG:Debug>,-O1,-O3> -ffp-contract=fast
+        ${ARGN})
     target_link_libraries(cpu_loops_${NAME} PRIVATE ringmaster_flags)
     if(RINGMASTER_SANITIZE AND FLAG AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
         target_link_libraries(cpu_loops_${NAME} PRIVATE cpu_loops_unseen)
