@@ -60,7 +60,7 @@ END
 
 # A script whose ring fails must not end well.
 a_script_without_a_ring_fails() {
-    said=$(sh -c '. "$0/lib.sh"; ring 0; start_all -- true; finish' "$system" 2>&1)
+    said=$(sh -c 'top=$0; . "$top/tests/system/lib.sh"; ring 0; start_all -- true; finish' "$top" 2>&1)
     check "it fails" equal $? 70
     check "it says so" holds "$said" 'nothing was tested'
 }
