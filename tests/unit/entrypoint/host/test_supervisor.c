@@ -41,7 +41,9 @@ static void a_stop_reaches_what_left_the_programs_group(void) {
     const char *once = strstr(output, "] once\n");
     CU_ASSERT_PTR_NOT_NULL_FATAL(once);
     CU_ASSERT_PTR_NULL(strstr(once + 1, "] once\n"));
-    CU_ASSERT(strstr(output, "the last words") < strstr(output, "143"));
+    const char *leaving = strstr(output, "leaving with 143");
+    CU_ASSERT_PTR_NOT_NULL(leaving);
+    CU_ASSERT(strstr(output, "the last words") < leaving);
 }
 
 static void a_failure_file_of_the_program_is_kept_and_an_old_one_is_not(void) {
