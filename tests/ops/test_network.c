@@ -21,7 +21,7 @@ static void one_step_gives_the_gradients_of_the_reference(void) {
 }
 
 /* One value that rounds to the other side of a ReLU's edge in the second step shows as 4e-3 in the
- * fourth; a learning rate a tenth too high, as 1.4e-2. How a loop is compiled decides the former. */
+ * fourth; a learning rate a tenth too high, as 1.4e-2. The compiler decides the former. */
 static void ten_steps_follow_the_reference(void) {
     network_check_ten_steps(new_cpu, DTYPE_F32, FUSION_ALL, 1, 8e-3);
 }
