@@ -16,6 +16,7 @@
 #   LIMIT           MiB that the folder may hold, default 60
 set -eu
 cd "$(dirname "$0")/.."
+. tests/building.sh
 pack=${1:-.gpu}
 tree=build/gpu_pack
 limit=${LIMIT:-60}
@@ -41,7 +42,7 @@ build() {
     # Every test on a GPU, whatever their number.
     # shellcheck disable=SC2046  # a list
     [ "$with_mpi" = ON ] ||
-        set -- "$@" $(cmake --build "$folder" --target help | grep -oE 'gpu_cuda_[a-z0-9_]+$')
+        set -- "$@" $(targets "$folder" 'gpu_cuda_.*')
     cmake --build "$folder" --parallel "$(nproc)" --target "$@" >"$folder/build.log" 2>&1 ||
         { tail -n 40 "$folder/build.log" >&2; fail "the build failed"; }
 }

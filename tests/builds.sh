@@ -8,7 +8,7 @@
 # One build folder for all rows: what they share is compiled once. The last line counts.
 set -u
 cd "$(dirname "$0")/.." || exit 70
-. tests/ccache.sh
+. tests/building.sh
 build=build/parts
 work=$(mktemp -d "${TMPDIR:-/tmp}/ringmaster-builds.XXXXXX") || exit 70
 trap 'rm -rf "$work"' EXIT

@@ -45,19 +45,18 @@ if [ "$what" != gpu ]; then
     sh docker/fetch_onednn.sh || fail "no oneDNN"
 fi
 
-. tests/ccache.sh
+. tests/building.sh
 mkdir -p "$build"
 exec 9>"$build.lock" # one builds in a folder at a time
 flock 9
 cmake --preset "$preset" >"build-$preset.log" 2>&1 || { cat "build-$preset.log"; fail "cmake failed"; }
 mv "build-$preset.log" "$build/configure.log"
 chosen=.
-targets=all
+built=all
 if [ "$preset" = tsan ]; then
     rooms='unit_(os|wire|job|outcome|mpi|host|master|entrypoint|codec|set|coco|detect|draw|shapes|comm)_'
     chosen="^$rooms"
-    targets=$(cmake --build "$build" --target help | grep -oE "${rooms}[a-z0-9_]+\$")
-    targets="$targets $(cmake --build "$build" --target help | grep -oE '\.\.\. ringmaster$' | cut -c 5-)"
+    built=$(targets "$build" "$rooms.*|ringmaster")
     # libgomp is not built with the sanitizer: its barriers look like races. The limit also holds
     # where a program asks for more threads.
     export OMP_NUM_THREADS=1 OMP_THREAD_LIMIT=1
@@ -65,14 +64,14 @@ fi
 # What only a device runs is built, too: it would be missed first where there is one.
 if [ "$preset" = cuda ] && [ "$labels" = '^(unit|ops|plans)$' ]; then
     chosen='cuda|nccl'
-    targets="ringtrain $(cmake --build "$build" --target help | grep -oE '((unit|ops|plans)_(cuda|comm_nccl)|gpu_cuda|bench_gpu)_[a-z0-9_]+$')"
+    built="ringtrain $(targets "$build" '((unit|ops|plans)_(cuda|comm_nccl)|gpu_cuda|bench_gpu)_.*')"
 fi
 if [ "$what" = gpu ]; then
-    targets="ringtrain weights_compare $(cmake --build "$build" --target help | grep -oE 'gpu_cuda_[a-z0-9_]+$')"
+    built="ringtrain weights_compare $(targets "$build" 'gpu_cuda_.*')"
 fi
 echo "building $preset"
 # shellcheck disable=SC2086  # a list
-cmake --build "$build" --parallel "$cores" --target $targets >"$build/build.log" 2>&1 ||
+cmake --build "$build" --parallel "$cores" --target $built >"$build/build.log" 2>&1 ||
     { tail -n 50 "$build/build.log"; fail "the build failed (whole log: $build/build.log)"; }
 exec 9>&-
 [ "$what" != build ] || exit 0
