@@ -195,8 +195,6 @@ static void launch(struct host *h, const json_t *order) {
 static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t clear_give_up = 10 * CLOCK_SECOND;
 
-/* A port may be busy for a while after the one who had it is dead. */
-static const int64_t ports_retry = 500 * CLOCK_MILLISECOND;
 static const int64_t ports_give_up = 15 * CLOCK_SECOND;
 
 static void tell_cleared(struct host *h, const char *fault) {
@@ -206,15 +204,8 @@ static void tell_cleared(struct host *h, const char *fault) {
     tell(h, message);
 }
 
-static void check_ports(void *context) {
-    struct host *h = context;
-    struct error fault = {0};
-    if (cluster_ranks(&h->job->cluster) <= 1 || ports_check_free(&h->job->ports, &fault) == 0)
-        tell_cleared(h, NULL);
-    else if (clock_now() >= h->ports_deadline)
-        tell_cleared(h, fault.text);
-    else
-        loop_after(h->loop, &h->ports_again, ports_retry);
+static void vacant(void *context, const struct error *failure) {
+    tell_cleared(context, failure != NULL ? failure->text : NULL);
 }
 
 /* A failure file that the old attempt's program wrote is not the new one's. */
@@ -228,8 +219,7 @@ static void cleared(void *context, size_t left) {
         tell_cleared(h, fault.text);
         return;
     }
-    h->ports_deadline = clock_now() + ports_give_up;
-    check_ports(h);
+    vacancy_await(&h->vacancy, h->loop, h->job, ports_give_up, vacant, h);
 }
 
 static void clear(struct host *h, int64_t attempt) {
@@ -443,7 +433,6 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
                        .context = o->context};
     struct crew_sinks sinks = {
         .tell = crew_tell, .line = log_one, .journal = o->journal, .context = h};
-    h->ports_again = (struct timer){.fire = check_ports, .context = h};
     if (link_agent(o->local, err) != 0)
         return -1;
     metric_watch_open(&h->metrics, o->job);
@@ -455,8 +444,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
 }
 
 void host_done(struct host *h) {
-    if (h->loop != NULL)
-        loop_cancel(h->loop, &h->ports_again);
+    vacancy_cancel(&h->vacancy);
     proving_close(&h->proving);
     crew_done(&h->crew);
     metric_counts_done(&h->metrics);

@@ -30,6 +30,7 @@
 #include "host/proving.h"
 #include "host/succession.h"
 #include "host/uploading.h"
+#include "host/vacancy.h"
 #include "job/interface.h"
 #include "job/job.h"
 #include "mpi/scratch.h"
@@ -64,8 +65,7 @@ struct host {
     struct metric_counts metrics; /* of all attempts */
     struct task daemon;
     struct scratch scratch;
-    struct timer ports_again; /* between attempts, until the ports are free */
-    int64_t ports_deadline;
+    struct vacancy vacancy; /* between attempts, until the ports are free */
     struct interface interface;
     struct net_address master; /* who proved to be it */
     void (*tell)(void *context, json_t *message);

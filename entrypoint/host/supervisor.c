@@ -3,12 +3,10 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "host/capacity.h"
-#include "host/environment.h"
 #include "host/folders.h"
 #include "host/metric_watch.h"
 #include "host/supervisor_metrics.h"
 #include "job/key.h"
-#include "job/ports.h"
 #include "os/identity.h"
 #include "os/leftovers.h"
 #include "wire/frame.h"
@@ -98,13 +96,6 @@ static void begin(void *context) {
     s->role->start(s->state);
 }
 
-static void tools_found(void *context, const struct error *failure) {
-    struct supervisor *s = context;
-    if (failure != NULL)
-        s->fault = *failure;
-    begin(s);
-}
-
 static void sweep_leftovers(const char *run) {
     const char *places[1 + LOCAL_PLACES_MAX] = {run};
     size_t first = run != NULL ? 1 : 0;
@@ -132,19 +123,6 @@ static int open_host(struct supervisor *s, struct error *err) {
         return -1;
     door_set_room(&s->local.door, capacity_guests(&s->job->cluster));
     return host_open(&s->host, &options, err);
-}
-
-/* One rank needs no mpirun. */
-static int find_tools(struct supervisor *s, struct error *err) {
-    if (cluster_ranks(&s->job->cluster) == 1) {
-        loop_at(&s->loop, &s->begin, clock_now());
-        return 0;
-    }
-    if (ports_check_free(&s->job->ports, err) != 0 ||
-        environment_daemon(s->environment, s->local.socket, &s->tools_environment, err) != 0)
-        return -1;
-    return tools_find(&s->tools, &s->loop, &s->reaper, env_get(s->environment, "PATH"),
-                      &s->tools_environment, tools_found, s, err);
 }
 
 /* One for each role that this process may have, as the key itself does not stay. */
@@ -197,8 +175,10 @@ static void begin_soon(struct supervisor *s) {
 
 /* What is left to find once all that the job needs is on this host. */
 static void find_rest(struct supervisor *s) {
-    if (open_host(s, &s->fault) != 0 || find_tools(s, &s->fault) != 0)
+    if (open_host(s, &s->fault) != 0)
         begin_soon(s);
+    else
+        supervisor_find_tools(s);
 }
 
 static void child_line(void *context, const char *line, size_t size) {

@@ -14,6 +14,7 @@
 #include "host/staging.h"
 #include "host/succession.h"
 #include "host/uploading.h"
+#include "host/vacancy.h"
 #include "job/job.h"
 #include "job/key.h"
 #include "mpi/tools.h"
@@ -79,7 +80,7 @@ struct supervisor {
     struct host host;
     SSL_CTX *tls;                  /* NULL for a host alone; the succession's, where that is on */
     struct succession *succession; /* NULL: none */
-    int64_t follow_by;             /* until then what the lost master's attempt left may take */
+    struct vacancy vacancy;        /* what the lost master's attempt or an earlier run left */
     struct staging staging;
     unsigned char pass_key[KEY_SIZE]; /* for it, until it has begun */
     struct examining examining;       /* of a check */
@@ -118,6 +119,9 @@ void supervisor_conclude_error(struct supervisor *s, const struct error *error, 
 /* The master is lost and another host follows (succession.h): ends all that runs, at once and
  * without a verdict, and then this life. */
 void supervisor_follow(struct supervisor *s);
+/* Has role->start called once Open MPI's ports are free and its programs found, or with s->fault.
+ */
+void supervisor_find_tools(struct supervisor *s);
 /* Of a check: where this host can be dialled from now on, once its interface is known; 0: nowhere.
  */
 uint16_t supervisor_examine_port(struct supervisor *s);

@@ -5,7 +5,6 @@
 
 /* What even SIGKILL does not end in so long, and ports that stay busy so long. */
 static const int64_t give_up = 10 * CLOCK_SECOND;
-static const int64_t ports_retry = 500 * CLOCK_MILLISECOND;
 static const int64_t ports_give_up = 15 * CLOCK_SECOND;
 
 static void conclude_unfit(struct supervisor *s, const char *why) {
@@ -17,16 +16,12 @@ static void conclude_unfit(struct supervisor *s, const char *why) {
     supervisor_conclude_error(s, &err, (int)s->job->cluster.self);
 }
 
-/* A port may be busy for a while after the one who had it is dead. */
-static void await_ports(void *context) {
+static void vacant(void *context, const struct error *failure) {
     struct supervisor *s = context;
-    struct error err = {0};
-    if (cluster_ranks(&s->job->cluster) <= 1 || ports_check_free(&s->job->ports, &err) == 0)
+    if (failure == NULL)
         loop_end(&s->loop);
-    else if (clock_now() >= s->follow_by)
-        conclude_unfit(s, err.text);
     else
-        loop_after(&s->loop, &s->leave, ports_retry);
+        conclude_unfit(s, failure->text);
 }
 
 static void swept(void *context, size_t left) {
@@ -35,9 +30,7 @@ static void swept(void *context, size_t left) {
         conclude_unfit(s, "processes here did not die of SIGKILL");
         return;
     }
-    s->leave = (struct timer){.fire = await_ports, .context = s};
-    s->follow_by = clock_now() + ports_give_up;
-    await_ports(s);
+    vacancy_await(&s->vacancy, &s->loop, s->job, ports_give_up, vacant, s);
 }
 
 /* Judged, so that nothing that is still under way here counts. */

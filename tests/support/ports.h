@@ -57,4 +57,16 @@ static inline uint16_t ports_own(void) {
     return (uint16_t)first;
 }
 
+/* Listens on PORT, as somebody who is in the way; -1 where it cannot. The caller closes it. */
+static inline int ports_occupy(unsigned port) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int on = 1;
+    (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if (bind(fd, (const struct sockaddr *)&at, sizeof(at)) == 0 && listen(fd, 1) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
 #endif

@@ -336,19 +336,38 @@ a_key_is_required() {
 }
 
 # Perl is in every Debian; it holds the port while ringmaster looks for it.
-a_port_is_busy() {
+# start_beside PORT SECONDS: two hosts; somebody on the first one listens on PORT for so long.
+start_beside() {
     ring 2
     hosts start 2 -e RINGMASTER_READY_SECONDS=10 -- train -- true
-    hosts start 1 -e RINGMASTER_READY_SECONDS=10 -- sh -c '
-        perl -MIO::Socket::INET -e "my \$s = IO::Socket::INET->new(Listen => 1, LocalPort => 7070) or die;
-            open my \$f, q(>), q(/tmp/ready); close \$f; sleep 60" &
+    hosts start 1 -e RINGMASTER_READY_SECONDS=10 -e PORT="$1" -e SECONDS_HELD="$2" -- sh -c '
+        perl -MIO::Socket::INET -e "my \$s = IO::Socket::INET->new(Listen => 1, LocalPort => \$ENV{PORT}) or die;
+            open my \$f, q(>), q(/tmp/ready); close \$f; sleep \$ENV{SECONDS_HELD}" &
         while [ ! -e /tmp/ready ]; do sleep 0.1; done
         exec train -- true'
+}
+
+a_port_is_busy() {
+    start_beside 7070 60
     check "all end" hosts wait "$SOON"
     check "the master's code" equal "$(hosts code 1)" 65
     check "it names the port" holds "$(hosts log 1)" '7070'
     check "it names the variable" holds "$(hosts log 1)" 'RINGMASTER_PORT'
     check "the other does not go on" lacks ' 0 ' " $(hosts code 2) "
+}
+
+# As the daemon of a run that was killed just before.
+a_port_is_busy_for_a_moment() {
+    start_beside 7071 2
+    check "all end" hosts wait "$SOON"
+    check "the codes" equal "$(hosts code 1) $(hosts code 2)" '0 0'
+}
+
+a_port_of_open_mpi_is_busy() {
+    start_beside 7071 60
+    check "all end" hosts wait "$SOON"
+    check "the codes" equal "$(hosts code 1) $(hosts code 2)" '65 65'
+    check "it names the port" holds "$(hosts log 2)" 'port 7071 for'
 }
 
 a_folder_has_no_pictures() {
@@ -392,6 +411,6 @@ CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparame
     an_instance_group_is_not_there code_on_s3_wants_credentials the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
     another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_has_another_key a_key_is_required
-    a_port_is_busy a_folder_has_no_pictures a_picture_is_cut_off}
+    a_port_is_busy a_port_is_busy_for_a_moment a_port_of_open_mpi_is_busy a_folder_has_no_pictures a_picture_is_cut_off}
 run_cases
 finish

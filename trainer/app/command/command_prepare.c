@@ -2,6 +2,7 @@
 #include "command/command_coco.h"
 #include "options/flag.h"
 #include "shapes/prepare.h"
+#include "shapes/shapes.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,20 +19,20 @@ struct prepare_flags {
 
 enum { PREPARE = 1 };
 
-/* From which number on one makes sense prepare_shapes says. */
-#define ROW(name_, field_, high, help_)                                                            \
+/* A set has a picture of each class, which prepare_shapes sees to. */
+#define ROW(name_, field_, low, high, help_)                                                       \
     {                                                                                              \
         .name = (name_), .type = FLAG_INT, .offset = offsetof(struct prepare_flags, field_),       \
-        .max = (high), .commands = PREPARE, .value = "N", .help = (help_)                          \
+        .min = (low), .max = (high), .commands = PREPARE, .value = "N", .help = (help_)            \
     }
 
 static const struct flag FLAGS[] = {
-    ROW("train", train, PREPARE_COUNT_MAX, "pictures to train on"),
-    ROW("validation", validation, PREPARE_COUNT_MAX, "pictures to evaluate on"),
-    ROW("classes", classes, 100, "forms"),
-    ROW("side", side, PREPARE_SIDE_MAX, "of the square pictures, pixels"),
-    ROW("quality", quality, 100, "of the JPEGs"),
-    ROW("seed", seed, 9e15, "of everything drawn"),
+    ROW("train", train, 2, PREPARE_COUNT_MAX, "pictures to train on"),
+    ROW("validation", validation, 2, PREPARE_COUNT_MAX, "pictures to evaluate on"),
+    ROW("classes", classes, 2, SHAPE_FORMS, "forms"),
+    ROW("side", side, PREPARE_SIDE_MIN, PREPARE_SIDE_MAX, "of the square pictures, pixels"),
+    ROW("quality", quality, 1, 100, "of the JPEGs"),
+    ROW("seed", seed, 0, 9e15, "of everything drawn"),
 };
 
 enum { FLAG_COUNT = sizeof(FLAGS) / sizeof(FLAGS[0]) };

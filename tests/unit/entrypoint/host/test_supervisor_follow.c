@@ -2,7 +2,6 @@
 #include "host/supervisor.h"
 #include "support/ports.h"
 #include "support/unit.h"
-#include "wire/door.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -72,12 +71,10 @@ static void release(void *context) {
 /* The next attempt needs the ports of the last one. */
 static void ports_that_are_busy_are_awaited(void) {
     struct error err;
-    struct net_address any;
     uint16_t port = ports_own();
     struct timer timer = {.fire = release};
     set_up(port);
-    CU_ASSERT(net_address_parse("0.0.0.0", &any));
-    busy = door_listen(&any, (uint16_t)(port + 1), "a test", &err);
+    busy = ports_occupy(port + 1U);
     CU_ASSERT(busy >= 0);
     loop_after(&s.loop, &timer, CLOCK_SECOND);
     int64_t began = clock_now();

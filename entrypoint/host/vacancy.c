@@ -1,0 +1,33 @@
+#include "host/vacancy.h"
+
+#include "common/clock.h"
+
+static const int64_t retry = 250 * CLOCK_MILLISECOND;
+
+static void look(void *context) {
+    struct vacancy *v = context;
+    struct error err = {0};
+    if (cluster_ranks(&v->job->cluster) <= 1 || ports_check_free(&v->job->ports, &err) == 0)
+        v->done(v->context, NULL);
+    else if (clock_now() >= v->deadline)
+        v->done(v->context, &err);
+    else
+        loop_after(v->loop, &v->again, retry);
+}
+
+void vacancy_await(struct vacancy *v, struct loop *loop, const struct job *job, int64_t patience,
+                   void (*done)(void *context, const struct error *failure), void *context) {
+    vacancy_cancel(v);
+    *v = (struct vacancy){.loop = loop,
+                          .job = job,
+                          .again = {.fire = look, .context = v},
+                          .deadline = clock_now() + patience,
+                          .done = done,
+                          .context = context};
+    look(v);
+}
+
+void vacancy_cancel(struct vacancy *v) {
+    if (v->loop != NULL)
+        loop_cancel(v->loop, &v->again);
+}

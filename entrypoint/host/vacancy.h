@@ -1,0 +1,30 @@
+/* The wait for a job's ports: one may be busy for a while after the process that had it was killed.
+ */
+#ifndef HOST_VACANCY_H
+#define HOST_VACANCY_H
+
+#include "common/error.h"
+#include "job/job.h"
+#include "os/loop.h"
+
+#include <stdint.h>
+
+struct vacancy {
+    struct loop *loop; /* borrowed, as all that follows; NULL: never used */
+    const struct job *job;
+    struct timer again;
+    int64_t deadline;
+    void (*done)(void *context, const struct error *failure);
+    void *context;
+};
+
+/* Calls DONE once, perhaps before this returns: with NULL when all ports of JOB but the control
+ * link's are free, or it has one rank, which needs none; after PATIENCE ns with the error that
+ * names one. V stays where it is until then; a wait that is under way is given up for the new one.
+ */
+void vacancy_await(struct vacancy *v, struct loop *loop, const struct job *job, int64_t patience,
+                   void (*done)(void *context, const struct error *failure), void *context);
+/* DONE is not called any more. For a zeroed V, too. */
+void vacancy_cancel(struct vacancy *v);
+
+#endif
