@@ -30,6 +30,18 @@ for own in opt tmp run var/tmp; do
     /"$own"/*) last=$own ;;
     esac
 done
+# A user without a name gets at it only where all folders above it let strangers through: the first
+# one that does not is covered likewise.
+way=
+rest=${top#/}
+while [ -n "${UNPRIVILEGED:-}" ] && [ -z "$last" ] && [ "$rest" != "${rest#*/}" ]; do
+    way=$way/${rest%%/*}
+    rest=${rest#*/}
+    case $(stat -c %A "$way") in
+    *[xt]) ;;
+    *) last=${way#/} ;;
+    esac
+done
 if [ -n "$last" ]; then
     mkdir -p "$folder/root$top"
     mount --bind "$top" "$folder/root$top"
