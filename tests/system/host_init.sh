@@ -30,11 +30,11 @@ for own in opt tmp run var/tmp; do
     /"$own"/*) last=$own ;;
     esac
 done
-# A user without a name gets at it only where all folders above it let strangers through: the first
-# one that does not is covered likewise.
+# Users without a name get at it only where all folders above it let strangers through: the first one
+# that does not is covered likewise.
 way=
 rest=${top#/}
-while [ -n "${UNPRIVILEGED:-}" ] && [ -z "$last" ] && [ "$rest" != "${rest#*/}" ]; do
+while [ -z "$last" ] && [ "$rest" != "${rest#*/}" ]; do
     way=$way/${rest%%/*}
     rest=${rest#*/}
     case $(stat -c %A "$way") in

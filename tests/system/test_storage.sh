@@ -250,7 +250,7 @@ secrets_are_in_no_core_file() {
         ours=$(for p in /proc/[0-9]*; do case $(readlink $p/exe) in */ringmaster) echo ${p#/proc/} ;; esac; done)
         kill -s SEGV $ours
         wait
-        echo "crashed: $(echo $ours | wc -w)"'
+        [ $(echo $ours | wc -w) -lt 3 ] || echo "three and more have crashed"'
     check "hosts end" hosts wait "$SOON" 1 2 || return
     for host in $everyone; do
         [ -s "$(hosts opt "$host")/model/dumped" ] || { skip_case "crashes leave no core files here"; return; }
@@ -258,7 +258,7 @@ secrets_are_in_no_core_file() {
         nothing_lies_on_disk "$host"
     done
     # Where one host is faster the other one has no more to crash.
-    check "processes of ours have crashed" holds "$(hosts log 1; hosts log 2)" 'crashed: 3'
+    check "processes of ours have crashed" holds "$(hosts log 1; hosts log 2)" 'three and more have crashed'
 }
 
 # What says how a job would run says it without its secrets.
