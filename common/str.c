@@ -118,6 +118,12 @@ bool str_starts_with(const char *text, const char *prefix) {
     return strncmp(text, prefix, strlen(prefix)) == 0;
 }
 
+bool str_ends_with(const char *text, const char *end) {
+    size_t size = strlen(text);
+    size_t wanted = strlen(end);
+    return size >= wanted && strcmp(text + size - wanted, end) == 0;
+}
+
 /* The length of the well-formed UTF-8 sequence at BYTES (Unicode 15, table 3-7), 0 if none. */
 static size_t utf8_sequence(const unsigned char *bytes, size_t size) {
     unsigned char lead = bytes[0];

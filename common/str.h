@@ -21,6 +21,7 @@ int str_parse_bool(const char *text, bool *ret, struct error *err);
 int str_compare_natural(const char *a, const char *b);
 
 bool str_starts_with(const char *text, const char *prefix);
+bool str_ends_with(const char *text, const char *end);
 
 /* Appends SIZE bytes as valid UTF-8 without control characters but tab: every byte that does not
  * belong to a well-formed sequence becomes U+FFFD, other controls become '?'. Needs up to three

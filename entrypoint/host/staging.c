@@ -24,6 +24,14 @@ static const char all_here[] = "all is here\n";
 
 /* --- the order -------------------------------------------------------------------------------- */
 
+/* A file of this machine is there already: nobody asks another host for it. */
+static json_t *code_json(const struct job *job, const char *code) {
+    return json_pack("{s:s, s:o, s:o, s:b, s:b}", "what", "code", "from",
+                     json_sprintf("%s%s", code[0] == '/' ? "file://" : "", code), "to",
+                     json_sprintf("%s/code", job->settings.base_dir), "unpack", 1, "pass",
+                     sources_is_remote(code));
+}
+
 static json_t *channel_json(const struct job *job, const struct source *s) {
     const struct cluster *c = &job->cluster;
     return json_pack("{s:s, s:s, s:o, s:I, s:I, s:b}", "what", s->name, "from", s->address, "to",
@@ -78,10 +86,7 @@ json_t *staging_order(const struct job *job, char *const *environment) {
     json_t *tasks = json_array();
     add_targets(job, tasks);
     if (s->code != NULL)
-        (void)json_array_append_new(
-            tasks,
-            json_pack("{s:s, s:s, s:o, s:b, s:b}", "what", "code", "from", s->code, "to",
-                      json_sprintf("%s/code", job->settings.base_dir), "unpack", 1, "pass", 1));
+        (void)json_array_append_new(tasks, code_json(job, s->code));
     for (size_t i = 0; i < s->count; i++)
         (void)json_array_append_new(tasks, channel_json(job, &s->channels[i]));
     return json_pack("{s:o, s:I, s:o}", "environment", transfer_task_environment(job, environment),

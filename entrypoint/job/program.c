@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/str.h"
+#include "job/sources.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +14,8 @@
 
 enum { INTERPRETER_MAX = 254 }; /* the kernel reads 256 bytes with the "#!" */
 
+/* Where code lies that the SDK sends as a channel, below BASE. */
+static const char code_channel[] = "input/data/code";
 static const char default_path[] = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 void program_done(struct program *p) {
@@ -119,21 +122,26 @@ static const char *either(const struct program_inputs *in, const char *hyperpara
     return text != NULL ? text : env_get(in->environment, variable);
 }
 
+/* The folder that was submitted; NULL where there is none: an archive's content is in BASE/code by
+ * now (sources.h). */
+static const char *submitted(const struct program_inputs *in) {
+    const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
+    return submit == NULL || sources_is_archive(submit) ? NULL : sources_path(submit);
+}
+
 /* Where the entry point called NAME lies. */
 static int find_entry(const struct program_inputs *in, const char *name, char **ret,
                       struct error *err) {
-    const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
+    const char *submit = submitted(in);
     const char *path = env_get(in->environment, "PATH");
-    if (submit != NULL && strstr(submit, "://") != NULL)
-        submit = NULL; /* its content is in BASE/code by now (sources.h) */
     if (name[0] == '/') {
         *ret = strdup(name);
         return *ret != NULL ? 0 : error_no_memory(err, "a path");
     }
     char places[8192];
-    int size =
-        snprintf(places, sizeof(places), "%s%s%s/code:%s", submit != NULL ? submit : "",
-                 submit != NULL ? ":" : "", in->base_dir, path != NULL ? path : default_path);
+    int size = snprintf(places, sizeof(places), "%s%s%s/code:%s/%s:%s",
+                        submit != NULL ? submit : "", submit != NULL ? ":" : "", in->base_dir,
+                        in->base_dir, code_channel, path != NULL ? path : default_path);
     if (size < 0 || (size_t)size >= sizeof(places))
         return error_set(err, EXIT_CODE_CONFIG, "PATH or sagemaker_submit_directory is too long");
     if (search(places, name, true, ret, err) != 0)
@@ -142,12 +150,6 @@ static int find_entry(const struct program_inputs *in, const char *name, char **
                ? 0
                : error_set(err, EXIT_CODE_NOT_FOUND,
                            "sagemaker_program \"%.128s\" is in none of %.400s", name, places);
-}
-
-static bool ends_with(const char *text, const char *end) {
-    size_t text_size = strlen(text);
-    size_t end_size = strlen(end);
-    return text_size > end_size && strcmp(text + text_size - end_size, end) == 0;
 }
 
 /* The first line of PATH behind "#!"; "" where it does not begin so. */
@@ -195,12 +197,12 @@ static int add_interpreter(char *line, struct argv *ret, struct error *err) {
 static int add_entry(const struct program_inputs *in, const char *path, struct argv *ret,
                      struct error *err) {
     char line[INTERPRETER_MAX + 1] = "";
-    bool python = ends_with(path, ".py");
+    bool python = str_ends_with(path, ".py");
     if (!is_file(path))
         return check_executable(path, err);
     if (!python && read_interpreter(path, line, err) != 0)
         return -1;
-    bool shell = line[0] == '\0' && ends_with(path, ".sh");
+    bool shell = line[0] == '\0' && str_ends_with(path, ".sh");
     if (line[0] != '\0') {
         if (add_interpreter(line, ret, err) != 0)
             return error_wrap(err, "the interpreter of %s", path);
@@ -220,18 +222,20 @@ static bool is_module_of(const char *folder, const char *name, char module[PYTHO
                          struct python_code *code) {
     cleanup_free char *path = join(folder, strlen(folder), name);
     python_code_look(folder, code);
-    return code->package && path != NULL && !ends_with(name, ".sh") &&
-           (ends_with(name, ".py") || !is_file(path)) && python_code_module(name, module);
+    return code->package && path != NULL && !str_ends_with(name, ".sh") &&
+           (str_ends_with(name, ".py") || !is_file(path)) && python_code_module(name, module);
 }
 
 /* 1 where NAME is no module of a package; else as resolve_entry. */
 static int resolve_module(const struct program_inputs *in, const char *name, struct program *ret,
                           struct error *err) {
-    const char *submit = either(in, "sagemaker_submit_directory", "SAGEMAKER_SUBMIT_DIRECTORY");
+    const char *submit = submitted(in);
     cleanup_free char *code = join(in->base_dir, strlen(in->base_dir), "code");
-    const char *const folders[] = {submit != NULL && submit[0] == '/' ? submit : code, code};
+    cleanup_free char *channel = join(in->base_dir, strlen(in->base_dir), code_channel);
+    const char *const folders[] = {submit != NULL && submit[0] == '/' ? submit : code, code,
+                                   channel};
     char module[PYTHON_MODULE_MAX];
-    if (code == NULL)
+    if (code == NULL || channel == NULL)
         return error_no_memory(err, "a path");
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
         struct python_code asks;
@@ -270,7 +274,7 @@ static int resolve_entry(const struct program_inputs *in, const char *name, stru
     ret->directory = strndup(path, (size_t)(strrchr(path, '/') - path));
     if (ret->entry_point == NULL || ret->directory == NULL || ret->root == NULL)
         return error_no_memory(err, "a path");
-    if (ends_with(path, ".py"))
+    if (str_ends_with(path, ".py"))
         python_code_look(ret->root, &ret->code);
     ret->code.package = false; /* this one runs as a file */
     return add_entry(in, path, &ret->argv, err);

@@ -6,11 +6,29 @@
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const char prefix[] = SETTINGS_CHANNEL;
 
 bool sources_is_remote(const char *text) {
     return str_starts_with(text, "s3://") || str_starts_with(text, "https://");
+}
+
+const char *sources_path(const char *text) {
+    static const char scheme[] = "file://";
+    return str_starts_with(text, scheme) ? text + sizeof(scheme) - 1 : text;
+}
+
+bool sources_is_archive(const char *text) {
+    static const char *const ends[] = {".tar.gz", ".tgz"};
+    const char *path = sources_path(text);
+    struct stat st;
+    if (path[0] != '/')
+        return sources_is_remote(text);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+        if (str_ends_with(path, ends[i]))
+            return stat(path, &st) != 0 || !S_ISDIR(st.st_mode);
+    return false;
 }
 
 /* Only where a program of the user's is asked for: the trainer is in the image. */
@@ -22,7 +40,7 @@ static void find_code(const struct hyperparameters *h, char *const *environment,
         program = env_get(environment, "SAGEMAKER_PROGRAM");
     if (submit == NULL)
         submit = env_get(environment, "SAGEMAKER_SUBMIT_DIRECTORY");
-    if (program != NULL && program[0] != '\0' && submit != NULL && sources_is_remote(submit))
+    if (program != NULL && program[0] != '\0' && submit != NULL && sources_is_archive(submit))
         ret->code = submit;
 }
 

@@ -1,6 +1,6 @@
-/* What has to be fetched before the job can begin: code that sagemaker_submit_directory names by
- * s3:// or https://, as the SDK sends it, and channels that RINGMASTER_CHANNEL_NAME=ADDRESS gives
- * (channel "name"; s3://, https:// or file://), for platforms that bring no data themselves. */
+/* What has to be fetched before the job can begin: code that sagemaker_submit_directory names as an
+ * archive, as the SDK sends it, and channels that RINGMASTER_CHANNEL_NAME=ADDRESS gives (channel
+ * "name"; s3://, https:// or file://), for platforms that bring no data themselves. */
 #ifndef JOB_SOURCES_H
 #define JOB_SOURCES_H
 
@@ -18,7 +18,9 @@ struct source {
 };
 
 struct sources {
-    const char *code; /* borrowed; an archive, to be unpacked into BASE/code; NULL: none */
+    /* Borrowed; an archive, to be unpacked into BASE/code: an address, or a path of this machine.
+     * NULL: none. */
+    const char *code;
     struct source channels[CHANNELS_MAX];
     size_t count;
 };
@@ -35,5 +37,13 @@ static inline bool sources_any(const struct sources *s) {
 
 /* Whether TEXT names something to be fetched. */
 bool sources_is_remote(const char *text);
+
+/* Whether the submit directory TEXT is an archive: on s3:// or https://, or, by its name's end, a
+ * file of this machine (a whole path, with or without file://), as it lies in the channel "code" of
+ * jobs that may not use the network. A folder of such a name is none. */
+bool sources_is_archive(const char *text);
+
+/* PATH of "file://PATH"; else TEXT itself. */
+const char *sources_path(const char *text);
 
 #endif

@@ -46,14 +46,8 @@ struct walk {
     char path[PATH_SIZE]; /* below the folder, of what is looked at */
 };
 
-static bool ends_with(const char *name, const char *end) {
-    size_t size = strlen(name);
-    size_t wanted = strlen(end);
-    return size >= wanted && strcmp(name + size - wanted, end) == 0;
-}
-
 static bool is_whole(const char *name) {
-    return name[0] != '.' && !ends_with(name, ".tmp") && !ends_with(name, ".part") &&
+    return name[0] != '.' && !str_ends_with(name, ".tmp") && !str_ends_with(name, ".part") &&
            strstr(name, ".partial-") == NULL;
 }
 

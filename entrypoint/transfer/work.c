@@ -143,7 +143,7 @@ static int unpack_it(struct walk *w, const struct work_task *t, int fd, int root
     char line[LINE_MAX_SIZE];
     size_t count = 0;
     if (fd < 0)
-        return error_set_errno(err, EXIT_CODE_DATA, "opening the archive");
+        return -1;
     if (unpack(fd, root, &count, err) != 0)
         return -1;
     (void)unlinkat(root, archive, 0);
@@ -178,6 +178,24 @@ static int offer_nothing(const struct walk *w, const struct work_task *t, int ro
     return 0;
 }
 
+/* The archive that was fetched, or the one that this machine has: then an empty file stands for it
+ * until all is unpacked. */
+static int open_archive(const struct address *from, int root, struct error *err) {
+    bool here = from->kind == ADDRESS_FILE;
+    struct stat st;
+    cleanup_fd int fd = here ? open(from->rest, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+                             : openat(root, archive, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0 || fstat(fd, &st) != 0)
+        return error_set_errno(err, EXIT_CODE_DATA, "%.512s", from->shown);
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_DATA, "%.512s is not a file", from->shown);
+    cleanup_fd int begun =
+        here ? openat(root, archive, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600) : -1;
+    if (here && begun < 0)
+        return error_set_errno(err, file_write_code(errno), "unpacking %.512s", from->shown);
+    return take_fd(&fd);
+}
+
 static int bring_code(struct walk *w, const struct work_task *t, const struct address *from,
                       struct error *err) {
     cleanup_fd int root = folder_open(t->to, err);
@@ -187,9 +205,7 @@ static int bring_code(struct walk *w, const struct work_task *t, const struct ad
         return offer_nothing(w, t, root, err);
     if (from->kind != ADDRESS_FILE && fetch(w, t, from, root, archive, err) != 0)
         return -1;
-    cleanup_fd int fd = from->kind == ADDRESS_FILE
-                            ? open(from->rest, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-                            : openat(root, archive, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    cleanup_fd int fd = open_archive(from, root, err);
     return unpack_it(w, t, fd, root, err);
 }
 

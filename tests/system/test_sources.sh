@@ -1,6 +1,6 @@
 #!/bin/sh
 # Code and channels fetched from S3, as moto (PyPI) plays it, with every signature checked, and from
-# file; and what is said where that fails. moto is installed into build/moto once.
+# file; code as an archive in a channel; and what is said where that fails. moto is installed into build/moto once.
 # shellcheck disable=SC2154,SC2016,SC2034  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
@@ -81,6 +81,72 @@ a_folder_of_the_host_becomes_a_channel() {
     check "it is seen as a channel" holds "$(hosts log 1)" 'channels ["train"]'
 }
 
+# As jobs get their code that may not use the network: sourcedir.tar.gz in a channel of its own. What
+# packs it is run in a folder that has program.sh.
+submitted=/opt/ml/input/data/code/sourcedir.tar.gz
+code_channel() {
+    mkdir -p "$share/code/lib"
+    printf '%s\n' '. ./lib/words.sh' 'echo "$words $(pwd) args: $*"' >"$share/code/program.sh"
+    echo "words='the packed program runs in'" >"$share/code/lib/words.sh"
+    for host in $everyone; do
+        mkdir -p "$(hosts opt "$host")/input/data/code"
+        (cd "$share/code" && "$@") >"$(hosts opt "$host")/input/data/code/${submitted##*/}"
+    done
+    put inputdataconfig.json '{"code": {"TrainingInputMode": "File"}}'
+}
+
+an_archive_in_a_channel_is_unpacked() {
+    ring 2
+    code_channel tar -czf - program.sh lib
+    parameters '{"epochs": "3", "sagemaker_program": "\"program.sh\"",
+        "sagemaker_submit_directory": "\"'$submitted'\""}'
+    start_all -- train
+    all_end 60 0 $everyone || return
+    every_log_has 'code: 2 files unpacked into /opt/ml/code'
+    every_log_has 'the packed program runs in /opt/ml/code args: --epochs 3'
+}
+
+# Unpacked already, and as file://.
+code_in_a_channel_is_run_from_there() {
+    ring 1
+    code_channel cat program.sh
+    for part in program.sh lib; do
+        cp -R "$share/code/$part" "$(hosts opt 1)/input/data/code"
+    done
+    parameters '{"sagemaker_program": "program.sh"}'
+    start_all -- train
+    all_end 60 0 1 || return
+    every_log_has 'the packed program runs in /opt/ml/input/data/code args:'
+
+    ring 1
+    code_channel tar -czf - .
+    parameters '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "file://'$submitted'"}'
+    start_all -- train
+    all_end 60 0 1 || return
+    every_log_has 'the packed program runs in /opt/ml/code args:'
+}
+
+an_archive_that_cannot_be_unpacked_ends_the_job_with_its_name() {
+    for fault in missing damaged evil; do
+        ring 2
+        case $fault in
+        missing) words="file://$submitted: No such file or directory" ;;
+        damaged)
+            code_channel sh -c 'tar -czf - . | head -c 100'
+            words='code: the archive cannot be read: '
+            ;;
+        evil)
+            code_channel tar -czPf - ../code/program.sh
+            words='"../code/program.sh" is no path for a file'
+            ;;
+        esac
+        parameters '{"sagemaker_program": "program.sh", "sagemaker_submit_directory": "'$submitted'"}'
+        start_all -- train
+        all_end 60 66 $everyone || return
+        all_name "$words" $everyone
+    done
+}
+
 # A stop while a server keeps us waiting.
 a_stop_ends_fetching() {
     ring 1
@@ -104,6 +170,8 @@ while True:
 }
 
 CASES=${CASES:-the_sdks_code_and_channels_are_fetched what_cannot_be_fetched_ends_the_job_with_its_name
-    a_wrong_secret_is_refused_and_told a_folder_of_the_host_becomes_a_channel a_stop_ends_fetching}
+    a_wrong_secret_is_refused_and_told a_folder_of_the_host_becomes_a_channel
+    an_archive_in_a_channel_is_unpacked code_in_a_channel_is_run_from_there
+    an_archive_that_cannot_be_unpacked_ends_the_job_with_its_name a_stop_ends_fetching}
 run_cases
 finish

@@ -156,6 +156,13 @@ static void prefixes_cut_no_character(void) {
     CU_ASSERT_EQUAL(str_utf8_prefix(text, 5, 0), 0);
 }
 
+static void ends_are_compared_whole(void) {
+    CU_ASSERT_TRUE(str_ends_with("a.tar.gz", ".tar.gz"));
+    CU_ASSERT_TRUE(str_ends_with(".gz", ".gz"));
+    CU_ASSERT_FALSE(str_ends_with("gz", ".gz"));
+    CU_ASSERT_FALSE(str_ends_with("a.gz ", ".gz"));
+}
+
 static void the_hash_has_its_published_values(void) {
     /* FNV-1a 64 test vectors: "" and "a" and "foobar" */
     CU_ASSERT_EQUAL(str_hash(STR_HASH_START, "", 0), UINT64_C(0xcbf29ce484222325));
@@ -168,4 +175,5 @@ UNIT_MAIN("common.str", UNIT(whole_numbers_are_whole_strings),
           UNIT(truth_has_six_spellings), UNIT(natural_order_counts_digits_by_value),
           UNIT(bytes_that_are_not_utf8_are_replaced), UNIT(a_sequence_cut_at_the_end_is_replaced),
           UNIT(every_first_and_second_byte_is_judged_by_what_it_spells),
-          UNIT(prefixes_cut_no_character), UNIT(the_hash_has_its_published_values))
+          UNIT(prefixes_cut_no_character), UNIT(ends_are_compared_whole),
+          UNIT(the_hash_has_its_published_values))

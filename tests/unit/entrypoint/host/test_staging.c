@@ -115,6 +115,23 @@ static void passing_on_takes_others_and_something_to_fetch(void) {
     CU_ASSERT_FALSE(staging_passes_on(&j));
 }
 
+/* Each host has its own. */
+static void an_archive_of_this_machine_is_a_file_that_nobody_passes_on(void) {
+    static const char *const given[] = {"/opt/ml/input/data/code/s.tar.gz",
+                                        "file:///opt/ml/input/data/code/s.tar.gz"};
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        struct job j;
+        fill(&j);
+        j.sources.code = given[i];
+        cleanup_json json_t *order = staging_order(&j, environment);
+        const json_t *code = json_array_get(json_object_get(order, "tasks"), 0);
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(code, "from")), given[1]);
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(code, "to")), "/opt/ml/code");
+        CU_ASSERT_TRUE(json_is_true(json_object_get(code, "unpack")));
+        CU_ASSERT_TRUE(json_is_false(json_object_get(code, "pass")));
+    }
+}
+
 static void the_sdks_region_is_handed_on(void) {
     static const char text[] = "{\"sagemaker_region\": \"\\\"us-west-2\\\"\"}";
     struct job j;
@@ -144,5 +161,6 @@ static void a_build_without_it_says_so(void) {
 
 UNIT_MAIN("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
           UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
-          UNIT(passing_on_takes_others_and_something_to_fetch), UNIT(the_sdks_region_is_handed_on),
-          UNIT(a_build_without_it_says_so))
+          UNIT(passing_on_takes_others_and_something_to_fetch),
+          UNIT(an_archive_of_this_machine_is_a_file_that_nobody_passes_on),
+          UNIT(the_sdks_region_is_handed_on), UNIT(a_build_without_it_says_so))

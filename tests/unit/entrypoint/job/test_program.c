@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define cleanup_program __attribute__((cleanup(program_done)))
 
@@ -158,6 +159,26 @@ static void the_submit_directory_comes_first_quoted_or_not(void) {
         "{\"sagemaker_program\":\"b.py\",\"sagemaker_submit_directory\":\"\\\"%s/submit\\\"\"}",
         base);
     expect(parameters, none, "/bin/python3|/submit/b.py");
+    snprintf(parameters, sizeof(parameters),
+             "{\"sagemaker_program\":\"b.py\",\"sagemaker_submit_directory\":\"file://%s/submit\"}",
+             base);
+    expect(parameters, none, "/bin/python3|/submit/b.py");
+}
+
+/* As the SDK sends it: beside or as an archive, which by now is unpacked. */
+static void code_may_lie_in_its_channel(void) {
+    char path[4400];
+    make_house();
+    snprintf(path, sizeof(path), "%s/input/data/code", base);
+    CU_ASSERT_EQUAL(file_make_dirs(path, NULL), 0);
+    snprintf(path, sizeof(path), "%s/input/data/code/channel.py", base);
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0644, NULL), 0);
+    expect("{\"sagemaker_program\":\"channel.py\"}", none,
+           "/bin/python3|/input/data/code/channel.py");
+    snprintf(path, sizeof(path), "%s/input/data/code/setup.py", base);
+    CU_ASSERT_EQUAL(file_publish(path, "x", 1, 0644, NULL), 0);
+    expect("{\"sagemaker_program\":\"channel.py\"}", none, "/bin/python3|-m|channel");
+    CU_ASSERT_EQUAL(unlink(path), 0);
 }
 
 static void fetched_code_lies_in_the_code_folder(void) {
@@ -166,6 +187,12 @@ static void fetched_code_lies_in_the_code_folder(void) {
     expect("{\"sagemaker_program\":\"fetched.py\",\"sagemaker_submit_directory\":"
            "\"s3://bucket/source.tar.gz\"}",
            none, "/bin/python3|/code/fetched.py");
+    expect("{\"sagemaker_program\":\"fetched.py\",\"sagemaker_submit_directory\":"
+           "\"\\\"/opt/ml/input/data/code/sourcedir.tar.gz\\\"\"}",
+           none, "/bin/python3|/code/fetched.py");
+    expect_error("{\"sagemaker_program\":\"a.txt\",\"sagemaker_submit_directory\":"
+                 "\"/x/sourcedir.tar.gz\"}",
+                 none, 127, "is in none of /");
 }
 
 static void a_package_runs_as_its_module(void) {
@@ -262,7 +289,7 @@ static void relative_paths_become_absolute(void) {
 UNIT_MAIN("job.program", UNIT(the_trainer_is_the_default), UNIT(any_program_runs_exactly_as_given),
           UNIT(sagemaker_program_is_looked_up_and_gets_the_flags),
           UNIT(a_script_runs_with_the_interpreter_that_it_names),
-          UNIT(the_submit_directory_comes_first_quoted_or_not),
+          UNIT(the_submit_directory_comes_first_quoted_or_not), UNIT(code_may_lie_in_its_channel),
           UNIT(fetched_code_lies_in_the_code_folder), UNIT(a_package_runs_as_its_module),
           UNIT(requirements_lie_in_the_folder_of_code), UNIT(what_cannot_run_has_its_code),
           UNIT(variables_stand_in_for_hyperparameters), UNIT(relative_paths_become_absolute))

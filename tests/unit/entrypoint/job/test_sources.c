@@ -1,7 +1,9 @@
 #include "job/sources.h"
 #include "support/unit.h"
 
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int read_it(char *const *environment, const char *hyperparameters, const char *sharded,
                    bool needs_code, struct channels *channels, struct sources *ret,
@@ -54,6 +56,16 @@ static void code_is_what_the_sdk_names(void) {
          true, "https://h/s.tar.gz"},
         {"{\"sagemaker_program\":\"a.py\",\"sagemaker_submit_directory\":\"/opt/ml/code\"}", true,
          NULL},
+        {"{\"sagemaker_program\":\"a.py\",\"sagemaker_submit_directory\":"
+         "\"\\\"/no/code/sourcedir.tar.gz\\\"\"}",
+         true, "/no/code/sourcedir.tar.gz"},
+        {"{\"sagemaker_program\":\"a.py\",\"sagemaker_submit_directory\":"
+         "\"file:///no/s.tgz\"}",
+         true, "file:///no/s.tgz"},
+        {"{\"sagemaker_program\":\"a.py\",\"sagemaker_submit_directory\":\"s.tar.gz\"}", true,
+         NULL},
+        {"{\"sagemaker_program\":\"a.py\",\"sagemaker_submit_directory\":\"file:///no/c\"}", true,
+         NULL},
         {"{\"sagemaker_submit_directory\":\"s3://b/s.tar.gz\"}", true, NULL},
         {"{\"sagemaker_program\":\"a.py\",\"sagemaker_submit_directory\":\"s3://b/s.tar.gz\"}",
          false, NULL},
@@ -78,6 +90,15 @@ static void code_is_what_the_sdk_names(void) {
     struct sources got;
     CU_ASSERT_EQUAL(read_it(environment, "{}", NULL, true, &channels, &got, NULL), 0);
     CU_ASSERT_STRING_EQUAL(got.code, "s3://b/env.tar.gz");
+}
+
+static void a_folder_is_no_archive_whatever_its_name(void) {
+    char path[4200];
+    (void)snprintf(path, sizeof(path), "file://%s/folder.tar.gz", unit_temp_dir());
+    CU_ASSERT_TRUE(sources_is_archive(path));
+    CU_ASSERT_EQUAL(mkdir(sources_path(path), 0755), 0);
+    CU_ASSERT_FALSE(sources_is_archive(path));
+    CU_ASSERT_FALSE(sources_is_archive(sources_path(path)));
 }
 
 static void what_is_none_is_refused_by_name(void) {
@@ -109,4 +130,4 @@ static void what_is_none_is_refused_by_name(void) {
 }
 
 UNIT_MAIN("job.sources", UNIT(channels_come_from_variables), UNIT(code_is_what_the_sdk_names),
-          UNIT(what_is_none_is_refused_by_name))
+          UNIT(a_folder_is_no_archive_whatever_its_name), UNIT(what_is_none_is_refused_by_name))

@@ -58,19 +58,26 @@ static void put(const char *name, const char *text) {
     CU_ASSERT_EQUAL(file_put(path_of(name), text, strlen(text), 0644, NULL), 0);
 }
 
-static void make_archive(const char *name) {
-    struct archive *a = archive_write_new();
+static void add_file(struct archive *a, const char *name) {
     struct archive_entry *e = archive_entry_new();
-    (void)archive_write_set_format_ustar(a);
-    (void)archive_write_add_filter_gzip(a);
-    CU_ASSERT_EQUAL(archive_write_open_filename(a, path_of(name)), ARCHIVE_OK);
-    archive_entry_set_pathname(e, "train.py");
+    archive_entry_set_pathname(e, name);
     archive_entry_set_filetype(e, AE_IFREG);
     archive_entry_set_perm(e, 0644);
     archive_entry_set_size(e, 2);
     (void)archive_write_header(a, e);
     (void)archive_write_data(a, "x\n", 2);
     archive_entry_free(e);
+}
+
+/* With train.py, and SECOND where there is one. */
+static void make_archive(const char *name, const char *second) {
+    struct archive *a = archive_write_new();
+    (void)archive_write_set_format_ustar(a);
+    (void)archive_write_add_filter_gzip(a);
+    CU_ASSERT_EQUAL(archive_write_open_filename(a, path_of(name)), ARCHIVE_OK);
+    add_file(a, "train.py");
+    if (second != NULL)
+        add_file(a, second);
     (void)archive_write_free(a);
 }
 
@@ -139,7 +146,7 @@ static void a_folder_of_this_machine_becomes_a_link(void) {
 }
 
 static void code_is_unpacked_once(void) {
-    make_archive("code.tar.gz");
+    make_archive("code.tar.gz", NULL);
     CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);
     ASSERT_CONTAINS(said, "it: 1 files unpacked into");
     CU_ASSERT_EQUAL(access(path_of("code/train.py"), F_OK), 0);
@@ -151,6 +158,31 @@ static void code_is_unpacked_once(void) {
     CU_ASSERT_EQUAL(run("code.tar.gz", "code", true, NULL), 0);
     ASSERT_CONTAINS(said, "unpacked into");
     CU_ASSERT_NOT_EQUAL(access(path_of("code/.ringmaster-unpacking"), F_OK), 0);
+}
+
+static void what_was_unpacked_in_part_is_unpacked_again(void) {
+    struct error err = {0};
+    make_archive("part.tar.gz", "../evil");
+    CU_ASSERT_EQUAL(run("part.tar.gz", "part", true, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "it: the archive: \"../evil\" is no path for a file");
+    CU_ASSERT_EQUAL(access(path_of("part/train.py"), F_OK), 0);
+    make_archive("part.tar.gz", "second.py");
+    CU_ASSERT_EQUAL(run("part.tar.gz", "part", true, NULL), 0);
+    ASSERT_CONTAINS(said, "it: 2 files unpacked into");
+    CU_ASSERT_EQUAL(access(path_of("part/second.py"), F_OK), 0);
+    CU_ASSERT_NOT_EQUAL(access(path_of("part/.ringmaster-unpacking"), F_OK), 0);
+}
+
+static void an_archive_that_is_none_is_named(void) {
+    struct error err = {0};
+    CU_ASSERT_EQUAL(run("absent.tar.gz", "code3", true, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "/absent.tar.gz: No such file");
+    CU_ASSERT_EQUAL(mkfifo(path_of("pipe.tar.gz"), 0644), 0);
+    CU_ASSERT_EQUAL(run("pipe.tar.gz", "code3", true, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+    ASSERT_CONTAINS(err.text, "/pipe.tar.gz is not a file");
 }
 
 static struct http_server server;
@@ -295,5 +327,7 @@ static void an_order_of_uploads_is_told_apart(void) {
 UNIT_MAIN("transfer.work", UNIT(a_target_is_tried), UNIT(checkpoints_in_a_folder_are_a_link),
           UNIT(an_order_of_uploads_is_told_apart), UNIT(an_order_is_read),
           UNIT(what_is_no_order_is_refused), UNIT(a_folder_of_this_machine_becomes_a_link),
-          UNIT(code_is_unpacked_once), UNIT(code_that_was_there_before_is_waited_for_by_nobody),
+          UNIT(code_is_unpacked_once), UNIT(what_was_unpacked_in_part_is_unpacked_again),
+          UNIT(an_archive_that_is_none_is_named),
+          UNIT(code_that_was_there_before_is_waited_for_by_nobody),
           UNIT(the_first_error_has_its_tasks_name))
