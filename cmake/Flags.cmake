@@ -14,7 +14,8 @@ if(CMAKE_BUILD_TYPE STREQUAL "RelWithDebInfo")
     target_compile_options(ringmaster_flags INTERFACE
         $<$<COMPILE_LANGUAGE:C>:-D_FORTIFY_SOURCE=2>)
 endif()
-target_link_options(ringmaster_flags INTERFACE -Wl,-z,relro,-z,now)
+# Hosts compare the build ID (entrypoint/os/build_id.h).
+target_link_options(ringmaster_flags INTERFACE -Wl,-z,relro,-z,now,--build-id=sha1)
 
 if(RINGMASTER_SANITIZE)
     target_compile_options(ringmaster_flags INTERFACE

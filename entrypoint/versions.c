@@ -6,6 +6,7 @@
 #include "entrypoint/transfer_versions.h"
 #include "host/transfer_task.h"
 #include "job/job.h"
+#include "os/build_id.h"
 #include "outcome/record.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
@@ -90,7 +91,10 @@ static int add_system(struct buf *ret, struct error *err) {
 }
 
 int versions_print(char *const *environment, struct buf *ret, struct error *err) {
+    char build[BUILD_ID_SIZE];
+    build_id(build);
     if (add(ret, "ringmaster", RINGMASTER_VERSION, err) != 0 ||
+        add(ret, "build", build, err) != 0 ||
         add_number(ret, "control link", FRAME_VERSION, err) != 0 ||
         add_number(ret, "event log", RECORD_VERSION, err) != 0 ||
         add(ret, "OpenSSL", tls_library(), err) != 0 ||

@@ -87,6 +87,7 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
                           .files = (int64_t)files.rlim_cur,
                           .boot = clock_boot(),
                           .clock = clock_wall()};
+    build_id(ret->build);
     if (tools->daemon != NULL)
         (void)snprintf(ret->openmpi, sizeof(ret->openmpi), "%u.%u.%u", tools->version.major,
                        tools->version.minor, tools->version.release);
@@ -99,12 +100,12 @@ json_t *facts_json(const struct facts *f) {
     (void)snprintf(hash, sizeof(hash), "%016" PRIx64, f->job);
     (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
     net_address_text(&f->address, address);
-    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
-                     "version", f->version, "openmpi", f->openmpi, "job", hash, "program", program,
-                     "device", (int)f->device, "ucx", (int)f->ucx, "failover", (int)f->failover,
-                     "interface_address", address, "cpus", (json_int_t)f->cpus, "memory_mib",
-                     (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib, "files",
-                     (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
+                     "version", f->version, "build", f->build, "openmpi", f->openmpi, "job", hash,
+                     "program", program, "device", (int)f->device, "ucx", (int)f->ucx, "failover",
+                     (int)f->failover, "interface_address", address, "cpus", (json_int_t)f->cpus,
+                     "memory_mib", (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib,
+                     "files", (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
                      (json_int_t)f->clock);
 }
 
@@ -119,12 +120,27 @@ static int text_member(const json_t *object, const char *key, char *ret, size_t 
     return 0;
 }
 
+/* Who says nothing of it is of a version that knew none. */
+static int build_member(const json_t *object, char ret[BUILD_ID_SIZE], struct error *err) {
+    const char *text = NULL;
+    if (json_member_string(object, "join", "build", &text, err) != 0)
+        return -1;
+    if (text == NULL)
+        return 0;
+    size_t size = strlen(text);
+    if (size >= BUILD_ID_SIZE || strspn(text, "0123456789abcdef") < size)
+        return error_set(err, EXIT_CODE_CONFIG, "join: build is no build ID");
+    memcpy(ret, text, size + 1);
+    return 0;
+}
+
 int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
     char hash[24];
     char program[24];
     char address[NET_ADDRESS_TEXT];
     *ret = (struct facts){0};
     if (text_member(object, "version", ret->version, sizeof(ret->version), err) != 0 ||
+        build_member(object, ret->build, err) != 0 ||
         text_member(object, "openmpi", ret->openmpi, sizeof(ret->openmpi), err) != 0 ||
         text_member(object, "job", hash, sizeof(hash), err) != 0 ||
         text_member(object, "program", program, sizeof(program), err) != 0 ||
@@ -153,6 +169,11 @@ int facts_compare(const struct facts *ours, const struct facts *theirs, struct e
         return error_set(err, EXIT_CODE_CONFIG,
                          "it runs ringmaster %s, the master %s: another image", theirs->version,
                          ours->version);
+    if (ours->build[0] != '\0' && theirs->build[0] != '\0' &&
+        strcmp(ours->build, theirs->build) != 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "it runs build %.*s of ringmaster, the master build %.*s: another image",
+                         BUILD_ID_SHORT, theirs->build, BUILD_ID_SHORT, ours->build);
     if (strcmp(ours->openmpi, theirs->openmpi) != 0)
         return error_set(err, EXIT_CODE_CONFIG, "it has Open MPI %s, the master %s: another image",
                          theirs->openmpi, ours->openmpi);

@@ -5,6 +5,7 @@
 
 #include "common/error.h"
 #include "common/net_address.h"
+#include "os/build_id.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -14,6 +15,7 @@ enum { FACTS_VERSION_SIZE = 32 };
 
 struct facts {
     char version[FACTS_VERSION_SIZE]; /* ringmaster's */
+    char build[BUILD_ID_SIZE];        /* likewise; "": not known */
     char openmpi[FACTS_VERSION_SIZE]; /* "" where no mpirun is needed */
     uint64_t job;               /* hash of what all hosts must read alike: hosts, slots, port */
     uint64_t program;           /* likewise: what runs on every slot */

@@ -2,6 +2,7 @@
 
 #include "common/json.h"
 #include "common/str.h"
+#include "os/build_id.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -68,8 +69,13 @@ static void warn(struct finding *f, const char *format, ...) {
     f->status = CHECK_WARNING;
 }
 
-static void fail(struct finding *f, enum exit_code code, const char *advice) {
-    (void)snprintf(f->advice, sizeof(f->advice), "%s", advice);
+static void fail(struct finding *f, enum exit_code code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+static void fail(struct finding *f, enum exit_code code, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    (void)vsnprintf(f->advice, sizeof(f->advice), format, arguments);
+    va_end(arguments);
     f->status = CHECK_BAD;
     f->code = code;
 }
@@ -92,7 +98,7 @@ static void look_host(const json_t *host, const json_t *master, struct finding *
     if (fault[0] == '\0')
         put(f, "here, and says that it can run the job");
     if (fault[0] != '\0')
-        fail(f, code > 0 && code < 256 ? (enum exit_code)code : EXIT_CODE_CONFIG, "");
+        fail(f, code > 0 && code < 256 ? (enum exit_code)code : EXIT_CODE_CONFIG, "%s", "");
 }
 
 /* A host that has a fault may not have come to know what others compare themselves with: nothing
@@ -103,12 +109,19 @@ static bool has_fault(const json_t *host) {
 
 static void look_build(const json_t *host, const json_t *master, struct finding *f) {
     const char *openmpi = check_text(host, "facts", "openmpi");
+    const char *build = check_text(host, "facts", "build");
+    const char *masters = check_text(master, "facts", "build");
     if (has_fault(host) || has_fault(master))
         return;
-    put(f, "ringmaster %.40s, %s%.40s", check_text(host, "facts", "version"),
+    put(f, "ringmaster %.40s%s%.*s, %s%.40s", check_text(host, "facts", "version"),
+        build[0] != '\0' ? " build " : "", BUILD_ID_SHORT, build,
         openmpi[0] != '\0' ? "Open MPI " : "no Open MPI, which one rank does not need", openmpi);
     if (differs(host, master, "version") || differs(host, master, "openmpi"))
         fail(f, EXIT_CODE_CONFIG, "another image than the master's: all hosts need the same");
+    else if (build[0] != '\0' && masters[0] != '\0' && strcmp(build, masters) != 0)
+        fail(f, EXIT_CODE_CONFIG,
+             "another image than the master's, build %.*s: all hosts need the same", BUILD_ID_SHORT,
+             masters);
 }
 
 static void look_job(const json_t *host, const json_t *master, struct finding *f) {

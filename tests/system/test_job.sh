@@ -257,6 +257,31 @@ warning shared algo-2 0
 bad reach algo-2,algo-3 69"
 }
 
+# Its version is the same, and so is the key.
+another_build_is_told_of() {
+    id=$("$RINGMASTER_BIN/ringmaster" version --all | sed -n 's/^build *\(.\{12\}\).*/\1/p')
+    for words in 'ringmaster check' train; do
+        ring 2
+        python3 - "$RINGMASTER_BIN/ringmaster" "$share/ringmaster" <<END
+import sys
+program = open(sys.argv[1], "rb").read()
+at = program.index(b"\4\0\0\0\x14\0\0\0\3\0\0\0GNU\0") + 16
+open(sys.argv[2], "wb").write(program[:at] + bytes(20) + program[at + 20:])
+END
+        chmod 755 "$share/ringmaster"
+        # shellcheck disable=SC2086  # words
+        hosts start 1 -- $words -- true
+        hosts start 2 -- "$share/ringmaster" "${words#ringmaster }" -- true
+        all_end 30 65 $everyone || return
+        [ "$words" != train ] || all_name \
+            "it runs build 000000000000 of ringmaster, the master build $id: another image" $everyone
+        [ "$words" = train ] || check "the row has both" grep -Eq \
+            "bad +build +algo-2: .* build 000000000000, .*the master's, build $id:" <<END
+$(hosts log 1 | tr '\n' ' ')
+END
+    done
+}
+
 # A host on which /dev and /sys show a RoCE device with the job's interface. There is none behind it, so
 # that Open MPI, told to take UCX, must come out at TCP, and ranks meet.
 roce='dev=/tmp/dev sys=/tmp/sys/infiniband/mlx5_0
@@ -301,6 +326,6 @@ CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi rin
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
     $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
-    $([ "$DRIVER" = docker ] || echo all_that_is_wrong_is_told_at_once ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told ranks_share_memory_where_there_is_room)}
+    $([ "$DRIVER" = docker ] || echo all_that_is_wrong_is_told_at_once another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told ranks_share_memory_where_there_is_room)}
 run_cases
 finish

@@ -10,9 +10,9 @@
 
 static void each_thing_has_its_line(void) {
     static const char *const names[] = {
-        "ringmaster ",      "\ncontrol link ", "\nevent log ",  "\nOpenSSL ", "\nJansson ",
-        "\nOpen MPI ",      "\nsystem ",       "\nkernel ",     "\nmachine ", "\nC library ",
-        "\nNVIDIA driver ", "\nlibcurl ",      "\nlibarchive ", "\nExpat "};
+        "ringmaster ",  "\nbuild ",         "\ncontrol link ", "\nevent log ",  "\nOpenSSL ",
+        "\nJansson ",   "\nOpen MPI ",      "\nsystem ",       "\nkernel ",     "\nmachine ",
+        "\nC library ", "\nNVIDIA driver ", "\nlibcurl ",      "\nlibarchive ", "\nExpat "};
     char *environment[] = {(char[]){"PATH=/usr/local/bin:/usr/bin:/bin"}, NULL};
     struct utsname kernel;
     cleanup_buf struct buf text;
@@ -23,6 +23,9 @@ static void each_thing_has_its_line(void) {
     CU_ASSERT_EQUAL(uname(&kernel), 0);
     ASSERT_CONTAINS(buf_text(&text), kernel.release);
     ASSERT_CONTAINS(buf_text(&text), "OpenSSL 3");
+    const char *build = strstr(buf_text(&text), "\nbuild              ");
+    CU_ASSERT_PTR_NOT_NULL_FATAL(build);
+    CU_ASSERT_EQUAL(strspn(build + strlen("\nbuild              "), "0123456789abcdef"), 40);
     bool has_mpirun = access("/usr/bin/mpirun", X_OK) == 0;
     CU_ASSERT_EQUAL(strstr(buf_text(&text), "Open MPI           not here") == NULL, has_mpirun);
 }

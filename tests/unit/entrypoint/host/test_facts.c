@@ -6,6 +6,7 @@
 #include "support/unit.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static void read_job(const char *hosts, const char *program, struct job *ret) {
     char pair[256];
@@ -37,6 +38,7 @@ static void facts_survive_the_way_to_the_master(void) {
     CU_ASSERT(sent.memory_mib > 16);
     CU_ASSERT(sent.files > 2);
     CU_ASSERT_STRING_EQUAL(sent.openmpi, "4.1.4");
+    CU_ASSERT_EQUAL(strlen(sent.build), 40);
     sent.device = true;
     sent.ucx = true;
     json_t *object = facts_json(&sent);
@@ -45,6 +47,7 @@ static void facts_survive_the_way_to_the_master(void) {
     CU_ASSERT_EQUAL(got.program, sent.program);
     CU_ASSERT_TRUE(got.device && got.ucx);
     ASSERT_ADDRESS(&got.address, "10.0.0.7");
+    CU_ASSERT_STRING_EQUAL(got.build, sent.build);
     CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
     CU_ASSERT_EQUAL(got.clock, sent.clock);
     CU_ASSERT_EQUAL(got.boot, sent.boot);
@@ -56,6 +59,28 @@ static void facts_survive_the_way_to_the_master(void) {
     (void)json_object_set_new(object, "interface_address", json_string("fe80::1"));
     CU_ASSERT_EQUAL(facts_parse(object, &got, &err), -1);
     ASSERT_CONTAINS(err.text, "fe80::1");
+    json_decref(object);
+}
+
+/* A host of a version that knew of none says nothing of it, and may take part. */
+static void a_build_that_is_not_known_is_not_refused(void) {
+    static const char *const odd[] = {"x", "A0", "0123456789012345678901234567890123456789a",
+                                      "0\n"};
+    struct facts ours;
+    struct facts theirs;
+    struct error err = {0};
+    gather("a,b:2", "/bin/true", &ours);
+    json_t *object = facts_json(&ours);
+    CU_ASSERT_EQUAL(json_object_del(object, "build"), 0);
+    CU_ASSERT_EQUAL(facts_parse(object, &theirs, &err), 0);
+    CU_ASSERT_STRING_EQUAL(theirs.build, "");
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), 0);
+    CU_ASSERT_EQUAL(facts_compare(&theirs, &ours, &err), 0);
+    for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+        (void)json_object_set_new(object, "build", json_string(odd[i]));
+        CU_ASSERT_EQUAL(facts_parse(object, &theirs, &err), -1);
+        ASSERT_CONTAINS(err.text, "build is no build ID");
+    }
     json_decref(object);
 }
 
@@ -76,6 +101,14 @@ static void what_differs_is_named(void) {
     theirs.version[0] = '9';
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
     ASSERT_CONTAINS(err.text, "another image");
+    theirs = ours;
+    (void)snprintf(theirs.build, sizeof(theirs.build), "%s", "00112233445566778899");
+    (void)snprintf(ours.build, sizeof(ours.build), "%s", "ffeeddccbbaa99887766");
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "it runs build 001122334455 of ringmaster, the master build "
+                              "ffeeddccbbaa: another image");
+    gather("a,b:2", "/bin/true", &ours);
     gather("a,b:2", "/bin/false", &theirs);
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
     ASSERT_CONTAINS(err.text, "another program");
@@ -89,4 +122,5 @@ static void what_differs_is_named(void) {
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), 0);
 }
 
-UNIT_MAIN("host.facts", UNIT(facts_survive_the_way_to_the_master), UNIT(what_differs_is_named))
+UNIT_MAIN("host.facts", UNIT(facts_survive_the_way_to_the_master),
+          UNIT(a_build_that_is_not_known_is_not_refused), UNIT(what_differs_is_named))

@@ -9,7 +9,8 @@
 static json_t *host_called(const char *name) {
     json_t *host = json_loads(
         "{\"slots\":2,\"joined\":true,\"clock_offset\":1000,"
-        "\"facts\":{\"version\":\"0.1.0\",\"openmpi\":\"4.1.4\",\"job\":\"1\",\"program\":\"2\","
+        "\"facts\":{\"version\":\"0.1.0\",\"build\":\"0123456789abcdef\",\"openmpi\":\"4.1.4\","
+        "\"job\":\"1\",\"program\":\"2\","
         "\"cpus\":4,\"memory_mib\":16000,\"shm_mib\":8000,\"files\":65536},"
         "\"means\":{\"kernel\":\"6.1\",\"processor\":\"P\",\"interface\":\"eth0\",\"gpu\":\"\","
         "\"driver\":\"\",\"gpus\":0,\"rdma\":false,\"efa\":false,\"read_memory\":\"\","
@@ -56,7 +57,7 @@ static void hosts_that_are_alike_share_a_row(void) {
     for (size_t i = 0; i < json_array_size(rows); i++)
         CU_ASSERT_EQUAL(json_array_size(json_object_get(json_array_get(rows, i), "hosts")), 2);
     CU_ASSERT_STRING_EQUAL(check_text(row_of(rows, "build", "b"), NULL, "value"),
-                           "ringmaster 0.1.0, Open MPI 4.1.4");
+                           "ringmaster 0.1.0 build 0123456789ab, Open MPI 4.1.4");
 }
 
 /* Each change of the second host, the row that tells of it, and how. */
@@ -66,6 +67,9 @@ static const struct changed {
     int code;
 } changes[] = {
     {"facts", "version", "\"0.2.0\"", "build", "bad", "another image", 65},
+    {"facts", "build", "\"fedcba9876543210\"", "build", "bad",
+     "another image than the master's, build 0123456789ab", 65},
+    {"facts", "build", "\"\"", "build", "ok", "", 0},
     {"facts", "openmpi", "\"5.0.7\"", "build", "bad", "another image", 65},
     {"facts", "openmpi", "\"\"", "build", "bad", "another image", 65},
     {"facts", "job", "\"9\"", "job", "bad", "the same variables", 65},
