@@ -88,6 +88,19 @@ static int refuse(const char *word, const char *why, struct error *err) {
     return error_set(err, EXIT_CODE_CONFIG, "%s: \"%.64s\" %s", key, word, why);
 }
 
+/* What a variable or a parameter may be set to, NAME being its. */
+static int check_value(const char *name, const char *value, struct error *err) {
+    if (strlen(value) > CUSTOM_OPTIONS_VALUE_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: the value of \"%.*s\" has more than %d bytes",
+                         key, (int)strcspn(name, "="), name, CUSTOM_OPTIONS_VALUE_MAX);
+    for (; *value != '\0'; value++)
+        if ((unsigned char)*value < ' ' || *value == 0x7f)
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "%s: the value of \"%.*s\" has a control character in it", key,
+                             (int)strcspn(name, "="), name);
+    return 0;
+}
+
 static int add_parameter(const char *name, const char *value, struct custom_options *ret,
                          struct error *err) {
     if (!is_identifier(name, strlen(name)) || !is_of_ranks(name))
@@ -95,7 +108,35 @@ static int add_parameter(const char *name, const char *value, struct custom_opti
                       "is no parameter of ranks; how daemons start and find each other is "
                       "ringmaster's",
                       err);
-    return argv_printf(&ret->environment, err, "OMPI_MCA_%s=%s", name, value);
+    return check_value(name, value, err) == 0
+               ? argv_printf(&ret->environment, err, "OMPI_MCA_%s=%s", name, value)
+               : -1;
+}
+
+/* Variables that an option may not set, by the beginning of their names; a name that ends with '='
+ * is meant whole. What users set for NCCL, libfabric, OpenMP, the loader's path and the like is
+ * none of them. */
+static const struct {
+    const char *const *names;
+    const char *why;
+} refused[] = {
+    {(const char *const[]){"LD_PRELOAD=", "LD_AUDIT=", "GCONV_PATH=", "BASH_ENV=", "ENV=", NULL},
+     "would bring other code into every rank; where that is meant, the container's own environment "
+     "is the place"},
+    {(const char *const[]){"RANK=", "WORLD_SIZE=", "LOCAL_RANK=", "LOCAL_WORLD_SIZE=", NULL},
+     "says which rank it is, which differs from rank to rank"},
+    {(const char *const[]){
+         "CURRENT_HOST=", "SM_CURRENT_", "SM_HOST", "SM_MASTER_", "SM_INSTANCE_GROUPS",
+         "SM_DISTRIBUTION_INSTANCE_GROUPS=", "SM_RESOURCE_CONFIG=", "SM_TRAINING_ENV=", NULL},
+     "says on which host a rank is and which others there are, which is ringmaster's to say"},
+};
+
+static int check_name(const char *variable, struct error *err) {
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        for (const char *const *name = refused[i].names; *name != NULL; name++)
+            if (str_starts_with(variable, *name))
+                return refuse(variable, refused[i].why, err);
+    return 0;
 }
 
 static int add_variable(const char *word, struct custom_options *ret, struct error *err) {
@@ -111,8 +152,11 @@ static int add_variable(const char *word, struct custom_options *ret, struct err
     if (str_starts_with(word, "OMPI_") || str_starts_with(word, "PMIX_") ||
         str_starts_with(word, "PRTE_") || str_starts_with(word, "RINGMASTER_"))
         return refuse(word, "is a variable of ringmaster's or of Open MPI's own", err);
-    return word[size] == '=' ? argv_add(&ret->environment, word, err)
-                             : argv_add(&ret->ignored, word, err);
+    if (word[size] != '=')
+        return argv_add(&ret->ignored, word, err);
+    if (check_name(word, err) != 0 || check_value(word, word + size + 1, err) != 0)
+        return -1;
+    return argv_add(&ret->environment, word, err);
 }
 
 /* POLICY[:MODIFIERS], the policy one of LIST. */
@@ -165,7 +209,9 @@ static int take(enum kind kind, const char *word, char *const *values, struct cu
     case VARIABLE:
         return add_variable(values[0], ret, err);
     case NCCL_DEBUG:
-        return argv_printf(&ret->environment, err, "NCCL_DEBUG=%s", values[0]);
+        return check_value("NCCL_DEBUG", values[0], err) == 0
+                   ? argv_printf(&ret->environment, err, "NCCL_DEBUG=%s", values[0])
+                   : -1;
     case PARAMETER:
         return add_parameter(values[0], values[1], ret, err);
     case BIND:

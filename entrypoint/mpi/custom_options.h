@@ -11,14 +11,16 @@
  *                              go through mpirun
  *
  * Everything else is an error that names the word: what starts daemons, chooses hosts or opens
- * ports is ours. (Open MPI's manual: mpirun(1).) */
+ * ports is ours. So is a variable that would bring other code into ranks (LD_PRELOAD ...) or say
+ * another rank or host than theirs, and a value with control characters or of more than
+ * CUSTOM_OPTIONS_VALUE_MAX bytes. (Open MPI's manual: mpirun(1).) */
 #ifndef MPI_CUSTOM_OPTIONS_H
 #define MPI_CUSTOM_OPTIONS_H
 
 #include "common/argv.h"
 #include "common/error.h"
 
-enum { CUSTOM_OPTIONS_PLACE_SIZE = 48 };
+enum { CUSTOM_OPTIONS_PLACE_SIZE = 48, CUSTOM_OPTIONS_VALUE_MAX = 4096 };
 struct custom_options {
     struct argv environment; /* NAME=VALUE for ranks; parameters are OMPI_MCA_NAME=VALUE */
     struct argv ignored;     /* words without an effect */

@@ -10,13 +10,17 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_variable(const char *variable) {
-    static const char *const ours[] = {"RINGMASTER_",   "PMIX_",         "PRTE_",
-                                       "OMPI_COMM_",    "OMPI_MCA_plm",  "OMPI_MCA_oob",
-                                       "OMPI_MCA_orte", "OMPI_MCA_rmaps"};
+    static const char *const ours[] = {
+        "RINGMASTER_",  "PMIX_",         "PRTE_",          "OMPI_COMM_",  "OMPI_MCA_plm",
+        "OMPI_MCA_oob", "OMPI_MCA_orte", "OMPI_MCA_rmaps", "LD_PRELOAD=", "LD_AUDIT=",
+        "RANK=",        "SM_CURRENT_",   "SM_HOSTS="};
     size_t name = strcspn(variable, "=");
     CHECK(variable[name] == '=' && name > 0 && strcspn(variable, " \t\n'\"$;") >= name);
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++)
         CHECK(strncmp(variable, ours[i], strlen(ours[i])) != 0);
+    CHECK(strlen(variable + name + 1) <= CUSTOM_OPTIONS_VALUE_MAX);
+    for (const char *c = variable + name; *c != '\0'; c++)
+        CHECK((unsigned char)*c >= ' ' && *c != 0x7f);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {

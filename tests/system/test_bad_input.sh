@@ -190,6 +190,10 @@ options_for_mpirun_are_refused() {
     put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x A=b --mca plm_rsh_agent ssh"}'
     start_all -- train -- true
     end_saying 65 plm_rsh_agent
+    ring 2
+    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x LD_PRELOAD=/opt/ml/input/data/train/x.so"}'
+    start_all -- train -- true
+    end_saying 65 '"LD_PRELOAD=/opt/ml/input/data/train/x.so" would bring other code into every rank'
 }
 
 # What a shell would act on is a parameter of the ranks, as it stands, and goes through none.

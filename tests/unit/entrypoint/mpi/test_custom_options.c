@@ -30,6 +30,12 @@ static void what_is_known_is_taken(void) {
          ""},
         {"--mca mpi_show_mca_params all", "OMPI_MCA_mpi_show_mca_params=all", "|", ""},
         {"-x LD_LIBRARY_PATH", "", "|", "LD_LIBRARY_PATH"},
+        {"-x LD_PRELOAD -x SM_CURRENT_HOST", "", "|", "LD_PRELOAD|SM_CURRENT_HOST"},
+        {"-x LD_LIBRARY_PATH=/a:/b -x PATH=/c -x PYTHONPATH=/d -x OMP_NUM_THREADS=2",
+         "LD_LIBRARY_PATH=/a:/b|PATH=/c|PYTHONPATH=/d|OMP_NUM_THREADS=2", "|", ""},
+        {"-x NCCL_SOCKET_IFNAME=eth0 -x FI_PROVIDER=efa -x SMDEBUG=1 -x SM_HP_X=1 -x RANKS=2",
+         "NCCL_SOCKET_IFNAME=eth0|FI_PROVIDER=efa|SMDEBUG=1|SM_HP_X=1|RANKS=2", "|", ""},
+        {"-x A=k\303\244se", "A=k\303\244se", "|", ""},
         {"-x A= -x B=a=b", "A=|B=a=b", "|", ""},
         {"-x 'A=a b' -x \"B=c 'd'\" -x C=e\\ f\\\"", "A=a b|B=c 'd'|C=e f\"", "|", ""},
         {"-x A='$(id) `id` ;&|*'", "A=$(id) `id` ;&|*", "|", ""},
@@ -73,6 +79,32 @@ static void what_is_not_is_refused_by_name(void) {
         {"-x OMPI_COMM_WORLD_RANK=0", "OMPI_COMM_WORLD_RANK"},
         {"-x PMIX_RANK=0", "PMIX_RANK"},
         {"-x PRTE_MCA_x=0", "PRTE_MCA_x"},
+        {"-x RINGMASTER_KEY", "RINGMASTER_KEY"},
+        {"-x LD_PRELOAD=/x.so", "\"LD_PRELOAD=/x.so\" would bring other code into every rank"},
+        {"-x LD_AUDIT=/x.so", "LD_AUDIT"},
+        {"-x GCONV_PATH=/x", "GCONV_PATH"},
+        {"-x BASH_ENV=/x", "BASH_ENV"},
+        {"-x ENV=/x", "ENV=/x"},
+        {"-x RANK=1", "\"RANK=1\" says which rank it is"},
+        {"-x WORLD_SIZE=1", "WORLD_SIZE"},
+        {"-x LOCAL_RANK=1", "LOCAL_RANK"},
+        {"-x LOCAL_WORLD_SIZE=1", "LOCAL_WORLD_SIZE"},
+        {"-x CURRENT_HOST=algo-1", "\"CURRENT_HOST=algo-1\" says on which host"},
+        {"-x SM_CURRENT_HOST=algo-1", "SM_CURRENT_HOST"},
+        {"-x SM_CURRENT_INSTANCE_GROUP=x", "SM_CURRENT_INSTANCE_GROUP"},
+        {"-x SM_HOSTS=[]", "SM_HOSTS"},
+        {"-x SM_HOST_COUNT=1", "SM_HOST_COUNT"},
+        {"-x SM_MASTER_ADDR=x", "SM_MASTER_ADDR"},
+        {"-x SM_INSTANCE_GROUPS_DICT={}", "SM_INSTANCE_GROUPS_DICT"},
+        {"-x SM_DISTRIBUTION_INSTANCE_GROUPS=[]", "SM_DISTRIBUTION_INSTANCE_GROUPS"},
+        {"-x SM_RESOURCE_CONFIG={}", "SM_RESOURCE_CONFIG"},
+        {"-x SM_TRAINING_ENV={}", "SM_TRAINING_ENV"},
+        {"-x 'A=b\nc'", "the value of \"A\" has a control character"},
+        {"-x 'A=b\tc'", "the value of \"A\" has a control character"},
+        {"-x A=\177", "the value of \"A\" has a control character"},
+        {"--NCCL_DEBUG 'a\rb'", "the value of \"NCCL_DEBUG\" has a control character"},
+        {"--mca btl 'a\033b'", "the value of \"btl\" has a control character"},
+        {"-x OMPI_MCA_btl='a\nb'", "the value of \"btl\" has a control character"},
         {"--bind-to board", "board"},
         {"--bind-to core;id", "core;id"},
         {"--map-by node", "node"},
@@ -96,4 +128,23 @@ static void what_is_not_is_refused_by_name(void) {
     }
 }
 
-UNIT_MAIN("mpi.custom_options", UNIT(what_is_known_is_taken), UNIT(what_is_not_is_refused_by_name))
+static void a_value_has_a_ceiling(void) {
+    static const char *const before[] = {"-x A=", "--mca btl ", "--NCCL_DEBUG="};
+    for (size_t i = 0; i < sizeof(before) / sizeof(before[0]); i++)
+        for (size_t more = 0; more < 2; more++) {
+            char text[CUSTOM_OPTIONS_VALUE_MAX + 64];
+            struct custom_options got;
+            struct error err = {0};
+            size_t size = strlen(before[i]);
+            memcpy(text, before[i], size + 1);
+            memset(text + size, 'v', CUSTOM_OPTIONS_VALUE_MAX + more);
+            text[size + CUSTOM_OPTIONS_VALUE_MAX + more] = '\0';
+            CU_ASSERT_EQUAL(custom_options_parse(text, &got, &err), more == 0 ? 0 : -1);
+            if (more > 0)
+                ASSERT_CONTAINS(err.text, "has more than 4096 bytes");
+            custom_options_done(&got);
+        }
+}
+
+UNIT_MAIN("mpi.custom_options", UNIT(what_is_known_is_taken), UNIT(what_is_not_is_refused_by_name),
+          UNIT(a_value_has_a_ceiling))
