@@ -97,7 +97,9 @@ static int64_t look_at(struct seat *s, int64_t now) {
 }
 
 /* A host alone is woken by nothing else: it looks the less often the longer a silence may last,
- * once its ranks have shown what to expect. */
+ * once its ranks have shown what to expect. Not at all it cannot: a silence is no event, neither is
+ * a first mark in memory, and who asks for no limit is still told of a rank that does nothing. A
+ * look a minute is the price, and none where stall and idle seconds are 0. */
 static void watch_again(struct crew *c, int64_t limit, bool taught) {
     bool alone = c->job->cluster.count == 1;
     c->pause = alone ? vigil_pause(taught ? c->pause : 0, limit) : watch_pause;

@@ -190,6 +190,23 @@ first_processes_that_may_be_followed_sleep_as_well() {
         -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
 }
 
+# It looks after 4, 8, 16 ... s, or where nobody wants to know of silences, never.
+a_first_process_alone_sleeps() {
+    for stall in 600 0; do
+        ring 1
+        rm "$(hosts opt 1)"/input/config/*
+        start_all -e RINGMASTER_STALL_SECONDS=$stall -- train -- sleep 9
+        wait_for 30 says 1 'ranks have started' || show_logs
+        sleep 1
+        alone=$(wakes 1)
+        sleep 6
+        alone=$(($(wakes 1) - alone))
+        echo "  in 6 s a first process alone wakes $alone times, with $stall s of stall"
+        check "it wakes once at most" at_most "$alone" $((stall > 0))
+        all_well || return
+    done
+}
+
 a_umask_against_the_owner_is_not_kept() {
     ring 2
     start_all -- sh -c 'umask 777; exec train -- sh -c "echo \"mask \$(umask)\""'
@@ -325,7 +342,7 @@ ranks_talk_by_ucx_where_all_hosts_can() {
 CASES=${CASES:-every_rank_knows_its_place two_ranks_a_host ranks_meet_by_mpi ringtrain_trains
     lines_stay_whole_and_valid the_master_prints_all_if_asked ten_jobs_of_one_instant
     once_per_host one_network_for_all_libraries one_host_alone
-    $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
+    $([ "$DRIVER" = docker ] || echo first_processes_sleep_between_heartbeats a_first_process_alone_sleeps first_processes_that_may_be_followed_sleep_as_well) a_umask_against_the_owner_is_not_kept hosts_named_by_a_variable hosts_are_checked
     $([ "$DRIVER" = docker ] || echo all_that_is_wrong_is_told_at_once another_build_is_told_of ranks_talk_by_ucx_where_all_hosts_can translated_addresses_are_told ranks_share_memory_where_there_is_room)}
 run_cases
 finish
