@@ -61,6 +61,7 @@ void probe_run(const struct job *job, char *const *environment, struct probe *re
                                             .mpirun = ret->tools.mpirun,
                                             .hostfile = hostfile,
                                             .ringmaster = ret->self,
+                                            .dead_seconds = job->settings.dead_seconds,
                                             .custom = job->wishes.options};
 }
 

@@ -80,6 +80,7 @@ void facts_gather(const struct job *job, const struct tools *tools, struct facts
                           .device = devices_ucx(""),
                           .ucx = ucx_is_built(tools->mpirun),
                           .failover = job->settings.failover,
+                          .dead_seconds = job->settings.dead_seconds,
                           .address = job->cluster.hosts[job->cluster.self].address,
                           .cpus = CPU_COUNT(&cpus),
                           .memory_mib = memory_limit_mib(),
@@ -100,13 +101,14 @@ json_t *facts_json(const struct facts *f) {
     (void)snprintf(hash, sizeof(hash), "%016" PRIx64, f->job);
     (void)snprintf(program, sizeof(program), "%016" PRIx64, f->program);
     net_address_text(&f->address, address);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
-                     "version", f->version, "build", f->build, "openmpi", f->openmpi, "job", hash,
-                     "program", program, "device", (int)f->device, "ucx", (int)f->ucx, "failover",
-                     (int)f->failover, "interface_address", address, "cpus", (json_int_t)f->cpus,
-                     "memory_mib", (json_int_t)f->memory_mib, "shm_mib", (json_int_t)f->shm_mib,
-                     "files", (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
-                     (json_int_t)f->clock);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
+        "version", f->version, "build", f->build, "openmpi", f->openmpi, "job", hash, "program",
+        program, "device", (int)f->device, "ucx", (int)f->ucx, "failover", (int)f->failover,
+        "dead_seconds", (json_int_t)f->dead_seconds, "interface_address", address, "cpus",
+        (json_int_t)f->cpus, "memory_mib", (json_int_t)f->memory_mib, "shm_mib",
+        (json_int_t)f->shm_mib, "files", (json_int_t)f->files, "boot", (json_int_t)f->boot, "clock",
+        (json_int_t)f->clock);
 }
 
 static int text_member(const json_t *object, const char *key, char *ret, size_t size,
@@ -138,7 +140,7 @@ int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
     char hash[24];
     char program[24];
     char address[NET_ADDRESS_TEXT];
-    *ret = (struct facts){0};
+    *ret = (struct facts){.dead_seconds = SETTINGS_DEAD_SECONDS};
     if (text_member(object, "version", ret->version, sizeof(ret->version), err) != 0 ||
         build_member(object, ret->build, err) != 0 ||
         text_member(object, "openmpi", ret->openmpi, sizeof(ret->openmpi), err) != 0 ||
@@ -148,6 +150,7 @@ int facts_parse(const json_t *object, struct facts *ret, struct error *err) {
         json_member_bool(object, "join", "device", &ret->device, err) != 0 ||
         json_member_bool(object, "join", "ucx", &ret->ucx, err) != 0 ||
         json_member_bool(object, "join", "failover", &ret->failover, err) != 0 ||
+        json_member_int(object, "join", "dead_seconds", &ret->dead_seconds, err) != 0 ||
         json_member_int(object, "join", "cpus", &ret->cpus, err) != 0 ||
         json_member_int(object, "join", "memory_mib", &ret->memory_mib, err) != 0 ||
         json_member_int(object, "join", "shm_mib", &ret->shm_mib, err) != 0 ||
@@ -188,5 +191,10 @@ int facts_compare(const struct facts *ours, const struct facts *theirs, struct e
                          "RINGMASTER_FAILOVER is set %s, and not %s: all hosts need it alike",
                          theirs->failover ? "there" : "on the master",
                          theirs->failover ? "on the master" : "there");
+    if (ours->dead_seconds != theirs->dead_seconds)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "RINGMASTER_DEAD_SECONDS is %lld there, and %lld on the master: all hosts "
+                         "need it alike",
+                         (long long)theirs->dead_seconds, (long long)ours->dead_seconds);
     return 0;
 }

@@ -22,6 +22,7 @@ struct facts {
     bool device;                /* of those that UCX is there for, in this container's reach */
     bool ucx;                   /* Open MPI has the component for it */
     bool failover;              /* likewise: the first host may be lost */
+    int64_t dead_seconds;       /* likewise: how long a host may say nothing */
     struct net_address address; /* of the interface for the job; unset: not known */
     int64_t cpus;
     int64_t memory_mib; /* what this container may use */

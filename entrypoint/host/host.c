@@ -119,6 +119,7 @@ void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct open
                                     .agent = agent,
                                     .shared = h->scratch.shared,
                                     .mpirun = h->tools->mpirun,
+                                    .dead_seconds = h->job->settings.dead_seconds,
                                     .custom = h->job->wishes.options};
 }
 

@@ -4,7 +4,8 @@
  * that it knows of the job but this ends, with all that runs, and the next life begins as a worker
  * of the next host, or as that.
  *
- * What keeps two parts of a job from running at the same time, by one clock each, clock_boot():
+ * What keeps two parts of a job from running at the same time, by one clock each, clock_boot(),
+ * a LEASE being settings_dead():
  *   - a master that has not had answers to its heartbeats of the last LEASE from enough hosts ends;
  *   - a worker that has not heard a heartbeat for a LEASE ends what runs on it;
  *   - each is done with that ENDING later;
@@ -26,9 +27,8 @@
 #include <stdint.h>
 
 enum {
-    SUCCESSION_LEASE_SECONDS = 10,
     SUCCESSION_ENDING_SECONDS = 4,
-    SUCCESSION_REACH_SECONDS = 20, /* for the next host; it may notice a LEASE later */
+    SUCCESSION_REACH_SECONDS = 10, /* for the next host, which may notice a LEASE later */
 };
 
 struct succession {

@@ -32,7 +32,10 @@ struct worker {
 /* A stop before the join tries so long to reach the master, or all would wait for this host. */
 enum { STOP_JOIN_SECONDS = 5 };
 
-static const int64_t lease = WORKER_LEASE_SECONDS * CLOCK_SECOND;
+/* Silence after which the master counts as dead. */
+static int64_t lease_of(const struct worker *w) {
+    return settings_dead(&w->s.job->settings);
+}
 
 static const char *master_name(const struct worker *w) {
     return supervisor_host_name(&w->s, 0);
@@ -87,7 +90,7 @@ static void note_beat(struct worker *w) {
     if (w->s.succession == NULL || !w->joined)
         return;
     w->s.succession->heard = clock_boot();
-    boot_timer_set(&w->late, w->s.succession->heard + lease + 1);
+    boot_timer_set(&w->late, w->s.succession->heard + lease_of(w) + 1);
 }
 
 static void send_stop(struct worker *w, bool again) {
@@ -157,7 +160,7 @@ static void master_silent(struct worker *w);
 static bool is_too_late(const struct worker *w) {
     const struct succession *s = w->s.succession;
     return succession_is_on(s) && w->joined && !w->s.judged && s->heard != 0 &&
-           clock_boot() - s->heard > lease;
+           clock_boot() - s->heard > lease_of(w);
 }
 
 static void hear(void *context, const json_t *message) {
@@ -167,7 +170,7 @@ static void hear(void *context, const json_t *message) {
         master_silent(w);
         return;
     }
-    loop_after(&w->s.loop, &w->lease, lease);
+    loop_after(&w->s.loop, &w->lease, lease_of(w));
     if (strcmp(type, "beat") == 0) {
         answer_beat(w, message);
         note_beat(w);
@@ -220,8 +223,10 @@ static void count_down(struct worker *w, int64_t left) {
 }
 
 static void reach(struct worker *w) {
-    int64_t seconds = succession_is_again(w->s.succession) ? SUCCESSION_REACH_SECONDS
-                                                           : w->s.job->settings.ready_seconds;
+    const struct settings *settings = &w->s.job->settings;
+    int64_t seconds = succession_is_again(w->s.succession)
+                          ? settings->dead_seconds + SUCCESSION_REACH_SECONDS
+                          : settings->ready_seconds;
     w->dialling = true;
     w->stopping = w->stopping || (w->s.succession != NULL && w->s.succession->stopping);
     count_down(w, (w->stopping ? STOP_JOIN_SECONDS : seconds) * CLOCK_SECOND);
@@ -301,7 +306,8 @@ static void opened(void *context, struct link *link, const struct net_address *p
     w->left = w->deadline.deadline - clock_now();
     loop_cancel(&w->s.loop, &w->deadline);
     link_own(link, &link_events, w);
-    loop_after(&w->s.loop, &w->lease, lease);
+    link_set_silence(link, w->s.job->settings.dead_seconds);
+    loop_after(&w->s.loop, &w->lease, lease_of(w));
     if (w->begun)
         join(w);
     else
@@ -337,7 +343,8 @@ static void refused(void *context, const struct error *why) {
 
 static void master_silent(struct worker *w) {
     char why[64];
-    (void)snprintf(why, sizeof(why), "no word from it for %d s", WORKER_LEASE_SECONDS);
+    (void)snprintf(why, sizeof(why), "no word from it for %lld s",
+                   (long long)w->s.job->settings.dead_seconds);
     link_free(w->link);
     w->link = NULL;
     if (w->s.judged)
@@ -353,7 +360,7 @@ static void lease_ended(void *context) {
     const struct succession *s = w->s.succession;
     bool stood_still = clock_now() - w->lease.deadline > CLOCK_SECOND;
     if (stood_still && (!succession_is_on(s) || !s->begun))
-        loop_after(&w->s.loop, &w->lease, lease);
+        loop_after(&w->s.loop, &w->lease, lease_of(w));
     else
         master_silent(w);
 }

@@ -11,7 +11,6 @@
 #include "host/supervisor.h"
 
 enum {
-    WORKER_LEASE_SECONDS = 10,  /* silence after which the master counts as dead */
     WORKER_ANNOUNCE_SECONDS = 5 /* between two lines about what is waited for */
 };
 

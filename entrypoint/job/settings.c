@@ -52,6 +52,8 @@ static const struct row table[] = {
      "known: 100, in SageMaker's local mode 8)"},
     {"RINGMASTER_READY_SECONDS", NUMBER, FIELD(ready_seconds), 1, 86400, 600, NULL,
      "how long all hosts may take to join"},
+    {"RINGMASTER_DEAD_SECONDS", NUMBER, FIELD(dead_seconds), 5, 60, SETTINGS_DEAD_SECONDS, NULL,
+     "how long a host may say nothing until it is lost (default 10), the same on all hosts"},
     {"RINGMASTER_SHARDED", TEXT, FIELD(sharded), 0, 0, 0, NULL,
      "channels of RINGMASTER_CHANNEL_* whose objects the hosts share between them, a,b"},
     {"RINGMASTER_FETCH_SECONDS", NUMBER, FIELD(fetch_seconds), 1, 604800, 3600, NULL,
@@ -319,6 +321,12 @@ int settings_parse(char *const *environment, struct settings *ret, struct warnin
                      (int)strcspn(ignored.first, "="), ignored.first,
                      ignored.count > 1 ? " and others like it" : "");
     return result;
+}
+
+int64_t settings_beat(const struct settings *s) {
+    static const int64_t most = 3 * CLOCK_SECOND;
+    int64_t share = settings_dead(s) * 3 / 10;
+    return share < most ? share : most;
 }
 
 int64_t settings_stop_seconds(const struct settings *s, unsigned grace) {

@@ -6,6 +6,7 @@
 #ifndef JOB_SETTINGS_H
 #define JOB_SETTINGS_H
 
+#include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
 #include "job/warnings.h"
@@ -38,6 +39,7 @@ struct settings {
     int64_t port;
     int64_t stop_seconds; /* 0: not told, see settings_stop_seconds */
     int64_t ready_seconds;
+    int64_t dead_seconds;      /* a host that says nothing is lost; as settings_dead() */
     int64_t stall_seconds;     /* a rank that had reported progress and falls silent; 0: never */
     int64_t idle_seconds;      /* all ranks print nothing and do nothing; 0: that ends nothing */
     int64_t fetch_seconds;     /* for all that is fetched before the job */
@@ -58,6 +60,17 @@ struct settings {
     const char *platform; /* "none", or the row of platform_table.c that counts; NULL: not said */
     enum settings_logs logs;
 };
+
+enum { SETTINGS_DEAD_SECONDS = 10 };
+
+/* So long a host may say nothing, ns. */
+static inline int64_t settings_dead(const struct settings *s) {
+    return s->dead_seconds * CLOCK_SECOND;
+}
+
+/* Between two heartbeats, ns: three go into that, and they bring how far ranks are, which nobody
+ * should hear less often where hosts have more time. */
+int64_t settings_beat(const struct settings *s);
 
 /* ENVIRONMENT is a NULL-terminated list of NAME=VALUE that outlives *RET. The first error counts;
  * what can be read is in *RET all the same, so that this host can still tell the others. */

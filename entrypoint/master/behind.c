@@ -52,8 +52,9 @@ static void say(struct master *m, const struct pace_finding *f) {
 
 /* A host alone is woken by nothing else. */
 static void look_again(struct master *m) {
-    int64_t seconds = m->s.job->cluster.count > 1 ? BEAT_SECONDS : ALONE_SECONDS;
-    loop_within(&m->s.loop, &m->behind.look, seconds * CLOCK_SECOND);
+    int64_t pause = m->s.job->cluster.count > 1 ? settings_beat(&m->s.job->settings)
+                                                : ALONE_SECONDS * CLOCK_SECOND;
+    loop_within(&m->s.loop, &m->behind.look, pause);
 }
 
 /* Our own host has no heartbeat. */

@@ -132,6 +132,9 @@ static void look_job(const json_t *host, const json_t *master, struct finding *f
         put(f, "other hosts, slots or ports than the master's");
     else if (differs(host, master, "program"))
         put(f, "another program, or other words for it, than the master's");
+    else if (check_number(host, "facts", "dead_seconds") !=
+             check_number(master, "facts", "dead_seconds"))
+        put(f, "another RINGMASTER_DEAD_SECONDS than the master's");
     else
         return;
     fail(f, EXIT_CODE_CONFIG, "all hosts need the same variables and hyperparameters");

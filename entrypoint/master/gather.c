@@ -5,11 +5,14 @@
 
 #include <string.h>
 
-/* For others to notice the loss, to end what runs, and to come. */
-static const int64_t settle = (SUCCESSION_LEASE_SECONDS + 2) * CLOCK_SECOND;
-static const int64_t give_up = (2 * SUCCESSION_LEASE_SECONDS + 25) * CLOCK_SECOND;
-static const int64_t lease = SUCCESSION_LEASE_SECONDS * CLOCK_SECOND;
+/* Beside leases: for others to end what runs, and to come. */
+static const int64_t settle = 2 * CLOCK_SECOND;
+static const int64_t give_up = 25 * CLOCK_SECOND;
 static const int64_t ending = SUCCESSION_ENDING_SECONDS * CLOCK_SECOND;
+
+static int64_t lease_of(const struct master *m) {
+    return settings_dead(&m->s.job->settings);
+}
 
 static struct host_set here(const struct master *m) {
     struct host_set set = {0};
@@ -28,11 +31,13 @@ static bool is_everybody(const struct master *m, const struct host_set *set) {
 
 /* When nothing can run elsewhere any more. */
 static int64_t due(const struct master *m, const struct host_set *set) {
-    int64_t alone = m->gather.heard + lease + ending;
-    int64_t others = alone + lease;
+    const int64_t lease = lease_of(m);
+    const int64_t alone = m->gather.heard + lease + ending;
+    const int64_t others = alone + lease;
+    const int64_t settled = m->gather.opened + lease + settle;
     if (is_everybody(m, set))
         return alone;
-    return others > m->gather.opened + settle ? others : m->gather.opened + settle;
+    return others > settled ? others : settled;
 }
 
 static bool is_enough(const struct master *m, const struct host_set *set) {
@@ -45,7 +50,7 @@ static void look(void *context) {
     const struct host_set set = here(m);
     int64_t now = clock_boot();
     int64_t at = due(m, &set);
-    int64_t end = m->gather.opened + give_up;
+    int64_t end = m->gather.opened + 2 * lease_of(m) + give_up;
     loop_cancel(&m->s.loop, &m->gather.look);
     if (m->phase != PHASE_GATHERING || !m->members[0].joined)
         return;

@@ -241,6 +241,7 @@ static void meet(struct member *b, struct link *link, const struct net_address *
     b->link = link;
     b->address = *peer;
     link_own(link, m->join.events, b);
+    link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
     join_told(b, message);
     if (m->phase == PHASE_JOINING)

@@ -7,22 +7,22 @@
 
 #include <stdio.h>
 
-enum { DEAD_SECONDS = SUCCESSION_LEASE_SECONDS };
-
 /* Between the first look and the last one: what lies here is read meanwhile. */
 static const int64_t again = 50 * CLOCK_MILLISECOND;
-
-/* So long an answer counts. */
-static const int64_t lease = DEAD_SECONDS * CLOCK_SECOND;
 
 /* Answers come from all hosts at almost the same time: they wake this one once, where nothing else
  * is going on. */
 static const int64_t answers = 50 * CLOCK_MILLISECOND;
 
+/* So long an answer counts. */
+static int64_t lease_of(const struct master *m) {
+    return settings_dead(&m->s.job->settings);
+}
+
 /* Of the attempt's hosts those that had not gone over to another master a lease ago. */
 static struct host_set heard(const struct master *m) {
     struct host_set set = {0};
-    int64_t since = clock_boot() - lease;
+    int64_t since = clock_boot() - lease_of(m);
     for (size_t i = 0; i < m->s.job->cluster.count; i++) {
         const struct member *b = &m->members[i];
         if (i == 0 || (!b->lost && b->echoed >= since))
@@ -42,14 +42,14 @@ bool lease_is_out(const struct master *m) {
 
 /* When the first of those that are heard is so no longer, if it does not answer; 0: nobody is. */
 static int64_t next_silence(const struct master *m) {
-    int64_t since = clock_boot() - lease;
+    int64_t since = clock_boot() - lease_of(m);
     int64_t first = 0;
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         const struct member *b = &m->members[i];
         if (!b->lost && b->echoed >= since && (first == 0 || b->echoed < first))
             first = b->echoed;
     }
-    return first == 0 ? 0 : first + lease + 1;
+    return first == 0 ? 0 : first + lease_of(m) + 1;
 }
 
 /* Heartbeats put it off again and again: it fires where answers are missing, or at once. */
@@ -81,7 +81,7 @@ static void beat(void *context) {
         loop_rest(&m->s.loop, answers);
     }
     watch_own(m);
-    loop_after(&m->s.loop, &m->lease.beat, BEAT_SECONDS * CLOCK_SECOND);
+    loop_after(&m->s.loop, &m->lease.beat, settings_beat(&m->s.job->settings));
 }
 
 /* Of all heartbeats the fastest tells the difference of the clocks best. */
@@ -120,7 +120,8 @@ void lease_lose(struct member *b, const char *why) {
 
 static void silent(struct member *b) {
     char why[64];
-    (void)snprintf(why, sizeof(why), "no heartbeat for %d s", DEAD_SECONDS);
+    (void)snprintf(why, sizeof(why), "no heartbeat for %lld s",
+                   (long long)b->master->s.job->settings.dead_seconds);
     link_free(b->link);
     b->link = NULL;
     master_raise_about(b, EVENT_HOST_GONE, why);
@@ -141,7 +142,7 @@ static void look(void *context) {
             continue;
         if (stood_still)
             b->heard = now;
-        const bool unheard = now - b->heard >= lease;
+        const bool unheard = now - b->heard >= lease_of(m);
         if (unheard && b->doubted)
             silent(b);
         else if (!unheard && b->heard < first)
@@ -154,7 +155,7 @@ static void look(void *context) {
         loop_rest(&m->s.loop, 0); /* which may have begun a moment ago */
         loop_after(&m->s.loop, &m->lease.look, again);
     } else {
-        loop_within(&m->s.loop, &m->lease.look, first + lease - now);
+        loop_within(&m->s.loop, &m->lease.look, first + lease_of(m) - now);
     }
 }
 
@@ -186,8 +187,8 @@ int lease_open(struct master *m, struct error *err) {
     m->lease.look = (struct timer){.fire = look, .context = m};
     if (m->s.job->cluster.count == 1)
         return 0;
-    loop_after(&m->s.loop, &m->lease.beat, BEAT_SECONDS * CLOCK_SECOND);
-    loop_within(&m->s.loop, &m->lease.look, lease);
+    loop_after(&m->s.loop, &m->lease.beat, settings_beat(&m->s.job->settings));
+    loop_within(&m->s.loop, &m->lease.look, lease_of(m));
     return 0;
 }
 

@@ -35,8 +35,8 @@ void relaunch_clear(struct master *m) {
 /* Where the first host may be lost nothing may run twice: a host that is lost may have heard us
  * until then, and ends by itself. */
 static int64_t rest_of_loss(const struct master *m) {
-    static const int64_t all =
-        (SUCCESSION_LEASE_SECONDS + SUCCESSION_ENDING_SECONDS) * CLOCK_SECOND;
+    const int64_t all =
+        settings_dead(&m->s.job->settings) + SUCCESSION_ENDING_SECONDS * CLOCK_SECOND;
     if (!succession_is_on(m->s.succession) || m->lease.last_loss == 0)
         return 0;
     return m->lease.last_loss + all - clock_now();

@@ -37,7 +37,8 @@ void member_heard(struct member *b) {
 }
 
 bool member_is_fresh(const struct member *b) {
-    return b->link != NULL && clock_now() - b->heard < (BEAT_SECONDS + 1) * CLOCK_SECOND;
+    return b->link != NULL &&
+           clock_now() - b->heard < settings_beat(&b->master->s.job->settings) + CLOCK_SECOND;
 }
 
 const char *member_name(const struct member *b) {

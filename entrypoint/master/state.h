@@ -157,8 +157,6 @@ void master_flush(struct master *m);
 void master_raise(struct master *m, enum phase_event event);
 void master_raise_about(struct member *b, enum phase_event event, const char *why);
 
-enum { BEAT_SECONDS = 3 };
-
 /* There was a word of it. */
 void member_heard(struct member *b);
 /* And so lately that it is there: no other one can be it. */

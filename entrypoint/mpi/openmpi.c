@@ -100,7 +100,9 @@ enum source {
     DATA_FIRST_V6,
     DATA_COUNT_V6,
     SHARED,
-    WAY
+    WAY,
+    ALIVE_TIME,
+    ALIVE_INTERVAL
 };
 
 /* One parameter in both series; a NULL name means that the series has no such parameter. */
@@ -134,9 +136,13 @@ static const struct row table[] = {
     {{"oob_tcp_static_ipv4_ports", "oob_tcp_static_ipv4_ports"}, "--prtemca", {0}, PORT_V4, false},
     {{"oob_tcp_static_ipv6_ports", "oob_tcp_static_ipv6_ports"}, "--prtemca", {0}, PORT_V6, false},
     {{NULL, "ptl_base_if_include"}, "--pmixmca", {NULL, "lo"}, FIXED, false},
-    /* A dead peer within 11 s, not 480. */
-    {{"oob_tcp_keepalive_time", "oob_tcp_keepalive_time"}, "--prtemca", {"5", "5"}, FIXED, false},
-    {{"oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl"}, "--prtemca", {"2", "2"}, FIXED, false},
+    /* A dead peer within about dead_seconds, 11 s of 10, not 480. */
+    {{"oob_tcp_keepalive_time", "oob_tcp_keepalive_time"}, "--prtemca", {0}, ALIVE_TIME, false},
+    {{"oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl"},
+     "--prtemca",
+     {0},
+     ALIVE_INTERVAL,
+     false},
     {{"oob_tcp_keepalive_probes", "oob_tcp_keepalive_probes"},
      "--prtemca",
      {"3", "3"},
@@ -206,6 +212,13 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
         break;
     case SHARED:
         snprintf(value, size, "%s", r->shared);
+        break;
+    /* Half of it, and three probes in the other half. */
+    case ALIVE_TIME:
+        snprintf(value, size, "%d", (int)(r->dead_seconds / 2));
+        break;
+    case ALIVE_INTERVAL:
+        snprintf(value, size, "%d", (int)(r->dead_seconds / 5));
         break;
     case DATA_COUNT:
     case DATA_COUNT_V6:

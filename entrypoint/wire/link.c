@@ -332,17 +332,21 @@ static void tune(int fd) {
     int idle = 5;
     int interval = 2;
     int probes = 3;
-    unsigned silence = LINK_SILENCE_SECONDS * 1000;
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     (void)setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &one, sizeof(one));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPIDLE, &idle, sizeof(idle));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
     (void)setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &probes, sizeof(probes));
-    (void)setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof(silence));
+}
+
+void link_set_silence(struct link *l, int64_t seconds) {
+    unsigned silence = (unsigned)(seconds * 1000);
+    (void)setsockopt(l->watch.fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &silence, sizeof(silence));
 }
 
 static int start_tls(struct link *l, SSL_CTX *tls, bool is_server, struct error *err) {
     tune(l->watch.fd);
+    link_set_silence(l, LINK_SILENCE_SECONDS);
     l->ssl = SSL_new(tls);
     if (l->ssl == NULL || SSL_set_fd(l->ssl, l->watch.fd) != 1)
         return tls_error(err, EXIT_CODE_INTERNAL, "TLS");

@@ -19,7 +19,7 @@
 enum {
     LINK_QUEUE_MAX = 8 * 1024 * 1024,
     LINK_HANDSHAKE_SECONDS = 5,
-    LINK_SILENCE_SECONDS = 10, /* unacknowledged data or keepalives: TCP gives up */
+    LINK_SILENCE_SECONDS = 10, /* until link_set_silence() */
     LINK_FDS_MAX = 3,
 };
 
@@ -46,6 +46,10 @@ struct link *link_new(struct loop *loop, int fd, SSL_CTX *tls, bool is_server,
 void link_free(struct link *l);
 /* Hands the link to another owner. */
 void link_own(struct link *l, const struct link_events *events, void *context);
+
+/* How long data or keepalives may stay unacknowledged until TCP gives up; nothing on a unix socket.
+ */
+void link_set_silence(struct link *l, int64_t seconds);
 
 /* Queues MESSAGE, of which it takes over the reference; NULL (out of memory) cuts the link. */
 void link_send(struct link *l, json_t *message);

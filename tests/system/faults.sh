@@ -17,22 +17,26 @@
 [ "$WORKLOAD" != ringtrain ] || [ "$DRIVER" != ns ] || [ -x "$RINGMASTER_BIN/ringtrain" ] ||
     skip "ringtrain is not built"
 
+# Of silence, after which a host is lost, in seconds; the default where there is none.
+dead=
+
 # start_on HOSTS READY AMOUNT [RANK FAULT...]: the program on those hosts, for AMOUNT seconds or, of
 # training, steps. They wait READY seconds for each other.
 start_on() {
     on=$1 ready=$2 amount=$3
     shift 3
     case $WORKLOAD in
-    sh) set -- -- sh "$share/probe.sh" "$share" "$amount" "$@" ;;
-    mpi) set -- -- "$share/probe_mpi" "$share" "$amount" "$@" ;;
-    ringtrain) set -- --data synthetic --model resnet20 --image-size 32 --batch-size 8 \
+    sh) set -- -- train -- sh "$share/probe.sh" "$share" "$amount" "$@" ;;
+    mpi) set -- -- train -- "$share/probe_mpi" "$share" "$amount" "$@" ;;
+    ringtrain) set -- -- train --data synthetic --model resnet20 --image-size 32 --batch-size 8 \
         --steps "$amount" --report-every 1 --checkpoint-dir /opt/ml/checkpoints ;;
     esac
+    [ -z "$dead" ] || set -- -e "RINGMASTER_DEAD_SECONDS=$dead" "$@"
     for host in $on; do
         if [ "$host" = "$odd_host" ] && [ -n "$odd" ]; then
-            hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -p "$odd" -- train "$@"
+            hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -p "$odd" "$@"
         else
-            hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -- train "$@"
+            hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" "$@"
         fi
     done
 }
@@ -174,6 +178,19 @@ a_worker_is_frozen() {
     ended 73 'the master is lost' "$FAILURE_MS" "$last"
 }
 
+# As soon as was asked for, on both sides of a cut.
+hosts_are_lost_after_5_s() {
+    dead=5
+    usual=$SILENCE_MS
+    SILENCE_MS=$((5000 + LEAVE_MS))
+    a_worker_is_frozen
+    check "it was told so" holds "$(hosts log 1)" 'no heartbeat for 5 s'
+    a_worker_is_cut_off
+    check "the other side was told so" holds "$(hosts log "$last")" 'no word from it for 5 s'
+    SILENCE_MS=$usual
+    dead=
+}
+
 # Its ranks go on, and its daemon: nothing but its word is missing.
 a_supervisor_is_frozen() {
     run
@@ -277,7 +294,7 @@ mpi) told='a_rank_exits_with_42 a_rank_aborts a_rank_runs_out_of_memory' ;;
 *) told= ;;
 esac
 [ "$WORKLOAD" = ringtrain ] && [ -z "${RINGMASTER_LONG:-}" ] ||
-    told="$told the_hosts_are_parted a_supervisor_is_frozen the_masters_clock_steps a_workers_clock_steps"
+    told="$told hosts_are_lost_after_5_s the_hosts_are_parted a_supervisor_is_frozen the_masters_clock_steps a_workers_clock_steps"
 CASES=${CASES:-$told a_rank_segfaults a_rank_is_killed a_worker_is_killed
     the_master_is_killed a_worker_is_cut_off a_worker_is_frozen the_master_is_stopped
     a_worker_is_stopped a_host_is_stopped_at_once a_host_is_missing a_host_is_late}

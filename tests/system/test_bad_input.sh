@@ -316,6 +316,13 @@ plan_of_train() {
 }
 
 # The stranger says why at once; the others say so too when they stop waiting for it.
+one_host_counts_silence_otherwise() {
+    ring 2
+    hosts start 1 -- train -- true
+    hosts start 2 -e RINGMASTER_DEAD_SECONDS=5 -- train -- true
+    end_saying 65 'RINGMASTER_DEAD_SECONDS is 5 there, and 10 on the master: all hosts need it alike'
+}
+
 one_host_has_another_key() {
     ring 3
     for host in 1 2; do
@@ -414,7 +421,7 @@ CASES=${CASES:-one_host_has_a_wrong_variable one_host_has_unreadable_hyperparame
     values_of_options_reach_no_shell
     an_instance_group_is_not_there code_on_s3_wants_credentials the_program_is_not_there
     the_program_is_no_program the_command_is_unknown a_word_too_many help_is_asked_for
-    another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_has_another_key a_key_is_required
+    another_platform_counts_several a_service_is_called_ringmaster plan_of_train one_host_counts_silence_otherwise one_host_has_another_key a_key_is_required
     a_port_is_busy a_port_is_busy_for_a_moment a_port_of_open_mpi_is_busy a_folder_has_no_pictures a_picture_is_cut_off}
 run_cases
 finish

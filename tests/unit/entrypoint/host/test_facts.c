@@ -41,6 +41,7 @@ static void facts_survive_the_way_to_the_master(void) {
     CU_ASSERT_EQUAL(strlen(sent.build), 40);
     sent.device = true;
     sent.ucx = true;
+    sent.dead_seconds = 5;
     json_t *object = facts_json(&sent);
     CU_ASSERT_EQUAL(facts_parse(object, &got, &err), 0);
     CU_ASSERT_EQUAL(got.job, sent.job);
@@ -48,6 +49,7 @@ static void facts_survive_the_way_to_the_master(void) {
     CU_ASSERT_TRUE(got.device && got.ucx);
     ASSERT_ADDRESS(&got.address, "10.0.0.7");
     CU_ASSERT_STRING_EQUAL(got.build, sent.build);
+    CU_ASSERT_EQUAL(got.dead_seconds, 5);
     CU_ASSERT_EQUAL(got.shm_mib, sent.shm_mib);
     CU_ASSERT_EQUAL(got.clock, sent.clock);
     CU_ASSERT_EQUAL(got.boot, sent.boot);
@@ -118,6 +120,10 @@ static void what_differs_is_named(void) {
     ASSERT_CONTAINS(err.text, "RINGMASTER_FAILOVER is set there, and not on the master");
     CU_ASSERT_EQUAL(facts_compare(&theirs, &ours, &err), -1);
     ASSERT_CONTAINS(err.text, "RINGMASTER_FAILOVER is set on the master, and not there");
+    theirs = ours;
+    theirs.dead_seconds = 5;
+    CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), -1);
+    ASSERT_CONTAINS(err.text, "RINGMASTER_DEAD_SECONDS is 5 there, and 10 on the master");
     gather("a,b:2", "/usr/bin/true", &theirs); /* where it lies is each host's matter */
     CU_ASSERT_EQUAL(facts_compare(&ours, &theirs, &err), 0);
 }

@@ -21,6 +21,7 @@ static void nothing_set_gives_the_defaults(void) {
     CU_ASSERT_PTR_NULL(s.hosts);
     CU_ASSERT_EQUAL(s.port, 7070);
     CU_ASSERT_EQUAL(s.ready_seconds, 600);
+    CU_ASSERT_EQUAL(s.dead_seconds, 10);
     CU_ASSERT_EQUAL(s.stall_seconds, 600);
     CU_ASSERT_EQUAL(s.idle_seconds, 0);
     CU_ASSERT_EQUAL(s.stop_seconds, 0);
@@ -103,18 +104,33 @@ static void numbers_have_bounds(void) {
     static const struct {
         const char *name;
         int64_t least, most;
-    } rows[] = {
-        {"RINGMASTER_PORT", 1024, 65535},           {"RINGMASTER_METRICS_PORT", 0, 65535},
-        {"RINGMASTER_COUNT", 0, CLUSTER_HOSTS_MAX}, {"RINGMASTER_STOP_SECONDS", 1, 86400},
-        {"RINGMASTER_READY_SECONDS", 1, 86400},     {"RINGMASTER_FETCH_SECONDS", 1, 604800},
-        {"RINGMASTER_STALL_SECONDS", 0, 86400},     {"RINGMASTER_IDLE_SECONDS", 0, 86400},
-        {"RINGMASTER_RESTARTS", 0, 1000},           {"RINGMASTER_MIN_HOSTS", 1, CLUSTER_HOSTS_MAX}};
+    } rows[] = {{"RINGMASTER_PORT", 1024, 65535},
+                {"RINGMASTER_METRICS_PORT", 0, 65535},
+                {"RINGMASTER_COUNT", 0, CLUSTER_HOSTS_MAX},
+                {"RINGMASTER_STOP_SECONDS", 1, 86400},
+                {"RINGMASTER_READY_SECONDS", 1, 86400},
+                {"RINGMASTER_FETCH_SECONDS", 1, 604800},
+                {"RINGMASTER_STALL_SECONDS", 0, 86400},
+                {"RINGMASTER_IDLE_SECONDS", 0, 86400},
+                {"RINGMASTER_DEAD_SECONDS", 5, 60},
+                {"RINGMASTER_RESTARTS", 0, 1000},
+                {"RINGMASTER_MIN_HOSTS", 1, CLUSTER_HOSTS_MAX}};
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         struct settings s;
         CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].least, &s), 0);
         CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].most, &s), 0);
         CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].least - 1, &s), -1);
         CU_ASSERT_EQUAL(parse_number(rows[i].name, rows[i].most + 1, &s), -1);
+    }
+}
+
+static void heartbeats_come_thrice_in_that_and_every_three_seconds_at_least(void) {
+    static const int64_t rows[][2] = {{5, 1500}, {8, 2400}, {10, 3000}, {60, 3000}};
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct settings s;
+        CU_ASSERT_EQUAL(parse_number("RINGMASTER_DEAD_SECONDS", rows[i][0], &s), 0);
+        CU_ASSERT_EQUAL(settings_dead(&s), rows[i][0] * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(settings_beat(&s), rows[i][1] * CLOCK_MILLISECOND);
     }
 }
 
@@ -216,6 +232,7 @@ UNIT_MAIN("job.settings", UNIT(nothing_set_gives_the_defaults), UNIT(an_empty_va
           UNIT(values_are_read),
           UNIT(wrong_values_and_unknown_names_are_errors_that_name_the_variable),
           UNIT(every_platform_can_be_chosen_and_is_in_the_help), UNIT(numbers_have_bounds),
+          UNIT(heartbeats_come_thrice_in_that_and_every_three_seconds_at_least),
           UNIT(variables_made_of_a_service_are_ignored_with_a_warning),
           UNIT(the_stop_budget_depends_on_the_place),
           UNIT(help_and_json_name_every_setting_and_hide_the_key),

@@ -12,7 +12,7 @@ static struct member members[2];
 static void open_master(void) {
     two[0] = (struct cluster_host){.name = {"algo-1"}, .slots = 1};
     two[1] = (struct cluster_host){.name = {"algo-2"}, .slots = 2};
-    job = (struct job){.cluster = {.hosts = two, .count = 2}};
+    job = (struct job){.settings = {.dead_seconds = 10}, .cluster = {.hosts = two, .count = 2}};
     m = (struct master){.s = {.job = &job}, .phase = PHASE_RUNNING, .members = members};
     for (size_t i = 0; i < 2; i++)
         members[i] = (struct member){.master = &m, .index = i};

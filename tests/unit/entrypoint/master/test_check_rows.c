@@ -11,7 +11,7 @@ static json_t *host_called(const char *name) {
         "{\"slots\":2,\"joined\":true,\"clock_offset\":1000,"
         "\"facts\":{\"version\":\"0.1.0\",\"build\":\"0123456789abcdef\",\"openmpi\":\"4.1.4\","
         "\"job\":\"1\",\"program\":\"2\","
-        "\"cpus\":4,\"memory_mib\":16000,\"shm_mib\":8000,\"files\":65536},"
+        "\"dead_seconds\":10,\"cpus\":4,\"memory_mib\":16000,\"shm_mib\":8000,\"files\":65536},"
         "\"means\":{\"kernel\":\"6.1\",\"processor\":\"P\",\"interface\":\"eth0\",\"gpu\":\"\","
         "\"driver\":\"\",\"gpus\":0,\"rdma\":false,\"efa\":false,\"read_memory\":\"\","
         "\"memlock_kib\":64,\"pids\":-1,\"shm_free_mib\":7000,\"disk_free_mib\":50000,"
@@ -74,6 +74,7 @@ static const struct changed {
     {"facts", "openmpi", "\"\"", "build", "bad", "another image", 65},
     {"facts", "job", "\"9\"", "job", "bad", "the same variables", 65},
     {"facts", "program", "\"9\"", "job", "bad", "the same variables", 65},
+    {"facts", "dead_seconds", "5", "job", "bad", "the same variables", 65},
     {"facts", "cpus", "1", "cores", "warning", "share cores", 0},
     {"means", "processor", "\"Q\"", "cores", "warning", "slowest", 0},
     {"facts", "shm_mib", "63", "shared", "warning", "64 are advised", 0},

@@ -23,6 +23,8 @@ static void raise_event(struct master *master, const struct raised *what) {
     raises++;
 }
 
+static int64_t dead = 10; /* seconds */
+
 /* The second host of five, or of COUNT, follows the first one, which it heard AGO. */
 static void set_up(size_t count, int64_t ago) {
     struct error err;
@@ -30,9 +32,12 @@ static void set_up(size_t count, int64_t ago) {
         hosts[i] = (struct cluster_host){.slots = 1};
         (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "algo-%zu", i + 1);
     }
-    job =
-        (struct job){.settings = {.failover = true, .shrink = true, .restarts = 3, .min_hosts = 1},
-                     .cluster = {.hosts = hosts, .count = count, .self = 1, .job = "job"}};
+    job = (struct job){.settings = {.failover = true,
+                                    .shrink = true,
+                                    .restarts = 3,
+                                    .min_hosts = 1,
+                                    .dead_seconds = dead},
+                       .cluster = {.hosts = hosts, .count = count, .self = 1, .job = "job"}};
     CU_ASSERT_EQUAL_FATAL(succession_open(&succession, &job, &err), 0);
     succession.begun = true;
     succession.heard = clock_boot() - ago;
@@ -92,6 +97,25 @@ static void with_all_others_it_begins_a_lease_after_the_last_heartbeat(void) {
     CU_ASSERT_EQUAL(raises, 1);
     CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
     tear_down();
+}
+
+/* 5 s of silence and 4 s to end, or 60 and 4. */
+static void a_lease_is_what_was_asked_for(void) {
+    for (dead = 5; dead <= 60; dead += 55) {
+        set_up(3, long_ago);
+        gather_begin(&m);
+        come(2, (dead + 3) * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(raises, 0);
+        int64_t left = m.gather.look.deadline - clock_now();
+        CU_ASSERT(left > 0 && left <= CLOCK_SECOND);
+        tear_down();
+        set_up(3, long_ago);
+        gather_begin(&m);
+        come(2, (dead + 5) * CLOCK_SECOND);
+        CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+        tear_down();
+    }
+    dead = 10;
 }
 
 /* The heartbeat that any of them has heard last counts, also this host's own. */
@@ -212,7 +236,7 @@ static void who_may_not_come_hears_why(void) {
 }
 
 UNIT_MAIN("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_last_heartbeat),
-          UNIT(its_own_last_heartbeat_counts),
+          UNIT(a_lease_is_what_was_asked_for), UNIT(its_own_last_heartbeat_counts),
           UNIT(without_some_it_waits_a_lease_longer_and_for_them_to_come), UNIT(too_few_are_out),
           UNIT(so_are_fewer_than_were_asked_for), UNIT(what_one_of_them_knows_counts_for_all),
           UNIT(who_may_not_come_hears_why))

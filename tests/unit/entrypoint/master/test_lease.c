@@ -7,6 +7,7 @@
 #include "support/unit.h"
 #include "wire/frame.h"
 
+#include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -57,13 +58,16 @@ static struct succession succession;
 static struct member members[8];
 static struct master m;
 
+static int64_t dead = 10; /* seconds */
+
 static void set_up(size_t count) {
     struct error err;
     for (size_t i = 0; i < count; i++) {
         hosts[i] = (struct cluster_host){.slots = 1};
         members[i] = (struct member){.master = &m, .index = i};
     }
-    job = (struct job){.settings = {.failover = true}, .cluster = {.hosts = hosts, .count = count}};
+    job = (struct job){.settings = {.failover = true, .dead_seconds = dead},
+                       .cluster = {.hosts = hosts, .count = count}};
     CU_ASSERT_EQUAL_FATAL(succession_open(&succession, &job, &err), 0);
     m = (struct master){
         .s = {.job = &job, .succession = &succession}, .members = members, .phase = PHASE_RUNNING};
@@ -82,13 +86,15 @@ static bool is_out(size_t count, unsigned answered, int64_t new, int64_t old) {
 }
 
 static void a_master_that_too_few_answer_is_out(void) {
-    for (size_t count = 2; count <= 8; count++)
-        for (unsigned answered = 0; answered < 1U << count; answered += 2) {
-            size_t here = 1 + (size_t)__builtin_popcount(answered);
-            CU_ASSERT_EQUAL(
-                is_out(count, answered, 9 * CLOCK_SECOND, 10 * CLOCK_SECOND + CLOCK_MILLISECOND),
-                2 * here < count);
-        }
+    for (dead = 5; dead <= 60; dead += 5)
+        for (size_t count = 2; count <= 8; count++)
+            for (unsigned answered = 0; answered < 1U << count; answered += 2) {
+                size_t here = 1 + (size_t)__builtin_popcount(answered);
+                CU_ASSERT_EQUAL(is_out(count, answered, (dead - 1) * CLOCK_SECOND,
+                                       dead * CLOCK_SECOND + CLOCK_MILLISECOND),
+                                2 * here < count);
+            }
+    dead = 10;
 }
 
 /* Paused for so long it has not been heard by anybody, whatever lies unread. */
@@ -157,6 +163,49 @@ static void count_loss(struct master *master, const struct raised *what) {
 static void heard_of(void *context, const json_t *message) {
     (void)message;
     member_heard(context);
+}
+
+static char last_why[64];
+
+static void keep_why(struct master *master, const struct raised *what) {
+    (void)master;
+    (void)snprintf(last_why, sizeof(last_why), "%s", what->why);
+}
+
+/* The second look is sure. */
+static void a_host_is_silent_for_as_long_as_was_asked_for(void) {
+    for (dead = 5; dead <= 60; dead += 55) {
+        char why[64];
+        struct error err;
+        set_up(2);
+        m.s.succession = NULL;
+        m.raise = keep_why;
+        CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
+        CU_ASSERT_EQUAL_FATAL(lease_open(&m, &err), 0);
+        int64_t until = m.lease.beat.deadline - clock_now();
+        CU_ASSERT(until > (dead == 5 ? 1 : 2) * CLOCK_SECOND);
+        CU_ASSERT(until <= (dead == 5 ? 1500 : 3000) * CLOCK_MILLISECOND);
+        int ends[2];
+        static const struct link_events deaf = {0};
+        CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+        members[1].link = link_new(&m.s.loop, ends[0], NULL, false, &deaf, NULL, &err);
+        members[1].heard = clock_now() - (dead - 1) * CLOCK_SECOND;
+        m.lease.look.fire(&m);
+        CU_ASSERT_FALSE(m.lease.doubts);
+        members[1].heard = clock_now() - dead * CLOCK_SECOND;
+        last_why[0] = '\0';
+        m.lease.look.fire(&m);
+        CU_ASSERT_TRUE(m.lease.doubts);
+        m.lease.look.fire(&m);
+        (void)snprintf(why, sizeof(why), "no heartbeat for %lld s", (long long)dead);
+        CU_ASSERT_STRING_EQUAL(last_why, why);
+        CU_ASSERT_PTR_NULL(members[1].link);
+        (void)close(ends[1]);
+        lease_close(&m);
+        succession_close(&succession);
+        loop_done(&m.s.loop);
+    }
+    dead = 10;
 }
 
 static void end_loop(void *context) {
@@ -276,6 +325,7 @@ static void a_master_that_loses_hosts_is_out_at_once(void) {
 UNIT_MAIN("master.lease", UNIT(a_master_is_out_when_the_last_answer_is_too_old),
           UNIT(a_master_that_loses_hosts_is_out_at_once),
           UNIT(answers_are_read_before_a_host_is_lost),
+          UNIT(a_host_is_silent_for_as_long_as_was_asked_for),
           UNIT(only_a_calm_master_lets_answers_gather),
           UNIT(the_fastest_heartbeat_tells_the_clocks_apart), UNIT(nonsense_is_left_alone),
           UNIT(a_master_that_too_few_answer_is_out), UNIT(what_counts_is_when_a_heartbeat_was_sent))

@@ -132,6 +132,35 @@ static void late_words_count_for_nothing(void) {
     attempt_done(&m.attempt);
 }
 
+/* Hosts that have cleared wait until a lost one has ended by itself. */
+static void what_is_lost_has_its_time_to_end(void) {
+    for (int64_t dead = 5; dead <= 60; dead += 55) {
+        struct cluster_host hosts[2] = {{.slots = 1}, {.slots = 1}};
+        struct job job = {.settings = {.dead_seconds = dead},
+                          .cluster = {.hosts = hosts, .count = 2}};
+        struct succession succession = {.on = true};
+        struct member members[2];
+        struct master m = {.s = {.job = &job, .succession = &succession},
+                           .members = members,
+                           .phase = PHASE_CLEARING,
+                           .raise = hear_nothing,
+                           .attempt = {.number = 2},
+                           .lease = {.last_loss = clock_now()}};
+        json_t *cleared = frame_new("cleared");
+        for (size_t i = 0; i < 2; i++)
+            members[i] = (struct member){.master = &m, .index = i, .lost = i == 1};
+        CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
+        relaunch_init(&m);
+        relaunch_cleared(&members[0], cleared);
+        int64_t left = m.relaunch.pause.deadline - clock_now();
+        CU_ASSERT_TRUE(m.relaunch.pause.active);
+        CU_ASSERT(left > (dead + 3) * CLOCK_SECOND && left <= (dead + 4) * CLOCK_SECOND);
+        relaunch_close(&m);
+        loop_done(&m.s.loop);
+        json_decref(cleared);
+    }
+}
+
 static int begun;
 
 static void count_begun(struct master *m, const struct raised *raised) {
@@ -170,4 +199,5 @@ STAGE_MAIN("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
            UNIT(a_stop_between_two_attempts_ends_the_job),
            UNIT(a_stop_after_a_failure_is_the_end_too),
            UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing),
-           UNIT(a_roll_is_taken_once), UNIT(a_launch_that_fails_is_told_with_its_own_attempt))
+           UNIT(what_is_lost_has_its_time_to_end), UNIT(a_roll_is_taken_once),
+           UNIT(a_launch_that_fails_is_told_with_its_own_attempt))

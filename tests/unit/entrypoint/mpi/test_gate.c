@@ -41,7 +41,8 @@ static struct gate gate_for(enum openmpi_series series) {
                                 .cluster = &cluster,
                                 .interface = &interface,
                                 .ports = &ports,
-                                .agent = "/run/w/agent"};
+                                .agent = "/run/w/agent",
+                                .dead_seconds = 10};
     CU_ASSERT_EQUAL(openmpi_options(&r, &options, NULL), 0);
     return (struct gate){.series = series,
                          .daemon = series == OPENMPI_4_1 ? "/usr/bin/orted" : "/usr/bin/prted",

@@ -24,6 +24,7 @@ static struct openmpi_request request_for(enum openmpi_series series) {
         .mpirun = "/usr/bin/mpirun",
         .hostfile = "/run/r/hosts",
         .ringmaster = "/usr/bin/ringmaster",
+        .dead_seconds = 10,
     };
 }
 
@@ -119,6 +120,24 @@ static void ranks_are_told_to_talk_by_ucx(void) {
         CU_ASSERT_EQUAL(openmpi_command(&r, &ucx, NULL), 0);
         CU_ASSERT_STRING_EQUAL(value_of(&ucx, "pml"), "^cm");
     }
+}
+
+/* A daemon that says nothing is gone as soon as a host that does. */
+static void daemons_are_given_up_when_hosts_are(void) {
+    static const struct {
+        int64_t seconds;
+        const char *time, *interval;
+    } rows[] = {{5, "2", "1"}, {10, "5", "2"}, {60, "30", "12"}};
+    for (int series = OPENMPI_4_1; series <= OPENMPI_5_0; series++)
+        for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+            struct openmpi_request r = request_for((enum openmpi_series)series);
+            cleanup_argv struct argv words = {0};
+            r.dead_seconds = rows[i].seconds;
+            CU_ASSERT_EQUAL(openmpi_command(&r, &words, NULL), 0);
+            CU_ASSERT_STRING_EQUAL(value_of(&words, "oob_tcp_keepalive_time"), rows[i].time);
+            CU_ASSERT_STRING_EQUAL(value_of(&words, "oob_tcp_keepalive_intvl"), rows[i].interval);
+            CU_ASSERT_STRING_EQUAL(value_of(&words, "oob_tcp_keepalive_probes"), "3");
+        }
 }
 
 static void the_4_1_command_line_is_this(void) {
@@ -360,6 +379,7 @@ static void daemons_look_for_no_devices(void) {
 UNIT_MAIN("mpi.openmpi", UNIT(daemons_look_for_no_devices),
           UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
           UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
-          UNIT(ranks_are_told_to_talk_by_ucx), UNIT(the_4_1_command_line_is_this),
-          UNIT(the_5_0_command_line_is_this), UNIT(values_that_a_shell_would_read_are_refused),
+          UNIT(ranks_are_told_to_talk_by_ucx), UNIT(daemons_are_given_up_when_hosts_are),
+          UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
+          UNIT(values_that_a_shell_would_read_are_refused),
           UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))

@@ -321,7 +321,7 @@ static int option_of(int fd, int option) {
     return value;
 }
 
-static void the_kernel_gives_a_silent_peer_up_after_ten_seconds(void) {
+static void the_kernel_gives_a_silent_peer_up_after_ten_seconds_or_as_told(void) {
     struct error err;
     struct side a = {0};
     SSL_CTX *client = context_of(1, 0);
@@ -330,6 +330,8 @@ static void the_kernel_gives_a_silent_peer_up_after_ten_seconds(void) {
     a.link = link_new(&loop, fd, client, false, &events, &a, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(a.link);
     CU_ASSERT_EQUAL(option_of(fd, TCP_USER_TIMEOUT), 10000);
+    link_set_silence(a.link, 60);
+    CU_ASSERT_EQUAL(option_of(fd, TCP_USER_TIMEOUT), 60000);
     CU_ASSERT(option_of(fd, TCP_KEEPIDLE) +
                   option_of(fd, TCP_KEEPINTVL) * option_of(fd, TCP_KEEPCNT) <=
               11);
@@ -445,7 +447,7 @@ UNIT_MAIN("wire.link", UNIT(a_plain_link_carries_messages_both_ways),
           UNIT(noise_closes_the_link_with_a_reason),
           UNIT(a_link_to_a_master_that_did_not_prove_the_key_never_opens),
           UNIT(a_handshake_has_five_seconds),
-          UNIT(the_kernel_gives_a_silent_peer_up_after_ten_seconds),
+          UNIT(the_kernel_gives_a_silent_peer_up_after_ten_seconds_or_as_told),
           UNIT(last_words_said_inside_a_callback_arrive),
           UNIT(what_is_flushed_inside_a_callback_goes_out_there),
           UNIT(a_link_may_break_where_it_is_flushed_inside_a_callback),
