@@ -1,19 +1,37 @@
-"""The job of create-training-job.json through the second version of SageMaker's SDK.
+"""The job of create-training-job.json through the second version of SageMaker's SDK; of another of the
+JSONs where that is named, as for data on EFS or FSx for Lustre.
 
     pip install 'sagemaker<3' && python3 examples/sagemaker/estimator.py
+    python3 examples/sagemaker/estimator.py create-file-system-job.json
 
 Put role, buckets and image into the JSON first. Nothing has to be said of MPI: the image's containers
 find each other. Not run against the service.
 """
 import json
 import pathlib
+import sys
 
 from sagemaker.estimator import Estimator
-from sagemaker.inputs import TrainingInput
+from sagemaker.inputs import FileSystemInput, TrainingInput
 
-job = json.loads(pathlib.Path(__file__).with_name("create-training-job.json").read_text())
+
+def input_of(source):
+    if "S3DataSource" in source:
+        return TrainingInput(source["S3DataSource"]["S3Uri"])
+    files = source["FileSystemDataSource"]
+    return FileSystemInput(
+        file_system_id=files["FileSystemId"],
+        file_system_type=files["FileSystemType"],
+        directory_path=files["DirectoryPath"],
+        file_system_access_mode=files["FileSystemAccessMode"],
+    )
+
+
+name = sys.argv[1] if len(sys.argv) > 1 else "create-training-job.json"
+job = json.loads(pathlib.Path(__file__).with_name(name).read_text())
 algorithm = job["AlgorithmSpecification"]
 resources = job["ResourceConfig"]
+network = job.get("VpcConfig", {})
 
 estimator = Estimator(
     image_uri=algorithm["TrainingImage"],
@@ -27,12 +45,9 @@ estimator = Estimator(
     checkpoint_s3_uri=job["CheckpointConfig"]["S3Uri"],
     hyperparameters=job["HyperParameters"],
     metric_definitions=algorithm["MetricDefinitions"],
+    subnets=network.get("Subnets"),
+    security_group_ids=network.get("SecurityGroupIds"),
 )
-# On EFS or FSx for Lustre an input is a sagemaker.inputs.FileSystemInput, and the estimator wants
-# subnets and security_group_ids that reach it.
 estimator.fit(
-    {
-        channel["ChannelName"]: TrainingInput(channel["DataSource"]["S3DataSource"]["S3Uri"])
-        for channel in job["InputDataConfig"]
-    }
+    {channel["ChannelName"]: input_of(channel["DataSource"]) for channel in job["InputDataConfig"]}
 )

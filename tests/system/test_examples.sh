@@ -78,11 +78,92 @@ assert sources == {"S3", "EFS", "FSxLustre"}, sources
 END
 }
 
-scripts_read_what_the_job_has() {
+# Both scripts with both JSONs, on an SDK that only says how it was called: by names that the SDKs' own
+# classes have, and with what the JSON says.
+scripts_ask_for_what_the_job_has() {
     for script in estimator model_trainer; do
-        check "$script.py compiles" python3 -c 'import sys; compile(open(sys.argv[1]).read(), sys.argv[1], "exec")' \
-            "$sagemaker/$script.py"
+        for job in create-training-job create-file-system-job; do
+            check "$script.py asks for $job.json" python3 - "$sagemaker/$script.py" "$job.json" <<'END'
+import json, pathlib, runpy, sys, types
+
+path, name = sys.argv[1:]
+calls = {}
+
+def recorder(called, *known):
+    class Recorder:
+        def __init__(self, *arguments, **named):
+            assert len(arguments) <= 1, arguments
+            assert set(named) <= set(known), f"{called} knows none of {set(named) - set(known)}"
+            self.called, self.arguments, self.named = called, arguments, named
+            calls[called] = self
+        def with_metric_definitions(self, metrics):
+            assert metrics
+            return self
+        def fit(self, inputs):
+            calls["inputs"] = inputs
+        def train(self, input_data_config):
+            calls["inputs"] = {i.named["channel_name"]: i.named["data_source"] for i in input_data_config}
+    return Recorder
+
+FILES = "file_system_id file_system_type directory_path file_system_access_mode".split()
+classes = {
+    "sagemaker.estimator": {"Estimator": "image_uri role instance_count instance_type volume_size max_run input_mode"
+        " output_path checkpoint_s3_uri hyperparameters metric_definitions subnets security_group_ids".split()},
+    "sagemaker.inputs": {"TrainingInput": ["s3_data"], "FileSystemInput": FILES},
+    "sagemaker.core.shapes": {"MetricDefinition": ["name", "regex"]},
+    "sagemaker.core.training.configs": {
+        "CheckpointConfig": ["s3_uri"], "OutputDataConfig": ["s3_output_path"], "FileSystemDataSource": FILES,
+        "Compute": ["instance_type", "instance_count", "volume_size_in_gb"],
+        "InputData": ["channel_name", "data_source"], "Networking": ["subnets", "security_group_ids"],
+        "StoppingCondition": ["max_runtime_in_seconds"]},
+    "sagemaker.train.model_trainer": {"ModelTrainer": "training_image role training_input_mode compute networking"
+        " stopping_condition output_data_config checkpoint_config hyperparameters".split()},
+}
+for module, content in classes.items():
+    made = types.ModuleType(module)
+    for called, known in content.items():
+        setattr(made, called, recorder(called, *known))
+    sys.modules[module] = made
+
+sys.argv = [path, name] if name != "create-training-job.json" else [path]
+runpy.run_path(path)
+job = json.loads(pathlib.Path(path).with_name(name).read_text())
+whole = calls.get("Estimator") or calls["ModelTrainer"]
+assert whole.named["hyperparameters"] == job["HyperParameters"]
+network = whole.named if whole.called == "Estimator" else getattr(whole.named["networking"], "named", {})
+for key, theirs in ("subnets", "Subnets"), ("security_group_ids", "SecurityGroupIds"):
+    assert network.get(key) == job.get("VpcConfig", {}).get(theirs), (key, network)
+assert list(calls["inputs"]) == [c["ChannelName"] for c in job["InputDataConfig"]]
+for channel in job["InputDataConfig"]:
+    (kind, source), = channel["DataSource"].items()
+    got = calls["inputs"][channel["ChannelName"]]
+    if kind == "S3DataSource":
+        assert (got.arguments[0] if whole.called == "Estimator" else got) == source["S3Uri"]
+    else:
+        assert got.named == dict(zip(FILES, (source[key] for key in (
+            "FileSystemId", "FileSystemType", "DirectoryPath", "FileSystemAccessMode")))), got.named
+END
+        done
     done
+}
+
+# What README.md says that uploads need, each of the resource that it is about.
+the_role_may_do_what_uploads_need() {
+    check "the stack's role may" python3 - "$top/README.md" "$sagemaker/stack.yaml" <<'END'
+import pathlib, re, sys
+readme, stack = (pathlib.Path(p).read_text() for p in sys.argv[1:])
+named = set(re.findall(r"`(s3:\w+)`", readme))
+assert {"s3:AbortMultipartUpload", "s3:ListMultipartUploadParts", "s3:ListBucketMultipartUploads"} <= named, named
+of_objects, of_bucket = ("${Bucket.Arn}/*", "!GetAtt Bucket.Arn")
+allowed = {}
+for statement in stack.split("- Effect: Allow")[1:]:
+    resource = re.search(r'Resource: (?:!Sub )?"?([^"\n]+)', statement)
+    for action in re.findall(r"s3:\w+", statement):
+        allowed[action] = resource.group(1)
+assert named <= set(allowed), f"README.md names {named - set(allowed)}"
+for action, resource in allowed.items():
+    assert resource == (of_bucket if action.startswith("s3:ListBucket") else of_objects), (action, resource)
+END
 }
 
 # The dashboard is JSON, shows metrics that are there, of the examples' job and tuning, and among them
@@ -114,6 +195,7 @@ assert (objective, tuning["HyperParameterTuningJobName"]) in searched, searched
 END
 }
 
-CASES=${CASES:-jobs_and_tuning requests_are_the_service_s scripts_read_what_the_job_has dashboard}
+CASES=${CASES:-jobs_and_tuning requests_are_the_service_s scripts_ask_for_what_the_job_has the_role_may_do_what_uploads_need
+    dashboard}
 run_cases
 finish
