@@ -82,19 +82,49 @@ fault_ends() {
     sentinel=
 }
 
+# How late the machine was since the fault began, in ms: $late.
+lateness() {
+    fault_ends
+    late=$(cat "$RING/lag")
+}
+
+# in_time WHAT TOOK MS: it took TOOK ms of the MS promised, and as much more as the machine was late meanwhile ($late). One
+# that was late by more than half of what is promised, and needs it, proves nothing: the case runs again (run_cases).
+in_time() {
+    if [ "$2" -gt "$3" ] && [ "$2" -le $(($3 + late)) ] && [ "$late" -gt $(($3 / 2)) ]; then
+        checks=$((checks + 1))
+        unclear="$1: $2 ms, $3 promised, and the machine was late by $late"
+        echo "  unclear: $unclear"
+        return
+    fi
+    check "$1: $3 ms are promised, and the machine was late by $late" at_most "$2" $(($3 + late))
+}
+unclear=
+
+# What follows is counted from the last rank's end, of which each leaves a word in the share (out-RANK: its process, ms).
+from_the_last_rank() { fault_at=$(cut -d ' ' -f 2 "$share"/out-* | sort -n | tail -n 1); }
+
+# When the last of them ended, ms since 1970.
+last_ended() { for host in "$@"; do hosts ended "$host"; done | sort -n | tail -n 1; }
+
 # within MS HOST...: all have ended MS after the fault, and as much later as the machine was late.
 within() {
     promised=$1
     shift
-    fault_ends
-    late=$(cat "$RING/lag")
+    lateness
     # A program that fails by itself says when (probe.sh, probe_mpi.c).
     for told in "$share"/failed-*; do
         [ ! -e "$told" ] || read -r _ fault_at <"$told"
     done
-    took=$(($(for host in "$@"; do hosts ended "$host"; done | sort -n | tail -n 1) - fault_at))
+    took=$(($(last_ended "$@") - fault_at))
     echo "  all out after $took ms, $promised promised; the machine was late by $late"
-    check "all are out $promised ms after the fault" at_most "$took" $((promised + late))
+    in_time "all are out after the fault" "$took" "$promised"
+}
+
+# together HOST...: between the first and the last of them to end there is no more time than they have to leave.
+together() {
+    lateness
+    in_time "the hosts leave together" "$(spread "$@")" "$LEAVE_MS"
 }
 
 ring_down() {
@@ -176,6 +206,7 @@ check() {
 
 equal() { [ "$1" = "$2" ] || { echo "  got '$1', expected '$2'"; return 1; }; }
 at_most() { [ "$1" -le "$2" ] || { echo "  got $1, at most $2 expected"; return 1; }; }
+at_least() { [ "$1" -ge "$2" ] || { echo "  got '$1', at least $2 expected"; return 1; }; }
 holds() { case $1 in *"$2"*) ;; *) echo "  '$2' is not in: $1"; return 1 ;; esac; }
 lacks() { case $1 in *"$2"*) echo "  '$2' is in: $1"; return 1 ;; esac; }
 
@@ -267,31 +298,41 @@ ended() {
     all_end "$PATIENCE" "$code" "$@" || return
     all_name "$text" "$@"
     within "$ms" "$@"
-    check "the hosts leave together" at_most "$(spread "$@")" $((LEAVE_MS + late))
+    together "$@"
 }
 
 # For scripts that check something after each case.
 case_ends() { :; }
 
-# run_cases: each function of $CASES, $REPEAT times, with its time.
+# run_cases: each function of $CASES, $REPEAT times, with its time. One that the machine's own delays left unclear runs again,
+# twice at most, and has not run if that does not help.
 run_cases() {
-    for name in $CASES; do
+    for case_name in $CASES; do
         for turn in $(seq 1 "$REPEAT"); do
-            began=$(now_ms)
+            case_began=$(now_ms)
             before=$failures
             skipped=$skips
-            checked=$checks
-            UNPRIVILEGED=$usual_rights
-            "$name"
-            [ "$checks" -gt "$checked" ] || [ "$skips" -gt "$skipped" ] || check "$name checks something" false
-            case_ends
-            took=$(($(now_ms) - began))
+            for _ in 1 2 3; do
+                run_case
+                [ -n "$unclear" ] && [ "$failures" -eq "$before" ] || break
+            done
+            [ -z "$unclear" ] || [ "$failures" -gt "$before" ] || skip_case "too late three times; $unclear"
+            took=$(($(now_ms) - case_began))
             word=ok
             [ "$skips" -eq "$skipped" ] || word=skipped
             [ "$failures" -eq "$before" ] || word=FAILED
-            echo "$word $name ($DRIVER, $turn of $REPEAT): $((took / 1000)).$((took / 100 % 10)) s"
+            echo "$word $case_name ($DRIVER, $turn of $REPEAT): $((took / 1000)).$((took / 100 % 10)) s"
         done
     done
+}
+
+run_case() {
+    checked=$checks
+    unclear=
+    UNPRIVILEGED=$usual_rights
+    "$case_name"
+    [ "$checks" -gt "$checked" ] || [ "$skips" -gt "$skipped" ] || check "$case_name checks something" false
+    case_ends
 }
 
 # finish: the script's last line.

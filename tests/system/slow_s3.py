@@ -1,8 +1,9 @@
 """A server that knows as much of S3 as a download asks for, and is slow: in each bucket lie set/a and
-set/b, in the order in which two hosts get their shares.  slow_s3.py ADDRESS PORT
+set/b, in the order in which two hosts get their shares.  slow_s3.py ADDRESS PORT NOTE
 
 BUCKET says which of them drips, a byte every fifth of a second, and which stands still in its middle:
-first-drips, second-drips, second-stands."""
+first-drips, second-drips, second-stands. When it sent the last byte is in the file NOTE: "PID MS"."""
+import os
 import sys
 import threading
 import time
@@ -55,6 +56,9 @@ class Slow(BaseHTTPRequestHandler):
             if bucket.endswith("stands") and at == SIZE // 2:
                 threading.Event().wait()
             self.wfile.write(b"x")
+            if at == SIZE // 2 - 1 and bucket.endswith("stands"):
+                with open(sys.argv[3], "w", encoding="ascii") as note:
+                    note.write(f"{os.getpid()} {time.time_ns() // 1000000}\n")
             time.sleep(.2)
 
 

@@ -25,6 +25,8 @@ begin() {
 settings="-e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID
     -e AWS_SECRET_ACCESS_KEY=canary-of-a-secret -e RINGMASTER_CHANNEL_TRAIN=s3://bucket/set
     -e RINGMASTER_READY_SECONDS=20"
+# How long who passes nothing on is waited for: half of that.
+PASSING_MS=10000
 
 # With the archive of the code, which a host unpacks and removes before others ask for it.
 with_code() {
@@ -66,12 +68,21 @@ each_host_fetches_without_it() {
 who_finds_nobody_fetches_for_itself() {
     begin 4 || return
     with_code
+    fault_begins
     for host in $everyone; do
         once=1
         [ "$host" != 1 ] || once=0
         # shellcheck disable=SC2086  # words
         hosts start "$host" $settings -e RINGMASTER_FETCH_ONCE=$once -- train
     done
+    for host in 2 3; do
+        check "host $host waits no longer" wait_for 30 says "$host" 'passes nothing on' || return
+    done
+    took=$(($(now_ms) - fault_at))
+    lateness
+    echo "  hosts 2 and 3 gave up after $took ms; the machine was late by $late"
+    check "they waited for it" at_least "$took" "$PASSING_MS"
+    in_time "they gave up" "$took" $((PASSING_MS + 1000))
     all_end 120 0 $everyone || return
     all_have_the_same
     for host in 2 3; do

@@ -22,8 +22,9 @@ left_behind() {
 }
 
 all_well() {
+    fault_begins
     all_end 60 0 $everyone || return
-    check "the hosts leave together" at_most "$(spread $everyone)" 6000
+    together $everyone
     check "nothing is left running" equal "$(hosts left)" 0
     check "no file is left behind" equal "$(left_behind)" ""
 }
@@ -71,10 +72,8 @@ ranks_meet_by_mpi() {
     start_all -- train -- "$share/probe_mpi" "$share" 1
     all_well || return
     check "rank 2 has joined" holds "$(hosts log 3)" '[algo-3 rank 2] rank 2 of 3 has joined'
-    # How long it took from the last rank's end to the last host's.
-    out=$(cut -d ' ' -f 2 "$share"/out-* | sort -n | tail -n 1)
-    gone=$(for host in $everyone; do hosts ended "$host"; done | sort -n | tail -n 1)
-    check "all hosts are gone soon after the last rank" at_most $((gone - out)) 6000
+    from_the_last_rank
+    within "$LEAVE_MS" $everyone
 }
 
 ringtrain_trains() {

@@ -7,7 +7,9 @@
 [ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
 [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
-# begin BUCKET [-e NAME=VALUE]...: two hosts, each with its share of what lies there, which wait three seconds.
+READY_MS=3000
+
+# begin BUCKET [-e NAME=VALUE]...: two hosts, each with its share of what lies there, which wait for READY_MS.
 begin() {
     bucket=$1
     shift
@@ -17,13 +19,13 @@ begin() {
     hub=rm-$(basename "$RING")-hub
     ip -n "$hub" address add 10.77.0.254/24 dev ring
     ip -n "$hub" link set lo up
-    ip netns exec "$hub" python3 "$system/slow_s3.py" 10.77.0.254 5000 &
+    ip netns exec "$hub" python3 "$system/slow_s3.py" 10.77.0.254 5000 "$share/failed-source" &
     server=$!
     wait_for 60 ip netns exec "$hub" python3 -c \
         'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' ||
         check "the server is there" false || return
     start_all -e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID \
-        -e AWS_SECRET_ACCESS_KEY=canary -e RINGMASTER_READY_SECONDS=3 \
+        -e AWS_SECRET_ACCESS_KEY=canary -e RINGMASTER_READY_SECONDS=$((READY_MS / 1000)) \
         -e RINGMASTER_CHANNEL_TRAIN="s3://$bucket/set" -e RINGMASTER_SHARDED=train "$@" \
         -- train -- sh -c 'echo "has $(cat "$SM_CHANNEL_TRAIN"/* | wc -c) bytes"'
 }
@@ -45,7 +47,9 @@ a_master_that_fetches_longer_is_waited_for() {
 
 one_that_stands_still_ends_the_job() {
     begin second-stands || return
-    all_end 60 69 $everyone || return
+    fault_begins
+    all_end "$PATIENCE" 69 $everyone || return
+    within $((READY_MS + LEAVE_MS)) $everyone
     all_name 'algo-2 has got no further in fetching what it needs for 3 s; the last of it: train: 0.0 of 0.0 MiB, 0 of 1 files' $everyone
 }
 
@@ -64,9 +68,9 @@ a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time() {
     begin second-drips || return
     wait_for 30 says 1 'algo-2 is here and fetches' ||
         check "they meet" false || return
+    fault_begins
     hosts kill 2
-    all_end 60 69 1 || return
-    all_name 'missing algo-2' 1
+    ended 69 'missing algo-2' $((READY_MS + LEAVE_MS)) 1
 }
 
 CASES=${CASES:-a_worker_that_fetches_longer_is_waited_for a_master_that_fetches_longer_is_waited_for

@@ -163,8 +163,10 @@ while True:
     start RINGMASTER_CHANNEL_TRAIN=s3://jobs/set -- train -- true
     wait_for 30 says 1 'fetching what the job needs' ||
         check "it begins to fetch" false || return
+    fault_begins
     hosts stop 1
-    all_end 30 143 1
+    all_end "$PATIENCE" 143 1 || return
+    within "$LEAVE_MS" 1
     no_secret_anywhere
     server_down
 }

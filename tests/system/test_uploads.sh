@@ -143,8 +143,10 @@ a_target_that_refuses_is_told() {
         'mkdir -p /opt/ml/model; echo x >/opt/ml/model/x; echo it runs; while [ ! -e /opt/ml/model/go ]; do sleep 0.2; done'
     wait_for 30 says 2 'it runs' || check "it runs" false || return
     server_down
+    fault_begins
     for host in $everyone; do : >"$(hosts opt "$host")/model/go"; done
-    all_end 60 75 $everyone || return
+    all_end "$PATIENCE" 75 $everyone || return
+    within $((8000 + LEAVE_MS)) $everyone
     all_name 'uploading what the job leaves' $everyone
     check "what it left is still here" equal "$(cat "$(hosts opt 1)/model/x")" x
 }
