@@ -17,39 +17,46 @@ resource_config_is_not_json() {
     ring 1
     put resourceconfig.json '{"current_host": "algo-1", "hosts": ['
     start_all -- train -- true
-    end_saying 65 resourceconfig.json
+    end_saying 65 "resourceconfig.json:1:37: ']' expected near end of file"
 }
 
 resource_config_lacks_this_host() {
     ring 1
     put resourceconfig.json '{"current_host": "algo-9", "hosts": ["algo-1", "algo-2"]}'
     start_all -- train -- true
-    end_saying 65 algo-9
+    end_saying 65 'resourceconfig.json: "current_host": this host, "algo-9", is not in the list of hosts'
 }
 
 resource_config_lacks_the_hosts() {
     ring 1
     put resourceconfig.json '{"current_host": "algo-1"}'
     start_all -- train -- true
-    end_saying 65 hosts
+    end_saying 65 'resourceconfig.json: "hosts" is missing'
 }
 
+# in_the_list NAME WORDS: a list of hosts with NAME, in JSON, as its second, of which the log says WORDS.
+in_the_list() {
+    ring 1
+    put resourceconfig.json "{\"current_host\": \"algo-1\", \"hosts\": [\"algo-1\", $1]}"
+    start_all -- train -- true
+    end_saying 65 "resourceconfig.json: \"hosts\"$2" || echo "  for $1" | cut -c 1-100
+}
 host_names_are_hostile() {
-    long=$(printf '%0300d' 0)
-    for names in '["algo-1", "algo-1"]' '["algo-1", "-oProxyCommand=x"]' '["algo-1", "a b"]' \
-        '["algo-1", "a;b"]' '["algo-1", ""]' '["algo-1", 7]' "[\"algo-1\", \"$long\"]"; do
-        ring 1
-        put resourceconfig.json "{\"current_host\": \"algo-1\", \"hosts\": $names}"
-        start_all -- train -- true
-        end_saying 65 hosts || echo "  for $names" | cut -c 1-100
+    in_the_list '"algo-1"' ': the host "algo-1" is listed twice'
+    for name in -oProxyCommand=x 'a b' 'a;b'; do
+        in_the_list "\"$name\"" ": \"$name\" is not a host name"
     done
+    in_the_list '""' ': a host name is empty'
+    in_the_list 7 '[1] is not a string'
+    in_the_list "\"$(printf '%0300d' 0)\"" ': the host name "'
+    check "it is too long" holds "$(hosts log 1)" '..." has 300 bytes; 253 are the most'
 }
 
 host_list_lacks_this_host() {
     ring 1
     rm "$(config 1)/resourceconfig.json"
     start_all -e RINGMASTER_HOSTS=one,two -e RINGMASTER_HOST=three -- train -- true
-    end_saying 65 three
+    end_saying 65 'RINGMASTER_HOST: this host, "three", is not in the list of hosts'
 }
 
 host_list_is_link_local() {
@@ -125,27 +132,27 @@ hyperparameters_are_not_json() {
     ring 1
     put hyperparameters.json 'lr = 0.1'
     start_all -- train -- true
-    end_saying 65 hyperparameters.json
+    end_saying 65 'hyperparameters.json:1:2: invalid token'
 }
 
 a_hyperparameter_is_unknown() {
     ring 1
     put hyperparameters.json '{"learning-speed": "0.1"}'
     start_all -- train --data synthetic --steps 1
-    end_saying 64 learning-speed
+    end_saying 64 'unknown flag --learning-speed'
 }
 
 a_hyperparameter_has_a_wrong_value() {
     ring 1
     put hyperparameters.json '{"batch-size": "many"}'
     start_all -- train --data synthetic --steps 1
-    end_saying 64 batch-size
+    end_saying 64 '--batch-size: "many" is not a whole number'
 }
 
 a_variable_is_unknown() {
     ring 1
     start_all -e RINGMASTER_HOTS=a,b -- train -- true
-    end_saying 65 RINGMASTER_HOTS
+    end_saying 65 'RINGMASTER_HOTS: there is no such setting'
 }
 
 # Whoever reads JSON gets nothing else, whatever is wrong and whenever that is noticed.
@@ -182,14 +189,14 @@ a_channel_is_a_pipe() {
     put inputdataconfig.json '{"train": {"TrainingInputMode": "Pipe"}}'
     mkfifo "$(hosts opt 1)/input/data/train_0"
     start_all -- train
-    end_saying 65 train
+    end_saying 65 'inputdataconfig.json: channel "train" is in Pipe mode'
 }
 
 options_for_mpirun_are_refused() {
     ring 2
     put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x A=b --mca plm_rsh_agent ssh"}'
     start_all -- train -- true
-    end_saying 65 plm_rsh_agent
+    end_saying 65 'sagemaker_mpi_custom_mpi_options: "plm_rsh_agent" is no parameter of ranks'
     ring 2
     put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "-x LD_PRELOAD=/opt/ml/input/data/train/x.so"}'
     start_all -- train -- true
@@ -214,7 +221,7 @@ an_instance_group_is_not_there() {
     ring 2
     put hyperparameters.json '{"sagemaker_distribution_instance_groups": "[\"g9\"]"}'
     start_all -- train -- true
-    end_saying 65 g9
+    end_saying 65 'sagemaker_distribution_instance_groups: there is no instance group "g9"'
 }
 
 code_on_s3_wants_credentials() {
@@ -228,14 +235,14 @@ code_on_s3_wants_credentials() {
 the_program_is_not_there() {
     ring 2
     start_all -- train -- no-such-program
-    end_saying 127 no-such-program
+    end_saying 127 'the program "no-such-program" is not in PATH'
 }
 
 the_program_is_no_program() {
     ring 2
     for host in $everyone; do echo text >"$(hosts opt "$host")/model/text"; done
     start_all -- train -- /opt/ml/model/text
-    end_saying 126 /opt/ml/model/text
+    end_saying 126 'the program /opt/ml/model/text is not executable: Permission denied'
 }
 
 # The script is there: it is not what is missing.
@@ -250,14 +257,14 @@ the_programs_interpreter_is_not_there() {
 the_command_is_unknown() {
     ring 1
     start_all -- ringmaster trian
-    end_saying 64 trian
+    end_saying 64 'unknown command trian'
 }
 
 a_word_too_many() {
     for command in version metrics help; do
         ring 1
         start_all -- ringmaster "$command" foo
-        end_saying 64 foo
+        end_saying 64 'unexpected foo'
     done
 }
 
@@ -272,7 +279,7 @@ END
         ring 1
         # shellcheck disable=SC2086  # words
         start_all -- $words
-        end_saying 0 RINGMASTER_HOSTS
+        end_saying 0 'RINGMASTER_HOSTS          all hosts of the job'
         check "'$words' starts no job" lacks "$(hosts log 1)" 'all 1 ranks'
     done
     ring 1
@@ -332,18 +339,18 @@ one_host_has_another_key() {
     hosts start 3 -e RINGMASTER_READY_SECONDS=6 -e RINGMASTER_KEY=a-key-that-is-not-theirs -- train -- true
     check "all end" hosts wait "$SOON"
     check "the stranger is refused" equal "$(hosts code 3)" 77
-    check "the stranger says why" holds "$(hosts log 3)" 'key'
+    check "the stranger says why" holds "$(failure_of 3)" 'algo-1 was not there within 6 s: another key: '
     for host in 1 2; do
-        check "host $host does not go on" lacks ' 0 ' " $(hosts code "$host") "
-        check "host $host names the stranger" holds "$(hosts log "$host")" 'algo-3'
+        check "host $host does not go on" equal "$(hosts code "$host")" 77
+        check "host $host names the stranger" holds "$(failure_of "$host")" \
+            'missing algo-3; algo-3 at 10.77.0.3 was refused: another key: '
     done
-    check "the others agree" equal "$(hosts code 1)" "$(hosts code 2)"
 }
 
 a_key_is_required() {
     ring 2
     start_all -e RINGMASTER_REQUIRE_KEY=1 -e RINGMASTER_KEY= -- train -- true
-    end_saying 77 RINGMASTER_REQUIRE_KEY
+    end_saying 77 'RINGMASTER_REQUIRE_KEY is set and there is no key'
 }
 
 # Perl is in every Debian; it holds the port while ringmaster looks for it.
@@ -362,9 +369,8 @@ a_port_is_busy() {
     start_beside 7070 60
     check "all end" hosts wait "$SOON"
     check "the master's code" equal "$(hosts code 1)" 65
-    check "it names the port" holds "$(hosts log 1)" '7070'
-    check "it names the variable" holds "$(hosts log 1)" 'RINGMASTER_PORT'
-    check "the other does not go on" lacks ' 0 ' " $(hosts code 2) "
+    check "it names the port" holds "$(hosts log 1)" 'port 7070 of the control link (RINGMASTER_PORT): Address already in use'
+    check "the other does not go on" equal "$(hosts code 2)" 69
 }
 
 # As the daemon of a run that was killed just before.
@@ -378,7 +384,7 @@ a_port_of_open_mpi_is_busy() {
     start_beside 7071 60
     check "all end" hosts wait "$SOON"
     check "the codes" equal "$(hosts code 1) $(hosts code 2)" '65 65'
-    check "it names the port" holds "$(hosts log 2)" 'port 7071 for'
+    check "it names the port" holds "$(hosts log 2)" "algo-1: port 7071 for Open MPI's daemons"
 }
 
 a_folder_has_no_pictures() {
@@ -386,7 +392,7 @@ a_folder_has_no_pictures() {
     mkdir "$(hosts opt 1)/input/data/train"
     put inputdataconfig.json '{"train": {"TrainingInputMode": "File"}}'
     start_all -- train --steps 1
-    end_saying 66 /opt/ml/input/data/train
+    end_saying 66 'training data: /opt/ml/input/data/train: no class folders'
 }
 
 a_picture_is_cut_off() {
@@ -399,7 +405,7 @@ a_picture_is_cut_off() {
     head -c 200 "$victim" >"$victim.part"
     mv "$victim.part" "$victim"
     start_all -- train --model resnet20 --epochs 1 --batch-size 8
-    end_saying 66 "$(basename "$victim")"
+    end_saying 66 "$(basename "$victim"): JPEG: truncated"
 }
 
 # mpirun's own request, with a parameter that nobody here gave to it.

@@ -94,8 +94,9 @@ a_neighbours_progress_is_nowhere() {
 }
 
 five_hundred_connections_are_no_flood() {
-    job 2 'for i in 1 2 3; do "$forge" "$socket" flood 500; done; sleep 5'
+    job 2 'for i in 1 2 3; do "$forge" "$socket" flood 500; echo "flood: $?"; done; sleep 5'
     fails_with_7 'algo-2 rank 2'
+    check "three floods came in" equal "$(hosts log 1 | grep -c '] flood: 0$')" 3
 }
 
 # As a user without the rights by which root looks into everything.

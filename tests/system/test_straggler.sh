@@ -34,7 +34,7 @@ brake=
 case_ends() { release; }
 
 a_slow_rank_is_named() {
-    train
+    train || return
     brake 2 ringtrain
     check "it is named" wait_for "$((2 * NAMED))" says 1 'straggler on algo-2: the others wait for rank 1: a step takes '
     events=$(hosts opt 1)/output/data/events-algo-1.jsonl
@@ -43,11 +43,19 @@ a_slow_rank_is_named() {
     named_once
 }
 
+# It trains all the time: at the end there are steps yet.
 ranks_alike_are_not_named() {
-    train
+    train || return
     sleep "$NAMED"
     check "nobody is named" equal "$(named)" 0
+    at=$(last_step)
+    check "training goes on behind step $at" wait_for "$PATIENCE" goes_on "$at" || return
+    for host in $everyone; do
+        check "host $host runs" equal "$(hosts code "$host" 2>/dev/null)" ''
+    done
 }
+last_step() { hosts log 1 | sed -n 's/.*] train step=\([0-9]*\) .*/\1/p' | tail -n 1; }
+goes_on() { [ "$(last_step)" -gt "$1" ]; }
 
 CASES=${CASES:-a_slow_rank_is_named ranks_alike_are_not_named}
 run_cases

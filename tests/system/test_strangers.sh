@@ -21,6 +21,14 @@ flood() {
         sleep 1;' "$2" "$3"
 }
 
+# flooded HOW: the flood is over, and was one.
+flooded() {
+    check "the flood ends" hosts wait 90 3
+    made=$(hosts log 3 | sed -n 's/^made //p')
+    echo "  $1: a flood of $made connections"
+    check "it was a flood, $1" at_least "${made:-0}" 5000
+}
+
 # ours HOST LIMIT ARGS...: a host of a job of two, with so many descriptors.
 ours() {
     host=$1 limit=$2
@@ -29,18 +37,16 @@ ours() {
         -e RINGMASTER_READY_SECONDS=60 "$@" -- sh -c "ulimit -n $limit; exec train -- sleep 3"
 }
 
-
 ten_thousand_connections_while_hosts_join() {
     for limit in 256 400 1024; do
         ring 3
         ours 1 "$limit"
-        wait_for 20 says 1 'waiting for 1 hosts'
+        check "host 1 waits" wait_for 20 says 1 'waiting for 1 hosts' || return
         flood 3 10000 800
         sleep 0.5
         ours 2 "$limit"
         all_end 90 0 1 2
-        check "the flood came" hosts wait 90 3
-        check "with $limit descriptors it was a flood" holds "$(hosts log 3)" 'made'
+        flooded "with $limit descriptors"
         check "strangers are told of" holds "$(hosts log 1)" 'a stranger at 10.77.0.3 was turned away'
         check "seldom" at_most "$(hosts log 1 | grep -c 'a stranger at')" 3
     done
@@ -52,22 +58,24 @@ a_flood_while_a_job_runs_and_is_launched_again() {
     for host in 1 2; do
         ours "$host" 400 -e RINGMASTER_RESTARTS=1
     done
-    wait_for 20 says 1 'ranks have started'
+    check "ranks have started" wait_for 20 says 1 'ranks have started' || return
     flood 3 10000 800
     sleep 0.5
     signal_program 2 KILL sleep
     all_end 90 0 1 2
     check "it was launched again" holds "$(hosts log 1)" 'attempt 2 of 2'
-    check "the flood ends" hosts wait 90 3
+    flooded "while it ran"
+    check "strangers are told of" holds "$(hosts log 1)" 'a stranger at 10.77.0.3 was turned away'
 }
 
 # One `GET /` while a host is missing is not another key.
 a_scanner_is_not_the_reason_that_a_host_is_missing() {
     ring 3
     hosts start 1 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_READY_SECONDS=6 -- train -- true
-    wait_for 20 says 1 'waiting for 1 hosts'
+    check "host 1 waits" wait_for 20 says 1 'waiting for 1 hosts' || return
     flood 3 3 1
     all_end 30 69 1
+    check "the scanner came" equal "$(hosts log 3)" 'made 3'
     check "the verdict does not tell of keys" lacks "$(failure_of 1)" 'key'
 }
 
@@ -77,7 +85,7 @@ another_jobs_host_answers_first() {
     echo '10.77.0.3 algo-1' >>"$RING/hosts"
     hosts start 3 -e RINGMASTER_HOSTS=algo-1,algo-9 -e RINGMASTER_HOST=algo-1 -e RINGMASTER_JOB=other \
         -e RINGMASTER_READY_SECONDS=30 -- train -- true
-    wait_for 20 says 3 'waiting for 1 hosts'
+    check "the other job waits" wait_for 20 says 3 'waiting for 1 hosts' || return
     echo '10.77.0.1 algo-1' >>"$RING/hosts"
     hosts start 2 -e RINGMASTER_HOSTS=algo-1,algo-2 -e RINGMASTER_JOB=ours -- train -- true
     check "the refusal is told at once" wait_for 5 says 2 'algo-1 at 10.77.0.3 refuses this host'
