@@ -16,6 +16,7 @@ sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-san
 clean() {
     echo "$1: ${3##*/} (rows: $2)"
     got=0 more=
+    checks=$((checks + 1))
     [ "$1" = memcheck ] && more='--report-api-errors no'
     # shellcheck disable=SC2086  # a list
     OPS_ROWS=$2 timeout --foreground 90 "$sanitizer" --tool "$1" $more --error-exitcode 99 --launch-timeout 60 "$3" \

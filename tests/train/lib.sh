@@ -7,7 +7,9 @@ tools=$bin/../tests
 ringtrain=$bin/ringtrain
 work=$(mktemp -d)
 data=$work/shapes
-trap 'rm -rf "$work"' EXIT
+trap finish EXIT
+checks=0
+skips=0
 
 # One compute thread a rank: results then do not depend on the machine's cores.
 common="--model resnet20 --batch-size 8 --threads 1 --data-threads 1 --log metrics"
@@ -15,6 +17,24 @@ common="--model resnet20 --batch-size 8 --threads 1 --data-threads 1 --log metri
 skip() {
     echo "skipped: $*"
     exit 77
+}
+
+# For a part of a test: what it needs is not here. The end counts them.
+skip_part() {
+    echo "  skipped: $*"
+    skips=$((skips + 1))
+}
+
+# The script's last line: 77 where nothing was checked for want of something, and a failure where nothing was at all.
+finish() {
+    status=$?
+    rm -rf "$work"
+    [ "$status" = 0 ] || exit "$status"
+    echo "$checks checks, $skips parts skipped"
+    [ "$checks" = 0 ] || exit 0
+    [ "$skips" = 0 ] || exit 77
+    echo "FAILED: nothing was checked" >&2
+    exit 1
 }
 
 fail() {
@@ -29,11 +49,15 @@ without_leaks() {
     export ASAN_OPTIONS
 }
 
-need_mpirun() {
-    command -v mpirun >/dev/null || skip "no mpirun"
-    "$ringtrain" version | grep -q 'MPI: Open MPI' || skip "this build has no MPI"
+# Whether ranks can be started; if not, why.
+has_mpirun() {
+    command -v mpirun >/dev/null || { why="no mpirun"; return 1; }
+    "$ringtrain" version | grep -q 'MPI: Open MPI' || { why="this build has no MPI"; return 1; }
     without_leaks
 }
+need_mpirun() { has_mpirun || skip "$why"; }
+# For the part of a test that starts ranks.
+can_mpirun() { has_mpirun || { skip_part "what several ranks do: $why"; return 1; }; }
 
 make_data() {
     "$ringtrain" prepare shapes "$data" --train "${1:-160}" --validation "${2:-40}" --classes 4 \
@@ -50,6 +74,7 @@ grace=8
 ranks() {
     n=$1
     shift
+    checks=$((checks + 1))
     mpirun $mpi -np "$n" "$@" </dev/null
 }
 
@@ -65,6 +90,7 @@ recorded='trap : TERM; work=$1; shift; "$@" & child=$!
 
 # codes WANTED RANKS: so many ranks have left their code, and all of them this one.
 codes() {
+    checks=$((checks + 1))
     told=$(cat "$work"/code.* 2>/dev/null | sort | uniq -c | tr -s ' ' | sed 's/^ //') || :
     [ "$told" = "$2 $1" ] || {
         cat "$work/out" "$work/err" >&2
@@ -78,6 +104,7 @@ codes() {
 recorded_ranks() {
     n=$1
     shift
+    checks=$((checks + 1))
     hung=0
     timeout -k 10 120 mpirun $mpi --mca odls_base_sigkill_timeout "$grace" -np "$n" sh -c "$recorded" - "$work" "$@" </dev/null \
         >"$work/out" 2>"$work/err" || hung=$?
@@ -92,6 +119,7 @@ code() {
     wanted=$1
     shift
     got=0
+    checks=$((checks + 1))
     "$@" >"$work/out" 2>"$work/err" || got=$?
     [ "$got" = "$wanted" ] || {
         cat "$work/out" "$work/err" >&2
@@ -101,6 +129,7 @@ code() {
 
 # says WORDS: the last program's words on stderr hold them.
 says() {
+    checks=$((checks + 1))
     grep -qF -e "$1" "$work/err" || {
         cat "$work/err" >&2
         fail "not said: $1"
@@ -113,7 +142,15 @@ heard() {
 }
 
 same_weights() {
+    checks=$((checks + 1))
     "$tools/weights_compare" "$@" || fail "other weights: $*"
+}
+
+# other_weights FILE FILE PREFIX [EXCEPT]...: they can be compared, and differ.
+other_weights() {
+    left=$1 right=$2
+    shift 2
+    code 1 "$tools/weights_compare" "$left" "$right" exact "$@"
 }
 
 # losses FILE: "STEP LOSS" lines of its training lines.

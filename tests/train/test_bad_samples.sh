@@ -133,8 +133,7 @@ reported 'bad_files=1'
 detect one 0.01 1
 same_weights "$work/two.model/model.safetensors" "$work/one.model/model.safetensors" exact "" .running_ .num_batches_tracked
 
-if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
-    without_leaks
+if can_mpirun; then
     # run NAME RANKS ACCUMULATE FLAGS...
     run() {
         name=$1 n=$2 accumulate=$3

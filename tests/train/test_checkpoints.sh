@@ -138,5 +138,5 @@ if unshare --mount true 2>/dev/null; then
     code 0 "$ringtrain" train $(flags disk) --checkpoint-dir "$work/disk" --steps 3
     says "resumed from $work/disk/step-000000002.safetensors"
 else
-    echo "not allowed to mount: left out"
+    skip_part "full disks: not allowed to mount"
 fi

@@ -16,8 +16,8 @@ weights=step-000000001.safetensors
 same_weights "$work/direct/$weights" "$work/again/$weights" exact ""
 same_weights "$work/direct.model/model.safetensors" "$work/winograd.model/model.safetensors" 1e-3 "" num_batches
 same_weights "$work/direct.model/model.safetensors" "$work/auto.model/model.safetensors" 1e-3 "" num_batches
-"$tools/weights_compare" "$work/direct/$weights" "$work/winograd/$weights" exact "" >"$work/out" &&
-    fail "winograd makes the bits of direct: it was not taken"
+# Winograd is taken.
+other_weights "$work/direct/$weights" "$work/winograd/$weights" ""
 code 0 "$ringtrain" eval --model-dir "$work/direct.model" --data "$data" --threads 1 --convs direct
 cp "$work/out" "$work/direct.eval"
 code 0 "$ringtrain" eval --model-dir "$work/direct.model" --data "$data" --threads 1 --convs winograd

@@ -47,8 +47,7 @@ says "--gt-slots"
 code 66 "$ringtrain" train $flags --data "$set_dir" --train-set none --model-dir "$work/m" --checkpoint-dir "$work/c"
 says "none"
 
-if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
-    without_leaks
+if can_mpirun; then
     # run NAME RANKS ACCUMULATE
     run() {
         # shellcheck disable=SC2086  # a list

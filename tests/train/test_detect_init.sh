@@ -17,14 +17,10 @@ train() {
     code "$wanted" "$ringtrain" train $flags --data "$set_dir" --model-dir "$work/$name.model" --checkpoint-dir "$work/$name" "$@"
 }
 
-# same NAME PREFIX, other NAME PREFIX: whether these weights are those of the first model.
-same() {
-    "$tools/weights_compare" "$work/first.model/model.safetensors" "$work/$1.model/model.safetensors" exact \
-        "backbone.body.$2" .num_batches_tracked >"$work/compared" 2>&1
-}
-other() {
-    if same "$@"; then fail "$2 has not changed in $1"; fi
-}
+# same NAME PREFIX, other NAME PREFIX: these weights are those of the first model, or are not.
+first=$work/first.model/model.safetensors
+same() { same_weights "$first" "$work/$1.model/model.safetensors" exact "backbone.body.$2" .num_batches_tracked; }
+other() { other_weights "$first" "$work/$1.model/model.safetensors" "backbone.body.$2" .num_batches_tracked; }
 
 echo "without --init everything is trained"
 train 0 first --steps 1
@@ -34,17 +30,17 @@ other more conv1
 
 echo "with it norms stay, and the stem and the first stage"
 train 0 given --steps 1 --init "$work/first.model/model.safetensors"
-same given bn1. || fail "the stem's norm has changed"
-same given layer4.0.bn3. || fail "a norm has changed"
-same given conv1.weight || fail "the stem has changed"
-same given layer1.0.conv2. || fail "the first stage has changed"
+same given bn1.
+same given layer4.0.bn3.
+same given conv1.weight
+same given layer1.0.conv2.
 other given layer2.0.conv2.
 
 echo "--frozen-stages says how many"
 train 0 stem --steps 1 --init "$work/first.model/model.safetensors" --init-prefix '' --frozen-stages 1
-same stem conv1.weight || fail "the stem has changed"
+same stem conv1.weight
 other stem layer1.0.conv2.
-same stem layer1.0.bn2. || fail "a norm has changed"
+same stem layer1.0.bn2.
 
 echo "what goes on with other weights constant is refused"
 train 66 given --steps 2
@@ -70,8 +66,7 @@ set_dir=$narrow
 train 0 kept --steps 1 --lr 0 --init "$work/ninety.model/model.safetensors"
 says "91 rows of classes: labels are the ids of categories, which go up to 90"
 ! grep -q "start values" "$work/err" || fail "a predictor was left out"
-"$tools/weights_compare" "$work/ninety.model/model.safetensors" "$work/kept.model/model.safetensors" exact roi_heads. >"$work/compared" 2>&1 ||
-    { cat "$work/compared"; fail "predictors have changed at a rate of 0"; }
+same_weights "$work/ninety.model/model.safetensors" "$work/kept.model/model.safetensors" exact roi_heads.
 code 0 "$ringtrain" eval --model-dir "$work/kept.model" --data "$set_dir" --threads 1
 code 0 "$ringtrain" predict --model-dir "$work/kept.model" --out "$work/seen" --threads 1 --score-threshold 0 "$set_dir/val"
 ! grep -oE '"category_id": *[0-9]+' "$work/seen/predictions.json" | grep -vE ' *(3|17|90)$' || fail "labels without a category"

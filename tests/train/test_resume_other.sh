@@ -91,9 +91,8 @@ train --batch-size 8 --steps 1 --data "$work/other" --init "$work/model2/model.s
 says "initial weights from $work/model2/model.safetensors"
 ! grep -q "is not read" "$work/err" || fail "an --init that was read, and it is said that it was not"
 
-if command -v mpirun >/dev/null && "$ringtrain" version | grep -q 'MPI: Open MPI'; then
+if can_mpirun; then
     echo "half and double the ranks, again and again"
-    without_leaks
     rm -r "$kept"
     seen=0
     for n in 2 1 2 4 2 1; do
