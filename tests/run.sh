@@ -78,7 +78,7 @@ exec 9>&-
 
 # Real data that tests know, unpacked once; RINGMASTER_DATA says that it lies elsewhere. A test that
 # does not find its set is skipped.
-data_sets=coco128
+data_sets="coco128 flowers cifar10-jpg imagenet-sample"
 if [ -z "${RINGMASTER_DATA:-}" ]; then
     export RINGMASTER_DATA="$PWD/build/data"
     for set in $data_sets; do
