@@ -14,9 +14,12 @@ fail() {
     failed=1
 }
 
+# What fetches and uploads, where this build does.
+transfer() { [ ! -x "$bin/ringmaster-transfer" ] || echo bin/ringmaster-transfer; }
+
 installation_has_its_papers() {
     DESTDIR=$work/root cmake --install "$build" --prefix /usr >"$work/log" 2>&1 || fail "installing: $(tail -n 3 "$work/log")"
-    for file in bin/ringmaster bin/train share/man/man1/ringmaster.1 share/doc/ringmaster/copyright \
+    for file in bin/ringmaster bin/train $(transfer) share/man/man1/ringmaster.1 share/doc/ringmaster/copyright \
         share/bash-completion/completions/ringmaster; do
         [ -e "$work/root/usr/$file" ] || fail "$file is not installed"
     done
@@ -86,8 +89,8 @@ a_debian_package_is_made() {
     set -- "$work"/deb/*.deb
     [ -e "$1" ] || { fail "cpack made no package"; return; }
     dpkg-deb --contents "$1" >"$work/list"
-    for file in usr/bin/ringmaster usr/bin/train usr/share/man/man1/ringmaster.1; do
-        grep -q " ./$file" "$work/list" || fail "the package lacks $file"
+    for file in bin/ringmaster bin/train $(transfer) share/man/man1/ringmaster.1; do
+        grep -Eq " \./usr/$file( ->.*|\.gz)?\$" "$work/list" || fail "the package lacks $file"
     done
     grep -q ringtrain "$work/list" && fail "the package has the trainer, and nothing that it needs"
     [ "$(dpkg-deb --field "$1" Package)" = ringmaster ] || fail "another name"
@@ -97,6 +100,10 @@ a_debian_package_is_made() {
     esac
     dpkg-deb --extract "$1" "$work/there"
     "$work/there/usr/bin/ringmaster" version | grep -q '^ringmaster [0-9]' || fail "what is in it does not run"
+    for program in "$work/there/usr/bin" "$bin"; do
+        "$program/ringmaster" version --all | grep -E '^(build|libcurl) '
+    done | sort | uniq -c | grep -v '^ *2 ' && fail "the package has another build, or fetches with something else"
+    return 0
 }
 
 for name in installation_has_its_papers a_list_of_contents_is_the_same_twice what_is_linked_is_listed \
