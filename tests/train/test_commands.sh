@@ -41,7 +41,7 @@ says "comes first"
 code 0 "$ringtrain" prepare shapes "$work/said" --train 16 --validation 8 --classes 4
 grep -q "$work/said: 16 pictures to train on" "$work/out" || fail "did not say what it made"
 code 64 "$ringtrain" prepare shapes "$work/late" --train 16 --validation 1 --classes 2
-says "validation is 1; 2 to "
+says "--validation: 1 is not between 2 and "
 [ ! -e "$work/late" ] || fail "made a folder for nothing"
 code 0 "$ringtrain" prepare shapes --coco "$work/coco" --train 6 --validation 3 --side 64
 grep -q "$work/coco: 6 pictures to train on" "$work/out" || fail "did not say what it made"

@@ -64,16 +64,15 @@ static int plan_canvases(struct detect_data *d, const struct task_ask *ask, stru
 }
 
 /* Pictures that a rank takes at once. What is scored by a model takes no more places than a canvas
- * has pictures for: every place is computed, and their number changes nothing of a picture. */
+ * has pictures for, as every place is computed. That hangs on no number of ranks: libraries choose
+ * kernels by the batch, and so the last bits of what is found. */
 static int batch_of(const struct detect_part *part, const struct task_ask *ask) {
-    const size_t ranks = (size_t)comm_size(ask->comm), batch = (size_t)ask->options->batch_size;
+    const size_t batch = (size_t)ask->options->batch_size;
     size_t most = 1;
     if (ask->trained == NULL)
         return (int)batch;
-    for (int c = 0; c < part->groups.count; c++) {
-        size_t share = (part->groups.sizes[c] + ranks - 1) / ranks;
-        most = share > most ? share : most;
-    }
+    for (int c = 0; c < part->groups.count; c++)
+        most = part->groups.sizes[c] > most ? part->groups.sizes[c] : most;
     return (int)(most < batch ? most : batch);
 }
 

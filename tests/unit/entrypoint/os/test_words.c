@@ -53,12 +53,13 @@ static void where_both_streams_are_one_the_order_is_kept(void) {
 
 static void nobody_reading_them_stops_nothing(void) {
     open_all(said[1]);
-    int64_t start = clock_now();
+    /* Who waits for a reader waits for ever: the alarm ends the program. */
+    (void)alarm(60);
     for (int i = 0; i < 20000; i++)
         log_info("word number %d, of which nobody wants to hear", i);
-    CU_ASSERT(clock_now() - start < 5 * CLOCK_SECOND);
+    (void)alarm(0);
     CU_ASSERT(words.own.dropped_ever > 0);
-    start = clock_now();
+    int64_t start = clock_now();
     close_all();
     CU_ASSERT(clock_now() - start < CLOCK_SECOND);
 }
