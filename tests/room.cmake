@@ -161,7 +161,11 @@ set_tests_properties(system_containers system_sdk PROPERTIES DEPENDS system_imag
 # They build in the same folder (examples/containers.sh).
 set_tests_properties(system_quickstart system_maskrcnn_example PROPERTIES RESOURCE_LOCK quickstart_build)
 if(RINGMASTER_HAVE_CPU)
-    room_tests(cpu unit/cpu unit USES OneDNN::OneDNN OpenMP::OpenMP_C ops_harness ref)
+    set(cpu_needs OneDNN::OneDNN OpenMP::OpenMP_C ops_harness ref)
+    room_tests(cpu unit/cpu unit USES ${cpu_needs})
+    foreach(cpu_room base conv dense detect loops)
+        room_tests(cpu_${cpu_room} unit/cpu/${cpu_room} unit USES cpu ${cpu_needs})
+    endforeach()
     without_memory(unit_cpu_no_memory)
 endif()
 # Programs that the system tests start on the hosts, or beside them.

@@ -153,7 +153,7 @@ def tests_for(name, tests):
         ours = folders[:2] == ("tests", "unit") and house in folders[2:3]
         if folders[-1:] == (room,) and test.source.endswith(f"/test_{path.stem}.c"):
             twin.append(test)
-        elif ours and re.search(rf'"(\w+/)*{room}/{path.stem}\.h"', test.text):
+        elif ours and re.search(rf'"(\w+[/_])*{room}/{path.stem}\.h"', test.text):
             near.append(test)
         elif test.source and folders[:2] != ("tests", "unit") and test.name.endswith(f"_{path.stem}"):
             near.append(test)  # of another house it would be the twin of another source

@@ -3,7 +3,7 @@
 #ifndef TESTS_SUPPORT_CONV_LAYER_H
 #define TESTS_SUPPORT_CONV_LAYER_H
 
-#include "cpu/context.h"
+#include "cpu_base/context.h"
 #include "support/unit.h"
 
 struct conv_layer {

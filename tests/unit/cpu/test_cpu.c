@@ -1,4 +1,5 @@
-#include "cpu/context.h"
+#include "cpu/cpu.h"
+#include "cpu_base/context.h"
 #include "support/unit.h"
 
 #include <stdint.h>

@@ -1,6 +1,7 @@
 /* Memory that runs out while a backend is opened or an operator is bound is an error, and leaves
  * nothing behind. */
-#include "cpu/context.h"
+#include "cpu/cpu.h"
+#include "cpu_base/context.h"
 #include "ops/harness.h"
 #include "support/no_memory.h"
 #include "support/unit.h"

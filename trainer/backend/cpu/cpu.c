@@ -1,8 +1,8 @@
 #include "cpu/cpu.h"
 #include "backend/host_memory.h"
-#include "cpu/context.h"
-#include "cpu/parallel.h"
-#include "cpu/rows.h"
+#include "cpu/operators.h"
+#include "cpu_base/parallel.h"
+#include "cpu_base/rows.h"
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
@@ -80,15 +80,6 @@ static int query(struct backend *backend, const struct graph *graph, const struc
     return result != 0 ? add_context(err, graph, op) : 0;
 }
 
-void cpu_step_release(void *context) {
-    struct cpu_step *step = context;
-    if (step == NULL)
-        return;
-    if (step->done != NULL)
-        step->done(step);
-    free(step);
-}
-
 static void release(struct backend *backend, void *context) {
     (void)backend;
     cpu_step_release(context);
@@ -111,20 +102,6 @@ static int bind(struct backend *backend, const struct graph *graph, const struct
     }
     *ret_bound = bound;
     return 0;
-}
-
-void *cpu_step_new(const struct cpu *cpu, size_t bytes,
-                   int (*run)(void *context, struct error *err), void (*done)(void *context),
-                   struct backend_bound *ret_bound, struct error *err) {
-    struct cpu_step *step = calloc(1, bytes);
-    if (step == NULL) {
-        (void)error_no_memory(err, "a bound operator");
-        return NULL;
-    }
-    step->cpu = cpu;
-    step->done = done;
-    ret_bound->step = (struct bound_step){.run = run, .context = step};
-    return step;
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */

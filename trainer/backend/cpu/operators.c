@@ -1,4 +1,4 @@
-#include "cpu/context.h"
+#include "cpu/operators.h"
 
 const struct cpu_operator cpu_none = {NULL, NULL, NULL};
 
@@ -10,14 +10,4 @@ static const struct cpu_operator *const operators[OP_KINDS] = {
 
 const struct cpu_operator *cpu_operator(enum op_kind kind) {
     return operators[kind]->bind != NULL ? operators[kind] : NULL;
-}
-
-int cpu_query_in_place(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                       struct backend_needs *ret_needs, struct error *err) {
-    (void)cpu;
-    (void)graph;
-    (void)op;
-    (void)err;
-    ret_needs->in_place = true;
-    return 0;
 }

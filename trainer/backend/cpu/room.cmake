@@ -1,8 +1,8 @@
 # The CPU backend: oneDNN for convolutions and matrix products, loops of our own for the rest.
 # Without oneDNN the build goes on and the program has the backend `ref` alone.
 #
-# The loops (loop_*.c) are compiled once for each instruction set below and chosen when the program
-# starts, so that a build never depends on the machine that made it.
+# The loops (loops/loop_*.c) are compiled once for each instruction set below and chosen when the
+# program starts, so that a build never depends on the machine that made it.
 part(ONEDNN AUTO "the CPU backend on oneDNN 3")
 if(RINGMASTER_ONEDNN)
     find_package(OneDNN 3.0)
@@ -14,15 +14,22 @@ if(NOT RINGMASTER_HAVE_CPU)
     return()
 endif()
 
-file(GLOB cpu_loops CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}
-    ${CMAKE_CURRENT_LIST_DIR}/loop_*.c)
-room(cpu trainer/backend/cpu USES common graph backend kernels
-    LINKS OneDNN::OneDNN OpenMP::OpenMP_C m
-    EXCLUDE ${cpu_loops})
+# From the ground up: loops; what all operators stand on; operators of dense layers, convolutions and
+# what detects, side by side, but that a norm behind a convolution is a norm; and the backend.
+set(cpu_libraries OneDNN::OneDNN OpenMP::OpenMP_C m)
+file(GLOB cpu_loops CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/loops
+    ${CMAKE_CURRENT_LIST_DIR}/loops/loop_*.c)
+room(cpu_loops trainer/backend/cpu/loops USES kernels LINKS ${cpu_libraries} EXCLUDE ${cpu_loops})
+room(cpu_base trainer/backend/cpu/base USES common graph backend kernels cpu_loops
+    LINKS ${cpu_libraries})
+room(cpu_dense trainer/backend/cpu/dense USES cpu_base LINKS ${cpu_libraries})
+room(cpu_conv trainer/backend/cpu/conv USES cpu_base cpu_dense LINKS ${cpu_libraries})
+room(cpu_detect trainer/backend/cpu/detect USES cpu_base LINKS ${cpu_libraries})
+room(cpu trainer/backend/cpu USES cpu_base cpu_dense cpu_conv cpu_detect LINKS ${cpu_libraries})
 target_compile_definitions(cpu PUBLIC RINGMASTER_HAVE_CPU=1)
 # What these choose hangs on last bits: a*b+c is two roundings there, as in ref.
 foreach(exact detections mask_targets nms roi_align roi_table roi_targets rpn_select rpn_targets)
-    set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/${exact}.c APPEND
+    set_property(SOURCE ${CMAKE_CURRENT_LIST_DIR}/detect/${exact}.c APPEND
         PROPERTY COMPILE_OPTIONS -ffp-contract=off $<$<NOT:$<CONFIG:Debug>>:-O3>)
 endforeach()
 
@@ -35,9 +42,10 @@ file(STRINGS /proc/cpuinfo cpu_flags REGEX "^flags" LIMIT_COUNT 1)
 # cpu_loop_variant(NAME FLAG OPTIONS...): for processors that have FLAG, as /proc/cpuinfo spells it; all have
 # one that is empty.
 function(cpu_loop_variant NAME FLAG)
-    list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/ OUTPUT_VARIABLE sources)
+    list(TRANSFORM cpu_loops PREPEND ${CMAKE_CURRENT_LIST_DIR}/loops/ OUTPUT_VARIABLE sources)
     add_library(cpu_loops_${NAME} OBJECT ${sources})
-    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu ${ROOM_INCLUDES}/kernels)
+    target_include_directories(cpu_loops_${NAME} PRIVATE ${ROOM_INCLUDES}/cpu_loops
+        ${ROOM_INCLUDES}/kernels)
     target_compile_definitions(cpu_loops_${NAME} PRIVATE LOOP_VARIANT=${NAME})
     # Loops may contract and reassociate nothing else: a*b+c in one rounding where there is FMA. With a
     # sanitizer's checks in them a thorough compile takes minutes.
@@ -47,7 +55,7 @@ function(cpu_loop_variant NAME FLAG)
     if(RINGMASTER_SANITIZE AND FLAG AND NOT "${cpu_flags} " MATCHES " ${FLAG} ")
         target_link_libraries(cpu_loops_${NAME} PRIVATE cpu_loops_unseen)
     endif()
-    target_sources(cpu PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
+    target_sources(cpu_loops PRIVATE $<TARGET_OBJECTS:cpu_loops_${NAME}>)
 endfunction()
 
 cpu_loop_variant(baseline "")
@@ -55,5 +63,5 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     cpu_loop_variant(avx2 avx2 -march=x86-64-v3)
     cpu_loop_variant(avx512 avx512bw -march=x86-64-v4 -mprefer-vector-width=512)
     cpu_loop_variant(avx512bf16 avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
-    target_compile_definitions(cpu PRIVATE LOOP_X86=1)
+    target_compile_definitions(cpu_loops PRIVATE LOOP_X86=1)
 endif()

@@ -1,0 +1,87 @@
+/* How the work of weight gradients is cut; the loops are in test_loop_weight.c. What a grid of
+ * position parts needs is a sum of its own for each but the first. */
+#include "cpu_conv/conv_kernel.h"
+#include "support/conv_layer.h"
+
+/* Parts of the positions, by the scratch that is wanted beyond PER_THREAD bytes. */
+static size_t parts_of(const struct cpu *cpu, const struct conv_kernel *kernel, enum dtype dtype,
+                       const struct conv_layer *l, size_t per_thread) {
+    struct conv_layer_ops ops;
+    struct backend_needs needs = {0};
+    struct error err = {0};
+    conv_layer_open(&ops, l, dtype);
+    const struct op *op = ops.of[LAYER_WEIGHT];
+    CU_ASSERT(kernel->has(cpu, &ops.graph, op));
+    CU_ASSERT_EQUAL(kernel->query(cpu, &ops.graph, op, &needs, &err), 0);
+    graph_done(&ops.graph);
+    size_t sums = cpu_aligned((size_t)(l->out * l->kernel * l->kernel * l->in) * sizeof(float));
+    size_t rest = needs.scratch - (size_t)cpu->threads * cpu_aligned(per_thread);
+    CU_ASSERT_EQUAL(needs.packed, 0);
+    CU_ASSERT_EQUAL(rest % sums, 0);
+    return rest / sums + 1;
+}
+
+/* By shape alone, so that results do not depend on threads. */
+static void products_of_matrices_are_cut_by_1024_pixels_where_results_are_few(void) {
+    static const struct {
+        struct conv_layer layer;
+        size_t parts;
+    } cases[] = {
+        {{1, 100, 100, 64, 64, 1, 1, 0, 0}, 10}, {{1, 32, 32, 64, 64, 1, 1, 0, 0}, 1},
+        {{1, 25, 41, 64, 64, 1, 1, 0, 0}, 2},    {{1, 64, 64, 512, 256, 3, 1, 1, 0}, 2},
+        {{1, 64, 64, 512, 512, 3, 1, 1, 0}, 1},  {{16, 64, 64, 512, 512, 1, 1, 0, 0}, 8},
+        {{64, 64, 64, 16, 16, 1, 1, 0, 0}, 32},  {{64, 64, 64, 16, 272, 1, 1, 0, 0}, 16},
+        {{1, 100, 100, 64, 64, 3, 2, 1, 0}, 3},
+    };
+    for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
+        for (int threads = 1; threads <= 7; threads += 3)
+            for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+                const struct cpu cpu = {.threads = threads, .loops = *loops};
+                size_t bytes = (*loops)->gemm_weight.scratch(NULL);
+                CU_ASSERT_EQUAL(
+                    parts_of(&cpu, &conv_gemm_weight_kernel, DTYPE_F32, &cases[i].layer, bytes),
+                    cases[i].parts);
+            }
+}
+
+static size_t own_parts(int threads, enum dtype dtype, const struct conv_layer *l) {
+    const struct cpu cpu = {
+        .threads = threads, .own_products = true, .loops = loops_called("avx512bf16")};
+    const struct weight_part part = {.elem = cpu_elem(dtype),
+                                     .in = (size_t)l->in,
+                                     .out = (size_t)l->out,
+                                     .kernel = (size_t)l->kernel,
+                                     .stride = (size_t)l->stride,
+                                     .pad = (size_t)l->pad};
+    const struct weight_kernel *kernel = cpu.loops->winograd_weight.supported(&part)
+                                             ? &cpu.loops->winograd_weight
+                                             : &cpu.loops->weight;
+    return parts_of(&cpu, &conv_weight_kernel, dtype, l, kernel->scratch(&part));
+}
+
+/* Threads share results where there are many of them, and else positions; as many parts as divide
+ * the threads. */
+static void threads_share_what_there_is_more_of(void) {
+    static const struct conv_layer few_results = {8, 56, 56, 16, 16, 1, 1, 0, 0};
+    static const struct conv_layer many_results = {1, 7, 7, 512, 512, 3, 1, 1, 0};
+    static const struct conv_layer one_pixel = {1, 1, 1, 16, 16, 1, 1, 0, 0};
+    static const struct conv_layer two_groups = {1, 14, 14, 128, 64, 1, 1, 0, 0};
+    if (loops_called("avx512bf16") == NULL) {
+        unit_skip("this processor has no bf16 products of its own");
+        return;
+    }
+    for (int dtype = 0; dtype < 2; dtype++) {
+        enum dtype type = dtype == 0 ? DTYPE_F32 : DTYPE_BF16;
+        CU_ASSERT_EQUAL(own_parts(1, type, &few_results), 1);
+        CU_ASSERT_EQUAL(own_parts(4, type, &few_results), 4);
+        CU_ASSERT_EQUAL(own_parts(6, type, &few_results), 6);
+        CU_ASSERT_EQUAL(own_parts(4, type, &many_results), 1);
+        CU_ASSERT_EQUAL(own_parts(4, type, &one_pixel), 1);
+        CU_ASSERT_EQUAL(own_parts(2, type, &two_groups), 1);
+        CU_ASSERT_EQUAL(own_parts(6, type, &two_groups), 3);
+    }
+}
+
+UNIT_MAIN("cpu.conv_weight",
+          UNIT(products_of_matrices_are_cut_by_1024_pixels_where_results_are_few),
+          UNIT(threads_share_what_there_is_more_of))

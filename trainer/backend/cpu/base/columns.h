@@ -1,0 +1,21 @@
+/* Column sums of a matrix in f32, as bias gradients are: chunks of its rows are added up in f32,
+ * side by side, and the chunks in double. The result does not depend on the number of threads. */
+#ifndef CPU_BASE_COLUMNS_H
+#define CPU_BASE_COLUMNS_H
+
+#include "cpu_loops/loops.h"
+
+struct columns {
+    const struct loops *loops;
+    int threads;
+    const void *x; /* [rows, channels] */
+    enum elem elem;
+    size_t rows, channels;
+    float *sums;    /* [channels] */
+    float *partial; /* columns_scratch() bytes */
+};
+
+size_t columns_scratch(size_t rows, size_t channels);
+void columns_run(const struct columns *c);
+
+#endif

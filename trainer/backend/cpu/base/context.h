@@ -1,0 +1,90 @@
+/* What the CPU backend's rooms share: the open backend, the operators' form and the form of what
+ * bind leaves. Private to trainer/backend/cpu. */
+#ifndef CPU_BASE_CONTEXT_H
+#define CPU_BASE_CONTEXT_H
+
+#include "backend/backend.h"
+#include "cpu_base/convs.h"
+#include "cpu_loops/loops.h"
+#include "graph/graph.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+struct cpu {
+    struct backend backend;
+    int threads;
+    bool has_bf16;     /* products by oneDNN; else they are made in f32 (dnn_call_tensor) */
+    bool own_products; /* our kernels are the faster ones (conv_weight.h, conv_own.h) */
+    enum cpu_convs convs;
+    const struct loops *loops;
+    dnnl_engine_t engine;
+    dnnl_stream_t stream;
+    char description[160];
+};
+
+/* First member of every context that bind hands out. `done` frees what it holds, not itself. */
+struct cpu_step {
+    const struct cpu *cpu;
+    void (*done)(void *context);
+};
+
+/* How one kind of operator is run here. */
+struct cpu_operator {
+    /* NULL: every one of its kind in f32 and bf16. */
+    bool (*has)(const struct cpu *cpu, const struct graph *graph, const struct op *op);
+    int (*query)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err); /* NULL: needs nothing */
+    int (*bind)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err);
+};
+
+/* Frees a context that bind has handed out; NULL is none. */
+void cpu_step_release(void *context);
+
+/* The query of operators that need nothing and may write where they read. */
+int cpu_query_in_place(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                       struct backend_needs *ret_needs, struct error *err);
+
+/* A zeroed context of BYTES with its cpu_step filled, in RET_BOUND's step; NULL and an error. */
+void *cpu_step_new(const struct cpu *cpu, size_t bytes,
+                   int (*run)(void *context, struct error *err), void (*done)(void *context),
+                   struct backend_bound *ret_bound, struct error *err);
+
+static inline const struct tensor *cpu_input(const struct graph *graph, const struct op *op,
+                                             int slot) {
+    return op->inputs[slot] == TENSOR_NONE ? NULL : &graph->tensors[op->inputs[slot]];
+}
+
+static inline const struct tensor *cpu_output(const struct graph *graph, const struct op *op,
+                                              int slot) {
+    return op->outputs[slot] == TENSOR_NONE ? NULL : &graph->tensors[op->outputs[slot]];
+}
+
+static inline enum elem cpu_elem(enum dtype type) {
+    return type == DTYPE_BF16 ? ELEM_BF16 : ELEM_F32;
+}
+
+static inline size_t cpu_aligned(size_t bytes) {
+    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+}
+
+/* All dimensions but the last, multiplied: rows of channels. */
+static inline size_t cpu_rows(const struct shape *shape) {
+    return (size_t)(shape_count(shape) / shape->dim[shape->rank - 1]);
+}
+
+static inline size_t cpu_channels(const struct shape *shape) {
+    return (size_t)shape->dim[shape->rank - 1];
+}
+
+/* In ops.def, of what this backend lacks. */
+extern const struct cpu_operator cpu_none;
+#define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
+    extern const struct cpu_operator cpu_##cpu;
+#include "graph/ops.def"
+
+#endif

@@ -1,0 +1,215 @@
+#include "cpu_base/dnn.h"
+#include "cpu_base/parallel.h"
+
+static const char *status_words(dnnl_status_t status) {
+    switch (status) {
+    case dnnl_success:
+        return "success";
+    case dnnl_out_of_memory:
+        return "out of memory";
+    case dnnl_invalid_arguments:
+        return "invalid arguments";
+    case dnnl_unimplemented:
+        return "not offered on this processor";
+    case dnnl_runtime_error:
+        return "runtime error";
+    default:
+        return "failure";
+    }
+}
+
+int dnn_check(dnnl_status_t status, const char *what, struct error *err) {
+    if (status == dnnl_success)
+        return 0;
+    return error_set(err, EXIT_CODE_INTERNAL, "%s: oneDNN says: %s (%d)", what,
+                     status_words(status), (int)status);
+}
+
+bool dnn_widens(const struct cpu *cpu, enum dtype type) {
+    return type == DTYPE_BF16 && !cpu->has_bf16;
+}
+
+dnnl_data_type_t dnn_type(const struct cpu *cpu, enum dtype type) {
+    return type == DTYPE_BF16 && cpu->has_bf16 ? dnnl_bf16 : dnnl_f32;
+}
+
+size_t dnn_wide_bytes(const struct cpu *cpu, const struct tensor *tensor) {
+    if (!dnn_widens(cpu, tensor->dtype))
+        return 0;
+    return cpu_aligned((size_t)tensor_count(tensor) * sizeof(float));
+}
+
+int dnn_desc_channels_last(dnnl_memory_desc_t *ret, const dnnl_dims_t dims, dnnl_data_type_t type,
+                           int64_t channels, struct error *err) {
+    dnnl_dims_t strides = {dims[2] * dims[3] * channels, 1, dims[3] * channels, channels};
+    return dnn_check(dnnl_memory_desc_create_with_strides(ret, 4, dims, type, strides),
+                     "memory descriptor", err);
+}
+
+int dnn_desc_any(dnnl_memory_desc_t *ret, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                 struct error *err) {
+    return dnn_check(dnnl_memory_desc_create_with_tag(ret, rank, dims, type, dnnl_format_tag_any),
+                     "memory descriptor", err);
+}
+
+int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err) {
+    dnnl_primitive_attr_t attr = NULL;
+    if (dnn_check(dnnl_primitive_attr_create(&attr), "attributes", err) != 0)
+        return -1;
+    if (dnn_check(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user),
+                  "attributes", err) != 0) {
+        dnnl_primitive_attr_destroy(attr);
+        return -1;
+    }
+    *ret = attr;
+    return 0;
+}
+
+int dnn_attr_epilogue(dnnl_primitive_attr_t attr, const_dnnl_memory_desc_t added, bool relu,
+                      struct error *err) {
+    dnnl_post_ops_t ops = NULL;
+    if (dnn_check(dnnl_post_ops_create(&ops), "post-operations", err) != 0)
+        return -1;
+    dnnl_status_t status = dnnl_success;
+    if (added != NULL)
+        status = dnnl_post_ops_append_binary(ops, dnnl_binary_add, added);
+    if (status == dnnl_success && relu)
+        status = dnnl_post_ops_append_eltwise(ops, dnnl_eltwise_relu, 0, 0);
+    if (status == dnnl_success)
+        status = dnnl_primitive_attr_set_post_ops(attr, ops);
+    dnnl_post_ops_destroy(ops);
+    return dnn_check(status, "post-operations", err);
+}
+
+const_dnnl_memory_desc_t dnn_chosen(const_dnnl_primitive_desc_t primitive, dnnl_query_t what) {
+    return dnnl_primitive_desc_query_md(primitive, what, 0);
+}
+
+size_t dnn_chosen_bytes(const_dnnl_primitive_desc_t primitive, dnnl_query_t what) {
+    const_dnnl_memory_desc_t desc = dnn_chosen(primitive, what);
+    return desc == NULL ? 0 : dnnl_memory_desc_get_size(desc);
+}
+
+int dnn_call_init(struct dnn_call *call, const_dnnl_primitive_desc_t primitive, struct error *err) {
+    return dnn_check(dnnl_primitive_create(&call->primitive, primitive), "primitive", err);
+}
+
+int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
+                 const_dnnl_memory_desc_t desc, void *address, struct error *err) {
+    dnnl_memory_t memory = NULL;
+    if (call->count == DNN_ARGS_MAX)
+        return error_set(err, EXIT_CODE_INTERNAL, "a oneDNN call has too many arguments");
+    if (dnn_check(dnnl_memory_create(&memory, desc, cpu->engine, address), "memory", err) != 0)
+        return -1;
+    call->args[call->count].arg = arg;
+    call->args[call->count].memory = memory;
+    call->count++;
+    return 0;
+}
+
+static bool is_input(int arg) {
+    return arg == DNNL_ARG_SRC || arg == DNNL_ARG_WEIGHTS || arg == DNNL_ARG_DIFF_DST ||
+           arg == DNN_ARG_ADDED;
+}
+
+int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
+                    const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
+                    char **scratch, struct error *err) {
+    size_t bytes = dnn_wide_bytes(cpu, tensor);
+    if (bytes == 0)
+        return dnn_call_arg(call, cpu, arg, desc, address, err);
+    float *wide = (float *)(void *)*scratch;
+    if (dnn_call_arg(call, cpu, arg, desc, wide, err) != 0)
+        return -1;
+    call->widened[call->widened_count++] =
+        (struct dnn_widened){.half = address,
+                             .wide = wide,
+                             .count = (size_t)tensor_count(tensor),
+                             .is_result = !is_input(arg)};
+    *scratch += bytes;
+    return 0;
+}
+
+int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
+                     void *from_address, const_dnnl_memory_desc_t to, void *to_address,
+                     struct error *err) {
+    dnnl_primitive_desc_t desc = NULL;
+    if (dnn_check(
+            dnnl_reorder_primitive_desc_create(&desc, from, cpu->engine, to, cpu->engine, NULL),
+            "reorder", err) != 0)
+        return -1;
+    int result = dnn_call_init(call, desc, err);
+    dnnl_primitive_desc_destroy(desc);
+    if (result != 0 || dnn_call_arg(call, cpu, DNNL_ARG_FROM, from, from_address, err) != 0)
+        return -1;
+    return dnn_call_arg(call, cpu, DNNL_ARG_TO, to, to_address, err);
+}
+
+int dnn_call_pack(struct dnn_call *call, const struct cpu *cpu, enum dtype type,
+                  const_dnnl_memory_desc_t master, void *master_address,
+                  const_dnnl_memory_desc_t packed, void *packed_address, struct error *err) {
+    if (dnn_call_reorder(call, cpu, master, master_address, packed, packed_address, err) != 0)
+        return -1;
+    if (dnn_widens(cpu, type))
+        call->widened[call->widened_count++] =
+            (struct dnn_widened){.wide = packed_address,
+                                 .count = dnnl_memory_desc_get_size(packed) / sizeof(float),
+                                 .is_result = true};
+    return 0;
+}
+
+struct conversion {
+    const struct cpu *cpu;
+    const struct dnn_widened *of;
+};
+
+enum { ROUND_BLOCK = 1024 };
+
+static void round_values(const struct loops *loops, float *values, size_t begin, size_t end) {
+    uint16_t half[ROUND_BLOCK];
+    for (size_t at = begin; at < end; at += ROUND_BLOCK) {
+        size_t n = end - at < ROUND_BLOCK ? end - at : ROUND_BLOCK;
+        loops->narrow(values + at, half, 0, n);
+        loops->widen(half, values + at, 0, n);
+    }
+}
+
+static void convert_share(void *context, struct share share) {
+    const struct conversion *conversion = context;
+    const struct dnn_widened *of = conversion->of;
+    const struct loops *loops = conversion->cpu->loops;
+    size_t begin, end;
+    share_range(share, of->count, BACKEND_ALIGNMENT, &begin, &end);
+    if (of->half == NULL)
+        round_values(loops, of->wide, begin, end);
+    else if (of->is_result)
+        loops->narrow(of->wide, of->half, begin, end);
+    else
+        loops->widen(of->half, of->wide, begin, end);
+}
+
+static void convert(const struct dnn_call *call, const struct cpu *cpu, bool results) {
+    for (int i = 0; i < call->widened_count; i++) {
+        struct conversion conversion = {.cpu = cpu, .of = &call->widened[i]};
+        if (call->widened[i].is_result == results)
+            parallel_run(cpu->threads, convert_share, &conversion);
+    }
+}
+
+int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err) {
+    parallel_set_threads(cpu->threads);
+    convert(call, cpu, false);
+    if (dnn_check(dnnl_primitive_execute(call->primitive, cpu->stream, call->count, call->args),
+                  "execution", err) != 0)
+        return -1;
+    convert(call, cpu, true);
+    return 0;
+}
+
+void dnn_call_done(struct dnn_call *call) {
+    for (int i = 0; i < call->count; i++)
+        dnnl_memory_destroy(call->args[i].memory);
+    if (call->primitive != NULL)
+        dnnl_primitive_destroy(call->primitive);
+    *call = (struct dnn_call){0};
+}

@@ -1,0 +1,83 @@
+/* oneDNN's C API in the house's manners: statuses become errors, and one bound primitive with its
+ * memories is a struct that runs and is freed. Private to trainer/backend/cpu.
+ *
+ * Scratchpads are the caller's (dnn_attr); no call allocates once it is bound. Memory descriptors
+ * follow oneDNN's logical order (NCHW, OIHW) with strides of NHWC and OHWI. */
+#ifndef CPU_BASE_DNN_H
+#define CPU_BASE_DNN_H
+
+#include "common/error.h"
+#include "cpu_base/context.h"
+
+#include <oneapi/dnnl/dnnl.h>
+
+enum { DNN_ARGS_MAX = 8 };
+
+/* An argument in bf16 and its values in f32, which the primitive works on; without `half` a result
+ * that is rounded to bf16 where it lies. */
+struct dnn_widened {
+    void *half;
+    float *wide;
+    size_t count;
+    bool is_result;
+};
+
+struct dnn_call {
+    dnnl_primitive_t primitive;
+    dnnl_exec_arg_t args[DNN_ARGS_MAX];
+    struct dnn_widened widened[DNN_ARGS_MAX];
+    int count, widened_count;
+};
+
+/* 0, or -1 with "WHAT: oneDNN says ..." in ERR. */
+int dnn_check(dnnl_status_t status, const char *what, struct error *err);
+
+/* Whether values of TYPE are computed with in f32, as oneDNN has no (or only a slow) bf16 here. */
+bool dnn_widens(const struct cpu *cpu, enum dtype type);
+/* The type in which oneDNN computes with values of TYPE. */
+dnnl_data_type_t dnn_type(const struct cpu *cpu, enum dtype type);
+/* Bytes of scratch that dnn_call_tensor() takes: none but where TENSOR is in bf16 and oneDNN
+ * computes in f32. */
+size_t dnn_wide_bytes(const struct cpu *cpu, const struct tensor *tensor);
+
+/* RET is a descriptor of the 4 dimensions in oneDNN's order, dense as NHWC (or OHWI); of CHANNELS
+ * stored values a pixel only the first dims[1] count. */
+int dnn_desc_channels_last(dnnl_memory_desc_t *ret, const dnnl_dims_t dims, dnnl_data_type_t type,
+                           int64_t channels, struct error *err);
+/* Layout left to the primitive. */
+int dnn_desc_any(dnnl_memory_desc_t *ret, int rank, const dnnl_dims_t dims, dnnl_data_type_t type,
+                 struct error *err);
+/* RET is freed with dnnl_primitive_attr_destroy. */
+int dnn_attr(dnnl_primitive_attr_t *ret, struct error *err);
+/* What a primitive does to its result before it writes it: adds a tensor like ADDED (argument
+ * DNN_ARG_ADDED) unless that is NULL, then rectifies it if RELU. */
+enum { DNN_ARG_ADDED = DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1 };
+int dnn_attr_epilogue(dnnl_primitive_attr_t attr, const_dnnl_memory_desc_t added, bool relu,
+                      struct error *err);
+
+/* The descriptor that PRIMITIVE chose; owned by it. */
+const_dnnl_memory_desc_t dnn_chosen(const_dnnl_primitive_desc_t primitive, dnnl_query_t what);
+size_t dnn_chosen_bytes(const_dnnl_primitive_desc_t primitive, dnnl_query_t what);
+
+int dnn_call_init(struct dnn_call *call, const_dnnl_primitive_desc_t primitive, struct error *err);
+int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
+                 const_dnnl_memory_desc_t desc, void *address, struct error *err);
+/* The values of TENSOR, in the type that dnn_type() says; with DESC's strides dense. Where that is
+ * wider than the tensor's, they are brought into f32 before the primitive runs, or back after it:
+ * *SCRATCH is where, and moves on behind them. */
+int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
+                    const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
+                    char **scratch, struct error *err);
+/* A reorder from one descriptor to the other. */
+int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
+                     void *from_address, const_dnnl_memory_desc_t to, void *to_address,
+                     struct error *err);
+/* A reorder of f32 master weights into a primitive's layout, with the values of TYPE: where that is
+ * widened, each is rounded to bf16 all the same. */
+int dnn_call_pack(struct dnn_call *call, const struct cpu *cpu, enum dtype type,
+                  const_dnnl_memory_desc_t master, void *master_address,
+                  const_dnnl_memory_desc_t packed, void *packed_address, struct error *err);
+int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err);
+void dnn_call_done(struct dnn_call *call);
+
+#endif

@@ -1,0 +1,47 @@
+/* The one compute pool: OpenMP's (libgomp), which oneDNN uses too.
+ *
+ * parallel_run() calls WORK once on each of THREADS threads and returns when all are done.
+ * A thread's share is a fixed function of its number, so that sums added up by share come out the
+ * same for the same number of threads. */
+#ifndef CPU_BASE_PARALLEL_H
+#define CPU_BASE_PARALLEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct share {
+    int index, count;
+};
+
+typedef void parallel_work(void *context, struct share share);
+
+/* Sets the number of threads for oneDNN's primitives that the calling thread makes or runs: a
+ * primitive is cut into parts when it is described, and must run on as many. */
+void parallel_set_threads(int threads);
+
+/* How many threads work side by side where THREADS are asked for: fewer where OMP_THREAD_LIMIT says
+ * so. */
+int parallel_team(int threads);
+
+void parallel_run(int threads, parallel_work *work, void *context);
+
+/* Calls WORK once for each of UNITS pieces of work, which THREADS threads take in order as they
+ * become free: a thread that is held up gets less. THREAD is less than THREADS. For results that do
+ * not depend on who makes them. */
+typedef void parallel_unit(void *context, int thread, size_t unit);
+void parallel_units(int threads, size_t units, parallel_unit *work, void *context);
+
+/* This share of [0, total), in multiples of GRAIN (at least 1); both ends may be equal. */
+void share_range(struct share share, size_t total, size_t grain, size_t *ret_begin,
+                 size_t *ret_end);
+
+/* Walks [begin, end) from its end in blocks of BLOCK: what the pass before read last is still in
+ * the caches. RET_BEGIN and *END are the next block; false when nothing is left. */
+static inline bool block_backwards(size_t begin, size_t block, size_t *ret_begin, size_t *end) {
+    if (*end <= begin)
+        return false;
+    *ret_begin = *end - begin > block ? *end - block : begin;
+    return true;
+}
+
+#endif

@@ -1,0 +1,223 @@
+/* The one channel of a 1x1 convolution that is wanted of each row, and its gradients. A row is a
+ * unit of work; the weights' gradient is summed by row and then, class by class, in the rows'
+ * order. */
+#include "cpu_base/context.h"
+#include "cpu_base/parallel.h"
+#include "graph/op_roi.h"
+#include "kernels/bf16.h"
+
+struct class_op {
+    struct cpu_step step;
+    enum elem elem;
+    size_t rows, pixels, channels, classes;
+    const void *x;
+    const float *w, *b;
+    const int32_t *label;
+    float *logits;
+    const void *dy;
+    void *dx;
+    float *dw, *db;
+    char *own;        /* for each thread: a row of weights and one of dy in f32 */
+    size_t own_bytes; /* of one of them */
+    float *parts;     /* for each row: channels of dw, and db */
+};
+
+/* Values in f32, in TO unless they are so already. */
+static const float *wide_of(const struct class_op *op, const void *from, size_t first, size_t count,
+                            float *to) {
+    if (op->elem == ELEM_F32)
+        return (const float *)from + first;
+    op->step.cpu->loops->widen((const uint16_t *)from + first, to, 0, count);
+    return to;
+}
+
+/* The weights of LABEL, rounded to the activations' type. */
+static const float *weights_of(const struct class_op *op, int thread, int32_t label) {
+    const float *w = op->w + (size_t)label * op->channels;
+    float *rounded = (float *)(void *)(op->own + (size_t)thread * op->own_bytes);
+    if (op->elem == ELEM_F32)
+        return w;
+    for (size_t c = 0; c < op->channels; c++)
+        rounded[c] = bf16_to_f32(bf16_from_f32(w[c]));
+    return rounded;
+}
+
+static const float *dy_of(const struct class_op *op, int thread, size_t row) {
+    char *own = op->own + (size_t)thread * op->own_bytes;
+    float *room = (float *)(void *)(own + cpu_aligned(op->channels * sizeof(float)));
+    return wide_of(op, op->dy, row * op->pixels, op->pixels, room);
+}
+
+static const void *x_of(const struct class_op *op, size_t row) {
+    return (const char *)op->x + row * op->pixels * op->channels * elem_size(op->elem);
+}
+
+static void forward_row(void *context, int thread, size_t row) {
+    const struct class_op *op = context;
+    float *y = op->logits + row * op->pixels;
+    int32_t label = op->label[row];
+    if (label < 1)
+        memset(y, 0, op->pixels * sizeof *y);
+    else
+        op->step.cpu->loops->dot_rows(x_of(op, row), op->elem, op->channels, op->pixels,
+                                      weights_of(op, thread, label), op->b[label], y);
+}
+
+static void data_row(void *context, int thread, size_t row) {
+    const struct class_op *op = context;
+    size_t bytes = op->pixels * op->channels * elem_size(op->elem);
+    void *dx = (char *)op->dx + row * bytes;
+    if (op->label[row] < 1)
+        memset(dx, 0, bytes);
+    else
+        op->step.cpu->loops->outer_rows(dy_of(op, thread, row),
+                                        weights_of(op, thread, op->label[row]), op->elem,
+                                        op->channels, op->pixels, dx);
+}
+
+static void weight_row(void *context, int thread, size_t row) {
+    const struct class_op *op = context;
+    float *part = op->parts + row * (op->channels + 1);
+    double sum = 0;
+    if (op->label[row] < 1)
+        return;
+    const float *dy = dy_of(op, thread, row);
+    op->step.cpu->loops->weigh_rows(dy, x_of(op, row), op->elem, op->channels, op->pixels, part);
+    for (size_t i = 0; i < op->pixels; i++)
+        sum += (double)dy[i];
+    part[op->channels] = (float)sum;
+}
+
+/* Channel C of the sum over the rows of a class; behind the channels is the bias. */
+static float sum_of(const struct class_op *op, size_t label, size_t c) {
+    double sum = 0;
+    for (size_t row = 0; row < op->rows; row++)
+        if ((size_t)op->label[row] == label)
+            sum += (double)op->parts[row * (op->channels + 1) + c];
+    return (float)sum;
+}
+
+static bool has_rows(const struct class_op *op, size_t label) {
+    for (size_t row = 0; row < op->rows && label >= 1; row++)
+        if ((size_t)op->label[row] == label)
+            return true;
+    return false;
+}
+
+static void sum_class(void *context, int thread, size_t label) {
+    const struct class_op *op = context;
+    (void)thread;
+    float *dw = op->dw + label * op->channels;
+    bool any = has_rows(op, label);
+    for (size_t c = 0; c < op->channels; c++)
+        dw[c] = any ? sum_of(op, label, c) : 0;
+    op->db[label] = any ? sum_of(op, label, op->channels) : 0;
+}
+
+static int run_forward(void *context, struct error *err) {
+    (void)err;
+    struct class_op *op = context;
+    parallel_units(op->step.cpu->threads, op->rows, forward_row, op);
+    return 0;
+}
+
+static int run_data(void *context, struct error *err) {
+    (void)err;
+    struct class_op *op = context;
+    parallel_units(op->step.cpu->threads, op->rows, data_row, op);
+    return 0;
+}
+
+static int run_weight(void *context, struct error *err) {
+    (void)err;
+    struct class_op *op = context;
+    parallel_units(op->step.cpu->threads, op->rows, weight_row, op);
+    parallel_units(op->step.cpu->threads, op->classes, sum_class, op);
+    return 0;
+}
+
+/* x, or dx. */
+static const struct tensor *x_tensor(const struct graph *graph, const struct op *op) {
+    return op->kind == OP_CLASS_CONV             ? cpu_input(graph, op, CLASS_CONV_X)
+           : op->kind == OP_CLASS_CONV_GRAD_DATA ? cpu_output(graph, op, 0)
+                                                 : cpu_input(graph, op, CLASS_CONV_GRAD_WEIGHT_X);
+}
+
+static size_t own_bytes(const struct shape *x) {
+    return cpu_aligned((size_t)x->dim[3] * sizeof(float)) +
+           cpu_aligned((size_t)(x->dim[1] * x->dim[2]) * sizeof(float));
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    (void)err;
+    const struct shape *x = &x_tensor(graph, op)->shape;
+    ret_needs->scratch = (size_t)cpu->threads * own_bytes(x);
+    if (op->kind == OP_CLASS_CONV_GRAD_WEIGHT)
+        ret_needs->scratch += (size_t)(x->dim[0] * (x->dim[3] + 1)) * sizeof(float);
+    return 0;
+}
+
+static struct class_op *new_op(const struct cpu *cpu, const struct graph *graph,
+                               const struct op *op, const struct backend_site *site,
+                               int (*run)(void *, struct error *), struct backend_bound *ret_bound,
+                               struct error *err) {
+    struct class_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
+    if (bound == NULL)
+        return NULL;
+    const struct tensor *x = x_tensor(graph, op);
+    bound->elem = cpu_elem(x->dtype);
+    bound->rows = (size_t)x->shape.dim[0];
+    bound->pixels = (size_t)(x->shape.dim[1] * x->shape.dim[2]);
+    bound->channels = (size_t)x->shape.dim[3];
+    bound->own = site->scratch;
+    bound->own_bytes = own_bytes(&x->shape);
+    bound->parts = (float *)(void *)(bound->own + (size_t)cpu->threads * bound->own_bytes);
+    return bound;
+}
+
+static int bind_forward(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                        const struct backend_site *site, struct backend_bound *ret_bound,
+                        struct error *err) {
+    struct class_op *bound = new_op(cpu, graph, op, site, run_forward, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    bound->x = site->inputs[CLASS_CONV_X];
+    bound->w = site->inputs[CLASS_CONV_W];
+    bound->b = site->inputs[CLASS_CONV_B];
+    bound->label = site->inputs[CLASS_CONV_LABEL];
+    bound->logits = site->outputs[CLASS_CONV_Y];
+    return 0;
+}
+
+static int bind_data(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     struct error *err) {
+    struct class_op *bound = new_op(cpu, graph, op, site, run_data, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    bound->dy = site->inputs[CLASS_CONV_GRAD_DATA_DY];
+    bound->w = site->inputs[CLASS_CONV_GRAD_DATA_W];
+    bound->label = site->inputs[CLASS_CONV_GRAD_DATA_LABEL];
+    bound->dx = site->outputs[0];
+    return 0;
+}
+
+static int bind_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                       const struct backend_site *site, struct backend_bound *ret_bound,
+                       struct error *err) {
+    struct class_op *bound = new_op(cpu, graph, op, site, run_weight, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    bound->dy = site->inputs[CLASS_CONV_GRAD_WEIGHT_DY];
+    bound->x = site->inputs[CLASS_CONV_GRAD_WEIGHT_X];
+    bound->label = site->inputs[CLASS_CONV_GRAD_WEIGHT_LABEL];
+    bound->dw = site->outputs[CLASS_CONV_GRAD_WEIGHT_DW];
+    bound->db = site->outputs[CLASS_CONV_GRAD_WEIGHT_DB];
+    bound->classes = (size_t)cpu_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DB)->shape.dim[0];
+    return 0;
+}
+
+const struct cpu_operator cpu_class_conv = {NULL, query, bind_forward};
+const struct cpu_operator cpu_class_conv_grad_data = {NULL, query, bind_data};
+const struct cpu_operator cpu_class_conv_grad_weight = {NULL, query, bind_weight};

@@ -1,0 +1,263 @@
+/* Convolution and its two gradients by oneDNN. Activations are NHWC; the primitive chooses the
+ * layout of the weights. Forward and data gradient each keep a packed copy in that layout (and in
+ * the activation type), which `refresh` makes anew from the f32 master weights; where the master
+ * weights lie as the primitive wants them, it reads them. The weight gradient is made in the
+ * primitive's layout in scratch and brought into the OHWI arena. */
+#include "cpu_base/dnn.h"
+#include "cpu_conv/conv_kernel.h"
+
+#include <string.h>
+
+struct conv {
+    struct cpu_step step;
+    struct dnn_call call;
+    struct dnn_call reorder; /* weights in, or weight gradient out; primitive NULL: none */
+    void *cleared;           /* before each run: a gradient of channels that no weight reads */
+    size_t cleared_bytes;
+};
+
+/* The descriptors of one convolution, and what oneDNN made of them. */
+struct conv_plan {
+    dnnl_memory_desc_t x, w, y, master;
+    dnnl_primitive_desc_t forward, desc; /* the same for a forward convolution */
+    const_dnnl_memory_desc_t chosen;     /* of the weights; desc's own */
+    size_t scratchpad;                   /* bytes */
+    bool packs;
+};
+
+static void plan_done(struct conv_plan *plan) {
+    dnnl_memory_desc_t descs[] = {plan->x, plan->w, plan->y, plan->master};
+    for (size_t i = 0; i < sizeof(descs) / sizeof(descs[0]); i++)
+        if (descs[i] != NULL)
+            dnnl_memory_desc_destroy(descs[i]);
+    if (plan->desc != NULL && plan->desc != plan->forward)
+        dnnl_primitive_desc_destroy(plan->desc);
+    if (plan->forward != NULL)
+        dnnl_primitive_desc_destroy(plan->forward);
+    *plan = (struct conv_plan){0};
+}
+
+static int describe(struct conv_plan *plan, const struct cpu *cpu, enum op_kind kind,
+                    const struct conv_tensors *t, struct error *err) {
+    const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
+    dnnl_dims_t x_dims = {x[0], w[3], x[1], x[2]}, w_dims = {w[0], w[3], w[1], w[2]};
+    dnnl_dims_t y_dims = {y[0], y[3], y[1], y[2]};
+    dnnl_data_type_t type = dnn_type(cpu, t->x->dtype);
+    dnnl_data_type_t w_type = kind == OP_CONV2D_GRAD_WEIGHT ? dnnl_f32 : type;
+    if (dnn_desc_channels_last(&plan->x, x_dims, type, x[3], err) != 0 ||
+        dnn_desc_channels_last(&plan->y, y_dims, type, y[3], err) != 0 ||
+        dnn_desc_channels_last(&plan->master, w_dims, dnnl_f32, w[3], err) != 0)
+        return -1;
+    return dnn_desc_any(&plan->w, 4, w_dims, w_type, err);
+}
+
+static int choose(struct conv_plan *plan, const struct cpu *cpu, enum op_kind kind,
+                  const struct op_window *window, const dnnl_dims_t pads[2],
+                  dnnl_primitive_attr_t attr, struct error *err) {
+    dnnl_dims_t stride = {window->stride, window->stride}, dilation = {0, 0};
+    dnnl_memory_desc_t forward_w = NULL;
+    dnnl_dims_t w_dims;
+    const dnnl_dim_t *dims = NULL;
+    (void)dnnl_memory_desc_query(plan->master, dnnl_query_dims, &dims);
+    memcpy(w_dims, dims, sizeof(dnnl_dim_t) * 4);
+    dnnl_data_type_t type = dnnl_f32;
+    (void)dnnl_memory_desc_query(plan->x, dnnl_query_data_type, &type);
+    if (dnn_desc_any(&forward_w, 4, w_dims, type, err) != 0)
+        return -1;
+    dnnl_status_t status = dnnl_convolution_forward_primitive_desc_create(
+        &plan->forward, cpu->engine, dnnl_forward_training, dnnl_convolution_direct, plan->x,
+        forward_w, NULL, plan->y, stride, dilation, pads[0], pads[1], attr);
+    dnnl_memory_desc_destroy(forward_w);
+    if (status == dnnl_success && kind == OP_CONV2D)
+        plan->desc = plan->forward;
+    else if (status == dnnl_success && kind == OP_CONV2D_GRAD_DATA)
+        status = dnnl_convolution_backward_data_primitive_desc_create(
+            &plan->desc, cpu->engine, dnnl_convolution_direct, plan->x, plan->w, plan->y, stride,
+            dilation, pads[0], pads[1], plan->forward, attr);
+    else if (status == dnnl_success)
+        status = dnnl_convolution_backward_weights_primitive_desc_create(
+            &plan->desc, cpu->engine, dnnl_convolution_direct, plan->x, plan->w, NULL, plan->y,
+            stride, dilation, pads[0], pads[1], plan->forward, attr);
+    return dnn_check(status, "convolution", err);
+}
+
+static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct graph *graph,
+                     const struct op *op, struct error *err) {
+    struct conv_tensors t = conv_tensors_of(graph, op);
+    const int64_t *x = t.x->shape.dim, *w = t.w->shape.dim, *y = t.y->shape.dim;
+    const struct op_window *window = &op->attr.window;
+    /* The shape rule cuts off what does not fill a window: the far padding may be less. */
+    dnnl_dims_t pads[2] = {
+        {window->pad, window->pad},
+        {(y[1] - 1) * window->stride + w[1] - x[1] - window->pad,
+         (y[2] - 1) * window->stride + w[2] - x[2] - window->pad},
+    };
+    dnnl_primitive_attr_t attr = NULL;
+    if (describe(plan, cpu, op->kind, &t, err) != 0 || dnn_attr(&attr, err) != 0)
+        return -1;
+    int result = choose(plan, cpu, op->kind, window, (const dnnl_dims_t *)pads, attr, err);
+    dnnl_primitive_attr_destroy(attr);
+    if (result != 0)
+        return -1;
+    dnnl_query_t what =
+        op->kind == OP_CONV2D_GRAD_WEIGHT ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
+    bool rounds = op->kind != OP_CONV2D_GRAD_WEIGHT && dnn_widens(cpu, t.x->dtype);
+    plan->chosen = dnn_chosen(plan->desc, what);
+    plan->packs = rounds || !dnnl_memory_desc_equal(plan->chosen, plan->master);
+    plan->scratchpad = dnn_chosen_bytes(plan->desc, dnnl_query_scratchpad_md);
+    return 0;
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    struct conv_plan plan = {0};
+    int result = plan_make(&plan, cpu, graph, op, err);
+    if (result == 0) {
+        struct conv_tensors t = conv_tensors_of(graph, op);
+        size_t weights = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.chosen)) : 0;
+        ret_needs->scratch =
+            dnn_wide_bytes(cpu, t.x) + dnn_wide_bytes(cpu, t.y) + cpu_aligned(plan.scratchpad);
+        if (op->kind == OP_CONV2D_GRAD_WEIGHT)
+            ret_needs->scratch += weights;
+        else
+            ret_needs->packed = weights;
+    }
+    plan_done(&plan);
+    return result;
+}
+
+static int run(void *context, struct error *err) {
+    struct conv *conv = context;
+    if (conv->cleared_bytes > 0)
+        memset(conv->cleared, 0, conv->cleared_bytes);
+    return dnn_call_run(&conv->call, conv->step.cpu, err);
+}
+
+static int run_and_reorder(void *context, struct error *err) {
+    struct conv *conv = context;
+    if (dnn_call_run(&conv->call, conv->step.cpu, err) != 0)
+        return -1;
+    return dnn_call_run(&conv->reorder, conv->step.cpu, err);
+}
+
+static int run_refresh(void *context, struct error *err) {
+    struct conv *conv = context;
+    return dnn_call_run(&conv->reorder, conv->step.cpu, err);
+}
+
+static void done(void *context) {
+    struct conv *conv = context;
+    dnn_call_done(&conv->call);
+    dnn_call_done(&conv->reorder);
+}
+
+/* The numbers by which oneDNN knows the first operand, the weights and the result. */
+struct conv_args {
+    int first, second, result;
+};
+
+static const struct conv_args forward_args = {DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST};
+static const struct conv_args grad_data_args = {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS,
+                                                DNNL_ARG_DIFF_SRC};
+
+static int bind_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
+                     const struct conv_args *args, const struct backend_site *site,
+                     struct error *err) {
+    const struct cpu *cpu = conv->step.cpu;
+    bool forward = args == &forward_args;
+    char *scratch = site->scratch;
+    void *weights = plan->packs ? site->packed : site->inputs[1];
+    if (plan->packs && dnn_call_pack(&conv->reorder, cpu, t->x->dtype, plan->master,
+                                     site->inputs[1], plan->chosen, weights, err) != 0)
+        return -1;
+    if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
+        dnn_call_tensor(&conv->call, cpu, args->first, forward ? plan->x : plan->y,
+                        forward ? t->x : t->y, site->inputs[0], &scratch, err) != 0 ||
+        dnn_call_arg(&conv->call, cpu, args->second, plan->chosen, weights, err) != 0)
+        return -1;
+    if (!forward && t->x->shape.dim[3] != t->w->shape.dim[3]) {
+        size_t wide = dnn_wide_bytes(cpu, t->x);
+        conv->cleared = wide > 0 ? scratch : site->outputs[0];
+        conv->cleared_bytes = wide > 0 ? wide : tensor_bytes(t->x);
+    }
+    if (dnn_call_tensor(&conv->call, cpu, args->result, forward ? plan->y : plan->x,
+                        forward ? t->y : t->x, site->outputs[0], &scratch, err) != 0)
+        return -1;
+    return dnn_call_arg(&conv->call, cpu, DNNL_ARG_SCRATCHPAD,
+                        dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
+}
+
+static int bind_with(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     struct error *err) {
+    struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
+    if (conv == NULL)
+        return -1;
+    struct conv_plan plan = {0};
+    struct conv_tensors t = conv_tensors_of(graph, op);
+    int result = plan_make(&plan, cpu, graph, op, err);
+    if (result == 0)
+        result = bind_call(conv, &plan, &t, op->kind == OP_CONV2D ? &forward_args : &grad_data_args,
+                           site, err);
+    if (result == 0 && plan.packs)
+        ret_bound->refresh = (struct bound_step){.run = run_refresh, .context = conv};
+    plan_done(&plan);
+    return result;
+}
+
+static int bind_weight_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
+                            const struct backend_site *site, struct error *err) {
+    const struct cpu *cpu = conv->step.cpu;
+    char *scratch = site->scratch;
+    void *weights = site->outputs[0];
+    if (plan->packs) {
+        weights = scratch;
+        scratch += cpu_aligned(dnnl_memory_desc_get_size(plan->chosen));
+        if (dnn_call_reorder(&conv->reorder, cpu, plan->chosen, weights, plan->master,
+                             site->outputs[0], err) != 0)
+            return -1;
+    }
+    if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
+        dnn_call_tensor(&conv->call, cpu, DNNL_ARG_DIFF_DST, plan->y, t->y, site->inputs[0],
+                        &scratch, err) != 0 ||
+        dnn_call_tensor(&conv->call, cpu, DNNL_ARG_SRC, plan->x, t->x, site->inputs[1], &scratch,
+                        err) != 0 ||
+        dnn_call_arg(&conv->call, cpu, DNNL_ARG_DIFF_WEIGHTS, plan->chosen, weights, err) != 0)
+        return -1;
+    return dnn_call_arg(&conv->call, cpu, DNNL_ARG_SCRATCHPAD,
+                        dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
+}
+
+static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                            const struct backend_site *site, struct backend_bound *ret_bound,
+                            struct error *err) {
+    struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
+    if (conv == NULL)
+        return -1;
+    struct conv_plan plan = {0};
+    struct conv_tensors t = conv_tensors_of(graph, op);
+    int result = plan_make(&plan, cpu, graph, op, err);
+    if (result == 0)
+        result = bind_weight_call(conv, &plan, &t, site, err);
+    if (result == 0 && plan.packs)
+        ret_bound->step.run = run_and_reorder;
+    plan_done(&plan);
+    return result;
+}
+
+static bool is_product(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    (void)cpu;
+    (void)graph;
+    return op->kind == OP_CONV2D || op->kind == OP_CONV2D_GRAD_DATA;
+}
+
+static bool is_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    (void)cpu;
+    (void)graph;
+    return op->kind == OP_CONV2D_GRAD_WEIGHT;
+}
+
+const struct conv_kernel conv_dnn_kernel = {
+    .family = CPU_CONVS_ONEDNN, .has = is_product, .query = query, .bind = bind_with};
+const struct conv_kernel conv_dnn_weight_kernel = {
+    .family = CPU_CONVS_ONEDNN, .has = is_weight, .query = query, .bind = bind_grad_weight};

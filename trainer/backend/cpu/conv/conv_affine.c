@@ -1,0 +1,147 @@
+/* A convolution with the bias or the frozen norm behind it, a sum and a ReLU, as one primitive of
+ * oneDNN. A norm is folded (conv_fold.h). */
+#include "cpu_base/dnn.h"
+#include "cpu_conv/conv_fold.h"
+#include "cpu_conv/conv_kernel.h"
+
+struct affine {
+    struct cpu_step step;
+    struct dnn_call call, reorder;
+    struct conv_fold fold;
+};
+
+struct affine_plan {
+    dnnl_memory_desc_t x, w, y, master, bias;
+    dnnl_primitive_desc_t desc;
+};
+
+static void plan_done(struct affine_plan *p) {
+    dnnl_memory_desc_t descs[] = {p->x, p->w, p->y, p->master, p->bias};
+    for (size_t i = 0; i < sizeof(descs) / sizeof(descs[0]); i++)
+        if (descs[i] != NULL)
+            dnnl_memory_desc_destroy(descs[i]);
+    if (p->desc != NULL)
+        dnnl_primitive_desc_destroy(p->desc);
+    *p = (struct affine_plan){0};
+}
+
+static int describe(struct affine_plan *p, const struct cpu *cpu, const struct tensor *tx,
+                    const struct tensor *tw, const struct tensor *ty, struct error *err) {
+    const int64_t *x = tx->shape.dim, *w = tw->shape.dim, *y = ty->shape.dim;
+    dnnl_dims_t x_dims = {x[0], w[3], x[1], x[2]}, w_dims = {w[0], w[3], w[1], w[2]};
+    dnnl_dims_t y_dims = {y[0], y[3], y[1], y[2]}, bias_dims = {w[0]};
+    dnnl_data_type_t type = dnn_type(cpu, tx->dtype);
+    if (dnn_desc_channels_last(&p->x, x_dims, type, x[3], err) != 0 ||
+        dnn_desc_channels_last(&p->y, y_dims, type, y[3], err) != 0 ||
+        dnn_desc_channels_last(&p->master, w_dims, dnnl_f32, w[3], err) != 0 ||
+        dnn_desc_any(&p->w, 4, w_dims, type, err) != 0)
+        return -1;
+    return dnn_check(dnnl_memory_desc_create_with_tag(&p->bias, 1, bias_dims, dnnl_f32, dnnl_a),
+                     "bias", err);
+}
+
+static int plan_make(struct affine_plan *p, const struct cpu *cpu, const struct graph *graph,
+                     const struct op *op, struct error *err) {
+    const struct tensor *tx = cpu_input(graph, op, AFFINE_X), *tw = cpu_input(graph, op, AFFINE_W);
+    const struct tensor *ty = cpu_output(graph, op, 0);
+    const int64_t *x = tx->shape.dim, *w = tw->shape.dim, *y = ty->shape.dim;
+    const struct op_window *window = &op->attr.window;
+    dnnl_dims_t stride = {window->stride, window->stride}, dilation = {0, 0};
+    dnnl_dims_t near = {window->pad, window->pad};
+    dnnl_dims_t far = {(y[1] - 1) * window->stride + w[1] - x[1] - window->pad,
+                       (y[2] - 1) * window->stride + w[2] - x[2] - window->pad};
+    dnnl_primitive_attr_t attr = NULL;
+    if (describe(p, cpu, tx, tw, ty, err) != 0 || dnn_attr(&attr, err) != 0)
+        return -1;
+    const_dnnl_memory_desc_t added = op->inputs[AFFINE_SIDE] == TENSOR_NONE ? NULL : p->y;
+    int result = dnn_attr_epilogue(attr, added, op->attr.relu, err);
+    if (result == 0)
+        result =
+            dnn_check(dnnl_convolution_forward_primitive_desc_create(
+                          &p->desc, cpu->engine, dnnl_forward_training, dnnl_convolution_direct,
+                          p->x, p->w, p->bias, p->y, stride, dilation, near, far, attr),
+                      "convolution", err);
+    dnnl_primitive_attr_destroy(attr);
+    return result;
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    struct affine_plan p = {0};
+    int result = plan_make(&p, cpu, graph, op, err);
+    if (result == 0) {
+        ret_needs->scratch = 2 * dnn_wide_bytes(cpu, cpu_output(graph, op, 0)) +
+                             dnn_wide_bytes(cpu, cpu_input(graph, op, AFFINE_X)) +
+                             dnn_chosen_bytes(p.desc, dnnl_query_scratchpad_md);
+        ret_needs->packed =
+            conv_fold_bytes(graph, op) + dnn_chosen_bytes(p.desc, dnnl_query_weights_md);
+    }
+    plan_done(&p);
+    return result;
+}
+
+static int run(void *context, struct error *err) {
+    struct affine *a = context;
+    return dnn_call_run(&a->call, a->step.cpu, err);
+}
+
+static int refresh(void *context, struct error *err) {
+    struct affine *a = context;
+    conv_fold_refresh(&a->fold);
+    return dnn_call_run(&a->reorder, a->step.cpu, err);
+}
+
+static void done(void *context) {
+    struct affine *a = context;
+    dnn_call_done(&a->call);
+    dnn_call_done(&a->reorder);
+}
+
+static int bind_calls(struct affine *a, const struct affine_plan *p, const struct graph *graph,
+                      const struct op *op, const struct backend_site *site, struct error *err) {
+    const struct cpu *cpu = a->step.cpu;
+    const struct tensor *x = cpu_input(graph, op, AFFINE_X), *y = cpu_output(graph, op, 0);
+    const_dnnl_memory_desc_t w = dnn_chosen(p->desc, dnnl_query_weights_md);
+    void *packed = (char *)site->packed + conv_fold_bytes(graph, op);
+    char *scratch = site->scratch;
+    if (dnn_call_pack(&a->reorder, cpu, x->dtype, p->master, a->fold.weights, w, packed, err) !=
+            0 ||
+        dnn_call_init(&a->call, p->desc, err) != 0 ||
+        dnn_call_tensor(&a->call, cpu, DNNL_ARG_SRC, p->x, x, site->inputs[AFFINE_X], &scratch,
+                        err) != 0 ||
+        dnn_call_arg(&a->call, cpu, DNNL_ARG_WEIGHTS, w, packed, err) != 0 ||
+        dnn_call_arg(&a->call, cpu, DNNL_ARG_BIAS, p->bias, a->fold.bias, err) != 0 ||
+        dnn_call_tensor(&a->call, cpu, DNNL_ARG_DST, p->y, y, site->outputs[0], &scratch, err) != 0)
+        return -1;
+    if (op->inputs[AFFINE_SIDE] != TENSOR_NONE &&
+        dnn_call_tensor(&a->call, cpu, DNN_ARG_ADDED, p->y, y, site->inputs[AFFINE_SIDE], &scratch,
+                        err) != 0)
+        return -1;
+    return dnn_call_arg(&a->call, cpu, DNNL_ARG_SCRATCHPAD,
+                        dnn_chosen(p->desc, dnnl_query_scratchpad_md), scratch, err);
+}
+
+static int bind_affine(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                       const struct backend_site *site, struct backend_bound *ret_bound,
+                       struct error *err) {
+    struct affine *a = cpu_step_new(cpu, sizeof *a, run, done, ret_bound, err);
+    if (a == NULL)
+        return -1;
+    conv_fold_place(&a->fold, graph, op, site);
+    struct affine_plan p = {0};
+    int result = plan_make(&p, cpu, graph, op, err);
+    if (result == 0)
+        result = bind_calls(a, &p, graph, op, site, err);
+    ret_bound->refresh = (struct bound_step){.run = refresh, .context = a};
+    plan_done(&p);
+    return result;
+}
+
+static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    (void)cpu;
+    (void)graph;
+    return op->kind == OP_CONV2D_AFFINE;
+}
+
+const struct conv_kernel conv_dnn_affine_kernel = {
+    .family = CPU_CONVS_ONEDNN, .has = has, .query = query, .bind = bind_affine};

@@ -1,0 +1,42 @@
+#include "cpu_conv/conv_fold.h"
+
+#include <math.h>
+
+static size_t bias_bytes(const struct tensor *w) {
+    return cpu_aligned((size_t)w->shape.dim[0] * sizeof(float));
+}
+
+size_t conv_fold_bytes(const struct graph *graph, const struct op *op) {
+    const struct tensor *w = cpu_input(graph, op, AFFINE_W);
+    if (op->inputs[AFFINE_GAMMA] == TENSOR_NONE)
+        return 0;
+    return bias_bytes(w) + cpu_aligned((size_t)tensor_count(w) * sizeof(float));
+}
+
+void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site) {
+    const struct tensor *w = cpu_input(graph, op, AFFINE_W);
+    *fold = (struct conv_fold){.weights = site->inputs[AFFINE_W],
+                               .bias = site->inputs[AFFINE_BIAS],
+                               .w = site->inputs[AFFINE_W],
+                               .gamma = site->inputs[AFFINE_GAMMA],
+                               .beta = site->inputs[AFFINE_BETA],
+                               .mean = site->inputs[AFFINE_MEAN],
+                               .variance = site->inputs[AFFINE_VARIANCE],
+                               .outputs = (size_t)w->shape.dim[0],
+                               .epsilon = op->attr.epsilon};
+    fold->row = (size_t)tensor_count(w) / fold->outputs;
+    if (fold->gamma == NULL)
+        return;
+    fold->bias = site->packed;
+    fold->weights = (float *)(void *)((char *)site->packed + bias_bytes(w));
+}
+
+void conv_fold_refresh(const struct conv_fold *fold) {
+    for (size_t o = 0; fold->gamma != NULL && o < fold->outputs; o++) {
+        double scale = (double)fold->gamma[o] / sqrt((double)fold->variance[o] + fold->epsilon);
+        fold->bias[o] = (float)((double)fold->beta[o] - (double)fold->mean[o] * scale);
+        for (size_t i = o * fold->row; i < (o + 1) * fold->row; i++)
+            fold->weights[i] = (float)((double)fold->w[i] * scale);
+    }
+}

@@ -1,0 +1,23 @@
+/* The bias or the frozen norm behind a convolution (OP_CONV2D_AFFINE), made part of it: a norm's
+ * scales times the weights, and its bias. What is folded lies in front of a kernel's own packed
+ * weights, conv_fold_bytes() in all. Private to trainer/backend/cpu. */
+#ifndef CPU_CONV_FOLD_H
+#define CPU_CONV_FOLD_H
+
+#include "cpu_base/context.h"
+
+struct conv_fold {
+    float *weights, *bias; /* of the folded convolution, [O][H][W][I] and [O]; not owned */
+    const float *w, *gamma, *beta, *mean, *variance; /* gamma NULL: there is no norm */
+    size_t outputs, row;                             /* row: weights of an output */
+    double epsilon;
+};
+
+/* A multiple of BACKEND_ALIGNMENT; 0 without a norm. */
+size_t conv_fold_bytes(const struct graph *graph, const struct op *op);
+void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site);
+/* Brings `weights` and `bias` up to date. */
+void conv_fold_refresh(const struct conv_fold *fold);
+
+#endif

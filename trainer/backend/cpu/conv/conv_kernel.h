@@ -1,0 +1,41 @@
+/* Which kernel makes a convolution: OP_CONV2D, its data and weight gradients and OP_CONV2D_AFFINE.
+ * Each is a row of the table in conv_kernel.c, from the best to oneDNN's, which take all that is
+ * left. What is chosen follows from shapes, types and the instruction set alone, by rules that were
+ * measured, so that ranks on hosts of one kind choose alike. Private to trainer/backend/cpu. */
+#ifndef CPU_CONV_KERNEL_H
+#define CPU_CONV_KERNEL_H
+
+#include "cpu_base/context.h"
+
+struct conv_kernel {
+    enum cpu_convs family; /* CPU_CONVS_GEMM and so on: which choice of the user's it belongs to */
+    /* Whether it can make OP at all. */
+    bool (*has)(const struct cpu *cpu, const struct graph *graph, const struct op *op);
+    /* Whether it is the fastest one then; NULL: always. */
+    bool (*wins)(const struct cpu *cpu, const struct graph *graph, const struct op *op);
+    int (*query)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err);
+    int (*bind)(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err);
+};
+
+extern const struct conv_kernel conv_winograd4_kernel,
+    conv_winograd4_weight_kernel; /* f32, 3x3; conv_winograd4.h */
+extern const struct conv_kernel conv_own_kernel,
+    conv_weight_kernel; /* bf16, weight gradients in f32, too, beside AVX-512 BF16; conv_own.h */
+extern const struct conv_kernel conv_gemm_kernel, conv_gemm_weight_kernel; /* f32; conv_gemm.h */
+extern const struct conv_kernel conv_dnn_kernel, conv_dnn_weight_kernel, conv_dnn_affine_kernel;
+
+/* Never NULL for these kinds of OP. */
+const struct conv_kernel *conv_kernel_of(const struct cpu *cpu, const struct graph *graph,
+                                         const struct op *op);
+
+/* Shapes of a convolution or of one of its gradients. */
+struct conv_tensors {
+    const struct tensor *x, *w, *y;
+};
+
+struct conv_tensors conv_tensors_of(const struct graph *graph, const struct op *op);
+
+#endif

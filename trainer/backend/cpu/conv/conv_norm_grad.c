@@ -1,0 +1,169 @@
+/* Data gradients with the ReLU mask and the reductions of the norm in front of the convolution, and
+ * the rest of that norm's gradient. As soon as a unit of the data gradient is made, and while it is
+ * in the caches, the sum with the shortcut is masked in place and added up; what that reads from
+ * memory was asked for during the products. */
+#include "cpu_conv/conv_own.h"
+#include "cpu_dense/norm.h"
+
+struct fused {
+    struct cpu_step step;
+    struct conv_own conv;
+    size_t rows, channels;
+    int branches;
+    struct norm_grad_branch branch[2];
+    struct norm_backward norm;
+    char *scratch;
+};
+
+static bool is_dual(const struct op *op) {
+    return op->kind == OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN;
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    (void)err;
+    struct conv_own conv;
+    conv_own_plan(&conv, cpu, graph, op);
+    ret_needs->scratch = norm_grad_scratch(cpu, cpu_channels(&cpu_output(graph, op, 0)->shape)) +
+                         conv.scratch * (size_t)cpu->threads;
+    ret_needs->packed = conv_own_packed(&conv);
+    return 0;
+}
+
+static void add_units(void *context, int thread, float *const *sum, size_t begin, size_t end) {
+    const struct fused *fused = context;
+    struct norm_grad_sums sums = {.dz = sum[0], .dz_x = sum[1], .dz_other = sum[2]};
+    for (size_t unit = begin; unit < end; unit++) {
+        size_t first, last;
+        conv_own_unit(&fused->conv, thread, unit);
+        conv_own_rows(&fused->conv, unit, &first, &last);
+        fused->step.cpu->loops->norm_backward_sums(&fused->norm, &sums, first, last);
+    }
+}
+
+static int run(void *context, struct error *err) {
+    (void)err;
+    struct fused *fused = context;
+    size_t unit_rows = fused->rows / fused->conv.units;
+    struct reduce reduce = {.cpu = fused->step.cpu,
+                            .rows = fused->conv.units,
+                            .block = REDUCE_ROWS / (unit_rows + 1) + 1,
+                            .channels = fused->channels,
+                            .sums = 1 + fused->branches,
+                            .add = add_units,
+                            .context = fused,
+                            .scratch = fused->scratch};
+    norm_grad_reduce(&reduce, fused->rows, fused->branch, fused->branches);
+    return 0;
+}
+
+static int refresh(void *context, struct error *err) {
+    (void)err;
+    conv_own_refresh(&((struct fused *)context)->conv);
+    return 0;
+}
+
+/* The coefficients are the branch's factors a, b and c. */
+static void place_branch(struct fused *fused, const struct backend_site *site, int index) {
+    struct norm_grad_branch *branch = &fused->branch[index];
+    int in = index == 0 ? GRAD_DATA_NORM_GAMMA : GRAD_DATA_NORM_GAMMA2;
+    int out = index == 0 ? GRAD_DATA_NORM_DGAMMA : GRAD_DATA_NORM_DGAMMA2;
+    *branch = (struct norm_grad_branch){.gamma = site->inputs[in],
+                                        .beta = site->inputs[in + 1],
+                                        .mean = site->inputs[in + 2],
+                                        .invstd = site->inputs[in + 3],
+                                        .dgamma = site->outputs[out],
+                                        .dbeta = site->outputs[out + 1]};
+    norm_grad_place(fused->step.cpu, fused->channels, site->scratch, index, branch);
+    branch->a = site->outputs[out + 2];
+    branch->b = branch->a + fused->channels;
+    branch->c = branch->b + fused->channels;
+}
+
+static struct norm_backward norm_of(const struct fused *fused, const struct backend_site *site) {
+    return (struct norm_backward){.elem = ELEM_BF16,
+                                  .channels = fused->channels,
+                                  .relu = true,
+                                  .dy = site->outputs[GRAD_DATA_NORM_G],
+                                  .dy2 = site->inputs[GRAD_DATA_NORM_SHORTCUT],
+                                  .x = site->inputs[GRAD_DATA_NORM_X],
+                                  .other = site->inputs[GRAD_DATA_NORM_SIDE],
+                                  .scale = fused->branch[0].scale,
+                                  .shift = fused->branch[0].shift,
+                                  .mean = fused->branch[0].mean,
+                                  .other_scale = fused->branch[1].scale,
+                                  .other_shift = fused->branch[1].shift,
+                                  .other_mean = fused->branch[1].mean,
+                                  .dz = site->outputs[GRAD_DATA_NORM_G]};
+}
+
+static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    struct fused *fused = cpu_step_new(cpu, sizeof *fused, run, NULL, ret_bound, err);
+    if (fused == NULL)
+        return -1;
+    const struct shape *g = &cpu_output(graph, op, GRAD_DATA_NORM_G)->shape;
+    fused->rows = cpu_rows(g);
+    fused->channels = cpu_channels(g);
+    fused->branches = is_dual(op) ? 2 : 1;
+    fused->scratch = site->scratch;
+    for (int i = 0; i < fused->branches; i++)
+        place_branch(fused, site, i);
+    fused->norm = norm_of(fused, site);
+    conv_own_plan(&fused->conv, cpu, graph, op);
+    conv_own_place(&fused->conv, site, fused->scratch + norm_grad_scratch(cpu, fused->channels));
+    fused->conv.point.soon[0] = fused->norm.x;
+    fused->conv.point.soon[1] = fused->norm.dy2;
+    fused->conv.point.soon[2] = fused->norm.other;
+    ret_bound->refresh = (struct bound_step){.run = refresh, .context = fused};
+    return 0;
+}
+
+const struct cpu_operator cpu_conv_norm_grad = {conv_own_has, query, bind};
+
+/* --- the rest --------------------------------------------------------------------------------- */
+
+struct apply {
+    struct cpu_step step;
+    size_t rows;
+    struct norm_backward norm;
+};
+
+static void apply_rows(void *context, struct share share) {
+    const struct apply *apply = context;
+    size_t begin, end, block;
+    share_range(share, apply->rows, 1, &begin, &end);
+    for (; block_backwards(begin, NORM_BLOCK_ROWS, &block, &end); end = block)
+        apply->step.cpu->loops->norm_backward(&apply->norm, block, end);
+}
+
+static int run_apply(void *context, struct error *err) {
+    (void)err;
+    struct apply *apply = context;
+    parallel_run(apply->step.cpu->threads, apply_rows, apply);
+    return 0;
+}
+
+static int bind_apply(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                      const struct backend_site *site, struct backend_bound *ret_bound,
+                      struct error *err) {
+    struct apply *apply = cpu_step_new(cpu, sizeof *apply, run_apply, NULL, ret_bound, err);
+    if (apply == NULL)
+        return -1;
+    const struct tensor *g = cpu_input(graph, op, 0);
+    size_t channels = cpu_channels(&g->shape);
+    const float *coefficients = site->inputs[2];
+    apply->rows = cpu_rows(&g->shape);
+    apply->norm = (struct norm_backward){.elem = cpu_elem(g->dtype),
+                                         .channels = channels,
+                                         .dy = site->inputs[0],
+                                         .x = site->inputs[1],
+                                         .a = coefficients,
+                                         .b = coefficients + channels,
+                                         .c = coefficients + 2 * channels,
+                                         .dx = site->outputs[0]};
+    return 0;
+}
+
+const struct cpu_operator cpu_norm_grad_apply = {NULL, cpu_query_in_place, bind_apply};

@@ -1,0 +1,38 @@
+/* Convolutions and data gradients by kernels of our own instead of oneDNN's, for the shapes and
+ * processors that gain by it: 3x3 by Winograd's products (loop_winograd.c) and 1x1 (loop_point.c),
+ * both of stride 1 in bf16. The work is cut into units that threads take as they become free; each
+ * result's arithmetic is its own, so that it does not depend on who makes it. Private to
+ * trainer/backend/cpu. */
+#ifndef CPU_CONV_OWN_H
+#define CPU_CONV_OWN_H
+
+#include "cpu_base/context.h"
+
+struct conv_own {
+    const struct cpu *cpu;
+    bool is_point;
+    struct winograd winograd; /* scratch: of the first thread */
+    struct point point;
+    struct own_pack pack;
+    size_t rows;      /* pixels of the result, over all images */
+    size_t unit_rows; /* of them in a unit of 1x1 */
+    size_t lines;     /* of tiles, over all images; Winograd's */
+    size_t units;     /* pieces of work */
+    size_t scratch;   /* bytes of one thread */
+};
+
+/* Whether there is a kernel for OP: OP_CONV2D, its data gradient, or that with a norm behind. */
+bool conv_own_has(const struct cpu *cpu, const struct graph *graph, const struct op *op);
+/* What follows from the shapes. */
+void conv_own_plan(struct conv_own *conv, const struct cpu *cpu, const struct graph *graph,
+                   const struct op *op);
+size_t conv_own_packed(const struct conv_own *conv);
+/* Where the tensors and the scratch (`scratch` bytes a thread, aligned to 64) lie. */
+void conv_own_place(struct conv_own *conv, const struct backend_site *site, char *scratch);
+/* Makes UNIT's rows of the result on thread THREAD. */
+void conv_own_unit(const struct conv_own *conv, int thread, size_t unit);
+void conv_own_rows(const struct conv_own *conv, size_t unit, size_t *ret_begin, size_t *ret_end);
+/* Packs the weights anew. */
+void conv_own_refresh(const struct conv_own *conv);
+
+#endif

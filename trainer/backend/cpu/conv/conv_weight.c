@@ -1,0 +1,246 @@
+/* Weight gradients by kernels of our own (loop_weight.c, loop_winograd_weight.c,
+ * loop_gemm_weight.c), where the instruction set has one. The work is a grid: the positions of the
+ * sum (output pixels or tiles of them) are cut into parts, and so are the results (units). Parts of
+ * positions other than the first have sums of their own, which are added up in order at the end;
+ * parts of results pack the same dy again. Which grid is cheapest follows from the shape and the
+ * number of threads, that of the product of matrices from the shape alone: its results are the same
+ * for any number of threads. */
+#include "cpu_base/parallel.h"
+#include "cpu_conv/conv_kernel.h"
+
+struct conv_weight {
+    struct cpu_step step;
+    const struct weight_kernel *kernel;
+    struct weight_part part; /* all of it; threads cut theirs out */
+    size_t position_parts, unit_parts, units;
+    size_t result; /* elements of dw */
+    char *scratch;
+    size_t scratch_bytes; /* of one thread */
+    float *sums;          /* of pixel part 1 and on */
+};
+
+/* The tensors' shapes; positions and units are the kernel's. */
+static struct weight_part shapes_of(const struct graph *graph, const struct op *op) {
+    const struct tensor *dy = cpu_input(graph, op, 0), *x = cpu_input(graph, op, 1);
+    const int64_t *w = op->attr.target.dim;
+    return (struct weight_part){.elem = cpu_elem(x->dtype),
+                                .height = (size_t)x->shape.dim[1],
+                                .width = (size_t)x->shape.dim[2],
+                                .in = (size_t)w[3],
+                                .out_height = (size_t)dy->shape.dim[1],
+                                .out_width = (size_t)dy->shape.dim[2],
+                                .out = (size_t)w[0],
+                                .kernel = (size_t)w[1],
+                                .taps = (size_t)(w[1] * w[2]),
+                                .stride = (size_t)op->attr.window.stride,
+                                .pad = (size_t)op->attr.window.pad};
+}
+
+static bool is_winograd(const struct cpu *cpu, const struct conv_weight *conv) {
+    return conv->kernel == &cpu->loops->winograd_weight;
+}
+
+/* Which kernel, and all of its positions and units; false where there is none. */
+static bool choose(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
+                   const struct op *op) {
+    struct weight_part *part = &conv->part;
+    *part = shapes_of(graph, op);
+    size_t images = (size_t)cpu_input(graph, op, 0)->shape.dim[0];
+    conv->kernel = &cpu->loops->winograd_weight;
+    if (conv->kernel->supported(part)) {
+        part->end = images * winograd_tiles(part->height) * winograd_tiles(part->width);
+        part->unit_end = weight_groups(part->in) * weight_groups(part->out);
+        return true;
+    }
+    conv->kernel = &cpu->loops->weight;
+    part->end = images * part->out_height * part->out_width;
+    part->unit_end = part->taps * weight_groups(part->in);
+    return conv->kernel->supported(part);
+}
+
+static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    struct conv_weight conv;
+    return op->kind == OP_CONV2D_GRAD_WEIGHT && cpu->own_products &&
+           cpu_input(graph, op, 1)->shape.dim[3] == op->attr.target.dim[3] &&
+           choose(&conv, cpu, graph, op);
+}
+
+/* Of one tile and unit: its products, its transforms. */
+enum { WINOGRAD_CYCLES = 1024 + 300 };
+
+/* Estimated cycles of a thread: two instructions of 16 words at a time, packing at 16 words a
+ * cycle, sums added at 8 bytes a cycle. Only the order of such estimates matters. */
+static double cost(const struct conv_weight *conv, bool winograd, size_t threads,
+                   size_t position_parts) {
+    const struct weight_part *part = &conv->part;
+    size_t unit_parts = threads / position_parts;
+    double units = (double)((part->unit_end + unit_parts - 1) / unit_parts);
+    double positions = (double)part->end / (double)position_parts, out = (double)part->out;
+    double each = winograd ? units * WINOGRAD_CYCLES : units * out + out / 16 + units * 8;
+    double sums = (double)(part->taps * part->in) * out * sizeof(float);
+    if (position_parts == 1)
+        return positions * each;
+    return positions * each + sums * (double)(position_parts + 1) / 8 / (double)threads;
+}
+
+static size_t best_position_parts(const struct conv_weight *conv, bool winograd, size_t threads) {
+    size_t best = 1;
+    for (size_t parts = 2; parts <= threads && parts <= conv->part.end; parts++)
+        if (threads % parts == 0 &&
+            cost(conv, winograd, threads, parts) < cost(conv, winograd, threads, best))
+            best = parts;
+    return best;
+}
+
+/* What follows from kernel, part and the number of parts of its positions and units. */
+static void measure(struct conv_weight *conv) {
+    conv->units = conv->part.unit_end;
+    conv->result = conv->part.out * conv->part.taps * conv->part.in;
+    conv->scratch_bytes = cpu_aligned(conv->kernel->scratch(&conv->part));
+}
+
+static void lay_out(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
+                    const struct op *op) {
+    size_t threads = (size_t)cpu->threads;
+    (void)choose(conv, cpu, graph, op);
+    conv->position_parts = best_position_parts(conv, is_winograd(cpu, conv), threads);
+    conv->unit_parts = threads / conv->position_parts;
+    measure(conv);
+}
+
+/* Few results are cut by pixels, too, for many threads: into so many parts, none of less pixels. */
+enum { GEMM_PARTS = 32, GEMM_PIXELS = 1024 };
+
+static void lay_out_gemm(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
+                         const struct op *op) {
+    struct weight_part *part = &conv->part;
+    conv->kernel = &cpu->loops->gemm_weight;
+    *part = shapes_of(graph, op);
+    part->end = cpu_rows(&cpu_input(graph, op, 0)->shape);
+    part->unit_end = gemm_weight_groups(part->out) * gemm_weight_groups(part->taps * part->in);
+    size_t wanted = (GEMM_PARTS + part->unit_end - 1) / part->unit_end;
+    size_t most = (part->end + GEMM_PIXELS - 1) / GEMM_PIXELS;
+    conv->position_parts = wanted < most ? wanted : most;
+    conv->unit_parts = part->unit_end;
+    measure(conv);
+}
+
+static void needs_of(const struct conv_weight *conv, const struct cpu *cpu,
+                     struct backend_needs *ret_needs) {
+    ret_needs->scratch = conv->scratch_bytes * (size_t)cpu->threads +
+                         cpu_aligned(conv->result * sizeof(float)) * (conv->position_parts - 1);
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    (void)err;
+    struct conv_weight conv = {0};
+    lay_out(&conv, cpu, graph, op);
+    needs_of(&conv, cpu, ret_needs);
+    return 0;
+}
+
+static int query_gemm(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                      struct backend_needs *ret_needs, struct error *err) {
+    (void)err;
+    struct conv_weight conv = {0};
+    lay_out_gemm(&conv, cpu, graph, op);
+    needs_of(&conv, cpu, ret_needs);
+    return 0;
+}
+
+static void run_part(void *context, int thread, size_t index) {
+    const struct conv_weight *conv = context;
+    struct weight_part part = conv->part;
+    struct share positions = {.index = (int)(index / conv->unit_parts),
+                              .count = (int)conv->position_parts};
+    struct share units = {.index = (int)(index % conv->unit_parts), .count = (int)conv->unit_parts};
+    share_range(positions, conv->part.end, 1, &part.begin, &part.end);
+    share_range(units, conv->units, 1, &part.unit_begin, &part.unit_end);
+    part.scratch = conv->scratch + conv->scratch_bytes * (size_t)thread;
+    if (positions.index > 0)
+        part.dw = (float *)(void *)((char *)conv->sums + cpu_aligned(conv->result * sizeof(float)) *
+                                                             (size_t)(positions.index - 1));
+    conv->kernel->run(&part);
+}
+
+static void add_share(void *context, struct share share) {
+    const struct conv_weight *conv = context;
+    size_t begin, end, stride = cpu_aligned(conv->result * sizeof(float));
+    share_range(share, conv->result, BACKEND_ALIGNMENT, &begin, &end);
+    for (size_t i = 0; i + 1 < conv->position_parts; i++)
+        conv->step.cpu->loops->pointwise(POINTWISE_ADD, conv->part.dw,
+                                         (char *)conv->sums + stride * i, ELEM_F32, conv->part.dw,
+                                         begin, end);
+}
+
+static int run(void *context, struct error *err) {
+    (void)err;
+    struct conv_weight *conv = context;
+    parallel_units(conv->step.cpu->threads, conv->position_parts * conv->unit_parts, run_part,
+                   conv);
+    if (conv->position_parts > 1)
+        parallel_run(conv->step.cpu->threads, add_share, conv);
+    return 0;
+}
+
+static void place(struct conv_weight *conv, const struct backend_site *site) {
+    conv->part.dy = site->inputs[0];
+    conv->part.x = site->inputs[1];
+    conv->part.dw = site->outputs[0];
+    conv->scratch = site->scratch;
+    conv->sums =
+        (float *)(void *)(conv->scratch + conv->scratch_bytes * (size_t)conv->step.cpu->threads);
+}
+
+static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    struct conv_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
+    if (conv == NULL)
+        return -1;
+    lay_out(conv, cpu, graph, op);
+    place(conv, site);
+    return 0;
+}
+
+static int bind_gemm(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *ret_bound,
+                     struct error *err) {
+    struct conv_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
+    if (conv == NULL)
+        return -1;
+    lay_out_gemm(conv, cpu, graph, op);
+    place(conv, site);
+    return 0;
+}
+
+static bool has_gemm(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    if (op->kind != OP_CONV2D_GRAD_WEIGHT)
+        return false;
+    struct weight_part part = shapes_of(graph, op);
+    return part.taps == part.kernel * part.kernel &&
+           cpu_channels(&cpu_input(graph, op, 1)->shape) == part.in &&
+           cpu->loops->gemm_weight.supported(&part);
+}
+
+/* As conv_gemm.c measured, batch 16 and batch 2: 3x3 1.3 and 1.7, 3x3 of stride 2 1.7 and 2.6, 1x1
+ * of stride 2 1.4, 1x1 of 256 channels and more 1.2 to 1.5 and 1.1 to 1.3, of fewer 0.8 to 1.1. Of
+ * pictures with 3 channels on one thread of a Zen 3: 7x7 of stride 2 1.2, 3x3 0.2 to 0.7. */
+enum { MANY_CHANNELS = 256, FEW_CHANNELS = 16, MANY_COLUMNS = 128, AVX2_LANES = 8 };
+
+static bool gemm_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    struct weight_part part = shapes_of(graph, op);
+    return cpu->loops->lanes == AVX2_LANES &&
+           (part.in >= FEW_CHANNELS || part.taps * part.in >= MANY_COLUMNS) &&
+           (part.taps > 1 || part.stride > 1 ||
+            (part.in >= MANY_CHANNELS && part.out >= MANY_CHANNELS));
+}
+
+const struct conv_kernel conv_weight_kernel = {
+    .family = CPU_CONVS_OWN, .has = has, .query = query, .bind = bind};
+const struct conv_kernel conv_gemm_weight_kernel = {.family = CPU_CONVS_GEMM,
+                                                    .has = has_gemm,
+                                                    .wins = gemm_wins,
+                                                    .query = query_gemm,
+                                                    .bind = bind_gemm};

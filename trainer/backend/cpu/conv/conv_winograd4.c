@@ -1,0 +1,325 @@
+/* Forward passes and data gradients by Winograd's products, with the end of OP_CONV2D_AFFINE in the
+ * last transform. Tiles are cut into blocks whose transformed inputs stay in a thread's second
+ * cache; a thread makes all outputs of its block. Where the weights are larger than a cache that
+ * all share (WEIGHTS_MOST), or there are few tiles a thread, the inputs of many tiles are
+ * transformed first, by all threads, and then each thread makes some outputs of all of them, so
+ * that the weights are read once. Either way a result is made whole by one thread and in one order
+ * of sums: it does not depend on how many there are. Tiles of a data gradient that see zeros alone
+ * are left out (conv_winograd4_sparse.c). */
+#include "cpu_conv/conv_winograd4.h"
+#include "cpu_base/parallel.h"
+#include "cpu_conv/conv_fold.h"
+
+enum { OUTS = 64, BLOCK_TILES = 42, GROUP_TILES = 84, SHARE_TILES = 8 };
+enum { WEIGHTS_MOST = 16 << 20, BLOCK_BYTES = 2 << 20, SHARED_BYTES = 16 << 20 };
+enum { PANEL_FLOATS = 4096 }; /* of the weights, used at a time */
+
+struct conv_winograd4 {
+    struct cpu_step step;
+    struct winograd4_picture in, out;
+    struct winograd4_pack pack;
+    struct winograd4_end end;
+    struct conv_fold fold; /* of OP_CONV2D_AFFINE */
+    const float *x;
+    struct conv_winograd4_choice choice; /* of a data gradient's tiles */
+    size_t panel;
+    size_t block;    /* tiles of a unit, at most */
+    size_t together; /* tiles whose inputs all threads share; 0: each transforms its own */
+    size_t outs;     /* of a unit of those */
+    size_t begin;    /* the first of the tiles together, while they run */
+    /* Scratch: zeros, shared inputs, each thread's, then a data gradient's choice. */
+    size_t zero_bytes, shared_bytes, thread_bytes, choice_bytes;
+    char *scratch;
+};
+
+/* --- what is computed ------------------------------------------------------------------------- */
+
+void conv_winograd4_pictures(const struct graph *graph, const struct op *op,
+                             struct winograd4_picture *ret_in, struct winograd4_picture *ret_out) {
+    struct conv_tensors t = conv_tensors_of(graph, op);
+    bool gradient = op->kind == OP_CONV2D_GRAD_DATA;
+    const int64_t *in = gradient ? t.y->shape.dim : t.x->shape.dim;
+    const int64_t *out = gradient ? t.x->shape.dim : t.y->shape.dim;
+    size_t pad = (size_t)op->attr.window.pad;
+    *ret_out = (struct winograd4_picture){.images = (size_t)out[0],
+                                          .height = (size_t)out[1],
+                                          .width = (size_t)out[2],
+                                          .channels = (size_t)out[3],
+                                          .rows = winograd4_cells((size_t)out[1]),
+                                          .columns = winograd4_cells((size_t)out[2])};
+    *ret_in = *ret_out;
+    ret_in->height = (size_t)in[1];
+    ret_in->width = (size_t)in[2];
+    ret_in->channels = (size_t)in[3];
+    ret_in->before = gradient ? 2 - pad : pad;
+}
+
+bool conv_winograd4_fits(const struct graph *graph, const struct op *op) {
+    struct conv_tensors t = conv_tensors_of(graph, op);
+    const int64_t *w = t.w->shape.dim;
+    return t.x->dtype == DTYPE_F32 && w[1] == 3 && w[2] == 3 && op->attr.window.stride == 1 &&
+           op->attr.window.pad <= 1 && t.x->shape.dim[3] == w[3] &&
+           w[0] % WINOGRAD4_CHANNELS == 0 && w[3] % WINOGRAD4_CHANNELS == 0;
+}
+
+/* Zen 4, 2 threads, times oneDNN 3.2's forward pass, weight and data gradient (AVX-512 BF16
+ * machine; held to AVX2), by bench_conv_layers: 16x56x56   64 -> 64    2.3 1.2 2.4    2.1 2.1 2.6
+ *     16x28x28  128 -> 128   2.5 1.6 2.5    2.7 2.1 2.6
+ *     16x14x14  256 -> 256   1.9 1.8 1.8    2.0 2.0 1.9
+ *     16x7x7    512 -> 512   1.7 1.8 1.9    1.9 2.9 2.3
+ *     1x100x136 256 -> 256   2.9 3.3 2.6    2.8 9.2 2.7
+ *     1x50x68   256 -> 256   2.3 2.6 2.4    2.4 3.8 2.5
+ *     1x25x34   256 -> 256   1.9 2.6 2.0    2.1 2.4 2.0
+ * Where it ends (AVX-512): 16x32x32 of 32 channels 2.0 1.8 2.0, of 16 1.1 0.8 1.1; half of the
+ * tiles' pixels outside, 16x6x6 of 256 1.3 1.3 1.2, 16x5x5 0.9 1.1 0.8; weights transformed for few
+ * pixels, 16x4x4 1.5 1.8 1.5, 1x14x14 1.2 1.3 1.3, 16x3x3 0.9 1.0 0.9, 1x7x7 of 512 0.8 0.5 0.8. */
+enum { CHANNELS_LEAST = 32 * 32, PIXELS_LEAST = 192, PANEL_LEAST = 16 /* AVX2 */ };
+
+bool conv_winograd4_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    struct winograd4_picture in, out;
+    conv_winograd4_pictures(graph, op, &in, &out);
+    size_t pixels = out.images * out.height * out.width;
+    size_t of_tiles = winograd4_tiles(&out) * WINOGRAD4_SIDE * WINOGRAD4_SIDE;
+    return cpu->loops->winograd4_panel() >= PANEL_LEAST &&
+           in.channels * out.channels >= CHANNELS_LEAST && pixels >= PIXELS_LEAST &&
+           2 * pixels >= of_tiles;
+}
+
+struct winograd4_matrix conv_winograd4_rows(float *base, size_t tiles, size_t channels) {
+    size_t row = channels + WINOGRAD4_SLACK;
+    return (struct winograd4_matrix){
+        .base = base, .places = tiles * row + WINOGRAD4_PAD, .row = row, .width = channels};
+}
+
+size_t conv_winograd4_floats(const struct winograd4_matrix *matrix) {
+    return WINOGRAD4_PLACES * matrix->places + WINOGRAD4_SLACK * matrix->row;
+}
+
+/* --- how it is cut ---------------------------------------------------------------------------- */
+
+static size_t blocks_of(const struct conv_winograd4 *conv) {
+    size_t threads = (size_t)conv->step.cpu->threads;
+    return winograd4_divided(winograd4_divided(conv->choice.count, conv->block), threads) * threads;
+}
+
+/* Outputs of a unit: fewer than OUTS where threads would have none. */
+static size_t outs_for(const struct conv_winograd4 *conv, size_t threads) {
+    size_t outs = OUTS;
+    while (outs > conv->panel && winograd4_divided(conv->out.channels, outs) < 2 * threads)
+        outs /= 2;
+    return outs;
+}
+
+static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struct graph *graph,
+                 const struct op *op) {
+    conv_winograd4_pictures(graph, op, &conv->in, &conv->out);
+    conv->choice.tiles = conv->choice.count = winograd4_tiles(&conv->out);
+    conv->panel = cpu->loops->winograd4_panel();
+    size_t in = conv->in.channels, out = conv->out.channels, threads = (size_t)cpu->threads;
+    conv->pack =
+        (struct winograd4_pack){.in = in, .out = out, .gradient = op->kind == OP_CONV2D_GRAD_DATA};
+    conv->end.relu = op->kind == OP_CONV2D_AFFINE && op->attr.relu;
+    size_t tile_bytes = WINOGRAD4_PLACES * in * sizeof(float);
+    size_t weight_bytes = winograd4_weights(in, out, conv->panel) * sizeof(float);
+    size_t block = BLOCK_BYTES / tile_bytes;
+    conv->block = block < 1 ? 1 : winograd4_least(block, BLOCK_TILES);
+    conv->outs = OUTS;
+    struct winograd4_matrix inputs = conv_winograd4_rows(NULL, conv->block, in);
+    size_t own = conv_winograd4_floats(&inputs), shared = 0;
+    if (weight_bytes > WEIGHTS_MOST || conv->choice.count < threads * conv->block) {
+        size_t together = SHARED_BYTES / tile_bytes;
+        conv->together = winograd4_least(conv->choice.count, together < 1 ? 1 : together);
+        conv->block = winograd4_least(conv->together, GROUP_TILES);
+        conv->outs = outs_for(conv, threads);
+        inputs = conv_winograd4_rows(NULL, conv->together, in);
+        shared = conv_winograd4_floats(&inputs);
+        own = 0;
+    }
+    struct winograd4_matrix sums = conv_winograd4_rows(NULL, conv->block, conv->outs);
+    conv->zero_bytes = cpu_aligned(in * sizeof(float));
+    conv->shared_bytes = cpu_aligned(shared * sizeof(float));
+    conv->thread_bytes = cpu_aligned((own + conv_winograd4_floats(&sums)) * sizeof(float));
+    if (conv->pack.gradient)
+        conv->choice_bytes = conv_winograd4_choice_bytes(conv->choice.tiles);
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    (void)err;
+    struct conv_winograd4 conv = {0};
+    plan(&conv, cpu, graph, op);
+    ret_needs->scratch = conv.zero_bytes + conv.shared_bytes +
+                         conv.thread_bytes * (size_t)cpu->threads + conv.choice_bytes;
+    ret_needs->packed = winograd4_weights(conv.pack.in, conv.pack.out, conv.panel) * sizeof(float);
+    if (op->kind == OP_CONV2D_AFFINE)
+        ret_needs->packed += conv_fold_bytes(graph, op);
+    return 0;
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+static float *shared_of(const struct conv_winograd4 *conv) {
+    return (float *)(void *)(conv->scratch + conv->zero_bytes);
+}
+
+static float *own_of(const struct conv_winograd4 *conv, int thread) {
+    return (float *)(void *)(conv->scratch + conv->zero_bytes + conv->shared_bytes +
+                             conv->thread_bytes * (size_t)thread);
+}
+
+/* Tiles of TILES from BEGIN on become rows from ROW on of TO. */
+static void transform(const struct conv_winograd4 *conv, const struct winograd4_matrix *to,
+                      size_t row, size_t begin, size_t count) {
+    struct winograd4_matrix from_row = *to;
+    from_row.base += row * to->row;
+    conv->step.cpu->loops->winograd4_inputs(&conv->in, conv->x, (const float *)conv->scratch, begin,
+                                            count, &from_row);
+}
+
+/* OUTS outputs from OUT on of COUNT tiles from BEGIN on, whose inputs are rows from ROW on. */
+static void finish(const struct conv_winograd4 *conv, const struct winograd4_matrix *inputs,
+                   size_t row, size_t begin, size_t count, size_t out, float *memory) {
+    const struct loops *loops = conv->step.cpu->loops;
+    size_t outs = winograd4_least(conv->outs, conv->out.channels - out), in = conv->in.channels;
+    struct winograd4_matrix sums = conv_winograd4_rows(memory, conv->block, outs);
+    struct winograd4_product product = {.rows = count,
+                                        .columns = outs,
+                                        .depth = in,
+                                        .cut = PANEL_FLOATS / conv->panel,
+                                        .a_row = inputs->row,
+                                        .b_panel = in * conv->panel,
+                                        .c_row = sums.row};
+    size_t place_weights =
+        winograd4_weights(in, conv->out.channels, conv->panel) / WINOGRAD4_PLACES;
+    for (size_t place = 0; place < WINOGRAD4_PLACES; place++) {
+        product.a = inputs->base + place * inputs->places + row * inputs->row;
+        product.b = conv->pack.weights + place * place_weights + out * in;
+        product.c = sums.base + place * sums.places;
+        loops->winograd4_product(&product);
+    }
+    loops->winograd4_outputs(&conv->out, &sums, begin, count, out, &conv->end);
+}
+
+/* UNIT of UNITS that are a part of TOTAL each, the same but for one. */
+static size_t part(size_t total, size_t unit, size_t units, size_t *ret_count) {
+    size_t begin = total * unit / units;
+    *ret_count = total * (unit + 1) / units - begin;
+    return begin;
+}
+
+static void run_block(void *context, int thread, size_t unit) {
+    const struct conv_winograd4 *conv = context;
+    struct winograd4_matrix inputs =
+        conv_winograd4_rows(own_of(conv, thread), conv->block, conv->in.channels);
+    size_t count, begin = part(conv->choice.count, unit, blocks_of(conv), &count);
+    transform(conv, &inputs, 0, begin, count);
+    for (size_t out = 0; out < conv->out.channels; out += conv->outs)
+        finish(conv, &inputs, 0, begin, count, out, inputs.base + conv_winograd4_floats(&inputs));
+}
+
+static size_t together_of(const struct conv_winograd4 *conv) {
+    return winograd4_least(conv->together, conv->choice.count - conv->begin);
+}
+
+static struct winograd4_matrix shared_inputs(const struct conv_winograd4 *conv) {
+    return conv_winograd4_rows(shared_of(conv), conv->together, conv->in.channels);
+}
+
+static void transform_some(void *context, int thread, size_t unit) {
+    (void)thread;
+    const struct conv_winograd4 *conv = context;
+    struct winograd4_matrix inputs = shared_inputs(conv);
+    size_t row = unit * SHARE_TILES, left = together_of(conv) - row;
+    transform(conv, &inputs, row, conv->begin + row, winograd4_least(left, SHARE_TILES));
+}
+
+static void run_outs(void *context, int thread, size_t unit) {
+    const struct conv_winograd4 *conv = context;
+    struct winograd4_matrix inputs = shared_inputs(conv);
+    size_t blocks = winograd4_divided(together_of(conv), conv->block), count;
+    size_t row = part(together_of(conv), unit % blocks, blocks, &count);
+    finish(conv, &inputs, row, conv->begin + row, count, unit / blocks * conv->outs,
+           own_of(conv, thread));
+}
+
+/* Tiles of a data gradient that see zeros alone. */
+static void leave_out(struct conv_winograd4 *conv) {
+    enum { SEEN = WINOGRAD4_SIDE + 2 };
+    conv_winograd4_choose(conv->step.cpu, &conv->in, conv->x, (const float *)conv->scratch, SEEN,
+                          &conv->choice);
+    conv_winograd4_clear(conv->step.cpu, &conv->out, &conv->choice, conv->end.y);
+    conv->in.chosen = conv->out.chosen = conv->choice.chosen;
+}
+
+static int run(void *context, struct error *err) {
+    (void)err;
+    struct conv_winograd4 *conv = context;
+    int threads = conv->step.cpu->threads;
+    memset(conv->scratch, 0, conv->zero_bytes);
+    if (conv->pack.gradient)
+        leave_out(conv);
+    if (conv->together == 0) {
+        parallel_units(threads, blocks_of(conv), run_block, conv);
+        return 0;
+    }
+    size_t groups = winograd4_divided(conv->out.channels, conv->outs);
+    for (conv->begin = 0; conv->begin < conv->choice.count; conv->begin += conv->together) {
+        size_t tiles = together_of(conv);
+        parallel_units(threads, winograd4_divided(tiles, SHARE_TILES), transform_some, conv);
+        parallel_units(threads, winograd4_divided(tiles, conv->block) * groups, run_outs, conv);
+    }
+    return 0;
+}
+
+static void pack_unit(void *context, int thread, size_t unit) {
+    (void)thread;
+    const struct conv_winograd4 *conv = context;
+    conv->step.cpu->loops->winograd4_pack(&conv->pack, unit, unit + 1);
+}
+
+static int refresh(void *context, struct error *err) {
+    (void)err;
+    struct conv_winograd4 *conv = context;
+    conv_fold_refresh(&conv->fold);
+    parallel_units(conv->step.cpu->threads, winograd4_divided(conv->pack.out, conv->panel),
+                   pack_unit, conv);
+    return 0;
+}
+
+static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    struct conv_winograd4 *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
+    if (conv == NULL)
+        return -1;
+    plan(conv, cpu, graph, op);
+    char *packed = site->packed;
+    conv->scratch = site->scratch;
+    conv->choice.scratch = own_of(conv, cpu->threads);
+    conv->x = site->inputs[0];
+    conv->end.y = site->outputs[0];
+    conv->pack.w = site->inputs[1];
+    if (op->kind == OP_CONV2D_AFFINE) {
+        conv_fold_place(&conv->fold, graph, op, site);
+        packed += conv_fold_bytes(graph, op);
+        conv->pack.w = conv->fold.weights;
+        conv->end.bias = conv->fold.bias;
+        conv->end.side = site->inputs[AFFINE_SIDE];
+    }
+    conv->pack.weights = (float *)(void *)packed;
+    ret_bound->refresh = (struct bound_step){.run = refresh, .context = conv};
+    return 0;
+}
+
+static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    (void)cpu;
+    return (op->kind == OP_CONV2D || op->kind == OP_CONV2D_GRAD_DATA ||
+            op->kind == OP_CONV2D_AFFINE) &&
+           conv_winograd4_fits(graph, op);
+}
+
+const struct conv_kernel conv_winograd4_kernel = {.family = CPU_CONVS_WINOGRAD,
+                                                  .has = has,
+                                                  .wins = conv_winograd4_wins,
+                                                  .query = query,
+                                                  .bind = bind};

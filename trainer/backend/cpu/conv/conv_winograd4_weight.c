@@ -1,0 +1,163 @@
+/* Weight gradients by Winograd's products. Of many tiles together, as many as a cache that all
+ * share holds, both sides are transformed by all threads: x into panels, dy into rows, as the
+ * product over tiles wants them, without packing. Then threads take places, and groups of outputs
+ * of them, and add the products to their sums. Each sum has one owner, who adds it up in order:
+ * results do not depend on the number of threads, and nothing is reduced at the end. Tiles of dy
+ * that are all zero are left out (conv_winograd4_sparse.c). */
+#include "cpu_base/parallel.h"
+#include "cpu_conv/conv_winograd4.h"
+
+enum { OUTS = 64, SHARE_TILES = 8, TOGETHER_MOST = 256, TOGETHER_LEAST = 64 };
+enum { SHARED_BYTES = 24 << 20 };
+enum { CUT_TILES = 64 }; /* of the sum at a time: 64 outputs of them are half a first cache */
+enum { TAPS = 9, TAP_ROWS = 4 }; /* outputs of a unit of the last transform */
+
+struct conv_winograd4_weight {
+    struct cpu_step step;
+    struct winograd4_picture in, out;
+    struct winograd4_matrix inputs, gradients; /* of the tiles together */
+    const float *x, *dy;
+    float *dw, *zeros;
+    float *sums; /* [36][out][in] */
+    struct conv_winograd4_choice choice;
+    size_t together, begin;
+    size_t inputs_at, gradients_at, sums_at, choice_at, scratch_bytes; /* bytes behind `zeros` */
+};
+
+/* Where the next FLOATS of the scratch lie. */
+static size_t take(struct conv_winograd4_weight *conv, size_t floats) {
+    size_t at = conv->scratch_bytes;
+    conv->scratch_bytes += cpu_aligned(floats * sizeof(float));
+    return at;
+}
+
+/* Equal parts of tiles. */
+static void plan(struct conv_winograd4_weight *conv, const struct cpu *cpu,
+                 const struct graph *graph, const struct op *op) {
+    conv_winograd4_pictures(graph, op, &conv->in, &conv->out);
+    size_t in = conv->in.channels, out = conv->out.channels;
+    size_t panel = cpu->loops->winograd4_panel(), panels = winograd4_divided(in, panel);
+    size_t most = SHARED_BYTES / (WINOGRAD4_PLACES * (in + out) * sizeof(float));
+    most = most > TOGETHER_MOST ? TOGETHER_MOST : most < TOGETHER_LEAST ? TOGETHER_LEAST : most;
+    size_t tiles = winograd4_tiles(&conv->out);
+    conv->choice.tiles = tiles;
+    conv->together = winograd4_divided(tiles, winograd4_divided(tiles, most));
+    size_t step = conv->together * panel + WINOGRAD4_PAD;
+    conv->inputs = (struct winograd4_matrix){
+        .places = panels * step + WINOGRAD4_PAD, .panels = step, .row = panel, .width = panel};
+    conv->gradients = conv_winograd4_rows(NULL, conv->together, out);
+    (void)take(conv, in > out ? in : out); /* zeros */
+    conv->inputs_at = take(conv, WINOGRAD4_PLACES * conv->inputs.places);
+    conv->gradients_at = take(conv, conv_winograd4_floats(&conv->gradients));
+    conv->sums_at = take(conv, WINOGRAD4_PLACES * in * out);
+    conv->choice_at = take(conv, conv_winograd4_choice_bytes(tiles) / sizeof(float));
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    (void)err;
+    struct conv_winograd4_weight conv = {0};
+    plan(&conv, cpu, graph, op);
+    ret_needs->scratch = conv.scratch_bytes;
+    return 0;
+}
+
+static size_t together_of(const struct conv_winograd4_weight *conv) {
+    return winograd4_least(conv->choice.count - conv->begin, conv->together);
+}
+
+static void transform(void *context, int thread, size_t unit) {
+    (void)thread;
+    const struct conv_winograd4_weight *conv = context;
+    const struct loops *loops = conv->step.cpu->loops;
+    struct winograd4_matrix inputs = conv->inputs, gradients = conv->gradients;
+    size_t row = unit * SHARE_TILES;
+    size_t count = winograd4_least(together_of(conv) - row, SHARE_TILES);
+    inputs.base += row * inputs.row;
+    gradients.base += row * gradients.row;
+    loops->winograd4_inputs(&conv->in, conv->x, conv->zeros, conv->begin + row, count, &inputs);
+    loops->winograd4_gradients(&conv->out, conv->dy, conv->zeros, conv->begin + row, count,
+                               &gradients);
+}
+
+static size_t groups_of(const struct conv_winograd4_weight *conv) {
+    return winograd4_divided(conv->out.channels, OUTS);
+}
+
+static void multiply(void *context, int thread, size_t unit) {
+    (void)thread;
+    const struct conv_winograd4_weight *conv = context;
+    size_t place = unit / groups_of(conv), o = unit % groups_of(conv) * OUTS;
+    size_t in = conv->in.channels, out = conv->out.channels;
+    struct winograd4_product product = {.rows = out - o < OUTS ? out - o : OUTS,
+                                        .columns = in,
+                                        .depth = together_of(conv),
+                                        .cut = CUT_TILES,
+                                        .by_columns = true,
+                                        .add = conv->begin > 0,
+                                        .a = conv->gradients.base + place * conv->gradients.places +
+                                             o,
+                                        .a_row = conv->gradients.row,
+                                        .b = conv->inputs.base + place * conv->inputs.places,
+                                        .b_panel = conv->inputs.panels,
+                                        .c = conv->sums + (place * out + o) * in,
+                                        .c_row = in};
+    conv->step.cpu->loops->winograd4_product(&product);
+}
+
+static void finish(void *context, int thread, size_t unit) {
+    (void)thread;
+    const struct conv_winograd4_weight *conv = context;
+    conv->step.cpu->loops->winograd4_taps(conv->sums, conv->in.channels, conv->out.channels,
+                                          conv->dw, unit * TAP_ROWS, (unit + 1) * TAP_ROWS);
+}
+
+static int run(void *context, struct error *err) {
+    (void)err;
+    struct conv_winograd4_weight *conv = context;
+    int threads = conv->step.cpu->threads;
+    size_t in = conv->in.channels, out = conv->out.channels;
+    memset(conv->zeros, 0, (in > out ? in : out) * sizeof(float));
+    conv_winograd4_choose(conv->step.cpu, &conv->out, conv->dy, conv->zeros, WINOGRAD4_SIDE,
+                          &conv->choice);
+    conv->in.chosen = conv->out.chosen = conv->choice.chosen;
+    if (conv->choice.count == 0) {
+        memset(conv->dw, 0, out * TAPS * in * sizeof(float));
+        return 0;
+    }
+    for (conv->begin = 0; conv->begin < conv->choice.count; conv->begin += conv->together) {
+        parallel_units(threads, winograd4_divided(together_of(conv), SHARE_TILES), transform, conv);
+        parallel_units(threads, WINOGRAD4_PLACES * groups_of(conv), multiply, conv);
+    }
+    parallel_units(threads, out / TAP_ROWS, finish, conv);
+    return 0;
+}
+
+static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    struct conv_winograd4_weight *conv = cpu_step_new(cpu, sizeof *conv, run, NULL, ret_bound, err);
+    if (conv == NULL)
+        return -1;
+    plan(conv, cpu, graph, op);
+    conv->zeros = site->scratch;
+    conv->inputs.base = conv->zeros + conv->inputs_at / sizeof(float);
+    conv->gradients.base = conv->zeros + conv->gradients_at / sizeof(float);
+    conv->sums = conv->zeros + conv->sums_at / sizeof(float);
+    conv->choice.scratch = conv->zeros + conv->choice_at / sizeof(float);
+    conv->dy = site->inputs[0];
+    conv->x = site->inputs[1];
+    conv->dw = site->outputs[0];
+    return 0;
+}
+
+static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    (void)cpu;
+    return op->kind == OP_CONV2D_GRAD_WEIGHT && conv_winograd4_fits(graph, op);
+}
+
+const struct conv_kernel conv_winograd4_weight_kernel = {.family = CPU_CONVS_WINOGRAD,
+                                                         .has = has,
+                                                         .wins = conv_winograd4_wins,
+                                                         .query = query,
+                                                         .bind = bind};

@@ -1,0 +1,188 @@
+/* Batch norm + ReLU + max pool in one operator, and its gradient: the stem of a ResNet, whose
+ * normalised image is never stored. The gradient brings dy back to one row of the image at a time,
+ * in a buffer of the thread, and sums or spreads it from there. */
+#include "cpu_dense/norm.h"
+
+struct pool_op {
+    struct cpu_step step;
+    struct norm_size size;
+    struct norm_branch branch;
+    struct pool pool;
+    size_t out_rows;
+    char *scratch;
+};
+
+static struct pool pool_of(const struct op *op, const struct shape *x, const struct shape *y,
+                           enum elem elem) {
+    return (struct pool){.elem = elem,
+                         .channels = (size_t)x->dim[3],
+                         .height = (size_t)x->dim[1],
+                         .width = (size_t)x->dim[2],
+                         .out_height = (size_t)y->dim[1],
+                         .out_width = (size_t)y->dim[2],
+                         .kernel = (size_t)op->attr.window.kernel,
+                         .stride = (size_t)op->attr.window.stride,
+                         .pad = (size_t)op->attr.window.pad};
+}
+
+int norm_pool_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                    struct backend_needs *ret_needs) {
+    ret_needs->scratch =
+        norm_forward_scratch(cpu, cpu_channels(&cpu_input(graph, op, NORM_X)->shape));
+    return 0;
+}
+
+static void pool_rows(void *context, struct share share) {
+    const struct pool_op *op = context;
+    size_t begin, end;
+    share_range(share, op->out_rows, 1, &begin, &end);
+    op->step.cpu->loops->max_pool(&op->pool, begin, end);
+}
+
+static int run(void *context, struct error *err) {
+    (void)err;
+    struct pool_op *op = context;
+    norm_use_batch(op->step.cpu, &op->size, &op->branch, op->scratch);
+    parallel_run(op->step.cpu->threads, pool_rows, op);
+    return 0;
+}
+
+int norm_pool_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                   const struct backend_site *site, struct backend_bound *ret_bound,
+                   struct error *err) {
+    struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    const struct tensor *x = cpu_input(graph, op, NORM_X), *y = cpu_output(graph, op, NORM_Y);
+    bound->size = (struct norm_size){.elem = cpu_elem(x->dtype),
+                                     .rows = cpu_rows(&x->shape),
+                                     .channels = cpu_channels(&x->shape),
+                                     .epsilon = op->attr.epsilon,
+                                     .momentum = op->attr.momentum};
+    bound->branch = (struct norm_branch){.x = site->inputs[NORM_X],
+                                         .gamma = site->inputs[NORM_GAMMA],
+                                         .beta = site->inputs[NORM_BETA],
+                                         .mean = site->inputs[NORM_MEAN],
+                                         .variance = site->inputs[NORM_VARIANCE],
+                                         .saved_mean = site->outputs[NORM_SAVED_MEAN],
+                                         .saved_invstd = site->outputs[NORM_SAVED_INVSTD]};
+    norm_forward_place(cpu, bound->size.channels, site->scratch, 0, &bound->branch);
+    bound->scratch = site->scratch;
+    bound->pool = pool_of(op, &x->shape, &y->shape, bound->size.elem);
+    bound->pool.x = site->inputs[NORM_X];
+    bound->pool.scale = bound->branch.scale;
+    bound->pool.shift = bound->branch.shift;
+    bound->pool.y = site->outputs[NORM_Y];
+    bound->pool.index = site->outputs[NORM_POOL_INDEX];
+    bound->out_rows = (size_t)(y->shape.dim[0] * y->shape.dim[1]);
+    return 0;
+}
+
+/* --- gradient --------------------------------------------------------------------------------- */
+
+struct pool_grad {
+    struct cpu_step step;
+    struct norm_grad_branch branch;
+    struct pool pool;
+    const void *dy, *dy2;
+    struct norm_backward form; /* of the whole image; rows are cut out of it */
+    size_t rows;               /* of all images */
+    size_t row_bytes;
+    char *scratch, *buffers;
+};
+
+int norm_pool_grad_query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                         struct backend_needs *ret_needs) {
+    const struct shape *x = &cpu_input(graph, op, NORM_GRAD_X)->shape;
+    size_t row = norm_row_bytes((size_t)(x->dim[2] * x->dim[3]));
+    ret_needs->scratch = norm_grad_scratch(cpu, cpu_channels(x)) + row * (size_t)cpu->threads;
+    ret_needs->in_place = true;
+    return 0;
+}
+
+static struct norm_backward row_form(const struct pool_grad *grad, int thread, size_t row) {
+    struct norm_backward form = grad->form;
+    size_t width = grad->pool.width * grad->pool.channels * elem_size(grad->pool.elem);
+    char *buffer = grad->buffers + grad->row_bytes * (size_t)thread;
+    grad->step.cpu->loops->max_pool_grad_row(&grad->pool, grad->dy, grad->dy2, row, buffer);
+    form.dy = buffer;
+    form.x = (const char *)form.x + row * width;
+    form.dx = (char *)form.dx + row * width;
+    return form;
+}
+
+static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
+    const struct pool_grad *grad = context;
+    struct norm_grad_sums sums = {.dz = sum[0], .dz_x = sum[1]};
+    for (size_t row = begin; row < end; row++) {
+        struct norm_backward form = row_form(grad, thread, row);
+        grad->step.cpu->loops->norm_backward_sums(&form, &sums, 0, grad->pool.width);
+    }
+}
+
+static void spread_rows(void *context, struct share share) {
+    const struct pool_grad *grad = context;
+    size_t begin, end;
+    share_range(share, grad->rows, 1, &begin, &end);
+    for (size_t row = end; row-- > begin;) {
+        struct norm_backward form = row_form(grad, share.index, row);
+        grad->step.cpu->loops->norm_backward(&form, 0, grad->pool.width);
+    }
+}
+
+static int run_grad(void *context, struct error *err) {
+    (void)err;
+    struct pool_grad *grad = context;
+    const struct cpu *cpu = grad->step.cpu;
+    size_t width = grad->pool.width, channels = grad->pool.channels;
+    struct reduce reduce = {.cpu = cpu,
+                            .rows = grad->rows,
+                            .block = REDUCE_ROWS / width + 1,
+                            .channels = channels,
+                            .sums = 2,
+                            .add = add_rows,
+                            .context = grad,
+                            .scratch = grad->scratch};
+    norm_grad_reduce(&reduce, grad->rows * width, &grad->branch, 1);
+    if (grad->form.dx != NULL)
+        parallel_run(cpu->threads, spread_rows, grad);
+    return 0;
+}
+
+int norm_pool_grad_bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                        const struct backend_site *site, struct backend_bound *ret_bound,
+                        struct error *err) {
+    struct pool_grad *grad = cpu_step_new(cpu, sizeof *grad, run_grad, NULL, ret_bound, err);
+    if (grad == NULL)
+        return -1;
+    const struct tensor *x = cpu_input(graph, op, NORM_GRAD_X);
+    const struct tensor *dy = cpu_input(graph, op, NORM_GRAD_DY);
+    size_t channels = cpu_channels(&x->shape);
+    grad->pool = pool_of(op, &x->shape, &dy->shape, cpu_elem(x->dtype));
+    grad->pool.index = site->inputs[NORM_GRAD_Y];
+    grad->dy = site->inputs[NORM_GRAD_DY];
+    grad->dy2 = site->inputs[NORM_GRAD_DY2];
+    grad->rows = (size_t)(x->shape.dim[0] * x->shape.dim[1]);
+    grad->row_bytes = norm_row_bytes((size_t)(x->shape.dim[2] * x->shape.dim[3]));
+    grad->scratch = site->scratch;
+    grad->buffers = grad->scratch + norm_grad_scratch(cpu, channels);
+    grad->branch = (struct norm_grad_branch){.gamma = site->inputs[NORM_GRAD_GAMMA],
+                                             .beta = site->inputs[NORM_GRAD_BETA],
+                                             .mean = site->inputs[NORM_GRAD_MEAN],
+                                             .invstd = site->inputs[NORM_GRAD_INVSTD],
+                                             .dgamma = site->outputs[NORM_GRAD_DGAMMA],
+                                             .dbeta = site->outputs[NORM_GRAD_DBETA]};
+    norm_grad_place(cpu, channels, site->scratch, 0, &grad->branch);
+    grad->form = (struct norm_backward){.elem = grad->pool.elem,
+                                        .channels = channels,
+                                        .relu = true,
+                                        .x = site->inputs[NORM_GRAD_X],
+                                        .scale = grad->branch.scale,
+                                        .shift = grad->branch.shift,
+                                        .mean = grad->branch.mean,
+                                        .a = grad->branch.a,
+                                        .b = grad->branch.b,
+                                        .c = grad->branch.c,
+                                        .dx = site->outputs[NORM_GRAD_DX]};
+    return 0;
+}

@@ -1,0 +1,160 @@
+/* Pools: maximum over windows, mean over an image, and their gradients. */
+#include "cpu_base/context.h"
+#include "cpu_base/parallel.h"
+
+struct pool_op {
+    struct cpu_step step;
+    struct pool pool;
+    const void *dy;
+    char *dx;
+    size_t rows; /* of all images: the result's */
+};
+
+static int bind_pool(const struct cpu *cpu, const struct op *op, const struct shape *x,
+                     const struct shape *y, struct pool_op *bound) {
+    (void)cpu;
+    bound->pool.channels = (size_t)x->dim[3];
+    bound->pool.height = (size_t)x->dim[1];
+    bound->pool.width = (size_t)x->dim[2];
+    bound->pool.out_height = (size_t)y->dim[1];
+    bound->pool.out_width = (size_t)y->dim[2];
+    bound->pool.kernel = (size_t)op->attr.window.kernel;
+    bound->pool.stride = (size_t)op->attr.window.stride;
+    bound->pool.pad = (size_t)op->attr.window.pad;
+    return 0;
+}
+
+static void max_rows(void *context, struct share share) {
+    const struct pool_op *op = context;
+    size_t begin, end;
+    share_range(share, op->rows, 1, &begin, &end);
+    op->step.cpu->loops->max_pool(&op->pool, begin, end);
+}
+
+static int run_max(void *context, struct error *err) {
+    (void)err;
+    struct pool_op *op = context;
+    parallel_run(op->step.cpu->threads, max_rows, op);
+    return 0;
+}
+
+static int bind_max(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                    const struct backend_site *site, struct backend_bound *ret_bound,
+                    struct error *err) {
+    struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run_max, NULL, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    const struct tensor *x = cpu_input(graph, op, 0), *y = cpu_output(graph, op, 0);
+    bound->rows = (size_t)(y->shape.dim[0] * y->shape.dim[1]);
+    bound->pool = (struct pool){.elem = cpu_elem(x->dtype),
+                                .x = site->inputs[0],
+                                .y = site->outputs[0],
+                                .index = site->outputs[1]};
+    return bind_pool(cpu, op, &x->shape, &y->shape, bound);
+}
+
+static void max_grad_rows(void *context, struct share share) {
+    const struct pool_op *op = context;
+    const struct pool *pool = &op->pool;
+    size_t begin, end, bytes = pool->width * pool->channels * elem_size(pool->elem);
+    share_range(share, op->rows, 1, &begin, &end);
+    for (size_t row = begin; row < end; row++)
+        op->step.cpu->loops->max_pool_grad_row(pool, op->dy, NULL, row, op->dx + row * bytes);
+}
+
+static int run_max_grad(void *context, struct error *err) {
+    (void)err;
+    struct pool_op *op = context;
+    parallel_run(op->step.cpu->threads, max_grad_rows, op);
+    return 0;
+}
+
+static int bind_max_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                         const struct backend_site *site, struct backend_bound *ret_bound,
+                         struct error *err) {
+    struct pool_op *bound = cpu_step_new(cpu, sizeof *bound, run_max_grad, NULL, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    const struct tensor *dy = cpu_input(graph, op, 0), *dx = cpu_output(graph, op, 0);
+    bound->rows = (size_t)(dx->shape.dim[0] * dx->shape.dim[1]);
+    bound->pool = (struct pool){.elem = cpu_elem(dy->dtype), .index = site->inputs[1]};
+    bound->dy = site->inputs[0];
+    bound->dx = site->outputs[0];
+    return bind_pool(cpu, op, &dx->shape, &dy->shape, bound);
+}
+
+/* --- mean of an image ------------------------------------------------------------------------- */
+
+struct mean_op {
+    struct cpu_step step;
+    enum elem elem;
+    size_t images, pixels, channels;
+    const char *from;
+    char *to;
+};
+
+static void mean_images(void *context, struct share share) {
+    const struct mean_op *op = context;
+    size_t begin, end, row = op->channels * elem_size(op->elem);
+    share_range(share, op->images, 1, &begin, &end);
+    for (size_t image = begin; image < end; image++)
+        op->step.cpu->loops->sum_rows(op->from + image * op->pixels * row, op->elem, op->channels,
+                                      op->pixels, 1.0F / (float)op->pixels, op->to + image * row);
+}
+
+static void spread_images(void *context, struct share share) {
+    const struct mean_op *op = context;
+    size_t begin, end, row = op->channels * elem_size(op->elem);
+    share_range(share, op->images, 1, &begin, &end);
+    for (size_t image = begin; image < end; image++)
+        op->step.cpu->loops->spread_row(op->from + image * row, op->elem, op->channels, op->pixels,
+                                        1.0F / (float)op->pixels,
+                                        op->to + image * op->pixels * row);
+}
+
+static int run_mean(void *context, struct error *err) {
+    (void)err;
+    struct mean_op *op = context;
+    parallel_run(op->step.cpu->threads, mean_images, op);
+    return 0;
+}
+
+static int run_spread(void *context, struct error *err) {
+    (void)err;
+    struct mean_op *op = context;
+    parallel_run(op->step.cpu->threads, spread_images, op);
+    return 0;
+}
+
+static int bind_mean_with(const struct cpu *cpu, const struct tensor *image,
+                          const struct backend_site *site,
+                          int (*run)(void *context, struct error *err),
+                          struct backend_bound *ret_bound, struct error *err) {
+    struct mean_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    bound->elem = cpu_elem(image->dtype);
+    bound->images = (size_t)image->shape.dim[0];
+    bound->pixels = (size_t)(image->shape.dim[1] * image->shape.dim[2]);
+    bound->channels = cpu_channels(&image->shape);
+    bound->from = site->inputs[0];
+    bound->to = site->outputs[0];
+    return 0;
+}
+
+static int bind_avg(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                    const struct backend_site *site, struct backend_bound *ret_bound,
+                    struct error *err) {
+    return bind_mean_with(cpu, cpu_input(graph, op, 0), site, run_mean, ret_bound, err);
+}
+
+static int bind_avg_grad(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                         const struct backend_site *site, struct backend_bound *ret_bound,
+                         struct error *err) {
+    return bind_mean_with(cpu, cpu_output(graph, op, 0), site, run_spread, ret_bound, err);
+}
+
+const struct cpu_operator cpu_max_pool = {NULL, NULL, bind_max};
+const struct cpu_operator cpu_max_pool_grad = {NULL, NULL, bind_max_grad};
+const struct cpu_operator cpu_avg_pool = {NULL, NULL, bind_avg};
+const struct cpu_operator cpu_avg_pool_grad = {NULL, NULL, bind_avg_grad};

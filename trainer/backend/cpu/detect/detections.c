@@ -1,0 +1,159 @@
+/* What is found in a picture, a picture to a thread: candidates are sorted once, and each is kept
+ * unless it overlaps one of its class that is kept already. */
+#include "cpu_base/context.h"
+#include "cpu_base/parallel.h"
+#include "graph/detect_grid.h"
+#include "kernels/box.h"
+#include "kernels/detect_score.h"
+#include "kernels/image_size.h"
+#include "kernels/match.h"
+#include "kernels/rank.h"
+
+struct detect_op {
+    struct cpu_step step;
+    struct detect_attr detect;
+    size_t images, proposals, classes; /* with the background */
+    const float *logits, *deltas, *box;
+    const int32_t *count, *size;
+    float *found_box, *found_score;
+    int32_t *found_label, *found_count;
+    struct candidate *candidates; /* for each picture */
+    size_t room;
+};
+
+struct candidate {
+    uint64_t rank;
+    float box[4], score;
+    int32_t label;
+};
+
+struct picture {
+    const struct detect_op *op;
+    size_t number;
+    float height, width, plus;
+    struct candidate *candidates;
+    size_t count;
+};
+
+static void consider(struct picture *p, size_t proposal, size_t label, float score) {
+    const struct detect_op *op = p->op;
+    const struct detect_attr *d = &op->detect;
+    size_t row = p->number * op->proposals + proposal;
+    struct candidate *c = &p->candidates[p->count];
+    if (!(score > d->score_threshold) || p->count == op->room)
+        return;
+    box_decode(op->box + 4 * row, op->deltas + 4 * (row * op->classes + label), d->coder, p->plus,
+               c->box);
+    box_clip(c->box, p->height, p->width, p->plus);
+    if (!box_is_large(c->box, p->plus, d->min_side, (d->flags & DETECT_SIDE_ABOVE) != 0))
+        return;
+    c->score = score;
+    c->label = (int32_t)label;
+    c->rank = rank_of(score, (int)(proposal * (op->classes - 1) + label - 1));
+    p->count++;
+}
+
+static void find_candidates(struct picture *p) {
+    const struct detect_op *op = p->op;
+    size_t proposals = (size_t)match_count(op->count[p->number], (int)op->proposals);
+    for (size_t r = 0; r < proposals; r++) {
+        const float *logits = op->logits + (p->number * op->proposals + r) * op->classes;
+        struct detect_softmax s = detect_softmax(logits, (int)op->classes);
+        for (size_t k = 1; k < op->classes; k++)
+            consider(p, r, k, detect_probability(&s, logits[k]));
+    }
+}
+
+static int by_rank(const void *a, const void *b) {
+    uint64_t x = ((const struct candidate *)a)->rank, y = ((const struct candidate *)b)->rank;
+    return (x < y) - (x > y);
+}
+
+/* Whether one of the first KEPT, which are better, is of the same class and lies over C. */
+static bool is_covered(const struct picture *p, const struct candidate *c, size_t kept) {
+    for (size_t i = 0; i < kept; i++)
+        if (p->candidates[i].label == c->label &&
+            box_iou(p->candidates[i].box, c->box, p->plus) > p->op->detect.nms_threshold)
+            return true;
+    return false;
+}
+
+/* Moves those that are kept to the front. */
+static size_t keep(struct picture *p, size_t most) {
+    size_t kept = 0;
+    for (size_t i = 0; i < p->count && kept < most; i++)
+        if (!is_covered(p, &p->candidates[i], kept))
+            p->candidates[kept++] = p->candidates[i];
+    return kept;
+}
+
+static void fill_picture(void *context, int thread, size_t n) {
+    const struct detect_op *op = context;
+    const int32_t *size = op->size + n * IMAGE_SIZE_FIELDS;
+    (void)thread;
+    struct picture p = {.op = op,
+                        .number = n,
+                        .height = (float)size[IMAGE_SIZE_H],
+                        .width = (float)size[IMAGE_SIZE_W],
+                        .plus = detect_plus(&op->detect),
+                        .candidates = op->candidates + n * op->room};
+    size_t most = (size_t)op->detect.detections;
+    find_candidates(&p);
+    qsort(p.candidates, p.count, sizeof *p.candidates, by_rank);
+    size_t kept = keep(&p, most);
+    op->found_count[n] = (int32_t)kept;
+    for (size_t i = 0; i < most; i++) {
+        struct candidate none = {.label = -1}, *c = i < kept ? &p.candidates[i] : &none;
+        memcpy(op->found_box + 4 * (n * most + i), c->box, sizeof c->box);
+        op->found_score[n * most + i] = c->score;
+        op->found_label[n * most + i] = c->label;
+    }
+}
+
+static int run(void *context, struct error *err) {
+    (void)err;
+    struct detect_op *op = context;
+    parallel_units(op->step.cpu->threads, op->images, fill_picture, op);
+    return 0;
+}
+
+static size_t room_of(const struct graph *graph, const struct op *op) {
+    int classes = (int)cpu_input(graph, op, DETECTIONS_LOGITS)->shape.dim[1];
+    size_t proposals = (size_t)cpu_input(graph, op, DETECTIONS_BOX)->shape.dim[1];
+    return proposals * (size_t)detect_likely(op->attr.detect.score_threshold, classes);
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    (void)cpu;
+    (void)err;
+    size_t images = (size_t)cpu_input(graph, op, DETECTIONS_BOX)->shape.dim[0];
+    ret_needs->scratch = images * room_of(graph, op) * sizeof(struct candidate);
+    return 0;
+}
+
+static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    struct detect_op *bound = cpu_step_new(cpu, sizeof *bound, run, NULL, ret_bound, err);
+    if (bound == NULL)
+        return -1;
+    bound->detect = op->attr.detect;
+    bound->images = (size_t)cpu_input(graph, op, DETECTIONS_BOX)->shape.dim[0];
+    bound->proposals = (size_t)cpu_input(graph, op, DETECTIONS_BOX)->shape.dim[1];
+    bound->classes = (size_t)cpu_input(graph, op, DETECTIONS_LOGITS)->shape.dim[1];
+    bound->logits = site->inputs[DETECTIONS_LOGITS];
+    bound->deltas = site->inputs[DETECTIONS_DELTAS];
+    bound->box = site->inputs[DETECTIONS_BOX];
+    bound->count = site->inputs[DETECTIONS_COUNT];
+    bound->size = site->inputs[DETECTIONS_SIZE];
+    bound->found_box = site->outputs[DETECTIONS_FOUND_BOX];
+    bound->found_score = site->outputs[DETECTIONS_FOUND_SCORE];
+    bound->found_label = site->outputs[DETECTIONS_FOUND_LABEL];
+    bound->found_count = site->outputs[DETECTIONS_FOUND_COUNT];
+    bound->candidates = site->scratch;
+    bound->room = room_of(graph, op);
+    return 0;
+}
+
+const struct cpu_operator cpu_detections = {NULL, query, bind};

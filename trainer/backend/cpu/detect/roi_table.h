@@ -1,0 +1,34 @@
+/* What pixels weigh in the bins of one region along one axis, as lists: from bins to pixels, and
+ * the other way round. */
+#ifndef CPU_DETECT_ROI_TABLE_H
+#define CPU_DETECT_ROI_TABLE_H
+
+#include "cpu_loops/loops.h"
+#include "kernels/roi_axis.h"
+
+/* Room for the lists of an axis; `axis` is what was filled last. */
+struct roi_table {
+    struct blend_axis axis;
+    int32_t *place, *first;
+    struct blend_tap *taps;
+    struct roi_entry *entries;
+};
+
+struct roi_entry {
+    int32_t pixel, bin;
+    float weight;
+};
+
+/* Bytes of a table for regions with this rule on maps of at most SIZE pixels, a multiple of 64. */
+size_t roi_table_bytes(const struct roi_rule *rule, size_t size);
+/* Puts it into MEMORY. */
+struct roi_table roi_table_in(char *memory, const struct roi_rule *rule, size_t size);
+
+/* A list for each bin 0 .. bins - 1: its pixels, rising. */
+void roi_table_bins(struct roi_table *table, const struct roi_axis *axis, int32_t bins);
+/* A list for each pixel in [begin, end) that weighs something, rising: its bins. Places count from
+ * BEGIN. */
+void roi_table_pixels(struct roi_table *table, const struct roi_axis *axis, int32_t bins,
+                      int32_t begin, int32_t end);
+
+#endif

@@ -1,0 +1,259 @@
+/* A weight gradient in f32 as a product of matrices: [out][pixels] of dy times [pixels][taps * in]
+ * of x. Both sides of a block of pixels are packed for one group of results at a time, so that they
+ * stay in the second cache; taps are followed on the way. */
+#include "cpu_loops/loop_gemm.h"
+
+/* Pixels of a block, and the most outputs and columns of a group. A panel begins a line late, so
+ * that panels lie in different sets of the caches. */
+enum { PIXELS = 192, GROUP = GEMM_WEIGHT_GROUP, LINE = 16 };
+enum { A_PANEL = PIXELS * GEMM_ROWS + 2 * LINE, B_PANEL = PIXELS * GEMM_COLUMNS + LINE };
+enum { A_PANELS = (GROUP + GEMM_ROWS - 1) / GEMM_ROWS, B_PANELS = GROUP / GEMM_COLUMNS };
+enum { TILE = GEMM_ROWS * GEMM_COLUMNS, SUMS = A_PANELS * B_PANELS * TILE };
+
+/* Of a picture with few channels the taps of a row lie side by side, and a row of the window takes
+ * whole registers of columns; what they read behind it becomes sums that nobody reads. */
+static size_t window_row(const struct weight_part *p) {
+    return (p->kernel * p->in + LANES - 1) / LANES * LANES;
+}
+
+bool LOOP(gemm_weight_supported)(const struct weight_part *part) {
+    return part->elem == ELEM_F32 && part->out % 16 == 0 &&
+           (part->in % 16 == 0 || window_row(part) * part->kernel <= GROUP);
+}
+
+size_t LOOP(gemm_weight_scratch)(const struct weight_part *part) {
+    (void)part;
+    return (A_PANELS * (size_t)A_PANEL + B_PANELS * (size_t)B_PANEL + (size_t)SUMS) * sizeof(float);
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* One group of results and the block of pixels that is added. */
+struct block {
+    const struct weight_part *part;
+    size_t out, outs, column, columns; /* of dw */
+    size_t pixel, pixels;
+    bool windows; /* all taps of few channels together */
+    float *a, *b, *sums;
+};
+
+/* [panel][pixel][GEMM_ROWS] of dy, by whole registers, each over the end of the one before. They
+ * may read on into the next pixel; behind the last one there is nothing to read. */
+static void pack_outputs(const struct block *k) {
+    const float *dy = (const float *)k->part->dy + k->pixel * k->part->out + k->out;
+    for (size_t p = 0; p < k->pixels; p++, dy += k->part->out) {
+        float *to = k->a + p * GEMM_ROWS;
+        for (size_t o = 0; o < k->outs; o += GEMM_ROWS, to += A_PANEL)
+            for (size_t i = 0; i < GEMM_ROWS && o + i < k->outs; i += LANES) {
+                size_t left = k->outs - o - i;
+                if (left >= LANES || p + 1 < k->pixels)
+                    vec_store(to, i, vec_load(dy + o, i, ELEM_F32), ELEM_F32);
+                else
+                    memcpy(to + i, dy + o + i, left * sizeof(float));
+            }
+    }
+}
+
+/* Where a tap's pixels lie: NULL outside of the picture. */
+static void find_pixels(const struct block *k, size_t tap, const float **pixel) {
+    const struct weight_part *p = k->part;
+    size_t column = k->pixel % p->out_width, row = k->pixel / p->out_width % p->out_height;
+    const float *image = (const float *)p->x +
+                         k->pixel / p->out_width / p->out_height * p->height * p->width * p->in;
+    for (size_t i = 0; i < k->pixels; i++) {
+        size_t y = row * p->stride + tap / p->kernel, x = column * p->stride + tap % p->kernel;
+        bool inside = y >= p->pad && x >= p->pad && y - p->pad < p->height && x - p->pad < p->width;
+        pixel[i] = inside ? image + ((y - p->pad) * p->width + x - p->pad) * p->in : NULL;
+        if (++column == p->out_width) {
+            column = 0;
+            if (++row == p->out_height) {
+                row = 0;
+                image += p->height * p->width * p->in;
+            }
+        }
+    }
+}
+
+/* [panel][pixel][GEMM_COLUMNS] of x, pixel by pixel, as it lies in memory. */
+static void pack_columns(const struct block *k) {
+    const float *pixel[PIXELS];
+    size_t in = k->part->in, some;
+    for (size_t j = 0; j < k->columns; j += some) {
+        size_t channel = (k->column + j) % in;
+        some = smaller(in - channel, k->columns - j);
+        find_pixels(k, (k->column + j) / in, pixel);
+        for (size_t i = 0; i < k->pixels; i++) {
+            const float *from = pixel[i] != NULL ? pixel[i] + channel : NULL;
+            for (size_t at = 0; at < some; at += LANES) {
+                float *panel = k->b + (j + at) / GEMM_COLUMNS * B_PANEL + (j + at) % GEMM_COLUMNS;
+                vec_store(panel, i * GEMM_COLUMNS,
+                          from != NULL ? vec_load(from, at, ELEM_F32) : vec_set(0), ELEM_F32);
+            }
+        }
+    }
+}
+
+/* A window's row that leaves the picture, from COLUMN on, or is its last one. */
+static void copy_row(const struct weight_part *p, const float *row, size_t column, float *to) {
+    size_t left = column < p->pad ? p->pad - column : 0, right = p->width + p->pad - column;
+    size_t end = smaller(right, p->kernel);
+    memset(to, 0, window_row(p) * sizeof(float));
+    if (row != NULL && left < end)
+        memcpy(to + left * p->in, row + (column + left - p->pad) * p->in,
+               (end - left) * p->in * sizeof(float));
+}
+
+/* One output pixel: as pack_columns(), all taps together. */
+VEC_INLINE void pack_window(const struct block *k, const float *picture, size_t row, size_t column,
+                            float *to) {
+    const struct weight_part *p = k->part;
+    float copied[GROUP];
+    size_t j = 0;
+    for (size_t tap = 0; tap < p->kernel; tap++) {
+        size_t y = row + tap - p->pad;
+        const float *from = y < p->height ? picture + y * p->width * p->in : NULL;
+        if (from == NULL || column < p->pad || column + p->kernel - p->pad > p->width ||
+            y + 1 == p->height) {
+            copy_row(p, from, column, copied);
+            from = copied;
+        } else {
+            from += (column - p->pad) * p->in;
+        }
+        for (size_t at = 0; at < window_row(p); at += LANES, j += LANES)
+            vec_store(to + j / GEMM_COLUMNS * B_PANEL, j % GEMM_COLUMNS,
+                      vec_load(from, at, ELEM_F32), ELEM_F32);
+    }
+}
+
+static void pack_windows(const struct block *k) {
+    const struct weight_part *p = k->part;
+    size_t column = k->pixel % p->out_width, row = k->pixel / p->out_width % p->out_height;
+    const float *picture = (const float *)p->x +
+                           k->pixel / p->out_width / p->out_height * p->height * p->width * p->in;
+    for (size_t i = 0; i < k->pixels; i++) {
+        pack_window(k, picture, row * p->stride, column * p->stride, k->b + i * GEMM_COLUMNS);
+        if (++column < p->out_width)
+            continue;
+        column = 0;
+        if (++row == p->out_height) {
+            row = 0;
+            picture += p->height * p->width * p->in;
+        }
+    }
+}
+
+/* What the next block packs, of its first tap: asked for by a few lines with each tile. */
+struct ahead {
+    const float *dy[PIXELS], *x[PIXELS];
+    size_t rows, row, at; /* of both sides: `at` counts floats of dy, then of x */
+    size_t outs, all;     /* floats of a row: of dy, of both */
+    size_t lines;         /* at once */
+};
+
+static void look_ahead(const struct block *k, struct ahead *ahead) {
+    struct block next = *k;
+    size_t in = k->part->in, channel = k->column % in;
+    next.pixel += k->pixels;
+    next.pixels = smaller(PIXELS, k->part->end - next.pixel);
+    *ahead = (struct ahead){.rows = next.pixels, .outs = k->outs};
+    ahead->all = k->outs + smaller(in - channel, k->columns);
+    if (next.pixels == 0)
+        return;
+    find_pixels(&next, k->column / in, ahead->x);
+    for (size_t i = 0; i < next.pixels; i++) {
+        ahead->dy[i] = (const float *)k->part->dy + (next.pixel + i) * k->part->out + k->out;
+        if (ahead->x[i] != NULL)
+            ahead->x[i] += channel;
+    }
+    size_t tiles =
+        (k->outs + GEMM_ROWS - 1) / GEMM_ROWS * ((k->columns + GEMM_COLUMNS - 1) / GEMM_COLUMNS);
+    ahead->lines = (ahead->rows * ahead->all / LINE + tiles - 1) / tiles;
+}
+
+VEC_INLINE void ask(struct ahead *ahead) {
+    for (size_t i = 0; i < ahead->lines && ahead->row < ahead->rows; i++) {
+        const float *x = ahead->x[ahead->row];
+        if (ahead->at < ahead->outs)
+            __builtin_prefetch(ahead->dy[ahead->row] + ahead->at, 0, 2);
+        else if (x != NULL)
+            __builtin_prefetch(x + (ahead->at - ahead->outs), 0, 2);
+        ahead->at += LINE;
+        if (ahead->at >= ahead->all) {
+            ahead->at = 0;
+            ahead->row++;
+        }
+    }
+}
+
+/* Where a tile's sums lie until they are complete: side by side, for rows of dw are apart by a
+ * multiple of a page and would fall into the same few sets of the caches. */
+VEC_INLINE float *sums_at(const struct block *k, size_t out, size_t column) {
+    return k->sums + (column / GEMM_COLUMNS * A_PANELS + out / GEMM_ROWS) * TILE;
+}
+
+/* Adds the block's products to the group's sums; the first one sets them. */
+static void multiply(const struct block *k, bool add) {
+    struct ahead ahead;
+    look_ahead(k, &ahead);
+    for (size_t j = 0; j < k->columns; j += GEMM_COLUMNS)
+        for (size_t o = 0; o < k->outs; o += GEMM_ROWS) {
+            float *c[GEMM_ROWS];
+            for (size_t i = 0; i < GEMM_ROWS; i++)
+                c[i] = sums_at(k, o, j) + i * GEMM_COLUMNS;
+            struct gemm_tile tile = {.a = k->a + o / GEMM_ROWS * A_PANEL,
+                                     .stride = GEMM_ROWS,
+                                     .b = k->b + j / GEMM_COLUMNS * B_PANEL,
+                                     .k = k->pixels,
+                                     .c = c,
+                                     .rows = GEMM_ROWS,
+                                     .add = add};
+            ask(&ahead);
+            LOOP(gemm_columns)(&tile);
+        }
+}
+
+static void unpack(const struct block *k) {
+    const struct weight_part *p = k->part;
+    size_t row = p->taps * p->in;
+    for (size_t o = 0; o < k->outs; o++) {
+        float *dw = p->dw + (k->out + o) * row + k->column;
+        for (size_t j = 0; j < k->columns; j += LANES) {
+            const float *sums = sums_at(k, o, j) + o % GEMM_ROWS * GEMM_COLUMNS;
+            size_t at = j % window_row(p), wanted = p->kernel * p->in;
+            if (!k->windows)
+                vec_store(dw, j, vec_load(sums, j % GEMM_COLUMNS, ELEM_F32), ELEM_F32);
+            else
+                memcpy(dw + j / window_row(p) * wanted + at, sums + j % GEMM_COLUMNS,
+                       smaller(LANES, wanted - at) * sizeof(float));
+        }
+    }
+}
+
+void LOOP(gemm_weight_run)(const struct weight_part *part) {
+    bool windows = part->in % 16 != 0;
+    size_t columns = windows ? part->kernel * window_row(part) : part->taps * part->in;
+    size_t groups = (columns + GROUP - 1) / GROUP;
+    for (size_t unit = part->unit_begin; unit < part->unit_end; unit++) {
+        struct block k = {.part = part,
+                          .out = unit / groups * GROUP,
+                          .column = unit % groups * GROUP,
+                          .windows = windows,
+                          .a = part->scratch};
+        k.b = k.a + A_PANELS * (size_t)A_PANEL;
+        k.sums = k.b + B_PANELS * (size_t)B_PANEL;
+        k.outs = smaller(GROUP, part->out - k.out);
+        k.columns = smaller(GROUP, columns - k.column);
+        for (k.pixel = part->begin; k.pixel < part->end; k.pixel += k.pixels) {
+            k.pixels = smaller(PIXELS, part->end - k.pixel);
+            pack_outputs(&k);
+            if (k.windows)
+                pack_windows(&k);
+            else
+                pack_columns(&k);
+            multiply(&k, k.pixel > part->begin);
+        }
+        unpack(&k);
+    }
+}

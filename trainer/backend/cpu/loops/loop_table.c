@@ -1,0 +1,15 @@
+#include "cpu_loops/loop_names.h"
+#include "cpu_loops/vec.h"
+
+#define LOOP_STRING(word) #word
+#define LOOP_WORD(word) LOOP_STRING(word)
+
+extern const struct loops LOOP(loops);
+
+const struct loops LOOP(loops) = {
+    .name = LOOP_WORD(LOOP_VARIANT),
+    .lanes = LANES,
+#define LOOP_FUNCTION(type, name, arguments) .name = LOOP(name),
+#define LOOP_WEIGHT(name) .name = {LOOP(name##_supported), LOOP(name##_scratch), LOOP(name##_run)},
+#include "cpu_loops/loops.def"
+};

@@ -1,0 +1,10 @@
+/* The table of what the CPU backend has: a row a kind of operator, made of graph/ops.def. */
+#ifndef CPU_OPERATORS_H
+#define CPU_OPERATORS_H
+
+#include "cpu_base/context.h"
+
+/* NULL where this backend does not have the operator. */
+const struct cpu_operator *cpu_operator(enum op_kind kind);
+
+#endif
