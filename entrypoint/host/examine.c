@@ -88,22 +88,32 @@ static int print(const char *name, json_t *value, struct error *err) {
     return file_write_all(STDOUT_FILENO, text, size + 1, err);
 }
 
+int examine_read(const json_t *order, struct reach_options *ret, struct reach_peer **ret_peers,
+                 struct error *err) {
+    const json_t *list = json_object_get(order, "peers");
+    *ret =
+        (struct reach_options){.count = json_array_size(list),
+                               .self = (size_t)json_integer_value(json_object_get(order, "self"))};
+    *ret_peers = NULL;
+    if (ret->count == 0 || ret->count > CLUSTER_HOSTS_MAX || ret->self >= ret->count ||
+        take_word(order, "ask", ret->ask, err) != 0 ||
+        take_word(order, "answer", ret->answer, err) != 0)
+        return error_set(err, EXIT_CODE_USAGE, usage);
+    *ret_peers = calloc(ret->count, sizeof(**ret_peers));
+    if (*ret_peers == NULL)
+        return error_no_memory(err, "hosts");
+    take_peers(list, *ret_peers);
+    ret->peers = *ret_peers;
+    return 0;
+}
+
 static int examine_network(const json_t *order, int listener, struct error *err) {
     struct reach_result result;
-    const json_t *list = json_object_get(order, "peers");
-    struct reach_options options = {.listener = listener,
-                                    .count = json_array_size(list),
-                                    .self =
-                                        (size_t)json_integer_value(json_object_get(order, "self"))};
-    if (options.count == 0 || options.count > CLUSTER_HOSTS_MAX || options.self >= options.count ||
-        take_word(order, "ask", options.ask, err) != 0 ||
-        take_word(order, "answer", options.answer, err) != 0)
-        return error_set(err, EXIT_CODE_USAGE, usage);
-    cleanup_free struct reach_peer *peers = calloc(options.count, sizeof(*peers));
-    if (peers == NULL)
-        return error_no_memory(err, "hosts");
-    take_peers(list, peers);
-    options.peers = peers;
+    struct reach_options options;
+    cleanup_free struct reach_peer *peers = NULL;
+    if (examine_read(order, &options, &peers, err) != 0)
+        return -1;
+    options.listener = listener;
     if (reach_run(&options, &result, err) != 0)
         return -1;
     return print("network", reach_json(&result), err);

@@ -7,6 +7,14 @@
 #define HOST_EXAMINE_H
 
 #include "common/error.h"
+#include "host/reach.h"
+
+#include <jansson.h>
+
+/* What ORDER says of the other hosts, but for the listener, which is set by the caller. It frees
+ * RET_PEERS, in every case. */
+int examine_read(const json_t *order, struct reach_options *ret, struct reach_peer **ret_peers,
+                 struct error *err);
 
 /* WORDS are those behind the command. */
 int examine_run(const char *const *words, struct error *err);

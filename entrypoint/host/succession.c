@@ -72,13 +72,13 @@ json_t *succession_json(const struct succession *s) {
                      (json_int_t)(clock_boot() - s->heard));
 }
 
-int succession_parse(const json_t *object, char run[ATTEMPT_RUN_SIZE], struct ledger *ret,
-                     int64_t *ret_quiet, struct error *err) {
+int succession_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_SIZE],
+                     struct ledger *ret, int64_t *ret_quiet, struct error *err) {
     const char *text = NULL;
     *ret_quiet = -1;
     if (json_member_string(object, "join", "run", &text, err) != 0 ||
         json_member_int(object, "join", "quiet", ret_quiet, err) != 0 ||
-        ledger_parse(json_object_get(object, "ledger"), ret, err) != 0)
+        ledger_parse(json_object_get(object, "ledger"), places, ret, err) != 0)
         return -1;
     if (text == NULL || *ret_quiet < 0)
         return error_set(err, EXIT_CODE_CONFIG, "join: it says nothing of the job so far");

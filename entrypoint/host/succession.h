@@ -67,10 +67,10 @@ bool succession_settle(struct succession *s, unsigned number, const json_t *orde
 json_t *succession_addresses(const struct cluster *c);
 
 /* What a worker tells the next master with its join, and how that reads it: QUIET is the time since
- * the last heartbeat that it answered, ns. */
+ * the last heartbeat that it answered, ns. The job has had PLACES hosts. */
 json_t *succession_json(const struct succession *s);
-int succession_parse(const json_t *object, char run[ATTEMPT_RUN_SIZE], struct ledger *ret,
-                     int64_t *ret_quiet, struct error *err);
+int succession_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_SIZE],
+                     struct ledger *ret, int64_t *ret_quiet, struct error *err);
 
 /* Whether this host may follow another one now that its master is lost; else WHY, for people. */
 bool succession_may_follow(const struct succession *s, const struct job *job, const char **why);

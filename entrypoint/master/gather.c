@@ -114,7 +114,7 @@ int gather_check(const struct master *m, size_t host, const json_t *message, str
         return error_set(err, EXIT_CODE_HOST_LOST,
                          "the job has begun without it, and is being taken over from a lost "
                          "master");
-    if (succession_parse(told, run, &ledger, &quiet, err) != 0)
+    if (succession_parse(told, m->s.job->cluster.count, run, &ledger, &quiet, err) != 0)
         return -1;
     if (strcmp(run, m->s.succession->run) != 0)
         return error_set(err, EXIT_CODE_HOST_LOST, "it was part of another run of this job");
@@ -126,7 +126,8 @@ void gather_admit(struct member *b, const json_t *message) {
     char run[ATTEMPT_RUN_SIZE];
     struct ledger ledger;
     int64_t quiet = 0;
-    if (succession_parse(json_object_get(message, "succession"), run, &ledger, &quiet, NULL) != 0)
+    if (succession_parse(json_object_get(message, "succession"), m->s.job->cluster.count, run,
+                         &ledger, &quiet, NULL) != 0)
         return;
     int64_t heard = clock_boot() - quiet;
     if (heard > m->gather.heard)

@@ -167,7 +167,14 @@ json_t *ledger_json(const struct ledger *l) {
                      (json_int_t)l->lost);
 }
 
-static int roll_parse(const json_t *object, struct roll *ret, struct error *err) {
+static bool is_within(const struct host_set *s, size_t places) {
+    for (size_t i = places; i < CLUSTER_HOSTS_MAX; i++)
+        if (host_set_has(s, i))
+            return false;
+    return true;
+}
+
+static int roll_parse(const json_t *object, size_t places, struct roll *ret, struct error *err) {
     int64_t number = 0;
     int64_t master = -1;
     const char *text = NULL;
@@ -185,19 +192,19 @@ static int roll_parse(const json_t *object, struct roll *ret, struct error *err)
         ret->hosts.words[i] = strtoull(word, NULL, 16);
     }
     if (number < 1 || number > INT32_MAX || master < 0 || master >= CLUSTER_HOSTS_MAX ||
-        !host_set_has(&ret->hosts, (size_t)master))
-        return error_set(err, EXIT_CODE_CONFIG, "a roll whose number or master cannot be");
+        !host_set_has(&ret->hosts, (size_t)master) || !is_within(&ret->hosts, places))
+        return error_set(err, EXIT_CODE_CONFIG, "a roll whose number, master or hosts cannot be");
     ret->number = (unsigned)number;
     ret->master = (unsigned)master;
     return 0;
 }
 
-int ledger_parse(const json_t *object, struct ledger *ret, struct error *err) {
+int ledger_parse(const json_t *object, size_t places, struct ledger *ret, struct error *err) {
     const json_t *taken = json_object_get(object, "taken");
     int64_t lost = -1;
     *ret = (struct ledger){0};
     if (json_member_int(object, "ledger", "lost", &lost, err) != 0 ||
-        roll_parse(json_object_get(object, "sure"), &ret->sure, err) != 0)
+        roll_parse(json_object_get(object, "sure"), places, &ret->sure, err) != 0)
         return -1;
     if (lost < 0 || lost > INT32_MAX)
         return error_set(err, EXIT_CODE_CONFIG,
@@ -206,7 +213,7 @@ int ledger_parse(const json_t *object, struct ledger *ret, struct error *err) {
     if (json_array_size(taken) > LEDGER_TAKEN_MAX)
         return error_set(err, EXIT_CODE_CONFIG, "a ledger of more rolls than there can be");
     for (size_t i = 0; i < json_array_size(taken); i++) {
-        if (roll_parse(json_array_get(taken, i), &ret->taken[i], err) != 0)
+        if (roll_parse(json_array_get(taken, i), places, &ret->taken[i], err) != 0)
             return -1;
         ret->taken_count++;
     }

@@ -66,6 +66,8 @@ void ledger_behind(const struct ledger *l, size_t place, struct host_set *ret);
 
 /* The caller owns it. */
 json_t *ledger_json(const struct ledger *l);
-int ledger_parse(const json_t *object, struct ledger *ret, struct error *err);
+/* Of a job that has had PLACES hosts: a roll of others is refused, as what is kept by place has no
+ * room for them. */
+int ledger_parse(const json_t *object, size_t places, struct ledger *ret, struct error *err);
 
 #endif

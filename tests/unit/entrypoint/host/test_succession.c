@@ -131,15 +131,15 @@ static void a_join_tells_what_is_known(void) {
     (void)snprintf(s.run, sizeof(s.run), "0123456789abcdef");
     s.heard = clock_boot() - 3 * CLOCK_SECOND;
     json_t *object = succession_json(&s);
-    CU_ASSERT_EQUAL(succession_parse(object, run, &ledger, &quiet, &err), 0);
+    CU_ASSERT_EQUAL(succession_parse(object, CLUSTER_HOSTS_MAX, run, &ledger, &quiet, &err), 0);
     CU_ASSERT_STRING_EQUAL(run, s.run);
     CU_ASSERT_EQUAL(host_set_count(&ledger.sure.hosts), HOSTS);
     CU_ASSERT(quiet >= 3 * CLOCK_SECOND && quiet < 4 * CLOCK_SECOND);
     (void)json_object_set_new(object, "quiet", json_integer(-1));
-    CU_ASSERT_NOT_EQUAL(succession_parse(object, run, &ledger, &quiet, &err), 0);
+    CU_ASSERT_NOT_EQUAL(succession_parse(object, CLUSTER_HOSTS_MAX, run, &ledger, &quiet, &err), 0);
     (void)json_object_set_new(object, "quiet", json_integer(1));
     (void)json_object_del(object, "run");
-    CU_ASSERT_NOT_EQUAL(succession_parse(object, run, &ledger, &quiet, &err), 0);
+    CU_ASSERT_NOT_EQUAL(succession_parse(object, CLUSTER_HOSTS_MAX, run, &ledger, &quiet, &err), 0);
     json_decref(object);
     succession_close(&s);
 }

@@ -1,3 +1,4 @@
+#include "common/json.h"
 #include "outcome/ledger.h"
 #include "support/unit.h"
 
@@ -287,7 +288,7 @@ static void it_comes_back_as_it_went(void) {
     CU_ASSERT(ledger_take(&l, &two));
     l.lost = 7;
     json_t *object = ledger_json(&l);
-    CU_ASSERT_EQUAL(ledger_parse(object, &got, &err), 0);
+    CU_ASSERT_EQUAL(ledger_parse(object, CLUSTER_HOSTS_MAX, &got, &err), 0);
     json_decref(object);
     CU_ASSERT_EQUAL(got.sure.number, 1);
     CU_ASSERT_EQUAL(memcmp(&got.sure.hosts, &l.sure.hosts, sizeof(got.sure.hosts)), 0);
@@ -339,11 +340,27 @@ static void what_cannot_be_is_refused(void) {
             (void)json_object_set(object, "taken", many);
             break;
         }
-        CU_ASSERT_NOT_EQUAL(ledger_parse(object, &got, &err), 0);
+        CU_ASSERT_NOT_EQUAL(ledger_parse(object, CLUSTER_HOSTS_MAX, &got, &err), 0);
         json_decref(many);
         json_decref(object);
     }
-    CU_ASSERT_NOT_EQUAL(ledger_parse(NULL, &got, &err), 0);
+    CU_ASSERT_NOT_EQUAL(ledger_parse(NULL, CLUSTER_HOSTS_MAX, &got, &err), 0);
+}
+
+/* What is kept by place has room for the job's own. */
+static void hosts_that_the_job_never_had_are_refused(void) {
+    struct error err = {0};
+    struct ledger got;
+    struct ledger good = ledger_of(3);
+    const struct roll later = {.number = 9, .hosts = {.words = {0x0f}}};
+    cleanup_json json_t *three = ledger_json(&good);
+    CU_ASSERT_EQUAL(ledger_parse(three, 3, &got, &err), 0);
+    CU_ASSERT_NOT_EQUAL(ledger_parse(three, 2, &got, &err), 0);
+    ASSERT_CONTAINS(err.text, "a roll whose number, master or hosts cannot be");
+    CU_ASSERT_TRUE(ledger_take(&good, &later));
+    cleanup_json json_t *four = ledger_json(&good);
+    CU_ASSERT_NOT_EQUAL(ledger_parse(four, 3, &got, &err), 0);
+    CU_ASSERT_EQUAL(ledger_parse(four, 4, &got, &err), 0);
 }
 
 UNIT_MAIN("outcome.ledger", UNIT(more_than_half_goes_on_and_a_tie_with_its_master),
@@ -352,4 +369,5 @@ UNIT_MAIN("outcome.ledger", UNIT(more_than_half_goes_on_and_a_tie_with_its_maste
           UNIT(who_learns_keeps_the_newest_and_all_that_is_open),
           UNIT(too_many_open_rolls_let_nobody_go_on), UNIT(what_there_is_no_room_for_is_the_oldest),
           UNIT(the_next_host_follows_as_long_as_enough_are_behind_it),
-          UNIT(it_comes_back_as_it_went), UNIT(what_cannot_be_is_refused))
+          UNIT(it_comes_back_as_it_went), UNIT(what_cannot_be_is_refused),
+          UNIT(hosts_that_the_job_never_had_are_refused))

@@ -1,0 +1,116 @@
+/* What another host tells the master, in frames: the first byte is what the job is at ('r' ranks
+ * run, 'p' hosts prove that they share a folder, 'e' a check, 'c' hosts are cleared), then a list
+ * of messages as [host, message], or one of the second host. What is forwarded for people is left
+ * out, and so are joins. Counts stay within the job, texts within their room. */
+#include "common/json.h"
+#include "fuzz/check.h"
+#include "master/examine.h"
+#include "master/lease.h"
+#include "master/master.h"
+#include "master/prove.h"
+#include "master/relaunch.h"
+#include "wire/frame.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HOSTS = 3 };
+
+static struct cluster_host hosts[HOSTS];
+static struct member members[HOSTS];
+static struct job job;
+static struct master m;
+static unsigned raises;
+
+static void count(struct master *master, const struct raised *what) {
+    CHECK(master == &m && what->event < EVENT_COUNT);
+    CHECK(what->member == NULL || what->member->index < HOSTS);
+    raises++;
+}
+
+static void drop(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void open_master(enum phase phase) {
+    struct error err;
+    job = (struct job){.settings = {.dead_seconds = 10},
+                       .cluster = {.hosts = hosts, .count = HOSTS, .job = "job"}};
+    m = (struct master){.s = {.job = &job},
+                        .members = members,
+                        .phase = phase,
+                        .check = phase == PHASE_EXAMINING,
+                        .raise = count};
+    for (size_t i = 0; i < HOSTS; i++) {
+        hosts[i] = (struct cluster_host){.slots = 2};
+        (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "algo-%zu", i + 1);
+        members[i] = (struct member){.master = &m, .index = i, .joined = true};
+    }
+    CHECK(loop_init(&m.s.loop, &err) == 0);
+    CHECK(post_init(&m.to_self, &m.s.loop, drop, NULL, &err) == 0);
+    CHECK(attempt_open(&m.attempt, 1, &job.cluster, &err) == 0);
+    CHECK(examine_open(&m, &err) == 0);
+    prove_init(&m);
+    examine_init(&m);
+    relaunch_init(&m);
+}
+
+static void close_master(void) {
+    examine_close(&m);
+    prove_close(&m);
+    relaunch_close(&m);
+    loop_cancel(&m.s.loop, &m.collect.deadline);
+    loop_cancel(&m.s.loop, &m.collect.end);
+    attempt_done(&m.attempt);
+    post_done(&m.to_self);
+    loop_done(&m.s.loop);
+}
+
+static void check_all(void) {
+    const struct attempt *a = &m.attempt;
+    CHECK(a->seated_count <= a->ranks && a->report_count <= a->ranks && a->ranks == 2 * HOSTS);
+    for (size_t i = 0; i < a->report_count; i++)
+        CHECK(a->reports[i].rank < a->ranks && a->reports[i].host < HOSTS);
+    for (size_t i = 0; i < HOSTS; i++) {
+        CHECK(memchr(members[i].word, '\0', sizeof(members[i].word)) != NULL);
+        CHECK(members[i].echoed >= 0 && members[i].trip >= 0);
+    }
+}
+
+static void tell(size_t host, json_t *message) {
+    static const char *const others[] = {"line", "join", "fetching"};
+    if (!json_is_string(json_object_get(message, "type")))
+        return; /* no frame */
+    const char *type = frame_type(message);
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(type, others[i]) == 0)
+            return;
+    master_member_events.message(&members[host], message);
+    check_all();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    json_t *told = NULL;
+    if (size == 0 || json_parse((const char *)data + 1, size - 1, "words", &told, NULL) != 0)
+        return 0;
+    check_without_log();
+    open_master(data[0] == 'p'   ? PHASE_PROVING
+                : data[0] == 'e' ? PHASE_EXAMINING
+                : data[0] == 'c' ? PHASE_CLEARING
+                                 : PHASE_RUNNING);
+    if (json_is_object(told))
+        tell(1, told);
+    for (size_t i = 0; i < json_array_size(told) && i < 64; i++) {
+        const json_t *pair = json_array_get(told, i);
+        json_int_t host = json_integer_value(json_array_get(pair, 0));
+        if (host >= 0 && host < HOSTS && json_is_object(json_array_get(pair, 1)))
+            tell((size_t)host, json_array_get(pair, 1));
+    }
+    close_master();
+    json_decref(told);
+    return 0;
+}

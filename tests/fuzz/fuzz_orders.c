@@ -1,0 +1,143 @@
+/* What the master orders, in frames: the first byte is 'x' for an order of `ringmaster check`, as
+ * the child that carries it out reads it, else a list of orders to one host of three: an attempt
+ * and who is gone, a roll that is sure, files that prove a folder, ranks to be stopped or let go.
+ * Those that would start programs of Open MPI or end this one's are left out. */
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "fuzz/check.h"
+#include "host/examine.h"
+#include "host/host.h"
+#include "wire/frame.h"
+
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+enum { HOSTS = 3, SELF = 1 };
+
+static struct loop loop;
+static struct reaper reaper;
+static struct sweep sweep;
+static struct local local;
+static struct console console;
+static struct failure_child failure;
+static struct journal journal;
+static struct uploading uploading;
+static struct tools tools;
+static struct succession succession;
+static struct host host;
+static struct job job;
+static size_t told;
+
+static void tell(void *context, json_t *message) {
+    (void)context;
+    CHECK(message != NULL);
+    told++;
+    json_decref(message);
+}
+
+static size_t queued(void *context) {
+    (void)context;
+    return 0;
+}
+
+static const struct door_events no_guests = {0};
+
+static void close_house(void) {
+    succession_close(&succession);
+    host_done(&host);
+    local_close(&local);
+    loop_done(&loop);
+    job_done(&job);
+}
+
+/* Once: its folder lies in memory. */
+static void open_house(void) {
+    static char path[] = "PATH=/usr/bin:/bin", names[] = "RINGMASTER_HOSTS=a,b,c",
+                self[] = "RINGMASTER_HOST=b", base[] = "SAGEMAKER_BASE_DIR=/no/such/base",
+                failover[] = "RINGMASTER_FAILOVER=1", shrink[] = "RINGMASTER_SHRINK=1",
+                restarts[] = "RINGMASTER_RESTARTS=9";
+    static char *environment[] = {path, names, self, base, failover, shrink, restarts, NULL};
+    static const char *const words[] = {"--", "/bin/true", NULL};
+    if (loop.epoll_fd > 0)
+        return;
+    CHECK(job_read(words, environment, &job, NULL) == 0 && job.cluster.self == SELF);
+    CHECK(loop_init(&loop, NULL) == 0);
+    CHECK(local_open(&local, &loop, NULL, &no_guests, NULL, NULL) == 0);
+    console_init(&console, &loop, STDOUT_FILENO);
+    failure_child_open(&failure, &reaper, "/no/such/base");
+    const struct host_options options = {&loop,      &reaper,     &sweep,   &job,     environment,
+                                         &local,     &tools,      &console, &failure, &journal,
+                                         &uploading, &succession, tell,     queued,   NULL};
+    CHECK(succession_open(&succession, &job, NULL) == 0);
+    CHECK(host_open(&host, &options, NULL) == 0);
+    host_set_run(&host, "0123456789abcdef");
+    (void)atexit(close_house);
+}
+
+/* As at the beginning of a job. */
+static void begin_anew(void) {
+    succession_close(&succession);
+    CHECK(succession_open(&succession, &job, NULL) == 0);
+    for (size_t i = 0; i < HOSTS; i++)
+        job.cluster.hosts[i].gone = false;
+    crew_clear(&host.crew, 1);
+    told = 0;
+}
+
+static void order(const json_t *message) {
+    static const char *const others[] = {"launch", "clear", "upload"};
+    if (!json_is_string(json_object_get(message, "type")))
+        return; /* no frame */
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+        if (strcmp(frame_type(message), others[i]) == 0)
+            return;
+    host_order(&host, message);
+    CHECK(!job.cluster.hosts[0].gone && cluster_hosts_left(&job.cluster) >= 1);
+    CHECK(host.crew.attempt >= 1 && succession.ledger.taken_count <= LEDGER_TAKEN_MAX);
+    for (size_t place = HOSTS; place < CLUSTER_HOSTS_MAX; place++)
+        CHECK(!host_set_has(&ledger_last(&succession.ledger)->hosts, place));
+}
+
+static void try_orders(const json_t *list) {
+    open_house();
+    begin_anew();
+    for (size_t i = 0; i < json_array_size(list) && i < 64; i++)
+        if (json_is_object(json_array_get(list, i)))
+            order(json_array_get(list, i));
+    CHECK(told <= 2 * json_array_size(list));
+    /* Who proves is a child. */
+    proving_close(&host.proving);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+}
+
+static void try_examine(const json_t *object) {
+    struct reach_options o;
+    struct error err = {0};
+    cleanup_free struct reach_peer *peers = NULL;
+    if (examine_read(object, &o, &peers, &err) != 0) {
+        CHECK(err.text[0] != '\0');
+        return;
+    }
+    CHECK(o.count >= 1 && o.count <= CLUSTER_HOSTS_MAX && o.self < o.count && o.peers == peers);
+    CHECK(strlen(o.ask) == REACH_WORD_SIZE - 1 && strlen(o.answer) == REACH_WORD_SIZE - 1);
+    for (size_t i = 0; i < o.count; i++)
+        CHECK(peers[i].port == 0 || net_address_is_set(&peers[i].address));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    json_t *given = NULL;
+    if (size == 0 || json_parse((const char *)data + 1, size - 1, "orders", &given, NULL) != 0)
+        return 0;
+    check_without_log();
+    if (data[0] == 'x')
+        try_examine(given);
+    else
+        try_orders(given);
+    json_decref(given);
+    return 0;
+}
