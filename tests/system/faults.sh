@@ -45,7 +45,6 @@ start_on() {
 fresh() {
     odd=
     ring "$size"
-    last=$size
     odd_host=$last
     cp "$system/probe.sh" "$share/"
     [ ! -e "$RINGMASTER_BIN/probe_mpi" ] || cp "$RINGMASTER_BIN/probe_mpi" "$share/"
@@ -310,6 +309,7 @@ CASES=${CASES:-$told a_rank_segfaults a_rank_is_killed a_worker_is_killed
 # After each case.
 case_ends() { check "nothing is left running" equal "$(hosts left)" 0; }
 for size in ${HOSTS:-3}; do
+    last=$size
     echo "$size hosts:"
     run_cases
 done

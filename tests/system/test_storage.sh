@@ -7,7 +7,7 @@
 [ "$DRIVER" = ns ] || skip "these hosts mount file systems of their own"
 
 SOON=30
-# Who writes the failure file has 1.5 s (host/failure_child.h), and then hosts leave.
+# From a rank's end to the verdict, and from there on as long as leaving may take, whatever the disk does.
 STALLED_MS=$((1500 + LEAVE_MS))
 stall=$(dirname "$RINGMASTER_BIN")/tests/stall.so
 kept() { cat "$(hosts opt "$1")/model/$2" 2>/dev/null; }
