@@ -50,13 +50,14 @@ RUN cmake -S /src -B /build -DRINGMASTER_TESTS=OFF -DONEDNN_ROOT=/opt/onednn \
         cp -r /opt/onednn/share/doc/onednn /out/usr/local/share/doc/; \
     fi
 # Debian's Open MPI insists on an ssh client and on plug-ins that draw topologies on X11. The image
-# has neither: the launch goes over ringmaster's own link. An empty package stands in for them.
+# has neither: the launch goes over ringmaster's own link. An empty package stands in for them, the same bytes each time, so
+# that what is built on it stays in the engine's cache.
 RUN mkdir -p /none/DEBIAN && \
     printf '%s\n' 'Package: ringmaster-without' 'Version: 1' 'Architecture: all' \
         'Maintainer: Ringmaster' 'Provides: ssh-client, libhwloc-plugins' \
         'Description: stands in for what an image with ringmaster does not need' \
         >/none/DEBIAN/control && \
-    dpkg-deb --build /none /ringmaster-without.deb >/dev/null
+    SOURCE_DATE_EPOCH=0 dpkg-deb --build /none /ringmaster-without.deb >/dev/null
 
 FROM ${BASE:-debian:bookworm-slim}
 ARG RINGMASTER_CUDA

@@ -89,7 +89,8 @@ if(RINGMASTER_HAVE_CPU)
 endif()
 room_tests(graph ops ops USES ops_harness ${backends})
 # Every operator in every type: longer than most where the machine has other work.
-set_tests_properties(ops_graph_parity PROPERTIES TIMEOUT 600)
+set(parity ops_graph_parity ops_graph_parity_cpu ops_graph_parity_convs)
+set_tests_properties(${parity} PROPERTIES TIMEOUT 600)
 # Whole networks against torch's values (tests/golden/*_torch.py).
 room_tests(run golden ops USES ops_harness)
 # Minutes, where it is run at all (RINGMASTER_LONG).
@@ -97,11 +98,11 @@ set_tests_properties(ops_run_maskrcnn_full PROPERTIES TIMEOUT 3600)
 target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
 set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 900)
 # The longest first, so that none is alone at the end.
-set_tests_properties(ops_run_resnet ops_run_maskrcnn ops_graph_parity unit_detect_detection_source
+set_tests_properties(ops_run_resnet ops_run_maskrcnn ${parity} unit_detect_detection_source
     PROPERTIES COST 50)
 # Once more with oneDNN as on a processor without bf16 products; under a sanitizer it takes minutes.
 if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
-    foreach(test parity network)
+    foreach(test parity_cpu parity_convs network)
         add_test(NAME ops_graph_${test}_avx2 COMMAND ops_graph_${test})
         set_tests_properties(ops_graph_${test}_avx2 PROPERTIES LABELS ops TIMEOUT 600
             ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX2)

@@ -1,17 +1,14 @@
-/* Every backend of this build against the reference. */
+/* The reference by itself, the table of rows, and how results are compared. Backends against it:
+ * test_parity_cpu.c, test_parity_convs.c. */
 #include "graph/op.h"
 #include "ops/harness.h"
 #include "ops/parity.h"
 #include "ref/ref.h"
 #include "ref/value.h"
 #include "support/unit.h"
-#ifdef RINGMASTER_HAVE_CPU
-#include "cpu/cpu.h"
-#endif
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Into memory full of NaN, apart and in place: what the reference leaves out, or reads after it has
@@ -99,129 +96,7 @@ static void every_form_of_a_norm_has_a_row(void) {
         }
 }
 
-#ifdef RINGMASTER_HAVE_CPU
-static struct backend *new_cpu(int threads) {
-    struct backend *cpu = NULL;
-    struct error err = {0};
-    struct cpu_options options = {.threads = threads};
-    CU_ASSERT_EQUAL_FATAL(cpu_open(&cpu, &options, &err), 0);
-    return cpu;
-}
-
-static void compare_cpu(enum dtype dtype, int threads) {
-    struct backend *cpu = new_cpu(threads);
-    /* Held to less than the machine has, to run what others would. */
-    if (getenv("ONEDNN_MAX_CPU_ISA") != NULL)
-        ASSERT_CONTAINS(cpu->table->describe(cpu), "products in f32");
-    parity_check(cpu, dtype, PARITY_ALL);
-    backend_close(cpu);
-}
-
-/* Whatever the rules choose. */
-static void each_kind_of_convolution_agrees_with_the_reference(void) {
-    static const enum cpu_convs convs[] = {CPU_CONVS_ONEDNN, CPU_CONVS_GEMM};
-    for (size_t i = 0; i < sizeof(convs) / sizeof(convs[0]); i++) {
-        struct backend *cpu = NULL;
-        struct cpu_options options = {.threads = 3, .convs = convs[i]};
-        CU_ASSERT_EQUAL_FATAL(cpu_open(&cpu, &options, NULL), 0);
-        parity_check_rows(cpu, DTYPE_F32, PARITY_ALL, "conv");
-        backend_close(cpu);
-    }
-}
-
-/* Winograd's products of 4x4 tiles have bounds of their own. A plain sum's error grows with the
- * root of its length, and the rows' rule with it. Here values go through transforms first and last,
- * whose coefficients of up to 8 make terms that are larger than the result and cancel: that loses
- * the same few bits whatever the number of channels. Found were at most 8.4e-6 of the largest
- * value, and 3.5e-6 in weight gradients, whose last transform is the smaller one; twice that is
- * allowed, which of many channels is less than the rule would. */
-static double winograds_bound(enum op_kind kind) {
-    return kind == OP_CONV2D_GRAD_WEIGHT ? 8e-6 : 2e-5;
-}
-
-static void winograds_products_agree_within_bounds_of_their_own(void) {
-    struct backend *cpu = NULL;
-    struct cpu_options options = {.threads = 3, .convs = CPU_CONVS_WINOGRAD};
-    CU_ASSERT_EQUAL_FATAL(cpu_open(&cpu, &options, NULL), 0);
-    parity_check_bounded(cpu, DTYPE_F32, "conv 3x3", winograds_bound);
-    parity_check_rows(cpu, DTYPE_F32, PARITY_ALL, "conv");
-    backend_close(cpu);
-}
-
-static void fill(struct op_graph *g, int tensor, double value) {
-    const struct tensor *t = &g->graph.tensors[tensor];
-    for (int64_t i = 0; i < tensor_count(t); i++)
-        value_set(g->value[tensor], t->dtype, i, value);
-}
-
-/* Sums of ones times weights that are halfway between 1 and the next number of bf16. */
-static void check_rounding(struct backend *backend, const struct op_case *row) {
-    struct op_graph g;
-    struct error err = {0};
-    op_graph_init(&g, row, DTYPE_BF16);
-    const struct op *op = &g.graph.ops[0];
-    fill(&g, op->inputs[0], 1);
-    fill(&g, op->inputs[1], 1 + 0x1p-8);
-    if (op->inputs[2] != TENSOR_NONE)
-        fill(&g, op->inputs[2], 0);
-    const struct tensor *y = &g.graph.tensors[op->outputs[0]];
-    double most = 0;
-    CU_ASSERT_EQUAL(op_graph_run(&g, backend, 0, false, g.value, &err), 0);
-    for (int64_t i = 0; i < tensor_count(y); i++)
-        most = fmax(most, value_get(g.value[op->outputs[0]], y->dtype, i));
-    /* A window that nothing is cut off from. */
-    const struct shape *w = &g.graph.tensors[op->inputs[1]].shape;
-    double terms = (double)(shape_count(w) / w->dim[0]);
-    if (most != terms)
-        printf("%s: %s: %g instead of %g\n", row->name, backend->table->name, most, terms);
-    CU_ASSERT_EQUAL(most, terms);
-    op_graph_done(&g);
-}
-
-/* Strided ones, as Winograd's transforms round by themselves. */
-static void weights_are_rounded_to_the_activations_type(void) {
-    struct backend *ref = NULL, *cpu = new_cpu(2);
-    struct error err = {0};
-    int rows = 0;
-    CU_ASSERT_EQUAL_FATAL(ref_open(&ref, &err), 0);
-    for (int i = 0; i < op_case_count(); i++) {
-        const struct op_case *row = op_case_at(i);
-        if (row->kind != OP_LINEAR && (row->kind != OP_CONV2D || row->attr.window.stride != 2))
-            continue;
-        check_rounding(ref, row);
-        check_rounding(cpu, row);
-        rows++;
-    }
-    CU_ASSERT(rows >= 4);
-    backend_close(ref);
-    backend_close(cpu);
-}
-
-static void an_outlier_takes_no_digits_from_the_cpus_variance(void) {
-    struct backend *cpu = new_cpu(2);
-    parity_check_outliers(cpu);
-    backend_close(cpu);
-}
-
-static void cpu_agrees_with_the_reference_in_f32(void) {
-    compare_cpu(DTYPE_F32, 2);
-}
-
-static void cpu_agrees_with_the_reference_in_bf16(void) {
-    compare_cpu(DTYPE_BF16, 1);
-    compare_cpu(DTYPE_BF16, 4);
-}
-#define CPU_CASES                                                                                  \
-    UNIT(cpu_agrees_with_the_reference_in_f32), UNIT(cpu_agrees_with_the_reference_in_bf16),       \
-        UNIT(each_kind_of_convolution_agrees_with_the_reference),                                  \
-        UNIT(winograds_products_agree_within_bounds_of_their_own),                                 \
-        UNIT(weights_are_rounded_to_the_activations_type),                                         \
-        UNIT(an_outlier_takes_no_digits_from_the_cpus_variance),
-#else
-#define CPU_CASES
-#endif
-
-UNIT_MAIN("ops.parity", CPU_CASES UNIT(the_reference_writes_every_element_also_in_place),
+UNIT_MAIN("ops.parity", UNIT(the_reference_writes_every_element_also_in_place),
           UNIT(every_operator_has_a_row), UNIT(every_form_of_a_norm_has_a_row),
           UNIT(the_reference_gives_whole_numbers_whole), UNIT(rows_are_meant_by_any_of_the_words),
           UNIT(what_is_no_number_and_what_is_whole_has_to_be_the_same))

@@ -172,6 +172,13 @@ static void batches_are_the_same_for_any_threads_and_after_a_resume(void) {
     check_threads_and_resume(shapes_folder(), true, 96, 4);
 }
 
+/* A sanitizer that looks for races sees the same ones in small. */
+#if defined(__SANITIZE_THREAD__)
+enum { REAL_SIDE = 128, REAL_SIDE_D2 = 96 };
+#else
+enum { REAL_SIDE = 800, REAL_SIDE_D2 = 400 };
+#endif
+
 static void batches_of_real_pictures_are_the_same_for_any_threads(void) {
     char folder[PATH_MAX];
     const char *data = getenv("RINGMASTER_DATA");
@@ -180,8 +187,8 @@ static void batches_of_real_pictures_are_the_same_for_any_threads(void) {
         unit_skip("RINGMASTER_DATA does not lead to coco128");
         return;
     }
-    check_threads_and_resume(folder, false, 800, 3);
-    check_threads_and_resume(folder, true, 400, 3);
+    check_threads_and_resume(folder, false, REAL_SIDE, 3);
+    check_threads_and_resume(folder, true, REAL_SIDE_D2, 3);
 }
 
 /* Ranks in turn make what one rank makes alone: the same bytes place by place. */
