@@ -159,6 +159,13 @@ if(system_patience LESS 1800)
     set_tests_properties(system_image PROPERTIES TIMEOUT 1800)
 endif()
 set_tests_properties(system_containers system_sdk PROPERTIES DEPENDS system_image)
+# What plays S3 is installed once, and who needs it takes no place meanwhile.
+if(TARGET transfer)
+    add_test(NAME system_moto COMMAND sh ${CMAKE_SOURCE_DIR}/tests/system/moto_install.sh)
+    set_tests_properties(system_moto PROPERTIES LABELS system TIMEOUT 600 PROCESSORS 1 COST 200
+        SKIP_RETURN_CODE 77)
+    set_tests_properties(system_sources system_uploads system_examples PROPERTIES DEPENDS system_moto)
+endif()
 # They build in the same folder (examples/containers.sh).
 set_tests_properties(system_quickstart system_maskrcnn_example PROPERTIES RESOURCE_LOCK quickstart_build)
 if(RINGMASTER_HAVE_CPU)

@@ -1,23 +1,11 @@
 # S3 for system tests, as moto (PyPI) plays it beside the hosts, with every signature checked.
-# Sourced behind lib.sh. moto is installed into build/moto once.
+# Sourced behind lib.sh.
 # shellcheck shell=sh disable=SC2034,SC2154  # lib.sh's variables
 [ "$DRIVER" = ns ] || skip "the server stands in the namespaces' own network"
 [ -x "$RINGMASTER_BIN/ringmaster-transfer" ] || skip "this build fetches nothing: no libcurl, libarchive or Expat"
 
 moto=$top/build/moto
-# Of tests that begin at once one installs it.
-mkdir -p "$top/build"
-exec 8>"$moto.lock"
-flock -w 500 8 || skip "another test has been installing moto for 500 s"
-if [ ! -e "$moto/ready" ]; then
-    rm -rf "$moto"
-    if ! python3 -m venv "$moto" ||
-        ! timeout 400 "$moto/bin/pip" install -q --disable-pip-version-check 'moto[server]==5.2.5' boto3; then
-        skip "moto could not be installed from PyPI"
-    fi
-    : >"$moto/ready"
-fi
-exec 8>&-
+sh "$system/moto_install.sh" || exit
 
 # server_up COUNT: beside the hosts, on their bridge, at $s3, with so many small files; $id and $secret are a user's that it knows.
 server_up() {
