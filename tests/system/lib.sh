@@ -228,6 +228,15 @@ wait_for() {
 # says HOST TEXT: its log has a line like TEXT.
 says() { hosts log "$1" | grep -q -e "$2"; }
 
+# said_within MS HOST TEXT: its log has a line like TEXT, MS after the fault at the latest.
+said_within() {
+    check "host $2 says '$3'" wait_for "$PATIENCE" says "$2" "$3" || return
+    took=$(($(now_ms) - fault_at))
+    lateness
+    echo "  host $2 says '$3' after $took ms, $1 promised; the machine was late by $late"
+    in_time "host $2 says '$3'" "$took" "$1"
+}
+
 # How long a rank has to be slow until it is named: two windows, and a beat for each host (outcome/pace.h).
 NAMED=45 WINDOW=18
 named() { hosts log 1 | grep -c 'straggler on' || true; }

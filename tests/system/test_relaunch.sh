@@ -4,6 +4,9 @@
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 
+# A mark is seen at one look and its age at another: of several hosts every three seconds, of one alone every four.
+LOOKS_MS=6000 LOOKS_ALONE_MS=8000
+
 # train RESTARTS [-e NAME=VALUE]...: five steps an epoch, five epochs, a checkpoint after each; waits
 # for the first.
 train() {
@@ -24,8 +27,7 @@ went_on() {
     shift
     all_end 90 0 "$@" || return
     log=$(hosts log 1)
-    fault_ends
-    check "the hosts leave together" at_most "$(spread "$@")" $((LEAVE_MS + $(cat "$RING/lag")))
+    together "$@"
     check "it went on from its checkpoint" holds "$log" 'resumed from /opt/ml/checkpoints/step-'
     check "it began once" equal "$(echo "$log" | grep -c 'train step=1 ')" 1
     check "with $ranks ranks" holds "$log" "all $ranks ranks ended with 0; attempt 2 of "
@@ -54,6 +56,7 @@ a_killed_rank_is_made_good() {
 a_stalled_rank_is_made_good() {
     train 1 -e RINGMASTER_STALL_SECONDS=12
     signal_program 3 STOP ringtrain
+    said_within $((12000 + LOOKS_MS)) 1 'no progress' || return
     went_on 3 1 2 3
     check "what the first attempt died of is in the log" holds "$(hosts log 1)" 'no progress'
 }
@@ -184,18 +187,23 @@ attempts_that_get_further_go_on() {
 
 what_a_stalled_rank_waits_in_is_in_the_story() {
     run 0 "$mark"'; [ $RANK != 1 ] || { mark 5; echo marked; exec sleep 61; }; exec sleep 60'
-    all_end "$PATIENCE" 74 1 2 3 || return
-    all_name 'algo-2 rank 1: made no progress within its limit' 1 2 3
+    check "it has shown a mark" wait_for 30 says 2 '] marked' || return
+    fault_begins
+    ended 74 'algo-2 rank 1: made no progress within its limit' $((1000 + LOOKS_MS + FAILURE_MS)) 1 2 3
     all_name 'threads: pid ' 1 2 3
     all_name ' sleep: 1 S ' 1 2 3
 }
+
+all_marked() { [ "$(hosts log 1 | grep -c '] marked')" = 3 ]; }
 
 # They stand still together: where each of them waits is told, that of the first also as what failed.
 what_each_stalled_rank_waits_in_is_told() {
     ring 1
     put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "3"}'
     start_all -- train -- sh -c "$mark"'; mark 5; echo marked; [ $RANK != 1 ] || exec cat /dev/zero >/dev/null; exec sleep 60'
-    all_end "$PATIENCE" 74 1 || return
+    check "all have shown a mark" wait_for 30 all_marked || return
+    fault_begins
+    ended 74 'made no progress within its limit' $((1000 + LOOKS_ALONE_MS + FAILURE_MS)) 1
     events=$(hosts opt 1)/output/data/events-algo-1.jsonl
     for rank in 0 1 2; do
         where=' sleep: 1 S '
