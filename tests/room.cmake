@@ -6,7 +6,8 @@ target_link_libraries(test_support PUBLIC PkgConfig::cunit PRIVATE ringmaster_fl
 
 # Its allocations fail one by one (tests/support/no_memory.h).
 function(without_memory target)
-    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/no_memory.c)
+    target_sources(${target} PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/no_memory.c
+        ${CMAKE_SOURCE_DIR}/tests/support/no_memory_rows.c)
     target_link_options(${target} PRIVATE -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
         -Wl,--wrap=aligned_alloc,--wrap=strdup,--wrap=strndup,--wrap=vasprintf,--wrap=asprintf)
 endfunction()
@@ -36,6 +37,7 @@ if(TARGET entrypoint)
     if(TARGET transfer)
         room_tests(transfer unit/entrypoint/transfer unit
             USES PkgConfig::curl PkgConfig::archive PLACES 1)
+        without_memory(unit_transfer_no_memory)
     endif()
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(host unit/entrypoint/host unit USES master PLACES 1)

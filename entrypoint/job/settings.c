@@ -1,6 +1,7 @@
 #include "job/settings.h"
 
 #include "common/attempt.h"
+#include "common/json.h"
 #include "common/str.h"
 #include "job/platform_table.h"
 
@@ -378,13 +379,16 @@ static json_t *value_json(const struct settings *s, const struct row *row) {
         text = *(const char *const *)(const void *)at;
         if (text == NULL)
             return json_null();
-        return json_string(row->kind == SECRET ? "***" : text);
+        return json_string_any(row->kind == SECRET ? "***" : text);
     }
 }
 
 json_t *settings_json(const struct settings *s) {
     json_t *object = json_object();
     for (size_t i = 0; object != NULL && i < ROWS; i++)
-        json_object_set_new(object, table[i].name, value_json(s, &table[i]));
+        if (json_object_set_new(object, table[i].name, value_json(s, &table[i])) != 0) {
+            json_decref(object);
+            return NULL;
+        }
     return object;
 }

@@ -91,7 +91,8 @@ bool settings_has_code(const char *codes, int code);
 /* The "Variables:" part of --help. */
 void settings_print_help(FILE *out);
 
-/* Name and value of every setting, for `plan`; the key as "***". The caller owns the object. */
+/* Name and value of every setting, for `plan`; the key as "***". The caller owns the object; NULL
+ * when out of memory. */
 json_t *settings_json(const struct settings *s);
 
 #endif

@@ -197,9 +197,7 @@ static void admit(struct member *b, const json_t *message) {
     struct master *m = b->master;
     b->joined = true;
     m->join.count++;
-    json_t *welcome = frame_new("welcome");
-    (void)json_object_set_new(welcome, "run", json_string(m->s.host.run));
-    link_send(b->link, welcome);
+    link_send(b->link, frame_with("welcome", json_pack("{s:s}", "run", m->s.host.run)));
     lease_greet(b);
     warn_of_translation(b, &b->address, message);
     weigh(b, message);

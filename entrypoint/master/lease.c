@@ -58,9 +58,7 @@ static void watch_own(struct master *m) {
 }
 
 static json_t *beat_now(void) {
-    json_t *message = frame_new("beat");
-    (void)json_object_set_new(message, "time", json_integer(clock_boot()));
-    return message;
+    return frame_with("beat", json_pack("{s:I}", "time", (json_int_t)clock_boot()));
 }
 
 /* Ranks run, nobody has asked for anything, and no answer is missed. */
@@ -73,7 +71,8 @@ static bool is_calm(const struct master *m) {
 static void beat(void *context) {
     struct master *m = context;
     json_t *message = beat_now();
-    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+    /* Without memory for it no link is cut: there is another one soon. */
+    for (size_t i = 1; message != NULL && i < m->s.job->cluster.count; i++)
         master_send(m, i, json_incref(message));
     json_decref(message);
     if (is_calm(m)) {

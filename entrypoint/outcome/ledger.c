@@ -162,7 +162,10 @@ static json_t *roll_json(const struct roll *r) {
 json_t *ledger_json(const struct ledger *l) {
     json_t *taken = json_array();
     for (size_t i = 0; i < l->taken_count; i++)
-        (void)json_array_append_new(taken, roll_json(&l->taken[i]));
+        if (json_array_append_new(taken, roll_json(&l->taken[i])) != 0) {
+            json_decref(taken); /* a host that does not tell of one may give away a right */
+            return NULL;
+        }
     return json_pack("{s:o, s:o, s:I}", "sure", roll_json(&l->sure), "taken", taken, "lost",
                      (json_int_t)l->lost);
 }

@@ -64,7 +64,7 @@ int ledger_next_master(const struct ledger *l, size_t after);
 /* The hosts that may come to the new master PLACE: it and those of the last roll behind it. */
 void ledger_behind(const struct ledger *l, size_t place, struct host_set *ret);
 
-/* The caller owns it. */
+/* The caller owns it; all of it, or NULL when out of memory. */
 json_t *ledger_json(const struct ledger *l);
 /* Of a job that has had PLACES hosts: a roll of others is refused, as what is kept by place has no
  * room for them. */

@@ -3,6 +3,7 @@
 #include "common/cleanup.h"
 #include "common/json.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -12,6 +13,16 @@ json_t *frame_new_for(int64_t version, const char *type) {
 
 json_t *frame_new(const char *type) {
     return frame_new_for(FRAME_VERSION, type);
+}
+
+json_t *frame_with(const char *type, json_t *members) {
+    json_t *message = frame_new(type);
+    bool whole = message != NULL && members != NULL && json_object_update(message, members) == 0;
+    json_decref(members);
+    if (whole)
+        return message;
+    json_decref(message);
+    return NULL;
 }
 
 int64_t frame_version(const json_t *message) {

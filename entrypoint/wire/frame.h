@@ -18,7 +18,10 @@ enum { FRAME_VERSION = 3, FRAME_MAX = 64 * 1024, FRAME_HEADER = 4 };
 
 /* A message without members but "v" and "type". NULL when out of memory. */
 json_t *frame_new(const char *type);
-/* The same in the words of another version: `join` and `refuse` alone. */
+/* One with MEMBERS behind these, of which it takes over the reference: all of them, or NULL where
+ * that is NULL or memory is out. */
+json_t *frame_with(const char *type, json_t *members);
+/* An empty one in the words of another version: `join` and `refuse` alone. */
 json_t *frame_new_for(int64_t version, const char *type);
 /* The type of a message that frame_take() gave. */
 const char *frame_type(const json_t *message);

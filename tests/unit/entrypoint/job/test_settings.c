@@ -194,6 +194,12 @@ static void help_and_json_name_every_setting_and_hide_the_key(void) {
     cleanup_json json_t *object = settings_json(&s);
     cleanup_free char *text = json_dumps(object, 0);
     CU_ASSERT_PTR_NULL(strstr(text, "0123456789abcdef"));
+    char odd[] = "RINGMASTER_JOB=a\xff";
+    struct settings other;
+    CU_ASSERT_EQUAL(parse(odd, &other, NULL), 0);
+    cleanup_json json_t *shown = settings_json(&other);
+    CU_ASSERT_EQUAL(json_object_size(shown), json_object_size(object));
+    CU_ASSERT_PTR_NOT_NULL(json_string_value(json_object_get(shown, "RINGMASTER_JOB")));
     ASSERT_CONTAINS(text, "\"RINGMASTER_KEY\": \"***\"");
 
     char help[16384] = {0};

@@ -130,8 +130,18 @@ static void a_full_queue_takes_no_part_of_a_frame(void) {
     buf_done(&out);
 }
 
-UNIT_MAIN("wire.frame", UNIT(frames_arrive_whole_however_they_are_cut),
-          UNIT(what_is_no_message_is_refused), UNIT(another_version_is_told_and_both_are_named),
+static void members_come_all_or_not_at_all(void) {
+    json_t *message = frame_with("beat", json_pack("{s:i}", "time", 7));
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "beat");
+    CU_ASSERT_EQUAL(frame_version(message), FRAME_VERSION);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(message, "time")), 7);
+    json_decref(message);
+    CU_ASSERT_PTR_NULL(frame_with("beat", NULL));
+}
+
+UNIT_MAIN("wire.frame", UNIT(members_come_all_or_not_at_all),
+          UNIT(frames_arrive_whole_however_they_are_cut), UNIT(what_is_no_message_is_refused),
+          UNIT(another_version_is_told_and_both_are_named),
           UNIT(a_message_above_the_ceiling_is_not_sent),
           UNIT(a_length_above_the_ceiling_is_refused_at_once),
           UNIT(a_full_queue_takes_no_part_of_a_frame))
