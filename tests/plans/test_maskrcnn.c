@@ -1,7 +1,7 @@
 /* Which plans Mask R-CNN's training step needs, without a GPU: its graph at the batches of the
- * recipes on the six canvases of COCO in f16 is rewritten as for a device that is described, and
- * every convolution that is left, with a bias or a frozen norm taken along where a plan for that is
- * found, must have one. */
+ * recipes on the six canvases of COCO in f16 and bf16 is rewritten as for a device that is
+ * described, and every convolution that is left, with a bias or a frozen norm taken along where a
+ * plan for that is found, must have one. */
 #include "cuda/context.h"
 #include "cuda/conv_form.h"
 #include "cuda/conv_plan.h"
@@ -18,6 +18,7 @@ enum { ASKED_MAX = 256 };
 /* A backend as far as fusion sees it: convolutions by their plans, all else by the rules. */
 struct described {
     struct backend base;
+    cudnnDataType_t type;
     struct dnn_device device;
     struct question {
         enum dnn_pattern pattern;
@@ -37,7 +38,7 @@ static bool find_plan(const struct described *d, const struct question *q) {
                                    .precompiled = true,
                                    .deterministic = true};
     bool has = dnn_pattern_applies(q->pattern, &q->conv) &&
-               dnn_graph_build(&graph, q->pattern, &q->conv, CUDNN_DATA_HALF, &err) == 0 &&
+               dnn_graph_build(&graph, q->pattern, &q->conv, d->type, &err) == 0 &&
                dnn_plan_list_find(&list, &graph, &query, &err) == 0 && list.count > 0;
     if (err.code != 0)
         printf("%s\n", err.text);
@@ -86,7 +87,8 @@ static int count_missing(const struct described *d, const struct graph *graph) {
 
 /* Data gradients with the ReLU in front of them: two of each of the 13 blocks that learn, and the
  * first convolution's with the shortcut in all but the first one, whose input is frozen; the
- * pyramid's into the body's last join; three of the masks' head, which sum for a bias, too. */
+ * pyramid's into the body's last join; three of the masks' head, which sum for a bias, too. cuDNN
+ * has engines for that in f16 alone. */
 enum { BLOCKS = 4 + 6 + 3, MASK_CONVS = 3 };
 
 static void hold_backward(const struct described *d, const struct graph *graph) {
@@ -109,14 +111,15 @@ static void hold_backward(const struct described *d, const struct graph *graph) 
            count_kind(graph, OP_CONV2D_GRAD_WEIGHT), count_kind(graph, OP_FROZEN_NORM_GRAD),
            count_kind(graph, OP_RELU_GRAD), count_kind(graph, OP_BIAS_GRAD));
     CU_ASSERT_EQUAL(missing, 0);
-    CU_ASSERT_EQUAL(masked, 2 * BLOCKS + BLOCKS - 1 + 1 + MASK_CONVS);
-    CU_ASSERT_EQUAL(shortcuts, BLOCKS - 1);
-    CU_ASSERT_EQUAL(sums, MASK_CONVS);
+    const bool f16 = d->type == CUDNN_DATA_HALF;
+    CU_ASSERT_EQUAL(masked, f16 ? 2 * BLOCKS + BLOCKS - 1 + 1 + MASK_CONVS : 0);
+    CU_ASSERT_EQUAL(shortcuts, f16 ? BLOCKS - 1 : 0);
+    CU_ASSERT_EQUAL(sums, f16 ? MASK_CONVS : 0);
     CU_ASSERT_EQUAL(count_kind(graph, OP_CONV2D_GRAD_WEIGHT_AFFINE), 3 * BLOCKS + 3);
     CU_ASSERT_EQUAL(count_kind(graph, OP_FROZEN_NORM_GRAD), 0);
 }
 
-static void hold(const char *device, int batch, int height, int width) {
+static void hold(const char *device, enum dtype dtype, int batch, int height, int width) {
     static struct described d;
     struct error err = {0};
     struct graph graph;
@@ -133,10 +136,11 @@ static void hold(const char *device, int batch, int height, int width) {
                                            .training = true,
                                            .frozen_norms = true,
                                            .frozen_stages = 2,
-                                           .dtype = DTYPE_F16,
+                                           .dtype = dtype,
                                            .std = {1, 1, 1},
                                            .stem_channels = 4};
-    d = (struct described){.base = {&table}};
+    d = (struct described){.base = {&table},
+                           .type = dtype == DTYPE_F16 ? CUDNN_DATA_HALF : CUDNN_DATA_BFLOAT16};
     char path[512];
     (void)snprintf(path, sizeof(path), "%s/%s.json", RINGMASTER_CUDA_DEVICES, device);
     CU_ASSERT_EQUAL_FATAL(dnn_device_read(&d.device, path, &err), 0);
@@ -148,10 +152,11 @@ static void hold(const char *device, int batch, int height, int width) {
     CU_ASSERT_EQUAL_FATAL(graph_add_gradients(&graph, &err), 0);
     CU_ASSERT_EQUAL_FATAL(graph_fuse(&graph, &d.base, FUSION_ALL, &err), 0);
     int missing = count_missing(&d, &graph), fused = count_kind(&graph, OP_CONV2D_AFFINE);
-    printf("%s, batch %d, %d x %d: %d operators, %d distinct convolutions, %d missing, %d with a "
-           "bias or a norm, %d without\n",
-           device, batch, height, width, graph.op_count, d.count, missing, fused,
-           count_kind(&graph, OP_CONV2D));
+    printf(
+        "%s, %s, batch %d, %d x %d: %d operators, %d distinct convolutions, %d missing, %d with a "
+        "bias or a norm, %d without\n",
+        device, dtype_name(dtype), batch, height, width, graph.op_count, d.count, missing, fused,
+        count_kind(&graph, OP_CONV2D));
     CU_ASSERT_EQUAL(missing, 0);
     /* 53 of the body, 8 of the pyramid, five levels of the proposals' head, 4 of the masks'. */
     CU_ASSERT_EQUAL(fused, 53 + 8 + 5 + 4);
@@ -164,22 +169,24 @@ static void hold(const char *device, int batch, int height, int width) {
 }
 
 /* What canvas_plan_make() offers for sides of 800 to 1333. */
-static void hold_all(const char *device) {
+static void hold_all(const char *device, enum dtype dtype) {
     static const int batches[] = {12, 16}, long_sides[] = {1088, 1216, 1344};
     for (size_t b = 0; b < 2; b++)
         for (size_t i = 0; i < 3; i++) {
-            hold(device, batches[b], 800, long_sides[i]);
-            hold(device, batches[b], long_sides[i], 800);
+            hold(device, dtype, batches[b], 800, long_sides[i]);
+            hold(device, dtype, batches[b], long_sides[i], 800);
         }
 }
 
 static void every_convolution_has_a_plan_on_sm_90(void) {
-    hold_all("h100");
-    hold_all("h200");
+    hold_all("h100", DTYPE_F16);
+    hold_all("h200", DTYPE_F16);
+    hold_all("h100", DTYPE_BF16);
 }
 
 static void every_convolution_has_a_plan_on_sm_80(void) {
-    hold_all("a100");
+    hold_all("a100", DTYPE_F16);
+    hold_all("a100", DTYPE_BF16);
 }
 
 UNIT_MAIN("plans.maskrcnn", UNIT(every_convolution_has_a_plan_on_sm_90),
