@@ -1,8 +1,9 @@
 pkg_check_modules(cunit REQUIRED IMPORTED_TARGET cunit)
 
-add_library(test_support STATIC tests/support/unit.c tests/support/http_server.c)
+add_library(test_support STATIC
+    tests/support/unit.c tests/support/lag.c tests/support/http_server.c)
 target_include_directories(test_support PUBLIC tests)
-target_link_libraries(test_support PUBLIC PkgConfig::cunit PRIVATE ringmaster_flags)
+target_link_libraries(test_support PUBLIC PkgConfig::cunit Threads::Threads PRIVATE ringmaster_flags)
 
 # Its allocations fail one by one (tests/support/no_memory.h).
 function(without_memory target)
@@ -181,6 +182,7 @@ endif()
 # Programs that the system tests start on the hosts, or beside them.
 foreach(program probe_forge lag)
     add_executable(${program} tests/system/${program}.c)
+    target_include_directories(${program} PRIVATE tests)
     target_link_libraries(${program} PRIVATE ringmaster_flags)
 endforeach()
 # It says what it says in the version of the control link that is spoken now.

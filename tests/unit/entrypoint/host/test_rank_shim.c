@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "host/launch_spec.h"
 #include "host/rank.h"
+#include "support/lag.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 #include "wire/link.h"
@@ -191,16 +192,37 @@ static void expect_report(const char *end, int value, const char *cause) {
 
 static void a_program_of_its_own_accord(void) {
     int code = -1;
+    struct lag lag;
     int64_t before = clock_boot();
     begin("exit 7");
     json_t *report = hear("report");
+    lag_begin(&lag);
     CU_ASSERT_PTR_NOT_NULL_FATAL(report);
     int64_t time = json_integer_value(json_object_get(report, "time"));
     CU_ASSERT(time >= before && time <= clock_boot()); /* a wall clock may be set meanwhile */
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(report, "cause")), "none");
     json_decref(report);
     CU_ASSERT(leaves_within(PATIENCE_MS, &code)); /* also when nobody lets it go */
+    ASSERT_WITHIN(&lag, CLOCK_SECOND);
+    CU_ASSERT(clock_boot() - time >= CLOCK_SECOND);
     CU_ASSERT_EQUAL(code, 7);
+    done();
+}
+
+/* With which schedulers tell a program that its time is nearly up. */
+static void the_two_signals_for_programs_are_passed_on(void) {
+    int code = -1;
+    /* Without a child, which would hear them, too, and die. */
+    begin("trap 'echo one heard' USR1; trap 'echo two heard; exit 4' USR2; echo ready; "
+          "while :; do :; done");
+    CU_ASSERT(prints("ready"));
+    (void)kill(shim.pid, SIGUSR1);
+    CU_ASSERT(prints("one heard"));
+    (void)kill(shim.pid, SIGUSR2);
+    CU_ASSERT(prints("two heard"));
+    expect_report("exited", 4, "none");
+    CU_ASSERT(leaves_within(PATIENCE_MS, &code));
+    CU_ASSERT_EQUAL(code, 4);
     done();
 }
 
@@ -312,8 +334,9 @@ static void the_program_does_not_outlive_it(void) {
 }
 
 UNIT_MAIN("host.rank_shim", UNIT(an_end_is_told_before_mpiruns_signal_is_obeyed),
-          UNIT(a_program_of_its_own_accord), UNIT(what_mpirun_ends_is_torn_down),
-          UNIT(what_the_supervisor_ends_is_torn_down), UNIT(a_kill_is_one),
-          UNIT(a_stop_reaches_the_programs_children), UNIT(after_a_stop_it_waits_to_be_let_go),
+          UNIT(a_program_of_its_own_accord), UNIT(the_two_signals_for_programs_are_passed_on),
+          UNIT(what_mpirun_ends_is_torn_down), UNIT(what_the_supervisor_ends_is_torn_down),
+          UNIT(a_kill_is_one), UNIT(a_stop_reaches_the_programs_children),
+          UNIT(after_a_stop_it_waits_to_be_let_go),
           UNIT(without_its_supervisor_it_ends_the_programs_whole_group),
           UNIT(the_program_does_not_outlive_it))

@@ -1,5 +1,6 @@
 #include "common/clock.h"
 #include "host/supervisor.h"
+#include "support/lag.h"
 #include "support/ports.h"
 #include "support/unit.h"
 
@@ -73,14 +74,20 @@ static void ports_that_are_busy_are_awaited(void) {
     struct error err;
     uint16_t port = ports_own();
     struct timer timer = {.fire = release};
+    struct lag lag;
     set_up(port);
     busy = ports_occupy(port + 1U);
     CU_ASSERT(busy >= 0);
     loop_after(&s.loop, &timer, CLOCK_SECOND);
     int64_t began = clock_now();
+    lag_begin(&lag);
     supervisor_follow(&s);
     CU_ASSERT_EQUAL(loop_run(&s.loop, &err), 0);
     CU_ASSERT(clock_now() - began >= CLOCK_SECOND);
+    /* It looks four times a second, and would have for 15 s. */
+    ASSERT_WITHIN(&lag, CLOCK_SECOND + CLOCK_SECOND / 4);
+    CU_ASSERT(s.vacancy.deadline >= began + 15 * CLOCK_SECOND);
+    CU_ASSERT(s.vacancy.deadline <= clock_now() + 14 * CLOCK_SECOND);
     CU_ASSERT(succession.over);
     loop_done(&s.loop);
 }

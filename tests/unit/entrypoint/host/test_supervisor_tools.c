@@ -1,5 +1,6 @@
 #include "common/clock.h"
 #include "host/supervisor.h"
+#include "support/lag.h"
 #include "support/ports.h"
 #include "support/unit.h"
 
@@ -93,8 +94,13 @@ static void a_port_that_stays_busy_is_the_fault(void) {
     struct world w;
     open_world(&w, 2, NULL);
     w.later = (struct timer){0};
+    struct lag lag;
+    int64_t begun = clock_now();
+    lag_begin(&lag);
     supervisor_find_tools(&w.s);
     CU_ASSERT_EQUAL(loop_run(&w.s.loop, NULL), 0);
+    CU_ASSERT(clock_now() - begun >= 5 * CLOCK_SECOND);
+    ASSERT_WITHIN(&lag, 5 * CLOCK_SECOND);
     CU_ASSERT_EQUAL(w.started, 1);
     CU_ASSERT_EQUAL(w.s.fault.code, EXIT_CODE_CONFIG);
     ASSERT_CONTAINS(w.s.fault.text, "RINGMASTER_PORT");

@@ -1,0 +1,27 @@
+/* One look at how late this machine is: 10 ms of sleep and then half a millisecond of a processor,
+ * as processes under test want them in turn. */
+#ifndef TESTS_SUPPORT_LAG_TURN_H
+#define TESTS_SUPPORT_LAG_TURN_H
+
+#include <stdint.h>
+#include <time.h>
+
+static inline int64_t lag_now(clockid_t clock) {
+    struct timespec t;
+    clock_gettime(clock, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* What it waited beyond that, ns; -1 where a signal came. */
+static inline int64_t lag_turn(void) {
+    const int64_t rest = 10000000, work = 500000;
+    const struct timespec sleep = {.tv_nsec = rest};
+    int64_t began = lag_now(CLOCK_MONOTONIC), worked = lag_now(CLOCK_THREAD_CPUTIME_ID);
+    if (nanosleep(&sleep, NULL) != 0)
+        return -1;
+    while (lag_now(CLOCK_THREAD_CPUTIME_ID) - worked < work)
+        ;
+    return lag_now(CLOCK_MONOTONIC) - began - rest - (lag_now(CLOCK_THREAD_CPUTIME_ID) - worked);
+}
+
+#endif
