@@ -11,8 +11,10 @@ static void look(void *context) {
         v->done(v->context, NULL);
     else if (clock_now() >= v->deadline)
         v->done(v->context, &err);
-    else
+    else if (clock_now() + retry < v->deadline)
         loop_after(v->loop, &v->again, retry);
+    else
+        loop_at(v->loop, &v->again, v->deadline);
 }
 
 void vacancy_await(struct vacancy *v, struct loop *loop, const struct job *job, int64_t patience,
