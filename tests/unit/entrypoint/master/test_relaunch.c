@@ -132,35 +132,6 @@ static void late_words_count_for_nothing(void) {
     attempt_done(&m.attempt);
 }
 
-/* Hosts that have cleared wait until a lost one has ended by itself. */
-static void what_is_lost_has_its_time_to_end(void) {
-    for (int64_t dead = 5; dead <= 60; dead += 55) {
-        struct cluster_host hosts[2] = {{.slots = 1}, {.slots = 1}};
-        struct job job = {.settings = {.dead_seconds = dead},
-                          .cluster = {.hosts = hosts, .count = 2}};
-        struct succession succession = {.on = true};
-        struct member members[2];
-        struct master m = {.s = {.job = &job, .succession = &succession},
-                           .members = members,
-                           .phase = PHASE_CLEARING,
-                           .raise = hear_nothing,
-                           .attempt = {.number = 2},
-                           .lease = {.last_loss = clock_now()}};
-        json_t *cleared = frame_new("cleared");
-        for (size_t i = 0; i < 2; i++)
-            members[i] = (struct member){.master = &m, .index = i, .lost = i == 1};
-        CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
-        relaunch_init(&m);
-        relaunch_cleared(&members[0], cleared);
-        int64_t left = m.relaunch.pause.deadline - clock_now();
-        CU_ASSERT_TRUE(m.relaunch.pause.active);
-        CU_ASSERT(left > (dead + 3) * CLOCK_SECOND && left <= (dead + 4) * CLOCK_SECOND);
-        relaunch_close(&m);
-        loop_done(&m.s.loop);
-        json_decref(cleared);
-    }
-}
-
 static int begun;
 
 static void count_begun(struct master *m, const struct raised *raised) {
@@ -193,11 +164,153 @@ static void a_roll_is_taken_once(void) {
     CU_ASSERT_EQUAL(begun, 1);
 }
 
+/* Three hosts between two attempts, the third of which may be lost. */
+static struct {
+    struct cluster_host hosts[3];
+    struct job job;
+    struct succession succession;
+    struct member members[3];
+    struct master m;
+    int all_clear;
+    int unfit[3];
+    char why[128];
+} between;
+
+static void note_between(struct master *m, const struct raised *raised) {
+    (void)m;
+    between.all_clear += raised->event == EVENT_ALL_CLEAR;
+    if (raised->event == EVENT_UNFIT) {
+        between.unfit[raised->member->index]++;
+        (void)snprintf(between.why, sizeof(between.why), "%s", raised->why);
+    }
+}
+
+static void ignore_order(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void end_turn(void *context) {
+    loop_end(context);
+}
+
+/* All that is due. */
+static void turn(void) {
+    struct loop *loop = &between.m.s.loop;
+    struct timer soon = {.fire = end_turn, .context = loop};
+    loop_after(loop, &soon, 0);
+    CU_ASSERT_EQUAL(loop_run(loop, NULL), 0);
+}
+
+static void begin_clearing(bool followed, bool lost) {
+    memset(&between, 0, sizeof(between));
+    between.job = (struct job){.cluster = {.hosts = between.hosts, .count = 3}};
+    between.succession.on = followed;
+    struct master *m = &between.m;
+    *m = (struct master){.s = {.job = &between.job, .succession = &between.succession},
+                         .members = between.members,
+                         .phase = PHASE_CLEARING,
+                         .raise = note_between,
+                         .attempt = {.number = 2}};
+    for (size_t i = 0; i < 3; i++) {
+        between.hosts[i].slots = 1;
+        between.members[i] =
+            (struct member){.master = m, .index = i, .cleared = 1, .lost = lost && i == 2};
+    }
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m->s.loop, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(post_init(&m->to_self, &m->s.loop, ignore_order, NULL, NULL), 0);
+    relaunch_init(m);
+    relaunch_clear(m);
+    turn(); /* there is no pause */
+}
+
+static void says_it_is_ready(size_t who, const char *fault) {
+    json_t *message = frame_new("cleared");
+    if (fault != NULL)
+        (void)json_object_set_new(message, "fault", json_string(fault));
+    relaunch_cleared(&between.members[who], message);
+    json_decref(message);
+}
+
+static void end_clearing(void) {
+    relaunch_close(&between.m);
+    post_done(&between.m.to_self);
+    loop_done(&between.m.s.loop);
+}
+
+static void who_is_not_ready_after_thirty_seconds_is_unfit(void) {
+    int64_t before = clock_now();
+    begin_clearing(false, true);
+    int64_t deadline = between.m.relaunch.deadline.deadline;
+    CU_ASSERT(deadline >= before + 30 * CLOCK_SECOND);
+    CU_ASSERT(deadline <= clock_now() + 30 * CLOCK_SECOND);
+    says_it_is_ready(0, NULL);
+    CU_ASSERT_FATAL(between.m.relaunch.deadline.active);
+    loop_after(&between.m.s.loop, &between.m.relaunch.deadline, 0); /* as if they had passed */
+    turn();
+    CU_ASSERT_EQUAL(between.unfit[0], 0);
+    CU_ASSERT_EQUAL(between.unfit[1], 1);
+    CU_ASSERT_EQUAL(between.unfit[2], 0); /* it is lost already */
+    CU_ASSERT_EQUAL(between.all_clear, 0);
+    ASSERT_CONTAINS(between.why, "it did not end the last attempt's processes in time");
+    end_clearing();
+}
+
+static void who_says_that_it_cannot_be_ready_is_unfit(void) {
+    begin_clearing(false, false);
+    says_it_is_ready(0, NULL);
+    says_it_is_ready(1, "a port is busy");
+    says_it_is_ready(2, NULL);
+    CU_ASSERT_EQUAL(between.unfit[0] + between.unfit[2], 0);
+    CU_ASSERT_EQUAL(between.unfit[1], 1);
+    CU_ASSERT_EQUAL(between.all_clear, 0);
+    CU_ASSERT_STRING_EQUAL(between.why, "a port is busy");
+    end_clearing();
+}
+
+/* It may have heard its master until it was lost, does without it until the master would be dead,
+ * and ends what runs on it in 4 s. */
+static void where_a_lost_host_may_still_run_its_end_is_waited_for(void) {
+    for (int64_t dead = 5; dead <= 60; dead += 55) {
+        begin_clearing(true, true);
+        const struct timer *pause = &between.m.relaunch.pause;
+        int64_t *loss = &between.m.lease.last_loss;
+        between.job.settings.dead_seconds = dead;
+        *loss = clock_now() - 5 * CLOCK_SECOND;
+        says_it_is_ready(0, NULL);
+        says_it_is_ready(1, NULL);
+        CU_ASSERT_EQUAL(between.all_clear, 0);
+        CU_ASSERT_FATAL(pause->active);
+        CU_ASSERT(pause->deadline <= clock_now() + (dead - 1) * CLOCK_SECOND);
+        CU_ASSERT(pause->deadline >= *loss + (dead + 4) * CLOCK_SECOND);
+        *loss -= (dead - 1) * CLOCK_SECOND;
+        loop_after(&between.m.s.loop, &between.m.relaunch.pause, 0);
+        turn();
+        CU_ASSERT_EQUAL(between.all_clear, 1);
+        CU_ASSERT_FALSE(between.m.relaunch.deadline.active);
+        end_clearing();
+    }
+}
+
+static void where_no_other_host_may_go_on_it_is_not(void) {
+    begin_clearing(false, true);
+    between.m.lease.last_loss = clock_now() - 5 * CLOCK_SECOND;
+    says_it_is_ready(0, NULL);
+    CU_ASSERT_EQUAL(between.all_clear, 0);
+    says_it_is_ready(1, NULL);
+    CU_ASSERT_EQUAL(between.all_clear, 1);
+    CU_ASSERT_FALSE(between.m.relaunch.pause.active);
+    end_clearing();
+}
+
 STAGE_MAIN("master.relaunch", UNIT(a_crash_is_tried_again_until_it_goes_well),
            UNIT(the_last_attempt_is_the_jobs_verdict), UNIT(a_code_of_the_programs_own_is_final),
            UNIT(nothing_of_the_old_attempt_lives_on),
            UNIT(a_stop_between_two_attempts_ends_the_job),
            UNIT(a_stop_after_a_failure_is_the_end_too),
            UNIT(a_stop_of_the_second_attempt_is_a_stop), UNIT(late_words_count_for_nothing),
-           UNIT(what_is_lost_has_its_time_to_end), UNIT(a_roll_is_taken_once),
+           UNIT(a_roll_is_taken_once), UNIT(who_is_not_ready_after_thirty_seconds_is_unfit),
+           UNIT(who_says_that_it_cannot_be_ready_is_unfit),
+           UNIT(where_a_lost_host_may_still_run_its_end_is_waited_for),
+           UNIT(where_no_other_host_may_go_on_it_is_not),
            UNIT(a_launch_that_fails_is_told_with_its_own_attempt))
