@@ -72,6 +72,21 @@ static void a_blank_takes_room_and_no_ink(void) {
     fonts_free(fonts);
 }
 
+/* So that a row of it is one byte. */
+static void a_letter_may_be_one_pixel_wide(void) {
+    if (!fonts_can(FONTS_SANS))
+        return;
+    struct fonts *fonts = fonts_of(FONTS_SANS);
+    bool met = false;
+    for (int em = 4; em <= EM && !met; em++) {
+        const struct glyph *stroke = fonts_glyph(fonts, 'l', em);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(stroke);
+        met = stroke->width == 1 && ink(stroke) > 0;
+    }
+    CU_ASSERT(met);
+    fonts_free(fonts);
+}
+
 static void letters_come_again_as_they_were(void) {
     if (!fonts_can(FONTS_SANS))
         return;
@@ -282,8 +297,8 @@ static void a_build_without_freetype_says_so(void) {
 }
 
 UNIT_MAIN("data.fonts", UNIT(letters_have_shapes_of_their_own), UNIT(a_blank_takes_room_and_no_ink),
-          UNIT(letters_come_again_as_they_were), UNIT(the_next_font_has_what_one_lacks),
-          UNIT(well_known_cjk_fonts_have_cjk), UNIT(an_empty_list_has_nothing),
-          UNIT(a_font_of_dots_is_refused), UNIT(broken_fonts_are_named_and_change_nothing),
-          UNIT(damaged_letters_stay_small), UNIT(a_letter_may_be_three_ems_wide),
-          UNIT(a_build_without_freetype_says_so))
+          UNIT(a_letter_may_be_one_pixel_wide), UNIT(letters_come_again_as_they_were),
+          UNIT(the_next_font_has_what_one_lacks), UNIT(well_known_cjk_fonts_have_cjk),
+          UNIT(an_empty_list_has_nothing), UNIT(a_font_of_dots_is_refused),
+          UNIT(broken_fonts_are_named_and_change_nothing), UNIT(damaged_letters_stay_small),
+          UNIT(a_letter_may_be_three_ems_wide), UNIT(a_build_without_freetype_says_so))

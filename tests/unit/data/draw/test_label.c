@@ -122,6 +122,9 @@ static void a_plate_is_as_high_for_every_letter(void) {
         struct label_size low = label_measure(fonts, "x", dot);
         struct label_size high = label_measure(fonts, "gjpqy", dot);
         CU_ASSERT(low.height == high.height && low.base == high.base);
+        /* Ten rows above the line, three below it and a margin on both sides. */
+        CU_ASSERT_EQUAL(low.height, 15 * dot);
+        CU_ASSERT_EQUAL(low.base, 11 * dot);
     }
     fonts_free(fonts);
 }
