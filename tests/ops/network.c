@@ -6,14 +6,17 @@
 #include <math.h>
 #include <stdio.h>
 
+/* So many batches are tried at most, each of a seed of its own. */
+enum { BATCHES = 5, FIRST_SEED = 6, TRAINING_SEED = 9 };
+
 static void run_first_step(struct net *net, struct backend *backend, const struct network_row *row,
-                           enum dtype dtype, enum fusion fusion) {
+                           enum dtype dtype, enum fusion fusion, int batch) {
     struct resnet_config config = net_config(row->model, 4, row->size, true);
     config.label_smoothing = 0.1;
     config.dtype = dtype;
     net_init(net, backend, config, (struct compile_options){.fusion = fusion});
     net_start(net);
-    net_fill(net, 6);
+    net_fill(net, (uint64_t)(FIRST_SEED + batch));
     net_run(net, NULL);
 }
 
@@ -40,13 +43,19 @@ static double slot_error(struct net *a, double scale, struct net *b,
     return length == 0 ? apart : sqrt(apart / length);
 }
 
+/* The least error that a level has had with each slot of a row's network. */
+enum { SLOTS_MAX = 128 };
+static double least[FUSION_CONV + 1][SLOTS_MAX];
+
 static void compare(struct net *net, struct net *ref, enum fusion level, double scale,
                     const struct network_row *row) {
     double worst = 0, loss = net_loss(ref);
     const char *where = "";
+    CU_ASSERT_FATAL(ref->store.slot_count <= SLOTS_MAX);
     for (int i = 0; i < ref->store.slot_count; i++) {
         double error = slot_error(net, scale, ref, &ref->store.slots[i]);
-        if (!(error <= worst)) {
+        least[level][i] = fmin(least[level][i], error);
+        if (isnan(error) || error > worst) { /* a NaN stays */
             worst = error;
             where = ref->store.slots[i].name;
         }
@@ -59,31 +68,55 @@ static void compare(struct net *net, struct net *ref, enum fusion level, double 
     CU_ASSERT(worst <= row->bound);
 }
 
+/* Returns how many slots there are. */
+static int compare_batch(network_opener open, const struct network_row *row, int batch) {
+    struct net ref;
+    run_first_step(&ref, NULL, row, DTYPE_F32, FUSION_NONE, batch);
+    for (enum fusion level = row->least; level <= row->most; level++) {
+        struct net net;
+        run_first_step(&net, open(), row, row->dtype, level, batch);
+        compare(&net, &ref, level, row->scale, row);
+        net_done(&net);
+    }
+    int slots = ref.store.slot_count;
+    net_done(&ref);
+    return slots;
+}
+
+/* The largest of the least errors. */
+static double farthest(const struct network_row *row, int slots) {
+    double most = 0;
+    for (enum fusion level = row->least; level <= row->most; level++)
+        for (int i = 0; i < slots; i++)
+            most = fmax(most, least[level][i]);
+    return most;
+}
+
 /* The small network has so few values that none comes near a ReLU's edge: there all agree closely.
- * Among the hundreds of thousands of the large ones some do, and what an operator gets wrong shows
- * as a difference of order one. */
+ * Among the hundreds of thousands of the large ones some do. */
 void network_check_gradients(network_opener open, const struct network_row *rows, size_t count) {
     for (size_t i = 0; i < count; i++) {
-        struct net ref;
-        run_first_step(&ref, NULL, &rows[i], DTYPE_F32, FUSION_NONE);
-        for (enum fusion level = rows[i].least; level <= rows[i].most; level++) {
-            struct net net;
-            run_first_step(&net, open(), &rows[i], rows[i].dtype, level);
-            compare(&net, &ref, level, rows[i].scale, &rows[i]);
-            net_done(&net);
-        }
-        net_done(&ref);
+        const struct network_row *row = &rows[i];
+        double best = INFINITY;
+        for (size_t k = 0; k < sizeof(least) / sizeof(**least); k++)
+            least[k / SLOTS_MAX][k % SLOTS_MAX] = INFINITY;
+        int batches = row->best > 0 ? BATCHES : 1;
+        for (int batch = 0; batch < batches && !(best <= row->best); batch++)
+            best = farthest(row, compare_batch(open, row, batch));
+        printf("%s %s: each slot within %.3g with one batch or another\n", row->model,
+               dtype_name(row->dtype), best);
+        CU_ASSERT(row->best == 0 || best <= row->best);
     }
 }
 
 void network_check_levels(network_opener open, const struct network_row *rows, size_t count) {
     for (size_t i = 0; i < count; i++) {
         struct net first;
-        run_first_step(&first, open(), &rows[i], rows[i].dtype, rows[i].least);
+        run_first_step(&first, open(), &rows[i], rows[i].dtype, rows[i].least, 0);
         for (enum fusion level = rows[i].least + 1; level <= rows[i].most; level++) {
             struct net net;
-            run_first_step(&net, open(), &rows[i], rows[i].dtype, level);
-            compare(&net, &first, level, 1, &rows[i]);
+            run_first_step(&net, open(), &rows[i], rows[i].dtype, level, 0);
+            (void)compare(&net, &first, level, 1, &rows[i]);
             net_done(&net);
         }
         net_done(&first);
@@ -92,13 +125,13 @@ void network_check_levels(network_opener open, const struct network_row *rows, s
 
 /* Trains on one batch of noise. */
 static void train(struct backend *backend, enum dtype dtype, enum fusion fusion, double scale,
-                  int steps, double *losses) {
+                  uint64_t seed, int steps, double *losses) {
     struct net net;
     struct resnet_config config = net_config("resnet20", 8, 16, true);
     config.dtype = dtype;
     net_init(&net, backend, config, (struct compile_options){.fusion = fusion});
     net_start(&net);
-    net_fill(&net, 9);
+    net_fill(&net, seed);
     for (int i = 0; i < steps; i++) {
         net_run(&net, NULL);
         losses[i] = net_loss(&net);
@@ -107,25 +140,39 @@ static void train(struct backend *backend, enum dtype dtype, enum fusion fusion,
     net_done(&net);
 }
 
-void network_check_ten_steps(network_opener open, enum dtype dtype, enum fusion fusion,
-                             double scale, double bound) {
+/* How far apart the losses of ten steps are at most, as a share of the first one. */
+static double ten_steps_apart(network_opener open, enum dtype dtype, enum fusion fusion,
+                              double scale, uint64_t seed) {
     enum { STEPS = 10 };
-    double ref[STEPS], own[STEPS];
-    train(NULL, DTYPE_F32, FUSION_NONE, 1, STEPS, ref);
-    train(open(), dtype, fusion, scale, STEPS, own);
+    double ref[STEPS], own[STEPS], worst = 0;
+    train(NULL, DTYPE_F32, FUSION_NONE, 1, seed, STEPS, ref);
+    train(open(), dtype, fusion, scale, seed, STEPS, own);
     for (int i = 0; i < STEPS; i++) {
-        if (!(fabs(own[i] - ref[i]) <= bound * ref[0]))
-            printf("step %d in %s: loss %.6f, the reference's %.6f\n", i + 1, dtype_name(dtype),
-                   own[i], ref[i]);
-        CU_ASSERT_DOUBLE_EQUAL(own[i], ref[i], bound * ref[0]);
+        double apart = fabs(own[i] - ref[i]) / ref[0];
+        if (isnan(apart) || apart > worst)
+            worst = apart;
     }
+    printf("ten steps in %s: at most %.3g apart\n", dtype_name(dtype), worst);
     CU_ASSERT(ref[STEPS - 1] < 0.5 * ref[0]);
+    return worst;
+}
+
+void network_check_ten_steps(network_opener open, enum dtype dtype, enum fusion fusion,
+                             double scale, double bound, double best) {
+    bool close = false;
+    for (int batch = 0; batch < BATCHES && !close; batch++) {
+        double apart =
+            ten_steps_apart(open, dtype, fusion, scale, (uint64_t)(TRAINING_SEED + batch));
+        CU_ASSERT(apart <= bound);
+        close = best == 0 || apart <= best;
+    }
+    CU_ASSERT(close);
 }
 
 void network_check_learning(network_opener open, enum dtype dtype, enum fusion fusion,
                             double scale) {
     enum { STEPS = 30 };
     double losses[STEPS];
-    train(open(), dtype, fusion, scale, STEPS, losses);
+    train(open(), dtype, fusion, scale, TRAINING_SEED, STEPS, losses);
     CU_ASSERT(losses[STEPS - 1] < 0.2 * losses[0]);
 }

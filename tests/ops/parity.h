@@ -11,8 +11,9 @@
  * places, and integers to be the same; else it is infinite. */
 double parity_error(const struct tensor *tensor, const void *a, const void *ref);
 
-/* Which operators of the table the backend must say it has with this type. ALL leaves open those of
- * FUSION_CONV, each of which a backend may lack. */
+/* Which operators of the table the backend must say it has with this type. ALL: those of its column
+ * in ops.def and no others. All of these but fused ones are in it; of fused convolutions some may
+ * be beyond its kernels, of those with a bias or a frozen norm not all. */
 enum parity_scope { PARITY_ALL, PARITY_SOME };
 
 /* Asserts (CUnit) for every row, with activations of DTYPE, that what BACKEND has is what SCOPE

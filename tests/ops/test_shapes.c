@@ -6,6 +6,7 @@
 #include "ops/harness.h"
 #include "support/unit.h"
 
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -319,6 +320,7 @@ static void attributes_that_make_no_sense_are_refused(void) {
         WRONG(BOX_LOSS_GRAD, detect.classes, 0),
         WRONG(DETECTIONS, detect.classes, 0),
         WRONG(DETECTIONS, detect.detections, 0),
+        WRONG(DETECTIONS, detect.detections, INT_MAX), /* more boxes than a tensor holds */
         WRONG(MASK_ROWS, detect.positives, 0),
         WRONG(MASK_ROWS, detect.positives, MANY),
         WRONG(MASK_TARGETS, detect.pooled, 0),
