@@ -49,6 +49,8 @@ struct stage_host {
 
 /* What the next host's process does before it serves, NULL for nothing. */
 static void (*stage_first)(void);
+/* What it serves as, NULL for all of a host's lives. */
+static int (*stage_life)(struct supervisor_options *options, int *ret_code, struct error *err);
 
 static inline int stage_descriptors(void) {
     int count = 0;
@@ -72,7 +74,7 @@ static inline int stage_serve(char *const *environment, const char *const *words
     log_set_who(job.cluster.hosts[job.cluster.self].name.text);
     int before = stage_descriptors();
     struct supervisor_options options = {.job = &job, .environment = environment, .check = check};
-    int result = lives_run(&options, &code, &err);
+    int result = (stage_life != NULL ? stage_life : lives_run)(&options, &code, &err);
     if (result != 0) {
         log_error("%s", err.text);
         code = err.code;

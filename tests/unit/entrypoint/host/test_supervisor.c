@@ -64,6 +64,53 @@ static void its_own_ranks_last_words_are_told_once(void) {
     ASSERT_CONTAINS(stage_failure(&host), "the last words");
 }
 
+static char said[4096];
+
+static void keep_words(void *context, const char *line, size_t size) {
+    size_t length = strlen(said);
+    (void)context;
+    (void)snprintf(said + length, sizeof(said) - length, "%.*s", (int)size, line);
+}
+
+/* What the second of two hosts says of a verdict on a rank of HOST, where so many lines of its own
+ * were dropped and some may still WAIT. */
+static const char *conclude(int on_host, uint64_t dropped, const char *waits) {
+    static struct cluster_host hosts[2];
+    static struct job job;
+    static struct supervisor s;
+    struct verdict verdict = {.code = 42, .host = on_host, .rank = 1, .class_name = "program"};
+    (void)snprintf(verdict.text, sizeof(verdict.text), "rank 1: exited with 42");
+    (void)snprintf(verdict.story, sizeof(verdict.story), "before it\nthe cause\n");
+    job = (struct job){.cluster = {.hosts = hosts, .count = 2, .self = 1}};
+    s = (struct supervisor){.job = &job, .console = {.dropped_ever = dropped}};
+    s.host.job = &job;
+    buf_init(&s.console.lines.bytes, 64);
+    CU_ASSERT_EQUAL(buf_add_text(&s.console.lines.bytes, waits, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);
+    failure_child_open(&s.failure, &s.reaper, unit_temp_dir());
+    said[0] = '\0';
+    struct log_sink before = log_set_sink((struct log_sink){.put = keep_words});
+    supervisor_conclude(&s, &verdict);
+    failure_child_close(&s.failure);
+    (void)log_set_sink(before);
+    buf_done(&s.console.lines.bytes);
+    loop_done(&s.loop);
+    return said;
+}
+
+static void another_hosts_ranks_last_words_are_told(void) {
+    const char *words = conclude(0, 0, "");
+    ASSERT_CONTAINS(words, "program: rank 1: exited with 42; leaving with 42\n");
+    ASSERT_CONTAINS(words, "  | before it\n");
+    ASSERT_CONTAINS(words, "  | the cause\n");
+    CU_ASSERT_PTR_NULL(strstr(conclude(1, 0, ""), "the cause"));
+}
+
+static void its_own_ranks_are_told_where_they_may_be_missing(void) {
+    ASSERT_CONTAINS(conclude(1, 1, ""), "  | the cause\n");
+    ASSERT_CONTAINS(conclude(1, 0, "unread\n"), "  | the cause\n");
+}
+
 static void a_signal_after_the_verdict_changes_nothing(void) {
     const char *words[] = {"--", "sh", "-c", "setsid sh -c 'trap \"\" TERM; sleep 100' & exit 5",
                            NULL};
@@ -157,6 +204,8 @@ STAGE_MAIN("host.supervisor", UNIT(what_a_program_leaves_behind_is_ended),
            UNIT(a_stop_reaches_what_left_the_programs_group),
            UNIT(a_failure_file_of_the_program_is_kept_and_an_old_one_is_not),
            UNIT(its_own_ranks_last_words_are_told_once),
+           UNIT(another_hosts_ranks_last_words_are_told),
+           UNIT(its_own_ranks_are_told_where_they_may_be_missing),
            UNIT(a_signal_after_the_verdict_changes_nothing), UNIT(its_folder_is_gone_afterwards),
            UNIT(a_stop_before_the_loop_begins_counts),
            UNIT(nobody_reading_its_words_changes_nothing),

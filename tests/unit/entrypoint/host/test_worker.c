@@ -1,3 +1,6 @@
+#include "host/worker.h"
+
+#include "support/lag.h"
 #include "unit/entrypoint/stage.h"
 
 static struct stage_host master;
@@ -22,6 +25,47 @@ static void stopped_while_it_waits_it_leaves_with_143(void) {
     CU_ASSERT(stage_wait_for(&worker, "waiting for 127.0.0.1", 10));
     (void)kill(worker.pid, SIGTERM);
     CU_ASSERT_EQUAL(stage_end(&worker, 10), EXIT_CODE_STOPPED);
+}
+
+static bool stopping;
+
+/* The life after one whose master was lost: the next host is dialled where it was last. */
+static int follow(struct supervisor_options *options, int *ret_code, struct error *err) {
+    struct succession succession;
+    struct job job = *options->job;
+    if (succession_open(&succession, &job, err) != 0)
+        return -1;
+    succession.again = true;
+    succession.stopping = stopping;
+    options->succession = &succession;
+    options->job = &job;
+    int result = net_address_parse("127.0.0.1", &job.cluster.hosts[0].address)
+                     ? worker_run(options, ret_code, err)
+                     : -1;
+    options->succession = NULL;
+    succession_close(&succession);
+    return result;
+}
+
+/* A stop between two lives is one of the next: it tries for five seconds to tell the new master. */
+static void stopped_between_two_lives_it_leaves_after_five_seconds(void) {
+    const char *const settings[] = {hosts,
+                                    "RINGMASTER_HOST=127.0.0.2",
+                                    "RINGMASTER_FAILOVER=1",
+                                    "RINGMASTER_SHRINK=1",
+                                    "RINGMASTER_RESTARTS=1",
+                                    NULL};
+    struct lag lag;
+    int64_t begun = clock_now();
+    stopping = true;
+    stage_life = follow;
+    stage_start(&worker, "between", settings, words);
+    stage_life = NULL;
+    lag_begin(&lag);
+    CU_ASSERT_EQUAL(stage_end(&worker, 30), EXIT_CODE_STOPPED);
+    ASSERT_WITHIN(&lag, 7 * CLOCK_SECOND); /* all out two seconds later */
+    CU_ASSERT(clock_now() - begun >= 5 * CLOCK_SECOND);
+    ASSERT_CONTAINS(stage_failure(&worker), "stopped before the job began");
 }
 
 /* Its stop reaches the master, which would wait for it in vain. */
@@ -59,5 +103,6 @@ static void a_master_that_dies_is_a_lost_host(void) {
 
 STAGE_MAIN("host.worker", UNIT(without_a_master_it_leaves_at_the_deadline),
            UNIT(stopped_while_it_waits_it_leaves_with_143),
+           UNIT(stopped_between_two_lives_it_leaves_after_five_seconds),
            UNIT(stopped_before_it_could_join_it_tells_the_master),
            UNIT(a_master_that_dies_is_a_lost_host))
