@@ -5,10 +5,16 @@
 #include "common/file.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +23,13 @@ static struct error err;
 /* Longer than any wait of a test that goes well; shorter than the time to the next look. */
 enum { PATIENCE = 10 };
 _Static_assert((int)PATIENCE < (int)CHECKPOINT_WATCH_SECONDS, "an event comes before a look");
+
+/* A kernel that has no more watches to give: in place of the library's. */
+static bool no_watches;
+int inotify_add_watch(int fd, const char *path, uint32_t mask) {
+    errno = ENOSPC;
+    return no_watches ? -1 : (int)syscall(SYS_inotify_add_watch, fd, path, mask);
+}
 
 static const char *folder_of(const char *name) {
     static char folder[600];
@@ -121,6 +134,30 @@ static void what_another_process_saves_ends_the_wait(void) {
     checkpoint_watch_done(&w);
 }
 
+/* As where a process begins without a standard input. */
+static int watch_on_descriptor_0(void) {
+    struct checkpoint_watch w;
+    (void)close(0);
+    if (checkpoint_watch_open(&w, folder_of("first"), NULL) != 0 || w.events != 0)
+        return 1;
+    save(folder_of("first"), 1);
+    struct pollfd events = {.fd = w.events, .events = POLLIN};
+    return poll(&events, 1, PATIENCE * 1000) == 1 ? 0 : 2;
+}
+
+static void the_first_descriptor_announces_as_well(void) {
+    CU_ASSERT_EQUAL(unit_in_child(watch_on_descriptor_0), 0);
+}
+
+static void where_there_are_no_watches_nothing_is_waited_for_but_looks(void) {
+    struct checkpoint_watch w;
+    no_watches = true;
+    CU_ASSERT_EQUAL(checkpoint_watch_open(&w, folder_of("unwatched"), &err), 0);
+    no_watches = false;
+    CU_ASSERT_EQUAL(w.events, -1);
+    checkpoint_watch_done(&w);
+}
+
 /* As on a file system that other hosts write to: nothing is announced, and a look finds it. */
 static void without_events_a_look_finds_it(void) {
     struct checkpoint_watch w;
@@ -150,6 +187,38 @@ static void a_stop_and_a_deadline_end_the_wait(void) {
     checkpoint_watch_done(&w);
 }
 
+static void ring(int number) {
+    (void)number;
+}
+
+static void a_signal_ends_the_wait(void) {
+    struct checkpoint_watch w;
+    const struct sigaction action = {.sa_handler = ring};
+    const struct itimerval soon = {.it_value = {.tv_usec = 50000}};
+    CU_ASSERT_EQUAL_FATAL(checkpoint_watch_open(&w, folder_of("signal"), &err), 0);
+    CU_ASSERT_EQUAL(sigaction(SIGALRM, &action, NULL), 0);
+    int64_t start = clock_now();
+    CU_ASSERT_EQUAL(setitimer(ITIMER_REAL, &soon, NULL), 0);
+    CU_ASSERT_EQUAL(checkpoint_watch_wait(&w, -1, start + 3600 * CLOCK_SECOND, &err), 0);
+    CU_ASSERT(clock_now() - start < PATIENCE * CLOCK_SECOND);
+    (void)signal(SIGALRM, SIG_DFL);
+    checkpoint_watch_done(&w);
+}
+
+static void a_folder_that_is_none_any_more_is_an_error(void) {
+    struct checkpoint_watch w;
+    struct checkpoint_place after = {.samples = -1};
+    struct safetensors file;
+    bool found = true;
+    CU_ASSERT_EQUAL_FATAL(checkpoint_watch_open(&w, folder_of("gone"), &err), 0);
+    CU_ASSERT_EQUAL(rmdir(folder_of("gone")), 0);
+    CU_ASSERT_EQUAL(file_put(folder_of("gone"), "", 0, 0644, NULL), 0);
+    CU_ASSERT_EQUAL(checkpoint_watch_next(&w, &after, &file, &found, NULL, &err), -1);
+    CU_ASSERT_FALSE(found);
+    ASSERT_CONTAINS(err.text, "gone");
+    checkpoint_watch_done(&w);
+}
+
 static void a_folder_that_cannot_be_is_an_error(void) {
     struct checkpoint_watch w;
     CU_ASSERT_EQUAL(checkpoint_watch_open(&w, "/dev/null/x", &err), -1);
@@ -159,5 +228,7 @@ static void a_folder_that_cannot_be_is_an_error(void) {
 
 UNIT_MAIN("checkpoint.checkpoint_watch", UNIT(each_checkpoint_once_and_oldest_first),
           UNIT(a_damaged_one_is_told_of_once), UNIT(what_another_process_saves_ends_the_wait),
-          UNIT(without_events_a_look_finds_it), UNIT(a_stop_and_a_deadline_end_the_wait),
-          UNIT(a_folder_that_cannot_be_is_an_error))
+          UNIT(without_events_a_look_finds_it), UNIT(the_first_descriptor_announces_as_well),
+          UNIT(where_there_are_no_watches_nothing_is_waited_for_but_looks),
+          UNIT(a_signal_ends_the_wait), UNIT(a_folder_that_is_none_any_more_is_an_error),
+          UNIT(a_stop_and_a_deadline_end_the_wait), UNIT(a_folder_that_cannot_be_is_an_error))

@@ -82,6 +82,9 @@ static void every_field_is_checked(void) {
                    "\"mean\":[0,0],\"std\":[1,1,1]}",
                    "\"mean\"");
     expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8,"
+                   "\"mean\":[0,0,0,0],\"std\":[1,1,1]}",
+                   "\"mean\" is not a list of three numbers");
+    expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8,"
                    "\"mean\":[0,\"0\",0],\"std\":[1,1,1]}",
                    "\"mean\" is not a list of three numbers");
     expect_refused("{\"model\":\"r\",\"classes\":[\"a\"],\"image_size\":8,\"resize_side\":8,"

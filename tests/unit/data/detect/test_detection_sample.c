@@ -343,6 +343,26 @@ static void a_mask_of_too_many_bytes_is_named(void) {
     }
 }
 
+/* Crops of 102 x 122 and 66 x 52 bits, two pixels more than the boxes on each axis: 13 * 122 and 9
+ * * 52 bytes, in steps of 64. */
+static void the_room_for_masks_is_that_of_the_largest_objects(void) {
+    struct scene s;
+    int64_t bytes = -1;
+    scene_open(&s, 300, 400,
+               "{\"id\":1,\"image_id\":1,\"category_id\":3,\"bbox\":[200,20,64,50],\"area\":1,"
+               "\"segmentation\":[[200,20,264,20,264,70]]},"
+               "{\"id\":2,\"image_id\":1,\"category_id\":3,\"bbox\":[10,10,100,120],\"area\":1,"
+               "\"segmentation\":[[10,10,110,10,110,130]]}");
+    CU_ASSERT_EQUAL(detection_mask_bytes(&s.set, &s.recipe, 4, false, &bytes, NULL), 0);
+    CU_ASSERT_EQUAL(bytes, 33 * 64);
+    CU_ASSERT_EQUAL(detection_mask_bytes(&s.set, &s.recipe, 1, false, &bytes, NULL), 0);
+    CU_ASSERT_EQUAL(bytes, 25 * 64);
+    /* Those that travel as outlines have a byte each. */
+    CU_ASSERT_EQUAL(detection_mask_bytes(&s.set, &s.recipe, 4, true, &bytes, NULL), 0);
+    CU_ASSERT_EQUAL(bytes, 64);
+    scene_done(&s);
+}
+
 static void recipes_that_cannot_be_run_are_refused(void) {
     const struct detection_recipe right = {.sizes = {DETECT_SIZE_TV, 800, 1333},
                                            .pixels_max = DETECTION_PIXELS_DEFAULT};
@@ -367,4 +387,5 @@ UNIT_MAIN("detect.detection_sample", UNIT(a_place_has_picture_boxes_labels_and_m
           UNIT(scales_are_drawn_evenly), UNIT(too_large_pictures_are_scaled_with_their_masks),
           UNIT(of_too_many_objects_the_largest_stay), UNIT(no_objects_are_no_fault),
           UNIT(what_is_wrong_with_a_sample_is_named), UNIT(a_mask_of_too_many_bytes_is_named),
+          UNIT(the_room_for_masks_is_that_of_the_largest_objects),
           UNIT(recipes_that_cannot_be_run_are_refused))
