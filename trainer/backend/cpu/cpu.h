@@ -1,7 +1,8 @@
 /* The CPU backend: convolutions and matrix products by oneDNN, the rest, and the convolutions that
  * gain by it, by loops of its own (cpu_loops/loops.h), all on OpenMP's threads. Activations f32 or
  * bf16, in NHWC; statistics, weights and their gradients f32. Results are the same for the same
- * number of threads and instruction set.
+ * instruction set, whatever the number of threads: but for oneDNN's data gradients and weight
+ * gradients of large layers in bf16 and, without AVX-512, its matrix products.
  *
  * Where the processor has no bf16 products (AVX-512 BF16, AMX), those of bf16 values are made
  * in f32: the same roundings of what is kept, at the speed of f32. */

@@ -112,22 +112,26 @@ static bool is_input(int arg) {
            arg == DNN_ARG_ADDED;
 }
 
-int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
-                    const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
-                    char **scratch, struct error *err) {
+void *dnn_call_values(struct dnn_call *call, const struct cpu *cpu, const struct tensor *tensor,
+                      void *address, bool is_result, char **scratch) {
     size_t bytes = dnn_wide_bytes(cpu, tensor);
     if (bytes == 0)
-        return dnn_call_arg(call, cpu, arg, desc, address, err);
+        return address;
     float *wide = (float *)(void *)*scratch;
-    if (dnn_call_arg(call, cpu, arg, desc, wide, err) != 0)
-        return -1;
     call->widened[call->widened_count++] =
         (struct dnn_widened){.half = address,
                              .wide = wide,
                              .count = (size_t)tensor_count(tensor),
-                             .is_result = !is_input(arg)};
+                             .is_result = is_result};
     *scratch += bytes;
-    return 0;
+    return wide;
+}
+
+int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
+                    const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
+                    char **scratch, struct error *err) {
+    void *values = dnn_call_values(call, cpu, tensor, address, !is_input(arg), scratch);
+    return dnn_call_arg(call, cpu, arg, desc, values, err);
 }
 
 int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
@@ -196,8 +200,9 @@ static void convert(const struct dnn_call *call, const struct cpu *cpu, bool res
     }
 }
 
-int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err) {
-    parallel_set_threads(cpu->threads);
+static int run_on(const struct dnn_call *call, const struct cpu *cpu, int threads,
+                  struct error *err) {
+    parallel_set_threads(threads);
     convert(call, cpu, false);
     if (dnn_check(dnnl_primitive_execute(call->primitive, cpu->stream, call->count, call->args),
                   "execution", err) != 0)
@@ -206,10 +211,53 @@ int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct erro
     return 0;
 }
 
+int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err) {
+    return run_on(call, cpu, cpu->threads, err);
+}
+
+void dnn_call_widen(const struct dnn_call *call, const struct cpu *cpu) {
+    convert(call, cpu, false);
+}
+
+void dnn_call_narrow(const struct dnn_call *call, const struct cpu *cpu) {
+    convert(call, cpu, true);
+}
+
 void dnn_call_done(struct dnn_call *call) {
     for (int i = 0; i < call->count; i++)
         dnnl_memory_destroy(call->args[i].memory);
     if (call->primitive != NULL)
         dnnl_primitive_destroy(call->primitive);
     *call = (struct dnn_call){0};
+}
+
+void dnn_parts_begin(void) {
+    parallel_set_threads(1);
+}
+
+void dnn_parts_end(const struct cpu *cpu) {
+    parallel_set_threads(cpu->threads);
+}
+
+/* As many threads as it was described for: its scratchpad is for no more. */
+static void run_part(void *context, int thread, size_t number) {
+    (void)thread;
+    struct dnn_parts *parts = context;
+    struct dnn_part *part = &parts->part[number];
+    part->result = run_on(&part->call, parts->cpu, 1, &part->err);
+}
+
+int dnn_parts_run(struct dnn_parts *parts, struct error *err) {
+    parallel_units(parts->cpu->threads, parts->count, run_part, parts);
+    for (size_t i = 0; i < parts->count; i++)
+        if (parts->part[i].result != 0) {
+            *err = parts->part[i].err;
+            return -1;
+        }
+    return 0;
+}
+
+void dnn_parts_done(struct dnn_parts *parts) {
+    for (size_t i = 0; i < DNN_PARTS_MOST; i++)
+        dnn_call_done(&parts->part[i].call);
 }

@@ -68,6 +68,9 @@ int dnn_call_arg(struct dnn_call *call, const struct cpu *cpu, int arg,
 int dnn_call_tensor(struct dnn_call *call, const struct cpu *cpu, int arg,
                     const_dnnl_memory_desc_t desc, const struct tensor *tensor, void *address,
                     char **scratch, struct error *err);
+/* The same without an argument: where the values lie, for the calls of parts. */
+void *dnn_call_values(struct dnn_call *call, const struct cpu *cpu, const struct tensor *tensor,
+                      void *address, bool is_result, char **scratch);
 /* A reorder from one descriptor to the other. */
 int dnn_call_reorder(struct dnn_call *call, const struct cpu *cpu, const_dnnl_memory_desc_t from,
                      void *from_address, const_dnnl_memory_desc_t to, void *to_address,
@@ -79,5 +82,28 @@ int dnn_call_pack(struct dnn_call *call, const struct cpu *cpu, enum dtype type,
                   const_dnnl_memory_desc_t packed, void *packed_address, struct error *err);
 int dnn_call_run(const struct dnn_call *call, const struct cpu *cpu, struct error *err);
 void dnn_call_done(struct dnn_call *call);
+/* What a run does before the primitive, and behind it: for a call without one. */
+void dnn_call_widen(const struct dnn_call *call, const struct cpu *cpu);
+void dnn_call_narrow(const struct dnn_call *call, const struct cpu *cpu);
+
+/* Calls side by side, each on one thread: how a primitive adds up hangs on the number of threads
+ * that it was described for. So results do not depend on how many there are. */
+enum { DNN_PARTS_MOST = 32 };
+
+struct dnn_parts {
+    const struct cpu *cpu;
+    struct dnn_part {
+        struct dnn_call call;
+        struct error err;
+        int result;
+    } part[DNN_PARTS_MOST];
+    size_t count;
+};
+
+/* Between these, primitives are described and made for one thread: oneDNN keeps them by that. */
+void dnn_parts_begin(void);
+void dnn_parts_end(const struct cpu *cpu);
+int dnn_parts_run(struct dnn_parts *parts, struct error *err);
+void dnn_parts_done(struct dnn_parts *parts);
 
 #endif

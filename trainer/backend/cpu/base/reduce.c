@@ -5,35 +5,43 @@ static size_t padded(size_t channels) {
     return (channels + 15) / 16 * 16;
 }
 
-static size_t most_pieces(const struct cpu *cpu) {
-    size_t threads = (size_t)cpu->threads;
-    return (REDUCE_PIECES + threads - 1) / threads * threads;
-}
-
 size_t reduce_scratch(const struct cpu *cpu, size_t channels, int sums) {
     return padded(channels) * (size_t)sums *
-           (most_pieces(cpu) * sizeof(double) + (size_t)cpu->threads * sizeof(float));
+           (REDUCE_PIECES_MOST * sizeof(double) + (size_t)cpu->threads * sizeof(float));
 }
 
 static double *totals_of(const struct reduce *r, size_t piece) {
     return (double *)(void *)r->scratch + padded(r->channels) * (size_t)r->sums * piece;
 }
 
+static size_t divided(size_t total, size_t by) {
+    return (total + by - 1) / by;
+}
+
+/* A piece of many has a sixteenth of a block at least. */
+enum { BLOCK_SHARES = 16 };
+
 static size_t piece_rows(const struct reduce *r) {
-    return (r->rows + most_pieces(r->cpu) - 1) / most_pieces(r->cpu);
+    size_t grain = r->grain > 0 ? r->grain : 1;
+    bool many = r->rows * BLOCK_SHARES >= r->block * REDUCE_PIECES_MOST;
+    return divided(divided(r->rows, many ? REDUCE_PIECES_MOST : REDUCE_PIECES_LEAST), grain) *
+           grain;
 }
 
-static size_t pieces_of(const struct reduce *r) {
-    return (r->rows + piece_rows(r) - 1) / piece_rows(r);
+size_t reduce_pieces(const struct reduce *r) {
+    return divided(r->rows, piece_rows(r));
 }
 
-static void add_piece(void *context, int thread, size_t piece) {
-    const struct reduce *r = context;
+static size_t row_of(const struct reduce *r, size_t piece) {
+    size_t row = piece * piece_rows(r);
+    return row < r->rows ? row : r->rows;
+}
+
+static void add_piece(const struct reduce *r, int thread, size_t piece) {
     size_t stride = padded(r->channels), count = stride * (size_t)r->sums;
-    size_t begin = piece * piece_rows(r);
-    size_t end = begin + piece_rows(r) < r->rows ? begin + piece_rows(r) : r->rows;
+    size_t begin = row_of(r, piece), end = row_of(r, piece + 1);
     double *totals = totals_of(r, piece);
-    float *block = (float *)(void *)totals_of(r, most_pieces(r->cpu)) + count * (size_t)thread;
+    float *block = (float *)(void *)totals_of(r, REDUCE_PIECES_MOST) + count * (size_t)thread;
     float *sum[REDUCE_SUMS_MAX] = {0};
     for (int i = 0; i < r->sums; i++)
         sum[i] = block + stride * (size_t)i;
@@ -46,13 +54,27 @@ static void add_piece(void *context, int thread, size_t piece) {
     }
 }
 
+static size_t group_of(const struct reduce *r) {
+    return r->group > 0 ? r->group : 1;
+}
+
+static void add_group(void *context, int thread, size_t group) {
+    const struct reduce *r = context;
+    size_t begin = group * group_of(r), end = begin + group_of(r);
+    end = end < reduce_pieces(r) ? end : reduce_pieces(r);
+    if (r->make != NULL)
+        r->make(r->context, thread, row_of(r, begin), row_of(r, end));
+    for (size_t piece = begin; piece < end; piece++)
+        add_piece(r, thread, piece);
+}
+
 /* The first piece's totals become all pieces'. */
 static void add_totals(void *context, struct share share) {
     const struct reduce *r = context;
     size_t begin, end;
     share_range(share, padded(r->channels) * (size_t)r->sums, BACKEND_ALIGNMENT, &begin, &end);
     double *first = totals_of(r, 0);
-    for (size_t piece = 1; piece < pieces_of(r); piece++) {
+    for (size_t piece = 1; piece < reduce_pieces(r); piece++) {
         const double *totals = totals_of(r, piece);
         for (size_t i = begin; i < end; i++)
             first[i] += totals[i];
@@ -60,7 +82,7 @@ static void add_totals(void *context, struct share share) {
 }
 
 void reduce_run(const struct reduce *r, const double *ret[REDUCE_SUMS_MAX]) {
-    parallel_units(r->cpu->threads, pieces_of(r), add_piece, (void *)r);
+    parallel_units(r->cpu->threads, divided(reduce_pieces(r), group_of(r)), add_group, (void *)r);
     parallel_run(r->cpu->threads, add_totals, (void *)r);
     for (int i = 0; i < r->sums; i++)
         ret[i] = totals_of(r, 0) + padded(r->channels) * (size_t)i;

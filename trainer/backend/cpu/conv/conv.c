@@ -1,31 +1,20 @@
-/* Convolution and its two gradients by oneDNN. Activations are NHWC; the primitive chooses the
- * layout of the weights. Forward and data gradient each keep a packed copy in that layout (and in
- * the activation type), which `refresh` makes anew from the f32 master weights; where the master
- * weights lie as the primitive wants them, it reads them. The weight gradient is made in the
- * primitive's layout in scratch and brought into the OHWI arena. */
-#include "cpu_base/dnn.h"
-#include "cpu_conv/conv_kernel.h"
+/* Convolution and its data gradient by oneDNN. Activations are NHWC; the primitive chooses the
+ * layout of the weights. Each keeps a packed copy in that layout (and in the activation type),
+ * which `refresh` makes anew from the f32 master weights; where the master weights lie as the
+ * primitive wants them, it reads them. */
+#include "cpu_conv/conv_plan.h"
 
 #include <string.h>
 
 struct conv {
     struct cpu_step step;
     struct dnn_call call;
-    struct dnn_call reorder; /* weights in, or weight gradient out; primitive NULL: none */
+    struct dnn_call reorder; /* weights in; primitive NULL: none */
     void *cleared;           /* before each run: a gradient of channels that no weight reads */
     size_t cleared_bytes;
 };
 
-/* The descriptors of one convolution, and what oneDNN made of them. */
-struct conv_plan {
-    dnnl_memory_desc_t x, w, y, master;
-    dnnl_primitive_desc_t forward, desc; /* the same for a forward convolution */
-    const_dnnl_memory_desc_t chosen;     /* of the weights; desc's own */
-    size_t scratchpad;                   /* bytes */
-    bool packs;
-};
-
-static void plan_done(struct conv_plan *plan) {
+void conv_plan_done(struct conv_plan *plan) {
     dnnl_memory_desc_t descs[] = {plan->x, plan->w, plan->y, plan->master};
     for (size_t i = 0; i < sizeof(descs) / sizeof(descs[0]); i++)
         if (descs[i] != NULL)
@@ -81,10 +70,9 @@ static int choose(struct conv_plan *plan, const struct cpu *cpu, enum op_kind ki
     return dnn_check(status, "convolution", err);
 }
 
-static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct graph *graph,
-                     const struct op *op, struct error *err) {
-    struct conv_tensors t = conv_tensors_of(graph, op);
-    const int64_t *x = t.x->shape.dim, *w = t.w->shape.dim, *y = t.y->shape.dim;
+int conv_plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct conv_tensors *t,
+                   const struct op *op, struct error *err) {
+    const int64_t *x = t->x->shape.dim, *w = t->w->shape.dim, *y = t->y->shape.dim;
     const struct op_window *window = &op->attr.window;
     /* The shape rule cuts off what does not fill a window: the far padding may be less. */
     dnnl_dims_t pads[2] = {
@@ -93,7 +81,7 @@ static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct
          (y[2] - 1) * window->stride + w[2] - x[2] - window->pad},
     };
     dnnl_primitive_attr_t attr = NULL;
-    if (describe(plan, cpu, op->kind, &t, err) != 0 || dnn_attr(&attr, err) != 0)
+    if (describe(plan, cpu, op->kind, t, err) != 0 || dnn_attr(&attr, err) != 0)
         return -1;
     int result = choose(plan, cpu, op->kind, window, (const dnnl_dims_t *)pads, attr, err);
     dnnl_primitive_attr_destroy(attr);
@@ -101,7 +89,7 @@ static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct
         return -1;
     dnnl_query_t what =
         op->kind == OP_CONV2D_GRAD_WEIGHT ? dnnl_query_diff_weights_md : dnnl_query_weights_md;
-    bool rounds = op->kind != OP_CONV2D_GRAD_WEIGHT && dnn_widens(cpu, t.x->dtype);
+    bool rounds = op->kind != OP_CONV2D_GRAD_WEIGHT && dnn_widens(cpu, t->x->dtype);
     plan->chosen = dnn_chosen(plan->desc, what);
     plan->packs = rounds || !dnnl_memory_desc_equal(plan->chosen, plan->master);
     plan->scratchpad = dnn_chosen_bytes(plan->desc, dnnl_query_scratchpad_md);
@@ -111,18 +99,14 @@ static int plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
                  struct backend_needs *ret_needs, struct error *err) {
     struct conv_plan plan = {0};
-    int result = plan_make(&plan, cpu, graph, op, err);
+    struct conv_tensors t = conv_tensors_of(graph, op);
+    int result = conv_plan_make(&plan, cpu, &t, op, err);
     if (result == 0) {
-        struct conv_tensors t = conv_tensors_of(graph, op);
-        size_t weights = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.chosen)) : 0;
         ret_needs->scratch =
             dnn_wide_bytes(cpu, t.x) + dnn_wide_bytes(cpu, t.y) + cpu_aligned(plan.scratchpad);
-        if (op->kind == OP_CONV2D_GRAD_WEIGHT)
-            ret_needs->scratch += weights;
-        else
-            ret_needs->packed = weights;
+        ret_needs->packed = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.chosen)) : 0;
     }
-    plan_done(&plan);
+    conv_plan_done(&plan);
     return result;
 }
 
@@ -131,13 +115,6 @@ static int run(void *context, struct error *err) {
     if (conv->cleared_bytes > 0)
         memset(conv->cleared, 0, conv->cleared_bytes);
     return dnn_call_run(&conv->call, conv->step.cpu, err);
-}
-
-static int run_and_reorder(void *context, struct error *err) {
-    struct conv *conv = context;
-    if (dnn_call_run(&conv->call, conv->step.cpu, err) != 0)
-        return -1;
-    return dnn_call_run(&conv->reorder, conv->step.cpu, err);
 }
 
 static int run_refresh(void *context, struct error *err) {
@@ -195,53 +172,13 @@ static int bind_with(const struct cpu *cpu, const struct graph *graph, const str
         return -1;
     struct conv_plan plan = {0};
     struct conv_tensors t = conv_tensors_of(graph, op);
-    int result = plan_make(&plan, cpu, graph, op, err);
+    int result = conv_plan_make(&plan, cpu, &t, op, err);
     if (result == 0)
         result = bind_call(conv, &plan, &t, op->kind == OP_CONV2D ? &forward_args : &grad_data_args,
                            site, err);
     if (result == 0 && plan.packs)
         ret_bound->refresh = (struct bound_step){.run = run_refresh, .context = conv};
-    plan_done(&plan);
-    return result;
-}
-
-static int bind_weight_call(struct conv *conv, struct conv_plan *plan, const struct conv_tensors *t,
-                            const struct backend_site *site, struct error *err) {
-    const struct cpu *cpu = conv->step.cpu;
-    char *scratch = site->scratch;
-    void *weights = site->outputs[0];
-    if (plan->packs) {
-        weights = scratch;
-        scratch += cpu_aligned(dnnl_memory_desc_get_size(plan->chosen));
-        if (dnn_call_reorder(&conv->reorder, cpu, plan->chosen, weights, plan->master,
-                             site->outputs[0], err) != 0)
-            return -1;
-    }
-    if (dnn_call_init(&conv->call, plan->desc, err) != 0 ||
-        dnn_call_tensor(&conv->call, cpu, DNNL_ARG_DIFF_DST, plan->y, t->y, site->inputs[0],
-                        &scratch, err) != 0 ||
-        dnn_call_tensor(&conv->call, cpu, DNNL_ARG_SRC, plan->x, t->x, site->inputs[1], &scratch,
-                        err) != 0 ||
-        dnn_call_arg(&conv->call, cpu, DNNL_ARG_DIFF_WEIGHTS, plan->chosen, weights, err) != 0)
-        return -1;
-    return dnn_call_arg(&conv->call, cpu, DNNL_ARG_SCRATCHPAD,
-                        dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
-}
-
-static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op,
-                            const struct backend_site *site, struct backend_bound *ret_bound,
-                            struct error *err) {
-    struct conv *conv = cpu_step_new(cpu, sizeof *conv, run, done, ret_bound, err);
-    if (conv == NULL)
-        return -1;
-    struct conv_plan plan = {0};
-    struct conv_tensors t = conv_tensors_of(graph, op);
-    int result = plan_make(&plan, cpu, graph, op, err);
-    if (result == 0)
-        result = bind_weight_call(conv, &plan, &t, site, err);
-    if (result == 0 && plan.packs)
-        ret_bound->step.run = run_and_reorder;
-    plan_done(&plan);
+    conv_plan_done(&plan);
     return result;
 }
 
@@ -251,13 +188,5 @@ static bool is_product(const struct cpu *cpu, const struct graph *graph, const s
     return op->kind == OP_CONV2D || op->kind == OP_CONV2D_GRAD_DATA;
 }
 
-static bool is_weight(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
-    (void)cpu;
-    (void)graph;
-    return op->kind == OP_CONV2D_GRAD_WEIGHT;
-}
-
 const struct conv_kernel conv_dnn_kernel = {
     .family = CPU_CONVS_ONEDNN, .has = is_product, .query = query, .bind = bind_with};
-const struct conv_kernel conv_dnn_weight_kernel = {
-    .family = CPU_CONVS_ONEDNN, .has = is_weight, .query = query, .bind = bind_grad_weight};

@@ -31,6 +31,10 @@ extern const struct conv_kernel conv_dnn_kernel, conv_dnn_weight_kernel, conv_dn
 const struct conv_kernel *conv_kernel_of(const struct cpu *cpu, const struct graph *graph,
                                          const struct op *op);
 
+/* Whether oneDNN's weight gradients of OP can be cut by pictures into parts enough for many threads
+ * (conv_dnn_weight.c). */
+bool conv_dnn_weight_divides(const struct graph *graph, const struct op *op);
+
 /* Shapes of a convolution or of one of its gradients. */
 struct conv_tensors {
     const struct tensor *x, *w, *y;

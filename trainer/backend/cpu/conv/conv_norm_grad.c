@@ -1,7 +1,8 @@
 /* Data gradients with the ReLU mask and the reductions of the norm in front of the convolution, and
- * the rest of that norm's gradient. As soon as a unit of the data gradient is made, and while it is
+ * the rest of that norm's gradient. As soon as a part of the data gradient is made, and while it is
  * in the caches, the sum with the shortcut is masked in place and added up; what that reads from
- * memory was asked for during the products. */
+ * memory was asked for during the products. How sums are cut follows from the shape; how many of
+ * their pieces a thread makes together, from the number of threads. */
 #include "cpu_conv/conv_own.h"
 #include "cpu_dense/norm.h"
 
@@ -30,29 +31,52 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     return 0;
 }
 
-static void add_units(void *context, int thread, float *const *sum, size_t begin, size_t end) {
-    const struct fused *fused = context;
+static void add_pixels(const struct fused *fused, float *const *sum, size_t begin, size_t end) {
     struct norm_grad_sums sums = {.dz = sum[0], .dz_x = sum[1], .dz_other = sum[2]};
-    for (size_t unit = begin; unit < end; unit++) {
-        size_t first, last;
-        conv_own_unit(&fused->conv, thread, unit);
-        conv_own_rows(&fused->conv, unit, &first, &last);
-        fused->step.cpu->loops->norm_backward_sums(&fused->norm, &sums, first, last);
+    fused->step.cpu->loops->norm_backward_sums(&fused->norm, &sums, begin, end);
+}
+
+static void add_rows(void *context, int thread, float *const *sum, size_t begin, size_t end) {
+    (void)thread;
+    const struct fused *fused = context;
+    for (size_t next; begin < end; begin = next) {
+        next = end - begin > POINT_ROWS ? begin + POINT_ROWS : end;
+        fused->step.cpu->loops->point_run(&fused->conv.point, begin, next);
+        add_pixels(fused, sum, begin, next);
     }
+}
+
+static void make_lines(void *context, int thread, size_t begin, size_t end) {
+    conv_own_lines(&((const struct fused *)context)->conv, thread, begin, end);
+}
+
+static void add_lines(void *context, int thread, float *const *sum, size_t begin, size_t end) {
+    (void)thread;
+    const struct fused *fused = context;
+    add_pixels(fused, sum, conv_own_line_pixel(&fused->conv, begin),
+               conv_own_line_pixel(&fused->conv, end));
 }
 
 static int run(void *context, struct error *err) {
     (void)err;
     struct fused *fused = context;
-    size_t unit_rows = fused->rows / fused->conv.units;
     struct reduce reduce = {.cpu = fused->step.cpu,
-                            .rows = fused->conv.units,
-                            .block = REDUCE_ROWS / (unit_rows + 1) + 1,
+                            .rows = fused->rows,
+                            .block = REDUCE_ROWS,
+                            .grain = POINT_GRAIN,
                             .channels = fused->channels,
                             .sums = 1 + fused->branches,
-                            .add = add_units,
+                            .add = add_rows,
                             .context = fused,
                             .scratch = fused->scratch};
+    if (!fused->conv.is_point) {
+        reduce.rows = fused->conv.lines;
+        reduce.block = REDUCE_ROWS * fused->conv.lines / fused->rows + 1;
+        reduce.grain = 1;
+        reduce.add = add_lines;
+        reduce.make = make_lines;
+        reduce.group = reduce_pieces(&reduce) / fused->conv.units;
+    }
     norm_grad_reduce(&reduce, fused->rows, fused->branch, fused->branches);
     return 0;
 }

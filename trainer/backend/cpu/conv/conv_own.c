@@ -45,12 +45,12 @@ static size_t divided(size_t total, size_t by) {
     return (total + by - 1) / by;
 }
 
-enum { UNITS_A_THREAD = 4, ROWS_AT_ONCE = 7 };
+enum { UNITS_A_THREAD = 4 };
 
 /* Few rows are cut smaller, so that every thread has some. */
 static void plan_point(struct conv_own *conv) {
     size_t rows = conv->rows / ((size_t)conv->cpu->threads * UNITS_A_THREAD);
-    rows = divided(rows + 1, ROWS_AT_ONCE) * ROWS_AT_ONCE;
+    rows = divided(rows + 1, POINT_GRAIN) * POINT_GRAIN;
     conv->unit_rows = rows < POINT_ROWS ? rows : POINT_ROWS;
     conv->units = divided(conv->rows, conv->unit_rows);
 }
@@ -96,40 +96,30 @@ void conv_own_place(struct conv_own *conv, const struct backend_site *site, char
     conv->winograd.scratch = scratch;
 }
 
-static void lines_of(const struct conv_own *conv, size_t unit, size_t *ret_begin, size_t *ret_end) {
-    *ret_begin = conv->lines * unit / conv->units;
-    *ret_end = conv->lines * (unit + 1) / conv->units;
-}
-
-void conv_own_unit(const struct conv_own *conv, int thread, size_t unit) {
-    size_t begin, end;
-    if (conv->is_point) {
-        conv_own_rows(conv, unit, &begin, &end);
-        conv->cpu->loops->point_run(&conv->point, begin, end);
-        return;
-    }
+void conv_own_lines(const struct conv_own *conv, int thread, size_t begin, size_t end) {
     struct winograd form = conv->winograd;
     size_t columns = winograd_tiles(form.width);
     form.scratch = (char *)form.scratch + conv->scratch * (size_t)thread;
-    lines_of(conv, unit, &begin, &end);
     conv->cpu->loops->winograd_run(&form, begin * columns, end * columns);
 }
 
 /* The first pixel of a line of tiles; an odd picture's last line has one row of pixels alone. */
-static size_t line_pixel(const struct winograd *w, size_t line) {
+size_t conv_own_line_pixel(const struct conv_own *conv, size_t line) {
+    const struct winograd *w = &conv->winograd;
     size_t lines = winograd_tiles(w->height);
     return (line / lines * w->height + 2 * (line % lines)) * w->width;
 }
 
-void conv_own_rows(const struct conv_own *conv, size_t unit, size_t *ret_begin, size_t *ret_end) {
-    if (conv->is_point) {
-        *ret_begin = unit * conv->unit_rows;
-        *ret_end = unit + 1 < conv->units ? *ret_begin + conv->unit_rows : conv->rows;
+static void run_unit(void *context, int thread, size_t unit) {
+    const struct conv_own *conv = context;
+    if (!conv->is_point) {
+        conv_own_lines(conv, thread, conv->lines * unit / conv->units,
+                       conv->lines * (unit + 1) / conv->units);
         return;
     }
-    lines_of(conv, unit, ret_begin, ret_end);
-    *ret_begin = line_pixel(&conv->winograd, *ret_begin);
-    *ret_end = line_pixel(&conv->winograd, *ret_end);
+    size_t begin = unit * conv->unit_rows;
+    size_t end = unit + 1 < conv->units ? begin + conv->unit_rows : conv->rows;
+    conv->cpu->loops->point_run(&conv->point, begin, end);
 }
 
 static void pack_share(void *context, struct share share) {
@@ -162,10 +152,6 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     ret_needs->scratch = conv.scratch * (size_t)cpu->threads;
     ret_needs->packed = conv_own_packed(&conv);
     return 0;
-}
-
-static void run_unit(void *context, int thread, size_t unit) {
-    conv_own_unit(context, thread, unit);
 }
 
 static int run(void *context, struct error *err) {

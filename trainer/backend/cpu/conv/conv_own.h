@@ -8,6 +8,8 @@
 
 #include "cpu_base/context.h"
 
+enum { POINT_GRAIN = 7 /* rows that the kernel of 1x1 makes together */ };
+
 struct conv_own {
     const struct cpu *cpu;
     bool is_point;
@@ -17,7 +19,7 @@ struct conv_own {
     size_t rows;      /* pixels of the result, over all images */
     size_t unit_rows; /* of them in a unit of 1x1 */
     size_t lines;     /* of tiles, over all images; Winograd's */
-    size_t units;     /* pieces of work */
+    size_t units;     /* pieces of work, of which a thread takes one at a time */
     size_t scratch;   /* bytes of one thread */
 };
 
@@ -29,9 +31,9 @@ void conv_own_plan(struct conv_own *conv, const struct cpu *cpu, const struct gr
 size_t conv_own_packed(const struct conv_own *conv);
 /* Where the tensors and the scratch (`scratch` bytes a thread, aligned to 64) lie. */
 void conv_own_place(struct conv_own *conv, const struct backend_site *site, char *scratch);
-/* Makes UNIT's rows of the result on thread THREAD. */
-void conv_own_unit(const struct conv_own *conv, int thread, size_t unit);
-void conv_own_rows(const struct conv_own *conv, size_t unit, size_t *ret_begin, size_t *ret_end);
+/* Winograd's: makes lines [begin, end) of tiles on thread THREAD; the first pixel of a line. */
+void conv_own_lines(const struct conv_own *conv, int thread, size_t begin, size_t end);
+size_t conv_own_line_pixel(const struct conv_own *conv, size_t line);
 /* Packs the weights anew. */
 void conv_own_refresh(const struct conv_own *conv);
 

@@ -2,10 +2,10 @@
  * loop_gemm_weight.c), where the instruction set has one. The work is a grid: the positions of the
  * sum (output pixels or tiles of them) are cut into parts, and so are the results (units). Parts of
  * positions other than the first have sums of their own, which are added up in order at the end;
- * parts of results pack the same dy again. Which grid is cheapest follows from the shape and the
- * number of threads, that of the product of matrices from the shape alone: its results are the same
- * for any number of threads. */
+ * parts of results pack the same dy again. How positions are cut follows from the shape alone, so
+ * that results are the same for any number of threads; how results are, from both. */
 #include "cpu_base/parallel.h"
+#include "cpu_base/parts.h"
 #include "cpu_conv/conv_kernel.h"
 
 struct conv_weight {
@@ -16,7 +16,7 @@ struct conv_weight {
     size_t result; /* elements of dw */
     char *scratch;
     size_t scratch_bytes; /* of one thread */
-    float *sums;          /* of pixel part 1 and on */
+    struct parts sums;    /* of the parts of positions */
 };
 
 /* The tensors' shapes; positions and units are the kernel's. */
@@ -83,13 +83,26 @@ static double cost(const struct conv_weight *conv, bool winograd, size_t threads
     return positions * each + sums * (double)(position_parts + 1) / 8 / (double)threads;
 }
 
-static size_t best_position_parts(const struct conv_weight *conv, bool winograd, size_t threads) {
+/* Positions are cut as so many threads would like it. */
+enum { THREADS_MEANT = 16 };
+
+static size_t best_position_parts(const struct conv_weight *conv, bool winograd) {
     size_t best = 1;
-    for (size_t parts = 2; parts <= threads && parts <= conv->part.end; parts++)
-        if (threads % parts == 0 &&
-            cost(conv, winograd, threads, parts) < cost(conv, winograd, threads, best))
+    for (size_t parts = 2; parts <= THREADS_MEANT && parts <= conv->part.end; parts *= 2)
+        if (cost(conv, winograd, THREADS_MEANT, parts) < cost(conv, winograd, THREADS_MEANT, best))
             best = parts;
     return best;
+}
+
+/* Parts that a thread takes where they cannot be equally many for each. */
+enum { TURNS = 4 };
+
+/* As few as give all threads as much to do. */
+static size_t unit_parts_for(size_t position_parts, size_t threads) {
+    size_t parts = 1;
+    while (position_parts * parts % threads != 0 && position_parts * parts < TURNS * threads)
+        parts++;
+    return parts;
 }
 
 /* What follows from kernel, part and the number of parts of its positions and units. */
@@ -101,10 +114,9 @@ static void measure(struct conv_weight *conv) {
 
 static void lay_out(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
                     const struct op *op) {
-    size_t threads = (size_t)cpu->threads;
     (void)choose(conv, cpu, graph, op);
-    conv->position_parts = best_position_parts(conv, is_winograd(cpu, conv), threads);
-    conv->unit_parts = threads / conv->position_parts;
+    conv->position_parts = best_position_parts(conv, is_winograd(cpu, conv));
+    conv->unit_parts = unit_parts_for(conv->position_parts, (size_t)cpu->threads);
     measure(conv);
 }
 
@@ -128,7 +140,7 @@ static void lay_out_gemm(struct conv_weight *conv, const struct cpu *cpu, const 
 static void needs_of(const struct conv_weight *conv, const struct cpu *cpu,
                      struct backend_needs *ret_needs) {
     ret_needs->scratch = conv->scratch_bytes * (size_t)cpu->threads +
-                         cpu_aligned(conv->result * sizeof(float)) * (conv->position_parts - 1);
+                         parts_stride(conv->result) * (conv->position_parts - 1);
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -158,20 +170,8 @@ static void run_part(void *context, int thread, size_t index) {
     share_range(positions, conv->part.end, 1, &part.begin, &part.end);
     share_range(units, conv->units, 1, &part.unit_begin, &part.unit_end);
     part.scratch = conv->scratch + conv->scratch_bytes * (size_t)thread;
-    if (positions.index > 0)
-        part.dw = (float *)(void *)((char *)conv->sums + cpu_aligned(conv->result * sizeof(float)) *
-                                                             (size_t)(positions.index - 1));
+    part.dw = parts_of(&conv->sums, (size_t)positions.index);
     conv->kernel->run(&part);
-}
-
-static void add_share(void *context, struct share share) {
-    const struct conv_weight *conv = context;
-    size_t begin, end, stride = cpu_aligned(conv->result * sizeof(float));
-    share_range(share, conv->result, BACKEND_ALIGNMENT, &begin, &end);
-    for (size_t i = 0; i + 1 < conv->position_parts; i++)
-        conv->step.cpu->loops->pointwise(POINTWISE_ADD, conv->part.dw,
-                                         (char *)conv->sums + stride * i, ELEM_F32, conv->part.dw,
-                                         begin, end);
 }
 
 static int run(void *context, struct error *err) {
@@ -179,18 +179,20 @@ static int run(void *context, struct error *err) {
     struct conv_weight *conv = context;
     parallel_units(conv->step.cpu->threads, conv->position_parts * conv->unit_parts, run_part,
                    conv);
-    if (conv->position_parts > 1)
-        parallel_run(conv->step.cpu->threads, add_share, conv);
+    parts_add(&conv->sums);
     return 0;
 }
 
 static void place(struct conv_weight *conv, const struct backend_site *site) {
     conv->part.dy = site->inputs[0];
     conv->part.x = site->inputs[1];
-    conv->part.dw = site->outputs[0];
     conv->scratch = site->scratch;
-    conv->sums =
-        (float *)(void *)(conv->scratch + conv->scratch_bytes * (size_t)conv->step.cpu->threads);
+    conv->sums = (struct parts){.cpu = conv->step.cpu,
+                                .first = site->outputs[0],
+                                .others = conv->scratch +
+                                          conv->scratch_bytes * (size_t)conv->step.cpu->threads,
+                                .values = conv->result,
+                                .parts = conv->position_parts};
 }
 
 static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -231,6 +233,8 @@ enum { MANY_CHANNELS = 256, FEW_CHANNELS = 16, MANY_COLUMNS = 128, AVX2_LANES = 
 
 static bool gemm_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct weight_part part = shapes_of(graph, op);
+    if (!conv_dnn_weight_divides(graph, op))
+        return true;
     return cpu->loops->lanes == AVX2_LANES &&
            (part.in >= FEW_CHANNELS || part.taps * part.in >= MANY_COLUMNS) &&
            (part.taps > 1 || part.stride > 1 ||

@@ -1,18 +1,96 @@
 /* The linear layer and its gradients as matrix products of oneDNN: y = x w' + b with x [N,I],
  * w [O,I]. Forward and data gradient keep w packed in the activation type and the layout that the
- * product chose; y is f32. */
+ * product chose; y is f32. The result is cut into parts, by its rows or its columns, as many as its
+ * shape says; each is whole, and one thread's. */
 #include "cpu_base/columns.h"
 #include "cpu_base/dnn.h"
 
 struct linear {
     struct cpu_step step;
-    struct dnn_call call;
-    struct dnn_call reorder;
+    struct dnn_call whole; /* no primitive: what all parts share */
+    struct dnn_parts parts;
+    struct dnn_call reorder[DNN_PARTS_MOST]; /* weights in; primitive NULL: none */
+    int reorders;
     struct columns bias; /* bias gradient: the column sums of dy; `sums` NULL: not wanted */
 };
 
-/* One matrix product: result [m, n] = first [m, k] second [k, n]. */
+/* --- what is computed ------------------------------------------------------------------------- */
+
+/* How many values lie between two rows and two columns of a matrix. */
+struct steps {
+    int64_t row, column;
+};
+
+/* result [rows, columns] = first [rows, depth] second [depth, columns], and how it is cut. */
+struct sizes {
+    int64_t rows, depth, columns;
+    struct steps first, second, result; /* second: of the master weights, where it is packed */
+    bool packed;
+    size_t row_parts, column_parts; /* one of them is 1 */
+};
+
+enum { PARTS_WANTED = 16, ROWS_LEAST = 256, COLUMNS_LEAST = 64 /* of a part */ };
+
+/* Equal parts. */
+static size_t parts_for(int64_t total, int64_t least) {
+    size_t best = 1;
+    for (size_t parts = 2; parts <= PARTS_WANTED; parts++)
+        if (total % (int64_t)parts == 0 && total / (int64_t)parts >= least)
+            best = parts;
+    return best;
+}
+
+static struct sizes sizes_of(const struct graph *graph, const struct op *op) {
+    const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
+    bool forward = op->kind == OP_LINEAR, weight = op->kind == OP_LINEAR_GRAD_WEIGHT;
+    const struct tensor *y = forward ? cpu_output(graph, op, 0) : first;
+    int64_t n = y->shape.dim[0], out = y->shape.dim[1], in = tensor_count(second);
+    in /= weight ? n : out;
+    struct sizes s;
+    if (forward)
+        s = (struct sizes){.rows = n,
+                           .depth = in,
+                           .columns = out,
+                           .first = {in, 1},
+                           .second = {1, in},
+                           .packed = true};
+    else if (!weight)
+        s = (struct sizes){.rows = n,
+                           .depth = out,
+                           .columns = in,
+                           .first = {out, 1},
+                           .second = {in, 1},
+                           .packed = true};
+    else
+        s = (struct sizes){
+            .rows = out, .depth = n, .columns = in, .first = {1, out}, .second = {in, 1}};
+    s.result = (struct steps){s.columns, 1};
+    s.row_parts = parts_for(s.rows, weight ? COLUMNS_LEAST : ROWS_LEAST);
+    s.column_parts = parts_for(s.columns, COLUMNS_LEAST);
+    if (s.column_parts >= s.row_parts)
+        s.row_parts = 1;
+    else
+        s.column_parts = 1;
+    return s;
+}
+
+/* Of a part: its sizes. */
+static int64_t part_rows(const struct sizes *s) {
+    return s->rows / (int64_t)s->row_parts;
+}
+
+static int64_t part_columns(const struct sizes *s) {
+    return s->columns / (int64_t)s->column_parts;
+}
+
+static size_t parts_of_all(const struct sizes *s) {
+    return s->row_parts * s->column_parts;
+}
+
+/* --- what oneDNN makes of a part -------------------------------------------------------------- */
+
 struct product {
+    struct sizes sizes;
     dnnl_memory_desc_t first, second, bias, result, master;
     dnnl_primitive_desc_t desc;
 };
@@ -27,72 +105,59 @@ static void product_done(struct product *p) {
     *p = (struct product){0};
 }
 
-static int desc_2(dnnl_memory_desc_t *ret, int64_t rows, int64_t columns, bool transposed,
+static int desc_2(dnnl_memory_desc_t *ret, int64_t rows, int64_t columns, struct steps steps,
                   dnnl_data_type_t type, struct error *err) {
-    dnnl_dims_t dims = {rows, columns};
-    dnnl_format_tag_t tag = transposed ? dnnl_ba : dnnl_ab;
-    return dnn_check(dnnl_memory_desc_create_with_tag(ret, 2, dims, type, tag), "matrix descriptor",
-                     err);
+    dnnl_dims_t dims = {rows, columns}, strides = {steps.row, steps.column};
+    return dnn_check(dnnl_memory_desc_create_with_strides(ret, 2, dims, type, strides),
+                     "matrix descriptor", err);
 }
 
-/* Values of a row of weights. */
-static int64_t inputs_of(const struct tensor *w) {
-    return tensor_count(w) / w->shape.dim[0];
-}
-
-static int describe_forward(struct product *p, const struct cpu *cpu, const struct tensor *x,
-                            const struct tensor *w, const struct tensor *y, struct error *err) {
-    int64_t n = y->shape.dim[0], in = inputs_of(w), out = w->shape.dim[0];
-    dnnl_dims_t second = {in, out};
-    if (desc_2(&p->first, n, in, false, dnn_type(cpu, x->dtype), err) != 0 ||
-        dnn_desc_any(&p->second, 2, second, dnn_type(cpu, x->dtype), err) != 0 ||
-        desc_2(&p->bias, 1, out, false, dnnl_f32, err) != 0 ||
-        desc_2(&p->master, in, out, true, dnnl_f32, err) != 0)
+static int describe(struct product *p, const struct cpu *cpu, const struct graph *graph,
+                    const struct op *op, struct error *err) {
+    const struct sizes *s = &p->sizes;
+    int64_t rows = part_rows(s), columns = part_columns(s);
+    dnnl_data_type_t type = dnn_type(cpu, cpu_input(graph, op, 0)->dtype);
+    dnnl_dims_t second = {s->depth, columns};
+    if (desc_2(&p->first, rows, s->depth, s->first, type, err) != 0 ||
+        desc_2(&p->result, rows, columns, s->result, dnn_type(cpu, cpu_output(graph, op, 0)->dtype),
+               err) != 0)
         return -1;
-    return desc_2(&p->result, n, out, false, dnn_type(cpu, y->dtype), err);
-}
-
-static int describe_data(struct product *p, const struct cpu *cpu, const struct tensor *dy,
-                         const struct tensor *w, struct error *err) {
-    int64_t n = dy->shape.dim[0], in = inputs_of(w), out = w->shape.dim[0];
-    dnnl_dims_t second = {out, in};
-    if (desc_2(&p->first, n, out, false, dnn_type(cpu, dy->dtype), err) != 0 ||
-        dnn_desc_any(&p->second, 2, second, dnn_type(cpu, dy->dtype), err) != 0 ||
-        desc_2(&p->master, out, in, false, dnnl_f32, err) != 0)
+    if (!s->packed)
+        return desc_2(&p->second, s->depth, columns, s->second, type, err);
+    if (dnn_desc_any(&p->second, 2, second, type, err) != 0 ||
+        desc_2(&p->master, s->depth, columns, s->second, dnnl_f32, err) != 0)
         return -1;
-    return desc_2(&p->result, n, in, false, dnn_type(cpu, dy->dtype), err);
-}
-
-static int describe_weight(struct product *p, const struct cpu *cpu, const struct tensor *dy,
-                           const struct tensor *x, struct error *err) {
-    int64_t n = dy->shape.dim[0], in = tensor_count(x) / n, out = dy->shape.dim[1];
-    if (desc_2(&p->first, out, n, true, dnn_type(cpu, dy->dtype), err) != 0 ||
-        desc_2(&p->second, n, in, false, dnn_type(cpu, x->dtype), err) != 0)
-        return -1;
-    return desc_2(&p->result, out, in, false, dnnl_f32, err);
+    return op->kind != OP_LINEAR
+               ? 0
+               : desc_2(&p->bias, 1, columns, (struct steps){columns, 1}, dnnl_f32, err);
 }
 
 static int product_make(struct product *p, const struct cpu *cpu, const struct graph *graph,
                         const struct op *op, struct error *err) {
-    const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
-    int result;
-    if (op->kind == OP_LINEAR)
-        result = describe_forward(p, cpu, first, second, cpu_output(graph, op, 0), err);
-    else if (op->kind == OP_LINEAR_GRAD_DATA)
-        result = describe_data(p, cpu, first, second, err);
-    else
-        result = describe_weight(p, cpu, first, second, err);
     dnnl_primitive_attr_t attr = NULL;
-    if (result != 0 || dnn_attr(&attr, err) != 0)
+    p->sizes = sizes_of(graph, op);
+    if (describe(p, cpu, graph, op, err) != 0 || dnn_attr(&attr, err) != 0)
         return -1;
+    int result = 0;
     if (op->kind == OP_LINEAR && op->attr.relu)
         result = dnn_attr_epilogue(attr, NULL, true, err);
+    dnn_parts_begin();
     if (result == 0)
         result = dnn_check(dnnl_matmul_primitive_desc_create(&p->desc, cpu->engine, p->first,
                                                              p->second, p->bias, p->result, attr),
                            "matrix product", err);
+    dnn_parts_end(cpu);
     dnnl_primitive_attr_destroy(attr);
     return result;
+}
+
+static size_t scratchpad_of(const struct product *p) {
+    return cpu_aligned(dnn_chosen_bytes(p->desc, dnnl_query_scratchpad_md));
+}
+
+/* Of the weights of a part; parts that differ in their rows share them. */
+static size_t packed_of(const struct product *p) {
+    return cpu_aligned(dnn_chosen_bytes(p->desc, dnnl_query_weights_md));
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -103,59 +168,137 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
         ret_needs->scratch = dnn_wide_bytes(cpu, cpu_input(graph, op, 0)) +
                              dnn_wide_bytes(cpu, cpu_input(graph, op, 1)) +
                              dnn_wide_bytes(cpu, cpu_output(graph, op, 0)) +
-                             dnn_chosen_bytes(p.desc, dnnl_query_scratchpad_md);
+                             scratchpad_of(&p) * parts_of_all(&p.sizes);
         const struct shape *dy = &cpu_input(graph, op, 0)->shape;
         if (op->kind == OP_LINEAR_GRAD_WEIGHT)
             ret_needs->scratch += cpu_aligned(columns_scratch(cpu_rows(dy), cpu_channels(dy)));
         else
-            ret_needs->packed = dnn_chosen_bytes(p.desc, dnnl_query_weights_md);
+            ret_needs->packed = packed_of(&p) * p.sizes.column_parts;
     }
     product_done(&p);
     return result;
 }
 
+/* --- running ---------------------------------------------------------------------------------- */
+
 static int run(void *context, struct error *err) {
     struct linear *linear = context;
-    return dnn_call_run(&linear->call, linear->step.cpu, err);
+    dnn_call_widen(&linear->whole, linear->step.cpu);
+    if (dnn_parts_run(&linear->parts, err) != 0)
+        return -1;
+    dnn_call_narrow(&linear->whole, linear->step.cpu);
+    return 0;
 }
 
 static int run_refresh(void *context, struct error *err) {
     struct linear *linear = context;
-    return dnn_call_run(&linear->reorder, linear->step.cpu, err);
+    for (int i = 0; i < linear->reorders; i++)
+        if (dnn_call_run(&linear->reorder[i], linear->step.cpu, err) != 0)
+            return -1;
+    return 0;
 }
 
 static int run_grad_weight(void *context, struct error *err) {
     struct linear *linear = context;
     if (linear->bias.sums != NULL)
         columns_run(&linear->bias);
-    return dnn_call_run(&linear->call, linear->step.cpu, err);
+    return run(linear, err);
 }
 
 static void done(void *context) {
     struct linear *linear = context;
-    dnn_call_done(&linear->call);
-    dnn_call_done(&linear->reorder);
+    dnn_call_done(&linear->whole);
+    dnn_parts_done(&linear->parts);
+    for (int i = 0; i < linear->reorders; i++)
+        dnn_call_done(&linear->reorder[i]);
 }
 
-/* The second operand is packed weights, of f32 in the graph, or a tensor. */
-static int bind_call(struct linear *linear, const struct product *p, const struct graph *graph,
-                     const struct op *op, void *second, const struct backend_site *site,
-                     char *scratch, struct error *err) {
+/* Where the operands lie. */
+struct places {
+    char *first, *second, *bias, *result, *scratch;
+    size_t first_size, second_size, result_size; /* of a value */
+};
+
+static struct places find_places(struct linear *linear, const struct graph *graph,
+                                 const struct op *op, const struct backend_site *site,
+                                 char *scratch) {
     const struct cpu *cpu = linear->step.cpu;
-    struct dnn_call *call = &linear->call;
+    const struct tensor *first = cpu_input(graph, op, 0), *second = cpu_input(graph, op, 1);
+    const struct tensor *result = cpu_output(graph, op, 0);
+    struct dnn_call *whole = &linear->whole;
+    bool packed = op->kind != OP_LINEAR_GRAD_WEIGHT;
+    struct places at = {.bias = op->kind == OP_LINEAR ? site->inputs[2] : NULL};
+    at.first = dnn_call_values(whole, cpu, first, site->inputs[0], false, &scratch);
+    at.second = packed ? site->packed
+                       : dnn_call_values(whole, cpu, second, site->inputs[1], false, &scratch);
+    at.result = dnn_call_values(whole, cpu, result, site->outputs[0], true, &scratch);
+    at.first_size = dnnl_data_type_size(dnn_type(cpu, first->dtype));
+    at.second_size = dnnl_data_type_size(dnn_type(cpu, second->dtype));
+    at.result_size = dnnl_data_type_size(dnn_type(cpu, result->dtype));
+    at.scratch = scratch;
+    return at;
+}
+
+/* Those of the part that begins with ROW and COLUMN. */
+static struct places places_at(const struct places *all, const struct product *p, size_t number) {
+    const struct sizes *s = &p->sizes;
+    size_t row = number / s->column_parts * (size_t)part_rows(s);
+    size_t part = number % s->column_parts, column = part * (size_t)part_columns(s);
+    struct places at = *all;
+    at.first += row * (size_t)s->first.row * at.first_size;
+    at.second +=
+        s->packed ? part * packed_of(p) : column * (size_t)s->second.column * at.second_size;
+    at.result += (row * (size_t)s->result.row + column) * at.result_size;
+    at.scratch += number * scratchpad_of(p);
+    if (at.bias != NULL)
+        at.bias += column * sizeof(float);
+    return at;
+}
+
+static int bind_part(struct dnn_call *call, const struct cpu *cpu, const struct product *p,
+                     const struct places *at, struct error *err) {
     if (dnn_call_init(call, p->desc, err) != 0 ||
-        dnn_call_tensor(call, cpu, DNNL_ARG_SRC, p->first, cpu_input(graph, op, 0), site->inputs[0],
-                        &scratch, err) != 0 ||
-        dnn_call_tensor(call, cpu, DNNL_ARG_WEIGHTS, dnn_chosen(p->desc, dnnl_query_weights_md),
-                        cpu_input(graph, op, 1), second, &scratch, err) != 0 ||
-        dnn_call_tensor(call, cpu, DNNL_ARG_DST, p->result, cpu_output(graph, op, 0),
-                        site->outputs[0], &scratch, err) != 0)
+        dnn_call_arg(call, cpu, DNNL_ARG_SRC, p->first, at->first, err) != 0 ||
+        dnn_call_arg(call, cpu, DNNL_ARG_WEIGHTS, dnn_chosen(p->desc, dnnl_query_weights_md),
+                     at->second, err) != 0 ||
+        dnn_call_arg(call, cpu, DNNL_ARG_DST, p->result, at->result, err) != 0)
         return -1;
-    if (p->bias != NULL &&
-        dnn_call_arg(call, cpu, DNNL_ARG_BIAS, p->bias, site->inputs[2], err) != 0)
+    if (p->bias != NULL && dnn_call_arg(call, cpu, DNNL_ARG_BIAS, p->bias, at->bias, err) != 0)
         return -1;
     return dnn_call_arg(call, cpu, DNNL_ARG_SCRATCHPAD,
-                        dnn_chosen(p->desc, dnnl_query_scratchpad_md), scratch, err);
+                        dnn_chosen(p->desc, dnnl_query_scratchpad_md), at->scratch, err);
+}
+
+static int bind_parts(struct linear *linear, const struct product *p, const struct graph *graph,
+                      const struct op *op, const struct backend_site *site, char *scratch,
+                      struct error *err) {
+    const struct places all = find_places(linear, graph, op, site, scratch);
+    linear->parts.cpu = linear->step.cpu;
+    linear->parts.count = parts_of_all(&p->sizes);
+    int result = 0;
+    dnn_parts_begin();
+    for (size_t i = 0; i < linear->parts.count; i++) {
+        const struct places at = places_at(&all, p, i);
+        if (result == 0)
+            result = bind_part(&linear->parts.part[i].call, linear->step.cpu, p, &at, err);
+    }
+    dnn_parts_end(linear->step.cpu);
+    return result;
+}
+
+static int bind_reorders(struct linear *linear, const struct product *p, const struct graph *graph,
+                         const struct op *op, const struct backend_site *site, struct error *err) {
+    const struct sizes *s = &p->sizes;
+    size_t step = (size_t)(part_columns(s) * s->second.column) * sizeof(float);
+    for (size_t i = 0; i < s->column_parts; i++) {
+        linear->reorders++;
+        if (dnn_call_pack(&linear->reorder[i], linear->step.cpu, cpu_input(graph, op, 0)->dtype,
+                          p->master, (char *)site->inputs[1] + step * i,
+                          dnn_chosen(p->desc, dnnl_query_weights_md),
+                          (char *)site->packed + packed_of(p) * i, err) != 0)
+            return -1;
+    }
+    return 0;
 }
 
 static int bind_packed(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -167,11 +310,9 @@ static int bind_packed(const struct cpu *cpu, const struct graph *graph, const s
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_call(linear, &p, graph, op, site->packed, site, site->scratch, err);
+        result = bind_parts(linear, &p, graph, op, site, site->scratch, err);
     if (result == 0)
-        result = dnn_call_pack(&linear->reorder, cpu, cpu_input(graph, op, 0)->dtype, p.master,
-                               site->inputs[1], dnn_chosen(p.desc, dnnl_query_weights_md),
-                               site->packed, err);
+        result = bind_reorders(linear, &p, graph, op, site, err);
     ret_bound->refresh = (struct bound_step){.run = run_refresh, .context = linear};
     product_done(&p);
     return result;
@@ -198,7 +339,7 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)
-        result = bind_call(linear, &p, graph, op, site->inputs[1], site, scratch, err);
+        result = bind_parts(linear, &p, graph, op, site, scratch, err);
     product_done(&p);
     return result;
 }

@@ -1,0 +1,27 @@
+/* Adds up, in order and on all threads, what parts of one sum have left. Private to
+ * trainer/backend/cpu. */
+#ifndef CPU_BASE_PARTS_H
+#define CPU_BASE_PARTS_H
+
+#include "cpu_base/context.h"
+
+struct parts {
+    const struct cpu *cpu;
+    float *first; /* the first part's values, and the result; aligned to 64 */
+    char *others; /* the others', parts_stride(values) bytes apart */
+    size_t values, parts;
+};
+
+static inline size_t parts_stride(size_t values) {
+    return cpu_aligned(values * sizeof(float));
+}
+
+static inline float *parts_of(const struct parts *parts, size_t number) {
+    return number == 0
+               ? parts->first
+               : (float *)(void *)(parts->others + parts_stride(parts->values) * (number - 1));
+}
+
+void parts_add(const struct parts *parts);
+
+#endif

@@ -1,0 +1,187 @@
+/* Weight gradients by oneDNN. How a primitive adds up hangs on the number of threads that it runs
+ * on. So the pictures are cut into parts, as many as the shape says; each is one thread's, with
+ * sums of its own, which are added up in order: results are the same for any number of threads.
+ * Only large ones in bf16, of few pictures or with sums that would take more memory than what is
+ * read, are one primitive's on all threads. They are made in the primitive's layout and brought
+ * into the OHWI arena. */
+#include "cpu_base/parts.h"
+#include "cpu_conv/conv_plan.h"
+
+/* Parts: as many as are enough for many threads. What a cache of one thread holds
+ * costs little, whoever makes it. */
+enum { PARTS_ENOUGH = 8, SMALL_BYTES = 1 << 20 };
+
+struct weight {
+    struct cpu_step step;
+    struct dnn_parts parts;
+    bool divided; /* each part runs on one thread; else there is one, which runs on all */
+    struct parts sums;
+    struct dnn_call reorder; /* primitive NULL: none */
+};
+
+/* How the work is cut, and the tensors of one part. */
+struct cut {
+    size_t parts;
+    bool divided;
+    struct tensor x, y;
+    struct conv_tensors t;
+};
+
+static size_t read_bytes(const struct conv_tensors *t) {
+    return tensor_bytes(t->x) + tensor_bytes(t->y);
+}
+
+/* Equal parts whose sums take no more memory than what is read, or little. */
+static size_t parts_for(const struct conv_tensors *t) {
+    size_t images = (size_t)t->x->shape.dim[0], best = 1;
+    size_t sums = (size_t)tensor_count(t->w) * sizeof(float);
+    size_t most = read_bytes(t) > SMALL_BYTES ? read_bytes(t) : SMALL_BYTES;
+    for (size_t parts = 2; parts <= DNN_PARTS_MOST && parts <= images; parts++)
+        if (images % parts == 0 && parts * sums <= most)
+            best = parts;
+    return best;
+}
+
+bool conv_dnn_weight_divides(const struct graph *graph, const struct op *op) {
+    struct conv_tensors t = conv_tensors_of(graph, op);
+    return parts_for(&t) >= PARTS_ENOUGH;
+}
+
+static void cut_up(struct cut *cut, const struct graph *graph, const struct op *op) {
+    cut->t = conv_tensors_of(graph, op);
+    cut->parts = parts_for(&cut->t);
+    cut->divided = cut->t.x->dtype == DTYPE_F32 || cut->parts >= PARTS_ENOUGH ||
+                   read_bytes(&cut->t) <= SMALL_BYTES;
+    if (!cut->divided)
+        cut->parts = 1;
+    cut->x = *cut->t.x;
+    cut->y = *cut->t.y;
+    cut->x.shape.dim[0] /= (int64_t)cut->parts;
+    cut->y.shape.dim[0] /= (int64_t)cut->parts;
+    cut->t.x = &cut->x;
+    cut->t.y = &cut->y;
+}
+
+static int plan_part(struct conv_plan *plan, const struct cpu *cpu, const struct cut *cut,
+                     const struct op *op, struct error *err) {
+    if (cut->divided)
+        dnn_parts_begin();
+    int result = conv_plan_make(plan, cpu, &cut->t, op, err);
+    dnn_parts_end(cpu);
+    return result;
+}
+
+static size_t part_scratch(const struct cpu *cpu, const struct cut *cut,
+                           const struct conv_plan *plan) {
+    return dnn_wide_bytes(cpu, &cut->x) + dnn_wide_bytes(cpu, &cut->y) +
+           cpu_aligned(plan->scratchpad);
+}
+
+static size_t values_of(const struct conv_plan *plan) {
+    return dnnl_memory_desc_get_size(plan->chosen) / sizeof(float);
+}
+
+static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                 struct backend_needs *ret_needs, struct error *err) {
+    struct conv_plan plan = {0};
+    struct cut cut;
+    cut_up(&cut, graph, op);
+    int result = plan_part(&plan, cpu, &cut, op, err);
+    if (result == 0)
+        ret_needs->scratch = part_scratch(cpu, &cut, &plan) * cut.parts +
+                             parts_stride(values_of(&plan)) * (cut.parts - (plan.packs ? 0 : 1));
+    conv_plan_done(&plan);
+    return result;
+}
+
+static int run(void *context, struct error *err) {
+    struct weight *weight = context;
+    const struct cpu *cpu = weight->step.cpu;
+    int result = weight->divided ? dnn_parts_run(&weight->parts, err)
+                                 : dnn_call_run(&weight->parts.part[0].call, cpu, err);
+    if (result != 0)
+        return -1;
+    parts_add(&weight->sums);
+    return weight->reorder.primitive != NULL ? dnn_call_run(&weight->reorder, cpu, err) : 0;
+}
+
+static void done(void *context) {
+    struct weight *weight = context;
+    dnn_parts_done(&weight->parts);
+    dnn_call_done(&weight->reorder);
+}
+
+static char *behind(const void *base, size_t bytes) {
+    return (char *)(uintptr_t)base + bytes;
+}
+
+static int bind_part(struct weight *weight, size_t number, const struct cut *cut,
+                     const struct conv_plan *plan, const struct backend_site *site, char *scratch,
+                     struct error *err) {
+    const struct cpu *cpu = weight->step.cpu;
+    struct dnn_call *call = &weight->parts.part[number].call;
+    void *dy = behind(site->inputs[0], tensor_bytes(&cut->y) * number);
+    void *x = behind(site->inputs[1], tensor_bytes(&cut->x) * number);
+    if (dnn_call_init(call, plan->desc, err) != 0 ||
+        dnn_call_tensor(call, cpu, DNNL_ARG_DIFF_DST, plan->y, &cut->y, dy, &scratch, err) != 0 ||
+        dnn_call_tensor(call, cpu, DNNL_ARG_SRC, plan->x, &cut->x, x, &scratch, err) != 0 ||
+        dnn_call_arg(call, cpu, DNNL_ARG_DIFF_WEIGHTS, plan->chosen,
+                     parts_of(&weight->sums, number), err) != 0)
+        return -1;
+    return dnn_call_arg(call, cpu, DNNL_ARG_SCRATCHPAD,
+                        dnn_chosen(plan->desc, dnnl_query_scratchpad_md), scratch, err);
+}
+
+static int bind_all(struct weight *weight, const struct cut *cut, const struct conv_plan *plan,
+                    const struct backend_site *site, struct error *err) {
+    size_t values = values_of(plan);
+    char *sums = site->scratch;
+    weight->sums = (struct parts){
+        .cpu = weight->step.cpu, .first = site->outputs[0], .values = values, .parts = cut->parts};
+    if (plan->packs) {
+        weight->sums.first = (float *)(void *)sums;
+        sums += parts_stride(values);
+    }
+    weight->sums.others = sums;
+    char *scratch = sums + parts_stride(values) * (cut->parts - 1);
+    int result = 0;
+    if (cut->divided)
+        dnn_parts_begin();
+    for (size_t i = 0; i < cut->parts && result == 0; i++)
+        result = bind_part(weight, i, cut, plan, site,
+                           scratch + part_scratch(weight->step.cpu, cut, plan) * i, err);
+    dnn_parts_end(weight->step.cpu);
+    if (result != 0)
+        return -1;
+    return !plan->packs ? 0
+                        : dnn_call_reorder(&weight->reorder, weight->step.cpu, plan->chosen,
+                                           weight->sums.first, plan->master, site->outputs[0], err);
+}
+
+static int bind(const struct cpu *cpu, const struct graph *graph, const struct op *op,
+                const struct backend_site *site, struct backend_bound *ret_bound,
+                struct error *err) {
+    struct weight *weight = cpu_step_new(cpu, sizeof *weight, run, done, ret_bound, err);
+    if (weight == NULL)
+        return -1;
+    struct conv_plan plan = {0};
+    struct cut cut;
+    cut_up(&cut, graph, op);
+    weight->divided = cut.divided;
+    weight->parts.cpu = cpu;
+    weight->parts.count = cut.parts;
+    int result = plan_part(&plan, cpu, &cut, op, err);
+    if (result == 0)
+        result = bind_all(weight, &cut, &plan, site, err);
+    conv_plan_done(&plan);
+    return result;
+}
+
+static bool has(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
+    (void)cpu;
+    (void)graph;
+    return op->kind == OP_CONV2D_GRAD_WEIGHT;
+}
+
+const struct conv_kernel conv_dnn_weight_kernel = {
+    .family = CPU_CONVS_ONEDNN, .has = has, .query = query, .bind = bind};

@@ -1,0 +1,24 @@
+/* What oneDNN makes of a convolution or of one of its gradients. Private to trainer/backend/cpu. */
+#ifndef CPU_CONV_PLAN_H
+#define CPU_CONV_PLAN_H
+
+#include "cpu_base/dnn.h"
+#include "cpu_conv/conv_kernel.h"
+
+/* The descriptors of one convolution, and what oneDNN made of them for the threads that
+ * parallel_set_threads() has set. */
+struct conv_plan {
+    dnnl_memory_desc_t x, w, y, master;
+    dnnl_primitive_desc_t forward, desc; /* the same for a forward convolution */
+    const_dnnl_memory_desc_t chosen;     /* of the weights; desc's own */
+    size_t scratchpad;                   /* bytes */
+    bool packs;
+};
+
+/* Of OP on tensors T: OP's, or with fewer images. Zeroed before; freed with conv_plan_done(), also
+ * after an error. */
+int conv_plan_make(struct conv_plan *plan, const struct cpu *cpu, const struct conv_tensors *t,
+                   const struct op *op, struct error *err);
+void conv_plan_done(struct conv_plan *plan);
+
+#endif
