@@ -234,10 +234,16 @@ static void clear(struct host *h, int64_t attempt) {
     sweep_start(h->sweep, h->loop, h->reaper, clear_grace, clear_give_up, cleared, h);
 }
 
-/* The first attempt that a life of this process hears of is not the first one of the job. */
+void host_await(struct host *h) {
+    crew_clear(&h->crew, 0);
+}
+
+bool host_awaits(const struct host *h) {
+    return h->crew.attempt == 0;
+}
+
 static bool comes_first(const struct host *h, int64_t attempt) {
-    return succession_is_again(h->succession) && h->crew.attempt == 0 && attempt > 0 &&
-           attempt <= INT32_MAX;
+    return host_awaits(h) && attempt > 0 && attempt <= INT32_MAX;
 }
 
 /* Whoever cannot take the roll says nothing, and is not counted. */
@@ -271,6 +277,10 @@ static void begin(struct host *h, const json_t *order) {
                 json_pack("{s:I, s:I}", "ranks", (json_int_t)cluster_ranks(&h->job->cluster),
                           "hosts", (json_int_t)cluster_hosts_left(&h->job->cluster)));
     h->quiet = false;
+    if (h->succession != NULL) {
+        h->succession->attempt = h->crew.attempt;
+        h->succession->back = false;
+    }
     if (crew_begin(&h->crew, h->environment, &err) != 0)
         tell_daemon(h, EXIT_CODE_INTERNAL, err.text);
     take_roll(h);
@@ -440,7 +450,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
     if (crew_open(&h->crew, o->loop, o->job, o->environment, &sinks, err) != 0)
         return -1;
     if (succession_is_again(h->succession))
-        h->crew.attempt = 0; /* nobody's, until the new master says */
+        host_await(h);
     return 0;
 }
 

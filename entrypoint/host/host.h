@@ -104,6 +104,10 @@ int host_meet_master(struct host *h, const struct net_address *master,
 /* The name of this run, which the master gives to all hosts. Longer ones are cut. */
 void host_set_run(struct host *h, const char *run);
 
+/* This host has a part in no attempt before the next one that it hears of. */
+void host_await(struct host *h);
+bool host_awaits(const struct host *h);
+
 /* Unknown orders are left alone. */
 void host_order(struct host *h, const json_t *order);
 

@@ -11,8 +11,11 @@
 int succession_open(struct succession *s, struct job *job, struct error *err) {
     struct cluster *c = &job->cluster;
     *s = (struct succession){.on = job->settings.failover && c->count > 1,
+                             .returns =
+                                 job->settings.shrink && job->settings.restarts > 0 && c->count > 1,
+                             .attempt = 1,
                              .ledger = {.sure = {.number = 1}}};
-    if (!s->on)
+    if (!s->on && !s->returns)
         return 0;
     for (size_t i = 0; i < c->count; i++) {
         c->hosts[i].place = i;
@@ -90,17 +93,21 @@ int succession_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_S
 
 bool succession_may_follow(const struct succession *s, const struct job *job, const char **why) {
     size_t self = job->cluster.hosts[job->cluster.self].place;
+    struct host_set behind;
     *why = "";
     if (!succession_is_on(s) || !s->begun || s->ending || s->stopping)
         return false;
     int next = ledger_next_master(&s->ledger, s->master);
     if ((int64_t)ledger_last(&s->ledger)->number > job->settings.restarts)
         *why = "; no restarts are left";
-    else if (next < 0 || self < (size_t)next ||
-             !host_set_has(&ledger_last(&s->ledger)->hosts, self))
+    else if (next < 0)
         *why = "; those that are left may not be more than half of its hosts";
-    else
-        return true;
+    else {
+        ledger_behind(&s->ledger, (size_t)next, &behind);
+        if (host_set_has(&behind, self))
+            return true;
+        *why = "; the others may go on without this host";
+    }
     return false;
 }
 
@@ -134,5 +141,49 @@ void succession_follow(struct succession *s, struct job *job) {
         c->hosts[i].address = s->addresses[c->hosts[i].place];
     }
     s->again = true;
+    s->over = s->back = false;
+}
+
+/* --- a host that was lost --------------------------------------------------------------------- */
+
+bool succession_may_return(const struct succession *s, const struct job *job) {
+    if (s == NULL || !s->returns || s->ending || s->stopping)
+        return false;
+    unsigned last = s->attempt;
+    if (s->on && ledger_last(&s->ledger)->number > last)
+        last = ledger_last(&s->ledger)->number;
+    return (int64_t)last <= job->settings.restarts;
+}
+
+void succession_return(struct succession *s, struct job *job) {
+    struct cluster *c = &job->cluster;
+    for (size_t i = 0; i < c->count; i++)
+        c->hosts[i].gone = false;
+    s->again = s->back = true;
     s->over = false;
+    s->turn = 0;
+    succession_seek(s, job);
+}
+
+/* The first host may be the one that is lost: where it may, all others are asked as well, one after
+ * the other, and the first one between any two in a life in which it must be there. */
+static size_t place_to_ask(const struct succession *s, const struct cluster *c) {
+    size_t turn = s->turn / 2;
+    if (!s->on || (!s->back && s->turn % 2 == 0))
+        return 0;
+    return s->back ? s->turn % c->count : 1 + turn % (c->count - 1);
+}
+
+void succession_seek(struct succession *s, struct job *job) {
+    struct cluster *c = &job->cluster;
+    size_t self = c->hosts[c->self].place;
+    s->master = 0;
+    if (!s->on)
+        return;
+    do
+        s->master = place_to_ask(s, c);
+    while (s->turn++, s->master == self);
+    lead(c, s->master);
+    for (size_t i = 0; s->again && i < c->count; i++)
+        c->hosts[i].address = s->addresses[c->hosts[i].place];
 }

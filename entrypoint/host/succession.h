@@ -1,8 +1,10 @@
-/* What a host carries on when its master is lost and another one follows (RINGMASTER_FAILOVER): who
- * may go on by which attempt's roll (outcome/ledger.h), where the hosts are, the link's keys for
- * both roles, the run's name. A process leads one life after the other: when the master is lost all
- * that it knows of the job but this ends, with all that runs, and the next life begins as a worker
- * of the next host, or as that.
+/* What a host carries on when its master is lost: who may go on by which attempt's roll
+ * (outcome/ledger.h), where the hosts are, the link's keys for both roles, the run's name. A
+ * process leads one life after the other: when the master is lost all that it knows of the job but
+ * this ends, with all that runs, and the next life begins. With RINGMASTER_FAILOVER that is as a
+ * worker of the next host, or as that. Where this may not be, and with RINGMASTER_SHRINK alone, the
+ * others may go on without this host: it looks for their master, waits there, and has a part in
+ * their next attempt.
  *
  * What keeps two parts of a job from running at the same time, by one clock each, clock_boot(),
  * a LEASE being settings_dead():
@@ -29,20 +31,26 @@
 enum {
     SUCCESSION_ENDING_SECONDS = 4,
     SUCCESSION_REACH_SECONDS = 10, /* for the next host, which may notice a LEASE later */
+    SUCCESSION_SEEK_SECONDS = 40, /* and two LEASEs: for whoever is the master, as a new one listens
+                                     by then */
 };
 
 struct succession {
     bool on;
+    bool returns;    /* a host that was lost may ask to be taken back */
     SSL_CTX *client; /* owned; for all lives */
     SSL_CTX *server;
     struct ledger ledger;
-    bool begun;    /* this host has heard of a roll that all have taken */
-    bool ending;   /* the job's end is known here: what comes is no attempt */
-    bool again;    /* this is not the first life */
-    bool over;     /* this life ends, and another one follows */
-    bool stopping; /* asked for between two lives */
-    size_t master; /* the place of this life's */
-    int64_t heard; /* the last heartbeat that was answered, clock_boot() */
+    bool begun;       /* this host has heard of a roll that all have taken */
+    bool ending;      /* the job's end is known here: what comes is no attempt */
+    bool again;       /* this is not the first life */
+    bool over;        /* this life ends, and another one follows */
+    bool back;        /* in which this host asks the others to be taken back; or this one is so */
+    bool stopping;    /* asked for between two lives */
+    size_t master;    /* the place of this life's, or of the host that is asked whether it is */
+    size_t turn;      /* of asking */
+    unsigned attempt; /* the last one in which this host had a part; 1 at first */
+    int64_t heard;    /* the last heartbeat that was answered, clock_boot() */
     char run[ATTEMPT_RUN_SIZE];
     struct net_address *addresses; /* owned, by place */
 };
@@ -53,6 +61,10 @@ static inline bool succession_is_on(const struct succession *s) {
 /* Of a life that is not the first. */
 static inline bool succession_is_again(const struct succession *s) {
     return s != NULL && s->again;
+}
+/* Of one in which this host asks to be taken back. */
+static inline bool succession_is_back(const struct succession *s) {
+    return s != NULL && s->back;
 }
 
 /* Gives the hosts of JOB their places. */
@@ -76,5 +88,16 @@ int succession_parse(const json_t *object, size_t places, char run[ATTEMPT_RUN_S
 bool succession_may_follow(const struct succession *s, const struct job *job, const char **why);
 /* Makes the next host the first of JOB's cluster and those that cannot come to it gone. */
 void succession_follow(struct succession *s, struct job *job);
+
+/* How long it asks. */
+static inline int64_t succession_seek_seconds(const struct settings *s) {
+    return 2 * s->dead_seconds + SUCCESSION_SEEK_SECONDS;
+}
+/* Whether this host may ask the others to be taken back. */
+bool succession_may_return(const struct succession *s, const struct job *job);
+/* The next life is one in which it does: all hosts are there again. */
+void succession_return(struct succession *s, struct job *job);
+/* Makes the host that is asked next the first of JOB's cluster. */
+void succession_seek(struct succession *s, struct job *job);
 
 #endif

@@ -128,7 +128,7 @@ static int open_host(struct supervisor *s, struct error *err) {
 /* One for each role that this process may have, as the key itself does not stay. */
 static int make_contexts(struct supervisor *s, const struct key *key, struct error *err) {
     bool master = cluster_is_master(&s->job->cluster);
-    if (!succession_is_on(s->succession)) {
+    if (s->succession == NULL || !s->succession->returns) {
         s->tls = tls_context_new(key->bytes, master, err);
         return s->tls != NULL ? 0 : -1;
     }
@@ -377,7 +377,7 @@ void supervisor_close(struct supervisor *s) {
     console_done(&s->console);
     local_close(&s->local);
     argv_done(&s->tools_environment);
-    if (!succession_is_on(s->succession))
+    if (s->succession == NULL || !s->succession->returns)
         tls_context_free(s->tls);
     loop_done(&s->loop);
 }

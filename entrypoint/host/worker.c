@@ -4,17 +4,18 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "host/facts.h"
+#include "host/seeking.h"
 #include "host/supervisor.h"
+#include "host/worker_words.h"
 #include "os/boot_timer.h"
-#include "wire/dial.h"
 #include "wire/frame.h"
 
+#include <stdio.h>
 #include <string.h>
 
 struct worker {
     struct supervisor s;
-    struct dial dial;
+    struct seeking seeking;
     struct link *link; /* to the master, once it is open */
     struct timer deadline;
     struct timer announce;
@@ -25,8 +26,9 @@ struct worker {
     bool dialling;           /* it has begun to reach for it */
     bool begun;              /* all that the job needs is here, or a fault */
     bool joined;
-    bool stopping;                  /* asked for: the master shall hear of it */
-    char address[NET_ADDRESS_TEXT]; /* of a master that follows another one */
+    bool waits;    /* for the next attempt, which takes this host back */
+    bool stopping; /* asked for: the master shall hear of it */
+    char run[ATTEMPT_RUN_SIZE];
 };
 
 /* A stop before the join tries so long to reach the master, or all would wait for this host. */
@@ -41,62 +43,12 @@ static const char *master_name(const struct worker *w) {
     return supervisor_host_name(&w->s, 0);
 }
 
-static void send_join(struct worker *w) {
-    struct facts facts;
-    facts_gather(w->s.job, &w->s.tools, &facts);
-    json_t *message = frame_new("join");
-    cleanup_json json_t *members = facts_json(&facts);
-    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
-    char address[NET_ADDRESS_TEXT];
-    struct net_address own = link_own_address(w->link);
-    net_address_text(&own, address);
-    (void)json_object_set_new(message, "address", json_string(address));
-    if (members != NULL)
-        (void)json_object_update(message, members);
-    if (w->s.check)
-        (void)json_object_set_new(message, "examine_port",
-                                  json_integer(supervisor_examine_port(&w->s)));
-    if (succession_is_again(w->s.succession))
-        (void)json_object_set_new(message, "succession", succession_json(w->s.succession));
-    if (w->s.fault.code != 0) {
-        (void)json_object_set_new(message, "fault_code", json_integer(w->s.fault.code));
-        (void)json_object_set_new(message, "fault_text", json_string_any(w->s.fault.text));
-    }
-    link_send(w->link, message);
-}
-
-/* It is here, and joins later. */
-static void send_fetching(struct worker *w) {
-    json_t *message = frame_new("fetching");
-    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
-    mark_put(&w->s.mark, message);
-    link_send(w->link, message);
-}
-
-static void answer_beat(struct worker *w, const json_t *beat) {
-    json_t *message = frame_new("alive");
-    (void)json_object_set(message, "echo", json_object_get(beat, "time"));
-    (void)json_object_set_new(message, "time", json_integer(clock_boot()));
-    json_t *ranks = crew_pace(&w->s.host.crew);
-    if (ranks != NULL) {
-        (void)json_object_set_new(message, "attempt", json_integer(w->s.host.crew.attempt));
-        (void)json_object_set_new(message, "ranks", ranks);
-    }
-    link_send(w->link, message);
-}
-
 /* Of a life's master, once it has taken this host in. */
 static void note_beat(struct worker *w) {
     if (w->s.succession == NULL || !w->joined)
         return;
     w->s.succession->heard = clock_boot();
     boot_timer_set(&w->late, w->s.succession->heard + lease_of(w) + 1);
-}
-
-static void send_stop(struct worker *w, bool again) {
-    json_t *message = frame_new("stop");
-    (void)json_object_set_new(message, "again", json_boolean(again));
-    link_send(w->link, message);
 }
 
 static void take_verdict(struct worker *w, const json_t *message) {
@@ -108,6 +60,20 @@ static void take_verdict(struct worker *w, const json_t *message) {
     link_send(w->link, frame_new("heard"));
 }
 
+/* How long it may be without a link to the master, all in all, until it has joined. */
+static void count_down(struct worker *w, int64_t left) {
+    loop_after(&w->s.loop, &w->deadline, left);
+    loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
+}
+
+/* It was reached and has not taken this host in: on, for the time that is left. */
+static void reach_again(struct worker *w) {
+    loop_cancel(&w->s.loop, &w->lease);
+    link_free(w->link);
+    w->link = NULL;
+    count_down(w, w->stopping ? STOP_JOIN_SECONDS * CLOCK_SECOND : w->left);
+}
+
 static void take_refusal(struct worker *w, const json_t *message) {
     struct error why = {0};
     int64_t code = EXIT_CODE_CONFIG;
@@ -116,6 +82,12 @@ static void take_refusal(struct worker *w, const json_t *message) {
     (void)json_member_string(message, "refuse", "text", &text, NULL);
     if (code < 1 || code > UINT8_MAX)
         code = EXIT_CODE_CONFIG; /* a refusal is never a success */
+    if (code == EXIT_CODE_NOT_READY && !w->joined && w->link != NULL) {
+        log_info("%s takes this host later: %s", master_name(w), text != NULL ? text : "");
+        reach_again(w);
+        seeking_later(&w->seeking);
+        return;
+    }
     (void)error_set(&why, (enum exit_code)code, "%s refused this host: %s", master_name(w),
                     text != NULL ? text : "no reason given");
     supervisor_conclude_error(&w->s, &why, (int)w->s.job->cluster.self);
@@ -125,13 +97,26 @@ static bool is_stopping(const struct worker *w) {
     return w->stopping || w->s.host.crew.stopping;
 }
 
+/* What the next life is. A host that has looked for the master in vain, or waits for an attempt,
+ * has nobody to follow. */
+static bool lives_on(const struct worker *w, const char **why) {
+    struct succession *s = w->s.succession;
+    bool in_vain = succession_is_back(s) && !w->joined;
+    if (succession_may_follow(s, w->s.job, why) && !in_vain && !w->waits)
+        s->back = false;
+    else if (succession_may_return(s, w->s.job) && !in_vain)
+        s->back = true;
+    else
+        return false;
+    return !is_stopping(w);
+}
+
 /* The others may run without this host from here on, so that nothing of it may. */
 static void lose_master(struct worker *w, const char *why) {
     struct error err = {0};
     const char *alone = "";
-    bool follows = succession_may_follow(w->s.succession, w->s.job, &alone);
-    if (follows && !is_stopping(w)) {
-        log_error("the master, %s, is lost: %s", master_name(w), why);
+    if (lives_on(w, &alone)) {
+        log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);
         journal_put(&w->s.journal, RECORD_HOST_LOST,
                     json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
         loop_cancel(&w->s.loop, &w->lease);
@@ -139,7 +124,12 @@ static void lose_master(struct worker *w, const char *why) {
         supervisor_follow(&w->s);
         return;
     }
-    (void)error_set(&err, EXIT_CODE_HOST_LOST, "the master is lost: %s%s", why, alone);
+    if (succession_is_back(w->s.succession) && !w->joined)
+        (void)error_set(&err, EXIT_CODE_HOST_LOST,
+                        "this host was lost, and no master was there within %lld s: %s",
+                        (long long)succession_seek_seconds(&w->s.job->settings), why);
+    else
+        (void)error_set(&err, EXIT_CODE_HOST_LOST, "the master is lost: %s%s", why, alone);
     w->s.at_once = succession_is_on(w->s.succession);
     supervisor_conclude_error(&w->s, &err, 0);
 }
@@ -149,8 +139,34 @@ static void take_run(struct worker *w, const json_t *welcome) {
     (void)json_member_string(welcome, "welcome", "run", &run, NULL);
     /* It becomes part of a path. */
     if (run != NULL && strlen(run) == ATTEMPT_RUN_SIZE - 1 &&
-        run[strspn(run, "0123456789abcdef")] == '\0')
+        run[strspn(run, "0123456789abcdef")] == '\0') {
+        (void)snprintf(w->run, sizeof(w->run), "%s", run);
         host_set_run(&w->s.host, run);
+    }
+}
+
+/* The job needs nothing of this host: nobody has to hear of it. */
+static void stop_waiting(struct worker *w) {
+    struct error err = {0};
+    (void)error_set(&err, EXIT_CODE_STOPPED, "stopped while it waited for the job's next attempt");
+    supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
+    link_free(w->link);
+    w->link = NULL;
+}
+
+/* The job goes on, and this host has a part in its next attempt. */
+static void begin_to_wait(struct worker *w, const json_t *message) {
+    if (w->stopping) {
+        stop_waiting(w);
+        return;
+    }
+    w->joined = w->waits = true;
+    note_beat(w);
+    take_run(w, message);
+    loop_cancel(&w->s.loop, &w->announce);
+    host_await(&w->s.host);
+    log_info("%s leads the job: this host waits for its next attempt", master_name(w));
+    journal_put(&w->s.journal, RECORD_BACK, json_pack("{s:s}", "which", master_name(w)));
 }
 
 static void master_silent(struct worker *w);
@@ -172,7 +188,7 @@ static void hear(void *context, const json_t *message) {
     }
     loop_after(&w->s.loop, &w->lease, lease_of(w));
     if (strcmp(type, "beat") == 0) {
-        answer_beat(w, message);
+        worker_answer_beat(&w->s, w->link, message);
         note_beat(w);
     } else if (strcmp(type, "welcome") == 0) {
         w->joined = true;
@@ -183,6 +199,8 @@ static void hear(void *context, const json_t *message) {
         journal_put(&w->s.journal, RECORD_JOINED,
                     json_pack("{s:s, s:I}", "which", master_name(w), "count",
                               (json_int_t)w->s.job->cluster.count));
+    } else if (strcmp(type, "wait") == 0 && !w->joined) {
+        begin_to_wait(w, message);
     } else if (strcmp(type, "verdict") == 0) {
         take_verdict(w, message);
     } else if (strcmp(type, "refuse") == 0) {
@@ -193,44 +211,26 @@ static void hear(void *context, const json_t *message) {
         note_beat(w); /* the master counts its own lease from such an order on, too */
         staging_rest(&w->s.staging); /* the first order comes when all hosts are here */
         host_order(&w->s.host, message);
+        w->waits = w->waits && host_awaits(&w->s.host);
     }
 }
 
 static void opened(void *context, struct link *link, const struct net_address *peer);
 static void told(void *context, const struct net_address *peer, const struct error *why);
 static void refused(void *context, const struct error *why);
-static const struct dial_events dial_events = {opened, told, refused};
+static const struct dial_events dial_events = {opened, told, refused, NULL};
 
 /* The first master is looked up by its name or where the platform says. */
-static const char *master_place(struct worker *w) {
-    const struct cluster *cluster = &w->s.job->cluster;
-    if (succession_is_again(w->s.succession)) {
-        net_address_text(&cluster->hosts[0].address, w->address);
-        return w->address;
-    }
-    return cluster->counted ? cluster->master_at.text : master_name(w);
-}
-
-static void dial(struct worker *w) {
-    dial_start(&w->dial, &w->s.loop, &w->s.reaper, w->s.tls, master_place(w),
-               w->s.job->ports.control, &dial_events, w);
-}
-
-/* How long it may be without a link to the master, all in all, until it has joined. */
-static void count_down(struct worker *w, int64_t left) {
-    loop_after(&w->s.loop, &w->deadline, left);
-    loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
-}
-
 static void reach(struct worker *w) {
     const struct settings *settings = &w->s.job->settings;
-    int64_t seconds = succession_is_again(w->s.succession)
+    int64_t seconds = succession_is_back(w->s.succession) ? succession_seek_seconds(settings)
+                      : succession_is_again(w->s.succession)
                           ? settings->dead_seconds + SUCCESSION_REACH_SECONDS
                           : settings->ready_seconds;
     w->dialling = true;
     w->stopping = w->stopping || (w->s.succession != NULL && w->s.succession->stopping);
     count_down(w, (w->stopping ? STOP_JOIN_SECONDS : seconds) * CLOCK_SECOND);
-    dial(w);
+    seeking_start(&w->seeking, &w->s, &dial_events, w);
 }
 
 /* A master that closes the link before its welcome may have been started again. */
@@ -244,8 +244,8 @@ static void closed(void *context, const struct error *why) {
     else if (w->joined)
         lose_master(w, why->text);
     else {
-        count_down(w, w->stopping ? STOP_JOIN_SECONDS * CLOCK_SECOND : w->left);
-        dial(w);
+        reach_again(w);
+        seeking_start(&w->seeking, &w->s, &dial_events, w);
     }
 }
 
@@ -270,35 +270,22 @@ static void foreign(void *context, const json_t *message) {
 static const struct link_events link_events = {
     .message = hear, .foreign = foreign, .closed = closed};
 
-/* In its own words, which are few: the job then ends for all hosts, with the reason. */
-static void part_from_older(struct worker *w, struct link *link, int64_t version) {
-    char text[128];
-    json_t *message = frame_new_for(version, "join");
-    (void)snprintf(text, sizeof(text),
-                   "it speaks version %d of the control link, the master version %lld: another "
-                   "image build",
-                   FRAME_VERSION, (long long)version);
-    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(&w->s)));
-    (void)json_object_set_new(message, "fault_code", json_integer(EXIT_CODE_CONFIG));
-    (void)json_object_set_new(message, "fault_text", json_string_any(text));
-    link_part(link, message);
-    conclude_version(w, version);
-}
-
 static void join(struct worker *w) {
     char warning[INTERFACE_WARNING_SIZE] = "";
     if (w->s.fault.code == 0)
         (void)host_meet_master(&w->s.host, &w->peer, &w->peer, warning, &w->s.fault);
     if (warning[0] != '\0')
         log_warning("%s", warning);
-    send_join(w);
+    worker_send_join(&w->s, w->link);
 }
 
 /* From now on the master decides how long is waited for whom. */
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     struct worker *w = context;
     if (link_peer_version(link) != FRAME_VERSION) {
-        part_from_older(w, link, link_peer_version(link));
+        int64_t version = link_peer_version(link);
+        worker_part_from_older(&w->s, link, version);
+        conclude_version(w, version);
         return;
     }
     w->link = link;
@@ -311,9 +298,9 @@ static void opened(void *context, struct link *link, const struct net_address *p
     if (w->begun)
         join(w);
     else
-        send_fetching(w);
+        worker_send_fetching(&w->s, w->link);
     if (w->stopping && w->link != NULL)
-        send_stop(w, false);
+        worker_send_stop(w->link, false);
 }
 
 static void told(void *context, const struct net_address *peer, const struct error *why) {
@@ -376,8 +363,8 @@ static void deadline_passed(void *context) {
     struct worker *w = context;
     struct error err = {0};
     if (succession_is_again(w->s.succession) && !w->stopping) {
-        dial_stop(&w->dial);
-        lose_master(w, dial_why(&w->dial)->text);
+        seeking_stop(&w->seeking);
+        lose_master(w, seeking_why(&w->seeking)->text);
         return;
     }
     if (w->stopping) {
@@ -387,7 +374,7 @@ static void deadline_passed(void *context) {
     }
     if (conclude_own_fault(w))
         return;
-    const struct error *why = dial_why(&w->dial);
+    const struct error *why = seeking_why(&w->seeking);
     (void)error_set(
         &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,
         "%s was not there within %lld s: %s", master_name(w),
@@ -398,7 +385,7 @@ static void deadline_passed(void *context) {
 static void announce(void *context) {
     struct worker *w = context;
     if (w->link == NULL)
-        log_info("waiting for %s: %s", master_name(w), dial_why(&w->dial)->text);
+        log_info("waiting for %s: %s", master_name(w), seeking_why(&w->seeking)->text);
     else if (w->begun)
         log_info("waiting for %s, which is here and not ready yet", master_name(w));
     loop_after(&w->s.loop, &w->announce, WORKER_ANNOUNCE_SECONDS * CLOCK_SECOND);
@@ -409,7 +396,7 @@ static void fetching(void *state) {
     if (!w->dialling)
         reach(w);
     else if (w->link != NULL)
-        send_fetching(w);
+        worker_send_fetching(&w->s, w->link);
 }
 
 static void start(void *state) {
@@ -417,6 +404,10 @@ static void start(void *state) {
     if (w->s.judged)
         return;
     w->begun = true;
+    if (w->waits) { /* it was told so before its host was open */
+        host_await(&w->s.host);
+        host_set_run(&w->s.host, w->run);
+    }
     if (!w->dialling)
         reach(w);
     else if (w->link != NULL)
@@ -447,8 +438,12 @@ static void stop(void *state, bool again) {
     w->stopping = true;
     journal_put(&w->s.journal, RECORD_STOP,
                 json_pack("{s:s, s:b}", "which", supervisor_own_name(&w->s), "again", (int)again));
+    if (w->waits) {
+        stop_waiting(w);
+        return;
+    }
     if (w->link != NULL) {
-        send_stop(w, again);
+        worker_send_stop(w->link, again);
         return;
     }
     loop_after(&w->s.loop, &w->deadline, again ? 0 : STOP_JOIN_SECONDS * CLOCK_SECOND);
@@ -485,7 +480,7 @@ int worker_run(const struct supervisor_options *options, int *ret_code, struct e
     if (supervisor_open(&w.s, options, &role, &w, err) == 0 && open_late(&w, err) == 0)
         result = supervisor_run(&w.s, ret_code, err);
     boot_timer_close(&w.late);
-    dial_stop(&w.dial);
+    seeking_stop(&w.seeking);
     link_free(w.link);
     supervisor_close(&w.s);
     return result;

@@ -1,9 +1,13 @@
 /* The supervisor of every host but the first: dials the master, joins with its facts, carries out
  * orders and answers heartbeats until the master's verdict, or until the master is lost.
  *
- *   to the master        join host facts... [fault_code fault_text], alive echo time,
- *                        stop again, heard, and what host.h tells
- *   from the master      welcome, refuse code text, beat time, verdict ..., and host.h's orders */
+ *   to the master        join host facts... [fault_code fault_text] [succession [back]],
+ *                        alive echo time, stop again, heard, and what host.h tells
+ *   from the master      welcome run, wait run, refuse code text, beat time, verdict ..., and
+ *                        host.h's orders
+ *
+ * To a host that comes while the job runs the master says `wait`: the next order that is for it
+ * begins an attempt in which it has a part. */
 #ifndef HOST_WORKER_H
 #define HOST_WORKER_H
 

@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "master/check.h"
 #include "master/collect.h"
+#include "master/comeback.h"
 #include "master/examine.h"
 #include "master/gather.h"
 #include "master/join.h"
@@ -37,15 +38,26 @@ static void blame_stop(struct master *m, const struct member *b) {
 }
 
 /* The others may have a master of their own by now: nothing of ours may run any longer. */
-static void blame_out(struct master *m) {
-    struct error err = {0};
+static void describe_out(const struct master *m, struct error *err) {
     const struct roll *last = ledger_last(&m->s.succession->ledger);
     bool gathered = !succession_is_again(m->s.succession) || m->attempt.number > 1;
-    (void)error_set(&err, EXIT_CODE_HOST_LOST,
+    (void)error_set(err, EXIT_CODE_HOST_LOST,
                     "%zu of the %zu hosts of attempt %u are here: the others may go on without "
                     "them",
                     gathered ? lease_heard(m) : m->join.count, host_set_count(&last->hosts),
                     last->number);
+}
+
+static void come_back(struct master *m) {
+    struct error err = {0};
+    describe_out(m, &err);
+    log_error("%s; this host asks whether they take it back", err.text);
+    comeback_ask(m);
+}
+
+static void blame_out(struct master *m) {
+    struct error err = {0};
+    describe_out(m, &err);
     verdict_from_error(&err, &m->s.job->cluster, 0, &m->verdict);
     m->s.at_once = true;
 }
@@ -76,7 +88,7 @@ static void decide(struct master *m, struct restart_decision *ret) {
     const struct restart_facts about = {.cluster = &m->s.job->cluster,
                                         .verdict = &verdict,
                                         .attempt = m->phase == PHASE_RUNNING ? a->number : 0,
-                                        .hosts_left = master_hosts_left(m),
+                                        .hosts_left = master_hosts_left(m) + comeback_count(m),
                                         .host_lost = a->loss_count > 0,
                                         .step = attempt_step(a),
                                         .best_step = m->relaunch.best_step,
@@ -233,6 +245,8 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_PROVE] = prove_begin,
     [DO_END_PROOF] = prove_end,
     [DO_SUCCEED] = gather_end,
+    [DO_TAKE_BACK] = comeback_take,
+    [DO_COME_BACK] = come_back,
     [DO_SURE] = sure,
     [DO_BLAME] = blame,
     [DO_BLAME_OUT] = blame_out,
@@ -275,6 +289,8 @@ void dispatch(struct master *m, const struct raised *raised) {
         [GUARD_TARGETS] = uploads_wanted(m),
         [GUARD_LOST] = raised->member != NULL && raised->member->lost,
         [GUARD_FOLLOWED] = succession_is_on(m->s.succession),
+        [GUARD_RETURNS] =
+            m->attempt.stop_asked == 0 && succession_may_return(m->s.succession, m->s.job),
     };
     const struct phase_row *row = phase_find(m->phase, raised->event, holds);
     log_debug("%s: %s", phase_name(m->phase), phase_event_name(raised->event));

@@ -106,14 +106,10 @@ int gather_check(const struct master *m, size_t host, const json_t *message, str
     const json_int_t code = json_integer_value(json_object_get(message, "fault_code"));
     const char *text = json_string_value(json_object_get(message, "fault_text"));
     if (m->members[host].lost)
-        return error_set(err, EXIT_CODE_HOST_LOST, "the job goes on without it");
+        return error_set(err, EXIT_CODE_HOST_LOST, "it cannot follow this host");
     if (code > 0)
         return error_set(err, EXIT_CODE_HOST_LOST, "the job goes on without it: %.256s",
                          text != NULL ? text : "a fault of its own");
-    if (told == NULL)
-        return error_set(err, EXIT_CODE_HOST_LOST,
-                         "the job has begun without it, and is being taken over from a lost "
-                         "master");
     if (succession_parse(told, m->s.job->cluster.count, run, &ledger, &quiet, err) != 0)
         return -1;
     if (strcmp(run, m->s.succession->run) != 0)
@@ -145,5 +141,5 @@ void gather_end(struct master *m) {
     }
     loop_cancel(&m->s.loop, &m->gather.look);
     attempt_done(&m->attempt);
-    m->attempt.number = ledger_last(&m->s.succession->ledger)->number + 1;
+    m->attempt.number = m->first = ledger_last(&m->s.succession->ledger)->number + 1;
 }

@@ -5,6 +5,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "host/capacity.h"
+#include "master/comeback.h"
 #include "master/fetching.h"
 #include "master/gather.h"
 #include "master/lease.h"
@@ -118,13 +119,6 @@ static void hurry_if_all_hear(struct master *m) {
     loop_at(&m->s.loop, &m->join.deadline, clock_now());
 }
 
-static void refuse(struct link *link, int64_t version, const struct error *why) {
-    json_t *message = frame_new_for(version, "refuse");
-    (void)json_object_set_new(message, "code", json_integer(why->code));
-    (void)json_object_set_new(message, "text", json_string_any(why->text));
-    link_part(link, message);
-}
-
 /* Of a check, in which it is one row of many; the first one counts. */
 static void keep_own_fault(struct member *b, const struct error *fault) {
     if (b->fault == NULL && (b->fault = malloc(sizeof(*b->fault))) != NULL)
@@ -156,26 +150,22 @@ static int fault_code(const json_t *message) {
     return code > 0 && code <= UINT8_MAX ? (int)code : 0;
 }
 
-/* What the host says of itself: a fault of its own, or that it does not fit. */
-static void weigh(struct member *b, const json_t *message) {
-    struct error fault = {0};
+void join_weigh(struct member *b, const json_t *message, struct error *fault) {
     struct facts ours;
     int code = fault_code(message);
     const char *text = NULL;
     (void)json_member_string(message, "join", "fault_text", &text, NULL);
     facts_gather(b->master->s.job, &b->master->s.tools, &ours);
-    bool sound = facts_parse(message, &b->facts, &fault) == 0;
+    bool sound = facts_parse(message, &b->facts, fault) == 0;
     if (code > 0)
-        (void)error_set(&fault, (enum exit_code)code, "%s", text != NULL ? text : "a fault");
+        (void)error_set(fault, (enum exit_code)code, "%s", text != NULL ? text : "a fault");
     else if (sound && b->master->s.fault.code == 0 && !b->master->check)
-        (void)facts_compare(&ours, &b->facts, &fault);
+        (void)facts_compare(&ours, &b->facts, fault);
     b->master->s.job->cluster.hosts[b->index].address = b->facts.address;
     b->offset = b->facts.boot - clock_boot(); /* until a heartbeat tells it better */
     b->skew = b->facts.clock - clock_wall();
     json_int_t port = json_integer_value(json_object_get(message, "examine_port"));
     b->examine_port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
-    if (fault.code != 0)
-        keep_fault(b->master, &fault, (int)b->index);
 }
 
 /* Open MPI takes connections from addresses alone that their hosts know as their own. */
@@ -200,7 +190,10 @@ static void admit(struct member *b, const json_t *message) {
     link_send(b->link, frame_with("welcome", json_pack("{s:s}", "run", m->s.host.run)));
     lease_greet(b);
     warn_of_translation(b, &b->address, message);
-    weigh(b, message);
+    struct error fault = {0};
+    join_weigh(b, message, &fault);
+    if (fault.code != 0)
+        keep_fault(m, &fault, (int)b->index);
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count,
              cluster_hosts_left(&m->s.job->cluster));
     journal_put(
@@ -270,10 +263,12 @@ static int check_place(const struct master *m, int host, const json_t *message, 
                          "the host at %s came first with the name %s; each host needs one of its "
                          "own (RINGMASTER_HOST)",
                          first, supervisor_host_name(&m->s, (size_t)host));
+    if (comeback_is(m, message))
+        return comeback_check(b, message, err);
     if (gathers(m))
         return gather_check(m, (size_t)host, message, err);
-    if (m->phase != PHASE_JOINING)
-        return error_set(err, EXIT_CODE_HOST_LOST, "the job has begun without it");
+    if (json_object_get(message, "succession") != NULL)
+        return error_set(err, EXIT_CODE_NOT_READY, "this is another run, which has not begun yet");
     return 0;
 }
 
@@ -284,12 +279,15 @@ static void arrived(void *context, struct link *link, const struct net_address *
     char text[NET_ADDRESS_TEXT];
     int host = host_of(m, message);
     if (check_place(m, host, message, &why) == 0) {
-        meet(&m->members[host], link, peer, message);
+        if (comeback_is(m, message))
+            comeback_meet(&m->members[host], link, peer, message);
+        else
+            meet(&m->members[host], link, peer, message);
         return;
     }
     net_address_text(peer, text);
     log_warning("a host at %s was refused: %s", text, why.text);
-    refuse(link, FRAME_VERSION, &why);
+    master_refuse(link, FRAME_VERSION, &why);
 }
 
 /* Another build with our key: it is told, and so is everybody else. */
@@ -312,7 +310,7 @@ static void foreign(void *context, struct link *link, const struct net_address *
         keep_fault(m, &theirs, host);
     else
         log_warning("%s", why.text);
-    refuse(link, version, &theirs);
+    master_refuse(link, version, &theirs);
 }
 
 static void turned_away(void *context, const struct net_address *peer, const struct error *why) {

@@ -17,6 +17,9 @@ void join_close(struct master *m);
 /* A `join` or `fetching` of a member that has a link. */
 void join_told(struct member *b, const json_t *message);
 
+/* What a join says of its host becomes B's; FAULT is one of its own, or that it does not fit. */
+void join_weigh(struct member *b, const json_t *message, struct error *fault);
+
 /* The link of a member ended before the launch. */
 void join_left(struct member *b);
 /* A stop came: hosts that have not joined would wait for this one in vain, but not for long. */

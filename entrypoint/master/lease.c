@@ -19,16 +19,23 @@ static int64_t lease_of(const struct master *m) {
     return settings_dead(&m->s.job->settings);
 }
 
-/* Of the attempt's hosts those that had not gone over to another master a lease ago. */
+/* Of the attempt's hosts those that had not gone over to another master a lease ago, and remember
+ * what they have taken. */
 static struct host_set heard(const struct master *m) {
     struct host_set set = {0};
     int64_t since = clock_boot() - lease_of(m);
     for (size_t i = 0; i < m->s.job->cluster.count; i++) {
         const struct member *b = &m->members[i];
-        if (i == 0 || (!b->lost && b->echoed >= since))
+        if (i == 0 || (!b->lost && !b->mute && b->echoed >= since))
             host_set_add(&set, m->s.job->cluster.hosts[i].place);
     }
     return set;
+}
+
+bool lease_allows(const struct master *m, const struct ledger *ledger) {
+    const struct host_set set = heard(m);
+    unsigned place = (unsigned)m->s.job->cluster.hosts[0].place;
+    return ledger_allows_on(ledger, &set, place, m->first);
 }
 
 bool lease_is_out(const struct master *m) {
@@ -36,8 +43,7 @@ bool lease_is_out(const struct master *m) {
         m->phase == PHASE_RUNNING || m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
     if (!succession_is_on(m->s.succession) || !acts)
         return false;
-    const struct host_set set = heard(m);
-    return !ledger_allows(&m->s.succession->ledger, &set);
+    return !lease_allows(m, &m->s.succession->ledger);
 }
 
 /* When the first of those that are heard is so no longer, if it does not answer; 0: nobody is. */

@@ -17,6 +17,8 @@ void lease_lose(struct member *b, const char *why);
 /* Where the first host may be lost: whether the hosts that have answered heartbeats of the last
  * lease are too few for this master to act. Asked before anything is done, raised as OUT. */
 bool lease_is_out(const struct master *m);
+/* Whether they would be enough by LEDGER, too. */
+bool lease_allows(const struct master *m, const struct ledger *ledger);
 /* How many of the attempt's hosts have. */
 size_t lease_heard(const struct master *m);
 /* All hosts that are left have answered what was sent at SINCE, clock_boot(). */

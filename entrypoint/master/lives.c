@@ -4,8 +4,8 @@
 #include "master/master.h"
 
 static int run_role(const struct supervisor_options *options, int *ret_code, struct error *err) {
-    return cluster_is_master(&options->job->cluster) ? master_run(options, ret_code, err)
-                                                     : worker_run(options, ret_code, err);
+    bool master = cluster_is_master(&options->job->cluster);
+    return master ? master_run(options, ret_code, err) : worker_run(options, ret_code, err);
 }
 
 /* A check begins no attempt that could go on. */
@@ -16,7 +16,10 @@ int lives_run(struct supervisor_options *options, int *ret_code, struct error *e
     options->succession = options->check ? NULL : &succession;
     int result = run_role(options, ret_code, err);
     while (result == 0 && succession.over) {
-        succession_follow(&succession, options->job);
+        if (succession.back)
+            succession_return(&succession, options->job);
+        else
+            succession_follow(&succession, options->job);
         result = run_role(options, ret_code, err);
     }
     options->succession = NULL;

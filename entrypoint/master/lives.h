@@ -1,5 +1,6 @@
 /* A process's part in a job: as its master or as a worker, and where a master is lost and another
- * host follows it (host/succession.h), as the one or the other once more. */
+ * host follows it (host/succession.h), as the one or the other once more; where this host was lost,
+ * as a worker. */
 #ifndef MASTER_LIVES_H
 #define MASTER_LIVES_H
 

@@ -6,6 +6,7 @@
 #include "host/metric_watch.h"
 #include "master/behind.h"
 #include "master/collect.h"
+#include "master/comeback.h"
 #include "master/dispatch.h"
 #include "master/examine.h"
 #include "master/fetching.h"
@@ -79,6 +80,10 @@ static void hear(struct member *b, const json_t *message) {
     if (lease_is_out(m))
         master_raise(m, EVENT_OUT);
     member_heard(b);
+    if (member_waits(b)) {
+        comeback_told(b, message);
+        return;
+    }
     if (strcmp(type, "line") == 0)
         forwarded_line(b, message);
     else if (strcmp(type, "metric") == 0)
@@ -272,6 +277,7 @@ static void close_all(struct master *m) {
 
 int master_run(const struct supervisor_options *options, int *ret_code, struct error *err) {
     struct master m = {.check = options->check,
+                       .first = 1,
                        .json = options->json,
                        .raise = dispatch,
                        .join = {.door = {.watch = {.fd = -1}}}};

@@ -29,6 +29,8 @@
  *   - However hosts' look at the folder of checkpoints ends, their words there are taken away.
  *   - Where the first host may be lost no rank starts before all hosts have taken the attempt's
  * roll: by that the others go on when this host is lost. Who is out says so and uploads nothing.
+ *   - A host that comes back waits: it has a part in the next attempt only, and is one of its hosts
+ *     from the moment on that the last one has been judged.
  *   - Once judged nothing changes the verdict, but the master stays until the last link is gone. */
 static const struct phase_row rows[] = {
     {JOINING, EVENT_ALL_JOINED, GUARD_STOP, {DO_JUDGE}, JOINING},
@@ -58,6 +60,7 @@ static const struct phase_row rows[] = {
     {JOINING, EVENT_PROVED, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_GATHERED, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_ALL_BEGUN, GUARD_NONE, {DO_NOTHING}, JOINING},
+    {JOINING, EVENT_BACK, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_OUT, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, JOINING},
     {JOINING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
@@ -83,6 +86,7 @@ static const struct phase_row rows[] = {
     {EXAMINING, EVENT_PROVED, GUARD_NONE, {DO_NOTHING}, EXAMINING},
     {EXAMINING, EVENT_GATHERED, GUARD_NONE, {DO_NOTHING}, EXAMINING},
     {EXAMINING, EVENT_ALL_BEGUN, GUARD_NONE, {DO_NOTHING}, EXAMINING},
+    {EXAMINING, EVENT_BACK, GUARD_NONE, {DO_NOTHING}, EXAMINING},
     {EXAMINING, EVENT_OUT, GUARD_NONE, {DO_NOTHING}, EXAMINING},
     {EXAMINING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, EXAMINING},
     {EXAMINING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
@@ -109,6 +113,7 @@ static const struct phase_row rows[] = {
     {PROVING, EVENT_PROVED, GUARD_NONE, {DO_END_PROOF, DO_SURE, DO_LAUNCH}, RUNNING},
     {PROVING, EVENT_GATHERED, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_ALL_BEGUN, GUARD_NONE, {DO_NOTHING}, PROVING},
+    {PROVING, EVENT_BACK, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_OUT, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, PROVING},
     {PROVING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
@@ -132,8 +137,14 @@ static const struct phase_row rows[] = {
     {GATHERING, EVENT_UNFIT, GUARD_NONE, {DO_NOTHING}, GATHERING},
     {GATHERING, EVENT_ALL_CLEAR, GUARD_NONE, {DO_NOTHING}, GATHERING},
     {GATHERING, EVENT_PROVED, GUARD_NONE, {DO_NOTHING}, GATHERING},
-    {GATHERING, EVENT_GATHERED, GUARD_NONE, {DO_MEET, DO_SUCCEED, DO_NEXT_ATTEMPT}, RUNNING},
+    {GATHERING,
+     EVENT_GATHERED,
+     GUARD_NONE,
+     {DO_MEET, DO_SUCCEED, DO_TAKE_BACK, DO_NEXT_ATTEMPT},
+     RUNNING},
     {GATHERING, EVENT_ALL_BEGUN, GUARD_NONE, {DO_NOTHING}, GATHERING},
+    {GATHERING, EVENT_BACK, GUARD_NONE, {DO_NOTHING}, GATHERING},
+    {GATHERING, EVENT_OUT, GUARD_RETURNS, {DO_COME_BACK}, JUDGED},
     {GATHERING, EVENT_OUT, GUARD_NONE, {DO_BLAME_OUT, DO_CONCLUDE}, JUDGED},
     {GATHERING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, GATHERING},
     {GATHERING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
@@ -170,8 +181,10 @@ static const struct phase_row rows[] = {
     {RUNNING, EVENT_PROVED, GUARD_NONE, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_GATHERED, GUARD_NONE, {DO_NOTHING}, RUNNING},
     {RUNNING, EVENT_ALL_BEGUN, GUARD_NONE, {DO_SURE, DO_LAUNCH}, RUNNING},
+    {RUNNING, EVENT_BACK, GUARD_NONE, {DO_NOTHING}, RUNNING},
+    {RUNNING, EVENT_OUT, GUARD_RETURNS, {DO_COME_BACK}, JUDGED},
     {RUNNING, EVENT_OUT, GUARD_NONE, {DO_BLAME_OUT, DO_CONCLUDE}, JUDGED},
-    {RUNNING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_FORGET, DO_CLEAR}, CLEARING},
+    {RUNNING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_FORGET, DO_TAKE_BACK, DO_CLEAR}, CLEARING},
     {RUNNING, EVENT_ENDED, GUARD_TARGETS, {DO_UPLOAD}, UPLOADING},
     {RUNNING, EVENT_ENDED, GUARD_NONE, {DO_CONCLUDE}, JUDGED},
     {RUNNING, EVENT_UPLOADED, GUARD_NONE, {DO_NOTHING}, RUNNING},
@@ -202,6 +215,8 @@ static const struct phase_row rows[] = {
     {CLEARING, EVENT_PROVED, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_GATHERED, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_ALL_BEGUN, GUARD_NONE, {DO_NOTHING}, CLEARING},
+    {CLEARING, EVENT_BACK, GUARD_NONE, {DO_TAKE_BACK}, CLEARING},
+    {CLEARING, EVENT_OUT, GUARD_RETURNS, {DO_COME_BACK}, JUDGED},
     {CLEARING, EVENT_OUT, GUARD_NONE, {DO_BLAME_OUT, DO_CONCLUDE}, JUDGED},
     {CLEARING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, CLEARING},
     {CLEARING, EVENT_ENDED, GUARD_TARGETS, {DO_UPLOAD}, UPLOADING},
@@ -230,6 +245,7 @@ static const struct phase_row rows[] = {
     {UPLOADING, EVENT_PROVED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_GATHERED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_ALL_BEGUN, GUARD_NONE, {DO_NOTHING}, UPLOADING},
+    {UPLOADING, EVENT_BACK, GUARD_NONE, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_OUT, GUARD_NONE, {DO_BLAME_OUT, DO_CONCLUDE}, JUDGED},
     {UPLOADING, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, UPLOADING},
     {UPLOADING, EVENT_ENDED, GUARD_NONE, {DO_NOTHING}, UPLOADING},
@@ -255,6 +271,7 @@ static const struct phase_row rows[] = {
     {JUDGED, EVENT_PROVED, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_GATHERED, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_ALL_BEGUN, GUARD_NONE, {DO_NOTHING}, JUDGED},
+    {JUDGED, EVENT_BACK, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_OUT, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_TRY_AGAIN, GUARD_NONE, {DO_NOTHING}, JUDGED},
     {JUDGED, EVENT_ENDED, GUARD_NONE, {DO_NOTHING}, JUDGED},
@@ -286,6 +303,7 @@ static const char *const events[EVENT_COUNT] = {
     [EVENT_PROVED] = "all hosts share the folder",
     [EVENT_GATHERED] = "enough hosts have come",
     [EVENT_ALL_BEGUN] = "all hosts have taken the roll",
+    [EVENT_BACK] = "a host is back",
     [EVENT_OUT] = "too few hosts are heard",
     [EVENT_TRY_AGAIN] = "another attempt follows",
     [EVENT_ENDED] = "the job has ended",
@@ -302,6 +320,7 @@ static const char *const guards[GUARD_COUNT] = {
     [GUARD_TARGETS] = "the job uploads",
     [GUARD_LOST] = "it was lost",
     [GUARD_FOLLOWED] = "the first host may be lost",
+    [GUARD_RETURNS] = "it may come back",
 };
 
 static const char *const actions[DO_COUNT] = {
@@ -336,6 +355,8 @@ static const char *const actions[DO_COUNT] = {
     [DO_PROVE] = "have all hosts look whether they share the folder of checkpoints",
     [DO_END_PROOF] = "take their words away from there",
     [DO_SUCCEED] = "who has not come is lost",
+    [DO_TAKE_BACK] = "take those in that are back",
+    [DO_COME_BACK] = "end all that runs here, ask the others as their worker",
     [DO_SURE] = "tell that all have taken the roll",
     [DO_BLAME] = "that is the verdict",
     [DO_BLAME_OUT] = "that is the verdict",

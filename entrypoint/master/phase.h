@@ -42,6 +42,7 @@ enum phase_event {
     EVENT_PROVED,    /* they share it */
     EVENT_GATHERED,  /* enough hosts have come, and all that might run elsewhere has ended */
     EVENT_ALL_BEGUN, /* all hosts have taken the attempt's roll */
+    EVENT_BACK,      /* a host that has come while the job runs can have a part in an attempt */
     EVENT_OUT,       /* too few hosts are heard: others may go on without this one */
     EVENT_TRY_AGAIN, /* the attempt's verdict allows it */
     EVENT_ENDED,     /* the job's verdict is known */
@@ -60,6 +61,7 @@ enum phase_guard {
     GUARD_TARGETS,  /* the job's hosts upload what it leaves */
     GUARD_LOST,     /* the event's host had been lost before */
     GUARD_FOLLOWED, /* the first host may be lost, and another one follow it */
+    GUARD_RETURNS,  /* this host may ask the others to be taken back */
     GUARD_COUNT,
 };
 
@@ -95,6 +97,8 @@ enum phase_action {
     DO_PROVE,       /* all hosts are told to */
     DO_END_PROOF,   /* all hosts are told to take away what they wrote for it */
     DO_SUCCEED,     /* whoever has not come is lost; the attempt is the next one */
+    DO_TAKE_BACK,   /* hosts that have come while the job ran have a part in it */
+    DO_COME_BACK,   /* this host asks the others to be taken back */
     DO_SURE,        /* tell all that all have taken the roll */
     DO_BLAME,       /* the fault becomes the job's verdict */
     DO_BLAME_OUT,   /* so does that too few hosts are heard */

@@ -128,7 +128,16 @@ void relaunch_cut(struct member *b) {
     b->link = NULL;
 }
 
-/* Our own host is told at once, not by post: its ranks may come before the post does. */
+/* To the attempt's. Our own host is told at once, not by post: its ranks may come before the post
+ * does. */
+static void send_hosts(struct master *m, json_t *order) {
+    host_order(&m->s.host, order);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (!m->members[i].lost)
+            master_send(m, i, json_incref(order));
+    json_decref(order);
+}
+
 int relaunch_next(struct master *m, struct error *err) {
     json_t *order = frame_new("attempt");
     json_t *gone = json_array();
@@ -139,10 +148,7 @@ int relaunch_next(struct master *m, struct error *err) {
         }
     (void)json_object_set_new(order, "gone", gone);
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
-    host_order(&m->s.host, order);
-    for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        master_send(m, i, json_incref(order));
-    json_decref(order);
+    send_hosts(m, order);
     if (succession_is_on(m->s.succession)) {
         lease_begin(m, clock_boot());
         loop_after(&m->s.loop, &m->relaunch.deadline, CLEAR_SECONDS * CLOCK_SECOND);
@@ -168,10 +174,9 @@ void relaunch_sure(struct master *m) {
     json_t *order = frame_new("sure");
     (void)json_object_set_new(order, "addresses", succession_addresses(&m->s.job->cluster));
     (void)json_object_set_new(order, "attempt", json_integer(m->attempt.number));
-    host_order(&m->s.host, order);
+    send_hosts(m, order);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        master_send(m, i, json_incref(order));
-    json_decref(order);
+        m->members[i].mute = false;
 }
 
 void relaunch_init(struct master *m) {

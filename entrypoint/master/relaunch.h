@@ -16,7 +16,7 @@ void relaunch_cleared(struct member *b, const json_t *message);
 void relaunch_weigh_loss(struct member *b, const char *why);
 /* The host is not ready, and the others go on: it learns of it by its link's end. */
 void relaunch_cut(struct member *b);
-/* All are ready: they are told who is gone. */
+/* All are ready: they are told who is gone. Who waits for a later attempt is told nothing. */
 int relaunch_next(struct master *m, struct error *err);
 /* Where the first host may be lost: one has taken the attempt's roll. Raises ALL_BEGUN. */
 void relaunch_begun(struct member *b);

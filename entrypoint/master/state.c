@@ -1,6 +1,8 @@
 #include "master/state.h"
 
 #include "common/clock.h"
+#include "common/json.h"
+#include "wire/frame.h"
 
 void master_send(struct master *m, size_t host, json_t *message) {
     (void)json_object_set_new(message, "attempt", json_integer(m->attempt.number));
@@ -22,6 +24,13 @@ void master_flush(struct master *m) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         if (m->members[i].link != NULL)
             link_flush(m->members[i].link);
+}
+
+void master_refuse(struct link *link, int64_t version, const struct error *why) {
+    json_t *message = frame_new_for(version, "refuse");
+    (void)json_object_set_new(message, "code", json_integer(why->code));
+    (void)json_object_set_new(message, "text", json_string_any(why->text));
+    link_part(link, message);
 }
 
 void master_raise(struct master *m, enum phase_event event) {

@@ -37,9 +37,12 @@ struct member {
         struct mark mark;
         int64_t since; /* its last step forward */
     } fetching;
-    json_t *asks; /* owned; its join, which waits until this host has what it needs; or NULL */
+    json_t *asks; /* owned; its join, which waits until this host has what it needs, or until the
+                     next attempt; or NULL */
     bool joined;
-    bool lost;        /* for good: it is not taken back */
+    bool lost;        /* to the attempt, and to all later ones that do not take it back */
+    bool waits;       /* it has come while the job runs; its link counts for nothing else */
+    bool mute;        /* it was taken back: nobody counts it before all have taken the roll */
     bool uploaded;    /* or it said why not */
     unsigned cleared; /* the last attempt that it said to be ready for */
     unsigned begun;   /* the last one whose roll it has taken */
@@ -78,6 +81,7 @@ struct master {
     bool json;              /* and as JSON */
     struct member *members; /* one a host of the cluster */
     struct attempt attempt;
+    unsigned first;        /* of this host as a master: the number of its first attempt */
     struct post to_self;   /* orders to our own host */
     struct post from_self; /* its words */
     /* Does what the table says. The attempt may be another one afterwards, or none: who raises goes
@@ -154,6 +158,9 @@ void master_send_all(struct master *m, json_t *message);
 /* Writes at once what the links take. */
 void master_flush(struct master *m);
 
+/* The last word to who may not join, in VERSION; frees the link. */
+void master_refuse(struct link *link, int64_t version, const struct error *why);
+
 void master_raise(struct master *m, enum phase_event event);
 void master_raise_about(struct member *b, enum phase_event event, const char *why);
 
@@ -161,6 +168,10 @@ void master_raise_about(struct member *b, enum phase_event event, const char *wh
 void member_heard(struct member *b);
 /* And so lately that it is there: no other one can be it. */
 bool member_is_fresh(const struct member *b);
+
+static inline bool member_waits(const struct member *b) {
+    return b->waits && b->link != NULL;
+}
 
 const char *member_name(const struct member *b);
 size_t master_hosts_left(const struct master *m);

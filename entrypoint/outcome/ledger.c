@@ -43,13 +43,21 @@ bool roll_allows(const struct roll *r, const struct host_set *part) {
     return 2 * here > all || (2 * here == all && all > 0 && host_set_has(part, r->master));
 }
 
-bool ledger_allows(const struct ledger *l, const struct host_set *part) {
+bool ledger_allows_on(const struct ledger *l, const struct host_set *part, unsigned master,
+                      unsigned first) {
     if (l->lost > l->sure.number || !roll_allows(&l->sure, part))
         return false;
-    for (size_t i = 0; i < l->taken_count; i++)
-        if (!roll_allows(&l->taken[i], part))
+    for (size_t i = 0; i < l->taken_count; i++) {
+        const struct roll *r = &l->taken[i];
+        bool own = r->master == master && r->number >= first;
+        if (!own && !roll_allows(r, part))
             return false;
+    }
     return true;
+}
+
+bool ledger_allows(const struct ledger *l, const struct host_set *part) {
+    return ledger_allows_on(l, part, CLUSTER_HOSTS_MAX, 0);
 }
 
 /* --- what becomes known ----------------------------------------------------------------------- */
@@ -130,17 +138,24 @@ const struct roll *ledger_last(const struct ledger *l) {
     return last;
 }
 
+/* How many places PLACE is behind R's master. */
+static size_t behind(const struct roll *r, size_t place) {
+    return (place + CLUSTER_HOSTS_MAX - r->master) % CLUSTER_HOSTS_MAX;
+}
+
 void ledger_behind(const struct ledger *l, size_t place, struct host_set *ret) {
-    *ret = ledger_last(l)->hosts;
-    for (size_t i = 0; i < place; i++)
-        host_set_remove(ret, i);
+    const struct roll *last = ledger_last(l);
+    *ret = last->hosts;
+    for (size_t i = 0; i < behind(last, place); i++)
+        host_set_remove(ret, (last->master + i) % CLUSTER_HOSTS_MAX);
 }
 
 int ledger_next_master(const struct ledger *l, size_t after) {
     const struct roll *last = ledger_last(l);
     struct host_set part;
-    size_t from = after > last->master ? after : last->master;
-    for (size_t place = from + 1; place < CLUSTER_HOSTS_MAX; place++) {
+    size_t from = host_set_has(&last->hosts, after) ? behind(last, after) : 0;
+    for (size_t i = from + 1; i < CLUSTER_HOSTS_MAX; i++) {
+        size_t place = (last->master + i) % CLUSTER_HOSTS_MAX;
         if (!host_set_has(&last->hosts, place))
             continue;
         ledger_behind(l, place, &part);

@@ -5,7 +5,13 @@
  * more than half of a roll, or just half and its master: any two such parts have a host in common.
  * A host knows the last roll of which it is sure, that is, that each of its hosts has taken, and
  * those later ones that it has taken itself without knowing that of the others. Each of these may
- * be the one by which others go on, so that a part must have the right by all of them. */
+ * be the one by which others go on, so that a part must have the right by all of them.
+ *
+ * A roll may also grow: a master that has the right takes in hosts that were lost and ask again.
+ * The right it has without them. A host that was started anew has forgotten what it took, so that
+ * nobody counts it before a roll that it is on is sure. By rolls that a master has offered itself
+ * and not all have taken it needs no right, which those that it takes in would have to give it:
+ * nobody acts by them but itself. */
 #ifndef OUTCOME_LEDGER_H
 #define OUTCOME_LEDGER_H
 
@@ -48,6 +54,9 @@ struct ledger {
 bool roll_allows(const struct roll *r, const struct host_set *part);
 /* By all that L holds; nobody as long as it had no room for a roll that may count. */
 bool ledger_allows(const struct ledger *l, const struct host_set *part);
+/* The same of a part whose master MASTER has offered all rolls of its own from number FIRST on. */
+bool ledger_allows_on(const struct ledger *l, const struct host_set *part, unsigned master,
+                      unsigned first);
 
 /* This host takes R; false where R's number is not above all that it has taken before. */
 bool ledger_take(struct ledger *l, const struct roll *r);
@@ -59,9 +68,11 @@ void ledger_learn(struct ledger *l, const struct ledger *other);
 /* The last one that was taken. */
 const struct roll *ledger_last(const struct ledger *l);
 /* Who becomes the master when the last roll's one is lost, and those after it up to AFTER: the next
- * of its hosts that could have enough with those behind it; -1: there is none. */
+ * of its hosts that could have enough with those behind it; -1: there is none. Behind the last host
+ * the first one comes. */
 int ledger_next_master(const struct ledger *l, size_t after);
-/* The hosts that may come to the new master PLACE: it and those of the last roll behind it. */
+/* The hosts that may come to the new master PLACE: it and those of the last roll behind it, up to
+ * the master that is lost. */
 void ledger_behind(const struct ledger *l, size_t place, struct host_set *ret);
 
 /* The caller owns it; all of it, or NULL when out of memory. */

@@ -38,6 +38,10 @@ static const struct record_row table[RECORD_KINDS] = {
                           "from step to step",
                           {"which", "rank", "behind", "seconds", "data", "others"}},
     [RECORD_HOST_LOST] = {"host_lost", "a host is lost", {"which", "why"}},
+    [RECORD_BACK] = {"back",
+                     "at the first host: a host that was lost is back and waits for the next "
+                     "attempt; at that one: it waits there",
+                     {"which"}},
     [RECORD_FIRST_FAILURE] = {"first_failure",
                               "the first failure of an attempt that was heard of; "
                               "the verdict weighs what follows",

@@ -55,6 +55,8 @@ static void end_round(struct dial *d) {
     }
     loop_after(d->loop, &d->again, d->pause);
     d->pause = d->pause * 2 < longest_pause ? d->pause * 2 : longest_pause;
+    if (d->events->missed != NULL)
+        d->events->missed(d->context);
 }
 
 static void try_next(struct dial *d) {

@@ -22,6 +22,8 @@ struct dial_events {
     void (*told)(void *context, const struct net_address *peer, const struct error *why);
     /* No use to go on: nobody there has this job's key. */
     void (*refused)(void *context, const struct error *why);
+    /* All addresses were tried; they are tried again. May be NULL. */
+    void (*missed)(void *context);
 };
 
 struct dial {

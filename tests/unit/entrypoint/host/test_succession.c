@@ -118,7 +118,90 @@ static void who_may_not_says_why(void) {
     s.ledger.sure = others;
     job.settings.restarts = 5;
     CU_ASSERT_FALSE(succession_may_follow(&s, &job, &why));
-    ASSERT_CONTAINS(why, "more than half");
+    ASSERT_CONTAINS(why, "without this host");
+    succession_close(&s);
+}
+
+/* It is in front of the master that is lost. */
+static void a_first_host_that_was_taken_back_follows_last(void) {
+    const char *why = "";
+    const struct roll second = {.number = 2, .master = 3, .hosts = {.words = {0x0b}}};
+    set_up(0);
+    s.ledger.sure = second;
+    s.master = 3;
+    CU_ASSERT(succession_may_follow(&s, &job, &why));
+    succession_follow(&s, &job);
+    assert_order("1 2 3-4-5-");
+    CU_ASSERT(cluster_is_master(&job.cluster));
+    succession_close(&s);
+}
+
+static void who_may_ask_to_be_taken_back(void) {
+    set_up(1);
+    CU_ASSERT(succession_may_return(&s, &job));
+    CU_ASSERT_FALSE(succession_may_return(NULL, &job));
+    s.attempt = 4; /* the last one */
+    CU_ASSERT_FALSE(succession_may_return(&s, &job));
+    s.attempt = 3;
+    CU_ASSERT(succession_may_return(&s, &job));
+    const struct roll last = {.number = 4, .master = 0, .hosts = {.words = {0x1f}}};
+    CU_ASSERT(ledger_take(&s.ledger, &last));
+    CU_ASSERT_FALSE(succession_may_return(&s, &job));
+    s.ledger.taken_count = 0;
+    s.stopping = true;
+    CU_ASSERT_FALSE(succession_may_return(&s, &job));
+    s.stopping = false;
+    s.ending = true;
+    CU_ASSERT_FALSE(succession_may_return(&s, &job));
+    succession_close(&s);
+    job.settings.shrink = false;
+    CU_ASSERT_EQUAL(succession_open(&s, &job, NULL), 0);
+    CU_ASSERT_FALSE(succession_may_return(&s, &job));
+    succession_close(&s);
+}
+
+/* Each of the others is asked in turn, and is the first host then, as it is for its own workers. */
+static void all_others_are_asked(void) {
+    static const char *const orders[] = {"1 2 3 4 5 ", "2 1 3 4 5 ", "4 1 2 3 5 ", "5 1 2 3 4 "};
+    char address[NET_ADDRESS_TEXT];
+    set_up(2);
+    cluster_drop(&job.cluster, 1);
+    succession_return(&s, &job);
+    for (size_t i = 0; i < 8; i++) {
+        assert_order(orders[i % 4]);
+        CU_ASSERT_EQUAL(hosts[job.cluster.self].place, 2);
+        CU_ASSERT_FALSE(cluster_is_master(&job.cluster));
+        net_address_text(&hosts[0].address, address);
+        CU_ASSERT_EQUAL(address[7], hosts[0].name.text[5]);
+        succession_seek(&s, &job);
+    }
+    succession_close(&s);
+}
+
+/* Of a container that was started anew: every other time the first one, which it should be. */
+static void a_new_process_asks_the_first_host_between_the_others(void) {
+    static const char *const orders[] = {"1 2 3 4 5 ", "2 1 3 4 5 ", "1 2 3 4 5 ",
+                                         "1 2 3 4 5 ", "4 1 2 3 5 ", "1 2 3 4 5 "};
+    set_up(2);
+    succession_seek(&s, &job);
+    for (size_t i = 0; i < 6; i++) {
+        assert_order(orders[i]);
+        succession_seek(&s, &job);
+    }
+    succession_close(&s);
+}
+
+/* Without RINGMASTER_FAILOVER nobody else is the master. */
+static void where_the_first_host_may_not_be_lost_it_alone_is_asked(void) {
+    set_up(2);
+    succession_close(&s);
+    job.settings.failover = false;
+    CU_ASSERT_EQUAL(succession_open(&s, &job, NULL), 0);
+    CU_ASSERT(succession_may_return(&s, &job));
+    succession_return(&s, &job);
+    CU_ASSERT(succession_is_again(&s) && succession_is_back(&s));
+    succession_seek(&s, &job);
+    assert_order("1 2 3 4 5 ");
     succession_close(&s);
 }
 
@@ -158,5 +241,8 @@ static void addresses_of_nobody_are_left_alone(void) {
 
 UNIT_MAIN("host.succession", UNIT(off_it_changes_nothing), UNIT(the_next_host_becomes_the_first),
           UNIT(after_an_attempt_under_a_new_master_the_one_behind_it_follows),
-          UNIT(who_may_not_says_why), UNIT(a_join_tells_what_is_known),
-          UNIT(addresses_of_nobody_are_left_alone))
+          UNIT(who_may_not_says_why), UNIT(a_first_host_that_was_taken_back_follows_last),
+          UNIT(who_may_ask_to_be_taken_back), UNIT(all_others_are_asked),
+          UNIT(a_new_process_asks_the_first_host_between_the_others),
+          UNIT(where_the_first_host_may_not_be_lost_it_alone_is_asked),
+          UNIT(a_join_tells_what_is_known), UNIT(addresses_of_nobody_are_left_alone))

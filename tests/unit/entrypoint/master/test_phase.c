@@ -57,7 +57,7 @@ static void phases_follow_one_another_in_one_order(void) {
                 CU_ASSERT(may[phase][row->next]);
                 bool concludes = false;
                 for (unsigned i = 0; i < PHASE_ACTIONS_MAX; i++)
-                    concludes |= row->actions[i] == DO_CONCLUDE;
+                    concludes |= row->actions[i] == DO_CONCLUDE || row->actions[i] == DO_COME_BACK;
                 CU_ASSERT_EQUAL(concludes, phase != PHASE_JUDGED && row->next == PHASE_JUDGED);
             }
 }
@@ -172,9 +172,28 @@ static void who_is_out_ends(void) {
         for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
             const struct phase_row *row = row_of(acts[i], EVENT_OUT, guard);
             CU_ASSERT_EQUAL(row->next, PHASE_JUDGED);
-            CU_ASSERT(does(row, DO_BLAME_OUT) && !does(row, DO_UPLOAD));
+            bool back = guard == GUARD_RETURNS && acts[i] != PHASE_UPLOADING;
+            CU_ASSERT_EQUAL(does(row, DO_COME_BACK), back);
+            CU_ASSERT_EQUAL(does(row, DO_BLAME_OUT), !back);
+            CU_ASSERT_FALSE(does(row, DO_UPLOAD));
         }
     CU_ASSERT_EQUAL(row_of(PHASE_JUDGED, EVENT_OUT, GUARD_NONE)->actions[0], DO_NOTHING);
+}
+
+/* Between two attempts alone, before anybody is told of the next one. */
+static void a_running_attempt_takes_nobody_in(void) {
+    for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
+        for (unsigned event = 0; event < EVENT_COUNT; event++)
+            for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
+                const struct phase_row *row = row_of(phase, event, guard);
+                bool between = event == EVENT_TRY_AGAIN && phase == PHASE_RUNNING;
+                between |= event == EVENT_GATHERED && phase == PHASE_GATHERING;
+                between |= event == EVENT_BACK && phase == PHASE_CLEARING;
+                CU_ASSERT_EQUAL(does(row, DO_TAKE_BACK), between);
+            }
+    const struct phase_row *gathered = row_of(PHASE_GATHERING, EVENT_GATHERED, GUARD_NONE);
+    CU_ASSERT_EQUAL(gathered->actions[2], DO_TAKE_BACK);
+    CU_ASSERT_EQUAL(gathered->actions[3], DO_NEXT_ATTEMPT);
 }
 
 static void the_picture_in_the_papers_is_this_table(void) {
@@ -188,4 +207,4 @@ UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
           UNIT(the_first_guard_that_holds_counts),
           UNIT(words_leave_the_checkpoints_however_their_proof_ends),
           UNIT(no_rank_starts_before_all_have_taken_the_roll), UNIT(who_is_out_ends),
-          UNIT(the_picture_in_the_papers_is_this_table))
+          UNIT(a_running_attempt_takes_nobody_in), UNIT(the_picture_in_the_papers_is_this_table))

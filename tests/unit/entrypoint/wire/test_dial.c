@@ -24,6 +24,7 @@ static struct link *link_at_dial;
 static int opened_count;
 static int refused_count;
 static int told_count;
+static int missed_count;
 static int64_t told_at;
 static uint16_t port;
 static SSL_CTX *server;
@@ -77,7 +78,12 @@ static void refused(void *context, const struct error *why) {
     loop_end(&loop);
 }
 
-static const struct dial_events dial_events = {opened, told, refused};
+static void missed(void *context) {
+    (void)context;
+    missed_count++;
+}
+
+static const struct dial_events dial_events = {opened, told, refused, missed};
 
 static void open_door(void *context) {
     struct error err;
@@ -101,7 +107,7 @@ static void set_up(unsigned char client_key) {
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
-    opened_count = refused_count = told_count = 0;
+    opened_count = refused_count = told_count = missed_count = 0;
     link_at_door = link_at_dial = NULL;
     memset(key, 1, sizeof(key));
     server = tls_context_new(key, 1, &err);
@@ -134,6 +140,7 @@ static void a_master_that_comes_late_is_found(void) {
     CU_ASSERT_EQUAL(opened_count, 1);
     CU_ASSERT_PTR_NOT_NULL(link_at_door);
     ASSERT_CONTAINS(dial.why.text, "refused"); /* the connection, at first */
+    CU_ASSERT(missed_count >= 1 && missed_count <= 3);
     tear_down();
 }
 

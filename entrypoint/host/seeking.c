@@ -1,0 +1,90 @@
+#include "host/seeking.h"
+
+#include "common/clock.h"
+
+/* One that answers nothing is given up when a handshake would be; of one that nobody listens on, a
+ * look is enough. */
+static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
+static const int64_t look = CLOCK_SECOND / 2;
+
+/* Whether it has to be found out which host is the master. */
+static bool seeks(const struct seeking *k) {
+    const struct succession *s = k->s->succession;
+    return succession_is_on(s) && (s->back || !s->again);
+}
+
+static void opened(void *context, struct link *link, const struct net_address *peer) {
+    struct seeking *k = context;
+    loop_cancel(&k->s->loop, &k->turn);
+    k->events->opened(k->context, link, peer);
+}
+
+static void told(void *context, const struct net_address *peer, const struct error *why) {
+    struct seeking *k = context;
+    k->events->told(k->context, peer, why);
+}
+
+static void refused(void *context, const struct error *why) {
+    struct seeking *k = context;
+    k->events->refused(k->context, why);
+}
+
+/* Whoever has another key is not passed over, but told of. */
+static void missed(void *context) {
+    struct seeking *k = context;
+    if (seeks(k) && dial_why(&k->dial)->code != EXIT_CODE_KEY_REFUSED &&
+        (!k->turn.active || k->turn.deadline > clock_now() + look))
+        loop_after(&k->s->loop, &k->turn, look);
+}
+
+static const struct dial_events events = {opened, told, refused, missed};
+
+/* The first master is looked up by its name or where the platform says. */
+static const char *master_place(struct seeking *k) {
+    const struct cluster *cluster = &k->s->job->cluster;
+    const struct cluster_host *master = &cluster->hosts[0];
+    if (succession_is_on(k->s->succession) && k->s->succession->again &&
+        net_address_is_set(&master->address)) {
+        net_address_text(&master->address, k->address);
+        return k->address;
+    }
+    return cluster->counted ? cluster->master_at.text : master->name.text;
+}
+
+static void dial(struct seeking *k) {
+    dial_start(&k->dial, &k->s->loop, &k->s->reaper, k->s->tls, master_place(k),
+               k->s->job->ports.control, &events, k);
+    if (seeks(k) && !k->turn.active)
+        loop_after(&k->s->loop, &k->turn, patience);
+}
+
+static void turn(void *context) {
+    struct seeking *k = context;
+    dial_stop(&k->dial);
+    if (seeks(k))
+        succession_seek(k->s->succession, k->s->job);
+    dial(k);
+}
+
+void seeking_start(struct seeking *k, struct supervisor *s, const struct dial_events *dial_events,
+                   void *context) {
+    seeking_stop(k);
+    *k = (struct seeking){
+        .s = s, .events = dial_events, .context = context, .turn = {.fire = turn, .context = k}};
+    dial(k);
+}
+
+void seeking_stop(struct seeking *k) {
+    if (k->s == NULL)
+        return;
+    loop_cancel(&k->s->loop, &k->turn);
+    dial_stop(&k->dial);
+}
+
+void seeking_later(struct seeking *k) {
+    loop_after(&k->s->loop, &k->turn, 2 * look);
+}
+
+const struct error *seeking_why(const struct seeking *k) {
+    return dial_why(&k->dial);
+}

@@ -1,0 +1,31 @@
+/* A worker's way to its master. In the first life that is the first host, in a later one the host
+ * that follows the lost master. Where another host than these may be the master (succession.h), the
+ * others are dialled as well, one after the other: only a master listens. */
+#ifndef HOST_SEEKING_H
+#define HOST_SEEKING_H
+
+#include "host/supervisor.h"
+#include "wire/dial.h"
+
+struct seeking {
+    struct supervisor *s;
+    const struct dial_events *events;
+    void *context;
+    struct dial dial;
+    struct timer turn; /* then the next host is dialled */
+    char address[NET_ADDRESS_TEXT];
+};
+
+/* EVENTS are those of a dial, but for `missed`. When one comes the first host of the job's cluster
+ * is the one that it is about. */
+void seeking_start(struct seeking *k, struct supervisor *s, const struct dial_events *events,
+                   void *context);
+void seeking_stop(struct seeking *k);
+
+/* The host that was reached cannot take this one yet: on, after a pause. */
+void seeking_later(struct seeking *k);
+
+/* Why there is no link yet. */
+const struct error *seeking_why(const struct seeking *k);
+
+#endif

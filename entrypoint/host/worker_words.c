@@ -1,0 +1,72 @@
+#include "host/worker_words.h"
+
+#include "common/clock.h"
+#include "common/json.h"
+#include "host/facts.h"
+#include "wire/frame.h"
+
+#include <stdio.h>
+
+void worker_send_join(struct supervisor *s, struct link *link) {
+    struct facts facts;
+    facts_gather(s->job, &s->tools, &facts);
+    json_t *message = frame_new("join");
+    cleanup_json json_t *members = facts_json(&facts);
+    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(s)));
+    char address[NET_ADDRESS_TEXT];
+    struct net_address own = link_own_address(link);
+    net_address_text(&own, address);
+    (void)json_object_set_new(message, "address", json_string(address));
+    if (members != NULL)
+        (void)json_object_update(message, members);
+    if (s->check)
+        (void)json_object_set_new(message, "examine_port",
+                                  json_integer(supervisor_examine_port(s)));
+    if (succession_is_again(s->succession))
+        (void)json_object_set_new(message, "succession", succession_json(s->succession));
+    if (succession_is_back(s->succession))
+        (void)json_object_set_new(message, "back", json_true());
+    if (s->fault.code != 0) {
+        (void)json_object_set_new(message, "fault_code", json_integer(s->fault.code));
+        (void)json_object_set_new(message, "fault_text", json_string_any(s->fault.text));
+    }
+    link_send(link, message);
+}
+
+void worker_send_fetching(const struct supervisor *s, struct link *link) {
+    json_t *message = frame_new("fetching");
+    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(s)));
+    mark_put(&s->mark, message);
+    link_send(link, message);
+}
+
+void worker_answer_beat(const struct supervisor *s, struct link *link, const json_t *beat) {
+    json_t *message = frame_new("alive");
+    (void)json_object_set(message, "echo", json_object_get(beat, "time"));
+    (void)json_object_set_new(message, "time", json_integer(clock_boot()));
+    json_t *ranks = crew_pace(&s->host.crew);
+    if (ranks != NULL) {
+        (void)json_object_set_new(message, "attempt", json_integer(s->host.crew.attempt));
+        (void)json_object_set_new(message, "ranks", ranks);
+    }
+    link_send(link, message);
+}
+
+void worker_send_stop(struct link *link, bool again) {
+    json_t *message = frame_new("stop");
+    (void)json_object_set_new(message, "again", json_boolean(again));
+    link_send(link, message);
+}
+
+void worker_part_from_older(const struct supervisor *s, struct link *link, int64_t version) {
+    char text[128];
+    json_t *message = frame_new_for(version, "join");
+    (void)snprintf(text, sizeof(text),
+                   "it speaks version %d of the control link, the master version %lld: another "
+                   "image build",
+                   FRAME_VERSION, (long long)version);
+    (void)json_object_set_new(message, "host", json_string(supervisor_own_name(s)));
+    (void)json_object_set_new(message, "fault_code", json_integer(EXIT_CODE_CONFIG));
+    (void)json_object_set_new(message, "fault_text", json_string_any(text));
+    link_part(link, message);
+}

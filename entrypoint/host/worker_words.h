@@ -1,0 +1,18 @@
+/* What a worker tells its master of itself (worker.h). */
+#ifndef HOST_WORKER_WORDS_H
+#define HOST_WORKER_WORDS_H
+
+#include "host/supervisor.h"
+#include "wire/link.h"
+
+/* It joins, or asks to be taken back. */
+void worker_send_join(struct supervisor *s, struct link *link);
+/* It is here, and joins later. */
+void worker_send_fetching(const struct supervisor *s, struct link *link);
+void worker_send_stop(struct link *link, bool again);
+void worker_answer_beat(const struct supervisor *s, struct link *link, const json_t *beat);
+/* To a master of another VERSION, in its own words, which are few: the job then ends for all hosts,
+ * with the reason. Frees the link. */
+void worker_part_from_older(const struct supervisor *s, struct link *link, int64_t version);
+
+#endif

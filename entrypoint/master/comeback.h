@@ -1,0 +1,35 @@
+/* Hosts that come while the job runs: lost ones that are back, and containers that were started
+ * again (RINGMASTER_SHRINK). Each waits on a link of its own, which disturbs nobody, until an
+ * attempt has failed or the job ends. It is one of the next attempt's hosts from then on: where it
+ * is lost once more that counts like any host's loss. It may not come in place of one that is
+ * counted in.
+ *
+ * With RINGMASTER_FAILOVER what it knows of rolls is weighed first: it is taken in where this
+ * master has the right without it by that, too, and by a number that is above all that it has
+ * taken. Raises BACK. */
+#ifndef MASTER_COMEBACK_H
+#define MASTER_COMEBACK_H
+
+#include "master/state.h"
+
+#include <jansson.h>
+
+/* Whether who comes now with its first word MESSAGE comes while the job runs. */
+bool comeback_is(const struct master *m, const json_t *message);
+/* Whether it may wait as B; the error is for it. EXIT_CODE_NOT_READY: it may ask again. */
+int comeback_check(const struct member *b, const json_t *message, struct error *err);
+/* It has a link from now on, and waits. */
+void comeback_meet(struct member *b, struct link *link, const struct net_address *peer,
+                   const json_t *message);
+/* A word of one that waits. */
+void comeback_told(struct member *b, const json_t *message);
+
+/* How many of those that wait the next attempt would have. */
+size_t comeback_count(const struct master *m);
+/* They are hosts of the attempt that begins next, and no longer lost. */
+void comeback_take(struct master *m);
+
+/* This master is out: it ends all that runs here, and asks the others in its next life. */
+void comeback_ask(struct master *m);
+
+#endif
