@@ -56,8 +56,7 @@ void host_tell_dropped(struct host *h) {
         forward_part(h, "", 0);
 }
 
-/* Words about this attempt. */
-static void tell(struct host *h, json_t *message) {
+void host_tell(struct host *h, json_t *message) {
     (void)json_object_set_new(message, "attempt", json_integer(h->crew.attempt));
     h->tell(h->context, message);
 }
@@ -65,7 +64,7 @@ static void tell(struct host *h, json_t *message) {
 static void tell_metric(void *host, const char *name) {
     json_t *message = frame_new("metric");
     (void)json_object_set_new(message, "name", json_string(name));
-    tell(host, message);
+    host_tell(host, message);
 }
 
 static void log_one(void *host, const char *line, size_t size) {
@@ -77,7 +76,7 @@ static void log_one(void *host, const char *line, size_t size) {
 }
 
 static void crew_tell(void *context, json_t *message) {
-    tell(context, message);
+    host_tell(context, message);
 }
 
 /* The lines of a daemon have a prefix, so the text to judge begins behind it. */
@@ -102,7 +101,7 @@ static void tell_daemon(struct host *h, int code, const char *text) {
     json_t *message = frame_new("daemon");
     (void)json_object_set_new(message, "code", json_integer(code));
     (void)json_object_set_new(message, "text", json_string(text));
-    tell(h, message);
+    host_tell(h, message);
 }
 
 static void daemon_ended(void *context, int code) {
@@ -202,7 +201,7 @@ static void tell_cleared(struct host *h, const char *fault) {
     json_t *message = frame_new("cleared");
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string(fault));
-    tell(h, message);
+    host_tell(h, message);
 }
 
 static void vacant(void *context, const struct error *failure) {
@@ -250,7 +249,7 @@ static bool comes_first(const struct host *h, int64_t attempt) {
 static void take_roll(struct host *h) {
     if (succession_is_on(h->succession) &&
         succession_take(h->succession, &h->job->cluster, h->crew.attempt))
-        tell(h, frame_new("begun"));
+        host_tell(h, frame_new("begun"));
 }
 
 static void settle(struct host *h, const json_t *order) {
@@ -286,45 +285,6 @@ static void begin(struct host *h, const json_t *order) {
     take_roll(h);
 }
 
-/* --- the folder that all share ---------------------------------------------------------------- */
-
-static void proved(void *context, const struct error *fault) {
-    struct host *h = context;
-    json_t *message = frame_new("proved");
-    (void)json_object_set_new(message, "step", json_integer(h->proving.step));
-    (void)json_object_set_new(message, "word", json_string(h->word));
-    if (fault != NULL)
-        (void)json_object_set_new(message, "fault", json_string_any(fault->text));
-    tell(h, message);
-}
-
-static void removed(void *context, const struct error *fault) {
-    (void)context;
-    if (fault != NULL)
-        log_warning("%s", fault->text);
-}
-
-static void prove(struct host *h, const json_t *order) {
-    struct error err = {0};
-    const char *word = json_string_value(json_object_get(order, "word"));
-    json_int_t step = json_integer_value(json_object_get(order, "step"));
-    json_int_t of = json_integer_value(json_object_get(order, "of"));
-    if (step < PROVING_WRITE || step > PROVING_REMOVE || of < 0 || word == NULL)
-        return;
-    struct proving_options options = {.loop = h->loop,
-                                      .reaper = h->reaper,
-                                      .base = h->job->settings.base_dir,
-                                      .run = h->run,
-                                      .host = (size_t)of,
-                                      .step = (enum proving_step)step,
-                                      .word = step == PROVING_WRITE ? h->word : word,
-                                      .done = step == PROVING_REMOVE ? removed : proved,
-                                      .context = h};
-    if ((step == PROVING_WRITE && proving_word(h->word, &err) != 0) ||
-        proving_start(&h->proving, &options, &err) != 0)
-        options.done(h, &err);
-}
-
 /* --- what the job leaves ---------------------------------------------------------------------- */
 
 /* The verdict is not told yet, as it also hangs on this: so processes get as long as they do then.
@@ -339,7 +299,7 @@ static void uploaded(void *context, const struct error *failure) {
         (void)json_object_set_new(message, "code", json_integer(failure->code));
         (void)json_object_set_new(message, "text", json_string_any(failure->text));
     }
-    tell(h, message);
+    host_tell(h, message);
 }
 
 static void programs_gone(void *context, size_t left) {
@@ -392,7 +352,7 @@ void host_order(struct host *h, const json_t *order) {
     } else if (attempt != h->crew.attempt)
         return;
     else if (strcmp(type, "prove") == 0)
-        prove(h, order);
+        host_prove(h, order);
     else if (strcmp(type, "sure") == 0)
         settle(h, order);
     else if (strcmp(type, "attempt") == 0)

@@ -125,6 +125,15 @@ int host_open_scratch(struct host *h, struct error *err);
 /* The environment of mpirun and its daemon here. */
 int host_tool_environment(const struct host *h, struct argv *ret, struct error *err);
 
+/* A word about this attempt; takes the reference. */
+void host_tell(struct host *h, json_t *message);
+
+/* The master's order to take a step of proving.h. */
+void host_prove(struct host *h, const json_t *order);
+/* This life ends: starts to take away what this host has written into the folder of checkpoints.
+ * False where there is nothing to do. */
+bool host_end_proof(struct host *h);
+
 /* The request that mpirun's and its daemons' command lines are made of, on this host. AGENT is
  * filled with the agent's path and must outlive the request. */
 void host_request(const struct host *h, char agent[LOCAL_FILE_SIZE], struct openmpi_request *ret);

@@ -52,18 +52,24 @@ static int compare(const char *path, const char *word) {
     return -1;
 }
 
-/* One that could not be written is not there. */
-static int take_away(const char *path) {
-    return unlink(path) == 0 || errno == ENOENT ? 0 : -1;
+/* One that could not be written is not there, and of two hosts that remove one the second has
+ * nothing to do. */
+static int take_away(const char *path, const char *other) {
+    int why = unlink(path) == 0 || errno == ENOENT ? 0 : errno;
+    if (unlink(other) != 0 && errno != ENOENT && why == 0)
+        why = errno;
+    errno = why;
+    return why == 0 ? 0 : -1;
 }
 
 /* The answer is below PIPE_BUF: at once or not at all. */
-static _Noreturn void work(const char *path, enum proving_step step, const char *word, int to) {
+static _Noreturn void work(const char *path, const char *other, enum proving_step step,
+                           const char *word, int to) {
     (void)dup2(to, 3);
     (void)syscall(SYS_close_range, 4U, ~0U, 0U);
     int result = step == PROVING_WRITE  ? put(path, word)
                  : step == PROVING_READ ? compare(path, word)
-                                        : take_away(path);
+                                        : take_away(path, other);
     const char *answer = result == 0 ? "" : strerror(errno);
     (void)!write(3, answer, strlen(answer));
     _exit(0);
@@ -109,9 +115,18 @@ static void late(void *context) {
     p->done(p->context, &fault);
 }
 
+static int path_of(const struct proving_options *o, size_t host, char ret[PATH_MAX],
+                   struct error *err) {
+    int size = snprintf(ret, PATH_MAX, "%s/checkpoints/.ringmaster-%s-%zu", o->base, o->run, host);
+    if (size >= 0 && size < PATH_MAX)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+}
+
 int proving_start(struct proving *p, const struct proving_options *o, struct error *err) {
     int ends[2];
     char path[PATH_MAX];
+    char other[PATH_MAX];
     proving_close(p);
     *p = (struct proving){.loop = o->loop,
                           .reaper = o->reaper,
@@ -120,17 +135,16 @@ int proving_start(struct proving *p, const struct proving_options *o, struct err
                           .context = o->context};
     p->child = (struct child){.ended = ended, .context = p};
     p->deadline = (struct timer){.fire = late, .context = p};
-    int folder = snprintf(p->folder, sizeof(p->folder), "%s/checkpoints", o->base);
-    int size =
-        snprintf(path, sizeof(path), "%s/checkpoints/.ringmaster-%s-%zu", o->base, o->run, o->host);
-    if (folder < 0 || size < 0 || (size_t)size >= sizeof(path))
-        return error_set(err, EXIT_CODE_CONFIG, "SAGEMAKER_BASE_DIR is too long");
+    if (path_of(o, o->host, path, err) != 0 ||
+        path_of(o, (o->host > 0 ? o->host : o->hosts) - 1, other, err) != 0)
+        return -1;
+    (void)snprintf(p->folder, sizeof(p->folder), "%.*s/checkpoints", PATH_MAX - 32, o->base);
     if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
         return error_set_errno(err, EXIT_CODE_INTERNAL, "looking at %s", p->folder);
     p->answer = ends[0];
     p->child.pid = fork();
     if (p->child.pid == 0)
-        work(path, o->step, o->word, ends[1]);
+        work(path, other, o->step, o->word, ends[1]);
     (void)close(ends[1]);
     if (p->child.pid < 0) {
         (void)close(ends[0]);

@@ -1,6 +1,6 @@
 /* Whether the folder of checkpoints is one for all hosts: each writes a word of its own into a file
- * there, the next one reads it, and then each removes its own. A child does so, with a deadline:
- * its supervisor waits for no disk. */
+ * there, the next one reads it, and then each removes its own and that which it has read, whose
+ * host may be lost. A child does so, with a deadline: its supervisor waits for no disk. */
 #ifndef HOST_PROVING_H
 #define HOST_PROVING_H
 
@@ -32,7 +32,8 @@ struct proving_options {
     struct reaper *reaper;
     const char *base; /* BASE/checkpoints is the folder */
     const char *run;
-    size_t host; /* whose file */
+    size_t host;  /* whose file */
+    size_t hosts; /* of the job */
     enum proving_step step;
     const char *word; /* to write, or that is to be read */
     void (*done)(void *context, const struct error *fault);

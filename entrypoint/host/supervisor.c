@@ -464,8 +464,9 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     journal_conclude(&s->journal, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     host_kill_daemon(&s->host);
-    sweep_start(&s->sweep, &s->loop, &s->reaper, s->at_once ? 0 : sweep_grace, sweep_give_up, swept,
-                s);
+    bool proof = host_end_proof(&s->host); /* no program has begun then */
+    sweep_start(&s->sweep, &s->loop, &s->reaper, s->at_once && !proof ? 0 : sweep_grace,
+                sweep_give_up, swept, s);
 }
 
 void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host) {

@@ -26,6 +26,7 @@ struct worker {
     bool dialling;           /* it has begun to reach for it */
     bool begun;              /* all that the job needs is here, or a fault */
     bool joined;
+    bool ordered;  /* the job has begun */
     bool waits;    /* for the next attempt, which takes this host back */
     bool stopping; /* asked for: the master shall hear of it */
     char run[ATTEMPT_RUN_SIZE];
@@ -98,13 +99,14 @@ static bool is_stopping(const struct worker *w) {
 }
 
 /* What the next life is. A host that has looked for the master in vain, or waits for an attempt,
- * has nobody to follow. */
+ * has nobody to follow; nobody goes on with a job that has not begun. */
 static bool lives_on(const struct worker *w, const char **why) {
     struct succession *s = w->s.succession;
     bool in_vain = succession_is_back(s) && !w->joined;
+    bool begun = w->ordered || w->waits || succession_is_again(s);
     if (succession_may_follow(s, w->s.job, why) && !in_vain && !w->waits)
         s->back = false;
-    else if (succession_may_return(s, w->s.job) && !in_vain)
+    else if (succession_may_return(s, w->s.job) && begun && !in_vain)
         s->back = true;
     else
         return false;
@@ -210,6 +212,7 @@ static void hear(void *context, const json_t *message) {
     } else if (w->joined && !w->s.judged) {
         note_beat(w); /* the master counts its own lease from such an order on, too */
         staging_rest(&w->s.staging); /* the first order comes when all hosts are here */
+        w->ordered |= strcmp(type, "prove") != 0;
         host_order(&w->s.host, message);
         w->waits = w->waits && host_awaits(&w->s.host);
     }
@@ -375,6 +378,10 @@ static void deadline_passed(void *context) {
     if (conclude_own_fault(w))
         return;
     const struct error *why = seeking_why(&w->seeking);
+    if (succession_is_on(w->s.succession)) { /* it is the first host that should have been there */
+        w->s.succession->turn = 0;
+        succession_seek(w->s.succession, w->s.job);
+    }
     (void)error_set(
         &err, why->code == EXIT_CODE_KEY_REFUSED ? EXIT_CODE_KEY_REFUSED : EXIT_CODE_NOT_READY,
         "%s was not there within %lld s: %s", master_name(w),

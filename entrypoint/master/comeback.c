@@ -94,9 +94,7 @@ void comeback_meet(struct member *b, struct link *link, const struct net_address
     link_own(link, m->join.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
-    json_t *answer = frame_new("wait");
-    (void)json_object_set_new(answer, "run", json_string(m->s.host.run));
-    link_send(link, answer);
+    link_send(link, frame_with("wait", json_pack("{s:s}", "run", m->s.host.run)));
     lease_greet(b);
     log_info("%s is back, and waits for the next attempt", member_name(b));
     journal_put(&m->s.journal, RECORD_BACK, json_pack("{s:s}", "which", member_name(b)));

@@ -45,6 +45,7 @@ static bool step(const char *base, enum proving_step which, size_t of, const cha
                                             .base = base,
                                             .run = "00ff",
                                             .host = of,
+                                            .hosts = 3,
                                             .step = which,
                                             .word = word,
                                             .done = done};
@@ -97,6 +98,18 @@ static void what_one_writes_another_reads_in_the_same_folder(void) {
     CU_ASSERT(step(base, PROVING_REMOVE, 1, ""));
     CU_ASSERT_FALSE(is_there(base, ".ringmaster-00ff-1"));
     CU_ASSERT(step(base, PROVING_REMOVE, 1, ""));
+}
+
+/* Of a host that is lost before it has done so itself: each removes that of the one before it. */
+static void nothing_of_a_lost_host_stays(void) {
+    const char *base = new_base();
+    for (size_t of = 0; of < 3; of++)
+        CU_ASSERT(step(base, PROVING_WRITE, of, "0123456789abcdef"));
+    CU_ASSERT(step(base, PROVING_REMOVE, 0, ""));
+    CU_ASSERT_FALSE(is_there(base, ".ringmaster-00ff-0") || is_there(base, ".ringmaster-00ff-2"));
+    CU_ASSERT(is_there(base, ".ringmaster-00ff-1"));
+    CU_ASSERT(step(base, PROVING_REMOVE, 2, ""));
+    CU_ASSERT_FALSE(is_there(base, ".ringmaster-00ff-1"));
 }
 
 static void a_folder_of_ones_own_shows(void) {
@@ -154,6 +167,6 @@ static void a_child_that_does_not_end_is_not_waited_for(void) {
 }
 
 UNIT_MAIN("host.proving", UNIT(what_one_writes_another_reads_in_the_same_folder),
-          UNIT(a_folder_of_ones_own_shows), UNIT(a_file_that_is_there_is_not_followed),
-          UNIT(a_folder_that_is_not_there_is_told_of),
+          UNIT(nothing_of_a_lost_host_stays), UNIT(a_folder_of_ones_own_shows),
+          UNIT(a_file_that_is_there_is_not_followed), UNIT(a_folder_that_is_not_there_is_told_of),
           UNIT(a_child_that_does_not_end_is_not_waited_for))

@@ -20,6 +20,21 @@ static void without_a_master_it_leaves_at_the_deadline(void) {
     ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 was not there within 1 s");
 }
 
+/* Where another host may be the master they are dialled, too; it is the first one that is missed.
+ */
+static void it_is_the_first_host_that_was_not_there(void) {
+    const char *const settings[] = {hosts,
+                                    "RINGMASTER_HOST=127.0.0.3",
+                                    "RINGMASTER_READY_SECONDS=4",
+                                    "RINGMASTER_FAILOVER=1",
+                                    "RINGMASTER_SHRINK=1",
+                                    "RINGMASTER_RESTARTS=1",
+                                    NULL};
+    stage_start(&worker, "worker", settings, words);
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_NOT_READY);
+    ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 was not there within 4 s");
+}
+
 static void stopped_while_it_waits_it_leaves_with_143(void) {
     start_worker("RINGMASTER_READY_SECONDS=60");
     CU_ASSERT(stage_wait_for(&worker, "waiting for 127.0.0.1", 10));
@@ -102,6 +117,7 @@ static void a_master_that_dies_is_a_lost_host(void) {
 }
 
 STAGE_MAIN("host.worker", UNIT(without_a_master_it_leaves_at_the_deadline),
+           UNIT(it_is_the_first_host_that_was_not_there),
            UNIT(stopped_while_it_waits_it_leaves_with_143),
            UNIT(stopped_between_two_lives_it_leaves_after_five_seconds),
            UNIT(stopped_before_it_could_join_it_tells_the_master),
