@@ -44,7 +44,7 @@ def run(command):
 
 
 def ringtrain(program, root, folder, threads, steps, start):
-    """Seconds a picture, peak memory and the model's file."""
+    """Seconds a picture, peak memory, the model's file and each picture's foreground regions."""
     turn = tempfile.mkdtemp(dir=folder)
     command = [program, "train", "--model", "maskrcnn_resnet50_fpn", "--data", root,
                "--backend", "cpu", "--threads", str(threads), "--batch-size", "1",
@@ -54,7 +54,8 @@ def ringtrain(program, root, folder, threads, steps, start):
                "--model-dir", f"{turn}/model", "--checkpoint-dir", f"{turn}/checkpoints"]
     output, memory = run(command + (["--init", start] if start else []))
     rates = [float(r) for r in re.findall(r"^train .*images_per_second=([0-9.e+-]+)", output, re.M)]
-    return sum(1 / r for r in rates) / len(rates), memory, f"{turn}/model/model.safetensors"
+    regions = re.findall(r"^train .*foreground_regions=([0-9]+)", output, re.M)
+    return sum(1 / r for r in rates) / len(rates), memory, f"{turn}/model/model.safetensors", regions
 
 
 def weights_of(path):
@@ -97,8 +98,8 @@ def samples_of(root, name="train"):
             "masks": torch.stack([torch.from_numpy(b) for b in bits])}
 
 
-def torch_side(root, weights, threads):
-    """Prints seconds and foreground regions of each picture's step."""
+def torch_side(root, weights, threads, layout, pictures):
+    """Prints seconds and foreground regions of each of so many pictures' steps."""
     import torch
     from torchvision.models import detection, resnet50
     from torchvision.models.detection.backbone_utils import _resnet_fpn_extractor
@@ -109,6 +110,8 @@ def torch_side(root, weights, threads):
     missing = model.load_state_dict(weights_of(weights), strict=False)
     if missing.missing_keys:
         sys.exit(f"weights that ringtrain lacks: {missing.missing_keys[:4]}")
+    memory_format = getattr(torch, layout)
+    model = model.to(memory_format=memory_format)
     model.train()
     foreground = []
     select = model.roi_heads.select_training_samples
@@ -121,7 +124,16 @@ def torch_side(root, weights, threads):
     model.roi_heads.select_training_samples = counted
     optimizer = torch.optim.SGD([p for p in model.parameters() if p.requires_grad], lr=RATE,
                                 momentum=0.9, weight_decay=1e-4)
-    for picture, objects in list(samples_of(root)):
+    # Its transform makes the batch: there it gets its layout.
+    transform = model.transform.forward
+
+    def laid_out(*arguments):
+        images, targets = transform(*arguments)
+        images.tensors = images.tensors.contiguous(memory_format=memory_format)
+        return images, targets
+
+    model.transform.forward = laid_out
+    for picture, objects in list(samples_of(root))[:pictures]:
         start = time.monotonic()
         optimizer.zero_grad()
         sum(model([picture], [objects]).values()).backward()
@@ -129,29 +141,53 @@ def torch_side(root, weights, threads):
         print(time.monotonic() - start, foreground[-1], flush=True)
 
 
+def torch_turn(root, start, threads, layout, pictures):
+    """Rows of seconds and foreground regions, and peak memory."""
+    output, memory = run([sys.executable, __file__, "torch", root, start, threads, layout,
+                          str(pictures)])
+    return [line.split() for line in output.splitlines()], memory
+
+
+def faster_layout(root, start, threads):
+    """How torchvision's tensors lie when it is quicker on this machine; the first step warms up."""
+    seconds = {}
+    for layout in ("contiguous_format", "channels_last"):
+        steps, _ = torch_turn(root, start, threads, layout, 3)
+        seconds[layout] = statistics.fmean(float(s[0]) for s in steps[1:])
+    best = min(seconds, key=seconds.get)
+    print("torchvision: " + ", ".join(f"{k} {v:.2f} s a picture" for k, v in seconds.items())
+          + f"; {best} is measured", flush=True)
+    return best
+
+
 def main():
     """One line a turn, then the medians."""
     data, program, threads, rounds, folder = sys.argv[1:6]
     root = make_set(data, folder)
     start = ringtrain(program, root, folder, threads, 1, None)[2]
-    ratios, ours, theirs = [], [], []
+    layout = faster_layout(root, start, threads)
+    ratios, ours, theirs, regions = [], [], [], []
     for number in range(int(rounds)):
-        seconds, memory, _ = ringtrain(program, root, folder, threads, len(IDS), start)
-        output, torch_memory = run([sys.executable, __file__, "torch", root, start, threads])
-        steps = [line.split() for line in output.splitlines()]
+        seconds, memory, _, found = ringtrain(program, root, folder, threads, len(IDS), start)
+        steps, torch_memory = torch_turn(root, start, threads, layout, len(IDS))
+        regions.append((sum(map(int, found)), sum(int(s[1]) for s in steps)))
         other = statistics.fmean(float(s[0]) for s in steps)
         ours.append(1 / seconds)
         theirs.append(1 / other)
         ratios.append(other / seconds)
         print(f"round {number + 1}: ringtrain {ours[-1]:.4f} images/s, {memory:.0f} MiB; torchvision "
-              f"{theirs[-1]:.4f} images/s, {torch_memory:.0f} MiB, foreground regions "
-              f"{' '.join(s[1] for s in steps)}; {ratios[-1]:.2f}x", flush=True)
+              f"{theirs[-1]:.4f} images/s, {torch_memory:.0f} MiB; foreground regions "
+              f"{regions[-1][0]} ({' '.join(found)}) and {regions[-1][1]} "
+              f"({' '.join(s[1] for s in steps)}); {ratios[-1]:.2f}x", flush=True)
     print(f"median: ringtrain {statistics.median(ours):.4f}, torchvision "
           f"{statistics.median(theirs):.4f} images/s, {statistics.median(ratios):.2f}x")
+    mean = [statistics.fmean(side) for side in zip(*regions)]
+    print(f"foreground regions a turn: ringtrain {mean[0]:.0f}, torchvision {mean[1]:.0f}, "
+          f"{mean[0] / max(mean[1], 1):.2f}x: samples are drawn by each side's own numbers")
 
 
 if __name__ == "__main__":
     if sys.argv[1] == "torch":
-        torch_side(sys.argv[2], sys.argv[3], int(sys.argv[4]))
+        torch_side(sys.argv[2], sys.argv[3], int(sys.argv[4]), sys.argv[5], int(sys.argv[6]))
     else:
         main()

@@ -28,6 +28,7 @@ static const struct model_metric OF_OBJECTS[] = {
     {"loss_objectness", DETECT_LOSS_OBJECTNESS, METRIC_MEAN, true},
     {"loss_rpn_box_reg", DETECT_LOSS_RPN_BOX_REG, METRIC_MEAN, true},
     {"label_accuracy", DETECT_ACCURACY, METRIC_MEAN, true},
+    {"foreground_regions", DETECT_POSITIVES, METRIC_SUM, true},
     {NULL, 0, METRIC_SUM, false},
 };
 
