@@ -222,8 +222,8 @@ static void make_narrow(struct op_graph *g, int inputs[OP_INPUTS_MAX]) {
     }
 }
 
-/* 1 / sqrt(3e-5 + 1e-5), as all presets have it, and 1 / sqrt(3e-5), as torchvision's first weights
- * want it. */
+/* 1 / sqrt(3e-5 + 1e-5), as tv and d2 have it, and 1 / sqrt(3e-5), as mlperf and torchvision's
+ * first weights want it. */
 static void norms_may_have_no_epsilon(void) {
     static const double epsilons[] = {1e-5, 0}, wanted[] = {158.1139, 182.5742};
     for (int i = 0; i < 2; i++) {

@@ -54,6 +54,14 @@ says "wrong/config.json: \"rules\": box_nms_thresh: 1.5 is not a number from 0 t
 train zero --steps 1 --train-set train --norm-epsilon 0
 grep -q '"norm_epsilon": 0,' "$work/zero.model/config.json" || fail "config.json without --norm-epsilon"
 [ "$(loss zero)" != "$(loss tv)" ] || fail "an epsilon of 0 changes nothing"
+# Norms that stay as they are given have none in mlperf.
+for epsilon in own:-1 none:0 some:0.00001; do
+    train "${epsilon%:*}" --steps 1 --preset mlperf --train-set train --init "$work/mlperf.model/model.safetensors" --norm-epsilon "${epsilon#*:}"
+done
+grep -q '"norm_epsilon": 0,' "$work/own.model/config.json" || fail "mlperf's constant norms have an epsilon"
+[ "$(loss own)" = "$(loss none)" ] || fail "mlperf with an epsilon"
+[ "$(loss own)" != "$(loss some)" ] || fail "mlperf's epsilon changes nothing"
+grep -q '"norm_epsilon": 1e-5' "$work/mlperf.model/config.json" || fail "trained norms without an epsilon"
 
 echo "cut and resumed with drawn sizes: the same bits"
 train parts --steps 1 --preset d2 --train-set train

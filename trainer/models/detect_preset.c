@@ -11,9 +11,10 @@
     .anchor_background = 0.3F, .region_samples = 512, .region_positives = 128,                     \
     .region_foreground = 0.5F, .region_background = 0.5F, .region_coder = {10, 10, 5, 5},          \
     .pre_nms = 2000
-#define COMMON_RULES                                                                               \
-    [RULE_NORM_EPSILON] = 1e-5, [RULE_PRE_NMS] = 1000, [RULE_POST_NMS] = 1000,                     \
-    [RULE_PROPOSAL_NMS] = 0.7, [RULE_SCORE] = 0.05, [RULE_NMS] = 0.5, [RULE_DETECTIONS] = 100
+#define COMMON_RULES_BUT_EPSILON                                                                   \
+    [RULE_PRE_NMS] = 1000, [RULE_POST_NMS] = 1000, [RULE_PROPOSAL_NMS] = 0.7, [RULE_SCORE] = 0.05, \
+    [RULE_NMS] = 0.5, [RULE_DETECTIONS] = 100
+#define COMMON_RULES [RULE_NORM_EPSILON] = DETECT_NORM_EPSILON, COMMON_RULES_BUT_EPSILON
 
 static const struct detect_preset presets[] = {
     {
@@ -47,7 +48,7 @@ static const struct detect_preset presets[] = {
         .flags = DETECT_PLUS_ONE | DETECT_ANCHORS_INSIDE | DETECT_TOP_OF_BATCH |
                  DETECT_LEVEL_INSIDE | DETECT_MASK_POLYGON | DETECT_PIXELS_BGR,
         COMMON_SAMPLES,
-        .rules = {{COMMON_RULES}},
+        .rules = {{COMMON_RULES_BUT_EPSILON}},
         .stride_first = true,
         .mean = {102.9801F, 115.9465F, 122.7717F},
         .std = {1, 1, 1},

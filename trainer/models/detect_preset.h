@@ -10,7 +10,8 @@
  *           f32, the surer logit comes first and not any
  *
  * What is trained is torchvision's graph in all of them: in files the background is class 0 and
- * weights have its names. */
+ * weights have its names. Files with detectron2's names, whose background is the last class, or
+ * maskrcnn-benchmark's are neither read nor written. */
 #ifndef MODELS_DETECT_PRESET_H
 #define MODELS_DETECT_PRESET_H
 

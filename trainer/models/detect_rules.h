@@ -6,8 +6,11 @@
 
 #include "common/error.h"
 
+/* torch's own, and of a description that tells of no rules. */
+#define DETECT_NORM_EPSILON 1e-5
+
 enum detect_rule {
-    RULE_NORM_EPSILON,  /* of the backbone's norms; may be 0 */
+    RULE_NORM_EPSILON,  /* of the backbone's norms; may be 0 where they are constant */
     RULE_PRE_NMS,       /* candidates of a level, */
     RULE_POST_NMS,      /* and proposals of a picture; a training has other ones */
     RULE_PROPOSAL_NMS,  /* IoU above which a proposal is dropped for a better one */

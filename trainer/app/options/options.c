@@ -141,9 +141,10 @@ static const struct flag FLAGS[] = {
         D, "frozen-stages", frozen_stages, "-1", -1, 5, T, "N",
         "layers that stay as --init has them: 1 the stem, 2 layer1, too, ... (-1: 2 with --init); "
         "with --init norms do, too, without it nothing"),
-    REAL_OF(D, "norm-epsilon", norm_epsilon, "0.00001", 0, 1, T, "X",
-            "added to the variances of the backbone's norms; torchvision's first weights "
-            "(COCO_V1) want 0"),
+    REAL_OF(
+        D, "norm-epsilon", norm_epsilon, "-1", -1, 1, T, "X",
+        "added to the variances of the backbone's norms (-1: 0.00001, with --init the preset's, "
+        "of mlperf 0); torchvision's first weights (COCO_V1) want 0"),
     INT("seed", seed, "0", 0, 9e15, T, "N",
         "of initial weights, order of samples and augmentation"),
     REAL("lr", lr, "0.1", 0, 1e6, T, "X",

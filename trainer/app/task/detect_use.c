@@ -10,8 +10,10 @@ int detect_settle_rules(struct detect_rules *ret, const char *preset, const stru
                         struct error *err) {
     const struct model_config *trained = ask->trained;
     *ret = detect_preset_find(preset)->rules;
-    if (trained == NULL)
+    if (trained == NULL && ask->options->norm_epsilon >= 0)
         ret->value[RULE_NORM_EPSILON] = ask->options->norm_epsilon;
+    else if (trained != NULL || ask->options->init == NULL)
+        ret->value[RULE_NORM_EPSILON] = DETECT_NORM_EPSILON;
     for (size_t i = 0; trained != NULL && i < trained->rule_count; i++)
         if (detect_rules_set(ret, trained->rules[i].name, trained->rules[i].value, err) != 0)
             return error_wrap(err, "%s/config.json: \"rules\"", ask->inputs->model);
@@ -30,6 +32,9 @@ void detect_describe_rules(const struct detect_rules *rules, struct model_config
 void detect_complete_rules(struct model_config *config) {
     const struct detect_preset *preset =
         config->preset != NULL ? detect_preset_find(config->preset) : NULL;
-    if (preset != NULL && config->rule_count == 0)
-        detect_describe_rules(&preset->rules, config);
+    if (preset == NULL || config->rule_count > 0)
+        return;
+    struct detect_rules rules = preset->rules;
+    rules.value[RULE_NORM_EPSILON] = DETECT_NORM_EPSILON;
+    detect_describe_rules(&rules, config);
 }

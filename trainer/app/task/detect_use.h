@@ -6,13 +6,14 @@
 #include "models/detect_rules.h"
 #include "task/task.h"
 
-/* Those of the model that is scored, else PRESET's with what the options say. */
+/* Those of the model that is scored, else PRESET's with what the options say. Norms that are
+ * trained have an epsilon, whatever a preset says of those that are constant. */
 int detect_settle_rules(struct detect_rules *ret, const char *preset, const struct task_ask *ask,
                         struct error *err);
 void detect_describe_rules(const struct detect_rules *rules, struct model_config *ret);
 
-/* A description of an earlier version tells of no rules: it gets those of its preset, so that it is
- * the same as one that tells of them. */
+/* A description of an earlier version tells of no rules: it gets those of its preset, and
+ * the epsilon that all had, so that it is the same as one that tells of them. */
 void detect_complete_rules(struct model_config *config);
 
 #endif

@@ -14,6 +14,33 @@ static void a_training_has_its_presets_and_its_own_epsilon(void) {
         CU_ASSERT_EQUAL(rules.value[r], detect_preset_find("tv")->rules.value[r]);
 }
 
+static double epsilon_of(const char *preset, const struct task_ask *ask) {
+    struct detect_rules rules;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(detect_settle_rules(&rules, preset, ask, &err), 0);
+    return rules.value[RULE_NORM_EPSILON];
+}
+
+/* maskrcnn-benchmark folds its norms, which are constant, without one; what is trained has torch's,
+ * and so has a model of an earlier version. */
+static void norms_without_epsilon_are_constant_ones(void) {
+    struct options options = {.norm_epsilon = -1, .init = "weights"};
+    const struct inputs inputs = {0};
+    const struct model_config before = {0};
+    struct task_ask ask = {.options = &options, .inputs = &inputs};
+    CU_ASSERT_EQUAL(epsilon_of("mlperf", &ask), 0);
+    CU_ASSERT_EQUAL(epsilon_of("d2", &ask), 1e-5);
+    options.init = NULL;
+    CU_ASSERT_EQUAL(epsilon_of("mlperf", &ask), 1e-5);
+    options.norm_epsilon = 0.25;
+    CU_ASSERT_EQUAL(epsilon_of("mlperf", &ask), 0.25);
+    ask.trained = &before;
+    CU_ASSERT_EQUAL(epsilon_of("mlperf", &ask), 1e-5);
+    struct model_config config = {.preset = (char[]){"mlperf"}};
+    detect_complete_rules(&config);
+    CU_ASSERT_EQUAL(config.rules[RULE_NORM_EPSILON].value, 1e-5);
+}
+
 /* A checkpoint of an earlier version is of the same network as its successor, which tells of its
  * rules; one that tells of other rules, or of a preset that is not known, stays as it is. */
 static void a_description_without_rules_gets_its_presets(void) {
@@ -36,4 +63,5 @@ static void a_description_without_rules_gets_its_presets(void) {
 }
 
 UNIT_MAIN("app.detect_use", UNIT(a_training_has_its_presets_and_its_own_epsilon),
+          UNIT(norms_without_epsilon_are_constant_ones),
           UNIT(a_description_without_rules_gets_its_presets))
