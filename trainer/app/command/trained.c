@@ -2,6 +2,7 @@
 
 #include "device/device.h"
 #include "run/evaluate.h"
+#include "run/fold.h"
 #include "run/weights.h"
 
 void trained_done(struct trained *t) {
@@ -83,7 +84,9 @@ int trained_read(struct trained *t, const struct safetensors *file, struct error
     cleanup_weights struct weights w = {0};
     if (weights_list(&w, &t->net.store, WEIGHTS_MODEL, 0, err) != 0)
         return -1;
-    return weights_read(&w, file, err);
+    if (weights_read(&w, file, err) != 0)
+        return -1;
+    return fold_check(&t->net, err) != 0 ? error_wrap(err, "%s", file->path) : 0;
 }
 
 int trained_load(struct trained *t, struct error *err) {

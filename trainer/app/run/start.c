@@ -5,6 +5,7 @@
 #include "common/buf.h"
 #include "common/log.h"
 #include "common/target.h"
+#include "run/fold.h"
 #include "run/init.h"
 #include "run/notes.h"
 #include "run/spread.h"
@@ -208,7 +209,9 @@ static int read_start(struct job *job, struct statistics *statistics, struct err
 }
 
 static int read_first(struct job *job, struct statistics *statistics, struct error *err) {
-    return read_start(job, statistics, err) != 0 ? -1 : settle_course(job, err);
+    return read_start(job, statistics, err) != 0 || fold_check(&job->net, err) != 0
+               ? -1
+               : settle_course(job, err);
 }
 
 static int spread(struct job *job, struct error *err) {
