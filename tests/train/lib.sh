@@ -56,6 +56,16 @@ has_mpirun() {
     without_leaks
 }
 need_mpirun() { has_mpirun || skip "$why"; }
+# For the part of a test that asks pycocotools: $python has it, RINGMASTER_PYTHON, the system's or one that gets it from PyPI.
+can_pycocotools() {
+    python=${RINGMASTER_PYTHON:-python3}
+    "$python" -c 'import pycocotools' 2>/dev/null && return
+    top=$(cd "$(dirname "$0")/../.." && pwd)
+    sh "$top/tests/venv.sh" pycocotools pycocotools==2.0.11 >"$work/venv" 2>&1 ||
+        { cat "$work/venv"; skip_part "what pycocotools says: it is not here"; return 1; }
+    python=$top/build/pycocotools/bin/python
+}
+
 # For the part of a test that starts ranks.
 can_mpirun() { has_mpirun || { skip_part "what several ranks do: $why"; return 1; }; }
 

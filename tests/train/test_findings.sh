@@ -27,16 +27,13 @@ for kind in bbox segm; do
     tr -d '\n ' <"$work/scores.json" | sed "s/.*\"$kind\"://" | sed 's/{"stats":\[\([^,]*\),.*/\1/' |
         awk -v map="$map" '{ exit !(sprintf("%.6g", $1) == map) }' || { cat "$work/scores.json"; fail "$kind: other scores"; }
 done
-python=${RINGMASTER_PYTHON:-python3}
-if "$python" -c 'import pycocotools' 2>/dev/null; then
+if can_pycocotools; then
     "$python" -c 'import sys
 from pycocotools.coco import COCO
 truth = COCO(sys.argv[1])
 found = truth.loadRes(sys.argv[2])
 assert len(found.anns) > 0 and all(found.annToMask(a).shape == (128, 128) for a in found.anns.values())' \
         "$set_dir/annotations/instances_val.json" "$work/found/detections.json" >"$work/out" 2>&1 || { cat "$work/out"; fail "pycocotools"; }
-else
-    echo "not tried: no pycocotools in $python (RINGMASTER_PYTHON names another)"
 fi
 
 echo "objects that have no slot are counted"

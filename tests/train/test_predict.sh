@@ -63,14 +63,12 @@ code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/q3" --threa
 echo "pictures that are called by numbers keep them, and are scored by them"
 code 0 "$ringtrain" predict --model-dir "$work/objects" --out "$work/v" --threads 1 --score-threshold 0 "$work/set/val"
 reads "$work/v/pictures.json" '[i["id"] for i in j["images"]] == sorted(int(i["file_name"].rsplit("/", 1)[1].split(".")[0]) for i in j["images"])'
-if "$python" -c 'import pycocotools' 2>/dev/null; then
+if can_pycocotools; then
     "$python" -c 'import sys
 from pycocotools.coco import COCO
 found = COCO(sys.argv[1]).loadRes(sys.argv[2])
 assert len(found.anns) > 0 and all(found.annToMask(a).any() in (0, 1) for a in found.anns.values())' \
         "$work/q/pictures.json" "$work/q/predictions.json" >"$work/out" 2>&1 || { cat "$work/out"; fail "pycocotools"; }
-else
-    echo "not tried: no pycocotools in $python (RINGMASTER_PYTHON names another)"
 fi
 
 echo "what cannot be"
