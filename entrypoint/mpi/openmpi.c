@@ -136,7 +136,8 @@ static const struct row table[] = {
     {{"oob_tcp_static_ipv4_ports", "oob_tcp_static_ipv4_ports"}, "--prtemca", {0}, PORT_V4, false},
     {{"oob_tcp_static_ipv6_ports", "oob_tcp_static_ipv6_ports"}, "--prtemca", {0}, PORT_V6, false},
     {{NULL, "ptl_base_if_include"}, "--pmixmca", {NULL, "lo"}, FIXED, false},
-    /* A dead peer within about dead_seconds, 11 s of 10, not 480. */
+    /* A dead peer, not after 480 s. Ours is the first to say so, and whose: 12 s of 10 pass behind
+     * the first probe without an answer, so that a link that heals in time ends nothing here. */
     {{"oob_tcp_keepalive_time", "oob_tcp_keepalive_time"}, "--prtemca", {0}, ALIVE_TIME, false},
     {{"oob_tcp_keepalive_intvl", "oob_tcp_keepalive_intvl"},
      "--prtemca",
@@ -145,7 +146,7 @@ static const struct row table[] = {
      false},
     {{"oob_tcp_keepalive_probes", "oob_tcp_keepalive_probes"},
      "--prtemca",
-     {"3", "3"},
+     {"6", "6"},
      FIXED,
      false},
     /* Messages between ranks. Whether they may read each other's memory (CMA) the shims find out
@@ -213,7 +214,6 @@ static void write_value(const struct row *row, const struct openmpi_request *r, 
     case SHARED:
         snprintf(value, size, "%s", r->shared);
         break;
-    /* Half of it, and three probes in the other half. */
     case ALIVE_TIME:
         snprintf(value, size, "%d", (int)(r->dead_seconds / 2));
         break;

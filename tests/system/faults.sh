@@ -17,8 +17,10 @@
 [ "$WORKLOAD" != ringtrain ] || [ "$DRIVER" != ns ] || [ -x "$RINGMASTER_BIN/ringtrain" ] ||
     skip "ringtrain is not built"
 
-# Of silence, after which a host is lost, in seconds; the default where there is none.
+# Of silence, after which a host is lost, and without progress, after which a trainer is ended, in seconds; the
+# default where there is none.
 dead=
+stall=
 
 # start_on HOSTS READY AMOUNT [RANK FAULT...]: the program on those hosts, for AMOUNT seconds or, of
 # training, steps. They wait READY seconds for each other.
@@ -32,6 +34,7 @@ start_on() {
         --steps "$amount" --report-every 1 --checkpoint-dir /opt/ml/checkpoints ;;
     esac
     [ -z "$dead" ] || set -- -e "RINGMASTER_DEAD_SECONDS=$dead" "$@"
+    [ -z "$stall" ] || set -- -e "RINGMASTER_STALL_SECONDS=$stall" "$@"
     for host in $on; do
         if [ "$host" = "$odd_host" ] && [ -n "$odd" ]; then
             hosts start "$host" -e "RINGMASTER_READY_SECONDS=$ready" -p "$odd" "$@"
@@ -56,11 +59,15 @@ run() {
     go "$@"
 }
 
-go() {
-    amount=120
-    [ "$WORKLOAD" != ringtrain ] || amount=1000000
+go() { at_work_for 120 1000000 "$@"; }
+
+# at_work_for SECONDS STEPS [RANK FAULT...]
+at_work_for() {
+    amount=$1
+    [ "$WORKLOAD" != ringtrain ] || amount=$2
+    shift 2
     start_on "$everyone" 600 "$amount" "$@"
-    check "all ranks are at work within 30 s" wait_for 30 at_work
+    check "all ranks are at work" wait_for $((PATIENCE + 5 * size)) at_work
 }
 
 at_work() {
@@ -162,9 +169,14 @@ a_worker_is_cut_off() {
     fault_begins
     hosts cut "$last"
     ended 73 "algo-$last" "$SILENCE_MS" $(but "$last")
-    check "the lonely host ends too" hosts wait "$PATIENCE" "$last"
-    within "$SILENCE_MS" "$last"
-    check "the lonely host's code" equal "$(hosts code "$last")" 73
+    lonely_too "$SILENCE_MS" 'the master is lost'
+}
+
+# lonely_too MS TEXT: the host that the others have lost ends, too, MS after the fault, and says TEXT.
+lonely_too() {
+    all_end "$PATIENCE" 73 "$last"
+    within "$1" "$last"
+    all_name "$2" "$last"
 }
 
 a_worker_is_frozen() {
@@ -189,6 +201,82 @@ hosts_are_lost_after_5_s() {
     SILENCE_MS=$usual
     dead=
 }
+
+# It has lost the others while it stood, and says so.
+the_master_is_frozen() {
+    run
+    fault_begins
+    hosts freeze 1
+    ended 73 'the master is lost' "$SILENCE_MS" $(but 1)
+    fault_begins
+    hosts thaw 1
+    ended 73 'lost' "$FAILURE_MS" 1
+}
+
+# What it sends vanishes. Of the master it hears one heartbeat more: what is behind that one is not sent before the
+# mute host has said that it has it.
+a_worker_is_not_heard() {
+    run
+    fault_begins
+    hosts mute "$last"
+    ended 73 "algo-$last" "$SILENCE_MS" $(but "$last")
+    lonely_too $((SILENCE_MS + 3000)) 'lost'
+}
+
+# It hears nothing, and what it sends arrives.
+a_worker_does_not_hear() {
+    run
+    fault_begins
+    hosts deafen "$last"
+    ended 73 "algo-$last" "$SILENCE_MS" $(but "$last")
+    lonely_too "$SILENCE_MS" 'the master is lost'
+}
+
+# Four seconds are less than what makes a host lost, however long ago its last word was: nothing comes of it.
+a_link_breaks_and_heals() {
+    fresh
+    at_work_for 12 1000000
+    began=$(now_ms)
+    hosts cut "$last"
+    sleep 4
+    hosts mend "$last"
+    echo "  the link was broken for $(($(now_ms) - began)) ms"
+    if [ "$WORKLOAD" = ringtrain ]; then # how many steps it takes meanwhile is the machine's affair
+        check "training goes on" wait_for "$PATIENCE" says 1 "train step=$(($(step_of 1) + 3)) "
+        hosts stop 1
+        all_end "$PATIENCE" 143 $everyone
+    else
+        all_end "$PATIENCE" 0 $everyone
+    fi
+    for host in $everyone; do check "host $host tells of no loss" lacks "$(hosts log "$host")" ' lost'; done
+}
+
+# A trainer tells how far it is, and is ended when it stands still. What other programs wait for is their own affair:
+# where one rests for longer than a host may be silent, its host is no less there, and the job goes on with it.
+a_rank_is_paused() {
+    stall=12
+    fresh
+    at_work_for 20 1000000
+    stall=
+    fault_begins
+    signal_rank "$last" STOP
+    if [ "$WORKLOAD" = ringtrain ]; then
+        ended 74 'made no progress within its limit' $((12000 + LOOK_MS + LEAVE_MS)) $everyone
+        return
+    fi
+    sleep 15
+    fault_ends
+    check "nobody has given up" equal "$(hosts_ended)" ''
+    signal_rank "$last" CONT
+    all_end "$PATIENCE" 0 $everyone
+}
+LOOK_MS=4000 # how often a host looks at ranks' marks
+
+# The step that host HOST told of last.
+step_of() { hosts log "$1" | sed -n 's/.*train step=\([0-9]*\) .*/\1/p' | tail -n 1; }
+
+# Those that have ended.
+hosts_ended() { for host in $everyone; do hosts code "$host" 2>/dev/null; done; }
 
 # Its ranks go on, and its daemon: nothing but its word is missing.
 a_supervisor_is_frozen() {
@@ -223,10 +311,7 @@ clock_steps() {
     [ "$DRIVER" = ns ] || { skip_case "no library of ours can be loaded there"; return; }
     odd_host=$1
     odd="set -- LD_PRELOAD=$(dirname "$RINGMASTER_BIN")/tests/clock.so CLOCK_STEP=$share/step \"\$@\""
-    amount=12
-    [ "$WORKLOAD" != ringtrain ] || amount=400
-    start_on "$everyone" 600 "$amount"
-    check "all ranks are at work within 30 s" wait_for 30 at_work
+    at_work_for 12 400
     for step in 3600 -3600; do
         echo "$step" >"$share/step"
         check "the first process of host $1 looks at a clock" wait_for 10 test -e "$share/step-$step"
@@ -294,14 +379,20 @@ a_host_is_late() {
 }
 
 # Nothing makes ringtrain leave with a code of our choice. It has the machine to itself meanwhile, so what is
-# the same whatever runs is left to the others, but for `long`.
-case $WORKLOAD in
-sh) told='a_rank_exits_with_42 a_rank_runs_out_of_memory a_rank_fails_on_a_full_disk' ;;
-mpi) told='a_rank_exits_with_42 a_rank_aborts a_rank_runs_out_of_memory' ;;
-*) told= ;;
+# the same whatever runs is left to the others, but for `long`; there each has all.
+silent='the_master_is_frozen a_worker_is_not_heard a_worker_does_not_hear'
+passing='a_link_breaks_and_heals a_rank_is_paused'
+lone='hosts_are_lost_after_5_s the_hosts_are_parted a_supervisor_is_frozen the_masters_clock_steps a_workers_clock_steps'
+case $WORKLOAD${RINGMASTER_LONG:+-long} in
+sh) told="$lone $silent" ;;
+mpi) told="$lone $passing" ;;
+ringtrain) told=a_rank_is_paused ;;
+*) told="$lone $silent $passing" ;;
 esac
-[ "$WORKLOAD" = ringtrain ] && [ -z "${RINGMASTER_LONG:-}" ] ||
-    told="$told hosts_are_lost_after_5_s the_hosts_are_parted a_supervisor_is_frozen the_masters_clock_steps a_workers_clock_steps"
+case $WORKLOAD in
+sh) told="a_rank_exits_with_42 a_rank_runs_out_of_memory a_rank_fails_on_a_full_disk $told" ;;
+mpi) told="a_rank_exits_with_42 a_rank_aborts a_rank_runs_out_of_memory $told" ;;
+esac
 CASES=${CASES:-$told a_rank_segfaults a_rank_is_killed a_worker_is_killed
     the_master_is_killed a_worker_is_cut_off a_worker_is_frozen the_master_is_stopped
     a_worker_is_stopped a_host_is_stopped_at_once a_host_is_missing a_host_is_late}

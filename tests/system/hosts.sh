@@ -17,6 +17,8 @@
 #        stop HOST         SIGTERM to its PID 1         kill HOST     it is gone at once
 #        freeze HOST       all its processes stand      thaw HOST
 #        cut HOST          its packets vanish           mend HOST
+#        mute HOST         what it sends vanishes; it hears everything
+#        deafen HOST       what is sent to it vanishes; it is heard
 #        part HOST...      they see each other alone from here on
 #        exec HOST COMMAND... a process beside its PID 1
 #        pid HOST          its PID 1, as this machine numbers it
@@ -177,6 +179,9 @@ ring_wait() {
     return 1
 }
 
+# Of the host's packets those one way: OUTPUT or INPUT.
+drop() { nsenter --target "$(driver_pid "$2")" --net iptables --wait -A "$1" "$3" eth0 -j DROP; }
+
 ring_left() {
     total=0
     for host in $(hosts_started); do
@@ -200,6 +205,8 @@ start) ring_start "$@" ;;
 start-from) ring_start_from "$@" ;;
 wait) ring_wait "$@" ;;
 stop | kill | freeze | thaw | cut | mend | pid | pids | code | ended | log | follow) "driver_$verb" "$1" ;;
+mute) drop OUTPUT "$1" -o ;;
+deafen) drop INPUT "$1" -i ;;
 exec) driver_exec "$@" ;;
 part) driver_part "$@" ;;
 opt) echo "$(host_folder "$1")/root/opt/ml" ;;

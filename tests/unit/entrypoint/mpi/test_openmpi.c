@@ -3,6 +3,7 @@
 #include "support/unit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static struct cluster_host hosts[] = {{.name = {"algo-1"}, .slots = 2},
@@ -122,8 +123,8 @@ static void ranks_are_told_to_talk_by_ucx(void) {
     }
 }
 
-/* A daemon that says nothing is gone as soon as a host that does. */
-static void daemons_are_given_up_when_hosts_are(void) {
+/* A daemon that says nothing is gone soon after a host that does, and never before it. */
+static void daemons_are_given_up_behind_hosts(void) {
     static const struct {
         int64_t seconds;
         const char *time, *interval;
@@ -136,7 +137,8 @@ static void daemons_are_given_up_when_hosts_are(void) {
             CU_ASSERT_EQUAL(openmpi_command(&r, &words, NULL), 0);
             CU_ASSERT_STRING_EQUAL(value_of(&words, "oob_tcp_keepalive_time"), rows[i].time);
             CU_ASSERT_STRING_EQUAL(value_of(&words, "oob_tcp_keepalive_intvl"), rows[i].interval);
-            CU_ASSERT_STRING_EQUAL(value_of(&words, "oob_tcp_keepalive_probes"), "3");
+            CU_ASSERT_STRING_EQUAL(value_of(&words, "oob_tcp_keepalive_probes"), "6");
+            CU_ASSERT(atoi(rows[i].interval) * 6 > rows[i].seconds);
         }
 }
 
@@ -191,7 +193,7 @@ static void the_4_1_command_line_is_this(void) {
                                            "2",
                                            "--mca",
                                            "oob_tcp_keepalive_probes",
-                                           "3",
+                                           "6",
                                            "--mca",
                                            "btl",
                                            "tcp,self,vader",
@@ -274,7 +276,7 @@ static void the_5_0_command_line_is_this(void) {
                                            "2",
                                            "--prtemca",
                                            "oob_tcp_keepalive_probes",
-                                           "3",
+                                           "6",
                                            "--mca",
                                            "btl",
                                            "tcp,self,sm",
@@ -379,7 +381,7 @@ static void daemons_look_for_no_devices(void) {
 UNIT_MAIN("mpi.openmpi", UNIT(daemons_look_for_no_devices),
           UNIT(daemons_of_5_0_are_called_by_address), UNIT(versions_are_told_apart),
           UNIT(other_launchers_are_refused), UNIT(the_users_placing_replaces_ours),
-          UNIT(ranks_are_told_to_talk_by_ucx), UNIT(daemons_are_given_up_when_hosts_are),
+          UNIT(ranks_are_told_to_talk_by_ucx), UNIT(daemons_are_given_up_behind_hosts),
           UNIT(the_4_1_command_line_is_this), UNIT(the_5_0_command_line_is_this),
           UNIT(values_that_a_shell_would_read_are_refused),
           UNIT(the_host_file_lists_addresses_with_slots), UNIT(harmless_warnings_are_known))
