@@ -64,9 +64,11 @@ ARG RINGMASTER_CUDA
 # What NVIDIA's container run time goes by: the base's own words where it has some; empty is nothing.
 ENV NVIDIA_VISIBLE_DEVICES=${NVIDIA_VISIBLE_DEVICES:-${RINGMASTER_CUDA:+all}} \
     NVIDIA_DRIVER_CAPABILITIES=${NVIDIA_DRIVER_CAPABILITIES:-${RINGMASTER_CUDA:+compute,utility}}
+# Nothing here makes another user of who starts it: su, mount and their like lose their bits.
 COPY --from=build /ringmaster-without.deb /src/docker/packages.sh /tmp/
 RUN apt-get update -qq && dpkg -i /tmp/ringmaster-without.deb >/dev/null && \
     sh /tmp/packages.sh install run mpi && \
+    find / -xdev -type f -perm /6000 -exec chmod a-s {} + && \
     rm -rf /tmp/* /var/lib/apt/lists/* /var/cache/apt/* /var/log/apt /var/log/dpkg.log \
         /var/log/alternatives.log && \
     mkdir -p /opt/ml/input/config /opt/ml/input/data /opt/ml/model /opt/ml/output/data \

@@ -211,6 +211,10 @@ static int derive_from_seed(const struct settings *settings, const struct cluste
     if (!exists(seed))
         return error_set(err, EXIT_CODE_CONFIG, "there is no key and no %s in the image: %s", seed,
                          advice);
+    if (access(seed, R_OK) != 0)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the image's seed, %s, is not for user %u to read: %s", seed,
+                         (unsigned)geteuid(), advice);
     return derive_from_file(seed, cluster, KEY_FROM_SEED, ret, err);
 }
 

@@ -9,6 +9,7 @@ inspect() { docker inspect --format "$2" "$(container "$1")"; }
 driver_up() {
     docker version >/dev/null 2>&1 || fail "no engine answers (docker/engine.sh starts one)"
     docker network create "$(net)" >/dev/null
+    head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$RING/key"
 }
 
 driver_start() {
@@ -21,6 +22,9 @@ driver_start() {
         careful='--user 4321:4321 --read-only --tmpfs /tmp --cap-drop ALL
             --security-opt no-new-privileges'
         chown -R 4321:4321 "$(host_folder "$host")/root/opt/ml"
+        # The image's seed is root's.
+        grep -q '^RINGMASTER_KEY' "$(host_folder "$host")/environment" ||
+            echo "RINGMASTER_KEY=$(cat "$RING/key")" >>"$(host_folder "$host")/environment"
     fi
     # shellcheck disable=SC2086  # options
     docker run --detach --name "$(container "$host")" $careful \

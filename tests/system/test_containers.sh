@@ -41,6 +41,8 @@ step compose 's/--model resnet20/--model no-such-network/' 64
 export DRIVER=docker
 if [ -n "${FULL:-}" ]; then
     step sh "$system/test_job.sh"
+    step env UNPRIVILEGED=1 sh "$system/test_job.sh"
+    step sh "$system/test_rights.sh"
     step sh "$system/test_bad_input.sh"
     step sh "$system/test_sagemaker.sh"
     step sh "$system/test_relaunch.sh"
@@ -49,6 +51,8 @@ if [ -n "${FULL:-}" ]; then
     done
 else
     step env CASES='every_rank_knows_its_place ranks_meet_by_mpi' sh "$system/test_job.sh"
+    step env UNPRIVILEGED=1 CASES='ranks_meet_by_mpi ringtrain_trains' sh "$system/test_job.sh"
+    step env CASES='hosts_have_no_rights a_lost_host_is_told' sh "$system/test_rights.sh"
     step env CASES='one_host_has_another_key a_port_is_busy' sh "$system/test_bad_input.sh"
     step env WORKLOAD=mpi CASES='a_rank_exits_with_42 a_worker_is_killed the_master_is_killed
         the_master_is_stopped a_worker_is_frozen' sh "$system/faults.sh"

@@ -16,6 +16,9 @@ for foreign in ssh sshd python3 gcc; do
         failed=1
     fi
 done
+# Nothing makes another user, or group, of who starts it.
+bits=$(docker run --rm --network none "$image" find / -xdev -type f -perm /6000) || bits="find failed"
+[ -z "$bits" ] || { echo "FAILED: files with setuid or setgid: $bits"; failed=1; }
 for label in title description licenses version revision; do
     text=$(docker image inspect --format "{{index .Config.Labels \"org.opencontainers.image.$label\"}}" "$image")
     [ -n "$text" ] && [ "$text" != unknown ] || { echo "FAILED: no label $label"; failed=1; }
@@ -72,4 +75,12 @@ an_image_built_again_is_the_same() {
 an_image_built_again_is_the_same
 said=$(docker run --rm --network none "$image" echo foreign commands run)
 [ "$said" = 'foreign commands run' ] || { echo "FAILED: a foreign command said '$said'"; failed=1; }
+# The seed is root's: another user needs a secret, and is told so.
+code=0
+said=$(docker run --rm --network none --user 4321:4321 --env RINGMASTER_HOSTS=a,b --env RINGMASTER_HOST=a "$image" \
+    train -- true 2>&1) || code=$?
+case $code:$said in
+65:*'is not for user 4321 to read: give all hosts the same RINGMASTER_KEY'*) ;;
+*) echo "FAILED: a user who cannot read the seed ends with $code: $said"; failed=1 ;;
+esac
 exit "$failed"

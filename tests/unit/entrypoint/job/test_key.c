@@ -235,25 +235,31 @@ static void modes_of_the_file_and_its_folders_are_looked_at(void) {
     CU_ASSERT_EQUAL(chmod(folder, 0700), 0);
 }
 
-static int make_as_nobody(void) {
+static int fails_to_make(const struct settings *s, const char *text) {
     struct key_places p = places();
-    struct settings s = {.base_dir = base, .key_file = file};
     struct key k;
     struct error err = {0};
     if (setresgid(65534, 65534, 65534) != 0 || setresuid(65534, 65534, 65534) != 0)
         return 1;
-    if (key_make(&s, &cluster, &p, &k, &err) == 0)
+    if (key_make(s, &cluster, &p, &k, &err) == 0)
         return 2;
-    return strstr(err.text, "belongs to user 4242, neither to root nor to this one, 65534") != NULL
-               ? 0
-               : 3;
+    return strstr(err.text, text) != NULL ? 0 : 3;
+}
+
+/* For a user who is neither root nor any file's owner it fails with TEXT. */
+static void assert_nobody_fails(const struct settings *s, const char *text) {
+    int status = -1;
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(fails_to_make(s, text));
+    (void)waitpid(pid, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
 }
 
 static void a_file_of_another_user_is_refused_to_all_but_root(void) {
     struct key_places p = places();
     struct settings s = {.base_dir = base, .key_file = file};
     struct key k;
-    int status = -1;
     if (geteuid() != 0) {
         unit_skip("other users need root");
         return;
@@ -262,11 +268,21 @@ static void a_file_of_another_user_is_refused_to_all_but_root(void) {
     write_file(file, one, 0644);
     CU_ASSERT_EQUAL(chown(file, 4242, 0), 0);
     CU_ASSERT_EQUAL(key_make(&s, &cluster, &p, &k, NULL), 0);
-    pid_t pid = fork();
-    if (pid == 0)
-        _exit(make_as_nobody());
-    (void)waitpid(pid, &status, 0);
-    CU_ASSERT_EQUAL(status, 0);
+    assert_nobody_fails(&s, "belongs to user 4242, neither to root nor to this one, 65534");
+}
+
+/* As a container's user who is not root meets it. */
+static void a_seed_that_cannot_be_read_is_no_key(void) {
+    struct settings s = {.base_dir = base};
+    if (geteuid() != 0) {
+        unit_skip("other users need root");
+        return;
+    }
+    CU_ASSERT_EQUAL(chmod(unit_temp_dir(), 0755), 0);
+    write_file(seed, one, 0600);
+    assert_nobody_fails(&s,
+                        "is not for user 65534 to read: give all hosts the same RINGMASTER_KEY");
+    CU_ASSERT_EQUAL(remove(seed), 0);
 }
 
 static void a_pipe_is_not_waited_for(void) {
@@ -295,5 +311,6 @@ UNIT_MAIN("job.key", UNIT(the_derivation_is_hkdf_sha384), UNIT(another_purpose_h
           UNIT(places_are_tried_in_their_order), UNIT(white_space_at_the_end_does_not_count),
           UNIT(unfit_files_are_refused_and_their_text_not_shown),
           UNIT(modes_of_the_file_and_its_folders_are_looked_at),
-          UNIT(a_file_of_another_user_is_refused_to_all_but_root), UNIT(a_pipe_is_not_waited_for),
+          UNIT(a_file_of_another_user_is_refused_to_all_but_root),
+          UNIT(a_seed_that_cannot_be_read_is_no_key), UNIT(a_pipe_is_not_waited_for),
           UNIT(the_variable_can_be_blotted_out))
