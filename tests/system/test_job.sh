@@ -150,7 +150,7 @@ one_network_for_all_libraries() {
         'echo "told $NCCL_SOCKET_IFNAME $GLOO_SOCKET_IFNAME $TP_SOCKET_IFNAME $FI_TCP_IFACE"'
     all_end 60 0 1 2 || return
     every_log_has 'told =eth0 eth0 eth0 ib7'
-    every_log_has "the job's network is 10.77.0.0/24 on eth0, as configured"
+    every_log_has ' on eth0, as configured; Open MPI'
     every_log_has 'but for what the job says itself: FI_TCP_IFACE=ib7'
 }
 
