@@ -174,15 +174,25 @@ static size_t place_to_ask(const struct succession *s, const struct cluster *c) 
     return s->back ? s->turn % c->count : 1 + turn % (c->count - 1);
 }
 
+/* Where hosts are only counted no name leads to another one than the first. */
+static bool is_known(const struct succession *s, const struct cluster *c, size_t place) {
+    return !c->counted || place == 0 || (s->again && net_address_is_set(&s->addresses[place]));
+}
+
 void succession_seek(struct succession *s, struct job *job) {
     struct cluster *c = &job->cluster;
     size_t self = c->hosts[c->self].place;
+    bool found = false;
     s->master = 0;
+    for (size_t left = s->on ? 2 * c->count : 0; left > 0 && !found; left--) {
+        s->master = place_to_ask(s, c);
+        s->turn++;
+        found = s->master != self && is_known(s, c, s->master);
+    }
     if (!s->on)
         return;
-    do
-        s->master = place_to_ask(s, c);
-    while (s->turn++, s->master == self);
+    if (!found)
+        s->master = self == 0; /* there is nobody whom it could ask, and it is no master */
     lead(c, s->master);
     for (size_t i = 0; s->again && i < c->count; i++)
         c->hosts[i].address = s->addresses[c->hosts[i].place];

@@ -191,6 +191,31 @@ static void a_new_process_asks_the_first_host_between_the_others(void) {
     succession_close(&s);
 }
 
+/* Where hosts are only counted no name leads to another one than the first: nobody is taken to be
+ * the master whom this host has not dialled. */
+static void of_hosts_that_are_counted_those_are_asked_whose_address_is_known(void) {
+    static const char *const orders[] = {"1 2 3 4 5 ", "2 1 3 4 5 ", "5 1 2 3 4 "};
+    set_up(2);
+    job.cluster.counted = true;
+    for (size_t i = 0; i < 8; i++) {
+        succession_seek(&s, &job);
+        assert_order("1 2 3 4 5 ");
+    }
+    s.addresses[3] = (struct net_address){0};
+    succession_return(&s, &job);
+    for (size_t i = 0; i < 6; i++) {
+        assert_order(orders[i % 3]);
+        succession_seek(&s, &job);
+    }
+    succession_close(&s);
+    set_up(0);
+    job.cluster.counted = true;
+    memset(s.addresses, 0, HOSTS * sizeof(*s.addresses));
+    succession_return(&s, &job);
+    CU_ASSERT_FALSE(cluster_is_master(&job.cluster));
+    succession_close(&s);
+}
+
 /* Without RINGMASTER_FAILOVER nobody else is the master. */
 static void where_the_first_host_may_not_be_lost_it_alone_is_asked(void) {
     set_up(2);
@@ -244,5 +269,6 @@ UNIT_MAIN("host.succession", UNIT(off_it_changes_nothing), UNIT(the_next_host_be
           UNIT(who_may_not_says_why), UNIT(a_first_host_that_was_taken_back_follows_last),
           UNIT(who_may_ask_to_be_taken_back), UNIT(all_others_are_asked),
           UNIT(a_new_process_asks_the_first_host_between_the_others),
+          UNIT(of_hosts_that_are_counted_those_are_asked_whose_address_is_known),
           UNIT(where_the_first_host_may_not_be_lost_it_alone_is_asked),
           UNIT(a_join_tells_what_is_known), UNIT(addresses_of_nobody_are_left_alone))
