@@ -84,7 +84,9 @@ void comeback_told(struct member *b, const json_t *message) {
 void comeback_meet(struct member *b, struct link *link, const struct net_address *peer,
                    const json_t *message) {
     struct master *m = b->master;
-    link_free(b->link); /* of one that waited, and is silent */
+    link_free(b->link); /* of one that waited or followed, and is silent */
+    if (m->phase == PHASE_GATHERING)
+        join_left(b);
     json_decref(b->asks);
     b->asks = NULL;
     b->link = link;
@@ -101,8 +103,8 @@ void comeback_meet(struct member *b, struct link *link, const struct net_address
     comeback_told(b, message);
 }
 
-/* LEDGER learns what it knows, where this master has the right by that. */
-static bool fits(const struct member *b, struct ledger *ledger) {
+/* Into attempt NUMBER. LEDGER learns what it knows, where this master has the right by that. */
+static bool fits(const struct member *b, unsigned number, struct ledger *ledger) {
     const struct master *m = b->master;
     char run[ATTEMPT_RUN_SIZE];
     struct ledger theirs;
@@ -112,7 +114,7 @@ static bool fits(const struct member *b, struct ledger *ledger) {
     if (!succession_is_on(m->s.succession) || parse(m, b->asks, run, &theirs, NULL) <= 0)
         return true;
     ledger_learn(&both, &theirs);
-    if (ledger_last(&theirs)->number >= next_attempt(m) || !lease_allows(m, &both))
+    if (ledger_last(&theirs)->number >= number || !lease_allows(m, &both))
         return false;
     *ledger = both;
     return true;
@@ -126,7 +128,7 @@ size_t comeback_count(const struct master *m) {
     struct ledger ledger = known(m);
     size_t count = 0;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        count += fits(&m->members[i], &ledger);
+        count += fits(&m->members[i], next_attempt(m), &ledger);
     return count;
 }
 
@@ -145,7 +147,7 @@ static void take(struct member *b) {
 void comeback_take(struct master *m) {
     struct ledger ledger = known(m);
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        if (fits(&m->members[i], &ledger))
+        if (fits(&m->members[i], m->attempt.number, &ledger))
             take(&m->members[i]);
     if (m->s.succession != NULL)
         m->s.succession->ledger = ledger;

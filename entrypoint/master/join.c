@@ -331,7 +331,7 @@ void join_left(struct member *b) {
     struct master *m = b->master;
     bool was_here = b->joined || b->asks != NULL || b->fetching.busy;
     m->join.count -= b->joined;
-    b->joined = false;
+    b->joined = b->waits = false;
     b->trip = 0;
     json_decref(b->asks);
     b->asks = NULL;

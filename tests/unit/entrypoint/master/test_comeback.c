@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "master/join.h"
 #include "master/lease.h"
 #include "master/master.h"
 #include "master/relaunch.h"
@@ -239,7 +240,8 @@ static void who_does_not_fit_is_refused_and_nobody_else_hears_of_it(void) {
 /* --- where the first host may be lost ----------------------------------------------------------
  */
 
-static bool is_taken(const struct ledger *known) {
+/* Into attempt 3, in the phase THEN. */
+static bool is_taken_in(const struct ledger *known, enum phase then) {
     struct succession theirs = succession;
     set_up(true);
     const struct roll second = {.number = 2, .master = 0, .hosts = {.words = {0x0f}}};
@@ -250,13 +252,20 @@ static bool is_taken(const struct ledger *known) {
     cleanup_json json_t *join = join_of(known != NULL ? &theirs : NULL);
     come(4, join);
     size_t count = comeback_count(&m);
-    m.phase = PHASE_CLEARING;
+    m.phase = then;
     m.attempt.number = 3;
     comeback_take(&m);
     CU_ASSERT_EQUAL(count, !members[4].lost);
     CU_ASSERT(members[4].lost || members[4].mute);
     bool taken = !members[4].lost;
     tear_down();
+    return taken;
+}
+
+/* A master that follows another one is in the attempt's phase by then. */
+static bool is_taken(const struct ledger *known) {
+    bool taken = is_taken_in(known, PHASE_CLEARING);
+    CU_ASSERT_EQUAL(is_taken_in(known, PHASE_RUNNING), taken);
     return taken;
 }
 
@@ -273,6 +282,21 @@ static void what_it_has_taken_is_weighed(void) {
     known.sure = (struct roll){.number = 4, .master = 1, .hosts = {.words = {0x1e}}};
     known.taken_count = 0;
     CU_ASSERT_FALSE(is_taken(&known));
+}
+
+/* A container that is started anew is not the host that has come to follow this master. */
+static void who_is_started_anew_while_others_gather_has_not_come(void) {
+    set_up(true);
+    cleanup_json json_t *fetching = frame_new("fetching");
+    m.phase = PHASE_GATHERING;
+    come(3, fetching);
+    CU_ASSERT(member_waits(&members[3]));
+    CU_ASSERT_FALSE(members[3].joined);
+    CU_ASSERT_EQUAL(m.join.count, HOSTS - 1);
+    join_left(&members[3]); /* and the one that it was may still come */
+    CU_ASSERT_FALSE(members[3].waits);
+    CU_ASSERT_EQUAL(m.join.count, HOSTS - 1);
+    tear_down();
 }
 
 /* It is not counted for the right of the master before all have taken the roll. */
@@ -308,5 +332,7 @@ UNIT_MAIN("master.comeback", UNIT(who_follows_a_new_master_does_not_come_back),
           UNIT(who_may_not_wait_hears_why), UNIT(who_waits_disturbs_nobody),
           UNIT(it_is_a_host_of_the_next_attempt),
           UNIT(who_does_not_fit_is_refused_and_nobody_else_hears_of_it),
-          UNIT(what_it_has_taken_is_weighed), UNIT(it_has_no_voice_before_the_roll_is_sure),
+          UNIT(what_it_has_taken_is_weighed),
+          UNIT(who_is_started_anew_while_others_gather_has_not_come),
+          UNIT(it_has_no_voice_before_the_roll_is_sure),
           UNIT(a_roll_that_is_offered_takes_no_right))
