@@ -32,12 +32,12 @@ function(room NAME DIR)
 endfunction()
 
 # room_tests(NAME DIR LABEL [USES target...] [PLACES n]): one program for each tests/DIR/test_*.c. A
-# test may see the rooms it is about and those they use, and tests/support. ctest has three places a
-# core (tests/run.sh): a test that computes takes two, one that mostly waits for real time one.
+# test may see the rooms it is about and those they use, and tests/support. ctest has four places a
+# core (tests/run.sh): a test that computes takes three, one that mostly waits for real time one.
 function(room_tests NAME DIR LABEL)
     cmake_parse_arguments(R "" "PLACES" "USES" ${ARGN})
     if(NOT R_PLACES)
-        set(R_PLACES 2)
+        set(R_PLACES 3)
     endif()
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${DIR}/test_*.c)
     set(patience 120)
