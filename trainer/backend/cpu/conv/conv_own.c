@@ -110,15 +110,28 @@ size_t conv_own_line_pixel(const struct conv_own *conv, size_t line) {
     return (line / lines * w->height + 2 * (line % lines)) * w->width;
 }
 
+static size_t first_line(const struct conv_own *conv, size_t unit) {
+    return conv->lines * unit / conv->units;
+}
+
+void conv_own_rows(const struct conv_own *conv, size_t unit, size_t *ret_begin, size_t *ret_end) {
+    if (conv->is_point) {
+        *ret_begin = unit * conv->unit_rows;
+        *ret_end = unit + 1 < conv->units ? *ret_begin + conv->unit_rows : conv->rows;
+        return;
+    }
+    *ret_begin = conv_own_line_pixel(conv, first_line(conv, unit));
+    *ret_end = conv_own_line_pixel(conv, first_line(conv, unit + 1));
+}
+
 static void run_unit(void *context, int thread, size_t unit) {
     const struct conv_own *conv = context;
     if (!conv->is_point) {
-        conv_own_lines(conv, thread, conv->lines * unit / conv->units,
-                       conv->lines * (unit + 1) / conv->units);
+        conv_own_lines(conv, thread, first_line(conv, unit), first_line(conv, unit + 1));
         return;
     }
-    size_t begin = unit * conv->unit_rows;
-    size_t end = unit + 1 < conv->units ? begin + conv->unit_rows : conv->rows;
+    size_t begin, end;
+    conv_own_rows(conv, unit, &begin, &end);
     conv->cpu->loops->point_run(&conv->point, begin, end);
 }
 

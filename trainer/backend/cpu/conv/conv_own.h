@@ -31,6 +31,8 @@ void conv_own_plan(struct conv_own *conv, const struct cpu *cpu, const struct gr
 size_t conv_own_packed(const struct conv_own *conv);
 /* Where the tensors and the scratch (`scratch` bytes a thread, aligned to 64) lie. */
 void conv_own_place(struct conv_own *conv, const struct backend_site *site, char *scratch);
+/* The rows of the result that UNIT makes. */
+void conv_own_rows(const struct conv_own *conv, size_t unit, size_t *ret_begin, size_t *ret_end);
 /* Winograd's: makes lines [begin, end) of tiles on thread THREAD; the first pixel of a line. */
 void conv_own_lines(const struct conv_own *conv, int thread, size_t begin, size_t end);
 size_t conv_own_line_pixel(const struct conv_own *conv, size_t line);
