@@ -353,7 +353,7 @@ mpi_meets_again_and_again() {
         echo '{"sagemaker_mpi_num_of_processes_per_host": "2"}' \
             >"$(hosts opt "$host")/input/config/hyperparameters.json"
     done
-    start_all -e RINGMASTER_RESTARTS=3 -- train -- "$share/probe_mpi" "$share" 4
+    start_all -e RINGMASTER_RESTARTS=3 -- train -- "$share/probe_mpi" "$share" 600
     for time in 1 2 3; do
         check "all ranks meet, time $time" wait_for 40 met 1 "$time" || return
         signal_program "$time" KILL probe_mpi
@@ -363,6 +363,7 @@ mpi_meets_again_and_again() {
         check "host $host has no memory of earlier ranks" equal \
             "$(hosts exec "$host" find /dev/shm -name '*_segment.*' | wc -l)" 2
     done
+    signal_program 1 TERM probe_mpi
     all_end 60 0 $everyone || return
     check "the fourth attempt is the last" holds "$(hosts log 1)" 'ended with 0; attempt 4 of 4'
 }
