@@ -5,6 +5,7 @@
 #include "kernels/mask_target.h"
 #include "kernels/sample_key.h"
 #include "models/detector.h"
+#include "models/model.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -36,10 +37,6 @@ bool maskrcnn_known(const char *model) {
     return find_family(model) != NULL;
 }
 
-const char *maskrcnn_names(void) {
-    return "maskrcnn_resnet50_fpn, maskrcnn_tiny";
-}
-
 void detector_op(const struct detector *d, enum op_kind kind, const char *name, const int *inputs,
                  const struct op_attr *attr, int ret_outputs[OP_OUTPUTS_MAX]) {
     int op = graph_op(d->graph, kind, name, inputs, attr);
@@ -65,7 +62,7 @@ static bool is_canvas(int side) {
 static int check(const struct maskrcnn_config *config, struct error *err) {
     if (!maskrcnn_known(config->model))
         return error_set(err, EXIT_CODE_USAGE, "model '%s' is none of %s", config->model,
-                         maskrcnn_names());
+                         model_names(MODEL_DETECT));
     if (detect_preset_find(config->preset) == NULL)
         return error_set(err, EXIT_CODE_USAGE, "preset '%s' is none of %s", config->preset,
                          detect_preset_names());

@@ -69,8 +69,6 @@ struct maskrcnn_tensors {
 int maskrcnn_build(struct graph *graph, const struct maskrcnn_config *config,
                    struct maskrcnn_tensors *ret_tensors, struct error *err);
 
-/* "maskrcnn_resnet50_fpn, ..." for messages and help. */
-const char *maskrcnn_names(void);
 bool maskrcnn_known(const char *model);
 
 #endif

@@ -1,6 +1,7 @@
 #include "models/model.h"
 
 #include "graph/op_roi.h"
+#include "models/detector_names.h"
 #include "models/maskrcnn.h"
 #include "models/resnet.h"
 #include "models/vgg.h"
@@ -121,11 +122,13 @@ static const struct model MODELS[] = {
      .task = MODEL_DETECT,
      .build = build_maskrcnn,
      .metrics = OF_OBJECTS,
+     .names = &DETECTOR_NAMES,
      .settings = OF_MASKRCNN},
     {.name = "maskrcnn_tiny",
      .task = MODEL_DETECT,
      .build = build_maskrcnn,
      .metrics = OF_OBJECTS,
+     .names = &DETECTOR_NAMES,
      .settings = OF_TINY},
 };
 enum { MODEL_COUNT = sizeof(MODELS) / sizeof(MODELS[0]), NAMES_SIZE = 512 };

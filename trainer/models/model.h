@@ -70,6 +70,14 @@ struct model_options {
     struct model_objects objects;
 };
 
+/* Of weights in files, where they are more than a classifier's. */
+struct model_names {
+    const char *body;         /* what stands in front of those that a classifier has, too */
+    const char *const *heads; /* what depends on the classes begins so; NULL ends the list */
+    /* Whether NAME was another one in older files; fills that in. */
+    bool (*old_name)(const char *name, char *ret_old, size_t size);
+};
+
 struct model {
     const char *name;
     enum model_task task;
@@ -79,6 +87,7 @@ struct model {
     int image_size; /* side of the images that it was made for */
     const struct model_metric *metrics;
     const struct model_setting *settings; /* NULL: none */
+    const struct model_names *names;      /* NULL: a classifier's */
 };
 
 /* Mean and deviation of ImageNet's pixels in 0..1, RGB: what torchvision's models expect. */

@@ -3,7 +3,6 @@
 #include "common/cleanup.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
-#include "run/old_names.h"
 #include "run/weights.h"
 
 #include <inttypes.h>
@@ -14,11 +13,6 @@
 
 enum { SHOWN = 5, PREFIX_MAX = ARRAY_NAME_MAX };
 
-/* Of a detector: its body, and what depends on the classes. */
-#define BODY "backbone.body."
-static const char *const detector_heads[] = {"roi_heads.box_predictor.",
-                                             "roi_heads.mask_predictor.mask_fcn_logits."};
-
 /* What one reading holds. */
 struct reading {
     struct store *store;
@@ -28,8 +22,8 @@ struct reading {
     /* "fc", of HEAD_SIZE characters: the network's last layer whose weight has two axes. */
     const char *head;
     size_t head_size;
-    bool detector;  /* then the head is what detector_heads says */
-    bool body_only; /* the file has nothing else of a detector: all else is head */
+    const struct model_names *names; /* not NULL: the head is what they say */
+    bool body_only; /* the file has nothing but the body of those: all else is head */
     bool *used;     /* owned: entries of the file */
     struct buf *notes;
 };
@@ -51,15 +45,19 @@ static const struct safetensors_entry *find_as(const struct reading *r, const ch
     return safetensors_find(&r->file, whole);
 }
 
+static bool of_body(const struct reading *r, const char *name) {
+    return r->names != NULL && begins(name, r->names->body);
+}
+
 /* Under its name, its old one, or that of a body alone. */
 static const struct safetensors_entry *find(const struct reading *r, const char *prefix,
                                             const char *name) {
     char old[ARRAY_NAME_MAX];
     const struct safetensors_entry *entry = find_as(r, prefix, name);
-    if (entry == NULL && old_name(name, old))
+    if (entry == NULL && r->names != NULL && r->names->old_name(name, old, sizeof(old)))
         entry = find_as(r, prefix, old);
-    if (entry == NULL && begins(name, BODY))
-        entry = find_as(r, prefix, name + strlen(BODY));
+    if (entry == NULL && of_body(r, name))
+        entry = find_as(r, prefix, name + strlen(r->names->body));
     return entry;
 }
 
@@ -107,7 +105,7 @@ static bool prefix_of(const char *name, const char *wanted, char ret[PREFIX_MAX]
  * that of a body alone. */
 static void choose_prefix(struct reading *r) {
     const char *whole = first_name(r);
-    const char *const names[] = {whole, begins(whole, BODY) ? whole + strlen(BODY) : NULL};
+    const char *const names[] = {whole, of_body(r, whole) ? whole + strlen(r->names->body) : NULL};
     size_t best = agreement(r, "");
     for (size_t i = 0; i < 2 * r->file.count; i++) {
         const char *wanted = names[i / r->file.count];
@@ -127,10 +125,9 @@ static void find_head(struct reading *r) {
     int last = -1;
     for (size_t i = 0; i < r->weights.count; i++) {
         const char *name = r->weights.arrays[i].name;
-        r->detector |= begins(name, BODY);
-        others |= !begins(name, BODY) && find(r, r->prefix, name) != NULL;
+        others |= !of_body(r, name) && find(r, r->prefix, name) != NULL;
     }
-    r->body_only = r->detector && !others;
+    r->body_only = r->names != NULL && !others;
     for (size_t i = 0; i < r->weights.count; i++) {
         const struct array *array = &r->weights.arrays[i];
         const char *dot = strrchr(array->name, '.');
@@ -144,11 +141,11 @@ static void find_head(struct reading *r) {
 
 static bool of_head(const struct reading *r, const struct array *array) {
     if (r->body_only)
-        return !begins(array->name, BODY);
-    for (size_t i = 0; i < sizeof(detector_heads) / sizeof(detector_heads[0]); i++)
-        if (r->detector && begins(array->name, detector_heads[i]))
+        return !of_body(r, array->name);
+    for (size_t i = 0; r->names != NULL && r->names->heads[i] != NULL; i++)
+        if (begins(array->name, r->names->heads[i]))
             return true;
-    return !r->detector && r->head != NULL && strncmp(array->name, r->head, r->head_size) == 0;
+    return r->names == NULL && r->head != NULL && strncmp(array->name, r->head, r->head_size) == 0;
 }
 
 static double value_of(const void *values, enum array_type type, size_t i) {
@@ -236,10 +233,10 @@ static int read_body(struct reading *r, struct error *err) {
 /* The head keeps its start values: why. OTHER is of the model, THERE in the file, or nothing. */
 static int tell_head(const struct reading *r, const struct array *other,
                      const struct safetensors_entry *there, struct error *err) {
-    int size = r->detector ? (int)strlen(other->name) : (int)r->head_size - 1;
-    const char *head = r->detector ? other->name : r->head;
-    const char *more = r->detector ? " and what else depends on the classes" : "";
-    const char *keeps = r->detector ? "keep their" : "keeps its";
+    int size = r->names != NULL ? (int)strlen(other->name) : (int)r->head_size - 1;
+    const char *head = r->names != NULL ? other->name : r->head;
+    const char *more = r->names != NULL ? " and what else depends on the classes" : "";
+    const char *keeps = r->names != NULL ? "keep their" : "keeps its";
     if (there == NULL)
         return buf_printf(r->notes, err, "%s has no %s%s: %.*s%s %s start values\n", r->file.path,
                           r->prefix, other->name, size, head, more, keeps);
@@ -307,7 +304,7 @@ static int tell_unused(const struct reading *r, struct error *err) {
 static int tell_body(const struct reading *r, struct error *err) {
     size_t taken = 0;
     for (size_t i = 0; i < r->weights.count; i++)
-        taken += begins(r->weights.arrays[i].name, BODY);
+        taken += of_body(r, r->weights.arrays[i].name);
     return buf_printf(r->notes, err,
                       "%s holds a body alone: %zu tensors are taken, %zu keep their start values\n",
                       r->file.path, taken, r->weights.count - taken);
@@ -342,9 +339,9 @@ static int read_all(struct reading *r, const char *prefix, struct error *err) {
     return tell_unused(r, err);
 }
 
-int init_read(struct store *store, const char *path, const char *prefix, struct buf *notes,
-              struct error *err) {
-    struct reading r = {.store = store, .notes = notes};
+int init_read(struct store *store, const struct model_names *names, const char *path,
+              const char *prefix, struct buf *notes, struct error *err) {
+    struct reading r = {.store = store, .names = names, .notes = notes};
     int failed = safetensors_open(&r.file, path, err);
     if (failed == 0)
         failed = weights_list(&r.weights, store, WEIGHTS_MODEL, 0, err);

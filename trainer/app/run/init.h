@@ -13,11 +13,13 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "graph/store.h"
+#include "models/model.h"
 
-/* Reads what PATH has for STORE, which has its start values. PREFIX stands before the model's names
+/* Reads what PATH has for STORE, which has its start values. NAMES are the model's (NULL: a
+ * classifier). PREFIX stands before the model's names
  * in the file; NULL: the one under which most of the model is. What was kept and what was not used
  * is told in NOTES, a line each. Errors have EXIT_CODE_DATA and name file and tensor. */
-int init_read(struct store *store, const char *path, const char *prefix, struct buf *notes,
-              struct error *err);
+int init_read(struct store *store, const struct model_names *names, const char *path,
+              const char *prefix, struct buf *notes, struct error *err);
 
 #endif

@@ -122,7 +122,8 @@ static int init_from(struct job *job, const char *path, struct error *err) {
                          "--init: %s is where this run's own model will go; give another "
                          "--model-dir",
                          path);
-    if (init_read(&job->net.store, path, job->options->init_prefix, &notes, err) != 0)
+    if (init_read(&job->net.store, job->net.model->names, path, job->options->init_prefix, &notes,
+                  err) != 0)
         return error_wrap(err, "--init");
     log_info("initial weights from %s", path);
     notes_tell(&notes);

@@ -5,11 +5,11 @@
 #include "graph/gradients.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
+#include "models/detector_names.h"
 #include "models/maskrcnn.h"
 #include "models/resnet.h"
 #include "models/vgg.h"
 #include "ref/ref.h"
-#include "run/old_names.h"
 #include "run/weights.h"
 #include "support/unit.h"
 
@@ -146,7 +146,7 @@ static int read_model(struct built *ret, int classes, const struct export *how, 
     const char *path = export(&source, how);
     model_open(ret, classes, 9);
     buf_init(notes, 10000);
-    int failed = init_read(&ret->store, path, NULL, notes, err);
+    int failed = init_read(&ret->store, NULL, path, NULL, notes, err);
     model_done(&source);
     return failed;
 }
@@ -228,7 +228,7 @@ static void of_several_linear_layers_the_last_is_the_head(void) {
     const char *path = export(&source, &(struct export){.prefix = "module."});
     vgg_open(&m, 7, 9);
     vgg_open(&fresh, 7, 9);
-    CU_ASSERT_EQUAL(init_read(&m.store, path, NULL, &notes, NULL), 0);
+    CU_ASSERT_EQUAL(init_read(&m.store, NULL, path, NULL, &notes, NULL), 0);
     ASSERT_CONTAINS(buf_text(&notes),
                     "is for 10 classes, the data has 7: classifier.6 keeps its start values");
     ASSERT_CONTAINS(buf_text(&notes), "the prefix \"module.\"");
@@ -277,7 +277,7 @@ static void another_width_is_refused(void) {
     CU_ASSERT_EQUAL_FATAL(safetensors_write(path, &array, 1, NULL, 0, NULL), 0);
     model_open(&m, 10, 1);
     buf_init(&notes, 1000);
-    CU_ASSERT_EQUAL(init_read(&m.store, path, NULL, &notes, &err), -1);
+    CU_ASSERT_EQUAL(init_read(&m.store, NULL, path, NULL, &notes, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "conv1.weight: has another shape");
     model_done(&m);
@@ -327,7 +327,7 @@ static const char *detector_file(struct built *from, bool (*rename)(const char *
 }
 
 static bool before_0_12(const char *name, char *ret) {
-    if (!old_name(name, ret))
+    if (!DETECTOR_NAMES.old_name(name, ret, ARRAY_NAME_MAX))
         (void)snprintf(ret, ARRAY_NAME_MAX, "%s", name);
     return true;
 }
@@ -353,7 +353,8 @@ static void check_detector(int classes, bool (*rename)(const char *, char *), bo
     detector_open(&from, 3, 7);
     detector_open(&m, classes, 8);
     detector_open(&fresh, classes, 8);
-    CU_ASSERT_EQUAL(init_read(&m.store, detector_file(&from, rename), NULL, &notes, &err), 0);
+    CU_ASSERT_EQUAL(
+        init_read(&m.store, &DETECTOR_NAMES, detector_file(&from, rename), NULL, &notes, &err), 0);
     const struct {
         const char *name;
         bool taken;
@@ -407,16 +408,18 @@ static void a_prefix_can_be_told(void) {
     detector_open(&from, 3, 7);
     detector_open(&m, 3, 8);
     const char *path = detector_file(&from, as_body_of_model);
-    CU_ASSERT_EQUAL(init_read(&m.store, path, "encoder.", &notes, &err), -1);
+    CU_ASSERT_EQUAL(init_read(&m.store, &DETECTOR_NAMES, path, "encoder.", &notes, &err), -1);
     CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
     ASSERT_CONTAINS(err.text, "detector.safetensors: no weight of the model under the prefix "
                               "\"encoder.\"");
-    CU_ASSERT_EQUAL(init_read(&m.store, path, "model.", &notes, &err), 0);
+    CU_ASSERT_EQUAL(init_read(&m.store, &DETECTOR_NAMES, path, "model.", &notes, &err), 0);
     ASSERT_CONTAINS(buf_text(&notes), "holds a body alone: 85 tensors are taken");
     const char *name = "backbone.body.layer1.0.conv1.weight";
     CU_ASSERT_EQUAL(at(&m, name)[5], at(&from, name)[5]);
     /* Where names are whole, the prefix may be nothing at all. */
-    CU_ASSERT_EQUAL(init_read(&m.store, detector_file(&from, before_0_12), "", &notes, &err), 0);
+    CU_ASSERT_EQUAL(
+        init_read(&m.store, &DETECTOR_NAMES, detector_file(&from, before_0_12), "", &notes, &err),
+        0);
     name = "rpn.head.conv.0.0.weight";
     CU_ASSERT_EQUAL(at(&m, name)[5], at(&from, name)[5]);
     model_done(&from);

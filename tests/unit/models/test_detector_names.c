@@ -1,7 +1,9 @@
-#include "run/old_names.h"
+#include "models/detector_names.h"
 
 #include "golden/values.h"
 #include "support/unit.h"
+
+enum { NAME_SIZE = 256 };
 
 /* torchvision's own rewriting: _load_from_state_dict of FeaturePyramidNetwork, RPNHead and
  * MaskRCNNHeads. */
@@ -17,10 +19,10 @@ static void three_parts_of_a_detector_had_other_names(void) {
         {"roi_heads.mask_head.3.0.bias", "roi_heads.mask_head.mask_fcn4.bias"},
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        char old[ARRAY_NAME_MAX] = "";
-        CU_ASSERT(old_name(rows[i].name, old));
+        char old[NAME_SIZE] = "";
+        CU_ASSERT(DETECTOR_NAMES.old_name(rows[i].name, old, sizeof(old)));
         CU_ASSERT_STRING_EQUAL(old, rows[i].old);
-        CU_ASSERT_FALSE(old_name(rows[i].old, old));
+        CU_ASSERT_FALSE(DETECTOR_NAMES.old_name(rows[i].old, old, sizeof(old)));
     }
 }
 
@@ -30,11 +32,11 @@ static void of_torchvisions_307_names_26_were_others(void) {
     struct buf keys = values_open("maskrcnn/keys.txt"), list = values_open("maskrcnn/old_keys.txt");
     int names = 0, others = 0;
     for (const char *line = buf_text(&keys); *line != '\0'; line = strchr(line, '\n') + 1) {
-        char name[ARRAY_NAME_MAX] = "", old[ARRAY_NAME_MAX] = "", pair[2 * ARRAY_NAME_MAX + 2];
+        char name[NAME_SIZE] = "", old[NAME_SIZE] = "", pair[2 * NAME_SIZE + 2];
         if (*line == '#')
             continue;
         CU_ASSERT_EQUAL_FATAL(sscanf(line, "%255[^ ]", name), 1);
-        bool other = old_name(name, old);
+        bool other = DETECTOR_NAMES.old_name(name, old, sizeof(old));
         (void)snprintf(pair, sizeof(pair), "%s %s\n", name, other ? old : "");
         CU_ASSERT_EQUAL(strstr(buf_text(&list), pair) != NULL, other);
         names++;
@@ -54,10 +56,10 @@ static void all_others_have_kept_theirs(void) {
                                         "backbone.fpn.inner_blocks.",
                                         "fc.weight",
                                         ""};
-    char old[ARRAY_NAME_MAX];
+    char old[NAME_SIZE];
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-        CU_ASSERT_FALSE(old_name(names[i], old));
+        CU_ASSERT_FALSE(DETECTOR_NAMES.old_name(names[i], old, sizeof(old)));
 }
 
-UNIT_MAIN("run.old_names", UNIT(three_parts_of_a_detector_had_other_names),
+UNIT_MAIN("models.detector_names", UNIT(three_parts_of_a_detector_had_other_names),
           UNIT(of_torchvisions_307_names_26_were_others), UNIT(all_others_have_kept_theirs))

@@ -1,4 +1,4 @@
-#include "run/old_names.h"
+#include "models/detector_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,22 +23,28 @@ static const char *layer(const char *text, long *ret_number) {
     return behind(end, ".0.");
 }
 
-bool old_name(const char *name, char ret_old[ARRAY_NAME_MAX]) {
+static bool old_name(const char *name, char *ret_old, size_t size) {
     long number = 0;
     for (size_t i = 0; i < sizeof(pyramids) / sizeof(pyramids[0]); i++) {
         const char *rest = layer(behind(name, pyramids[i]), &number);
         if (rest != NULL) {
-            (void)snprintf(ret_old, ARRAY_NAME_MAX, "%s%ld.%s", pyramids[i], number, rest);
+            (void)snprintf(ret_old, size, "%s%ld.%s", pyramids[i], number, rest);
             return true;
         }
     }
     const char *rest = behind(name, RPN "0.0.");
     if (rest != NULL) {
-        (void)snprintf(ret_old, ARRAY_NAME_MAX, RPN "%s", rest);
+        (void)snprintf(ret_old, size, RPN "%s", rest);
         return true;
     }
     rest = layer(behind(name, MASK), &number);
     if (rest != NULL)
-        (void)snprintf(ret_old, ARRAY_NAME_MAX, MASK "mask_fcn%ld.%s", number + 1, rest);
+        (void)snprintf(ret_old, size, MASK "mask_fcn%ld.%s", number + 1, rest);
     return rest != NULL;
 }
+
+static const char *const heads[] = {"roi_heads.box_predictor.",
+                                    "roi_heads.mask_predictor.mask_fcn_logits.", NULL};
+
+const struct model_names DETECTOR_NAMES = {
+    .body = "backbone.body.", .heads = heads, .old_name = old_name};
