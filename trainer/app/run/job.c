@@ -100,27 +100,14 @@ static void describe_data(const struct job *job, struct run_state *s) {
     s->data_images = (int64_t)job->data.training.source.count;
 }
 
-/* The plan of canvases orders an epoch, and hangs on what is scored, too. */
-static int describe_objects(const struct job *job, struct buf *out, struct error *err) {
-    const struct model_objects *objects = &job->data.objects;
-    const struct samples *samples = &job->data.training;
-    if (buf_printf(out, err, " norms=%s frozen=%d canvas-plan=",
-                   objects->frozen_norms ? "constant" : "trained", objects->frozen_stages) != 0)
-        return -1;
-    for (int i = 0; i < samples->canvas_count; i++)
-        if (buf_printf(out, err, "%s%dx%d", i > 0 ? "," : "", samples->canvases[i].height,
-                       samples->canvases[i].width) != 0)
-            return -1;
-    return 0;
-}
-
 static int describe(struct job *job, struct error *err) {
     const struct options *o = job->options;
     struct run_state *s = &job->state;
     cleanup_buf struct buf options = {0};
     buf_init(&options, sizeof(s->options));
+    const struct task *task = job->data.task;
     if (options_record(&options, o, err) != 0 ||
-        (job->net.model->task == MODEL_DETECT && describe_objects(job, &options, err) != 0))
+        (task->record != NULL && task->record(&job->data, &options, err) != 0))
         return -1;
     (void)snprintf(s->options, sizeof(s->options), "%s", buf_text(&options));
     (void)snprintf(s->model, sizeof(s->model), "%s", o->model);

@@ -162,8 +162,9 @@ int report_row(struct report *r, const struct report_row *at, struct error *err)
     if (r->steps == 0)
         return 0;
     int count = collect(r, told);
-    if (r->model->task == MODEL_DETECT)
-        told[count++] = (struct metric_field){"objects_dropped", (double)at->objects_dropped};
+    const char *dropped = task_of(r->model->task)->dropped;
+    if (dropped != NULL)
+        told[count++] = (struct metric_field){dropped, (double)at->objects_dropped};
     double loss = told[METRIC_LOSS].value;
     int64_t skipped = r->skipped;
     double data_wait = 0;

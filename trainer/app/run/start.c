@@ -34,6 +34,10 @@ static int settle_course(struct job *job, struct error *err) {
     return 0;
 }
 
+static const char *advice(bool by_init) {
+    return by_init ? "the same --init, " : "";
+}
+
 static int check_fit(const struct job *job, const struct run_state *before, const char *path,
                      struct error *err) {
     if (strcmp(before->model, job->state.model) != 0)
@@ -46,30 +50,24 @@ static int check_fit(const struct job *job, const struct run_state *before, cons
                          "%s is for %" PRId64 " classes, the data has %" PRId64
                          "; give %sanother --checkpoint-dir, or --resume none",
                          path, before->classes, job->state.classes,
-                         job->net.model->task == MODEL_DETECT ? "the same --init, " : "");
+                         advice(job->data.task->init_counts_classes));
     return 0;
 }
 
-/* Weights of one preset mean nothing in another, which sees other pixels; and what is constant has
- * no momentum to go on with. */
-static int check_detector(const struct job *job, const struct run_state *before, const char *path,
-                          struct error *err) {
-    static const struct {
-        const char *option, *words, *advice;
-    } rows[] = {{"preset", "of --preset", ""},
-                {"norms", "of a network whose norms are", "the same --init, "},
-                {"frozen", "of a training with --frozen-stages", "the same --init, "}};
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+static int check_fixed(const struct job *job, const struct run_state *before, const char *path,
+                       struct error *err) {
+    const struct task_fixed *row = job->data.task->fixed;
+    for (; row != NULL && row->option != NULL; row++) {
         int was_size = 0, is_size = 0;
-        const char *was = run_state_option(before, rows[i].option, &was_size);
-        const char *is = run_state_option(&job->state, rows[i].option, &is_size);
+        const char *was = run_state_option(before, row->option, &was_size);
+        const char *is = run_state_option(&job->state, row->option, &is_size);
         if (was == NULL || is == NULL ||
             (was_size == is_size && strncmp(was, is, (size_t)is_size) == 0))
             continue;
         return error_set(
             err, EXIT_CODE_DATA,
             "%s is %s %.*s, not %.*s; give %sanother --checkpoint-dir, or --resume none", path,
-            rows[i].words, was_size, was, is_size, is, rows[i].advice);
+            row->words, was_size, was, is_size, is, advice(row->by_init));
     }
     return 0;
 }
@@ -95,8 +93,7 @@ static int resume_from(struct job *job, const struct safetensors *file,
         return error_set(err, EXIT_CODE_DATA, "%s holds no state of a run", file->path);
     if (run_state_parse(&before, text, file->path, err) != 0 ||
         check_fit(job, &before, file->path, err) != 0 ||
-        (job->net.model->task == MODEL_DETECT &&
-         check_detector(job, &before, file->path, err) != 0) ||
+        check_fixed(job, &before, file->path, err) != 0 ||
         tell_differences(job, &before, text, err) != 0)
         return -1;
     cleanup_weights struct weights w = {0};

@@ -2,11 +2,16 @@
 #include "task/detect_data.h"
 #include "task/detect_score.h"
 #include "task/detect_tell.h"
+#include "task/detect_use.h"
 
 const struct task TASK_DETECT = {
     .open = detect_open,
     .close = detect_close,
     .describe = detect_describe,
+    .record = detect_record,
+    .fixed = DETECT_FIXED,
+    .init_counts_classes = true,
+    .dropped = "objects_dropped",
     .score_open = detect_score_open,
     .score_batch = detect_score_batch,
     .score_end = detect_score_end,

@@ -38,3 +38,24 @@ void detect_complete_rules(struct model_config *config) {
     rules.value[RULE_NORM_EPSILON] = DETECT_NORM_EPSILON;
     detect_describe_rules(&rules, config);
 }
+
+/* The plan of canvases orders an epoch, and hangs on what is scored, too. */
+int detect_record(const struct task_data *data, struct buf *out, struct error *err) {
+    const struct model_objects *objects = &data->objects;
+    const struct samples *samples = &data->training;
+    if (buf_printf(out, err, " norms=%s frozen=%d canvas-plan=",
+                   objects->frozen_norms ? "constant" : "trained", objects->frozen_stages) != 0)
+        return -1;
+    for (int i = 0; i < samples->canvas_count; i++)
+        if (buf_printf(out, err, "%s%dx%d", i > 0 ? "," : "", samples->canvases[i].height,
+                       samples->canvases[i].width) != 0)
+            return -1;
+    return 0;
+}
+
+/* Weights of one preset mean nothing in another, which sees other pixels; and what is constant has
+ * no momentum to go on with. */
+const struct task_fixed DETECT_FIXED[] = {{"preset", "of --preset", false},
+                                          {"norms", "of a network whose norms are", true},
+                                          {"frozen", "of a training with --frozen-stages", true},
+                                          {NULL, NULL, false}};

@@ -16,4 +16,8 @@ void detect_describe_rules(const struct detect_rules *rules, struct model_config
  * the epsilon that all had, so that it is the same as one that tells of them. */
 void detect_complete_rules(struct model_config *config);
 
+/* What a checkpoint records of a training, and which of it stays (struct task). */
+int detect_record(const struct task_data *data, struct buf *out, struct error *err);
+extern const struct task_fixed DETECT_FIXED[];
+
 #endif

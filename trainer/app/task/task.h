@@ -79,6 +79,13 @@ struct task_tell {
     const char *font;   /* of their labels, before the system's; NULL: these alone */
 };
 
+/* Something recorded of a run (task's `record`, or an option) without which its weights mean
+ * nothing: a run that has it otherwise does not go on. */
+struct task_fixed {
+    const char *option, *words; /* its name in the record; "of --preset" */
+    bool by_init;               /* --init settles it */
+};
+
 struct task {
     /* Opens the sets of a training, or the one that a model is scored on, and settles how they
      * become batches; all ranks together. RET is zeroed; task_close in any case. */
@@ -89,6 +96,12 @@ struct task {
      * Texts are borrowed. */
     void (*describe)(const struct task_data *data, const struct task_ask *ask,
                      struct model_config *ret);
+
+    /* Adds " NAME=VALUE" of what is recorded beside the options. NULL: nothing. */
+    int (*record)(const struct task_data *data, struct buf *out, struct error *err);
+    const struct task_fixed *fixed; /* a row without an option ends the list; NULL: none */
+    bool init_counts_classes;       /* their number follows from --init, too */
+    const char *dropped;            /* the name of the count of what had no room; NULL: none */
 
     /* An evaluation, batch by batch, on each rank; *RET_IMAGES counts on those that were scored.
      * Then all ranks together. NULL, all of them: the
