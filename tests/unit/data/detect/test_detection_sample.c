@@ -295,6 +295,44 @@ static void check_refused(struct scene *s, const char *says, const char *where) 
     scene_done(s);
 }
 
+/* What the network reads at row and column 5 of the picture as its sample describes it: the
+ * operator resizes a source that is not of the target's size, without antialiasing. */
+static double input_of(const struct scene *s) {
+    const int32_t *size = &s->image_size[IMAGE_SIZE_FIELDS]; /* height, width; those scaled to */
+    const uint8_t *pixels = s->image + s->fields.image_bytes;
+    struct bilinear_tap row = bilinear_source(5, bilinear_scale(size[0], size[2]), size[0]);
+    struct bilinear_tap column = bilinear_source(5, bilinear_scale(size[1], size[3]), size[1]);
+    double value[2];
+    for (int i = 0; i < 2; i++) {
+        const uint8_t *line = pixels + (i == 0 ? row.low : row.high) * size[1] * 3;
+        value[i] = (1 - (double)column.fraction) * line[column.low * 3] +
+                   (double)column.fraction * line[column.high * 3];
+    }
+    return (1 - (double)row.fraction) * value[0] + (double)row.fraction * value[1];
+}
+
+/* Stripes of two columns, white where the plain resize to a quarter looks, column 21 and 22: it
+ * sees white alone. The host's filter sees 16 half columns' worth of weight, half of it white. */
+static void a_picture_that_the_host_scales_is_another_input(void) {
+    static const double wanted[] = {255, 127.5};
+    for (int host = 0; host < 2; host++) {
+        struct scene s;
+        char path[PATH_MAX];
+        snprintf(path, sizeof(path), "%s/one.png", unit_temp_dir());
+        scene_make(&s, 120, 160,
+                   "{\"id\":3,\"image_id\":1,\"category_id\":3,\"bbox\":[8,8,64,64],\"area\":1}");
+        s.recipe.sizes = (struct detect_sizes){DETECT_SIZE_TV, 30, 100};
+        s.recipe.flip = false;
+        s.recipe.host_scale = host == 1;
+        for (int i = 0; i < 120 * 160 * 3; i++)
+            s.picture.pixels[i] = i / 3 % 4 == 1 || i / 3 % 4 == 2 ? 255 : 0;
+        CU_ASSERT_EQUAL_FATAL(picture_write(&s.picture, true, path, &s.err), 0);
+        CU_ASSERT_EQUAL_FATAL(scene_fill(&s, 0), 0);
+        CU_ASSERT_DOUBLE_EQUAL(input_of(&s), wanted[host], 1);
+        scene_done(&s);
+    }
+}
+
 static void what_is_wrong_with_a_sample_is_named(void) {
     struct scene s;
     char path[PATH_MAX];
@@ -386,6 +424,7 @@ UNIT_MAIN("detect.detection_sample", UNIT(a_place_has_picture_boxes_labels_and_m
           UNIT(boxes_are_torchvisions_to_the_bit), UNIT(half_of_the_samples_are_mirrored),
           UNIT(scales_are_drawn_evenly), UNIT(too_large_pictures_are_scaled_with_their_masks),
           UNIT(of_too_many_objects_the_largest_stay), UNIT(no_objects_are_no_fault),
+          UNIT(a_picture_that_the_host_scales_is_another_input),
           UNIT(what_is_wrong_with_a_sample_is_named), UNIT(a_mask_of_too_many_bytes_is_named),
           UNIT(the_room_for_masks_is_that_of_the_largest_objects),
           UNIT(recipes_that_cannot_be_run_are_refused))
