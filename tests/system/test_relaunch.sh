@@ -101,94 +101,6 @@ a_frozen_host_is_done_without() {
     all_end "$PATIENCE" 73 3
 }
 
-# Until it is told to end or to fail: which attempt it is, and with how many ranks.
-lasting='trap "" TERM; echo "attempt $RINGMASTER_ATTEMPT of $WORLD_SIZE on $SM_HOSTS"
-    while [ ! -e "$TEST_SHARE/enough" ]; do
-        [ ! -e "$TEST_SHARE/fail-$RINGMASTER_ATTEMPT-$RANK" ] || kill -s KILL $$
-        sleep 0.1
-    done'
-
-# lost_one COMMAND...: host 3 is lost by COMMAND, and the others are in attempt 2.
-lost_one() {
-    run 3 "$lasting" -e RINGMASTER_SHRINK=1
-    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started' || return 1
-    "$@"
-    check "the others go on" wait_for 45 says 1 'all 2 ranks have started'
-}
-
-# all_three ATTEMPT: rank 0 of the attempt before fails, and all three hosts have a part in this one, to its end.
-all_three() {
-    check "host 3 waits" wait_for 30 says 1 'algo-3 is back, and waits for the next attempt' || return
-    check "nobody has left" equal "$(hosts code 1 2>/dev/null)$(hosts code 2 2>/dev/null)" ''
-    : >"$share/fail-$(($1 - 1))-0"
-    check "attempt $1 begins" wait_for 30 says 1 "attempt $1 begins, with 3 ranks on 3 hosts" || return
-    for host in $everyone; do
-        check "host $host is part of it" wait_for 20 says "$host" \
-            "attempt $1 of 3 on \[\"algo-1\",\"algo-2\",\"algo-3\"\]"
-    done
-    : >"$share/enough"
-    all_end "$PATIENCE" 0 1 2 3
-    check "which attempt it was" holds "$(hosts log 3)" "all 3 ranks ended with 0; attempt $1 of 4"
-}
-
-a_paused_host_has_a_part_in_the_next_attempt() {
-    lost_one hosts freeze 3 || return
-    hosts thaw 3
-    all_three 3
-}
-
-a_host_that_was_cut_off_has_a_part_in_the_next_attempt() {
-    lost_one hosts cut 3 || return
-    hosts mend 3
-    all_three 3
-}
-
-# A new process, which knows of nothing, in a new container.
-a_container_that_was_started_again_has_a_part_in_the_next_attempt() {
-    lost_one hosts kill 3 || return
-    hosts start 3 -e RINGMASTER_RESTARTS=3 -e "TEST_SHARE=$share" -e RINGMASTER_SHRINK=1 -- train -- sh -c "$lasting"
-    all_three 3
-}
-
-# Where no other attempt comes it hears how the job ends, and whose fault that is.
-a_host_that_waits_hears_the_verdict() {
-    lost_one hosts freeze 3 || return
-    hosts thaw 3
-    check "host 3 waits" wait_for 30 says 1 'algo-3 is back, and waits for the next attempt' || return
-    hosts stop 2
-    : >"$share/enough"
-    all_end "$PATIENCE" 143 1 2 3
-    all_name 'stopped on request at algo-2' 1 2 3
-}
-
-# It counts where there have to be so many hosts.
-a_host_that_waits_counts() {
-    run 3 "$lasting" -e RINGMASTER_SHRINK=1 -e RINGMASTER_MIN_HOSTS=2
-    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started' || return
-    hosts freeze 3
-    check "the others go on" wait_for 45 says 1 'all 2 ranks have started' || return
-    hosts thaw 3
-    check "host 3 waits" wait_for 30 says 1 'algo-3 is back, and waits for the next attempt' || return
-    hosts kill 2
-    check "attempt 3 begins" wait_for 45 says 1 'attempt 3 begins, with 2 ranks on 2 hosts' || return
-    check "of hosts 1 and 3" wait_for 20 says 3 'attempt 3 of 2 on \["algo-1","algo-3"\]'
-    : >"$share/enough"
-    all_end "$PATIENCE" 0 1 3
-}
-
-# Its platform takes it away: nobody else has to hear of that.
-a_host_that_waits_is_stopped_alone() {
-    lost_one hosts freeze 3 || return
-    hosts thaw 3
-    check "host 3 waits" wait_for 30 says 3 'algo-1 leads the job: this host waits' || return
-    hosts stop 3
-    all_end 10 143 3
-    all_name 'stopped while it waited' 3
-    check "the others do not notice" equal "$(hosts code 1 2>/dev/null)$(hosts code 2 2>/dev/null)" ''
-    : >"$share/enough"
-    all_end "$PATIENCE" 0 1 2
-}
-
 a_lost_host_is_missed() {
     run 2 'exec sleep 60'
     check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
@@ -370,11 +282,7 @@ mpi_meets_again_and_again() {
 met() { [ "$(hosts log "$1" | grep -c 'of 6 has joined')" -eq $((2 * $2)) ]; }
 
 CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector_goes_on_to_the_bit a_lost_host_is_done_without
-    a_frozen_host_is_done_without a_paused_host_has_a_part_in_the_next_attempt
-    a_host_that_was_cut_off_has_a_part_in_the_next_attempt
-    a_container_that_was_started_again_has_a_part_in_the_next_attempt
-    a_host_that_waits_hears_the_verdict a_host_that_waits_counts a_host_that_waits_is_stopped_alone
-    a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost
+    a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost
     two_hosts_are_lost a_host_lost_in_the_pause_is_done_without a_host_lost_in_the_pause_is_missed
     restarts_run_out an_exit_code_is_final
     an_exit_code_is_worth_a_restart_where_that_is_said attempts_that_get_no_further_end_the_job

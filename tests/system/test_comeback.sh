@@ -1,0 +1,200 @@
+#!/bin/sh
+# Hosts that were lost and come back: each waits, and has a part in the next attempt, with the first host as the master
+# or, with RINGMASTER_FAILOVER, with any. Three or four hosts; RINGMASTER_LONG=1 adds eight.
+# shellcheck disable=SC2154,SC2034  # lib.sh's and following.sh's variables
+. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/following.sh"
+
+# --- the first host is the master, or there is none -------------------------------------------
+
+# lost_one COMMAND...: host 3 is lost by COMMAND, and the others are in attempt 2.
+lost_one() {
+    failover=0
+    begin_work 3 || return 1
+    "$@"
+    check "the others go on" wait_for 45 says 1 'all 2 ranks have started' || return 1
+    check "both work" wait_for 10 works_in 2 2
+}
+
+# all_three: all three hosts have a part in attempt 3, to its end.
+all_three() {
+    waits 3 1 || return
+    goes_on 3 1 3 || return
+    for host in $everyone; do
+        check "host $host knows who they are" wait_for 20 says "$host" \
+            'attempt 3 of 3 on \["algo-1","algo-2","algo-3"\]'
+    done
+    ended_well 1 2 3
+    check "which attempt it was" holds "$(hosts log 3)" 'all 3 ranks ended with 0; attempt 3 of 6'
+}
+
+a_paused_host_has_a_part_in_the_next_attempt() {
+    lost_one hosts freeze 3 || return
+    hosts thaw 3
+    all_three
+}
+
+a_host_that_was_cut_off_has_a_part_in_the_next_attempt() {
+    lost_one hosts cut 3 || return
+    hosts mend 3
+    all_three
+}
+
+# A new process, which knows of nothing, in a new container.
+a_container_that_was_started_again_has_a_part_in_the_next_attempt() {
+    lost_one hosts kill 3 || return
+    works_again 3
+    all_three
+}
+
+# Where no other attempt comes it hears how the job ends, and whose fault that is.
+a_host_that_waits_hears_the_verdict() {
+    lost_one hosts freeze 3 || return
+    hosts thaw 3
+    waits 3 1 || return
+    hosts stop 2
+    enough
+    all_end "$PATIENCE" 143 1 2 3
+    all_name 'stopped on request at algo-2' 1 2 3
+}
+
+# It counts where there have to be so many hosts.
+a_host_that_waits_counts() {
+    least=2
+    lost_one hosts freeze 3 || return
+    hosts thaw 3
+    waits 3 1 || return
+    hosts kill 2
+    check "attempt 3 begins" wait_for 45 says 1 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    check "of hosts 1 and 3" wait_for 20 says 3 'attempt 3 of 2 on \["algo-1","algo-3"\]'
+    ended_well 1 3
+}
+
+# Its platform takes it away: nobody else has to hear of that.
+a_host_that_waits_is_stopped_alone() {
+    lost_one hosts freeze 3 || return
+    hosts thaw 3
+    waits 3 1 || return
+    hosts stop 3
+    all_end 10 143 3
+    all_name 'stopped while it waited' 3
+    check "the others do not notice" equal "$(hosts code 1 2>/dev/null)$(hosts code 2 2>/dev/null)" ''
+    ended_well 1 2
+}
+
+# --- any host may be the master ---------------------------------------------------------------
+
+# All its processes stand, and wake up when the others have gone on: it is a worker of the next attempt.
+the_first_host_is_paused() {
+    begin_work 3 || return
+    hosts freeze 1
+    followed 2 2 || return
+    sleep 1
+    thaw 1
+    waits 1 2 || return
+    check "it says why" says 1 '1 of the 3 hosts of attempt 1 are here'
+    check "attempt 2 goes on without it" works_in 2 2
+    goes_on 3 2 3 || return
+    ended_well 1 2 3
+    check "one attempt at a time" never_two algo-1
+}
+
+# From then on it is the last one to become the master again.
+the_first_host_comes_back_and_leads_again() {
+    begin_work 3 || return
+    hosts freeze 1
+    followed 2 2 || return
+    thaw 1
+    waits 1 2 || return
+    goes_on 3 2 3 || return
+    hosts kill 2
+    check "host 3 leads" wait_for "$FOLLOW_S" says 3 'attempt 4 begins, with 2 ranks on 2 hosts' || return
+    check "both work" wait_for 20 works_in 4 2
+    ended_well 1 3
+    check "one attempt at a time" never_two algo-1
+}
+
+# It ends what ran, waits, and hears how the job ends where no other attempt comes.
+a_paused_worker_waits_for_the_end() {
+    begin_work 3 || return
+    hosts freeze 3
+    followed 1 2 45 || return
+    thaw 3
+    waits 3 1 || return
+    check "it works in no attempt" works_in 2 2
+    ended_well 1 2 3
+    check "one attempt at a time" never_two algo-3
+}
+
+a_worker_that_was_cut_off_comes_back() {
+    begin_work 3 || return
+    hosts cut 3
+    followed 1 2 45 || return
+    hosts mend 3
+    waits 3 1 || return
+    goes_on 3 1 3 || return
+    ended_well 1 2 3
+    check "one attempt at a time" never_two
+}
+
+# It remembers nothing.
+a_new_container_finds_a_master_that_is_not_the_first_host() {
+    begin_work 4 || return
+    hosts kill 1
+    followed 2 3 || return
+    hosts kill 4
+    check "they go on without it" wait_for 45 says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    works_again 4
+    waits 4 2 137 || return
+    goes_on 4 2 3 || return
+    ended_well 2 3 4
+    check "one attempt at a time" never_two
+}
+
+# Two of four, lost and back: a roll of four after one of two.
+a_roll_grows_by_more_than_it_had() {
+    begin_work 4 || return
+    hosts kill 4
+    check "three go on" wait_for 45 says 1 'attempt 2 begins, with 3 ranks on 3 hosts' || return
+    check "they work" wait_for 20 works_in 2 3
+    hosts kill 3
+    check "two go on" wait_for 45 says 1 'attempt 3 begins, with 2 ranks on 2 hosts' || return
+    check "they work" wait_for 20 works_in 3 2
+    works_again 3
+    works_again 4
+    waits 3 1 || return
+    waits 4 1 || return
+    goes_on 4 1 4 || return
+    hosts kill 1
+    check "the second goes on with three" wait_for "$FOLLOW_S" says 2 'attempt 5 begins, with 3 ranks on 3 hosts' || return
+    check "they work" wait_for 20 works_in 5 3
+    ended_well 2 3 4
+    check "one attempt at a time" never_two
+}
+
+a_paused_master_of_eight() {
+    begin_work 8 || return
+    hosts freeze 1
+    followed 2 7 30 || return
+    thaw 1
+    waits 1 2 || return
+    goes_on 3 2 8 || return
+    ended_well 1 2 3 4 5 6 7 8
+    check "one attempt at a time" never_two algo-1
+}
+
+more=a_paused_master_of_eight
+[ -n "${RINGMASTER_LONG:-}" ] || more=
+CASES=${CASES:-a_paused_host_has_a_part_in_the_next_attempt a_host_that_was_cut_off_has_a_part_in_the_next_attempt
+    a_container_that_was_started_again_has_a_part_in_the_next_attempt a_host_that_waits_hears_the_verdict
+    a_host_that_waits_counts a_host_that_waits_is_stopped_alone the_first_host_is_paused
+    the_first_host_comes_back_and_leads_again a_paused_worker_waits_for_the_end a_worker_that_was_cut_off_comes_back
+    a_new_container_finds_a_master_that_is_not_the_first_host a_roll_grows_by_more_than_it_had $more}
+
+case_ends() {
+    failover=1
+    least=1
+    check "nothing is left running" equal "$(hosts left)" 0
+}
+run_cases
+finish
