@@ -204,7 +204,8 @@ static void turn(void) {
 
 static void begin_clearing(bool followed, bool lost) {
     memset(&between, 0, sizeof(between));
-    between.job = (struct job){.cluster = {.hosts = between.hosts, .count = 3}};
+    between.job = (struct job){.settings = {.dead_seconds = 10},
+                               .cluster = {.hosts = between.hosts, .count = 3}};
     between.succession.on = followed;
     struct master *m = &between.m;
     *m = (struct master){.s = {.job = &between.job, .succession = &between.succession},
