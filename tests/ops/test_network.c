@@ -12,6 +12,7 @@ static struct backend *new_cpu(void) {
     return cpu;
 }
 
+/* A norm's gradient that is a hundredth too large shows as 9.3e-3 with each batch. */
 static void one_step_gives_the_gradients_of_the_reference(void) {
     static const struct network_row rows[] = {
         {"bottleneck", 12, DTYPE_F32, FUSION_NONE, FUSION_ALL, 1, 1e-4, 1e-4},
@@ -21,10 +22,10 @@ static void one_step_gives_the_gradients_of_the_reference(void) {
 }
 
 /* One value that rounds to the other side of a ReLU's edge in the second step shows as 4e-3 in the
- * fourth, which the compiler decides; a learning rate a hundredth too high as 1.4e-3, with every
- * batch. */
+ * fourth, which the compiler decides; a learning rate a hundredth too high, as 1.06e-3 to 4e-3 with
+ * each of these batches. */
 static void ten_steps_follow_the_reference(void) {
-    network_check_ten_steps(new_cpu, DTYPE_F32, FUSION_ALL, 1, 8e-3, 1e-3);
+    network_check_ten_steps(new_cpu, DTYPE_F32, FUSION_ALL, 1, 8e-3, 8e-4);
 }
 
 static void bf16_learns_noise_by_heart(void) {
