@@ -98,7 +98,7 @@ failing_run() {
 bare_run() {
     ring "$size"
     cp "$system/probe.sh" "$share/"
-    bare_start
+    bare_by_ssh
     # shellcheck disable=SC2016  # expanded on the host
     rank='exec env RANK=$OMPI_COMM_WORLD_RANK WORLD_SIZE=$OMPI_COMM_WORLD_SIZE sh "$0/probe.sh" "$0" "$@"'
     start=$(now_ms)

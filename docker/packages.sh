@@ -13,6 +13,7 @@
 #       mpi     Open MPI's programs
 #       engine  a Docker engine of one's own and a base image for it
 #       compose docker-compose, which the tests try docker/compose.yml with
+#       foreign programs that know nothing of us, for tests/system/test_foreign.sh
 #
 # Debian 12 is what everything is tried on; on Debian 13 it builds and passes the unit tests. The
 # names for Ubuntu 22.04 and 24.04 are listed, not tried.
@@ -56,6 +57,7 @@ names() {
     mpi:*) echo "openmpi-bin" ;;
     engine:*) echo "docker.io debootstrap debian-archive-keyring iptables iproute2 ca-certificates" ;;
     compose:*) echo "docker-compose" ;;
+    foreign:*) echo "hpcc python3-mpi4py python3-torch python3-pip" ;;
     *) echo "packages.sh: no set '$1'" >&2; return 1 ;;
     esac
 }
@@ -96,7 +98,8 @@ install() {
 }
 
 apt_install() {
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+    # Another installer may be at work.
+    DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=600 install -y -qq --no-install-recommends "$@"
 }
 
 here=$(distribution)

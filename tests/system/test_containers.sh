@@ -49,6 +49,7 @@ if [ -n "${FULL:-}" ]; then
     for workload in sh mpi ringtrain; do
         step env WORKLOAD="$workload" sh "$system/faults.sh"
     done
+    step env REPEAT=1 sh "$system/test_foreign.sh"
 else
     step env CASES='every_rank_knows_its_place ranks_meet_by_mpi' sh "$system/test_job.sh"
     step env UNPRIVILEGED=1 CASES='ranks_meet_by_mpi ringtrain_trains' sh "$system/test_job.sh"

@@ -1,17 +1,46 @@
 #!/bin/sh
-# Programs that know nothing of us, on three hosts. What is not installed is skipped:
+# Programs that know nothing of us, on three hosts: HPC Challenge, mpi4py's own tests, a training of torch that knows
+# env:// alone, one that knows Open MPI's names alone. In `sh tests/run.sh long`, and where CASES names some.
 #
-#   hpcc (Debian)                  HPC Challenge
-#   mpi4py, MPI4PY_TESTS           its own tests; the folder test/ of its source. MPI4PY_PYTHON is a Python that
-#                                  has it, Debian's where not told. What fails is held against mpirun over ssh,
-#                                  where sshd is installed
-#   TORCH_PYTHON                   a Python that has torch: DistributedDataParallel over Gloo
+# What they need is installed here: Debian's packages (docker/packages.sh), for DRIVER=docker in an image made of ours;
+# from PyPI, into build/foreign, mpi4py's tests and what the training's requirements.txt asks for.
 # shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/bare.sh"
+. "$(dirname "$0")/derived.sh"
 
 [ -n "${RINGMASTER_LONG:-}${CASES:-}" ] || skip "takes many minutes: sh tests/run.sh long"
-[ "$DRIVER" = ns ] || skip "what is installed here is not in the image"
+
+python=/usr/bin/python3 # Debian's, which has its packages
+packages="sh $top/docker/packages.sh"
+if [ "$DRIVER" = docker ]; then
+    foreign_image=${RINGMASTER_FOREIGN_IMAGE:-ringmaster-foreign:test}
+    # shellcheck disable=SC2046  # words
+    derived "$foreign_image" $($packages list foreign) || exit
+    in_image() { docker run --rm --network none "$foreign_image" "$@"; }
+else
+    $packages install foreign || skip "no way to Debian's packages"
+    in_image() { "$@"; }
+fi
+
+three() { ring 3 ${foreign_image:+--image "$foreign_image"}; }
+# As an image's own Python: it is found first, and puts what it installs where a user without rights may write.
+environment="-e HOME=/opt/ml/home -e PYTHONUSERBASE=/opt/ml/user -e PIP_USER=1 -e PYTHONDONTWRITEBYTECODE=1"
+[ "$DRIVER" = docker ] || environment="$environment -e PATH=$RINGMASTER_BIN:/usr/bin:/bin"
+# shellcheck disable=SC2086  # words
+start() { start_all $environment "$@"; }
+
+# from_pypi WHAT OPTIONS...: its file in build/foreign, downloaded once.
+from_pypi() {
+    what=$1
+    shift
+    folder=$top/build/foreign/$what
+    [ ! -e "$folder/ready" ] || return 0
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    timeout 900 "$python" -m pip download -q --disable-pip-version-check --no-deps -d "$folder" "$@" "$what" &&
+        : >"$folder/ready"
+}
 
 # Three hosts end with 0 before SECONDS are over. The program is alone in what it says: nothing of ours fails.
 ends_well() {
@@ -22,70 +51,101 @@ ends_well() {
 }
 
 hpc_challenge() {
-    command -v hpcc >/dev/null || { skip_case "hpcc is not installed"; return; }
-    example=/usr/share/doc/hpcc/examples/_hpccinf.txt
-    ring 3
-    for host in $everyone; do
-        work=$(hosts opt "$host")/model
-        # A matrix of 200, on a grid of 1 x 3 ranks.
-        sed 's/^1000  *Ns/200 Ns/; s/^2  *Ps/1 Ps/; s/^2  *Qs/3 Qs/' "$example" >"$work/hpccinf.txt"
-    done
-    start_all -- train -- sh -c 'cd /opt/ml/model && exec hpcc'
+    three
+    for host in $everyone; do cp "$top/tests/data/hpccinf.txt" "$(hosts opt "$host")/model/"; done
+    start -- train -- sh -c 'cd /opt/ml/model && exec hpcc'
     ends_well 600
     result=$(cat "$(hosts opt 1)/model/hpccoutf.txt")
     check "it has three ranks" holds "$result" 'CommWorldProcs=3'
     check "it finds its own results right" holds "$result" 'Success=1'
+    check "it has solved the equations, too" holds "$result" ' 1 tests completed and passed residual checks'
 }
 
-# Its tests in a log that did not pass, whatever rank says so.
+# mpi4py's tests for the version that is installed, on a fresh ring, as the words of $tests: without those of processes
+# that a program starts itself, which our hosts do not let in.
+mpi4py_ring() {
+    version=$(in_image "$python" -c 'import mpi4py; print(mpi4py.__version__)') || check "mpi4py is there" false || return
+    from_pypi "mpi4py==$version" --no-binary :all: || { skip_case "no way to mpi4py's source on PyPI"; return 1; }
+    three
+    tar -C "$share" --strip-components 1 -xzf "$top/build/foreign/mpi4py==$version/mpi4py-$version.tar.gz" || check "it has tests" false || return
+    tests="env PYTHONDONTWRITEBYTECODE=1 TMPDIR=$share $python $share/test/runtests.py -v --no-builddir
+        --exclude test_spawn --exclude test_dynproc"
+}
+
+# Those of a log that did not pass, whatever rank says so.
 not_passed() { grep -E '^(ERROR|FAIL): ' "$1" | sort -u; }
 
-# mpi4pys START...: its tests on a fresh ring, without those of processes that a program starts itself, which our hosts
-# do not let in.
-mpi4pys() {
-    ring 3
-    cp -r "$MPI4PY_TESTS" "$share/test"
-    [ "$1" != bare_mpirun ] || bare_start
-    "$@" env PYTHONDONTWRITEBYTECODE=1 "TMPDIR=$share" "$python" "$share/test/runtests.py" -v --no-builddir \
-        --exclude test_spawn --exclude test_dynproc
-}
-
-mpi4pys_own_tests() {
-    python=${MPI4PY_PYTHON:-/usr/bin/python3}
-    [ -e "${MPI4PY_TESTS:-}/runtests.py" ] && "$python" -c 'import mpi4py' 2>/dev/null ||
-        { skip_case "MPI4PY_TESTS leads to no tests, or mpi4py is not installed"; return; }
-    mpi4pys start_all -e RINGMASTER_RANK_LOGS=64 -- train --
+# run_tests OPTION...: by us, in $log.
+run_tests() {
+    # shellcheck disable=SC2086  # words
+    start -e RINGMASTER_RANK_LOGS=64 -- train -- $tests "$@"
     check "they end" hosts wait 3600 || return
     log=$(hosts opt 1)/output/data/rank-0.log
-    check "they ran" holds "$(tail -n 5 "$log")" 'Ran '
+    check "they ran" grep -q '^Ran ' "$log"
+}
+
+# As mpi4py begins without a word, with threads. Debian's Open MPI has no windows for one-sided messages between hosts
+# then, but over networks that reach into memory: their tests fail under mpirun alone as well.
+mpi4pys_own_tests() {
+    mpi4py_ring || return
+    run_tests || return
     ours=$(not_passed "$log")
     [ -n "$ours" ] || { ends_well 1; return; }
-    has_sshd || { skip_case "some do not pass, and sshd is not installed to try mpirun: $ours"; return; }
-    mpi4pys bare_mpirun
+    mpi4py_ring || return
+    check "mpirun has a way to its hosts" bare_by_python "$python" || return
+    # shellcheck disable=SC2086  # words
+    bare_mpirun $tests
+    check "they ran by mpirun alone" grep -q '^Ran ' "$share/mpirun.log" || return
     check "those fail that fail with mpirun alone" equal "$ours" "$(not_passed "$share/mpirun.log")"
 }
 
-distributed_data_parallel() {
-    "${TORCH_PYTHON:-false}" -c 'import torch' 2>/dev/null || { skip_case "TORCH_PYTHON has no torch"; return; }
-    ring 3
-    start_all -- train -- "$TORCH_PYTHON" "$system/ddp.py" 20
+# With the component that has them, which wants one thread at a time: nothing fails.
+mpi4pys_own_tests_with_windows() {
+    mpi4py_ring || return
+    put hyperparameters.json '{"sagemaker_mpi_custom_mpi_options": "--mca osc pt2pt"}'
+    run_tests --thread-level=serialized || return
+    check "windows between hosts are there" holds "$(cat "$log")" 'testPutGet (test_rma.TestRMAWorld.testPutGet) ... ok'
+    check "all pass" equal "$(not_passed "$log")" ''
+    ends_well 1
+}
+
+# As SageMaker's SDK sends it: code, and what it asks for.
+env_alone_and_requirements() {
+    from_pypi tqdm==4.67.1 --only-binary :all: || { skip_case "no way to tqdm on PyPI"; return; }
+    three
+    for host in $everyone; do
+        code=$(hosts opt "$host")/code
+        mkdir -p "$code/wheels"
+        cp "$system/ddp.py" "$system/ddp_learning.py" "$code/"
+        cp "$top/build/foreign/tqdm==4.67.1/"*.whl "$code/wheels/"
+        printf -- '--no-index\n--find-links wheels\ntqdm==4.67.1\n' >"$code/requirements.txt"
+    done
+    put hyperparameters.json '{"sagemaker_program": "ddp.py", "sagemaker_submit_directory": "/opt/ml/code", "steps": "20"}'
+    start -- train
     ends_well 300
     for rank in 0 1 2; do
-        check "rank $rank has learnt" holds "$(hosts log $((rank + 1)))" "rank $rank of 3 has learnt from all"
+        log=$(hosts log $((rank + 1)))
+        check "its host installs what it asks for" holds "$log" 'pip] Successfully installed tqdm-4.67.1'
+        check "rank $rank has learnt" holds "$log" "rank $rank of 3 has learnt from all in 20 steps"
     done
 }
 
-# One that was written for mpirun alone.
+# One that was written for mpirun: without the names that everybody else goes by, two ranks a host.
 open_mpis_names_alone() {
-    ring 3
-    start_all -- train -- env -u RANK -u WORLD_SIZE -u LOCAL_RANK sh -c '
-        echo "$OMPI_COMM_WORLD_RANK of $OMPI_COMM_WORLD_SIZE, $OMPI_COMM_WORLD_LOCAL_RANK of $OMPI_COMM_WORLD_LOCAL_SIZE"'
-    ends_well 60
-    for rank in 0 1 2; do
-        check "rank $rank knows its place" holds "$(hosts log $((rank + 1)))" "$rank of 3, 0 of 1"
+    three
+    cp "$system/ddp_mpirun.py" "$system/ddp_learning.py" "$share/"
+    put hyperparameters.json '{"sagemaker_mpi_num_of_processes_per_host": "2"}'
+    start -- train -- env -u RANK -u WORLD_SIZE -u LOCAL_RANK -u LOCAL_WORLD_SIZE -u MASTER_ADDR -u MASTER_PORT \
+        "$python" "$share/ddp_mpirun.py" --steps 20 --dist-url "file://$share/meeting"
+    ends_well 300
+    for rank in 0 1 2 3 4 5; do
+        log=$(hosts log $((rank / 2 + 1)))
+        check "rank $rank knows its place" holds "$log" "rank $rank is $((rank % 2)) of 2 here"
+        check "rank $rank has learnt" holds "$log" "rank $rank of 6 has learnt from all in 20 steps"
     done
 }
 
-CASES=${CASES:-open_mpis_names_alone hpc_challenge distributed_data_parallel mpi4pys_own_tests}
+CASES=${CASES:-open_mpis_names_alone env_alone_and_requirements hpc_challenge mpi4pys_own_tests
+    mpi4pys_own_tests_with_windows}
 run_cases
 finish

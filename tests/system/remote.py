@@ -1,0 +1,22 @@
+"""What runs a command on another host, where there is no ssh: bare mpirun's agent in the tests.
+
+    remote.py serve              for whoever asks, until it is killed
+    remote.py HOST WORD...       as ssh does it: the words are a line for the shell there"""
+import subprocess
+import sys
+from multiprocessing.connection import Client, Listener
+
+PORT = 2222
+if sys.argv[1] == "serve":
+    with Listener(("0.0.0.0", PORT)) as door:
+        while True:
+            with door.accept() as guest:
+                done = subprocess.run(guest.recv(), shell=True, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+                guest.send((done.returncode, done.stdout, done.stderr))
+else:
+    with Client((sys.argv[1], PORT)) as server:
+        server.send(" ".join(sys.argv[2:]))
+        code, out, err = server.recv()
+    sys.stdout.write(out)
+    sys.stderr.write(err)
+    sys.exit(code)
