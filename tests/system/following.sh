@@ -1,10 +1,12 @@
 # What tests of jobs that lose hosts share (test_failover.sh, test_comeback.sh): programs that say when they run, and
 # how a job goes on. Sourced after lib.sh.
-# shellcheck shell=sh disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+# shellcheck shell=sh disable=SC2034,SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 
-# From the last heartbeat of a master that is lost to the next attempt's begin, where all others come: a lease,
-# four seconds to end, and what a start takes.
-FOLLOW_S=20
+# From the last heartbeat of a master that is lost to the next attempt's begin, where all others come: a lease and
+# four seconds to end. A worker is lost at the end of a lease, and from there on it is as long. Both in ms, and a second
+# for the attempt to begin.
+FOLLOW_MS=15000
+WITHOUT_MS=25000
 
 # Whether another host than the first may be the master; the fewest hosts.
 failover=1
@@ -77,9 +79,15 @@ never_two() {
         }'
 }
 
-# followed HOST RANKS [SECONDS]: HOST becomes the master, and an attempt of so many ranks begins.
+# lost COMMAND...: a host is lost by COMMAND.
+lost() {
+    fault_begins
+    "$@"
+}
+
+# followed HOST RANKS [MS]: HOST becomes the master, or stays it, and an attempt of so many ranks begins in time.
 followed() {
-    check "host $1 follows" wait_for "${3:-$FOLLOW_S}" says "$1" "attempt [2-9] begins, with $2 ranks on $2 hosts" || return 1
+    said_within "${3:-$FOLLOW_MS}" "$1" "attempt [2-9] begins, with $2 ranks on $2 hosts" || return 1
     check "its ranks start" wait_for 20 says "$1" "all $2 ranks have started"
 }
 

@@ -87,7 +87,7 @@ a_host_that_waits_is_stopped_alone() {
 # All its processes stand, and wake up when the others have gone on: it is a worker of the next attempt.
 the_first_host_is_paused() {
     begin_work 3 || return
-    hosts freeze 1
+    lost hosts freeze 1
     followed 2 2 || return
     sleep 1
     thaw 1
@@ -102,13 +102,13 @@ the_first_host_is_paused() {
 # From then on it is the last one to become the master again.
 the_first_host_comes_back_and_leads_again() {
     begin_work 3 || return
-    hosts freeze 1
+    lost hosts freeze 1
     followed 2 2 || return
     thaw 1
     waits 1 2 || return
     goes_on 3 2 3 || return
-    hosts kill 2
-    check "host 3 leads" wait_for "$FOLLOW_S" says 3 'attempt 4 begins, with 2 ranks on 2 hosts' || return
+    lost hosts kill 2
+    said_within "$FOLLOW_MS" 3 'attempt 4 begins, with 2 ranks on 2 hosts' || return
     check "both work" wait_for 20 works_in 4 2
     ended_well 1 3
     check "one attempt at a time" never_two algo-1
@@ -117,8 +117,8 @@ the_first_host_comes_back_and_leads_again() {
 # It ends what ran, waits, and hears how the job ends where no other attempt comes.
 a_paused_worker_waits_for_the_end() {
     begin_work 3 || return
-    hosts freeze 3
-    followed 1 2 45 || return
+    lost hosts freeze 3
+    followed 1 2 "$WITHOUT_MS" || return
     thaw 3
     waits 3 1 || return
     check "it works in no attempt" works_in 2 2
@@ -128,8 +128,8 @@ a_paused_worker_waits_for_the_end() {
 
 a_worker_that_was_cut_off_comes_back() {
     begin_work 3 || return
-    hosts cut 3
-    followed 1 2 45 || return
+    lost hosts cut 3
+    followed 1 2 "$WITHOUT_MS" || return
     hosts mend 3
     waits 3 1 || return
     goes_on 3 1 3 || return
@@ -140,7 +140,7 @@ a_worker_that_was_cut_off_comes_back() {
 # It remembers nothing.
 a_new_container_finds_a_master_that_is_not_the_first_host() {
     begin_work 4 || return
-    hosts kill 1
+    lost hosts kill 1
     followed 2 3 || return
     hosts kill 4
     check "they go on without it" wait_for 45 says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
@@ -165,8 +165,8 @@ a_roll_grows_by_more_than_it_had() {
     waits 3 1 || return
     waits 4 1 || return
     goes_on 4 1 4 || return
-    hosts kill 1
-    check "the second goes on with three" wait_for "$FOLLOW_S" says 2 'attempt 5 begins, with 3 ranks on 3 hosts' || return
+    lost hosts kill 1
+    said_within "$FOLLOW_MS" 2 'attempt 5 begins, with 3 ranks on 3 hosts' || return
     check "they work" wait_for 20 works_in 5 3
     ended_well 2 3 4
     check "one attempt at a time" never_two
@@ -174,8 +174,8 @@ a_roll_grows_by_more_than_it_had() {
 
 a_paused_master_of_eight() {
     begin_work 8 || return
-    hosts freeze 1
-    followed 2 7 30 || return
+    lost hosts freeze 1
+    followed 2 7 || return
     thaw 1
     waits 1 2 || return
     goes_on 3 2 8 || return

@@ -5,12 +5,12 @@
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/following.sh"
 
-# The same (FOLLOW_S) where some do not come: a lease more, or the next candidate's turn.
+# The same (FOLLOW_MS) where some do not come: a lease more, or the next candidate's turn.
 APART_S=60
 
 the_first_host_is_killed() {
     begin_work 3 || return
-    hosts kill 1
+    lost hosts kill 1
     followed 2 2 || return
     ended_well 2 3
     check "one attempt at a time" never_two
@@ -35,8 +35,8 @@ has_checkpoint() { [ -n "$(find "$share/checkpoints" -name 'step-*.safetensors')
 
 the_first_host_is_cut_off() {
     begin_work 3 || return
-    hosts cut 1
-    followed 2 2 45 || return
+    lost hosts cut 1
+    followed 2 2 || return
     out 1
     hosts mend 1
     ended_well 2 3
@@ -46,7 +46,7 @@ the_first_host_is_cut_off() {
 # The new master is one in full: it tries again, and a stop of any host reaches all.
 the_new_master_tries_again_and_is_stopped() {
     begin_work 3 || return
-    hosts kill 1
+    lost hosts kill 1
     followed 2 2 || return
     : >"$share/fail-2-1"
     check "another attempt begins" wait_for 30 says 2 'attempt 3 begins, with 2 ranks on 2 hosts' || return
@@ -63,16 +63,19 @@ a_stop_while_hosts_gather() {
     begin_work 3 || return
     hosts kill 1
     check "the hosts gather" wait_for 10 says 3 'joined algo-2' || return
+    fault_begins
     hosts stop 3
-    all_end 20 143 2 3
+    all_end "$PATIENCE" 143 2 3 || return
+    within "$LEAVE_MS" 2 3
     check "no attempt followed" works_in 2 0
 }
 
 # It would make two masters of two. It asks for the first one for a minute.
 of_two_hosts_none_follows() {
     begin_work 2 || return
-    hosts kill 1
-    all_end 90 73 2
+    lost hosts kill 1
+    all_end 90 73 2 || return
+    within $((60000 + LEAVE_MS)) 2
     check "it says why" says 2 'may not be more than half'
     all_name 'no master was there within 60 s' 2
     check "nobody worked on" works_in 2 0
