@@ -99,11 +99,12 @@ static bool is_stopping(const struct worker *w) {
 }
 
 /* What the next life is. A host that has looked for the master in vain, or waits for an attempt,
- * has nobody to follow; nobody goes on with a job that has not begun. */
+ * has nobody to follow; nobody goes on with a job that has not begun, or without all that it needs,
+ * which a later life does not fetch. */
 static bool lives_on(const struct worker *w, const char **why) {
     struct succession *s = w->s.succession;
     bool in_vain = succession_is_back(s) && !w->joined;
-    bool begun = w->ordered || w->waits || succession_is_again(s);
+    bool begun = w->begun && (w->ordered || w->waits || succession_is_again(s));
     if (succession_may_follow(s, w->s.job, why) && !in_vain && !w->waits)
         s->back = false;
     else if (succession_may_return(s, w->s.job) && begun && !in_vain)

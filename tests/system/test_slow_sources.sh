@@ -24,10 +24,17 @@ begin() {
     wait_for 60 ip netns exec "$hub" python3 -c \
         'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' ||
         check "the server is there" false || return
-    start_all -e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID \
+    for host in $everyone; do
+        begin_one "$host" "$@"
+    done
+}
+begin_one() {
+    one=$1
+    shift
+    hosts start "$one" -e AWS_ENDPOINT_URL_S3=http://10.77.0.254:5000 -e AWS_ACCESS_KEY_ID=AKID \
         -e AWS_SECRET_ACCESS_KEY=canary -e RINGMASTER_READY_SECONDS=$((READY_MS / 1000)) \
         -e RINGMASTER_CHANNEL_TRAIN="s3://$bucket/set" -e RINGMASTER_SHARDED=train "$@" \
-        -- train -- sh -c 'echo "has $(cat "$SM_CHANNEL_TRAIN"/* | wc -c) bytes"'
+        -- train -- sh -c 'echo "has $(cat "$SM_CHANNEL_TRAIN"/* | wc -c) bytes"; exec sleep "${TEST_STAYS:-0}"'
 }
 
 a_worker_that_fetches_longer_is_waited_for() {
@@ -73,8 +80,25 @@ a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time() {
     ended 69 'missing algo-2' $((READY_MS + LEAVE_MS)) 1
 }
 
+# A container that was started again waits for the next attempt. Without all that the job needs it could have a part
+# in none of another master's.
+without_the_master_one_that_still_fetches_leaves_at_once() {
+    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_READY_SECONDS=30 -e TEST_STAYS=600
+    begin second-drips "$@" || return
+    wait_for 60 says 1 'all 2 ranks have started' || check "the job begins" false || return
+    hosts kill 2
+    wait_for 60 says 1 'attempt 2 begins, with 1 ranks' || check "host 1 goes on" false || return
+    rm -rf "$(hosts opt 2)/input/data/train"
+    begin_one 2 "$@"
+    wait_for 30 says 2 'this host waits for its next attempt' || check "host 2 waits" false || return
+    fault_begins
+    hosts kill 1
+    ended 73 'the master is lost' "$LEAVE_MS" 2
+}
+
 CASES=${CASES:-a_worker_that_fetches_longer_is_waited_for a_master_that_fetches_longer_is_waited_for
     one_that_stands_still_ends_the_job a_stop_meanwhile_ends_both
-    a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time}
+    a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time
+    without_the_master_one_that_still_fetches_leaves_at_once}
 run_cases
 finish
