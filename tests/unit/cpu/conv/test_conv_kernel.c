@@ -67,9 +67,9 @@ static const struct choice no_winograds[] = {
     {"no multiples of 16 read", {16, 32, 32, 72, 64, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
     {"no multiples of 16 made", {16, 32, 32, 64, 72, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
     {"a padded picture", {16, 32, 32, 64, 64, 3, 1, 1, 48}, DNN, DNN, DNN_WEIGHT},
-    {"less than half in the picture", {16, 5, 5, 256, 256, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
-    {"188 pixels", {1, 4, 47, 256, 256, 3, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
-    {"stride 2", {16, 56, 56, 64, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
+    {"less than half in the picture", {16, 5, 5, 256, 256, 3, 1, 1, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"188 pixels", {1, 4, 47, 256, 256, 3, 1, 1, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"stride 2", {16, 56, 56, 64, 64, 3, 2, 1, 0}, DNN, GEMM, DNN_WEIGHT},
     {"padding of 2", {16, 56, 56, 64, 64, 3, 1, 2, 0}, DNN, DNN, DNN_WEIGHT},
     {"1x1", {16, 56, 56, 64, 64, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
     {"5x5", {16, 56, 56, 64, 64, 5, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
@@ -87,11 +87,13 @@ static void winograds_products_are_taken_where_they_pay(void) {
 
 /* With AVX2, f32 (conv_gemm.c, conv_weight.c). */
 static const struct choice products[] = {
-    {"1x1, 12544 pixels", {4, 56, 56, 64, 256, 1, 1, 0, 0}, GEMM, GEMM, DNN_WEIGHT},
-    {"1x1, fewer", {1, 112, 111, 64, 256, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+    {"1x1 of many pictures", {16, 56, 56, 64, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+    {"a small stem of many pictures", {16, 32, 32, 3, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
+    {"1x1, 12544 pixels", {4, 56, 56, 64, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+    {"1x1, fewer", {1, 112, 111, 64, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
     {"1x1 of many channels", {1, 7, 7, 256, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
-    {"1x1 to fewer", {1, 7, 7, 256, 240, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
-    {"1x1 from fewer", {1, 7, 7, 240, 256, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+    {"1x1 to fewer", {1, 7, 7, 256, 240, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+    {"1x1 from fewer", {1, 7, 7, 240, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
     {"1x1 of stride 2", {1, 8, 8, 64, 128, 1, 2, 0, 0}, DNN, GEMM, GEMM_WEIGHT},
     {"1x1 of stride 2, 16 channels", {1, 8, 8, 16, 64, 1, 2, 0, 0}, DNN, GEMM, GEMM_WEIGHT},
     {"3x3 of stride 2", {1, 8, 8, 64, 64, 3, 2, 1, 0}, DNN, GEMM, GEMM_WEIGHT},
@@ -100,7 +102,7 @@ static const struct choice products[] = {
     {"3x3 of many pixels", {4, 56, 56, 16, 16, 3, 1, 1, 0}, DNN, DNN, GEMM_WEIGHT},
     {"5x5 of stride 2", {1, 9, 9, 16, 16, 5, 2, 2, 0}, DNN, DNN, GEMM_WEIGHT},
     {"a ResNet's stem", {1, 32, 32, 3, 64, 7, 2, 3, 0}, DNN, DNN, GEMM_WEIGHT},
-    {"a small stem", {1, 32, 32, 3, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
+    {"a small stem", {1, 32, 32, 3, 64, 3, 2, 1, 0}, DNN, DNN, GEMM_WEIGHT},
     {"a padded picture", {1, 8, 8, 64, 64, 3, 2, 1, 48}, DNN, DNN, DNN_WEIGHT},
     {"outputs beside vectors", {1, 8, 8, 64, 72, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
     {"inputs beside vectors", {1, 8, 8, 72, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT},
@@ -108,11 +110,17 @@ static const struct choice products[] = {
 
 static void products_of_matrices_are_taken_where_they_pay(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_F32, products);
+    /* Elsewhere where oneDNN's sums would hang on the number of threads. */
     static const struct choice others[] = {
+        {"stride 2", {8, 112, 112, 256, 256, 1, 2, 0, 0}, DNN, GEMM, DNN_WEIGHT},
+        {"1x1", {8, 112, 112, 256, 256, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+        {"of 7 pictures", {7, 112, 112, 256, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+        {"large weights", {8, 3, 3, 256, 256, 3, 2, 1, 0}, DNN, GEMM, GEMM_WEIGHT}};
+    static const struct choice narrow[] = {
         {"stride 2", {4, 112, 112, 256, 256, 1, 2, 0, 0}, DNN, DNN, DNN_WEIGHT}};
     CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, others);
     CHECK_ALL("baseline", false, CPU_CONVS_AUTO, DTYPE_F32, others);
-    CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_BF16, others);
+    CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_BF16, narrow);
 }
 
 /* In bf16 beside AVX-512 BF16 (conv_own.h). */
@@ -156,7 +164,7 @@ static void the_users_choice_comes_before_the_rules(void) {
     const struct choice winograd[] = {{"small", small, WINOGRAD, WINOGRAD, WINOGRAD_WEIGHT},
                                       {"flat", flat, DNN, DNN, DNN_WEIGHT}};
     const struct choice direct[] = {{"large", large, DNN, DNN, GEMM_WEIGHT},
-                                    {"flat", flat, GEMM, GEMM, DNN_WEIGHT}};
+                                    {"flat", flat, GEMM, GEMM, GEMM_WEIGHT}};
     CHECK_ALL("avx2", false, CPU_CONVS_ONEDNN, DTYPE_F32, none);
     CHECK_ALL("avx512bf16", true, CPU_CONVS_ONEDNN, DTYPE_BF16, none);
     CHECK_ALL("avx512bf16", true, CPU_CONVS_OWN, DTYPE_BF16, own);

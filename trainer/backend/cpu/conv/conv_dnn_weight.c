@@ -31,13 +31,14 @@ static size_t read_bytes(const struct conv_tensors *t) {
     return tensor_bytes(t->x) + tensor_bytes(t->y);
 }
 
-/* Equal parts whose sums take no more memory than what is read, or little. */
+/* Equal parts whose sums take no more memory than what is read, or little. Pictures of one tensor
+ * that the other one lacks are not hidden by a division. */
 static size_t parts_for(const struct conv_tensors *t) {
-    size_t images = (size_t)t->x->shape.dim[0], best = 1;
+    size_t images = (size_t)t->x->shape.dim[0], others = (size_t)t->y->shape.dim[0], best = 1;
     size_t sums = (size_t)tensor_count(t->w) * sizeof(float);
     size_t most = read_bytes(t) > SMALL_BYTES ? read_bytes(t) : SMALL_BYTES;
     for (size_t parts = 2; parts <= DNN_PARTS_MOST && parts <= images; parts++)
-        if (images % parts == 0 && parts * sums <= most)
+        if (images % parts == 0 && others % parts == 0 && parts * sums <= most)
             best = parts;
     return best;
 }

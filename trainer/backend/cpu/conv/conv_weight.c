@@ -227,18 +227,18 @@ static bool has_gemm(const struct cpu *cpu, const struct graph *graph, const str
 }
 
 /* As conv_gemm.c measured, batch 16 and batch 2: 3x3 1.3 and 1.7, 3x3 of stride 2 1.7 and 2.6, 1x1
- * of stride 2 1.4, 1x1 of 256 channels and more 1.2 to 1.5 and 1.1 to 1.3, of fewer 0.8 to 1.1. Of
- * pictures with 3 channels on one thread of a Zen 3: 7x7 of stride 2 1.2, 3x3 0.2 to 0.7. */
-enum { MANY_CHANNELS = 256, FEW_CHANNELS = 16, MANY_COLUMNS = 128, AVX2_LANES = 8 };
+ * of stride 2 1.4, 1x1 of 256 channels and more 1.2 to 1.5 and 1.1 to 1.3; of fewer, batch 16, on a
+ * Xeon with AMX held to AVX2, 56x56 0.8 to 1.4 and 28x28 1.0. Of pictures with 3 channels on one
+ * thread of a Zen 3: 7x7 of stride 2 1.2, 3x3 0.2 to 0.7. Where oneDNN's sums would hang on the
+ * number of threads ours are taken in any case. */
+enum { FEW_CHANNELS = 16, MANY_COLUMNS = 128, AVX2_LANES = 8 };
 
 static bool gemm_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct weight_part part = shapes_of(graph, op);
     if (!conv_dnn_weight_divides(graph, op))
         return true;
     return cpu->loops->lanes == AVX2_LANES &&
-           (part.in >= FEW_CHANNELS || part.taps * part.in >= MANY_COLUMNS) &&
-           (part.taps > 1 || part.stride > 1 ||
-            (part.in >= MANY_CHANNELS && part.out >= MANY_CHANNELS));
+           (part.in >= FEW_CHANNELS || part.taps * part.in >= MANY_COLUMNS);
 }
 
 const struct conv_kernel conv_weight_kernel = {
