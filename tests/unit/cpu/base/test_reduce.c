@@ -7,7 +7,8 @@ enum { THREADS_MOST = 5, FENCE = 64, WIDEST = 33 };
 
 struct work {
     int threads, sums;
-    size_t rows, block, channels;
+    size_t rows, block, channels, grain, group;
+    atomic_int made[5000]; /* how often a row was made, where they are */
     atomic_int seen[5000]; /* how often a row was added */
     atomic_size_t calls;
 };
@@ -29,6 +30,16 @@ static void add(void *context, int thread, float *const *sum, size_t begin, size
     }
 }
 
+static void make(void *context, int thread, size_t begin, size_t end) {
+    struct work *w = context;
+    CU_ASSERT(thread >= 0 && thread < w->threads);
+    CU_ASSERT_EQUAL(begin % w->grain, 0);
+    for (size_t row = begin; row < end; row++) {
+        CU_ASSERT_EQUAL(atomic_load(&w->seen[row]), 0);
+        atomic_fetch_add(&w->made[row], 1);
+    }
+}
+
 static void check_totals(const struct work *w, const double *const *totals) {
     for (int i = 0; i < w->sums; i++)
         for (size_t c = 0; c < w->channels; c++) {
@@ -47,6 +58,9 @@ static void check(struct work *w) {
     struct reduce reduce = {.cpu = &cpu,
                             .rows = w->rows,
                             .block = w->block,
+                            .grain = w->grain,
+                            .group = w->group,
+                            .make = w->group > 0 ? make : NULL,
                             .channels = w->channels,
                             .sums = w->sums,
                             .add = add,
@@ -54,11 +68,15 @@ static void check(struct work *w) {
                             .scratch = scratch};
     CU_ASSERT_PTR_NOT_NULL_FATAL(scratch);
     memset(scratch, 0x7f, cpu_aligned(bytes) + FENCE);
-    for (size_t row = 0; row < w->rows; row++)
+    for (size_t row = 0; row < w->rows; row++) {
         atomic_store(&w->seen[row], 0);
+        atomic_store(&w->made[row], 0);
+    }
     reduce_run(&reduce, totals);
-    for (size_t row = 0; row < w->rows; row++)
+    for (size_t row = 0; row < w->rows; row++) {
         CU_ASSERT_EQUAL(atomic_load(&w->seen[row]), 1);
+        CU_ASSERT_EQUAL(atomic_load(&w->made[row]), w->group > 0);
+    }
     for (size_t i = bytes; i < cpu_aligned(bytes) + FENCE; i++)
         CU_ASSERT_EQUAL(scratch[i], 0x7f);
     check_totals(w, totals);
@@ -80,20 +98,26 @@ static void every_row_is_added_once(void) {
             }
 }
 
-/* As many pieces as REDUCE_PIECES says, or a few more for as many to each thread; one block each
- * where that is longer. */
+/* As many pieces as the rows say, and the threads do not: 32, or 96 where each has a sixteenth of a
+ * block, of so many rows that they are multiples of the grain; one block each where that is longer.
+ */
 static void rows_are_cut_into_pieces(void) {
-    static struct work w = {.sums = 1, .rows = 5000, .block = 1024, .channels = 3};
+    static struct work w = {.sums = 1, .rows = 5000, .channels = 3};
     static const struct {
-        int threads;
-        size_t pieces;
-    } cases[] = {{1, 32}, {3, 33}, {5, 35}, {40, 40}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        w.threads = cases[i].threads;
-        atomic_store(&w.calls, 0);
-        check(&w);
-        CU_ASSERT_EQUAL(atomic_load(&w.calls), cases[i].pieces);
-    }
+        size_t block, grain, group, pieces;
+    } cases[] = {{1024, 0, 0, 32}, {64, 0, 0, 95}, {833, 0, 0, 95},   {834, 0, 0, 32},
+                 {1024, 7, 4, 32}, {64, 7, 4, 90}, {1024, 5000, 1, 5}};
+    static const int threads[] = {1, 3, 5, 40};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        for (size_t t = 0; t < 4; t++) {
+            w.threads = threads[t];
+            w.block = cases[i].block;
+            w.grain = cases[i].grain;
+            w.group = cases[i].group;
+            atomic_store(&w.calls, 0);
+            check(&w);
+            CU_ASSERT_EQUAL(atomic_load(&w.calls), cases[i].pieces);
+        }
 }
 
 /* A hundred thousandth and many of them: in f32 alone they would get lost behind the 1. */
