@@ -180,18 +180,11 @@ void console_word(struct console *c, const char *line, size_t size) {
     push(c);
 }
 
-static void write_until(struct console *c, int64_t deadline, bool (*more)(const struct console *)) {
-    while (more(c) && clock_left_ms(deadline) > 0 && outlet_wait(&c->outlet, deadline))
-        if (!write_piece(c) && more(c))
+static void write_until(struct console *c, int64_t deadline) {
+    while (console_waiting(c) > 0 && clock_left_ms(deadline) > 0 &&
+           outlet_wait(&c->outlet, deadline))
+        if (!write_piece(c) && console_waiting(c) > 0)
             (void)poll(NULL, 0, (int)(retry_after / CLOCK_MILLISECOND));
-}
-
-static bool anything(const struct console *c) {
-    return console_waiting(c) > 0;
-}
-
-static bool begun_line(const struct console *c) {
-    return c->lines.begun;
 }
 
 /* What is left of the line that was begun becomes its mark. */
@@ -208,14 +201,13 @@ static void cut_begun(struct console *c) {
 
 void console_flush(struct console *c, int64_t deadline) {
     push(c);
-    size_t last = c->words.bytes.size + CONSOLE_LAST_LINES;
-    if (c->lines.begun)
-        write_until(c, deadline - (int64_t)last * CLOCK_SECOND / CONSOLE_READER_LEAST, begun_line);
+    size_t last = c->words.bytes.size + (size_t)2 * CONSOLE_LAST_LINES; /* it may wake late */
+    write_until(c, deadline - (int64_t)last * CLOCK_SECOND / CONSOLE_READER_LEAST);
     if (c->lines.begun)
         cut_begun(c);
     if (c->lines.bytes.size > CONSOLE_LAST_LINES)
         drop_oldest(c, &c->lines, c->lines.bytes.size - CONSOLE_LAST_LINES);
     if (c->dropped > 0)
         tell_dropped(c);
-    write_until(c, deadline, anything);
+    write_until(c, deadline);
 }

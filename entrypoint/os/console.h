@@ -21,7 +21,7 @@ enum {
     CONSOLE_QUEUE_MAX = 2 * LINES_MAX, /* of programs' lines */
     CONSOLE_WORDS_MAX = 256 * 1024,    /* of our own */
     CONSOLE_READER_LEAST = 16 * 1024,
-    CONSOLE_LAST_LINES = 8 * 1024, /* of what waits at the end so much is tried yet */
+    CONSOLE_LAST_LINES = 4 * 1024, /* of what waits at the end so much is tried yet */
 };
 
 /* Whole lines, of which the first may have gone in part. */
@@ -57,10 +57,10 @@ void console_count_dropped(struct console *c, uint64_t lines);
 /* Bytes that wait. */
 size_t console_waiting(const struct console *c);
 
-/* For the end, outside the loop: writes what waits, until DEADLINE at most; of lines the last
- * CONSOLE_LAST_LINES bytes where there are more than can be written now. A line that was begun goes
- * out whole where the least reader has time for it and for all words; else it is cut, with a mark.
- */
+/* For the end, outside the loop: writes what waits, until DEADLINE at most. What the reader has not
+ * taken when it is time for the end of it all, as the least reader has it, is left out but for our
+ * words and the last CONSOLE_LAST_LINES bytes of lines; a line that was begun is cut then, with a
+ * mark. */
 void console_flush(struct console *c, int64_t deadline);
 
 #endif

@@ -184,6 +184,38 @@ static void a_slow_reader_hears_the_end(void) {
     CU_ASSERT_EQUAL(status, 0);
 }
 
+/* A program's last words, more than a pipe holds, come while the reader does something else. */
+static void a_reader_who_is_late_at_the_end_loses_nothing(void) {
+    int ends[2];
+    enum { LINES = 6000 };
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    pid_t writer = fork();
+    if (writer == 0) {
+        (void)close(ends[0]);
+        open_on(ends[1]);
+        for (int i = 0; i < LINES; i++) {
+            char line[64];
+            int size = snprintf(line, sizeof(line), "[a rank 0] line %07d of all\n", i);
+            console_line(&console, line, (size_t)size);
+        }
+        console_word(&console, "done\n", 5);
+        console_flush(&console, clock_now() + 4 * CLOCK_SECOND);
+        _exit(console.dropped_ever == 0 ? 0 : 1);
+    }
+    (void)close(ends[1]);
+    (void)poll(NULL, 0, 300);
+    all[read_slowly(ends[0], 0, all, sizeof(all) - 1)] = '\0';
+    size_t whole = 0;
+    for (const char *at = all; (at = strstr(at, " of all\n")) != NULL; at++)
+        whole++;
+    CU_ASSERT_EQUAL(whole, LINES);
+    ASSERT_CONTAINS(all, "\ndone\n");
+    (void)close(ends[0]);
+    int status = 1;
+    (void)waitpid(writer, &status, 0);
+    CU_ASSERT_EQUAL(status, 0);
+}
+
 /* A writer leaves while a line of a mebibyte is on its way to its reader (read_slowly). */
 static void leave_in_a_long_line(size_t rate, int64_t seconds) {
     int ends[2];
@@ -290,5 +322,6 @@ static void the_oldest_lines_go_and_words_stay(void) {
 UNIT_MAIN("os.console", UNIT(lines_pass_through_a_pipe_in_order),
           UNIT(a_full_pipe_blocks_nothing_and_losses_are_counted), UNIT(a_plain_file_works_too),
           UNIT(a_closed_pipe_ends_the_writing_not_the_process), UNIT(a_slow_reader_hears_the_end),
+          UNIT(a_reader_who_is_late_at_the_end_loses_nothing),
           UNIT(a_long_line_is_cut_for_a_slow_reader_alone), UNIT(words_go_first_and_between_lines),
           UNIT(the_oldest_lines_go_and_words_stay))
