@@ -21,6 +21,10 @@ driver_start() {
     if [ -n "${UNPRIVILEGED:-}" ]; then
         careful='--user 4321:4321 --read-only --tmpfs /tmp --cap-drop ALL
             --security-opt no-new-privileges'
+        # What lies below a home in the image is closed to strangers.
+        case $RING in
+        /root/*) careful="$careful --tmpfs /root:mode=755" ;;
+        esac
         chown -R 4321:4321 "$(host_folder "$host")/root/opt/ml"
         # The image's seed is root's.
         grep -q '^RINGMASTER_KEY' "$(host_folder "$host")/environment" ||
