@@ -19,34 +19,34 @@ static struct backend *scaled(void) {
 
 static void one_step_in_f32_gives_the_gradients_of_the_reference(void) {
     static const struct network_row rows[] = {
-        {"bottleneck", 12, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 1e-4},
-        {"wide", 16, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 1e-4},
-        {"resnet20", 16, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 5e-2}};
+        {"bottleneck", 12, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 1e-4, 0},
+        {"wide", 16, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 1e-4, 0},
+        {"resnet20", 16, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 5e-2, 0}};
     if (gpu_here())
         network_check_gradients(exact, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 static void one_step_in_f16_gives_the_gradients_of_the_reference(void) {
     static const struct network_row rows[] = {
-        {"wide", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4},
-        {"resnet20", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4},
-        {"resnet18", 64, DTYPE_F16, FUSION_CONV, FUSION_CONV, 1024, 0.4}};
+        {"wide", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4, 0},
+        {"resnet20", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4, 0},
+        {"resnet18", 64, DTYPE_F16, FUSION_CONV, FUSION_CONV, 1024, 0.4, 0}};
     if (gpu_here())
         network_check_gradients(scaled, rows, sizeof(rows) / sizeof(rows[0]));
 }
 
 static void one_step_in_bf16_gives_the_gradients_of_the_reference(void) {
     static const struct network_row rows[] = {
-        {"wide", 16, DTYPE_BF16, FUSION_NONE, FUSION_CONV, 1, 0.9}};
+        {"wide", 16, DTYPE_BF16, FUSION_NONE, FUSION_CONV, 1, 0.9, 0}};
     if (gpu_here())
         network_check_gradients(exact, rows, 1);
 }
 
 static void every_level_gives_what_none_gives(void) {
     static const struct network_row rows[] = {
-        {"wide", 16, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 1e-4},
-        {"wide", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4},
-        {"resnet20", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4}};
+        {"wide", 16, DTYPE_F32, FUSION_NONE, FUSION_CONV, 1, 1e-4, 0},
+        {"wide", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4, 0},
+        {"resnet20", 16, DTYPE_F16, FUSION_NONE, FUSION_CONV, 1024, 0.4, 0}};
     if (gpu_here())
         network_check_levels(scaled, rows, sizeof(rows) / sizeof(rows[0]));
 }
