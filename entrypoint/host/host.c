@@ -195,8 +195,6 @@ static void launch(struct host *h, const json_t *order) {
 static const int64_t clear_grace = 500 * CLOCK_MILLISECOND;
 static const int64_t clear_give_up = 10 * CLOCK_SECOND;
 
-static const int64_t ports_give_up = 15 * CLOCK_SECOND;
-
 static void tell_cleared(struct host *h, const char *fault) {
     json_t *message = frame_new("cleared");
     if (fault != NULL)
@@ -219,7 +217,7 @@ static void cleared(void *context, size_t left) {
         tell_cleared(h, fault.text);
         return;
     }
-    vacancy_await(&h->vacancy, h->loop, h->job, ports_give_up, vacant, h);
+    vacancy_await(&h->vacancy, h->loop, h->job, VACANCY_AGAIN_SECONDS, vacant, h);
 }
 
 static void clear(struct host *h, int64_t attempt) {

@@ -3,9 +3,8 @@
 #include "common/log.h"
 #include "host/supervisor.h"
 
-/* What even SIGKILL does not end in so long, and ports that stay busy so long. */
+/* What even SIGKILL does not end in so long. */
 static const int64_t give_up = 10 * CLOCK_SECOND;
-static const int64_t ports_give_up = 15 * CLOCK_SECOND;
 
 static void conclude_unfit(struct supervisor *s, const char *why) {
     struct error err = {0};
@@ -30,7 +29,7 @@ static void swept(void *context, size_t left) {
         conclude_unfit(s, "processes here did not die of SIGKILL");
         return;
     }
-    vacancy_await(&s->vacancy, &s->loop, s->job, ports_give_up, vacant, s);
+    vacancy_await(&s->vacancy, &s->loop, s->job, VACANCY_AGAIN_SECONDS, vacant, s);
 }
 
 /* Judged, so that nothing that is still under way here counts. */

@@ -3,9 +3,6 @@
 #include "host/environment.h"
 #include "host/supervisor.h"
 
-/* What was killed just before in this container, or on this host, lets go of its ports in less. */
-static const int64_t ports_give_up = 5 * CLOCK_SECOND;
-
 static void found(void *context, const struct error *failure) {
     struct supervisor *s = context;
     if (failure != NULL)
@@ -32,5 +29,5 @@ void supervisor_find_tools(struct supervisor *s) {
     if (cluster_ranks(&s->job->cluster) == 1)
         loop_at(&s->loop, &s->begin, clock_now());
     else
-        vacancy_await(&s->vacancy, &s->loop, s->job, ports_give_up, vacant, s);
+        vacancy_await(&s->vacancy, &s->loop, s->job, VACANCY_FIRST_SECONDS, vacant, s);
 }

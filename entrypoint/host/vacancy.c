@@ -17,13 +17,13 @@ static void look(void *context) {
         loop_at(v->loop, &v->again, v->deadline);
 }
 
-void vacancy_await(struct vacancy *v, struct loop *loop, const struct job *job, int64_t patience,
+void vacancy_await(struct vacancy *v, struct loop *loop, const struct job *job, int64_t seconds,
                    void (*done)(void *context, const struct error *failure), void *context) {
     vacancy_cancel(v);
     *v = (struct vacancy){.loop = loop,
                           .job = job,
                           .again = {.fire = look, .context = v},
-                          .deadline = clock_now() + patience,
+                          .deadline = clock_now() + seconds * CLOCK_SECOND,
                           .done = done,
                           .context = context};
     look(v);

@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+/* What was killed just before in this container, or on this host, lets go of its ports in less: in
+ * front of a job's first attempt, and where an attempt or a life of its own has just ended. */
+enum { VACANCY_FIRST_SECONDS = 5, VACANCY_AGAIN_SECONDS = 15 };
+
 struct vacancy {
     struct loop *loop; /* borrowed, as all that follows; NULL: never used */
     const struct job *job;
@@ -19,10 +23,10 @@ struct vacancy {
 };
 
 /* Calls DONE once, perhaps before this returns: with NULL when all ports of JOB but the control
- * link's are free, or it has one rank, which needs none; after PATIENCE ns with the error that
- * names one. V stays where it is until then; a wait that is under way is given up for the new one.
+ * link's are free, or it has one rank, which needs none; after SECONDS with the error that names
+ * one. V stays where it is until then; a wait that is under way is given up for the new one.
  */
-void vacancy_await(struct vacancy *v, struct loop *loop, const struct job *job, int64_t patience,
+void vacancy_await(struct vacancy *v, struct loop *loop, const struct job *job, int64_t seconds,
                    void (*done)(void *context, const struct error *failure), void *context);
 /* DONE is not called any more. For a zeroed V, too. */
 void vacancy_cancel(struct vacancy *v);
