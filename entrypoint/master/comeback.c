@@ -16,6 +16,8 @@ bool comeback_is(const struct master *m, const json_t *message) {
 
 /* The number of the attempt that would take it in. */
 static unsigned next_attempt(const struct master *m) {
+    if (m->phase == PHASE_GATHERING)
+        return ledger_last(&m->s.succession->ledger)->number + 1;
     return m->attempt.number + (m->phase == PHASE_RUNNING);
 }
 

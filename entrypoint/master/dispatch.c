@@ -245,6 +245,7 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_PROVE] = prove_begin,
     [DO_END_PROOF] = prove_end,
     [DO_SUCCEED] = gather_end,
+    [DO_LOOK] = gather_look,
     [DO_TAKE_BACK] = comeback_take,
     [DO_COME_BACK] = come_back,
     [DO_SURE] = sure,

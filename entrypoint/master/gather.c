@@ -2,7 +2,10 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "master/comeback.h"
+#include "master/lease.h"
 
+#include <limits.h>
 #include <string.h>
 
 /* Beside leases: for others to end what runs, and to come. */
@@ -12,14 +15,6 @@ static const int64_t ending = SUCCESSION_ENDING_SECONDS * CLOCK_SECOND;
 
 static int64_t lease_of(const struct master *m) {
     return settings_dead(&m->s.job->settings);
-}
-
-static struct host_set here(const struct master *m) {
-    struct host_set set = {0};
-    for (size_t i = 0; i < m->s.job->cluster.count; i++)
-        if (m->members[i].joined)
-            host_set_add(&set, m->s.job->cluster.hosts[i].place);
-    return set;
 }
 
 /* All of the last attempt's hosts but its master. */
@@ -40,14 +35,14 @@ static int64_t due(const struct master *m, const struct host_set *set) {
     return others > settled ? others : settled;
 }
 
-static bool is_enough(const struct master *m, const struct host_set *set) {
-    return ledger_allows(&m->s.succession->ledger, set) &&
-           (int64_t)m->join.count >= m->s.job->settings.min_hosts;
+/* The right is that of those who follow; those that wait are hosts of the next attempt, too. */
+static bool is_enough(const struct master *m) {
+    return lease_allows(m, &m->s.succession->ledger) &&
+           (int64_t)(m->join.count + comeback_count(m)) >= m->s.job->settings.min_hosts;
 }
 
-static void look(void *context) {
-    struct master *m = context;
-    const struct host_set set = here(m);
+void gather_look(struct master *m) {
+    const struct host_set set = lease_hosts(m);
     int64_t now = clock_boot();
     int64_t at = due(m, &set);
     int64_t end = m->gather.opened + 2 * lease_of(m) + give_up;
@@ -56,12 +51,16 @@ static void look(void *context) {
         return;
     if (m->fault.code != 0)
         master_raise(m, EVENT_LAUNCH_FAILED);
-    else if (is_enough(m, &set) && now >= at)
+    else if (is_enough(m) && now >= at)
         master_raise(m, EVENT_GATHERED);
     else if (now >= end)
         master_raise(m, EVENT_OUT);
     else
         loop_after(&m->s.loop, &m->gather.look, (at > now && at < end ? at : end) - now);
+}
+
+static void look(void *context) {
+    gather_look(context);
 }
 
 void gather_init(struct master *m) {
@@ -78,6 +77,7 @@ void gather_open(struct master *m) {
     m->phase = PHASE_GATHERING;
     m->gather.opened = clock_boot();
     m->gather.heard = s->heard;
+    m->first = UINT_MAX; /* it has offered no roll in this life */
     (void)error_set(&lost, EXIT_CODE_HOST_LOST, "the master of attempt %u was lost",
                     ledger_last(&s->ledger)->number);
     verdict_from_error(&lost, &m->s.job->cluster, -1, &m->failed);
@@ -95,7 +95,7 @@ void gather_begin(struct master *m) {
              "attempt %u",
              host_set_count(&ledger_last(&m->s.succession->ledger)->hosts),
              ledger_last(&m->s.succession->ledger)->number);
-    look(m);
+    gather_look(m);
 }
 
 int gather_check(const struct master *m, size_t host, const json_t *message, struct error *err) {
@@ -129,7 +129,7 @@ void gather_admit(struct member *b, const json_t *message) {
     if (heard > m->gather.heard)
         m->gather.heard = heard;
     ledger_learn(&m->s.succession->ledger, &ledger);
-    look(m);
+    gather_look(m);
 }
 
 void gather_end(struct master *m) {
@@ -139,6 +139,7 @@ void gather_end(struct master *m) {
             log_warning("%s has not come: it is lost", member_name(b));
         b->lost = b->lost || !b->joined;
     }
+    lease_begin(m, clock_boot()); /* of those that are here */
     loop_cancel(&m->s.loop, &m->gather.look);
     attempt_done(&m->attempt);
     m->attempt.number = m->first = ledger_last(&m->s.succession->ledger)->number + 1;

@@ -20,6 +20,8 @@ void gather_begin(struct master *m);
 int gather_check(const struct master *m, size_t host, const json_t *message, struct error *err);
 /* It is one of them from now on. */
 void gather_admit(struct member *b, const json_t *message);
+/* Someone may have come: begins, or goes on waiting. */
+void gather_look(struct master *m);
 /* Those that have not come are lost, and the attempt is the next one. */
 void gather_end(struct master *m);
 

@@ -19,21 +19,24 @@ static int64_t lease_of(const struct master *m) {
     return settings_dead(&m->s.job->settings);
 }
 
-/* Of the attempt's hosts those that had not gone over to another master a lease ago, and remember
- * what they have taken. */
-static struct host_set heard(const struct master *m) {
+/* It had not gone over to another master at SINCE, and remembers what it has taken. */
+static bool is_heard(const struct member *b, int64_t since) {
+    if (b->master->phase == PHASE_GATHERING)
+        return b->joined;
+    return b->index == 0 || (!b->lost && !b->mute && b->echoed >= since);
+}
+
+struct host_set lease_hosts(const struct master *m) {
     struct host_set set = {0};
     int64_t since = clock_boot() - lease_of(m);
-    for (size_t i = 0; i < m->s.job->cluster.count; i++) {
-        const struct member *b = &m->members[i];
-        if (i == 0 || (!b->lost && !b->mute && b->echoed >= since))
+    for (size_t i = 0; i < m->s.job->cluster.count; i++)
+        if (is_heard(&m->members[i], since))
             host_set_add(&set, m->s.job->cluster.hosts[i].place);
-    }
     return set;
 }
 
 bool lease_allows(const struct master *m, const struct ledger *ledger) {
-    const struct host_set set = heard(m);
+    const struct host_set set = lease_hosts(m);
     unsigned place = (unsigned)m->s.job->cluster.hosts[0].place;
     return ledger_allows_on(ledger, &set, place, m->first);
 }
@@ -165,7 +168,7 @@ static void look(void *context) {
 }
 
 size_t lease_heard(const struct master *m) {
-    const struct host_set set = heard(m);
+    const struct host_set set = lease_hosts(m);
     return host_set_common(&set, &ledger_last(&m->s.succession->ledger)->hosts);
 }
 

@@ -17,6 +17,8 @@ void lease_lose(struct member *b, const char *why);
 /* Where the first host may be lost: whether the hosts that have answered heartbeats of the last
  * lease are too few for this master to act. Asked before anything is done, raised as OUT. */
 bool lease_is_out(const struct master *m);
+/* Those hosts. While hosts gather, those that have joined: to dial is to vote. */
+struct host_set lease_hosts(const struct master *m);
 /* Whether they would be enough by LEDGER, too. */
 bool lease_allows(const struct master *m, const struct ledger *ledger);
 /* How many of the attempt's hosts have. */

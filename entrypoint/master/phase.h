@@ -97,6 +97,7 @@ enum phase_action {
     DO_PROVE,       /* all hosts are told to */
     DO_END_PROOF,   /* all hosts are told to take away what they wrote for it */
     DO_SUCCEED,     /* whoever has not come is lost; the attempt is the next one */
+    DO_LOOK,        /* whether enough have come: GATHERED, if so */
     DO_TAKE_BACK,   /* hosts that have come while the job ran have a part in it */
     DO_COME_BACK,   /* this host asks the others to be taken back */
     DO_SURE,        /* tell all that all have taken the roll */

@@ -151,6 +151,22 @@ a_new_container_finds_a_master_that_is_not_the_first_host() {
     check "one attempt at a time" never_two
 }
 
+# It is the one that is missing there when another host follows the first one.
+a_host_that_waits_counts_while_hosts_gather() {
+    least=3
+    begin_work 4 || return
+    hosts kill 4
+    check "three go on" wait_for 45 says 1 'attempt 2 begins, with 3 ranks on 3 hosts' || return
+    check "they work" wait_for 20 works_in 2 3
+    works_again 4
+    waits 4 1 || return
+    hosts kill 1
+    check "attempt 3 begins" wait_for 60 says 2 'attempt 3 begins, with 3 ranks on 3 hosts' || return
+    check "its hosts work" wait_for 20 works_in 3 3
+    ended_well 2 3 4
+    check "one attempt at a time" never_two
+}
+
 # Two of four, lost and back: a roll of four after one of two.
 a_roll_grows_by_more_than_it_had() {
     begin_work 4 || return
@@ -189,7 +205,8 @@ CASES=${CASES:-a_paused_host_has_a_part_in_the_next_attempt a_host_that_was_cut_
     a_container_that_was_started_again_has_a_part_in_the_next_attempt a_host_that_waits_hears_the_verdict
     a_host_that_waits_counts a_host_that_waits_is_stopped_alone the_first_host_is_paused
     the_first_host_comes_back_and_leads_again a_paused_worker_waits_for_the_end a_worker_that_was_cut_off_comes_back
-    a_new_container_finds_a_master_that_is_not_the_first_host a_roll_grows_by_more_than_it_had $more}
+    a_new_container_finds_a_master_that_is_not_the_first_host a_host_that_waits_counts_while_hosts_gather
+    a_roll_grows_by_more_than_it_had $more}
 
 case_ends() {
     failover=1

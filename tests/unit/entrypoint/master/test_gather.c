@@ -1,11 +1,14 @@
 #include "master/gather.h"
 
 #include "common/clock.h"
+#include "master/comeback.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { HOSTS = 5 };
 
@@ -14,6 +17,7 @@ static struct job job;
 static struct succession succession;
 static struct member members[HOSTS];
 static struct master m;
+static int far_end = -1; /* of the link of one that waits */
 static enum phase_event raised;
 static int raises;
 
@@ -56,6 +60,14 @@ static void set_up(size_t count, int64_t ago) {
 
 static void tear_down(void) {
     gather_close(&m);
+    for (size_t i = 0; i < HOSTS; i++) {
+        link_free(members[i].link);
+        json_decref(members[i].asks);
+        members[i] = (struct member){0};
+    }
+    if (far_end >= 0)
+        (void)close(far_end);
+    far_end = -1;
     attempt_done(&m.attempt);
     loop_done(&m.s.loop);
     succession_close(&succession);
@@ -183,6 +195,93 @@ static void so_are_fewer_than_were_asked_for(void) {
     tear_down();
 }
 
+static void say_nothing(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static void end(void *context, const struct error *why) {
+    (void)context;
+    (void)why;
+}
+
+static const struct link_events quiet = {.message = say_nothing, .closed = end};
+
+/* HOST was started anew, or knows of the rolls in KNOWN; it waits, and can have a part. */
+static void stay(size_t host, const struct ledger *known) {
+    int pair[2];
+    json_t *message = known != NULL ? NULL : frame_new("join");
+    if (known != NULL) {
+        const struct ledger before = succession.ledger;
+        succession.ledger = *known;
+        message = join_of(long_ago);
+        succession.ledger = before;
+    }
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair),
+                          0);
+    far_end = pair[1];
+    members[host].link = link_new(&m.s.loop, pair[0], NULL, true, &quiet, &members[host], NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(members[host].link);
+    members[host].waits = true;
+    members[host].asks = message;
+    m.gather.look.fire(&m);
+}
+
+/* Three of five follow, and four are asked for. */
+static void three_of_four(void) {
+    set_up(5, long_ago);
+    job.settings.min_hosts = 4;
+    m.gather.opened -= 13 * CLOCK_SECOND;
+    gather_begin(&m);
+    come(3, long_ago);
+    come(4, long_ago);
+    CU_ASSERT_EQUAL(raises, 0);
+}
+
+/* Just those that the next attempt will have. */
+static void those_that_wait_count(void) {
+    three_of_four();
+    stay(2, NULL);
+    CU_ASSERT_EQUAL(raises, 1);
+    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    m.phase = PHASE_RUNNING;
+    gather_end(&m);
+    CU_ASSERT(members[2].lost);
+    comeback_take(&m);
+    CU_ASSERT_FALSE(members[2].lost);
+    CU_ASSERT_EQUAL(master_hosts_left(&m), 4);
+    tear_down();
+}
+
+/* It has taken what another host has offered as the next attempt, and cannot take ours. */
+static void who_cannot_take_the_next_roll_does_not_count(void) {
+    const struct roll theirs = {.number = 2, .master = 2, .hosts = {.words = {0x1c}}};
+    three_of_four();
+    struct ledger known = succession.ledger;
+    CU_ASSERT(ledger_take(&known, &theirs));
+    stay(2, &known);
+    CU_ASSERT_EQUAL(raises, 0);
+    CU_ASSERT_EQUAL(ledger_last(&succession.ledger)->number, 1);
+    m.phase = PHASE_RUNNING;
+    gather_end(&m);
+    comeback_take(&m);
+    CU_ASSERT(members[2].lost);
+    tear_down();
+}
+
+/* Two of five may not go on, whoever waits: what was started anew has forgotten what it took. */
+static void those_that_wait_give_no_right(void) {
+    set_up(5, long_ago);
+    m.gather.opened -= 13 * CLOCK_SECOND;
+    gather_begin(&m);
+    come(3, long_ago);
+    stay(2, NULL);
+    CU_ASSERT_EQUAL(raises, 0);
+    come(4, long_ago);
+    CU_ASSERT_EQUAL(raised, EVENT_GATHERED);
+    tear_down();
+}
+
 /* It has taken a later roll, without the host that is here. */
 static void what_one_of_them_knows_counts_for_all(void) {
     const struct roll later = {.number = 2, .master = 0, .hosts = {.words = {0x0d}}};
@@ -234,5 +333,6 @@ static void who_may_not_come_hears_why(void) {
 UNIT_MAIN("master.gather", UNIT(with_all_others_it_begins_a_lease_after_the_last_heartbeat),
           UNIT(a_lease_is_what_was_asked_for), UNIT(its_own_last_heartbeat_counts),
           UNIT(without_some_it_waits_a_lease_longer_and_for_them_to_come), UNIT(too_few_are_out),
-          UNIT(so_are_fewer_than_were_asked_for), UNIT(what_one_of_them_knows_counts_for_all),
-          UNIT(who_may_not_come_hears_why))
+          UNIT(so_are_fewer_than_were_asked_for), UNIT(those_that_wait_count),
+          UNIT(who_cannot_take_the_next_roll_does_not_count), UNIT(those_that_wait_give_no_right),
+          UNIT(what_one_of_them_knows_counts_for_all), UNIT(who_may_not_come_hears_why))
