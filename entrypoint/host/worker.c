@@ -4,6 +4,7 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
+#include "host/loss.h"
 #include "host/seeking.h"
 #include "host/supervisor.h"
 #include "host/worker_words.h"
@@ -94,31 +95,16 @@ static void take_refusal(struct worker *w, const json_t *message) {
     supervisor_conclude_error(&w->s, &why, (int)w->s.job->cluster.self);
 }
 
-static bool is_stopping(const struct worker *w) {
-    return w->stopping || w->s.host.crew.stopping;
-}
-
-/* What the next life is. A host that has looked for the master in vain, or waits for an attempt,
- * has nobody to follow; nobody goes on with a job that has not begun, or without all that it needs,
- * which a later life does not fetch. */
-static bool lives_on(const struct worker *w, const char **why) {
-    struct succession *s = w->s.succession;
-    bool in_vain = succession_is_back(s) && !w->joined;
-    bool begun = w->begun && (w->ordered || w->waits || succession_is_again(s));
-    if (succession_may_follow(s, w->s.job, why) && !in_vain && !w->waits)
-        s->back = false;
-    else if (succession_may_return(s, w->s.job) && begun && !in_vain)
-        s->back = true;
-    else
-        return false;
-    return !is_stopping(w);
-}
-
 /* The others may run without this host from here on, so that nothing of it may. */
 static void lose_master(struct worker *w, const char *why) {
     struct error err = {0};
     const char *alone = "";
-    if (lives_on(w, &alone)) {
+    const struct loss loss = {.begun = w->begun,
+                              .joined = w->joined,
+                              .ordered = w->ordered,
+                              .waits = w->waits,
+                              .stopping = w->stopping || w->s.host.crew.stopping};
+    if (loss_lives_on(&loss, w->s.succession, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);
         journal_put(&w->s.journal, RECORD_HOST_LOST,
                     json_pack("{s:s, s:o}", "which", master_name(w), "why", record_text(why)));
@@ -127,12 +113,7 @@ static void lose_master(struct worker *w, const char *why) {
         supervisor_follow(&w->s);
         return;
     }
-    if (succession_is_back(w->s.succession) && !w->joined)
-        (void)error_set(&err, EXIT_CODE_HOST_LOST,
-                        "this host was lost, and no master was there within %lld s: %s",
-                        (long long)succession_seek_seconds(&w->s.job->settings), why);
-    else
-        (void)error_set(&err, EXIT_CODE_HOST_LOST, "the master is lost: %s%s", why, alone);
+    loss_error(&loss, w->s.succession, w->s.job, why, alone, &err);
     w->s.at_once = succession_is_on(w->s.succession);
     supervisor_conclude_error(&w->s, &err, 0);
 }

@@ -1,0 +1,26 @@
+#include "host/loss.h"
+
+/* A host that has looked for the master in vain, or waits for an attempt, has nobody to follow;
+ * nobody goes on with a job that has not begun, or without all that it needs, which a later life
+ * does not fetch. */
+bool loss_lives_on(const struct loss *l, struct succession *s, const struct job *job,
+                   const char **why) {
+    bool in_vain = succession_is_back(s) && !l->joined;
+    bool begun = l->begun && (l->ordered || l->waits || succession_is_again(s));
+    bool follows = succession_may_follow(s, job, why) && !in_vain && !l->waits;
+    bool returns = succession_may_return(s, job) && begun && !in_vain;
+    if (l->stopping || !(follows || returns))
+        return false;
+    s->back = !follows;
+    return true;
+}
+
+void loss_error(const struct loss *l, const struct succession *s, const struct job *job,
+                const char *last, const char *why, struct error *ret) {
+    if (succession_is_back(s) && !l->joined)
+        (void)error_set(ret, EXIT_CODE_HOST_LOST,
+                        "this host was lost, and no master was there within %lld s: %s",
+                        (long long)succession_seek_seconds(&job->settings), last);
+    else
+        (void)error_set(ret, EXIT_CODE_HOST_LOST, "the master is lost: %s%s", last, why);
+}

@@ -1,0 +1,26 @@
+/* A worker that has lost its master: whether it lives on, and as what, or what it leaves with. */
+#ifndef HOST_LOSS_H
+#define HOST_LOSS_H
+
+#include "common/error.h"
+#include "host/succession.h"
+
+/* What it was until then. */
+struct loss {
+    bool begun;    /* all that the job needs was here */
+    bool joined;   /* the master had taken it in */
+    bool ordered;  /* the job had begun */
+    bool waits;    /* for an attempt that would take it back */
+    bool stopping; /* a stop was asked for */
+};
+
+/* Whether a next life begins, and in S whether that is one in which it asks to be taken back. WHY:
+ * why it follows nobody, for people. */
+bool loss_lives_on(const struct loss *l, struct succession *s, const struct job *job,
+                   const char **why);
+/* What it leaves with where none does: LAST is the last that was known of the master, WHY that of
+ * loss_lives_on(). */
+void loss_error(const struct loss *l, const struct succession *s, const struct job *job,
+                const char *last, const char *why, struct error *ret);
+
+#endif
