@@ -29,6 +29,7 @@ struct worker {
     bool joined;
     bool ordered;  /* the job has begun */
     bool waits;    /* for the next attempt, which takes this host back */
+    bool counted;  /* the master counts on it there: a stop is one of the job */
     bool stopping; /* asked for: the master shall hear of it */
     char run[ATTEMPT_RUN_SIZE];
 };
@@ -153,6 +154,23 @@ static void begin_to_wait(struct worker *w, const json_t *message) {
     journal_put(&w->s.journal, RECORD_BACK, json_pack("{s:s}", "which", master_name(w)));
 }
 
+/* Its first word, or that the attempt that this host waits for will be with it. */
+static void take_welcome(struct worker *w, const json_t *message) {
+    if (w->waits) {
+        w->counted = true;
+        log_info("%s counts on this host in the next attempt", master_name(w));
+        return;
+    }
+    w->joined = true;
+    note_beat(w);
+    take_run(w, message);
+    loop_cancel(&w->s.loop, &w->announce);
+    log_info("joined %s", master_name(w));
+    journal_put(&w->s.journal, RECORD_JOINED,
+                json_pack("{s:s, s:I}", "which", master_name(w), "count",
+                          (json_int_t)w->s.job->cluster.count));
+}
+
 static void master_silent(struct worker *w);
 
 /* Where the first host may be lost this one has been without a master for so long that others may
@@ -175,14 +193,7 @@ static void hear(void *context, const json_t *message) {
         worker_answer_beat(&w->s, w->link, message);
         note_beat(w);
     } else if (strcmp(type, "welcome") == 0) {
-        w->joined = true;
-        note_beat(w);
-        take_run(w, message);
-        loop_cancel(&w->s.loop, &w->announce);
-        log_info("joined %s", master_name(w));
-        journal_put(&w->s.journal, RECORD_JOINED,
-                    json_pack("{s:s, s:I}", "which", master_name(w), "count",
-                              (json_int_t)w->s.job->cluster.count));
+        take_welcome(w, message);
     } else if (strcmp(type, "wait") == 0 && !w->joined) {
         begin_to_wait(w, message);
     } else if (strcmp(type, "verdict") == 0) {
@@ -427,7 +438,7 @@ static void stop(void *state, bool again) {
     w->stopping = true;
     journal_put(&w->s.journal, RECORD_STOP,
                 json_pack("{s:s, s:b}", "which", supervisor_own_name(&w->s), "again", (int)again));
-    if (w->waits) {
+    if (w->waits && !w->counted) {
         stop_waiting(w);
         return;
     }

@@ -6,8 +6,8 @@
  *   from the master      welcome run, wait run, refuse code text, beat time, verdict ..., and
  *                        host.h's orders
  *
- * To a host that comes while the job runs the master says `wait`: the next order that is for it
- * begins an attempt in which it has a part. */
+ * To a host that comes while the job runs the master says `wait`, and `welcome` when the next
+ * attempt counts on it: the next order that is for it begins that attempt. */
 #ifndef HOST_WORKER_H
 #define HOST_WORKER_H
 

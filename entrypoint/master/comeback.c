@@ -143,6 +143,7 @@ static void take(struct member *b) {
     b->cleared = m->attempt.number;
     m->join.count += !b->joined;
     b->joined = true;
+    link_send(b->link, frame_with("welcome", json_pack("{s:s}", "run", m->s.host.run)));
     log_info("%s is one of the next attempt's hosts", member_name(b));
 }
 

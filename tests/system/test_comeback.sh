@@ -82,6 +82,24 @@ a_host_that_waits_is_stopped_alone() {
     ended_well 1 2
 }
 
+# The next attempt counts on it: a stop there is one of the job, before it has had a part in any. With a first host
+# that may be lost there are 14 s from a loss to the next attempt.
+a_stop_between_being_taken_in_and_the_first_order() {
+    begin_work 4 || return
+    hosts freeze 4
+    check "three go on" wait_for 60 says 1 'attempt 2 begins, with 3 ranks on 3 hosts' || return
+    hosts thaw 4
+    waits 4 1 || return
+    check "all three work" wait_for 20 works_in 2 3
+    hosts kill 3
+    check "it is taken in" wait_for 30 says 4 'algo-1 counts on this host in the next attempt' || return
+    fault_begins
+    hosts stop 4
+    ended 143 'stopped on request between two attempts' "$LEAVE_MS" 1 2 4
+    all_name 'algo-4' 1 2 4
+    check "no attempt followed" works_in 3 0
+}
+
 # --- any host may be the master ---------------------------------------------------------------
 
 # All its processes stand, and wake up when the others have gone on: it is a worker of the next attempt.
@@ -203,7 +221,8 @@ more=a_paused_master_of_eight
 [ -n "${RINGMASTER_LONG:-}" ] || more=
 CASES=${CASES:-a_paused_host_has_a_part_in_the_next_attempt a_host_that_was_cut_off_has_a_part_in_the_next_attempt
     a_container_that_was_started_again_has_a_part_in_the_next_attempt a_host_that_waits_hears_the_verdict
-    a_host_that_waits_counts a_host_that_waits_is_stopped_alone the_first_host_is_paused
+    a_host_that_waits_counts a_host_that_waits_is_stopped_alone
+    a_stop_between_being_taken_in_and_the_first_order the_first_host_is_paused
     the_first_host_comes_back_and_leads_again a_paused_worker_waits_for_the_end a_worker_that_was_cut_off_comes_back
     a_new_container_finds_a_master_that_is_not_the_first_host a_host_that_waits_counts_while_hosts_gather
     a_roll_grows_by_more_than_it_had $more}

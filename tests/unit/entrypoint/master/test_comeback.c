@@ -194,6 +194,7 @@ static void who_waits_disturbs_nobody(void) {
 }
 
 static void it_is_a_host_of_the_next_attempt(void) {
+    char words[256];
     set_up(false);
     cleanup_json json_t *join = join_of(&succession);
     cleanup_json json_t *fetching = frame_new("fetching");
@@ -203,9 +204,12 @@ static void it_is_a_host_of_the_next_attempt(void) {
     CU_ASSERT_EQUAL(raised[EVENT_BACK], 1);
     CU_ASSERT_EQUAL(comeback_count(&m), 1);
     CU_ASSERT(members[4].lost);
+    told(4, words);
     m.phase = PHASE_CLEARING;
     m.attempt.number = 3;
     comeback_take(&m);
+    told(4, words);
+    CU_ASSERT_STRING_EQUAL(words, "welcome "); /* a stop there is one of the job from here on */
     CU_ASSERT_FALSE(members[4].lost || members[4].waits);
     CU_ASSERT(members[3].lost && members[3].waits);
     CU_ASSERT_EQUAL(members[4].cleared, 3);
