@@ -17,7 +17,10 @@ bool loss_lives_on(const struct loss *l, struct succession *s, const struct job 
 
 void loss_error(const struct loss *l, const struct succession *s, const struct job *job,
                 const char *last, const char *why, struct error *ret) {
-    if (succession_is_back(s) && !l->joined)
+    if (l->absent)
+        (void)error_set(ret, EXIT_CODE_HOST_LOST,
+                        "the master is lost, and nobody listens at its address any more: %s", last);
+    else if (succession_is_back(s) && !l->joined)
         (void)error_set(ret, EXIT_CODE_HOST_LOST,
                         "this host was lost, and no master was there within %lld s: %s",
                         (long long)succession_seek_seconds(&job->settings), last);

@@ -12,6 +12,7 @@ struct loss {
     bool ordered;  /* the job had begun */
     bool waits;    /* for an attempt that would take it back */
     bool stopping; /* a stop was asked for */
+    bool absent;   /* it asked to be taken back, and nobody is there */
 };
 
 /* Whether a next life begins, and in S whether that is one in which it asks to be taken back. WHY:

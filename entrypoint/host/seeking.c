@@ -29,12 +29,21 @@ static void refused(void *context, const struct error *why) {
     k->events->refused(k->context, why);
 }
 
+static bool is_vain(const struct seeking *k) {
+    const struct succession *s = k->s->succession;
+    return succession_is_back(s) && !s->on && s->closed &&
+           dial_absent(&k->dial) >= SEEKING_ABSENT_SECONDS * CLOCK_SECOND;
+}
+
 /* Whoever has another key is not passed over, but told of. */
 static void missed(void *context) {
     struct seeking *k = context;
     if (seeks(k) && dial_why(&k->dial)->code != EXIT_CODE_KEY_REFUSED &&
         (!k->turn.active || k->turn.deadline > clock_now() + look))
         loop_after(&k->s->loop, &k->turn, look);
+    k->vain = is_vain(k);
+    if (k->vain && k->events->missed != NULL)
+        k->events->missed(k->context);
 }
 
 static const struct dial_events events = {opened, told, refused, missed};

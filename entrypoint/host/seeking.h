@@ -7,17 +7,23 @@
 #include "host/supervisor.h"
 #include "wire/dial.h"
 
+/* A first host that is started anew in less is another run's. */
+enum { SEEKING_ABSENT_SECONDS = 2 };
+
 struct seeking {
     struct supervisor *s;
     const struct dial_events *events;
     void *context;
     struct dial dial;
     struct timer turn; /* then the next host is dialled */
+    bool vain;         /* `missed` was called */
     char address[NET_ADDRESS_TEXT];
 };
 
-/* EVENTS are those of a dial, but for `missed`. When one comes the first host of the job's cluster
- * is the one that it is about. */
+/* EVENTS are those of a dial, but for `missed`: nobody is the master any more, as this host was not
+ * cut off, the first host alone can be it, and nobody has listened there for
+ * SEEKING_ABSENT_SECONDS. When one comes the first host of the job's cluster is the one that it is
+ * about. */
 void seeking_start(struct seeking *k, struct supervisor *s, const struct dial_events *events,
                    void *context);
 void seeking_stop(struct seeking *k);

@@ -4,6 +4,7 @@
 #include "common/json.h"
 #include "wire/tls.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,6 +154,19 @@ bool succession_may_return(const struct succession *s, const struct job *job) {
     if (s->on && ledger_last(&s->ledger)->number > last)
         last = ledger_last(&s->ledger)->number;
     return (int64_t)last <= job->settings.restarts;
+}
+
+int64_t succession_reach_seconds(const struct succession *s, const struct settings *settings) {
+    if (succession_is_back(s))
+        return succession_seek_seconds(settings);
+    return succession_is_again(s) ? settings->dead_seconds + SUCCESSION_REACH_SECONDS
+                                  : settings->ready_seconds;
+}
+
+/* A silence that TCP has noticed is one, too: this host may be cut off. */
+void succession_note_end(struct succession *s, int number) {
+    if (s != NULL)
+        s->closed = number == 0 || number == ECONNRESET || number == EPIPE;
 }
 
 void succession_return(struct succession *s, struct job *job) {

@@ -47,6 +47,7 @@ struct succession {
     bool over;        /* this life ends, and another one follows */
     bool back;        /* in which this host asks the others to be taken back; or this one is so */
     bool stopping;    /* asked for between two lives */
+    bool closed;      /* the last master did not fall silent: its end of the link was closed */
     size_t master;    /* the place of this life's, or of the host that is asked whether it is */
     size_t turn;      /* of asking */
     unsigned attempt; /* the last one in which this host had a part; 1 at first */
@@ -93,6 +94,10 @@ void succession_follow(struct succession *s, struct job *job);
 static inline int64_t succession_seek_seconds(const struct settings *s) {
     return 2 * s->dead_seconds + SUCCESSION_SEEK_SECONDS;
 }
+/* How long this life tries to reach its master. */
+int64_t succession_reach_seconds(const struct succession *s, const struct settings *settings);
+/* The master's link has ended by the error NUMBER, 0 for none; ETIMEDOUT where it was silent. */
+void succession_note_end(struct succession *s, int number);
 /* Whether this host may ask the others to be taken back. */
 bool succession_may_return(const struct succession *s, const struct job *job);
 /* The next life is one in which it does: all hosts are there again. */

@@ -11,6 +11,7 @@
 #include "os/boot_timer.h"
 #include "wire/frame.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -78,21 +79,15 @@ static void reach_again(struct worker *w) {
 }
 
 static void take_refusal(struct worker *w, const json_t *message) {
-    struct error why = {0};
-    int64_t code = EXIT_CODE_CONFIG;
-    const char *text = NULL;
-    (void)json_member_int(message, "refuse", "code", &code, NULL);
-    (void)json_member_string(message, "refuse", "text", &text, NULL);
-    if (code < 1 || code > UINT8_MAX)
-        code = EXIT_CODE_CONFIG; /* a refusal is never a success */
-    if (code == EXIT_CODE_NOT_READY && !w->joined && w->link != NULL) {
-        log_info("%s takes this host later: %s", master_name(w), text != NULL ? text : "");
+    struct error why;
+    worker_read_refusal(message, &why);
+    if (why.code == EXIT_CODE_NOT_READY && !w->joined && w->link != NULL) {
+        log_info("%s takes this host later: %s", master_name(w), why.text);
         reach_again(w);
         seeking_later(&w->seeking);
         return;
     }
-    (void)error_set(&why, (enum exit_code)code, "%s refused this host: %s", master_name(w),
-                    text != NULL ? text : "no reason given");
+    (void)error_wrap(&why, "%s refused this host", master_name(w));
     supervisor_conclude_error(&w->s, &why, (int)w->s.job->cluster.self);
 }
 
@@ -104,7 +99,8 @@ static void lose_master(struct worker *w, const char *why) {
                               .joined = w->joined,
                               .ordered = w->ordered,
                               .waits = w->waits,
-                              .stopping = w->stopping || w->s.host.crew.stopping};
+                              .stopping = w->stopping || w->s.host.crew.stopping,
+                              .absent = w->seeking.vain};
     if (loss_lives_on(&loss, w->s.succession, w->s.job, &alone)) {
         log_error("the master, %s, is lost: %s%s", master_name(w), why, alone);
         journal_put(&w->s.journal, RECORD_HOST_LOST,
@@ -120,14 +116,8 @@ static void lose_master(struct worker *w, const char *why) {
 }
 
 static void take_run(struct worker *w, const json_t *welcome) {
-    const char *run = NULL;
-    (void)json_member_string(welcome, "welcome", "run", &run, NULL);
-    /* It becomes part of a path. */
-    if (run != NULL && strlen(run) == ATTEMPT_RUN_SIZE - 1 &&
-        run[strspn(run, "0123456789abcdef")] == '\0') {
-        (void)snprintf(w->run, sizeof(w->run), "%s", run);
-        host_set_run(&w->s.host, run);
-    }
+    if (worker_read_run(welcome, w->run))
+        host_set_run(&w->s.host, w->run);
 }
 
 /* The job needs nothing of this host: nobody has to hear of it. */
@@ -214,15 +204,12 @@ static void hear(void *context, const json_t *message) {
 static void opened(void *context, struct link *link, const struct net_address *peer);
 static void told(void *context, const struct net_address *peer, const struct error *why);
 static void refused(void *context, const struct error *why);
-static const struct dial_events dial_events = {opened, told, refused, NULL};
+static void missed(void *context);
+static const struct dial_events dial_events = {opened, told, refused, missed};
 
 /* The first master is looked up by its name or where the platform says. */
 static void reach(struct worker *w) {
-    const struct settings *settings = &w->s.job->settings;
-    int64_t seconds = succession_is_back(w->s.succession) ? succession_seek_seconds(settings)
-                      : succession_is_again(w->s.succession)
-                          ? settings->dead_seconds + SUCCESSION_REACH_SECONDS
-                          : settings->ready_seconds;
+    int64_t seconds = succession_reach_seconds(w->s.succession, &w->s.job->settings);
     w->dialling = true;
     w->stopping = w->stopping || (w->s.succession != NULL && w->s.succession->stopping);
     count_down(w, (w->stopping ? STOP_JOIN_SECONDS : seconds) * CLOCK_SECOND);
@@ -237,12 +224,22 @@ static void closed(void *context, const struct error *why) {
     w->link = NULL;
     if (w->s.judged)
         supervisor_may_leave(&w->s);
-    else if (w->joined)
+    else if (w->joined) {
+        succession_note_end(w->s.succession, why->os_errno);
         lose_master(w, why->text);
-    else {
+    } else {
         reach_again(w);
         seeking_start(&w->seeking, &w->s, &dial_events, w);
     }
+}
+
+/* After a stop this host still tries for as long as that may take. */
+static void missed(void *context) {
+    struct worker *w = context;
+    if (w->stopping)
+        return;
+    seeking_stop(&w->seeking);
+    lose_master(w, seeking_why(&w->seeking)->text);
 }
 
 static void conclude_version(struct worker *w, int64_t version) {
@@ -330,10 +327,12 @@ static void master_silent(struct worker *w) {
                    (long long)w->s.job->settings.dead_seconds);
     link_free(w->link);
     w->link = NULL;
-    if (w->s.judged)
+    if (w->s.judged) {
         supervisor_may_leave(&w->s);
-    else
-        lose_master(w, why);
+        return;
+    }
+    succession_note_end(w->s.succession, ETIMEDOUT);
+    lose_master(w, why);
 }
 
 /* When this container itself stood still, the master gets a new chance: what it sent meanwhile

@@ -6,6 +6,7 @@
 #include "wire/frame.h"
 
 #include <stdio.h>
+#include <string.h>
 
 void worker_send_join(struct supervisor *s, struct link *link) {
     struct facts facts;
@@ -69,4 +70,25 @@ void worker_part_from_older(const struct supervisor *s, struct link *link, int64
     (void)json_object_set_new(message, "fault_code", json_integer(EXIT_CODE_CONFIG));
     (void)json_object_set_new(message, "fault_text", json_string_any(text));
     link_part(link, message);
+}
+
+/* It becomes part of a path. */
+bool worker_read_run(const json_t *message, char ret[ATTEMPT_RUN_SIZE]) {
+    const char *run = NULL;
+    (void)json_member_string(message, frame_type(message), "run", &run, NULL);
+    if (run == NULL || strlen(run) != ATTEMPT_RUN_SIZE - 1 ||
+        run[strspn(run, "0123456789abcdef")] != '\0')
+        return false;
+    (void)snprintf(ret, ATTEMPT_RUN_SIZE, "%s", run);
+    return true;
+}
+
+void worker_read_refusal(const json_t *message, struct error *ret) {
+    int64_t code = EXIT_CODE_CONFIG;
+    const char *text = NULL;
+    (void)json_member_int(message, "refuse", "code", &code, NULL);
+    (void)json_member_string(message, "refuse", "text", &text, NULL);
+    if (code < 1 || code > UINT8_MAX)
+        code = EXIT_CODE_CONFIG;
+    (void)error_set(ret, (enum exit_code)code, "%s", text != NULL ? text : "no reason given");
 }

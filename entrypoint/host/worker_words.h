@@ -1,7 +1,8 @@
-/* What a worker tells its master of itself (worker.h). */
+/* What a worker tells its master of itself, and what it reads in its words (worker.h). */
 #ifndef HOST_WORKER_WORDS_H
 #define HOST_WORKER_WORDS_H
 
+#include "common/attempt.h"
 #include "host/supervisor.h"
 #include "wire/link.h"
 
@@ -14,5 +15,10 @@ void worker_answer_beat(const struct supervisor *s, struct link *link, const jso
 /* To a master of another VERSION, in its own words, which are few: the job then ends for all hosts,
  * with the reason. Frees the link. */
 void worker_part_from_older(const struct supervisor *s, struct link *link, int64_t version);
+
+/* The run's name in a `welcome` or `wait`; false, and RET unchanged, where there is none. */
+bool worker_read_run(const json_t *message, char ret[ATTEMPT_RUN_SIZE]);
+/* Why it was refused: never a success. */
+void worker_read_refusal(const json_t *message, struct error *ret);
 
 #endif

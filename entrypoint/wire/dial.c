@@ -22,6 +22,7 @@ static void opened(void *context) {
 static void closed(void *context, const struct error *why) {
     struct dial *d = context;
     d->why = *why;
+    d->absent = d->absent && why->os_errno == ECONNREFUSED;
     link_free(d->link);
     d->link = NULL;
     if (why->code == EXIT_CODE_KEY_REFUSED) {
@@ -45,6 +46,10 @@ static const struct link_events events = {.opened = opened, .message = too_early
 
 static void end_round(struct dial *d) {
     int64_t now = clock_now();
+    if (!d->absent)
+        d->absent_since = 0;
+    else if (d->absent_since == 0)
+        d->absent_since = now;
     if (!d->refused)
         d->refused_since = 0;
     else if (d->refused_since == 0)
@@ -69,9 +74,11 @@ static void try_next(struct dial *d) {
             d->link = link_new(d->loop, fd, d->tls, false, &events, d, &d->why);
             if (d->link != NULL)
                 return;
+            d->absent = false;
             continue;
         }
         (void)error_set_errno(&d->why, EXIT_CODE_NOT_READY, "connecting");
+        d->absent = d->absent && d->why.os_errno == ECONNREFUSED;
         if (fd >= 0)
             (void)close(fd);
     }
@@ -82,6 +89,7 @@ static void found(void *context, const struct net_address *addresses, size_t cou
     struct dial *d = context;
     memcpy(d->addresses, addresses, count * sizeof(*addresses));
     d->count = count;
+    d->absent = count > 0;
     if (count == 0)
         (void)error_set(&d->why, EXIT_CODE_NOT_READY, "the name is not known yet");
     try_next(d);
@@ -91,7 +99,7 @@ static void look_up(void *context) {
     struct dial *d = context;
     d->count = 0;
     d->next = 0;
-    d->refused = false;
+    d->refused = d->absent = false;
     if (resolve_start(&d->resolve, d->loop, d->reaper, d->name, found, d, &d->why) != 0)
         end_round(d);
 }
@@ -110,6 +118,10 @@ void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CT
                        .patience = DIAL_REFUSED_SECONDS * CLOCK_SECOND};
     d->again = (struct timer){.fire = look_up, .context = d};
     look_up(d);
+}
+
+int64_t dial_absent(const struct dial *d) {
+    return d->absent_since != 0 ? clock_now() - d->absent_since : 0;
 }
 
 const struct error *dial_why(const struct dial *d) {

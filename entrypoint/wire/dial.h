@@ -44,6 +44,8 @@ struct dial {
     int64_t refused_since; /* all rounds since then met another key; 0: the last one did not */
     int64_t patience;      /* DIAL_REFUSED_SECONDS */
     bool refused;          /* in this round */
+    int64_t absent_since;  /* nobody listened in any round since; 0: in the last one */
+    bool absent;           /* so far in this round */
     struct error refusal;  /* the last one */
     struct error why;      /* the last reason that it did not work; text "" at first */
 };
@@ -53,6 +55,8 @@ void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CT
                 const char *name, uint16_t port, const struct dial_events *events, void *context);
 void dial_stop(struct dial *d);
 
+/* For how long all that answered was that nobody listens there, ns; 0: the last time it was not. */
+int64_t dial_absent(const struct dial *d);
 /* Why there is no link yet: another key, where one was ever met, else the last reason. */
 const struct error *dial_why(const struct dial *d);
 

@@ -118,16 +118,37 @@ too_few_hosts_are_left() {
     ended 73 'no restart with 2 hosts, RINGMASTER_MIN_HOSTS is 3' "$SILENCE_MS" 1 2
 }
 
-# They look for it for a minute, as they may be those that were cut off; their programs end at once.
+# Its machine says that nobody listens any more: after two seconds of that, asked each second, there is nobody to look for.
+# A container's address goes with it, and they look for a minute.
 the_master_is_lost() {
     run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1
     check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    fault_begins
     hosts kill 1
+    check "the loss is told" wait_for 15 says 2 'the master, algo-1, is lost'
+    if [ "$DRIVER" = docker ]; then
+        all_end 80 73 2 3
+        all_name 'no master was there within 60 s' 2 3
+    else
+        ended 73 'nobody listens at its address any more' $((3000 + LEAVE_MS)) 2 3
+    fi
+}
+
+# It may be they that were cut off, and they look for it for a minute; their programs end at once.
+the_master_is_silent() {
+    run 2 'exec sleep 60' -e RINGMASTER_SHRINK=1
+    check "all ranks have started" wait_for 30 says 1 'all 3 ranks have started'
+    fault_begins
+    hosts freeze 1
     check "the loss is told" wait_for 15 says 2 'the master, algo-1, is lost'
     sleep 5
     check "nothing runs" equal "$(for pid in $(hosts pids 2); do readlink "/proc/$pid/exe"; done | grep -c /sleep)" 0
-    all_end 80 73 2 3
+    all_end 90 73 2 3 || return
     all_name 'no master was there within 60 s' 2 3
+    within $((60000 + SILENCE_MS)) 2 3
+    hosts thaw 1
+    hosts kill 1
+    all_end 10 137 1
 }
 
 # Down to the master alone, on which the rest of the job is one process without mpirun.
@@ -282,7 +303,7 @@ mpi_meets_again_and_again() {
 met() { [ "$(hosts log "$1" | grep -c 'of 6 has joined')" -eq $((2 * $2)) ]; }
 
 CASES=${CASES:-a_killed_rank_is_made_good a_stalled_rank_is_made_good a_detector_goes_on_to_the_bit a_lost_host_is_done_without
-    a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost
+    a_frozen_host_is_done_without a_lost_host_is_missed too_few_hosts_are_left the_master_is_lost the_master_is_silent
     two_hosts_are_lost a_host_lost_in_the_pause_is_done_without a_host_lost_in_the_pause_is_missed
     restarts_run_out an_exit_code_is_final
     an_exit_code_is_worth_a_restart_where_that_is_said attempts_that_get_no_further_end_the_job

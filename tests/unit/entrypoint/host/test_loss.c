@@ -114,7 +114,24 @@ static void who_has_looked_in_vain_leaves(void) {
     }
 }
 
+static void who_finds_nobody_there_says_so(void) {
+    struct error err;
+    struct loss loss = at_work;
+    set_up(false);
+    s.again = s.back = true;
+    loss.joined = loss.ordered = false;
+    loss.absent = true;
+    CU_ASSERT_FALSE(lives_on(loss));
+    loss_error(&loss, &s, &job, "refused", "", &err);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
+    CU_ASSERT_STRING_EQUAL(err.text,
+                           "the master is lost, and nobody listens at its address any more: "
+                           "refused");
+    succession_close(&s);
+}
+
 UNIT_MAIN("host.loss", UNIT(it_follows_the_next_host_where_it_may),
           UNIT(else_it_asks_to_be_taken_back), UNIT(who_waits_follows_nobody),
           UNIT(without_a_job_that_has_begun_it_leaves), UNIT(who_is_stopped_leaves),
-          UNIT(no_restarts_are_no_other_life), UNIT(who_has_looked_in_vain_leaves))
+          UNIT(no_restarts_are_no_other_life), UNIT(who_has_looked_in_vain_leaves),
+          UNIT(who_finds_nobody_there_says_so))

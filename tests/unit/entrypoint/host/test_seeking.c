@@ -2,12 +2,14 @@
 
 #include "common/clock.h"
 #include "support/addresses.h"
+#include "support/lag.h"
 #include "support/ports.h"
 #include "support/unit.h"
 #include "wire/door.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -80,7 +82,18 @@ static void refused(void *context, const struct error *why) {
     loop_end(&s.loop);
 }
 
-static const struct dial_events events = {opened, told, refused, NULL};
+static int missed_count;
+static int64_t missed_at;
+
+static void missed(void *context) {
+    (void)context;
+    missed_count++;
+    missed_at = clock_now();
+    seeking_stop(&seeking);
+    loop_end(&s.loop);
+}
+
+static const struct dial_events events = {opened, told, refused, missed};
 
 static void on_signal(void *context, int number) {
     (void)context;
@@ -96,7 +109,7 @@ static void set_up(bool failover, unsigned char master_key) {
     (void)signal(SIGPIPE, SIG_IGN);
     (void)sigemptyset(&set);
     (void)sigaddset(&set, SIGCHLD);
-    told_count = 0;
+    told_count = missed_count = 0;
     link_at_door = link_at_worker = NULL;
     for (size_t i = 0; i < HOSTS; i++) {
         hosts[i] = (struct cluster_host){.slots = 1};
@@ -204,6 +217,37 @@ static void a_host_with_another_key_is_told_of(void) {
     tear_down();
 }
 
+/* The machine of the first host says that nobody listens. Else who was cut off would leave before
+ * it can see that master again, or any other one. */
+static void where_nobody_can_be_the_master_it_hears_so(void) {
+    struct lag lag;
+    set_up(false, 1);
+    succession_note_end(&succession, 0);
+    succession_return(&succession, &job);
+    int64_t begun = clock_now();
+    lag_begin(&lag);
+    run_for(20);
+    ASSERT_WITHIN(&lag, 3 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(missed_count, 1);
+    CU_ASSERT(missed_at - begun >= SEEKING_ABSENT_SECONDS * CLOCK_SECOND);
+    CU_ASSERT(seeking.vain);
+    tear_down();
+    for (int failover = 0; failover < 2; failover++) {
+        set_up(failover != 0, 1);
+        door_close(&door);
+        if (failover)
+            succession_note_end(&succession, 0);
+        else
+            succession_note_end(&succession, ETIMEDOUT); /* it was silent */
+        succession_return(&succession, &job);
+        run_for(4);
+        CU_ASSERT_EQUAL(missed_count, 0);
+        CU_ASSERT_FALSE(seeking.vain);
+        tear_down();
+    }
+}
+
 UNIT_MAIN("host.seeking", UNIT(a_lost_host_finds_whoever_listens), UNIT(so_does_a_new_process),
           UNIT(one_that_is_not_taken_yet_asks_again), UNIT(others_ask_one_host_alone),
-          UNIT(a_host_with_another_key_is_told_of))
+          UNIT(a_host_with_another_key_is_told_of),
+          UNIT(where_nobody_can_be_the_master_it_hears_so))

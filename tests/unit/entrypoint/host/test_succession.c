@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "support/unit.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,6 +38,34 @@ static void assert_order(const char *expected) {
         (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%s%s",
                        hosts[i].name.text + 5, hosts[i].gone ? "-" : " ");
     CU_ASSERT_STRING_EQUAL(text, expected);
+}
+
+/* Where its link says that the master is gone: a reset, as bytes lay unread there, does, too. */
+static void silence_is_no_end_of_a_master(void) {
+    static const int ends[] = {0, ECONNRESET, EPIPE};
+    static const int silences[] = {ETIMEDOUT, EHOSTUNREACH, ENETUNREACH};
+    set_up(1);
+    for (size_t i = 0; i < 3; i++) {
+        succession_note_end(&s, ends[i]);
+        CU_ASSERT(s.closed);
+        succession_note_end(&s, silences[i]);
+        CU_ASSERT_FALSE(s.closed);
+    }
+    succession_note_end(NULL, 0);
+    succession_close(&s);
+}
+
+static void each_life_has_its_time_to_reach_a_master(void) {
+    set_up(1);
+    job.settings.dead_seconds = 20;
+    job.settings.ready_seconds = 600;
+    CU_ASSERT_EQUAL(succession_reach_seconds(NULL, &job.settings), 600);
+    CU_ASSERT_EQUAL(succession_reach_seconds(&s, &job.settings), 600);
+    s.again = true;
+    CU_ASSERT_EQUAL(succession_reach_seconds(&s, &job.settings), 30);
+    s.back = true;
+    CU_ASSERT_EQUAL(succession_reach_seconds(&s, &job.settings), 80);
+    succession_close(&s);
 }
 
 static void off_it_changes_nothing(void) {
@@ -264,7 +293,9 @@ static void addresses_of_nobody_are_left_alone(void) {
     succession_close(&s);
 }
 
-UNIT_MAIN("host.succession", UNIT(off_it_changes_nothing), UNIT(the_next_host_becomes_the_first),
+UNIT_MAIN("host.succession", UNIT(silence_is_no_end_of_a_master),
+          UNIT(each_life_has_its_time_to_reach_a_master), UNIT(off_it_changes_nothing),
+          UNIT(the_next_host_becomes_the_first),
           UNIT(after_an_attempt_under_a_new_master_the_one_behind_it_follows),
           UNIT(who_may_not_says_why), UNIT(a_first_host_that_was_taken_back_follows_last),
           UNIT(who_may_ask_to_be_taken_back), UNIT(all_others_are_asked),

@@ -43,8 +43,10 @@ static void stopped_while_it_waits_it_leaves_with_143(void) {
 }
 
 static bool stopping;
+static bool back;
 
-/* The life after one whose master was lost: the next host is dialled where it was last. */
+/* The life after one whose master was lost: the next host is dialled where it was last, or, where
+ * it asks to be taken back, the first. */
 static int follow(struct supervisor_options *options, int *ret_code, struct error *err) {
     struct succession succession;
     struct job job = *options->job;
@@ -52,6 +54,7 @@ static int follow(struct supervisor_options *options, int *ret_code, struct erro
         return -1;
     succession.again = true;
     succession.stopping = stopping;
+    succession.back = succession.closed = back;
     options->succession = &succession;
     options->job = &job;
     int result = net_address_parse("127.0.0.1", &job.cluster.hosts[0].address)
@@ -81,6 +84,24 @@ static void stopped_between_two_lives_it_leaves_after_five_seconds(void) {
     ASSERT_WITHIN(&lag, 7 * CLOCK_SECOND); /* all out two seconds later */
     CU_ASSERT(clock_now() - begun >= 5 * CLOCK_SECOND);
     ASSERT_CONTAINS(stage_failure(&worker), "stopped before the job began");
+}
+
+/* The first host's machine says that nobody listens there any more, where no other host leads. */
+static void where_nobody_is_the_master_it_leaves_after_two_seconds(void) {
+    const char *const settings[] = {hosts, "RINGMASTER_HOST=127.0.0.2", "RINGMASTER_SHRINK=1",
+                                    "RINGMASTER_RESTARTS=1", NULL};
+    struct lag lag;
+    int64_t begun = clock_now();
+    stopping = false;
+    back = true;
+    stage_life = follow;
+    stage_start(&worker, "vain", settings, words);
+    stage_life = NULL;
+    lag_begin(&lag);
+    CU_ASSERT_EQUAL(stage_end(&worker, 30), EXIT_CODE_HOST_LOST);
+    ASSERT_WITHIN(&lag, 5 * CLOCK_SECOND); /* asked each second, and all out two seconds later */
+    CU_ASSERT(clock_now() - begun >= 2 * CLOCK_SECOND);
+    ASSERT_CONTAINS(stage_failure(&worker), "nobody listens at its address any more");
 }
 
 /* Its stop reaches the master, which would wait for it in vain. */
@@ -120,5 +141,6 @@ STAGE_MAIN("host.worker", UNIT(without_a_master_it_leaves_at_the_deadline),
            UNIT(it_is_the_first_host_that_was_not_there),
            UNIT(stopped_while_it_waits_it_leaves_with_143),
            UNIT(stopped_between_two_lives_it_leaves_after_five_seconds),
+           UNIT(where_nobody_is_the_master_it_leaves_after_two_seconds),
            UNIT(stopped_before_it_could_join_it_tells_the_master),
            UNIT(a_master_that_dies_is_a_lost_host))

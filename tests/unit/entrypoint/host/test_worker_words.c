@@ -137,6 +137,41 @@ static void how_far_fetching_is_is_told(void) {
     tear_down();
 }
 
+static void the_name_of_a_run_is_one_or_none(void) {
+    static const char *const bad[] = {"", "0123456789abcde", "0123456789abcdef0",
+                                      "0123456789abcdeg", "../../../../../../"};
+    char run[ATTEMPT_RUN_SIZE] = "before";
+    cleanup_json json_t *message = frame_new("welcome");
+    CU_ASSERT_FALSE(worker_read_run(message, run));
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        (void)json_object_set_new(message, "run", json_string(bad[i]));
+        CU_ASSERT_FALSE(worker_read_run(message, run));
+    }
+    CU_ASSERT_STRING_EQUAL(run, "before");
+    (void)json_object_set_new(message, "run", json_string("fedcba9876543210"));
+    CU_ASSERT(worker_read_run(message, run));
+    CU_ASSERT_STRING_EQUAL(run, "fedcba9876543210");
+}
+
+static void a_refusal_is_never_a_success(void) {
+    static const int bad[] = {0, -1, 256};
+    struct error why;
+    cleanup_json json_t *message = frame_new("refuse");
+    worker_read_refusal(message, &why);
+    CU_ASSERT_EQUAL(why.code, EXIT_CODE_CONFIG);
+    CU_ASSERT_STRING_EQUAL(why.text, "no reason given");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        (void)json_object_set_new(message, "code", json_integer(bad[i]));
+        worker_read_refusal(message, &why);
+        CU_ASSERT_EQUAL(why.code, EXIT_CODE_CONFIG);
+    }
+    (void)json_object_set_new(message, "code", json_integer(EXIT_CODE_HOST_LOST));
+    (void)json_object_set_new(message, "text", json_string("too late"));
+    worker_read_refusal(message, &why);
+    CU_ASSERT_EQUAL(why.code, EXIT_CODE_HOST_LOST);
+    CU_ASSERT_STRING_EQUAL(why.text, "too late");
+}
+
 static void a_master_of_another_version_hears_so_in_its_own(void) {
     char expected[64];
     set_up();
@@ -153,4 +188,5 @@ static void a_master_of_another_version_hears_so_in_its_own(void) {
 UNIT_MAIN("host.worker_words", UNIT(a_first_join_tells_nothing_of_the_job_so_far),
           UNIT(later_ones_do_and_say_what_they_ask_for),
           UNIT(a_heartbeat_brings_back_what_it_carried), UNIT(a_stop_says_whether_it_is_the_second),
-          UNIT(how_far_fetching_is_is_told), UNIT(a_master_of_another_version_hears_so_in_its_own))
+          UNIT(how_far_fetching_is_is_told), UNIT(the_name_of_a_run_is_one_or_none),
+          UNIT(a_refusal_is_never_a_success), UNIT(a_master_of_another_version_hears_so_in_its_own))

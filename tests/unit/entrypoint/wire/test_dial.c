@@ -191,6 +191,40 @@ static void another_key_is_no_end_when_the_right_one_comes(void) {
     tear_down();
 }
 
-UNIT_MAIN("wire.dial", UNIT(a_master_that_comes_late_is_found),
+static void look_at_absence(void *context) {
+    (void)context;
+    missed_count++;
+    if (missed_count == 3)
+        loop_end(&loop);
+}
+
+static void run_to_third_miss(const char *name) {
+    static const struct dial_events looks = {opened, told, refused, look_at_absence};
+    missed_count = 0;
+    dial_start(&dial, &loop, &reaper, client, name, port, &looks, NULL);
+    CU_ASSERT_EQUAL(dial_absent(&dial), 0);
+    CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
+}
+
+/* Only where a machine that is there says so: a name that leads nowhere may come to lead somewhere.
+ */
+static void that_nobody_listens_is_known(void) {
+    set_up(1);
+    run_to_third_miss("127.0.0.1");
+    CU_ASSERT(dial_absent(&dial) >= 200 * CLOCK_MILLISECOND); /* two pauses */
+    dial_stop(&dial);
+    run_to_third_miss("no-such-host.invalid");
+    CU_ASSERT_EQUAL(dial_absent(&dial), 0);
+    dial_stop(&dial);
+    open_door(NULL); /* somebody, with another key */
+    tls_context_free(client);
+    unsigned char key[TLS_KEY_SIZE] = {2};
+    client = tls_context_new(key, 0, NULL);
+    run_to_third_miss("127.0.0.1");
+    CU_ASSERT_EQUAL(dial_absent(&dial), 0);
+    tear_down();
+}
+
+UNIT_MAIN("wire.dial", UNIT(that_nobody_listens_is_known), UNIT(a_master_that_comes_late_is_found),
           UNIT(another_key_is_told_at_once_and_given_up_in_the_end),
           UNIT(another_key_is_no_end_when_the_right_one_comes))
