@@ -1,7 +1,7 @@
 /* The life of a job as its master sees it: a table of what is done when something happens, and what
  * comes then. It is data, so that it can be read, drawn (ARCHITECTURE.md) and walked by a test; who
  * does the things is in dispatch.c. The files that notice what happens (join, lease, launch,
- * collect, stop, relaunch) raise events and do not call one another. */
+ * collect, stop, relaunch ...) raise events and leave what follows to it (state.h). */
 #ifndef MASTER_PHASE_H
 #define MASTER_PHASE_H
 

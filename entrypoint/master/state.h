@@ -1,7 +1,12 @@
 /* All that the master knows: its hosts, the attempt that runs, and what each of its parts keeps for
- * itself. The parts (join, lease, launch, collect, stop, relaunch) write their own members and
- * nobody else's, read what they like, and tell what happens by raising an event (phase.h): none of
- * them calls another. */
+ * itself. The parts (join, lease, launch, collect, stop, relaunch ...) read what they like, and
+ * tell what happens by raising an event (phase.h). What follows from it is the table's affair: none
+ * of them launches, judges or ends anything because of another one.
+ *
+ * What they call of each other is this. Who comes is taken by the door, join, and handed on by
+ * phase: to fetching, to gather, or to comeback, which write what join has of that host. Who is
+ * heard says lease, and who of those that wait can be taken in comeback, to all that ask. How long
+ * a stop may take uploads says, to stop. */
 #ifndef MASTER_STATE_H
 #define MASTER_STATE_H
 
