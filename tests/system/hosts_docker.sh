@@ -21,9 +21,9 @@ driver_start() {
     if [ -n "${UNPRIVILEGED:-}" ]; then
         careful='--user 4321:4321 --read-only --tmpfs /tmp --cap-drop ALL
             --security-opt no-new-privileges'
-        # What lies below a home in the image is closed to strangers.
+        # What lies below root's home in the image is closed to strangers.
         case $RING in
-        /root/*) careful="$careful --tmpfs /root:mode=755" ;;
+        /root/*) mkdir -p "$RING/home" && careful="$careful --volume $RING/home:/root" ;;
         esac
         chown -R 4321:4321 "$(host_folder "$host")/root/opt/ml"
         # The image's seed is root's.
