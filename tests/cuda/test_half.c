@@ -7,6 +7,7 @@
  * 2^-10 of the largest value. Convolutions and linear layers are ref's on both sides, so nothing
  * makes a difference grow but what stands here. */
 #include "cuda/emulated.h"
+#include "golden/made.h"
 #include "golden/maskrcnn_tiny.h"
 #include "ops/harness.h"
 #include "ref/ref.h"
@@ -28,10 +29,7 @@ static int64_t count_of(const struct step *s, int tensor) {
 }
 
 static void keep_values(struct step *s, int tensor) {
-    const struct program *p = &s->run.training;
-    const int block = p->plan.tensor_block[tensor];
-    const void *at = block >= 0 ? (char *)p->memory->arena + p->plan.blocks[block].offset
-                                : program_address(p, tensor);
+    const void *at = made_by(&s->run.training, tensor);
     CU_ASSERT_FATAL(tensor < TENSORS_MAX);
     if (at == NULL)
         return;
@@ -57,7 +55,7 @@ static int keep(void *user, int step, struct error *err) {
 static void step_on(struct step *s, struct backend *backend, enum dtype type, double graph_scale) {
     const struct program_hooks hooks = {.user = s, .after_step = keep};
     *s = (struct step){0};
-    open_run(&s->run, backend, FUSION_CONV, type, graph_scale);
+    open_run(&s->run, &frozen_norms, backend, FUSION_CONV, type, graph_scale);
     feed_step(&s->run);
     CU_ASSERT_EQUAL_FATAL(program_run(&s->run.training, &hooks, NULL), 0);
 }

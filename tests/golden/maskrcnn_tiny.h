@@ -1,6 +1,6 @@
 /* The small Mask R-CNN of maskrcnn_torch.py as we have it: its pictures, objects and masks, its
- * weights, a training step and an evaluation over one store. The canvas is torchvision's padding,
- * norms are frozen. */
+ * weights, a training step and an evaluation over one store. The canvas is torchvision's padding.
+ */
 #ifndef TESTS_GOLDEN_MASKRCNN_TINY_H
 #define TESTS_GOLDEN_MASKRCNN_TINY_H
 
@@ -30,6 +30,15 @@ static const int objects[PICTURES][OBJECTS][5] = {
 static const int sizes[PICTURES][IMAGE_SIZE_FIELDS] = {{72, 96, 36, 48, 0, 1},
                                                        {96, 72, 48, 36, 0, 1}};
 
+/* Norms as they were given, or by the step's own statistics. */
+struct norms {
+    const char *file; /* of golden values */
+    bool frozen;
+    int trained; /* parameters that have a gradient */
+};
+static const struct norms frozen_norms = {"maskrcnn/tiny", true, 55};
+static const struct norms trained_norms = {"maskrcnn/tiny_batchnorm", false, 89};
+
 struct batch {
     uint8_t image[PICTURES][IMAGE_BYTES];
     int32_t image_size[PICTURES][IMAGE_SIZE_FIELDS];
@@ -42,6 +51,7 @@ struct batch {
 };
 
 struct run {
+    const struct norms *norms;
     struct golden_file file;
     uint64_t seed;
     enum dtype dtype;
@@ -117,7 +127,7 @@ static inline void build(struct run *r, struct graph *graph, bool training) {
                                            .image_bytes = IMAGE_BYTES,
                                            .mask_bytes = POOL,
                                            .training = training,
-                                           .frozen_norms = true,
+                                           .frozen_norms = r->norms->frozen,
                                            .dtype = r->dtype,
                                            .mean = {0.485F, 0.456F, 0.406F},
                                            .std = {0.229F, 0.224F, 0.225F}};
@@ -129,12 +139,12 @@ static inline void build(struct run *r, struct graph *graph, bool training) {
         graph->ops[i].attr.gradient_scale *= r->scale;
 }
 
-static inline void open_run(struct run *r, struct backend *backend, enum fusion fusion,
-                            enum dtype dtype, double scale) {
+static inline void open_run(struct run *r, const struct norms *norms, struct backend *backend,
+                            enum fusion fusion, enum dtype dtype, double scale) {
     struct error err = {0};
     unsigned long long seed = 0;
-    *r = (struct run){.backend = backend, .dtype = dtype, .scale = scale};
-    golden_open(&r->file, "maskrcnn/tiny");
+    *r = (struct run){.norms = norms, .backend = backend, .dtype = dtype, .scale = scale};
+    golden_open(&r->file, norms->file);
     const char *line = golden_line(&r->file, "case", "maskrcnn_tiny");
     CU_ASSERT_EQUAL_FATAL(sscanf(line, "%llu", &seed), 1);
     r->seed = seed;

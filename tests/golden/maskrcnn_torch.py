@@ -2,10 +2,12 @@
 """Golden values of a whole Mask R-CNN: what torchvision's model says in f64, and how far it is from that in f32.
 
     python3 tests/golden/maskrcnn_torch.py >tests/golden/maskrcnn/tiny.txt
+    python3 tests/golden/maskrcnn_torch.py --trained-norms >tests/golden/maskrcnn/tiny_batchnorm.txt
 
-Needs torch and torchvision (2.15.0 and 0.29.2 made the file that is here). The network is maskrcnn_tiny of
-trainer/models/maskrcnn.c, made of torchvision's own classes: a bottleneck a stage from 16 channels with frozen
-norms, a pyramid of 64, anchors from 8 px. Weights, pictures and masks are a hash of name and place
+Needs torch and torchvision (2.15.0 and 0.29.2 made the files that are here). The network is maskrcnn_tiny of
+trainer/models/maskrcnn.c, made of torchvision's own classes: a bottleneck a stage from 16 channels, a pyramid of 64,
+anchors from 8 px. Its norms are frozen, or trained as where a network starts from nothing: by the step's own
+statistics, the running ones of which the evaluation uses. Weights, pictures and masks are a hash of name and place
 (hashed.py), which tests/golden/test_maskrcnn.c computes, too; so the file holds results alone: five losses, what
 was sampled, every parameter's gradient by its norm and its products with vectors of +-1, and what an evaluation finds.
 
@@ -13,6 +15,9 @@ What is chosen depends on the order of scores and on overlaps near a threshold, 
 makes gradients jump. Biases and betas keep most inputs away from 0, and the first seed is taken with which f64, f32 and
 JITTERS runs in f32 with weights that are JITTER off find the same proposals and boxes, whose order may differ
 where scores do not (all proposals are sampled), and every gradient within STEADY of its layer. Other processors and other kernels round by less than that. Samplers choose by our keys (kernels/sample_key.h), as no two programs agree on a permutation.
+
+Of trained norms many a beta's gradient is 0 in truth, as it is before another norm: its own norm is f64's rounding, which
+is no unit. What is told as torch's error of these (EMPTY) is STEADY of their layer.
 """
 import sys
 
@@ -31,7 +36,7 @@ from torchvision.ops import FrozenBatchNorm2d
 from hashed import hashes, products, uniform
 from philox import philox
 
-CLASSES, JITTERS, JITTER, STEADY, SAME_PX = 3, 5, 4e-7, 5e-5, 0.01
+CLASSES, JITTERS, JITTER, STEADY, SAME_PX, EMPTY = 3, 5, 4e-7, 5e-5, 0.01, 1e-9
 MEAN, STD = [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
 # Height and width as stored, and as resized by the rule of a short side of 36 and a long one of 48: so few anchors that
 # neighbours in the order of scores lie further apart than roundings do.
@@ -45,19 +50,19 @@ KIND = {"rpn": 0x52504E00, "roi": 0x524F4900}
 class Body(ResNet):
     """A ResNet of one bottleneck a stage, from 16 channels."""
 
-    def __init__(self):
+    def __init__(self, norm):
         nn.Module.__init__(self)
-        self._norm_layer, self.inplanes, self.dilation, self.groups, self.base_width = FrozenBatchNorm2d, 16, 1, 1, 64
+        self._norm_layer, self.inplanes, self.dilation, self.groups, self.base_width = norm, 16, 1, 1, 64
         self.conv1 = nn.Conv2d(3, 16, 7, stride=2, padding=3, bias=False)
-        self.bn1 = FrozenBatchNorm2d(16)
+        self.bn1 = norm(16)
         self.relu = nn.ReLU(inplace=True)
         self.maxpool = nn.MaxPool2d(3, stride=2, padding=1)
         for stage in range(4):
             setattr(self, f"layer{stage + 1}", self._make_layer(Bottleneck, 16 << stage, 1, stride=1 if stage == 0 else 2))
 
 
-def make(seed, dtype, jitter):
-    body = Body()
+def make(seed, norm, dtype, jitter):
+    body = Body(norm)
     backbone = BackboneWithFPN(body, {f"layer{i + 1}": str(i) for i in range(4)}, [64, 128, 256, 512], 64)
     model = MaskRCNN(backbone, min_size=RESIZED[0][0], max_size=RESIZED[0][1], image_mean=MEAN, image_std=STD,
                      rpn_anchor_generator=AnchorGenerator(((8,), (16,), (32,), (64,), (128,)), ((0.5, 1.0, 2.0),) * 5),
@@ -66,6 +71,8 @@ def make(seed, dtype, jitter):
                      mask_predictor=MaskRCNNPredictor(64, 64, CLASSES + 1))
     state = model.state_dict()
     for key, value in state.items():
+        if key.endswith("num_batches_tracked"):
+            continue
         state[key] = start_value(key, value.shape, seed)
         if jitter:
             noise = torch.from_numpy(uniform(f"jitter{jitter}" + key, seed, value.numel(), -1, 1).reshape(value.shape))
@@ -150,8 +157,8 @@ def truth_of(number, dtype):
 
 
 class Run:
-    def __init__(self, seed, dtype, jitter=0):
-        self.model = make(seed, dtype, jitter)
+    def __init__(self, seed, norm, dtype, jitter=0):
+        self.model = make(seed, norm, dtype, jitter)
         pictures = [picture_of(seed, i).to(dtype) for i in range(2)]
         self.seen, self.places = {}, {}
         heads = self.model.roi_heads
@@ -174,6 +181,7 @@ class Run:
         self.seen["rpn"] = self.model.rpn.fg_bg_sampler.seen
         self.seen["roi"] = heads.fg_bg_sampler.seen
         self.gradients = {k: v.grad.double().clone() for k, v in self.model.named_parameters()}
+        self.running = {k: v.double().clone() for k, v in self.model.named_buffers() if "running" in k}
         self.model.eval()
         kept = {}
         predict = heads.mask_predictor.forward
@@ -188,13 +196,16 @@ class Run:
         self.places["boxes"] = [f["boxes"].double() for f in self.found]
 
 
+def error_of(name, exact, rounded):
+    return max(abs(a - b) for a, b in zip(products(name, exact), products(name, rounded)))
+
+
 def errors(exact, others):
     """Of each gradient the largest error of OTHERS, beside the largest norm of its layer."""
     norms = {name: tensor.norm().item() for name, tensor in exact.gradients.items()}
     for name, tensor in exact.gradients.items():
         layer = max(norm for other, norm in norms.items() if other.rpartition(".")[0] == name.rpartition(".")[0])
-        worst = max(max(abs(a - b) for a, b in zip(products(name, tensor), products(name, run.gradients[name])))
-                    for run in others)
+        worst = max(error_of(name, tensor, run.gradients[name]) for run in others)
         yield name, tensor, norms[name], worst, layer
 
 
@@ -206,13 +217,13 @@ def are_the_same(boxes, others):
     return distance.max().item() < SAME_PX and len(set(nearest.tolist())) == len(others)
 
 
-def attempt(seed):
-    exact = Run(seed, torch.float64)
+def attempt(seed, norm):
+    exact = Run(seed, norm, torch.float64)
     if any(len(positive) < 2 for positive, _ in exact.seen["rpn"] + exact.seen["roi"]):
         return f"few positives: {[len(p) for p, _ in exact.seen['rpn'] + exact.seen['roi']]}"
     others = []
     for jitter in range(JITTERS + 1):
-        others.append(Run(seed, torch.float32, jitter))
+        others.append(Run(seed, norm, torch.float32, jitter))
         for what, chosen in exact.seen.items():
             if others[-1].seen[what] != chosen:
                 return f"{what} differs in run {jitter}"
@@ -242,8 +253,10 @@ def tensor_line(kind, name, tensor, norm, error):
 def main():
     torch.set_num_threads(1)
     torch.use_deterministic_algorithms(True, warn_only=True)
-    for seed in (int(w) for w in sys.argv[1:]) if len(sys.argv) > 1 else range(1, 1000):
-        result = attempt(seed)
+    words = sys.argv[1:]
+    trained = words[:1] == ["--trained-norms"]
+    for seed in (int(w) for w in words[trained:]) if len(words) > trained else range(1, 1000):
+        result = attempt(seed, nn.BatchNorm2d if trained else FrozenBatchNorm2d)
         print(f"seed {seed}: {result if isinstance(result, str) else 'taken'}", file=sys.stderr)
         if not isinstance(result, str):
             break
@@ -260,10 +273,11 @@ def main():
         print(f"found{i}", len(found["labels"]), *found["labels"].tolist())
         values_line(f"scores{i}", found["scores"], rounded.found[i]["scores"])
         values_line(f"boxes{i}", found["boxes"], rounded.found[i]["boxes"])
-    tensor_line("masks", "masks", exact.masks, exact.masks.norm().item(), max(
-        abs(a - b) for a, b in zip(products("masks", exact.masks), products("masks", rounded.masks))))
-    for name, tensor, norm, worst, _ in errors(exact, [rounded]):
-        tensor_line("gradient", name, tensor, norm, worst)
+    tensor_line("masks", "masks", exact.masks, exact.masks.norm().item(), error_of("masks", exact.masks, rounded.masks))
+    for name, tensor, norm, worst, layer in errors(exact, [rounded]):
+        tensor_line("gradient", name, tensor, norm, worst if norm > EMPTY * layer else STEADY * layer)
+    for name, tensor in exact.running.items() if trained else ():
+        tensor_line("state", name, tensor, tensor.norm().item(), error_of(name, tensor, rounded.running[name]))
 
 
 if __name__ == "__main__":

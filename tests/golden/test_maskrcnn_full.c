@@ -4,8 +4,8 @@
  * much to lie here, in RINGMASTER_DATA/maskrcnn_full; both come from maskrcnn_full.py. Values
  * behind a ReLU that are on the other side of 0 than torchvision's, where gradients jump, are
  * counted and told. */
+#include "golden/made.h"
 #include "golden/maskrcnn_start.h"
-#include "graph/program.h"
 #include "kernels/image_size.h"
 #include "kernels/mask_bits.h"
 #include "kernels/sample_key.h"
@@ -109,20 +109,13 @@ static void *read_all(const struct run *r, const char *name, size_t *ret_bytes) 
 
 /* --- what stages make ------------------------------------------------------------------------- */
 
-static void *address_of(const struct run *r, int tensor) {
-    const struct program *p = &r->program;
-    int block = p->plan.tensor_block[tensor];
-    return block < 0 ? program_address(p, tensor)
-                     : (char *)p->memory->arena + p->plan.blocks[block].offset;
-}
-
 /* What stands there is compared, and torchvision's own put in its place. Rows behind those of the
  * file are empty. */
 static void check_stage(struct run *r, const struct stage_row *row, int tensor) {
     char name[64];
     size_t bytes;
     (void)snprintf(name, sizeof(name), "%s.f32", row->file);
-    float *wanted = read_all(r, name, &bytes), *made = address_of(r, tensor);
+    float *wanted = read_all(r, name, &bytes), *made = made_by(&r->program, tensor);
     CU_ASSERT_FATAL(bytes <= tensor_bytes(&r->graph.tensors[tensor]));
     double apart = 0, squares = 0;
     for (size_t i = 0; i < bytes / sizeof(float); i++) {
@@ -139,15 +132,11 @@ static void check_stage(struct run *r, const struct stage_row *row, int tensor) 
     r->stages++;
 }
 
-static bool rectifies(const struct op *op) {
-    return op->kind == OP_RELU || (op->forward < 0 && op->attr.relu);
-}
-
 /* Values of OP's that lie on the other side of 0 than torchvision's are counted, and put on its
  * side: the gradient is compared there, too. */
 static void mend_flips(struct run *r, const struct op *op) {
     const struct tensor *tensor = &r->graph.tensors[op->outputs[0]];
-    float *made = address_of(r, op->outputs[0]);
+    float *made = made_by(&r->program, op->outputs[0]);
     size_t count = (size_t)shape_count(&tensor->shape);
     const char *at = golden_line(&r->file, "masks", "1");
     if (op->rows != TENSOR_NONE)
@@ -168,7 +157,7 @@ static void mend_flips(struct run *r, const struct op *op) {
 
 static void check_numbers(struct run *r, const char *kind, int tensor) {
     char count[16];
-    const int32_t *made = address_of(r, tensor);
+    const int32_t *made = made_by(&r->program, tensor);
     int64_t all = shape_count(&r->graph.tensors[tensor].shape);
     (void)snprintf(count, sizeof(count), "%lld", (long long)all);
     const char *at = golden_line(&r->file, kind, count);
@@ -189,8 +178,8 @@ static bool is_near(const float *a, const float *b) {
 static void check_proposals(struct run *r, const struct op *op) {
     size_t bytes;
     float *wanted = read_all(r, "proposals.f32", &bytes);
-    float *made = address_of(r, op->outputs[PROPOSALS_BOX]);
-    int32_t *count = address_of(r, op->outputs[PROPOSALS_COUNT]);
+    float *made = made_by(&r->program, op->outputs[PROPOSALS_BOX]);
+    int32_t *count = made_by(&r->program, op->outputs[PROPOSALS_COUNT]);
     char all[16];
     int boxes = (int)(bytes / sizeof(float) / 4), missed = 0;
     for (int i = 0; i < boxes; i++) {
