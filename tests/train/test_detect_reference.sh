@@ -2,11 +2,16 @@
 # A step of the whole network as each preset builds it, forward and back, on the CPU's backend and on the one that says what
 # every operator means.
 #
-# Where both choose the same, all gradients are within 1e-4 of the largest of their tensor. But a value on a ReLU's edge falls
-# to either side of it, which moves the gradients of that one channel (by up to 0.04 here: one row of fc6), and of two regions
-# on the edge of a choice one or the other is learnt from, which moves all of fc6 (by up to 0.08, with 64 regions). From six
-# starts of each preset one or the other befell eight of eighteen. A fault would show from every start: so one of six has to
-# agree in everything.
+# What one of two regions on the edge of a choice is learnt from moves all gradients of the box head (by up to 0.08, with 64
+# regions) and its losses (by 3e-4 or more, two of eighteen starts): so starts whose losses and counters are the same, to a
+# unit or two of the six digits told, learn from the same regions. Every such start has to agree, and at least four of the
+# six of a preset have to be such.
+#
+# To what, that hangs on what no output tells: a value on a ReLU's edge falls to either side of it, which moves the gradients
+# of that one channel and, less, all in front of it. The largest such value of a tensor moved by up to 0.04 of the largest
+# (one row of fc6, of 63 that moved), by 2e-3 in all other cases. So every start is held to EDGE, and at least two of six to
+# 1e-4, what roundings alone make (8e-5 at most). That none but edges are between these two cannot be told from here: the
+# networks of tests/golden are such that no ReLU stands on one.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -17,31 +22,45 @@ set_dir=$work/set
 flags="--model maskrcnn_tiny --batch-size 1 --threads 1 --data-threads 1 --log metrics --report-every 1 --warmup-steps 0 --lr 0.001
     --lr-batch 0 --steps 1 --short-side 64 --long-side 64 --train-set train --validation none --anchor-samples 64 --region-samples 64"
 
-# agree PRESET SEED: losses, gradients, statistics and weights of the first step; says what does not.
-agree() {
+edge=0.1
+
+# told KIND PRESET SEED: each of the five losses, the accuracy and the regions with an object.
+told() {
+    grep '^train step=1 ' "$work/$1.$2.$3.out" | tr ' ' '\n' | grep -E '^(loss|label|foreground)[a-z_]*=' >"$work/$1"
+}
+
+# choose PRESET SEED: both backends take the step; whether they learn from the same regions.
+choose() {
     for kind in ref cpu; do
         train "$kind.$1.$2" --preset "$1" --seed "$2" --backend "$kind" --convs direct
-        # Each of the five losses and the accuracy; their values are told with six digits.
-        grep '^train step=1 ' "$work/$kind.$1.$2.out" | tr ' ' '\n' | grep -E '^(loss|label)[a-z_]*=' >"$work/$kind"
+        told "$kind" "$1" "$2"
     done
     paste -d ' ' "$work/ref" "$work/cpu" | awk -F '[= ]' '
-        { bound = 1e-4 * ($2 < 0.01 ? 0.01 : $2); if ($1 != $3 || $2 - $4 > bound || $4 - $2 > bound) bad = bad " " $0 }
-        END { if (NR < 7 || bad != "") { print "other losses:" bad; exit 1 } }' || return 1
+        { bound = $1 ~ /^loss/ ? 1e-5 * ($2 < 0.01 ? 0.01 : $2) : 0; if ($1 != $3 || $2 - $4 > bound || $4 - $2 > bound) bad = bad " " $0 }
+        END { if (NR < 8) bad = bad " too few"; if (bad != "") { print "  others:" bad; exit 1 } }'
+}
+
+# agree PRESET SEED LIMIT: gradients, statistics and weights of the first step; says what does not.
+agree() {
     # What the optimizer keeps after the first step is the gradient.
     "$tools/weights_compare" "$work/ref.$1.$2/step-000000001.safetensors" "$work/cpu.$1.$2/step-000000001.safetensors" \
-        1e-4 optimizer. || return 1
+        "$3" optimizer. || return 1
     # Running statistics, and weights, which a step changes by little but those that begin at 0.
     "$tools/weights_compare" "$work/ref.$1.$2.model/model.safetensors" "$work/cpu.$1.$2.model/model.safetensors" \
-        1e-4 "" num_batches
+        "$3" "" num_batches
 }
 
 for preset in tv d2 mlperf; do
+    same=0 close=0
     for seed in 1 2 3 4 5 6; do
         echo "$preset from start $seed"
-        if agree "$preset" "$seed"; then
-            continue 2
-        fi
+        choose "$preset" "$seed" || continue
+        same=$((same + 1))
+        agree "$preset" "$seed" "$edge" || fail "$preset from start $seed: the same regions, and not the reference's gradients"
+        ! agree "$preset" "$seed" 1e-4 >/dev/null || close=$((close + 1))
     done
-    fail "$preset: not the reference's gradients from any start"
+    echo "$preset: $same of 6 starts learn from the same regions, $close agree to 1e-4"
+    [ "$same" -ge 4 ] || fail "$preset: the same regions from $same of 6 starts"
+    [ "$close" -ge 2 ] || fail "$preset: the reference's gradients from $close of 6 starts"
 done
 cmp -s "$work/ref.d2.1/step-000000001.safetensors" "$work/ref.mlperf.1/step-000000001.safetensors" && fail "presets are alike" || :
