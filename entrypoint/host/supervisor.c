@@ -130,11 +130,13 @@ static int make_contexts(struct supervisor *s, const struct key *key, struct err
     bool master = cluster_is_master(&s->job->cluster);
     if (s->succession == NULL || !s->succession->returns) {
         s->tls = tls_context_new(key->bytes, master, err);
-        return s->tls != NULL ? 0 : -1;
+        s->client = master && s->tls != NULL ? tls_context_new(key->bytes, false, err) : NULL;
+        return s->tls != NULL && (!master || s->client != NULL) ? 0 : -1;
     }
     s->succession->client = tls_context_new(key->bytes, false, err);
     s->succession->server = tls_context_new(key->bytes, true, err);
     s->tls = master ? s->succession->server : s->succession->client;
+    s->client = s->succession->client;
     return s->succession->client != NULL && s->succession->server != NULL ? 0 : -1;
 }
 
@@ -377,8 +379,10 @@ void supervisor_close(struct supervisor *s) {
     console_done(&s->console);
     local_close(&s->local);
     argv_done(&s->tools_environment);
-    if (s->succession == NULL || !s->succession->returns)
+    if (s->succession == NULL || !s->succession->returns) {
         tls_context_free(s->tls);
+        tls_context_free(s->client);
+    }
     loop_done(&s->loop);
 }
 

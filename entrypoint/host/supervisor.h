@@ -78,7 +78,9 @@ struct supervisor {
     struct tools tools;
     struct argv tools_environment;
     struct host host;
-    SSL_CTX *tls;                  /* NULL for a host alone; the succession's, where that is on */
+    SSL_CTX *tls; /* NULL for a host alone; the succession's, where that is on */
+    SSL_CTX
+    *client; /* a first host's own way to whoever may be it, too; the succession's likewise */
     struct succession *succession; /* NULL: none */
     struct vacancy vacancy;        /* what the lost master's attempt or an earlier run left */
     struct staging staging;

@@ -66,9 +66,13 @@ int platform_counted_read(const struct platform_counted *p, char *const *environ
     if (add_hosts(&place, head, sizeof(head) - 1, "", ret, err) != 0)
         return -1;
     ret->counted = true;
-    if (place.self == place.main)
-        return 0;
     const char *text = env_get(environment, p->master);
+    if (place.self == place.main) { /* it needs none, and platforms say it as they like */
+        if (text != NULL)
+            (void)host_name_parse(text, host_name_extent(text, strlen(text)), &ret->master_at,
+                                  NULL);
+        return 0;
+    }
     if (text == NULL || text[0] == '\0')
         return error_set(err, EXIT_CODE_CONFIG, "%s is not set: it says where the master is",
                          p->master);

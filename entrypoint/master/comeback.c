@@ -156,13 +156,9 @@ void comeback_take(struct master *m) {
         m->s.succession->ledger = ledger;
 }
 
-/* Nobody is told a verdict: each finds out for itself that its master is lost. */
+/* Nobody is told a verdict. */
 void comeback_ask(struct master *m) {
-    door_close(&m->join.door);
-    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
-        link_free(m->members[i].link);
-        m->members[i].link = NULL;
-    }
+    join_part(m);
     m->s.succession->back = true;
     supervisor_follow(&m->s);
 }

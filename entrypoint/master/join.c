@@ -111,7 +111,7 @@ static void begin_if_complete(struct master *m) {
 
 /* There is nobody left who has to be waited for so that all hear of a stop or a fault. */
 static void hurry_if_all_hear(struct master *m) {
-    if (m->fault.code == 0 && m->attempt.stop_asked == 0)
+    if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->join.namesake.pending)
         return;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         if (m->members[i].link == NULL)
@@ -205,6 +205,11 @@ static void admit(struct member *b, const json_t *message) {
         begin_if_complete(m);
 }
 
+/* It is known what it has to fit to, or does not matter; and that this is the first host. */
+static bool may_be_taken_in(const struct master *m, const json_t *message) {
+    return !m->join.namesake.pending && (m->join.begun || fault_code(message) != 0);
+}
+
 void join_told(struct member *b, const json_t *message) {
     struct master *m = b->master;
     struct mark mark;
@@ -213,9 +218,9 @@ void join_told(struct member *b, const json_t *message) {
     if (strcmp(frame_type(message), "join") != 0) {
         mark_parse(message, &mark);
         fetching_told(b, &mark);
-    } else if (m->join.begun || fault_code(message) != 0) {
+    } else if (may_be_taken_in(m, message)) {
         admit(b, message);
-    } else { /* it is not known yet what it has to fit to */
+    } else {
         json_decref(b->asks);
         b->asks = json_incref((json_t *)(uintptr_t)message);
     }
@@ -247,22 +252,23 @@ static int host_of(const struct master *m, const json_t *message) {
     bool known = strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0;
     if (!known || text == NULL || host_name_parse(text, strlen(text), &name, NULL) != 0)
         return -1;
-    int host = cluster_find(&m->s.job->cluster, &name);
+    return cluster_find(&m->s.job->cluster, &name);
+}
+
+/* The same of those that can be members with a link. */
+static int member_of(const struct master *m, const json_t *message) {
+    int host = host_of(m, message);
     return host > 0 ? host : -1;
 }
 
-/* Why the host that says to be HOST cannot have that place; 0 where it can. */
-static int check_place(const struct master *m, int host, const json_t *message, struct error *err) {
+/* Why the host at PEER that says to be HOST cannot have that place; 0 where it can. */
+static int check_place(const struct master *m, int host, const struct net_address *peer,
+                       const json_t *message, struct error *err) {
     if (host < 0)
         return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
     const struct member *b = &m->members[host];
-    char first[NET_ADDRESS_TEXT];
-    net_address_text(&b->address, first);
     if (member_is_fresh(b))
-        return error_set(err, EXIT_CODE_CONFIG,
-                         "the host at %s came first with the name %s; each host needs one of its "
-                         "own (RINGMASTER_HOST)",
-                         first, supervisor_host_name(&m->s, (size_t)host));
+        return namesake_error(err, member_name(b), &b->address, peer);
     if (comeback_is(m, message))
         return comeback_check(b, message, err);
     if (gathers(m))
@@ -278,7 +284,11 @@ static void arrived(void *context, struct link *link, const struct net_address *
     struct error why = {0};
     char text[NET_ADDRESS_TEXT];
     int host = host_of(m, message);
-    if (check_place(m, host, message, &why) == 0) {
+    if (host == 0) {
+        namesake_met(m, link, peer, message);
+        return;
+    }
+    if (check_place(m, host, peer, message, &why) == 0) {
         if (comeback_is(m, message))
             comeback_meet(&m->members[host], link, peer, message);
         else
@@ -298,7 +308,7 @@ static void foreign(void *context, struct link *link, const struct net_address *
     struct error theirs = {0};
     char text[NET_ADDRESS_TEXT];
     int64_t version = frame_version(message);
-    int host = host_of(m, message);
+    int host = member_of(m, message);
     net_address_text(peer, text);
     (void)frame_error_version(&why, host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : text,
                               version);
@@ -375,13 +385,19 @@ void join_init(struct master *m) {
     m->join.announce = (struct timer){.fire = announce, .context = m};
 }
 
+int join_draw_name(char ret[ATTEMPT_RUN_SIZE], struct error *err) {
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "drawing a name");
+    (void)snprintf(ret, ATTEMPT_RUN_SIZE, "%016" PRIx64, number);
+    return 0;
+}
+
 /* Unlike any other run's, also of a job of the same name. */
 static int name_run(struct master *m, struct error *err) {
-    uint64_t number = 0;
     char run[ATTEMPT_RUN_SIZE];
-    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "a name for this run");
-    (void)snprintf(run, sizeof(run), "%016" PRIx64, number);
+    if (join_draw_name(run, err) != 0)
+        return -1;
     host_set_run(&m->s.host, run);
     return 0;
 }
@@ -405,6 +421,7 @@ int join_open(struct master *m, const struct link_events *events, struct error *
         loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
         if (m->attempt.stop_asked == 0)
             loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);
+        namesake_open(m);
     }
     return 0;
 }
@@ -412,10 +429,28 @@ int join_open(struct master *m, const struct link_events *events, struct error *
 static void admit_those_who_asked(struct master *m) {
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         struct member *b = &m->members[i];
+        if (b->asks == NULL || !may_be_taken_in(m, b->asks))
+            continue;
         cleanup_json json_t *message = b->asks;
         b->asks = NULL;
-        if (message != NULL && (m->phase == PHASE_JOINING || gathers(m)))
+        if (m->phase == PHASE_JOINING || gathers(m))
             admit(b, message);
+    }
+}
+
+void join_go_on(struct master *m) {
+    admit_those_who_asked(m);
+    if (m->phase == PHASE_JOINING)
+        hurry_if_all_hear(m);
+}
+
+void join_part(struct master *m) {
+    loop_cancel(&m->s.loop, &m->join.announce);
+    loop_cancel(&m->s.loop, &m->join.deadline);
+    door_close(&m->join.door);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        link_free(m->members[i].link);
+        m->members[i].link = NULL;
     }
 }
 
@@ -443,5 +478,6 @@ void join_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->join.deadline);
     loop_cancel(&m->s.loop, &m->join.announce);
     strangers_close(&m->join.strangers);
+    namesake_close(m);
     door_close(&m->join.door);
 }

@@ -20,6 +20,15 @@ void join_told(struct member *b, const json_t *message);
 /* What a join says of its host becomes B's; FAULT is one of its own, or that it does not fit. */
 void join_weigh(struct member *b, const json_t *message, struct error *fault);
 
+/* A name that nothing else has. */
+int join_draw_name(char ret[ATTEMPT_RUN_SIZE], struct error *err);
+
+/* Hosts may be taken in from now on (namesake.h). */
+void join_go_on(struct master *m);
+
+/* Nobody is told why: the door is closed, and each finds out for itself that this host is gone. */
+void join_part(struct master *m);
+
 /* The link of a member ended before the launch. */
 void join_left(struct member *b);
 /* A stop came: hosts that have not joined would wait for this one in vain, but not for long. */

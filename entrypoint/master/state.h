@@ -16,6 +16,7 @@
 #include "host/facts.h"
 #include "host/supervisor.h"
 #include "master/attempt.h"
+#include "master/namesake.h"
 #include "master/phase.h"
 #include "master/strangers.h"
 #include "mpi/banner.h"
@@ -104,6 +105,7 @@ struct master {
         struct timer deadline;
         struct timer announce;
         struct strangers strangers;
+        struct namesake namesake;
         const struct link_events *events; /* of members */
     } join;
     struct {

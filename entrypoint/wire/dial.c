@@ -64,23 +64,27 @@ static void end_round(struct dial *d) {
         d->events->missed(d->context);
 }
 
+struct link *dial_address(struct loop *loop, const struct net_address *address, uint16_t port,
+                          SSL_CTX *tls, const struct link_events *link_events, void *context,
+                          struct error *err) {
+    struct sockaddr_storage to;
+    socklen_t size = net_address_socket(address, port, &to);
+    int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd >= 0 && (connect(fd, (const struct sockaddr *)&to, size) == 0 || errno == EINPROGRESS))
+        return link_new(loop, fd, tls, false, link_events, context, err);
+    (void)error_set_errno(err, EXIT_CODE_NOT_READY, "connecting");
+    if (fd >= 0)
+        (void)close(fd);
+    return NULL;
+}
+
 static void try_next(struct dial *d) {
     while (d->next < d->count) {
-        struct sockaddr_storage to;
-        socklen_t size = net_address_socket(&d->addresses[d->next++], d->port, &to);
-        int fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-        if (fd >= 0 &&
-            (connect(fd, (const struct sockaddr *)&to, size) == 0 || errno == EINPROGRESS)) {
-            d->link = link_new(d->loop, fd, d->tls, false, &events, d, &d->why);
-            if (d->link != NULL)
-                return;
-            d->absent = false;
-            continue;
-        }
-        (void)error_set_errno(&d->why, EXIT_CODE_NOT_READY, "connecting");
+        d->link =
+            dial_address(d->loop, &d->addresses[d->next++], d->port, d->tls, &events, d, &d->why);
+        if (d->link != NULL)
+            return;
         d->absent = d->absent && d->why.os_errno == ECONNREFUSED;
-        if (fd >= 0)
-            (void)close(fd);
     }
     end_round(d);
 }

@@ -50,6 +50,12 @@ struct dial {
     struct error why;      /* the last reason that it did not work; text "" at first */
 };
 
+/* A link to ADDRESS that is on its way there, for whoever tries one address once. NULL where that
+ * cannot begin. */
+struct link *dial_address(struct loop *loop, const struct net_address *address, uint16_t port,
+                          SSL_CTX *tls, const struct link_events *events, void *context,
+                          struct error *err);
+
 /* Takes NAME by reference. */
 void dial_start(struct dial *d, struct loop *loop, struct reaper *reaper, SSL_CTX *tls,
                 const char *name, uint16_t port, const struct dial_events *events, void *context);

@@ -4,7 +4,7 @@
 #
 #   RING=$(sh tests/system/hosts.sh up 3)       makes hosts algo-1..3, starts nothing
 #   export RING
-#   sh tests/system/hosts.sh start 1 [-e NAME=VALUE]... [-p SCRIPT] [--] COMMAND ARGS...
+#   sh tests/system/hosts.sh start 1 [-e NAME=VALUE]... [-a NAME]... [-p SCRIPT] [--] COMMAND ARGS...
 #   sh tests/system/hosts.sh wait 60            until all started hosts have ended
 #   sh tests/system/hosts.sh code 1             its exit code
 #   sh tests/system/hosts.sh down               ends and removes everything
@@ -12,7 +12,8 @@
 # Verbs  up N [--driver ns|docker] [--suffix TEXT] [--interface NAME] [--image IMAGE]
 #             [--network ipv4|ipv6]
 #        start HOST ...    COMMAND becomes its PID 1; with -p a shell runs SCRIPT in front of it, as root and
-#                          out of namespaces alone: what a platform does to a container (mount, hostname)
+#                          out of namespaces alone: what a platform does to a container (mount, hostname); -a is
+#                          another name by which the hosts find it, beside its own, also where one of them has it
 #        start-from HOST ...    the same on that host and all behind it
 #        stop HOST         SIGTERM to its PID 1         kill HOST     it is gone at once
 #        freeze HOST       all its processes stand      thaw HOST
@@ -139,8 +140,10 @@ ring_start() {
     # Each -e NAME=VALUE becomes a line; values of several lines are not needed here.
     : >"$(host_folder "$host")/environment"
     : >"$(host_folder "$host")/prepare"
+    : >"$(host_folder "$host")/aliases"
     while :; do
         case ${1:-} in
+        -a) printf '%s\n' "$2" >>"$(host_folder "$host")/aliases" ;;
         -e) printf '%s\n' "$2" >>"$(host_folder "$host")/environment" ;;
         -p) printf '%s\n' "$2" >"$(host_folder "$host")/prepare" ;;
         *) break ;;

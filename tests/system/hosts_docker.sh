@@ -30,9 +30,10 @@ driver_start() {
         grep -q '^RINGMASTER_KEY' "$(host_folder "$host")/environment" ||
             echo "RINGMASTER_KEY=$(cat "$RING/key")" >>"$(host_folder "$host")/environment"
     fi
-    # shellcheck disable=SC2086  # options
+    # shellcheck disable=SC2046,SC2086  # options
     docker run --detach --name "$(container "$host")" $careful \
         --network "$(net)" --network-alias "$(host_name "$host")" \
+        $(sed 's/^/--network-alias /' "$(host_folder "$host")/aliases") \
         --env-file "$(host_folder "$host")/environment" \
         --volume "$(host_folder "$host")/root/opt/ml:/opt/ml" \
         --volume "$RING/share:$RING/share" \

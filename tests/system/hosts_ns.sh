@@ -64,7 +64,10 @@ group() {
 driver_start() {
     folder=$(host_folder "$1")
     name=$(host_name "$1")
-    grep -q " $name\$" "$RING/hosts" || echo "$(address "$1") $name" >>"$RING/hosts"
+    # A second address of a name is what a container that was left over gives it.
+    { echo "$name"; cat "$folder/aliases"; } | while read -r known; do
+        grep -qx "$(address "$1") $known" "$RING/hosts" || echo "$(address "$1") $known" >>"$RING/hosts"
+    done
     group=$(group "$1") && mkdir -p "$group" 2>/dev/null || group=
     network=/run/netns/$(net "$1")
     shift

@@ -43,6 +43,7 @@ if [ -n "${FULL:-}" ]; then
     step sh "$system/test_job.sh"
     step env UNPRIVILEGED=1 sh "$system/test_job.sh"
     step sh "$system/test_rights.sh"
+    step sh "$system/test_twins.sh"
     step sh "$system/test_bad_input.sh"
     step sh "$system/test_sagemaker.sh"
     step sh "$system/test_relaunch.sh"

@@ -89,7 +89,8 @@ static void a_twin_is_refused_with_words(void) {
     CU_ASSERT(stage_wait_for(&worker, "joined 127.0.0.1", 10));
     stage_start(&twin, "twin", second, words);
     CU_ASSERT_EQUAL(stage_end(&twin, 10), EXIT_CODE_CONFIG);
-    ASSERT_CONTAINS(stage_failure(&twin), "came first with the name 127.0.0.2");
+    ASSERT_CONTAINS(stage_failure(&twin), "the name 127.0.0.2 is that of the host at 127.0.0.1, "
+                                          "and this one is at 127.0.0.1");
     ASSERT_CONTAINS(stage_failure(&twin), "RINGMASTER_HOST");
     CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_NOT_READY);
     ASSERT_CONTAINS(stage_failure(&master), "missing 127.0.0.3");
