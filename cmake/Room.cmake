@@ -31,17 +31,28 @@ function(room NAME DIR)
     endif()
 endfunction()
 
-# room_tests(NAME DIR LABEL [USES target...] [PLACES n]): one program for each tests/DIR/test_*.c. A
-# test may see the rooms it is about and those they use, and tests/support. ctest has four places a
-# core (tests/run.sh): a test that computes takes three, one that mostly waits for real time one.
+# Most tests of the launcher wait for real time, and many do so beside each other (tests/run.sh). A test
+# that computes and times nothing takes what they leave of the cores (computing stands in front of its
+# command), and no more than one of these more than there are cores runs at a time. They start first.
+set(computing nice -n 5)
+cmake_host_system_information(RESULT cores QUERY NUMBER_OF_LOGICAL_CORES)
+function(computes test)
+    get_property(count GLOBAL PROPERTY ringmaster_computing)
+    math(EXPR next "(${count} + 1) % (${cores} + 1)")
+    set_property(GLOBAL PROPERTY ringmaster_computing ${next})
+    set_property(TEST ${test} APPEND PROPERTY RESOURCE_LOCK core_${count})
+    set_property(TEST ${test} PROPERTY COST 300)
+endfunction()
+set_property(GLOBAL PROPERTY ringmaster_computing 0)
+
+# room_tests(NAME DIR LABEL [USES target...] [WAITS]): one program for each tests/DIR/test_*.c, which
+# compute or, with WAITS, mostly wait. A test may see the rooms it is about and those they use, and
+# tests/support.
 function(room_tests NAME DIR LABEL)
-    cmake_parse_arguments(R "" "PLACES" "USES" ${ARGN})
-    if(NOT R_PLACES)
-        set(R_PLACES 3)
-    endif()
+    cmake_parse_arguments(R "WAITS" "" "USES" ${ARGN})
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/${DIR}/test_*.c)
     set(patience 120)
-    if(RINGMASTER_SANITIZE)
+    if(RINGMASTER_SANITIZE OR NOT R_WAITS)
         set(patience 600)
     endif()
     foreach(source IN LISTS sources)
@@ -54,8 +65,13 @@ function(room_tests NAME DIR LABEL)
         target_link_libraries(${target} PRIVATE test_support ${NAME} ${R_USES} ringmaster_flags)
         target_compile_definitions(${target} PRIVATE
             RINGMASTER_TEST_DATA="${CMAKE_SOURCE_DIR}/tests/data")
-        add_test(NAME ${target} COMMAND ${target})
+        if(R_WAITS)
+            add_test(NAME ${target} COMMAND ${target})
+        else()
+            add_test(NAME ${target} COMMAND ${computing} $<TARGET_FILE:${target}>)
+            computes(${target})
+        endif()
         set_tests_properties(${target} PROPERTIES LABELS ${LABEL} TIMEOUT ${patience}
-            SKIP_RETURN_CODE 77 PROCESSORS ${R_PLACES})
+            SKIP_RETURN_CODE 77)
     endforeach()
 endfunction()

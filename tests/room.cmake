@@ -25,24 +25,24 @@ if(NOT RINGMASTER_SANITIZE)
         set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endforeach()
     add_test(NAME cmake_kernel_report COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cmake/test_kernel_report.sh)
-    set_tests_properties(cmake_kernel_report PROPERTIES LABELS unit PROCESSORS 1)
+    set_tests_properties(cmake_kernel_report PROPERTIES LABELS unit)
     # What a script of bench/ does with what it starts, without what it measures.
     add_test(NAME bench_gpu_all COMMAND sh ${CMAKE_SOURCE_DIR}/tests/bench/test_gpu_all.sh)
-    set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300 PROCESSORS 1
+    set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300
         ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endif()
 if(TARGET entrypoint)
     foreach(entrypoint_room os wire job outcome mpi master)
-        room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit PLACES 1)
+        room_tests(${entrypoint_room} unit/entrypoint/${entrypoint_room} unit WAITS)
     endforeach()
     if(TARGET transfer)
         room_tests(transfer unit/entrypoint/transfer unit
-            USES PkgConfig::curl PkgConfig::archive PLACES 1)
+            USES PkgConfig::curl PkgConfig::archive WAITS)
         without_memory(unit_transfer_no_memory)
     endif()
     # Whole jobs in one test (stage.h) have a master, too.
-    room_tests(host unit/entrypoint/host unit USES master PLACES 1)
-    room_tests(entrypoint unit/entrypoint unit PLACES 1)
+    room_tests(host unit/entrypoint/host unit USES master WAITS)
+    room_tests(entrypoint unit/entrypoint unit WAITS)
     without_memory(unit_entrypoint_no_memory)
     add_dependencies(unit_entrypoint_main ringmaster)
     if(TARGET transfer)
@@ -91,25 +91,33 @@ if(RINGMASTER_HAVE_CPU)
     list(APPEND backends cpu)
 endif()
 room_tests(graph ops ops USES ops_harness ${backends})
-# Every operator in every type: longer than most where the machine has other work.
-set(parity ops_graph_parity ops_graph_parity_cpu ops_graph_parity_convs)
-set_tests_properties(${parity} PROPERTIES TIMEOUT 600)
 # Whole networks against torch's values (tests/golden/*_torch.py).
 room_tests(run golden ops USES ops_harness)
 # Minutes, where it is run at all (RINGMASTER_LONG).
 set_tests_properties(ops_run_maskrcnn_full PROPERTIES TIMEOUT 3600)
 target_compile_options(ops_run_rpn PRIVATE -ffp-contract=off)
 set_tests_properties(ops_run_resnet ops_run_maskrcnn PROPERTIES TIMEOUT 900)
-# The longest first, so that none is alone at the end, and while jobs on hosts wait.
-set_tests_properties(ops_run_resnet ops_run_maskrcnn ${parity} unit_detect_detection_source
-    PROPERTIES COST 150)
-# Once more with oneDNN as on a processor without bf16 products; under a sanitizer it takes minutes.
+# The longest first, so that none is alone at the end.
+set_tests_properties(ops_run_resnet ops_run_maskrcnn ops_graph_parity ops_graph_parity_cpu
+    ops_graph_parity_convs unit_detect_detection_source PROPERTIES COST 350)
+# Once more as on other processors, which take kernels of their own (ops_again NAME ISA). Under a
+# sanitizer it takes minutes.
+function(ops_again test isa)
+    string(TOLOWER ${isa} suffix)
+    set(name ops_graph_${test}_${suffix})
+    add_test(NAME ${name} COMMAND ${computing} $<TARGET_FILE:ops_graph_${test}>)
+    computes(${name})
+    set_tests_properties(${name} PROPERTIES LABELS ops TIMEOUT 600 ENVIRONMENT ONEDNN_MAX_CPU_ISA=${isa})
+endfunction()
 if(RINGMASTER_HAVE_CPU AND NOT RINGMASTER_SANITIZE)
     foreach(test parity_cpu parity_convs network)
-        add_test(NAME ops_graph_${test}_avx2 COMMAND ops_graph_${test})
-        set_tests_properties(ops_graph_${test}_avx2 PROPERTIES LABELS ops TIMEOUT 600
-            ENVIRONMENT ONEDNN_MAX_CPU_ISA=AVX2)
+        ops_again(${test} AVX2)
     endforeach()
+    file(STRINGS /proc/cpuinfo with_tiles REGEX "amx_bf16")
+    if(with_tiles)
+        ops_again(parity_cpu AVX512_CORE_BF16)
+        ops_again(network AVX512_CORE_BF16)
+    endif()
 endif()
 # Once more where OpenMP gives fewer threads than are asked for.
 if(RINGMASTER_HAVE_CPU)
@@ -142,20 +150,19 @@ foreach(script IN LISTS system_tests)
     add_test(NAME ${name} COMMAND sh ${script})
     string(REPLACE "test_" "" stem ${stem})
     set(alone OFF)
-    set(places 1)
     set(cost 100)
     if(stem IN_LIST system_alone)
         set(alone ON)
-    endif()
-    if(stem IN_LIST system_computing)
-        set(places 3)
     endif()
     if(stem IN_LIST system_long)
         set(cost 200)
     endif()
     set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT ${system_patience}
-        RUN_SERIAL ${alone} PROCESSORS ${places} COST ${cost} SKIP_RETURN_CODE 77
+        RUN_SERIAL ${alone} COST ${cost} SKIP_RETURN_CODE 77
         ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
+    if(stem IN_LIST system_computing)
+        computes(${name})
+    endif()
 endforeach()
 # It makes the base, the image and its last stage again.
 if(system_patience LESS 1800)
@@ -165,12 +172,11 @@ set_tests_properties(system_containers system_sdk PROPERTIES DEPENDS system_imag
 # What plays S3 is installed once, and who needs it takes no place meanwhile.
 if(TARGET transfer)
     add_test(NAME system_moto COMMAND sh ${CMAKE_SOURCE_DIR}/tests/system/moto_install.sh)
-    set_tests_properties(system_moto PROPERTIES LABELS system TIMEOUT 600 PROCESSORS 1 COST 200
-        SKIP_RETURN_CODE 77)
+    set_tests_properties(system_moto PROPERTIES LABELS system TIMEOUT 600 COST 200 SKIP_RETURN_CODE 77)
     set_tests_properties(system_sources system_uploads system_examples PROPERTIES DEPENDS system_moto)
 endif()
 # They build in the same folder (examples/containers.sh).
-set_tests_properties(system_quickstart system_maskrcnn_example PROPERTIES RESOURCE_LOCK quickstart_build)
+set_property(TEST system_quickstart system_maskrcnn_example APPEND PROPERTY RESOURCE_LOCK quickstart_build)
 if(RINGMASTER_HAVE_CPU)
     set(cpu_needs OneDNN::OneDNN OpenMP::OpenMP_C ops_harness ref)
     room_tests(cpu unit/cpu unit USES ${cpu_needs})

@@ -260,6 +260,8 @@ def all_tests():
     for test in json.loads(shown)["tests"]:
         properties = {one["name"]: one["value"] for one in test["properties"]}
         command = commands[test["name"]]
+        if command[0].endswith("nice"):
+            command = command[3:]
         program = os.path.basename(command[0])
         targets = [program] if program in sources else ["ringtrain", "weights_compare"]
         environment = dict(one.split("=", 1) for one in properties.get("ENVIRONMENT", []))

@@ -9,6 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct backend *new_cpu(int threads) {
     struct backend *cpu = NULL;
@@ -21,7 +22,8 @@ static struct backend *new_cpu(int threads) {
 static void compare_cpu(enum dtype dtype, int threads) {
     struct backend *cpu = new_cpu(threads);
     /* Held to less than the machine has, to run what others would. */
-    if (getenv("ONEDNN_MAX_CPU_ISA") != NULL)
+    const char *most = getenv("ONEDNN_MAX_CPU_ISA");
+    if (most != NULL && strcmp(most, "AVX2") == 0)
         ASSERT_CONTAINS(cpu->table->describe(cpu), "products in f32");
     parity_check(cpu, dtype, PARITY_ALL);
     backend_close(cpu);

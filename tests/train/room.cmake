@@ -7,8 +7,9 @@ file(GLOB train_tests CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/test_*.sh)
 foreach(script IN LISTS train_tests)
     get_filename_component(stem ${script} NAME_WE)
     string(REPLACE "test_" "train_" name ${stem})
-    add_test(NAME ${name} COMMAND sh ${script})
-    set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT 300 PROCESSORS 3 COST 120
+    add_test(NAME ${name} COMMAND ${computing} sh ${script})
+    computes(${name})
+    set_tests_properties(${name} PROPERTIES LABELS system TIMEOUT 600 COST 320
         SKIP_RETURN_CODE 77 ENVIRONMENT RINGMASTER_BIN=${CMAKE_BINARY_DIR}/bin)
 endforeach()
 if(RINGMASTER_HAVE_MPI)
