@@ -124,8 +124,10 @@ int part_file_open(struct part_file *f, int root, const char *path, int64_t size
     f->folder = folder_enter(root, path, f->name, err);
     f->here = calloc(f->count + 1, 1);
     if (f->folder < 0 || f->here == NULL) {
+        if (f->folder >= 0)
+            (void)error_no_memory(err, "pieces");
         part_file_close(f);
-        return f->here == NULL ? error_no_memory(err, "pieces") : -1;
+        return -1;
     }
     temp_name(f->name, f->temp);
     int opened = open_temp(f, O_CREAT, err);

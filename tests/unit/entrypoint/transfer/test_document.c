@@ -102,6 +102,7 @@ static void parts_are_read(void) {
     document_parts_done(&p);
     CU_ASSERT_EQUAL(document_parts_read("<Error/>", 8, &p, &err), -1);
     ASSERT_CONTAINS(err.text, "the server's answer is a Error");
+    CU_ASSERT_PTR_NULL(p.items);
 }
 
 UNIT_MAIN("transfer.document", UNIT(parts_are_read), UNIT(a_text_is_found),

@@ -36,6 +36,18 @@ static void pieces_are_as_long_as_the_file_has_bytes(void) {
     CU_ASSERT_EQUAL(faccessat(root, "sub/file", F_OK, 0), -1);
 }
 
+static void below_a_file_there_is_no_other(void) {
+    struct part_file f;
+    struct error err = {0};
+    CU_ASSERT_EQUAL_FATAL(open_it(&f, "one"), 0);
+    CU_ASSERT_EQUAL(part_file_publish(&f, NULL), 0);
+    CU_ASSERT_EQUAL(part_file_open(&f, root, "sub/file/below", size, "one", &err), -1);
+    ASSERT_CONTAINS(err.text, "sub/file");
+    CU_ASSERT_PTR_NULL(f.here);
+    CU_ASSERT_EQUAL(f.folder, -1);
+    CU_ASSERT_EQUAL(unlinkat(root, "sub/file", 0), 0);
+}
+
 static void what_is_left_is_gone_on_with_where_it_is_the_same(void) {
     struct part_file f;
     CU_ASSERT_EQUAL_FATAL(open_it(&f, "one"), 0);
@@ -159,6 +171,7 @@ static void a_link_in_its_place_is_not_followed(void) {
 }
 
 UNIT_MAIN("transfer.part_file", UNIT(pieces_are_as_long_as_the_file_has_bytes),
+          UNIT(below_a_file_there_is_no_other),
           UNIT(what_is_left_is_gone_on_with_where_it_is_the_same),
           UNIT(what_another_boot_has_left_is_not_trusted), UNIT(one_process_has_it_at_a_time),
           UNIT(what_another_process_ends_meanwhile_is_its_own),
