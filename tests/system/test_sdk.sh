@@ -1,7 +1,7 @@
 #!/bin/sh
 # Jobs of two containers through SageMaker's own SDKs, versions 2 and 3, in local mode: script mode with
 # code on S3, a program that fails, a stop, a hundred hyperparameters. In `sh tests/run.sh long` alone:
-# the SDKs come from PyPI (into build/sdk-2 and build/sdk-3), Python for the image from Debian.
+# the SDKs come from PyPI (into build/sdk-2 and build/sdk-3), as moto does; Python for the image from Debian.
 #
 #   CASES="good fail stop many"   SDKS="2 3"
 # shellcheck disable=SC2154  # engine.sh's variables
@@ -9,6 +9,7 @@ set -u
 [ -n "${RINGMASTER_LONG:-}" ] || { echo "skipped: in sh tests/run.sh long alone"; exit 77; }
 # shellcheck source=/dev/null
 . "$(dirname "$0")/engine.sh"
+. "$system/derived.sh"
 CASES=${CASES:-good fail stop many}
 SDKS=${SDKS:-2 3}
 work=$(mktemp -d "$top/build/sdk.XXXXXX")
@@ -19,16 +20,7 @@ export SAGEMAKER_USER_CONFIG_OVERRIDE="$work/defaults.yaml"
 printf 'SchemaVersion: "1.0"\nSageMaker:\n  PythonSDK:\n    Modules:\n      TelemetryOptOut: true\n' \
     >"$SAGEMAKER_USER_CONFIG_OVERRIDE"
 
-# venv NAME PACKAGE...: below build, once.
-venv() {
-    place=$top/build/$1
-    shift
-    [ ! -e "$place/ready" ] || return 0
-    rm -rf "$place"
-    python3 -m venv "$place" &&
-        timeout 1800 "$place/bin/pip" install -q --disable-pip-version-check "$@" && : >"$place/ready"
-}
-venv moto 'moto[server]==5.2.5' boto3 || { echo "skipped: moto could not be installed from PyPI"; exit 77; }
+sh "$system/moto_install.sh" || exit
 
 server=
 watcher=
@@ -51,10 +43,7 @@ done
 
 # The image with a Python, as a user derives it.
 sdk_image=${RINGMASTER_SDK_IMAGE:-ringmaster-python:test}
-docker image inspect "$sdk_image" >/dev/null 2>&1 ||
-    printf 'FROM %s\nRUN apt-get update -qq && apt-get install -y -qq --no-install-recommends python3 python3-pip\n' \
-        "$image" | docker build --network host --tag "$sdk_image" - >"$work/image.log" 2>&1 ||
-    { tail -n 20 "$work/image.log"; echo "skipped: no Python from Debian"; exit 77; }
+derived "$sdk_image" python3 python3-pip || exit
 
 check() {
     what=$1
@@ -134,9 +123,9 @@ one() {
 
 for sdk in $SDKS; do
     case $sdk in
-    2) venv sdk-2 'sagemaker==2.257.7' ;;
-    *) venv sdk-3 'sagemaker-train==1.27.0' 'sagemaker-core==2.27.0' ;;
-    esac || { echo "skipped: the SDK $sdk could not be installed from PyPI"; exit 77; }
+    2) VENV_SECONDS=1800 sh "$top/tests/venv.sh" sdk-2 'sagemaker==2.257.7' ;;
+    *) VENV_SECONDS=1800 sh "$top/tests/venv.sh" sdk-3 'sagemaker-train==1.27.0' 'sagemaker-core==2.27.0' ;;
+    esac || exit
     for each in $CASES; do one "$sdk" "$each"; done
 done
 exit "$failed"
