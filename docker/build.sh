@@ -2,19 +2,37 @@
 # Builds the image ringmaster:latest.
 #
 #   sh docker/build.sh [docker build's options]
+#   sh docker/build.sh --build-arg BASE=registry.example/debian:12      on a base of your own: of Debian 12, too
 #
 #   RINGMASTER_IMAGE   another name
 #   RINGMASTER_SEED    the image's seed; a random one where absent
 #   RINGMASTER_CA      a PEM file with the certificates to trust while building, for networks with a
 #                      proxy of their own. It stays in the build stage
 #
-# Sets up what is missing: an engine and a base image (docker/engine.sh, docker/base.sh), and oneDNN's
-# wheels in docker/wheels/, fetched by this machine.
+# Sets up what is missing: an engine and the usual base image (docker/engine.sh, docker/base.sh), and
+# oneDNN's wheels in docker/wheels/, fetched by this machine. Another base the engine has or pulls.
 set -eu
 
 top=$(cd "$(dirname "$0")/.." && pwd)
 image=${RINGMASTER_IMAGE:-ringmaster:latest}
-base=debian:bookworm-slim
+
+# What the image stands on, as the Dockerfile has it by the build arguments among docker build's OPTIONS.
+base_of() {
+    own='' cuda='' named=''
+    for word in "$@"; do
+        case $named$word in
+        --build-arg) named=--build-arg= && continue ;;
+        --build-arg=BASE) own=${BASE:-} ;;
+        --build-arg=BASE=*) own=${word#--build-arg=} own=${own#BASE=} ;;
+        --build-arg=RINGMASTER_CUDA) cuda=${RINGMASTER_CUDA:-} ;;
+        --build-arg=RINGMASTER_CUDA=*) cuda=${word#--build-arg=} cuda=${cuda#RINGMASTER_CUDA=} ;;
+        esac
+        named=
+    done
+    [ -z "$cuda" ] || own=${own:-ubuntu:24.04}
+    echo "${own:-debian:bookworm-slim}"
+}
+base=$(base_of "$@")
 
 if ! docker version >/dev/null 2>&1; then
     [ -z "${RINGMASTER_ENGINE:-}" ] || exit 69
@@ -24,7 +42,7 @@ fi
 
 sh "$top/docker/packages.sh" install fetch
 sh "$top/docker/fetch_onednn.sh" --wheels
-sh "$top/docker/base.sh"
+[ "$base" != debian:bookworm-slim ] || sh "$top/docker/base.sh"
 rm -f "$top/docker/wheels/ca.pem"
 [ -z "${RINGMASTER_CA:-}" ] || cp "$RINGMASTER_CA" "$top/docker/wheels/ca.pem"
 
@@ -44,4 +62,6 @@ docker build --network host --tag "$image" "$@" "$top" >"$log" 2>&1 ||
     { tail -n 40 "$log" >&2; echo "build.sh: the build failed (whole log: $log)" >&2; exit 1; }
 
 size() { docker image inspect --format '{{.Size}}' "$1"; }
-echo "$image: $(($(size "$image") / 1000000)) MB, of which $((($(size "$image") - $(size "$base")) / 1000000)) MB above $base"
+# Some engines keep no image of a base that they have pulled for a build.
+below=$(size "$base" 2>/dev/null) || below=
+echo "$image: $(($(size "$image") / 1000000)) MB${below:+, of which $((($(size "$image") - ${below:-0}) / 1000000)) MB above $base}"

@@ -73,6 +73,19 @@ an_image_built_again_is_the_same() {
     docker image rm --no-prune ringmaster-stage >/dev/null 2>&1 # what it was made of is the next build's cache
 }
 an_image_built_again_is_the_same
+# A base of one's own, which is no other distribution: it stays what the image stands on, and the usual one is not asked for.
+own_base=ringmaster-base:test
+a_base_of_ones_own_is_taken() {
+    printf 'FROM debian:bookworm-slim\nLABEL of=ours\n' | docker build --tag "$own_base" - >"$work/log" 2>&1 || return
+    RINGMASTER_IMAGE=ringmaster-own:test sh "$top/docker/build.sh" --build-arg BUILD_BASE=debian:bookworm-slim \
+        --build-arg "BASE=$own_base" >"$work/log" 2>&1 || return
+    grep -q "^ringmaster-own:test: .* MB above $own_base\$" "$work/log" &&
+        [ "$(docker image inspect --format '{{index .Config.Labels "of"}}' ringmaster-own:test)" = ours ] &&
+        [ "$(docker run --rm --network none ringmaster-own:test ringmaster version)" = \
+            "$(docker run --rm --network none "$image" ringmaster version)" ]
+}
+a_base_of_ones_own_is_taken || { tail -n 20 "$work/log"; echo "FAILED: no image on a base of one's own"; failed=1; }
+docker image rm ringmaster-own:test "$own_base" >/dev/null 2>&1
 said=$(docker run --rm --network none "$image" echo foreign commands run)
 [ "$said" = 'foreign commands run' ] || { echo "FAILED: a foreign command said '$said'"; failed=1; }
 # The seed is root's: another user needs a secret, and is told so.
