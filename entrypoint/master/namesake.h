@@ -1,8 +1,8 @@
 /* Another host with the first host's name: a container that an earlier try has left, or the same
  * RINGMASTER_HOST said to two. Each would wait for the others, of whom some find the one and some
  * the other. So the first host looks its own name up, and asks whoever else answers there with the
- * job's key; until that is done it takes no host in. The one that nobody finds by the name, else the
- * one that came later, leaves, and those that have dialled it go on to the other.
+ * job's key; until that is done it takes no host in. The one that nobody finds by the name, else
+ * the one that came later, leaves, and those that have dialled it go on to the other.
  *
  * Where the name leads nowhere, or elsewhere alone, as on a host that was told a wrong name, it
  * asks again from time to time while nobody has joined. */
