@@ -235,6 +235,10 @@ void host_await(struct host *h) {
     crew_clear(&h->crew, 0);
 }
 
+void host_await_none(struct host *h) {
+    crew_clear(&h->crew, 1);
+}
+
 bool host_awaits(const struct host *h) {
     return h->crew.attempt == 0;
 }
@@ -407,7 +411,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
     metric_watch_open(&h->metrics, o->job);
     if (crew_open(&h->crew, o->loop, o->job, o->environment, &sinks, err) != 0)
         return -1;
-    if (succession_is_again(h->succession))
+    if (succession_knows(h->succession))
         host_await(h);
     return 0;
 }

@@ -106,6 +106,8 @@ void host_set_run(struct host *h, const char *run);
 
 /* This host has a part in no attempt before the next one that it hears of. */
 void host_await(struct host *h);
+/* Its master leads none any more: it may be one of a job's first, like any that has just come. */
+void host_await_none(struct host *h);
 bool host_awaits(const struct host *h);
 
 /* Unknown orders are left alone. */

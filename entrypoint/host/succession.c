@@ -175,8 +175,15 @@ void succession_return(struct succession *s, struct job *job) {
         c->hosts[i].gone = false;
     s->again = s->back = true;
     s->over = false;
-    s->turn = 0;
+    if (!s->anew) /* else it begins with the host that leads the job */
+        s->turn = 0;
     succession_seek(s, job);
+}
+
+void succession_lead(struct succession *s, struct job *job) {
+    s->master = 0;
+    lead(&job->cluster, s->master);
+    s->over = s->back = false;
 }
 
 /* The first host may be the one that is lost: where it may, all others are asked as well, one after

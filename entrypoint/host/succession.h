@@ -46,6 +46,8 @@ struct succession {
     bool again;       /* this is not the first life */
     bool over;        /* this life ends, and another one follows */
     bool back;        /* in which this host asks the others to be taken back; or this one is so */
+    bool anew;        /* of a first host that was started anew, and has heard that another one leads
+                         the job: it knows nothing of that until it waits there */
     bool stopping;    /* asked for between two lives */
     bool closed;      /* the last master did not fall silent: its end of the link was closed */
     size_t master;    /* the place of this life's, or of the host that is asked whether it is */
@@ -62,6 +64,10 @@ static inline bool succession_is_on(const struct succession *s) {
 /* Of a life that is not the first. */
 static inline bool succession_is_again(const struct succession *s) {
     return s != NULL && s->again;
+}
+/* And that knows what became of the job so far. */
+static inline bool succession_knows(const struct succession *s) {
+    return succession_is_again(s) && !s->anew;
 }
 /* Of one in which this host asks to be taken back. */
 static inline bool succession_is_back(const struct succession *s) {
@@ -102,6 +108,9 @@ void succession_note_end(struct succession *s, int number);
 bool succession_may_return(const struct succession *s, const struct job *job);
 /* The next life is one in which it does: all hosts are there again. */
 void succession_return(struct succession *s, struct job *job);
+/* The next life is one in which this host, the first of all, is the master of a new job: nobody has
+ * taken it into the old one. */
+void succession_lead(struct succession *s, struct job *job);
 /* Makes the host that is asked next the first of JOB's cluster. */
 void succession_seek(struct succession *s, struct job *job);
 

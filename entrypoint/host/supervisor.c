@@ -463,8 +463,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
         supervisor_metrics_write(s);
     /* A host that has followed a lost one knows nothing of what came before. */
     metric_watch_conclude(&s->host.metrics, &s->journal,
-                          cluster_is_master(&s->job->cluster) &&
-                              !succession_is_again(s->succession));
+                          cluster_is_master(&s->job->cluster) && !succession_knows(s->succession));
     journal_conclude(&s->journal, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     host_kill_daemon(&s->host);

@@ -51,6 +51,7 @@ static const char *master_name(const struct worker *w) {
 static void note_beat(struct worker *w) {
     if (w->s.succession == NULL || !w->joined)
         return;
+    w->s.succession->anew = false;
     w->s.succession->heard = clock_boot();
     boot_timer_set(&w->late, w->s.succession->heard + lease_of(w) + 1);
 }
@@ -81,7 +82,10 @@ static void reach_again(struct worker *w) {
 static void take_refusal(struct worker *w, const json_t *message) {
     struct error why;
     worker_read_refusal(message, &why);
-    if (why.code == EXIT_CODE_NOT_READY && !w->joined && w->link != NULL) {
+    if (why.code == EXIT_CODE_NOT_READY && !w->ordered && w->link != NULL) {
+        if (w->waits)
+            host_await_none(&w->s.host);
+        w->joined = w->waits = false;
         log_info("%s takes this host later: %s", master_name(w), why.text);
         reach_again(w);
         seeking_later(&w->seeking);
@@ -354,12 +358,22 @@ static void look_at_lease(void *context) {
         master_silent(w);
 }
 
+/* Of a first host that was started anew: who led the job when it asked is not there any more. */
+static void lead_anew(struct worker *w) {
+    log_info("nobody leads the job any more: this host waits for all others, as at a beginning");
+    w->s.succession->back = false;
+    supervisor_follow(&w->s);
+}
+
 static void deadline_passed(void *context) {
     struct worker *w = context;
     struct error err = {0};
     if (succession_is_again(w->s.succession) && !w->stopping) {
         seeking_stop(&w->seeking);
-        lose_master(w, seeking_why(&w->seeking)->text);
+        if (w->s.succession->anew)
+            lead_anew(w);
+        else
+            lose_master(w, seeking_why(&w->seeking)->text);
         return;
     }
     if (w->stopping) {

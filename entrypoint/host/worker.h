@@ -7,7 +7,9 @@
  *                        host.h's orders
  *
  * To a host that comes while the job runs the master says `wait`, and `welcome` when the next
- * attempt counts on it: the next order that is for it begins that attempt. */
+ * attempt counts on it: the next order that is for it begins that attempt. A refusal with
+ * EXIT_CODE_NOT_READY means later, or elsewhere, also to one that is welcome, as long as no job has
+ * begun. */
 #ifndef HOST_WORKER_H
 #define HOST_WORKER_H
 

@@ -23,7 +23,7 @@ void worker_send_join(struct supervisor *s, struct link *link) {
     if (s->check)
         (void)json_object_set_new(message, "examine_port",
                                   json_integer(supervisor_examine_port(s)));
-    if (succession_is_again(s->succession))
+    if (succession_knows(s->succession))
         (void)json_object_set_new(message, "succession", succession_json(s->succession));
     if (succession_is_back(s->succession))
         (void)json_object_set_new(message, "back", json_true());

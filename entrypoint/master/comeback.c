@@ -156,9 +156,30 @@ void comeback_take(struct master *m) {
         m->s.succession->ledger = ledger;
 }
 
+/* Who has joined for a new job looks for who leads the old one, and who waits here for whoever
+ * leads one. */
+static void send_on(struct member *b) {
+    const struct master *m = b->master;
+    struct error why = {0};
+    if (m->inquiry.leader > 0)
+        (void)error_set(&why, EXIT_CODE_NOT_READY, "the job goes on under %s",
+                        supervisor_host_name(&m->s, m->inquiry.leader));
+    else
+        (void)error_set(&why, EXIT_CODE_NOT_READY, "it leads no job any more");
+    master_refuse(b->link, FRAME_VERSION, &why);
+    b->link = NULL;
+}
+
 /* Nobody is told a verdict. */
 void comeback_ask(struct master *m) {
+    const size_t leader = m->inquiry.leader;
+    struct succession *s = m->s.succession;
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link != NULL && (leader > 0 || m->members[i].waits))
+            send_on(&m->members[i]);
     join_part(m);
-    m->s.succession->back = true;
+    s->back = true;
+    s->anew = leader > 0;
+    s->turn = m->s.job->cluster.hosts[leader].place;
     supervisor_follow(&m->s);
 }

@@ -40,7 +40,7 @@ static void blame_stop(struct master *m, const struct member *b) {
 /* The others may have a master of their own by now: nothing of ours may run any longer. */
 static void describe_out(const struct master *m, struct error *err) {
     const struct roll *last = ledger_last(&m->s.succession->ledger);
-    bool gathered = !succession_is_again(m->s.succession) || m->attempt.number > 1;
+    bool gathered = !succession_knows(m->s.succession) || m->attempt.number > 1;
     (void)error_set(err, EXIT_CODE_HOST_LOST,
                     "%zu of the %zu hosts of attempt %u are here: the others may go on without "
                     "them",
@@ -50,8 +50,13 @@ static void describe_out(const struct master *m, struct error *err) {
 
 static void come_back(struct master *m) {
     struct error err = {0};
-    describe_out(m, &err);
-    log_error("%s; this host asks whether they take it back", err.text);
+    if (m->inquiry.leader > 0) {
+        log_info("the job goes on under %s: this host asks to have a part in it",
+                 supervisor_host_name(&m->s, m->inquiry.leader));
+    } else {
+        describe_out(m, &err);
+        log_error("%s; this host asks whether they take it back", err.text);
+    }
     comeback_ask(m);
 }
 

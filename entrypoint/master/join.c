@@ -8,6 +8,7 @@
 #include "master/comeback.h"
 #include "master/fetching.h"
 #include "master/gather.h"
+#include "master/inquiry.h"
 #include "master/lease.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
@@ -104,6 +105,7 @@ static void begin_if_complete(struct master *m) {
         return;
     loop_cancel(&m->s.loop, &m->join.deadline);
     loop_cancel(&m->s.loop, &m->join.announce);
+    inquiry_close(m);
     /* For those who come too late, to be told so. */
     door_set_room(&m->join.door, DOOR_GUESTS_LEAST);
     master_raise(m, EVENT_ALL_JOINED);
@@ -283,6 +285,10 @@ static void arrived(void *context, struct link *link, const struct net_address *
     struct master *m = context;
     struct error why = {0};
     char text[NET_ADDRESS_TEXT];
+    if (strcmp(frame_type(message), "seek") == 0) {
+        inquiry_answer(m, link);
+        return;
+    }
     int host = host_of(m, message);
     if (host == 0) {
         namesake_met(m, link, peer, message);
@@ -447,6 +453,8 @@ void join_go_on(struct master *m) {
 void join_part(struct master *m) {
     loop_cancel(&m->s.loop, &m->join.announce);
     loop_cancel(&m->s.loop, &m->join.deadline);
+    inquiry_close(m);
+    namesake_close(m);
     door_close(&m->join.door);
     for (size_t i = 1; i < m->s.job->cluster.count; i++) {
         link_free(m->members[i].link);
@@ -469,14 +477,18 @@ int join_begin(struct master *m, struct error *err) {
     if (m->s.fault.code != 0)
         keep_fault(m, &m->s.fault, 0);
     admit_those_who_asked(m);
-    if (m->phase == PHASE_JOINING)
-        begin_if_complete(m);
+    if (m->phase != PHASE_JOINING)
+        return 0;
+    if (m->s.fault.code == 0 && !m->check)
+        inquiry_begin(m);
+    begin_if_complete(m);
     return 0;
 }
 
 void join_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->join.deadline);
     loop_cancel(&m->s.loop, &m->join.announce);
+    inquiry_close(m);
     strangers_close(&m->join.strangers);
     namesake_close(m);
     door_close(&m->join.door);

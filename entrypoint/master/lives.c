@@ -18,6 +18,8 @@ int lives_run(struct supervisor_options *options, int *ret_code, struct error *e
     while (result == 0 && succession.over) {
         if (succession.back)
             succession_return(&succession, options->job);
+        else if (succession.anew)
+            succession_lead(&succession, options->job);
         else
             succession_follow(&succession, options->job);
         result = run_role(options, ret_code, err);

@@ -121,7 +121,7 @@ const struct link_events master_member_events = {.message = hear_member, .closed
 static int open_door(struct master *m, struct error *err) {
     if (m->join.open)
         return 0;
-    if (succession_is_again(m->s.succession))
+    if (succession_knows(m->s.succession))
         gather_open(m);
     if (lease_open(m, err) != 0)
         return -1;

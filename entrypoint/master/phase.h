@@ -43,6 +43,7 @@ enum phase_event {
     EVENT_GATHERED,  /* enough hosts have come, and all that might run elsewhere has ended */
     EVENT_ALL_BEGUN, /* all hosts have taken the attempt's roll */
     EVENT_BACK,      /* a host that has come while the job runs can have a part in an attempt */
+    EVENT_ELSEWHERE, /* another host leads the job */
     EVENT_OUT,       /* too few hosts are heard: others may go on without this one */
     EVENT_TRY_AGAIN, /* the attempt's verdict allows it */
     EVENT_ENDED,     /* the job's verdict is known */

@@ -23,6 +23,7 @@
 #include "os/boot_timer.h"
 #include "os/task.h"
 #include "outcome/verdict.h"
+#include "wire/dial.h"
 #include "wire/door.h"
 #include "wire/post.h"
 
@@ -108,6 +109,14 @@ struct master {
         struct namesake namesake;
         const struct link_events *events; /* of members */
     } join;
+    struct {
+        struct timer turn; /* then it asks once more, or goes on to the next host */
+        struct dial dial;
+        struct link *link; /* to the host that was reached, until it has answered */
+        size_t host;       /* that is asked; 0: none was */
+        bool same;         /* it is asked again */
+        size_t leader;     /* who said that the job goes on there; 0: nobody */
+    } inquiry;
     struct {
         struct examined *hosts; /* owned, one a host; NULL where this is no check */
         struct timer deadline;

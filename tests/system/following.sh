@@ -14,13 +14,16 @@ least=1
 
 # begin HOSTS [-e NAME=VALUE]... COMMAND...: with one folder of checkpoints, which all share.
 begin() {
-    ring "$1"
+    ring_that_shares "$1"
     shift
-    mkdir -p "$share/checkpoints" "$share/work"
-    chmod 1777 "$share/checkpoints" "$share/work"
     for host in $everyone; do
         begin_one "$host" "$@"
     done
+}
+ring_that_shares() {
+    ring "$1"
+    mkdir -p "$share/checkpoints" "$share/work"
+    chmod 1777 "$share/checkpoints" "$share/work"
 }
 begin_one() {
     one=$1
@@ -38,6 +41,9 @@ works='trap "" TERM; echo "attempt $RINGMASTER_ATTEMPT of $WORLD_SIZE on $SM_HOS
     done'
 begin_work() {
     begin "$1" -- train -- sh -c "$works"
+    work_begins "$1"
+}
+work_begins() {
     check "all ranks have started" wait_for 30 says 1 "all $1 ranks have started" || return 1
     check "all ranks work" wait_for 10 works_in 1 "$1"
 }

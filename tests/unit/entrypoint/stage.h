@@ -15,11 +15,13 @@
 #include "host/examine.h"
 #include "host/rank.h"
 #include "job/job.h"
+#include "job/key.h"
 #include "master/lives.h"
 #include "mpi/agent.h"
 #include "support/ports.h"
 #include "support/unit.h"
 #include "wire/local.h"
+#include "wire/tls.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -169,6 +171,20 @@ static inline int stage_end(struct stage_host *h, int seconds) {
     (void)kill(h->pid, SIGKILL);
     (void)waitpid(h->pid, &status, 0);
     return -1;
+}
+
+/* By the key of a job of COUNT hosts, 127.0.0.1 and those behind it; the caller frees it. */
+static inline SSL_CTX *stage_tls(size_t count, int is_server) {
+    struct cluster_host hosts[4] = {0};
+    struct cluster cluster = {.hosts = hosts, .count = count, .job = "ringmaster"};
+    struct key key = {0};
+    for (size_t i = 0; i < count && i < 4; i++)
+        (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "127.0.0.%zu", i + 1);
+    CU_ASSERT_EQUAL(key_derive((const unsigned char *)"0123456789abcdef", 16, &cluster, &key, NULL),
+                    0);
+    SSL_CTX *context = tls_context_new(key.bytes, is_server, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(context);
+    return context;
 }
 
 static inline bool stage_has_mpirun(void) {

@@ -220,6 +220,35 @@ static void a_new_process_asks_the_first_host_between_the_others(void) {
     succession_close(&s);
 }
 
+/* It begins with who leads the job, and is the master of a new one where nobody takes it in. */
+static void a_first_host_that_is_started_anew_asks_as_a_worker_and_is_the_master_again(void) {
+    static const char *const orders[] = {"4 1 2 3 5 ", "5 1 2 3 4 ", "2 1 3 4 5 ", "3 1 2 4 5 "};
+    set_up(0);
+    memset(s.addresses, 0, HOSTS * sizeof(*s.addresses));
+    s.anew = true;
+    s.turn = 3;
+    succession_return(&s, &job);
+    CU_ASSERT(succession_is_again(&s) && succession_is_back(&s));
+    CU_ASSERT_FALSE(succession_knows(&s) || succession_knows(NULL));
+    for (size_t i = 0; i < 5; i++) {
+        assert_order(orders[i % 4]);
+        CU_ASSERT_FALSE(cluster_is_master(&job.cluster));
+        succession_seek(&s, &job);
+    }
+    s.over = true;
+    succession_lead(&s, &job);
+    assert_order("1 2 3 4 5 ");
+    CU_ASSERT(cluster_is_master(&job.cluster));
+    CU_ASSERT_EQUAL(s.master, 0);
+    CU_ASSERT_FALSE(s.over || s.back || succession_knows(&s));
+    s.anew = false; /* it has waited for an attempt, and asks all again when its master is lost */
+    s.turn = 3;
+    succession_return(&s, &job);
+    CU_ASSERT(succession_knows(&s));
+    assert_order("2 1 3 4 5 ");
+    succession_close(&s);
+}
+
 /* Where hosts are only counted no name leads to another one than the first: nobody is taken to be
  * the master whom this host has not dialled. */
 static void of_hosts_that_are_counted_those_are_asked_whose_address_is_known(void) {
@@ -300,6 +329,7 @@ UNIT_MAIN("host.succession", UNIT(silence_is_no_end_of_a_master),
           UNIT(who_may_not_says_why), UNIT(a_first_host_that_was_taken_back_follows_last),
           UNIT(who_may_ask_to_be_taken_back), UNIT(all_others_are_asked),
           UNIT(a_new_process_asks_the_first_host_between_the_others),
+          UNIT(a_first_host_that_is_started_anew_asks_as_a_worker_and_is_the_master_again),
           UNIT(of_hosts_that_are_counted_those_are_asked_whose_address_is_known),
           UNIT(where_the_first_host_may_not_be_lost_it_alone_is_asked),
           UNIT(a_join_tells_what_is_known), UNIT(addresses_of_nobody_are_left_alone))

@@ -2,6 +2,8 @@
 
 #include "support/lag.h"
 #include "unit/entrypoint/stage.h"
+#include "wire/door.h"
+#include "wire/frame.h"
 
 static struct stage_host master;
 static struct stage_host worker;
@@ -42,6 +44,145 @@ static void stopped_while_it_waits_it_leaves_with_143(void) {
     CU_ASSERT_EQUAL(stage_end(&worker, 10), EXIT_CODE_STOPPED);
 }
 
+/* --- a master by hand ------------------------------------------------------------------------- */
+
+static struct loop loop;
+static const int *answers;   /* refusals' codes to one join after the other, 0 at the end */
+static const char *greeting; /* before the first one; or NULL */
+static size_t joins;
+static bool knows; /* the last one told of the job so far */
+static bool asks;  /* and asked to be taken back */
+
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
+    (void)context;
+    (void)peer;
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "join");
+    knows = json_object_get(message, "succession") != NULL;
+    asks = json_is_true(json_object_get(message, "back"));
+    if (greeting != NULL && joins == 0)
+        link_send(link, frame_with(greeting, json_pack("{s:s}", "run", "0123456789abcdef")));
+    link_part(link, frame_with("refuse", json_pack("{s:i, s:s}", "code", answers[joins], "text",
+                                                   "not here")));
+    joins++;
+    if (answers[joins] == 0)
+        loop_end(&loop);
+}
+
+static void give_up(void *context) {
+    (void)context;
+    loop_end(&loop);
+}
+
+/* At ADDRESS, until all answers have been given. */
+static void master_by_hand(const char *address, const int *codes) {
+    static const struct door_events events = {.arrived = arrived};
+    struct timer timer = {.fire = give_up};
+    struct door door;
+    struct net_address at;
+    SSL_CTX *tls = stage_tls(3, 1);
+    (void)signal(SIGPIPE, SIG_IGN);
+    answers = codes;
+    joins = 0;
+    CU_ASSERT(net_address_parse(address, &at));
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
+    int listener = door_listen(&at, ports_own(), DOOR_CONTROL, NULL);
+    CU_ASSERT_FATAL(listener >= 0);
+    CU_ASSERT_EQUAL_FATAL(door_open(&door, &loop, listener, tls, &events, NULL, NULL), 0);
+    loop_after(&loop, &timer, 30 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
+    loop_cancel(&loop, &timer);
+    door_close(&door);
+    loop_done(&loop);
+    tls_context_free(tls);
+}
+
+static const char *const may_be_lost[] = {hosts,
+                                          "RINGMASTER_HOST=127.0.0.2",
+                                          "RINGMASTER_FAILOVER=1",
+                                          "RINGMASTER_SHRINK=1",
+                                          "RINGMASTER_RESTARTS=1",
+                                          NULL};
+
+static void assert_is_sent_on_after(const char *first_word) {
+    static const int codes[] = {EXIT_CODE_NOT_READY, EXIT_CODE_HOST_LOST, 0};
+    greeting = first_word;
+    stage_start(&worker, "sent", may_be_lost, words);
+    master_by_hand("127.0.0.1", codes);
+    greeting = NULL;
+    CU_ASSERT_EQUAL(joins, 2);
+    CU_ASSERT_FALSE(knows || asks);
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_HOST_LOST);
+    ASSERT_CONTAINS(stage_output(&worker), "127.0.0.1 takes this host later: not here");
+    ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.1 refused this host: not here");
+}
+
+/* As long as no job has begun: the first host has found out that the old one goes on. */
+static void sent_on_after_a_welcome_it_asks_the_others(void) {
+    assert_is_sent_on_after("welcome");
+}
+
+/* Where it waits for an attempt, too: that host leads the job no more. */
+static void sent_on_while_it_waits_it_asks_the_others(void) {
+    assert_is_sent_on_after("wait");
+}
+
+enum { MASTER_AGAIN = 42 };
+static bool briefly; /* it asks for two seconds alone, and meets nobody */
+
+/* The life of a first host that was started anew and has heard that the third one leads the job. */
+static int ask_anew(struct supervisor_options *options, int *ret_code, struct error *err) {
+    struct succession succession;
+    struct job job = *options->job;
+    if (succession_open(&succession, &job, err) != 0)
+        return -1;
+    succession.anew = true;
+    succession.turn = 2;
+    if (briefly)
+        job.settings.dead_seconds = (2 - SUCCESSION_SEEK_SECONDS) / 2;
+    succession_return(&succession, &job);
+    succession.client = stage_tls(3, 0);
+    options->succession = &succession;
+    options->job = &job;
+    int result = worker_run(options, ret_code, err);
+    if (succession.over && succession.anew && !succession.back)
+        *ret_code = MASTER_AGAIN;
+    options->succession = NULL;
+    succession_close(&succession);
+    return result;
+}
+
+static void start_anew(void) {
+    const char *const settings[] = {hosts,
+                                    "RINGMASTER_HOST=127.0.0.1",
+                                    "RINGMASTER_FAILOVER=1",
+                                    "RINGMASTER_SHRINK=1",
+                                    "RINGMASTER_RESTARTS=1",
+                                    NULL};
+    stage_life = ask_anew;
+    stage_start(&worker, "anew", settings, words);
+    stage_life = NULL;
+}
+
+/* It tells nothing of the job, of which it knows nothing. */
+static void a_first_host_that_is_started_anew_asks_who_leads(void) {
+    static const int codes[] = {EXIT_CODE_HOST_LOST, 0};
+    start_anew();
+    master_by_hand("127.0.0.3", codes);
+    CU_ASSERT_EQUAL(joins, 1);
+    CU_ASSERT(asks && !knows);
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), EXIT_CODE_HOST_LOST);
+    ASSERT_CONTAINS(stage_failure(&worker), "127.0.0.3 refused this host: not here");
+}
+
+static void where_nobody_leads_any_more_it_is_the_master_again(void) {
+    briefly = true;
+    start_anew();
+    briefly = false;
+    CU_ASSERT_EQUAL(stage_end(&worker, 20), MASTER_AGAIN);
+    ASSERT_CONTAINS(stage_output(&worker), "nobody leads the job any more");
+}
+
 static bool stopping;
 static bool back;
 
@@ -67,17 +208,11 @@ static int follow(struct supervisor_options *options, int *ret_code, struct erro
 
 /* A stop between two lives is one of the next: it tries for five seconds to tell the new master. */
 static void stopped_between_two_lives_it_leaves_after_five_seconds(void) {
-    const char *const settings[] = {hosts,
-                                    "RINGMASTER_HOST=127.0.0.2",
-                                    "RINGMASTER_FAILOVER=1",
-                                    "RINGMASTER_SHRINK=1",
-                                    "RINGMASTER_RESTARTS=1",
-                                    NULL};
     struct lag lag;
     int64_t begun = clock_now();
     stopping = true;
     stage_life = follow;
-    stage_start(&worker, "between", settings, words);
+    stage_start(&worker, "between", may_be_lost, words);
     stage_life = NULL;
     lag_begin(&lag);
     CU_ASSERT_EQUAL(stage_end(&worker, 30), EXIT_CODE_STOPPED);
@@ -141,6 +276,10 @@ STAGE_MAIN("host.worker", UNIT(without_a_master_it_leaves_at_the_deadline),
            UNIT(it_is_the_first_host_that_was_not_there),
            UNIT(stopped_while_it_waits_it_leaves_with_143),
            UNIT(stopped_between_two_lives_it_leaves_after_five_seconds),
+           UNIT(sent_on_after_a_welcome_it_asks_the_others),
+           UNIT(sent_on_while_it_waits_it_asks_the_others),
+           UNIT(a_first_host_that_is_started_anew_asks_who_leads),
+           UNIT(where_nobody_leads_any_more_it_is_the_master_again),
            UNIT(where_nobody_is_the_master_it_leaves_after_two_seconds),
            UNIT(stopped_before_it_could_join_it_tells_the_master),
            UNIT(a_master_that_dies_is_a_lost_host))

@@ -332,6 +332,67 @@ static void a_roll_that_is_offered_takes_no_right(void) {
     tear_down();
 }
 
+/* --- a first host that is started anew --------------------------------------------------------
+ */
+
+/* What HOST was told when its link ended: TEXT, to ask later, or elsewhere. */
+static void assert_sent_on(size_t host, const char *text) {
+    cleanup_buf struct buf in;
+    char bytes[4096];
+    json_t *message = NULL;
+    bool refused = false;
+    buf_init(&in, FRAME_MAX);
+    CU_ASSERT_PTR_NULL(members[host].link);
+    for (ssize_t got; (got = recv(ends[host], bytes, sizeof(bytes), 0)) > 0;)
+        CU_ASSERT_EQUAL(buf_add(&in, bytes, (size_t)got, NULL), 0);
+    for (; frame_take(&in, &message, NULL) == 1; json_decref(message))
+        if (strcmp(frame_type(message), "refuse") == 0) {
+            refused = true;
+            CU_ASSERT_EQUAL(json_integer_value(json_object_get(message, "code")),
+                            EXIT_CODE_NOT_READY);
+            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(message, "text")), text);
+        }
+    CU_ASSERT(refused);
+}
+
+/* Whoever has joined it for a new job looks on: the job goes on elsewhere, here under host 3. */
+static void who_gives_way_sends_the_others_on(void) {
+    set_up(true);
+    cleanup_json json_t *join = join_of(NULL);
+    come(1, join);
+    come(4, join);
+    m.inquiry.leader = 2;
+    m.s.judged = true; /* nothing runs here that would have to be ended */
+    comeback_ask(&m);
+    CU_ASSERT(succession.back && succession.anew);
+    CU_ASSERT_EQUAL(succession.turn, 2);
+    assert_sent_on(1, "the job goes on under algo-3");
+    assert_sent_on(4, "the job goes on under algo-3");
+    tear_down();
+}
+
+/* Its hosts hear nothing of a master that is out: each finds out for itself. Who waits there for an
+ * attempt waits in vain, and has lost nothing: it looks on. */
+static void who_is_out_cuts_its_links(void) {
+    char words[256];
+    set_up(true);
+    cleanup_json json_t *join = join_of(NULL);
+    come(3, join);
+    come(4, join);
+    members[3].waits = false;
+    told(3, words);
+    succession.anew = true;
+    m.s.judged = true;
+    comeback_ask(&m);
+    CU_ASSERT(succession.back);
+    CU_ASSERT_FALSE(succession.anew);
+    assert_sent_on(4, "it leads no job any more");
+    CU_ASSERT_PTR_NULL(members[3].link);
+    told(3, words);
+    CU_ASSERT_STRING_EQUAL(words, "");
+    tear_down();
+}
+
 UNIT_MAIN("master.comeback", UNIT(who_follows_a_new_master_does_not_come_back),
           UNIT(who_may_not_wait_hears_why), UNIT(who_waits_disturbs_nobody),
           UNIT(it_is_a_host_of_the_next_attempt),
@@ -339,4 +400,5 @@ UNIT_MAIN("master.comeback", UNIT(who_follows_a_new_master_does_not_come_back),
           UNIT(what_it_has_taken_is_weighed),
           UNIT(who_is_started_anew_while_others_gather_has_not_come),
           UNIT(it_has_no_voice_before_the_roll_is_sure),
-          UNIT(a_roll_that_is_offered_takes_no_right))
+          UNIT(a_roll_that_is_offered_takes_no_right), UNIT(who_gives_way_sends_the_others_on),
+          UNIT(who_is_out_cuts_its_links))

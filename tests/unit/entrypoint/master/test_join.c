@@ -1,5 +1,4 @@
 #include "common/cleanup.h"
-#include "job/key.h"
 #include "support/addresses.h"
 #include "unit/entrypoint/stage.h"
 #include "wire/frame.h"
@@ -100,19 +99,6 @@ static void a_twin_is_refused_with_words(void) {
 
 static size_t job_hosts = 2; /* the key is of their names */
 
-static SSL_CTX *job_tls(int is_server) {
-    struct cluster_host list[] = {
-        {.name = {"127.0.0.1"}}, {.name = {"127.0.0.2"}}, {.name = {"127.0.0.3"}}};
-    struct cluster cluster = {.hosts = list, .count = job_hosts, .job = "ringmaster"};
-    struct key key = {0};
-    struct error err;
-    CU_ASSERT_EQUAL(key_derive((const unsigned char *)"0123456789abcdef", 16, &cluster, &key, &err),
-                    0);
-    SSL_CTX *context = tls_context_new(key.bytes, is_server, &err);
-    CU_ASSERT_PTR_NOT_NULL_FATAL(context);
-    return context;
-}
-
 static int put_frame(SSL *ssl, json_t *message) {
     struct buf out;
     struct error err;
@@ -158,7 +144,7 @@ static bool hand_reaches(struct hand *h) {
                              .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     (void)signal(SIGPIPE, SIG_IGN);
     buf_init(&h->heard, FRAME_MAX);
-    h->context = job_tls(0);
+    h->context = stage_tls(job_hosts, 0);
     h->ssl = SSL_new(h->context);
     h->fd = socket(AF_INET, SOCK_STREAM, 0);
     return connect(h->fd, (const struct sockaddr *)&to, sizeof(to)) == 0 &&
@@ -337,7 +323,7 @@ static void an_older_worker_hears_which_version_each_speaks_and_so_do_all(void) 
                              .sin_addr = {.s_addr = htonl(INADDR_LOOPBACK)}};
     start_master("RINGMASTER_READY_SECONDS=2");
     CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
-    SSL_CTX *context = job_tls(0);
+    SSL_CTX *context = stage_tls(job_hosts, 0);
     (void)SSL_CTX_set_alpn_protos(context, NULL, 0);
     SSL *ssl = SSL_new(context);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -369,7 +355,7 @@ static void an_older_master_hears_which_version_each_speaks(void) {
     struct net_address loopback = address_of("127.0.0.1");
     int listener = door_listen(&loopback, ports_own(), DOOR_CONTROL, &err);
     CU_ASSERT_FATAL(listener >= 0);
-    SSL_CTX *context = job_tls(1);
+    SSL_CTX *context = stage_tls(job_hosts, 1);
     SSL_CTX_set_alpn_select_cb(context, NULL, NULL);
     stage_start(&worker, "worker", settings, words);
     struct pollfd knock = {.fd = listener, .events = POLLIN};
@@ -401,7 +387,7 @@ static void a_refusal_is_understood_and_never_a_success(void) {
     struct net_address loopback = address_of("127.0.0.1");
     int listener = door_listen(&loopback, ports_own(), DOOR_CONTROL, &err);
     CU_ASSERT_FATAL(listener >= 0);
-    SSL_CTX *context = job_tls(1);
+    SSL_CTX *context = stage_tls(job_hosts, 1);
     stage_start(&worker, "worker", settings, words);
     struct pollfd knock = {.fd = listener, .events = POLLIN};
     CU_ASSERT_EQUAL_FATAL(poll(&knock, 1, 20000), 1);

@@ -198,6 +198,16 @@ static void a_running_attempt_takes_nobody_in(void) {
     CU_ASSERT_EQUAL(gathered->actions[3], DO_NEXT_ATTEMPT);
 }
 
+/* It has begun nothing, and those that it gathers have to hear of a stop. */
+static void a_master_of_a_new_job_alone_gives_way(void) {
+    for (unsigned phase = 0; phase < PHASE_COUNT; phase++) {
+        const struct phase_row *row = row_of(phase, EVENT_ELSEWHERE, GUARD_RETURNS);
+        CU_ASSERT_EQUAL(does(row, DO_COME_BACK), phase == PHASE_JOINING);
+    }
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ELSEWHERE, GUARD_NONE)->next, PHASE_JUDGED);
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_ELSEWHERE, GUARD_STOP)->actions[0], DO_NOTHING);
+}
+
 static void the_picture_in_the_papers_is_this_table(void) {
     assert_paper_has("ARCHITECTURE.md", "phases", phase_print);
 }
@@ -209,4 +219,5 @@ UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
           UNIT(the_first_guard_that_holds_counts),
           UNIT(words_leave_the_checkpoints_however_their_proof_ends),
           UNIT(no_rank_starts_before_all_have_taken_the_roll), UNIT(who_is_out_ends),
-          UNIT(a_running_attempt_takes_nobody_in), UNIT(the_picture_in_the_papers_is_this_table))
+          UNIT(a_running_attempt_takes_nobody_in), UNIT(a_master_of_a_new_job_alone_gives_way),
+          UNIT(the_picture_in_the_papers_is_this_table))

@@ -1,0 +1,139 @@
+#include "master/inquiry.h"
+
+#include "common/clock.h"
+#include "master/lease.h"
+#include "wire/frame.h"
+
+#include <string.h>
+
+/* For a handshake and the answer; between two hosts; between two questions to one that listens and
+ * does not lead the job, or not yet. */
+static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
+static const int64_t look = CLOCK_SECOND / 2;
+static const int64_t soon = CLOCK_SECOND;
+
+/* --- the question ----------------------------------------------------------------------------- */
+
+static void let_go(struct master *m) {
+    dial_stop(&m->inquiry.dial);
+    link_free(m->inquiry.link);
+    m->inquiry.link = NULL;
+}
+
+static void ask_another(struct master *m) {
+    let_go(m);
+    m->inquiry.same = false;
+    loop_after(&m->s.loop, &m->inquiry.turn, look);
+}
+
+static void answered(void *context, const json_t *message) {
+    struct master *m = context;
+    bool leads = strcmp(frame_type(message), "leads") == 0;
+    bool later = json_integer_value(json_object_get(message, "code")) == EXIT_CODE_NOT_READY;
+    ask_another(m);
+    if (leads) {
+        loop_cancel(&m->s.loop, &m->inquiry.turn);
+        m->inquiry.leader = m->inquiry.host;
+        master_raise(m, EVENT_ELSEWHERE);
+    } else if (later) {
+        m->inquiry.same = true;
+        loop_after(&m->s.loop, &m->inquiry.turn, soon);
+    }
+}
+
+static void closed(void *context, const struct error *why) {
+    (void)why;
+    ask_another(context);
+}
+
+static const struct link_events link_events = {.message = answered, .closed = closed};
+
+static void opened(void *context, struct link *link, const struct net_address *peer) {
+    struct master *m = context;
+    (void)peer;
+    m->inquiry.link = link;
+    link_own(link, &link_events, m);
+    link_send(link, frame_with("seek", json_pack("{s:s}", "host", supervisor_own_name(&m->s))));
+}
+
+/* Who has another key is of another job: the door tells of hosts that are missed for that. */
+static void told(void *context, const struct net_address *peer, const struct error *why) {
+    (void)context;
+    (void)peer;
+    (void)why;
+}
+
+static void refused(void *context, const struct error *why) {
+    (void)why;
+    ask_another(context);
+}
+
+static void missed(void *context) {
+    ask_another(context);
+}
+
+static const struct dial_events dial_events = {opened, told, refused, missed};
+
+/* Of those that have not come to this host; 0: all have. */
+static size_t next_host(const struct master *m) {
+    size_t others = m->s.job->cluster.count - 1;
+    size_t host = m->inquiry.same ? m->inquiry.host : 1 + m->inquiry.host % others;
+    for (size_t left = others; left > 0; left--) {
+        if (m->members[host].link == NULL)
+            return host;
+        host = 1 + host % others;
+    }
+    return 0;
+}
+
+static void ask(void *context) {
+    struct master *m = context;
+    size_t host = next_host(m);
+    let_go(m);
+    if (m->phase != PHASE_JOINING)
+        return;
+    loop_after(&m->s.loop, &m->inquiry.turn, patience);
+    if (host == 0)
+        return;
+    m->inquiry.host = host;
+    dial_start(&m->inquiry.dial, &m->s.loop, &m->s.reaper, m->s.succession->client,
+               supervisor_host_name(&m->s, host), m->s.job->ports.control, &dial_events, m);
+}
+
+/* Of two hosts the second never leads; where hosts are only counted no name leads to another one.
+ */
+void inquiry_begin(struct master *m) {
+    const struct cluster *c = &m->s.job->cluster;
+    inquiry_close(m);
+    m->inquiry.turn = (struct timer){.fire = ask, .context = m};
+    if (succession_is_on(m->s.succession) && c->count > 2 && !c->counted)
+        ask(m);
+}
+
+void inquiry_close(struct master *m) {
+    loop_cancel(&m->s.loop, &m->inquiry.turn);
+    let_go(m);
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+/* Whoever gathers and has too few hosts for it may give up: nobody should wait for that who could
+ * have a part in a new job. */
+bool inquiry_leads(const struct master *m) {
+    bool may = m->phase == PHASE_GATHERING || m->phase == PHASE_RUNNING ||
+               m->phase == PHASE_CLEARING || m->phase == PHASE_UPLOADING;
+    return may && succession_is_on(m->s.succession) && lease_allows(m, &m->s.succession->ledger);
+}
+
+/* Who asks gathers hosts itself, and may reach itself under another's name. */
+void inquiry_answer(const struct master *m, struct link *link) {
+    struct error err = {0};
+    bool itself = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;
+    if (inquiry_leads(m)) {
+        link_part(link, frame_new("leads"));
+        return;
+    }
+    (void)error_set(&err, itself ? EXIT_CODE_CONFIG : EXIT_CODE_NOT_READY,
+                    "no job goes on under this host");
+    master_refuse(link, FRAME_VERSION, &err);
+}

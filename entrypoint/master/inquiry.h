@@ -1,0 +1,26 @@
+/* Whether the job goes on under another host, asked by a first host that is started anew where it
+ * may be lost (RINGMASTER_FAILOVER): it knows nothing of a job, and gathers all hosts for a new one
+ * meanwhile. All others that have not come to it are dialled, one after the other, as only a master
+ * listens.
+ *
+ *   to who listens   seek host
+ *   from it          leads, from a master that has the right to act; refuse code text, from any
+ *                    other: EXIT_CODE_NOT_READY where that may change
+ *
+ * No answer makes anybody a master: at `leads` this one stops being one, and asks there to be taken
+ * back. Raises ELSEWHERE. */
+#ifndef MASTER_INQUIRY_H
+#define MASTER_INQUIRY_H
+
+#include "master/state.h"
+
+/* This host has all that it needs, which a later life does not fetch. */
+void inquiry_begin(struct master *m);
+void inquiry_close(struct master *m);
+
+/* The other side: whether the job goes on under this host. */
+bool inquiry_leads(const struct master *m);
+/* The answer to a `seek`, whose LINK is freed. */
+void inquiry_answer(const struct master *m, struct link *link);
+
+#endif

@@ -1,0 +1,311 @@
+#include "master/inquiry.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "support/addresses.h"
+#include "support/ports.h"
+#include "support/unit.h"
+#include "wire/frame.h"
+#include "wire/tls.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { HOSTS = 4, THIRD = 2 };
+
+static struct cluster_host hosts[HOSTS];
+static struct job job;
+static struct succession succession;
+static struct member members[HOSTS];
+static struct master m;
+static struct door door;
+static SSL_CTX *server;
+static const char *answers[4]; /* to one question after the other; NULL: the link is closed */
+static int code = EXIT_CODE_NOT_READY; /* that they say */
+static size_t asked;
+static int64_t asked_at;
+static int64_t between; /* the last two questions */
+static unsigned raised;
+
+static void raise_event(struct master *master, const struct raised *what) {
+    CU_ASSERT_EQUAL(what->event, EVENT_ELSEWHERE);
+    raised++;
+    loop_end(&master->s.loop);
+}
+
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
+    (void)context;
+    (void)peer;
+    CU_ASSERT_STRING_EQUAL(frame_type(message), "seek");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(message, "host")), "127.0.0.1");
+    const char *answer = asked < 4 ? answers[asked] : NULL;
+    between = clock_now() - asked_at;
+    asked++;
+    asked_at = clock_now();
+    if (answer != NULL)
+        link_part(link, frame_with(answer, json_pack("{s:i}", "code", code)));
+    else
+        link_free(link);
+}
+
+static const struct door_events door_events = {.arrived = arrived};
+
+static void on_signal(void *context, int number) {
+    (void)context;
+    (void)number;
+    (void)reaper_run(&m.s.reaper);
+}
+
+/* COUNT hosts with such names and addresses, of which SELF is this one. */
+static void make_job(size_t count, size_t self) {
+    for (size_t i = 0; i < HOSTS; i++) {
+        hosts[i] = (struct cluster_host){.slots = 1};
+        (void)snprintf(hosts[i].name.text, sizeof(hosts[i].name.text), "127.0.0.%zu", i + 1);
+    }
+    job = (struct job){.settings = {.failover = true,
+                                    .shrink = true,
+                                    .restarts = 3,
+                                    .min_hosts = 1,
+                                    .dead_seconds = 10},
+                       .cluster = {.hosts = hosts, .count = count, .self = self},
+                       .ports = {.control = ports_own()}};
+    CU_ASSERT_EQUAL_FATAL(succession_open(&succession, &job, NULL), 0);
+    m = (struct master){.s = {.job = &job, .succession = &succession},
+                        .members = members,
+                        .first = 1,
+                        .raise = raise_event};
+    for (size_t i = 0; i < HOSTS; i++)
+        members[i] = (struct member){.master = &m, .index = i, .joined = i == 0};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
+}
+
+/* The first host gathers all; at the third one a master listens. */
+static void set_up(unsigned char master_key) {
+    unsigned char key[TLS_KEY_SIZE];
+    struct net_address at = address_of("127.0.0.3");
+    sigset_t set;
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGCHLD);
+    asked = raised = 0;
+    memset(answers, 0, sizeof(answers));
+    make_job(HOSTS, 0);
+    m.phase = PHASE_JOINING;
+    memset(key, 1, sizeof(key));
+    succession.client = tls_context_new(key, 0, NULL);
+    memset(key, master_key, sizeof(key));
+    server = tls_context_new(key, 1, NULL);
+    CU_ASSERT_EQUAL_FATAL(loop_signals(&m.s.loop, &set, on_signal, NULL, NULL), 0);
+    int listener = door_listen(&at, job.ports.control, DOOR_CONTROL, NULL);
+    CU_ASSERT_FATAL(listener >= 0);
+    CU_ASSERT_EQUAL_FATAL(door_open(&door, &m.s.loop, listener, server, &door_events, NULL, NULL),
+                          0);
+}
+
+static void tear_down(void) {
+    inquiry_close(&m);
+    door_close(&door);
+    while (waitpid(-1, NULL, 0) > 0)
+        ;
+    loop_done(&m.s.loop);
+    tls_context_free(server);
+    succession_close(&succession);
+}
+
+static void give_up(void *context) {
+    (void)context;
+    loop_end(&m.s.loop);
+}
+
+/* Until it has found somebody. */
+static void run_for(int64_t seconds) {
+    struct timer timer = {.fire = give_up};
+    loop_after(&m.s.loop, &timer, seconds * CLOCK_SECOND);
+    inquiry_begin(&m);
+    CU_ASSERT_EQUAL(loop_run(&m.s.loop, NULL), 0);
+    loop_cancel(&m.s.loop, &timer);
+}
+
+static void who_leads_the_job_is_found(void) {
+    set_up(1);
+    answers[0] = "leads";
+    run_for(20);
+    CU_ASSERT_EQUAL(raised, 1);
+    CU_ASSERT_EQUAL(asked, 1);
+    CU_ASSERT_EQUAL(m.inquiry.leader, THIRD);
+    tear_down();
+}
+
+/* It may lead it in a moment; and one that goes without an answer is no leader. */
+static void who_does_not_lead_it_yet_is_asked_again(void) {
+    set_up(1);
+    answers[1] = "refuse";
+    answers[2] = "leads";
+    int64_t begun = clock_now();
+    run_for(40);
+    CU_ASSERT_EQUAL(raised, 1);
+    CU_ASSERT_EQUAL(asked, 3);
+    CU_ASSERT(asked_at - begun >= CLOCK_SECOND);
+    CU_ASSERT_EQUAL(m.inquiry.leader, THIRD);
+    tear_down();
+}
+
+static void an_answer_that_is_none_is_left_alone(void) {
+    set_up(1);
+    answers[0] = "welcome";
+    answers[1] = "wait";
+    answers[2] = "verdict";
+    answers[3] = "leads";
+    run_for(40);
+    CU_ASSERT_EQUAL(asked, 4);
+    CU_ASSERT_EQUAL(raised, 1);
+    tear_down();
+}
+
+/* It has reached itself, say: the others are asked before it is again. */
+static void who_never_leads_holds_nobody_up(void) {
+    set_up(1);
+    code = EXIT_CODE_CONFIG;
+    answers[0] = "refuse";
+    answers[1] = "leads";
+    run_for(20);
+    code = EXIT_CODE_NOT_READY;
+    CU_ASSERT_EQUAL(asked, 2);
+    CU_ASSERT(between >= 3 * CLOCK_SECOND / 2); /* half a second each */
+    tear_down();
+}
+
+static void who_has_come_is_not_asked(void) {
+    int pair[2];
+    static const struct link_events quiet = {.message = NULL};
+    set_up(1);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    members[THIRD].link = link_new(&m.s.loop, pair[0], NULL, true, &quiet, NULL, NULL);
+    run_for(3);
+    CU_ASSERT_EQUAL(asked, 0);
+    link_free(members[THIRD].link);
+    members[THIRD].link = NULL; /* it has gone again */
+    answers[0] = "leads";
+    run_for(20);
+    CU_ASSERT_EQUAL(raised, 1);
+    (void)close(pair[1]);
+    tear_down();
+}
+
+static void another_job_is_none_of_ours(void) {
+    set_up(2);
+    run_for(4);
+    CU_ASSERT_EQUAL(asked, 0);
+    CU_ASSERT_EQUAL(raised, 0);
+    CU_ASSERT(m.inquiry.turn.active); /* it asks on */
+    tear_down();
+}
+
+static void nobody_is_asked_where_nobody_else_can_lead(void) {
+    set_up(1);
+    answers[0] = "leads";
+    job.cluster.counted = true;
+    run_for(2);
+    job.cluster.counted = false;
+    succession.on = false;
+    run_for(2);
+    succession.on = true;
+    m.phase = PHASE_JUDGED;
+    run_for(2);
+    m.phase = PHASE_JOINING;
+    job.cluster.count = 2;
+    inquiry_begin(&m);
+    CU_ASSERT_FALSE(m.inquiry.turn.active);
+    CU_ASSERT_EQUAL(asked, 0);
+    tear_down();
+}
+
+/* --- the answer ------------------------------------------------------------------------------- */
+
+static void assert_answer_code(const char *expected, int expected_code) {
+    cleanup_buf struct buf in;
+    char bytes[1024];
+    json_t *message = NULL;
+    int pair[2];
+    static const struct link_events quiet = {.message = NULL};
+    buf_init(&in, FRAME_MAX);
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
+    inquiry_answer(&m, link_new(&m.s.loop, pair[0], NULL, true, &quiet, NULL, NULL));
+    for (ssize_t got; (got = recv(pair[1], bytes, sizeof(bytes), 0)) > 0;)
+        CU_ASSERT_EQUAL(buf_add(&in, bytes, (size_t)got, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(frame_take(&in, &message, NULL), 1);
+    CU_ASSERT_STRING_EQUAL(frame_type(message), expected);
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(message, "code")), expected_code);
+    json_decref(message);
+    (void)close(pair[1]);
+}
+static void assert_answer(const char *expected) {
+    assert_answer_code(expected, strcmp(expected, "leads") == 0 ? 0 : EXIT_CODE_NOT_READY);
+}
+
+/* The second host of four after the first one. */
+static void set_up_leader(enum phase phase) {
+    const struct roll second = {.number = 2, .master = 1, .hosts = {.words = {0x0e}}};
+    make_job(HOSTS, 1);
+    succession.begun = true;
+    succession_follow(&succession, &job);
+    CU_ASSERT(ledger_take(&succession.ledger, &second) && ledger_settle(&succession.ledger, 2));
+    m.phase = phase;
+    for (size_t i = 0; i < HOSTS; i++)
+        members[i].echoed = clock_boot();
+    members[1].lost = true; /* the first host */
+}
+
+static void tear_leader_down(void) {
+    loop_done(&m.s.loop);
+    succession_close(&succession);
+}
+
+static void a_master_leads_while_it_may_act(void) {
+    static const enum phase acts[] = {PHASE_RUNNING, PHASE_CLEARING, PHASE_UPLOADING};
+    static const enum phase rests[] = {PHASE_PROVING, PHASE_JUDGED};
+    static const enum phase own[] = {PHASE_JOINING, PHASE_EXAMINING};
+    for (size_t i = 0; i < sizeof(acts) / sizeof(acts[0]); i++) {
+        set_up_leader(acts[i]);
+        assert_answer("leads");
+        members[2].echoed = members[3].echoed = 1; /* it was paused, say, and wakes up */
+        assert_answer("refuse");
+        tear_leader_down();
+    }
+    for (size_t i = 0; i < sizeof(rests) / sizeof(rests[0]); i++) {
+        set_up_leader(rests[i]);
+        assert_answer("refuse");
+        tear_leader_down();
+    }
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        set_up_leader(own[i]);
+        assert_answer_code("refuse", EXIT_CODE_CONFIG);
+        tear_leader_down();
+    }
+    set_up_leader(PHASE_RUNNING);
+    succession.on = false;
+    assert_answer("refuse");
+    tear_leader_down();
+}
+
+/* It may give up: who could have a part in a new job does not wait for that. */
+static void who_gathers_leads_when_enough_have_come(void) {
+    set_up_leader(PHASE_GATHERING);
+    assert_answer("refuse"); /* alone */
+    members[1].waits = true; /* who is taken back gives no right */
+    assert_answer("refuse");
+    members[2].joined = true;
+    assert_answer("leads");
+    tear_leader_down();
+}
+
+UNIT_MAIN("master.inquiry", UNIT(who_leads_the_job_is_found),
+          UNIT(who_does_not_lead_it_yet_is_asked_again), UNIT(an_answer_that_is_none_is_left_alone),
+          UNIT(who_never_leads_holds_nobody_up), UNIT(who_has_come_is_not_asked),
+          UNIT(another_job_is_none_of_ours), UNIT(nobody_is_asked_where_nobody_else_can_lead),
+          UNIT(a_master_leads_while_it_may_act), UNIT(who_gathers_leads_when_enough_have_come))
