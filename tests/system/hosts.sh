@@ -115,6 +115,8 @@ ring_up() {
     echo "$suffix" >"$RING/suffix"
     echo "$image" >"$RING/image"
     echo "$network" >"$RING/network"
+    # An image has a seed; hosts that cannot read it have a key of their own instead.
+    head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$RING/key"
     names=$(seq -s , -f "\"algo-%.0f$suffix\"" 1 "$count")
     for host in $(seq 1 "$count"); do
         mkdir -p "$(host_folder "$host")"

@@ -9,7 +9,6 @@ inspect() { docker inspect --format "$2" "$(container "$1")"; }
 driver_up() {
     docker version >/dev/null 2>&1 || fail "no engine answers (docker/engine.sh starts one)"
     docker network create "$(net)" >/dev/null
-    head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$RING/key"
 }
 
 driver_start() {

@@ -51,8 +51,6 @@ driver_up() {
     done
     echo '127.0.0.1 localhost' >"$RING/hosts"
     : >"$RING/resolv.conf"
-    # An image has a seed; these hosts have a key of their own instead.
-    head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$RING/key"
 }
 
 # A folder of the second control group hierarchy, or nothing where there is none.

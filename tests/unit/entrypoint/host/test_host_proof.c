@@ -2,10 +2,10 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "host/host.h"
+#include "support/reaping.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,12 +26,6 @@ static void hear(void *context, json_t *message) {
     proved_count++;
     json_decref(message);
     loop_end(&loop);
-}
-
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&reaper);
 }
 
 static void look(void *context);
@@ -65,9 +59,6 @@ static bool goes(const char *name) {
 static void set_up(void) {
     static unsigned count;
     char path[512];
-    sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
     (void)snprintf(base, sizeof(base), "%s/%u", unit_temp_dir(), count++);
     (void)snprintf(path, sizeof(path), "%s/checkpoints", base);
     CU_ASSERT_EQUAL_FATAL(mkdir(base, 0755) | mkdir(path, 0755), 0);
@@ -76,8 +67,7 @@ static void set_up(void) {
     host = (struct host){.loop = &loop, .reaper = &reaper, .job = &job, .tell = hear};
     (void)snprintf(host.run, sizeof(host.run), "00ff");
     proved_count = 0;
-    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, NULL), 0);
+    reaping_open(&loop, &reaper);
 }
 
 static void tear_down(void) {

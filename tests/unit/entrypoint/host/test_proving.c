@@ -1,9 +1,9 @@
 #include "host/proving.h"
 
 #include "common/clock.h"
+#include "support/reaping.h"
 #include "support/unit.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,12 +15,6 @@ static struct reaper reaper;
 static struct proving proving;
 static struct error heard;
 static bool is_good;
-
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&reaper);
-}
 
 static void done(void *context, const struct error *fault) {
     (void)context;
@@ -39,7 +33,6 @@ static void give_up(void *context) {
 /* Whether STEP of host OF went well; heard says why not. */
 static bool step(const char *base, enum proving_step which, size_t of, const char *word) {
     struct error err;
-    sigset_t set;
     const struct proving_options options = {.loop = &loop,
                                             .reaper = &reaper,
                                             .base = base,
@@ -49,10 +42,7 @@ static bool step(const char *base, enum proving_step which, size_t of, const cha
                                             .step = which,
                                             .word = word,
                                             .done = done};
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
-    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+    reaping_open(&loop, &reaper);
     CU_ASSERT_EQUAL_FATAL(proving_start(&proving, &options, &err), 0);
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     proving_close(&proving);

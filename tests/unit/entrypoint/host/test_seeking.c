@@ -4,6 +4,8 @@
 #include "support/addresses.h"
 #include "support/lag.h"
 #include "support/ports.h"
+#include "support/quiet_link.h"
+#include "support/reaping.h"
 #include "support/unit.h"
 #include "wire/door.h"
 #include "wire/frame.h"
@@ -30,24 +32,12 @@ static SSL_CTX *server;
 static int told_count;
 static bool again; /* the master takes nobody yet, the first time */
 
-static void heard(void *context, const json_t *message) {
-    (void)context;
-    (void)message;
-}
-
-static void ended(void *context, const struct error *why) {
-    (void)context;
-    (void)why;
-}
-
-static const struct link_events quiet = {.message = heard, .closed = ended};
-
 static void arrived(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message) {
     (void)context;
     (void)peer;
     (void)message;
-    link_own(link, &quiet, NULL);
+    link_own(link, &quiet_link, NULL);
     link_free(link_at_door);
     link_at_door = link;
     if (!again)
@@ -62,7 +52,7 @@ static const struct door_events door_events = {.arrived = arrived};
 static void opened(void *context, struct link *link, const struct net_address *peer) {
     (void)context;
     ASSERT_ADDRESS(peer, "127.0.0.3");
-    link_own(link, &quiet, NULL);
+    link_own(link, &quiet_link, NULL);
     link_free(link_at_worker);
     link_at_worker = link;
     link_send(link, frame_new("join"));
@@ -95,20 +85,11 @@ static void missed(void *context) {
 
 static const struct dial_events events = {opened, told, refused, missed};
 
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&s.reaper);
-}
-
 /* Host 2 of four; a master listens at the third. */
 static void set_up(bool failover, unsigned char master_key) {
     unsigned char key[TLS_KEY_SIZE];
-    sigset_t set;
     struct net_address at = address_of("127.0.0.3");
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
     told_count = missed_count = 0;
     link_at_door = link_at_worker = NULL;
     for (size_t i = 0; i < HOSTS; i++) {
@@ -126,8 +107,7 @@ static void set_up(bool failover, unsigned char master_key) {
         .job = &job, .succession = &succession, .tls = tls_context_new(key, 0, NULL)};
     memset(key, master_key, sizeof(key));
     server = tls_context_new(key, 1, NULL);
-    CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&s.loop, &set, on_signal, NULL, NULL), 0);
+    reaping_open(&s.loop, &s.reaper);
     int listener = door_listen(&at, job.ports.control, DOOR_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
     CU_ASSERT_EQUAL_FATAL(door_open(&door, &s.loop, listener, server, &door_events, NULL, NULL), 0);

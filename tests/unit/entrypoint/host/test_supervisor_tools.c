@@ -2,9 +2,8 @@
 #include "host/supervisor.h"
 #include "support/lag.h"
 #include "support/ports.h"
+#include "support/reaping.h"
 #include "support/unit.h"
-
-#include <signal.h>
 
 /* What a supervisor has of it when it comes to its tools. */
 struct world {
@@ -31,15 +30,8 @@ static void begin(void *context) {
     start(w);
 }
 
-static void on_signal(void *context, int number) {
-    struct world *w = context;
-    (void)number;
-    (void)reaper_run(&w->s.reaper);
-}
-
 static void open_world(struct world *w, size_t hosts, void (*later)(void *context)) {
     struct error err;
-    sigset_t set;
     *w = (struct world){.hosts = {{.slots = 1}, {.slots = 1}}, .held = -1};
     w->job.cluster = (struct cluster){.hosts = w->hosts, .count = hosts};
     CU_ASSERT_EQUAL_FATAL(ports_plan(ports_own(), 1, &w->job.ports, &err), 0);
@@ -47,10 +39,7 @@ static void open_world(struct world *w, size_t hosts, void (*later)(void *contex
         (struct supervisor){.job = &w->job, .environment = environment, .role = &role, .state = w};
     w->s.begin = (struct timer){.fire = begin, .context = w};
     w->later = (struct timer){.fire = later, .context = w};
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
-    CU_ASSERT_EQUAL_FATAL(loop_init(&w->s.loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&w->s.loop, &set, on_signal, w, &err), 0);
+    reaping_open(&w->s.loop, &w->s.reaper);
     w->held = ports_occupy(w->job.ports.daemons_v4);
     CU_ASSERT_FATAL(w->held >= 0);
 }

@@ -2,6 +2,7 @@
 
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "support/quiet_link.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 
@@ -18,18 +19,6 @@ static struct supervisor s;
 static struct link *ours;
 static int theirs;
 
-static void ignore(void *context, const json_t *message) {
-    (void)context;
-    (void)message;
-}
-
-static void ended(void *context, const struct error *why) {
-    (void)context;
-    (void)why;
-}
-
-static const struct link_events events = {.message = ignore, .closed = ended};
-
 static void set_up(void) {
     int pair[2];
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair),
@@ -40,7 +29,7 @@ static void set_up(void) {
     (void)snprintf(succession.run, sizeof(succession.run), "0123456789abcdef");
     s = (struct supervisor){.job = &job, .succession = &succession};
     CU_ASSERT_EQUAL_FATAL(loop_init(&s.loop, NULL), 0);
-    ours = link_new(&s.loop, pair[0], NULL, false, &events, NULL, NULL);
+    ours = link_new(&s.loop, pair[0], NULL, false, &quiet_link, NULL, NULL);
     CU_ASSERT_PTR_NOT_NULL_FATAL(ours);
     theirs = pair[1];
 }

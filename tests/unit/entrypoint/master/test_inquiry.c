@@ -4,6 +4,8 @@
 #include "common/clock.h"
 #include "support/addresses.h"
 #include "support/ports.h"
+#include "support/quiet_link.h"
+#include "support/reaping.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
@@ -55,12 +57,6 @@ static void arrived(void *context, struct link *link, const struct net_address *
 
 static const struct door_events door_events = {.arrived = arrived};
 
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&m.s.reaper);
-}
-
 /* COUNT hosts with such names and addresses, of which SELF is this one. */
 static void make_job(size_t count, size_t self) {
     for (size_t i = 0; i < HOSTS; i++) {
@@ -81,17 +77,13 @@ static void make_job(size_t count, size_t self) {
                         .raise = raise_event};
     for (size_t i = 0; i < HOSTS; i++)
         members[i] = (struct member){.master = &m, .index = i, .joined = i == 0};
-    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
 }
 
 /* The first host gathers all; at the third one a master listens. */
 static void set_up(unsigned char master_key) {
     unsigned char key[TLS_KEY_SIZE];
     struct net_address at = address_of("127.0.0.3");
-    sigset_t set;
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
     asked = raised = 0;
     memset(answers, 0, sizeof(answers));
     make_job(HOSTS, 0);
@@ -100,7 +92,7 @@ static void set_up(unsigned char master_key) {
     succession.client = tls_context_new(key, 0, NULL);
     memset(key, master_key, sizeof(key));
     server = tls_context_new(key, 1, NULL);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&m.s.loop, &set, on_signal, NULL, NULL), 0);
+    reaping_open(&m.s.loop, &m.s.reaper);
     int listener = door_listen(&at, job.ports.control, DOOR_CONTROL, NULL);
     CU_ASSERT_FATAL(listener >= 0);
     CU_ASSERT_EQUAL_FATAL(door_open(&door, &m.s.loop, listener, server, &door_events, NULL, NULL),
@@ -182,10 +174,9 @@ static void who_never_leads_holds_nobody_up(void) {
 
 static void who_has_come_is_not_asked(void) {
     int pair[2];
-    static const struct link_events quiet = {.message = NULL};
     set_up(1);
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
-    members[THIRD].link = link_new(&m.s.loop, pair[0], NULL, true, &quiet, NULL, NULL);
+    members[THIRD].link = link_new(&m.s.loop, pair[0], NULL, true, &quiet_link, NULL, NULL);
     run_for(3);
     CU_ASSERT_EQUAL(asked, 0);
     link_free(members[THIRD].link);
@@ -232,10 +223,9 @@ static void assert_answer_code(const char *expected, int expected_code) {
     char bytes[1024];
     json_t *message = NULL;
     int pair[2];
-    static const struct link_events quiet = {.message = NULL};
     buf_init(&in, FRAME_MAX);
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair), 0);
-    inquiry_answer(&m, link_new(&m.s.loop, pair[0], NULL, true, &quiet, NULL, NULL));
+    inquiry_answer(&m, link_new(&m.s.loop, pair[0], NULL, true, &quiet_link, NULL, NULL));
     for (ssize_t got; (got = recv(pair[1], bytes, sizeof(bytes), 0)) > 0;)
         CU_ASSERT_EQUAL(buf_add(&in, bytes, (size_t)got, NULL), 0);
     CU_ASSERT_EQUAL_FATAL(frame_take(&in, &message, NULL), 1);
@@ -252,6 +242,7 @@ static void assert_answer(const char *expected) {
 static void set_up_leader(enum phase phase) {
     const struct roll second = {.number = 2, .master = 1, .hosts = {.words = {0x0e}}};
     make_job(HOSTS, 1);
+    CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, NULL), 0);
     succession.begun = true;
     succession_follow(&succession, &job);
     CU_ASSERT(ledger_take(&succession.ledger, &second) && ledger_settle(&succession.ledger, 2));

@@ -3,6 +3,7 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "support/addresses.h"
+#include "support/reaping.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -40,26 +41,15 @@ static bool is_missing(void *context, size_t host) {
     return missing[host];
 }
 
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&reaper);
-}
-
 static void end(void *context) {
     (void)context;
     loop_end(&loop);
 }
 
 static void open_all(void) {
-    struct error err;
-    sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
     said[0] = '\0';
     (void)log_set_sink((struct log_sink){.put = put});
-    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+    reaping_open(&loop, &reaper);
     strangers_open(&strangers, &loop, &reaper, &cluster, is_missing, NULL);
 }
 

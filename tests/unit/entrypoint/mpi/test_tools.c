@@ -1,8 +1,8 @@
 #include "mpi/tools.h"
 
+#include "support/reaping.h"
 #include "support/unit.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,12 +22,6 @@ static void done(void *context, const struct error *why) {
     loop_end(&loop);
 }
 
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&reaper);
-}
-
 static const char *folder_with(const char *name, const char *script) {
     char path[512];
     (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), name);
@@ -41,11 +35,7 @@ static const char *folder_with(const char *name, const char *script) {
 
 static int find(const char *path, struct error *err) {
     struct argv environment = {0};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
-    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, err), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, err), 0);
+    reaping_open(&loop, &reaper);
     CU_ASSERT_EQUAL(argv_add(&environment, "PATH=/usr/bin:/bin", err), 0);
     int result = tools_find(&tools, &loop, &reaper, path, &environment, done, NULL, err);
     if (result == 0)

@@ -1,6 +1,7 @@
 #include "os/task.h"
 
 #include "common/clock.h"
+#include "support/reaping.h"
 #include "support/unit.h"
 
 #include <signal.h>
@@ -23,21 +24,11 @@ static void ended(void *context, int exit_code) {
     loop_end(&loop);
 }
 
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&reaper);
-}
-
 static int start(const char *script, struct error *err) {
     struct argv argv = {0};
     struct argv environment = {0};
-    sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
     buf_init(&seen, 4096);
-    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, err), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, err), 0);
+    reaping_open(&loop, &reaper);
     const char *words[] = {script[0] == '/' ? script : "/bin/sh", "-c", script, NULL};
     CU_ASSERT_EQUAL(argv_add_all(&argv, words, err), 0);
     CU_ASSERT_EQUAL(argv_add(&environment, "PATH=/usr/bin:/bin", err), 0);

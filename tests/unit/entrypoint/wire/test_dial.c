@@ -4,6 +4,8 @@
 #include "support/addresses.h"
 #include "support/lag.h"
 #include "support/ports.h"
+#include "support/quiet_link.h"
+#include "support/reaping.h"
 #include "support/unit.h"
 #include "wire/door.h"
 #include "wire/frame.h"
@@ -30,24 +32,12 @@ static uint16_t port;
 static SSL_CTX *server;
 static SSL_CTX *client;
 
-static void heard(void *context, const json_t *message) {
-    (void)context;
-    (void)message;
-}
-
-static void ended(void *context, const struct error *why) {
-    (void)context;
-    (void)why;
-}
-
-static const struct link_events quiet = {.message = heard, .closed = ended};
-
 static void arrived(void *context, struct link *link, const struct net_address *peer,
                     const json_t *message) {
     (void)context;
     (void)peer;
     CU_ASSERT_STRING_EQUAL(frame_type(message), "join");
-    link_own(link, &quiet, NULL);
+    link_own(link, &quiet_link, NULL);
     link_at_door = link;
     loop_end(&loop);
 }
@@ -59,7 +49,7 @@ static void opened(void *context, struct link *link, const struct net_address *p
     ASSERT_ADDRESS(peer, "127.0.0.1");
     opened_count++;
     link_at_dial = link;
-    link_own(link, &quiet, NULL);
+    link_own(link, &quiet_link, NULL);
     link_send(link, frame_new("join"));
 }
 
@@ -94,19 +84,10 @@ static void open_door(void *context) {
     CU_ASSERT_EQUAL_FATAL(door_open(&door, &loop, listener, server, &door_events, NULL, &err), 0);
 }
 
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&reaper);
-}
-
 static void set_up(unsigned char client_key) {
     struct error err;
     unsigned char key[TLS_KEY_SIZE];
-    sigset_t set;
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
     opened_count = refused_count = told_count = missed_count = 0;
     link_at_door = link_at_dial = NULL;
     memset(key, 1, sizeof(key));
@@ -114,8 +95,7 @@ static void set_up(unsigned char client_key) {
     memset(key, client_key, sizeof(key));
     client = tls_context_new(key, 0, &err);
     port = ports_own();
-    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+    reaping_open(&loop, &reaper);
 }
 
 static void tear_down(void) {

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "support/addresses.h"
+#include "support/quiet_link.h"
 #include "support/unit.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
@@ -91,21 +92,9 @@ static int knock(void) {
     return fd;
 }
 
-static void ignore_message(void *context, const json_t *message) {
-    (void)context;
-    (void)message;
-}
-
-static void ignore_end(void *context, const struct error *why) {
-    (void)context;
-    (void)why;
-}
-
-static const struct link_events client_events = {.message = ignore_message, .closed = ignore_end};
-
 static struct link *client(SSL_CTX *tls) {
     struct error err;
-    struct link *link = link_new(&loop, knock(), tls, false, &client_events, NULL, &err);
+    struct link *link = link_new(&loop, knock(), tls, false, &quiet_link, NULL, &err);
     CU_ASSERT_PTR_NOT_NULL_FATAL(link);
     link_send(link, frame_new("join"));
     return link;
@@ -197,7 +186,7 @@ static void a_guest_of_another_version_is_known_as_that(void) {
     SSL_CTX *server = context_of(1, 1);
     SSL_CTX *right = context_of(1, 0);
     open_door(server);
-    struct link *one = link_new(&loop, knock(), right, false, &client_events, NULL, &err);
+    struct link *one = link_new(&loop, knock(), right, false, &quiet_link, NULL, &err);
     link_send(one, frame_new_for(1, "join"));
     CU_ASSERT_EQUAL(loop_run(&loop, &err), 0);
     CU_ASSERT_EQUAL(foreign_version, 1);
@@ -248,7 +237,7 @@ static void a_guest_that_says_nothing_is_sent_away_after_ten_seconds(void) {
     SSL_CTX *right = context_of(1, 0);
     open_door(server);
     int64_t begun = clock_now();
-    struct link *one = link_new(&loop, knock(), right, false, &client_events, NULL, &err);
+    struct link *one = link_new(&loop, knock(), right, false, &quiet_link, NULL, &err);
     for (int i = 0; i < 100 && (door.guest_count == 0 || loop.timers->next != NULL); i++)
         run_for(CLOCK_SECOND / 50); /* until the handshake, which has a deadline, is over */
     CU_ASSERT_EQUAL(door.guest_count, 1);

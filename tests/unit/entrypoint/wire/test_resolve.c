@@ -2,9 +2,9 @@
 
 #include "common/clock.h"
 #include "support/addresses.h"
+#include "support/reaping.h"
 #include "support/unit.h"
 
-#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -23,20 +23,9 @@ static void done(void *context, const struct net_address *found, size_t count) {
     loop_end(&loop);
 }
 
-static void on_signal(void *context, int number) {
-    (void)context;
-    (void)number;
-    (void)reaper_run(&reaper);
-}
-
 static void open_loop(void) {
-    struct error err;
-    sigset_t set;
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGCHLD);
     calls = 0;
-    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, &err), 0);
-    CU_ASSERT_EQUAL_FATAL(loop_signals(&loop, &set, on_signal, NULL, &err), 0);
+    reaping_open(&loop, &reaper);
 }
 
 static void close_loop(void) {

@@ -1,0 +1,19 @@
+/* Of a link whose words and end a test does not look at. */
+#ifndef TESTS_SUPPORT_QUIET_LINK_H
+#define TESTS_SUPPORT_QUIET_LINK_H
+
+#include "wire/link.h"
+
+static inline void quiet_message(void *context, const json_t *message) {
+    (void)context;
+    (void)message;
+}
+
+static inline void quiet_end(void *context, const struct error *why) {
+    (void)context;
+    (void)why;
+}
+
+static const struct link_events quiet_link = {.message = quiet_message, .closed = quiet_end};
+
+#endif
