@@ -10,7 +10,7 @@ static const int64_t look = CLOCK_SECOND / 2;
 /* Whether it has to be found out which host is the master. */
 static bool seeks(const struct seeking *k) {
     const struct succession *s = k->s->succession;
-    return succession_is_on(s) && (s->back || !s->again);
+    return succession_others_lead(s, &k->s->job->cluster) && (s->back || !s->again);
 }
 
 static void opened(void *context, struct link *link, const struct net_address *peer) {
@@ -31,7 +31,7 @@ static void refused(void *context, const struct error *why) {
 
 static bool is_vain(const struct seeking *k) {
     const struct succession *s = k->s->succession;
-    return succession_is_back(s) && !s->on && s->closed &&
+    return succession_is_back(s) && !succession_others_lead(s, &k->s->job->cluster) && s->closed &&
            dial_absent(&k->dial) >= SEEKING_ABSENT_SECONDS * CLOCK_SECOND;
 }
 

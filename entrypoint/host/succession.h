@@ -47,7 +47,7 @@ struct succession {
     bool over;        /* this life ends, and another one follows */
     bool back;        /* in which this host asks the others to be taken back; or this one is so */
     bool anew;        /* of a first host that was started anew, and has heard that another one leads
-                         the job: it knows nothing of that until it waits there */
+                         the job: it knows nothing of that until it has a part in it */
     bool stopping;    /* asked for between two lives */
     bool closed;      /* the last master did not fall silent: its end of the link was closed */
     size_t master;    /* the place of this life's, or of the host that is asked whether it is */
@@ -72,6 +72,11 @@ static inline bool succession_knows(const struct succession *s) {
 /* Of one in which this host asks to be taken back. */
 static inline bool succession_is_back(const struct succession *s) {
     return s != NULL && s->back;
+}
+
+/* Whether another host of C than the first may be the master: of two the second never is. */
+static inline bool succession_others_lead(const struct succession *s, const struct cluster *c) {
+    return succession_is_on(s) && c->count > 2;
 }
 
 /* Gives the hosts of JOB their places. */

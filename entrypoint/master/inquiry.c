@@ -6,9 +6,10 @@
 
 #include <string.h>
 
-/* For a handshake and the answer; between two hosts; between two questions to one that listens and
- * does not lead the job, or not yet. */
-static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
+/* For a handshake and the answer: not for long, as a host that is paused holds up the question to
+ * who has followed it; between two hosts; between two questions to one that listens and does not
+ * lead the job yet. */
+static const int64_t patience = 3 * CLOCK_SECOND;
 static const int64_t look = CLOCK_SECOND / 2;
 static const int64_t soon = CLOCK_SECOND;
 
@@ -100,13 +101,12 @@ static void ask(void *context) {
                supervisor_host_name(&m->s, host), m->s.job->ports.control, &dial_events, m);
 }
 
-/* Of two hosts the second never leads; where hosts are only counted no name leads to another one.
- */
+/* Where hosts are only counted no name leads to another one. */
 void inquiry_begin(struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     inquiry_close(m);
     m->inquiry.turn = (struct timer){.fire = ask, .context = m};
-    if (succession_is_on(m->s.succession) && c->count > 2 && !c->counted)
+    if (succession_others_lead(m->s.succession, c) && !c->counted)
         ask(m);
 }
 
