@@ -59,24 +59,32 @@ json_t *staging_target(const struct job *job, enum staging_target which) {
     return folder_json(job->settings.output, below);
 }
 
+/* Of what hosts share the first one gives up what a killed start has begun. Where it may be lost
+ * another one may lead the job by now, and upload there. */
+static bool tidies_for_all(const struct job *job) {
+    return cluster_is_master(&job->cluster) && !job->settings.failover;
+}
+
 static json_t *back_json(const struct job *job) {
     return json_pack("{s:s, s:o, s:o, s:b, s:b, s:b}", "what", "checkpoints", "from",
                      staging_target(job, STAGING_CHECKPOINTS), "to",
                      json_sprintf("%s/checkpoints", job->settings.base_dir), "back", 1, "tidy",
-                     cluster_is_master(&job->cluster), "pass", 1);
+                     tidies_for_all(job), "pass", 1);
 }
 
-static json_t *target_json(const struct job *job, const char *what, enum staging_target which) {
+static json_t *target_json(const struct job *job, const char *what, enum staging_target which,
+                           bool tidies) {
     return json_pack("{s:s, s:o, s:b, s:b}", "what", what, "to", staging_target(job, which),
-                     "target", 1, "tidy", 1);
+                     "target", 1, "tidy", tidies);
 }
 
 /* Whether that can be uploaded is asked first: what is fetched may take hours. */
 static void add_targets(const struct job *job, json_t *tasks) {
     if (job->settings.output != NULL)
-        (void)json_array_append_new(tasks, target_json(job, "output", STAGING_OUTPUT));
+        (void)json_array_append_new(tasks, target_json(job, "output", STAGING_OUTPUT, true));
     if (job->settings.output != NULL && cluster_is_master(&job->cluster))
-        (void)json_array_append_new(tasks, target_json(job, "model", STAGING_MODEL));
+        (void)json_array_append_new(tasks,
+                                    target_json(job, "model", STAGING_MODEL, tidies_for_all(job)));
     if (job->settings.checkpoints != NULL)
         (void)json_array_append_new(tasks, back_json(job));
 }

@@ -67,7 +67,15 @@ static void targets_are_tried_and_checkpoints_come_back(void) {
     CU_ASSERT_EQUAL(json_array_size(tasks), 3);
     CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(tasks, 1), "to")),
                            "s3://b/o/model/");
+    CU_ASSERT_TRUE(json_is_true(json_object_get(json_array_get(tasks, 1), "tidy")));
     CU_ASSERT_TRUE(json_is_true(json_object_get(json_array_get(tasks, 2), "tidy")));
+    /* Started anew it would give up what another host uploads, which leads the job by now. */
+    j.settings.failover = true;
+    cleanup_json json_t *lost = staging_order(&j, none);
+    tasks = json_object_get(lost, "tasks");
+    CU_ASSERT_TRUE(json_is_true(json_object_get(json_array_get(tasks, 0), "tidy")));
+    CU_ASSERT_TRUE(json_is_false(json_object_get(json_array_get(tasks, 1), "tidy")));
+    CU_ASSERT_TRUE(json_is_false(json_object_get(json_array_get(tasks, 2), "tidy")));
 }
 
 static void a_host_asks_the_one_above_it(void) {
