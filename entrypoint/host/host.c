@@ -280,7 +280,7 @@ static void begin(struct host *h, const json_t *order) {
     h->quiet = false;
     if (h->succession != NULL) {
         h->succession->attempt = h->crew.attempt;
-        h->succession->back = false;
+        h->succession->back = h->succession->anew = false;
     }
     if (crew_begin(&h->crew, h->environment, &err) != 0)
         tell_daemon(h, EXIT_CODE_INTERNAL, err.text);

@@ -51,7 +51,6 @@ static const char *master_name(const struct worker *w) {
 static void note_beat(struct worker *w) {
     if (w->s.succession == NULL || !w->joined)
         return;
-    w->s.succession->anew = false;
     w->s.succession->heard = clock_boot();
     boot_timer_set(&w->late, w->s.succession->heard + lease_of(w) + 1);
 }

@@ -233,6 +233,19 @@ a_first_host_that_is_started_anew_while_hosts_gather() {
     check "one attempt at a time" never_two
 }
 
+# Without it they would be too few.
+a_first_host_that_is_started_anew_counts_while_hosts_gather() {
+    least=3
+    begin_work 3 || return
+    lost hosts kill 1
+    sleep 8
+    works_again 1
+    followed 2 3 25000 || return
+    check "all work" wait_for 20 works_in 2 3
+    ended_well 1 2 3
+    check "one attempt at a time" never_two
+}
+
 # Once while it waits, and once while it has a part.
 a_first_host_that_is_started_anew_again_and_again() {
     begin_work 3 || return
@@ -265,6 +278,22 @@ a_first_host_that_is_started_anew_as_the_next_master_is_lost() {
     check "one attempt at a time" never_two
 }
 
+# It is paused instead, and wakes up when the first host, which had led the job before it, has come back.
+a_first_host_that_is_started_anew_as_the_next_master_is_paused() {
+    begin_work 4 || return
+    lost hosts kill 1
+    followed 2 3 || return
+    lost hosts freeze 2
+    works_again 1
+    said_within "$FOLLOW_MS" 3 'attempt 3 begins, with [23] ranks on [23] hosts' || return
+    check "the first host has found them" wait_for 30 says 3 'algo-1 is back, and waits for the next attempt' || return
+    thaw 2
+    waits 2 3 || return
+    goes_on 4 3 4 || return
+    ended_well 1 2 3 4
+    check "one attempt at a time" never_two
+}
+
 # What knows of the job is less than half of its hosts, and gives up: a new job needs all of them.
 a_first_host_that_is_started_anew_where_nobody_may_lead() {
     begin_work 3 || return
@@ -275,6 +304,25 @@ a_first_host_that_is_started_anew_where_nobody_may_lead() {
     all_end 150 73 2 || return
     check "nobody works" works_in 2 0
     works_again 2
+    check "a new job begins" wait_for 60 says 1 'all 3 ranks have started' || return
+    ended_well 1 2 3
+    check "one attempt at a time" never_two
+}
+
+# Nobody leads the job while it waits for its next attempt: it is the master of a new one, which all others join anew.
+a_first_host_that_waits_as_the_job_is_lost() {
+    begin_work 3 || return
+    lost hosts kill 1
+    followed 2 2 || return
+    works_again 1
+    waits 1 2 || return
+    hosts kill 2
+    all_end 150 73 3 || return
+    check "it says so" wait_for 60 says 1 'nobody leads the job any more'
+    check "one attempt at a time" never_two
+    rm "$share"/work/*
+    works_again 2
+    works_again 3
     check "a new job begins" wait_for 60 says 1 'all 3 ranks have started' || return
     ended_well 1 2 3
     check "one attempt at a time" never_two
@@ -323,8 +371,11 @@ CASES=${CASES:-a_paused_host_has_a_part_in_the_next_attempt a_host_that_was_cut_
     a_new_container_finds_a_master_that_is_not_the_first_host a_host_that_waits_counts_while_hosts_gather
     a_roll_grows_by_more_than_it_had
     a_first_host_that_is_started_anew_has_a_part_in_the_next_attempt
-    a_first_host_that_is_started_anew_while_hosts_gather a_first_host_that_is_started_anew_again_and_again
-    a_first_host_that_is_started_anew_as_the_next_master_is_lost a_first_host_that_is_started_anew_where_nobody_may_lead
+    a_first_host_that_is_started_anew_while_hosts_gather a_first_host_that_is_started_anew_counts_while_hosts_gather
+    a_first_host_that_is_started_anew_again_and_again
+    a_first_host_that_is_started_anew_as_the_next_master_is_lost a_first_host_that_is_started_anew_as_the_next_master_is_paused
+    a_first_host_that_is_started_anew_where_nobody_may_lead
+    a_first_host_that_waits_as_the_job_is_lost
     a_paused_first_host_wakes_up_beside_its_successor $more}
 
 case_ends() {

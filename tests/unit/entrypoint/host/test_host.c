@@ -232,6 +232,35 @@ static void the_next_attempt_knows_who_is_gone(void) {
     close_host();
 }
 
+/* Until then it may be the master of a new job. */
+static void with_a_part_in_an_attempt_it_knows_of_the_job(void) {
+    struct succession succession = {.again = true, .back = true, .anew = true};
+    open_host("host");
+    host.succession = &succession;
+    host_await(&host);
+    order("clear", 2);
+    order("launch", 2);
+    CU_ASSERT(succession.anew && succession.back);
+    CU_ASSERT_FALSE(succession_knows(&succession));
+    order("attempt", 2);
+    CU_ASSERT(succession_knows(&succession));
+    CU_ASSERT_FALSE(succession.back);
+    CU_ASSERT_EQUAL(succession.attempt, 2);
+    host.succession = NULL;
+    close_host();
+}
+
+/* It waits for one that comes to nothing: it is one of a job's first then, like any other. */
+static void it_waits_for_no_attempt_any_more(void) {
+    open_host("host");
+    host_await(&host);
+    CU_ASSERT(host_awaits(&host));
+    host_await_none(&host);
+    CU_ASSERT_FALSE(host_awaits(&host));
+    CU_ASSERT_EQUAL(host.crew.attempt, 1);
+    close_host();
+}
+
 static void the_agent_is_a_link_to_this_program(void) {
     char agent[LOCAL_FILE_SIZE];
     char self[LOCAL_FILE_SIZE];
@@ -269,7 +298,9 @@ static void lines_go_to_the_master_too_where_it_wants_them(void) {
 
 UNIT_MAIN("host.host", UNIT(programs_start_when_all_seats_are_taken_and_no_seat_is_given_later),
           UNIT(orders_and_shims_of_another_attempt_count_for_nothing),
-          UNIT(the_next_attempt_knows_who_is_gone), UNIT(nothing_but_this_jobs_daemon_is_started),
+          UNIT(the_next_attempt_knows_who_is_gone),
+          UNIT(with_a_part_in_an_attempt_it_knows_of_the_job),
+          UNIT(it_waits_for_no_attempt_any_more), UNIT(nothing_but_this_jobs_daemon_is_started),
           UNIT(an_agent_that_is_there_already_is_an_error),
           UNIT(the_agent_is_a_link_to_this_program),
           UNIT(lines_go_to_the_master_too_where_it_wants_them))
