@@ -97,7 +97,7 @@ static void ask(void *context) {
     if (host == 0)
         return;
     m->inquiry.host = host;
-    dial_start(&m->inquiry.dial, &m->s.loop, &m->s.reaper, m->s.succession->client,
+    dial_start(&m->inquiry.dial, &m->s.loop, &m->s.reaper, m->s.client,
                supervisor_host_name(&m->s, host), m->s.job->ports.control, &dial_events, m);
 }
 

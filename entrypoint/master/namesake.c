@@ -56,7 +56,6 @@ static void end_look(struct master *m) {
 
 /* For WHY. Nobody has been taken in, and nobody hears of it. */
 static void leave(struct master *m, const struct error *why) {
-    namesake_close(m);
     join_part(m);
     m->fault = *why;
     m->fault_host = 0;

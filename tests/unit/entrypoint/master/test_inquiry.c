@@ -89,7 +89,7 @@ static void set_up(unsigned char master_key) {
     make_job(HOSTS, 0);
     m.phase = PHASE_JOINING;
     memset(key, 1, sizeof(key));
-    succession.client = tls_context_new(key, 0, NULL);
+    m.s.client = succession.client = tls_context_new(key, 0, NULL);
     memset(key, master_key, sizeof(key));
     server = tls_context_new(key, 1, NULL);
     reaping_open(&m.s.loop, &m.s.reaper);

@@ -273,6 +273,25 @@ static void a_host_that_fetched_comes_again(void) {
     ASSERT_CONTAINS(stage_failure(&master), "127.0.0.2: no such object");
 }
 
+/* By a first host that is started anew, under whose name ever it has found itself. */
+static void who_seeks_a_leader_hears_that_none_is_here(void) {
+    struct hand hand;
+    start_master("RINGMASTER_READY_SECONDS=60");
+    CU_ASSERT(stage_wait_for(&master, "waiting for 1 hosts", 10));
+    hand_connect(&hand);
+    json_t *seek = frame_new("seek");
+    (void)json_object_set_new(seek, "host", json_string("127.0.0.1"));
+    CU_ASSERT_EQUAL(put_frame(hand.ssl, seek), 1);
+    json_t *answer = get_frame(hand.ssl);
+    CU_ASSERT_STRING_EQUAL(frame_type(answer), "refuse");
+    CU_ASSERT_EQUAL(json_integer_value(json_object_get(answer, "code")), EXIT_CODE_CONFIG);
+    json_decref(answer);
+    hand_done(&hand);
+    (void)kill(master.pid, SIGTERM);
+    CU_ASSERT_EQUAL(stage_end(&master, 20), EXIT_CODE_STOPPED);
+    CU_ASSERT_PTR_NULL(strstr(stage_output(&master), "refused"));
+}
+
 static int beats; /* with a welcome */
 
 /* Whether it is welcome yet with a fault of its own. */
@@ -441,7 +460,8 @@ STAGE_MAIN("master.join", UNIT(a_fault_moves_no_deadline_of_a_check),
            UNIT(a_host_that_fetches_has_as_long_as_it_gets_further),
            UNIT(a_host_that_stands_still_is_not_waited_for),
            UNIT(a_host_that_fetches_hears_of_a_fault_at_once),
-           UNIT(a_host_that_fetched_comes_again), UNIT(a_missing_host_is_named_at_the_deadline),
+           UNIT(a_host_that_fetched_comes_again), UNIT(who_seeks_a_leader_hears_that_none_is_here),
+           UNIT(a_missing_host_is_named_at_the_deadline),
            UNIT(a_host_with_another_key_leaves_with_77_and_so_does_the_master),
            UNIT(strangers_are_no_reason_that_a_host_is_missing), UNIT(a_twin_is_refused_with_words),
            UNIT(an_older_worker_hears_which_version_each_speaks_and_so_do_all),
