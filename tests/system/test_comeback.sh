@@ -341,7 +341,7 @@ a_paused_first_host_wakes_up_beside_its_successor() {
     check "its successor waits" wait_for 45 says 2 'algo-1 is back, and waits for the next attempt' || return
     thaw 1
     all_end 45 65 1 || return
-    all_name 'came first with the name algo-1' 1
+    all_name 'the name algo-1 is that of the host at' 1
     goes_on 3 2 3 || return
     ended_well 2 3 4
     check "one attempt at a time" never_two algo-1
