@@ -193,10 +193,10 @@ in_three_parts_nobody_goes_on() {
 
 three='the_first_host_is_killed the_first_host_of_a_training_is_killed the_first_host_is_cut_off
     the_new_master_tries_again_and_is_stopped
-    a_stop_while_hosts_gather of_two_hosts_none_follows of_two_hosts_none_follows_a_silent_one of_two_hosts_the_first_goes_on
+    a_stop_while_hosts_gather of_two_hosts_none_follows of_two_hosts_the_first_goes_on
     folders_that_are_not_shared_are_told_of all_hosts_need_it_alike'
 more='three_hosts_part five_hosts_part eight_hosts_part masters_are_lost_one_after_the_other
-    in_three_parts_nobody_goes_on'
+    in_three_parts_nobody_goes_on of_two_hosts_none_follows_a_silent_one'
 [ -n "${RINGMASTER_LONG:-}" ] || more=
 CASES=${CASES:-$three $more}
 
