@@ -24,6 +24,11 @@ struct backend;
 /* Alignment of every address in a site. */
 enum { BACKEND_ALIGNMENT = 64 };
 
+/* So many bytes or the few more that keep what lies behind them aligned. */
+static inline size_t backend_aligned(size_t bytes) {
+    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+}
+
 /* What one operator wants from the memory plan, in bytes. Zeroed is nothing. */
 struct backend_needs {
     size_t scratch; /* during the operator alone */

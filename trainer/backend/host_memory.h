@@ -9,7 +9,7 @@
 
 static inline void *host_memory_alloc(struct backend *backend, size_t bytes, struct error *err) {
     (void)backend;
-    size_t whole = (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+    size_t whole = backend_aligned(bytes);
     whole = whole > 0 ? whole : BACKEND_ALIGNMENT;
     void *memory = aligned_alloc(BACKEND_ALIGNMENT, whole);
     if (memory == NULL) {

@@ -4,10 +4,6 @@
 
 #include <stdlib.h>
 
-static size_t align(size_t bytes) {
-    return (bytes + PLAN_ALIGNMENT - 1) / PLAN_ALIGNMENT * PLAN_ALIGNMENT;
-}
-
 static int allocate(const struct program_memory *memory, void **ret, size_t bytes, const char *what,
                     struct error *err) {
     if (bytes == 0)
@@ -27,10 +23,10 @@ int program_measure(struct program *program, struct error *err) {
         if (tensor->role != TENSOR_INPUT && tensor->role != TENSOR_OUTPUT)
             continue;
         program->place[i] = program->kept_bytes;
-        program->kept_bytes += align(tensor_bytes(tensor));
+        program->kept_bytes += plan_aligned(tensor_bytes(tensor));
     }
     for (int i = 0; i < graph->op_count; i++)
-        program->packed_bytes += align(program->needs[i].packed);
+        program->packed_bytes += plan_aligned(program->needs[i].packed);
     return 0;
 }
 
@@ -164,7 +160,7 @@ int program_bind(struct program *program, struct error *err) {
         if (bind_one(program, i, addresses, packed, err) != 0)
             return -1;
         if (packed != NULL)
-            packed += align(program->needs[i].packed);
+            packed += plan_aligned(program->needs[i].packed);
     }
     collect_refresh(program);
     /* Who times plans may have written over it. */

@@ -14,10 +14,6 @@ void plan_done(struct plan *plan) {
     *plan = (struct plan){0};
 }
 
-static size_t align(size_t bytes) {
-    return (bytes + PLAN_ALIGNMENT - 1) / PLAN_ALIGNMENT * PLAN_ALIGNMENT;
-}
-
 static int *new_numbers(int count, struct error *err) {
     int *numbers = malloc(((size_t)count + 1) * sizeof(*numbers));
     if (numbers == NULL)
@@ -69,7 +65,7 @@ static int add_block(const struct planner *p, enum plan_block_kind kind, int own
                                                   .first = op,
                                                   .begin = {-1, -1},
                                                   .end = {-1, -1},
-                                                  .bytes = align(bytes)};
+                                                  .bytes = plan_aligned(bytes)};
     touch(p, number, op);
     return number;
 }
@@ -96,7 +92,7 @@ static int dying_block(const struct planner *p, int number, int slot) {
     const struct plan *plan = p->plan;
     const struct op *op = &p->graph->ops[number];
     const struct op_rule *rule = op_rule(op->kind);
-    size_t bytes = align(tensor_bytes(&p->graph->tensors[op->outputs[slot]]));
+    size_t bytes = plan_aligned(tensor_bytes(&p->graph->tensors[op->outputs[slot]]));
     for (int i = 0; i < rule->in_place_count; i++) {
         const struct op_in_place *place = &rule->in_place[i];
         int input = place->output == slot && op_may_place(op, place) ? op->inputs[place->input]

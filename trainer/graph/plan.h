@@ -19,6 +19,10 @@
 
 enum { PLAN_ALIGNMENT = 64 };
 
+static inline size_t plan_aligned(size_t bytes) {
+    return (bytes + PLAN_ALIGNMENT - 1) / PLAN_ALIGNMENT * PLAN_ALIGNMENT;
+}
+
 enum plan_block_kind { PLAN_TENSOR, PLAN_SCRATCH, PLAN_SAVED };
 
 struct plan_block {

@@ -3,10 +3,6 @@
 /* Behind device_feed.first_mark. */
 enum { MARK_COPIED, MARK_CONSUMED };
 
-static size_t align(size_t bytes) {
-    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
-}
-
 static size_t input_bytes(const struct pass *pass, int i) {
     return tensor_bytes(&pass->graph.tensors[pass->inputs[i]]);
 }
@@ -22,7 +18,7 @@ int device_feed_open(struct device_feed *f, struct network *net, int first_mark,
         const struct pass *pass = &net->train[k];
         size_t bytes = 0;
         for (int i = 0; i < pass->input_count; i++)
-            bytes += align(input_bytes(pass, i));
+            bytes += backend_aligned(input_bytes(pass, i));
         f->bytes = bytes > f->bytes ? bytes : f->bytes;
     }
     if (f->backend->table->device->select == NULL)
@@ -47,7 +43,7 @@ static int copy_batch(struct device_feed *f, const struct pass *pass, const void
     char *to = f->staging;
     if (ops->wait(f->backend, f->first_mark + MARK_CONSUMED, err) != 0)
         return -1;
-    for (int i = 0; i < pass->input_count; to += align(input_bytes(pass, i)), i++)
+    for (int i = 0; i < pass->input_count; to += backend_aligned(input_bytes(pass, i)), i++)
         if (ops->copy(f->backend, to, values[i], input_bytes(pass, i), err) != 0)
             return -1;
     return ops->mark(f->backend, f->first_mark + MARK_COPIED, err);
@@ -58,7 +54,7 @@ static int consume(struct device_feed *f, const struct pass *pass, struct error 
     const char *from = f->staging;
     if (ops->wait(f->backend, f->first_mark + MARK_COPIED, err) != 0)
         return -1;
-    for (int i = 0; i < pass->input_count; from += align(input_bytes(pass, i)), i++)
+    for (int i = 0; i < pass->input_count; from += backend_aligned(input_bytes(pass, i)), i++)
         if (ops->copy(f->backend, input_address(pass, i), from, input_bytes(pass, i), err) != 0)
             return -1;
     return ops->mark(f->backend, f->first_mark + MARK_CONSUMED, err);

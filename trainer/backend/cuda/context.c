@@ -121,7 +121,7 @@ struct pool_args cuda_pool_shape(const struct tensor *full, const struct tensor 
 }
 
 size_t cuda_workspace_bytes(size_t bytes) {
-    size_t whole = (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+    size_t whole = backend_aligned(bytes);
     return whole == 0 ? 0 : whole + CUDA_WORKSPACE_ALIGNMENT - BACKEND_ALIGNMENT;
 }
 

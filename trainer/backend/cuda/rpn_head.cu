@@ -293,7 +293,7 @@ static size_t slots_of(const struct rpn_head_args *args) {
 template <typename T> static void take(T **part, void *memory, size_t *used, size_t count) {
     *part =
         memory == nullptr ? nullptr : reinterpret_cast<T *>(static_cast<char *>(memory) + *used);
-    *used += (count * sizeof(T) + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+    *used += backend_aligned(count * sizeof(T));
 }
 
 size_t launch_rpn_head_scratch(struct rpn_head_args *args, void *memory) {

@@ -65,7 +65,7 @@ static bool needs_packing(const struct graph *graph, const struct op *op, const 
 static size_t weight_bytes(const struct graph *graph, const struct tensor *w,
                            const struct dnn_conv *conv) {
     size_t bytes = cuda_rows(w) * (size_t)conv->in_channels * dtype_size(graph->dtype);
-    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+    return backend_aligned(bytes);
 }
 
 static size_t packed_bytes(const struct graph *graph, const struct op *op, const struct tensor *w,

@@ -29,7 +29,7 @@ static const struct tensor *weights_of(const struct graph *graph, const struct o
  * library wants it in y's. */
 static size_t packed_weights(const struct graph *graph, const struct op *op) {
     size_t bytes = (size_t)tensor_count(weights_of(graph, op)) * dtype_size(graph->dtype);
-    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+    return backend_aligned(bytes);
 }
 
 static size_t packed_bias(const struct graph *graph, const struct op *op) {

@@ -53,7 +53,7 @@ static void check_totals(const struct work *w, const double *const *totals) {
 static void check(struct work *w) {
     const struct cpu cpu = {.threads = w->threads};
     size_t bytes = reduce_scratch(&cpu, w->channels, w->sums);
-    char *scratch = aligned_alloc(BACKEND_ALIGNMENT, cpu_aligned(bytes) + FENCE);
+    char *scratch = aligned_alloc(BACKEND_ALIGNMENT, backend_aligned(bytes) + FENCE);
     const double *totals[REDUCE_SUMS_MAX] = {NULL};
     struct reduce reduce = {.cpu = &cpu,
                             .rows = w->rows,
@@ -67,7 +67,7 @@ static void check(struct work *w) {
                             .context = w,
                             .scratch = scratch};
     CU_ASSERT_PTR_NOT_NULL_FATAL(scratch);
-    memset(scratch, 0x7f, cpu_aligned(bytes) + FENCE);
+    memset(scratch, 0x7f, backend_aligned(bytes) + FENCE);
     for (size_t row = 0; row < w->rows; row++) {
         atomic_store(&w->seen[row], 0);
         atomic_store(&w->made[row], 0);
@@ -77,7 +77,7 @@ static void check(struct work *w) {
         CU_ASSERT_EQUAL(atomic_load(&w->seen[row]), 1);
         CU_ASSERT_EQUAL(atomic_load(&w->made[row]), w->group > 0);
     }
-    for (size_t i = bytes; i < cpu_aligned(bytes) + FENCE; i++)
+    for (size_t i = bytes; i < backend_aligned(bytes) + FENCE; i++)
         CU_ASSERT_EQUAL(scratch[i], 0x7f);
     check_totals(w, totals);
     free(scratch);
@@ -133,7 +133,7 @@ static void blocks_are_added_in_double(void) {
     const double *totals[REDUCE_SUMS_MAX] = {NULL};
     struct reduce reduce = {
         .cpu = &cpu, .rows = 5000, .block = 8, .channels = 1, .sums = 1, .add = add_unequal};
-    reduce.scratch = aligned_alloc(BACKEND_ALIGNMENT, cpu_aligned(reduce_scratch(&cpu, 1, 1)));
+    reduce.scratch = aligned_alloc(BACKEND_ALIGNMENT, backend_aligned(reduce_scratch(&cpu, 1, 1)));
     CU_ASSERT_PTR_NOT_NULL_FATAL(reduce.scratch);
     reduce_run(&reduce, totals);
     CU_ASSERT_DOUBLE_EQUAL(totals[0][0], 1 + 4999 * 1e-8, 1e-6);

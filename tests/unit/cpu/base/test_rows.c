@@ -35,9 +35,9 @@ static void describe(struct layer *l, int64_t rows) {
 }
 
 static char *memory(size_t bytes) {
-    char *made = aligned_alloc(BACKEND_ALIGNMENT, cpu_aligned(bytes) + FENCE);
+    char *made = aligned_alloc(BACKEND_ALIGNMENT, backend_aligned(bytes) + FENCE);
     CU_ASSERT_PTR_NOT_NULL_FATAL(made);
-    memset(made, 0xff, cpu_aligned(bytes) + FENCE);
+    memset(made, 0xff, backend_aligned(bytes) + FENCE);
     return made;
 }
 
@@ -63,9 +63,9 @@ static void layer_open(struct layer *l, enum cpu_convs convs) {
 }
 
 static void layer_done(struct layer *l) {
-    for (size_t i = l->needs.scratch; i < cpu_aligned(l->needs.scratch) + FENCE; i++)
+    for (size_t i = l->needs.scratch; i < backend_aligned(l->needs.scratch) + FENCE; i++)
         CU_ASSERT_EQUAL(l->scratch[i], (char)0xff);
-    for (size_t i = l->needs.packed; i < cpu_aligned(l->needs.packed) + FENCE; i++)
+    for (size_t i = l->needs.packed; i < backend_aligned(l->needs.packed) + FENCE; i++)
         CU_ASSERT_EQUAL(l->packed[i], (char)0xff);
     l->backend->table->release(l->backend, l->bound.step.context);
     graph_done(&l->graph);

@@ -14,8 +14,8 @@ static size_t parts_of(const struct cpu *cpu, const struct conv_kernel *kernel, 
     CU_ASSERT(kernel->has(cpu, &ops.graph, op));
     CU_ASSERT_EQUAL(kernel->query(cpu, &ops.graph, op, &needs, &err), 0);
     graph_done(&ops.graph);
-    size_t sums = cpu_aligned((size_t)(l->out * l->kernel * l->kernel * l->in) * sizeof(float));
-    size_t rest = needs.scratch - (size_t)cpu->threads * cpu_aligned(per_thread);
+    size_t sums = backend_aligned((size_t)(l->out * l->kernel * l->kernel * l->in) * sizeof(float));
+    size_t rest = needs.scratch - (size_t)cpu->threads * backend_aligned(per_thread);
     CU_ASSERT_EQUAL(needs.packed, 0);
     CU_ASSERT_EQUAL(rest % sums, 0);
     return rest / sums + 1;

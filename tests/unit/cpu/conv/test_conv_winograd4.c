@@ -10,15 +10,15 @@ static size_t matrix_bytes(size_t tiles, size_t channels) {
 
 /* Each thread transforms BLOCK tiles and has room for their sums of 64 outputs. */
 static size_t own_inputs(int threads, size_t in, size_t block) {
-    return cpu_aligned(in * sizeof(float)) +
-           (size_t)threads * cpu_aligned(matrix_bytes(block, in) + matrix_bytes(block, 64));
+    return backend_aligned(in * sizeof(float)) +
+           (size_t)threads * backend_aligned(matrix_bytes(block, in) + matrix_bytes(block, 64));
 }
 
 /* TOGETHER tiles are transformed for all; each thread has room for the sums of OUTS outputs of
  * BLOCK of them. */
 static size_t shared_inputs(int threads, size_t in, size_t together, size_t block, size_t outs) {
-    return cpu_aligned(in * sizeof(float)) + cpu_aligned(matrix_bytes(together, in)) +
-           (size_t)threads * cpu_aligned(matrix_bytes(block, outs));
+    return backend_aligned(in * sizeof(float)) + backend_aligned(matrix_bytes(together, in)) +
+           (size_t)threads * backend_aligned(matrix_bytes(block, outs));
 }
 
 static size_t scratch_of(const char *loops, int threads, const struct conv_layer *layer, int kind) {

@@ -68,8 +68,9 @@ static inline enum elem cpu_elem(enum dtype type) {
     return type == DTYPE_BF16 ? ELEM_BF16 : ELEM_F32;
 }
 
-static inline size_t cpu_aligned(size_t bytes) {
-    return (bytes + BACKEND_ALIGNMENT - 1) / BACKEND_ALIGNMENT * BACKEND_ALIGNMENT;
+/* Parts of BY each, the last one maybe smaller. */
+static inline size_t cpu_divided(size_t total, size_t by) {
+    return (total + by - 1) / by;
 }
 
 /* All dimensions but the last, multiplied: rows of channels. */

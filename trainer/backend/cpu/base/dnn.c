@@ -36,7 +36,7 @@ dnnl_data_type_t dnn_type(const struct cpu *cpu, enum dtype type) {
 size_t dnn_wide_bytes(const struct cpu *cpu, const struct tensor *tensor) {
     if (!dnn_widens(cpu, tensor->dtype))
         return 0;
-    return cpu_aligned((size_t)tensor_count(tensor) * sizeof(float));
+    return backend_aligned((size_t)tensor_count(tensor) * sizeof(float));
 }
 
 int dnn_desc_channels_last(dnnl_memory_desc_t *ret, const dnnl_dims_t dims, dnnl_data_type_t type,

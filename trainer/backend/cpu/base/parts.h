@@ -13,7 +13,7 @@ struct parts {
 };
 
 static inline size_t parts_stride(size_t values) {
-    return cpu_aligned(values * sizeof(float));
+    return backend_aligned(values * sizeof(float));
 }
 
 static inline float *parts_of(const struct parts *parts, size_t number) {

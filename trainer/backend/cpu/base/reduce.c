@@ -14,22 +14,19 @@ static double *totals_of(const struct reduce *r, size_t piece) {
     return (double *)(void *)r->scratch + padded(r->channels) * (size_t)r->sums * piece;
 }
 
-static size_t divided(size_t total, size_t by) {
-    return (total + by - 1) / by;
-}
-
 /* A piece of many has a sixteenth of a block at least. */
 enum { BLOCK_SHARES = 16 };
 
 static size_t piece_rows(const struct reduce *r) {
     size_t grain = r->grain > 0 ? r->grain : 1;
     bool many = r->rows * BLOCK_SHARES >= r->block * REDUCE_PIECES_MOST;
-    return divided(divided(r->rows, many ? REDUCE_PIECES_MOST : REDUCE_PIECES_LEAST), grain) *
+    return cpu_divided(cpu_divided(r->rows, many ? REDUCE_PIECES_MOST : REDUCE_PIECES_LEAST),
+                       grain) *
            grain;
 }
 
 size_t reduce_pieces(const struct reduce *r) {
-    return divided(r->rows, piece_rows(r));
+    return cpu_divided(r->rows, piece_rows(r));
 }
 
 static size_t row_of(const struct reduce *r, size_t piece) {
@@ -82,7 +79,8 @@ static void add_totals(void *context, struct share share) {
 }
 
 void reduce_run(const struct reduce *r, const double *ret[REDUCE_SUMS_MAX]) {
-    parallel_units(r->cpu->threads, divided(reduce_pieces(r), group_of(r)), add_group, (void *)r);
+    parallel_units(r->cpu->threads, cpu_divided(reduce_pieces(r), group_of(r)), add_group,
+                   (void *)r);
     parallel_run(r->cpu->threads, add_totals, (void *)r);
     for (int i = 0; i < r->sums; i++)
         ret[i] = totals_of(r, 0) + padded(r->channels) * (size_t)i;

@@ -44,7 +44,7 @@ static const float *weights_of(const struct class_op *op, int thread, int32_t la
 
 static const float *dy_of(const struct class_op *op, int thread, size_t row) {
     char *own = op->own + (size_t)thread * op->own_bytes;
-    float *room = (float *)(void *)(own + cpu_aligned(op->channels * sizeof(float)));
+    float *room = (float *)(void *)(own + backend_aligned(op->channels * sizeof(float)));
     return wide_of(op, op->dy, row * op->pixels, op->pixels, room);
 }
 
@@ -144,8 +144,8 @@ static const struct tensor *x_tensor(const struct graph *graph, const struct op 
 }
 
 static size_t own_bytes(const struct shape *x) {
-    return cpu_aligned((size_t)x->dim[3] * sizeof(float)) +
-           cpu_aligned((size_t)(x->dim[1] * x->dim[2]) * sizeof(float));
+    return backend_aligned((size_t)x->dim[3] * sizeof(float)) +
+           backend_aligned((size_t)(x->dim[1] * x->dim[2]) * sizeof(float));
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,

@@ -103,8 +103,9 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     int result = conv_plan_make(&plan, cpu, &t, op, err);
     if (result == 0) {
         ret_needs->scratch =
-            dnn_wide_bytes(cpu, t.x) + dnn_wide_bytes(cpu, t.y) + cpu_aligned(plan.scratchpad);
-        ret_needs->packed = plan.packs ? cpu_aligned(dnnl_memory_desc_get_size(plan.chosen)) : 0;
+            dnn_wide_bytes(cpu, t.x) + dnn_wide_bytes(cpu, t.y) + backend_aligned(plan.scratchpad);
+        ret_needs->packed =
+            plan.packs ? backend_aligned(dnnl_memory_desc_get_size(plan.chosen)) : 0;
     }
     conv_plan_done(&plan);
     return result;

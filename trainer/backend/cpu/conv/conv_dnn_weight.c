@@ -75,7 +75,7 @@ static int plan_part(struct conv_plan *plan, const struct cpu *cpu, const struct
 static size_t part_scratch(const struct cpu *cpu, const struct cut *cut,
                            const struct conv_plan *plan) {
     return dnn_wide_bytes(cpu, &cut->x) + dnn_wide_bytes(cpu, &cut->y) +
-           cpu_aligned(plan->scratchpad);
+           backend_aligned(plan->scratchpad);
 }
 
 static size_t values_of(const struct conv_plan *plan) {

@@ -3,14 +3,14 @@
 #include <math.h>
 
 static size_t bias_bytes(const struct tensor *w) {
-    return cpu_aligned((size_t)w->shape.dim[0] * sizeof(float));
+    return backend_aligned((size_t)w->shape.dim[0] * sizeof(float));
 }
 
 size_t conv_fold_bytes(const struct graph *graph, const struct op *op) {
     const struct tensor *w = cpu_input(graph, op, AFFINE_W);
     if (op->inputs[AFFINE_GAMMA] == TENSOR_NONE)
         return 0;
-    return bias_bytes(w) + cpu_aligned((size_t)tensor_count(w) * sizeof(float));
+    return bias_bytes(w) + backend_aligned((size_t)tensor_count(w) * sizeof(float));
 }
 
 void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,

@@ -100,21 +100,17 @@ static void find_classes(struct conv_gemm *conv, const struct graph *graph, cons
 
 /* --- how it is cut ---------------------------------------------------------------------------- */
 
-static size_t divided(size_t total, size_t by) {
-    return (total + by - 1) / by;
-}
-
 /* Blocks of equal size, as many for each thread; where a thread has fewer than TURNS of them,
  * outputs are cut, too, into groups of GROUP_PANELS at least. */
 enum { TURNS = 4, GROUP_PANELS = 4, ROWS_LEAST = 14 };
 
 static void cut(struct class *class, size_t most, size_t panels, size_t threads) {
     size_t positions = conv_rows_positions(&class->rows);
-    class->blocks = divided(divided(positions, most), threads) * threads;
-    class->block = divided(divided(positions, class->blocks), ROWS_LEAST) * ROWS_LEAST;
+    class->blocks = cpu_divided(cpu_divided(positions, most), threads) * threads;
+    class->block = cpu_divided(cpu_divided(positions, class->blocks), ROWS_LEAST) * ROWS_LEAST;
     class->block = class->block < most ? class->block : most;
-    class->blocks = divided(positions, class->block);
-    class->groups = divided(TURNS * threads, class->blocks);
+    class->blocks = cpu_divided(positions, class->block);
+    class->groups = cpu_divided(TURNS * threads, class->blocks);
     if (class->blocks >= TURNS * threads || panels / GROUP_PANELS < 1)
         class->groups = 1;
     else if (class->groups > panels / GROUP_PANELS)
@@ -125,8 +121,8 @@ static void plan(struct conv_gemm *conv, const struct cpu *cpu, const struct gra
                  const struct op *op) {
     const struct loops *loops = cpu->loops;
     find_classes(conv, graph, op);
-    conv->panels = divided(conv->class[0].rows.out, loops->conv_rows_panel());
-    conv->scratch_bytes = cpu_aligned(loops->conv_rows_scratch(&conv->class[0].rows));
+    conv->panels = cpu_divided(conv->class[0].rows.out, loops->conv_rows_panel());
+    conv->scratch_bytes = backend_aligned(loops->conv_rows_scratch(&conv->class[0].rows));
     for (size_t i = 0; i < conv->classes; i++) {
         struct class *class = &conv->class[i];
         cut(class, loops->conv_rows_block(), conv->panels, (size_t)cpu->threads);
@@ -137,7 +133,8 @@ static void plan(struct conv_gemm *conv, const struct cpu *cpu, const struct gra
 static size_t packed_bytes(const struct conv_gemm *conv, const struct cpu *cpu) {
     size_t bytes = 0;
     for (size_t i = 0; i < conv->classes; i++)
-        bytes += cpu_aligned(cpu->loops->conv_rows_weights(&conv->class[i].pack) * sizeof(float));
+        bytes +=
+            backend_aligned(cpu->loops->conv_rows_weights(&conv->class[i].pack) * sizeof(float));
     return bytes;
 }
 
@@ -207,7 +204,7 @@ static void place(struct conv_gemm *conv, const struct graph *graph, const struc
         class->pack.w = w;
         class->rows.weights = class->pack.weights = (float *)(void *)packed;
         packed +=
-            cpu_aligned(conv->step.cpu->loops->conv_rows_weights(&class->pack) * sizeof(float));
+            backend_aligned(conv->step.cpu->loops->conv_rows_weights(&class->pack) * sizeof(float));
         class->rows.x = site->inputs[0];
         class->rows.y = site->outputs[0];
         class->rows.bias = affine ? conv->fold.bias : NULL;

@@ -41,18 +41,14 @@ bool conv_own_has(const struct cpu *cpu, const struct graph *graph, const struct
            (w->shape.dim[1] == 1 && cpu->loops->point_supported(&point));
 }
 
-static size_t divided(size_t total, size_t by) {
-    return (total + by - 1) / by;
-}
-
 enum { UNITS_A_THREAD = 4 };
 
 /* Few rows are cut smaller, so that every thread has some. */
 static void plan_point(struct conv_own *conv) {
     size_t rows = conv->rows / ((size_t)conv->cpu->threads * UNITS_A_THREAD);
-    rows = divided(rows + 1, POINT_GRAIN) * POINT_GRAIN;
+    rows = cpu_divided(rows + 1, POINT_GRAIN) * POINT_GRAIN;
     conv->unit_rows = rows < POINT_ROWS ? rows : POINT_ROWS;
-    conv->units = divided(conv->rows, conv->unit_rows);
+    conv->units = cpu_divided(conv->rows, conv->unit_rows);
 }
 
 /* Whole lines of tiles, as many as share one reading of the weights, equally many for each
@@ -62,9 +58,9 @@ static void plan_winograd(struct conv_own *conv) {
     size_t columns = winograd_tiles(w->width), block = conv->cpu->loops->winograd_block(w);
     size_t threads = (size_t)conv->cpu->threads;
     conv->lines = w->images * winograd_tiles(w->height);
-    conv->units = divided(conv->lines, block > columns ? block / columns : 1);
-    conv->units = divided(conv->units, threads) * threads;
-    conv->scratch = cpu_aligned(conv->cpu->loops->winograd_scratch(w));
+    conv->units = cpu_divided(conv->lines, block > columns ? block / columns : 1);
+    conv->units = cpu_divided(conv->units, threads) * threads;
+    conv->scratch = backend_aligned(conv->cpu->loops->winograd_scratch(w));
 }
 
 void conv_own_plan(struct conv_own *conv, const struct cpu *cpu, const struct graph *graph,

@@ -74,7 +74,7 @@ static double cost(const struct conv_weight *conv, bool winograd, size_t threads
                    size_t position_parts) {
     const struct weight_part *part = &conv->part;
     size_t unit_parts = threads / position_parts;
-    double units = (double)((part->unit_end + unit_parts - 1) / unit_parts);
+    double units = (double)(cpu_divided(part->unit_end, unit_parts));
     double positions = (double)part->end / (double)position_parts, out = (double)part->out;
     double each = winograd ? units * WINOGRAD_CYCLES : units * out + out / 16 + units * 8;
     double sums = (double)(part->taps * part->in) * out * sizeof(float);
@@ -109,7 +109,7 @@ static size_t unit_parts_for(size_t position_parts, size_t threads) {
 static void measure(struct conv_weight *conv) {
     conv->units = conv->part.unit_end;
     conv->result = conv->part.out * conv->part.taps * conv->part.in;
-    conv->scratch_bytes = cpu_aligned(conv->kernel->scratch(&conv->part));
+    conv->scratch_bytes = backend_aligned(conv->kernel->scratch(&conv->part));
 }
 
 static void lay_out(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
@@ -130,8 +130,8 @@ static void lay_out_gemm(struct conv_weight *conv, const struct cpu *cpu, const 
     *part = shapes_of(graph, op);
     part->end = cpu_rows(&cpu_input(graph, op, 0)->shape);
     part->unit_end = gemm_weight_groups(part->out) * gemm_weight_groups(part->taps * part->in);
-    size_t wanted = (GEMM_PARTS + part->unit_end - 1) / part->unit_end;
-    size_t most = (part->end + GEMM_PIXELS - 1) / GEMM_PIXELS;
+    size_t wanted = cpu_divided(GEMM_PARTS, part->unit_end);
+    size_t most = cpu_divided(part->end, GEMM_PIXELS);
     conv->position_parts = wanted < most ? wanted : most;
     conv->unit_parts = part->unit_end;
     measure(conv);

@@ -99,13 +99,13 @@ size_t conv_winograd4_floats(const struct winograd4_matrix *matrix) {
 
 static size_t blocks_of(const struct conv_winograd4 *conv) {
     size_t threads = (size_t)conv->step.cpu->threads;
-    return winograd4_divided(winograd4_divided(conv->choice.count, conv->block), threads) * threads;
+    return cpu_divided(cpu_divided(conv->choice.count, conv->block), threads) * threads;
 }
 
 /* Outputs of a unit: fewer than OUTS where threads would have none. */
 static size_t outs_for(const struct conv_winograd4 *conv, size_t threads) {
     size_t outs = OUTS;
-    while (outs > conv->panel && winograd4_divided(conv->out.channels, outs) < 2 * threads)
+    while (outs > conv->panel && cpu_divided(conv->out.channels, outs) < 2 * threads)
         outs /= 2;
     return outs;
 }
@@ -136,9 +136,9 @@ static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struc
         own = 0;
     }
     struct winograd4_matrix sums = conv_winograd4_rows(NULL, conv->block, conv->outs);
-    conv->zero_bytes = cpu_aligned(in * sizeof(float));
-    conv->shared_bytes = cpu_aligned(shared * sizeof(float));
-    conv->thread_bytes = cpu_aligned((own + conv_winograd4_floats(&sums)) * sizeof(float));
+    conv->zero_bytes = backend_aligned(in * sizeof(float));
+    conv->shared_bytes = backend_aligned(shared * sizeof(float));
+    conv->thread_bytes = backend_aligned((own + conv_winograd4_floats(&sums)) * sizeof(float));
     if (conv->pack.gradient)
         conv->choice_bytes = conv_winograd4_choice_bytes(conv->choice.tiles);
 }
@@ -236,7 +236,7 @@ static void transform_some(void *context, int thread, size_t unit) {
 static void run_outs(void *context, int thread, size_t unit) {
     const struct conv_winograd4 *conv = context;
     struct winograd4_matrix inputs = shared_inputs(conv);
-    size_t blocks = winograd4_divided(together_of(conv), conv->block), count;
+    size_t blocks = cpu_divided(together_of(conv), conv->block), count;
     size_t row = part(together_of(conv), unit % blocks, blocks, &count);
     finish(conv, &inputs, row, conv->begin + row, count, unit / blocks * conv->outs,
            own_of(conv, thread));
@@ -262,11 +262,11 @@ static int run(void *context, struct error *err) {
         parallel_units(threads, blocks_of(conv), run_block, conv);
         return 0;
     }
-    size_t groups = winograd4_divided(conv->out.channels, conv->outs);
+    size_t groups = cpu_divided(conv->out.channels, conv->outs);
     for (conv->begin = 0; conv->begin < conv->choice.count; conv->begin += conv->together) {
         size_t tiles = together_of(conv);
-        parallel_units(threads, winograd4_divided(tiles, SHARE_TILES), transform_some, conv);
-        parallel_units(threads, winograd4_divided(tiles, conv->block) * groups, run_outs, conv);
+        parallel_units(threads, cpu_divided(tiles, SHARE_TILES), transform_some, conv);
+        parallel_units(threads, cpu_divided(tiles, conv->block) * groups, run_outs, conv);
     }
     return 0;
 }
@@ -281,8 +281,8 @@ static int refresh(void *context, struct error *err) {
     (void)err;
     struct conv_winograd4 *conv = context;
     conv_fold_refresh(&conv->fold);
-    parallel_units(conv->step.cpu->threads, winograd4_divided(conv->pack.out, conv->panel),
-                   pack_unit, conv);
+    parallel_units(conv->step.cpu->threads, cpu_divided(conv->pack.out, conv->panel), pack_unit,
+                   conv);
     return 0;
 }
 

@@ -9,10 +9,6 @@
  * not all fall into one set of the caches. */
 enum { WINOGRAD4_PAD = 16 };
 
-static inline size_t winograd4_divided(size_t total, size_t by) {
-    return (total + by - 1) / by;
-}
-
 static inline size_t winograd4_least(size_t a, size_t b) {
     return a < b ? a : b;
 }

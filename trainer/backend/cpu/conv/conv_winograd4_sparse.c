@@ -40,11 +40,11 @@ static bool is_worth_it(const struct search *s) {
 }
 
 size_t conv_winograd4_choice_bytes(size_t tiles) {
-    return cpu_aligned(tiles * sizeof(uint32_t)) + cpu_aligned(tiles * sizeof(bool));
+    return backend_aligned(tiles * sizeof(uint32_t)) + backend_aligned(tiles * sizeof(bool));
 }
 
 static bool *used_of(const struct conv_winograd4_choice *choice) {
-    return (bool *)((char *)choice->scratch + cpu_aligned(choice->tiles * sizeof(uint32_t)));
+    return (bool *)((char *)choice->scratch + backend_aligned(choice->tiles * sizeof(uint32_t)));
 }
 
 void conv_winograd4_choose(const struct cpu *cpu, const struct winograd4_picture *picture,
@@ -56,7 +56,7 @@ void conv_winograd4_choose(const struct cpu *cpu, const struct winograd4_picture
     choice->chosen = NULL;
     if (!is_worth_it(&s))
         return;
-    parallel_units(cpu->threads, winograd4_divided(s.tiles, UNIT_TILES), look_at_unit, &s);
+    parallel_units(cpu->threads, cpu_divided(s.tiles, UNIT_TILES), look_at_unit, &s);
     uint32_t *list = choice->scratch;
     choice->count = 0;
     for (size_t tile = 0; tile < s.tiles; tile++)
@@ -96,5 +96,5 @@ void conv_winograd4_clear(const struct cpu *cpu, const struct winograd4_picture 
                           const struct conv_winograd4_choice *choice, float *y) {
     struct clearing c = {picture, choice, y};
     if (choice->chosen != NULL)
-        parallel_units(cpu->threads, winograd4_divided(choice->tiles, UNIT_TILES), clear_unit, &c);
+        parallel_units(cpu->threads, cpu_divided(choice->tiles, UNIT_TILES), clear_unit, &c);
 }

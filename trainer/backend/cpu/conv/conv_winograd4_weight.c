@@ -27,7 +27,7 @@ struct conv_winograd4_weight {
 /* Where the next FLOATS of the scratch lie. */
 static size_t take(struct conv_winograd4_weight *conv, size_t floats) {
     size_t at = conv->scratch_bytes;
-    conv->scratch_bytes += cpu_aligned(floats * sizeof(float));
+    conv->scratch_bytes += backend_aligned(floats * sizeof(float));
     return at;
 }
 
@@ -36,12 +36,12 @@ static void plan(struct conv_winograd4_weight *conv, const struct cpu *cpu,
                  const struct graph *graph, const struct op *op) {
     conv_winograd4_pictures(graph, op, &conv->in, &conv->out);
     size_t in = conv->in.channels, out = conv->out.channels;
-    size_t panel = cpu->loops->winograd4_panel(), panels = winograd4_divided(in, panel);
+    size_t panel = cpu->loops->winograd4_panel(), panels = cpu_divided(in, panel);
     size_t most = SHARED_BYTES / (WINOGRAD4_PLACES * (in + out) * sizeof(float));
     most = most > TOGETHER_MOST ? TOGETHER_MOST : most < TOGETHER_LEAST ? TOGETHER_LEAST : most;
     size_t tiles = winograd4_tiles(&conv->out);
     conv->choice.tiles = tiles;
-    conv->together = winograd4_divided(tiles, winograd4_divided(tiles, most));
+    conv->together = cpu_divided(tiles, cpu_divided(tiles, most));
     size_t step = conv->together * panel + WINOGRAD4_PAD;
     conv->inputs = (struct winograd4_matrix){
         .places = panels * step + WINOGRAD4_PAD, .panels = step, .row = panel, .width = panel};
@@ -81,7 +81,7 @@ static void transform(void *context, int thread, size_t unit) {
 }
 
 static size_t groups_of(const struct conv_winograd4_weight *conv) {
-    return winograd4_divided(conv->out.channels, OUTS);
+    return cpu_divided(conv->out.channels, OUTS);
 }
 
 static void multiply(void *context, int thread, size_t unit) {
@@ -126,7 +126,7 @@ static int run(void *context, struct error *err) {
         return 0;
     }
     for (conv->begin = 0; conv->begin < conv->choice.count; conv->begin += conv->together) {
-        parallel_units(threads, winograd4_divided(together_of(conv), SHARE_TILES), transform, conv);
+        parallel_units(threads, cpu_divided(together_of(conv), SHARE_TILES), transform, conv);
         parallel_units(threads, WINOGRAD4_PLACES * groups_of(conv), multiply, conv);
     }
     parallel_units(threads, out / TAP_ROWS, finish, conv);

@@ -65,7 +65,7 @@ static void fill_row(const struct resize_op *op, size_t n, size_t row, float *y)
 }
 
 static size_t row_bytes(size_t width, size_t channels) {
-    return cpu_aligned(width * channels * sizeof(float));
+    return backend_aligned(width * channels * sizeof(float));
 }
 
 static void fill_rows(void *context, int thread, size_t unit) {

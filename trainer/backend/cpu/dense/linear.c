@@ -152,12 +152,12 @@ static int product_make(struct product *p, const struct cpu *cpu, const struct g
 }
 
 static size_t scratchpad_of(const struct product *p) {
-    return cpu_aligned(dnn_chosen_bytes(p->desc, dnnl_query_scratchpad_md));
+    return backend_aligned(dnn_chosen_bytes(p->desc, dnnl_query_scratchpad_md));
 }
 
 /* Of the weights of a part; parts that differ in their rows share them. */
 static size_t packed_of(const struct product *p) {
-    return cpu_aligned(dnn_chosen_bytes(p->desc, dnnl_query_weights_md));
+    return backend_aligned(dnn_chosen_bytes(p->desc, dnnl_query_weights_md));
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -171,7 +171,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
                              scratchpad_of(&p) * parts_of_all(&p.sizes);
         const struct shape *dy = &cpu_input(graph, op, 0)->shape;
         if (op->kind == OP_LINEAR_GRAD_WEIGHT)
-            ret_needs->scratch += cpu_aligned(columns_scratch(cpu_rows(dy), cpu_channels(dy)));
+            ret_needs->scratch += backend_aligned(columns_scratch(cpu_rows(dy), cpu_channels(dy)));
         else
             ret_needs->packed = packed_of(&p) * p.sizes.column_parts;
     }
@@ -335,7 +335,7 @@ static int bind_grad_weight(const struct cpu *cpu, const struct graph *graph, co
                                     .sums = site->outputs[1],
                                     .partial = site->scratch};
     char *scratch = (char *)site->scratch +
-                    cpu_aligned(columns_scratch(linear->bias.rows, linear->bias.channels));
+                    backend_aligned(columns_scratch(linear->bias.rows, linear->bias.channels));
     struct product p = {0};
     int result = product_make(&p, cpu, graph, op, err);
     if (result == 0)

@@ -72,11 +72,11 @@ static struct sizes sizes_of(const struct cpu *cpu, const struct graph *graph,
     struct roi_rule rule = rule_of(d);
     size_t threads = (size_t)cpu->threads;
     struct sizes s = {0};
-    s.regions = cpu_aligned((size_t)bins->shape.dim[0] * sizeof(struct region));
+    s.regions = backend_aligned((size_t)bins->shape.dim[0] * sizeof(struct region));
     s.tables = 2 * threads * roi_table_bytes(&rule, widest(d));
     if (is_gradient(op) && bins->dtype == DTYPE_BF16)
-        s.bands =
-            threads * cpu_aligned(BAND * widest(d) * (size_t)bins->shape.dim[3] * sizeof(float));
+        s.bands = threads *
+                  backend_aligned(BAND * widest(d) * (size_t)bins->shape.dim[3] * sizeof(float));
     return s;
 }
 
@@ -172,7 +172,7 @@ struct band {
 };
 
 static size_t bands_of(const struct map *map) {
-    return (map->height + BAND - 1) / BAND;
+    return cpu_divided(map->height, BAND);
 }
 
 static struct band band_at(const struct align_op *op, size_t unit) {

@@ -15,9 +15,9 @@ static size_t items_max(const struct roi_rule *rule, size_t size) {
 
 size_t roi_table_bytes(const struct roi_rule *rule, size_t size) {
     size_t items = items_max(rule, size);
-    return cpu_aligned((2 * items + 1) * sizeof(int32_t)) +
-           cpu_aligned(items * sizeof(struct blend_tap)) +
-           cpu_aligned(items * sizeof(struct roi_entry));
+    return backend_aligned((2 * items + 1) * sizeof(int32_t)) +
+           backend_aligned(items * sizeof(struct blend_tap)) +
+           backend_aligned(items * sizeof(struct roi_entry));
 }
 
 struct roi_table roi_table_in(char *memory, const struct roi_rule *rule, size_t size) {
@@ -25,9 +25,9 @@ struct roi_table roi_table_in(char *memory, const struct roi_rule *rule, size_t 
     size_t items = items_max(rule, size);
     t.place = (int32_t *)(void *)memory;
     t.first = t.place + items;
-    memory += cpu_aligned((2 * items + 1) * sizeof(int32_t));
+    memory += backend_aligned((2 * items + 1) * sizeof(int32_t));
     t.taps = (struct blend_tap *)(void *)memory;
-    memory += cpu_aligned(items * sizeof(struct blend_tap));
+    memory += backend_aligned(items * sizeof(struct blend_tap));
     t.entries = (struct roi_entry *)(void *)memory;
     t.axis = (struct blend_axis){.place = t.place, .first = t.first, .taps = t.taps};
     return t;

@@ -38,7 +38,7 @@ struct picture {
 };
 
 static size_t candidates_bytes(size_t proposals, size_t objects) {
-    return cpu_aligned((proposals + objects) * sizeof(struct candidate));
+    return backend_aligned((proposals + objects) * sizeof(struct candidate));
 }
 
 static struct picture picture_of(const struct targets_op *op, size_t n) {
@@ -159,7 +159,7 @@ static int run(void *context, struct error *err) {
 }
 
 static size_t picture_bytes(size_t proposals, size_t objects) {
-    return 2 * candidates_bytes(proposals, objects) + cpu_aligned(objects * sizeof(float));
+    return 2 * candidates_bytes(proposals, objects) + backend_aligned(objects * sizeof(float));
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,

@@ -251,7 +251,7 @@ static int run(void *context, struct error *err) {
 /* Hands out parts of the scratch; counts alone while MEMORY is NULL. */
 static void *take(char **memory, size_t *used, size_t bytes) {
     void *part = *memory == NULL ? NULL : *memory + *used;
-    *used += cpu_aligned(bytes);
+    *used += backend_aligned(bytes);
     return part;
 }
 

@@ -38,8 +38,8 @@ struct picture {
 };
 
 static size_t room(size_t anchors, size_t objects) {
-    return cpu_aligned(anchors * (sizeof(uint64_t) + sizeof(float) + sizeof(int32_t) + 1) +
-                       (objects + 16) * sizeof(float));
+    return backend_aligned(anchors * (sizeof(uint64_t) + sizeof(float) + sizeof(int32_t) + 1) +
+                           (objects + 16) * sizeof(float));
 }
 
 /* The cells [begin, end) along an axis whose anchors may overlap [LOW, HIGH]; an anchor reaches
