@@ -20,14 +20,21 @@ set_of() {
     printf '%s\n' "$1" >"$json"
 }
 
-# train CODE JSON FLAGS...
-train() {
+# run CODE FLAGS...: a training on the set as it lies there.
+run() {
     wanted=$1
-    set_of "$2"
-    shift 2
+    shift
     # shellcheck disable=SC2086  # a list
     code "$wanted" timeout 100 "$ringtrain" train $flags --data "$work/set" --validation none \
         --model-dir "$work/m" --checkpoint-dir "$work/c" "$@"
+}
+
+# train CODE JSON FLAGS...
+train() {
+    train_code=$1
+    set_of "$2"
+    shift 2
+    run "$train_code" "$@"
 }
 
 # refused WORDS JSON: unusable input data; WORDS come behind the file's name.
@@ -63,11 +70,61 @@ says "$work/set/train/b.jpg"
 refused 'image 7: width 0 and height 128' \
     "{\"images\":[{\"id\":7,\"file_name\":\"a.jpg\",\"width\":0,\"height\":128}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 
+echo "names that lead out of the folder"
+for name in ../train/a.jpg "$work/set/train/a.jpg" sub/../a.jpg; do
+    refused "image 7: \"file_name\": '$name' is no place in the folder of pictures" \
+        "{\"images\":[{\"id\":7,\"file_name\":\"$name\",\"width\":128,\"height\":128}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+done
+
+echo "files that are no pictures"
+GOOD="{$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+# spoilt WORDS COMMAND...: the picture's file is gone and COMMAND makes another one, which is refused with WORDS.
+spoilt() {
+    spoilt_words=$1
+    shift
+    set_of "$GOOD"
+    rm "$work/set/train/a.jpg"
+    "$@"
+    run 66
+    says "$work/set/train/a.jpg: $spoilt_words"
+}
+spoilt "not a regular file" mkdir "$work/set/train/a.jpg"
+spoilt "not a regular file" mkfifo "$work/set/train/a.jpg"
+spoilt "the file is empty" touch "$work/set/train/a.jpg"
+spoilt "Too many levels of symbolic links" ln -s a.jpg "$work/set/train/a.jpg"
+first_half() { head -c $(($(wc -c <"$picture") / 2)) "$picture" >"$work/set/train/a.jpg"; }
+spoilt "JPEG: truncated: the file ends after " first_half
+
+echo "numbers that are none, and lists without end"
+refused 'annotation 1: "bbox": byte ' "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[1,1,NaN,4]}]}"
+refused 'annotation 1: "segmentation": byte ' \
+    "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[1,1,4,4],\"segmentation\":[[1,1,Infinity,1,5,5]]}]}"
+refused 'image 7: "height": 2147483648 pixels; 0 to 2147483647 are possible' \
+    "{\"images\":[{\"id\":7,\"file_name\":\"a.jpg\",\"width\":128,\"height\":2147483648}],$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+deep=$(awk 'BEGIN { for (i = 0; i < 100000; i++) printf "["; for (i = 0; i < 100000; i++) printf "]" }')
+refused 'byte ' "{\"info\":$deep,$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
+says 'nested'
+for preset in tv d2; do
+    train 66 "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":3,\"bbox\":[10,12,40,30],\"segmentation\":[[10,12,1e300,12,50,42]]}]}" \
+        --preset "$preset"
+    says "$json: annotation 1: coordinate 1e+300 of a polygon lies beyond 1000000 pixels"
+done
+
+echo "ids that are odd, or come again"
+refused 'category -3: "id": it is below 0' "{$IMAGES,\"categories\":[{\"id\":-3,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
+refused 'category number 1 (its id is no whole number of 64 bits): "id": ' \
+    "{$IMAGES,\"categories\":[{\"id\":9223372036854775808,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
+train 0 "{\"images\":[{\"id\":7,\"file_name\":\"gone.jpg\",\"width\":9,\"height\":9},{\"id\":7,\"file_name\":\"a.jpg\",\"width\":128,\"height\":128}],
+    \"categories\":[{\"id\":0,\"name\":\"a\"},{\"id\":2147483648,\"name\":\"b\"},{\"id\":0,\"name\":\"c\"}],
+    \"annotations\":[{\"id\":1,\"image_id\":7,\"category_id\":0,\"bbox\":[10,12,40,30]},
+    {\"id\":1,\"image_id\":7,\"category_id\":2147483648,\"bbox\":[20,12,40,30]},
+    {\"id\":2,\"image_id\":70,\"category_id\":0,\"bbox\":[20,12,40,30]}]}"
+says "1 pictures, 2 objects of 2 categories; 1 image ids given again (the last counts); 1 category ids given again (the last counts); 1 annotations of images that are not listed left out"
+
 echo "no folder of pictures beside the JSON"
 set_of "{$IMAGES,$CATEGORIES,\"annotations\":[{$OBJECT}]}"
 rm -r "$work/set/train"
-# shellcheck disable=SC2086  # a list
-code 66 timeout 100 "$ringtrain" train $flags --data "$work/set" --validation none --model-dir "$work/m" --checkpoint-dir "$work/c"
+run 66
 says "$json: no folder of the pictures of 'train' beside it"
 
 echo "pictures that are scaled before the network sees them are told of"

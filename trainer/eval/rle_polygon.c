@@ -47,17 +47,6 @@ static int add_edge(struct rle_brush *brush, const struct polygon_edge *edge, ui
     return 0;
 }
 
-static int check_points(const double *points, size_t count, struct error *err) {
-    if (count == 0)
-        return error_set(err, EXIT_CODE_DATA, "a polygon without points");
-    for (size_t i = 0; i < 2 * count; i++)
-        if (!(fabs(points[i]) <= POLYGON_LIMIT))
-            return error_set(err, EXIT_CODE_DATA,
-                             "coordinate %g of a polygon lies beyond %d pixels", points[i],
-                             POLYGON_LIMIT);
-    return 0;
-}
-
 static int collect_crossings(struct rle_brush *brush, const double *points, size_t count,
                              uint32_t height, uint32_t width, struct error *err) {
     brush->crossing_count = 0;
@@ -139,6 +128,15 @@ static int runs_from_crossings(struct rle *ret, const struct rle_brush *brush, s
     return 0;
 }
 
+int rle_check_points(const double *points, size_t count, struct error *err) {
+    for (size_t i = 0; i < 2 * count; i++)
+        if (!(fabs(points[i]) <= POLYGON_LIMIT))
+            return error_set(err, EXIT_CODE_DATA,
+                             "coordinate %g of a polygon lies beyond %d pixels", points[i],
+                             POLYGON_LIMIT);
+    return 0;
+}
+
 int rle_from_polygon(struct rle *ret, struct rle_brush *brush, const double *points, size_t count,
                      uint32_t height, uint32_t width, struct error *err) {
     if (!rle_size_fits(height, width))
@@ -146,7 +144,9 @@ int rle_from_polygon(struct rle *ret, struct rle_brush *brush, const double *poi
     ret->height = height;
     ret->width = width;
     ret->count = 0;
-    if (check_points(points, count, err) != 0 ||
+    if (count == 0)
+        return error_set(err, EXIT_CODE_DATA, "a polygon without points");
+    if (rle_check_points(points, count, err) != 0 ||
         collect_crossings(brush, points, count, height, width, err) != 0 ||
         sort_crossings(brush, height, width, err) != 0)
         return -1;

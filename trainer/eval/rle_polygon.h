@@ -25,6 +25,10 @@ struct rle_brush {
 
 void rle_brush_done(struct rle_brush *brush);
 
+/* Are the coordinates of COUNT points such as are drawn: at most a million pixels, either sign? The
+ * error has the first that is not. */
+int rle_check_points(const double *points, size_t count, struct error *err);
+
 /* The polygon through COUNT points x, y, x, y... on a picture of HEIGHT x WIDTH. Points may lie
  * outside; a coordinate beyond a million pixels, or none at all, is refused. */
 int rle_from_polygon(struct rle *ret, struct rle_brush *brush, const double *points, size_t count,

@@ -139,10 +139,8 @@ static int draw_image(struct drawing *d, const struct draw_target *target, struc
                                     .least_score = d->flags->least_score,
                                     .names = &d->names};
     size_t objects = 0;
-    const char *name = coco_index_name(&d->index, image->name);
-    if (snprintf(path, sizeof(path), "%s/%s", d->pictures, name) >= (int)sizeof(path))
-        return error_set(err, EXIT_CODE_DATA, "%.64s...: path too long", d->pictures);
-    if (picture_read(path, &d->image, err) != 0)
+    if (coco_index_picture(&d->index, image, d->pictures, path, sizeof(path), err) != 0 ||
+        picture_read(path, &d->image, err) != 0)
         return -1;
     if (painter_paint(&d->painter, &ask, (uint32_t)(image - d->index.images), &d->image, &painted,
                       &objects, err) != 0)

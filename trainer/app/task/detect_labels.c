@@ -41,7 +41,7 @@ int detect_labels_choose(bool *ret_ids, const struct coco_index *index, const st
     for (size_t c = 0; c < index->category_count; c++)
         most = index->categories[c].id > most ? index->categories[c].id : most;
     /* One row is the background's. */
-    *ret_ids = rows == most + 1 && rows != (int64_t)index->category_count + 1;
+    *ret_ids = rows - 1 == most && rows != (int64_t)index->category_count + 1;
     if (*ret_ids && first)
         log_info("%s has %lld rows of classes: labels are the ids of categories, which go up to "
                  "%lld",

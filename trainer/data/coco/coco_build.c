@@ -22,34 +22,47 @@ struct naming {
 static const struct naming IMAGES = {"image", "images", "file_name", COCO_IMAGES_MAX};
 static const struct naming CATEGORIES = {"category", "categories", "name", COCO_CATEGORIES_MAX};
 
+/* The key that is KEY among those that are read, NULL for the others. */
+static const char *known_key(const struct json_text *key, const struct naming *naming) {
+    const char *const keys[] = {"id", "width", "height", naming->key};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        if (json_text_is(key, keys[i]))
+            return keys[i];
+    return NULL;
+}
+
+static int read_named_field(struct coco_builder *b, const char *key, struct coco_named *ret,
+                            struct error *err) {
+    if (strcmp(key, "id") == 0)
+        return json_stream_integer(&b->stream, &ret->id, err);
+    if (strcmp(key, "width") == 0)
+        return coco_read_side(&b->stream, &ret->width, err);
+    if (strcmp(key, "height") == 0)
+        return coco_read_side(&b->stream, &ret->height, err);
+    return coco_add_name(b, &ret->name, err);
+}
+
 static int read_named(struct coco_builder *b, const struct naming *naming, struct coco_named *ret,
                       struct error *err) {
-    struct json_text key;
+    struct json_text text;
     bool has_id = false;
     int more;
     *ret = (struct coco_named){0};
     if (json_stream_object(&b->stream, err) != 0)
         return -1;
-    while ((more = json_stream_key(&b->stream, &key, err)) == 1) {
+    while ((more = json_stream_key(&b->stream, &text, err)) == 1) {
+        const char *key = known_key(&text, naming);
         enum json_kind kind = JSON_KIND_END;
         if (json_stream_kind(&b->stream, &kind, err) != 0)
             return -1;
-        bool given = kind != JSON_KIND_NULL;
-        int failed = 0;
-        if (given && json_text_is(&key, "id")) {
-            has_id = true;
-            failed = json_stream_integer(&b->stream, &ret->id, err);
-        } else if (given && json_text_is(&key, "width")) {
-            failed = coco_read_side(&b->stream, &ret->width, err);
-        } else if (given && json_text_is(&key, "height")) {
-            failed = coco_read_side(&b->stream, &ret->height, err);
-        } else if (given && json_text_is(&key, naming->key)) {
-            failed = coco_add_name(b, &ret->name, err);
-        } else {
-            failed = json_stream_skip(&b->stream, err);
+        if (key == NULL || kind == JSON_KIND_NULL) {
+            if (json_stream_skip(&b->stream, err) != 0)
+                return -1;
+            continue;
         }
-        if (failed != 0)
-            return -1;
+        has_id |= strcmp(key, "id") == 0;
+        if (read_named_field(b, key, ret, err) != 0)
+            return error_wrap(err, "\"%s\"", key);
     }
     if (more == 0 && !has_id)
         return error_set(err, EXIT_CODE_DATA, "no \"id\"");

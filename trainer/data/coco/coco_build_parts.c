@@ -38,7 +38,8 @@ int coco_read_side(struct json_stream *s, uint32_t *ret, struct error *err) {
     if (json_stream_integer(s, &side, err) != 0)
         return -1;
     if (side < 0 || side > RLE_PIXELS_MAX)
-        return error_set(err, EXIT_CODE_DATA, "width or height %" PRId64, side);
+        return error_set(err, EXIT_CODE_DATA, "%" PRId64 " pixels; 0 to %d are possible", side,
+                         RLE_PIXELS_MAX);
     *ret = (uint32_t)side;
     return 0;
 }

@@ -14,11 +14,10 @@ enum { IN_ORDER = COCO_FINDINGS };
 static uint8_t check_picture(const struct coco_index *index, const struct coco_image *image,
                              const char *pictures) {
     cleanup_image struct image picture = {0};
-    const char *name = coco_index_name(index, image->name);
     char path[PATH_MAX];
     struct stat st;
-    int length = snprintf(path, sizeof(path), "%s/%s", pictures, name);
-    if (*name == '\0' || length < 0 || (size_t)length >= sizeof(path) || stat(path, &st) != 0)
+    if (coco_index_picture(index, image, pictures, path, sizeof(path), NULL) != 0 ||
+        stat(path, &st) != 0)
         return COCO_NO_FILE;
     if (picture_read(path, &picture, NULL) != 0)
         return COCO_BAD_FILE;

@@ -1,6 +1,9 @@
 #include "coco/coco_index.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 
 void coco_index_done(struct coco_index *index) {
@@ -45,6 +48,37 @@ uint32_t coco_index_category(const struct coco_index *index, int64_t id) {
 
 const char *coco_index_name(const struct coco_index *index, uint64_t name) {
     return name < index->names_size ? index->names + name : "";
+}
+
+/* Whether NAME has a part ".." or begins at the root. */
+static bool leads_out(const char *name) {
+    if (*name == '/')
+        return true;
+    for (const char *part = name; part != NULL; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || part[2] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+int coco_index_picture(const struct coco_index *index, const struct coco_image *image,
+                       const char *folder, char *ret, size_t size, struct error *err) {
+    const char *name = coco_index_name(index, image->name);
+    if (*name == '\0')
+        return error_set(err, EXIT_CODE_DATA, "%s: image %" PRId64 ": no \"file_name\"",
+                         index->path, image->id);
+    if (leads_out(name))
+        return error_set(err, EXIT_CODE_DATA,
+                         "%s: image %" PRId64
+                         ": \"file_name\": '%.200s' is no place in the folder of "
+                         "pictures",
+                         index->path, image->id, name);
+    const int length = snprintf(ret, size, "%s/%s", folder, name);
+    if (length >= 0 && (size_t)length < size)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: image %" PRId64 ": path too long", index->path,
+                     image->id);
 }
 
 struct coco_segment coco_index_segment(const struct coco_index *index,

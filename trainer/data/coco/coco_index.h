@@ -93,6 +93,11 @@ uint32_t coco_index_category(const struct coco_index *index, int64_t id);
 /* Never NULL; "" when there is none. */
 const char *coco_index_name(const struct coco_index *index, uint64_t name);
 
+/* The path of an image's file in FOLDER. An error, which names path, id, key and value, for a name
+ * that is none, is absolute or has a part "..": annotations do not choose what else is read. */
+int coco_index_picture(const struct coco_index *index, const struct coco_image *image,
+                       const char *folder, char *ret, size_t size, struct error *err);
+
 /* The outline of an annotation; kind NONE where it has none or the index is damaged there. */
 struct coco_segment coco_index_segment(const struct coco_index *index,
                                        const struct coco_annotation *annotation);

@@ -106,7 +106,9 @@ static int fill_mask(struct detection_objects_room *room, struct filling *f, siz
     const struct coco_segment segment = coco_index_segment(f->set->index, annotation);
     if (f->fields->polygons == 0 || segment.kind != COCO_SEGMENT_POLYGONS)
         return fill_bits(room, f, annotation, ret_at, err);
-    if (coco_segment_outline(&segment, &room->outline, err) != 0)
+    /* As where it becomes bits: the same set is refused by every preset. */
+    if (coco_segment_outline(&segment, &room->outline, err) != 0 ||
+        rle_check_points(room->outline.numbers, room->outline.number_count / 2, err) != 0)
         return error_wrap(err, "%s: annotation %" PRId64, f->set->index->path, annotation->id);
     switch (detection_outline_add(f->fields, f->place, slot, &room->outline, f->draw, f->picture,
                                   &f->used)) {

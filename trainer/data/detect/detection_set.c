@@ -4,6 +4,7 @@
 #include "common/str.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,9 +26,9 @@ uint32_t detection_set_category(const struct detection_set *set, int32_t label) 
 int detection_set_path(const struct detection_set *set, size_t sample, char *ret, size_t size,
                        struct error *err) {
     const struct coco_image *image = &set->index->images[set->pictures[sample].image];
-    const char *name = coco_index_name(set->index, image->name);
-    if (snprintf(ret, size, "%s%s%s", set->paths ? "" : set->folder, set->paths ? "" : "/", name) <
-        (int)size)
+    if (!set->paths)
+        return coco_index_picture(set->index, image, set->folder, ret, size, err);
+    if (snprintf(ret, size, "%s", coco_index_name(set->index, image->name)) < (int)size)
         return 0;
     return error_set(err, EXIT_CODE_DATA, "%s: image %" PRId64 ": path too long", set->index->path,
                      image->id);
@@ -60,12 +61,16 @@ static int number_labels(struct detection_set *set, bool id_labels, struct error
     if (set->label_of == NULL)
         return error_no_memory(err, "labels");
     for (size_t i = 0; i < index->category_count; i++) {
-        int64_t label = id_labels ? index->categories[i].id : (int64_t)i + 1;
+        const int64_t id = index->categories[i].id, label = id_labels ? id : (int64_t)i + 1;
+        /* What has no category has -1 in a model's list (config.json). */
+        if (id < 0)
+            return error_set(err, EXIT_CODE_DATA, "%s: category %" PRId64 ": \"id\": it is below 0",
+                             index->path, id);
         if (label < 1 || label > DETECTION_LABELS_MAX)
             return error_set(err, EXIT_CODE_DATA,
                              "%s: category %" PRId64 " would have label %" PRId64
                              "; 1 to %d are possible",
-                             index->path, index->categories[i].id, label, DETECTION_LABELS_MAX);
+                             index->path, id, label, DETECTION_LABELS_MAX);
         set->label_of[i] = (int32_t)label;
         set->labels = (int32_t)label; /* categories come by id */
     }
@@ -81,10 +86,8 @@ static int check_image(const struct detection_set *set, const struct coco_image 
             err, EXIT_CODE_DATA,
             "%s: image %" PRId64 ": width %" PRIu32 " and height %" PRIu32 "; 1 to %d are possible",
             index->path, image->id, image->width, image->height, DETECTION_PICTURE_SIDE_MAX);
-    if (coco_index_name(index, image->name)[0] == '\0')
-        return error_set(err, EXIT_CODE_DATA, "%s: image %" PRId64 ": no \"file_name\"",
-                         index->path, image->id);
-    return 0;
+    char path[PATH_MAX];
+    return set->paths ? 0 : coco_index_picture(index, image, set->folder, path, sizeof(path), err);
 }
 
 /* What is wrong with an annotation that is no crowd, or 0. */
@@ -238,6 +241,10 @@ int detection_set_describe(const struct detection_set *set, struct buf *out, str
         size_t count;
         const char *what;
     } words[] = {
+        {set->index->repeated_images, "image ids given again (the last counts)"},
+        {set->index->repeated_categories, "category ids given again (the last counts)"},
+        {set->index->annotation_count - set->index->placed_count,
+         "annotations of images that are not listed left out"},
         {left->pictures, "pictures without objects left out"},
         {left->crowds, "crowds left out"},
         {left->degenerate, "boxes without area left out"},

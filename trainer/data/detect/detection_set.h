@@ -13,8 +13,9 @@
  *
  * Nothing is left out in silence: `left_out` counts it. What cannot be is an error with
  * EXIT_CODE_DATA that names the JSON and the id: no images, no categories, no annotations where
- * they are needed, a picture without sizes or file name, an annotation without box or of a category
- * that is not listed, runs of another size than the picture's.
+ * they are needed, a category whose id is below 0, a picture without sizes, without file name or
+ * with one that leads out of the folder, an annotation without box or of a category that is not
+ * listed, runs of another size than the picture's.
  *
  * A set does not change after it was made and may be read by any number of threads. */
 #ifndef DETECT_DETECTION_SET_H

@@ -148,14 +148,17 @@ static void damaged_pictures_are_found(void) {
                    "{\"id\":3,\"file_name\":\"cut.jpg\",\"width\":64,\"height\":48},"
                    "{\"id\":4,\"file_name\":\"text.jpg\",\"width\":64,\"height\":48},"
                    "{\"id\":5,\"file_name\":\"whole.jpg\",\"width\":63,\"height\":48},"
-                   "{\"id\":6,\"width\":63,\"height\":48}]," TWO_CATEGORIES ",\"annotations\":[]}");
+                   "{\"id\":6,\"width\":63,\"height\":48},"
+                   "{\"id\":7,\"file_name\":\"sub/../whole.jpg\",\"width\":64,\"height\":48}"
+                   "]," TWO_CATEGORIES ",\"annotations\":[]}");
     CU_ASSERT_EQUAL_FATAL(coco_load(&index, json, NULL, &err), 0);
     CU_ASSERT_EQUAL_FATAL(coco_check_make(&check, &index, unit_temp_dir(), &err), 0);
     const struct coco_finding *bad = &check.findings[COCO_BAD_FILE];
     CU_ASSERT(bad->count == 2 && bad->examples[0] == 3 && bad->examples[1] == 4);
     CU_ASSERT_EQUAL(check.findings[COCO_OTHER_SIZE].examples[0], 5);
     CU_ASSERT_EQUAL(check.findings[COCO_NO_FILE].examples[0], 6);
-    CU_ASSERT_EQUAL(check.findings[COCO_NO_FILE].count, 1);
+    CU_ASSERT_EQUAL(check.findings[COCO_NO_FILE].examples[1], 7); /* nobody reads it there */
+    CU_ASSERT_EQUAL(check.findings[COCO_NO_FILE].count, 2);
     CU_ASSERT(coco_check_broken(&check));
 }
 

@@ -362,6 +362,41 @@ static void what_is_wrong_with_a_sample_is_named(void) {
     check_refused(&s, "annotation 78", "set.json");
 }
 
+/* Coordinates that would be none in f32, or far off: as bits and as outlines. */
+static void outlines_far_off_are_named(void) {
+    static const char *const far_off[] = {"5e9", "-1e300"};
+    for (int outlines = 0; outlines < 2; outlines++)
+        for (size_t i = 0; i < sizeof(far_off) / sizeof(far_off[0]); i++) {
+            struct scene s;
+            char object[256], says[64];
+            int32_t parts[PLACES * SLOTS * 2], polygons[PLACES * 4 * 2];
+            float points[PLACES * 8 * 2];
+            const struct detection_draw draw = {.scaled = {60, 80}};
+            snprintf(object, sizeof(object),
+                     "{\"id\":80,\"image_id\":1,\"category_id\":3,\"bbox\":[1,1,5,5],\"area\":1,"
+                     "\"segmentation\":[[1,1,%s,1,5,5]]}",
+                     far_off[i]);
+            snprintf(says, sizeof(says), "set.json: annotation 80: coordinate %g of a polygon",
+                     strtod(far_off[i], NULL));
+            scene_open(&s, HEIGHT, WIDTH, object);
+            scene_fields(&s);
+            if (outlines == 1) {
+                s.fields.polygons = 4;
+                s.fields.points = 8;
+                s.fields.gt_parts = parts;
+                s.fields.polygon = polygons;
+                s.fields.point = points;
+            }
+            detection_sample_clear(&s.fields, 1, &s.bits[1]);
+            CU_ASSERT_EQUAL(detection_objects_fill(&s.worker.objects, &s.set, 0, &draw, &s.fields,
+                                                   1, &s.bits[1], &s.err),
+                            -1);
+            CU_ASSERT_EQUAL(s.err.code, EXIT_CODE_DATA);
+            ASSERT_CONTAINS(s.err.text, says);
+            scene_done(&s);
+        }
+}
+
 /* A mask of the whole of a picture that no decoder takes, but an annotation can have. */
 static void a_mask_of_too_many_bytes_is_named(void) {
     enum { ROWS = 65533, COLUMNS = 32769 };
@@ -425,6 +460,7 @@ UNIT_MAIN("detect.detection_sample", UNIT(a_place_has_picture_boxes_labels_and_m
           UNIT(scales_are_drawn_evenly), UNIT(too_large_pictures_are_scaled_with_their_masks),
           UNIT(of_too_many_objects_the_largest_stay), UNIT(no_objects_are_no_fault),
           UNIT(a_picture_that_the_host_scales_is_another_input),
-          UNIT(what_is_wrong_with_a_sample_is_named), UNIT(a_mask_of_too_many_bytes_is_named),
+          UNIT(what_is_wrong_with_a_sample_is_named), UNIT(outlines_far_off_are_named),
+          UNIT(a_mask_of_too_many_bytes_is_named),
           UNIT(the_room_for_masks_is_that_of_the_largest_objects),
           UNIT(recipes_that_cannot_be_run_are_refused))

@@ -8,6 +8,7 @@
 
 #define IMAGE(id, width, height)                                                                   \
     "{\"id\":" #id ",\"file_name\":\"" #id ".png\",\"width\":" #width ",\"height\":" #height "}"
+#define NAMED(id, name) "{\"id\":" #id ",\"file_name\":\"" name "\",\"width\":20,\"height\":10}"
 #define OBJECT(id, image, category, x, y, w, h, more)                                              \
     "{\"id\":" #id ",\"image_id\":" #image ",\"category_id\":" #category ",\"bbox\":[" #x "," #y   \
     "," #w "," #h "],\"area\":1" more "}"
@@ -133,6 +134,101 @@ static void what_is_left_out_is_said(void) {
     made_done(&made);
 }
 
+/* Ids that come again, an annotation of no image, boxes that no picture has, categories with odd
+ * ids: nothing of it is left out in silence, and what is left can be learnt from. */
+static void odd_ids_and_boxes_are_counted(void) {
+    static const char json[] = "{\"images\":[" IMAGE(1, 20, 10) "," IMAGE(1, 20, 10) "," NAMED(
+        2,
+        "sub/..a.png") "],"
+                       "\"annotations\":[" OBJECT(1, 1, 0, 2, 3, 4, 5, OUTLINE) "," OBJECT(1, 2, 2147483648, 2, 3, 4, 5, OUTLINE) "," OBJECT(
+                           2, 9, 0, 2, 3, 4, 5,
+                           OUTLINE) "," OBJECT(3, 1, 0, 1e300, 3, 4, 5,
+                                               OUTLINE) "," OBJECT(4, 1, 0, -1e300, 3, 1e300, 5,
+                                                                   OUTLINE) "," OBJECT(5, 1, 0,
+                                                                                       -1e300,
+                                                                                       -1e300,
+                                                                                       1.5e300,
+                                                                                       1.5e300,
+                                                                                       OUTLINE) "],"
+                                                                                                "\""
+                                                                                                "ca"
+                                                                                                "te"
+                                                                                                "go"
+                                                                                                "ri"
+                                                                                                "es"
+                                                                                                "\""
+                                                                                                ":["
+                                                                                                "{"
+                                                                                                "\""
+                                                                                                "id"
+                                                                                                "\""
+                                                                                                ":0"
+                                                                                                ","
+                                                                                                "\""
+                                                                                                "na"
+                                                                                                "me"
+                                                                                                "\""
+                                                                                                ":"
+                                                                                                "\""
+                                                                                                "ze"
+                                                                                                "ro"
+                                                                                                "\""
+                                                                                                "},"
+                                                                                                "{"
+                                                                                                "\""
+                                                                                                "id"
+                                                                                                "\""
+                                                                                                ":2"
+                                                                                                "14"
+                                                                                                "74"
+                                                                                                "83"
+                                                                                                "64"
+                                                                                                "8,"
+                                                                                                "\""
+                                                                                                "na"
+                                                                                                "me"
+                                                                                                "\""
+                                                                                                ":"
+                                                                                                "\""
+                                                                                                "fa"
+                                                                                                "r"
+                                                                                                "\""
+                                                                                                "},"
+                                                                                                "{"
+                                                                                                "\""
+                                                                                                "id"
+                                                                                                "\""
+                                                                                                ":0"
+                                                                                                ","
+                                                                                                "\""
+                                                                                                "na"
+                                                                                                "me"
+                                                                                                "\""
+                                                                                                ":"
+                                                                                                "\""
+                                                                                                "no"
+                                                                                                "ug"
+                                                                                                "ht"
+                                                                                                "\""
+                                                                                                "}]"
+                                                                                                "}";
+    struct made made;
+    char path[64];
+    cleanup_buf struct buf text = {.max = 4096};
+    make(&made, json, DETECTION_PICK_TV, false);
+    CU_ASSERT_EQUAL_FATAL(made.failed, 0);
+    CU_ASSERT_EQUAL(detection_set_describe(&made.set, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(
+        buf_text(&text),
+        "2 pictures, 2 objects of 2 categories; 1 image ids given again (the last counts); 1 "
+        "category ids given again (the last counts); 1 annotations of images that are not listed "
+        "left out; 3 boxes without area left out");
+    CU_ASSERT(made.set.objects[0].label == 1 && made.set.objects[1].label == 2);
+    CU_ASSERT_EQUAL(detection_set_path(&made.set, 1, path, sizeof(path), NULL), 0);
+    CU_ASSERT_STRING_EQUAL(path, "/pictures/sub/..a.png");
+    made_done(&made);
+}
+
 static void other_sets_have_other_hashes(void) {
     static const char *const sets[] = {
         SET(IMAGE(1, 20, 10), OBJECT(1, 1, 90, 2, 3, 4, 5, OUTLINE)),
@@ -177,6 +273,15 @@ static void what_cannot_be_learnt_from_is_refused(void) {
          DETECTION_PICK_TV},
         {SET("{\"id\":7,\"width\":5,\"height\":5}", OBJECT(1, 7, 3, 0, 0, 5, 5, "")),
          "image 7: no \"file_name\"", DETECTION_PICK_TV},
+        {SET(NAMED(7, "../a.png"), OBJECT(1, 7, 3, 0, 0, 5, 5, "")),
+         "image 7: \"file_name\": '../a.png' is no place in the folder", DETECTION_PICK_TV},
+        {SET(NAMED(7, "a/../../b.png"), ""), "'a/../../b.png' is no place", DETECTION_PICK_ALL},
+        {SET(NAMED(7, "a/.."), ""), "'a/..' is no place in the folder", DETECTION_PICK_ALL},
+        {SET(NAMED(7, "/etc/a.png"), ""), "'/etc/a.png' is no place", DETECTION_PICK_ALL},
+        {SET(IMAGE(7, 2147483647, 10), OBJECT(1, 7, 3, 0, 0, 5, 5, "")),
+         "image 7: width 2147483647 and height 10", DETECTION_PICK_TV},
+        {"{" TWO_IMAGES ",\"annotations\":[],\"categories\":[{\"id\":-1,\"name\":\"none\"}]}",
+         "category -1: \"id\": it is below 0", DETECTION_PICK_ALL},
         {SET(IMAGE(7, 20, 10), OBJECT(11, 7, 4, 0, 0, 5, 5, "")),
          "annotation 11: its category is not in", DETECTION_PICK_TV},
         {SET(IMAGE(7, 20, 10), "{\"id\":11,\"image_id\":7,\"category_id\":3}"),
@@ -242,6 +347,7 @@ static void pictures_lie_in_the_folder(void) {
 UNIT_MAIN("detect.detection_set", UNIT(torchvisions_training_takes_pictures_with_a_box),
           UNIT(pictures_are_picked_by_rule), UNIT(boxes_can_hold_their_last_pixels),
           UNIT(labels_can_be_the_categories_ids), UNIT(what_is_left_out_is_said),
-          UNIT(other_sets_have_other_hashes), UNIT(what_cannot_be_learnt_from_is_refused),
-          UNIT(evaluation_needs_no_annotations), UNIT(labels_beyond_the_ceiling_are_refused),
-          UNIT(a_set_without_pictures_is_refused), UNIT(pictures_lie_in_the_folder))
+          UNIT(odd_ids_and_boxes_are_counted), UNIT(other_sets_have_other_hashes),
+          UNIT(what_cannot_be_learnt_from_is_refused), UNIT(evaluation_needs_no_annotations),
+          UNIT(labels_beyond_the_ceiling_are_refused), UNIT(a_set_without_pictures_is_refused),
+          UNIT(pictures_lie_in_the_folder))
