@@ -1,6 +1,6 @@
 #!/bin/sh
-# Pictures that lie and stand, each kind on a canvas of its own: a run that is cut inside an epoch, two ranks, and pictures that
-# no step takes.
+# Pictures that lie and stand, each kind on a canvas of its own, or on smaller ones where sizes are drawn: a run that is cut
+# inside an epoch, two ranks, and pictures that no step takes.
 # shellcheck disable=SC2154  # variables of lib.sh
 set -eu
 . "$(dirname "$0")/lib.sh"
@@ -23,7 +23,7 @@ grep -qE '^eval .* images=5$' "$work/whole.out" || fail "no scores of all pictur
 train parts --steps 3
 train parts --steps 7
 says "resumed from $work/parts/step-000000003.safetensors"
-silent "canvas"
+silent "canvas-plan"
 same_weights "$work/whole/step-000000007.safetensors" "$work/parts/step-000000007.safetensors" exact ""
 [ "$(scores "$work/whole.out")" = "$(scores "$work/parts.out")" ] || fail "other scores"
 
@@ -32,6 +32,20 @@ train hand --steps 7 --canvases 96x160,160x96
 same_weights "$work/whole/step-000000007.safetensors" "$work/hand/step-000000007.safetensors" exact ""
 train one --steps 7 --canvases 160x160
 other_weights "$work/whole/step-000000007.safetensors" "$work/one/step-000000007.safetensors" ""
+
+echo "sizes that are drawn choose among canvases in every epoch: cut inside the second one the same bits, on fewer canvases others"
+drawn="--lr 0.0005 --schedule constant --short-low 32 --short-step 32"
+four="$drawn --canvases 96x160,160x96,64x96,96x64"
+# shellcheck disable=SC2086  # lists
+{
+    train drawn --steps 13 $four
+    train cut --steps 11 $four
+    train cut --steps 13 $four
+    says "resumed from $work/cut/step-000000011.safetensors"
+    train two --steps 13 $drawn --canvases 96x160,160x96
+}
+same_weights "$work/drawn/step-000000013.safetensors" "$work/cut/step-000000013.safetensors" exact ""
+other_weights "$work/drawn/step-000000013.safetensors" "$work/two/step-000000013.safetensors" ""
 
 echo "pictures that fill no step are told of; canvases that the trainer chooses have none"
 train few --steps 1 --accumulate 5 --canvases 96x160,160x96
@@ -60,4 +74,8 @@ if can_mpirun; then
     run pair 2 1
     run single 1 2
     same_weights "$work/pair.model/model.safetensors" "$work/single.model/model.safetensors" exact "" .running_ .num_batches_tracked
+    flags="$flags $four"
+    run pair_drawn 2 1
+    run single_drawn 1 2
+    same_weights "$work/pair_drawn.model/model.safetensors" "$work/single_drawn.model/model.safetensors" exact "" .running_ .num_batches_tracked
 fi

@@ -16,6 +16,11 @@ static int group(struct detect_part *part, const struct canvas_plan *plan, struc
                                                         &part->samples.recipe.sizes, plan, err);
 }
 
+/* Whether pictures get another size in each epoch. */
+static bool draws(const struct detect_part *part) {
+    return part->set.count > 0 && part->samples.recipe.short_step > 0;
+}
+
 /* Pictures to learn from that fill no batch: of each epoch the same. */
 static void tell_never(const struct detect_data *d, const struct task_ask *ask, size_t global) {
     cleanup_buf struct buf where = {.max = WHERE_MAX};
@@ -34,6 +39,18 @@ static void tell_never(const struct detect_data *d, const struct task_ask *ask, 
                     d->training.json, pictures, global, buf_text(&where));
 }
 
+/* What canvases have beyond whole steps: other pictures in each epoch. */
+static void tell_rest(const struct detect_data *d, const struct task_ask *ask, size_t global) {
+    const struct detection_groups *groups = &d->training.groups;
+    size_t pictures = 0;
+    for (int c = 0; c < groups->count; c++)
+        pictures += groups->sizes[c] >= global ? groups->sizes[c] % global : 0;
+    if (pictures > 0 && comm_rank(ask->comm) == 0)
+        log_info("%s: each epoch leaves out %zu of %zu pictures, not always the same: a step takes "
+                 "%zu of one canvas",
+                 d->training.json, pictures, d->training.set.count, global);
+}
+
 /* Canvases suit what is trained on; what is scored lies on the same, unless one of its pictures
  * has no place there. */
 static int choose_canvases(struct detect_data *d, const struct task_ask *ask, size_t global,
@@ -48,9 +65,12 @@ static int choose_canvases(struct detect_data *d, const struct task_ask *ask, si
                                                                   : 0;
     if (detection_set_plan(learnt, trains ? NULL : scored, &d->sizes, global, &d->plan, err) != 0)
         return -1;
-    if (!trains || group(&d->validation, &d->plan, &none) == 0)
-        return 0;
-    return detection_set_plan(learnt, scored, &d->sizes, global, &d->plan, err);
+    if (trains && group(&d->validation, &d->plan, &none) != 0 &&
+        detection_set_plan(learnt, scored, &d->sizes, global, &d->plan, err) != 0)
+        return -1;
+    return draws(&d->training) ? detection_set_plan_drawn(learnt, &d->training.samples.recipe,
+                                                          global, &d->plan, err)
+                               : 0;
 }
 
 static int plan_canvases(struct detect_data *d, const struct task_ask *ask, struct error *err) {
@@ -60,6 +80,7 @@ static int plan_canvases(struct detect_data *d, const struct task_ask *ask, stru
         group(&d->validation, &d->plan, err) != 0)
         return -1;
     tell_never(d, ask, global);
+    tell_rest(d, ask, global);
     return 0;
 }
 
@@ -123,6 +144,11 @@ static int make_source(struct task_data *data, struct detect_part *part, struct 
         return -1;
     samples->groups =
         (struct sampler_groups){.samples = part->groups.samples, .count = part->groups.count};
+    if (draws(part)) {
+        part->choice = (struct detection_choice){&part->set, &part->samples.recipe, plan};
+        samples->groups.choose = detection_choose_canvas;
+        samples->groups.user = &part->choice;
+    }
     samples->canvas_count = part->groups.count;
     for (int c = 0; c < part->groups.count; c++) {
         samples->groups.sizes[c] = part->groups.sizes[c];

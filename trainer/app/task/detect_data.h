@@ -25,6 +25,7 @@ struct detect_part {
     struct detection_set set;
     struct detection_samples samples;
     struct detection_groups groups;
+    struct detection_choice choice; /* of their canvases, where sizes are drawn */
 };
 
 struct detect_data {

@@ -138,6 +138,47 @@ int canvas_plan_make(struct canvas_plan *ret, const struct detect_sizes *sizes,
     return 0;
 }
 
+/* Does every picture of the largest size exceed CANVAS? Its short side is the largest then, or its
+ * long one, a pixel less where a rule rounds down. */
+static bool is_below(const struct detect_sizes *sizes, struct detect_size canvas) {
+    int low = canvas.height < canvas.width ? canvas.height : canvas.width;
+    int high = canvas.height < canvas.width ? canvas.width : canvas.height;
+    return low + 1 < sizes->short_side && high + 1 < sizes->long_side;
+}
+
+/* Adds one for the pictures that OFFERED holds when they are scaled to SIZES. */
+static void add_smaller(struct canvas_plan *plan, const struct detect_sizes *sizes,
+                        struct detect_size offered, const struct detect_size *pictures,
+                        size_t count, size_t least) {
+    struct detect_size needed = {0};
+    size_t fit = 0;
+    for (size_t i = 0; i < count; i++) {
+        struct detect_size scaled = detect_resized(sizes, pictures[i]);
+        if (!holds(offered, scaled))
+            continue;
+        needed = both(needed, scaled);
+        fit++;
+    }
+    const struct detect_size canvas = {up_to_step(needed.height), up_to_step(needed.width)};
+    const int other = place(plan->canvases, plan->count, canvas);
+    if (fit < least || plan->count == CANVASES_MAX ||
+        (other != CANVAS_NONE && area(plan->canvases[other]) <= area(canvas)))
+        return;
+    plan->pictures[plan->count] = plan->learnt[plan->count] = 0;
+    plan->canvases[plan->count++] = canvas;
+}
+
+void canvas_plan_add_smaller(struct canvas_plan *plan, const struct detect_sizes *sizes,
+                             int short_side, const struct detect_size *pictures, size_t count,
+                             size_t global_batch) {
+    const struct detect_sizes smaller = {sizes->rule, short_side, sizes->long_side};
+    struct detect_size offered[OFFERED];
+    offer(&smaller, offered);
+    for (int i = 0; i < 2; i++)
+        if (is_below(sizes, offered[i]))
+            add_smaller(plan, &smaller, offered[i], pictures, count, 2 * global_batch);
+}
+
 /* A side; *TEXT moves behind it. */
 static int parse_side(const char **text, int *ret) {
     char *end = NULL;

@@ -7,8 +7,9 @@
  * longest shape that the sizes allow; each scaled picture goes to the smallest that holds it. A
  * canvas is then cut down to what its pictures need, and one with less than a global batch of
  * pictures to learn from is joined with the one with which that costs the fewest pixels, so that no
- * such picture is left out of every epoch. Depends on the sizes of pictures alone, not on their
- * order. */
+ * such picture is left out of every epoch. Where sizes are drawn the plan is for the largest; two
+ * more canvases, across and upright, can be added for what is drawn smaller. Depends on the sizes
+ * of pictures alone, not on their order. */
 #ifndef DETECT_CANVAS_PLAN_H
 #define DETECT_CANVAS_PLAN_H
 
@@ -33,6 +34,14 @@ struct canvas_plan {
 int canvas_plan_make(struct canvas_plan *ret, const struct detect_sizes *sizes,
                      const struct detect_size *pictures, size_t count, size_t learnt,
                      size_t global_batch, struct error *err);
+
+/* Adds canvases for the COUNT pictures to learn from when their short side is SHORT_SIDE instead of
+ * the largest one: across and upright, for pictures of up to 4:3, cut down to what these need. Only
+ * where there is place, where no picture of the largest size fits, where they are smaller than any
+ * canvas that would do, and with two global batches of pictures, as not all are drawn so small. */
+void canvas_plan_add_smaller(struct canvas_plan *plan, const struct detect_sizes *sizes,
+                             int short_side, const struct detect_size *pictures, size_t count,
+                             size_t global_batch);
 
 /* "800x1088,1088x800": heights and widths by hand. The error names the word. */
 int canvas_plan_parse(struct canvas_plan *ret, const char *text, struct error *err);

@@ -26,6 +26,17 @@ int detection_set_plan(const struct detection_set *learnt, const struct detectio
     return 0;
 }
 
+int detection_set_plan_drawn(const struct detection_set *set, const struct detection_recipe *recipe,
+                             size_t global_batch, struct canvas_plan *plan, struct error *err) {
+    cleanup_free struct detect_size *pictures = calloc(set->count + 1, sizeof(*pictures));
+    if (pictures == NULL)
+        return error_no_memory(err, "the sizes of pictures");
+    (void)add_sizes(pictures, 0, set);
+    canvas_plan_add_smaller(plan, &recipe->sizes, detection_middle_side(recipe), pictures,
+                            set->count, global_batch);
+    return 0;
+}
+
 void detection_groups_done(struct detection_groups *groups) {
     free(groups->samples);
     *groups = (struct detection_groups){0};
@@ -69,4 +80,10 @@ int detection_groups_make(struct detection_groups *ret, const struct detection_s
     *ret = groups;
     groups = (struct detection_groups){0};
     return 0;
+}
+
+int detection_choose_canvas(const void *choice, uint32_t epoch, uint32_t sample) {
+    const struct detection_choice *c = choice;
+    const struct detect_size size = detection_picture_size(&c->set->pictures[sample]);
+    return canvas_plan_place(c->plan, detection_draw(c->recipe, size, epoch, sample).scaled);
 }

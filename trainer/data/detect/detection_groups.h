@@ -5,6 +5,7 @@
 #include "common/error.h"
 #include "detect/canvas_plan.h"
 #include "detect/detect_size.h"
+#include "detect/detection_sample.h"
 #include "detect/detection_set.h"
 
 #include <stddef.h>
@@ -15,6 +16,11 @@
 int detection_set_plan(const struct detection_set *learnt, const struct detection_set *scored,
                        const struct detect_sizes *sizes, size_t global_batch,
                        struct canvas_plan *ret, struct error *err);
+
+/* Where sizes are drawn: adds to a plan for them canvases for the pictures of SET that are drawn in
+ * the smaller half (canvas_plan_add_smaller). */
+int detection_set_plan_drawn(const struct detection_set *set, const struct detection_recipe *recipe,
+                             size_t global_batch, struct canvas_plan *plan, struct error *err);
 
 struct detection_groups {
     uint32_t *samples; /* owned; those of canvas 0, then those of canvas 1..., ascending each */
@@ -28,6 +34,17 @@ void detection_groups_done(struct detection_groups *groups);
 int detection_groups_make(struct detection_groups *ret, const struct detection_set *set,
                           const struct detect_sizes *sizes, const struct canvas_plan *plan,
                           struct error *err);
+
+/* Where sizes are drawn: which canvas a picture takes in an epoch (sampler_groups.choose). All of
+ * it borrowed. */
+struct detection_choice {
+    const struct detection_set *set;
+    const struct detection_recipe *recipe;
+    const struct canvas_plan *plan;
+};
+
+/* CHOICE is a struct detection_choice. */
+int detection_choose_canvas(const void *choice, uint32_t epoch, uint32_t sample);
 
 #define cleanup_detection_groups __attribute__((cleanup(detection_groups_done)))
 

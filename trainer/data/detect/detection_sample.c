@@ -39,18 +39,36 @@ bool detection_is_host_scaled(const struct detection_recipe *recipe, struct dete
            (pixels > recipe->pixels_max && (int64_t)scaled.height * scaled.width < pixels);
 }
 
+/* How many short sides there are to draw from. */
+static int sides_of(const struct detection_recipe *recipe) {
+    return recipe->short_step > 0
+               ? (recipe->sizes.short_side - recipe->short_low) / recipe->short_step + 1
+               : 1;
+}
+
+int detection_middle_side(const struct detection_recipe *recipe) {
+    const int above = sides_of(recipe) / 2;
+    return recipe->sizes.short_side - above * recipe->short_step;
+}
+
+/* Canvases and room are measured by the largest size, which Detectron2's rounding of a smaller side
+ * can exceed by a pixel, as where both are half of one. */
+static struct detect_size at_most(struct detect_size size, struct detect_size most) {
+    return (struct detect_size){size.height < most.height ? size.height : most.height,
+                                size.width < most.width ? size.width : most.width};
+}
+
 struct detection_draw detection_draw(const struct detection_recipe *recipe,
                                      struct detect_size picture, uint32_t epoch, uint64_t sample) {
     struct random random = random_stream(recipe->seed, epoch, sample);
     struct detect_sizes sizes = recipe->sizes;
     struct detection_draw draw = {.flip = random_below(&random, 2) == 1 && recipe->flip,
                                   .rule = recipe->sizes.rule};
-    if (recipe->short_step > 0) {
-        int choices = (sizes.short_side - recipe->short_low) / recipe->short_step + 1;
+    if (recipe->short_step > 0)
         sizes.short_side =
-            recipe->short_low + recipe->short_step * (int)random_below(&random, (uint32_t)choices);
-    }
-    draw.scaled = detect_resized(&sizes, picture);
+            recipe->short_low +
+            recipe->short_step * (int)random_below(&random, (uint32_t)sides_of(recipe));
+    draw.scaled = at_most(detect_resized(&sizes, picture), detect_resized(&recipe->sizes, picture));
     draw.host_scaled = detection_is_host_scaled(recipe, picture, draw.scaled);
     return draw;
 }

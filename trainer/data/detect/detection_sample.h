@@ -41,7 +41,10 @@ struct detection_recipe {
 /* Is this a recipe that can be run? The error names the field. */
 int detection_recipe_check(const struct detection_recipe *recipe, struct error *err);
 
-/* What becomes of a picture in an epoch. */
+/* Of the short sides that are drawn the one that half of them do not exceed. */
+int detection_middle_side(const struct detection_recipe *recipe);
+
+/* What becomes of a picture in an epoch: no larger than by the recipe's sizes. */
 struct detection_draw detection_draw(const struct detection_recipe *recipe,
                                      struct detect_size picture, uint32_t epoch, uint64_t sample);
 

@@ -1,6 +1,7 @@
 #include "set/loader.h"
 
 #include "common/clock.h"
+#include "set/sampler_epoch.h"
 
 #include <limits.h>
 #include <pthread.h>
@@ -29,11 +30,15 @@ struct loader {
     pthread_t *threads;
     int started;
 
+    /* Made by one worker, without the lock, while all others wait; read with it. */
+    struct sampler_epoch order;
+
     pthread_mutex_t lock; /* over what follows */
     pthread_cond_t work;  /* for workers: a slot is free, or the end */
     pthread_cond_t ready; /* for the consumer */
     bool stopping;
     bool interrupted;
+    bool ordering; /* a worker makes the order of the next batch's epoch */
     int64_t handed_batch;
     int handed_place;
     int64_t given;
@@ -45,20 +50,26 @@ static struct slot *slot_of(struct loader *l, int64_t number) {
     return &l->slots[number % l->options.depth];
 }
 
-/* Which samples batch NUMBER has. */
+static uint32_t epoch_of(const struct loader *l, int64_t number) {
+    const struct loader_options *o = &l->options;
+    int64_t micros = o->step * o->sampler.accumulate + number;
+    return o->epoch + (uint32_t)(micros / (l->steps * o->sampler.accumulate));
+}
+
+/* Which samples batch NUMBER has, of an epoch whose order is at hand. */
 static void slot_begin(struct loader *l, int64_t number) {
     const struct loader_options *o = &l->options;
     struct slot *slot = slot_of(l, number);
     struct batch *batch = &slot->batch;
     int64_t micros = o->step * o->sampler.accumulate + number;
     int64_t of_epoch = l->steps * o->sampler.accumulate;
-    batch->epoch = o->epoch + (uint32_t)(micros / of_epoch);
+    batch->epoch = epoch_of(l, number);
     batch->step = micros % of_epoch / o->sampler.accumulate;
     batch->micro = (int)(micros % o->sampler.accumulate);
-    batch->canvas = sampler_group(&o->sampler, batch->epoch, batch->step);
+    batch->canvas = sampler_epoch_group(&l->order, batch->epoch, batch->step);
     batch->count = 0;
     for (int i = 0; i < o->sampler.batch; i++) {
-        int64_t sample = sampler_at(&o->sampler, batch->epoch, batch->step, batch->micro, i);
+        int64_t sample = sampler_epoch_at(&l->order, batch->epoch, batch->step, batch->micro, i);
         batch->samples[i] = sample;
         batch->count += sample != SAMPLER_PADDING;
     }
@@ -66,12 +77,33 @@ static void slot_begin(struct loader *l, int64_t number) {
     slot->failed = INT_MAX;
 }
 
+/* With the lock held, which it lets go meanwhile: batches that are ready can be taken. */
+static void make_order(struct loader *l, uint32_t epoch) {
+    l->ordering = true;
+    pthread_mutex_unlock(&l->lock);
+    sampler_epoch_make(&l->order, epoch);
+    pthread_mutex_lock(&l->lock);
+    l->ordering = false;
+    pthread_cond_broadcast(&l->work);
+}
+
+/* With the lock held: waits until a sample can be taken. False at the end. */
+static bool wait_for_work(struct loader *l) {
+    while (!l->stopping && l->handed_batch < l->total) {
+        const uint32_t epoch = epoch_of(l, l->handed_batch);
+        if (l->ordering || l->handed_batch >= l->released + l->options.depth)
+            pthread_cond_wait(&l->work, &l->lock);
+        else if (!sampler_epoch_has(&l->order, epoch))
+            make_order(l, epoch);
+        else
+            return true;
+    }
+    return false;
+}
+
 /* Takes the next sample, with the lock held; waits for a free slot. False at the end. */
 static bool take_work(struct loader *l, struct slot **ret_slot, int *ret_place) {
-    while (!l->stopping && l->handed_batch < l->total &&
-           l->handed_batch >= l->released + l->options.depth)
-        pthread_cond_wait(&l->work, &l->lock);
-    if (l->stopping || l->handed_batch >= l->total)
+    if (!wait_for_work(l))
         return false;
     if (l->handed_place == 0)
         slot_begin(l, l->handed_batch);
@@ -270,6 +302,8 @@ int loader_start(const struct loader_options *options, struct loader **ret_loade
         return -1;
     }
     int rc = slots_make(l, err);
+    if (rc == 0)
+        rc = sampler_epoch_init(&l->order, &options->sampler, err);
     for (; rc == 0 && l->started < options->threads; l->started++)
         if (pthread_create(&l->threads[l->started], NULL, worker, l) != 0) {
             rc = error_set(err, EXIT_CODE_INTERNAL, "data thread %d of %d cannot start",
@@ -305,6 +339,7 @@ void loader_done(struct loader *l) {
     pthread_cond_destroy(&l->ready);
     pthread_cond_destroy(&l->work);
     pthread_mutex_destroy(&l->lock);
+    sampler_epoch_done(&l->order);
     free(l->slots);
     free(l->threads);
     free(l);

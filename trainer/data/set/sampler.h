@@ -13,7 +13,8 @@
  * Samples may come in groups that never share a batch (pictures of one canvas): each group is
  * permuted and cut into whole global batches as above, and the batches of all groups are permuted
  * once more. What a group has beyond its whole batches is dropped, other samples in each epoch. In
- * evaluation group follows group, and each has its own padding.
+ * evaluation group follows group, and each has its own padding. Samples that suit another group in
+ * every epoch are sampler_epoch.h's.
  *
  * The permutation is a Feistel network over the next power of four with cycle walking (Black and
  * Rogaway, Ciphers with Arbitrary Finite Domains, 2002): no memory, any place in constant time. */
@@ -33,6 +34,12 @@ struct sampler_groups {
     const uint32_t *samples; /* those of group 0, then those of group 1...; borrowed */
     size_t sizes[SAMPLER_GROUPS_MAX];
     int count;
+
+    /* Training: the group that SAMPLE suits best in EPOCH, in which it can be as well as in its
+     * own, a function of both alone; below 0: its own. NULL: that is always so. Heard by
+     * sampler_epoch.h alone. From any thread. */
+    int (*choose)(const void *user, uint32_t epoch, uint32_t sample);
+    const void *user; /* borrowed */
 };
 
 struct sampler {

@@ -68,5 +68,36 @@ static void a_picture_without_a_canvas_is_named(void) {
     made_done(&made);
 }
 
+/* A flat picture takes a smaller canvas in the epochs that draw it small, and no other one. */
+static void a_canvas_suits_what_is_drawn(void) {
+    const struct detection_recipe recipe = {.sizes = {DETECT_SIZE_D2, 800, 1333},
+                                            .short_low = 640,
+                                            .short_step = 32,
+                                            .pixels_max = 1,
+                                            .seed = 3};
+    struct canvas_plan plan = {0};
+    struct made made;
+    int smaller = 0;
+    make(&made);
+    const struct detection_choice choice = {&made.set, &recipe, &plan};
+    CU_ASSERT_EQUAL_FATAL(detection_set_plan(&made.set, NULL, &recipe.sizes, 1, &plan, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(plan.count, 3);
+    CU_ASSERT_EQUAL_FATAL(detection_set_plan_drawn(&made.set, &recipe, 1, &plan, NULL), 0);
+    CU_ASSERT_EQUAL_FATAL(plan.count, 5); /* the square fits both, so each has two pictures */
+    CU_ASSERT(plan.canvases[3].height == 704 && plan.canvases[3].width == 960);
+    CU_ASSERT(plan.canvases[4].height == 960 && plan.canvases[4].width == 704);
+    for (uint32_t epoch = 0; epoch < 60; epoch++) {
+        const struct detect_size drawn =
+            detection_draw(&recipe, (struct detect_size){480, 640}, epoch, 1).scaled;
+        const int canvas = detection_choose_canvas(&choice, epoch, 1);
+        CU_ASSERT_EQUAL(canvas == 3, drawn.height <= 704);
+        CU_ASSERT(canvas == 0 || canvas == 3);
+        smaller += canvas == 3;
+        CU_ASSERT(detection_choose_canvas(&choice, epoch, 2) != 3);
+    }
+    CU_ASSERT(smaller > 15 && smaller < 45);
+    made_done(&made);
+}
+
 UNIT_MAIN("detect.detection_groups", UNIT(pictures_come_by_canvas),
-          UNIT(a_picture_without_a_canvas_is_named))
+          UNIT(a_picture_without_a_canvas_is_named), UNIT(a_canvas_suits_what_is_drawn))

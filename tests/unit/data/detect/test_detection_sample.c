@@ -191,6 +191,28 @@ static void boxes_are_torchvisions_to_the_bit(void) {
     }
 }
 
+/* Canvases are chosen by the largest size. Of 3 x 62 Detectron2 makes 65 x 1333 pixels when 640 is
+ * drawn and 64 x 1333 when 800 is. */
+static void nothing_is_drawn_larger_than_the_largest_size(void) {
+    struct detection_recipe recipe = {
+        .sizes = {DETECT_SIZE_D2, 800, 1333}, .pixels_max = 1, .seed = 5};
+    const struct detect_size odd = {3, 62};
+    const struct detect_size small =
+        detect_resized(&(struct detect_sizes){DETECT_SIZE_D2, 640, 1333}, odd);
+    CU_ASSERT(small.height == 65 && small.width == 1333);
+    recipe.short_low = 640;
+    recipe.short_step = 32;
+    CU_ASSERT_EQUAL(detection_middle_side(&recipe), 704);
+    for (uint64_t i = 0; i < 50; i++) {
+        const struct detect_size drawn = detection_draw(&recipe, odd, 3, i).scaled;
+        CU_ASSERT(drawn.height == 64 && drawn.width == 1333);
+    }
+    recipe.short_low = recipe.sizes.short_side;
+    CU_ASSERT_EQUAL(detection_middle_side(&recipe), 800);
+    recipe.short_step = 0;
+    CU_ASSERT_EQUAL(detection_middle_side(&recipe), 800);
+}
+
 static void half_of_the_samples_are_mirrored(void) {
     const struct detection_recipe recipe = {
         .sizes = {DETECT_SIZE_TV, 60, 100}, .pixels_max = 1, .flip = true, .seed = 5};
@@ -457,7 +479,8 @@ static void recipes_that_cannot_be_run_are_refused(void) {
 UNIT_MAIN("detect.detection_sample", UNIT(a_place_has_picture_boxes_labels_and_masks),
           UNIT(an_empty_place_has_one_pixel_and_nothing_in_it),
           UNIT(boxes_are_torchvisions_to_the_bit), UNIT(half_of_the_samples_are_mirrored),
-          UNIT(scales_are_drawn_evenly), UNIT(too_large_pictures_are_scaled_with_their_masks),
+          UNIT(nothing_is_drawn_larger_than_the_largest_size), UNIT(scales_are_drawn_evenly),
+          UNIT(too_large_pictures_are_scaled_with_their_masks),
           UNIT(of_too_many_objects_the_largest_stay), UNIT(no_objects_are_no_fault),
           UNIT(a_picture_that_the_host_scales_is_another_input),
           UNIT(what_is_wrong_with_a_sample_is_named), UNIT(outlines_far_off_are_named),

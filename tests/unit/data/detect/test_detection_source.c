@@ -26,6 +26,7 @@ struct scene {
     struct detection_set set;
     struct detection_groups groups;
     struct canvas_plan plan;
+    struct detection_choice choice;
     struct detection_samples samples;
     struct source source;
     struct sampler sampler;
@@ -74,14 +75,17 @@ static void scene_make(struct scene *s, const char *folder, bool d2, int short_s
                    .seed = 3},
         .slots = 64,
         .bits_of_picture = DETECTION_BITS_DEFAULT};
+    const struct detection_recipe *recipe = &s->samples.recipe;
     if (d2)
         as_detectron2(s, short_side);
     CU_ASSERT_EQUAL_FATAL(detection_source(&s->source, &s->samples, batch, &s->err), 0);
-    CU_ASSERT_EQUAL_FATAL(detection_set_plan(&s->set, NULL, &s->samples.recipe.sizes, (size_t)batch,
-                                             &s->plan, &s->err),
-                          0);
     CU_ASSERT_EQUAL_FATAL(
-        detection_groups_make(&s->groups, &s->set, &s->samples.recipe.sizes, &s->plan, &s->err), 0);
+        detection_set_plan(&s->set, NULL, &recipe->sizes, (size_t)batch, &s->plan, &s->err), 0);
+    if (d2)
+        CU_ASSERT_EQUAL_FATAL(
+            detection_set_plan_drawn(&s->set, recipe, (size_t)batch, &s->plan, &s->err), 0);
+    CU_ASSERT_EQUAL_FATAL(
+        detection_groups_make(&s->groups, &s->set, &recipe->sizes, &s->plan, &s->err), 0);
     s->sampler =
         (struct sampler){.count = s->set.count,
                          .ranks = 1,
@@ -92,6 +96,11 @@ static void scene_make(struct scene *s, const char *folder, bool d2, int short_s
                          .groups = {.samples = s->groups.samples, .count = s->groups.count}};
     memcpy(s->sampler.groups.sizes, s->groups.sizes,
            (size_t)s->groups.count * sizeof(*s->groups.sizes));
+    s->choice = (struct detection_choice){&s->set, recipe, &s->plan};
+    if (d2) {
+        s->sampler.groups.choose = detection_choose_canvas;
+        s->sampler.groups.user = &s->choice;
+    }
 }
 
 static void scene_done(struct scene *s) {
@@ -134,8 +143,7 @@ static uint64_t read_all(struct scene *s, uint32_t epoch, int64_t step, uint32_t
             break;
         CU_ASSERT_EQUAL_FATAL(result, LOADER_BATCH);
         const int32_t *sizes = batch->fields[batch_layout_find(batch->layout, "image_size")];
-        const struct detect_size canvas =
-            s->plan.canvases[sampler_group(&s->sampler, batch->epoch, batch->step)];
+        const struct detect_size canvas = s->plan.canvases[batch->canvas];
         for (int i = 0; i < s->source.batch; i++) {
             const int32_t *size = &sizes[i * IMAGE_SIZE_FIELDS];
             CU_ASSERT_EQUAL(size[IMAGE_SIZE_VALID], 1);
@@ -170,6 +178,42 @@ static void check_threads_and_resume(const char *folder, bool d2, int short_side
 static void batches_are_the_same_for_any_threads_and_after_a_resume(void) {
     check_threads_and_resume(shapes_folder(), false, 96, 4);
     check_threads_and_resume(shapes_folder(), true, 96, 4);
+    check_threads_and_resume(shapes_folder(), true, 128, 4);
+}
+
+static double area(struct detect_size size) {
+    return (double)size.height * size.width;
+}
+
+/* Where sizes are drawn pictures take canvases that suit them in that epoch: far less padding than
+ * on those of their largest size, in as many steps, and other ones in each epoch. */
+static void drawn_sizes_take_smaller_canvases(void) {
+    struct scene s;
+    enum { PIXELS = 128, PICTURES = 4, EPOCHS = 6 };
+    double pixels = 0, largest = 0;
+    int64_t moved = 0, of_steps = 0;
+    scene_make(&s, shapes_folder(), true, PIXELS, PICTURES);
+    const int64_t steps = sampler_steps(&s.sampler);
+    cleanup_loader struct loader *loader = NULL;
+    const struct loader_options options = {
+        .source = &s.source, .sampler = s.sampler, .epochs = EPOCHS, .threads = 2, .depth = 2};
+    CU_ASSERT_EQUAL_FATAL(loader_start(&options, &loader, &s.err), 0);
+    const struct batch *batch = NULL;
+    for (; loader_next(loader, clock_now() + 60 * CLOCK_SECOND, &batch, &s.err) == LOADER_BATCH;
+         loader_release(loader, batch)) {
+        const int own = sampler_group(&s.sampler, batch->epoch, batch->step);
+        pixels += area(s.plan.canvases[batch->canvas]);
+        largest += area(s.plan.canvases[own]);
+        moved += batch->canvas != own;
+        of_steps++;
+        CU_ASSERT(area(s.plan.canvases[batch->canvas]) <= area(s.plan.canvases[own]));
+    }
+    CU_ASSERT_EQUAL(of_steps, EPOCHS * steps);
+    CU_ASSERT(moved > 0);
+    printf("%lld of %lld steps on smaller canvases, %.3f of the pixels\n", (long long)moved,
+           (long long)of_steps, pixels / largest);
+    CU_ASSERT(pixels < 0.95 * largest);
+    scene_done(&s);
 }
 
 /* A sanitizer that looks for races sees the same ones in small. */
@@ -245,13 +289,13 @@ static void check_share(const struct batch *whole, const struct batch *part, int
 static void draws_are_the_same_on_any_number_of_ranks(void) {
     struct scene whole;
     struct loader *loader = NULL;
-    scene_make(&whole, shapes_folder(), true, 96, 6);
+    scene_make(&whole, shapes_folder(), true, 128, 6);
     const struct batch *all = first_batch(&whole, 0, &loader);
     for (int ranks = 2; ranks <= 3; ranks++)
         for (int rank = 0; rank < ranks; rank++) {
             struct scene part;
             struct loader *own = NULL;
-            scene_make(&part, shapes_folder(), true, 96, 6 / ranks);
+            scene_make(&part, shapes_folder(), true, 128, 6 / ranks);
             part.sampler.groups = whole.sampler.groups;
             part.sampler.ranks = ranks;
             check_share(all, first_batch(&part, rank, &own), rank);
@@ -370,6 +414,7 @@ static void sizes_that_cannot_be_are_refused(void) {
 }
 
 UNIT_MAIN("detect.detection_source", UNIT(batches_are_the_same_for_any_threads_and_after_a_resume),
+          UNIT(drawn_sizes_take_smaller_canvases),
           UNIT(batches_of_real_pictures_are_the_same_for_any_threads), UNIT(ranks_share_a_batch),
           UNIT(draws_are_the_same_on_any_number_of_ranks), UNIT(what_does_not_fit_is_counted),
           UNIT(slots_can_be_larger_than_the_set_needs), UNIT(sizes_that_cannot_be_are_refused),
