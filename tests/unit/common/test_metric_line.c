@@ -3,6 +3,8 @@
 
 #include <math.h>
 #include <regex.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const struct metric_field train_fields[] = {{"step", 20},
                                                    {"epoch", 1.5},
@@ -45,22 +47,42 @@ static void values_that_are_not_finite_have_names(void) {
     CU_ASSERT_STRING_EQUAL(buf_text(&out), "train a=nan b=inf c=-inf d=nan");
 }
 
+#define FIELDS(array) (array), sizeof(array) / sizeof((array)[0])
+
+static const struct {
+    const char *kind;
+    const struct metric_field *fields;
+    size_t count;
+} lines[] = {{"train", FIELDS(train_fields)},
+             {"eval", FIELDS(eval_fields)},
+             {"train", FIELDS(loss_fields)},
+             {"eval", FIELDS(object_fields)}};
+enum { LINES = sizeof(lines) / sizeof(lines[0]) };
+
+/* Of the metric "kind:name": its value in the first line that has it. */
+static double expected(const char *metric) {
+    const char *name = strchr(metric, ':') + 1;
+    for (size_t i = 0; i < LINES; i++)
+        for (size_t k = 0; k < lines[i].count; k++)
+            if (strncmp(metric, lines[i].kind, (size_t)(name - 1 - metric)) == 0 &&
+                strcmp(lines[i].fields[k].name, name) == 0)
+                return lines[i].fields[k].value;
+    return NAN;
+}
+
 static void every_definition_finds_its_value_in_a_line(void) {
     cleanup_buf struct buf out;
     buf_init(&out, 4000);
-    metric_line_format(&out, "train", train_fields, 7, NULL);
-    buf_add_text(&out, "\n", NULL);
-    metric_line_format(&out, "eval", eval_fields, 5, NULL);
-    buf_add_text(&out, "\n", NULL);
-    metric_line_format(&out, "train", loss_fields, 9, NULL);
-    buf_add_text(&out, "\n", NULL);
-    metric_line_format(&out, "eval", object_fields, 26, NULL);
+    for (size_t i = 0; i < LINES; i++) {
+        metric_line_format(&out, lines[i].kind, lines[i].fields, lines[i].count, NULL);
+        buf_add_text(&out, "\n", NULL);
+    }
     size_t count = 0;
     const struct metric_definition *definitions = metric_line_definitions(&count);
     CU_ASSERT_EQUAL(count, 8 + 7 + 2 * 12);
     CU_ASSERT(count <= METRIC_DEFINITIONS_MAX);
     for (size_t i = 0; i < count; i++) {
-        /* POSIX has no (?:...); the group's place does not matter to the match. */
+        /* POSIX has no (?:...); the first group is the value all the same. */
         char posix[256];
         size_t length = 0;
         for (const char *p = definitions[i].regex; *p != '\0'; p++) {
@@ -70,8 +92,11 @@ static void every_definition_finds_its_value_in_a_line(void) {
         }
         posix[length] = '\0';
         regex_t compiled;
+        regmatch_t found[2];
         CU_ASSERT_EQUAL_FATAL(regcomp(&compiled, posix, REG_EXTENDED | REG_NEWLINE), 0);
-        CU_ASSERT_EQUAL(regexec(&compiled, buf_text(&out), 0, NULL, 0), 0);
+        CU_ASSERT_EQUAL_FATAL(regexec(&compiled, buf_text(&out), 2, found, 0), 0);
+        CU_ASSERT_EQUAL(strtod(buf_text(&out) + found[1].rm_so, NULL),
+                        expected(definitions[i].name));
         regfree(&compiled);
     }
 }

@@ -49,7 +49,9 @@ static void sockets_go_both_ways(void) {
     for (size_t i = 0; i < 2; i++) {
         struct net_address address = address_of(texts[i]), back;
         struct sockaddr_storage at;
+        memset(&at, 0x55, sizeof(at));
         socklen_t size = net_address_socket(&address, 7071, &at);
+        CU_ASSERT_EQUAL(((const char *)&at)[sizeof(at) - 1], 0); /* all of it is set */
         CU_ASSERT_EQUAL(at.ss_family, i == 0 ? AF_INET : AF_INET6);
         CU_ASSERT_EQUAL(size, i == 0 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6));
         CU_ASSERT_EQUAL(((struct sockaddr_in *)&at)->sin_port, htons(7071));
