@@ -262,6 +262,27 @@ static void an_error_tells_what_does_not_fit(void) {
     CU_ASSERT(tried > 0);
 }
 
+static void each_place_for_an_object_has_a_row_of_masks(void) {
+    int tried = 0;
+    for (int i = 0; i < op_case_count(); i++) {
+        struct op_graph g;
+        const struct op_case *row = op_case_at(i);
+        if (row->kind != OP_MASK_ROWS)
+            continue;
+        op_graph_describe(&g, row, DTYPE_BF16);
+        const struct op *op = &g.graph.ops[0];
+        int64_t pictures = g.graph.tensors[op->inputs[MASK_ROWS_LABEL]].shape.dim[0];
+        int64_t rows = pictures * row->attr.detect.positives;
+        CU_ASSERT_TRUE(pictures > 1);
+        CU_ASSERT_EQUAL(shape_count(&g.graph.tensors[op->outputs[MASK_ROWS_ROW]].shape), rows);
+        CU_ASSERT_EQUAL(shape_count(&g.graph.tensors[op->outputs[MASK_ROWS_MASK_LABEL]].shape),
+                        rows);
+        tried++;
+        op_graph_done(&g);
+    }
+    CU_ASSERT(tried > 0);
+}
+
 #define WRONG(kind, field, value)                                                                  \
     { OP_##kind, offsetof(struct op_attr, field), value }
 enum { MANY = 1000000 };
@@ -350,4 +371,5 @@ static void attributes_that_make_no_sense_are_refused(void) {
 UNIT_MAIN("ops.shapes", UNIT(attributes_that_make_no_sense_are_refused),
           UNIT(logits_and_deltas_are_of_the_same_pictures), UNIT(an_outline_is_whole),
           UNIT(a_second_norm_alone_has_second_gradients), UNIT(an_error_tells_what_does_not_fit),
-          UNIT(an_input_is_as_the_operator_reads_it))
+          UNIT(an_input_is_as_the_operator_reads_it),
+          UNIT(each_place_for_an_object_has_a_row_of_masks))
