@@ -6,10 +6,11 @@
 
 #include <string.h>
 
-/* For a handshake and the answer: not for long, as a host that is paused holds up the question to
- * who has followed it; between two hosts; between two questions to one that listens and does not
- * lead the job yet. */
-static const int64_t patience = 3 * CLOCK_SECOND;
+/* For a handshake and the answer: the first time not for long, as a host that is paused holds up
+ * the question to who has followed it, then as long as over a slow network; between two hosts;
+ * between two questions to one that listens and does not lead the job yet. */
+static const int64_t first_patience = 2 * CLOCK_SECOND;
+static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
 static const int64_t look = CLOCK_SECOND / 2;
 static const int64_t soon = CLOCK_SECOND;
 
@@ -93,10 +94,12 @@ static void ask(void *context) {
     let_go(m);
     if (m->phase != PHASE_JOINING)
         return;
-    loop_after(&m->s.loop, &m->inquiry.turn, patience);
+    bool first = m->inquiry.asked < m->s.job->cluster.count - 1;
+    loop_after(&m->s.loop, &m->inquiry.turn, first ? first_patience : patience);
     if (host == 0)
         return;
     m->inquiry.host = host;
+    m->inquiry.asked++;
     dial_start(&m->inquiry.dial, &m->s.loop, &m->s.reaper, m->s.client,
                supervisor_host_name(&m->s, host), m->s.job->ports.control, &dial_events, m);
 }

@@ -115,6 +115,7 @@ struct master {
         struct link *link; /* to the host that was reached, until it has answered */
         size_t host;       /* that is asked; 0: none was */
         bool same;         /* it is asked again */
+        unsigned asked;    /* questions so far */
         size_t leader;     /* who said that the job goes on there; 0: nobody */
     } inquiry;
     struct {

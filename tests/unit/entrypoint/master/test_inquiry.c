@@ -133,6 +133,23 @@ static void who_leads_the_job_is_found(void) {
     tear_down();
 }
 
+/* Of a host that takes connections and is paused. */
+static void who_never_answers_holds_nobody_up_for_long(void) {
+    struct net_address at = address_of("127.0.0.2");
+    set_up(1);
+    int silent = door_listen(&at, job.ports.control, DOOR_CONTROL, NULL);
+    CU_ASSERT_FATAL(silent >= 0);
+    answers[1] = "leads";
+    int64_t begun = clock_now();
+    run_for(30);
+    CU_ASSERT_EQUAL(raised, 1);
+    CU_ASSERT_EQUAL(asked, 2);
+    CU_ASSERT(asked_at - between - begun >= 2 * CLOCK_SECOND);
+    CU_ASSERT(between >= 6 * CLOCK_SECOND); /* as long as a handshake may take the second time */
+    (void)close(silent);
+    tear_down();
+}
+
 /* It may lead it in a moment; and one that goes without an answer is no leader. */
 static void who_does_not_lead_it_yet_is_asked_again(void) {
     set_up(1);
@@ -297,6 +314,7 @@ static void who_gathers_leads_when_enough_have_come(void) {
 
 UNIT_MAIN("master.inquiry", UNIT(who_leads_the_job_is_found),
           UNIT(who_does_not_lead_it_yet_is_asked_again), UNIT(an_answer_that_is_none_is_left_alone),
-          UNIT(who_never_leads_holds_nobody_up), UNIT(who_has_come_is_not_asked),
-          UNIT(another_job_is_none_of_ours), UNIT(nobody_is_asked_where_nobody_else_can_lead),
-          UNIT(a_master_leads_while_it_may_act), UNIT(who_gathers_leads_when_enough_have_come))
+          UNIT(who_never_leads_holds_nobody_up), UNIT(who_never_answers_holds_nobody_up_for_long),
+          UNIT(who_has_come_is_not_asked), UNIT(another_job_is_none_of_ours),
+          UNIT(nobody_is_asked_where_nobody_else_can_lead), UNIT(a_master_leads_while_it_may_act),
+          UNIT(who_gathers_leads_when_enough_have_come))
