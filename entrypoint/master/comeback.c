@@ -2,6 +2,7 @@
 
 #include "common/json.h"
 #include "common/log.h"
+#include "master/inquiry.h"
 #include "master/join.h"
 #include "master/lease.h"
 #include "wire/frame.h"
@@ -156,27 +157,26 @@ void comeback_take(struct master *m) {
         m->s.succession->ledger = ledger;
 }
 
-/* Who has joined for a new job looks for who leads the old one, and who waits here for whoever
- * leads one. */
 static void send_on(struct member *b) {
-    const struct master *m = b->master;
     struct error why = {0};
-    if (m->inquiry.leader > 0)
-        (void)error_set(&why, EXIT_CODE_NOT_READY, "the job goes on under %s",
-                        supervisor_host_name(&m->s, m->inquiry.leader));
-    else
+    if (inquiry_elsewhere(b->master, &why) == 0)
         (void)error_set(&why, EXIT_CODE_NOT_READY, "it leads no job any more");
     master_refuse(b->link, FRAME_VERSION, &why);
     b->link = NULL;
+    join_left(b);
+}
+
+void comeback_send_on(struct master *m) {
+    for (size_t i = 1; i < m->s.job->cluster.count; i++)
+        if (m->members[i].link != NULL && (m->inquiry.leader > 0 || m->members[i].waits))
+            send_on(&m->members[i]);
 }
 
 /* Nobody is told a verdict. */
 void comeback_ask(struct master *m) {
     const size_t leader = m->inquiry.leader;
     struct succession *s = m->s.succession;
-    for (size_t i = 1; i < m->s.job->cluster.count; i++)
-        if (m->members[i].link != NULL && (leader > 0 || m->members[i].waits))
-            send_on(&m->members[i]);
+    comeback_send_on(m);
     join_part(m);
     s->back = true;
     s->anew = leader > 0;

@@ -29,6 +29,9 @@ size_t comeback_count(const struct master *m);
 /* They are hosts of the attempt that begins next, and no longer lost. */
 void comeback_take(struct master *m);
 
+/* Those that have joined this host, where another one leads the job, and those that wait look for
+ * whoever does. */
+void comeback_send_on(struct master *m);
 /* This master is out, or the job goes on under another one (inquiry.h): it ends all that runs here,
  * and asks the others in its next life. */
 void comeback_ask(struct master *m);

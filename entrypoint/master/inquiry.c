@@ -1,6 +1,8 @@
 #include "master/inquiry.h"
 
 #include "common/clock.h"
+#include "common/log.h"
+#include "master/comeback.h"
 #include "master/lease.h"
 #include "wire/frame.h"
 
@@ -13,6 +15,7 @@ static const int64_t first_patience = 2 * CLOCK_SECOND;
 static const int64_t patience = (LINK_HANDSHAKE_SECONDS + 1) * CLOCK_SECOND;
 static const int64_t look = CLOCK_SECOND / 2;
 static const int64_t soon = CLOCK_SECOND;
+static const int64_t held = 3 * CLOCK_SECOND; /* the same to who leads it */
 
 /* --- the question ----------------------------------------------------------------------------- */
 
@@ -25,22 +28,40 @@ static void let_go(struct master *m) {
 static void ask_another(struct master *m) {
     let_go(m);
     m->inquiry.same = false;
+    m->inquiry.leader = 0;
     loop_after(&m->s.loop, &m->inquiry.turn, look);
+}
+
+/* A later life fetches nothing: until all is here the others alone are sent on. */
+static void found(struct master *m) {
+    bool first = m->inquiry.leader == 0;
+    m->inquiry.leader = m->inquiry.host;
+    if (m->join.begun) {
+        master_raise(m, EVENT_ELSEWHERE);
+        return;
+    }
+    if (first)
+        log_info("the job goes on under %s: this host fetches what it needs, and asks there then",
+                 supervisor_host_name(&m->s, m->inquiry.leader));
+    if (m->attempt.stop_asked == 0)
+        comeback_send_on(m);
 }
 
 static void answered(void *context, const json_t *message) {
     struct master *m = context;
     bool leads = strcmp(frame_type(message), "leads") == 0;
     bool later = json_integer_value(json_object_get(message, "code")) == EXIT_CODE_NOT_READY;
-    ask_another(m);
-    if (leads) {
-        loop_cancel(&m->s.loop, &m->inquiry.turn);
-        m->inquiry.leader = m->inquiry.host;
-        master_raise(m, EVENT_ELSEWHERE);
-    } else if (later) {
-        m->inquiry.same = true;
-        loop_after(&m->s.loop, &m->inquiry.turn, soon);
+    if (!leads && !later) {
+        ask_another(m);
+        return;
     }
+    let_go(m);
+    m->inquiry.same = true;
+    loop_after(&m->s.loop, &m->inquiry.turn, leads ? held : soon);
+    if (leads)
+        found(m);
+    else
+        m->inquiry.leader = 0;
 }
 
 static void closed(void *context, const struct error *why) {
@@ -91,7 +112,11 @@ static size_t next_host(const struct master *m) {
 static void ask(void *context) {
     struct master *m = context;
     size_t host = next_host(m);
+    bool answered_last = m->inquiry.same;
     let_go(m);
+    m->inquiry.same = false; /* where this one does not answer */
+    if (!answered_last || host != m->inquiry.leader)
+        m->inquiry.leader = 0;
     if (m->phase != PHASE_JOINING)
         return;
     bool first = m->inquiry.asked < m->s.job->cluster.count - 1;
@@ -104,18 +129,33 @@ static void ask(void *context) {
                supervisor_host_name(&m->s, host), m->s.job->ports.control, &dial_events, m);
 }
 
+void inquiry_go_on(struct master *m) {
+    if (m->s.fault.code != 0)
+        inquiry_close(m);
+    else if (m->inquiry.leader > 0)
+        master_raise(m, EVENT_ELSEWHERE);
+}
+
+int inquiry_elsewhere(const struct master *m, struct error *err) {
+    if (m->inquiry.leader == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_NOT_READY, "the job goes on under %s",
+                     supervisor_host_name(&m->s, m->inquiry.leader));
+}
+
 /* Where hosts are only counted no name leads to another one. */
 void inquiry_begin(struct master *m) {
     const struct cluster *c = &m->s.job->cluster;
     inquiry_close(m);
     m->inquiry.turn = (struct timer){.fire = ask, .context = m};
-    if (succession_others_lead(m->s.succession, c) && !c->counted)
+    if (succession_others_lead(m->s.succession, c) && !c->counted && !m->check)
         ask(m);
 }
 
 void inquiry_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->inquiry.turn);
     let_go(m);
+    m->inquiry.same = false;
 }
 
 /* --- the answer ------------------------------------------------------------------------------- */

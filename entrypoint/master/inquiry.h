@@ -14,9 +14,14 @@
 
 #include "master/state.h"
 
-/* This host has all that it needs, which a later life does not fetch. */
+/* The door is open. */
 void inquiry_begin(struct master *m);
+/* This host has all that it needs, which a later life does not fetch, or a fault. */
+void inquiry_go_on(struct master *m);
 void inquiry_close(struct master *m);
+
+/* Who comes is sent on where the job is known to go on under another host; 0: it is not. */
+int inquiry_elsewhere(const struct master *m, struct error *err);
 
 /* The other side: whether the job goes on under this host. */
 bool inquiry_leads(const struct master *m);

@@ -86,6 +86,8 @@ static void deadline_passed(void *context) {
     bool ending = m->attempt.stop_asked != 0 || m->fault.code != 0;
     if (!ending && late == NULL)
         return;
+    if (!ending && m->inquiry.leader > 0) /* they have a job, and this host fetches for it */
+        due = clock_now() + m->s.job->settings.ready_seconds * CLOCK_SECOND;
     if (!ending && due > clock_now()) {
         loop_at(&m->s.loop, &m->join.deadline, due);
         return;
@@ -277,7 +279,7 @@ static int check_place(const struct master *m, int host, const struct net_addres
         return gather_check(m, (size_t)host, message, err);
     if (json_object_get(message, "succession") != NULL)
         return error_set(err, EXIT_CODE_NOT_READY, "this is another run, which has not begun yet");
-    return 0;
+    return inquiry_elsewhere(m, err);
 }
 
 static void arrived(void *context, struct link *link, const struct net_address *peer,
@@ -428,6 +430,7 @@ int join_open(struct master *m, const struct link_events *events, struct error *
         if (m->attempt.stop_asked == 0)
             loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);
         namesake_open(m);
+        inquiry_begin(m);
     }
     return 0;
 }
@@ -477,11 +480,10 @@ int join_begin(struct master *m, struct error *err) {
     if (m->s.fault.code != 0)
         keep_fault(m, &m->s.fault, 0);
     admit_those_who_asked(m);
-    if (m->phase != PHASE_JOINING)
-        return 0;
-    if (m->s.fault.code == 0 && !m->check)
-        inquiry_begin(m);
-    begin_if_complete(m);
+    if (m->phase == PHASE_JOINING)
+        inquiry_go_on(m);
+    if (m->phase == PHASE_JOINING)
+        begin_if_complete(m);
     return 0;
 }
 

@@ -13,9 +13,16 @@ READY_MS=3000
 begin() {
     bucket=$1
     shift
+    serve 2 || return
+    for host in $everyone; do
+        begin_one "$host" "$@"
+    done
+}
+# serve HOSTS: where they fetch it.
+serve() {
     ring_down
     server_down
-    ring 2
+    ring "$1"
     hub=rm-$(basename "$RING")-hub
     ip -n "$hub" address add 10.77.0.254/24 dev ring
     ip -n "$hub" link set lo up
@@ -23,10 +30,7 @@ begin() {
     server=$!
     wait_for 60 ip netns exec "$hub" python3 -c \
         'import socket; socket.create_connection(("10.77.0.254", 5000), 1)' ||
-        check "the server is there" false || return
-    for host in $everyone; do
-        begin_one "$host" "$@"
-    done
+        check "the server is there" false
 }
 begin_one() {
     one=$1
@@ -96,9 +100,36 @@ without_the_master_one_that_still_fetches_leaves_at_once() {
     ended 73 'the master is lost' "$LEAVE_MS" 2
 }
 
+# It is started anew, and so is another one that comes to it: that does not wait until it has fetched what it needs, but
+# goes to who leads the job.
+a_first_host_that_fetches_longer_sends_on_who_comes() {
+    serve 5 || return
+    bucket=first-drips READY_MS=60000
+    set -- -e RINGMASTER_SHRINK=1 -e RINGMASTER_RESTARTS=3 -e RINGMASTER_FAILOVER=1 -e TEST_STAYS=600 \
+        -e "RINGMASTER_CHECKPOINTS=file://$share/checkpoints"
+    for host in $everyone; do
+        begin_one "$host" "$@"
+    done
+    READY_MS=3000
+    check "the job begins" wait_for 60 says 1 'all 5 ranks have started' || return
+    hosts kill 1
+    hosts kill 5
+    check "host 2 goes on" wait_for 60 says 2 'all 3 ranks have started' || return
+    rm -rf "$(hosts opt 1)/input/data/train"
+    begin_one 1 "$@"
+    check "host 1 fetches" wait_for 20 says 1 'the job goes on under algo-2: this host fetches' || return
+    begin_one 5 "$@"
+    check "host 5 waits at host 2" wait_for 20 says 2 'algo-5 is back' || return
+    check "it came to host 1 before" says 5 'algo-1 takes this host later: the job goes on under algo-2'
+    check "host 1 fetches still" equal "$(hosts log 2 | grep -c 'algo-1 is back')" 0
+    check "host 1 waits there, too" wait_for 30 says 2 'algo-1 is back' || return
+    hosts stop 3
+    all_end "$PATIENCE" 143 $everyone
+}
+
 CASES=${CASES:-a_worker_that_fetches_longer_is_waited_for a_master_that_fetches_longer_is_waited_for
     one_that_stands_still_ends_the_job a_stop_meanwhile_ends_both
     a_worker_that_is_lost_while_it_fetches_ends_the_job_in_time
-    without_the_master_one_that_still_fetches_leaves_at_once}
+    without_the_master_one_that_still_fetches_leaves_at_once a_first_host_that_fetches_longer_sends_on_who_comes}
 run_cases
 finish
