@@ -47,8 +47,8 @@ work_begins() {
     check "all ranks have started" wait_for 30 says 1 "all $1 ranks have started" || return 1
     check "all ranks work" wait_for 10 works_in 1 "$1"
 }
-# works_again HOST: its container is started anew, under its name.
-works_again() { begin_one "$1" -- train -- sh -c "$works"; }
+# works_again HOST: its container, which has been killed, is started anew, under its name.
+works_again() { hosts wait 10 "$1" && begin_one "$1" -- train -- sh -c "$works"; }
 works_in() { [ "$(find "$share/work" -name "$1.*" | wc -l)" -eq "$2" ]; }
 enough() { : >"$share/enough"; }
 

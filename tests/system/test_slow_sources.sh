@@ -116,9 +116,9 @@ a_first_host_that_fetches_longer_sends_on_who_comes() {
     hosts kill 5
     check "host 2 goes on" wait_for 60 says 2 'all 3 ranks have started' || return
     rm -rf "$(hosts opt 1)/input/data/train"
-    begin_one 1 "$@"
+    hosts wait 10 1 && begin_one 1 "$@"
     check "host 1 fetches" wait_for 20 says 1 'the job goes on under algo-2: this host fetches' || return
-    begin_one 5 "$@"
+    hosts wait 10 5 && begin_one 5 "$@"
     check "host 5 waits at host 2" wait_for 20 says 2 'algo-5 is back' || return
     check "it came to host 1 before" says 5 'algo-1 takes this host later: the job goes on under algo-2'
     check "host 1 fetches still" equal "$(hosts log 2 | grep -c 'algo-1 is back')" 0
