@@ -415,7 +415,7 @@ a_refused_daemon_is_the_story() {
     ring 2
     printf '#!/bin/sh\nexec /usr/bin/mpirun --mca plm_base_verbose 0 "$@"\n' >"$share/mpirun"
     chmod 755 "$share/mpirun"
-    start_all -e "PATH=$share:$RINGMASTER_BIN:/usr/bin:/bin" -- train -- true
+    start_all -e "PATH=$share:$RINGMASTER_BIN:/usr/local/bin:/usr/bin:/bin" -- train -- true
     all_end 30 70 1 2
     all_name 'algo-2 started no orted: launch request refused' 1 2
 }
