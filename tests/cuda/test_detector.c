@@ -1,7 +1,8 @@
 /* Steps of a small Mask R-CNN by the device's stepper (run/device_stepper.h) on the emulated
  * device, pictures on two canvases in turns, against the host's stepper on the reference: the same
- * losses and weights but for roundings. What is chosen on the way is exact: behind each selection
- * the reference makes the same of the device's own numbers. */
+ * losses, weights and statistics but for roundings, with norms as they were given and with norms
+ * that are trained. What is chosen on the way is exact: behind each selection the reference makes
+ * the same of the device's own numbers. */
 #include "comm/comm.h"
 #include "cuda/emulated.h"
 #include "kernels/image_size.h"
@@ -24,7 +25,8 @@ enum {
     IMAGE = 64 * 96 * 3,
     POOL = BATCH * SLOTS * 1024,
     STEPS = 6, /* each canvas is warmed up, recorded and run again */
-    METRICS = 8
+    METRICS = 8,
+    SLOTS_MAX = 512
 };
 
 static const struct network_canvas canvases[CANVASES] = {{64, 64}, {64, 96}};
@@ -105,7 +107,17 @@ struct world {
     struct comm *alone;
 };
 
-static int open_world(struct world *w, struct backend *backend, struct error *err) {
+/* What is trained, and for how many steps. */
+struct training {
+    bool frozen; /* norms */
+    enum fusion fusion;
+    int steps;
+};
+
+static const struct training frozen_norms = {true, FUSION_CONV, STEPS};
+
+static int open_world(struct world *w, const struct training *t, struct backend *backend,
+                      struct error *err) {
     static const double mean[3] = {0.5, 0.5, 0.5};
     struct network_options o = {
         .model = "maskrcnn_tiny",
@@ -116,14 +128,14 @@ static int open_world(struct world *w, struct backend *backend, struct error *er
         .canvas_count = CANVASES,
         .classes = CLASSES,
         .dtype = DTYPE_F32,
-        .fusion = FUSION_CONV,
+        .fusion = t->fusion,
         .objects = {.preset = "tv",
                     .slots = SLOTS,
                     .anchor_samples = 64,
                     .region_samples = 32,
                     .image_bytes = IMAGE,
                     .mask_bytes = POOL,
-                    .frozen_norms = true},
+                    .frozen_norms = t->frozen},
     };
     struct stepper_options how = {.accumulate = 1,
                                   .sgd = {.momentum = 0.9F, .weight_decay = 1e-4F}};
@@ -136,8 +148,10 @@ static int open_world(struct world *w, struct backend *backend, struct error *er
 struct trained {
     double metrics[STEPS][METRICS];
     int told;
-    float *weights; /* owned */
-    size_t count;
+    struct numbers {
+        float *values; /* owned */
+        size_t count;
+    } weights, states; /* states: running statistics, none where norms are frozen */
 };
 
 static void keep(struct trained *ret, const struct step_outcome *outcome) {
@@ -147,7 +161,7 @@ static void keep(struct trained *ret, const struct step_outcome *outcome) {
     memcpy(ret->metrics[ret->told++], outcome->metrics, sizeof(ret->metrics[0]));
 }
 
-static int take_step(struct world *w, int step, struct trained *ret, struct error *err) {
+static int take_step(struct world *w, int step, bool last, struct trained *ret, struct error *err) {
     static struct places places[2]; /* one is overwritten while the other one is under way */
     struct batch_layout layout = {.count = 0};
     struct batch batch = {.layout = &layout, .canvas = step % CANVASES, .count = BATCH};
@@ -158,7 +172,7 @@ static int take_step(struct world *w, int step, struct trained *ret, struct erro
         stepper_finish(&w->stepper, 0.01, &outcome, err) != 0)
         return -1;
     keep(ret, &outcome);
-    if (step + 1 < STEPS || stepper_pending(&w->stepper) == 0)
+    if (!last || stepper_pending(&w->stepper) == 0)
         return 0;
     if (stepper_settle(&w->stepper, &outcome, err) != 0)
         return -1;
@@ -166,29 +180,60 @@ static int take_step(struct world *w, int step, struct trained *ret, struct erro
     return 0;
 }
 
+static int by_name(const void *a, const void *b) {
+    const struct store_slot *const *left = a, *const *right = b;
+    return strcmp((*left)->name, (*right)->name);
+}
+
+/* The values of ARENA, tensor by tensor in the order of their names: in the arena they lie as their
+ * gradients are made, and two backends fuse differently. */
+static int pull(struct world *w, enum store_arena arena, struct numbers *ret, struct error *err) {
+    const struct store *store = &w->net.store;
+    const struct store_slot *slots[SLOTS_MAX];
+    size_t count = 0;
+    void *values = NULL;
+    if (store_pull(&w->net.store, arena, &values, err) != 0)
+        return -1;
+    CU_ASSERT_FATAL(store->slot_count <= SLOTS_MAX);
+    for (int i = 0; i < store->slot_count; i++)
+        if (store->slots[i].home == arena)
+            slots[count++] = &store->slots[i];
+    qsort(slots, count, sizeof(slots[0]), by_name);
+    ret->values = calloc(store->count[arena] + 1, sizeof(float));
+    CU_ASSERT_PTR_NOT_NULL_FATAL(ret->values);
+    for (size_t i = 0; i < count; i++) {
+        memcpy(&ret->values[ret->count], (const float *)values + slots[i]->first,
+               slots[i]->count * sizeof(float));
+        ret->count += slots[i]->count;
+    }
+    return 0;
+}
+
 /* Takes all steps on BACKEND, which it closes. */
-static void train(struct backend *backend, struct trained *ret) {
+static void train(const struct training *t, struct backend *backend, struct trained *ret) {
     struct world w = {.alone = NULL};
     struct error err = {0};
-    void *values = NULL;
     *ret = (struct trained){.told = 0};
-    int result = open_world(&w, backend, &err);
-    for (int step = 0; step < STEPS && result == 0; step++)
-        result = take_step(&w, step, ret, &err);
+    int result = open_world(&w, t, backend, &err);
+    for (int step = 0; step < t->steps && result == 0; step++)
+        result = take_step(&w, step, step + 1 == t->steps, ret, &err);
     if (result == 0)
-        result = store_pull(&w.net.store, STORE_PARAMETERS, &values, &err);
+        result = pull(&w, STORE_PARAMETERS, &ret->weights, &err);
+    if (result == 0)
+        result = pull(&w, STORE_STATE, &ret->states, &err);
     if (result != 0)
         printf("%s\n", err.text);
     CU_ASSERT_EQUAL_FATAL(result, 0);
-    CU_ASSERT_EQUAL(ret->told, STEPS);
-    ret->count = w.net.store.count[STORE_PARAMETERS];
-    ret->weights = malloc(ret->count * sizeof(float));
-    CU_ASSERT_PTR_NOT_NULL_FATAL(ret->weights);
-    memcpy(ret->weights, values, ret->count * sizeof(float));
+    CU_ASSERT_EQUAL(ret->told, t->steps);
     stepper_done(&w.stepper);
     network_done(&w.net);
     comm_close(w.alone);
     backend_close(backend);
+}
+
+static void trained_done(struct trained *trained) {
+    free(trained->weights.values);
+    free(trained->states.values);
 }
 
 static struct backend *reference(void) {
@@ -211,10 +256,15 @@ enum { SELECTIONS = sizeof(selections) / sizeof(selections[0]) };
 struct told {
     int runs[SELECTIONS];
     double worst[SELECTIONS];
+    int operators; /* of any kind, all runs */
+    double furthest;
 };
 
 static void note(void *user, const struct op *op, double error) {
     struct told *told = user;
+    told->operators++;
+    if (!(error <= told->furthest)) /* NaN too */
+        told->furthest = error;
     for (int i = 0; i < SELECTIONS; i++) {
         if (op->kind != selections[i])
             continue;
@@ -224,57 +274,104 @@ static void note(void *user, const struct op *op, double error) {
     }
 }
 
-static void hold(const struct trained *device_, const struct trained *host, double bound) {
+static void hold_numbers(const char *what, const struct numbers *device_,
+                         const struct numbers *host, double bound) {
     double worst = 0, largest = 0;
-    for (int step = 0; step < STEPS; step++)
+    CU_ASSERT_EQUAL_FATAL(device_->count, host->count);
+    for (size_t i = 0; i < host->count; i++) {
+        double apart = fabs((double)device_->values[i] - (double)host->values[i]);
+        if (!(apart <= worst)) /* NaN too */
+            worst = apart;
+        largest = fmax(largest, fabs((double)host->values[i]));
+    }
+    printf("device and ref: %s %.2g apart of %.2g\n", what, worst, largest);
+    CU_ASSERT(worst <= bound * largest);
+}
+
+static void hold(const struct trained *device_, const struct trained *host, double bound) {
+    for (int step = 0; step < host->told; step++)
         for (int i = 0; i < METRICS; i++) {
             double wanted = host->metrics[step][i];
             CU_ASSERT(wanted > 0);
             CU_ASSERT_DOUBLE_EQUAL(device_->metrics[step][i], wanted, bound * wanted);
         }
-    CU_ASSERT_EQUAL_FATAL(device_->count, host->count);
-    for (size_t i = 0; i < host->count; i++) {
-        double apart = fabs((double)device_->weights[i] - (double)host->weights[i]);
-        if (!(apart <= worst))
-            worst = apart;
-        largest = fmax(largest, fabs((double)host->weights[i]));
+    hold_numbers("weights", &device_->weights, &host->weights, bound);
+    hold_numbers("statistics", &device_->states, &host->states, bound);
+}
+
+/* The steps of a training on the device, each operator beside the reference on the same inputs. */
+static void train_beside(const struct training *t, struct told *told, struct trained *ret) {
+    struct backend *compared = device();
+    *told = (struct told){.runs = {0}};
+    emulated_compare(compared, note, told);
+    train(t, compared, ret);
+    for (int i = 0; i < SELECTIONS; i++) {
+        CU_ASSERT_EQUAL(told->runs[i], t->steps);
+        CU_ASSERT_EQUAL(told->worst[i], 0);
     }
-    printf("device and ref: weights %.2g apart\n", worst / largest);
-    CU_ASSERT(worst <= bound * largest);
 }
 
 static void a_detectors_steps_are_the_hosts_and_choose_the_same(void) {
-    static struct told told;
+    struct told told;
     struct trained on_device, on_host;
-    struct backend *compared = device();
-    emulated_compare(compared, note, &told);
-    train(compared, &on_device);
-    train(reference(), &on_host);
+    train_beside(&frozen_norms, &told, &on_device);
+    train(&frozen_norms, reference(), &on_host);
+    CU_ASSERT_EQUAL(on_host.states.count, 0);
     hold(&on_device, &on_host, 1e-5);
-    for (int i = 0; i < SELECTIONS; i++) {
-        CU_ASSERT_EQUAL(told.runs[i], STEPS);
-        CU_ASSERT_EQUAL(told.worst[i], 0);
+    trained_done(&on_device);
+    trained_done(&on_host);
+}
+
+/* A step on each canvas. Statistics of eight values widen roundings: in later steps one of the two
+ * trainings may choose another region, and learns something else from then on. */
+static void so_are_those_whose_norms_are_trained(void) {
+    static const enum fusion levels[] = {FUSION_NONE, FUSION_CONV};
+    for (int i = 0; i < 2; i++) {
+        const struct training t = {false, levels[i], CANVASES};
+        struct trained on_device, on_host;
+        train(&t, device(), &on_device);
+        train(&t, reference(), &on_host);
+        CU_ASSERT(on_host.states.count > 0);
+        hold(&on_device, &on_host, 1e-5);
+        trained_done(&on_device);
+        trained_done(&on_host);
     }
-    free(on_device.weights);
-    free(on_host.weights);
+}
+
+/* In all steps, those that are recorded and run again among them; not those of cuDNN. */
+static void with_trained_norms_every_operator_is_the_references(void) {
+    static const enum fusion levels[] = {FUSION_NONE, FUSION_CONV};
+    for (int i = 0; i < 2; i++) {
+        const struct training t = {false, levels[i], STEPS};
+        struct trained on_device;
+        struct told told;
+        train_beside(&t, &told, &on_device);
+        printf("%d operators beside the reference, %.2g apart\n", told.operators, told.furthest);
+        CU_ASSERT(told.operators > STEPS * 50);
+        CU_ASSERT(told.furthest <= 1e-5);
+        trained_done(&on_device);
+    }
 }
 
 static void the_order_of_lanes_changes_no_bit(void) {
-    struct trained at_once;
-    train(device(), &at_once);
     static const enum lanes_order orders[] = {LANES_MAIN_FIRST, LANES_MIXED};
+    struct trained at_once;
+    train(&frozen_norms, device(), &at_once);
     for (int i = 0; i < 2; i++) {
         struct trained on_lanes;
         struct backend *backend = NULL;
         CU_ASSERT_EQUAL_FATAL(emulated_open_lanes(&backend, orders[i], 3, NULL), 0);
-        train(backend, &on_lanes);
+        train(&frozen_norms, backend, &on_lanes);
         CU_ASSERT_EQUAL(memcmp(on_lanes.metrics, at_once.metrics, sizeof(at_once.metrics)), 0);
-        CU_ASSERT_EQUAL(memcmp(on_lanes.weights, at_once.weights, at_once.count * sizeof(float)),
+        CU_ASSERT_EQUAL(memcmp(on_lanes.weights.values, at_once.weights.values,
+                               at_once.weights.count * sizeof(float)),
                         0);
-        free(on_lanes.weights);
+        trained_done(&on_lanes);
     }
-    free(at_once.weights);
+    trained_done(&at_once);
 }
 
 UNIT_MAIN("cuda.detector", UNIT(a_detectors_steps_are_the_hosts_and_choose_the_same),
+          UNIT(so_are_those_whose_norms_are_trained),
+          UNIT(with_trained_norms_every_operator_is_the_references),
           UNIT(the_order_of_lanes_changes_no_bit))
