@@ -110,6 +110,23 @@ for preset in tv d2; do
     says "$json: annotation 1: coordinate 1e+300 of a polygon lies beyond 1000000 pixels"
 done
 
+echo "what cannot be scored is found before the first step"
+# unscored WORDS ANNOTATION
+unscored() {
+    set_of "$GOOD"
+    cp -r "$work/set/train" "$work/set/val"
+    printf '%s\n' "{$IMAGES,$CATEGORIES,\"annotations\":[{\"id\":5,\"image_id\":7,\"category_id\":3,\"bbox\":[10,12,40,30]$2}]}" \
+        >"$work/set/annotations/instances_val.json"
+    run 66 --validation "$work/set"
+    says "the validation data: $work/set/annotations/instances_val.json: annotation 5: $1"
+    ! grep -q '^train step=' "$work/out" || fail "a step before that"
+}
+unscored 'no "area"' ''
+unscored 'no mask' ',"area":9'
+unscored "the mask's 3 runs add up to 32 pixels, its size is 128 x 128" \
+    ',"area":9,"iscrowd":1,"segmentation":{"size":[128,128],"counts":[5,9,18]}'
+unscored 'coordinate 1e+300 of a polygon' ',"area":9,"segmentation":[[1,1,1e300,1,5,5]]'
+
 echo "ids that are odd, or come again"
 refused 'category -3: "id": it is below 0' "{$IMAGES,\"categories\":[{\"id\":-3,\"name\":\"form\"}],\"annotations\":[{$OBJECT}]}"
 refused 'category number 1 (its id is no whole number of 64 bits): "id": ' \

@@ -1,6 +1,7 @@
 #include "task/detect_data.h"
 
 #include "coco/coco_folder.h"
+#include "coco/coco_task.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/log.h"
@@ -85,6 +86,9 @@ static int read_set(struct detect_data *d, struct detect_part *part, const struc
     if (aloud)
         log_info("reading %s", part->json);
     if (host_index_load(&part->index, part->json, ask->comm, err) != 0)
+        return -1;
+    /* Now, not after the first epoch. */
+    if (part == &d->validation && coco_task_check(&part->index, err) != 0)
         return -1;
     if (part == &d->training && detect_labels_choose(&d->id_labels, &part->index, ask, err) != 0)
         return -1;

@@ -83,6 +83,33 @@ static int find_standing(const struct coco_index *index, uint32_t *stands, struc
     return 0;
 }
 
+/* What scoring needs of an annotation; MASKS: its box may be missing. */
+static int check_truth(const struct coco_index *index, const struct coco_annotation *a, bool masks,
+                       struct error *err) {
+    const char *missing = (a->flags & COCO_ANNOTATION_AREA) == 0            ? "area"
+                          : !masks && (a->flags & COCO_ANNOTATION_BOX) == 0 ? "bbox"
+                                                                            : NULL;
+    return missing == NULL ? 0
+                           : error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"%s\"",
+                                       index->path, a->id, missing);
+}
+
+int coco_task_check(const struct coco_index *index, struct error *err) {
+    cleanup_coco_outline struct coco_outline room = {0};
+    cleanup_rle_brush struct rle_brush brush = {0};
+    cleanup_rle struct rle mask = {0};
+    for (size_t i = 0; i < index->placed_count; i++) {
+        const struct coco_annotation *a = &index->annotations[i];
+        if (a->category >= index->category_count)
+            continue;
+        if (check_truth(index, a, false, err) != 0)
+            return -1;
+        if (coco_index_mask(index, a, &room, &brush, &mask, err) != 0)
+            return error_wrap(err, "%s", index->path);
+    }
+    return 0;
+}
+
 static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
     const struct coco_index *index = task->index;
     cleanup_free uint32_t *stands = calloc(index->annotation_count + 1, sizeof(*stands));
@@ -98,12 +125,8 @@ static int fill_truth(struct coco_task *task, bool masks, struct error *err) {
         if (index->annotations[i].category >= index->category_count ||
             a->image >= index->image_count || a->category >= index->category_count)
             continue;
-        if ((a->flags & COCO_ANNOTATION_AREA) == 0)
-            return error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"area\"",
-                             index->path, a->id);
-        if (!masks && (a->flags & COCO_ANNOTATION_BOX) == 0)
-            return error_set(err, EXIT_CODE_DATA, "%s: annotation %" PRId64 ": no \"bbox\"",
-                             index->path, a->id);
+        if (check_truth(index, a, masks, err) != 0)
+            return -1;
         struct coco_object *object = &task->truth[count];
         *object = (struct coco_object){.image = a->image,
                                        .category = a->category,

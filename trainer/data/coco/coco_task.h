@@ -37,6 +37,10 @@ int coco_task_make(struct coco_task *ret, const struct coco_index *index,
                    const struct coco_results *results, bool masks, enum coco_area_of area,
                    struct error *err);
 
+/* Whether all that INDEX says can be scored, boxes and masks, before there are results: the errors
+ * are those that scoring would end with. Makes every mask once. */
+int coco_task_check(const struct coco_index *index, struct error *err);
+
 #define cleanup_coco_task __attribute__((cleanup(coco_task_done)))
 
 #endif

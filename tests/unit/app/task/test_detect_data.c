@@ -68,7 +68,8 @@ static void a_picture_that_is_scored_has_a_canvas_too(void) {
     static const char json[] =
         "{\"images\":[{\"id\":1,\"file_name\":\"wide.jpg\",\"width\":300,\"height\":100}],"
         "\"annotations\":[{\"id\":1,\"image_id\":1,\"category_id\":3,\"bbox\":[1,1,20,20],"
-        "\"area\":400,\"iscrowd\":0}],\"categories\":[{\"id\":3,\"name\":\"circle\"},"
+        "\"area\":400,\"iscrowd\":0,\"segmentation\":[[1,1,21,1,21,21,1,21]]}],\"categories\":[{"
+        "\"id\":3,\"name\":\"circle\"},"
         "{\"id\":17,\"name\":\"square\"},{\"id\":90,\"name\":\"triangle\"}]}";
     static char wide[PATH_MAX / 2];
     char path[PATH_MAX];

@@ -136,8 +136,41 @@ static void errors_name_annotation_or_result(void) {
                   "result 1: coordinate 5e+07 of a polygon");
 }
 
+/* The same errors of annotations before there is a result. */
+static void what_cannot_be_scored_is_found_before(void) {
+    static const char *const rows[][2] = {
+        {OBJECT(1, 4, 3), ""},
+        {"{\"id\":42,\"image_id\":77,\"category_id\":3}", ""},
+        {"{\"id\":42,\"image_id\":4,\"category_id\":77}", ""},
+        {"{\"id\":42,\"image_id\":4,\"category_id\":3,\"bbox\":[1,2,3,4]}", "no \"area\""},
+        {"{\"id\":42,\"image_id\":4,\"category_id\":3,\"area\":4}", "no \"bbox\""},
+        {"{\"id\":42,\"image_id\":4,\"category_id\":3,\"area\":4,\"bbox\":[1,2,3,4]}", "no mask"},
+        {"{\"id\":42,\"image_id\":4,\"category_id\":3,\"area\":4,\"bbox\":[1,2,3,4],\"iscrowd\":1,"
+         "\"segmentation\":{\"size\":[10,10],\"counts\":[5,9]}}",
+         "the mask's 2 runs add up to 14 pixels"},
+        {"{\"id\":42,\"image_id\":4,\"category_id\":3,\"area\":4,\"bbox\":[1,2,3,4],"
+         "\"segmentation\":[[1,1,-1e300,1,5,5]]}",
+         "coordinate -1e+300 of a polygon"},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cleanup_coco_index struct coco_index index = {0};
+        struct error err = {0};
+        char text[4096];
+        snprintf(text, sizeof(text), "{\"annotations\":[%s]," TWO_IMAGES "," TWO_CATEGORIES "}",
+                 rows[i][0]);
+        CU_ASSERT_EQUAL_FATAL(coco_load(&index, write_text("set.json", text), NULL, &err), 0);
+        const bool fine = rows[i][1][0] == '\0';
+        CU_ASSERT_EQUAL(coco_task_check(&index, &err), fine ? 0 : -1);
+        if (fine)
+            continue;
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
+        ASSERT_CONTAINS(err.text, "set.json: annotation 42: ");
+        ASSERT_CONTAINS(err.text, rows[i][1]);
+    }
+}
+
 UNIT_MAIN("data.coco_task", UNIT(what_has_no_listed_category_or_image_does_not_count),
           UNIT(the_last_of_repeated_annotations_stands_for_all),
           UNIT(areas_and_boxes_come_from_masks_where_boxes_are_missing),
           UNIT(a_box_without_mask_is_scored_as_its_rectangle),
-          UNIT(errors_name_annotation_or_result))
+          UNIT(errors_name_annotation_or_result), UNIT(what_cannot_be_scored_is_found_before))
