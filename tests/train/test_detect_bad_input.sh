@@ -123,6 +123,12 @@ unscored() {
 }
 unscored 'no "area"' ''
 unscored 'no mask' ',"area":9'
+same='"id":4,"image_id":7,"category_id":3,"bbox":[10,12,40,30],"area":9,"segmentation":[[1,1,9,1,5,5]]'
+set_of "$GOOD"
+cp -r "$work/set/train" "$work/set/val"
+printf '%s\n' "{$IMAGES,$CATEGORIES,\"annotations\":[{$same},{$same},{$same}]}" >"$work/set/annotations/instances_val.json"
+run 0 --validation "$work/set"
+says "$work/set/annotations/instances_val.json: 2 annotations have the id of a later one, which is scored in their place"
 unscored "the mask's 3 runs add up to 32 pixels, its size is 128 x 128" \
     ',"area":9,"iscrowd":1,"segmentation":{"size":[128,128],"counts":[5,9,18]}'
 unscored 'coordinate 1e+300 of a polygon' ',"area":9,"segmentation":[[1,1,1e300,1,5,5]]'

@@ -79,6 +79,18 @@ static int find_set(struct detect_part *part, const char *path, const char *name
     return 0;
 }
 
+/* Whether a set can be scored on: now, not after the first epoch. */
+static int check_scored(const struct detect_part *part, bool aloud, struct error *err) {
+    size_t repeated = 0;
+    if (coco_task_check(&part->index, &repeated, err) != 0)
+        return -1;
+    if (repeated > 0 && aloud)
+        log_warning(
+            "%s: %zu annotations have the id of a later one, which is scored in their place",
+            part->json, repeated);
+    return 0;
+}
+
 static int read_set(struct detect_data *d, struct detect_part *part, const struct task_ask *ask,
                     struct detection_options how, struct error *err) {
     cleanup_buf struct buf text = {0};
@@ -87,8 +99,7 @@ static int read_set(struct detect_data *d, struct detect_part *part, const struc
         log_info("reading %s", part->json);
     if (host_index_load(&part->index, part->json, ask->comm, err) != 0)
         return -1;
-    /* Now, not after the first epoch. */
-    if (part == &d->validation && coco_task_check(&part->index, err) != 0)
+    if (part == &d->validation && check_scored(part, aloud, err) != 0)
         return -1;
     if (part == &d->training && detect_labels_choose(&d->id_labels, &part->index, ask, err) != 0)
         return -1;

@@ -94,7 +94,19 @@ static int check_truth(const struct coco_index *index, const struct coco_annotat
                                        index->path, a->id, missing);
 }
 
-int coco_task_check(const struct coco_index *index, struct error *err) {
+static int count_repeated(const struct coco_index *index, size_t *ret, struct error *err) {
+    cleanup_free uint32_t *stands = calloc(index->annotation_count + 1, sizeof(*stands));
+    *ret = 0;
+    if (stands == NULL)
+        return error_no_memory(err, "annotations to score");
+    if (find_standing(index, stands, err) != 0)
+        return -1;
+    for (size_t i = 0; i < index->placed_count; i++)
+        *ret += stands[i] != i;
+    return 0;
+}
+
+int coco_task_check(const struct coco_index *index, size_t *ret_repeated, struct error *err) {
     cleanup_coco_outline struct coco_outline room = {0};
     cleanup_rle_brush struct rle_brush brush = {0};
     cleanup_rle struct rle mask = {0};
@@ -107,7 +119,7 @@ int coco_task_check(const struct coco_index *index, struct error *err) {
         if (coco_index_mask(index, a, &room, &brush, &mask, err) != 0)
             return error_wrap(err, "%s", index->path);
     }
-    return 0;
+    return count_repeated(index, ret_repeated, err);
 }
 
 static int fill_truth(struct coco_task *task, bool masks, struct error *err) {

@@ -38,8 +38,9 @@ int coco_task_make(struct coco_task *ret, const struct coco_index *index,
                    struct error *err);
 
 /* Whether all that INDEX says can be scored, boxes and masks, before there are results: the errors
- * are those that scoring would end with. Makes every mask once. */
-int coco_task_check(const struct coco_index *index, struct error *err);
+ * are those that scoring would end with. Makes every mask once. *RET_REPEATED: annotations that
+ * another one stands for, as it has their id and comes later. */
+int coco_task_check(const struct coco_index *index, size_t *ret_repeated, struct error *err);
 
 #define cleanup_coco_task __attribute__((cleanup(coco_task_done)))
 

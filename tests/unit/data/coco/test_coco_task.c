@@ -140,6 +140,7 @@ static void errors_name_annotation_or_result(void) {
 static void what_cannot_be_scored_is_found_before(void) {
     static const char *const rows[][2] = {
         {OBJECT(1, 4, 3), ""},
+        {OBJECT(1, 4, 3) "," OBJECT(2, 4, 3) "," OBJECT(1, 4, 3) "," OBJECT(1, 9, 3), ""},
         {"{\"id\":42,\"image_id\":77,\"category_id\":3}", ""},
         {"{\"id\":42,\"image_id\":4,\"category_id\":77}", ""},
         {"{\"id\":42,\"image_id\":4,\"category_id\":3,\"bbox\":[1,2,3,4]}", "no \"area\""},
@@ -160,9 +161,12 @@ static void what_cannot_be_scored_is_found_before(void) {
                  rows[i][0]);
         CU_ASSERT_EQUAL_FATAL(coco_load(&index, write_text("set.json", text), NULL, &err), 0);
         const bool fine = rows[i][1][0] == '\0';
-        CU_ASSERT_EQUAL(coco_task_check(&index, &err), fine ? 0 : -1);
-        if (fine)
+        size_t repeated = 9;
+        CU_ASSERT_EQUAL(coco_task_check(&index, &repeated, &err), fine ? 0 : -1);
+        if (fine) {
+            CU_ASSERT_EQUAL(repeated, i == 1 ? 2 : 0);
             continue;
+        }
         CU_ASSERT_EQUAL(err.code, EXIT_CODE_DATA);
         ASSERT_CONTAINS(err.text, "set.json: annotation 42: ");
         ASSERT_CONTAINS(err.text, rows[i][1]);
