@@ -157,7 +157,7 @@ def tests_for(name, tests):
             near.append(test)
         elif test.source and folders[:2] != ("tests", "unit") and test.name.endswith(f"_{path.stem}"):
             near.append(test)  # of another house it would be the twin of another source
-        elif ours and folders[-1] == room:
+        elif ours and folders[-1] in (room, house):  # of the house: what all its rooms have to do, as without memory
             rest.append(test)
         elif re.match(MORE_TESTS.get(house) or MORE_TESTS.get(room, "$"), test.name):
             rest.append(test)
