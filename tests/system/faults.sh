@@ -70,12 +70,16 @@ at_work_for() {
     check "all ranks are at work" wait_for $((PATIENCE + 5 * size)) at_work
 }
 
+# Ranks that have met have connections to each other, which Open MPI makes late.
 at_work() {
     case $WORKLOAD in
     ringtrain) says 1 'train step=' ;;
-    *) [ "$(find "$share" -name 'in-main-*' ! -name '*.part' | wc -l)" = "$size" ] ;;
+    mpi) are_there met ;;
+    *) are_there in-main ;;
     esac
 }
+
+are_there() { [ "$(find "$share" -name "$1-*" ! -name '*.part' | wc -l)" = "$size" ]; }
 
 # but HOST...: all the others.
 but() {

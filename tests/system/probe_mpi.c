@@ -4,8 +4,9 @@
  *     probe_mpi FOLDER SECONDS [RANK exit CODE | RANK abort CODE | RANK segv | RANK memory]
  *
  * Each rank leaves FOLDER/in-main-RANK, which holds its process number and the time in ms, once it
- * is in main, and FOLDER/out-RANK when it leaves. With a RANK that one leaves FOLDER/failed-RANK
- * and fails, 500 ms after all have met. SIGTERM at any rank lets all of them leave together with 0.
+ * is in main, FOLDER/met-RANK once it has met all others, and FOLDER/out-RANK when it leaves. With
+ * a RANK that one leaves FOLDER/failed-RANK and fails, 500 ms after all have met. SIGTERM at any
+ * rank lets all of them leave together with 0.
  */
 #include <mpi.h>
 #include <signal.h>
@@ -61,6 +62,18 @@ static void fail_as_told(char **words, int count) {
         MPI_Abort(MPI_COMM_WORLD, atoi(words[1]));
 }
 
+/* The greatest of all ranks' values. Who waits sleeps: ranks that wait for one that is gone would
+ * take the cores from all that is timed. */
+static int greatest(int mine) {
+    MPI_Request request;
+    int all = 0, done = 0;
+    MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD, &request);
+    for (MPI_Test(&request, &done, MPI_STATUS_IGNORE); !done;
+         MPI_Test(&request, &done, MPI_STATUS_IGNORE))
+        nanosleep(&(struct timespec){.tv_nsec = 1000 * 1000}, NULL);
+    return all;
+}
+
 int main(int argc, char **argv) {
     const char *name = getenv("RANK");
     if (argc < 3 || !name || leave_mark(argv[1], "in-main", name) != 0)
@@ -75,7 +88,8 @@ int main(int argc, char **argv) {
 
     const int64_t start = now_ms(CLOCK_MONOTONIC), seconds = atoi(argv[2]);
     const int failing = argc > 4 ? atoi(argv[3]) : -1;
-    int leave = 0;
+    int leave = greatest(0);
+    leave_mark(argv[1], "met", name);
     while (!leave) {
         const int64_t passed = now_ms(CLOCK_MONOTONIC) - start;
         if (rank == failing && passed > 500) {
@@ -83,7 +97,7 @@ int main(int argc, char **argv) {
             fail_as_told(argv + 4, argc - 4);
         }
         int mine = stop_asked || (rank == 0 && passed > seconds * 1000);
-        MPI_Allreduce(&mine, &leave, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+        leave = greatest(mine);
         nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
     }
     MPI_Finalize();
