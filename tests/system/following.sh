@@ -59,8 +59,8 @@ thaw() {
     hosts thaw "$1"
 }
 
-# never_two [HOST]: no host works in an attempt when another one has begun to work in the next one; a HOST that was
-# paused in the first one has not after its thaw for longer than the second that it takes to be told and killed, and
+# never_two [HOST [ATTEMPT]]: no host works in an attempt when another one has begun to work in the next one; a HOST that
+# was paused in ATTEMPT (1) has not after its thaw for longer than the second that it takes to be told and killed, and
 # as much more as the machine was late.
 never_two() {
     fault_ends
@@ -69,8 +69,8 @@ never_two() {
     for file in "$share"/work/*; do
         name=$(basename "$file")
         sed "s/^/${name%%.*} ${name#*.} /" "$file"
-    done | awk -v paused="${1:-}" -v thawed="${thawed:-0}" -v room="$((1000 + late))" '
-        $1 == 1 && $2 == paused && $3 >= thawed { if ($3 > late) late = $3; next }
+    done | awk -v paused="${1:-}" -v its="${2:-1}" -v thawed="${thawed:-0}" -v room="$((1000 + late))" '
+        $1 == its && $2 == paused && $3 >= thawed { if ($3 > late) late = $3; next }
         !($1 in first) || $3 < first[$1] { first[$1] = $3 }
         $3 > last[$1] { last[$1] = $3 }
         END {

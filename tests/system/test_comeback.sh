@@ -292,7 +292,7 @@ a_first_host_that_is_started_anew_as_the_next_master_is_paused() {
     waits 2 3 || return
     goes_on 4 3 4 || return
     ended_well 1 2 3 4
-    check "one attempt at a time" never_two
+    check "one attempt at a time" never_two algo-2 2
 }
 
 # What knows of the job is less than half of its hosts, and gives up: a new job needs all of them.
