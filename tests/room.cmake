@@ -138,7 +138,7 @@ endif()
 set(system_alone attacks first_failure hosts names_openmpi5 sdk)
 set(system_computing contents faults_ringtrain foreign maskrcnn_example quickstart straggler strangers)
 # The longest first. The image takes minutes where nothing of it is there, most of them an installer's.
-set(system_long comeback failover faults_mpi faults_sh image relaunch straggler)
+set(system_long comeback failover faults_mpi faults_sh image relaunch started_anew straggler)
 set(system_patience 900)
 if(DEFINED ENV{RINGMASTER_LONG})
     set(system_patience 7200)

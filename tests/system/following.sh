@@ -1,5 +1,5 @@
-# What tests of jobs that lose hosts share (test_failover.sh, test_comeback.sh): programs that say when they run, and
-# how a job goes on. Sourced after lib.sh.
+# What tests of jobs that lose hosts share (test_failover.sh, test_comeback.sh, test_started_anew.sh): programs that say
+# when they run, and how a job goes on. Sourced after lib.sh.
 # shellcheck shell=sh disable=SC2034,SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
 
 # From the last heartbeat of a master that is lost to the next attempt's begin, where all others come: a lease and
@@ -126,4 +126,11 @@ out() {
     for host in "$@"; do
         check "host $host says what it is" holds "$(failure_of "$host")" 'host-lost: '
     done
+}
+
+# After each case.
+case_ends() {
+    failover=1
+    least=1
+    check "nothing is left running" equal "$(hosts left)" 0
 }

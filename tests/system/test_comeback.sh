@@ -1,7 +1,7 @@
 #!/bin/sh
 # Hosts that were lost and come back: each waits, and has a part in the next attempt, with the first host as the master
-# or, with RINGMASTER_FAILOVER, with any. Three or four hosts; RINGMASTER_LONG=1 adds eight, and jobs that nobody may
-# lead, which takes two minutes.
+# or, with RINGMASTER_FAILOVER, with any. Three or four hosts; RINGMASTER_LONG=1 adds eight. A first host that is started
+# anew: test_started_anew.sh.
 # shellcheck disable=SC2154,SC2034  # lib.sh's and following.sh's variables
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/following.sh"
@@ -207,150 +207,6 @@ a_roll_grows_by_more_than_it_had() {
     check "one attempt at a time" never_two
 }
 
-# --- the first host's container is started anew -----------------------------------------------
-
-# It finds out that it is not the master any more.
-a_first_host_that_is_started_anew_has_a_part_in_the_next_attempt() {
-    begin_work 3 || return
-    lost hosts kill 1
-    followed 2 2 || return
-    works_again 1
-    waits 1 2 || return
-    check "it says why" says 1 'the job goes on under algo-2'
-    check "attempt 2 goes on without it" works_in 2 2
-    goes_on 3 2 3 || return
-    ended_well 1 2 3
-    check "one attempt at a time" never_two
-}
-
-# It is there before the others go on, and they take it along.
-a_first_host_that_is_started_anew_while_hosts_gather() {
-    begin_work 3 || return
-    lost hosts kill 1
-    works_again 1
-    followed 2 3 || return
-    check "all work" wait_for 20 works_in 2 3
-    ended_well 1 2 3
-    check "one attempt at a time" never_two
-}
-
-# Without it they would be too few.
-a_first_host_that_is_started_anew_counts_while_hosts_gather() {
-    least=3
-    begin_work 3 || return
-    lost hosts kill 1
-    sleep 8
-    works_again 1
-    followed 2 3 25000 || return
-    check "all work" wait_for 20 works_in 2 3
-    ended_well 1 2 3
-    check "one attempt at a time" never_two
-}
-
-# Once while it waits, and once while it has a part.
-a_first_host_that_is_started_anew_again_and_again() {
-    begin_work 3 || return
-    lost hosts kill 1
-    followed 2 2 || return
-    works_again 1
-    waits 1 2 || return
-    hosts kill 1
-    works_again 1
-    waits 1 2 || return
-    goes_on 3 2 3 || return
-    lost hosts kill 1
-    works_again 1
-    said_within "$FOLLOW_MS" 2 'attempt 4 begins, with 3 ranks on 3 hosts' || return
-    check "all work" wait_for 20 works_in 4 3
-    ended_well 1 2 3
-    check "one attempt at a time" never_two
-}
-
-# Who leads the job is lost while the first host asks for it.
-a_first_host_that_is_started_anew_as_the_next_master_is_lost() {
-    begin_work 4 || return
-    lost hosts kill 1
-    followed 2 3 || return
-    works_again 1
-    lost hosts kill 2
-    said_within "$FOLLOW_MS" 3 'attempt 3 begins, with 3 ranks on 3 hosts' || return
-    check "all work" wait_for 20 works_in 3 3
-    ended_well 1 3 4
-    check "one attempt at a time" never_two
-}
-
-# It is paused instead, and wakes up when the first host, which had led the job before it, has come back.
-a_first_host_that_is_started_anew_as_the_next_master_is_paused() {
-    begin_work 4 || return
-    lost hosts kill 1
-    followed 2 3 || return
-    lost hosts freeze 2
-    works_again 1
-    said_within "$FOLLOW_MS" 3 'attempt 3 begins, with [23] ranks on [23] hosts' || return
-    check "the first host has found them" wait_for 30 says 3 'algo-1 is back, and waits for the next attempt' || return
-    thaw 2
-    waits 2 3 || return
-    goes_on 4 3 4 || return
-    ended_well 1 2 3 4
-    check "one attempt at a time" never_two algo-2 2
-}
-
-# What knows of the job is less than half of its hosts, and gives up: a new job needs all of them.
-a_first_host_that_is_started_anew_where_nobody_may_lead() {
-    begin_work 3 || return
-    hosts kill 1
-    hosts kill 3
-    works_again 1
-    works_again 3
-    all_end 150 73 2 || return
-    check "nobody works" works_in 2 0
-    works_again 2
-    check "a new job begins" wait_for 60 says 1 'all 3 ranks have started' || return
-    ended_well 1 2 3
-    check "one attempt at a time" never_two
-}
-
-# Nobody leads the job while it waits for its next attempt: it is the master of a new one, which all others join anew.
-a_first_host_that_waits_as_the_job_is_lost() {
-    begin_work 3 || return
-    lost hosts kill 1
-    followed 2 2 || return
-    works_again 1
-    waits 1 2 || return
-    hosts kill 2
-    all_end 150 73 3 || return
-    check "it says so" wait_for 60 says 1 'nobody leads the job any more'
-    check "one attempt at a time" never_two
-    rm "$share"/work/*
-    works_again 2
-    works_again 3
-    check "a new job begins" wait_for 60 says 1 'all 3 ranks have started' || return
-    ended_well 1 2 3
-    check "one attempt at a time" never_two
-}
-
-# The platform has given the paused one up, and started its name on another machine.
-a_paused_first_host_wakes_up_beside_its_successor() {
-    ring_that_shares 4
-    for host in 1 2 3; do
-        begin_named "$host" "algo-$host"
-    done
-    work_begins 3 || return
-    lost hosts freeze 1
-    followed 2 2 || return
-    begin_named 4 algo-1
-    check "its successor waits" wait_for 45 says 2 'algo-1 is back, and waits for the next attempt' || return
-    thaw 1
-    all_end 45 65 1 || return
-    all_name 'the name algo-1 is that of the host at' 1
-    goes_on 3 2 3 || return
-    ended_well 2 3 4
-    check "one attempt at a time" never_two algo-1
-}
-begin_named() {
-    begin_one "$1" -e RINGMASTER_HOSTS=algo-1,algo-2,algo-3 -e "RINGMASTER_HOST=$2" -- train -- sh -c "$works"
-}
-
 a_paused_master_of_eight() {
     begin_work 8 || return
     lost hosts freeze 1
@@ -362,8 +218,7 @@ a_paused_master_of_eight() {
     check "one attempt at a time" never_two algo-1
 }
 
-more='a_paused_master_of_eight a_first_host_that_is_started_anew_where_nobody_may_lead
-    a_first_host_that_waits_as_the_job_is_lost'
+more=a_paused_master_of_eight
 [ -n "${RINGMASTER_LONG:-}" ] || more=
 CASES=${CASES:-a_paused_host_has_a_part_in_the_next_attempt a_host_that_was_cut_off_has_a_part_in_the_next_attempt
     a_container_that_was_started_again_has_a_part_in_the_next_attempt a_host_that_waits_hears_the_verdict
@@ -371,17 +226,6 @@ CASES=${CASES:-a_paused_host_has_a_part_in_the_next_attempt a_host_that_was_cut_
     a_stop_between_being_taken_in_and_the_first_order the_first_host_is_paused
     the_first_host_comes_back_and_leads_again a_paused_worker_waits_for_the_end a_worker_that_was_cut_off_comes_back
     a_new_container_finds_a_master_that_is_not_the_first_host a_host_that_waits_counts_while_hosts_gather
-    a_roll_grows_by_more_than_it_had
-    a_first_host_that_is_started_anew_has_a_part_in_the_next_attempt
-    a_first_host_that_is_started_anew_while_hosts_gather a_first_host_that_is_started_anew_counts_while_hosts_gather
-    a_first_host_that_is_started_anew_again_and_again
-    a_first_host_that_is_started_anew_as_the_next_master_is_lost a_first_host_that_is_started_anew_as_the_next_master_is_paused
-    a_paused_first_host_wakes_up_beside_its_successor $more}
-
-case_ends() {
-    failover=1
-    least=1
-    check "nothing is left running" equal "$(hosts left)" 0
-}
+    a_roll_grows_by_more_than_it_had $more}
 run_cases
 finish
