@@ -137,81 +137,20 @@ static void what_is_left_out_is_said(void) {
 /* Ids that come again, an annotation of no image, boxes that no picture has, categories with odd
  * ids: nothing of it is left out in silence, and what is left can be learnt from. */
 static void odd_ids_and_boxes_are_counted(void) {
-    static const char json[] = "{\"images\":[" IMAGE(1, 20, 10) "," IMAGE(1, 20, 10) "," NAMED(
-        2,
-        "sub/..a.png") "],"
-                       "\"annotations\":[" OBJECT(1, 1, 0, 2, 3, 4, 5, OUTLINE) "," OBJECT(1, 2, 2147483648, 2, 3, 4, 5, OUTLINE) "," OBJECT(
-                           2, 9, 0, 2, 3, 4, 5,
-                           OUTLINE) "," OBJECT(3, 1, 0, 1e300, 3, 4, 5,
-                                               OUTLINE) "," OBJECT(4, 1, 0, -1e300, 3, 1e300, 5,
-                                                                   OUTLINE) "," OBJECT(5, 1, 0,
-                                                                                       -1e300,
-                                                                                       -1e300,
-                                                                                       1.5e300,
-                                                                                       1.5e300,
-                                                                                       OUTLINE) "],"
-                                                                                                "\""
-                                                                                                "ca"
-                                                                                                "te"
-                                                                                                "go"
-                                                                                                "ri"
-                                                                                                "es"
-                                                                                                "\""
-                                                                                                ":["
-                                                                                                "{"
-                                                                                                "\""
-                                                                                                "id"
-                                                                                                "\""
-                                                                                                ":0"
-                                                                                                ","
-                                                                                                "\""
-                                                                                                "na"
-                                                                                                "me"
-                                                                                                "\""
-                                                                                                ":"
-                                                                                                "\""
-                                                                                                "ze"
-                                                                                                "ro"
-                                                                                                "\""
-                                                                                                "},"
-                                                                                                "{"
-                                                                                                "\""
-                                                                                                "id"
-                                                                                                "\""
-                                                                                                ":2"
-                                                                                                "14"
-                                                                                                "74"
-                                                                                                "83"
-                                                                                                "64"
-                                                                                                "8,"
-                                                                                                "\""
-                                                                                                "na"
-                                                                                                "me"
-                                                                                                "\""
-                                                                                                ":"
-                                                                                                "\""
-                                                                                                "fa"
-                                                                                                "r"
-                                                                                                "\""
-                                                                                                "},"
-                                                                                                "{"
-                                                                                                "\""
-                                                                                                "id"
-                                                                                                "\""
-                                                                                                ":0"
-                                                                                                ","
-                                                                                                "\""
-                                                                                                "na"
-                                                                                                "me"
-                                                                                                "\""
-                                                                                                ":"
-                                                                                                "\""
-                                                                                                "no"
-                                                                                                "ug"
-                                                                                                "ht"
-                                                                                                "\""
-                                                                                                "}]"
-                                                                                                "}";
+    /* clang-format off */
+    static const char json[] =
+        "{\"images\":["
+            IMAGE(1, 20, 10) "," IMAGE(1, 20, 10) "," NAMED(2, "sub/..a.png") "],"
+        "\"annotations\":["
+            OBJECT(1, 1, 0, 2, 3, 4, 5, OUTLINE) ","
+            OBJECT(1, 2, 2147483648, 2, 3, 4, 5, OUTLINE) ","
+            OBJECT(2, 9, 0, 2, 3, 4, 5, OUTLINE) ","
+            OBJECT(3, 1, 0, 1e300, 3, 4, 5, OUTLINE) ","
+            OBJECT(4, 1, 0, -1e300, 3, 1e300, 5, OUTLINE) ","
+            OBJECT(5, 1, 0, -1e300, -1e300, 1.5e300, 1.5e300, OUTLINE) "],"
+        "\"categories\":[{\"id\":0,\"name\":\"zero\"},"
+            "{\"id\":2147483648,\"name\":\"far\"},{\"id\":0,\"name\":\"nought\"}]}";
+    /* clang-format on */
     struct made made;
     char path[64];
     cleanup_buf struct buf text = {.max = 4096};
