@@ -12,23 +12,26 @@
     "{\"id\":" #id_ ",\"image_id\":" #image ",\"category_id\":" #category rest "}"
 #define SQUARE ",\"segmentation\":[[2,2,7,2,7,7,2,7]]"
 
+/* clang-format off */
 static const char SET[] =
     "{\"images\":[{\"id\":4,\"width\":10,\"height\":10,\"file_name\":\"none.jpg\"},{\"id\":5},"
     "{\"id\":5},{\"id\":6,\"width\":30,\"height\":20}]," TWO_CATEGORIES ",\"annotations\":["
     /* in order */
     A(1, 4, 3, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) ","
     /* one kind of trouble each */
-    A(2, 4, 3, ",\"bbox\":[2,2,0,5],\"area\":25" SQUARE) "," A(3, 4, 3, ",\"bbox\":[2,2,50,5],\"area\":25" SQUARE) "," A(10, 4, 3, ",\"bbox\":[2,2,5,5],\"area\":2500" SQUARE) "," A(
-        11, 4, 3, ",\"bbox\":[2,2,5,5]" SQUARE) "," A(12, 4, 3, ",\"area\":25" SQUARE) "," A(13, 4,
-                                                                                             3, ",\"bbox\":[2,2,5,5],\"area\":25") "," A(14, 4, 8, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) "," A(15, 77, 3, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) "," A(0,
-                                                                                                                                                                                                                                                              4, 90, ",\"bbox\":[2,2,5,5],\"area\":25,\"iscrowd\":1" SQUARE) "," A(1,
-                                                                                                                                                                                                                                                                                                                                   4,
-                                                                                                                                                                                                                                                                                                                                   90,
-                                                                                                                                                                                                                                                                                                                                   ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) "," A(16,
-                                                                                                                                                                                                                                                                                                                                                                                   4,
-                                                                                                                                                                                                                                                                                                                                                                                   90,
-                                                                                                                                                                                                                                                                                                                                                                                   ",\"bbox\":[2,2,5,5],\"area\":25,\"segmentation\":{\"size\":[10,10],"
-                                                                                                                                                                                                                                                                                                                                                                                   "\"counts\":\"05\"}") "]}";
+    A(2, 4, 3, ",\"bbox\":[2,2,0,5],\"area\":25" SQUARE) ","
+    A(3, 4, 3, ",\"bbox\":[2,2,50,5],\"area\":25" SQUARE) ","
+    A(10, 4, 3, ",\"bbox\":[2,2,5,5],\"area\":2500" SQUARE) ","
+    A(11, 4, 3, ",\"bbox\":[2,2,5,5]" SQUARE) ","
+    A(12, 4, 3, ",\"area\":25" SQUARE) ","
+    A(13, 4, 3, ",\"bbox\":[2,2,5,5],\"area\":25") ","
+    A(14, 4, 8, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) ","
+    A(15, 77, 3, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) ","
+    A(0, 4, 90, ",\"bbox\":[2,2,5,5],\"area\":25,\"iscrowd\":1" SQUARE) ","
+    A(1, 4, 90, ",\"bbox\":[2,2,5,5],\"area\":25" SQUARE) ","
+    A(16, 4, 90, ",\"bbox\":[2,2,5,5],\"area\":25,\"segmentation\":{\"size\":[10,10],"
+                 "\"counts\":\"05\"}") "]}";
+/* clang-format on */
 
 static void every_kind_of_trouble_is_found_with_its_id(void) {
     static const struct {
