@@ -33,11 +33,11 @@ begin_one() {
 }
 
 # What each rank does: it says ten times a second that it runs, in a file a host and attempt, until it is told to
-# end, or to fail.
+# end, or to fail. The machine's uptime needs no process to be read.
 works='trap "" TERM; echo "attempt $RINGMASTER_ATTEMPT of $WORLD_SIZE on $SM_HOSTS"
     while [ ! -e "$TEST_SHARE/enough" ]; do
         [ ! -e "$TEST_SHARE/fail-$RINGMASTER_ATTEMPT-$RANK" ] || kill -s KILL $$
-        date +%s%3N >>"$TEST_SHARE/work/$RINGMASTER_ATTEMPT.$SM_CURRENT_HOST"; sleep 0.1
+        read -r now _ </proc/uptime; echo "$now" >>"$TEST_SHARE/work/$RINGMASTER_ATTEMPT.$SM_CURRENT_HOST"; sleep 0.1
     done'
 begin_work() {
     begin "$1" -- train -- sh -c "$works"
@@ -55,7 +55,7 @@ enough() { : >"$share/enough"; }
 # thaw HOST: how late the machine is from then on is measured.
 thaw() {
     fault_begins
-    thawed=$fault_at
+    read -r thawed _ </proc/uptime
     hosts thaw "$1"
 }
 
@@ -70,6 +70,8 @@ never_two() {
         name=$(basename "$file")
         sed "s/^/${name%%.*} ${name#*.} /" "$file"
     done | awk -v paused="${1:-}" -v its="${2:-1}" -v thawed="${thawed:-0}" -v room="$((1000 + late))" '
+        BEGIN { thawed *= 1000 }
+        { $3 *= 1000 }
         $1 == its && $2 == paused && $3 >= thawed { if ($3 > late) late = $3; next }
         !($1 in first) || $3 < first[$1] { first[$1] = $3 }
         $3 > last[$1] { last[$1] = $3 }

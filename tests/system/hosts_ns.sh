@@ -99,10 +99,7 @@ driver_pids() {
     first=$(driver_pid "$1")
     [ -n "$first" ] || return 0
     space=$(readlink "/proc/$first/ns/pid") || return 0
-    for entry in /proc/[0-9]*; do
-        [ "$(readlink "$entry/ns/pid" 2>/dev/null)" = "$space" ] && echo "${entry#/proc/}"
-    done
-    return 0
+    ps -e -o pidns= -o pid= | awk -v space="$space" '"pid:[" $1 "]" == space { print $2 }'
 }
 
 signal_first() {
