@@ -70,17 +70,18 @@ for r in d["relationships"]:
     assert r["spdxElementId"] in known and r["relatedSpdxElement"] in known, r
 END
     for program in ringmaster ringmaster-transfer ringtrain; do
-        [ -x "$bin/$program" ] || continue
-        for library in $(ldd "$bin/$program" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'); do
-            # Some packages still call /usr/lib /lib.
-            real=$(realpath "$library")
-            package=$(dpkg-query -S "$real" "${real#/usr}" 2>/dev/null | head -n 1 | cut -d : -f 1)
-            # oneDNN is no package where the distribution has none.
-            case $library:$package in *libdnnl*:) continue ;; esac
-            [ -n "$package" ] && grep -q -F "\"name\":\"$package\"" "$work/sbom" ||
-                fail "$program loads $library, and its package '$package' is not in the list"
-        done
-    done
+        [ ! -x "$bin/$program" ] || ldd "$bin/$program" | sed -n 's/.* => \(\/[^ ]*\) .*/\1/p'
+    done | sort -u >"$work/libraries"
+    [ -s "$work/libraries" ] || fail "our programs load nothing"
+    while read -r library; do
+        # Some packages still call /usr/lib /lib.
+        real=$(realpath "$library")
+        package=$(dpkg-query -S "$real" "${real#/usr}" 2>/dev/null | head -n 1 | cut -d : -f 1)
+        # oneDNN is no package where the distribution has none.
+        case $library:$package in *libdnnl*:) continue ;; esac
+        [ -n "$package" ] && grep -q -F "\"name\":\"$package\"" "$work/sbom" ||
+            fail "our programs load $library, and its package '$package' is not in the list"
+    done <"$work/libraries"
 }
 
 a_debian_package_is_made() {

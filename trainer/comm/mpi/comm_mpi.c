@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 enum {
     INIT_DEADLINE_SECONDS = 300,
@@ -16,6 +17,10 @@ enum {
     /* MPI counts are ints; a longer slice goes in pieces of this many elements. */
     PIECE_MAX = 1 << 30,
 };
+
+/* Between two looks at whether a rank has come, ns. */
+static const int64_t NAP_LEAST = 5000;
+static const int64_t NAP_MOST = 250000;
 
 struct mpi_comm {
     struct comm base; /* first, so that the two can be cast into each other */
@@ -28,6 +33,31 @@ static int mpi_error(struct error *err, const char *what, int code) {
     int size = 0;
     (void)MPI_Error_string(code, text, &size);
     return error_set(err, EXIT_CODE_INTERNAL, "MPI: %s: %s", what, text);
+}
+
+/* After so long a wait, for a twentieth of it: no wait gets much longer by that. */
+static void doze(int64_t waited) {
+    int64_t nap = waited / 20;
+    if (nap < NAP_LEAST)
+        return;
+    const struct timespec span = {.tv_nsec = (long)(nap < NAP_MOST ? nap : NAP_MOST)};
+    (void)nanosleep(&span, NULL);
+}
+
+/* Until every rank has come this far. MPI's own waiting keeps a core busy, which threads that
+ * compute and other ranks need: this one sleeps between two looks. */
+static int meet(struct error *err) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int64_t began = clock_now();
+    int there = 0;
+    int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (code == MPI_SUCCESS) {
+        code = MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+        if (there)
+            break;
+        doze(clock_now() - began);
+    }
+    return code == MPI_SUCCESS ? 0 : mpi_error(err, "meeting the other ranks", code);
 }
 
 static int sum(const struct work *work, struct error *err) {
@@ -68,6 +98,8 @@ static int gather(const struct work *work, struct error *err) {
 }
 
 static int perform(const struct work *work, struct error *err) {
+    if (meet(err) != 0)
+        return -1;
     switch (work->kind) {
     case WORK_SUM:
         return sum(work, err);
@@ -78,8 +110,7 @@ static int perform(const struct work *work, struct error *err) {
     case WORK_BARRIER:
         break;
     }
-    int code = MPI_Barrier(MPI_COMM_WORLD);
-    return code == MPI_SUCCESS ? 0 : mpi_error(err, "barrier", code);
+    return 0;
 }
 
 static int find_local(struct comm *c, struct error *err) {
