@@ -18,6 +18,7 @@ struct ask {
     int64_t seconds;                      /* for all of it */
     unsigned tries;                       /* 0: as usual */
     const volatile sig_atomic_t *give_up; /* not 0: nothing goes on; may be NULL */
+    bool may_be_gone;                     /* that there is no such upload is no error */
 };
 
 /* NAME is for people. The answer's body is added to RET; RET_ANSWER may be NULL. */

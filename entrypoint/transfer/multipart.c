@@ -81,7 +81,8 @@ static int begin(struct s3 *s3, const char *bucket, const char *key, const char 
     return 0;
 }
 
-/* Whoever gives up has little time and another error to tell. One that is not there is fine. */
+/* Whoever gives up has little time and another error to tell. One that is not there any more is
+ * fine: hosts that begin at once tidy the same folder, and find each other's. */
 static int give_up(struct s3 *s3, const char *bucket, const char *key, const char *name,
                    const char *id, struct error *err) {
     const struct percent_pair pairs[] = {{"uploadId", id}};
@@ -92,7 +93,8 @@ static int give_up(struct s3 *s3, const char *bucket, const char *key, const cha
                           .pairs = pairs,
                           .pair_count = 1,
                           .seconds = ABORT_SECONDS / ABORT_TIMES,
-                          .tries = 4};
+                          .tries = 4,
+                          .may_be_gone = true};
     cleanup_buf struct buf page;
     buf_init(&page, ASK_ANSWER_MAX);
     return ask(&a, name, &page, NULL, err);

@@ -133,7 +133,7 @@ int s3_prepare(struct s3 *s, const struct s3_request *r, struct request *ret, st
                       buf_text(&query));
 }
 
-static bool says(const struct answer *answer, const char *code) {
+bool s3_says(const struct answer *answer, const char *code) {
     char text[64];
     (void)snprintf(text, sizeof(text), "<Code>%s</Code>", code);
     return strstr(buf_text(&answer->words), text) != NULL;
@@ -161,11 +161,11 @@ static int take_clock(struct s3 *s, const struct answer *answer) {
 int s3_refused(struct s3 *s, const struct answer *answer, struct error *err) {
     if (take_region(s, answer) == 0)
         return 0;
-    if (says(answer, "RequestTimeTooSkewed") && take_clock(s, answer) == 0)
+    if (s3_says(answer, "RequestTimeTooSkewed") && take_clock(s, answer) == 0)
         return 0;
-    if (says(answer, "RequestTimeout"))
+    if (s3_says(answer, "RequestTimeout"))
         return 0;
-    if (says(answer, "ExpiredToken") && !s->renewed) {
+    if (s3_says(answer, "ExpiredToken") && !s->renewed) {
         s->renew = s->renewed = true;
         return 0;
     }

@@ -39,6 +39,9 @@ struct s3_request {
 int s3_prepare(struct s3 *s, const struct s3_request *request, struct request *ret,
                struct error *err);
 
+/* Whether an answer that is no success has this error code. */
+bool s3_says(const struct answer *answer, const char *code);
+
 /* An exchange's `refused`: 0 where a second try will be another one, as the server named the
  * region, the clock was off or the credentials had ended. */
 int s3_refused(struct s3 *s, const struct answer *answer, struct error *err);

@@ -84,7 +84,12 @@ static void answer(struct http_call *call) {
         head(call);
     } else if (strcmp(call->method, "DELETE") == 0) {
         atomic_fetch_add(&call->shared->counters[GIVEN_UP], 1);
-        http_reply(call, 204, "", "", 0);
+        if (strstr(call->target, "/tidied/") != NULL)
+            http_reply_text(call, 404, "<Error><Code>NoSuchUpload</Code></Error>");
+        else if (strstr(call->target, "/removed/") != NULL)
+            http_reply_text(call, 404, "<Error><Code>NoSuchBucket</Code></Error>");
+        else
+            http_reply(call, 204, "", "", 0);
     } else if (strstr(call->target, "prefix=left") != NULL ||
                strstr(call->target, "prefix=&") != NULL) {
         http_reply_text(call, 200,
@@ -166,6 +171,20 @@ static void a_target_is_tried_and_tidied(void) {
     address_done(&to);
 }
 
+/* By another host, between its beginning and its end; what is missing may be more than that. */
+static void a_try_may_be_given_up_by_others(void) {
+    struct address to;
+    struct error err = {0};
+    CU_ASSERT_EQUAL(address_parse("s3://bucket/tidied/", &to, NULL), 0);
+    CU_ASSERT_EQUAL(multipart_probe(&stage.s3, &to, &err), 0);
+    CU_ASSERT_EQUAL(err.code, 0);
+    address_done(&to);
+    CU_ASSERT_EQUAL(address_parse("s3://bucket/removed/", &to, NULL), 0);
+    CU_ASSERT_EQUAL(multipart_probe(&stage.s3, &to, &err), -1);
+    ASSERT_CONTAINS(err.text, "the server answers 404 NoSuchBucket");
+    address_done(&to);
+}
+
 /* Of the upload that a killed start has left only the second part is sent, and it is completed. */
 static void what_a_killed_start_has_sent_is_not_sent_again(void) {
     stage.server.shared->requests = 0;
@@ -223,6 +242,7 @@ static void all(void) {
     CU_ASSERT_EQUAL(stage.server.shared->counters[COMPLETED], 0);
     CU_ASSERT_EQUAL(stage.server.shared->counters[GIVEN_UP], 2);
     a_target_is_tried_and_tidied();
+    a_try_may_be_given_up_by_others();
     what_a_killed_start_has_sent_is_not_sent_again();
     what_can_be_gone_on_with_is_not_given_up();
     s3_stage_close(&stage);
