@@ -14,6 +14,7 @@
 
 /* What is killed may have forked just before: looked at again so often until all are gone. */
 static const int64_t kill_again = 50 * CLOCK_MILLISECOND;
+enum { PASSES = 16 };
 
 enum kin { KIN_UNKNOWN, KIN_STRANGER, KIN_OURS };
 
@@ -117,29 +118,69 @@ static bool is_spared(const pid_t spared[SWEEP_SPARED], pid_t pid) {
     return false;
 }
 
-static size_t signal_all(int number, const pid_t spared[SWEEP_SPARED], pid_t kept, pid_t group) {
-    struct processes all = {0};
-    list_all(&all);
-    mark_descendants(&all);
+struct choice {
+    pid_t spared[SWEEP_SPARED]; /* 0: nobody, as below */
+    pid_t kept;
+    pid_t group;
+};
+
+static bool is_chosen(const struct choice *c, const struct process *p) {
+    return p->kin == KIN_OURS && !p->stat.dead && !is_spared(c->spared, p->stat.pid) &&
+           (c->kept <= 0 || p->stat.pid != c->kept) && (c->group <= 0 || p->stat.group != c->group);
+}
+
+/* Fills RET with who is there now; TOLD, sorted, is who was there before, and *RET_NEW says whether
+ * there is another one. */
+static size_t signal_once(int number, const struct choice *c, const struct processes *told,
+                          struct processes *ret, bool *ret_new) {
     size_t count = 0;
-    for (size_t i = 0; i < all.count; i++) {
-        const struct process *p = &all.items[i];
-        if (p->kin != KIN_OURS || p->stat.dead || is_spared(spared, p->stat.pid) ||
-            (kept > 0 && p->stat.pid == kept) || (group > 0 && p->stat.group == group))
+    *ret_new = false;
+    list_all(ret);
+    mark_descendants(ret);
+    for (size_t i = 0; i < ret->count; i++) {
+        const struct process *p = &ret->items[i];
+        if (!is_chosen(c, p))
             continue;
+        const struct process *before = find(told, p->stat.pid);
+        *ret_new |= before == NULL || before->stat.born != p->stat.born;
         signal_process(p, number);
         count++;
     }
+    return count;
+}
+
+static size_t signal_all(int number, const struct choice *c) {
+    const struct processes nobody = {0};
+    struct processes all = {0};
+    bool is_new = false;
+    size_t count = signal_once(number, c, &nobody, &all, &is_new);
     free(all.items);
     return count;
 }
 
+/* What has SIGKILL cannot fork any more, and its place is taken until it is reaped: of those that
+ * fork without end each pass leaves fewer, up to one that meets nobody new. */
+static size_t kill_all(const struct sweep *s) {
+    const struct choice choice = {.spared = {s->spared[0], s->spared[1]}, .kept = s->kept};
+    struct processes told = {0};
+    bool is_new = true;
+    size_t count = 0;
+    for (int i = 0; i < PASSES && is_new; i++) {
+        struct processes all = {0};
+        count = signal_once(SIGKILL, &choice, &told, &all, &is_new);
+        free(told.items);
+        told = all;
+    }
+    free(told.items);
+    return count;
+}
+
 size_t sweep_signal(int number, pid_t spared) {
-    return signal_all(number, (const pid_t[SWEEP_SPARED]){spared}, 0, 0);
+    return signal_all(number, &(const struct choice){.spared = {spared}});
 }
 
 size_t sweep_signal_outside(int number, pid_t group) {
-    return signal_all(number, (const pid_t[SWEEP_SPARED]){0}, 0, group);
+    return signal_all(number, &(const struct choice){.group = group});
 }
 
 static void finish(struct sweep *s, size_t left) {
@@ -176,7 +217,7 @@ static void advance(void *context) {
         loop_at(s->loop, &s->timer, s->kill_at);
         return;
     }
-    size_t left = signal_all(SIGKILL, s->spared, s->kept, 0);
+    size_t left = kill_all(s);
     if (now >= s->give_up_at)
         finish(s, left);
     else
@@ -199,7 +240,7 @@ void sweep_start(struct sweep *s, struct loop *l, struct reaper *r, int64_t grac
                         .give_up_at = now + grace + give_up,
                         .running = true};
     if (grace > 0)
-        (void)signal_all(SIGTERM, (const pid_t[SWEEP_SPARED]){0}, s->kept, 0);
+        (void)signal_all(SIGTERM, &(const struct choice){.kept = s->kept});
     loop_at(l, &s->timer, now);
 }
 
