@@ -1,6 +1,6 @@
 #!/bin/sh
-# The first process of a namespace host: gives it a file system of its own where hosts must differ,
-# then becomes the host's PID 1.
+# The first process of a namespace host, whose mounts are its own (unshare): gives it a file system where hosts must
+# differ, then becomes the host's PID 1.
 #
 #   bash host_init.sh FOLDER NAME COMMAND ARGS...
 #
@@ -20,7 +20,6 @@ while IFS= read -r line; do
     set -- "$line" "$@"
 done <"$folder/environment"
 
-mount --make-rprivate /
 top=$(cd "$(dirname "$0")/../.." && pwd)
 # The repository, and with it FOLDER, may lie in a folder that is about to be covered: then it is
 # laid into the host's own one first, at its old path, and that folder is covered last.

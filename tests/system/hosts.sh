@@ -49,8 +49,11 @@ fail() {
     exit 70
 }
 
-host_folder() { echo "$RING/host-$1"; }
-host_name() { echo "algo-$1$(cat "$RING/suffix")"; }
+# A host's folder is $RING/host-NUMBER; no process is asked for that, as tests start thousands of hosts.
+host_name() {
+    read -r suffix <"$RING/suffix" || :
+    echo "algo-$1$suffix"
+}
 host_started() { [ -e "$RING/host-$1/started" ]; }
 hosts_started() {
     for host in $(seq 1 "$(cat "$RING/count")"); do
@@ -61,10 +64,9 @@ hosts_started() {
 
 # What SageMaker puts into every container; $names are those of all hosts.
 write_config() {
-    config=$(host_folder "$1")/root/opt/ml/input/config
-    mkdir -p "$config"
+    config=$RING/host-$1/root/opt/ml/input/config
     printf '{"current_host":"%s","hosts":[%s],"network_interface_name":"%s","current_instance_type":"local"}\n' \
-        "$(host_name "$1")" "$names" "$2" >"$config/resourceconfig.json"
+        "algo-$1$suffix" "$names" "$2" >"$config/resourceconfig.json"
     echo '{}' >"$config/hyperparameters.json"
     echo '{}' >"$config/inputdataconfig.json"
 }
@@ -119,12 +121,10 @@ ring_up() {
     head -c 24 /dev/urandom | od -An -tx1 | tr -d ' \n' >"$RING/key"
     names=$(seq -s , -f "\"algo-%.0f$suffix\"" 1 "$count")
     for host in $(seq 1 "$count"); do
-        mkdir -p "$(host_folder "$host")"
-        for own in opt/ml/model opt/ml/output/data opt/ml/input/data opt/ml/checkpoints \
-            tmp run var/tmp; do
-            mkdir -p "$(host_folder "$host")/root/$own"
-        done
-        chmod 1777 "$(host_folder "$host")/root/tmp" "$(host_folder "$host")/root/var/tmp"
+        root=$RING/host-$host/root
+        mkdir -p "$root/opt/ml/model" "$root/opt/ml/output/data" "$root/opt/ml/input/data" "$root/opt/ml/input/config" \
+            "$root/opt/ml/checkpoints" "$root/tmp" "$root/run" "$root/var/tmp"
+        chmod 1777 "$root/tmp" "$root/var/tmp"
         write_config "$host" "$interface"
     done
     driver_up "$count"
@@ -140,22 +140,22 @@ ring_start() {
     host=$1
     shift
     # Each -e NAME=VALUE becomes a line; values of several lines are not needed here.
-    : >"$(host_folder "$host")/environment"
-    : >"$(host_folder "$host")/prepare"
-    : >"$(host_folder "$host")/aliases"
+    : >"$RING/host-$host/environment"
+    : >"$RING/host-$host/prepare"
+    : >"$RING/host-$host/aliases"
     while :; do
         case ${1:-} in
-        -a) printf '%s\n' "$2" >>"$(host_folder "$host")/aliases" ;;
-        -e) printf '%s\n' "$2" >>"$(host_folder "$host")/environment" ;;
-        -p) printf '%s\n' "$2" >"$(host_folder "$host")/prepare" ;;
+        -a) printf '%s\n' "$2" >>"$RING/host-$host/aliases" ;;
+        -e) printf '%s\n' "$2" >>"$RING/host-$host/environment" ;;
+        -p) printf '%s\n' "$2" >"$RING/host-$host/prepare" ;;
         *) break ;;
         esac
         shift 2
     done
     [ "${1:-}" != -- ] || shift
     [ $# -gt 0 ] || fail "start: no command"
-    rm -f "$(host_folder "$host")/code" "$(host_folder "$host")/ended" "$(host_folder "$host")/killed"
-    now_ms >"$(host_folder "$host")/started"
+    rm -f "$RING/host-$host/code" "$RING/host-$host/ended" "$RING/host-$host/killed"
+    now_ms >"$RING/host-$host/started"
     driver_start "$host" "$@"
 }
 
@@ -214,7 +214,7 @@ mute) drop OUTPUT "$1" -o ;;
 deafen) drop INPUT "$1" -i ;;
 exec) driver_exec "$@" ;;
 part) driver_part "$@" ;;
-opt) echo "$(host_folder "$1")/root/opt/ml" ;;
+opt) echo "$RING/host-$1/root/opt/ml" ;;
 name) host_name "$1" ;;
 share) echo "$RING/share" ;;
 left) ring_left ;;

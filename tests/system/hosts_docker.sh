@@ -16,7 +16,7 @@ driver_start() {
     shift
     docker rm -f "$(container "$host")" >/dev/null 2>&1 || :
     careful=
-    [ ! -s "$(host_folder "$host")/prepare" ] || fail "start: containers are not prepared (-p)"
+    [ ! -s "$RING/host-$host/prepare" ] || fail "start: containers are not prepared (-p)"
     if [ -n "${UNPRIVILEGED:-}" ]; then
         careful='--user 4321:4321 --read-only --tmpfs /tmp --cap-drop ALL
             --security-opt no-new-privileges'
@@ -24,17 +24,17 @@ driver_start() {
         case $RING in
         /root/*) mkdir -p "$RING/home" && careful="$careful --volume $RING/home:/root" ;;
         esac
-        chown -R 4321:4321 "$(host_folder "$host")/root/opt/ml"
+        chown -R 4321:4321 "$RING/host-$host/root/opt/ml"
         # The image's seed is root's.
-        grep -q '^RINGMASTER_KEY' "$(host_folder "$host")/environment" ||
-            echo "RINGMASTER_KEY=$(cat "$RING/key")" >>"$(host_folder "$host")/environment"
+        grep -q '^RINGMASTER_KEY' "$RING/host-$host/environment" ||
+            echo "RINGMASTER_KEY=$(cat "$RING/key")" >>"$RING/host-$host/environment"
     fi
     # shellcheck disable=SC2046,SC2086  # options
     docker run --detach --name "$(container "$host")" $careful \
         --network "$(net)" --network-alias "$(host_name "$host")" \
-        $(sed 's/^/--network-alias /' "$(host_folder "$host")/aliases") \
-        --env-file "$(host_folder "$host")/environment" \
-        --volume "$(host_folder "$host")/root/opt/ml:/opt/ml" \
+        $(sed 's/^/--network-alias /' "$RING/host-$host/aliases") \
+        --env-file "$RING/host-$host/environment" \
+        --volume "$RING/host-$host/root/opt/ml:/opt/ml" \
         --volume "$RING/share:$RING/share" \
         "$(cat "$RING/image")" "$@" >/dev/null
 }
@@ -61,7 +61,7 @@ port() {
 }
 driver_cut() {
     cable=$(port "$1")
-    ip -o link show "$cable" | sed -n 's/.* master \([^ ]*\) .*/\1/p' >"$(host_folder "$1")/bridge"
+    ip -o link show "$cable" | sed -n 's/.* master \([^ ]*\) .*/\1/p' >"$RING/host-$1/bridge"
     ip link set "$cable" nomaster
 }
 # A bridge's name has fifteen letters at most.
@@ -73,7 +73,7 @@ driver_part() {
         ip link set "$(port "$host")" master "$(far)"
     done
 }
-driver_mend() { ip link set "$(port "$1")" master "$(cat "$(host_folder "$1")/bridge")"; }
+driver_mend() { ip link set "$(port "$1")" master "$(cat "$RING/host-$1/bridge")"; }
 
 driver_exec() {
     host=$1

@@ -6,7 +6,8 @@ default_path=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 
 # The address of a host on a ring of its network: 10.77.0.1 to 10.77.0.250, then 10.77.1.1 ...
 address() {
-    case $(cat "$RING/network") in
+    read -r network <"$RING/network"
+    case $network in
     ipv6) echo "fd00:77::$1" ;;
     *) echo "10.77.$((($1 - 1) / 250)).$((($1 - 1) % 250 + 1))" ;;
     esac
@@ -21,7 +22,8 @@ hardware() { printf '02:77:00:00:%02x:%02x' "$(($1 / 256))" "$(($1 % 256))"; }
 # but for those that are told to it: on a large ring the first host knows all others, and they it.
 host_network() {
     echo "link set lo up"
-    case $(cat "$RING/network") in
+    read -r network <"$RING/network"
+    case $network in
     ipv6) echo "address add $(address "$1")/64 dev eth0 nodad" ;;
     *) echo "address add $(address "$1")/$length dev eth0" ;;
     esac
@@ -55,23 +57,25 @@ driver_up() {
 
 # A folder of the second control group hierarchy, or nothing where there is none.
 group() {
-    mounted=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
-    [ -n "$mounted" ] && echo "$mounted/$(net "$1")"
+    mounted=${mounted-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
+    [ -n "$mounted" ] && echo "$mounted/rm-${RING##*/}-$1"
 }
 
 driver_start() {
-    folder=$(host_folder "$1")
+    folder=$RING/host-$1
     name=$(host_name "$1")
     # A second address of a name is what a container that was left over gives it.
+    place=$(address "$1")
     { echo "$name"; cat "$folder/aliases"; } | while read -r known; do
-        grep -qx "$(address "$1") $known" "$RING/hosts" || echo "$(address "$1") $known" >>"$RING/hosts"
+        grep -qx "$place $known" "$RING/hosts" || echo "$place $known" >>"$RING/hosts"
     done
     group=$(group "$1") && mkdir -p "$group" 2>/dev/null || group=
-    network=/run/netns/$(net "$1")
+    network=/run/netns/rm-${RING##*/}-$1
+    read -r key <"$RING/key" || : # which ends no line
     shift
     echo "PATH=${RINGMASTER_BIN:-$top/build/release/bin}:$default_path
 HOME=/root
-RINGMASTER_KEY=$(cat "$RING/key")" >>"$folder/environment"
+RINGMASTER_KEY=$key" >>"$folder/environment"
     # What the sanitizers' programs are told is for the hosts' programs, too.
     env | grep -E '^(A|L|UB|T)SAN_OPTIONS=' >>"$folder/environment" || :
     setsid sh "$system/host_run.sh" "$folder" "$network" "$group" "$name" "$@" \
@@ -80,17 +84,17 @@ RINGMASTER_KEY=$(cat "$RING/key")" >>"$folder/environment"
 }
 
 driver_has_ended() { [ -e "$RING/host-$1/code" ]; }
-driver_code() { cat "$(host_folder "$1")/code"; }
-driver_ended() { cat "$(host_folder "$1")/ended"; }
-driver_log() { cat "$(host_folder "$1")/log"; }
+driver_code() { cat "$RING/host-$1/code"; }
+driver_ended() { cat "$RING/host-$1/ended"; }
+driver_log() { cat "$RING/host-$1/log"; }
 driver_follow() {
     # The record keeper ends after the host and its last line.
-    tail -n +1 --pid="$(cat "$(host_folder "$1")/keeper")" --sleep-interval=0.2 -f \
-        "$(host_folder "$1")/log"
+    tail -n +1 --pid="$(cat "$RING/host-$1/keeper")" --sleep-interval=0.2 -f \
+        "$RING/host-$1/log"
 }
 
 driver_pid() {
-    parent=$(cat "$(host_folder "$1")/parent" 2>/dev/null) || return 1
+    parent=$(cat "$RING/host-$1/parent" 2>/dev/null) || return 1
     # unshare's one child is the host's first process.
     ps -o pid= --ppid "$parent" | tr -d ' '
 }
@@ -109,7 +113,7 @@ signal_first() {
 }
 driver_stop() { signal_first TERM "$1"; }
 driver_kill() {
-    : >"$(host_folder "$1")/killed"
+    : >"$RING/host-$1/killed"
     signal_first KILL "$1"
 }
 
@@ -155,9 +159,11 @@ driver_down() {
         (driver_thaw "$host" && driver_kill "$host") 2>/dev/null || :
         ring_wait 10 "$host" || :
     done
-    for host in hub $(seq 1 "$(cat "$RING/count")"); do
-        ip netns del "$(net "$host")" 2>/dev/null || :
-        group=$(group "$host") || continue
+    read -r count <"$RING/count"
+    # Some may be missing, of a ring that could not be made.
+    for host in hub $(seq 1 "$count"); do echo "netns del rm-${RING##*/}-$host"; done | ip -force -batch - 2>/dev/null || :
+    for host in $(seq 1 "$count"); do
+        group=$(group "$host") || break
         rmdir "$group" 2>/dev/null || :
     done
 }

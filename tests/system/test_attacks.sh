@@ -145,7 +145,7 @@ a_fork_bomb_ends_with_its_rank() {
             hosts start "$host" -p "echo \$\$ >$procs" -- train -- sh -c "[ \$RANK = $((full - 1)) ] || exec sleep 60
                 exec perl -e 'use POSIX; \$SIG{TERM} = q(IGNORE);
                     if (fork == 0) { setpriority(0, 0, 19); while (1) { POSIX::setsid() if defined(fork) } }
-                    sleep 3; print qq(the cause\n); exit 7'"
+                    sleep 1; print qq(the cause\n); exit 7'"
         done
         all_end "$PATIENCE" 7 $everyone || return
         all_name "algo-$full rank $((full - 1)): exited with 7" $everyone
