@@ -73,10 +73,11 @@ an_image_built_again_is_the_same() {
     docker image rm --no-prune ringmaster-stage >/dev/null 2>&1 # what it was made of is the next build's cache
 }
 an_image_built_again_is_the_same
-# A base of one's own, which is no other distribution: it stays what the image stands on, and the usual one is not asked for.
+# A base of one's own, which is no other distribution: it stays what the image stands on, and the usual one is not asked
+# for. This one has most packages already.
 own_base=ringmaster-base:test
 a_base_of_ones_own_is_taken() {
-    printf 'FROM debian:bookworm-slim\nLABEL of=ours\n' | docker build --tag "$own_base" - >"$work/log" 2>&1 || return
+    printf 'FROM %s\nLABEL of=ours\n' "$image" | docker build --tag "$own_base" - >"$work/log" 2>&1 || return
     RINGMASTER_IMAGE=ringmaster-own:test sh "$top/docker/build.sh" --build-arg BUILD_BASE=debian:bookworm-slim \
         --build-arg "BASE=$own_base" >"$work/log" 2>&1 || return
     grep -q "^ringmaster-own:test: .* MB above $own_base\$" "$work/log" &&
