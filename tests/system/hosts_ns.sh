@@ -13,7 +13,8 @@ address() {
     esac
 }
 
-net() { echo "rm-${RING##*/}-$1"; }
+# Its network is $nets-NUMBER, the bridge's $nets-hub.
+nets=rm-${RING##*/}
 
 # Its hardware address.
 hardware() { printf '02:77:00:00:%02x:%02x' "$(($1 / 256))" "$(($1 % 256))"; }
@@ -40,16 +41,16 @@ driver_up() {
     command -v ip >/dev/null 2>&1 || fail "no ip (package iproute2)"
     length=24
     [ "$1" -le 250 ] || length=16
-    { echo "netns add $(net hub)"; for host in $(seq 1 "$1"); do echo "netns add $(net "$host")"; done; } |
+    { echo "netns add $nets-hub"; for host in $(seq 1 "$1"); do echo "netns add $nets-$host"; done; } |
         ip -batch -
     { echo "link add ring type bridge"
         echo "link set ring up"
         for host in $(seq 1 "$1"); do
-            echo "link add h$host type veth peer name eth0 address $(hardware "$host") netns $(net "$host")"
+            echo "link add h$host type veth peer name eth0 address $(hardware "$host") netns $nets-$host"
             echo "link set h$host master ring up"
-        done; } | ip -n "$(net hub)" -batch -
+        done; } | ip -n "$nets-hub" -batch -
     for host in $(seq 1 "$1"); do
-        host_network "$host" | ip -n "$(net "$host")" -batch -
+        host_network "$host" | ip -n "$nets-$host" -batch -
     done
     echo '127.0.0.1 localhost' >"$RING/hosts"
     : >"$RING/resolv.conf"
@@ -58,7 +59,7 @@ driver_up() {
 # A folder of the second control group hierarchy, or nothing where there is none.
 group() {
     mounted=${mounted-$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)}
-    [ -n "$mounted" ] && echo "$mounted/rm-${RING##*/}-$1"
+    [ -n "$mounted" ] && echo "$mounted/$nets-$1"
 }
 
 driver_start() {
@@ -70,7 +71,7 @@ driver_start() {
         grep -qx "$place $known" "$RING/hosts" || echo "$place $known" >>"$RING/hosts"
     done
     group=$(group "$1") && mkdir -p "$group" 2>/dev/null || group=
-    network=/run/netns/rm-${RING##*/}-$1
+    network=/run/netns/$nets-$1
     read -r key <"$RING/key" || : # which ends no line
     shift
     echo "PATH=${RINGMASTER_BIN:-$top/build/release/bin}:$default_path
@@ -135,16 +136,16 @@ driver_thaw() {
     fi
 }
 
-driver_cut() { ip -n "$(net hub)" link set "h$1" nomaster; }
+driver_cut() { ip -n "$nets-hub" link set "h$1" nomaster; }
 driver_part() {
-    hub="ip -n $(net hub)"
+    hub="ip -n $nets-hub"
     $hub link add far type bridge
     $hub link set far up
     for host in "$@"; do
         $hub link set "h$host" master far
     done
 }
-driver_mend() { ip -n "$(net hub)" link set "h$1" master ring; }
+driver_mend() { ip -n "$nets-hub" link set "h$1" master ring; }
 
 driver_exec() {
     first=$(driver_pid "$1")
@@ -161,7 +162,7 @@ driver_down() {
     done
     read -r count <"$RING/count"
     # Some may be missing, of a ring that could not be made.
-    for host in hub $(seq 1 "$count"); do echo "netns del rm-${RING##*/}-$host"; done | ip -force -batch - 2>/dev/null || :
+    for host in hub $(seq 1 "$count"); do echo "netns del $nets-$host"; done | ip -force -batch - 2>/dev/null || :
     for host in $(seq 1 "$count"); do
         group=$(group "$host") || break
         rmdir "$group" 2>/dev/null || :
