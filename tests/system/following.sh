@@ -134,5 +134,5 @@ out() {
 case_ends() {
     failover=1
     least=1
-    check "nothing is left running" equal "$(hosts left)" 0
+    nothing_is_left
 }

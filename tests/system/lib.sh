@@ -316,8 +316,9 @@ ended() {
     together "$@"
 }
 
-# For scripts that check something after each case.
+# For scripts that check something after each case; mostly this.
 case_ends() { :; }
+nothing_is_left() { check "nothing is left running" equal "$(hosts left)" 0; }
 
 # run_cases: each function of $CASES, $REPEAT times, with its time. One that the machine's own delays left unclear runs again,
 # twice at most, and has not run if that does not help.

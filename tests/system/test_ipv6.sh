@@ -15,7 +15,7 @@ six() {
 
 all_well() {
     all_end 60 0 $everyone || return
-    check "nothing is left running" equal "$(hosts left)" 0
+    nothing_is_left
 }
 
 names_lead_to_ipv6() {

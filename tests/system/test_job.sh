@@ -25,7 +25,7 @@ all_well() {
     fault_begins
     all_end 60 0 $everyone || return
     together $everyone
-    check "nothing is left running" equal "$(hosts left)" 0
+    nothing_is_left
     check "no file is left behind" equal "$(left_behind)" ""
 }
 

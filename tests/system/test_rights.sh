@@ -36,7 +36,7 @@ ranks_meet_by_mpi() {
     start_all -- train -- "$share/probe_mpi" "$share" 1
     all_end 60 0 $everyone || return
     check "rank 5 has joined" holds "$(hosts log 3)" '[algo-3 rank 5] rank 5 of 6 has joined'
-    check "nothing is left running" equal "$(hosts left)" 0
+    nothing_is_left
 }
 
 # What it leaves belongs to its user.
@@ -60,7 +60,7 @@ a_rank_fails() {
     start_all -- train -- sh -c '[ $RANK != 1 ] || { sleep 1; exit 42; }; exec sleep 60'
     all_end 60 42 $everyone || return
     all_name 'algo-2 rank 1: exited with 42' $everyone
-    check "nothing is left running" equal "$(hosts left)" 0
+    nothing_is_left
 }
 
 a_stop_reaches_every_rank() {
@@ -137,7 +137,7 @@ another_user_fails_and_is_stopped() {
     hosts stop 1
     all_end 60 143 $everyone || return
     check "the program has heard" holds "$(hosts log 2)" heard
-    check "nothing is left running" equal "$(hosts left)" 0
+    nothing_is_left
 }
 
 a_user_who_is_none_is_told() {
