@@ -8,15 +8,15 @@
 #include "entrypoint/plan.h"
 #include "entrypoint/probe.h"
 #include "entrypoint/versions.h"
-#include "host/examine.h"
-#include "host/failure_child.h"
-#include "host/rank.h"
+#include "facts/examine.h"
 #include "job/job.h"
 #include "master/lives.h"
 #include "mpi/agent.h"
 #include "mpi/custom_options.h"
 #include "os/outlet.h"
 #include "outcome/explain.h"
+#include "ranks/rank.h"
+#include "traces/failure_child.h"
 #include "wire/tls.h"
 
 #include <fcntl.h>

@@ -4,9 +4,9 @@
 #include "common/json.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "host/environment.h"
 #include "job/devices.h"
 #include "job/network.h"
+#include "ranks/environment.h"
 
 #include <stdio.h>
 #include <stdlib.h>

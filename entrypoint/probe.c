@@ -2,8 +2,8 @@
 
 #include "common/argv.h"
 #include "common/file.h"
-#include "host/environment.h"
 #include "host/host.h"
+#include "ranks/environment.h"
 
 #include <signal.h>
 

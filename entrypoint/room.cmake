@@ -16,9 +16,18 @@ endif()
 room(job entrypoint/job USES common LINKS OpenSSL::Crypto)
 room(outcome entrypoint/outcome USES common job)
 room(mpi entrypoint/mpi USES common os wire job)
-room(host entrypoint/host USES common os wire job outcome mpi)
-room(master entrypoint/master USES common os wire job outcome mpi host)
-room(entrypoint entrypoint USES common os wire job outcome mpi host master EXCLUDE main.c)
+# One container, from the ground up: what programs do; what a host leaves for people and machines, what it
+# is, what it fetches and sends, its ranks; and on top its supervisor.
+room(watch entrypoint/host/watch USES common os)
+room(traces entrypoint/host/traces USES common os job outcome)
+room(facts entrypoint/host/facts USES common os wire job outcome mpi)
+room(ranks entrypoint/host/ranks USES common os wire job outcome mpi watch traces)
+room(supply entrypoint/host/supply USES common os wire job ranks)
+room(host entrypoint/host
+    USES common os wire job outcome mpi traces facts ranks supply)
+room(master entrypoint/master USES common os wire job outcome mpi traces facts host)
+room(entrypoint entrypoint USES common os wire job outcome mpi traces facts ranks supply host master
+    EXCLUDE main.c)
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/main.c)
     add_executable(ringmaster ${CMAKE_CURRENT_LIST_DIR}/main.c)

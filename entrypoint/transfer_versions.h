@@ -1,5 +1,5 @@
 /* The versions of the libraries that fetch and upload, for `ringmaster version --all`: only
- * ringmaster-transfer has them (host/transfer_task.h), so it is asked. */
+ * ringmaster-transfer has them (supply/transfer_task.h), so it is asked. */
 #ifndef ENTRYPOINT_TRANSFER_VERSIONS_H
 #define ENTRYPOINT_TRANSFER_VERSIONS_H
 

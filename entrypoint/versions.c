@@ -4,10 +4,10 @@
 #include "common/file.h"
 #include "entrypoint/probe.h"
 #include "entrypoint/transfer_versions.h"
-#include "host/transfer_task.h"
 #include "job/job.h"
 #include "os/build_id.h"
 #include "outcome/record.h"
+#include "supply/transfer_task.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
 

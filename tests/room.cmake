@@ -42,6 +42,9 @@ if(TARGET entrypoint)
     endif()
     # Whole jobs in one test (stage.h) have a master, too.
     room_tests(host unit/entrypoint/host unit USES master WAITS)
+    foreach(host_room watch traces facts ranks supply)
+        room_tests(${host_room} unit/entrypoint/host/${host_room} unit USES master WAITS)
+    endforeach()
     room_tests(entrypoint unit/entrypoint unit WAITS)
     without_memory(unit_entrypoint_no_memory)
     add_dependencies(unit_entrypoint_main ringmaster)
@@ -53,7 +56,7 @@ if(TARGET entrypoint)
     target_compile_definitions(unit_entrypoint_main PRIVATE
         RINGMASTER_PROGRAM="$<TARGET_FILE:ringmaster>")
     # They wait for real time, while others compute.
-    set_tests_properties(unit_host_worker unit_host_crew unit_master_relaunch PROPERTIES COST 50)
+    set_tests_properties(unit_host_worker unit_ranks_crew unit_master_relaunch PROPERTIES COST 50)
 endif()
 add_library(test_net STATIC tests/support/net.c tests/support/host_device.c)
 target_link_libraries(test_net PUBLIC test_support graph models ref PRIVATE ringmaster_flags)

@@ -6,12 +6,12 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "host/environment.h"
-#include "host/metric_watch.h"
 #include "job/network.h"
 #include "mpi/addresses.h"
 #include "mpi/gate.h"
 #include "os/identity.h"
+#include "ranks/environment.h"
+#include "traces/metric_watch.h"
 #include "wire/frame.h"
 
 #include <signal.h>

@@ -1,5 +1,5 @@
-/* This container as the master's subordinate: its ranks (crew.h), Open MPI's daemon and its log.
- * The master's own container is one too and is given orders through the same function.
+/* This container as the master's subordinate: its ranks (ranks/crew.h), Open MPI's daemon and its
+ * log. The master's own container is one too and is given orders through the same function.
  *
  *   orders from the master                    words to the master
  *   launch command   start the daemon         daemon code text   it ended, or was refused
@@ -24,12 +24,8 @@
 
 #include "common/attempt.h"
 #include "common/net_address.h"
-#include "host/crew.h"
-#include "host/failure_child.h"
-#include "host/journal.h"
 #include "host/proving.h"
 #include "host/succession.h"
-#include "host/uploading.h"
 #include "host/vacancy.h"
 #include "job/interface.h"
 #include "job/job.h"
@@ -39,6 +35,10 @@
 #include "os/sweep.h"
 #include "os/task.h"
 #include "outcome/metric_counts.h"
+#include "ranks/crew.h"
+#include "supply/uploading.h"
+#include "traces/failure_child.h"
+#include "traces/journal.h"
 #include "wire/local.h"
 
 #include <jansson.h>

@@ -5,15 +5,9 @@
 #define HOST_SUPERVISOR_H
 
 #include "common/argv.h"
-#include "host/examining.h"
-#include "host/failure_child.h"
+#include "facts/examining.h"
 #include "host/host.h"
-#include "host/installing.h"
-#include "host/journal.h"
-#include "host/mark.h"
-#include "host/staging.h"
 #include "host/succession.h"
-#include "host/uploading.h"
 #include "host/vacancy.h"
 #include "job/job.h"
 #include "job/key.h"
@@ -23,6 +17,12 @@
 #include "os/sweep.h"
 #include "os/words.h"
 #include "outcome/verdict.h"
+#include "supply/installing.h"
+#include "supply/mark.h"
+#include "supply/staging.h"
+#include "supply/uploading.h"
+#include "traces/failure_child.h"
+#include "traces/journal.h"
 #include "wire/local.h"
 #include "wire/page.h"
 
@@ -56,7 +56,7 @@ struct role {
     void (*agent)(void *state, struct link *link, const json_t *message);
     /* SIGTERM, SIGINT or SIGHUP came; AGAIN for a SIGTERM or SIGINT a second or more later. */
     void (*stop)(void *state, bool again);
-    /* Appends what this role knows for monitoring (gauges.h); NULL: nothing. */
+    /* Appends what this role knows for monitoring (traces/gauges.h); NULL: nothing. */
     int (*measure)(void *state, struct buf *ret, struct error *err);
     /* All processes are gone: is there nobody that has to be waited for? */
     bool (*may_leave)(void *state);

@@ -1,5 +1,5 @@
-/* Where a host's numbers (gauges.h) go: to a file every so many seconds (RINGMASTER_METRICS), and
- * to whoever asks at a port (RINGMASTER_METRICS_PORT). */
+/* Where a host's numbers (traces/gauges.h) go: to a file every so many seconds
+ * (RINGMASTER_METRICS), and to whoever asks at a port (RINGMASTER_METRICS_PORT). */
 #ifndef HOST_SUPERVISOR_METRICS_H
 #define HOST_SUPERVISOR_METRICS_H
 

@@ -1,7 +1,7 @@
 /* What Open MPI needs on this host: free ports, and its programs. */
 #include "common/clock.h"
-#include "host/environment.h"
 #include "host/supervisor.h"
+#include "ranks/environment.h"
 
 static void found(void *context, const struct error *failure) {
     struct supervisor *s = context;

@@ -2,7 +2,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
-#include "host/facts.h"
+#include "facts/facts.h"
 #include "wire/frame.h"
 
 #include <stdio.h>

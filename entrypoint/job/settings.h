@@ -52,7 +52,7 @@ struct settings {
     bool failover; /* the first host may be lost, too */
     bool require_key;
     bool debug;
-    bool events;          /* in output/data (host/journal.h) */
+    bool events;          /* in output/data (traces/journal.h) */
     int64_t metrics;      /* seconds between two writings of them; 0: none */
     int64_t metrics_port; /* where they are answered; 0: nowhere */
     int64_t rank_logs;    /* MiB a rank there; 0: none */

@@ -1,5 +1,5 @@
 /* Rows about what lies between hosts. */
-#include "host/reach.h"
+#include "facts/reach.h"
 #include "master/check_rows.h"
 
 #include <inttypes.h>

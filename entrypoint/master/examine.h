@@ -1,6 +1,6 @@
 /* `ringmaster check` after all have joined, or those that came: every host looks at itself and at
- * its ways to others (host/examine.h), and tells the master. What is wrong with a host is kept here
- * and told as a row, where it would end a job. */
+ * its ways to others (facts/examine.h), and tells the master. What is wrong with a host is kept
+ * here and told as a row, where it would end a job. */
 #ifndef MASTER_EXAMINE_H
 #define MASTER_EXAMINE_H
 

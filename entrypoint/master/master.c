@@ -3,7 +3,6 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "host/metric_watch.h"
 #include "master/behind.h"
 #include "master/collect.h"
 #include "master/comeback.h"
@@ -18,6 +17,7 @@
 #include "master/relaunch.h"
 #include "master/stop.h"
 #include "master/uploads.h"
+#include "traces/metric_watch.h"
 #include "wire/frame.h"
 
 #include <stdlib.h>

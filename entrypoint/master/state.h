@@ -13,7 +13,7 @@
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/net_address.h"
-#include "host/facts.h"
+#include "facts/facts.h"
 #include "host/supervisor.h"
 #include "master/attempt.h"
 #include "master/namesake.h"

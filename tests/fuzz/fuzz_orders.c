@@ -4,8 +4,8 @@
  * Those that would start programs of Open MPI or end this one's are left out. */
 #include "common/cleanup.h"
 #include "common/json.h"
+#include "facts/examine.h"
 #include "fuzz/check.h"
-#include "host/examine.h"
 #include "host/host.h"
 #include "wire/frame.h"
 

@@ -5,8 +5,8 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "fuzz/check.h"
-#include "host/seat.h"
 #include "master/launch.h"
+#include "ranks/seat.h"
 #include "wire/frame.h"
 
 #include <stdint.h>

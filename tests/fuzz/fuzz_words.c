@@ -3,14 +3,14 @@
  * metric definitions ('d') or an expression and a line ('p'). Reports and verdicts are
  * fuzz_report's. */
 #include "common/json.h"
+#include "facts/facts.h"
 #include "fuzz/check.h"
-#include "host/facts.h"
-#include "host/mark.h"
-#include "host/metric_watch.h"
 #include "job/metric_list.h"
 #include "master/check_rows.h"
 #include "outcome/metric_counts.h"
 #include "outcome/pattern.h"
+#include "supply/mark.h"
+#include "traces/metric_watch.h"
 
 #include <stdint.h>
 #include <string.h>

@@ -157,9 +157,9 @@ def tests_for(name, tests):
             near.append(test)
         elif test.source and folders[:2] != ("tests", "unit") and test.name.endswith(f"_{path.stem}"):
             near.append(test)  # of another house it would be the twin of another source
-        elif ours and folders[-1] in (room, house):  # of the house: what all its rooms have to do, as without memory
+        elif ours and folders[-1] in path.parent.parts:  # of the rooms around it: what all of these have to do
             rest.append(test)
-        elif re.match(MORE_TESTS.get(house) or MORE_TESTS.get(room, "$"), test.name):
+        elif any(re.match(MORE_TESTS.get(part, "$"), test.name) for part in path.parent.parts):
             rest.append(test)
         elif test.name == "train_" + path.stem.removeprefix("command_"):
             rest.append(test)  # a script that is about this source alone

@@ -5,7 +5,7 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "host/facts.h"
+#include "facts/facts.h"
 #include "host/succession.h"
 #include "job/channels.h"
 #include "job/cluster.h"

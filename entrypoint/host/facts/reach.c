@@ -1,0 +1,290 @@
+#include "facts/reach.h"
+
+#include "common/clock.h"
+
+#include <errno.h>
+#include <linux/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { WORD = REACH_WORD_SIZE - 1, PIECE = 128 * 1024, STRANGERS_MAX = 64 };
+
+enum state { CLOSED, CONNECTING, ASKING, ANSWERED, SENDING, LISTENING, SINKING };
+
+struct line {
+    int fd;
+    enum state state;
+    struct reach_way *way; /* of one that was dialled */
+    int64_t began;
+    size_t got; /* of a word */
+    char word[WORD];
+};
+
+struct reach {
+    const struct reach_options *o;
+    struct reach_result *result;
+    struct line *lines;
+    struct pollfd *polls;
+    size_t count;
+    size_t room;
+    size_t expected; /* hosts that dial this one */
+    size_t served;   /* of them, those that are done */
+    char *piece;
+    int64_t deadline;
+    int64_t send_end; /* 0: nothing is sent yet */
+};
+
+bool reach_dials(size_t from, size_t to, size_t count) {
+    if (from == to)
+        return false;
+    return to == 0 || (to + count - from) % count <= REACH_NEIGHBOURS;
+}
+
+static void shut(struct line *l) {
+    if (l->state != CLOSED)
+        (void)close(l->fd);
+    l->state = CLOSED;
+}
+
+static void fail(struct line *l, const char *why) {
+    if (l->way != NULL && l->way->trip == 0)
+        (void)snprintf(l->way->why, sizeof(l->way->why), "%s", why);
+    shut(l);
+}
+
+/* --- dialling --------------------------------------------------------------------------------- */
+
+static void dial(struct reach *r, size_t peer) {
+    struct sockaddr_storage to;
+    const struct reach_peer *p = &r->o->peers[peer];
+    struct line *l = &r->lines[r->count++];
+    socklen_t size = net_address_socket(&p->address, p->port, &to);
+    *l = (struct line){.way = &r->result->ways[r->result->count++], .began = clock_now()};
+    *l->way = (struct reach_way){.peer = peer};
+    l->fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (l->fd >= 0)
+        l->state = CONNECTING;
+    if (l->fd < 0 ||
+        (connect(l->fd, (const struct sockaddr *)&to, size) != 0 && errno != EINPROGRESS))
+        fail(l, strerror(errno));
+}
+
+static void ask(struct reach *r, struct line *l) {
+    int number = 0;
+    socklen_t size = sizeof(number);
+    if (getsockopt(l->fd, SOL_SOCKET, SO_ERROR, &number, &size) != 0 || number != 0) {
+        fail(l, strerror(number != 0 ? number : errno));
+        return;
+    }
+    l->began = clock_now();
+    l->state = ASKING;
+    /* A socket that is new takes a word at once. */
+    if (send(l->fd, r->o->ask, WORD, MSG_NOSIGNAL) != WORD)
+        fail(l, "it hung up");
+}
+
+/* 1 when the word is there, 0 when more of it must come, -1 at the end. */
+static int read_word(struct line *l) {
+    ssize_t size = recv(l->fd, l->word + l->got, WORD - l->got, 0);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR))
+        return 0;
+    if (size <= 0)
+        return -1;
+    l->got += (size_t)size;
+    return l->got == WORD;
+}
+
+static void hear_answer(struct reach *r, struct line *l) {
+    int read = read_word(l);
+    if (read < 0)
+        fail(l, "it hung up");
+    else if (read > 0 && memcmp(l->word, r->o->answer, WORD) != 0)
+        fail(l, "something else answers at its port");
+    else if (read > 0) {
+        l->way->trip = clock_now() - l->began;
+        l->state = ANSWERED;
+    }
+}
+
+/* --- sending ---------------------------------------------------------------------------------- */
+
+static void measure(struct reach *r, struct line *l) {
+    struct tcp_info info = {0};
+    socklen_t size = sizeof(info);
+    struct reach_sent *sent = &r->result->sent;
+    sent->time = clock_now() - l->began;
+    if (getsockopt(l->fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0) {
+        /* What was acknowledged before is a word, and the opening of the connection. */
+        uint64_t before = WORD + 1;
+        sent->bytes = info.tcpi_bytes_acked > before ? info.tcpi_bytes_acked - before : 0;
+        sent->path_mtu = info.tcpi_pmtu;
+        sent->resent = info.tcpi_total_retrans;
+    }
+    shut(l);
+}
+
+static void send_more(struct reach *r, struct line *l) {
+    ssize_t size = send(l->fd, r->piece, PIECE, MSG_NOSIGNAL);
+    if (clock_now() >= r->send_end || (size < 0 && errno != EAGAIN && errno != EINTR))
+        measure(r, l);
+}
+
+static bool is_asked(const struct line *l) {
+    return l->state == CONNECTING || l->state == ASKING;
+}
+
+/* Once every dial has come to something, the line to the next host becomes that of the measurement;
+ * the others have done their part. */
+static void begin_to_send(struct reach *r) {
+    size_t next = (r->o->self + 1) % r->o->count;
+    int64_t now = clock_now();
+    for (size_t i = 0; i < r->count; i++)
+        if (is_asked(&r->lines[i]) && now < r->deadline)
+            return;
+    r->send_end = now + REACH_SEND_MS * CLOCK_MILLISECOND;
+    for (size_t i = 0; i < r->count; i++) {
+        struct line *l = &r->lines[i];
+        if (l->state != ANSWERED)
+            continue;
+        if (l->way->peer != next) {
+            shut(l);
+            continue;
+        }
+        l->state = SENDING;
+        l->began = now;
+        r->result->sent = (struct reach_sent){.tried = true, .peer = next};
+    }
+}
+
+/* --- being dialled ---------------------------------------------------------------------------- */
+
+static void welcome(struct reach *r, int listener) {
+    int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return;
+    size_t slot = 0;
+    while (slot < r->count && r->lines[slot].state != CLOSED)
+        slot++;
+    if (slot == r->room) {
+        (void)close(fd);
+        return;
+    }
+    if (slot == r->count)
+        r->count++;
+    r->lines[slot] = (struct line){.fd = fd, .state = LISTENING};
+}
+
+static void answer(struct reach *r, struct line *l) {
+    int read = read_word(l);
+    if (read == 0)
+        return;
+    if (read > 0 && memcmp(l->word, r->o->ask, WORD) == 0 &&
+        send(l->fd, r->o->answer, WORD, MSG_NOSIGNAL) == WORD)
+        l->state = SINKING;
+    else
+        shut(l);
+}
+
+static void sink(struct reach *r, struct line *l) {
+    ssize_t size = recv(l->fd, r->piece, PIECE, MSG_TRUNC); /* nobody looks at the bytes */
+    if (size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    r->served++;
+    shut(l);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static void serve(struct reach *r, struct line *l) {
+    static void (*const steps[])(struct reach *, struct line *) = {
+        [CONNECTING] = ask,   [ASKING] = hear_answer, [SENDING] = send_more,
+        [LISTENING] = answer, [SINKING] = sink,
+    };
+    if (l->state < sizeof(steps) / sizeof(steps[0]) && steps[l->state] != NULL)
+        steps[l->state](r, l);
+}
+
+static void fill(const struct reach *r) {
+    r->polls[0] = (struct pollfd){.fd = r->o->listener, .events = POLLIN};
+    for (size_t i = 0; i < r->count; i++) {
+        const struct line *l = &r->lines[i];
+        bool writes = l->state == CONNECTING || l->state == SENDING;
+        /* Of a line that waits for its turn an end is not of interest. */
+        bool rests = l->state == CLOSED || l->state == ANSWERED;
+        r->polls[1 + i] =
+            (struct pollfd){.fd = rests ? -1 : l->fd, .events = writes ? POLLOUT : POLLIN};
+    }
+}
+
+static bool is_done(const struct reach *r) {
+    for (size_t i = 0; i < r->count; i++)
+        if (is_asked(&r->lines[i]) || r->lines[i].state == ANSWERED || r->lines[i].state == SENDING)
+            return false;
+    return r->served >= r->expected;
+}
+
+static void give_up(struct reach *r, int64_t now) {
+    for (size_t i = 0; i < r->count; i++) {
+        struct line *l = &r->lines[i];
+        if (is_asked(l) && now >= r->deadline)
+            fail(l, l->state == CONNECTING ? "no answer within 2 s"
+                                           : "it takes connections and says nothing within 2 s");
+        else if (l->state == SENDING && now >= r->send_end)
+            measure(r, l);
+    }
+}
+
+static void run(struct reach *r, int64_t end) {
+    for (;;) {
+        int64_t now = clock_now();
+        give_up(r, now);
+        if (r->send_end == 0)
+            begin_to_send(r);
+        if (is_done(r) || now >= end)
+            return;
+        int64_t next = r->send_end == 0 ? r->deadline : now < r->send_end ? r->send_end : end;
+        size_t count = r->count;
+        fill(r);
+        if (poll(r->polls, 1 + count, clock_left_ms(next < end ? next : end)) <= 0)
+            continue;
+        for (size_t i = 0; i < count; i++)
+            if (r->polls[1 + i].revents != 0)
+                serve(r, &r->lines[i]);
+        if (r->polls[0].revents != 0)
+            welcome(r, r->o->listener);
+    }
+}
+
+static size_t count_callers(const struct reach_options *o) {
+    size_t callers = 0;
+    for (size_t i = 0; i < o->count; i++)
+        callers += o->peers[i].port != 0 && reach_dials(i, o->self, o->count);
+    return callers;
+}
+
+int reach_run(const struct reach_options *o, struct reach_result *ret, struct error *err) {
+    int64_t now = clock_now();
+    struct reach r = {.o = o, .result = ret, .expected = count_callers(o)};
+    *ret = (struct reach_result){0};
+    r.room = REACH_NEIGHBOURS + 1 + r.expected + STRANGERS_MAX;
+    r.deadline = now + REACH_ANSWER_MS * CLOCK_MILLISECOND;
+    r.lines = calloc(r.room, sizeof(*r.lines));
+    r.polls = calloc(r.room + 1, sizeof(*r.polls));
+    r.piece = calloc(1, PIECE);
+    bool enough = r.lines != NULL && r.polls != NULL && r.piece != NULL;
+    for (size_t i = 0; enough && i < o->count; i++)
+        if (o->peers[i].port != 0 && reach_dials(o->self, i, o->count))
+            dial(&r, i);
+    if (enough)
+        run(&r, now + REACH_MS * CLOCK_MILLISECOND);
+    for (size_t i = 0; enough && i < r.count; i++)
+        shut(&r.lines[i]);
+    free(r.lines);
+    free(r.polls);
+    free(r.piece);
+    return enough ? 0 : error_no_memory(err, "lines to other hosts");
+}

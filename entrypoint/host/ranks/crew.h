@@ -1,0 +1,83 @@
+/* The ranks of this container, seen from its supervisor: one seat for each shim that has said
+ * hello. Programs run as our user and could say all that a shim can say, so it is order that tells
+ * them apart: no program is started before the last seat is taken, and no seat is given after that.
+ * Lines of the ranks go to the line sink, what becomes of them to the master:
+ *
+ *   seated  rank            its program has been told to start, as all of this host's have
+ *   report  (rank_report)   it ended, or its shim vanished
+ *   stalled rank seconds    it had shown progress and fell silent
+ *   quiet   rank seconds    it shows none, prints nothing and does nothing (watch/idleness.h)
+ *   busy    rank            it does something again
+ *
+ * and the master's orders come back: stop, end, kill, release. */
+#ifndef RANKS_CREW_H
+#define RANKS_CREW_H
+
+#include "job/interface.h"
+#include "job/job.h"
+#include "os/loop.h"
+#include "traces/journal.h"
+#include "watch/kernel_words.h"
+#include "wire/link.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct seat;
+
+struct crew_sinks {
+    void (*tell)(void *context, json_t *message); /* takes the reference */
+    void (*line)(void *context, const char *line, size_t size);
+    struct journal *journal; /* may be NULL */
+    void *context;
+};
+
+struct crew {
+    struct loop *loop;
+    const struct job *job;
+    struct crew_sinks sinks;
+    int spec;                            /* what programs are started with (launch_spec.h) */
+    char master_addr[NET_ADDRESS_TEXT];  /* to be set before the first shim comes */
+    char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a host alone */
+    struct seat *seats;
+    struct timer watch;   /* over progress */
+    int64_t pause;        /* between its looks */
+    unsigned attempt;     /* whose shims have a seat here */
+    int64_t memory_kills; /* before this attempt */
+    struct kernel_words kernel;
+    bool started; /* all seats were taken: no more are given */
+    bool warned;  /* of a hello that was refused */
+    bool stopping;
+    bool killed;
+};
+
+/* Makes what this host's shims start their programs with. */
+int crew_open(struct crew *c, struct loop *loop, const struct job *job, char *const *environment,
+              const struct crew_sinks *sinks, struct error *err);
+void crew_done(struct crew *c);
+
+/* Between two attempts: takes all seats away, so that shims and programs end, and lets none of the
+ * old attempt sit down again; then makes ready for the new one, whose hosts may be fewer. */
+void crew_clear(struct crew *c, unsigned attempt);
+int crew_begin(struct crew *c, char *const *environment, struct error *err);
+
+/* A shim's hello; the link is the crew's from here. One that has no place here is sent away: of
+ * another attempt, for another host's rank, for a seat that is taken, or after the start. */
+void crew_seat(struct crew *c, struct link *link, const json_t *hello);
+
+/* SIGTERM to all programs, those still to come too. */
+void crew_stop(struct crew *c);
+/* SIGTERM because another rank has failed: what they end with is not their own doing. */
+void crew_end(struct crew *c);
+/* SIGKILL to all programs. */
+void crew_kill(struct crew *c);
+/* Appends the steps of ranks that show progress (traces/gauges.h). */
+int crew_measure(const struct crew *c, struct buf *ret, struct error *err);
+/* How far ranks are that show progress, for a heartbeat: an array of [rank, step, work, data],
+ * times in microseconds (outcome/pace.h); NULL where none does. The caller's. */
+json_t *crew_pace(const struct crew *c);
+/* Lets a shim that has reported leave. */
+void crew_release(struct crew *c, unsigned rank);
+
+#endif

@@ -1,0 +1,295 @@
+#include "ranks/rank.h"
+
+#include "common/argv.h"
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/progress.h"
+#include "job/devices.h"
+#include "job/network.h"
+#include "job/program.h"
+#include "mpi/memory.h"
+#include "mpi/place.h"
+#include "os/child.h"
+#include "os/sweep.h"
+#include "outcome/rank_report.h"
+#include "ranks/environment.h"
+#include "ranks/launch_spec.h"
+#include "wire/frame.h"
+#include "wire/link.h"
+#include "wire/local.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+enum { LEAVE_SECONDS = 1 };
+
+struct shim {
+    struct loop loop;
+    struct reaper reaper;
+    struct link *link;
+    struct child program;
+    struct timer leave;
+    char *const *environment; /* that mpirun started us in */
+    struct rank_place place;
+    enum rank_cause cause;
+    int out[2]; /* pipes: [0] goes to the supervisor, [1] to the program */
+    int error_out[2];
+    int progress; /* -1: none */
+    int code;
+    bool running;
+    bool ended;
+};
+
+static void close_fd(int *fd) {
+    if (*fd >= 0)
+        (void)close(*fd);
+    *fd = -1;
+}
+
+/* The group lives as long as one of its processes does, so this reaches the program's children too,
+ * and nobody else once the program is gone: its pid stays taken until it is reaped. */
+static void signal_program(const struct shim *s, int number) {
+    if (s->running)
+        (void)kill(-s->program.pid, number);
+}
+
+static void report(struct shim *s, enum rank_end end, int value) {
+    struct rank_report r = {
+        .rank = s->place.rank, .end = end, .value = value, .cause = s->cause, .time = clock_boot()};
+    json_t *message = frame_new("report");
+    cleanup_json json_t *members = rank_report_json(&r);
+    if (message != NULL && members != NULL)
+        (void)json_object_update(message, members);
+    link_send(s->link, message);
+    link_flush(s->link); /* what follows may end the loop before it writes */
+    s->ended = true;
+    /* In a stop the other ranks may still be at work on a checkpoint: leaving would end them. */
+    if (s->cause != RANK_CAUSE_STOP)
+        loop_after(&s->loop, &s->leave, LEAVE_SECONDS * CLOCK_SECOND);
+}
+
+static void program_ended(void *context, int status) {
+    struct shim *s = context;
+    s->running = false;
+    s->code = child_exit_code(status);
+    if (WIFSIGNALED(status))
+        report(s, RANK_SIGNALLED, WTERMSIG(status));
+    else
+        report(s, RANK_EXITED, WEXITSTATUS(status));
+}
+
+static void leave_now(void *context) {
+    struct shim *s = context;
+    loop_end(&s->loop);
+}
+
+/* Fills the rest of the program's environment in. */
+static int build_environment(const struct shim *s, const json_t *start, struct argv *ret,
+                             struct error *err) {
+    const char *master = NULL;
+    const char *interface = NULL;
+    int64_t port = 0;
+    if (json_member_string(start, "start", "master_addr", &master, err) != 0 ||
+        json_member_int(start, "start", "master_port", &port, err) != 0 ||
+        json_member_string(start, "start", "interface", &interface, err) != 0)
+        return -1;
+    if (master == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "the supervisor's start lacks its members");
+    if (environment_add_rank(ret, s->environment, master, (unsigned)port, err) != 0)
+        return -1;
+    if (interface != NULL && network_add(interface, "", ret, err) != 0)
+        return -1;
+    char path[32];
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", s->progress);
+    return s->progress >= 0 ? argv_set_env(ret, PROGRESS_VARIABLE, path, err) : 0;
+}
+
+/* What was chosen is told once a host, by its first rank. */
+static int add_memory(struct shim *s, struct argv *environment, struct error *err) {
+    struct memory_facts facts;
+    struct memory_choice choice;
+    if (s->place.local_size <= 1)
+        return 0;
+    memory_look(s->environment, &facts);
+    if (memory_add(&facts, s->place.local_size, s->environment, environment, &choice, err) != 0)
+        return -1;
+    if (s->place.local_rank > 0 || choice.said[0] == '\0')
+        return 0;
+    json_t *message = frame_new("memory");
+    (void)json_object_set_new(message, "text", json_string(choice.said));
+    (void)json_object_set_new(message, "worse", json_boolean(choice.worse));
+    link_send(s->link, message);
+    return 0;
+}
+
+static int start_program(struct shim *s, const json_t *start, struct error *err) {
+    cleanup_argv struct argv environment = {0};
+    cleanup_argv struct argv program = {0};
+    cleanup_free char *file = NULL;
+    const char *directory = NULL;
+    int64_t open_files = 0;
+    cleanup_fd int spec = link_take_fd(s->link);
+    if (launch_spec_read(spec, &environment, &program, err) != 0 ||
+        add_memory(s, &environment, err) != 0 ||
+        build_environment(s, start, &environment, err) != 0 ||
+        json_member_string(start, "start", "directory", &directory, err) != 0 ||
+        json_member_int(start, "start", "open_files", &open_files, err) != 0)
+        return -1;
+    if (directory != NULL && chdir(directory) != 0)
+        return error_set_errno(err, EXIT_CODE_CONFIG, "the program's folder %s", directory);
+    if (program_find(program.items[0], argv_get_env(&environment, "PATH"), &file, err) != 0)
+        return -1;
+    struct child_options options = {.file = file,
+                                    .argv = program.items,
+                                    .environment = environment.items,
+                                    .out = s->out[1],
+                                    .error_out = s->error_out[1],
+                                    .group = CHILD_NEW_GROUP,
+                                    .keep = {s->progress},
+                                    .death_signal = SIGKILL,
+                                    .open_files = (uint64_t)open_files};
+    if (child_spawn(&options, &s->program.pid, err) != 0)
+        return -1;
+    reaper_add(&s->reaper, &s->program);
+    s->running = true;
+    return 0;
+}
+
+/* A program that cannot be started says why where its own words would have gone. */
+static void start(struct shim *s, const json_t *message) {
+    struct error err = {0};
+    if (start_program(s, message, &err) != 0) {
+        (void)dprintf(s->error_out[1], "ringmaster: %s\n", err.text);
+        s->code = (int)err.code;
+        report(s, RANK_EXITED, (int)err.code);
+    }
+    close_fd(&s->out[1]);
+    close_fd(&s->error_out[1]);
+}
+
+/* What the program ends with from here on is not its own doing. */
+static void tear_down(struct shim *s) {
+    if (s->cause == RANK_CAUSE_NONE && !s->ended) {
+        s->cause = RANK_CAUSE_TEARDOWN;
+        link_send(s->link, frame_new("teardown"));
+        link_flush(s->link);
+    }
+    signal_program(s, SIGTERM);
+    if (!s->running)
+        loop_end(&s->loop);
+}
+
+static void hear(void *context, const json_t *message) {
+    struct shim *s = context;
+    const char *type = frame_type(message);
+    if (strcmp(type, "start") == 0 && !s->running && !s->ended) {
+        start(s, message);
+    } else if (strcmp(type, "stop") == 0) {
+        loop_cancel(&s->loop, &s->leave);
+        if (s->running && s->cause == RANK_CAUSE_NONE)
+            s->cause = RANK_CAUSE_STOP;
+        signal_program(s, SIGTERM);
+        (void)sweep_signal_outside(SIGTERM, s->program.pid);
+    } else if (strcmp(type, "end") == 0 && !s->ended) {
+        tear_down(s);
+    } else if (strcmp(type, "kill") == 0) {
+        signal_program(s, SIGKILL);
+        if (!s->running)
+            loop_end(&s->loop);
+    } else if (strcmp(type, "leave") == 0 && !s->running) {
+        loop_end(&s->loop);
+    }
+}
+
+/* Without a supervisor there is nobody to report to, and nothing may outlive it. */
+static void supervisor_gone(void *context, const struct error *why) {
+    struct shim *s = context;
+    (void)why;
+    signal_program(s, SIGKILL);
+    if (s->code == 0)
+        s->code = EXIT_CODE_INTERNAL;
+    loop_end(&s->loop);
+}
+
+static const struct link_events events = {.message = hear, .closed = supervisor_gone};
+
+/* SIGTERM and SIGINT here come from mpirun or its daemon, which end the job: nobody else signals
+ * the shim. */
+static void on_signal(void *context, int number) {
+    struct shim *s = context;
+    if (number == SIGCHLD) {
+        (void)reaper_run(&s->reaper);
+    } else if (number == SIGTERM || number == SIGINT || number == SIGHUP) {
+        tear_down(s);
+    } else {
+        signal_program(s, number);
+    }
+}
+
+static int listen_to_signals(struct shim *s, struct error *err) {
+    static const int numbers[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2};
+    sigset_t set;
+    (void)sigemptyset(&set);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        (void)sigaddset(&set, numbers[i]);
+    return loop_signals(&s->loop, &set, on_signal, s, err);
+}
+
+static int say_hello(struct shim *s, struct error *err) {
+    struct error ignored; /* without it nobody is called stalled: not worth failing a rank for */
+    s->progress = progress_create(&ignored);
+    if (pipe2(s->out, O_CLOEXEC) != 0 || pipe2(s->error_out, O_CLOEXEC) != 0)
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "pipes for the program's output");
+    cleanup_fd int socket = local_connect(getenv(LOCAL_VARIABLE), err);
+    if (socket < 0)
+        return -1;
+    cleanup_json json_t *hello = frame_new("hello");
+    (void)json_object_set_new(hello, "rank", json_integer(s->place.rank));
+    (void)json_object_set_new(hello, "attempt", json_integer(s->place.attempt));
+    (void)json_object_set_new(hello, "pid", json_integer(getpid()));
+    int fds[LINK_FDS_MAX] = {s->out[0], s->error_out[0], s->progress};
+    if (link_send_fds(socket, hello, fds, s->progress >= 0 ? 3 : 2, err) != 0)
+        return -1;
+    close_fd(&s->out[0]);
+    close_fd(&s->error_out[0]);
+    s->link = link_new(&s->loop, take_fd(&socket), NULL, false, &events, s, err);
+    return s->link != NULL ? 0 : -1;
+}
+
+static void shim_done(struct shim *s) {
+    link_free(s->link);
+    loop_done(&s->loop);
+    for (int i = 0; i < 2; i++) {
+        close_fd(&s->out[i]);
+        close_fd(&s->error_out[i]);
+    }
+    close_fd(&s->progress);
+}
+
+/* No program of this user may look into a process that says how a rank ended, and it leaves no core
+ * file. */
+static void close_the_curtains(void) {
+    (void)prctl(PR_SET_DUMPABLE, 0);
+}
+
+int rank_run(char *const *environment, int *ret_code, struct error *err) {
+    struct shim s = {
+        .environment = environment, .out = {-1, -1}, .error_out = {-1, -1}, .progress = -1};
+    s.program = (struct child){.ended = program_ended, .context = &s};
+    s.leave = (struct timer){.fire = leave_now, .context = &s};
+    close_the_curtains();
+    (void)signal(SIGPIPE, SIG_IGN);
+    /* What leaves the program's group, and its parents, stays below this process: a stop finds it.
+     */
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+    int result = -1;
+    if (place_read(environment, &s.place, err) == 0 && loop_init(&s.loop, err) == 0 &&
+        listen_to_signals(&s, err) == 0 && say_hello(&s, err) == 0)
+        result = loop_run(&s.loop, err);
+    *ret_code = s.code;
+    shim_done(&s);
+    return result;
+}

@@ -1,0 +1,37 @@
+/* A rank of this host, as its supervisor sees it: for the files of the crew alone. */
+#ifndef RANKS_SEAT_H
+#define RANKS_SEAT_H
+
+#include "common/progress.h"
+#include "os/tap.h"
+#include "outcome/rank_report.h"
+#include "ranks/crew.h"
+#include "watch/idleness.h"
+#include "watch/vigil.h"
+
+struct seat {
+    struct crew *crew;
+    struct link *link; /* NULL once the shim is gone */
+    unsigned rank;
+    pid_t shim;
+    char prefix[LINES_PREFIX_SIZE]; /* of its lines */
+    struct tap out;
+    struct tap error_out;
+    struct tail tail; /* of standard output */
+    struct tail error_tail;
+    struct progress progress;
+    struct vigil vigil;
+    struct idleness idleness; /* of one without marks */
+    enum rank_cause cause;
+    bool reported;
+    struct seat *next;
+};
+
+/* To the master, with MEMBERS, which stay the caller's. */
+void crew_tell(struct crew *c, const char *type, const json_t *members);
+
+/* Over the silence of ranks, from their start on; where nobody asks for that, nothing is set. */
+void crew_watch_init(struct crew *c);
+void crew_watch_begin(struct crew *c);
+
+#endif

@@ -1,0 +1,242 @@
+#include "supply/staging.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/json.h"
+#include "common/log.h"
+#include "job/key.h"
+#include "supply/transfer_task.h"
+#include "wire/door.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    GRACE_SECONDS = 10, /* its own deadline comes first, and says more */
+    /* So long a host waits for the one that it is to ask, at most half of what all hosts wait for
+     * each other; then it fetches for itself. */
+    PATIENCE_SECONDS = 60,
+};
+
+/* The child's last mark where it stays (transfer/work.h). */
+static const char all_here[] = "all is here\n";
+
+/* --- the order -------------------------------------------------------------------------------- */
+
+/* A file of this machine is there already: nobody asks another host for it. */
+static json_t *code_json(const struct job *job, const char *code) {
+    return json_pack("{s:s, s:o, s:o, s:b, s:b}", "what", "code", "from",
+                     json_sprintf("%s%s", code[0] == '/' ? "file://" : "", code), "to",
+                     json_sprintf("%s/code", job->settings.base_dir), "unpack", 1, "pass",
+                     sources_is_remote(code));
+}
+
+static json_t *channel_json(const struct job *job, const struct source *s) {
+    const struct cluster *c = &job->cluster;
+    return json_pack("{s:s, s:s, s:o, s:I, s:I, s:b}", "what", s->name, "from", s->address, "to",
+                     json_sprintf("%s/input/data/%s", job->settings.base_dir, s->name), "shard",
+                     (json_int_t)(s->sharded ? c->self : 0), "shards",
+                     (json_int_t)(s->sharded ? c->count : 1), "pass", !s->sharded);
+}
+
+/* "DIRECTORY/": a target is a folder. */
+static json_t *folder_json(const char *target, const char *below) {
+    size_t size = strlen(target);
+    const char *slash = size > 0 && target[size - 1] == '/' ? "" : "/";
+    return json_sprintf("%s%s%s", target, slash, below);
+}
+
+json_t *staging_target(const struct job *job, enum staging_target which) {
+    const struct cluster *c = &job->cluster;
+    char below[HOST_NAME_SIZE + 32] = "";
+    if (which == STAGING_CHECKPOINTS)
+        return folder_json(job->settings.checkpoints, "");
+    if (which == STAGING_MODEL)
+        return folder_json(job->settings.output, "model/");
+    (void)snprintf(below, sizeof(below), "output/%s/%s", c->hosts[c->self].name.text,
+                   which == STAGING_DATA ? "data/" : "");
+    return folder_json(job->settings.output, below);
+}
+
+/* Of what hosts share the first one gives up what a killed start has begun. Where it may be lost
+ * another one may lead the job by now, and upload there. */
+static bool tidies_for_all(const struct job *job) {
+    return cluster_is_master(&job->cluster) && !job->settings.failover;
+}
+
+static json_t *back_json(const struct job *job) {
+    return json_pack("{s:s, s:o, s:o, s:b, s:b, s:b}", "what", "checkpoints", "from",
+                     staging_target(job, STAGING_CHECKPOINTS), "to",
+                     json_sprintf("%s/checkpoints", job->settings.base_dir), "back", 1, "tidy",
+                     tidies_for_all(job), "pass", 1);
+}
+
+static json_t *target_json(const struct job *job, const char *what, enum staging_target which,
+                           bool tidies) {
+    return json_pack("{s:s, s:o, s:b, s:b}", "what", what, "to", staging_target(job, which),
+                     "target", 1, "tidy", tidies);
+}
+
+/* Whether that can be uploaded is asked first: what is fetched may take hours. */
+static void add_targets(const struct job *job, json_t *tasks) {
+    if (job->settings.output != NULL)
+        (void)json_array_append_new(tasks, target_json(job, "output", STAGING_OUTPUT, true));
+    if (job->settings.output != NULL && cluster_is_master(&job->cluster))
+        (void)json_array_append_new(tasks,
+                                    target_json(job, "model", STAGING_MODEL, tidies_for_all(job)));
+    if (job->settings.checkpoints != NULL)
+        (void)json_array_append_new(tasks, back_json(job));
+}
+
+json_t *staging_order(const struct job *job, char *const *environment) {
+    const struct sources *s = &job->sources;
+    json_t *tasks = json_array();
+    add_targets(job, tasks);
+    if (s->code != NULL)
+        (void)json_array_append_new(tasks, code_json(job, s->code));
+    for (size_t i = 0; i < s->count; i++)
+        (void)json_array_append_new(tasks, channel_json(job, &s->channels[i]));
+    return json_pack("{s:o, s:I, s:o}", "environment", transfer_task_environment(job, environment),
+                     "seconds", (json_int_t)job->settings.fetch_seconds, "tasks", tasks);
+}
+
+/* "https://algo-1:7074", "https://[fd00::1]:7074" */
+static json_t *place_json(const struct job *job, const struct cluster_host *host) {
+    const char *name = host->name.text;
+    bool ipv6 = strchr(name, ':') != NULL;
+    return json_sprintf("https://%s%s%s:%u", ipv6 ? "[" : "", name, ipv6 ? "]" : "",
+                        (unsigned)job->ports.passing);
+}
+
+static json_t *key_json(const unsigned char *key) {
+    char digits[2 * KEY_SIZE + 1];
+    for (size_t i = 0; i < KEY_SIZE; i++)
+        (void)snprintf(digits + 2 * i, 3, "%02x", key[i]);
+    json_t *text = json_string(digits);
+    explicit_bzero(digits, sizeof(digits));
+    return text;
+}
+
+json_t *staging_door(const struct job *job, int listener, const unsigned char *key) {
+    const struct cluster *c = &job->cluster;
+    int64_t patience = job->settings.ready_seconds / 2;
+    json_t *door = json_pack("{s:i, s:o}", "listener", listener, "key", key_json(key));
+    if (cluster_is_master(c))
+        return door;
+    const struct cluster_host *asked = &c->hosts[(c->self - 1) / 2];
+    if (patience > PATIENCE_SECONDS)
+        patience = PATIENCE_SECONDS;
+    (void)json_object_set_new(door, "from", place_json(job, asked));
+    (void)json_object_set_new(door, "name", json_string(asked->name.text));
+    (void)json_object_set_new(door, "patience", json_integer(patience > 0 ? patience : 1));
+    return door;
+}
+
+/* --- the child -------------------------------------------------------------------------------- */
+
+static void hear(void *context, const char *line, size_t size) {
+    const struct staging *s = context;
+    s->line(s->context, line, size);
+}
+
+static void hear_mark(void *context, const char *line, size_t size) {
+    struct staging *s = context;
+    if (size == sizeof(all_here) - 1 && memcmp(line, all_here, size) == 0) {
+        s->all_here = true;
+        loop_cancel(s->loop, &s->deadline);
+        s->done(s->context, NULL);
+        return;
+    }
+    s->mark(s->context, line, size);
+}
+
+/* Its last words are its error. */
+static void ended(void *context, int code) {
+    struct staging *s = context;
+    struct error err = {0};
+    loop_cancel(s->loop, &s->deadline);
+    if (s->all_here)
+        return;
+    if (code == EXIT_CODE_OK) {
+        s->done(s->context, NULL);
+        return;
+    }
+    if (s->late)
+        (void)error_set(
+            &err, EXIT_CODE_NOT_READY,
+            "what the job needs was not fetched within %lld s (RINGMASTER_FETCH_SECONDS)",
+            (long long)s->seconds);
+    else if (code > 128)
+        (void)error_set(&err, EXIT_CODE_INTERNAL,
+                        "fetching what the job needs: what fetches was ended by signal %d%s%s",
+                        code - 128, s->task.tail.size > 0 ? "; its last words: " : "",
+                        transfer_task_last_word(&s->task));
+    else
+        (void)error_set(&err, (enum exit_code)code, "fetching what the job needs: %s",
+                        transfer_task_last_word(&s->task));
+    s->done(s->context, &err);
+}
+
+static void late(void *context) {
+    struct staging *s = context;
+    s->late = true;
+    task_signal(&s->task, SIGKILL);
+}
+
+/* It is opened here, so that a port that is not free is the container's own fault to tell. */
+static int add_door(const struct staging_options *o, json_t *order, int *listener,
+                    struct error *err) {
+    const struct net_address any = {0};
+    *listener = door_listen(&any, o->job->ports.passing, "what hosts pass on", err);
+    if (*listener < 0)
+        return -1;
+    (void)json_object_set_new(order, "door", staging_door(o->job, *listener, o->key));
+    return 0;
+}
+
+int staging_start(struct staging *s, const struct staging_options *o, struct error *err) {
+    *s = (struct staging){.loop = o->loop,
+                          .seconds = o->job->settings.fetch_seconds,
+                          .line = o->line,
+                          .mark = o->mark,
+                          .done = o->done,
+                          .context = o->context};
+    s->deadline = (struct timer){.fire = late, .context = s};
+    cleanup_json json_t *order = staging_order(o->job, o->environment);
+    cleanup_fd int listener = -1;
+    if (o->key != NULL && add_door(o, order, &listener, err) != 0)
+        return -1;
+    const struct transfer_task_options options = {.loop = o->loop,
+                                                  .reaper = o->reaper,
+                                                  .job = o->job,
+                                                  .verb = "fetch",
+                                                  .order = order,
+                                                  .listener = listener > 0 ? listener : 0,
+                                                  .line = hear,
+                                                  .mark = hear_mark,
+                                                  .ended = ended,
+                                                  .context = s};
+    if (transfer_task_start(&s->task, &options, err) != 0)
+        return -1;
+    log_info("fetching what the job needs: %s%zu channels%s",
+             o->job->sources.code != NULL ? "code and " : "", o->job->sources.count,
+             o->job->settings.checkpoints != NULL ? ", checkpoints" : "");
+    loop_after(o->loop, &s->deadline, (s->seconds + GRACE_SECONDS) * CLOCK_SECOND);
+    return 0;
+}
+
+void staging_rest(struct staging *s) {
+    if (s->loop != NULL && s->all_here)
+        staging_close(s);
+}
+
+void staging_close(struct staging *s) {
+    if (s->loop == NULL)
+        return;
+    if (s->all_here)
+        task_signal(&s->task, SIGKILL);
+    loop_cancel(s->loop, &s->deadline);
+    task_done(&s->task);
+    s->loop = NULL;
+}

@@ -1,0 +1,68 @@
+/* What has to be fetched before the job begins (job/sources.h), fetched by a child
+ * (transfer_task.h), which also brings checkpoints back and asks whether targets (job/targets.h)
+ * take files. It is killed when its time is over. With RINGMASTER_FETCH_ONCE it also asks another
+ * host for what that one has fetched, and hands it on (transfer/handout.h): then it stays when all
+ * is here, until staging_rest(). */
+#ifndef SUPPLY_STAGING_H
+#define SUPPLY_STAGING_H
+
+#include "job/job.h"
+#include "job/targets.h"
+#include "os/loop.h"
+#include "os/task.h"
+
+struct staging {
+    struct loop *loop; /* NULL: never started */
+    struct task task;
+    struct timer deadline;
+    int64_t seconds;
+    bool late;
+    bool all_here; /* the child stays for others' sake */
+    void (*line)(void *context, const char *line, size_t size);
+    void (*mark)(void *context, const char *line, size_t size);
+    void (*done)(void *context, const struct error *failure);
+    void *context;
+};
+
+struct staging_options {
+    struct loop *loop;
+    struct reaper *reaper;
+    const struct job *job;
+    char *const *environment; /* this process's own */
+    /* Of the doors by which hosts pass on what they have fetched, KEY_SIZE bytes; NULL: they do
+     * not.
+     */
+    const unsigned char *key;
+    /* A line of its words, with prefix and line end. */
+    void (*line)(void *context, const char *line, size_t size);
+    /* It has got further, and how far it is, with line end. */
+    void (*mark)(void *context, const char *line, size_t size);
+    /* All is there, or FAILURE says what is not. */
+    void (*done)(void *context, const struct error *failure);
+    void *context;
+};
+
+int staging_start(struct staging *s, const struct staging_options *options, struct error *err);
+/* All hosts have what they need: nobody asks this one any more. Fetching that goes on goes on. */
+void staging_rest(struct staging *s);
+void staging_close(struct staging *s);
+
+static inline bool staging_is_needed(const struct job *job) {
+    return sources_any(&job->sources) || targets_any(&job->settings);
+}
+
+/* The address of a target, with '/' at its end; the caller owns it. */
+enum staging_target { STAGING_CHECKPOINTS, STAGING_MODEL, STAGING_OUTPUT, STAGING_DATA };
+json_t *staging_target(const struct job *job, enum staging_target which);
+
+/* The order as JSON (transfer/work.h); the caller owns it. */
+json_t *staging_order(const struct job *job, char *const *environment);
+
+/* What it says of passing on, by LISTENER and KEY; the caller owns it. */
+json_t *staging_door(const struct job *job, int listener, const unsigned char *key);
+
+static inline bool staging_passes_on(const struct job *job) {
+    return job->settings.fetch_once && job->cluster.count > 1 && staging_is_needed(job);
+}
+
+#endif

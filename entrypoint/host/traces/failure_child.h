@@ -1,0 +1,48 @@
+/* The failure file's way to the disk: a child of this process does it, so that a disk that stalls
+ * holds up nobody but the child, which has a deadline. It holds no descriptor of this process: a
+ * child that cannot die keeps no link to another host open. */
+#ifndef TRACES_FAILURE_CHILD_H
+#define TRACES_FAILURE_CHILD_H
+
+#include "os/child.h"
+#include "outcome/verdict.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* From the verdict to the end of waiting for the disk. */
+#define FAILURE_CHILD_PATIENCE (1500 * CLOCK_MILLISECOND)
+
+struct failure_child {
+    struct reaper *reaper; /* NULL: not open */
+    const char *base_dir;
+    struct child child; /* pid 0: none */
+    int64_t clear_by;   /* until then an earlier file may be cleared away; 0: it has been */
+    int answer;         /* what it has to say; -1: none */
+    int owed;           /* errno: it could not be started for a verdict; 0: nothing is owed */
+    bool writes;        /* it is to leave a file */
+    bool written;       /* it has left ours */
+};
+
+/* BASE_DIR and the reaper outlive it. */
+void failure_child_open(struct failure_child *f, struct reaper *reaper, const char *base_dir);
+/* Ends the child, if there is one yet, and says so where the file is missing because of that. */
+void failure_child_close(struct failure_child *f);
+
+/* At the beginning of a job or of an attempt: clears away an earlier file, reserves room. */
+void failure_child_prepare(struct failure_child *f);
+
+/* For a verdict: writes the file, or the mark of success. A file of ours that an earlier verdict on
+ * the same attempt has left stays. What became of it goes to the log. The
+ * child hears no SIGTERM. */
+void failure_child_conclude(struct failure_child *f, const struct verdict *verdict);
+
+/* When all other processes are gone, where there were too many to start the child: tries once more.
+ * False where nothing was owed. */
+bool failure_child_again(struct failure_child *f, const struct verdict *verdict);
+
+/* For who has no loop and no reaper: writes the file, and waits until FAILURE_CHILD_PATIENCE is
+ * over at most. */
+void failure_child_run(const char *base_dir, const struct verdict *verdict);
+
+#endif

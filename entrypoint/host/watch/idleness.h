@@ -1,0 +1,38 @@
+/* Whether a program that says nothing of its progress does anything at all: it prints, or its
+ * processes use a processor. What it has done before teaches how long it may rest: one that has
+ * never been busy is never called quiet, and a rest that ended by itself makes the limit four times
+ * as long as that. Pure: times and processor times are handed in. */
+#ifndef WATCH_IDLENESS_H
+#define WATCH_IDLENESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct idleness {
+    uint64_t printed; /* bytes, as last seen */
+    int64_t since;    /* neither heard nor seen busy; 0: not looked at yet */
+    int64_t asked_at; /* when its processor time was asked for; 0: not in this spell */
+    int64_t cpu;      /* what it was then */
+    int64_t idle_since;
+    int64_t longest; /* rest that ended by itself */
+    bool quiet;      /* it was called so */
+};
+
+enum idleness_news { IDLENESS_NOTHING, IDLENESS_QUIET, IDLENESS_BUSY };
+
+struct idleness_facts {
+    int64_t now;
+    int64_t limit;    /* ns, of a program that has not taught another one */
+    uint64_t printed; /* bytes so far */
+    /* Asked only where it may matter: reading it takes a while. */
+    int64_t (*cpu)(void *context);
+    void *context;
+};
+
+/* To be called every few seconds. QUIET and BUSY come in turns. */
+enum idleness_news idleness_look(struct idleness *i, const struct idleness_facts *facts);
+
+/* Time has passed in which nobody looked: it counts for nothing. */
+void idleness_skip(struct idleness *i, int64_t now);
+
+#endif

@@ -1,0 +1,74 @@
+#include "watch/vigil.h"
+
+#include "common/clock.h"
+
+/* Less than SEEN_LEAST teaches nothing: the first steps are the slow ones. */
+enum { LATE_TIMES = 10, SEEN_LEAST = 10, LIMIT_PART = 8 };
+static const int64_t late_least = 30 * CLOCK_SECOND;
+/* Who has just begun may soon say what it needs. */
+static const int64_t pause_least = 4 * CLOCK_SECOND;
+static const int64_t pause_most = 60 * CLOCK_SECOND;
+
+int64_t vigil_limit(const struct progress_state *state, int64_t limit) {
+    const uint64_t patience = state->patience_seconds;
+    if (limit > 0 && patience > 0 && patience < (uint64_t)(limit / CLOCK_SECOND))
+        return (int64_t)patience * CLOCK_SECOND;
+    return limit;
+}
+
+/* Between two looks that are far apart many marks may have been made: of that time only what a look
+ * has seen of a silence is known to be one. */
+static void note(struct vigil *v, uint64_t marks, int64_t now) {
+    const bool close = now - v->looked_at < 2 * pause_least;
+    const int64_t silence = (close ? now : v->looked_at) - v->marked_at;
+    if (v->marks != 0) {
+        v->seen++;
+        if (silence > v->longest)
+            v->longest = silence;
+    }
+    v->marks = marks;
+    v->marked_at = now;
+    v->late = false;
+}
+
+static bool is_late(const struct vigil *v, int64_t silence) {
+    int64_t learned = v->longest * LATE_TIMES;
+    return !v->late && v->seen >= SEEN_LEAST && silence >= learned && silence >= late_least;
+}
+
+enum vigil_news vigil_look(struct vigil *v, const struct progress_state *state, int64_t limit,
+                           int64_t now) {
+    if (state->marks != v->marks)
+        note(v, state->marks, now);
+    v->looked_at = now;
+    int64_t most = vigil_limit(state, limit);
+    if (v->marks == 0 || v->stalled)
+        return VIGIL_NOTHING;
+    if (most > 0 && now - v->marked_at >= most) {
+        v->stalled = true;
+        return VIGIL_STALLED;
+    }
+    if (!is_late(v, now - v->marked_at))
+        return VIGIL_NOTHING;
+    v->late = true;
+    return VIGIL_LATE;
+}
+
+void vigil_skip(struct vigil *v, int64_t now) {
+    v->marked_at = now;
+    v->looked_at = now;
+}
+
+bool vigil_is_taught(const struct vigil *v) {
+    return v->marks == 0 || v->seen >= SEEN_LEAST;
+}
+
+int64_t vigil_pause(int64_t pause, int64_t limit) {
+    int64_t most = limit / LIMIT_PART;
+    if (most > pause_most || limit == 0)
+        most = pause_most;
+    pause = pause == 0 ? pause_least : 2 * pause;
+    if (pause > most)
+        pause = most;
+    return pause > pause_least ? pause : pause_least;
+}

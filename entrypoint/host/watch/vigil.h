@@ -1,0 +1,43 @@
+/* Whether a rank that marks its progress goes on. What it has shown before teaches how long it may
+ * rest without a word about it; how long it may at most is asked for. Pure: times and marks are
+ * handed in. */
+#ifndef WATCH_VIGIL_H
+#define WATCH_VIGIL_H
+
+#include "common/progress.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct vigil {
+    uint64_t marks;    /* as last seen; 0: it has made none */
+    int64_t marked_at; /* when they were seen to change */
+    int64_t looked_at; /* the last time */
+    int64_t longest;   /* silence before a mark, as far as it was seen */
+    unsigned seen;     /* such silences */
+    bool late;         /* it was called so in this silence */
+    bool stalled;      /* likewise, and stays so */
+};
+
+enum vigil_news { VIGIL_NOTHING, VIGIL_LATE, VIGIL_STALLED };
+
+/* To be called every now and then. LIMIT, ns, counts where its own patience is not less; 0: none.
+ * LATE once a silence, before its limit: ten times as long as ever before. */
+enum vigil_news vigil_look(struct vigil *v, const struct progress_state *state, int64_t limit,
+                           int64_t now);
+
+/* What counts of LIMIT and a rank's patience, ns; 0: it is never called stalled. */
+int64_t vigil_limit(const struct progress_state *state, int64_t limit);
+
+/* Time has passed in which nobody looked: it counts for nothing. */
+void vigil_skip(struct vigil *v, int64_t now);
+
+/* Whether it has made no mark, or enough of them to teach: until then looks should not become rare,
+ * as only close ones see how long its silences are. */
+bool vigil_is_taught(const struct vigil *v);
+
+/* How long until the next look, where nothing else wakes this process: after PAUSE (0: the first,
+ * or a rank is still to teach), and a part of LIMIT, ns. */
+int64_t vigil_pause(int64_t pause, int64_t limit);
+
+#endif

@@ -1,0 +1,123 @@
+#include "common/file.h"
+#include "facts/means.h"
+#include "mpi/memory.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+static void put(const char *root, const char *folder, const char *name, const char *text) {
+    char path[1024];
+    (void)snprintf(path, sizeof(path), "%s%s", root, folder);
+    CU_ASSERT_EQUAL_FATAL(file_make_dirs(path, NULL), 0);
+    (void)snprintf(path, sizeof(path), "%s%s/%s", root, folder, name);
+    CU_ASSERT_EQUAL_FATAL(file_put(path, text, strlen(text), 0600, NULL), 0);
+}
+
+static const char *text_of(const json_t *means, const char *key) {
+    const char *text = json_string_value(json_object_get(means, key));
+    return text != NULL ? text : "(none)";
+}
+
+static json_int_t number_of(const json_t *means, const char *key) {
+    return json_integer_value(json_object_get(means, key));
+}
+
+static void a_machine_with_gpus_is_read(void) {
+    const char *root = unit_temp_dir();
+    put(root, "/proc", "cpuinfo",
+        "processor\t: 0\nmodel name\t: A Fast One\nflags\t: x\n\nprocessor\t: 1\nmodel name\t: "
+        "B\n");
+    put(root, "/proc/driver/nvidia", "version",
+        "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue Mar  5 22:23:56 UTC 2024\n"
+        "GCC version:  gcc version 12\n");
+    put(root, "/proc/driver/nvidia/gpus/0000:01:00.0", "information",
+        "Model: \t\t NVIDIA H200\nIRQ:   \t\t 12\n");
+    put(root, "/dev", "nvidia0", "");
+    put(root, "/dev", "nvidia1", "");
+    put(root, "/dev", "nvidiactl", "");
+    put(root, "/dev/shm", "x", "");
+    put(root, "/sys/fs/cgroup", "pids.max", "1000\n");
+    put(root, "/sys/fs/cgroup", "pids.current", "990\n");
+    put(root, "/sys/class/infiniband/mlx5_0", "x", "");
+    json_t *means = means_gather(root, root, "lo");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "processor"), "A Fast One");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "gpu"), "NVIDIA H200");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "driver"), "550.54.15");
+    CU_ASSERT_EQUAL(number_of(means, "gpus"), 2);
+    CU_ASSERT_EQUAL(number_of(means, "pids"), 10);
+    CU_ASSERT(json_is_true(json_object_get(means, "rdma")));
+    CU_ASSERT(json_is_false(json_object_get(means, "efa")));
+    CU_ASSERT_EQUAL(number_of(means, "mtu"), 65536); /* Linux's loopback */
+    CU_ASSERT(number_of(means, "disk_free_mib") >= 0);
+    CU_ASSERT(number_of(means, "shm_free_mib") >= 0);
+    json_decref(means);
+}
+
+static void what_is_not_there_is_not_known(void) {
+    struct utsname kernel;
+    CU_ASSERT_EQUAL(uname(&kernel), 0);
+    json_t *means = means_gather("/no/such/root", "/no/such/base", "no-such-if0");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "processor"), "");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "gpu"), "");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "driver"), "");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "kernel"), kernel.release);
+    CU_ASSERT_STRING_EQUAL(text_of(means, "kernel_name"), kernel.nodename);
+    CU_ASSERT_EQUAL(number_of(means, "gpus"), 0);
+    CU_ASSERT_EQUAL(number_of(means, "mtu"), -1);
+    CU_ASSERT_EQUAL(number_of(means, "disk_free_mib"), -1);
+    CU_ASSERT_EQUAL(number_of(means, "shm_free_mib"), -1);
+    CU_ASSERT_EQUAL(memory_may_read() == 0, text_of(means, "read_memory")[0] == '\0');
+    json_decref(means);
+}
+
+/* Files of another driver, or none of a driver's at all. */
+static void odd_files_do_no_harm(void) {
+    const char *root = unit_temp_dir();
+    put(root, "/proc", "cpuinfo", "model name\t: \xff\xfe\n");
+    put(root, "/proc/driver/nvidia", "version", "NVRM version: 1");
+    put(root, "/sys/fs/cgroup", "pids.max", "max\n");
+    put(root, "/sys/fs/cgroup/pids", "pids.max", "5");
+    put(root, "/sys/fs/cgroup/pids", "pids.current", "9");
+    json_t *means = means_gather(root, root, "");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "processor"), "");
+    CU_ASSERT_STRING_EQUAL(text_of(means, "driver"), "");
+    CU_ASSERT_EQUAL(number_of(means, "pids"), 0);
+    CU_ASSERT_EQUAL(number_of(means, "mtu"), -1);
+    json_decref(means);
+}
+
+/* As a user that is not root, whom a limit binds; threads count, and those of others do not. */
+static void what_the_user_runs_is_taken_off_its_limit(void) {
+    enum { LIMIT = 500, SOMEBODY = 65534 };
+    const char *root = unit_temp_dir();
+    char path[1024];
+    struct rlimit before;
+    CU_ASSERT_EQUAL_FATAL(getrlimit(RLIMIT_NPROC, &before), 0);
+    const struct rlimit own = {.rlim_cur = LIMIT, .rlim_max = before.rlim_max};
+    bool is_root = geteuid() == 0;
+    put(root, "/proc/7/task/7", "x", "");
+    put(root, "/proc/7/task/8", "x", "");
+    put(root, "/proc/self/task/9", "x", "");
+    (void)snprintf(path, sizeof(path), "%s/proc/7/task", root);
+    if (is_root) {
+        put(root, "/proc/1/task/1", "x", ""); /* root's */
+        CU_ASSERT_EQUAL(chown(path, SOMEBODY, SOMEBODY), 0);
+        CU_ASSERT_EQUAL(chmod(root, 0755), 0);
+        CU_ASSERT_EQUAL_FATAL(seteuid(SOMEBODY), 0);
+    }
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NPROC, &own), 0);
+    json_t *means = means_gather(root, root, "lo");
+    CU_ASSERT_EQUAL(number_of(means, "pids"), LIMIT - 2);
+    json_decref(means);
+    CU_ASSERT_EQUAL(setrlimit(RLIMIT_NPROC, &before), 0);
+    CU_ASSERT(!is_root || seteuid(0) == 0);
+}
+
+UNIT_MAIN("host.means", UNIT(what_the_user_runs_is_taken_off_its_limit),
+          UNIT(a_machine_with_gpus_is_read), UNIT(what_is_not_there_is_not_known),
+          UNIT(odd_files_do_no_harm))

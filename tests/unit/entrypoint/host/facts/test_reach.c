@@ -1,0 +1,144 @@
+#include "common/clock.h"
+#include "facts/reach.h"
+#include "support/addresses.h"
+#include "support/unit.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const char ask[] = "0123456789abcdef0123456789abcdef";
+static const char answer[] = "fedcba9876543210fedcba9876543210";
+
+static int new_listener(uint16_t *port) {
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t size = sizeof(at);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    CU_ASSERT_EQUAL_FATAL(bind(fd, (struct sockaddr *)&at, size), 0);
+    CU_ASSERT_EQUAL_FATAL(listen(fd, 8), 0);
+    CU_ASSERT_EQUAL_FATAL(getsockname(fd, (struct sockaddr *)&at, &size), 0);
+    *port = ntohs(at.sin_port);
+    return fd;
+}
+
+static struct reach_options options_for(const struct reach_peer *peers, size_t count, size_t self,
+                                        int listener) {
+    struct reach_options o = {.listener = listener, .peers = peers, .count = count, .self = self};
+    memcpy(o.ask, ask, sizeof(ask));
+    memcpy(o.answer, answer, sizeof(answer));
+    return o;
+}
+
+static const struct reach_way *way_to(const struct reach_result *r, size_t peer) {
+    for (size_t i = 0; i < r->count; i++)
+        if (r->ways[i].peer == peer)
+            return &r->ways[i];
+    return NULL;
+}
+
+/* A host of its own process. Ends with 0 where all its ways were good and its bytes arrived. */
+static pid_t start_host(const struct reach_peer *peers, size_t count, size_t self, int listener) {
+    pid_t pid = fork();
+    if (pid != 0)
+        return pid;
+    struct reach_result r;
+    struct reach_options o = options_for(peers, count, self, listener);
+    int bad = reach_run(&o, &r, NULL) != 0 || r.count != count - 1 || r.sent.bytes == 0;
+    for (size_t i = 0; i < r.count; i++)
+        bad += r.ways[i].trip <= 0;
+    _exit(bad);
+}
+
+static bool ended_well(pid_t pid) {
+    int status = -1;
+    return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
+static void three_hosts_reach_each_other(void) {
+    struct reach_peer peers[3];
+    struct reach_result r;
+    int listeners[3];
+    for (size_t i = 0; i < 3; i++) {
+        peers[i].address = address_of("127.0.0.1");
+        listeners[i] = new_listener(&peers[i].port);
+    }
+    pid_t second = start_host(peers, 3, 1, listeners[1]);
+    pid_t third = start_host(peers, 3, 2, listeners[2]);
+    struct reach_options o = options_for(peers, 3, 0, listeners[0]);
+    CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
+    CU_ASSERT_EQUAL(r.count, 2);
+    for (size_t peer = 1; peer < 3; peer++) {
+        const struct reach_way *way = way_to(&r, peer);
+        CU_ASSERT_PTR_NOT_NULL_FATAL(way);
+        CU_ASSERT(way->trip > 0 && way->why[0] == '\0');
+    }
+    CU_ASSERT(r.sent.tried && r.sent.peer == 1);
+    CU_ASSERT(r.sent.bytes > 1024 * 1024);
+    CU_ASSERT(r.sent.time >= REACH_SEND_MS * CLOCK_MILLISECOND);
+    CU_ASSERT(r.sent.path_mtu >= 1280);
+    CU_ASSERT(ended_well(second) && ended_well(third));
+    for (size_t i = 0; i < 3; i++)
+        (void)close(listeners[i]);
+}
+
+/* One refuses, one takes connections and is silent, one answers something else, one is not there.
+ */
+static void what_does_not_answer_is_told_apart(void) {
+    struct reach_peer peers[5] = {{.port = 0}};
+    struct reach_result r;
+    for (size_t i = 0; i < 4; i++)
+        peers[i].address = address_of("127.0.0.1");
+    int own = new_listener(&peers[0].port);
+    int gone = new_listener(&peers[1].port);
+    int silent = new_listener(&peers[2].port);
+    int liar = new_listener(&peers[3].port);
+    (void)close(gone);
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct pollfd p = {.fd = liar, .events = POLLIN};
+        (void)poll(&p, 1, 10000);
+        int fd = accept(liar, NULL, NULL);
+        (void)!write(fd, ask, sizeof(ask) - 1);
+        for (;;)
+            (void)pause();
+    }
+    struct reach_options o = options_for(peers, 5, 0, own);
+    int64_t began = clock_now();
+    CU_ASSERT_EQUAL(reach_run(&o, &r, NULL), 0);
+    CU_ASSERT(clock_now() - began >= REACH_ANSWER_MS * CLOCK_MILLISECOND);
+    CU_ASSERT_EQUAL_FATAL(r.count, 3);
+    ASSERT_CONTAINS(way_to(&r, 1)->why, "refused");
+    ASSERT_CONTAINS(way_to(&r, 2)->why, "says nothing within 2 s");
+    ASSERT_CONTAINS(way_to(&r, 3)->why, "something else answers");
+    CU_ASSERT_PTR_NULL(way_to(&r, 4));
+    CU_ASSERT_FALSE(r.sent.tried);
+    for (size_t i = 0; i < r.count; i++)
+        CU_ASSERT_EQUAL(r.ways[i].trip, 0);
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    (void)close(own);
+    (void)close(silent);
+    (void)close(liar);
+}
+
+/* Every way of every pair is tried by somebody up to 17 hosts, and then each host's by its
+ * neighbours; everybody tries the master. */
+static void everybody_is_dialled(void) {
+    static const size_t counts[] = {2, 3, 17, 18, 1000};
+    for (size_t k = 0; k < sizeof(counts) / sizeof(counts[0]); k++)
+        for (size_t to = 0; to < counts[k]; to++) {
+            size_t by = 0;
+            for (size_t from = 0; from < counts[k]; from++)
+                by += reach_dials(from, to, counts[k]);
+            size_t others = counts[k] - 1;
+            CU_ASSERT_EQUAL(by, to == 0 || others < REACH_NEIGHBOURS ? others : REACH_NEIGHBOURS);
+        }
+    CU_ASSERT(reach_dials(2, 0, 3) && reach_dials(0, 2, 3));
+    CU_ASSERT_FALSE(reach_dials(1, 1, 3));
+}
+
+UNIT_MAIN("host.reach", UNIT(three_hosts_reach_each_other),
+          UNIT(what_does_not_answer_is_told_apart), UNIT(everybody_is_dialled))

@@ -1,0 +1,174 @@
+#include "common/json.h"
+#include "job/key.h"
+#include "supply/staging.h"
+#include "support/unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define A12 "a5a5a5a5a5a5a5a5a5a5a5a5"
+#define KEY A12 A12 A12 A12
+
+static char region[] = "AWS_REGION=eu-west-1";
+static char secret[] = "AWS_SECRET_ACCESS_KEY=hush-hush";
+static char endpoint[] = "S3_ENDPOINT_URL=http://x";
+static char other[] = "HOME=/root";
+static char *environment[] = {region, other, secret, endpoint, NULL};
+
+static void fill(struct job *j) {
+    static struct cluster_host hosts[3];
+    *j = (struct job){.settings = {.base_dir = "/opt/ml", .fetch_seconds = 60},
+                      .cluster = {.hosts = hosts, .count = 3, .self = 1},
+                      .sources = {.code = "s3://b/s.tar.gz", .count = 2}};
+    j->sources.channels[0] =
+        (struct source){.name = "train", .address = "s3://b/train", .sharded = true};
+    j->sources.channels[1] = (struct source){.name = "val", .address = "https://h/x?secret"};
+}
+
+static void an_order_has_all_that_is_needed_and_no_more(void) {
+    struct job j;
+    fill(&j);
+    cleanup_json json_t *order = staging_order(&j, environment);
+    cleanup_json json_t *expected = json_loads(
+        "{\"seconds\": 60, \"environment\": [\"AWS_REGION=eu-west-1\", "
+        "\"AWS_SECRET_ACCESS_KEY=hush-hush\", \"S3_ENDPOINT_URL=http://x\"], \"tasks\": ["
+        "{\"what\": \"code\", \"from\": \"s3://b/s.tar.gz\", \"to\": \"/opt/ml/code\", "
+        "\"unpack\": true, \"pass\": true}, {\"what\": \"train\", \"from\": \"s3://b/train\", "
+        "\"to\": "
+        "\"/opt/ml/input/data/train\", \"shard\": 1, \"shards\": 3, \"pass\": false}, {\"what\": "
+        "\"val\", "
+        "\"from\": \"https://h/x?secret\", \"to\": \"/opt/ml/input/data/val\", \"shard\": 0, "
+        "\"shards\": 1, \"pass\": true}]}",
+        0, NULL);
+    CU_ASSERT_PTR_NOT_NULL(expected);
+    CU_ASSERT_EQUAL(json_equal(order, expected), 1);
+}
+
+static void targets_are_tried_and_checkpoints_come_back(void) {
+    struct job j;
+    fill(&j);
+    static char *none[] = {NULL};
+    j.sources = (struct sources){0};
+    j.settings.checkpoints = "s3://b/c";
+    j.settings.output = "s3://b/o/";
+    (void)snprintf(j.cluster.hosts[1].name.text, HOST_NAME_SIZE, "algo-2");
+    cleanup_json json_t *order = staging_order(&j, none);
+    cleanup_json json_t *expected =
+        json_loads("{\"seconds\": 60, \"environment\": [], \"tasks\": ["
+                   "{\"what\": \"output\", \"to\": \"s3://b/o/output/algo-2/\", \"target\": true, "
+                   "\"tidy\": true}, {\"what\": \"checkpoints\", \"from\": \"s3://b/c/\", \"to\": "
+                   "\"/opt/ml/checkpoints\", \"back\": true, \"tidy\": false, \"pass\": true}]}",
+                   0, NULL);
+    CU_ASSERT_EQUAL(json_equal(order, expected), 1);
+    j.cluster.self = 0;
+    cleanup_json json_t *first = staging_order(&j, none);
+    const json_t *tasks = json_object_get(first, "tasks");
+    CU_ASSERT_EQUAL(json_array_size(tasks), 3);
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(json_array_get(tasks, 1), "to")),
+                           "s3://b/o/model/");
+    CU_ASSERT_TRUE(json_is_true(json_object_get(json_array_get(tasks, 1), "tidy")));
+    CU_ASSERT_TRUE(json_is_true(json_object_get(json_array_get(tasks, 2), "tidy")));
+    /* Started anew it would give up what another host uploads, which leads the job by now. */
+    j.settings.failover = true;
+    cleanup_json json_t *lost = staging_order(&j, none);
+    tasks = json_object_get(lost, "tasks");
+    CU_ASSERT_TRUE(json_is_true(json_object_get(json_array_get(tasks, 0), "tidy")));
+    CU_ASSERT_TRUE(json_is_false(json_object_get(json_array_get(tasks, 1), "tidy")));
+    CU_ASSERT_TRUE(json_is_false(json_object_get(json_array_get(tasks, 2), "tidy")));
+}
+
+static void a_host_asks_the_one_above_it(void) {
+    static const struct {
+        size_t self;
+        int64_t ready;
+        const char *expected;
+    } cases[] = {
+        {0, 600, "{\"listener\": 9, \"key\": \"" KEY "\"}"},
+        {1, 600,
+         "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://algo-1:7074\", \"name\": "
+         "\"algo-1\", \"patience\": 60}"},
+        {4, 3,
+         "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://[fd00::2]:7074\", "
+         "\"name\": \"fd00::2\", \"patience\": 1}"},
+    };
+    struct cluster_host five[5] = {{.name = {"algo-1"}}, {.name = {"fd00::2"}}};
+    struct job j;
+    unsigned char key[KEY_SIZE];
+    memset(key, 0xa5, sizeof(key));
+    fill(&j);
+    j.cluster.hosts = five;
+    j.cluster.count = 5;
+    j.ports.passing = 7074;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        j.cluster.self = cases[i].self;
+        j.settings.ready_seconds = cases[i].ready;
+        cleanup_json json_t *door = staging_door(&j, 9, key);
+        cleanup_json json_t *expected = json_loads(cases[i].expected, 0, NULL);
+        CU_ASSERT_PTR_NOT_NULL(expected);
+        CU_ASSERT_EQUAL(json_equal(door, expected), 1);
+    }
+}
+
+static void passing_on_takes_others_and_something_to_fetch(void) {
+    struct job j;
+    fill(&j);
+    CU_ASSERT_FALSE(staging_passes_on(&j));
+    j.settings.fetch_once = true;
+    CU_ASSERT_TRUE(staging_passes_on(&j));
+    j.cluster.count = 1;
+    CU_ASSERT_FALSE(staging_passes_on(&j));
+    j.cluster.count = 3;
+    j.sources = (struct sources){0};
+    CU_ASSERT_FALSE(staging_passes_on(&j));
+}
+
+/* Each host has its own. */
+static void an_archive_of_this_machine_is_a_file_that_nobody_passes_on(void) {
+    static const char *const given[] = {"/opt/ml/input/data/code/s.tar.gz",
+                                        "file:///opt/ml/input/data/code/s.tar.gz"};
+    for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+        struct job j;
+        fill(&j);
+        j.sources.code = given[i];
+        cleanup_json json_t *order = staging_order(&j, environment);
+        const json_t *code = json_array_get(json_object_get(order, "tasks"), 0);
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(code, "from")), given[1]);
+        CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(code, "to")), "/opt/ml/code");
+        CU_ASSERT_TRUE(json_is_true(json_object_get(code, "unpack")));
+        CU_ASSERT_TRUE(json_is_false(json_object_get(code, "pass")));
+    }
+}
+
+static void the_sdks_region_is_handed_on(void) {
+    static const char text[] = "{\"sagemaker_region\": \"\\\"us-west-2\\\"\"}";
+    struct job j;
+    char *none[] = {NULL};
+    fill(&j);
+    CU_ASSERT_EQUAL(
+        hyperparameters_parse(text, strlen(text), "hyperparameters", &j.hyperparameters, NULL), 0);
+    cleanup_json json_t *order = staging_order(&j, none);
+    const json_t *list = json_object_get(order, "environment");
+    CU_ASSERT_STRING_EQUAL(json_string_value(json_array_get(list, 0)),
+                           "SAGEMAKER_REGION=us-west-2");
+    hyperparameters_done(&j.hyperparameters);
+}
+
+/* Beside the tests' own programs there is none that fetches. */
+static void a_build_without_it_says_so(void) {
+    struct job j;
+    struct staging s;
+    struct error err = {0};
+    fill(&j);
+    const struct staging_options options = {.job = &j, .environment = environment};
+    CU_ASSERT_EQUAL(staging_start(&s, &options, &err), -1);
+    CU_ASSERT_EQUAL(err.code, EXIT_CODE_CONFIG);
+    ASSERT_CONTAINS(err.text, "was built without libcurl, libarchive or Expat");
+    staging_close(&s);
+}
+
+UNIT_MAIN("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
+          UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
+          UNIT(passing_on_takes_others_and_something_to_fetch),
+          UNIT(an_archive_of_this_machine_is_a_file_that_nobody_passes_on),
+          UNIT(the_sdks_region_is_handed_on), UNIT(a_build_without_it_says_so))

@@ -1,0 +1,200 @@
+#include "traces/failure_child.h"
+
+#include "common/clock.h"
+#include "common/file.h"
+#include "common/log.h"
+#include "support/lag.h"
+#include "support/unit.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A disk that stalls: in place of the library's. */
+static int stall_seconds;
+int renameat2(int from, const char *old, int to, const char *new, unsigned flags) {
+    if (stall_seconds > 0)
+        (void)sleep((unsigned)stall_seconds);
+    return (int)syscall(SYS_renameat2, from, old, to, new, flags);
+}
+
+/* A container that is full of processes, likewise. */
+static bool is_full;
+pid_t fork(void) {
+    pid_t (*librarys)(void) = NULL;
+    *(void **)&librarys = dlsym(RTLD_NEXT, "fork");
+    errno = EAGAIN;
+    return is_full ? -1 : librarys();
+}
+
+static char said[4096];
+static struct reaper reaper;
+static struct failure_child child;
+static char base[512];
+
+static void keep(void *context, const char *line, size_t size) {
+    (void)context;
+    (void)snprintf(said, sizeof(said), "%.*s", (int)size, line);
+}
+
+static void open_on(const char *folder) {
+    (void)log_set_sink((struct log_sink){.put = keep});
+    said[0] = '\0';
+    snprintf(base, sizeof(base), "%s/%s", unit_temp_dir(), folder);
+    CU_ASSERT_EQUAL(file_make_dirs(base, NULL), 0);
+    failure_child_open(&child, &reaper, base);
+}
+
+static void await_end(int seconds) {
+    for (int64_t end = clock_now() + seconds * CLOCK_SECOND;
+         child.child.pid > 0 && clock_now() < end; (void)poll(NULL, 0, 5))
+        (void)reaper_run(&reaper);
+    CU_ASSERT_EQUAL(child.child.pid, 0);
+}
+
+static bool is_there(const char *file) {
+    char path[600];
+    snprintf(path, sizeof(path), "%s/output/%s", base, file);
+    return access(path, F_OK) == 0;
+}
+
+static const struct verdict good = {.code = 0, .class_name = "ok"};
+static const struct verdict bad = {.code = 42, .class_name = "program", .text = "rank 2: exited"};
+
+static void a_job_that_succeeds_leaves_nothing(void) {
+    open_on("good");
+    failure_child_prepare(&child);
+    await_end(5);
+    CU_ASSERT(is_there(".failure-reserve"));
+    failure_child_conclude(&child, &good);
+    await_end(5);
+    CU_ASSERT_FALSE(is_there(".failure-reserve"));
+    CU_ASSERT_FALSE(is_there("failure"));
+    CU_ASSERT_STRING_EQUAL(said, "");
+    failure_child_close(&child);
+}
+
+static void a_job_that_fails_leaves_its_story(void) {
+    open_on("bad");
+    failure_child_conclude(&child, &bad);
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    CU_ASSERT_STRING_EQUAL(said, "");
+    failure_child_conclude(&child, &bad); /* a later verdict leaves ours, and says nothing */
+    await_end(5);
+    CU_ASSERT_STRING_EQUAL(said, "");
+    CU_ASSERT(is_there("failure"));
+    child.written = false;
+    failure_child_conclude(&child, &bad); /* the next one finds a file that is not its own */
+    await_end(5);
+    ASSERT_CONTAINS(said, "is kept");
+    failure_child_prepare(&child);
+    await_end(5);
+    CU_ASSERT_FALSE(is_there("failure"));
+    failure_child_close(&child);
+}
+
+/* The beginning had no time to do its work. */
+static void a_job_that_fails_at_once_leaves_its_own_story(void) {
+    cleanup_buf struct buf text;
+    char path[600];
+    buf_init(&text, 1024);
+    open_on("at-once");
+    failure_child_run(base, &bad);
+    failure_child_prepare(&child);
+    struct verdict own = bad;
+    snprintf(own.class_name, sizeof(own.class_name), "other");
+    failure_child_conclude(&child, &own);
+    await_end(5);
+    snprintf(path, sizeof(path), "%s/output/failure", base);
+    CU_ASSERT_EQUAL(file_read(path, &text, NULL), 0);
+    CU_ASSERT_STRING_EQUAL(buf_text(&text), "other: rank 2: exited\n");
+    failure_child_close(&child);
+}
+
+static void what_went_wrong_is_told(void) {
+    open_on("wrong");
+    failure_child_open(&child, &reaper, "/proc/nowhere");
+    failure_child_conclude(&child, &bad);
+    await_end(5);
+    ASSERT_CONTAINS(said, "was not written: /proc/nowhere");
+    failure_child_close(&child);
+    failure_child_run("/proc/nowhere", &bad);
+    ASSERT_CONTAINS(said, "was not written: /proc/nowhere");
+}
+
+static void without_a_process_it_is_written_later(void) {
+    open_on("full");
+    is_full = true;
+    failure_child_conclude(&child, &bad);
+    CU_ASSERT(child.child.pid <= 0);
+    CU_ASSERT_FALSE(is_there("failure"));
+    is_full = false;
+    CU_ASSERT(failure_child_again(&child, &bad));
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    CU_ASSERT_FALSE(failure_child_again(&child, &bad));
+    failure_child_close(&child);
+    CU_ASSERT_STRING_EQUAL(said, "");
+    open_on("full-for-ever");
+    is_full = true;
+    failure_child_conclude(&child, &bad);
+    CU_ASSERT(failure_child_again(&child, &bad));
+    failure_child_close(&child);
+    is_full = false;
+    ASSERT_CONTAINS(said, "was not written: Resource temporarily unavailable");
+}
+
+static void nobody_waits_for_a_disk_that_stalls(void) {
+    open_on("stalling");
+    stall_seconds = 60;
+    struct lag lag;
+    lag_begin(&lag);
+    failure_child_run(base, &bad);
+    ASSERT_WITHIN(&lag, 1500 * CLOCK_MILLISECOND);
+    ASSERT_CONTAINS(said, "the disk did not answer in time");
+    said[0] = '\0';
+    int64_t start = clock_now();
+    failure_child_conclude(&child, &bad);
+    CU_ASSERT(clock_now() - start < CLOCK_SECOND);
+    CU_ASSERT(child.child.pid > 0);
+    (void)kill(child.child.pid, SIGKILL); /* as the sweep does */
+    await_end(5);
+    ASSERT_CONTAINS(said, "the disk did not answer in time");
+    failure_child_conclude(&child, &bad);
+    stall_seconds = 0;
+    failure_child_conclude(&child, &bad); /* takes the stuck one's place */
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    failure_child_close(&child);
+}
+
+/* A link that it held open would keep the other host waiting. */
+static void it_holds_no_descriptor_of_ours(void) {
+    int ends[2];
+    char byte;
+    open_on("open");
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    stall_seconds = 60;
+    failure_child_conclude(&child, &bad);
+    (void)close(ends[1]);
+    struct pollfd p = {.fd = ends[0], .events = POLLIN};
+    CU_ASSERT_EQUAL(poll(&p, 1, 10 * 1000), 1);
+    CU_ASSERT_EQUAL(read(ends[0], &byte, 1), 0);
+    CU_ASSERT(child.child.pid > 0 && kill(child.child.pid, 0) == 0);
+    stall_seconds = 0;
+    failure_child_close(&child);
+    (void)close(ends[0]);
+}
+
+UNIT_MAIN("host.failure_child", UNIT(a_job_that_succeeds_leaves_nothing),
+          UNIT(a_job_that_fails_leaves_its_story),
+          UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
+          UNIT(without_a_process_it_is_written_later), UNIT(nobody_waits_for_a_disk_that_stalls),
+          UNIT(it_holds_no_descriptor_of_ours))

@@ -1,0 +1,87 @@
+#include "common/clock.h"
+#include "support/unit.h"
+#include "watch/idleness.h"
+
+/* A program as it looks every three seconds: what it prints and uses meanwhile. */
+struct program {
+    struct idleness i;
+    int64_t now;
+    uint64_t printed;
+    int64_t cpu;
+    unsigned asked;
+};
+
+static int64_t cpu_of(void *context) {
+    struct program *p = context;
+    p->asked++;
+    return p->cpu;
+}
+
+/* SECONDS more, with so many bytes a look and a share of a processor; what came of it last. */
+static enum idleness_news go_on(struct program *p, int64_t seconds, uint64_t bytes, double share) {
+    enum idleness_news news = IDLENESS_NOTHING;
+    for (int64_t passed = 0; passed < seconds; passed += 3) {
+        p->now += 3 * CLOCK_SECOND;
+        p->printed += bytes;
+        p->cpu += (int64_t)(3e9 * share);
+        const struct idleness_facts facts = {.now = p->now,
+                                             .limit = 600 * CLOCK_SECOND,
+                                             .printed = p->printed,
+                                             .cpu = cpu_of,
+                                             .context = p};
+        enum idleness_news now = idleness_look(&p->i, &facts);
+        if (now != IDLENESS_NOTHING)
+            news = now;
+    }
+    return news;
+}
+
+static void silence_and_idleness_together_count(void) {
+    struct program p = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(go_on(&p, 60, 10, 1), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(p.asked, 0); /* who prints is not asked */
+    CU_ASSERT_EQUAL(go_on(&p, 2000, 0, 0.5), IDLENESS_NOTHING);
+    CU_ASSERT(p.asked < 100);
+    CU_ASSERT_EQUAL(go_on(&p, 2000, 1, 0), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 590, 0, 0.01), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 30, 0, 0.01), IDLENESS_QUIET);
+    CU_ASSERT_EQUAL(go_on(&p, 600, 0, 0), IDLENESS_NOTHING); /* told once */
+    CU_ASSERT_EQUAL(go_on(&p, 3, 1, 0), IDLENESS_BUSY);
+    CU_ASSERT_FALSE(p.i.quiet);
+}
+
+static void what_was_never_busy_is_left_alone(void) {
+    struct program p = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(go_on(&p, 9, 100, 0.9), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 100000, 0, 0), IDLENESS_NOTHING);
+}
+
+static void a_rest_that_ended_teaches(void) {
+    struct program p = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(go_on(&p, 60, 10, 1), IDLENESS_NOTHING);
+    /* 400 s of rest, of which 75 of silence are not asked about; then 1,300 are allowed. */
+    CU_ASSERT_EQUAL(go_on(&p, 399, 0, 0), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 60, 10, 1), IDLENESS_NOTHING);
+    CU_ASSERT(p.i.longest > 300 * CLOCK_SECOND && p.i.longest < 400 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(go_on(&p, 1200, 0, 0), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 200, 0, 0), IDLENESS_QUIET);
+    /* Even a quiet one that wakes has taught something. */
+    CU_ASSERT_EQUAL(go_on(&p, 300, 0, 1), IDLENESS_BUSY);
+    CU_ASSERT(p.i.longest > 1200 * CLOCK_SECOND);
+}
+
+static void time_that_nobody_saw_does_not_count(void) {
+    struct program p = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(go_on(&p, 60, 10, 1), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 300, 0, 0), IDLENESS_NOTHING);
+    p.now += 10000 * CLOCK_SECOND;
+    idleness_skip(&p.i, p.now);
+    CU_ASSERT_EQUAL(go_on(&p, 500, 0, 0), IDLENESS_NOTHING);
+    CU_ASSERT_EQUAL(go_on(&p, 150, 0, 0), IDLENESS_QUIET);
+    idleness_skip(&p.i, p.now);
+    CU_ASSERT(p.i.quiet);
+}
+
+UNIT_MAIN("host.idleness", UNIT(silence_and_idleness_together_count),
+          UNIT(what_was_never_busy_is_left_alone), UNIT(a_rest_that_ended_teaches),
+          UNIT(time_that_nobody_saw_does_not_count))

@@ -1,0 +1,151 @@
+#include "watch/vigil.h"
+
+#include "common/clock.h"
+#include "support/unit.h"
+
+static const int64_t limit = 600 * CLOCK_SECOND;
+
+struct rank {
+    struct vigil vigil;
+    struct progress_state state;
+    int64_t now;
+};
+
+/* Looks every three seconds for SECONDS; what came of it last. */
+static enum vigil_news wait(struct rank *r, int64_t seconds) {
+    enum vigil_news news = VIGIL_NOTHING;
+    for (int64_t passed = 0; passed < seconds; passed += 3) {
+        r->now += 3 * CLOCK_SECOND;
+        enum vigil_news now = vigil_look(&r->vigil, &r->state, limit, r->now);
+        if (now != VIGIL_NOTHING)
+            news = now;
+    }
+    return news;
+}
+
+static enum vigil_news mark(struct rank *r, unsigned times, int64_t apart) {
+    enum vigil_news news = VIGIL_NOTHING;
+    for (unsigned i = 0; i < times; i++) {
+        r->state.marks++;
+        enum vigil_news now = wait(r, apart);
+        if (now != VIGIL_NOTHING)
+            news = now;
+    }
+    return news;
+}
+
+static void who_never_marks_is_never_stalled(void) {
+    struct rank r = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(wait(&r, 7200), VIGIL_NOTHING);
+}
+
+static void silence_behind_a_mark_has_a_limit(void) {
+    struct rank r = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(mark(&r, 1, 599), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 6), VIGIL_STALLED);
+    CU_ASSERT_EQUAL(wait(&r, 6000), VIGIL_NOTHING); /* once */
+}
+
+static void patience_shortens_the_limit_and_never_makes_it_longer(void) {
+    struct progress_state state = {.patience_seconds = 20};
+    CU_ASSERT_EQUAL(vigil_limit(&state, limit), 20 * CLOCK_SECOND);
+    state.patience_seconds = UINT64_MAX;
+    CU_ASSERT_EQUAL(vigil_limit(&state, limit), limit);
+    state.patience_seconds = 20;
+    CU_ASSERT_EQUAL(vigil_limit(&state, 0), 0); /* for ever */
+    struct rank r = {.state = {.patience_seconds = 20}, .now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(mark(&r, 1, 18), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 6), VIGIL_STALLED);
+}
+
+/* Steps of three seconds: a silence of 30 is told of, once, and ends nothing. */
+static void what_it_has_shown_teaches_when_it_is_late(void) {
+    struct rank r = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(mark(&r, 12, 3), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 24), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 6), VIGIL_LATE);
+    CU_ASSERT_EQUAL(wait(&r, 300), VIGIL_NOTHING);
+    /* That it went on teaches: so long a step is nothing new. */
+    CU_ASSERT_EQUAL(mark(&r, 2, 300), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 600), VIGIL_STALLED);
+}
+
+static void the_first_steps_teach_nothing(void) {
+    struct rank r = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(mark(&r, 5, 3), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 500), VIGIL_NOTHING);
+}
+
+static void time_in_which_nobody_looked_does_not_count(void) {
+    struct rank r = {.now = CLOCK_SECOND};
+    CU_ASSERT_EQUAL(mark(&r, 1, 3), VIGIL_NOTHING);
+    r.now += 3600 * CLOCK_SECOND;
+    vigil_skip(&r.vigil, r.now);
+    CU_ASSERT_EQUAL(wait(&r, 594), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(wait(&r, 9), VIGIL_STALLED);
+}
+
+/* Looks as a host alone does, LOOKS times, while the rank makes PER_SECOND marks or none; what came
+ * of it last. */
+static enum vigil_news look_alone(struct rank *r, int64_t *pause, unsigned looks,
+                                  uint64_t per_second) {
+    enum vigil_news news = VIGIL_NOTHING;
+    for (unsigned i = 0; i < looks; i++) {
+        *pause = vigil_pause(vigil_is_taught(&r->vigil) ? *pause : 0, limit);
+        r->now += *pause;
+        r->state.marks += per_second * (uint64_t)(*pause / CLOCK_SECOND);
+        enum vigil_news now = vigil_look(&r->vigil, &r->state, limit, r->now);
+        if (now != VIGIL_NOTHING)
+            news = now;
+    }
+    return news;
+}
+
+/* However far apart its looks are by then: two of them see a silence. */
+static void a_host_alone_tells_of_one_that_is_late(void) {
+    struct rank r = {.now = CLOCK_SECOND};
+    int64_t pause = 0;
+    CU_ASSERT_EQUAL(look_alone(&r, &pause, 10, 2), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(pause, 4 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(look_alone(&r, &pause, 30, 2), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(pause, 60 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(look_alone(&r, &pause, 1, 0), VIGIL_LATE);
+    /* A minute of it was seen: ten of them would be too long, and so is the limit. */
+    CU_ASSERT_EQUAL(look_alone(&r, &pause, 1, 2), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(look_alone(&r, &pause, 9, 0), VIGIL_NOTHING);
+    CU_ASSERT_EQUAL(look_alone(&r, &pause, 1, 0), VIGIL_STALLED);
+}
+
+/* Marks that come a minute apart are not late when one takes two. */
+static void a_host_alone_learns_how_slow_its_ranks_are(void) {
+    struct rank r = {.now = CLOCK_SECOND};
+    int64_t pause = 0;
+    for (unsigned i = 0; i < 20; i++) {
+        r.state.marks++;
+        int64_t end = r.now + 60 * CLOCK_SECOND;
+        while (r.now < end)
+            CU_ASSERT_EQUAL(look_alone(&r, &pause, 1, 0), VIGIL_NOTHING);
+    }
+    CU_ASSERT_EQUAL(pause, 60 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(look_alone(&r, &pause, 2, 0), VIGIL_NOTHING);
+}
+
+static void looks_become_rare(void) {
+    int64_t pause = 0;
+    int64_t sum = 0;
+    for (unsigned looks = 0; looks < 5; looks++)
+        sum += pause = vigil_pause(pause, limit);
+    CU_ASSERT_EQUAL(pause, 60 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(sum, (4 + 8 + 16 + 32 + 60) * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(vigil_pause(pause, 80 * CLOCK_SECOND), 10 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(vigil_pause(pause, CLOCK_SECOND), 4 * CLOCK_SECOND);
+    CU_ASSERT_EQUAL(vigil_pause(pause, 0), 60 * CLOCK_SECOND);
+}
+
+UNIT_MAIN("host.vigil", UNIT(who_never_marks_is_never_stalled),
+          UNIT(silence_behind_a_mark_has_a_limit),
+          UNIT(patience_shortens_the_limit_and_never_makes_it_longer),
+          UNIT(what_it_has_shown_teaches_when_it_is_late), UNIT(the_first_steps_teach_nothing),
+          UNIT(time_in_which_nobody_looked_does_not_count), UNIT(looks_become_rare),
+          UNIT(a_host_alone_tells_of_one_that_is_late),
+          UNIT(a_host_alone_learns_how_slow_its_ranks_are))
