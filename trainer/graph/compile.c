@@ -1,7 +1,7 @@
 /* The passes of a compile, for programs that share a store and a memory. */
 #include "graph/bind.h"
 #include "graph/gradients.h"
-#include "graph/rules.h"
+#include "graph/schedule.h"
 #include "graph/sizes.h"
 
 #include <stdlib.h>

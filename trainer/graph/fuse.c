@@ -2,7 +2,7 @@
 
 #include "common/cleanup.h"
 #include "graph/fuser.h"
-#include "graph/rules.h"
+#include "graph/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

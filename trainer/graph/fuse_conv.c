@@ -12,7 +12,7 @@
 #include "common/cleanup.h"
 #include "graph/fuse.h"
 #include "graph/fuser.h"
-#include "graph/rules.h"
+#include "graph/schedule.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -42,9 +42,4 @@ typedef int op_gradient_rule(struct graph *graph, int op, struct error *err);
     op_gradient_rule gradient_##back;
 #include "graph/ops.def"
 
-/* schedule.c: removes operators that nothing needs (kind OP_KINDS marks one that was rewritten
- * away) and renumbers the rest in their order. */
-int graph_schedule(struct graph *graph, struct error *err);
-int graph_compact(struct graph *graph, struct error *err);
-
 #endif

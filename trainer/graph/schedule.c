@@ -1,4 +1,4 @@
-#include "graph/rules.h"
+#include "graph/schedule.h"
 
 #include "common/cleanup.h"
 

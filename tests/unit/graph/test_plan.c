@@ -1,5 +1,5 @@
 #include "graph/plan.h"
-#include "graph/rules.h"
+#include "graph/schedule.h"
 #include "support/net.h"
 #include "support/unit.h"
 

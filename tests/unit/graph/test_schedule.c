@@ -1,5 +1,5 @@
 /* What is removed from a graph, and under which numbers the rest goes on. */
-#include "graph/rules.h"
+#include "graph/schedule.h"
 #include "support/unit.h"
 
 static struct graph graph;

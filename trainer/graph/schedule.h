@@ -1,0 +1,13 @@
+/* Which operators of a graph are left after a rewrite, numbered anew in their order. */
+#ifndef GRAPH_SCHEDULE_H
+#define GRAPH_SCHEDULE_H
+
+#include "common/error.h"
+#include "graph/graph.h"
+
+/* Removes operators that were rewritten away: their kind is OP_KINDS. */
+int graph_compact(struct graph *graph, struct error *err);
+/* Removes those that nothing needs, too. */
+int graph_schedule(struct graph *graph, struct error *err);
+
+#endif
