@@ -10,9 +10,9 @@
  * the end of the input ends the program. Pictures and labels are the same random ones each step. */
 #include "common/str.h"
 #include "cpu/cpu.h"
-#include "graph/program.h"
 #include "models/resnet.h"
 #include "optim/sgd.h"
+#include "program/program.h"
 
 #include <stdio.h>
 #include <stdlib.h>

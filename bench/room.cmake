@@ -3,7 +3,7 @@ if(RINGMASTER_HAVE_CPU)
     add_executable(bench_resnet_step bench/resnet_step.c)
     set_target_properties(bench_resnet_step PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-    target_link_libraries(bench_resnet_step PRIVATE cpu graph models optim common
+    target_link_libraries(bench_resnet_step PRIVATE cpu program models optim common
         OpenMP::OpenMP_C ringmaster_flags)
     add_executable(bench_conv_layers bench/conv_layers.c)
     set_target_properties(bench_conv_layers PROPERTIES

@@ -26,7 +26,10 @@ room(kernels trainer/kernels USES common)
 # Headers alone, so what their bodies call has to be linked by whoever includes them.
 target_link_libraries(kernels INTERFACE m)
 room(backend trainer/backend USES common)
+# What a network is; how it is rewritten; how it runs. Backends know the first alone.
 room(graph trainer/graph USES common backend kernels)
+room(fuse trainer/graph/fuse USES common graph backend)
+room(program trainer/graph/program USES common graph backend kernels fuse)
 room(ref trainer/backend/ref USES common graph backend kernels LINKS m)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cpu/room.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/backend/cuda/room.cmake)
@@ -58,9 +61,9 @@ room(checkpoint trainer/checkpoint USES common)
 room(telemetry trainer/telemetry USES common LINKS m)
 
 # The trainer's program, from the ground up.
-room(options trainer/app/options USES common graph backend kernels models)
+room(options trainer/app/options USES common graph backend kernels fuse models)
 room(device trainer/app/device
-    USES common graph backend kernels ref comm options
+    USES common graph backend kernels fuse ref comm options
     LINKS OpenMP::OpenMP_C m)
 if(TARGET cpu)
     target_link_libraries(device PUBLIC cpu)
@@ -82,7 +85,7 @@ room(task trainer/app/task
         options device
     LINKS m)
 room(run trainer/app/run
-    USES common graph backend kernels comm models codec set optim checkpoint telemetry
+    USES common graph backend kernels fuse program comm models codec set optim checkpoint telemetry
         options device task
     LINKS m)
 room(command trainer/app/command

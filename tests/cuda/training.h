@@ -6,7 +6,7 @@
 #include "backend/backend.h"
 #include "comm/comm.h"
 #include "comm/device_sum.h"
-#include "graph/fuse.h"
+#include "fuse/fuse.h"
 #include "run/network.h"
 
 #include <stdbool.h>

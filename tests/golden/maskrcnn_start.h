@@ -3,7 +3,7 @@
 #define TESTS_GOLDEN_MASKRCNN_START_H
 
 #include "golden/golden.h"
-#include "graph/store.h"
+#include "program/store.h"
 
 #include <stdbool.h>
 

@@ -5,11 +5,11 @@
 #define TESTS_GOLDEN_MASKRCNN_TINY_H
 
 #include "golden/maskrcnn_start.h"
-#include "graph/program.h"
 #include "kernels/image_size.h"
 #include "kernels/mask_bits.h"
 #include "kernels/sample_key.h"
 #include "models/maskrcnn.h"
+#include "program/program.h"
 
 enum {
     PICTURES = 2,

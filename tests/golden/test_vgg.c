@@ -4,8 +4,8 @@
  * floor. */
 #include "backend/backend.h"
 #include "golden/golden.h"
-#include "graph/program.h"
 #include "models/vgg.h"
+#include "program/program.h"
 #include "ref/ref.h"
 #ifdef RINGMASTER_HAVE_CPU
 #include "cpu/cpu.h"

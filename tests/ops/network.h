@@ -4,7 +4,7 @@
 #define TESTS_OPS_NETWORK_H
 
 #include "backend/backend.h"
-#include "graph/fuse.h"
+#include "fuse/fuse.h"
 #include "graph/tensor.h"
 
 /* A fresh backend for each network. */

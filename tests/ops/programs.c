@@ -1,8 +1,8 @@
 #include "ops/programs.h"
 
-#include "graph/program.h"
 #include "kernels/sgd.h"
 #include "models/resnet.h"
+#include "program/program.h"
 #include "support/net.h"
 #include "support/unit.h"
 

@@ -1,4 +1,4 @@
-/* Programs over one store that take turns in one memory (graph/program.h), of three sizes of
+/* Programs over one store that take turns in one memory (program/program.h), of three sizes of
  * picture and batch, against the same programs each with a memory of its own. Everything asserts
  * (CUnit). */
 #ifndef TESTS_OPS_PROGRAMS_H

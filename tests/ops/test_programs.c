@@ -1,7 +1,7 @@
 /* Programs over one store in one memory, on the backends of host memory (ops/programs.h). */
-#include "graph/program.h"
 #include "models/resnet.h"
 #include "ops/programs.h"
+#include "program/program.h"
 #include "ref/ref.h"
 #include "support/net.h"
 #include "support/unit.h"

@@ -1,12 +1,12 @@
 /* A region proposal network on two levels of a small pyramid, with weights that both share: its
- * backward pass for the sampled anchors alone (graph/fuse_rpn.c) gives the gradients of the plain
+ * backward pass for the sampled anchors alone (fuse/fuse_rpn.c) gives the gradients of the plain
  * one. */
 #include "graph/build_rpn.h"
-#include "graph/program.h"
 #include "kernels/anchor.h"
 #include "kernels/image_size.h"
 #include "kernels/random.h"
 #include "kernels/sample_key.h"
+#include "program/program.h"
 #include "ref/ref.h"
 #include "support/unit.h"
 #ifdef RINGMASTER_HAVE_CPU

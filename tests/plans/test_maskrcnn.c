@@ -5,7 +5,7 @@
 #include "cuda/context.h"
 #include "cuda/conv_form.h"
 #include "cuda/conv_plan.h"
-#include "graph/fuse.h"
+#include "fuse/fuse.h"
 #include "graph/gradients.h"
 #include "models/maskrcnn.h"
 #include "support/unit.h"

@@ -2,8 +2,8 @@
 
 #include "backend/host_memory.h"
 #include "graph/graph.h"
-#include "graph/store.h"
 #include "kernels/bf16.h"
+#include "program/store.h"
 #include "ref/ref.h"
 #include "support/unit.h"
 

@@ -3,8 +3,8 @@
 #ifndef TESTS_SUPPORT_NET_H
 #define TESTS_SUPPORT_NET_H
 
-#include "graph/program.h"
 #include "models/resnet.h"
+#include "program/program.h"
 
 struct net {
     struct backend *backend; /* owned */

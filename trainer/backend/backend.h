@@ -143,7 +143,7 @@ struct backend_memory {
  * order them. */
 enum backend_lane {
     LANE_MAIN,
-    LANE_SIDE, /* weight gradients (graph/lanes.h) */
+    LANE_SIDE, /* weight gradients (program/lanes.h) */
     LANE_COPY, /* the input of the next step */
     BACKEND_LANES
 };

@@ -1,5 +1,6 @@
 /* The static graph: tensors and operators in the order in which they run. A model is described
- * once with the builder functions below, then compiled (graph/program.h), which rewrites the graph.
+ * once with the builder functions below, then compiled (program/program.h), which rewrites the
+ * graph.
  *
  * The builder returns tensor numbers. It never returns an error: the first one is kept, later calls
  * do nothing and return TENSOR_NONE, and graph_finish reports it. Names are copied; a printf-free

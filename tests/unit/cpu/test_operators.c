@@ -1,7 +1,7 @@
 #include "cpu/cpu.h"
 #include "cpu_base/context.h"
-#include "graph/program.h"
 #include "ops/parity.h"
+#include "program/program.h"
 #include "support/unit.h"
 
 #include <stdlib.h>

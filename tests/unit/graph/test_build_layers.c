@@ -1,4 +1,4 @@
-#include "graph/program.h"
+#include "program/program.h"
 #include "ref/ref.h"
 #include "support/unit.h"
 

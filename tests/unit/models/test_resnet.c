@@ -1,7 +1,7 @@
-#include "graph/program.h"
 #include "kernels/random.h"
 #include "kernels/sgd.h"
 #include "models/resnet.h"
+#include "program/program.h"
 #include "ref/ref.h"
 #include "support/unit.h"
 

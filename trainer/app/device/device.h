@@ -6,7 +6,7 @@
 #include "comm/comm.h"
 #include "comm/device_sum.h"
 #include "common/error.h"
-#include "graph/fuse.h"
+#include "fuse/fuse.h"
 #include "graph/tensor.h"
 #include "options/options.h"
 

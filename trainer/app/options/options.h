@@ -6,7 +6,7 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "graph/fuse.h"
+#include "fuse/fuse.h"
 #include "models/model.h"
 
 #include <stdbool.h>

@@ -12,8 +12,8 @@
 
 #include "common/buf.h"
 #include "common/error.h"
-#include "graph/store.h"
 #include "models/model.h"
+#include "program/store.h"
 
 /* Reads what PATH has for STORE, which has its start values. NAMES are the model's (NULL: a
  * classifier). PREFIX stands before the model's names

@@ -6,9 +6,9 @@
 
 #include "backend/backend.h"
 #include "common/error.h"
-#include "graph/fuse.h"
-#include "graph/program.h"
+#include "fuse/fuse.h"
 #include "models/model.h"
+#include "program/program.h"
 #include "set/batch.h"
 
 enum { NETWORK_CANVASES_MAX = 8 };

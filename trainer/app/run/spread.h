@@ -4,7 +4,7 @@
 
 #include "comm/comm.h"
 #include "common/error.h"
-#include "graph/store.h"
+#include "program/store.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #include "checkpoint/array.h"
 #include "checkpoint/safetensors.h"
 #include "common/error.h"
-#include "graph/store.h"
+#include "program/store.h"
 
 #include <stdbool.h>
 

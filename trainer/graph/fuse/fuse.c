@@ -1,0 +1,183 @@
+#include "fuse/fuse.h"
+
+#include "common/cleanup.h"
+#include "fuse/fuser.h"
+#include "graph/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const names[] = {
+    [FUSION_NONE] = "none", [FUSION_NORM] = "norm", [FUSION_ALL] = "all", [FUSION_CONV] = "conv"};
+enum { FUSION_LEVELS = sizeof(names) / sizeof(names[0]) };
+
+int fusion_parse(const char *name, enum fusion *ret, struct error *err) {
+    for (int i = 0; i < FUSION_LEVELS; i++) {
+        if (strcmp(name, names[i]) == 0) {
+            *ret = (enum fusion)i;
+            return 0;
+        }
+    }
+    return error_set(err, EXIT_CODE_USAGE, "fusion '%s' is none of none, norm, all, conv", name);
+}
+
+const char *fusion_name(enum fusion level) {
+    return names[level];
+}
+
+void fuser_count_readers(struct fuser *f) {
+    memset(f->readers, 0, (size_t)f->graph->tensor_count * sizeof(*f->readers));
+    for (int i = 0; i < f->graph->op_count; i++) {
+        const struct op *op = &f->graph->ops[i];
+        for (int k = 0; k < OP_READS_MAX && op->kind != OP_KINDS; k++)
+            if (op_reads(op, k) != TENSOR_NONE)
+                f->readers[op_reads(op, k)]++;
+    }
+}
+
+struct op *fuser_only_for_one(const struct fuser *f, int tensor, enum op_kind kind) {
+    if (tensor == TENSOR_NONE)
+        return NULL;
+    const struct tensor *t = &f->graph->tensors[tensor];
+    if (t->role != TENSOR_ACTIVATION || t->producer < 0 || f->readers[tensor] != 1)
+        return NULL;
+    struct op *op = &f->graph->ops[t->producer];
+    return op->kind == kind && op->outputs[0] == tensor ? op : NULL;
+}
+
+bool fuser_replace(struct fuser *f, struct op *at, const struct op *fused, struct op *first,
+                   struct op *second, struct op *third) {
+    if (!f->backend->table->supports(f->backend, f->graph, fused))
+        return false;
+    struct op *swallowed[] = {first, second, third};
+    for (size_t i = 0; i < sizeof(swallowed) / sizeof(swallowed[0]); i++)
+        if (swallowed[i] != NULL)
+            swallowed[i]->kind = OP_KINDS;
+    *at = *fused;
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (fused->outputs[i] != TENSOR_NONE)
+            f->graph->tensors[fused->outputs[i]].producer = (int)(at - f->graph->ops);
+    fuser_count_readers(f);
+    return true;
+}
+
+/* The norm without a ReLU, of batch or running statistics, that makes TENSOR for one reader alone;
+ * else NULL. */
+static struct op *only_norm(const struct fuser *f, int tensor) {
+    struct op *norm = fuser_only_for_one(f, tensor, OP_BATCH_NORM);
+    if (norm == NULL)
+        norm = fuser_only_for_one(f, tensor, OP_BATCH_NORM_INFERENCE);
+    return norm != NULL && norm->attr.form == NORM_PLAIN ? norm : NULL;
+}
+
+/* relu(norm(x)) */
+static bool fuse_norm_relu(struct fuser *f, struct op *relu) {
+    if (relu->kind != OP_RELU)
+        return false;
+    struct op *norm = only_norm(f, relu->inputs[0]);
+    if (norm == NULL)
+        return false;
+    struct op fused = *norm;
+    fused.attr.form = NORM_RELU;
+    fused.outputs[NORM_Y] = relu->outputs[0];
+    return fuser_replace(f, relu, &fused, norm, NULL, NULL);
+}
+
+/* Whether one operator can be both norms: it has one epsilon and one momentum. */
+static bool are_alike(const struct op *norm, const struct op *other) {
+    return norm->kind == other->kind && norm->attr.epsilon == other->attr.epsilon &&
+           norm->attr.momentum == other->attr.momentum;
+}
+
+/* relu(norm(x) + norm2(side)), else relu(norm(x) + side); the later norm is the first one, since
+ * the other is the shortcut. */
+static bool fuse_join(struct fuser *f, struct op *relu) {
+    struct op *add = relu->kind == OP_RELU ? fuser_only_for_one(f, relu->inputs[0], OP_ADD) : NULL;
+    if (add == NULL)
+        return false;
+    struct op *norm = only_norm(f, add->inputs[0]);
+    struct op *side = only_norm(f, add->inputs[1]);
+    if (norm != NULL && side != NULL && norm != side && are_alike(norm, side)) {
+        struct op fused = *norm;
+        fused.attr.form = NORM_DUAL_ADD_RELU;
+        fused.outputs[NORM_Y] = relu->outputs[0];
+        for (int i = 0; i < NORM_SIDE; i++)
+            fused.inputs[NORM_SIDE + i] = side->inputs[NORM_X + i];
+        fused.outputs[NORM_SAVED_MEAN2] = side->outputs[NORM_SAVED_MEAN];
+        fused.outputs[NORM_SAVED_INVSTD2] = side->outputs[NORM_SAVED_INVSTD];
+        if (fuser_replace(f, relu, &fused, norm, side, add))
+            return true;
+    }
+    struct op *one = norm != NULL ? norm : side;
+    if (one == NULL)
+        return false;
+    struct op fused = *one;
+    fused.attr.form = NORM_ADD_RELU;
+    fused.outputs[NORM_Y] = relu->outputs[0];
+    fused.inputs[NORM_SIDE] = one == norm ? add->inputs[1] : add->inputs[0];
+    return fuser_replace(f, relu, &fused, one, add, NULL);
+}
+
+static bool fuse_add_relu(struct fuser *f, struct op *relu) {
+    struct op *add = relu->kind == OP_RELU ? fuser_only_for_one(f, relu->inputs[0], OP_ADD) : NULL;
+    if (add == NULL)
+        return false;
+    struct op fused = *add;
+    fused.kind = OP_ADD_RELU;
+    fused.outputs[0] = relu->outputs[0];
+    return fuser_replace(f, relu, &fused, add, NULL, NULL);
+}
+
+/* max_pool(relu(norm(x))), in training: inference keeps no index and gains little. */
+static bool fuse_norm_pool(struct fuser *f, struct op *pool) {
+    if (pool->kind != OP_MAX_POOL || !f->graph->training)
+        return false;
+    struct op *norm = fuser_only_for_one(f, pool->inputs[0], OP_BATCH_NORM);
+    if (norm == NULL || norm->attr.form != NORM_RELU)
+        return false;
+    struct op fused = *norm;
+    fused.attr.form = NORM_RELU_MAX_POOL;
+    fused.attr.window = pool->attr.window;
+    fused.outputs[NORM_Y] = pool->outputs[0];
+    fused.outputs[NORM_POOL_INDEX] = pool->outputs[1];
+    return fuser_replace(f, pool, &fused, norm, NULL, NULL);
+}
+
+/* The gradient of a norm reads a sum of two gradients: it adds them itself. */
+static bool fuse_gradient_sum(struct fuser *f, struct op *grad) {
+    if (grad->kind != OP_BATCH_NORM_GRAD || grad->inputs[NORM_GRAD_DY2] != TENSOR_NONE)
+        return false;
+    struct op *add = fuser_only_for_one(f, grad->inputs[NORM_GRAD_DY], OP_ADD);
+    if (add == NULL)
+        return false;
+    struct op fused = *grad;
+    fused.inputs[NORM_GRAD_DY] = add->inputs[0];
+    fused.inputs[NORM_GRAD_DY2] = add->inputs[1];
+    return fuser_replace(f, grad, &fused, add, NULL, NULL);
+}
+
+/* Tried in this order at every operator. */
+static const struct {
+    enum fusion level;
+    bool (*apply)(struct fuser *f, struct op *op);
+} patterns[] = {
+    {FUSION_NORM, fuse_norm_relu}, {FUSION_NORM, fuse_join},         {FUSION_NORM, fuse_add_relu},
+    {FUSION_ALL, fuse_norm_pool},  {FUSION_NORM, fuse_gradient_sum}, {FUSION_ALL, fuse_rpn_head},
+};
+
+int graph_fuse(struct graph *graph, const struct backend *backend, enum fusion level,
+               struct error *err) {
+    cleanup_free int *readers = calloc((size_t)graph->tensor_count + 1, sizeof(*readers));
+    if (readers == NULL)
+        return error_no_memory(err, "fusion");
+    struct fuser f = {.graph = graph, .backend = backend, .readers = readers};
+    fuser_count_readers(&f);
+    for (int i = 0; i < graph->op_count; i++)
+        for (size_t k = 0; k < sizeof(patterns) / sizeof(patterns[0]); k++)
+            if (patterns[k].level <= level && graph->ops[i].kind != OP_KINDS)
+                (void)patterns[k].apply(&f, &graph->ops[i]);
+    /* Last, as ReLUs and sums go into norms first. */
+    for (int i = 0; i < graph->op_count && level >= FUSION_NORM; i++)
+        fuse_affine(&f, &graph->ops[i]);
+    return graph_compact(graph, err);
+}

@@ -1,0 +1,262 @@
+/* FUSION_CONV, in four passes over a graph that has its backward pass and FUSION_ALL behind it:
+ *
+ *     data gradient -> norm gradient     becomes  data gradient with mask and reductions -> apply
+ *     conv -> norm + ReLU                becomes  conv with statistics -> finalize -> apply
+ *     apply -> conv with statistics      becomes  conv with that prologue
+ *     apply -> both gradients of a 1x1   becomes  one operator
+ *
+ * in front of which fuse_affine_grad.c does the like for biases and frozen norms.
+ *
+ * Each rewrite asks the backend about the operators that it would make, one convolution at a time,
+ * and leaves alone what the backend lacks. */
+#include "common/cleanup.h"
+#include "fuse/fuse.h"
+#include "fuse/fuser.h"
+#include "graph/schedule.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct op empty_op(enum op_kind kind, const char *name) {
+    struct op op = {.kind = kind, .rows = TENSOR_NONE, .forward = -1};
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        op.inputs[i] = TENSOR_NONE;
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        op.outputs[i] = TENSOR_NONE;
+    memcpy(op.name, name, sizeof(op.name));
+    return op;
+}
+
+/* --- statistics in the epilogue --------------------------------------------------------------- */
+
+/* What one norm becomes: its convolution with statistics, and the operator that finishes them. */
+struct split {
+    int conv;
+    struct op with_stats, finalize;
+};
+
+/* Whether the norm of OP whose slots start at FIRST can be split; fills SPLIT. */
+static int split_norm(struct fuser *f, const struct op *op, int first, struct split *split,
+                      bool *ret_can, struct error *err) {
+    struct graph *graph = f->graph;
+    int x = op->inputs[first];
+    split->conv = graph->tensors[x].producer;
+    *ret_can = split->conv >= 0 && graph->ops[split->conv].kind == OP_CONV2D;
+    if (!*ret_can)
+        return 0;
+    split->with_stats = graph->ops[split->conv];
+    split->with_stats.kind = OP_CONV2D_STATS;
+    struct op fresh = split->with_stats;
+    if (op_rule(OP_CONV2D_STATS)->shape(graph, &fresh, err) != 0)
+        return -1;
+    split->with_stats.outputs[FUSED_CONV_SUM] = fresh.outputs[FUSED_CONV_SUM];
+    split->with_stats.outputs[FUSED_CONV_SQUARE_SUM] = fresh.outputs[FUSED_CONV_SQUARE_SUM];
+
+    split->finalize = empty_op(OP_NORM_FINALIZE, op->name);
+    split->finalize.attr = op->attr;
+    split->finalize.attr.target = graph->tensors[x].shape;
+    split->finalize.inputs[NORM_FINALIZE_SUM] = fresh.outputs[FUSED_CONV_SUM];
+    split->finalize.inputs[NORM_FINALIZE_SQUARE_SUM] = fresh.outputs[FUSED_CONV_SQUARE_SUM];
+    for (int i = NORM_GAMMA; i <= NORM_VARIANCE; i++)
+        split->finalize.inputs[i] = op->inputs[first + i];
+    if (op_rule(OP_NORM_FINALIZE)->shape(graph, &split->finalize, err) != 0)
+        return -1;
+    int saved = first == NORM_X ? NORM_SAVED_MEAN : NORM_SAVED_MEAN2;
+    split->finalize.outputs[NORM_FINALIZE_SAVED_MEAN] = op->outputs[saved];
+    split->finalize.outputs[NORM_FINALIZE_SAVED_INVSTD] = op->outputs[saved + 1];
+    *ret_can = fuser_supports(f, &split->with_stats) && fuser_supports(f, &split->finalize);
+    return 0;
+}
+
+static enum op_kind apply_kind(const struct op *norm) {
+    if (norm->kind != OP_BATCH_NORM)
+        return OP_KINDS;
+    switch (norm->attr.form) {
+    case NORM_RELU:
+        return OP_NORM_APPLY_RELU;
+    case NORM_ADD_RELU:
+        return OP_JOIN_APPLY_RELU;
+    case NORM_DUAL_ADD_RELU:
+        return OP_DUAL_JOIN_APPLY_RELU;
+    default:
+        return OP_KINDS;
+    }
+}
+
+static struct op apply_op(const struct op *norm, const struct split *splits) {
+    struct op apply = empty_op(apply_kind(norm), norm->name);
+    apply.rows = norm->rows;
+    apply.inputs[FUSED_CONV_X] = norm->inputs[NORM_X];
+    apply.inputs[FUSED_CONV_SCALE] = splits[0].finalize.outputs[NORM_FINALIZE_SCALE];
+    apply.inputs[FUSED_CONV_BIAS] = splits[0].finalize.outputs[NORM_FINALIZE_BIAS];
+    apply.inputs[FUSED_CONV_SIDE] = norm->inputs[NORM_SIDE];
+    if (apply.kind == OP_DUAL_JOIN_APPLY_RELU) {
+        apply.inputs[FUSED_CONV_SCALE2] = splits[1].finalize.outputs[NORM_FINALIZE_SCALE];
+        apply.inputs[FUSED_CONV_BIAS2] = splits[1].finalize.outputs[NORM_FINALIZE_BIAS];
+    }
+    apply.outputs[0] = norm->outputs[NORM_Y];
+    return apply;
+}
+
+/* Splits the norm at NUMBER, if it is one and can be. */
+static int fuse_statistics(struct fuser *f, int number, struct error *err) {
+    struct graph *graph = f->graph;
+    struct op norm = graph->ops[number];
+    if (apply_kind(&norm) == OP_KINDS)
+        return 0;
+    int count = norm.attr.form == NORM_DUAL_ADD_RELU ? 2 : 1;
+    struct split splits[2];
+    for (int i = 0; i < count; i++) {
+        bool can = false;
+        if (split_norm(f, &norm, i == 0 ? NORM_X : NORM_SIDE, &splits[i], &can, err) != 0)
+            return -1;
+        if (!can)
+            return 0;
+    }
+    /* One convolution under both norms would have to give its statistics twice. */
+    if (count == 2 && splits[0].conv == splits[1].conv)
+        return 0;
+    struct op apply = apply_op(&norm, splits);
+    if (!fuser_supports(f, &apply))
+        return 0;
+    graph->ops[number] = apply;
+    fuser_claim_outputs(graph, number);
+    for (int i = 0; i < count; i++) {
+        graph->ops[splits[i].conv] = splits[i].with_stats;
+        fuser_claim_outputs(graph, splits[i].conv);
+        if (graph_insert(graph, number, &splits[i].finalize, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- the prologue of the next convolution ----------------------------------------------------- */
+
+/* The inputs of APPLY in front of CONV. */
+static struct op with_prologue(const struct op *conv, const struct op *apply, enum op_kind kind) {
+    struct op fused = *conv;
+    fused.kind = kind;
+    for (int i = 0; i < FUSED_CONV_INPUTS; i++)
+        if (i != FUSED_CONV_W)
+            fused.inputs[i] = apply->inputs[i];
+    return fused;
+}
+
+static struct op weight_with_prologue(const struct op *weight, const struct op *apply) {
+    struct op fused = *weight;
+    fused.kind = OP_NORM_CONV2D_GRAD_WEIGHT;
+    fused.inputs[1] = apply->inputs[FUSED_CONV_X];
+    fused.inputs[2] = apply->inputs[FUSED_CONV_SCALE];
+    fused.inputs[3] = apply->inputs[FUSED_CONV_BIAS];
+    return fused;
+}
+
+/* Normalise + ReLU goes into its readers, if these are one convolution and gradients by its
+ * weights: then nobody needs the activation itself. */
+static bool fuse_norm_prologue(struct fuser *f, int number) {
+    struct graph *graph = f->graph;
+    struct op *apply = &graph->ops[number];
+    int y = apply->outputs[0], conv = -1, weight = -1;
+    for (int i = 0; i < graph->op_count; i++) {
+        const struct op *op = &graph->ops[i];
+        for (int k = 0; k < OP_INPUTS_MAX && op->kind != OP_KINDS; k++) {
+            if (op->inputs[k] != y)
+                continue;
+            if (op->kind == OP_CONV2D_STATS && k == FUSED_CONV_X && conv < 0)
+                conv = i;
+            else if (op->kind == OP_CONV2D_GRAD_WEIGHT && k == 1 && weight < 0)
+                weight = i;
+            else
+                return false;
+        }
+    }
+    if (conv < 0 || graph->tensors[y].role != TENSOR_ACTIVATION)
+        return false;
+    struct op fused = with_prologue(&graph->ops[conv], apply, OP_NORM_CONV2D_STATS);
+    if (!fuser_supports(f, &fused))
+        return false;
+    if (weight >= 0) {
+        struct op fused_weight = weight_with_prologue(&graph->ops[weight], apply);
+        if (!fuser_supports(f, &fused_weight))
+            return false;
+        graph->ops[weight] = fused_weight;
+    }
+    graph->ops[conv] = fused;
+    apply->kind = OP_KINDS;
+    return true;
+}
+
+/* A join goes into its first reader, which writes it out for the others. */
+static bool fuse_join_prologue(struct fuser *f, int number) {
+    struct graph *graph = f->graph;
+    struct op *apply = &graph->ops[number];
+    int join = apply->outputs[0];
+    for (int i = number + 1; i < graph->op_count; i++) {
+        struct op *op = &graph->ops[i];
+        bool reads = false;
+        for (int k = 0; k < OP_INPUTS_MAX && op->kind != OP_KINDS; k++)
+            reads |= op->inputs[k] == join;
+        if (!reads)
+            continue;
+        if (op->kind != OP_CONV2D_STATS || op->inputs[FUSED_CONV_X] != join)
+            return false;
+        struct op fused = with_prologue(
+            op, apply,
+            apply->kind == OP_JOIN_APPLY_RELU ? OP_JOIN_CONV2D_STATS : OP_DUAL_JOIN_CONV2D_STATS);
+        fused.outputs[FUSED_CONV_JOIN] = join;
+        if (!fuser_supports(f, &fused))
+            return false;
+        *op = fused;
+        apply->kind = OP_KINDS;
+        fuser_claim_outputs(graph, i);
+        return true;
+    }
+    return false;
+}
+
+static bool fuse_prologue(struct fuser *f, int number) {
+    switch (f->graph->ops[number].kind) {
+    case OP_NORM_APPLY_RELU:
+        return fuse_norm_prologue(f, number);
+    case OP_JOIN_APPLY_RELU:
+    case OP_DUAL_JOIN_APPLY_RELU:
+        return fuse_join_prologue(f, number);
+    default:
+        return false;
+    }
+}
+
+/* --- the passes ------------------------------------------------------------------------------- */
+
+static int run_pass(struct graph *graph, const struct backend *backend,
+                    int (*apply)(struct fuser *f, int number, struct error *err),
+                    struct error *err) {
+    /* Rewrites add tensors: at most a handful for each operator. */
+    size_t most = (size_t)graph->tensor_count + 16 * (size_t)graph->op_count;
+    cleanup_free int *readers = calloc(most + 1, sizeof(*readers));
+    if (readers == NULL)
+        return error_no_memory(err, "fusion");
+    struct fuser f = {.graph = graph, .backend = backend, .readers = readers};
+    fuser_count_readers(&f);
+    for (int i = 0; i < graph->op_count; i++)
+        if (graph->ops[i].kind != OP_KINDS && apply(&f, i, err) != 0)
+            return -1;
+    return graph_compact(graph, err);
+}
+
+static int prologue_pass(struct fuser *f, int number, struct error *err) {
+    (void)err;
+    (void)fuse_prologue(f, number);
+    return 0;
+}
+
+int graph_fuse_convolutions(struct graph *graph, const struct backend *backend, struct error *err) {
+    if (run_pass(graph, backend, fuse_frozen_gradient, err) != 0 ||
+        run_pass(graph, backend, fuse_relu_gradient, err) != 0 ||
+        run_pass(graph, backend, fuse_data_gradient, err) != 0 ||
+        run_pass(graph, backend, fuse_statistics, err) != 0)
+        return -1;
+    if (run_pass(graph, backend, prologue_pass, err) != 0)
+        return -1;
+    return run_pass(graph, backend, fuse_conv_backward, err);
+}

@@ -1,0 +1,207 @@
+#include "program/bind.h"
+
+#include "common/cleanup.h"
+
+#include <stdlib.h>
+
+static int allocate(const struct program_memory *memory, void **ret, size_t bytes, const char *what,
+                    struct error *err) {
+    if (bytes == 0)
+        return 0;
+    *ret = memory->backend->table->alloc(memory->backend, bytes, err);
+    return *ret == NULL ? error_wrap(err, "%zu bytes for %s", bytes, what) : 0;
+}
+
+int program_measure(struct program *program, struct error *err) {
+    const struct graph *graph = program->graph;
+    program->place = calloc((size_t)graph->tensor_count + 1, sizeof(*program->place));
+    if (program->place == NULL)
+        return error_no_memory(err, "the program");
+    for (int i = 0; i < graph->tensor_count; i++) {
+        const struct tensor *tensor = &graph->tensors[i];
+        program->place[i] = PROGRAM_NO_PLACE;
+        if (tensor->role != TENSOR_INPUT && tensor->role != TENSOR_OUTPUT)
+            continue;
+        program->place[i] = program->kept_bytes;
+        program->kept_bytes += plan_aligned(tensor_bytes(tensor));
+    }
+    for (int i = 0; i < graph->op_count; i++)
+        program->packed_bytes += plan_aligned(program->needs[i].packed);
+    return 0;
+}
+
+int program_allocate(struct program_memory *m, struct error *err) {
+    if (allocate(m, &m->arena, m->arena_bytes, "activations", err) != 0 ||
+        allocate(m, &m->kept, m->kept_bytes, "inputs and outputs", err) != 0)
+        return -1;
+    return allocate(m, &m->packed, m->packed_bytes, "packed weights", err);
+}
+
+static void *stored_address(const struct program *program, int number, struct error *err) {
+    const struct graph *graph = program->graph;
+    const struct tensor *tensor = &graph->tensors[number];
+    bool gradient = tensor->role == TENSOR_GRADIENT;
+    const struct tensor *owner = gradient ? &graph->tensors[tensor->parameter] : tensor;
+    const struct store_slot *slot = store_find(program->store, owner->name);
+    if (slot == NULL) {
+        (void)error_set(err, EXIT_CODE_INTERNAL, "the store has no %s", owner->name);
+        return NULL;
+    }
+    if (!shape_equal(&slot->shape, &owner->shape)) {
+        char is[SHAPE_TEXT_SIZE], wanted[SHAPE_TEXT_SIZE];
+        (void)error_set(err, EXIT_CODE_CONFIG, "%s is %s in the store, wanted %s", owner->name,
+                        shape_text(&slot->shape, is), shape_text(&owner->shape, wanted));
+        return NULL;
+    }
+    if (gradient &&
+        slot->narrow_gradient != (dtype_size(tensor->dtype) < dtype_size(owner->dtype))) {
+        (void)error_set(err, EXIT_CODE_INTERNAL, "programs make gradients of %s in two types",
+                        owner->name);
+        return NULL;
+    }
+    void *address = gradient ? store_gradient_at(program->store, slot)
+                             : store_at(program->store, slot, slot->home);
+    if (address == NULL)
+        (void)error_set(err, EXIT_CODE_INTERNAL, "the store keeps no such values of %s",
+                        owner->name);
+    return address;
+}
+
+/* Fills ADDRESSES, one per tensor; tensors that no operator touches get NULL. */
+static int resolve_addresses(const struct program *program, void **addresses, struct error *err) {
+    const struct graph *graph = program->graph;
+    for (int i = 0; i < graph->tensor_count; i++) {
+        switch (graph->tensors[i].role) {
+        case TENSOR_ACTIVATION: {
+            int block = program->plan.tensor_block[i];
+            if (block >= 0)
+                addresses[i] = (char *)program->memory->arena + program->plan.blocks[block].offset;
+            break;
+        }
+        case TENSOR_INPUT:
+        case TENSOR_OUTPUT:
+            addresses[i] = program_address(program, i);
+            break;
+        case TENSOR_GRADIENT:
+        case TENSOR_PARAMETER:
+        case TENSOR_STATE:
+        case TENSOR_CONSTANT:
+            addresses[i] = stored_address(program, i, err);
+            if (addresses[i] == NULL)
+                return -1;
+            break;
+        }
+    }
+    return 0;
+}
+
+static void *block_address(const struct program *program, int block) {
+    return block < 0 ? NULL : (char *)program->memory->arena + program->plan.blocks[block].offset;
+}
+
+static int bind_one(struct program *program, int number, void *const *addresses, char *packed,
+                    struct error *err) {
+    const struct op *op = &program->graph->ops[number];
+    void *inputs[OP_INPUTS_MAX] = {0}, *outputs[OP_OUTPUTS_MAX] = {0};
+    for (int i = 0; i < OP_INPUTS_MAX; i++)
+        if (op->inputs[i] != TENSOR_NONE)
+            inputs[i] = addresses[op->inputs[i]];
+    for (int i = 0; i < OP_OUTPUTS_MAX; i++)
+        if (op->outputs[i] != TENSOR_NONE)
+            outputs[i] = addresses[op->outputs[i]];
+    int saver = op->forward >= 0 ? op->forward : number;
+    struct backend_site site = {.inputs = inputs,
+                                .outputs = outputs,
+                                .scratch =
+                                    block_address(program, program->plan.scratch_block[number]),
+                                .saved = block_address(program, program->plan.saved_block[saver]),
+                                .packed = program->needs[number].packed == 0 ? NULL : packed,
+                                .rows = op->rows == TENSOR_NONE ? NULL : addresses[op->rows],
+                                .narrow = program->store->narrow};
+    struct backend_bound *bound = &program->bound[number];
+    if (program->backend->table->bind(program->backend, program->graph, op, &site, bound, err) != 0)
+        return error_wrap(err, "%s %s", op_name(op->kind), op->name);
+    program->steps[program->step_count++] = bound->step;
+    return 0;
+}
+
+static bool pack_the_same(const struct program *program, int i, int k) {
+    return program->bound[i].refresh.run != NULL && program->bound[k].refresh.run != NULL &&
+           program->graph->ops[i].inputs[1] == program->graph->ops[k].inputs[1];
+}
+
+/* Refresh steps in the order of operators, but those that pack the same weights in a row: the later
+ * ones find them in the caches. */
+static void collect_refresh(struct program *program) {
+    for (int i = 0; i < program->graph->op_count; i++) {
+        int first = 0;
+        while (first < i && !pack_the_same(program, first, i))
+            first++;
+        for (int k = i; first == i && k < program->graph->op_count; k++)
+            if (pack_the_same(program, i, k))
+                program->refresh[program->refresh_count++] = program->bound[k].refresh;
+    }
+}
+
+int program_bind(struct program *program, struct error *err) {
+    const struct graph *graph = program->graph;
+    size_t count = (size_t)graph->op_count + 1;
+    cleanup_free void **addresses = calloc((size_t)graph->tensor_count + 1, sizeof(*addresses));
+    program->bound = calloc(count, sizeof(*program->bound));
+    program->steps = calloc(count, sizeof(*program->steps));
+    program->refresh = calloc(count, sizeof(*program->refresh));
+    if (addresses == NULL || program->bound == NULL || program->steps == NULL ||
+        program->refresh == NULL)
+        return error_no_memory(err, "the program");
+    if (resolve_addresses(program, addresses, err) != 0)
+        return -1;
+    char *packed = program->memory->packed;
+    for (int i = 0; i < graph->op_count; i++) {
+        if (bind_one(program, i, addresses, packed, err) != 0)
+            return -1;
+        if (packed != NULL)
+            packed += plan_aligned(program->needs[i].packed);
+    }
+    collect_refresh(program);
+    /* Who times plans may have written over it. */
+    program->store->narrow_stale = true;
+    return 0;
+}
+
+/* The operator that makes the gradient of the parameter called SLOT->name, or -1. */
+static int gradient_producer(const struct graph *graph, const struct store_slot *slot) {
+    int parameter = graph_find(graph, slot->name);
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].role == TENSOR_GRADIENT && graph->tensors[i].parameter == parameter)
+            return graph->tensors[i].producer;
+    return -1;
+}
+
+int program_make_buckets(struct program *program, size_t bucket_bytes, struct error *err) {
+    const struct store *store = program->store;
+    size_t least =
+        (bucket_bytes == 0 ? PROGRAM_BUCKET_BYTES : bucket_bytes) / dtype_size(store->dtype);
+    program->buckets = calloc((size_t)store->slot_count + 1, sizeof(*program->buckets));
+    if (program->buckets == NULL)
+        return error_no_memory(err, "gradient buckets");
+    struct bucket open = {0};
+    for (int i = 0; i < store->slot_count; i++) {
+        if (store->slots[i].home != STORE_PARAMETERS)
+            continue;
+        if (store->slots[i].first - open.first >= least) {
+            open.count = store->slots[i].first - open.first;
+            program->buckets[program->bucket_count++] = open;
+            open.first = store->slots[i].first;
+        }
+        int producer = gradient_producer(program->graph, &store->slots[i]);
+        if (producer < 0 && store->slots[i].trained)
+            return error_set(err, EXIT_CODE_INTERNAL,
+                             "%s is trained by another program over this store, not by this one",
+                             store->slots[i].name);
+        if (producer > open.after)
+            open.after = producer;
+    }
+    open.count = store->count[STORE_GRADIENTS] - open.first;
+    program->buckets[program->bucket_count++] = open;
+    return 0;
+}

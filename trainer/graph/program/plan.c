@@ -1,0 +1,245 @@
+#include "program/plan.h"
+
+#include "common/cleanup.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+void plan_done(struct plan *plan) {
+    free(plan->blocks);
+    free(plan->tensor_block);
+    free(plan->scratch_block);
+    free(plan->saved_block);
+    *plan = (struct plan){0};
+}
+
+static int *new_numbers(int count, struct error *err) {
+    int *numbers = malloc(((size_t)count + 1) * sizeof(*numbers));
+    if (numbers == NULL)
+        (void)error_no_memory(err, "the memory plan");
+    for (int i = 0; numbers != NULL && i < count; i++)
+        numbers[i] = -1;
+    return numbers;
+}
+
+static int plan_allocate(struct plan *plan, const struct graph *graph, struct error *err) {
+    plan->tensor_count = graph->tensor_count;
+    plan->op_count = graph->op_count;
+    plan->tensor_block = new_numbers(graph->tensor_count, err);
+    plan->scratch_block = new_numbers(graph->op_count, err);
+    plan->saved_block = new_numbers(graph->op_count, err);
+    size_t most = (size_t)graph->tensor_count + 2 * (size_t)graph->op_count + 1;
+    plan->blocks = calloc(most, sizeof(*plan->blocks));
+    if (plan->blocks == NULL)
+        return error_no_memory(err, "the memory plan");
+    bool complete =
+        plan->tensor_block != NULL && plan->scratch_block != NULL && plan->saved_block != NULL;
+    return complete ? 0 : -1;
+}
+
+/* What a plan is made from. */
+struct planner {
+    struct plan *plan;
+    const struct graph *graph;
+    const struct backend_needs *needs;
+    const struct lanes *lanes;
+    int *last_use; /* per tensor, the last operator that reads it; -1 if none does */
+};
+
+/* Operators touch a block in the graph's order. */
+static void touch(const struct planner *p, int block, int op) {
+    struct plan_block *b = &p->plan->blocks[block];
+    int lane = lanes_of(p->lanes, op);
+    b->last = op;
+    b->end[lane] = op;
+    if (b->begin[lane] < 0)
+        b->begin[lane] = op;
+}
+
+static int add_block(const struct planner *p, enum plan_block_kind kind, int owner, int op,
+                     size_t bytes) {
+    int number = p->plan->block_count++;
+    p->plan->blocks[number] = (struct plan_block){.kind = kind,
+                                                  .owner = owner,
+                                                  .first = op,
+                                                  .begin = {-1, -1},
+                                                  .end = {-1, -1},
+                                                  .bytes = plan_aligned(bytes)};
+    touch(p, number, op);
+    return number;
+}
+
+static void find_last_uses(const struct planner *p) {
+    for (int i = 0; i < p->graph->op_count; i++)
+        for (int k = 0; k < OP_READS_MAX; k++)
+            if (op_reads(&p->graph->ops[i], k) != TENSOR_NONE)
+                p->last_use[op_reads(&p->graph->ops[i], k)] = i;
+}
+
+/* Whether nobody but operator NUMBER may still be at BLOCK when that runs. */
+static bool is_left_to(const struct planner *p, const struct plan_block *block, int number) {
+    for (int lane = 0; lane < LANES; lane++)
+        if (block->end[lane] >= 0 && block->end[lane] != number &&
+            !lanes_before(p->lanes, block->end[lane], number))
+            return false;
+    return true;
+}
+
+/* The block of the input that dies at operator NUMBER and whose place output SLOT may take, or -1.
+ * A block that another output has taken already lives past NUMBER or is no longer its input's. */
+static int dying_block(const struct planner *p, int number, int slot) {
+    const struct plan *plan = p->plan;
+    const struct op *op = &p->graph->ops[number];
+    const struct op_rule *rule = op_rule(op->kind);
+    size_t bytes = plan_aligned(tensor_bytes(&p->graph->tensors[op->outputs[slot]]));
+    for (int i = 0; i < rule->in_place_count; i++) {
+        const struct op_in_place *place = &rule->in_place[i];
+        int input = place->output == slot && op_may_place(op, place) ? op->inputs[place->input]
+                                                                     : TENSOR_NONE;
+        if (input == TENSOR_NONE || plan->tensor_block[input] < 0 || p->last_use[input] != number)
+            continue;
+        const struct plan_block *block = &plan->blocks[plan->tensor_block[input]];
+        bool taken = !is_left_to(p, block, number);
+        for (int k = 0; k < slot; k++)
+            taken |= op->outputs[k] != TENSOR_NONE &&
+                     plan->tensor_block[op->outputs[k]] == plan->tensor_block[input];
+        if (!taken && block->bytes == bytes)
+            return plan->tensor_block[input];
+    }
+    return -1;
+}
+
+static void place_outputs(const struct planner *p, int number) {
+    const struct op *op = &p->graph->ops[number];
+    for (int slot = 0; slot < OP_OUTPUTS_MAX; slot++) {
+        int output = op->outputs[slot];
+        if (output == TENSOR_NONE || p->graph->tensors[output].role != TENSOR_ACTIVATION)
+            continue;
+        int block = p->needs[number].in_place ? dying_block(p, number, slot) : -1;
+        if (block < 0)
+            block =
+                add_block(p, PLAN_TENSOR, output, number, tensor_bytes(&p->graph->tensors[output]));
+        p->plan->tensor_block[output] = block;
+    }
+}
+
+static void collect_blocks(const struct planner *p) {
+    struct plan *plan = p->plan;
+    for (int i = 0; i < p->graph->op_count; i++) {
+        const struct op *op = &p->graph->ops[i];
+        for (int k = 0; k < OP_READS_MAX; k++)
+            if (op_reads(op, k) != TENSOR_NONE && plan->tensor_block[op_reads(op, k)] >= 0)
+                touch(p, plan->tensor_block[op_reads(op, k)], i);
+        place_outputs(p, i);
+        for (int k = 0; k < OP_OUTPUTS_MAX; k++)
+            if (op->outputs[k] != TENSOR_NONE && plan->tensor_block[op->outputs[k]] >= 0)
+                touch(p, plan->tensor_block[op->outputs[k]], i);
+        if (p->needs[i].scratch > 0)
+            plan->scratch_block[i] = add_block(p, PLAN_SCRATCH, i, i, p->needs[i].scratch);
+        if (p->needs[i].saved > 0 && op->forward < 0)
+            plan->saved_block[i] = add_block(p, PLAN_SAVED, i, i, p->needs[i].saved);
+        if (op->forward >= 0 && plan->saved_block[op->forward] >= 0)
+            touch(p, plan->saved_block[op->forward], i);
+    }
+}
+
+/* Whether all that touches A has surely run before anything that touches B starts. */
+static bool is_over(const struct lanes *lanes, const struct plan_block *a,
+                    const struct plan_block *b) {
+    for (int i = 0; i < LANES; i++)
+        for (int k = 0; k < LANES; k++)
+            if (a->end[i] >= 0 && b->begin[k] >= 0 && !lanes_before(lanes, a->end[i], b->begin[k]))
+                return false;
+    return true;
+}
+
+static bool live_together(const struct lanes *lanes, const struct plan_block *a,
+                          const struct plan_block *b) {
+    return !is_over(lanes, a, b) && !is_over(lanes, b, a);
+}
+
+static int compare_sizes(const void *a, const void *b) {
+    const struct plan_block *const *left = a, *const *right = b;
+    if ((*left)->bytes != (*right)->bytes)
+        return (*left)->bytes < (*right)->bytes ? 1 : -1;
+    return *left < *right ? -1 : *left > *right;
+}
+
+/* Finds BLOCK's offset: the tightest gap between those of PLACED (sorted by offset) that live at
+ * the same time, else behind the last of them. */
+static size_t tightest_gap(const struct lanes *lanes, const struct plan_block *block,
+                           struct plan_block *const *placed, int count) {
+    size_t end = 0, best = 0, best_gap = SIZE_MAX;
+    for (int i = 0; i < count; i++) {
+        const struct plan_block *other = placed[i];
+        if (!live_together(lanes, block, other))
+            continue;
+        if (other->offset > end && other->offset - end >= block->bytes &&
+            other->offset - end < best_gap) {
+            best = end;
+            best_gap = other->offset - end;
+        }
+        if (other->offset + other->bytes > end)
+            end = other->offset + other->bytes;
+    }
+    return best_gap == SIZE_MAX ? end : best;
+}
+
+static int assign_offsets(struct plan *plan, const struct lanes *lanes, struct error *err) {
+    size_t count = (size_t)plan->block_count;
+    cleanup_free struct plan_block **order = calloc(2 * count + 1, sizeof(*order));
+    if (order == NULL)
+        return error_no_memory(err, "the memory plan");
+    struct plan_block **placed = order + count;
+    for (size_t i = 0; i < count; i++)
+        order[i] = &plan->blocks[i];
+    qsort(order, count, sizeof(*order), compare_sizes);
+    for (size_t i = 0; i < count; i++) {
+        struct plan_block *block = order[i];
+        block->offset = tightest_gap(lanes, block, placed, (int)i);
+        size_t at = i;
+        for (; at > 0 && placed[at - 1]->offset > block->offset; at--)
+            placed[at] = placed[at - 1];
+        placed[at] = block;
+        if (block->offset + block->bytes > plan->arena_bytes)
+            plan->arena_bytes = block->offset + block->bytes;
+    }
+    return 0;
+}
+
+static int find_peak(struct plan *plan, struct error *err) {
+    cleanup_free size_t *change = calloc((size_t)plan->op_count + 2, 2 * sizeof(*change));
+    if (change == NULL)
+        return error_no_memory(err, "the memory plan");
+    size_t *births = change, *deaths = change + plan->op_count + 1;
+    for (int i = 0; i < plan->block_count; i++) {
+        births[plan->blocks[i].first] += plan->blocks[i].bytes;
+        deaths[plan->blocks[i].last] += plan->blocks[i].bytes;
+    }
+    size_t live = 0;
+    for (int i = 0; i < plan->op_count; i++) {
+        live += births[i];
+        if (live > plan->live_peak) {
+            plan->live_peak = live;
+            plan->peak_op = i;
+        }
+        live -= deaths[i];
+    }
+    return 0;
+}
+
+int plan_make(struct plan *plan, const struct graph *graph, const struct backend_needs *needs,
+              const struct lanes *lanes, struct error *err) {
+    *plan = (struct plan){0};
+    cleanup_free int *last_use = new_numbers(graph->tensor_count, err);
+    if (last_use == NULL || plan_allocate(plan, graph, err) != 0)
+        return -1;
+    struct planner planner = {
+        .plan = plan, .graph = graph, .needs = needs, .lanes = lanes, .last_use = last_use};
+    find_last_uses(&planner);
+    collect_blocks(&planner);
+    if (assign_offsets(plan, lanes, err) != 0)
+        return -1;
+    return find_peak(plan, err);
+}

@@ -1,0 +1,193 @@
+#include "program/program.h"
+
+#include "program/bind.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void release_bound(struct program *program) {
+    if (program->bound == NULL)
+        return;
+    for (int i = 0; i < program->graph->op_count; i++)
+        if (program->bound[i].step.context != NULL)
+            program->backend->table->release(program->backend, program->bound[i].step.context);
+}
+
+static void free_memory(const struct program_memory *memory, void *part, size_t bytes) {
+    if (part != NULL)
+        memory->backend->table->free(memory->backend, part, bytes);
+}
+
+void program_memory_done(struct program_memory *memory) {
+    free_memory(memory, memory->arena, memory->arena_bytes);
+    free_memory(memory, memory->kept, memory->kept_bytes);
+    free_memory(memory, memory->packed, memory->packed_bytes);
+    *memory = (struct program_memory){0};
+}
+
+void program_done(struct program *program) {
+    release_bound(program);
+    program_memory_done(&program->own);
+    plan_done(&program->plan);
+    lanes_done(&program->lanes);
+    free(program->bound);
+    free(program->steps);
+    free(program->refresh);
+    free(program->buckets);
+    free(program->needs);
+    free(program->place);
+    *program = (struct program){0};
+}
+
+int program_op_error(const struct graph *graph, const struct op *op, struct error *err) {
+    char text[SHAPE_TEXT_SIZE] = "";
+    if (op->inputs[0] != TENSOR_NONE)
+        (void)shape_text(&graph->tensors[op->inputs[0]].shape, text);
+    return error_wrap(err, "%s %s %s", op_name(op->kind), op->name, text);
+}
+
+/* --- running ---------------------------------------------------------------------------------- */
+
+/* Where a run has come to. LANE is selected on a device with lanes. */
+struct run {
+    struct program *program;
+    const struct program_hooks *hooks;
+    const struct backend_device *device; /* NULL: one lane */
+    int lane;
+    int bucket; /* the next one */
+};
+
+static int select_lane(struct run *r, int lane, struct error *err) {
+    if (r->device == NULL || r->lane == lane)
+        return 0;
+    r->lane = lane;
+    return r->device->select(r->program->backend, (enum backend_lane)lane, err);
+}
+
+/* Lane TO goes on behind all that lane FROM holds; TO is selected then. */
+static int chain_lanes(struct run *r, int from, int to, struct error *err) {
+    if (r->device == NULL)
+        return 0;
+    struct backend *backend = r->program->backend;
+    if (select_lane(r, from, err) != 0 || r->device->mark(backend, 0, err) != 0 ||
+        select_lane(r, to, err) != 0)
+        return -1;
+    return r->device->wait(backend, 0, err);
+}
+
+static int call_hooks(struct run *r, int step, struct error *err) {
+    const struct program *program = r->program;
+    if (r->hooks->after_step != NULL && r->hooks->after_step(r->hooks->user, step, err) != 0)
+        return program_op_error(program->graph, &program->graph->ops[step], err);
+    for (; r->bucket < program->bucket_count && program->buckets[r->bucket].after <= step;
+         r->bucket++) {
+        if (r->hooks->bucket_ready == NULL)
+            continue;
+        if (chain_lanes(r, LANE_MAIN, LANE_SIDE, err) != 0 ||
+            r->hooks->bucket_ready(r->hooks->user, r->bucket, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int run_step(struct run *r, int number, struct error *err) {
+    struct program *program = r->program;
+    const struct lanes *lanes = &program->lanes;
+    const struct bound_step *step = &program->steps[number];
+    struct backend *backend = program->backend;
+    if (select_lane(r, lanes_of(lanes, number), err) != 0 ||
+        (r->device != NULL && lanes->wait[number] >= 0 &&
+         r->device->wait(backend, lanes->mark[lanes->wait[number]], err) != 0))
+        return -1;
+    if (step->run(step->context, err) != 0)
+        return program_op_error(program->graph, &program->graph->ops[number], err);
+    if (r->device != NULL && lanes->mark[number] >= 0 &&
+        r->device->mark(backend, lanes->mark[number], err) != 0)
+        return -1;
+    return r->hooks != NULL ? call_hooks(r, number, err) : 0;
+}
+
+int program_run(struct program *program, const struct program_hooks *hooks, struct error *err) {
+    struct run r = {.program = program, .hooks = hooks, .lane = LANE_MAIN};
+    if (store_narrow(program->store, err) != 0 ||
+        (program_stale(program) && program_refresh(program, err) != 0))
+        return -1;
+    if (program->lanes.lane != NULL)
+        r.device = program->backend->table->device;
+    int result = chain_lanes(&r, LANE_MAIN, LANE_SIDE, err);
+    for (int i = 0; result == 0 && i < program->step_count; i++)
+        result = run_step(&r, i, err);
+    if (result == 0)
+        result = chain_lanes(&r, LANE_SIDE, LANE_MAIN, err);
+    if (result != 0)
+        (void)select_lane(&r, LANE_MAIN, NULL);
+    return result;
+}
+
+bool program_stale(const struct program *program) {
+    const struct program_memory *memory = program->memory;
+    return program->refresh_count > 0 &&
+           (memory->packed_by != program || memory->packed_version != program->store->version);
+}
+
+void program_refreshed(struct program *program) {
+    program->memory->packed_by = program;
+    program->memory->packed_version = program->store->version;
+}
+
+int program_refresh(struct program *program, struct error *err) {
+    for (int i = 0; i < program->refresh_count; i++)
+        if (program->refresh[i].run(program->refresh[i].context, err) != 0)
+            return error_wrap(err, "refreshing weights");
+    program_refreshed(program);
+    return 0;
+}
+
+void *program_address(const struct program *program, int tensor) {
+    if (tensor == TENSOR_NONE || program->place[tensor] == PROGRAM_NO_PLACE)
+        return NULL;
+    return (char *)program->memory->kept + program->place[tensor];
+}
+
+/* The address of the tensor called NAME, whose size has to be BYTES. */
+static void *find_kept(const struct program *program, const char *name, size_t bytes,
+                       struct error *err) {
+    int tensor = graph_find(program->graph, name);
+    void *address = program_address(program, tensor);
+    if (address == NULL) {
+        (void)error_set(err, EXIT_CODE_INTERNAL, "the program has no input or output %s", name);
+        return NULL;
+    }
+    size_t size = tensor_bytes(&program->graph->tensors[tensor]);
+    if (size != bytes) {
+        (void)error_set(err, EXIT_CODE_INTERNAL, "%s has %zu bytes, not %zu", name, size, bytes);
+        return NULL;
+    }
+    return address;
+}
+
+int program_write(struct program *program, const char *name, const void *values, size_t bytes,
+                  struct error *err) {
+    void *address = find_kept(program, name, bytes, err);
+    if (address == NULL)
+        return -1;
+    return program->backend->table->copy_in(program->backend, address, values, bytes, err);
+}
+
+int program_read(struct program *program, const char *name, void *ret_values, size_t bytes,
+                 struct error *err) {
+    const void *address = find_kept(program, name, bytes, err);
+    if (address == NULL)
+        return -1;
+    return program->backend->table->copy_out(program->backend, ret_values, address, bytes, err);
+}
+
+struct op_cost program_cost(const struct program *program) {
+    struct op_cost sum = {0};
+    for (int i = 0; i < program->graph->op_count; i++) {
+        struct op_cost cost = op_cost(program->graph, &program->graph->ops[i]);
+        sum.flops += cost.flops;
+        sum.bytes += cost.bytes;
+    }
+    return sum;
+}

@@ -1,0 +1,132 @@
+/* Compile and run. program_compile takes a described graph through the passes
+ *
+ *     fuse (forward) -> gradients -> fuse (backward) -> schedule -> lanes -> query -> plan -> bind
+ *
+ * and leaves an array of bound steps; a training step is a walk over it. Compiling rewrites the
+ * graph, which is borrowed and must outlive the program, as must store and backend.
+ *
+ *     resnet_build(&graph, ...);                        describe
+ *     program_compile(&train, &graph, &store, ...);     compile; the first one lays out the store
+ *     store_start(&store, seed, err);                   or load a checkpoint
+ *     for each batch:
+ *         fill program_host_input(...)s;  program_run(&train, &hooks, err);
+ *         all-reduce, optimizer;          store_changed(&store);
+ *
+ * Several programs over one store, of which one runs at a time (canvases, training and evaluation),
+ * are compiled together: they take turns in one memory.
+ *
+ * A program is used by one thread at a time, and stays where it was compiled. */
+#ifndef PROGRAM_PROGRAM_H
+#define PROGRAM_PROGRAM_H
+
+#include "backend/backend.h"
+#include "common/buf.h"
+#include "common/error.h"
+#include "fuse/fuse.h"
+#include "graph/graph.h"
+#include "program/lanes.h"
+#include "program/plan.h"
+#include "program/store.h"
+
+#include <stdint.h>
+
+enum { PROGRAM_BUCKET_BYTES = 25 * 1024 * 1024 };
+
+struct compile_options {
+    enum fusion fusion;
+    size_t bucket_bytes; /* least size of a gradient bucket but the last; 0: PROGRAM_BUCKET_BYTES */
+    bool one_lane; /* all on the device's main lane, to time or compare operators one by one */
+};
+
+/* A slice of the gradient arena whose gradients are complete once step `after` and those before it
+ * have run. Buckets cover the arena without gaps, in order, the last one with the store's flags. */
+struct bucket {
+    size_t first, count; /* elements */
+    int after;
+};
+
+/* What programs take turns in, each part as large as the largest of them wants it. A program's
+ * inputs and outputs are good until another one is fed. */
+struct program_memory {
+    struct backend *backend; /* borrowed */
+    void *arena;             /* within a step */
+    void *kept;              /* inputs and outputs */
+    void *packed;            /* what backends keep between steps */
+    size_t arena_bytes, kept_bytes, packed_bytes;
+    /* Whose weights lie packed, as they were at that version of the store; NULL: nobody's. */
+    const struct program *packed_by;
+    uint64_t packed_version;
+};
+
+struct program {
+    struct graph *graph;         /* borrowed */
+    struct store *store;         /* borrowed */
+    struct backend *backend;     /* borrowed */
+    struct backend_bound *bound; /* one per operator of the graph */
+    struct bound_step *steps;
+    int step_count;
+    struct bound_step *refresh;
+    int refresh_count;
+    struct bucket *buckets; /* none without training */
+    int bucket_count;
+    struct backend_needs *needs; /* one per operator */
+    struct lanes lanes;
+    struct plan plan;
+    struct program_memory *memory; /* borrowed, or `own` */
+    struct program_memory own;
+    size_t kept_bytes, packed_bytes; /* that this program wants */
+    size_t *place;                   /* per tensor: offset in `kept`, for inputs and outputs */
+};
+
+/* Called on the thread of program_run, between two steps. */
+struct program_hooks {
+    void *user;
+    /* The gradients of bucket INDEX are complete; later steps do not touch them. On a device they
+     * are so on the lane that is selected then, which is what work on them is enqueued on: the
+     * main lane goes on without waiting for it. NULL: nobody wants to know. */
+    int (*bucket_ready)(void *user, int index, struct error *err);
+    /* After each step: for timing, traces, and to find the step that fails on a device. NULL
+     * mostly. */
+    int (*after_step)(void *user, int step, struct error *err);
+};
+
+void program_done(struct program *program);
+int program_compile(struct program *program, struct graph *graph, struct store *store,
+                    struct backend *backend, const struct compile_options *options,
+                    struct error *err);
+/* Compiles COUNT GRAPHS to PROGRAMS that take turns in MEMORY, which is zeroed and must outlive
+ * them. The first graph lays out an empty store, so it names all that the others do. Those that
+ * train have gradients for the same parameters, in buckets with the same bounds. On failure, too,
+ * everything is released by the _done functions, programs first. */
+int programs_compile(struct program *const *programs, struct graph *const *graphs, int count,
+                     struct program_memory *memory, struct store *store, struct backend *backend,
+                     const struct compile_options *options, struct error *err);
+void program_memory_done(struct program_memory *memory);
+
+/* One step, on packed weights that are brought up to date first where they are stale. HOOKS may be
+ * NULL. */
+int program_run(struct program *program, const struct program_hooks *hooks, struct error *err);
+/* Whether the store has changed since PROGRAM's weights were packed, or another program has packed
+ * its own in the same memory. */
+bool program_stale(const struct program *program);
+/* Packs them, stale or not. */
+int program_refresh(struct program *program, struct error *err);
+/* They are packed: for a caller who has replayed a recording of program_refresh. */
+void program_refreshed(struct program *program);
+
+/* Copies a whole input in, a kept output out; NAME as in the graph. Sizes must be those of the
+ * tensor. */
+int program_write(struct program *program, const char *name, const void *values, size_t bytes,
+                  struct error *err);
+int program_read(struct program *program, const char *name, void *ret_values, size_t bytes,
+                 struct error *err);
+/* Where input or output TENSOR lies: host memory on ref and cpu, to be filled without a copy. */
+void *program_address(const struct program *program, int tensor);
+
+/* FLOPs and bytes of all operators. */
+struct op_cost program_cost(const struct program *program);
+/* A table for people: every operator with its tensors, cost, scratch, saved and packed bytes, its
+ * lane and what of the other one it waits for, then the buckets and the memory plan. */
+int program_print(const struct program *program, struct buf *out, struct error *err);
+
+#endif

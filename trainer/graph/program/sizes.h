@@ -1,0 +1,25 @@
+/* What a program takes of the device's memory, by use: for errors, tables and reports. */
+#ifndef PROGRAM_SIZES_H
+#define PROGRAM_SIZES_H
+
+#include "program/program.h"
+
+enum { SIZES_TEXT_SIZE = 320 };
+
+/* Bytes. */
+struct sizes {
+    size_t weights, gradients, optimizer, statistics; /* the store's */
+    size_t activations;                               /* one arena, with saved values and scratch */
+    size_t workspace;                                 /* of those: the largest operator's scratch */
+    size_t inputs;                                    /* and outputs */
+    size_t packed;                                    /* weights in the backend's layout */
+};
+
+/* Of a program whose backend was asked and whose store is laid out, with what others have in the
+ * same memory; nothing has to be allocated. */
+struct sizes sizes_of(const struct program *program);
+size_t sizes_sum(const struct sizes *s);
+/* "weights 97.5, gradients 97.5, ...: 5498.4 MiB in all". */
+void sizes_text(const struct sizes *s, char *text, size_t size);
+
+#endif

@@ -1,0 +1,366 @@
+#include "program/store.h"
+
+#include "common/cleanup.h"
+#include "common/str.h"
+#include "kernels/random.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static size_t arena_bytes(const struct store *store, enum store_arena arena) {
+    return store->count[arena] * dtype_size(store->dtype);
+}
+
+/* Gradients are summed over ranks: a device may have memory for that. */
+static const struct backend_device *summing_device(const struct store *store,
+                                                   enum store_arena arena) {
+    const struct backend_device *device = store->backend->table->device;
+    bool summed = arena == STORE_GRADIENTS && device != NULL && device->alloc_summed != NULL;
+    return summed ? device : NULL;
+}
+
+static void *arena_alloc(struct store *store, enum store_arena arena, struct error *err) {
+    const struct backend_device *device = summing_device(store, arena);
+    size_t bytes = arena_bytes(store, arena);
+    return device != NULL ? device->alloc_summed(store->backend, bytes, err)
+                          : store->backend->table->alloc(store->backend, bytes, err);
+}
+
+static void arena_free(struct store *store, enum store_arena arena) {
+    const struct backend_device *device = summing_device(store, arena);
+    size_t bytes = arena_bytes(store, arena);
+    if (device != NULL)
+        device->free_summed(store->backend, store->arena[arena], bytes);
+    else
+        store->backend->table->free(store->backend, store->arena[arena], bytes);
+}
+
+static size_t narrow_bytes(const struct store *store) {
+    return store->narrow.count * dtype_size((enum dtype)store->narrow.type);
+}
+
+static size_t group_count(const struct store *store) {
+    return store->count[STORE_GRADIENTS] * dtype_size(store->dtype) / STORE_ALIGNMENT;
+}
+
+static size_t narrow_gradient_bytes(const struct store *store) {
+    return store->count[STORE_GRADIENTS] * dtype_size((enum dtype)store->gradients.type);
+}
+
+size_t store_beside_gradients(const struct store *store) {
+    return store->gradients.narrow == NULL ? 0 : narrow_gradient_bytes(store) + group_count(store);
+}
+
+void store_done(struct store *store) {
+    for (int i = 0; i < STORE_ARENAS; i++) {
+        if (store->arena[i] != NULL)
+            arena_free(store, (enum store_arena)i);
+        free(store->mirror[i]);
+    }
+    if (store->narrow.narrow != NULL)
+        store->backend->table->free(store->backend, store->narrow.narrow, narrow_bytes(store));
+    if (store->gradients.narrow != NULL)
+        store->backend->table->free(store->backend, store->gradients.narrow,
+                                    narrow_gradient_bytes(store));
+    if (store->narrowed != NULL)
+        store->backend->table->free(store->backend, store->narrowed, group_count(store));
+    free(store->slots);
+    *store = (struct store){0};
+}
+
+void store_changed(struct store *store) {
+    store->version++;
+    store->narrow_stale = true;
+}
+
+void store_updated(struct store *store) {
+    store->version++;
+}
+
+int store_narrow(struct store *store, struct error *err) {
+    if (store->narrow.narrow == NULL || !store->narrow_stale)
+        return 0;
+    const struct backend_device *device = store->backend->table->device;
+    if (device->narrow(store->backend, &store->narrow, err) != 0)
+        return error_wrap(err, "parameters in %s", dtype_name((enum dtype)store->narrow.type));
+    store->narrow_stale = false;
+    return 0;
+}
+
+static int open_narrow(struct store *store, enum dtype type, struct error *err) {
+    const struct backend_table *table = store->backend->table;
+    bool wanted = table->device != NULL && table->device->narrow != NULL;
+    if (!wanted || dtype_size(type) >= dtype_size(store->dtype))
+        return 0;
+    store->narrow = (struct backend_narrow){.wide = store->arena[STORE_PARAMETERS],
+                                            .count = store->count[STORE_PARAMETERS],
+                                            .type = (int)type};
+    if (store->narrow.count == 0)
+        return 0;
+    store->narrow_stale = true;
+    store->narrow.narrow = table->alloc(store->backend, narrow_bytes(store), err);
+    return store->narrow.narrow == NULL ? -1 : 0;
+}
+
+/* Which groups of elements the products make narrow. */
+static int open_narrowed(struct store *store, struct error *err) {
+    const struct backend_table *table = store->backend->table;
+    size_t count = group_count(store), unit = STORE_ALIGNMENT / dtype_size(store->dtype);
+    cleanup_free unsigned char *host = calloc(count, 1);
+    if (host == NULL)
+        return error_no_memory(err, "gradients");
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        if (slot->narrow_gradient)
+            memset(host + slot->first / unit, 1, (slot->count + unit - 1) / unit);
+    }
+    store->narrowed = table->alloc(store->backend, count, err);
+    store->gradients.narrowed = store->narrowed;
+    return store->narrowed == NULL
+               ? -1
+               : table->copy_in(store->backend, store->narrowed, host, count, err);
+}
+
+static int open_gradients(struct store *store, enum dtype type, struct error *err) {
+    bool any = false;
+    for (int i = 0; i < store->slot_count; i++)
+        any = any || store->slots[i].narrow_gradient;
+    store->gradients =
+        (struct backend_gradients){.wide = store->arena[STORE_GRADIENTS], .type = (int)type};
+    if (!any)
+        return 0;
+    store->gradients.narrow =
+        store->backend->table->alloc(store->backend, narrow_gradient_bytes(store), err);
+    return store->gradients.narrow == NULL ? -1 : open_narrowed(store, err);
+}
+
+int store_widen_gradients(struct store *store, struct error *err) {
+    if (store->gradients.narrow == NULL)
+        return 0;
+    const struct backend_sum sum = {.to = store->gradients.wide,
+                                    .gradients = store->gradients,
+                                    .count = store->count[STORE_GRADIENTS]};
+    return store->backend->table->device->add(store->backend, &sum, err);
+}
+
+static size_t round_up(const struct store *store, size_t count) {
+    size_t unit = STORE_ALIGNMENT / dtype_size(store->dtype);
+    return (count + unit - 1) / unit * unit;
+}
+
+static enum store_arena home_of(enum tensor_role role) {
+    switch (role) {
+    case TENSOR_STATE:
+        return STORE_STATE;
+    case TENSOR_CONSTANT:
+        return STORE_CONSTANTS;
+    default:
+        return STORE_PARAMETERS;
+    }
+}
+
+static void add_slot(struct store *store, const struct graph *graph, int number) {
+    const struct tensor *tensor = &graph->tensors[number];
+    struct store_slot *slot = &store->slots[store->slot_count++];
+    enum store_arena home = home_of(tensor->role);
+    *slot = (struct store_slot){.shape = tensor->shape,
+                                .init = tensor->init,
+                                .init_fan = tensor->init_fan,
+                                .file = tensor->file,
+                                .tensor = number,
+                                .home = home,
+                                .first = store->count[home],
+                                .count = (size_t)tensor_count(tensor)};
+    memcpy(slot->name, tensor->name, sizeof(slot->name));
+    store->count[home] += round_up(store, slot->count);
+}
+
+/* Parameters in the order in which their gradients are made, then those without gradient, then
+ * states and constants in the order of the graph. */
+static int add_slots(struct store *store, const struct graph *graph, struct error *err) {
+    cleanup_free bool *seen = calloc((size_t)graph->tensor_count + 1, sizeof(*seen));
+    store->slots = calloc((size_t)graph->tensor_count + 1, sizeof(*store->slots));
+    if (seen == NULL || store->slots == NULL)
+        return error_no_memory(err, "the store");
+    for (int i = 0; i < graph->op_count; i++) {
+        for (int k = 0; k < OP_OUTPUTS_MAX; k++) {
+            int output = graph->ops[i].outputs[k];
+            if (output == TENSOR_NONE || graph->tensors[output].role != TENSOR_GRADIENT)
+                continue;
+            int parameter = graph->tensors[output].parameter;
+            seen[parameter] = true;
+            add_slot(store, graph, parameter);
+            store->slots[store->slot_count - 1].trained = true;
+            store->slots[store->slot_count - 1].narrow_gradient =
+                dtype_size(graph->tensors[output].dtype) < dtype_size(store->dtype);
+        }
+    }
+    store->trained = store->count[STORE_PARAMETERS];
+    for (int i = 0; i < graph->tensor_count; i++)
+        if (graph->tensors[i].role == TENSOR_PARAMETER && !seen[i])
+            add_slot(store, graph, i);
+    static const enum tensor_role others[] = {TENSOR_STATE, TENSOR_CONSTANT};
+    for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++)
+        for (int i = 0; i < graph->tensor_count; i++)
+            if (graph->tensors[i].role == others[k])
+                add_slot(store, graph, i);
+    return 0;
+}
+
+int store_init(struct store *store, struct backend *backend, const struct graph *graph,
+               struct error *err) {
+    *store = (struct store){.backend = backend, .dtype = dtype_wide(graph->dtype)};
+    if (add_slots(store, graph, err) != 0)
+        return -1;
+    if (graph->training) {
+        store->flags = store->count[STORE_PARAMETERS];
+        store->count[STORE_GRADIENTS] = store->flags + STORE_FLAGS;
+        store->count[STORE_MOMENTUM] = store->count[STORE_PARAMETERS];
+    }
+    for (int i = 0; i < STORE_ARENAS; i++) {
+        if (store->count[i] == 0)
+            continue;
+        store->arena[i] = arena_alloc(store, (enum store_arena)i, err);
+        if (store->arena[i] == NULL)
+            return error_wrap(err, "parameters");
+    }
+    if (open_narrow(store, graph->dtype, err) != 0 ||
+        (graph->training && open_gradients(store, graph->dtype, err) != 0))
+        return error_wrap(err, "parameters");
+    return 0;
+}
+
+const struct store_slot *store_find(const struct store *store, const char *name) {
+    for (int i = 0; i < store->slot_count; i++)
+        if (strcmp(store->slots[i].name, name) == 0)
+            return &store->slots[i];
+    return NULL;
+}
+
+void *store_at(const struct store *store, const struct store_slot *slot, enum store_arena arena) {
+    bool beside =
+        slot->home == STORE_PARAMETERS && (arena == STORE_GRADIENTS || arena == STORE_MOMENTUM);
+    if ((arena != slot->home && !beside) || store->arena[arena] == NULL)
+        return NULL;
+    return (char *)store->arena[arena] + slot->first * dtype_size(store->dtype);
+}
+
+void *store_gradient_at(const struct store *store, const struct store_slot *slot) {
+    if (!slot->narrow_gradient || store->gradients.narrow == NULL)
+        return store_at(store, slot, STORE_GRADIENTS);
+    return (char *)store->gradients.narrow +
+           slot->first * dtype_size((enum dtype)store->gradients.type);
+}
+
+int store_read(struct store *store, const struct store_slot *slot, enum store_arena arena,
+               void *ret_values, struct error *err) {
+    const void *from = store_at(store, slot, arena);
+    if (from == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has no such values", slot->name);
+    if (arena == STORE_GRADIENTS && store_widen_gradients(store, err) != 0)
+        return -1;
+    return store->backend->table->copy_out(store->backend, ret_values, from,
+                                           slot->count * dtype_size(store->dtype), err);
+}
+
+int store_write(struct store *store, const struct store_slot *slot, enum store_arena arena,
+                const void *values, struct error *err) {
+    void *to = store_at(store, slot, arena);
+    if (to == NULL)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s has no such values", slot->name);
+    store_changed(store);
+    return store->backend->table->copy_in(store->backend, to, values,
+                                          slot->count * dtype_size(store->dtype), err);
+}
+
+int store_pull(struct store *store, enum store_arena arena, void **ret_values, struct error *err) {
+    const struct backend_table *table = store->backend->table;
+    if (table->device == NULL || store->arena[arena] == NULL) {
+        *ret_values = store->arena[arena];
+        return 0;
+    }
+    if (store->mirror[arena] == NULL)
+        store->mirror[arena] = malloc(arena_bytes(store, arena));
+    if (store->mirror[arena] == NULL)
+        return error_no_memory(err, "a copy of the parameters");
+    *ret_values = store->mirror[arena];
+    if (arena == STORE_GRADIENTS && store_widen_gradients(store, err) != 0)
+        return -1;
+    return table->copy_out(store->backend, store->mirror[arena], store->arena[arena],
+                           arena_bytes(store, arena), err);
+}
+
+int store_push(struct store *store, enum store_arena arena, struct error *err) {
+    const struct backend_table *table = store->backend->table;
+    store_changed(store);
+    if (table->device == NULL || store->mirror[arena] == NULL)
+        return 0;
+    return table->copy_in(store->backend, store->arena[arena], store->mirror[arena],
+                          arena_bytes(store, arena), err);
+}
+
+static double start_value(const struct store_slot *slot, struct random *random, double spread) {
+    switch (slot->init) {
+    case INIT_ZERO:
+        break;
+    case INIT_ONE:
+        return 1;
+    case INIT_NORMAL_FAN_OUT:
+    case INIT_NORMAL_HUNDREDTH:
+        return spread * random_normal(random);
+    case INIT_UNIFORM_FAN_IN:
+    case INIT_UNIFORM_FAN_IN_3:
+    case INIT_UNIFORM_BIAS:
+        return random_between(random, -spread, spread);
+    }
+    return 0;
+}
+
+/* Deviation of a normal, bound of a uniform start. */
+static double start_spread(const struct store_slot *slot) {
+    const int64_t *dim = slot->shape.dim;
+    double area = slot->shape.rank == 4 ? (double)(dim[1] * dim[2]) : 1;
+    double inputs = (double)dim[slot->shape.rank - 1];
+    switch (slot->init) {
+    case INIT_NORMAL_FAN_OUT:
+        return sqrt(2.0 / ((double)dim[0] * area));
+    case INIT_NORMAL_HUNDREDTH:
+        return 0.01;
+    case INIT_UNIFORM_FAN_IN:
+        return 1.0 / sqrt(inputs * area);
+    case INIT_UNIFORM_BIAS:
+        return 1.0 / sqrt((double)slot->init_fan);
+    case INIT_UNIFORM_FAN_IN_3:
+        return sqrt(3.0 / (inputs * area));
+    default:
+        return 0;
+    }
+}
+
+static void fill_start(const struct store *store, const struct store_slot *slot, uint64_t seed,
+                       void *values) {
+    uint64_t name = str_hash(STR_HASH_START, slot->name, strlen(slot->name));
+    struct random random = random_stream(seed, 0, name);
+    double spread = start_spread(slot);
+    for (size_t i = 0; i < slot->count; i++) {
+        double value = start_value(slot, &random, spread);
+        if (store->dtype == DTYPE_F64)
+            ((double *)values)[i] = (double)(float)value;
+        else
+            ((float *)values)[i] = (float)value;
+    }
+}
+
+int store_start(struct store *store, uint64_t seed, struct error *err) {
+    for (int i = 0; i < store->slot_count; i++) {
+        const struct store_slot *slot = &store->slots[i];
+        cleanup_free void *values = malloc(slot->count * dtype_size(store->dtype));
+        if (values == NULL)
+            return error_no_memory(err, "start values");
+        fill_start(store, slot, seed, values);
+        if (store_write(store, slot, slot->home, values, err) != 0)
+            return error_wrap(err, "%s", slot->name);
+    }
+    return 0;
+}
