@@ -3,140 +3,14 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "transfer/bring.h"
+#include "transfer/listing.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SAY_SECONDS = 10, MARK_SECONDS = 1, LINE_MAX_SIZE = 1024, ASK_SECONDS = 600 };
-
-/* --- listing ---------------------------------------------------------------------------------- */
-
-struct asking {
-    const struct download_order *order;
-    const char *prefix;
-    const char *token;
-    char name[ADDRESS_MAX + 16];
-};
-
-static int prepare_list(void *context, struct request *ret, struct error *err) {
-    const struct asking *a = context;
-    const struct percent_pair pairs[] = {{"list-type", "2"},
-                                         {"encoding-type", "url"},
-                                         {"prefix", a->prefix},
-                                         {"continuation-token", a->token}};
-    const struct s3_request request = {.method = "GET",
-                                       .bucket = a->order->from->bucket,
-                                       .key = "",
-                                       .pairs = pairs,
-                                       .pair_count = a->token[0] != '\0' ? 4 : 3};
-    return s3_prepare(a->order->s3, &request, ret, err);
-}
-
-static int refused_list(void *context, const struct answer *answer, struct error *err) {
-    const struct asking *a = context;
-    return s3_refused(a->order->s3, answer, err);
-}
-
-static void mark_list(const struct download_order *o, size_t count) {
-    char line[LINE_MAX_SIZE];
-    (void)snprintf(line, sizeof(line), "%s: %zu objects listed", o->what, count);
-    if (o->mark != NULL)
-        o->mark(line);
-}
-
-/* All pages of one prefix. */
-static int list(const struct download_order *o, const char *prefix, struct objects *ret,
-                struct error *err) {
-    char token[OBJECTS_TOKEN_MAX] = "";
-    struct asking a = {.order = o, .prefix = prefix, .token = token};
-    (void)snprintf(a.name, sizeof(a.name), "listing %s", o->from->shown);
-    const struct question q = {.name = a.name,
-                               .prepare = prepare_list,
-                               .refused = refused_list,
-                               .context = &a,
-                               .seconds = ASK_SECONDS,
-                               .certificates = o->s3->certificates};
-    do {
-        cleanup_buf struct buf page;
-        buf_init(&page, OBJECTS_PAGE_MAX);
-        if (clock_now() > o->deadline)
-            return error_set(err, EXIT_CODE_NOT_READY, "%s: it was not done in time", a.name);
-        if (pool_ask(&q, &page, NULL, err) != 0)
-            return -1;
-        if (objects_add_page(ret, buf_text(&page), page.size, err) != 0)
-            return error_wrap(err, "%s", a.name);
-        mark_list(o, ret->count);
-        if (ret->token[0] != '\0' && strcmp(token, ret->token) == 0)
-            return error_set(err, EXIT_CODE_DATA, "%s: the pages go round in circles", a.name);
-        memcpy(token, ret->token, sizeof(token));
-    } while (token[0] != '\0');
-    return 0;
-}
-
-static int by_key(const void *a, const void *b) {
-    const struct object *first = a;
-    const struct object *second = b;
-    return strcmp(first->key, second->key);
-}
-
-static void drop(struct objects *l, size_t i) {
-    free(l->items[i].key);
-    free(l->items[i].etag);
-    memset(&l->items[i], 0, sizeof(l->items[i]));
-}
-
-/* Keeps those of the folder KEY or, where there is an object of just that name, it alone; folders'
- * own marks ("x/", empty) have no file; of the rest our shard's. */
-static size_t keep(struct objects *l, const char *key, const struct download_order *o) {
-    size_t size = strlen(key);
-    size_t kept = 0;
-    size_t number = 0;
-    bool folder = size == 0 || key[size - 1] == '/';
-    const struct object wanted = {.key = (char *)(uintptr_t)key};
-    if (l->count == 0)
-        return 0;
-    qsort(l->items, l->count, sizeof(l->items[0]), by_key);
-    bool single =
-        !folder && bsearch(&wanted, l->items, l->count, sizeof(l->items[0]), by_key) != NULL;
-    for (size_t i = 0; i < l->count; i++) {
-        const char *at = l->items[i].key;
-        size_t length = strlen(at);
-        bool mine =
-            single ? strcmp(at, key) == 0 : at[length - 1] != '/' && (folder || at[size] == '/');
-        if (mine && !single && o->shards > 1)
-            mine = number++ % o->shards == o->shard;
-        if (!mine)
-            drop(l, i);
-        else if (kept++ != i) {
-            l->items[kept - 1] = l->items[i];
-            memset(&l->items[i], 0, sizeof(l->items[i]));
-        }
-    }
-    l->count = kept;
-    if (single)
-        return (size_t)(strlen(key) - strlen(address_name(o->from)));
-    return folder ? size : size + 1;
-}
-
-int download_list(const struct download_order *o, struct objects *ret, size_t *front,
-                  struct error *err) {
-    *ret = (struct objects){0};
-    if (list(o, o->from->rest, ret, err) != 0) {
-        objects_done(ret);
-        return -1;
-    }
-    size_t all = ret->count;
-    *front = keep(ret, o->from->rest, o);
-    if (ret->count > 0 || (all > 0 && o->shards > 1) || o->may_be_none)
-        return 0;
-    objects_done(ret);
-    return error_set(err, EXIT_CODE_DATA, "%s: there is no such object, and no folder of that name",
-                     o->from->shown);
-}
-
-/* --- fetching --------------------------------------------------------------------------------- */
+enum { SAY_SECONDS = 10, MARK_SECONDS = 1, LINE_MAX_SIZE = 1024 };
 
 struct one;
 
@@ -379,14 +253,23 @@ static int64_t present(struct loading *l) {
 }
 
 static int load_objects(struct loading *l, struct error *err) {
-    if (download_list(l->order, &l->objects, &l->front, err) != 0)
+    const struct download_order *o = l->order;
+    const struct listing listing = {.s3 = o->s3,
+                                    .at = o->from,
+                                    .what = o->what,
+                                    .may_be_none = o->may_be_none,
+                                    .shard = o->shard,
+                                    .shards = o->shards,
+                                    .deadline = o->deadline,
+                                    .mark = o->mark};
+    if (listing_read(&listing, &l->objects, &l->front, err) != 0)
         return -1;
     for (size_t i = 0; i < l->objects.count; i++) {
         if (__builtin_add_overflow(l->total, l->objects.items[i].size, &l->total))
             return error_set(err, EXIT_CODE_DATA, "the listing has impossible sizes");
     }
-    if (folder_check_room(l->order->root, l->total - present(l), err) != 0)
-        return error_wrap(err, "%s", l->order->from->shown);
+    if (folder_check_room(o->root, l->total - present(l), err) != 0)
+        return error_wrap(err, "%s", o->from->shown);
     return offer(l, err) == 0 ? run(l, err) : -1;
 }
 

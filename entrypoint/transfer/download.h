@@ -8,7 +8,6 @@
 #define TRANSFER_DOWNLOAD_H
 
 #include "transfer/address.h"
-#include "transfer/objects.h"
 #include "transfer/passing.h"
 #include "transfer/s3.h"
 
@@ -29,10 +28,5 @@ struct download_order {
 };
 
 int download(const struct download_order *order, struct error *err);
-
-/* The objects at s3://bucket/key: the one of that name, or those of the folder; FRONT is the length
- * of what their keys have in front of their paths. None is an error. */
-int download_list(const struct download_order *order, struct objects *ret, size_t *front,
-                  struct error *err);
 
 #endif

@@ -5,8 +5,8 @@
 #include "common/str.h"
 #include "transfer/ask.h"
 #include "transfer/copy.h"
-#include "transfer/download.h"
 #include "transfer/etag.h"
+#include "transfer/listing.h"
 #include "transfer/multipart.h"
 #include "transfer/piece.h"
 
@@ -415,19 +415,18 @@ static bool lies_there(const struct upload *u, const struct leaving_file *file,
 int upload_meet(struct upload *u, struct error *err) {
     struct objects objects;
     size_t front = 0;
-    const struct download_order order = {.s3 = u->s3,
-                                         .from = &u->to,
-                                         .what = u->what,
-                                         .may_be_none = true,
-                                         .shards = 1,
-                                         .deadline = u->deadline,
-                                         .say = u->say};
+    const struct listing listing = {.s3 = u->s3,
+                                    .at = &u->to,
+                                    .what = u->what,
+                                    .may_be_none = true,
+                                    .shards = 1,
+                                    .deadline = u->deadline};
     leaving_done(&u->known);
     if (leaving_read(u->from, &u->known, err) != 0)
         return -1;
     if (u->known.count == 0 || u->to.kind != ADDRESS_S3)
         return 0;
-    if (download_list(&order, &objects, &front, err) != 0)
+    if (listing_read(&listing, &objects, &front, err) != 0)
         return -1;
     for (size_t i = 0; i < objects.count; i++) {
         struct leaving_file *file =
