@@ -5,8 +5,17 @@ room(wire entrypoint/wire USES common os LINKS OpenSSL::SSL OpenSSL::Crypto)
 # What fetches and sends is a program of its own, beside ringmaster: so that no other process of a
 # job loads libcurl. It knows no job, and of other rooms only how the job's key makes TLS.
 if(RINGMASTER_HAVE_SOURCES)
-    room(transfer entrypoint/transfer USES common wire EXCLUDE main.c
-        LINKS OpenSSL::SSL OpenSSL::Crypto Threads::Threads PkgConfig::curl PkgConfig::archive PkgConfig::expat)
+    # From the ground up: requests that are tried again, files of this machine; S3's rules; other hosts; and
+    # on these, side by side, what comes and what goes.
+    room(http entrypoint/transfer/http USES common wire LINKS PkgConfig::curl)
+    room(disk entrypoint/transfer/disk USES common LINKS OpenSSL::Crypto PkgConfig::archive)
+    room(s3 entrypoint/transfer/s3 USES common http disk LINKS OpenSSL::Crypto PkgConfig::curl PkgConfig::expat)
+    room(peers entrypoint/transfer/peers USES common wire http disk
+        LINKS OpenSSL::SSL OpenSSL::Crypto Threads::Threads PkgConfig::curl)
+    room(fetch entrypoint/transfer/fetch USES common http disk s3 peers LINKS PkgConfig::curl)
+    room(upload entrypoint/transfer/upload USES common http disk s3 LINKS OpenSSL::Crypto PkgConfig::curl)
+    room(transfer entrypoint/transfer USES common disk s3 peers fetch upload LINKS PkgConfig::curl
+        EXCLUDE main.c)
     add_executable(ringmaster-transfer ${CMAKE_CURRENT_LIST_DIR}/transfer/main.c)
     target_link_libraries(ringmaster-transfer PRIVATE transfer PkgConfig::curl PkgConfig::archive PkgConfig::expat
         ringmaster_flags)

@@ -38,6 +38,10 @@ if(TARGET entrypoint)
     if(TARGET transfer)
         room_tests(transfer unit/entrypoint/transfer unit
             USES PkgConfig::curl PkgConfig::archive WAITS)
+        foreach(transfer_room http disk s3 peers fetch upload)
+            room_tests(${transfer_room} unit/entrypoint/transfer/${transfer_room} unit
+                USES transfer PkgConfig::curl PkgConfig::archive PkgConfig::expat WAITS)
+        endforeach()
         without_memory(unit_transfer_no_memory)
     endif()
     # Whole jobs in one test (stage.h) have a master, too.

@@ -5,11 +5,11 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/redact.h"
-#include "transfer/copy.h"
-#include "transfer/download.h"
-#include "transfer/folder.h"
-#include "transfer/multipart.h"
-#include "transfer/unpack.h"
+#include "disk/copy.h"
+#include "disk/folder.h"
+#include "disk/unpack.h"
+#include "fetch/download.h"
+#include "upload/multipart.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,9 +13,9 @@
  * killed start has begun to upload is given up, unless the file is here to go on with. An order
  * with "uploads" is outgoing.h's.
  *
- * With "door" files come from another host, or are handed to others (passing.h); then the program
- * says "all is here" to whoever started it, and stays until it is ended. Tasks with "pass" are
- * such.
+ * With "door" files come from another host, or are handed to others (peers/passing.h); then the
+ * program says "all is here" to whoever started it, and stays until it is ended. Tasks with "pass"
+ * are such.
  *
  * s3:// is the object of that name, else all that lie in the folder of that name; https:// a file;
  * file:// a folder of this machine, which becomes a link (or an archive, which is unpacked). */

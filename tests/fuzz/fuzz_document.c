@@ -2,8 +2,8 @@
  * endpoint): texts have their ceilings, and a document is understood or named. */
 #include "common/redact.h"
 #include "fuzz/check.h"
-#include "transfer/credentials.h"
-#include "transfer/document.h"
+#include "s3/credentials.h"
+#include "s3/document.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What a host that holds the key asks another one for: whatever the bytes, a path that is taken is
  * text, and ranges do not run backwards. */
-#include "transfer/wanted.h"
+#include "peers/wanted.h"
 
 #include "fuzz/check.h"
 

@@ -2,7 +2,7 @@
  * and addresses in them are a job's. */
 #include "common/redact.h"
 #include "fuzz/check.h"
-#include "transfer/address.h"
+#include "s3/address.h"
 #include "transfer/outgoing.h"
 #include "transfer/work.h"
 

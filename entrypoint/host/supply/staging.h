@@ -1,7 +1,7 @@
 /* What has to be fetched before the job begins (job/sources.h), fetched by a child
  * (transfer_task.h), which also brings checkpoints back and asks whether targets (job/targets.h)
  * take files. It is killed when its time is over. With RINGMASTER_FETCH_ONCE it also asks another
- * host for what that one has fetched, and hands it on (transfer/handout.h): then it stays when all
+ * host for what that one has fetched, and hands it on (peers/handout.h): then it stays when all
  * is here, until staging_rest(). */
 #ifndef SUPPLY_STAGING_H
 #define SUPPLY_STAGING_H

@@ -2,15 +2,15 @@
  * allocation number N fails, for every N (support/no_memory_rows.h). What a host asks another one
  * for (wanted.h) allocates nothing. */
 #include "common/redact.h"
+#include "peers/wanted.h"
+#include "s3/address.h"
+#include "s3/credentials.h"
+#include "s3/document.h"
+#include "s3/objects.h"
 #include "support/no_memory.h"
 #include "support/no_memory_rows.h"
 #include "support/unit.h"
-#include "transfer/address.h"
-#include "transfer/credentials.h"
-#include "transfer/document.h"
-#include "transfer/objects.h"
 #include "transfer/outgoing.h"
-#include "transfer/wanted.h"
 #include "transfer/work.h"
 
 #include <inttypes.h>

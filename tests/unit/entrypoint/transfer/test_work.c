@@ -2,9 +2,9 @@
 #include "common/clock.h"
 #include "common/file.h"
 #include "common/redact.h"
+#include "fetch/fetch.h"
 #include "support/http_server.h"
 #include "support/unit.h"
-#include "transfer/fetch.h"
 #include "transfer/work.h"
 #include "unit/entrypoint/transfer/door_stage.h"
 

@@ -1,0 +1,270 @@
+#include "fetch/ranges.h"
+
+#include "common/file.h"
+#include "common/str.h"
+#include "s3/etag.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* At a time: some milliseconds, so that others are not kept waiting. */
+#define BLOCK (INT64_C(4) << 20)
+
+/* --- its end ---------------------------------------------------------------------------------- */
+
+static void finish(struct ranges *r) {
+    const struct error failure = r->failure;
+    if (r->one_stream)
+        part_file_remove(&r->file);
+    else
+        part_file_close(&r->file);
+    digest_done(&r->md5);
+    digest_done(&r->sha);
+    r->order.ended(r->order.context, failure.code != 0 ? &failure : NULL);
+}
+
+static void fail(struct ranges *r, const struct error *why) {
+    if (r->failure.code == 0)
+        r->failure = *why;
+}
+
+/* Nothing of it counts. */
+static void take_back(const struct ranges *r) {
+    for (uint32_t i = 0; r->file.here != NULL && i < r->file.count; i++)
+        if (r->file.here[i] != 0)
+            *r->order.fetched -= part_file_length(&r->file, i);
+}
+
+/* NULL where all of it is what it should be. */
+static const char *verify(struct ranges *r, struct error *err) {
+    char hex[DIGEST_HEX_MAX];
+    if (digest_end(&r->md5, hex, err) != 0 || digest_end(&r->sha, r->own_sha256, err) != 0)
+        return "it has no digest";
+    if (r->is_md5 && strcmp(hex, r->etag) != 0)
+        return "its MD5 is not the one that its ETag tells";
+    return digest_told_differs(r->sha256, r->own_sha256)
+               ? "its SHA-256 is not the one that the server tells"
+               : NULL;
+}
+
+/* No piece is under way, and none is to be begun. */
+static void conclude(struct ranges *r) {
+    struct error err = {0};
+    const char *wrong = r->failure.code == 0 ? verify(r, &err) : NULL;
+    r->one_stream = r->one_stream || wrong != NULL;
+    if (wrong != NULL)
+        (void)error_set(&err, EXIT_CODE_DATA, "%s: %s", r->order.name, wrong);
+    else if (r->failure.code == 0)
+        (void)part_file_publish(&r->file, &err);
+    if (err.code != 0)
+        fail(r, &err);
+    if (r->one_stream)
+        take_back(r);
+    finish(r);
+}
+
+static void skip_present(struct ranges *r) {
+    while (r->next < r->file.count && r->file.here[r->next] != 0)
+        r->next++;
+}
+
+static void conclude_if_over(struct ranges *r) {
+    skip_present(r);
+    if (r->running == 0 && (r->failure.code != 0 || r->digested == r->size))
+        conclude(r);
+}
+
+bool ranges_digest(struct ranges *r) {
+    struct digest *const both[] = {&r->md5, &r->sha};
+    struct error err = {0};
+    uint32_t number = r->begun ? (uint32_t)(r->digested / r->file.piece) : 0;
+    if (!r->begun || r->failure.code != 0 || r->digested == r->size || r->file.here[number] == 0)
+        return false;
+    int64_t left = part_file_begin(&r->file, number + 1) - r->digested;
+    int64_t size = r->size - r->digested < left ? r->size - r->digested : left;
+    size = size < BLOCK ? size : BLOCK;
+    if (etag_digest(r->file.fd, r->digested, size, both, 2, &err) != 0) {
+        r->one_stream = true;
+        fail(r, &err);
+    } else
+        r->digested += size;
+    conclude_if_over(r);
+    return true;
+}
+
+/* --- a piece ---------------------------------------------------------------------------------- */
+
+/* What comes in chunks may break off behind its last byte: no request can ask for the rest. */
+static int prepare_piece(void *context, struct request *ret, struct error *err) {
+    struct ranges_piece *p = context;
+    const struct ranges *r = p->owner;
+    int64_t begin = part_file_begin(&r->file, p->number);
+    if (p->have == part_file_length(&r->file, p->number)) {
+        *r->order.fetched -= p->have;
+        p->have = 0;
+    }
+    if (argv_printf(&ret->headers, err, "range: bytes=%" PRId64 "-%" PRId64, begin + p->have,
+                    begin + part_file_length(&r->file, p->number) - 1) != 0 ||
+        argv_printf(&ret->headers, err, "if-match: \"%s\"", r->etag) != 0)
+        return -1;
+    return fetch_request(&r->order, "GET", ret, err);
+}
+
+/* Behind an address there may be several servers, each with a name of its own for what is the same:
+ * one answer with all of it is of one version there. S3's names are the bucket's. */
+static int fail_changed(struct ranges *r, struct error *err) {
+    r->one_stream = r->order.s3 == NULL;
+    return error_set(err, EXIT_CODE_DATA, "it has changed while it was fetched");
+}
+
+static int piece_begins(void *context, const struct answer *a, struct error *err) {
+    const struct ranges_piece *p = context;
+    struct ranges *r = p->owner;
+    int64_t begin = part_file_begin(&r->file, p->number);
+    if (a->etag[0] != '\0' && strcmp(a->etag, r->etag) != 0)
+        return fail_changed(r, err);
+    if (a->status == 206 && a->etag[0] != '\0' && a->range_begin == begin + p->have &&
+        a->range_total == r->size)
+        return 0;
+    r->one_stream = true;
+    return error_set(err, EXIT_CODE_DATA, "the server does not give the part that was asked for");
+}
+
+static int piece_bytes(void *context, const char *data, size_t size, struct error *err) {
+    struct ranges_piece *p = context;
+    struct ranges *r = p->owner;
+    int64_t at = part_file_begin(&r->file, p->number) + p->have;
+    if (p->have + (int64_t)size > part_file_length(&r->file, p->number))
+        return error_set(err, EXIT_CODE_DATA, "more comes than was asked for");
+    if (pwrite(r->file.fd, data, size, at) != (ssize_t)size)
+        return error_set_errno(err, file_write_code(errno), "writing \"%.256s\"", r->order.path);
+    p->have += (int64_t)size;
+    *r->order.fetched += (int64_t)size;
+    return 0;
+}
+
+static int piece_complete(void *context, const struct answer *a, struct error *err) {
+    struct ranges_piece *p = context;
+    struct ranges *r = p->owner;
+    (void)a;
+    if (p->have != part_file_length(&r->file, p->number))
+        return exchange_fail_again(err, "it was cut off");
+    return part_file_note(&r->file, p->number, err);
+}
+
+static int piece_refused(void *context, const struct answer *a, struct error *err) {
+    const struct ranges_piece *p = context;
+    struct ranges *r = p->owner;
+    if (a->status == 412 || a->status == 416)
+        return fail_changed(r, err);
+    return r->order.s3 != NULL ? s3_refused(r->order.s3, a, err) : -1;
+}
+
+static void piece_ended(void *context, const struct error *failure) {
+    struct ranges_piece *p = context;
+    struct ranges *r = p->owner;
+    p->busy = false;
+    r->running--;
+    if (failure != NULL) {
+        *r->order.fetched -= p->have;
+        fail(r, failure);
+    }
+    conclude_if_over(r);
+}
+
+bool ranges_more(struct ranges *r) {
+    static const struct exchange_events events = {.prepare = prepare_piece,
+                                                  .begins = piece_begins,
+                                                  .bytes = piece_bytes,
+                                                  .complete = piece_complete,
+                                                  .refused = piece_refused,
+                                                  .ended = piece_ended};
+    struct ranges_piece *p = r->pieces;
+    if (!r->begun || r->failure.code != 0 || r->running == RANGES_WIDTH)
+        return false;
+    skip_present(r);
+    if (r->next == r->file.count)
+        return false;
+    while (p->busy)
+        p++;
+    *p = (struct ranges_piece){.owner = r, .number = r->next++, .busy = true};
+    p->exchange = (struct exchange){.name = r->order.name, .events = &events, .context = p};
+    r->running++;
+    pool_add(r->pool, &p->exchange);
+    return true;
+}
+
+/* --- what there is ---------------------------------------------------------------------------- */
+
+static int prepare_question(void *context, struct request *ret, struct error *err) {
+    const struct ranges *r = context;
+    if (r->order.s3 != NULL && argv_add(&ret->headers, "x-amz-checksum-mode: ENABLED", err) != 0)
+        return -1;
+    return fetch_request(&r->order, "HEAD", ret, err);
+}
+
+static int question_refused(void *context, const struct answer *a, struct error *err) {
+    const struct ranges *r = context;
+    return r->order.s3 != NULL ? s3_refused(r->order.s3, a, err) : -1;
+}
+
+/* Whatever does not fit comes in one stream, which tells what is wrong with it. */
+static int question_complete(void *context, const struct answer *a, struct error *err) {
+    struct ranges *r = context;
+    bool same = r->etag[0] == '\0' || strcmp(a->etag, r->etag) == 0;
+    if (!same || !fetch_is_strong(a->etag) || a->length < RANGES_LEAST ||
+        (r->size >= 0 && a->length != r->size))
+        return error_set(err, EXIT_CODE_DATA, "it is not known well enough for pieces");
+    (void)snprintf(r->etag, sizeof(r->etag), "%s", a->etag);
+    (void)snprintf(r->sha256, sizeof(r->sha256), "%s", a->sha256);
+    r->is_md5 =
+        r->order.s3 != NULL && etag_is_md5(a->etag) && !str_starts_with(a->encryption, "aws:kms");
+    r->size = a->length;
+    return 0;
+}
+
+static int begin(struct ranges *r, struct error *err) {
+    const struct fetch_order *o = &r->order;
+    int64_t there = part_file_present(o->root, o->path, r->size);
+    if (folder_check_room(o->root, r->size - there, err) != 0 ||
+        digest_begin(&r->md5, DIGEST_OF_MD5, err) != 0 ||
+        digest_begin(&r->sha, DIGEST_OF_SHA256, err) != 0)
+        return -1;
+    int opened = part_file_open(&r->file, o->root, o->path, r->size, r->etag, err);
+    if (opened > 0) {
+        r->one_stream = true;
+        return error_set(err, EXIT_CODE_DATA, "another process fetches it");
+    }
+    for (uint32_t i = 0; opened == 0 && i < r->file.count; i++)
+        if (r->file.here[i] != 0)
+            *o->fetched += part_file_length(&r->file, i);
+    r->begun = opened == 0;
+    return opened;
+}
+
+static void question_ended(void *context, const struct error *failure) {
+    struct ranges *r = context;
+    struct error err = {0};
+    r->one_stream = failure != NULL;
+    if (failure != NULL)
+        fail(r, failure);
+    else if (begin(r, &err) != 0)
+        fail(r, &err);
+    conclude_if_over(r);
+}
+
+void ranges_start(struct ranges *r, const struct fetch_order *order, struct pool *pool) {
+    static const struct exchange_events events = {.prepare = prepare_question,
+                                                  .complete = question_complete,
+                                                  .refused = question_refused,
+                                                  .ended = question_ended};
+    *r = (struct ranges){.order = *order, .pool = pool, .size = order->size};
+    r->file.fd = r->file.folder = -1;
+    if (order->etag != NULL)
+        (void)snprintf(r->etag, sizeof(r->etag), "%s", order->etag);
+    r->question = (struct exchange){.name = order->name, .events = &events, .context = r};
+    pool_add(pool, &r->question);
+}

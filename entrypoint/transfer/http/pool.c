@@ -1,0 +1,243 @@
+#include "http/pool.h"
+
+#include "common/clock.h"
+
+#include <string.h>
+
+enum { TICK_MS = 1000 };
+
+int pool_open(struct pool *p, const char *certificates, struct error *err) {
+    *p = (struct pool){.certificates = certificates};
+    p->waiting_end = &p->waiting;
+    p->multi = curl_multi_init();
+    if (p->multi == NULL)
+        return error_no_memory(err, "requests");
+    (void)curl_multi_setopt(p->multi, CURLMOPT_MAXCONNECTS, (long)POOL_WIDTH);
+    return 0;
+}
+
+void pool_add(struct pool *p, struct exchange *e) {
+    e->next = NULL;
+    *p->waiting_end = e;
+    p->waiting_end = &e->next;
+}
+
+static struct exchange *take(struct pool *p, struct exchange **slot) {
+    struct exchange *e = *slot;
+    *slot = e->next;
+    if (p->waiting_end == &e->next)
+        p->waiting_end = slot;
+    return e;
+}
+
+bool pool_has_room(const struct pool *p) {
+    size_t count = p->running_count;
+    for (const struct exchange *e = p->waiting; e != NULL; e = e->next)
+        count++;
+    return count < POOL_WIDTH;
+}
+
+static void end(struct exchange *e, struct error *failure) {
+    exchange_done(e);
+    if (failure != NULL)
+        (void)error_wrap(failure, "%s", e->name);
+    e->events->ended(e->context, failure);
+}
+
+static void end_all(struct exchange *e) {
+    while (e != NULL) {
+        struct error err = {0};
+        struct exchange *next = e->next;
+        (void)error_set(&err, EXIT_CODE_NOT_READY, "it was not done in time%s%s",
+                        e->last.code != 0 ? "; the last try: " : "", e->last.text);
+        end(e, &err);
+        e = next;
+    }
+}
+
+void pool_close(struct pool *p) {
+    p->closing = true;
+    end_all(p->running);
+    end_all(p->waiting);
+    curl_multi_cleanup(p->multi);
+    *p = (struct pool){0};
+}
+
+static void start(struct pool *p, struct exchange *e) {
+    struct error err = {0};
+    if (exchange_start(e, p->certificates, &err) != 0) {
+        end(e, &err);
+        return;
+    }
+    if (curl_multi_add_handle(p->multi, e->easy) != CURLM_OK) {
+        (void)error_set(&err, EXIT_CODE_INTERNAL, "libcurl takes no more requests");
+        end(e, &err);
+        return;
+    }
+    e->next = p->running;
+    p->running = e;
+    p->running_count++;
+}
+
+static void forget_running(struct pool *p, const struct exchange *e) {
+    struct exchange **slot = &p->running;
+    while (*slot != e)
+        slot = &(*slot)->next;
+    *slot = e->next;
+    p->running_count--;
+}
+
+/* Starts those whose pause is over. Returns when the next one's is, or the far end of time. */
+static int64_t start_due(struct pool *p) {
+    int64_t first = INT64_MAX;
+    for (struct exchange **slot = &p->waiting; *slot != NULL && p->running_count < POOL_WIDTH;) {
+        if ((*slot)->again > clock_now()) {
+            first = (*slot)->again < first ? (*slot)->again : first;
+            slot = &(*slot)->next;
+            continue;
+        }
+        start(p, take(p, slot));
+    }
+    return first;
+}
+
+static void finish(struct pool *p, const CURLMsg *message) {
+    struct exchange *e = NULL;
+    struct error failure;
+    CURLcode code = message->data.result;
+    (void)curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, (char **)&e);
+    enum exchange_end came = exchange_finish(e, code, &failure);
+    (void)curl_multi_remove_handle(p->multi, e->easy);
+    forget_running(p, e);
+    if (came == EXCHANGE_ONCE_MORE) {
+        e->last = failure;
+        pool_add(p, e);
+    } else
+        end(e, came == EXCHANGE_DONE ? NULL : &failure);
+}
+
+static void tick(struct pool *p) {
+    if (p->tick == NULL || clock_now() < p->next_tick)
+        return;
+    p->next_tick = clock_now() + TICK_MS * CLOCK_MILLISECOND;
+    p->tick(p->context);
+}
+
+static int turn(struct pool *p, int64_t until, bool busy, struct error *err) {
+    int running = 0;
+    int left = 0;
+    int64_t wait = busy ? 0 : clock_left_ms(until);
+    if (wait > TICK_MS)
+        wait = TICK_MS;
+    if (curl_multi_poll(p->multi, NULL, 0, (int)wait, NULL) != CURLM_OK ||
+        curl_multi_perform(p->multi, &running) != CURLM_OK)
+        return error_set(err, EXIT_CODE_INTERNAL, "libcurl cannot go on");
+    for (const CURLMsg *m = NULL; (m = curl_multi_info_read(p->multi, &left)) != NULL;)
+        if (m->msg == CURLMSG_DONE)
+            finish(p, m);
+    tick(p);
+    return 0;
+}
+
+int pool_run(struct pool *p, int64_t deadline, struct error *err) {
+    for (;;) {
+        bool busy = p->aside != NULL && p->aside(p->context);
+        while (p->more != NULL && pool_has_room(p) && p->more(p->context))
+            ;
+        int64_t next = start_due(p);
+        if ((p->running == NULL && p->waiting == NULL && !busy) || p->stop)
+            return 0;
+        if (clock_now() >= deadline || (p->give_up != NULL && *p->give_up != 0))
+            return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time");
+        if (turn(p, next < deadline ? next : deadline, busy, err) != 0)
+            return -1;
+    }
+}
+
+int pool_work(struct pool *p, const struct pool_work *work, struct error *err) {
+    if (pool_open(p, work->certificates, err) != 0)
+        return -1;
+    p->more = work->more;
+    p->tick = work->tick;
+    p->context = work->context;
+    p->give_up = work->give_up;
+    int result = pool_run(p, work->deadline, err);
+    if (result == 0 && p->stop)
+        result = 1;
+    pool_close(p);
+    return result;
+}
+
+/* --- one question ----------------------------------------------------------------------------- */
+
+struct asked {
+    const struct question *question;
+    struct exchange exchange;
+    struct buf *body;
+    size_t kept; /* of the body, from before */
+    struct answer *answer;
+    struct error failure;
+};
+
+static int prepare(void *context, struct request *ret, struct error *err) {
+    struct asked *a = context;
+    a->body->size = a->kept;
+    return a->question->prepare(a->question->context, ret, err);
+}
+
+static int bytes(void *context, const char *data, size_t size, struct error *err) {
+    struct asked *a = context;
+    return buf_add(a->body, data, size, err);
+}
+
+static int complete(void *context, const struct answer *answer, struct error *err) {
+    struct asked *a = context;
+    (void)err;
+    *a->answer = *answer;
+    a->answer->words = (struct buf){0};
+    return 0;
+}
+
+static int refused(void *context, const struct answer *answer, struct error *err) {
+    struct asked *a = context;
+    if (a->question->refused == NULL)
+        return -1;
+    return a->question->refused(a->question->context, answer, err);
+}
+
+static void ended(void *context, const struct error *failure) {
+    struct asked *a = context;
+    if (failure != NULL)
+        a->failure = *failure;
+}
+
+int pool_ask(const struct question *q, struct buf *body, struct answer *ret, struct error *err) {
+    static const struct exchange_events events = {.prepare = prepare,
+                                                  .bytes = bytes,
+                                                  .complete = complete,
+                                                  .refused = refused,
+                                                  .ended = ended};
+    struct pool pool;
+    struct answer unwanted;
+    struct asked a = {
+        .question = q, .body = body, .kept = body->size, .answer = ret != NULL ? ret : &unwanted};
+    a.exchange = (struct exchange){.name = q->name,
+                                   .events = &events,
+                                   .context = &a,
+                                   .tries = q->tries,
+                                   .silence = q->silence};
+    if (pool_open(&pool, q->certificates, err) != 0)
+        return -1;
+    pool.give_up = q->give_up;
+    pool_add(&pool, &a.exchange);
+    int result = pool_run(&pool, clock_now() + q->seconds * CLOCK_SECOND, err);
+    if (result != 0)
+        (void)error_wrap(err, "%s", q->name);
+    pool_close(&pool);
+    if (result == 0 && a.failure.code != 0) {
+        if (err != NULL)
+            *err = a.failure;
+        result = -1;
+    }
+    return result;
+}

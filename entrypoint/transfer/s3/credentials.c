@@ -1,0 +1,269 @@
+#include "s3/credentials.h"
+
+#include "common/cleanup.h"
+#include "common/file.h"
+#include "common/json.h"
+#include "common/redact.h"
+#include "common/str.h"
+#include "http/pool.h"
+
+#include <openssl/crypto.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+enum {
+    ANSWER_MAX = 64 * 1024,
+    TOKEN_FILE_MAX = 16 * 1024,
+    ASK_SECONDS = 20,
+    ASK_SILENCE_SECONDS = 5,
+    METADATA_SECONDS = 6, /* where there is none, nobody answers at all */
+    METADATA_SILENCE_SECONDS = 2,
+};
+
+void credentials_done(struct credential_source *s) {
+    OPENSSL_cleanse(&s->current, sizeof(s->current));
+    s->have = false;
+}
+
+/* --- parts ------------------------------------------------------------------------------------ */
+
+static int keep(char *ret, size_t size, const char *value, const char *what, struct error *err) {
+    if (strlen(value) >= size || value[strcspn(value, "\r\n")] != '\0')
+        return error_set(err, EXIT_CODE_CONFIG, "AWS credentials: %s is too long or has line ends",
+                         what);
+    (void)snprintf(ret, size, "%s", value);
+    return 0;
+}
+
+static int fill(struct credentials *c, const char *id, const char *secret, const char *token,
+                struct error *err) {
+    if (keep(c->id, sizeof(c->id), id, "the key's id", err) != 0 ||
+        keep(c->secret, sizeof(c->secret), secret, "the secret", err) != 0 ||
+        keep(c->token, sizeof(c->token), token != NULL ? token : "", "the token", err) != 0)
+        return -1;
+    return redact_add(c->secret, err) == 0 ? redact_add(c->token, err) : -1;
+}
+
+/* "2026-11-22T20:00:00Z", with or without a fraction. */
+static int64_t parse_time(const char *text) {
+    struct tm parts = {0};
+    const char *rest = strptime(text, "%Y-%m-%dT%H:%M:%S", &parts);
+    if (rest == NULL || (*rest != 'Z' && *rest != '.' && *rest != '+'))
+        return -1;
+    return (int64_t)timegm(&parts);
+}
+
+int credentials_parse(const char *text, size_t size, struct credentials *ret, struct error *err) {
+    static const char source[] = "the answer with AWS credentials";
+    cleanup_json json_t *root = NULL;
+    const char *id = NULL;
+    const char *secret = NULL;
+    const char *token = NULL;
+    const char *expires = NULL;
+    *ret = (struct credentials){0};
+    if (json_parse(text, size, source, &root, err) != 0 ||
+        json_member_string(root, source, "AccessKeyId", &id, err) != 0 ||
+        json_member_string(root, source, "SecretAccessKey", &secret, err) != 0 ||
+        json_member_string(root, source, "Token", &token, err) != 0 ||
+        json_member_string(root, source, "Expiration", &expires, err) != 0)
+        return -1;
+    if (id == NULL || secret == NULL)
+        return error_set(err, EXIT_CODE_CONFIG, "%s has no AccessKeyId or SecretAccessKey", source);
+    ret->expires = expires != NULL ? parse_time(expires) : 0;
+    if (ret->expires < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: Expiration \"%.64s\" is no time", source,
+                         expires);
+    return fill(ret, id, secret, token, err);
+}
+
+bool credentials_may_ask(const char *url) {
+    static const char *const hosts[] = {"localhost",      "127.0.0.1",      "[::1]",
+                                        "169.254.170.2",  "169.254.170.23", "169.254.169.254",
+                                        "[fd00:ec2::23]", "[fd00:ec2::254]"};
+    if (str_starts_with(url, "https://"))
+        return true;
+    if (!str_starts_with(url, "http://"))
+        return false;
+    const char *host = url + strlen("http://");
+    for (size_t i = 0; i < sizeof(hosts) / sizeof(hosts[0]); i++) {
+        size_t size = strlen(hosts[i]);
+        if (strncmp(host, hosts[i], size) == 0 &&
+            (host[size] == '\0' || host[size] == '/' || host[size] == ':'))
+            return strchr(host, '@') == NULL;
+    }
+    return false;
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+struct asking {
+    const char *method;
+    const char *url;
+    const char *header; /* "name: " */
+    const char *value;  /* NULL: without it */
+};
+
+static int prepare(void *context, struct request *ret, struct error *err) {
+    const struct asking *a = context;
+    ret->method = a->method;
+    if (a->value != NULL && argv_printf(&ret->headers, err, "%s%s", a->header, a->value) != 0)
+        return -1;
+    return buf_add_text(&ret->url, a->url, err);
+}
+
+/* The answer's text in RET, as a secret. */
+static int ask(const struct asking *a, const char *name, bool quick, struct buf *ret,
+               struct error *err) {
+    struct question q = {.name = name,
+                         .prepare = prepare,
+                         .context = (void *)(uintptr_t)a,
+                         .tries = quick ? 2 : 0,
+                         .silence = quick ? METADATA_SILENCE_SECONDS : ASK_SILENCE_SECONDS,
+                         .seconds = quick ? METADATA_SECONDS : ASK_SECONDS};
+    buf_init(ret, ANSWER_MAX);
+    if (!credentials_may_ask(a->url))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s: credentials are asked for by https, or by http at this machine's or "
+                         "the platform's own addresses alone",
+                         name);
+    return pool_ask(&q, ret, NULL, err);
+}
+
+static void wipe(struct buf *b) {
+    if (b->data != NULL)
+        OPENSSL_cleanse(b->data, b->capacity);
+    buf_done(b);
+}
+
+static const char *get(const struct credential_source *s, const char *name) {
+    const char *value = argv_get_env(s->environment, name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+/* --- the three places ------------------------------------------------------------------------- */
+
+static int from_environment(struct credential_source *s, struct error *err) {
+    const char *id = get(s, "AWS_ACCESS_KEY_ID");
+    const char *secret = get(s, "AWS_SECRET_ACCESS_KEY");
+    if (id == NULL || secret == NULL)
+        return error_set(err, EXIT_CODE_CONFIG, "%s is set without %s",
+                         id != NULL ? "AWS_ACCESS_KEY_ID" : "AWS_SECRET_ACCESS_KEY",
+                         id != NULL ? "AWS_SECRET_ACCESS_KEY" : "AWS_ACCESS_KEY_ID");
+    return fill(&s->current, id, secret, get(s, "AWS_SESSION_TOKEN"), err);
+}
+
+/* The token that the container's endpoint wants; *RET is NULL where it wants none. The file is read
+ * each time, as its content changes. */
+static int container_token(const struct credential_source *s, struct buf *file, const char **ret,
+                           struct error *err) {
+    const char *path = get(s, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+    *ret = get(s, "AWS_CONTAINER_AUTHORIZATION_TOKEN");
+    buf_init(file, TOKEN_FILE_MAX);
+    if (path != NULL) {
+        if (file_read(path, file, err) != 0)
+            return error_wrap(err, "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE");
+        while (file->size > 0 && strchr("\r\n \t", file->data[file->size - 1]) != NULL)
+            file->data[--file->size] = '\0';
+        *ret = buf_text(file);
+    }
+    if (*ret != NULL && strpbrk(*ret, "\r\n") != NULL)
+        return error_set(err, EXIT_CODE_CONFIG, "the container's token has line ends in it");
+    return *ret != NULL ? redact_add(*ret, err) : 0;
+}
+
+static int from_container(struct credential_source *s, const char *url, struct error *err) {
+    struct buf file = {0};
+    struct buf text = {0};
+    struct asking a = {.method = "GET", .url = url, .header = "authorization: "};
+    int result = container_token(s, &file, &a.value, err);
+    if (result == 0)
+        result = ask(&a, "the container's credentials", false, &text, err);
+    if (result == 0)
+        result = credentials_parse(buf_text(&text), text.size, &s->current, err);
+    wipe(&file);
+    wipe(&text);
+    return result;
+}
+
+static int ask_metadata(const char *base, const char *path, const char *method, const char *header,
+                        const char *value, struct buf *ret, struct error *err) {
+    char url[1024];
+    if (snprintf(url, sizeof(url), "%s/latest/%s", base, path) >= (int)sizeof(url))
+        return error_set(err, EXIT_CODE_CONFIG, "the metadata's address is too long");
+    const struct asking a = {.method = method, .url = url, .header = header, .value = value};
+    return ask(&a, "the instance's metadata", true, ret, err);
+}
+
+static int from_metadata(struct credential_source *s, struct error *err) {
+    static const char roles[] = "meta-data/iam/security-credentials/";
+    static const char with[] = "x-aws-ec2-metadata-token: ";
+    const char *base = get(s, "AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    char path[512];
+    struct buf token = {0};
+    struct buf role = {0};
+    struct buf text = {0};
+    if (base == NULL)
+        base = "http://169.254.169.254";
+    int result = ask_metadata(base, "api/token", "PUT",
+                              "x-aws-ec2-metadata-token-ttl-seconds: ", "21600", &token, err);
+    if (result == 0)
+        result = redact_add(buf_text(&token), err);
+    if (result == 0)
+        result = ask_metadata(base, roles, "GET", with, buf_text(&token), &role, err);
+    if (result == 0) {
+        (void)snprintf(path, sizeof(path), "%s%.*s", roles, (int)strcspn(buf_text(&role), "\r\n"),
+                       buf_text(&role));
+        result = ask_metadata(base, path, "GET", with, buf_text(&token), &text, err);
+    }
+    if (result == 0)
+        result = credentials_parse(buf_text(&text), text.size, &s->current, err);
+    wipe(&token);
+    wipe(&text);
+    buf_done(&role);
+    return result;
+}
+
+static int find(struct credential_source *s, struct error *err) {
+    char url[1024];
+    const char *relative = get(s, "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+    const char *full = get(s, "AWS_CONTAINER_CREDENTIALS_FULL_URI");
+    const char *disabled = get(s, "AWS_EC2_METADATA_DISABLED");
+    if (get(s, "AWS_ACCESS_KEY_ID") != NULL || get(s, "AWS_SECRET_ACCESS_KEY") != NULL)
+        return from_environment(s, err);
+    if (relative != NULL) {
+        (void)snprintf(url, sizeof(url), "http://169.254.170.2%s", relative);
+        return from_container(s, url, err);
+    }
+    if (full != NULL)
+        return from_container(s, full, err);
+    if (disabled == NULL || strcasecmp(disabled, "true") != 0) {
+        if (from_metadata(s, err) == 0)
+            return 0;
+    } else {
+        (void)error_set(err, EXIT_CODE_CONFIG, "AWS_EC2_METADATA_DISABLED is set");
+    }
+    if (err != NULL)
+        err->code = EXIT_CODE_CONFIG; /* nothing is wrong with the data */
+    return error_wrap(err, "no AWS credentials: neither AWS_ACCESS_KEY_ID nor "
+                           "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI is set, and "
+                           "the instance has none");
+}
+
+int credentials_get(struct credential_source *s, int64_t now, bool renew,
+                    const struct credentials **ret, struct error *err) {
+    int64_t until = s->current.expires;
+    bool fresh = s->have && (until == 0 || now < until - CREDENTIALS_EARLY_SECONDS);
+    *ret = &s->current;
+    if (fresh && !renew)
+        return 0;
+    const struct credentials before = s->current;
+    if (find(s, err) == 0) {
+        s->have = true;
+        return 0;
+    }
+    s->current = before;
+    /* What still holds goes on while its source is away. */
+    return s->have && !renew && now < until ? 0 : -1;
+}

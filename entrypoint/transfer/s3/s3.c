@@ -1,0 +1,177 @@
+#include "s3/s3.h"
+
+#include "common/clock.h"
+#include "common/str.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char *get(const struct argv *environment, const char *name) {
+    const char *value = argv_get_env(environment, name);
+    return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+static const char *first(const struct argv *environment, const char *const *names) {
+    const char *value = NULL;
+    for (; value == NULL && *names != NULL; names++)
+        value = get(environment, *names);
+    return value;
+}
+
+static bool is_region(const char *text) {
+    static const char bytes[] = "abcdefghijklmnopqrstuvwxyz0123456789-";
+    size_t size = strlen(text);
+    return size > 0 && size < S3_REGION_MAX && strspn(text, bytes) == size;
+}
+
+static int check_endpoint(const char *endpoint, struct error *err) {
+    if (endpoint == NULL)
+        return 0;
+    bool scheme = str_starts_with(endpoint, "https://") || str_starts_with(endpoint, "http://");
+    if (scheme && strpbrk(endpoint, "@?# \t\r\n") == NULL && strlen(endpoint) < S3_PLACE_MAX / 2)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "AWS_ENDPOINT_URL_S3 is \"%.*s\": that is no http:// or https:// address "
+                     "without user and query",
+                     (int)strcspn(endpoint, "?"), endpoint);
+}
+
+int s3_open(struct s3 *s, const struct argv *environment, struct error *err) {
+    static const char *const endpoints[] = {"AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL",
+                                            "S3_ENDPOINT_URL", NULL};
+    static const char *const regions[] = {"AWS_REGION", "AWS_DEFAULT_REGION", "SAGEMAKER_REGION",
+                                          NULL};
+    *s = (struct s3){.credentials = {.environment = environment},
+                     .endpoint = first(environment, endpoints),
+                     .certificates = get(environment, "AWS_CA_BUNDLE")};
+    const char *region = first(environment, regions);
+    if (region == NULL)
+        region = "us-east-1";
+    if (!is_region(region))
+        return error_set(err, EXIT_CODE_CONFIG, "AWS_REGION: \"%.64s\" is no region", region);
+    (void)snprintf(s->region, sizeof(s->region), "%s", region);
+    return check_endpoint(s->endpoint, err);
+}
+
+void s3_close(struct s3 *s) {
+    credentials_done(&s->credentials);
+}
+
+/* Scheme and host of BUCKET in PLACE, and the beginning of the path in FRONT. A bucket with a dot
+ * would not fit the certificate as a host's name. */
+static void find_place(const struct s3 *s, const char *bucket, char place[S3_PLACE_MAX],
+                       char front[S3_PLACE_MAX]) {
+    const char *china = str_starts_with(s->region, "cn-") ? ".cn" : "";
+    if (s->endpoint != NULL) {
+        const char *host = strstr(s->endpoint, "://") + 3;
+        size_t size = (size_t)(host - s->endpoint) + strcspn(host, "/");
+        const char *path = s->endpoint + size;
+        int length = (int)strlen(path);
+        while (length > 0 && path[length - 1] == '/')
+            length--;
+        (void)snprintf(place, S3_PLACE_MAX, "%.*s", (int)size, s->endpoint);
+        (void)snprintf(front, S3_PLACE_MAX, "%.*s/%s/", length, path, bucket);
+    } else if (strchr(bucket, '.') != NULL) {
+        (void)snprintf(place, S3_PLACE_MAX, "https://s3.%s.amazonaws.com%s", s->region, china);
+        (void)snprintf(front, S3_PLACE_MAX, "/%s/", bucket);
+    } else {
+        (void)snprintf(place, S3_PLACE_MAX, "https://%s.s3.%s.amazonaws.com%s", bucket, s->region,
+                       china);
+        (void)snprintf(front, S3_PLACE_MAX, "/");
+    }
+}
+
+/* As libcurl writes it into the request: without the port that goes without saying. */
+static const char *host_of(const char *place, char ret[S3_PLACE_MAX]) {
+    const char *host = strstr(place, "://") + 3;
+    const char *usual = str_starts_with(place, "https:") ? ":443" : ":80";
+    size_t size = strlen(host);
+    size_t end = strlen(usual);
+    if (size > end && strcmp(host + size - end, usual) == 0)
+        size -= end;
+    (void)snprintf(ret, S3_PLACE_MAX, "%.*s", (int)size, host);
+    return ret;
+}
+
+static int sign(struct s3 *s, const struct s3_request *r, const char *place, const char *path,
+                const char *query, struct request *ret, struct error *err) {
+    char host[S3_PLACE_MAX];
+    const struct credentials *credentials = NULL;
+    int64_t now = clock_wall() / CLOCK_SECOND + s->skew;
+    bool renew = s->renew;
+    s->renew = false;
+    if (credentials_get(&s->credentials, now, renew, &credentials, err) != 0)
+        return -1;
+    const struct sigv4_request request = {.method = r->method,
+                                          .host = host_of(place, host),
+                                          .path = path,
+                                          .query = query,
+                                          .payload = r->payload != NULL ? r->payload : SIGV4_EMPTY,
+                                          .region = s->region};
+    return sigv4_sign(&request, credentials, now, &ret->headers, err);
+}
+
+int s3_prepare(struct s3 *s, const struct s3_request *r, struct request *ret, struct error *err) {
+    char place[S3_PLACE_MAX];
+    char front[S3_PLACE_MAX];
+    cleanup_buf struct buf path;
+    cleanup_buf struct buf query;
+    find_place(s, r->bucket, place, front);
+    size_t end = strlen(front);
+    if (r->key[0] == '\0' && end > 1)
+        front[end - 1] = '\0'; /* of the bucket itself */
+    buf_init(&path, EXCHANGE_URL_MAX);
+    buf_init(&query, EXCHANGE_URL_MAX);
+    if (percent_add_path(&path, front, err) != 0 || percent_add_path(&path, r->key, err) != 0 ||
+        percent_add_query(&query, r->pairs, r->pair_count, err) != 0 ||
+        sign(s, r, place, buf_text(&path), buf_text(&query), ret, err) != 0)
+        return -1;
+    ret->method = r->method;
+    return buf_printf(&ret->url, err, "%s%s%s%s", place, buf_text(&path), query.size > 0 ? "?" : "",
+                      buf_text(&query));
+}
+
+bool s3_says(const struct answer *answer, const char *code) {
+    char text[64];
+    (void)snprintf(text, sizeof(text), "<Code>%s</Code>", code);
+    return strstr(buf_text(&answer->words), text) != NULL;
+}
+
+/* Once: the region that the server names. */
+static int take_region(struct s3 *s, const struct answer *answer) {
+    if (s->region_told || s->endpoint != NULL || !is_region(answer->region) ||
+        strcmp(answer->region, s->region) == 0)
+        return -1;
+    s->region_told = true;
+    (void)snprintf(s->region, sizeof(s->region), "%.*s", S3_REGION_MAX - 1, answer->region);
+    return 0;
+}
+
+/* Once: the server's clock in place of ours. */
+static int take_clock(struct s3 *s, const struct answer *answer) {
+    struct tm parts = {0};
+    if (s->skew != 0 || strptime(answer->date, "%a, %d %b %Y %H:%M:%S GMT", &parts) == NULL)
+        return -1;
+    s->skew = (int64_t)timegm(&parts) - clock_wall() / CLOCK_SECOND;
+    return s->skew != 0 ? 0 : -1;
+}
+
+int s3_refused(struct s3 *s, const struct answer *answer, struct error *err) {
+    if (take_region(s, answer) == 0)
+        return 0;
+    if (s3_says(answer, "RequestTimeTooSkewed") && take_clock(s, answer) == 0)
+        return 0;
+    if (s3_says(answer, "RequestTimeout"))
+        return 0;
+    if (s3_says(answer, "ExpiredToken") && !s->renewed) {
+        s->renew = s->renewed = true;
+        return 0;
+    }
+    if (answer->status == 403)
+        return error_set(err, EXIT_CODE_DATA,
+                         "the server answers 403: the credentials do not allow it, or it is not "
+                         "there");
+    return -1;
+}

@@ -1,0 +1,373 @@
+#include "upload/multipart.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/str.h"
+#include "disk/leaving.h"
+#include "s3/ask.h"
+#include "s3/document.h"
+#include "s3/etag.h"
+#include "upload/piece.h"
+#include "upload/unfinished.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum {
+    ASK_SECONDS = 120,
+    FIND_SECONDS = 30,          /* what is left of an earlier start: else all of it is sent */
+    COMPLETE_SECONDS = 600,     /* the server puts the parts together */
+    ABORT_SECONDS = 10,         /* in all, also of a stop that is nearly over */
+    ABORT_TIMES = 2,            /* a part that was under way may arrive behind the first */
+    LIST_MAX = 2 * 1024 * 1024, /* of parts, for the server */
+};
+
+static const char probe_name[] = ".ringmaster-probe";
+
+/* --- the steps -------------------------------------------------------------------------------- */
+
+struct sending {
+    const struct multipart_order *order;
+    char id[DOCUMENT_ID_MAX];
+    int64_t part_size;
+    unsigned count;
+    unsigned next; /* to be begun, from 0 on */
+    struct unfinished_part *parts;
+    struct pool pool;
+    struct error failure; /* the first; code 0: none */
+};
+
+struct one {
+    struct sending *sending;
+    struct piece piece;
+};
+
+static int64_t part_length(const struct sending *s, unsigned number) {
+    int64_t left = s->order->size - (int64_t)number * s->part_size;
+    return left < s->part_size ? left : s->part_size;
+}
+
+/* The last moment of a step that may take SECONDS. */
+static int64_t seconds_for(const struct multipart_order *o, int64_t seconds) {
+    int64_t left = (o->deadline - clock_now()) / CLOCK_SECOND;
+    left = left > 1 ? left : 1;
+    return left < seconds ? left : seconds;
+}
+
+static int begin(struct s3 *s3, const char *bucket, const char *key, const char *name,
+                 int64_t seconds, const volatile sig_atomic_t *give_up, char id[DOCUMENT_ID_MAX],
+                 struct error *err) {
+    static const struct percent_pair pairs[] = {{"uploads", ""}};
+    const struct buf nothing = {0};
+    const struct ask a = {.s3 = s3,
+                          .method = "POST",
+                          .bucket = bucket,
+                          .key = key,
+                          .pairs = pairs,
+                          .pair_count = 1,
+                          .body = &nothing,
+                          .seconds = seconds,
+                          .give_up = give_up};
+    cleanup_buf struct buf page;
+    buf_init(&page, ASK_ANSWER_MAX);
+    if (ask(&a, name, &page, NULL, err) != 0)
+        return -1;
+    if (document_text(buf_text(&page), page.size, "InitiateMultipartUploadResult", "UploadId", id,
+                      DOCUMENT_ID_MAX, err) != 0)
+        return error_wrap(err, "%s", name);
+    return 0;
+}
+
+/* Whoever gives up has little time and another error to tell. One that is not there any more is
+ * fine: hosts that begin at once tidy the same folder, and find each other's. */
+static int give_up(struct s3 *s3, const char *bucket, const char *key, const char *name,
+                   const char *id, struct error *err) {
+    const struct percent_pair pairs[] = {{"uploadId", id}};
+    const struct ask a = {.s3 = s3,
+                          .method = "DELETE",
+                          .bucket = bucket,
+                          .key = key,
+                          .pairs = pairs,
+                          .pair_count = 1,
+                          .seconds = ABORT_SECONDS / ABORT_TIMES,
+                          .tries = 4,
+                          .may_be_gone = true};
+    cleanup_buf struct buf page;
+    buf_init(&page, ASK_ANSWER_MAX);
+    return ask(&a, name, &page, NULL, err);
+}
+
+static void part_ended(void *context, const struct error *failure) {
+    struct one *o = context;
+    struct sending *s = o->sending;
+    if (failure != NULL && s->failure.code == 0)
+        s->failure = *failure;
+    s->pool.stop = s->failure.code != 0;
+    if (failure == NULL) {
+        struct unfinished_part *part = &s->parts[o->piece.order.number - 1];
+        memcpy(part->etag, o->piece.etag, EXCHANGE_FIELD_MAX);
+        memcpy(part->md5, o->piece.md5, DIGEST_MD5);
+    }
+    free(o);
+}
+
+static bool more(void *context) {
+    struct sending *s = context;
+    const struct multipart_order *o = s->order;
+    while (s->next < s->count && s->parts[s->next].there)
+        s->next++;
+    if (s->failure.code != 0 || s->next == s->count)
+        return false;
+    struct one *one = calloc(1, sizeof(*one));
+    if (one == NULL) {
+        (void)error_no_memory(&s->failure, "a part");
+        return false;
+    }
+    unsigned number = s->next++;
+    const struct piece_order order = {.s3 = o->s3,
+                                      .bucket = o->bucket,
+                                      .key = o->key,
+                                      .name = o->name,
+                                      .upload_id = s->id,
+                                      .number = number + 1,
+                                      .fd = o->fd,
+                                      .offset = (int64_t)number * s->part_size,
+                                      .size = part_length(s, number),
+                                      .sent = o->sent,
+                                      .ended = part_ended,
+                                      .context = one};
+    one->sending = s;
+    piece_start(&one->piece, &order, &s->pool);
+    return true;
+}
+
+static void tick(void *context) {
+    const struct sending *s = context;
+    if (s->order->tick != NULL)
+        s->order->tick(s->order->context);
+}
+
+static int send_parts(struct sending *s, struct error *err) {
+    const struct multipart_order *o = s->order;
+    const struct pool_work work = {.certificates = o->s3->certificates,
+                                   .more = more,
+                                   .tick = tick,
+                                   .context = s,
+                                   .give_up = o->give_up,
+                                   .deadline = o->deadline};
+    int result = pool_work(&s->pool, &work, err);
+    if (s->failure.code == 0)
+        return result < 0 ? error_wrap(err, "%s", o->name) : 0;
+    if (err != NULL)
+        *err = s->failure;
+    return -1;
+}
+
+static int list_parts(const struct sending *s, struct buf *ret, struct error *err) {
+    if (buf_add_text(ret, "<CompleteMultipartUpload>", err) != 0)
+        return -1;
+    for (unsigned i = 0; i < s->count; i++) {
+        const char *etag = s->parts[i].etag;
+        if (strpbrk(etag, "<>&\"") != NULL)
+            return error_set(err, EXIT_CODE_DATA, "a part's ETag is none: \"%.64s\"", etag);
+        if (buf_printf(ret, err, "<Part><PartNumber>%u</PartNumber><ETag>\"%s\"</ETag></Part>",
+                       i + 1, etag) != 0)
+            return -1;
+    }
+    return buf_add_text(ret, "</CompleteMultipartUpload>", err);
+}
+
+static int whole_etag(const struct sending *s, char ret[ETAG_MAX], struct error *err) {
+    struct digest all = {0};
+    char hex[DIGEST_HEX_MAX];
+    int result = digest_begin(&all, DIGEST_OF_MD5, err);
+    for (unsigned i = 0; result == 0 && i < s->count; i++)
+        result = digest_add(&all, s->parts[i].md5, DIGEST_MD5, err);
+    if (result == 0)
+        result = digest_end(&all, hex, err);
+    if (result == 0)
+        (void)snprintf(ret, ETAG_MAX, "%s-%u", hex, s->count);
+    digest_done(&all);
+    return result;
+}
+
+/* Whether TOLD is what all parts' MD5s make, or none that could tell. */
+static int check_whole(const struct sending *s, const char *told, struct error *err) {
+    char own[ETAG_MAX];
+    const char *dash = strchr(told, '-');
+    if (dash == NULL || dash - told != 2 * DIGEST_MD5)
+        return 0;
+    if (whole_etag(s, own, err) != 0)
+        return -1;
+    if (strcmp(own, told) == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%s: put together it has another ETag than its parts",
+                     s->order->name);
+}
+
+/* A server may have done what it was asked for and said so to nobody. */
+static bool is_there(const struct sending *s) {
+    const struct multipart_order *o = s->order;
+    struct answer answer = {0};
+    char own[ETAG_MAX];
+    const struct ask a = {.s3 = o->s3,
+                          .method = "HEAD",
+                          .bucket = o->bucket,
+                          .key = o->key,
+                          .seconds = seconds_for(o, ASK_SECONDS),
+                          .give_up = o->give_up};
+    cleanup_buf struct buf page;
+    buf_init(&page, ASK_ANSWER_MAX);
+    return ask(&a, o->name, &page, &answer, NULL) == 0 && answer.length == o->size &&
+           whole_etag(s, own, NULL) == 0 && strcmp(own, answer.etag) == 0;
+}
+
+static int complete(struct sending *s, struct error *err) {
+    const struct multipart_order *o = s->order;
+    const struct percent_pair pairs[] = {{"uploadId", s->id}};
+    char etag[EXCHANGE_FIELD_MAX] = "";
+    struct answer answer = {0};
+    cleanup_buf struct buf list;
+    cleanup_buf struct buf page;
+    buf_init(&list, LIST_MAX);
+    buf_init(&page, ASK_ANSWER_MAX);
+    const struct ask a = {.s3 = o->s3,
+                          .method = "POST",
+                          .bucket = o->bucket,
+                          .key = o->key,
+                          .pairs = pairs,
+                          .pair_count = 1,
+                          .body = &list,
+                          .seconds = seconds_for(o, COMPLETE_SECONDS),
+                          .give_up = o->give_up};
+    if (list_parts(s, &list, err) != 0)
+        return -1;
+    if (ask(&a, o->name, &page, &answer, err) != 0)
+        return is_there(s) ? 0 : -1;
+    /* It may begin with success, and then say that it was none. */
+    if (document_text(buf_text(&page), page.size, "CompleteMultipartUploadResult", "ETag", etag,
+                      sizeof(etag), err) != 0)
+        return is_there(s) ? 0 : error_wrap(err, "%s", o->name);
+    size_t quoted = strlen(etag) >= 2 && etag[0] == '"' ? 1 : 0;
+    etag[strlen(etag) - quoted] = '\0';
+    bool has_keys = str_starts_with(answer.encryption, "aws:kms");
+    return has_keys ? 0 : check_whole(s, etag + quoted, err);
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+static int run(struct sending *s, struct error *err) {
+    const struct multipart_order *o = s->order;
+    if (send_parts(s, err) == 0 && (o->check == NULL || o->check(o->context, err) == 0) &&
+        complete(s, err) == 0)
+        return 0;
+    for (int i = 0; i < ABORT_TIMES; i++)
+        (void)give_up(o->s3, o->bucket, o->key, o->name, s->id, NULL);
+    return -1;
+}
+
+static bool take_unfinished(struct sending *s, const struct unfinished *u, const char *id) {
+    const struct multipart_order *o = s->order;
+    if (unfinished_parts(u, o->key, id, o->fd, o->size, s->parts, s->count, s->count) == 0)
+        return false;
+    (void)snprintf(s->id, sizeof(s->id), "%s", id);
+    for (unsigned i = 0; i < s->count; i++)
+        if (s->parts[i].there)
+            *o->sent += part_length(s, i);
+    return true;
+}
+
+/* With what a killed start has left of just this file, the last of them first. */
+static bool go_on(struct sending *s) {
+    const struct multipart_order *o = s->order;
+    const struct unfinished u = {.s3 = o->s3,
+                                 .bucket = o->bucket,
+                                 .name = o->name,
+                                 .seconds = seconds_for(o, FIND_SECONDS),
+                                 .give_up = o->give_up};
+    struct document_uploads left;
+    bool taken = false;
+    if (unfinished_list(&u, o->key, &left, NULL) != 0)
+        return false;
+    for (size_t i = left.count; i-- > 0 && !taken;)
+        if (strcmp(left.items[i].key, o->key) == 0)
+            taken = take_unfinished(s, &u, left.items[i].id);
+    document_uploads_done(&left);
+    return taken;
+}
+
+int multipart_send(const struct multipart_order *order, struct error *err) {
+    struct sending s = {.order = order, .part_size = etag_part_size(order->size)};
+    if (s.part_size == 0)
+        return error_set(err, EXIT_CODE_INTERNAL, "%s goes in one piece", order->name);
+    s.count = (unsigned)((order->size + s.part_size - 1) / s.part_size);
+    s.parts = calloc(s.count, sizeof(*s.parts));
+    if (s.parts == NULL)
+        return error_no_memory(err, "parts");
+    int result = 0;
+    if (!go_on(&s))
+        result = begin(order->s3, order->bucket, order->key, order->name,
+                       seconds_for(order, ASK_SECONDS), order->give_up, s.id, err);
+    if (result == 0)
+        result = run(&s, err);
+    free(s.parts);
+    return result;
+}
+
+/* --- at a job's start ------------------------------------------------------------------------- */
+
+/* TARGET's key as the name of a folder: with '/' behind it, but for the whole bucket. */
+static void folder_key(const struct address *target, char ret[ADDRESS_KEY_MAX + 2]) {
+    size_t size = strlen(target->rest);
+    bool open = size > 0 && target->rest[size - 1] != '/';
+    (void)snprintf(ret, ADDRESS_KEY_MAX + 2, "%s%s", target->rest, open ? "/" : "");
+}
+
+int multipart_probe(struct s3 *s3, const struct address *target, struct error *err) {
+    char key[ADDRESS_KEY_MAX + sizeof(probe_name) + 2];
+    char id[DOCUMENT_ID_MAX];
+    folder_key(target, key);
+    (void)strncat(key, probe_name, sizeof(key) - strlen(key) - 1);
+    if (begin(s3, target->bucket, key, target->shown, ASK_SECONDS, NULL, id, err) != 0)
+        return -1;
+    return give_up(s3, target->bucket, key, target->shown, id, err);
+}
+
+/* Whether the file PATH below FROM begins with what UPLOAD has of it. */
+static bool can_go_on(const struct unfinished *u, const struct document_upload *upload,
+                      const char *from, const char *path) {
+    struct stat st;
+    bool leads_out = strstr(path, "..") != NULL; /* it is what the server says */
+    cleanup_fd int fd = from != NULL && !leads_out ? leaving_open(from, path, NULL) : -1;
+    if (fd < 0 || fstat(fd, &st) != 0 || etag_part_size(st.st_size) == 0)
+        return false;
+    unsigned count =
+        (unsigned)((st.st_size + etag_part_size(st.st_size) - 1) / etag_part_size(st.st_size));
+    cleanup_free struct unfinished_part *parts = calloc(count, sizeof(*parts));
+    return parts != NULL &&
+           unfinished_parts(u, upload->key, upload->id, fd, st.st_size, parts, count, 1) > 0;
+}
+
+int multipart_tidy(struct s3 *s3, const struct address *target, const char *from,
+                   struct error *err) {
+    char prefix[ADDRESS_KEY_MAX + 2];
+    const struct unfinished u = {
+        .s3 = s3, .bucket = target->bucket, .name = target->shown, .seconds = ASK_SECONDS};
+    struct document_uploads left;
+    int count = 0;
+    folder_key(target, prefix);
+    if (unfinished_list(&u, prefix, &left, err) != 0)
+        return -1;
+    for (size_t i = 0; i < left.count; i++) {
+        const struct document_upload *one = &left.items[i];
+        if (str_starts_with(one->key, prefix) &&
+            !can_go_on(&u, one, from, one->key + strlen(prefix)) &&
+            give_up(s3, target->bucket, one->key, target->shown, one->id, NULL) == 0)
+            count++;
+    }
+    document_uploads_done(&left);
+    return count;
+}

@@ -1,0 +1,439 @@
+#include "upload/upload.h"
+
+#include "common/cleanup.h"
+#include "common/clock.h"
+#include "common/str.h"
+#include "disk/copy.h"
+#include "s3/ask.h"
+#include "s3/etag.h"
+#include "s3/listing.h"
+#include "upload/multipart.h"
+#include "upload/piece.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAY_SECONDS = 10, LINE_MAX_SIZE = 1024, LAST_TRIES = 3, REMOVE_SECONDS = 60 };
+
+void upload_done(struct upload *u) {
+    leaving_done(&u->known);
+    address_done(&u->to);
+}
+
+/* One round. */
+struct round {
+    struct upload *upload;
+    bool last;
+    struct leaving found;
+    struct leaving_file **queue; /* owned; what is to be sent, oldest first */
+    size_t count;
+    size_t next;
+    size_t sent_files;
+    int64_t sent;
+    int64_t total;
+    int64_t next_word;
+    struct pool pool;
+    struct error failure; /* the first; code 0: none */
+};
+
+static void note_failure(struct round *r, const struct error *failure) {
+    if (r->failure.code == 0)
+        r->failure = *failure;
+}
+
+static void say_progress(struct round *r) {
+    char line[LINE_MAX_SIZE];
+    const double mib = 1048576;
+    if (clock_now() < r->next_word)
+        return;
+    r->next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
+    (void)snprintf(line, sizeof(line), "%s: %.1f of %.1f MiB uploaded, %zu of %zu files",
+                   r->upload->what, (double)r->sent / mib, (double)r->total / mib, r->sent_files,
+                   r->count);
+    r->upload->say(line);
+}
+
+static void tick(void *context) {
+    say_progress(context);
+}
+
+/* --- one file --------------------------------------------------------------------------------- */
+
+struct one {
+    struct round *round;
+    struct leaving_file *file;
+    int fd;
+    struct leaving_stamp stamp; /* when it was opened */
+    char key[ADDRESS_KEY_MAX + 1];
+    char name[ADDRESS_MAX];
+    struct piece piece;
+};
+
+static bool still_same(const struct one *o) {
+    struct stat st;
+    struct leaving_stamp now;
+    if (fstat(o->fd, &st) != 0)
+        return false;
+    leaving_stamp(&st, &now);
+    return leaving_same(&now, &o->stamp);
+}
+
+static int check_same(void *context, struct error *err) {
+    const struct one *o = context;
+    return still_same(o) ? 0
+                         : error_set(err, EXIT_CODE_DATA, "%s: it has changed while it was read",
+                                     o->file->path);
+}
+
+static void tick_one(void *context) {
+    const struct one *o = context;
+    say_progress(o->round);
+}
+
+/* S3 takes names of valid UTF-8 alone, and control characters would not survive its listings. */
+static bool is_name(const char *path) {
+    cleanup_buf struct buf clean;
+    size_t size = strlen(path);
+    buf_init(&clean, 3 * size + 1);
+    return str_add_utf8(&clean, path, size, NULL) == 0 && strchr(path, '\t') == NULL &&
+           strcmp(buf_text(&clean), path) == 0;
+}
+
+static int key_of(const struct address *to, const char *path, char ret[ADDRESS_KEY_MAX + 1]) {
+    int size = snprintf(ret, ADDRESS_KEY_MAX + 1, "%s%s", to->rest, path);
+    return size > 0 && size <= ADDRESS_KEY_MAX ? 0 : -1;
+}
+
+static int name_it(struct one *o, struct error *err) {
+    const struct address *to = &o->round->upload->to;
+    const char *path = o->file->path;
+    (void)snprintf(o->name, sizeof(o->name), "%.4000s%.4000s", to->shown, path);
+    if (to->kind != ADDRESS_S3)
+        return 0;
+    if (!is_name(path))
+        return error_set(err, EXIT_CODE_DATA,
+                         "a file's name is no UTF-8 or has control characters, which S3 does not "
+                         "take: \"%.256s\"",
+                         path);
+    if (key_of(to, path, o->key) == 0)
+        return 0;
+    return error_set(err, EXIT_CODE_DATA, "%.256s...: a key of more than %d bytes", o->name,
+                     ADDRESS_KEY_MAX);
+}
+
+/* 1 where it is to wait for the next round. */
+static int open_it(struct one *o, struct error *err) {
+    struct stat st;
+    const struct round *r = o->round;
+    o->fd = leaving_open(r->upload->from, o->file->path, err);
+    if (o->fd < 0)
+        return !r->last && err->os_errno == ENOENT ? 1 : -1;
+    if (fstat(o->fd, &st) != 0 || !S_ISREG(st.st_mode))
+        return error_set(err, EXIT_CODE_DATA, "\"%.256s\" is no file any more", o->file->path);
+    leaving_stamp(&st, &o->stamp);
+    if (!r->last && !leaving_at_rest(o->fd, &o->stamp, clock_wall()))
+        return 1;
+    return name_it(o, err);
+}
+
+static void close_it(struct one *o, const struct error *failure) {
+    struct round *r = o->round;
+    struct error changed = {0};
+    bool good = failure == NULL;
+    if (good && check_same(o, &changed) != 0) {
+        good = false;
+        if (r->last) /* else the next round sends it again */
+            note_failure(r, &changed);
+    }
+    if (failure != NULL)
+        note_failure(r, failure);
+    o->file->stamp = o->stamp;
+    o->file->there = good;
+    r->sent_files += good;
+    if (o->fd >= 0)
+        (void)close(o->fd);
+    free(o);
+}
+
+/* NULL where it is not to be sent now. */
+static struct one *begin_one(struct round *r, struct leaving_file *file) {
+    struct error err = {0};
+    struct one *o = calloc(1, sizeof(*o));
+    if (o == NULL) {
+        (void)error_no_memory(&r->failure, "a file");
+        return NULL;
+    }
+    o->round = r;
+    o->file = file;
+    o->fd = -1;
+    int opened = open_it(o, &err);
+    if (opened == 0)
+        return o;
+    if (opened < 0)
+        note_failure(r, &err);
+    if (o->fd >= 0)
+        (void)close(o->fd);
+    free(o);
+    return NULL;
+}
+
+/* --- to S3 ------------------------------------------------------------------------------------ */
+
+static void piece_ended(void *context, const struct error *failure) {
+    struct one *o = context;
+    struct round *r = o->round;
+    close_it(o, failure);
+    if (failure != NULL)
+        r->pool.stop = true;
+}
+
+static bool is_large(const struct leaving_file *file) {
+    return etag_part_size(file->stamp.size) > 0;
+}
+
+/* The next small one, up to the next large one. */
+static bool more(void *context) {
+    struct round *r = context;
+    while (!r->pool.stop && r->next < r->count && !is_large(r->queue[r->next])) {
+        struct one *o = begin_one(r, r->queue[r->next++]);
+        if (o == NULL)
+            continue;
+        const struct piece_order order = {.s3 = r->upload->s3,
+                                          .bucket = r->upload->to.bucket,
+                                          .key = o->key,
+                                          .name = o->name,
+                                          .fd = o->fd,
+                                          .size = o->stamp.size,
+                                          .sent = &r->sent,
+                                          .ended = piece_ended,
+                                          .context = o};
+        piece_start(&o->piece, &order, &r->pool);
+        return true;
+    }
+    return false;
+}
+
+static int send_small(struct round *r, struct error *err) {
+    const struct pool_work work = {.certificates = r->upload->s3->certificates,
+                                   .more = more,
+                                   .tick = tick,
+                                   .context = r,
+                                   .give_up = r->upload->give_up,
+                                   .deadline = r->upload->deadline};
+    int result = pool_work(&r->pool, &work, err);
+    return result == 1 ? error_set(err, EXIT_CODE_DATA, "%s", r->failure.text) : result;
+}
+
+static int send_large(struct one *o, struct error *err) {
+    const struct upload *u = o->round->upload;
+    const struct multipart_order order = {.s3 = u->s3,
+                                          .bucket = u->to.bucket,
+                                          .key = o->key,
+                                          .name = o->name,
+                                          .fd = o->fd,
+                                          .size = o->stamp.size,
+                                          .deadline = u->deadline,
+                                          .give_up = u->give_up,
+                                          .check = check_same,
+                                          .tick = tick_one,
+                                          .context = o,
+                                          .sent = &o->round->sent};
+    return multipart_send(&order, err);
+}
+
+/* --- one after the other ---------------------------------------------------------------------- */
+
+/* A large file, or one of a folder's. */
+static int send_alone(struct round *r, struct error *err) {
+    struct one *o = begin_one(r, r->queue[r->next++]);
+    const struct upload *u = r->upload;
+    if (o == NULL)
+        return 0;
+    if (u->to.kind == ADDRESS_S3 && etag_part_size(o->stamp.size) == 0) {
+        /* It has shrunk since it was looked at: another round sees it as it is. */
+        const struct error changed = {.code = EXIT_CODE_DATA, .text = "a file became smaller"};
+        close_it(o, &changed);
+        return 0;
+    }
+    int result = u->to.kind == ADDRESS_S3
+                     ? send_large(o, err)
+                     : copy_file(o->fd, o->stamp.size, u->to.rest, o->file->path, err);
+    if (result == 0 && u->to.kind != ADDRESS_S3)
+        r->sent += o->stamp.size;
+    close_it(o, result == 0 ? NULL : err);
+    say_progress(r);
+    return result;
+}
+
+static int send_all(struct round *r, struct error *err) {
+    const struct upload *u = r->upload;
+    while (r->next < r->count) {
+        bool alone = u->to.kind != ADDRESS_S3 || is_large(r->queue[r->next]);
+        if ((u->give_up != NULL && *u->give_up != 0) || clock_now() >= u->deadline)
+            return error_set(err, EXIT_CODE_NOT_READY, "it was not done in time");
+        if ((alone ? send_alone(r, err) : send_small(r, err)) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- a round ---------------------------------------------------------------------------------- */
+
+static int by_age(const void *a, const void *b) {
+    const struct leaving_file *one = *(struct leaving_file *const *)a;
+    const struct leaving_file *other = *(struct leaving_file *const *)b;
+    const struct timespec *x = &one->stamp.modified;
+    const struct timespec *y = &other->stamp.modified;
+    if (x->tv_sec != y->tv_sec)
+        return x->tv_sec < y->tv_sec ? -1 : 1;
+    if (x->tv_nsec != y->tv_nsec)
+        return x->tv_nsec < y->tv_nsec ? -1 : 1;
+    return strcmp(one->path, other->path);
+}
+
+static int look(struct round *r, struct error *err) {
+    struct upload *u = r->upload;
+    if ((u->only != NULL ? leaving_read_one(u->from, u->only, &r->found, err)
+                         : leaving_read(u->from, &r->found, err)) != 0)
+        return -1;
+    r->queue = calloc(r->found.count + 1, sizeof(struct leaving_file *));
+    if (r->queue == NULL)
+        return error_no_memory(err, "a list of files");
+    for (size_t i = 0; i < r->found.count; i++) {
+        struct leaving_file *file = &r->found.items[i];
+        const struct leaving_file *before = leaving_find(&u->known, file->path);
+        file->there = before != NULL && before->there && leaving_same(&before->stamp, &file->stamp);
+        if (file->there)
+            continue;
+        r->queue[r->count++] = file;
+        r->total += file->stamp.size;
+    }
+    qsort(r->queue, r->count, sizeof(struct leaving_file *), by_age);
+    return 0;
+}
+
+static int remove_object(const struct upload *u, const char *path, struct error *err) {
+    char key[ADDRESS_KEY_MAX + 1];
+    const struct ask a = {.s3 = u->s3,
+                          .method = "DELETE",
+                          .bucket = u->to.bucket,
+                          .key = key,
+                          .seconds = REMOVE_SECONDS,
+                          .give_up = u->give_up};
+    cleanup_buf struct buf page;
+    buf_init(&page, ASK_ANSWER_MAX);
+    (void)key_of(&u->to, path, key); /* as it was when it was sent */
+    return ask(&a, path, &page, NULL, err);
+}
+
+/* What lay there in the last round and has gone from the folder. Where that fails it stays: too
+ * much is there, not too little. */
+static void remove_gone(struct round *r) {
+    struct upload *u = r->upload;
+    char line[LINE_MAX_SIZE];
+    for (size_t i = 0; i < u->known.count; i++) {
+        const struct leaving_file *file = &u->known.items[i];
+        struct error err = {0};
+        if (!file->there || leaving_find(&r->found, file->path) != NULL)
+            continue;
+        if (remove_object(u, file->path, &err) == 0)
+            continue;
+        (void)snprintf(line, sizeof(line), "%s: warning: it stays at the target: %s", u->what,
+                       err.text);
+        u->say(line);
+    }
+}
+
+static void tell(const struct round *r) {
+    char line[LINE_MAX_SIZE];
+    const struct upload *u = r->upload;
+    if (r->found.odd > 0 && r->last) {
+        (void)snprintf(line, sizeof(line),
+                       "%s: warning: %zu links or other things that are no files are left out, "
+                       "the first is \"%s\"",
+                       u->what, r->found.odd, r->found.first);
+        u->say(line);
+    }
+    if (r->sent_files == 0)
+        return;
+    (void)snprintf(line, sizeof(line), "%s: %zu files, %.1f MiB uploaded to %.512s", u->what,
+                   r->sent_files, (double)r->sent / 1048576, u->to.shown);
+    u->say(line);
+}
+
+static int run(struct round *r, struct error *err) {
+    struct error sent = {0};
+    if (look(r, err) != 0)
+        return -1;
+    if (send_all(r, &sent) != 0)
+        note_failure(r, &sent);
+    if (r->failure.code == 0 && r->upload->mirror && r->upload->to.kind == ADDRESS_S3)
+        remove_gone(r);
+    tell(r);
+    if (r->failure.code == 0)
+        return 0;
+    if (err != NULL)
+        *err = r->failure;
+    return -1;
+}
+
+static int once(struct upload *u, bool last, struct error *err) {
+    struct round r = {.upload = u, .last = last};
+    r.next_word = clock_now() + SAY_SECONDS * CLOCK_SECOND;
+    int result = run(&r, err);
+    free(r.queue);
+    if (r.queue == NULL) {
+        leaving_done(&r.found);
+        return result;
+    }
+    leaving_done(&u->known);
+    u->known = r.found;
+    return result;
+}
+
+int upload_round(struct upload *u, bool last, struct error *err) {
+    int result = once(u, last, err);
+    for (int i = 1; last && result != 0 && i < LAST_TRIES; i++) {
+        if ((u->give_up != NULL && *u->give_up != 0) || clock_now() >= u->deadline)
+            return result;
+        result = once(u, last, err);
+    }
+    return result;
+}
+
+/* --- what is there ---------------------------------------------------------------------------- */
+
+static bool lies_there(const struct upload *u, const struct leaving_file *file,
+                       const struct object *object) {
+    cleanup_fd int fd = leaving_open(u->from, file->path, NULL);
+    return fd >= 0 && object->size == file->stamp.size &&
+           etag_fits(fd, object->size, object->etag != NULL ? object->etag : "", NULL);
+}
+
+int upload_meet(struct upload *u, struct error *err) {
+    struct objects objects;
+    size_t front = 0;
+    const struct listing listing = {.s3 = u->s3,
+                                    .at = &u->to,
+                                    .what = u->what,
+                                    .may_be_none = true,
+                                    .shards = 1,
+                                    .deadline = u->deadline};
+    leaving_done(&u->known);
+    if (leaving_read(u->from, &u->known, err) != 0)
+        return -1;
+    if (u->known.count == 0 || u->to.kind != ADDRESS_S3)
+        return 0;
+    if (listing_read(&listing, &objects, &front, err) != 0)
+        return -1;
+    for (size_t i = 0; i < objects.count; i++) {
+        struct leaving_file *file =
+            (struct leaving_file *)(uintptr_t)leaving_find(&u->known, objects.items[i].key + front);
+        if (file != NULL)
+            file->there = lies_there(u, file, &objects.items[i]);
+    }
+    objects_done(&objects);
+    return 0;
+}

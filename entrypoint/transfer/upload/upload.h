@@ -1,0 +1,37 @@
+/* A folder and what lies of it at a target: what is new or other than there is sent, oldest first,
+ * so that a file which names others comes after them. S3 shows an object when it is whole; in a
+ * folder (file://) a file gets its name then. A file that is being written waits for the next
+ * round; one that changes while it is read is sent again. Nothing here writes to the folder. */
+#ifndef UPLOAD_UPLOAD_H
+#define UPLOAD_UPLOAD_H
+
+#include "disk/leaving.h"
+#include "s3/address.h"
+#include "s3/s3.h"
+
+#include <signal.h>
+
+struct upload {
+    const char *what;  /* for people */
+    const char *from;  /* the folder */
+    const char *only;  /* a single file of it; NULL: all */
+    bool mirror;       /* what has gone from the folder goes from the target */
+    struct address to; /* owned; S3 or file; its key ends with '/' or is "" */
+    struct s3 *s3;
+    int64_t deadline;
+    const volatile sig_atomic_t *give_up;
+    void (*say)(const char *line);
+    /* private */
+    struct leaving known; /* of the last round */
+};
+
+void upload_done(struct upload *u);
+
+/* What lies at the target already and is the same is not sent. */
+int upload_meet(struct upload *u, struct error *err);
+
+/* Sends what there is to send. LAST: nobody writes any more; what cannot be sent is an error. A
+ * failure leaves the rest for the next round; the first one is told. */
+int upload_round(struct upload *u, bool last, struct error *err);
+
+#endif

@@ -1,0 +1,110 @@
+#include "s3/listing.h"
+#include "unit/entrypoint/transfer/s3_stage.h"
+
+static struct s3_stage stage;
+static unsigned marks;
+
+static void mark(const char *line) {
+    marks++;
+    ASSERT_CONTAINS(line, "objects listed");
+}
+
+static void page(struct http_call *call, const char *token, const char *const *keys) {
+    char text[4096];
+    size_t at = (size_t)snprintf(
+        text, sizeof(text), "<ListBucketResult>%s%s%s<IsTruncated>%s</IsTruncated>",
+        token[0] != '\0' ? "<NextContinuationToken>" : "", token,
+        token[0] != '\0' ? "</NextContinuationToken>" : "", token[0] != '\0' ? "true" : "false");
+    bool folder = strstr(call->target, "prefix=set%2F") != NULL;
+    for (; *keys != NULL; keys++)
+        if (!folder || strncmp(*keys, "set/", 4) == 0)
+            at += (size_t)snprintf(text + at, sizeof(text) - at,
+                                   "<Contents><Key>%s</Key><Size>4</Size></Contents>", *keys);
+    (void)snprintf(text + at, sizeof(text) - at, "</ListBucketResult>");
+    http_reply_text(call, 200, text);
+}
+
+/* A bucket's name says how it behaves. */
+static void answer(struct http_call *call) {
+    static const char *const first[] = {"set/z", "set/a", "set/", NULL};
+    static const char *const second[] = {"set/sub/c", "settle", "set/d", NULL};
+    static const char *const single[] = {"set/one", "set/one/more", "set/ones", NULL};
+    static const char *const none[] = {NULL};
+    bool next = strstr(call->target, "continuation-token=") != NULL;
+    if (strncmp(call->target, "/pages?", 7) == 0)
+        page(call, next ? "" : "more", next ? second : first);
+    else if (strncmp(call->target, "/single?", 8) == 0)
+        page(call, "", single);
+    else if (strncmp(call->target, "/circle?", 8) == 0)
+        page(call, "again", first);
+    else
+        page(call, "", none);
+}
+
+static int list(const char *text, size_t shard, size_t shards, bool may_be_none,
+                struct objects *ret, size_t *front, struct error *err) {
+    struct address at;
+    CU_ASSERT_EQUAL(address_parse(text, &at, NULL), 0);
+    const struct listing listing = {.s3 = &stage.s3,
+                                    .at = &at,
+                                    .what = "set",
+                                    .may_be_none = may_be_none,
+                                    .shard = shard,
+                                    .shards = shards,
+                                    .deadline = clock_now() + 60 * CLOCK_SECOND,
+                                    .mark = mark};
+    int result = listing_read(&listing, ret, front, err);
+    address_done(&at);
+    return result;
+}
+
+static void expect(const char *text, size_t shard, size_t shards, const char *paths) {
+    struct objects objects;
+    char found[256] = "";
+    size_t front = 0;
+    CU_ASSERT_EQUAL_FATAL(list(text, shard, shards, false, &objects, &front, NULL), 0);
+    for (size_t i = 0; i < objects.count; i++)
+        (void)snprintf(found + strlen(found), sizeof(found) - strlen(found), "%s ",
+                       objects.items[i].key + front);
+    CU_ASSERT_STRING_EQUAL(found, paths);
+    objects_done(&objects);
+}
+
+static void a_folders_objects_come_in_order_from_all_pages(void) {
+    marks = 0;
+    expect("s3://pages/set", 0, 1, "a d sub/c z ");
+    CU_ASSERT_EQUAL(marks, 2);
+    expect("s3://pages/set/", 0, 1, "a d sub/c z ");
+    expect("s3://pages/set/", 1, 3, "d ");
+    expect("s3://pages/set/", 0, 3, "a z ");
+}
+
+static void an_object_of_that_very_name_is_it_alone(void) {
+    expect("s3://single/set/one", 1, 2, "one ");
+}
+
+static void none_is_an_error_unless_there_may_be_none(void) {
+    struct objects objects;
+    struct error err = {0};
+    size_t front = 0;
+    CU_ASSERT_EQUAL(list("s3://none/set", 0, 1, false, &objects, &front, &err), -1);
+    ASSERT_CONTAINS(err.text, "s3://none/set: there is no such object, and no folder");
+    CU_ASSERT_EQUAL(list("s3://none/set", 0, 1, true, &objects, &front, NULL), 0);
+    CU_ASSERT_EQUAL(objects.count, 0);
+    /* A shard may have nothing of a folder that has something. */
+    CU_ASSERT_EQUAL(list("s3://pages/set", 7, 8, false, &objects, &front, NULL), 0);
+    CU_ASSERT_EQUAL(objects.count, 0);
+    objects_done(&objects);
+    CU_ASSERT_EQUAL(list("s3://circle/set", 0, 1, false, &objects, &front, &err), -1);
+    ASSERT_CONTAINS(err.text, "circles");
+}
+
+static void all(void) {
+    s3_stage_open(&stage, answer);
+    a_folders_objects_come_in_order_from_all_pages();
+    an_object_of_that_very_name_is_it_alone();
+    none_is_an_error_unless_there_may_be_none();
+    s3_stage_close(&stage);
+}
+
+UNIT_MAIN("transfer.listing", UNIT(all))
