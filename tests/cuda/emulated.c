@@ -5,6 +5,7 @@
 #include "cuda/context.h"
 #include "cuda/device.h"
 #include "cuda/lanes_emulated.h"
+#include "cuda/operators.h"
 #include "cuda/queue.h"
 #include "cuda/rows.h"
 #include "cuda/shadow.h"

@@ -1,8 +1,8 @@
 /* Operators of which some leading rows count, on the emulated device: the kernel that chooses a
  * body of a switch node, and what the bodies do (ops/rows.h). How the node stands in a recording
  * takes a device. */
-#include "cuda/context.h"
 #include "cuda/emulated.h"
+#include "cuda/switch.h"
 #include "ops/rows.h"
 #include "support/unit.h"
 

@@ -1,5 +1,6 @@
 /* What is said where a GPU is missing or unfit. This file stands in for the driver: its functions
  * win over the runtime's. */
+#include "cuda/cuda.h"
 #include "cuda/device.h"
 #include "support/unit.h"
 

@@ -1,4 +1,4 @@
-#include "cuda/cuda.h"
+#include "cuda/architectures.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
 #ifndef CUDA_BACKWARD_H
 #define CUDA_BACKWARD_H
 
-#include "cuda/cuda.h"
+#include "cuda/options.h"
 #include "graph/graph.h"
 
 struct cuda;

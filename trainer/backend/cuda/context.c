@@ -1,7 +1,7 @@
 #include "cuda/context.h"
 
-#include "cuda/described.h"
 #include "cuda/device.h"
+#include "cuda/launches.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -128,16 +128,4 @@ size_t cuda_workspace_bytes(size_t bytes) {
 void *cuda_workspace(void *scratch) {
     size_t past = (uintptr_t)scratch % CUDA_WORKSPACE_ALIGNMENT;
     return past == 0 ? scratch : (char *)scratch + (CUDA_WORKSPACE_ALIGNMENT - past);
-}
-
-const struct cuda_rule cuda_none_rule = {NULL, NULL};
-
-static const struct cuda_rule *const rules[OP_KINDS] = {
-#define OP(kind, label, in, out, shape, gradient, flops, places, ref, cpu, cuda)                   \
-    [OP_##kind] = &cuda_##cuda##_rule,
-#include "graph/ops.def"
-};
-
-const struct cuda_rule *cuda_rule(enum op_kind kind) {
-    return rules[kind]->bind != NULL ? rules[kind] : NULL;
 }

@@ -3,15 +3,20 @@
 #define CUDA_CONTEXT_H
 
 #include "backend/backend.h"
-#include "cuda/cuda.h"
 #include "cuda/launch.h"
-#include "cuda/switch.h"
+#include "cuda/launch_switch.h"
+#include "cuda/options.h"
 #include "graph/graph.h"
 
 #include <cublasLt.h>
 
-struct convs;         /* convs.h */
-struct cuda_launches; /* described.h */
+struct convs; /* convs.h */
+struct cuda;
+struct cuda_launches; /* launches.h */
+
+/* How bodies are chosen: enqueues the one of BODIES that CHOICE asks for. */
+typedef int cuda_switch(struct cuda *cuda, const struct switch_choice *choice,
+                        const struct bound_step bodies[ROW_PARTS], struct error *err);
 
 struct cuda {
     struct backend base;
@@ -32,9 +37,6 @@ struct cuda {
     struct cuda_launches *counted;
     char description[256];
 };
-
-/* Operators as they are on any device; what is not theirs is that of one that is there. */
-extern const struct backend_table cuda_table;
 
 /* Whether a library's call is counted, and not to be made. */
 bool cuda_is_counted(struct cuda *cuda);
@@ -94,9 +96,6 @@ struct cuda_rule {
 /* For rules whose outputs may take the place of inputs and that want nothing else. */
 int cuda_query_in_place(struct cuda *cuda, const struct graph *graph, const struct op *op,
                         struct backend_needs *needs, struct error *err);
-
-/* NULL for a kind that this backend does not have. */
-const struct cuda_rule *cuda_rule(enum op_kind kind);
 
 /* In ops.def, of what this backend lacks. */
 extern const struct cuda_rule cuda_none_rule;

@@ -4,9 +4,11 @@
 #include "cuda/context.h"
 #include "cuda/convs.h"
 #include "cuda/device.h"
+#include "cuda/operators.h"
 #include "cuda/overlap.h"
 #include "cuda/queue.h"
 #include "cuda/rows.h"
+#include "cuda/switch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

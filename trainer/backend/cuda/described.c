@@ -6,8 +6,10 @@
 #include "cuda/convs.h"
 #include "cuda/device.h"
 #include "cuda/faster_on.h"
+#include "cuda/operators.h"
 #include "cuda/overlap.h"
 #include "cuda/queue.h"
+#include "cuda/switch.h"
 
 #include <stdio.h>
 #include <stdlib.h>

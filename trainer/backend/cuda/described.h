@@ -6,6 +6,7 @@
 #define CUDA_DESCRIBED_H
 
 #include "cuda/cuda.h"
+#include "cuda/launches.h"
 
 /* PATH is cuDNN's description of a device as JSON. OPTIONS as for cuda_open; no plan is timed, and
  * where training would, all candidates' memory is planned for and the heuristics' first one bound.
@@ -14,13 +15,6 @@ int cuda_described_open(struct backend **ret, const char *path, const struct cud
                         struct error *err);
 
 /* What was enqueued since it was opened. */
-struct cuda_launches {
-    unsigned long kernels;  /* of our own */
-    unsigned long early;    /* those of them that may begin while others end (overlap.h) */
-    unsigned long products; /* plans of cuDNN's and products of cuBLASLt's: a call each, which may
-                               be several kernels */
-    unsigned long copies;   /* and fills of memory */
-};
 struct cuda_launches cuda_described_launches(const struct backend *backend);
 /* The device's own name. */
 const char *cuda_described_name(const struct backend *backend);

@@ -2,6 +2,7 @@
 
 #include "common/buf.h"
 #include "common/file.h"
+#include "cuda/architectures.h"
 
 #include <ctype.h>
 #include <stdio.h>

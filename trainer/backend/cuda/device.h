@@ -3,7 +3,7 @@
 #define CUDA_DEVICE_H
 
 #include "common/error.h"
-#include "cuda/cuda.h"
+#include "cuda/options.h"
 
 #include <cuda_runtime_api.h>
 

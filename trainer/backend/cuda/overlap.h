@@ -2,7 +2,7 @@
 #ifndef CUDA_OVERLAP_H
 #define CUDA_OVERLAP_H
 
-#include "cuda/cuda.h"
+#include "cuda/options.h"
 
 /* What becomes of WANTED on a GPU of this NAME and compute capability MAJOR. CUDA_OWN_AUTO does it
  * where it was measured to be faster: cuda/faster_on.h. ON below compute capability 9.0 is an error

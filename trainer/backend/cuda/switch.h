@@ -5,15 +5,7 @@
 #ifndef CUDA_SWITCH_H
 #define CUDA_SWITCH_H
 
-#include "backend/backend.h"
-#include "cuda/cuda.h"
-#include "cuda/launch_switch.h"
-
-struct cuda;
-
-/* How bodies are chosen: enqueues the one of BODIES that CHOICE asks for. */
-typedef int cuda_switch(struct cuda *cuda, const struct switch_choice *choice,
-                        const struct bound_step bodies[ROW_PARTS], struct error *err);
+#include "cuda/context.h"
 
 /* Adds a switch node to what CUDA's selected lane records. Where it records nothing, enqueues the
  * last body: all rows. */

@@ -1,0 +1,13 @@
+/* The table of what the CUDA backend has: a row a kind of operator, made of graph/ops.def. */
+#ifndef CUDA_OPERATORS_H
+#define CUDA_OPERATORS_H
+
+#include "cuda/context.h"
+
+/* NULL for a kind that this backend does not have. */
+const struct cuda_rule *cuda_rule(enum op_kind kind);
+
+/* Operators as they are on any device; what is not theirs is that of one that is there. */
+extern const struct backend_table cuda_table;
+
+#endif
