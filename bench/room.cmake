@@ -36,6 +36,6 @@ if(TARGET cuda)
         add_executable(bench_${program} bench/${program}.c)
         set_target_properties(bench_${program} PROPERTIES
             RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bench)
-        target_link_libraries(bench_${program} PRIVATE run cuda cuda_kernels ringmaster_flags)
+        target_link_libraries(bench_${program} PRIVATE run cuda cuda_code ringmaster_flags)
     endforeach()
 endif()

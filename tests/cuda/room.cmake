@@ -1,9 +1,12 @@
 # What can be said of the CUDA backend without a GPU.
 room_tests(cuda unit/cuda unit)
+foreach(cuda_room base steps)
+    room_tests(cuda_${cuda_room} unit/cuda/${cuda_room} unit USES cuda)
+endforeach()
 if(RINGMASTER_HAVE_CUDNN)
-    room_tests(cuda unit/dnn unit)
+    room_tests(cuda_dnn unit/cuda/dnn unit USES cuda)
     room_tests(cuda plans plans USES models ops_harness)
-    foreach(target unit_cuda_dnn_plan plans_cuda_resnet plans_cuda_cases plans_cuda_described plans_cuda_maskrcnn)
+    foreach(target unit_cuda_dnn_dnn_plan plans_cuda_resnet plans_cuda_cases plans_cuda_described plans_cuda_maskrcnn)
         target_compile_definitions(${target} PRIVATE
             RINGMASTER_CUDA_DEVICES="${CMAKE_SOURCE_DIR}/trainer/backend/cuda/devices")
     endforeach()
@@ -19,7 +22,8 @@ endif()
 
 # The kernels, compiled for the host, under the real steps: they are linked in front of the room's
 # own, which then stay out.
-file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/*.cu)
+file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/kernels/*.cu
+    ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/kernels/detect/*.cu)
 set(on_host)
 enable_language(CXX)
 foreach(kernel IN LISTS kernels)
@@ -31,7 +35,7 @@ endforeach()
 add_library(cuda_on_host OBJECT ${on_host} tests/cuda/emulated.c tests/cuda/lanes_emulated.c
     tests/cuda/shadow.c)
 target_link_libraries(cuda_on_host PUBLIC cuda graph kernels ref)
-target_include_directories(cuda_on_host PRIVATE ${ROOM_INCLUDES}/cuda tests)
+target_include_directories(cuda_on_host PRIVATE tests)
 set_target_properties(cuda_on_host PROPERTIES CXX_STANDARD 17 CXX_STANDARD_REQUIRED ON)
 target_compile_options(cuda_on_host PRIVATE -ffp-contract=off
     $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Werror;-Wno-unknown-pragmas;-Wno-psabi>)

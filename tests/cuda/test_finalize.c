@@ -1,6 +1,6 @@
 /* A norm's scale and bias as the convolution behind it reads them, in the type of activations: of
  * channels that vary little they leave f16's range, where infinity less infinity would be NaN. */
-#include "cuda/launch.h"
+#include "cuda_kernels/launch.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
 #include "support/unit.h"

@@ -2,8 +2,8 @@
  * of them, and that training by them is what it is by wide ones. */
 #include "cuda/counted_sums.h"
 #include "cuda/emulated.h"
-#include "cuda/launch.h"
 #include "cuda/training.h"
+#include "cuda_kernels/launch.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
 #include "support/net.h"

@@ -1,7 +1,7 @@
 /* The CUDA backend's own kernels, run on the host, against the reference; and the optimizer with
  * its loss scale against the body that the host uses. */
 #include "cuda/emulated.h"
-#include "cuda/launch.h"
+#include "cuda_kernels/launch.h"
 #include "kernels/bf16.h"
 #include "kernels/f16.h"
 #include "ops/parity.h"

@@ -1,13 +1,13 @@
-/* The instructions of trainer/backend/cuda/tile_ptx.cuh for a build for the host (on_host.hpp),
- * written from the PTX ISA and not from tile.cuh, so that a wrong layout, operand or number of an
- * accumulator shows. What the device does some time between two instructions is done at the
- * worst moment: a load spoils its place at once and brings its data when it is waited for,
- * products and stores read shared memory when they are waited for. A wait for what never comes
- * ends the program. */
+/* The instructions of trainer/backend/cuda/kernels/tile_ptx.cuh for a build for the host
+ * (on_host.hpp), written from the PTX ISA and not from tile.cuh, so that a wrong layout, operand
+ * or number of an accumulator shows. What the device does some time between two instructions is
+ * done at the worst moment: a load spoils its place at once and brings its data when it is waited
+ * for, products and stores read shared memory when they are waited for. A wait for what never
+ * comes ends the program. */
 #ifndef TESTS_CUDA_TILE_ON_HOST_HPP
 #define TESTS_CUDA_TILE_ON_HOST_HPP
 
-#include "cuda/launch_backward.h"
+#include "cuda_kernels/launch_backward.h"
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

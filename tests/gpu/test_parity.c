@@ -1,6 +1,6 @@
 /* Every operator of the CUDA backend against the reference, on the device. */
-#include "cuda/backward.h"
 #include "cuda/operators.h"
+#include "cuda_steps/backward.h"
 #include "gpu/gpu.h"
 #include "graph/op.h"
 #include "ops/harness.h"

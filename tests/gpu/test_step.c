@@ -1,7 +1,7 @@
 /* The device's step: recorded or not, run after run, against the host's, and with a loss scale that
  * overflows. */
-#include "cuda/context.h"
 #include "cuda/training.h"
+#include "cuda_base/context.h"
 #include "gpu/gpu.h"
 #include "ref/ref.h"
 #include "support/unit.h"

@@ -1,8 +1,8 @@
 /* Whether the operator tests can run on an H100, without one: for every convolution in their table,
  * plain ones in all types and fused ones in f16, cuDNN must have a plan of the kind that the
  * backend asks for there. */
-#include "cuda/conv_form.h"
-#include "cuda/conv_plan.h"
+#include "cuda_dnn/conv_form.h"
+#include "cuda_dnn/conv_plan.h"
 #include "graph/op.h"
 #include "ops/harness.h"
 #include "support/unit.h"

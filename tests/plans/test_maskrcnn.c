@@ -2,9 +2,9 @@
  * recipes on the six canvases of COCO in f16 and bf16 is rewritten as for a device that is
  * described, and every convolution that is left, with a bias or a frozen norm taken along where a
  * plan for that is found, must have one. */
-#include "cuda/conv_form.h"
-#include "cuda/conv_plan.h"
 #include "cuda/operators.h"
+#include "cuda_dnn/conv_form.h"
+#include "cuda_dnn/conv_plan.h"
 #include "fuse/fuse.h"
 #include "graph/gradients.h"
 #include "models/maskrcnn.h"

@@ -2,7 +2,7 @@
  * batch sizes, and two described devices, each operation graph of the fused training step is held
  * against the table below. What cuDNN only compiles at run time needs a driver and is listed, not
  * counted. */
-#include "cuda/dnn_plan.h"
+#include "cuda_dnn/dnn_plan.h"
 #include "graph/graph.h"
 #include "models/resnet.h"
 #include "support/unit.h"

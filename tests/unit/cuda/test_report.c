@@ -1,7 +1,7 @@
 /* The report over a driver that says what this file tells it to. */
 #include "cuda/report.h"
 
-#include "cuda/convs.h"
+#include "cuda_dnn/convs.h"
 #include "support/unit.h"
 
 #include <cuda_runtime_api.h>

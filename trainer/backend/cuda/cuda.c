@@ -1,14 +1,14 @@
 #include "cuda/cuda.h"
 
-#include "cuda/backward.h"
-#include "cuda/context.h"
-#include "cuda/convs.h"
-#include "cuda/device.h"
 #include "cuda/operators.h"
-#include "cuda/overlap.h"
 #include "cuda/queue.h"
 #include "cuda/rows.h"
 #include "cuda/switch.h"
+#include "cuda_base/context.h"
+#include "cuda_base/device.h"
+#include "cuda_base/overlap.h"
+#include "cuda_dnn/convs.h"
+#include "cuda_steps/backward.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #define CUDA_DESCRIBED_H
 
 #include "cuda/cuda.h"
-#include "cuda/launches.h"
+#include "cuda_base/launches.h"
 
 /* PATH is cuDNN's description of a device as JSON. OPTIONS as for cuda_open; no plan is timed, and
  * where training would, all candidates' memory is planned for and the heuristics' first one bound.

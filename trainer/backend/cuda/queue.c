@@ -1,7 +1,7 @@
 #include "cuda/queue.h"
 
-#include "cuda/convs.h"
-#include "cuda/device.h"
+#include "cuda_base/device.h"
+#include "cuda_dnn/convs.h"
 
 #include <string.h>
 

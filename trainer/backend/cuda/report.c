@@ -1,8 +1,8 @@
 #include "cuda/report.h"
 
-#include "cuda/convs.h"
 #include "cuda/cuda.h"
-#include "cuda/device.h"
+#include "cuda_base/device.h"
+#include "cuda_dnn/convs.h"
 
 #include <cublasLt.h>
 #include <stdio.h>

@@ -15,17 +15,22 @@ set(CMAKE_CUDA_STANDARD_REQUIRED ON)
 set(CMAKE_CUDA_RUNTIME_LIBRARY Shared)
 enable_language(CUDA)
 
-set(other_convs convs_absent.c)
+# From the ground up: kernels and their launchers, which know no backend; what all steps stand on;
+# convolutions by cuDNN, and steps that are kernels of our own, side by side; and the backend.
+set(cuda_out convs_absent.c)
 if(NOT RINGMASTER_HAVE_CUDNN)
-    file(GLOB other_convs CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}
-        ${CMAKE_CURRENT_LIST_DIR}/dnn*.c ${CMAKE_CURRENT_LIST_DIR}/conv_*.c)
-    list(APPEND other_convs convs.c plan_cache.c step_conv.c)
+    file(GLOB cuda_out CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_LIST_DIR}/dnn
+        ${CMAKE_CURRENT_LIST_DIR}/dnn/*.c)
+    list(REMOVE_ITEM cuda_out convs_absent.c)
 endif()
-room(cuda trainer/backend/cuda USES common graph backend kernels EXCLUDE ${other_convs})
-# Its headers speak in cuDNN's descriptors and CUDA's streams, so its tests see those too.
-target_link_libraries(cuda PUBLIC ringmaster_cuda)
+room(cuda_kernels trainer/backend/cuda/kernels USES backend graph kernels)
+room(cuda_detect trainer/backend/cuda/kernels/detect USES graph kernels cuda_kernels)
+room(cuda_base trainer/backend/cuda/base USES common graph backend cuda_kernels)
+room(cuda_dnn trainer/backend/cuda/dnn USES common graph cuda_kernels cuda_base EXCLUDE ${cuda_out})
+room(cuda_steps trainer/backend/cuda/steps USES common graph cuda_kernels cuda_detect cuda_base)
+room(cuda trainer/backend/cuda USES common graph backend cuda_kernels cuda_base cuda_dnn cuda_steps)
 string(REPLACE ";" " " sm "${RINGMASTER_CUDA_ARCHITECTURES}")
-set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/architectures.c
+set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/base/architectures.c
     PROPERTIES COMPILE_DEFINITIONS "RINGMASTER_CUDA_SM=\"${sm}\"")
 # Which kinds of GPU there are reports on (bench/resnet_cuda.sh).
 file(GLOB results CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/bench/results
@@ -34,36 +39,41 @@ string(REPLACE ";" ":" results "${results}")
 set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/usable.c
     PROPERTIES COMPILE_DEFINITIONS
     "RINGMASTER_CUDA_RESULTS=\"${results}\";RINGMASTER_CUDA_CONVS=$<BOOL:${RINGMASTER_HAVE_CUDNN}>")
+# Headers speak in cuDNN's descriptors and CUDA's streams, so tests see those too.
+target_link_libraries(cuda_kernels INTERFACE ringmaster_cuda)
 if(RINGMASTER_HAVE_CUDNN)
-    target_link_libraries(cuda PUBLIC ringmaster_cudnn)
+    target_link_libraries(cuda_dnn PUBLIC ringmaster_cudnn)
 endif()
 
-file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/*.cu)
+file(GLOB kernels CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/kernels/*.cu
+    ${CMAKE_CURRENT_LIST_DIR}/kernels/detect/*.cu)
 # What only compute capability 9.0 has instructions for, and is launched nowhere else.
-set(kernels_90a ${CMAKE_SOURCE_DIR}/trainer/backend/cuda/conv_backward.cu)
+set(kernels_90a ${CMAKE_CURRENT_LIST_DIR}/kernels/conv_backward.cu)
 list(REMOVE_ITEM kernels ${kernels_90a})
-add_library(cuda_kernels STATIC ${kernels})
-add_library(cuda_kernels_90a STATIC ${kernels_90a})
-set_target_properties(cuda_kernels_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)
-foreach(library cuda_kernels cuda_kernels_90a)
-    target_link_libraries(${library} PUBLIC graph kernels ringmaster_cuda)
-    target_include_directories(${library} PRIVATE ${ROOM_INCLUDES}/cuda)
+add_library(cuda_code STATIC ${kernels})
+add_library(cuda_code_90a STATIC ${kernels_90a})
+set_target_properties(cuda_code_90a PROPERTIES CUDA_ARCHITECTURES 90a-real)
+foreach(library cuda_code cuda_code_90a)
+    target_link_libraries(${library} PUBLIC cuda_detect)
     target_compile_options(${library} PRIVATE
         $<$<COMPILE_LANGUAGE:CUDA>:-Xptxas=-v,-warn-spills;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra>)
 endforeach()
 # A body that the host shares computes the same there: no contraction to fused multiply-adds.
-foreach(exact detections mask nms optimizer proposals roi_align roi_targets targets)
-    set_source_files_properties(${CMAKE_SOURCE_DIR}/trainer/backend/cuda/${exact}.cu
+foreach(exact optimizer detect/detections detect/mask detect/nms detect/proposals detect/roi_align
+        detect/roi_targets detect/targets)
+    set_source_files_properties(${CMAKE_CURRENT_LIST_DIR}/kernels/${exact}.cu
         PROPERTIES COMPILE_OPTIONS -fmad=false)
 endforeach()
-target_link_libraries(cuda PRIVATE cuda_kernels cuda_kernels_90a)
+foreach(launching cuda_base cuda_dnn cuda_steps cuda)
+    target_link_libraries(${launching} PRIVATE cuda_code cuda_code_90a)
+endforeach()
 
 # Registers, shared memory, stack and spills of every kernel, as the assembler reports them, and what
 # it must move: kernels.txt of the build folder.
 set(report ${CMAKE_SOURCE_DIR}/cmake/kernel_report.sh)
-set_target_properties(cuda_kernels cuda_kernels_90a PROPERTIES
+set_target_properties(cuda_code cuda_code_90a PROPERTIES
     CUDA_COMPILER_LAUNCHER "sh;${report};compile;${CMAKE_BINARY_DIR}/kernels")
-add_dependencies(cuda_kernels cuda_kernels_90a)
-add_custom_command(TARGET cuda_kernels POST_BUILD
+add_dependencies(cuda_code cuda_code_90a)
+add_custom_command(TARGET cuda_code POST_BUILD
     COMMAND sh ${report} table ${CMAKE_BINARY_DIR}/kernels ${CMAKE_BINARY_DIR}/kernels.txt
         ${kernels} ${kernels_90a})

@@ -1,9 +1,9 @@
 #include "cuda/switch.h"
 
-#include "cuda/context.h"
-#include "cuda/convs.h"
-#include "cuda/device.h"
-#include "cuda/faster_on.h"
+#include "cuda_base/context.h"
+#include "cuda_base/device.h"
+#include "cuda_base/faster_on.h"
+#include "cuda_dnn/convs.h"
 
 #include <string.h>
 

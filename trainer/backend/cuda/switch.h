@@ -5,15 +5,15 @@
 #ifndef CUDA_SWITCH_H
 #define CUDA_SWITCH_H
 
-#include "cuda/context.h"
+#include "cuda_base/context.h"
 
 /* Adds a switch node to what CUDA's selected lane records. Where it records nothing, enqueues the
  * last body: all rows. */
 cuda_switch cuda_switch_node;
 
 /* Whether WANTED asks for it on a GPU of this NAME. CUDA_OWN_AUTO takes it where it was measured to
- * be faster: cuda/faster_on.h. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps are
- * wanted, as the step in front of the recording computes all rows, by other kernels. */
+ * be faster: cuda_base/faster_on.h. ON is an error with EXIT_CODE_DEVICE where DETERMINISTIC steps
+ * are wanted, as the step in front of the recording computes all rows, by other kernels. */
 int cuda_switch_wanted(enum cuda_own wanted, const char *name, bool deterministic, bool *ret_wanted,
                        struct error *err);
 

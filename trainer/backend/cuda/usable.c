@@ -1,6 +1,6 @@
 #include "cuda/cuda.h"
 
-#include "cuda/device.h"
+#include "cuda_base/device.h"
 
 #include <ctype.h>
 #include <stdio.h>

@@ -1,0 +1,25 @@
+#include "cuda_base/architectures.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* CMake's list of them, "80 89 90 100". Each stands for its machine code and for what a driver
+ * compiles for newer ones. */
+#define LIST RINGMASTER_CUDA_SM
+
+const char *cuda_architectures(void) {
+    return "sm " LIST;
+}
+
+bool cuda_has_code(int major, int minor) {
+    for (const char *at = LIST; *at != '\0';) {
+        char *end = NULL;
+        long sm = strtol(at, &end, 10);
+        if (end == at)
+            return false;
+        if (sm <= major * 10 + minor)
+            return true;
+        at = end;
+    }
+    return false;
+}

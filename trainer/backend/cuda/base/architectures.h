@@ -1,0 +1,12 @@
+/* Which GPUs this build has code for. */
+#ifndef CUDA_BASE_ARCHITECTURES_H
+#define CUDA_BASE_ARCHITECTURES_H
+
+#include <stdbool.h>
+
+/* What this build has code for, "sm 80 89 90 100", and whether a GPU of compute capability
+ * MAJOR.MINOR can run it. */
+const char *cuda_architectures(void);
+bool cuda_has_code(int major, int minor);
+
+#endif

@@ -1,0 +1,12 @@
+/* Whether a fused convolution is worth it on this device, found by timing it and its rival
+ * (conv_rival.h) before anything is fused, and remembered in the plan cache. */
+#ifndef CUDA_DNN_CONV_DECIDE_H
+#define CUDA_DNN_CONV_DECIDE_H
+
+#include "cuda_dnn/conv_plan.h"
+
+/* CHOICE is of a fused pass that has plans. What cannot be timed, for want of memory say, is fused.
+ * Takes memory for the pass's tensors while it runs. */
+bool conv_decide(struct cuda *cuda, struct conv_choice *choice);
+
+#endif

@@ -1,0 +1,43 @@
+/* Which of cuDNN's operation graphs serves a kind of operator, and which of the operator's tensors
+ * stand behind the graph's ids: one table for the plain convolutions and all fused forms. */
+#ifndef CUDA_DNN_CONV_FORM_H
+#define CUDA_DNN_CONV_FORM_H
+
+#include "cuda_dnn/dnn_graph.h"
+#include "graph/graph.h"
+
+enum { CONV_OPERANDS_MAX = 24, CONV_FORM_ROWS = 20 };
+
+/* What stands behind an id where it is no tensor of the operator: numbers of the input's channels
+ * that are all the same, or room for results that nobody reads. */
+enum conv_fill { CONV_TENSOR, CONV_ZEROS, CONV_ONES, CONV_SPARE };
+
+struct conv_row {
+    int64_t uid; /* 0: end of the rows */
+    bool output; /* of the operator, else an input */
+    int slot;    /* what is absent there is CONV_SPARE */
+    int parts;   /* ids uid .. uid + parts - 1 share the tensor, a row of channels each; 0: one */
+    enum conv_fill fill;
+};
+
+struct conv_form {
+    enum op_kind kind;
+    enum dnn_pattern pattern;
+    struct conv_row rows[CONV_FORM_ROWS];
+};
+
+/* NULL for what is no convolution, and for one that no operation graph serves. */
+const struct conv_form *conv_form(const struct op *op);
+/* Any that PATTERN serves. */
+const struct conv_form *conv_form_of_pattern(enum dnn_pattern pattern);
+/* OP is a convolution, whether a graph serves it or not. */
+bool conv_form_is_conv(const struct op *op);
+
+/* The convolution itself: the shapes of its input and weights, wherever the operator has them. */
+struct dnn_conv conv_form_shape(const struct conv_form *form, const struct graph *graph,
+                                const struct op *op);
+/* The operator's weights, or their gradient. */
+const struct tensor *conv_form_weights(const struct conv_form *form, const struct graph *graph,
+                                       const struct op *op);
+
+#endif

@@ -1,0 +1,57 @@
+/* Which of cuDNN's plans serves a convolution pass: candidates when an operator is queried, one
+ * of them when it is bound. Passes of the same shape share the choice. */
+#ifndef CUDA_DNN_CONV_PLAN_H
+#define CUDA_DNN_CONV_PLAN_H
+
+#include "cuda_base/context.h"
+#include "cuda_dnn/conv_form.h"
+#include "cuda_dnn/dnn_plan.h"
+
+struct convs {
+    cudnnHandle_t dnn;
+    struct dnn_device device;
+    double bytes_per_ms;         /* of a copy on the device; 0: not measured yet */
+    float *zeros, *ones;         /* CONV_CHANNELS_MAX each, on the device; one allocation */
+    struct conv_choice *choices; /* list; one for each distinct convolution pass */
+};
+
+enum {
+    CONV_CANDIDATES = DNN_PLANS_MAX /* timed when tuning: all that the heuristics offer */
+};
+/* Of what a constant or a result that nobody reads is made for. */
+enum { CONV_CHANNELS_MAX = 8192 };
+#define CONV_WORKSPACE_MAX (INT64_C(1) << 30)
+
+enum conv_pays { CONV_PAYS_UNKNOWN, CONV_PAYS, CONV_LOSES };
+
+struct conv_choice {
+    struct conv_choice *next;
+    enum dnn_pattern pattern;
+    enum dtype type;
+    struct dnn_conv conv;
+    struct dnn_graph graph;
+    struct dnn_plan_list plans;
+    int64_t workspace;   /* the most that a candidate wants */
+    int chosen;          /* index into plans, -1 before it is settled */
+    float ms;            /* what it takes; 0: nobody has timed it */
+    enum conv_pays pays; /* a fused one, against what would stand in its place */
+};
+
+struct conv_operands {
+    int64_t ids[CONV_OPERANDS_MAX];
+    void *addresses[CONV_OPERANDS_MAX];
+    size_t scratch[CONV_OPERANDS_MAX]; /* bytes that tuning may write over; 0: it must not */
+    int count;
+    void *workspace;
+};
+
+/* The choice for this pass, made when it is new; owned by CUDA. No plan at all is an error. */
+int conv_choice_get(struct cuda *cuda, enum dnn_pattern pattern, enum dtype type,
+                    const struct dnn_conv *conv, struct conv_choice **ret, struct error *err);
+/* Settles `chosen`: by the plan cache, by timing on OPERANDS if tuning was asked for, else the
+ * heuristics' first. Timing writes over what OPERANDS says it may, and leaves zeros there. */
+int conv_choice_settle(struct cuda *cuda, struct conv_choice *choice,
+                       const struct conv_operands *operands, struct error *err);
+void conv_choices_done(struct convs *convs);
+
+#endif

@@ -1,0 +1,22 @@
+/* A device by description: cuDNN's device properties as JSON. With one, plans of precompiled
+ * kernels finalize on a machine without a GPU, so that a build can be held against an H100 and an
+ * A100 it has never seen. */
+#ifndef CUDA_DNN_DNN_DEVICE_H
+#define CUDA_DNN_DNN_DEVICE_H
+
+#include "cuda_dnn/dnn.h"
+
+struct dnn_device {
+    char name[256];
+    struct dnn_pool pool;
+    cudnnBackendDescriptor_t properties;
+    cudnnHandle_t handle; /* whoever opened the device sets it; NULL for a described one */
+};
+
+/* Reads the JSON file PATH (members: cuDNN's own, see devices/). */
+int dnn_device_read(struct dnn_device *device, const char *path, struct error *err);
+/* The GPU number ORDINAL of this host, called NAME. */
+int dnn_device_open(struct dnn_device *device, int ordinal, const char *name, struct error *err);
+void dnn_device_done(struct dnn_device *device);
+
+#endif

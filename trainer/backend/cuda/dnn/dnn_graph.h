@@ -1,0 +1,98 @@
+/* Operation graphs for cuDNN: the convolutions of a training step with what is fused around them.
+ *
+ * A pattern is one such graph. Which of them an architecture serves with a precompiled kernel
+ * decides the fusion level: the plain three are L0 and L1, those with statistics L2, those with
+ * the normalise prologue or the batch-norm reduction epilogue L3, the joins L3+. Those with a bias
+ * serve networks whose norms are frozen.
+ *
+ * Tensors are NHWC in memory; cuDNN wants dimensions in the order N C H W and strides that say so.
+ * Filters are OHWI in memory. Tensors of a pattern that the caller must supply at run time have the
+ * ids of enum dnn_uid; all others are virtual. Per-channel operands are [1, C, 1, 1]. */
+#ifndef CUDA_DNN_DNN_GRAPH_H
+#define CUDA_DNN_DNN_GRAPH_H
+
+#include "cuda_dnn/dnn.h"
+
+#include <stdbool.h>
+
+enum dnn_pattern {
+    DNN_FORWARD,                 /* y = conv(x) */
+    DNN_GRAD_DATA,               /* dx = conv'(dy) */
+    DNN_GRAD_WEIGHT,             /* dw = conv'(x, dy) */
+    DNN_FORWARD_STATS,           /* y = conv(x); sum, square sum of y */
+    DNN_NORM_FORWARD_STATS,      /* y = conv(relu(x * scale + bias)); sums */
+    DNN_JOIN_FORWARD_STATS,      /* z = relu(x * scale + bias + residual); y = conv(z); sums */
+    DNN_DUAL_JOIN_FORWARD_STATS, /* z = relu(x * scale + bias + x2 * scale2 + bias2); the same */
+    DNN_FORWARD_BIAS,            /* y = conv(x) + bias */
+    DNN_FORWARD_BIAS_RELU,       /* y = relu(conv(x) + bias) */
+    DNN_FORWARD_BIAS_ADD_RELU,   /* y = relu(conv(x) + residual + bias) */
+    DNN_NORM_GRAD_WEIGHT,        /* dw = conv'(relu(x * scale + bias), dy) */
+    DNN_GRAD_DATA_NORM,          /* g = conv'(dy) * relu'(bn(xn)); batch-norm reductions of g */
+    DNN_GRAD_DATA_ADD_NORM,      /* g = (conv'(dy) + shortcut) * relu'(bn(xn)); reductions */
+    DNN_GRAD_DATA_ADD_JOIN,      /* g = (conv'(dy) + shortcut) * relu'(bn(xn) + residual); ... */
+    DNN_GRAD_DATA_ADD_DUAL_JOIN, /* the same with bn(xn2) in place of the residual; two reductions
+                                  */
+    DNN_PATTERN_COUNT
+};
+
+enum dnn_uid {
+    DNN_UID_X = 1,
+    DNN_UID_W,
+    DNN_UID_Y, /* the convolution's output, forward; dy backward */
+    DNN_UID_DX,
+    DNN_UID_SUM,
+    DNN_UID_SQUARE_SUM,
+    DNN_UID_SCALE,
+    DNN_UID_BIAS,
+    DNN_UID_X2, /* the second branch of a dual join */
+    DNN_UID_SCALE2,
+    DNN_UID_BIAS2,
+    DNN_UID_RESIDUAL, /* as the convolution's input, or as y where that is what it is added to */
+    DNN_UID_JOIN,     /* z, written out */
+    DNN_UID_SHORTCUT,
+    DNN_UID_NORM = 32,        /* operands of the batch norm of xn: + enum dnn_norm_uid, and */
+    DNN_UID_NORM2 = 40,       /* those of the second branch */
+    DNN_UID_COEFFICIENT = 48, /* + 0 dy scale, + 1 x scale, + 2 bias of dx = a dy + b x + c */
+    DNN_UID_COEFFICIENT2 = 52,
+    DNN_UID_VIRTUAL = 64 /* and up: never in memory */
+};
+
+/* A batch norm's operands in a backward pattern, added to DNN_UID_NORM or DNN_UID_NORM2. */
+enum dnn_norm_uid {
+    DNN_NORM_X,
+    DNN_NORM_MEAN,
+    DNN_NORM_INV_STD,
+    DNN_NORM_GAMMA,
+    DNN_NORM_BETA,
+    DNN_NORM_DGAMMA,
+    DNN_NORM_DBETA,
+};
+
+/* One convolution. Height and width are the input's; `kernel` and `stride` are square. */
+struct dnn_conv {
+    int64_t batch, height, width, in_channels, out_channels;
+    int64_t kernel, stride, padding;
+};
+
+struct dnn_graph {
+    struct dnn_pool pool;
+    cudnnBackendDescriptor_t ops[16];
+    int op_count;
+    int64_t next_virtual;
+    cudnnBackendDescriptor_t graph;
+};
+
+const char *dnn_pattern_name(enum dnn_pattern pattern);
+
+/* False where the form has no meaning: joins in front of a strided convolution. */
+bool dnn_pattern_applies(enum dnn_pattern pattern, const struct dnn_conv *conv);
+
+/* Builds and finalizes the operation graph; ACTIVATION is CUDNN_DATA_HALF, _BFLOAT16 or _FLOAT.
+ * Filter gradients come out in
+ * the activation's type: no precompiled engine of cuDNN 9.19 writes f32 from half inputs.
+ * dnn_graph_done() is safe on a half-built graph. */
+int dnn_graph_build(struct dnn_graph *g, enum dnn_pattern pattern, const struct dnn_conv *conv,
+                    cudnnDataType_t activation, struct error *err);
+void dnn_graph_done(struct dnn_graph *g);
+
+#endif

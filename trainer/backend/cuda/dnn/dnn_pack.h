@@ -1,0 +1,20 @@
+/* Running a plan: the addresses behind the graph's tensor ids, bound once. */
+#ifndef CUDA_DNN_DNN_PACK_H
+#define CUDA_DNN_DNN_PACK_H
+
+#include "cuda_dnn/dnn_plan.h"
+
+struct dnn_pack {
+    struct dnn_pool pool;
+    cudnnBackendDescriptor_t pack;
+};
+
+/* COUNT ids with their addresses in device memory; WORKSPACE may be NULL where none is needed. */
+int dnn_pack_init(struct dnn_pack *pack, const int64_t *ids, void *const *addresses, int count,
+                  void *workspace, struct error *err);
+void dnn_pack_done(struct dnn_pack *pack);
+/* Enqueues on HANDLE's stream. */
+int dnn_pack_run(const struct dnn_pack *pack, cudnnHandle_t handle, const struct dnn_plan *plan,
+                 struct error *err);
+
+#endif

@@ -1,0 +1,154 @@
+#include "cuda_dnn/dnn_plan.h"
+
+#include <stddef.h>
+
+typedef cudnnBackendDescriptor_t desc_t;
+
+static void plan_done(struct dnn_plan *plan) {
+    dnn_pool_done(&plan->pool);
+    *plan = (struct dnn_plan){0};
+}
+
+void dnn_plan_list_done(struct dnn_plan_list *list) {
+    while (list->count > 0)
+        plan_done(&list->plans[--list->count]);
+}
+
+/* Whether an engine with this note computes with less than f32 has. */
+static bool loses_bits(cudnnBackendNumericalNote_t note) {
+    switch (note) {
+    case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
+    case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
+    case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:
+    case CUDNN_NUMERICAL_NOTE_FFT:
+    case CUDNN_NUMERICAL_NOTE_WINOGRAD:
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Reads the engine behind PLAN's configuration: its index and what it says of itself. */
+static int describe(struct dnn_plan *plan, desc_t config, struct error *err) {
+    enum { NOTES_MAX = 16 };
+    desc_t engine = NULL;
+    if (dnn_new(&plan->pool, CUDNN_BACKEND_ENGINE_DESCRIPTOR, "engine", &engine, err) != 0)
+        return -1;
+    int64_t got = 0;
+    cudnnStatus_t status = cudnnBackendGetAttribute(
+        config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &got, &engine);
+    if (status == CUDNN_STATUS_SUCCESS)
+        status = cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64,
+                                          1, &got, &plan->engine);
+    cudnnBackendBehaviorNote_t behaviour[NOTES_MAX];
+    int64_t behaviours = 0;
+    if (status == CUDNN_STATUS_SUCCESS)
+        status =
+            cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE,
+                                     CUDNN_TYPE_BEHAVIOR_NOTE, NOTES_MAX, &behaviours, behaviour);
+    cudnnBackendNumericalNote_t numerical[NOTES_MAX];
+    int64_t numericals = 0;
+    if (status == CUDNN_STATUS_SUCCESS)
+        status =
+            cudnnBackendGetAttribute(engine, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE,
+                                     CUDNN_TYPE_NUMERICAL_NOTE, NOTES_MAX, &numericals, numerical);
+    if (status != CUDNN_STATUS_SUCCESS)
+        return dnn_error(status, "engine", err);
+    for (int64_t i = 0; i < behaviours && i < NOTES_MAX; i++)
+        if (behaviour[i] == CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)
+            plan->runtime_compiled = true;
+    plan->deterministic = true;
+    for (int64_t i = 0; i < numericals && i < NOTES_MAX; i++) {
+        plan->deterministic &= numerical[i] != CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC;
+        plan->rounds |= loses_bits(numerical[i]);
+    }
+    return 0;
+}
+
+/* For whom PLAN is: the handle that will run it, or a device by its description. */
+static int set_target(desc_t plan, const struct dnn_device *device, struct error *err) {
+    if (device->handle != NULL)
+        return dnn_set(plan, CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1,
+                       (const void *)&device->handle, err);
+    return dnn_set_desc(plan, CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, device->properties, err);
+}
+
+/* Makes and finalizes the plan; -1 with the reason when this engine does not serve. */
+static int finalize(struct dnn_plan *plan, desc_t config, const struct dnn_device *device,
+                    struct error *err) {
+    if (dnn_new(&plan->pool, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "plan", &plan->plan, err) !=
+            0 ||
+        dnn_set_desc(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config, err) != 0 ||
+        set_target(plan->plan, device, err) != 0 || dnn_finalize(plan->plan, "plan", err) != 0)
+        return -1;
+    int64_t got = 0;
+    cudnnStatus_t status =
+        cudnnBackendGetAttribute(plan->plan, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE,
+                                 CUDNN_TYPE_INT64, 1, &got, &plan->workspace);
+    return status == CUDNN_STATUS_SUCCESS ? 0 : dnn_error(status, "workspace size", err);
+}
+
+/* Asks the heuristics of MODE for configurations; their descriptors belong to POOL. */
+static int ask(struct dnn_pool *pool, const struct dnn_graph *graph,
+               const struct dnn_device *device, cudnnBackendHeurMode_t mode,
+               desc_t configs[DNN_PLANS_MAX], int64_t *ret_count, struct error *err) {
+    desc_t heuristics = NULL;
+    if (dnn_new(pool, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "heuristics", &heuristics, err) != 0 ||
+        dnn_set_desc(heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph->graph, err) != 0 ||
+        dnn_set(heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode, err) != 0 ||
+        dnn_set_desc(heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device->properties, err) != 0)
+        return -1;
+    *ret_count = 0;
+    if (cudnnBackendFinalize(heuristics) != CUDNN_STATUS_SUCCESS)
+        return 0; /* nothing for this graph on this device */
+    for (int i = 0; i < DNN_PLANS_MAX; i++)
+        if (dnn_new(pool, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "configuration", &configs[i], err) !=
+            0)
+            return -1;
+    cudnnStatus_t status =
+        cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS,
+                                 CUDNN_TYPE_BACKEND_DESCRIPTOR, DNN_PLANS_MAX, ret_count, configs);
+    return status == CUDNN_STATUS_SUCCESS ? 0 : dnn_error(status, "heuristics", err);
+}
+
+static bool wanted(const struct dnn_plan *plan, const struct dnn_plan_query *query) {
+    return !(query->precompiled && plan->runtime_compiled) &&
+           !(query->deterministic && !plan->deterministic) && !(query->exact && plan->rounds);
+}
+
+static int add_plans(struct dnn_plan_list *list, const struct dnn_graph *graph,
+                     const struct dnn_plan_query *query, cudnnBackendHeurMode_t mode,
+                     struct error *err) {
+    struct dnn_pool pool = {0};
+    desc_t configs[DNN_PLANS_MAX];
+    int64_t count = 0;
+    int result = ask(&pool, graph, query->device, mode, configs, &count, err);
+    for (int64_t i = 0; result == 0 && i < count && list->count < query->most; i++) {
+        struct dnn_plan plan = {0};
+        result = describe(&plan, configs[i], err);
+        bool serves = result == 0 && wanted(&plan, query);
+        if (serves && finalize(&plan, configs[i], query->device, NULL) == 0 &&
+            plan.workspace <= query->workspace_max) {
+            dnn_pool_move(&pool, &plan.pool, configs[i]);
+            list->plans[list->count++] = plan;
+            continue;
+        }
+        list->needs_driver += serves && plan.runtime_compiled;
+        plan_done(&plan);
+    }
+    dnn_pool_done(&pool);
+    return result;
+}
+
+int dnn_plan_list_find(struct dnn_plan_list *list, const struct dnn_graph *graph,
+                       const struct dnn_plan_query *query, struct error *err) {
+    static const cudnnBackendHeurMode_t modes[] = {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK};
+    *list = (struct dnn_plan_list){0};
+    for (size_t i = 0; i < 2 && list->count < query->most; i++) {
+        if (add_plans(list, graph, query, modes[i], err) != 0) {
+            dnn_plan_list_done(list);
+            return -1;
+        }
+    }
+    return 0;
+}

@@ -1,0 +1,330 @@
+#include "cuda_dnn/conv_plan.h"
+
+#include "cuda_dnn/conv_form.h"
+#include "cuda_dnn/dnn_pack.h"
+
+/* A convolution pass, plain or fused. cuDNN wants weights in the activation's type and with the
+ * input's channels. The narrow copy of the parameters has them so; where that does not serve,
+ * `packed` does: a stem's channels are padded, a frozen norm is folded in, what is constant has no
+ * such copy. A weight gradient comes out in that form, too: where the graph has it in f32 (a
+ * stem's, or one that is added to another), it is brought there behind the product. */
+struct conv_step {
+    struct cuda_step step;
+    const struct dnn_plan *plan;
+    struct dnn_pack pack;
+    /* weights: [out * kernel * kernel, in] */
+    size_t rows;
+    int in, in_padded;
+    void *arena;
+    void *packed, *bias;   /* what cuDNN reads or writes */
+    size_t packed_bytes;   /* of the weights there that tuning may write over */
+    struct fold_args fold; /* of one with a bias or a frozen norm, and of its gradients */
+    void *spare;           /* results that nobody reads, behind one another */
+    /* of a data gradient with norms behind it */
+    struct norm_coefficients_args coefficients[LAUNCH_NORMS_MAX];
+    int norms;
+};
+
+static bool has_bias(const struct op *op) {
+    return op->kind == OP_CONV2D_AFFINE;
+}
+
+/* The slot of the gamma of a frozen norm behind OP's convolution, with its variance; -1: none. */
+static int gamma_slot(const struct op *op) {
+    int slot = op->kind == OP_CONV2D_AFFINE               ? AFFINE_GAMMA
+               : op->kind == OP_CONV2D_GRAD_DATA_AFFINE   ? AFFINE_GRAD_GAMMA
+               : op->kind == OP_CONV2D_GRAD_WEIGHT_AFFINE ? 2
+                                                          : -1;
+    return slot >= 0 && op->inputs[slot] != TENSOR_NONE ? slot : -1;
+}
+
+/* Whether cuDNN reads the parameters' narrow copy, bias included. */
+static bool reads_narrow(const struct graph *graph, const struct op *op, const struct tensor *w,
+                         const struct dnn_conv *conv) {
+    return cuda_is_narrowed(graph, w) && conv->in_channels == w->shape.dim[3] &&
+           gamma_slot(op) < 0 &&
+           (!has_bias(op) || cuda_is_narrowed(graph, cuda_input(graph, op, AFFINE_BIAS)));
+}
+
+/* Whether W is a gradient that cuDNN writes as it is. */
+static bool is_made_narrow(const struct graph *graph, const struct tensor *w,
+                           const struct dnn_conv *conv) {
+    return w->role == TENSOR_GRADIENT && w->dtype == graph->dtype &&
+           conv->in_channels == w->shape.dim[3];
+}
+
+/* Whether cuDNN can use neither that nor the arena's own weights. */
+static bool needs_packing(const struct graph *graph, const struct op *op, const struct tensor *w,
+                          const struct dnn_conv *conv) {
+    if (reads_narrow(graph, op, w, conv) || is_made_narrow(graph, w, conv))
+        return false;
+    bool folded = has_bias(op) || (gamma_slot(op) >= 0 && op->kind == OP_CONV2D_GRAD_DATA_AFFINE);
+    return graph->dtype != DTYPE_F32 || conv->in_channels != w->shape.dim[3] || folded;
+}
+
+static size_t weight_bytes(const struct graph *graph, const struct tensor *w,
+                           const struct dnn_conv *conv) {
+    size_t bytes = cuda_rows(w) * (size_t)conv->in_channels * dtype_size(graph->dtype);
+    return backend_aligned(bytes);
+}
+
+static size_t packed_bytes(const struct graph *graph, const struct op *op, const struct tensor *w,
+                           const struct dnn_conv *conv) {
+    if (!needs_packing(graph, op, w, conv))
+        return 0;
+    size_t bias = has_bias(op) ? (size_t)w->shape.dim[0] * dtype_size(graph->dtype) : 0;
+    return weight_bytes(graph, w, conv) + bias;
+}
+
+static bool is_spare(const struct conv_row *row, const struct op *op) {
+    return row->fill == CONV_SPARE ||
+           (row->fill == CONV_TENSOR && row->output && op->outputs[row->slot] == TENSOR_NONE);
+}
+
+static bool is_weight_gradient(const struct conv_form *form) {
+    return form->pattern == DNN_GRAD_WEIGHT || form->pattern == DNN_NORM_GRAD_WEIGHT;
+}
+
+/* How many rows of the input's channels a form writes for nobody. */
+static size_t spare_rows(const struct conv_form *form, const struct op *op) {
+    size_t rows = 0;
+    for (const struct conv_row *row = form->rows; row->uid != 0; row++)
+        if (is_spare(row, op))
+            rows += row->parts > 0 ? (size_t)row->parts : 1;
+    return rows;
+}
+
+static int query_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      struct backend_needs *needs, struct error *err) {
+    const struct conv_form *form = conv_form(op);
+    struct dnn_conv conv = conv_form_shape(form, graph, op);
+    const struct tensor *w = conv_form_weights(form, graph, op);
+    struct conv_choice *choice = NULL;
+    if (conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, err) != 0)
+        return error_wrap(err, "%s", op->name);
+    needs->scratch = cuda_workspace_bytes((size_t)choice->workspace) +
+                     spare_rows(form, op) * (size_t)conv.in_channels * sizeof(float);
+    if (is_weight_gradient(form))
+        needs->scratch += packed_bytes(graph, op, w, &conv);
+    else
+        needs->packed = packed_bytes(graph, op, w, &conv);
+    return 0;
+}
+
+static int run_conv(void *context, struct error *err) {
+    struct conv_step *s = context;
+    if (cuda_is_counted(s->step.cuda))
+        return 0;
+    if (dnn_pack_run(&s->pack, s->step.cuda->convs->dnn, s->plan, err) != 0)
+        return error_wrap(err, "%s %s", s->step.name, s->step.shape);
+    return 0;
+}
+
+/* What cuDNN means by the coefficients that its reduction can write is documented nowhere: they are
+ * ours, from its dgamma and dbeta, which are. */
+static int run_grad_data_norm(void *context, struct error *err) {
+    struct conv_step *s = context;
+    if (run_conv(context, err) != 0)
+        return -1;
+    cudaError_t status = launch_norm_coefficients(s->step.cuda->stream, s->coefficients, s->norms);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static void fill_coefficients(struct conv_step *s, const struct graph *graph, const struct op *op,
+                              const struct backend_site *site) {
+    const struct tensor *x = cuda_input(graph, op, GRAD_DATA_NORM_X);
+    s->coefficients[0] = (struct norm_coefficients_args){
+        .gamma = site->inputs[GRAD_DATA_NORM_GAMMA],
+        .mean = site->inputs[GRAD_DATA_NORM_MEAN],
+        .invstd = site->inputs[GRAD_DATA_NORM_INVSTD],
+        .dgamma = site->outputs[GRAD_DATA_NORM_DGAMMA],
+        .dbeta = site->outputs[GRAD_DATA_NORM_DBETA],
+        .coefficients = site->outputs[GRAD_DATA_NORM_COEFFICIENTS],
+        .rows = cuda_rows(x),
+        .channels = cuda_channels(x),
+    };
+    s->norms = 1;
+    if (op->kind != OP_CONV2D_GRAD_DATA_ADD_DUAL_JOIN)
+        return;
+    s->coefficients[1] = (struct norm_coefficients_args){
+        .gamma = site->inputs[GRAD_DATA_NORM_GAMMA2],
+        .mean = site->inputs[GRAD_DATA_NORM_MEAN2],
+        .invstd = site->inputs[GRAD_DATA_NORM_INVSTD2],
+        .dgamma = site->outputs[GRAD_DATA_NORM_DGAMMA2],
+        .dbeta = site->outputs[GRAD_DATA_NORM_DBETA2],
+        .coefficients = site->outputs[GRAD_DATA_NORM_COEFFICIENTS2],
+        .rows = cuda_rows(x),
+        .channels = cuda_channels(x),
+    };
+    s->norms = 2;
+}
+
+static int run_grad_weight(void *context, struct error *err) {
+    struct conv_step *s = context;
+    if (run_conv(context, err) != 0)
+        return -1;
+    if (s->fold.gamma == NULL && s->packed == s->arena)
+        return 0;
+    cudaError_t status = s->fold.gamma != NULL
+                             ? launch_unfold(s->step.cuda->stream, s->step.type, &s->fold, s->arena)
+                             : launch_unpack(s->step.cuda->stream, s->step.type, s->arena,
+                                             s->packed, s->rows, s->in, s->in_padded);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int refresh_weights(void *context, struct error *err) {
+    struct conv_step *s = context;
+    cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->arena,
+                                     s->rows, s->in_padded, s->in);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int refresh_folded(void *context, struct error *err) {
+    struct conv_step *s = context;
+    cudaError_t status = launch_fold(s->step.cuda->stream, s->step.type, &s->fold);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static void conv_done(struct cuda_step *step) {
+    dnn_pack_done(&((struct conv_step *)step)->pack);
+}
+
+static void fill_fold(struct conv_step *s, const struct op *op, const struct tensor *w,
+                      const struct backend_site *site) {
+    int gamma = gamma_slot(op);
+    s->fold = (struct fold_args){
+        .w = s->arena,
+        .packed = s->packed,
+        .packed_bias = s->bias,
+        .outputs = (size_t)w->shape.dim[0],
+        .taps = (size_t)(w->shape.dim[1] * w->shape.dim[2]),
+        .from_width = s->in,
+        .to_width = s->in_padded,
+        .epsilon = (float)op->attr.epsilon,
+    };
+    if (gamma >= 0) {
+        s->fold.gamma = site->inputs[gamma];
+        s->fold.variance = site->inputs[op->kind == OP_CONV2D_AFFINE ? AFFINE_VARIANCE : gamma + 1];
+    }
+    if (!has_bias(op))
+        return;
+    s->fold.bias = site->inputs[AFFINE_BIAS];
+    s->fold.beta = site->inputs[AFFINE_BETA];
+    s->fold.mean = site->inputs[AFFINE_MEAN];
+}
+
+/* Where weights and bias are; `packed` of a gradient is in its scratch. */
+static void place_weights(struct conv_step *s, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, const struct tensor *w,
+                          const struct dnn_conv *conv) {
+    s->packed = s->arena;
+    if (needs_packing(graph, op, w, conv)) {
+        s->packed = site->packed;
+        s->packed_bytes = weight_bytes(graph, w, conv);
+        s->bias = has_bias(op) ? (char *)s->packed + s->packed_bytes : NULL;
+    } else if (reads_narrow(graph, op, w, conv)) {
+        s->packed = cuda_narrow(graph, site, s->arena);
+        s->packed_bytes = (size_t)tensor_count(w) * dtype_size(graph->dtype) / 4 * 4;
+        if (has_bias(op))
+            s->bias = cuda_narrow(graph, site, site->inputs[AFFINE_BIAS]);
+    }
+}
+
+/* The bytes of a tensor that lives in the step's own arena; 0 for parameters and the like. */
+static size_t arena_bytes(const struct graph *graph, const struct op *op,
+                          const struct conv_row *row) {
+    const struct tensor *t =
+        row->output ? cuda_output(graph, op, row->slot) : cuda_input(graph, op, row->slot);
+    return t->role == TENSOR_ACTIVATION ? tensor_bytes(t) : 0;
+}
+
+/* Where the tensor of ROW is; *RET_SCRATCH: bytes there that tuning may write over. */
+static char *operand(const struct conv_step *s, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, const struct conv_row *row,
+                     size_t *ret_scratch) {
+    *ret_scratch = 0;
+    if (row->uid == DNN_UID_W) {
+        *ret_scratch = s->packed_bytes;
+        return s->packed;
+    }
+    if (row->uid == DNN_UID_BIAS && has_bias(op))
+        return s->bias;
+    if (row->fill == CONV_ZEROS || row->fill == CONV_ONES) {
+        const struct convs *convs = s->step.cuda->convs;
+        return (char *)(row->fill == CONV_ONES ? convs->ones : convs->zeros);
+    }
+    *ret_scratch = arena_bytes(graph, op, row);
+    return row->output ? site->outputs[row->slot] : site->inputs[row->slot];
+}
+
+/* Every id of the form with its address. */
+static void fill_operands(struct conv_operands *o, const struct conv_step *s,
+                          const struct conv_form *form, const struct graph *graph,
+                          const struct op *op, const struct backend_site *site) {
+    const size_t part_bytes = (size_t)s->in_padded * sizeof(float);
+    o->count = 0;
+    o->workspace = cuda_workspace(site->scratch);
+    char *spare = s->spare;
+    for (const struct conv_row *row = form->rows; row->uid != 0; row++) {
+        int parts = row->parts > 0 ? row->parts : 1;
+        size_t scratch = 0;
+        char *address = spare;
+        if (is_spare(row, op))
+            spare += (size_t)parts * part_bytes;
+        else
+            address = operand(s, graph, op, site, row, &scratch);
+        for (int part = 0; part < parts; part++) {
+            o->ids[o->count] = row->uid + part;
+            o->scratch[o->count] = part == 0 ? scratch : 0;
+            o->addresses[o->count++] = address + (size_t)part * part_bytes;
+        }
+    }
+}
+
+static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    const struct conv_form *form = conv_form(op);
+    struct dnn_conv conv = conv_form_shape(form, graph, op);
+    const struct tensor *w = conv_form_weights(form, graph, op);
+    struct conv_choice *choice = NULL;
+    if (conv_choice_get(cuda, form->pattern, graph->dtype, &conv, &choice, err) != 0)
+        return error_wrap(err, "%s", op->name);
+    struct conv_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    s->step.done = conv_done;
+    bound->step.context = s;
+    bool gradient = is_weight_gradient(form);
+    s->rows = cuda_rows(w);
+    s->in = cuda_channels(w);
+    s->in_padded = (int)conv.in_channels;
+    /* Slot 1 holds the weights wherever they are an input. */
+    s->arena = gradient ? site->outputs[0] : site->inputs[1];
+    bool packs = needs_packing(graph, op, w, &conv);
+    void *behind = (char *)site->scratch + cuda_workspace_bytes((size_t)choice->workspace);
+    place_weights(s, graph, op, site, w, &conv);
+    if (packs && gradient)
+        s->packed = behind;
+    if (has_bias(op) || gamma_slot(op) >= 0)
+        fill_fold(s, op, w, site);
+    s->spare = gradient ? NULL : behind;
+    struct conv_operands operands;
+    fill_operands(&operands, s, form, graph, op, site);
+    if (conv_choice_settle(cuda, choice, &operands, err) != 0 ||
+        dnn_pack_init(&s->pack, operands.ids, operands.addresses, operands.count,
+                      operands.workspace, err) != 0)
+        return error_wrap(err, "%s", op->name);
+    s->plan = &choice->plans.plans[choice->chosen];
+    bound->step.run = gradient ? run_grad_weight : run_conv;
+    if (form->pattern >= DNN_GRAD_DATA_NORM && op->kind != OP_CONV2D_GRAD_DATA_AFFINE) {
+        fill_coefficients(s, graph, op, site);
+        bound->step.run = run_grad_data_norm;
+    }
+    if (!gradient && packs)
+        bound->refresh =
+            (struct bound_step){s->fold.packed != NULL ? refresh_folded : refresh_weights, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_conv_rule = {query_conv, bind_conv};

@@ -1,0 +1,133 @@
+/* Small dense operators, bound by the bytes they move: biases, maps of half the size, the gradient
+ * of frozen norms. */
+#include "cuda_kernels/launch.h"
+#include "cuda_kernels/vec.cuh"
+#include "kernels/relu.h"
+
+/* Bytes moved: x and y once. */
+template <typename T, int W>
+static __global__ void bias_kernel(const T *x, const float *bias, T *y, size_t packets,
+                                   int channels, bool relu) {
+    FOR_EACH_ITEM(i, packets) {
+        lane<W> p = load<T, W>(x + i * W);
+        int c = static_cast<int>(i * W % channels);
+#pragma unroll
+        for (int k = 0; k < W; k++) {
+            p.v[k] += bias[c + k];
+            p.v[k] = relu ? relu_float(p.v[k]) : p.v[k];
+        }
+        store<T, W>(y + i * W, p);
+    }
+}
+
+cudaError_t launch_bias(cudaStream_t stream, enum dtype type, const void *x, const float *bias,
+                        void *y, size_t rows, int channels, bool relu) {
+    return with_packets(type, static_cast<size_t>(channels), [=](auto tag, auto width) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(width)::value;
+        size_t packets = rows * static_cast<size_t>(channels) / W;
+        enqueue(bias_kernel<T, W>, blocks_for(packets), THREADS, stream, static_cast<const T *>(x),
+                bias, static_cast<T *>(y), packets, channels, relu);
+        return launch_status();
+    });
+}
+
+/* ROWS of all pictures and WIDTH are the smaller map's. Bytes moved: large, small and y once. */
+template <typename T, int W>
+static __global__ void upsample_add_kernel(const T *large, const T *small, T *y, size_t packets,
+                                           size_t width, int channels) {
+    FOR_EACH_ITEM(i, packets) {
+        size_t at = i * W, pixel = at / channels, row = pixel / (2 * width);
+        size_t from = (row / 2 * width + pixel % (2 * width) / 2) * channels + at % channels;
+        lane<W> p = load<T, W>(large + at), q = load<T, W>(small + from);
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            p.v[k] += q.v[k];
+        store<T, W>(y + at, p);
+    }
+}
+
+/* Bytes moved: dy and db once. */
+template <typename T, int W>
+static __global__ void upsample_grad_kernel(const T *dy, T *db, size_t packets, size_t width,
+                                            int channels) {
+    FOR_EACH_ITEM(i, packets) {
+        size_t at = i * W, pixel = at / channels, line = 2 * width * channels;
+        const T *first =
+            dy + pixel / width * 2 * line + pixel % width * 2 * channels + at % channels;
+        lane<W> a = load<T, W>(first), b = load<T, W>(first + channels);
+        lane<W> c = load<T, W>(first + line), d = load<T, W>(first + line + channels);
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            a.v[k] = (a.v[k] + b.v[k]) + (c.v[k] + d.v[k]);
+        store<T, W>(db + at, a);
+    }
+}
+
+cudaError_t launch_upsample_add(cudaStream_t stream, enum dtype type, const void *large,
+                                const void *small, void *y, size_t rows, size_t width,
+                                int channels) {
+    return with_packets(type, static_cast<size_t>(channels), [=](auto tag, auto lanes) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(lanes)::value;
+        size_t packets = 4 * rows * width * static_cast<size_t>(channels) / W;
+        enqueue(upsample_add_kernel<T, W>, blocks_for(packets), THREADS, stream,
+                static_cast<const T *>(large), static_cast<const T *>(small), static_cast<T *>(y),
+                packets, width, channels);
+        return launch_status();
+    });
+}
+
+cudaError_t launch_upsample_grad(cudaStream_t stream, enum dtype type, const void *dy, void *db,
+                                 size_t rows, size_t width, int channels) {
+    return with_packets(type, static_cast<size_t>(channels), [=](auto tag, auto lanes) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(lanes)::value;
+        size_t packets = rows * width * static_cast<size_t>(channels) / W;
+        enqueue(upsample_grad_kernel<T, W>, blocks_for(packets), THREADS, stream,
+                static_cast<const T *>(dy), static_cast<T *>(db), packets, width, channels);
+        return launch_status();
+    });
+}
+
+static __device__ __forceinline__ float frozen_scale(const float *gamma, const float *variance,
+                                                     float epsilon, int c) {
+    return gamma[c] / sqrtf(variance[c] + epsilon);
+}
+
+/* Bytes moved: dy, y where it is, dx and dside where they are wanted, once. */
+template <typename T, int W>
+static __global__ void frozen_grad_kernel(struct frozen_grad_args args, size_t packets) {
+    FOR_EACH_ITEM(i, packets) {
+        int c = static_cast<int>(i * W % args.channels);
+        lane<W> g = load<T, W>(static_cast<const T *>(args.dy) + i * W), dx;
+        if (args.y != nullptr) {
+            lane<W> y = load<T, W>(static_cast<const T *>(args.y) + i * W);
+#pragma unroll
+            for (int k = 0; k < W; k++)
+                g.v[k] = relu_passes_float(y.v[k]) ? g.v[k] : 0;
+        }
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            dx.v[k] = g.v[k] * frozen_scale(args.gamma, args.variance, args.epsilon, c + k);
+        store<T, W>(static_cast<T *>(args.dx) + i * W, dx);
+        if (args.dside == nullptr)
+            continue;
+        if (args.gamma2 != nullptr)
+#pragma unroll
+            for (int k = 0; k < W; k++)
+                g.v[k] *= frozen_scale(args.gamma2, args.variance2, args.epsilon, c + k);
+        store<T, W>(static_cast<T *>(args.dside) + i * W, g);
+    }
+}
+
+cudaError_t launch_frozen_grad(cudaStream_t stream, enum dtype type,
+                               const struct frozen_grad_args *args) {
+    return with_packets(type, static_cast<size_t>(args->channels), [=](auto tag, auto width) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(width)::value;
+        size_t packets = args->rows * static_cast<size_t>(args->channels) / W;
+        enqueue(frozen_grad_kernel<T, W>, blocks_for(packets), THREADS, stream, *args, packets);
+        return launch_status();
+    });
+}

@@ -1,0 +1,178 @@
+/* Passes that touch each element once: their only cost is the bytes they move. */
+#include "cuda_kernels/launch.h"
+#include "cuda_kernels/norm.cuh"
+#include "cuda_kernels/vec.cuh"
+
+template <enum pointwise> struct pointwise_body;
+#define BODY(kind, name, tensors, value)                                                           \
+    template <> struct pointwise_body<POINTWISE_##kind> {                                          \
+        static constexpr int reads = tensors;                                                      \
+        static __device__ __forceinline__ float at(float a, float b) {                             \
+            return pointwise_##name##_float(a, b);                                                 \
+        }                                                                                          \
+    };
+POINTWISE(BODY)
+
+/* Bytes moved: a, b where F has it, and y once. */
+template <typename T, int W, enum pointwise F>
+static __global__ void pointwise_kernel(const T *a, const T *b, T *y, size_t packets) {
+    FOR_EACH_ITEM(i, packets) {
+        lane<W> p = load<T, W>(a + i * W);
+        lane<W> q = pointwise_body<F>::reads == 2 ? load<T, W>(b + i * W) : p;
+#pragma unroll
+        for (int k = 0; k < W; k++)
+            p.v[k] = pointwise_body<F>::at(p.v[k], q.v[k]);
+        store<T, W>(y + i * W, p);
+    }
+}
+
+template <enum pointwise F>
+static cudaError_t pointwise_of(cudaStream_t stream, enum dtype type, const void *a, const void *b,
+                                void *y, size_t count) {
+    return with_packets(type, count, [=](auto tag, auto width) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(width)::value;
+        enqueue(pointwise_kernel<T, W, F>, blocks_for(count / W), THREADS, stream,
+                static_cast<const T *>(a), static_cast<const T *>(b), static_cast<T *>(y),
+                count / W);
+        return launch_status();
+    });
+}
+
+cudaError_t launch_pointwise(cudaStream_t stream, enum pointwise function, enum dtype type,
+                             const void *a, const void *b, void *y, size_t count) {
+    switch (function) {
+#define CASE(kind, ...)                                                                            \
+    case POINTWISE_##kind:                                                                         \
+        return pointwise_of<POINTWISE_##kind>(stream, type, a, b, y, count);
+        POINTWISE(CASE)
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+/* Bytes moved: 3 read a pixel, y once. */
+template <typename T> static __global__ void normalize_kernel(struct normalize_args args) {
+    T *y = static_cast<T *>(args.y);
+    FOR_EACH_ITEM(i, args.pixels) {
+        for (int c = 0; c < args.channels; c++) {
+            float v = 0;
+            if (c < 3)
+                v = static_cast<float>(args.image[i * 3 + c]) * args.scale[c] + args.bias[c];
+            y[i * args.channels + c] = narrow<T>(v);
+        }
+    }
+}
+
+void launch_overlap(bool overlap) {
+    launches_overlap = overlap;
+}
+
+void launch_count_in(struct launch_count *count) {
+    launches_counted = count;
+}
+
+cudaError_t launch_normalize(cudaStream_t stream, enum dtype type,
+                             const struct normalize_args *args) {
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        enqueue(normalize_kernel<T>, blocks_for(args->pixels), THREADS, stream, *args);
+        return launch_status();
+    });
+}
+
+/* Rows of one width to rows of another, converting on the way. Bytes moved: both once. */
+template <typename To, typename From>
+static __global__ void resize_rows_kernel(To *to, const From *from, size_t count, int to_width,
+                                          int from_width) {
+    FOR_EACH_ITEM(i, count) {
+        size_t row = i / to_width;
+        int column = static_cast<int>(i - row * to_width);
+        to[i] = narrow<To>(column < from_width ? widen(from[row * from_width + column]) : 0.0f);
+    }
+}
+
+cudaError_t launch_pack(cudaStream_t stream, enum dtype to, void *packed, const float *values,
+                        size_t rows, int to_width, int from_width) {
+    return with_type(to, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        size_t count = rows * static_cast<size_t>(to_width);
+        enqueue(resize_rows_kernel<T, float>, blocks_for(count), THREADS, stream,
+                static_cast<T *>(packed), values, count, to_width, from_width);
+        return launch_status();
+    });
+}
+
+cudaError_t launch_unpack(cudaStream_t stream, enum dtype from, float *values, const void *packed,
+                          size_t rows, int to_width, int from_width) {
+    return with_type(from, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        size_t count = rows * static_cast<size_t>(to_width);
+        enqueue(resize_rows_kernel<float, T>, blocks_for(count), THREADS, stream, values,
+                static_cast<const T *>(packed), count, to_width, from_width);
+        return launch_status();
+    });
+}
+
+/* Rows that one block adds up in f32; what it found is added in double. Its threads share them: one
+ * that walked them all would wait for each. */
+enum { COLUMN_ROWS = 256, COLUMN_SIDE = 32 };
+
+static inline int column_chunks(int rows) {
+    return (rows + COLUMN_ROWS - 1) / COLUMN_ROWS;
+}
+
+size_t launch_column_sum_bytes(int rows, int columns) {
+    int chunks = column_chunks(rows);
+    return chunks > 1 ? static_cast<size_t>(chunks) * columns * sizeof(float) : 0;
+}
+
+/* Sums of chunk blockIdx.y. Bytes moved: x once. */
+template <typename T>
+static __global__ void column_sum_kernel(float *sums, const T *x, int rows, int columns) {
+    wait_for_others();
+    __shared__ float tree[COLUMN_SIDE][COLUMN_SIDE];
+    const int c = static_cast<int>(blockIdx.x * COLUMN_SIDE + threadIdx.x);
+    const int first = static_cast<int>(blockIdx.y) * COLUMN_ROWS;
+    const int end = first + COLUMN_ROWS < rows ? first + COLUMN_ROWS : rows;
+    float sum = 0;
+    if (c < columns) {
+#pragma unroll 4
+        for (int r = first + static_cast<int>(threadIdx.y); r < end; r += COLUMN_SIDE)
+            sum += widen(x[static_cast<size_t>(r) * columns + c]);
+    }
+    tree[threadIdx.y][threadIdx.x] = sum;
+    __syncthreads();
+    for (unsigned half = COLUMN_SIDE / 2; half > 0; half /= 2) {
+        if (threadIdx.y < half)
+            tree[threadIdx.y][threadIdx.x] += tree[threadIdx.y + half][threadIdx.x];
+        __syncthreads();
+    }
+    if (threadIdx.y == 0 && c < columns)
+        sums[static_cast<size_t>(blockIdx.y) * columns + c] = tree[0][threadIdx.x];
+}
+
+static __global__ void add_column_chunks_kernel(float *sums, const float *partial, int chunks,
+                                                int columns) {
+    wait_for_others();
+    const chunk_sums<1> sum = add_chunks<1>(partial, chunks, columns);
+    const int c = static_cast<int>(blockIdx.x * CHUNK_CHANNELS + threadIdx.x);
+    if (threadIdx.y == 0 && c < columns)
+        sums[c] = static_cast<float>(sum.v[0]);
+}
+
+cudaError_t launch_column_sum(cudaStream_t stream, enum dtype type, float *sums, const void *x,
+                              int rows, int columns, float *partial) {
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        const int chunks = column_chunks(rows);
+        const unsigned blocks = static_cast<unsigned>((columns + COLUMN_SIDE - 1) / COLUMN_SIDE);
+        enqueue_early(column_sum_kernel<T>, dim3(blocks, static_cast<unsigned>(chunks)),
+                      dim3(COLUMN_SIDE, COLUMN_SIDE), stream, chunks > 1 ? partial : sums,
+                      static_cast<const T *>(x), rows, columns);
+        if (chunks > 1)
+            enqueue_early(add_column_chunks_kernel, chunk_grid(columns), chunk_block(), stream,
+                          sums, static_cast<const float *>(partial), chunks, columns);
+        return launch_status();
+    });
+}

@@ -1,0 +1,79 @@
+/* What a convolution's plan with a bias wants: weights in the activation's type, a frozen norm's
+ * scale times them, and the bias that is left of it; and the way back for their gradient. */
+#include "cuda_kernels/launch.h"
+#include "cuda_kernels/vec.cuh"
+
+static __device__ __forceinline__ float scale_of(const struct fold_args &args, size_t output) {
+    return args.gamma == nullptr ? 1.0f
+                                 : args.gamma[output] / sqrtf(args.variance[output] + args.epsilon);
+}
+
+/* A variance of nearly nothing makes a scale whose products f16 cannot hold: the largest number in
+ * place of an infinity, which would make NaNs of all that comes behind. A NaN stays one. What is
+ * loaded so is refused (app/run/fold.h): only what training makes of it comes here. */
+template <typename T> static __device__ __forceinline__ T narrow_finite(float v) {
+    return narrow<T>(v);
+}
+template <> __device__ __forceinline__ __half narrow_finite<__half>(float v) {
+    constexpr float LARGEST = 65504.0f;
+    return narrow<__half>(v > LARGEST ? LARGEST : v < -LARGEST ? -LARGEST : v);
+}
+
+/* Element i of the weights, and as many threads of the bias as there are outputs. Bytes moved:
+ * 4 read and 2 written a weight. */
+template <typename T>
+static __global__ void fold_kernel(const __grid_constant__ struct fold_args args, size_t count) {
+    wait_for_others();
+    const size_t row = args.taps * static_cast<size_t>(args.to_width);
+    FOR_EACH_ITEM(i, count) {
+        size_t output = i / row, tap = i / args.to_width;
+        int column = static_cast<int>(i - tap * args.to_width);
+        float w = column < args.from_width ? args.w[tap * args.from_width + column] : 0.0f;
+        static_cast<T *>(args.packed)[i] = narrow_finite<T>(w * scale_of(args, output));
+        if (i >= args.outputs || args.packed_bias == nullptr)
+            continue;
+        float bias =
+            args.gamma == nullptr ? args.bias[i] : args.beta[i] - args.mean[i] * scale_of(args, i);
+        static_cast<T *>(args.packed_bias)[i] = narrow_finite<T>(bias);
+    }
+}
+
+cudaError_t launch_fold(cudaStream_t stream, enum dtype type, const struct fold_args *args) {
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        size_t count = args->outputs * args->taps * static_cast<size_t>(args->to_width);
+        enqueue_early(fold_kernel<T>, blocks_for(count), THREADS, stream, *args, count);
+        return launch_status();
+    });
+}
+
+/* Element i of the gradient. Bytes moved: 2 read and 4 written a weight, or 2 in its place. */
+template <typename T, typename To>
+static __global__ void unfold_kernel(const __grid_constant__ struct fold_args args, To *gradient,
+                                     size_t count) {
+    wait_for_others();
+    const size_t row = args.taps * static_cast<size_t>(args.from_width);
+    FOR_EACH_ITEM(i, count) {
+        size_t tap = i / args.from_width, column = i - tap * args.from_width;
+        const T *packed = static_cast<const T *>(args.packed) + tap * args.to_width;
+        gradient[i] = narrow<To>(widen(packed[column]) * scale_of(args, i / row));
+    }
+}
+
+cudaError_t launch_unfold(cudaStream_t stream, enum dtype type, const struct fold_args *args,
+                          void *gradient) {
+    const bool in_place = gradient == args->packed;
+    if (in_place && args->to_width != args->from_width)
+        return cudaErrorInvalidValue;
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        size_t count = args->outputs * args->taps * static_cast<size_t>(args->from_width);
+        if (in_place)
+            enqueue_early(unfold_kernel<T, T>, blocks_for(count), THREADS, stream, *args,
+                          static_cast<T *>(gradient), count);
+        else
+            enqueue_early(unfold_kernel<T, float>, blocks_for(count), THREADS, stream, *args,
+                          static_cast<float *>(gradient), count);
+        return launch_status();
+    });
+}

@@ -1,0 +1,28 @@
+/* One of several bodies, chosen on the device by a count that only the device knows. */
+#ifndef CUDA_KERNELS_LAUNCH_SWITCH_H
+#define CUDA_KERNELS_LAUNCH_SWITCH_H
+
+#include "graph/row_part.h"
+
+#include <cuda_runtime_api.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Body b is for counts of up to rows[b], which grow; the last one for all others. */
+struct switch_choice {
+    const int32_t *count; /* device memory, i32 [1] */
+    int32_t rows[ROW_PARTS];
+};
+
+/* switch.cu: sets HANDLE, of a conditional node behind it, to the body that *count asks for. */
+cudaError_t launch_switch(cudaStream_t stream, cudaGraphConditionalHandle handle,
+                          const struct switch_choice *choice);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,115 @@
+/* Pooling over NHWC. The index of a maximum is its cell in the window, row * kernel + column. */
+#include "cuda_kernels/launch.h"
+#include "cuda_kernels/pool.cuh"
+#include "cuda_kernels/vec.cuh"
+
+/* Bytes moved: x once (its windows overlap in the caches), y and a byte a value. */
+template <typename T, int W>
+static __global__ void max_pool_kernel(const __grid_constant__ struct pool_args s, const T *x, T *y,
+                                       uint8_t *index, unsigned packets) {
+    const unsigned width = static_cast<unsigned>(s.channels / W);
+    FOR_EACH_ITEM(i, packets) {
+        const unsigned number = static_cast<unsigned>(i) / width;
+        const int c = static_cast<int>(static_cast<unsigned>(i) - number * width) * W;
+        const pixel o = pixel_at(number, s.out_height, s.out_width);
+        const pooled_max<W> m = pool_window<T, W>(s, o, c, x, [](int, float v) { return v; });
+        store<T, W>(y + i * W, m.best);
+        if (index != nullptr)
+            *reinterpret_cast<packet<uint8_t, W> *>(index + i * W) = m.cell;
+    }
+}
+
+/* 0 where there are more packets than 32 bits count. */
+static unsigned packets_of(const struct pool_args *s, int height, int width, int in_packet) {
+    size_t packets = static_cast<size_t>(s->batch) * height * width * s->channels / in_packet;
+    return packets <= UINT32_MAX ? static_cast<unsigned>(packets) : 0;
+}
+
+cudaError_t launch_max_pool(cudaStream_t stream, enum dtype type, const struct pool_args *shape,
+                            const void *x, void *y, uint8_t *index) {
+    return with_packets(type, static_cast<size_t>(shape->channels), [=](auto tag, auto width) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(width)::value;
+        unsigned packets = packets_of(shape, shape->out_height, shape->out_width, W);
+        if (packets == 0 || packets_of(shape, shape->height, shape->width, 1) == 0)
+            return cudaErrorInvalidValue;
+        enqueue(max_pool_kernel<T, W>, blocks_for(packets), THREADS, stream, *shape,
+                static_cast<const T *>(x), static_cast<T *>(y), index, packets);
+        return launch_status();
+    });
+}
+
+/* Bytes moved: dy and the index once (windows overlap in the caches), dx. */
+template <typename T, int W>
+static __global__ void max_pool_grad_kernel(const __grid_constant__ struct pool_args s, const T *dy,
+                                            const uint8_t *index, T *dx, unsigned packets) {
+    const unsigned width = static_cast<unsigned>(s.channels / W);
+    FOR_EACH_ITEM(i, packets) {
+        const unsigned number = static_cast<unsigned>(i) / width;
+        const int c = static_cast<int>(static_cast<unsigned>(i) - number * width) * W;
+        const pixel p = pixel_at(number, s.height, s.width);
+        store<T, W>(dx + i * W,
+                    pool_gather<T, W>(s, p, c, dy, static_cast<const T *>(nullptr), index));
+    }
+}
+
+cudaError_t launch_max_pool_grad(cudaStream_t stream, enum dtype type,
+                                 const struct pool_args *shape, const void *dy,
+                                 const uint8_t *index, void *dx) {
+    return with_packets(type, static_cast<size_t>(shape->channels), [=](auto tag, auto width) {
+        using T = typename decltype(tag)::type;
+        constexpr int W = decltype(width)::value;
+        unsigned packets = packets_of(shape, shape->height, shape->width, W);
+        if (packets == 0)
+            return cudaErrorInvalidValue;
+        enqueue(max_pool_grad_kernel<T, W>, blocks_for(packets), THREADS, stream, *shape,
+                static_cast<const T *>(dy), index, static_cast<T *>(dx), packets);
+        return launch_status();
+    });
+}
+
+/* Bytes moved: x once. */
+template <typename T>
+static __global__ void average_kernel(const T *x, T *y, int pixels, int channels, size_t count) {
+    FOR_EACH_ITEM(i, count) {
+        size_t image = i / channels;
+        const T *from = x + image * pixels * channels + (i - image * channels);
+        float sum = 0;
+        for (int p = 0; p < pixels; p++)
+            sum += widen(from[static_cast<size_t>(p) * channels]);
+        y[i] = narrow<T>(sum / static_cast<float>(pixels));
+    }
+}
+
+cudaError_t launch_average_pool(cudaStream_t stream, enum dtype type, const void *x, void *y,
+                                int batch, int pixels, int channels) {
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        size_t count = static_cast<size_t>(batch) * channels;
+        enqueue(average_kernel<T>, blocks_for(count), THREADS, stream, static_cast<const T *>(x),
+                static_cast<T *>(y), pixels, channels, count);
+        return launch_status();
+    });
+}
+
+/* Bytes moved: dx once. */
+template <typename T>
+static __global__ void average_grad_kernel(const T *dy, T *dx, int pixels, int channels,
+                                           size_t count) {
+    FOR_EACH_ITEM(i, count) {
+        size_t image = i / channels / pixels;
+        float share = widen(dy[image * channels + i % channels]) / static_cast<float>(pixels);
+        dx[i] = narrow<T>(share);
+    }
+}
+
+cudaError_t launch_average_pool_grad(cudaStream_t stream, enum dtype type, const void *dy, void *dx,
+                                     int batch, int pixels, int channels) {
+    return with_type(type, [=](auto tag) {
+        using T = typename decltype(tag)::type;
+        size_t count = static_cast<size_t>(batch) * pixels * channels;
+        enqueue(average_grad_kernel<T>, blocks_for(count), THREADS, stream,
+                static_cast<const T *>(dy), static_cast<T *>(dx), pixels, channels, count);
+        return launch_status();
+    });
+}

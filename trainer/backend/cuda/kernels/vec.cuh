@@ -1,0 +1,183 @@
+/* Elements on the device: f16, bf16 and f32 activations are read 16 bytes at a time and computed
+ * in f32. A width of 1 serves channel counts that 16 bytes do not divide. */
+#ifndef CUDA_KERNELS_VEC_CUH
+#define CUDA_KERNELS_VEC_CUH
+
+#include "cuda_kernels/launch.h"
+#include "graph/tensor.h"
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime_api.h>
+#include <stddef.h>
+#include <stdint.h>
+
+static __device__ __forceinline__ float widen(float v) {
+    return v;
+}
+static __device__ __forceinline__ float widen(__half v) {
+    return __half2float(v);
+}
+static __device__ __forceinline__ float widen(__nv_bfloat16 v) {
+    return __bfloat162float(v);
+}
+
+template <typename T> __device__ __forceinline__ T narrow(float v);
+template <> __device__ __forceinline__ float narrow<float>(float v) {
+    return v;
+}
+template <> __device__ __forceinline__ __half narrow<__half>(float v) {
+    return __float2half_rn(v);
+}
+template <> __device__ __forceinline__ __nv_bfloat16 narrow<__nv_bfloat16>(float v) {
+    return __float2bfloat16_rn(v);
+}
+
+/* W neighbouring elements in f32. */
+template <int W> struct lane { float v[W]; };
+
+template <typename T, int W> struct alignas(W * sizeof(T)) packet { T v[W]; };
+
+template <typename T, int W> __device__ __forceinline__ lane<W> load(const T *p) {
+    packet<T, W> raw = *reinterpret_cast<const packet<T, W> *>(p);
+    lane<W> out;
+#pragma unroll
+    for (int i = 0; i < W; i++)
+        out.v[i] = widen(raw.v[i]);
+    return out;
+}
+
+template <typename T, int W> __device__ __forceinline__ void store(T *p, const lane<W> &in) {
+    packet<T, W> raw;
+#pragma unroll
+    for (int i = 0; i < W; i++)
+        raw.v[i] = narrow<T>(in.v[i]);
+    *reinterpret_cast<packet<T, W> *>(p) = raw;
+}
+
+/* Elements of T in 16 bytes. */
+template <typename T> struct full_width {
+    static constexpr int value = 16 / static_cast<int>(sizeof(T));
+};
+
+template <typename T> struct type_tag { using type = T; };
+
+/* Calls BODY with the tag of the activation's type: one list of types for all launchers. */
+template <typename Body> static cudaError_t with_type(enum dtype type, Body body) {
+    switch (type) {
+    case DTYPE_F16:
+        return body(type_tag<__half>{});
+    case DTYPE_BF16:
+        return body(type_tag<__nv_bfloat16>{});
+    case DTYPE_F32:
+        return body(type_tag<float>{});
+    default:
+        return cudaErrorInvalidValue;
+    }
+}
+
+template <int W> struct width_tag { static constexpr int value = W; };
+
+/* Calls BODY with the tags of the activation's type and of the packet's width: 16 bytes where they
+ * divide COUNT neighbouring elements, else one element. */
+template <typename Body> static cudaError_t with_packets(enum dtype type, size_t count, Body body) {
+    return with_type(type, [=](auto tag) {
+        constexpr int W = full_width<typename decltype(tag)::type>::value;
+        return count % W == 0 ? body(tag, width_tag<W>{}) : body(tag, width_tag<1>{});
+    });
+}
+
+/* --- launches ----------------------------------------------------------------------------------
+ * A small kernel costs what it takes to begin. Where launch_overlap has asked for it
+ * (launch.h), one that enqueue_early puts on a stream begins while the one in front of it ends
+ * ("Programmatic Dependent Launch" of the CUDA Programming Guide; compute capability 9.0). Its
+ * first word is wait_for_others(): until then nothing that was enqueued before has to be there. */
+inline bool launches_overlap = false;
+
+/* Where it is set a launch is counted there and nothing else happens (launch_count of launch.h). */
+inline struct launch_count *launches_counted = nullptr;
+
+static inline bool is_counted(bool early) {
+    if (launches_counted == nullptr)
+        return false;
+    launches_counted->all++;
+    launches_counted->early += early;
+    return true;
+}
+
+/* What became of the launches so far, for launchers to return. */
+static inline cudaError_t launch_status() {
+    return launches_counted != nullptr ? cudaSuccess : cudaPeekAtLastError();
+}
+
+/* Puts KERNEL on STREAM: the one place that launches. A build of these files for the host brings
+ * its own (tests/cuda/on_host.hpp) and runs the same kernels there. */
+#ifdef __CUDACC__
+template <typename... P, typename... A>
+static inline void enqueue(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
+                           A... args) {
+    if (!is_counted(false))
+        kernel<<<grid, block, 0, stream>>>(static_cast<P>(args)...);
+}
+
+template <typename... P, typename... A>
+static inline void enqueue_early(void (*kernel)(P...), dim3 grid, dim3 block, cudaStream_t stream,
+                                 A... args) {
+    if (is_counted(true))
+        return;
+    if (!launches_overlap) {
+        enqueue(kernel, grid, block, stream, args...);
+        return;
+    }
+    cudaLaunchAttribute early = {};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    (void)cudaLaunchKernelEx(&config, kernel, static_cast<P>(args)...); /* the caller peeks */
+}
+
+/* Until all that was enqueued before has ended and can be read. Then the next one may begin, which
+ * will wait for this one, and so for all before it. */
+static __device__ __forceinline__ void wait_for_others() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
+/* The same with BYTES of dynamic shared memory, of which a block may have more than the 48 KiB that
+ * need no asking. */
+template <typename... P, typename... A>
+static inline cudaError_t enqueue_shared(void (*kernel)(P...), dim3 grid, dim3 block, int bytes,
+                                         cudaStream_t stream, A... args) {
+    if (is_counted(false))
+        return cudaSuccess;
+    cudaError_t status = cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel),
+                                              cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+    if (status != cudaSuccess)
+        return status;
+    kernel<<<grid, block, bytes, stream>>>(static_cast<P>(args)...);
+    return cudaPeekAtLastError();
+}
+#endif
+
+enum { THREADS = 256 };
+
+/* Blocks of THREADS for WORK items; kernels stride over what a grid does not cover. */
+static inline unsigned blocks_for(size_t work) {
+    const size_t most = 65535u * 32u;
+    size_t blocks = (work + THREADS - 1) / THREADS;
+    return static_cast<unsigned>(blocks < most ? blocks : most);
+}
+
+/* This thread's first item and the distance to its next. */
+#define FOR_EACH_ITEM(i, count)                                                                    \
+    for (size_t i = blockIdx.x * static_cast<size_t>(blockDim.x) + threadIdx.x; i < (count);       \
+         i += static_cast<size_t>(gridDim.x) * blockDim.x)
+
+#endif

@@ -1,0 +1,21 @@
+/* Which GPUs take the own backward pass of 1x1 convolutions between norms
+ * (cuda_kernels/launch_backward.h). */
+#ifndef CUDA_STEPS_BACKWARD_H
+#define CUDA_STEPS_BACKWARD_H
+
+#include "cuda_base/options.h"
+#include "graph/graph.h"
+
+struct cuda;
+
+/* What becomes of WANTED on a GPU of this NAME and compute capability. CUDA_OWN_AUTO takes it where
+ * it was measured to be faster than cuDNN: cuda_base/faster_on.h. ON elsewhere than on compute
+ * capability 9.0 is an error with EXIT_CODE_DEVICE. */
+int cuda_backward_choose(enum cuda_own wanted, const char *name, int major, int minor,
+                         bool *ret_own, struct error *err);
+
+/* Whether OP runs here; true for what is no such operator. */
+bool cuda_backward_supports(const struct cuda *cuda, const struct graph *graph,
+                            const struct op *op);
+
+#endif

@@ -1,0 +1,122 @@
+/* The backward pass of a 1x1 convolution in front of a norm as one operator, where there is a
+ * kernel of our own for it. */
+#include "cuda_base/context.h"
+#include "cuda_kernels/launch_backward.h"
+#include "cuda_steps/backward.h"
+
+#include <limits.h>
+
+struct backward_step {
+    struct cuda_step step;
+    struct conv_backward_args args;
+    /* Of weights that have no narrow copy: the arena's, and args.w, this step's own copy. */
+    const float *weights;
+    void *packed;
+};
+
+struct sizes {
+    size_t rows;
+    int in, out, workers;
+};
+
+static enum conv_backward_form form_of(const struct op *op) {
+    return op->kind == OP_CONV2D_BACKWARD_NORM   ? BACKWARD_NORM
+           : op->kind == OP_CONV2D_BACKWARD_JOIN ? BACKWARD_JOIN
+                                                 : BACKWARD_PLAIN;
+}
+
+static bool is_backward(const struct op *op) {
+    return op->kind == OP_CONV2D_BACKWARD || op->kind == OP_CONV2D_BACKWARD_NORM ||
+           op->kind == OP_CONV2D_BACKWARD_JOIN;
+}
+
+static struct sizes sizes_of(const struct cuda *cuda, const struct graph *graph,
+                             const struct op *op) {
+    const struct tensor *g = cuda_input(graph, op, CONV_BACKWARD_G);
+    struct sizes s = {.rows = cuda_rows(g),
+                      .in = cuda_channels(cuda_input(graph, op, CONV_BACKWARD_W)),
+                      .out = cuda_channels(g)};
+    s.workers = launch_conv_backward_workers(s.rows, s.in, cuda->multiprocessors);
+    return s;
+}
+
+bool cuda_backward_supports(const struct cuda *cuda, const struct graph *graph,
+                            const struct op *op) {
+    if (!is_backward(op))
+        return true;
+    const struct tensor *g = cuda_input(graph, op, CONV_BACKWARD_G);
+    return cuda->own_backward && cuda_rows(g) < INT_MAX / 2 &&
+           launch_conv_backward_has(graph->dtype, form_of(op),
+                                    cuda_channels(cuda_input(graph, op, CONV_BACKWARD_W)),
+                                    cuda_channels(g));
+}
+
+static int query_backward(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          struct backend_needs *needs, struct error *err) {
+    (void)err;
+    struct sizes s = sizes_of(cuda, graph, op);
+    needs->scratch = launch_conv_backward_bytes(s.in, s.out, s.workers);
+    if (!cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W)))
+        needs->packed = (size_t)s.in * (size_t)s.out * dtype_size(graph->dtype);
+    return 0;
+}
+
+static int run_backward(void *context, struct error *err) {
+    struct backward_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_conv_backward(s->step.cuda->stream, s->step.type, &s->args), err);
+}
+
+static int refresh_backward(void *context, struct error *err) {
+    struct backward_step *s = context;
+    cudaError_t status = launch_pack(s->step.cuda->stream, s->step.type, s->packed, s->weights,
+                                     (size_t)s->args.out, s->args.in, s->args.in);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_backward(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                         const struct backend_site *site, struct backend_bound *bound,
+                         struct error *err) {
+    struct backward_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    struct sizes sizes = sizes_of(cuda, graph, op);
+    bound->step = (struct bound_step){run_backward, s};
+    bool narrowed = cuda_is_narrowed(graph, cuda_input(graph, op, CONV_BACKWARD_W));
+    if (!narrowed)
+        bound->refresh = (struct bound_step){refresh_backward, s};
+    s->weights = site->inputs[CONV_BACKWARD_W];
+    s->packed = site->packed;
+    s->args = (struct conv_backward_args){
+        .form = form_of(op),
+        .g = site->inputs[CONV_BACKWARD_G],
+        .z = site->inputs[CONV_BACKWARD_Z],
+        .coefficients = site->inputs[CONV_BACKWARD_COEFFICIENTS],
+        .w = narrowed ? cuda_narrow(graph, site, s->weights) : s->packed,
+        .x = site->inputs[CONV_BACKWARD_X],
+        .y = site->inputs[CONV_BACKWARD_Y],
+        .shortcut = site->inputs[CONV_BACKWARD_SHORTCUT],
+        .scale = site->inputs[CONV_BACKWARD_SCALE],
+        .bias = site->inputs[CONV_BACKWARD_BIAS],
+        .gamma = site->inputs[CONV_BACKWARD_GAMMA],
+        .beta = site->inputs[CONV_BACKWARD_BETA],
+        .mean = site->inputs[CONV_BACKWARD_MEAN],
+        .invstd = site->inputs[CONV_BACKWARD_INVSTD],
+        .dx = site->outputs[CONV_BACKWARD_DX],
+        .dgamma = site->outputs[CONV_BACKWARD_DGAMMA],
+        .dbeta = site->outputs[CONV_BACKWARD_DBETA],
+        .dx_coefficients = site->outputs[CONV_BACKWARD_DX_COEFFICIENTS],
+        .dw = site->outputs[CONV_BACKWARD_DW],
+        .dw_wide = cuda_output(graph, op, CONV_BACKWARD_DW)->dtype == DTYPE_F32,
+        .partial = site->scratch,
+        .rows = sizes.rows,
+        .in = sizes.in,
+        .out = sizes.out,
+        .workers = sizes.workers,
+    };
+    if (cuda->counted != NULL)
+        return 0; /* the maps are the driver's */
+    return cuda_step_check(&s->step, launch_conv_backward_maps(s->step.type, &s->args), err);
+}
+
+const struct cuda_rule cuda_conv_backward_rule = {query_backward, bind_backward};

@@ -1,0 +1,156 @@
+#include "cuda_base/context.h"
+
+/* --- biases ----------------------------------------------------------------------------------- */
+
+struct bias_step {
+    struct cuda_step step;
+    const void *x;
+    const float *bias;
+    void *y;
+    float *sums, *partial;
+    size_t rows;
+    int channels;
+    bool relu;
+};
+
+static int run_bias(void *context, struct error *err) {
+    struct bias_step *s = context;
+    cudaError_t status = launch_bias(s->step.cuda->stream, s->step.type, s->x, s->bias, s->y,
+                                     s->rows, s->channels, s->relu);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int run_bias_grad(void *context, struct error *err) {
+    struct bias_step *s = context;
+    cudaError_t status = launch_column_sum(s->step.cuda->stream, s->step.type, s->sums, s->x,
+                                           (int)s->rows, s->channels, s->partial);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static struct bias_step *new_bias(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                                  const struct backend_site *site, struct error *err) {
+    struct bias_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return NULL;
+    s->x = site->inputs[0];
+    s->rows = cuda_rows(cuda_input(graph, op, 0));
+    s->channels = cuda_channels(cuda_input(graph, op, 0));
+    return s;
+}
+
+static int bind_bias(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    struct bias_step *s = new_bias(cuda, graph, op, site, err);
+    if (s == NULL)
+        return -1;
+    s->bias = site->inputs[1];
+    s->y = site->outputs[0];
+    s->relu = op->attr.relu;
+    bound->step = (struct bound_step){run_bias, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_bias_rule = {cuda_query_in_place, bind_bias};
+
+static int query_bias_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                           struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    const struct tensor *dy = cuda_input(graph, op, 0);
+    needs->scratch = launch_column_sum_bytes((int)cuda_rows(dy), cuda_channels(dy));
+    return 0;
+}
+
+static int bind_bias_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, struct backend_bound *bound,
+                          struct error *err) {
+    struct bias_step *s = new_bias(cuda, graph, op, site, err);
+    if (s == NULL)
+        return -1;
+    s->sums = site->outputs[0];
+    s->partial = site->scratch;
+    bound->step = (struct bound_step){run_bias_grad, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_bias_grad_rule = {query_bias_grad, bind_bias_grad};
+
+/* --- maps of half the size -------------------------------------------------------------------- */
+
+struct upsample_step {
+    struct cuda_step step;
+    const void *large, *small;
+    void *result;
+    size_t rows, width;
+    int channels;
+};
+
+static int run_upsample(void *context, struct error *err) {
+    struct upsample_step *s = context;
+    cudaStream_t stream = s->step.cuda->stream;
+    cudaError_t status = s->small != NULL
+                             ? launch_upsample_add(stream, s->step.type, s->large, s->small,
+                                                   s->result, s->rows, s->width, s->channels)
+                             : launch_upsample_grad(stream, s->step.type, s->large, s->result,
+                                                    s->rows, s->width, s->channels);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_upsample(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                         const struct backend_site *site, struct backend_bound *bound,
+                         struct error *err) {
+    struct upsample_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    bool add = op->kind == OP_UPSAMPLE_ADD;
+    const struct tensor *small = add ? cuda_input(graph, op, 1) : cuda_output(graph, op, 0);
+    s->large = site->inputs[0];
+    s->small = add ? site->inputs[1] : NULL;
+    s->result = site->outputs[0];
+    s->rows = (size_t)(small->shape.dim[0] * small->shape.dim[1]);
+    s->width = (size_t)small->shape.dim[2];
+    s->channels = cuda_channels(small);
+    bound->step = (struct bound_step){run_upsample, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_upsample_add_rule = {cuda_query_in_place, bind_upsample};
+const struct cuda_rule cuda_upsample_grad_rule = {NULL, bind_upsample};
+
+/* --- the gradient of frozen norms ------------------------------------------------------------- */
+
+struct frozen_step {
+    struct cuda_step step;
+    struct frozen_grad_args args;
+};
+
+static int run_frozen(void *context, struct error *err) {
+    struct frozen_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_frozen_grad(s->step.cuda->stream, s->step.type, &s->args), err);
+}
+
+static int bind_frozen(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                       const struct backend_site *site, struct backend_bound *bound,
+                       struct error *err) {
+    struct frozen_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *dy = cuda_input(graph, op, FROZEN_GRAD_DY);
+    s->args = (struct frozen_grad_args){.dy = site->inputs[FROZEN_GRAD_DY],
+                                        .y = site->inputs[FROZEN_GRAD_Y],
+                                        .gamma = site->inputs[FROZEN_GRAD_GAMMA],
+                                        .variance = site->inputs[FROZEN_GRAD_VARIANCE],
+                                        .gamma2 = site->inputs[FROZEN_GRAD_GAMMA2],
+                                        .variance2 = site->inputs[FROZEN_GRAD_VARIANCE2],
+                                        .dx = site->outputs[FROZEN_GRAD_DX],
+                                        .dside = site->outputs[FROZEN_GRAD_DSIDE],
+                                        .rows = cuda_rows(dy),
+                                        .channels = cuda_channels(dy),
+                                        .epsilon = (float)op->attr.epsilon};
+    bound->step = (struct bound_step){run_frozen, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_frozen_norm_grad_rule = {cuda_query_in_place, bind_frozen};

@@ -1,0 +1,59 @@
+#include "cuda_base/context.h"
+
+struct loss_step {
+    struct cuda_step step;
+    struct loss_args args;
+    float *metrics, *partial;
+    void *dlogits;
+    float gradient_scale;
+};
+
+static int query_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    if (op->kind == OP_SOFTMAX_CROSS_ENTROPY)
+        needs->scratch = cuda_rows(cuda_input(graph, op, 0)) * LOSS_METRICS * sizeof(float);
+    return 0;
+}
+
+static int run_loss(void *context, struct error *err) {
+    struct loss_step *s = context;
+    cudaError_t status = launch_loss(s->step.cuda->stream, &s->args, s->metrics, s->partial);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int run_loss_grad(void *context, struct error *err) {
+    struct loss_step *s = context;
+    const struct cuda *cuda = s->step.cuda;
+    cudaError_t status = launch_loss_grad(cuda->stream, s->step.type, &s->args, s->dlogits,
+                                          s->gradient_scale, &cuda->control->state.loss_scale);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    struct loss_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *logits = cuda_input(graph, op, 0);
+    s->args = (struct loss_args){.logits = site->inputs[0],
+                                 .labels = site->inputs[1],
+                                 .weights = site->inputs[2],
+                                 .batch = (int)cuda_rows(logits),
+                                 .classes = cuda_channels(logits),
+                                 .smoothing = (float)op->attr.label_smoothing};
+    if (op->kind == OP_SOFTMAX_CROSS_ENTROPY) {
+        s->metrics = site->outputs[0];
+        s->partial = site->scratch;
+        bound->step = (struct bound_step){run_loss, s};
+    } else {
+        s->dlogits = site->outputs[0];
+        s->gradient_scale = (float)op->attr.gradient_scale;
+        bound->step = (struct bound_step){run_loss_grad, s};
+    }
+    return 0;
+}
+
+const struct cuda_rule cuda_loss_rule = {query_loss, bind_loss};

@@ -1,0 +1,283 @@
+/* The heads' losses and the operators on masks (graph/op_roi.h). */
+#include "cuda_base/context.h"
+#include "cuda_detect/launch_roi.h"
+
+struct mask_step {
+    struct cuda_step step;
+    union {
+        struct mask_rows_args rows;
+        struct mask_targets_args targets;
+        struct mask_loss_args mask_loss;
+        struct class_conv_args conv;
+        struct box_loss_args box_loss;
+    } args;
+    void *scratch;
+    float *values;
+    void *gradient, *second; /* of the losses */
+};
+
+static struct mask_step *new_step(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                                  int (*run)(void *context, struct error *err),
+                                  const struct backend_site *site, struct backend_bound *bound,
+                                  struct error *err) {
+    struct mask_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return NULL;
+    s->scratch = site->scratch;
+    bound->step = (struct bound_step){run, s};
+    return s;
+}
+
+static const float *loss_scale(const struct mask_step *s) {
+    return &s->step.cuda->control->state.loss_scale;
+}
+
+/* --- rows and targets ------------------------------------------------------------------------- */
+
+static int run_rows(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(&s->step, launch_mask_rows(s->step.cuda->stream, &s->args.rows), err);
+}
+
+static int bind_rows(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    struct mask_step *s = new_step(cuda, graph, op, run_rows, site, bound, err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *label = cuda_input(graph, op, MASK_ROWS_LABEL);
+    s->args.rows =
+        (struct mask_rows_args){.slots = (int)tensor_count(label),
+                                .picture_slots = (int)label->shape.dim[1],
+                                .objects = (int)cuda_input(graph, op, MASK_ROWS_AT)->shape.dim[1],
+                                .rows = (int)cuda_output(graph, op, MASK_ROWS_ROW)->shape.dim[0],
+                                .label = site->inputs[MASK_ROWS_LABEL],
+                                .match = site->inputs[MASK_ROWS_MATCH],
+                                .at = site->inputs[MASK_ROWS_AT],
+                                .row = site->outputs[MASK_ROWS_ROW],
+                                .mask_label = site->outputs[MASK_ROWS_MASK_LABEL],
+                                .count = site->outputs[MASK_ROWS_COUNT]};
+    return 0;
+}
+
+const struct cuda_rule cuda_mask_rows_rule = {NULL, bind_rows};
+
+static int run_targets(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(&s->step, launch_mask_targets(s->step.cuda->stream, &s->args.targets),
+                           err);
+}
+
+static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                        const struct backend_site *site, struct backend_bound *bound,
+                        struct error *err) {
+    struct mask_step *s = new_step(cuda, graph, op, run_targets, site, bound, err);
+    if (s == NULL)
+        return -1;
+    s->args.targets = (struct mask_targets_args){
+        .rows = (int)cuda_input(graph, op, MASK_TARGETS_ROW)->shape.dim[0],
+        .slots = (int)cuda_input(graph, op, MASK_TARGETS_ROI)->shape.dim[1],
+        .objects = (int)cuda_input(graph, op, MASK_TARGETS_AT)->shape.dim[1],
+        .bins = op->attr.detect.pooled,
+        .roi = site->inputs[MASK_TARGETS_ROI],
+        .match = site->inputs[MASK_TARGETS_MATCH],
+        .row = site->inputs[MASK_TARGETS_ROW],
+        .at = site->inputs[MASK_TARGETS_AT],
+        .size = site->inputs[MASK_TARGETS_SIZE],
+        .pool = site->inputs[MASK_TARGETS_BITS],
+        .cut = (op->attr.detect.flags & DETECT_MASK_POLYGON) != 0,
+        .least = op->attr.detect.min_side,
+        .parts = site->inputs[MASK_TARGETS_PARTS],
+        .part = site->inputs[MASK_TARGETS_PART],
+        .point = site->inputs[MASK_TARGETS_POINT],
+        .targets = site->outputs[MASK_TARGETS_T]};
+    return 0;
+}
+
+const struct cuda_rule cuda_mask_targets_rule = {NULL, bind_targets};
+
+/* --- mask loss -------------------------------------------------------------------------------- */
+
+static int query_mask_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                           struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    if (op->kind == OP_MASK_LOSS)
+        needs->scratch =
+            (size_t)cuda_input(graph, op, MASK_LOSS_LOGITS)->shape.dim[0] * sizeof(double);
+    return 0;
+}
+
+static int run_mask_loss(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(
+        &s->step, launch_mask_loss(s->step.cuda->stream, &s->args.mask_loss, s->scratch, s->values),
+        err);
+}
+
+static int run_mask_loss_grad(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_mask_loss_grad(s->step.cuda->stream, s->step.type,
+                                                 &s->args.mask_loss, s->gradient, loss_scale(s)),
+                           err);
+}
+
+static int bind_mask_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, struct backend_bound *bound,
+                          struct error *err) {
+    bool gradient = op->kind == OP_MASK_LOSS_GRAD;
+    struct mask_step *s =
+        new_step(cuda, graph, op, gradient ? run_mask_loss_grad : run_mask_loss, site, bound, err);
+    if (s == NULL)
+        return -1;
+    const struct shape *logits = &cuda_input(graph, op, MASK_LOSS_LOGITS)->shape;
+    s->args.mask_loss = (struct mask_loss_args){.logits = site->inputs[MASK_LOSS_LOGITS],
+                                                .targets = site->inputs[MASK_LOSS_T],
+                                                .count = site->inputs[MASK_LOSS_ROWS],
+                                                .rows = (int)logits->dim[0],
+                                                .pixels = (int)(logits->dim[1] * logits->dim[2]),
+                                                .gradient_scale = (float)op->attr.gradient_scale};
+    s->values = gradient ? NULL : site->outputs[MASK_LOSS_VALUE];
+    s->gradient = gradient ? site->outputs[MASK_LOSS_GRAD_DLOGITS] : NULL;
+    return 0;
+}
+
+const struct cuda_rule cuda_mask_loss_rule = {query_mask_loss, bind_mask_loss};
+
+/* --- the class's channel ---------------------------------------------------------------------- */
+
+/* x, or dx. */
+static const struct tensor *x_of(const struct graph *graph, const struct op *op) {
+    return op->kind == OP_CLASS_CONV             ? cuda_input(graph, op, CLASS_CONV_X)
+           : op->kind == OP_CLASS_CONV_GRAD_DATA ? cuda_output(graph, op, 0)
+                                                 : cuda_input(graph, op, CLASS_CONV_GRAD_WEIGHT_X);
+}
+
+static int query_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    const struct shape *x = &x_of(graph, op)->shape;
+    if (op->kind == OP_CLASS_CONV_GRAD_WEIGHT)
+        needs->scratch = (size_t)(x->dim[0] * (x->dim[3] + 1)) * sizeof(float);
+    return 0;
+}
+
+static int run_conv(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(
+        &s->step, launch_class_conv(s->step.cuda->stream, s->step.type, &s->args.conv), err);
+}
+
+static int run_conv_grad_data(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(
+        &s->step, launch_class_conv_grad_data(s->step.cuda->stream, s->step.type, &s->args.conv),
+        err);
+}
+
+static int run_conv_grad_weight(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(
+        &s->step, launch_class_conv_grad_weight(s->step.cuda->stream, s->step.type, &s->args.conv),
+        err);
+}
+
+static void bind_conv_tensors(struct class_conv_args *args, const struct graph *graph,
+                              const struct op *op, const struct backend_site *site) {
+    if (op->kind == OP_CLASS_CONV) {
+        args->x = site->inputs[CLASS_CONV_X];
+        args->w = site->inputs[CLASS_CONV_W];
+        args->b = site->inputs[CLASS_CONV_B];
+        args->label = site->inputs[CLASS_CONV_LABEL];
+        args->logits = site->outputs[CLASS_CONV_Y];
+    } else if (op->kind == OP_CLASS_CONV_GRAD_DATA) {
+        args->dy = site->inputs[CLASS_CONV_GRAD_DATA_DY];
+        args->w = site->inputs[CLASS_CONV_GRAD_DATA_W];
+        args->label = site->inputs[CLASS_CONV_GRAD_DATA_LABEL];
+        args->dx = site->outputs[0];
+    } else {
+        args->dy = site->inputs[CLASS_CONV_GRAD_WEIGHT_DY];
+        args->x = site->inputs[CLASS_CONV_GRAD_WEIGHT_X];
+        args->label = site->inputs[CLASS_CONV_GRAD_WEIGHT_LABEL];
+        args->dw = site->outputs[CLASS_CONV_GRAD_WEIGHT_DW];
+        args->db = site->outputs[CLASS_CONV_GRAD_WEIGHT_DB];
+        args->parts = site->scratch;
+        args->classes = (int)cuda_output(graph, op, CLASS_CONV_GRAD_WEIGHT_DB)->shape.dim[0];
+    }
+}
+
+static int bind_conv(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    struct mask_step *s = new_step(cuda, graph, op,
+                                   op->kind == OP_CLASS_CONV             ? run_conv
+                                   : op->kind == OP_CLASS_CONV_GRAD_DATA ? run_conv_grad_data
+                                                                         : run_conv_grad_weight,
+                                   site, bound, err);
+    if (s == NULL)
+        return -1;
+    const struct shape *x = &x_of(graph, op)->shape;
+    s->args.conv = (struct class_conv_args){
+        .rows = (int)x->dim[0], .pixels = (int)(x->dim[1] * x->dim[2]), .channels = (int)x->dim[3]};
+    bind_conv_tensors(&s->args.conv, graph, op, site);
+    return 0;
+}
+
+const struct cuda_rule cuda_class_conv_rule = {query_conv, bind_conv};
+
+/* --- box loss --------------------------------------------------------------------------------- */
+
+static int query_box_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    size_t rows = (size_t)cuda_input(graph, op, BOX_LOSS_LOGITS)->shape.dim[0];
+    needs->scratch = (op->kind == OP_BOX_LOSS ? rows * BOX_LOSSES : rows + 1) * sizeof(double);
+    return 0;
+}
+
+static int run_box_loss(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(
+        &s->step, launch_box_loss(s->step.cuda->stream, &s->args.box_loss, s->values), err);
+}
+
+static int run_box_loss_grad(void *context, struct error *err) {
+    const struct mask_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_box_loss_grad(s->step.cuda->stream, s->step.type,
+                                                &s->args.box_loss, s->gradient, s->second,
+                                                loss_scale(s)),
+                           err);
+}
+
+static int bind_box_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                         const struct backend_site *site, struct backend_bound *bound,
+                         struct error *err) {
+    bool gradient = op->kind == OP_BOX_LOSS_GRAD;
+    struct mask_step *s =
+        new_step(cuda, graph, op, gradient ? run_box_loss_grad : run_box_loss, site, bound, err);
+    if (s == NULL)
+        return -1;
+    const struct shape *logits = &cuda_input(graph, op, BOX_LOSS_LOGITS)->shape;
+    s->args.box_loss = (struct box_loss_args){.logits = site->inputs[BOX_LOSS_LOGITS],
+                                              .deltas = site->inputs[BOX_LOSS_DELTAS],
+                                              .target = site->inputs[BOX_LOSS_TARGET],
+                                              .label = site->inputs[BOX_LOSS_LABEL],
+                                              .rows = (int)logits->dim[0],
+                                              .classes = (int)logits->dim[1],
+                                              .beta = op->attr.detect.beta,
+                                              .gradient_scale = (float)op->attr.gradient_scale,
+                                              .parts = site->scratch};
+    if (gradient) {
+        s->gradient = site->outputs[BOX_LOSS_GRAD_DLOGITS];
+        s->second = site->outputs[BOX_LOSS_GRAD_DDELTAS];
+    } else {
+        s->values = site->outputs[BOX_LOSS_VALUES];
+    }
+    return 0;
+}
+
+const struct cuda_rule cuda_box_loss_rule = {query_box_loss, bind_box_loss};

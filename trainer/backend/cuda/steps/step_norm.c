@@ -1,0 +1,141 @@
+#include "cuda_base/context.h"
+
+struct norm_step {
+    struct cuda_step step;
+    struct norm_forward_args args;
+};
+
+static size_t partial_bytes(const struct cuda *cuda, const struct tensor *x, int sums) {
+    return (size_t)cuda_norm_chunks(cuda, x) * (size_t)sums * (size_t)cuda_channels(x) *
+           sizeof(float);
+}
+
+static int query_norm(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      struct backend_needs *needs, struct error *err) {
+    (void)err;
+    needs->scratch = partial_bytes(cuda, cuda_input(graph, op, NORM_X), 2);
+    needs->in_place = true;
+    return 0;
+}
+
+static int run_norm(void *context, struct error *err) {
+    struct norm_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_norm_forward(s->step.cuda->stream, s->step.type, &s->args), err);
+}
+
+static int bind_norm(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    struct norm_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *x = cuda_input(graph, op, NORM_X);
+    bool inference = op->kind == OP_BATCH_NORM_INFERENCE;
+    s->args = (struct norm_forward_args){
+        .first = {.x = site->inputs[NORM_X],
+                  .gamma = site->inputs[NORM_GAMMA],
+                  .beta = site->inputs[NORM_BETA],
+                  .running_mean = site->inputs[NORM_MEAN],
+                  .running_variance = site->inputs[NORM_VARIANCE],
+                  .mean = inference ? NULL : site->outputs[NORM_SAVED_MEAN],
+                  .invstd = inference ? NULL : site->outputs[NORM_SAVED_INVSTD]},
+        .y = site->outputs[NORM_Y],
+        .rows = cuda_rows(x),
+        .channels = cuda_channels(x),
+        .relu = op->attr.form != NORM_PLAIN,
+        .inference = inference,
+        .epsilon = (float)op->attr.epsilon,
+        .momentum = (float)op->attr.momentum,
+        .chunks = cuda_norm_chunks(cuda, x),
+        .partial = site->scratch,
+    };
+    if (op->attr.form == NORM_DUAL_ADD_RELU)
+        s->args.second =
+            (struct norm_args){.x = site->inputs[NORM_SIDE],
+                               .gamma = site->inputs[NORM_GAMMA2],
+                               .beta = site->inputs[NORM_BETA2],
+                               .running_mean = site->inputs[NORM_MEAN2],
+                               .running_variance = site->inputs[NORM_VARIANCE2],
+                               .mean = inference ? NULL : site->outputs[NORM_SAVED_MEAN2],
+                               .invstd = inference ? NULL : site->outputs[NORM_SAVED_INVSTD2]};
+    else if (op->attr.form == NORM_ADD_RELU)
+        s->args.side = site->inputs[NORM_SIDE];
+    if (op->attr.form == NORM_RELU_MAX_POOL) {
+        s->args.index = site->outputs[NORM_POOL_INDEX];
+        s->args.pool = cuda_pool_shape(x, cuda_output(graph, op, NORM_Y), &op->attr.window);
+    }
+    bound->step = (struct bound_step){run_norm, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_norm_rule = {query_norm, bind_norm};
+
+struct norm_grad_step {
+    struct cuda_step step;
+    struct norm_backward_args args;
+};
+
+static int query_norm_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                           struct backend_needs *needs, struct error *err) {
+    (void)err;
+    const struct tensor *x = cuda_input(graph, op, NORM_GRAD_X);
+    int sums = op->attr.form == NORM_DUAL_ADD_RELU ? 3 : 2;
+    needs->scratch = partial_bytes(cuda, x, sums) + 6 * (size_t)cuda_channels(x) * sizeof(float);
+    needs->in_place = true;
+    return 0;
+}
+
+static int run_norm_grad(void *context, struct error *err) {
+    struct norm_grad_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_norm_backward(s->step.cuda->stream, s->step.type, &s->args), err);
+}
+
+static int bind_norm_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, struct backend_bound *bound,
+                          struct error *err) {
+    struct norm_grad_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *x = cuda_input(graph, op, NORM_GRAD_X);
+    int channels = cuda_channels(x);
+    bool dual = op->attr.form == NORM_DUAL_ADD_RELU;
+    float *coefficients = site->scratch;
+    s->args = (struct norm_backward_args){
+        .first = {.x = site->inputs[NORM_GRAD_X],
+                  .gamma = site->inputs[NORM_GRAD_GAMMA],
+                  .beta = site->inputs[NORM_GRAD_BETA],
+                  .mean = site->inputs[NORM_GRAD_MEAN],
+                  .invstd = site->inputs[NORM_GRAD_INVSTD]},
+        .dy = site->inputs[NORM_GRAD_DY],
+        .dy2 = site->inputs[NORM_GRAD_DY2],
+        .y = dual || op->attr.form == NORM_ADD_RELU ? site->inputs[NORM_GRAD_Y] : NULL,
+        .relu = op->attr.form != NORM_PLAIN,
+        .dx = site->outputs[NORM_GRAD_DX],
+        .dside = site->outputs[NORM_GRAD_DSIDE],
+        .dgamma = site->outputs[NORM_GRAD_DGAMMA],
+        .dbeta = site->outputs[NORM_GRAD_DBETA],
+        .dgamma2 = site->outputs[NORM_GRAD_DGAMMA2],
+        .dbeta2 = site->outputs[NORM_GRAD_DBETA2],
+        .rows = cuda_rows(x),
+        .channels = channels,
+        .chunks = cuda_norm_chunks(cuda, x),
+        .coefficients = coefficients,
+        .partial = coefficients + (ptrdiff_t)6 * channels,
+    };
+    if (dual)
+        s->args.second = (struct norm_args){.x = site->inputs[NORM_GRAD_SIDE],
+                                            .gamma = site->inputs[NORM_GRAD_GAMMA2],
+                                            .beta = site->inputs[NORM_GRAD_BETA2],
+                                            .mean = site->inputs[NORM_GRAD_MEAN2],
+                                            .invstd = site->inputs[NORM_GRAD_INVSTD2]};
+    if (op->attr.form == NORM_RELU_MAX_POOL) {
+        s->args.index = site->inputs[NORM_GRAD_Y];
+        s->args.pool = cuda_pool_shape(x, cuda_input(graph, op, NORM_GRAD_DY), &op->attr.window);
+    }
+    bound->step = (struct bound_step){run_norm_grad, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_norm_grad_rule = {query_norm_grad, bind_norm_grad};

@@ -1,0 +1,110 @@
+#include "cuda_base/context.h"
+
+struct finalize_step {
+    struct cuda_step step;
+    struct norm_finalize_args args;
+};
+
+static int run_finalize(void *context, struct error *err) {
+    struct finalize_step *s = context;
+    cudaError_t status = launch_norm_finalize(s->step.cuda->stream, s->step.type, &s->args);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_finalize(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                         const struct backend_site *site, struct backend_bound *bound,
+                         struct error *err) {
+    struct finalize_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct shape *x = &op->attr.target;
+    int channels = (int)x->dim[x->rank - 1];
+    s->args = (struct norm_finalize_args){
+        .sum = site->inputs[NORM_FINALIZE_SUM],
+        .square_sum = site->inputs[NORM_FINALIZE_SQUARE_SUM],
+        .gamma = site->inputs[NORM_FINALIZE_GAMMA],
+        .beta = site->inputs[NORM_FINALIZE_BETA],
+        .running_mean = site->inputs[NORM_FINALIZE_MEAN],
+        .running_variance = site->inputs[NORM_FINALIZE_VARIANCE],
+        .mean = site->outputs[NORM_FINALIZE_SAVED_MEAN],
+        .invstd = site->outputs[NORM_FINALIZE_SAVED_INVSTD],
+        .scale = site->outputs[NORM_FINALIZE_SCALE],
+        .bias = site->outputs[NORM_FINALIZE_BIAS],
+        .rows = (size_t)(shape_count(x) / channels),
+        .channels = channels,
+        .epsilon = (float)op->attr.epsilon,
+        .momentum = (float)op->attr.momentum,
+    };
+    bound->step = (struct bound_step){run_finalize, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_norm_finalize_rule = {NULL, bind_finalize};
+
+struct apply_step {
+    struct cuda_step step;
+    struct norm_apply_args args;
+};
+
+static int run_apply(void *context, struct error *err) {
+    struct apply_step *s = context;
+    cudaError_t status = launch_norm_apply(s->step.cuda->stream, s->step.type, &s->args);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_apply(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      const struct backend_site *site, struct backend_bound *bound,
+                      struct error *err) {
+    struct apply_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *x = cuda_input(graph, op, FUSED_CONV_X);
+    bool dual = op->kind == OP_DUAL_JOIN_APPLY_RELU;
+    s->args = (struct norm_apply_args){
+        .x = site->inputs[FUSED_CONV_X],
+        .scale = site->inputs[FUSED_CONV_SCALE],
+        .bias = site->inputs[FUSED_CONV_BIAS],
+        .side = op->kind == OP_NORM_APPLY_RELU ? NULL : site->inputs[FUSED_CONV_SIDE],
+        .scale2 = dual ? site->inputs[FUSED_CONV_SCALE2] : NULL,
+        .bias2 = dual ? site->inputs[FUSED_CONV_BIAS2] : NULL,
+        .y = site->outputs[FUSED_CONV_Y],
+        .rows = cuda_rows(x),
+        .channels = cuda_channels(x),
+        .chunks = cuda_norm_chunks(cuda, x),
+    };
+    bound->step = (struct bound_step){run_apply, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_norm_apply_rule = {cuda_query_in_place, bind_apply};
+
+struct grad_apply_step {
+    struct cuda_step step;
+    struct norm_grad_apply_args args;
+};
+
+static int run_grad_apply(void *context, struct error *err) {
+    struct grad_apply_step *s = context;
+    cudaError_t status = launch_norm_grad_apply(s->step.cuda->stream, s->step.type, &s->args);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_grad_apply(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                           const struct backend_site *site, struct backend_bound *bound,
+                           struct error *err) {
+    struct grad_apply_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    const struct tensor *g = cuda_input(graph, op, 0);
+    s->args = (struct norm_grad_apply_args){.g = site->inputs[0],
+                                            .x = site->inputs[1],
+                                            .coefficients = site->inputs[2],
+                                            .dx = site->outputs[0],
+                                            .rows = cuda_rows(g),
+                                            .channels = cuda_channels(g),
+                                            .chunks = cuda_norm_chunks(cuda, g)};
+    bound->step = (struct bound_step){run_grad_apply, s};
+    return 0;
+}
+
+const struct cuda_rule cuda_norm_grad_apply_rule = {cuda_query_in_place, bind_grad_apply};

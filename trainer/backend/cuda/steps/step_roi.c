@@ -1,0 +1,273 @@
+/* The operators behind the proposals (graph/op_roi.h): pictures, regions, detections, a step's
+ * numbers. */
+#include "cuda_base/context.h"
+#include "cuda_detect/launch_roi.h"
+#include "graph/detect_grid.h"
+
+struct roi_step {
+    struct cuda_step step;
+    union {
+        struct image_resize_args resize;
+        struct roi_align_args align;
+        struct roi_targets_args targets;
+        struct detections_args detections;
+        struct total_loss_args total;
+    } args;
+};
+
+static struct roi_step *new_step(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                                 int (*run)(void *context, struct error *err),
+                                 struct backend_bound *bound, struct error *err) {
+    struct roi_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s != NULL)
+        bound->step = (struct bound_step){run, s};
+    return s;
+}
+
+/* --- pictures --------------------------------------------------------------------------------- */
+
+static int run_resize(void *context, struct error *err) {
+    const struct roi_step *s = context;
+    return cuda_step_check(
+        &s->step, launch_image_resize(s->step.cuda->stream, s->step.type, &s->args.resize), err);
+}
+
+static int bind_resize(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                       const struct backend_site *site, struct backend_bound *bound,
+                       struct error *err) {
+    struct roi_step *s = new_step(cuda, graph, op, run_resize, bound, err);
+    if (s == NULL)
+        return -1;
+    const struct op_attr *attr = &op->attr;
+    s->args.resize = (struct image_resize_args){
+        .images = (int)cuda_output(graph, op, IMAGE_RESIZE_Y)->shape.dim[0],
+        .height = attr->detect.canvas_h,
+        .width = attr->detect.canvas_w,
+        .channels = attr->channels,
+        .bytes = (size_t)cuda_channels(cuda_input(graph, op, IMAGE_RESIZE_IMAGE)),
+        .bgr = (attr->detect.flags & DETECT_PIXELS_BGR) != 0,
+        .image = site->inputs[IMAGE_RESIZE_IMAGE],
+        .size = site->inputs[IMAGE_RESIZE_SIZE],
+        .y = site->outputs[IMAGE_RESIZE_Y]};
+    for (int c = 0; c < 3; c++) {
+        s->args.resize.mean[c] = attr->mean[c];
+        s->args.resize.std[c] = attr->std[c];
+    }
+    return 0;
+}
+
+const struct cuda_rule cuda_image_resize_rule = {NULL, bind_resize};
+
+/* --- RoIAlign --------------------------------------------------------------------------------- */
+
+static bool is_gradient(const struct op *op) {
+    return op->kind == OP_ROI_ALIGN_GRAD;
+}
+
+static const struct tensor *bins_of(const struct graph *graph, const struct op *op) {
+    return is_gradient(op) ? cuda_input(graph, op, ROI_ALIGN_GRAD_DY)
+                           : cuda_output(graph, op, ROI_ALIGN_Y);
+}
+
+static int query_align(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                       struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    if (op->attr.detect.pooled > LAUNCH_BINS_MAX)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "%s (%s): the cuda backend has %d bins along an axis at most, not %d",
+                         op->name, op_name(op->kind), LAUNCH_BINS_MAX, op->attr.detect.pooled);
+    needs->scratch = (size_t)bins_of(graph, op)->shape.dim[0] * sizeof(struct roi_region);
+    needs->in_place = true;
+    return 0;
+}
+
+static int run_align(void *context, struct error *err) {
+    const struct roi_step *s = context;
+    return cuda_step_check(
+        &s->step, launch_roi_align(s->step.cuda->stream, s->step.type, &s->args.align), err);
+}
+
+static int run_align_grad(void *context, struct error *err) {
+    const struct roi_step *s = context;
+    return cuda_step_check(
+        &s->step, launch_roi_align_grad(s->step.cuda->stream, s->step.type, &s->args.align), err);
+}
+
+static int bind_align(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      const struct backend_site *site, struct backend_bound *bound,
+                      struct error *err) {
+    const struct detect_attr *d = &op->attr.detect;
+    bool gradient = is_gradient(op);
+    int roi = gradient ? ROI_ALIGN_GRAD_ROI : ROI_ALIGN_ROI;
+    struct roi_step *s =
+        new_step(cuda, graph, op, gradient ? run_align_grad : run_align, bound, err);
+    if (s == NULL)
+        return -1;
+    const struct shape *regions = &cuda_input(graph, op, roi)->shape;
+    s->args.align = (struct roi_align_args){
+        .rule = {.bins = d->pooled,
+                 .sampling = d->sampling,
+                 .aligned = (d->flags & DETECT_ROI_ALIGNED) != 0},
+        .levels = d->levels,
+        .images = (int)regions->dim[0],
+        .slots = (int)regions->dim[1],
+        .rows = (int)bins_of(graph, op)->shape.dim[0],
+        .channels = cuda_channels(bins_of(graph, op)),
+        .level_epsilon = d->level_epsilon,
+        .level_inside = (d->flags & DETECT_LEVEL_INSIDE) != 0,
+        .plus = detect_plus(d),
+        .roi = site->inputs[roi],
+        .label = site->inputs[roi + 1],
+        .row = site->inputs[roi + 2],
+        .bins = gradient ? site->inputs[ROI_ALIGN_GRAD_DY] : site->outputs[ROI_ALIGN_Y],
+        .regions = site->scratch};
+    for (int l = 0; l < d->levels; l++)
+        s->args.align.map[l] =
+            (struct roi_map){.values = gradient ? site->outputs[ROI_ALIGN_GRAD_DMAP + l]
+                                                : site->inputs[ROI_ALIGN_MAP + l],
+                             .before = gradient ? site->inputs[ROI_ALIGN_GRAD_BEFORE + l] : NULL,
+                             .height = detect_cells(d->canvas_h, l),
+                             .width = detect_cells(d->canvas_w, l),
+                             .scale = 1.0f / (float)detect_cell(l)};
+    return 0;
+}
+
+const struct cuda_rule cuda_roi_align_rule = {query_align, bind_align};
+
+/* --- targets ---------------------------------------------------------------------------------- */
+
+static struct roi_targets_args targets_args(const struct graph *graph, const struct op *op) {
+    const struct detect_attr *d = &op->attr.detect;
+    return (struct roi_targets_args){
+        .images = (int)cuda_input(graph, op, ROI_TARGETS_BOX)->shape.dim[0],
+        .proposals = (int)cuda_input(graph, op, ROI_TARGETS_BOX)->shape.dim[1],
+        .objects = (int)cuda_input(graph, op, ROI_TARGETS_GT_BOX)->shape.dim[1],
+        .samples = d->samples,
+        .positives = d->positives,
+        .foreground_iou = d->foreground_iou,
+        .background_iou = d->background_iou,
+        .plus = detect_plus(d),
+        .coder = {d->coder[0], d->coder[1], d->coder[2], d->coder[3]}};
+}
+
+static int query_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                         struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    struct roi_targets_args args = targets_args(graph, op);
+    if (args.samples > ROI_SAMPLES_MAX)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "backend cuda samples at most %d regions of a picture, not %d",
+                         ROI_SAMPLES_MAX, args.samples);
+    needs->scratch = launch_roi_targets_scratch(&args);
+    return 0;
+}
+
+static int run_targets(void *context, struct error *err) {
+    const struct roi_step *s = context;
+    return cuda_step_check(&s->step, launch_roi_targets(s->step.cuda->stream, &s->args.targets),
+                           err);
+}
+
+static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                        const struct backend_site *site, struct backend_bound *bound,
+                        struct error *err) {
+    struct roi_step *s = new_step(cuda, graph, op, run_targets, bound, err);
+    if (s == NULL)
+        return -1;
+    struct roi_targets_args *args = &s->args.targets;
+    *args = targets_args(graph, op);
+    args->box = site->inputs[ROI_TARGETS_BOX];
+    args->count = site->inputs[ROI_TARGETS_COUNT];
+    args->gt_box = site->inputs[ROI_TARGETS_GT_BOX];
+    args->gt_label = site->inputs[ROI_TARGETS_GT_LABEL];
+    args->gt_count = site->inputs[ROI_TARGETS_GT_COUNT];
+    args->key = site->inputs[ROI_TARGETS_KEY];
+    args->roi = site->outputs[ROI_TARGETS_ROI];
+    args->label = site->outputs[ROI_TARGETS_LABEL];
+    args->match = site->outputs[ROI_TARGETS_MATCH];
+    args->target = site->outputs[ROI_TARGETS_TARGET];
+    args->scratch = site->scratch;
+    return 0;
+}
+
+const struct cuda_rule cuda_roi_targets_rule = {query_targets, bind_targets};
+
+/* --- detections ------------------------------------------------------------------------------- */
+
+static struct detections_args detections_args(const struct graph *graph, const struct op *op) {
+    const struct detect_attr *d = &op->attr.detect;
+    return (struct detections_args){
+        .images = (int)cuda_input(graph, op, DETECTIONS_BOX)->shape.dim[0],
+        .proposals = (int)cuda_input(graph, op, DETECTIONS_BOX)->shape.dim[1],
+        .classes = cuda_channels(cuda_input(graph, op, DETECTIONS_LOGITS)),
+        .found = d->detections,
+        .score_threshold = d->score_threshold,
+        .nms_threshold = d->nms_threshold,
+        .min_side = d->min_side,
+        .plus = detect_plus(d),
+        .coder = {d->coder[0], d->coder[1], d->coder[2], d->coder[3]},
+        .side_above = (d->flags & DETECT_SIDE_ABOVE) != 0};
+}
+
+static int query_detections(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                            struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    struct detections_args args = detections_args(graph, op);
+    needs->scratch = launch_detections_scratch(&args);
+    return 0;
+}
+
+static int run_detections(void *context, struct error *err) {
+    const struct roi_step *s = context;
+    return cuda_step_check(&s->step, launch_detections(s->step.cuda->stream, &s->args.detections),
+                           err);
+}
+
+static int bind_detections(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                           const struct backend_site *site, struct backend_bound *bound,
+                           struct error *err) {
+    struct roi_step *s = new_step(cuda, graph, op, run_detections, bound, err);
+    if (s == NULL)
+        return -1;
+    struct detections_args *args = &s->args.detections;
+    *args = detections_args(graph, op);
+    args->logits = site->inputs[DETECTIONS_LOGITS];
+    args->deltas = site->inputs[DETECTIONS_DELTAS];
+    args->box = site->inputs[DETECTIONS_BOX];
+    args->count = site->inputs[DETECTIONS_COUNT];
+    args->size = site->inputs[DETECTIONS_SIZE];
+    args->found_box = site->outputs[DETECTIONS_FOUND_BOX];
+    args->found_score = site->outputs[DETECTIONS_FOUND_SCORE];
+    args->found_label = site->outputs[DETECTIONS_FOUND_LABEL];
+    args->found_count = site->outputs[DETECTIONS_FOUND_COUNT];
+    args->scratch = site->scratch;
+    return 0;
+}
+
+const struct cuda_rule cuda_detections_rule = {query_detections, bind_detections};
+
+/* --- a step's numbers ------------------------------------------------------------------------- */
+
+static int run_total(void *context, struct error *err) {
+    const struct roi_step *s = context;
+    return cuda_step_check(&s->step, launch_total_loss(s->step.cuda->stream, &s->args.total), err);
+}
+
+static int bind_total(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      const struct backend_site *site, struct backend_bound *bound,
+                      struct error *err) {
+    struct roi_step *s = new_step(cuda, graph, op, run_total, bound, err);
+    if (s == NULL)
+        return -1;
+    s->args.total = (struct total_loss_args){
+        .rpn = site->inputs[TOTAL_LOSS_RPN],
+        .box = site->inputs[TOTAL_LOSS_BOX],
+        .mask = site->inputs[TOTAL_LOSS_MASK],
+        .size = site->inputs[TOTAL_LOSS_SIZE],
+        .images = (int)cuda_input(graph, op, TOTAL_LOSS_SIZE)->shape.dim[0],
+        .metrics = site->outputs[TOTAL_LOSS_METRICS]};
+    return 0;
+}
+
+const struct cuda_rule cuda_total_loss_rule = {NULL, bind_total};

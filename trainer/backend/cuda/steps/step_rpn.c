@@ -1,0 +1,376 @@
+/* The operators around a region proposal network (graph/op_rpn.h). */
+#include "cuda_base/context.h"
+#include "cuda_detect/launch_rpn.h"
+
+struct rpn_step {
+    struct cuda_step step;
+    union {
+        struct top_k_args top_k;
+        struct rpn_boxes_args boxes;
+        struct nms_args nms;
+        struct proposals_args proposals;
+        struct rpn_targets_args targets;
+        struct rpn_loss_args loss;
+    } args;
+    int level; /* of a gradient */
+    float *losses;
+    void *dlogits, *ddeltas;
+    float gradient_scale;
+};
+
+static struct rpn_args rpn_args(const struct graph *graph, const struct op *op) {
+    const struct detect_attr *attr = &op->attr.detect;
+    return (struct rpn_args){
+        .grid = detect_grid(attr),
+        .places = detect_candidates(attr),
+        .rule = detect_proposal_rule(attr),
+        .coder = {attr->coder[0], attr->coder[1], attr->coder[2], attr->coder[3]},
+        .pictures = (int)cuda_output(graph, op, 0)->shape.dim[0]};
+}
+
+/* What a block sorts has a limit. */
+static int check_limit(const struct op *op, int count, struct error *err) {
+    if (count <= LAUNCH_CANDIDATES_MAX)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "%s (%s): the cuda backend chooses %d of a picture at most, not %d", op->name,
+                     op_name(op->kind), LAUNCH_CANDIDATES_MAX, count);
+}
+
+static struct rpn_step *new_step(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                                 int (*run)(void *context, struct error *err),
+                                 struct backend_bound *bound, struct error *err) {
+    struct rpn_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s != NULL)
+        bound->step = (struct bound_step){run, s};
+    return s;
+}
+
+static int longest_level(const struct op *op) {
+    const struct detect_candidates places = detect_candidates(&op->attr.detect);
+    int most = 0;
+    for (int i = 0; i < places.levels; i++)
+        if (places.first[i + 1] - places.first[i] > most)
+            most = places.first[i + 1] - places.first[i];
+    return most;
+}
+
+/* --- top k ------------------------------------------------------------------------------------ */
+
+static int run_top_k(void *context, struct error *err) {
+    const struct rpn_step *s = context;
+    return cuda_step_check(&s->step, launch_rpn_top_k(s->step.cuda->stream, &s->args.top_k), err);
+}
+
+static int bind_top_k(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      const struct backend_site *site, struct backend_bound *bound,
+                      struct error *err) {
+    if (check_limit(op, longest_level(op), err) != 0)
+        return -1;
+    struct rpn_step *s = new_step(cuda, graph, op, run_top_k, bound, err);
+    if (s == NULL)
+        return -1;
+    s->args.top_k = (struct top_k_args){.rpn = rpn_args(graph, op),
+                                        .score = site->outputs[RPN_TOP_K_SCORE],
+                                        .index = site->outputs[RPN_TOP_K_INDEX],
+                                        .nan = site->outputs[RPN_TOP_K_NAN]};
+    for (int i = 0; i < DETECT_LEVELS_MAX; i++)
+        s->args.top_k.logits[i] = site->inputs[RPN_TOP_K_LOGITS + i];
+    return 0;
+}
+
+const struct cuda_rule cuda_rpn_top_k_rule = {NULL, bind_top_k};
+
+/* --- boxes ------------------------------------------------------------------------------------ */
+
+static int run_boxes(void *context, struct error *err) {
+    const struct rpn_step *s = context;
+    return cuda_step_check(&s->step, launch_rpn_boxes(s->step.cuda->stream, &s->args.boxes), err);
+}
+
+static int bind_boxes(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      const struct backend_site *site, struct backend_bound *bound,
+                      struct error *err) {
+    struct rpn_step *s = new_step(cuda, graph, op, run_boxes, bound, err);
+    if (s == NULL)
+        return -1;
+    s->args.boxes = (struct rpn_boxes_args){.rpn = rpn_args(graph, op),
+                                            .score = site->inputs[RPN_BOXES_SCORE],
+                                            .index = site->inputs[RPN_BOXES_INDEX],
+                                            .image_size = site->inputs[RPN_BOXES_IMAGE_SIZE],
+                                            .box = site->outputs[RPN_BOXES_BOX],
+                                            .ranked_by = site->outputs[RPN_BOXES_RANKED_BY]};
+    for (int i = 0; i < DETECT_LEVELS_MAX; i++)
+        s->args.boxes.deltas[i] = site->inputs[RPN_BOXES_DELTAS + i];
+    return 0;
+}
+
+const struct cuda_rule cuda_rpn_boxes_rule = {NULL, bind_boxes};
+
+/* --- suppression ------------------------------------------------------------------------------ */
+
+static int query_nms(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    const struct detect_candidates places = detect_candidates(&op->attr.detect);
+    needs->scratch = launch_nms_scratch(&places, (int)cuda_output(graph, op, 0)->shape.dim[0]);
+    return 0;
+}
+
+static int run_nms(void *context, struct error *err) {
+    const struct rpn_step *s = context;
+    return cuda_step_check(&s->step, launch_nms(s->step.cuda->stream, &s->args.nms), err);
+}
+
+static int bind_nms(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                    const struct backend_site *site, struct backend_bound *bound,
+                    struct error *err) {
+    if (check_limit(op, longest_level(op), err) != 0)
+        return -1;
+    struct rpn_step *s = new_step(cuda, graph, op, run_nms, bound, err);
+    if (s == NULL)
+        return -1;
+    s->args.nms = (struct nms_args){.places = detect_candidates(&op->attr.detect),
+                                    .pictures = (int)cuda_output(graph, op, 0)->shape.dim[0],
+                                    .threshold = op->attr.detect.nms_threshold,
+                                    .plus = detect_plus(&op->attr.detect),
+                                    .box = site->inputs[NMS_BOX],
+                                    .score = site->inputs[NMS_SCORE],
+                                    .keep = site->outputs[NMS_KEEP],
+                                    .scratch = site->scratch};
+    return 0;
+}
+
+const struct cuda_rule cuda_nms_rule = {query_nms, bind_nms};
+
+/* --- proposals -------------------------------------------------------------------------------- */
+
+static bool of_batch(const struct op *op) {
+    return (op->attr.detect.flags & DETECT_TOP_OF_BATCH) != 0;
+}
+
+static int query_proposals(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                           struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)graph;
+    (void)err;
+    needs->scratch = of_batch(op) ? sizeof(uint64_t) : 0;
+    return 0;
+}
+
+static int run_proposals(void *context, struct error *err) {
+    const struct rpn_step *s = context;
+    const struct proposals_args *args = &s->args.proposals;
+    cudaError_t status = args->pool > 0 ? launch_proposals_of_batch(s->step.cuda->stream, args)
+                                        : launch_proposals(s->step.cuda->stream, args);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int bind_proposals(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, struct backend_bound *bound,
+                          struct error *err) {
+    const struct shape *out = &cuda_output(graph, op, PROPOSALS_SCORE)->shape;
+    if (!of_batch(op) && check_limit(op, (int)out->dim[1], err) != 0)
+        return -1;
+    struct rpn_step *s = new_step(cuda, graph, op, run_proposals, bound, err);
+    if (s == NULL)
+        return -1;
+    s->args.proposals = (struct proposals_args){
+        .pictures = (int)out->dim[0],
+        .candidates = (int)cuda_input(graph, op, PROPOSALS_KEEP)->shape.dim[1],
+        .slots = (int)out->dim[1],
+        .from_box = site->inputs[PROPOSALS_FROM_BOX],
+        .from_score = site->inputs[PROPOSALS_FROM_SCORE],
+        .keep = site->inputs[PROPOSALS_KEEP],
+        .box = site->outputs[PROPOSALS_BOX],
+        .score = site->outputs[PROPOSALS_SCORE],
+        .count = site->outputs[PROPOSALS_COUNT],
+        .pool = of_batch(op) ? op->attr.detect.post_nms * (int)out->dim[0] : 0,
+        .border = site->scratch};
+    return 0;
+}
+
+const struct cuda_rule cuda_proposals_rule = {query_proposals, bind_proposals};
+
+/* --- targets ---------------------------------------------------------------------------------- */
+
+static struct rpn_targets_args targets_args(const struct graph *graph, const struct op *op) {
+    const struct detect_attr *attr = &op->attr.detect;
+    return (struct rpn_targets_args){
+        .rpn = rpn_args(graph, op),
+        .background_iou = attr->background_iou,
+        .foreground_iou = attr->foreground_iou,
+        .inside = (attr->flags & DETECT_ANCHORS_INSIDE) != 0,
+        .slots = (int)cuda_input(graph, op, RPN_TARGETS_GT_BOX)->shape.dim[1],
+        .samples = attr->samples,
+        .positives = attr->positives};
+}
+
+static int query_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                         struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    const struct rpn_targets_args args = targets_args(graph, op);
+    needs->scratch = launch_rpn_targets_scratch(&args);
+    return 0;
+}
+
+static int run_targets(void *context, struct error *err) {
+    const struct rpn_step *s = context;
+    return cuda_step_check(&s->step, launch_rpn_targets(s->step.cuda->stream, &s->args.targets),
+                           err);
+}
+
+static int bind_targets(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                        const struct backend_site *site, struct backend_bound *bound,
+                        struct error *err) {
+    if (check_limit(op, op->attr.detect.samples, err) != 0)
+        return -1;
+    struct rpn_step *s = new_step(cuda, graph, op, run_targets, bound, err);
+    if (s == NULL)
+        return -1;
+    struct rpn_targets_args *args = &s->args.targets;
+    *args = targets_args(graph, op);
+    args->objects = site->inputs[RPN_TARGETS_GT_BOX];
+    args->count = site->inputs[RPN_TARGETS_GT_COUNT];
+    args->image_size = site->inputs[RPN_TARGETS_IMAGE_SIZE];
+    args->key = site->inputs[RPN_TARGETS_KEY];
+    args->index = site->outputs[RPN_TARGETS_INDEX];
+    args->label = site->outputs[RPN_TARGETS_LABEL];
+    args->target = site->outputs[RPN_TARGETS_TARGET];
+    args->counts = site->outputs[RPN_TARGETS_COUNT];
+    args->scratch = site->scratch;
+    return 0;
+}
+
+const struct cuda_rule cuda_rpn_targets_rule = {query_targets, bind_targets};
+
+/* --- loss ------------------------------------------------------------------------------------- */
+
+static int run_loss(void *context, struct error *err) {
+    const struct rpn_step *s = context;
+    cudaError_t status = launch_rpn_loss(s->step.cuda->stream, &s->args.loss, s->losses);
+    return cuda_step_check(&s->step, status, err);
+}
+
+static int run_loss_grad(void *context, struct error *err) {
+    const struct rpn_step *s = context;
+    const struct cuda *cuda = s->step.cuda;
+    cudaError_t status =
+        launch_rpn_loss_grad(cuda->stream, s->step.type, &s->args.loss, s->level, s->dlogits,
+                             s->ddeltas, s->gradient_scale, &cuda->control->state.loss_scale);
+    return cuda_step_check(&s->step, status, err);
+}
+
+/* SLOT is the first of index, label and target. */
+static struct rpn_loss_args loss_args(const struct graph *graph, const struct op *op,
+                                      const struct backend_site *site, int slot) {
+    const struct detect_attr *attr = &op->attr.detect;
+    struct rpn_loss_args args = {.rpn = rpn_args(graph, op),
+                                 .index = site->inputs[slot],
+                                 .label = site->inputs[slot + 1],
+                                 .target = site->inputs[slot + 2],
+                                 .samples = (int)cuda_input(graph, op, slot)->shape.dim[1],
+                                 .fixed_count = (attr->flags & DETECT_RPN_FIXED_COUNT) != 0,
+                                 .beta = attr->beta};
+    args.rpn.pictures = (int)cuda_input(graph, op, slot)->shape.dim[0];
+    return args;
+}
+
+static int bind_loss(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    struct rpn_step *s = new_step(cuda, graph, op, run_loss, bound, err);
+    if (s == NULL)
+        return -1;
+    s->args.loss = loss_args(graph, op, site, RPN_LOSS_INDEX);
+    for (int i = 0; i < DETECT_LEVELS_MAX; i++) {
+        s->args.loss.logits[i] = site->inputs[RPN_LOSS_LOGITS + i];
+        s->args.loss.deltas[i] = site->inputs[RPN_LOSS_DELTAS + i];
+    }
+    s->losses = site->outputs[RPN_LOSS_VALUES];
+    return 0;
+}
+
+static int bind_loss_grad(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                          const struct backend_site *site, struct backend_bound *bound,
+                          struct error *err) {
+    struct rpn_step *s = new_step(cuda, graph, op, run_loss_grad, bound, err);
+    if (s == NULL)
+        return -1;
+    s->args.loss = loss_args(graph, op, site, RPN_LOSS_GRAD_INDEX);
+    s->args.loss.logits[0] = site->inputs[RPN_LOSS_GRAD_LOGITS];
+    s->args.loss.deltas[0] = site->inputs[RPN_LOSS_GRAD_DELTAS];
+    s->level = op->attr.detect.level;
+    s->dlogits = site->outputs[RPN_LOSS_GRAD_DLOGITS];
+    s->ddeltas = site->outputs[RPN_LOSS_GRAD_DDELTAS];
+    s->gradient_scale = (float)op->attr.gradient_scale;
+    return 0;
+}
+
+/* --- head ------------------------------------------------------------------------------------- */
+
+struct head_step {
+    struct cuda_step step;
+    struct rpn_head_args args;
+};
+
+static struct rpn_head_args head_args(const struct graph *graph, const struct op *op,
+                                      const struct backend_site *site) {
+    return (struct rpn_head_args){
+        .loss = loss_args(graph, op, site, RPN_HEAD_GRAD_INDEX),
+        .level = op->attr.detect.level,
+        .in = cuda_channels(cuda_input(graph, op, RPN_HEAD_GRAD_X)),
+        .out = cuda_channels(cuda_input(graph, op, RPN_HEAD_GRAD_T)),
+        .gradient_scale = (float)op->attr.gradient_scale,
+    };
+}
+
+static int query_head(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                      struct backend_needs *needs, struct error *err) {
+    (void)cuda;
+    (void)err;
+    void *nowhere[OP_INPUTS_MAX] = {0};
+    struct rpn_head_args args = head_args(graph, op, &(struct backend_site){.inputs = nowhere});
+    needs->scratch = launch_rpn_head_scratch(&args, NULL);
+    return 0;
+}
+
+static int run_head(void *context, struct error *err) {
+    const struct head_step *s = context;
+    return cuda_step_check(&s->step,
+                           launch_rpn_head_grad(s->step.cuda->stream, s->step.type, &s->args), err);
+}
+
+static int bind_head(struct cuda *cuda, const struct graph *graph, const struct op *op,
+                     const struct backend_site *site, struct backend_bound *bound,
+                     struct error *err) {
+    struct head_step *s = cuda_step_new(cuda, graph, op, sizeof(*s), err);
+    if (s == NULL)
+        return -1;
+    bound->step = (struct bound_step){run_head, s};
+    s->args = head_args(graph, op, site);
+    struct rpn_head_args *args = &s->args;
+    args->loss.logits[0] = site->inputs[RPN_HEAD_GRAD_LOGITS];
+    args->loss.deltas[0] = site->inputs[RPN_HEAD_GRAD_DELTAS];
+    args->loss_scale = &cuda->control->state.loss_scale;
+    args->x = site->inputs[RPN_HEAD_GRAD_X];
+    args->t = site->inputs[RPN_HEAD_GRAD_T];
+    args->w_conv = site->inputs[RPN_HEAD_GRAD_W_CONV];
+    args->w_cls = site->inputs[RPN_HEAD_GRAD_W_CLS];
+    args->w_box = site->inputs[RPN_HEAD_GRAD_W_BOX];
+    args->dx = site->outputs[RPN_HEAD_GRAD_DX];
+    args->dw_conv = site->outputs[RPN_HEAD_GRAD_DW_CONV];
+    args->db_conv = site->outputs[RPN_HEAD_GRAD_DB_CONV];
+    args->dw_cls = site->outputs[RPN_HEAD_GRAD_DW_CLS];
+    args->db_cls = site->outputs[RPN_HEAD_GRAD_DB_CLS];
+    args->dw_box = site->outputs[RPN_HEAD_GRAD_DW_BOX];
+    args->db_box = site->outputs[RPN_HEAD_GRAD_DB_BOX];
+    (void)launch_rpn_head_scratch(args, site->scratch);
+    return 0;
+}
+
+const struct cuda_rule cuda_rpn_head_grad_rule = {query_head, bind_head};
+const struct cuda_rule cuda_rpn_loss_rule = {NULL, bind_loss};
+const struct cuda_rule cuda_rpn_loss_grad_rule = {NULL, bind_loss_grad};
