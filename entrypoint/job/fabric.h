@@ -7,7 +7,7 @@
 
 #include "common/argv.h"
 #include "common/error.h"
-#include "job/warnings.h"
+#include "common/warnings.h"
 
 #include <stdbool.h>
 

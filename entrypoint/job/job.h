@@ -4,6 +4,7 @@
 #define JOB_JOB_H
 
 #include "common/error.h"
+#include "common/warnings.h"
 #include "job/channels.h"
 #include "job/cluster.h"
 #include "job/hyperparameters.h"
@@ -12,7 +13,6 @@
 #include "job/program.h"
 #include "job/settings.h"
 #include "job/sources.h"
-#include "job/warnings.h"
 #include "job/wishes.h"
 
 #include <stdbool.h>

@@ -5,7 +5,7 @@
 #define JOB_PLATFORM_UNREAD_H
 
 #include "common/error.h"
-#include "job/warnings.h"
+#include "common/warnings.h"
 
 /* For a host that neither RINGMASTER_HOSTS nor SageMaker's file describes. Variables of ENVIRONMENT
  * that count several members, or that should count and cannot be read, are an error that names them

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/error.h"
 #include "common/log.h"
-#include "job/warnings.h"
+#include "common/warnings.h"
 
 #include <jansson.h>
 #include <stdbool.h>

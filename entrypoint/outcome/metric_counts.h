@@ -9,8 +9,8 @@
 
 #include "common/buf.h"
 #include "common/clock.h"
+#include "common/warnings.h"
 #include "job/metric_list.h"
-#include "job/warnings.h"
 #include "outcome/pattern.h"
 
 #include <jansson.h>

@@ -1,4 +1,4 @@
-#include "job/warnings.h"
+#include "common/warnings.h"
 
 #include <stdarg.h>
 #include <stdio.h>

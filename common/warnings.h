@@ -1,8 +1,8 @@
-/* What was ignored or looks wrong while a job was read, for the log and `plan`: libraries do not
+/* What was ignored or looks wrong where something was read, for a log or a table: libraries do not
  * print. A fixed number of lines, each cut at its size; those above the number are counted alone.
  */
-#ifndef JOB_WARNINGS_H
-#define JOB_WARNINGS_H
+#ifndef COMMON_WARNINGS_H
+#define COMMON_WARNINGS_H
 
 #include <stddef.h>
 

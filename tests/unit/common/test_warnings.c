@@ -1,4 +1,4 @@
-#include "job/warnings.h"
+#include "common/warnings.h"
 
 #include "support/unit.h"
 
