@@ -4,8 +4,8 @@
 #include "common/json.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "job/devices.h"
-#include "job/network.h"
+#include "machine/devices.h"
+#include "machine/network.h"
 #include "ranks/environment.h"
 
 #include <stdio.h>

@@ -2,8 +2,8 @@
 #ifndef ENTRYPOINT_PROBE_H
 #define ENTRYPOINT_PROBE_H
 
-#include "job/interface.h"
 #include "job/job.h"
+#include "machine/interface.h"
 #include "mpi/openmpi.h"
 #include "mpi/tools.h"
 #include "wire/local.h"

@@ -22,21 +22,26 @@ if(RINGMASTER_HAVE_SOURCES)
     install(TARGETS ringmaster-transfer)
 endif()
 
-room(job entrypoint/job USES common LINKS OpenSSL::Crypto)
-room(outcome entrypoint/outcome USES common job)
-room(mpi entrypoint/mpi USES common os wire job)
+# What was asked, from the ground up: what this machine has; its hosts, as platforms name them; what SageMaker
+# hands over; and the job.
+room(machine entrypoint/job/machine USES common)
+room(cluster entrypoint/job/cluster USES common machine)
+room(sagemaker entrypoint/job/sagemaker USES common cluster)
+room(job entrypoint/job USES common machine cluster sagemaker LINKS OpenSSL::Crypto)
+room(outcome entrypoint/outcome USES common cluster sagemaker job)
+room(mpi entrypoint/mpi USES common os wire machine cluster job)
 # One container, from the ground up: what programs do; what a host leaves for people and machines, what it
 # is, what it fetches and sends, its ranks; and on top its supervisor.
 room(watch entrypoint/host/watch USES common os)
 room(traces entrypoint/host/traces USES common os job outcome)
-room(facts entrypoint/host/facts USES common os wire job outcome mpi)
-room(ranks entrypoint/host/ranks USES common os wire job outcome mpi watch traces)
+room(facts entrypoint/host/facts USES common os wire machine cluster job outcome mpi)
+room(ranks entrypoint/host/ranks USES common os wire machine job outcome mpi watch traces)
 room(supply entrypoint/host/supply USES common os wire job ranks)
 room(host entrypoint/host
-    USES common os wire job outcome mpi traces facts ranks supply)
-room(master entrypoint/master USES common os wire job outcome mpi traces facts host)
-room(entrypoint entrypoint USES common os wire job outcome mpi traces facts ranks supply host master
-    EXCLUDE main.c)
+    USES common os wire machine cluster job outcome mpi traces facts ranks supply)
+room(master entrypoint/master USES common os wire cluster job outcome mpi traces facts host)
+room(entrypoint entrypoint
+    USES common os wire machine job outcome mpi traces facts ranks supply host master EXCLUDE main.c)
 
 if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/main.c)
     add_executable(ringmaster ${CMAKE_CURRENT_LIST_DIR}/main.c)

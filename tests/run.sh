@@ -54,7 +54,7 @@ mv "build-$preset.log" "$build/configure.log"
 chosen=.
 built=all
 if [ "$preset" = tsan ]; then
-    rooms='unit_(os|wire|job|outcome|mpi|watch|traces|facts|ranks|supply|host|master|entrypoint|codec|set|coco|detect|draw|shapes|comm)_'
+    rooms='unit_(os|wire|machine|cluster|sagemaker|job|outcome|mpi|watch|traces|facts|ranks|supply|host|master|entrypoint|codec|set|coco|detect|draw|shapes|comm)_'
     chosen="^$rooms"
     built=$(targets "$build" "$rooms.*|ringmaster")
     # libgomp is not built with the sanitizer: its barriers look like races. The limit also holds

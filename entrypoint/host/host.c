@@ -6,7 +6,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "job/network.h"
+#include "machine/network.h"
 #include "mpi/addresses.h"
 #include "mpi/gate.h"
 #include "os/identity.h"

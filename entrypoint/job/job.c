@@ -1,16 +1,16 @@
 #include "job/job.h"
 
+#include "cluster/platform_unread.h"
 #include "common/argv.h"
 #include "common/cleanup.h"
 #include "common/file.h"
 #include "common/redact.h"
 #include "common/str.h"
-#include "job/devices.h"
-#include "job/fabric.h"
-#include "job/members.h"
 #include "job/platform.h"
-#include "job/platform_unread.h"
 #include "job/targets.h"
+#include "machine/devices.h"
+#include "machine/fabric.h"
+#include "sagemaker/members.h"
 
 #include <limits.h>
 #include <stdbool.h>

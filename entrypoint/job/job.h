@@ -3,17 +3,17 @@
 #ifndef JOB_JOB_H
 #define JOB_JOB_H
 
+#include "cluster/cluster.h"
 #include "common/error.h"
 #include "common/warnings.h"
-#include "job/channels.h"
-#include "job/cluster.h"
-#include "job/hyperparameters.h"
-#include "job/metric_list.h"
 #include "job/ports.h"
 #include "job/program.h"
 #include "job/settings.h"
 #include "job/sources.h"
-#include "job/wishes.h"
+#include "sagemaker/channels.h"
+#include "sagemaker/hyperparameters.h"
+#include "sagemaker/metric_list.h"
+#include "sagemaker/wishes.h"
 
 #include <stdbool.h>
 

@@ -1,11 +1,11 @@
 #include "job/platform.h"
 
+#include "cluster/own_names.h"
+#include "cluster/platform_sagemaker.h"
+#include "cluster/platform_table.h"
+#include "cluster/platform_variables.h"
 #include "common/argv.h"
-#include "job/interface.h"
-#include "job/own_names.h"
-#include "job/platform_sagemaker.h"
-#include "job/platform_table.h"
-#include "job/platform_variables.h"
+#include "machine/interface.h"
 
 #include <limits.h>
 #include <stdio.h>

@@ -1,16 +1,16 @@
 /* Where a cluster's description comes from, first that applies:
- *   1. RINGMASTER_HOSTS, with RINGMASTER_HOST (platform_variables.h). It wins over SageMaker's
- * file, whose interface, instance type and groups are then not used either.
- *   2. BASE/input/config/resourceconfig.json (platform_sagemaker.h).
- *   3. the variables of another platform that lists hosts (platform_table.h); RINGMASTER_PLATFORM
- *      chooses it, or none.
+ *   1. RINGMASTER_HOSTS, with RINGMASTER_HOST (cluster/platform_variables.h). It wins over
+ * SageMaker's file, whose interface, instance type and groups are then not used either.
+ *   2. BASE/input/config/resourceconfig.json (cluster/platform_sagemaker.h).
+ *   3. the variables of another platform that lists hosts (cluster/platform_table.h);
+ * RINGMASTER_PLATFORM chooses it, or none.
  *   4. none: this host alone, named by the kernel.
  * RINGMASTER_INTERFACE and RINGMASTER_JOB win over the platform's values in all of them. */
 #ifndef JOB_PLATFORM_H
 #define JOB_PLATFORM_H
 
+#include "cluster/cluster.h"
 #include "common/error.h"
-#include "job/cluster.h"
 #include "job/settings.h"
 
 /* JOB is the name that SageMaker gave the job, NULL if none: another platform's then, or

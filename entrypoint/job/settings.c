@@ -1,9 +1,9 @@
 #include "job/settings.h"
 
+#include "cluster/platform_table.h"
 #include "common/attempt.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "job/platform_table.h"
 
 #include <ctype.h>
 #include <inttypes.h>

@@ -57,7 +57,8 @@ struct settings {
     int64_t metrics_port; /* where they are answered; 0: nowhere */
     int64_t rank_logs;    /* MiB a rank there; 0: none */
     enum log_form form;   /* of our own lines */
-    const char *platform; /* "none", or the row of platform_table.c that counts; NULL: not said */
+    /* "none", or the row of cluster/platform_table.c that counts; NULL: not said */
+    const char *platform;
     enum settings_logs logs;
 };
 

@@ -4,8 +4,8 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "common/str.h"
-#include "job/devices.h"
-#include "job/members.h"
+#include "machine/devices.h"
+#include "sagemaker/members.h"
 
 #include <ctype.h>
 #include <sched.h>

@@ -5,9 +5,9 @@
 #define JOB_SOURCES_H
 
 #include "common/error.h"
-#include "job/channels.h"
-#include "job/hyperparameters.h"
 #include "job/settings.h"
+#include "sagemaker/channels.h"
+#include "sagemaker/hyperparameters.h"
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
 #ifndef MASTER_ATTEMPT_H
 #define MASTER_ATTEMPT_H
 
+#include "cluster/cluster.h"
 #include "common/error.h"
-#include "job/cluster.h"
 #include "outcome/pace.h"
 #include "outcome/rank_report.h"
 #include "outcome/verdict.h"

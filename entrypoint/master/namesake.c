@@ -1,9 +1,9 @@
 #include "master/namesake.h"
 
+#include "cluster/own_names.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "host/worker_words.h"
-#include "job/own_names.h"
 #include "master/join.h"
 #include "wire/dial.h"
 #include "wire/frame.h"

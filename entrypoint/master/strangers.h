@@ -5,9 +5,9 @@
 #ifndef MASTER_STRANGERS_H
 #define MASTER_STRANGERS_H
 
+#include "cluster/cluster.h"
 #include "common/error.h"
 #include "common/net_address.h"
-#include "job/cluster.h"
 #include "wire/resolve.h"
 
 #include <stdint.h>

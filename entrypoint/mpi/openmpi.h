@@ -4,12 +4,12 @@
 #ifndef MPI_OPENMPI_H
 #define MPI_OPENMPI_H
 
+#include "cluster/cluster.h"
 #include "common/argv.h"
 #include "common/buf.h"
 #include "common/error.h"
-#include "job/cluster.h"
-#include "job/interface.h"
 #include "job/ports.h"
+#include "machine/interface.h"
 #include "mpi/custom_options.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
 #include "mpi/place.h"
 
+#include "cluster/cluster.h"
 #include "common/attempt.h"
 #include "common/str.h"
-#include "job/cluster.h"
 
 #include <stddef.h>
 #include <stdint.h>

@@ -10,8 +10,8 @@
 #include "common/buf.h"
 #include "common/clock.h"
 #include "common/warnings.h"
-#include "job/metric_list.h"
 #include "outcome/pattern.h"
+#include "sagemaker/metric_list.h"
 
 #include <jansson.h>
 #include <stdbool.h>

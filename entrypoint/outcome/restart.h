@@ -4,7 +4,7 @@
 #ifndef OUTCOME_RESTART_H
 #define OUTCOME_RESTART_H
 
-#include "job/cluster.h"
+#include "cluster/cluster.h"
 #include "job/settings.h"
 #include "outcome/verdict.h"
 

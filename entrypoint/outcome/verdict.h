@@ -2,8 +2,8 @@
 #ifndef OUTCOME_VERDICT_H
 #define OUTCOME_VERDICT_H
 
+#include "cluster/cluster.h"
 #include "common/error.h"
-#include "job/cluster.h"
 #include "outcome/rank_report.h"
 
 #include <jansson.h>

@@ -1,11 +1,11 @@
 /* Cluster descriptions: the first byte chooses RINGMASTER_HOSTS ('E'), a list of Slurm's ('L'), a
  * host file ('F'), a specification of TensorFlow's kind ('S') or resourceconfig.json. A
  * cluster that was read holds its promises. */
+#include "cluster/cluster.h"
+#include "cluster/platform_forms.h"
+#include "cluster/platform_sagemaker.h"
+#include "cluster/platform_variables.h"
 #include "fuzz/check.h"
-#include "job/cluster.h"
-#include "job/platform_forms.h"
-#include "job/platform_sagemaker.h"
-#include "job/platform_variables.h"
 
 #include <stdint.h>
 #include <string.h>

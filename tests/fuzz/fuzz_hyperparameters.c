@@ -1,10 +1,10 @@
 /* hyperparameters.json (first byte 'H') and inputdataconfig.json: what was read keeps its grammar
  * and ceilings. */
+#include "cluster/cluster.h"
 #include "fuzz/check.h"
-#include "job/channels.h"
-#include "job/cluster.h"
-#include "job/hyperparameters.h"
-#include "job/wishes.h"
+#include "sagemaker/channels.h"
+#include "sagemaker/hyperparameters.h"
+#include "sagemaker/wishes.h"
 
 #include <stdint.h>
 #include <string.h>

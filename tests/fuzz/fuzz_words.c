@@ -5,10 +5,10 @@
 #include "common/json.h"
 #include "facts/facts.h"
 #include "fuzz/check.h"
-#include "job/metric_list.h"
 #include "master/check_rows.h"
 #include "outcome/metric_counts.h"
 #include "outcome/pattern.h"
+#include "sagemaker/metric_list.h"
 #include "supply/mark.h"
 #include "traces/metric_watch.h"
 

@@ -1,5 +1,6 @@
 #include "facts/examine.h"
 
+#include "cluster/platform_description.h"
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/file.h"
@@ -8,7 +9,6 @@
 #include "common/str.h"
 #include "facts/means.h"
 #include "facts/reach.h"
-#include "job/platform_description.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #include "common/file.h"
 #include "common/json.h"
 #include "common/str.h"
-#include "job/devices.h"
+#include "machine/devices.h"
 #include "mpi/memory.h"
 
 #include <dirent.h>

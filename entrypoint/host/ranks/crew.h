@@ -13,8 +13,8 @@
 #ifndef RANKS_CREW_H
 #define RANKS_CREW_H
 
-#include "job/interface.h"
 #include "job/job.h"
+#include "machine/interface.h"
 #include "os/loop.h"
 #include "traces/journal.h"
 #include "watch/kernel_words.h"

@@ -2,9 +2,9 @@
 
 #include "common/attempt.h"
 #include "common/str.h"
-#include "job/devices.h"
-#include "job/fabric.h"
 #include "job/sm_variables.h"
+#include "machine/devices.h"
+#include "machine/fabric.h"
 #include "mpi/custom_options.h"
 #include "mpi/place.h"
 #include "os/identity.h"

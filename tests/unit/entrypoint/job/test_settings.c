@@ -1,7 +1,7 @@
+#include "cluster/platform_description.h"
+#include "cluster/platform_table.h"
 #include "common/cleanup.h"
 #include "common/json.h"
-#include "job/platform_description.h"
-#include "job/platform_table.h"
 #include "job/settings.h"
 #include "support/unit.h"
 

@@ -1,8 +1,8 @@
+#include "cluster/platform_sagemaker.h"
 #include "common/buf.h"
 #include "common/cleanup.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "job/platform_sagemaker.h"
 #include "job/sm_variables.h"
 #include "support/unit.h"
 

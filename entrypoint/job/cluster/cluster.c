@@ -1,0 +1,192 @@
+#include "cluster/cluster.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void cluster_done(struct cluster *c) {
+    free(c->hosts);
+    json_decref(c->resource_config);
+    *c = (struct cluster){0};
+}
+
+static int compare_hosts(const void *a, const void *b) {
+    const struct cluster_host *first = a;
+    const struct cluster_host *second = b;
+    return host_name_compare(&first->name, &second->name);
+}
+
+/* In natural order those that are equal are neighbours. */
+static int check_twins(const struct cluster *c, struct error *err) {
+    for (size_t i = 1; i < c->count; i++)
+        if (host_name_equal(&c->hosts[i - 1].name, &c->hosts[i].name))
+            return error_set(err, EXIT_CODE_CONFIG, "the host \"%s\" is listed twice",
+                             c->hosts[i].name.text);
+    return 0;
+}
+
+static int take_hosts(const struct platform_description *d, struct cluster *ret,
+                      struct error *err) {
+    if (d->count == 0)
+        return error_set(err, EXIT_CODE_CONFIG, "the list of hosts is empty");
+    ret->hosts = calloc(d->count, sizeof(*ret->hosts));
+    if (ret->hosts == NULL)
+        return error_no_memory(err, "the list of hosts");
+    ret->count = d->count;
+    for (size_t i = 0; i < d->count; i++)
+        ret->hosts[i] = (struct cluster_host){.name = d->hosts[i].name, .slots = d->hosts[i].slots};
+    qsort(ret->hosts, ret->count, sizeof(*ret->hosts), compare_hosts);
+    return check_twins(ret, err);
+}
+
+/* The platform's master comes first, where it has one. */
+static int put_master_first(const struct platform_description *d, struct cluster *ret,
+                            struct error *err) {
+    if (d->master.text[0] == '\0')
+        return 0;
+    int index = cluster_find(ret, &d->master);
+    if (index < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "the master, \"%s\", is not in the list of hosts",
+                         d->master.text);
+    struct cluster_host master = ret->hosts[index];
+    memmove(ret->hosts + 1, ret->hosts, (size_t)index * sizeof(*ret->hosts));
+    ret->hosts[0] = master;
+    return 0;
+}
+
+static int find_self(const struct platform_description *d, struct cluster *ret, struct error *err) {
+    int index = cluster_find(ret, &d->self);
+    if (index < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "this host, \"%s\", is not in the list of hosts",
+                         d->self.text);
+    ret->self = (size_t)index;
+    return 0;
+}
+
+/* Job names end up in logs and file names of others. */
+static int take_job(const char *job, struct cluster *ret, struct error *err) {
+    size_t good = strspn(job, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+    if (job[0] == '\0' || job[good] != '\0' || good >= sizeof(ret->job))
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "the job's name \"%.64s\" is not 1 to %d letters, digits, '.', '_' or "
+                         "'-'",
+                         job, CLUSTER_JOB_SIZE - 1);
+    memcpy(ret->job, job, good + 1);
+    return 0;
+}
+
+static int make(const struct platform_description *d, const char *job, struct cluster *ret,
+                struct error *err) {
+    const char *colon = d->where[0] != '\0' ? ": " : "";
+    if (take_hosts(d, ret, err) != 0 || put_master_first(d, ret, err) != 0)
+        return error_wrap(err, "%s%s%s", d->where, colon, d->hosts_key);
+    if (find_self(d, ret, err) != 0)
+        return error_wrap(err, "%s%s%s", d->where, colon, d->self_key);
+    if (take_job(job, ret, err) != 0)
+        return -1;
+    ret->source = d->source;
+    (void)snprintf(ret->described_by, sizeof(ret->described_by), "%.100s%s%s", d->where,
+                   d->where[0] != '\0' ? ": " : "", d->hosts_key != NULL ? d->hosts_key : "");
+    ret->master_named = d->master.text[0] != '\0';
+    ret->counted = d->counted;
+    ret->master_at = d->master_at;
+    ret->grace = d->grace;
+    ret->before = d->before;
+    ret->ends_with = d->ends_with;
+    memcpy(ret->interface, d->interface, sizeof(ret->interface));
+    memcpy(ret->instance_type, d->instance_type, sizeof(ret->instance_type));
+    memcpy(ret->group, d->group, sizeof(ret->group));
+    ret->resource_config = json_incref(d->resource_config);
+    return 0;
+}
+
+int cluster_make(const struct platform_description *d, const char *job, struct cluster *ret,
+                 struct error *err) {
+    *ret = (struct cluster){0};
+    if (make(d, job, ret, err) == 0)
+        return 0;
+    cluster_done(ret);
+    return -1;
+}
+
+int cluster_find(const struct cluster *c, const struct host_name *name) {
+    for (size_t i = 0; i < c->count; i++)
+        if (host_name_equal(&c->hosts[i].name, name))
+            return (int)i;
+    return -1;
+}
+
+size_t cluster_hosts_left(const struct cluster *c) {
+    size_t left = 0;
+    for (size_t i = 0; i < c->count; i++)
+        left += !c->hosts[i].gone;
+    return left;
+}
+
+size_t cluster_ranks(const struct cluster *c) {
+    size_t ranks = 0;
+    for (size_t i = 0; i < c->count; i++)
+        ranks += c->hosts[i].gone ? 0 : c->hosts[i].slots;
+    return ranks;
+}
+
+size_t cluster_host_of_rank(const struct cluster *c, size_t rank) {
+    size_t host = 0;
+    for (; host + 1 < c->count && (c->hosts[host].gone || rank >= c->hosts[host].slots); host++)
+        rank -= c->hosts[host].gone ? 0 : c->hosts[host].slots;
+    return host;
+}
+
+void cluster_drop(struct cluster *c, size_t host) {
+    c->hosts[host].gone = true;
+}
+
+unsigned cluster_most_slots(const struct cluster *c) {
+    unsigned most = 0;
+    for (size_t i = 0; i < c->count; i++)
+        if (c->hosts[i].slots > most)
+            most = c->hosts[i].slots;
+    return most;
+}
+
+void cluster_fill_slots(struct cluster *c, unsigned slots) {
+    for (size_t i = 0; i < c->count; i++)
+        if (c->hosts[i].slots == 0)
+            c->hosts[i].slots = slots;
+}
+
+void cluster_set_slots(struct cluster *c, unsigned slots) {
+    for (size_t i = 0; i < c->count; i++)
+        c->hosts[i].slots = slots;
+}
+
+void cluster_keep(struct cluster *c, const bool *kept) {
+    size_t count = 0;
+    size_t self = 0;
+    for (size_t i = 0; i < c->count; i++) {
+        if (i == c->self)
+            self = count;
+        if (kept[i])
+            c->hosts[count++] = c->hosts[i];
+    }
+    c->count = count;
+    c->self = self;
+}
+
+int cluster_limit_ranks(struct cluster *c, size_t ranks, struct error *err) {
+    size_t left = ranks;
+    for (size_t i = 0; i < c->count; i++) {
+        if (left == 0)
+            return error_set(err, EXIT_CODE_CONFIG,
+                             "%zu processes leave none for the host \"%s\": ask for more, or for "
+                             "fewer a host",
+                             ranks, c->hosts[i].name.text);
+        if (c->hosts[i].slots > left)
+            c->hosts[i].slots = (unsigned)left;
+        left -= c->hosts[i].slots;
+    }
+    if (left > 0)
+        return error_set(err, EXIT_CODE_CONFIG, "%zu processes are more than the %zu of all hosts",
+                         ranks, ranks - left);
+    return 0;
+}

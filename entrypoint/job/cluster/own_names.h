@@ -1,0 +1,26 @@
+/* What this machine answers to: its kernel name, if that is a host name, then its IPv4 addresses as
+ * text. */
+#ifndef CLUSTER_OWN_NAMES_H
+#define CLUSTER_OWN_NAMES_H
+
+#include "cluster/host_name.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum { OWN_NAMES_MAX = 64 };
+
+struct own_names {
+    struct host_name names[OWN_NAMES_MAX];
+    size_t count;
+    bool has_kernel_name; /* names[0] */
+};
+
+int own_names_read(struct own_names *ret, struct error *err);
+
+/* Whether NAME is one of them: whole, or by first labels where one of both has no more than that
+ * (node1 is node1.example.com). */
+bool own_names_has(const struct own_names *own, const struct host_name *name);
+
+#endif

@@ -1,0 +1,30 @@
+/* Platforms that tell a host how many there are, which of them it is and where the master is, but
+ * not who the others are. Their hosts are called node-0, node-1 ... here, on all of them alike, so
+ * that nobody has to know a list: the key is made of the job's name and the count, workers dial the
+ * master's address, and the master learns all other addresses as they join.
+ *
+ * And those whose names follow a pattern: the pods of a Kubernetes Indexed Job, NAME-0 to NAME-N in
+ * the domain of this one. */
+#ifndef CLUSTER_PLATFORM_COUNTED_H
+#define CLUSTER_PLATFORM_COUNTED_H
+
+#include "cluster/own_names.h"
+#include "cluster/platform_description.h"
+#include "common/error.h"
+
+/* Variables; MAIN, with the index of the master, may be NULL: 0. */
+struct platform_counted {
+    const char *count, *index, *main, *master;
+};
+
+/* Both append the hosts to *RET and say which is this one and which the master. 1 where there is
+ * one host, which is alone. A variable that is missing or makes no sense is an error that names it;
+ * the master's address is not asked for on the master itself. */
+int platform_counted_read(const struct platform_counted *p, char *const *environment,
+                          struct platform_description *ret, struct error *err);
+/* HOSTS_FILE, "/etc/hosts", knows the domain; without one names are short. */
+int platform_counted_pattern(const struct platform_counted *p, char *const *environment,
+                             const struct own_names *own, const char *hosts_file,
+                             struct platform_description *ret, struct error *err);
+
+#endif

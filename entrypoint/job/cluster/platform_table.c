@@ -1,0 +1,386 @@
+#include "cluster/platform_table.h"
+
+#include "cluster/platform_counted.h"
+#include "cluster/platform_forms.h"
+#include "common/argv.h"
+#include "common/str.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* COUNTED and PATTERN: the variable holds how many hosts there are (platform_counted.h). */
+enum form { WORDS, HOSTLIST, HOST_FILE, SPEC, COUNTED, PATTERN };
+enum { TASKS_MAX = 4 };
+
+static const struct row {
+    const char *name; /* for RINGMASTER_PLATFORM */
+    enum form form;
+    const char *list;      /* the variable; a '*' stands for any text: all that fit */
+    const char *index;     /* this host's place in the list; NULL: its name or address */
+    const char *master;    /* a variable with its name; NULL: the first of the list */
+    const char *main;      /* COUNTED: a variable with its index; NULL: 0 */
+    const char *beside;    /* another variable has to be set, too */
+    const char *absent;    /* hosts read it that are not in it: what to do about that; else NULL */
+    const char *yields;    /* a variable of another row's that says more */
+    bool asked;            /* names that many use: only where RINGMASTER_PLATFORM says so */
+    bool natural;          /* the list has no order that all hosts share: the first by name */
+    const char *slots;     /* a variable; NULL, or not set: nothing is said of slots */
+    const char *job;       /* the job's name; NULL: none */
+    unsigned grace;        /* seconds between its SIGTERM and SIGKILL, as it comes; 0: not known */
+    const char *attempt;   /* a variable that counts attempts at the job; NULL: none */
+    int first;             /* what it says at the first one; it may lack then */
+    const char *processes; /* counts what was started: it must be one a host */
+    bool ends;             /* the job ends with the master's container: no host can follow it */
+    const char *tasks[TASKS_MAX]; /* SPEC */
+} rows[] = {
+    {.name = "slurm",
+     .form = HOSTLIST,
+     .list = "SLURM_STEP_NODELIST",
+     .index = "SLURM_NODEID",
+     .slots = "SLURM_GPUS_ON_NODE",
+     .job = "SLURM_JOB_ID",
+     .grace = 30, /* KillWait */
+     .attempt = "SLURM_RESTART_COUNT",
+     .processes = "SLURM_STEP_NUM_TASKS"},
+    {.name = "vertex",
+     .form = SPEC,
+     .list = "CLUSTER_SPEC",
+     .ends = true,
+     .tasks = {"workerpool0", "workerpool1"}},
+    {.name = "azure-batch",
+     .form = WORDS,
+     .list = "AZ_BATCH_HOST_LIST",
+     .master = "AZ_BATCH_MASTER_NODE",
+     .job = "AZ_BATCH_JOB_ID",
+     .ends = true},
+    {.name = "skypilot",
+     .form = WORDS,
+     .list = "SKYPILOT_NODE_IPS",
+     .index = "SKYPILOT_NODE_RANK",
+     .slots = "SKYPILOT_NUM_GPUS_PER_NODE"},
+    {.name = "dstack",
+     .form = WORDS,
+     .list = "DSTACK_NODES_IPS",
+     .index = "DSTACK_NODE_RANK",
+     .master = "DSTACK_MASTER_NODE_IP",
+     .slots = "DSTACK_GPUS_PER_NODE",
+     .grace = 300}, /* stop_duration */
+    {.name = "volcano",
+     .form = WORDS,
+     .list = "VC_*_HOSTS",
+     .natural = true,
+     .grace = PLATFORM_GRACE_KUBERNETES},
+    {.name = "lsf",
+     .form = HOST_FILE,
+     .list = "LSB_DJOB_HOSTFILE",
+     .job = "LSB_JOBID",
+     .grace = 10}, /* JOB_TERMINATE_INTERVAL */
+    {.name = "pbs",
+     .form = HOST_FILE,
+     .list = "PBS_NODEFILE",
+     .job = "PBS_JOBID",
+     .grace = 10}, /* kill_delay */
+    {.name = "mpi-operator",
+     .form = HOST_FILE,
+     .list = "OMPI_MCA_orte_default_hostfile",
+     .beside = "OMPI_MCA_orte_set_default_slots",
+     .grace = PLATFORM_GRACE_KUBERNETES,
+     .absent = "the launcher is one of them with runLauncherAsWorker, and workers need its "
+               "variables, its file and this command; a JobSet needs none of that"},
+    {.name = "tensorflow",
+     .form = SPEC,
+     .list = "TF_CONFIG",
+     .ends = true,
+     .tasks = {"chief", "master", "worker"}},
+    {.name = "aws-batch",
+     .form = COUNTED,
+     .list = "AWS_BATCH_JOB_NUM_NODES",
+     .index = "AWS_BATCH_JOB_NODE_INDEX",
+     .main = "AWS_BATCH_JOB_MAIN_NODE_INDEX",
+     .master = "AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS",
+     .job = "AWS_BATCH_JOB_ID",
+     .grace = 30,
+     .attempt = "AWS_BATCH_JOB_ATTEMPT",
+     .first = 1,
+     .ends = true},
+    {.name = "azure-ml",
+     .form = COUNTED,
+     .list = "AZUREML_NODE_COUNT",
+     .index = "NODE_RANK",
+     .master = "MASTER_ADDR",
+     .yields = "AZ_BATCH_HOST_LIST"},
+    {.name = "kubeflow",
+     .form = COUNTED,
+     .list = "PET_NNODES",
+     .index = "PET_NODE_RANK",
+     .master = "PET_MASTER_ADDR",
+     .slots = "PET_NPROC_PER_NODE",
+     .grace = PLATFORM_GRACE_KUBERNETES},
+    {.name = "runpod",
+     .form = COUNTED,
+     .list = "NUM_NODES",
+     .index = "NODE_RANK",
+     .master = "PRIMARY_ADDR",
+     .beside = "PRIMARY_ADDR",
+     .slots = "NUM_TRAINERS"},
+    {.name = "kubernetes",
+     .form = PATTERN,
+     .list = "RINGMASTER_COUNT",
+     .index = "JOB_COMPLETION_INDEX",
+     .grace = PLATFORM_GRACE_KUBERNETES},
+    {.name = "pytorchjob",
+     .form = COUNTED,
+     .list = "WORLD_SIZE",
+     .index = "RANK",
+     .master = "MASTER_ADDR",
+     .ends = true,
+     .grace = PLATFORM_GRACE_KUBERNETES,
+     .asked = true},
+    {.name = "pai-dlc",
+     .form = COUNTED,
+     .list = "WORLD_SIZE",
+     .index = "RANK",
+     .master = "MASTER_ADDR",
+     .slots = "NPROC_PER_NODE",
+     .asked = true},
+    {.name = "torch",
+     .form = COUNTED,
+     .list = "NNODES",
+     .index = "NODE_RANK",
+     .master = "MASTER_ADDR",
+     .slots = "NPROC_PER_NODE",
+     .asked = true},
+};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+bool platform_table_has(const char *name) {
+    for (size_t i = 0; i < ROWS; i++)
+        if (strcmp(rows[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+const char *platform_table_name(size_t number) {
+    return number < ROWS ? rows[number].name : NULL;
+}
+
+/* --- variables ------------------------------------------------------------------------------- */
+
+static bool is_set(char *const *environment, const char *pattern) {
+    for (; *environment != NULL; environment++)
+        if (platform_variable_fits(*environment, pattern))
+            return true;
+    return false;
+}
+
+static bool applies(const struct row *row, char *const *environment, const char *only) {
+    if (only != NULL ? strcmp(row->name, only) != 0 : row->asked)
+        return false;
+    if (only == NULL && row->yields != NULL && is_set(environment, row->yields))
+        return false;
+    return is_set(environment, row->list) &&
+           (row->beside == NULL || is_set(environment, row->beside));
+}
+
+static int read_number(char *const *environment, const char *name, int64_t most, int64_t *ret,
+                       struct error *err) {
+    const char *text = env_get(environment, name);
+    if (text == NULL || text[0] == '\0')
+        return error_set(err, EXIT_CODE_CONFIG, "%s is not set", name);
+    return str_parse_int(text, 0, most, ret, err) == 0 ? 0 : error_wrap(err, "%s", name);
+}
+
+/* --- one row --------------------------------------------------------------------------------- */
+
+static int read_list(const struct row *row, const char *text, const char *where,
+                     struct platform_description *ret, struct error *err) {
+    switch (row->form) {
+    case WORDS:
+        return platform_form_words(text, where, ret, err);
+    case HOSTLIST:
+        return platform_form_hostlist(text, where, ret, err);
+    case HOST_FILE:
+        return platform_form_file(text, where, ret, err);
+    case SPEC:
+        return platform_form_spec(text, where, row->tasks, ret, err);
+    case COUNTED:
+    case PATTERN:
+        break;
+    }
+    return 0;
+}
+
+static int read_lists(const struct row *row, char *const *environment,
+                      struct platform_description *ret, struct error *err) {
+    for (; *environment != NULL; environment++) {
+        if (!platform_variable_fits(*environment, row->list))
+            continue;
+        const char *value = strchr(*environment, '=') + 1;
+        (void)snprintf(ret->where, sizeof(ret->where), "%.*s", (int)(value - *environment - 1),
+                       *environment);
+        if (read_list(row, value, ret->where, ret, err) != 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int find_own(const struct row *row, const struct own_names *own,
+                    struct platform_description *d, struct error *err) {
+    for (size_t i = 0; i < d->count; i++)
+        if (own_names_has(own, &d->hosts[i].name)) {
+            d->self = d->hosts[i].name;
+            return 0;
+        }
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "%s: none of its hosts has this machine's name or address%s%s", d->where,
+                     row->absent != NULL ? ": " : "", row->absent != NULL ? row->absent : "");
+}
+
+static int read_self(const struct row *row, char *const *environment, const struct own_names *own,
+                     struct platform_description *d, struct error *err) {
+    int64_t index = 0;
+    if (row->form == SPEC)
+        return 0; /* the list has said it */
+    if (row->index == NULL)
+        return find_own(row, own, d, err);
+    if (read_number(environment, row->index, INT32_MAX, &index, err) != 0)
+        return -1;
+    if ((size_t)index >= d->count)
+        return error_set(err, EXIT_CODE_CONFIG, "%s=%lld: %s lists %zu hosts", row->index,
+                         (long long)index, d->where, d->count);
+    d->self = d->hosts[index].name;
+    return 0;
+}
+
+static int read_master(const struct row *row, char *const *environment,
+                       struct platform_description *d, struct error *err) {
+    const char *text = row->master != NULL ? env_get(environment, row->master) : NULL;
+    if (row->natural)
+        return 0;
+    if (text == NULL || text[0] == '\0') {
+        d->master = d->hosts[0].name;
+        return 0;
+    }
+    return host_name_parse(text, strcspn(text, ":"), &d->master, err) == 0
+               ? 0
+               : error_wrap(err, "%s", row->master);
+}
+
+static int read_slots(const struct row *row, char *const *environment,
+                      struct platform_description *d, struct error *err) {
+    int64_t slots = 0;
+    const char *text = row->slots != NULL ? env_get(environment, row->slots) : NULL;
+    /* torchrun's words for as many as there are devices. */
+    bool word = text != NULL && (strcmp(text, "auto") == 0 || strcmp(text, "gpu") == 0);
+    if (text == NULL || (row->form == COUNTED && word))
+        return 0;
+    if (read_number(environment, row->slots, CLUSTER_SLOTS_MAX, &slots, err) != 0)
+        return -1;
+    for (size_t i = 0; i < d->count; i++)
+        d->hosts[i].slots = (unsigned)slots;
+    return 0;
+}
+
+/* A ringmaster is one a host: two on a machine would quarrel over its ports. */
+static int check_processes(const struct row *row, char *const *environment,
+                           const struct platform_description *d, struct error *err) {
+    int64_t processes = 0;
+    if (row->processes == NULL || env_get(environment, row->processes) == NULL)
+        return 0;
+    if (read_number(environment, row->processes, INT32_MAX, &processes, err) != 0)
+        return -1;
+    if ((size_t)processes == d->count)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "%s=%lld on %zu hosts: start one ringmaster a host (--ntasks-per-node=1), it "
+                     "starts the ranks",
+                     row->processes, (long long)processes, d->count);
+}
+
+/* As far as it can be a job's name here; AWS Batch puts the node's number behind a '#'. */
+static void take_job(const char *text, char ret[CLUSTER_JOB_SIZE]) {
+    static const char good[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+    size_t size = 0;
+    for (; *text != '\0' && *text != '#' && size + 1 < CLUSTER_JOB_SIZE; text++)
+        ret[size++] = strchr(good, *text) != NULL ? *text : '-';
+    ret[size] = '\0';
+}
+
+static int read_listed(const struct row *row, char *const *environment, const struct own_names *own,
+                       struct platform_description *ret, struct error *err) {
+    if (read_lists(row, environment, ret, err) != 0)
+        return -1;
+    if (ret->count == 0)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: no host is listed", ret->where);
+    if (check_processes(row, environment, ret, err) != 0)
+        return -1;
+    if (ret->count == 1) /* where others are listed than those who read it, one is not this one */
+        return row->absent == NULL || find_own(row, own, ret, err) == 0 ? 1 : -1;
+    if (read_self(row, environment, own, ret, err) != 0)
+        return -1;
+    return read_master(row, environment, ret, err);
+}
+
+static int read_attempt(const struct row *row, char *const *environment,
+                        struct platform_description *d, struct error *err) {
+    int64_t attempt = 0;
+    const char *text = row->attempt != NULL ? env_get(environment, row->attempt) : NULL;
+    if (text == NULL || text[0] == '\0')
+        return 0;
+    if (str_parse_int(text, row->first, INT32_MAX, &attempt, err) != 0)
+        return error_wrap(err, "%s", row->attempt);
+    d->before = (unsigned)(attempt - row->first);
+    return 0;
+}
+
+static int read_row(const struct row *row, char *const *environment, const struct own_names *own,
+                    struct platform_description *ret, struct error *err) {
+    const struct platform_counted counted = {
+        .count = row->list, .index = row->index, .main = row->main, .master = row->master};
+    int read = 0;
+    ret->source = CLUSTER_PLATFORM;
+    ret->ends_with = row->ends ? row->name : NULL;
+    ret->grace = row->grace;
+    ret->hosts_key = row->list;
+    ret->self_key = row->index != NULL ? row->index : row->list;
+    if (row->form == COUNTED)
+        read = platform_counted_read(&counted, environment, ret, err);
+    else if (row->form == PATTERN)
+        read = platform_counted_pattern(&counted, environment, own, "/etc/hosts", ret, err);
+    else
+        read = read_listed(row, environment, own, ret, err);
+    if (read != 0)
+        return read;
+    if (read_slots(row, environment, ret, err) != 0 ||
+        read_attempt(row, environment, ret, err) != 0)
+        return -1;
+    const char *job = row->job != NULL ? env_get(environment, row->job) : NULL;
+    if (job != NULL)
+        take_job(job, ret->job);
+    return 0;
+}
+
+int platform_table_read(char *const *environment, const char *only, const struct own_names *own,
+                        struct platform_description *ret, struct error *err) {
+    const struct row *chosen = NULL;
+    for (size_t i = 0; i < ROWS; i++) {
+        if (!applies(&rows[i], environment, only))
+            continue;
+        /* Vertex AI writes the other one, too. */
+        bool same = chosen != NULL && chosen->form == SPEC && rows[i].form == SPEC;
+        if (chosen != NULL && !same)
+            return error_set(
+                err, EXIT_CODE_CONFIG,
+                "%s and %s both tell of hosts: RINGMASTER_PLATFORM=%s or %s says which "
+                "one counts",
+                chosen->list, rows[i].list, chosen->name, rows[i].name);
+        if (!same)
+            chosen = &rows[i];
+    }
+    if (chosen == NULL && only != NULL)
+        return error_set(err, EXIT_CODE_CONFIG,
+                         "RINGMASTER_PLATFORM=%s: its variables are not set here", only);
+    if (chosen == NULL)
+        return 1;
+    return read_row(chosen, environment, own, ret, err);
+}

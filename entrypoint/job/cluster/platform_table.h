@@ -1,0 +1,31 @@
+/* Platforms that describe a job's hosts in variables, as data. Some name all hosts: Slurm, Vertex
+ * AI, Azure Batch, SkyPilot, dstack, Volcano, LSF, PBS, the MPI operator, TensorFlow's TF_CONFIG
+ * (platform_forms.h).
+ * Others only say how many there are, which one this is and where the master is: AWS Batch, Azure
+ * ML, Kubeflow, RunPod, or let names follow a pattern, as Kubernetes does (platform_counted.h). A
+ * row says where that is, in which form, and how a host knows itself. */
+#ifndef CLUSTER_PLATFORM_TABLE_H
+#define CLUSTER_PLATFORM_TABLE_H
+
+#include "cluster/own_names.h"
+#include "cluster/platform_description.h"
+#include "common/error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Takes the one platform whose list ENVIRONMENT holds, or the one called ONLY (NULL: any). Returns
+ * 1 where there is none, or where it lists one host, which is alone. Two that list hosts, a list
+ * that cannot be read, and a host that is not in it are errors that name the variable.
+ *
+ * *RET must be zeroed, and done with in any case. */
+int platform_table_read(char *const *environment, const char *only, const struct own_names *own,
+                        struct platform_description *ret, struct error *err);
+
+/* Whether there is a row of that name, for RINGMASTER_PLATFORM. */
+bool platform_table_has(const char *name);
+
+/* The name of the row with this number, from 0; NULL behind the last. */
+const char *platform_table_name(size_t number);
+
+#endif

@@ -1,0 +1,74 @@
+#include "cluster/platform_variables.h"
+
+#include "cluster/host_list.h"
+#include "cluster/platform_forms.h"
+#include "common/cleanup.h"
+#include "common/str.h"
+
+#include <stdint.h>
+#include <string.h>
+
+static int find_self(struct platform_description *d, const struct own_names *own,
+                     struct error *err) {
+    size_t found = 0;
+    for (size_t i = 0; i < d->count; i++) {
+        if (own_names_has(own, &d->hosts[i].name)) {
+            d->self = d->hosts[i].name;
+            found++;
+        }
+    }
+    if (found == 1)
+        return 0;
+    return error_set(err, EXIT_CODE_CONFIG,
+                     "RINGMASTER_HOSTS: %s of its hosts has this machine's name or address; set "
+                     "RINGMASTER_HOST to the one that this is",
+                     found == 0 ? "none" : "more than one");
+}
+
+/* One "name", "name:slots", "n[1-3]:slots", "fd00::1" or "[fd00::1]:slots" of SIZE bytes. */
+static int parse_host(const char *text, size_t size, struct platform_description *ret,
+                      struct error *err) {
+    struct host_name name;
+    size_t name_size = host_name_extent(text, size);
+    int64_t slots = 0;
+    if (name_size < size) {
+        cleanup_free char *number = strndup(text + name_size + 1, size - name_size - 1);
+        if (number == NULL)
+            return error_no_memory(err, "a number of slots");
+        if (str_parse_int(number, 1, CLUSTER_SLOTS_MAX, &slots, err) != 0)
+            return error_wrap(err, "the slots of \"%.*s\"", (int)name_size, text);
+    }
+    if (memchr(text, ':', name_size) == NULL) /* a name, or several */
+        return host_list_expand(text, name_size, (unsigned)slots, ret, err);
+    if (host_name_parse(text, name_size, &name, err) != 0)
+        return -1;
+    return platform_description_add(ret, &name, (unsigned)slots, err);
+}
+
+static int parse_list(const char *hosts, struct platform_description *ret, struct error *err) {
+    static const char file[] = "file://";
+    if (strncmp(hosts, file, strlen(file)) == 0)
+        return platform_form_file(hosts + strlen(file), "RINGMASTER_HOSTS", ret, err);
+    for (const char *at = hosts;;) {
+        size_t size = host_list_item(at);
+        if (parse_host(at, size, ret, err) != 0)
+            return error_wrap(err, "RINGMASTER_HOSTS");
+        if (at[size] == '\0')
+            return 0;
+        at += size + 1;
+    }
+}
+
+int platform_variables_parse(const char *hosts, const char *host, const struct own_names *own,
+                             struct platform_description *ret, struct error *err) {
+    ret->source = CLUSTER_ENVIRONMENT;
+    ret->hosts_key = "RINGMASTER_HOSTS";
+    ret->self_key = host != NULL ? "RINGMASTER_HOST" : "RINGMASTER_HOSTS";
+    if (parse_list(hosts, ret, err) != 0)
+        return -1;
+    if (host == NULL)
+        return find_self(ret, own, err);
+    return host_name_parse(host, strlen(host), &ret->self, err) == 0
+               ? 0
+               : error_wrap(err, "RINGMASTER_HOST");
+}

@@ -1,0 +1,17 @@
+/* A cluster described by variables: RINGMASTER_HOSTS=a[:slots],b[:slots], with numbers in
+ * brackets (host_list.h), or file:///PATH of a host file (platform_forms.h), and RINGMASTER_HOST,
+ * the name of this host in that list. Without RINGMASTER_HOST this host is the one entry of the
+ * list that is its kernel name (whole or first label) or one of its own addresses. Pure but for
+ * that file. */
+#ifndef CLUSTER_PLATFORM_VARIABLES_H
+#define CLUSTER_PLATFORM_VARIABLES_H
+
+#include "cluster/own_names.h"
+#include "cluster/platform_description.h"
+#include "common/error.h"
+
+/* *RET must be zeroed, and done with also after an error. HOST may be NULL. */
+int platform_variables_parse(const char *hosts, const char *host, const struct own_names *own,
+                             struct platform_description *ret, struct error *err);
+
+#endif

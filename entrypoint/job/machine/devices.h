@@ -1,0 +1,34 @@
+/* How many accelerators this host has, for slots and SM_*. Counted where the kernel shows them: no
+ * tool of the vendor's has to be in the image. */
+#ifndef MACHINE_DEVICES_H
+#define MACHINE_DEVICES_H
+
+#include <stdbool.h>
+
+/* Devices called nvidia0, nvidia1 ... in DEV ("/dev"). */
+unsigned devices_gpus(const char *dev);
+
+/* Cores of AWS Neuron devices below SYSFS ("/sys"): neuron_core0 ... of every
+ * devices/virtual/neuron_device/neuron0 ... (Neuron Sysfs User Guide). */
+unsigned devices_neurons(const char *sysfs);
+
+/* Whether SYSFS/class/infiniband has a device of any kind. */
+bool devices_infiniband(const char *sysfs);
+
+/* Whether an Elastic Fabric Adapter is there: a device of the driver "efa" in
+ * SYSFS/class/infiniband. */
+bool devices_efa(const char *sysfs);
+
+/* Whether Open MPI, left the choice, takes UCX for an InfiniBand or RoCE device of this
+ * container's: a port that is up in ROOT/sys, a way to it, the device's uverbs0 ... in
+ * ROOT/dev/infiniband, and a driver called mlx*, as "pml_ucx_devices" says where nobody has set it.
+ * ROOT: "" but in tests. */
+bool devices_ucx(const char *root);
+
+/* The port that is up, within reach, of such a device of any driver but "efa", and has the network
+ * interface INTERFACE, as UCX calls it: "mlx5_0:1". "" where none has, and where it is Ethernet's
+ * beside InfiniBand's: UCX would be kept from those. */
+enum { DEVICES_PORT_SIZE = 64 };
+void devices_port(const char *root, const char *interface, char ret[DEVICES_PORT_SIZE]);
+
+#endif

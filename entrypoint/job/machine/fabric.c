@@ -1,0 +1,93 @@
+#include "machine/fabric.h"
+
+#include "machine/devices.h"
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* Types with an adapter, and whether it reads and writes memory of other hosts by itself. */
+static const struct {
+    const char *type;
+    bool rdma;
+} known[] = {
+    {"ml.g4dn.8xlarge", false},  {"ml.g4dn.12xlarge", false}, {"ml.g5.48xlarge", false},
+    {"ml.p3dn.24xlarge", false}, {"ml.p4d.24xlarge", true},   {"ml.p4de.24xlarge", true},
+    {"ml.p5.48xlarge", false},   {"ml.trn1.32xlarge", true},  {"ml.p6e-gb200.36xlarge", true},
+};
+
+static int add_default(struct argv *environment, const char *name, const char *value,
+                       struct error *err) {
+    return argv_get_env(environment, name) != NULL ? 0
+                                                   : argv_set_env(environment, name, value, err);
+}
+
+int fabric_add(const char *instance_type, bool has_device, struct argv *environment,
+               struct error *err) {
+    bool rdma = false;
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        if (strcmp(known[i].type, instance_type) == 0) {
+            has_device = true;
+            rdma = known[i].rdma;
+        }
+    if (!has_device)
+        return 0;
+    if (add_default(environment, "FI_PROVIDER", "efa", err) != 0 ||
+        add_default(environment, "NCCL_PROTO", "simple", err) != 0 ||
+        add_default(environment, "RDMAV_FORK_SAFE", "1", err) != 0)
+        return -1;
+    return rdma ? add_default(environment, "FI_EFA_USE_DEVICE_RDMA", "1", err) : 0;
+}
+
+/* --- what lacks ------------------------------------------------------------------------------ */
+
+static bool has_plugin_in(const char *root, const char *folder, size_t size) {
+    static const char *const files[] = {"libnccl-net.so", "libnccl-net-ofi.so",
+                                        "libnccl-net-aws-ofi.so"};
+    char path[PATH_MAX];
+    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+        int length = snprintf(path, sizeof(path), "%s%.*s/%s", root, (int)size, folder, files[i]);
+        if (length > 0 && (size_t)length < sizeof(path) && access(path, R_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool has_plugin(const char *root, char *const *environment) {
+    static const char *const folders[] = {
+        "/opt/amazon/ofi-nccl/lib", "/opt/amazon/ofi-nccl/lib/x86_64-linux-gnu",
+        "/opt/aws-ofi-nccl/lib", "/usr/local/lib", "/usr/lib/x86_64-linux-gnu"};
+    const char *paths = env_get(environment, "LD_LIBRARY_PATH");
+    for (const char *at = paths; at != NULL && *at != '\0'; at += strspn(at, ":")) {
+        size_t size = strcspn(at, ":");
+        if (has_plugin_in(root, at, size))
+            return true;
+        at += size;
+    }
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
+        if (has_plugin_in(root, folders[i], strlen(folders[i])))
+            return true;
+    return false;
+}
+
+void fabric_warn(const char *root, char *const *environment, struct warnings *warnings) {
+    char sysfs[PATH_MAX];
+    struct rlimit locked;
+    int length = snprintf(sysfs, sizeof(sysfs), "%s/sys", root);
+    if (length < 0 || (size_t)length >= sizeof(sysfs) || !devices_infiniband(sysfs))
+        return;
+    if (getrlimit(RLIMIT_MEMLOCK, &locked) == 0 && locked.rlim_max != RLIM_INFINITY)
+        warnings_add(warnings,
+                     "no more than %llu KiB of memory may be locked, and this host's RDMA device "
+                     "needs more: docker run --ulimit memlock=-1",
+                     (unsigned long long)locked.rlim_max / 1024);
+    const char *provider = env_get(environment, "FI_PROVIDER");
+    bool wanted = provider == NULL || strcmp(provider, "efa") == 0;
+    if (devices_efa(sysfs) && wanted && env_get(environment, "NCCL_NET_PLUGIN") == NULL &&
+        !has_plugin(root, environment))
+        warnings_add(warnings, "an Elastic Fabric Adapter is here, but no plugin of NCCL for it "
+                               "(libnccl-net*.so of aws-ofi-nccl): NCCL takes TCP");
+}

@@ -1,0 +1,171 @@
+#include "sagemaker/hyperparameters.h"
+
+#include "common/cleanup.h"
+#include "common/json.h"
+#include "common/str.h"
+#include "sagemaker/python_text.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+void hyperparameters_done(struct hyperparameters *h) {
+    for (size_t i = 0; i < h->count; i++) {
+        free(h->items[i].text);
+        free(h->items[i].flag);
+    }
+    free(h->items);
+    json_decref(h->root);
+    *h = (struct hyperparameters){0};
+}
+
+static bool is_name(const char *name) {
+    static const char bytes[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-";
+    size_t size = strlen(name);
+    return size <= HYPERPARAMETER_NAME_MAX && strspn(name, bytes) == size &&
+           (size == 0 || strchr(".:-", name[0]) == NULL);
+}
+
+static bool is_hidden(const char *name) {
+    return str_starts_with(name, "sagemaker_") || strcmp(name, "default_user_module_name") == 0 ||
+           strcmp(name, "_tuning_objective_metric") == 0;
+}
+
+/* What a string holds where that is JSON of a kind that has a spelling of its own as a flag or as a
+ * text: true, false, a list, an object, a string. NULL for the rest, which stays as it is. */
+static json_t *inside(const char *value) {
+    json_t *inner = json_loads(value, JSON_DECODE_ANY, NULL);
+    if (!json_is_number(inner))
+        return inner;
+    json_decref(inner);
+    return NULL;
+}
+
+static char *text_of(const json_t *value) {
+    const size_t form = JSON_ENCODE_ANY | JSON_COMPACT | JSON_SORT_KEYS | JSON_ENSURE_ASCII;
+    if (json_is_null(value))
+        return strdup("");
+    return json_is_string(value) ? strdup(json_string_value(value)) : json_shortest(value, form);
+}
+
+/* NULL in *RET where the text serves. */
+static int flag_of(const json_t *value, char **ret, struct error *err) {
+    *ret = NULL;
+    if (json_is_string(value) || json_is_number(value) || json_is_null(value))
+        return 0;
+    cleanup_buf struct buf text;
+    buf_init(&text, (size_t)2 * HYPERPARAMETER_VALUE_MAX);
+    if (python_text_add(value, &text, err) != 0)
+        return -1;
+    *ret = strdup(buf_text(&text));
+    return *ret != NULL ? 0 : error_no_memory(err, "the hyperparameters");
+}
+
+static int fill(struct hyperparameter *p, const json_t *value, const char *source,
+                struct error *err) {
+    p->text = text_of(value);
+    if (p->text == NULL)
+        return error_no_memory(err, "the hyperparameters");
+    if (strlen(p->text) > HYPERPARAMETER_VALUE_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: \"%s\" has more than %d bytes", source,
+                         p->name, HYPERPARAMETER_VALUE_MAX);
+    struct error why = {0};
+    if (flag_of(value, &p->flag, &why) != 0)
+        return error_set(err, why.code == EXIT_CODE_DATA ? EXIT_CODE_CONFIG : why.code,
+                         "%s: \"%s\" as a flag: %s", source, p->name, why.text);
+    return 0;
+}
+
+static int add(const char *name, const json_t *value, const char *source,
+               struct hyperparameters *ret, struct error *err) {
+    cleanup_json json_t *inner = json_is_string(value) ? inside(json_string_value(value)) : NULL;
+    if (inner != NULL)
+        value = inner;
+    bool odd = !is_name(name);
+    if (odd && ret->ignored++ == 0)
+        ret->first_ignored = name;
+    struct hyperparameter *p = &ret->items[ret->count++];
+    *p = (struct hyperparameter){
+        .name = name, .null = json_is_null(value), .hidden = is_hidden(name), .odd = odd};
+    return fill(p, value, source, err);
+}
+
+static int compare(const void *a, const void *b) {
+    const struct hyperparameter *first = a;
+    const struct hyperparameter *second = b;
+    return strcmp(first->name, second->name);
+}
+
+/* Takes ROOT over. */
+static int from_json(json_t *root, const char *source, struct hyperparameters *ret,
+                     struct error *err) {
+    ret->root = root;
+    if (!json_is_object(root))
+        return error_set(err, EXIT_CODE_CONFIG, "%s: not an object", source);
+    size_t count = json_object_size(root);
+    if (count > HYPERPARAMETERS_MAX)
+        return error_set(err, EXIT_CODE_CONFIG, "%s: %zu hyperparameters; %d are the most", source,
+                         count, HYPERPARAMETERS_MAX);
+    ret->items = calloc(count + 1, sizeof(*ret->items));
+    if (ret->items == NULL)
+        return error_no_memory(err, "the hyperparameters");
+    const char *name = NULL;
+    json_t *value = NULL;
+    json_object_foreach(root, name, value) {
+        if (add(name, value, source, ret, err) != 0)
+            return -1;
+    }
+    qsort(ret->items, ret->count, sizeof(*ret->items), compare);
+    return 0;
+}
+
+static int finish(json_t *root, const char *source, struct hyperparameters *ret,
+                  struct error *err) {
+    if (from_json(root, source, ret, err) == 0)
+        return 0;
+    hyperparameters_done(ret);
+    return -1;
+}
+
+int hyperparameters_parse(const char *bytes, size_t size, const char *source,
+                          struct hyperparameters *ret, struct error *err) {
+    *ret = (struct hyperparameters){0};
+    json_t *root = NULL;
+    if (json_parse(bytes, size, source, &root, err) != 0)
+        return -1;
+    return finish(root, source, ret, err);
+}
+
+int hyperparameters_read(const char *path, struct hyperparameters *ret, struct error *err) {
+    *ret = (struct hyperparameters){0};
+    struct error failed = {0};
+    json_t *root = NULL;
+    if (json_read_file(path, &root, &failed) == 0)
+        return finish(root, path, ret, err);
+    if (failed.os_errno == ENOENT)
+        return 0;
+    if (err != NULL)
+        *err = failed;
+    return -1;
+}
+
+const char *hyperparameters_get(const struct hyperparameters *h, const char *name) {
+    for (size_t i = 0; i < h->count; i++)
+        if (strcmp(h->items[i].name, name) == 0)
+            return h->items[i].null ? NULL : h->items[i].text;
+    return NULL;
+}
+
+int hyperparameters_add_flags(const struct hyperparameters *h, bool nulls, struct argv *ret,
+                              struct error *err) {
+    for (size_t i = 0; i < h->count; i++) {
+        const struct hyperparameter *p = &h->items[i];
+        const char *dashes = p->name[0] == '\0' ? "" : p->name[1] == '\0' ? "-" : "--";
+        if (!p->hidden && !p->odd && (nulls || !p->null) &&
+            (argv_printf(ret, err, "%s%s", dashes, p->name) != 0 ||
+             argv_add(ret, p->flag != NULL ? p->flag : p->text, err) != 0))
+            return -1;
+    }
+    return 0;
+}

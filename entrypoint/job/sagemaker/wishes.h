@@ -1,0 +1,27 @@
+/* What the hyperparameters called sagemaker_* ask of us, typed: whether the hosts are one MPI job,
+ * which of them, how many ranks, and further options for mpirun. Names are those of SageMaker's
+ * SDK (distribution={"mpi": {...}}). A value that is none is an error that names the key. */
+#ifndef SAGEMAKER_WISHES_H
+#define SAGEMAKER_WISHES_H
+
+#include "common/error.h"
+#include "sagemaker/hyperparameters.h"
+
+#include <jansson.h>
+
+enum wish { WISH_UNSAID, WISH_YES, WISH_NO };
+
+struct wishes {
+    enum wish mpi;       /* sagemaker_mpi_enabled */
+    unsigned slots;      /* sagemaker_mpi_num_of_processes_per_host; 0: not said */
+    unsigned ranks;      /* sagemaker_mpi_num_processes, of the whole job; 0: not said */
+    const char *options; /* sagemaker_mpi_custom_mpi_options, borrowed; "": none */
+    json_t *groups;      /* owned; sagemaker_distribution_instance_groups, texts; NULL: not said */
+};
+
+void wishes_done(struct wishes *w);
+
+/* H outlives *RET. Call wishes_done in any case. */
+int wishes_read(const struct hyperparameters *h, struct wishes *ret, struct error *err);
+
+#endif
