@@ -8,10 +8,15 @@ set(ROOM_INCLUDES ${CMAKE_BINARY_DIR}/rooms)
 # room(NAME DIR [USES room...] [LINKS library...] [EXCLUDE file...])
 #   NAME     the target, and the first word of its includes
 #   DIR      its folder; every .c in it (not below it) is compiled, but for EXCLUDE
-#   USES     rooms whose headers this one may include
+#   USES     rooms whose headers this one may include; made before it, so that arrows make no circle
 #   LINKS    foreign libraries that stay private to this room
 function(room NAME DIR)
     cmake_parse_arguments(R "" "" "USES;LINKS;EXCLUDE" ${ARGN})
+    foreach(used IN LISTS R_USES)
+        if(NOT TARGET ${used})
+            message(FATAL_ERROR "room ${NAME} uses ${used}, which stands above it or nowhere")
+        endif()
+    endforeach()
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${DIR}/*.c)
     foreach(name IN LISTS R_EXCLUDE)
         list(REMOVE_ITEM sources ${CMAKE_SOURCE_DIR}/${DIR}/${name})

@@ -1,7 +1,8 @@
 #!/bin/sh
 # The rules of the house that no compiler checks:
-#   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, and a header
-#   has one name: "room/header.h", also where a room lies in another one.
+#   every source of common/ and entrypoint/ has a twin test, no file passes 500 lines, no folder has
+#   more than 30 sources, and a header has one name: "room/header.h", also where a room lies in
+#   another one.
 # Includes that cross the rooms do not build (cmake/Room.cmake); the one thing that stays to check
 # is that nobody climbs out of a room with a path.
 set -u
@@ -27,6 +28,8 @@ product=$(echo "$files" | grep -v '^tests/')
 if [ -n "$files" ]; then
     long=$(awk 'FNR == 501 { print FILENAME }' $files)
     [ -z "$long" ] || say "more than 500 lines: $long"
+    crowded=$(echo "$product" | grep -E '\.(c|cu)$' | sed 's,/[^/]*$,,' | sort | uniq -c | awk '$1 > 30 { print $2 }')
+    [ -z "$crowded" ] || say "more than 30 sources in a folder, which wants rooms: $crowded"
     grep -nE '#include "(\.\./|/)' $files && say "these include by a path that climbs out of the room"
     grep -nE '#include "[^"]*/[^"]*/' $product && say "these include what lies below a room: a header is named as \"room/header.h\""
     grep -nE '\b(system|popen|strcpy|strcat|sprintf|gets|strtok)\(' $files && say "this house does without these functions"
