@@ -74,8 +74,9 @@ static int add_operators(struct graph *graph, const struct layer *l, struct erro
     return op_rule(OP_CONV2D)->gradient(graph, 0, err);
 }
 
-static void *filled(size_t bytes) {
-    float *values = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
+/* In such pages as a program's tensors have. */
+static void *filled(struct backend *backend, size_t bytes, struct error *err) {
+    float *values = backend->table->alloc(backend, bytes, err);
     uint32_t seed = 1;
     for (size_t i = 0; values != NULL && i < bytes / sizeof(float); i++) {
         seed = seed * 1664525U + 1013904223U;
@@ -87,8 +88,11 @@ static void *filled(size_t bytes) {
 /* All operators on all backends; the scratch is one. */
 static int bind_all(struct bench *b, struct error *err) {
     struct backend_needs needs[OPS][KINDS] = {{{0}}};
-    for (int t = 0; t < b->graph.tensor_count && t < TENSORS; t++)
-        b->values[t] = filled(tensor_bytes(&b->graph.tensors[t]));
+    for (int t = 0; t < b->graph.tensor_count && t < TENSORS; t++) {
+        b->values[t] = filled(b->backends[0], tensor_bytes(&b->graph.tensors[t]), err);
+        if (b->values[t] == NULL)
+            return -1;
+    }
     for (int i = 0; i < OPS * KINDS; i++) {
         struct backend *backend = b->backends[i % KINDS];
         struct backend_needs *n = &needs[i / KINDS][i % KINDS];
@@ -145,8 +149,10 @@ static void layer_done(struct bench *b) {
         o->backend->table->release(o->backend, o->bound.step.context);
         o->backend->table->free(o->backend, o->packed, 0);
     }
-    for (int t = 0; t < TENSORS; t++)
-        free(b->values[t]);
+    for (int t = 0; t < TENSORS && t < b->graph.tensor_count; t++)
+        if (b->values[t] != NULL)
+            b->backends[0]->table->free(b->backends[0], b->values[t],
+                                        tensor_bytes(&b->graph.tensors[t]));
     if (b->scratch != NULL)
         b->backends[0]->table->free(b->backends[0], b->scratch, b->scratch_bytes);
     graph_done(&b->graph);
