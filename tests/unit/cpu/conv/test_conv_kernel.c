@@ -71,7 +71,7 @@ static const struct choice no_winograds[] = {
     {"188 pixels", {1, 4, 47, 256, 256, 3, 1, 1, 0}, DNN, DNN, GEMM_WEIGHT},
     {"stride 2", {16, 56, 56, 64, 64, 3, 2, 1, 0}, DNN, GEMM, DNN_WEIGHT},
     {"padding of 2", {16, 56, 56, 64, 64, 3, 1, 2, 0}, DNN, DNN, DNN_WEIGHT},
-    {"1x1", {16, 56, 56, 64, 64, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+    {"1x1", {16, 56, 56, 272, 272, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
     {"5x5", {16, 56, 56, 64, 64, 5, 1, 1, 0}, DNN, DNN, DNN_WEIGHT},
 };
 
@@ -112,13 +112,22 @@ static void products_of_matrices_are_taken_where_they_pay(void) {
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_F32, products);
     /* Elsewhere where oneDNN's sums would hang on the number of threads. */
     static const struct choice others[] = {
-        {"stride 2", {8, 112, 112, 256, 256, 1, 2, 0, 0}, DNN, GEMM, DNN_WEIGHT},
-        {"1x1", {8, 112, 112, 256, 256, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
-        {"of 7 pictures", {7, 112, 112, 256, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+        {"stride 2", {8, 112, 112, 512, 512, 3, 2, 1, 0}, DNN, GEMM, DNN_WEIGHT},
+        {"1x1", {8, 112, 112, 512, 512, 1, 1, 0, 0}, DNN, DNN, DNN_WEIGHT},
+        {"of 7 pictures", {7, 112, 112, 512, 512, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
         {"large weights", {8, 3, 3, 256, 256, 3, 2, 1, 0}, DNN, GEMM, GEMM_WEIGHT}};
+    /* With AVX-512 short sums of 512 positions and more, and 1x1 of stride 2. */
+    static const struct choice wide[] = {
+        {"512 positions", {8, 8, 8, 256, 256, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+        {"511 positions", {1, 7, 73, 256, 256, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+        {"from more", {8, 8, 8, 272, 256, 1, 1, 0, 0}, DNN, GEMM, GEMM_WEIGHT},
+        {"to more", {8, 8, 8, 256, 272, 1, 1, 0, 0}, GEMM, DNN, GEMM_WEIGHT},
+        {"stride 2", {8, 16, 16, 512, 512, 1, 2, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+        {"stride 2 of few", {1, 14, 146, 512, 512, 1, 2, 0, 0}, DNN, GEMM, GEMM_WEIGHT}};
     static const struct choice narrow[] = {
         {"stride 2", {4, 112, 112, 256, 256, 1, 2, 0, 0}, DNN, DNN, DNN_WEIGHT}};
     CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, others);
+    CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, wide);
     CHECK_ALL("baseline", false, CPU_CONVS_AUTO, DTYPE_F32, others);
     CHECK_ALL("avx2", false, CPU_CONVS_AUTO, DTYPE_BF16, narrow);
 }
@@ -197,13 +206,15 @@ static void an_end_is_fused_but_to_own_kernels_that_have_none(void) {
     static const struct conv_layer large = {16, 56, 56, 64, 64, 3, 1, 1, 0};
     static const struct conv_layer strided = {16, 56, 56, 64, 64, 3, 2, 1, 0};
     static const struct conv_layer flat = {4, 56, 56, 64, 256, 1, 1, 0, 0};
+    static const struct conv_layer deep = {4, 56, 56, 512, 256, 1, 1, 0, 0};
     check_affine("avx512bf16", true, DTYPE_BF16, &large, NULL);
     check_affine("avx512bf16", true, DTYPE_BF16, &strided, &conv_dnn_affine_kernel);
     check_affine("avx512bf16", false, DTYPE_BF16, &large, &conv_dnn_affine_kernel);
     check_affine("avx512bf16", true, DTYPE_F32, &large, WINOGRAD);
     check_affine("avx2", false, DTYPE_F32, &large, WINOGRAD);
     check_affine("avx2", false, DTYPE_F32, &flat, GEMM);
-    check_affine("avx512", false, DTYPE_F32, &flat, &conv_dnn_affine_kernel);
+    check_affine("avx512", false, DTYPE_F32, &flat, GEMM);
+    check_affine("avx512", false, DTYPE_F32, &deep, &conv_dnn_affine_kernel);
     check_affine("baseline", false, DTYPE_F32, &flat, &conv_dnn_affine_kernel);
 }
 

@@ -68,7 +68,7 @@ static void few_tiles_and_large_weights_share_their_inputs(void) {
     static const struct conv_layer large = {16, 28, 28, 512, 512, 3, 1, 1, 0};
     static const struct conv_layer narrow = {1, 14, 14, 64, 64, 3, 1, 1, 0};
     CU_ASSERT_EQUAL(scratch_of("baseline", 1, &few, LAYER_FORWARD),
-                    shared_inputs(1, 256, 16, 16, 64));
+                    shared_inputs(1, 256, 16, 16, 128));
     CU_ASSERT_EQUAL(scratch_of("baseline", 2, &few, LAYER_FORWARD),
                     shared_inputs(2, 256, 16, 16, 64));
     CU_ASSERT_EQUAL(scratch_of("baseline", 3, &few, LAYER_FORWARD),
@@ -83,7 +83,7 @@ static void few_tiles_and_large_weights_share_their_inputs(void) {
                         shared_inputs(16, 64, 16, 16, 32));
     /* 16 MiB of inputs: 227 of 784 tiles, whose products are made of 84 at a time */
     CU_ASSERT_EQUAL(scratch_of("baseline", 2, &large, LAYER_FORWARD),
-                    shared_inputs(2, 512, 227, 84, 64));
+                    shared_inputs(2, 512, 227, 84, 128));
 }
 
 /* Of a product with what lies beside the picture, and of the gradient the picture turned round. */

@@ -87,7 +87,7 @@ static int run(void *context, struct error *err) {
 
 static int refresh(void *context, struct error *err) {
     struct affine *a = context;
-    conv_fold_refresh(&a->fold);
+    conv_fold_refresh(&a->fold, a->step.cpu);
     return dnn_call_run(&a->reorder, a->step.cpu, err);
 }
 

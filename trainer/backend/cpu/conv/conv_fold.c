@@ -1,4 +1,5 @@
 #include "cpu_conv/conv_fold.h"
+#include "cpu_base/parallel.h"
 
 #include <math.h>
 
@@ -32,11 +33,16 @@ void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const st
     fold->weights = (float *)(void *)((char *)site->packed + bias_bytes(w));
 }
 
-void conv_fold_refresh(const struct conv_fold *fold) {
-    for (size_t o = 0; fold->gamma != NULL && o < fold->outputs; o++) {
-        double scale = (double)fold->gamma[o] / sqrt((double)fold->variance[o] + fold->epsilon);
-        fold->bias[o] = (float)((double)fold->beta[o] - (double)fold->mean[o] * scale);
-        for (size_t i = o * fold->row; i < (o + 1) * fold->row; i++)
-            fold->weights[i] = (float)((double)fold->w[i] * scale);
-    }
+static void refresh_output(void *context, int thread, size_t o) {
+    (void)thread;
+    const struct conv_fold *fold = context;
+    double scale = (double)fold->gamma[o] / sqrt((double)fold->variance[o] + fold->epsilon);
+    fold->bias[o] = (float)((double)fold->beta[o] - (double)fold->mean[o] * scale);
+    for (size_t i = o * fold->row; i < (o + 1) * fold->row; i++)
+        fold->weights[i] = (float)((double)fold->w[i] * scale);
+}
+
+void conv_fold_refresh(struct conv_fold *fold, const struct cpu *cpu) {
+    if (fold->gamma != NULL)
+        parallel_units(cpu->threads, fold->outputs, refresh_output, fold);
 }

@@ -18,6 +18,6 @@ size_t conv_fold_bytes(const struct graph *graph, const struct op *op);
 void conv_fold_place(struct conv_fold *fold, const struct graph *graph, const struct op *op,
                      const struct backend_site *site);
 /* Brings `weights` and `bias` up to date. */
-void conv_fold_refresh(const struct conv_fold *fold);
+void conv_fold_refresh(struct conv_fold *fold, const struct cpu *cpu);
 
 #endif

@@ -183,7 +183,7 @@ static void pack_unit(void *context, int thread, size_t unit) {
 static int refresh(void *context, struct error *err) {
     (void)err;
     struct conv_gemm *conv = context;
-    conv_fold_refresh(&conv->fold);
+    conv_fold_refresh(&conv->fold, conv->step.cpu);
     parallel_units(conv->step.cpu->threads, conv->classes * conv->panels, pack_unit, conv);
     return 0;
 }
@@ -242,18 +242,23 @@ static bool has(const struct cpu *cpu, const struct graph *graph, const struct o
 /* Against oneDNN 3.2 held to AVX2, f32, on two cores of a Zen 4, sums over the layers of a
  * ResNet-50 of 224 px. 1x1 of 12544 positions and more (batch 16): 1.1 forward, 1.1 data gradient;
  * of fewer 0.7 to 1.1 (batch 2: 0.8). Data gradients of stride 2: 1.1 to 1.3. All other 3x3 lose,
- * 0.8 to 0.9, and with AVX-512 oneDNN has nearly everything: of stride 2 ours take 0.84 to 1.0, and
- * are the ones whose sums do not hang on the number of threads. */
-enum { MANY_POSITIONS = 12544, AVX2_LANES = 8 };
+ * 0.8 to 0.9.
+ * With AVX-512, on two cores of a Xeon with AMX, layers of Mask R-CNN in its own step: 1x1 of
+ * SHALLOW inputs, whose rows are read where they lie, 1.1, with a sum behind them 1.2, and of
+ * stride 2 1.0 to 1.2; of more inputs 0.85 to 0.9. */
+enum { MANY_POSITIONS = 12544, SOME_POSITIONS = 512, SHALLOW = 256, AVX2_LANES = 8 };
 
 static bool wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct conv_tensors t = conv_tensors_of(graph, op);
     const int64_t *w = t.w->shape.dim;
     if (is_gradient(op) && op->attr.window.stride == 2)
         return true;
-    if (cpu->loops->lanes != AVX2_LANES)
+    if (w[1] * w[2] != 1)
         return false;
-    return w[1] * w[2] == 1 && cpu_rows(&t.y->shape) >= MANY_POSITIONS;
+    if (cpu->loops->lanes == AVX2_LANES)
+        return cpu_rows(&t.y->shape) >= MANY_POSITIONS;
+    return cpu->loops->lanes > AVX2_LANES && cpu_rows(&t.y->shape) >= SOME_POSITIONS &&
+           (op->attr.window.stride == 2 || (is_gradient(op) ? w[0] : w[3]) <= SHALLOW);
 }
 
 const struct conv_kernel conv_gemm_kernel = {

@@ -10,7 +10,7 @@
 #include "cpu_base/parallel.h"
 #include "cpu_conv/conv_fold.h"
 
-enum { OUTS = 64, BLOCK_TILES = 42, GROUP_TILES = 84, SHARE_TILES = 8 };
+enum { OUTS = 128, BLOCK_TILES = 42, GROUP_TILES = 84, SHARE_TILES = 8 };
 enum { WEIGHTS_MOST = 16 << 20, BLOCK_BYTES = 2 << 20, SHARED_BYTES = 16 << 20 };
 enum { PANEL_FLOATS = 4096 }; /* of the weights, used at a time */
 
@@ -123,7 +123,7 @@ static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struc
     size_t weight_bytes = winograd4_weights(in, out, conv->panel) * sizeof(float);
     size_t block = BLOCK_BYTES / tile_bytes;
     conv->block = block < 1 ? 1 : winograd4_least(block, BLOCK_TILES);
-    conv->outs = OUTS;
+    conv->outs = winograd4_least(OUTS, out);
     struct winograd4_matrix inputs = conv_winograd4_rows(NULL, conv->block, in);
     size_t own = conv_winograd4_floats(&inputs), shared = 0;
     if (weight_bytes > WEIGHTS_MOST || conv->choice.count < threads * conv->block) {
@@ -192,8 +192,11 @@ static void finish(const struct conv_winograd4 *conv, const struct winograd4_mat
     size_t place_weights =
         winograd4_weights(in, conv->out.channels, conv->panel) / WINOGRAD4_PLACES;
     for (size_t place = 0; place < WINOGRAD4_PLACES; place++) {
+        bool last = place + 1 == WINOGRAD4_PLACES;
         product.a = inputs->base + place * inputs->places + row * inputs->row;
         product.b = conv->pack.weights + place * place_weights + out * in;
+        product.next_a = last ? NULL : product.a + inputs->places;
+        product.next_b = last ? NULL : product.b + place_weights;
         product.c = sums.base + place * sums.places;
         loops->winograd4_product(&product);
     }
@@ -280,7 +283,7 @@ static void pack_unit(void *context, int thread, size_t unit) {
 static int refresh(void *context, struct error *err) {
     (void)err;
     struct conv_winograd4 *conv = context;
-    conv_fold_refresh(&conv->fold);
+    conv_fold_refresh(&conv->fold, conv->step.cpu);
     parallel_units(conv->step.cpu->threads, cpu_divided(conv->pack.out, conv->panel), pack_unit,
                    conv);
     return 0;

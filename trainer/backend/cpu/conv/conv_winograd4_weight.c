@@ -102,6 +102,11 @@ static void multiply(void *context, int thread, size_t unit) {
                                         .b_panel = conv->inputs.panels,
                                         .c = conv->sums + (place * out + o) * in,
                                         .c_row = in};
+    if (unit + 1 < WINOGRAD4_PLACES * groups_of(conv)) {
+        bool turns = o + OUTS >= out;
+        product.next_a = turns ? product.a - o + conv->gradients.places : product.a + OUTS;
+        product.next_b = turns ? product.b + conv->inputs.places : product.b;
+    }
     conv->step.cpu->loops->winograd4_product(&product);
 }
 

@@ -84,62 +84,54 @@ static bool is_matrix(const struct conv_rows *c) {
            c->grid_height == c->height && c->grid_width == c->width;
 }
 
-/* What the next block reads, which is asked for meanwhile, some lines with each tile. */
+/* What is asked for meanwhile: by a panel's first tile the panel of weights behind it, by the
+ * others what the next block reads. */
 struct ahead {
-    const char *at, *end;
-    size_t bytes; /* at once */
+    const char *at, *end; /* of the next block */
+    size_t bytes;         /* for one tile */
 };
 
-static struct ahead ahead_of(const struct conv_rows *c, size_t end, size_t count, size_t tiles) {
-    size_t following = conv_rows_positions(c) - end;
+static struct ahead ahead_of(const struct conv_rows *c, size_t end, size_t count, size_t panels) {
+    size_t following = conv_rows_positions(c) - end, tiles = (count + GEMM_ROWS - 1) / GEMM_ROWS;
     struct ahead ahead = {0};
-    if (!is_matrix(c) || following == 0)
+    if (!is_matrix(c) || following == 0 || tiles == 1 || panels == 0)
         return ahead;
     size_t bytes = (following < count ? following : count) * c->in * sizeof(float);
     ahead.at = (const char *)(c->x + end * c->in);
     ahead.end = ahead.at + bytes;
-    ahead.bytes = (bytes / tiles + 64) / 64 * 64;
+    ahead.bytes = bytes / ((tiles - 1) * panels) / GEMM_LINE * GEMM_LINE + GEMM_LINE;
     return ahead;
 }
 
-VEC_INLINE void ask(struct ahead *ahead) {
-    const char *end = ahead->at + ahead->bytes;
-    for (end = end < ahead->end ? end : ahead->end; ahead->at < end; ahead->at += 64)
-        __builtin_prefetch(ahead->at, 0, 2);
-}
-
-/* The panel of weights behind this one, too, which will be read from the first cache. */
-VEC_INLINE void ask_for_panel(const struct conv_rows *c, const struct gemm_tile *tile, size_t index,
-                              size_t tiles) {
-    size_t bytes = tile->k * GEMM_COLUMNS * sizeof(float);
-    size_t share = (bytes / tiles + 63) / 64 * 64;
-    const char *next = (const char *)(tile->b + GEMM_COLUMNS * c->taps * c->in) + index * share;
-    for (size_t at = 0; at < share; at += 64)
-        __builtin_prefetch(next + at, 0, 2);
+VEC_INLINE void ask(const struct conv_rows *c, struct ahead *ahead, bool first,
+                    struct gemm_tile *tile) {
+    if (first) {
+        gemm_ask(tile, tile->b + GEMM_COLUMNS * c->taps * c->in,
+                 tile->k * GEMM_COLUMNS * sizeof(float));
+    } else if (ahead->at < ahead->end) {
+        gemm_ask(tile, ahead->at, ahead->bytes);
+        ahead->at += ahead->bytes;
+    }
 }
 
 /* The tiles of one panel of outputs. */
 static void panel(const struct conv_rows *c, const struct places *at, size_t count, size_t first,
-                  struct gemm_tile *tile, struct ahead *ahead) {
-    const float *a = tile->a;
-    tile->half = c->out - first < GEMM_COLUMNS;
+                  const struct gemm_tile *all, struct ahead *ahead) {
     for (size_t i = 0; i < count; i += GEMM_ROWS) {
         float *to[GEMM_ROWS];
         const float *side[GEMM_ROWS];
-        tile->rows = count - i < GEMM_ROWS ? count - i : GEMM_ROWS;
-        tile->a = a + i * tile->stride;
-        for (size_t row = 0; row < tile->rows; row++) {
+        struct gemm_tile tile = *all;
+        tile.rows = count - i < GEMM_ROWS ? count - i : GEMM_ROWS;
+        tile.a += i * tile.stride;
+        for (size_t row = 0; row < tile.rows; row++) {
             to[row] = at->to[i + row] + first;
-            side[row] = tile->side != NULL ? at->side[i + row] + first : NULL;
+            side[row] = tile.side != NULL ? at->side[i + row] + first : NULL;
         }
-        struct gemm_tile one = *tile;
-        one.c = to;
-        one.side = tile->side != NULL ? side : NULL;
-        ask(ahead);
-        ask_for_panel(c, tile, i / GEMM_ROWS, (count + GEMM_ROWS - 1) / GEMM_ROWS);
-        LOOP(gemm_rows)(&one);
+        tile.c = to;
+        tile.side = tile.side != NULL ? side : NULL;
+        ask(c, ahead, i == 0, &tile);
+        LOOP(gemm_rows)(&tile);
     }
-    tile->a = a;
 }
 
 static void clear(const struct conv_rows *c, const struct places *at, size_t count) {
@@ -151,12 +143,11 @@ void LOOP(conv_rows_run)(const struct conv_rows *c, size_t begin, size_t end, si
                          size_t last) {
     struct places at;
     size_t count = end - begin, all = c->taps * c->in;
-    size_t tiles = ((count + GEMM_ROWS - 1) / GEMM_ROWS) * (last - first) *
-                   ((all + GEMM_DEPTH - 1) / GEMM_DEPTH);
     find_places(c, begin, count, &at);
     if (all == 0)
         clear(c, &at, count);
-    struct ahead ahead = ahead_of(c, end, count, tiles + 1);
+    struct ahead ahead =
+        ahead_of(c, end, count, (last - first) * ((all + GEMM_DEPTH - 1) / GEMM_DEPTH));
     /* Rows that lie in few sets of the first cache are copied, and those whose last tile would read
      * behind the tensor. */
     bool direct = is_matrix(c) && c->in <= GEMM_DEPTH &&
@@ -175,6 +166,7 @@ void LOOP(conv_rows_run)(const struct conv_rows *c, size_t begin, size_t end, si
             gather(c, &at, count, k, depth, c->scratch);
         for (size_t j = first; j < last; j++) {
             size_t out = j * GEMM_COLUMNS;
+            tile.half = c->out - out < GEMM_COLUMNS;
             tile.b = c->weights + out * all + k * GEMM_COLUMNS;
             tile.bias = complete && c->bias != NULL ? c->bias + out : NULL;
             panel(c, &at, count, out, &tile, &ahead);

@@ -9,21 +9,10 @@ size_t LOOP(conv_rows_weights)(const struct conv_rows_pack *p) {
     return panels * GEMM_COLUMNS * p->taps * p->in;
 }
 
-/* LANES outputs of SQUARE inputs, of [out][kernel_taps][in]. */
-static void turn(const struct conv_rows_pack *p, const float *w, float *to) {
-    size_t row = p->kernel_taps * p->in;
-    float square[LANES][SQUARE];
-    for (size_t o = 0; o < LANES; o++)
-        memcpy(square[o], w + o * row, sizeof square[o]);
-    for (size_t i = 0; i < SQUARE; i++)
-        for (size_t o = 0; o < LANES; o++)
-            to[i * GEMM_COLUMNS + o] = square[o][i];
-}
-
 static void pack_forward(const struct conv_rows_pack *p, size_t tap, size_t out, float *to) {
     const float *w = p->w + (out * p->kernel_taps + p->tap[tap]) * p->in;
     for (size_t in = 0; in < p->in; in += SQUARE)
-        turn(p, w + in, to + in * GEMM_COLUMNS);
+        vec_turn(w + in, p->kernel_taps * p->in, to + in * GEMM_COLUMNS, GEMM_COLUMNS);
 }
 
 /* The same from [in][kernel_taps][out], where they lie side by side already. */

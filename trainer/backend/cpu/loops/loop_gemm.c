@@ -33,6 +33,27 @@ VEC_INLINE void put(float *c, size_t part, vecf sum, enum end end) {
     vec_store(c, part * LANES, sum, ELEM_F32);
 }
 
+/* A row of C, or of what is added to it, is wanted at the end. */
+VEC_INLINE void prefetch_row(const float *row, bool writes) {
+    for (size_t at = 0; at < GEMM_COLUMNS; at += GEMM_LINE / sizeof(float))
+        if (writes)
+            __builtin_prefetch(row + at, 1);
+        else
+            __builtin_prefetch(row + at, 0);
+}
+
+/* The products of one k. */
+VEC_INLINE void add_products(vecf sum[][PARTS], const float *a, const float *b, size_t count,
+                             size_t row) {
+    vecf b0 = vec_load(b, 0, ELEM_F32), b1 = vec_load(b, LANES, ELEM_F32);
+#pragma GCC unroll 14
+    for (size_t i = 0; i < count; i++) {
+        vecf all = vec_set(a[i * row]);
+        sum[i][0] += all * b0;
+        sum[i][1] += all * b1;
+    }
+}
+
 /* COUNT rows; their elements lie ROW floats from one another, and those of a row STEP. */
 VEC_INLINE void product(const struct gemm_tile *t, size_t count, size_t row, size_t step,
                         enum end end) {
@@ -42,18 +63,20 @@ VEC_INLINE void product(const struct gemm_tile *t, size_t count, size_t row, siz
 #pragma GCC unroll 14
     for (size_t i = 0; i < count; i++) {
         sum[i][0] = sum[i][1] = vec_set(0);
-        if (end != END_ANY || i < t->rows)
-            __builtin_prefetch(c[i], 1);
+        if (end == END_ANY && i >= t->rows)
+            continue;
+        prefetch_row(c[i], true);
+        if (end == END_ANY && t->side != NULL)
+            prefetch_row(t->side[i], false);
     }
-    for (size_t k = t->k; k > 0; k--, a += step, b += GEMM_COLUMNS) {
-        vecf b0 = vec_load(b, 0, ELEM_F32), b1 = vec_load(b, LANES, ELEM_F32);
-#pragma GCC unroll 14
-        for (size_t i = 0; i < count; i++) {
-            vecf all = vec_set(a[i * row]);
-            sum[i][0] += all * b0;
-            sum[i][1] += all * b1;
-        }
+    size_t asked = t->soon_lines < t->k ? t->soon_lines : t->k, k = 0;
+    for (; k < asked; k++, a += step, b += GEMM_COLUMNS) {
+        __builtin_prefetch(t->soon[0] + k * GEMM_LINE, 0, 2);
+        __builtin_prefetch(t->soon[1] + k * GEMM_LINE, 0, 2);
+        add_products(sum, a, b, count, row);
     }
+    for (; k < t->k; k++, a += step, b += GEMM_COLUMNS)
+        add_products(sum, a, b, count, row);
 #pragma GCC unroll 14
     for (size_t i = 0; i < count; i++) {
         if (end != END_ANY) {

@@ -29,6 +29,8 @@ enum { GEMM_COLUMNS = 2 * LANES };
  */
 enum { GEMM_DEPTH = 256 };
 
+enum { GEMM_LINE = 64 }; /* bytes */
+
 struct gemm_tile {
     const float *a;
     size_t stride;
@@ -43,10 +45,22 @@ struct gemm_tile {
     const float *bias;
     const float *const *side;
     bool relu;
+    /* What will be read soon: so many lines of the cache behind each other are asked for at both
+     * places, with each k one of each. All at once they would hold up the loads of the products. */
+    const char *soon[2];
+    size_t soon_lines;
 };
 
 void LOOP(gemm_rows)(const struct gemm_tile *tile);
 void LOOP(gemm_columns)(const struct gemm_tile *tile);
+
+/* Of BYTES that lie behind each other. */
+static inline void gemm_ask(struct gemm_tile *tile, const void *from, size_t bytes) {
+    size_t lines = (bytes + GEMM_LINE - 1) / GEMM_LINE;
+    tile->soon_lines = (lines + 1) / 2;
+    tile->soon[0] = from;
+    tile->soon[1] = tile->soon[0] + tile->soon_lines * GEMM_LINE;
+}
 
 static inline size_t gemm_rows_read(size_t rows) {
     return rows > 10 && GEMM_ROWS > 10 ? (size_t)GEMM_ROWS

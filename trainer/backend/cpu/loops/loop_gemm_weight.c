@@ -144,46 +144,31 @@ static void pack_windows(const struct block *k) {
     }
 }
 
-/* What the next block packs, of its first tap: asked for by a few lines with each tile. */
+/* What the next block packs: of a pixel with each tile what lies in dy and, where there is one tap
+ * and no stride, in x. */
 struct ahead {
-    const float *dy[PIXELS], *x[PIXELS];
-    size_t rows, row, at; /* of both sides: `at` counts floats of dy, then of x */
-    size_t outs, all;     /* floats of a row: of dy, of both */
-    size_t lines;         /* at once */
+    const float *dy, *dy_end, *x;
 };
 
-static void look_ahead(const struct block *k, struct ahead *ahead) {
-    struct block next = *k;
-    size_t in = k->part->in, channel = k->column % in;
-    next.pixel += k->pixels;
-    next.pixels = smaller(PIXELS, k->part->end - next.pixel);
-    *ahead = (struct ahead){.rows = next.pixels, .outs = k->outs};
-    ahead->all = k->outs + smaller(in - channel, k->columns);
-    if (next.pixels == 0)
-        return;
-    find_pixels(&next, k->column / in, ahead->x);
-    for (size_t i = 0; i < next.pixels; i++) {
-        ahead->dy[i] = (const float *)k->part->dy + (next.pixel + i) * k->part->out + k->out;
-        if (ahead->x[i] != NULL)
-            ahead->x[i] += channel;
-    }
-    size_t tiles =
-        (k->outs + GEMM_ROWS - 1) / GEMM_ROWS * ((k->columns + GEMM_COLUMNS - 1) / GEMM_COLUMNS);
-    ahead->lines = (ahead->rows * ahead->all / LINE + tiles - 1) / tiles;
+static struct ahead ahead_of(const struct block *k) {
+    const struct weight_part *p = k->part;
+    size_t next = k->pixel + k->pixels, end = smaller(next + PIXELS, p->end);
+    const float *dy = (const float *)p->dy + k->out, *x = (const float *)p->x + k->column;
+    return (struct ahead){.dy = dy + next * p->out,
+                          .dy_end = dy + end * p->out,
+                          .x = p->taps == 1 && p->stride == 1 ? x + next * p->in : NULL};
 }
 
-VEC_INLINE void ask(struct ahead *ahead) {
-    for (size_t i = 0; i < ahead->lines && ahead->row < ahead->rows; i++) {
-        const float *x = ahead->x[ahead->row];
-        if (ahead->at < ahead->outs)
-            __builtin_prefetch(ahead->dy[ahead->row] + ahead->at, 0, 2);
-        else if (x != NULL)
-            __builtin_prefetch(x + (ahead->at - ahead->outs), 0, 2);
-        ahead->at += LINE;
-        if (ahead->at >= ahead->all) {
-            ahead->at = 0;
-            ahead->row++;
-        }
+VEC_INLINE void ask(const struct block *k, struct ahead *ahead, struct gemm_tile *tile) {
+    if (ahead->dy >= ahead->dy_end)
+        return;
+    size_t most = k->columns > k->outs && ahead->x != NULL ? k->columns : k->outs;
+    tile->soon_lines = (most + LINE - 1) / LINE;
+    tile->soon[0] = tile->soon[1] = (const char *)ahead->dy;
+    ahead->dy += k->part->out;
+    if (ahead->x != NULL) {
+        tile->soon[1] = (const char *)ahead->x;
+        ahead->x += k->part->in;
     }
 }
 
@@ -195,8 +180,7 @@ VEC_INLINE float *sums_at(const struct block *k, size_t out, size_t column) {
 
 /* Adds the block's products to the group's sums; the first one sets them. */
 static void multiply(const struct block *k, bool add) {
-    struct ahead ahead;
-    look_ahead(k, &ahead);
+    struct ahead ahead = ahead_of(k);
     for (size_t j = 0; j < k->columns; j += GEMM_COLUMNS)
         for (size_t o = 0; o < k->outs; o += GEMM_ROWS) {
             float *c[GEMM_ROWS];
@@ -209,7 +193,7 @@ static void multiply(const struct block *k, bool add) {
                                      .c = c,
                                      .rows = GEMM_ROWS,
                                      .add = add};
-            ask(&ahead);
+            ask(k, &ahead, &tile);
             LOOP(gemm_columns)(&tile);
         }
 }

@@ -33,11 +33,10 @@ static void pack_line(float taps[TAPS][WIDE], float *to, size_t places) {
 /* Taps of INS inputs for OUTS outputs. */
 static void take_forward(const struct winograd4_pack *p, size_t in, size_t out, size_t outs,
                          float ret[INS][TAPS][WIDE]) {
-    for (size_t o = 0; o < outs; o++)
-        for (size_t tap = 0; tap < TAPS; tap++) {
+    for (size_t tap = 0; tap < TAPS; tap++)
+        for (size_t o = 0; o < outs; o += LANES) {
             const float *from = p->w + ((out + o) * TAPS + tap) * p->in + in;
-            for (size_t i = 0; i < INS; i++)
-                ret[i][tap][o] = from[i];
+            vec_turn(from, TAPS * p->in, ret[0][tap] + o, TAPS * WIDE);
         }
 }
 

@@ -191,6 +191,42 @@ VEC_INLINE void vec_fence(void) {
 #endif
 }
 
+/* Lane i of each row becomes row i: at each step blocks of `half` lanes trade places across the
+ * diagonal (Eklundh 1972). */
+VEC_INLINE void vec_transpose(vecf *rows) {
+#pragma GCC unroll 4
+    for (size_t half = 1; half < LANES; half *= 2) {
+        veci low, high;
+#pragma GCC unroll 16
+        for (size_t lane = 0; lane < LANES; lane++) {
+            low[lane] = (int32_t)((lane & half) == 0 ? lane : LANES + lane - half);
+            high[lane] = (int32_t)((lane & half) == 0 ? lane + half : LANES + lane);
+        }
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES; i++) {
+            vecf a = rows[i], b = rows[(i + half) % LANES];
+            if ((i & half) != 0)
+                continue;
+            rows[i] = __builtin_shuffle(a, b, low);
+            rows[i + half] = __builtin_shuffle(a, b, high);
+        }
+    }
+}
+
+/* Of LANES rows, FROM_ROW floats apart, columns [0, 16) become rows of LANES, TO_ROW apart. */
+VEC_INLINE void vec_turn(const float *from, size_t from_row, float *to, size_t to_row) {
+    for (size_t column = 0; column < 16; column += LANES) {
+        vecf rows[LANES];
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES; i++)
+            rows[i] = vec_load(from + i * from_row, column, ELEM_F32);
+        vec_transpose(rows);
+#pragma GCC unroll 16
+        for (size_t i = 0; i < LANES; i++)
+            vec_store(to + (column + i) * to_row, 0, rows[i], ELEM_F32);
+    }
+}
+
 VEC_INLINE float vec_sum(vecf value) {
     float sum = 0;
     for (size_t i = 0; i < LANES; i++)

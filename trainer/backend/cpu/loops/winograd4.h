@@ -55,6 +55,7 @@ struct winograd4_product {
     const float *a, *b;
     float *c;
     size_t a_row, b_panel, c_row;
+    const float *next_a, *next_b; /* of the next call, which is like this one; NULL: unknown */
 };
 
 /* What is done to sums on their way into y [pixels, channels]; NULL leaves a term out. */
