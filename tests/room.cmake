@@ -14,6 +14,7 @@ function(without_memory target)
 endfunction()
 
 room_tests(common unit/common unit)
+room_tests(common unit/support unit)
 # Sees in which order a file is written, synced and renamed.
 target_link_options(unit_common_file PRIVATE
     -Wl,--wrap=fsync,--wrap=rename,--wrap=mkdir,--wrap=fchmod,--wrap=flock)
