@@ -2,13 +2,17 @@
 
 /* A host that has looked for the master in vain, or waits for an attempt, has nobody to follow;
  * nobody goes on with a job that has not begun, or without all that it needs, which a later life
- * does not fetch. */
+ * does not fetch. Nor does one wait for its first host to be started anew: whoever starts that one
+ * again starts this one again, too, and where nobody does it would wait for nothing; and a host
+ * that has had no order cannot know that the others have had none. */
 bool loss_lives_on(const struct loss *l, struct succession *s, const struct job *job,
                    const char **why) {
     bool in_vain = succession_is_back(s) && !l->joined;
     bool begun = l->begun && (l->ordered || l->waits || succession_is_again(s));
     bool follows = succession_may_follow(s, job, why) && !in_vain && !l->waits;
     bool returns = succession_may_return(s, job) && begun && !in_vain;
+    if (l->joined && !l->ordered && !l->waits && !succession_is_again(s))
+        *why = "; the job had not begun here";
     if (l->stopping || !(follows || returns))
         return false;
     s->back = !follows;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Jobs whose first host is lost and that go on under the next one: once, and never twice at the same time.
 # Three hosts; RINGMASTER_LONG=1 adds five and eight.
-# shellcheck disable=SC2154,SC2016  # lib.sh's variables; scripts that the hosts expand
+# shellcheck disable=SC2154,SC2016,SC2034  # lib.sh's and following.sh's variables; scripts that the hosts expand
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/following.sh"
 
@@ -16,6 +16,23 @@ the_first_host_is_killed() {
     check "one attempt at a time" never_two
     check "the new master judges" holds "$(hosts log 2)" 'all 2 ranks ended with 0; attempt 2 of 6'
     check "nothing stays in the folder" equal "$(find "$share/checkpoints" -name '.ringmaster*')" ''
+}
+
+# Nothing has begun that another host could go on with: who has joined leaves at once, with failover or without, and
+# started anew the hosts meet as at a beginning.
+the_first_host_is_killed_while_hosts_gather() {
+    for failover in 0 1; do
+        ring_that_shares 3
+        begin_one 1 -- train -- sh -c "$works"
+        begin_one 2 -- train -- sh -c "$works"
+        check "the second has joined" wait_for 20 says 2 'joined algo-1' || return
+        lost hosts kill 1
+        ended 73 'the job had not begun here' "$LEAVE_MS" 2
+        for host in 2 3; do begin_one "$host" -- train -- sh -c "$works"; done
+        works_again 1
+        work_begins 3 || return
+        ended_well 1 2 3
+    done
 }
 
 # Training goes on from the checkpoint, and the new first host has the model.
@@ -191,8 +208,8 @@ in_three_parts_nobody_goes_on() {
     check "one attempt at a time" never_two
 }
 
-three='the_first_host_is_killed the_first_host_of_a_training_is_killed the_first_host_is_cut_off
-    the_new_master_tries_again_and_is_stopped
+three='the_first_host_is_killed the_first_host_is_killed_while_hosts_gather the_first_host_of_a_training_is_killed
+    the_first_host_is_cut_off the_new_master_tries_again_and_is_stopped
     a_stop_while_hosts_gather of_two_hosts_none_follows of_two_hosts_the_first_goes_on
     folders_that_are_not_shared_are_told_of all_hosts_need_it_alike'
 more='three_hosts_part five_hosts_part eight_hosts_part masters_are_lost_one_after_the_other

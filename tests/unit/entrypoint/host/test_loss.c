@@ -70,6 +70,24 @@ static void without_a_job_that_has_begun_it_leaves(void) {
     succession_close(&s);
 }
 
+/* With failover or without: no roll is sure, so that there is nobody to follow and nothing to come
+ * back to. */
+static void before_the_first_attempt_it_leaves_at_once(void) {
+    for (int failover = 0; failover < 2; failover++) {
+        const char *why = "";
+        struct error err;
+        struct loss loss = at_work;
+        set_up(failover != 0);
+        s.begun = loss.ordered = false;
+        CU_ASSERT_FALSE(loss_lives_on(&loss, &s, &job, &why));
+        loss_error(&loss, &s, &job, "its link closed", why, &err);
+        CU_ASSERT_EQUAL(err.code, EXIT_CODE_HOST_LOST);
+        CU_ASSERT_STRING_EQUAL(err.text,
+                               "the master is lost: its link closed; the job had not begun here");
+        succession_close(&s);
+    }
+}
+
 static void who_is_stopped_leaves(void) {
     const char *why = "";
     struct error err;
@@ -132,6 +150,7 @@ static void who_finds_nobody_there_says_so(void) {
 
 UNIT_MAIN("host.loss", UNIT(it_follows_the_next_host_where_it_may),
           UNIT(else_it_asks_to_be_taken_back), UNIT(who_waits_follows_nobody),
-          UNIT(without_a_job_that_has_begun_it_leaves), UNIT(who_is_stopped_leaves),
+          UNIT(without_a_job_that_has_begun_it_leaves),
+          UNIT(before_the_first_attempt_it_leaves_at_once), UNIT(who_is_stopped_leaves),
           UNIT(no_restarts_are_no_other_life), UNIT(who_has_looked_in_vain_leaves),
           UNIT(who_finds_nobody_there_says_so))
