@@ -16,6 +16,7 @@
 #include "os/outlet.h"
 #include "outcome/explain.h"
 #include "ranks/rank.h"
+#include "traces/claim.h"
 #include "traces/failure_child.h"
 #include "wire/tls.h"
 
@@ -240,6 +241,7 @@ static int run_job(const char *const *words, enum what what, struct error *err) 
     if (code < 0)
         leave_failure(&job, err);
     job_done(&job);
+    claim_end();
     return code;
 }
 

@@ -327,7 +327,7 @@ static void upload(struct host *h, const json_t *order) {
     }
     pid_t failure = 0;
     if (verdict_parse(order, &verdict, NULL) == 0 && verdict.code != EXIT_CODE_OK) {
-        failure_child_conclude(h->failure, &verdict);
+        failure_child_conclude_early(h->failure, &verdict);
         failure = h->failure->child.pid;
     }
     host_kill_daemon(h);

@@ -477,3 +477,8 @@ void supervisor_conclude_error(struct supervisor *s, const struct error *error, 
     verdict_from_error(error, &s->job->cluster, host, &verdict);
     supervisor_conclude(s, &verdict);
 }
+
+void supervisor_conclude_refused(struct supervisor *s, const struct error *error) {
+    s->failure.refused = true;
+    supervisor_conclude_error(s, error, (int)s->job->cluster.self);
+}

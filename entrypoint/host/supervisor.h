@@ -118,6 +118,8 @@ void supervisor_close(struct supervisor *s);
  * second verdict changes nothing. */
 void supervisor_conclude(struct supervisor *s, const struct verdict *verdict);
 void supervisor_conclude_error(struct supervisor *s, const struct error *error, int host);
+/* Another host of the job has refused this one for that: what becomes of it is not the job's. */
+void supervisor_conclude_refused(struct supervisor *s, const struct error *error);
 /* The master is lost and another host follows (succession.h): ends all that runs, at once and
  * without a verdict, and then this life. */
 void supervisor_follow(struct supervisor *s);

@@ -91,7 +91,7 @@ static void take_refusal(struct worker *w, const json_t *message) {
         return;
     }
     (void)error_wrap(&why, "%s refused this host", master_name(w));
-    supervisor_conclude_error(&w->s, &why, (int)w->s.job->cluster.self);
+    supervisor_conclude_refused(&w->s, &why);
 }
 
 /* The others may run without this host from here on, so that nothing of it may. */
@@ -248,7 +248,7 @@ static void missed(void *context) {
 static void conclude_version(struct worker *w, int64_t version) {
     struct error err = {0};
     (void)frame_error_version(&err, master_name(w), version);
-    supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
+    supervisor_conclude_refused(&w->s, &err);
 }
 
 /* From a master of another version a refusal alone means something. */
@@ -321,7 +321,7 @@ static void refused(void *context, const struct error *why) {
     if (conclude_own_fault(w))
         return;
     (void)error_wrap(&err, "%s refused this host", master_name(w));
-    supervisor_conclude_error(&w->s, &err, (int)w->s.job->cluster.self);
+    supervisor_conclude_refused(&w->s, &err);
 }
 
 static void master_silent(struct worker *w) {

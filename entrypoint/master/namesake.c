@@ -59,6 +59,7 @@ static void leave(struct master *m, const struct error *why) {
     join_part(m);
     m->fault = *why;
     m->fault_host = 0;
+    m->s.failure.refused = true;
     master_raise(m, EVENT_LAUNCH_FAILED);
 }
 

@@ -137,6 +137,21 @@ void failure_clear(const char *base_dir, int64_t deadline) {
     }
 }
 
+/* A file of that name which says something: a link, a folder do, too. */
+static bool stands(int folder) {
+    struct stat st;
+    return fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (!S_ISREG(st.st_mode) || st.st_size > 0);
+}
+
+bool failure_is_told(const char *base_dir) {
+    char path[PATH_MAX];
+    if (output_path(base_dir, path, NULL) != 0)
+        return false;
+    cleanup_fd int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return folder >= 0 && (stands(folder) || faccessat(folder, success, F_OK, 0) == 0);
+}
+
 int failure_reserve(const char *base_dir, struct error *err) {
     static const char room[FAILURE_ROOM];
     if (access(base_dir, F_OK) != 0)
@@ -210,7 +225,7 @@ int failure_write(const char *base_dir, const struct verdict *v, bool *ret_kept,
     if (folder < 0)
         return -1;
     bool there = fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (there && (!S_ISREG(st.st_mode) || st.st_size > 0)) {
+    if (stands(folder)) {
         *ret_kept = true;
         (void)unlinkat(folder, reserve, 0);
         return 0;

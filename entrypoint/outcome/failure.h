@@ -28,6 +28,9 @@ int failure_write(const char *base_dir, const struct verdict *v, bool *ret_kept,
  * the disk stalls until DEADLINE it stays, because by then it may be the program's own. */
 void failure_clear(const char *base_dir, int64_t deadline);
 
+/* Whether a failure, which is not empty, or a success stands there. */
+bool failure_is_told(const char *base_dir);
+
 /* Takes the room for the file under another name, so that a disk which is full by then keeps the
  * story. Where there is no BASE_DIR nothing is made. */
 enum { FAILURE_ROOM = 4096 };

@@ -120,8 +120,131 @@ two_nodes_with_rank_0_are_one_too_many() {
     ends_well
 }
 
+# --- one /opt/ml for both ---------------------------------------------------------------------------
+
+# shared HOST OWNER NAME: be, in the other host's folder.
+shared() {
+    host=$1 place=$(lent "$2") name=$3
+    shift 3
+    be "$host" "$name" -p "$place" "$@"
+}
+# Hosts see each other's folders among what can be read alone.
+lent() { echo "mount --bind '$(hosts opt "$1")' /opt/ml; mount -o remount,bind,rw /opt/ml"; }
+sharing() {
+    [ "$DRIVER" = ns ] || { skip_case "these hosts have folders of their own"; return 1; }
+    ring 4
+}
+
+# left_alone HOST TEXT: it has left with 65, and where the folder is another one's it says there is no file of it.
+left_alone() {
+    all_end 20 65 "$1" || return
+    check "its log says why" holds "$(hosts log "$1")" "$2"
+    check "its log says where that is not" holds "$(hosts log "$1")" \
+        'the failure file was not written: another host has this output folder, and still runs'
+    check "the folder has no failure" equal "$(failure_of 2)" ''
+}
+
+# The mark of the job that has had the folder first is all that stands there.
+one_success() {
+    ends_well
+    check "success is marked" test -f "$(hosts opt "$1")/output/success"
+}
+
+a_second_worker_in_the_first_ones_folder_leaves_it_alone() {
+    sharing || return
+    echo 'of an earlier run' >"$(hosts opt 2)/output/failure"
+    be 1 algo-1
+    be 2 algo-2
+    check "the first of both is here" wait_for 20 says 1 'algo-2 is here' || return
+    check "the earlier run's file is gone" wait_for 5 is_gone 2 || return
+    shared 4 2 algo-2 -a algo-2
+    left_alone 4 'the name algo-2 is that of the host at'
+    be 3 algo-3
+    one_success 2
+}
+is_gone() { [ ! -e "$(hosts opt "$1")/output/failure" ]; }
+
+# It has the folder first, and leaves it to the one that is the job's.
+a_second_worker_that_has_the_folder_first_leaves_it_too() {
+    sharing || return
+    shared 4 2 algo-2
+    check "it has the folder" wait_for 10 owns 2 || return
+    hosts freeze 4
+    be 1 algo-1
+    be 2 algo-2 -a algo-2
+    check "the job's own is here" wait_for 20 says 1 'algo-2 is here' || return
+    hosts thaw 4
+    left_alone 4 'the name algo-2 is that of the host at'
+    be 3 algo-3
+    one_success 2
+}
+owns() { [ -e "$(hosts opt "$1")/output/.failure-owner" ]; }
+
+# What the job's own host has to say comes there, and not what the other one had.
+the_jobs_own_failure_comes_to_a_folder_that_two_have() {
+    sharing || return
+    be 1 algo-1
+    be 2 algo-2
+    check "the first of both is here" wait_for 20 says 1 'algo-2 is here' || return
+    shared 4 2 algo-2 -a algo-2
+    left_alone 4 'the name algo-2 is that of the host at'
+    hosts start 3 -e "RINGMASTER_HOSTS=$all" -e RINGMASTER_HOST=algo-3 -- train -- sh -c 'exit 42'
+    all_end 60 65 1 2 3 || return # other words than the others'
+    all_name 'algo-3' 1 2 3
+}
+
+# alone HOST COMMAND...: it is all of its job; with the folder of host 1.
+alone() {
+    host=$1
+    shift
+    hosts start "$host" -p "$(lent 1)" -e "TEST_SHARE=$share" -e "RINGMASTER_HOSTS=algo-$host" -- train -- "$@"
+}
+# shellcheck disable=SC2016  # expanded on the host
+when_told='until [ -e "$TEST_SHARE/$0" ]; do sleep 0.1; done; exit "$1"'
+
+# What becomes of the second one's job is not told in the folder of the first one's.
+of_two_jobs_in_one_folder_the_first_has_it() {
+    sharing || return
+    alone 1 sh -c "$when_told" first 0
+    check "the first one works" wait_for 20 says 1 'ranks have started' || return
+    alone 4 sh -c 'exit 42'
+    all_end 20 42 4 || return
+    check "the folder has no failure" equal "$(failure_of 1)" ''
+    : >"$share/first"
+    all_end 20 0 1
+    check "the folder has no failure" equal "$(failure_of 1)" ''
+    check "success is marked" test -f "$(hosts opt 1)/output/success"
+}
+
+# The second one has it from there on, for a story that is missing, and leaves one that is there.
+a_folder_whose_owner_is_gone_is_the_next_ones() {
+    sharing || return
+    alone 1 sleep 60
+    check "the first one works" wait_for 20 says 1 'ranks have started' || return
+    alone 4 sh -c "$when_told" second 42
+    check "the second one works" wait_for 20 says 4 'ranks have started' || return
+    hosts kill 1
+    check "the first one is gone" wait_for 10 hosts code 1 || return
+    : >"$share/second"
+    all_end 20 42 4
+    all_name 'algo-4 rank 0: exited with 42' 1
+    sharing || return
+    alone 1 sh -c "$when_told" first 43
+    check "the first one works" wait_for 20 says 1 'ranks have started' || return
+    alone 4 sh -c "$when_told" second 0
+    check "the second one works" wait_for 20 says 4 'ranks have started' || return
+    : >"$share/first"
+    all_end 20 43 1
+    : >"$share/second"
+    all_end 20 0 4
+    all_name 'algo-1 rank 0: exited with 43' 1
+    check "success is not marked" test ! -e "$(hosts opt 1)/output/success"
+}
+
 CASES=${CASES:-a_second_worker_leaves_while_hosts_join a_second_worker_leaves_while_the_job_runs a_second_first_host_leaves
     of_two_first_hosts_that_come_at_once_one_leaves a_host_with_the_first_ones_name_leaves_when_that_comes
-    two_nodes_with_rank_0_are_one_too_many}
+    two_nodes_with_rank_0_are_one_too_many a_second_worker_in_the_first_ones_folder_leaves_it_alone
+    a_second_worker_that_has_the_folder_first_leaves_it_too the_jobs_own_failure_comes_to_a_folder_that_two_have
+    of_two_jobs_in_one_folder_the_first_has_it a_folder_whose_owner_is_gone_is_the_next_ones}
 run_cases
 finish

@@ -3,14 +3,13 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "outcome/failure.h"
+#include "traces/claim.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,39 +17,71 @@ static const char kept[] = "the failure file that the program wrote is kept";
 static const char too_late[] = "the disk did not answer in time";
 static const char not_written[] = "the failure file was not written";
 
-/* VERDICT NULL: the beginning. The answer is below PIPE_BUF: at once or not at all. */
-static _Noreturn void work(const char *base_dir, const struct verdict *verdict, int64_t clear_by,
-                           int to) {
-    struct error err = {0};
+static const char anothers[] = "another host has this output folder, and still runs";
+static const char left[] = "another host had this output folder, and what it left stays";
+_Static_assert(sizeof(((struct error *)NULL)->text) <= CLAIM_TEXT_SIZE, "whole");
+
+/* What this process is to do. VERDICT NULL: the beginning. */
+struct order {
+    const char *base_dir;
+    const struct verdict *verdict;
+    int64_t clear_by;
+    bool refused; /* the verdict is this host's alone */
+    bool told;    /* a file for this verdict is there */
+    bool last;    /* nothing comes after it */
+};
+
+/* The answer, "" where there is nothing to say. */
+static const char *conclude(const struct order *o, struct error *err) {
     bool is_kept = false;
-    const char *answer = "";
-    (void)dup2(to, 3);
-    (void)syscall(SYS_close_range, 4U, ~0U, 0U);
-    if (clear_by > 0)
-        failure_clear(base_dir, clear_by);
-    if (verdict == NULL) {
-        (void)failure_reserve(base_dir, &err); /* a disk that is full now may be less so then */
-    } else if (verdict->code == EXIT_CODE_OK) {
-        failure_none(base_dir);
-    } else if (failure_write(base_dir, verdict, &is_kept, &err) != 0) {
-        answer = err.text;
-    } else if (is_kept) {
-        answer = kept;
-    }
-    (void)!write(3, answer, strlen(answer));
+    if (o->told)
+        return "";
+    if (o->verdict->code == EXIT_CODE_OK)
+        failure_none(o->base_dir);
+    else if (failure_write(o->base_dir, o->verdict, &is_kept, err) != 0)
+        return err->text;
+    return is_kept ? kept : "";
+}
+
+/* The folder may be another process's, which lives or has left its last word there. Who was refused
+ * is not what becomes of the job: where somebody else has the folder, that one's job comes there.
+ */
+static const char *work_in_folder(const struct order *o, struct error *err) {
+    const struct verdict *v = o->verdict;
+    enum claim claim = claim_take(v == NULL);
+    bool fails = v != NULL && v->code != EXIT_CODE_OK;
+    if (claim == CLAIM_ANOTHERS || (v != NULL && o->refused && claim_is_shared()))
+        return fails ? anothers : "";
+    if (v != NULL && claim == CLAIM_INHERITED && failure_is_told(o->base_dir))
+        return fails ? left : "";
+    if (o->clear_by > 0)
+        failure_clear(o->base_dir, o->clear_by);
+    if (v != NULL)
+        return conclude(o, err);
+    (void)failure_reserve(o->base_dir, err); /* a disk that is full now may be less so then */
+    return "";
+}
+
+/* The answer is small: at once or not at all. */
+static _Noreturn void work(const struct order *o, int to) {
+    struct error err = {0};
+    claim_close_others(to);
+    const char *answer = work_in_folder(o, &err);
+    if (o->last)
+        claim_leave();
+    claim_send(answer);
     _exit(0);
 }
 
 /* Returns the pid, and in *RET_ANSWER the descriptor to read its answer from; -1 on failure. */
-static pid_t start(const char *base_dir, const struct verdict *verdict, int64_t clear_by,
-                   int *ret_answer) {
+static pid_t start(const struct order *o, int *ret_answer) {
     int ends[2];
     *ret_answer = -1;
-    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0)
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends) != 0)
         return -1;
     pid_t pid = fork();
     if (pid == 0)
-        work(base_dir, verdict, clear_by, ends[1]);
+        work(o, ends[1]);
     int why = errno;
     (void)close(ends[1]);
     if (pid < 0)
@@ -62,9 +93,8 @@ static pid_t start(const char *base_dir, const struct verdict *verdict, int64_t 
 }
 
 static void tell(int answer, int status) {
-    char text[ERROR_TEXT_MAX];
-    ssize_t got = read(answer, text, sizeof(text) - 1);
-    text[got > 0 ? got : 0] = '\0';
+    char text[CLAIM_TEXT_SIZE];
+    claim_receive(answer, text);
     if (strcmp(text, kept) == 0)
         log_info("%s", kept);
     else if (text[0] != '\0')
@@ -84,14 +114,16 @@ static void ended(void *context, int status) {
     struct failure_child *f = context;
     if (WIFEXITED(status))
         f->clear_by = 0;
-    f->written = f->writes && WIFEXITED(status);
+    f->written |= f->writes && WIFEXITED(status);
     tell(f->answer, status);
     forget(f);
 }
 
 static void drop(struct failure_child *f) {
+    char ignored[CLAIM_TEXT_SIZE];
     if (f->child.pid <= 0)
         return;
+    claim_receive(f->answer, ignored); /* it may be done, and have the folder */
     (void)kill(f->child.pid, SIGKILL);
     reaper_forget(f->reaper, &f->child);
     forget(f);
@@ -99,6 +131,7 @@ static void drop(struct failure_child *f) {
 
 void failure_child_open(struct failure_child *f, struct reaper *reaper, const char *base_dir) {
     *f = (struct failure_child){.reaper = reaper, .base_dir = base_dir, .answer = -1};
+    claim_begin(base_dir);
 }
 
 void failure_child_close(struct failure_child *f) {
@@ -112,11 +145,17 @@ void failure_child_close(struct failure_child *f) {
     f->reaper = NULL;
 }
 
-static void run(struct failure_child *f, const struct verdict *verdict) {
+static void run(struct failure_child *f, const struct verdict *verdict, bool last) {
     drop(f); /* one that is still at it has waited for the disk all this time */
     f->child = (struct child){.ended = ended, .context = f};
     f->writes = verdict != NULL && verdict->code != EXIT_CODE_OK;
-    f->child.pid = start(f->base_dir, verdict, f->clear_by, &f->answer);
+    const struct order order = {.base_dir = f->base_dir,
+                                .verdict = verdict,
+                                .clear_by = f->clear_by,
+                                .refused = f->refused,
+                                .told = f->written && verdict != NULL && verdict->code != 0,
+                                .last = last};
+    f->child.pid = start(&order, &f->answer);
     f->owed = f->child.pid < 0 && verdict != NULL ? errno : 0;
     if (f->child.pid > 0)
         reaper_add(f->reaper, &f->child);
@@ -125,24 +164,29 @@ static void run(struct failure_child *f, const struct verdict *verdict) {
 void failure_child_prepare(struct failure_child *f) {
     f->clear_by = clock_now() + FAILURE_CHILD_PATIENCE;
     f->written = false;
-    run(f, NULL);
+    run(f, NULL, false);
+}
+
+void failure_child_conclude_early(struct failure_child *f, const struct verdict *verdict) {
+    run(f, verdict, false);
 }
 
 void failure_child_conclude(struct failure_child *f, const struct verdict *verdict) {
-    if (!f->written || verdict->code == EXIT_CODE_OK)
-        run(f, verdict);
+    run(f, verdict, true);
 }
 
 bool failure_child_again(struct failure_child *f, const struct verdict *verdict) {
     if (f->owed == 0)
         return false;
-    run(f, verdict);
+    run(f, verdict, true);
     return true;
 }
 
 void failure_child_run(const char *base_dir, const struct verdict *verdict) {
     int answer = -1;
-    pid_t pid = start(base_dir, verdict, 0, &answer);
+    const struct order order = {.base_dir = base_dir, .verdict = verdict, .last = true};
+    claim_begin(base_dir);
+    pid_t pid = start(&order, &answer);
     if (pid <= 0)
         return;
     struct pollfd p = {.fd = answer, .events = POLLIN};

@@ -1,6 +1,8 @@
 /* The failure file's way to the disk: a child of this process does it, so that a disk that stalls
  * holds up nobody but the child, which has a deadline. It holds no descriptor of this process: a
- * child that cannot die keeps no link to another host open. */
+ * child that cannot die keeps no link to another host open.
+ *
+ * Where another process has the folder (claim.h) nothing is cleared away or written there. */
 #ifndef TRACES_FAILURE_CHILD_H
 #define TRACES_FAILURE_CHILD_H
 
@@ -22,6 +24,7 @@ struct failure_child {
     int owed;           /* errno: it could not be started for a verdict; 0: nothing is owed */
     bool writes;        /* it is to leave a file */
     bool written;       /* it has left ours */
+    bool refused;       /* by a host of this one's job: a verdict is not the job's */
 };
 
 /* BASE_DIR and the reaper outlive it. */
@@ -36,6 +39,8 @@ void failure_child_prepare(struct failure_child *f);
  * the same attempt has left stays. What became of it goes to the log. The
  * child hears no SIGTERM. */
 void failure_child_conclude(struct failure_child *f, const struct verdict *verdict);
+/* The same for one that something may still change, a failure. */
+void failure_child_conclude_early(struct failure_child *f, const struct verdict *verdict);
 
 /* When all other processes are gone, where there were too many to start the child: tries once more.
  * False where nothing was owed. */

@@ -20,6 +20,7 @@
 #include "ranks/rank.h"
 #include "support/ports.h"
 #include "support/unit.h"
+#include "traces/claim.h"
 #include "wire/local.h"
 #include "wire/tls.h"
 
@@ -81,6 +82,7 @@ static inline int stage_serve(char *const *environment, const char *const *words
         log_error("%s", err.text);
         code = err.code;
     }
+    claim_end();
     if (stage_descriptors() != before) {
         log_error("%d descriptors were open, and %d are", before, stage_descriptors());
         code = STAGE_LEFT_OPEN;

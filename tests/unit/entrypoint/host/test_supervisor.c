@@ -92,6 +92,7 @@ static const char *conclude(int on_host, uint64_t dropped, const char *waits) {
     struct log_sink before = log_set_sink((struct log_sink){.put = keep_words});
     supervisor_conclude(&s, &verdict);
     failure_child_close(&s.failure);
+    claim_end();
     (void)log_set_sink(before);
     buf_done(&s.console.lines.bytes);
     loop_done(&s.loop);

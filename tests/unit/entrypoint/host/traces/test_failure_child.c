@@ -5,6 +5,7 @@
 #include "common/log.h"
 #include "support/lag.h"
 #include "support/unit.h"
+#include "traces/claim.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,6 +15,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A disk that stalls: in place of the library's. */
@@ -72,9 +74,11 @@ static void a_job_that_succeeds_leaves_nothing(void) {
     failure_child_prepare(&child);
     await_end(5);
     CU_ASSERT(is_there(".failure-reserve"));
+    CU_ASSERT(is_there(".failure-owner"));
     failure_child_conclude(&child, &good);
     await_end(5);
     CU_ASSERT_FALSE(is_there(".failure-reserve"));
+    CU_ASSERT_FALSE(is_there(".failure-owner"));
     CU_ASSERT_FALSE(is_there("failure"));
     CU_ASSERT_STRING_EQUAL(said, "");
     failure_child_close(&child);
@@ -97,6 +101,23 @@ static void a_job_that_fails_leaves_its_story(void) {
     failure_child_prepare(&child);
     await_end(5);
     CU_ASSERT_FALSE(is_there("failure"));
+    failure_child_close(&child);
+}
+
+/* Until all is uploaded the folder is still this process's. */
+static void an_early_verdict_is_not_the_last_word(void) {
+    open_on("early");
+    failure_child_prepare(&child);
+    await_end(5);
+    failure_child_conclude_early(&child, &bad);
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    CU_ASSERT(is_there(".failure-owner"));
+    failure_child_conclude(&child, &bad);
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    CU_ASSERT_FALSE(is_there(".failure-owner"));
+    CU_ASSERT_STRING_EQUAL(said, "");
     failure_child_close(&child);
 }
 
@@ -175,6 +196,105 @@ static void nobody_waits_for_a_disk_that_stalls(void) {
     failure_child_close(&child);
 }
 
+/* --- another process in the folder, until it is ended ------------------------------------------
+ */
+
+static pid_t another(void) {
+    int ends[2];
+    char byte;
+    CU_ASSERT_EQUAL_FATAL(pipe(ends), 0);
+    pid_t pid = fork();
+    if (pid == 0) {
+        claim_end();
+        claim_begin(base);
+        (void)claim_take(true);
+        (void)!write(ends[1], "x", 1);
+        for (;;)
+            (void)pause();
+    }
+    CU_ASSERT_EQUAL(read(ends[0], &byte, 1), 1);
+    (void)close(ends[0]);
+    (void)close(ends[1]);
+    return pid;
+}
+static void end(pid_t pid) {
+    (void)kill(pid, SIGKILL);
+    CU_ASSERT_EQUAL(waitpid(pid, NULL, 0), pid);
+}
+
+/* What is not this process's is neither cleared away nor added to, nor is room taken there. */
+static void the_folder_of_another_is_left_alone(void) {
+    open_on("anothers");
+    failure_child_run(base, &bad);
+    claim_end(); /* that was another's */
+    pid_t other = another();
+    failure_child_open(&child, &reaper, base);
+    failure_child_prepare(&child);
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    CU_ASSERT_FALSE(is_there(".failure-reserve"));
+    failure_child_conclude(&child, &good);
+    await_end(5);
+    CU_ASSERT_FALSE(is_there("success"));
+    CU_ASSERT_STRING_EQUAL(said, "");
+    failure_child_conclude(&child, &bad);
+    await_end(5);
+    ASSERT_CONTAINS(said, "was not written: another host has this output folder, and still runs");
+    said[0] = '\0';
+    failure_child_run(base, &bad);
+    ASSERT_CONTAINS(said, "was not written: another host has this output folder");
+    /* When it is gone what it has left stays. */
+    end(other);
+    child.written = false;
+    failure_child_conclude(&child, &bad);
+    await_end(5);
+    ASSERT_CONTAINS(said, "was not written: another host had this output folder, and what it left");
+    failure_child_conclude(&child, &good);
+    await_end(5);
+    CU_ASSERT_FALSE(is_there("success"));
+    failure_child_prepare(&child); /* another attempt is all its own */
+    await_end(5);
+    CU_ASSERT_FALSE(is_there("failure"));
+    CU_ASSERT(is_there(".failure-reserve"));
+    failure_child_conclude(&child, &good);
+    await_end(5);
+    CU_ASSERT(is_there("success"));
+    failure_child_close(&child);
+}
+
+/* It has the folder, and the other one's job comes there. */
+static void who_was_refused_leaves_a_shared_folder_alone(void) {
+    open_on("refused");
+    failure_child_prepare(&child);
+    await_end(5);
+    pid_t other = another();
+    child.refused = true;
+    failure_child_conclude(&child, &bad);
+    await_end(5);
+    CU_ASSERT_FALSE(is_there("failure"));
+    ASSERT_CONTAINS(said, "another host has this output folder, and still runs");
+    end(other);
+    child.written = false;
+    failure_child_conclude(&child, &bad);
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    failure_child_close(&child);
+}
+
+/* Who has a part in the job writes, whoever else is there. */
+static void who_has_the_folder_writes(void) {
+    open_on("shared");
+    failure_child_prepare(&child);
+    await_end(5);
+    pid_t other = another();
+    failure_child_conclude(&child, &bad);
+    await_end(5);
+    CU_ASSERT(is_there("failure"));
+    CU_ASSERT_STRING_EQUAL(said, "");
+    end(other);
+    failure_child_close(&child);
+}
+
 /* A link that it held open would keep the other host waiting. */
 static void it_holds_no_descriptor_of_ours(void) {
     int ends[2];
@@ -194,7 +314,9 @@ static void it_holds_no_descriptor_of_ours(void) {
 }
 
 UNIT_MAIN("host.failure_child", UNIT(a_job_that_succeeds_leaves_nothing),
-          UNIT(a_job_that_fails_leaves_its_story),
+          UNIT(a_job_that_fails_leaves_its_story), UNIT(an_early_verdict_is_not_the_last_word),
           UNIT(a_job_that_fails_at_once_leaves_its_own_story), UNIT(what_went_wrong_is_told),
           UNIT(without_a_process_it_is_written_later), UNIT(nobody_waits_for_a_disk_that_stalls),
+          UNIT(the_folder_of_another_is_left_alone),
+          UNIT(who_was_refused_leaves_a_shared_folder_alone), UNIT(who_has_the_folder_writes),
           UNIT(it_holds_no_descriptor_of_ours))
