@@ -20,15 +20,15 @@ driver_start() {
     if [ -n "${UNPRIVILEGED:-}" ]; then
         careful='--user 4321:4321 --read-only --tmpfs /tmp --cap-drop ALL
             --security-opt no-new-privileges'
-        # What lies below root's home in the image is closed to strangers.
-        case $RING in
-        /root/*) mkdir -p "$RING/home" && careful="$careful --volume $RING/home:/root" ;;
-        esac
         chown -R 4321:4321 "$RING/host-$host/root/opt/ml"
         # The image's seed is root's.
         grep -q '^RINGMASTER_KEY' "$RING/host-$host/environment" ||
             echo "RINGMASTER_KEY=$(cat "$RING/key")" >>"$RING/host-$host/environment"
     fi
+    # What lies below root's home in the image is closed to other users.
+    case $RING in
+    /root/*) mkdir -p "$RING/home" && careful="$careful --volume $RING/home:/root" ;;
+    esac
     # shellcheck disable=SC2046,SC2086  # options
     docker run --detach --name "$(container "$host")" $careful \
         --network "$(net)" --network-alias "$(host_name "$host")" \
