@@ -10,7 +10,7 @@ struct shape_case {
 static const struct shape_case shapes[] = {
     {1, 1, 1, 16, 16, 1, 1, 0},    {1, 3, 5, 32, 16, 3, 1, 1},   {2, 7, 6, 48, 32, 3, 2, 1},
     {1, 5, 5, 80, 48, 1, 2, 0},    {3, 15, 14, 64, 16, 1, 1, 0}, {1, 9, 9, 16, 16, 5, 2, 2},
-    {2, 20, 17, 144, 16, 3, 1, 1}, {1, 5, 3, 32, 272, 1, 1, 0},
+    {2, 20, 17, 144, 16, 3, 1, 1}, {1, 5, 3, 32, 272, 1, 1, 0},  {1, 3, 5, 16, 528, 1, 1, 0},
 };
 enum { CASES = sizeof(shapes) / sizeof(shapes[0]) };
 
@@ -100,11 +100,17 @@ static void sums_over_pixels_are_those_of_plain_loops(void) {
         unit_skip("this processor has no AVX-512");
 }
 
+static size_t gemm_units(const struct loops *loops, const struct weight_part *part) {
+    size_t group = loops->gemm_weight_group(), columns = part->taps * part->in;
+    size_t across = part->in % 16 == 0 ? (columns + group - 1) / group : 1;
+    return (part->out + group - 1) / group * across;
+}
+
 static void products_of_matrices_are_those_of_plain_loops(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         for (size_t i = 0; i < CASES; i++) {
             struct weight_part part = part_of(&shapes[i], ELEM_F32);
-            part.unit_end = gemm_weight_groups(part.out) * gemm_weight_groups(part.taps * part.in);
+            part.unit_end = gemm_units(*loops, &part);
             check_case(&(*loops)->gemm_weight, part);
         }
 }
@@ -118,7 +124,7 @@ static void all_taps_of_few_channels_are_taken_together(void) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         for (size_t i = 0; i < sizeof(pictures) / sizeof(pictures[0]); i++) {
             struct weight_part part = part_of(&pictures[i], ELEM_F32);
-            part.unit_end = gemm_weight_groups(part.out);
+            part.unit_end = gemm_units(*loops, &part);
             check_case(&(*loops)->gemm_weight, part);
         }
 }

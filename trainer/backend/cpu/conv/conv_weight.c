@@ -129,7 +129,8 @@ static void lay_out_gemm(struct conv_weight *conv, const struct cpu *cpu, const 
     conv->kernel = &cpu->loops->gemm_weight;
     *part = shapes_of(graph, op);
     part->end = cpu_rows(&cpu_input(graph, op, 0)->shape);
-    part->unit_end = gemm_weight_groups(part->out) * gemm_weight_groups(part->taps * part->in);
+    size_t group = cpu->loops->gemm_weight_group();
+    part->unit_end = cpu_divided(part->out, group) * cpu_divided(part->taps * part->in, group);
     size_t wanted = cpu_divided(GEMM_PARTS, part->unit_end);
     size_t most = cpu_divided(part->end, GEMM_PIXELS);
     conv->position_parts = wanted < most ? wanted : most;

@@ -1,11 +1,12 @@
 /* A weight gradient in f32 as a product of matrices: [out][pixels] of dy times [pixels][taps * in]
  * of x. Both sides of a block of pixels are packed for one group of results at a time, so that they
- * stay in the second cache; taps are followed on the way. */
+ * stay in the second cache; taps are followed on the way. With wide registers, where the products
+ * are quick beside the packing, groups are larger and packed less often. */
 #include "cpu_loops/loop_gemm.h"
 
 /* Pixels of a block, and the most outputs and columns of a group. A panel begins a line late, so
  * that panels lie in different sets of the caches. */
-enum { PIXELS = 192, GROUP = GEMM_WEIGHT_GROUP, LINE = 16 };
+enum { PIXELS = 192, GROUP = GEMM_ROWS == 14 ? 512 : 256, LINE = 16 };
 enum { A_PANEL = PIXELS * GEMM_ROWS + 2 * LINE, B_PANEL = PIXELS * GEMM_COLUMNS + LINE };
 enum { A_PANELS = (GROUP + GEMM_ROWS - 1) / GEMM_ROWS, B_PANELS = GROUP / GEMM_COLUMNS };
 enum { TILE = GEMM_ROWS * GEMM_COLUMNS, SUMS = A_PANELS * B_PANELS * TILE };
@@ -19,6 +20,10 @@ static size_t window_row(const struct weight_part *p) {
 bool LOOP(gemm_weight_supported)(const struct weight_part *part) {
     return part->elem == ELEM_F32 && part->out % 16 == 0 &&
            (part->in % 16 == 0 || window_row(part) * part->kernel <= GROUP);
+}
+
+size_t LOOP(gemm_weight_group)(void) {
+    return GROUP;
 }
 
 size_t LOOP(gemm_weight_scratch)(const struct weight_part *part) {

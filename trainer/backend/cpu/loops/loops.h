@@ -112,12 +112,6 @@ static inline size_t weight_groups(size_t channels) {
     return (channels + WEIGHT_GROUP - 1) / WEIGHT_GROUP;
 }
 
-enum { GEMM_WEIGHT_GROUP = 256 };
-
-static inline size_t gemm_weight_groups(size_t results) {
-    return (results + GEMM_WEIGHT_GROUP - 1) / GEMM_WEIGHT_GROUP;
-}
-
 /* A 3x3 convolution of stride 1 and padding 1 in bf16, of [images, height, width, in]: its output
  * is cut into tiles of 2x2, counted over all images. */
 struct winograd {
