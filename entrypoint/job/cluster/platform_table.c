@@ -261,7 +261,7 @@ static int read_master(const struct row *row, char *const *environment,
         d->master = d->hosts[0].name;
         return 0;
     }
-    return host_name_parse(text, strcspn(text, ":"), &d->master, err) == 0
+    return host_name_parse(text, host_name_extent(text, strlen(text)), &d->master, err) == 0
                ? 0
                : error_wrap(err, "%s", row->master);
 }

@@ -72,6 +72,11 @@ static void every_platform_is_read(void) {
         {{"DSTACK_NODES_IPS=10.0.0.9\n10.0.0.3", "DSTACK_NODE_RANK=0",
           "DSTACK_MASTER_NODE_IP=10.0.0.3", "DSTACK_GPUS_PER_NODE=0"},
          "10.0.0.3 10.0.0.9* job"},
+        {{"DSTACK_NODES_IPS=fd00::9\nfd00::3", "DSTACK_NODE_RANK=0",
+          "DSTACK_MASTER_NODE_IP=fd00::3"},
+         "fd00::3 fd00::9* job"},
+        {{"AZ_BATCH_HOST_LIST=10.0.0.3,fd00::4", "AZ_BATCH_MASTER_NODE=[fd00::4]:6000"},
+         "fd00::4 10.0.0.3* job"},
         {{"VC_TASK_HOSTS=task-0.j,task-1.j", "VC_MAIN_HOSTS=main-0.j", "VC_TASK_INDEX=1"},
          "main-0.j task-0.j task-1.j* job"},
         {{"TF_CONFIG={\"cluster\":{\"worker\":[\"b:1\",\"a:1\"],\"ps\":[\"p:1\"],\"chief\":[\"c:"
