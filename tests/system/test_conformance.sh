@@ -148,7 +148,7 @@ case_22_every_rank_hears_a_stop_within_a_second() {
     check "all ranks wait" wait_for 60 all_are ready
     fault_begins
     hosts stop 2
-    check "hosts end" hosts wait 30 $everyone
+    all_end 30 143 $everyone
     lateness
     check "all ranks heard it" equal "$(heard heard)" 8
     last=$(for host in $everyone; do cat "$(hosts opt "$host")"/output/heard-*; done | sort -n | tail -n 1)
