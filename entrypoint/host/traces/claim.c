@@ -6,17 +6,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 enum { SOCKET = 3, FILE_PLACE = 4 };
 /* Bytes of the file that are locked. Whoever lives here shares the second one. */
 enum { OWNER = 0, THERE = 1 };
+enum { WAIT_US = 500000 };
 
 static const char name[] = "/.failure-owner";
 
@@ -24,6 +27,7 @@ static struct {
     char base[PATH_MAX];
     int fd;     /* -1: none */
     bool fresh; /* opened by this child: its parent has none yet */
+    bool waits; /* a child that was killed may have it still */
     enum claim state;
 } own = {.fd = -1};
 
@@ -35,10 +39,15 @@ void claim_end(void) {
     own.base[0] = '\0';
 }
 
+void claim_child_killed(void) {
+    own.waits = true;
+}
+
 void claim_begin(const char *base_dir) {
     if (strcmp(own.base, base_dir) == 0)
         return;
     claim_end();
+    own.waits = false;
     (void)snprintf(own.base, sizeof(own.base), "%s", base_dir);
 }
 
@@ -54,9 +63,34 @@ void claim_close_others(int to) {
     (void)syscall(SYS_close_range, FILE_PLACE + 1U, ~0U, 0U);
 }
 
-static bool lock(short type, off_t byte) {
+static bool lock_by(int how, short type, off_t byte) {
     struct flock one = {.l_type = type, .l_whence = SEEK_SET, .l_start = byte, .l_len = 1};
-    return fcntl(own.fd, F_OFD_SETLK, &one) == 0;
+    return fcntl(own.fd, how, &one) == 0;
+}
+
+static bool lock(short type, off_t byte) {
+    return lock_by(F_OFD_SETLK, type, byte);
+}
+
+static void wake(int signal) {
+    (void)signal;
+}
+
+/* The kernel lets go of a lock when who had it is gone, a moment after the kill. The timer goes off
+ * again: once could be before the wait. */
+static bool lock_soon(short type, off_t byte) {
+    const struct itimerval soon = {.it_value = {.tv_usec = WAIT_US},
+                                   .it_interval = {.tv_usec = WAIT_US}};
+    const struct sigaction action = {.sa_handler = wake};
+    sigset_t timer;
+    (void)sigemptyset(&timer);
+    (void)sigaddset(&timer, SIGALRM);
+    if (sigaction(SIGALRM, &action, NULL) != 0 || setitimer(ITIMER_REAL, &soon, NULL) != 0 ||
+        sigprocmask(SIG_UNBLOCK, &timer, NULL) != 0)
+        return lock(type, byte);
+    bool has = lock_by(F_OFD_SETLKW, type, byte);
+    (void)setitimer(ITIMER_REAL, &(struct itimerval){{0, 0}, {0, 0}}, NULL);
+    return has;
 }
 
 /* Whether another process's lock is in the way of one for this alone. */
@@ -108,7 +142,7 @@ enum claim claim_take(bool anew) {
         come();
     if (own.fd < 0)
         return own.state = CLAIM_NONE;
-    if (!has && lock(F_WRLCK, OWNER))
+    if (!has && (own.waits ? lock_soon(F_WRLCK, OWNER) : lock(F_WRLCK, OWNER)))
         own.state = own.state == CLAIM_ANOTHERS ? CLAIM_INHERITED : CLAIM_OURS;
     else if (!has)
         own.state = is_held(OWNER) ? CLAIM_ANOTHERS : CLAIM_NONE;
@@ -168,6 +202,7 @@ void claim_receive(int from, char ret[CLAIM_TEXT_SIZE]) {
     if (got < 1)
         return;
     own.state = (enum claim)state;
+    own.waits = false;
     const struct cmsghdr *c = CMSG_FIRSTHDR(&header);
     if (c != NULL && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
         memcpy(&own.fd, CMSG_DATA(c), sizeof(own.fd));

@@ -28,6 +28,9 @@ enum claim {
 void claim_begin(const char *base_dir);
 /* The last of all that a process does, as this may take the disk. */
 void claim_end(void);
+/* A child that may have it was killed, and is not waited for: the next one has patience with a lock
+ * in its way, until that one is gone. */
+void claim_child_killed(void);
 
 /* The rest but claim_receive() is the child's, of a fork. */
 

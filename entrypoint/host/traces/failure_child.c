@@ -125,6 +125,7 @@ static void drop(struct failure_child *f) {
         return;
     claim_receive(f->answer, ignored); /* it may be done, and have the folder */
     (void)kill(f->child.pid, SIGKILL);
+    claim_child_killed();
     reaper_forget(f->reaper, &f->child);
     forget(f);
 }

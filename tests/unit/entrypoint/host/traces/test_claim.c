@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -260,7 +261,32 @@ static void who_says_nothing_changes_nothing(void) {
     CU_ASSERT_EQUAL(seen.claim, CLAIM_OURS);
 }
 
+/* A child of ours that was killed has it for a moment longer; another process for as long as it
+ * lives. */
+static void a_child_that_is_being_killed_is_waited_for(void) {
+    on("killed");
+    pid_t killed = another();
+    pid_t killer = fork();
+    if (killer == 0) {
+        (void)poll(NULL, 0, 100);
+        (void)kill(killed, SIGKILL);
+        _exit(0);
+    }
+    claim_child_killed();
+    take();
+    CU_ASSERT_EQUAL(seen.claim, CLAIM_OURS);
+    CU_ASSERT_EQUAL(waitpid(killer, NULL, 0), killer);
+    CU_ASSERT_EQUAL(waitpid(killed, NULL, 0), killed);
+    on("alive");
+    pid_t alive = another();
+    claim_child_killed();
+    take();
+    CU_ASSERT_EQUAL(seen.claim, CLAIM_ANOTHERS);
+    end(alive);
+}
+
 UNIT_MAIN("traces.claim", UNIT(the_first_one_has_it_to_its_end), UNIT(the_next_one_inherits_it),
           UNIT(one_of_another_folder_is_given_up), UNIT(the_last_one_leaves_nothing),
           UNIT(a_file_that_goes_is_not_taken), UNIT(without_locks_it_is_everybodys),
-          UNIT(what_is_no_file_is_not_locked), UNIT(who_says_nothing_changes_nothing))
+          UNIT(what_is_no_file_is_not_locked), UNIT(who_says_nothing_changes_nothing),
+          UNIT(a_child_that_is_being_killed_is_waited_for))
