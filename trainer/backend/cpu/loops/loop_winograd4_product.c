@@ -57,9 +57,9 @@ void LOOP(winograd4_product)(const struct winograd4_product *p) {
         depth = p->depth - k < p->cut ? p->depth - k : p->cut;
         for (size_t column = 0; column < p->columns; column += GEMM_COLUMNS) {
             const float *b = p->b + column / GEMM_COLUMNS * p->b_panel + k * GEMM_COLUMNS;
-            ahead.panel = (column + GEMM_COLUMNS < p->columns ? b + p->b_panel
-                           : k + depth < p->depth             ? p->b + (k + depth) * GEMM_COLUMNS
-                                                              : p->next_b);
+            ahead.panel = column + GEMM_COLUMNS < p->columns ? b + p->b_panel
+                          : k + depth < p->depth             ? p->b + (k + depth) * GEMM_COLUMNS
+                                                             : p->next_b;
             for (size_t row = 0; row < p->rows; row += GEMM_ROWS)
                 few_rows(p, row, k, column, b, depth, &ahead);
         }
