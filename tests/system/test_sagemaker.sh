@@ -109,6 +109,33 @@ options_for_mpirun() {
     every_log_has '--verbose changes nothing'
 }
 
+# The job that the toolkit's own test of its mpirun line has: two hosts, two processes each, a script with `-v --lr 35`, and
+# the same words as options for mpirun, of which the second is none.
+the_job_of_the_toolkit_s_own_test() {
+    ring 2
+    code_file train.sh 'echo "got $SM_CURRENT_HOST $RANK/$WORLD_SIZE: $* [${NCCL_MIN_NRINGS-}${NCCL_DEBUG-}]"
+        [ "$RANK" = 3 ] || [ ! -e /opt/ml/code/fail ] || sleep 60
+        [ ! -e /opt/ml/code/fail ] || exit 7'
+    toolkit='"sagemaker_program": "train.sh", "sagemaker_mpi_enabled": "true", "v": "", "lr": "35",
+        "sagemaker_mpi_num_of_processes_per_host": "2", "sagemaker_mpi_custom_mpi_options"'
+    put hyperparameters.json "{$toolkit: \"-v --lr 35\"}"
+    start_all -- train
+    all_end 60 65 $everyone || return
+    all_name '"--lr" is no option that ringmaster passes on' $everyone
+    put hyperparameters.json "{$toolkit: \"-v -x NCCL_MIN_NRINGS=4\"}"
+    start_all -- train
+    all_end 60 0 $everyone || return
+    check "the first host has the first ranks" holds "$(hosts log 1)" 'got algo-1 1/4: --lr 35 -v  [4]'
+    check "the second one has the others" holds "$(hosts log 2)" 'got algo-2 3/4: --lr 35 -v  [4]'
+    # What the toolkit sets by itself is not set here, and a rank that fails ends all whatever Open MPI makes of it.
+    code_file fail ''
+    put hyperparameters.json "{$toolkit: \"-v\"}"
+    start_all -e OMPI_MCA_orte_abort_on_non_zero_status=0 -- train
+    all_end 30 7 $everyone || return
+    all_name 'algo-2 rank 3: exited with 7' $everyone
+    check "NCCL chooses its rings" holds "$(hosts log 1)" 'got algo-1 0/4: --lr 35 -v  []'
+}
+
 success_leaves_its_mark() {
     ring 2
     for host in $everyone; do
@@ -240,7 +267,9 @@ a_script_runs_with_its_own_interpreter() {
 CASES=${CASES:-sdk2_with_source_dir sdk2_generic sdk3 the_service_with_two_hosts
     a_stop_after_the_end_changes_nothing the_failure_file_of_the_program_stays
     a_program_that_exits_130_is_no_success hyperparameters_are_many_and_long
-    metrics_that_never_match_are_named groups_of_a_cluster without_mpi_every_host_is_alone options_for_mpirun success_leaves_its_mark
+    metrics_that_never_match_are_named groups_of_a_cluster
+    without_mpi_every_host_is_alone options_for_mpirun
+    the_job_of_the_toolkit_s_own_test success_leaves_its_mark
     a_pipe_channel_is_for_the_program the_adapter_of_an_instance
     $([ "$DRIVER" = docker ] || echo a_script_runs_with_its_own_interpreter)}
 run_cases
