@@ -70,6 +70,37 @@ static void values_that_are_not_strings_are_spelled_as_in_python(void) {
                            "--aa|0.1|--bb|1e-5|--cc|0.30000000000000004|--dd|2.0");
 }
 
+/* The toolkit reads a number and writes it anew, as Python does: 1e-05, 100000.0, 1.1, nan, inf, 5.
+ * Here flag and variable are what was sent: every language reads that, and no digit is lost. So are
+ * texts that look like numbers. */
+static void numbers_stay_as_they_were_sent(void) {
+    static const char *const values[] = {"1e-5",
+                                         "1E5",
+                                         "4.0",
+                                         "1.10",
+                                         "7",
+                                         "-0",
+                                         "NaN",
+                                         "Infinity",
+                                         "1e400",
+                                         " 5 ",
+                                         "007",
+                                         "1_000",
+                                         "0.1000000000000000055511151231257827"};
+    for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+        char text[128];
+        char flag[128];
+        cleanup_hyperparameters struct hyperparameters h = {0};
+        snprintf(text, sizeof(text), "{\"n\":\"%s\"}", values[i]);
+        snprintf(flag, sizeof(flag), "-n|%s", values[i]);
+        CU_ASSERT_STRING_EQUAL(flags(text), flag);
+        CU_ASSERT_EQUAL(parse(text, &h, NULL), 0);
+        CU_ASSERT_STRING_EQUAL(hyperparameters_get(&h, "n"), values[i]);
+    }
+    /* In a list they are members of a Python value. */
+    CU_ASSERT_STRING_EQUAL(flags("{\"n\":\"[1e-5, 1E5]\"}"), "-n|[1e-05, 100000.0]");
+}
+
 /* SM_HP_* are JSON where the flag is Python. */
 static void texts_stay_json(void) {
     static const char *const expected[][2] = {
@@ -281,7 +312,8 @@ static void no_file_is_no_parameters(void) {
 
 UNIT_MAIN("job.hyperparameters", UNIT(all_three_spellings_are_understood),
           UNIT(null_is_an_empty_text_or_no_flag),
-          UNIT(values_that_are_not_strings_are_spelled_as_in_python), UNIT(texts_stay_json),
+          UNIT(values_that_are_not_strings_are_spelled_as_in_python),
+          UNIT(numbers_stay_as_they_were_sent), UNIT(texts_stay_json),
           UNIT(the_longest_list_that_may_be_is_a_flag),
           UNIT(one_letter_takes_one_dash_and_no_letter_none),
           UNIT(flags_come_in_byte_order_of_their_names), UNIT(hostile_values_arrive_as_they_are),
