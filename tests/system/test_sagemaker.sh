@@ -88,6 +88,33 @@ groups_of_a_cluster() {
     check "and runs one process" lacks "$(hosts log 2)" 'rank 1'
 }
 
+# Two of a thousand hosts are the job; the description, and what ranks are told of it, is that of all of them.
+two_of_a_thousand_hosts() {
+    ring 2
+    for host in $everyone; do
+        awk -v host="$host" 'function hosts(from,    i, text) {
+                for (i = 1000; i >= from; i--) text = text (text == "" ? "" : ", ") "\"algo-" i "\""
+                return "\"hosts\": [" text "]"
+            }
+            BEGIN {
+                print "{\"current_host\": \"algo-" host "\", \"current_group_name\": \"few\", " hosts(1)
+                print ", \"network_interface_name\": \"eth0\", \"instance_groups\": ["
+                print "{\"instance_group_name\": \"many\", " hosts(3) "},"
+                print "{\"instance_group_name\": \"few\", \"hosts\": [\"algo-2\", \"algo-1\"]}]}"
+            }' >"$(config "$host")/resourceconfig.json"
+    done
+    put hyperparameters.json '{"sagemaker_mpi_enabled": "true", "sagemaker_distribution_instance_groups": "[\"few\"]"}'
+    start_all -- train -- sh -c 'echo "place $SM_CURRENT_HOST $RANK/$WORLD_SIZE $SM_INSTANCE_GROUPS_RANKS"
+        for list in "$SM_HOSTS" "$SM_INSTANCE_GROUPS_HOSTS" "$SM_RESOURCE_CONFIG" "$SM_TRAINING_ENV"; do
+            echo "names: $(echo "$list" | tr "," "\n" | grep -c algo-)"
+        done'
+    all_end 60 0 $everyone || return
+    check "the second host has the second rank" holds "$(hosts log 2)" 'place algo-2 1/2 {"few":[0,1],"many":[]}'
+    # All in one has all hosts and all by groups, the description, the first host, this one, and twice those of the job.
+    every_log_has 'names: 1000'
+    check "each rank has all lists" equal "$(hosts log 2 | sed -n 's/.*names: //p' | tr '\n' ' ')" "1000 1000 2001 $((1000 + 1000 + 2001 + 1 + 1 + 2 * 2)) "
+}
+
 without_mpi_every_host_is_alone() {
     ring 2
     put hyperparameters.json '{"sagemaker_mpi_enabled": "false"}'
@@ -267,7 +294,7 @@ a_script_runs_with_its_own_interpreter() {
 CASES=${CASES:-sdk2_with_source_dir sdk2_generic sdk3 the_service_with_two_hosts
     a_stop_after_the_end_changes_nothing the_failure_file_of_the_program_stays
     a_program_that_exits_130_is_no_success hyperparameters_are_many_and_long
-    metrics_that_never_match_are_named groups_of_a_cluster
+    metrics_that_never_match_are_named groups_of_a_cluster two_of_a_thousand_hosts
     without_mpi_every_host_is_alone options_for_mpirun
     the_job_of_the_toolkit_s_own_test success_leaves_its_mark
     a_pipe_channel_is_for_the_program the_adapter_of_an_instance

@@ -4,6 +4,7 @@
 #include "common/json.h"
 #include "common/log.h"
 #include "job/sm_variables.h"
+#include "sagemaker/members.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -201,6 +202,80 @@ static void every_group_has_its_hosts_and_ranks(void) {
     job_done(&job);
 }
 
+/* A cluster of 1,000 hosts, PREFIX and a number: 600 of them, from the last one on, are group "b",
+ * the rest, "a", comes behind. */
+static void thousand(const char *prefix, struct job *job) {
+    cleanup_buf struct buf text;
+    buf_init(&text, 1 << 20);
+    buf_printf(&text, NULL, "{\"current_host\":\"%s400\",\"current_group_name\":\"a\",\"hosts\":[",
+               prefix);
+    for (int i = 1; i <= 1000; i++)
+        buf_printf(&text, NULL, "%s\"%s%d\"", i > 1 ? "," : "", prefix, i);
+    buf_add_text(&text, "],\"instance_groups\":[", NULL);
+    for (int group = 0; group < 2; group++) {
+        buf_printf(&text, NULL,
+                   "%s{\"instance_group_name\":\"%s\",\"instance_type\":\"t\",\"hosts\":[",
+                   group > 0 ? "," : "", group > 0 ? "a" : "b");
+        for (int i = group > 0 ? 400 : 1000; i > (group > 0 ? 0 : 400); i--)
+            buf_printf(&text, NULL, "\"%s%d\"%s", prefix, i, i > (group > 0 ? 1 : 401) ? "," : "");
+        buf_add_text(&text, "]}", NULL);
+    }
+    CU_ASSERT_EQUAL(buf_add_text(&text, "]}", NULL), 0);
+    read_cluster(buf_text(&text), &job->cluster);
+    CU_ASSERT_EQUAL_FATAL(job->cluster.count, 1000);
+    cluster_fill_slots(&job->cluster, 8);
+}
+
+/* How many members the list called GROUP has in the variable NAME, and its first one. */
+static size_t members(const struct argv *got, const char *name, const char *group, json_t **first) {
+    const char *text = argv_get_env(got, name);
+    cleanup_json json_t *all = NULL;
+    CU_ASSERT_PTR_NOT_NULL_FATAL(text);
+    CU_ASSERT_EQUAL_FATAL(json_parse(text, strlen(text), name, &all, NULL), 0);
+    const json_t *list = group != NULL ? json_object_get(all, group) : all;
+    *first = json_incref(json_array_get(list, 0));
+    return json_array_size(list);
+}
+
+/* Of the two groups one is the job: 3,200 ranks, of 8,000 that the others would make. */
+static void a_thousand_hosts_in_groups_have_their_variables(void) {
+    static const struct {
+        const char *name, *group;
+        size_t count;
+        const char *first;
+    } rows[] = {
+        {"SM_HOSTS", NULL, 1000, "algo-1"},
+        {"SM_CURRENT_INSTANCE_GROUP_HOSTS", NULL, 400, "algo-400"},
+        {"SM_INSTANCE_GROUPS_HOSTS", "a", 400, "algo-400"},
+        {"SM_INSTANCE_GROUPS_HOSTS", "b", 600, "algo-1000"},
+        {"SM_INSTANCE_GROUPS_RANKS", "a", 3200, NULL},
+        {"SM_INSTANCE_GROUPS_RANKS", "b", 0, NULL},
+    };
+    struct job job = {.settings = {.base_dir = "/opt/ml"}};
+    cleanup_argv struct argv got = {0};
+    bool plain = true;
+    thousand("algo-", &job);
+    job.wishes.groups = json_pack("[s]", "a");
+    CU_ASSERT_EQUAL(members_choose(&job.wishes, &job.cluster, &plain, NULL), 0);
+    CU_ASSERT_FALSE(plain);
+    CU_ASSERT_EQUAL(job.cluster.count, 400);
+    CU_ASSERT_STRING_EQUAL(job.cluster.hosts[0].name.text, "algo-1");
+    CU_ASSERT_STRING_EQUAL(job.cluster.hosts[job.cluster.self].name.text, "algo-400");
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        cleanup_json json_t *first = NULL;
+        CU_ASSERT_EQUAL(members(&got, rows[i].name, rows[i].group, &first), rows[i].count);
+        if (rows[i].first != NULL)
+            CU_ASSERT_STRING_EQUAL(json_string_value(first), rows[i].first);
+    }
+    /* All in one has room, and so has what the platform wrote. */
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_TRAINING_ENV"), "\"distribution_hosts\":[\"algo-400\"");
+    ASSERT_CONTAINS(argv_get_env(&got, "SM_RESOURCE_CONFIG"), "\"algo-1000\"");
+    for (size_t i = 0; i < got.count; i++)
+        CU_ASSERT(strlen(got.items[i]) < SM_VARIABLE_MAX);
+    job_done(&job);
+}
+
 static void arguments_that_are_not_utf_8_stop_nothing(void) {
     struct job job = sagemaker_job();
     cleanup_argv struct argv got = {0};
@@ -275,8 +350,28 @@ static void what_is_too_long_for_a_variable_is_left_out(void) {
     job_done(&job);
 }
 
-UNIT_MAIN("job.sm_variables", UNIT(they_are_what_the_toolkit_sets),
-          UNIT(the_training_env_holds_them_all), UNIT(every_group_has_its_hosts_and_ranks),
+/* Of names as long as a name may be each list fits, all of them in one do not. */
+static void a_thousand_long_names_leave_out_what_has_no_room(void) {
+    struct job job = {.settings = {.base_dir = "/opt/ml"}};
+    cleanup_argv struct argv got = {0};
+    said[0] = '\0';
+    thousand("a-host-of-this-cluster-that-has-a-name-of-sixty-bytes-and-", &job);
+    struct log_sink before = log_set_sink((struct log_sink){.put = keep});
+    CU_ASSERT_EQUAL(sm_variables_add(&job, &got, NULL), 0);
+    (void)log_set_sink(before);
+    CU_ASSERT_PTR_NULL(argv_get_env(&got, "SM_TRAINING_ENV"));
+    ASSERT_CONTAINS(said, "SM_TRAINING_ENV is left out");
+    CU_ASSERT_PTR_NOT_NULL(argv_get_env(&got, "SM_HOSTS"));
+    CU_ASSERT_PTR_NOT_NULL(argv_get_env(&got, "SM_INSTANCE_GROUPS_RANKS"));
+    for (size_t i = 0; i < got.count; i++)
+        CU_ASSERT(strlen(got.items[i]) < SM_VARIABLE_MAX);
+    job_done(&job);
+}
+
+UNIT_MAIN("job.sm_variables", UNIT(a_thousand_hosts_in_groups_have_their_variables),
+          UNIT(a_thousand_long_names_leave_out_what_has_no_room),
+          UNIT(they_are_what_the_toolkit_sets), UNIT(the_training_env_holds_them_all),
+          UNIT(every_group_has_its_hosts_and_ranks),
           UNIT(arguments_that_are_not_utf_8_stop_nothing),
           UNIT(without_sagemaker_they_describe_the_cluster_all_the_same),
           UNIT(hosts_that_are_gone_are_left_out), UNIT(what_is_too_long_for_a_variable_is_left_out))
