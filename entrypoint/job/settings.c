@@ -32,8 +32,8 @@ static const struct row table[] = {
      "which of them this is (default: the one with this machine's name or address)"},
     {"RINGMASTER_PLATFORM", PLATFORM, FIELD(platform), 0, 0, 0, NULL,
      "whose variables tell of the hosts: slurm, vertex, azure-batch, skypilot, dstack, volcano, "
-     "lsf, pbs, mpi-operator, tensorflow, aws-batch, azure-ml, kubeflow, runpod, kubernetes "
-     "(default: found), pytorchjob, pai-dlc or torch; none: this host is alone, whatever they say"},
+     "lsf, pbs, mpi-operator, tensorflow, aws-batch, azure-ml, kubeflow, runpod, kubernetes, "
+     "pai-dlc (default: found), pytorchjob or torch; none: this host is alone, whatever they say"},
     {"RINGMASTER_COUNT", NUMBER, FIELD(count), 0, CLUSTER_HOSTS_MAX, 0, NULL,
      "how many pods a Kubernetes Indexed Job has, which its manifest alone knows"},
     {"RINGMASTER_JOB", TEXT, FIELD(job), 0, 0, 0, NULL,

@@ -7,6 +7,7 @@
 place='echo "place $WHO $RANK/$WORLD_SIZE at $MASTER_ADDR"'
 
 # bare N: hosts without a word of SageMaker's.
+net=10.77.0. family=
 bare() {
     ring "$@"
     for host in $everyone; do rm "$(hosts opt "$host")/input/config/resourceconfig.json"; done
@@ -233,13 +234,24 @@ platforms_that_are_asked_for() {
     asked pai-dlc WORLD_SIZE RANK
 }
 
+# It shows itself by the number of processes; without that it has to be named (above).
+pai_dlc() {
+    bare 2
+    for host in $everyone; do
+        start_one "$host" -e WORLD_SIZE=2 -e "RANK=$((host - 1))" -e MASTER_ADDR=algo-1 -e MASTER_PORT=23456 \
+            -e NPROC_PER_NODE=2
+    done
+    all_have_places 1 4
+}
+
 # pods NAME COUNT [-e NAME=VALUE]...: an Indexed Job's, as a kubelet names them and its hosts file.
 pods() {
     pod=$1 pods=$2
     shift 2
-    bare "$pods"
+    # shellcheck disable=SC2086  # words
+    bare "$pods" $family
     for host in $everyone; do
-        echo "10.77.0.$host $pod-$((host - 1)).ring.default.svc.cluster.local $pod-$((host - 1))" >>"$RING/hosts"
+        echo "$net$host $pod-$((host - 1)).ring.default.svc.cluster.local $pod-$((host - 1))" >>"$RING/hosts"
         hosts start "$host" -e "WHO=algo-$host" "$@" -e "JOB_COMPLETION_INDEX=$((host - 1))" \
             -p "hostname '$pod-$((host - 1))'" -- train -- sh -c "$place"
     done
@@ -279,6 +291,41 @@ the_batch_example() {
             -e AWS_BATCH_JOB_MAIN_NODE_PRIVATE_IPV4_ADDRESS=10.77.0.1
     done
     all_have_places 1 "$count"
+}
+
+# A job of each class on hosts that have IPv6 addresses alone: hosts by address, a master by address, names by a pattern.
+hosts_of_ipv6() {
+    [ "$DRIVER" = ns ] || { skip_case "a ring of containers has IPv4"; return; }
+    [ -e /proc/net/if_inet6 ] || { skip_case "this kernel has no IPv6"; return; }
+    bare 3 --network ipv6
+    for host in $everyone; do
+        start_one "$host" -e AZ_BATCH_HOST_LIST=fd00:77::1,fd00:77::2,fd00:77::3 \
+            -e 'AZ_BATCH_MASTER_NODE=[fd00:77::2]:6000'
+    done
+    all_have_places 2 3
+    bare 2 --network ipv6
+    for host in $everyone; do
+        start_one "$host" -e 'SKYPILOT_NODE_IPS=fd00:77::2 fd00:77::1' -e "SKYPILOT_NODE_RANK=$((2 - host))"
+    done
+    all_have_places 2 2
+    check "ranks are told where the master is" holds "$(hosts log 1)" 'at fd00:77::2'
+    for master in fd00:77::1 '[fd00:77::1]:29400'; do
+        bare 3 --network ipv6
+        for host in $everyone; do
+            start_one "$host" -e PET_NNODES=3 -e "PET_NODE_RANK=$((host - 1))" -e "PET_MASTER_ADDR=$master" \
+                -e PET_NPROC_PER_NODE=2
+        done
+        all_have_places 1 6
+    done
+    bare 2 --network ipv6
+    for host in $everyone; do
+        start_one "$host" -e WORLD_SIZE=2 -e "RANK=$((host - 1))" -e MASTER_ADDR=fd00:77::1 -e NPROC_PER_NODE=1
+    done
+    all_have_places 1 2
+    check "they are, where hosts are counted" holds "$(hosts log 2)" 'at fd00:77::1'
+    net=fd00:77:: family='--network ipv6'
+    pods train 3 -e RINGMASTER_COUNT=3
+    net=10.77.0. family=
 }
 
 two_platforms_at_once() {
@@ -337,7 +384,7 @@ every_platform_has_a_job() {
 
 CASES=${CASES:-slurm slurm_with_too_many_tasks azure_batch skypilot dstack volcano lsf pbs mpi_operator tensorflow vertex
     numbers_in_brackets a_host_file aws_batch every_platform_has_a_job
-    a_stop_ends_before_the_platform_kills an_attempt_is_the_platform_s aws_batch_with_an_index_twice kubeflow azure_ml runpod platforms_that_are_asked_for kubernetes
-    the_batch_example two_platforms_at_once}
+    a_stop_ends_before_the_platform_kills an_attempt_is_the_platform_s aws_batch_with_an_index_twice kubeflow azure_ml runpod pai_dlc platforms_that_are_asked_for kubernetes
+    hosts_of_ipv6 the_batch_example two_platforms_at_once}
 run_cases
 finish

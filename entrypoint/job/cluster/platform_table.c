@@ -10,7 +10,7 @@
 
 /* COUNTED and PATTERN: the variable holds how many hosts there are (platform_counted.h). */
 enum form { WORDS, HOSTLIST, HOST_FILE, SPEC, COUNTED, PATTERN };
-enum { TASKS_MAX = 4 };
+enum { TASKS_MAX = 4, YIELDS_MAX = 3 };
 
 static const struct row {
     const char *name; /* for RINGMASTER_PLATFORM */
@@ -19,9 +19,8 @@ static const struct row {
     const char *index;     /* this host's place in the list; NULL: its name or address */
     const char *master;    /* a variable with its name; NULL: the first of the list */
     const char *main;      /* COUNTED: a variable with its index; NULL: 0 */
-    const char *beside;    /* another variable has to be set, too */
+    const char *beside;    /* another variable has to be set, too, for the row to be found */
     const char *absent;    /* hosts read it that are not in it: what to do about that; else NULL */
-    const char *yields;    /* a variable of another row's that says more */
     bool asked;            /* names that many use: only where RINGMASTER_PLATFORM says so */
     bool natural;          /* the list has no order that all hosts share: the first by name */
     const char *slots;     /* a variable; NULL, or not set: nothing is said of slots */
@@ -32,6 +31,8 @@ static const struct row {
     const char *processes; /* counts what was started: it must be one a host */
     bool ends;             /* the job ends with the master's container: no host can follow it */
     const char *tasks[TASKS_MAX]; /* SPEC */
+    /* Variables that say more, or that those of this row mean something else there. */
+    const char *yields[YIELDS_MAX];
 } rows[] = {
     {.name = "slurm",
      .form = HOSTLIST,
@@ -108,7 +109,7 @@ static const struct row {
      .list = "AZUREML_NODE_COUNT",
      .index = "NODE_RANK",
      .master = "MASTER_ADDR",
-     .yields = "AZ_BATCH_HOST_LIST"},
+     .yields = {"AZ_BATCH_HOST_LIST"}},
     {.name = "kubeflow",
      .form = COUNTED,
      .list = "PET_NNODES",
@@ -141,8 +142,10 @@ static const struct row {
      .list = "WORLD_SIZE",
      .index = "RANK",
      .master = "MASTER_ADDR",
+     .beside = "NPROC_PER_NODE",
      .slots = "NPROC_PER_NODE",
-     .asked = true},
+     /* Where hosts have names of their own, or a process has, WORLD_SIZE counts processes. */
+     .yields = {"NNODES", "NODE_RANK", "LOCAL_RANK"}},
     {.name = "torch",
      .form = COUNTED,
      .list = "NNODES",
@@ -174,12 +177,14 @@ static bool is_set(char *const *environment, const char *pattern) {
 }
 
 static bool applies(const struct row *row, char *const *environment, const char *only) {
-    if (only != NULL ? strcmp(row->name, only) != 0 : row->asked)
+    if (!is_set(environment, row->list))
         return false;
-    if (only == NULL && row->yields != NULL && is_set(environment, row->yields))
-        return false;
-    return is_set(environment, row->list) &&
-           (row->beside == NULL || is_set(environment, row->beside));
+    if (only != NULL)
+        return strcmp(row->name, only) == 0;
+    for (size_t i = 0; i < YIELDS_MAX && row->yields[i] != NULL; i++)
+        if (is_set(environment, row->yields[i]))
+            return false;
+    return !row->asked && (row->beside == NULL || is_set(environment, row->beside));
 }
 
 static int read_number(char *const *environment, const char *name, int64_t most, int64_t *ret,

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const struct own_names own = {
-    .names = {{"task-1"}, {"10.0.0.3"}}, .count = 2, .has_kernel_name = true};
+    .names = {{"task-1"}, {"10.0.0.3"}, {"fd00::3"}}, .count = 3, .has_kernel_name = true};
 
 enum { VARIABLES_MAX = 8 };
 
@@ -72,9 +72,6 @@ static void every_platform_is_read(void) {
         {{"DSTACK_NODES_IPS=10.0.0.9\n10.0.0.3", "DSTACK_NODE_RANK=0",
           "DSTACK_MASTER_NODE_IP=10.0.0.3", "DSTACK_GPUS_PER_NODE=0"},
          "10.0.0.3 10.0.0.9* job"},
-        {{"DSTACK_NODES_IPS=fd00::9\nfd00::3", "DSTACK_NODE_RANK=0",
-          "DSTACK_MASTER_NODE_IP=fd00::3"},
-         "fd00::3 fd00::9* job"},
         {{"AZ_BATCH_HOST_LIST=10.0.0.3,fd00::4", "AZ_BATCH_MASTER_NODE=[fd00::4]:6000"},
          "fd00::4 10.0.0.3* job"},
         {{"VC_TASK_HOSTS=task-0.j,task-1.j", "VC_MAIN_HOSTS=main-0.j", "VC_TASK_INDEX=1"},
@@ -103,9 +100,11 @@ static void every_platform_is_read(void) {
         {{"AZUREML_NODE_COUNT=2", "AZ_BATCH_HOST_LIST=10.0.0.4,10.0.0.3"},
          "10.0.0.4 10.0.0.3* job"},
         {{"WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=a"}, "alone"},
+        {{"WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=a", "NPROC_PER_NODE=8"}, "node-0:8 node-1*:8 job"},
+        {{"WORLD_SIZE=16", "RANK=1", "MASTER_ADDR=a", "NPROC_PER_NODE=8", "LOCAL_RANK=1"}, "alone"},
+        {{"WORLD_SIZE=16", "NODE_RANK=1", "MASTER_ADDR=a", "NPROC_PER_NODE=8"}, "alone"},
         {{"RINGMASTER_COUNT=3", "JOB_COMPLETION_INDEX=1"}, "task-0 task-1* task-2 job"},
-        {{"OTHER=1", "SLURM_NNODES=4", "VC_HOSTS=a,b"}, "alone"},
-        {{"SKYPILOT_NODE_IPS="}, "alone"},
+        {{"OTHER=1", "SLURM_NNODES=4", "VC_HOSTS=a,b", "SKYPILOT_NODE_IPS="}, "alone"},
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         CU_ASSERT_STRING_EQUAL(read_as(NULL, cases[i].variables), cases[i].expected);
@@ -146,6 +145,7 @@ static void what_cannot_be_used_is_an_error_and_never_alone(void) {
         {{"PET_NNODES=2", "PET_NODE_RANK=1"}, "PET_MASTER_ADDR is not set"},
         {{"PET_NNODES=2", "PET_NODE_RANK=0", "PET_NPROC_PER_NODE=cpu"}, "PET_NPROC_PER_NODE"},
         {{"NUM_NODES=2", "NODE_RANK=2", "PRIMARY_ADDR=10.0.0.2"}, "NUM_NODES=2: NODE_RANK"},
+        {{"WORLD_SIZE=2", "RANK=1", "NPROC_PER_NODE=8"}, "MASTER_ADDR is not set"},
         {{"AZUREML_NODE_COUNT=2"}, "NODE_RANK is not set"},
         {{"RINGMASTER_COUNT=2"}, "JOB_COMPLETION_INDEX is not set"},
         {{"RINGMASTER_COUNT=2", "JOB_COMPLETION_INDEX=0"}, "does not end with it"},
@@ -227,6 +227,8 @@ static void a_platform_may_be_chosen(void) {
     CU_ASSERT_STRING_EQUAL(read_as("pytorchjob", torch), "node-0 node-1 node-2* job");
     CU_ASSERT_STRING_EQUAL(read_as("pai-dlc", torch), "node-0:2 node-1:2 node-2*:2 job");
     CU_ASSERT_STRING_EQUAL(read_as(NULL, torch), "alone");
+    static const char *const bare[] = {"WORLD_SIZE=2", "RANK=0", "MASTER_ADDR=x", NULL};
+    CU_ASSERT_STRING_EQUAL(read_as("pai-dlc", bare), "node-0* node-1 job");
     CU_ASSERT_TRUE(platform_table_has("tensorflow"));
     CU_ASSERT_FALSE(platform_table_has("Slurm"));
     CU_ASSERT_FALSE(platform_table_has(""));
@@ -363,6 +365,119 @@ static void every_row_has_right_and_wrong_data(void) {
     CU_ASSERT_PTR_NULL(platform_table_name(count));
 }
 
+enum { TOLD_SIZE = 256 };
+
+/* TEXT with addresses of hosts' own links in place of those that others reach. */
+static const char *link_local(const char *text, char ret[TOLD_SIZE]) {
+    (void)snprintf(ret, TOLD_SIZE, "%s", text);
+    for (char *at = ret; (at = strstr(at, "fd00")) != NULL;)
+        memcpy(at, "fe80", 4);
+    return ret;
+}
+
+/* Where the master is that a host of a counted job dials. */
+static const char *master_of(const char *only, const char *const *variables) {
+    static char text[HOST_NAME_SIZE];
+    char *environment[VARIABLES_MAX + 1] = {0};
+    struct platform_description d = {0};
+    for (size_t i = 0; i < VARIABLES_MAX && variables[i] != NULL; i++)
+        environment[i] = (char *)(uintptr_t)variables[i];
+    CU_ASSERT_EQUAL(platform_table_read(environment, only, &own, &d, NULL), 0);
+    (void)snprintf(text, sizeof(text), "%s", d.master_at.text);
+    platform_description_done(&d);
+    return text;
+}
+
+/* Each row as IPv6 would be in it, and as it may not be. Without a MASTER a row cannot carry
+ * an address, or none of IPv6, and HOSTS say why. */
+static void every_row_that_can_carries_ipv6(void) {
+    static const struct {
+        const char *name;
+        const char *variables[VARIABLES_MAX], *hosts, *master;
+    } data[] = {
+        {"slurm", {0}, "its hosts are names: brackets hold numbers there", NULL},
+        {"vertex",
+         {"CLUSTER_SPEC={\"cluster\":{\"workerpool0\":[\"[fd00::4]:2222\"],\"workerpool1\":["
+          "\"[fd00::3]:2222\"]},\"task\":{\"type\":\"workerpool1\",\"index\":0}}"},
+         "fd00::4 fd00::3* job",
+         ""},
+        {"azure-batch",
+         {"AZ_BATCH_HOST_LIST=fd00::3,fd00::4", "AZ_BATCH_MASTER_NODE=[fd00::4]:6000"},
+         "fd00::4 fd00::3* job",
+         ""},
+        {"skypilot",
+         {"SKYPILOT_NODE_IPS=fd00::9\nFD00:0::3\n", "SKYPILOT_NODE_RANK=1"},
+         "fd00::9 fd00::3* job",
+         ""},
+        {"dstack",
+         {"DSTACK_NODES_IPS=fd00::9\nfd00::3", "DSTACK_NODE_RANK=0",
+          "DSTACK_MASTER_NODE_IP=fd00::3"},
+         "fd00::3 fd00::9* job",
+         ""},
+        {"volcano",
+         {"VC_MASTER_HOSTS=fd00::2", "VC_TASK_HOSTS=fd00::3,fd00::4"},
+         "fd00::2 fd00::3* fd00::4 job",
+         ""},
+        {"lsf", {"LSB_DJOB_HOSTFILE=fd00"}, "fd00::4:2 fd00::3*:3 job", ""},
+        {"pbs", {"PBS_NODEFILE=fd00"}, "fd00::4:2 fd00::3*:3 job", ""},
+        {"mpi-operator",
+         {"OMPI_MCA_orte_default_hostfile=fd00", "OMPI_MCA_orte_set_default_slots=4"},
+         "fd00::4:2 fd00::3*:3 job",
+         ""},
+        {"tensorflow",
+         {"TF_CONFIG={\"cluster\":{\"worker\":[\"[fd00::4]:1\",\"fd00::3\"]},\"task\":{\"type\":"
+          "\"worker\",\"index\":1}}"},
+         "fd00::4 fd00::3* job",
+         ""},
+        {"aws-batch", {0}, "its variable is of an IPv4 address, by its name", NULL},
+        {"azure-ml",
+         {"AZUREML_NODE_COUNT=2", "NODE_RANK=1", "MASTER_ADDR=fd00::2"},
+         "node-0 node-1* job",
+         "fd00::2"},
+        {"kubeflow",
+         {"PET_NNODES=2", "PET_NODE_RANK=1", "PET_MASTER_ADDR=[fd00::2]:29400"},
+         "node-0 node-1* job",
+         "fd00::2"},
+        {"runpod",
+         {"NUM_NODES=2", "NODE_RANK=1", "PRIMARY_ADDR=[fd00::2]"},
+         "node-0 node-1* job",
+         "fd00::2"},
+        {"kubernetes", {0}, "its hosts are names", NULL},
+        {"pytorchjob",
+         {"WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=fd00:0::2"},
+         "node-0 node-1* job",
+         "fd00::2"},
+        {"pai-dlc",
+         {"WORLD_SIZE=2", "RANK=1", "MASTER_ADDR=fd00::2", "NPROC_PER_NODE=2"},
+         "node-0:2 node-1*:2 job",
+         "fd00::2"},
+        {"torch",
+         {"NNODES=2", "NODE_RANK=1", "MASTER_ADDR=fd00::2"},
+         "node-0 node-1* job",
+         "fd00::2"},
+    };
+    static const char file[] = "fd00::4\n[fd00::3] slots=3\nfd00::4\n";
+    size_t count = sizeof(data) / sizeof(data[0]);
+    char text[VARIABLES_MAX][TOLD_SIZE];
+    CU_ASSERT_EQUAL_FATAL(chdir(unit_temp_dir()), 0);
+    CU_ASSERT_EQUAL(file_publish("fd00", file, strlen(file), 0644, NULL), 0);
+    CU_ASSERT_EQUAL(file_publish("fe80", link_local(file, text[0]), strlen(file), 0644, NULL), 0);
+    for (size_t i = 0; i < count; i++) {
+        const char *const *right = data[i].variables;
+        const char *wrong[VARIABLES_MAX] = {0};
+        CU_ASSERT_STRING_EQUAL(platform_table_name(i), data[i].name);
+        CU_ASSERT_EQUAL(right[0] == NULL, data[i].master == NULL);
+        if (data[i].master == NULL)
+            continue;
+        CU_ASSERT_STRING_EQUAL(read_as(data[i].name, right), data[i].hosts);
+        CU_ASSERT_STRING_EQUAL(master_of(data[i].name, right), data[i].master);
+        for (size_t k = 0; k < VARIABLES_MAX && right[k] != NULL; k++)
+            wrong[k] = link_local(right[k], text[k]);
+        ASSERT_CONTAINS(read_as(data[i].name, wrong), "is a link-local address");
+    }
+    CU_ASSERT_PTR_NULL(platform_table_name(count));
+}
+
 /* What anybody may set for mpirun is no mark of the operator, and its launcher is not alone. */
 static void an_operator_s_file_lists_others(void) {
     static const char *const file[VARIABLES_MAX] = {"OMPI_MCA_orte_default_hostfile=others"};
@@ -379,6 +494,7 @@ static void an_operator_s_file_lists_others(void) {
 }
 
 UNIT_MAIN("job.platform_table", UNIT(every_platform_is_read),
-          UNIT(every_row_has_right_and_wrong_data), UNIT(an_operator_s_file_lists_others),
+          UNIT(every_row_has_right_and_wrong_data), UNIT(every_row_that_can_carries_ipv6),
+          UNIT(an_operator_s_file_lists_others),
           UNIT(what_cannot_be_used_is_an_error_and_never_alone), UNIT(a_platform_may_be_chosen),
           UNIT(stops_and_attempts_are_the_platform_s), UNIT(lines_of_a_file_are_slots))
