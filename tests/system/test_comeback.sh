@@ -1,7 +1,7 @@
 #!/bin/sh
 # Hosts that were lost and come back: each waits, and has a part in the next attempt, with the first host as the master
-# or, with RINGMASTER_FAILOVER, with any. Three or four hosts; RINGMASTER_LONG=1 adds eight. A first host that is started
-# anew: test_started_anew.sh.
+# or, with RINGMASTER_FAILOVER, with any. Three or four hosts; RINGMASTER_LONG=1 adds five and eight. A first host that is
+# started anew: test_started_anew.sh.
 # shellcheck disable=SC2154,SC2034  # lib.sh's and following.sh's variables
 . "$(dirname "$0")/lib.sh"
 . "$(dirname "$0")/following.sh"
@@ -207,18 +207,23 @@ a_roll_grows_by_more_than_it_had() {
     check "one attempt at a time" never_two
 }
 
-a_paused_master_of_eight() {
-    begin_work 8 || return
+# paused_master_of HOSTS: all others go on, and have it back in the attempt after that.
+paused_master_of() {
+    total=$1
+    begin_work "$total" || return
     lost hosts freeze 1
-    followed 2 7 || return
+    followed 2 $((total - 1)) || return
     thaw 1
     waits 1 2 || return
-    goes_on 3 2 8 || return
-    ended_well 1 2 3 4 5 6 7 8
+    goes_on 3 2 "$total" || return
+    # shellcheck disable=SC2086  # numbers
+    ended_well $everyone
     check "one attempt at a time" never_two algo-1
 }
+a_paused_master_of_five() { paused_master_of 5; }
+a_paused_master_of_eight() { paused_master_of 8; }
 
-more=a_paused_master_of_eight
+more='a_paused_master_of_five a_paused_master_of_eight'
 [ -n "${RINGMASTER_LONG:-}" ] || more=
 CASES=${CASES:-a_paused_host_has_a_part_in_the_next_attempt a_host_that_was_cut_off_has_a_part_in_the_next_attempt
     a_container_that_was_started_again_has_a_part_in_the_next_attempt a_host_that_waits_hears_the_verdict
