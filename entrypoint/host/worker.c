@@ -35,9 +35,6 @@ struct worker {
     char run[ATTEMPT_RUN_SIZE];
 };
 
-/* A stop before the join tries so long to reach the master, or all would wait for this host. */
-enum { STOP_JOIN_SECONDS = 5 };
-
 /* Silence after which the master counts as dead. */
 static int64_t lease_of(const struct worker *w) {
     return settings_dead(&w->s.job->settings);
@@ -75,7 +72,7 @@ static void reach_again(struct worker *w) {
     loop_cancel(&w->s.loop, &w->lease);
     link_free(w->link);
     w->link = NULL;
-    count_down(w, w->stopping ? STOP_JOIN_SECONDS * CLOCK_SECOND : w->left);
+    count_down(w, w->stopping ? WORKER_STOP_SECONDS * CLOCK_SECOND : w->left);
 }
 
 static void take_refusal(struct worker *w, const json_t *message) {
@@ -187,6 +184,8 @@ static void hear(void *context, const json_t *message) {
         note_beat(w);
     } else if (strcmp(type, "welcome") == 0) {
         take_welcome(w, message);
+    } else if (strcmp(type, "above") == 0) {
+        worker_take_above(&w->s, message);
     } else if (strcmp(type, "wait") == 0 && !w->joined) {
         begin_to_wait(w, message);
     } else if (strcmp(type, "verdict") == 0) {
@@ -215,7 +214,7 @@ static void reach(struct worker *w) {
     int64_t seconds = succession_reach_seconds(w->s.succession, &w->s.job->settings);
     w->dialling = true;
     w->stopping = w->stopping || (w->s.succession != NULL && w->s.succession->stopping);
-    count_down(w, (w->stopping ? STOP_JOIN_SECONDS : seconds) * CLOCK_SECOND);
+    count_down(w, (w->stopping ? WORKER_STOP_SECONDS : seconds) * CLOCK_SECOND);
     seeking_start(&w->seeking, &w->s, &dial_events, w);
 }
 
@@ -458,7 +457,7 @@ static void stop(void *state, bool again) {
         worker_send_stop(w->link, again);
         return;
     }
-    loop_after(&w->s.loop, &w->deadline, again ? 0 : STOP_JOIN_SECONDS * CLOCK_SECOND);
+    loop_after(&w->s.loop, &w->deadline, again ? 0 : WORKER_STOP_SECONDS * CLOCK_SECOND);
 }
 
 static bool may_leave(void *state) {

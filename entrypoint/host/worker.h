@@ -3,8 +3,8 @@
  *
  *   to the master        join host facts... [fault_code fault_text] [succession [back]],
  *                        alive echo time, stop again, heard, and what host.h tells
- *   from the master      welcome run, wait run, refuse code text, beat time, verdict ..., and
- *                        host.h's orders
+ *   from the master      above address, welcome run, wait run, refuse code text, beat time,
+ *                        verdict ..., and host.h's orders
  *
  * To a host that comes while the job runs the master says `wait`, and `welcome` when the next
  * attempt counts on it: the next order that is for it begins that attempt. A refusal with
@@ -17,7 +17,9 @@
 #include "host/supervisor.h"
 
 enum {
-    WORKER_ANNOUNCE_SECONDS = 5 /* between two lines about what is waited for */
+    WORKER_ANNOUNCE_SECONDS = 5, /* between two lines about what is waited for */
+    /* A stop before the join tries so long to reach the master, or all would wait for this host. */
+    WORKER_STOP_SECONDS = 5,
 };
 
 int worker_run(const struct supervisor_options *options, int *ret_code, struct error *err);

@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "common/json.h"
+#include "common/net_address.h"
 #include "facts/facts.h"
 #include "wire/frame.h"
 
@@ -70,6 +71,13 @@ void worker_part_from_older(const struct supervisor *s, struct link *link, int64
     (void)json_object_set_new(message, "fault_code", json_integer(EXIT_CODE_CONFIG));
     (void)json_object_set_new(message, "fault_text", json_string_any(text));
     link_part(link, message);
+}
+
+void worker_take_above(struct supervisor *s, const json_t *message) {
+    const char *text = json_string_value(json_object_get(message, "address"));
+    struct net_address address;
+    if (text != NULL && net_address_parse(text, &address))
+        staging_ask(&s->staging, text);
 }
 
 /* It becomes part of a path. */

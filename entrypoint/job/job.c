@@ -115,15 +115,6 @@ static int check_failover(const struct settings *s, const struct cluster *c, str
     return 0;
 }
 
-/* Hosts ask each other by their names. */
-static int check_fetch_once(const struct settings *s, const struct cluster *c, struct error *err) {
-    if (!s->fetch_once || !c->counted || c->count == 1)
-        return 0;
-    return error_set(err, EXIT_CODE_CONFIG,
-                     "RINGMASTER_FETCH_ONCE=1 needs hosts that know each other's names, and the "
-                     "platform only counts them (RINGMASTER_HOSTS names them)");
-}
-
 static const char *job_name(const struct job *j, char *const *environment) {
     const char *name = env_get(environment, "TRAINING_JOB_NAME");
     return name != NULL && name[0] != '\0'
@@ -148,9 +139,7 @@ static int read_cluster(struct job *j, char *const *environment, struct error *e
         return -1;
     if (filled != 0)
         *err = slots;
-    if (filled != 0 || check_failover(&j->settings, &j->cluster, err) != 0)
-        return -1;
-    return check_fetch_once(&j->settings, &j->cluster, err);
+    return filled == 0 ? check_failover(&j->settings, &j->cluster, err) : -1;
 }
 
 /* The trainer that was installed beside this program, NULL if there is none. */

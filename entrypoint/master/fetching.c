@@ -2,6 +2,7 @@
 
 #include "common/clock.h"
 #include "common/log.h"
+#include "wire/frame.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,19 +13,46 @@ void fetching_open(struct master *m) {
         m->members[i].fetching.since = now;
 }
 
+/* B, which fetches, is told where the host above it is: where hosts are only counted nobody else
+ * could tell it (supply/staging.h). */
+static void tell_above(struct master *m, size_t index) {
+    struct member *b = index < m->s.job->cluster.count ? &m->members[index] : NULL;
+    const struct member *above = &m->members[(index - 1) / 2];
+    char address[NET_ADDRESS_TEXT];
+    if (b == NULL || above->index == 0 || above->link == NULL || !b->fetching.busy ||
+        b->fetching.told)
+        return;
+    b->fetching.told = true;
+    net_address_text(&above->address, address);
+    master_send(m, index, frame_with("above", json_pack("{s:s}", "address", address)));
+}
+
+/* It has come: it, and those that it passes on to. */
+static void introduce(struct member *b) {
+    const struct job *job = b->master->s.job;
+    if (!job->cluster.counted || !staging_passes_on(job) || b->index == 0)
+        return;
+    tell_above(b->master, b->index);
+    tell_above(b->master, 2 * b->index + 1);
+    tell_above(b->master, 2 * b->index + 2);
+}
+
 /* Not each word is a step: one whose link was cut tells again what it told before. One that was
  * started again counts from the beginning. */
 void fetching_told(struct member *b, const struct mark *mark) {
-    if (!b->fetching.busy && b->index > 0)
+    const bool first = !b->fetching.busy;
+    if (first && b->index > 0)
         log_info("%s is here and fetches what it needs", member_name(b));
     if (!b->fetching.came || mark->count != b->fetching.mark.count)
         b->fetching.since = clock_now();
     b->fetching.came = b->fetching.busy = true;
     b->fetching.mark = *mark;
+    if (first)
+        introduce(b);
 }
 
 void fetching_left(struct member *b) {
-    b->fetching.busy = false;
+    b->fetching.busy = b->fetching.told = false;
 }
 
 struct member *fetching_first(struct master *m, int64_t *ret) {

@@ -9,7 +9,8 @@
 /* The door is open: everybody's time begins. */
 void fetching_open(struct master *m);
 
-/* It is there, and as far as MARK says: its first word, or one of another step forward. */
+/* It is there, and as far as MARK says: its first word, or one of another step forward. At the
+ * first it, and those that it passes on to, are told whom they ask, where they cannot know. */
 void fetching_told(struct member *b, const struct mark *mark);
 /* It has gone again. Its time runs on. */
 void fetching_left(struct member *b);

@@ -41,6 +41,7 @@ struct member {
     struct {
         bool came; /* once */
         bool busy; /* it is there and fetches what it needs */
+        bool told; /* where the host is that it asks */
         struct mark mark;
         int64_t since; /* its last step forward */
     } fetching;

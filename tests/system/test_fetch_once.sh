@@ -64,6 +64,42 @@ each_host_fetches_without_it() {
     check "the source is asked for each by each" equal "$(wc -l <"$RING/asked")" 26
 }
 
+# counted FIRST...: these of the hosts, as a platform that only counts them and says where the first one is.
+counted() {
+    for host in "$@"; do
+        rm "$(config "$host")/resourceconfig.json"
+        # shellcheck disable=SC2086  # words
+        hosts start "$host" $settings -e RINGMASTER_FETCH_ONCE=1 -e PET_NNODES="$count" -e "PET_NODE_RANK=$((host - 1))" \
+            -e PET_MASTER_ADDR=10.77.0.1 -- train
+    done
+}
+
+# The fourth and the fifth ask the second one, of which the first one tells them.
+each_is_asked_for_once_by_hosts_that_are_counted() {
+    begin 5 || return
+    with_code
+    counted 5 4 3 2 1
+    all_end 120 0 $everyone || return
+    all_have_the_same
+    check "the source is asked for each once" equal "$(sort "$RING/asked" | uniq -c | awk '{ print $1 }' | sort -u)" 1
+    check "the source is asked for all" equal "$(wc -l <"$RING/asked")" 13
+    check "the fifth is one of them" holds "$(hosts log 5)" '[node-4 rank 4]'
+}
+
+# The fourth asks the second, which comes too late.
+who_is_not_told_whom_to_ask_fetches_for_itself() {
+    begin 4 || return
+    with_code
+    fault_begins
+    counted 1 3 4
+    said_within $((PASSING_MS + 1000)) 4 'the host that passes on to this one has not come' || return
+    check "it waited for it" at_least "$took" "$PASSING_MS"
+    counted 2
+    all_end 120 0 $everyone || return
+    all_have_the_same
+    check "the source is asked by two" equal "$(wc -l <"$RING/asked")" 26
+}
+
 # Host 1 does not pass on: 2 and 3 wait half of what hosts wait for each other, and 4 has what 2 fetches.
 who_finds_nobody_fetches_for_itself() {
     begin 4 || return
@@ -105,7 +141,8 @@ one_that_is_killed_ends_the_job_and_is_named() {
     kill -CONT "$server"
 }
 
-CASES=${CASES:-each_object_is_asked_for_once each_host_fetches_without_it who_finds_nobody_fetches_for_itself
+CASES=${CASES:-each_object_is_asked_for_once each_is_asked_for_once_by_hosts_that_are_counted
+    who_is_not_told_whom_to_ask_fetches_for_itself each_host_fetches_without_it who_finds_nobody_fetches_for_itself
     one_that_is_killed_ends_the_job_and_is_named}
 run_cases
 finish

@@ -102,11 +102,27 @@ json_t *staging_order(const struct job *job, char *const *environment) {
 }
 
 /* "https://algo-1:7074", "https://[fd00::1]:7074" */
-static json_t *place_json(const struct job *job, const struct cluster_host *host) {
-    const char *name = host->name.text;
+static json_t *place_json(const struct job *job, const char *name) {
     bool ipv6 = strchr(name, ':') != NULL;
     return json_sprintf("https://%s%s%s:%u", ipv6 ? "[" : "", name, ipv6 ? "]" : "",
                         (unsigned)job->ports.passing);
+}
+
+/* The name or address of the host above this one in the tree, as the description has it; NULL where
+ * hosts are only counted, and it is not the first one, where it says that one's. */
+static const char *known_above(const struct cluster *c) {
+    const size_t above = (c->self - 1) / 2;
+    if (!c->counted)
+        return c->hosts[above].name.text;
+    return above == 0 ? c->master_at.text : NULL;
+}
+
+/* How long it is waited for. */
+static int64_t patience_of(const struct job *job) {
+    int64_t patience = job->settings.ready_seconds / 2;
+    if (patience > PATIENCE_SECONDS)
+        return PATIENCE_SECONDS;
+    return patience > 0 ? patience : 1;
 }
 
 static json_t *key_json(const unsigned char *key) {
@@ -118,18 +134,18 @@ static json_t *key_json(const unsigned char *key) {
     return text;
 }
 
-json_t *staging_door(const struct job *job, int listener, const unsigned char *key) {
+json_t *staging_door(const struct job *job, int listener, const unsigned char *key,
+                     const char *told) {
     const struct cluster *c = &job->cluster;
-    int64_t patience = job->settings.ready_seconds / 2;
     json_t *door = json_pack("{s:i, s:o}", "listener", listener, "key", key_json(key));
     if (cluster_is_master(c))
         return door;
-    const struct cluster_host *asked = &c->hosts[(c->self - 1) / 2];
-    if (patience > PATIENCE_SECONDS)
-        patience = PATIENCE_SECONDS;
-    (void)json_object_set_new(door, "from", place_json(job, asked));
-    (void)json_object_set_new(door, "name", json_string(asked->name.text));
-    (void)json_object_set_new(door, "patience", json_integer(patience > 0 ? patience : 1));
+    const char *place = told != NULL ? told : known_above(c);
+    if (place == NULL)
+        return door;
+    (void)json_object_set_new(door, "from", place_json(job, place));
+    (void)json_object_set_new(door, "name", json_string(c->hosts[(c->self - 1) / 2].name.text));
+    (void)json_object_set_new(door, "patience", json_integer(patience_of(job)));
     return door;
 }
 
@@ -137,36 +153,36 @@ json_t *staging_door(const struct job *job, int listener, const unsigned char *k
 
 static void hear(void *context, const char *line, size_t size) {
     const struct staging *s = context;
-    s->line(s->context, line, size);
+    s->o.line(s->o.context, line, size);
 }
 
 static void hear_mark(void *context, const char *line, size_t size) {
     struct staging *s = context;
     if (size == sizeof(all_here) - 1 && memcmp(line, all_here, size) == 0) {
         s->all_here = true;
-        loop_cancel(s->loop, &s->deadline);
-        s->done(s->context, NULL);
+        loop_cancel(s->o.loop, &s->deadline);
+        s->o.done(s->o.context, NULL);
         return;
     }
-    s->mark(s->context, line, size);
+    s->o.mark(s->o.context, line, size);
 }
 
 /* Its last words are its error. */
 static void ended(void *context, int code) {
     struct staging *s = context;
     struct error err = {0};
-    loop_cancel(s->loop, &s->deadline);
+    loop_cancel(s->o.loop, &s->deadline);
     if (s->all_here)
         return;
     if (code == EXIT_CODE_OK) {
-        s->done(s->context, NULL);
+        s->o.done(s->o.context, NULL);
         return;
     }
     if (s->late)
         (void)error_set(
             &err, EXIT_CODE_NOT_READY,
             "what the job needs was not fetched within %lld s (RINGMASTER_FETCH_SECONDS)",
-            (long long)s->seconds);
+            (long long)s->o.job->settings.fetch_seconds);
     else if (code > 128)
         (void)error_set(&err, EXIT_CODE_INTERNAL,
                         "fetching what the job needs: what fetches was ended by signal %d%s%s",
@@ -175,7 +191,7 @@ static void ended(void *context, int code) {
     else
         (void)error_set(&err, (enum exit_code)code, "fetching what the job needs: %s",
                         transfer_task_last_word(&s->task));
-    s->done(s->context, &err);
+    s->o.done(s->o.context, &err);
 }
 
 static void late(void *context) {
@@ -185,31 +201,28 @@ static void late(void *context) {
 }
 
 /* It is opened here, so that a port that is not free is the container's own fault to tell. */
-static int add_door(const struct staging_options *o, json_t *order, int *listener,
+static int add_door(const struct staging *s, const char *told, json_t *order, int *listener,
                     struct error *err) {
     const struct net_address any = {0};
-    *listener = door_listen(&any, o->job->ports.passing, "what hosts pass on", err);
+    const struct job *job = s->o.job;
+    *listener = door_listen(&any, job->ports.passing, "what hosts pass on", err);
     if (*listener < 0)
         return -1;
-    (void)json_object_set_new(order, "door", staging_door(o->job, *listener, o->key));
+    (void)json_object_set_new(order, "door", staging_door(job, *listener, s->key, told));
     return 0;
 }
 
-int staging_start(struct staging *s, const struct staging_options *o, struct error *err) {
-    *s = (struct staging){.loop = o->loop,
-                          .seconds = o->job->settings.fetch_seconds,
-                          .line = o->line,
-                          .mark = o->mark,
-                          .done = o->done,
-                          .context = o->context};
-    s->deadline = (struct timer){.fire = late, .context = s};
-    cleanup_json json_t *order = staging_order(o->job, o->environment);
+static int start_child(struct staging *s, const char *told, struct error *err) {
+    const struct job *job = s->o.job;
+    cleanup_json json_t *order = staging_order(job, s->o.environment);
     cleanup_fd int listener = -1;
-    if (o->key != NULL && add_door(o, order, &listener, err) != 0)
+    int opened = s->o.key != NULL ? add_door(s, told, order, &listener, err) : 0;
+    explicit_bzero(s->key, sizeof(s->key));
+    if (opened != 0)
         return -1;
-    const struct transfer_task_options options = {.loop = o->loop,
-                                                  .reaper = o->reaper,
-                                                  .job = o->job,
+    const struct transfer_task_options options = {.loop = s->o.loop,
+                                                  .reaper = s->o.reaper,
+                                                  .job = job,
                                                   .verb = "fetch",
                                                   .order = order,
                                                   .listener = listener > 0 ? listener : 0,
@@ -220,23 +233,60 @@ int staging_start(struct staging *s, const struct staging_options *o, struct err
     if (transfer_task_start(&s->task, &options, err) != 0)
         return -1;
     log_info("fetching what the job needs: %s%zu channels%s",
-             o->job->sources.code != NULL ? "code and " : "", o->job->sources.count,
-             o->job->settings.checkpoints != NULL ? ", checkpoints" : "");
-    loop_after(o->loop, &s->deadline, (s->seconds + GRACE_SECONDS) * CLOCK_SECOND);
+             job->sources.code != NULL ? "code and " : "", job->sources.count,
+             job->settings.checkpoints != NULL ? ", checkpoints" : "");
+    s->deadline.fire = late;
+    loop_after(s->o.loop, &s->deadline,
+               (job->settings.fetch_seconds + GRACE_SECONDS) * CLOCK_SECOND);
     return 0;
 }
 
+static void begin(struct staging *s, const char *told) {
+    struct error err = {0};
+    s->waits = false;
+    if (start_child(s, told, &err) != 0)
+        s->o.done(s->o.context, &err);
+}
+
+static void not_told(void *context) {
+    struct staging *s = context;
+    log_warning("the host that passes on to this one has not come: all is fetched from its source");
+    begin(s, NULL);
+}
+
+int staging_start(struct staging *s, const struct staging_options *options, struct error *err) {
+    const struct cluster *c = &options->job->cluster;
+    *s = (struct staging){.o = *options};
+    s->deadline.context = s;
+    if (s->o.key != NULL)
+        memcpy(s->key, s->o.key, sizeof(s->key));
+    if (s->o.key == NULL || cluster_is_master(c) || known_above(c) != NULL)
+        return start_child(s, NULL, err);
+    s->waits = true;
+    s->deadline.fire = not_told;
+    loop_after(s->o.loop, &s->deadline, patience_of(s->o.job) * CLOCK_SECOND);
+    return 0;
+}
+
+void staging_ask(struct staging *s, const char *address) {
+    if (s->o.loop == NULL || !s->waits)
+        return;
+    loop_cancel(s->o.loop, &s->deadline);
+    begin(s, address);
+}
+
 void staging_rest(struct staging *s) {
-    if (s->loop != NULL && s->all_here)
+    if (s->o.loop != NULL && s->all_here)
         staging_close(s);
 }
 
 void staging_close(struct staging *s) {
-    if (s->loop == NULL)
+    if (s->o.loop == NULL)
         return;
     if (s->all_here)
         task_signal(&s->task, SIGKILL);
-    loop_cancel(s->loop, &s->deadline);
+    loop_cancel(s->o.loop, &s->deadline);
     task_done(&s->task);
-    s->loop = NULL;
+    explicit_bzero(s->key, sizeof(s->key));
+    s->o.loop = NULL;
 }

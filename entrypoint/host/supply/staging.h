@@ -2,27 +2,17 @@
  * (transfer_task.h), which also brings checkpoints back and asks whether targets (job/targets.h)
  * take files. It is killed when its time is over. With RINGMASTER_FETCH_ONCE it also asks another
  * host for what that one has fetched, and hands it on (peers/handout.h): then it stays when all
- * is here, until staging_rest(). */
+ * is here, until staging_rest(). Where hosts are only counted, who that is the master has to say:
+ * the child begins with staging_ask(), or, after as long as that host would be waited for, without.
+ */
 #ifndef SUPPLY_STAGING_H
 #define SUPPLY_STAGING_H
 
 #include "job/job.h"
+#include "job/key.h"
 #include "job/targets.h"
 #include "os/loop.h"
 #include "os/task.h"
-
-struct staging {
-    struct loop *loop; /* NULL: never started */
-    struct task task;
-    struct timer deadline;
-    int64_t seconds;
-    bool late;
-    bool all_here; /* the child stays for others' sake */
-    void (*line)(void *context, const char *line, size_t size);
-    void (*mark)(void *context, const char *line, size_t size);
-    void (*done)(void *context, const struct error *failure);
-    void *context;
-};
 
 struct staging_options {
     struct loop *loop;
@@ -42,7 +32,20 @@ struct staging_options {
     void *context;
 };
 
+struct staging {
+    struct staging_options o; /* its loop is NULL: never started */
+    unsigned char key[KEY_SIZE];
+    struct task task;
+    struct timer deadline;
+    bool late;
+    bool all_here; /* the child stays for others' sake */
+    bool waits;    /* to be told whom to ask */
+};
+
 int staging_start(struct staging *s, const struct staging_options *options, struct error *err);
+/* The host that this one is to ask is at ADDRESS, as a worker is told once where it does not know.
+ */
+void staging_ask(struct staging *s, const char *address);
 /* All hosts have what they need: nobody asks this one any more. Fetching that goes on goes on. */
 void staging_rest(struct staging *s);
 void staging_close(struct staging *s);
@@ -58,8 +61,10 @@ json_t *staging_target(const struct job *job, enum staging_target which);
 /* The order as JSON (transfer/work.h); the caller owns it. */
 json_t *staging_order(const struct job *job, char *const *environment);
 
-/* What it says of passing on, by LISTENER and KEY; the caller owns it. */
-json_t *staging_door(const struct job *job, int listener, const unsigned char *key);
+/* What it says of passing on, by LISTENER and KEY; the caller owns it. TOLD is where the host is
+ * that this one asks, NULL where nobody has said so: then there is one where it is known. */
+json_t *staging_door(const struct job *job, int listener, const unsigned char *key,
+                     const char *told);
 
 static inline bool staging_passes_on(const struct job *job) {
     return job->settings.fetch_once && job->cluster.count > 1 && staging_is_needed(job);

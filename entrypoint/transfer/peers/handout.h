@@ -5,9 +5,10 @@
  * far this host has got.
  *
  * Hosts make a tree: host N asks host (N - 1) / 2, so that each hands to two others at most,
- * whatever the number of hosts, and all know their place without a word. A file goes on as soon as
- * it is here, so many files pass through all levels at once; one host that served all the others
- * would send each byte as often as there are hosts.
+ * whatever the number of hosts, and all know their place without a word; where they are only
+ * counted the first one says at which address the host above is (master/fetching.h). A file goes on
+ * as soon as it is here, so many files pass through all levels at once; one host that served all
+ * the others would send each byte as often as there are hosts.
  *
  * A thread for each guest, as each waits for its files, its peer or the disk by itself; guests are
  * bounded, and so is the time that each may be silent, and the time in all until it has shown that

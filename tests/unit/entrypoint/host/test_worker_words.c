@@ -19,6 +19,14 @@ static struct supervisor s;
 static struct link *ours;
 static int theirs;
 
+static int begins;
+
+/* Beside the tests' own programs there is none that fetches. */
+static void note_begin(void *context, const struct error *failure) {
+    (void)context;
+    begins += failure != NULL;
+}
+
 static void set_up(void) {
     int pair[2];
     CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair),
@@ -126,6 +134,30 @@ static void how_far_fetching_is_is_told(void) {
     tear_down();
 }
 
+/* What is no address is not taken for one; nothing waits for it here. */
+static void whom_to_ask_is_an_address(void) {
+    static char *none_set[] = {NULL};
+    static const char *const texts[] = {"10.0.0.2", "fd00::2", "algo-1", ""};
+    set_up();
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+        cleanup_json json_t *message = frame_with("above", json_pack("{s:s}", "address", texts[i]));
+        s.staging = (struct staging){.o = {.loop = &s.loop, .done = note_begin}, .waits = true};
+        s.staging.o.job = &job;
+        s.staging.o.environment = none_set;
+        begins = 0;
+        worker_take_above(&s, message);
+        CU_ASSERT_EQUAL(begins, i < 2);
+        CU_ASSERT_EQUAL(s.staging.waits, i >= 2);
+        s.staging.o.loop = NULL;
+    }
+    cleanup_json json_t *none = frame_new("above");
+    s.staging = (struct staging){.o = {.loop = &s.loop}, .waits = true};
+    worker_take_above(&s, none);
+    CU_ASSERT_TRUE(s.staging.waits);
+    s.staging.o.loop = NULL;
+    tear_down();
+}
+
 static void the_name_of_a_run_is_one_or_none(void) {
     static const char *const bad[] = {"", "0123456789abcde", "0123456789abcdef0",
                                       "0123456789abcdeg", "../../../../../../"};
@@ -177,5 +209,6 @@ static void a_master_of_another_version_hears_so_in_its_own(void) {
 UNIT_MAIN("host.worker_words", UNIT(a_first_join_tells_nothing_of_the_job_so_far),
           UNIT(later_ones_do_and_say_what_they_ask_for),
           UNIT(a_heartbeat_brings_back_what_it_carried), UNIT(a_stop_says_whether_it_is_the_second),
-          UNIT(how_far_fetching_is_is_told), UNIT(the_name_of_a_run_is_one_or_none),
-          UNIT(a_refusal_is_never_a_success), UNIT(a_master_of_another_version_hears_so_in_its_own))
+          UNIT(how_far_fetching_is_is_told), UNIT(whom_to_ask_is_an_address),
+          UNIT(the_name_of_a_run_is_one_or_none), UNIT(a_refusal_is_never_a_success),
+          UNIT(a_master_of_another_version_hears_so_in_its_own))

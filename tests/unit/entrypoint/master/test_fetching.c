@@ -1,10 +1,16 @@
 #include "master/fetching.h"
 
+#include "common/buf.h"
 #include "common/clock.h"
+#include "support/quiet_link.h"
 #include "support/unit.h"
+#include "wire/frame.h"
+#include "wire/link.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 enum { HOSTS = 40, READY = 100 };
 
@@ -97,6 +103,54 @@ static void as_many_names_as_have_room(void) {
     CU_ASSERT_PTR_NULL(strstr(text, "algo-5 ("));
 }
 
-UNIT_MAIN("master.fetching", UNIT(a_step_moves_the_hosts_own_time_alone),
-          UNIT(the_same_word_again_is_no_step), UNIT(who_is_missing_and_who_is_busy_is_told),
-          UNIT(as_many_names_as_have_room))
+/* Of a counted job's hosts 1 is above 3 and 4, whose links are real here. */
+static void counted_hosts_are_told_where_the_one_above_is(void) {
+    struct loop loop;
+    int pair[2];
+    struct mark mark = {0};
+    CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
+    for (int order = 0; order < 3; order++) {
+        char bytes[4096];
+        CU_ASSERT_EQUAL_FATAL(
+            socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair), 0);
+        begin(5);
+        job.sources.count = 1;
+        job.cluster.counted = true;
+        job.settings.fetch_once = order < 2;
+        members[3].link = link_new(&loop, pair[0], NULL, false, &quiet_link, NULL, NULL);
+        CU_ASSERT_TRUE(net_address_parse("fd00::2", &members[1].address));
+        if (order == 1)
+            fetching_told(&members[3], &mark);
+        members[1].link = a_link;
+        fetching_told(&members[1], &mark);
+        if (order != 1)
+            fetching_told(&members[3], &mark);
+        mark.count++;
+        fetching_told(&members[3], &mark); /* once */
+        fetching_told(&members[1], &mark);
+        link_flush(members[3].link);
+        ssize_t size = recv(pair[1], bytes, sizeof(bytes), 0);
+        if (order == 2) {
+            CU_ASSERT(size < 0);
+        } else {
+            cleanup_buf struct buf in;
+            json_t *message = NULL;
+            buf_init(&in, sizeof(bytes));
+            CU_ASSERT_FATAL(size > 0);
+            CU_ASSERT_EQUAL(buf_add(&in, bytes, (size_t)size, NULL), 0);
+            CU_ASSERT_EQUAL_FATAL(frame_take(&in, &message, NULL), 1);
+            CU_ASSERT_STRING_EQUAL(frame_type(message), "above");
+            CU_ASSERT_STRING_EQUAL(json_string_value(json_object_get(message, "address")),
+                                   "fd00::2");
+            CU_ASSERT_EQUAL(in.size, 0); /* it was all */
+            json_decref(message);
+        }
+        link_free(members[3].link);
+        (void)close(pair[1]);
+    }
+    loop_done(&loop);
+}
+
+UNIT_MAIN("master.fetching", UNIT(counted_hosts_are_told_where_the_one_above_is),
+          UNIT(a_step_moves_the_hosts_own_time_alone), UNIT(the_same_word_again_is_no_step),
+          UNIT(who_is_missing_and_who_is_busy_is_told), UNIT(as_many_names_as_have_room))

@@ -1,6 +1,7 @@
 #include "common/json.h"
 #include "job/key.h"
 #include "supply/staging.h"
+#include "support/ports.h"
 #include "support/unit.h"
 
 #include <stdio.h>
@@ -103,10 +104,90 @@ static void a_host_asks_the_one_above_it(void) {
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         j.cluster.self = cases[i].self;
         j.settings.ready_seconds = cases[i].ready;
-        cleanup_json json_t *door = staging_door(&j, 9, key);
+        cleanup_json json_t *door = staging_door(&j, 9, key, NULL);
         cleanup_json json_t *expected = json_loads(cases[i].expected, 0, NULL);
         CU_ASSERT_PTR_NOT_NULL(expected);
         CU_ASSERT_EQUAL(json_equal(door, expected), 1);
+    }
+}
+
+/* Where hosts are only counted the platform says where the first one is, and that one the rest. */
+static void a_counted_host_asks_whom_it_is_told(void) {
+    static const struct {
+        size_t self;
+        const char *told, *expected;
+    } cases[] = {
+        {0, NULL, "{\"listener\": 9, \"key\": \"" KEY "\"}"},
+        {2, NULL,
+         "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://10.0.0.7:7074\", \"name\": "
+         "\"node-0\", \"patience\": 60}"},
+        {3, NULL, "{\"listener\": 9, \"key\": \"" KEY "\"}"},
+        {3, "fd00::2",
+         "{\"listener\": 9, \"key\": \"" KEY "\", \"from\": \"https://[fd00::2]:7074\", "
+         "\"name\": \"node-1\", \"patience\": 60}"},
+    };
+    struct cluster_host four[4] = {{.name = {"node-0"}}, {.name = {"node-1"}}};
+    struct job j;
+    unsigned char key[KEY_SIZE];
+    memset(key, 0xa5, sizeof(key));
+    fill(&j);
+    j.cluster.hosts = four;
+    j.cluster.count = 4;
+    j.cluster.counted = true;
+    j.cluster.master_at = (struct host_name){"10.0.0.7"};
+    j.ports.passing = 7074;
+    j.settings.ready_seconds = 600;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        j.cluster.self = cases[i].self;
+        cleanup_json json_t *door = staging_door(&j, 9, key, cases[i].told);
+        cleanup_json json_t *expected = json_loads(cases[i].expected, 0, NULL);
+        CU_ASSERT_EQUAL(json_equal(door, expected), 1);
+    }
+}
+
+static struct loop loop;
+static struct error failed;
+static int ends;
+
+/* Beside the tests' own programs there is none that fetches: that is how a begin shows. */
+static void count_end(void *context, const struct error *failure) {
+    (void)context;
+    ends++;
+    if (failure != NULL)
+        failed = *failure;
+    loop_end(&loop);
+}
+
+/* One that does not know whom to ask begins when it is told, once, or when its patience is over. */
+static void who_is_not_told_begins_by_itself(void) {
+    static struct cluster_host four[4];
+    static const unsigned char key[KEY_SIZE];
+    struct job j;
+    struct staging s;
+    fill(&j);
+    j.cluster = (struct cluster){.hosts = four, .count = 4, .self = 3, .counted = true};
+    j.settings.ready_seconds = 1;
+    j.ports.passing = ports_own();
+    const struct staging_options options = {
+        .loop = &loop, .job = &j, .environment = environment, .key = key, .done = count_end};
+    for (int told = 0; told < 2; told++) {
+        CU_ASSERT_EQUAL_FATAL(loop_init(&loop, NULL), 0);
+        ends = 0;
+        failed = (struct error){0};
+        CU_ASSERT_EQUAL(staging_start(&s, &options, NULL), 0);
+        CU_ASSERT_EQUAL(ends, 0);
+        if (told) {
+            staging_ask(&s, "10.0.0.2");
+            staging_ask(&s, "10.0.0.3");
+        } else {
+            CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
+        }
+        CU_ASSERT_EQUAL(ends, 1);
+        ASSERT_CONTAINS(failed.text, "was built without libcurl");
+        staging_close(&s);
+        staging_ask(&s, "10.0.0.2");
+        CU_ASSERT_EQUAL(ends, 1);
+        loop_done(&loop);
     }
 }
 
@@ -169,6 +250,7 @@ static void a_build_without_it_says_so(void) {
 
 UNIT_MAIN("host.staging", UNIT(targets_are_tried_and_checkpoints_come_back),
           UNIT(an_order_has_all_that_is_needed_and_no_more), UNIT(a_host_asks_the_one_above_it),
+          UNIT(a_counted_host_asks_whom_it_is_told), UNIT(who_is_not_told_begins_by_itself),
           UNIT(passing_on_takes_others_and_something_to_fetch),
           UNIT(an_archive_of_this_machine_is_a_file_that_nobody_passes_on),
           UNIT(the_sdks_region_is_handed_on), UNIT(a_build_without_it_says_so))
