@@ -23,13 +23,13 @@ static const struct row {
     const char *absent;    /* hosts read it that are not in it: what to do about that; else NULL */
     bool asked;            /* names that many use: only where RINGMASTER_PLATFORM says so */
     bool natural;          /* the list has no order that all hosts share: the first by name */
+    bool ends;             /* the job ends with the master's container: no host can follow it */
     const char *slots;     /* a variable; NULL, or not set: nothing is said of slots */
     const char *job;       /* the job's name; NULL: none */
     unsigned grace;        /* seconds between its SIGTERM and SIGKILL, as it comes; 0: not known */
+    int first;             /* what `attempt` says at the first one; it may lack then */
     const char *attempt;   /* a variable that counts attempts at the job; NULL: none */
-    int first;             /* what it says at the first one; it may lack then */
     const char *processes; /* counts what was started: it must be one a host */
-    bool ends;             /* the job ends with the master's container: no host can follow it */
     const char *tasks[TASKS_MAX]; /* SPEC */
     /* Variables that say more, or that those of this row mean something else there. */
     const char *yields[YIELDS_MAX];
