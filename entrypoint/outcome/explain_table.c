@@ -1,4 +1,4 @@
-#include "outcome/explain.h"
+#include "outcome/explain_table.h"
 
 #include "common/exit_code.h"
 
