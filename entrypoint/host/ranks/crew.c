@@ -32,13 +32,6 @@ static void order(struct seat *s, const char *type) {
         link_send(s->link, frame_new(type));
 }
 
-void crew_tell(struct crew *c, const char *type, const json_t *members) {
-    json_t *message = frame_new(type);
-    if (message != NULL && members != NULL)
-        (void)json_object_update(message, (json_t *)(uintptr_t)members);
-    c->sinks.tell(c->sinks.context, message);
-}
-
 int crew_measure(const struct crew *c, struct buf *ret, struct error *err) {
     bool first = true;
     for (const struct seat *s = c->seats; s != NULL; s = s->next) {
@@ -135,7 +128,7 @@ static void report(struct seat *s, struct rank_report *r) {
     if (r->end != RANK_EXITED || r->value != 0)
         add_evidence(s->crew, r);
     cleanup_json json_t *members = rank_report_json(r);
-    crew_tell(s->crew, "report", members);
+    crew_sinks_tell(&s->crew->sinks, "report", members);
     record_end(s->crew, r);
 }
 
@@ -193,7 +186,7 @@ int crew_open(struct crew *c, struct loop *loop, const struct job *job, char *co
               const struct crew_sinks *sinks, struct error *err) {
     *c = (struct crew){
         .loop = loop, .job = job, .sinks = *sinks, .spec = -1, .attempt = 1, .kernel = {.fd = -1}};
-    crew_watch_init(c);
+    crew_watch_init(&c->watch, loop, job, &c->sinks, &c->seats);
     c->memory_kills = memory_kills("");
     kernel_words_open(&c->kernel, "/dev/kmsg");
     return make_spec(c, environment, err);
@@ -217,7 +210,7 @@ static void free_seats(struct crew *c) {
 void crew_done(struct crew *c) {
     if (c->loop == NULL)
         return;
-    loop_cancel(c->loop, &c->watch);
+    crew_watch_close(&c->watch);
     free_seats(c);
     kernel_words_close(&c->kernel);
     if (c->spec >= 0)
@@ -298,13 +291,13 @@ static void start_all(struct crew *c) {
     for (struct seat *s = c->seats; s != NULL; s = s->next) {
         start(s);
         cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-        crew_tell(c, "seated", members);
+        crew_sinks_tell(&c->sinks, "seated", members);
         if (c->stopping)
             order(s, "stop");
         if (c->killed)
             order(s, "kill");
     }
-    crew_watch_begin(c);
+    crew_watch_begin(&c->watch);
 }
 
 static unsigned count_seats(const struct crew *c) {

@@ -16,6 +16,8 @@
 #include "job/job.h"
 #include "machine/interface.h"
 #include "os/loop.h"
+#include "ranks/crew_sinks.h"
+#include "ranks/crew_watch.h"
 #include "traces/journal.h"
 #include "watch/kernel_words.h"
 #include "wire/link.h"
@@ -26,13 +28,6 @@
 
 struct seat;
 
-struct crew_sinks {
-    void (*tell)(void *context, json_t *message); /* takes the reference */
-    void (*line)(void *context, const char *line, size_t size);
-    struct journal *journal; /* may be NULL */
-    void *context;
-};
-
 struct crew {
     struct loop *loop;
     const struct job *job;
@@ -41,8 +36,7 @@ struct crew {
     char master_addr[NET_ADDRESS_TEXT];  /* to be set before the first shim comes */
     char interface[INTERFACE_NAME_SIZE]; /* the job's; "": a host alone */
     struct seat *seats;
-    struct timer watch;   /* over progress */
-    int64_t pause;        /* between its looks */
+    struct crew_watch watch;
     unsigned attempt;     /* whose shims have a seat here */
     int64_t memory_kills; /* before this attempt */
     struct kernel_words kernel;

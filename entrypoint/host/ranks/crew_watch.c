@@ -1,3 +1,5 @@
+#include "ranks/crew_watch.h"
+
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
@@ -17,7 +19,7 @@ static int64_t cpu_of(void *context) {
 }
 
 /* One rank that rests may wait for another one: what it means when all do, the master knows. */
-static void tell_quiet(struct seat *s, int64_t limit) {
+static void tell_quiet(const struct crew_watch *w, const struct seat *s, int64_t limit) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
     log_warning("rank %u has printed nothing and done nothing for %" PRId64
@@ -25,12 +27,12 @@ static void tell_quiet(struct seat *s, int64_t limit) {
                 s->rank, limit, states);
     cleanup_json json_t *members = json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank,
                                              "seconds", (json_int_t)limit, "states", states);
-    crew_tell(s->crew, "quiet", members);
+    crew_sinks_tell(w->sinks, "quiet", members);
 }
 
-static void tell_busy(struct seat *s) {
+static void tell_busy(const struct crew_watch *w, const struct seat *s) {
     cleanup_json json_t *members = json_pack("{s:I}", "rank", (json_int_t)s->rank);
-    crew_tell(s->crew, "busy", members);
+    crew_sinks_tell(w->sinks, "busy", members);
 }
 
 /* Of one without marks. */
@@ -38,31 +40,31 @@ static int64_t silence_limit(const struct settings *s) {
     return (s->idle_seconds > 0 ? s->idle_seconds : s->stall_seconds) * CLOCK_SECOND;
 }
 
-static void look_at_silent(struct seat *s, int64_t now) {
+static void look_at_silent(const struct crew_watch *w, struct seat *s, int64_t now) {
     const struct idleness_facts facts = {.now = now,
-                                         .limit = silence_limit(&s->crew->job->settings),
+                                         .limit = silence_limit(&w->job->settings),
                                          .printed = s->out.bytes + s->error_out.bytes,
                                          .cpu = cpu_of,
                                          .context = s};
     switch (idleness_look(&s->idleness, &facts)) {
     case IDLENESS_QUIET:
-        tell_quiet(s, facts.limit / CLOCK_SECOND);
+        tell_quiet(w, s, facts.limit / CLOCK_SECOND);
         break;
     case IDLENESS_BUSY:
-        tell_busy(s);
+        tell_busy(w, s);
         break;
     case IDLENESS_NOTHING:
         break;
     }
 }
 
-static void tell_stalled(struct seat *s, int64_t limit) {
+static void tell_stalled(const struct crew_watch *w, const struct seat *s, int64_t limit) {
     char states[RANK_REPORT_EVIDENCE_SIZE];
     thread_states(s->shim, states, sizeof(states));
     cleanup_json json_t *members =
         json_pack("{s:I, s:I, s:s}", "rank", (json_int_t)s->rank, "seconds",
                   (json_int_t)(limit / CLOCK_SECOND), "states", states);
-    crew_tell(s->crew, "stalled", members);
+    crew_sinks_tell(w->sinks, "stalled", members);
 }
 
 static void say_late(const struct seat *s, int64_t now) {
@@ -74,23 +76,23 @@ static void say_late(const struct seat *s, int64_t now) {
 }
 
 /* Returns what limits its silence; 0: nothing does. */
-static int64_t look_at(struct seat *s, int64_t now) {
-    const struct settings *settings = &s->crew->job->settings;
+static int64_t look_at(const struct crew_watch *w, struct seat *s, int64_t now) {
+    const struct settings *settings = &w->job->settings;
     struct progress_state state = progress_read(&s->progress);
     if (s->reported)
         return 0;
     enum vigil_news news =
         vigil_look(&s->vigil, &state, settings->stall_seconds * CLOCK_SECOND, now);
     if (state.marks == 0) {
-        look_at_silent(s, now);
+        look_at_silent(w, s, now);
         return silence_limit(settings);
     }
     if (s->idleness.quiet) /* it is watched by its marks from here on */
-        tell_busy(s);
+        tell_busy(w, s);
     s->idleness.quiet = false;
     int64_t limit = vigil_limit(&state, settings->stall_seconds * CLOCK_SECOND);
     if (news == VIGIL_STALLED)
-        tell_stalled(s, limit);
+        tell_stalled(w, s, limit);
     else if (news == VIGIL_LATE)
         say_late(s, now);
     return limit;
@@ -100,39 +102,48 @@ static int64_t look_at(struct seat *s, int64_t now) {
  * once its ranks have shown what to expect. Not at all it cannot: a silence is no event, neither is
  * a first mark in memory, and who asks for no limit is still told of a rank that does nothing. A
  * look a minute is the price, and none where stall and idle seconds are 0. */
-static void watch_again(struct crew *c, int64_t limit, bool taught) {
-    bool alone = c->job->cluster.count == 1;
-    c->pause = alone ? vigil_pause(taught ? c->pause : 0, limit) : watch_pause;
-    loop_within(c->loop, &c->watch, c->pause);
+static void watch_again(struct crew_watch *w, int64_t limit, bool taught) {
+    bool alone = w->job->cluster.count == 1;
+    w->pause = alone ? vigil_pause(taught ? w->pause : 0, limit) : watch_pause;
+    loop_within(w->loop, &w->look, w->pause);
 }
 
 /* When this process itself stood still (a paused container), silence says nothing about ranks. */
 static void watch(void *context) {
-    struct crew *c = context;
+    struct crew_watch *w = context;
     int64_t now = clock_now();
     int64_t least = 0;
     bool taught = true;
-    bool stood_still = now - c->watch.deadline > watch_pause;
-    for (struct seat *s = c->seats; s != NULL; s = s->next) {
+    bool stood_still = now - w->look.deadline > watch_pause;
+    for (struct seat *s = *w->seats; s != NULL; s = s->next) {
         if (stood_still) {
             vigil_skip(&s->vigil, now);
             idleness_skip(&s->idleness, now);
         }
-        int64_t limit = look_at(s, now);
+        int64_t limit = look_at(w, s, now);
         if (limit > 0 && (least == 0 || limit < least))
             least = limit;
         taught &= s->reported || vigil_is_taught(&s->vigil);
     }
-    watch_again(c, least, taught);
+    watch_again(w, least, taught);
 }
 
-void crew_watch_init(struct crew *c) {
-    c->watch = (struct timer){.fire = watch, .context = c};
+void crew_watch_init(struct crew_watch *w, struct loop *loop, const struct job *job,
+                     const struct crew_sinks *sinks, struct seat *const *seats) {
+    *w = (struct crew_watch){.loop = loop,
+                             .job = job,
+                             .sinks = sinks,
+                             .seats = seats,
+                             .look = {.fire = watch, .context = w}};
 }
 
-void crew_watch_begin(struct crew *c) {
-    const struct settings *settings = &c->job->settings;
-    c->pause = 0;
+void crew_watch_begin(struct crew_watch *w) {
+    const struct settings *settings = &w->job->settings;
+    w->pause = 0;
     if (settings->stall_seconds > 0 || settings->idle_seconds > 0)
-        watch_again(c, 0, true);
+        watch_again(w, 0, true);
+}
+
+void crew_watch_close(struct crew_watch *w) {
+    loop_cancel(w->loop, &w->look);
 }

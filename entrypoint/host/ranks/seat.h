@@ -5,9 +5,14 @@
 #include "common/progress.h"
 #include "os/tap.h"
 #include "outcome/rank_report.h"
-#include "ranks/crew.h"
 #include "watch/idleness.h"
 #include "watch/vigil.h"
+#include "wire/link.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct crew;
 
 struct seat {
     struct crew *crew;
@@ -26,12 +31,5 @@ struct seat {
     bool reported;
     struct seat *next;
 };
-
-/* To the master, with MEMBERS, which stay the caller's. */
-void crew_tell(struct crew *c, const char *type, const json_t *members);
-
-/* Over the silence of ranks, from their start on; where nobody asks for that, nothing is set. */
-void crew_watch_init(struct crew *c);
-void crew_watch_begin(struct crew *c);
 
 #endif

@@ -1,0 +1,20 @@
+/* Where what the ranks of this container do and print goes. */
+#ifndef RANKS_CREW_SINKS_H
+#define RANKS_CREW_SINKS_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+struct journal;
+
+struct crew_sinks {
+    void (*tell)(void *context, json_t *message); /* to the master; takes the reference */
+    void (*line)(void *context, const char *line, size_t size);
+    struct journal *journal; /* may be NULL */
+    void *context;
+};
+
+/* To the master, with MEMBERS, which stay the caller's; NULL: none. */
+void crew_sinks_tell(const struct crew_sinks *sinks, const char *type, const json_t *members);
+
+#endif
