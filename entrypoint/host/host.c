@@ -56,7 +56,8 @@ void host_tell_dropped(struct host *h) {
         forward_part(h, "", 0);
 }
 
-void host_tell(struct host *h, json_t *message) {
+/* A word about this attempt; takes the reference. */
+static void tell(struct host *h, json_t *message) {
     (void)json_object_set_new(message, "attempt", json_integer(h->crew.attempt));
     h->tell(h->context, message);
 }
@@ -64,7 +65,7 @@ void host_tell(struct host *h, json_t *message) {
 static void tell_metric(void *host, const char *name) {
     json_t *message = frame_new("metric");
     (void)json_object_set_new(message, "name", json_string(name));
-    host_tell(host, message);
+    tell(host, message);
 }
 
 static void log_one(void *host, const char *line, size_t size) {
@@ -75,8 +76,8 @@ static void log_one(void *host, const char *line, size_t size) {
         forward(h, line, size);
 }
 
-static void crew_tell(void *context, json_t *message) {
-    host_tell(context, message);
+static void tell_word(void *context, json_t *message) {
+    tell(context, message);
 }
 
 /* The lines of a daemon have a prefix, so the text to judge begins behind it. */
@@ -101,7 +102,7 @@ static void tell_daemon(struct host *h, int code, const char *text) {
     json_t *message = frame_new("daemon");
     (void)json_object_set_new(message, "code", json_integer(code));
     (void)json_object_set_new(message, "text", json_string(text));
-    host_tell(h, message);
+    tell(h, message);
 }
 
 static void daemon_ended(void *context, int code) {
@@ -199,7 +200,7 @@ static void tell_cleared(struct host *h, const char *fault) {
     json_t *message = frame_new("cleared");
     if (fault != NULL)
         (void)json_object_set_new(message, "fault", json_string(fault));
-    host_tell(h, message);
+    tell(h, message);
 }
 
 static void vacant(void *context, const struct error *failure) {
@@ -251,7 +252,7 @@ static bool comes_first(const struct host *h, int64_t attempt) {
 static void take_roll(struct host *h) {
     if (succession_is_on(h->succession) &&
         succession_take(h->succession, &h->job->cluster, h->crew.attempt))
-        host_tell(h, frame_new("begun"));
+        tell(h, frame_new("begun"));
 }
 
 static void settle(struct host *h, const json_t *order) {
@@ -301,7 +302,7 @@ static void uploaded(void *context, const struct error *failure) {
         (void)json_object_set_new(message, "code", json_integer(failure->code));
         (void)json_object_set_new(message, "text", json_string_any(failure->text));
     }
-    host_tell(h, message);
+    tell(h, message);
 }
 
 static void programs_gone(void *context, size_t left) {
@@ -354,7 +355,7 @@ void host_order(struct host *h, const json_t *order) {
     } else if (attempt != h->crew.attempt)
         return;
     else if (strcmp(type, "prove") == 0)
-        host_prove(h, order);
+        host_proof_step(&h->proof, order);
     else if (strcmp(type, "sure") == 0)
         settle(h, order);
     else if (strcmp(type, "attempt") == 0)
@@ -404,8 +405,14 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
                        .tell = o->tell,
                        .queued = o->queued,
                        .context = o->context};
+    h->proof = (struct host_proof){.loop = o->loop,
+                                   .reaper = o->reaper,
+                                   .job = o->job,
+                                   .run = h->run,
+                                   .tell = tell_word,
+                                   .context = h};
     struct crew_sinks sinks = {
-        .tell = crew_tell, .line = log_one, .journal = o->journal, .context = h};
+        .tell = tell_word, .line = log_one, .journal = o->journal, .context = h};
     if (link_agent(o->local, err) != 0)
         return -1;
     metric_watch_open(&h->metrics, o->job);
@@ -418,7 +425,7 @@ int host_open(struct host *h, const struct host_options *o, struct error *err) {
 
 void host_done(struct host *h) {
     vacancy_cancel(&h->vacancy);
-    proving_close(&h->proving);
+    host_proof_close(&h->proof);
     crew_done(&h->crew);
     metric_counts_done(&h->metrics);
     task_done(&h->daemon);

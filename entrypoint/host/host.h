@@ -24,7 +24,7 @@
 
 #include "common/attempt.h"
 #include "common/net_address.h"
-#include "host/proving.h"
+#include "host/host_proof.h"
 #include "host/succession.h"
 #include "host/vacancy.h"
 #include "job/job.h"
@@ -58,8 +58,7 @@ struct host {
     struct journal *journal;       /* may be NULL */
     struct uploading *uploading;   /* open where the job has targets */
     struct succession *succession; /* NULL: none */
-    struct proving proving;
-    char word[PROVING_WORD_SIZE]; /* that this host has written */
+    struct host_proof proof;
     int64_t upload_seconds;
     struct crew crew;
     struct metric_counts metrics; /* of all attempts */
@@ -126,15 +125,6 @@ void host_kill_daemon(struct host *h);
 int host_open_scratch(struct host *h, struct error *err);
 /* The environment of mpirun and its daemon here. */
 int host_tool_environment(const struct host *h, struct argv *ret, struct error *err);
-
-/* A word about this attempt; takes the reference. */
-void host_tell(struct host *h, json_t *message);
-
-/* The master's order to take a step of proving.h. */
-void host_prove(struct host *h, const json_t *order);
-/* This life ends: starts to take away what this host has written into the folder of checkpoints.
- * False where there is nothing to do. */
-bool host_end_proof(struct host *h);
 
 /* The request that mpirun's and its daemons' command lines are made of, on this host. AGENT is
  * filled with the agent's path and must outlive the request. */

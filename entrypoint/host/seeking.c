@@ -61,7 +61,7 @@ static const char *master_place(struct seeking *k) {
 }
 
 static void dial(struct seeking *k) {
-    dial_start(&k->dial, &k->s->loop, &k->s->reaper, k->s->tls, master_place(k),
+    dial_start(&k->dial, &k->s->loop, &k->s->reaper, k->s->contexts.tls, master_place(k),
                k->s->job->ports.control, &events, k);
     if (seeks(k) && !k->turn.active)
         loop_after(&k->s->loop, &k->turn, patience);

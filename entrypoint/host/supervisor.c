@@ -3,14 +3,12 @@
 #include "common/clock.h"
 #include "common/log.h"
 #include "host/capacity.h"
-#include "host/supervisor_metrics.h"
 #include "job/key.h"
 #include "os/identity.h"
 #include "os/leftovers.h"
 #include "traces/folders.h"
 #include "traces/metric_watch.h"
 #include "wire/frame.h"
-#include "wire/tls.h"
 
 #include <signal.h>
 #include <string.h>
@@ -125,54 +123,28 @@ static int open_host(struct supervisor *s, struct error *err) {
     return host_open(&s->host, &options, err);
 }
 
-/* One for each role that this process may have, as the key itself does not stay. */
-static int make_contexts(struct supervisor *s, const struct key *key, struct error *err) {
-    bool master = cluster_is_master(&s->job->cluster);
-    if (s->succession == NULL || !s->succession->returns) {
-        s->tls = tls_context_new(key->bytes, master, err);
-        s->client = master && s->tls != NULL ? tls_context_new(key->bytes, false, err) : NULL;
-        return s->tls != NULL && (!master || s->client != NULL) ? 0 : -1;
-    }
-    s->succession->client = tls_context_new(key->bytes, false, err);
-    s->succession->server = tls_context_new(key->bytes, true, err);
-    s->tls = master ? s->succession->server : s->succession->client;
-    s->client = s->succession->client;
-    return s->succession->client != NULL && s->succession->server != NULL ? 0 : -1;
-}
-
-/* A host alone has no link to protect; whether a key is there is asked all the same where one is
- * required, so that a trial of one host fails as the job of many would. */
-static int open_tls(struct supervisor *s, struct error *err) {
-    _Static_assert(sizeof(((struct key *)NULL)->bytes) == TLS_KEY_SIZE, "one key, whole");
-    struct key key = {0};
-    const struct key_places usual = {0};
-    const struct cluster *cluster = &s->job->cluster;
-    const struct settings *settings = &s->job->settings;
-    bool alone = cluster->count == 1;
-    if (succession_is_again(s->succession))
-        s->tls = cluster_is_master(cluster) ? s->succession->server : s->succession->client;
-    if ((alone && !settings->require_key) || s->tls != NULL)
-        return 0;
-    if (key_make(settings, cluster, &usual, &key, err) != 0)
-        return -1;
-    if (key.source == KEY_FROM_SEED)
-        log_warning("the control link's key comes from the image (%s), which keeps out only those "
-                    "who cannot pull it; RINGMASTER_KEY or RINGMASTER_KEY_FILE set a better one",
-                    key.place);
-    if (cluster->before > 0)
-        log_info("the platform tries this job again, for the %u. time: hosts of earlier attempts "
-                 "have another key",
-                 cluster->before);
-    int made = alone ? 0 : make_contexts(s, &key, err);
-    if (made == 0 && staging_passes_on(s->job))
-        made = key_for(&key, "what hosts pass on", s->pass_key, err);
-    key_done(&key);
-    return made;
-}
-
 /* The first fault counts; with one or without, the role begins. */
 static void begin_soon(struct supervisor *s) {
     loop_at(&s->loop, &s->begin, clock_now());
+}
+
+static void equipped(void *context, const struct error *failure) {
+    struct supervisor *s = context;
+    if (failure != NULL)
+        s->fault = *failure;
+    s->role->start(s->state);
+}
+
+static void equip(struct supervisor *s) {
+    const struct equipping_options options = {.loop = &s->loop,
+                                              .reaper = &s->reaper,
+                                              .job = s->job,
+                                              .environment = s->environment,
+                                              .socket = s->local.socket,
+                                              .tools = &s->tools,
+                                              .done = equipped,
+                                              .context = s};
+    equipping_start(&s->equipping, &options);
 }
 
 /* What is left to find once all that the job needs is on this host. */
@@ -180,7 +152,7 @@ static void find_rest(struct supervisor *s) {
     if (open_host(s, &s->fault) != 0)
         begin_soon(s);
     else
-        supervisor_find_tools(s);
+        equip(s);
 }
 
 static void child_line(void *context, const char *line, size_t size) {
@@ -285,13 +257,14 @@ static void stage(struct supervisor *s) {
                                             .reaper = &s->reaper,
                                             .job = s->job,
                                             .environment = s->environment,
-                                            .key = staging_passes_on(s->job) ? s->pass_key : NULL,
+                                            .key = staging_passes_on(s->job) ? s->contexts.pass_key
+                                                                             : NULL,
                                             .line = child_line,
                                             .mark = marked,
                                             .done = staged,
                                             .context = s};
     int started = staging_start(&s->staging, &options, &s->fault);
-    explicit_bzero(s->pass_key, sizeof(s->pass_key));
+    explicit_bzero(s->contexts.pass_key, sizeof(s->contexts.pass_key));
     if (started != 0)
         begin_soon(s);
     else
@@ -313,6 +286,17 @@ static void open_journal(struct supervisor *s) {
                           (json_int_t)cluster->count, "ranks", (json_int_t)cluster_ranks(cluster)));
 }
 
+static void begin_metrics(struct supervisor *s) {
+    const struct meter_options options = {.loop = &s->loop,
+                                          .job = s->job,
+                                          .sweep = &s->sweep,
+                                          .crew = &s->host.crew,
+                                          .journal = &s->journal,
+                                          .measure = s->role->measure,
+                                          .context = s->state};
+    meter_begin(&s->meter, &options);
+}
+
 int supervisor_open(struct supervisor *s, const struct supervisor_options *options,
                     const struct role *role, void *state, struct error *err) {
     *s = (struct supervisor){
@@ -331,8 +315,8 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     console_init(&s->console, &s->loop, STDOUT_FILENO);
     words_open(&s->words, &s->loop, STDERR_FILENO, &s->console);
     open_journal(s);
-    supervisor_metrics_begin(s);
-    if (open_tls(s, err) != 0) {
+    begin_metrics(s);
+    if (contexts_open(&s->contexts, s->job, s->succession, err) != 0) {
         if (options->fault != NULL)
             *err = *options->fault; /* what was wrong before, and perhaps why */
         return -1;
@@ -343,7 +327,7 @@ int supervisor_open(struct supervisor *s, const struct supervisor_options *optio
     if (options->fault != NULL || identity_choose(s->job->settings.user, &s->fault) != 0 ||
         folders_give(s->job->settings.base_dir, &s->fault) != 0 ||
         capacity_raise(&s->job->cluster, &s->fault) != 0 ||
-        supervisor_metrics_listen(s, &s->fault) != 0)
+        (!s->check && meter_listen(&s->meter, &s->fault) != 0))
         begin_soon(s);
     else if (succession_is_again(s->succession))
         begin_again(s);
@@ -368,7 +352,7 @@ void supervisor_close(struct supervisor *s) {
     examining_close(&s->examining);
     installing_close(&s->installing);
     uploading_close(&s->uploading);
-    page_close(&s->page);
+    meter_close(&s->meter);
     tools_done(&s->tools);
     failure_child_close(&s->failure);
     host_done(&s->host);
@@ -378,11 +362,8 @@ void supervisor_close(struct supervisor *s) {
     words_close(&s->words, deadline);
     console_done(&s->console);
     local_close(&s->local);
-    argv_done(&s->tools_environment);
-    if (s->succession == NULL || !s->succession->returns) {
-        tls_context_free(s->tls);
-        tls_context_free(s->client);
-    }
+    equipping_close(&s->equipping);
+    contexts_close(&s->contexts);
     loop_done(&s->loop);
 }
 
@@ -449,6 +430,7 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     s->judged = true;
     s->verdict = *verdict;
     s->host.quiet = true;
+    equipping_drop(&s->equipping);
     if (verdict->code == 0)
         log_info("done: %s", verdict->text);
     else
@@ -458,16 +440,14 @@ void supervisor_conclude(struct supervisor *s, const struct verdict *verdict) {
     host_tell_dropped(&s->host);
     uploading_drop(&s->uploading);
     failure_child_conclude(&s->failure, verdict);
-    loop_cancel(&s->loop, &s->measure);
-    if (s->job->settings.metrics > 0)
-        supervisor_metrics_write(s);
+    meter_conclude(&s->meter, verdict->code);
     /* A host that has followed a lost one knows nothing of what came before. */
     metric_watch_conclude(&s->host.metrics, &s->journal,
                           cluster_is_master(&s->job->cluster) && !succession_knows(s->succession));
     journal_conclude(&s->journal, verdict);
     sweep_spare(&s->sweep, s->failure.child.pid, journal_child(&s->journal));
     host_kill_daemon(&s->host);
-    bool proof = host_end_proof(&s->host); /* no program has begun then */
+    bool proof = host_proof_end(&s->host.proof); /* no program has begun then */
     sweep_start(&s->sweep, &s->loop, &s->reaper, s->at_once && !proof ? 0 : sweep_grace,
                 sweep_give_up, swept, s);
 }

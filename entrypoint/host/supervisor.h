@@ -4,13 +4,14 @@
 #ifndef HOST_SUPERVISOR_H
 #define HOST_SUPERVISOR_H
 
-#include "common/argv.h"
 #include "facts/examining.h"
+#include "host/contexts.h"
+#include "host/equipping.h"
 #include "host/host.h"
+#include "host/meter.h"
 #include "host/succession.h"
 #include "host/vacancy.h"
 #include "job/job.h"
-#include "job/key.h"
 #include "mpi/tools.h"
 #include "os/console.h"
 #include "os/loop.h"
@@ -24,9 +25,7 @@
 #include "traces/failure_child.h"
 #include "traces/journal.h"
 #include "wire/local.h"
-#include "wire/page.h"
 
-#include <openssl/types.h>
 #include <stdbool.h>
 
 /* What a master or worker is run with. */
@@ -76,17 +75,14 @@ struct supervisor {
     struct words words;
     struct local local;
     struct tools tools;
-    struct argv tools_environment;
+    struct equipping equipping;
     struct host host;
-    SSL_CTX *tls; /* NULL for a host alone; the succession's, where that is on */
-    SSL_CTX
-    *client; /* a first host's own way to whoever may be it, too; the succession's likewise */
+    struct contexts contexts;
     struct succession *succession; /* NULL: none */
-    struct vacancy vacancy;        /* what the lost master's attempt or an earlier run left */
+    struct vacancy vacancy;        /* what the lost master's attempt left */
     struct staging staging;
-    unsigned char pass_key[KEY_SIZE]; /* for it, until it has begun */
-    struct examining examining;       /* of a check */
-    uint16_t examine_port;            /* where others dial this host for it; 0: nowhere */
+    struct examining examining; /* of a check */
+    uint16_t examine_port;      /* where others dial this host for it; 0: nowhere */
     bool check;
     struct installing installing;
     struct uploading uploading; /* open where the job has targets */
@@ -95,8 +91,7 @@ struct supervisor {
     struct timer meet;
     struct timer begin;
     struct timer leave; /* at the latest */
-    struct timer measure;
-    struct page page;   /* of metrics, where that is asked for */
+    struct meter meter;
     struct error fault; /* code 0: none */
     struct verdict verdict;
     bool judged;
@@ -123,9 +118,6 @@ void supervisor_conclude_refused(struct supervisor *s, const struct error *error
 /* The master is lost and another host follows (succession.h): ends all that runs, at once and
  * without a verdict, and then this life. */
 void supervisor_follow(struct supervisor *s);
-/* Has role->start called once Open MPI's ports are free and its programs found, or with s->fault.
- */
-void supervisor_find_tools(struct supervisor *s);
 /* Of a check: where this host can be dialled from now on, once its interface is known; 0: nowhere.
  */
 uint16_t supervisor_examine_port(struct supervisor *s);

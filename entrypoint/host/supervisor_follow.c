@@ -39,12 +39,13 @@ void supervisor_follow(struct supervisor *s) {
     s->judged = true;
     s->succession->over = true;
     s->host.quiet = true;
+    equipping_drop(&s->equipping);
     crew_clear(&s->host.crew, 0);
     host_kill_daemon(&s->host);
     task_done(&s->host.daemon);
     uploading_close(&s->uploading);
     sweep_keep(&s->sweep, 0);
-    loop_cancel(&s->loop, &s->measure);
+    meter_stop(&s->meter);
     journal_rest(&s->journal);
     sweep_spare(&s->sweep, journal_child(&s->journal), 0);
     sweep_start(&s->sweep, &s->loop, &s->reaper, 0, give_up, swept, s);

@@ -125,7 +125,7 @@ static void ask(void *context) {
         return;
     m->inquiry.host = host;
     m->inquiry.asked++;
-    dial_start(&m->inquiry.dial, &m->s.loop, &m->s.reaper, m->s.client,
+    dial_start(&m->inquiry.dial, &m->s.loop, &m->s.reaper, m->s.contexts.client,
                supervisor_host_name(&m->s, host), m->s.job->ports.control, &dial_events, m);
 }
 

@@ -419,8 +419,8 @@ int join_open(struct master *m, const struct link_events *events, struct error *
     if (job->cluster.count > 1) {
         struct net_address address = listening_address(m);
         int listener = door_listen(&address, job->ports.control, DOOR_CONTROL, err);
-        if (listener < 0 ||
-            door_open(&m->join.door, &m->s.loop, listener, m->s.tls, &door_events, m, err) != 0)
+        if (listener < 0 || door_open(&m->join.door, &m->s.loop, listener, m->s.contexts.tls,
+                                      &door_events, m, err) != 0)
             return -1;
         door_set_room(&m->join.door, capacity_guests(&job->cluster));
         if (gathers(m))

@@ -102,7 +102,7 @@ static void try_next(struct master *m) {
     n->self = false;
     while (n->next < n->count) {
         n->link = dial_address(&m->s.loop, &n->addresses[n->next++], m->s.job->ports.control,
-                               m->s.client, &events, m, &ignored);
+                               m->s.contexts.client, &events, m, &ignored);
         if (n->link != NULL)
             return;
     }

@@ -110,7 +110,7 @@ static void try_orders(const json_t *list) {
             order(json_array_get(list, i));
     CHECK(told <= 2 * json_array_size(list));
     /* Who proves is a child. */
-    proving_close(&host.proving);
+    host_proof_close(&host.proof);
     while (waitpid(-1, NULL, 0) > 0)
         ;
 }

@@ -1,7 +1,7 @@
 #include "common/cleanup.h"
 #include "common/clock.h"
 #include "common/json.h"
-#include "host/host.h"
+#include "host/host_proof.h"
 #include "support/reaping.h"
 #include "support/unit.h"
 #include "wire/frame.h"
@@ -15,7 +15,8 @@ static struct cluster_host hosts[3];
 static struct job job;
 static struct loop loop;
 static struct reaper reaper;
-static struct host host;
+static char run[] = "00ff";
+static struct host_proof proof;
 static char base[400];
 static unsigned proved_count;
 
@@ -64,14 +65,14 @@ static void set_up(void) {
     CU_ASSERT_EQUAL_FATAL(mkdir(base, 0755) | mkdir(path, 0755), 0);
     job = (struct job){.settings = {.base_dir = base},
                        .cluster = {.hosts = hosts, .count = 3, .self = 1}};
-    host = (struct host){.loop = &loop, .reaper = &reaper, .job = &job, .tell = hear};
-    (void)snprintf(host.run, sizeof(host.run), "00ff");
+    proof = (struct host_proof){
+        .loop = &loop, .reaper = &reaper, .job = &job, .run = run, .tell = hear};
     proved_count = 0;
     reaping_open(&loop, &reaper);
 }
 
 static void tear_down(void) {
-    proving_close(&host.proving);
+    host_proof_close(&proof);
     loop_done(&loop);
 }
 
@@ -80,7 +81,7 @@ static void order(enum proving_step step, int of, const char *word) {
     (void)json_object_set_new(message, "step", json_integer(step));
     (void)json_object_set_new(message, "of", json_integer(of));
     (void)json_object_set_new(message, "word", json_string(word));
-    host_prove(&host, message);
+    host_proof_step(&proof, message);
 }
 
 static void it_writes_a_word_and_takes_it_away(void) {
@@ -91,20 +92,20 @@ static void it_writes_a_word_and_takes_it_away(void) {
     CU_ASSERT(is_there(".ringmaster-00ff-1"));
     order(PROVING_REMOVE, 1, "");
     CU_ASSERT(goes(".ringmaster-00ff-1"));
-    CU_ASSERT_FALSE(host_end_proof(&host)); /* once */
+    CU_ASSERT_FALSE(host_proof_end(&proof)); /* once */
     tear_down();
 }
 
 /* The master is lost before it has said so. */
 static void nothing_stays_where_nobody_orders_it(void) {
     set_up();
-    CU_ASSERT_FALSE(host_end_proof(&host));
+    CU_ASSERT_FALSE(host_proof_end(&proof));
     order(PROVING_WRITE, 1, "");
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
-    order(PROVING_READ, 1, host.word);
+    order(PROVING_READ, 1, proof.word);
     CU_ASSERT_EQUAL(loop_run(&loop, NULL), 0);
     CU_ASSERT_EQUAL(proved_count, 2);
-    CU_ASSERT(host_end_proof(&host));
+    CU_ASSERT(host_proof_end(&proof));
     CU_ASSERT(goes(".ringmaster-00ff-1"));
     tear_down();
 }
@@ -114,9 +115,9 @@ static void what_is_no_step_is_left_alone(void) {
     order(PROVING_REMOVE + 1, 1, "");
     order(PROVING_WRITE, -1, "");
     cleanup_json json_t *message = frame_new("prove");
-    host_prove(&host, message);
-    CU_ASSERT_EQUAL(host.proving.child.pid, 0);
-    CU_ASSERT_STRING_EQUAL(host.word, "");
+    host_proof_step(&proof, message);
+    CU_ASSERT_EQUAL(proof.proving.child.pid, 0);
+    CU_ASSERT_STRING_EQUAL(proof.word, "");
     tear_down();
 }
 

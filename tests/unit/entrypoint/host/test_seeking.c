@@ -104,7 +104,7 @@ static void set_up(bool failover, unsigned char master_key) {
         CU_ASSERT(net_address_parse(hosts[i].name.text, &succession.addresses[i]));
     memset(key, 1, sizeof(key));
     s = (struct supervisor){
-        .job = &job, .succession = &succession, .tls = tls_context_new(key, 0, NULL)};
+        .job = &job, .succession = &succession, .contexts.tls = tls_context_new(key, 0, NULL)};
     memset(key, master_key, sizeof(key));
     server = tls_context_new(key, 1, NULL);
     reaping_open(&s.loop, &s.reaper);
@@ -123,7 +123,7 @@ static void tear_down(void) {
         ;
     loop_done(&s.loop);
     tls_context_free(server);
-    tls_context_free(s.tls);
+    tls_context_free(s.contexts.tls);
     succession_close(&succession);
 }
 

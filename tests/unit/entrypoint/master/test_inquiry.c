@@ -90,7 +90,7 @@ static void set_up(unsigned char master_key) {
     m.phase = PHASE_JOINING;
     m.join.begun = true;
     memset(key, 1, sizeof(key));
-    m.s.client = succession.client = tls_context_new(key, 0, NULL);
+    m.s.contexts.client = succession.client = tls_context_new(key, 0, NULL);
     memset(key, master_key, sizeof(key));
     server = tls_context_new(key, 1, NULL);
     reaping_open(&m.s.loop, &m.s.reaper);

@@ -66,7 +66,7 @@ static void set_up(const char *name) {
     job = (struct job){.settings = {.dead_seconds = 10, .ready_seconds = 60},
                        .cluster = {.hosts = hosts, .count = HOSTS, .job = "job"},
                        .ports = {.control = ports_own()}};
-    m = (struct master){.s = {.job = &job, .tls = server, .client = client},
+    m = (struct master){.s = {.job = &job, .contexts = {.tls = server, .client = client}},
                         .members = members,
                         .raise = note,
                         .fault_host = -1,

@@ -69,5 +69,4 @@ static void a_port_that_is_taken_is_named(void) {
     (void)close(fd);
 }
 
-STAGE_MAIN("host.supervisor_metrics", UNIT(they_are_answered_at_a_port),
-           UNIT(a_port_that_is_taken_is_named))
+STAGE_MAIN("host.meter", UNIT(they_are_answered_at_a_port), UNIT(a_port_that_is_taken_is_named))
