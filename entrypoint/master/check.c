@@ -25,7 +25,7 @@ static void add_fault(json_t *host, const char *text, int code) {
 
 static void add_missing(const struct master *m, size_t i, json_t *host) {
     struct net_address address;
-    if (strangers_host(&m->join.strangers, &address) == (int)i)
+    if (strangers_host(&m->doorway.strangers, &address) == (int)i)
         add_fault(host, "missing; it was refused: " TLS_ANOTHER_KEY, EXIT_CODE_KEY_REFUSED);
     else
         add_fault(host, "missing: it has not joined, or has gone again", EXIT_CODE_NOT_READY);

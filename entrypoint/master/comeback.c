@@ -96,7 +96,7 @@ void comeback_meet(struct member *b, struct link *link, const struct net_address
     b->address = *peer;
     b->waits = true;
     b->trip = 0;
-    link_own(link, m->join.events, b);
+    link_own(link, m->doorway.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
     link_send(link, frame_with("wait", json_pack("{s:s}", "run", m->s.host.run)));
@@ -172,12 +172,9 @@ void comeback_send_on(struct master *m) {
             send_on(&m->members[i]);
 }
 
-/* Nobody is told a verdict. */
 void comeback_ask(struct master *m) {
     const size_t leader = m->inquiry.leader;
     struct succession *s = m->s.succession;
-    comeback_send_on(m);
-    join_part(m);
     s->back = true;
     s->anew = leader > 0;
     s->turn = m->s.job->cluster.hosts[leader].place;

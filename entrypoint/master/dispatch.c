@@ -6,6 +6,7 @@
 #include "master/check.h"
 #include "master/collect.h"
 #include "master/comeback.h"
+#include "master/doorway.h"
 #include "master/examine.h"
 #include "master/gather.h"
 #include "master/join.h"
@@ -187,10 +188,15 @@ static int try(struct master *m, enum phase_action action, struct error *err) {
 }
 
 /* Those about the event's host. */
-static bool act_on(struct member *b, enum phase_action action, const char *why) {
+static bool act_on(const struct raised *raised, enum phase_action action) {
+    struct member *b = raised->member;
+    const char *why = raised->why;
     switch (action) {
     case DO_UNJOIN:
         join_left(b);
+        return true;
+    case DO_ADMIT:
+        gather_admit(b, raised->word);
         return true;
     case DO_MISS:
         examine_left(b);
@@ -252,6 +258,8 @@ static void (*const acts[DO_COUNT])(struct master *m) = {
     [DO_SUCCEED] = gather_end,
     [DO_LOOK] = gather_look,
     [DO_TAKE_BACK] = comeback_take,
+    [DO_SEND_ON] = comeback_send_on,
+    [DO_PART] = doorway_part,
     [DO_COME_BACK] = come_back,
     [DO_SURE] = sure,
     [DO_BLAME] = blame,
@@ -276,7 +284,7 @@ static bool act(struct master *m, const struct raised *raised, enum phase_action
         master_raise(m, EVENT_LAUNCH_FAILED);
         return false;
     }
-    if (raised->member != NULL && act_on(raised->member, action, raised->why))
+    if (raised->member != NULL && act_on(raised, action))
         return true;
     if (acts[action] != NULL)
         acts[action](m);
@@ -294,6 +302,7 @@ void dispatch(struct master *m, const struct raised *raised) {
         [GUARD_CHECK] = m->check,
         [GUARD_TARGETS] = uploads_wanted(m),
         [GUARD_LOST] = raised->member != NULL && raised->member->lost,
+        [GUARD_FETCHES] = !m->join.begun,
         [GUARD_FOLLOWED] = succession_is_on(m->s.succession),
         [GUARD_RETURNS] =
             m->attempt.stop_asked == 0 && succession_may_return(m->s.succession, m->s.job),

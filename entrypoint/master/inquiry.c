@@ -2,7 +2,6 @@
 
 #include "common/clock.h"
 #include "common/log.h"
-#include "master/comeback.h"
 #include "master/lease.h"
 #include "wire/frame.h"
 
@@ -32,19 +31,13 @@ static void ask_another(struct master *m) {
     loop_after(&m->s.loop, &m->inquiry.turn, look);
 }
 
-/* A later life fetches nothing: until all is here the others alone are sent on. */
 static void found(struct master *m) {
     bool first = m->inquiry.leader == 0;
     m->inquiry.leader = m->inquiry.host;
-    if (m->join.begun) {
-        master_raise(m, EVENT_ELSEWHERE);
-        return;
-    }
-    if (first)
+    if (first && !m->join.begun)
         log_info("the job goes on under %s: this host fetches what it needs, and asks there then",
                  supervisor_host_name(&m->s, m->inquiry.leader));
-    if (m->attempt.stop_asked == 0)
-        comeback_send_on(m);
+    master_raise(m, EVENT_ELSEWHERE);
 }
 
 static void answered(void *context, const json_t *message) {

@@ -4,19 +4,14 @@
 #include "common/clock.h"
 #include "common/json.h"
 #include "common/log.h"
-#include "host/capacity.h"
-#include "master/comeback.h"
 #include "master/fetching.h"
-#include "master/gather.h"
 #include "master/inquiry.h"
 #include "master/lease.h"
 #include "wire/frame.h"
 #include "wire/tls.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 
 enum {
     ANNOUNCE_SECONDS = 5,
@@ -60,7 +55,7 @@ static void blame_fetching(struct master *m, const struct member *b) {
 static void blame_late(struct master *m, const struct member *late) {
     char missing[FETCHING_NAMES_MAX];
     struct net_address address = {0};
-    int stranger = strangers_host(&m->join.strangers, &address);
+    int stranger = strangers_host(&m->doorway.strangers, &address);
     m->fault_host = -1;
     (void)fetching_missing(m, missing);
     if (late->fetching.busy)
@@ -109,13 +104,13 @@ static void begin_if_complete(struct master *m) {
     loop_cancel(&m->s.loop, &m->join.announce);
     inquiry_close(m);
     /* For those who come too late, to be told so. */
-    door_set_room(&m->join.door, DOOR_GUESTS_LEAST);
+    door_set_room(&m->doorway.door, DOOR_GUESTS_LEAST);
     master_raise(m, EVENT_ALL_JOINED);
 }
 
 /* There is nobody left who has to be waited for so that all hear of a stop or a fault. */
 static void hurry_if_all_hear(struct master *m) {
-    if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->join.namesake.pending)
+    if ((m->fault.code == 0 && m->attempt.stop_asked == 0) || m->namesake.pending)
         return;
     for (size_t i = 1; i < m->s.job->cluster.count; i++)
         if (m->members[i].link == NULL)
@@ -130,8 +125,7 @@ static void keep_own_fault(struct member *b, const struct error *fault) {
     log_warning("%s: %s", member_name(b), fault->text);
 }
 
-/* A fault of ours or of a host: all hosts are still given time to join, so that they hear of it. */
-static void keep_fault(struct master *m, const struct error *fault, int host) {
+void join_fault(struct master *m, const struct error *fault, int host) {
     if (m->fault.code != 0)
         return;
     if (m->check) { /* the others have the time that they had */
@@ -197,21 +191,21 @@ static void admit(struct member *b, const json_t *message) {
     struct error fault = {0};
     join_weigh(b, message, &fault);
     if (fault.code != 0)
-        keep_fault(m, &fault, (int)b->index);
+        join_fault(m, &fault, (int)b->index);
     log_info("%s is here, %zu of %zu", member_name(b), m->join.count,
              cluster_hosts_left(&m->s.job->cluster));
     journal_put(
         &m->s.journal, RECORD_JOINED,
         json_pack("{s:s, s:I}", "which", member_name(b), "count", (json_int_t)m->join.count));
     if (gathers(m))
-        gather_admit(b, message);
+        master_raise_word(b, EVENT_CAME, message);
     else
         begin_if_complete(m);
 }
 
 /* It is known what it has to fit to, or does not matter; and that this is the first host. */
 static bool may_be_taken_in(const struct master *m, const json_t *message) {
-    return !m->join.namesake.pending && (m->join.begun || fault_code(message) != 0);
+    return !m->namesake.pending && (m->join.begun || fault_code(message) != 0);
 }
 
 void join_told(struct member *b, const json_t *message) {
@@ -230,9 +224,8 @@ void join_told(struct member *b, const json_t *message) {
     }
 }
 
-/* It has a link from now on, and says the rest over that. */
-static void meet(struct member *b, struct link *link, const struct net_address *peer,
-                 const json_t *message) {
+void join_meet(struct member *b, struct link *link, const struct net_address *peer,
+               const json_t *message) {
     struct master *m = b->master;
     if (b->link != NULL) { /* silent by now: it was started again before we saw its link end */
         link_free(b->link);
@@ -240,110 +233,13 @@ static void meet(struct member *b, struct link *link, const struct net_address *
     }
     b->link = link;
     b->address = *peer;
-    link_own(link, m->join.events, b);
+    link_own(link, m->doorway.events, b);
     link_set_silence(link, m->s.job->settings.dead_seconds);
     member_heard(b);
     join_told(b, message);
     if (m->phase == PHASE_JOINING)
         hurry_if_all_hear(m);
 }
-
-/* The host that MESSAGE, its first word in any version, says that it is; -1: none of ours. */
-static int host_of(const struct master *m, const json_t *message) {
-    struct host_name name;
-    const char *type = frame_type(message);
-    const char *text = json_string_value(json_object_get(message, "host"));
-    bool known = strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0;
-    if (!known || text == NULL || host_name_parse(text, strlen(text), &name, NULL) != 0)
-        return -1;
-    return cluster_find(&m->s.job->cluster, &name);
-}
-
-/* The same of those that can be members with a link. */
-static int member_of(const struct master *m, const json_t *message) {
-    int host = host_of(m, message);
-    return host > 0 ? host : -1;
-}
-
-/* Why the host at PEER that says to be HOST cannot have that place; 0 where it can. */
-static int check_place(const struct master *m, int host, const struct net_address *peer,
-                       const json_t *message, struct error *err) {
-    if (host < 0)
-        return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
-    const struct member *b = &m->members[host];
-    if (member_is_fresh(b))
-        return namesake_error(err, member_name(b), &b->address, peer);
-    if (comeback_is(m, message))
-        return comeback_check(b, message, err);
-    if (gathers(m))
-        return gather_check(m, (size_t)host, message, err);
-    if (json_object_get(message, "succession") != NULL)
-        return error_set(err, EXIT_CODE_NOT_READY, "this is another run, which has not begun yet");
-    return inquiry_elsewhere(m, err);
-}
-
-static void arrived(void *context, struct link *link, const struct net_address *peer,
-                    const json_t *message) {
-    struct master *m = context;
-    struct error why = {0};
-    char text[NET_ADDRESS_TEXT];
-    if (strcmp(frame_type(message), "seek") == 0) {
-        inquiry_answer(m, link);
-        return;
-    }
-    int host = host_of(m, message);
-    if (host == 0) {
-        namesake_met(m, link, peer, message);
-        return;
-    }
-    if (check_place(m, host, peer, message, &why) == 0) {
-        if (comeback_is(m, message))
-            comeback_meet(&m->members[host], link, peer, message);
-        else
-            meet(&m->members[host], link, peer, message);
-        return;
-    }
-    net_address_text(peer, text);
-    log_warning("a host at %s was refused: %s", text, why.text);
-    master_refuse(link, FRAME_VERSION, &why);
-}
-
-/* Another build with our key: it is told, and so is everybody else. */
-static void foreign(void *context, struct link *link, const struct net_address *peer,
-                    const json_t *message) {
-    struct master *m = context;
-    struct error why = {0};
-    struct error theirs = {0};
-    char text[NET_ADDRESS_TEXT];
-    int64_t version = frame_version(message);
-    int host = member_of(m, message);
-    net_address_text(peer, text);
-    (void)frame_error_version(&why, host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : text,
-                              version);
-    (void)error_set(&theirs, EXIT_CODE_CONFIG,
-                    "it speaks version %lld of the control link, the master version %d: another "
-                    "image build",
-                    (long long)version, FRAME_VERSION);
-    if (host >= 0 && m->phase == PHASE_JOINING && !m->members[host].joined)
-        keep_fault(m, &theirs, host);
-    else
-        log_warning("%s", why.text);
-    master_refuse(link, version, &theirs);
-}
-
-static void turned_away(void *context, const struct net_address *peer, const struct error *why) {
-    struct master *m = context;
-    strangers_add(&m->join.strangers, peer, why);
-}
-
-static bool is_missing(void *context, size_t host) {
-    const struct master *m = context;
-    bool waits = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;
-    return waits && m->members[host].link == NULL;
-}
-
-static const struct door_events door_events = {
-    .arrived = arrived, .foreign = foreign, .turned_away = turned_away};
 
 void join_left(struct member *b) {
     struct master *m = b->master;
@@ -358,30 +254,6 @@ void join_left(struct member *b) {
         log_warning("%s has gone again", member_name(b));
 }
 
-/* The address of the interface that the platform names, in the family of PEER. */
-static bool has_configured(const struct master *m, const char *peer, struct net_address *ret) {
-    const char *configured = m->s.job->cluster.interface;
-    char warning[INTERFACE_WARNING_SIZE] = "";
-    struct interface interface;
-    struct net_address address;
-    if (configured[0] == '\0' || !net_address_parse(peer, &address) ||
-        interface_choose(configured, &address, &interface, warning, NULL) != 0 ||
-        warning[0] != '\0')
-        return false;
-    *ret = interface.address;
-    return true;
-}
-
-/* On the interface that the platform names, where that exists with one address; else on all, as no
- * other host can be asked yet which one leads to it. */
-static struct net_address listening_address(const struct master *m) {
-    struct net_address v4 = {0}, v6 = {0};
-    bool has_v4 = has_configured(m, "127.0.0.1", &v4), has_v6 = has_configured(m, "::1", &v6);
-    if (has_v4 && has_v6)
-        return (struct net_address){0};
-    return has_v4 ? v4 : v6;
-}
-
 void join_hurry(struct master *m) {
     loop_after(&m->s.loop, &m->join.deadline, HURRY_SECONDS * CLOCK_SECOND);
     hurry_if_all_hear(m);
@@ -393,46 +265,21 @@ void join_init(struct master *m) {
     m->join.announce = (struct timer){.fire = announce, .context = m};
 }
 
-int join_draw_name(char ret[ATTEMPT_RUN_SIZE], struct error *err) {
-    uint64_t number = 0;
-    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
-        return error_set_errno(err, EXIT_CODE_INTERNAL, "drawing a name");
-    (void)snprintf(ret, ATTEMPT_RUN_SIZE, "%016" PRIx64, number);
-    return 0;
-}
-
 /* Unlike any other run's, also of a job of the same name. */
 static int name_run(struct master *m, struct error *err) {
     char run[ATTEMPT_RUN_SIZE];
-    if (join_draw_name(run, err) != 0)
+    if (master_draw_name(run, err) != 0)
         return -1;
     host_set_run(&m->s.host, run);
     return 0;
 }
 
-int join_open(struct master *m, const struct link_events *events, struct error *err) {
+void join_open(struct master *m) {
     const struct job *job = m->s.job;
-    m->join.open = true;
-    m->join.events = events;
-    strangers_open(&m->join.strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster, is_missing, m);
-    fetching_open(m);
-    if (job->cluster.count > 1) {
-        struct net_address address = listening_address(m);
-        int listener = door_listen(&address, job->ports.control, DOOR_CONTROL, err);
-        if (listener < 0 || door_open(&m->join.door, &m->s.loop, listener, m->s.contexts.tls,
-                                      &door_events, m, err) != 0)
-            return -1;
-        door_set_room(&m->join.door, capacity_guests(&job->cluster));
-        if (gathers(m))
-            return 0; /* it counts the time by itself */
-        log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
-        loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
-        if (m->attempt.stop_asked == 0)
-            loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);
-        namesake_open(m);
-        inquiry_begin(m);
-    }
-    return 0;
+    log_info("waiting for %zu hosts on port %u", job->cluster.count - 1, job->ports.control);
+    loop_after(&m->s.loop, &m->join.announce, ANNOUNCE_SECONDS * CLOCK_SECOND);
+    if (m->attempt.stop_asked == 0)
+        loop_after(&m->s.loop, &m->join.deadline, job->settings.ready_seconds * CLOCK_SECOND);
 }
 
 static void admit_those_who_asked(struct master *m) {
@@ -453,24 +300,7 @@ void join_go_on(struct master *m) {
         hurry_if_all_hear(m);
 }
 
-void join_part(struct master *m) {
-    loop_cancel(&m->s.loop, &m->join.announce);
-    loop_cancel(&m->s.loop, &m->join.deadline);
-    inquiry_close(m);
-    namesake_close(m);
-    door_close(&m->join.door);
-    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
-        link_free(m->members[i].link);
-        m->members[i].link = NULL;
-    }
-}
-
 int join_begin(struct master *m, struct error *err) {
-    if (gathers(m)) {
-        gather_begin(m);
-        admit_those_who_asked(m);
-        return 0;
-    }
     if (name_run(m, err) != 0)
         return -1;
     m->join.begun = true;
@@ -478,7 +308,7 @@ int join_begin(struct master *m, struct error *err) {
     m->join.count++;
     facts_gather(m->s.job, &m->s.tools, &m->members[0].facts);
     if (m->s.fault.code != 0)
-        keep_fault(m, &m->s.fault, 0);
+        join_fault(m, &m->s.fault, 0);
     admit_those_who_asked(m);
     if (m->phase == PHASE_JOINING)
         inquiry_go_on(m);
@@ -490,8 +320,4 @@ int join_begin(struct master *m, struct error *err) {
 void join_close(struct master *m) {
     loop_cancel(&m->s.loop, &m->join.deadline);
     loop_cancel(&m->s.loop, &m->join.announce);
-    inquiry_close(m);
-    strangers_close(&m->join.strangers);
-    namesake_close(m);
-    door_close(&m->join.door);
 }

@@ -7,6 +7,7 @@
 #include "master/collect.h"
 #include "master/comeback.h"
 #include "master/dispatch.h"
+#include "master/doorway.h"
 #include "master/examine.h"
 #include "master/fetching.h"
 #include "master/gather.h"
@@ -119,14 +120,14 @@ const struct link_events master_member_events = {.message = hear_member, .closed
 /* --- the role --------------------------------------------------------------------------------- */
 
 static int open_door(struct master *m, struct error *err) {
-    if (m->join.open)
+    if (m->doorway.open)
         return 0;
     if (succession_knows(m->s.succession))
         gather_open(m);
     if (lease_open(m, err) != 0)
         return -1;
     behind_open(m);
-    return join_open(m, &master_member_events, err);
+    return doorway_open(m, &master_member_events, err);
 }
 
 static void fetching(void *state) {
@@ -138,6 +139,15 @@ static void fetching(void *state) {
         fetching_told(&m->members[0], &m->s.mark);
 }
 
+/* This host has all that it needs, or a fault. */
+static int begin(struct master *m, struct error *err) {
+    if (m->phase != PHASE_GATHERING)
+        return join_begin(m, err);
+    gather_begin(m);
+    join_go_on(m);
+    return 0;
+}
+
 static void start(void *state) {
     struct master *m = state;
     struct error err = {0};
@@ -146,7 +156,7 @@ static void start(void *state) {
     bool again = succession_is_again(m->s.succession);
     if (again && m->s.fault.code != 0)
         supervisor_conclude_error(&m->s, &m->s.fault, 0);
-    else if (open_door(m, &err) != 0 || join_begin(m, &err) != 0)
+    else if (open_door(m, &err) != 0 || begin(m, &err) != 0)
         supervisor_conclude_error(&m->s, &err, 0);
     else if (again && m->s.succession->stopping)
         ask_for_stop(&m->members[0], false);
@@ -264,7 +274,7 @@ static void close_all(struct master *m) {
     relaunch_close(m);
     stop_close(m);
     launch_close(m);
-    join_close(m);
+    doorway_close(m);
     lease_close(m);
     behind_close(m);
     collect_close(m);
@@ -280,7 +290,7 @@ int master_run(const struct supervisor_options *options, int *ret_code, struct e
                        .first = 1,
                        .json = options->json,
                        .raise = dispatch,
-                       .join = {.door = {.watch = {.fd = -1}}}};
+                       .doorway = {.door = {.watch = {.fd = -1}}}};
     int result = -1;
     join_init(&m);
     collect_init(&m);

@@ -42,7 +42,7 @@ static void end_try(struct namesake *n) {
 }
 
 static void end_look(struct master *m) {
-    struct namesake *n = &m->join.namesake;
+    struct namesake *n = &m->namesake;
     bool first = n->pending;
     end_try(n);
     resolve_cancel(&n->resolve);
@@ -56,18 +56,17 @@ static void end_look(struct master *m) {
 
 /* For WHY. Nobody has been taken in, and nobody hears of it. */
 static void leave(struct master *m, const struct error *why) {
-    join_part(m);
     m->fault = *why;
     m->fault_host = 0;
     m->s.failure.refused = true;
-    master_raise(m, EVENT_LAUNCH_FAILED);
+    master_raise(m, EVENT_TWIN);
 }
 
 /* --- this host asks --------------------------------------------------------------------------- */
 
 static void opened(void *context) {
     struct master *m = context;
-    const struct namesake *n = &m->join.namesake;
+    const struct namesake *n = &m->namesake;
     json_t *members = json_pack("{s:s, s:s, s:I, s:b, s:b}", "host", supervisor_host_name(&m->s, 0),
                                 "life", n->life, "began", (json_int_t)n->began, "first",
                                 (int)n->pending, "astray", (int)n->astray);
@@ -76,7 +75,7 @@ static void opened(void *context) {
 
 static void answered(void *context, const json_t *message) {
     struct master *m = context;
-    struct namesake *n = &m->join.namesake;
+    struct namesake *n = &m->namesake;
     struct error why = {0};
     if (strcmp(frame_type(message), "refuse") == 0 && !n->self && !has_company(m)) {
         worker_read_refusal(message, &why);
@@ -90,14 +89,14 @@ static void answered(void *context, const json_t *message) {
 static void closed(void *context, const struct error *why) {
     struct master *m = context;
     log_debug("nobody else is %s there: %s", supervisor_host_name(&m->s, 0), why->text);
-    end_try(&m->join.namesake);
+    end_try(&m->namesake);
     try_next(m);
 }
 
 static const struct link_events events = {.opened = opened, .message = answered, .closed = closed};
 
 static void try_next(struct master *m) {
-    struct namesake *n = &m->join.namesake;
+    struct namesake *n = &m->namesake;
     struct error ignored;
     n->self = false;
     while (n->next < n->count) {
@@ -130,12 +129,12 @@ static void found(void *context, const struct net_address *addresses, size_t cou
     struct error ignored;
     if (own_names_read(&own, &ignored) != 0)
         count = 0;
-    pick(&m->join.namesake, &own, addresses, count);
+    pick(&m->namesake, &own, addresses, count);
     try_next(m);
 }
 
 static int look(struct master *m, struct error *err) {
-    struct namesake *n = &m->join.namesake;
+    struct namesake *n = &m->namesake;
     loop_after(&m->s.loop, &n->deadline, (RESOLVE_SECONDS + NAMESAKE_LOOK_SECONDS) * CLOCK_SECOND);
     return resolve_start(&n->resolve, &m->s.loop, &m->s.reaper, own_place(m), found, m, err);
 }
@@ -150,18 +149,18 @@ static void look_again(void *context) {
     if (m->phase != PHASE_JOINING || m->s.judged)
         return;
     if (has_company(m) || look(m, &ignored) != 0)
-        loop_after(&m->s.loop, &m->join.namesake.again, NAMESAKE_AGAIN_SECONDS * CLOCK_SECOND);
+        loop_after(&m->s.loop, &m->namesake.again, NAMESAKE_AGAIN_SECONDS * CLOCK_SECOND);
 }
 
 void namesake_open(struct master *m) {
-    struct namesake *n = &m->join.namesake;
+    struct namesake *n = &m->namesake;
     struct error why = {0};
     if (own_place(m)[0] == '\0')
         return;
     *n = (struct namesake){.pending = true, .began = clock_wall()};
     n->deadline = (struct timer){.fire = late, .context = m};
     n->again = (struct timer){.fire = look_again, .context = m};
-    if (join_draw_name(n->life, &why) == 0 && look(m, &why) == 0)
+    if (master_draw_name(n->life, &why) == 0 && look(m, &why) == 0)
         return;
     log_warning("whether another host is called %s is not known: %s",
                 supervisor_host_name(&m->s, 0), why.text);
@@ -170,7 +169,7 @@ void namesake_open(struct master *m) {
 }
 
 void namesake_close(struct master *m) {
-    struct namesake *n = &m->join.namesake;
+    struct namesake *n = &m->namesake;
     end_try(n);
     resolve_cancel(&n->resolve);
     loop_cancel(&m->s.loop, &n->deadline);
@@ -183,7 +182,7 @@ void namesake_close(struct master *m) {
  * other. Of two that can be found the one that has its first look behind it was there before; where
  * both are in it, or neither, both reckon by the same numbers. */
 static bool yields(const struct master *m, const json_t *message) {
-    const struct namesake *n = &m->join.namesake;
+    const struct namesake *n = &m->namesake;
     const char *life = json_string_value(json_object_get(message, "life"));
     json_int_t began = json_integer_value(json_object_get(message, "began"));
     bool pending = json_is_true(json_object_get(message, "first"));
@@ -199,7 +198,7 @@ static bool yields(const struct master *m, const json_t *message) {
 
 void namesake_met(struct master *m, struct link *link, const struct net_address *peer,
                   const json_t *message) {
-    struct namesake *n = &m->join.namesake;
+    struct namesake *n = &m->namesake;
     const struct net_address own = link_own_address(link);
     const char *name = supervisor_host_name(&m->s, 0);
     const char *life = json_string_value(json_object_get(message, "life"));

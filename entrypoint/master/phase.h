@@ -24,6 +24,7 @@ enum phase {
 
 enum phase_event {
     EVENT_ALL_JOINED,
+    EVENT_TWIN,           /* another host has the first one's name, and stays */
     EVENT_READY_DEADLINE, /* of waiting for hosts */
     EVENT_EXAMINED,       /* all hosts have told what they found, or there is no more time */
     EVENT_LAUNCH_FAILED,  /* by a fault of this host */
@@ -40,6 +41,7 @@ enum phase_event {
     EVENT_UNFIT,     /* a host did not get ready for the next attempt */
     EVENT_ALL_CLEAR, /* all hosts are ready for it, and the pause is over */
     EVENT_PROVED,    /* they share it */
+    EVENT_CAME,      /* one more of those that have lost the old master */
     EVENT_GATHERED,  /* enough hosts have come, and all that might run elsewhere has ended */
     EVENT_ALL_BEGUN, /* all hosts have taken the attempt's roll */
     EVENT_BACK,      /* a host that has come while the job runs can have a part in an attempt */
@@ -61,6 +63,7 @@ enum phase_guard {
     GUARD_CHECK,    /* this is `ringmaster check` */
     GUARD_TARGETS,  /* the job's hosts upload what it leaves */
     GUARD_LOST,     /* the event's host had been lost before */
+    GUARD_FETCHES,  /* this host has not all that it needs, which a later life does not fetch */
     GUARD_FOLLOWED, /* the first host may be lost, and another one follow it */
     GUARD_RETURNS,  /* this host may ask the others to be taken back */
     GUARD_COUNT,
@@ -98,8 +101,11 @@ enum phase_action {
     DO_PROVE,       /* all hosts are told to */
     DO_END_PROOF,   /* all hosts are told to take away what they wrote for it */
     DO_SUCCEED,     /* whoever has not come is lost; the attempt is the next one */
+    DO_ADMIT,       /* what that host knows is learnt, and DO_LOOK follows */
     DO_LOOK,        /* whether enough have come: GATHERED, if so */
     DO_TAKE_BACK,   /* hosts that have come while the job ran have a part in it */
+    DO_SEND_ON,     /* who has come here looks for whoever leads the job */
+    DO_PART,        /* nobody is told anything any more */
     DO_COME_BACK,   /* this host asks the others to be taken back */
     DO_SURE,        /* tell all that all have taken the roll */
     DO_BLAME,       /* the fault becomes the job's verdict */

@@ -4,6 +4,10 @@
 #include "common/json.h"
 #include "wire/frame.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/random.h>
+
 void master_send(struct master *m, size_t host, json_t *message) {
     (void)json_object_set_new(message, "attempt", json_integer(m->attempt.number));
     if (host == 0)
@@ -33,12 +37,24 @@ void master_refuse(struct link *link, int64_t version, const struct error *why) 
     link_part(link, message);
 }
 
+int master_draw_name(char ret[ATTEMPT_RUN_SIZE], struct error *err) {
+    uint64_t number = 0;
+    if (getrandom(&number, sizeof(number), 0) != (ssize_t)sizeof(number))
+        return error_set_errno(err, EXIT_CODE_INTERNAL, "drawing a name");
+    (void)snprintf(ret, ATTEMPT_RUN_SIZE, "%016" PRIx64, number);
+    return 0;
+}
+
 void master_raise(struct master *m, enum phase_event event) {
     m->raise(m, &(struct raised){.event = event});
 }
 
 void master_raise_about(struct member *b, enum phase_event event, const char *why) {
     b->master->raise(b->master, &(struct raised){.event = event, .member = b, .why = why});
+}
+
+void master_raise_word(struct member *b, enum phase_event event, const json_t *word) {
+    b->master->raise(b->master, &(struct raised){.event = event, .member = b, .word = word});
 }
 
 void member_heard(struct member *b) {

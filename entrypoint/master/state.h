@@ -3,20 +3,20 @@
  * tell what happens by raising an event (phase.h). What follows from it is the table's affair: none
  * of them launches, judges or ends anything because of another one.
  *
- * What they call of each other is this. Who comes is taken by the door, join, and handed on by
- * phase: to fetching, to gather, or to comeback, which write what join has of that host. Who is
- * heard says lease, and who of those that wait can be taken in comeback, to all that ask. How long
- * a stop may take uploads says, to stop. */
+ * What they call of each other goes one way. Who comes is taken by the doorway and handed on: to
+ * namesake, gather, comeback, inquiry or join. Those write what join has of that host; gather asks
+ * comeback who of those that wait can be taken in, and all ask lease who is heard. How long a stop
+ * may take uploads says, to stop. */
 #ifndef MASTER_STATE_H
 #define MASTER_STATE_H
 
+#include "common/attempt.h"
 #include "common/buf.h"
 #include "common/error.h"
 #include "common/net_address.h"
 #include "facts/facts.h"
 #include "host/supervisor.h"
 #include "master/attempt.h"
-#include "master/namesake.h"
 #include "master/phase.h"
 #include "master/strangers.h"
 #include "mpi/banner.h"
@@ -26,6 +26,7 @@
 #include "wire/dial.h"
 #include "wire/door.h"
 #include "wire/post.h"
+#include "wire/resolve.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -74,12 +75,31 @@ struct raised {
     enum phase_event event;
     struct member *member; /* NULL: to nobody in particular */
     const char *why;       /* of a host that is gone or unfit; else NULL */
+    const json_t *word;    /* of a host that has come: what it said; else NULL */
 };
 
 /* What a host has told in a check. */
 struct examined {
     json_t *found; /* owned; NULL: nothing yet */
     bool asked;
+};
+
+/* Who else has the first host's name (namesake.h). Zeroed it looks for nobody, and has found
+ * nobody.
+ */
+struct namesake {
+    bool pending;                /* the first look is not over: no host is taken in */
+    bool self;                   /* whoever was reached is this process */
+    bool astray;                 /* the name does not lead to this host */
+    int64_t began;               /* clock_wall(): who came first, where both look */
+    char life[ATTEMPT_RUN_SIZE]; /* unlike any other process's */
+    struct resolve resolve;
+    struct timer deadline; /* of a look */
+    struct timer again;
+    struct net_address addresses[RESOLVE_MAX];
+    size_t count;
+    size_t next;
+    struct link *link;
 };
 
 struct master {
@@ -101,14 +121,16 @@ struct master {
     struct verdict failed;  /* what the attempt before came to, while hosts are cleared */
     struct {
         bool open;
+        struct door door;
+        struct strangers strangers;
+        const struct link_events *events; /* of members */
+    } doorway;
+    struct namesake namesake;
+    struct {
         bool begun; /* this host has all that it needs, or a fault: others are admitted */
         size_t count;
-        struct door door;
         struct timer deadline;
         struct timer announce;
-        struct strangers strangers;
-        struct namesake namesake;
-        const struct link_events *events; /* of members */
     } join;
     struct {
         struct timer turn; /* then it asks once more, or goes on to the next host */
@@ -176,11 +198,15 @@ void master_send_all(struct master *m, json_t *message);
 /* Writes at once what the links take. */
 void master_flush(struct master *m);
 
+/* A name that nothing else has. */
+int master_draw_name(char ret[ATTEMPT_RUN_SIZE], struct error *err);
+
 /* The last word to who may not join, in VERSION; frees the link. */
 void master_refuse(struct link *link, int64_t version, const struct error *why);
 
 void master_raise(struct master *m, enum phase_event event);
 void master_raise_about(struct member *b, enum phase_event event, const char *why);
+void master_raise_word(struct member *b, enum phase_event event, const json_t *word);
 
 /* There was a word of it. */
 void member_heard(struct member *b);

@@ -1,14 +1,19 @@
 #include "master/dispatch.h"
 
 #include "common/clock.h"
+#include "common/json.h"
 #include "master/collect.h"
 #include "master/join.h"
 #include "master/lease.h"
 #include "master/relaunch.h"
 #include "master/stop.h"
+#include "support/quiet_link.h"
 #include "support/unit.h"
+#include "wire/frame.h"
 
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* A master of two hosts with a rank each, of which only the clockwork is there. */
 static struct cluster_host hosts[2];
@@ -104,6 +109,84 @@ static void who_goes_while_hosts_join_may_come_back(void) {
     tear_down();
 }
 
+/* The second host has a link; its end. */
+static int link_second(void) {
+    int pair[2];
+    CU_ASSERT_EQUAL_FATAL(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, pair),
+                          0);
+    members[1].link = link_new(&m.s.loop, pair[0], NULL, true, &quiet_link, NULL, NULL);
+    CU_ASSERT_PTR_NOT_NULL_FATAL(members[1].link);
+    return pair[1];
+}
+
+/* What came there before the link ended. */
+static const char *heard_at(int end) {
+    static char bytes[512];
+    enum { LENGTH = 4 };
+    memset(bytes, 0, sizeof(bytes));
+    CU_ASSERT_PTR_NULL(members[1].link);
+    ssize_t got = recv(end, bytes, sizeof(bytes) - 1, 0);
+    CU_ASSERT(got >= 0); /* it has ended */
+    (void)close(end);
+    return got > LENGTH ? bytes + LENGTH : "";
+}
+
+static void who_has_a_twin_leaves_without_a_word(void) {
+    static const enum phase phases[] = {PHASE_JOINING, PHASE_EXAMINING};
+    for (size_t i = 0; i < 2; i++) {
+        set_up(phases[i]);
+        int end = link_second();
+        m.s.judged = true; /* nothing runs here that would have to be ended */
+        (void)error_set(&m.fault, EXIT_CODE_CONFIG, "another one");
+        m.fault_host = 0;
+        master_raise(&m, EVENT_TWIN);
+        CU_ASSERT_EQUAL(m.phase, PHASE_JUDGED);
+        CU_ASSERT_EQUAL(m.verdict.code, EXIT_CODE_CONFIG);
+        CU_ASSERT_STRING_EQUAL(heard_at(end), "");
+        tear_down();
+    }
+}
+
+/* The second host leads the job: this one gives way when it has all that it needs. */
+static void who_gives_way_sends_the_others_on_at_once(void) {
+    struct succession succession = {.on = true};
+    for (int begun = 0; begun < 2; begun++) {
+        set_up(PHASE_JOINING);
+        m.s.succession = &succession;
+        m.s.judged = true;
+        m.join.begun = begun;
+        m.inquiry.leader = 1;
+        int end = link_second();
+        master_raise(&m, EVENT_ELSEWHERE);
+        CU_ASSERT_EQUAL(m.phase, begun ? PHASE_JUDGED : PHASE_JOINING);
+        CU_ASSERT_EQUAL(succession.back, begun);
+        ASSERT_CONTAINS(heard_at(end), "the job goes on under algo-2");
+        tear_down();
+    }
+}
+
+/* It was the last to hear the old master. */
+static void who_comes_to_those_that_gather_is_asked_what_it_knows(void) {
+    struct succession succession;
+    struct error err;
+    set_up(PHASE_GATHERING);
+    job.settings.failover = job.settings.shrink = true;
+    job.settings.restarts = 3;
+    job.settings.dead_seconds = 10;
+    CU_ASSERT_EQUAL_FATAL(succession_open(&succession, &job, &err), 0);
+    m.s.succession = &succession;
+    succession.heard = clock_boot() - CLOCK_SECOND;
+    cleanup_json json_t *join = frame_new("join");
+    (void)json_object_set_new(join, "succession", succession_json(&succession));
+    m.gather.heard = 1;
+    master_raise_word(&members[1], EVENT_CAME, join);
+    CU_ASSERT(m.gather.heard > succession.heard - CLOCK_SECOND);
+    CU_ASSERT(m.gather.heard <= clock_boot() - CLOCK_SECOND);
+    loop_cancel(&m.s.loop, &m.gather.look);
+    succession_close(&succession);
+    tear_down();
+}
+
 static void a_failure_is_gathered_and_a_late_stop_noted(void) {
     set_up(PHASE_RUNNING);
     master_raise(&m, EVENT_FAILURE);
@@ -174,7 +257,9 @@ static void what_comes_after_the_end_changes_nothing(void) {
 UNIT_MAIN("master.dispatch", UNIT(a_stop_hurries_those_who_join),
           UNIT(a_stop_is_held_until_all_have_started),
           UNIT(a_stop_that_waited_too_long_ends_the_launch), UNIT(a_host_is_lost_once),
-          UNIT(who_goes_while_hosts_join_may_come_back),
+          UNIT(who_goes_while_hosts_join_may_come_back), UNIT(who_has_a_twin_leaves_without_a_word),
+          UNIT(who_gives_way_sends_the_others_on_at_once),
+          UNIT(who_comes_to_those_that_gather_is_asked_what_it_knows),
           UNIT(a_failure_is_gathered_and_a_late_stop_noted),
           UNIT(what_may_be_tried_again_is_forgotten_first), UNIT(who_is_out_does_nothing_else),
           UNIT(what_comes_after_the_end_changes_nothing))

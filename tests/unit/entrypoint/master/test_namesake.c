@@ -70,7 +70,7 @@ static void set_up(const char *name) {
                         .members = members,
                         .raise = note,
                         .fault_host = -1,
-                        .join = {.door = {.watch = {.fd = -1}}}};
+                        .doorway = {.door = {.watch = {.fd = -1}}}};
     for (size_t i = 0; i < HOSTS; i++)
         members[i] = (struct member){.master = &m, .index = i};
     CU_ASSERT_EQUAL_FATAL(loop_init(&m.s.loop, &err), 0);
@@ -154,7 +154,7 @@ static struct timer tick;
 /* Until the first look is over, or it has led to something. */
 static void look_whether_over(void *context) {
     (void)context;
-    if (!m.join.namesake.pending || raised[EVENT_LAUNCH_FAILED] > 0)
+    if (!m.namesake.pending || raised[EVENT_TWIN] > 0)
         loop_end(&m.s.loop);
     else
         loop_after(&m.s.loop, &tick, 10 * CLOCK_MILLISECOND);
@@ -174,26 +174,26 @@ static void look(void) {
 
 static void open_and_look(void) {
     namesake_open(&m);
-    CU_ASSERT(m.join.namesake.pending);
+    CU_ASSERT(m.namesake.pending);
     look();
 }
 
 static void a_name_that_leads_here_alone_is_looked_up_once(void) {
     set_up("127.0.0.1");
     open_and_look();
-    CU_ASSERT_FALSE(m.join.namesake.pending);
-    CU_ASSERT_FALSE(m.join.namesake.astray);
-    CU_ASSERT_FALSE(m.join.namesake.again.active);
-    CU_ASSERT_EQUAL(raised[EVENT_LAUNCH_FAILED], 0);
+    CU_ASSERT_FALSE(m.namesake.pending);
+    CU_ASSERT_FALSE(m.namesake.astray);
+    CU_ASSERT_FALSE(m.namesake.again.active);
+    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
     tear_down();
 }
 
 static void a_name_that_leads_nowhere_is_looked_up_again(void) {
     set_up("no.such.host.invalid");
     open_and_look();
-    CU_ASSERT_FALSE(m.join.namesake.pending);
-    CU_ASSERT(m.join.namesake.again.active);
-    CU_ASSERT_EQUAL(raised[EVENT_LAUNCH_FAILED], 0);
+    CU_ASSERT_FALSE(m.namesake.pending);
+    CU_ASSERT(m.namesake.again.active);
+    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
     tear_down();
 }
 
@@ -203,7 +203,7 @@ static void who_was_there_before_is_obeyed(void) {
     answer = "the name is that of another host";
     open_and_look();
     CU_ASSERT_STRING_EQUAL(asked_as, "127.0.0.9");
-    CU_ASSERT_EQUAL(raised[EVENT_LAUNCH_FAILED], 1);
+    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 1);
     CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_CONFIG);
     CU_ASSERT_EQUAL(m.fault_host, 0);
     CU_ASSERT_STRING_EQUAL(m.fault.text, "the name is that of another host");
@@ -218,13 +218,13 @@ static void whoever_else_is_there_is_no_reason_to_leave(void) {
             other_listens("127.0.0.9", i != 1);
         answer = i == 0 ? "" : NULL;
         namesake_open(&m);
-        CU_ASSERT_FALSE(m.join.namesake.astray); /* nobody knows yet */
+        CU_ASSERT_FALSE(m.namesake.astray); /* nobody knows yet */
         if (i == 2)
-            loop_after(&m.s.loop, &m.join.namesake.deadline, CLOCK_SECOND / 2);
+            loop_after(&m.s.loop, &m.namesake.deadline, CLOCK_SECOND / 2);
         look();
-        CU_ASSERT_FALSE(m.join.namesake.pending);
-        CU_ASSERT_PTR_NULL(m.join.namesake.link);
-        CU_ASSERT_EQUAL(raised[EVENT_LAUNCH_FAILED], 0);
+        CU_ASSERT_FALSE(m.namesake.pending);
+        CU_ASSERT_PTR_NULL(m.namesake.link);
+        CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
         CU_ASSERT_EQUAL(silent != NULL, i == 2);
         tear_down();
     }
@@ -234,10 +234,10 @@ static void where_no_way_to_itself_is_known_nobody_is_asked(void) {
     set_up("node-0");
     job.cluster.counted = true;
     namesake_open(&m);
-    CU_ASSERT_FALSE(m.join.namesake.pending);
+    CU_ASSERT_FALSE(m.namesake.pending);
     (void)snprintf(job.cluster.master_at.text, sizeof(job.cluster.master_at.text), "127.0.0.1");
     open_and_look();
-    CU_ASSERT_FALSE(m.join.namesake.astray);
+    CU_ASSERT_FALSE(m.namesake.astray);
     tear_down();
 }
 
@@ -295,7 +295,7 @@ static void ask(const char *life, int64_t began, bool first, bool astray) {
 /* This one has BEGAN at 1000, as "8". */
 static void be(bool pending, size_t joined) {
     set_up("127.0.0.1");
-    m.join.namesake = (struct namesake){.pending = pending, .began = 1000, .life = "8"};
+    m.namesake = (struct namesake){.pending = pending, .began = 1000, .life = "8"};
     members[0].joined = true;
     m.join.count = 1 + joined;
 }
@@ -325,7 +325,7 @@ static void who_comes_later_is_told_where_both_are(void) {
         ASSERT_CONTAINS(told.text, "the name 127.0.0.1 is that of the host at 127.0.0.1, and this "
                                    "one is at 127.0.0.1");
         ASSERT_CONTAINS(told.text, "RINGMASTER_HOST");
-        CU_ASSERT_EQUAL(raised[EVENT_LAUNCH_FAILED], 0);
+        CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
         tear_down();
     }
 }
@@ -346,10 +346,10 @@ static void who_came_first_is_obeyed_and_nobody_else_hears_of_it(void) {
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         be(cases[i].pending, 0);
-        m.join.namesake.astray = cases[i].lost;
+        m.namesake.astray = cases[i].lost;
         ask(cases[i].life, cases[i].began, cases[i].first, cases[i].astray);
         CU_ASSERT_FALSE(is_told);
-        CU_ASSERT_EQUAL(raised[EVENT_LAUNCH_FAILED], 1);
+        CU_ASSERT_EQUAL(raised[EVENT_TWIN], 1);
         CU_ASSERT_EQUAL(m.fault.code, EXIT_CODE_CONFIG);
         CU_ASSERT_EQUAL(m.fault_host, 0);
         ASSERT_CONTAINS(m.fault.text, "the name 127.0.0.1 is that of the host at 127.0.0.1");
@@ -362,7 +362,7 @@ static void once_the_job_runs_nothing_changes(void) {
     m.phase = PHASE_RUNNING;
     ask("7", 1, false, false);
     CU_ASSERT(is_told);
-    CU_ASSERT_EQUAL(raised[EVENT_LAUNCH_FAILED], 0);
+    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
     tear_down();
 }
 
@@ -370,9 +370,9 @@ static void once_the_job_runs_nothing_changes(void) {
 static void a_way_back_to_itself_is_no_other(void) {
     be(true, 0);
     ask("8", 1000, true, false);
-    CU_ASSERT(m.join.namesake.self);
+    CU_ASSERT(m.namesake.self);
     CU_ASSERT_EQUAL(told.code, 0);
-    CU_ASSERT_EQUAL(raised[EVENT_LAUNCH_FAILED], 0);
+    CU_ASSERT_EQUAL(raised[EVENT_TWIN], 0);
     tear_down();
 }
 

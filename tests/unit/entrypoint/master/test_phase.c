@@ -198,6 +198,23 @@ static void a_running_attempt_takes_nobody_in(void) {
     CU_ASSERT_EQUAL(gathered->actions[3], DO_NEXT_ATTEMPT);
 }
 
+/* It may fetch yet what a later life does not: then the others alone go there. */
+static void who_comes_to_a_host_that_gives_way_is_sent_on(void) {
+    for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
+        for (unsigned event = 0; event < EVENT_COUNT; event++)
+            for (unsigned guard = 0; guard < GUARD_COUNT; guard++) {
+                const struct phase_row *row = row_of(phase, event, guard);
+                bool fetches =
+                    phase == PHASE_JOINING && event == EVENT_ELSEWHERE && guard == GUARD_FETCHES;
+                CU_ASSERT_EQUAL(does(row, DO_SEND_ON), does(row, DO_COME_BACK) || fetches);
+                CU_ASSERT_EQUAL(does(row, DO_PART),
+                                does(row, DO_COME_BACK) ||
+                                    (event == EVENT_TWIN && does(row, DO_BLAME)));
+            }
+    CU_ASSERT_EQUAL(row_of(PHASE_JOINING, EVENT_TWIN, GUARD_NONE)->actions[0], DO_PART);
+    CU_ASSERT_EQUAL(row_of(PHASE_EXAMINING, EVENT_TWIN, GUARD_NONE)->actions[0], DO_PART);
+}
+
 /* It has begun nothing, and those that it gathers have to hear of a stop. */
 static void a_master_of_a_new_job_alone_gives_way(void) {
     for (unsigned phase = 0; phase < PHASE_COUNT; phase++) {
@@ -220,4 +237,5 @@ UNIT_MAIN("master.phase", UNIT(every_pair_has_its_row),
           UNIT(words_leave_the_checkpoints_however_their_proof_ends),
           UNIT(no_rank_starts_before_all_have_taken_the_roll), UNIT(who_is_out_ends),
           UNIT(a_running_attempt_takes_nobody_in), UNIT(a_master_of_a_new_job_alone_gives_way),
+          UNIT(who_comes_to_a_host_that_gives_way_is_sent_on),
           UNIT(the_picture_in_the_papers_is_this_table))

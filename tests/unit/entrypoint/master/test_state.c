@@ -1,4 +1,5 @@
 #include "common/clock.h"
+#include "common/json.h"
 #include "master/state.h"
 #include "support/unit.h"
 #include "wire/frame.h"
@@ -56,6 +57,24 @@ static void what_is_raised_says_whom_it_is_about(void) {
     CU_ASSERT(last.event == EVENT_ALL_HEARD && last.member == NULL && last.why == NULL);
 }
 
+static void what_has_come_says_so_in_its_own_words(void) {
+    set_up();
+    cleanup_json json_t *join = frame_new("join");
+    master_raise_word(&members[1], EVENT_CAME, join);
+    CU_ASSERT(last.event == EVENT_CAME && last.member == &members[1] && last.word == join);
+}
+
+static void a_name_is_drawn_once(void) {
+    char one[ATTEMPT_RUN_SIZE];
+    char other[ATTEMPT_RUN_SIZE];
+    struct error err;
+    CU_ASSERT_EQUAL(master_draw_name(one, &err), 0);
+    CU_ASSERT_EQUAL(master_draw_name(other, &err), 0);
+    CU_ASSERT_EQUAL(strspn(one, "0123456789abcdef"), ATTEMPT_RUN_SIZE - 1);
+    CU_ASSERT_EQUAL(strlen(other), ATTEMPT_RUN_SIZE - 1);
+    CU_ASSERT_STRING_NOT_EQUAL(one, other);
+}
+
 static void who_is_lost_is_not_counted(void) {
     set_up();
     CU_ASSERT_EQUAL(master_hosts_left(&master), 2);
@@ -77,5 +96,6 @@ static void a_member_is_fresh_for_a_beat_and_a_second(void) {
 }
 
 UNIT_MAIN("master.state", UNIT(orders_carry_the_attempt_and_reach_our_own_host_by_post),
-          UNIT(what_is_raised_says_whom_it_is_about), UNIT(who_is_lost_is_not_counted),
+          UNIT(what_is_raised_says_whom_it_is_about), UNIT(what_has_come_says_so_in_its_own_words),
+          UNIT(a_name_is_drawn_once), UNIT(who_is_lost_is_not_counted),
           UNIT(a_member_is_fresh_for_a_beat_and_a_second))

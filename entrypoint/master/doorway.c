@@ -1,0 +1,177 @@
+#include "master/doorway.h"
+
+#include "common/json.h"
+#include "common/log.h"
+#include "host/capacity.h"
+#include "master/comeback.h"
+#include "master/fetching.h"
+#include "master/gather.h"
+#include "master/inquiry.h"
+#include "master/join.h"
+#include "master/namesake.h"
+#include "wire/frame.h"
+
+#include <string.h>
+
+/* The host that MESSAGE, its first word in any version, says that it is; -1: none of ours. */
+static int host_of(const struct master *m, const json_t *message) {
+    struct host_name name;
+    const char *type = frame_type(message);
+    const char *text = json_string_value(json_object_get(message, "host"));
+    bool known = strcmp(type, "join") == 0 || strcmp(type, "fetching") == 0;
+    if (!known || text == NULL || host_name_parse(text, strlen(text), &name, NULL) != 0)
+        return -1;
+    return cluster_find(&m->s.job->cluster, &name);
+}
+
+/* The same of those that can be members with a link. */
+static int member_of(const struct master *m, const json_t *message) {
+    int host = host_of(m, message);
+    return host > 0 ? host : -1;
+}
+
+/* Why the host at PEER that says to be HOST cannot have that place; 0 where it can. */
+static int check_place(const struct master *m, int host, const struct net_address *peer,
+                       const json_t *message, struct error *err) {
+    if (host < 0)
+        return error_set(err, EXIT_CODE_CONFIG, "no host of this job has that name");
+    const struct member *b = &m->members[host];
+    if (member_is_fresh(b))
+        return namesake_error(err, member_name(b), &b->address, peer);
+    if (comeback_is(m, message))
+        return comeback_check(b, message, err);
+    if (m->phase == PHASE_GATHERING)
+        return gather_check(m, (size_t)host, message, err);
+    if (json_object_get(message, "succession") != NULL)
+        return error_set(err, EXIT_CODE_NOT_READY, "this is another run, which has not begun yet");
+    return inquiry_elsewhere(m, err);
+}
+
+static void arrived(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
+    struct master *m = context;
+    struct error why = {0};
+    char text[NET_ADDRESS_TEXT];
+    if (strcmp(frame_type(message), "seek") == 0) {
+        inquiry_answer(m, link);
+        return;
+    }
+    int host = host_of(m, message);
+    if (host == 0) {
+        namesake_met(m, link, peer, message);
+        return;
+    }
+    if (check_place(m, host, peer, message, &why) == 0) {
+        if (comeback_is(m, message))
+            comeback_meet(&m->members[host], link, peer, message);
+        else
+            join_meet(&m->members[host], link, peer, message);
+        return;
+    }
+    net_address_text(peer, text);
+    log_warning("a host at %s was refused: %s", text, why.text);
+    master_refuse(link, FRAME_VERSION, &why);
+}
+
+/* Another build with our key: it is told, and so is everybody else. */
+static void foreign(void *context, struct link *link, const struct net_address *peer,
+                    const json_t *message) {
+    struct master *m = context;
+    struct error why = {0};
+    struct error theirs = {0};
+    char text[NET_ADDRESS_TEXT];
+    int64_t version = frame_version(message);
+    int host = member_of(m, message);
+    net_address_text(peer, text);
+    (void)frame_error_version(&why, host >= 0 ? supervisor_host_name(&m->s, (size_t)host) : text,
+                              version);
+    (void)error_set(&theirs, EXIT_CODE_CONFIG,
+                    "it speaks version %lld of the control link, the master version %d: another "
+                    "image build",
+                    (long long)version, FRAME_VERSION);
+    if (host >= 0 && m->phase == PHASE_JOINING && !m->members[host].joined)
+        join_fault(m, &theirs, host);
+    else
+        log_warning("%s", why.text);
+    master_refuse(link, version, &theirs);
+}
+
+static void turned_away(void *context, const struct net_address *peer, const struct error *why) {
+    struct master *m = context;
+    strangers_add(&m->doorway.strangers, peer, why);
+}
+
+static bool is_missing(void *context, size_t host) {
+    const struct master *m = context;
+    bool waits = m->phase == PHASE_JOINING || m->phase == PHASE_EXAMINING;
+    return waits && m->members[host].link == NULL;
+}
+
+static const struct door_events door_events = {
+    .arrived = arrived, .foreign = foreign, .turned_away = turned_away};
+
+/* The address of the interface that the platform names, in the family of PEER. */
+static bool has_configured(const struct master *m, const char *peer, struct net_address *ret) {
+    const char *configured = m->s.job->cluster.interface;
+    char warning[INTERFACE_WARNING_SIZE] = "";
+    struct interface interface;
+    struct net_address address;
+    if (configured[0] == '\0' || !net_address_parse(peer, &address) ||
+        interface_choose(configured, &address, &interface, warning, NULL) != 0 ||
+        warning[0] != '\0')
+        return false;
+    *ret = interface.address;
+    return true;
+}
+
+/* On the interface that the platform names, where that exists with one address; else on all, as no
+ * other host can be asked yet which one leads to it. */
+static struct net_address listening_address(const struct master *m) {
+    struct net_address v4 = {0}, v6 = {0};
+    bool has_v4 = has_configured(m, "127.0.0.1", &v4), has_v6 = has_configured(m, "::1", &v6);
+    if (has_v4 && has_v6)
+        return (struct net_address){0};
+    return has_v4 ? v4 : v6;
+}
+
+int doorway_open(struct master *m, const struct link_events *events, struct error *err) {
+    const struct job *job = m->s.job;
+    m->doorway.open = true;
+    m->doorway.events = events;
+    strangers_open(&m->doorway.strangers, &m->s.loop, &m->s.reaper, &m->s.job->cluster, is_missing,
+                   m);
+    fetching_open(m);
+    if (job->cluster.count > 1) {
+        struct net_address address = listening_address(m);
+        int listener = door_listen(&address, job->ports.control, DOOR_CONTROL, err);
+        if (listener < 0 || door_open(&m->doorway.door, &m->s.loop, listener, m->s.contexts.tls,
+                                      &door_events, m, err) != 0)
+            return -1;
+        door_set_room(&m->doorway.door, capacity_guests(&job->cluster));
+        if (m->phase == PHASE_GATHERING)
+            return 0; /* it counts the time by itself */
+        join_open(m);
+        namesake_open(m);
+        inquiry_begin(m);
+    }
+    return 0;
+}
+
+void doorway_part(struct master *m) {
+    join_close(m);
+    inquiry_close(m);
+    namesake_close(m);
+    door_close(&m->doorway.door);
+    for (size_t i = 1; i < m->s.job->cluster.count; i++) {
+        link_free(m->members[i].link);
+        m->members[i].link = NULL;
+    }
+}
+
+void doorway_close(struct master *m) {
+    join_close(m);
+    inquiry_close(m);
+    strangers_close(&m->doorway.strangers);
+    namesake_close(m);
+    door_close(&m->doorway.door);
+}
