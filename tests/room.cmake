@@ -25,6 +25,8 @@ if(NOT RINGMASTER_SANITIZE)
         add_test(NAME lint_${lint} COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/${lint}.sh)
         set_tests_properties(lint_${lint} PROPERTIES LABELS unit SKIP_RETURN_CODE 77)
     endforeach()
+    add_test(NAME lint_circles COMMAND sh ${CMAKE_SOURCE_DIR}/tests/lint/circles.sh ${CMAKE_BINARY_DIR})
+    set_tests_properties(lint_circles PROPERTIES LABELS unit)
     add_test(NAME cmake_kernel_report COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cmake/test_kernel_report.sh)
     set_tests_properties(cmake_kernel_report PROPERTIES LABELS unit)
     # What a script of bench/ does with what it starts, without what it measures.
