@@ -3,8 +3,8 @@
 # repository.
 #
 #   DRIVER=ns|docker   what the hosts are made of (hosts.sh)
-#   UNPRIVILEGED=1     hosts have no rights, but where a case says why not: so for ns; containers where told
-#                      UNPRIVILEGED= and nothing behind it is root for all
+#   UNPRIVILEGED=      and nothing behind it: hosts run as root. Else they have no rights, on both drivers, but
+#                      where a case says why not (as_root)
 #   REPEAT=20          how often each case runs; once where not told
 # shellcheck shell=sh disable=SC2034
 set -u
@@ -12,8 +12,7 @@ set -u
 top=${top:-$(cd "$(dirname "$0")/../.." && pwd)}
 system=$top/tests/system
 DRIVER=${DRIVER:-ns}
-[ "$DRIVER" = docker ] || UNPRIVILEGED=${UNPRIVILEGED-1}
-export UNPRIVILEGED="${UNPRIVILEGED:-}"
+export UNPRIVILEGED="${UNPRIVILEGED-1}"
 usual_rights=$UNPRIVILEGED
 REPEAT=${REPEAT:-1}
 RINGMASTER_BIN=${RINGMASTER_BIN:-$top/build/release/bin}

@@ -38,6 +38,7 @@ asked_twice() { [ "$(hosts log 2 | grep -c 'waiting for algo-1: the name is not 
 
 # Studio's one host: a name server of its own counts who asks.
 case_18_studio_looks_nothing_up() {
+    [ "$DRIVER" = ns ] || { skip_case "a container has the engine's name server"; return; }
     ring 1
     echo 'nameserver 127.0.0.1' >"$RING/resolv.conf"
     printf '%s' '{"current_host": "sagemaker-local", "hosts": ["sagemaker-local"],

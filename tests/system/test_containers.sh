@@ -1,6 +1,6 @@
 #!/bin/sh
-# A selection of the system tests on containers, and the job of docker/compose.yml. FULL=1 runs all of
-# them; REPEAT as in lib.sh.
+# A selection of the system tests on containers, which have no rights (lib.sh), some of it as root once more, as SageMaker
+# starts containers; and the job of docker/compose.yml. FULL=1 runs all of them; REPEAT as in lib.sh.
 # shellcheck disable=SC2154  # engine.sh's variables
 set -u
 # shellcheck source=/dev/null
@@ -41,7 +41,8 @@ step compose 's/--model resnet20/--model no-such-network/' 64
 export DRIVER=docker
 if [ -n "${FULL:-}" ]; then
     step sh "$system/test_job.sh"
-    step env UNPRIVILEGED=1 sh "$system/test_job.sh"
+    step env UNPRIVILEGED= sh "$system/test_job.sh"
+    step sh "$system/test_conformance.sh"
     step sh "$system/test_rights.sh"
     step sh "$system/test_twins.sh"
     step sh "$system/test_bad_input.sh"
@@ -52,8 +53,8 @@ if [ -n "${FULL:-}" ]; then
     done
     step env REPEAT=1 sh "$system/test_foreign.sh"
 else
-    step env CASES='every_rank_knows_its_place ranks_meet_by_mpi' sh "$system/test_job.sh"
-    step env UNPRIVILEGED=1 CASES='ranks_meet_by_mpi ringtrain_trains' sh "$system/test_job.sh"
+    step env CASES='every_rank_knows_its_place ranks_meet_by_mpi ringtrain_trains' sh "$system/test_job.sh"
+    step env UNPRIVILEGED= CASES='ranks_meet_by_mpi ringtrain_trains' sh "$system/test_job.sh"
     step env CASES='hosts_have_no_rights a_lost_host_is_told' sh "$system/test_rights.sh"
     step env CASES='one_host_has_another_key a_port_is_busy' sh "$system/test_bad_input.sh"
     step env WORKLOAD=mpi CASES='a_rank_exits_with_42 a_worker_is_killed the_master_is_killed
