@@ -61,7 +61,7 @@ unpack() {
     fi
 }
 
-[ "$(uname -m)" = x86_64 ] || fail "the wheels are for x86_64; install oneDNN 3 by other means"
+[ "$(uname -m)" = x86_64 ] || fail "$(uname -m): Ringmaster is for x86-64 alone, and so are these wheels"
 if [ "${1:-}" = --wheels ]; then
     bring_wheels
     exit 0

@@ -29,6 +29,8 @@ if(NOT RINGMASTER_SANITIZE)
     set_tests_properties(lint_circles PROPERTIES LABELS unit)
     add_test(NAME cmake_kernel_report COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cmake/test_kernel_report.sh)
     set_tests_properties(cmake_kernel_report PROPERTIES LABELS unit)
+    add_test(NAME cmake_architecture COMMAND sh ${CMAKE_SOURCE_DIR}/tests/cmake/test_architecture.sh)
+    set_tests_properties(cmake_architecture PROPERTIES LABELS unit TIMEOUT 120)
     # What a script of bench/ does with what it starts, without what it measures.
     add_test(NAME bench_gpu_all COMMAND sh ${CMAKE_SOURCE_DIR}/tests/bench/test_gpu_all.sh)
     set_tests_properties(bench_gpu_all PROPERTIES LABELS unit TIMEOUT 300

@@ -1,0 +1,55 @@
+#!/bin/sh
+# Machines of another kind than x86-64 are told so, by the build and by what brings libraries for it, before anything is made.
+set -u
+cd "$(dirname "$0")/../.." || exit 70
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+failed=0
+words='Ringmaster is for x86-64 alone'
+
+check() {
+    promise=$1
+    shift
+    if "$@"; then
+        echo "ok: $promise"
+    else
+        echo "FAILED: $promise"
+        failed=1
+    fi
+}
+
+# Whether COMMAND fails with words about PROCESSOR.
+# refused PROCESSOR COMMAND...
+refused() {
+    processor=$1
+    shift
+    "$@" >"$work/said" 2>&1 && return 1
+    tr -s ' \n' ' ' <"$work/said" | grep -q "$processor: $words" || { cat "$work/said"; return 1; }
+}
+
+# With nothing but what each build has.
+build_for() {
+    cmake -S . -B "$work/$1" -DRINGMASTER_TESTS=OFF -DRINGMASTER_ENTRYPOINT=OFF -DRINGMASTER_SOURCES=OFF \
+        -DCMAKE_SYSTEM_NAME=Linux -DCMAKE_SYSTEM_PROCESSOR="$1"
+}
+goes_on() {
+    build_for "$1" >"$work/said" 2>&1 || { cat "$work/said"; return 1; }
+    ! grep -q "$words" "$work/said"
+}
+
+for processor in aarch64 arm64 armv7l riscv64 ppc64le; do
+    check "no build for $processor" refused "$processor" build_for "$processor"
+    check "nothing was made for $processor" test ! -e "$work/$processor/Makefile" -a ! -e "$work/$processor/build.ninja"
+done
+check "x86_64 goes on" goes_on x86_64
+
+# The kernel says that it is another one.
+if [ "$(setarch i686 uname -m 2>/dev/null)" = i686 ]; then
+    check "no build on i686" refused i686 setarch i686 cmake -S . -B "$work/i686"
+    check "no libraries for i686" refused i686 setarch i686 sh docker/fetch_onednn.sh "$work/onednn"
+    check "no wheels for i686" refused i686 setarch i686 sh docker/fetch_onednn.sh --wheels
+    check "no folder for i686" test ! -e "$work/onednn"
+else
+    echo "skipped: setarch does not make this machine another one"
+fi
+exit $failed
