@@ -109,7 +109,8 @@ static int sign(struct s3 *s, const struct s3_request *r, const char *place, con
                                           .path = path,
                                           .query = query,
                                           .payload = r->payload != NULL ? r->payload : SIGV4_EMPTY,
-                                          .region = s->region};
+                                          .region = s->region,
+                                          .service = SIGV4_S3};
     return sigv4_sign(&request, credentials, now, &ret->headers, err);
 }
 

@@ -20,7 +20,7 @@ enum {
 struct signing {
     const struct sigv4_request *request;
     char stamp[STAMP_SIZE];
-    struct buf scope; /* DAY/REGION/s3/aws4_request */
+    struct buf scope; /* DAY/REGION/SERVICE/aws4_request */
     struct buf names; /* of headers, ';' between */
     struct buf canonical;
 };
@@ -69,7 +69,7 @@ static int make_canonical(struct signing *s, const struct argv *headers, struct 
     return buf_printf(&s->canonical, err, "\n%s\n%s", buf_text(&s->names), r->payload);
 }
 
-/* The key for a day, a region and this service, made of the secret step by step. */
+/* The key for a day, a region and a service, made of the secret step by step. */
 static int make_key(const struct signing *s, const char *secret, unsigned char key[DIGEST_SHA256],
                     struct error *err) {
     char first[SIGV4_SECRET_MAX + 4];
@@ -77,7 +77,7 @@ static int make_key(const struct signing *s, const char *secret, unsigned char k
     (void)snprintf(first, sizeof(first), "AWS4%s", secret);
     (void)snprintf(day, sizeof(day), "%.*s", DAY_SIZE, s->stamp);
     int made = digest_hmac(first, strlen(first), day, key, err);
-    const char *const steps[] = {s->request->region, "s3", "aws4_request"};
+    const char *const steps[] = {s->request->region, s->request->service, "aws4_request"};
     for (size_t i = 0; made == 0 && i < sizeof(steps) / sizeof(steps[0]); i++) {
         unsigned char next[DIGEST_SHA256];
         made = digest_hmac(key, DIGEST_SHA256, steps[i], next, err);
@@ -113,10 +113,12 @@ static int make_signature(const struct signing *s, const char *secret, char ret[
 static int sign(struct signing *s, const struct credentials *c, struct argv *headers,
                 struct error *err) {
     char signature[DIGEST_HEX_MAX];
-    if (buf_printf(&s->scope, err, "%.*s/%s/s3/aws4_request", DAY_SIZE, s->stamp,
-                   s->request->region) != 0 ||
+    const struct sigv4_request *r = s->request;
+    if (buf_printf(&s->scope, err, "%.*s/%s/%s/aws4_request", DAY_SIZE, s->stamp, r->region,
+                   r->service) != 0 ||
         argv_printf(headers, err, "x-amz-date: %s", s->stamp) != 0 ||
-        argv_printf(headers, err, "x-amz-content-sha256: %s", s->request->payload) != 0 ||
+        (strcmp(r->service, SIGV4_S3) == 0 &&
+         argv_printf(headers, err, "x-amz-content-sha256: %s", r->payload) != 0) ||
         (c->token[0] != '\0' &&
          argv_printf(headers, err, "x-amz-security-token: %s", c->token) != 0) ||
         make_canonical(s, headers, err) != 0 || make_signature(s, c->secret, signature, err) != 0)

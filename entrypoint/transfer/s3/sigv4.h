@@ -1,6 +1,6 @@
-/* AWS Signature Version 4 for S3: which headers prove that a request is ours. Pure: no clock, no
- * network, no environment. The path is encoded once (S3's rule; other services encode it twice),
- * and what is signed is byte for byte what is sent. */
+/* AWS Signature Version 4: which headers prove that a request is ours. Pure: no clock, no network,
+ * no environment. What is signed is byte for byte what is sent: the path is encoded once and stays
+ * as it is otherwise (S3's rule; other services encode it twice and take "." and ".." out). */
 #ifndef S3_SIGV4_H
 #define S3_SIGV4_H
 
@@ -26,7 +26,10 @@ struct sigv4_request {
     const char *query;   /* encoded and in order (http/percent.h); "" for none */
     const char *payload; /* SHA-256 of the body as digits, or SIGV4_UNSIGNED */
     const char *region;
+    const char *service; /* SIGV4_S3, or another one that takes signatures */
 };
+
+#define SIGV4_S3 "s3"
 
 /* A body whose digest is not part of the signature: TLS keeps it whole on the way, and where there
  * is none, the digest is. */
@@ -35,8 +38,8 @@ struct sigv4_request {
 #define SIGV4_EMPTY "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 /* HEADERS are lines "name: value", names in lower case, no blanks around values, which the request
- * will have besides: all are signed, and x-amz-date, x-amz-content-sha256, x-amz-security-token and
- * authorization are added. NOW is in seconds since 1970. */
+ * will have besides: all are signed, and x-amz-date, x-amz-security-token, authorization and, which
+ * S3 alone asks for, x-amz-content-sha256 are added. NOW is in seconds since 1970. */
 int sigv4_sign(const struct sigv4_request *request, const struct credentials *credentials,
                int64_t now, struct argv *headers, struct error *err);
 
