@@ -53,6 +53,12 @@ const char *http_header(const struct http_call *call, const char *name) {
     return "";
 }
 
+unsigned http_sum(unsigned sum, const char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++)
+        sum = (sum ^ (unsigned char)bytes[i]) * 16777619u;
+    return sum;
+}
+
 /* The head, and in BODY what came behind it, as far as it fits; returns how much came. */
 static ssize_t read_head(struct http_call *call) {
     static char text[2 * HTTP_TEXT_MAX];
@@ -77,6 +83,7 @@ static ssize_t read_head(struct http_call *call) {
     if (call->size > sizeof(call->body) - 1)
         call->size = sizeof(call->body) - 1;
     memcpy(call->body, end + 4, call->size);
+    call->sum = http_sum(HTTP_SUM, end + 4, came);
     return (ssize_t)came;
 }
 
@@ -90,6 +97,7 @@ static void read_body(struct http_call *call, size_t seen) {
         if (got <= 0)
             return;
         seen += (size_t)got;
+        call->sum = http_sum(call->sum, room > 0 ? call->body + call->size : spare, (size_t)got);
         if (room > 0)
             call->size += (size_t)got;
     }

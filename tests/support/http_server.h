@@ -10,6 +10,8 @@
 
 enum { HTTP_COUNTERS = 8, HTTP_TEXT_MAX = 64 * 1024, HTTP_KEPT_MAX = 64 };
 
+#define HTTP_SUM 2166136261u
+
 struct http_shared {
     atomic_uint requests;
     atomic_uint counters[HTTP_COUNTERS]; /* the test's own */
@@ -23,7 +25,8 @@ struct http_call {
     char target[2048];
     char headers[HTTP_TEXT_MAX]; /* lines as they came, each with its CR LF */
     char body[HTTP_TEXT_MAX];
-    size_t size; /* of the body */
+    size_t size;  /* of the body */
+    unsigned sum; /* of all its bytes, also those that BODY has no room for (http_sum) */
     struct http_shared *shared;
 };
 
@@ -42,6 +45,8 @@ void http_reply(struct http_call *call, int status, const char *headers, const c
                 size_t size);
 void http_reply_text(struct http_call *call, int status, const char *body);
 void http_write(struct http_call *call, const char *bytes, size_t size);
+/* FNV-1a of SIZE bytes behind what SUM was made of; it begins with HTTP_SUM. */
+unsigned http_sum(unsigned sum, const char *bytes, size_t size);
 /* The value of a request's header; "" if absent. Valid until the next call. */
 const char *http_header(const struct http_call *call, const char *name);
 

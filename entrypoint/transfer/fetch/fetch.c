@@ -232,6 +232,8 @@ void fetch_start(struct fetch *f, const struct fetch_order *order, struct pool *
     if (order->peer != NULL) {
         f->exchange.tries = PEER_TRIES;
         f->exchange.silence = PEER_SILENCE;
+    } else if (order->s3 != NULL) {
+        f->exchange.silence = order->s3->silence;
     }
     pool_add(pool, &f->exchange);
 }

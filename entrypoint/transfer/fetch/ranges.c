@@ -95,6 +95,10 @@ bool ranges_digest(struct ranges *r) {
     return true;
 }
 
+static int64_t silence_of(const struct fetch_order *o) {
+    return o->s3 != NULL ? o->s3->silence : 0;
+}
+
 /* --- a piece ---------------------------------------------------------------------------------- */
 
 /* What comes in chunks may break off behind its last byte: no request can ask for the rest. */
@@ -191,7 +195,8 @@ bool ranges_more(struct ranges *r) {
     while (p->busy)
         p++;
     *p = (struct ranges_piece){.owner = r, .number = r->next++, .busy = true};
-    p->exchange = (struct exchange){.name = r->order.name, .events = &events, .context = p};
+    p->exchange = (struct exchange){
+        .name = r->order.name, .events = &events, .context = p, .silence = silence_of(&r->order)};
     r->running++;
     pool_add(r->pool, &p->exchange);
     return true;
@@ -265,6 +270,7 @@ void ranges_start(struct ranges *r, const struct fetch_order *order, struct pool
     r->file.fd = r->file.folder = -1;
     if (order->etag != NULL)
         (void)snprintf(r->etag, sizeof(r->etag), "%s", order->etag);
-    r->question = (struct exchange){.name = order->name, .events = &events, .context = r};
+    r->question = (struct exchange){
+        .name = order->name, .events = &events, .context = r, .silence = silence_of(order)};
     pool_add(pool, &r->question);
 }

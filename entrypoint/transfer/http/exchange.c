@@ -94,8 +94,12 @@ static void unquote(char *etag) {
 static void begin_answer(struct answer *a) {
     struct buf words = a->words;
     words.size = 0;
-    *a = (struct answer){
-        .length = -1, .range_begin = -1, .range_total = -1, .retry_after = -1, .words = words};
+    *a = (struct answer){.mark = a->mark,
+                         .length = -1,
+                         .range_begin = -1,
+                         .range_total = -1,
+                         .retry_after = -1,
+                         .words = words};
 }
 
 static size_t on_header(char *line, size_t one, size_t size, void *context) {
@@ -289,6 +293,7 @@ int exchange_start(struct exchange *e, const char *certificates, struct error *e
         set_body(e->easy, e, err) != 0 || set_headers(e->easy, e, err) != 0 ||
         (e->request.key != NULL && set_key(e->easy, e->request.key, err) != 0))
         return -1;
+    e->answer.mark = e->request.mark;
     return set_ears(e->easy, e, err);
 }
 

@@ -33,11 +33,13 @@ struct request {
     int64_t size; /* below 0: no body */
     bool may_redirect;
     const unsigned char *key; /* of TLS, TLS_KEY_SIZE bytes, in place of certificates; or NULL */
+    unsigned mark;            /* whoever makes it finds it in its answer */
 };
 
 /* What has come of an answer. Fields that are not there are "". */
 struct answer {
     long status;
+    unsigned mark;                       /* the request's */
     int64_t length;                      /* of the body as announced; -1: not */
     int64_t range_begin;                 /* of a part (206); -1: none */
     int64_t range_total;                 /* of the whole that it is a part of; -1: not said */

@@ -39,7 +39,7 @@ int ask(const struct ask *a, const char *name, struct buf *ret, struct answer *r
                                .refused = refused,
                                .context = &asking,
                                .tries = a->tries,
-                               .silence = a->seconds,
+                               .silence = a->s3->silence > 0 ? a->s3->silence : a->seconds,
                                .seconds = a->seconds,
                                .certificates = a->s3->certificates,
                                .give_up = a->give_up};

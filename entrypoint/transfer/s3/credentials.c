@@ -251,6 +251,11 @@ static int find(struct credential_source *s, struct error *err) {
                            "the instance has none");
 }
 
+static bool are_same(const struct credentials *a, const struct credentials *b) {
+    return strcmp(a->id, b->id) == 0 && strcmp(a->secret, b->secret) == 0 &&
+           strcmp(a->token, b->token) == 0;
+}
+
 int credentials_get(struct credential_source *s, int64_t now, bool renew,
                     const struct credentials **ret, struct error *err) {
     int64_t until = s->current.expires;
@@ -260,6 +265,7 @@ int credentials_get(struct credential_source *s, int64_t now, bool renew,
         return 0;
     const struct credentials before = s->current;
     if (find(s, err) == 0) {
+        s->serial += !s->have || !are_same(&before, &s->current);
         s->have = true;
         return 0;
     }

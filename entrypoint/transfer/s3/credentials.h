@@ -14,6 +14,7 @@ enum { CREDENTIALS_EARLY_SECONDS = 300 };
 struct credential_source {
     const struct argv *environment; /* the job's AWS_* variables; outlives it */
     struct credentials current;
+    unsigned serial; /* another one for each that was another than the one before */
     bool have;
 };
 

@@ -43,23 +43,29 @@ static void mark_list(const struct listing *o, size_t count) {
         o->mark(line);
 }
 
+static int64_t seconds_left(const struct listing *o) {
+    int64_t left = (o->deadline - clock_now()) / CLOCK_SECOND + 1;
+    return left < ASK_SECONDS ? left : ASK_SECONDS;
+}
+
 /* All pages of one prefix. */
 static int list(const struct listing *o, const char *prefix, struct objects *ret,
                 struct error *err) {
     char token[OBJECTS_TOKEN_MAX] = "";
     struct asking a = {.listing = o, .prefix = prefix, .token = token};
     (void)snprintf(a.name, sizeof(a.name), "listing %s", o->at->shown);
-    const struct question q = {.name = a.name,
-                               .prepare = prepare_list,
-                               .refused = refused_list,
-                               .context = &a,
-                               .seconds = ASK_SECONDS,
-                               .certificates = o->s3->certificates};
+    struct question q = {.name = a.name,
+                         .prepare = prepare_list,
+                         .refused = refused_list,
+                         .context = &a,
+                         .silence = o->s3->silence,
+                         .certificates = o->s3->certificates};
     do {
         cleanup_buf struct buf page;
         buf_init(&page, OBJECTS_PAGE_MAX);
         if (clock_now() > o->deadline)
             return error_set(err, EXIT_CODE_NOT_READY, "%s: it was not done in time", a.name);
+        q.seconds = seconds_left(o);
         if (pool_ask(&q, &page, NULL, err) != 0)
             return -1;
         if (objects_add_page(ret, buf_text(&page), page.size, err) != 0)

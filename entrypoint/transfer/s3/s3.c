@@ -8,6 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+enum { SKEW_LEAST = 60 }; /* seconds that make another clock of it */
+
 static const char *get(const struct argv *environment, const char *name) {
     const char *value = argv_get_env(environment, name);
     return value != NULL && value[0] != '\0' ? value : NULL;
@@ -95,15 +97,24 @@ static const char *host_of(const char *place, char ret[S3_PLACE_MAX]) {
     return ret;
 }
 
+/* What a request is made by: another mark where any of it is another one. */
+static unsigned mark_of(const struct s3 *s) {
+    return s->corrected + s->credentials.serial;
+}
+
 static int sign(struct s3 *s, const struct s3_request *r, const char *place, const char *path,
                 const char *query, struct request *ret, struct error *err) {
     char host[S3_PLACE_MAX];
     const struct credentials *credentials = NULL;
     int64_t now = clock_wall() / CLOCK_SECOND + s->skew;
     bool renew = s->renew;
+    unsigned serial = s->credentials.serial;
     s->renew = false;
     if (credentials_get(&s->credentials, now, renew, &credentials, err) != 0)
         return -1;
+    if (renew)
+        s->vain = s->credentials.serial == serial;
+    ret->mark = mark_of(s);
     const struct sigv4_request request = {.method = r->method,
                                           .host = host_of(place, host),
                                           .path = path,
@@ -146,30 +157,48 @@ static int take_region(struct s3 *s, const struct answer *answer) {
         strcmp(answer->region, s->region) == 0)
         return -1;
     s->region_told = true;
+    s->corrected++;
     (void)snprintf(s->region, sizeof(s->region), "%.*s", S3_REGION_MAX - 1, answer->region);
     return 0;
 }
 
-/* Once: the server's clock in place of ours. */
+/* The server's clock in place of ours, where that is another one than it was. */
 static int take_clock(struct s3 *s, const struct answer *answer) {
     struct tm parts = {0};
-    if (s->skew != 0 || strptime(answer->date, "%a, %d %b %Y %H:%M:%S GMT", &parts) == NULL)
+    if (strptime(answer->date, "%a, %d %b %Y %H:%M:%S GMT", &parts) == NULL)
         return -1;
-    s->skew = (int64_t)timegm(&parts) - clock_wall() / CLOCK_SECOND;
-    return s->skew != 0 ? 0 : -1;
+    int64_t skew = (int64_t)timegm(&parts) - clock_wall() / CLOCK_SECOND;
+    if (llabs((long long)(skew - s->skew)) < SKEW_LEAST)
+        return -1;
+    s->skew = skew;
+    s->corrected++;
+    return 0;
+}
+
+/* Once for each request that is refused: the next one asks anew. */
+static int renew(struct s3 *s) {
+    s->renew = !s->vain;
+    s->vain = false;
+    return s->renew ? 0 : -1;
+}
+
+static bool names_our_region(const struct s3 *s, const struct answer *answer) {
+    return s->endpoint == NULL && s->region_told && strcmp(answer->region, s->region) == 0 &&
+           (answer->status == 301 || answer->status == 307 || answer->status == 400);
 }
 
 int s3_refused(struct s3 *s, const struct answer *answer, struct error *err) {
-    if (take_region(s, answer) == 0)
+    const bool known = answer->mark != mark_of(s); /* by now */
+    const bool skewed = s3_says(answer, "RequestTimeTooSkewed");
+    /* A HEAD is refused without words. */
+    const bool bare = answer->status == 400 && answer->words.size == 0;
+    const bool expired = bare || s3_says(answer, "ExpiredToken");
+    if (take_region(s, answer) == 0 || s3_says(answer, "RequestTimeout"))
         return 0;
-    if (s3_says(answer, "RequestTimeTooSkewed") && take_clock(s, answer) == 0)
+    if (known && (skewed || expired || names_our_region(s, answer)))
         return 0;
-    if (s3_says(answer, "RequestTimeout"))
+    if ((skewed && take_clock(s, answer) == 0) || (expired && renew(s) == 0))
         return 0;
-    if (s3_says(answer, "ExpiredToken") && !s->renewed) {
-        s->renew = s->renewed = true;
-        return 0;
-    }
     if (answer->status == 403)
         return error_set(err, EXIT_CODE_DATA,
                          "the server answers 403: the credentials do not allow it, or it is not "

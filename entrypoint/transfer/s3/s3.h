@@ -16,10 +16,12 @@ struct s3 {
     const char *endpoint;     /* borrowed; NULL: AWS's own */
     const char *certificates; /* AWS_CA_BUNDLE, borrowed; or NULL */
     char region[S3_REGION_MAX];
-    bool region_told; /* by a server: it is not asked twice */
-    bool renew;       /* credentials that were refused */
-    bool renewed;
-    int64_t skew; /* the server's clock less ours, s, once it mattered */
+    bool region_told;   /* by a server: it is not asked twice */
+    bool renew;         /* credentials that were refused */
+    bool vain;          /* that was done, and their source has no others */
+    int64_t skew;       /* the server's clock less ours, s, once it mattered */
+    unsigned corrected; /* how often a server has named the region or its clock */
+    int64_t silence;    /* seconds without a byte that end a try; 0: as each request has it */
 };
 
 /* ENVIRONMENT has the job's AWS_* variables, which outlive it. */
@@ -43,7 +45,8 @@ int s3_prepare(struct s3 *s, const struct s3_request *request, struct request *r
 bool s3_says(const struct answer *answer, const char *code);
 
 /* An exchange's `refused`: 0 where a second try will be another one, as the server named the
- * region, the clock was off or the credentials had ended. */
+ * region, the clock was off or the credentials had ended. Many requests are under way at once: one
+ * that was made before that is known is made anew, and nothing is learnt of it twice. */
 int s3_refused(struct s3 *s, const struct answer *answer, struct error *err);
 
 #endif

@@ -59,8 +59,9 @@ static int complete(void *context, const struct answer *a, struct error *err) {
     if (etag_is_md5(a->etag) && !str_starts_with(a->encryption, "aws:kms") &&
         strcmp(a->etag, own) != 0)
         return exchange_fail_again(err, "the server's ETag is not the MD5 of what was sent");
-    if (p->order.upload_id != NULL && a->etag[0] == '\0')
-        return exchange_fail_again(err, "the server tells no ETag of a part");
+    /* An answer has no body, but for one that says success and then something else. */
+    if (a->etag[0] == '\0' && (p->order.upload_id != NULL || a->length > 0))
+        return exchange_fail_again(err, "the server tells no ETag of what was sent");
     (void)snprintf(p->etag, sizeof(p->etag), "%s", a->etag);
     return 0;
 }
@@ -91,6 +92,7 @@ void piece_start(struct piece *p, const struct piece_order *order, struct pool *
     static const struct exchange_events events = {
         .prepare = prepare, .complete = complete, .refused = refused, .ended = ended};
     *p = (struct piece){.order = *order};
-    p->exchange = (struct exchange){.name = order->name, .events = &events, .context = p};
+    p->exchange = (struct exchange){
+        .name = order->name, .events = &events, .context = p, .silence = order->s3->silence};
     pool_add(pool, &p->exchange);
 }

@@ -1,3 +1,4 @@
+#include "common/buf.h"
 #include "s3/objects.h"
 #include "support/unit.h"
 
@@ -43,6 +44,27 @@ static void pages_add_up(void) {
     objects_done(&l);
 }
 
+/* So many are taken, and none more. */
+static void objects_have_a_ceiling(void) {
+    enum { PAGE = 10000 };
+    static const char one[] = "<Contents><Key>k</Key><Size>1</Size></Contents>";
+    struct objects l = {0};
+    struct error err = {0};
+    cleanup_buf struct buf page;
+    buf_init(&page, OBJECTS_PAGE_MAX);
+    CU_ASSERT_EQUAL(buf_add_text(&page, HEAD, NULL), 0);
+    for (int i = 0; i < PAGE; i++)
+        CU_ASSERT_EQUAL(buf_add_text(&page, one, NULL), 0);
+    CU_ASSERT_EQUAL(buf_add_text(&page, TAIL, NULL), 0);
+    for (int i = 0; i < OBJECTS_MAX / PAGE; i++)
+        CU_ASSERT_EQUAL_FATAL(add(&l, buf_text(&page), &err), 0);
+    CU_ASSERT_EQUAL(l.count, OBJECTS_MAX);
+    CU_ASSERT_EQUAL(add(&l, HEAD "<Contents><Key>k</Key><Size>1</Size></Contents>" TAIL, &err), -1);
+    ASSERT_CONTAINS(err.text, "has more than a million objects");
+    CU_ASSERT_EQUAL(l.count, OBJECTS_MAX);
+    objects_done(&l);
+}
+
 static void what_is_no_listing_is_refused(void) {
     static const struct {
         const char *text, *words;
@@ -83,5 +105,5 @@ static void texts_have_a_ceiling(void) {
     objects_done(&l);
 }
 
-UNIT_MAIN("transfer.objects", UNIT(pages_add_up), UNIT(what_is_no_listing_is_refused),
-          UNIT(texts_have_a_ceiling))
+UNIT_MAIN("transfer.objects", UNIT(pages_add_up), UNIT(objects_have_a_ceiling),
+          UNIT(what_is_no_listing_is_refused), UNIT(texts_have_a_ceiling))

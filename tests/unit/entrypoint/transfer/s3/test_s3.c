@@ -85,7 +85,18 @@ static struct answer refusal(long status, const char *words) {
     return a;
 }
 
-static void a_server_corrects_us_once(void) {
+/* The mark of a request that is made now. */
+static unsigned prepare(struct s3 *s) {
+    const struct s3_request request = {.method = "GET", .bucket = "bucket", .key = "key"};
+    struct request made = {.fd = -1, .size = -1};
+    buf_init(&made.url, 4096);
+    CU_ASSERT_EQUAL(s3_prepare(s, &request, &made, NULL), 0);
+    unsigned mark = made.mark;
+    request_done(&made);
+    return mark;
+}
+
+static void a_server_corrects_us(void) {
     cleanup_argv struct argv environment = {0};
     struct s3 s;
     struct error err = {0};
@@ -94,6 +105,9 @@ static void a_server_corrects_us_once(void) {
     (void)snprintf(moved.region, sizeof(moved.region), "ap-south-1");
     CU_ASSERT_EQUAL(s3_refused(&s, &moved, &err), 0);
     CU_ASSERT_STRING_EQUAL(s.region, "ap-south-1");
+    CU_ASSERT_EQUAL(s3_refused(&s, &moved, &err), 0); /* of the same time */
+    moved.mark = prepare(&s);
+    CU_ASSERT_EQUAL(s3_refused(&s, &moved, &err), -1);
     (void)snprintf(moved.region, sizeof(moved.region), "us-west-2");
     CU_ASSERT_EQUAL(s3_refused(&s, &moved, &err), -1);
     buf_done(&moved.words);
@@ -103,16 +117,39 @@ static void a_server_corrects_us_once(void) {
     struct tm parts;
     CU_ASSERT_PTR_NOT_NULL(gmtime_r(&theirs, &parts));
     (void)strftime(late.date, sizeof(late.date), "%a, %d %b %Y %H:%M:%S GMT", &parts);
+    late.mark = prepare(&s);
     CU_ASSERT_EQUAL(s3_refused(&s, &late, &err), 0);
     CU_ASSERT_TRUE(s.skew >= 7198 && s.skew <= 7200);
+    CU_ASSERT_EQUAL(s3_refused(&s, &late, &err), 0); /* it was made before */
+    CU_ASSERT_EQUAL(s.corrected, 2);
+    late.mark = prepare(&s);
     CU_ASSERT_EQUAL(s3_refused(&s, &late, &err), -1);
     buf_done(&late.words);
 
     struct answer ended = refusal(400, "<Code>ExpiredToken</Code>");
+    for (int i = 0; i < 2; i++) { /* each request that is refused asks anew, once */
+        ended.mark = prepare(&s);
+        CU_ASSERT_EQUAL(s3_refused(&s, &ended, &err), 0);
+        CU_ASSERT_TRUE(s.renew);
+        ended.mark = prepare(&s);
+        CU_ASSERT_FALSE(s.renew);
+        CU_ASSERT_EQUAL(s3_refused(&s, &ended, &err), -1); /* the environment has no others */
+    }
+    CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_SESSION_TOKEN", "another", NULL), 0);
     CU_ASSERT_EQUAL(s3_refused(&s, &ended, &err), 0);
-    CU_ASSERT_TRUE(s.renew);
-    CU_ASSERT_EQUAL(s3_refused(&s, &ended, &err), -1);
+    unsigned before = ended.mark;
+    ended.mark = prepare(&s);
+    CU_ASSERT_NOT_EQUAL(ended.mark, before);
+    ended.mark = before;
+    CU_ASSERT_EQUAL(s3_refused(&s, &ended, &err), 0); /* of the old ones */
+    CU_ASSERT_FALSE(s.renew);
     buf_done(&ended.words);
+    struct answer bare = refusal(400, ""); /* of a HEAD, which has no words */
+    bare.mark = prepare(&s);
+    CU_ASSERT_EQUAL(s3_refused(&s, &bare, &err), 0);
+    bare.mark = prepare(&s);
+    CU_ASSERT_EQUAL(s3_refused(&s, &bare, &err), -1);
+    buf_done(&bare.words);
 
     struct answer denied = refusal(403, "<Code>AccessDenied</Code>");
     CU_ASSERT_EQUAL(s3_refused(&s, &denied, &err), -1);
@@ -135,4 +172,4 @@ static void an_endpoint_of_ones_own_stays(void) {
 }
 
 UNIT_MAIN("transfer.s3", UNIT(buckets_have_their_addresses), UNIT(what_is_no_address_is_refused),
-          UNIT(a_server_corrects_us_once), UNIT(an_endpoint_of_ones_own_stays))
+          UNIT(a_server_corrects_us), UNIT(an_endpoint_of_ones_own_stays))

@@ -1,0 +1,378 @@
+/* Every kind of request that this house makes of S3 meets every way in which a server fails it:
+ * once, after which what was asked for is done, and the bytes are the same, or fails with words
+ * where the server said something that no second try makes better; and without end, in which case
+ * it fails with words by its deadline. Where it fails nothing is there, at neither end. */
+#include "unit/entrypoint/transfer/faults_stage.h"
+
+#include "common/cleanup.h"
+#include "fetch/bring.h"
+#include "s3/listing.h"
+#include "upload/multipart.h"
+#include "upload/piece.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+enum { OFTEN = 1000000, SECONDS = 60, SHORT_SECONDS = 1, LATE_SECONDS = 8 };
+
+static const char *const kinds[KINDS] = {"a listing", "a question", "a part of an object",
+                                         "an object", "an upload",  "a beginning",
+                                         "a part",    "an end",     "giving up"};
+static const char *const faults[FAULTS] = {"500",           "503",
+                                           "a reset",       "silence",
+                                           "a cut",         "another length",
+                                           "other words",   "a skewed clock",
+                                           "an ended token"};
+
+/* What a fault that comes once ends with, where it is no success: these words. An answer that is
+ * whole and wrong is believed to be what the server has to say. */
+static const char *const ends[KINDS][FAULTS] = {
+    [LIST] = {[OTHER_LENGTH] = "no XML", [OTHER_WORDS] = "does not begin with ListBucketResult"},
+    [GET] = {[OTHER_LENGTH] = "bytes where", [OTHER_WORDS] = "bytes where"},
+    [CREATE] = {[OTHER_LENGTH] = "no XML", [OTHER_WORDS] = "Error without UploadId"},
+    [COMPLETE] = {[OTHER_LENGTH] = "no XML", [OTHER_WORDS] = "Error without ETag"},
+};
+static struct http_server server;
+static struct s3 s3;
+static struct argv environment;
+static int root = -1;
+static int up = -1; /* the file that is sent */
+static int64_t seconds;
+static unsigned failed; /* of this process */
+
+#define EXPECT(what, ...)                                                                          \
+    do {                                                                                           \
+        if (!(what)) {                                                                             \
+            printf("%s:%d: %s, once in %u: ", __FILE__, __LINE__, #what, failed++);                \
+            printf(__VA_ARGS__);                                                                   \
+            printf("\n");                                                                          \
+        }                                                                                          \
+    } while (0)
+
+static unsigned count(int which) {
+    return atomic_load(&server.shared->counters[which]);
+}
+
+static int64_t deadline(void) {
+    return clock_now() + seconds * CLOCK_SECOND;
+}
+
+/* --- what is asked for ------------------------------------------------------------------------ */
+
+static int list_all(struct error *err) {
+    struct address at;
+    struct objects objects = {0};
+    size_t front = 0;
+    if (address_parse("s3://bucket/set/", &at, err) != 0)
+        return -1;
+    const struct listing listing = {
+        .s3 = &s3, .at = &at, .what = "set", .shards = 1, .deadline = deadline()};
+    int result = listing_read(&listing, &objects, &front, err);
+    EXPECT(result != 0 || (objects.count == 2 && strcmp(objects.items[1].key, "set/b") == 0),
+           "%zu objects", objects.count);
+    objects_done(&objects);
+    address_done(&at);
+    return result;
+}
+
+static struct bring bring;
+static void brought(void *context, const struct error *failure) {
+    if (failure != NULL)
+        *(struct error *)context = *failure;
+}
+static bool more(void *context) {
+    return bring_more(context);
+}
+static bool aside(void *context) {
+    return bring_verify(context);
+}
+
+static bool is_same(const char *name, size_t size) {
+    static char block[1 << 20];
+    cleanup_fd int fd = openat(root, name, O_RDONLY | O_CLOEXEC);
+    size_t at = 0;
+    for (ssize_t got = 1; fd >= 0 && got > 0; at += (size_t)got) {
+        got = read(fd, block, sizeof(block));
+        if (got > 0 &&
+            (at + (size_t)got > size || memcmp(block, faults_content + at, (size_t)got) != 0))
+            return false;
+    }
+    return at == size;
+}
+
+static int fetch(bool large, struct error *err) {
+    struct pool pool;
+    struct error failure = {0};
+    int64_t fetched = 0;
+    const char *name = large ? "large" : "small";
+    size_t size = large ? LARGE_SIZE : SMALL_SIZE;
+    const struct bring_order order = {.source = {.s3 = &s3,
+                                                 .bucket = "bucket",
+                                                 .key = name,
+                                                 .name = name,
+                                                 .root = root,
+                                                 .path = name,
+                                                 .size = (int64_t)size,
+                                                 .etag = large ? faults_large : faults_small,
+                                                 .fetched = &fetched},
+                                      .ended = brought,
+                                      .context = &failure};
+    if (pool_open(&pool, NULL, err) != 0)
+        return -1;
+    pool.more = more;
+    pool.aside = aside;
+    pool.context = &bring;
+    bring_start(&bring, &order, &pool);
+    int ran = pool_run(&pool, deadline(), err);
+    pool_close(&pool);
+    int result = ran == 0 && failure.code == 0 ? 0 : -1;
+    if (failure.code != 0)
+        *err = failure;
+    EXPECT(result != 0 || is_same(name, size), "%s has other bytes", name);
+    EXPECT(result == 0 || faccessat(root, name, F_OK, 0) != 0, "half of %s is there", name);
+    (void)unlinkat(root, name, 0);
+    part_file_forget(root, name);
+    return result;
+}
+
+static void sent_one(void *context, const struct error *failure) {
+    if (failure != NULL)
+        *(struct error *)context = *failure;
+}
+
+static int put(struct error *err) {
+    struct pool pool;
+    struct piece piece;
+    struct error failure = {0};
+    int64_t sent = 0;
+    const struct piece_order order = {.s3 = &s3,
+                                      .bucket = "bucket",
+                                      .key = "small",
+                                      .name = "small",
+                                      .fd = up,
+                                      .size = SMALL_SIZE,
+                                      .sent = &sent,
+                                      .ended = sent_one,
+                                      .context = &failure};
+    if (pool_open(&pool, NULL, err) != 0)
+        return -1;
+    piece_start(&piece, &order, &pool);
+    int ran = pool_run(&pool, deadline(), err);
+    pool_close(&pool);
+    int result = ran == 0 && failure.code == 0 ? 0 : -1;
+    if (failure.code != 0)
+        *err = failure;
+    EXPECT(result != 0 || (sent == SMALL_SIZE &&
+                           count(SUM_FIRST) == http_sum(HTTP_SUM, faults_content, SMALL_SIZE)),
+           "other bytes came");
+    return result;
+}
+
+static int put_large(struct error *err) {
+    int64_t sent = 0;
+    const struct multipart_order order = {.s3 = &s3,
+                                          .bucket = "bucket",
+                                          .key = "up",
+                                          .name = "up",
+                                          .fd = up,
+                                          .size = UP_SIZE,
+                                          .deadline = deadline(),
+                                          .sent = &sent};
+    int result = multipart_send(&order, err);
+    EXPECT(result != 0 || (sent == UP_SIZE && count(VISIBLE) == 1 &&
+                           count(SUM_FIRST) == http_sum(HTTP_SUM, faults_content, ETAG_PART) &&
+                           count(SUM_LAST) ==
+                               http_sum(HTTP_SUM, faults_content + ETAG_PART, UP_SIZE - ETAG_PART)),
+           "other bytes came");
+    return result;
+}
+
+static int probe(struct error *err) {
+    struct address to;
+    if (address_parse("s3://bucket/up/", &to, err) != 0)
+        return -1;
+    int result = multipart_probe(&s3, &to, err);
+    address_done(&to);
+    return result;
+}
+
+static int ask_for(enum kind kind, struct error *err) {
+    switch (kind) {
+    case LIST:
+        return list_all(err);
+    case HEAD:
+    case RANGE:
+        return fetch(true, err);
+    case GET:
+        return fetch(false, err);
+    case PUT:
+        return put(err);
+    case ABORT:
+        return probe(err);
+    default:
+        return put_large(err);
+    }
+}
+
+/* --- a cell ----------------------------------------------------------------------------------- */
+
+/* A server that is busy is not one that is silent. */
+static void open_s3(enum fault fault) {
+    CU_ASSERT_EQUAL(s3_open(&s3, &environment, NULL), 0);
+    s3.silence = fault == SILENCE ? 1 : 0;
+}
+
+static void set(enum kind kind, enum fault fault, unsigned times) {
+    for (int i = 0; i < HTTP_COUNTERS; i++)
+        atomic_store(&server.shared->counters[i], 0);
+    atomic_store(&server.shared->counters[AT_KIND], kind);
+    atomic_store(&server.shared->counters[WHICH_FAULT], fault);
+    atomic_store(&server.shared->counters[TIMES], times);
+}
+
+/* Where the good answer has no body no length is another one; a 204 has none whatever it says. */
+static bool has_cell(enum kind kind, enum fault fault) {
+    bool bare = kind == PUT || kind == PART || kind == ABORT;
+    return !(bare && fault == OTHER_LENGTH) && !(kind == ABORT && fault == CUT_OFF);
+}
+
+static void meet_once(enum kind kind, enum fault fault) {
+    struct error err = {0};
+    const char *end = ends[kind][fault];
+    set(kind, fault, 1);
+    open_s3(fault);
+    seconds = SECONDS;
+    int result = ask_for(kind, &err);
+    EXPECT(count(TIMES) == 0, "%s met no %s", kinds[kind], faults[fault]);
+    EXPECT((result == 0) == (end == NULL), "%s after %s: %s", kinds[kind], faults[fault], err.text);
+    EXPECT(end == NULL || strstr(err.text, end) != NULL, "%s after %s: %s", kinds[kind],
+           faults[fault], err.text);
+    EXPECT(result == 0 || count(VISIBLE) == 0, "%s after %s is there", kinds[kind], faults[fault]);
+    EXPECT(end == NULL || kind != COMPLETE || count(GIVEN_UP) > 0, "parts stay behind");
+    EXPECT(fault != SKEWED || kind == HEAD || (s3.skew > SKEW - 60 && s3.skew <= SKEW),
+           "%s: the clock is %lld s off", kinds[kind], (long long)s3.skew);
+    s3_close(&s3);
+}
+
+/* What a server may say without end and have its file taken all the same: what it is asked before
+ * the file, and half of what was asked for, as the rest is another request. Else it fails by its
+ * deadline. */
+static bool may_come(enum kind kind, enum fault fault) {
+    return kind == HEAD || (kind == GET && fault == CUT_OFF) ||
+           (kind == RANGE && fault >= CUT_OFF && fault <= OTHER_WORDS) ||
+           (kind == ABORT && fault == OTHER_WORDS);
+}
+
+static void meet_always(enum kind kind, enum fault fault) {
+    struct error err = {0};
+    int64_t began = clock_now();
+    set(kind, fault, OFTEN);
+    open_s3(fault);
+    seconds = SHORT_SECONDS;
+    int result = ask_for(kind, &err);
+    int64_t took = (clock_now() - began) / CLOCK_SECOND;
+    EXPECT(result != 0 || may_come(kind, fault), "%s with %s alone comes", kinds[kind],
+           faults[fault]);
+    EXPECT(result == 0 || err.text[0] != '\0', "%s with %s alone: no words", kinds[kind],
+           faults[fault]);
+    EXPECT(result == 0 || count(VISIBLE) == 0, "%s with %s alone is there", kinds[kind],
+           faults[fault]);
+    EXPECT(took <= LATE_SECONDS, "%s with %s alone takes %lld s", kinds[kind], faults[fault],
+           (long long)took);
+    s3_close(&s3);
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+static void open_all(const char *name) {
+    char path[1024];
+    char url[128];
+    server = (struct http_server){0};
+    http_server_start(&server, faults_answer);
+    (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u", server.port);
+    CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_ENDPOINT_URL_S3", url, NULL), 0);
+    if (faults_tokens) {
+        (void)snprintf(url, sizeof(url), "http://127.0.0.1:%u/credentials", server.port);
+        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_CONTAINER_CREDENTIALS_FULL_URI", url, NULL),
+                        0);
+    } else {
+        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_ACCESS_KEY_ID", "AKID", NULL), 0);
+        CU_ASSERT_EQUAL(argv_set_env(&environment, "AWS_SECRET_ACCESS_KEY", "hush-hush", NULL), 0);
+    }
+    (void)snprintf(path, sizeof(path), "%s/%s", unit_temp_dir(), name);
+    root = folder_open(path, NULL);
+    CU_ASSERT_FATAL(root >= 0);
+    up = openat(root, "up", O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    CU_ASSERT_FATAL(up >= 0);
+    CU_ASSERT_EQUAL(write(up, faults_content, UP_SIZE), UP_SIZE);
+    CU_ASSERT_EQUAL(unlinkat(root, "up", 0), 0);
+}
+
+static void close_all(void) {
+    EXPECT(folder_is_empty(root, "nothing"), "something stays here");
+    (void)close(up);
+    (void)close(root);
+    argv_done(&environment);
+    http_server_stop(&server);
+}
+
+/* In a process of its own, with a server of its own, as it mostly waits. */
+static void meet_all(enum kind kind) {
+    char name[16];
+    (void)snprintf(name, sizeof(name), "%d", (int)kind);
+    open_all(name);
+    for (int fault = 0; fault < FAULTS; fault++) {
+        if (!has_cell(kind, (enum fault)fault))
+            continue;
+        meet_once(kind, (enum fault)fault);
+        meet_always(kind, (enum fault)fault);
+    }
+    close_all();
+    (void)fflush(stdout);
+    _exit(failed > 0);
+}
+
+static void each_request_meets_each_fault(void) {
+    pid_t children[KINDS];
+    (void)unit_temp_dir(); /* for all */
+    (void)fflush(stdout);
+    for (int kind = 0; kind < KINDS; kind++) {
+        children[kind] = fork();
+        if (children[kind] == 0)
+            meet_all((enum kind)kind);
+    }
+    for (int kind = 0; kind < KINDS; kind++) {
+        int status = -1;
+        CU_ASSERT_EQUAL(waitpid(children[kind], &status, 0), children[kind]);
+        CU_ASSERT_EQUAL(status, 0);
+    }
+}
+
+/* Each is good for three requests, and many are under way at once. */
+static void credentials_are_renewed_through_a_whole_transfer(void) {
+    struct error err = {0};
+    faults_tokens = true;
+    open_all("tokens");
+    set(KINDS, INTERNAL_ERROR, 0);
+    open_s3(FAULTS);
+    seconds = SECONDS;
+    for (int kind = 0; kind < KINDS; kind++)
+        if (kind != RANGE && kind != PART && kind != COMPLETE) {
+            atomic_store(&server.shared->counters[VISIBLE], 0);
+            EXPECT(ask_for((enum kind)kind, &err) == 0, "%s: %s", kinds[kind], err.text);
+        }
+    CU_ASSERT_TRUE(count(ACCEPTED) >= 4 * EACH_TOKEN);
+    CU_ASSERT_TRUE(s3.credentials.serial >= 4);
+    s3_close(&s3);
+    close_all();
+    CU_ASSERT_EQUAL(failed, 0);
+}
+
+static void all(void) {
+    faults_make();
+    each_request_meets_each_fault();
+    credentials_are_renewed_through_a_whole_transfer();
+}
+
+UNIT_MAIN("transfer.faults", UNIT(all))
