@@ -8,19 +8,8 @@
 
 #include <stdio.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
-enum { ARCH_REQUEST_PERMISSION = 0x1023, ARCH_TILE_DATA = 18 };
 enum { HUGE_PAGE = 2 << 20 };
-
-/* Linux gives the tile registers of AMX only to a process that asked. Asked before oneDNN looks,
- * so that every thread has them; an error means that there are none. */
-static void ask_for_tiles(void) {
-#if defined(__x86_64__) && defined(SYS_arch_prctl)
-    (void)syscall(SYS_arch_prctl, ARCH_REQUEST_PERMISSION, ARCH_TILE_DATA);
-#endif
-}
 
 static const char *isa_name(void) {
     static const char prefix[] = "cpu_isa_";
@@ -33,7 +22,7 @@ static const char *isa_name(void) {
 const char *cpu_describe_machine(void) {
     static _Thread_local char text[128];
     const dnnl_version_t *version = dnnl_version();
-    ask_for_tiles();
+    (void)loops_available(); /* asks for tile registers, which oneDNN looks for */
     (void)snprintf(text, sizeof text, "oneDNN %d.%d.%d %s, loops %s", version->major,
                    version->minor, version->patch, isa_name(), loops_best()->name);
     return text;
@@ -177,7 +166,6 @@ int cpu_open(struct backend **ret, const struct cpu_options *options, struct err
     cpu->backend.table = &table;
     cpu->threads = options->threads;
     cpu->convs = options->convs;
-    ask_for_tiles();
     cpu->loops = loops_best();
     if (dnnl_engine_create(&cpu->engine, dnnl_cpu, 0) != dnnl_success ||
         dnnl_stream_create(&cpu->stream, cpu->engine, dnnl_stream_default_flags) != dnnl_success) {

@@ -63,5 +63,7 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|AMD64)$")
     cpu_loop_variant(avx2 avx2 -march=x86-64-v3)
     cpu_loop_variant(avx512 avx512bw -march=x86-64-v4 -mprefer-vector-width=512)
     cpu_loop_variant(avx512bf16 avx512_bf16 -march=x86-64-v4 -mavx512bf16 -mprefer-vector-width=512)
+    cpu_loop_variant(amx amx_bf16 -march=x86-64-v4 -mavx512bf16 -mamx-tile -mamx-bf16
+        -mprefer-vector-width=512)
     target_compile_definitions(cpu_loops PRIVATE LOOP_X86=1)
 endif()

@@ -126,6 +126,16 @@ static void products_of_matrices_are_taken_where_they_pay(void) {
         {"stride 2 of few", {1, 14, 146, 512, 512, 1, 2, 0, 0}, DNN, GEMM, GEMM_WEIGHT}};
     static const struct choice narrow[] = {
         {"stride 2", {4, 112, 112, 256, 256, 1, 2, 0, 0}, DNN, DNN, DNN_WEIGHT}};
+    /* On AMX all of 256 positions and more, and weight gradients of 128 channels and more. */
+    static const struct choice tiles[] = {
+        {"256 positions", {4, 8, 8, 2048, 512, 1, 1, 0, 0}, GEMM, GEMM, GEMM_WEIGHT},
+        {"255 positions", {1, 15, 17, 2048, 512, 1, 1, 0, 0}, DNN, DNN, GEMM_WEIGHT},
+        {"3x3 of stride 2", {8, 32, 32, 64, 128, 3, 2, 1, 0}, GEMM, GEMM, GEMM_WEIGHT},
+        {"from few", {8, 32, 32, 112, 128, 1, 1, 0, 0}, GEMM, GEMM, DNN_WEIGHT},
+        {"to few", {8, 32, 32, 128, 112, 1, 1, 0, 0}, GEMM, GEMM, DNN_WEIGHT},
+        {"inputs beside vectors", {8, 16, 16, 72, 64, 3, 2, 1, 0}, DNN, DNN, DNN_WEIGHT}};
+    CHECK_ALL("amx", false, CPU_CONVS_AUTO, DTYPE_F32, tiles);
+    CHECK_ALL("amx", false, CPU_CONVS_AUTO, DTYPE_F32, winograds);
     CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, others);
     CHECK_ALL("avx512", false, CPU_CONVS_AUTO, DTYPE_F32, wide);
     CHECK_ALL("baseline", false, CPU_CONVS_AUTO, DTYPE_F32, others);

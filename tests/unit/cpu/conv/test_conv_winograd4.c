@@ -21,6 +21,11 @@ static size_t shared_inputs(int threads, size_t in, size_t together, size_t bloc
            (size_t)threads * backend_aligned(matrix_bytes(block, outs));
 }
 
+static size_t packed_for(const struct loops *loops, const struct conv_layer *layer) {
+    return WINOGRAD4_PLACES * sizeof(float) *
+           loops->winograd4_weights((size_t)layer->in, (size_t)layer->out);
+}
+
 static size_t scratch_of(const char *loops, int threads, const struct conv_layer *layer, int kind) {
     const struct cpu cpu = {.threads = threads, .loops = loops_called(loops)};
     struct conv_layer_ops ops;
@@ -29,9 +34,8 @@ static size_t scratch_of(const char *loops, int threads, const struct conv_layer
     conv_layer_open(&ops, layer, DTYPE_F32);
     CU_ASSERT(conv_winograd4_kernel.has(&cpu, &ops.graph, ops.of[kind]));
     CU_ASSERT_EQUAL(conv_winograd4_kernel.query(&cpu, &ops.graph, ops.of[kind], &needs, &err), 0);
-    size_t panel = cpu.loops->winograd4_panel();
-    CU_ASSERT_EQUAL(needs.packed, winograd4_weights((size_t)layer->in, (size_t)layer->out, panel) *
-                                      sizeof(float));
+    CU_ASSERT(needs.packed == packed_for(cpu.loops, layer) ||
+              needs.packed == packed_for(loops_plain(cpu.loops), layer));
     graph_done(&ops.graph);
     return needs.scratch;
 }
@@ -86,6 +90,31 @@ static void few_tiles_and_large_weights_share_their_inputs(void) {
                     shared_inputs(2, 512, 227, 84, 128));
 }
 
+/* On AMX more tiles and all outputs at once, with room to split them, but where channels are few,
+ * or weights large and tiles few: these have the plan of the loops without tiles. */
+static void tiles_of_amx_take_larger_blocks(void) {
+    static const struct conv_layer wide = {1, 100, 136, 128, 256, 3, 1, 1, 0};
+    static const struct conv_layer narrow = {1, 100, 136, 64, 256, 3, 1, 1, 0};
+    static const struct conv_layer large = {1, 25, 34, 512, 512, 3, 1, 1, 0};
+    static const struct conv_layer larger = {1, 50, 68, 512, 512, 3, 1, 1, 0};
+    const struct loops *loops = loops_called("amx");
+    if (loops == NULL) {
+        unit_skip("this processor has no AMX");
+        return;
+    }
+    size_t block = matrix_bytes(128, 128) + matrix_bytes(128, 256) +
+                   loops->winograd4_product_scratch(128, 256);
+    CU_ASSERT(loops->winograd4_product_scratch(128, 256) >= 6 * 128 * 256);
+    CU_ASSERT_EQUAL(scratch_of("amx", 2, &wide, LAYER_FORWARD),
+                    backend_aligned(128 * sizeof(float)) + 2 * backend_aligned(block));
+    CU_ASSERT_EQUAL(scratch_of("amx", 2, &narrow, LAYER_FORWARD),
+                    scratch_of("avx512bf16", 2, &narrow, LAYER_FORWARD));
+    CU_ASSERT_EQUAL(scratch_of("amx", 2, &large, LAYER_FORWARD),
+                    scratch_of("avx512bf16", 2, &large, LAYER_FORWARD));
+    CU_ASSERT(scratch_of("amx", 2, &larger, LAYER_FORWARD) >
+              scratch_of("avx512bf16", 2, &larger, LAYER_FORWARD));
+}
+
 /* Of a product with what lies beside the picture, and of the gradient the picture turned round. */
 static void pictures_are_what_is_read_and_what_is_made(void) {
     static const struct conv_layer layer = {2, 9, 14, 32, 48, 3, 1, 0, 0};
@@ -106,4 +135,4 @@ static void pictures_are_what_is_read_and_what_is_made(void) {
 UNIT_MAIN("cpu.conv_winograd4", UNIT(matrices_have_room_behind_them),
           UNIT(many_tiles_are_cut_into_blocks_of_each_thread),
           UNIT(few_tiles_and_large_weights_share_their_inputs),
-          UNIT(pictures_are_what_is_read_and_what_is_made))
+          UNIT(tiles_of_amx_take_larger_blocks), UNIT(pictures_are_what_is_read_and_what_is_made))

@@ -56,6 +56,12 @@ static float *matrix_memory(size_t tiles, size_t channels) {
                        9);
 }
 
+/* As much as the product says that it wants, of values that it must not read. */
+static float *product_scratch(const struct loops *loops, size_t rows, size_t cut) {
+    return loop_values(loops->winograd4_product_scratch(rows, cut) / sizeof(float) + 1, ELEM_F32, 0,
+                       8);
+}
+
 static void convolve(const struct loops *loops, const struct shape_case *s, const float *x,
                      const float *weights, const struct winograd4_end *end) {
     enum { BLOCK = 5 };
@@ -63,7 +69,7 @@ static void convolve(const struct loops *loops, const struct shape_case *s, cons
     float *zeros = calloc(s->in, sizeof *zeros);
     float *v = matrix_memory(BLOCK, s->in), *m = matrix_memory(BLOCK, s->out);
     struct winograd4_matrix inputs = rows_for(v, BLOCK, s->in), sums = rows_for(m, BLOCK, s->out);
-    size_t panel = loops->winograd4_panel();
+    float *scratch = product_scratch(loops, BLOCK, 32);
     for (size_t begin = 0; begin < winograd4_tiles(&out); begin += BLOCK) {
         size_t left = winograd4_tiles(&out) - begin, count = left < BLOCK ? left : BLOCK;
         loops->winograd4_inputs(&in, x, zeros, begin, count, &inputs);
@@ -72,13 +78,14 @@ static void convolve(const struct loops *loops, const struct shape_case *s, cons
                 .rows = count,
                 .columns = s->out,
                 .depth = s->in,
-                .cut = 24,
+                .cut = 32,
                 .a = v + place * inputs.places,
-                .b = weights + winograd4_weights(s->in, s->out, panel) / 36 * place,
+                .b = weights + loops->winograd4_weights(s->in, s->out) * place,
                 .c = m + place * sums.places,
                 .a_row = inputs.row,
-                .b_panel = s->in * panel,
-                .c_row = sums.row};
+                .b_panel = loops->winograd4_weights(s->in, loops->winograd4_panel()),
+                .c_row = sums.row,
+                .scratch = scratch};
             loops->winograd4_product(&product);
         }
         loops->winograd4_outputs(&out, &sums, begin, count, 0, end);
@@ -86,6 +93,7 @@ static void convolve(const struct loops *loops, const struct shape_case *s, cons
     free(zeros);
     free(v);
     free(m);
+    free(scratch);
 }
 
 static double output_of(const struct shape_case *s, const float *x, const float *w, bool gradient,
@@ -111,7 +119,8 @@ static bool is_near(float value, double expected, double count) {
 static float *pack(const struct loops *loops, const struct shape_case *s, bool gradient,
                    const float *w) {
     size_t panel = loops->winograd4_panel();
-    float *weights = loop_values(winograd4_weights(s->in, s->out, panel), ELEM_F32, 0, 5);
+    float *weights =
+        loop_values(WINOGRAD4_PLACES * loops->winograd4_weights(s->in, s->out), ELEM_F32, 0, 5);
     struct winograd4_pack p = {s->in, s->out, gradient, w, weights};
     size_t units = (s->out + panel - 1) / panel;
     loops->winograd4_pack(&p, 0, 1);
@@ -167,6 +176,7 @@ static void weigh(const struct loops *loops, const struct shape_case *s, const f
     float *zeros = calloc(64, sizeof *zeros);
     float *v = matrix_memory(BLOCK, panels * panel), *d = matrix_memory(BLOCK, s->out);
     float *u = loop_values(WINOGRAD4_PLACES * s->in * s->out, ELEM_F32, 0, 8);
+    float *scratch = product_scratch(loops, s->out, 7);
     struct winograd4_matrix gradients = rows_for(d, BLOCK, s->out);
     struct winograd4_matrix inputs = {.base = v,
                                       .places = BLOCK * panels * panel,
@@ -189,7 +199,8 @@ static void weigh(const struct loops *loops, const struct shape_case *s, const f
                                                 .c = u + place * s->in * s->out,
                                                 .a_row = gradients.row,
                                                 .b_panel = inputs.panels,
-                                                .c_row = s->in};
+                                                .c_row = s->in,
+                                                .scratch = scratch};
             loops->winograd4_product(&product);
         }
     }
@@ -199,6 +210,7 @@ static void weigh(const struct loops *loops, const struct shape_case *s, const f
     free(v);
     free(d);
     free(u);
+    free(scratch);
 }
 
 static void check_weight(const struct loops *loops, const struct shape_case *s) {

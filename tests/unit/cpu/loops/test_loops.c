@@ -9,14 +9,16 @@ static void tables_are_those_of_this_processor_the_widest_first(void) {
     static const struct {
         const char *name;
         size_t lanes;
-    } known[] = {{"avx512bf16", 16}, {"avx512", 16}, {"avx2", 8}, {"baseline", 4}};
+    } known[] = {{"amx", 16}, {"avx512bf16", 16}, {"avx512", 16}, {"avx2", 8}, {"baseline", 4}};
+    enum { KNOWN = sizeof(known) / sizeof(known[0]) };
     const struct loops *const *loops = loops_available();
     size_t count = 0, next = 0;
     for (; loops[count] != NULL; count++) {
-        while (next < 4 && strcmp(known[next].name, loops[count]->name) != 0)
+        while (next < KNOWN && strcmp(known[next].name, loops[count]->name) != 0)
             next++;
-        CU_ASSERT_FATAL(next < 4); /* in this order */
+        CU_ASSERT_FATAL(next < KNOWN); /* in this order */
         CU_ASSERT_EQUAL(loops[count]->lanes, known[next].lanes);
+        CU_ASSERT_EQUAL(loops[count]->tiles, next == 0);
     }
     CU_ASSERT_FATAL(count > 0);
     CU_ASSERT_STRING_EQUAL(loops[count - 1]->name, "baseline");
@@ -47,6 +49,10 @@ static int held_to_avx512_bf16(void) {
     return best_under(dnnl_cpu_isa_avx512_core_bf16, "avx512bf16");
 }
 
+static int held_to_amx(void) {
+    return best_under(dnnl_cpu_isa_avx512_core_amx, "amx");
+}
+
 static bool has(const char *name) {
     for (const struct loops *const *loops = loops_available(); *loops != NULL; loops++)
         if (strcmp((*loops)->name, name) == 0)
@@ -62,6 +68,8 @@ static void the_best_is_no_wider_than_onednn_is_held_to(void) {
         CU_ASSERT_EQUAL(unit_in_child(held_to_avx512), 0);
     if (has("avx512bf16"))
         CU_ASSERT_EQUAL(unit_in_child(held_to_avx512_bf16), 0);
+    if (has("amx"))
+        CU_ASSERT_EQUAL(unit_in_child(held_to_amx), 0);
     if (getenv("ONEDNN_MAX_CPU_ISA") == NULL)
         CU_ASSERT_PTR_EQUAL(loops_best(), loops_available()[0]);
 }

@@ -120,16 +120,25 @@ static void lay_out(struct conv_weight *conv, const struct cpu *cpu, const struc
     measure(conv);
 }
 
+/* Fewer outputs or inputs are not worth being split for AMX. */
+static bool is_wide(const struct weight_part *part) {
+    enum { CHANNELS = 128 };
+    return part->out >= CHANNELS && part->taps * part->in >= CHANNELS;
+}
+
 /* Few results are cut by pixels, too, for many threads: into so many parts, none of less pixels. */
 enum { GEMM_PARTS = 32, GEMM_PIXELS = 1024 };
 
 static void lay_out_gemm(struct conv_weight *conv, const struct cpu *cpu, const struct graph *graph,
                          const struct op *op) {
     struct weight_part *part = &conv->part;
-    conv->kernel = &cpu->loops->gemm_weight;
     *part = shapes_of(graph, op);
     part->end = cpu_rows(&cpu_input(graph, op, 0)->shape);
-    size_t group = cpu->loops->gemm_weight_group();
+    const struct loops *loops = cpu->loops;
+    if (!is_wide(part))
+        loops = loops_plain(loops);
+    conv->kernel = &loops->gemm_weight;
+    size_t group = loops->gemm_weight_group();
     part->unit_end = cpu_divided(part->out, group) * cpu_divided(part->taps * part->in, group);
     size_t wanted = cpu_divided(GEMM_PARTS, part->unit_end);
     size_t most = cpu_divided(part->end, GEMM_PIXELS);
@@ -230,14 +239,18 @@ static bool has_gemm(const struct cpu *cpu, const struct graph *graph, const str
 /* As conv_gemm.c measured, batch 16 and batch 2: 3x3 1.3 and 1.7, 3x3 of stride 2 1.7 and 2.6, 1x1
  * of stride 2 1.4, 1x1 of 256 channels and more 1.2 to 1.5 and 1.1 to 1.3; of fewer, batch 16, on a
  * Xeon with AMX held to AVX2, 56x56 0.8 to 1.4 and 28x28 1.0. Of pictures with 3 channels on one
- * thread of a Zen 3: 7x7 of stride 2 1.2, 3x3 0.2 to 0.7. Where oneDNN's sums would hang on the
- * number of threads ours are taken in any case. */
+ * thread of a Zen 3: 7x7 of stride 2 1.2, 3x3 0.2 to 0.7. On AMX, beside oneDNN's AVX-512 on one
+ * thread of the same Xeon, layers of Mask R-CNN: 1x1 1.1 to 1.6, 3x3 of stride 2 1.7; of 64
+ * channels 1.0. Where oneDNN's sums would hang on the number of threads ours are taken in any case.
+ */
 enum { FEW_CHANNELS = 16, MANY_COLUMNS = 128, AVX2_LANES = 8 };
 
 static bool gemm_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
     struct weight_part part = shapes_of(graph, op);
     if (!conv_dnn_weight_divides(graph, op))
         return true;
+    if (cpu->loops->tiles)
+        return is_wide(&part);
     return cpu->loops->lanes == AVX2_LANES &&
            (part.in >= FEW_CHANNELS || part.taps * part.in >= MANY_COLUMNS);
 }

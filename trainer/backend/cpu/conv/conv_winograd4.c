@@ -10,24 +10,36 @@
 #include "cpu_base/parallel.h"
 #include "cpu_conv/conv_fold.h"
 
-enum { OUTS = 128, BLOCK_TILES = 42, GROUP_TILES = 84, SHARE_TILES = 8 };
-enum { WEIGHTS_MOST = 16 << 20, BLOCK_BYTES = 2 << 20, SHARED_BYTES = 16 << 20 };
-enum { PANEL_FLOATS = 4096 }; /* of the weights, used at a time */
+enum { SHARE_TILES = 8, WEIGHTS_MOST = 16 << 20, SHARED_BYTES = 16 << 20 };
+
+/* At most: outputs of a unit, tiles of a thread's block and their bytes, tiles of a unit of those
+ * that share their inputs, and floats of a panel of weights that is used at a time. */
+struct limits {
+    size_t outs, block_tiles, block_bytes, group_tiles, panel_floats;
+};
+
+/* On AMX inputs are split for each group of outputs, which is then better all of them, and weights
+ * take more memory: read for few tiles, that costs more than their products. */
+static const struct limits limits = {128, 42, 2 << 20, 84, 4096};
+enum { LARGE_WEIGHTS = 256 * 256, LARGE_TILES = 128 };
+static const struct limits tile_limits = {256, 128, 8 << 20, 256, 8192};
 
 struct conv_winograd4 {
     struct cpu_step step;
+    const struct loops *loops;
     struct winograd4_picture in, out;
     struct winograd4_pack pack;
     struct winograd4_end end;
     struct conv_fold fold; /* of OP_CONV2D_AFFINE */
     const float *x;
     struct conv_winograd4_choice choice; /* of a data gradient's tiles */
-    size_t panel;
-    size_t block;    /* tiles of a unit, at most */
-    size_t together; /* tiles whose inputs all threads share; 0: each transforms its own */
-    size_t outs;     /* of a unit of those */
-    size_t begin;    /* the first of the tiles together, while they run */
-    /* Scratch: zeros, shared inputs, each thread's, then a data gradient's choice. */
+    size_t panel, cut; /* columns, and how much of the depth, of the weights are used at a time */
+    size_t block;      /* tiles of a unit, at most */
+    size_t together;   /* tiles whose inputs all threads share; 0: each transforms its own */
+    size_t outs;       /* of a unit of those */
+    size_t begin;      /* the first of the tiles together, while they run */
+    /* Scratch: zeros, shared inputs, each thread's (inputs, sums, what the product wants), then a
+     * data gradient's choice. */
     size_t zero_bytes, shared_bytes, thread_bytes, choice_bytes;
     char *scratch;
 };
@@ -72,7 +84,9 @@ bool conv_winograd4_fits(const struct graph *graph, const struct op *op) {
  *     1x25x34   256 -> 256   1.9 2.6 2.0    2.1 2.4 2.0
  * Where it ends (AVX-512): 16x32x32 of 32 channels 2.0 1.8 2.0, of 16 1.1 0.8 1.1; half of the
  * tiles' pixels outside, 16x6x6 of 256 1.3 1.3 1.2, 16x5x5 0.9 1.1 0.8; weights transformed for few
- * pixels, 16x4x4 1.5 1.8 1.5, 1x14x14 1.2 1.3 1.3, 16x3x3 0.9 1.0 0.9, 1x7x7 of 512 0.8 0.5 0.8. */
+ * pixels, 16x4x4 1.5 1.8 1.5, 1x14x14 1.2 1.3 1.3, 16x3x3 0.9 1.0 0.9, 1x7x7 of 512 0.8 0.5 0.8.
+ * On AMX, times the same with AVX-512, one thread of a Xeon: 1x100x136 256 -> 256 1.3 1.3 1.3,
+ * 1x50x68 1.1 1.4 1.1; of 64 channels 0.9, so that these keep AVX-512. */
 enum { CHANNELS_LEAST = 32 * 32, PIXELS_LEAST = 192, PANEL_LEAST = 16 /* AVX2 */ };
 
 bool conv_winograd4_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op) {
@@ -83,6 +97,11 @@ bool conv_winograd4_wins(const struct cpu *cpu, const struct graph *graph, const
     return cpu->loops->winograd4_panel() >= PANEL_LEAST &&
            in.channels * out.channels >= CHANNELS_LEAST && pixels >= PIXELS_LEAST &&
            2 * pixels >= of_tiles;
+}
+
+const struct loops *conv_winograd4_loops(const struct cpu *cpu, size_t in, size_t out) {
+    enum { CHANNELS = 128 };
+    return in >= CHANNELS && out >= CHANNELS ? cpu->loops : loops_plain(cpu->loops);
 }
 
 struct winograd4_matrix conv_winograd4_rows(float *base, size_t tiles, size_t channels) {
@@ -102,35 +121,43 @@ static size_t blocks_of(const struct conv_winograd4 *conv) {
     return cpu_divided(cpu_divided(conv->choice.count, conv->block), threads) * threads;
 }
 
-/* Outputs of a unit: fewer than OUTS where threads would have none. */
-static size_t outs_for(const struct conv_winograd4 *conv, size_t threads) {
-    size_t outs = OUTS;
+/* Outputs of a unit: OUTS, and fewer where threads would have none. */
+static size_t outs_for(const struct conv_winograd4 *conv, size_t outs, size_t threads) {
     while (outs > conv->panel && cpu_divided(conv->out.channels, outs) < 2 * threads)
         outs /= 2;
     return outs;
+}
+
+static size_t packed_bytes(const struct conv_winograd4 *conv) {
+    return WINOGRAD4_PLACES * conv->loops->winograd4_weights(conv->pack.in, conv->pack.out) *
+           sizeof(float);
 }
 
 static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struct graph *graph,
                  const struct op *op) {
     conv_winograd4_pictures(graph, op, &conv->in, &conv->out);
     conv->choice.tiles = conv->choice.count = winograd4_tiles(&conv->out);
-    conv->panel = cpu->loops->winograd4_panel();
     size_t in = conv->in.channels, out = conv->out.channels, threads = (size_t)cpu->threads;
+    conv->loops = conv_winograd4_loops(cpu, in, out);
+    if (in * out > LARGE_WEIGHTS && conv->choice.tiles < LARGE_TILES)
+        conv->loops = loops_plain(conv->loops);
+    const struct limits *most = conv->loops->tiles ? &tile_limits : &limits;
+    conv->panel = conv->loops->winograd4_panel();
     conv->pack =
         (struct winograd4_pack){.in = in, .out = out, .gradient = op->kind == OP_CONV2D_GRAD_DATA};
     conv->end.relu = op->kind == OP_CONV2D_AFFINE && op->attr.relu;
     size_t tile_bytes = WINOGRAD4_PLACES * in * sizeof(float);
-    size_t weight_bytes = winograd4_weights(in, out, conv->panel) * sizeof(float);
-    size_t block = BLOCK_BYTES / tile_bytes;
-    conv->block = block < 1 ? 1 : winograd4_least(block, BLOCK_TILES);
-    conv->outs = winograd4_least(OUTS, out);
+    size_t weight_bytes = packed_bytes(conv);
+    size_t block = most->block_bytes / tile_bytes;
+    conv->block = block < 1 ? 1 : winograd4_least(block, most->block_tiles);
+    conv->outs = winograd4_least(most->outs, out);
     struct winograd4_matrix inputs = conv_winograd4_rows(NULL, conv->block, in);
     size_t own = conv_winograd4_floats(&inputs), shared = 0;
     if (weight_bytes > WEIGHTS_MOST || conv->choice.count < threads * conv->block) {
         size_t together = SHARED_BYTES / tile_bytes;
         conv->together = winograd4_least(conv->choice.count, together < 1 ? 1 : together);
-        conv->block = winograd4_least(conv->together, GROUP_TILES);
-        conv->outs = outs_for(conv, threads);
+        conv->block = winograd4_least(conv->together, most->group_tiles);
+        conv->outs = outs_for(conv, most->outs, threads);
         inputs = conv_winograd4_rows(NULL, conv->together, in);
         shared = conv_winograd4_floats(&inputs);
         own = 0;
@@ -138,7 +165,10 @@ static void plan(struct conv_winograd4 *conv, const struct cpu *cpu, const struc
     struct winograd4_matrix sums = conv_winograd4_rows(NULL, conv->block, conv->outs);
     conv->zero_bytes = backend_aligned(in * sizeof(float));
     conv->shared_bytes = backend_aligned(shared * sizeof(float));
-    conv->thread_bytes = backend_aligned((own + conv_winograd4_floats(&sums)) * sizeof(float));
+    conv->cut = most->panel_floats / conv->panel;
+    size_t product = conv->loops->winograd4_product_scratch(conv->block, conv->cut);
+    conv->thread_bytes =
+        backend_aligned((own + conv_winograd4_floats(&sums)) * sizeof(float) + product);
     if (conv->pack.gradient)
         conv->choice_bytes = conv_winograd4_choice_bytes(conv->choice.tiles);
 }
@@ -150,7 +180,7 @@ static int query(const struct cpu *cpu, const struct graph *graph, const struct 
     plan(&conv, cpu, graph, op);
     ret_needs->scratch = conv.zero_bytes + conv.shared_bytes +
                          conv.thread_bytes * (size_t)cpu->threads + conv.choice_bytes;
-    ret_needs->packed = winograd4_weights(conv.pack.in, conv.pack.out, conv.panel) * sizeof(float);
+    ret_needs->packed = packed_bytes(&conv);
     if (op->kind == OP_CONV2D_AFFINE)
         ret_needs->packed += conv_fold_bytes(graph, op);
     return 0;
@@ -172,29 +202,30 @@ static void transform(const struct conv_winograd4 *conv, const struct winograd4_
                       size_t row, size_t begin, size_t count) {
     struct winograd4_matrix from_row = *to;
     from_row.base += row * to->row;
-    conv->step.cpu->loops->winograd4_inputs(&conv->in, conv->x, (const float *)conv->scratch, begin,
-                                            count, &from_row);
+    conv->loops->winograd4_inputs(&conv->in, conv->x, (const float *)conv->scratch, begin, count,
+                                  &from_row);
 }
 
 /* OUTS outputs from OUT on of COUNT tiles from BEGIN on, whose inputs are rows from ROW on. */
 static void finish(const struct conv_winograd4 *conv, const struct winograd4_matrix *inputs,
                    size_t row, size_t begin, size_t count, size_t out, float *memory) {
-    const struct loops *loops = conv->step.cpu->loops;
+    const struct loops *loops = conv->loops;
     size_t outs = winograd4_least(conv->outs, conv->out.channels - out), in = conv->in.channels;
     struct winograd4_matrix sums = conv_winograd4_rows(memory, conv->block, outs);
     struct winograd4_product product = {.rows = count,
                                         .columns = outs,
                                         .depth = in,
-                                        .cut = PANEL_FLOATS / conv->panel,
+                                        .cut = conv->cut,
                                         .a_row = inputs->row,
-                                        .b_panel = in * conv->panel,
-                                        .c_row = sums.row};
-    size_t place_weights =
-        winograd4_weights(in, conv->out.channels, conv->panel) / WINOGRAD4_PLACES;
+                                        .b_panel = loops->winograd4_weights(in, conv->panel),
+                                        .c_row = sums.row,
+                                        .scratch = memory + conv_winograd4_floats(&sums)};
+    size_t place_weights = loops->winograd4_weights(in, conv->out.channels);
     for (size_t place = 0; place < WINOGRAD4_PLACES; place++) {
         bool last = place + 1 == WINOGRAD4_PLACES;
         product.a = inputs->base + place * inputs->places + row * inputs->row;
-        product.b = conv->pack.weights + place * place_weights + out * in;
+        product.b =
+            conv->pack.weights + place * place_weights + out / conv->panel * product.b_panel;
         product.next_a = last ? NULL : product.a + inputs->places;
         product.next_b = last ? NULL : product.b + place_weights;
         product.c = sums.base + place * sums.places;
@@ -277,7 +308,7 @@ static int run(void *context, struct error *err) {
 static void pack_unit(void *context, int thread, size_t unit) {
     (void)thread;
     const struct conv_winograd4 *conv = context;
-    conv->step.cpu->loops->winograd4_pack(&conv->pack, unit, unit + 1);
+    conv->loops->winograd4_pack(&conv->pack, unit, unit + 1);
 }
 
 static int refresh(void *context, struct error *err) {

@@ -21,6 +21,8 @@ void conv_winograd4_pictures(const struct graph *graph, const struct op *op,
 bool conv_winograd4_fits(const struct graph *graph, const struct op *op);
 /* Whether it pays: enough pixels of the tiles are in the picture. */
 bool conv_winograd4_wins(const struct cpu *cpu, const struct graph *graph, const struct op *op);
+/* The loops for so many channels: few are not worth being split for AMX. */
+const struct loops *conv_winograd4_loops(const struct cpu *cpu, size_t in, size_t out);
 /* Rows of all CHANNELS of TILES tiles at BASE. */
 struct winograd4_matrix conv_winograd4_rows(float *base, size_t tiles, size_t channels);
 /* Floats of all its places, with what is read behind them. */

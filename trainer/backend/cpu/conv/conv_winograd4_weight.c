@@ -7,13 +7,18 @@
 #include "cpu_base/parallel.h"
 #include "cpu_conv/conv_winograd4.h"
 
-enum { OUTS = 64, SHARE_TILES = 8, TOGETHER_MOST = 256, TOGETHER_LEAST = 64 };
+enum { SHARE_TILES = 8, TOGETHER_MOST = 256, TOGETHER_LEAST = 64 };
 enum { SHARED_BYTES = 24 << 20 };
-enum { CUT_TILES = 64 }; /* of the sum at a time: 64 outputs of them are half a first cache */
+
+/* Outputs of a unit, and tiles of the sum at a time: 64 by 64 are half a first cache. On AMX both
+ * sides are split for each unit. */
+enum { OUTS = 64, CUT = 64, TILE_OUTS = 256, TILE_CUT = 128 };
 enum { TAPS = 9, TAP_ROWS = 4 }; /* outputs of a unit of the last transform */
 
 struct conv_winograd4_weight {
     struct cpu_step step;
+    const struct loops *loops;
+    size_t outs, cut; /* of a product: outputs of a unit, tiles added up at a time */
     struct winograd4_picture in, out;
     struct winograd4_matrix inputs, gradients; /* of the tiles together */
     const float *x, *dy;
@@ -21,7 +26,8 @@ struct conv_winograd4_weight {
     float *sums; /* [36][out][in] */
     struct conv_winograd4_choice choice;
     size_t together, begin;
-    size_t inputs_at, gradients_at, sums_at, choice_at, scratch_bytes; /* bytes behind `zeros` */
+    size_t inputs_at, gradients_at, sums_at, choice_at, product_at; /* bytes behind `zeros` */
+    size_t product_floats, scratch_bytes;                           /* of a thread; of all */
 };
 
 /* Where the next FLOATS of the scratch lie. */
@@ -36,7 +42,11 @@ static void plan(struct conv_winograd4_weight *conv, const struct cpu *cpu,
                  const struct graph *graph, const struct op *op) {
     conv_winograd4_pictures(graph, op, &conv->in, &conv->out);
     size_t in = conv->in.channels, out = conv->out.channels;
-    size_t panel = cpu->loops->winograd4_panel(), panels = cpu_divided(in, panel);
+    conv->loops = conv_winograd4_loops(cpu, in, out);
+    bool wide = conv->loops->tiles;
+    conv->outs = wide ? TILE_OUTS : OUTS;
+    conv->cut = wide ? TILE_CUT : CUT;
+    size_t panel = conv->loops->winograd4_panel(), panels = cpu_divided(in, panel);
     size_t most = SHARED_BYTES / (WINOGRAD4_PLACES * (in + out) * sizeof(float));
     most = most > TOGETHER_MOST ? TOGETHER_MOST : most < TOGETHER_LEAST ? TOGETHER_LEAST : most;
     size_t tiles = winograd4_tiles(&conv->out);
@@ -51,6 +61,9 @@ static void plan(struct conv_winograd4_weight *conv, const struct cpu *cpu,
     conv->gradients_at = take(conv, conv_winograd4_floats(&conv->gradients));
     conv->sums_at = take(conv, WINOGRAD4_PLACES * in * out);
     conv->choice_at = take(conv, conv_winograd4_choice_bytes(tiles) / sizeof(float));
+    conv->product_floats =
+        conv->loops->winograd4_product_scratch(conv->outs, conv->cut) / sizeof(float);
+    conv->product_at = take(conv, conv->product_floats * (size_t)cpu->threads);
 }
 
 static int query(const struct cpu *cpu, const struct graph *graph, const struct op *op,
@@ -69,7 +82,7 @@ static size_t together_of(const struct conv_winograd4_weight *conv) {
 static void transform(void *context, int thread, size_t unit) {
     (void)thread;
     const struct conv_winograd4_weight *conv = context;
-    const struct loops *loops = conv->step.cpu->loops;
+    const struct loops *loops = conv->loops;
     struct winograd4_matrix inputs = conv->inputs, gradients = conv->gradients;
     size_t row = unit * SHARE_TILES;
     size_t count = winograd4_least(together_of(conv) - row, SHARE_TILES);
@@ -81,18 +94,18 @@ static void transform(void *context, int thread, size_t unit) {
 }
 
 static size_t groups_of(const struct conv_winograd4_weight *conv) {
-    return cpu_divided(conv->out.channels, OUTS);
+    return cpu_divided(conv->out.channels, conv->outs);
 }
 
 static void multiply(void *context, int thread, size_t unit) {
-    (void)thread;
     const struct conv_winograd4_weight *conv = context;
-    size_t place = unit / groups_of(conv), o = unit % groups_of(conv) * OUTS;
+    float *scratch = conv->zeros + conv->product_at / sizeof(float);
+    size_t place = unit / groups_of(conv), o = unit % groups_of(conv) * conv->outs;
     size_t in = conv->in.channels, out = conv->out.channels;
-    struct winograd4_product product = {.rows = out - o < OUTS ? out - o : OUTS,
+    struct winograd4_product product = {.rows = out - o < conv->outs ? out - o : conv->outs,
                                         .columns = in,
                                         .depth = together_of(conv),
-                                        .cut = CUT_TILES,
+                                        .cut = conv->cut,
                                         .by_columns = true,
                                         .add = conv->begin > 0,
                                         .a = conv->gradients.base + place * conv->gradients.places +
@@ -101,20 +114,21 @@ static void multiply(void *context, int thread, size_t unit) {
                                         .b = conv->inputs.base + place * conv->inputs.places,
                                         .b_panel = conv->inputs.panels,
                                         .c = conv->sums + (place * out + o) * in,
-                                        .c_row = in};
+                                        .c_row = in,
+                                        .scratch = scratch + conv->product_floats * (size_t)thread};
     if (unit + 1 < WINOGRAD4_PLACES * groups_of(conv)) {
-        bool turns = o + OUTS >= out;
-        product.next_a = turns ? product.a - o + conv->gradients.places : product.a + OUTS;
+        bool turns = o + conv->outs >= out;
+        product.next_a = turns ? product.a - o + conv->gradients.places : product.a + conv->outs;
         product.next_b = turns ? product.b + conv->inputs.places : product.b;
     }
-    conv->step.cpu->loops->winograd4_product(&product);
+    conv->loops->winograd4_product(&product);
 }
 
 static void finish(void *context, int thread, size_t unit) {
     (void)thread;
     const struct conv_winograd4_weight *conv = context;
-    conv->step.cpu->loops->winograd4_taps(conv->sums, conv->in.channels, conv->out.channels,
-                                          conv->dw, unit * TAP_ROWS, (unit + 1) * TAP_ROWS);
+    conv->loops->winograd4_taps(conv->sums, conv->in.channels, conv->out.channels, conv->dw,
+                                unit * TAP_ROWS, (unit + 1) * TAP_ROWS);
 }
 
 static int run(void *context, struct error *err) {

@@ -3,9 +3,12 @@
  * once (im2col, of a piece that stays in the second cache), while all weights pass by. */
 #include "cpu_loops/loop_gemm.h"
 
-enum { BLOCK = GEMM_ROWS == 14 ? 8 * 14 : 16 * 6 };
+enum { BLOCK = GEMM_ROWS == 32 ? 8 * 32 : GEMM_ROWS == 14 ? 8 * 14 : 16 * 6 };
+
 /* From row to row of the copies: another set of the first cache each. */
-enum { STRIDE = GEMM_DEPTH + 16 };
+static size_t stride_of(size_t depth) {
+    return GEMM_STEP > 1 ? gemm_floats(gemm_steps(depth)) : GEMM_DEPTH + 16;
+}
 
 size_t LOOP(conv_rows_block)(void) {
     return BLOCK;
@@ -17,7 +20,7 @@ size_t LOOP(conv_rows_panel)(void) {
 
 size_t LOOP(conv_rows_scratch)(const struct conv_rows *c) {
     (void)c;
-    return (size_t)BLOCK * STRIDE * sizeof(float);
+    return (size_t)BLOCK * stride_of(GEMM_DEPTH) * sizeof(float);
 }
 
 /* Where a block's positions read and write. */
@@ -58,24 +61,35 @@ VEC_INLINE const float *pixel_of(const struct conv_rows *c, const struct places 
     return at->image[i] + ((size_t)y * c->width + (size_t)x) * c->in;
 }
 
-VEC_INLINE void copy(float *to, const float *from, size_t count) {
+/* Values [k, k + COUNT) of a row of copies; zeros without FROM. */
+VEC_INLINE void copy(float *to, size_t stride, size_t row, size_t k, const float *from,
+                     size_t count) {
+#ifdef __AMX_BF16__
+    if (from != NULL)
+        split_values(to, stride, row, k, from, count);
+    for (size_t i = 0; i < count && from == NULL; i += LANES)
+        split_half(to, stride, row, k + i, vec_set(0));
+#else
+    to += row * stride + k;
     for (size_t i = 0; i < count; i += LANES)
         vec_store(to, i, from != NULL ? vec_load(from, i, ELEM_F32) : vec_set(0), ELEM_F32);
+#endif
 }
 
-/* Values [k, k + depth) of each of a block's rows. */
+/* Values [k, k + depth) of each of a block's rows, and zeros behind them. */
 static void gather(const struct conv_rows *c, const struct places *at, size_t count, size_t k,
                    size_t depth, float *to) {
-    size_t left = depth;
-    for (size_t tap = k / c->in, first = k % c->in; left > 0; tap++, first = 0) {
-        size_t some = c->in - first < left ? c->in - first : left;
+    size_t done = 0, stride = stride_of(depth);
+    for (size_t tap = k / c->in, first = k % c->in; done < depth; tap++, first = 0) {
+        size_t some = c->in - first < depth - done ? c->in - first : depth - done;
         for (size_t i = 0; i < count; i++) {
             const float *pixel = pixel_of(c, at, i, &c->tap[tap]);
-            copy(to + i * STRIDE, pixel != NULL ? pixel + first : NULL, some);
+            copy(to, stride, i, done, pixel != NULL ? pixel + first : NULL, some);
         }
-        to += some;
-        left -= some;
+        done += some;
     }
+    for (size_t i = 0; i < count && done < gemm_steps(depth); i++)
+        copy(to, stride, i, done, NULL, gemm_steps(depth) - done);
 }
 
 /* Whether x's rows are the matrix as they lie: positions follow one another as pixels do. */
@@ -103,34 +117,61 @@ static struct ahead ahead_of(const struct conv_rows *c, size_t end, size_t count
     return ahead;
 }
 
-VEC_INLINE void ask(const struct conv_rows *c, struct ahead *ahead, bool first,
-                    struct gemm_tile *tile) {
-    if (first) {
-        gemm_ask(tile, tile->b + GEMM_COLUMNS * c->taps * c->in,
-                 tile->k * GEMM_COLUMNS * sizeof(float));
+/* Of tile TILE of COUNT of a panel. */
+VEC_INLINE void ask(const struct conv_rows *c, struct ahead *ahead, size_t tile, size_t count,
+                    struct gemm_tile *to) {
+    const char *panel =
+        (const char *)(to->b + gemm_floats(GEMM_COLUMNS * gemm_steps(c->taps * c->in)));
+    size_t bytes = gemm_floats(to->k * GEMM_COLUMNS) * sizeof(float);
+    if (GEMM_STEP > 1) {
+        size_t share = (bytes / GEMM_LINE + count - 1) / count;
+        to->soon[0] = to->soon[1] = panel + tile * share * GEMM_LINE;
+        to->soon_lines = share;
+        if (ahead->at < ahead->end) {
+            to->soon[1] = ahead->at;
+            ahead->at += share * GEMM_LINE;
+        }
+    } else if (tile == 0) {
+        gemm_ask(to, panel, bytes);
     } else if (ahead->at < ahead->end) {
-        gemm_ask(tile, ahead->at, ahead->bytes);
+        gemm_ask(to, ahead->at, ahead->bytes);
         ahead->at += ahead->bytes;
     }
 }
 
-/* The tiles of one panel of outputs. */
-static void panel(const struct conv_rows *c, const struct places *at, size_t count, size_t first,
-                  const struct gemm_tile *all, struct ahead *ahead) {
+/* A piece of k: where a block's rows lie for it, and what is done with the sums behind it. */
+struct piece {
+    const float *a;
+    size_t stride, k, depth;
+    bool complete;
+};
+
+/* The tiles of panel PANEL of outputs. */
+static void multiply(const struct conv_rows *c, const struct places *at, size_t count,
+                     const struct piece *piece, size_t panel, struct ahead *ahead,
+                     struct gemm_queue *queue) {
+    size_t first = panel * GEMM_COLUMNS, tiles = (count + GEMM_ROWS - 1) / GEMM_ROWS;
+    const float *b =
+        c->weights + gemm_floats(first * gemm_steps(c->taps * c->in) + piece->k * GEMM_COLUMNS);
     for (size_t i = 0; i < count; i += GEMM_ROWS) {
-        float *to[GEMM_ROWS];
-        const float *side[GEMM_ROWS];
-        struct gemm_tile tile = *all;
-        tile.rows = count - i < GEMM_ROWS ? count - i : GEMM_ROWS;
-        tile.a += i * tile.stride;
-        for (size_t row = 0; row < tile.rows; row++) {
-            to[row] = at->to[i + row] + first;
-            side[row] = tile.side != NULL ? at->side[i + row] + first : NULL;
+        struct gemm_slot *slot = gemm_next(queue);
+        struct gemm_tile *tile = &slot->tile;
+        tile->rows = count - i < GEMM_ROWS ? count - i : GEMM_ROWS;
+        tile->a = piece->a + i * piece->stride;
+        tile->stride = piece->stride;
+        tile->b = b;
+        tile->k = gemm_steps(piece->depth);
+        tile->half = c->out - first < GEMM_COLUMNS;
+        tile->add = piece->k > 0;
+        tile->relu = piece->complete && c->relu;
+        tile->bias = piece->complete && c->bias != NULL ? c->bias + first : NULL;
+        tile->side = piece->complete && c->side != NULL ? slot->side : NULL;
+        for (size_t row = 0; row < tile->rows; row++) {
+            slot->c[row] = at->to[i + row] + first;
+            slot->side[row] = tile->side != NULL ? at->side[i + row] + first : NULL;
         }
-        tile.c = to;
-        tile.side = tile.side != NULL ? side : NULL;
-        ask(c, ahead, i == 0, &tile);
-        LOOP(gemm_rows)(&tile);
+        ask(c, ahead, i / GEMM_ROWS, tiles, tile);
+        LOOP(gemm_rows)(queue);
     }
 }
 
@@ -142,6 +183,7 @@ static void clear(const struct conv_rows *c, const struct places *at, size_t cou
 void LOOP(conv_rows_run)(const struct conv_rows *c, size_t begin, size_t end, size_t first,
                          size_t last) {
     struct places at;
+    struct gemm_queue queue;
     size_t count = end - begin, all = c->taps * c->in;
     find_places(c, begin, count, &at);
     if (all == 0)
@@ -150,26 +192,20 @@ void LOOP(conv_rows_run)(const struct conv_rows *c, size_t begin, size_t end, si
         ahead_of(c, end, count, (last - first) * ((all + GEMM_DEPTH - 1) / GEMM_DEPTH));
     /* Rows that lie in few sets of the first cache are copied, and those whose last tile would read
      * behind the tensor. */
-    bool direct = is_matrix(c) && c->in <= GEMM_DEPTH &&
+    bool direct = GEMM_STEP == 1 && is_matrix(c) && c->in <= GEMM_DEPTH &&
                   begin + (count + GEMM_ROWS - 1) / GEMM_ROWS * GEMM_ROWS <= conv_rows_positions(c);
+    LOOP(gemm_begin)(&queue);
     for (size_t k = 0; k < all; k += GEMM_DEPTH) {
         size_t depth = all - k < GEMM_DEPTH ? all - k : GEMM_DEPTH;
-        bool complete = k + depth == all;
-        struct gemm_tile tile = {.a = direct ? c->x + begin * c->in : c->scratch,
-                                 .stride = direct ? c->in : STRIDE,
-                                 .k = depth,
-                                 .add = k > 0,
-                                 .relu = complete && c->relu};
-        if (complete && c->side != NULL)
-            tile.side = at.side;
+        struct piece piece = {.a = direct ? c->x + begin * c->in : c->scratch,
+                              .stride = direct ? c->in : stride_of(depth),
+                              .k = k,
+                              .depth = depth,
+                              .complete = k + depth == all};
         if (!direct)
             gather(c, &at, count, k, depth, c->scratch);
-        for (size_t j = first; j < last; j++) {
-            size_t out = j * GEMM_COLUMNS;
-            tile.half = c->out - out < GEMM_COLUMNS;
-            tile.b = c->weights + out * all + k * GEMM_COLUMNS;
-            tile.bias = complete && c->bias != NULL ? c->bias + out : NULL;
-            panel(c, &at, count, out, &tile, &ahead);
-        }
+        for (size_t panel = first; panel < last; panel++)
+            multiply(c, &at, count, &piece, panel, &ahead, &queue);
     }
+    LOOP(gemm_end)(&queue);
 }

@@ -2,45 +2,9 @@
  * a step over k is two loads of B and a broadcast a row, for two products each. */
 #include "cpu_loops/loop_gemm.h"
 
+#ifndef __AMX_BF16__
+
 enum { PARTS = 2 };
-
-/* What is done with sums that are complete; the tests of ANY would cost a short tile a fifth of its
- * time. */
-enum end { END_STORE, END_ADD, END_ANY };
-
-VEC_INLINE enum end end_of(const struct gemm_tile *t, size_t count) {
-    if (t->rows != count || t->half || t->bias != NULL || t->side != NULL || t->relu)
-        return END_ANY;
-    return t->add ? END_ADD : END_STORE;
-}
-
-/* What becomes of a row's sums. */
-VEC_INLINE void finish(const struct gemm_tile *t, size_t row, size_t part, vecf sum) {
-    float *c = t->c[row] + part * LANES;
-    if (t->add)
-        sum += vec_load(c, 0, ELEM_F32);
-    if (t->bias != NULL)
-        sum += vec_load(t->bias, part * LANES, ELEM_F32);
-    if (t->side != NULL)
-        sum += vec_load(t->side[row], part * LANES, ELEM_F32);
-    vec_store(c, 0, t->relu ? vec_relu(sum) : sum, ELEM_F32);
-}
-
-/* All rows and columns, as they are or added. */
-VEC_INLINE void put(float *c, size_t part, vecf sum, enum end end) {
-    if (end == END_ADD)
-        sum += vec_load(c, part * LANES, ELEM_F32);
-    vec_store(c, part * LANES, sum, ELEM_F32);
-}
-
-/* A row of C, or of what is added to it, is wanted at the end. */
-VEC_INLINE void prefetch_row(const float *row, bool writes) {
-    for (size_t at = 0; at < GEMM_COLUMNS; at += GEMM_LINE / sizeof(float))
-        if (writes)
-            __builtin_prefetch(row + at, 1);
-        else
-            __builtin_prefetch(row + at, 0);
-}
 
 /* The products of one k. */
 VEC_INLINE void add_products(vecf sum[][PARTS], const float *a, const float *b, size_t count,
@@ -56,18 +20,18 @@ VEC_INLINE void add_products(vecf sum[][PARTS], const float *a, const float *b, 
 
 /* COUNT rows; their elements lie ROW floats from one another, and those of a row STEP. */
 VEC_INLINE void product(const struct gemm_tile *t, size_t count, size_t row, size_t step,
-                        enum end end) {
+                        enum gemm_end end) {
     vecf sum[GEMM_ROWS][PARTS];
     const float *a = t->a, *b = t->b;
     float *const *c = t->c;
 #pragma GCC unroll 14
     for (size_t i = 0; i < count; i++) {
         sum[i][0] = sum[i][1] = vec_set(0);
-        if (end == END_ANY && i >= t->rows)
+        if (end == GEMM_ANY && i >= t->rows)
             continue;
-        prefetch_row(c[i], true);
-        if (end == END_ANY && t->side != NULL)
-            prefetch_row(t->side[i], false);
+        gemm_prefetch_row(c[i], true);
+        if (end == GEMM_ANY && t->side != NULL)
+            gemm_prefetch_row(t->side[i], false);
     }
     size_t asked = t->soon_lines < t->k ? t->soon_lines : t->k, k = 0;
     for (; k < asked; k++, a += step, b += GEMM_COLUMNS) {
@@ -79,28 +43,28 @@ VEC_INLINE void product(const struct gemm_tile *t, size_t count, size_t row, siz
         add_products(sum, a, b, count, row);
 #pragma GCC unroll 14
     for (size_t i = 0; i < count; i++) {
-        if (end != END_ANY) {
+        if (end != GEMM_ANY) {
             float *to = c[i];
-            put(to, 0, sum[i][0], end);
-            put(to, 1, sum[i][1], end);
+            gemm_put(to, 0, sum[i][0], end);
+            gemm_put(to, 1, sum[i][1], end);
         } else if (i < t->rows) {
-            finish(t, i, 0, sum[i][0]);
+            gemm_finish(t, i, 0, sum[i][0]);
             if (!t->half)
-                finish(t, i, 1, sum[i][1]);
+                gemm_finish(t, i, 1, sum[i][1]);
         }
     }
 }
 
 VEC_INLINE void tile_of(const struct gemm_tile *t, size_t count, size_t row, size_t step) {
-    switch (end_of(t, count)) {
-    case END_STORE:
-        product(t, count, row, step, END_STORE);
+    switch (gemm_end_of(t, count)) {
+    case GEMM_STORE:
+        product(t, count, row, step, GEMM_STORE);
         break;
-    case END_ADD:
-        product(t, count, row, step, END_ADD);
+    case GEMM_ADD:
+        product(t, count, row, step, GEMM_ADD);
         break;
-    case END_ANY:
-        product(t, count, row, step, END_ANY);
+    case GEMM_ANY:
+        product(t, count, row, step, GEMM_ANY);
         break;
     }
 }
@@ -133,10 +97,22 @@ VEC_INLINE void tile_of(const struct gemm_tile *t, size_t count, size_t row, siz
 #define WIDER(row, step)
 #endif
 
-void LOOP(gemm_rows)(const struct gemm_tile *tile) {
+void LOOP(gemm_rows)(struct gemm_queue *queue) {
+    const struct gemm_tile *tile = &queue->slot.tile;
     SIZES(tile->stride, 1)
 }
 
-void LOOP(gemm_columns)(const struct gemm_tile *tile) {
+void LOOP(gemm_columns)(struct gemm_queue *queue) {
+    const struct gemm_tile *tile = &queue->slot.tile;
     SIZES(1, tile->stride)
 }
+
+void LOOP(gemm_begin)(struct gemm_queue *queue) {
+    (void)queue;
+}
+
+void LOOP(gemm_end)(struct gemm_queue *queue) {
+    (void)queue;
+}
+
+#endif

@@ -6,8 +6,11 @@
 
 /* Pixels of a block, and the most outputs and columns of a group. A panel begins a line late, so
  * that panels lie in different sets of the caches. */
-enum { PIXELS = 192, GROUP = GEMM_ROWS == 14 ? 512 : 256, LINE = 16 };
-enum { A_PANEL = PIXELS * GEMM_ROWS + 2 * LINE, B_PANEL = PIXELS * GEMM_COLUMNS + LINE };
+enum { PIXELS = 192, GROUP = GEMM_ROWS == 6 ? 256 : 512, LINE = 16 };
+enum { SPLIT = GEMM_STEP > 1, A_FLOATS = PIXELS * GEMM_ROWS * GEMM_HALVES / 2 };
+enum { A_PANEL = A_FLOATS + 2 * LINE, B_PANEL = PIXELS * GEMM_COLUMNS + LINE };
+/* A panel of columns that is split. */
+enum { B_SPLIT = SPLIT ? PIXELS * GEMM_COLUMNS * GEMM_HALVES / 2 : 0 };
 enum { A_PANELS = (GROUP + GEMM_ROWS - 1) / GEMM_ROWS, B_PANELS = GROUP / GEMM_COLUMNS };
 enum { TILE = GEMM_ROWS * GEMM_COLUMNS, SUMS = A_PANELS * B_PANELS * TILE };
 
@@ -28,7 +31,8 @@ size_t LOOP(gemm_weight_group)(void) {
 
 size_t LOOP(gemm_weight_scratch)(const struct weight_part *part) {
     (void)part;
-    return (A_PANELS * (size_t)A_PANEL + B_PANELS * (size_t)B_PANEL + (size_t)SUMS) * sizeof(float);
+    return (A_PANELS * (size_t)A_PANEL + B_PANELS * (size_t)B_PANEL + (size_t)SUMS + B_SPLIT) *
+           sizeof(float);
 }
 
 static size_t smaller(size_t a, size_t b) {
@@ -41,9 +45,20 @@ struct block {
     size_t out, outs, column, columns; /* of dw */
     size_t pixel, pixels;
     bool windows; /* all taps of few channels together */
-    float *a, *b, *sums;
+    float *a, *b, *sums, *split;
 };
 
+#ifdef __AMX_BF16__
+/* Outputs become rows of pixels, zeros behind the last one. */
+static void pack_outputs(const struct block *k) {
+    const float *dy = (const float *)k->part->dy + k->pixel * k->part->out + k->out;
+    size_t stride = gemm_floats(gemm_steps(k->pixels));
+    for (size_t p = 0; p < k->pixels; p += SPLIT_STEP)
+        for (size_t o = 0; o < k->outs; o += SPLIT_SIDE)
+            split_columns(k->a + o / GEMM_ROWS * A_PANEL, stride, o % GEMM_ROWS, p,
+                          dy + p * k->part->out + o, k->part->out, k->pixels - p);
+}
+#else
 /* [panel][pixel][GEMM_ROWS] of dy, by whole registers, each over the end of the one before. They
  * may read on into the next pixel; behind the last one there is nothing to read. */
 static void pack_outputs(const struct block *k) {
@@ -60,6 +75,7 @@ static void pack_outputs(const struct block *k) {
             }
     }
 }
+#endif
 
 /* Where a tap's pixels lie: NULL outside of the picture. */
 static void find_pixels(const struct block *k, size_t tap, const float **pixel) {
@@ -183,24 +199,43 @@ VEC_INLINE float *sums_at(const struct block *k, size_t out, size_t column) {
     return k->sums + (column / GEMM_COLUMNS * A_PANELS + out / GEMM_ROWS) * TILE;
 }
 
+/* Columns from COLUMN on, as a tile reads them, and the product that does. */
+#ifdef __AMX_BF16__
+#define PRODUCT LOOP(gemm_rows)
+static const float *panel_of(const struct block *k, size_t column) {
+    split_panel(k->split, k->b + column / GEMM_COLUMNS * B_PANEL, k->pixels);
+    return k->split;
+}
+#else
+#define PRODUCT LOOP(gemm_columns)
+static const float *panel_of(const struct block *k, size_t column) {
+    return k->b + column / GEMM_COLUMNS * B_PANEL;
+}
+#endif
+
 /* Adds the block's products to the group's sums; the first one sets them. */
 static void multiply(const struct block *k, bool add) {
     struct ahead ahead = ahead_of(k);
-    for (size_t j = 0; j < k->columns; j += GEMM_COLUMNS)
+    struct gemm_queue queue;
+    LOOP(gemm_begin)(&queue);
+    for (size_t j = 0; j < k->columns; j += GEMM_COLUMNS) {
+        const float *panel = panel_of(k, j);
         for (size_t o = 0; o < k->outs; o += GEMM_ROWS) {
-            float *c[GEMM_ROWS];
+            struct gemm_slot *slot = gemm_next(&queue);
+            struct gemm_tile *tile = &slot->tile;
             for (size_t i = 0; i < GEMM_ROWS; i++)
-                c[i] = sums_at(k, o, j) + i * GEMM_COLUMNS;
-            struct gemm_tile tile = {.a = k->a + o / GEMM_ROWS * A_PANEL,
-                                     .stride = GEMM_ROWS,
-                                     .b = k->b + j / GEMM_COLUMNS * B_PANEL,
-                                     .k = k->pixels,
-                                     .c = c,
-                                     .rows = GEMM_ROWS,
-                                     .add = add};
-            ask(k, &ahead, &tile);
-            LOOP(gemm_columns)(&tile);
+                slot->c[i] = sums_at(k, o, j) + i * GEMM_COLUMNS;
+            tile->a = k->a + o / GEMM_ROWS * A_PANEL;
+            tile->stride = SPLIT ? gemm_floats(gemm_steps(k->pixels)) : GEMM_ROWS;
+            tile->b = panel;
+            tile->k = gemm_steps(k->pixels);
+            tile->rows = GEMM_ROWS;
+            tile->add = add;
+            ask(k, &ahead, tile);
+            PRODUCT(&queue);
         }
+    }
+    LOOP(gemm_end)(&queue);
 }
 
 static void unpack(const struct block *k) {
@@ -232,6 +267,7 @@ void LOOP(gemm_weight_run)(const struct weight_part *part) {
                           .a = part->scratch};
         k.b = k.a + A_PANELS * (size_t)A_PANEL;
         k.sums = k.b + B_PANELS * (size_t)B_PANEL;
+        k.split = k.sums + SUMS;
         k.outs = smaller(GROUP, part->out - k.out);
         k.columns = smaller(GROUP, columns - k.column);
         for (k.pixel = part->begin; k.pixel < part->end; k.pixel += k.pixels) {

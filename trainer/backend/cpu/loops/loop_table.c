@@ -9,6 +9,9 @@ extern const struct loops LOOP(loops);
 const struct loops LOOP(loops) = {
     .name = LOOP_WORD(LOOP_VARIANT),
     .lanes = LANES,
+#ifdef __AMX_BF16__
+    .tiles = true,
+#endif
 #define LOOP_FUNCTION(type, name, arguments) .name = LOOP(name),
 #define LOOP_WEIGHT(name) .name = {LOOP(name##_supported), LOOP(name##_scratch), LOOP(name##_run)},
 #include "cpu_loops/loops.def"

@@ -15,20 +15,50 @@ VEC_INLINE void widen(const vecf *taps, vecf *ret) {
         winograd4_g(half + i * THREE, 1, ret + i * SIX, 1);
 }
 
-/* One input's outputs: 9 lines of taps in, 36 lines out, whole ones past the caches, as all weights
- * are written before any is read. */
-static void pack_line(float taps[TAPS][WIDE], float *to, size_t places) {
-    vecf values[PARTS][PLACES];
+size_t LOOP(winograd4_weights)(size_t in, size_t out) {
+    return gemm_floats(gemm_steps(in) * ((out + WIDE - 1) / WIDE * WIDE));
+}
+
+/* One input's outputs: 9 lines of taps. */
+VEC_INLINE void widen_line(float taps[TAPS][WIDE], vecf ret[PARTS][PLACES]) {
     for (size_t part = 0; part < PARTS; part++) {
         vecf w[TAPS];
         for (size_t i = 0; i < TAPS; i++)
             w[i] = vec_load(taps[i], part * LANES, ELEM_F32);
-        widen(w, values[part]);
+        widen(w, ret[part]);
     }
-    for (size_t i = 0; i < PLACES; i++)
-        for (size_t part = 0; part < PARTS; part++)
-            vec_stream(to, i * places + part * LANES, values[part][i], ELEM_F32);
 }
+
+/* INS inputs from IN on into a panel's 36 places, whole lines past the caches, as all weights are
+ * written before any is read. */
+#ifdef __AMX_BF16__
+static void pack_lines(float taps[INS][TAPS][WIDE], size_t in, float *panel, size_t places) {
+    for (size_t i = 0; i < INS; i += 2) {
+        vecf even[PARTS][PLACES], odd[PARTS][PLACES];
+        widen_line(taps[i], even);
+        widen_line(taps[i + 1], odd);
+        for (size_t place = 0; place < PLACES; place++)
+            for (size_t part = 0; part < PARTS; part++) {
+                vecu pair[SPLIT_PARTS];
+                char *to = split_line(panel + place * places, in + i, part * LANES);
+                split_pair(even[part][place], odd[part][place], pair);
+                for (size_t j = 0; j < SPLIT_PARTS; j++)
+                    _mm512_stream_si512((void *)(to + j * SPLIT_PANEL_PART), (__m512i)pair[j]);
+            }
+    }
+}
+#else
+static void pack_lines(float taps[INS][TAPS][WIDE], size_t in, float *panel, size_t places) {
+    for (size_t i = 0; i < INS; i++) {
+        vecf values[PARTS][PLACES];
+        float *to = panel + (in + i) * WIDE;
+        widen_line(taps[i], values);
+        for (size_t place = 0; place < PLACES; place++)
+            for (size_t part = 0; part < PARTS; part++)
+                vec_stream(to, place * places + part * LANES, values[part][place], ELEM_F32);
+    }
+}
+#endif
 
 /* Taps of INS inputs for OUTS outputs. */
 static void take_forward(const struct winograd4_pack *p, size_t in, size_t out, size_t outs,
@@ -51,18 +81,22 @@ static void take_gradient(const struct winograd4_pack *p, size_t in, size_t out,
 }
 
 void LOOP(winograd4_pack)(const struct winograd4_pack *p, size_t begin, size_t end) {
-    float taps[INS][TAPS][WIDE] = {{{0}}};
-    size_t places = winograd4_weights(p->in, p->out, WIDE) / PLACES;
+    float taps[INS][TAPS][WIDE];
+    size_t places = LOOP(winograd4_weights)(p->in, p->out);
     for (size_t unit = begin; unit < end; unit++) {
         size_t out = unit * WIDE, outs = p->out - out < WIDE ? p->out - out : WIDE;
+        float *panel = p->weights + unit * LOOP(winograd4_weights)(p->in, WIDE);
+        memset(taps, 0, sizeof taps);
         for (size_t in = 0; in < p->in; in += INS) {
             if (p->gradient)
                 take_gradient(p, in, out, outs, taps);
             else
                 take_forward(p, in, out, outs, taps);
-            for (size_t i = 0; i < INS; i++)
-                pack_line(taps[i], p->weights + out * p->in + (in + i) * WIDE, places);
+            pack_lines(taps, in, panel, places);
         }
+        memset(taps, 0, sizeof taps);
+        if (p->in < gemm_steps(p->in))
+            pack_lines(taps, p->in, panel, places);
     }
     vec_fence();
 }

@@ -233,6 +233,7 @@ struct blend {
 struct loops {
     const char *name;
     size_t lanes; /* f32 values of a register: 16 with AVX-512, 8 with AVX2, else 4 */
+    bool tiles;   /* products in f32 are made on AMX (loop_split.h) */
 #define LOOP_FUNCTION(type, name, arguments) type(*name) arguments;
 #define LOOP_WEIGHT(name) struct weight_kernel name;
 #include "cpu_loops/loops.def"
@@ -240,8 +241,11 @@ struct loops {
 #undef LOOP_WEIGHT
 };
 
-/* The tables this processor can run, best first, NULL at the end. */
+/* The tables this processor can run, best first, NULL at the end. The first call asks the kernel
+ * for AMX's registers, which it gives to a process that asked. */
 const struct loops *const *loops_available(void);
+/* The table itself or, of one with tiles, the best one without. */
+const struct loops *loops_plain(const struct loops *loops);
 /* The widest of them, no wider than oneDNN is held to: ONEDNN_MAX_CPU_ISA=AVX2 holds both. */
 const struct loops *loops_best(void);
 

@@ -47,7 +47,8 @@ struct winograd4_matrix {
 
 /* c [rows][columns] = a b or c += a b at one place. a lies as rows of its depth, or `by_columns`
  * as columns, [depth][rows], a_row apart; up to 13 rows behind its last one are read and not used.
- * b lies in panels [depth][winograd4_panel()], b_panel apart. Steps are in floats. */
+ * b lies in panels of winograd4_panel() columns, b_panel apart: of weights as winograd4_pack()
+ * leaves them, or `by_columns` [depth][columns]. Steps are in floats. */
 struct winograd4_product {
     size_t rows, columns, depth;
     size_t cut; /* of the depth, which is added up in such pieces */
@@ -56,6 +57,7 @@ struct winograd4_product {
     float *c;
     size_t a_row, b_panel, c_row;
     const float *next_a, *next_b; /* of the next call, which is like this one; NULL: unknown */
+    void *scratch; /* winograd4_product_scratch() bytes of this thread, aligned to 64 */
 };
 
 /* What is done to sums on their way into y [pixels, channels]; NULL leaves a term out. */
@@ -67,8 +69,8 @@ struct winograd4_end {
 };
 
 /* From [out][9][in] or, of a data gradient (whose `in` are the forward outputs), from [in][9][out]
- * with the taps turned round. A unit is a panel
- * of outputs, [in][winograd4_panel()] of each place, the places winograd4_weights() / 36 apart. */
+ * with the taps turned round. A unit is a panel of outputs, of each place winograd4_weights(in, 1)
+ * floats, the places winograd4_weights(in, out) apart. */
 struct winograd4_pack {
     size_t in, out;
     bool gradient;
@@ -82,11 +84,6 @@ static inline size_t winograd4_cells(size_t pixels) {
 
 static inline size_t winograd4_tiles(const struct winograd4_picture *p) {
     return p->images * p->rows * p->columns;
-}
-
-/* Floats, where PANEL is winograd4_panel(). */
-static inline size_t winograd4_weights(size_t in, size_t out, size_t panel) {
-    return WINOGRAD4_PLACES * in * ((out + panel - 1) / panel * panel);
 }
 
 #endif
